@@ -1,0 +1,1 @@
+//! Benchmarks: see the benches folder of this package.

@@ -1,0 +1,180 @@
+//! Compressed sparse rows.
+
+use sprs::{CsMatI, CsMatViewI};
+
+use super::{AsDesign, Design, Scalar};
+use crate::Invalid;
+
+/// An owned sparse matrix: `sprs` CSR with `u32` columns and `usize` offsets.
+pub type CsrMatrix<T> = CsMatI<T, u32, usize>;
+
+/// A borrowed CSR matrix with finite entries and strictly ascending columns in every row.
+#[derive(Debug, Clone, Copy)]
+pub struct Csr<'a, T> {
+    offsets: &'a [usize],
+    columns_of: &'a [u32],
+    values: &'a [T],
+    columns: usize,
+}
+
+impl<'a, T: Scalar> Csr<'a, T> {
+    /// Checks and borrows a sparse matrix. O(nnz).
+    ///
+    /// # Errors
+    /// [`Invalid::Layout`] for CSC storage or columns that are out of range, unsorted or repeated;
+    /// [`Invalid::NonFinite`].
+    pub fn new(matrix: CsMatViewI<'a, T, u32, usize>) -> Result<Self, Invalid> {
+        if !matrix.is_csr() {
+            return Err(Invalid::Layout {
+                what: "design matrix",
+                reason: "stored by columns (CSC); call `.to_csr()` first".into(),
+            });
+        }
+        let columns = matrix.cols();
+        let indptr = matrix.into_raw_storage();
+        let (offsets, columns_of, values) = indptr;
+        Csr::from_parts(offsets, columns_of, values, columns)
+    }
+
+    /// Checks and borrows the three arrays of a CSR matrix: row `i` holds the entries
+    /// `offsets[i]..offsets[i + 1]` of `columns_of` and `values`. O(nnz).
+    ///
+    /// # Errors
+    /// As [`Csr::new`], and [`Invalid::Layout`] if the offsets do not rise from 0 to the number of entries.
+    pub fn from_parts(
+        offsets: &'a [usize],
+        columns_of: &'a [u32],
+        values: &'a [T],
+        columns: usize,
+    ) -> Result<Self, Invalid> {
+        let layout = |reason: String| Err(Invalid::Layout { what: "design matrix", reason });
+        if columns_of.len() != values.len() {
+            return layout(format!("{} columns for {} values", columns_of.len(), values.len()));
+        }
+        if offsets.first() != Some(&0) || offsets.last() != Some(&values.len()) {
+            return layout(format!("offsets must rise from 0 to {}", values.len()));
+        }
+        for (row, bounds) in offsets.windows(2).enumerate() {
+            let (from, to) = (bounds[0], bounds[1]);
+            if from > to {
+                return layout(format!("offsets fall from {from} to {to} at row {row}"));
+            }
+            for k in from..to {
+                let column = columns_of[k] as usize;
+                if column >= columns {
+                    return layout(format!("row {row}: column {column}, but d = {columns}"));
+                }
+                if k > from && columns_of[k - 1] >= columns_of[k] {
+                    return layout(format!(
+                        "row {row}: column {column} after {}; columns must ascend without repeats",
+                        columns_of[k - 1]
+                    ));
+                }
+                let value = values[k].to_f64();
+                if !value.is_finite() {
+                    return Err(Invalid::NonFinite { what: "design matrix", row, column, value });
+                }
+            }
+        }
+        Ok(Csr { offsets, columns_of, values, columns })
+    }
+
+    /// Columns and values of row `i` as stored.
+    #[inline]
+    pub fn row(&self, i: usize) -> (&'a [u32], &'a [T]) {
+        let range = self.offsets[i]..self.offsets[i + 1];
+        (&self.columns_of[range.clone()], &self.values[range])
+    }
+}
+
+impl<T: Scalar> Design for Csr<'_, T> {
+    const DENSE: bool = false;
+
+    fn rows(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    fn columns(&self) -> usize {
+        self.columns
+    }
+
+    fn stored(&self) -> usize {
+        self.values.len()
+    }
+
+    #[inline]
+    fn row_dot(&self, i: usize, x: &[f64]) -> f64 {
+        let (columns, values) = self.row(i);
+        let x = &x[..self.columns];
+        columns.iter().zip(values).map(|(&c, &a)| a.to_f64() * x[c as usize]).sum()
+    }
+
+    #[inline]
+    fn row_axpy(&self, i: usize, scale: f64, out: &mut [f64]) {
+        let (columns, values) = self.row(i);
+        let out = &mut out[..self.columns];
+        for (&c, &a) in columns.iter().zip(values) {
+            out[c as usize] += scale * a.to_f64();
+        }
+    }
+
+    #[inline]
+    fn row_entries(&self, i: usize, mut f: impl FnMut(usize, f64)) {
+        let (columns, values) = self.row(i);
+        for (&c, &a) in columns.iter().zip(values) {
+            f(c as usize, a.to_f64());
+        }
+    }
+}
+
+impl<T: Scalar> AsDesign for CsrMatrix<T> {
+    type View<'a> = Csr<'a, T>;
+
+    fn as_design(&self) -> Result<Csr<'_, T>, Invalid> {
+        Csr::new(self.view())
+    }
+}
+
+impl<T: Scalar> AsDesign for CsMatViewI<'_, T, u32, usize> {
+    type View<'a>
+        = Csr<'a, T>
+    where
+        Self: 'a;
+
+    fn as_design(&self) -> Result<Csr<'_, T>, Invalid> {
+        Csr::new(self.view())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(offsets: &[usize], columns_of: &[u32], values: &[f64], expected: &str) {
+        let error = Csr::from_parts(offsets, columns_of, values, 3).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+
+    #[test]
+    fn malformed_storage_is_refused_with_its_place() {
+        refused(&[0, 2], &[1, 0], &[1.0, 2.0], "row 0: column 0 after 1");
+        refused(&[0, 2], &[1, 1], &[1.0, 2.0], "row 0: column 1 after 1");
+        refused(&[0, 1], &[3], &[1.0], "row 0: column 3, but d = 3");
+        refused(&[0, 2, 1], &[0, 1], &[1.0, 2.0], "offsets must rise");
+        refused(&[0, 2, 1, 2], &[0, 1], &[1.0, 2.0], "offsets fall from 2 to 1 at row 1");
+        refused(&[0, 1], &[2], &[f64::INFINITY], "row 0, column 2");
+        refused(&[], &[], &[], "offsets must rise");
+    }
+
+    #[test]
+    fn rows_behave_like_the_dense_matrix() {
+        let csr = Csr::from_parts(&[0, 2, 2, 3], &[0, 2, 1], &[1.5f32, -2.0, 4.0], 3).unwrap();
+        assert_eq!((csr.rows(), csr.columns(), csr.stored()), (3, 3, 3));
+        let x = [1.0, 10.0, 100.0];
+        assert_eq!((0..3).map(|i| csr.row_dot(i, &x)).collect::<Vec<_>>(), [-198.5, 0.0, 40.0]);
+        assert_eq!(csr.row_norms_squared(), [6.25, 0.0, 16.0]);
+        let mut out = x;
+        csr.row_axpy(0, 2.0, &mut out);
+        assert_eq!(out, [4.0, 10.0, 96.0]);
+    }
+}

@@ -1,0 +1,97 @@
+//! Design matrices: one row a sample, one column a feature, seen through one trait.
+//!
+//! A method that looks at one term of a finite sum at a time needs four things of its data:
+//! the inner product of a row with a point, the addition of a multiple of a row to a vector, the
+//! entries of a row, and its norm. [`Design`] is these four. [`Dense`] and [`Csr`] are borrowed
+//! views that are validated once, when they are made; nothing behind them is checked or copied again.
+//!
+//! | symbol | name | shape |
+//! |---|---|---|
+//! | `A` | design | `n x d` |
+//! | `a_i` | row `i` | `d` |
+//! | `x` | point, weights | `d` |
+
+mod csr;
+mod dense;
+mod product;
+
+pub use csr::{Csr, CsrMatrix};
+pub use dense::Dense;
+pub use product::{multiply, multiply_transposed};
+
+use crate::Invalid;
+
+/// A number type that a design matrix may be stored in. Arithmetic is always `f64`.
+pub trait Scalar: Copy + Send + Sync + 'static {
+    /// The exact value.
+    fn to_f64(self) -> f64;
+}
+
+impl Scalar for f64 {
+    #[inline(always)]
+    fn to_f64(self) -> f64 {
+        self
+    }
+}
+
+impl Scalar for f32 {
+    #[inline(always)]
+    fn to_f64(self) -> f64 {
+        f64::from(self)
+    }
+}
+
+/// Row access to an `n x d` matrix with finite entries.
+///
+/// Implementations promise finite entries and columns below [`columns`](Design::columns); a row
+/// index at or beyond [`rows`](Design::rows), or a slice shorter than `columns`, panics.
+pub trait Design: Sync {
+    /// Whether every entry of every row is stored, so that a pass over a vector of length `d`
+    /// costs no more than a pass over a row.
+    const DENSE: bool;
+
+    /// Number of rows, `n`.
+    fn rows(&self) -> usize;
+
+    /// Number of columns, `d`.
+    fn columns(&self) -> usize;
+
+    /// Number of stored entries of the whole matrix.
+    fn stored(&self) -> usize;
+
+    /// `a_i . x`.
+    fn row_dot(&self, i: usize, x: &[f64]) -> f64;
+
+    /// `out += scale * a_i`.
+    fn row_axpy(&self, i: usize, scale: f64, out: &mut [f64]);
+
+    /// Calls `f(column, value)` for the stored entries of row `i`, columns ascending.
+    fn row_entries(&self, i: usize, f: impl FnMut(usize, f64));
+
+    /// `||a_i||^2`.
+    fn row_norm_squared(&self, i: usize) -> f64 {
+        let mut sum = 0.0;
+        self.row_entries(i, |_, a| sum += a * a);
+        sum
+    }
+
+    /// `||a_i||^2` of every row.
+    fn row_norms_squared(&self) -> Vec<f64> {
+        (0..self.rows()).map(|i| self.row_norm_squared(i)).collect()
+    }
+}
+
+/// What a caller may pass to `fit`: anything that can be seen as a [`Design`] without a copy.
+pub trait AsDesign {
+    /// The borrowed, validated view.
+    type View<'a>: Design
+    where
+        Self: 'a;
+
+    /// Validates the data once and borrows it.
+    ///
+    /// # Errors
+    /// [`Invalid::NonFinite`] with row and column; [`Invalid::Layout`] if rows are not contiguous,
+    /// the storage is not CSR, or columns of a row are not ascending.
+    fn as_design(&self) -> Result<Self::View<'_>, Invalid>;
+}

@@ -1,0 +1,1 @@
+//! Short programs, one a task: see the examples folder of this package.
