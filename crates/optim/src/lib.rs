@@ -1,1 +1,59 @@
-//! Under construction.
+//! The protocol that every iterative method of Fenchel speaks.
+//!
+//! A solver is a function `method(&problem, &settings, start, &mut observer) -> Solution`. Inside, it
+//! is an [`Iterative`]: a checked problem, a state, and how to move on. The one outer loop [`run`]
+//! owns the clock, the stopping rule [`Stop`], the divergence guard and the [`Observer`]. What a run
+//! proves is a [`Certificate`]; how it ended is a [`Status`]; neither is ever an error.
+//!
+//! ```
+//! use std::ops::ControlFlow;
+//! use fenchel_optim::{Certificate, Iterative, Progress, Stop, Trace, run};
+//!
+//! /// Newton's iteration for the square root of 2, with the objective |x^2 - 2|.
+//! struct SquareRoot(f64);
+//!
+//! impl Iterative for SquareRoot {
+//!     fn advance(&mut self, _passes: f64) -> f64 {
+//!         self.0 = 0.5 * (self.0 + 2.0 / self.0);
+//!         1.0
+//!     }
+//!     fn certify(&mut self) -> Certificate {
+//!         Certificate::gap((self.0 * self.0 - 2.0).abs(), 0.0)
+//!     }
+//! }
+//!
+//! let mut method = SquareRoot(1.0);
+//! let mut trace = Trace::new();
+//! let report = run(&mut method, &Stop::default(), &mut trace)?;
+//! assert!(report.certificate.value() <= 1e-12);
+//! println!("{report}");
+//! # Ok::<(), fenchel_linalg::Invalid>(())
+//! ```
+//!
+//! | module | what |
+//! |---|---|
+//! | (root) | [`run`], [`Iterative`], [`Stop`], [`Certificate`], [`Report`], [`Observer`], [`Trace`], [`StepSize`] |
+//! | [`loss`] | losses of one margin, with conjugates and exact dual steps |
+//! | [`prox`] | regularisers and proximal operators |
+//! | [`random`] | seeds, streams, visiting orders, alias tables, sum trees |
+//! | [`scalar`] | equations of one unknown |
+//! | [`lbfgs`](mod@lbfgs), [`line_search`] | smooth minimisation |
+//! | [`model`] | saving and loading, versioned and checked |
+#![forbid(unsafe_code)]
+
+pub mod lbfgs;
+pub mod line_search;
+pub mod loss;
+pub mod model;
+mod protocol;
+pub mod prox;
+pub mod random;
+pub mod scalar;
+mod step;
+
+pub use loss::Loss;
+pub use protocol::{
+    Cadence, Certificate, Iterative, Observer, Progress, Report, Solution, Status, Stop, Trace, run,
+};
+pub use prox::{Regulariser, Separable};
+pub use step::StepSize;

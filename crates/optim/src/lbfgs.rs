@@ -1,0 +1,312 @@
+//! Minimisation of smooth functions by L-BFGS.
+//!
+//! The batch method to compare with, and the right one where a pass is cheap or the function is no
+//! finite sum. Reference: Nocedal and Wright, "Numerical Optimization" (2006), algorithms 7.4 and 7.5.
+//!
+//! | symbol | name |
+//! |---|---|
+//! | `s_k` | step between two points |
+//! | `z_k` | difference of their gradients |
+//! | `r` | search direction |
+
+use std::collections::VecDeque;
+
+use fenchel_linalg::Invalid;
+use serde::{Deserialize, Serialize};
+
+use crate::line_search::{Search, Wolfe};
+use crate::{Certificate, Iterative, Observer, Solution, Status, Stop, run};
+
+/// A differentiable function.
+pub trait Smooth {
+    /// Number of variables.
+    fn dimension(&self) -> usize;
+
+    /// The value at `x`, with the gradient written to `gradient`. One oracle call, one pass.
+    fn value_gradient(&mut self, x: &[f64], gradient: &mut [f64]) -> f64;
+
+    /// What can be proved at `x`, given the value and the gradient there. Without more knowledge of the
+    /// function: the norm of the gradient.
+    fn certify(&mut self, _x: &[f64], value: f64, gradient: &[f64]) -> Certificate {
+        if !value.is_finite() {
+            return Certificate::Uncertified { objective: None };
+        }
+        Certificate::Residual { objective: Some(value), norm: norm(gradient), error: 0.0 }
+    }
+}
+
+/// Settings of [`lbfgs`].
+///
+/// | field | default | meaning |
+/// |---|---|---|
+/// | `memory` | 10 | pairs of steps and gradient differences that are kept |
+/// | `stop` | see [`Stop`] | when to end; a pass is one evaluation |
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LbfgsSettings {
+    /// Number of correction pairs, at least 1.
+    pub memory: usize,
+    /// When to end.
+    pub stop: Stop,
+}
+
+impl Default for LbfgsSettings {
+    fn default() -> Self {
+        LbfgsSettings { memory: 10, stop: Stop::default() }
+    }
+}
+
+/// Minimises a smooth function from `start`; the state is the final point.
+///
+/// Each step costs one evaluation in the common case, and O(memory d). Ends as `Stalled` when no
+/// decrease can be found at working precision.
+///
+/// # Errors
+/// [`Invalid`] for a start of the wrong length or with non-finite entries, or settings out of range.
+pub fn lbfgs<S: Smooth, O: Observer<Lbfgs<S>>>(
+    function: S,
+    settings: &LbfgsSettings,
+    start: Vec<f64>,
+    observer: &mut O,
+) -> Result<Solution<Vec<f64>>, Invalid> {
+    Invalid::check_length("start", function.dimension(), start.len())?;
+    Invalid::check_finite("start", &start)?;
+    Invalid::check_positive("memory", settings.memory as f64)?;
+    let mut method = Lbfgs::new(function, settings.memory, start);
+    let report = run(&mut method, &settings.stop, observer)?;
+    Ok(Solution { state: method.x, report })
+}
+
+/// The method behind [`lbfgs`].
+pub struct Lbfgs<S> {
+    function: S,
+    memory: usize,
+    x: Vec<f64>,
+    value: f64,
+    gradient: Vec<f64>,
+    pairs: VecDeque<Pair>,
+    trial: Vec<f64>,
+    trial_gradient: Vec<f64>,
+    direction: Vec<f64>,
+    evaluations: u64,
+    stalled: bool,
+}
+
+struct Pair {
+    s: Vec<f64>,
+    z: Vec<f64>,
+    /// `1 / (s . z)`
+    rho: f64,
+    /// Scratch of the two-loop recursion.
+    alpha: f64,
+}
+
+impl<S: Smooth> Lbfgs<S> {
+    fn new(mut function: S, memory: usize, x: Vec<f64>) -> Self {
+        let d = x.len();
+        let mut gradient = vec![0.0; d];
+        let value = function.value_gradient(&x, &mut gradient);
+        Lbfgs {
+            function,
+            memory,
+            x,
+            value,
+            gradient,
+            pairs: VecDeque::with_capacity(memory),
+            trial: vec![0.0; d],
+            trial_gradient: vec![0.0; d],
+            direction: vec![0.0; d],
+            evaluations: 1,
+            stalled: false,
+        }
+    }
+
+    /// The current point.
+    pub fn point(&self) -> &[f64] {
+        &self.x
+    }
+
+    /// `direction <- -H gradient` by the two-loop recursion.
+    fn find_direction(&mut self) {
+        let r = &mut self.direction;
+        for (r, g) in r.iter_mut().zip(&self.gradient) {
+            *r = -g;
+        }
+        for pair in self.pairs.iter_mut().rev() {
+            pair.alpha = pair.rho * dot(&pair.s, r);
+            axpy(-pair.alpha, &pair.z, r);
+        }
+        if let Some(last) = self.pairs.back() {
+            let scale = 1.0 / (last.rho * dot(&last.z, &last.z));
+            r.iter_mut().for_each(|r| *r *= scale);
+        }
+        for pair in &self.pairs {
+            let beta = pair.rho * dot(&pair.z, r);
+            axpy(pair.alpha - beta, &pair.s, r);
+        }
+    }
+
+    /// Walks along the direction. Returns the evaluations used, or `None` if no decrease was found.
+    fn search(&mut self) -> Option<()> {
+        let slope = dot(&self.gradient, &self.direction);
+        if !(slope < 0.0) {
+            return None;
+        }
+        // Nothing is known of the scale before the first pair.
+        let first =
+            if self.pairs.is_empty() { 1.0 / norm(&self.gradient).max(1e-300) } else { 1.0 };
+        let mut wolfe = Wolfe::new(self.value, slope, first.min(1e20));
+        loop {
+            let step = wolfe.step();
+            for ((t, x), r) in self.trial.iter_mut().zip(&self.x).zip(&self.direction) {
+                *t = x + step * r;
+            }
+            let value = self.function.value_gradient(&self.trial, &mut self.trial_gradient);
+            self.evaluations += 1;
+            match wolfe.tell(value, dot(&self.trial_gradient, &self.direction)) {
+                Search::Accept => {
+                    self.value = value;
+                    return Some(());
+                }
+                Search::Continue => {}
+                Search::Fail => return None,
+            }
+        }
+    }
+
+    /// Moves to the accepted trial point and remembers the pair.
+    fn accept(&mut self) {
+        // A full memory hands over its oldest buffers.
+        let mut pair = if self.pairs.len() == self.memory {
+            self.pairs.pop_front().expect("the memory holds at least one pair")
+        } else {
+            let d = self.x.len();
+            Pair { s: vec![0.0; d], z: vec![0.0; d], rho: 0.0, alpha: 0.0 }
+        };
+        for (s, (t, x)) in pair.s.iter_mut().zip(self.trial.iter().zip(&self.x)) {
+            *s = t - x;
+        }
+        for (z, (t, g)) in pair.z.iter_mut().zip(self.trial_gradient.iter().zip(&self.gradient)) {
+            *z = t - g;
+        }
+        let curvature = dot(&pair.s, &pair.z);
+        // A pair without curvature would break the positive definiteness of H.
+        if curvature > 1e-12 * norm(&pair.s) * norm(&pair.z) {
+            pair.rho = 1.0 / curvature;
+            self.pairs.push_back(pair);
+        }
+        std::mem::swap(&mut self.x, &mut self.trial);
+        std::mem::swap(&mut self.gradient, &mut self.trial_gradient);
+    }
+}
+
+impl<S: Smooth> Iterative for Lbfgs<S> {
+    fn advance(&mut self, passes: f64) -> f64 {
+        let before = self.evaluations;
+        while ((self.evaluations - before) as f64) < passes && !self.stalled {
+            self.find_direction();
+            if self.search().is_some() {
+                self.accept();
+            } else if self.pairs.is_empty() {
+                self.stalled = true;
+            } else {
+                // The model may be to blame: try once more along the gradient.
+                self.pairs.clear();
+            }
+        }
+        ((self.evaluations - before) as f64).max(f64::MIN_POSITIVE)
+    }
+
+    fn certify(&mut self) -> Certificate {
+        self.function.certify(&self.x, self.value, &self.gradient)
+    }
+
+    fn oracle_calls(&self) -> u64 {
+        self.evaluations
+    }
+
+    fn verdict(&self) -> Option<Status> {
+        self.stalled.then_some(Status::Stalled)
+    }
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+fn norm(a: &[f64]) -> f64 {
+    dot(a, a).sqrt()
+}
+
+fn axpy(scale: f64, a: &[f64], out: &mut [f64]) {
+    for (o, a) in out.iter_mut().zip(a) {
+        *o += scale * a;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Rosenbrock;
+
+    impl Smooth for Rosenbrock {
+        fn dimension(&self) -> usize {
+            2
+        }
+
+        fn value_gradient(&mut self, x: &[f64], g: &mut [f64]) -> f64 {
+            let (a, b) = (1.0 - x[0], x[1] - x[0] * x[0]);
+            g[0] = -2.0 * a - 400.0 * x[0] * b;
+            g[1] = 200.0 * b;
+            a * a + 100.0 * b * b
+        }
+    }
+
+    fn settings(absolute: f64) -> LbfgsSettings {
+        let stop = Stop { absolute, relative: 0.0, ..Stop::default() };
+        LbfgsSettings { stop, ..LbfgsSettings::default() }
+    }
+
+    #[test]
+    fn finds_the_minimum_of_the_banana_valley() {
+        let solution = lbfgs(Rosenbrock, &settings(1e-10), vec![-1.2, 1.0], &mut ()).unwrap();
+        assert_eq!(solution.report.status, Status::Converged, "{}", solution.report);
+        assert!((solution.state[0] - 1.0).abs() < 1e-9 && (solution.state[1] - 1.0).abs() < 1e-9);
+        assert!(solution.report.oracle_calls < 60, "{}", solution.report.oracle_calls);
+    }
+
+    /// `0.5 sum_c scale_c (x_c - 1)^2`
+    struct Bowl(Vec<f64>);
+
+    impl Smooth for Bowl {
+        fn dimension(&self) -> usize {
+            self.0.len()
+        }
+
+        fn value_gradient(&mut self, x: &[f64], g: &mut [f64]) -> f64 {
+            let mut value = 0.0;
+            for ((g, x), scale) in g.iter_mut().zip(x).zip(&self.0) {
+                *g = scale * (x - 1.0);
+                value += 0.5 * scale * (x - 1.0) * (x - 1.0);
+            }
+            value
+        }
+    }
+
+    #[test]
+    fn stalls_at_working_precision_instead_of_running_on() {
+        let scales = (0..30).map(|c| 1.3f64.powi(c)).collect();
+        let solution = lbfgs(Bowl(scales), &settings(0.0), vec![0.0; 30], &mut ()).unwrap();
+        assert!(matches!(solution.report.status, Status::Stalled | Status::Converged));
+        assert!(solution.state.iter().all(|x| (x - 1.0).abs() < 1e-6));
+    }
+
+    #[test]
+    fn a_start_that_does_not_fit_is_refused() {
+        assert!(lbfgs(Rosenbrock, &settings(0.0), vec![0.0], &mut ()).is_err());
+        assert!(lbfgs(Rosenbrock, &settings(0.0), vec![0.0, f64::NAN], &mut ()).is_err());
+        let none = LbfgsSettings { memory: 0, ..LbfgsSettings::default() };
+        assert!(lbfgs(Rosenbrock, &none, vec![0.0, 0.0], &mut ()).is_err());
+    }
+}

@@ -1,0 +1,150 @@
+//! Step lengths along a descent direction.
+
+/// What to do after an evaluation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Search {
+    /// The step is good.
+    Accept,
+    /// Evaluate at the next [`Wolfe::step`].
+    Continue,
+    /// No acceptable step was found; the function is flat or rough at working precision.
+    Fail,
+}
+
+/// Sufficient decrease, as a fraction of the slope.
+const DECREASE: f64 = 1e-4;
+/// Remaining slope, as a fraction of the initial one.
+const CURVATURE: f64 = 0.9;
+
+/// A search for a step with the strong Wolfe conditions, driven from outside: ask for a
+/// [`step`](Wolfe::step), evaluate there, [`tell`](Wolfe::tell) the result.
+///
+/// Reference: Nocedal and Wright, "Numerical Optimization" (2006), algorithms 3.5 and 3.6: grow until
+/// a minimum is bracketed, then zoom in by cubic interpolation, bisecting where that is no help.
+#[derive(Debug, Clone)]
+pub struct Wolfe {
+    origin: Trial,
+    low: Trial,
+    high: Option<Trial>,
+    step: f64,
+    evaluations: u32,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Trial {
+    step: f64,
+    value: f64,
+    slope: f64,
+}
+
+impl Wolfe {
+    /// A search from a point with this value and (negative) slope along the direction.
+    pub fn new(value: f64, slope: f64, first: f64) -> Self {
+        let origin = Trial { step: 0.0, value, slope };
+        Wolfe { origin, low: origin, high: None, step: first, evaluations: 0 }
+    }
+
+    /// Where to evaluate next.
+    pub fn step(&self) -> f64 {
+        self.step
+    }
+
+    /// Takes the value and the slope along the direction at [`step`](Wolfe::step).
+    pub fn tell(&mut self, value: f64, slope: f64) -> Search {
+        self.evaluations += 1;
+        let here = Trial { step: self.step, value, slope };
+        // Near a minimum the values differ by rounding only, and the slopes know better.
+        let noise = 4.0 * f64::EPSILON * self.origin.value.abs();
+        let bound = self.origin.value + DECREASE * self.step * self.origin.slope + noise;
+        let too_high = !(value <= bound) || (self.low.step > 0.0 && value > self.low.value + noise);
+        if !too_high && slope.abs() <= CURVATURE * self.origin.slope.abs() {
+            return Search::Accept;
+        }
+        if self.evaluations >= 40 {
+            return Search::Fail;
+        }
+        if too_high {
+            self.high = Some(here);
+        } else {
+            // The end with the lower value; the minimum lies between it and the other.
+            let towards_high = self.high.map_or(1.0, |high| high.step - self.low.step);
+            if slope * towards_high >= 0.0 {
+                self.high = Some(self.low);
+            }
+            self.low = here;
+        }
+        self.step = match self.high {
+            None => 2.0 * self.step,
+            Some(high) => interpolate(self.low, high),
+        };
+        let width = self.high.map_or(f64::INFINITY, |high| (high.step - self.low.step).abs());
+        if width <= 1e-14 * self.step.abs() || !self.step.is_finite() || self.step == 0.0 {
+            return Search::Fail;
+        }
+        Search::Continue
+    }
+}
+
+/// The minimiser of the cubic through two trials, kept away from their ends.
+fn interpolate(low: Trial, high: Trial) -> f64 {
+    let width = high.step - low.step;
+    let middle = low.step + 0.5 * width;
+    if !high.value.is_finite() || !high.slope.is_finite() {
+        return middle;
+    }
+    let d1 = low.slope + high.slope - 3.0 * (high.value - low.value) / width;
+    let square = d1 * d1 - low.slope * high.slope;
+    if !(square >= 0.0) {
+        return middle;
+    }
+    let d2 = square.sqrt() * width.signum();
+    let fraction = 1.0 - (high.slope + d2 - d1) / (high.slope - low.slope + 2.0 * d2);
+    if fraction > 0.05 && fraction < 0.95 { low.step + fraction * width } else { middle }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn search(f: impl Fn(f64) -> (f64, f64), first: f64) -> (f64, u32) {
+        let (value, slope) = f(0.0);
+        let mut wolfe = Wolfe::new(value, slope, first);
+        loop {
+            let (value, slope) = f(wolfe.step());
+            match wolfe.tell(value, slope) {
+                Search::Accept => return (wolfe.step, wolfe.evaluations),
+                Search::Continue => {}
+                Search::Fail => panic!("failed after {} evaluations", wolfe.evaluations),
+            }
+        }
+    }
+
+    /// Strong Wolfe conditions, checked against their definition.
+    fn check(f: impl Fn(f64) -> (f64, f64) + Copy, first: f64) {
+        let (step, evaluations) = search(f, first);
+        let ((v0, s0), (v, s)) = (f(0.0), f(step));
+        assert!(v <= v0 + 1e-4 * step * s0 && s.abs() <= 0.9 * s0.abs(), "{step}");
+        assert!(evaluations <= 25, "{evaluations}");
+    }
+
+    #[test]
+    fn accepts_only_wolfe_steps_from_any_first_step() {
+        for first in [1e-6, 1e-2, 1.0, 30.0, 1e6] {
+            check(|t| ((t - 1.0) * (t - 1.0), 2.0 * (t - 1.0)), first);
+            check(|t: f64| ((t - 2.0).cosh(), (t - 2.0).sinh()), first.min(600.0));
+            check(|t: f64| (-t / (t * t + 2.0), (t * t - 2.0) / (t * t + 2.0).powi(2)), first);
+        }
+    }
+
+    #[test]
+    fn a_wall_is_stepped_back_from() {
+        let f = |t: f64| {
+            if t >= 0.5 {
+                (f64::INFINITY, f64::NAN)
+            } else {
+                (-(0.5 - t).ln() - 4.0 * t, 1.0 / (0.5 - t) - 4.0)
+            }
+        };
+        check(f, 10.0);
+    }
+}

@@ -1,0 +1,156 @@
+//! Saving and loading of fitted models.
+//!
+//! A file is JSON: `{"kind": "...", "version": 1, "model": {...}}`. The kind and the version are
+//! checked on loading, then the model checks itself, so that a file of another kind, of a later
+//! version or edited by hand is refused by name instead of failing later.
+
+use std::io::{Read, Write};
+
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+/// What can go wrong with a model file.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ModelError {
+    /// The file is not JSON, or not of the model's form.
+    #[error("not a {kind} file: {source}")]
+    Format {
+        /// The kind that was wanted.
+        kind: &'static str,
+        /// Where the text goes wrong.
+        source: serde_json::Error,
+    },
+    /// A file of another kind.
+    #[error("the file holds a {found}; expected a {expected}")]
+    Kind {
+        /// The kind in the file.
+        found: String,
+        /// The kind that was wanted.
+        expected: &'static str,
+    },
+    /// A file of a version that this build does not know.
+    #[error("{kind} file of version {found}; this build reads version {expected}")]
+    Version {
+        /// The kind of model.
+        kind: &'static str,
+        /// The version in the file.
+        found: u32,
+        /// The version that is read.
+        expected: u32,
+    },
+    /// The numbers do not make a model.
+    #[error("the {kind} in the file is not valid: {reason}")]
+    Content {
+        /// The kind of model.
+        kind: &'static str,
+        /// What is wrong.
+        reason: String,
+    },
+    /// Reading or writing failed.
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+}
+
+#[derive(Serialize)]
+struct Envelope<'a, M> {
+    kind: &'a str,
+    version: u32,
+    model: &'a M,
+}
+
+#[derive(Deserialize)]
+struct Loaded {
+    kind: String,
+    version: u32,
+    model: serde_json::Value,
+}
+
+/// A model that can be saved and loaded.
+pub trait Saved: Serialize + DeserializeOwned {
+    /// What the file calls it.
+    const KIND: &'static str;
+    /// Version of the form of the model.
+    const VERSION: u32;
+
+    /// Checks what a file can get wrong: shapes, ranges, finiteness.
+    ///
+    /// # Errors
+    /// One sentence that names the field and what was expected.
+    fn check(&self) -> Result<(), String>;
+
+    /// Writes the model as JSON.
+    ///
+    /// # Errors
+    /// [`ModelError::Io`].
+    fn save(&self, mut to: impl Write) -> Result<(), ModelError> {
+        let envelope = Envelope { kind: Self::KIND, version: Self::VERSION, model: self };
+        serde_json::to_writer(&mut to, &envelope).map_err(std::io::Error::from)?;
+        to.write_all(b"\n")?;
+        to.flush()?;
+        Ok(())
+    }
+
+    /// Reads a model that [`save`](Saved::save) wrote. Numbers come back bit for bit.
+    ///
+    /// # Errors
+    /// [`ModelError`], by what is wrong with the file.
+    fn load(from: impl Read) -> Result<Self, ModelError> {
+        let kind = Self::KIND;
+        let format = |source: serde_json::Error| {
+            if source.is_io() {
+                ModelError::Io(source.into())
+            } else {
+                ModelError::Format { kind, source }
+            }
+        };
+        let loaded: Loaded = serde_json::from_reader(from).map_err(format)?;
+        if loaded.kind != kind {
+            return Err(ModelError::Kind { found: loaded.kind, expected: kind });
+        }
+        if loaded.version != Self::VERSION {
+            let (found, expected) = (loaded.version, Self::VERSION);
+            return Err(ModelError::Version { kind, found, expected });
+        }
+        let model: Self = serde_json::from_value(loaded.model).map_err(format)?;
+        model.check().map_err(|reason| ModelError::Content { kind, reason })?;
+        Ok(model)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct Slope {
+        slope: f64,
+    }
+
+    impl Saved for Slope {
+        const KIND: &'static str = "slope";
+        const VERSION: u32 = 2;
+
+        fn check(&self) -> Result<(), String> {
+            if self.slope > 0.0 { Ok(()) } else { Err(format!("slope = {}", self.slope)) }
+        }
+    }
+
+    #[test]
+    fn numbers_come_back_bit_for_bit() {
+        for slope in [0.1, f64::MIN_POSITIVE, 1.0 / 3.0, 1e300, 5e-324] {
+            let mut file = vec![];
+            Slope { slope }.save(&mut file).unwrap();
+            assert_eq!(Slope::load(&file[..]).unwrap().slope.to_bits(), slope.to_bits());
+        }
+    }
+
+    #[test]
+    fn foreign_files_are_refused_by_name() {
+        let refused = |text: &str| Slope::load(text.as_bytes()).unwrap_err().to_string();
+        assert!(refused("{").contains("not a slope file"));
+        assert!(refused(r#"{"kind":"curve","version":2,"model":{}}"#).contains("holds a curve"));
+        assert!(refused(r#"{"kind":"slope","version":3,"model":{}}"#).contains("version 3"));
+        assert!(refused(r#"{"kind":"slope","version":2,"model":{}}"#).contains("missing field"));
+        assert!(refused(r#"{"kind":"slope","version":2,"model":{"slope":-1}}"#).contains("-1"));
+    }
+}

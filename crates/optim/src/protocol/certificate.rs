@@ -1,0 +1,133 @@
+//! What is proved about a point.
+
+use serde::{Deserialize, Serialize};
+
+/// What is proved about the returned point, computed from that point itself.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub enum Certificate {
+    /// `objective - lower_bound` bounds the suboptimality: no point has an objective below `lower_bound`.
+    Gap {
+        /// Objective at the point.
+        objective: f64,
+        /// A value that the optimum cannot undercut (a dual value, say).
+        lower_bound: f64,
+    },
+    /// A norm that vanishes exactly at the solutions (of a gradient mapping, say), known up to `error`.
+    Residual {
+        /// Objective at the point, where it can be had.
+        objective: Option<f64>,
+        /// The measured norm.
+        norm: f64,
+        /// A bound on the error of `norm`; 0 if it is exact.
+        error: f64,
+    },
+    /// Nothing is proved.
+    Uncertified {
+        /// Objective at the point, where it can be had.
+        objective: Option<f64>,
+    },
+}
+
+impl Certificate {
+    /// A gap, or [`Certificate::Uncertified`] if one of its two ends is not finite.
+    pub fn gap(objective: f64, lower_bound: f64) -> Self {
+        if objective.is_finite() && lower_bound.is_finite() {
+            Certificate::Gap { objective, lower_bound }
+        } else {
+            Certificate::Uncertified { objective: Some(objective).filter(|f| f.is_finite()) }
+        }
+    }
+
+    /// The proved bound: on the suboptimality for a gap, on the norm for a residual, infinite otherwise.
+    ///
+    /// A gap that rounding made negative counts as 0.
+    pub fn value(&self) -> f64 {
+        match *self {
+            Certificate::Gap { objective, lower_bound } => (objective - lower_bound).max(0.0),
+            Certificate::Residual { norm, error, .. } => norm + error,
+            Certificate::Uncertified { .. } => f64::INFINITY,
+        }
+    }
+
+    /// The objective at the point, where it is known.
+    pub fn objective(&self) -> Option<f64> {
+        match *self {
+            Certificate::Gap { objective, .. } => Some(objective),
+            Certificate::Residual { objective, .. } | Certificate::Uncertified { objective } => {
+                objective
+            }
+        }
+    }
+
+    /// [`value`](Certificate::value) divided by `|objective|`; infinite where the objective is unknown.
+    pub fn relative(&self) -> f64 {
+        let value = self.value();
+        match self.objective() {
+            _ if value == 0.0 => 0.0,
+            Some(objective) => value / objective.abs(),
+            None => f64::INFINITY,
+        }
+    }
+
+    /// Keeps the better of two lower bounds; the objective stays this one's.
+    pub(super) fn with_lower_bound(self, known: f64) -> Self {
+        match self {
+            Certificate::Gap { objective, lower_bound } => {
+                Certificate::Gap { objective, lower_bound: lower_bound.max(known) }
+            }
+            Certificate::Uncertified { objective: Some(objective) } => {
+                Certificate::gap(objective, known)
+            }
+            other => other,
+        }
+    }
+}
+
+impl std::fmt::Display for Certificate {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match *self {
+            Certificate::Gap { objective, .. } => write!(
+                f,
+                "objective {objective:.8e}, duality gap {:.2e} (relative {:.2e})",
+                self.value(),
+                self.relative()
+            ),
+            Certificate::Residual { objective, norm, error } => {
+                if let Some(objective) = objective {
+                    write!(f, "objective {objective:.8e}, ")?;
+                }
+                write!(f, "residual {norm:.2e}")?;
+                if error > 0.0 { write!(f, " (known up to {error:.1e})") } else { Ok(()) }
+            }
+            Certificate::Uncertified { objective: Some(objective) } => {
+                write!(f, "objective {objective:.8e}, no certificate")
+            }
+            Certificate::Uncertified { objective: None } => write!(f, "no certificate"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_infinite_end_proves_nothing() {
+        assert_eq!(
+            Certificate::gap(1.0, f64::NEG_INFINITY),
+            Certificate::Uncertified { objective: Some(1.0) }
+        );
+        assert_eq!(Certificate::gap(f64::NAN, 0.0), Certificate::Uncertified { objective: None });
+        assert_eq!(Certificate::gap(f64::NAN, 0.0).value(), f64::INFINITY);
+    }
+
+    #[test]
+    fn values_are_bounds() {
+        assert_eq!(Certificate::gap(3.0, 1.0).value(), 2.0);
+        assert_eq!(Certificate::gap(1.0, 1.0 + 1e-16).value(), 0.0);
+        assert_eq!(Certificate::gap(-4.0, -5.0).relative(), 0.25);
+        assert_eq!(Certificate::gap(0.0, 0.0).relative(), 0.0);
+        let residual = Certificate::Residual { objective: None, norm: 1.0, error: 0.5 };
+        assert_eq!(residual.value(), 1.5);
+    }
+}

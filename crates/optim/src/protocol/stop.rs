@@ -1,0 +1,210 @@
+//! When a run ends, and how often it looks.
+
+use fenchel_linalg::Invalid;
+use serde::{Deserialize, Serialize};
+
+use super::Certificate;
+
+/// When a run ends.
+///
+/// | field | default | unit |
+/// |---|---|---|
+/// | `absolute` | 1e-12 | of the certificate's value (nats for log losses) |
+/// | `relative` | 1e-4 | of `\|objective\|` |
+/// | `max_passes` | 1000 | passes over the data |
+/// | `max_seconds` | none | wall-clock seconds, checks included |
+/// | `check` | [`Cadence::Adaptive`] | passes between certificates |
+///
+/// A run is `Converged` as soon as its certificate is at most `absolute` or at most `relative * |objective|`.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Stop {
+    /// Largest acceptable certificate.
+    pub absolute: f64,
+    /// Largest acceptable certificate as a fraction of `|objective|`.
+    pub relative: f64,
+    /// Passes over the data after which the run ends in any case.
+    pub max_passes: f64,
+    /// Wall-clock seconds after which the run ends in any case.
+    pub max_seconds: Option<f64>,
+    /// How often the certificate is computed and the observer called.
+    pub check: Cadence,
+}
+
+impl Default for Stop {
+    fn default() -> Self {
+        Stop {
+            absolute: 1e-12,
+            relative: 1e-4,
+            max_passes: 1000.0,
+            max_seconds: None,
+            check: Cadence::Adaptive,
+        }
+    }
+}
+
+impl Stop {
+    /// Ends at a certificate of `relative * |objective|`; the rest as by default.
+    pub fn at_relative(relative: f64) -> Self {
+        Stop { relative, ..Stop::default() }
+    }
+
+    /// Runs for `passes` whatever the certificate says, looking after each pass: for curves.
+    pub fn after_passes(passes: f64) -> Self {
+        Stop {
+            absolute: 0.0,
+            relative: 0.0,
+            max_passes: passes,
+            check: Cadence::Every(1.0),
+            ..Stop::default()
+        }
+    }
+
+    /// Refuses negative or NaN limits.
+    ///
+    /// # Errors
+    /// [`Invalid::Parameter`] naming the field.
+    pub fn check(&self) -> Result<(), Invalid> {
+        Invalid::check_nonnegative("stop.absolute", self.absolute)?;
+        Invalid::check_nonnegative("stop.relative", self.relative)?;
+        // An infinite limit is a way to say "until converged".
+        if !(self.max_passes >= 0.0) {
+            return Err(Invalid::Parameter {
+                name: "stop.max_passes",
+                value: self.max_passes,
+                expected: "a number >= 0",
+            });
+        }
+        if let Some(seconds) = self.max_seconds {
+            Invalid::check_nonnegative("stop.max_seconds", seconds)?;
+        }
+        match self.check {
+            Cadence::Every(passes) | Cadence::Doubling(passes) => {
+                Invalid::check_positive("stop.check", passes)
+            }
+            Cadence::Adaptive => Ok(()),
+        }
+    }
+
+    /// The certificate value that ends the run at this objective.
+    pub(super) fn tolerance(&self, objective: Option<f64>) -> f64 {
+        match objective {
+            Some(objective) => self.absolute.max(self.relative * objective.abs()),
+            None => self.absolute,
+        }
+    }
+
+    /// Whether a certificate ends the run.
+    pub(super) fn met_by(&self, certificate: &Certificate) -> bool {
+        certificate.value() <= self.tolerance(certificate.objective())
+    }
+}
+
+/// How many passes lie between two certificates.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub enum Cadence {
+    /// Every so many passes.
+    Every(f64),
+    /// After so many passes, then twice as many, and so on: for runs of unknown length.
+    Doubling(f64),
+    /// When the decay so far predicts that the tolerance will be met: at least 1 pass, at most 10 from
+    /// the last check. A certificate costs one to two passes, so that guessing well saves time.
+    Adaptive,
+}
+
+/// The last two certificates: what [`Cadence::Adaptive`] extrapolates from.
+#[derive(Debug, Default)]
+pub(super) struct Pace {
+    last: Option<(f64, f64)>,
+    before: Option<(f64, f64)>,
+}
+
+impl Pace {
+    pub(super) fn record(&mut self, passes: f64, value: f64) {
+        self.before = self.last.replace((passes, value));
+    }
+
+    /// Passes until the next check.
+    pub(super) fn ahead(&self, cadence: Cadence, passes: f64, tolerance: f64) -> f64 {
+        match cadence {
+            Cadence::Every(passes) => passes,
+            Cadence::Doubling(first) => {
+                if passes < first {
+                    first
+                } else {
+                    passes
+                }
+            }
+            Cadence::Adaptive => self.predicted(tolerance).unwrap_or(2.0),
+        }
+    }
+
+    /// Linear convergence is a straight line of `log(value)` over passes.
+    fn predicted(&self, tolerance: f64) -> Option<f64> {
+        let ((from, high), (to, low)) = (self.before?, self.last?);
+        let rate = (high / low).ln() / (to - from);
+        let needed = (low / tolerance).ln() / rate;
+        // Without a decay to go by (rate <= 0, infinite values, tolerance 0) look again in 5 passes.
+        if needed.is_finite() && needed > 0.0 {
+            Some(needed.ceil().clamp(1.0, 10.0))
+        } else {
+            Some(5.0)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_out_of_range_are_named() {
+        let bad = [
+            Stop { absolute: -1.0, ..Stop::default() },
+            Stop { relative: f64::NAN, ..Stop::default() },
+            Stop { max_passes: f64::NAN, ..Stop::default() },
+            Stop { max_seconds: Some(-1.0), ..Stop::default() },
+            Stop { check: Cadence::Every(0.0), ..Stop::default() },
+        ];
+        for stop in bad {
+            assert!(matches!(stop.check(), Err(Invalid::Parameter { .. })), "{stop:?}");
+        }
+        assert!(Stop { max_passes: f64::INFINITY, ..Stop::default() }.check().is_ok());
+    }
+
+    #[test]
+    fn adaptive_cadence_finds_the_end_of_a_straight_line() {
+        // value = 10^-passes: after checks at 0 and 2, the tolerance 1e-7 is 5 passes away.
+        let mut pace = Pace::default();
+        pace.record(0.0, 1.0);
+        assert_eq!(pace.ahead(Cadence::Adaptive, 0.0, 1e-7), 2.0);
+        pace.record(2.0, 1e-2);
+        let ahead = pace.ahead(Cadence::Adaptive, 2.0, 1.0001e-7);
+        assert_eq!(ahead, 5.0);
+    }
+
+    #[test]
+    fn adaptive_cadence_survives_growth_and_zero() {
+        let mut pace = Pace::default();
+        pace.record(0.0, 1.0);
+        pace.record(1.0, 2.0);
+        assert_eq!(pace.ahead(Cadence::Adaptive, 1.0, 1e-3), 5.0);
+        pace.record(2.0, f64::INFINITY);
+        assert_eq!(pace.ahead(Cadence::Adaptive, 2.0, 1e-3), 5.0);
+        pace.record(3.0, 0.5);
+        pace.record(4.0, 0.25);
+        assert_eq!(pace.ahead(Cadence::Adaptive, 4.0, 0.0), 5.0);
+    }
+
+    #[test]
+    fn doubling_looks_at_powers_of_two() {
+        let pace = Pace::default();
+        let mut at = 0.0;
+        let mut seen = vec![];
+        for _ in 0..5 {
+            at += pace.ahead(Cadence::Doubling(1.0), at, 0.0);
+            seen.push(at);
+        }
+        assert_eq!(seen, [1.0, 2.0, 4.0, 8.0, 16.0]);
+    }
+}

@@ -1,0 +1,75 @@
+//! Bounds on every coordinate.
+
+use fenchel_linalg::Invalid;
+
+use super::{Regulariser, Separable};
+
+/// The constraint `lower <= x_c <= upper` for every coordinate; either bound may be infinite.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Interval {
+    /// Smallest value of a coordinate.
+    pub lower: f64,
+    /// Largest value of a coordinate.
+    pub upper: f64,
+}
+
+impl Interval {
+    /// `x >= 0`.
+    pub const NONNEGATIVE: Interval = Interval { lower: 0.0, upper: f64::INFINITY };
+
+    /// `sup v x - (l2/2) x^2` over the interval.
+    fn conjugate_coordinate(&self, v: f64, l2: f64) -> f64 {
+        if l2 > 0.0 {
+            let x = (v / l2).clamp(self.lower, self.upper);
+            v * x - 0.5 * l2 * x * x
+        } else if v == 0.0 {
+            0.0
+        } else if v > 0.0 {
+            v * self.upper
+        } else {
+            v * self.lower
+        }
+    }
+}
+
+impl Regulariser for Interval {
+    const NAME: &'static str = "interval";
+
+    fn check(&self, _: usize) -> Result<(), Invalid> {
+        if self.lower <= self.upper && self.lower < f64::INFINITY && self.upper > f64::NEG_INFINITY
+        {
+            return Ok(());
+        }
+        Err(Invalid::Parameter {
+            name: "interval.lower",
+            value: self.lower,
+            expected: "a number at most interval.upper",
+        })
+    }
+
+    fn value(&self, x: &[f64]) -> f64 {
+        if x.iter().all(|x| (self.lower..=self.upper).contains(x)) { 0.0 } else { f64::INFINITY }
+    }
+
+    fn prox(&self, x: &mut [f64], _: f64) {
+        for x in x {
+            *x = x.clamp(self.lower, self.upper);
+        }
+    }
+
+    fn conjugate(&self, v: &[f64], l2: f64) -> f64 {
+        v.iter().map(|&v| self.conjugate_coordinate(v, l2)).sum()
+    }
+
+    fn dual_scale(&self, v: &[f64], l2: f64) -> f64 {
+        // Towards an infinite bound the conjugate without l2 is infinite for any multiple but 0.
+        if self.conjugate(v, l2).is_finite() { 1.0 } else { 0.0 }
+    }
+}
+
+impl Separable for Interval {
+    #[inline(always)]
+    fn prox_coordinate(&self, _: usize, v: f64, _: f64) -> f64 {
+        v.clamp(self.lower, self.upper)
+    }
+}

@@ -1,0 +1,118 @@
+//! Regularisers and their proximal operators.
+//!
+//! `prox(v, s) = argmin_x h(x) + ||x - v||^2 / (2s)`: the step form, `s > 0`.
+//!
+//! | regulariser | `h(x)` | use |
+//! |---|---|---|
+//! | [`Zero`] | 0 | smooth problems; the l2 term has its own place in a problem |
+//! | [`L1`] | `strength * ||x||_1` | sparse weights |
+//! | [`ElasticNet`] | `l1 ||x||_1 + (l2/2) ||x||^2` | both in one proximal step |
+//! | [`Interval`] | 0 on `[lower, upper]^d`, else infinite | bounds, non-negative weights |
+//!
+//! Every proximal operator is exact: zeros are zeros.
+
+mod elastic_net;
+mod interval;
+
+pub use elastic_net::{ElasticNet, L1};
+pub use interval::Interval;
+
+use fenchel_linalg::Invalid;
+
+/// A convex function `h` with a cheap proximal operator.
+pub trait Regulariser: Sync {
+    /// Its name in messages.
+    const NAME: &'static str;
+
+    /// Checks the parameters against the number of coordinates.
+    ///
+    /// # Errors
+    /// [`Invalid::Parameter`] or [`Invalid::Length`].
+    fn check(&self, columns: usize) -> Result<(), Invalid>;
+
+    /// `h(x)`; infinite outside the domain.
+    fn value(&self, x: &[f64]) -> f64;
+
+    /// `x <- argmin_z h(z) + ||z - x||^2 / (2 step)`.
+    fn prox(&self, x: &mut [f64], step: f64);
+
+    /// `sup_x v.x - h(x) - (l2/2) ||x||^2`, the conjugate of the regulariser together with an l2 term.
+    fn conjugate(&self, v: &[f64], l2: f64) -> f64;
+
+    /// The largest `c` in `[0, 1]` for which [`conjugate`](Regulariser::conjugate) is finite at `c v`.
+    fn dual_scale(&self, v: &[f64], l2: f64) -> f64;
+
+    /// The strong convexity constant of `h`.
+    fn strong_convexity(&self) -> f64 {
+        0.0
+    }
+}
+
+/// A regulariser that is a sum over coordinates, so that a proximal step may touch one of them alone.
+pub trait Separable: Regulariser {
+    /// `h = 0`: the proximal operator is the identity.
+    const IDENTITY: bool = false;
+
+    /// The proximal operator on coordinate `c`.
+    fn prox_coordinate(&self, c: usize, v: f64, step: f64) -> f64;
+
+    /// The maximiser of `v x - h_c(x) - (l2/2) x^2`, the derivative of the conjugate. Needs `l2 > 0` or
+    /// a strongly convex `h`.
+    fn conjugate_gradient(&self, c: usize, v: f64, l2: f64) -> f64 {
+        self.prox_coordinate(c, v / l2, 1.0 / l2)
+    }
+}
+
+/// No regulariser.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Zero;
+
+impl Regulariser for Zero {
+    const NAME: &'static str = "none";
+
+    fn check(&self, _: usize) -> Result<(), Invalid> {
+        Ok(())
+    }
+
+    fn value(&self, _: &[f64]) -> f64 {
+        0.0
+    }
+
+    fn prox(&self, _: &mut [f64], _: f64) {}
+
+    fn conjugate(&self, v: &[f64], l2: f64) -> f64 {
+        let norm_squared: f64 = v.iter().map(|v| v * v).sum();
+        if norm_squared == 0.0 { 0.0 } else { norm_squared / (2.0 * l2) }
+    }
+
+    fn dual_scale(&self, v: &[f64], l2: f64) -> f64 {
+        // Without l2 the conjugate is the indicator of v = 0.
+        if l2 > 0.0 || v.iter().all(|&v| v == 0.0) { 1.0 } else { 0.0 }
+    }
+}
+
+impl Separable for Zero {
+    const IDENTITY: bool = true;
+
+    #[inline(always)]
+    fn prox_coordinate(&self, _: usize, v: f64, _: f64) -> f64 {
+        v
+    }
+
+    #[inline(always)]
+    fn conjugate_gradient(&self, _: usize, v: f64, l2: f64) -> f64 {
+        v / l2
+    }
+}
+
+/// `sign(v) max(|v| - threshold, 0)`: the proximal operator of `threshold |x|`.
+#[inline(always)]
+pub fn soft_threshold(v: f64, threshold: f64) -> f64 {
+    if v > threshold {
+        v - threshold
+    } else if v < -threshold {
+        v + threshold
+    } else {
+        0.0
+    }
+}

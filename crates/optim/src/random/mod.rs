@@ -1,0 +1,36 @@
+//! Randomness as a parameter: a seed gives the same result bit for bit, with any number of threads.
+
+mod alias;
+mod sum_tree;
+mod visits;
+
+pub use alias::Alias;
+pub use sum_tree::SumTree;
+pub use visits::{Order, Visits};
+
+use rand::SeedableRng;
+
+/// The generator of every method: ChaCha with 8 rounds.
+pub type Generator = rand_chacha::ChaCha8Rng;
+
+/// Independent generators of one seed: item `index` of parallel work draws from `stream(seed, index)`,
+/// so that a result does not depend on which thread did the item.
+pub fn stream(seed: u64, index: u64) -> Generator {
+    let mut generator = Generator::seed_from_u64(seed);
+    generator.set_stream(index);
+    generator
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::Rng;
+
+    #[test]
+    fn streams_repeat_and_differ() {
+        let draw = |seed, index| stream(seed, index).next_u64();
+        assert_eq!(draw(1, 0), draw(1, 0));
+        assert_ne!(draw(1, 0), draw(1, 1));
+        assert_ne!(draw(1, 0), draw(2, 0));
+    }
+}

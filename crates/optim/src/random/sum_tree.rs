@@ -1,0 +1,135 @@
+//! Draws from a discrete distribution whose weights change.
+
+use fenchel_linalg::Invalid;
+use rand::{Rng, RngExt};
+
+/// A binary tree of partial sums: setting a weight and drawing an index cost O(log k) each.
+#[derive(Debug, Clone)]
+pub struct SumTree {
+    /// Node 1 is the root, node `i` has children `2i` and `2i + 1`; the leaves start at `leaves`.
+    nodes: Vec<f64>,
+    leaves: usize,
+    len: usize,
+}
+
+impl SumTree {
+    /// Builds the tree. O(k).
+    ///
+    /// # Errors
+    /// [`Invalid::Empty`]; [`Invalid::Parameter`] for a negative or non-finite weight.
+    pub fn new(weights: &[f64]) -> Result<Self, Invalid> {
+        if weights.is_empty() {
+            return Err(Invalid::Empty { what: "weights" });
+        }
+        for &weight in weights {
+            Invalid::check_nonnegative("weight", weight)?;
+        }
+        let leaves = weights.len().next_power_of_two();
+        let mut nodes = vec![0.0; 2 * leaves];
+        nodes[leaves..leaves + weights.len()].copy_from_slice(weights);
+        for i in (1..leaves).rev() {
+            nodes[i] = nodes[2 * i] + nodes[2 * i + 1];
+        }
+        Ok(SumTree { nodes, leaves, len: weights.len() })
+    }
+
+    /// Number of weights.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Always false: a tree has at least one weight.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The weight of index `i`.
+    pub fn get(&self, i: usize) -> f64 {
+        self.nodes[self.leaves + i]
+    }
+
+    /// Sum of all weights.
+    pub fn total(&self) -> f64 {
+        self.nodes[1]
+    }
+
+    /// Changes one weight. The sums above it are added up anew, so that no rounding error accumulates.
+    ///
+    /// # Errors
+    /// [`Invalid::Parameter`] for a negative or non-finite weight.
+    pub fn set(&mut self, i: usize, weight: f64) -> Result<(), Invalid> {
+        Invalid::check_nonnegative("weight", weight)?;
+        let mut node = self.leaves + i;
+        self.nodes[node] = weight;
+        while node > 1 {
+            node /= 2;
+            self.nodes[node] = self.nodes[2 * node] + self.nodes[2 * node + 1];
+        }
+        Ok(())
+    }
+
+    /// The index whose interval of the cumulated weights holds `mass`, for `0 <= mass < total`.
+    /// Never an index of weight 0 unless all are.
+    pub fn find(&self, mut mass: f64) -> usize {
+        let mut node = 1;
+        while node < self.leaves {
+            let left = self.nodes[2 * node];
+            // Rounding can push the mass past the right end; an empty right half takes nothing.
+            if mass < left || self.nodes[2 * node + 1] == 0.0 {
+                node *= 2;
+            } else {
+                mass -= left;
+                node = 2 * node + 1;
+            }
+        }
+        node - self.leaves
+    }
+
+    /// An index with probability proportional to its weight; uniform if all weights are 0.
+    pub fn draw(&self, rng: &mut (impl Rng + ?Sized)) -> usize {
+        if self.total() > 0.0 {
+            let toss: f64 = rng.random();
+            self.find(toss * self.total())
+        } else {
+            rng.random_range(0..self.len)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn find_agrees_with_the_cumulated_sum(
+            weights in proptest::collection::vec(0u32..5, 1..40),
+            changes in proptest::collection::vec((0usize..40, 0u32..5), 0..20),
+        ) {
+            // Integer weights: every sum is exact, so that the reference is too.
+            let mut weights: Vec<f64> = weights.into_iter().map(f64::from).collect();
+            let mut tree = SumTree::new(&weights).unwrap();
+            for (i, w) in changes {
+                let i = i % weights.len();
+                weights[i] = f64::from(w);
+                tree.set(i, f64::from(w)).unwrap();
+            }
+            let total: f64 = weights.iter().sum();
+            prop_assert_eq!(tree.total(), total);
+            for unit in 0..total as usize {
+                let mass = unit as f64 + 0.5;
+                let mut sum = 0.0;
+                let expected = weights.iter().position(|w| { sum += w; mass < sum }).unwrap();
+                prop_assert_eq!(tree.find(mass), expected);
+            }
+        }
+    }
+
+    #[test]
+    fn bad_weights_are_refused() {
+        assert!(SumTree::new(&[]).is_err());
+        assert!(SumTree::new(&[1.0, f64::NAN]).is_err());
+        assert!(SumTree::new(&[1.0]).unwrap().set(0, -1.0).is_err());
+    }
+}

@@ -1,0 +1,178 @@
+//! In which order the terms of a sum are visited.
+
+use fenchel_linalg::Invalid;
+use rand::RngExt;
+use rand::seq::SliceRandom;
+use serde::{Deserialize, Serialize};
+
+use super::{Alias, Generator, stream};
+
+/// The order in which a method visits `n` terms (thesis of Defazio, sections 2.1.3 and 5.2).
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub enum Order {
+    /// Independent uniform draws.
+    Uniform,
+    /// A new random permutation for every pass. The fastest for most methods, and unsafe for SAG.
+    #[default]
+    Permuted,
+    /// `0, 1, ..., n-1` again and again. Can be slow, or diverge: see the access-order experiment.
+    Cyclic,
+    /// Independent draws with probabilities proportional to the weights.
+    Weighted(Vec<f64>),
+    /// These terms in this order, again from the start after the last: replays a trajectory exactly.
+    Scripted(Vec<usize>),
+}
+
+impl Order {
+    /// The order's name in messages.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Order::Uniform => "uniform",
+            Order::Permuted => "permuted",
+            Order::Cyclic => "cyclic",
+            Order::Weighted(_) => "weighted",
+            Order::Scripted(_) => "scripted",
+        }
+    }
+}
+
+/// The visits of one run: an endless sequence of terms.
+#[derive(Debug, Clone)]
+pub struct Visits {
+    n: usize,
+    kind: Kind,
+    generator: Generator,
+}
+
+#[derive(Debug, Clone)]
+enum Kind {
+    Uniform,
+    Permuted { order: Vec<u32>, next: usize },
+    Listed { order: Vec<usize>, next: usize },
+    Cyclic { next: usize },
+    Weighted(Alias),
+}
+
+impl Visits {
+    /// Starts a sequence over the terms `0..n`. O(n) memory for [`Order::Permuted`] and [`Order::Weighted`].
+    ///
+    /// # Errors
+    /// [`Invalid::Empty`] for `n = 0` or an empty script, [`Invalid::Length`] and
+    /// [`Invalid::Parameter`] for weights that do not fit, [`Invalid::Parameter`] for a scripted term `>= n`.
+    pub fn new(order: &Order, n: usize, seed: u64) -> Result<Self, Invalid> {
+        if n == 0 {
+            return Err(Invalid::Empty { what: "the sum" });
+        }
+        let kind = match order {
+            Order::Uniform => Kind::Uniform,
+            Order::Permuted => {
+                let Ok(count) = u32::try_from(n) else {
+                    return Err(Invalid::Parameter {
+                        name: "number of terms",
+                        value: n as f64,
+                        expected: "at most 2^32 - 1 for a permuted order",
+                    });
+                };
+                Kind::Permuted { order: (0..count).collect(), next: n }
+            }
+            Order::Cyclic => Kind::Cyclic { next: 0 },
+            Order::Weighted(weights) => {
+                Invalid::check_length("order weights", n, weights.len())?;
+                Kind::Weighted(Alias::new(weights)?)
+            }
+            Order::Scripted(script) => {
+                if script.is_empty() {
+                    return Err(Invalid::Empty { what: "the scripted order" });
+                }
+                if let Some(&term) = script.iter().find(|&&term| term >= n) {
+                    return Err(Invalid::Parameter {
+                        name: "scripted term",
+                        value: term as f64,
+                        expected: "an index below the number of terms",
+                    });
+                }
+                Kind::Listed { order: script.clone(), next: 0 }
+            }
+        };
+        Ok(Visits { n, kind, generator: stream(seed, 0) })
+    }
+
+    /// The next term.
+    #[inline]
+    pub fn draw(&mut self) -> usize {
+        match &mut self.kind {
+            Kind::Uniform => self.generator.random_range(0..self.n),
+            Kind::Permuted { order, next } => {
+                if *next == order.len() {
+                    order.shuffle(&mut self.generator);
+                    *next = 0;
+                }
+                *next += 1;
+                order[*next - 1] as usize
+            }
+            Kind::Listed { order, next } => {
+                let term = order[*next];
+                *next = (*next + 1) % order.len();
+                term
+            }
+            Kind::Cyclic { next } => {
+                let term = *next;
+                *next = (*next + 1) % self.n;
+                term
+            }
+            Kind::Weighted(alias) => alias.draw(&mut self.generator),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn visits(order: Order, n: usize, count: usize) -> Vec<usize> {
+        let mut visits = Visits::new(&order, n, 7).unwrap();
+        (0..count).map(|_| visits.draw()).collect()
+    }
+
+    #[test]
+    fn permuted_visits_each_term_once_a_pass() {
+        let all = visits(Order::Permuted, 50, 150);
+        let mut orders = vec![];
+        for pass in all.chunks(50) {
+            let mut sorted = pass.to_vec();
+            sorted.sort_unstable();
+            assert_eq!(sorted, (0..50).collect::<Vec<_>>());
+            orders.push(pass.to_vec());
+        }
+        assert_ne!(orders[0], orders[1]);
+    }
+
+    #[test]
+    fn cyclic_and_scripted_repeat() {
+        assert_eq!(visits(Order::Cyclic, 3, 7), [0, 1, 2, 0, 1, 2, 0]);
+        assert_eq!(visits(Order::Scripted(vec![2, 0, 0]), 3, 7), [2, 0, 0, 2, 0, 0, 2]);
+    }
+
+    #[test]
+    fn uniform_draws_pass_a_chi_squared_test() {
+        // 10 cells, 9 degrees of freedom: 27.9 is exceeded with probability 1e-3.
+        let (n, count) = (10, 20_000);
+        let mut seen = [0.0; 10];
+        for term in visits(Order::Uniform, n, count) {
+            seen[term] += 1.0;
+        }
+        let expected = count as f64 / n as f64;
+        let statistic: f64 = seen.iter().map(|s| (s - expected) * (s - expected) / expected).sum();
+        assert!(statistic < 27.9, "{statistic}");
+    }
+
+    #[test]
+    fn bad_orders_are_refused() {
+        assert!(Visits::new(&Order::Uniform, 0, 0).is_err());
+        assert!(Visits::new(&Order::Scripted(vec![]), 3, 0).is_err());
+        assert!(Visits::new(&Order::Scripted(vec![3]), 3, 0).is_err());
+        assert!(Visits::new(&Order::Weighted(vec![1.0]), 2, 0).is_err());
+        assert!(Visits::new(&Order::Weighted(vec![1.0, -1.0]), 2, 0).is_err());
+        assert!(Visits::new(&Order::Weighted(vec![0.0, 0.0]), 2, 0).is_err());
+    }
+}

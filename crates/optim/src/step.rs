@@ -1,0 +1,36 @@
+//! Step sizes.
+
+use fenchel_linalg::Invalid;
+use serde::{Deserialize, Serialize};
+
+/// How far a method moves in a step. True steps throughout: large means far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub enum StepSize {
+    /// The method's own step, computed from the constants of the problem; each method documents it.
+    #[default]
+    Theory,
+    /// A multiple of the method's own step.
+    Scaled(f64),
+    /// A given step.
+    Constant(f64),
+}
+
+impl StepSize {
+    /// The step in force, where `theory` is the method's own.
+    ///
+    /// # Errors
+    /// [`Invalid::Parameter`] for a step or factor that is not a finite number above 0.
+    pub fn resolve(&self, theory: f64) -> Result<f64, Invalid> {
+        match *self {
+            StepSize::Theory => Ok(theory),
+            StepSize::Scaled(factor) => {
+                Invalid::check_positive("step (factor)", factor)?;
+                Ok(factor * theory)
+            }
+            StepSize::Constant(step) => {
+                Invalid::check_positive("step", step)?;
+                Ok(step)
+            }
+        }
+    }
+}
