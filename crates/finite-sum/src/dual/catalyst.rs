@@ -1,0 +1,169 @@
+//! Catalyst: acceleration of SDCA for `n < L / mu`, and without strong convexity at all.
+
+use fenchel_linalg::Design;
+use fenchel_optim::random::Order;
+use fenchel_optim::{Certificate, Iterative, Loss, Observer, Separable, Solution, Stop, run};
+use serde::{Deserialize, Serialize};
+
+use super::ascent::{Ascent, DualState, SdcaStep};
+use crate::gap::Gap;
+use crate::{Error, Point, Problem};
+
+/// Settings of [`catalyst`](fn@catalyst).
+///
+/// | field | default | meaning |
+/// |---|---|---|
+/// | `kappa` | `None` | weight of the proximal centre; `None` is `mean L_i / n - mu` |
+/// | `step` | `Exact` | step of the inner SDCA |
+/// | `order` | `Permuted` | visiting order of the inner SDCA |
+/// | `seed` | 0 | of the visiting order |
+/// | `stop` | see [`Stop`] | when to end |
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CatalystSettings {
+    /// Weight of the proximal centre, 0 for none.
+    pub kappa: Option<f64>,
+    /// Step of the inner method.
+    pub step: SdcaStep,
+    /// Visiting order of the inner method.
+    pub order: Order,
+    /// Seed of the visiting order.
+    pub seed: u64,
+    /// When to end.
+    pub stop: Stop,
+}
+
+/// Catalyst on one problem: what an observer of [`catalyst`](fn@catalyst) sees.
+#[derive(Debug, Clone)]
+pub struct Catalyst<'p, 'a, D, L, R> {
+    ascent: Ascent<'p, 'a, D, L, R>,
+    gap: Gap,
+    /// `mu / (mu + kappa)`
+    ratio: f64,
+    accelerates: bool,
+    alpha: f64,
+    previous: Vec<f64>,
+}
+
+/// Accelerated SDCA (the thesis's ASDCA, section 2.3.3, in the form of Catalyst).
+///
+/// Each outer step is one pass of SDCA on `F + (kappa/2) ||x - y||^2`, with the dual variables carried
+/// over, followed by an extrapolation `y = x + b (x - x_old)` that restarts when it points uphill. With
+/// `kappa = mean L_i / n - mu` (the mean over the rows, so that a few long ones do not spoil it) the cost
+/// grows with `sqrt(L / mu)` instead of `L / mu`. Where `kappa` would not be positive there is nothing
+/// to accelerate, and the method is SDCA. Without any strong convexity (l1 alone) it is the proximal
+/// point method, accelerated.
+///
+/// Original papers: Shalev-Shwartz and Zhang, "Accelerated proximal SDCA", Mathematical Programming 155
+/// (2016); Lin, Mairal and Harchaoui, "Catalyst", JMLR 18 (2018).
+///
+/// # Errors
+/// As [`sdca`](super::sdca()).
+pub fn catalyst<'p, 'a, D, L, R, O>(
+    problem: &'p Problem<'a, D, L, R>,
+    settings: &CatalystSettings,
+    start: Option<DualState>,
+    observer: &mut O,
+) -> Result<Solution<DualState>, Error>
+where
+    D: Design,
+    L: Loss,
+    R: Separable,
+    O: Observer<Catalyst<'p, 'a, D, L, R>>,
+{
+    let mu = problem.strong_convexity();
+    let kappa = match settings.kappa {
+        Some(kappa) => {
+            fenchel_linalg::Invalid::check_nonnegative("kappa", kappa)?;
+            kappa
+        }
+        None => default_kappa(problem)?,
+    };
+    let CatalystSettings { step, order, seed, stop, .. } = settings;
+    let ascent = Ascent::new("catalyst", problem, kappa, *step, order, *seed, start)?;
+    let mut method = Catalyst {
+        gap: Gap::new(problem),
+        ratio: mu / (mu + kappa),
+        accelerates: kappa > 0.0,
+        alpha: 1.0,
+        previous: ascent.state.point.weights.clone(),
+        ascent,
+    };
+    let report = run(&mut method, stop, observer)?;
+    Ok(Solution { state: method.ascent.state, report })
+}
+
+/// `mean L_i / n - mu`, or 0 where that is negative.
+fn default_kappa<D: Design, L: Loss, R: Separable>(
+    problem: &Problem<'_, D, L, R>,
+) -> Result<f64, Error> {
+    problem.check_smooth("catalyst")?;
+    let mean = problem.loss().curvature() * problem.mean_norm_squared();
+    let kappa = mean / problem.n() as f64 - problem.strong_convexity();
+    // All rows 0: any centre will do.
+    Ok(if mean == 0.0 && problem.strong_convexity() == 0.0 { 1.0 } else { kappa.max(0.0) })
+}
+
+impl<D: Design, L: Loss, R: Separable> Catalyst<'_, '_, D, L, R> {
+    /// The current point.
+    pub fn point(&self) -> &Point {
+        &self.ascent.state.point
+    }
+
+    /// The dual variables.
+    pub fn dual(&self) -> &[f64] {
+        &self.ascent.state.dual
+    }
+
+    /// One inner pass, and the extrapolation of the centre.
+    fn outer_step(&mut self) {
+        self.ascent.climb(self.ascent.problem.n());
+        self.ascent.read_point();
+        if !self.accelerates {
+            return;
+        }
+        let x = &self.ascent.state.point.weights;
+        let uphill: f64 = self
+            .ascent
+            .centre()
+            .iter()
+            .zip(x)
+            .zip(&self.previous)
+            .map(|((y, x), old)| (y - x) * (x - old))
+            .sum();
+        let (a, q) = (self.alpha, self.ratio);
+        let mut extrapolate = 0.0;
+        if uphill > 0.0 {
+            self.alpha = 1.0;
+        } else {
+            let square = a * a;
+            self.alpha = 0.5 * (q - square + ((square - q).powi(2) + 4.0 * square).sqrt());
+            extrapolate = a * (1.0 - a) / (square + self.alpha);
+        }
+        let x = x.clone();
+        self.ascent
+            .move_centre(x.iter().zip(&self.previous).map(|(x, old)| x + extrapolate * (x - old)));
+        self.previous = x;
+    }
+}
+
+impl<D: Design, L: Loss, R: Separable> Iterative for Catalyst<'_, '_, D, L, R> {
+    /// Whole passes only.
+    fn advance(&mut self, passes: f64) -> f64 {
+        let outer = passes.round().max(1.0);
+        for _ in 0..outer as usize {
+            self.outer_step();
+        }
+        outer
+    }
+
+    fn certify(&mut self) -> Certificate {
+        if self.accelerates {
+            // The dual variables belong to the inner problem; the derivatives at the point bound better.
+            let Ascent { problem, state, .. } = &mut self.ascent;
+            self.gap.at_best_intercept(problem, &mut state.point)
+        } else {
+            self.ascent.certify()
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! Duality gaps: what a dual point proves.
+//!
+//! For any `u` in the domain of the conjugates, with `v = -(1/n) A'u`,
+//!
+//! ```text
+//! D(u) = -(1/n) sum_i phi*(u_i; y_i) - R*(v) <= F*,    R(x) = (l2/2) ||x||^2 + h(x).
+//! ```
+//!
+//! Two repairs make any `u` feasible; both only shrink entries towards 0, which lies in every domain:
+//! with an unpenalised intercept `sum_i u_i = 0` must hold, so the heavier sign is scaled down
+//! ([`balance`]); where `R*` is an indicator (l1 without l2) the whole point is scaled onto it.
+
+use fenchel_linalg::{Design, multiply_transposed};
+use fenchel_optim::scalar::increasing_root;
+use fenchel_optim::{Certificate, Loss, Regulariser};
+
+use crate::{Point, Problem};
+
+/// Scratch memory for certificates: `2 n + d` numbers.
+#[derive(Debug, Clone)]
+pub(crate) struct Gap {
+    margins: Vec<f64>,
+    dual: Vec<f64>,
+    /// `v = -(1/n) A'u`
+    pub(crate) correlation: Vec<f64>,
+}
+
+impl Gap {
+    pub(crate) fn new<D: Design, L: Loss, R: Regulariser>(problem: &Problem<'_, D, L, R>) -> Self {
+        Gap {
+            margins: vec![0.0; problem.n()],
+            dual: vec![0.0; problem.n()],
+            correlation: vec![0.0; problem.d()],
+        }
+    }
+
+    /// Certificate with `u = phi'` at the margins of the point. Two passes.
+    pub(crate) fn at<D: Design, L: Loss, R: Regulariser>(
+        &mut self,
+        problem: &Problem<'_, D, L, R>,
+        point: &Point,
+    ) -> Certificate {
+        problem.margins(point, &mut self.margins);
+        self.from_margins(problem, &point.weights)
+    }
+
+    /// As [`at`](Gap::at), after moving the intercept to its optimum for these weights.
+    pub(crate) fn at_best_intercept<D: Design, L: Loss, R: Regulariser>(
+        &mut self,
+        problem: &Problem<'_, D, L, R>,
+        point: &mut Point,
+    ) -> Certificate {
+        self.primal(problem, point);
+        self.from_margins(problem, &point.weights)
+    }
+
+    /// Certificate of a point with a dual point of the method's own. Two passes.
+    pub(crate) fn with_dual<D: Design, L: Loss, R: Regulariser>(
+        &mut self,
+        problem: &Problem<'_, D, L, R>,
+        point: &mut Point,
+        dual: &[f64],
+    ) -> Certificate {
+        self.primal(problem, point);
+        let objective = problem.objective_at(&self.margins, &point.weights);
+        self.dual.copy_from_slice(dual);
+        Certificate::gap(objective, self.lower_bound(problem))
+    }
+
+    /// Margins of the point, with the intercept at its optimum.
+    fn primal<D: Design, L: Loss, R: Regulariser>(
+        &mut self,
+        problem: &Problem<'_, D, L, R>,
+        point: &mut Point,
+    ) {
+        problem.margins(point, &mut self.margins);
+        if problem.intercept() {
+            let shift = best_shift(problem, &self.margins);
+            point.intercept += shift;
+            self.margins.iter_mut().for_each(|t| *t += shift);
+        }
+    }
+
+    fn from_margins<D: Design, L: Loss, R: Regulariser>(
+        &mut self,
+        problem: &Problem<'_, D, L, R>,
+        weights: &[f64],
+    ) -> Certificate {
+        let objective = problem.objective_at(&self.margins, weights);
+        let loss = problem.loss();
+        for ((u, &t), &y) in self.dual.iter_mut().zip(&self.margins).zip(problem.targets()) {
+            *u = loss.derivative(t, y);
+        }
+        Certificate::gap(objective, self.lower_bound(problem))
+    }
+
+    /// `D(u)` of the repaired dual point. One pass.
+    fn lower_bound<D: Design, L: Loss, R: Regulariser>(
+        &mut self,
+        problem: &Problem<'_, D, L, R>,
+    ) -> f64 {
+        let n = problem.n() as f64;
+        if problem.intercept() {
+            balance(&mut self.dual);
+        }
+        multiply_transposed(problem.design(), &self.dual, &mut self.correlation);
+        self.correlation.iter_mut().for_each(|v| *v /= -n);
+        let regulariser = problem.regulariser();
+        let scale = regulariser.dual_scale(&self.correlation, problem.l2());
+        let scaled;
+        let correlation = if scale < 1.0 {
+            scaled = self.correlation.iter().map(|v| scale * v).collect::<Vec<_>>();
+            &scaled
+        } else {
+            &self.correlation
+        };
+        let loss = problem.loss();
+        let conjugates: f64 = self
+            .dual
+            .iter()
+            .zip(problem.targets())
+            .map(|(&u, &y)| loss.conjugate(scale * u, y))
+            .sum();
+        -conjugates / n - regulariser.conjugate(correlation, problem.l2())
+    }
+}
+
+/// Scales the entries of the heavier sign down until the sum is 0.
+fn balance(dual: &mut [f64]) {
+    let (mut positive, mut negative) = (0.0, 0.0);
+    for &u in dual.iter() {
+        if u > 0.0 {
+            positive += u;
+        } else {
+            negative -= u;
+        }
+    }
+    let heavier: f64 = if positive > negative { 1.0 } else { -1.0 };
+    let larger = f64::max(positive, negative);
+    if larger > 0.0 {
+        let scale = f64::min(positive, negative) / larger;
+        for u in dual.iter_mut().filter(|u| **u * heavier > 0.0) {
+            *u *= scale;
+        }
+    }
+}
+
+/// The `s` that minimises `sum_i phi(t_i + s; y_i)`. No pass over the design.
+fn best_shift<D: Design, L: Loss, R: Regulariser>(
+    problem: &Problem<'_, D, L, R>,
+    margins: &[f64],
+) -> f64 {
+    let loss = problem.loss();
+    let slope = |shift: f64| {
+        let (mut first, mut second) = (0.0, 0.0);
+        for (&t, &y) in margins.iter().zip(problem.targets()) {
+            first += loss.derivative(t + shift, y);
+            second += loss.second(t + shift, y);
+        }
+        (first, second)
+    };
+    let (here, curvature) = slope(0.0);
+    if here == 0.0 || !here.is_finite() {
+        return 0.0;
+    }
+    // Walk against the slope until it changes its sign. With one class the infimum lies at infinity:
+    // beyond 2^10 the logistic loss is 0 in floating point, and any shift is as good.
+    let mut reach = (here / curvature).abs();
+    if !(1e-8..1024.0).contains(&reach) {
+        reach = 1.0;
+    }
+    let direction = -here.signum();
+    while slope(direction * reach).0 * direction < 0.0 && reach < 1024.0 * (1.0 + here.abs()) {
+        reach *= 2.0;
+    }
+    let (low, high) = if direction > 0.0 { (0.0, reach) } else { (-reach, 0.0) };
+    increasing_root(slope, low, high, direction * reach.min((here / curvature).abs()), 1e-15)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn balance_shrinks_one_sign_only() {
+        let mut dual = [0.5, -0.2, 0.5, -0.3, 0.0];
+        balance(&mut dual);
+        assert_eq!(dual, [0.25, -0.2, 0.25, -0.3, 0.0]);
+        let mut one_sided = [-0.5, -0.1];
+        balance(&mut one_sided);
+        assert!(one_sided.iter().all(|u| *u == 0.0));
+    }
+}

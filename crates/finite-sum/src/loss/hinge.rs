@@ -1,0 +1,108 @@
+//! The hinge loss of support vector machines, plain and squared.
+
+use fenchel_linalg::Invalid;
+use fenchel_optim::Loss;
+
+use super::{DOMAIN_SLACK, check_sign};
+
+/// `max(0, 1 - yt)` with `y` in {-1, +1}: not smooth, for dual methods only.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Hinge;
+
+impl Loss for Hinge {
+    const NAME: &'static str = "hinge";
+
+    #[inline]
+    fn value(&self, t: f64, y: f64) -> f64 {
+        (1.0 - y * t).max(0.0)
+    }
+
+    #[inline]
+    fn derivative(&self, t: f64, y: f64) -> f64 {
+        if y * t < 1.0 { -y } else { 0.0 }
+    }
+
+    #[inline]
+    fn second(&self, _: f64, _: f64) -> f64 {
+        0.0
+    }
+
+    #[inline]
+    fn curvature(&self) -> f64 {
+        f64::INFINITY
+    }
+
+    #[inline]
+    fn conjugate(&self, u: f64, y: f64) -> f64 {
+        let p = -y * u;
+        if !(-DOMAIN_SLACK..=1.0 + DOMAIN_SLACK).contains(&p) {
+            return f64::INFINITY;
+        }
+        -p.clamp(0.0, 1.0)
+    }
+
+    #[inline]
+    fn dual_step(&self, m: f64, q: f64, y: f64, _: f64) -> f64 {
+        let excess = 1.0 - y * m;
+        let p = if excess >= q {
+            1.0
+        } else if excess <= 0.0 {
+            0.0
+        } else {
+            excess / q
+        };
+        -y * p
+    }
+
+    fn check_target(&self, row: usize, y: f64) -> Result<(), Invalid> {
+        check_sign(row, y)
+    }
+}
+
+/// `max(0, 1 - yt)^2 / 2` with `y` in {-1, +1}.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SquaredHinge;
+
+impl Loss for SquaredHinge {
+    const NAME: &'static str = "squared hinge";
+
+    #[inline]
+    fn value(&self, t: f64, y: f64) -> f64 {
+        let excess = (1.0 - y * t).max(0.0);
+        0.5 * excess * excess
+    }
+
+    #[inline]
+    fn derivative(&self, t: f64, y: f64) -> f64 {
+        -y * (1.0 - y * t).max(0.0)
+    }
+
+    #[inline]
+    fn second(&self, t: f64, y: f64) -> f64 {
+        if y * t < 1.0 { 1.0 } else { 0.0 }
+    }
+
+    #[inline]
+    fn curvature(&self) -> f64 {
+        1.0
+    }
+
+    #[inline]
+    fn conjugate(&self, u: f64, y: f64) -> f64 {
+        let p = -y * u;
+        if p < -DOMAIN_SLACK {
+            return f64::INFINITY;
+        }
+        let p = p.max(0.0);
+        p * (0.5 * p - 1.0)
+    }
+
+    #[inline]
+    fn dual_step(&self, m: f64, q: f64, y: f64, _: f64) -> f64 {
+        -y * ((1.0 - y * m) / (1.0 + q)).max(0.0)
+    }
+
+    fn check_target(&self, row: usize, y: f64) -> Result<(), Invalid> {
+        check_sign(row, y)
+    }
+}

@@ -1,0 +1,237 @@
+//! The problem: data, loss, regulariser, checked once.
+
+use fenchel_linalg::{Design, Invalid, multiply};
+use fenchel_optim::{Certificate, Loss, Regulariser};
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+use crate::gap::Gap;
+
+/// Regularised empirical risk of a linear model,
+///
+/// ```text
+/// F(x, b) = (1/n) sum_i phi(a_i.x + b; y_i) + (l2/2) ||x||^2 + h(x)
+/// ```
+///
+/// | symbol | what |
+/// |---|---|
+/// | `a_i`, `n`, `d` | rows of the design, their number and length |
+/// | `phi` | loss, a [`Loss`] |
+/// | `h` | regulariser, a [`Regulariser`] |
+/// | `l2` | weight of the quadratic term, on the scale of the mean loss |
+/// | `b` | unpenalised intercept, 0 unless [`with_intercept`](Problem::with_intercept) |
+///
+/// The data is borrowed. A problem itself holds `n` numbers, the squared norms of the rows.
+#[derive(Debug, Clone)]
+pub struct Problem<'a, D, L, R> {
+    design: D,
+    targets: &'a [f64],
+    loss: L,
+    regulariser: R,
+    l2: f64,
+    intercept: bool,
+    norms_squared: Vec<f64>,
+    largest_norm_squared: f64,
+}
+
+/// A point: weights `x` and intercept `b`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Point {
+    /// One weight a column.
+    pub weights: Vec<f64>,
+    /// The intercept; 0 in a problem without.
+    pub intercept: f64,
+}
+
+impl Point {
+    /// The origin.
+    pub fn zero(columns: usize) -> Self {
+        Point { weights: vec![0.0; columns], intercept: 0.0 }
+    }
+
+    /// Number of non-zero weights.
+    pub fn support(&self) -> usize {
+        self.weights.iter().filter(|&&w| w != 0.0).count()
+    }
+}
+
+impl<'a, D: Design, L: Loss, R: Regulariser> Problem<'a, D, L, R> {
+    /// Checks the data against the loss and the regulariser. O(nnz) for the norms of the rows.
+    ///
+    /// # Errors
+    /// [`Invalid::Empty`] for no rows or no columns, [`Invalid::Length`] for targets that are not one a
+    /// row, [`Invalid::Label`] for a target that the loss refuses, [`Invalid::Parameter`] for a negative
+    /// or non-finite weight.
+    pub fn new(
+        design: D,
+        targets: &'a [f64],
+        loss: L,
+        regulariser: R,
+        l2: f64,
+    ) -> Result<Self, Error> {
+        if design.rows() == 0 {
+            return Err(Invalid::Empty { what: "design matrix (rows)" }.into());
+        }
+        if design.columns() == 0 {
+            return Err(Invalid::Empty { what: "design matrix (columns)" }.into());
+        }
+        Invalid::check_length("targets", design.rows(), targets.len())?;
+        for (row, &y) in targets.iter().enumerate() {
+            loss.check_target(row, y)?;
+        }
+        Invalid::check_nonnegative("l2", l2)?;
+        regulariser.check(design.columns())?;
+        let norms_squared = design.row_norms_squared();
+        let largest_norm_squared = norms_squared.iter().copied().fold(0.0, f64::max);
+        if !largest_norm_squared.is_finite() {
+            return Err(Invalid::Parameter {
+                name: "largest squared row norm",
+                value: largest_norm_squared,
+                expected: "a finite number; scale the features down",
+            }
+            .into());
+        }
+        Ok(Problem {
+            design,
+            targets,
+            loss,
+            regulariser,
+            l2,
+            intercept: false,
+            norms_squared,
+            largest_norm_squared,
+        })
+    }
+
+    /// The same problem with an unpenalised intercept.
+    pub fn with_intercept(self) -> Self {
+        Problem { intercept: true, ..self }
+    }
+
+    /// The design matrix.
+    pub fn design(&self) -> &D {
+        &self.design
+    }
+
+    /// The targets.
+    pub fn targets(&self) -> &'a [f64] {
+        self.targets
+    }
+
+    /// The loss.
+    pub fn loss(&self) -> &L {
+        &self.loss
+    }
+
+    /// The regulariser.
+    pub fn regulariser(&self) -> &R {
+        &self.regulariser
+    }
+
+    /// Weight of the quadratic term.
+    pub fn l2(&self) -> f64 {
+        self.l2
+    }
+
+    /// Whether the problem has an intercept.
+    pub fn intercept(&self) -> bool {
+        self.intercept
+    }
+
+    /// Number of terms.
+    pub fn n(&self) -> usize {
+        self.targets.len()
+    }
+
+    /// Number of weights.
+    pub fn d(&self) -> usize {
+        self.design.columns()
+    }
+
+    /// `||a_i||^2`, without the intercept.
+    #[inline]
+    pub fn norm_squared(&self, i: usize) -> f64 {
+        self.norms_squared[i]
+    }
+
+    /// Mean of `||a_i||^2`.
+    pub fn mean_norm_squared(&self) -> f64 {
+        self.norms_squared.iter().sum::<f64>() / self.n() as f64
+    }
+
+    /// `L`: the largest Lipschitz constant of the gradient of `phi_i(a_i.x + b) + (l2/2) ||x||^2`.
+    pub fn smoothness(&self) -> f64 {
+        let ones = if self.intercept { 1.0 } else { 0.0 };
+        self.loss.curvature() * (self.largest_norm_squared + ones) + self.l2
+    }
+
+    /// `mu`: the strong convexity constant of `F` in `x` that l2 and the regulariser provide.
+    pub fn strong_convexity(&self) -> f64 {
+        self.l2 + self.regulariser.strong_convexity()
+    }
+
+    /// `beta = n mu / L`. Incremental methods converge in a few passes where it exceeds 1 (the
+    /// big-data condition, Defazio's definition 2.1).
+    pub fn big_data_beta(&self) -> f64 {
+        self.n() as f64 * self.strong_convexity() / self.smoothness()
+    }
+
+    /// Writes the margins `a_i.x + b`. O(nnz).
+    ///
+    /// # Panics
+    /// If the point or `out` has another shape than the problem.
+    pub fn margins(&self, point: &Point, out: &mut [f64]) {
+        multiply(&self.design, &point.weights, out);
+        if point.intercept != 0.0 {
+            out.iter_mut().for_each(|t| *t += point.intercept);
+        }
+    }
+
+    /// `F(x, b)`. One pass.
+    ///
+    /// # Errors
+    /// [`Invalid`] for a point of the wrong length or with non-finite entries.
+    pub fn objective(&self, point: &Point) -> Result<f64, Error> {
+        self.check_point(point)?;
+        let mut margins = vec![0.0; self.n()];
+        self.margins(point, &mut margins);
+        Ok(self.objective_at(&margins, &point.weights))
+    }
+
+    /// What can be proved at any point: the duality gap with the dual point `u_i = phi'(a_i.x + b; y_i)`,
+    /// repaired where it is not feasible. Two passes.
+    ///
+    /// # Errors
+    /// [`Invalid`] for a point of the wrong length or with non-finite entries.
+    pub fn certify(&self, point: &Point) -> Result<Certificate, Error> {
+        self.check_point(point)?;
+        Ok(Gap::new(self).at(self, point))
+    }
+
+    /// `F` from its margins.
+    pub(crate) fn objective_at(&self, margins: &[f64], weights: &[f64]) -> f64 {
+        let risk: f64 =
+            margins.iter().zip(self.targets).map(|(&t, &y)| self.loss.value(t, y)).sum();
+        let quadratic = if self.l2 > 0.0 {
+            0.5 * self.l2 * weights.iter().map(|w| w * w).sum::<f64>()
+        } else {
+            0.0
+        };
+        risk / self.n() as f64 + quadratic + self.regulariser.value(weights)
+    }
+
+    pub(crate) fn check_point(&self, point: &Point) -> Result<(), Invalid> {
+        Invalid::check_length("weights", self.d(), point.weights.len())?;
+        Invalid::check_finite("weights", &point.weights)?;
+        Invalid::check_finite("intercept", &[point.intercept])
+    }
+
+    /// A primal gradient method needs a smooth loss.
+    pub(crate) fn check_smooth(&self, method: &'static str) -> Result<(), Error> {
+        if self.loss.curvature().is_finite() {
+            return Ok(());
+        }
+        let what = format!("the {} loss, which is not smooth; use sdca", L::NAME);
+        Err(Error::Unsupported { method, what })
+    }
+}
