@@ -1,1 +1,59 @@
-//! Under construction.
+//! Data sets: readers of common formats, small embedded sets, generators with known truth.
+//!
+//! Everything else in Fenchel takes arrays; this crate is where they come from. A reader takes a
+//! stream (`impl BufRead`), and next to it stands a function that takes a path, undoes gzip or bzip2
+//! (told by the first bytes), and puts the path into every error:
+//!
+//! | format | stream | path | returns |
+//! |---|---|---|---|
+//! | LIBSVM text | [`libsvm()`] | [`libsvm_file`] | `Dataset<CsrMatrix<f64>>` |
+//! | CSV and relatives, numbers only | [`table()`] | [`table_file`] | [`Table`]: names, `Array2<f64>` |
+//! | IDX (MNIST) | [`idx()`], [`idx_rows`], [`idx_labels`] | [`idx_dataset`] | [`Images`]: `Dataset<Array2<u8>, Array1<u8>>` |
+//! | anything compressed | [`decompress`] | [`open()`] | `impl BufRead` |
+//!
+//! | data without a file | |
+//! |---|---|
+//! | [`embedded`] | breast cancer, wine, iris, digits: real, small, always there |
+//! | [`generate`] | sparse and dense tasks of any size from a seed, with the true weights |
+//! | [`folder`] | larger real sets, by name, where the user has them |
+//!
+//! [`transform`] scales rows and makes binary labels; [`write_libsvm`] writes what [`libsvm()`] reads.
+//!
+//! A malformed input is an [`Error`] that says where and what was expected, never a panic:
+//!
+//! ```
+//! use fenchel_datasets::{LibsvmOptions, libsvm, transform::normalise_rows};
+//!
+//! let mut data = libsvm("+1 1:3 2:4\n-1 3:2\n".as_bytes(), &LibsvmOptions::default())?;
+//! normalise_rows(&mut data.x);
+//! assert_eq!(data.x.data(), [0.6, 0.8, 1.0]);
+//!
+//! let error = libsvm("+1 1:3 2:four".as_bytes(), &LibsvmOptions::default()).unwrap_err();
+//! assert_eq!(error.to_string(), "line 1, column 10: index 2: expected a number, found \"four\"");
+//! # Ok::<(), fenchel_datasets::Error>(())
+//! ```
+#![forbid(unsafe_code)]
+
+mod dataset;
+pub mod embedded;
+mod error;
+pub mod folder;
+pub mod generate;
+mod idx;
+mod libsvm;
+mod number;
+mod open;
+mod table;
+pub mod transform;
+
+pub use dataset::Dataset;
+pub use error::Error;
+pub use folder::Folder;
+pub use idx::{Images, idx, idx_dataset, idx_labels, idx_rows};
+pub use libsvm::{IndexBase, LibsvmOptions, libsvm, libsvm_file, write_libsvm};
+pub use open::{decompress, open};
+pub use table::{Header, Table, TableOptions, table, table_file};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadmeExamples;

@@ -159,6 +159,11 @@ impl<'a, D: Design, L: Loss, R: Regulariser> Problem<'a, D, L, R> {
         self.norms_squared.iter().sum::<f64>() / self.n() as f64
     }
 
+    /// Largest `||a_i||^2`.
+    pub fn largest_norm_squared(&self) -> f64 {
+        self.largest_norm_squared
+    }
+
     /// `L`: the largest Lipschitz constant of the gradient of `phi_i(a_i.x + b) + (l2/2) ||x||^2`.
     pub fn smoothness(&self) -> f64 {
         let ones = if self.intercept { 1.0 } else { 0.0 };

@@ -73,6 +73,40 @@ pub enum Invalid {
         /// Its value.
         value: f64,
     },
+    /// A triangular matrix that cannot be inverted.
+    #[error("{what} is singular: entry {pivot} of the diagonal is 0")]
+    Singular {
+        /// The argument.
+        what: &'static str,
+        /// The first zero of the diagonal, counted from 0.
+        pivot: usize,
+    },
+    /// A matrix whose columns depend on one another where they must not.
+    #[error("{what} has rank {rank}; expected {columns} independent columns")]
+    RankDeficient {
+        /// The argument.
+        what: &'static str,
+        /// The numerical rank.
+        rank: usize,
+        /// The number of columns.
+        columns: usize,
+    },
+    /// A matrix whose eigenvalue or singular value iteration ran out of steps.
+    #[error("{what}: the iteration for its eigenvalues or singular values did not converge")]
+    NotConverged {
+        /// The argument.
+        what: &'static str,
+    },
+    /// A label that was not among those the classes were made from.
+    #[error("label of row {row} is {label}; expected one of the {classes} known classes")]
+    UnknownLabel {
+        /// Row, counted from 0.
+        row: usize,
+        /// The label, as `Debug` writes it.
+        label: String,
+        /// The number of known classes.
+        classes: usize,
+    },
 }
 
 impl Invalid {
@@ -95,12 +129,20 @@ impl Invalid {
     }
 
     /// Checks that a vector has the expected length.
-    pub fn check_length(
-        what: &'static str,
-        expected: usize,
-        found: usize,
-    ) -> Result<(), Invalid> {
+    pub fn check_length(what: &'static str, expected: usize, found: usize) -> Result<(), Invalid> {
         if expected == found { Ok(()) } else { Err(Invalid::Length { what, expected, found }) }
+    }
+
+    /// Checks that a matrix is square and not empty, and returns its order.
+    pub fn check_square(
+        what: &'static str,
+        (rows, columns): (usize, usize),
+    ) -> Result<usize, Invalid> {
+        if rows != columns {
+            let reason = format!("{rows} x {columns}; expected a square matrix");
+            return Err(Invalid::Layout { what, reason });
+        }
+        if rows == 0 { Err(Invalid::Empty { what }) } else { Ok(rows) }
     }
 
     /// Checks that every entry of a vector is finite; the position is reported as a row.

@@ -1,13 +1,39 @@
 //! Design matrices behind one row trait, products, factorisations, special functions, projections.
 //!
 //! The floor that every crate of Fenchel stands on. It depends on no other crate of the workspace.
+//!
+//! | thing | where | cost |
+//! |---|---|---|
+//! | `n x d` data, dense or sparse, seen by rows | [`Design`]; views [`Dense`], [`Csr`]; [`AsDesign`] | checked once, O(nnz) |
+//! | `A x`, `A' s` on all cores | [`multiply`], [`multiply_transposed`] | O(nnz) |
+//! | labels as codes `0..k` or as -1, +1 | [`labels::Classes`], [`labels::binary_signs`] | O(n log k) |
+//! | log-sum-exp, softmax, entropy, gamma family | [`special`] | O(n), O(1) |
+//! | projections on simplex, balls, boxes, rising sequences | [`project`] | O(d), O(d log d) |
+//! | `A = L L'` without dependencies | [`Cholesky`] | `n^3 / 3` |
+//! | `norm(A)` of a design, spectral radius of a square matrix | [`spectral`] | products with `A` |
+//! | Cholesky, QR, eigenvalues, SVD at full speed | module `factor`, feature `factor` | O(n^3) |
+//! | what can be wrong with an argument | [`Invalid`] | |
+//!
+//! Conventions: arithmetic is in `f64`; vectors are slices, matrices are `ndarray` views; rows, columns
+//! and pivots count from 0; whatever a caller can get wrong comes back as [`Invalid`], which names
+//! the argument, the value and what was expected. No result depends on the number of threads.
 #![forbid(unsafe_code)]
 
+mod cholesky;
 mod design;
 mod error;
+#[cfg(feature = "factor")]
+pub mod factor;
+pub mod labels;
+pub mod project;
 pub mod special;
+pub mod spectral;
 
-pub use design::{
-    AsDesign, Csr, CsrMatrix, Dense, Design, Scalar, multiply, multiply_transposed,
-};
+pub use cholesky::Cholesky;
+pub use design::{AsDesign, Csr, CsrMatrix, Dense, Design, Scalar, multiply, multiply_transposed};
 pub use error::Invalid;
+
+/// The example of the README, as a test.
+#[doc = include_str!("../README.md")]
+#[cfg(doctest)]
+struct Readme;

@@ -1,1 +1,49 @@
-//! Under construction.
+//! How good predictions are, and which samples to measure it on. Plain functions over slices, no
+//! dependencies.
+//!
+//! | predictions | functions |
+//! |---|---|
+//! | classes | [`accuracy`], [`binary_scores`] (precision, recall, F1), [`Confusion`] with micro and macro averages |
+//! | probabilities | [`log_loss`], [`log_loss_multiclass`], [`brier`] |
+//! | scores of any scale | [`roc_auc`] |
+//! | numbers | [`mean_absolute_error`], [`mean_squared_error`], [`r2`], [`spearman`] |
+//! | none yet | [`k_fold`], [`stratified_k_fold`] |
+//!
+//! The truth always comes first. Two-class labels may be `bool`, or 1 against -1 or 0 in any common
+//! number type ([`Binary`]); classes are numbered from 0. Arguments that a metric has no value for
+//! (lengths that differ, NaN, nothing at all, a single class where two are compared) are an
+//! [`Error`] that names the argument and the position, never a NaN in the result.
+//!
+//! ```
+//! use fenchel_metrics::{accuracy, roc_auc, stratified_k_fold};
+//!
+//! let truth = [1.0, 1.0, -1.0, -1.0];
+//! assert_eq!(accuracy(&truth, &[1.0, -1.0, -1.0, -1.0])?, 0.75);
+//! assert_eq!(roc_auc(&truth, &[0.9, 0.4, 0.5, 0.1])?, 0.75);
+//! for (train, test) in stratified_k_fold(&truth, 2, 42)? {
+//!     // One positive and one negative sample on each side.
+//!     assert_eq!(train.iter().map(|&i| truth[i]).sum::<f64>(), 0.0);
+//!     assert_eq!(test.len(), 2);
+//! }
+//! # Ok::<(), fenchel_metrics::Error>(())
+//! ```
+#![forbid(unsafe_code)]
+
+mod confusion;
+mod error;
+mod folds;
+mod label;
+mod probability;
+mod rank;
+mod regression;
+
+pub use confusion::{Confusion, Scores, accuracy, binary_scores};
+pub use error::Error;
+pub use folds::{Split, k_fold, stratified_k_fold};
+pub use label::Binary;
+pub use probability::{LOG_LOSS_CLIP, brier, log_loss, log_loss_multiclass, roc_auc};
+pub use regression::{mean_absolute_error, mean_squared_error, r2, spearman};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadmeExamples;

@@ -6,7 +6,6 @@ use fenchel_optim::{Certificate, Iterative, Loss, Observer, Separable, Solution,
 use serde::{Deserialize, Serialize};
 
 use super::ascent::{Ascent, DualState, SdcaStep};
-use crate::gap::Gap;
 use crate::{Error, Point, Problem};
 
 /// Settings of [`catalyst`](fn@catalyst).
@@ -37,7 +36,6 @@ pub struct CatalystSettings {
 #[derive(Debug, Clone)]
 pub struct Catalyst<'p, 'a, D, L, R> {
     ascent: Ascent<'p, 'a, D, L, R>,
-    gap: Gap,
     /// `mu / (mu + kappa)`
     ratio: f64,
     accelerates: bool,
@@ -82,7 +80,6 @@ where
     let CatalystSettings { step, order, seed, stop, .. } = settings;
     let ascent = Ascent::new("catalyst", problem, kappa, *step, order, *seed, start)?;
     let mut method = Catalyst {
-        gap: Gap::new(problem),
         ratio: mu / (mu + kappa),
         accelerates: kappa > 0.0,
         alpha: 1.0,
@@ -158,12 +155,6 @@ impl<D: Design, L: Loss, R: Separable> Iterative for Catalyst<'_, '_, D, L, R> {
     }
 
     fn certify(&mut self) -> Certificate {
-        if self.accelerates {
-            // The dual variables belong to the inner problem; the derivatives at the point bound better.
-            let Ascent { problem, state, .. } = &mut self.ascent;
-            self.gap.at_best_intercept(problem, &mut state.point)
-        } else {
-            self.ascent.certify()
-        }
+        self.ascent.certify()
     }
 }

@@ -125,6 +125,7 @@ impl ElasticNet {
             intercept: self.intercept,
             stop: self.stop,
             seed: self.seed,
+            cheap_exact_step: true,
         };
         let (point, report) = task.solve()?;
         Ok(LinearModel { weights: point.weights.into(), intercept: point.intercept, report })

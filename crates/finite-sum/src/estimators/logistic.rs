@@ -83,6 +83,7 @@ impl LogisticRegression {
             intercept: self.intercept,
             stop: self.stop,
             seed: self.seed,
+            cheap_exact_step: false,
         };
         let (point, report) = task.solve()?;
         let (weights, intercept) = (Array1::from(point.weights), point.intercept);

@@ -3,9 +3,9 @@
 use fenchel_linalg::Design;
 use fenchel_optim::lbfgs::LbfgsSettings;
 use fenchel_optim::prox::{L1, Zero};
-use fenchel_optim::{Loss, Report, Solution, Stop};
+use fenchel_optim::{Loss, Report, Separable, Solution, Stop};
 
-use crate::dual::{CatalystSettings, DualState, SdcaStep, catalyst};
+use crate::dual::{CatalystSettings, SdcaStep, catalyst};
 use crate::{Error, Point, Problem, lbfgs};
 
 /// A problem of an estimator, before it is known which regulariser it needs.
@@ -18,33 +18,46 @@ pub(super) struct Task<'a, D, L> {
     pub(super) intercept: bool,
     pub(super) stop: Stop,
     pub(super) seed: u64,
+    /// Whether the loss has a closed form for the exact dual step.
+    pub(super) cheap_exact_step: bool,
 }
 
-impl<D: Design, L: Loss> Task<'_, D, L> {
+impl<D: Design + Copy, L: Loss + Copy> Task<'_, D, L> {
     /// Catalyst, which is plain SDCA where there is nothing to accelerate; L-BFGS without any
     /// regulariser, where there is no dual to ascend.
     pub(super) fn solve(self) -> Result<(Point, Report), Error> {
-        let Task { design, targets, loss, l1, l2, intercept, stop, seed } = self;
-        let settings = |constant: bool| CatalystSettings {
-            step: if constant { SdcaStep::Constant } else { SdcaStep::Exact },
-            seed,
-            stop,
+        let Task { design, targets, loss, l1, l2, .. } = self;
+        if l1 == 0.0 && l2 == 0.0 {
+            let problem = self.posed(Problem::new(design, targets, loss, Zero, 0.0)?);
+            let settings = LbfgsSettings { stop: self.stop, ..LbfgsSettings::default() };
+            let Solution { state, report } = lbfgs(&problem, &settings, None, &mut ())?;
+            Ok((state, report))
+        } else if l1 == 0.0 {
+            self.climb(Problem::new(design, targets, loss, Zero, l2)?)
+        } else {
+            self.climb(Problem::new(design, targets, loss, L1 { strength: l1 }, l2)?)
+        }
+    }
+
+    fn posed<'a, R: Separable>(&self, problem: Problem<'a, D, L, R>) -> Problem<'a, D, L, R> {
+        if self.intercept { problem.with_intercept() } else { problem }
+    }
+
+    fn climb<R: Separable>(&self, problem: Problem<'_, D, L, R>) -> Result<(Point, Report), Error> {
+        let problem = self.posed(problem);
+        let settings = CatalystSettings {
+            step: self.step(&problem),
+            seed: self.seed,
+            stop: self.stop,
             ..CatalystSettings::default()
         };
-        let solution: Solution<DualState> = if l1 > 0.0 {
-            let problem = Problem::new(design, targets, loss, L1 { strength: l1 }, l2)?;
-            let problem = if intercept { problem.with_intercept() } else { problem };
-            catalyst(&problem, &settings(false), None, &mut ())?
-        } else {
-            let problem = Problem::new(design, targets, loss, Zero, l2)?;
-            let problem = if intercept { problem.with_intercept() } else { problem };
-            if l2 == 0.0 {
-                let settings = LbfgsSettings { stop, ..LbfgsSettings::default() };
-                let Solution { state, report } = lbfgs(&problem, &settings, None, &mut ())?;
-                return Ok((state, report));
-            }
-            catalyst(&problem, &settings(false), None, &mut ())?
-        };
-        Ok((solution.state.point, solution.report))
+        let Solution { state, report } = catalyst(&problem, &settings, None, &mut ())?;
+        Ok((state.point, report))
+    }
+
+    /// The constant step saves exponentials and costs passes where a few rows are long.
+    fn step<R: Separable>(&self, problem: &Problem<'_, D, L, R>) -> SdcaStep {
+        let even = problem.largest_norm_squared() <= 4.0 * problem.mean_norm_squared();
+        if self.cheap_exact_step || !even { SdcaStep::Exact } else { SdcaStep::Constant }
     }
 }

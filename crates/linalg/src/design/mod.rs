@@ -84,7 +84,7 @@ pub trait Design: Sync {
 /// What a caller may pass to `fit`: anything that can be seen as a [`Design`] without a copy.
 pub trait AsDesign {
     /// The borrowed, validated view.
-    type View<'a>: Design
+    type View<'a>: Design + Copy
     where
         Self: 'a;
 

@@ -1,0 +1,128 @@
+//! What can go wrong between a file and a data set.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use fenchel_linalg::Invalid;
+
+/// An error of a reader, a writer or a generator.
+///
+/// The readers that take a path put it into the error, so that a message reads
+/// `train.svm:17:23: expected index:value, found "3;1"`; the readers that take a stream do not know
+/// a name, and say `line 17, column 23: ...`.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A text that does not have the form of its format.
+    #[error("{}{reason}", text_place(file.as_deref(), *line, *column))]
+    Format {
+        /// The file, where a path was given.
+        file: Option<PathBuf>,
+        /// Line, counted from 1.
+        line: u64,
+        /// Where in the line, counted from 1: a byte for LIBSVM text, a cell for tables.
+        column: u64,
+        /// What was found and what was expected.
+        reason: String,
+    },
+    /// A binary file that does not have the form of its format.
+    #[error("{}{reason}", binary_place(file.as_deref(), *offset))]
+    Binary {
+        /// The file, where a path was given.
+        file: Option<PathBuf>,
+        /// Byte of the uncompressed content, counted from 0.
+        offset: u64,
+        /// What was found and what was expected.
+        reason: String,
+    },
+    /// Reading or writing failed; a truncated or damaged gzip or bzip2 stream is reported here.
+    #[error("{}{source}", io_place(file.as_deref()))]
+    Io {
+        /// The file, where a path was given.
+        file: Option<PathBuf>,
+        /// The system's or the decompressor's reason.
+        source: io::Error,
+    },
+    /// An argument that does not fit.
+    #[error(transparent)]
+    Invalid(#[from] Invalid),
+}
+
+impl Error {
+    /// The same error with the name of the file it came from; a name that is already there stays.
+    pub fn in_file(mut self, path: impl AsRef<Path>) -> Error {
+        match &mut self {
+            Error::Format { file, .. } | Error::Binary { file, .. } | Error::Io { file, .. } => {
+                file.get_or_insert_with(|| path.as_ref().to_path_buf());
+            }
+            Error::Invalid(_) => {}
+        }
+        self
+    }
+
+    pub(crate) fn format(line: u64, column: usize, reason: impl Into<String>) -> Error {
+        Error::Format { file: None, line, column: column as u64, reason: reason.into() }
+    }
+
+    pub(crate) fn binary(offset: u64, reason: impl Into<String>) -> Error {
+        Error::Binary { file: None, offset, reason: reason.into() }
+    }
+}
+
+impl From<io::Error> for Error {
+    fn from(source: io::Error) -> Error {
+        Error::Io { file: None, source }
+    }
+}
+
+fn text_place(file: Option<&Path>, line: u64, column: u64) -> String {
+    match file {
+        Some(file) => format!("{}:{line}:{column}: ", file.display()),
+        None => format!("line {line}, column {column}: "),
+    }
+}
+
+fn binary_place(file: Option<&Path>, offset: u64) -> String {
+    match file {
+        Some(file) => format!("{}: byte {offset}: ", file.display()),
+        None => format!("byte {offset}: "),
+    }
+}
+
+fn io_place(file: Option<&Path>) -> String {
+    file.map(|file| format!("{}: ", file.display())).unwrap_or_default()
+}
+
+/// A piece of input as it may be shown in a message: quoted, escaped, and short.
+pub(crate) fn shown(token: &[u8]) -> String {
+    const LONGEST: usize = 40;
+    if token.len() > LONGEST {
+        format!("\"{}...\"", token[..LONGEST].escape_ascii())
+    } else {
+        format!("\"{}\"", token.escape_ascii())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_names_the_file_the_place_and_the_reason() {
+        let error = Error::format(17, 23, "expected index:value, found \"3;1\"");
+        assert_eq!(error.to_string(), "line 17, column 23: expected index:value, found \"3;1\"");
+        let error = error.in_file("train.svm").in_file("other.svm");
+        assert_eq!(error.to_string(), "train.svm:17:23: expected index:value, found \"3;1\"");
+        let error = Error::binary(4, "truncated").in_file("digits.idx");
+        assert_eq!(error.to_string(), "digits.idx: byte 4: truncated");
+        let error = Error::from(io::Error::other("disk on fire")).in_file("a.gz");
+        assert_eq!(error.to_string(), "a.gz: disk on fire");
+    }
+
+    #[test]
+    fn shown_input_is_short_and_printable() {
+        assert_eq!(shown(b"3;1"), "\"3;1\"");
+        assert_eq!(shown(b"\xff\n"), "\"\\xff\\n\"");
+        assert_eq!(shown(&[b'x'; 1000]), format!("\"{}...\"", "x".repeat(40)));
+    }
+}

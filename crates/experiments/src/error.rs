@@ -1,0 +1,49 @@
+//! What can go wrong around an experiment: finding it, storing its outcome, drawing it.
+
+use std::path::PathBuf;
+
+/// An error of the framework itself; what goes wrong inside an experiment is a [`crate::Failure`].
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// No registered experiment has this id or starts with it.
+    #[error("no experiment is called `{id}`; {}", suggestion(.near))]
+    UnknownId {
+        /// What was asked for.
+        id: String,
+        /// Registered ids that look similar, most similar first.
+        near: Vec<String>,
+    },
+    /// A file could not be read or written.
+    #[error("{}: {source}", .path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A CSV or JSON text could not be made.
+    #[error("{what}: {reason}")]
+    Encode {
+        /// What was being written.
+        what: String,
+        /// Why it could not be.
+        reason: String,
+    },
+    /// The drawing back end refused a figure.
+    #[error("figure `{title}`: {reason}")]
+    Figure {
+        /// Title of the figure.
+        title: String,
+        /// What the back end said.
+        reason: String,
+    },
+}
+
+fn suggestion(near: &[String]) -> String {
+    if near.is_empty() {
+        "`--list` shows all of them".into()
+    } else {
+        format!("did you mean {}?", near.join(", "))
+    }
+}

@@ -1,0 +1,236 @@
+//! What an experiment is, what it is given, what it gives back.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Claim, Figure, Table, data};
+
+/// How much work a run may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum Size {
+    /// Minutes for all experiments together on two cores.
+    #[default]
+    Quick,
+    /// The sizes of the seed documents.
+    Full,
+}
+
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Size::Quick => "quick",
+            Size::Full => "full",
+        })
+    }
+}
+
+/// What a running experiment may know of the world.
+///
+/// The two functions may be called from any thread.
+#[derive(Clone)]
+pub struct Context<'a> {
+    /// The folder of real data sets, if there is one; [`Context::file`] looks into it.
+    pub data: Option<PathBuf>,
+    /// How much work the run may be.
+    pub size: Size,
+    /// The seed that every random draw of the experiment starts from.
+    pub seed: u64,
+    /// Whether the user asked to stop; long loops ask this a few times a second.
+    pub stopped: &'a (dyn Fn() -> bool + Sync),
+    /// Takes the fraction done (0 to 1) and what is being done.
+    pub tick: &'a (dyn Fn(f64, &str) + Sync),
+}
+
+impl Context<'_> {
+    /// `quick` or `full`, as the size says.
+    pub fn pick<T>(&self, quick: T, full: T) -> T {
+        match self.size {
+            Size::Quick => quick,
+            Size::Full => full,
+        }
+    }
+
+    /// Ends the experiment if the user asked for it: `context.check()?`.
+    ///
+    /// # Errors
+    /// [`Failure::stopped`].
+    pub fn check(&self) -> Result<(), Failure> {
+        if (self.stopped)() { Err(Failure::stopped()) } else { Ok(()) }
+    }
+
+    /// What an observer of a solver returns so that a long run ends when the user asks for it.
+    pub fn control(&self) -> ControlFlow<()> {
+        if (self.stopped)() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    /// Says how far the experiment is.
+    pub fn progress(&self, fraction: f64, doing: &str) {
+        (self.tick)(fraction, doing);
+    }
+
+    /// The first file of the data set called `set` in [`data::SETS`], or `None` where the set is
+    /// absent (the experiment then runs its synthetic substitute and says so in a note).
+    pub fn file(&self, set: &str) -> Option<PathBuf> {
+        self.files(set).map(|mut all| all.swap_remove(0))
+    }
+
+    /// All files of a data set in the order of [`data::SETS`], or `None` unless every one is there.
+    pub fn files(&self, set: &str) -> Option<Vec<PathBuf>> {
+        data::find(set)?.locate(self.data.as_deref()?)
+    }
+}
+
+/// One experiment of a seed document.
+#[derive(Debug, Clone, Copy)]
+pub struct Experiment {
+    /// Unique id with the crate in front: `fs-ex1`, `crf-41`.
+    pub id: &'static str,
+    /// Which document, figure or table it repeats.
+    pub seed_document: &'static str,
+    /// What it shows, in a few words.
+    pub title: &'static str,
+    /// Names of the real data sets ([`data::SETS`]) that it uses where they are present.
+    pub needs: &'static [&'static str],
+    /// Runs it.
+    pub run: fn(&Context) -> Result<Outcome, Failure>,
+}
+
+/// What an experiment found.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// Judged claims, in the order of the document.
+    pub claims: Vec<Claim>,
+    /// Tables.
+    pub tables: Vec<Table>,
+    /// Figures.
+    pub figures: Vec<Figure>,
+    /// Paragraphs for the reader: what was substituted, what to look at, known errata.
+    pub notes: Vec<String>,
+    /// Every setting somebody would need to repeat the run.
+    pub settings: BTreeMap<String, String>,
+}
+
+impl Outcome {
+    /// Adds a claim.
+    pub fn claim(&mut self, claim: Claim) -> &mut Self {
+        self.claims.push(claim);
+        self
+    }
+
+    /// Adds a table.
+    pub fn table(&mut self, table: Table) -> &mut Self {
+        self.tables.push(table);
+        self
+    }
+
+    /// Adds a figure.
+    pub fn figure(&mut self, figure: Figure) -> &mut Self {
+        self.figures.push(figure);
+        self
+    }
+
+    /// Adds a paragraph.
+    pub fn note(&mut self, note: impl Into<String>) -> &mut Self {
+        self.notes.push(note.into());
+        self
+    }
+
+    /// Records a setting.
+    pub fn setting(&mut self, name: impl Into<String>, value: impl ToString) -> &mut Self {
+        self.settings.insert(name.into(), value.to_string());
+        self
+    }
+
+    /// Whether any claim differs from its registered verdict.
+    pub fn differs(&self) -> bool {
+        self.claims.iter().any(Claim::differs)
+    }
+}
+
+/// Why an experiment has no outcome.
+///
+/// It is made from any error by `?`, across crates. For that reason it is not an error itself: the
+/// two blanket implementations would overlap.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    message: String,
+    stopped: bool,
+}
+
+impl Failure {
+    /// A failure in the experiment's own words.
+    pub fn new(message: impl Into<String>) -> Self {
+        Failure { message: message.into(), stopped: false }
+    }
+
+    /// The user asked to stop.
+    pub fn stopped() -> Self {
+        Failure { message: "stopped".into(), stopped: true }
+    }
+
+    /// Whether the user asked for it, so that nothing is wrong.
+    pub fn is_stopped(&self) -> bool {
+        self.stopped
+    }
+
+    /// Puts what was being done in front of the message: `.map_err(|f| f.during("w8a"))`.
+    #[must_use]
+    pub fn during(self, what: impl fmt::Display) -> Self {
+        Failure { message: format!("{what}: {}", self.message), ..self }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl<E: std::error::Error> From<E> for Failure {
+    fn from(error: E) -> Self {
+        let mut message = error.to_string();
+        let mut source = error.source();
+        while let Some(cause) = source {
+            let text = cause.to_string();
+            // Many errors already print their source.
+            if !message.contains(&text) {
+                message = format!("{message}: {text}");
+            }
+            source = cause.source();
+        }
+        Failure::new(message)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_is_made_from_any_error_with_its_causes() {
+        #[derive(Debug, thiserror::Error)]
+        #[error("reading the design failed")]
+        struct Outer(#[source] std::num::ParseFloatError);
+        fn fails() -> Result<(), Failure> {
+            Err(Outer("x".parse::<f64>().unwrap_err()))?;
+            Ok(())
+        }
+        let failure = fails().unwrap_err().during("w8a");
+        assert_eq!(failure.to_string(), "w8a: reading the design failed: invalid float literal");
+        assert!(!failure.is_stopped());
+    }
+
+    #[test]
+    fn check_ends_a_stopped_experiment() {
+        let context =
+            Context { data: None, size: Size::Full, seed: 0, stopped: &|| true, tick: &|_, _| {} };
+        assert!(context.check().unwrap_err().is_stopped());
+        assert_eq!(context.control(), ControlFlow::Break(()));
+        assert_eq!(context.pick(1, 2), 2);
+        assert_eq!(context.file("w8a"), None);
+    }
+}

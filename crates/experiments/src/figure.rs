@@ -1,0 +1,160 @@
+//! Figures as data; [`crate::report`] draws them.
+
+use serde::{Deserialize, Serialize};
+
+use crate::table::csv_text;
+use crate::{Error, number};
+
+/// How an axis maps numbers to places.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Scale {
+    /// Equal steps for equal differences.
+    Linear,
+    /// Equal steps for equal ratios.
+    Log,
+}
+
+/// An axis.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Axis {
+    /// What it shows, with the unit.
+    pub label: String,
+    /// Linear or logarithmic.
+    pub scale: Scale,
+    /// The range that is shown; `None` fits it to the data. Curves are cut at its ends.
+    pub limits: Option<(f64, f64)>,
+}
+
+impl Axis {
+    /// A linear axis.
+    pub fn linear(label: impl Into<String>) -> Self {
+        Axis { label: label.into(), scale: Scale::Linear, limits: None }
+    }
+
+    /// A logarithmic axis. Values that are not positive have no place on it: they are left out of
+    /// the range and out of the drawing (not of the CSV), and a curve that reaches 0 or less runs down
+    /// to the floor of the axis and ends there. A range fitted to the data spans at most 20 decades.
+    pub fn log(label: impl Into<String>) -> Self {
+        Axis { label: label.into(), scale: Scale::Log, limits: None }
+    }
+
+    /// Shows the range from `low` to `high` only: for a figure in which one method diverges.
+    #[must_use]
+    pub fn limits(self, low: f64, high: f64) -> Self {
+        Axis { limits: Some((low, high)), ..self }
+    }
+}
+
+/// How a series is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Style {
+    /// A line.
+    Line,
+    /// A line with markers at its points (at some of them where there are many).
+    LinePoints,
+    /// Markers only.
+    Points,
+}
+
+/// A curve or a cloud of points.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Series {
+    /// Name in the legend.
+    pub name: String,
+    /// The points; one with a NaN or an infinity is not drawn and interrupts the line.
+    #[serde(with = "number::pairs")]
+    pub points: Vec<(f64, f64)>,
+    /// Line, markers or both.
+    pub style: Style,
+    /// Whether the line is dashed: for bounds and theory beside measurements.
+    pub dashed: bool,
+}
+
+impl Series {
+    /// A line.
+    pub fn line(name: impl Into<String>, points: Vec<(f64, f64)>) -> Self {
+        Series { name: name.into(), points, style: Style::Line, dashed: false }
+    }
+
+    /// A line with markers.
+    pub fn line_points(name: impl Into<String>, points: Vec<(f64, f64)>) -> Self {
+        Series { style: Style::LinePoints, ..Series::line(name, points) }
+    }
+
+    /// Markers.
+    pub fn points(name: impl Into<String>, points: Vec<(f64, f64)>) -> Self {
+        Series { style: Style::Points, ..Series::line(name, points) }
+    }
+
+    /// The same with a dashed line.
+    #[must_use]
+    pub fn dashed(self) -> Self {
+        Series { dashed: true, ..self }
+    }
+}
+
+/// A figure with one pair of axes. It reads well with up to twelve series.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Figure {
+    /// Title; also names the SVG and CSV files.
+    pub title: String,
+    /// What to see in it; text between backticks is set as code.
+    pub caption: String,
+    /// Horizontal axis.
+    pub x: Axis,
+    /// Vertical axis.
+    pub y: Axis,
+    /// Curves in the order of the legend.
+    pub series: Vec<Series>,
+}
+
+impl Figure {
+    /// A figure without curves.
+    pub fn new(title: impl Into<String>, x: Axis, y: Axis) -> Self {
+        Figure { title: title.into(), caption: String::new(), x, y, series: Vec::new() }
+    }
+
+    /// Sets the caption.
+    #[must_use]
+    pub fn caption(self, caption: impl Into<String>) -> Self {
+        Figure { caption: caption.into(), ..self }
+    }
+
+    /// Adds a curve.
+    #[must_use]
+    pub fn with(mut self, series: Series) -> Self {
+        self.series.push(series);
+        self
+    }
+
+    /// The numbers behind the figure in long form, `series,x,y`, in full precision; also the points
+    /// that are not drawn.
+    ///
+    /// # Errors
+    /// [`Error::Encode`].
+    pub fn to_csv(&self) -> Result<String, Error> {
+        let rows = self.series.iter().flat_map(|series| {
+            series
+                .points
+                .iter()
+                .map(|&(x, y)| vec![series.name.clone(), number::exact(x), number::exact(y)])
+        });
+        csv_text(&self.title, vec!["series".into(), "x".into(), "y".into()], rows)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn csv_is_long_and_complete() {
+        let figure = Figure::new("Gap", Axis::linear("passes"), Axis::log("gap"))
+            .with(Series::line("SAGA", vec![(0.0, 1.0), (0.5, 0.1 + 0.2), (1.0, 0.0)]))
+            .with(Series::points("SAG", vec![(2.0, f64::NAN)]).dashed());
+        assert_eq!(
+            figure.to_csv().unwrap(),
+            "series,x,y\nSAGA,0,1\nSAGA,0.5,0.30000000000000004\nSAGA,1,0\nSAG,2,NaN\n"
+        );
+    }
+}

@@ -1,0 +1,132 @@
+//! The list of experiments, and how one is found.
+
+use crate::{Error, Experiment};
+
+/// Every experiment, in the order of the report. Ids are unique and carry the crate.
+pub static ALL: &[Experiment] = &[];
+
+/// Ids of experiments that need no data and take seconds: what `cargo xtask ci` runs.
+pub static SMOKE: &[&str] = &[];
+
+/// The experiment with exactly this id.
+pub fn find<'a>(all: &'a [Experiment], id: &str) -> Option<&'a Experiment> {
+    all.iter().find(|e| e.id == id)
+}
+
+/// The experiments that the queries ask for, in the order of `all` and each once; all of them if
+/// there is no query.
+///
+/// A query is an id or the start of some: `fs-ex1` is that one (not `fs-ex10`), `fs` is every one of
+/// the crate.
+///
+/// # Errors
+/// [`Error::UnknownId`] with similar ids if a query matches nothing.
+pub fn select<'a>(all: &'a [Experiment], queries: &[String]) -> Result<Vec<&'a Experiment>, Error> {
+    for query in queries {
+        if !all.iter().any(|e| matches(e.id, query, all)) {
+            return Err(Error::UnknownId { id: query.clone(), near: near(all, query) });
+        }
+    }
+    let asked =
+        |e: &&Experiment| queries.is_empty() || queries.iter().any(|q| matches(e.id, q, all));
+    Ok(all.iter().filter(asked).collect())
+}
+
+fn matches(id: &str, query: &str, all: &[Experiment]) -> bool {
+    if find(all, query).is_some() {
+        return id == query;
+    }
+    let Some(rest) = id.strip_prefix(query) else { return false };
+    // `fs-ex1` must not quietly select `fs-ex10`.
+    let splits_a_number = query.ends_with(|c: char| c.is_ascii_digit())
+        && rest.starts_with(|c: char| c.is_ascii_digit());
+    !query.is_empty() && !splits_a_number
+}
+
+/// Ids that are at most three edits away or contain the query, most similar first.
+fn near(all: &[Experiment], query: &str) -> Vec<String> {
+    let query = query.to_lowercase();
+    let mut close: Vec<(usize, &str)> = all
+        .iter()
+        .map(|e| (edits(e.id, &query), e.id))
+        .filter(|(distance, id)| *distance <= 3 || !query.is_empty() && id.contains(&query))
+        .collect();
+    close.sort();
+    close.into_iter().take(5).map(|(_, id)| id.to_owned()).collect()
+}
+
+/// Levenshtein distance: insertions, deletions and replacements. O(|a| |b|).
+fn edits(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let replace = diagonal + usize::from(x != *y);
+            diagonal = row[j + 1];
+            row[j + 1] = replace.min(row[j] + 1).min(row[j + 1] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Outcome, data};
+
+    const fn experiment(id: &'static str) -> Experiment {
+        Experiment { id, seed_document: "", title: "", needs: &[], run: |_| Ok(Outcome::default()) }
+    }
+
+    static SOME: &[Experiment] =
+        &[experiment("fs-ex1"), experiment("fs-ex10"), experiment("fs-ex3"), experiment("crf-41")];
+
+    fn ids(queries: &[&str]) -> Result<Vec<&'static str>, Error> {
+        let queries: Vec<String> = queries.iter().map(|q| (*q).to_owned()).collect();
+        Ok(select(SOME, &queries)?.into_iter().map(|e| e.id).collect())
+    }
+
+    #[test]
+    fn queries_are_ids_or_their_beginnings() {
+        assert_eq!(ids(&[]).unwrap().len(), 4);
+        assert_eq!(ids(&["fs-ex1"]).unwrap(), ["fs-ex1"]);
+        assert_eq!(ids(&["crf", "fs-ex3", "crf-41"]).unwrap(), ["fs-ex3", "crf-41"]);
+        assert_eq!(ids(&["fs"]).unwrap(), ["fs-ex1", "fs-ex10", "fs-ex3"]);
+        assert_eq!(ids(&["fs-ex"]).unwrap().len(), 3);
+    }
+
+    #[test]
+    fn an_unknown_id_lists_its_neighbours() {
+        assert_eq!(
+            ids(&["fsex1"]).unwrap_err().to_string(),
+            "no experiment is called `fsex1`; did you mean fs-ex1, fs-ex10, fs-ex3?"
+        );
+        assert!(ids(&["crf-4"]).is_err(), "a number is not split");
+        assert!(ids(&["zzzzzzzz"]).unwrap_err().to_string().contains("--list"));
+        assert!(ids(&[""]).is_err());
+    }
+
+    #[test]
+    fn edit_distances() {
+        for (a, b, distance) in [("", "abc", 3), ("kitten", "sitting", 3), ("same", "same", 0)] {
+            assert_eq!(edits(a, b), distance, "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn registered_ids_are_unique_file_names_and_their_data_sets_exist() {
+        for (k, e) in ALL.iter().enumerate() {
+            let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+            assert!(!e.id.is_empty() && e.id.chars().all(plain), "{}", e.id);
+            assert!(ALL[..k].iter().all(|other| other.id != e.id), "{} twice", e.id);
+            for set in e.needs {
+                assert!(data::find(set).is_some(), "{} needs unknown data set {set}", e.id);
+            }
+        }
+        for id in SMOKE {
+            assert!(find(ALL, id).is_some(), "{id} is in SMOKE only");
+        }
+    }
+}

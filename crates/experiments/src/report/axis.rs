@@ -1,0 +1,255 @@
+//! From numbers to places on an axis, and where its ticks go.
+//!
+//! Everything happens in *axis units*: the value itself on a linear axis, its decimal logarithm on a
+//! logarithmic one. A range is an interval of axis units, a place is a fraction of that interval.
+
+use crate::{Axis, Scale};
+
+/// A fitted log axis spans at most this many decades: more than f64 can resolve in one sum, and few
+/// enough that one stray 1e-300 does not flatten every other curve.
+const DECADES: f64 = 20.0;
+
+/// A tick: its place, and its label if it is a major one.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Tick {
+    pub(super) place: f64,
+    pub(super) label: Option<String>,
+}
+
+/// Where a value is on an axis.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Place {
+    /// At this fraction of the range; below 0 or above 1 where it lies outside.
+    At(f64),
+    /// Not positive on a log axis: under any floor.
+    Floor,
+    /// Not a number, or infinite: nowhere.
+    Nowhere,
+}
+
+/// The shown interval of an axis, in axis units.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Range {
+    scale: Scale,
+    low: f64,
+    high: f64,
+}
+
+impl Range {
+    /// The range given by the axis, or else one that fits the values with a little air.
+    pub(super) fn fit(axis: &Axis, values: impl Iterator<Item = f64>) -> Range {
+        let scale = axis.scale;
+        let usable = |v: &f64| v.is_finite() && (scale == Scale::Linear || *v > 0.0);
+        if let Some((a, b)) = axis.limits
+            && usable(&a)
+            && usable(&b)
+            && a != b
+        {
+            return Range { scale, low: unit(scale, a.min(b)), high: unit(scale, a.max(b)) };
+        }
+        let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
+        for v in values.filter(usable).map(|v| unit(scale, v)) {
+            low = low.min(v);
+            high = high.max(v);
+        }
+        if low > high {
+            // Nothing to show: any range will do.
+            (low, high) = (0.0, 1.0);
+        }
+        match scale {
+            Scale::Log => {
+                low = low.max(high - DECADES);
+                if high - low > 2.5 {
+                    (low, high) = ((low + 1e-9).floor(), (high - 1e-9).ceil());
+                } else {
+                    let air = (0.05 * (high - low)).max(0.05);
+                    (low, high) = (low - air, high + air);
+                }
+            }
+            Scale::Linear if low == high => {
+                let air = if low == 0.0 { 1.0 } else { 0.1 * low.abs() };
+                (low, high) = (low - air, high + air);
+            }
+            Scale::Linear => {
+                // An axis that starts at 0 (passes, errors) should show that it does.
+                let air = 0.03 * (high - low);
+                low = if low == 0.0 { 0.0 } else { low - air };
+                high = if high == 0.0 { 0.0 } else { high + air };
+            }
+        }
+        Range { scale, low, high }
+    }
+
+    /// Where a value is.
+    pub(super) fn place(&self, value: f64) -> Place {
+        if !value.is_finite() {
+            Place::Nowhere
+        } else if self.scale == Scale::Log && value <= 0.0 {
+            Place::Floor
+        } else {
+            Place::At(self.fraction(unit(self.scale, value)))
+        }
+    }
+
+    fn fraction(&self, units: f64) -> f64 {
+        // Halves first: the difference of two huge numbers may overflow.
+        (0.5 * units - 0.5 * self.low) / (0.5 * self.high - 0.5 * self.low)
+    }
+
+    /// Major ticks (about `wanted`) with labels, minor ones without.
+    pub(super) fn ticks(&self, wanted: usize) -> Vec<Tick> {
+        match self.scale {
+            Scale::Linear => self.linear_ticks(wanted),
+            Scale::Log if self.high - self.low >= 1.5 => self.decade_ticks(wanted),
+            Scale::Log => self.ticks_within_decades(wanted),
+        }
+    }
+
+    fn linear_ticks(&self, wanted: usize) -> Vec<Tick> {
+        let values = round_values(self.low, self.high, wanted);
+        let labels = linear_labels(&values);
+        let places = values.into_iter().map(|v| self.fraction(v));
+        places.zip(labels).map(|(place, label)| Tick { place, label: Some(label) }).collect()
+    }
+
+    fn decade_ticks(&self, wanted: usize) -> Vec<Tick> {
+        let (first, last) = ((self.low - 1e-9).ceil() as i32, (self.high + 1e-9).floor() as i32);
+        let every = ((last - first + 1) as usize).div_ceil(wanted.max(2)) as i32;
+        // Few decades around 1 read better as plain numbers.
+        let plain = first >= -2 && last <= 4;
+        (first..=last)
+            .map(|k| {
+                let label = match k {
+                    _ if k.rem_euclid(every) != 0 => None,
+                    _ if plain => Some(crate::number::short(10_f64.powi(k))),
+                    0 => Some("1".into()),
+                    _ => Some(format!("1e{k}")),
+                };
+                Tick { place: self.fraction(f64::from(k)), label }
+            })
+            .collect()
+    }
+
+    /// Less than a decade and a half: 1, 2, 5 in each, or equal steps if even that is too coarse.
+    fn ticks_within_decades(&self, wanted: usize) -> Vec<Tick> {
+        let (first, last) = (self.low.floor() as i32, self.high.ceil() as i32);
+        let inside = |v: &f64| (self.low..=self.high).contains(&v.log10());
+        let mut values: Vec<f64> = (first..=last)
+            .flat_map(|k| [1.0, 2.0, 5.0].map(|m| m * 10_f64.powi(k)))
+            .filter(inside)
+            .collect();
+        if values.len() < 3 {
+            values = round_values(10_f64.powf(self.low), 10_f64.powf(self.high), wanted);
+            values.retain(|v| *v > 0.0 && inside(v));
+        }
+        let tick = |v: &f64| Tick {
+            place: self.fraction(v.log10()),
+            label: Some(crate::number::short(*v)),
+        };
+        values.iter().map(tick).collect()
+    }
+}
+
+fn unit(scale: Scale, value: f64) -> f64 {
+    match scale {
+        Scale::Linear => value,
+        Scale::Log => value.log10(),
+    }
+}
+
+/// Multiples of 1, 2 or 5 times a power of ten within `[low, high]`, about `wanted` of them.
+fn round_values(low: f64, high: f64, wanted: usize) -> Vec<f64> {
+    let rough = (high - low) / wanted.max(1) as f64;
+    let power = 10_f64.powf(rough.log10().floor());
+    if !(power > 0.0 && power.is_finite()) {
+        return Vec::new();
+    }
+    // The multiple that is nearest in ratio.
+    let multiple = match rough / power {
+        m if m < 2.0_f64.sqrt() => 1.0,
+        m if m < 10.0_f64.sqrt() => 2.0,
+        m if m < 50.0_f64.sqrt() => 5.0,
+        _ => 10.0,
+    };
+    let step = multiple * power;
+    let tolerance = 1e-9 * step;
+    let first = ((low - tolerance) / step).ceil();
+    (0..=2 * wanted.max(2))
+        .map(|k| (first + k as f64) * step)
+        .take_while(|v| *v <= high + tolerance)
+        .collect()
+}
+
+/// Labels of equally spaced values with as many decimals as the spacing needs.
+fn linear_labels(values: &[f64]) -> Vec<String> {
+    let largest = values.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
+    let step = if values.len() > 1 { values[1] - values[0] } else { largest };
+    if !(1e-3..1e6).contains(&largest) {
+        let label = |v: &f64| if *v == 0.0 { "0".into() } else { crate::number::scientific(*v) };
+        return values.iter().map(label).collect();
+    }
+    let decimals = (-(step.log10() + 1e-9).floor()).clamp(0.0, 9.0) as usize;
+    // `+ 0.0` turns a negative zero into zero.
+    values.iter().map(|v| format!("{:.decimals$}", (v / step).round() * step + 0.0)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn labels(axis: &Axis, values: &[f64], wanted: usize) -> Vec<String> {
+        let range = Range::fit(axis, values.iter().copied());
+        range.ticks(wanted).into_iter().filter_map(|t| t.label).collect()
+    }
+
+    #[test]
+    fn ticks_are_round_numbers() {
+        let (linear, log) = (Axis::linear("x"), Axis::log("y"));
+        assert_eq!(labels(&linear, &[0.0, 30.0], 6), ["0", "5", "10", "15", "20", "25", "30"]);
+        assert_eq!(labels(&linear, &[-0.2, 0.25], 5), ["-0.2", "-0.1", "0.0", "0.1", "0.2"]);
+        assert_eq!(labels(&linear, &[0.0, 4e6], 4), ["0", "1e6", "2e6", "3e6", "4e6"]);
+        assert_eq!(labels(&log, &[1e-6, 1.0], 4), ["1e-6", "1e-4", "1e-2", "1"]);
+        assert_eq!(labels(&log, &[0.1, 900.0], 8), ["0.1", "1", "10", "100", "1000"]);
+        assert_eq!(labels(&log, &[1.0, 9.0], 6), ["1", "2", "5", "10"]);
+        assert_eq!(labels(&log, &[0.31, 0.33], 4), ["0.28", "0.3", "0.32", "0.34", "0.36"]);
+    }
+
+    #[test]
+    fn zeros_and_negatives_do_not_reach_the_range_of_a_log_axis() {
+        let values = [1.0, 1e-3, 0.0, -4.0, f64::NAN, f64::INFINITY];
+        let range = Range::fit(&Axis::log("gap"), values.into_iter());
+        assert_eq!((range.low, range.high), (-3.0, 0.0));
+        assert_eq!(range.place(0.0), Place::Floor);
+        assert_eq!(range.place(-4.0), Place::Floor);
+        assert_eq!(range.place(f64::NAN), Place::Nowhere);
+        assert_eq!(range.place(1.0), Place::At(1.0));
+    }
+
+    #[test]
+    fn a_stray_tiny_value_does_not_flatten_the_rest() {
+        let range = Range::fit(&Axis::log("gap"), [1.0, 1e-300].into_iter());
+        assert_eq!((range.low, range.high), (-20.0, 0.0));
+    }
+
+    #[test]
+    fn every_axis_has_a_range_of_positive_width() {
+        let cases: [&[f64]; 7] = [
+            &[],
+            &[0.0],
+            &[3.0, 3.0],
+            &[f64::NAN],
+            &[-1.0],
+            &[1e308, -1e308],
+            &[5e-324, f64::MIN_POSITIVE],
+        ];
+        for axis in [Axis::linear("x"), Axis::log("x"), Axis::log("x").limits(0.0, 1.0)] {
+            for values in cases {
+                let range = Range::fit(&axis, values.iter().copied());
+                assert!(range.high > range.low, "{values:?}: {range:?}");
+                let ticks = range.ticks(6);
+                assert!(ticks.iter().all(|t| t.place.is_finite()), "{values:?}: {ticks:?}");
+                assert!(ticks.len() < 40, "{values:?}: {ticks:?}");
+            }
+        }
+    }
+}

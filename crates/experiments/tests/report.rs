@@ -1,0 +1,116 @@
+//! The report as a whole: what is on the page, what is beside it, and that it repeats itself.
+
+use std::path::Path;
+
+use fenchel_experiments::report::{self, Entry, Provenance, State};
+use fenchel_experiments::{Axis, Claim, Experiment, Figure, Outcome, Series, Size, Table};
+
+fn experiment(id: &'static str, needs: &'static [&'static str]) -> Experiment {
+    Experiment {
+        id,
+        seed_document: "A <thesis>, Fig. 1 & 2",
+        title: "Gaps <b>& bounds</b>",
+        needs,
+        run: |_| Ok(Outcome::default()),
+    }
+}
+
+fn outcome() -> Outcome {
+    let mut table = Table::new("Passes <table>", [("method", ""), ("passes", "n gradients")]);
+    table.push(["SAGA <i>".into(), 12.25.into()]);
+    let mut outcome = Outcome::default();
+    outcome
+        .claim(Claim::holds("gap < 1e-8 & \"tight\"", "<= 1e-8", 1e-9, true))
+        .claim(Claim::known_failure("rate <= 1", "1", 2.0, false, "typo in <eq. 5>"))
+        .table(table)
+        .figure(
+            Figure::new("Gap & more", Axis::linear("passes"), Axis::log("gap <"))
+                .caption("See `a < b`.")
+                .with(Series::line_points("SAGA <s>", vec![(0.0, 1.0), (1.0, 0.0)])),
+        )
+        .note("A note with <script>alert(1)</script>.")
+        .setting("l2 <x>", "1e-4 <y>");
+    outcome
+}
+
+fn entries() -> Vec<Entry> {
+    let entry = |id, needs, data: &[&str], state| Entry {
+        experiment: experiment(id, needs),
+        data: data.iter().map(|d| (*d).to_owned()).collect(),
+        state,
+    };
+    vec![
+        entry("xx-1", &["w8a", "ijcnn1"], &["w8a"], State::Done(Box::new(outcome()))),
+        entry("xx-2", &[], &[], State::Failed("no <file>".into())),
+        entry("xx-3", &[], &[], State::Stopped),
+    ]
+}
+
+fn write(folder: &Path, entries: &[Entry]) -> String {
+    let provenance = Provenance { version: "0.1.0".into(), size: Size::Quick, seed: 1, data: true };
+    let path = report::write(folder, &provenance, entries).unwrap();
+    std::fs::read_to_string(path).unwrap()
+}
+
+#[test]
+fn the_page_escapes_everything_and_runs_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = write(folder.path(), &entries());
+    for raw in ["<script", "<thesis>", "<b>& ", "SAGA <", "<file>", "<eq.", "<x>", "<y>", "<i>"] {
+        assert!(!page.contains(raw), "{raw} is not escaped");
+    }
+    for shown in [
+        "gap &lt; 1e-8 &amp; &quot;tight&quot;",
+        "typo in &lt;eq. 5&gt;",
+        "<code>a &lt; b</code>",
+        "no &lt;file&gt;",
+        "<b>w8a</b> real; <b>ijcnn1</b> absent, substituted",
+        ">does not reproduce<",
+        "1 experiment ended with an error.",
+        "stopped before 1 could finish",
+    ] {
+        assert!(page.contains(shown), "{shown} is missing");
+    }
+}
+
+#[test]
+fn every_link_of_the_page_leads_to_a_file_or_a_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = write(folder.path(), &entries());
+    let mut links = 0;
+    for part in page.split("href=\"").skip(1) {
+        let link = part.split('"').next().unwrap();
+        links += 1;
+        match link.strip_prefix('#') {
+            Some(id) => assert!(page.contains(&format!("id=\"{id}\"")), "{link}"),
+            None => assert!(folder.path().join(link).is_file(), "{link}"),
+        }
+    }
+    assert!(links > 5);
+    let csv = folder.path().join("xx-1/table-1-passes-table.csv");
+    assert_eq!(
+        std::fs::read_to_string(csv).unwrap(),
+        "method,passes (n gradients)\nSAGA <i>,12.25\n"
+    );
+}
+
+#[test]
+fn the_same_outcomes_give_the_same_bytes_and_no_stale_files() {
+    let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let page = write(one.path(), &entries());
+    assert_eq!(page, write(two.path(), &entries()));
+    assert_eq!(page, write(one.path(), &entries()));
+
+    let mut fewer = entries();
+    fewer[0].state = State::Done(Box::default());
+    write(one.path(), &fewer);
+    assert_eq!(std::fs::read_dir(one.path().join("xx-1")).unwrap().count(), 0);
+}
+
+#[test]
+fn an_entry_differs_on_errors_and_surprises_only() {
+    let differs: Vec<bool> = entries().iter().map(Entry::differs).collect();
+    assert_eq!(differs, [false, true, false]);
+    let page = write(tempfile::tempdir().unwrap().path(), &[]);
+    assert!(page.contains("No experiment was run."));
+}

@@ -1,0 +1,238 @@
+//! Whatever a caller passes comes back as the documented error.
+
+mod common;
+
+use common::data;
+use fenchel_finite_sum::loss::{Hinge, Logistic, Squared};
+use fenchel_finite_sum::{
+    CatalystSettings, Error, FinitoSettings, Lasso, LogisticRegression, Point, Problem,
+    SagSettings, SagaSettings, SdcaSettings, SdcaStep, SvrgSettings, catalyst, finito, lbfgs, sag,
+    saga, sdca, svrg,
+};
+use fenchel_linalg::{CsrMatrix, Dense, Invalid};
+use fenchel_optim::lbfgs::LbfgsSettings;
+use fenchel_optim::prox::{ElasticNet, Interval, L1, Zero};
+use fenchel_optim::random::Order;
+use fenchel_optim::{StepSize, Stop};
+use ndarray::{Array2, array};
+
+#[track_caller]
+fn refused<T>(result: Result<T, Error>, expected: &str) {
+    match result {
+        Ok(_) => panic!("accepted; expected: {expected}"),
+        Err(error) => assert!(error.to_string().contains(expected), "{error}"),
+    }
+}
+
+#[test]
+fn problems_are_checked_once() {
+    let x = array![[1.0, 2.0], [3.0, 4.0]];
+    let design = || Dense::new(x.view()).unwrap();
+    let empty = Array2::<f64>::zeros((0, 2));
+    refused(
+        Problem::new(Dense::new(empty.view()).unwrap(), &[], Squared, Zero, 0.1),
+        "rows) is empty",
+    );
+    let flat = Array2::<f64>::zeros((2, 0));
+    refused(
+        Problem::new(Dense::new(flat.view()).unwrap(), &[1.0, 1.0], Squared, Zero, 0.1),
+        "columns) is empty",
+    );
+    refused(
+        Problem::new(design(), &[1.0], Squared, Zero, 0.1),
+        "targets: expected length 2, found 1",
+    );
+    refused(
+        Problem::new(design(), &[1.0, 0.0], Logistic, Zero, 0.1),
+        "label of row 1 is 0; expected -1 or +1",
+    );
+    refused(Problem::new(design(), &[1.0, 2.0], Hinge, Zero, 0.1), "label of row 1 is 2");
+    refused(Problem::new(design(), &[f64::NAN, 0.0], Squared, Zero, 0.1), "label of row 0 is NaN");
+    refused(Problem::new(design(), &[1.0, 1.0], Squared, Zero, -0.1), "l2 = -0.1");
+    refused(Problem::new(design(), &[1.0, 1.0], Squared, Zero, f64::NAN), "l2 = NaN");
+    refused(Problem::new(design(), &[1.0, 1.0], Squared, L1 { strength: -1.0 }, 0.1), "l1 = -1");
+    let net = ElasticNet { l1: 0.0, l2: f64::INFINITY };
+    refused(Problem::new(design(), &[1.0, 1.0], Squared, net, 0.1), "l2 = inf");
+    let crossed = Interval { lower: 1.0, upper: 0.0 };
+    refused(Problem::new(design(), &[1.0, 1.0], Squared, crossed, 0.1), "interval.lower = 1");
+    let huge = array![[1e200, 1.0]];
+    refused(
+        Problem::new(Dense::new(huge.view()).unwrap(), &[1.0], Squared, Zero, 0.1),
+        "scale the features",
+    );
+}
+
+#[test]
+fn methods_refuse_what_they_cannot_treat() {
+    let data = data(10, 3, 1.0, 0);
+    let design = Dense::new(data.dense.view()).unwrap();
+    let y = &data.signs;
+    let plain = Problem::new(design, y, Logistic, Zero, 0.0).unwrap();
+    let strong = Problem::new(design, y, Logistic, Zero, 0.1).unwrap();
+    let sparse = Problem::new(design, y, Logistic, L1 { strength: 0.1 }, 0.1).unwrap();
+    let kinked = Problem::new(design, y, Hinge, Zero, 0.1).unwrap();
+    let (o, none) = (&mut (), "sdca needs a strongly convex regulariser");
+
+    assert!(matches!(
+        sdca(&plain, &SdcaSettings::default(), None, o),
+        Err(Error::NeedsStrongConvexity { method: "sdca" })
+    ));
+    refused(sdca(&plain, &SdcaSettings::default(), None, o), none);
+    refused(finito(&plain, &FinitoSettings::default(), None, o), "finito needs a strongly convex");
+    refused(
+        saga(&kinked, &SagaSettings::default(), None, o),
+        "saga does not support the hinge loss",
+    );
+    refused(sag(&kinked, &SagSettings::default(), None, o), "sag does not support the hinge loss");
+    refused(
+        svrg(&kinked, &SvrgSettings::default(), None, o),
+        "svrg does not support the hinge loss",
+    );
+    refused(
+        lbfgs(&kinked, &LbfgsSettings::default(), None, o),
+        "lbfgs does not support the hinge loss",
+    );
+    refused(
+        finito(&kinked, &FinitoSettings::default(), None, o),
+        "finito does not support the hinge loss",
+    );
+    refused(
+        catalyst(&kinked, &CatalystSettings::default(), None, o),
+        "catalyst does not support the hinge",
+    );
+    let constant = SdcaSettings { step: SdcaStep::Constant, ..SdcaSettings::default() };
+    refused(sdca(&kinked, &constant, None, o), "sdca does not support the hinge loss");
+    refused(sag(&sparse, &SagSettings::default(), None, o), "unproven_prox");
+    let weighted = Order::Weighted(vec![1.0; 10]);
+    let settings = SagaSettings { order: weighted.clone(), ..SagaSettings::default() };
+    refused(saga(&strong, &settings, None, o), "saga does not support weighted draws");
+    let settings = FinitoSettings { order: weighted, ..FinitoSettings::default() };
+    refused(finito(&strong, &settings, None, o), "finito does not support weighted draws");
+    let with_intercept = strong.clone().with_intercept();
+    refused(finito(&with_intercept, &FinitoSettings::default(), None, o), "an intercept");
+    let settings = FinitoSettings { memory_limit: 239, ..FinitoSettings::default() };
+    match finito(&strong, &settings, None, o) {
+        Err(Error::MemoryLimit { needed: 240, limit: 239, .. }) => {}
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn settings_are_checked_before_any_work() {
+    let data = data(10, 3, 1.0, 0);
+    let design = Dense::new(data.dense.view()).unwrap();
+    let problem = Problem::new(design, &data.signs, Logistic, Zero, 0.1).unwrap();
+    let o = &mut ();
+    for step in [StepSize::Constant(0.0), StepSize::Constant(f64::NAN), StepSize::Scaled(-1.0)] {
+        refused(saga(&problem, &SagaSettings { step, ..Default::default() }, None, o), "step");
+        refused(sag(&problem, &SagSettings { step, ..Default::default() }, None, o), "step");
+        refused(svrg(&problem, &SvrgSettings { step, ..Default::default() }, None, o), "step");
+    }
+    refused(
+        svrg(&problem, &SvrgSettings { inner: 0.0, ..Default::default() }, None, o),
+        "inner = 0",
+    );
+    refused(
+        finito(&problem, &FinitoSettings { alpha: 0.5, ..Default::default() }, None, o),
+        "alpha = 0.5",
+    );
+    let kappa = CatalystSettings { kappa: Some(-1.0), ..Default::default() };
+    refused(catalyst(&problem, &kappa, None, o), "kappa = -1");
+    let stop = Stop { relative: -1.0, ..Stop::default() };
+    refused(
+        sdca(&problem, &SdcaSettings { stop, ..Default::default() }, None, o),
+        "stop.relative = -1",
+    );
+    for (order, expected) in [
+        (Order::Scripted(vec![]), "scripted order is empty"),
+        (Order::Scripted(vec![10]), "scripted term = 10"),
+        (Order::Weighted(vec![1.0]), "expected length 10, found 1"),
+        (Order::Weighted(vec![-1.0; 10]), "weight = -1"),
+    ] {
+        refused(sdca(&problem, &SdcaSettings { order, ..Default::default() }, None, o), expected);
+    }
+}
+
+#[test]
+fn starts_are_checked() {
+    let data = data(10, 3, 1.0, 0);
+    let design = Dense::new(data.dense.view()).unwrap();
+    let problem = Problem::new(design, &data.signs, Logistic, Zero, 0.1).unwrap();
+    let o = &mut ();
+    let good = sdca(&problem, &SdcaSettings::default(), None, o).unwrap().state;
+    let mut start = good.clone();
+    start.dual.pop();
+    refused(
+        sdca(&problem, &SdcaSettings::default(), Some(start), o),
+        "dual: expected length 10, found 9",
+    );
+    let mut start = good.clone();
+    start.dual[4] = 2.0;
+    refused(sdca(&problem, &SdcaSettings::default(), Some(start), o), "label of row 4 is 2");
+    let mut start = good;
+    start.point.weights[1] = f64::NAN;
+    refused(sdca(&problem, &SdcaSettings::default(), Some(start), o), "weights: NaN at row 1");
+    refused(
+        svrg(&problem, &SvrgSettings::default(), Some(Point::zero(2)), o),
+        "weights: expected length 3",
+    );
+    refused(
+        lbfgs(&problem, &LbfgsSettings::default(), Some(Point::zero(2)), o),
+        "weights: expected length 3",
+    );
+    refused(
+        finito(&problem, &FinitoSettings::default(), Some(Point::zero(2)), o),
+        "weights: expected length 3",
+    );
+    refused(problem.certify(&Point::zero(4)), "weights: expected length 3, found 4");
+}
+
+#[test]
+fn estimators_name_what_is_wrong() {
+    let x = array![[1.0, 2.0], [3.0, f64::INFINITY]];
+    let y = array![0.0, 1.0];
+    let fit = LogisticRegression::default();
+    refused(fit.fit(&x, y.view()), "design matrix: inf at row 1, column 1");
+    let x = array![[1.0, 2.0], [3.0, 4.0]];
+    refused(fit.fit(&x, array![0.0].view()), "labels: expected length 2, found 1");
+    refused(fit.fit(&x, array![1.0, 1.0].view()), "two distinct");
+    refused(fit.fit(&x.t(), y.view()), "as_standard_layout");
+    let three = array![[1.0], [2.0], [3.0]];
+    refused(fit.fit(&three, array![0.0, 1.0, 2.0].view()), "2");
+    refused(LogisticRegression { l2: Some(-1.0), ..fit.clone() }.fit(&x, y.view()), "l2 = -1");
+    refused(Lasso { l1: -1.0, ..Lasso::default() }.fit(&x, y.view()), "l1 = -1");
+    refused(LogisticRegression { l1: f64::NAN, ..fit.clone() }.fit(&x, y.view()), "l1 = NaN");
+    let model = fit.fit(&x, y.view()).unwrap();
+    refused(model.predict(&array![[1.0]]), "expected length 2, found 1");
+    let columns_first = CsrMatrix::<f64>::zero((2, 2)).into_csc();
+    assert!(matches!(
+        fit.fit(&columns_first, y.view()),
+        Err(Error::Invalid(Invalid::Layout { .. }))
+    ));
+}
+
+/// Steps far beyond theory blow up; that is a status with the best point, not an error or a NaN.
+#[test]
+fn divergence_is_a_status_with_the_best_point() {
+    use fenchel_optim::Status;
+    let data = data(30, 4, 1.0, 1);
+    let problem =
+        Problem::new(Dense::new(data.dense.view()).unwrap(), &data.reals, Squared, Zero, 0.01);
+    let problem = problem.unwrap();
+    let step = StepSize::Constant(1e6);
+    let reports = [
+        saga(&problem, &SagaSettings { step, ..Default::default() }, None, &mut ())
+            .map(|s| (s.report, s.state.point)),
+        sag(&problem, &SagSettings { step, ..Default::default() }, None, &mut ())
+            .map(|s| (s.report, s.state.point)),
+        svrg(&problem, &SvrgSettings { step, ..Default::default() }, None, &mut ())
+            .map(|s| (s.report, s.state)),
+    ];
+    for result in reports {
+        let (report, point) = result.unwrap();
+        assert_eq!(report.status, Status::Diverged, "{report}");
+        assert!(point.weights.iter().all(|w| w.is_finite()));
+        let start = problem.objective(&Point::zero(4)).unwrap();
+        assert!(report.certificate.objective().unwrap() <= start, "{report}");
+    }
+}

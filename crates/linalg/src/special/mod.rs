@@ -1,0 +1,36 @@
+//! Special functions of logistic, entropic and gamma models, accurate over the whole range.
+//!
+//! Natural logarithms throughout: entropies and divergences are in nats.
+//!
+//! | to compute | without | use |
+//! |---|---|---|
+//! | `log sum_i e^(x_i)`, `log(e^a + e^b)` | overflow | [`log_sum_exp`], [`log_add_exp`] |
+//! | `log(1 + e^t)`, `1 / (1 + e^-t)` | overflow | [`softplus`], [`sigmoid`] |
+//! | `log(1 - e^-x)`, `log(1 + x) - x` | cancellation | [`log1mexp`], [`log1pmx`] |
+//! | `e^(x_i) / sum_j e^(x_j)` | overflow | [`softmax`], [`softmax_in_place`] |
+//! | `x log x`, entropy, relative entropy | `0 log 0`, cancellation | [`xlogx`], [`entropy`], [`kl`] |
+//! | `log Gamma` and its derivatives | recurrences by hand | [`ln_gamma`], [`digamma`], [`trigamma`], [`tetragamma`] |
+//! | `psi^-1(y)` | Newton by hand | [`inverse_digamma`] |
+//! | `P(X > x)` for a chi-squared `X` | `1 - cdf` | [`chi_squared_tail`] |
+//! | `e^(x^2) erfc(x)` | `inf * 0` | [`erfcx`] |
+//!
+//! No function here returns a `Result`: NaN in is NaN out, and a point outside the domain is NaN.
+
+mod entropy;
+mod gamma;
+mod log_domain;
+mod tail;
+
+pub use entropy::{entropy, kl, softmax, softmax_in_place, xlogx};
+pub use gamma::{digamma, inverse_digamma, ln_gamma, tetragamma, trigamma};
+pub use log_domain::{log_add_exp, log_sum_exp, log1mexp, log1pmx, sigmoid, softplus};
+pub use tail::{chi_squared_tail, erfcx};
+
+/// `|found - expected| <= tolerance |expected|`, or the same infinity, or zero for zero.
+#[cfg(test)]
+fn assert_close(found: f64, expected: f64, tolerance: f64, at: impl std::fmt::Debug) {
+    assert!(
+        found == expected || (found - expected).abs() <= tolerance * expected.abs(),
+        "at {at:?}: {found:e}, expected {expected:e}"
+    );
+}

@@ -1,0 +1,178 @@
+//! Tail probabilities of the chi-squared and normal distributions, with full relative accuracy
+//! where the probability is tiny.
+
+use super::{ln_gamma, log1pmx};
+
+/// `P(X > x)` for a chi-squared variable with `degrees` degrees of freedom: the p-value of a
+/// likelihood-ratio or independence statistic.
+///
+/// This is the regularised upper incomplete gamma function `Q(degrees / 2, x / 2)`; degrees need
+/// not be whole. 1 for `x <= 0`; NaN unless `degrees > 0`. Relative error below 1e-12 for up to
+/// 10^4 degrees, as long as the value is a normal number. Cost: O(1) terms far from the mean,
+/// O(sqrt(degrees)) near it.
+///
+/// Series of the lower function below the mean, continued fraction of the upper one above it (DLMF
+/// 8.7.1 and 8.9.2).
+pub fn chi_squared_tail(x: f64, degrees: f64) -> f64 {
+    if !(degrees > 0.0) || x.is_nan() || degrees.is_infinite() {
+        return f64::NAN;
+    }
+    if x <= 0.0 {
+        return 1.0;
+    }
+    if x.is_infinite() {
+        return 0.0;
+    }
+    let (a, x) = (0.5 * degrees, 0.5 * x);
+    if x < a + 1.0 { 1.0 - lower_series(a, x) } else { upper_fraction(a, x) }
+}
+
+/// `x^a e^-x / Gamma(a + 1)`.
+fn gamma_density(a: f64, x: f64) -> f64 {
+    if a < 10.0 {
+        return (a * x.ln() - x - ln_gamma(a + 1.0)).exp();
+    }
+    // For large a the three terms above are large and cancel. With x = a (1 + d), their sum is
+    // a (log(1 + d) - d) less log sqrt(2 pi a) and Stirling's correction.
+    let z = 1.0 / (a * a);
+    let correction =
+        (1.0 / 12.0 - z * (1.0 / 360.0 - z * (1.0 / 1260.0 - z * (1.0 / 1680.0 - z / 1188.0)))) / a;
+    (a * log1pmx((x - a) / a) - correction).exp() / (std::f64::consts::TAU * a).sqrt()
+}
+
+/// `P(a, x) = density * (1 + x / (a + 1) + x^2 / ((a + 1)(a + 2)) + ...)`.
+fn lower_series(a: f64, x: f64) -> f64 {
+    let (mut sum, mut term, mut k) = (1.0, 1.0, a);
+    // x < a + 1, so that the ratios x / (a + k) fall below 1 and the loop ends.
+    while term > 1e-17 * sum {
+        k += 1.0;
+        term *= x / k;
+        sum += term;
+    }
+    gamma_density(a, x) * sum
+}
+
+/// `Q(a, x)` by its continued fraction, evaluated from the front (Lentz's method as modified by
+/// Thompson and Barnett).
+fn upper_fraction(a: f64, x: f64) -> f64 {
+    // No denominator vanishes for x >= a + 1: all the partial denominators are positive.
+    let mut b = x + 1.0 - a;
+    let mut d = 1.0 / b;
+    let (mut value, mut c) = (d, f64::INFINITY);
+    let mut k = 1.0;
+    // The number of terms grows like sqrt(a) at x = a; the bound is far beyond it.
+    while k < 1e6 {
+        let numerator = k * (a - k);
+        b += 2.0;
+        d = 1.0 / (numerator * d + b);
+        c = b + numerator / c;
+        let factor = c * d;
+        value *= factor;
+        if (factor - 1.0).abs() <= 1e-16 {
+            break;
+        }
+        k += 1.0;
+    }
+    // density(a) is over Gamma(a + 1) = a Gamma(a).
+    a * gamma_density(a, x) * value
+}
+
+/// `e^(x^2) erfc(x)`, the scaled complementary error function.
+///
+/// The ratio of normal tail to normal density without underflow: for large `x` it falls like
+/// `1 / (x sqrt(pi))`. `+inf` below about -26.6.
+pub fn erfcx(x: f64) -> f64 {
+    if x < 10.0 {
+        // x^2 = square + rest exactly, so that the exponential loses nothing to the rounding of x^2.
+        let square = x * x;
+        if square.is_infinite() || square > 720.0 {
+            // Only a negative x comes here.
+            return f64::INFINITY;
+        }
+        let rest = libm::fma(x, x, -square);
+        return square.exp() * (1.0 + rest) * libm::erfc(x);
+    }
+    // Asymptotic series in 1 / (2 x^2): at x = 10 the tenth term is 7e-15 of the ninth's scale
+    // and the smallest terms are far below the last bit.
+    let z = 0.5 / (x * x);
+    let (mut sum, mut term, mut odd) = (1.0, 1.0_f64, 1.0);
+    while term.abs() > 1e-17 && odd < 40.0 {
+        term *= -odd * z;
+        sum += term;
+        odd += 2.0;
+    }
+    sum / (x * std::f64::consts::PI.sqrt())
+}
+
+#[cfg(test)]
+// Reference values are quoted with more digits than a f64 holds.
+#[allow(clippy::excessive_precision)]
+mod tests {
+    use super::super::assert_close;
+    use super::*;
+
+    // The constants of this file are from arbitrary-precision evaluation with 40 digits.
+
+    #[test]
+    fn chi_squared_tail_agrees_with_reference_values() {
+        for (x, degrees, expected) in [
+            (0.5, 1.0, 0.47950012218695346232),
+            (3.841458820694124, 1.0, 0.050000000000000057435),
+            (10.0, 1.0, 0.0015654022580025496775),
+            (100.0, 1.0, 1.5239706048321052132e-23),
+            (1.0, 2.0, 0.6065306597126334236),
+            (700.0, 2.0, 9.9295903962649792963e-153),
+            (5.0, 5.0, 0.41588018699550792028),
+            (18.307, 10.0, 0.050000589091398120291),
+            (0.001, 10.0, 1.0),
+            (100.0, 100.0, 0.48119168452795671811),
+            (150.0, 100.0, 0.00090393204235400908576),
+            (10000.0, 10000.0, 0.49811936596618264465),
+            (10300.0, 10000.0, 0.017638117447345399638),
+            (1000.0, 3.0, 1.7994208765314476631e-216),
+        ] {
+            assert_close(chi_squared_tail(x, degrees), expected, 1e-12, (x, degrees));
+        }
+    }
+
+    #[test]
+    fn chi_squared_tail_with_two_degrees_is_exponential() {
+        for x in [1e-3, 0.3, 1.999, 2.0, 4.0, 4.1, 60.0] {
+            assert_close(chi_squared_tail(x, 2.0), (-0.5 * x).exp(), 1e-14, x);
+        }
+    }
+
+    #[test]
+    fn chi_squared_tail_at_the_edges() {
+        assert_eq!(chi_squared_tail(0.0, 3.0), 1.0);
+        assert_eq!(chi_squared_tail(-1.0, 3.0), 1.0);
+        assert_eq!(chi_squared_tail(f64::INFINITY, 3.0), 0.0);
+        assert_eq!(chi_squared_tail(1e300, 3.0), 0.0);
+        for (x, degrees) in [(1.0, 0.0), (1.0, -2.0), (f64::NAN, 1.0), (1.0, f64::NAN)] {
+            assert!(chi_squared_tail(x, degrees).is_nan());
+        }
+    }
+
+    #[test]
+    fn erfcx_agrees_with_reference_values() {
+        for (x, expected) in [
+            (-5.0, 144009798674.66104041),
+            (-0.3, 1.4537492328427655512),
+            (0.0, 1.0),
+            (0.5, 0.61569034419292587487),
+            (1.0, 0.42758357615580700441),
+            (3.0, 0.17900115118138995042),
+            (5.0, 0.11070463773306862637),
+            (9.9, 0.056702456938832268241),
+            (10.0, 0.056140992743822585858),
+            (20.0, 0.028174348741051319319),
+            (25.0, 0.022549572432641358944),
+            (100.0, 0.0056416137829894329036),
+            (1e8, 5.6418958354775625874e-9),
+            (-1e3, f64::INFINITY),
+        ] {
+            assert_close(erfcx(x), expected, 2e-15, x);
+        }
+        assert!(erfcx(f64::NAN).is_nan());
+    }
+}

@@ -1,0 +1,141 @@
+//! Cross-validation: which samples train and which test, the same for a seed on every machine.
+//!
+//! | function | folds are balanced in | use |
+//! |---|---|---|
+//! | [`k_fold`] | size | regression |
+//! | [`stratified_k_fold`] | size, and the number of samples of every class | classification |
+
+use crate::Error;
+use crate::confusion::check_comparable;
+
+/// Positions of the samples to train on, and of those to test on; both ascending, from 0.
+pub type Split = (Vec<usize>, Vec<usize>);
+
+/// Cuts `0..samples` at random into `folds` parts and leaves each out in turn. The parts differ in
+/// size by at most one; every sample is tested once. O(n k).
+///
+/// ```
+/// for (train, test) in fenchel_metrics::k_fold(10, 5, 1)? {
+///     assert_eq!((train.len(), test.len()), (8, 2));
+/// }
+/// # Ok::<(), fenchel_metrics::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Parameter`] unless `2 <= folds <= samples`.
+pub fn k_fold(samples: usize, folds: usize, seed: u64) -> Result<Vec<Split>, Error> {
+    check_folds(samples, folds)?;
+    let mut order: Vec<usize> = (0..samples).collect();
+    shuffle(&mut order, &mut SplitMix64 { state: seed });
+    Ok(deal(&order, folds))
+}
+
+/// Like [`k_fold`], and any two parts also hold numbers of samples of each class that differ by at
+/// most one. O(n (k + log n)).
+///
+/// A class with fewer samples than folds is absent from some parts. Labels may be classes, signs or
+/// anything else that is ordered.
+///
+/// # Errors
+/// [`Error::Parameter`] unless `2 <= folds <= labels.len()`; [`Error::Value`] for a label that does
+/// not equal itself, as NaN does not.
+pub fn stratified_k_fold<L: PartialOrd>(
+    labels: &[L],
+    folds: usize,
+    seed: u64,
+) -> Result<Vec<Split>, Error> {
+    check_folds(labels.len(), folds)?;
+    check_comparable("labels", labels)?;
+    let mut order: Vec<usize> = (0..labels.len()).collect();
+    // Stable, so that the order within a class does not depend on the sorting algorithm. Labels
+    // that a partial order leaves incomparable stay where they are.
+    order.sort_by(|&a, &b| labels[a].partial_cmp(&labels[b]).unwrap_or(std::cmp::Ordering::Equal));
+    let mut draws = SplitMix64 { state: seed };
+    for class in order.chunk_by_mut(|&a, &b| labels[a] == labels[b]) {
+        shuffle(class, &mut draws);
+    }
+    // Dealt one after the other: a class of m samples gives each part m / folds or one more, and as
+    // the next class goes on where this one ended, sizes stay balanced too.
+    Ok(deal(&order, folds))
+}
+
+/// Gives position `j` of the order to part `j mod folds`.
+fn deal(order: &[usize], folds: usize) -> Vec<Split> {
+    let mut part_of = vec![0; order.len()];
+    for (j, &sample) in order.iter().enumerate() {
+        part_of[sample] = j % folds;
+    }
+    (0..folds).map(|part| (0..order.len()).partition(|&sample| part_of[sample] != part)).collect()
+}
+
+fn check_folds(samples: usize, folds: usize) -> Result<(), Error> {
+    if (2..=samples).contains(&folds) {
+        Ok(())
+    } else {
+        let expected = "at least 2 and at most the number of samples";
+        Err(Error::Parameter { name: "folds", value: folds, expected })
+    }
+}
+
+/// SplitMix64 (Steele, Lea and Flood 2014): enough for a shuffle, in four lines.
+struct SplitMix64 {
+    state: u64,
+}
+
+impl SplitMix64 {
+    fn next(&mut self) -> u64 {
+        self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.state;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    /// Uniform on `0..bound` up to a bias of `bound / 2^64`, which no test could see.
+    fn below(&mut self, bound: usize) -> usize {
+        ((u128::from(self.next()) * bound as u128) >> 64) as usize
+    }
+}
+
+/// The shuffle of Fisher and Yates.
+fn shuffle(items: &mut [usize], draws: &mut SplitMix64) {
+    for last in (1..items.len()).rev() {
+        items.swap(last, draws.below(last + 1));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn splits_depend_on_the_seed_and_on_nothing_else() {
+        assert_eq!(k_fold(50, 4, 3).unwrap(), k_fold(50, 4, 3).unwrap());
+        assert_ne!(k_fold(50, 4, 3).unwrap(), k_fold(50, 4, 4).unwrap());
+    }
+
+    #[test]
+    fn every_sample_is_as_likely_in_every_part() {
+        let (samples, folds, trials) = (5, 2, 4000);
+        let mut tested = vec![0u32; samples];
+        for seed in 0..trials {
+            k_fold(samples, folds, seed).unwrap()[0].1.iter().for_each(|&i| tested[i] += 1);
+        }
+        // The first part has 3 of 5; five standard deviations of a binomial count.
+        let (mean, deviation) = (0.6 * trials as f64, (0.24 * trials as f64).sqrt());
+        for count in tested {
+            assert!((f64::from(count) - mean).abs() < 5.0 * deviation, "{count}");
+        }
+    }
+
+    #[test]
+    fn bad_arguments_are_named() {
+        let text = |result: Result<Vec<Split>, Error>| result.unwrap_err().to_string();
+        let expected = "folds = 1; expected at least 2 and at most the number of samples";
+        assert_eq!(text(k_fold(10, 1, 0)), expected);
+        assert!(text(k_fold(3, 4, 0)).starts_with("folds = 4"));
+        assert!(text(k_fold(0, 2, 0)).starts_with("folds = 2"));
+        assert!(text(stratified_k_fold::<f64>(&[], 2, 0)).starts_with("folds = 2"));
+        assert!(text(stratified_k_fold(&[1.0, f64::NAN], 2, 0)).starts_with("labels[1] = NaN"));
+    }
+}

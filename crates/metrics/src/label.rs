@@ -1,0 +1,97 @@
+//! Labels of two classes, in the forms they come in.
+
+use crate::Error;
+
+/// A label of a two-class problem.
+///
+/// | type | positive | negative |
+/// |---|---|---|
+/// | `bool` | `true` | `false` |
+/// | `f64`, `i8`, `i32`, `i64` | 1 | -1 or 0 |
+/// | `u8`, `usize` | 1 | 0 |
+///
+/// Anything else, NaN included, is an error of the metric that meets it.
+pub trait Binary: Copy {
+    /// Whether the label is the positive one; `None` if it is no label at all.
+    fn is_positive(self) -> Option<bool>;
+
+    /// The label as it is shown in a message.
+    fn shown(self) -> f64;
+}
+
+impl Binary for bool {
+    fn is_positive(self) -> Option<bool> {
+        Some(self)
+    }
+
+    fn shown(self) -> f64 {
+        f64::from(self)
+    }
+}
+
+impl Binary for f64 {
+    fn is_positive(self) -> Option<bool> {
+        if self == 1.0 {
+            Some(true)
+        } else if self == 0.0 || self == -1.0 {
+            Some(false)
+        } else {
+            None
+        }
+    }
+
+    fn shown(self) -> f64 {
+        self
+    }
+}
+
+macro_rules! integers_as_labels {
+    ($($integer:ty),*) => {$(
+        impl Binary for $integer {
+            fn is_positive(self) -> Option<bool> {
+                Binary::is_positive(self as f64)
+            }
+
+            fn shown(self) -> f64 {
+                self as f64
+            }
+        }
+    )*};
+}
+
+integers_as_labels!(i8, i32, i64, u8, usize);
+
+/// All labels as booleans, positive or not.
+pub(crate) fn positives<L: Binary>(what: &'static str, labels: &[L]) -> Result<Vec<bool>, Error> {
+    let convert = |(index, label): (usize, &L)| {
+        label.is_positive().ok_or(Error::Value {
+            what,
+            index,
+            value: label.shown(),
+            expected: "a label: 1 against -1 or 0",
+        })
+    };
+    labels.iter().enumerate().map(convert).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_form_of_label_means_the_same() {
+        let expected = [true, false];
+        assert_eq!(positives("y", &[true, false]).unwrap(), expected);
+        assert_eq!(positives("y", &[1.0, -1.0]).unwrap(), expected);
+        assert_eq!(positives("y", &[1.0, 0.0]).unwrap(), expected);
+        assert_eq!(positives("y", &[1i32, -1]).unwrap(), expected);
+        assert_eq!(positives("y", &[1usize, 0]).unwrap(), expected);
+    }
+
+    #[test]
+    fn what_is_no_label_is_named() {
+        let message = |labels: &[f64]| positives("truth", labels).unwrap_err().to_string();
+        assert_eq!(message(&[1.0, 2.0]), "truth[1] = 2; expected a label: 1 against -1 or 0");
+        assert!(message(&[f64::NAN]).starts_with("truth[0] = NaN"));
+    }
+}

@@ -1,0 +1,171 @@
+//! `cargo xtask peers <crate>`: the same work done by the tools a user would pick instead.
+//!
+//! A comparison is three files under `benches/`: `peers/<crate>/requirements.txt` with pinned versions,
+//! `peers/<crate>/run.py` that measures both sides in turn, and the runner `peer-<crate>`, this
+//! project's side: a binary of the package `fenchel-benches`, or one of its examples
+//! (`examples/peer-<crate>.rs`). The script is called as
+//! `run.py --runner PROGRAM --out DIR [--data DIR] [what follows -- on the command line]`.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use fenchel_experiments::Failure;
+
+use crate::workspace::{self, stream};
+
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// The crate that is compared, without its prefix: `finite-sum`
+    #[arg(value_name = "CRATE")]
+    name: String,
+    /// The folder of real data
+    #[arg(long, env = "FENCHEL_DATA", value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// Handed on to the script
+    #[arg(last = true, value_name = "ARGUMENTS")]
+    rest: Vec<String>,
+}
+
+/// The files of one comparison.
+struct Peer {
+    requirements: PathBuf,
+    script: PathBuf,
+    environment: PathBuf,
+    runner: String,
+    out: PathBuf,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    let root = workspace::root();
+    let peer = find(&root.join("benches/peers"), &workspace::target(), &arguments.name)?;
+    let data = workspace::data_folder(arguments.data.as_deref())?;
+    println!("{}", workspace::describe_data(data.as_deref()));
+
+    let python = environment(&peer.requirements, &peer.environment)?;
+    let runner = build_runner(&peer.runner)?;
+
+    std::fs::create_dir_all(&peer.out)?;
+    let mut script = Command::new(python);
+    script.current_dir(root).arg(&peer.script);
+    script.arg("--runner").arg(runner).arg("--out").arg(&peer.out);
+    if let Some(folder) = data {
+        script.arg("--data").arg(folder);
+    }
+    script.args(&arguments.rest);
+    stream(&mut script, &format!("{}", peer.script.display()))?;
+    println!("results: {}", peer.out.display());
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Builds this project's side and returns the path of the program.
+fn build_runner(name: &str) -> Result<PathBuf, Failure> {
+    let source = workspace::root().join("benches/examples").join(format!("{name}.rs"));
+    let (kind, folder) =
+        if source.is_file() { ("--example", "release/examples") } else { ("--bin", "release") };
+    let mut build = workspace::cargo();
+    build.args(["build", "--release", "-p", "fenchel-benches", kind, name]);
+    stream(&mut build, &format!("building the runner `{name}`"))?;
+    let program = format!("{name}{}", std::env::consts::EXE_SUFFIX);
+    Ok(workspace::target().join(folder).join(program))
+}
+
+fn find(peers: &Path, target: &Path, name: &str) -> Result<Peer, Failure> {
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    let folder = peers.join(name);
+    if !name.chars().all(plain) || !folder.is_dir() {
+        return Err(Failure::new(format!(
+            "no comparison is called `{name}`; there {}",
+            match available(peers).as_slice() {
+                [] => "is none yet".to_owned(),
+                some => format!("is {}", some.join(", ")),
+            }
+        )));
+    }
+    let peer = Peer {
+        requirements: folder.join("requirements.txt"),
+        script: folder.join("run.py"),
+        environment: target.join("peers").join(format!("venv-{name}")),
+        runner: format!("peer-{name}"),
+        out: target.join("peers").join(name),
+    };
+    for file in [&peer.requirements, &peer.script] {
+        if !file.is_file() {
+            return Err(Failure::new(format!("{} is missing", file.display())));
+        }
+    }
+    Ok(peer)
+}
+
+fn available(peers: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(peers).into_iter().flatten().flatten();
+    let folders = entries.filter(|e| e.path().is_dir());
+    let mut names: Vec<String> =
+        folders.map(|e| e.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+/// The Python of an environment that holds exactly these requirements; made again when they change.
+fn environment(requirements: &Path, folder: &Path) -> Result<PathBuf, Failure> {
+    let python = if cfg!(windows) {
+        folder.join("Scripts").join("python.exe")
+    } else {
+        folder.join("bin").join("python")
+    };
+    let wanted = std::fs::read_to_string(requirements)?;
+    if python.is_file() && is_current(folder, &wanted) {
+        return Ok(python);
+    }
+    if folder.exists() {
+        std::fs::remove_dir_all(folder)?;
+    }
+    println!("making {} from {}", folder.display(), requirements.display());
+    let mut make = Command::new(if cfg!(windows) { "python" } else { "python3" });
+    make.args(["-m", "venv"]).arg(folder);
+    stream(&mut make, "making a Python environment (Python 3 with its module venv is needed)")?;
+    let mut install = Command::new(&python);
+    install.args(["-m", "pip", "install", "--quiet", "--requirement"]).arg(requirements);
+    stream(&mut install, "installing the requirements")?;
+    // Last, so that an environment whose installation broke off counts as out of date.
+    std::fs::write(folder.join(INSTALLED), wanted)?;
+    Ok(python)
+}
+
+/// The copy of the requirements that an environment was made from.
+const INSTALLED: &str = "installed-requirements.txt";
+
+fn is_current(folder: &Path, wanted: &str) -> bool {
+    std::fs::read_to_string(folder.join(INSTALLED)).is_ok_and(|installed| installed == wanted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn missing_parts_are_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let peers = folder.path().join("peers");
+        let error = |name: &str| find(&peers, folder.path(), name).err().unwrap().to_string();
+        assert_eq!(error("finite-sum"), "no comparison is called `finite-sum`; there is none yet");
+        std::fs::create_dir_all(peers.join("finite-sum")).unwrap();
+        assert_eq!(error("crf"), "no comparison is called `crf`; there is finite-sum");
+        assert!(error("../peers").contains("no comparison"));
+        assert!(error("finite-sum").ends_with("requirements.txt is missing"));
+        std::fs::write(peers.join("finite-sum/requirements.txt"), "").unwrap();
+        assert!(error("finite-sum").ends_with("run.py is missing"));
+        std::fs::write(peers.join("finite-sum/run.py"), "").unwrap();
+        let peer = find(&peers, folder.path(), "finite-sum").ok().unwrap();
+        assert_eq!(peer.runner, "peer-finite-sum");
+        assert!(peer.environment.ends_with("peers/venv-finite-sum"));
+    }
+
+    #[test]
+    fn an_environment_is_current_only_with_the_same_requirements() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(!is_current(folder.path(), "numpy==2.0"));
+        std::fs::write(folder.path().join(INSTALLED), "numpy==2.0").unwrap();
+        assert!(is_current(folder.path(), "numpy==2.0"));
+        assert!(!is_current(folder.path(), "numpy==2.1"));
+    }
+}

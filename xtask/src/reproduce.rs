@@ -1,0 +1,325 @@
+//! `cargo xtask reproduce`: runs the experiments, keeps what is done, writes the report.
+
+use std::panic::AssertUnwindSafe;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use fenchel_experiments::report::{self, Entry, Key, Provenance, Record, State, Store};
+use fenchel_experiments::{
+    Claim, Context, Experiment, Failure, Outcome, Size, Table, data, registry,
+};
+
+use crate::meter::Meter;
+use crate::workspace;
+
+/// What a shell reports of a program that was interrupted.
+const INTERRUPTED: u8 = 130;
+
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Run at the sizes of the documents instead of minutes in all
+    #[arg(long)]
+    full: bool,
+    /// Run these only: ids, or beginnings such as `fs`
+    #[arg(long, value_name = "ID,..", value_delimiter = ',')]
+    only: Vec<String>,
+    /// List the experiments and run none
+    #[arg(long)]
+    list: bool,
+    /// Run the few experiments that take seconds and need no data
+    #[arg(long, conflicts_with = "only")]
+    smoke: bool,
+    /// The folder of real data
+    #[arg(long, env = "FENCHEL_DATA", value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// Where the report goes [default: target/reproduce, and target/reproduce/full with --full]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// The seed of every random draw
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    seed: u64,
+    /// Run again what a former run has finished
+    #[arg(long)]
+    fresh: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    let folder = workspace::data_folder(arguments.data.as_deref())?;
+    let all = registry::ALL;
+    let selected: Vec<&Experiment> = if arguments.smoke {
+        registry::SMOKE.iter().filter_map(|id| registry::find(all, id)).collect()
+    } else {
+        registry::select(all, &arguments.only)?
+    };
+    if arguments.list {
+        println!("{}", listing(&selected, folder.as_deref()).to_text());
+        return Ok(ExitCode::SUCCESS);
+    }
+
+    let size = if arguments.full { Size::Full } else { Size::Quick };
+    let out = arguments.out.clone().unwrap_or_else(|| default_out(size));
+    let stop = stop_on_ctrl_c()?;
+    let stopped = || stop.load(Ordering::Relaxed);
+    let context =
+        Context { data: folder, size, seed: arguments.seed, stopped: &stopped, tick: &|_, _| {} };
+    println!("{}", workspace::describe_data(context.data.as_deref()));
+
+    let session = Session {
+        store: Store::new(&out),
+        build: report::build_fingerprint(&std::env::current_exe()?)?,
+        fresh: arguments.fresh,
+    };
+    let mut entries = Vec::new();
+    let mut failing = false;
+    for experiment in all {
+        if selected.iter().any(|s| s.id == experiment.id) {
+            let entry = session.entry(experiment, &context)?;
+            failing |= entry.differs();
+            entries.push(entry);
+        } else if let Some(entry) =
+            session.former(experiment, &context).filter(|_| !arguments.smoke)
+        {
+            // A partial run completes the report of a former one instead of replacing it.
+            entries.push(entry);
+        }
+    }
+
+    let provenance = Provenance {
+        version: env!("CARGO_PKG_VERSION").into(),
+        size,
+        seed: context.seed,
+        data: context.data.is_some(),
+    };
+    let page = report::write(&out, &provenance, &entries)?;
+    print!("\n{}", claims_table(&entries).to_text());
+    for entry in &entries {
+        if let State::Failed(message) = &entry.state {
+            println!("{} ended with an error: {message}", entry.experiment.id);
+        }
+    }
+    println!("\nreport: {}", page.display());
+    Ok(match (failing, stopped()) {
+        (true, _) => {
+            println!("a verdict differs from the registered one, or an experiment failed");
+            ExitCode::FAILURE
+        }
+        (false, true) => {
+            println!("stopped; the next run takes up what is missing");
+            ExitCode::from(INTERRUPTED)
+        }
+        (false, false) => ExitCode::SUCCESS,
+    })
+}
+
+/// Quick and full outcomes do not replace each other: a full run may have taken hours.
+fn default_out(size: Size) -> PathBuf {
+    let out = workspace::target().join("reproduce");
+    match size {
+        Size::Quick => out,
+        Size::Full => out.join("full"),
+    }
+}
+
+/// A flag that the first Ctrl-C sets; the second one ends the program at once.
+fn stop_on_ctrl_c() -> Result<Arc<AtomicBool>, Failure> {
+    let flag = Arc::new(AtomicBool::new(false));
+    let raised = Arc::clone(&flag);
+    ctrlc::set_handler(move || {
+        if raised.swap(true, Ordering::Relaxed) {
+            std::process::exit(i32::from(INTERRUPTED));
+        }
+        eprintln!("\nstopping; what is done is kept (Ctrl-C again to quit at once)");
+    })?;
+    Ok(flag)
+}
+
+/// What one call of the command shares among its experiments.
+struct Session {
+    store: Store,
+    build: String,
+    fresh: bool,
+}
+
+impl Session {
+    /// Runs an experiment, unless a former run has.
+    fn entry(&self, experiment: &Experiment, context: &Context) -> Result<Entry, Failure> {
+        let key = Key::new(experiment, context, &self.build);
+        let data = key.data.clone();
+        let entry = |state| Entry { experiment: *experiment, data, state };
+        if !self.fresh
+            && let Some(record) = self.store.load(&key)
+        {
+            println!("{:<10} {}, from a former run", experiment.id, verdicts(&record.outcome));
+            return Ok(entry(State::Done(Box::new(record.outcome))));
+        }
+        if (context.stopped)() {
+            return Ok(entry(State::Stopped));
+        }
+        let meter = Meter::new(experiment.id, experiment.title);
+        let tick = |fraction: f64, doing: &str| meter.tick(fraction, doing);
+        let result = guarded(experiment, &Context { tick: &tick, ..context.clone() });
+        Ok(match result {
+            Ok(outcome) => {
+                let seconds = meter.finish(&verdicts(&outcome));
+                let record = Record { key, seconds, outcome };
+                self.store.save(&record)?;
+                entry(State::Done(Box::new(record.outcome)))
+            }
+            Err(failure) if failure.is_stopped() => {
+                meter.finish("stopped");
+                entry(State::Stopped)
+            }
+            Err(failure) => {
+                meter.finish(&format!("failed: {failure}"));
+                entry(State::Failed(failure.to_string()))
+            }
+        })
+    }
+
+    /// The outcome of a former run under the same circumstances.
+    fn former(&self, experiment: &Experiment, context: &Context) -> Option<Entry> {
+        let record = self.store.load(&Key::new(experiment, context, &self.build))?;
+        let state = State::Done(Box::new(record.outcome));
+        Some(Entry { experiment: *experiment, data: record.key.data, state })
+    }
+}
+
+/// Runs an experiment; a panic is its failure and not that of the others.
+fn guarded(experiment: &Experiment, context: &Context) -> Result<Outcome, Failure> {
+    // What a panic may have left half-changed is the experiment's own and is dropped with it.
+    std::panic::catch_unwind(AssertUnwindSafe(|| (experiment.run)(context))).unwrap_or_else(
+        |payload| {
+            let text = payload
+                .downcast_ref::<&str>()
+                .map(|text| (*text).to_owned())
+                .or_else(|| payload.downcast_ref::<String>().cloned());
+            Err(Failure::new(format!("panicked: {}", text.unwrap_or_else(|| "no message".into()))))
+        },
+    )
+}
+
+/// Counts of the verdicts of an outcome, in words.
+fn verdicts(outcome: &Outcome) -> String {
+    let mut counts: Vec<(&str, usize)> = Vec::new();
+    for word in outcome.claims.iter().map(Claim::outcome) {
+        match counts.iter_mut().find(|(w, _)| *w == word) {
+            Some((_, n)) => *n += 1,
+            None => counts.push((word, 1)),
+        }
+    }
+    if counts.is_empty() {
+        return "no claims".into();
+    }
+    counts.iter().map(|(word, n)| format!("{n} {word}")).collect::<Vec<_>>().join(", ")
+}
+
+fn claims_table(entries: &[Entry]) -> Table {
+    let mut table = Table::new("Claims", ["id", "claim", "expected", "measured", "verdict"]);
+    for entry in entries {
+        for claim in entry.outcome().iter().flat_map(|o| &o.claims) {
+            table.push([
+                entry.experiment.id.into(),
+                shortened(&claim.statement, 60).into(),
+                shortened(&claim.expected, 24).into(),
+                shortened(&claim.measured, 24).into(),
+                claim.outcome().into(),
+            ]);
+        }
+    }
+    table
+}
+
+fn listing(selected: &[&Experiment], folder: Option<&Path>) -> Table {
+    let mut table = Table::new("Experiments", ["id", "title", "from", "real data"]);
+    for e in selected {
+        let sets: Vec<String> = e
+            .needs
+            .iter()
+            .map(|name| {
+                let there = folder.zip(data::find(name)).and_then(|(f, set)| set.locate(f));
+                format!("{name}{}", if there.is_some() { "" } else { " (absent)" })
+            })
+            .collect();
+        table.push([e.id.into(), e.title.into(), e.seed_document.into(), sets.join(", ").into()]);
+    }
+    table
+}
+
+/// At most `room` characters, the last one a mark if some are left out.
+fn shortened(text: &str, room: usize) -> String {
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if text.chars().count() <= room {
+        return text;
+    }
+    let kept: String = text.chars().take(room.saturating_sub(1)).collect();
+    format!("{}…", kept.trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn session(folder: &Path) -> Session {
+        Session { store: Store::new(folder), build: "b".into(), fresh: false }
+    }
+
+    const fn experiment(run: fn(&Context) -> Result<Outcome, Failure>) -> Experiment {
+        Experiment { id: "xx-1", seed_document: "", title: "a title", needs: &[], run }
+    }
+
+    fn context(stopped: &(dyn Fn() -> bool + Sync)) -> Context<'_> {
+        Context { data: None, size: Size::Quick, seed: 1, stopped, tick: &|_, _| {} }
+    }
+
+    fn passes(_: &Context) -> Result<Outcome, Failure> {
+        let mut outcome = Outcome::default();
+        outcome.claim(Claim::holds("s", "e", "m", true));
+        Ok(outcome)
+    }
+
+    #[test]
+    fn what_is_done_is_not_done_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let session = session(folder.path());
+        let first = session.entry(&experiment(passes), &context(&|| false)).unwrap();
+        // Under the same key a second experiment is not even called.
+        let broken = experiment(|_| panic!("called"));
+        let second = session.entry(&broken, &context(&|| false)).unwrap();
+        assert_eq!(first.state, second.state);
+        assert!(session.former(&broken, &context(&|| false)).is_some());
+        let fresh = Session { fresh: true, ..session };
+        let third = fresh.entry(&broken, &context(&|| false)).unwrap();
+        assert_eq!(third.state, State::Failed("panicked: called".into()));
+    }
+
+    #[test]
+    fn failures_and_stops_are_not_stored() {
+        let folder = tempfile::tempdir().unwrap();
+        let session = session(folder.path());
+        let stops = experiment(|context| context.check().map(|()| Outcome::default()));
+        assert_eq!(session.entry(&stops, &context(&|| true)).unwrap().state, State::Stopped);
+        let stops_later = experiment(|_| Err(Failure::stopped()));
+        let entry = session.entry(&stops_later, &context(&|| false)).unwrap();
+        assert_eq!(entry.state, State::Stopped);
+        assert!(!entry.differs());
+        let fails = experiment(|_| Err(Failure::new("no")));
+        assert!(session.entry(&fails, &context(&|| false)).unwrap().differs());
+        assert!(session.former(&fails, &context(&|| false)).is_none());
+    }
+
+    #[test]
+    fn verdicts_are_counted() {
+        let mut outcome = passes(&context(&|| false)).unwrap();
+        assert_eq!(verdicts(&Outcome::default()), "no claims");
+        outcome.claim(Claim::holds("s", "e", "m", true)).claim(Claim::reported("s", "e", "m"));
+        assert_eq!(verdicts(&outcome), "2 pass, 1 reported");
+    }
+
+    #[test]
+    fn long_texts_are_cut_between_characters() {
+        assert_eq!(shortened("κκκκκ", 3), "κκ…");
+        assert_eq!(shortened("short\n text", 20), "short text");
+    }
+}
