@@ -54,6 +54,7 @@ pub mod data;
 mod error;
 mod experiment;
 mod figure;
+mod finite_sum;
 pub mod number;
 pub mod registry;
 pub mod report;

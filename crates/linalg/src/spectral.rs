@@ -31,7 +31,7 @@ pub struct SpectralNorm {
 /// estimate is of the order of `tolerance^2` once the gap to the next singular value is resolved; it
 /// is the largest one unless the (fixed, scrambled) start is orthogonal to its vector. Convergence is
 /// linear in `(s_2 / s_1)^2`: where both are close, the iteration is slow but the estimate between
-/// them is good.
+/// them is good. Entries should be below 1e300, so that the products do not overflow.
 ///
 /// # Errors
 /// [`Invalid::Empty`] for a matrix without entries; [`Invalid::Parameter`] unless `tolerance > 0`.
@@ -146,12 +146,15 @@ pub fn spectral_radius(matrix: ArrayView2<f64>) -> Result<f64, Invalid> {
     }
     // A^m = exp(m log_root) B with ||B|| = 1 throughout.
     let mut b = matrix.to_owned();
-    let first = frobenius(&b);
-    if first == 0.0 {
+    let largest = largest_entry(&b);
+    if largest == 0.0 {
         return Ok(0.0);
     }
+    // In two steps: the norm of a finite matrix can be infinite.
+    rescale(&mut b, largest);
+    let first = frobenius(&b);
     rescale(&mut b, first);
-    let mut log_root = first.ln();
+    let mut log_root = largest.ln() + first.ln();
     let mut power = 1.0;
     for _ in 0..SQUARINGS {
         let mut square = b.dot(&b);
@@ -177,9 +180,13 @@ pub fn spectral_radius(matrix: ArrayView2<f64>) -> Result<f64, Invalid> {
     Ok(log_root.exp())
 }
 
-/// Frobenius norm without overflow or underflow.
+fn largest_entry(a: &Array2<f64>) -> f64 {
+    a.iter().fold(0.0, |m: f64, v| m.max(v.abs()))
+}
+
+/// Frobenius norm, without underflow of the squares.
 fn frobenius(a: &Array2<f64>) -> f64 {
-    let largest = a.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
+    let largest = largest_entry(a);
     if largest == 0.0 {
         return 0.0;
     }
@@ -265,6 +272,8 @@ mod tests {
             radius(&a * scale, 3.0 * scale, 1e-12);
         }
         radius(Array2::zeros((4, 4)), 0.0, 0.0);
+        // The Frobenius norm of this one is not a finite number.
+        radius(Array2::eye(4) * 1e308, 1e308, 1e-12);
     }
 
     #[test]

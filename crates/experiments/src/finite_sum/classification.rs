@@ -1,0 +1,151 @@
+//! Figure 3.1: Finito, SAG, SDCA and L-BFGS on classification in the big-data regime.
+
+use fenchel_finite_sum::Problem;
+use fenchel_finite_sum::loss::Logistic;
+use fenchel_linalg::Design;
+use fenchel_optim::prox::Zero;
+use fenchel_optim::random::Order;
+
+use super::race::{Curve, Entry, Method, curve, optimum, run, table};
+use super::tasks::{tasks, with_design};
+use crate::number::short;
+use crate::{Axis, Claim, Context, Experiment, Failure, Figure, Outcome};
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    id: "fs-ex1",
+    seed_document: super::DOCUMENT,
+    title: "Figure 3.1: classification in the big-data regime",
+    needs: &["mnist-test", "ijcnn1", "w8a", "adult"],
+    run: experiment,
+};
+
+const PASSES: f64 = 21.0;
+
+fn entries() -> Vec<Entry> {
+    use Method::{Finito, Lbfgs, Sag, Saga, Sdca};
+    let (uniform, permuted) = (Order::Uniform, Order::Permuted);
+    vec![
+        Entry::new("L-BFGS", Lbfgs, Order::Cyclic),
+        Entry::new("SAG", Sag(1.0), uniform.clone()),
+        Entry::new("SAG permuted", Sag(1.0), permuted.clone()),
+        Entry::new("SAGA", Saga(1.0), uniform.clone()),
+        Entry::new("SDCA", Sdca, uniform.clone()),
+        Entry::new("SDCA permuted", Sdca, permuted.clone()),
+        Entry::new("Finito", Finito(2.0), uniform),
+        Entry::new("Finito permuted", Finito(2.0), permuted.clone()),
+        Entry::new("Finito permuted, alpha 1", Finito(1.0), permuted),
+    ]
+}
+
+fn experiment(context: &Context) -> Result<Outcome, Failure> {
+    let mut outcome = Outcome::default();
+    let seeds = context.pick(2, 5);
+    outcome
+        .setting("l2", "2 L0 / (n - 2) with L0 = max ||a_i||^2 / 4, so that n mu = 2 L")
+        .setting("rows", "unit norm")
+        .setting("start", "0, tables filled there (one pass)")
+        .setting("seeds a curve (geometric mean)", seeds);
+    let tasks = tasks(context, &mut outcome)?;
+    let count = tasks.len() as f64;
+    for (k, task) in tasks.iter().enumerate() {
+        let tick = |share: f64, what: &str| {
+            context.progress((k as f64 + share) / count, &format!("{}: {what}", task.name));
+        };
+        tick(0.0, "optimum");
+        let curves = with_design!(task, |design| race(context, design, &task.y, seeds, &tick)?);
+        judge(&mut outcome, task.name, &curves)?;
+        let mut figure = Figure::new(
+            format!("Figure 3.1 on {}", task.name),
+            Axis::linear("passes over the data"),
+            Axis::log("F - F*").limits(1e-15, 1.0),
+        )
+        .caption(
+            "Log loss with `n mu = 2 L`. L-BFGS is far behind; a fresh permutation every pass \
+             straightens and steepens Finito, and spoils SAG.",
+        );
+        for curve in &curves {
+            figure = figure.with(curve.series());
+        }
+        outcome.figure(figure);
+        outcome.table(table(format!("F - F* on {}", task.name), &curves, &[5.0, 10.0, 15.0, 20.0]));
+    }
+    Ok(outcome)
+}
+
+fn race<D: Design>(
+    context: &Context,
+    design: D,
+    y: &[f64],
+    seeds: u64,
+    tick: &dyn Fn(f64, &str),
+) -> Result<Vec<Curve>, Failure> {
+    let l0 = 0.25 * design.row_norms_squared().into_iter().fold(0.0, f64::max);
+    let mu = 2.0 * l0 / (design.rows() as f64 - 2.0);
+    let problem = Problem::new(design, y, Logistic, Zero, mu)?;
+    let (best, _) = optimum(context, &problem)?;
+    let entries = entries();
+    let mut curves = vec![];
+    for (k, entry) in entries.iter().enumerate() {
+        tick((k + 1) as f64 / (entries.len() + 1) as f64, entry.name);
+        let seeds = if entry.method == Method::Lbfgs { 1 } else { seeds };
+        curves.push(run(context, &problem, entry, PASSES, seeds, best)?);
+    }
+    Ok(curves)
+}
+
+fn judge(outcome: &mut Outcome, task: &str, curves: &[Curve]) -> Result<(), Failure> {
+    let of = |name| curve(curves, name);
+    let (random, permuted) =
+        (of("Finito")?.passes_to(1e-8), of("Finito permuted")?.passes_to(1e-8));
+    outcome.claim(Claim::holds(
+        format!("{task}: permutation makes Finito up to twice as fast"),
+        "passes to 1e-8 at most 0.67 of the random order's",
+        format!("{} against {}", short(permuted), short(random)),
+        permuted <= 0.67 * random,
+    ));
+    outcome.claim(Claim::holds(
+        format!("{task}: permuted Finito converges in a dozen passes"),
+        "F - F* <= 1e-8 after 12",
+        of("Finito permuted")?.at(12.0),
+        of("Finito permuted")?.at(12.0) <= 1e-8,
+    ));
+    let (bad, good) = (of("SAG permuted")?.at(15.0), of("SAG")?.at(15.0));
+    outcome.claim(Claim::holds(
+        format!("{task}: SAG with permutation is much slower than randomised SAG"),
+        "at least 10 times the suboptimality after 15 passes",
+        format!("{} against {}", short(bad), short(good)),
+        bad >= 10.0 * good,
+    ));
+    let lbfgs = of("L-BFGS")?.at(15.0);
+    let others = [of("Finito")?.at(15.0), of("SDCA")?.at(15.0), of("SAGA")?.at(15.0)];
+    let worst = others.into_iter().fold(0.0, f64::max);
+    outcome.claim(Claim::holds(
+        format!("{task}: L-BFGS is not competitive"),
+        "at least 100 times the suboptimality of Finito, SDCA and SAGA after 15 passes",
+        format!("{} against at most {}", short(lbfgs), short(worst)),
+        lbfgs >= 100.0 * worst,
+    ));
+    let slopes = [of("Finito")?, of("SDCA")?, of("SAGA")?].map(|c| c.slope(5.0, 15.0));
+    let (low, high) =
+        slopes.iter().fold((f64::INFINITY, 0.0f64), |(l, h), s| (l.min(*s), h.max(*s)));
+    outcome.claim(Claim::holds(
+        format!("{task}: Finito, SDCA and SAGA in random order converge at similar rates"),
+        "decades a pass (5 to 15) within a factor of 1.5",
+        format!(
+            "Finito {}, SDCA {}, SAGA {}",
+            short(slopes[0]),
+            short(slopes[1]),
+            short(slopes[2])
+        ),
+        high <= 1.5 * low,
+    ));
+    let (one, two) = (of("Finito permuted, alpha 1")?, of("Finito permuted")?);
+    let (one, two) = (one.passes_to(1e-8), two.passes_to(1e-8));
+    outcome.claim(Claim::holds(
+        format!("{task}: alpha = 1 brings Finito no gain over alpha = 2"),
+        "not more than 10% fewer passes to 1e-8",
+        format!("{} against {}", short(one), short(two)),
+        one >= 0.9 * two,
+    ));
+    Ok(())
+}

@@ -1,0 +1,30 @@
+//! The experiments of chapters 2 to 5 of Defazio's thesis, on incremental gradient methods.
+//!
+//! | id | figure or table | what |
+//! |---|---|---|
+//! | `fs-ex1` | Figure 3.1 | classification in the big-data regime |
+//! | `fs-ex3` | Figure 4.1 | all methods with l2, steps tuned |
+//! | `fs-ex4` | Figure 4.2 | methods with l1, no strong convexity |
+//! | `fs-ex5` | Table 5.1 | access orders |
+//! | `fs-ex6` | Theorem 5.1 | the lower bound and its worst case |
+
+mod classification;
+mod lower_bound;
+mod orders;
+mod race;
+mod sparse;
+mod tasks;
+mod tuned;
+
+use crate::Experiment;
+
+/// The experiments in the order of the thesis.
+pub(crate) const ALL: [Experiment; 5] = [
+    classification::EXPERIMENT,
+    tuned::EXPERIMENT,
+    sparse::EXPERIMENT,
+    orders::EXPERIMENT,
+    lower_bound::EXPERIMENT,
+];
+
+const DOCUMENT: &str = "Defazio, New optimisation methods for machine learning (thesis, 2014)";

@@ -1,0 +1,93 @@
+//! Binary classification tasks: the data of the thesis where it is present, else substitutes.
+
+use fenchel_datasets::generate::{Spgen, spgen};
+use fenchel_datasets::transform::{normalise_rows, signs};
+use fenchel_datasets::{Dataset, Folder, embedded};
+use fenchel_linalg::CsrMatrix;
+use ndarray::Array2;
+
+use crate::{Context, Failure, Outcome};
+
+/// A design in the storage that suits it.
+pub(super) enum Matrix {
+    Dense(Array2<f64>),
+    Sparse(CsrMatrix<f64>),
+}
+
+/// A data set with labels -1 and +1, rows of unit norm.
+pub(super) struct Task {
+    pub(super) name: &'static str,
+    pub(super) x: Matrix,
+    pub(super) y: Vec<f64>,
+}
+
+/// Runs `$body` with `$design` bound to the validated view of the task's matrix, whatever its storage.
+macro_rules! with_design {
+    ($task:expr, |$design:ident| $body:expr) => {
+        match &$task.x {
+            $crate::finite_sum::tasks::Matrix::Dense(x) => {
+                let $design = fenchel_linalg::AsDesign::as_design(x)?;
+                $body
+            }
+            $crate::finite_sum::tasks::Matrix::Sparse(x) => {
+                let $design = fenchel_linalg::AsDesign::as_design(x)?;
+                $body
+            }
+        }
+    };
+}
+pub(super) use with_design;
+
+/// The tasks that are there, the thesis's own first; `note`s say what stands in for what.
+pub(super) fn tasks(context: &Context, outcome: &mut Outcome) -> Result<Vec<Task>, Failure> {
+    let mut tasks = vec![];
+    if let Some(root) = &context.data {
+        let folder = Folder::new(root);
+        if let Some(mnist) = folder.mnist_test()? {
+            tasks.push(dense("mnist", mnist.x.mapv(f64::from), &mnist.y.mapv(|y| y <= 4).to_vec()));
+        }
+        let sparse_sets =
+            [("ijcnn1", folder.ijcnn1()?), ("w8a", folder.w8a()?), ("adult", folder.adult()?)];
+        for (name, found) in sparse_sets {
+            tasks.extend(found.map(|data| sparse(name, data)));
+        }
+    }
+    if tasks.len() < 4 {
+        outcome.note(
+            "Real sets are missing from the data folder. The embedded scans of digits (1,797 x 64, classes \
+             0-4 against 5-9) stand in for MNIST, and generated sparse data for the others.",
+        );
+        let digits = embedded::digits();
+        tasks.push(dense("digits", digits.x, &digits.y.mapv(|y| y <= 4).to_vec()));
+        for (name, rows, columns, nonzeros) in
+            [("generated 5000 x 300", 5_000, 300, 12), ("generated 8000 x 22", 8_000, 22, 13)]
+        {
+            let settings = Spgen { rows, columns, nonzeros, noise: 3000, normalise: true, seed: 7 };
+            tasks.push(sparse(name, spgen(&settings)?.classification()));
+        }
+    } else {
+        outcome.note(
+            "Covtype and the million songs of the thesis are not in the data folder; w8a and adult \
+             (LIBSVM) take their places. MNIST is the 10,000 test images.",
+        );
+    }
+    Ok(tasks)
+}
+
+fn dense(name: &'static str, mut x: Array2<f64>, low: &[bool]) -> Task {
+    normalise_rows(&mut x);
+    let y = low.iter().map(|&low| if low { 1.0 } else { -1.0 }).collect();
+    Task { name, x: Matrix::Dense(x), y }
+}
+
+fn sparse(name: &'static str, mut data: Dataset<CsrMatrix<f64>>) -> Task {
+    normalise_rows(&mut data.x);
+    let y = signs(data.y.view(), |&y| y > 0.0).to_vec();
+    // With two dozen features the rows are as good as dense.
+    let x = if data.x.nnz() * 2 >= data.x.rows() * data.x.cols() {
+        Matrix::Dense(data.x.to_dense())
+    } else {
+        Matrix::Sparse(data.x)
+    };
+    Task { name, x, y }
+}
