@@ -43,7 +43,7 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
     outcome
         .setting("l2", "2 L0 / (n - 2) with L0 = max ||a_i||^2 / 4, so that n mu = 2 L")
         .setting("rows", "unit norm")
-        .setting("start", "0, tables filled there (one pass)")
+        .setting("start", "0; Finito introduces terms in its first pass, as in the thesis; SAG and SAGA fill their tables (one pass)")
         .setting("seeds a curve (geometric mean)", seeds);
     let tasks = tasks(context, &mut outcome)?;
     let count = tasks.len() as f64;

@@ -47,13 +47,24 @@ impl Rotating {
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Method {
     Finito,
+    /// The l2 term inside every `f_i`, as in the thesis: tables of whole gradients.
     Saga,
     Sag,
     Sdca,
+    /// The l2 term explicit, as in the library.
+    SagaExplicit,
+    SagExplicit,
 }
 
 impl Method {
-    const ALL: [Method; 4] = [Method::Finito, Method::Saga, Method::Sag, Method::Sdca];
+    const ALL: [Method; 6] = [
+        Method::Finito,
+        Method::Saga,
+        Method::Sag,
+        Method::Sdca,
+        Method::SagaExplicit,
+        Method::SagExplicit,
+    ];
 
     fn name(self) -> &'static str {
         match self {
@@ -61,6 +72,8 @@ impl Method {
             Method::Saga => "SAGA, 1/(3L)",
             Method::Sag => "SAG, 1/L",
             Method::Sdca => "SDCA",
+            Method::SagaExplicit => "SAGA, explicit l2",
+            Method::SagExplicit => "SAG, explicit l2",
         }
     }
 
@@ -68,7 +81,8 @@ impl Method {
     fn dimension(self, n: usize) -> usize {
         match self {
             Method::Finito => 2 * n,
-            Method::Saga | Method::Sag => 2 + n,
+            Method::Saga | Method::Sag => 2 + 2 * n,
+            Method::SagaExplicit | Method::SagExplicit => 2 + n,
             Method::Sdca => n,
         }
     }
@@ -119,14 +133,34 @@ impl Method {
                 }
                 Ok(state)
             }
-            // The library's own methods, started from the state.
+            // x, then the table of gradients of f_i = (a_i.x)^2 / 2 + (mu/2) ||x||^2.
             Method::Saga | Method::Sag => {
+                let (nf, l) = (n as f64, 1.0 + task.mu);
+                let (step, weight) =
+                    if self == Method::Saga { (1.0 / (3.0 * l), 1.0) } else { (1.0 / l, 1.0 / nf) };
+                let table = state.split_off(2);
+                let mut table: Vec<[f64; 2]> = table.chunks(2).map(|g| [g[0], g[1]]).collect();
+                let mut x = [state[0], state[1]];
+                let mut mean = [0, 1].map(|c| table.iter().map(|g| g[c]).sum::<f64>() / nf);
+                for &j in order {
+                    let a = row(j);
+                    let t = a[0] * x[0] + a[1] * x[1];
+                    let new = [0, 1].map(|c| t * a[c] + task.mu * x[c]);
+                    let delta = [0, 1].map(|c| new[c] - table[j][c]);
+                    x = [0, 1].map(|c| x[c] - step * (weight * delta[c] + mean[c]));
+                    mean = [0, 1].map(|c| mean[c] + delta[c] / nf);
+                    table[j] = new;
+                }
+                Ok(x.into_iter().chain(table.into_iter().flatten()).collect())
+            }
+            // The library's own methods, started from the state.
+            Method::SagaExplicit | Method::SagExplicit => {
                 let problem = task.problem()?;
                 let table = state.split_off(2);
                 let start = TableState { point: Point { weights: state, intercept: 0.0 }, table };
                 let stop = Stop { check: Cadence::Every(1e9), ..Stop::after_passes(1.0) };
                 let order = Order::Scripted(order.to_vec());
-                let TableState { point, table } = if self == Method::Saga {
+                let TableState { point, table } = if self == Method::SagaExplicit {
                     let settings = SagaSettings { order, stop, ..Default::default() };
                     saga(&problem, &settings, Some(start), &mut ())?.state
                 } else {
@@ -207,12 +241,12 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
         Axis::log("norm of the state").limits(1e-12, 1e12),
     )
     .caption(
-        "Rotating features in cyclic order: Finito and SAG diverge, SAGA hovers, SDCA converges.",
+        "Rotating features in cyclic order: Finito and SAG diverge, SAGA hovers, SDCA converges slowly.",
     );
     let mut factors = vec![];
     for (k, method) in Method::ALL.into_iter().enumerate() {
         context.check()?;
-        context.progress(k as f64 / 4.0, method.name());
+        context.progress(k as f64 / 6.0, method.name());
         let random = method.factor(&task, &Order::Uniform, seeds, context.seed)?;
         let permuted = method.factor(&task, &Order::Permuted, seeds, context.seed)?;
         let cyclic = method.cyclic_factor(&task)?;
@@ -220,7 +254,7 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
             Method::Finito => "0.59 / 0.38 / 1.77",
             Method::Saga => "0.61 / 0.45 / 1.01",
             Method::Sag => "0.865 / 1.26 / 10.6",
-            Method::Sdca => "–",
+            _ => "–",
         };
         table.push([
             method.name().into(),
@@ -234,7 +268,9 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
         figure = figure.with(Series::line(method.name(), points));
         factors.push((random, permuted, cyclic));
     }
-    let [finito, saga, sag, sdca] = [factors[0], factors[1], factors[2], factors[3]];
+    let [finito, saga, sag, sdca, _, explicit] = factors[..] else {
+        return Err(Failure::new("one factor a method"));
+    };
     let mut pattern = |statement: &str, expected: &str, value: f64, holds: bool| {
         outcome.claim(Claim::holds(statement, expected, value, holds));
     };
@@ -259,6 +295,11 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
         format!("{:.3} against {:.3}", finito.1, finito.0),
         finito.1 < finito.0,
     ));
+    outcome.claim(Claim::reported(
+        "an explicit l2 term (as in this library) steadies SAG: permuted and cyclic factor",
+        "not in the thesis",
+        format!("{:.3} and {:.2}, against {:.3} and {:.2}", explicit.1, explicit.2, sag.1, sag.2),
+    ));
     let small = Rotating::new(30);
     let small_cyclic = [Method::Finito, Method::Sag].map(|m| m.cyclic_factor(&small));
     let [finito_small, sag_small] = small_cyclic;
@@ -272,6 +313,10 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
     outcome.note(
         "Divergence needs structure in the order. On independent data cyclic Finito often converges; sorted \
          classes or slowly turning features, as here, show a method one direction for most of a pass.",
+    );
+    outcome.note(
+        "The thesis puts the l2 term into every `f_i`; its rows are judged in that form. The library keeps the \
+         term explicit, which gives other iterates: the last two rows.",
     );
     Ok(outcome)
 }

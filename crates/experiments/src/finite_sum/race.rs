@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 
 use fenchel_finite_sum::lag::Lagged;
 use fenchel_finite_sum::{
-    CatalystSettings, Error, FinitoSettings, FinitoStart, Problem, SagSettings, SagaSettings,
-    SdcaSettings, SvrgSettings, catalyst, finito, lbfgs, sag, saga, sdca, svrg,
+    CatalystSettings, Error, FinitoSettings, Problem, SagSettings, SagaSettings, SdcaSettings,
+    SvrgSettings, catalyst, finito, lbfgs, sag, saga, sdca, svrg,
 };
 use fenchel_linalg::Design;
 use fenchel_optim::lbfgs::LbfgsSettings;
@@ -26,7 +26,7 @@ pub(super) enum Method {
     /// Multiple of `1/(4L)`; a snapshot every `n` steps.
     Svrg(f64),
     Sdca,
-    /// The inverse step `alpha`; all terms start at the starting point.
+    /// The inverse step `alpha`; terms are introduced in the first pass, as in the thesis.
     Finito(f64),
 }
 
@@ -137,8 +137,7 @@ fn solve<D: Design, L: Loss>(
             sdca(problem, &SdcaSettings { order, seed, stop, ..Default::default() }, None, watch)?;
         }
         Method::Finito(alpha) => {
-            let start = FinitoStart::Full;
-            let settings = FinitoSettings { alpha, order, seed, stop, start, ..Default::default() };
+            let settings = FinitoSettings { alpha, order, seed, stop, ..Default::default() };
             finito(problem, &settings, None, watch)?;
         }
     }
