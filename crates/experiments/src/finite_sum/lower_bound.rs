@@ -45,8 +45,10 @@ const METHODS: [(&str, Run); 4] = [
         let settings = SagSettings { order, seed, table, stop, ..Default::default() };
         Ok(sag(p, &settings, None, &mut ())?.state.point.weights)
     }),
-    ("Finito, first-pass rule", |p, order, seed, steps| {
-        let settings = FinitoSettings { order, seed, stop: after(steps), ..Default::default() };
+    // Here n mu < L, where alpha = 2 explodes: the step of MISO, alpha = L / mu, is safe.
+    ("Finito, MISO step", |p, order, seed, steps| {
+        let (alpha, stop) = (N as f64 + 1.0, after(steps));
+        let settings = FinitoSettings { alpha, order, seed, stop, ..Default::default() };
         Ok(finito(p, &settings, None, &mut ())?.state.weights)
     }),
 ];

@@ -238,7 +238,7 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
     let mut figure = Figure::new(
         "Table 5.1: state of each method in cyclic order",
         Axis::linear("passes over the data"),
-        Axis::log("norm of the state").limits(1e-12, 1e12),
+        Axis::log("norm of the state").limits(1e-4, 1e12),
     )
     .caption(
         "Rotating features in cyclic order: Finito and SAG diverge, SAGA hovers, SDCA converges slowly.",

@@ -1,12 +1,14 @@
 //! Least squares with l1 and l2 penalties.
 
+use std::ops::ControlFlow;
+
 use fenchel_linalg::{AsDesign, Design, Invalid, multiply};
 use fenchel_optim::model::Saved;
-use fenchel_optim::{Report, Stop};
+use fenchel_optim::{Progress, Report, Stop};
 use ndarray::{Array1, ArrayView1};
 use serde::{Deserialize, Serialize};
 
-use super::solve::Task;
+use super::solve::{Task, Watch, unwatched};
 use crate::Error;
 use crate::loss::Squared;
 
@@ -62,8 +64,26 @@ impl Lasso {
         x: &X,
         y: ArrayView1<f64>,
     ) -> Result<LinearModel, Error> {
+        self.as_net().fit(x, y)
+    }
+
+    /// As [`fit`](Lasso::fit), showing `watch` every check of the certificate; `Break` ends the fit with
+    /// the model so far.
+    ///
+    /// # Errors
+    /// As [`fit`](Lasso::fit).
+    pub fn fit_watched<X: AsDesign + ?Sized>(
+        &self,
+        x: &X,
+        y: ArrayView1<f64>,
+        watch: impl FnMut(&Progress) -> ControlFlow<()>,
+    ) -> Result<LinearModel, Error> {
+        self.as_net().fit_watched(x, y, watch)
+    }
+
+    fn as_net(&self) -> ElasticNet {
         let Lasso { l1, intercept, stop, seed } = *self;
-        ElasticNet { l1, l2: 0.0, intercept, stop, seed }.fit(x, y)
+        ElasticNet { l1, l2: 0.0, intercept, stop, seed }
     }
 }
 
@@ -113,6 +133,33 @@ impl ElasticNet {
         x: &X,
         y: ArrayView1<f64>,
     ) -> Result<LinearModel, Error> {
+        self.solve(x, y, &mut unwatched())
+    }
+
+    /// As [`fit`](ElasticNet::fit), showing `watch` every check of the certificate; `Break` ends the fit
+    /// with the model so far.
+    ///
+    /// # Errors
+    /// As [`fit`](ElasticNet::fit).
+    pub fn fit_watched<X: AsDesign + ?Sized>(
+        &self,
+        x: &X,
+        y: ArrayView1<f64>,
+        watch: impl FnMut(&Progress) -> ControlFlow<()>,
+    ) -> Result<LinearModel, Error> {
+        self.solve(x, y, &mut Watch::new(watch))
+    }
+
+    fn solve<X, F, const W: bool>(
+        &self,
+        x: &X,
+        y: ArrayView1<f64>,
+        watch: &mut Watch<F, W>,
+    ) -> Result<LinearModel, Error>
+    where
+        X: AsDesign + ?Sized,
+        F: FnMut(&Progress) -> ControlFlow<()>,
+    {
         let design = x.as_design()?;
         Invalid::check_nonnegative("l1", self.l1)?;
         let targets = y.to_vec();
@@ -127,7 +174,7 @@ impl ElasticNet {
             seed: self.seed,
             cheap_exact_step: true,
         };
-        let (point, report) = task.solve()?;
+        let (point, report) = task.solve(watch)?;
         Ok(LinearModel { weights: point.weights.into(), intercept: point.intercept, report })
     }
 }

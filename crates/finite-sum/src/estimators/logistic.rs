@@ -1,15 +1,17 @@
 //! Binary logistic regression.
 
+use std::ops::ControlFlow;
+
 use fenchel_linalg::labels::binary_signs;
 use fenchel_linalg::special::sigmoid;
 use fenchel_linalg::{AsDesign, Design, Invalid};
 use fenchel_optim::model::Saved;
-use fenchel_optim::{Report, Stop};
+use fenchel_optim::{Progress, Report, Stop};
 use ndarray::{Array1, ArrayView1};
 use serde::{Deserialize, Serialize};
 
 use super::linear::scores;
-use super::solve::Task;
+use super::solve::{Task, Watch, unwatched};
 use crate::Error;
 use crate::loss::Logistic;
 
@@ -70,6 +72,33 @@ impl LogisticRegression {
         x: &X,
         y: ArrayView1<f64>,
     ) -> Result<LogisticModel, Error> {
+        self.solve(x, y, &mut unwatched())
+    }
+
+    /// As [`fit`](LogisticRegression::fit), showing `watch` every check of the certificate; `Break` ends
+    /// the fit with the model so far.
+    ///
+    /// # Errors
+    /// As [`fit`](LogisticRegression::fit).
+    pub fn fit_watched<X: AsDesign + ?Sized>(
+        &self,
+        x: &X,
+        y: ArrayView1<f64>,
+        watch: impl FnMut(&Progress) -> ControlFlow<()>,
+    ) -> Result<LogisticModel, Error> {
+        self.solve(x, y, &mut Watch::new(watch))
+    }
+
+    fn solve<X, F, const W: bool>(
+        &self,
+        x: &X,
+        y: ArrayView1<f64>,
+        watch: &mut Watch<F, W>,
+    ) -> Result<LogisticModel, Error>
+    where
+        X: AsDesign + ?Sized,
+        F: FnMut(&Progress) -> ControlFlow<()>,
+    {
         let design = x.as_design()?;
         Invalid::check_length("labels", design.rows(), y.len())?;
         let labels = y.to_vec();
@@ -85,7 +114,7 @@ impl LogisticRegression {
             seed: self.seed,
             cheap_exact_step: false,
         };
-        let (point, report) = task.solve()?;
+        let (point, report) = task.solve(watch)?;
         let (weights, intercept) = (Array1::from(point.weights), point.intercept);
         Ok(LogisticModel { weights, intercept, classes, report })
     }
