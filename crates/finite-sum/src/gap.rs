@@ -41,7 +41,7 @@ impl Gap {
         point: &Point,
     ) -> Certificate {
         problem.margins(point, &mut self.margins);
-        self.from_margins(problem, &point.weights)
+        self.margins_certificate(problem, &point.weights)
     }
 
     /// As [`at`](Gap::at), after moving the intercept to its optimum for these weights.
@@ -51,7 +51,7 @@ impl Gap {
         point: &mut Point,
     ) -> Certificate {
         self.primal(problem, point);
-        self.from_margins(problem, &point.weights)
+        self.margins_certificate(problem, &point.weights)
     }
 
     /// Certificate of a point with a dual point of the method's own. Two passes.
@@ -81,7 +81,7 @@ impl Gap {
         }
     }
 
-    fn from_margins<D: Design, L: Loss, R: Regulariser>(
+    fn margins_certificate<D: Design, L: Loss, R: Regulariser>(
         &mut self,
         problem: &Problem<'_, D, L, R>,
         weights: &[f64],

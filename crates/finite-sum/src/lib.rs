@@ -1,6 +1,27 @@
-//! Certified incremental solvers for regularised empirical risk.
+//! Certified solvers for regularised empirical risk of linear models,
 //!
-//! under construction
+//! ```text
+//! F(x, b) = (1/n) sum_i phi(a_i.x + b; y_i) + (l2/2) ||x||^2 + h(x).
+//! ```
+//!
+//! A [`Problem`] borrows the data and is checked once. A method is a function of the problem, its settings, a
+//! start and an observer: [`sdca`](fn@sdca), [`catalyst`](fn@catalyst), [`saga`](fn@saga), [`sag`](fn@sag),
+//! [`svrg`](fn@svrg), [`finito`](fn@finito), [`lbfgs`](fn@lbfgs). What comes back is a state (ready for a warm
+//! start) and a report whose certificate is a duality gap at the returned point. [`LogisticRegression`],
+//! [`Lasso`] and [`ElasticNet`] choose a method for you.
+//!
+//! | symbol | name | shape |
+//! |---|---|---|
+//! | `A`, `a_i` | design, its rows | `n x d`, `d` |
+//! | `x`, `b` | weights, intercept: a [`Point`] | `d`, 1 |
+//! | `t_i = a_i.x + b` | margins | `n` |
+//! | `s_i` | stored derivatives or dual variables | `n` |
+//! | `mu` | strong convexity, `l2` and what the regulariser adds | |
+//! | `L` | smoothness of a term, `gamma max ||a_i||^2 + l2` | |
+//!
+//! A pass is `n` term gradients. When `n mu >= L` (the big-data condition), every incremental method needs
+//! about ten passes, and permuted [`sdca`](fn@sdca) is the fastest; below, [`catalyst`](fn@catalyst)
+//! accelerates it. The crate's README has the table of choices.
 #![forbid(unsafe_code)]
 
 mod batch;
@@ -26,3 +47,8 @@ pub use incremental::{
     sag, saga, svrg,
 };
 pub use problem::{Point, Problem};
+
+/// The examples of the README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

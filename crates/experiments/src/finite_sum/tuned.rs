@@ -21,6 +21,9 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 
 const PASSES: f64 = 21.0;
 
+/// The logarithm of the chosen factor of each method.
+type Steps = Vec<(&'static str, i32)>;
+
 /// A method as a function of its step: the true steps are `2^k` times the method's own.
 struct Family {
     name: &'static str,
@@ -96,7 +99,7 @@ fn race<D: Design>(
     y: &[f64],
     grid: &[i32],
     tick: &dyn Fn(f64, &str),
-) -> Result<(Vec<Curve>, Vec<(&'static str, i32)>), Failure> {
+) -> Result<(Vec<Curve>, Steps), Failure> {
     let l0 = 0.25 * design.row_norms_squared().into_iter().fold(0.0, f64::max);
     let problem = Problem::new(design, y, Logistic, Zero, 2.0 * l0 / (y.len() as f64 - 2.0))?;
     let (best, _) = optimum(context, &problem)?;
