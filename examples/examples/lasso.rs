@@ -28,7 +28,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let features = model.weights.iter().filter(|w| **w != 0.0).count();
         let fitted = model.predict(&x)?;
         println!(
-            "{l1:6.4}  {features:8}  {:5.3}  {:13.1e}  {:6}",
+            "{l1:6.4}  {features:8}  {:5.3}  {:13.1e}  {:6.1}",
             r2(&data.y.to_vec(), &fitted.to_vec())?,
             model.report.certificate.value(),
             model.report.passes,

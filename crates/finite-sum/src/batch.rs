@@ -53,15 +53,11 @@ impl<D: Design, L: Loss> Smooth for Batch<'_, '_, D, L> {
 
     /// A duality gap where `l2 > 0`, else the norm of the gradient.
     fn certify(&mut self, x: &[f64], value: f64, gradient: &[f64]) -> Certificate {
-        if !value.is_finite() {
-            return Certificate::Uncertified { objective: None };
-        }
         let norm_squared: f64 = gradient.iter().map(|g| g * g).sum();
         let l2 = self.problem.l2();
         if l2 == 0.0 {
-            let (objective, norm) = (Some(value), norm_squared.sqrt());
-            Certificate::Residual { objective, norm, error: 0.0 }
-        } else if self.problem.intercept() {
+            Certificate::residual(value, norm_squared.sqrt(), 0.0)
+        } else if self.problem.intercept() && value.is_finite() {
             let point = self.point(x);
             self.gap.at(self.problem, &point)
         } else {

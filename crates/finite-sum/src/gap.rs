@@ -19,7 +19,8 @@ use crate::{Point, Problem};
 /// Scratch memory for certificates: `2 n + d` numbers.
 #[derive(Debug, Clone)]
 pub(crate) struct Gap {
-    margins: Vec<f64>,
+    /// `t_i = a_i.x + b` of the point that was certified last.
+    pub(crate) margins: Vec<f64>,
     dual: Vec<f64>,
     /// `v = -(1/n) A'u`
     pub(crate) correlation: Vec<f64>,
@@ -41,6 +42,17 @@ impl Gap {
         point: &Point,
     ) -> Certificate {
         problem.margins(point, &mut self.margins);
+        self.margins_certificate(problem, &point.weights)
+    }
+
+    /// Certificate of a point whose margins stand in [`margins`](Gap::margins), with the intercept moved to
+    /// its optimum for these weights. One pass.
+    pub(crate) fn at_margins<D: Design, L: Loss, R: Regulariser>(
+        &mut self,
+        problem: &Problem<'_, D, L, R>,
+        point: &mut Point,
+    ) -> Certificate {
+        self.settle_intercept(problem, point);
         self.margins_certificate(problem, &point.weights)
     }
 
@@ -74,6 +86,14 @@ impl Gap {
         point: &mut Point,
     ) {
         problem.margins(point, &mut self.margins);
+        self.settle_intercept(problem, point);
+    }
+
+    fn settle_intercept<D: Design, L: Loss, R: Regulariser>(
+        &mut self,
+        problem: &Problem<'_, D, L, R>,
+        point: &mut Point,
+    ) {
         if problem.intercept() {
             let shift = best_shift(problem, &self.margins);
             point.intercept += shift;

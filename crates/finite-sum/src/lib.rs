@@ -6,7 +6,8 @@
 //!
 //! A [`Problem`] borrows the data and is checked once. A method is a function of the problem, its settings, a
 //! start and an observer: [`sdca`](fn@sdca), [`catalyst`](fn@catalyst), [`saga`](fn@saga), [`sag`](fn@sag),
-//! [`svrg`](fn@svrg), [`finito`](fn@finito), [`lbfgs`](fn@lbfgs). What comes back is a state (ready for a warm
+//! [`svrg`](fn@svrg), [`finito`](fn@finito), [`newton`](fn@newton),
+//! [`lbfgs`](fn@lbfgs). What comes back is a state (ready for a warm
 //! start) and a report whose certificate is a duality gap at the returned point. [`LogisticRegression`],
 //! [`Lasso`] and [`ElasticNet`] choose a method for you.
 //!
@@ -21,7 +22,8 @@
 //!
 //! A pass is `n` term gradients. When `n mu >= L` (the big-data condition), every incremental method needs
 //! about ten passes, and permuted [`sdca`](fn@sdca) is the fastest; below, [`catalyst`](fn@catalyst)
-//! accelerates it. The crate's README has the table of choices.
+//! accelerates it. With few features, or features of very different scale, [`newton`](fn@newton) needs a handful
+//! of expensive steps whatever the conditioning. The crate's README has the table of choices.
 #![forbid(unsafe_code)]
 
 mod batch;
@@ -33,6 +35,7 @@ mod gap;
 pub mod incremental;
 pub mod lag;
 pub mod loss;
+pub mod newton;
 mod problem;
 
 pub use batch::{Batch, lbfgs};
@@ -46,6 +49,7 @@ pub use incremental::{
     Sag, SagSettings, Saga, SagaSettings, Svrg, SvrgSettings, TableMethod, TableStart, TableState,
     sag, saga, svrg,
 };
+pub use newton::{ElasticNetForm, Newton, NewtonSettings, newton};
 pub use problem::{Point, Problem};
 
 /// The examples of the README are tests.

@@ -5,8 +5,8 @@ mod common;
 use common::{data, distance, objective, reference};
 use fenchel_finite_sum::loss::{Hinge, Logistic, Squared, SquaredHinge};
 use fenchel_finite_sum::{
-    CatalystSettings, FinitoSettings, Point, Problem, SagSettings, SagaSettings, SdcaSettings,
-    SdcaStep, SvrgSettings, catalyst, finito, lbfgs, sag, saga, sdca, svrg,
+    CatalystSettings, FinitoSettings, NewtonSettings, Point, Problem, SagSettings, SagaSettings,
+    SdcaSettings, SdcaStep, SvrgSettings, catalyst, finito, lbfgs, newton, sag, saga, sdca, svrg,
 };
 use fenchel_linalg::{Csr, CsrMatrix, Dense, Design};
 use fenchel_optim::lbfgs::LbfgsSettings;
@@ -66,6 +66,9 @@ fn every_method<D: Design, L: Loss + Copy>(
     let settings = LbfgsSettings { stop, ..LbfgsSettings::default() };
     let s = lbfgs(&problem, &settings, None, &mut ()).unwrap();
     done("lbfgs", s.state, s.report);
+    let s =
+        newton(&problem, &NewtonSettings { stop, ..Default::default() }, None, &mut ()).unwrap();
+    done("newton", s.state, s.report);
     if !intercept {
         let alpha = (2.0 / problem.big_data_beta()).max(2.0);
         let settings = FinitoSettings { alpha, stop, ..FinitoSettings::default() };

@@ -30,7 +30,9 @@ pub mod special;
 pub mod spectral;
 
 pub use cholesky::Cholesky;
-pub use design::{AsDesign, Csr, CsrMatrix, Dense, Design, Scalar, multiply, multiply_transposed};
+pub use design::{
+    AsDesign, Columns, Csr, CsrMatrix, Dense, Design, Scalar, multiply, multiply_transposed,
+};
 pub use error::Invalid;
 
 /// The example of the README, as a test.

@@ -28,10 +28,7 @@ pub trait Smooth {
     /// What can be proved at `x`, given the value and the gradient there. Without more knowledge of the
     /// function: the norm of the gradient.
     fn certify(&mut self, _x: &[f64], value: f64, gradient: &[f64]) -> Certificate {
-        if !value.is_finite() {
-            return Certificate::Uncertified { objective: None };
-        }
-        Certificate::Residual { objective: Some(value), norm: norm(gradient), error: 0.0 }
+        Certificate::residual(value, norm(gradient), 0.0)
     }
 }
 
@@ -89,8 +86,16 @@ pub struct Lbfgs<S> {
     trial_gradient: Vec<f64>,
     direction: Vec<f64>,
     evaluations: u64,
+    /// The lowest value and the smallest gradient so far, and the steps since either improved.
+    lowest: f64,
+    smallest: f64,
+    idle: u32,
     stalled: bool,
 }
+
+/// Steps without a lower value or a smaller gradient after which the rest is rounding. While values can
+/// be told apart every step lowers them.
+const IDLE: u32 = 30;
 
 struct Pair {
     s: Vec<f64>,
@@ -117,6 +122,9 @@ impl<S: Smooth> Lbfgs<S> {
             trial_gradient: vec![0.0; d],
             direction: vec![0.0; d],
             evaluations: 1,
+            lowest: value,
+            smallest: f64::INFINITY,
+            idle: 0,
             stalled: false,
         }
     }
@@ -197,6 +205,12 @@ impl<S: Smooth> Lbfgs<S> {
         }
         std::mem::swap(&mut self.x, &mut self.trial);
         std::mem::swap(&mut self.gradient, &mut self.trial_gradient);
+        let size = norm(&self.gradient);
+        let improved = self.value < self.lowest || size < self.smallest;
+        self.lowest = self.lowest.min(self.value);
+        self.smallest = self.smallest.min(size);
+        self.idle = if improved { 0 } else { self.idle + 1 };
+        self.stalled = self.idle >= IDLE;
     }
 }
 

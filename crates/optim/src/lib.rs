@@ -57,3 +57,7 @@ pub use protocol::{
 };
 pub use prox::{Regulariser, Separable};
 pub use step::StepSize;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadmeExamples;

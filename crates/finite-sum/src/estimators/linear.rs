@@ -161,7 +161,6 @@ impl ElasticNet {
         F: FnMut(&Progress) -> ControlFlow<()>,
     {
         let design = x.as_design()?;
-        Invalid::check_nonnegative("l1", self.l1)?;
         let targets = y.to_vec();
         let task = Task {
             design,
@@ -172,7 +171,7 @@ impl ElasticNet {
             intercept: self.intercept,
             stop: self.stop,
             seed: self.seed,
-            cheap_exact_step: true,
+            quadratic: true,
         };
         let (point, report) = task.solve(watch)?;
         Ok(LinearModel { weights: point.weights.into(), intercept: point.intercept, report })

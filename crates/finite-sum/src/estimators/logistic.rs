@@ -112,7 +112,7 @@ impl LogisticRegression {
             intercept: self.intercept,
             stop: self.stop,
             seed: self.seed,
-            cheap_exact_step: false,
+            quadratic: false,
         };
         let (point, report) = task.solve(watch)?;
         let (weights, intercept) = (Array1::from(point.weights), point.intercept);

@@ -102,6 +102,10 @@ impl<T: Scalar> Design for Csr<'_, T> {
         self.values.len()
     }
 
+    fn row_stored(&self, i: usize) -> usize {
+        self.offsets[i + 1] - self.offsets[i]
+    }
+
     #[inline]
     fn row_dot(&self, i: usize, x: &[f64]) -> f64 {
         let (columns, values) = self.row(i);

@@ -64,6 +64,10 @@ impl<T: Scalar> Design for Dense<'_, T> {
         self.rows * self.columns
     }
 
+    fn row_stored(&self, _: usize) -> usize {
+        self.columns
+    }
+
     /// Eight partial sums, so that the additions do not wait for one another.
     #[inline]
     fn row_dot(&self, i: usize, x: &[f64]) -> f64 {

@@ -11,10 +11,12 @@
 //! | `a_i` | row `i` | `d` |
 //! | `x` | point, weights | `d` |
 
+mod columns;
 mod csr;
 mod dense;
 mod product;
 
+pub use columns::Columns;
 pub use csr::{Csr, CsrMatrix};
 pub use dense::Dense;
 pub use product::{multiply, multiply_transposed};
@@ -58,6 +60,9 @@ pub trait Design: Sync {
 
     /// Number of stored entries of the whole matrix.
     fn stored(&self) -> usize;
+
+    /// Number of stored entries of row `i`.
+    fn row_stored(&self, i: usize) -> usize;
 
     /// `a_i . x`.
     fn row_dot(&self, i: usize, x: &[f64]) -> f64;

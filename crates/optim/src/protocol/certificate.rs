@@ -38,15 +38,26 @@ impl Certificate {
         }
     }
 
+    /// A residual, or [`Certificate::Uncertified`] if it or the objective is not finite.
+    pub fn residual(objective: f64, norm: f64, error: f64) -> Self {
+        if objective.is_finite() && (norm + error).is_finite() {
+            Certificate::Residual { objective: Some(objective), norm, error }
+        } else {
+            Certificate::Uncertified { objective: Some(objective).filter(|f| f.is_finite()) }
+        }
+    }
+
     /// The proved bound: on the suboptimality for a gap, on the norm for a residual, infinite otherwise.
     ///
-    /// A gap that rounding made negative counts as 0.
+    /// A gap that rounding made negative counts as 0; a gap or norm that is not finite proves nothing.
     pub fn value(&self) -> f64 {
-        match *self {
-            Certificate::Gap { objective, lower_bound } => (objective - lower_bound).max(0.0),
+        let value = match *self {
+            Certificate::Gap { objective, lower_bound } => objective - lower_bound,
             Certificate::Residual { norm, error, .. } => norm + error,
             Certificate::Uncertified { .. } => f64::INFINITY,
-        }
+        };
+        // `max` alone would turn a NaN into 0: into a proof.
+        if value.is_finite() { value.max(0.0) } else { f64::INFINITY }
     }
 
     /// The objective at the point, where it is known.
@@ -64,8 +75,8 @@ impl Certificate {
         let value = self.value();
         match self.objective() {
             _ if value == 0.0 => 0.0,
-            Some(objective) => value / objective.abs(),
-            None => f64::INFINITY,
+            Some(objective) if objective.is_finite() => value / objective.abs(),
+            _ => f64::INFINITY,
         }
     }
 

@@ -21,9 +21,8 @@ pub struct Progress {
 
 /// Sees the progress of a run and the method itself at every check, and may end it.
 ///
-/// `()` watches nothing and costs nothing; so does no closure that is not there. Any
-/// `FnMut(&Progress, &M) -> ControlFlow<()>` is an observer, a [`Trace`] keeps the record, and a
-/// pair `(a, b)` is both.
+/// `()` watches nothing and costs nothing. Any `FnMut(&Progress, &M) -> ControlFlow<()>` is an
+/// observer, a [`Trace`] keeps the record, and a pair `(a, b)` is both.
 pub trait Observer<M: ?Sized> {
     /// Whether anyone looks: if not, the clock is not read and checks may be skipped.
     const WATCHES: bool = true;

@@ -5,10 +5,14 @@ use std::time::Instant;
 use fenchel_linalg::Invalid;
 
 use super::stop::Pace;
-use super::{Certificate, Observer, Progress, Report, Status, Stop};
+use super::{Cadence, Certificate, Observer, Progress, Report, Status, Stop};
 
 /// A checked problem, a state, and how to move on: all that a method has to say.
 pub trait Iterative {
+    /// Whether a certificate costs nothing beyond what the next step needs anyway: [`run`] then computes
+    /// it after every [`advance`](Iterative::advance), unless a cadence is asked for.
+    const FREE_CERTIFICATE: bool = false;
+
     /// Moves on by about `passes` passes over the data, by one step at least. Returns the passes done.
     fn advance(&mut self, passes: f64) -> f64;
 
@@ -100,18 +104,26 @@ pub fn run<M: Iterative, O: Observer<M>>(
         if let Some(status) = ended {
             if !certified {
                 certificate = guard.certify(method);
+                if guard.diverged() {
+                    method.restore();
+                    certificate = guard.certify(method);
+                    break Status::Diverged;
+                }
             }
             // The last point may turn out better than the guess said.
             break if stop.met_by(&certificate) { Status::Converged } else { status };
         }
         let ahead = pace.ahead(stop.check, passes, stop.tolerance(certificate.objective()));
-        let target = (passes + ahead).min(stop.max_passes);
-        // A method may count its passes in fractions that do not add up exactly.
+        // A method may count its passes in fractions that do not add up exactly: 1e-9 passes are
+        // nothing. A cadence as short as that would look for ever without moving.
+        let target = passes + ahead.max(2e-9);
+        let target = if target < stop.max_passes - 1e-9 { target } else { stop.max_passes };
         while passes < target - 1e-9 {
             let slice = if stop.max_seconds.is_some() { 1.0 } else { f64::INFINITY };
             passes += clock.time(|| method.advance((target - passes).min(slice)));
             let over = stop.max_seconds.is_some_and(|limit| clock.elapsed() >= limit);
-            if over || method.verdict().is_some() {
+            let look = M::FREE_CERTIFICATE && stop.check == Cadence::Adaptive;
+            if over || look || method.verdict().is_some() {
                 break;
             }
         }
@@ -153,7 +165,7 @@ impl Guard {
         if let Certificate::Gap { lower_bound, .. } = certificate {
             self.lower_bound = self.lower_bound.max(lower_bound);
         }
-        match certificate.objective() {
+        match certificate.objective().filter(|objective| objective.is_finite()) {
             Some(objective) => {
                 self.first.get_or_insert(objective);
                 self.rises = if objective > self.last { self.rises + 1 } else { 0 };

@@ -23,7 +23,8 @@ pub struct Stop {
     pub absolute: f64,
     /// Largest acceptable certificate as a fraction of `|objective|`.
     pub relative: f64,
-    /// Passes over the data after which the run ends in any case.
+    /// Passes over the data after which the run ends in any case; infinite (`null` in JSON) for no limit.
+    #[serde(with = "limit")]
     pub max_passes: f64,
     /// Wall-clock seconds after which the run ends in any case.
     pub max_seconds: Option<f64>,
@@ -96,7 +97,23 @@ impl Stop {
 
     /// Whether a certificate ends the run.
     pub(super) fn met_by(&self, certificate: &Certificate) -> bool {
-        certificate.value() <= self.tolerance(certificate.objective())
+        // A fraction of an infinite objective would accept anything.
+        let objective = certificate.objective().filter(|objective| objective.is_finite());
+        certificate.value() <= self.tolerance(objective)
+    }
+}
+
+/// JSON has no infinity: a limit without end is written as `None`.
+mod limit {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[allow(clippy::trivially_copy_pass_by_ref)]
+    pub(super) fn serialize<S: Serializer>(limit: &f64, to: S) -> Result<S::Ok, S::Error> {
+        Some(*limit).filter(|limit| *limit != f64::INFINITY).serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+        Ok(Option::deserialize(from)?.unwrap_or(f64::INFINITY))
     }
 }
 

@@ -106,13 +106,15 @@ impl Separable for Zero {
 }
 
 /// `sign(v) max(|v| - threshold, 0)`: the proximal operator of `threshold |x|`.
+///
+/// A NaN stays a NaN, so that a diverged iterate or an overflown dual point does not pass for a zero.
 #[inline(always)]
 pub fn soft_threshold(v: f64, threshold: f64) -> f64 {
     if v > threshold {
         v - threshold
-    } else if v < -threshold {
-        v + threshold
-    } else {
+    } else if v >= -threshold {
         0.0
+    } else {
+        v + threshold
     }
 }

@@ -16,7 +16,8 @@ impl SumTree {
     /// Builds the tree. O(k).
     ///
     /// # Errors
-    /// [`Invalid::Empty`]; [`Invalid::Parameter`] for a negative or non-finite weight.
+    /// [`Invalid::Empty`]; [`Invalid::Parameter`] for a negative or non-finite weight, or a sum that is
+    /// not finite.
     pub fn new(weights: &[f64]) -> Result<Self, Invalid> {
         if weights.is_empty() {
             return Err(Invalid::Empty { what: "weights" });
@@ -30,6 +31,7 @@ impl SumTree {
         for i in (1..leaves).rev() {
             nodes[i] = nodes[2 * i] + nodes[2 * i + 1];
         }
+        Invalid::check_nonnegative("sum of the weights", nodes[1])?;
         Ok(SumTree { nodes, leaves, len: weights.len() })
     }
 
@@ -56,16 +58,30 @@ impl SumTree {
     /// Changes one weight. The sums above it are added up anew, so that no rounding error accumulates.
     ///
     /// # Errors
-    /// [`Invalid::Parameter`] for a negative or non-finite weight.
+    /// [`Invalid::Parameter`] for a negative or non-finite weight, or a sum that would not be finite;
+    /// the tree is then as before.
+    ///
+    /// # Panics
+    /// If there is no weight `i`.
     pub fn set(&mut self, i: usize, weight: f64) -> Result<(), Invalid> {
+        assert!(i < self.len, "index {i} of {} weights", self.len);
         Invalid::check_nonnegative("weight", weight)?;
+        let before = self.get(i);
+        self.put(i, weight);
+        let result = Invalid::check_nonnegative("sum of the weights", self.total());
+        if result.is_err() {
+            self.put(i, before);
+        }
+        result
+    }
+
+    fn put(&mut self, i: usize, weight: f64) {
         let mut node = self.leaves + i;
         self.nodes[node] = weight;
         while node > 1 {
             node /= 2;
             self.nodes[node] = self.nodes[2 * node] + self.nodes[2 * node + 1];
         }
-        Ok(())
     }
 
     /// The index whose interval of the cumulated weights holds `mass`, for `0 <= mass < total`.

@@ -1,0 +1,306 @@
+//! The outer loop.
+
+use fenchel_linalg::{Columns, Design};
+use fenchel_optim::prox::{ElasticNet, L1, Zero};
+use fenchel_optim::random::{Generator, stream};
+use fenchel_optim::{
+    Certificate, Iterative, Loss, Observer, Separable, Solution, Status, Stop, run,
+};
+use serde::{Deserialize, Serialize};
+
+use super::model::{Minimum, Model, RIDGE, violation};
+use crate::gap::Gap;
+use crate::{Error, Point, Problem};
+
+/// A regulariser of the form `l1 ||x||_1 + (l2/2) ||x||^2`, either weight possibly 0.
+pub trait ElasticNetForm: Separable {
+    /// The two weights.
+    fn weights(&self) -> ElasticNet;
+}
+
+impl ElasticNetForm for Zero {
+    fn weights(&self) -> ElasticNet {
+        ElasticNet { l1: 0.0, l2: 0.0 }
+    }
+}
+
+impl ElasticNetForm for L1 {
+    fn weights(&self) -> ElasticNet {
+        ElasticNet { l1: self.strength, l2: 0.0 }
+    }
+}
+
+impl ElasticNetForm for ElasticNet {
+    fn weights(&self) -> ElasticNet {
+        *self
+    }
+}
+
+/// Settings of [`newton`].
+///
+/// | field | default | meaning |
+/// |---|---|---|
+/// | `memory_limit` | 4 GiB | for the copy by columns (l1) or the Hessian (no l1) |
+/// | `seed` | 0 | of the order of coordinate descent |
+/// | `stop` | see [`Stop`] | when to end; a pass is as much work as one look at the data |
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct NewtonSettings {
+    /// Largest size of what the method allocates, in bytes.
+    pub memory_limit: u64,
+    /// Seed of the order of coordinate descent.
+    pub seed: u64,
+    /// When to end.
+    pub stop: Stop,
+}
+
+impl Default for NewtonSettings {
+    fn default() -> Self {
+        NewtonSettings { memory_limit: 4 << 30, seed: 0, stop: Stop::default() }
+    }
+}
+
+/// Proximal Newton on one problem: what an observer of [`newton`] sees.
+#[derive(Debug, Clone)]
+pub struct Newton<'p, 'a, D, L, R> {
+    problem: &'p Problem<'a, D, L, R>,
+    /// For coordinate descent; absent where `l1 = 0`.
+    columns: Option<Columns>,
+    l1: f64,
+    l2: f64,
+    point: Point,
+    gap: Gap,
+    certificate: Option<Certificate>,
+    objective: f64,
+    /// `phi''(t_i) / n`
+    h: Vec<f64>,
+    gradient: Vec<f64>,
+    /// `A d + d_b`
+    direction: Vec<f64>,
+    rng: Generator,
+    outer: u64,
+    stalled: bool,
+}
+
+/// Proximal Newton with a working set, for twice differentiable losses with l1, l2, both or neither.
+///
+/// An outer step costs a pass for the gradient, and the minimisation of the model: coordinate descent over
+/// the working set, or (without l1) the Hessian, `sum_i nnz(a_i)^2 / 4 + d^3 / 6` operations. Memory: with
+/// l1 a copy of the data by columns, without `d^2` numbers. The method for small `d`, small supports, and
+/// badly scaled data.
+///
+/// # Errors
+/// [`Error::MemoryLimit`] before anything is allocated; [`Error::Unsupported`] for a loss that is not smooth;
+/// [`Error::Invalid`] for a start of another shape or settings out of range.
+pub fn newton<'p, 'a, D, L, R, O>(
+    problem: &'p Problem<'a, D, L, R>,
+    settings: &NewtonSettings,
+    start: Option<Point>,
+    observer: &mut O,
+) -> Result<Solution<Point>, Error>
+where
+    D: Design,
+    L: Loss,
+    R: ElasticNetForm,
+    O: Observer<Newton<'p, 'a, D, L, R>>,
+{
+    let method = "newton";
+    problem.check_smooth(method)?;
+    let ElasticNet { l1, l2 } = problem.regulariser().weights();
+    let d = problem.d() as u64 + 1;
+    let (needed, hint) = if l1 > 0.0 {
+        (Columns::bytes(problem.design()), "use catalyst or saga, which need no copy of the data")
+    } else {
+        // The Hessian and its factor.
+        (16 * d * d, "use catalyst or lbfgs, which need no Hessian")
+    };
+    if needed > settings.memory_limit {
+        let limit = settings.memory_limit;
+        return Err(Error::MemoryLimit { method, needed, limit, hint });
+    }
+    let point = start.unwrap_or_else(|| Point::zero(problem.d()));
+    problem.check_point(&point)?;
+    let mut gap = Gap::new(problem);
+    problem.margins(&point, &mut gap.margins);
+    let mut method = Newton {
+        problem,
+        columns: if l1 > 0.0 { Some(Columns::new(problem.design())?) } else { None },
+        l1,
+        l2: problem.l2() + l2,
+        point,
+        gap,
+        certificate: None,
+        objective: f64::INFINITY,
+        h: vec![0.0; problem.n()],
+        gradient: vec![0.0; problem.d()],
+        direction: vec![0.0; problem.n()],
+        rng: stream(settings.seed, 0),
+        outer: 0,
+        stalled: false,
+    };
+    let report = run(&mut method, &settings.stop, observer)?;
+    Ok(Solution { state: method.point, report })
+}
+
+impl<D: Design, L: Loss, R: ElasticNetForm> Newton<'_, '_, D, L, R> {
+    /// The current point.
+    pub fn point(&self) -> &Point {
+        &self.point
+    }
+
+    /// Gradient and certificate at the current point, unless they are known.
+    fn measure(&mut self) -> Certificate {
+        if let Some(certificate) = self.certificate {
+            return certificate;
+        }
+        let certificate = self.gap.at_margins(self.problem, &mut self.point);
+        // The dual point is phi' at the margins, balanced: with the intercept at its optimum, phi' itself.
+        for ((g, v), x) in
+            self.gradient.iter_mut().zip(&self.gap.correlation).zip(&self.point.weights)
+        {
+            *g = self.l2 * x - v;
+        }
+        self.objective = certificate.objective().unwrap_or(f64::INFINITY);
+        self.certificate = Some(certificate);
+        certificate
+    }
+
+    /// One step of the outer loop. Returns its cost in passes.
+    fn outer_step(&mut self) -> f64 {
+        self.measure();
+        self.outer += 1;
+        let problem = self.problem;
+        let n = problem.n() as f64;
+        for ((h, &t), &y) in self.h.iter_mut().zip(&self.gap.margins).zip(problem.targets()) {
+            *h = problem.loss().second(t, y) / n;
+        }
+        let set = self.working_set();
+        let model = Model {
+            h: &self.h,
+            x: &self.point.weights,
+            gradient: &self.gradient,
+            intercept: problem.intercept().then(|| self.intercept_slope()),
+            l1: self.l1,
+            l2: self.l2 + RIDGE,
+            set: &set,
+        };
+        let minimum = match &self.columns {
+            Some(columns) => model.descend(problem.design(), columns, &mut self.rng),
+            None => model.solve(problem.design()),
+        };
+        self.find_direction(&set, &minimum);
+        self.search(&set, &minimum);
+        1.0 + minimum.entries / problem.design().stored().max(1) as f64
+    }
+
+    /// `(1/n) sum_i phi'(t_i)`
+    fn intercept_slope(&self) -> f64 {
+        let problem = self.problem;
+        let terms = self.gap.margins.iter().zip(problem.targets());
+        terms.map(|(&t, &y)| problem.loss().derivative(t, y)).sum::<f64>() / problem.n() as f64
+    }
+
+    /// Every coordinate without l1; else the support and the worst violators, at most 50 or twice the support.
+    fn working_set(&self) -> Vec<usize> {
+        let d = self.problem.d();
+        if self.l1 == 0.0 {
+            return (0..d).collect();
+        }
+        let x = &self.point.weights;
+        let mut set: Vec<usize> = (0..d).filter(|&c| x[c] != 0.0).collect();
+        let mut others: Vec<(f64, usize)> = (0..d)
+            .filter(|&c| x[c] == 0.0)
+            .map(|c| (violation(0.0, self.gradient[c], self.l1), c))
+            .filter(|(violation, _)| *violation > 0.0)
+            .collect();
+        let room = (2 * set.len()).max(50).saturating_sub(set.len());
+        if others.len() > room {
+            others.select_nth_unstable_by(room, |a, b| b.0.total_cmp(&a.0));
+            others.truncate(room);
+        }
+        set.extend(others.into_iter().map(|(_, c)| c));
+        set.sort_unstable();
+        set
+    }
+
+    /// `A d + d_b`
+    fn find_direction(&mut self, set: &[usize], minimum: &Minimum) {
+        self.direction.fill(minimum.intercept);
+        if let Some(columns) = &self.columns {
+            for (&c, &d) in set.iter().zip(&minimum.d) {
+                if d != 0.0 {
+                    columns.axpy(c, d, &mut self.direction);
+                }
+            }
+        } else {
+            for (i, t) in self.direction.iter_mut().enumerate() {
+                *t += self.problem.design().row_dot(i, &minimum.d);
+            }
+        }
+    }
+
+    /// Halves the step until the objective falls by a hundredth of what the model's slope promises. Works on
+    /// the margins alone.
+    fn search(&mut self, set: &[usize], minimum: &Minimum) {
+        let problem = self.problem;
+        let old: Vec<f64> = set.iter().map(|&c| self.point.weights[c]).collect();
+        let old_intercept = self.point.intercept;
+        let mut promise = self.intercept_slope() * minimum.intercept;
+        for ((&c, &d), &x) in set.iter().zip(&minimum.d).zip(&old) {
+            promise += self.gradient[c] * d + self.l1 * ((x + d).abs() - x.abs());
+        }
+        let margins = self.gap.margins.clone();
+        let mut scale = 1.0;
+        while promise < 0.0 && scale > 1e-12 {
+            for ((&c, &d), &x) in set.iter().zip(&minimum.d).zip(&old) {
+                // A coordinate that the full step sends to 0 gets there exactly.
+                self.point.weights[c] = if scale == 1.0 && d == -x { 0.0 } else { x + scale * d };
+            }
+            self.point.intercept = old_intercept + scale * minimum.intercept;
+            for ((t, &from), &a) in self.gap.margins.iter_mut().zip(&margins).zip(&self.direction) {
+                *t = from + scale * a;
+            }
+            let value = problem.objective_at(&self.gap.margins, &self.point.weights);
+            // Below the rounding of the objective any decrease is as good as the promised one.
+            let slack = 4.0 * f64::EPSILON * self.objective.abs();
+            if value - self.objective <= 0.01 * scale * promise + slack {
+                self.certificate = None;
+                return;
+            }
+            scale *= 0.5;
+        }
+        for (&c, &x) in set.iter().zip(&old) {
+            self.point.weights[c] = x;
+        }
+        self.point.intercept = old_intercept;
+        self.gap.margins = margins;
+        self.stalled = true;
+    }
+}
+
+impl<D: Design, L: Loss, R: ElasticNetForm> Iterative for Newton<'_, '_, D, L, R> {
+    const FREE_CERTIFICATE: bool = true;
+
+    /// One outer step, whatever it costs.
+    fn advance(&mut self, _: f64) -> f64 {
+        self.outer_step()
+    }
+
+    /// The next step needs all of this anyway.
+    fn certify(&mut self) -> Certificate {
+        // Margins drift by rounding: read them anew every tenth step.
+        if self.outer % 10 == 9 && self.certificate.is_none() {
+            self.problem.margins(&self.point, &mut self.gap.margins);
+        }
+        self.measure()
+    }
+
+    /// Outer steps.
+    fn oracle_calls(&self) -> u64 {
+        self.outer
+    }
+
+    fn verdict(&self) -> Option<Status> {
+        self.stalled.then_some(Status::Stalled)
+    }
+}
