@@ -81,7 +81,8 @@ pub struct Finito<'p, 'a, D, L> {
     count: usize,
     /// `sum_i p_i` over the terms seen.
     sum: Vec<f64>,
-    owed: f64,
+    /// All terms are still to be introduced at the starting point: the first thing that `advance` does.
+    fill: bool,
     visits: Visits,
     gap: Gap,
     best: Point,
@@ -143,16 +144,10 @@ where
         seen: vec![false; n],
         count: 0,
         sum: vec![0.0; d],
-        owed: 0.0,
+        fill: settings.start == FinitoStart::Full,
         visits,
         gap: Gap::new(problem),
     };
-    if settings.start == FinitoStart::Full {
-        let at = finito.point.weights.clone();
-        (0..n).for_each(|j| finito.visit(j, &at));
-        finito.owed = 1.0;
-        finito.read_point();
-    }
     let report = run(&mut finito, &settings.stop, observer)?;
     Ok(Solution { state: finito.point, report })
 }
@@ -207,7 +202,14 @@ impl<D: Design, L: Loss> Finito<'_, '_, D, L> {
 impl<D: Design, L: Loss> Iterative for Finito<'_, '_, D, L> {
     fn advance(&mut self, passes: f64) -> f64 {
         let n = self.problem.n();
-        let start = std::mem::take(&mut self.owed);
+        let start = if std::mem::take(&mut self.fill) {
+            let at = self.point.weights.clone();
+            (0..n).for_each(|j| self.visit(j, &at));
+            self.read_point();
+            1.0
+        } else {
+            0.0
+        };
         let steps = ((passes - start) * n as f64).round();
         let steps = if steps >= 1.0 { steps as usize } else { usize::from(start == 0.0) };
         for _ in 0..steps {

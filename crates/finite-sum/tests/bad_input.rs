@@ -54,7 +54,10 @@ fn problems_are_checked_once() {
     let net = ElasticNet { l1: 0.0, l2: f64::INFINITY };
     refused(Problem::new(design(), &[1.0, 1.0], Squared, net, 0.1), "l2 = inf");
     let crossed = Interval { lower: 1.0, upper: 0.0 };
-    refused(Problem::new(design(), &[1.0, 1.0], Squared, crossed, 0.1), "interval.lower = 1");
+    refused(
+        Problem::new(design(), &[1.0, 1.0], Squared, crossed, 0.1),
+        "interval.upper = 0; expected bounds with lower <= upper",
+    );
     let huge = array![[1e200, 1.0]];
     refused(
         Problem::new(Dense::new(huge.view()).unwrap(), &[1.0], Squared, Zero, 0.1),

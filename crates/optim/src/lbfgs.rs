@@ -86,6 +86,8 @@ pub struct Lbfgs<S> {
     trial_gradient: Vec<f64>,
     direction: Vec<f64>,
     evaluations: u64,
+    /// Evaluations that `advance` has accounted for.
+    reported: u64,
     /// The lowest value and the smallest gradient so far, and the steps since either improved.
     lowest: f64,
     smallest: f64,
@@ -122,6 +124,7 @@ impl<S: Smooth> Lbfgs<S> {
             trial_gradient: vec![0.0; d],
             direction: vec![0.0; d],
             evaluations: 1,
+            reported: 0,
             lowest: value,
             smallest: f64::INFINITY,
             idle: 0,
@@ -216,8 +219,8 @@ impl<S: Smooth> Lbfgs<S> {
 
 impl<S: Smooth> Iterative for Lbfgs<S> {
     fn advance(&mut self, passes: f64) -> f64 {
-        let before = self.evaluations;
-        while ((self.evaluations - before) as f64) < passes && !self.stalled {
+        // The evaluation at the start is part of the first budget.
+        while ((self.evaluations - self.reported) as f64) < passes && !self.stalled {
             self.find_direction();
             if self.search().is_some() {
                 self.accept();
@@ -228,7 +231,9 @@ impl<S: Smooth> Iterative for Lbfgs<S> {
                 self.pairs.clear();
             }
         }
-        ((self.evaluations - before) as f64).max(f64::MIN_POSITIVE)
+        let done = self.evaluations - self.reported;
+        self.reported = self.evaluations;
+        done as f64
     }
 
     fn certify(&mut self) -> Certificate {

@@ -194,9 +194,11 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
         }
     }
 
-    /// Moves the proximal centre; the dual variables stay. O(d).
-    pub(super) fn move_centre(&mut self, centre: impl Iterator<Item = f64>) {
-        for ((v, y), new) in self.direction.iter_mut().zip(&mut self.centre).zip(centre) {
+    /// Moves the proximal centre to `x + extrapolate (x - previous)`; the dual variables stay. O(d).
+    pub(super) fn move_centre(&mut self, extrapolate: f64, previous: &[f64]) {
+        let points = self.state.point.weights.iter().zip(previous);
+        for ((v, y), (x, old)) in self.direction.iter_mut().zip(&mut self.centre).zip(points) {
+            let new = x + extrapolate * (x - old);
             *v += self.kappa * (new - *y);
             *y = new;
         }

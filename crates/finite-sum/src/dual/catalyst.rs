@@ -137,10 +137,8 @@ impl<D: Design, L: Loss, R: Separable> Catalyst<'_, '_, D, L, R> {
             self.alpha = 0.5 * (q - square + ((square - q).powi(2) + 4.0 * square).sqrt());
             extrapolate = a * (1.0 - a) / (square + self.alpha);
         }
-        let x = x.clone();
-        self.ascent
-            .move_centre(x.iter().zip(&self.previous).map(|(x, old)| x + extrapolate * (x - old)));
-        self.previous = x;
+        self.ascent.move_centre(extrapolate, &self.previous);
+        self.previous.clone_from(&self.ascent.state.point.weights);
     }
 }
 

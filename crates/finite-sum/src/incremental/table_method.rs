@@ -40,8 +40,8 @@ pub struct TableMethod<'p, 'a, D, L, R> {
     /// `w`: 1 for SAGA, 1/n for SAG.
     weight: f64,
     steps: usize,
-    /// Passes for filling the table, not yet reported.
-    owed: f64,
+    /// The table is still to be filled: the first thing that `advance` does.
+    fill: bool,
     best: Option<TableState>,
 }
 
@@ -73,18 +73,13 @@ where
         point: Point::zero(problem.d()),
         table: vec![0.0; problem.n()],
     });
-    let mut kernel =
-        Kernel::new(plan.method, problem, point, table, plan.step, plan.order, plan.seed)?;
-    let fill = !warm && plan.table == TableStart::Full;
-    if fill {
-        kernel.fill_table();
-    }
+    let kernel = Kernel::new(plan.method, problem, point, table, plan.step, plan.order, plan.seed)?;
     let mut method = TableMethod {
         kernel,
         gap: Gap::new(problem),
         weight: plan.weight,
         steps: 0,
-        owed: if fill { 1.0 } else { 0.0 },
+        fill: !warm && plan.table == TableStart::Full,
         best: None,
     };
     let report = run(&mut method, plan.stop, observer)?;
@@ -107,8 +102,13 @@ impl<D: Design, L: Loss, R: Lagged> TableMethod<'_, '_, D, L, R> {
 impl<D: Design, L: Loss, R: Lagged> Iterative for TableMethod<'_, '_, D, L, R> {
     fn advance(&mut self, passes: f64) -> f64 {
         let n = self.kernel.problem.n();
-        // The pass that filled the table is part of the budget.
-        let start = std::mem::take(&mut self.owed);
+        // The pass that fills the table is part of the budget.
+        let start = if std::mem::take(&mut self.fill) {
+            self.kernel.fill_table();
+            1.0
+        } else {
+            0.0
+        };
         let steps = ((passes - start) * n as f64).round();
         let steps = if steps >= 1.0 { steps as usize } else { usize::from(start == 0.0) };
         for _ in 0..steps {

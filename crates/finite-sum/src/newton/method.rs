@@ -64,7 +64,7 @@ impl Default for NewtonSettings {
 #[derive(Debug, Clone)]
 pub struct Newton<'p, 'a, D, L, R> {
     problem: &'p Problem<'a, D, L, R>,
-    /// For coordinate descent; absent where `l1 = 0`.
+    /// For coordinate descent; made by the first step, absent where `l1 = 0`.
     columns: Option<Columns>,
     l1: f64,
     l2: f64,
@@ -118,13 +118,16 @@ where
         let limit = settings.memory_limit;
         return Err(Error::MemoryLimit { method, needed, limit, hint });
     }
+    if l1 > 0.0 {
+        Columns::check(problem.design())?;
+    }
     let point = start.unwrap_or_else(|| Point::zero(problem.d()));
     problem.check_point(&point)?;
     let mut gap = Gap::new(problem);
     problem.margins(&point, &mut gap.margins);
     let mut method = Newton {
         problem,
-        columns: if l1 > 0.0 { Some(Columns::new(problem.design())?) } else { None },
+        columns: None,
         l1,
         l2: problem.l2() + l2,
         point,
@@ -170,6 +173,10 @@ impl<D: Design, L: Loss, R: ElasticNetForm> Newton<'_, '_, D, L, R> {
         self.measure();
         self.outer += 1;
         let problem = self.problem;
+        if self.l1 > 0.0 && self.columns.is_none() {
+            // Checked by the public function.
+            self.columns = Columns::new(problem.design()).ok();
+        }
         let n = problem.n() as f64;
         for ((h, &t), &y) in self.h.iter_mut().zip(&self.gap.margins).zip(problem.targets()) {
             *h = problem.loss().second(t, y) / n;

@@ -21,14 +21,8 @@ impl Columns {
     /// # Errors
     /// [`Invalid::Parameter`] for more than 2^32 - 1 rows.
     pub fn new<D: Design>(design: &D) -> Result<Self, Invalid> {
+        Columns::check(design)?;
         let (n, d) = (design.rows(), design.columns());
-        if u32::try_from(n).is_err() {
-            return Err(Invalid::Parameter {
-                name: "number of rows",
-                value: n as f64,
-                expected: "at most 2^32 - 1 for a copy by columns",
-            });
-        }
         let mut offsets = vec![0; d + 1];
         for i in 0..n {
             design.row_entries(i, |c, _| offsets[c + 1] += 1);
@@ -49,6 +43,21 @@ impl Columns {
             });
         }
         Ok(Columns { offsets, rows_of, values, rows: n })
+    }
+
+    /// Whether [`Columns::new`] would succeed. Nothing is copied.
+    ///
+    /// # Errors
+    /// As [`Columns::new`].
+    pub fn check<D: Design>(design: &D) -> Result<(), Invalid> {
+        if u32::try_from(design.rows()).is_ok() {
+            return Ok(());
+        }
+        Err(Invalid::Parameter {
+            name: "number of rows",
+            value: design.rows() as f64,
+            expected: "at most 2^32 - 1 for a copy by columns",
+        })
     }
 
     /// Bytes that [`Columns::new`] would take.

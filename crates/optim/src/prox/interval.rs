@@ -40,11 +40,12 @@ impl Regulariser for Interval {
         {
             return Ok(());
         }
-        Err(Invalid::Parameter {
-            name: "interval.lower",
-            value: self.lower,
-            expected: "a number at most interval.upper",
-        })
+        let (name, value) = if self.lower < f64::INFINITY {
+            ("interval.upper", self.upper)
+        } else {
+            ("interval.lower", self.lower)
+        };
+        Err(Invalid::Parameter { name, value, expected: "bounds with lower <= upper" })
     }
 
     fn value(&self, x: &[f64]) -> f64 {
