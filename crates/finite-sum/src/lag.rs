@@ -133,44 +133,42 @@ fn stepwise(m: u32, x: f64, step: impl Fn(f64) -> f64) -> f64 {
 
 /// `T^m(x)` for `T(x) = soft(rho x - drift g, drift l1)`.
 ///
-/// On either side of 0 the map is affine, `x <- rho x - c` with `c = drift (g +- l1)`. A path that moves
-/// towards 0 reaches it after a number of steps with a closed form; the crossing step is evaluated
-/// directly; at 0 it stays exactly if `|g| <= l1`, and else leaves for good.
-fn catch_up_l1(mut x: f64, g: f64, l1: f64, mut m: u32, powers: &Powers) -> f64 {
-    let threshold = powers.drift * l1;
-    let one_step = |x: f64| soft_threshold(powers.rho * x - powers.drift * g, threshold);
-    // Below a handful of steps the loop is cheaper; rho <= 0 (a step beyond 1 / l2) alternates in sign.
-    if m <= 3 || powers.rho <= 0.0 {
-        return stepwise(m, x, one_step);
+/// On either side of 0 the map is affine, `x <- rho x - c` with `c = drift (g +- l1)`. Most paths rest at
+/// 0 or stay on their side; the others are followed in [`cross_zero`].
+#[inline]
+fn catch_up_l1(x: f64, g: f64, l1: f64, m: u32, powers: &Powers) -> f64 {
+    if x == 0.0 && g.abs() <= l1 {
+        return 0.0;
     }
-    loop {
-        if x == 0.0 {
-            if g.abs() <= l1 {
-                return 0.0;
-            }
-            // From 0 the path moves away from 0 and stays on that side.
-            return powers.affine(0.0, g - l1.copysign(g), m);
-        }
-        let side = x.signum();
-        let gradient = g + side * l1;
+    // From 0 the path moves away from 0, to the side that -g points to.
+    let side = if x == 0.0 { -g.signum() } else { x.signum() };
+    let gradient = g + side * l1;
+    if powers.rho > 0.0 {
         let end = powers.affine(x, gradient, m);
         if side * gradient <= 0.0 || side * end > 0.0 {
             return end;
         }
-        let stays = steps_before_zero(x, gradient, side, m, powers);
-        if stays > 0 {
-            x = powers.affine(x, gradient, stays);
-        }
-        m -= stays;
-        if m == 0 {
-            return x;
-        }
-        x = one_step(x);
-        m -= 1;
-        if m == 0 {
-            return x;
-        }
     }
+    cross_zero(x, g, l1, m, powers)
+}
+
+/// The same for a path that reaches 0: the number of steps before it has a closed form, the crossing step
+/// is evaluated directly, and what is left starts at 0 or on the other side.
+#[cold]
+fn cross_zero(x: f64, g: f64, l1: f64, m: u32, powers: &Powers) -> f64 {
+    let one_step = |x: f64| soft_threshold(powers.rho * x - powers.drift * g, powers.drift * l1);
+    // Below a handful of steps the loop is cheaper; rho <= 0 (a step beyond 1 / l2) alternates in sign.
+    if m <= 3 || powers.rho <= 0.0 {
+        return stepwise(m, x, one_step);
+    }
+    let side = x.signum();
+    let gradient = g + side * l1;
+    let stays = steps_before_zero(x, gradient, side, m, powers);
+    let before = if stays > 0 { powers.affine(x, gradient, stays) } else { x };
+    if stays == m {
+        return before;
+    }
+    catch_up_l1(one_step(before), g, l1, m - stays - 1, powers)
 }
 
 /// The largest `k <= m` for which `k` affine steps leave `x` on its side of 0, when it moves towards 0.
