@@ -31,7 +31,7 @@ pub mod spectral;
 
 pub use cholesky::Cholesky;
 pub use design::{
-    AsDesign, Columns, Csr, CsrMatrix, Dense, Design, Scalar, multiply, multiply_transposed,
+    AsDesign, Columns, Csr, CsrMatrix, Dense, Design, Scalar, Subset, multiply, multiply_transposed,
 };
 pub use error::Invalid;
 

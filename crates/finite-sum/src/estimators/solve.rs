@@ -2,12 +2,15 @@
 
 use std::ops::ControlFlow;
 
-use fenchel_linalg::{Design, Invalid};
+use fenchel_linalg::{Design, Invalid, Subset};
 use fenchel_optim::lbfgs::LbfgsSettings;
 use fenchel_optim::prox::{L1, Zero};
+use fenchel_optim::random::stream;
 use fenchel_optim::{Loss, Observer, Progress, Report, Separable, Solution, Stop};
 
-use super::choice::{Choice, choose};
+use super::choice::{Choice, choose, many_rows};
+use rand::seq::SliceRandom;
+
 use crate::dual::{CatalystSettings, SdcaStep, catalyst};
 use crate::newton::{ElasticNetForm, NewtonSettings, newton};
 use crate::{Error, Point, Problem, lbfgs};
@@ -83,8 +86,14 @@ impl<D: Design + Copy, L: Loss + Copy> Task<'_, D, L> {
     ) -> Result<(Point, Report), Error> {
         let (seed, stop) = (self.seed, self.stop);
         if self.chosen(problem) == Choice::Newton {
+            let head = self.head_start::<R, W>(problem)?;
             let settings = NewtonSettings { seed, stop, ..NewtonSettings::default() };
-            let Solution { state, report } = newton(problem, &settings, None, watch)?;
+            let start = head.as_ref().map(|head| head.state.clone());
+            let Solution { state, mut report } = newton(problem, &settings, start, watch)?;
+            if let Some(head) = head {
+                report.passes += 0.1 * head.report.passes;
+                report.seconds += head.report.seconds;
+            }
             Ok((state, report))
         } else {
             let step = self.step(problem);
@@ -92,6 +101,29 @@ impl<D: Design + Copy, L: Loss + Copy> Task<'_, D, L> {
             let Solution { state, report } = catalyst(problem, &settings, None, watch)?;
             Ok((state.point, report))
         }
+    }
+
+    /// A rough solution on a tenth of the rows, where the rows are many: its cost is a tenth, and it saves
+    /// about half of the steps on all of them. It counts in the report.
+    fn head_start<R: ElasticNetForm, const W: bool>(
+        &self,
+        problem: &Problem<'_, D, L, R>,
+    ) -> Result<Option<Solution<Point>>, Error> {
+        // Without a regulariser a sample may be separable, and its solution at infinity.
+        if !many_rows(problem) || self.l1 + self.l2 == 0.0 {
+            return Ok(None);
+        }
+        let mut index: Vec<usize> = (0..problem.n()).collect();
+        let (tenth, _) = index.partial_shuffle(&mut stream(self.seed, 1), problem.n() / 10);
+        let targets: Vec<f64> = tenth.iter().map(|&i| self.targets[i]).collect();
+        let rows = Subset::new(self.design, tenth);
+        let regulariser = problem.regulariser().weights();
+        let sample = Problem::new(rows, &targets, self.loss, regulariser, self.l2)?;
+        let sample = if self.intercept { sample.with_intercept() } else { sample };
+        let stop = Stop { max_passes: 100.0, ..Stop::at_relative(1e-2) };
+        let settings = NewtonSettings { seed: self.seed, stop, ..NewtonSettings::default() };
+        let mut silent = Watch::<_, W>(|_: &Progress| ControlFlow::Continue(()));
+        Ok(Some(newton(&sample, &settings, None, &mut silent)?))
     }
 
     /// The constant step saves exponentials and costs passes where a few rows are long.

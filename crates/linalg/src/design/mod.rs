@@ -15,11 +15,13 @@ mod columns;
 mod csr;
 mod dense;
 mod product;
+mod subset;
 
 pub use columns::Columns;
 pub use csr::{Csr, CsrMatrix};
 pub use dense::Dense;
 pub use product::{multiply, multiply_transposed};
+pub use subset::Subset;
 
 use crate::Invalid;
 

@@ -1,0 +1,72 @@
+//! Some rows of a design.
+
+use super::Design;
+
+/// The rows `index[0], index[1], ...` of another design, borrowed.
+#[derive(Debug, Clone, Copy)]
+pub struct Subset<'a, D> {
+    design: D,
+    index: &'a [usize],
+}
+
+impl<'a, D: Design> Subset<'a, D> {
+    /// A view of these rows, in this order; repeats are allowed.
+    ///
+    /// # Panics
+    /// If an index is not below the number of rows.
+    pub fn new(design: D, index: &'a [usize]) -> Self {
+        assert!(index.iter().all(|&i| i < design.rows()), "row index out of range");
+        Subset { design, index }
+    }
+}
+
+impl<D: Design> Design for Subset<'_, D> {
+    const DENSE: bool = D::DENSE;
+
+    fn rows(&self) -> usize {
+        self.index.len()
+    }
+
+    fn columns(&self) -> usize {
+        self.design.columns()
+    }
+
+    fn stored(&self) -> usize {
+        self.index.iter().map(|&i| self.design.row_stored(i)).sum()
+    }
+
+    fn row_stored(&self, i: usize) -> usize {
+        self.design.row_stored(self.index[i])
+    }
+
+    #[inline]
+    fn row_dot(&self, i: usize, x: &[f64]) -> f64 {
+        self.design.row_dot(self.index[i], x)
+    }
+
+    #[inline]
+    fn row_axpy(&self, i: usize, scale: f64, out: &mut [f64]) {
+        self.design.row_axpy(self.index[i], scale, out);
+    }
+
+    #[inline]
+    fn row_entries(&self, i: usize, f: impl FnMut(usize, f64)) {
+        self.design.row_entries(self.index[i], f);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Dense;
+    use ndarray::array;
+
+    #[test]
+    fn a_subset_shows_its_rows() {
+        let x = array![[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]];
+        let subset = Subset::new(Dense::new(x.view()).unwrap(), &[2, 0, 2]);
+        assert_eq!((subset.rows(), subset.columns(), subset.stored()), (3, 2, 6));
+        assert_eq!(subset.row_norms_squared(), [61.0, 5.0, 61.0]);
+        assert_eq!(subset.row_dot(1, &[10.0, 1.0]), 12.0);
+    }
+}
