@@ -86,6 +86,7 @@ where
     L: Loss,
     O: Observer<Lbfgs<Batch<'p, 'a, D, L>>>,
 {
+    settings.stop.check()?;
     problem.check_smooth("lbfgs")?;
     let start = start.unwrap_or_else(|| Point::zero(problem.d()));
     problem.check_point(&start)?;

@@ -12,9 +12,7 @@ pub enum Error {
     #[error(transparent)]
     Invalid(#[from] Invalid),
     /// The method divides by the strong convexity constant, which is 0.
-    #[error(
-        "{method} needs a strongly convex regulariser: set l2 > 0 (without l2, use saga or catalyst)"
-    )]
+    #[error("{method} needs a strongly convex regulariser: set l2 > 0")]
     NeedsStrongConvexity {
         /// The method.
         method: &'static str,

@@ -12,12 +12,14 @@ use crate::{Error, Point, Problem};
 /// How the table of Finito is filled.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FinitoStart {
-    /// Terms are introduced when they are first visited, and averages run over the terms seen so far
-    /// (thesis, section 3.3): avoids the overshoot of the first pass, and looks at no term in advance.
-    #[default]
-    FirstPass,
     /// All terms at the starting point: costs one pass, and is what the theorems assume.
+    #[default]
     Full,
+    /// Terms are introduced when they are first visited, and averages run over the terms seen so far
+    /// (thesis, section 3.3): looks at no term in advance, and avoids the overshoot of the first pass where the
+    /// derivatives of the loss are bounded (logistic). For the squared loss the first steps are far too long.
+    /// A warm start is always `Full`.
+    FirstPass,
 }
 
 /// Settings of [`finito`](fn@finito).
@@ -26,7 +28,7 @@ pub enum FinitoStart {
 /// |---|---|---|
 /// | `alpha` | 2 | inverse step: the step is `1/(alpha mu n)`; at least 1 |
 /// | `order` | `Permuted` | up to twice as fast as `Uniform`; `Cyclic` can diverge |
-/// | `start` | `FirstPass` | how the table is filled |
+/// | `start` | `Full` | how the table is filled |
 /// | `memory_limit` | 4 GiB | for the `n d` numbers of the table |
 /// | `seed` | 0 | of the visiting order |
 /// | `stop` | see [`Stop`] | when to end |
@@ -52,7 +54,7 @@ impl Default for FinitoSettings {
         FinitoSettings {
             alpha: 2.0,
             order: Order::Permuted,
-            start: FinitoStart::FirstPass,
+            start: FinitoStart::Full,
             memory_limit: 4 << 30,
             seed: 0,
             stop: Stop::default(),
@@ -84,9 +86,13 @@ pub struct Finito<'p, 'a, D, L> {
     /// All terms are still to be introduced at the starting point: the first thing that `advance` does.
     fill: bool,
     visits: Visits,
+    steps: usize,
     gap: Gap,
     best: Point,
 }
+
+/// Passes between two computations of the sum from the table.
+const REFRESH: usize = 10;
 
 /// Finito (Defazio's thesis, algorithm 3.1), for smooth losses with `l2 > 0`.
 ///
@@ -110,6 +116,7 @@ where
     O: Observer<Finito<'p, 'a, D, L>>,
 {
     let method = "finito";
+    settings.stop.check()?;
     problem.check_smooth(method)?;
     if problem.l2() == 0.0 {
         return Err(Error::NeedsStrongConvexity { method });
@@ -127,12 +134,13 @@ where
         return Err(Error::Unsupported { method, what });
     }
     let (n, d) = (problem.n(), problem.d());
-    let needed = 8 * n as u64 * d as u64;
+    let needed = 8u64.saturating_mul(n as u64).saturating_mul(d as u64);
     if needed > settings.memory_limit {
         let (limit, hint) = (settings.memory_limit, "use saga or sdca, which keep n numbers");
         return Err(Error::MemoryLimit { method, needed, limit, hint });
     }
     let visits = Visits::new(&settings.order, n, settings.seed)?;
+    let fill = start.is_some() || settings.start == FinitoStart::Full;
     let point = start.unwrap_or_else(|| Point::zero(d));
     problem.check_point(&point)?;
     let mut finito = Finito {
@@ -144,8 +152,9 @@ where
         seen: vec![false; n],
         count: 0,
         sum: vec![0.0; d],
-        fill: settings.start == FinitoStart::Full,
+        fill,
         visits,
+        steps: 0,
         gap: Gap::new(problem),
     };
     let report = run(&mut finito, &settings.stop, observer)?;
@@ -217,14 +226,17 @@ impl<D: Design, L: Loss> Iterative for Finito<'_, '_, D, L> {
             let at = std::mem::take(&mut self.point.weights);
             self.visit(j, &at);
             self.point.weights = at;
+            self.steps += 1;
+            if self.steps == REFRESH * n {
+                self.steps = 0;
+                self.refresh_sum();
+            }
             self.read_point();
         }
         start + steps as f64 / n as f64
     }
 
     fn certify(&mut self) -> Certificate {
-        self.refresh_sum();
-        self.read_point();
         self.gap.at(self.problem, &self.point)
     }
 
@@ -234,7 +246,5 @@ impl<D: Design, L: Loss> Iterative for Finito<'_, '_, D, L> {
 
     fn restore(&mut self) {
         self.point.clone_from(&self.best);
-        // The table belongs to the point that diverged: certify the restored point, not its average.
-        self.count = 0;
     }
 }

@@ -16,7 +16,7 @@ use fenchel_optim::{Certificate, Loss, Regulariser};
 
 use crate::{Point, Problem};
 
-/// Scratch memory for certificates: `2 n + d` numbers.
+/// Scratch memory for certificates: `2 n + d` numbers, and `d` more while a dual point is scaled.
 #[derive(Debug, Clone)]
 pub(crate) struct Gap {
     /// `t_i = a_i.x + b` of the point that was certified last.
@@ -111,7 +111,32 @@ impl Gap {
         for ((u, &t), &y) in self.dual.iter_mut().zip(&self.margins).zip(problem.targets()) {
             *u = loss.derivative(t, y);
         }
+        if R::IDENTITY && problem.l2() == 0.0 {
+            return self.gradient_norm(problem, objective);
+        }
         Certificate::gap(objective, self.lower_bound(problem))
+    }
+
+    /// Without any regulariser only a dual point with `A'u = 0` exactly is feasible: the gap says nothing, the
+    /// norm of the gradient does.
+    fn gradient_norm<D: Design, L: Loss, R: Regulariser>(
+        &mut self,
+        problem: &Problem<'_, D, L, R>,
+        objective: f64,
+    ) -> Certificate {
+        self.correlate(problem);
+        let mut squares: f64 = self.correlation.iter().map(|v| v * v).sum();
+        if problem.intercept() {
+            squares += (self.dual.iter().sum::<f64>() / problem.n() as f64).powi(2);
+        }
+        Certificate::residual(objective, squares.sqrt(), 0.0)
+    }
+
+    /// `v = -(1/n) A'u`
+    fn correlate<D: Design, L: Loss, R: Regulariser>(&mut self, problem: &Problem<'_, D, L, R>) {
+        let n = problem.n() as f64;
+        multiply_transposed(problem.design(), &self.dual, &mut self.correlation);
+        self.correlation.iter_mut().for_each(|v| *v /= -n);
     }
 
     /// `D(u)` of the repaired dual point. One pass.
@@ -123,8 +148,7 @@ impl Gap {
         if problem.intercept() {
             balance(&mut self.dual);
         }
-        multiply_transposed(problem.design(), &self.dual, &mut self.correlation);
-        self.correlation.iter_mut().for_each(|v| *v /= -n);
+        self.correlate(problem);
         let regulariser = problem.regulariser();
         let scale = regulariser.dual_scale(&self.correlation, problem.l2());
         let scaled;
@@ -165,6 +189,9 @@ fn balance(dual: &mut [f64]) {
     }
 }
 
+/// The walk of [`best_shift`] ends here for a slope that is never 0 in floating point.
+const FARTHEST: f64 = 1e100;
+
 /// The `s` that minimises `sum_i phi(t_i + s; y_i)`. No pass over the design.
 fn best_shift<D: Design, L: Loss, R: Regulariser>(
     problem: &Problem<'_, D, L, R>,
@@ -183,14 +210,15 @@ fn best_shift<D: Design, L: Loss, R: Regulariser>(
     if here == 0.0 || !here.is_finite() {
         return 0.0;
     }
-    // Walk against the slope until it changes its sign. With one class the infimum lies at infinity:
-    // beyond 2^10 the logistic loss is 0 in floating point, and any shift is as good.
+    // Walk against the slope until it changes its sign or vanishes: the losses are bounded below. With one
+    // class the infimum lies at infinity; beyond 2^10 the slope of the logistic loss is 0 in floating point,
+    // and any shift is as good. Piecewise linear losses may have to walk as far as their targets lie.
     let mut reach = (here / curvature).abs();
     if !(1e-8..1024.0).contains(&reach) {
         reach = 1.0;
     }
     let direction = -here.signum();
-    while slope(direction * reach).0 * direction < 0.0 && reach < 1024.0 * (1.0 + here.abs()) {
+    while slope(direction * reach).0 * direction < 0.0 && reach < FARTHEST {
         reach *= 2.0;
     }
     let (low, high) = if direction > 0.0 { (0.0, reach) } else { (-reach, 0.0) };

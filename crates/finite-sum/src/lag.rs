@@ -37,15 +37,16 @@ impl Powers {
         if rho != 1.0 {
             // ln_1p and exp_m1 keep 1 - rho^m accurate when step * l2 is tiny.
             let decay = shrink.ln() + (-step * l2).ln_1p();
-            table = (0..=capacity)
-                .map(|m| {
-                    if rho <= 0.0 {
-                        return (rho.powi(m as i32), (0..m).map(|i| rho.powi(i as i32)).sum());
-                    }
+            table = if rho > 0.0 {
+                let at = |m| {
                     let exponent = f64::from(m) * decay;
                     (exponent.exp(), exponent.exp_m1() / decay.exp_m1())
-                })
-                .collect();
+                };
+                (0..=capacity).map(at).collect()
+            } else {
+                let next = |&(power, sum): &(f64, f64)| Some((power * rho, sum + power));
+                std::iter::successors(Some((1.0, 0.0)), next).take(capacity as usize + 1).collect()
+            };
         }
         Powers { step, rho, drift: shrink * step, table, capacity }
     }
@@ -123,7 +124,7 @@ impl Lagged for Interval {
                 self.prox_coordinate(c, powers.rho * x - powers.drift * g, powers.step)
             });
         }
-        powers.affine(x, g, m).clamp(self.lower, self.upper)
+        self.prox_coordinate(c, powers.affine(x, g, m), powers.step)
     }
 }
 
@@ -157,6 +158,10 @@ fn catch_up_l1(x: f64, g: f64, l1: f64, m: u32, powers: &Powers) -> f64 {
 #[cold]
 fn cross_zero(x: f64, g: f64, l1: f64, m: u32, powers: &Powers) -> f64 {
     let one_step = |x: f64| soft_threshold(powers.rho * x - powers.drift * g, powers.drift * l1);
+    // A run that diverges brings NaN here, which is on no side of 0.
+    if x.is_nan() || g.is_nan() {
+        return f64::NAN;
+    }
     // Below a handful of steps the loop is cheaper; rho <= 0 (a step beyond 1 / l2) alternates in sign.
     if m <= 3 || powers.rho <= 0.0 {
         return stepwise(m, x, one_step);

@@ -52,6 +52,13 @@ pub use incremental::{
 pub use newton::{ElasticNetForm, Newton, NewtonSettings, newton};
 pub use problem::{Point, Problem};
 
+// What a caller of this crate needs of its floor.
+pub use fenchel_linalg::{AsDesign, CsrMatrix};
+pub use fenchel_optim::model::Saved;
+pub use fenchel_optim::prox;
+pub use fenchel_optim::random::Order;
+pub use fenchel_optim::{Certificate, Report, Solution, Status, StepSize, Stop, Trace};
+
 /// The examples of the README are tests.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

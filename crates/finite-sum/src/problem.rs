@@ -60,8 +60,8 @@ impl<'a, D: Design, L: Loss, R: Regulariser> Problem<'a, D, L, R> {
     ///
     /// # Errors
     /// [`Invalid::Empty`] for no rows or no columns, [`Invalid::Length`] for targets that are not one a
-    /// row, [`Invalid::Label`] for a target that the loss refuses, [`Invalid::Parameter`] for a negative
-    /// or non-finite weight.
+    /// row, [`Invalid::Label`] for a target that the loss refuses, [`Invalid::Parameter`] for a parameter of
+    /// the loss out of range or a negative or non-finite weight.
     pub fn new(
         design: D,
         targets: &'a [f64],
@@ -76,6 +76,7 @@ impl<'a, D: Design, L: Loss, R: Regulariser> Problem<'a, D, L, R> {
             return Err(Invalid::Empty { what: "design matrix (columns)" }.into());
         }
         Invalid::check_length("targets", design.rows(), targets.len())?;
+        loss.check()?;
         for (row, &y) in targets.iter().enumerate() {
             loss.check_target(row, y)?;
         }
@@ -231,12 +232,25 @@ impl<'a, D: Design, L: Loss, R: Regulariser> Problem<'a, D, L, R> {
         Invalid::check_finite("intercept", &[point.intercept])
     }
 
-    /// A primal gradient method needs a smooth loss.
+    /// A method with a step size needs a smooth loss.
     pub(crate) fn check_smooth(&self, method: &'static str) -> Result<(), Error> {
         if self.loss.curvature().is_finite() {
             return Ok(());
         }
-        let what = format!("the {} loss, which is not smooth; use sdca", L::NAME);
+        let name = L::NAME;
+        let newton = if self.loss.twice_differentiable() { " or newton" } else { "" };
+        let what = format!(
+            "the {name} loss, whose derivative has no Lipschitz constant; use sdca{newton}"
+        );
+        Err(Error::Unsupported { method, what })
+    }
+
+    /// A Newton method needs second derivatives, bounded or not.
+    pub(crate) fn check_twice_differentiable(&self, method: &'static str) -> Result<(), Error> {
+        if self.loss.twice_differentiable() {
+            return Ok(());
+        }
+        let what = format!("the {} loss, which has a kink; use sdca", L::NAME);
         Err(Error::Unsupported { method, what })
     }
 }

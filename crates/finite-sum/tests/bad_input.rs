@@ -3,17 +3,19 @@
 mod common;
 
 use common::data;
-use fenchel_finite_sum::loss::{Hinge, Logistic, Squared};
+use fenchel_finite_sum::loss::{
+    Absolute, EpsilonInsensitive, Hinge, Huber, Logistic, Poisson, Quantile, SmoothedHinge, Squared,
+};
 use fenchel_finite_sum::{
-    CatalystSettings, Error, FinitoSettings, Lasso, LogisticRegression, Point, Problem,
-    SagSettings, SagaSettings, SdcaSettings, SdcaStep, SvrgSettings, catalyst, finito, lbfgs, sag,
-    saga, sdca, svrg,
+    CatalystSettings, Error, FinitoSettings, Lasso, LogisticRegression, NewtonSettings, Point,
+    Problem, SagSettings, SagaSettings, SdcaSettings, SdcaStep, SvrgSettings, catalyst, finito,
+    lbfgs, newton, sag, saga, sdca, svrg,
 };
 use fenchel_linalg::{CsrMatrix, Dense, Invalid};
 use fenchel_optim::lbfgs::LbfgsSettings;
 use fenchel_optim::prox::{ElasticNet, Interval, L1, Zero};
 use fenchel_optim::random::Order;
-use fenchel_optim::{StepSize, Stop};
+use fenchel_optim::{Loss, StepSize, Stop};
 use ndarray::{Array2, array};
 
 #[track_caller]
@@ -66,6 +68,50 @@ fn problems_are_checked_once() {
 }
 
 #[test]
+fn parameters_of_losses_are_checked() {
+    fn check<L: Loss>(loss: L, expected: &str) {
+        let x = array![[1.0, 2.0]];
+        // A target that every loss here takes: the parameter is what is wrong.
+        refused(
+            Problem::new(Dense::new(x.view()).unwrap(), &[1.0], loss, Zero, 0.1),
+            &format!("{expected}; expected"),
+        );
+    }
+    for (value, shown) in [(0.0, "0"), (-1.0, "-1"), (f64::NAN, "NaN"), (f64::INFINITY, "inf")] {
+        check(Huber { delta: value }, &format!("huber.delta = {shown}"));
+        check(SmoothedHinge { width: value }, &format!("smoothed_hinge.width = {shown}"));
+        check(Quantile { tau: value }, &format!("quantile.tau = {shown}"));
+    }
+    check(Quantile { tau: 1.0 }, "quantile.tau = 1");
+    for (value, shown) in [(-0.5, "-0.5"), (f64::NAN, "NaN"), (f64::INFINITY, "inf")] {
+        check(
+            EpsilonInsensitive { epsilon: value },
+            &format!("epsilon_insensitive.epsilon = {shown}"),
+        );
+    }
+}
+
+#[test]
+fn targets_of_the_parametrised_losses_are_checked() {
+    fn check<L: Loss>(loss: L, y: f64, expected: &str) {
+        let x = array![[1.0, 2.0], [3.0, 4.0]];
+        let targets = [1.0, y];
+        refused(
+            Problem::new(Dense::new(x.view()).unwrap(), &targets, loss, Zero, 0.1),
+            &format!("label of row 1 is {y}; expected {expected}"),
+        );
+    }
+    check(Poisson, -1.0, "a finite number >= 0");
+    check(Poisson, f64::NAN, "a finite number >= 0");
+    check(Poisson, f64::INFINITY, "a finite number >= 0");
+    check(Huber { delta: 1.0 }, f64::INFINITY, "a finite number");
+    check(Absolute, f64::NAN, "a finite number");
+    check(Quantile { tau: 0.5 }, f64::NAN, "a finite number");
+    check(EpsilonInsensitive { epsilon: 0.0 }, f64::NEG_INFINITY, "a finite number");
+    check(SmoothedHinge { width: 1.0 }, 0.5, "-1 or +1");
+}
+
+#[test]
 fn methods_refuse_what_they_cannot_treat() {
     let data = data(10, 3, 1.0, 0);
     let design = Dense::new(data.dense.view()).unwrap();
@@ -84,7 +130,21 @@ fn methods_refuse_what_they_cannot_treat() {
     refused(finito(&plain, &FinitoSettings::default(), None, o), "finito needs a strongly convex");
     refused(
         saga(&kinked, &SagaSettings::default(), None, o),
-        "saga does not support the hinge loss",
+        "saga does not support the hinge loss, whose derivative has no Lipschitz constant; use sdca",
+    );
+    refused(
+        newton(&kinked, &NewtonSettings::default(), None, o),
+        "newton does not support the hinge loss, which has a kink; use sdca",
+    );
+    let ones = [1.0; 10];
+    let counts = Problem::new(design, &ones, Poisson, Zero, 0.1).unwrap();
+    refused(
+        saga(&counts, &SagaSettings::default(), None, o),
+        "saga does not support the Poisson loss, whose derivative has no Lipschitz constant; use sdca or newton",
+    );
+    refused(
+        lbfgs(&counts, &LbfgsSettings::default(), None, o),
+        "lbfgs does not support the Poisson loss",
     );
     refused(sag(&kinked, &SagSettings::default(), None, o), "sag does not support the hinge loss");
     refused(
@@ -238,4 +298,63 @@ fn divergence_is_a_status_with_the_best_point() {
         let start = problem.objective(&Point::zero(4)).unwrap();
         assert!(report.certificate.objective().unwrap() <= start, "{report}");
     }
+}
+
+/// The same on sparse data with l1, where NaN meets the lagged steps of coordinates not touched for long.
+#[test]
+fn divergence_on_sparse_data_with_l1_is_a_status() {
+    use fenchel_linalg::Csr;
+    use fenchel_optim::Status;
+    let data = data(3000, 200, 0.01, 1);
+    let design = Csr::new(data.sparse.view()).unwrap();
+    for l2 in [0.0, 0.01] {
+        let problem =
+            Problem::new(design, &data.reals, Squared, L1 { strength: 1e-7 }, l2).unwrap();
+        for step in [1e6, 1e150] {
+            let step = StepSize::Constant(step);
+            let s = saga(&problem, &SagaSettings { step, ..Default::default() }, None, &mut ())
+                .unwrap();
+            assert_eq!(s.report.status, Status::Diverged, "{}", s.report);
+            assert!(s.state.point.weights.iter().all(|w| w.is_finite()));
+        }
+    }
+}
+
+/// A solution is a start that stays a solution, for every method.
+#[test]
+fn warm_starts_stay_where_they_are() {
+    let data = data(60, 4, 1.0, 3);
+    let design = Dense::new(data.dense.view()).unwrap();
+    let problem = Problem::new(design, &data.reals, Squared, Zero, 0.05).unwrap();
+    let stop = Stop { max_passes: 20_000.0, ..Stop::at_relative(1e-9) };
+    let best = sdca(&problem, &SdcaSettings { stop, ..Default::default() }, None, &mut ()).unwrap();
+    let point = best.state.point.clone();
+    let after = Stop::after_passes(3.0);
+    let excess = |point: &Point| {
+        problem.objective(point).unwrap() - best.report.certificate.objective().unwrap()
+    };
+    let s = finito(
+        &problem,
+        &FinitoSettings { stop: after, ..Default::default() },
+        Some(point.clone()),
+        &mut (),
+    );
+    assert!(excess(&s.unwrap().state) < 1e-8);
+    let s = svrg(
+        &problem,
+        &SvrgSettings { stop: after, ..Default::default() },
+        Some(point.clone()),
+        &mut (),
+    );
+    assert!(excess(&s.unwrap().state) < 1e-8);
+    let s =
+        lbfgs(&problem, &LbfgsSettings { stop: after, ..Default::default() }, Some(point), &mut ());
+    assert!(excess(&s.unwrap().state) < 1e-8);
+    let s = catalyst(
+        &problem,
+        &CatalystSettings { stop: after, ..Default::default() },
+        Some(best.state.clone()),
+        &mut (),
+    );
+    assert!(excess(&s.unwrap().state.point) < 1e-8);
 }

@@ -8,7 +8,7 @@ use fenchel_finite_sum::{
 };
 use fenchel_linalg::AsDesign;
 use fenchel_optim::prox::L1;
-use fenchel_optim::{Stop, Trace};
+use fenchel_optim::{Cadence, Stop, Trace};
 
 /// Large enough for the products to be split: 150,000 entries.
 fn weights(seed: u64) -> Vec<Point> {
@@ -61,11 +61,40 @@ fn watching_does_not_change_a_bit() {
     let problem =
         Problem::new(data.x.as_design().unwrap(), &y, Logistic, L1 { strength: 1e-3 }, 1e-3)
             .unwrap();
-    let settings = SagaSettings { stop: Stop::after_passes(7.0), ..Default::default() };
     let mut trace = Trace::new();
-    let watched = saga(&problem, &settings, None, &mut trace).unwrap();
-    let unwatched = saga(&problem, &settings, None, &mut ()).unwrap();
-    assert_eq!(watched.state, unwatched.state);
-    assert_eq!(unwatched.report.seconds, 0.0);
-    assert_eq!(trace.rows.len(), 8);
+    for problem in [problem.clone(), problem.with_intercept()] {
+        for stop in [Stop::after_passes(7.0), Stop::at_relative(1e-6)] {
+            let settings = SagaSettings { stop, ..Default::default() };
+            let watched = saga(&problem, &settings, None, &mut trace).unwrap();
+            let unwatched = saga(&problem, &settings, None, &mut ()).unwrap();
+            assert_eq!(watched.state, unwatched.state);
+            assert_eq!(unwatched.report.seconds, 0.0);
+            let settings = SdcaSettings { stop, ..Default::default() };
+            let watched = sdca(&problem, &settings, None, &mut trace).unwrap();
+            let unwatched = sdca(&problem, &settings, None, &mut ()).unwrap();
+            assert_eq!(watched.state, unwatched.state);
+        }
+    }
+}
+
+/// How often a run is certified has no influence on where it goes.
+#[test]
+fn looking_does_not_change_a_bit() {
+    let data =
+        spgen(&Spgen { rows: 300, columns: 50, nonzeros: 5, seed: 1, noise: 500, normalise: true });
+    let data = data.unwrap().classification();
+    let y = data.y.to_vec();
+    let problem =
+        Problem::new(data.x.as_design().unwrap(), &y, Logistic, L1 { strength: 1e-3 }, 1e-3);
+    let problem = problem.unwrap().with_intercept();
+    let often = Stop::after_passes(24.0);
+    let once = Stop { check: Cadence::Every(24.0), ..often };
+    let of = |stop| {
+        let a =
+            sdca(&problem, &SdcaSettings { stop, ..Default::default() }, None, &mut ()).unwrap();
+        let b = catalyst(&problem, &CatalystSettings { stop, ..Default::default() }, None, &mut ())
+            .unwrap();
+        (a.state, b.state)
+    };
+    assert_eq!(of(often), of(once));
 }

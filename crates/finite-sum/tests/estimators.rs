@@ -5,7 +5,7 @@ use fenchel_finite_sum::{ElasticNet, Lasso, LinearModel, LogisticModel, Logistic
 use fenchel_linalg::CsrMatrix;
 use fenchel_metrics::accuracy;
 use fenchel_optim::model::{ModelError, Saved};
-use fenchel_optim::{Status, Stop};
+use fenchel_optim::{Certificate, Status, Stop};
 use ndarray::{Array1, Array2, Axis, array};
 
 /// z-scores: mean 0, standard deviation 1.
@@ -80,6 +80,8 @@ fn unregularised_fits_end_with_a_residual() {
     let stop = Stop { absolute: 1e-10, relative: 0.0, ..Stop::default() };
     let net = ElasticNet { l1: 0.0, l2: 0.0, stop, ..ElasticNet::default() };
     let model = net.fit(&x, y.view()).unwrap();
+    assert_eq!(model.report.status, Status::Converged, "{}", model.report);
+    assert!(matches!(model.report.certificate, Certificate::Residual { .. }), "{}", model.report);
     let residual: Array1<f64> = &y - &model.predict(&x).unwrap();
     // Normal equations.
     assert!(x.t().dot(&residual).iter().all(|g| g.abs() < 1e-8));
@@ -118,4 +120,15 @@ fn models_come_back_from_their_files() {
     let broken = text.replace("\"classes\":[-1.0,1.0]", "\"classes\":[1.0,1.0]");
     assert_ne!(text, broken);
     assert!(matches!(LogisticModel::load(broken.as_bytes()), Err(ModelError::Content { .. })));
+}
+
+/// Asking for l1 gives the l1 penalty alone, as in scikit-learn.
+#[test]
+fn l1_alone_means_no_l2() {
+    let data = embedded::breast_cancer();
+    let x = standardise(&data.x);
+    let plain = LogisticRegression { l1: 0.05, ..Default::default() };
+    let explicit = LogisticRegression { l1: 0.05, l2: Some(0.0), ..Default::default() };
+    let (a, b) = (plain.fit(&x, data.y.view()).unwrap(), explicit.fit(&x, data.y.view()).unwrap());
+    assert_eq!(a.weights, b.weights);
 }

@@ -96,9 +96,10 @@ fn collinear_columns_are_solved() {
     let x = ndarray::array![[1.0, 1.0], [2.0, 2.0], [-1.0, -1.0], [0.5, 0.5], [-2.0, -2.0]];
     let y = [1.0, -1.0, -1.0, 1.0, 1.0];
     let problem = Problem::new(Dense::new(x.view()).unwrap(), &y, Logistic, Zero, 0.0).unwrap();
-    let stop = Stop { max_passes: 100.0, ..Stop::default() };
-    let s =
-        newton(&problem, &NewtonSettings { stop, ..Default::default() }, None, &mut ()).unwrap();
+    let stop = Stop { absolute: 1e-9, relative: 0.0, max_passes: 100.0, ..Stop::default() };
+    let settings = NewtonSettings { stop, ..NewtonSettings::default() };
+    let s = newton(&problem, &settings, None, &mut ()).unwrap();
+    assert_eq!(s.report.status, Status::Converged, "{}", s.report);
     // The one-dimensional optimum in x_0 + x_1, by its stationarity condition.
     let sum = s.state.weights[0] + s.state.weights[1];
     let slope: f64 =

@@ -3,7 +3,10 @@
 mod common;
 
 use common::{data, distance, objective, reference};
-use fenchel_finite_sum::loss::{Hinge, Logistic, Squared, SquaredHinge};
+use fenchel_finite_sum::loss::{
+    Absolute, EpsilonInsensitive, Hinge, Huber, Logistic, Poisson, Quantile, SmoothedHinge,
+    Squared, SquaredHinge,
+};
 use fenchel_finite_sum::{
     CatalystSettings, FinitoSettings, NewtonSettings, Point, Problem, SagSettings, SagaSettings,
     SdcaSettings, SdcaStep, SvrgSettings, catalyst, finito, lbfgs, newton, sag, saga, sdca, svrg,
@@ -116,6 +119,16 @@ fn squared_hinge_optimum_is_the_same_for_all() {
     smooth(SquaredHinge, true);
 }
 
+#[test]
+fn smoothed_hinge_optimum_is_the_same_for_all() {
+    smooth(SmoothedHinge { width: 0.5 }, true);
+}
+
+#[test]
+fn huber_optimum_is_the_same_for_all() {
+    smooth(Huber { delta: 0.4 }, false);
+}
+
 macro_rules! composite {
     ($name:literal, $regulariser:expr, $l2:expr) => {{
         let data = data(50, 7, 0.5, 11);
@@ -180,27 +193,142 @@ fn bounded_optimum_is_the_same_for_all() {
     composite!("non-negative", Interval::NONNEGATIVE, 0.01);
 }
 
-/// The support vector machine has no smooth reference: check the certificate against brute force in
-/// one dimension, and that the gap closes.
-#[test]
-fn hinge_solution_is_certified() {
-    let data = data(40, 1, 1.0, 5);
-    let design = Dense::new(data.dense.view()).unwrap();
-    let problem = Problem::new(design, &data.signs, Hinge, Zero, 0.1).unwrap();
+/// A loss with a kink has no smooth reference: check the certificate against brute force in one
+/// dimension, and that the gap closes, with several features and with an intercept too.
+fn certified<L: Loss + Copy>(loss: L, classify: bool) {
+    let line = data(40, 1, 1.0, 5);
+    let y = if classify { &line.signs } else { &line.reals };
     let stop = Stop { relative: 1e-6, max_passes: 20_000.0, ..Stop::default() };
-    let s =
-        sdca(&problem, &SdcaSettings { stop, ..SdcaSettings::default() }, None, &mut ()).unwrap();
-    assert_eq!(s.report.status, Status::Converged);
-    let at = |w: f64| problem.objective(&Point { weights: vec![w], intercept: 0.0 }).unwrap();
-    let found = at(s.state.point.weights[0]);
+    let solve = |problem: &Problem<'_, _, L, Zero>, relative: f64| {
+        let settings = SdcaSettings { stop: Stop { relative, ..stop }, ..SdcaSettings::default() };
+        let s = sdca(problem, &settings, None, &mut ()).unwrap();
+        assert_eq!(s.report.status, Status::Converged, "{}: {}", L::NAME, s.report);
+        s.state.point
+    };
+    let problem = Problem::new(Dense::new(line.dense.view()).unwrap(), y, loss, Zero, 0.1).unwrap();
+    let at = |w: f64, b: f64| objective(&line.dense, y, &loss, &Zero, 0.1, (&[w], b));
+    let found = at(solve(&problem, 1e-6).weights[0], 0.0);
     for k in -4000..4000 {
-        assert!(at(f64::from(k) * 1e-3) >= found * (1.0 - 1e-6));
+        assert!(at(f64::from(k) * 1e-3, 0.0) >= found * (1.0 - 1e-6), "{}", L::NAME);
     }
-    let with_intercept = problem.clone().with_intercept();
+    let point = solve(&problem.with_intercept(), 1e-3);
+    let found = at(point.weights[0], point.intercept);
+    for k in -150..150 {
+        for j in -100..100 {
+            let other = at(f64::from(k) * 0.02, f64::from(j) * 0.02);
+            assert!(other >= found * (1.0 - 1e-3), "{}", L::NAME);
+        }
+    }
+    let data = data(40, 5, 0.6, 6);
+    let y = if classify { &data.signs } else { &data.reals };
+    let problem = Problem::new(Csr::new(data.sparse.view()).unwrap(), y, loss, Zero, 0.1).unwrap();
     let settings =
-        SdcaSettings { stop: Stop { relative: 1e-3, ..stop }, ..SdcaSettings::default() };
-    let s = sdca(&with_intercept, &settings, None, &mut ()).unwrap();
-    assert_eq!(s.report.status, Status::Converged, "{}", s.report);
+        SdcaSettings { stop: Stop { relative: 1e-5, ..stop }, ..SdcaSettings::default() };
+    let s = sdca(&problem, &settings, None, &mut ()).unwrap();
+    assert_eq!(s.report.status, Status::Converged, "{}: {}", L::NAME, s.report);
+}
+
+#[test]
+fn solutions_of_kinked_losses_are_certified() {
+    certified(Hinge, true);
+    certified(Absolute, false);
+    certified(Quantile { tau: 0.2 }, false);
+    certified(EpsilonInsensitive { epsilon: 0.3 }, false);
+}
+
+/// A constant alone: the intercept of the quantile loss is the quantile, however far away it lies.
+#[test]
+fn the_quantile_of_a_constant_model() {
+    let x = ndarray::Array2::<f64>::zeros((99, 1));
+    for (scale, offset) in [(1.0, 0.0), (1e-3, 5.0), (1e5, -3e7)] {
+        let y: Vec<f64> = (0..99).map(|k| offset + scale * f64::from((k * 37) % 99)).collect();
+        let design = Dense::new(x.view()).unwrap();
+        let problem =
+            Problem::new(design, &y, Quantile { tau: 0.25 }, Zero, 1.0).unwrap().with_intercept();
+        // One certificate puts the intercept where it belongs.
+        let settings = SdcaSettings { stop: Stop::after_passes(1.0), ..SdcaSettings::default() };
+        let b = sdca(&problem, &settings, None, &mut ()).unwrap().state.point.intercept;
+        // 24 of the 99 targets lie below this one.
+        let quantile = offset + scale * 24.0;
+        assert!((b - quantile).abs() <= 1e-12 * (1.0 + quantile.abs()), "{b} {quantile}");
+    }
+}
+
+/// No Lipschitz constant, so no reference with a step size: SDCA and Newton against each other, and
+/// against brute force in one dimension.
+#[test]
+fn poisson_solutions_agree_and_are_certified() {
+    let settings = || SdcaSettings { stop: tight(), ..SdcaSettings::default() };
+    let newton_settings = || NewtonSettings { stop: tight(), ..NewtonSettings::default() };
+    for (n, d, l2, intercept, spread) in
+        [(60, 6, 0.05, false, 1.0), (60, 6, 0.01, true, 1.0), (40, 8, 0.02, true, 2.5)]
+    {
+        let data = data(n, d, 0.5, 21);
+        let y: Vec<f64> = data.reals.iter().map(|r| (spread * r).exp().round()).collect();
+        assert!(y.contains(&0.0) && y.iter().any(|y| *y > 2.0));
+        let design = Csr::new(data.sparse.view()).unwrap();
+        let problem = Problem::new(design, &y, Poisson, Zero, l2).unwrap();
+        let problem = if intercept { problem.with_intercept() } else { problem };
+        let a = newton(&problem, &newton_settings(), None, &mut ()).unwrap();
+        let best = a.report.certificate.objective().unwrap();
+        check("newton", &a.report, best);
+        assert!(a.report.oracle_calls <= 30, "{}", a.report);
+        let b = sdca(&problem, &settings(), None, &mut ()).unwrap();
+        check("sdca", &b.report, best);
+        assert!(distance(&a.state.weights, &b.state.point.weights) < 1e-5);
+        // The report's objective is that of the definition.
+        let value =
+            objective(&data.dense, &y, &Poisson, &Zero, l2, (&a.state.weights, a.state.intercept));
+        assert!((value - best).abs() <= 1e-13 * best.abs().max(1.0));
+        let lasso = Problem::new(design, &y, Poisson, L1 { strength: 0.05 }, l2).unwrap();
+        let a = newton(&lasso, &newton_settings(), None, &mut ()).unwrap();
+        let b = sdca(&lasso, &settings(), None, &mut ()).unwrap();
+        check("newton l1", &a.report, b.report.certificate.objective().unwrap());
+        check("sdca l1", &b.report, a.report.certificate.objective().unwrap());
+    }
+    let line = data(40, 1, 1.0, 5);
+    let y: Vec<f64> = line.reals.iter().map(|r| r.exp().round()).collect();
+    let problem = Problem::new(Dense::new(line.dense.view()).unwrap(), &y, Poisson, Zero, 0.01);
+    let problem = problem.unwrap();
+    let at = |w: f64| objective(&line.dense, &y, &Poisson, &Zero, 0.01, (&[w], 0.0));
+    let a = newton(&problem, &newton_settings(), None, &mut ()).unwrap();
+    let b = sdca(&problem, &settings(), None, &mut ()).unwrap();
+    check("newton line", &a.report, a.report.certificate.objective().unwrap());
+    check("sdca line", &b.report, a.report.certificate.objective().unwrap());
+    for w in [a.state.weights[0], b.state.point.weights[0]] {
+        let found = at(w);
+        for k in -8000..8000 {
+            assert!(at(f64::from(k) * 1e-3) >= found - 1e-11 * found.abs());
+        }
+    }
+}
+
+/// Counts in the thousands from a cold start, where a full first step of Newton's method overflows; and
+/// no counts at all, where the intercept runs off to where the mean is 0.
+#[test]
+fn poisson_with_large_counts_and_with_none() {
+    let data = data(50, 4, 0.8, 13);
+    let y: Vec<f64> = data.reals.iter().map(|r| (6.0 + 2.0 * r).exp().round()).collect();
+    assert!(y.iter().any(|y| *y > 5e3));
+    let none = vec![0.0; 50];
+    for intercept in [false, true] {
+        // Far out, SDCA follows the intercept one proximal step a pass.
+        for (y, absolute) in [(&y, 1e-9), (&none, 1e-6)] {
+            let design = Dense::new(data.dense.view()).unwrap();
+            let problem = Problem::new(design, y, Poisson, Zero, 0.1).unwrap();
+            let problem = if intercept { problem.with_intercept() } else { problem };
+            let stop = Stop { relative: 1e-6, absolute, ..tight() };
+            let settings = SdcaSettings { stop, ..SdcaSettings::default() };
+            let a = sdca(&problem, &settings, None, &mut ()).unwrap();
+            assert_eq!(a.report.status, Status::Converged, "{}", a.report);
+            let settings = NewtonSettings { stop, ..NewtonSettings::default() };
+            let b = newton(&problem, &settings, None, &mut ()).unwrap();
+            assert_eq!(b.report.status, Status::Converged, "{}", b.report);
+            let (a, b) = (a.report.certificate.objective(), b.report.certificate.objective());
+            let (a, b) = (a.unwrap(), b.unwrap());
+            assert!((a - b).abs() <= 3e-6 * a.abs() + 3.0 * absolute, "{a} {b}");
+        }
+    }
 }
 
 /// Numbers that f32 holds exactly give the same weights in both storages.

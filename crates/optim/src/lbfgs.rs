@@ -66,6 +66,7 @@ pub fn lbfgs<S: Smooth, O: Observer<Lbfgs<S>>>(
     start: Vec<f64>,
     observer: &mut O,
 ) -> Result<Solution<Vec<f64>>, Invalid> {
+    settings.stop.check()?;
     Invalid::check_length("start", function.dimension(), start.len())?;
     Invalid::check_finite("start", &start)?;
     Invalid::check_positive("memory", settings.memory as f64)?;
@@ -119,7 +120,7 @@ impl<S: Smooth> Lbfgs<S> {
             x,
             value,
             gradient,
-            pairs: VecDeque::with_capacity(memory),
+            pairs: VecDeque::new(),
             trial: vec![0.0; d],
             trial_gradient: vec![0.0; d],
             direction: vec![0.0; d],
@@ -219,8 +220,8 @@ impl<S: Smooth> Lbfgs<S> {
 
 impl<S: Smooth> Iterative for Lbfgs<S> {
     fn advance(&mut self, passes: f64) -> f64 {
-        // The evaluation at the start is part of the first budget.
-        while ((self.evaluations - self.reported) as f64) < passes && !self.stalled {
+        // The evaluation at the start is part of the first budget, and every call moves once at least.
+        while !self.stalled {
             self.find_direction();
             if self.search().is_some() {
                 self.accept();
@@ -229,6 +230,10 @@ impl<S: Smooth> Iterative for Lbfgs<S> {
             } else {
                 // The model may be to blame: try once more along the gradient.
                 self.pairs.clear();
+                continue;
+            }
+            if (self.evaluations - self.reported) as f64 >= passes {
+                break;
             }
         }
         let done = self.evaluations - self.reported;

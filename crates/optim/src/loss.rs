@@ -28,10 +28,17 @@ pub trait Loss: Sync {
     /// `phi''(t; y)`, almost everywhere.
     fn second(&self, t: f64, y: f64) -> f64;
 
-    /// The Lipschitz constant of `phi'`; infinite for a loss with a kink.
+    /// The Lipschitz constant of `phi'`; infinite where there is none: for a loss with a kink, or one
+    /// whose `phi''` is unbounded.
     fn curvature(&self) -> f64;
 
-    /// `phi*(u; y)`; `+inf` outside its domain, which is taken closed and with a slack of 1e-12.
+    /// Whether [`second`](Loss::second) makes a quadratic model of the loss: false for a loss with a kink.
+    fn twice_differentiable(&self) -> bool {
+        self.curvature().is_finite()
+    }
+
+    /// `phi*(u; y)`; `+inf` outside its domain, which is taken closed and with a slack of 1e-12, relative to
+    /// an end beyond 1.
     fn conjugate(&self, u: f64, y: f64) -> f64;
 
     /// The `u` that solves `u = phi'(m - q u; y)` (an inclusion at a kink), for `q >= 0`.
@@ -40,6 +47,14 @@ pub trait Loss: Sync {
     /// removed and `q = ||a||^2 / (mu n)`. `guess` is the margin of the current point, near which the
     /// solution is usually found.
     fn dual_step(&self, m: f64, q: f64, y: f64, guess: f64) -> f64;
+
+    /// Checks the loss's own parameters.
+    ///
+    /// # Errors
+    /// [`Invalid::Parameter`] with the name, the value and the range.
+    fn check(&self) -> Result<(), Invalid> {
+        Ok(())
+    }
 
     /// Checks the target of a row.
     ///

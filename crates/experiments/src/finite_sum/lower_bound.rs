@@ -2,8 +2,8 @@
 
 use fenchel_finite_sum::loss::Squared;
 use fenchel_finite_sum::{
-    FinitoSettings, Problem, SagSettings, SagaSettings, SdcaSettings, TableStart, finito, sag,
-    saga, sdca,
+    FinitoSettings, FinitoStart, Problem, SagSettings, SagaSettings, SdcaSettings, TableStart,
+    finito, sag, saga, sdca,
 };
 use fenchel_linalg::Dense;
 use fenchel_optim::prox::Zero;
@@ -47,8 +47,8 @@ const METHODS: [(&str, Run); 4] = [
     }),
     // Here n mu < L, where alpha = 2 explodes: the step of MISO, alpha = L / mu, is safe.
     ("Finito, MISO step", |p, order, seed, steps| {
-        let (alpha, stop) = (N as f64 + 1.0, after(steps));
-        let settings = FinitoSettings { alpha, order, seed, stop, ..Default::default() };
+        let (alpha, start, stop) = (N as f64 + 1.0, FinitoStart::FirstPass, after(steps));
+        let settings = FinitoSettings { alpha, order, seed, stop, start, ..Default::default() };
         Ok(finito(p, &settings, None, &mut ())?.state.weights)
     }),
 ];

@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 
 use fenchel_finite_sum::lag::Lagged;
 use fenchel_finite_sum::{
-    CatalystSettings, Error, FinitoSettings, Problem, SagSettings, SagaSettings, SdcaSettings,
-    SvrgSettings, catalyst, finito, lbfgs, sag, saga, sdca, svrg,
+    CatalystSettings, Error, FinitoSettings, FinitoStart, Problem, SagSettings, SagaSettings,
+    SdcaSettings, SvrgSettings, catalyst, finito, lbfgs, sag, saga, sdca, svrg,
 };
 use fenchel_linalg::Design;
 use fenchel_optim::lbfgs::LbfgsSettings;
@@ -137,7 +137,8 @@ fn solve<D: Design, L: Loss>(
             sdca(problem, &SdcaSettings { order, seed, stop, ..Default::default() }, None, watch)?;
         }
         Method::Finito(alpha) => {
-            let settings = FinitoSettings { alpha, order, seed, stop, ..Default::default() };
+            let start = FinitoStart::FirstPass;
+            let settings = FinitoSettings { alpha, order, seed, stop, start, ..Default::default() };
             finito(problem, &settings, None, watch)?;
         }
     }
@@ -192,6 +193,16 @@ impl Curve {
     }
 }
 
+/// `a <= factor * b` for two measured numbers; a number that was never reached (infinite, or NaN) proves nothing.
+pub(super) fn at_most(a: f64, factor: f64, b: f64) -> bool {
+    a.is_finite() && b.is_finite() && a <= factor * b
+}
+
+/// `a >= factor * b`, where `b` must have been reached and be above the rounding of the objective.
+pub(super) fn at_least(a: f64, factor: f64, b: f64) -> bool {
+    !a.is_nan() && b.is_finite() && b > 0.0 && a >= factor * b
+}
+
 /// Suboptimality of every curve at a few passes.
 pub(super) fn table(title: String, curves: &[Curve], passes: &[f64]) -> Table {
     let columns = std::iter::once("method".to_owned())
@@ -212,4 +223,31 @@ pub(super) fn table(title: String, curves: &[Curve], passes: &[f64]) -> Table {
 pub(super) fn curve<'c>(curves: &'c [Curve], name: &str) -> Result<&'c Curve, Failure> {
     let found = curves.iter().find(|c| c.name == name);
     found.ok_or_else(|| Failure::new(format!("no curve is called {name}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_never_reached_proves_nothing() {
+        let (never, nan) = (f64::INFINITY, f64::NAN);
+        assert!(at_most(1.0, 1.0, 1.0) && !at_most(1.1, 1.0, 1.0));
+        assert!(
+            !at_most(never, 0.67, never) && !at_most(nan, 1.0, 1.0) && !at_most(1.0, 1.0, never)
+        );
+        assert!(at_least(never, 10.0, 1.0) && at_least(10.0, 10.0, 1.0));
+        assert!(
+            !at_least(0.0, 10.0, 0.0) && !at_least(never, 1.0, never) && !at_least(nan, 1.0, 1.0)
+        );
+    }
+
+    #[test]
+    fn curves_interpolate_on_the_log_scale_and_say_when_they_do_not_arrive() {
+        let curve = Curve { name: "c", points: vec![(0.0, 1.0), (2.0, 1e-2), (4.0, 1e-6)] };
+        assert!((curve.passes_to(1e-4) - 3.0).abs() < 1e-12);
+        assert_eq!(curve.passes_to(1e-8), f64::INFINITY);
+        assert_eq!(curve.at(3.9), 1e-2);
+        assert!((curve.slope(0.0, 2.0) - 1.0).abs() < 1e-12);
+    }
 }

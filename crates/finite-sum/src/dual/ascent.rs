@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 use crate::gap::Gap;
 use crate::{Error, Point, Problem};
 
+/// Passes between two computations of `v` from the dual variables.
+const REFRESH: usize = 10;
+
 /// How far a coordinate of the dual moves.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SdcaStep {
@@ -20,7 +23,8 @@ pub enum SdcaStep {
     Constant,
 }
 
-/// The state of a dual method: the point and one dual variable a term. Ready for a warm start.
+/// The state of a dual method: the point and one dual variable a term. Ready for a warm start, which reads the
+/// weights off the dual variables (and takes the intercept, and Catalyst its centre, from the point).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DualState {
     /// The point.
@@ -137,8 +141,11 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
         for _ in 0..steps {
             self.climb_one();
             self.steps += 1;
-            if self.steps == self.problem.n() {
-                self.steps = 0;
+            if self.steps.is_multiple_of(self.problem.n()) {
+                if self.steps == REFRESH * self.problem.n() {
+                    self.steps = 0;
+                    self.refresh();
+                }
                 if let Some(bias) = &mut self.bias {
                     // Moving the centre moves the value by as much; the dual variables stay.
                     let shift = bias.value - bias.centre;
@@ -208,9 +215,8 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
         &self.centre
     }
 
-    /// The gap of the point against the dual variables themselves. Three half passes.
+    /// The gap of the point against the dual variables themselves. Two half passes.
     pub(super) fn certify(&mut self) -> Certificate {
-        self.refresh();
         self.read_point();
         self.gap.with_dual(self.problem, &mut self.state.point, &self.state.dual)
     }

@@ -69,6 +69,7 @@ where
     R: Separable,
     O: Observer<Catalyst<'p, 'a, D, L, R>>,
 {
+    settings.stop.check()?;
     let mu = problem.strong_convexity();
     let kappa = match settings.kappa {
         Some(kappa) => {

@@ -62,6 +62,7 @@ where
     O: Observer<Sdca<'p, 'a, D, L, R>>,
 {
     let SdcaSettings { step, order, seed, stop } = settings;
+    stop.check()?;
     let cold = start.is_none();
     let ascent = Ascent::new("sdca", problem, 0.0, *step, order, *seed, start)?;
     let mut method = Sdca { ascent, cold };

@@ -8,6 +8,9 @@ use crate::Problem;
 /// Memory that a choice may spend on a Hessian or on a copy by columns, in bytes.
 const MEMORY: u64 = 4 << 30;
 
+/// What L-BFGS is predicted to need: a round number for badly conditioned problems, the only ones it is for.
+const LBFGS_PASSES: f64 = 400.0;
+
 /// What an estimator runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Choice {
@@ -63,13 +66,14 @@ pub(super) fn choose<D: Design, L: Loss, R: Regulariser>(
             60.0 * (0.005 / beta.max(1e-300)).sqrt()
         };
     let pass = if stored / n < 30.0 { 2.0 } else { 1.3 };
-    if affordable && newton <= pass * catalyst {
-        Choice::Newton
-    } else if problem.strong_convexity() > 0.0 {
-        Choice::Catalyst
-    } else {
-        Choice::Lbfgs
+    let mut best = (LBFGS_PASSES, Choice::Lbfgs);
+    if problem.strong_convexity() > 0.0 && pass * catalyst < best.0 {
+        best = (pass * catalyst, Choice::Catalyst);
     }
+    if affordable && newton <= best.0 {
+        best = (newton, Choice::Newton);
+    }
+    best.1
 }
 
 /// Whether a tenth of the rows says nearly as much as all: the case for a head start on them.
@@ -104,7 +108,9 @@ mod tests {
         assert_eq!(chosen(5000, 13, 0.04, 0.0), Choice::Newton);
         // 300 features a row: a Hessian costs 75 passes.
         assert_eq!(chosen(500, 300, 0.4, 0.0), Choice::Catalyst);
-        assert_eq!(chosen(500, 300, 1e-9, 0.0), Choice::Newton);
+        assert_eq!(chosen(500, 100, 1e-9, 0.0), Choice::Newton);
+        // Beyond 400 passes for a few Hessians, L-BFGS may as well try.
+        assert_eq!(chosen(500, 300, 1e-9, 0.0), Choice::Lbfgs);
         assert_eq!(chosen(50, 20, 0.0, 0.0), Choice::Newton);
     }
 
@@ -116,7 +122,8 @@ mod tests {
 
     #[test]
     fn many_features_without_regulariser_go_to_lbfgs() {
-        let x = Array2::from_elem((2, 30_000), 1.0);
+        // A Hessian of order 3000 is affordable, and still dearer than any number of passes over two rows.
+        let x = Array2::from_elem((2, 3_000), 1.0);
         let problem =
             Problem::new(Dense::new(x.view()).unwrap(), &[1.0, -1.0], Logistic, Zero, 0.0).unwrap();
         assert_eq!(choose(&problem, 0.0, false, &Stop::default()), Choice::Lbfgs);

@@ -23,7 +23,7 @@ use crate::loss::Logistic;
 ///
 /// | field | default | meaning |
 /// |---|---|---|
-/// | `l2` | `None` = `1/n` | weight of the ridge term; scikit-learn's `C` is `1/(l2 n)`, so the default is its `C = 1` |
+/// | `l2` | `None` | weight of the ridge term; `None` is `1/n`, scikit-learn's `C = 1`, or 0 where `l1 > 0`; in general its `C` is `1/(l2 n)` |
 /// | `l1` | 0 | weight of the l1 norm; scikit-learn's `C` with an l1 penalty is `1/(l1 n)` |
 /// | `intercept` | true | an unpenalised intercept |
 /// | `stop` | relative gap 1e-4 | when to end, see [`Stop`] |
@@ -43,7 +43,7 @@ use crate::loss::Logistic;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LogisticRegression {
-    /// Weight of `||x||^2 / 2`; `None` is `1/n`.
+    /// Weight of `||x||^2 / 2`; `None` is `1/n`, or 0 where `l1 > 0`.
     pub l2: Option<f64>,
     /// Weight of `||x||_1`.
     pub l1: f64,
@@ -104,7 +104,7 @@ impl LogisticRegression {
         let labels = y.to_vec();
         let (classes, targets) = binary_signs(&labels)?;
         let task = Task {
-            l2: self.l2.unwrap_or(1.0 / targets.len().max(1) as f64),
+            l2: self.l2.unwrap_or(if self.l1 > 0.0 { 0.0 } else { 1.0 / y.len().max(1) as f64 }),
             l1: self.l1,
             design,
             targets: &targets,

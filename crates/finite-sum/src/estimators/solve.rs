@@ -116,11 +116,16 @@ impl<D: Design + Copy, L: Loss + Copy> Task<'_, D, L> {
         let mut index: Vec<usize> = (0..problem.n()).collect();
         let (tenth, _) = index.partial_shuffle(&mut stream(self.seed, 1), problem.n() / 10);
         let targets: Vec<f64> = tenth.iter().map(|&i| self.targets[i]).collect();
+        // One class has its optimum at infinity.
+        if targets.iter().all(|y| *y == targets[0]) {
+            return Ok(None);
+        }
         let rows = Subset::new(self.design, tenth);
         let regulariser = problem.regulariser().weights();
         let sample = Problem::new(rows, &targets, self.loss, regulariser, self.l2)?;
         let sample = if self.intercept { sample.with_intercept() } else { sample };
-        let stop = Stop { max_passes: 100.0, ..Stop::at_relative(1e-2) };
+        let max_seconds = self.stop.max_seconds;
+        let stop = Stop { max_passes: 100.0, max_seconds, ..Stop::at_relative(1e-2) };
         let settings = NewtonSettings { seed: self.seed, stop, ..NewtonSettings::default() };
         let mut silent = Watch::<_, W>(|_: &Progress| ControlFlow::Continue(()));
         Ok(Some(newton(&sample, &settings, None, &mut silent)?))

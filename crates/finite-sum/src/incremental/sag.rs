@@ -74,6 +74,7 @@ where
     O: Observer<Sag<'p, 'a, D, L, R>>,
 {
     let method = "sag";
+    settings.stop.check()?;
     problem.check_smooth(method)?;
     if !R::IDENTITY && !settings.unproven_prox {
         let what = format!(

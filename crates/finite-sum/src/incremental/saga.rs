@@ -51,8 +51,8 @@ pub type Saga<'p, 'a, D, L, R> = TableMethod<'p, 'a, D, L, R>;
 /// SAGA (Defazio's thesis, algorithm 4.1): composite, without tuning, for any smooth loss, strongly
 /// convex or not.
 ///
-/// A step costs O(nnz of the row), memory is O(n + d). The suboptimality falls in expectation by the
-/// factor `1 - min(1/(4n), mu/(3L))` a step (theorem 4.6), and as O(1/k) without strong convexity
+/// A step costs O(nnz of the row), memory is O(n + d). For terms that are strongly convex themselves (the l2
+/// term folded into each) a Lyapunov function that bounds `||x - x*||^2` falls in expectation by the factor `1 - min(1/(4n), mu/(3L))` a step (theorem 4.6), and as O(1/k) without strong convexity
 /// (theorem 4.8). Original paper: Defazio, Bach and Lacoste-Julien, "SAGA", NIPS 2014.
 ///
 /// # Errors
@@ -70,6 +70,7 @@ where
     R: Lagged,
     O: Observer<Saga<'p, 'a, D, L, R>>,
 {
+    settings.stop.check()?;
     problem.check_smooth("saga")?;
     let plan = Plan {
         method: "saga",

@@ -50,6 +50,8 @@ impl Default for SvrgSettings {
 #[derive(Debug, Clone)]
 pub struct Svrg<'p, 'a, D, L, R> {
     kernel: Kernel<'p, 'a, D, L, R>,
+    /// The point that was certified last: the kernel's, with the intercept at its optimum.
+    shown: Point,
     gap: Gap,
     inner: usize,
     /// Steps since the snapshot.
@@ -79,26 +81,29 @@ where
     R: Lagged,
     O: Observer<Svrg<'p, 'a, D, L, R>>,
 {
+    settings.stop.check()?;
     problem.check_smooth("svrg")?;
     Invalid::check_positive("inner", settings.inner)?;
     let step = settings.step.resolve(1.0 / (4.0 * problem.smoothness()))?;
     let point = start.unwrap_or_else(|| Point::zero(problem.d()));
     let table = vec![0.0; problem.n()];
+    let kernel = Kernel::new("svrg", problem, point, table, step, &settings.order, settings.seed)?;
     let mut method = Svrg {
-        kernel: Kernel::new("svrg", problem, point, table, step, &settings.order, settings.seed)?,
+        shown: kernel.point.clone(),
+        kernel,
         gap: Gap::new(problem),
         inner: ((settings.inner * problem.n() as f64).round() as usize).max(1),
         since: usize::MAX,
         best: None,
     };
     let report = run(&mut method, &settings.stop, observer)?;
-    Ok(Solution { state: method.kernel.point, report })
+    Ok(Solution { state: method.shown, report })
 }
 
 impl<D: Design, L: Loss, R: Lagged> Svrg<'_, '_, D, L, R> {
-    /// The current point.
+    /// The point of the last certificate.
     pub fn point(&self) -> &Point {
-        &self.kernel.point
+        &self.shown
     }
 }
 
@@ -126,8 +131,8 @@ impl<D: Design, L: Loss, R: Lagged> Iterative for Svrg<'_, '_, D, L, R> {
     }
 
     fn certify(&mut self) -> Certificate {
-        let Kernel { problem, point, .. } = &mut self.kernel;
-        self.gap.at_best_intercept(problem, point)
+        self.shown.clone_from(&self.kernel.point);
+        self.gap.at_best_intercept(self.kernel.problem, &mut self.shown)
     }
 
     fn keep(&mut self) {

@@ -36,6 +36,8 @@ pub struct TableState {
 #[derive(Debug, Clone)]
 pub struct TableMethod<'p, 'a, D, L, R> {
     kernel: Kernel<'p, 'a, D, L, R>,
+    /// The point that was certified last: the kernel's, with the intercept at its optimum.
+    shown: Point,
     gap: Gap,
     /// `w`: 1 for SAGA, 1/n for SAG.
     weight: f64,
@@ -75,6 +77,7 @@ where
     });
     let kernel = Kernel::new(plan.method, problem, point, table, plan.step, plan.order, plan.seed)?;
     let mut method = TableMethod {
+        shown: kernel.point.clone(),
         kernel,
         gap: Gap::new(problem),
         weight: plan.weight,
@@ -83,14 +86,14 @@ where
         best: None,
     };
     let report = run(&mut method, plan.stop, observer)?;
-    let Kernel { point, table, .. } = method.kernel;
-    Ok(Solution { state: TableState { point, table }, report })
+    let state = TableState { point: method.shown, table: method.kernel.table };
+    Ok(Solution { state, report })
 }
 
 impl<D: Design, L: Loss, R: Lagged> TableMethod<'_, '_, D, L, R> {
-    /// The current point.
+    /// The point of the last certificate.
     pub fn point(&self) -> &Point {
-        &self.kernel.point
+        &self.shown
     }
 
     /// The stored derivatives.
@@ -124,8 +127,8 @@ impl<D: Design, L: Loss, R: Lagged> Iterative for TableMethod<'_, '_, D, L, R> {
     }
 
     fn certify(&mut self) -> Certificate {
-        let Kernel { problem, point, .. } = &mut self.kernel;
-        self.gap.at_best_intercept(problem, point)
+        self.shown.clone_from(&self.kernel.point);
+        self.gap.at_best_intercept(self.kernel.problem, &mut self.shown)
     }
 
     fn keep(&mut self) {

@@ -1,9 +1,9 @@
-//! The hinge loss of support vector machines, plain and squared.
+//! The hinge loss of support vector machines, plain, squared and smoothed.
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::Loss;
 
-use super::{DOMAIN_SLACK, check_sign};
+use super::{DOMAIN_SLACK, check_sign, onto_domain};
 
 /// `max(0, 1 - yt)` with `y` in {-1, +1}: not smooth, for dual methods only.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -100,6 +100,63 @@ impl Loss for SquaredHinge {
     #[inline]
     fn dual_step(&self, m: f64, q: f64, y: f64, _: f64) -> f64 {
         -y * ((1.0 - y * m) / (1.0 + q)).max(0.0)
+    }
+
+    fn check_target(&self, row: usize, y: f64) -> Result<(), Invalid> {
+        check_sign(row, y)
+    }
+}
+
+/// The hinge with its kink rounded over a width `g`, for `y` in {-1, +1}: with `e = 1 - yt`, 0 where
+/// `e <= 0`, `e^2 / (2g)` where `e <= g`, and `e - g/2` beyond.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SmoothedHinge {
+    /// `g > 0`. The loss lies below the plain hinge, by `g/2` at most.
+    pub width: f64,
+}
+
+impl Loss for SmoothedHinge {
+    const NAME: &'static str = "smoothed hinge";
+
+    #[inline]
+    fn value(&self, t: f64, y: f64) -> f64 {
+        let excess = (1.0 - y * t).max(0.0);
+        if excess < self.width {
+            0.5 * excess * (excess / self.width)
+        } else {
+            excess - 0.5 * self.width
+        }
+    }
+
+    #[inline]
+    fn derivative(&self, t: f64, y: f64) -> f64 {
+        -y * ((1.0 - y * t) / self.width).clamp(0.0, 1.0)
+    }
+
+    #[inline]
+    fn second(&self, t: f64, y: f64) -> f64 {
+        let excess = 1.0 - y * t;
+        if excess > 0.0 && excess < self.width { 1.0 / self.width } else { 0.0 }
+    }
+
+    #[inline]
+    fn curvature(&self) -> f64 {
+        1.0 / self.width
+    }
+
+    #[inline]
+    fn conjugate(&self, u: f64, y: f64) -> f64 {
+        let Some(p) = onto_domain(-y * u, 0.0, 1.0) else { return f64::INFINITY };
+        p * (0.5 * self.width * p - 1.0)
+    }
+
+    #[inline]
+    fn dual_step(&self, m: f64, q: f64, y: f64, _: f64) -> f64 {
+        -y * ((1.0 - y * m) / (self.width + q)).clamp(0.0, 1.0)
+    }
+
+    fn check(&self) -> Result<(), Invalid> {
+        Invalid::check_positive("smoothed_hinge.width", self.width)
     }
 
     fn check_target(&self, row: usize, y: f64) -> Result<(), Invalid> {

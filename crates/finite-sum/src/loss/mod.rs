@@ -6,22 +6,53 @@
 //! | loss | `phi(t; y)` | `gamma` | `phi*(u; y)` | targets |
 //! |---|---|---|---|---|
 //! | [`Logistic`] | `log(1 + e^{-yt})` | 1/4 | `p log p + (1-p) log(1-p)`, `0 <= p <= 1` | -1, +1 |
-//! | [`Squared`] | `(t - y)^2 / 2` | 1 | `u^2/2 + u y` | real |
 //! | [`SquaredHinge`] | `max(0, 1 - yt)^2 / 2` | 1 | `u^2/2 + y u`, `y u <= 0` | -1, +1 |
+//! | [`SmoothedHinge`] | 0, then `(1 - yt)^2 / (2g)`, then `1 - yt - g/2` | `1/g` | `g u^2/2 + y u`, `-1 <= y u <= 0` | -1, +1 |
 //! | [`Hinge`] | `max(0, 1 - yt)` | none | `y u`, `-1 <= y u <= 0` | -1, +1 |
+//! | [`Squared`] | `(t - y)^2 / 2` | 1 | `u^2/2 + u y` | real |
+//! | [`Huber`] | `r^2/2` where `abs(r) <= delta`, else `delta abs(r) - delta^2/2` | 1 | `u^2/2 + u y`, `abs(u) <= delta` | real |
+//! | [`Absolute`] | `abs(r)` | none | `u y`, `abs(u) <= 1` | real |
+//! | [`Quantile`] | `max((1 - tau) r, -tau r)` | none | `u y`, `-tau <= u <= 1 - tau` | real |
+//! | [`EpsilonInsensitive`] | `max(0, abs(r) - epsilon)` | none | `u y + epsilon abs(u)`, `abs(u) <= 1` | real |
+//! | [`Poisson`] | `e^t - y t` | none | `v log v - v`, `v = u + y >= 0` | `>= 0` |
+//!
+//! Here `r = t - y` and `g` is the width. A loss without `gamma` is for [`sdca`](crate::sdca()), whose exact
+//! steps need none; that of Poisson is also for [`newton`](crate::newton()).
 
 mod hinge;
+mod huber;
 mod logistic;
+mod piecewise;
+mod poisson;
 mod squared;
 
-pub use hinge::{Hinge, SquaredHinge};
+pub use hinge::{Hinge, SmoothedHinge, SquaredHinge};
+pub use huber::Huber;
 pub use logistic::Logistic;
+pub use piecewise::{Absolute, EpsilonInsensitive, Quantile};
+pub use poisson::Poisson;
 pub use squared::Squared;
 
 use fenchel_linalg::Invalid;
 
 /// Slack of the closed domain of a conjugate: rounding may carry a dual variable this far out.
 const DOMAIN_SLACK: f64 = 1e-12;
+
+/// A dual variable moved into `[low, high]`; `None` if it is out by more than the slack, or NaN.
+#[inline]
+fn onto_domain(u: f64, low: f64, high: f64) -> Option<f64> {
+    let slack = |end: f64| DOMAIN_SLACK * end.abs().max(1.0);
+    (low - slack(low)..=high + slack(high)).contains(&u).then(|| u.clamp(low, high))
+}
+
+/// The targets of a regression loss.
+fn check_real(row: usize, y: f64) -> Result<(), Invalid> {
+    if y.is_finite() {
+        Ok(())
+    } else {
+        Err(Invalid::Label { row, value: y, expected: "a finite number" })
+    }
+}
 
 /// The targets of a binary margin loss.
 fn check_sign(row: usize, y: f64) -> Result<(), Invalid> {

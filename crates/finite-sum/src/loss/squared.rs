@@ -3,6 +3,8 @@
 use fenchel_linalg::Invalid;
 use fenchel_optim::Loss;
 
+use super::check_real;
+
 /// `(t - y)^2 / 2`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Squared;
@@ -41,10 +43,6 @@ impl Loss for Squared {
     }
 
     fn check_target(&self, row: usize, y: f64) -> Result<(), Invalid> {
-        if y.is_finite() {
-            Ok(())
-        } else {
-            Err(Invalid::Label { row, value: y, expected: "a finite number" })
-        }
+        check_real(row, y)
     }
 }

@@ -90,7 +90,7 @@ pub struct Newton<'p, 'a, D, L, R> {
 /// badly scaled data.
 ///
 /// # Errors
-/// [`Error::MemoryLimit`] before anything is allocated; [`Error::Unsupported`] for a loss that is not smooth;
+/// [`Error::MemoryLimit`] before anything is allocated; [`Error::Unsupported`] for a loss with a kink;
 /// [`Error::Invalid`] for a start of another shape or settings out of range.
 pub fn newton<'p, 'a, D, L, R, O>(
     problem: &'p Problem<'a, D, L, R>,
@@ -105,14 +105,15 @@ where
     O: Observer<Newton<'p, 'a, D, L, R>>,
 {
     let method = "newton";
-    problem.check_smooth(method)?;
+    settings.stop.check()?;
+    problem.check_twice_differentiable(method)?;
     let ElasticNet { l1, l2 } = problem.regulariser().weights();
     let d = problem.d() as u64 + 1;
     let (needed, hint) = if l1 > 0.0 {
         (Columns::bytes(problem.design()), "use catalyst or saga, which need no copy of the data")
     } else {
         // The Hessian and its factor.
-        (16 * d * d, "use catalyst or lbfgs, which need no Hessian")
+        (d.saturating_mul(d).saturating_mul(16), "use catalyst or lbfgs, which need no Hessian")
     };
     if needed > settings.memory_limit {
         let limit = settings.memory_limit;
@@ -141,7 +142,11 @@ where
         outer: 0,
         stalled: false,
     };
-    let report = run(&mut method, &settings.stop, observer)?;
+    let mut report = run(&mut method, &settings.stop, observer)?;
+    // The margins followed the steps; the certificate that is returned is the returned point's own.
+    problem.margins(&method.point, &mut method.gap.margins);
+    method.certificate = None;
+    report.certificate = method.measure();
     Ok(Solution { state: method.point, report })
 }
 

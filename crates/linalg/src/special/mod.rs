@@ -13,17 +13,20 @@
 //! | `psi^-1(y)` | Newton by hand | [`inverse_digamma`] |
 //! | `P(X > x)` for a chi-squared `X` | `1 - cdf` | [`chi_squared_tail`] |
 //! | `e^(x^2) erfc(x)` | `inf * 0` | [`erfcx`] |
+//! | the `w` with `w + log w = c` | overflow of `e^c` | [`wright_omega`] |
 //!
 //! No function here returns a `Result`: NaN in is NaN out, and a point outside the domain is NaN.
 
 mod entropy;
 mod gamma;
 mod log_domain;
+mod omega;
 mod tail;
 
 pub use entropy::{entropy, kl, softmax, softmax_in_place, xlogx};
 pub use gamma::{digamma, inverse_digamma, ln_gamma, tetragamma, trigamma};
 pub use log_domain::{log_add_exp, log_sum_exp, log1mexp, log1pmx, sigmoid, softplus};
+pub use omega::wright_omega;
 pub use tail::{chi_squared_tail, erfcx};
 
 /// `|found - expected| <= tolerance |expected|`, or the same infinity, or zero for zero.

@@ -75,7 +75,11 @@ pub fn run<M: Iterative, O: Observer<M>>(
         if due {
             certificate = guard.certify(method);
             certified = true;
-            pace.record(passes, certificate.value());
+            // A start that the method calls cold is certified for an observer alone: the looks to come
+            // are the same whether anyone watches or not.
+            if method.estimate() != Some(f64::INFINITY) {
+                pace.record(passes, certificate.value());
+            }
             let progress = Progress {
                 passes,
                 oracle_calls: method.oracle_calls(),

@@ -16,6 +16,8 @@ use super::Certificate;
 /// | `check` | [`Cadence::Adaptive`] | passes between certificates |
 ///
 /// A run is `Converged` as soon as its certificate is at most `absolute` or at most `relative * |objective|`.
+/// For a gap both are suboptimalities. A residual is a norm of other units: `absolute` is the tolerance to set,
+/// `relative` a rough default.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Stop {

@@ -5,6 +5,9 @@ use fenchel_linalg::Invalid;
 use super::{Regulariser, Separable};
 
 /// The constraint `lower <= x_c <= upper` for every coordinate; either bound may be infinite.
+///
+/// Without an l2 term a dual point proves something only if it does not point towards an infinite bound
+/// anywhere: certificates of non-negative least squares then stay trivial until the very end. A small l2 helps.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
     /// Smallest value of a coordinate.
@@ -17,10 +20,22 @@ impl Interval {
     /// `x >= 0`.
     pub const NONNEGATIVE: Interval = Interval { lower: 0.0, upper: f64::INFINITY };
 
+    /// The nearest point of the interval. Unlike `clamp` it passes NaN on and panics for no bounds.
+    #[inline(always)]
+    fn nearest(&self, x: f64) -> f64 {
+        if x < self.lower {
+            self.lower
+        } else if x > self.upper {
+            self.upper
+        } else {
+            x
+        }
+    }
+
     /// `sup v x - (l2/2) x^2` over the interval.
     fn conjugate_coordinate(&self, v: f64, l2: f64) -> f64 {
         if l2 > 0.0 {
-            let x = (v / l2).clamp(self.lower, self.upper);
+            let x = self.nearest(v / l2);
             v * x - 0.5 * l2 * x * x
         } else if v == 0.0 {
             0.0
@@ -54,7 +69,7 @@ impl Regulariser for Interval {
 
     fn prox(&self, x: &mut [f64], _: f64) {
         for x in x {
-            *x = x.clamp(self.lower, self.upper);
+            *x = self.nearest(*x);
         }
     }
 
@@ -71,6 +86,6 @@ impl Regulariser for Interval {
 impl Separable for Interval {
     #[inline(always)]
     fn prox_coordinate(&self, _: usize, v: f64, _: f64) -> f64 {
-        v.clamp(self.lower, self.upper)
+        self.nearest(v)
     }
 }

@@ -24,6 +24,9 @@ pub trait Regulariser: Sync {
     /// Its name in messages.
     const NAME: &'static str;
 
+    /// `h = 0`: the proximal operator is the identity.
+    const IDENTITY: bool = false;
+
     /// Checks the parameters against the number of coordinates.
     ///
     /// # Errors
@@ -50,9 +53,6 @@ pub trait Regulariser: Sync {
 
 /// A regulariser that is a sum over coordinates, so that a proximal step may touch one of them alone.
 pub trait Separable: Regulariser {
-    /// `h = 0`: the proximal operator is the identity.
-    const IDENTITY: bool = false;
-
     /// The proximal operator on coordinate `c`.
     fn prox_coordinate(&self, c: usize, v: f64, step: f64) -> f64;
 
@@ -69,6 +69,7 @@ pub struct Zero;
 
 impl Regulariser for Zero {
     const NAME: &'static str = "none";
+    const IDENTITY: bool = true;
 
     fn check(&self, _: usize) -> Result<(), Invalid> {
         Ok(())
@@ -92,8 +93,6 @@ impl Regulariser for Zero {
 }
 
 impl Separable for Zero {
-    const IDENTITY: bool = true;
-
     #[inline(always)]
     fn prox_coordinate(&self, _: usize, v: f64, _: f64) -> f64 {
         v

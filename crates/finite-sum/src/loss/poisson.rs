@@ -1,0 +1,69 @@
+//! The loss of counts.
+
+use fenchel_linalg::Invalid;
+use fenchel_linalg::special::{wright_omega, xlogx};
+use fenchel_optim::Loss;
+
+use super::onto_domain;
+
+/// `e^t - y t` with `y >= 0`: the negative log-likelihood of a Poisson variable with mean `e^t` (log link),
+/// less a constant of `y`. The targets need not be whole.
+///
+/// Its derivative has no Lipschitz constant, so that methods with a step size refuse it:
+/// [`sdca`](crate::sdca()) and [`newton`](crate::newton()) take it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Poisson;
+
+impl Loss for Poisson {
+    const NAME: &'static str = "Poisson";
+
+    #[inline]
+    fn value(&self, t: f64, y: f64) -> f64 {
+        t.exp() - y * t
+    }
+
+    #[inline]
+    fn derivative(&self, t: f64, y: f64) -> f64 {
+        t.exp() - y
+    }
+
+    #[inline]
+    fn second(&self, t: f64, _: f64) -> f64 {
+        t.exp()
+    }
+
+    #[inline]
+    fn curvature(&self) -> f64 {
+        f64::INFINITY
+    }
+
+    #[inline]
+    fn twice_differentiable(&self) -> bool {
+        true
+    }
+
+    #[inline]
+    fn conjugate(&self, u: f64, y: f64) -> f64 {
+        // The end `u = -y` rather than `v = 0`: the rounding of a dual variable is relative to it.
+        let Some(u) = onto_domain(u, -y, f64::MAX) else { return f64::INFINITY };
+        let v = u + y;
+        xlogx(v) - v
+    }
+
+    /// In `w = q (u + y)` the equation is `w + log w = log q + m + q y`. Nothing overflows, unless `q` is 0.
+    #[inline]
+    fn dual_step(&self, m: f64, q: f64, y: f64, _: f64) -> f64 {
+        if q == 0.0 {
+            return self.derivative(m, y);
+        }
+        wright_omega(q.ln() + m + q * y) / q - y
+    }
+
+    fn check_target(&self, row: usize, y: f64) -> Result<(), Invalid> {
+        if y >= 0.0 && y.is_finite() {
+            Ok(())
+        } else {
+            Err(Invalid::Label { row, value: y, expected: "a finite number >= 0" })
+        }
+    }
+}
