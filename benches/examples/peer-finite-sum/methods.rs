@@ -1,0 +1,174 @@
+//! The methods by name, behind one function.
+
+use std::error::Error;
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+use fenchel_datasets::Dataset;
+use fenchel_finite_sum::lag::Lagged;
+use fenchel_finite_sum::loss::Logistic;
+use fenchel_finite_sum::newton::{ElasticNetForm, NewtonSettings, newton};
+use fenchel_finite_sum::{
+    CatalystSettings, LogisticRegression, Problem, SagSettings, SagaSettings, SdcaSettings,
+    SdcaStep, SvrgSettings, catalyst, lbfgs, sag, saga, sdca, svrg,
+};
+use fenchel_linalg::{AsDesign, CsrMatrix, Design};
+use fenchel_optim::lbfgs::LbfgsSettings;
+use fenchel_optim::prox::{L1, Zero};
+use fenchel_optim::{Observer, Progress, Report, Stop};
+use serde::Deserialize;
+
+/// A method with the settings it has by default.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Method {
+    /// The estimator, which chooses by itself.
+    LogisticRegression,
+    SdcaExact,
+    SdcaConstant,
+    CatalystExact,
+    CatalystConstant,
+    Saga,
+    Sag,
+    Svrg,
+    Lbfgs,
+    Newton,
+}
+
+/// Weights of the penalties, on the scale of the mean loss.
+#[derive(Debug, Clone, Copy, Deserialize)]
+pub(crate) struct Penalty {
+    pub(crate) l2: f64,
+    pub(crate) l1: f64,
+}
+
+/// Looks for the first pass at which an objective is met; with `W = false` it neither looks nor costs.
+pub(crate) struct Watch<const W: bool> {
+    start: Instant,
+    seconds: f64,
+    objective: f64,
+    /// Passes at which the objective was met.
+    pub(crate) met: Option<f64>,
+}
+
+impl Watch<false> {
+    pub(crate) fn idle() -> Self {
+        Watch { start: Instant::now(), seconds: 0.0, objective: 0.0, met: None }
+    }
+}
+
+impl Watch<true> {
+    /// Gives up after so many seconds.
+    pub(crate) fn new(objective: f64, seconds: f64) -> Self {
+        Watch { start: Instant::now(), seconds, objective, met: None }
+    }
+}
+
+impl<const W: bool> Watch<W> {
+    fn look(&mut self, progress: &Progress) -> ControlFlow<()> {
+        // Methods show their certificate at the start and the end to everyone.
+        if !W {
+            return ControlFlow::Continue(());
+        }
+        if progress.certificate.objective().is_some_and(|objective| objective <= self.objective) {
+            self.met = Some(progress.passes);
+        }
+        if self.met.is_some() || self.start.elapsed().as_secs_f64() > self.seconds {
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+impl<M: ?Sized, const W: bool> Observer<M> for Watch<W> {
+    const WATCHES: bool = W;
+
+    fn observe(&mut self, progress: &Progress, _: &M) -> ControlFlow<()> {
+        self.look(progress)
+    }
+}
+
+/// Solves from scratch: the checks of the data, the norms of the rows and the solve itself.
+pub(crate) fn solve<const W: bool>(
+    data: &Dataset<CsrMatrix<f64>>,
+    method: Method,
+    Penalty { l2, l1 }: Penalty,
+    stop: Stop,
+    watch: &mut Watch<W>,
+) -> Result<(Vec<f64>, Report), Box<dyn Error>> {
+    if method == Method::LogisticRegression {
+        let fit = LogisticRegression { l2: Some(l2), l1, intercept: false, stop, seed: 0 };
+        let model = if W {
+            fit.fit_watched(&data.x, data.y.view(), |progress| watch.look(progress))?
+        } else {
+            fit.fit(&data.x, data.y.view())?
+        };
+        return Ok((model.weights.to_vec(), model.report));
+    }
+    let design = data.x.as_design()?;
+    let targets = data.y.as_slice().ok_or("labels in one piece")?;
+    if l1 > 0.0 {
+        let problem = Problem::new(design, targets, Logistic, L1 { strength: l1 }, l2)?;
+        return by_terms(&problem, method, stop, watch);
+    }
+    let problem = Problem::new(design, targets, Logistic, Zero, l2)?;
+    if method == Method::Lbfgs {
+        let settings = LbfgsSettings { stop, ..LbfgsSettings::default() };
+        let solution = lbfgs(&problem, &settings, None, watch)?;
+        return Ok((solution.state.weights, solution.report));
+    }
+    by_terms(&problem, method, stop, watch)
+}
+
+/// The methods that take both regularisers.
+fn by_terms<D, R, const W: bool>(
+    problem: &Problem<'_, D, Logistic, R>,
+    method: Method,
+    stop: Stop,
+    watch: &mut Watch<W>,
+) -> Result<(Vec<f64>, Report), Box<dyn Error>>
+where
+    D: Design,
+    R: Lagged + ElasticNetForm,
+{
+    let step = match method {
+        Method::SdcaConstant | Method::CatalystConstant => SdcaStep::Constant,
+        _ => SdcaStep::Exact,
+    };
+    let (point, report) = match method {
+        Method::SdcaExact | Method::SdcaConstant => {
+            let settings = SdcaSettings { step, stop, ..SdcaSettings::default() };
+            let solution = sdca(problem, &settings, None, watch)?;
+            (solution.state.point, solution.report)
+        }
+        Method::CatalystExact | Method::CatalystConstant => {
+            let settings = CatalystSettings { step, stop, ..CatalystSettings::default() };
+            let solution = catalyst(problem, &settings, None, watch)?;
+            (solution.state.point, solution.report)
+        }
+        Method::Saga => {
+            let settings = SagaSettings { stop, ..SagaSettings::default() };
+            let solution = saga(problem, &settings, None, watch)?;
+            (solution.state.point, solution.report)
+        }
+        Method::Sag => {
+            let settings = SagSettings { stop, ..SagSettings::default() };
+            let solution = sag(problem, &settings, None, watch)?;
+            (solution.state.point, solution.report)
+        }
+        Method::Svrg => {
+            let settings = SvrgSettings { stop, ..SvrgSettings::default() };
+            let solution = svrg(problem, &settings, None, watch)?;
+            (solution.state, solution.report)
+        }
+        Method::Newton => {
+            let settings = NewtonSettings { stop, ..NewtonSettings::default() };
+            let solution = newton(problem, &settings, None, watch)?;
+            (solution.state, solution.report)
+        }
+        Method::LogisticRegression | Method::Lbfgs => {
+            return Err("not a method for this problem".into());
+        }
+    };
+    Ok((point.weights, report))
+}
