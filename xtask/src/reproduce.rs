@@ -242,7 +242,7 @@ fn listing(selected: &[&Experiment], folder: Option<&Path>) -> Table {
                 format!("{name}{}", if there.is_some() { "" } else { " (absent)" })
             })
             .collect();
-        table.push([e.id.into(), e.title.into(), e.seed_document.into(), sets.join(", ").into()]);
+        table.push([e.id.into(), e.title.into(), e.document.into(), sets.join(", ").into()]);
     }
     table
 }
@@ -266,7 +266,7 @@ mod tests {
     }
 
     const fn experiment(run: fn(&Context) -> Result<Outcome, Failure>) -> Experiment {
-        Experiment { id: "xx-1", seed_document: "", title: "a title", needs: &[], run }
+        Experiment { id: "xx-1", document: "", title: "a title", needs: &[], run }
     }
 
     fn context(stopped: &(dyn Fn() -> bool + Sync)) -> Context<'_> {

@@ -1,4 +1,4 @@
-//! A sentence of a seed document, what was measured, and the verdict.
+//! A sentence of a document, what was measured, and the verdict.
 
 use std::fmt;
 
@@ -30,14 +30,14 @@ impl fmt::Display for Verdict {
 /// The verdict that a claim is registered with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Expectation {
-    /// The claim of the seed document is expected to hold.
+    /// The claim of the document is expected to hold.
     Holds,
     /// It is known not to hold, and the reason is understood.
     DoesNotReproduce {
         /// The reason, in a sentence a reader can check.
         why: String,
     },
-    /// The seed document gives no threshold.
+    /// The document gives no threshold.
     Reported,
 }
 
@@ -52,12 +52,12 @@ impl Expectation {
     }
 }
 
-/// A judged sentence of a seed document.
+/// A judged sentence of a document.
 ///
 /// Text between backticks is set as code in the report.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claim {
-    /// What the seed document says, in one sentence.
+    /// What the document says, in one sentence.
     pub statement: String,
     /// The threshold or the number of the document, fixed before the run.
     pub expected: String,

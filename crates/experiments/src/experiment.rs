@@ -15,7 +15,7 @@ pub enum Size {
     /// Minutes for all experiments together on two cores.
     #[default]
     Quick,
-    /// The sizes of the seed documents.
+    /// The sizes of the documents.
     Full,
 }
 
@@ -84,13 +84,13 @@ impl Context<'_> {
     }
 }
 
-/// One experiment of a seed document.
+/// One experiment of a document.
 #[derive(Debug, Clone, Copy)]
 pub struct Experiment {
     /// Unique id with the crate in front: `fs-ex1`, `crf-41`.
     pub id: &'static str,
     /// Which document, figure or table it repeats.
-    pub seed_document: &'static str,
+    pub document: &'static str,
     /// What it shows, in a few words.
     pub title: &'static str,
     /// Names of the real data sets ([`data::SETS`]) that it uses where they are present.

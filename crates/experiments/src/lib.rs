@@ -1,4 +1,4 @@
-//! Every experiment of the seed documents as data, run and judged; the report that shows it.
+//! Every experiment of the documents as data, run and judged; the report that shows it.
 //!
 //! An experiment is a plain [`Experiment`]: an id, where the claim comes from, which real data it would
 //! like, and a function from a [`Context`] to an [`Outcome`]. The outcome is plain data too: judged
@@ -17,7 +17,7 @@
 //! | [`report`] | storing outcomes, resuming, and writing the page |
 //!
 //! # The rule of honest claims
-//! Statement and threshold of a claim come from the seed document and are written down before the run.
+//! Statement and threshold of a claim come from the document and are written down before the run.
 //! A claim that does not hold is reported as failing; once the reason is understood it is registered
 //! with [`Claim::known_failure`] and stays visible. A run *differs* only where a verdict is not the
 //! registered one, in either direction ([`Claim::differs`]).
@@ -41,7 +41,7 @@
 //!     Ok(outcome)
 //! }
 //! let halving =
-//!     Experiment { id: "xx-1", seed_document: "none", title: "Halving", needs: &[], run };
+//!     Experiment { id: "xx-1", document: "none", title: "Halving", needs: &[], run };
 //!
 //! let context = Context { data: None, size: Size::Quick, seed: 1, stopped: &|| false, tick: &|_, _| {} };
 //! let outcome = (halving.run)(&context).unwrap();

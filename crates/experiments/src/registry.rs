@@ -77,7 +77,7 @@ mod tests {
     use crate::{Outcome, data};
 
     const fn experiment(id: &'static str) -> Experiment {
-        Experiment { id, seed_document: "", title: "", needs: &[], run: |_| Ok(Outcome::default()) }
+        Experiment { id, document: "", title: "", needs: &[], run: |_| Ok(Outcome::default()) }
     }
 
     static SOME: &[Experiment] =

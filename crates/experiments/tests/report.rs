@@ -8,7 +8,7 @@ use fenchel_experiments::{Axis, Claim, Experiment, Figure, Outcome, Series, Size
 fn experiment(id: &'static str, needs: &'static [&'static str]) -> Experiment {
     Experiment {
         id,
-        seed_document: "A <thesis>, Fig. 1 & 2",
+        document: "A <thesis>, Fig. 1 & 2",
         title: "Gaps <b>& bounds</b>",
         needs,
         run: |_| Ok(Outcome::default()),

@@ -13,7 +13,7 @@ use crate::{Axis, Claim, Context, Experiment, Failure, Figure, Outcome};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "fs-ex1",
-    seed_document: super::DOCUMENT,
+    document: super::DOCUMENT,
     title: "Figure 3.1: classification in the big-data regime",
     needs: &["mnist-test", "ijcnn1", "w8a", "adult"],
     run: experiment,

@@ -16,7 +16,7 @@ use crate::{Axis, Claim, Context, Experiment, Failure, Figure, Outcome, Series, 
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "fs-ex6",
-    seed_document: super::DOCUMENT,
+    document: super::DOCUMENT,
     title: "Theorem 5.1: the lower bound and the problem that attains it",
     needs: &[],
     run: experiment,

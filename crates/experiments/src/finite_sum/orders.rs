@@ -14,7 +14,7 @@ use crate::{Axis, Claim, Context, Experiment, Failure, Figure, Outcome, Series, 
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "fs-ex5",
-    seed_document: super::DOCUMENT,
+    document: super::DOCUMENT,
     title: "Table 5.1: access orders",
     needs: &[],
     run: experiment,

@@ -17,7 +17,7 @@ use crate::{Axis, Claim, Context, Experiment, Failure, Figure, Outcome, Series, 
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "fs-ex4",
-    seed_document: super::DOCUMENT,
+    document: super::DOCUMENT,
     title: "Figure 4.2: l1 without strong convexity",
     needs: &["mnist-test", "ijcnn1", "w8a", "adult"],
     run: experiment,

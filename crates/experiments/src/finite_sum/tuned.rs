@@ -13,7 +13,7 @@ use crate::{Axis, Claim, Context, Experiment, Failure, Figure, Outcome, Table};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "fs-ex3",
-    seed_document: super::DOCUMENT,
+    document: super::DOCUMENT,
     title: "Figure 4.1: every method with l2 and its best step",
     needs: &["mnist-test", "ijcnn1", "w8a", "adult"],
     run: experiment,

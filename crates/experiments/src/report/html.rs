@@ -68,7 +68,7 @@ fn header(provenance: &Provenance, entries: &[Entry]) -> String {
     };
     format!(
         "<header>\n<h1>Fenchel: the experiments</h1>\n\
-         <p class=\"lead\">Every claim of the seed documents that this version repeats, with what was \
+         <p class=\"lead\">Every claim of the documents that this version repeats, with what was \
          expected, what was measured, and the verdict. Statements and thresholds were fixed before \
          the run; a claim that is known not to hold stays here with the reason.</p>\n\
          {}<dl class=\"facts\">\n<dt>Version</dt><dd>{}</dd>\n<dt>Size</dt><dd>{size}</dd>\n\
@@ -139,7 +139,7 @@ fn contents(entries: &[Entry]) -> String {
             "<li><a href=\"#{id}\"><span class=\"id\">{id}</span> {}</a> \
              <small>{}</small> {state}</li>\n",
             escape(e.title),
-            escape(e.seed_document),
+            escape(e.document),
             id = escape(e.id),
         );
     }
@@ -221,7 +221,7 @@ fn section(entry: &Entry, attached: &Attachments) -> String {
         "<section class=\"experiment\" id=\"{id}\">\n<h2><span class=\"id\">{id}</span> {}</h2>\n\
          <p class=\"source\">{}</p>\n{}",
         escape(e.title),
-        escape(e.seed_document),
+        escape(e.document),
         data_line(entry),
         id = escape(e.id),
     );

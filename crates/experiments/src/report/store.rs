@@ -185,7 +185,7 @@ mod tests {
         std::fs::write(folder.path().join("libsvm/w8a"), "").unwrap();
         let experiment = Experiment {
             id: "xx-1",
-            seed_document: "",
+            document: "",
             title: "",
             needs: &["w8a", "ijcnn1"],
             run: |_| Ok(Outcome::default()),
