@@ -66,7 +66,6 @@ struct Bias {
 }
 
 impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
-    #[allow(clippy::too_many_arguments)]
     pub(super) fn new(
         method: &'static str,
         problem: &'p Problem<'a, D, L, R>,

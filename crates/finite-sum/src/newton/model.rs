@@ -76,7 +76,7 @@ impl Model<'_> {
     ) -> Minimum {
         let stored: usize = self.set.iter().map(|&c| columns.stored(c)).sum();
         let sweep_cost = stored as f64 + self.intercept.map_or(0.0, |_| self.h.len() as f64);
-        let gram_cost = self.gram_cost(design);
+        let gram_cost = self.gram_cost(stored as f64);
         let small = self.set.len() * self.set.len() <= 2 * stored.max(1);
         let outer = self.total_violation();
 
@@ -184,6 +184,7 @@ impl Model<'_> {
         }
         let mut gram = vec![0.0; m * m];
         let mut row: Vec<(usize, f64)> = Vec::new();
+        let mut stored = 0.0;
         for (i, &h) in self.h.iter().enumerate() {
             if h == 0.0 {
                 continue;
@@ -195,6 +196,7 @@ impl Model<'_> {
                 }
             });
             row.extend(self.intercept.map(|_| (w, 1.0)));
+            stored += row.len() as f64;
             for (e, &(k, a)) in row.iter().enumerate() {
                 let scaled = h * a;
                 let target = &mut gram[k * m..(k + 1) * m];
@@ -212,15 +214,15 @@ impl Model<'_> {
             }
             gram[k * m + k] += if k < w { self.l2 } else { RIDGE };
         }
-        (gram, self.gram_cost(design))
+        (gram, self.gram_cost(stored))
     }
 
-    /// A multiplication and addition of the Gram matrix is half as dear as a sparse entry.
-    fn gram_cost<D: Design>(&self, design: &D) -> f64 {
-        let fraction = self.set.len() as f64 / design.columns() as f64;
-        let n = design.rows() as f64;
-        let mean = design.stored() as f64 / n * fraction;
-        n * (0.25 * mean * mean + 0.5 * mean)
+    /// A multiplication and addition of the Gram matrix is half as dear as a sparse entry. For `stored` entries of
+    /// the set in all, spread over the rows like a Poisson count.
+    fn gram_cost(&self, stored: f64) -> f64 {
+        let n = self.h.len() as f64;
+        let mean = stored / n;
+        n * (0.25 * (mean * mean + mean) + 0.5 * mean)
     }
 
     fn order(&self) -> usize {
