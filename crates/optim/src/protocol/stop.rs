@@ -52,7 +52,7 @@ impl Stop {
         Stop { relative, ..Stop::default() }
     }
 
-    /// Runs for `passes` whatever the certificate says, looking after each pass: for curves.
+    /// Runs for `passes` unless the certificate is exactly 0 before, looking after each pass: for curves.
     pub fn after_passes(passes: f64) -> Self {
         Stop {
             absolute: 0.0,
