@@ -7,6 +7,7 @@
 //! | `n x d` data, dense or sparse, seen by rows | [`Design`]; views [`Dense`], [`Csr`]; [`AsDesign`] | checked once, O(nnz) |
 //! | `A x`, `A' s` on all cores | [`multiply`], [`multiply_transposed`] | O(nnz) |
 //! | labels as codes `0..k` or as -1, +1 | [`labels::Classes`], [`labels::binary_signs`] | O(n log k) |
+//! | `exp`, `ln`, sums and dots that vectorise; dispatch to the widest instructions | [`lanes`] | O(n) |
 //! | log-sum-exp, softmax, entropy, gamma family | [`special`] | O(n), O(1) |
 //! | projections on simplex, balls, boxes, rising sequences | [`project`] | O(d), O(d log d) |
 //! | `A = L L'` without dependencies | [`Cholesky`] | `n^3 / 3` |
@@ -25,6 +26,7 @@ mod error;
 #[cfg(feature = "factor")]
 pub mod factor;
 pub mod labels;
+pub mod lanes;
 pub mod project;
 pub mod special;
 pub mod spectral;

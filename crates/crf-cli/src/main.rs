@@ -1,0 +1,4 @@
+//! The command-line tool `fenchel-crf`.
+#![forbid(unsafe_code)]
+
+fn main() {}

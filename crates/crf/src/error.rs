@@ -1,0 +1,32 @@
+//! What can go wrong.
+
+use fenchel_linalg::Invalid;
+
+/// Why a data set could not be built, a model not be trained or a file not be read.
+///
+/// A run that ends without convergence is not an error: see [`fenchel_optim::Status`].
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// An argument that does not fit: shapes, ranges, NaN.
+    #[error(transparent)]
+    Invalid(#[from] Invalid),
+    /// A sequence without tokens.
+    #[error("sequence {sequence} has no tokens")]
+    EmptySequence {
+        /// Its number, from 0.
+        sequence: usize,
+    },
+    /// The method would need more memory than it may use. Nothing was allocated.
+    #[error("{method} needs {needed} bytes, the limit is {limit}: {hint}")]
+    MemoryLimit {
+        /// The method.
+        method: &'static str,
+        /// Bytes that would be needed.
+        needed: u64,
+        /// Bytes that are allowed.
+        limit: u64,
+        /// What to do instead.
+        hint: &'static str,
+    },
+}
