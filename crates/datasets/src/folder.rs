@@ -16,6 +16,9 @@
 //! | [`reuters_test`](Folder::reuters_test) | `libsvm/reuters.tst.bz2` | 3,299 x 8,315 | -1, +1 | Reuters-21578 |
 //! | [`abalone`](Folder::abalone) | `libsvm/abalone.trn.bz2` | 4,177 x 8 | rings, 1 to 29 | LIBSVM data page, regression |
 //! | [`mnist_test`](Folder::mnist_test) | `mnist/t10k-{images-idx3,labels-idx1}-ubyte.gz` | 10,000 x 784 | 0 to 9 | MNIST |
+//! | [`conll2000_train`](Folder::conll2000_train), [`..._test`](Folder::conll2000_test) | `conll2000/{train,test}.txt` | 8,936 and 2,012 sentences | chunks, part of speech | CoNLL-2000 shared task |
+//! | [`conll2002_dutch_train`](Folder::conll2002_dutch_train), [`..._test`](Folder::conll2002_dutch_test) | `conll2002-nl/ned.{train,testb}` | 15,806 and 5,195 sentences | named entities | CoNLL-2002 shared task |
+//! | [`ocr`](Folder::ocr) | `ocr/letters.txt.gz` | 6,877 words, 52,152 letters x 128 | a to z | Kassel; Taskar, Guestrin and Koller (2003) |
 //!
 //! The LIBSVM data page is <https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/>. The `adult`
 //! files count their indices from 0, all others from 1.
@@ -25,7 +28,10 @@ use std::path::{Path, PathBuf};
 
 use fenchel_linalg::CsrMatrix;
 
-use crate::{Dataset, Error, Images, IndexBase, LibsvmOptions, idx_dataset, libsvm_file};
+use crate::{
+    ConllOptions, Dataset, Encoding, Error, Images, IndexBase, LibsvmOptions, Sentence, Word,
+    conll_file, idx_dataset, letters_file, libsvm_file,
+};
 
 /// The folder that the data sets lie in.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,7 +45,7 @@ pub type Found = Option<Dataset<CsrMatrix<f64>>>;
 /// Each method reads its whole file anew.
 ///
 /// # Errors
-/// All of them return the errors of [`libsvm_file`] or [`idx_dataset`], with the path, for a file
+/// All of them return the errors of the reader of their format, with the path, for a file
 /// that is there but cannot be read; a file that is not there is `Ok(None)`.
 impl Folder {
     /// A folder; nothing is looked at before a set is asked for.
@@ -106,6 +112,37 @@ impl Folder {
             folder.join("t10k-images-idx3-ubyte.gz"),
             folder.join("t10k-labels-idx1-ubyte.gz"),
         ))
+    }
+
+    /// Text chunking of CoNLL-2000, training part: word, part of speech, chunk.
+    pub fn conll2000_train(&self) -> Result<Option<Vec<Sentence>>, Error> {
+        self.conll("conll2000/train.txt", Encoding::Utf8)
+    }
+
+    /// The test part of [`conll2000_train`](Folder::conll2000_train). One of its labels, `I-LST`, is not in the training part.
+    pub fn conll2000_test(&self) -> Result<Option<Vec<Sentence>>, Error> {
+        self.conll("conll2000/test.txt", Encoding::Utf8)
+    }
+
+    /// Dutch named entities of CoNLL-2002, training part: word, part of speech, entity. The lines `-DOCSTART-` are
+    /// tokens.
+    pub fn conll2002_dutch_train(&self) -> Result<Option<Vec<Sentence>>, Error> {
+        self.conll("conll2002-nl/ned.train", Encoding::Latin1)
+    }
+
+    /// The test part of [`conll2002_dutch_train`](Folder::conll2002_dutch_train), `ned.testb`.
+    pub fn conll2002_dutch_test(&self) -> Result<Option<Vec<Sentence>>, Error> {
+        self.conll("conll2002-nl/ned.testb", Encoding::Latin1)
+    }
+
+    /// Handwritten words, in ten folds.
+    pub fn ocr(&self) -> Result<Option<Vec<Word>>, Error> {
+        found(letters_file(self.root.join("ocr").join("letters.txt.gz")))
+    }
+
+    fn conll(&self, file: &str, encoding: Encoding) -> Result<Option<Vec<Sentence>>, Error> {
+        let options = ConllOptions { encoding, ..ConllOptions::default() };
+        found(conll_file(self.root.join(file), &options))
     }
 
     fn libsvm(&self, name: &str, columns: usize, base: IndexBase) -> Result<Found, Error> {

@@ -9,6 +9,8 @@
 //! | LIBSVM text | [`libsvm()`] | [`libsvm_file`] | `Dataset<CsrMatrix<f64>>` |
 //! | CSV and relatives, numbers only | [`table()`] | [`table_file`] | [`Table`]: names, `Array2<f64>` |
 //! | IDX (MNIST) | [`idx()`], [`idx_rows`], [`idx_labels`] | [`idx_dataset`] | [`Images`]: `Dataset<Array2<u8>, Array1<u8>>` |
+//! | CoNLL columns, CoNLL-U | [`conll()`] | [`conll_file`] | `Vec<`[`Sentence`]`>` |
+//! | handwritten words (OCR) | [`letters()`] | [`letters_file`] | `Vec<`[`Word`]`>` |
 //! | anything compressed | [`decompress`] | [`open()`] | `impl BufRead` |
 //!
 //! | data without a file | |
@@ -34,22 +36,26 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod conll;
 mod dataset;
 pub mod embedded;
 mod error;
 pub mod folder;
 pub mod generate;
 mod idx;
+mod letters;
 mod libsvm;
 mod number;
 mod open;
 mod table;
 pub mod transform;
 
+pub use conll::{ConllOptions, Encoding, Sentence, Separator, conll, conll_file};
 pub use dataset::Dataset;
 pub use error::Error;
 pub use folder::Folder;
 pub use idx::{Images, idx, idx_dataset, idx_labels, idx_rows};
+pub use letters::{Word, letters, letters_file};
 pub use libsvm::{IndexBase, LibsvmOptions, libsvm, libsvm_file, write_libsvm};
 pub use open::{decompress, open};
 pub use table::{Header, Table, TableOptions, table, table_file};

@@ -3,10 +3,11 @@
 //!
 //! Expected numbers were counted with other tools (awk, od) on the same files.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 
-use fenchel_datasets::Folder;
 use fenchel_datasets::folder::Found;
+use fenchel_datasets::{Folder, Sentence};
 
 fn folder() -> Folder {
     let root = std::env::var_os("FENCHEL_DATA").map(PathBuf::from).unwrap_or_else(|| {
@@ -80,4 +81,44 @@ fn mnist_test_images() {
     assert_eq!(counts, [980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009]);
     let sum: u64 = data.x.iter().map(|&pixel| u64::from(pixel)).sum();
     assert_eq!(sum, 264_923_200);
+}
+
+/// Checks the numbers of sentences, tokens and labels.
+fn check_sentences(name: &str, found: Option<Vec<Sentence>>, expected: (usize, usize, usize)) {
+    let Some(sentences) = found else {
+        println!("skipped: {name} is not in {}", folder().root().display());
+        return;
+    };
+    let labels: HashSet<&str> = sentences.iter().flat_map(|s| s.column(2)).collect();
+    let tokens = sentences.iter().map(Sentence::len).sum::<usize>();
+    assert_eq!((sentences.len(), tokens, labels.len()), expected, "{name}");
+}
+
+#[test]
+fn conll_2000() {
+    let folder = folder();
+    check_sentences("conll2000 train", folder.conll2000_train().unwrap(), (8_936, 211_727, 22));
+    check_sentences("conll2000 test", folder.conll2000_test().unwrap(), (2_012, 47_377, 19));
+}
+
+#[test]
+fn conll_2002_dutch() {
+    let folder = folder();
+    check_sentences("ned.train", folder.conll2002_dutch_train().unwrap(), (15_806, 202_931, 9));
+    check_sentences("ned.testb", folder.conll2002_dutch_test().unwrap(), (5_195, 68_994, 9));
+}
+
+#[test]
+fn handwritten_words() {
+    let Some(words) = folder().ocr().unwrap() else {
+        println!("skipped: ocr is not in {}", folder().root().display());
+        return;
+    };
+    assert_eq!(words.len(), 6_877);
+    assert_eq!(words.iter().map(|w| w.letters.len()).sum::<usize>(), 52_152);
+    let train: Vec<_> = words.iter().filter(|w| w.fold != 9).collect();
+    assert_eq!(train.len(), 6_202);
+    assert_eq!(train.iter().map(|w| w.letters.len()).sum::<usize>(), 47_010);
+    let ones = train.iter().flat_map(|w| w.pixels.iter()).map(|&p| u64::from(p)).sum::<u64>();
+    assert_eq!(ones, 1_322_348);
 }

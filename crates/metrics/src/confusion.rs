@@ -62,7 +62,7 @@ pub struct Scores {
 }
 
 impl Scores {
-    fn from_counts(hits: u64, false_alarms: u64, misses: u64) -> Scores {
+    pub(crate) fn from_counts(hits: u64, false_alarms: u64, misses: u64) -> Scores {
         let share =
             |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
         Scores {

@@ -4,6 +4,7 @@
 //! | predictions | functions |
 //! |---|---|
 //! | classes | [`accuracy`], [`binary_scores`] (precision, recall, F1), [`Confusion`] with micro and macro averages |
+//! | labelled spans | [`chunks`], [`ChunkCounts`]: chunk F1 as `conlleval` counts it, for IOB1, IOB2 and IOBES |
 //! | probabilities | [`log_loss`], [`log_loss_multiclass`], [`brier`] |
 //! | scores of any scale | [`roc_auc`] |
 //! | numbers | [`mean_absolute_error`], [`mean_squared_error`], [`r2`], [`spearman`] |
@@ -29,6 +30,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod chunk;
 mod confusion;
 mod error;
 mod folds;
@@ -37,6 +39,7 @@ mod probability;
 mod rank;
 mod regression;
 
+pub use chunk::{Chunk, ChunkCounts, chunks};
 pub use confusion::{Confusion, Scores, accuracy, binary_scores};
 pub use error::Error;
 pub use folds::{Split, k_fold, stratified_k_fold};

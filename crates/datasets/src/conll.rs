@@ -1,0 +1,266 @@
+//! Sentences in columns: the CoNLL shared-task formats.
+
+use std::io::BufRead;
+use std::path::Path;
+
+use crate::error::shown;
+use crate::{Error, open};
+
+/// One sentence: a table of strings, a row a token.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Sentence {
+    cells: Vec<String>,
+    width: usize,
+}
+
+impl Sentence {
+    /// Number of tokens.
+    pub fn len(&self) -> usize {
+        self.cells.len().checked_div(self.width).unwrap_or(0)
+    }
+
+    /// Whether there is no token; a reader never returns such a sentence.
+    pub fn is_empty(&self) -> bool {
+        self.cells.is_empty()
+    }
+
+    /// Number of columns.
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// The columns of one token.
+    ///
+    /// # Panics
+    /// If there is no such token.
+    pub fn token(&self, t: usize) -> &[String] {
+        &self.cells[t * self.width..(t + 1) * self.width]
+    }
+
+    /// One column, token by token.
+    ///
+    /// # Panics
+    /// If there is no such column.
+    pub fn column(&self, column: usize) -> impl ExactSizeIterator<Item = &str> {
+        assert!(column < self.width, "column {column} of {}", self.width);
+        self.cells.chunks_exact(self.width).map(move |token| token[column].as_str())
+    }
+}
+
+/// What stands between two columns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Separator {
+    /// Any number of spaces and tabs. Only the ASCII ones: a no-break space belongs to its word.
+    #[default]
+    Blanks,
+    /// One tab; columns may contain spaces.
+    Tab,
+}
+
+/// What the bytes mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Encoding {
+    /// UTF-8; anything else is an error that names the place.
+    #[default]
+    Utf8,
+    /// ISO 8859-1, one byte a character, as older corpora use.
+    Latin1,
+}
+
+/// How to read sentences in columns.
+///
+/// | name | default | purpose |
+/// |---|---|---|
+/// | `separator` | `Blanks` | between two columns |
+/// | `encoding` | `Utf8` | of the bytes |
+/// | `universal` | false | CoNLL-U: comments and tokens without a place of their own are left out |
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ConllOptions {
+    /// What stands between two columns.
+    pub separator: Separator,
+    /// What the bytes mean.
+    pub encoding: Encoding,
+    /// Lines that begin with `#` are comments, and lines whose first column is a range (`1-2`) or a decimal number (`1.1`)
+    /// are no tokens.
+    pub universal: bool,
+}
+
+impl ConllOptions {
+    /// The options for CoNLL-U, the format of Universal Dependencies: ten columns between tabs, of which
+    /// [`FORM`](Self::FORM), [`LEMMA`](Self::LEMMA) and [`UPOS`](Self::UPOS) are used most.
+    pub fn universal() -> ConllOptions {
+        ConllOptions { separator: Separator::Tab, universal: true, ..ConllOptions::default() }
+    }
+
+    /// Column of the word in CoNLL-U.
+    pub const FORM: usize = 1;
+    /// Column of the lemma in CoNLL-U.
+    pub const LEMMA: usize = 2;
+    /// Column of the universal part of speech in CoNLL-U.
+    pub const UPOS: usize = 3;
+}
+
+/// Reads sentences: a token a line, an empty line behind each sentence. O(bytes).
+///
+/// ```
+/// use fenchel_datasets::{ConllOptions, conll};
+///
+/// let text = "Confidence NN B-NP\nin IN B-PP\n\nThe DT B-NP\n";
+/// let sentences = conll(text.as_bytes(), &ConllOptions::default())?;
+/// assert_eq!(sentences.len(), 2);
+/// assert_eq!(sentences[0].column(0).collect::<Vec<_>>(), ["Confidence", "in"]);
+/// assert_eq!(sentences[1].token(0)[2], "B-NP");
+///
+/// let error = conll("the DT B-NP\npound NN\n".as_bytes(), &ConllOptions::default()).unwrap_err();
+/// assert_eq!(error.to_string(), "line 2, column 3: 2 columns; expected 3, as in the lines before");
+/// # Ok::<(), fenchel_datasets::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Format`] with line and column (a cell; both from 1) for a line with another number of columns than
+/// the first, for bytes that are not in the encoding, and for a text without tokens; [`Error::Io`].
+pub fn conll(mut from: impl BufRead, options: &ConllOptions) -> Result<Vec<Sentence>, Error> {
+    let mut sentences = Vec::new();
+    let mut current = Sentence::default();
+    let mut width = None;
+    let mut bytes = Vec::new();
+    let mut line = 0u64;
+    loop {
+        bytes.clear();
+        if from.read_until(b'\n', &mut bytes)? == 0 {
+            break;
+        }
+        line += 1;
+        while let [rest @ .., b'\n' | b'\r'] = bytes.as_slice() {
+            let length = rest.len();
+            bytes.truncate(length);
+        }
+        if line == 1 && bytes.starts_with(b"\xef\xbb\xbf") {
+            bytes.drain(..3);
+        }
+        if bytes.iter().all(|byte| matches!(byte, b' ' | b'\t')) {
+            if !current.is_empty() {
+                sentences.push(std::mem::take(&mut current));
+            }
+            continue;
+        }
+        if options.universal && is_no_token(&bytes) {
+            continue;
+        }
+        let before = current.cells.len();
+        match options.separator {
+            Separator::Tab => {
+                push_cells(bytes.split(|&b| b == b'\t'), line, options.encoding, &mut current)?;
+            }
+            Separator::Blanks => {
+                let cells = bytes.split(|b| matches!(b, b' ' | b'\t'));
+                let cells = cells.filter(|cell| !cell.is_empty());
+                push_cells(cells, line, options.encoding, &mut current)?;
+            }
+        }
+        let found = current.cells.len() - before;
+        let expected = *width.get_or_insert(found);
+        if found != expected {
+            let reason = format!("{found} columns; expected {expected}, as in the lines before");
+            return Err(Error::format(line, found.min(expected) + 1, reason));
+        }
+        current.width = expected;
+    }
+    if !current.is_empty() {
+        sentences.push(current);
+    }
+    if sentences.is_empty() {
+        let reason = "no tokens; expected lines of columns";
+        return Err(Error::format(line.max(1), 1, reason));
+    }
+    Ok(sentences)
+}
+
+/// Reads a file of sentences, plain or compressed.
+///
+/// # Errors
+/// As [`conll`], with the path in every message.
+pub fn conll_file(path: impl AsRef<Path>, options: &ConllOptions) -> Result<Vec<Sentence>, Error> {
+    let path = path.as_ref();
+    conll(open(path)?, options).map_err(|error| error.in_file(path))
+}
+
+fn push_cells<'a>(
+    cells: impl Iterator<Item = &'a [u8]>,
+    line: u64,
+    encoding: Encoding,
+    to: &mut Sentence,
+) -> Result<(), Error> {
+    for (column, cell) in cells.enumerate() {
+        let text = match encoding {
+            Encoding::Latin1 => cell.iter().map(|&byte| char::from(byte)).collect(),
+            Encoding::Utf8 => std::str::from_utf8(cell)
+                .map_err(|_| {
+                    let reason = format!("{} is not UTF-8; is the file Latin-1?", shown(cell));
+                    Error::format(line, column + 1, reason)
+                })?
+                .to_owned(),
+        };
+        to.cells.push(text);
+    }
+    Ok(())
+}
+
+/// A comment, a multiword token or an empty node of CoNLL-U.
+fn is_no_token(line: &[u8]) -> bool {
+    let id = line.split(|&byte| byte == b'\t').next().unwrap_or_default();
+    line.starts_with(b"#")
+        || (id.first().is_some_and(u8::is_ascii_digit)
+            && id.iter().any(|b| matches!(b, b'-' | b'.')))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &[u8], options: &ConllOptions) -> Result<Vec<Sentence>, String> {
+        conll(text, options).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn blank_lines_of_all_kinds_end_a_sentence() {
+        let text = b"\n\na X\r\nb\t Y\r\n \t\r\n\nc Z";
+        let sentences = read(text, &ConllOptions::default()).unwrap();
+        assert_eq!(sentences.iter().map(Sentence::len).collect::<Vec<_>>(), [2, 1]);
+        assert_eq!(sentences[0].token(1), ["b", "Y"]);
+        assert_eq!(sentences[0].width(), 2);
+        assert!(!sentences[1].is_empty());
+    }
+
+    #[test]
+    fn a_no_break_space_belongs_to_its_word() {
+        let latin = ConllOptions { encoding: Encoding::Latin1, ..ConllOptions::default() };
+        let sentences = read(b"a\xa0b N O\n", &latin).unwrap();
+        assert_eq!(sentences[0].token(0), ["a\u{a0}b", "N", "O"]);
+        let error = read(b"x N O\na\xa0b N O\n", &ConllOptions::default()).unwrap_err();
+        assert_eq!(error, "line 2, column 1: \"a\\xa0b\" is not UTF-8; is the file Latin-1?");
+    }
+
+    #[test]
+    fn universal_dependencies() {
+        let text = "# text = vámonos al mar\n1-2\tvámonos\t_\n1\tvamos\tir\n2\tnos\tnosotros\n2.1\tx\ty\n3\tal mar\t_\n\n";
+        let sentences = read(text.as_bytes(), &ConllOptions::universal()).unwrap();
+        assert_eq!(
+            sentences[0].column(ConllOptions::FORM).collect::<Vec<_>>(),
+            ["vamos", "nos", "al mar"]
+        );
+    }
+
+    #[test]
+    fn faults_name_the_place() {
+        let default = ConllOptions::default();
+        assert_eq!(
+            read(b"a b c\nd e f g\n", &default).unwrap_err(),
+            "line 2, column 4: 4 columns; expected 3, as in the lines before"
+        );
+        assert!(read(b"", &default).unwrap_err().starts_with("line 1, column 1: no tokens"));
+        assert!(read(b"\n\n", &default).is_err());
+        let error = conll_file("no/such/file", &default).unwrap_err().to_string();
+        assert!(error.starts_with("no/such/file: "));
+    }
+}

@@ -1,0 +1,290 @@
+//! Chunks: the spans that a labelling with begin and inside marks stands for, and their F1.
+//!
+//! A label is `O` (outside) or a mark, a hyphen and a type: `B-NP`, `I-NP`. What begins a chunk depends on the scheme:
+//!
+//! | scheme | a chunk of two tokens, another one behind it | |
+//! |---|---|---|
+//! | IOB1 | `I-X I-X B-X` | `B` only where two chunks of a type touch |
+//! | IOB2 (BIO) | `B-X I-X B-X` | every chunk begins with `B` |
+//! | IOBES | `B-X E-X S-X` | `E` ends a chunk, `S` is one of a single token |
+//!
+//! [`chunks`] reads all three without being told which: `B` and `S` begin a chunk, `E` and `S` end one, and an `I` or `E` that
+//! follows the outside, an ended chunk or another type begins one too. On IOB1 and IOB2 these are the rules of `conlleval`, the
+//! evaluation script of the CoNLL shared tasks, for malformed labellings as well.
+
+use std::collections::BTreeMap;
+
+use crate::{Error, Scores};
+
+/// A labelled span of tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Chunk<'a> {
+    /// First token, counted from 0.
+    pub start: usize,
+    /// One past the last token.
+    pub end: usize,
+    /// What stands behind the mark: `NP` of `B-NP`; empty for a bare `B`.
+    pub kind: &'a str,
+}
+
+/// The chunks of one sequence of labels, in order. O(n).
+///
+/// A label that is neither `O` nor begins with one of the marks `B`, `I`, `E`, `S` and a hyphen (or is such a mark
+/// alone) counts as outside.
+///
+/// ```
+/// use fenchel_metrics::{Chunk, chunks};
+///
+/// let found = chunks(&["B-NP", "I-NP", "O", "I-PP", "B-NP"]);
+/// assert_eq!(found[0], Chunk { start: 0, end: 2, kind: "NP" });
+/// assert_eq!(found.len(), 3);
+/// ```
+pub fn chunks<'a, L: AsRef<str>>(labels: &'a [L]) -> Vec<Chunk<'a>> {
+    let mut found = Vec::new();
+    let mut open: Option<(usize, &str)> = None;
+    for (t, label) in labels.iter().enumerate() {
+        let parsed = parse(label.as_ref());
+        let goes_on = match (open, parsed) {
+            (Some((_, kind)), Some((Mark::Inside | Mark::End, next))) => kind == next,
+            _ => false,
+        };
+        if !goes_on {
+            if let Some((start, kind)) = open.take() {
+                found.push(Chunk { start, end: t, kind });
+            }
+            open = parsed.map(|(_, kind)| (t, kind));
+        }
+        if let Some((Mark::End | Mark::Single, _)) = parsed
+            && let Some((start, kind)) = open.take()
+        {
+            found.push(Chunk { start, end: t + 1, kind });
+        }
+    }
+    if let Some((start, kind)) = open {
+        found.push(Chunk { start, end: labels.len(), kind });
+    }
+    found
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Mark {
+    Begin,
+    Inside,
+    End,
+    Single,
+}
+
+/// Mark and type; `None` for the outside.
+fn parse(label: &str) -> Option<(Mark, &str)> {
+    let (mark, kind) = label.split_once('-').unwrap_or((label, ""));
+    let mark = match mark {
+        "B" => Mark::Begin,
+        "I" => Mark::Inside,
+        "E" => Mark::End,
+        "S" => Mark::Single,
+        _ => return None,
+    };
+    Some((mark, kind))
+}
+
+/// Counts of chunks over many sequences, as `conlleval` reports them.
+///
+/// A chunk is found if start, end and type all agree.
+///
+/// ```
+/// use fenchel_metrics::ChunkCounts;
+///
+/// let mut counts = ChunkCounts::new();
+/// counts.add(&["B-NP", "I-NP", "B-VP"], &["B-NP", "I-NP", "B-NP"])?;
+/// assert_eq!(counts.overall().f1, 0.5);
+/// assert_eq!(counts.kind("NP").recall, 1.0);
+/// assert_eq!(counts.token_accuracy(), 2.0 / 3.0);
+/// # Ok::<(), fenchel_metrics::Error>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ChunkCounts {
+    kinds: BTreeMap<String, Counts>,
+    tokens: u64,
+    right_tokens: u64,
+    sequences: u64,
+    right_sequences: u64,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Counts {
+    truth: u64,
+    predicted: u64,
+    hits: u64,
+}
+
+impl Counts {
+    fn scores(self) -> Scores {
+        Scores::from_counts(self.hits, self.predicted - self.hits, self.truth - self.hits)
+    }
+}
+
+impl ChunkCounts {
+    /// No sequence yet.
+    pub fn new() -> ChunkCounts {
+        ChunkCounts::default()
+    }
+
+    /// Adds one sequence. O(n).
+    ///
+    /// # Errors
+    /// [`Error::Empty`] for a sequence without tokens, [`Error::Length`] for labellings of different lengths.
+    pub fn add<T: AsRef<str>, P: AsRef<str>>(
+        &mut self,
+        truth: &[T],
+        predicted: &[P],
+    ) -> Result<(), Error> {
+        crate::error::check_pair(truth, predicted, "predicted")?;
+        let right = truth.iter().zip(predicted).filter(|(t, p)| t.as_ref() == p.as_ref()).count();
+        self.tokens += truth.len() as u64;
+        self.right_tokens += right as u64;
+        self.sequences += 1;
+        self.right_sequences += u64::from(right == truth.len());
+        let (truth, predicted) = (chunks(truth), chunks(predicted));
+        for chunk in &truth {
+            self.counts(chunk.kind).truth += 1;
+        }
+        for chunk in &predicted {
+            self.counts(chunk.kind).predicted += 1;
+            // Both lists are sorted by their disjoint spans.
+            if truth.binary_search(chunk).is_ok() {
+                self.counts(chunk.kind).hits += 1;
+            }
+        }
+        Ok(())
+    }
+
+    fn counts(&mut self, kind: &str) -> &mut Counts {
+        if !self.kinds.contains_key(kind) {
+            self.kinds.insert(kind.to_owned(), Counts::default());
+        }
+        self.kinds.get_mut(kind).expect("inserted above")
+    }
+
+    /// Precision, recall and F1 over all chunks (the micro average); zeros if there are none.
+    pub fn overall(&self) -> Scores {
+        let mut sum = Counts::default();
+        for counts in self.kinds.values() {
+            sum.truth += counts.truth;
+            sum.predicted += counts.predicted;
+            sum.hits += counts.hits;
+        }
+        sum.scores()
+    }
+
+    /// The mean of the scores over the types that occur; zeros if there are none.
+    pub fn macro_average(&self) -> Scores {
+        let count = self.kinds.len().max(1) as f64;
+        let mut mean = Scores { precision: 0.0, recall: 0.0, f1: 0.0 };
+        for counts in self.kinds.values() {
+            let scores = counts.scores();
+            mean.precision += scores.precision / count;
+            mean.recall += scores.recall / count;
+            mean.f1 += scores.f1 / count;
+        }
+        mean
+    }
+
+    /// Precision, recall and F1 of one type; zeros for a type that does not occur.
+    pub fn kind(&self, kind: &str) -> Scores {
+        self.kinds.get(kind).copied().unwrap_or_default().scores()
+    }
+
+    /// The types that occur, sorted, with the number of true chunks of each.
+    pub fn kinds(&self) -> impl Iterator<Item = (&str, u64)> {
+        self.kinds.iter().map(|(kind, counts)| (kind.as_str(), counts.truth))
+    }
+
+    /// True, predicted and correct chunks.
+    pub fn totals(&self) -> (u64, u64, u64) {
+        self.kinds.values().fold((0, 0, 0), |(t, p, h), counts| {
+            (t + counts.truth, p + counts.predicted, h + counts.hits)
+        })
+    }
+
+    /// Number of tokens.
+    pub fn tokens(&self) -> u64 {
+        self.tokens
+    }
+
+    /// Number of sequences.
+    pub fn sequences(&self) -> u64 {
+        self.sequences
+    }
+
+    /// The share of tokens with the right label; 0 before the first sequence.
+    pub fn token_accuracy(&self) -> f64 {
+        self.right_tokens as f64 / self.tokens.max(1) as f64
+    }
+
+    /// The share of sequences with every label right; 0 before the first.
+    pub fn sequence_accuracy(&self) -> f64 {
+        self.right_sequences as f64 / self.sequences.max(1) as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spans(labels: &str) -> Vec<(usize, usize, String)> {
+        let labels: Vec<&str> = labels.split(' ').collect();
+        chunks(&labels).iter().map(|c| (c.start, c.end, c.kind.to_owned())).collect()
+    }
+
+    fn expected(list: &[(usize, usize, &str)]) -> Vec<(usize, usize, String)> {
+        list.iter().map(|&(start, end, kind)| (start, end, kind.to_owned())).collect()
+    }
+
+    #[test]
+    fn three_schemes_say_the_same() {
+        let same = expected(&[(0, 2, "X"), (2, 3, "X"), (4, 5, "Y")]);
+        assert_eq!(spans("I-X I-X B-X O I-Y"), same);
+        assert_eq!(spans("B-X I-X B-X O B-Y"), same);
+        assert_eq!(spans("B-X E-X S-X O S-Y"), same);
+    }
+
+    #[test]
+    fn malformed_labellings_follow_conlleval() {
+        assert_eq!(spans("O I-X I-X"), expected(&[(1, 3, "X")]));
+        assert_eq!(spans("B-X I-Y I-Y"), expected(&[(0, 1, "X"), (1, 3, "Y")]));
+        assert_eq!(spans("I-X I-Y I-X"), expected(&[(0, 1, "X"), (1, 2, "Y"), (2, 3, "X")]));
+        assert_eq!(spans("E-X E-X"), expected(&[(0, 1, "X"), (1, 2, "X")]));
+        assert_eq!(spans("S-X I-X"), expected(&[(0, 1, "X"), (1, 2, "X")]));
+        assert_eq!(spans("B I O"), expected(&[(0, 2, "")]));
+        assert_eq!(spans("noun verb O"), expected(&[]));
+        assert_eq!(spans("B-NP-SBJ I-NP-SBJ"), expected(&[(0, 2, "NP-SBJ")]));
+        assert!(chunks::<&str>(&[]).is_empty());
+    }
+
+    #[test]
+    fn counts_by_hand() {
+        let mut counts = ChunkCounts::new();
+        // The same span with another type, and a span cut short: no hits.
+        counts.add(&["B-A", "I-A", "O", "B-B"], &["B-A", "O", "O", "B-A"]).unwrap();
+        counts.add(&["B-A", "O"], &["B-A", "O"]).unwrap();
+        assert_eq!(counts.totals(), (3, 3, 1));
+        let scores = counts.overall();
+        assert!((scores.f1 - 1.0 / 3.0).abs() < 1e-15);
+        assert_eq!(counts.kind("B").recall, 0.0);
+        assert!((counts.kind("A").f1 - 2.0 / 5.0).abs() < 1e-15);
+        assert!((counts.macro_average().f1 - 0.2).abs() < 1e-15);
+        assert_eq!(counts.kinds().collect::<Vec<_>>(), [("A", 2), ("B", 1)]);
+        assert_eq!(counts.token_accuracy(), 4.0 / 6.0);
+        assert_eq!((counts.sequence_accuracy(), counts.sequences(), counts.tokens()), (0.5, 2, 6));
+        assert_eq!(counts.kind("nowhere").f1, 0.0);
+        assert_eq!(ChunkCounts::new().overall().f1, 0.0);
+    }
+
+    #[test]
+    fn lengths_are_checked() {
+        let mut counts = ChunkCounts::new();
+        let error = counts.add(&["O", "O"], &["O"]).unwrap_err();
+        assert_eq!(error.to_string(), "predicted: expected length 2, found 1");
+        assert!(counts.add::<&str, &str>(&[], &[]).is_err());
+    }
+}
