@@ -6,7 +6,7 @@ mod visits;
 
 pub use alias::Alias;
 pub use sum_tree::SumTree;
-pub use visits::{Order, Visits};
+pub use visits::{Order, Place, Visits};
 
 use rand::SeedableRng;
 

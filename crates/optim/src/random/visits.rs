@@ -53,6 +53,16 @@ enum Kind {
     Weighted(Alias),
 }
 
+/// Where a sequence of [`Visits`] stands: what a state keeps so that a later run goes on bit for bit.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Place {
+    generator: Generator,
+    /// The permutation of the running pass; empty for other orders.
+    permutation: Vec<u32>,
+    /// Position in the permutation, the script or the cycle; 0 for independent draws.
+    next: usize,
+}
+
 impl Visits {
     /// Starts a sequence over the terms `0..n`. O(n) memory for [`Order::Permuted`] and [`Order::Weighted`].
     ///
@@ -97,6 +107,43 @@ impl Visits {
         Ok(Visits { n, kind, generator: stream(seed, 0) })
     }
 
+    /// Where the sequence stands. O(n) for [`Order::Permuted`].
+    pub fn place(&self) -> Place {
+        let (permutation, next) = match &self.kind {
+            Kind::Uniform | Kind::Weighted(_) => (Vec::new(), 0),
+            Kind::Permuted { order, next } => (order.clone(), *next),
+            Kind::Listed { next, .. } | Kind::Cyclic { next } => (Vec::new(), *next),
+        };
+        Place { generator: self.generator.clone(), permutation, next }
+    }
+
+    /// Goes on from a place of a sequence with the same order, `n` and seed. Any other place is ignored, and
+    /// the answer is false. O(n) for [`Order::Permuted`].
+    pub fn go_to(&mut self, place: &Place) -> bool {
+        let Place { generator, permutation, next: at } = place;
+        let same_stream = generator.get_seed() == self.generator.get_seed()
+            && generator.get_stream() == self.generator.get_stream();
+        let fits = match &self.kind {
+            Kind::Uniform | Kind::Weighted(_) => permutation.is_empty() && *at == 0,
+            Kind::Permuted { .. } => *at <= self.n && is_permutation(permutation, self.n),
+            Kind::Listed { order, .. } => permutation.is_empty() && *at < order.len(),
+            Kind::Cyclic { .. } => permutation.is_empty() && *at < self.n,
+        };
+        if !(same_stream && fits) {
+            return false;
+        }
+        self.generator = generator.clone();
+        match &mut self.kind {
+            Kind::Uniform | Kind::Weighted(_) => {}
+            Kind::Permuted { order, next } => {
+                order.clone_from(permutation);
+                *next = *at;
+            }
+            Kind::Listed { next, .. } | Kind::Cyclic { next } => *next = *at,
+        }
+        true
+    }
+
     /// The next term.
     #[inline]
     pub fn draw(&mut self) -> usize {
@@ -125,9 +172,49 @@ impl Visits {
     }
 }
 
+/// Whether each of `0..n` occurs exactly once.
+fn is_permutation(order: &[u32], n: usize) -> bool {
+    let mut seen = vec![false; n];
+    order.len() == n
+        && order
+            .iter()
+            .all(|&i| seen.get_mut(i as usize).is_some_and(|seen| !std::mem::replace(seen, true)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_place_resumes_its_sequence_and_no_other() {
+        let n = 7;
+        let orders = [
+            Order::Uniform,
+            Order::Permuted,
+            Order::Cyclic,
+            Order::Weighted(vec![1.0, 2.0, 0.0, 3.0, 1.0, 1.0, 4.0]),
+            Order::Scripted(vec![3, 1, 6]),
+        ];
+        for order in &orders {
+            for count in [0, 1, 6, 7, 8, 23] {
+                let mut first = Visits::new(order, n, 5).unwrap();
+                for _ in 0..count {
+                    first.draw();
+                }
+                let mut second = Visits::new(order, n, 5).unwrap();
+                assert!(second.go_to(&first.place()), "{order:?}");
+                for _ in 0..30 {
+                    assert_eq!(first.draw(), second.draw(), "{order:?} after {count}");
+                }
+            }
+        }
+        let place = Visits::new(&Order::Permuted, n, 5).unwrap().place();
+        assert!(!Visits::new(&Order::Permuted, n, 6).unwrap().go_to(&place), "another seed");
+        assert!(!Visits::new(&Order::Permuted, n + 1, 5).unwrap().go_to(&place), "another n");
+        assert!(!Visits::new(&Order::Uniform, n, 5).unwrap().go_to(&place), "another order");
+        let broken = Place { permutation: vec![0; n], ..place };
+        assert!(!Visits::new(&Order::Permuted, n, 5).unwrap().go_to(&broken), "no permutation");
+    }
 
     fn visits(order: Order, n: usize, count: usize) -> Vec<usize> {
         let mut visits = Visits::new(&order, n, 7).unwrap();
