@@ -37,7 +37,7 @@
 //! | [`prox`] | regularisers and proximal operators |
 //! | [`random`] | seeds, streams, visiting orders, alias tables, sum trees |
 //! | [`scalar`] | equations of one unknown |
-//! | [`lbfgs`](mod@lbfgs), [`line_search`] | smooth minimisation |
+//! | [`lbfgs`](mod@lbfgs), [`line_search`] | smooth minimisation; OWL-QN with an l1 penalty |
 //! | [`model`] | saving and loading, versioned and checked |
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! Minimisation of smooth functions by L-BFGS.
+//! Minimisation of smooth functions by L-BFGS; with an l1 penalty by OWL-QN.
 //!
 //! The batch method to compare with, and the right one where a pass is cheap or the function is no
 //! finite sum. Reference: Nocedal and Wright, "Numerical Optimization" (2006), algorithms 7.4 and 7.5.
@@ -9,13 +9,19 @@
 //! | `z_k` | difference of their gradients |
 //! | `r` | search direction |
 
-use std::collections::VecDeque;
-
 use fenchel_linalg::Invalid;
 use serde::{Deserialize, Serialize};
 
 use crate::line_search::{Search, Wolfe};
 use crate::{Certificate, Iterative, Observer, Solution, Status, Stop, run};
+
+mod memory;
+mod owlqn;
+
+pub use memory::Memory;
+pub use owlqn::{Owlqn, owlqn};
+
+use memory::{dot, norm};
 
 /// A differentiable function.
 pub trait Smooth {
@@ -78,11 +84,10 @@ pub fn lbfgs<S: Smooth, O: Observer<Lbfgs<S>>>(
 /// The method behind [`lbfgs`].
 pub struct Lbfgs<S> {
     function: S,
-    memory: usize,
+    memory: Memory,
     x: Vec<f64>,
     value: f64,
     gradient: Vec<f64>,
-    pairs: VecDeque<Pair>,
     trial: Vec<f64>,
     trial_gradient: Vec<f64>,
     direction: Vec<f64>,
@@ -100,15 +105,6 @@ pub struct Lbfgs<S> {
 /// be told apart every step lowers them.
 const IDLE: u32 = 30;
 
-struct Pair {
-    s: Vec<f64>,
-    z: Vec<f64>,
-    /// `1 / (s . z)`
-    rho: f64,
-    /// Scratch of the two-loop recursion.
-    alpha: f64,
-}
-
 impl<S: Smooth> Lbfgs<S> {
     fn new(mut function: S, memory: usize, x: Vec<f64>) -> Self {
         let d = x.len();
@@ -116,11 +112,10 @@ impl<S: Smooth> Lbfgs<S> {
         let value = function.value_gradient(&x, &mut gradient);
         Lbfgs {
             function,
-            memory,
+            memory: Memory::new(memory),
             x,
             value,
             gradient,
-            pairs: VecDeque::new(),
             trial: vec![0.0; d],
             trial_gradient: vec![0.0; d],
             direction: vec![0.0; d],
@@ -138,24 +133,12 @@ impl<S: Smooth> Lbfgs<S> {
         &self.x
     }
 
-    /// `direction <- -H gradient` by the two-loop recursion.
+    /// `direction <- -H gradient` with the remembered curvature.
     fn find_direction(&mut self) {
-        let r = &mut self.direction;
-        for (r, g) in r.iter_mut().zip(&self.gradient) {
+        for (r, g) in self.direction.iter_mut().zip(&self.gradient) {
             *r = -g;
         }
-        for pair in self.pairs.iter_mut().rev() {
-            pair.alpha = pair.rho * dot(&pair.s, r);
-            axpy(-pair.alpha, &pair.z, r);
-        }
-        if let Some(last) = self.pairs.back() {
-            let scale = 1.0 / (last.rho * dot(&last.z, &last.z));
-            r.iter_mut().for_each(|r| *r *= scale);
-        }
-        for pair in &self.pairs {
-            let beta = pair.rho * dot(&pair.z, r);
-            axpy(pair.alpha - beta, &pair.s, r);
-        }
+        self.memory.apply(&mut self.direction, None);
     }
 
     /// Walks along the direction. Returns the evaluations used, or `None` if no decrease was found.
@@ -166,7 +149,7 @@ impl<S: Smooth> Lbfgs<S> {
         }
         // Nothing is known of the scale before the first pair.
         let first =
-            if self.pairs.is_empty() { 1.0 / norm(&self.gradient).max(1e-300) } else { 1.0 };
+            if self.memory.is_empty() { 1.0 / norm(&self.gradient).max(1e-300) } else { 1.0 };
         let mut wolfe = Wolfe::new(self.value, slope, first.min(1e20));
         loop {
             let step = wolfe.step();
@@ -188,25 +171,7 @@ impl<S: Smooth> Lbfgs<S> {
 
     /// Moves to the accepted trial point and remembers the pair.
     fn accept(&mut self) {
-        // A full memory hands over its oldest buffers.
-        let mut pair = if self.pairs.len() == self.memory {
-            self.pairs.pop_front().expect("the memory holds at least one pair")
-        } else {
-            let d = self.x.len();
-            Pair { s: vec![0.0; d], z: vec![0.0; d], rho: 0.0, alpha: 0.0 }
-        };
-        for (s, (t, x)) in pair.s.iter_mut().zip(self.trial.iter().zip(&self.x)) {
-            *s = t - x;
-        }
-        for (z, (t, g)) in pair.z.iter_mut().zip(self.trial_gradient.iter().zip(&self.gradient)) {
-            *z = t - g;
-        }
-        let curvature = dot(&pair.s, &pair.z);
-        // A pair without curvature would break the positive definiteness of H.
-        if curvature > 1e-12 * norm(&pair.s) * norm(&pair.z) {
-            pair.rho = 1.0 / curvature;
-            self.pairs.push_back(pair);
-        }
+        self.memory.push(&self.x, &self.trial, &self.gradient, &self.trial_gradient);
         std::mem::swap(&mut self.x, &mut self.trial);
         std::mem::swap(&mut self.gradient, &mut self.trial_gradient);
         let size = norm(&self.gradient);
@@ -225,11 +190,11 @@ impl<S: Smooth> Iterative for Lbfgs<S> {
             self.find_direction();
             if self.search().is_some() {
                 self.accept();
-            } else if self.pairs.is_empty() {
+            } else if self.memory.is_empty() {
                 self.stalled = true;
             } else {
                 // The model may be to blame: try once more along the gradient.
-                self.pairs.clear();
+                self.memory.clear();
                 continue;
             }
             if (self.evaluations - self.reported) as f64 >= passes {
@@ -251,20 +216,6 @@ impl<S: Smooth> Iterative for Lbfgs<S> {
 
     fn verdict(&self) -> Option<Status> {
         self.stalled.then_some(Status::Stalled)
-    }
-}
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
-}
-
-fn norm(a: &[f64]) -> f64 {
-    dot(a, a).sqrt()
-}
-
-fn axpy(scale: f64, a: &[f64], out: &mut [f64]) {
-    for (o, a) in out.iter_mut().zip(a) {
-        *o += scale * a;
     }
 }
 

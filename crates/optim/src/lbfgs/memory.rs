@@ -1,0 +1,110 @@
+//! The matrix of L-BFGS, kept as pairs of vectors.
+
+use std::collections::VecDeque;
+
+/// An estimate `H` of an inverse Hessian from the last few steps `s_k` and differences of gradients `z_k`.
+///
+/// Reference: Nocedal and Wright, "Numerical Optimization" (2006), algorithm 7.4.
+#[derive(Debug, Clone, Default)]
+pub struct Memory {
+    capacity: usize,
+    pairs: VecDeque<Pair>,
+}
+
+#[derive(Debug, Clone)]
+struct Pair {
+    s: Vec<f64>,
+    z: Vec<f64>,
+    /// `1 / (s . z)`
+    rho: f64,
+    /// Scratch of the two-loop recursion.
+    alpha: f64,
+}
+
+impl Memory {
+    /// No pair yet; `capacity` of them are kept at most.
+    pub fn new(capacity: usize) -> Self {
+        Memory { capacity, pairs: VecDeque::new() }
+    }
+
+    /// Whether there is no pair.
+    pub fn is_empty(&self) -> bool {
+        self.pairs.is_empty()
+    }
+
+    /// Forgets all pairs.
+    pub fn clear(&mut self) {
+        self.pairs.clear();
+    }
+
+    /// `r <- H r` by the two-loop recursion, with `first_scale` the multiple of the identity to begin with; `None` takes
+    /// `s.z / z.z` of the last pair, or 1 without one. O(pairs d).
+    pub fn apply(&mut self, r: &mut [f64], first_scale: Option<f64>) {
+        for pair in self.pairs.iter_mut().rev() {
+            pair.alpha = pair.rho * dot(&pair.s, r);
+            axpy(-pair.alpha, &pair.z, r);
+        }
+        let of_last = |pair: &Pair| 1.0 / (pair.rho * dot(&pair.z, &pair.z));
+        let scale = first_scale.or(self.pairs.back().map(of_last)).unwrap_or(1.0);
+        if scale != 1.0 {
+            r.iter_mut().for_each(|r| *r *= scale);
+        }
+        for pair in &self.pairs {
+            let beta = pair.rho * dot(&pair.z, r);
+            axpy(pair.alpha - beta, &pair.s, r);
+        }
+    }
+
+    /// Remembers the step between two points and the difference of their gradients. A pair without curvature
+    /// (`s.z <= 1e-12 |s| |z|`) would break the positive definiteness of `H`: it is left out, and `false` returned.
+    ///
+    /// # Panics
+    /// If the slices differ in length from one another or from those of the earlier pairs.
+    pub fn push(
+        &mut self,
+        from: &[f64],
+        to: &[f64],
+        gradient_from: &[f64],
+        gradient_to: &[f64],
+    ) -> bool {
+        // A full memory hands over its oldest buffers.
+        let mut pair = match self.pairs.len() == self.capacity {
+            true => self.pairs.pop_front(),
+            false => None,
+        }
+        .unwrap_or_else(|| {
+            let d = from.len();
+            Pair { s: vec![0.0; d], z: vec![0.0; d], rho: 0.0, alpha: 0.0 }
+        });
+        difference(to, from, &mut pair.s);
+        difference(gradient_to, gradient_from, &mut pair.z);
+        let curvature = dot(&pair.s, &pair.z);
+        let curved = curvature > 1e-12 * norm(&pair.s) * norm(&pair.z);
+        if curved && self.capacity > 0 {
+            pair.rho = 1.0 / curvature;
+            self.pairs.push_back(pair);
+        }
+        curved
+    }
+}
+
+fn difference(a: &[f64], b: &[f64], out: &mut [f64]) {
+    assert!(a.len() == out.len() && b.len() == out.len(), "vectors of one length");
+    for (out, (a, b)) in out.iter_mut().zip(a.iter().zip(b)) {
+        *out = a - b;
+    }
+}
+
+pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+pub(crate) fn norm(a: &[f64]) -> f64 {
+    dot(a, a).sqrt()
+}
+
+fn axpy(scale: f64, a: &[f64], out: &mut [f64]) {
+    for (o, a) in out.iter_mut().zip(a) {
+        *o += scale * a;
+    }
+}
