@@ -29,4 +29,23 @@ pub enum Error {
         /// What to do instead.
         hint: &'static str,
     },
+    /// A text that does not have the form of its format.
+    #[error("line {line}, column {column}: {reason}")]
+    Format {
+        /// Line, counted from 1.
+        line: u64,
+        /// Where in the line, counted from 1.
+        column: u64,
+        /// What was found and what was expected.
+        reason: String,
+    },
+    /// Reading or writing failed.
+    #[error("{0}")]
+    Read(String),
+}
+
+impl Error {
+    pub(crate) fn read(error: std::io::Error) -> Self {
+        Error::Read(error.to_string())
+    }
 }

@@ -2,5 +2,10 @@
 #![forbid(unsafe_code)]
 
 mod error;
+mod instance;
+pub mod text;
+mod vocabulary;
 
 pub use error::Error;
+pub use instance::Instance;
+pub use vocabulary::Vocabulary;

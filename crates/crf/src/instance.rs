@@ -1,0 +1,121 @@
+//! One sequence as attributes in words, before any of them has a number.
+
+use std::ops::Range;
+
+/// A sequence of tokens, each with attributes (a name and a value) and a label.
+///
+/// The strings lie in one buffer, so that an instance can be cleared and filled again at no cost. An attribute of the value
+/// 1 is what taggers of text mostly use: "the word before is *in*".
+///
+/// ```
+/// use fenchel_crf::Instance;
+///
+/// let mut sentence = Instance::new();
+/// sentence.begin_token("B-NP");
+/// sentence.push("word=Confidence", 1.0);
+/// sentence.push("length", 10.0);
+/// sentence.begin_token("B-PP");
+/// sentence.push_pair("word", "in");
+///
+/// assert_eq!(sentence.labels().collect::<Vec<_>>(), ["B-NP", "B-PP"]);
+/// assert_eq!(sentence.attributes(1).collect::<Vec<_>>(), [("word=in", 1.0)]);
+/// ```
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Instance {
+    text: String,
+    labels: Vec<Range<usize>>,
+    attributes: Vec<(Range<usize>, f64)>,
+    /// Where the attributes of a token begin.
+    starts: Vec<usize>,
+}
+
+impl Instance {
+    /// No token yet.
+    pub fn new() -> Self {
+        Instance::default()
+    }
+
+    /// One attribute list a token, all of value 1, without labels.
+    pub fn from_lists<T: AsRef<[S]>, S: AsRef<str>>(tokens: &[T]) -> Self {
+        let mut instance = Instance::new();
+        for token in tokens {
+            instance.begin_token("");
+            for name in token.as_ref() {
+                instance.push(name.as_ref(), 1.0);
+            }
+        }
+        instance
+    }
+
+    /// Forgets all tokens and keeps the memory.
+    pub fn clear(&mut self) {
+        self.text.clear();
+        self.labels.clear();
+        self.attributes.clear();
+        self.starts.clear();
+    }
+
+    /// Appends a token; what is pushed next belongs to it. Its label may be empty where it is not known.
+    pub fn begin_token(&mut self, label: &str) {
+        self.starts.push(self.attributes.len());
+        let label = self.write(label);
+        self.labels.push(label);
+    }
+
+    /// Gives the last token an attribute.
+    ///
+    /// # Panics
+    /// Before the first token.
+    pub fn push(&mut self, name: &str, value: f64) {
+        self.push_parts(&[name], value);
+    }
+
+    /// Gives the last token the attribute `key=value` of value 1.
+    ///
+    /// # Panics
+    /// Before the first token.
+    pub fn push_pair(&mut self, key: &str, value: &str) {
+        self.push_parts(&[key, "=", value], 1.0);
+    }
+
+    /// Gives the last token an attribute whose name is written in parts.
+    pub(crate) fn push_parts(&mut self, parts: &[&str], value: f64) {
+        assert!(!self.starts.is_empty(), "begin_token comes before the attributes");
+        let start = self.text.len();
+        for part in parts {
+            self.text.push_str(part);
+        }
+        self.attributes.push((start..self.text.len(), value));
+    }
+
+    fn write(&mut self, text: &str) -> Range<usize> {
+        let start = self.text.len();
+        self.text.push_str(text);
+        start..self.text.len()
+    }
+
+    /// Number of tokens.
+    pub fn len(&self) -> usize {
+        self.labels.len()
+    }
+
+    /// Whether there is no token.
+    pub fn is_empty(&self) -> bool {
+        self.labels.is_empty()
+    }
+
+    /// The labels, token by token.
+    pub fn labels(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.labels.iter().map(|range| &self.text[range.clone()])
+    }
+
+    /// The attributes of a token, names and values.
+    ///
+    /// # Panics
+    /// If there is no such token.
+    pub fn attributes(&self, token: usize) -> impl ExactSizeIterator<Item = (&str, f64)> {
+        let end = self.starts.get(token + 1).copied().unwrap_or(self.attributes.len());
+        let all = &self.attributes[self.starts[token]..end];
+        all.iter().map(|(range, value)| (&self.text[range.clone()], *value))
+    }
+}
