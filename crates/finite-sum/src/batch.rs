@@ -37,10 +37,7 @@ impl<D: Design, L: Loss> Smooth for Batch<'_, '_, D, L> {
             self.margins.iter_mut().for_each(|t| *t += intercept);
         }
         let value = problem.objective_at(&self.margins, weights);
-        let n = problem.n() as f64;
-        for (t, &y) in self.margins.iter_mut().zip(problem.targets()) {
-            *t = problem.loss().derivative(*t, y) / n;
-        }
+        problem.differentiate(&mut self.margins, 1.0 / problem.n() as f64);
         multiply_transposed(problem.design(), &self.margins, slope);
         for (g, x) in slope.iter_mut().zip(weights) {
             *g += problem.l2() * x;

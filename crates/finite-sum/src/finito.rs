@@ -171,7 +171,7 @@ impl<D: Design, L: Loss> Finito<'_, '_, D, L> {
     fn visit(&mut self, j: usize, at: &[f64]) {
         let (problem, d) = (self.problem, self.problem.d());
         let design = problem.design();
-        let derivative = problem.loss().derivative(design.row_dot(j, at), problem.targets()[j]);
+        let derivative = problem.derivative(j, design.row_dot(j, at));
         let stay = -(self.alpha - 1.0) * problem.l2();
         let p = &mut self.table[j * d..(j + 1) * d];
         for ((sum, p), x) in self.sum.iter_mut().zip(p.iter_mut()).zip(at) {

@@ -3,7 +3,7 @@
 //! For any `u` in the domain of the conjugates, with `v = -(1/n) A'u`,
 //!
 //! ```text
-//! D(u) = -(1/n) sum_i phi*(u_i; y_i) - R*(v) <= F*,    R(x) = (l2/2) ||x||^2 + h(x).
+//! D(u) = -(1/n) sum_i phi_i*(u_i) - R*(v) <= F*,    R(x) = (l2/2) ||x||^2 + h(x).
 //! ```
 //!
 //! Two repairs make any `u` feasible; both only shrink entries towards 0, which lies in every domain:
@@ -107,10 +107,7 @@ impl Gap {
         weights: &[f64],
     ) -> Certificate {
         let objective = problem.objective_at(&self.margins, weights);
-        let loss = problem.loss();
-        for ((u, &t), &y) in self.dual.iter_mut().zip(&self.margins).zip(problem.targets()) {
-            *u = loss.derivative(t, y);
-        }
+        problem.derivatives(&self.margins, &mut self.dual);
         if R::IDENTITY && problem.l2() == 0.0 {
             return self.gradient_norm(problem, objective);
         }
@@ -158,14 +155,8 @@ impl Gap {
         } else {
             &self.correlation
         };
-        let loss = problem.loss();
-        let conjugates: f64 = self
-            .dual
-            .iter()
-            .zip(problem.targets())
-            .map(|(&u, &y)| loss.conjugate(scale * u, y))
-            .sum();
-        -conjugates / n - regulariser.conjugate(correlation, problem.l2())
+        -problem.sum_conjugates(&self.dual, scale) / n
+            - regulariser.conjugate(correlation, problem.l2())
     }
 }
 
@@ -192,20 +183,12 @@ fn balance(dual: &mut [f64]) {
 /// The walk of [`best_shift`] ends here for a slope that is never 0 in floating point.
 const FARTHEST: f64 = 1e100;
 
-/// The `s` that minimises `sum_i phi(t_i + s; y_i)`. No pass over the design.
+/// The `s` that minimises `sum_i phi_i(t_i + s)`. No pass over the design.
 fn best_shift<D: Design, L: Loss, R: Regulariser>(
     problem: &Problem<'_, D, L, R>,
     margins: &[f64],
 ) -> f64 {
-    let loss = problem.loss();
-    let slope = |shift: f64| {
-        let (mut first, mut second) = (0.0, 0.0);
-        for (&t, &y) in margins.iter().zip(problem.targets()) {
-            first += loss.derivative(t + shift, y);
-            second += loss.second(t + shift, y);
-        }
-        (first, second)
-    };
+    let slope = |shift: f64| problem.sum_slopes(margins, shift);
     let (here, curvature) = slope(0.0);
     if here == 0.0 || !here.is_finite() {
         return 0.0;

@@ -37,6 +37,7 @@ pub mod lag;
 pub mod loss;
 pub mod newton;
 mod problem;
+mod terms;
 
 pub use batch::{Batch, lbfgs};
 pub use dual::{

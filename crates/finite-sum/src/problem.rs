@@ -10,7 +10,7 @@ use crate::gap::Gap;
 /// Regularised empirical risk of a linear model,
 ///
 /// ```text
-/// F(x, b) = (1/n) sum_i phi(a_i.x + b; y_i) + (l2/2) ||x||^2 + h(x)
+/// F(x, b) = (1/n) sum_i c_i phi(a_i.x + b; y_i) + (l2/2) ||x||^2 + h(x)
 /// ```
 ///
 /// | symbol | what |
@@ -19,9 +19,10 @@ use crate::gap::Gap;
 /// | `phi` | loss, a [`Loss`] |
 /// | `h` | regulariser, a [`Regulariser`] |
 /// | `l2` | weight of the quadratic term, on the scale of the mean loss |
+/// | `c_i` | weights of mean 1, all 1 unless [`with_weights`](Problem::with_weights) |
 /// | `b` | unpenalised intercept, 0 unless [`with_intercept`](Problem::with_intercept) |
 ///
-/// The data is borrowed. A problem itself holds `n` numbers, the squared norms of the rows.
+/// The data is borrowed. A problem itself holds the squared norms of the rows, and the weights if there are any.
 #[derive(Debug, Clone)]
 pub struct Problem<'a, D, L, R> {
     design: D,
@@ -31,7 +32,10 @@ pub struct Problem<'a, D, L, R> {
     l2: f64,
     intercept: bool,
     norms_squared: Vec<f64>,
-    largest_norm_squared: f64,
+    /// `c_i`, where the rows have weights.
+    pub(crate) scales: Option<Vec<f64>>,
+    /// `max c_i ||a_i||^2` and `max c_i (||a_i||^2 + 1)`
+    largest_norms_squared: [f64; 2],
 }
 
 /// A point: weights `x` and intercept `b`.
@@ -83,16 +87,7 @@ impl<'a, D: Design, L: Loss, R: Regulariser> Problem<'a, D, L, R> {
         Invalid::check_nonnegative("l2", l2)?;
         regulariser.check(design.columns())?;
         let norms_squared = design.row_norms_squared();
-        let largest_norm_squared = norms_squared.iter().copied().fold(0.0, f64::max);
-        if !largest_norm_squared.is_finite() {
-            return Err(Invalid::Parameter {
-                name: "largest squared row norm",
-                value: largest_norm_squared,
-                expected: "a finite number; scale the features down",
-            }
-            .into());
-        }
-        Ok(Problem {
+        let mut problem = Problem {
             design,
             targets,
             loss,
@@ -100,8 +95,32 @@ impl<'a, D: Design, L: Loss, R: Regulariser> Problem<'a, D, L, R> {
             l2,
             intercept: false,
             norms_squared,
-            largest_norm_squared,
-        })
+            scales: None,
+            largest_norms_squared: [0.0; 2],
+        };
+        problem.measure()?;
+        Ok(problem)
+    }
+
+    /// Replaces `c_i`.
+    pub(crate) fn scaled(self, scales: Vec<f64>) -> Result<Self, Error> {
+        let mut problem = Problem { scales: Some(scales), ..self };
+        problem.measure()?;
+        Ok(problem)
+    }
+
+    /// Checks that the largest row can be worked with, and keeps its size.
+    fn measure(&mut self) -> Result<(), Error> {
+        self.largest_norms_squared = [0.0, 1.0].map(|ones| {
+            let sizes = (0..self.n()).map(|i| self.term_weight(i) * (self.norms_squared[i] + ones));
+            sizes.fold(0.0, f64::max)
+        });
+        let (name, value) = ("largest squared row norm", self.largest_norms_squared[0]);
+        if value.is_finite() {
+            return Ok(());
+        }
+        let expected = "a finite number; scale the features down";
+        Err(Invalid::Parameter { name, value, expected }.into())
     }
 
     /// The same problem with an unpenalised intercept.
@@ -155,20 +174,30 @@ impl<'a, D: Design, L: Loss, R: Regulariser> Problem<'a, D, L, R> {
         self.norms_squared[i]
     }
 
-    /// Mean of `||a_i||^2`.
+    /// Mean of `c_i ||a_i||^2`.
     pub fn mean_norm_squared(&self) -> f64 {
-        self.norms_squared.iter().sum::<f64>() / self.n() as f64
+        let total: f64 = match &self.scales {
+            None => self.norms_squared.iter().sum(),
+            Some(scales) => self.norms_squared.iter().zip(scales).map(|(a, c)| a * c).sum(),
+        };
+        total / self.n() as f64
     }
 
-    /// Largest `||a_i||^2`.
+    /// Largest `c_i ||a_i||^2`.
     pub fn largest_norm_squared(&self) -> f64 {
-        self.largest_norm_squared
+        self.largest_norms_squared[0]
     }
 
     /// `L`: the largest Lipschitz constant of the gradient of `phi_i(a_i.x + b) + (l2/2) ||x||^2`.
     pub fn smoothness(&self) -> f64 {
+        let largest = self.largest_norms_squared[usize::from(self.intercept)];
+        self.loss.curvature() * largest + self.l2
+    }
+
+    /// `Lbar`: the mean of those constants.
+    pub fn mean_smoothness(&self) -> f64 {
         let ones = if self.intercept { 1.0 } else { 0.0 };
-        self.loss.curvature() * (self.largest_norm_squared + ones) + self.l2
+        self.loss.curvature() * (self.mean_norm_squared() + ones) + self.l2
     }
 
     /// `mu`: the strong convexity constant of `F` in `x` that l2 and the regulariser provide.
@@ -216,8 +245,7 @@ impl<'a, D: Design, L: Loss, R: Regulariser> Problem<'a, D, L, R> {
 
     /// `F` from its margins.
     pub(crate) fn objective_at(&self, margins: &[f64], weights: &[f64]) -> f64 {
-        let risk: f64 =
-            margins.iter().zip(self.targets).map(|(&t, &y)| self.loss.value(t, y)).sum();
+        let risk = self.sum_values(margins);
         let quadratic = if self.l2 > 0.0 {
             0.5 * self.l2 * weights.iter().map(|w| w * w).sum::<f64>()
         } else {

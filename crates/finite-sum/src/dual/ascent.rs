@@ -88,8 +88,8 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
         problem.check_point(&state.point)?;
         Invalid::check_length("dual", n, state.dual.len())?;
         Invalid::check_finite("dual", &state.dual)?;
-        for ((row, &s), &y) in state.dual.iter().enumerate().zip(problem.targets()) {
-            if problem.loss().conjugate(s, y) == f64::INFINITY {
+        for (row, &s) in state.dual.iter().enumerate() {
+            if problem.conjugate(row, s) == f64::INFINITY {
                 let expected = "a dual variable in the domain of the conjugate for this target";
                 return Err(Invalid::Label { row, value: s, expected }.into());
             }
@@ -159,7 +159,7 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
     fn climb_one(&mut self) {
         let j = self.visits.draw();
         let problem = self.problem;
-        let (design, regulariser, loss) = (problem.design(), problem.regulariser(), problem.loss());
+        let (design, regulariser) = (problem.design(), problem.regulariser());
         let n = problem.n() as f64;
         let mut margin = if R::IDENTITY {
             design.row_dot(j, &self.direction) / self.l2
@@ -174,11 +174,11 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
             margin += bias.value;
             q += 1.0 / (bias.weight * n);
         }
-        let (s, y) = (self.state.dual[j], problem.targets()[j]);
+        let s = self.state.dual[j];
         let new = match self.step {
-            SdcaStep::Exact => loss.dual_step(margin + q * s, q, y, margin),
+            SdcaStep::Exact => problem.dual_step(j, margin + q * s, q, margin),
             SdcaStep::Constant => {
-                s + (loss.derivative(margin, y) - s) / (1.0 + loss.curvature() * q)
+                s + (problem.derivative(j, margin) - s) / (1.0 + problem.term_curvature(j) * q)
             }
         };
         let move_by = (new - s) / n;

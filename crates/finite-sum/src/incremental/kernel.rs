@@ -169,9 +169,7 @@ impl<'p, 'a, D: Design, L: Loss, R: Lagged> Kernel<'p, 'a, D, L, R> {
     pub(super) fn fill_table(&mut self) {
         self.flush();
         self.problem.margins(&self.point, &mut self.table);
-        for (s, &y) in self.table.iter_mut().zip(self.problem.targets()) {
-            *s = self.problem.loss().derivative(*s, y);
-        }
+        self.problem.differentiate(&mut self.table, 1.0);
         self.refresh_average();
     }
 }
@@ -184,7 +182,7 @@ fn renew<const STORES: bool, D: Design, L: Loss, R: Lagged>(
     j: usize,
     margin: f64,
 ) -> f64 {
-    let derivative = problem.loss().derivative(margin, problem.targets()[j]);
+    let derivative = problem.derivative(j, margin);
     let delta = derivative - *remembered;
     if STORES {
         *remembered = derivative;

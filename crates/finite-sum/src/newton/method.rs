@@ -182,10 +182,7 @@ impl<D: Design, L: Loss, R: ElasticNetForm> Newton<'_, '_, D, L, R> {
             // Checked by the public function.
             self.columns = Columns::new(problem.design()).ok();
         }
-        let n = problem.n() as f64;
-        for ((h, &t), &y) in self.h.iter_mut().zip(&self.gap.margins).zip(problem.targets()) {
-            *h = problem.loss().second(t, y) / n;
-        }
+        problem.seconds(&self.gap.margins, 1.0 / problem.n() as f64, &mut self.h);
         let set = self.working_set();
         let model = Model {
             h: &self.h,
@@ -207,9 +204,7 @@ impl<D: Design, L: Loss, R: ElasticNetForm> Newton<'_, '_, D, L, R> {
 
     /// `(1/n) sum_i phi'(t_i)`
     fn intercept_slope(&self) -> f64 {
-        let problem = self.problem;
-        let terms = self.gap.margins.iter().zip(problem.targets());
-        terms.map(|(&t, &y)| problem.loss().derivative(t, y)).sum::<f64>() / problem.n() as f64
+        self.problem.sum_derivatives(&self.gap.margins) / self.problem.n() as f64
     }
 
     /// Every coordinate without l1; else the support and the worst violators, at most 50 or four times the support.

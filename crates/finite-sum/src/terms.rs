@@ -1,0 +1,224 @@
+//! The terms of the sum: the loss of a row, times its weight.
+//!
+//! With sample weights `w_i` of sum `W` the risk is `(1/W) sum_i w_i phi(t_i; y_i)`, which is
+//! `(1/n) sum_i phi_i(t_i)` with the terms
+//!
+//! ```text
+//! phi_i = c_i phi(.; y_i),   c_i = n w_i / W,   phi_i*(u) = c_i phi*(u / c_i; y_i).
+//! ```
+//!
+//! Every method meets the loss through this file alone, so that weights exist for all of them and a term of
+//! weight 0 is the zero function for all of them.
+
+use fenchel_linalg::{Design, Invalid};
+use fenchel_optim::{Loss, Regulariser};
+
+use crate::{Error, Problem};
+
+impl<D: Design, L: Loss, R: Regulariser> Problem<'_, D, L, R> {
+    /// The same problem with one weight a row: it minimises `(1/W) sum_i w_i phi(a_i.x + b; y_i) + R(x)`.
+    ///
+    /// A whole weight is as good as that many copies of the row; a row of weight 0 is legal and without any
+    /// effect. Only the proportions matter. Methods that need it see a term's own smoothness
+    /// `L_i = c_i gamma ||a_i||^2`. O(n), and `n` numbers of memory.
+    ///
+    /// # Errors
+    /// [`Invalid::Length`] for weights that are not one a row; [`Invalid::Parameter`] for a negative or
+    /// non-finite weight, or if all are 0.
+    pub fn with_weights(self, weights: &[f64]) -> Result<Self, Error> {
+        Invalid::check_length("sample weights", self.n(), weights.len())?;
+        for &weight in weights {
+            Invalid::check_nonnegative("sample weight", weight)?;
+        }
+        let largest = weights.iter().copied().fold(0.0, f64::max);
+        Invalid::check_positive("largest sample weight", largest)?;
+        // Dividing by the largest keeps the sum finite.
+        let mean = weights.iter().map(|w| w / largest).sum::<f64>() / self.n() as f64;
+        let scales: Vec<f64> = weights.iter().map(|w| w / largest / mean).collect();
+        self.scaled(scales)
+    }
+
+    /// `c_i = n w_i / W`, the weight of a term on a scale of mean 1; 1 in a problem without weights.
+    #[inline(always)]
+    pub fn term_weight(&self, i: usize) -> f64 {
+        match &self.scales {
+            None => 1.0,
+            Some(scales) => scales[i],
+        }
+    }
+
+    /// Whether the rows have weights of their own.
+    pub fn weighted(&self) -> bool {
+        self.scales.is_some()
+    }
+
+    /// `phi_i(t)`.
+    #[inline(always)]
+    pub fn value(&self, i: usize, t: f64) -> f64 {
+        let (loss, y) = (self.loss(), self.targets()[i]);
+        match self.term_weight(i) {
+            0.0 => 0.0,
+            weight => weight * loss.value(t, y),
+        }
+    }
+
+    /// `phi_i'(t)`.
+    #[inline(always)]
+    pub fn derivative(&self, i: usize, t: f64) -> f64 {
+        let (loss, y) = (self.loss(), self.targets()[i]);
+        match &self.scales {
+            None => loss.derivative(t, y),
+            Some(scales) if scales[i] > 0.0 => scales[i] * loss.derivative(t, y),
+            Some(_) => 0.0,
+        }
+    }
+
+    /// `phi_i''(t)`.
+    #[inline(always)]
+    pub fn second(&self, i: usize, t: f64) -> f64 {
+        let (loss, y) = (self.loss(), self.targets()[i]);
+        match &self.scales {
+            None => loss.second(t, y),
+            Some(scales) if scales[i] > 0.0 => scales[i] * loss.second(t, y),
+            Some(_) => 0.0,
+        }
+    }
+
+    /// `phi_i*(u)`; infinite outside its domain, which is `{0}` for a term of weight 0.
+    #[inline(always)]
+    pub fn conjugate(&self, i: usize, u: f64) -> f64 {
+        let (loss, y) = (self.loss(), self.targets()[i]);
+        match &self.scales {
+            None => loss.conjugate(u, y),
+            Some(scales) => scaled_conjugate(loss, scales[i], u, y),
+        }
+    }
+
+    /// The `u` with `u = phi_i'(m - q u)`: see [`Loss::dual_step`].
+    #[inline(always)]
+    pub fn dual_step(&self, i: usize, m: f64, q: f64, guess: f64) -> f64 {
+        let (loss, y) = (self.loss(), self.targets()[i]);
+        match &self.scales {
+            None => loss.dual_step(m, q, y, guess),
+            // u = c v with v = phi'(m - q c v).
+            Some(scales) if scales[i] > 0.0 => {
+                scales[i] * loss.dual_step(m, scales[i] * q, y, guess)
+            }
+            Some(_) => 0.0,
+        }
+    }
+
+    /// The Lipschitz constant of `phi_i'`; infinite for a loss without one (0 for a weight of 0).
+    #[inline(always)]
+    pub fn term_curvature(&self, i: usize) -> f64 {
+        match self.term_weight(i) {
+            0.0 => 0.0,
+            weight => weight * self.loss().curvature(),
+        }
+    }
+
+    /// `L_i = c_i gamma (||a_i||^2 + 1)`, the 1 only with an intercept: the Lipschitz constant of the
+    /// gradient of `phi_i(a_i.x + b)`, without `l2`.
+    #[inline]
+    pub fn term_smoothness(&self, i: usize) -> f64 {
+        let ones = if self.intercept() { 1.0 } else { 0.0 };
+        match self.norm_squared(i) + ones {
+            0.0 => 0.0,
+            size => self.term_curvature(i) * size,
+        }
+    }
+
+    /// `sum_i phi_i(t_i)`.
+    pub(crate) fn sum_values(&self, margins: &[f64]) -> f64 {
+        self.sum(margins, |t, y| self.loss().value(t, y))
+    }
+
+    /// `sum_i phi_i'(t_i)`.
+    pub(crate) fn sum_derivatives(&self, margins: &[f64]) -> f64 {
+        self.sum(margins, |t, y| self.loss().derivative(t, y))
+    }
+
+    /// `sum_i phi_i'(t_i + shift)` and `sum_i phi_i''(t_i + shift)`.
+    pub(crate) fn sum_slopes(&self, margins: &[f64], shift: f64) -> (f64, f64) {
+        let (loss, targets) = (self.loss(), self.targets());
+        let (mut first, mut second) = (0.0, 0.0);
+        let mut add = |t: f64, y: f64, weight: f64| {
+            first += weight * loss.derivative(t + shift, y);
+            second += weight * loss.second(t + shift, y);
+        };
+        let terms = margins.iter().zip(targets);
+        match &self.scales {
+            None => terms.for_each(|(&t, &y)| add(t, y, 1.0)),
+            Some(scales) => {
+                let present = terms.zip(scales).filter(|(_, c)| **c > 0.0);
+                present.for_each(|((&t, &y), &c)| add(t, y, c));
+            }
+        }
+        (first, second)
+    }
+
+    /// `sum_i phi_i*(scale u_i)`.
+    pub(crate) fn sum_conjugates(&self, dual: &[f64], scale: f64) -> f64 {
+        let loss = self.loss();
+        let terms = dual.iter().zip(self.targets());
+        match &self.scales {
+            None => terms.map(|(&u, &y)| loss.conjugate(scale * u, y)).sum(),
+            Some(scales) => terms
+                .zip(scales)
+                .map(|((&u, &y), &c)| scaled_conjugate(loss, c, scale * u, y))
+                .sum(),
+        }
+    }
+
+    /// `out_i = phi_i'(t_i)`.
+    pub(crate) fn derivatives(&self, margins: &[f64], out: &mut [f64]) {
+        out.copy_from_slice(margins);
+        self.differentiate(out, 1.0);
+    }
+
+    /// Replaces margins by `factor phi_i'(t_i)`.
+    pub(crate) fn differentiate(&self, margins: &mut [f64], factor: f64) {
+        self.map(margins, factor, |t, y| self.loss().derivative(t, y));
+    }
+
+    /// `out_i = factor phi_i''(t_i)`.
+    pub(crate) fn seconds(&self, margins: &[f64], factor: f64, out: &mut [f64]) {
+        out.copy_from_slice(margins);
+        self.map(out, factor, |t, y| self.loss().second(t, y));
+    }
+
+    #[inline(always)]
+    fn sum(&self, margins: &[f64], f: impl Fn(f64, f64) -> f64) -> f64 {
+        let terms = margins.iter().zip(self.targets());
+        match &self.scales {
+            None => terms.map(|(&t, &y)| f(t, y)).sum(),
+            Some(scales) => {
+                let present = terms.zip(scales).filter(|(_, c)| **c > 0.0);
+                present.map(|((&t, &y), &c)| c * f(t, y)).sum()
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn map(&self, margins: &mut [f64], factor: f64, f: impl Fn(f64, f64) -> f64) {
+        let terms = margins.iter_mut().zip(self.targets());
+        match &self.scales {
+            None => terms.for_each(|(t, &y)| *t = factor * f(*t, y)),
+            Some(scales) => terms.zip(scales).for_each(|((t, &y), &c)| {
+                *t = if c > 0.0 { factor * c * f(*t, y) } else { 0.0 };
+            }),
+        }
+    }
+}
+
+/// `(c phi)*(u)`
+#[inline(always)]
+fn scaled_conjugate<L: Loss>(loss: &L, c: f64, u: f64, y: f64) -> f64 {
+    if c > 0.0 {
+        c * loss.conjugate(u / c, y)
+    } else if u == 0.0 {
+        0.0
+    } else {
+        f64::INFINITY
+    }
+}
