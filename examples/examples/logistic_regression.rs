@@ -59,7 +59,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let file = folder.path().join("model.json");
     model.save(BufWriter::new(File::create(&file)?))?;
-    let loaded = LogisticModel::load(BufReader::new(File::open(&file)?))?;
+    let loaded = LogisticModel::<f64>::load(BufReader::new(File::open(&file)?))?;
 
     let predicted = loaded.predict(&data.x)?.to_vec();
     let probability = loaded.predict_proba(&data.x)?.to_vec();

@@ -44,7 +44,10 @@ pub use dual::{
     Catalyst, CatalystSettings, DualState, Sdca, SdcaSettings, SdcaStep, catalyst, sdca,
 };
 pub use error::Error;
-pub use estimators::{ElasticNet, Lasso, LinearModel, LogisticModel, LogisticRegression};
+pub use estimators::{
+    ElasticNet, Label, Lasso, LinearModel, LinearSvc, LogisticModel, LogisticRegression, Ridge,
+    Standardiser, SvcLoss, SvcModel, penalty_of_c,
+};
 pub use finito::{Finito, FinitoSettings, FinitoStart, finito};
 pub use incremental::{
     Sag, SagSettings, Saga, SagaSettings, Svrg, SvrgSettings, TableMethod, TableStart, TableState,

@@ -1,7 +1,10 @@
 //! Estimators on real data, and their files.
 
 use fenchel_datasets::embedded;
-use fenchel_finite_sum::{ElasticNet, Lasso, LinearModel, LogisticModel, LogisticRegression};
+use fenchel_finite_sum::{
+    ElasticNet, Lasso, LinearModel, LinearSvc, LogisticModel, LogisticRegression, Ridge,
+    Standardiser, SvcLoss, SvcModel, penalty_of_c,
+};
 use fenchel_linalg::CsrMatrix;
 use fenchel_metrics::accuracy;
 use fenchel_optim::model::{ModelError, Saved};
@@ -36,10 +39,113 @@ fn labels_are_names() {
     let data = embedded::breast_cancer();
     let x = standardise(&data.x);
     let renamed = data.y.mapv(|y| if y > 0.0 { 7.0 } else { 3.0 });
+    let words: Vec<String> =
+        data.y.iter().map(|&y| if y > 0.0 { "benign" } else { "Malignant" }.into()).collect();
     let fit = LogisticRegression::default();
-    let (a, b) = (fit.fit(&x, data.y.view()).unwrap(), fit.fit(&x, renamed.view()).unwrap());
-    assert_eq!(a.weights, b.weights);
-    assert_eq!(b.classes, [3.0, 7.0]);
+    let (a, b) = (fit.fit(&x, data.y.view()).unwrap(), fit.fit(&x, &renamed).unwrap());
+    let c = fit.fit(&x, &words).unwrap();
+    assert_eq!((&a.weights, &a.weights), (&b.weights, &c.weights));
+    assert_eq!((b.classes, &c.classes), ([3.0, 7.0], &["Malignant".into(), "benign".into()]));
+    let (numbers, names) = (a.predict(&x).unwrap(), c.predict(&x).unwrap());
+    assert!(numbers.iter().zip(&names).all(|(y, name)| (*y > 0.0) == (name == "benign")));
+    let mut file = vec![];
+    c.save(&mut file).unwrap();
+    assert_eq!(LogisticModel::<String>::load(&file[..]).unwrap(), c);
+}
+
+#[test]
+fn labels_that_cannot_be_used_are_named() {
+    let x = array![[0.0], [1.0], [2.0]];
+    let fit = LogisticRegression::default();
+    let text = fit.fit(&x, &["a", "b", "c"]).unwrap_err().to_string();
+    assert!(text.contains("label of row 2 is \"c\"; expected two distinct labels"), "{text}");
+    let text = LinearSvc::default().fit(&x, &[4, 4, 4]).unwrap_err().to_string();
+    assert!(text.contains("label of row 0 is 4; expected two distinct labels"), "{text}");
+    let text = fit.fit(&x, &[0.0, f64::NAN, 1.0]).unwrap_err().to_string();
+    assert!(text.contains("label of row 1 is NaN"), "{text}");
+    let text = fit.fit(&x, &[true, false]).unwrap_err().to_string();
+    assert!(text.contains("labels: expected length 3, found 2"), "{text}");
+    let model = fit.fit(&x, &[true, false, true]).unwrap();
+    let text = model.predict(&array![[1.0, 2.0]]).unwrap_err().to_string();
+    assert!(text.contains("columns of the design matrix: expected length 1, found 2"), "{text}");
+}
+
+/// One row and its mirror image, without intercept: `min_w max(0, 1 - w) + l2 w^2 / 2` is at `min(1, 1/l2)`, and
+/// with the squared hinge at `1 / (1 + l2)`.
+#[test]
+fn support_vector_machines_have_their_closed_forms() {
+    let x = array![[1.0], [-1.0]];
+    for l2 in [0.5, 2.0, 8.0] {
+        let stop = Stop { absolute: 0.0, relative: 1e-12, ..Stop::default() };
+        let svc = LinearSvc { l2: Some(l2), intercept: false, stop, ..LinearSvc::default() };
+        let hinge = LinearSvc { loss: SvcLoss::Hinge, ..svc.clone() }.fit(&x, &[1, 0]).unwrap();
+        let squared = svc.fit(&x, &[1, 0]).unwrap();
+        assert!((hinge.weights[0] - 1f64.min(1.0 / l2)).abs() < 1e-6, "{}", hinge.report);
+        assert!((squared.weights[0] - 1.0 / (1.0 + l2)).abs() < 1e-6, "{}", squared.report);
+    }
+}
+
+#[test]
+fn support_vector_machines_meet_their_certificates_on_real_data() {
+    let data = embedded::breast_cancer();
+    let scale = Standardiser::fit(&data.x).unwrap();
+    let x = scale.transform(&data.x).unwrap();
+    for loss in [SvcLoss::Hinge, SvcLoss::SquaredHinge] {
+        let svc = LinearSvc { loss, l2: Some(penalty_of_c(0.1, 569)), ..LinearSvc::default() };
+        let model = svc.fit(&x, &data.y).unwrap();
+        assert_eq!(model.report.status, Status::Converged, "{loss:?}: {}", model.report);
+        let predicted = model.predict(&x).unwrap();
+        let share = accuracy(data.y.as_slice().unwrap(), predicted.as_slice().unwrap()).unwrap();
+        // scikit-learn's LinearSVC(C=0.1) classifies 98.8% of these rows correctly.
+        assert!(share > 0.975, "{loss:?}: {share}");
+        let mut file = vec![];
+        model.save(&mut file).unwrap();
+        assert_eq!(SvcModel::load(&file[..]).unwrap(), model);
+        // The same predictions from the raw features.
+        let raw = model.clone().for_raw_features(&scale).unwrap();
+        let (a, b) =
+            (model.decision_function(&x).unwrap(), raw.decision_function(&data.x).unwrap());
+        assert!(a.iter().zip(&b).all(|(a, b)| (a - b).abs() < 1e-9 * (1.0 + a.abs())));
+    }
+}
+
+/// The normal equations of centred data: `(X'X / n + l2 I) w = X'y / n`.
+#[test]
+fn ridge_solves_its_normal_equations() {
+    let data = embedded::wine_alcohol();
+    let x = standardise(&data.x);
+    let stop = Stop { absolute: 0.0, relative: 1e-13, ..Stop::default() };
+    for l2 in [None, Some(0.3), Some(20.0)] {
+        let model = Ridge { l2, stop, ..Ridge::default() }.fit(&x, &data.y).unwrap();
+        let residual = &data.y - &model.predict(&x).unwrap();
+        let n = x.nrows() as f64;
+        let gradient = x.t().dot(&residual) / n - l2.unwrap_or(1.0 / n) * &model.weights;
+        assert!(gradient.iter().all(|g| g.abs() < 1e-6), "{gradient}");
+        assert!((residual.sum() / n).abs() < 1e-6);
+    }
+}
+
+/// A feature that never varies is centred only, and sparse zeros count.
+#[test]
+fn standardised_features_have_mean_0_and_deviation_1() {
+    let x = array![[1.0, 0.0, 1e8 + 1.0], [1.0, 2.0, 1e8], [1.0, 0.0, 1e8 + 2.0]];
+    let sparse = CsrMatrix::<f64>::try_new(
+        (3, 3),
+        vec![0, 2, 5, 7],
+        vec![0, 2, 0, 1, 2, 0, 2],
+        vec![1.0, 1e8 + 1.0, 1.0, 2.0, 1e8, 1.0, 1e8 + 2.0],
+    )
+    .unwrap();
+    for scale in [Standardiser::fit(&x).unwrap(), Standardiser::fit(&sparse).unwrap()] {
+        let y = scale.transform(&sparse).unwrap();
+        assert_eq!(y.column(0), array![0.0, 0.0, 0.0]);
+        for c in 1..3 {
+            assert!(y.column(c).sum().abs() < 1e-7, "{y}");
+            assert!((y.column(c).mapv(|a| a * a).sum() - 3.0).abs() < 1e-7, "{y}");
+        }
+        let text = scale.transform(&array![[1.0]]).unwrap_err().to_string();
+        assert!(text.contains("features: expected length 3, found 1"), "{text}");
+    }
 }
 
 /// Minimum of `(1/2n) ||y - Xw - b||^2 + l1 ||w||_1` for orthogonal columns: soft-thresholding.
@@ -119,7 +225,10 @@ fn models_come_back_from_their_files() {
     let text = String::from_utf8(file).unwrap();
     let broken = text.replace("\"classes\":[-1.0,1.0]", "\"classes\":[1.0,1.0]");
     assert_ne!(text, broken);
-    assert!(matches!(LogisticModel::load(broken.as_bytes()), Err(ModelError::Content { .. })));
+    assert!(matches!(
+        LogisticModel::<f64>::load(broken.as_bytes()),
+        Err(ModelError::Content { .. })
+    ));
 }
 
 /// Asking for l1 gives the l1 penalty alone, as in scikit-learn.

@@ -97,6 +97,16 @@ pub enum Invalid {
         /// The argument.
         what: &'static str,
     },
+    /// A class label that the estimator cannot use.
+    #[error("label of row {row} is {label}; expected {expected}")]
+    Class {
+        /// Row, counted from 0.
+        row: usize,
+        /// The label, as `Debug` writes it.
+        label: String,
+        /// What is accepted.
+        expected: &'static str,
+    },
     /// A label that was not among those the classes were made from.
     #[error("label of row {row} is {label}; expected one of the {classes} known classes")]
     UnknownLabel {

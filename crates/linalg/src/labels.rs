@@ -15,16 +15,74 @@
 //! # Ok::<(), fenchel_linalg::Invalid>(())
 //! ```
 
+use std::cmp::Ordering;
 use std::fmt::Debug;
 
 use crate::Invalid;
+
+/// What may name a class: integers, strings, `char`, `bool`, finite numbers, and any type of your own for
+/// which you say how two values are ordered.
+///
+/// ```
+/// use fenchel_linalg::labels::{Classes, Label};
+///
+/// #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+/// enum Species { Setosa, Virginica }
+///
+/// impl Label for Species {
+///     fn order(&self, other: &Self) -> std::cmp::Ordering {
+///         self.cmp(other)
+///     }
+/// }
+///
+/// let (classes, codes) = Classes::from_labels(&[Species::Virginica, Species::Setosa])?;
+/// assert_eq!(codes, [1, 0]);
+/// # Ok::<(), fenchel_linalg::Invalid>(())
+/// ```
+pub trait Label: Clone + Debug {
+    /// How two labels are ordered: a total order on all that [`is_label`](Label::is_label) accepts.
+    fn order(&self, other: &Self) -> Ordering;
+
+    /// Whether the value names a class at all. A NaN or an infinity does not.
+    fn is_label(&self) -> bool {
+        true
+    }
+}
+
+macro_rules! ordered {
+    ($($label:ty),*) => {$(
+        impl Label for $label {
+            fn order(&self, other: &Self) -> Ordering {
+                self.cmp(other)
+            }
+        }
+    )*};
+}
+
+macro_rules! number {
+    ($($label:ty),*) => {$(
+        impl Label for $label {
+            fn order(&self, other: &Self) -> Ordering {
+                // Both zeros are one label, which `total_cmp` would deny.
+                self.partial_cmp(other).unwrap_or(Ordering::Equal)
+            }
+
+            fn is_label(&self) -> bool {
+                self.is_finite()
+            }
+        }
+    )*};
+}
+
+ordered!(i8, i16, i32, i64, i128, isize, u8, u16, u32, u64, u128, usize, bool, char, String, &str);
+number!(f32, f64);
 
 /// The distinct labels of a data set in ascending order; the code of a label is its place.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(
     feature = "serde",
-    serde(transparent, bound(deserialize = "L: Ord + serde::Deserialize<'de>"))
+    serde(transparent, bound(deserialize = "L: Label + serde::Deserialize<'de>"))
 )]
 pub struct Classes<L> {
     // A file is data of the user: its order is checked as well.
@@ -32,17 +90,13 @@ pub struct Classes<L> {
     labels: Vec<L>,
 }
 
-impl<L: Ord + Clone + Debug> Classes<L> {
-    /// Collects the classes of a data set and encodes it. O(n log k).
+impl<L: Label> Classes<L> {
+    /// Collects the classes of a data set and encodes it. O(n log n).
     ///
     /// # Errors
-    /// [`Invalid::Empty`] without labels.
+    /// [`Invalid::Empty`] without labels; [`Invalid::Class`] for a NaN or an infinity.
     pub fn from_labels(labels: &[L]) -> Result<(Self, Vec<usize>), Invalid> {
-        if labels.is_empty() {
-            return Err(Invalid::Empty { what: "labels" });
-        }
-        let distinct: std::collections::BTreeSet<&L> = labels.iter().collect();
-        let classes = Classes { labels: distinct.into_iter().cloned().collect() };
+        let classes = Classes { labels: distinct(labels)? };
         let codes = classes.encode(labels)?;
         Ok((classes, codes))
     }
@@ -61,13 +115,26 @@ impl<L: Ord + Clone + Debug> Classes<L> {
         };
         labels.iter().enumerate().map(code).collect()
     }
-}
 
-impl<L: Ord> Classes<L> {
     /// The code of one label, if it is a class.
     pub fn code(&self, label: &L) -> Option<usize> {
-        self.labels.binary_search(label).ok()
+        self.labels.binary_search_by(|class| class.order(label)).ok().filter(|_| label.is_label())
     }
+}
+
+/// The distinct labels, ascending.
+fn distinct<L: Label>(labels: &[L]) -> Result<Vec<L>, Invalid> {
+    if labels.is_empty() {
+        return Err(Invalid::Empty { what: "labels" });
+    }
+    if let Some(row) = labels.iter().position(|label| !label.is_label()) {
+        let label = format!("{:?}", labels[row]);
+        return Err(Invalid::Class { row, label, expected: "a finite number" });
+    }
+    let mut sorted: Vec<&L> = labels.iter().collect();
+    sorted.sort_by(|a, b| a.order(b));
+    sorted.dedup_by(|a, b| a.order(b).is_eq());
+    Ok(sorted.into_iter().cloned().collect())
 }
 
 impl<L> Classes<L> {
@@ -92,41 +159,53 @@ impl<L> Classes<L> {
 fn ascending<'de, D, L>(from: D) -> Result<Vec<L>, D::Error>
 where
     D: serde::Deserializer<'de>,
-    L: Ord + serde::Deserialize<'de>,
+    L: Label + serde::Deserialize<'de>,
 {
     let labels: Vec<L> = serde::Deserialize::deserialize(from)?;
-    if labels.is_empty() || labels.windows(2).any(|pair| pair[0] >= pair[1]) {
+    if labels.is_empty() || !ascend(&labels) {
         let message = "expected at least one class, ascending without repeats";
         return Err(serde::de::Error::custom(message));
     }
     Ok(labels)
 }
 
-/// The two classes of numeric labels, ascending, and every label as -1 or +1: the larger is +1.
+/// Whether labels are in strictly ascending order: what a list of classes in a file must be.
+pub fn ascend<L: Label>(labels: &[L]) -> bool {
+    labels.iter().all(Label::is_label)
+        && labels.windows(2).all(|pair| pair[0].order(&pair[1]).is_lt())
+}
+
+/// The two classes of binary labels, ascending, and every label as -1 or +1: the larger is +1.
 ///
 /// ```
-/// let (classes, signs) = fenchel_linalg::labels::binary_signs(&[2.0, 0.0, 2.0])?;
-/// assert_eq!((classes, signs), ([0.0, 2.0], vec![1.0, -1.0, 1.0]));
+/// use fenchel_linalg::labels::binary_signs;
+///
+/// let (classes, signs) = binary_signs(&["spam", "ham", "spam"])?;
+/// assert_eq!((classes, signs), (["ham", "spam"], vec![1.0, -1.0, 1.0]));
 /// # Ok::<(), fenchel_linalg::Invalid>(())
 /// ```
 ///
 /// # Errors
-/// [`Invalid::Empty`]; [`Invalid::NonFinite`]; [`Invalid::Label`] with the first row that has a
-/// third value, or with row 0 if all labels are the same.
-pub fn binary_signs(labels: &[f64]) -> Result<([f64; 2], Vec<f64>), Invalid> {
-    Invalid::check_finite("labels", labels)?;
-    let &first = labels.first().ok_or(Invalid::Empty { what: "labels" })?;
-    let Some(&second) = labels.iter().find(|&&label| label != first) else {
-        let expected = "two distinct labels, but all rows have this one";
-        return Err(Invalid::Label { row: 0, value: first, expected });
+/// [`Invalid::Empty`]; [`Invalid::Class`] for a NaN or an infinity, with the first row that has a third
+/// label, or with row 0 if all labels are the same.
+pub fn binary_signs<L: Label>(labels: &[L]) -> Result<([L; 2], Vec<f64>), Invalid> {
+    let refused = |row: usize, expected| {
+        Err(Invalid::Class { row, label: format!("{:?}", labels[row]), expected })
     };
-    if let Some(row) = labels.iter().position(|&label| label != first && label != second) {
-        let expected = "two distinct labels, but this is a third";
-        return Err(Invalid::Label { row, value: labels[row], expected });
+    if let Some(row) = labels.iter().position(|label| !label.is_label()) {
+        return refused(row, "a finite number");
     }
-    let classes = [first.min(second), first.max(second)];
-    let signs = labels.iter().map(|&label| if label == classes[1] { 1.0 } else { -1.0 });
-    Ok((classes, signs.collect()))
+    let Some(first) = labels.first() else { return Err(Invalid::Empty { what: "labels" }) };
+    let Some(second) = labels.iter().find(|label| label.order(first).is_ne()) else {
+        return refused(0, "two distinct labels, but all rows have this one");
+    };
+    let third = |label: &L| label.order(first).is_ne() && label.order(second).is_ne();
+    if let Some(row) = labels.iter().position(third) {
+        return refused(row, "two distinct labels, but this is a third");
+    }
+    let (low, high) = if first.order(second).is_lt() { (first, second) } else { (second, first) };
+    let sign = |label: &L| if label.order(high).is_eq() { 1.0 } else { -1.0 };
+    Ok(([low.clone(), high.clone()], labels.iter().map(sign).collect()))
 }
 
 #[cfg(test)]
@@ -141,6 +220,13 @@ mod tests {
         assert_eq!(classes.len(), 3);
         assert_eq!((classes.decode(0), classes.decode(3)), (Some(&-1), None));
         assert_eq!((classes.code(&7), classes.code(&8)), (Some(1), None));
+    }
+
+    #[test]
+    fn numbers_are_labels_and_both_zeros_are_one() {
+        let (classes, codes) = Classes::from_labels(&[0.5, -0.0, 0.0, -2.5]).unwrap();
+        assert_eq!((classes.labels(), codes), (&[-2.5, -0.0, 0.5][..], vec![2, 1, 1, 0]));
+        assert_eq!(classes.code(&f64::NAN), None);
     }
 
     #[test]
@@ -165,9 +251,15 @@ mod tests {
     fn other_than_two_labels_are_refused() {
         let error = |labels: &[f64]| binary_signs(labels).unwrap_err().to_string();
         assert_eq!(error(&[]), "labels is empty");
-        assert!(error(&[3.0, 3.0]).contains("label of row 0 is 3; expected two distinct"));
-        assert!(error(&[0.0, 1.0, 1.0, 2.0]).contains("label of row 3 is 2"));
-        assert!(error(&[0.0, f64::NAN]).contains("NaN at row 1"));
+        assert!(error(&[3.0, 3.0]).contains("label of row 0 is 3.0; expected two distinct"));
+        assert!(error(&[0.0, 1.0, 1.0, 2.0]).contains("label of row 3 is 2.0"));
+        assert!(error(&[0.0, f64::NAN]).contains("label of row 1 is NaN; expected a finite"));
+        let text = binary_signs(&["a", "b", "c"]).unwrap_err().to_string();
+        assert!(text.contains("label of row 2 is \"c\""), "{text}");
+        assert!(matches!(
+            Classes::from_labels(&[f32::INFINITY]),
+            Err(Invalid::Class { row: 0, .. })
+        ));
     }
 
     #[cfg(feature = "serde")]

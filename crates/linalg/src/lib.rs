@@ -6,7 +6,7 @@
 //! |---|---|---|
 //! | `n x d` data, dense or sparse, seen by rows | [`Design`]; views [`Dense`], [`Csr`]; [`AsDesign`] | checked once, O(nnz) |
 //! | `A x`, `A' s` on all cores | [`multiply`], [`multiply_transposed`] | O(nnz) |
-//! | labels as codes `0..k` or as -1, +1 | [`labels::Classes`], [`labels::binary_signs`] | O(n log k) |
+//! | labels of any type as codes `0..k` or as -1, +1 | [`labels::Classes`], [`labels::binary_signs`] | O(n log n) |
 //! | `exp`, `ln`, sums and dots that vectorise; dispatch to the widest instructions | [`lanes`] | O(n) |
 //! | log-sum-exp, softmax, entropy, gamma family | [`special`] | O(n), O(1) |
 //! | projections on simplex, balls, boxes, rising sequences | [`project`] | O(d), O(d log d) |

@@ -2,15 +2,94 @@
 
 use std::ops::ControlFlow;
 
-use fenchel_linalg::{AsDesign, Design, Invalid, multiply};
+use fenchel_linalg::AsDesign;
 use fenchel_optim::model::Saved;
 use fenchel_optim::{Progress, Report, Stop};
 use ndarray::{Array1, ArrayView1};
 use serde::{Deserialize, Serialize};
 
+use super::predictor::{check_weights, scores, support};
 use super::solve::{Task, Watch, unwatched};
+use super::standardise::Standardiser;
 use crate::Error;
 use crate::loss::Squared;
+
+/// Least squares with a ridge penalty:
+///
+/// ```text
+/// min_{x, b}  (1/2n) sum_i (a_i.x + b - y_i)^2 + (l2/2) ||x||^2
+/// ```
+///
+/// | field | default | meaning |
+/// |---|---|---|
+/// | `l2` | `None` | weight of half the squared norm; `None` is `1/n`, scikit-learn's `alpha = 1`; in general its `alpha` is `l2 n` |
+/// | `intercept` | true | an unpenalised intercept |
+/// | `stop` | relative gap 1e-4 | when to end, see [`Stop`] |
+/// | `seed` | 0 | of the visiting order |
+///
+/// ```
+/// use fenchel_finite_sum::Ridge;
+/// use ndarray::array;
+///
+/// let x = array![[1.0], [2.0], [3.0], [4.0]];
+/// let model = Ridge::default().fit(&x, &[2.0, 4.0, 6.0, 8.0])?;
+/// // The slope is 2 * 5 / (5 + 1): the sum of squares around the mean against alpha = 1.
+/// assert!((model.weights[0] - 2.0 * 5.0 / 6.0).abs() < 1e-2);
+/// # Ok::<(), fenchel_finite_sum::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Ridge {
+    /// Weight of `||x||^2 / 2`; `None` is `1/n`.
+    pub l2: Option<f64>,
+    /// Whether to fit an unpenalised intercept.
+    pub intercept: bool,
+    /// When to end.
+    pub stop: Stop,
+    /// Seed of the visiting order.
+    pub seed: u64,
+}
+
+impl Default for Ridge {
+    fn default() -> Self {
+        Ridge { l2: None, intercept: true, stop: Stop::default(), seed: 0 }
+    }
+}
+
+impl Ridge {
+    /// Fits a model to an `n x d` design and `n` targets.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for data that is empty, not finite or of another shape, or a negative penalty.
+    pub fn fit<'y, X: AsDesign + ?Sized>(
+        &self,
+        x: &X,
+        y: impl Into<ArrayView1<'y, f64>>,
+    ) -> Result<LinearModel, Error> {
+        let y = y.into();
+        self.as_net(y.len()).fit(x, y)
+    }
+
+    /// As [`fit`](Ridge::fit), showing `watch` every check of the certificate; `Break` ends the fit with
+    /// the model so far.
+    ///
+    /// # Errors
+    /// As [`fit`](Ridge::fit).
+    pub fn fit_watched<'y, X: AsDesign + ?Sized>(
+        &self,
+        x: &X,
+        y: impl Into<ArrayView1<'y, f64>>,
+        watch: impl FnMut(&Progress) -> ControlFlow<()>,
+    ) -> Result<LinearModel, Error> {
+        let y = y.into();
+        self.as_net(y.len()).fit_watched(x, y, watch)
+    }
+
+    fn as_net(&self, n: usize) -> ElasticNet {
+        let Ridge { l2, intercept, stop, seed } = *self;
+        ElasticNet { l1: 0.0, l2: l2.unwrap_or(1.0 / n.max(1) as f64), intercept, stop, seed }
+    }
+}
 
 /// Least squares with an l1 penalty:
 ///
@@ -31,7 +110,7 @@ use crate::loss::Squared;
 ///
 /// let x = array![[1.0, 0.3], [2.0, -0.1], [3.0, 0.2], [4.0, -0.3]];
 /// let y = array![2.0, 4.1, 5.9, 8.0];
-/// let model = Lasso { l1: 0.1, ..Lasso::default() }.fit(&x, y.view())?;
+/// let model = Lasso { l1: 0.1, ..Lasso::default() }.fit(&x, &y)?;
 /// assert!((model.weights[0] - 1.9).abs() < 0.1 && model.weights[1] == 0.0);
 /// # Ok::<(), fenchel_finite_sum::Error>(())
 /// ```
@@ -59,10 +138,10 @@ impl Lasso {
     ///
     /// # Errors
     /// [`Error::Invalid`] for data that is empty, not finite or of another shape, or a negative penalty.
-    pub fn fit<X: AsDesign + ?Sized>(
+    pub fn fit<'y, X: AsDesign + ?Sized>(
         &self,
         x: &X,
-        y: ArrayView1<f64>,
+        y: impl Into<ArrayView1<'y, f64>>,
     ) -> Result<LinearModel, Error> {
         self.as_net().fit(x, y)
     }
@@ -72,10 +151,10 @@ impl Lasso {
     ///
     /// # Errors
     /// As [`fit`](Lasso::fit).
-    pub fn fit_watched<X: AsDesign + ?Sized>(
+    pub fn fit_watched<'y, X: AsDesign + ?Sized>(
         &self,
         x: &X,
-        y: ArrayView1<f64>,
+        y: impl Into<ArrayView1<'y, f64>>,
         watch: impl FnMut(&Progress) -> ControlFlow<()>,
     ) -> Result<LinearModel, Error> {
         self.as_net().fit_watched(x, y, watch)
@@ -100,8 +179,6 @@ impl Lasso {
 /// | `intercept` | true | an unpenalised intercept |
 /// | `stop` | relative gap 1e-4 | when to end, see [`Stop`] |
 /// | `seed` | 0 | of the visiting order |
-///
-/// With `l1 = 0` this is ridge regression (scikit-learn's `Ridge` has `alpha = l2 n`).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ElasticNet {
@@ -128,12 +205,12 @@ impl ElasticNet {
     ///
     /// # Errors
     /// [`Error::Invalid`] for data that is empty, not finite or of another shape, or a negative penalty.
-    pub fn fit<X: AsDesign + ?Sized>(
+    pub fn fit<'y, X: AsDesign + ?Sized>(
         &self,
         x: &X,
-        y: ArrayView1<f64>,
+        y: impl Into<ArrayView1<'y, f64>>,
     ) -> Result<LinearModel, Error> {
-        self.solve(x, y, &mut unwatched())
+        self.solve(x, y.into(), &mut unwatched())
     }
 
     /// As [`fit`](ElasticNet::fit), showing `watch` every check of the certificate; `Break` ends the fit
@@ -141,13 +218,13 @@ impl ElasticNet {
     ///
     /// # Errors
     /// As [`fit`](ElasticNet::fit).
-    pub fn fit_watched<X: AsDesign + ?Sized>(
+    pub fn fit_watched<'y, X: AsDesign + ?Sized>(
         &self,
         x: &X,
-        y: ArrayView1<f64>,
+        y: impl Into<ArrayView1<'y, f64>>,
         watch: impl FnMut(&Progress) -> ControlFlow<()>,
     ) -> Result<LinearModel, Error> {
-        self.solve(x, y, &mut Watch::new(watch))
+        self.solve(x, y.into(), &mut Watch::new(watch))
     }
 
     fn solve<X, F, const W: bool>(
@@ -197,6 +274,21 @@ impl LinearModel {
     pub fn predict<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array1<f64>, Error> {
         scores(x, &self.weights, self.intercept)
     }
+
+    /// The features with a non-zero weight, ascending.
+    pub fn support(&self) -> Vec<usize> {
+        support(&self.weights)
+    }
+
+    /// The same predictor for features that were not standardised: fit on `scale.transform(&x)`, then predict
+    /// on `x` itself.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for another number of features.
+    pub fn for_raw_features(mut self, scale: &Standardiser) -> Result<Self, Error> {
+        scale.fold_into(&mut self.weights, &mut self.intercept)?;
+        Ok(self)
+    }
 }
 
 impl Saved for LinearModel {
@@ -205,30 +297,5 @@ impl Saved for LinearModel {
 
     fn check(&self) -> Result<(), String> {
         check_weights(&self.weights, self.intercept)
-    }
-}
-
-/// `A x + b`
-pub(super) fn scores<X: AsDesign + ?Sized>(
-    x: &X,
-    weights: &Array1<f64>,
-    intercept: f64,
-) -> Result<Array1<f64>, Error> {
-    let design = x.as_design()?;
-    Invalid::check_length("columns of the design matrix", weights.len(), design.columns())?;
-    let weights = weights.to_vec();
-    let mut scores = vec![0.0; design.rows()];
-    multiply(&design, &weights, &mut scores);
-    scores.iter_mut().for_each(|score| *score += intercept);
-    Ok(scores.into())
-}
-
-pub(super) fn check_weights(weights: &Array1<f64>, intercept: f64) -> Result<(), String> {
-    if weights.is_empty() {
-        return Err("weights are empty; expected one a feature".into());
-    }
-    match weights.iter().chain([&intercept]).position(|w| !w.is_finite()) {
-        None => Ok(()),
-        Some(place) => Err(format!("weight {place} is not finite")),
     }
 }

@@ -2,16 +2,18 @@
 
 use std::ops::ControlFlow;
 
-use fenchel_linalg::labels::binary_signs;
+use fenchel_linalg::labels::{Label, binary_signs};
 use fenchel_linalg::special::sigmoid;
 use fenchel_linalg::{AsDesign, Design, Invalid};
 use fenchel_optim::model::Saved;
 use fenchel_optim::{Progress, Report, Stop};
 use ndarray::{Array1, ArrayView1};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::linear::scores;
+use super::predictor::{check_classes, check_weights, labels, scores, support};
 use super::solve::{Task, Watch, unwatched};
+use super::standardise::Standardiser;
 use crate::Error;
 use crate::loss::Logistic;
 
@@ -23,8 +25,8 @@ use crate::loss::Logistic;
 ///
 /// | field | default | meaning |
 /// |---|---|---|
-/// | `l2` | `None` | weight of the ridge term; `None` is `1/n`, scikit-learn's `C = 1`, or 0 where `l1 > 0`; in general its `C` is `1/(l2 n)` |
-/// | `l1` | 0 | weight of the l1 norm; scikit-learn's `C` with an l1 penalty is `1/(l1 n)` |
+/// | `l2` | `None` | weight of the ridge term; `None` is `1/n`, scikit-learn's `C = 1`, or 0 where `l1 > 0` |
+/// | `l1` | 0 | weight of the l1 norm |
 /// | `intercept` | true | an unpenalised intercept |
 /// | `stop` | relative gap 1e-4 | when to end, see [`Stop`] |
 /// | `seed` | 0 | of the visiting order |
@@ -34,12 +36,15 @@ use crate::loss::Logistic;
 /// use ndarray::array;
 ///
 /// let x = array![[0.0, 1.0], [1.0, 0.5], [3.0, 0.0], [4.0, 1.0]];
-/// let y = array![0.0, 0.0, 1.0, 1.0];
-/// let model = LogisticRegression::default().fit(&x, y.view())?;
-/// assert_eq!(model.predict(&x)?, y);
+/// let y = ["no", "no", "yes", "yes"];
+/// let model = LogisticRegression::default().fit(&x, &y)?;
+/// assert_eq!(model.predict(&x)?, array!["no", "no", "yes", "yes"]);
 /// assert!(model.report.certificate.relative() <= 1e-4);
 /// # Ok::<(), fenchel_finite_sum::Error>(())
 /// ```
+///
+/// scikit-learn weighs the sum of the losses by `C`, here the mean loss has weight 1: its `C` is `1/(l2 n)`,
+/// and with an l1 penalty `1/(l1 n)`. [`penalty_of_c`](super::penalty_of_c) is that formula.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LogisticRegression {
@@ -62,17 +67,17 @@ impl Default for LogisticRegression {
 }
 
 impl LogisticRegression {
-    /// Fits a model to an `n x d` design and `n` labels of two distinct values.
+    /// Fits a model to an `n x d` design and `n` labels of two distinct values: any [`Label`].
     ///
     /// # Errors
     /// [`Error::Invalid`] for data that is empty, not finite or of another shape, labels of one or more
     /// than two values, or penalties that are negative.
-    pub fn fit<X: AsDesign + ?Sized>(
+    pub fn fit<'y, X: AsDesign + ?Sized, L: Label + 'y>(
         &self,
         x: &X,
-        y: ArrayView1<f64>,
-    ) -> Result<LogisticModel, Error> {
-        self.solve(x, y, &mut unwatched())
+        y: impl Into<ArrayView1<'y, L>>,
+    ) -> Result<LogisticModel<L>, Error> {
+        self.solve(x, y.into(), &mut unwatched())
     }
 
     /// As [`fit`](LogisticRegression::fit), showing `watch` every check of the certificate; `Break` ends
@@ -80,29 +85,29 @@ impl LogisticRegression {
     ///
     /// # Errors
     /// As [`fit`](LogisticRegression::fit).
-    pub fn fit_watched<X: AsDesign + ?Sized>(
+    pub fn fit_watched<'y, X: AsDesign + ?Sized, L: Label + 'y>(
         &self,
         x: &X,
-        y: ArrayView1<f64>,
+        y: impl Into<ArrayView1<'y, L>>,
         watch: impl FnMut(&Progress) -> ControlFlow<()>,
-    ) -> Result<LogisticModel, Error> {
-        self.solve(x, y, &mut Watch::new(watch))
+    ) -> Result<LogisticModel<L>, Error> {
+        self.solve(x, y.into(), &mut Watch::new(watch))
     }
 
-    fn solve<X, F, const W: bool>(
+    fn solve<X, L, F, const W: bool>(
         &self,
         x: &X,
-        y: ArrayView1<f64>,
+        y: ArrayView1<L>,
         watch: &mut Watch<F, W>,
-    ) -> Result<LogisticModel, Error>
+    ) -> Result<LogisticModel<L>, Error>
     where
         X: AsDesign + ?Sized,
+        L: Label,
         F: FnMut(&Progress) -> ControlFlow<()>,
     {
         let design = x.as_design()?;
         Invalid::check_length("labels", design.rows(), y.len())?;
-        let labels = y.to_vec();
-        let (classes, targets) = binary_signs(&labels)?;
+        let (classes, targets) = binary_signs(&y.to_vec())?;
         let task = Task {
             l2: self.l2.unwrap_or(if self.l1 > 0.0 { 0.0 } else { 1.0 / y.len().max(1) as f64 }),
             l1: self.l1,
@@ -120,20 +125,20 @@ impl LogisticRegression {
     }
 }
 
-/// A fitted binary logistic regression.
+/// A fitted binary logistic regression. To save one, fit on labels that own their text (`String`, not `&str`).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct LogisticModel {
+pub struct LogisticModel<L = f64> {
     /// One weight a feature.
     pub weights: Array1<f64>,
     /// The intercept.
     pub intercept: f64,
     /// The two labels, ascending; scores are positive for the second.
-    pub classes: [f64; 2],
+    pub classes: [L; 2],
     /// The account of the fit, with its certificate.
     pub report: Report,
 }
 
-impl LogisticModel {
+impl<L: Label> LogisticModel<L> {
     /// Log-odds of the second class, one a row.
     ///
     /// # Errors
@@ -154,19 +159,32 @@ impl LogisticModel {
     ///
     /// # Errors
     /// As [`decision_function`](LogisticModel::decision_function).
-    pub fn predict<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array1<f64>, Error> {
-        let label = |score: f64| self.classes[usize::from(score > 0.0)];
-        Ok(self.decision_function(x)?.mapv_into(label))
+    pub fn predict<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array1<L>, Error> {
+        Ok(labels(&self.decision_function(x)?, &self.classes))
+    }
+
+    /// The features with a non-zero weight, ascending.
+    pub fn support(&self) -> Vec<usize> {
+        support(&self.weights)
+    }
+
+    /// The same classifier for features that were not standardised: fit on `scale.transform(&x)`, then
+    /// predict on `x` itself.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for another number of features.
+    pub fn for_raw_features(mut self, scale: &Standardiser) -> Result<Self, Error> {
+        scale.fold_into(&mut self.weights, &mut self.intercept)?;
+        Ok(self)
     }
 }
 
-impl Saved for LogisticModel {
+impl<L: Label + Serialize + DeserializeOwned> Saved for LogisticModel<L> {
     const KIND: &'static str = "logistic regression";
     const VERSION: u32 = 1;
 
     fn check(&self) -> Result<(), String> {
-        super::linear::check_weights(&self.weights, self.intercept)?;
-        let [low, high] = self.classes;
-        if low < high { Ok(()) } else { Err(format!("classes {low}, {high} do not ascend")) }
+        check_weights(&self.weights, self.intercept)?;
+        check_classes(&self.classes)
     }
 }

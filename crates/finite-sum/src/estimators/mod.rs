@@ -1,14 +1,44 @@
 //! Estimators: hyper-parameters in, a certified model out.
 //!
+//! | to predict | penalty | estimator |
+//! |---|---|---|
+//! | a number | l2 | [`Ridge`] |
+//! | a number, from few of the features | l1, or l1 and l2 | [`Lasso`], [`ElasticNet`] |
+//! | one of two classes, with probabilities | l2, l1, or both | [`LogisticRegression`] |
+//! | one of two classes, by a margin | l2 | [`LinearSvc`] |
+//!
 //! Each chooses its method by the problem (accelerated dual coordinate ascent, proximal Newton, L-BFGS) and
 //! needs no step size. A user who sets nothing gets a
 //! solution whose duality gap is at most 1e-4 of the objective, and a report that says so. Without any penalty there
 //! is no useful dual: the certificate is then the norm of the gradient.
+//!
+//! Penalties treat all features alike: [`Standardiser`] brings them to one scale, and a model back to the raw
+//! features. Class labels are whatever the data calls them, any [`Label`]: strings, integers, numbers.
 
 mod choice;
 mod linear;
 mod logistic;
+mod predictor;
 mod solve;
+mod standardise;
+mod svc;
 
-pub use linear::{ElasticNet, Lasso, LinearModel};
+pub use fenchel_linalg::labels::Label;
+pub use linear::{ElasticNet, Lasso, LinearModel, Ridge};
 pub use logistic::{LogisticModel, LogisticRegression};
+pub use standardise::Standardiser;
+pub use svc::{LinearSvc, SvcLoss, SvcModel};
+
+/// The weight of a penalty, on the scale of the mean loss, that is the inverse regularisation strength `C` of
+/// scikit-learn and liblinear on `rows` rows: `1 / (C rows)`.
+///
+/// ```
+/// use fenchel_finite_sum::{LogisticRegression, penalty_of_c};
+///
+/// // LogisticRegression(C=10) on 500 rows.
+/// let fit = LogisticRegression { l2: Some(penalty_of_c(10.0, 500)), ..Default::default() };
+/// assert_eq!(fit.l2, Some(0.0002));
+/// ```
+pub fn penalty_of_c(c: f64, rows: usize) -> f64 {
+    1.0 / (c * rows as f64)
+}

@@ -1,0 +1,46 @@
+//! What all linear models share: scores, and what a file can get wrong.
+
+use fenchel_linalg::labels::{Label, ascend};
+use fenchel_linalg::{AsDesign, Design, Invalid, multiply};
+use ndarray::Array1;
+
+use crate::Error;
+
+/// `A x + b`
+pub(super) fn scores<X: AsDesign + ?Sized>(
+    x: &X,
+    weights: &Array1<f64>,
+    intercept: f64,
+) -> Result<Array1<f64>, Error> {
+    let design = x.as_design()?;
+    Invalid::check_length("columns of the design matrix", weights.len(), design.columns())?;
+    let weights = weights.to_vec();
+    let mut scores = vec![0.0; design.rows()];
+    multiply(&design, &weights, &mut scores);
+    scores.iter_mut().for_each(|score| *score += intercept);
+    Ok(scores.into())
+}
+
+/// The second class where the score is positive.
+pub(super) fn labels<L: Label>(scores: &Array1<f64>, classes: &[L; 2]) -> Array1<L> {
+    scores.iter().map(|&score| classes[usize::from(score > 0.0)].clone()).collect()
+}
+
+pub(super) fn support(weights: &Array1<f64>) -> Vec<usize> {
+    weights.iter().enumerate().filter(|(_, w)| **w != 0.0).map(|(c, _)| c).collect()
+}
+
+pub(super) fn check_weights(weights: &Array1<f64>, intercept: f64) -> Result<(), String> {
+    if weights.is_empty() {
+        return Err("weights are empty; expected one a feature".into());
+    }
+    match weights.iter().chain([&intercept]).position(|w| !w.is_finite()) {
+        None => Ok(()),
+        Some(place) => Err(format!("weight {place} is not finite")),
+    }
+}
+
+pub(super) fn check_classes<L: Label>(classes: &[L; 2]) -> Result<(), String> {
+    let [low, high] = classes;
+    if ascend(classes) { Ok(()) } else { Err(format!("classes {low:?}, {high:?} do not ascend")) }
+}

@@ -1,0 +1,101 @@
+//! Features of mean 0 and standard deviation 1.
+
+use fenchel_linalg::{AsDesign, Design, Invalid};
+use ndarray::{Array1, Array2};
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+
+/// Means and standard deviations of features, to fit on one scale and to predict on the raw one.
+///
+/// A penalty treats all weights alike, so that features in metres and in millimetres must be brought to one
+/// scale first. A feature that never varies is only centred.
+///
+/// ```
+/// use fenchel_finite_sum::{Ridge, Standardiser};
+/// use ndarray::array;
+///
+/// let x = array![[1000.0, 0.1], [3000.0, 0.2], [5000.0, 0.2], [7000.0, 0.4]];
+/// let y = [1.0, 2.0, 3.5, 4.0];
+/// let scale = Standardiser::fit(&x)?;
+/// let model = Ridge::default().fit(&scale.transform(&x)?, &y)?;
+/// let on_scaled = model.predict(&scale.transform(&x)?)?;
+/// let on_raw = model.for_raw_features(&scale)?.predict(&x)?;
+/// assert!((on_scaled - on_raw).iter().all(|e| e.abs() < 1e-12));
+/// # Ok::<(), fenchel_finite_sum::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Standardiser {
+    /// Mean of every feature.
+    pub means: Array1<f64>,
+    /// Standard deviation of every feature (over `n`), 1 where that is 0.
+    pub deviations: Array1<f64>,
+}
+
+impl Standardiser {
+    /// Measures the features of an `n x d` design, dense or sparse. O(nnz).
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for data without rows or that is not finite.
+    pub fn fit<X: AsDesign + ?Sized>(x: &X) -> Result<Self, Error> {
+        let design = x.as_design()?;
+        let (n, d) = (design.rows(), design.columns());
+        if n == 0 {
+            return Err(Invalid::Empty { what: "design matrix (rows)" }.into());
+        }
+        let (mut means, mut squares, mut stored) =
+            (Array1::<f64>::zeros(d), Array1::<f64>::zeros(d), vec![0usize; d]);
+        for i in 0..n {
+            design.row_entries(i, |c, a| means[c] += a / n as f64);
+        }
+        // In two passes: the squares of large means would swallow small deviations.
+        for i in 0..n {
+            design.row_entries(i, |c, a| {
+                squares[c] += (a - means[c]).powi(2);
+                stored[c] += 1;
+            });
+        }
+        let deviation = |c: usize| {
+            let zeros = (n - stored[c]) as f64;
+            let variance = (squares[c] + zeros * means[c] * means[c]) / n as f64;
+            // What rounding of the mean leaves of a constant is no deviation.
+            let constant = variance.sqrt() <= 4.0 * f64::EPSILON * means[c].abs();
+            if constant { 1.0 } else { variance.sqrt() }
+        };
+        let deviations = (0..d).map(deviation).collect();
+        Ok(Standardiser { means, deviations })
+    }
+
+    /// A dense copy with every feature at mean 0 and deviation 1 (of the data of [`fit`](Standardiser::fit)).
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for another number of features or entries that are not finite.
+    pub fn transform<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array2<f64>, Error> {
+        let design = x.as_design()?;
+        self.check(design.columns())?;
+        let centre = -&self.means / &self.deviations;
+        let mut scaled = Array2::zeros((design.rows(), design.columns()));
+        for (i, mut row) in scaled.rows_mut().into_iter().enumerate() {
+            row.assign(&centre);
+            design.row_entries(i, |c, a| row[c] = (a - self.means[c]) / self.deviations[c]);
+        }
+        Ok(scaled)
+    }
+
+    /// Rewrites weights on scaled features as weights on raw ones.
+    pub(super) fn fold_into(
+        &self,
+        weights: &mut Array1<f64>,
+        intercept: &mut f64,
+    ) -> Result<(), Error> {
+        self.check(weights.len())?;
+        *weights /= &self.deviations;
+        *intercept -= weights.dot(&self.means);
+        Ok(())
+    }
+
+    fn check(&self, features: usize) -> Result<(), Invalid> {
+        Invalid::check_length("standard deviations", self.means.len(), self.deviations.len())?;
+        Invalid::check_length("features", self.means.len(), features)
+    }
+}

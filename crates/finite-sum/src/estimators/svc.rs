@@ -1,0 +1,193 @@
+//! Linear support vector machines.
+
+use std::ops::ControlFlow;
+
+use fenchel_linalg::labels::{Label, binary_signs};
+use fenchel_linalg::{AsDesign, Design, Invalid};
+use fenchel_optim::model::Saved;
+use fenchel_optim::prox::Zero;
+use fenchel_optim::{Progress, Report, Stop};
+use ndarray::{Array1, ArrayView1};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::predictor::{check_classes, check_weights, labels, scores};
+use super::solve::{Task, Watch, unwatched};
+use super::standardise::Standardiser;
+use crate::loss::{Hinge, SquaredHinge};
+use crate::{Error, Problem, SdcaSettings, sdca};
+
+/// How a support vector machine measures a violated margin; `e = 1 - y t`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum SvcLoss {
+    /// `max(0, e)`: the classical machine.
+    Hinge,
+    /// `max(0, e)^2 / 2`: smooth, and quicker to fit.
+    #[default]
+    SquaredHinge,
+}
+
+/// A binary linear support vector machine:
+///
+/// ```text
+/// min_{x, b}  (1/n) sum_i phi(1 - y_i (a_i.x + b)) + (l2/2) ||x||^2
+/// ```
+///
+/// | field | default | meaning |
+/// |---|---|---|
+/// | `loss` | squared hinge | see [`SvcLoss`] |
+/// | `l2` | `None` | weight of the ridge term, above 0; `None` is `1/n` |
+/// | `intercept` | true | an unpenalised intercept |
+/// | `stop` | relative gap 1e-4 | when to end, see [`Stop`] |
+/// | `seed` | 0 | of the visiting order |
+///
+/// scikit-learn's `C` is `1/(l2 n)` for the hinge and `1/(2 l2 n)` for the squared hinge, which it writes without
+/// the half. Its `LinearSVC` penalises the intercept; here it is free.
+///
+/// The hinge is fitted by [`sdca`](fn@sdca), the squared hinge by what suits the problem.
+///
+/// ```
+/// use fenchel_finite_sum::{LinearSvc, SvcLoss};
+/// use ndarray::array;
+///
+/// let x = array![[0.0, 1.0], [1.0, 0.5], [3.0, 0.0], [4.0, 1.0]];
+/// let svc = LinearSvc { loss: SvcLoss::Hinge, ..LinearSvc::default() };
+/// let model = svc.fit(&x, &[3, 3, 8, 8])?;
+/// assert_eq!(model.predict(&x)?, array![3, 3, 8, 8]);
+/// # Ok::<(), fenchel_finite_sum::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LinearSvc {
+    /// How a violated margin is measured.
+    pub loss: SvcLoss,
+    /// Weight of `||x||^2 / 2`; `None` is `1/n`.
+    pub l2: Option<f64>,
+    /// Whether to fit an unpenalised intercept.
+    pub intercept: bool,
+    /// When to end.
+    pub stop: Stop,
+    /// Seed of the visiting order.
+    pub seed: u64,
+}
+
+impl Default for LinearSvc {
+    fn default() -> Self {
+        let (loss, stop) = (SvcLoss::default(), Stop::default());
+        LinearSvc { loss, l2: None, intercept: true, stop, seed: 0 }
+    }
+}
+
+impl LinearSvc {
+    /// Fits a model to an `n x d` design and `n` labels of two distinct values: any [`Label`].
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for data that is empty, not finite or of another shape, or labels of one or more
+    /// than two values; [`Error::NeedsStrongConvexity`] for the hinge with `l2 = 0`.
+    pub fn fit<'y, X: AsDesign + ?Sized, L: Label + 'y>(
+        &self,
+        x: &X,
+        y: impl Into<ArrayView1<'y, L>>,
+    ) -> Result<SvcModel<L>, Error> {
+        self.solve(x, y.into(), &mut unwatched())
+    }
+
+    /// As [`fit`](LinearSvc::fit), showing `watch` every check of the certificate; `Break` ends the fit
+    /// with the model so far.
+    ///
+    /// # Errors
+    /// As [`fit`](LinearSvc::fit).
+    pub fn fit_watched<'y, X: AsDesign + ?Sized, L: Label + 'y>(
+        &self,
+        x: &X,
+        y: impl Into<ArrayView1<'y, L>>,
+        watch: impl FnMut(&Progress) -> ControlFlow<()>,
+    ) -> Result<SvcModel<L>, Error> {
+        self.solve(x, y.into(), &mut Watch::new(watch))
+    }
+
+    fn solve<X, L, F, const W: bool>(
+        &self,
+        x: &X,
+        y: ArrayView1<L>,
+        watch: &mut Watch<F, W>,
+    ) -> Result<SvcModel<L>, Error>
+    where
+        X: AsDesign + ?Sized,
+        L: Label,
+        F: FnMut(&Progress) -> ControlFlow<()>,
+    {
+        let design = x.as_design()?;
+        Invalid::check_length("labels", design.rows(), y.len())?;
+        let (classes, targets) = binary_signs(&y.to_vec())?;
+        let LinearSvc { intercept, stop, seed, .. } = *self;
+        let l2 = self.l2.unwrap_or(1.0 / y.len().max(1) as f64);
+        let (point, report) = match self.loss {
+            SvcLoss::SquaredHinge => {
+                let (loss, l1, quadratic, targets) = (SquaredHinge, 0.0, false, &targets[..]);
+                Task { design, targets, loss, l1, l2, intercept, stop, seed, quadratic }
+                    .solve(watch)?
+            }
+            SvcLoss::Hinge => {
+                let problem = Problem::new(design, &targets, Hinge, Zero, l2)?;
+                let problem = if intercept { problem.with_intercept() } else { problem };
+                let settings = SdcaSettings { stop, seed, ..SdcaSettings::default() };
+                let solution = sdca(&problem, &settings, None, watch)?;
+                (solution.state.point, solution.report)
+            }
+        };
+        let (weights, intercept) = (Array1::from(point.weights), point.intercept);
+        Ok(SvcModel { weights, intercept, classes, report })
+    }
+}
+
+/// A fitted linear support vector machine. To save one, fit on labels that own their text (`String`, not `&str`).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SvcModel<L = f64> {
+    /// One weight a feature.
+    pub weights: Array1<f64>,
+    /// The intercept.
+    pub intercept: f64,
+    /// The two labels, ascending; scores are positive for the second.
+    pub classes: [L; 2],
+    /// The account of the fit, with its certificate.
+    pub report: Report,
+}
+
+impl<L: Label> SvcModel<L> {
+    /// `a.x + b`, positive on the side of the second class, one a row. The margin has width 1 in this unit.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for rows that are not finite or of another length than the weights.
+    pub fn decision_function<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array1<f64>, Error> {
+        scores(x, &self.weights, self.intercept)
+    }
+
+    /// The label on whose side a row lies, one a row.
+    ///
+    /// # Errors
+    /// As [`decision_function`](SvcModel::decision_function).
+    pub fn predict<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array1<L>, Error> {
+        Ok(labels(&self.decision_function(x)?, &self.classes))
+    }
+
+    /// The same classifier for features that were not standardised: fit on `scale.transform(&x)`, then
+    /// predict on `x` itself.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for another number of features.
+    pub fn for_raw_features(mut self, scale: &Standardiser) -> Result<Self, Error> {
+        scale.fold_into(&mut self.weights, &mut self.intercept)?;
+        Ok(self)
+    }
+}
+
+impl<L: Label + Serialize + DeserializeOwned> Saved for SvcModel<L> {
+    const KIND: &'static str = "linear support vector machine";
+    const VERSION: u32 = 1;
+
+    fn check(&self) -> Result<(), String> {
+        check_weights(&self.weights, self.intercept)?;
+        check_classes(&self.classes)
+    }
+}
