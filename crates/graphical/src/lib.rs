@@ -1,6 +1,22 @@
 //! Discrete graphical models: exact and approximate inference.
+//!
+//! ```text
+//! P(x) = exp(sum_f log psi_f(x_f)) / Z,   x_v in {0, ..., card(v) - 1}
+//! ```
+//!
+//! A model is a [`FactorGraph`]: variables [`VarId`] with numbers of states, factors [`Table`] in logs. What is observed is
+//! an [`Evidence`].
 #![forbid(unsafe_code)]
 
 mod error;
+mod evidence;
+mod factor_graph;
+mod stride;
+mod table;
+mod variable;
 
 pub use error::Error;
+pub use evidence::{Evidence, Finding};
+pub use factor_graph::FactorGraph;
+pub use table::{TABLE_BYTES, Table};
+pub use variable::{FactorId, VarId};

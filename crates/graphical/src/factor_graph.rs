@@ -1,0 +1,249 @@
+//! Models as products of tables.
+//!
+//! ```text
+//! P(x) = exp(score(x)) / Z,   score(x) = sum_f log psi_f(x_f),   x_v in 0..card(v)
+//! ```
+
+use fenchel_linalg::Invalid;
+use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
+
+use crate::table::{Table, check_log_potentials};
+use crate::{Error, Evidence, FactorId, VarId};
+
+/// Variables with their numbers of states, and factors over them.
+///
+/// Any scopes are legal: none (a constant), one variable, many, the same more than once; so are variables without factor.
+///
+/// ```
+/// use fenchel_graphical::{FactorGraph, VarId};
+///
+/// let mut model = FactorGraph::new(&[2, 2])?;
+/// model.add(&[VarId(0)], &[0.0, 1.0])?;
+/// model.add(&[VarId(0), VarId(1)], &[1.0, -1.0, -1.0, 1.0])?;
+/// assert_eq!(model.log_score(&[1, 1])?, 2.0);
+/// # Ok::<(), fenchel_graphical::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct FactorGraph {
+    cards: Vec<usize>,
+    factors: Vec<Table>,
+}
+
+impl FactorGraph {
+    /// No factors yet; variable `v` has `cards[v]` states.
+    ///
+    /// # Errors
+    /// [`Invalid::Parameter`] for a cardinality of 0, [`Invalid::Length`] for 2^32 variables and more.
+    pub fn new(cards: &[usize]) -> Result<Self, Error> {
+        if cards.contains(&0) {
+            let zero = Invalid::Parameter { name: "cardinality", value: 0.0, expected: ">= 1" };
+            return Err(zero.into());
+        }
+        if u32::try_from(cards.len()).is_err() {
+            Invalid::check_length("cards", u32::MAX as usize, cards.len())?;
+        }
+        Ok(FactorGraph { cards: cards.to_vec(), factors: Vec::new() })
+    }
+
+    /// Adds a factor of log-potentials, last variable of the scope as given fastest.
+    ///
+    /// # Errors
+    /// [`Error::UnknownVariable`], and what [`Table::new`] refuses.
+    pub fn add(&mut self, scope: &[VarId], log_values: &[f64]) -> Result<FactorId, Error> {
+        let cards = self.cards_of(scope)?;
+        check_log_potentials(self.factors.len(), log_values)?;
+        self.push(Table::new(scope, &cards, log_values)?)
+    }
+
+    /// Adds a factor of potentials that are not logarithms, each at least 0.
+    ///
+    /// # Errors
+    /// As [`add`](Self::add).
+    pub fn add_values(&mut self, scope: &[VarId], values: &[f64]) -> Result<FactorId, Error> {
+        let cards = self.cards_of(scope)?;
+        let table = Table::from_values(scope, &cards, values).map_err(|error| match error {
+            Error::Potential { index, value, expected, .. } => {
+                Error::Potential { factor: self.factors.len(), index, value, expected }
+            }
+            other => other,
+        })?;
+        self.push(table)
+    }
+
+    /// Adds a table.
+    ///
+    /// # Errors
+    /// [`Error::UnknownVariable`], [`Error::Cardinality`].
+    pub fn add_table(&mut self, table: Table) -> Result<FactorId, Error> {
+        let cards = self.cards_of(table.scope())?;
+        for ((&variable, &expected), &found) in table.scope().iter().zip(&cards).zip(table.cards())
+        {
+            if expected != found {
+                return Err(Error::Cardinality { variable, expected, found });
+            }
+        }
+        self.push(table)
+    }
+
+    /// Replaces the log-potentials of a factor, in the order of its *sorted* scope. The structure stays, so what was
+    /// compiled for it stays valid; nothing is allocated.
+    ///
+    /// # Errors
+    /// [`Invalid::Length`], [`Error::Potential`]; [`Invalid::Parameter`] for a factor that does not exist.
+    pub fn set(&mut self, factor: FactorId, log_values: &[f64]) -> Result<(), Error> {
+        match self.factors.get_mut(factor.index()) {
+            Some(table) => table.replace(factor.index(), log_values),
+            None => Err(unknown_factor(factor)),
+        }
+    }
+
+    /// The numbers of states.
+    pub fn cards(&self) -> &[usize] {
+        &self.cards
+    }
+
+    /// The number of variables.
+    pub fn len(&self) -> usize {
+        self.cards.len()
+    }
+
+    /// Whether there are no variables.
+    pub fn is_empty(&self) -> bool {
+        self.cards.is_empty()
+    }
+
+    /// All variables.
+    pub fn variables(&self) -> impl ExactSizeIterator<Item = VarId> + use<> {
+        (0..self.cards.len() as u32).map(VarId)
+    }
+
+    /// All factors, by [`FactorId`].
+    pub fn factors(&self) -> &[Table] {
+        &self.factors
+    }
+
+    /// `sum_f log psi_f(x_f)`; `-inf` for a configuration of probability zero.
+    ///
+    /// # Errors
+    /// [`Invalid::Length`], [`Error::State`].
+    pub fn log_score(&self, configuration: &[usize]) -> Result<f64, Error> {
+        Invalid::check_length("configuration", self.cards.len(), configuration.len())?;
+        for (variable, (&cardinality, &state)) in
+            self.variables().zip(self.cards.iter().zip(configuration))
+        {
+            if state >= cardinality {
+                return Err(Error::State { variable, state, cardinality });
+            }
+        }
+        Ok(self.factors.iter().map(|factor| factor.at(configuration)).sum())
+    }
+
+    /// The model given evidence. An observed variable keeps its name, leaves all scopes and has one state left, so that
+    /// log Z of the result is the logarithm of `Z P(evidence)`; a likelihood becomes one more factor.
+    ///
+    /// # Errors
+    /// What [`Evidence::check`] refuses.
+    pub fn condition(&self, evidence: &Evidence) -> Result<FactorGraph, Error> {
+        evidence.check(&self.cards)?;
+        let mut cards = self.cards.clone();
+        let mut states = Evidence::new();
+        let mut factors = Vec::with_capacity(self.factors.len() + evidence.len());
+        for (variable, finding) in evidence.iter() {
+            match finding {
+                crate::Finding::State(_) => {
+                    cards[variable.index()] = 1;
+                    states.set(variable, finding.clone());
+                }
+                crate::Finding::Likelihood(values) => {
+                    factors.push(Table::from_values(&[variable], &[values.len()], values)?);
+                }
+            }
+        }
+        let reduced: Result<Vec<Table>, Error> =
+            self.factors.iter().map(|factor| factor.reduce(&states)).collect();
+        factors.splice(0..0, reduced?);
+        Ok(FactorGraph { cards, factors })
+    }
+
+    /// For every variable the others that share a factor with it, rising.
+    pub fn neighbours(&self) -> Vec<Vec<VarId>> {
+        let mut neighbours = vec![Vec::new(); self.cards.len()];
+        for factor in &self.factors {
+            for &v in factor.scope() {
+                neighbours[v.index()].extend(factor.scope().iter().filter(|&&w| w != v));
+            }
+        }
+        for list in &mut neighbours {
+            list.sort_unstable();
+            list.dedup();
+        }
+        neighbours
+    }
+
+    /// For every variable the factors that it occurs in, rising.
+    pub fn factors_of_variables(&self) -> Vec<Vec<FactorId>> {
+        let mut factors = vec![Vec::new(); self.cards.len()];
+        for (f, factor) in self.factors.iter().enumerate() {
+            for v in factor.scope() {
+                factors[v.index()].push(FactorId(f as u32));
+            }
+        }
+        factors
+    }
+
+    /// The connected components, each rising, ordered by their first variable.
+    pub fn components(&self) -> Vec<Vec<VarId>> {
+        let neighbours = self.neighbours();
+        let mut seen = vec![false; self.cards.len()];
+        let mut components = Vec::new();
+        for first in self.variables() {
+            if seen[first.index()] {
+                continue;
+            }
+            seen[first.index()] = true;
+            let mut component = vec![first];
+            let mut next = 0;
+            while next < component.len() {
+                for &w in &neighbours[component[next].index()] {
+                    if !std::mem::replace(&mut seen[w.index()], true) {
+                        component.push(w);
+                    }
+                }
+                next += 1;
+            }
+            component.sort_unstable();
+            components.push(component);
+        }
+        components
+    }
+
+    /// The factor of a name.
+    ///
+    /// # Errors
+    /// [`Invalid::Parameter`] for a factor that does not exist.
+    pub fn factor(&self, factor: FactorId) -> Result<&Table, Error> {
+        self.factors.get(factor.index()).ok_or_else(|| unknown_factor(factor))
+    }
+
+    /// The cardinalities of a scope.
+    pub(crate) fn cards_of(&self, scope: &[VarId]) -> Result<SmallVec<[usize; 8]>, Error> {
+        let card = |&variable: &VarId| {
+            let variables = self.cards.len();
+            let unknown = Error::UnknownVariable { variable, variables };
+            self.cards.get(variable.index()).copied().ok_or(unknown)
+        };
+        scope.iter().map(card).collect()
+    }
+
+    fn push(&mut self, table: Table) -> Result<FactorId, Error> {
+        let id = FactorId(self.factors.len() as u32);
+        self.factors.push(table);
+        Ok(id)
+    }
+}
+
+fn unknown_factor(factor: FactorId) -> Error {
+    let value = f64::from(factor.0);
+    Invalid::Parameter { name: "factor", value, expected: "the number of a factor" }.into()
+}

@@ -1,0 +1,204 @@
+//! Dense tables over a few discrete variables, in logs.
+//!
+//! ```text
+//! psi(x_1, ..., x_k) = exp(log_values[...]),   -inf is probability zero
+//! ```
+//!
+//! The scope is sorted by variable, and the last variable is the fastest (row-major). A table of no variables is a
+//! constant. `+inf` and NaN are refused.
+
+mod algebra;
+
+use fenchel_linalg::Invalid;
+use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
+
+use crate::stride::{Plan, cells};
+use crate::{Error, VarId};
+
+/// The most bytes that one table may take: 2^31, which is 2^28 cells.
+pub const TABLE_BYTES: u64 = 1 << 31;
+
+const LOG_POTENTIAL: &str = "a finite number or -inf";
+const POTENTIAL: &str = "a finite number >= 0";
+
+/// A potential over a sorted scope, in logs: see the module.
+///
+/// ```
+/// use fenchel_graphical::{Table, VarId};
+///
+/// // The scope may come in any order; the last variable listed is the fastest.
+/// let t = Table::from_values(&[VarId(5), VarId(2)], &[2, 3], &[0.1, 0.2, 0.3, 0.4, 0.5, 0.6])?;
+/// assert_eq!(t.scope(), [VarId(2), VarId(5)]);
+/// assert!((t.log_value(&[2, 0])? - 0.3_f64.ln()).abs() < 1e-15);
+/// # Ok::<(), fenchel_graphical::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Table {
+    scope: SmallVec<[VarId; 4]>,
+    cards: SmallVec<[usize; 4]>,
+    log_values: Vec<f64>,
+}
+
+impl Table {
+    /// From log-potentials; `cards[k]` states of `scope[k]`, last variable fastest, in the order given.
+    ///
+    /// # Errors
+    /// [`Error::RepeatedVariable`], [`Error::Potential`] for NaN and `+inf`, [`Error::MemoryLimit`] for a size beyond
+    /// [`TABLE_BYTES`], [`Invalid`] for lengths that disagree and a cardinality of 0.
+    pub fn new(scope: &[VarId], cards: &[usize], log_values: &[f64]) -> Result<Self, Error> {
+        let mut table = Table::shaped(scope, cards, log_values.len())?;
+        check_log_potentials(0, log_values)?;
+        table.fill(scope, cards, log_values);
+        Ok(table)
+    }
+
+    /// From potentials that are not logarithms, each at least 0; otherwise as [`new`](Self::new).
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn from_values(scope: &[VarId], cards: &[usize], values: &[f64]) -> Result<Self, Error> {
+        let mut table = Table::shaped(scope, cards, values.len())?;
+        if let Some(index) = values.iter().position(|v| !(*v >= 0.0 && v.is_finite())) {
+            let value = values[index];
+            return Err(Error::Potential { factor: 0, index, value, expected: POTENTIAL });
+        }
+        table.fill(scope, cards, values);
+        table.log_values.iter_mut().for_each(|v| *v = v.ln());
+        Ok(table)
+    }
+
+    /// A table of no variables.
+    ///
+    /// # Errors
+    /// [`Error::Potential`] for NaN and `+inf`.
+    pub fn constant(log_value: f64) -> Result<Self, Error> {
+        Table::new(&[], &[], &[log_value])
+    }
+
+    /// All log-values 0.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn ones(scope: &[VarId], cards: &[usize]) -> Result<Self, Error> {
+        let size = size_of(cards)?;
+        let mut table = Table::shaped(scope, cards, size)?;
+        table.log_values.resize(size, 0.0);
+        Ok(table)
+    }
+
+    /// The variables, rising.
+    pub fn scope(&self) -> &[VarId] {
+        &self.scope
+    }
+
+    /// The numbers of states, in the order of the scope.
+    pub fn cards(&self) -> &[usize] {
+        &self.cards
+    }
+
+    /// The log-potentials, last variable of the scope fastest.
+    pub fn log_values(&self) -> &[f64] {
+        &self.log_values
+    }
+
+    /// The potentials themselves, `exp` of the log-values.
+    pub fn values(&self) -> Vec<f64> {
+        self.log_values.iter().map(|v| v.exp()).collect()
+    }
+
+    /// The number of cells, at least 1.
+    #[expect(clippy::len_without_is_empty, reason = "a table is never empty")]
+    pub fn len(&self) -> usize {
+        self.log_values.len()
+    }
+
+    /// The log-value of states that are given in the order of the scope.
+    ///
+    /// # Errors
+    /// [`Invalid::Length`], [`Error::State`].
+    pub fn log_value(&self, states: &[usize]) -> Result<f64, Error> {
+        Invalid::check_length("states", self.scope.len(), states.len())?;
+        let mut at = 0;
+        for ((&variable, &cardinality), &state) in self.scope.iter().zip(&self.cards).zip(states) {
+            if state >= cardinality {
+                return Err(Error::State { variable, state, cardinality });
+            }
+            at = at * cardinality + state;
+        }
+        Ok(self.log_values[at])
+    }
+
+    /// The log-value at a configuration of all variables of the model, which has been checked.
+    pub(crate) fn at(&self, configuration: &[usize]) -> f64 {
+        let position = |at, (v, card): (&VarId, &usize)| at * card + configuration[v.index()];
+        self.log_values[self.scope.iter().zip(&self.cards).fold(0, position)]
+    }
+
+    /// Replaces the log-values, in the order of the sorted scope.
+    pub(crate) fn replace(&mut self, factor: usize, log_values: &[f64]) -> Result<(), Error> {
+        Invalid::check_length("log_values", self.log_values.len(), log_values.len())?;
+        check_log_potentials(factor, log_values)?;
+        self.log_values.copy_from_slice(log_values);
+        Ok(())
+    }
+
+    /// (variable, cardinality), outermost first.
+    pub(crate) fn dimensions(&self) -> SmallVec<[(VarId, usize); 8]> {
+        self.scope.iter().copied().zip(self.cards.iter().copied()).collect()
+    }
+
+    /// Sorted scope, no values yet; `length` is what the caller has.
+    fn shaped(scope: &[VarId], cards: &[usize], length: usize) -> Result<Self, Error> {
+        Invalid::check_length("cards", scope.len(), cards.len())?;
+        Invalid::check_length("log_values", size_of(cards)?, length)?;
+        let mut pairs: SmallVec<[(VarId, usize); 8]> =
+            scope.iter().copied().zip(cards.iter().copied()).collect();
+        pairs.sort_unstable();
+        if let Some(pair) = pairs.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+            return Err(Error::RepeatedVariable { variable: pair[0].0 });
+        }
+        let (scope, cards) = pairs.into_iter().unzip();
+        Ok(Table { scope, cards, log_values: Vec::new() })
+    }
+
+    /// Takes over values in the caller's order of the scope.
+    fn fill(&mut self, scope: &[VarId], cards: &[usize], values: &[f64]) {
+        if self.scope[..] == *scope {
+            self.log_values.extend_from_slice(values);
+            return;
+        }
+        let given: SmallVec<[(VarId, usize); 8]> =
+            scope.iter().copied().zip(cards.iter().copied()).collect();
+        self.log_values.resize(values.len(), 0.0);
+        let plan = Plan::between(&self.dimensions(), &given);
+        plan.spread(&mut self.log_values, values, |_, value| value);
+    }
+}
+
+/// The number of cells, if it is within [`TABLE_BYTES`].
+pub(crate) fn size_of(cards: &[usize]) -> Result<usize, Error> {
+    if cards.contains(&0) {
+        return Err(Invalid::Parameter { name: "cardinality", value: 0.0, expected: ">= 1" }.into());
+    }
+    match cells(cards.iter().copied()) {
+        Some(size) if size as u64 <= TABLE_BYTES / 8 => Ok(size),
+        size => Err(Error::MemoryLimit {
+            what: "a table",
+            needed: size.and_then(|s| (s as u64).checked_mul(8)).unwrap_or(u64::MAX),
+            limit: TABLE_BYTES,
+            hint: "use smaller scopes",
+        }),
+    }
+}
+
+pub(crate) fn check_log_potentials(factor: usize, log_values: &[f64]) -> Result<(), Error> {
+    // Refused are +inf and NaN, and nothing else.
+    match log_values.iter().position(|v| !(*v < f64::INFINITY)) {
+        None => Ok(()),
+        Some(index) => {
+            let value = log_values[index];
+            Err(Error::Potential { factor, index, value, expected: LOG_POTENTIAL })
+        }
+    }
+}
