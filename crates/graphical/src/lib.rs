@@ -8,6 +8,7 @@
 //! an [`Evidence`].
 #![forbid(unsafe_code)]
 
+pub mod chain;
 mod error;
 mod evidence;
 mod factor_graph;

@@ -1,0 +1,264 @@
+//! Marginals of single positions and of neighbouring pairs.
+
+use fenchel_linalg::{Invalid, lanes};
+use serde::{Deserialize, Serialize};
+
+use super::{LineTerms, Probability, stride};
+use crate::Error;
+
+/// Marginals `m_t(k)` of the positions and `m_t(j, k)` of neighbouring pairs of a chain with `length` positions and
+/// `states` states.
+///
+/// They stand for the Markov distribution `prod_t m_t(j, k) / prod_(interior t) m_t(k)`: the one of largest entropy with
+/// these marginals. All entropies are in nats. The pairs are stored as `T` (see [`Probability`]), the positions always in
+/// `f64`.
+///
+/// | symbol | field |
+/// |---|---|
+/// | `m_t(k)`, `t = 0..T-1` | [`node`](Self::node) |
+/// | `m_t(j, k)`, `t = 0..T-2`, pair of `t` and `t + 1` | [`edge`](Self::edge) |
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct ChainMarginals<T = f64> {
+    states: usize,
+    length: usize,
+    /// `length` rows of `stride(states)`, zero beyond `states`.
+    pub(super) nodes: Vec<f64>,
+    /// `length - 1` blocks of `states * states` without gaps, then zeros for one more row.
+    pub(super) edges: Vec<T>,
+}
+
+impl<T: Probability> ChainMarginals<T> {
+    /// No marginals yet: a buffer that inference shapes and fills.
+    pub fn new() -> Self {
+        ChainMarginals { states: 0, length: 0, nodes: Vec::new(), edges: Vec::new() }
+    }
+
+    /// The uniform distribution.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for an empty chain or no states.
+    pub fn uniform(states: usize, length: usize) -> Result<Self, Error> {
+        Self::smoothed(states, &vec![0; length], 1.0)
+    }
+
+    /// A labelling mixed with the uniform distribution, clique by clique: `smoothing / K + (1 - smoothing) 1{k = y_t}`.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for an empty chain, a state out of range, or `smoothing` outside `[0, 1]`.
+    pub fn smoothed(states: usize, path: &[usize], smoothing: f64) -> Result<Self, Error> {
+        if states == 0 || path.is_empty() {
+            return Err(Invalid::Empty { what: "chain" }.into());
+        }
+        if !(0.0..=1.0).contains(&smoothing) {
+            let expected = "a number in [0, 1]";
+            return Err(Invalid::Parameter { name: "smoothing", value: smoothing, expected }.into());
+        }
+        super::check_path(states, path)?;
+        let mut marginals = Self::new();
+        marginals.shape(states, path.len());
+        let flat = smoothing / states as f64;
+        for (t, &state) in path.iter().enumerate() {
+            let node = marginals.node_mut(t);
+            node.fill(flat);
+            node[state] += 1.0 - smoothing;
+        }
+        let flat = flat / states as f64;
+        let peak = T::from_linear(flat + (1.0 - smoothing));
+        for (t, pair) in path.windows(2).enumerate() {
+            let edge = marginals.edge_mut(t);
+            edge.fill(T::from_linear(flat));
+            edge[pair[0] * states + pair[1]] = peak;
+        }
+        Ok(marginals)
+    }
+
+    /// Takes the shape of a chain; all entries are undefined but for the padding. Allocates only to grow.
+    pub(super) fn shape(&mut self, states: usize, length: usize) {
+        if (self.states, self.length) == (states, length) {
+            return;
+        }
+        (self.states, self.length) = (states, length);
+        self.nodes.clear();
+        self.nodes.resize(length * stride(states), 0.0);
+        self.edges.clear();
+        let padding = stride(states) - states;
+        self.edges.resize((length - 1) * states * states + padding, T::default());
+    }
+
+    /// Number of states `K`.
+    pub fn states(&self) -> usize {
+        self.states
+    }
+
+    /// Number of positions `T`; 0 for a fresh buffer.
+    pub fn length(&self) -> usize {
+        self.length
+    }
+
+    /// The marginal of position `t`, `K` entries.
+    ///
+    /// # Panics
+    /// If there is no position `t`.
+    pub fn node(&self, t: usize) -> &[f64] {
+        &self.nodes[t * stride(self.states)..][..self.states]
+    }
+
+    /// The marginal of the pair `(t, t + 1)`, `K x K` entries, row by row.
+    ///
+    /// # Panics
+    /// If there is no such pair.
+    pub fn edge(&self, t: usize) -> &[T] {
+        &self.edges[..self.edge_entries()][t * self.states * self.states..]
+            [..self.states * self.states]
+    }
+
+    pub(super) fn node_mut(&mut self, t: usize) -> &mut [f64] {
+        &mut self.nodes[t * stride(self.states)..][..self.states]
+    }
+
+    pub(super) fn edge_mut(&mut self, t: usize) -> &mut [T] {
+        let size = self.states * self.states;
+        &mut self.edges[t * size..][..size]
+    }
+
+    /// All positions, rows of [`stride`](super::stride) entries with zeros behind the `K` used ones: for inner loops.
+    pub fn padded_nodes(&self) -> &[f64] {
+        &self.nodes
+    }
+
+    fn edge_entries(&self) -> usize {
+        self.length.saturating_sub(1) * self.states * self.states
+    }
+
+    /// The rows of the separators: the interior positions.
+    fn separators(&self) -> std::ops::Range<usize> {
+        let stride = stride(self.states);
+        if self.length > 2 { stride..(self.length - 1) * stride } else { 0..0 }
+    }
+
+    /// The entropy `sum_C H(m_C) - sum_S H(m_S)` in nats.
+    pub fn entropy(&self) -> f64 {
+        if self.length < 2 {
+            return f64::entropy(&self.nodes);
+        }
+        T::entropy(&self.edges) - f64::entropy(&self.nodes[self.separators()])
+    }
+
+    /// The relative entropy `sum_C KL(m_C || n_C) - sum_S KL(m_S || n_S)` in nats; infinite where only `n` vanishes.
+    ///
+    /// # Panics
+    /// If the shapes differ.
+    pub fn kl(&self, other: &Self) -> f64 {
+        self.check_same_shape(other);
+        if self.length < 2 {
+            return f64::divergence(&self.nodes, &other.nodes);
+        }
+        let cliques = T::divergence(&self.edges, &other.edges);
+        let range = self.separators();
+        // A separator diverges only where its cliques do.
+        if cliques == f64::INFINITY {
+            return cliques;
+        }
+        cliques - f64::divergence(&self.nodes[range.clone()], &other.nodes[range])
+    }
+
+    /// `m <- (1 - step) m + step other`, for `step` in `[0, 1]`.
+    ///
+    /// The marginals mix exactly; the Markov distribution that they stand for has at least the entropy of the mixture.
+    ///
+    /// # Panics
+    /// If the shapes differ.
+    pub fn mix(&mut self, other: &Self, step: f64) {
+        self.check_same_shape(other);
+        f64::mix(&mut self.nodes, &other.nodes, step);
+        T::mix(&mut self.edges, &other.edges, step);
+    }
+
+    /// Derivatives of the entropy along the segment to `target`, from one pass over both.
+    ///
+    /// # Panics
+    /// If the shapes differ.
+    pub fn line_terms(&self, target: &Self, step: f64) -> LineTerms {
+        self.check_same_shape(target);
+        if self.length < 2 {
+            return f64::line_terms(&self.nodes, &target.nodes, step);
+        }
+        let cliques = T::line_terms(&self.edges, &target.edges, step);
+        let range = self.separators();
+        cliques.minus(f64::line_terms(&self.nodes[range.clone()], &target.nodes[range], step))
+    }
+
+    /// `out(j, k) += sum_t (target_t(j, k) - m_t(j, k))`, `K x K` entries.
+    ///
+    /// # Panics
+    /// If the shapes differ or `out` has fewer than `K * K` entries.
+    pub fn add_pair_differences(&self, target: &Self, out: &mut [f64]) {
+        self.check_same_shape(target);
+        let size = self.states * self.states;
+        let out = &mut out[..size];
+        let (p, q) = (&self.edges[..self.edge_entries()], &target.edges[..self.edge_entries()]);
+        lanes::dispatch(|| {
+            for (p, q) in p.chunks_exact(size).zip(q.chunks_exact(size)) {
+                T::add_difference(p, q, out);
+            }
+        });
+    }
+
+    /// `out(j, k) += sum_t m_t(j, k)`, `K x K` entries.
+    ///
+    /// # Panics
+    /// If `out` has fewer than `K * K` entries.
+    pub fn add_pairs(&self, out: &mut [f64]) {
+        let size = self.states * self.states;
+        let out = &mut out[..size];
+        for edge in self.edges[..self.edge_entries()].chunks_exact(size) {
+            for (out, p) in out.iter_mut().zip(edge) {
+                *out += p.linear();
+            }
+        }
+    }
+
+    /// `log prod m_t(y_t, y_t+1) / prod m_t(y_t)`: the log-probability of a labelling.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for a path of another length or with a state out of range.
+    pub fn log_probability(&self, path: &[usize]) -> Result<f64, Error> {
+        Invalid::check_length("path", self.length, path.len())?;
+        super::check_path(self.states, path)?;
+        if let [only] = path {
+            return Ok(self.node(0)[*only].ln());
+        }
+        let cliques: f64 = path
+            .windows(2)
+            .enumerate()
+            .map(|(t, pair)| self.edge(t)[pair[0] * self.states + pair[1]].log())
+            .sum();
+        if cliques == f64::NEG_INFINITY {
+            return Ok(cliques);
+        }
+        let separators: f64 = (1..self.length.max(1) - 1).map(|t| self.node(t)[path[t]].ln()).sum();
+        Ok(cliques - separators)
+    }
+
+    /// Whether every marginal sums to 1 and the pairs agree with the positions, up to `tolerance`.
+    pub fn is_consistent(&self, tolerance: f64) -> bool {
+        let close = |a: f64, b: f64| (a - b).abs() <= tolerance;
+        let k = self.states;
+        let nodes = (0..self.length).all(|t| close(self.node(t).iter().sum(), 1.0));
+        nodes
+            && (1..self.length).all(|t| {
+                let edge = self.edge(t - 1);
+                let at = |j: usize, k2: usize| edge[j * k + k2].linear();
+                (0..k).all(|j| close((0..k).map(|k2| at(j, k2)).sum(), self.node(t - 1)[j]))
+                    && (0..k).all(|k2| close((0..k).map(|j| at(j, k2)).sum(), self.node(t)[k2]))
+            })
+    }
+
+    fn check_same_shape(&self, other: &Self) {
+        assert_eq!(
+            (self.states, self.length),
+            (other.states, other.length),
+            "marginals of two different shapes"
+        );
+    }
+}
