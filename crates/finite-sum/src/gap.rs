@@ -10,7 +10,7 @@
 //! with an unpenalised intercept `sum_i u_i = 0` must hold, so the heavier sign is scaled down
 //! ([`balance`]); where `R*` is an indicator (l1 without l2) the whole point is scaled onto it.
 
-use fenchel_linalg::{Design, multiply_transposed};
+use fenchel_linalg::{Columns, Design, multiply_transposed};
 use fenchel_optim::scalar::increasing_root;
 use fenchel_optim::{Certificate, Loss, Regulariser};
 
@@ -24,6 +24,8 @@ pub(crate) struct Gap {
     dual: Vec<f64>,
     /// `v = -(1/n) A'u`
     pub(crate) correlation: Vec<f64>,
+    /// What the dual point and `v` were multiplied by to become feasible.
+    pub(crate) scale: f64,
 }
 
 impl Gap {
@@ -32,6 +34,7 @@ impl Gap {
             margins: vec![0.0; problem.n()],
             dual: vec![0.0; problem.n()],
             correlation: vec![0.0; problem.d()],
+            scale: 1.0,
         }
     }
 
@@ -54,6 +57,43 @@ impl Gap {
     ) -> Certificate {
         self.settle_intercept(problem, point);
         self.margins_certificate(problem, &point.weights)
+    }
+
+    /// The dual point of the last certificate, before it was scaled.
+    #[cfg(test)]
+    pub(crate) fn dual(&self) -> &[f64] {
+        &self.dual
+    }
+
+    /// As [`at_margins`](Gap::at_margins) for the problem without the features that are not in `alive`.
+    pub(crate) fn at_margins_over<D: Design, L: Loss, R: Regulariser>(
+        &mut self,
+        problem: &Problem<'_, D, L, R>,
+        point: &mut Point,
+        columns: &Columns,
+        alive: &[usize],
+    ) -> Certificate {
+        self.settle_intercept(problem, point);
+        let objective = problem.objective_at(&self.margins, &point.weights);
+        problem.derivatives(&self.margins, &mut self.dual);
+        if problem.intercept() {
+            balance(&mut self.dual);
+        }
+        self.correlation.fill(0.0);
+        for &c in alive {
+            self.correlation[c] = -columns.dot(c, &self.dual) / problem.n() as f64;
+        }
+        Certificate::gap(objective, self.correlated_bound(problem))
+    }
+
+    /// The certificate of the same point and dual point after a change of the regulariser. No pass.
+    pub(crate) fn again<D: Design, L: Loss, R: Regulariser>(
+        &mut self,
+        problem: &Problem<'_, D, L, R>,
+        weights: &[f64],
+    ) -> Certificate {
+        let objective = problem.objective_at(&self.margins, weights);
+        Certificate::gap(objective, self.correlated_bound(problem))
     }
 
     /// As [`at`](Gap::at), after moving the intercept to its optimum for these weights.
@@ -141,13 +181,22 @@ impl Gap {
         &mut self,
         problem: &Problem<'_, D, L, R>,
     ) -> f64 {
-        let n = problem.n() as f64;
         if problem.intercept() {
             balance(&mut self.dual);
         }
         self.correlate(problem);
+        self.correlated_bound(problem)
+    }
+
+    /// `D(u)` once `v` is known.
+    fn correlated_bound<D: Design, L: Loss, R: Regulariser>(
+        &mut self,
+        problem: &Problem<'_, D, L, R>,
+    ) -> f64 {
+        let n = problem.n() as f64;
         let regulariser = problem.regulariser();
         let scale = regulariser.dual_scale(&self.correlation, problem.l2());
+        self.scale = scale;
         let scaled;
         let correlation = if scale < 1.0 {
             scaled = self.correlation.iter().map(|v| scale * v).collect::<Vec<_>>();

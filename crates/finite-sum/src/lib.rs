@@ -36,6 +36,7 @@ pub mod incremental;
 pub mod lag;
 pub mod loss;
 pub mod newton;
+pub mod path;
 mod problem;
 mod terms;
 
@@ -54,6 +55,9 @@ pub use incremental::{
     sag, saga, svrg,
 };
 pub use newton::{ElasticNetForm, Newton, NewtonSettings, newton};
+pub use path::{
+    Grid, Path, PathPoint, PathSettings, Screening, elastic_net_path, logistic_path, path,
+};
 pub use problem::{Point, Problem};
 
 // What a caller of this crate needs of its floor.

@@ -128,6 +128,37 @@ impl<'a, D: Design, L: Loss, R: Regulariser> Problem<'a, D, L, R> {
         Problem { intercept: true, ..self }
     }
 
+    /// The same problem under another penalty.
+    pub(crate) fn penalised<S: Regulariser>(
+        self,
+        regulariser: S,
+        l2: f64,
+    ) -> Result<Problem<'a, D, L, S>, Error> {
+        let Problem {
+            design,
+            targets,
+            loss,
+            intercept,
+            norms_squared,
+            scales,
+            largest_norms_squared,
+            ..
+        } = self;
+        Invalid::check_nonnegative("l2", l2)?;
+        regulariser.check(design.columns())?;
+        Ok(Problem {
+            design,
+            targets,
+            loss,
+            regulariser,
+            l2,
+            intercept,
+            norms_squared,
+            scales,
+            largest_norms_squared,
+        })
+    }
+
     /// The design matrix.
     pub fn design(&self) -> &D {
         &self.design

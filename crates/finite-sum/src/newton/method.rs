@@ -1,5 +1,7 @@
 //! The outer loop.
 
+use std::sync::Arc;
+
 use fenchel_linalg::{Columns, Design};
 use fenchel_optim::prox::{ElasticNet, L1, Zero};
 use fenchel_optim::random::{Generator, stream};
@@ -9,6 +11,7 @@ use fenchel_optim::{
 use serde::{Deserialize, Serialize};
 
 use super::model::{Minimum, Model, RIDGE, violation};
+use super::warm::{Candidates, Warm};
 use crate::gap::Gap;
 use crate::{Error, Point, Problem};
 
@@ -65,7 +68,9 @@ impl Default for NewtonSettings {
 pub struct Newton<'p, 'a, D, L, R> {
     problem: &'p Problem<'a, D, L, R>,
     /// For coordinate descent; made by the first step, absent where `l1 = 0`.
-    columns: Option<Columns>,
+    columns: Option<Arc<Columns>>,
+    /// On a path: the features that may be in the support.
+    candidates: Candidates,
     l1: f64,
     l2: f64,
     point: Point,
@@ -107,7 +112,7 @@ where
     let method = "newton";
     settings.stop.check()?;
     problem.check_twice_differentiable(method)?;
-    let ElasticNet { l1, l2 } = problem.regulariser().weights();
+    let l1 = problem.regulariser().weights().l1;
     let d = problem.d() as u64 + 1;
     let (needed, hint) = if l1 > 0.0 {
         (Columns::bytes(problem.design()), "use catalyst or saga, which need no copy of the data")
@@ -126,22 +131,7 @@ where
     problem.check_point(&point)?;
     let mut gap = Gap::new(problem);
     problem.margins(&point, &mut gap.margins);
-    let mut method = Newton {
-        problem,
-        columns: None,
-        l1,
-        l2: problem.l2() + l2,
-        point,
-        gap,
-        certificate: None,
-        objective: f64::INFINITY,
-        h: vec![0.0; problem.n()],
-        gradient: vec![0.0; problem.d()],
-        direction: vec![0.0; problem.n()],
-        rng: stream(settings.seed, 0),
-        outer: 0,
-        stalled: false,
-    };
+    let mut method = Newton::new(problem, point, gap, settings.seed);
     let mut report = run(&mut method, &settings.stop, observer)?;
     // The margins followed the steps; the certificate that is returned is the returned point's own.
     problem.margins(&method.point, &mut method.gap.margins);
@@ -150,7 +140,45 @@ where
     Ok(Solution { state: method.point, report })
 }
 
-impl<D: Design, L: Loss, R: ElasticNetForm> Newton<'_, '_, D, L, R> {
+impl<'p, 'a, D: Design, L: Loss, R: ElasticNetForm> Newton<'p, 'a, D, L, R> {
+    /// At a point whose margins stand in `gap`.
+    fn new(problem: &'p Problem<'a, D, L, R>, point: Point, gap: Gap, seed: u64) -> Self {
+        let ElasticNet { l1, l2 } = problem.regulariser().weights();
+        Newton {
+            problem,
+            columns: None,
+            candidates: Candidates::default(),
+            l1,
+            l2: problem.l2() + l2,
+            point,
+            gap,
+            certificate: None,
+            objective: f64::INFINITY,
+            h: vec![0.0; problem.n()],
+            gradient: vec![0.0; problem.d()],
+            direction: vec![0.0; problem.n()],
+            rng: stream(seed, 0),
+            outer: 0,
+            stalled: false,
+        }
+    }
+
+    /// Goes on from the solution of a neighbouring problem, looking at the candidates only.
+    pub(super) fn resume(
+        problem: &'p Problem<'a, D, L, R>,
+        warm: Warm,
+        candidates: Candidates,
+        seed: u64,
+    ) -> Self {
+        let Warm { point, gap, columns } = warm;
+        Newton { columns: Some(columns), candidates, ..Newton::new(problem, point, gap, seed) }
+    }
+
+    /// Where a resumed run has come to.
+    pub(super) fn pause(self) -> (Point, Gap, Candidates) {
+        (self.point, self.gap, self.candidates)
+    }
+
     /// The current point.
     pub fn point(&self) -> &Point {
         &self.point
@@ -161,7 +189,9 @@ impl<D: Design, L: Loss, R: ElasticNetForm> Newton<'_, '_, D, L, R> {
         if let Some(certificate) = self.certificate {
             return certificate;
         }
-        let certificate = self.gap.at_margins(self.problem, &mut self.point);
+        let columns = self.columns.as_deref();
+        let certificate =
+            self.candidates.certify(self.problem, &mut self.point, &mut self.gap, columns, self.l1);
         // The dual point is phi' at the margins, balanced: with the intercept at its optimum, phi' itself.
         for ((g, v), x) in
             self.gradient.iter_mut().zip(&self.gap.correlation).zip(&self.point.weights)
@@ -180,7 +210,7 @@ impl<D: Design, L: Loss, R: ElasticNetForm> Newton<'_, '_, D, L, R> {
         let problem = self.problem;
         if self.l1 > 0.0 && self.columns.is_none() {
             // Checked by the public function.
-            self.columns = Columns::new(problem.design()).ok();
+            self.columns = Columns::new(problem.design()).ok().map(Arc::new);
         }
         problem.seconds(&self.gap.margins, 1.0 / problem.n() as f64, &mut self.h);
         let set = self.working_set();
@@ -199,7 +229,7 @@ impl<D: Design, L: Loss, R: ElasticNetForm> Newton<'_, '_, D, L, R> {
         };
         self.find_direction(&set, &minimum);
         self.search(&set, &minimum);
-        1.0 + minimum.entries / problem.design().stored().max(1) as f64
+        self.candidates.share() + minimum.entries / problem.design().stored().max(1) as f64
     }
 
     /// `(1/n) sum_i phi'(t_i)`

@@ -1,0 +1,195 @@
+//! Walking down a path.
+
+use fenchel_linalg::labels::{Label, binary_signs};
+use fenchel_linalg::{AsDesign, Design, Invalid};
+use fenchel_optim::prox::{L1, Zero};
+use fenchel_optim::{Loss, Stop};
+use ndarray::ArrayView1;
+use serde::{Deserialize, Serialize};
+
+use super::result::{Path, PathPoint};
+use crate::loss::{Logistic, Squared};
+use crate::newton::{NewtonSettings, Screening, Warm, check_grid};
+use crate::{Error, Problem};
+
+/// The penalties of a path.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Grid {
+    /// `count` of them, equally spaced in the logarithm, from the smallest penalty with an empty support down to
+    /// `smallest` times that.
+    Log {
+        /// How many, at least 1.
+        count: usize,
+        /// The last over the first, above 0 and at most 1.
+        smallest: f64,
+    },
+    /// These, all above 0; they are visited from the largest to the smallest.
+    Given(Vec<f64>),
+}
+
+impl Default for Grid {
+    fn default() -> Self {
+        Grid::Log { count: 100, smallest: 1e-3 }
+    }
+}
+
+/// Settings of a path.
+///
+/// | field | default | meaning |
+/// |---|---|---|
+/// | `l1_ratio` | 1 | share of the l1 norm in the penalty, above 0 and at most 1 |
+/// | `grid` | 100 penalties down to 1e-3 of the largest | see [`Grid`] |
+/// | `intercept` | true | an unpenalised intercept; [`path`](fn@path) takes that of its problem |
+/// | `screening` | `Sphere` | features not to look at, see [`Screening`] |
+/// | `memory_limit` | 4 GiB | for the copy of the data by columns |
+/// | `seed` | 0 | of the order of coordinate descent |
+/// | `stop` | relative gap 1e-4 | of every point of the path, see [`Stop`] |
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PathSettings {
+    /// Share of the l1 norm in the penalty.
+    pub l1_ratio: f64,
+    /// The penalties.
+    pub grid: Grid,
+    /// Whether to fit an unpenalised intercept.
+    pub intercept: bool,
+    /// Which features need not be looked at.
+    pub screening: Screening,
+    /// Largest size of the copy by columns, in bytes.
+    pub memory_limit: u64,
+    /// Seed of the order of coordinate descent.
+    pub seed: u64,
+    /// When a point of the path is done.
+    pub stop: Stop,
+}
+
+impl Default for PathSettings {
+    fn default() -> Self {
+        let NewtonSettings { memory_limit, seed, stop } = NewtonSettings::default();
+        PathSettings {
+            l1_ratio: 1.0,
+            grid: Grid::default(),
+            intercept: true,
+            screening: Screening::default(),
+            memory_limit,
+            seed,
+            stop,
+        }
+    }
+}
+
+/// The path of least squares with an l1 penalty (`l1_ratio` 1, the default) or an elastic net:
+///
+/// ```text
+/// min_{x, b}  (1/2n) sum_i (a_i.x + b - y_i)^2 + penalty (r ||x||_1 + (1 - r)/2 ||x||^2)
+/// ```
+///
+/// ```
+/// use fenchel_finite_sum::{PathSettings, elastic_net_path};
+/// use ndarray::array;
+///
+/// let x = array![[1.0, 0.3], [2.0, -0.1], [3.0, 0.2], [4.0, -0.3]];
+/// let path = elastic_net_path(&x, &[2.0, 4.1, 5.9, 8.0], &PathSettings::default())?;
+/// assert!(path.points[0].support.is_empty());
+/// assert_eq!(path.points[50].support[0], 0);
+/// # Ok::<(), fenchel_finite_sum::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Invalid`] for data that is empty, not finite or of another shape, or settings out of range;
+/// [`Error::MemoryLimit`].
+pub fn elastic_net_path<'y, X: AsDesign + ?Sized>(
+    x: &X,
+    y: impl Into<ArrayView1<'y, f64>>,
+    settings: &PathSettings,
+) -> Result<Path, Error> {
+    let targets = y.into().to_vec();
+    let problem = Problem::new(x.as_design()?, &targets, Squared, Zero, 0.0)?;
+    path(&if settings.intercept { problem.with_intercept() } else { problem }, settings)
+}
+
+/// The path of binary logistic regression with an l1 penalty or an elastic net. The larger label is the positive
+/// one.
+///
+/// # Errors
+/// As [`elastic_net_path`], and [`Error::Invalid`] for labels of one or more than two values.
+pub fn logistic_path<'y, X: AsDesign + ?Sized, L: Label + 'y>(
+    x: &X,
+    y: impl Into<ArrayView1<'y, L>>,
+    settings: &PathSettings,
+) -> Result<Path, Error> {
+    let (_, targets) = binary_signs(&y.into().to_vec())?;
+    let problem = Problem::new(x.as_design()?, &targets, Logistic, Zero, 0.0)?;
+    path(&if settings.intercept { problem.with_intercept() } else { problem }, settings)
+}
+
+/// The path of any problem with a smooth loss; an l2 term of the problem stays beside the penalty.
+///
+/// # Errors
+/// [`Error::Unsupported`] for a loss that is not smooth; [`Error::MemoryLimit`]; [`Error::Invalid`] for settings
+/// out of range.
+pub fn path<D: Design + Clone, L: Loss + Clone>(
+    problem: &Problem<'_, D, L, Zero>,
+    settings: &PathSettings,
+) -> Result<Path, Error> {
+    let warm = Warm::origin(problem, settings.memory_limit)?;
+    let grid = penalties(&settings.grid, warm.largest_correlation() / settings.l1_ratio)?;
+    let points = walk(problem, settings, warm, &grid)?;
+    Ok(Path { features: problem.d(), l1_ratio: settings.l1_ratio, points })
+}
+
+fn walk<D: Design + Clone, L: Loss + Clone>(
+    problem: &Problem<'_, D, L, Zero>,
+    settings: &PathSettings,
+    mut warm: Warm,
+    grid: &[f64],
+) -> Result<Vec<PathPoint>, Error> {
+    let PathSettings { l1_ratio, screening, memory_limit, seed, stop, .. } = *settings;
+    if !(l1_ratio > 0.0 && l1_ratio <= 1.0) {
+        let expected = "above 0 and at most 1";
+        return Err(Invalid::Parameter { name: "l1_ratio", value: l1_ratio, expected }.into());
+    }
+    stop.check()?;
+    let newton = NewtonSettings { memory_limit, seed, stop };
+    let sphere = (screening != Screening::Off).then(|| warm.sphere(problem));
+    let own = problem.l2();
+    let mut before = warm.largest_correlation();
+    let mut points = Vec::with_capacity(grid.len());
+    let mut problem = problem.clone().penalised(L1 { strength: 0.0 }, own)?;
+    for &penalty in grid {
+        let l1 = l1_ratio * penalty;
+        problem = problem.penalised(L1 { strength: l1 }, own + (1.0 - l1_ratio) * penalty)?;
+        let guess = (screening == Screening::Strong).then_some(before);
+        let (next, report, screened) = warm.solve(&problem, &newton, sphere.as_ref(), guess)?;
+        warm = next;
+        points.push(PathPoint::new(penalty, &warm.point, report, screened));
+        before = l1;
+    }
+    Ok(points)
+}
+
+/// The penalties in falling order, given the smallest with an empty support.
+fn penalties(grid: &Grid, largest: f64) -> Result<Vec<f64>, Error> {
+    match grid {
+        Grid::Given(given) => {
+            check_grid(given)?;
+            let mut falling = given.clone();
+            falling.sort_by(|a, b| b.total_cmp(a));
+            Ok(falling)
+        }
+        Grid::Log { count, smallest } => {
+            if !(*smallest > 0.0 && *smallest <= 1.0) {
+                let expected = "above 0 and at most 1";
+                let name = "smallest of the grid";
+                return Err(Invalid::Parameter { name, value: *smallest, expected }.into());
+            }
+            if *count == 0 {
+                return Err(Invalid::Empty { what: "grid of penalties" }.into());
+            }
+            // Constant targets correlate with nothing: any penalty leaves the origin.
+            let first = if largest > 0.0 { largest } else { 1.0 };
+            let step = smallest.ln() / (*count - 1).max(1) as f64;
+            Ok((0..*count).map(|k| first * (k as f64 * step).exp()).collect())
+        }
+    }
+}
