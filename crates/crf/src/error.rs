@@ -11,6 +11,9 @@ pub enum Error {
     /// An argument that does not fit: shapes, ranges, NaN.
     #[error(transparent)]
     Invalid(#[from] Invalid),
+    /// What inference on a chain refused: no labelling is allowed, a score is no number.
+    #[error(transparent)]
+    Chain(#[from] fenchel_graphical::Error),
     /// A sequence without tokens.
     #[error("sequence {sequence} has no tokens")]
     EmptySequence {
