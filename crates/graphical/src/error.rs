@@ -1,5 +1,7 @@
 //! What can go wrong.
 
+use std::io;
+
 use fenchel_linalg::Invalid;
 
 use crate::VarId;
@@ -68,20 +70,6 @@ pub enum Error {
         /// A variable on the cycle.
         variable: VarId,
     },
-    /// A directed graph with a cycle.
-    #[error("the arcs form a cycle: {}", path.join(" -> "))]
-    Cycle {
-        /// Names of the nodes along the cycle; the first is repeated at the end.
-        path: Vec<String>,
-    },
-    /// A file that does not have the promised form.
-    #[error("line {line}: {reason}")]
-    Format {
-        /// The line, counted from 1.
-        line: usize,
-        /// What is wrong, and what was expected.
-        reason: String,
-    },
     /// A table of the result would be larger than allowed. Nothing was allocated.
     #[error("{what} needs {needed} bytes, the limit is {limit}: {hint}")]
     MemoryLimit {
@@ -94,4 +82,102 @@ pub enum Error {
         /// What to do instead.
         hint: &'static str,
     },
+    /// More results than were asked for at most.
+    #[error("more than {limit} {what}")]
+    TooMany {
+        /// What is enumerated.
+        what: &'static str,
+        /// How many were allowed.
+        limit: usize,
+    },
+    /// Arcs that form a cycle where there must be none.
+    #[error("the arcs form a cycle: {}", path.join(" -> "))]
+    Cycle {
+        /// The nodes of the cycle in the direction of the arcs; the first is repeated at the end.
+        path: Vec<String>,
+    },
+    /// A name that the model does not have.
+    #[error("there is no {what} {name:?}; known, nearest first: {}", known.join(", "))]
+    UnknownName {
+        /// What was looked up: a variable, a state of a variable.
+        what: String,
+        /// The name that was asked for.
+        name: String,
+        /// Some names that exist, nearest spelling first.
+        known: Vec<String>,
+    },
+    /// A thing that was given twice.
+    #[error("{what} {name:?} is given twice")]
+    Duplicate {
+        /// What was given: a variable, a state, an arc, a table.
+        what: String,
+        /// Its name.
+        name: String,
+    },
+    /// A variable of a Bayesian network that has no conditional probability table.
+    #[error("variable {variable:?} has no conditional probability table")]
+    NoCpt {
+        /// The variable.
+        variable: String,
+    },
+    /// A conditional probability table that does not have one number for every cell.
+    #[error("the table of {variable:?} has {found} numbers; expected {expected} ({shape})")]
+    CptLength {
+        /// The child.
+        variable: String,
+        /// Parent configurations x states.
+        expected: usize,
+        /// The numbers that were given.
+        found: usize,
+        /// The cardinalities behind `expected`.
+        shape: String,
+    },
+    /// An entry of a conditional probability table that is negative, infinite or NaN.
+    #[error("P({variable:?} = {state} | {given}) is {value}; expected a number >= 0")]
+    CptEntry {
+        /// The child.
+        variable: String,
+        /// The parents' states, `none` without parents.
+        given: String,
+        /// The child's state.
+        state: String,
+        /// The offending value.
+        value: f64,
+    },
+    /// A row of a conditional probability table that does not sum to 1.
+    #[error("P({variable:?} | {given}) sums to {sum}; expected 1 up to {tolerance}")]
+    CptRowSum {
+        /// The child.
+        variable: String,
+        /// The parents' states, `none` without parents.
+        given: String,
+        /// The sum that was found.
+        sum: f64,
+        /// What was allowed.
+        tolerance: f64,
+    },
+    /// A text that does not have the form of its format.
+    #[error("line {line}, column {column}: {reason}")]
+    Format {
+        /// Line, counted from 1.
+        line: u64,
+        /// Byte of the line, counted from 1.
+        column: u64,
+        /// What was found and what was expected.
+        reason: String,
+    },
+    /// Reading or writing failed.
+    #[error("{reason}")]
+    Io {
+        /// The class of the failure.
+        kind: io::ErrorKind,
+        /// The system's reason.
+        reason: String,
+    },
+}
+
+impl From<io::Error> for Error {
+    fn from(error: io::Error) -> Error {
+        Error::Io { kind: error.kind(), reason: error.to_string() }
+    }
 }

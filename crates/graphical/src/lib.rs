@@ -9,15 +9,19 @@
 #![forbid(unsafe_code)]
 
 pub mod chain;
+pub mod dag;
 mod error;
 mod evidence;
 mod factor_graph;
+pub mod graph;
 mod stride;
 mod table;
 mod variable;
 
+pub use dag::{Cpdag, Dag};
 pub use error::Error;
 pub use evidence::{Evidence, Finding};
 pub use factor_graph::FactorGraph;
+pub use graph::{Graph, Labels};
 pub use table::{TABLE_BYTES, Table};
 pub use variable::{FactorId, VarId};
