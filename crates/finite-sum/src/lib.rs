@@ -5,7 +5,8 @@
 //! ```
 //!
 //! A [`Problem`] borrows the data and is checked once. A method is a function of the problem, its settings, a
-//! start and an observer: [`sdca`](fn@sdca), [`catalyst`](fn@catalyst), [`saga`](fn@saga), [`sag`](fn@sag),
+//! start and an observer: [`sdca`](fn@sdca), [`catalyst`](fn@catalyst), [`qning`](fn@qning),
+//! [`miso_mu`](fn@miso_mu), [`prox_finito`](fn@prox_finito), [`newton_cg`](fn@newton_cg), [`saga`](fn@saga), [`sag`](fn@sag),
 //! [`svrg`](fn@svrg), [`finito`](fn@finito), [`newton`](fn@newton),
 //! [`lbfgs`](fn@lbfgs). What comes back is a state (ready for a warm
 //! start) and a report whose certificate is a duality gap at the returned point. [`LogisticRegression`],
@@ -42,7 +43,9 @@ mod terms;
 
 pub use batch::{Batch, lbfgs};
 pub use dual::{
-    Catalyst, CatalystSettings, DualState, Sdca, SdcaSettings, SdcaStep, catalyst, sdca,
+    Catalyst, CatalystSettings, DualState, MisoMuSettings, ProxFinitoSettings, Qning,
+    QningSettings, Sampling, Sdca, SdcaSettings, SdcaStep, catalyst, importance_order, miso_mu,
+    prox_finito, qning, sdca,
 };
 pub use error::Error;
 pub use estimators::{
@@ -54,7 +57,10 @@ pub use incremental::{
     Sag, SagSettings, Saga, SagaSettings, Svrg, SvrgSettings, TableMethod, TableStart, TableState,
     sag, saga, svrg,
 };
-pub use newton::{ElasticNetForm, Newton, NewtonSettings, newton};
+pub use newton::{
+    ElasticNetForm, Globalisation, Newton, NewtonCg, NewtonCgSettings, NewtonCgState,
+    NewtonSettings, Preconditioner, newton, newton_cg,
+};
 pub use path::{
     Grid, Path, PathPoint, PathSettings, Screening, elastic_net_path, logistic_path, path,
 };

@@ -97,13 +97,22 @@ impl<D: Design, L: Loss, R: Regulariser> Problem<'_, D, L, R> {
     /// The `u` with `u = phi_i'(m - q u)`: see [`Loss::dual_step`].
     #[inline(always)]
     pub fn dual_step(&self, i: usize, m: f64, q: f64, guess: f64) -> f64 {
-        let (loss, y) = (self.loss(), self.targets()[i]);
+        self.scaled_step(i, q, |q, y| self.loss().dual_step(m, q, y, guess))
+    }
+
+    /// The same `u` from derivatives alone: see [`Loss::interval_step`].
+    #[inline(always)]
+    pub fn interval_step(&self, i: usize, m: f64, q: f64, guess: f64) -> f64 {
+        self.scaled_step(i, q, |q, y| self.loss().interval_step(m, q, y, guess))
+    }
+
+    #[inline(always)]
+    fn scaled_step(&self, i: usize, q: f64, step: impl Fn(f64, f64) -> f64) -> f64 {
+        let y = self.targets()[i];
         match &self.scales {
-            None => loss.dual_step(m, q, y, guess),
+            None => step(q, y),
             // u = c v with v = phi'(m - q c v).
-            Some(scales) if scales[i] > 0.0 => {
-                scales[i] * loss.dual_step(m, scales[i] * q, y, guess)
-            }
+            Some(scales) if scales[i] > 0.0 => scales[i] * step(scales[i] * q, y),
             Some(_) => 0.0,
         }
     }

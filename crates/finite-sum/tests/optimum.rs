@@ -8,8 +8,10 @@ use fenchel_finite_sum::loss::{
     Squared, SquaredHinge,
 };
 use fenchel_finite_sum::{
-    CatalystSettings, FinitoSettings, NewtonSettings, Point, Problem, SagSettings, SagaSettings,
-    SdcaSettings, SdcaStep, SvrgSettings, catalyst, finito, lbfgs, newton, sag, saga, sdca, svrg,
+    CatalystSettings, FinitoSettings, Globalisation, MisoMuSettings, NewtonCgSettings,
+    NewtonSettings, Point, Preconditioner, Problem, ProxFinitoSettings, QningSettings, SagSettings,
+    SagaSettings, Sampling, SdcaSettings, SdcaStep, SvrgSettings, catalyst, finito, lbfgs, miso_mu,
+    newton, newton_cg, prox_finito, qning, sag, saga, sdca, svrg,
 };
 use fenchel_linalg::{Csr, CsrMatrix, Dense, Design};
 use fenchel_optim::lbfgs::LbfgsSettings;
@@ -57,6 +59,31 @@ fn every_method<D: Design, L: Loss + Copy>(
         let settings = CatalystSettings { step, stop, ..CatalystSettings::default() };
         let s = catalyst(&problem, &settings, None, &mut ()).unwrap();
         done("catalyst", s.state.point, s.report);
+        let settings = QningSettings { step, stop, ..QningSettings::default() };
+        let s = qning(&problem, &settings, None, &mut ()).unwrap();
+        done("qning", s.state.point, s.report);
+    }
+    let settings = SdcaSettings { step: SdcaStep::Interval, stop, ..SdcaSettings::default() };
+    let s = sdca(&problem, &settings, None, &mut ()).unwrap();
+    done("sdca, interval step", s.state.point, s.report);
+    let settings = MisoMuSettings { stop, ..MisoMuSettings::default() };
+    let s = miso_mu(&problem, &settings, None, &mut ()).unwrap();
+    done("miso_mu", s.state.point, s.report);
+    let sampling = Sampling::Lipschitz;
+    let settings = ProxFinitoSettings { sampling, stop, ..ProxFinitoSettings::default() };
+    let s = prox_finito(&problem, &settings, None, &mut ()).unwrap();
+    done("prox_finito", s.state.point, s.report);
+    for globalisation in [Globalisation::LineSearch, Globalisation::TrustRegion] {
+        for preconditioner in [Preconditioner::None, Preconditioner::Diagonal] {
+            let settings = NewtonCgSettings {
+                globalisation,
+                preconditioner,
+                stop,
+                ..NewtonCgSettings::default()
+            };
+            let s = newton_cg(&problem, &settings, None, &mut ()).unwrap();
+            done("newton_cg", s.state.point, s.report);
+        }
     }
     let s =
         saga(&problem, &SagaSettings { stop, ..SagaSettings::default() }, None, &mut ()).unwrap();
@@ -162,6 +189,9 @@ macro_rules! composite {
             let settings = CatalystSettings { stop, ..CatalystSettings::default() };
             let s = catalyst(&problem, &settings, None, &mut ()).unwrap();
             near("catalyst", s.report, &s.state.point);
+            let settings = QningSettings { stop, ..QningSettings::default() };
+            let s = qning(&problem, &settings, None, &mut ()).unwrap();
+            near("qning", s.report, &s.state.point);
             if problem.strong_convexity() > 0.0 {
                 let s = sdca(
                     &problem,
@@ -273,6 +303,11 @@ fn poisson_solutions_agree_and_are_certified() {
         let best = a.report.certificate.objective().unwrap();
         check("newton", &a.report, best);
         assert!(a.report.oracle_calls <= 30, "{}", a.report);
+        for globalisation in [Globalisation::LineSearch, Globalisation::TrustRegion] {
+            let settings = NewtonCgSettings { globalisation, stop: tight(), ..Default::default() };
+            let c = newton_cg(&problem, &settings, None, &mut ()).unwrap();
+            check("newton_cg", &c.report, best);
+        }
         let b = sdca(&problem, &settings(), None, &mut ()).unwrap();
         check("sdca", &b.report, best);
         assert!(distance(&a.state.weights, &b.state.point.weights) < 1e-5);

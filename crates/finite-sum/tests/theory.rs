@@ -60,7 +60,7 @@ fn sdca_contracts_at_its_rate() {
                 let mean: f64 = (0..N)
                     .map(|j| {
                         let (order, stop) = one_step(j);
-                        let start = DualState { point: Point::zero(D), dual: dual.clone() };
+                        let start = DualState::new(Point::zero(D), dual.clone());
                         let settings = SdcaSettings { step, order, stop, seed: 0 };
                         let s = sdca(&problem, &settings, Some(start), &mut ()).unwrap();
                         best - dual_value(&problem, &s.state.dual)
@@ -76,7 +76,7 @@ fn sdca_contracts_at_its_rate() {
                 tightest = tightest.max(mean / (rate * before));
             }
             // The point that belongs to the dual variables.
-            let start = DualState { point: Point::zero(D), dual: dual.clone() };
+            let start = DualState::new(Point::zero(D), dual.clone());
             let stop = Stop { max_passes: 0.0, ..Stop::after_passes(0.0) };
             let s =
                 sdca(&problem, &SdcaSettings { stop, ..Default::default() }, Some(start), &mut ())

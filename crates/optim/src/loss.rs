@@ -2,6 +2,8 @@
 
 use fenchel_linalg::Invalid;
 
+use crate::scalar::increasing_root;
+
 /// A convex loss `phi(t; y)` of a margin `t = a.x` and a target `y`, with its Fenchel dual.
 ///
 /// | symbol | method |
@@ -46,7 +48,31 @@ pub trait Loss: Sync {
     /// Exact coordinate maximisation of the dual: `m` is the margin with this term's own contribution
     /// removed and `q = ||a||^2 / (mu n)`. `guess` is the margin of the current point, near which the
     /// solution is usually found.
-    fn dual_step(&self, m: f64, q: f64, y: f64, guess: f64) -> f64;
+    ///
+    /// Provided as [`interval_step`](Loss::interval_step), which needs the derivative alone; a closed form or an
+    /// iteration that knows the loss is faster.
+    fn dual_step(&self, m: f64, q: f64, y: f64, guess: f64) -> f64 {
+        self.interval_step(m, q, y, guess)
+    }
+
+    /// The same `u` by a search of the interval between the current dual variable `(m - guess) / q` and
+    /// `phi'(guess)`: the interval step of Defazio's thesis, section 2.3.1 (with the sign of its quadratic put
+    /// right).
+    ///
+    /// `u - phi'(m - q u)` rises with `u` and has opposite signs at the two ends, so the maximum along the
+    /// coordinate always lies between them: for one margin a term, the interval step is the exact step.
+    fn interval_step(&self, m: f64, q: f64, y: f64, guess: f64) -> f64 {
+        let towards = self.derivative(guess, y);
+        if !(q > 0.0) {
+            return towards;
+        }
+        let current = (m - guess) / q;
+        let excess = |u: f64| {
+            let t = m - q * u;
+            (u - self.derivative(t, y), 1.0 + q * self.second(t, y))
+        };
+        increasing_root(excess, current.min(towards), current.max(towards), towards, 1e-15)
+    }
 
     /// Checks the loss's own parameters.
     ///

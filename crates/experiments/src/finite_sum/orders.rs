@@ -122,7 +122,7 @@ impl Method {
             // The library's own, started from the dual variables.
             Method::Sdca => {
                 let problem = task.problem()?;
-                let start = DualState { point: Point::zero(2), dual: state };
+                let start = DualState::new(Point::zero(2), state);
                 let order = Order::Scripted(order.to_vec());
                 let settings = SdcaSettings { order, stop: one_pass(), ..Default::default() };
                 Ok(sdca(&problem, &settings, Some(start), &mut ())?.state.dual)

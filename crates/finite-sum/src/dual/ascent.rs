@@ -5,6 +5,8 @@ use fenchel_optim::random::{Order, Visits};
 use fenchel_optim::{Certificate, Loss, Separable};
 use serde::{Deserialize, Serialize};
 
+use super::state::{Bias, DualState, Outer, Trail};
+use super::tail::Tail;
 use crate::gap::Gap;
 use crate::{Error, Point, Problem};
 
@@ -18,19 +20,33 @@ pub enum SdcaStep {
     /// bound of the dual with one. A handful of exponentials a step for the logistic loss.
     #[default]
     Exact,
+    /// The same point, found by a search of the interval between the dual variable and the current derivative
+    /// ([`Loss::interval_step`]): needs no closed form, and a few derivatives a step.
+    Interval,
     /// A fraction `mu n / (mu n + L_j)` of the way to the current derivative: one exponential a step,
     /// nearly as many passes. Smooth losses only.
     Constant,
 }
 
-/// The state of a dual method: the point and one dual variable a term. Ready for a warm start, which reads the
-/// weights off the dual variables (and takes the intercept, and Catalyst its centre, from the point).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct DualState {
-    /// The point.
-    pub point: Point,
-    /// The dual variables.
-    pub dual: Vec<f64>,
+/// How far a coordinate moves, in the words of the kernel.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Move {
+    Exact,
+    Interval,
+    /// By the fraction `1 / (1 + gamma q_j) = mu n / (mu n + L_j)`.
+    PerTerm,
+    /// By a given fraction.
+    Fraction(f64),
+}
+
+impl From<SdcaStep> for Move {
+    fn from(step: SdcaStep) -> Self {
+        match step {
+            SdcaStep::Exact => Move::Exact,
+            SdcaStep::Interval => Move::Interval,
+            SdcaStep::Constant => Move::PerTerm,
+        }
+    }
 }
 
 /// Dual variables, their sum, a proximal centre, and the step.
@@ -42,7 +58,7 @@ pub struct DualState {
 pub(super) struct Ascent<'p, 'a, D, L, R> {
     pub(super) problem: &'p Problem<'a, D, L, R>,
     pub(super) state: DualState,
-    step: SdcaStep,
+    step: Move,
     /// Weight of the proximal centre, 0 for none.
     kappa: f64,
     centre: Vec<f64>,
@@ -55,14 +71,9 @@ pub(super) struct Ascent<'p, 'a, D, L, R> {
     bias: Option<Bias>,
     visits: Visits,
     steps: usize,
+    /// Averages, for a loss with a kink.
+    tail: Option<Tail>,
     gap: Gap,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Bias {
-    value: f64,
-    centre: f64,
-    weight: f64,
 }
 
 impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
@@ -70,30 +81,24 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
         method: &'static str,
         problem: &'p Problem<'a, D, L, R>,
         kappa: f64,
-        step: SdcaStep,
+        step: impl Into<Move>,
         order: &Order,
         seed: u64,
         start: Option<DualState>,
-    ) -> Result<Self, Error> {
+    ) -> Result<(Self, Outer), Error> {
+        let step = step.into();
         let (n, d) = (problem.n(), problem.d());
         let mu = problem.strong_convexity() + kappa;
         if !(mu > 0.0) {
             return Err(Error::NeedsStrongConvexity { method });
         }
-        if step == SdcaStep::Constant {
+        if matches!(step, Move::PerTerm | Move::Fraction(_)) {
             problem.check_smooth(method)?;
         }
-        let state =
-            start.unwrap_or_else(|| DualState { point: Point::zero(d), dual: vec![0.0; n] });
+        let mut state = start.unwrap_or_else(|| DualState::new(Point::zero(d), vec![0.0; n]));
         problem.check_point(&state.point)?;
-        Invalid::check_length("dual", n, state.dual.len())?;
-        Invalid::check_finite("dual", &state.dual)?;
-        for (row, &s) in state.dual.iter().enumerate() {
-            if problem.conjugate(row, s) == f64::INFINITY {
-                let expected = "a dual variable in the domain of the conjugate for this target";
-                return Err(Invalid::Label { row, value: s, expected }.into());
-            }
-        }
+        check_dual(problem, &state.dual)?;
+        let trail = state.trail.take();
         let bias = problem.intercept().then(|| Bias {
             value: state.point.intercept,
             centre: state.point.intercept,
@@ -111,6 +116,7 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
             bias,
             visits: Visits::new(order, n, seed)?,
             steps: 0,
+            tail: None,
             gap: Gap::new(problem),
         };
         if let Some(bias) = &mut ascent.bias {
@@ -119,7 +125,81 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
             bias.centre = bias.value + mean / bias.weight;
         }
         ascent.refresh();
-        Ok(ascent)
+        let outer = trail.and_then(|trail| ascent.resume(*trail)).unwrap_or(Outer::None);
+        Ok((ascent, outer))
+    }
+
+    /// Goes on where a run of the same method, problem and settings stood. `None` if the trail is of another run, or
+    /// its sums are not those of the dual variables up to rounding: then nothing has changed.
+    fn resume(&mut self, trail: Trail) -> Option<Outer> {
+        let (n, d) = (self.problem.n(), self.problem.d());
+        let fits = trail.kappa == self.kappa
+            && trail.direction.len() == d
+            && trail.centre.len() == self.centre.len()
+            && trail.steps < REFRESH * n
+            && trail.bias.map(|b| b.weight) == self.bias.map(|b| b.weight)
+            && trail.tail.as_ref().is_none_or(|tail| tail.fits(n))
+            && trail.live.as_ref().is_none_or(|live| check_dual(self.problem, live).is_ok());
+        if !fits {
+            return None;
+        }
+        let live = trail.live.unwrap_or_else(|| self.state.dual.clone());
+        let own = self.refresh_from((trail.centre, live, trail.bias));
+        let close = |a: f64, b: f64, scale: f64| (a - b).abs() <= 1e-9 * scale;
+        let scale = self.direction.iter().fold(f64::MIN_POSITIVE, |m: f64, v| m.max(v.abs()));
+        let same_sums =
+            trail.direction.iter().zip(&self.direction).all(|(a, b)| close(*a, *b, scale));
+        let same_bias = self.bias.zip(trail.bias).is_none_or(|(fresh, kept)| {
+            close(fresh.value, kept.value, 1.0 + kept.centre.abs() + kept.value.abs())
+        });
+        if !(same_sums && same_bias && self.visits.go_to(&trail.place)) {
+            self.refresh_from(own);
+            return None;
+        }
+        self.direction = trail.direction;
+        self.bias = trail.bias;
+        self.steps = trail.steps;
+        self.tail = trail.tail;
+        Some(trail.outer)
+    }
+
+    /// Puts another centre, dual variables and intercept in the place of the own, which are returned.
+    fn refresh_from(
+        &mut self,
+        (centre, dual, bias): (Vec<f64>, Vec<f64>, Option<Bias>),
+    ) -> (Vec<f64>, Vec<f64>, Option<Bias>) {
+        let own = (
+            std::mem::replace(&mut self.centre, centre),
+            std::mem::replace(&mut self.state.dual, dual),
+            std::mem::replace(&mut self.bias, bias),
+        );
+        self.refresh();
+        own
+    }
+
+    /// The state to return, with all that another run needs to go on.
+    pub(super) fn into_state(self, outer: Outer) -> DualState {
+        let trail = Trail {
+            place: self.visits.place(),
+            steps: self.steps,
+            direction: self.direction,
+            kappa: self.kappa,
+            centre: self.centre,
+            bias: self.bias,
+            tail: self.tail,
+            live: None,
+            outer,
+        };
+        DualState { trail: Some(Box::new(trail)), ..self.state }
+    }
+
+    /// Keeps averages of the dual variables from here on, unless they came with the state.
+    pub(super) fn keep_averages(&mut self) {
+        self.tail.get_or_insert_with(|| Tail::new(self.problem.n()));
+    }
+
+    pub(super) fn tail(&self) -> Option<&Tail> {
+        self.tail.as_ref()
     }
 
     /// `direction` from the dual variables, without the rounding of many small updates. O(nnz).
@@ -140,6 +220,9 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
         for _ in 0..steps {
             self.climb_one();
             self.steps += 1;
+            if let Some(tail) = &mut self.tail {
+                tail.mark(&self.state.dual);
+            }
             if self.steps.is_multiple_of(self.problem.n()) {
                 if self.steps == REFRESH * self.problem.n() {
                     self.steps = 0;
@@ -176,10 +259,12 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
         }
         let s = self.state.dual[j];
         let new = match self.step {
-            SdcaStep::Exact => problem.dual_step(j, margin + q * s, q, margin),
-            SdcaStep::Constant => {
+            Move::Exact => problem.dual_step(j, margin + q * s, q, margin),
+            Move::Interval => problem.interval_step(j, margin + q * s, q, margin),
+            Move::PerTerm => {
                 s + (problem.derivative(j, margin) - s) / (1.0 + problem.term_curvature(j) * q)
             }
+            Move::Fraction(c) => s + c * (problem.derivative(j, margin) - s),
         };
         let move_by = (new - s) / n;
         design.row_axpy(j, -move_by, &mut self.direction);
@@ -187,6 +272,9 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
             bias.value -= move_by / bias.weight;
         }
         self.state.dual[j] = new;
+        if let Some(tail) = &mut self.tail {
+            tail.record(j, s);
+        }
     }
 
     /// Reads the point off the dual variables. O(d).
@@ -200,13 +288,11 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
         }
     }
 
-    /// Moves the proximal centre to `x + extrapolate (x - previous)`; the dual variables stay. O(d).
-    pub(super) fn move_centre(&mut self, extrapolate: f64, previous: &[f64]) {
-        let points = self.state.point.weights.iter().zip(previous);
-        for ((v, y), (x, old)) in self.direction.iter_mut().zip(&mut self.centre).zip(points) {
-            let new = x + extrapolate * (x - old);
+    /// Moves the proximal centre; the dual variables stay. O(d).
+    pub(super) fn move_centre(&mut self, to: &[f64]) {
+        for ((v, y), new) in self.direction.iter_mut().zip(&mut self.centre).zip(to) {
             *v += self.kappa * (new - *y);
-            *y = new;
+            *y = *new;
         }
     }
 
@@ -214,11 +300,44 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
         &self.centre
     }
 
+    /// `F` at the point that was read last. Half a pass.
+    pub(super) fn objective(&mut self) -> f64 {
+        self.problem.margins(&self.state.point, &mut self.gap.margins);
+        self.problem.objective_at(&self.gap.margins, &self.state.point.weights)
+    }
+
+    /// The point that belongs to given dual variables, and its gap against them. A pass and a half.
+    pub(super) fn certify_dual(&mut self, dual: &[f64], point: &mut Point) -> Certificate {
+        let (problem, n) = (self.problem, self.problem.n() as f64);
+        multiply_transposed(problem.design(), dual, &mut point.weights);
+        for (c, x) in point.weights.iter_mut().enumerate() {
+            *x = problem.regulariser().conjugate_gradient(c, -*x / n, self.l2);
+        }
+        point.intercept = self.state.point.intercept;
+        self.gap.with_dual(problem, point, dual)
+    }
+
     /// The gap of the point against the dual variables themselves. Two half passes.
     pub(super) fn certify(&mut self) -> Certificate {
         self.read_point();
         self.gap.with_dual(self.problem, &mut self.state.point, &self.state.dual)
     }
+}
+
+/// Dual variables of the right number, finite, and in the domain of the conjugate.
+fn check_dual<D: Design, L: Loss, R: Separable>(
+    problem: &Problem<'_, D, L, R>,
+    dual: &[f64],
+) -> Result<(), Invalid> {
+    Invalid::check_length("dual", problem.n(), dual.len())?;
+    Invalid::check_finite("dual", dual)?;
+    for (row, &value) in dual.iter().enumerate() {
+        if problem.conjugate(row, value) == f64::INFINITY {
+            let expected = "a dual variable in the domain of the conjugate for this target";
+            return Err(Invalid::Label { row, value, expected });
+        }
+    }
+    Ok(())
 }
 
 /// Weight of the proximal term on the intercept: light enough to be followed in a pass or two, heavy

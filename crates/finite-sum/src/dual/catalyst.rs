@@ -1,11 +1,12 @@
 //! Catalyst: acceleration of SDCA for `n < L / mu`, and without strong convexity at all.
 
-use fenchel_linalg::Design;
+use fenchel_linalg::{Design, Invalid};
 use fenchel_optim::random::Order;
 use fenchel_optim::{Certificate, Iterative, Loss, Observer, Separable, Solution, Stop, run};
 use serde::{Deserialize, Serialize};
 
-use super::ascent::{Ascent, DualState, SdcaStep};
+use super::ascent::{Ascent, SdcaStep};
+use super::state::{DualState, Outer};
 use crate::{Error, Point, Problem};
 
 /// Settings of [`catalyst`](fn@catalyst).
@@ -41,9 +42,11 @@ pub struct Catalyst<'p, 'a, D, L, R> {
     accelerates: bool,
     alpha: f64,
     previous: Vec<f64>,
+    /// Scratch: the next centre.
+    centre: Vec<f64>,
 }
 
-/// Accelerated SDCA (the thesis's ASDCA, section 2.3.3, in the form of Catalyst).
+/// Accelerated SDCA: the thesis's ASDCA, section 2.3.3, in the form of Catalyst.
 ///
 /// Each outer step is one pass of SDCA on `F + (kappa/2) ||x - y||^2`, with the dual variables carried
 /// over, followed by an extrapolation `y = x + b (x - x_old)` that restarts when it points uphill. With
@@ -71,31 +74,38 @@ where
 {
     settings.stop.check()?;
     let mu = problem.strong_convexity();
-    let kappa = match settings.kappa {
-        Some(kappa) => {
-            fenchel_linalg::Invalid::check_nonnegative("kappa", kappa)?;
-            kappa
-        }
-        None => default_kappa(problem)?,
+    let CatalystSettings { kappa, step, order, seed, stop } = settings;
+    let kappa = centre_weight("catalyst", problem, *kappa)?;
+    let (ascent, outer) = Ascent::new("catalyst", problem, kappa, *step, order, *seed, start)?;
+    let d = problem.d();
+    let (alpha, previous) = match outer {
+        Outer::Catalyst { alpha, previous } if previous.len() == d => (alpha, previous),
+        _ => (1.0, ascent.state.point.weights.clone()),
     };
-    let CatalystSettings { step, order, seed, stop, .. } = settings;
-    let ascent = Ascent::new("catalyst", problem, kappa, *step, order, *seed, start)?;
     let mut method = Catalyst {
         ratio: mu / (mu + kappa),
         accelerates: kappa > 0.0,
-        alpha: 1.0,
-        previous: ascent.state.point.weights.clone(),
+        alpha,
+        previous,
+        centre: vec![0.0; d],
         ascent,
     };
     let report = run(&mut method, stop, observer)?;
-    Ok(Solution { state: method.ascent.state, report })
+    let Catalyst { ascent, alpha, previous, .. } = method;
+    Ok(Solution { state: ascent.into_state(Outer::Catalyst { alpha, previous }), report })
 }
 
-/// `mean L_i / n - mu`, or 0 where that is negative.
-fn default_kappa<D: Design, L: Loss, R: Separable>(
+/// The weight of the proximal centre: as given, or `mean L_i / n - mu`, or 0 where that is negative.
+pub(super) fn centre_weight<D: Design, L: Loss, R: Separable>(
+    method: &'static str,
     problem: &Problem<'_, D, L, R>,
+    given: Option<f64>,
 ) -> Result<f64, Error> {
-    problem.check_smooth("catalyst")?;
+    if let Some(kappa) = given {
+        Invalid::check_nonnegative("kappa", kappa)?;
+        return Ok(kappa);
+    }
+    problem.check_smooth(method)?;
     let mean = problem.loss().curvature() * problem.mean_norm_squared();
     let kappa = mean / problem.n() as f64 - problem.strong_convexity();
     // All rows 0: any centre will do.
@@ -138,8 +148,12 @@ impl<D: Design, L: Loss, R: Separable> Catalyst<'_, '_, D, L, R> {
             self.alpha = 0.5 * (q - square + ((square - q).powi(2) + 4.0 * square).sqrt());
             extrapolate = a * (1.0 - a) / (square + self.alpha);
         }
-        self.ascent.move_centre(extrapolate, &self.previous);
-        self.previous.clone_from(&self.ascent.state.point.weights);
+        let x = &self.ascent.state.point.weights;
+        for ((y, x), old) in self.centre.iter_mut().zip(x).zip(&mut self.previous) {
+            *y = x + extrapolate * (x - *old);
+            *old = *x;
+        }
+        self.ascent.move_centre(&self.centre);
     }
 }
 

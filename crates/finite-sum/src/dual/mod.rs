@@ -1,4 +1,4 @@
-//! Dual coordinate ascent: SDCA, proximal SDCA, and Catalyst on top.
+//! Dual coordinate ascent: SDCA, proximal SDCA, and two outer loops that accelerate it.
 //!
 //! One dual number `s_i` a term, with the point read off their sum:
 //!
@@ -8,7 +8,15 @@
 //!
 //! For `h = 0` and no proximal centre this is `x = v / l2`, the thesis's algorithm 2.1; with l1 it is
 //! `x = soft(v, l1) / l2`, read on the fly, so that a step costs O(nnz of the row) whatever `h` is.
-//! With a centre `y` of weight `kappa` it is the inner method of [`catalyst`].
+//! With a centre `y` of weight `kappa` it is the inner method of [`catalyst`] and [`qning`].
+//!
+//! | method | what it is | when |
+//! |---|---|---|
+//! | [`sdca`] | exact steps, or steps of one derivative | `n mu >= L`; any loss with a kink |
+//! | [`miso_mu`] | constant steps only, damped | the low-memory form of Finito; the same steps as `sdca`'s `Constant` |
+//! | [`prox_finito`] | `sdca` in other variables | to draw terms by their Lipschitz constants |
+//! | [`catalyst`] | a proximal centre that is extrapolated | `n mu < L` |
+//! | [`qning`] | a proximal centre that L-BFGS moves | no strong convexity, small l1 |
 //!
 //! | symbol | name |
 //! |---|---|
@@ -17,8 +25,17 @@
 
 mod ascent;
 mod catalyst;
+mod miso_mu;
+mod prox_finito;
+mod qning;
 mod sdca;
+mod state;
+mod tail;
 
-pub use ascent::{DualState, SdcaStep};
+pub use ascent::SdcaStep;
 pub use catalyst::{Catalyst, CatalystSettings, catalyst};
+pub use miso_mu::{MisoMuSettings, miso_mu};
+pub use prox_finito::{ProxFinitoSettings, Sampling, importance_order, prox_finito};
+pub use qning::{Qning, QningSettings, qning};
 pub use sdca::{Sdca, SdcaSettings, sdca};
+pub use state::DualState;

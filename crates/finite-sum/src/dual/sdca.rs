@@ -5,7 +5,8 @@ use fenchel_optim::random::Order;
 use fenchel_optim::{Certificate, Iterative, Loss, Observer, Separable, Solution, Stop, run};
 use serde::{Deserialize, Serialize};
 
-use super::ascent::{Ascent, DualState, SdcaStep};
+use super::ascent::{Ascent, SdcaStep};
+use super::state::{DualState, Outer};
 use crate::{Error, Point, Problem};
 
 /// Settings of [`sdca`](fn@sdca).
@@ -34,10 +35,22 @@ pub struct SdcaSettings {
 pub struct Sdca<'p, 'a, D, L, R> {
     ascent: Ascent<'p, 'a, D, L, R>,
     cold: bool,
+    /// For a loss with a kink: the average of the last steps, as of the last certificate.
+    average: Option<DualState>,
+    /// Whether the average has the smaller gap.
+    averaged: bool,
 }
 
 /// Stochastic dual coordinate ascent (Defazio's thesis, algorithm 2.1), without a step size to tune,
 /// for any loss, smooth or not; proximal for a separable regulariser.
+///
+/// For a loss with a kink there is no linear rate, and certificates look at two points: the last, and the one that
+/// belongs to the average of the last half of the dual variables (between a half and three quarters). The one with
+/// the smaller gap is returned; the run goes on from the last.
+///
+/// It is also the thesis's primal SDCA (algorithm 3.2, a proximal step on one term) and, for linear models,
+/// [`prox_finito`](super::prox_finito()): the same iterates from the same start, written in other variables.
+/// Draws may be weighted: [`importance_order`](super::importance_order).
 ///
 /// Needs `l2 > 0` (or a strongly convex regulariser). A step costs O(nnz of the row), memory is
 /// O(n + d). The dual suboptimality falls in expectation by the factor `1 - mu/(L + mu n)` a step. It is
@@ -64,27 +77,62 @@ where
     let SdcaSettings { step, order, seed, stop } = settings;
     stop.check()?;
     let cold = start.is_none();
-    let ascent = Ascent::new("sdca", problem, 0.0, *step, order, *seed, start)?;
-    let mut method = Sdca { ascent, cold };
+    let (ascent, _) = Ascent::new("sdca", problem, 0.0, *step, order, *seed, start)?;
+    ascend(ascent, cold, stop, observer)
+}
+
+/// Runs the kernel without an outer loop.
+pub(super) fn ascend<'p, 'a, D, L, R, O>(
+    mut ascent: Ascent<'p, 'a, D, L, R>,
+    cold: bool,
+    stop: &Stop,
+    observer: &mut O,
+) -> Result<Solution<DualState>, Error>
+where
+    D: Design,
+    L: Loss,
+    R: Separable,
+    O: Observer<Sdca<'p, 'a, D, L, R>>,
+{
+    let kinked = !ascent.problem.loss().twice_differentiable();
+    if kinked {
+        ascent.keep_averages();
+    }
+    let average = kinked.then(|| ascent.state.clone());
+    let mut method = Sdca { ascent, cold, average, averaged: false };
     let report = run(&mut method, stop, observer)?;
-    Ok(Solution { state: method.ascent.state, report })
+    let Sdca { ascent, average, averaged, .. } = method;
+    let mut state = ascent.into_state(Outer::None);
+    if let Some(average) = average.filter(|_| averaged) {
+        let live = std::mem::replace(&mut state.dual, average.dual);
+        state.point = average.point;
+        if let Some(trail) = &mut state.trail {
+            trail.live = Some(live);
+        }
+    }
+    Ok(Solution { state, report })
 }
 
 impl<D: Design, L: Loss, R: Separable> Sdca<'_, '_, D, L, R> {
-    /// The current point.
+    /// The point of the last certificate.
     pub fn point(&self) -> &Point {
-        &self.ascent.state.point
+        &self.shown().point
     }
 
-    /// The dual variables.
+    /// The dual variables of the last certificate.
     pub fn dual(&self) -> &[f64] {
-        &self.ascent.state.dual
+        &self.shown().dual
+    }
+
+    fn shown(&self) -> &DualState {
+        self.average.as_ref().filter(|_| self.averaged).unwrap_or(&self.ascent.state)
     }
 }
 
 impl<D: Design, L: Loss, R: Separable> Iterative for Sdca<'_, '_, D, L, R> {
     fn advance(&mut self, passes: f64) -> f64 {
         self.cold = false;
+        self.averaged = false;
         let n = self.ascent.problem.n() as f64;
         let steps = (passes * n).round().max(1.0);
         self.ascent.climb(steps as usize);
@@ -93,7 +141,16 @@ impl<D: Design, L: Loss, R: Separable> Iterative for Sdca<'_, '_, D, L, R> {
     }
 
     fn certify(&mut self) -> Certificate {
-        self.ascent.certify()
+        let last = self.ascent.certify();
+        let (Some(average), Some(tail)) = (&mut self.average, self.ascent.tail()) else {
+            return last;
+        };
+        if !tail.average(&self.ascent.state.dual, &mut average.dual) {
+            return last;
+        }
+        let mean = self.ascent.certify_dual(&average.dual, &mut average.point);
+        self.averaged = mean.value() < last.value();
+        if self.averaged { mean } else { last }
     }
 
     /// A cold start is not worth a certificate.

@@ -14,17 +14,20 @@
 //! | part | file | how |
 //! |---|---|---|
 //! | outer loop, working set, line search | `method.rs` | the coordinates that violate optimality most join the support |
+//! | Newton-CG, without l1: the model by products with the Hessian | `cg.rs` | for many features; memory O(n + d) |
 //! | the model | `model.rs` | coordinate descent on columns; once that has cost as much as the Gram matrix of the working set, the Gram matrix (ski rental); Cholesky where `l1 = 0` |
 //! | paths | `warm.rs` | warm starts, and features that are proved to be 0 |
 //!
 //! References: the working set and the stopping rule follow liblinear's newGLMNET (Yuan, Ho and Lin, JMLR 13,
 //! 2012) in spirit; the certificate is the duality gap of [`Problem::certify`](crate::Problem::certify).
 
+mod cg;
 mod method;
 mod model;
 mod warm;
 
 pub(crate) use warm::{Warm, check_grid};
 
+pub use cg::{Globalisation, NewtonCg, NewtonCgSettings, NewtonCgState, Preconditioner, newton_cg};
 pub use method::{ElasticNetForm, Newton, NewtonSettings, newton};
 pub use warm::Screening;

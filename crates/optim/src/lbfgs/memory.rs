@@ -2,23 +2,23 @@
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
+
 /// An estimate `H` of an inverse Hessian from the last few steps `s_k` and differences of gradients `z_k`.
 ///
 /// Reference: Nocedal and Wright, "Numerical Optimization" (2006), algorithm 7.4.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Memory {
     capacity: usize,
     pairs: VecDeque<Pair>,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Pair {
     s: Vec<f64>,
     z: Vec<f64>,
     /// `1 / (s . z)`
     rho: f64,
-    /// Scratch of the two-loop recursion.
-    alpha: f64,
 }
 
 impl Memory {
@@ -32,6 +32,15 @@ impl Memory {
         self.pairs.is_empty()
     }
 
+    /// Whether this is a memory of `capacity` vectors of length `d`: what a state that was read back is asked.
+    pub fn fits(&self, capacity: usize, d: usize) -> bool {
+        let fits = |v: &[f64]| v.len() == d && v.iter().all(|v| v.is_finite());
+        let mut pairs = self.pairs.iter();
+        self.capacity == capacity
+            && self.pairs.len() <= capacity
+            && pairs.all(|p| fits(&p.s) && fits(&p.z) && p.rho.is_finite())
+    }
+
     /// Forgets all pairs.
     pub fn clear(&mut self) {
         self.pairs.clear();
@@ -39,19 +48,21 @@ impl Memory {
 
     /// `r <- H r` by the two-loop recursion, with `first_scale` the multiple of the identity to begin with; `None` takes
     /// `s.z / z.z` of the last pair, or 1 without one. O(pairs d).
-    pub fn apply(&mut self, r: &mut [f64], first_scale: Option<f64>) {
-        for pair in self.pairs.iter_mut().rev() {
-            pair.alpha = pair.rho * dot(&pair.s, r);
-            axpy(-pair.alpha, &pair.z, r);
+    pub fn apply(&self, r: &mut [f64], first_scale: Option<f64>) {
+        let mut alphas = Vec::with_capacity(self.pairs.len());
+        for pair in self.pairs.iter().rev() {
+            let alpha = pair.rho * dot(&pair.s, r);
+            axpy(-alpha, &pair.z, r);
+            alphas.push(alpha);
         }
         let of_last = |pair: &Pair| 1.0 / (pair.rho * dot(&pair.z, &pair.z));
         let scale = first_scale.or(self.pairs.back().map(of_last)).unwrap_or(1.0);
         if scale != 1.0 {
             r.iter_mut().for_each(|r| *r *= scale);
         }
-        for pair in &self.pairs {
+        for (pair, alpha) in self.pairs.iter().zip(alphas.into_iter().rev()) {
             let beta = pair.rho * dot(&pair.z, r);
-            axpy(pair.alpha - beta, &pair.s, r);
+            axpy(alpha - beta, &pair.s, r);
         }
     }
 
@@ -74,7 +85,7 @@ impl Memory {
         }
         .unwrap_or_else(|| {
             let d = from.len();
-            Pair { s: vec![0.0; d], z: vec![0.0; d], rho: 0.0, alpha: 0.0 }
+            Pair { s: vec![0.0; d], z: vec![0.0; d], rho: 0.0 }
         });
         difference(to, from, &mut pair.s);
         difference(gradient_to, gradient_from, &mut pair.z);
