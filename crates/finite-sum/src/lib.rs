@@ -49,6 +49,9 @@ pub use dual::{
 };
 pub use error::Error;
 pub use estimators::{
+    Choose, CrossValidated, ElasticNetCv, LassoCv, LogisticRegressionCv, RidgeCv, Score, Scoring,
+};
+pub use estimators::{
     ElasticNet, Label, Lasso, LinearModel, LinearSvc, LogisticModel, LogisticRegression, Ridge,
     Standardiser, SvcLoss, SvcModel, penalty_of_c,
 };

@@ -7,6 +7,8 @@
 //! | one of two classes, with probabilities | l2, l1, or both | [`LogisticRegression`] |
 //! | one of two classes, by a margin | l2 | [`LinearSvc`] |
 //!
+//! [`RidgeCv`], [`LassoCv`], [`ElasticNetCv`] and [`LogisticRegressionCv`] also choose the penalty, by cross-validation.
+//!
 //! Each chooses its method by the problem (accelerated dual coordinate ascent, proximal Newton, L-BFGS) and
 //! needs no step size. A user who sets nothing gets a
 //! solution whose duality gap is at most 1e-4 of the objective, and a report that says so. Without any penalty there
@@ -16,6 +18,7 @@
 //! features. Class labels are whatever the data calls them, any [`Label`]: strings, integers, numbers.
 
 mod choice;
+mod cross_validation;
 mod linear;
 mod logistic;
 mod predictor;
@@ -23,6 +26,9 @@ mod solve;
 mod standardise;
 mod svc;
 
+pub use cross_validation::{
+    Choose, CrossValidated, ElasticNetCv, LassoCv, LogisticRegressionCv, RidgeCv, Score, Scoring,
+};
 pub use fenchel_linalg::labels::Label;
 pub use linear::{ElasticNet, Lasso, LinearModel, Ridge};
 pub use logistic::{LogisticModel, LogisticRegression};

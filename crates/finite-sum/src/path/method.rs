@@ -138,6 +138,15 @@ pub fn path<D: Design + Clone, L: Loss + Clone>(
     Ok(Path { features: problem.d(), l1_ratio: settings.l1_ratio, points })
 }
 
+/// The points for penalties that are given in falling order.
+pub(crate) fn sweep<D: Design + Clone, L: Loss + Clone>(
+    problem: &Problem<'_, D, L, Zero>,
+    settings: &PathSettings,
+    grid: &[f64],
+) -> Result<Vec<PathPoint>, Error> {
+    walk(problem, settings, Warm::origin(problem, settings.memory_limit)?, grid)
+}
+
 fn walk<D: Design + Clone, L: Loss + Clone>(
     problem: &Problem<'_, D, L, Zero>,
     settings: &PathSettings,
@@ -169,7 +178,7 @@ fn walk<D: Design + Clone, L: Loss + Clone>(
 }
 
 /// The penalties in falling order, given the smallest with an empty support.
-fn penalties(grid: &Grid, largest: f64) -> Result<Vec<f64>, Error> {
+pub(crate) fn penalties(grid: &Grid, largest: f64) -> Result<Vec<f64>, Error> {
     match grid {
         Grid::Given(given) => {
             check_grid(given)?;

@@ -15,6 +15,7 @@
 //! | the path of the lasso or the elastic net | [`elastic_net_path`] |
 //! | the path of logistic regression | [`logistic_path`] |
 //! | the path of any smooth loss (squared hinge, Huber) | [`path`](fn@path) |
+//! | one model, its penalty chosen by cross-validation | [`LassoCv`](crate::LassoCv) and its kin |
 //!
 //! Reference: Friedman, Hastie and Tibshirani, "Regularization paths for generalized linear models via coordinate
 //! descent", Journal of Statistical Software 33 (2010).
@@ -25,3 +26,5 @@ mod result;
 pub use crate::newton::Screening;
 pub use method::{Grid, PathSettings, elastic_net_path, logistic_path, path};
 pub use result::{Path, PathPoint};
+
+pub(crate) use method::{penalties, sweep};

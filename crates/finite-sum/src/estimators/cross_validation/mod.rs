@@ -1,0 +1,21 @@
+//! Penalties chosen by cross-validation.
+//!
+//! The rows are cut into folds. For every fold and every `l1_ratio` the model is fitted along the whole grid of
+//! penalties on the other folds (a warm-started [`path`](mod@crate::path) where there is an l1 norm) and scored on
+//! the fold; folds run in parallel. The penalty with the best mean score is taken, or the largest one whose mean
+//! is within a standard error of it (a smaller model that is not measurably worse), and the model is fitted on
+//! all rows.
+//!
+//! | estimator | chooses | score, less is better |
+//! |---|---|---|
+//! | [`RidgeCv`] | `l2` | mean squared error |
+//! | [`LassoCv`] | `l1` | mean squared error |
+//! | [`ElasticNetCv`] | the penalty and the share of l1 in it | mean squared error |
+//! | [`LogisticRegressionCv`] | the same | log loss (nats) or share of errors |
+
+mod estimators;
+mod folds;
+mod scores;
+
+pub use estimators::{ElasticNetCv, LassoCv, LogisticRegressionCv, RidgeCv};
+pub use scores::{Choose, CrossValidated, Score, Scoring};

@@ -1,0 +1,137 @@
+//! The table of scores, and what is chosen from it.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// Which row of the table the model is fitted with.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Choose {
+    /// The least mean score.
+    #[default]
+    Best,
+    /// The largest penalty, for the `l1_ratio` of the best, whose mean score is within one standard error of it.
+    OneStandardError,
+}
+
+/// What a classifier is scored by; less is better.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Scoring {
+    /// Mean negative log-likelihood, in nats.
+    #[default]
+    LogLoss,
+    /// Share of the labels that are predicted wrong.
+    Errors,
+}
+
+/// One penalty, and how it did on the folds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Score {
+    /// Share of the l1 norm in the penalty.
+    pub l1_ratio: f64,
+    /// The penalty: `l1 = l1_ratio * penalty`, `l2 = (1 - l1_ratio) * penalty`.
+    pub penalty: f64,
+    /// Mean over the folds.
+    pub mean: f64,
+    /// Standard error of the mean: the deviation over the folds, divided by the root of their number.
+    pub standard_error: f64,
+    /// One score a fold.
+    pub folds: Vec<f64>,
+}
+
+impl Score {
+    pub(super) fn new(l1_ratio: f64, penalty: f64, folds: Vec<f64>) -> Self {
+        let k = folds.len() as f64;
+        let mean = folds.iter().sum::<f64>() / k;
+        let squares: f64 = folds.iter().map(|score| (score - mean).powi(2)).sum();
+        Score { l1_ratio, penalty, mean, standard_error: (squares / (k - 1.0) / k).sqrt(), folds }
+    }
+
+    /// Weight of `||x||_1`.
+    pub fn l1(&self) -> f64 {
+        self.l1_ratio * self.penalty
+    }
+
+    /// Weight of `||x||^2 / 2`.
+    pub fn l2(&self) -> f64 {
+        (1.0 - self.l1_ratio) * self.penalty
+    }
+}
+
+/// A model, and the table that chose its penalty.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CrossValidated<M> {
+    /// Fitted on all rows with the chosen penalty.
+    pub model: M,
+    /// All scores: for every `l1_ratio` the penalties, falling.
+    pub scores: Vec<Score>,
+    /// Row of the least mean.
+    pub best: usize,
+    /// Row that [`Choose::OneStandardError`] takes.
+    pub one_standard_error: usize,
+    /// Row of the model.
+    pub chosen: usize,
+}
+
+/// The best row and the one-standard-error row; there is at least one row.
+pub(super) fn choose(scores: &[Score]) -> (usize, usize) {
+    // Of equal means the first: the largest penalty. A score that is not a number is never the best.
+    let mut best = 0;
+    for (k, score) in scores.iter().enumerate() {
+        if score.mean < scores[best].mean || scores[best].mean.is_nan() {
+            best = k;
+        }
+    }
+    let bound = scores[best].mean + scores[best].standard_error;
+    let kin = |score: &Score| score.l1_ratio == scores[best].l1_ratio && score.mean <= bound;
+    (best, scores.iter().position(kin).unwrap_or(best))
+}
+
+/// The table, one line a penalty; `*` marks the chosen one.
+impl<M> fmt::Display for CrossValidated<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "  l1 ratio     penalty        mean  standard error")?;
+        for (k, score) in self.scores.iter().enumerate() {
+            let mark = if k == self.chosen { '*' } else { ' ' };
+            let Score { l1_ratio, penalty, mean, standard_error, .. } = score;
+            writeln!(
+                f,
+                "{mark} {l1_ratio:8.3}  {penalty:10.4e}  {mean:10.6}  {standard_error:14.6}"
+            )?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn score(l1_ratio: f64, penalty: f64, folds: &[f64]) -> Score {
+        Score::new(l1_ratio, penalty, folds.to_vec())
+    }
+
+    #[test]
+    fn mean_and_standard_error() {
+        let score = score(1.0, 0.1, &[1.0, 2.0, 3.0, 6.0]);
+        assert_eq!(score.mean, 3.0);
+        // Variance (4 + 1 + 0 + 9) / 3 over 4 folds.
+        assert!((score.standard_error - (14.0f64 / 12.0).sqrt()).abs() < 1e-15);
+    }
+
+    #[test]
+    fn the_rule_takes_the_largest_penalty_within_a_standard_error() {
+        let table = [
+            score(0.5, 4.0, &[2.0, 2.0]),
+            score(0.5, 2.0, &[1.5, 1.1]),
+            score(1.0, 4.0, &[9.0, 7.0]),
+            score(1.0, 2.0, &[1.4, 1.4]),
+            score(1.0, 1.0, &[1.5, 1.0]),
+            score(1.0, 0.5, &[1.3, 1.3]),
+        ];
+        // The best is 1.25 with a standard error of 0.25: 1.4 is within, and of the same ratio.
+        assert_eq!(choose(&table), (4, 3));
+        let broken = [score(1.0, 2.0, &[f64::NAN, 1.0]), score(1.0, 1.0, &[3.0, 3.0])];
+        assert_eq!(choose(&broken).0, 1);
+    }
+}

@@ -1,0 +1,68 @@
+//! A regularisation path: which features enter when the l1 penalty falls, drawn as text.
+//!
+//! ```text
+//! cargo run --release -p fenchel-examples --example regularisation_path
+//! ```
+
+use std::error::Error;
+
+use fenchel_datasets::embedded::{self, WINE_FEATURES};
+use fenchel_finite_sum::{Grid, PathSettings, Standardiser, elastic_net_path};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    // Alcohol content of 178 wines from twelve chemical measurements.
+    let data = embedded::wine_alcohol();
+    let names = &WINE_FEATURES[1..];
+    let x = Standardiser::fit(&data.x)?.transform(&data.x)?;
+
+    let grid = Grid::Log { count: 61, smallest: 1e-3 };
+    let settings = PathSettings { grid, ..PathSettings::default() };
+    let path = elastic_net_path(&x, &data.y, &settings)?;
+
+    println!("penalty  features  certified gap  passes  not looked at");
+    for at in path.points.iter().step_by(10) {
+        println!(
+            "{:7.4}  {:8}  {:13.1e}  {:6.1}  {:12.0}%",
+            at.penalty,
+            at.support.len(),
+            at.report.certificate.value(),
+            at.report.passes,
+            100.0 * at.screened,
+        );
+    }
+    let passes: f64 = path.points.iter().map(|at| at.report.passes).sum();
+    println!("the whole path: {passes:.0} passes over the data\n");
+
+    // One line a feature, one column a penalty, the largest first; in the order of entry.
+    let weights = path.coefficients()?.to_dense();
+    let largest = weights.iter().fold(0.0, |m: f64, w| m.max(w.abs()));
+    let entry = |c: usize| weights.column(c).iter().position(|w| *w != 0.0).unwrap_or(usize::MAX);
+    let mut order: Vec<usize> = (0..path.features).collect();
+    order.sort_by_key(|&c| entry(c));
+    println!(
+        "{:>28}  weight along the path (+ # positive, - = negative, large from a third of the largest)",
+        ""
+    );
+    for c in order {
+        let mark = |w: &f64| match (*w, w.abs() > largest / 3.0) {
+            (0.0, _) => ' ',
+            (w, false) => {
+                if w > 0.0 {
+                    '+'
+                } else {
+                    '-'
+                }
+            }
+            (w, true) => {
+                if w > 0.0 {
+                    '#'
+                } else {
+                    '='
+                }
+            }
+        };
+        let line: String = weights.column(c).iter().map(mark).collect();
+        println!("{:>28}  {line}", names[c]);
+    }
+    Ok(())
+}
