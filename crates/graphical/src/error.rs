@@ -137,7 +137,7 @@ pub enum Error {
     CptEntry {
         /// The child.
         variable: String,
-        /// The parents' states, `none` without parents.
+        /// The parents' states.
         given: String,
         /// The child's state.
         state: String,
@@ -149,7 +149,7 @@ pub enum Error {
     CptRowSum {
         /// The child.
         variable: String,
-        /// The parents' states, `none` without parents.
+        /// The parents' states.
         given: String,
         /// The sum that was found.
         sum: f64,
@@ -165,6 +165,14 @@ pub enum Error {
         column: u64,
         /// What was found and what was expected.
         reason: String,
+    },
+    /// A name that a format has no way to write.
+    #[error("{format} has no way to write the name {name:?}")]
+    Unwritable {
+        /// The format.
+        format: &'static str,
+        /// The name.
+        name: String,
     },
     /// Reading or writing failed.
     #[error("{reason}")]

@@ -8,6 +8,8 @@
 //! an [`Evidence`].
 #![forbid(unsafe_code)]
 
+pub mod bayes_net;
+pub mod bif;
 pub mod chain;
 pub mod dag;
 mod error;
@@ -16,8 +18,10 @@ mod factor_graph;
 pub mod graph;
 mod stride;
 mod table;
+mod text;
 mod variable;
 
+pub use bayes_net::{BayesNet, BayesNetBuilder};
 pub use dag::{Cpdag, Dag};
 pub use error::Error;
 pub use evidence::{Evidence, Finding};

@@ -1,0 +1,131 @@
+//! Networks piece by piece.
+
+use super::cpt::{self, ROW_TOLERANCE};
+use super::names::Names;
+use super::{BayesNet, Cpt};
+use crate::{Error, VarId};
+
+/// Collects variables and tables; [`build`](BayesNetBuilder::build) checks them all.
+///
+/// Pieces may come in any order: a table may name variables that are defined later.
+#[derive(Debug, Clone, Default)]
+pub struct BayesNetBuilder {
+    name: String,
+    variables: Vec<(String, Vec<String>)>,
+    tables: Vec<(String, Vec<String>, Vec<f64>)>,
+    renormalise: bool,
+}
+
+impl BayesNetBuilder {
+    /// Names the network.
+    #[must_use]
+    pub fn name(mut self, name: &str) -> Self {
+        self.name = name.into();
+        self
+    }
+
+    /// Adds a variable with the names of its states.
+    #[must_use]
+    pub fn variable(mut self, name: &str, states: &[&str]) -> Self {
+        self.variables.push((name.into(), states.iter().map(|s| (*s).into()).collect()));
+        self
+    }
+
+    /// Adds `P(child | parents)`: a row for every configuration of the parents, the last of them
+    /// fastest; in each row one number for every state of the child.
+    #[must_use]
+    pub fn cpt(mut self, child: &str, parents: &[&str], table: &[f64]) -> Self {
+        let parents = parents.iter().map(|p| (*p).into()).collect();
+        self.tables.push((child.into(), parents, table.to_vec()));
+        self
+    }
+
+    /// Divides every row by its sum, once the sums are checked. Without it, tables are kept as given.
+    #[must_use]
+    pub fn renormalise(mut self) -> Self {
+        self.renormalise = true;
+        self
+    }
+
+    /// Checks everything and builds the network.
+    ///
+    /// # Errors
+    /// [`Error::Duplicate`] for a variable, a state, a parent or a table that is given twice;
+    /// [`Error::Invalid`] for a variable without states; [`Error::UnknownName`]; [`Error::NoCpt`];
+    /// [`Error::CptLength`], [`Error::CptEntry`] for a negative, infinite or NaN entry,
+    /// [`Error::CptRowSum`] for a row that does not sum to 1 within 1e-3; [`Error::Cycle`].
+    pub fn build(self) -> Result<BayesNet, Error> {
+        let mut parts = Parts::default();
+        for (name, states) in &self.variables {
+            let mut known = Names::default();
+            for state in states {
+                known.add(state, || format!("state of {name:?}"))?;
+            }
+            parts.variable(name, known)?;
+        }
+        for (child, parents, values) in self.tables {
+            let child = parts.find(&child)?;
+            let parents: Vec<VarId> =
+                parents.iter().map(|p| parts.find(p)).collect::<Result<_, _>>()?;
+            parts.check_parents(child, &parents)?;
+            let mut cpt = Cpt { parents, values };
+            cpt::check(child, &cpt, &parts.names, &parts.states, ROW_TOLERANCE)?;
+            if self.renormalise {
+                cpt::renormalise(&mut cpt.values, parts.states[child.index()].len());
+            }
+            parts.cpts[child.index()] = Some(cpt);
+        }
+        parts.build(self.name)
+    }
+}
+
+/// Variables and checked tables, some of which are still missing.
+#[derive(Debug, Default)]
+pub(crate) struct Parts {
+    pub(crate) names: Names,
+    pub(crate) states: Vec<Names>,
+    pub(crate) cpts: Vec<Option<Cpt>>,
+}
+
+impl Parts {
+    pub(crate) fn variable(&mut self, name: &str, states: Names) -> Result<(), Error> {
+        if states.len() == 0 {
+            return Err(fenchel_linalg::Invalid::Empty { what: "the list of states" }.into());
+        }
+        crate::graph::check_nodes(self.names.len() + 1)?;
+        self.names.add(name, || "variable".into())?;
+        self.states.push(states);
+        self.cpts.push(None);
+        Ok(())
+    }
+
+    pub(crate) fn find(&self, name: &str) -> Result<VarId, Error> {
+        let unknown = || self.names.unknown("variable".into(), name);
+        self.names.find(name).map(|i| VarId(i as u32)).ok_or_else(unknown)
+    }
+
+    /// A first table for the child, and parents that differ from it and from one another.
+    pub(crate) fn check_parents(&self, child: VarId, parents: &[VarId]) -> Result<(), Error> {
+        let name = self.names.get(child.index());
+        if self.cpts[child.index()].is_some() {
+            return Err(Error::Duplicate { what: "table of variable".into(), name: name.into() });
+        }
+        if parents.contains(&child) {
+            return Err(Error::Cycle { path: vec![name.into(), name.into()] });
+        }
+        let twice = (1..parents.len()).find(|&i| parents[..i].contains(&parents[i]));
+        if let Some(i) = twice {
+            let parent = self.names.get(parents[i].index()).into();
+            return Err(Error::Duplicate { what: format!("parent of {name:?}"), name: parent });
+        }
+        Ok(())
+    }
+
+    pub(crate) fn build(self, name: String) -> Result<BayesNet, Error> {
+        let names = &self.names;
+        let missing = |i: usize| Error::NoCpt { variable: names.get(i).into() };
+        let cpts = self.cpts.into_iter().enumerate();
+        let cpts = cpts.map(|(i, cpt)| cpt.ok_or_else(|| missing(i))).collect::<Result<_, _>>()?;
+        BayesNet::assemble(name, self.names, self.states, cpts)
+    }
+}

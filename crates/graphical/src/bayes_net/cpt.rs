@@ -1,0 +1,95 @@
+//! Rows of conditional probabilities: their number, their entries, their sums.
+
+use super::Cpt;
+use super::names::Names;
+use crate::{Error, VarId};
+
+/// How far a row may be from summing to 1: published networks carry the rounding of their authors.
+pub(crate) const ROW_TOLERANCE: f64 = 1e-3;
+
+/// Parent configurations x states, or `None` where the product overflows.
+pub(crate) fn cells(cards: impl IntoIterator<Item = usize>) -> Option<usize> {
+    cards.into_iter().try_fold(1usize, usize::checked_mul)
+}
+
+/// One row of a table, and how an error calls it.
+pub(crate) struct Row<'a> {
+    pub(crate) variable: &'a str,
+    pub(crate) states: &'a [String],
+    /// `(parent, state)`.
+    pub(crate) given: &'a dyn Fn() -> Vec<(&'a str, &'a str)>,
+}
+
+impl Row<'_> {
+    pub(crate) fn check(&self, values: &[f64], tolerance: f64) -> Result<(), Error> {
+        let mut sum = 0.0;
+        for (value, state) in values.iter().zip(self.states) {
+            if !(*value >= 0.0 && value.is_finite()) {
+                let (variable, given) = (self.variable.into(), self.given());
+                return Err(Error::CptEntry {
+                    variable,
+                    given,
+                    state: state.clone(),
+                    value: *value,
+                });
+            }
+            sum += value;
+        }
+        // Not `>`: a sum may overflow.
+        if !((sum - 1.0).abs() <= tolerance) {
+            let (variable, given) = (self.variable.into(), self.given());
+            return Err(Error::CptRowSum { variable, given, sum, tolerance });
+        }
+        Ok(())
+    }
+
+    fn given(&self) -> String {
+        let pairs: Vec<String> =
+            (self.given)().iter().map(|(parent, state)| format!("{parent} = {state}")).collect();
+        if pairs.is_empty() { "no parents".into() } else { pairs.join(", ") }
+    }
+}
+
+/// Checks the size of a table and all its rows.
+pub(super) fn check(
+    variable: VarId,
+    cpt: &Cpt,
+    names: &Names,
+    states: &[Names],
+    tolerance: f64,
+) -> Result<(), Error> {
+    let scope = || cpt.parents.iter().chain([&variable]).map(|v| states[v.index()].len());
+    if cells(scope()) != Some(cpt.values.len()) {
+        return Err(Error::CptLength {
+            variable: names.get(variable.index()).into(),
+            expected: cells(scope()).unwrap_or(usize::MAX),
+            found: cpt.values.len(),
+            shape: scope().map(|card| card.to_string()).collect::<Vec<_>>().join(" x "),
+        });
+    }
+    let own = &states[variable.index()];
+    for (row, values) in cpt.values.chunks_exact(own.len()).enumerate() {
+        let given = || {
+            let mut rest = row;
+            let mut pairs = Vec::new();
+            for parent in cpt.parents.iter().rev() {
+                let known = &states[parent.index()];
+                pairs.push((names.get(parent.index()), known.get(rest % known.len())));
+                rest /= known.len();
+            }
+            pairs.reverse();
+            pairs
+        };
+        let row = Row { variable: names.get(variable.index()), states: own.list(), given: &given };
+        row.check(values, tolerance)?;
+    }
+    Ok(())
+}
+
+/// Divides every row by its sum.
+pub(crate) fn renormalise(values: &mut [f64], states: usize) {
+    for row in values.chunks_exact_mut(states) {
+        let sum: f64 = row.iter().sum();
+        row.iter_mut().for_each(|value| *value /= sum);
+    }
+}
