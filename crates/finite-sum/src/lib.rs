@@ -7,7 +7,7 @@
 //! A [`Problem`] borrows the data and is checked once. A method is a function of the problem, its settings, a
 //! start and an observer: [`sdca`](fn@sdca), [`catalyst`](fn@catalyst), [`qning`](fn@qning),
 //! [`miso_mu`](fn@miso_mu), [`prox_finito`](fn@prox_finito), [`newton_cg`](fn@newton_cg), [`saga`](fn@saga), [`sag`](fn@sag),
-//! [`svrg`](fn@svrg), [`finito`](fn@finito), [`newton`](fn@newton),
+//! [`svrg`](fn@svrg), [`finito`](fn@finito), [`miso`](fn@miso), [`newton`](fn@newton),
 //! [`lbfgs`](fn@lbfgs). What comes back is a state (ready for a warm
 //! start) and a report whose certificate is a duality gap at the returned point. [`LogisticRegression`],
 //! [`Lasso`] and [`ElasticNet`] choose a method for you.
@@ -31,13 +31,13 @@ mod batch;
 pub mod dual;
 mod error;
 pub mod estimators;
-mod finito;
 mod gap;
 pub mod incremental;
 pub mod lag;
 pub mod loss;
 pub mod newton;
 pub mod path;
+pub mod points;
 mod problem;
 mod terms;
 
@@ -55,7 +55,6 @@ pub use estimators::{
     ElasticNet, Label, Lasso, LinearModel, LinearSvc, LogisticModel, LogisticRegression, Ridge,
     Standardiser, SvcLoss, SvcModel, penalty_of_c,
 };
-pub use finito::{Finito, FinitoSettings, FinitoStart, finito};
 pub use incremental::{
     Sag, SagSettings, Saga, SagaSettings, Svrg, SvrgSettings, TableMethod, TableStart, TableState,
     sag, saga, svrg,
@@ -66,6 +65,9 @@ pub use newton::{
 };
 pub use path::{
     Grid, Path, PathPoint, PathSettings, Screening, elastic_net_path, logistic_path, path,
+};
+pub use points::{
+    FinitoSettings, FinitoStart, MisoSettings, PointTable, PointTableState, finito, miso,
 };
 pub use problem::{Point, Problem};
 

@@ -7,9 +7,11 @@ use fenchel_finite_sum::loss::{
     Absolute, EpsilonInsensitive, Hinge, Huber, Logistic, Poisson, Quantile, SmoothedHinge, Squared,
 };
 use fenchel_finite_sum::{
-    CatalystSettings, Error, FinitoSettings, Lasso, LogisticRegression, NewtonSettings, Point,
-    Problem, SagSettings, SagaSettings, SdcaSettings, SdcaStep, SvrgSettings, catalyst, finito,
-    lbfgs, newton, sag, saga, sdca, svrg,
+    CatalystSettings, Error, FinitoSettings, Lasso, LogisticRegression, MisoMuSettings,
+    MisoSettings, NewtonCgSettings, NewtonCgState, NewtonSettings, Point, Problem,
+    ProxFinitoSettings, QningSettings, SagSettings, SagaSettings, Sampling, SdcaSettings, SdcaStep,
+    SvrgSettings, catalyst, finito, lbfgs, miso, miso_mu, newton, newton_cg, prox_finito, qning,
+    sag, saga, sdca, svrg,
 };
 use fenchel_linalg::{CsrMatrix, Dense, Invalid};
 use fenchel_optim::lbfgs::LbfgsSettings;
@@ -181,6 +183,48 @@ fn methods_refuse_what_they_cannot_treat() {
 }
 
 #[test]
+fn methods_built_on_the_kernels_refuse_as_they_do() {
+    let data = data(10, 3, 1.0, 0);
+    let design = Dense::new(data.dense.view()).unwrap();
+    let y = &data.signs;
+    let plain = Problem::new(design, y, Logistic, Zero, 0.0).unwrap();
+    let strong = Problem::new(design, y, Logistic, Zero, 0.1).unwrap();
+    let kinked = Problem::new(design, y, Hinge, Zero, 0.1).unwrap();
+    let o = &mut ();
+    refused(miso_mu(&plain, &MisoMuSettings::default(), None, o), "miso_mu needs a strongly");
+    refused(miso_mu(&kinked, &MisoMuSettings::default(), None, o), "miso_mu does not support");
+    for c in [0.0, -0.5, 1.5, f64::NAN] {
+        let settings = MisoMuSettings { damping: Some(c), ..Default::default() };
+        refused(miso_mu(&strong, &settings, None, o), "damping");
+    }
+    refused(prox_finito(&plain, &ProxFinitoSettings::default(), None, o), "prox_finito needs a");
+    let settings = ProxFinitoSettings { sampling: Sampling::Lipschitz, ..Default::default() };
+    refused(
+        prox_finito(&kinked, &settings, None, o),
+        "importance sampling does not support the hinge",
+    );
+    refused(qning(&kinked, &QningSettings::default(), None, o), "qning does not support the hinge");
+    let settings = QningSettings { memory: 0, ..Default::default() };
+    refused(qning(&strong, &settings, None, o), "memory = 0");
+    let settings = QningSettings { kappa: Some(f64::NAN), ..Default::default() };
+    refused(qning(&strong, &settings, None, o), "kappa");
+    refused(newton_cg(&kinked, &NewtonCgSettings::default(), None, o), "which has a kink");
+    for forcing in [0.0, 1.0, f64::NAN] {
+        let settings = NewtonCgSettings { forcing, ..Default::default() };
+        refused(newton_cg(&strong, &settings, None, o), "forcing");
+    }
+    let start = NewtonCgState { point: Point::zero(3), radius: Some(-1.0) };
+    refused(newton_cg(&strong, &NewtonCgSettings::default(), Some(start), o), "radius = -1");
+    refused(miso(&kinked, &MisoSettings::default(), None, o), "miso does not support the hinge");
+    let with_intercept = strong.clone().with_intercept();
+    refused(miso(&with_intercept, &MisoSettings::default(), None, o), "an intercept");
+    let settings = MisoSettings { smoothness: Some(0.0), ..Default::default() };
+    refused(miso(&strong, &settings, None, o), "smoothness = 0");
+    let settings = MisoSettings { memory_limit: 239, ..Default::default() };
+    refused(miso(&strong, &settings, None, o), "needs 240 bytes, the limit is 239");
+}
+
+#[test]
 fn settings_are_checked_before_any_work() {
     let data = data(10, 3, 1.0, 0);
     let design = Dense::new(data.dense.view()).unwrap();
@@ -196,7 +240,7 @@ fn settings_are_checked_before_any_work() {
         "inner = 0",
     );
     refused(
-        finito(&problem, &FinitoSettings { alpha: 0.5, ..Default::default() }, None, o),
+        finito(&problem, &FinitoSettings { alpha: Some(0.5), ..Default::default() }, None, o),
         "alpha = 0.5",
     );
     let kappa = CatalystSettings { kappa: Some(-1.0), ..Default::default() };
@@ -244,7 +288,7 @@ fn starts_are_checked() {
         "weights: expected length 3",
     );
     refused(
-        finito(&problem, &FinitoSettings::default(), Some(Point::zero(2)), o),
+        finito(&problem, &FinitoSettings::default(), Some(Point::zero(2).into()), o),
         "weights: expected length 3",
     );
     refused(problem.certify(&Point::zero(4)), "weights: expected length 3, found 4");
@@ -336,10 +380,10 @@ fn warm_starts_stay_where_they_are() {
     let s = finito(
         &problem,
         &FinitoSettings { stop: after, ..Default::default() },
-        Some(point.clone()),
+        Some(point.clone().into()),
         &mut (),
     );
-    assert!(excess(&s.unwrap().state) < 1e-8);
+    assert!(excess(&s.unwrap().state.point) < 1e-8);
     let s = svrg(
         &problem,
         &SvrgSettings { stop: after, ..Default::default() },

@@ -8,10 +8,11 @@ use fenchel_finite_sum::loss::{
     Squared, SquaredHinge,
 };
 use fenchel_finite_sum::{
-    CatalystSettings, FinitoSettings, Globalisation, MisoMuSettings, NewtonCgSettings,
-    NewtonSettings, Point, Preconditioner, Problem, ProxFinitoSettings, QningSettings, SagSettings,
-    SagaSettings, Sampling, SdcaSettings, SdcaStep, SvrgSettings, catalyst, finito, lbfgs, miso_mu,
-    newton, newton_cg, prox_finito, qning, sag, saga, sdca, svrg,
+    CatalystSettings, FinitoSettings, Globalisation, MisoMuSettings, MisoSettings,
+    NewtonCgSettings, NewtonSettings, Point, Preconditioner, Problem, ProxFinitoSettings,
+    QningSettings, SagSettings, SagaSettings, Sampling, SdcaSettings, SdcaStep, SvrgSettings,
+    catalyst, finito, lbfgs, miso, miso_mu, newton, newton_cg, prox_finito, qning, sag, saga, sdca,
+    svrg,
 };
 use fenchel_linalg::{Csr, CsrMatrix, Dense, Design};
 use fenchel_optim::lbfgs::LbfgsSettings;
@@ -100,10 +101,12 @@ fn every_method<D: Design, L: Loss + Copy>(
         newton(&problem, &NewtonSettings { stop, ..Default::default() }, None, &mut ()).unwrap();
     done("newton", s.state, s.report);
     if !intercept {
-        let alpha = (2.0 / problem.big_data_beta()).max(2.0);
-        let settings = FinitoSettings { alpha, stop, ..FinitoSettings::default() };
+        let settings = FinitoSettings { stop, ..FinitoSettings::default() };
         let s = finito(&problem, &settings, None, &mut ()).unwrap();
-        done("finito", s.state, s.report);
+        done("finito", s.state.point, s.report);
+        let settings = MisoSettings { stop, ..MisoSettings::default() };
+        let s = miso(&problem, &settings, None, &mut ()).unwrap();
+        done("miso", s.state.point, s.report);
     }
     for (method, point) in points {
         // Strong convexity turns a gap into a distance: ||x - x*||^2 <= 2 gap / l2.

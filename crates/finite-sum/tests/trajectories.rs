@@ -261,7 +261,7 @@ fn finito_follows_algorithm_3_1() {
     for alpha in [1.0, 2.0, 3.5] {
         for steps in [1, 2, 3, 10, STEPS] {
             let settings = FinitoSettings {
-                alpha,
+                alpha: Some(alpha),
                 order: Order::Scripted(script()),
                 start: FinitoStart::Full,
                 stop: stop(steps, 1.0),
@@ -270,7 +270,7 @@ fn finito_follows_algorithm_3_1() {
             both_storages!(
                 data,
                 Zero,
-                |p| finito(p, &settings, None, &mut ()).unwrap().state.weights,
+                |p| finito(p, &settings, None, &mut ()).unwrap().state.point.weights,
                 textbook_finito(&data, alpha, steps),
                 "finito"
             );

@@ -122,12 +122,13 @@ fn methods_without_a_regulariser_find_it_too() {
     let (w, b) = reference(&x, &targets, &Logistic, &Zero, 0.05, false);
     let best = objective(&x, &targets, &Logistic, &Zero, 0.05, (&w, b));
     let stop = tight();
-    let alpha = (2.0 / problem.big_data_beta()).max(2.0);
-    let s = finito(&problem, &FinitoSettings { alpha, stop, ..Default::default() }, None, &mut ());
+    let s = finito(&problem, &FinitoSettings { stop, ..Default::default() }, None, &mut ());
     let t = lbfgs(&problem, &LbfgsSettings { stop, ..Default::default() }, None, &mut ());
-    for (name, s) in [("finito", s.unwrap()), ("lbfgs", t.unwrap())] {
-        assert_eq!(s.report.status, Status::Converged, "{name}: {}", s.report);
-        let off = objective(&x, &targets, &Logistic, &Zero, 0.05, (&s.state.weights, 0.0)) - best;
+    let (s, t) = (s.unwrap(), t.unwrap());
+    for (name, point, report) in [("finito", s.state.point, s.report), ("lbfgs", t.state, t.report)]
+    {
+        assert_eq!(report.status, Status::Converged, "{name}: {report}");
+        let off = objective(&x, &targets, &Logistic, &Zero, 0.05, (&point.weights, 0.0)) - best;
         assert!(off.abs() <= 2.0 * GAP, "{name}: {off:e}");
     }
 }

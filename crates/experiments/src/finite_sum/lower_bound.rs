@@ -47,9 +47,9 @@ const METHODS: [(&str, Run); 4] = [
     }),
     // Here n mu < L, where alpha = 2 explodes: the step of MISO, alpha = L / mu, is safe.
     ("Finito, MISO step", |p, order, seed, steps| {
-        let (alpha, start, stop) = (N as f64 + 1.0, FinitoStart::FirstPass, after(steps));
+        let (alpha, start, stop) = (Some(N as f64 + 1.0), FinitoStart::FirstPass, after(steps));
         let settings = FinitoSettings { alpha, order, seed, stop, start, ..Default::default() };
-        Ok(finito(p, &settings, None, &mut ())?.state.weights)
+        Ok(finito(p, &settings, None, &mut ())?.state.point.weights)
     }),
 ];
 

@@ -138,7 +138,14 @@ fn solve<D: Design, L: Loss>(
         }
         Method::Finito(alpha) => {
             let start = FinitoStart::FirstPass;
-            let settings = FinitoSettings { alpha, order, seed, stop, start, ..Default::default() };
+            let settings = FinitoSettings {
+                alpha: Some(alpha),
+                order,
+                seed,
+                stop,
+                start,
+                ..Default::default()
+            };
             finito(problem, &settings, None, watch)?;
         }
     }

@@ -1,0 +1,253 @@
+//! The table of points.
+
+use fenchel_linalg::Design;
+use fenchel_optim::prox::Zero;
+use fenchel_optim::random::{Order, Place, Visits};
+use fenchel_optim::{Certificate, Iterative, Loss};
+use serde::{Deserialize, Serialize};
+
+use crate::gap::Gap;
+use crate::{Error, Point, Problem};
+
+/// Passes between two computations of the sum from the table.
+const REFRESH: usize = 10;
+
+/// The state of Finito and MISO: a point, and the table behind it.
+///
+/// Given back to the same method with the same problem and settings (of `stop`, anything may differ), it goes on bit for
+/// bit as if the run had not been interrupted. A state made [`from`](From) a point, or of another run, is a warm start:
+/// the table is filled at the point. It holds `n d` numbers; keep its point alone where that is all you need.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PointTableState {
+    /// The point.
+    pub point: Point,
+    /// Where the run stood.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    trail: Option<Box<Trail>>,
+}
+
+impl From<Point> for PointTableState {
+    fn from(point: Point) -> Self {
+        PointTableState { point, trail: None }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Trail {
+    inverse_step: f64,
+    l2: f64,
+    table: Vec<f64>,
+    seen: Vec<bool>,
+    sum: Vec<f64>,
+    fill: bool,
+    steps: usize,
+    place: Place,
+}
+
+/// What distinguishes one method from the other.
+pub(super) struct Plan<'s> {
+    pub(super) method: &'static str,
+    pub(super) inverse_step: f64,
+    pub(super) order: &'s Order,
+    pub(super) seed: u64,
+    pub(super) memory_limit: u64,
+    /// Whether a cold start fills the table at the origin.
+    pub(super) fill: bool,
+}
+
+/// Finito or MISO on one problem: what an observer of [`finito`](super::finito()) and [`miso`](super::miso()) sees.
+#[derive(Debug, Clone)]
+pub struct PointTable<'p, 'a, D, L> {
+    problem: &'p Problem<'a, D, L, Zero>,
+    /// `lambda`
+    inverse_step: f64,
+    point: Point,
+    /// `p_i`, row by row.
+    table: Vec<f64>,
+    seen: Vec<bool>,
+    count: usize,
+    /// `sum_i p_i` over the terms seen.
+    sum: Vec<f64>,
+    /// All terms are still to be introduced at the starting point: the first thing that `advance` does.
+    fill: bool,
+    visits: Visits,
+    steps: usize,
+    gap: Gap,
+    best: Point,
+    /// Whether the best point was restored, which the table does not belong to.
+    restored: bool,
+}
+
+impl<'p, 'a, D: Design, L: Loss> PointTable<'p, 'a, D, L> {
+    pub(super) fn new(
+        problem: &'p Problem<'a, D, L, Zero>,
+        plan: &Plan<'_>,
+        start: Option<PointTableState>,
+    ) -> Result<Self, Error> {
+        let (method, n, d) = (plan.method, problem.n(), problem.d());
+        if problem.intercept() {
+            let what = "an intercept; add a column of ones, or use sdca".into();
+            return Err(Error::Unsupported { method, what });
+        }
+        let needed = 8u64.saturating_mul(n as u64).saturating_mul(d as u64);
+        if needed > plan.memory_limit {
+            let (limit, hint) = (plan.memory_limit, "use saga or sdca, which keep n numbers");
+            return Err(Error::MemoryLimit { method, needed, limit, hint });
+        }
+        let visits = Visits::new(plan.order, n, plan.seed)?;
+        let fill = start.is_some() || plan.fill;
+        let PointTableState { point, trail } = start.unwrap_or_else(|| Point::zero(d).into());
+        problem.check_point(&point)?;
+        let mut new = PointTable {
+            problem,
+            inverse_step: plan.inverse_step,
+            best: point.clone(),
+            point,
+            table: Vec::new(),
+            seen: Vec::new(),
+            count: 0,
+            sum: vec![0.0; d],
+            fill,
+            visits,
+            steps: 0,
+            gap: Gap::new(problem),
+            restored: false,
+        };
+        if !trail.is_some_and(|trail| new.resume(*trail)) {
+            new.table = vec![0.0; n * d];
+            new.seen = vec![false; n];
+            new.sum.fill(0.0);
+        }
+        Ok(new)
+    }
+
+    /// Goes on where a run of the same method, problem and settings stood; false for a trail of another run, or with
+    /// sums that are not those of its table up to rounding.
+    fn resume(&mut self, trail: Trail) -> bool {
+        let (n, d) = (self.problem.n(), self.problem.d());
+        let fits = trail.inverse_step == self.inverse_step
+            && trail.l2 == self.problem.l2()
+            && trail.table.len() == n * d
+            && trail.seen.len() == n
+            && trail.sum.len() == d
+            && trail.steps < REFRESH * n;
+        if !fits {
+            return false;
+        }
+        self.table = trail.table;
+        self.refresh_sum();
+        let scale = self.table.iter().fold(f64::MIN_POSITIVE, |m: f64, p| m.max(p.abs()));
+        let slack = 1e-9 * scale * n as f64;
+        let same = self.sum.iter().zip(&trail.sum).all(|(a, b)| (a - b).abs() <= slack);
+        if !(same && self.visits.go_to(&trail.place)) {
+            return false;
+        }
+        self.count = trail.seen.iter().filter(|seen| **seen).count();
+        self.seen = trail.seen;
+        self.sum = trail.sum;
+        self.fill = trail.fill;
+        self.steps = trail.steps;
+        true
+    }
+
+    pub(super) fn into_state(self) -> PointTableState {
+        let trail = Trail {
+            inverse_step: self.inverse_step,
+            l2: self.problem.l2(),
+            place: self.visits.place(),
+            table: self.table,
+            seen: self.seen,
+            sum: self.sum,
+            fill: self.fill,
+            steps: self.steps,
+        };
+        PointTableState { point: self.point, trail: (!self.restored).then(|| Box::new(trail)) }
+    }
+
+    /// The point `w` of the last step.
+    pub fn point(&self) -> &Point {
+        &self.point
+    }
+
+    /// `phi_j <- at`: replaces `p_j` and its share of the sum. O(d).
+    fn visit(&mut self, j: usize, at: &[f64]) {
+        let (problem, d) = (self.problem, self.problem.d());
+        let design = problem.design();
+        let derivative = problem.derivative(j, design.row_dot(j, at));
+        let stay = problem.l2() - self.inverse_step;
+        let p = &mut self.table[j * d..(j + 1) * d];
+        for ((sum, p), x) in self.sum.iter_mut().zip(p.iter_mut()).zip(at) {
+            let new = stay * x;
+            *sum += new - *p;
+            *p = new;
+        }
+        design.row_axpy(j, derivative, p);
+        design.row_axpy(j, derivative, &mut self.sum);
+        if !self.seen[j] {
+            self.seen[j] = true;
+            self.count += 1;
+        }
+    }
+
+    /// `w` from the sum over the terms seen.
+    fn read_point(&mut self) {
+        if self.count > 0 {
+            let scale = -1.0 / (self.inverse_step * self.count as f64);
+            for (w, p) in self.point.weights.iter_mut().zip(&self.sum) {
+                *w = scale * p;
+            }
+        }
+    }
+
+    /// Removes the rounding of many small updates of the sum. O(nd).
+    fn refresh_sum(&mut self) {
+        self.sum.fill(0.0);
+        for p in self.table.chunks_exact(self.problem.d()) {
+            for (sum, p) in self.sum.iter_mut().zip(p) {
+                *sum += p;
+            }
+        }
+    }
+}
+
+impl<D: Design, L: Loss> Iterative for PointTable<'_, '_, D, L> {
+    fn advance(&mut self, passes: f64) -> f64 {
+        let n = self.problem.n();
+        let start = if std::mem::take(&mut self.fill) {
+            let at = self.point.weights.clone();
+            (0..n).for_each(|j| self.visit(j, &at));
+            self.read_point();
+            1.0
+        } else {
+            0.0
+        };
+        let steps = ((passes - start) * n as f64).round();
+        let steps = if steps >= 1.0 { steps as usize } else { usize::from(start == 0.0) };
+        for _ in 0..steps {
+            let j = self.visits.draw();
+            let at = std::mem::take(&mut self.point.weights);
+            self.visit(j, &at);
+            self.point.weights = at;
+            self.steps += 1;
+            if self.steps == REFRESH * n {
+                self.steps = 0;
+                self.refresh_sum();
+            }
+            self.read_point();
+        }
+        start + steps as f64 / n as f64
+    }
+
+    fn certify(&mut self) -> Certificate {
+        self.gap.at(self.problem, &self.point)
+    }
+
+    fn keep(&mut self) {
+        self.best.clone_from(&self.point);
+    }
+
+    fn restore(&mut self) {
+        self.point.clone_from(&self.best);
+        self.restored = true;
+    }
+}
