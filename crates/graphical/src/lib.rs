@@ -10,6 +10,7 @@
 
 pub mod bayes_net;
 pub mod bif;
+pub mod binary;
 pub mod chain;
 pub mod dag;
 mod error;
@@ -22,6 +23,7 @@ mod text;
 mod variable;
 
 pub use bayes_net::{BayesNet, BayesNetBuilder};
+pub use binary::{BinaryGibbs, BinaryPairwise, BinaryScan, BinaryStart};
 pub use dag::{Cpdag, Dag};
 pub use error::Error;
 pub use evidence::{Evidence, Finding};

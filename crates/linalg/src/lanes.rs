@@ -1,7 +1,7 @@
 //! Elementary functions that vectorise, and the dispatch that lets them.
 //!
 //! A loop over [`exp`], [`ln`], [`exp_f32`] or [`ln_f32`] has no branch and no call, so the compiler turns it into
-//! vector instructions: as wide as the build allows, and inside [`dispatch`] as wide as the machine allows.
+//! vector instructions: as wide as the build allows, and inside [`dispatch`] or [`run`] as wide as the machine allows.
 //!
 //! ```
 //! use fenchel_linalg::lanes;
@@ -17,13 +17,59 @@
 //! Bits do not depend on the instruction set: nothing here is contracted into fused operations, and [`sum`] and
 //! [`dot`] add in a fixed order of eight lanes. Within one loop the same care is the caller's.
 
-/// Runs `f` compiled for the widest vector instructions that this machine has, chosen at run time.
+/// Runs a small closure compiled for the widest vector instructions that this machine has, chosen at run time.
 ///
-/// What `f` calls takes part only if it is inlined: mark helpers `#[inline(always)]`, and keep the loop inside. Costs a
-/// few nanoseconds, so dispatch around a whole kernel and not around a row.
+/// The compiler decides whether to inline the closure, and if it does not, nothing is gained: beyond a dozen lines write
+/// a [`Kernel`]. What is called inside takes part only if it is inlined too: mark helpers `#[inline(always)]`. Costs
+/// a few nanoseconds, so dispatch around a whole loop and not around a row.
 #[inline]
 pub fn dispatch<R>(f: impl FnOnce() -> R) -> R {
     pulp::Arch::new().dispatch(f)
+}
+
+/// A computation of any size for [`run`]: its arguments are the fields, its work is [`compute`](Kernel::compute).
+pub trait Kernel {
+    /// What is computed.
+    type Output;
+
+    /// The work. Mark the implementation `#[inline(always)]`, and every helper that it calls.
+    fn compute(self) -> Self::Output;
+}
+
+/// Runs a kernel compiled for the widest vector instructions that this machine has, chosen at run time.
+///
+/// ```
+/// use fenchel_linalg::lanes;
+///
+/// struct Scale<'a>(&'a mut [f64], f64);
+///
+/// impl lanes::Kernel for Scale<'_> {
+///     type Output = ();
+///
+///     #[inline(always)]
+///     fn compute(self) {
+///         self.0.iter_mut().for_each(|x| *x *= self.1);
+///     }
+/// }
+///
+/// let mut x = [1.0, 2.0, 3.0];
+/// lanes::run(Scale(&mut x, 2.0));
+/// assert_eq!(x, [2.0, 4.0, 6.0]);
+/// ```
+#[inline]
+pub fn run<K: Kernel>(kernel: K) -> K::Output {
+    pulp::Arch::new().dispatch(Wide(kernel))
+}
+
+struct Wide<K>(K);
+
+impl<K: Kernel> pulp::WithSimd for Wide<K> {
+    type Output = K::Output;
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) -> K::Output {
+        self.0.compute()
+    }
 }
 
 const MAGIC: f64 = 6_755_399_441_055_744.0; // 1.5 * 2^52: adding it rounds to an integer in the low bits
