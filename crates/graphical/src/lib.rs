@@ -13,21 +13,29 @@ pub mod bif;
 pub mod binary;
 pub mod chain;
 pub mod dag;
+pub mod elimination;
 mod error;
 mod evidence;
 mod factor_graph;
 pub mod graph;
+pub mod junction_tree;
 mod stride;
 mod table;
 mod text;
 mod variable;
+mod variable_elimination;
 
 pub use bayes_net::{BayesNet, BayesNetBuilder};
 pub use binary::{BinaryGibbs, BinaryPairwise, BinaryScan, BinaryStart};
 pub use dag::{Cpdag, Dag};
+pub use elimination::{EliminationReport, Heuristic, OrderingOptions};
 pub use error::Error;
 pub use evidence::{Evidence, Finding};
 pub use factor_graph::FactorGraph;
 pub use graph::{Graph, Labels};
+pub use junction_tree::{
+    Calibrated, CliqueMarginals, Domain, JunctionTree, MaxCalibrated, Workspace,
+};
 pub use table::{TABLE_BYTES, Table};
 pub use variable::{FactorId, VarId};
+pub use variable_elimination::variable_elimination;

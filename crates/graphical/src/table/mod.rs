@@ -7,7 +7,7 @@
 //! The scope is sorted by variable, and the last variable is the fastest (row-major). A table of no variables is a
 //! constant. `+inf` and NaN are refused.
 
-mod algebra;
+pub(crate) mod algebra;
 
 use fenchel_linalg::Invalid;
 use serde::{Deserialize, Serialize};

@@ -1,0 +1,172 @@
+//! Sums of probabilities, sums of logarithms, maxima of logarithms: three algebras, one algorithm.
+
+use fenchel_linalg::lanes;
+
+use crate::stride::{Plan, larger};
+use crate::table::algebra::quotient;
+
+pub(super) trait Algebra {
+    const ONE: f64;
+    const ZERO: f64;
+    /// Whether products can become zero by rounding.
+    const UNDERFLOWS: bool;
+
+    /// From a logarithm.
+    fn lift(log_value: f64) -> f64;
+    /// To a logarithm, exactly rounded.
+    fn log(value: f64) -> f64;
+    fn times(a: f64, b: f64) -> f64;
+    /// With `0 / 0 = 0`.
+    fn over(a: f64, b: f64) -> f64;
+    /// The margin of `table` in `message`.
+    fn project(plan: &Plan, table: &[f64], message: &mut [f64], scratch: &mut [f64]);
+    /// The margin of a table whose rows belong to one cell of the message each.
+    fn project_rows(table: &[f64], message: &mut [f64]);
+    /// The sum, or maximum, of all.
+    fn total(values: &[f64]) -> f64;
+}
+
+pub(super) struct Linear;
+
+impl Algebra for Linear {
+    const ONE: f64 = 1.0;
+    const ZERO: f64 = 0.0;
+    const UNDERFLOWS: bool = true;
+
+    #[inline(always)]
+    fn lift(log_value: f64) -> f64 {
+        lanes::exp(log_value)
+    }
+
+    #[inline(always)]
+    fn log(value: f64) -> f64 {
+        value.ln()
+    }
+
+    #[inline(always)]
+    fn times(a: f64, b: f64) -> f64 {
+        a * b
+    }
+
+    #[inline(always)]
+    fn over(a: f64, b: f64) -> f64 {
+        if b > 0.0 { a / b } else { 0.0 }
+    }
+
+    #[inline(always)]
+    fn project(plan: &Plan, table: &[f64], message: &mut [f64], _: &mut [f64]) {
+        message.fill(0.0);
+        plan.gather(table, message, 0.0, |a, b| a + b);
+    }
+
+    #[inline(always)]
+    fn project_rows(table: &[f64], message: &mut [f64]) {
+        let rows = table.chunks_exact(table.len() / message.len());
+        message.iter_mut().zip(rows).for_each(|(m, row)| *m = Self::total(row));
+    }
+
+    #[inline(always)]
+    fn total(values: &[f64]) -> f64 {
+        if values.len() < 16 { values.iter().sum() } else { lanes::sum(values) }
+    }
+}
+
+pub(super) struct LogSum;
+
+impl Algebra for LogSum {
+    const ONE: f64 = 0.0;
+    const ZERO: f64 = f64::NEG_INFINITY;
+    const UNDERFLOWS: bool = false;
+
+    #[inline(always)]
+    fn lift(log_value: f64) -> f64 {
+        log_value
+    }
+
+    #[inline(always)]
+    fn log(value: f64) -> f64 {
+        value
+    }
+
+    #[inline(always)]
+    fn times(a: f64, b: f64) -> f64 {
+        a + b
+    }
+
+    #[inline(always)]
+    fn over(a: f64, b: f64) -> f64 {
+        quotient(a, b)
+    }
+
+    #[inline(always)]
+    fn project(plan: &Plan, table: &[f64], message: &mut [f64], scratch: &mut [f64]) {
+        let shift = &mut scratch[..message.len()];
+        shift.fill(f64::NEG_INFINITY);
+        plan.gather(table, shift, f64::NEG_INFINITY, larger);
+        // A slice of zeros is measured from 0, so that no `-inf - -inf` arises.
+        shift.iter_mut().for_each(|s| *s = if *s > f64::NEG_INFINITY { *s } else { 0.0 });
+        message.fill(0.0);
+        plan.gather_map(table, message, 0.0, |a, b| a + b, |x, s| lanes::exp(x - s), shift);
+        message.iter_mut().zip(shift).for_each(|(m, s)| *m = *s + m.ln());
+    }
+
+    #[inline(always)]
+    fn project_rows(table: &[f64], message: &mut [f64]) {
+        let rows = table.chunks_exact(table.len() / message.len());
+        message.iter_mut().zip(rows).for_each(|(m, row)| *m = Self::total(row));
+    }
+
+    #[inline(always)]
+    fn total(values: &[f64]) -> f64 {
+        let top = LogMax::total(values);
+        if top == f64::NEG_INFINITY {
+            return top;
+        }
+        top + values.iter().map(|&v| lanes::exp(v - top)).sum::<f64>().ln()
+    }
+}
+
+pub(super) struct LogMax;
+
+impl Algebra for LogMax {
+    const ONE: f64 = 0.0;
+    const ZERO: f64 = f64::NEG_INFINITY;
+    const UNDERFLOWS: bool = false;
+
+    #[inline(always)]
+    fn lift(log_value: f64) -> f64 {
+        log_value
+    }
+
+    #[inline(always)]
+    fn log(value: f64) -> f64 {
+        value
+    }
+
+    #[inline(always)]
+    fn times(a: f64, b: f64) -> f64 {
+        a + b
+    }
+
+    #[inline(always)]
+    fn over(a: f64, b: f64) -> f64 {
+        quotient(a, b)
+    }
+
+    #[inline(always)]
+    fn project(plan: &Plan, table: &[f64], message: &mut [f64], _: &mut [f64]) {
+        message.fill(f64::NEG_INFINITY);
+        plan.gather(table, message, f64::NEG_INFINITY, larger);
+    }
+
+    #[inline(always)]
+    fn project_rows(table: &[f64], message: &mut [f64]) {
+        let rows = table.chunks_exact(table.len() / message.len());
+        message.iter_mut().zip(rows).for_each(|(m, row)| *m = Self::total(row));
+    }
+
+    #[inline(always)]
+    fn total(values: &[f64]) -> f64 {
+        values.iter().fold(f64::NEG_INFINITY, |top, &v| larger(v, top))
+    }
+}

@@ -1,0 +1,62 @@
+//! The most probable configuration and max-marginals.
+
+use crate::stride::Plan;
+use crate::{Error, VarId};
+
+use super::algebra::{Algebra, LogMax};
+use super::{JunctionTree, Workspace};
+
+/// A tree that has been calibrated for maxima: every table holds `max score` over the other variables, less the best score.
+#[derive(Debug)]
+pub struct MaxCalibrated<'a> {
+    pub(super) tree: &'a JunctionTree,
+    pub(super) workspace: &'a Workspace,
+}
+
+impl MaxCalibrated<'_> {
+    /// The score of the best configuration, evidence included.
+    pub fn best_score(&self) -> f64 {
+        self.workspace.log_partition
+    }
+
+    /// A configuration of the best score. Cliques are read from the root; ties fall to the first cell.
+    pub fn map(&self) -> Vec<usize> {
+        let mut states = vec![0; self.tree.cards.len()];
+        for node in &self.tree.nodes {
+            let table = &self.workspace.tables[node.table.clone()];
+            let (shared, own) = node.scope.split_at(node.shared);
+            let row = shared.iter().fold(0, |at, (v, card)| at * card + states[v.index()]);
+            let width: usize = own.iter().map(|s| s.1).product();
+            let row = &table[row * width..(row + 1) * width];
+            let mut best = 0;
+            for (k, &value) in row.iter().enumerate() {
+                if value > row[best] {
+                    best = k;
+                }
+            }
+            for &(v, card) in own.iter().rev() {
+                states[v.index()] = best % card;
+                best /= card;
+            }
+        }
+        states
+    }
+
+    /// For every state of a variable the best score of a configuration with it; `-inf` where there is none.
+    ///
+    /// # Errors
+    /// [`Error::UnknownVariable`].
+    pub fn max_marginal(&self, variable: VarId) -> Result<Vec<f64>, Error> {
+        let variables = self.tree.cards.len();
+        let Some(&card) = self.tree.cards.get(variable.index()) else {
+            return Err(Error::UnknownVariable { variable, variables });
+        };
+        let home = &self.tree.homes[variable.index()];
+        let node = &self.tree.nodes[home.node];
+        let plan = Plan::between(&node.scope, &[(variable, card)]);
+        let mut out = vec![0.0; card];
+        LogMax::project(&plan, &self.workspace.tables[node.table.clone()], &mut out, &mut []);
+        out.iter_mut().for_each(|value| *value += self.best_score());
+        Ok(out)
+    }
+}

@@ -1,0 +1,301 @@
+//! Exact inference on a tree of cliques.
+//!
+//! ```text
+//! P(x) = prod_C mu_C(x_C) / prod_S mu_S(x_S)                         (thesis 3.19)
+//! ```
+//!
+//! | symbol | here |
+//! |---|---|
+//! | cliques `C` | nodes; parents before children |
+//! | separators `S = C ∩ parent(C)` | one for every node but the roots |
+//! | messages `m_{C->S}` | up: before the parent has been heard; down: the separator marginal |
+//!
+//! A [`JunctionTree`] is compiled once for a structure (cardinalities and scopes), is immutable and can be shared between
+//! threads. A [`Workspace`] owns all numbers. [`JunctionTree::calibrate`] takes any model of that structure and any evidence,
+//! allocates nothing, and gives a [`Calibrated`] that answers questions; [`JunctionTree::calibrate_max`] does the same for
+//! maxima. Components become trees of a forest.
+//!
+//! **Numbers.** In [`Domain::Scaled`] tables hold probabilities, every message has maximum 1, and logarithms of the scales add
+//! up: multiplications and additions, no `exp` but one for each cell of a factor. In [`Domain::Log`] every cell stays a
+//! logarithm: several times slower, and right for any scores. [`Domain::Auto`] starts scaled and keeps a bound of what
+//! underflow can have lost; if that bound is not negligible it starts again in logs. Probability zero is reported only when it
+//! is certain.
+//!
+//! **Layout.** In all tables variables eliminated late come first. A separator is then a prefix of its clique, and a message up
+//! is a sum over rows.
+//!
+//! Cost of a calibration: four passes over every clique, thesis App. 3.A.3: `O(sum_C |Y_C|)`. Memory: the cliques and twice
+//! the separators, 8 bytes a cell.
+//!
+//! Sources: Lauritzen and Spiegelhalter (1988); Jensen, Lauritzen and Olesen (1990) for the absorption; R. Le Priol's thesis,
+//! section 3.3.2 and App. 3.A.
+
+mod algebra;
+mod calibrate;
+mod compile;
+mod marginals;
+mod maximum;
+mod queries;
+mod sample;
+
+use serde::{Deserialize, Serialize};
+
+use crate::elimination::{along, search};
+use crate::stride::Plan;
+use crate::{Error, Evidence, FactorGraph, FactorId, OrderingOptions, VarId};
+
+pub use marginals::{CliqueMarginals, LineDerivatives};
+pub use maximum::MaxCalibrated;
+pub use queries::Calibrated;
+pub use sample::Sampler;
+
+/// In which numbers messages are computed: see the module.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Domain {
+    /// Scaled where that is provably right, logs elsewhere.
+    #[default]
+    Auto,
+    /// Probabilities with scales; marginals below about 1e-300 are 0. Falls back to logs all the same where underflow could
+    /// have cost more than `1e-20` of the total.
+    Scaled,
+    /// Logarithms.
+    Log,
+}
+
+/// A compiled structure: see the module.
+///
+/// ```
+/// use fenchel_graphical::{Evidence, FactorGraph, JunctionTree, OrderingOptions, VarId};
+///
+/// let mut model = FactorGraph::new(&[2, 2, 2])?;
+/// model.add_values(&[VarId(0), VarId(1)], &[3.0, 1.0, 1.0, 3.0])?;
+/// model.add_values(&[VarId(1), VarId(2)], &[3.0, 1.0, 1.0, 3.0])?;
+/// let tree = JunctionTree::compile(&model, &OrderingOptions::default())?;
+/// let mut workspace = tree.workspace();
+/// let answers = tree.calibrate(&model, &Evidence::new(), &mut workspace)?;
+/// assert!((answers.log_partition() - 32.0_f64.ln()).abs() < 1e-12);
+/// let answers = tree.calibrate(&model, &Evidence::new().observe(VarId(0), 1), &mut workspace)?;
+/// assert!((answers.marginal(VarId(2))?[1] - 0.625).abs() < 1e-12);
+/// # Ok::<(), fenchel_graphical::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct JunctionTree {
+    cards: Vec<usize>,
+    /// Parents before children.
+    nodes: Vec<Node>,
+    /// The factors of every node, in the order of the nodes.
+    placed: Vec<Placed>,
+    /// The scopes that this was compiled for.
+    scopes: Vec<Vec<VarId>>,
+    /// Factors of no variables.
+    constants: Vec<FactorId>,
+    /// Where the evidence of a variable enters, and where its marginal is read.
+    homes: Vec<Home>,
+    readings: Vec<Reading>,
+    /// Cells of all cliques, of all separators, of the largest separator or variable, of the largest factor or variable.
+    clique_cells: usize,
+    separator_cells: usize,
+    scratch: usize,
+    largest_factor: usize,
+}
+
+#[derive(Clone, Debug)]
+struct Node {
+    /// The clique, last eliminated first: the separator is a prefix.
+    scope: Vec<(VarId, usize)>,
+    /// How many of them are the separator to the parent.
+    shared: usize,
+    /// Itself for a root.
+    parent: usize,
+    /// Position and number of cells, among all cliques and all separators.
+    table: std::ops::Range<usize>,
+    separator: std::ops::Range<usize>,
+    /// The separator in the parent's table.
+    in_parent: Plan,
+    /// The node's part of `placed`.
+    factors: std::ops::Range<usize>,
+}
+
+/// A factor in its clique.
+#[derive(Clone, Debug)]
+struct Placed {
+    factor: FactorId,
+    plan: Plan,
+}
+
+#[derive(Clone, Debug)]
+struct Home {
+    node: usize,
+    plan: Plan,
+}
+
+#[derive(Clone, Debug)]
+struct Reading {
+    of_separator: bool,
+    cells: std::ops::Range<usize>,
+    plan: Plan,
+}
+
+/// All numbers of one calibration; used again and again, by one thread at a time.
+#[derive(Clone, Debug, Default)]
+pub struct Workspace {
+    tables: Vec<f64>,
+    /// Messages up, and separator marginals.
+    up: Vec<f64>,
+    separators: Vec<f64>,
+    /// Scratch: the largest separator or variable, the largest factor or variable.
+    ratio: Vec<f64>,
+    factor: Vec<f64>,
+    /// For every node: what its message up was divided by.
+    scales: Vec<f64>,
+    /// For every node: the logarithm of its smallest message entry that is not 0, and what underflow may have lost in it.
+    smallest: Vec<f64>,
+    lost: Vec<f64>,
+    log_partition: f64,
+    in_logs: bool,
+}
+
+impl JunctionTree {
+    /// Looks for an elimination order and compiles.
+    ///
+    /// # Errors
+    /// [`Error::MemoryLimit`] where the tables need more than `options.memory_limit`: nothing has been allocated then.
+    /// [`Invalid`](fenchel_linalg::Invalid) for no restarts.
+    pub fn compile(model: &FactorGraph, options: &OrderingOptions) -> Result<Self, Error> {
+        compile::compile(model, &search(model, options)?, options.memory_limit)
+    }
+
+    /// Compiles along a given elimination order.
+    ///
+    /// # Errors
+    /// [`Error::MemoryLimit`], and what [`evaluate_order`](crate::elimination::evaluate_order) refuses.
+    pub fn with_order(
+        model: &FactorGraph,
+        order: &[VarId],
+        memory_limit: u64,
+    ) -> Result<Self, Error> {
+        compile::compile(model, &along(model, order)?, memory_limit)
+    }
+
+    /// The fast path of forests: no factor has more than two variables and the edges form no cycle. Leaves are peeled off in
+    /// O(n); inference takes two passes over the edges.
+    ///
+    /// # Errors
+    /// [`Error::NotATree`]; [`Error::MemoryLimit`] beyond [`TABLE_BYTES`](crate::TABLE_BYTES).
+    pub fn of_tree(model: &FactorGraph) -> Result<Self, Error> {
+        JunctionTree::with_order(model, &compile::leaves_first(model)?, crate::TABLE_BYTES)
+    }
+
+    /// Memory for calibrations. Everything is allocated here.
+    pub fn workspace(&self) -> Workspace {
+        Workspace {
+            tables: vec![0.0; self.clique_cells],
+            up: vec![0.0; self.separator_cells],
+            separators: vec![0.0; self.separator_cells],
+            ratio: vec![0.0; self.scratch],
+            factor: vec![0.0; self.largest_factor],
+            scales: vec![0.0; self.nodes.len()],
+            smallest: vec![0.0; self.nodes.len()],
+            lost: vec![0.0; self.nodes.len()],
+            log_partition: 0.0,
+            in_logs: false,
+        }
+    }
+
+    /// Sums: log Z and all marginals given evidence.
+    ///
+    /// # Errors
+    /// [`Error::ImpossibleEvidence`]; what [`Evidence::check`] refuses; [`Invalid`](fenchel_linalg::Invalid) for a model of
+    /// another structure. A workspace of another tree is replaced by a fitting one.
+    pub fn calibrate<'a>(
+        &'a self,
+        model: &FactorGraph,
+        evidence: &Evidence,
+        workspace: &'a mut Workspace,
+    ) -> Result<Calibrated<'a>, Error> {
+        self.calibrate_in(model, evidence, workspace, Domain::Auto)
+    }
+
+    /// As [`calibrate`](Self::calibrate), in the given domain.
+    ///
+    /// # Errors
+    /// As [`calibrate`](Self::calibrate).
+    pub fn calibrate_in<'a>(
+        &'a self,
+        model: &FactorGraph,
+        evidence: &Evidence,
+        workspace: &'a mut Workspace,
+        domain: Domain,
+    ) -> Result<Calibrated<'a>, Error> {
+        self.prepare(model, evidence, workspace)?;
+        calibrate::sums(self, model, evidence, workspace, domain)?;
+        Ok(Calibrated { tree: self, workspace })
+    }
+
+    /// Maxima: the most probable configuration and max-marginals given evidence. Always in logs, where a maximum costs no `exp`.
+    ///
+    /// # Errors
+    /// As [`calibrate`](Self::calibrate).
+    pub fn calibrate_max<'a>(
+        &'a self,
+        model: &FactorGraph,
+        evidence: &Evidence,
+        workspace: &'a mut Workspace,
+    ) -> Result<MaxCalibrated<'a>, Error> {
+        self.prepare(model, evidence, workspace)?;
+        calibrate::maxima(self, model, evidence, workspace)?;
+        Ok(MaxCalibrated { tree: self, workspace })
+    }
+
+    /// The cliques, each in the order of its tables; parents before children.
+    pub fn cliques(&self) -> impl ExactSizeIterator<Item = Vec<VarId>> {
+        self.nodes.iter().map(|node| node.scope.iter().map(|s| s.0).collect())
+    }
+
+    /// For every clique its separator to the parent (empty for a root) and its parent (itself for a root).
+    pub fn separators(&self) -> impl ExactSizeIterator<Item = (Vec<VarId>, usize)> {
+        self.nodes
+            .iter()
+            .map(|node| (node.scope[..node.shared].iter().map(|s| s.0).collect(), node.parent))
+    }
+
+    /// The number of cells of all cliques.
+    pub fn cells(&self) -> usize {
+        self.clique_cells
+    }
+
+    /// The largest clique minus 1.
+    pub fn width(&self) -> usize {
+        self.nodes
+            .iter()
+            .map(|node| node.scope.len())
+            .max()
+            .map_or(0, |size| size.saturating_sub(1))
+    }
+
+    fn prepare(
+        &self,
+        model: &FactorGraph,
+        evidence: &Evidence,
+        workspace: &mut Workspace,
+    ) -> Result<(), Error> {
+        let same = model.cards() == self.cards
+            && model.factors().len() == self.scopes.len()
+            && model.factors().iter().zip(&self.scopes).all(|(f, scope)| f.scope() == scope);
+        if !same {
+            let reason = "its cardinalities or scopes are not those that the tree was compiled for";
+            let layout = fenchel_linalg::Invalid::Layout { what: "model", reason: reason.into() };
+            return Err(layout.into());
+        }
+        evidence.check(&self.cards)?;
+        let fits = workspace.tables.len() == self.clique_cells
+            && workspace.up.len() == self.separator_cells
+            && workspace.ratio.len() == self.scratch
+            && workspace.factor.len() == self.largest_factor
+            && workspace.lost.len() == self.nodes.len();
+        if !fits {
+            *workspace = self.workspace();
+        }
+        Ok(())
+    }
+}
