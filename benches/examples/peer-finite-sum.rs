@@ -1,8 +1,8 @@
 //! This project's side of `cargo xtask peers finite-sum`.
 //!
 //! ```text
-//! peer-finite-sum export --out DIR [--data DIR]     writes the data sets, prints their names
-//! peer-finite-sum serve --file DIR/NAME             loads one, then answers requests
+//! peer-finite-sum export --out DIR [--data DIR] [--size quick]     writes the data sets, prints their names
+//! peer-finite-sum serve --file DIR/NAME                            loads one, then answers requests
 //! ```
 //!
 //! Both sides must work on identical numbers, so `export` writes binary arrays that the script reads as
@@ -21,24 +21,25 @@ use std::error::Error;
 use std::io::{BufRead, Write};
 use std::path::PathBuf;
 
-const USAGE: &str = "usage: peer-finite-sum export --out DIR [--data DIR]
+const USAGE: &str = "usage: peer-finite-sum export --out DIR [--data DIR] [--size quick]
        peer-finite-sum serve --file DIR/NAME";
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let command = arguments.next().ok_or(USAGE)?;
-    let (mut out, mut data, mut file) = (None, None, None);
+    let (mut out, mut data, mut file, mut quick) = (None, None, None, false);
     while let Some(flag) = arguments.next() {
         let value = PathBuf::from(arguments.next().ok_or(USAGE)?);
         match flag.as_str() {
             "--out" => out = Some(value),
             "--data" => data = Some(value),
             "--file" => file = Some(value),
+            "--size" => quick = value.as_os_str() == "quick",
             _ => return Err(format!("{flag} is not an option\n{USAGE}").into()),
         }
     }
     match (command.as_str(), out, file) {
-        ("export", Some(out), None) => files::export(&out, data.as_deref()),
+        ("export", Some(out), None) => files::export(&out, data.as_deref(), quick),
         ("serve", None, Some(file)) => serve(&file),
         _ => Err(USAGE.into()),
     }

@@ -4,26 +4,28 @@ use std::error::Error;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use fenchel_datasets::Dataset;
 use fenchel_finite_sum::lag::Lagged;
-use fenchel_finite_sum::loss::Logistic;
+use fenchel_finite_sum::loss::{Logistic, Squared};
 use fenchel_finite_sum::newton::{ElasticNetForm, NewtonSettings, newton};
 use fenchel_finite_sum::{
-    CatalystSettings, LogisticRegression, Problem, SagSettings, SagaSettings, SdcaSettings,
+    CatalystSettings, ElasticNet, LogisticRegression, Problem, SagSettings, SagaSettings, SdcaSettings,
     SdcaStep, SvrgSettings, catalyst, lbfgs, sag, saga, sdca, svrg,
 };
-use fenchel_linalg::{AsDesign, CsrMatrix, Design};
+use fenchel_linalg::{AsDesign, Design};
 use fenchel_optim::lbfgs::LbfgsSettings;
 use fenchel_optim::prox::{L1, Zero};
-use fenchel_optim::{Observer, Progress, Report, Stop};
+use fenchel_optim::{Loss, Observer, Progress, Report, Stop};
+use ndarray::Array1;
 use serde::Deserialize;
+
+use crate::files::{Data, Matrix, Task};
 
 /// A method with the settings it has by default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Method {
-    /// The estimator, which chooses by itself.
-    LogisticRegression,
+    /// The estimator of the task, which chooses by itself.
+    Auto,
     SdcaExact,
     SdcaConstant,
     CatalystExact,
@@ -90,28 +92,68 @@ impl<M: ?Sized, const W: bool> Observer<M> for Watch<W> {
 
 /// Solves from scratch: the checks of the data, the norms of the rows and the solve itself.
 pub(crate) fn solve<const W: bool>(
-    data: &Dataset<CsrMatrix<f64>>,
+    data: &Data,
+    method: Method,
+    penalty: Penalty,
+    stop: Stop,
+    watch: &mut Watch<W>,
+) -> Result<(Vec<f64>, Report), Box<dyn Error>> {
+    match &data.x {
+        Matrix::Sparse(x) => on(x, &data.y, data.task, method, penalty, stop, watch),
+        Matrix::Dense(x) => on(x, &data.y, data.task, method, penalty, stop, watch),
+    }
+}
+
+fn on<X: AsDesign, const W: bool>(
+    x: &X,
+    y: &Array1<f64>,
+    task: Task,
+    method: Method,
+    penalty: Penalty,
+    stop: Stop,
+    watch: &mut Watch<W>,
+) -> Result<(Vec<f64>, Report), Box<dyn Error>> {
+    let Penalty { l2, l1 } = penalty;
+    match (method, task) {
+        (Method::Auto, Task::Logistic) => {
+            let fit = LogisticRegression { l2: Some(l2), l1, intercept: false, stop, seed: 0 };
+            let model = if W {
+                fit.fit_watched(x, y.view(), |progress| watch.look(progress))?
+            } else {
+                fit.fit(x, y.view())?
+            };
+            Ok((model.weights.to_vec(), model.report))
+        }
+        (Method::Auto, Task::Squared) => {
+            let fit = ElasticNet { l2, l1, intercept: false, stop, seed: 0 };
+            let model = if W {
+                fit.fit_watched(x, y.view(), |progress| watch.look(progress))?
+            } else {
+                fit.fit(x, y.view())?
+            };
+            Ok((model.weights.to_vec(), model.report))
+        }
+        (_, Task::Logistic) => single(x.as_design()?, y, Logistic, method, penalty, stop, watch),
+        (_, Task::Squared) => single(x.as_design()?, y, Squared, method, penalty, stop, watch),
+    }
+}
+
+/// One method, whatever the problem.
+fn single<D: Design, L: Loss, const W: bool>(
+    design: D,
+    y: &Array1<f64>,
+    loss: L,
     method: Method,
     Penalty { l2, l1 }: Penalty,
     stop: Stop,
     watch: &mut Watch<W>,
 ) -> Result<(Vec<f64>, Report), Box<dyn Error>> {
-    if method == Method::LogisticRegression {
-        let fit = LogisticRegression { l2: Some(l2), l1, intercept: false, stop, seed: 0 };
-        let model = if W {
-            fit.fit_watched(&data.x, data.y.view(), |progress| watch.look(progress))?
-        } else {
-            fit.fit(&data.x, data.y.view())?
-        };
-        return Ok((model.weights.to_vec(), model.report));
-    }
-    let design = data.x.as_design()?;
-    let targets = data.y.as_slice().ok_or("labels in one piece")?;
+    let targets = y.as_slice().ok_or("targets in one piece")?;
     if l1 > 0.0 {
-        let problem = Problem::new(design, targets, Logistic, L1 { strength: l1 }, l2)?;
+        let problem = Problem::new(design, targets, loss, L1 { strength: l1 }, l2)?;
         return by_terms(&problem, method, stop, watch);
     }
-    let problem = Problem::new(design, targets, Logistic, Zero, l2)?;
+    let problem = Problem::new(design, targets, loss, Zero, l2)?;
     if method == Method::Lbfgs {
         let settings = LbfgsSettings { stop, ..LbfgsSettings::default() };
         let solution = lbfgs(&problem, &settings, None, watch)?;
@@ -121,14 +163,15 @@ pub(crate) fn solve<const W: bool>(
 }
 
 /// The methods that take both regularisers.
-fn by_terms<D, R, const W: bool>(
-    problem: &Problem<'_, D, Logistic, R>,
+fn by_terms<D, L, R, const W: bool>(
+    problem: &Problem<'_, D, L, R>,
     method: Method,
     stop: Stop,
     watch: &mut Watch<W>,
 ) -> Result<(Vec<f64>, Report), Box<dyn Error>>
 where
     D: Design,
+    L: Loss,
     R: Lagged + ElasticNetForm,
 {
     let step = match method {
@@ -166,7 +209,7 @@ where
             let solution = newton(problem, &settings, None, watch)?;
             (solution.state, solution.report)
         }
-        Method::LogisticRegression | Method::Lbfgs => {
+        Method::Auto | Method::Lbfgs => {
             return Err("not a method for this problem".into());
         }
     };

@@ -4,11 +4,10 @@ use std::error::Error;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use fenchel_datasets::Dataset;
-use fenchel_linalg::CsrMatrix;
 use fenchel_optim::{Cadence, Certificate, Report, Status, Stop};
 use serde::{Deserialize, Serialize};
 
+use crate::files::Data;
 use crate::methods::{Method, Penalty, Watch, solve};
 
 /// A question: which method on which problem, and until when.
@@ -49,10 +48,7 @@ pub(crate) struct Reply {
 }
 
 /// Solves and times.
-pub(crate) fn answer(
-    data: &Dataset<CsrMatrix<f64>>,
-    request: &Request,
-) -> Result<Reply, Box<dyn Error>> {
+pub(crate) fn answer(data: &Data, request: &Request) -> Result<Reply, Box<dyn Error>> {
     let Request { method, penalty, until, weights } = request;
     let stop = Stop { absolute: 0.0, max_passes: f64::INFINITY, ..Stop::default() };
     let start = Instant::now();

@@ -6,27 +6,21 @@ import sys
 
 import numpy as np
 
-DEFAULT = "logistic-regression"
-L2 = [
-    DEFAULT,
-    "sdca-exact",
-    "sdca-constant",
-    "catalyst-exact",
-    "catalyst-constant",
-    "saga",
-    "sag",
-    "svrg",
-    "lbfgs",
-]
-# SDCA needs l2 > 0, SAG has no proof with l1, L-BFGS needs a smooth objective.
-L1 = [DEFAULT, "catalyst-exact", "catalyst-constant", "saga", "svrg", "newton"]
+# The estimator of the task, which chooses its method.
+DEFAULT = "auto"
+L2 = [DEFAULT, "sdca-constant", "catalyst-constant", "lbfgs", "newton"]
+# SDCA needs l2 > 0, L-BFGS a smooth objective.
+L1 = [DEFAULT, "catalyst-constant", "newton"]
+NET = [DEFAULT, "catalyst-exact", "newton"]
 
 
 def methods(problem):
     """What there is for a problem; without l1 Newton has a dense Hessian, for few features only."""
+    if problem.task == "squared":
+        return NET
     if problem.l1:
         return L1
-    return [*L2, "newton"] if problem.a.shape[1] <= 1000 else L2
+    return L2 if problem.a.shape[1] <= 1000 else L2[:-1]
 
 
 class Runner:
@@ -61,18 +55,8 @@ class Runner:
         """The weights of the last reply."""
         return np.fromfile(self.weights, dtype="<f8")
 
-    def passes(self, problem, method, passes, relative):
-        """Seconds and objective after so many passes of what aims at the relative suboptimality."""
-        reply = self.ask(problem, method, until="passes", passes=passes, relative=relative)
-        return reply["seconds"], problem.objective(self.point())
-
     def proof(self, problem, method, relative, cap):
         """Seconds until the certificate proves the relative suboptimality; None beyond the cap."""
         until = {"until": "proof", "relative": relative, "max_seconds": cap}
         reply = self.ask(problem, method, **until)
         return reply["seconds"] if reply["status"] == "Converged" else None
-
-    def smallest_passes(self, problem, method, objective, relative, cap):
-        """The first pass that reaches the objective, from a watched run; None for never."""
-        until = {"until": "objective", "objective": objective, "relative": relative}
-        return self.ask(problem, method, **until, max_seconds=3 * cap)["met"]

@@ -6,8 +6,9 @@ import importlib
 import time
 from collections.abc import Callable
 
+import numpy as np
 import sklearn
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import ElasticNet, LogisticRegression
 
 sklearn.set_config(assume_finite=True, skip_parameter_validation=True)
 
@@ -24,20 +25,23 @@ class Peer:
     make: Callable
     # For a solver with a duality gap of its own: `prove(problem, relative)`.
     prove: Callable | None = None
+    # Works a feature at a time: gets the matrix by columns, whose making is not timed.
+    by_columns: bool = False
 
     def run(self, problem, budget):
         """Seconds of `fit` alone, and the objective of what it returns."""
-        return timed_fit(self.make(problem, budget), problem)
+        return timed_fit(self.make(problem, budget), problem, self.by_columns)
 
     def proof(self, problem, relative):
         """Seconds until its own certificate proves the relative suboptimality, and the objective."""
-        return timed_fit(self.prove(problem, relative), problem)
+        return timed_fit(self.prove(problem, relative), problem, self.by_columns)
 
 
-def timed_fit(estimator, problem):
+def timed_fit(estimator, problem, by_columns=False):
     """Seconds of `fit`, and the objective."""
+    matrix = problem.by_columns if by_columns else problem.a
     start = time.perf_counter()
-    estimator.fit(problem.a, problem.y)
+    estimator.fit(matrix, problem.y)
     seconds = time.perf_counter() - start
     return seconds, problem.objective(estimator.coef_)
 
@@ -60,14 +64,36 @@ def scikit_learn(solver, **more):
     return make
 
 
-def cyanure(classifier, solver):
+def scikit_learn_net(precompute):
+    """scikit-learn's coordinate descent, with or without the Gram matrix of all features."""
+
+    def make(problem, budget):
+        total = problem.l1 + problem.l2
+        return ElasticNet(
+            alpha=total,
+            l1_ratio=problem.l1 / total,
+            fit_intercept=False,
+            precompute=precompute,
+            max_iter=budget,
+            tol=NEVER,
+        )
+
+    return make
+
+
+def cyanure(module, solver):
     """A solver of Cyanure, and the same until its own gap is small."""
 
     def make(problem, budget, tol=NEVER, interval=None):
+        squared = problem.task == "squared"
+        both = problem.l1 and problem.l2
+        classifier = module.Regression if squared else module.Classifier
+        more = {"lambda_2": problem.l2} if both else {}
         return classifier(
-            loss="logistic",
-            penalty="l1" if problem.l1 else "l2",
+            loss="square" if squared else "logistic",
+            penalty="elasticnet" if both else "l1" if problem.l1 else "l2",
             lambda_1=problem.l1 or problem.l2,
+            **more,
             fit_intercept=False,
             solver=solver,
             max_iter=budget,
@@ -82,16 +108,45 @@ def cyanure(classifier, solver):
     return make, lambda problem, relative: make(problem, 2000, relative, 5)
 
 
-def lightning(classifier):
+def lightning(classifier, **more):
     """SAG or SAGA of lightning."""
 
     def make(problem, budget):
         penalty = {"penalty": "l1", "beta": problem.l1} if problem.l1 else {}
         return classifier(
-            loss="log", alpha=problem.l2, max_iter=budget, tol=0.0, random_state=0, **penalty
+            alpha=problem.l2, max_iter=budget, tol=0.0, random_state=0, **penalty, **more
         )
 
     return make
+
+
+def skglm(module):
+    """skglm ends by its own criterion only: the budget is the exponent of its tolerance, in quarters."""
+
+    def make(problem, budget):
+        tol = 10.0 ** (-0.25 * budget)
+        common = {"fit_intercept": False, "tol": tol, "max_iter": 100}
+        if problem.task == "squared":
+            total = problem.l1 + problem.l2
+            return module.ElasticNet(alpha=total, l1_ratio=problem.l1 / total, **common)
+        return module.SparseLogisticRegression(alpha=problem.l1, **common)
+
+    return make
+
+
+def warm_up(peer, storages):
+    """Lets numba compile for every kind of problem before anything is timed."""
+    import problems
+    import scipy.sparse
+
+    random = np.random.default_rng(0)
+    a = random.standard_normal((50, 5))
+    y = np.sign(a[:, 0] + 0.1)
+    for matrix in (a, scipy.sparse.csr_matrix(a)):
+        for task, l2 in (("logistic", 0.0), ("squared", 0.01)):
+            problem = problems.Problem("", "", matrix, y, task, l2, 0.01, storages())
+            if peer.fits(problem):
+                peer.run(problem, 8)
 
 
 def optional(module):
@@ -105,27 +160,36 @@ def optional(module):
 
 def every():
     """All solvers that there are."""
-    both = lambda problem: True
-    ridge = lambda problem: not problem.l1
-    lasso = lambda problem: bool(problem.l1)
-    small = lambda problem: not problem.l1 and problem.a.shape[1] <= 1000
+    logistic = lambda problem: problem.task == "logistic"
+    squared = lambda problem: problem.task == "squared"
+    ridge = lambda problem: logistic(problem) and not problem.l1
+    lasso = lambda problem: logistic(problem) and bool(problem.l1)
+    small = lambda problem: ridge(problem) and problem.a.shape[1] <= 1000
+    every_one = lambda problem: True
     found = [
         Peer("liblinear dual", ridge, scikit_learn("liblinear", dual=True)),
         Peer("liblinear primal", ridge, scikit_learn("liblinear")),
         Peer("liblinear l1", lasso, scikit_learn("liblinear")),
         Peer("scikit-learn lbfgs", ridge, scikit_learn("lbfgs")),
-        Peer("scikit-learn newton-cg", ridge, scikit_learn("newton-cg")),
         # A dense Hessian: d^2 numbers, d^3 operations a step.
         Peer("scikit-learn newton-cholesky", small, scikit_learn("newton-cholesky")),
         Peer("scikit-learn sag", ridge, scikit_learn("sag")),
-        Peer("scikit-learn saga", both, scikit_learn("saga")),
+        Peer("scikit-learn saga", logistic, scikit_learn("saga")),
+        Peer("scikit-learn cd", squared, scikit_learn_net(False), by_columns=True),
+        Peer("scikit-learn cd, Gram", squared, scikit_learn_net(True), by_columns=True),
     ]
     if module := optional("cyanure.estimators"):
         for solver in ("auto", "qning-svrg"):
-            make, prove = cyanure(module.Classifier, solver)
-            found.append(Peer(f"cyanure {solver}", both, make, prove))
+            make, prove = cyanure(module, solver)
+            found.append(Peer(f"cyanure {solver}", every_one, make, prove))
     if module := optional("lightning.classification"):
         # Its SDCA has no logistic loss.
-        found.append(Peer("lightning sag", ridge, lightning(module.SAGClassifier)))
-        found.append(Peer("lightning saga", both, lightning(module.SAGAClassifier)))
+        found.append(Peer("lightning sag", ridge, lightning(module.SAGClassifier, loss="log")))
+        found.append(Peer("lightning saga", logistic, lightning(module.SAGAClassifier, loss="log")))
+    if module := optional("lightning.regression"):
+        saga = lightning(module.SAGARegressor, loss="squared")
+        found.append(Peer("lightning saga", squared, saga))
+    if module := optional("skglm"):
+        with_l1 = lambda problem: bool(problem.l1)
+        found.append(Peer("skglm", with_l1, skglm(module), by_columns=True))
     return found

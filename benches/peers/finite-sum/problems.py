@@ -8,25 +8,33 @@ import scipy.sparse
 
 
 def load(stem):
-    """The matrix and the labels that the runner exported."""
+    """The matrix, the targets and the task that the runner exported."""
     raw = lambda ending, kind: np.fromfile(stem.with_suffix(ending), dtype=kind)
     shape = json.loads(stem.with_suffix(".json").read_text())
-    # 32-bit offsets and columns are what scikit-learn, liblinear and Cyanure take without a copy.
-    offsets = raw(".indptr", "<i8").astype(np.int32)
-    parts = (raw(".data", "<f8"), raw(".indices", "<i4"), offsets)
-    matrix = scipy.sparse.csr_matrix(parts, shape=(shape["rows"], shape["columns"]))
-    matrix.has_sorted_indices = True
-    return matrix, raw(".labels", "<f8")
+    size = (shape["rows"], shape["columns"])
+    if shape["dense"]:
+        matrix = raw(".data", "<f8").reshape(size)
+    else:
+        # 32-bit offsets and columns are what scikit-learn, liblinear and Cyanure take without a copy.
+        offsets = raw(".indptr", "<i8").astype(np.int32)
+        parts = (raw(".data", "<f8"), raw(".indices", "<i4"), offsets)
+        matrix = scipy.sparse.csr_matrix(parts, shape=size)
+        matrix.has_sorted_indices = True
+    return matrix, raw(".targets", "<f8"), shape["task"]
 
 
 @dataclasses.dataclass
 class Problem:
-    """F(w) = mean log(1 + exp(-y_i a_i.w)) + l2/2 ||w||^2 + l1 ||w||_1, no intercept."""
+    """F(w) = mean loss(a_i.w, y_i) + l2/2 ||w||^2 + l1 ||w||_1, no intercept.
+
+    The loss is log(1 + exp(-y t)) or (t - y)^2 / 2.
+    """
 
     data: str
     label: str
-    a: scipy.sparse.csr_matrix
+    a: np.ndarray | scipy.sparse.csr_matrix
     y: np.ndarray
+    task: str
     l2: float
     l1: float
 
@@ -36,28 +44,57 @@ class Problem:
         return self.a.shape[0]
 
     @property
+    def dense(self):
+        """Whether every entry is stored."""
+        return isinstance(self.a, np.ndarray)
+
+    @property
+    def by_columns(self):
+        """The matrix stored by columns, for peers that would else copy it: made once, outside what is timed."""
+        if not hasattr(self.a_store, "columns"):
+            self.a_store.columns = (
+                np.asfortranarray(self.a) if self.dense else scipy.sparse.csc_matrix(self.a)
+            )
+        return self.a_store.columns
+
+    # Shared by the problems of a data set.
+    a_store: object = None
+
+    @property
     def title(self):
         """Data and penalty in one line."""
         n, d = self.a.shape
-        weight = f"l1 = {self.l1:.4g}" if self.l1 else f"l2 = {self.l2:.4g}"
-        return f"{self.data} ({n} x {d}, {self.a.nnz} entries), {self.label} ({weight})"
+        entries = "dense" if self.dense else f"{self.a.nnz} entries"
+        weights = [f"{name} = {w:.4g}" for name, w in (("l2", self.l2), ("l1", self.l1)) if w]
+        return f"{self.data} ({n} x {d}, {entries}), {self.label} ({', '.join(weights)})"
 
     def objective(self, w):
         """F(w) in double precision."""
         w = np.asarray(w, dtype=np.float64).ravel()
-        losses = np.logaddexp(0.0, -self.y * (self.a @ w))
+        margins = self.a @ w
+        if self.task == "logistic":
+            losses = np.logaddexp(0.0, -self.y * margins)
+        else:
+            losses = 0.5 * (margins - self.y) ** 2
         return losses.mean() + 0.5 * self.l2 * (w @ w) + self.l1 * np.abs(w).sum()
 
 
+class Store:
+    """What the problems of a data set share."""
+
+
 def of(stem):
-    """The three problems of a data set."""
-    a, y = load(stem)
+    """The problems of a data set."""
+    a, y, task = load(stem)
     n = a.shape[0]
+    store = Store()
+    make = lambda label, l2, l1: Problem(stem.name, label, a, y, task, l2, l1, store)
     # At this weight of the l1 norm and beyond, the solution is 0.
-    largest = np.abs(a.T @ y).max() / (2 * n)
-    make = lambda label, l2, l1: Problem(stem.name, label, a, y, l2, l1)
-    return [
-        make("l2, 1/n", 1.0 / n, 0.0),
-        make("l2, 0.1/n", 0.1 / n, 0.0),
-        make("l1, 0.01 max", 0.0, 0.01 * largest),
-    ]
+    largest = np.abs(a.T @ y).max() / n
+    if task == "squared":
+        net = lambda part: make(f"elastic net, {part:g} max", part * largest, part * largest)
+        return [net(0.1), net(0.01)]
+    largest *= 0.5
+    ridge = [make(label, c / n, 0.0) for label, c in (("l2, 1/n", 1.0), ("l2, 0.1/n", 0.1), ("l2, 0.01/n", 0.01))]
+    lasso = [make(f"l1, {part:g} max", 0.0, part * largest) for part in (0.1, 0.01)]
+    return ridge + lasso

@@ -1,6 +1,6 @@
-"""Fenchel's finite sums against scikit-learn, liblinear, Cyanure and lightning, on one thread.
+"""Fenchel's finite sums against scikit-learn, liblinear, Cyanure, lightning and skglm, on one thread.
 
-    cargo xtask peers finite-sum [-- --quick]      (10 to 20 minutes; with --quick a few)
+    cargo xtask peers finite-sum [-- --quick]      (15 to 25 minutes; with --quick one or two)
 
 For every problem the optimum is found first, certified. Then for every solver the smallest budget of
 iterations whose result is good enough is looked for, the objective always being computed here, from
@@ -10,7 +10,7 @@ the coefficients returned. Last, the solvers are timed at these budgets in turn,
 import os
 
 # Before numpy is imported, which reads them once.
-for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS"):
+for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "RAYON_NUM_THREADS"):
     os.environ[name] = "1"
 
 import argparse
@@ -26,14 +26,14 @@ def arguments():
     parser.add_argument("--runner", required=True, type=pathlib.Path, help="the program peer-finite-sum")
     parser.add_argument("--out", required=True, type=pathlib.Path, help="folder for data and results")
     parser.add_argument("--data", type=pathlib.Path, help="folder of real data")
-    parser.add_argument("--quick", action="store_true", help="generated data only, 2 rounds")
+    parser.add_argument("--quick", action="store_true", help="generated data only, small, 2 rounds")
     parser.add_argument("--rounds", type=int, default=5, help="timings of each cell (5)")
-    parser.add_argument("--cap", type=float, default=1.0, help="seconds after which a solver gives up (1)")
+    parser.add_argument("--cap", type=float, default=5.0, help="seconds after which a solver gives up (5)")
     parser.add_argument("--only", action="append", help="a data set; may be repeated")
     parser.add_argument("--no-optional", action="store_true", help="do not install the optional peers")
     options = parser.parse_args()
     if options.quick:
-        options.only, options.rounds = ["spgen"], 2
+        options.rounds, options.cap = 2, 1.0
     return options
 
 
@@ -71,12 +71,15 @@ def main():
 
     import compare
     import peers
+    import problems
     import report
 
     folder = options.out / "data"
     export = [options.runner, "export", "--out", folder]
     if options.data:
         export += ["--data", options.data]
+    if options.quick:
+        export += ["--size", "quick"]
     printed = subprocess.run(
         export, check=True, stdout=subprocess.PIPE, stderr=sys.stderr, text=True
     ).stdout
@@ -84,6 +87,9 @@ def main():
     names = [name for name in names if not options.only or name in options.only]
 
     found = peers.every()
+    for peer in found:
+        if peer.name == "skglm":
+            peers.warm_up(peer, problems.Store)
     machine = report.machine()
     print(machine, flush=True)
     tables = []
@@ -91,13 +97,9 @@ def main():
         for table in compare.data_set(options.runner, folder / name, found, options):
             print("\n" + report.text(table), flush=True)
             tables.append(table)
-    epochs = None
-    if "spgen" in names:
-        epochs = compare.saga_epochs(options.runner, folder / "spgen", options)
-        print("\n" + epochs)
     print("\n" + report.summary(tables))
     report.write_csv(options.out / "results.csv", tables)
-    (options.out / "results.md").write_text(report.markdown(machine, tables, epochs))
+    (options.out / "results.md").write_text(report.markdown(machine, tables))
 
 
 if __name__ == "__main__":
