@@ -8,8 +8,8 @@ use fenchel_finite_sum::lag::Lagged;
 use fenchel_finite_sum::loss::{Logistic, Squared};
 use fenchel_finite_sum::newton::{ElasticNetForm, NewtonSettings, newton};
 use fenchel_finite_sum::{
-    CatalystSettings, ElasticNet, LogisticRegression, Problem, SagSettings, SagaSettings, SdcaSettings,
-    SdcaStep, SvrgSettings, catalyst, lbfgs, sag, saga, sdca, svrg,
+    CatalystSettings, ElasticNet, LogisticRegression, Problem, SagSettings, SagaSettings,
+    SdcaSettings, SdcaStep, SvrgSettings, catalyst, lbfgs, sag, saga, sdca, svrg,
 };
 use fenchel_linalg::{AsDesign, Design};
 use fenchel_optim::lbfgs::LbfgsSettings;

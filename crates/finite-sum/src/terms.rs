@@ -10,7 +10,7 @@
 //! Every method meets the loss through this file alone, so that weights exist for all of them and a term of
 //! weight 0 is the zero function for all of them.
 
-use fenchel_linalg::{Design, Invalid};
+use fenchel_linalg::{Design, Invalid, lanes};
 use fenchel_optim::{Loss, Regulariser};
 
 use crate::{Error, Problem};
@@ -139,43 +139,40 @@ impl<D: Design, L: Loss, R: Regulariser> Problem<'_, D, L, R> {
 
     /// `sum_i phi_i(t_i)`.
     pub(crate) fn sum_values(&self, margins: &[f64]) -> f64 {
-        self.sum(margins, |t, y| self.loss().value(t, y))
+        self.sum(margins, |t, y| self.loss().values(t, y))
     }
 
     /// `sum_i phi_i'(t_i)`.
     pub(crate) fn sum_derivatives(&self, margins: &[f64]) -> f64 {
-        self.sum(margins, |t, y| self.loss().derivative(t, y))
+        self.sum(margins, |t, y| self.loss().derivatives(t, y))
     }
 
     /// `sum_i phi_i'(t_i + shift)` and `sum_i phi_i''(t_i + shift)`.
     pub(crate) fn sum_slopes(&self, margins: &[f64], shift: f64) -> (f64, f64) {
-        let (loss, targets) = (self.loss(), self.targets());
-        let (mut first, mut second) = (0.0, 0.0);
-        let mut add = |t: f64, y: f64, weight: f64| {
-            first += weight * loss.derivative(t + shift, y);
-            second += weight * loss.second(t + shift, y);
-        };
-        let terms = margins.iter().zip(targets);
-        match &self.scales {
-            None => terms.for_each(|(&t, &y)| add(t, y, 1.0)),
-            Some(scales) => {
-                let present = terms.zip(scales).filter(|(_, c)| **c > 0.0);
-                present.for_each(|((&t, &y), &c)| add(t, y, c));
-            }
-        }
+        let shifted = |t: &mut [f64]| t.iter_mut().for_each(|t| *t += shift);
+        let first = self.sum(margins, |t, y| {
+            shifted(t);
+            self.loss().derivatives(t, y);
+        });
+        let second = self.sum(margins, |t, y| {
+            shifted(t);
+            self.loss().seconds(t, y);
+        });
         (first, second)
     }
 
     /// `sum_i phi_i*(scale u_i)`.
     pub(crate) fn sum_conjugates(&self, dual: &[f64], scale: f64) -> f64 {
         let loss = self.loss();
-        let terms = dual.iter().zip(self.targets());
         match &self.scales {
-            None => terms.map(|(&u, &y)| loss.conjugate(scale * u, y)).sum(),
-            Some(scales) => terms
-                .zip(scales)
-                .map(|((&u, &y), &c)| scaled_conjugate(loss, c, scale * u, y))
-                .sum(),
+            None => self.sum(dual, |u, y| {
+                u.iter_mut().for_each(|u| *u *= scale);
+                loss.conjugates(u, y);
+            }),
+            Some(scales) => {
+                let terms = dual.iter().zip(self.targets()).zip(scales);
+                terms.map(|((&u, &y), &c)| scaled_conjugate(loss, c, scale * u, y)).sum()
+            }
         }
     }
 
@@ -187,36 +184,49 @@ impl<D: Design, L: Loss, R: Regulariser> Problem<'_, D, L, R> {
 
     /// Replaces margins by `factor phi_i'(t_i)`.
     pub(crate) fn differentiate(&self, margins: &mut [f64], factor: f64) {
-        self.map(margins, factor, |t, y| self.loss().derivative(t, y));
+        self.loss().derivatives(margins, self.targets());
+        self.weigh(margins, factor);
     }
 
     /// `out_i = factor phi_i''(t_i)`.
     pub(crate) fn seconds(&self, margins: &[f64], factor: f64, out: &mut [f64]) {
         out.copy_from_slice(margins);
-        self.map(out, factor, |t, y| self.loss().second(t, y));
+        self.loss().seconds(out, self.targets());
+        self.weigh(out, factor);
     }
 
+    /// The sum of `batch(x_i; y_i)` over the rows, weighted, a piece at a time.
     #[inline(always)]
-    fn sum(&self, margins: &[f64], f: impl Fn(f64, f64) -> f64) -> f64 {
-        let terms = margins.iter().zip(self.targets());
-        match &self.scales {
-            None => terms.map(|(&t, &y)| f(t, y)).sum(),
-            Some(scales) => {
-                let present = terms.zip(scales).filter(|(_, c)| **c > 0.0);
-                present.map(|((&t, &y), &c)| c * f(t, y)).sum()
+    fn sum(&self, x: &[f64], batch: impl Fn(&mut [f64], &[f64])) -> f64 {
+        const PIECE: usize = 256;
+        let mut piece = [0.0; PIECE];
+        let mut total = 0.0;
+        for (k, (x, y)) in x.chunks(PIECE).zip(self.targets().chunks(PIECE)).enumerate() {
+            let piece = &mut piece[..x.len()];
+            piece.copy_from_slice(x);
+            batch(piece, y);
+            if let Some(scales) = &self.scales {
+                weigh(piece, &scales[k * PIECE..][..x.len()], 1.0);
             }
+            total += lanes::sum(piece);
         }
+        total
     }
 
-    #[inline(always)]
-    fn map(&self, margins: &mut [f64], factor: f64, f: impl Fn(f64, f64) -> f64) {
-        let terms = margins.iter_mut().zip(self.targets());
+    /// Scales one number a row by `factor c_i`.
+    fn weigh(&self, x: &mut [f64], factor: f64) {
         match &self.scales {
-            None => terms.for_each(|(t, &y)| *t = factor * f(*t, y)),
-            Some(scales) => terms.zip(scales).for_each(|((t, &y), &c)| {
-                *t = if c > 0.0 { factor * c * f(*t, y) } else { 0.0 };
-            }),
+            None if factor == 1.0 => {}
+            None => x.iter_mut().for_each(|x| *x *= factor),
+            Some(scales) => weigh(x, scales, factor),
         }
+    }
+}
+
+/// `x_i <- factor c_i x_i`; 0 for a term of weight 0, whatever `x_i` is.
+fn weigh(x: &mut [f64], scales: &[f64], factor: f64) {
+    for (x, &c) in x.iter_mut().zip(scales) {
+        *x = if c > 0.0 { factor * c * *x } else { 0.0 };
     }
 }
 

@@ -6,6 +6,7 @@
 //! |---|---|---|
 //! | `n x d` data, dense or sparse, seen by rows | [`Design`]; views [`Dense`], [`Csr`]; [`AsDesign`] | checked once, O(nnz) |
 //! | `A x`, `A' s` on all cores | [`multiply`], [`multiply_transposed`] | O(nnz) |
+//! | `sum_i b_i b_i'` of dense rows | [`Gram`] | `n m^2 / 2` |
 //! | labels of any type as codes `0..k` or as -1, +1 | [`labels::Classes`], [`labels::binary_signs`] | O(n log n) |
 //! | `exp`, `ln`, sums and dots that vectorise; dispatch to the widest instructions | [`lanes`] | O(n) |
 //! | log-sum-exp, softmax, entropy, gamma family | [`special`] | O(n), O(1) |
@@ -25,6 +26,7 @@ mod design;
 mod error;
 #[cfg(feature = "factor")]
 pub mod factor;
+mod gram;
 pub mod labels;
 pub mod lanes;
 pub mod project;
@@ -33,9 +35,11 @@ pub mod spectral;
 
 pub use cholesky::Cholesky;
 pub use design::{
-    AsDesign, Columns, Csr, CsrMatrix, Dense, Design, Scalar, Subset, multiply, multiply_transposed,
+    AsDesign, Columns, Csr, CsrMatrix, Dense, Design, Scalar, Subset, multiply,
+    multiply_transposed, nonzeros_by_column,
 };
 pub use error::Invalid;
+pub use gram::Gram;
 
 /// The example of the README, as a test.
 #[doc = include_str!("../README.md")]

@@ -74,6 +74,27 @@ pub trait Loss: Sync {
         increasing_root(excess, current.min(towards), current.max(towards), towards, 1e-15)
     }
 
+    /// Replaces margins by `phi(t_i; y_i)`: a batch of [`value`](Loss::value), which a loss may vectorise. The two may
+    /// differ by rounding, here as in the three that follow.
+    fn values(&self, margins: &mut [f64], targets: &[f64]) {
+        margins.iter_mut().zip(targets).for_each(|(t, &y)| *t = self.value(*t, y));
+    }
+
+    /// Replaces margins by `phi'(t_i; y_i)`.
+    fn derivatives(&self, margins: &mut [f64], targets: &[f64]) {
+        margins.iter_mut().zip(targets).for_each(|(t, &y)| *t = self.derivative(*t, y));
+    }
+
+    /// Replaces margins by `phi''(t_i; y_i)`.
+    fn seconds(&self, margins: &mut [f64], targets: &[f64]) {
+        margins.iter_mut().zip(targets).for_each(|(t, &y)| *t = self.second(*t, y));
+    }
+
+    /// Replaces dual variables by `phi*(u_i; y_i)`.
+    fn conjugates(&self, dual: &mut [f64], targets: &[f64]) {
+        dual.iter_mut().zip(targets).for_each(|(u, &y)| *u = self.conjugate(*u, y));
+    }
+
     /// Checks the loss's own parameters.
     ///
     /// # Errors

@@ -1,7 +1,7 @@
 //! The logistic loss.
 
-use fenchel_linalg::Invalid;
 use fenchel_linalg::special::{sigmoid, softplus, xlogx};
+use fenchel_linalg::{Invalid, lanes};
 use fenchel_optim::Loss;
 
 use super::{DOMAIN_SLACK, check_sign};
@@ -70,7 +70,54 @@ impl Loss for Logistic {
         -y * sigmoid(w)
     }
 
+    fn values(&self, margins: &mut [f64], targets: &[f64]) {
+        batch(margins, targets, |t, y| {
+            let z = -y * t;
+            let e = lanes::exp(-z.abs());
+            // ln(1 + e), the rounding of 1 + e put back.
+            let rounded = 1.0 + e;
+            let positive = if z > 0.0 { z } else { 0.0 };
+            positive + (lanes::ln(rounded) + (e - (rounded - 1.0)) / rounded)
+        });
+    }
+
+    fn derivatives(&self, margins: &mut [f64], targets: &[f64]) {
+        batch(margins, targets, |t, y| {
+            let e = lanes::exp(-t.abs());
+            let share = if y * t > 0.0 { e } else { 1.0 };
+            -y * share / (1.0 + e)
+        });
+    }
+
+    fn seconds(&self, margins: &mut [f64], targets: &[f64]) {
+        batch(margins, targets, |t, _| {
+            let e = lanes::exp(-t.abs());
+            e / ((1.0 + e) * (1.0 + e))
+        });
+    }
+
+    fn conjugates(&self, dual: &mut [f64], targets: &[f64]) {
+        batch(dual, targets, |u, y| {
+            let p = -y * u;
+            let inside = (p - 0.5).abs() <= 0.5 + DOMAIN_SLACK;
+            let p = if p > 0.0 { p } else { 0.0 };
+            let p = if p < 1.0 { p } else { 1.0 };
+            // p ln p is 0 at 0: `lanes::ln` is finite there.
+            let entropy = p * lanes::ln(p) + (1.0 - p) * lanes::ln(1.0 - p);
+            if inside { entropy } else { f64::INFINITY }
+        });
+    }
+
     fn check_target(&self, row: usize, y: f64) -> Result<(), Invalid> {
         check_sign(row, y)
     }
+}
+
+/// `x_i <- f(x_i, y_i)`, in vector instructions where `f` has no branch.
+#[inline(always)]
+fn batch(x: &mut [f64], targets: &[f64], f: impl Fn(f64, f64) -> f64) {
+    lanes::dispatch(
+        #[inline(always)]
+        || x.iter_mut().zip(targets).for_each(|(x, &y)| *x = f(*x, y)),
+    );
 }

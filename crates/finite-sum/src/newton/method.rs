@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use fenchel_linalg::{Columns, Design};
+use fenchel_linalg::{Columns, Design, nonzeros_by_column};
 use fenchel_optim::prox::{ElasticNet, L1, Zero};
 use fenchel_optim::random::{Generator, stream};
 use fenchel_optim::{
@@ -10,7 +10,7 @@ use fenchel_optim::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::model::{Minimum, Model, RIDGE, violation};
+use super::model::{Hessian, Minimum, Model, RIDGE, gram_cost, violation};
 use super::warm::{Candidates, Warm};
 use crate::gap::Gap;
 use crate::{Error, Point, Problem};
@@ -67,8 +67,15 @@ impl Default for NewtonSettings {
 #[derive(Debug, Clone)]
 pub struct Newton<'p, 'a, D, L, R> {
     problem: &'p Problem<'a, D, L, R>,
-    /// For coordinate descent; made by the first step, absent where `l1 = 0`.
+    /// For coordinate descent; made by the first step that needs it.
     columns: Option<Arc<Columns>>,
+    /// Entries of each column that are not 0.
+    counts: Vec<usize>,
+    hessian: Option<Hessian>,
+    /// Whether the last step took the Hessian of an earlier one.
+    reused: bool,
+    /// Steps since the margins were read from the point.
+    drift: u32,
     /// On a path: the features that may be in the support.
     candidates: Candidates,
     l1: f64,
@@ -133,10 +140,12 @@ where
     problem.margins(&point, &mut gap.margins);
     let mut method = Newton::new(problem, point, gap, settings.seed);
     let mut report = run(&mut method, &settings.stop, observer)?;
-    // The margins followed the steps; the certificate that is returned is the returned point's own.
-    problem.margins(&method.point, &mut method.gap.margins);
-    method.certificate = None;
-    report.certificate = method.measure();
+    if method.drift > 0 {
+        // The margins followed the steps; the certificate that is returned is the returned point's own.
+        problem.margins(&method.point, &mut method.gap.margins);
+        method.certificate = None;
+        report.certificate = method.measure();
+    }
     Ok(Solution { state: method.point, report })
 }
 
@@ -147,6 +156,10 @@ impl<'p, 'a, D: Design, L: Loss, R: ElasticNetForm> Newton<'p, 'a, D, L, R> {
         Newton {
             problem,
             columns: None,
+            counts: Vec::new(),
+            hessian: None,
+            reused: false,
+            drift: 0,
             candidates: Candidates::default(),
             l1,
             l2: problem.l2() + l2,
@@ -208,28 +221,77 @@ impl<'p, 'a, D: Design, L: Loss, R: ElasticNetForm> Newton<'p, 'a, D, L, R> {
         self.measure();
         self.outer += 1;
         let problem = self.problem;
-        if self.l1 > 0.0 && self.columns.is_none() {
-            // Checked by the public function.
-            self.columns = Columns::new(problem.design()).ok().map(Arc::new);
-        }
         problem.seconds(&self.gap.margins, 1.0 / problem.n() as f64, &mut self.h);
-        let set = self.working_set();
-        let model = Model {
+        if self.counts.is_empty() {
+            self.counts = match &self.columns {
+                Some(columns) => (0..problem.d()).map(|c| columns.stored(c)).collect(),
+                None => nonzeros_by_column(problem.design()),
+            };
+        }
+        let mut set = self.working_set();
+        let slope = problem.intercept().then(|| self.intercept_slope());
+        let violation = self.model(&set, slope).total_violation();
+        let mut hessian = self.hessian.take().filter(|h| h.serves(&set, &self.h, violation));
+        self.reused = hessian.is_some();
+        let all = problem.design().stored().max(1) as f64;
+        let stored: usize = set.iter().map(|&c| self.counts[c]).sum();
+        let order = set.len() + usize::from(slope.is_some());
+        let cost = gram_cost(problem.n(), order, stored as f64);
+        let mut entries = 0.0;
+        if hessian.is_none() && (self.l1 == 0.0 || self.gram_at_once(order, stored, cost)) {
+            hessian = Some(self.model(&set, slope).hessian(problem.design(), stored));
+            entries += cost;
+        }
+        let minimum = if let Some(hessian) = &mut hessian {
+            set.clone_from(&hessian.set);
+            let mut rng = self.rng.clone();
+            let model = self.model(&set, slope);
+            let minimum = if self.l1 > 0.0 {
+                model.descend_on(hessian, &mut rng)
+            } else {
+                model.solve(hessian)
+            };
+            self.rng = rng;
+            minimum
+        } else {
+            if self.columns.is_none() {
+                // Checked by the public function.
+                self.columns = Columns::new(problem.design()).ok().map(Arc::new);
+            }
+            let Some(columns) = self.columns.clone() else {
+                self.stalled = true;
+                return 1.0;
+            };
+            let mut rng = self.rng.clone();
+            let model = self.model(&set, slope);
+            let minimum = model.descend(problem.design(), &columns, &mut rng);
+            self.rng = rng;
+            minimum
+        };
+        self.hessian = hessian;
+        entries += minimum.entries + self.find_direction(&set, &minimum);
+        self.search(&set, &minimum);
+        self.candidates.share() + entries / all
+    }
+
+    fn model<'m>(&'m self, set: &'m [usize], intercept: Option<f64>) -> Model<'m> {
+        Model {
             h: &self.h,
             x: &self.point.weights,
             gradient: &self.gradient,
-            intercept: problem.intercept().then(|| self.intercept_slope()),
+            intercept,
             l1: self.l1,
             l2: self.l2 + RIDGE,
-            set: &set,
-        };
-        let minimum = match &self.columns {
-            Some(columns) => model.descend(problem.design(), columns, &mut self.rng),
-            None => model.solve(problem.design()),
-        };
-        self.find_direction(&set, &minimum);
-        self.search(&set, &minimum);
-        self.candidates.share() + minimum.entries / problem.design().stored().max(1) as f64
+            set,
+        }
+    }
+
+    /// Whether to build the Gram matrix of a working set without trying its columns first: where it costs no more
+    /// than a few sweeps, or than the copy by columns that it saves.
+    fn gram_at_once(&self, order: usize, stored: usize, cost: f64) -> bool {
+        let passes = if self.columns.is_some() { 2.0 } else { 8.0 };
+        let small = order <= 512 || order * order <= 2 * stored;
+        small && cost <= passes * self.problem.design().stored() as f64
     }
 
     /// `(1/n) sum_i phi'(t_i)`
@@ -260,20 +322,32 @@ impl<'p, 'a, D: Design, L: Loss, R: ElasticNetForm> Newton<'p, 'a, D, L, R> {
         set
     }
 
-    /// `A d + d_b`
-    fn find_direction(&mut self, set: &[usize], minimum: &Minimum) {
-        self.direction.fill(minimum.intercept);
-        if let Some(columns) = &self.columns {
+    /// `A d + d_b`, by the columns of the set, or as the difference of the margins at the end of the step, read anew,
+    /// and those at its start. Returns its cost in entries.
+    fn find_direction(&mut self, set: &[usize], minimum: &Minimum) -> f64 {
+        if let Some(columns) = self.columns.as_ref().filter(|_| self.hessian.is_none()) {
+            self.direction.fill(minimum.intercept);
+            let mut entries = 0;
             for (&c, &d) in set.iter().zip(&minimum.d) {
                 if d != 0.0 {
                     columns.axpy(c, d, &mut self.direction);
+                    entries += columns.stored(c);
                 }
             }
-        } else {
-            for (i, t) in self.direction.iter_mut().enumerate() {
-                *t += self.problem.design().row_dot(i, &minimum.d);
-            }
+            self.drift += 1;
+            return 0.5 * entries as f64;
         }
+        let mut end = self.point.clone();
+        end.intercept += minimum.intercept;
+        for (&c, &d) in set.iter().zip(&minimum.d) {
+            end.weights[c] += d;
+        }
+        self.problem.margins(&end, &mut self.direction);
+        for (a, t) in self.direction.iter_mut().zip(&self.gap.margins) {
+            *a -= t;
+        }
+        self.drift = 0;
+        0.5 * self.problem.design().stored() as f64
     }
 
     /// Halves the step until the objective falls by a hundredth of what the model's slope promises. Works on
@@ -307,13 +381,16 @@ impl<'p, 'a, D: Design, L: Loss, R: ElasticNetForm> Newton<'p, 'a, D, L, R> {
                 return;
             }
             scale *= 0.5;
+            self.drift += 1;
         }
         for (&c, &x) in set.iter().zip(&old) {
             self.point.weights[c] = x;
         }
         self.point.intercept = old_intercept;
         self.gap.margins = margins;
-        self.stalled = true;
+        // An old Hessian is given up before the method is.
+        self.stalled = !self.reused;
+        self.hessian = None;
     }
 }
 
@@ -327,9 +404,10 @@ impl<D: Design, L: Loss, R: ElasticNetForm> Iterative for Newton<'_, '_, D, L, R
 
     /// The next step needs all of this anyway.
     fn certify(&mut self) -> Certificate {
-        // Margins drift by rounding: read them anew every tenth step.
-        if self.outer % 10 == 9 && self.certificate.is_none() {
+        // Margins drift by rounding: read them anew after ten steps.
+        if self.drift >= 10 && self.certificate.is_none() {
             self.problem.margins(&self.point, &mut self.gap.margins);
+            self.drift = 0;
         }
         self.measure()
     }

@@ -1,6 +1,6 @@
 //! The quadratic model over a working set, and its minimisation.
 
-use fenchel_linalg::{Cholesky, Columns, Design};
+use fenchel_linalg::{Cholesky, Columns, Design, Gram};
 use fenchel_optim::prox::soft_threshold;
 use fenchel_optim::random::Generator;
 use rand::seq::SliceRandom;
@@ -10,9 +10,13 @@ pub(super) const RIDGE: f64 = 1e-12;
 /// The descent ends when the violation has fallen to this fraction of that at the outer point.
 const LOOSE: f64 = 0.1;
 /// The same on the Gram matrix, where a sweep costs next to nothing.
-const TIGHT: f64 = 0.01;
+const TIGHT: f64 = 1e-3;
 const SWEEPS: usize = 50;
 const GRAM_SWEEPS: usize = 1000;
+/// A Gram matrix serves again while `sum |h - h_before|` is at most this fraction of `sum h_before`.
+const STALE: f64 = 0.1;
+/// And while every step with it takes the violation to at most this fraction.
+const PACE: f64 = 0.1;
 
 /// `g.d + (1/2) d' (A'HA/n + l2 I) d + l1 (||x + d||_1 - ||x||_1)` over the coordinates of `set`, and the
 /// intercept.
@@ -38,6 +42,29 @@ pub(super) struct Minimum {
     pub(super) entries: f64,
 }
 
+/// The Hessian of the smooth part over a working set, and the intercept last: `A_W'HA_W/n + l2 I`.
+#[derive(Debug, Clone)]
+pub(super) struct Hessian {
+    pub(super) set: Vec<usize>,
+    /// Row by row.
+    gram: Vec<f64>,
+    factor: Option<Cholesky>,
+    /// `phi''(t_i) / n` that it was built with.
+    h: Vec<f64>,
+    /// Of the model that it served last.
+    violation: f64,
+}
+
+impl Hessian {
+    /// Whether this is still good enough for the coordinates of `set`, at other margins.
+    pub(super) fn serves(&self, set: &[usize], h: &[f64], violation: f64) -> bool {
+        let mut kept = self.set.iter();
+        let covers = set.iter().all(|c| kept.any(|k| k == c));
+        let change: f64 = h.iter().zip(&self.h).map(|(h, before)| (h - before).abs()).sum();
+        covers && violation <= PACE * self.violation && change <= STALE * self.h.iter().sum::<f64>()
+    }
+}
+
 /// How much coordinate `x` with derivative `g` violates optimality under `l1`.
 pub(super) fn violation(x: f64, g: f64, l1: f64) -> f64 {
     if x == 0.0 { (g.abs() - l1).max(0.0) } else { (g + l1.copysign(x)).abs() }
@@ -45,26 +72,39 @@ pub(super) fn violation(x: f64, g: f64, l1: f64) -> f64 {
 
 impl Model<'_> {
     /// Minimises the model where `l1 = 0`: one linear system.
-    pub(super) fn solve<D: Design>(&self, design: &D) -> Minimum {
-        let (gram, entries) = self.gram(design);
+    pub(super) fn solve(&self, hessian: &mut Hessian) -> Minimum {
         let m = self.order();
+        hessian.violation = self.total_violation();
         let mut right: Vec<f64> = self.set.iter().map(|&c| -self.gradient[c]).collect();
         right.extend(self.intercept.map(|g| -g));
-        let scale = (0..m).map(|k| gram[k * m + k]).fold(0.0, f64::max);
-        // Collinear columns without l2: raise the ridge until the matrix is definite in floating point.
-        let solved = (0..20).map(|k| if k == 0 { 0.0 } else { scale * 1e-16 * 10f64.powi(k) }).any(
-            |ridge| {
+        let mut entries = (m * m) as f64;
+        if hessian.factor.is_none() {
+            let gram = &hessian.gram;
+            let scale = (0..m).map(|k| gram[k * m + k]).fold(0.0, f64::max);
+            // Collinear columns without l2: raise the ridge until the matrix is definite in floating point.
+            hessian.factor = (0..20).find_map(|k| {
+                let ridge = if k == 0 { 0.0 } else { scale * 1e-16 * 10f64.powi(k) };
                 let mut shifted = gram.clone();
                 (0..m).for_each(|k| shifted[k * m + k] += ridge);
-                Cholesky::in_place(shifted, m).is_ok_and(|f| f.solve_in_place(&mut right).is_ok())
-            },
-        );
-        if !solved {
+                Cholesky::in_place(shifted, m).ok()
+            });
+            entries += (m * m) as f64 * m as f64 / 6.0;
+        }
+        let solve = |factor: &Cholesky| factor.solve_in_place(&mut right).is_ok();
+        if !hessian.factor.as_ref().is_some_and(solve) {
             // Not finite: no step, so that the search says it stalls.
             right.fill(0.0);
         }
         let intercept = if self.intercept.is_some() { right.pop().unwrap_or(0.0) } else { 0.0 };
-        Minimum { d: right, intercept, entries: entries + (m * m) as f64 * m as f64 / 6.0 }
+        Minimum { d: right, intercept, entries }
+    }
+
+    /// Minimises the model by coordinate descent on its Hessian.
+    pub(super) fn descend_on(&self, hessian: &mut Hessian, rng: &mut Generator) -> Minimum {
+        let outer = self.total_violation();
+        hessian.violation = outer;
+        let at = Minimum { d: vec![0.0; self.set.len()], intercept: 0.0, entries: 0.0 };
+        self.descend_on_gram(&hessian.gram, at, TIGHT * outer, rng)
     }
 
     /// Minimises the model by coordinate descent in a new random order every sweep.
@@ -76,7 +116,7 @@ impl Model<'_> {
     ) -> Minimum {
         let stored: usize = self.set.iter().map(|&c| columns.stored(c)).sum();
         let sweep_cost = stored as f64 + self.intercept.map_or(0.0, |_| self.h.len() as f64);
-        let gram_cost = self.gram_cost(stored as f64);
+        let gram_cost = gram_cost(self.h.len(), self.order(), stored as f64);
         let small = self.set.len() * self.set.len() <= 2 * stored.max(1);
         let outer = self.total_violation();
 
@@ -121,22 +161,22 @@ impl Model<'_> {
                 break;
             }
             if small && at.entries >= gram_cost {
-                return self.descend_on_gram(design, at, TIGHT * outer, rng);
+                let gram = self.gram(design, stored);
+                at.entries += gram_cost;
+                return self.descend_on_gram(&gram, at, TIGHT * outer, rng);
             }
         }
         at
     }
 
     /// Goes on with coordinate descent on the Gram matrix.
-    fn descend_on_gram<D: Design>(
+    fn descend_on_gram(
         &self,
-        design: &D,
+        gram: &[f64],
         mut at: Minimum,
         tolerance: f64,
         rng: &mut Generator,
     ) -> Minimum {
-        let (gram, entries) = self.gram(design);
-        at.entries += entries;
         let (m, w) = (self.order(), self.set.len());
         let mut d = std::mem::take(&mut at.d);
         d.extend(self.intercept.map(|_| at.intercept));
@@ -159,12 +199,12 @@ impl Model<'_> {
                 let move_by = coordinate_step(x, q[k], gram[k * m + k], l1);
                 if move_by != 0.0 {
                     d[k] += move_by;
+                    at.entries += 0.5 * m as f64;
                     for (q, m) in q.iter_mut().zip(&gram[k * m..(k + 1) * m]) {
                         *q += m * move_by;
                     }
                 }
             }
-            at.entries += 0.5 * (m * m) as f64;
             if left <= tolerance {
                 break;
             }
@@ -175,65 +215,103 @@ impl Model<'_> {
         Minimum { d, ..at }
     }
 
-    /// `A_W'HA_W/n + l2 I`, row by row, the intercept last; and its cost in entries.
-    fn gram<D: Design>(&self, design: &D) -> (Vec<f64>, f64) {
-        let (m, w) = (self.order(), self.set.len());
-        let mut place = vec![usize::MAX; design.columns()];
-        for (k, &c) in self.set.iter().enumerate() {
-            place[c] = k;
-        }
-        let mut gram = vec![0.0; m * m];
-        let mut row: Vec<(usize, f64)> = Vec::new();
-        let mut stored = 0.0;
-        for (i, &h) in self.h.iter().enumerate() {
-            if h == 0.0 {
-                continue;
-            }
-            row.clear();
-            design.row_entries(i, |c, a| {
-                if place[c] != usize::MAX {
-                    row.push((place[c], a));
-                }
-            });
-            row.extend(self.intercept.map(|_| (w, 1.0)));
-            stored += row.len() as f64;
-            for (e, &(k, a)) in row.iter().enumerate() {
-                let scaled = h * a;
-                let target = &mut gram[k * m..(k + 1) * m];
-                for &(l, b) in &row[..=e] {
-                    target[l] += scaled * b;
-                }
-            }
-        }
-        // Places in the set need not ascend: an entry may lie on either side of the diagonal.
-        for k in 0..m {
-            for l in 0..k {
-                let sum = gram[k * m + l] + gram[l * m + k];
-                gram[k * m + l] = sum;
-                gram[l * m + k] = sum;
-            }
-            gram[k * m + k] += if k < w { self.l2 } else { RIDGE };
-        }
-        (gram, self.gram_cost(stored))
+    /// The Hessian, kept for steps to come. `stored` entries of the design belong to the set.
+    pub(super) fn hessian<D: Design>(&self, design: &D, stored: usize) -> Hessian {
+        let gram = self.gram(design, stored);
+        let (set, h) = (self.set.to_vec(), self.h.to_vec());
+        Hessian { set, gram, factor: None, h, violation: f64::INFINITY }
     }
 
-    /// A multiplication and addition of the Gram matrix is half as dear as a sparse entry. For `stored` entries of
-    /// the set in all, spread over the rows like a Poisson count.
-    fn gram_cost(&self, stored: f64) -> f64 {
-        let n = self.h.len() as f64;
-        let mean = stored / n;
-        n * (0.25 * (mean * mean + mean) + 0.5 * mean)
+    /// `A_W'HA_W/n + l2 I`, row by row, the intercept last.
+    fn gram<D: Design>(&self, design: &D, stored: usize) -> Vec<f64> {
+        let (m, w) = (self.order(), self.set.len());
+        // What is not in the set goes behind the last column.
+        let mut place = vec![m as u32; design.columns()];
+        for (k, &c) in self.set.iter().enumerate() {
+            place[c] = k as u32;
+        }
+        let mut gram = if is_dense(self.h.len(), m, stored as f64) {
+            self.gram_of_dense_rows(design, &place)
+        } else {
+            self.gram_of_sparse_rows(design, &place)
+        };
+        for k in 0..m {
+            gram[k * m + k] += if k < w { self.l2 } else { RIDGE };
+        }
+        gram
+    }
+
+    fn gram_of_dense_rows<D: Design>(&self, design: &D, place: &[u32]) -> Vec<f64> {
+        let (m, w) = (self.order(), self.set.len());
+        let mut gram = Gram::new(m);
+        for (i, &h) in self.h.iter().enumerate().filter(|(_, h)| **h > 0.0) {
+            let root = h.sqrt();
+            let row = gram.next_row();
+            design.row_entries(i, |c, a| row[place[c] as usize] = root * a);
+            if m > w {
+                row[w] = root;
+            }
+        }
+        gram.finish()
+    }
+
+    fn gram_of_sparse_rows<D: Design>(&self, design: &D, place: &[u32]) -> Vec<f64> {
+        let (m, w) = (self.order(), self.set.len());
+        let mut gram = vec![0.0; m * m];
+        let mut row: Vec<(u32, f64)> = vec![(0, 0.0); design.columns() + 1];
+        for (i, &h) in self.h.iter().enumerate().filter(|(_, h)| **h > 0.0) {
+            let mut length = 0;
+            design.row_entries(i, |c, a| {
+                row[length] = (place[c], a);
+                length += usize::from(place[c] < m as u32 && a != 0.0);
+            });
+            if m > w {
+                row[length] = (w as u32, 1.0);
+                length += 1;
+            }
+            // The set ascends, and so do the places.
+            for (e, &(k, a)) in row[..length].iter().enumerate() {
+                let scaled = h * a;
+                let target = &mut gram[k as usize * m..][..m];
+                for &(l, b) in &row[..=e] {
+                    target[l as usize] += scaled * b;
+                }
+            }
+        }
+        for k in 0..m {
+            for l in 0..k {
+                gram[l * m + k] = gram[k * m + l];
+            }
+        }
+        gram
     }
 
     fn order(&self) -> usize {
         self.set.len() + usize::from(self.intercept.is_some())
     }
 
-    fn total_violation(&self) -> f64 {
+    pub(super) fn total_violation(&self) -> f64 {
         let coordinates: f64 =
             self.set.iter().map(|&c| violation(self.x[c], self.gradient[c], self.l1)).sum();
         coordinates + self.intercept.map_or(0.0, f64::abs)
     }
+}
+
+/// What a Gram matrix of order `m` costs, in entries of a pass over the data, for `stored` entries of the set in all,
+/// spread over the rows like a Poisson count.
+pub(super) fn gram_cost(rows: usize, m: usize, stored: f64) -> f64 {
+    let (n, mean) = (rows as f64, stored / rows as f64);
+    if is_dense(rows, m, stored) {
+        n * (m as f64 * (m as f64 / 16.0 + 0.5))
+    } else {
+        // A scattered multiplication and addition is half as dear as a sparse entry.
+        n * (0.25 * (mean * mean + mean) + 0.5 * mean)
+    }
+}
+
+/// Whether the rows are full enough for the regular loops of dense ones.
+fn is_dense(rows: usize, m: usize, stored: f64) -> bool {
+    3.0 * stored >= rows as f64 * m as f64
 }
 
 /// The exact minimiser along a coordinate, minus where it stands.

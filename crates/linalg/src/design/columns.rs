@@ -5,14 +5,25 @@ use crate::Invalid;
 
 /// An owned copy of a design, stored by columns: the explicit transpose that coordinate descent needs.
 ///
-/// It takes 12 bytes a stored entry (8 for a dense design) beside the borrowed rows.
+/// It takes 12 bytes an entry that is not 0 (8 an entry of a dense design with few zeros) beside the borrowed rows.
 #[derive(Debug, Clone)]
 pub struct Columns {
     offsets: Vec<usize>,
-    /// Empty for a dense design, where column `c` holds every row in order.
+    /// Empty where column `c` holds every row in order.
     rows_of: Vec<u32>,
     values: Vec<f64>,
     rows: usize,
+    /// Whether every row is stored.
+    whole: bool,
+}
+
+/// How many entries of each column are not 0. O(nnz).
+pub fn nonzeros_by_column<D: Design>(design: &D) -> Vec<usize> {
+    let mut counts = vec![0; design.columns()];
+    for i in 0..design.rows() {
+        design.row_entries(i, |c, a| counts[c] += usize::from(a != 0.0));
+    }
+    counts
 }
 
 impl Columns {
@@ -24,25 +35,31 @@ impl Columns {
         Columns::check(design)?;
         let (n, d) = (design.rows(), design.columns());
         let mut offsets = vec![0; d + 1];
-        for i in 0..n {
-            design.row_entries(i, |c, _| offsets[c + 1] += 1);
+        offsets[1..].copy_from_slice(&nonzeros_by_column(design));
+        let nonzeros: usize = offsets.iter().sum();
+        // Zeros of a dense design are left out where that saves memory.
+        let whole = D::DENSE && nonzeros * 3 >= design.stored() * 2;
+        if whole {
+            offsets[1..].fill(n);
         }
         for c in 0..d {
             offsets[c + 1] += offsets[c];
         }
         let mut next = offsets.clone();
-        let mut rows_of = vec![0; if D::DENSE { 0 } else { offsets[d] }];
+        let mut rows_of = vec![0; if whole { 0 } else { offsets[d] }];
         let mut values = vec![0.0; offsets[d]];
         for i in 0..n {
             design.row_entries(i, |c, a| {
-                if !D::DENSE {
+                if whole {
+                    values[c * n + i] = a;
+                } else if a != 0.0 {
                     rows_of[next[c]] = i as u32;
+                    values[next[c]] = a;
+                    next[c] += 1;
                 }
-                values[next[c]] = a;
-                next[c] += 1;
             });
         }
-        Ok(Columns { offsets, rows_of, values, rows: n })
+        Ok(Columns { offsets, rows_of, values, rows: n, whole })
     }
 
     /// Whether [`Columns::new`] would succeed. Nothing is copied.
@@ -60,7 +77,7 @@ impl Columns {
         })
     }
 
-    /// Bytes that [`Columns::new`] would take.
+    /// Bytes that [`Columns::new`] takes at most.
     pub fn bytes<D: Design>(design: &D) -> u64 {
         let entry = if D::DENSE { 8 } else { 12 };
         design.stored() as u64 * entry + 8 * (design.columns() as u64 + 1)
@@ -76,7 +93,7 @@ impl Columns {
         self.offsets.len() - 1
     }
 
-    /// Stored entries of column `c`.
+    /// Stored entries of column `c`; zeros of a sparse design are not.
     pub fn stored(&self, c: usize) -> usize {
         self.offsets[c + 1] - self.offsets[c]
     }
@@ -86,7 +103,7 @@ impl Columns {
     pub fn entries(&self, c: usize, mut f: impl FnMut(usize, f64)) {
         let range = self.offsets[c]..self.offsets[c + 1];
         let values = &self.values[range.clone()];
-        if self.rows_of.is_empty() {
+        if self.whole {
             for (i, &a) in values.iter().enumerate() {
                 f(i, a);
             }

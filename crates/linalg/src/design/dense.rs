@@ -2,7 +2,7 @@
 
 use ndarray::{Array2, ArrayView2};
 
-use super::{AsDesign, Design, Scalar};
+use super::{AsDesign, Design, Scalar, all_finite, sum_of_squares};
 use crate::Invalid;
 
 /// A borrowed row-major matrix with finite entries.
@@ -31,7 +31,8 @@ impl<'a, T: Scalar> Dense<'a, T> {
                 ),
             });
         };
-        if let Some(k) = entries.iter().position(|v| !v.to_f64().is_finite()) {
+        let fault = || entries.iter().position(|v| !v.to_f64().is_finite());
+        if let Some(k) = if all_finite(entries) { None } else { fault() } {
             return Err(Invalid::NonFinite {
                 what: "design matrix",
                 row: k / columns,
@@ -99,6 +100,10 @@ impl<T: Scalar> Design for Dense<'_, T> {
         for (c, &a) in self.row(i).iter().enumerate() {
             f(c, a.to_f64());
         }
+    }
+
+    fn row_norm_squared(&self, i: usize) -> f64 {
+        sum_of_squares(self.row(i))
     }
 }
 

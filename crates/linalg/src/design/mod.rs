@@ -17,7 +17,7 @@ mod dense;
 mod product;
 mod subset;
 
-pub use columns::Columns;
+pub use columns::{Columns, nonzeros_by_column};
 pub use csr::{Csr, CsrMatrix};
 pub use dense::Dense;
 pub use product::{multiply, multiply_transposed};
@@ -101,4 +101,29 @@ pub trait AsDesign {
     /// [`Invalid::NonFinite`] with row and column; [`Invalid::Layout`] if rows are not contiguous,
     /// the storage is not CSR, or columns of a row are not ascending.
     fn as_design(&self) -> Result<Self::View<'_>, Invalid>;
+}
+
+/// Whether all numbers are finite, without a branch an entry.
+fn all_finite<T: Scalar>(values: &[T]) -> bool {
+    let finite = |piece: &[T]| piece.iter().fold(true, |all, v| all & v.to_f64().is_finite());
+    crate::lanes::dispatch(
+        #[inline(always)]
+        || values.chunks(1024).all(finite),
+    )
+}
+
+/// `sum a^2` in eight partial sums.
+fn sum_of_squares<T: Scalar>(values: &[T]) -> f64 {
+    let (blocks, rest) = values.as_chunks::<8>();
+    let mut lanes = [0.0; 8];
+    for block in blocks {
+        for k in 0..8 {
+            lanes[k] += block[k].to_f64() * block[k].to_f64();
+        }
+    }
+    for (lane, a) in lanes.iter_mut().zip(rest) {
+        *lane += a.to_f64() * a.to_f64();
+    }
+    let [l0, l1, l2, l3, l4, l5, l6, l7] = lanes;
+    ((l0 + l4) + (l1 + l5)) + ((l2 + l6) + (l3 + l7))
 }
