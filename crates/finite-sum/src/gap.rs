@@ -8,9 +8,12 @@
 //!
 //! Two repairs make any `u` feasible; both only shrink entries towards 0, which lies in every domain:
 //! with an unpenalised intercept `sum_i u_i = 0` must hold, so the heavier sign is scaled down
-//! ([`balance`]); where `R*` is an indicator (l1 without l2) the whole point is scaled onto it.
+//! ([`balance`]); where `R*` is an indicator (l1 without l2) the whole point is scaled onto it. Where 0 is the
+//! only multiple that is sure to be feasible (no l2 term and a regulariser that is not coercive), or the
+//! conjugate of the loss is not known, the certificate is the norm of the gradient mapping instead.
 
 use fenchel_linalg::{Columns, Design, multiply_transposed};
+use fenchel_optim::fista::gradient_mapping;
 use fenchel_optim::scalar::increasing_root;
 use fenchel_optim::{Certificate, Loss, Regulariser};
 
@@ -114,6 +117,9 @@ impl Gap {
         dual: &[f64],
     ) -> Certificate {
         self.primal(problem, point);
+        if !has_gap(problem) {
+            return self.margins_certificate(problem, &point.weights);
+        }
         let objective = problem.objective_at(&self.margins, &point.weights);
         self.dual.copy_from_slice(dual);
         Certificate::gap(objective, self.lower_bound(problem))
@@ -148,25 +154,35 @@ impl Gap {
     ) -> Certificate {
         let objective = problem.objective_at(&self.margins, weights);
         problem.derivatives(&self.margins, &mut self.dual);
-        if R::IDENTITY && problem.l2() == 0.0 {
-            return self.gradient_norm(problem, objective);
+        if !L::HAS_DUAL || !has_gap(problem) {
+            return self.gradient_mapping(problem, weights, objective);
         }
         Certificate::gap(objective, self.lower_bound(problem))
     }
 
-    /// Without any regulariser only a dual point with `A'u = 0` exactly is feasible: the gap says nothing, the
-    /// norm of the gradient does.
-    fn gradient_norm<D: Design, L: Loss, R: Regulariser>(
+    /// Where no dual point can be made feasible the gap says nothing; the norm of the gradient mapping at the
+    /// step `1/L` (the gradient itself, without a regulariser) does. One pass.
+    fn gradient_mapping<D: Design, L: Loss, R: Regulariser>(
         &mut self,
         problem: &Problem<'_, D, L, R>,
+        weights: &[f64],
         objective: f64,
     ) -> Certificate {
         self.correlate(problem);
-        let mut squares: f64 = self.correlation.iter().map(|v| v * v).sum();
-        if problem.intercept() {
-            squares += (self.dual.iter().sum::<f64>() / problem.n() as f64).powi(2);
+        let gradient = &mut self.correlation;
+        for (g, x) in gradient.iter_mut().zip(weights) {
+            *g = problem.l2() * x - *g;
         }
-        Certificate::residual(objective, squares.sqrt(), 0.0)
+        let step = 1.0 / problem.smoothness();
+        let step = if step > 0.0 && step.is_finite() { step } else { 1.0 };
+        let mut norm = gradient_mapping(problem.regulariser(), weights, gradient, step);
+        if problem.intercept() {
+            norm = norm.hypot(self.dual.iter().sum::<f64>() / problem.n() as f64);
+        } else if R::IDENTITY && problem.l2() > 0.0 {
+            // Strong convexity turns the gradient into a gap.
+            return Certificate::gap(objective, objective - norm * norm / (2.0 * problem.l2()));
+        }
+        Certificate::residual(objective, norm, 0.0)
     }
 
     /// `v = -(1/n) A'u`
@@ -207,6 +223,11 @@ impl Gap {
         -problem.sum_conjugates(&self.dual, scale) / n
             - regulariser.conjugate(correlation, problem.l2())
     }
+}
+
+/// Whether every dual point is feasible after scaling: without an l2 term that is up to the regulariser.
+fn has_gap<D: Design, L: Loss, R: Regulariser>(problem: &Problem<'_, D, L, R>) -> bool {
+    problem.l2() > 0.0 || problem.regulariser().coercive()
 }
 
 /// Scales the entries of the heavier sign down until the sum is 0.

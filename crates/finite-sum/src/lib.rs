@@ -7,7 +7,7 @@
 //! A [`Problem`] borrows the data and is checked once. A method is a function of the problem, its settings, a
 //! start and an observer: [`sdca`](fn@sdca), [`catalyst`](fn@catalyst), [`qning`](fn@qning),
 //! [`miso_mu`](fn@miso_mu), [`prox_finito`](fn@prox_finito), [`newton_cg`](fn@newton_cg), [`saga`](fn@saga), [`sag`](fn@sag),
-//! [`svrg`](fn@svrg), [`finito`](fn@finito), [`miso`](fn@miso), [`newton`](fn@newton),
+//! [`svrg`](fn@svrg), [`finito`](fn@finito), [`miso`](fn@miso), [`newton`](fn@newton), [`fista`](fn@fista),
 //! [`lbfgs`](fn@lbfgs). What comes back is a state (ready for a warm
 //! start) and a report whose certificate is a duality gap at the returned point. [`LogisticRegression`],
 //! [`Lasso`] and [`ElasticNet`] choose a method for you.
@@ -31,10 +31,12 @@ mod batch;
 pub mod dual;
 mod error;
 pub mod estimators;
+mod fista;
 mod gap;
 pub mod incremental;
 pub mod lag;
 pub mod loss;
+pub mod multiclass;
 pub mod newton;
 pub mod path;
 pub mod points;
@@ -52,13 +54,16 @@ pub use estimators::{
     Choose, CrossValidated, ElasticNetCv, LassoCv, LogisticRegressionCv, RidgeCv, Score, Scoring,
 };
 pub use estimators::{
-    ElasticNet, Label, Lasso, LinearModel, LinearSvc, LogisticModel, LogisticRegression, Ridge,
-    Standardiser, SvcLoss, SvcModel, penalty_of_c,
+    ElasticNet, Label, Lasso, LinearModel, LinearSvc, LogisticModel, LogisticRegression, OneVsRest,
+    OneVsRestModel, Ridge, SoftmaxModel, SoftmaxRegression, Standardiser, SvcLoss, SvcModel,
+    penalty_of_c,
 };
+pub use fista::{OnWeights, SmoothPart, fista};
 pub use incremental::{
     Sag, SagSettings, Saga, SagaSettings, Svrg, SvrgSettings, TableMethod, TableStart, TableState,
     sag, saga, svrg,
 };
+pub use multiclass::{MulticlassPoint, MulticlassProblem, MulticlassSettings};
 pub use newton::{
     ElasticNetForm, Globalisation, Newton, NewtonCg, NewtonCgSettings, NewtonCgState,
     NewtonSettings, Preconditioner, newton, newton_cg,
@@ -73,6 +78,7 @@ pub use problem::{Point, Problem};
 
 // What a caller of this crate needs of its floor.
 pub use fenchel_linalg::{AsDesign, CsrMatrix};
+pub use fenchel_optim::fista::{Fista, FistaSettings, FistaStep};
 pub use fenchel_optim::model::Saved;
 pub use fenchel_optim::prox;
 pub use fenchel_optim::random::Order;

@@ -276,13 +276,18 @@ impl<'a, D: Design, L: Loss, R: Regulariser> Problem<'a, D, L, R> {
 
     /// `F` from its margins.
     pub(crate) fn objective_at(&self, margins: &[f64], weights: &[f64]) -> f64 {
+        self.smooth_objective_at(margins, weights) + self.regulariser.value(weights)
+    }
+
+    /// `F` without the regulariser.
+    pub(crate) fn smooth_objective_at(&self, margins: &[f64], weights: &[f64]) -> f64 {
         let risk = self.sum_values(margins);
         let quadratic = if self.l2 > 0.0 {
             0.5 * self.l2 * weights.iter().map(|w| w * w).sum::<f64>()
         } else {
             0.0
         };
-        risk / self.n() as f64 + quadratic + self.regulariser.value(weights)
+        risk / self.n() as f64 + quadratic
     }
 
     pub(crate) fn check_point(&self, point: &Point) -> Result<(), Invalid> {
@@ -304,12 +309,26 @@ impl<'a, D: Design, L: Loss, R: Regulariser> Problem<'a, D, L, R> {
         Err(Error::Unsupported { method, what })
     }
 
+    /// A dual method needs the conjugate.
+    pub(crate) fn check_dual(&self, method: &'static str) -> Result<(), Error> {
+        if L::HAS_DUAL {
+            return Ok(());
+        }
+        let what = format!("the {} loss, whose conjugate is not known; use saga", L::NAME);
+        Err(Error::Unsupported { method, what })
+    }
+
     /// A Newton method needs second derivatives, bounded or not.
     pub(crate) fn check_twice_differentiable(&self, method: &'static str) -> Result<(), Error> {
         if self.loss.twice_differentiable() {
             return Ok(());
         }
-        let what = format!("the {} loss, which has a kink; use sdca", L::NAME);
+        let reason = if L::HAS_DUAL {
+            "which has a kink; use sdca"
+        } else {
+            "whose second derivative is not known; use saga"
+        };
+        let what = format!("the {} loss, {reason}", L::NAME);
         Err(Error::Unsupported { method, what })
     }
 }

@@ -38,9 +38,11 @@
 //! | [`random`] | seeds, streams, visiting orders, alias tables, sum trees |
 //! | [`scalar`] | equations of one unknown |
 //! | [`lbfgs`](mod@lbfgs), [`line_search`] | smooth minimisation; OWL-QN with an l1 penalty |
+//! | [`fista`](mod@fista) | smooth plus regulariser, separable or not |
 //! | [`model`] | saving and loading, versioned and checked |
 #![forbid(unsafe_code)]
 
+pub mod fista;
 pub mod lbfgs;
 pub mod line_search;
 pub mod loss;

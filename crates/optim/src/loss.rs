@@ -21,6 +21,10 @@ pub trait Loss: Sync {
     /// Its name in messages.
     const NAME: &'static str;
 
+    /// Whether the conjugate and the dual step are known. Without them there are no dual methods and no
+    /// duality gaps; certificates are then norms of the gradient mapping.
+    const HAS_DUAL: bool = true;
+
     /// `phi(t; y)`.
     fn value(&self, t: f64, y: f64) -> f64;
 

@@ -86,6 +86,7 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
         seed: u64,
         start: Option<DualState>,
     ) -> Result<(Self, Outer), Error> {
+        problem.check_dual(method)?;
         let step = step.into();
         let (n, d) = (problem.n(), problem.d());
         let mu = problem.strong_convexity() + kappa;

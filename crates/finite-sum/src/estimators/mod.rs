@@ -6,6 +6,8 @@
 //! | a number, from few of the features | l1, or l1 and l2 | [`Lasso`], [`ElasticNet`] |
 //! | one of two classes, with probabilities | l2, l1, or both | [`LogisticRegression`] |
 //! | one of two classes, by a margin | l2 | [`LinearSvc`] |
+//! | one of several classes, with probabilities | l2, l1, groups | [`SoftmaxRegression`] |
+//! | one of several classes, each alone against the rest | l2, l1, or both | [`OneVsRest`] |
 //!
 //! [`RidgeCv`], [`LassoCv`], [`ElasticNetCv`] and [`LogisticRegressionCv`] also choose the penalty, by cross-validation.
 //!
@@ -21,7 +23,9 @@ mod choice;
 mod cross_validation;
 mod linear;
 mod logistic;
+mod one_vs_rest;
 mod predictor;
+mod softmax;
 mod solve;
 mod standardise;
 mod svc;
@@ -32,6 +36,8 @@ pub use cross_validation::{
 pub use fenchel_linalg::labels::Label;
 pub use linear::{ElasticNet, Lasso, LinearModel, Ridge};
 pub use logistic::{LogisticModel, LogisticRegression};
+pub use one_vs_rest::{OneVsRest, OneVsRestModel};
+pub use softmax::{SoftmaxModel, SoftmaxRegression};
 pub use standardise::Standardiser;
 pub use svc::{LinearSvc, SvcLoss, SvcModel};
 

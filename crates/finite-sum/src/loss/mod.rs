@@ -15,10 +15,12 @@
 //! | [`Quantile`] | `max((1 - tau) r, -tau r)` | none | `u y`, `-tau <= u <= 1 - tau` | real |
 //! | [`EpsilonInsensitive`] | `max(0, abs(r) - epsilon)` | none | `u y + epsilon abs(u)`, `abs(u) <= 1` | real |
 //! | [`Poisson`] | `e^t - y t` | none | `v log v - v`, `v = u + y >= 0` | `>= 0` |
+//! | [`Custom`] | a closure | given | not known | real |
 //!
 //! Here `r = t - y` and `g` is the width. A loss without `gamma` is for [`sdca`](crate::sdca()), whose exact
 //! steps need none; that of Poisson is also for [`newton`](crate::newton()).
 
+mod custom;
 mod hinge;
 mod huber;
 mod logistic;
@@ -26,6 +28,7 @@ mod piecewise;
 mod poisson;
 mod squared;
 
+pub use custom::Custom;
 pub use hinge::{Hinge, SmoothedHinge, SquaredHinge};
 pub use huber::Huber;
 pub use logistic::Logistic;

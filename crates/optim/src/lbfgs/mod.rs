@@ -31,10 +31,22 @@ pub trait Smooth {
     /// The value at `x`, with the gradient written to `gradient`. One oracle call, one pass.
     fn value_gradient(&mut self, x: &[f64], gradient: &mut [f64]) -> f64;
 
+    /// The value alone, for searches that have no use for the gradient. Counted as half a pass.
+    fn value(&mut self, x: &[f64]) -> f64 {
+        let mut gradient = vec![0.0; x.len()];
+        self.value_gradient(x, &mut gradient)
+    }
+
     /// What can be proved at `x`, given the value and the gradient there. Without more knowledge of the
     /// function: the norm of the gradient.
     fn certify(&mut self, _x: &[f64], value: f64, gradient: &[f64]) -> Certificate {
         Certificate::residual(value, norm(gradient), 0.0)
+    }
+
+    /// What can be proved at `x` about this function plus a regulariser `h`, given `h(x)`. `None`, without more
+    /// knowledge: [`fista`](mod@crate::fista) then takes the norm of the gradient mapping.
+    fn certify_composite(&mut self, _x: &[f64], _h: f64) -> Option<Certificate> {
+        None
     }
 }
 

@@ -42,6 +42,10 @@ impl Regulariser for L1 {
     fn dual_scale(&self, v: &[f64], l2: f64) -> f64 {
         self.as_net().dual_scale(v, l2)
     }
+
+    fn coercive(&self) -> bool {
+        self.strength > 0.0
+    }
 }
 
 impl Separable for L1 {
@@ -105,6 +109,10 @@ impl Regulariser for ElasticNet {
 
     fn strong_convexity(&self) -> f64 {
         self.l2
+    }
+
+    fn coercive(&self) -> bool {
+        self.l1 + self.l2 > 0.0
     }
 }
 

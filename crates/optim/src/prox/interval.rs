@@ -7,7 +7,8 @@ use super::{Regulariser, Separable};
 /// The constraint `lower <= x_c <= upper` for every coordinate; either bound may be infinite.
 ///
 /// Without an l2 term a dual point proves something only if it does not point towards an infinite bound
-/// anywhere: certificates of non-negative least squares then stay trivial until the very end. A small l2 helps.
+/// anywhere: certificates of non-negative least squares are therefore norms of the gradient mapping (see
+/// [`coercive`](Regulariser::coercive)). With a small l2 they are gaps.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
     /// Smallest value of a coordinate.
@@ -80,6 +81,10 @@ impl Regulariser for Interval {
     fn dual_scale(&self, v: &[f64], l2: f64) -> f64 {
         // Towards an infinite bound the conjugate without l2 is infinite for any multiple but 0.
         if self.conjugate(v, l2).is_finite() { 1.0 } else { 0.0 }
+    }
+
+    fn coercive(&self) -> bool {
+        self.lower > f64::NEG_INFINITY && self.upper < f64::INFINITY
     }
 }
 

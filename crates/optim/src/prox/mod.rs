@@ -8,14 +8,33 @@
 //! | [`L1`] | `strength * ||x||_1` | sparse weights |
 //! | [`ElasticNet`] | `l1 ||x||_1 + (l2/2) ||x||^2` | both in one proximal step |
 //! | [`Interval`] | 0 on `[lower, upper]^d`, else infinite | bounds, non-negative weights |
+//! | [`WeightedL1`] | `sum_c weights_c |x_c|` | a penalty a coordinate, 0 for none |
+//! | [`NonnegativeL1`] | `strength * sum_c x_c`, `x >= 0` | sparse non-negative weights |
+//! | [`GroupLasso`] | `strength * sum_g weights_g ||x_g||` | groups that are zero together |
+//! | [`SparseGroupLasso`] | `l1 ||x||_1 + group * sum_g weights_g ||x_g||` | sparse within groups too |
+//! | [`L2Norm`] | `strength * ||x||` | all or nothing |
+//! | [`L1Ball`], [`L2Ball`], [`Simplex`] | 0 inside, else infinite | budgets, mixtures |
+//! | [`TotalVariation`] | `strength * sum_c |x_{c+1} - x_c|` | stretches of equal weights |
+//! | [`FusedLasso`] | `l1 ||x||_1 + tv * sum_c |x_{c+1} - x_c|` | and most of them 0 |
+//!
+//! The first six are [`Separable`]: every method takes them. The others need a proximal step on the whole
+//! vector and are for FISTA ([`fista`](mod@crate::fista)).
 //!
 //! Every proximal operator is exact: zeros are zeros.
 
 mod elastic_net;
+mod group;
 mod interval;
+mod norm_ball;
+mod total_variation;
+mod weighted_l1;
 
 pub use elastic_net::{ElasticNet, L1};
+pub use group::{GroupLasso, Groups, SparseGroupLasso};
 pub use interval::Interval;
+pub use norm_ball::{L1Ball, L2Ball, L2Norm, Simplex};
+pub use total_variation::{FusedLasso, TotalVariation};
+pub use weighted_l1::{NonnegativeL1, WeightedL1};
 
 use fenchel_linalg::Invalid;
 
@@ -48,6 +67,46 @@ pub trait Regulariser: Sync {
     /// The strong convexity constant of `h`.
     fn strong_convexity(&self) -> f64 {
         0.0
+    }
+
+    /// Whether `h` grows without bound in every direction (of its domain). Only then is every dual point
+    /// feasible after scaling; where `h` is not coercive and there is no l2 term, certificates are norms of the
+    /// gradient mapping instead of gaps.
+    fn coercive(&self) -> bool {
+        true
+    }
+}
+
+impl<R: Regulariser> Regulariser for &R {
+    const NAME: &'static str = R::NAME;
+    const IDENTITY: bool = R::IDENTITY;
+
+    fn check(&self, columns: usize) -> Result<(), Invalid> {
+        (**self).check(columns)
+    }
+
+    fn value(&self, x: &[f64]) -> f64 {
+        (**self).value(x)
+    }
+
+    fn prox(&self, x: &mut [f64], step: f64) {
+        (**self).prox(x, step);
+    }
+
+    fn conjugate(&self, v: &[f64], l2: f64) -> f64 {
+        (**self).conjugate(v, l2)
+    }
+
+    fn dual_scale(&self, v: &[f64], l2: f64) -> f64 {
+        (**self).dual_scale(v, l2)
+    }
+
+    fn strong_convexity(&self) -> f64 {
+        (**self).strong_convexity()
+    }
+
+    fn coercive(&self) -> bool {
+        (**self).coercive()
     }
 }
 
@@ -89,6 +148,10 @@ impl Regulariser for Zero {
     fn dual_scale(&self, v: &[f64], l2: f64) -> f64 {
         // Without l2 the conjugate is the indicator of v = 0.
         if l2 > 0.0 || v.iter().all(|&v| v == 0.0) { 1.0 } else { 0.0 }
+    }
+
+    fn coercive(&self) -> bool {
+        false
     }
 }
 

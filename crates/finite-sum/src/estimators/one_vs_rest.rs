@@ -1,0 +1,145 @@
+//! One binary logistic regression a class.
+
+use fenchel_linalg::AsDesign;
+use fenchel_linalg::labels::{Classes, Label};
+use fenchel_linalg::special::sigmoid;
+use fenchel_optim::Report;
+use fenchel_optim::model::Saved;
+use ndarray::{Array1, Array2, ArrayView1, Axis};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::logistic::{LogisticModel, LogisticRegression};
+use super::softmax::likeliest;
+use crate::Error;
+
+/// One binary [`LogisticRegression`] a class, that class against all others; the fits are independent and run on all
+/// cores.
+///
+/// | field | default | meaning |
+/// |---|---|---|
+/// | `binary` | see [`LogisticRegression`] | the hyper-parameters of every fit |
+///
+/// Cheaper to fit than [`SoftmaxRegression`](super::SoftmaxRegression), and less coherent: the probabilities are
+/// normalised afterwards. A seed determines every bit, on any number of threads.
+///
+/// ```
+/// use fenchel_finite_sum::OneVsRest;
+/// use ndarray::array;
+///
+/// let x = array![[0.0, 1.0], [0.2, 1.1], [3.0, 0.0], [3.1, 0.2], [0.1, -2.0], [0.0, -2.2]];
+/// let model = OneVsRest::default().fit(&x, &[1, 1, 2, 2, 3, 3])?;
+/// assert_eq!(model.predict(&x)?, array![1, 1, 2, 2, 3, 3]);
+/// # Ok::<(), fenchel_finite_sum::Error>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct OneVsRest {
+    /// The hyper-parameters of every fit.
+    pub binary: LogisticRegression,
+}
+
+impl OneVsRest {
+    /// Fits one model a class to an `n x d` design and `n` labels of at least two distinct values.
+    ///
+    /// # Errors
+    /// As [`LogisticRegression::fit`].
+    pub fn fit<'y, X: AsDesign + Sync + ?Sized, L: Label + 'y>(
+        &self,
+        x: &X,
+        y: impl Into<ArrayView1<'y, L>>,
+    ) -> Result<OneVsRestModel<L>, Error> {
+        let (classes, codes) = Classes::from_labels(&y.into().to_vec())?;
+        let fit = |class: usize| {
+            let is_class: Vec<bool> = codes.iter().map(|&code| code == class).collect();
+            self.binary.fit(x, &is_class)
+        };
+        #[cfg(feature = "parallel")]
+        let models: Vec<_> = {
+            use rayon::prelude::*;
+            (0..classes.len()).into_par_iter().map(fit).collect()
+        };
+        #[cfg(not(feature = "parallel"))]
+        let models: Vec<_> = (0..classes.len()).map(fit).collect();
+        let models = models.into_iter().collect::<Result<Vec<_>, Error>>()?;
+        Ok(OneVsRestModel { models, classes })
+    }
+}
+
+/// A fitted family of binary logistic regressions.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(bound(deserialize = "L: Label + Deserialize<'de>"))]
+pub struct OneVsRestModel<L = f64> {
+    /// The model of every class, in the order of `classes`: `true` is the class.
+    pub models: Vec<LogisticModel<bool>>,
+    /// The labels, ascending.
+    pub classes: Classes<L>,
+}
+
+impl<L: Label> OneVsRestModel<L> {
+    /// The account of the fit that is certified worst, relative to its objective.
+    pub fn worst_report(&self) -> &Report {
+        let by_certificate = |a: &&Report, b: &&Report| {
+            a.certificate.relative().total_cmp(&b.certificate.relative())
+        };
+        let reports = self.models.iter().map(|model| &model.report);
+        reports.max_by(by_certificate).expect("there is a model a class")
+    }
+
+    /// The log-odds of every class against the rest, one row a row of `x`.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for rows that are not finite or of another length than the weights.
+    pub fn decision_function<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array2<f64>, Error> {
+        let columns: Vec<Array1<f64>> =
+            self.models.iter().map(|m| m.decision_function(x)).collect::<Result<_, _>>()?;
+        let views: Vec<_> = columns.iter().map(|c| c.view()).collect();
+        let scores = ndarray::stack(Axis(1), &views).expect("columns of one length");
+        Ok(scores.as_standard_layout().into_owned())
+    }
+
+    /// The probabilities of the classes, normalised to a sum of 1.
+    ///
+    /// # Errors
+    /// As [`decision_function`](OneVsRestModel::decision_function).
+    pub fn predict_proba<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array2<f64>, Error> {
+        let mut scores = self.decision_function(x)?;
+        for mut row in scores.rows_mut() {
+            // Divided by the largest first: all may be tiny.
+            row.mapv_inplace(sigmoid);
+            let largest = row.fold(f64::MIN_POSITIVE, |m: f64, &p| m.max(p));
+            row.mapv_inplace(|p| p / largest);
+            let sum = row.sum();
+            row.mapv_inplace(|p| p / sum);
+        }
+        Ok(scores)
+    }
+
+    /// The label with the largest log-odds, one a row.
+    ///
+    /// # Errors
+    /// As [`decision_function`](OneVsRestModel::decision_function).
+    pub fn predict<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array1<L>, Error> {
+        Ok(likeliest(&self.decision_function(x)?, &self.classes))
+    }
+}
+
+impl<L: Label + Serialize + DeserializeOwned> Saved for OneVsRestModel<L> {
+    const KIND: &'static str = "one-vs-rest logistic regression";
+    const VERSION: u32 = 1;
+
+    fn check(&self) -> Result<(), String> {
+        let (models, classes) = (self.models.len(), self.classes.len());
+        if models != classes {
+            return Err(format!("{models} models for {classes} classes"));
+        }
+        let columns = self.models[0].weights.len();
+        for model in &self.models {
+            model.check()?;
+            if model.weights.len() != columns || model.classes != [false, true] {
+                return Err("the models differ in their features or classes".into());
+            }
+        }
+        Ok(())
+    }
+}

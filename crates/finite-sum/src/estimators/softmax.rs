@@ -1,0 +1,262 @@
+//! Multinomial logistic regression.
+
+use std::ops::ControlFlow;
+
+use fenchel_linalg::labels::{Classes, Label};
+use fenchel_linalg::special::softmax_in_place;
+use fenchel_linalg::{AsDesign, Design, Invalid};
+use fenchel_optim::fista::FistaSettings;
+use fenchel_optim::lbfgs::LbfgsSettings;
+use fenchel_optim::model::Saved;
+use fenchel_optim::prox::{L1, Separable, SparseGroupLasso, Zero};
+use fenchel_optim::{Progress, Report, Solution, Stop};
+use ndarray::{Array1, Array2, ArrayView1, Axis};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::solve::{Watch, unwatched};
+use crate::Error;
+use crate::multiclass::{
+    MulticlassPoint, MulticlassProblem, MulticlassSettings, SoftmaxStep, catalyst, feature_groups,
+    fista, lbfgs,
+};
+
+/// Below this conditioning `n mu / mean L_i` L-BFGS is predicted to need no more passes than Catalyst.
+const BADLY_CONDITIONED: f64 = 1e-4;
+
+/// Multinomial logistic regression with l2, l1 and group penalties on the weights `W`, one column a class:
+///
+/// ```text
+/// min_{W, b}  (1/n) sum_i -log softmax(W'a_i + b)_{y_i} + (l2/2) ||W||^2 + l1 ||W||_1 + group sqrt(r) sum_c ||W_c||
+/// ```
+///
+/// | field | default | meaning |
+/// |---|---|---|
+/// | `l2` | `None` | weight of the ridge term; `None` is `1/n`, scikit-learn's `C = 1`, or 0 where `l1 + group > 0` |
+/// | `l1` | 0 | weight of the l1 norm |
+/// | `group` | 0 | weight of the group norm: a feature counts for all classes or for none |
+/// | `intercept` | true | an unpenalised intercept for every class |
+/// | `stop` | relative gap 1e-4 | when to end, see [`Stop`] |
+/// | `seed` | 0 | of the visiting order |
+///
+/// Fitted by accelerated dual ascent with a distribution a row, by FISTA where `group > 0`, and by L-BFGS without
+/// penalties or very small ones. For many classes with little data each, compare
+/// [`OneVsRest`](super::OneVsRest), whose fits are independent.
+///
+/// ```
+/// use fenchel_finite_sum::SoftmaxRegression;
+/// use ndarray::array;
+///
+/// let x = array![[0.0, 1.0], [0.2, 1.1], [3.0, 0.0], [3.1, 0.2], [0.1, -2.0], [0.0, -2.2]];
+/// let y = ["up", "up", "right", "right", "down", "down"];
+/// let model = SoftmaxRegression::default().fit(&x, &y)?;
+/// assert_eq!(model.predict(&x)?.to_vec(), y);
+/// assert!(model.report.certificate.relative() <= 1e-4);
+/// # Ok::<(), fenchel_finite_sum::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SoftmaxRegression {
+    /// Weight of `||W||^2 / 2`; `None` is `1/n`, or 0 where another penalty is set.
+    pub l2: Option<f64>,
+    /// Weight of `||W||_1`.
+    pub l1: f64,
+    /// Weight of the norms of the rows of `W`, each times `sqrt(r)`.
+    pub group: f64,
+    /// Whether to fit unpenalised intercepts.
+    pub intercept: bool,
+    /// When to end.
+    pub stop: Stop,
+    /// Seed of the visiting order.
+    pub seed: u64,
+}
+
+impl Default for SoftmaxRegression {
+    fn default() -> Self {
+        let stop = Stop::default();
+        SoftmaxRegression { l2: None, l1: 0.0, group: 0.0, intercept: true, stop, seed: 0 }
+    }
+}
+
+impl SoftmaxRegression {
+    /// Fits a model to an `n x d` design and `n` labels of at least two distinct values: any [`Label`].
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for data that is empty, not finite or of another shape, labels of one value only, or
+    /// penalties that are negative.
+    pub fn fit<'y, X: AsDesign + ?Sized, L: Label + 'y>(
+        &self,
+        x: &X,
+        y: impl Into<ArrayView1<'y, L>>,
+    ) -> Result<SoftmaxModel<L>, Error> {
+        self.solve(x, y.into(), &mut unwatched())
+    }
+
+    /// As [`fit`](SoftmaxRegression::fit), showing `watch` every check of the certificate; `Break` ends the fit
+    /// with the model so far.
+    ///
+    /// # Errors
+    /// As [`fit`](SoftmaxRegression::fit).
+    pub fn fit_watched<'y, X: AsDesign + ?Sized, L: Label + 'y>(
+        &self,
+        x: &X,
+        y: impl Into<ArrayView1<'y, L>>,
+        watch: impl FnMut(&Progress) -> ControlFlow<()>,
+    ) -> Result<SoftmaxModel<L>, Error> {
+        self.solve(x, y.into(), &mut Watch::new(watch))
+    }
+
+    fn solve<X, L, F, const W: bool>(
+        &self,
+        x: &X,
+        y: ArrayView1<L>,
+        watch: &mut Watch<F, W>,
+    ) -> Result<SoftmaxModel<L>, Error>
+    where
+        X: AsDesign + ?Sized,
+        L: Label,
+        F: FnMut(&Progress) -> ControlFlow<()>,
+    {
+        let design = x.as_design()?;
+        Invalid::check_length("labels", design.rows(), y.len())?;
+        Invalid::check_nonnegative("l1", self.l1)?;
+        Invalid::check_nonnegative("group", self.group)?;
+        let (classes, codes) = Classes::from_labels(&y.to_vec())?;
+        let r = classes.len();
+        let (point, report) = if self.group > 0.0 {
+            let groups = feature_groups(design.columns(), r)?;
+            let h = SparseGroupLasso { groups, l1: self.l1, group: self.group };
+            let problem = self.posed(design, &codes, r, h)?;
+            let settings = FistaSettings { stop: self.stop, ..FistaSettings::default() };
+            let Solution { state, report } = fista(&problem, &settings, None, watch)?;
+            (state, report)
+        } else if self.l1 > 0.0 {
+            let problem = self.posed(design, &codes, r, L1 { strength: self.l1 })?;
+            self.ascend(&problem, watch)?
+        } else {
+            let problem = self.posed(design, &codes, r, Zero)?;
+            let mean = 0.5 * problem.mean_norm_squared();
+            if (problem.n() as f64) * problem.l2() < BADLY_CONDITIONED * mean {
+                let settings = LbfgsSettings { stop: self.stop, ..LbfgsSettings::default() };
+                let Solution { state, report } = lbfgs(&problem, &settings, None, watch)?;
+                (state, report)
+            } else {
+                self.ascend(&problem, watch)?
+            }
+        };
+        let shape = (design.columns(), r);
+        let weights = Array2::from_shape_vec(shape, point.weights).expect("d r weights");
+        Ok(SoftmaxModel { weights, intercepts: point.intercepts.into(), classes, report })
+    }
+
+    fn posed<'a, D: Design, R: fenchel_optim::Regulariser>(
+        &self,
+        design: D,
+        codes: &'a [usize],
+        classes: usize,
+        regulariser: R,
+    ) -> Result<MulticlassProblem<'a, D, R>, Error> {
+        let other = self.l1 + self.group > 0.0;
+        let l2 = self.l2.unwrap_or(if other { 0.0 } else { 1.0 / codes.len().max(1) as f64 });
+        let problem = MulticlassProblem::new(design, codes, classes, regulariser, l2)?;
+        if self.intercept { problem.with_intercepts() } else { Ok(problem) }
+    }
+
+    fn ascend<D: Design, R: Separable, F, const W: bool>(
+        &self,
+        problem: &MulticlassProblem<'_, D, R>,
+        watch: &mut Watch<F, W>,
+    ) -> Result<(MulticlassPoint, Report), Error>
+    where
+        F: FnMut(&Progress) -> ControlFlow<()>,
+    {
+        let settings = MulticlassSettings {
+            step: SoftmaxStep::Exact,
+            seed: self.seed,
+            stop: self.stop,
+            ..MulticlassSettings::default()
+        };
+        let Solution { state, report } = catalyst(problem, &settings, None, watch)?;
+        Ok((state.point, report))
+    }
+}
+
+/// A fitted multinomial logistic regression.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(bound(deserialize = "L: Label + Deserialize<'de>"))]
+pub struct SoftmaxModel<L = f64> {
+    /// One row a feature, one column a class. (scikit-learn's `coef_` is the transpose.)
+    pub weights: Array2<f64>,
+    /// One intercept a class.
+    pub intercepts: Array1<f64>,
+    /// The labels, ascending: those of the columns.
+    pub classes: Classes<L>,
+    /// The account of the fit, with its certificate.
+    pub report: Report,
+}
+
+impl<L: Label> SoftmaxModel<L> {
+    /// The scores `W'a + b`, one row a row of `x`, one column a class. Their softmax are the probabilities.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for rows that are not finite or of another length than the weights.
+    pub fn decision_function<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array2<f64>, Error> {
+        let design = x.as_design()?;
+        let what = "columns of the design matrix";
+        Invalid::check_length(what, self.weights.nrows(), design.columns())?;
+        let (w, b): (Vec<f64>, Vec<f64>) =
+            (self.weights.iter().copied().collect(), self.intercepts.to_vec());
+        let mut scores = vec![0.0; design.rows() * b.len()];
+        crate::multiclass::scores(&design, &w, &b, &mut scores);
+        Ok(Array2::from_shape_vec((design.rows(), b.len()), scores).expect("n r scores"))
+    }
+
+    /// The probabilities of the classes, one row a row of `x`.
+    ///
+    /// # Errors
+    /// As [`decision_function`](SoftmaxModel::decision_function).
+    pub fn predict_proba<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array2<f64>, Error> {
+        let mut scores = self.decision_function(x)?;
+        for mut row in scores.rows_mut() {
+            softmax_in_place(row.as_slice_mut().expect("rows are contiguous"));
+        }
+        Ok(scores)
+    }
+
+    /// The likeliest label, one a row.
+    ///
+    /// # Errors
+    /// As [`decision_function`](SoftmaxModel::decision_function).
+    pub fn predict<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array1<L>, Error> {
+        Ok(likeliest(&self.decision_function(x)?, &self.classes))
+    }
+}
+
+/// The label of the largest score of every row, of the first among equals.
+pub(super) fn likeliest<L: Label>(scores: &Array2<f64>, classes: &Classes<L>) -> Array1<L> {
+    let best = |row: ArrayView1<f64>| {
+        let largest = |best: usize, k: usize| if row[k] > row[best] { k } else { best };
+        classes.labels()[(1..row.len()).fold(0, largest)].clone()
+    };
+    scores.axis_iter(Axis(0)).map(best).collect()
+}
+
+impl<L: Label + Serialize + DeserializeOwned> Saved for SoftmaxModel<L> {
+    const KIND: &'static str = "softmax regression";
+    const VERSION: u32 = 1;
+
+    fn check(&self) -> Result<(), String> {
+        let (r, shape) = (self.classes.len(), self.weights.dim());
+        if shape.0 == 0 || shape.1 != r || self.intercepts.len() != r {
+            let found = self.intercepts.len();
+            return Err(format!(
+                "weights of {} x {} and {found} intercepts; expected one column a class, {r}",
+                shape.0, shape.1
+            ));
+        }
+        match self.weights.iter().chain(&self.intercepts).position(|w| !w.is_finite()) {
+            None => Ok(()),
+            Some(place) => Err(format!("weight {place} is not finite")),
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! FISTA: the batch method for every regulariser, separable or not.
+
+use fenchel_linalg::{Design, Invalid, multiply, multiply_transposed};
+use fenchel_optim::fista::{Fista, FistaSettings};
+use fenchel_optim::lbfgs::Smooth;
+use fenchel_optim::{Certificate, Loss, Observer, Regulariser, Solution};
+
+use crate::gap::Gap;
+use crate::{Error, Point, Problem};
+
+/// The smooth part of a problem, risk and l2 term, as one function; the intercept is the last variable.
+#[derive(Debug)]
+pub struct SmoothPart<'p, 'a, D, L, R> {
+    problem: &'p Problem<'a, D, L, R>,
+    margins: Vec<f64>,
+    gap: Gap,
+}
+
+impl<D: Design, L: Loss, R: Regulariser> SmoothPart<'_, '_, D, L, R> {
+    /// `margins <- A x + b`; returns the value.
+    fn evaluate(&mut self, x: &[f64]) -> f64 {
+        let problem = self.problem;
+        let (weights, rest) = x.split_at(problem.d());
+        multiply(problem.design(), weights, &mut self.margins);
+        if let Some(intercept) = rest.first() {
+            self.margins.iter_mut().for_each(|t| *t += intercept);
+        }
+        problem.smooth_objective_at(&self.margins, weights)
+    }
+}
+
+impl<D: Design, L: Loss, R: Regulariser> Smooth for SmoothPart<'_, '_, D, L, R> {
+    fn dimension(&self) -> usize {
+        self.problem.d() + usize::from(self.problem.intercept())
+    }
+
+    fn value_gradient(&mut self, x: &[f64], gradient: &mut [f64]) -> f64 {
+        let value = self.evaluate(x);
+        let problem = self.problem;
+        problem.differentiate(&mut self.margins, 1.0 / problem.n() as f64);
+        let (slope, rest) = gradient.split_at_mut(problem.d());
+        multiply_transposed(problem.design(), &self.margins, slope);
+        for (g, x) in slope.iter_mut().zip(x) {
+            *g += problem.l2() * x;
+        }
+        if let Some(g) = rest.first_mut() {
+            *g = self.margins.iter().sum();
+        }
+        value
+    }
+
+    fn value(&mut self, x: &[f64]) -> f64 {
+        self.evaluate(x)
+    }
+
+    fn certify_composite(&mut self, x: &[f64], _: f64) -> Option<Certificate> {
+        Some(self.gap.at(self.problem, &point(self.problem.d(), x)))
+    }
+}
+
+/// A regulariser of the weights alone: the intercept, behind them, is free.
+#[derive(Debug, Clone, Copy)]
+pub struct OnWeights<'p, R> {
+    pub(crate) regulariser: &'p R,
+    pub(crate) weights: usize,
+}
+
+impl<R: Regulariser> Regulariser for OnWeights<'_, R> {
+    const NAME: &'static str = R::NAME;
+    const IDENTITY: bool = R::IDENTITY;
+
+    fn check(&self, _: usize) -> Result<(), Invalid> {
+        self.regulariser.check(self.weights)
+    }
+
+    fn value(&self, x: &[f64]) -> f64 {
+        self.regulariser.value(&x[..self.weights])
+    }
+
+    fn prox(&self, x: &mut [f64], step: f64) {
+        self.regulariser.prox(&mut x[..self.weights], step);
+    }
+
+    fn conjugate(&self, v: &[f64], l2: f64) -> f64 {
+        let (weights, intercept) = v.split_at(self.weights);
+        self.regulariser.conjugate(weights, l2) + crate::prox::Zero.conjugate(intercept, l2)
+    }
+
+    fn dual_scale(&self, v: &[f64], l2: f64) -> f64 {
+        let (weights, intercept) = v.split_at(self.weights);
+        let free = crate::prox::Zero.dual_scale(intercept, l2);
+        self.regulariser.dual_scale(weights, l2).min(free)
+    }
+
+    fn coercive(&self) -> bool {
+        false
+    }
+}
+
+fn point(d: usize, x: &[f64]) -> Point {
+    let (weights, rest) = x.split_at(d);
+    Point { weights: weights.to_vec(), intercept: rest.first().copied().unwrap_or(0.0) }
+}
+
+/// FISTA with backtracking and adaptive restart, for smooth losses and any regulariser.
+///
+/// The method for constraints and penalties that tie all weights together ([`prox`](crate::prox): balls, simplex,
+/// groups, total variation), and for few rows. An iteration is a pass for the gradient and half a pass for each
+/// trial of a step. The method itself is [`fenchel_optim::fista`].
+///
+/// Certifies a duality gap where `l2 > 0` or the regulariser is coercive and the conjugate of the loss is known,
+/// else the norm of the gradient mapping.
+///
+/// # Errors
+/// [`Error::Unsupported`] for a loss that is not smooth; [`Error::Invalid`] for a start of another shape
+/// or settings out of range.
+pub fn fista<'p, 'a, D, L, R, O>(
+    problem: &'p Problem<'a, D, L, R>,
+    settings: &FistaSettings,
+    start: Option<Point>,
+    observer: &mut O,
+) -> Result<Solution<Point>, Error>
+where
+    D: Design,
+    L: Loss,
+    R: Regulariser,
+    O: Observer<Fista<SmoothPart<'p, 'a, D, L, R>, OnWeights<'p, R>>>,
+{
+    settings.stop.check()?;
+    problem.check_smooth("fista")?;
+    let start = start.unwrap_or_else(|| Point::zero(problem.d()));
+    problem.check_point(&start)?;
+    let mut x = start.weights;
+    if problem.intercept() {
+        x.push(start.intercept);
+    }
+    let part = SmoothPart { problem, margins: vec![0.0; problem.n()], gap: Gap::new(problem) };
+    let weights = OnWeights { regulariser: problem.regulariser(), weights: problem.d() };
+    let Solution { state, report } =
+        fenchel_optim::fista::fista(part, weights, settings, x, observer)?;
+    Ok(Solution { state: point(problem.d(), &state), report })
+}

@@ -1,0 +1,98 @@
+//! A loss of your own, as a closure.
+
+use fenchel_linalg::Invalid;
+use fenchel_optim::Loss;
+
+/// A convex, differentiable loss that is given by a closure `(t, y) -> (phi(t; y), phi'(t; y))` and a bound on
+/// its curvature, the Lipschitz constant of `phi'`.
+///
+/// For the primal methods: [`saga`](crate::saga()), [`svrg`](crate::svrg()), [`sag`](crate::sag()),
+/// [`finito`](crate::finito()), [`fista`](crate::fista()), [`lbfgs`](crate::lbfgs()). The conjugate is not known, so
+/// that dual methods refuse it, and certificates are gaps only where strong convexity alone gives them; else they
+/// are norms of the gradient mapping. Any finite target is accepted.
+///
+/// ```
+/// use fenchel_finite_sum::loss::Custom;
+/// use fenchel_finite_sum::{Problem, SagaSettings, prox::Zero, saga};
+/// use fenchel_linalg::AsDesign;
+/// use ndarray::array;
+///
+/// // log cosh of the residual: smooth, and close to the absolute value far out.
+/// let log_cosh = Custom::new(1.0, |t: f64, y: f64| {
+///     let r = (t - y).abs();
+///     (r + (-2.0 * r).exp().ln_1p() - 2f64.ln(), (t - y).tanh())
+/// });
+/// let a = array![[1.0, 0.3], [0.5, -1.0], [-0.2, 0.8]];
+/// let problem = Problem::new(a.as_design()?, &[1.0, 0.0, 0.5], log_cosh, Zero, 0.1)?;
+/// let solution = saga(&problem, &SagaSettings::default(), None, &mut ())?;
+/// assert!(solution.report.certificate.relative() <= 1e-4);
+/// # Ok::<(), fenchel_finite_sum::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct Custom<F> {
+    curvature: f64,
+    value_derivative: F,
+}
+
+impl<F: Fn(f64, f64) -> (f64, f64) + Sync> Custom<F> {
+    /// A loss from its curvature bound and the closure. The bound is checked by the problem.
+    pub fn new(curvature: f64, value_derivative: F) -> Self {
+        Custom { curvature, value_derivative }
+    }
+}
+
+impl<F: Fn(f64, f64) -> (f64, f64) + Sync> Loss for Custom<F> {
+    const NAME: &'static str = "custom";
+    const HAS_DUAL: bool = false;
+
+    #[inline]
+    fn value(&self, t: f64, y: f64) -> f64 {
+        (self.value_derivative)(t, y).0
+    }
+
+    #[inline]
+    fn derivative(&self, t: f64, y: f64) -> f64 {
+        (self.value_derivative)(t, y).1
+    }
+
+    /// The bound: all that is known.
+    #[inline]
+    fn second(&self, _: f64, _: f64) -> f64 {
+        self.curvature
+    }
+
+    #[inline]
+    fn curvature(&self) -> f64 {
+        self.curvature
+    }
+
+    fn twice_differentiable(&self) -> bool {
+        false
+    }
+
+    /// Not known: `+inf`, which as part of a dual value proves nothing.
+    fn conjugate(&self, _: f64, _: f64) -> f64 {
+        f64::INFINITY
+    }
+
+    /// From the definition, by bisection: `u - phi'(m - q u)` increases in `u`.
+    fn dual_step(&self, m: f64, q: f64, y: f64, guess: f64) -> f64 {
+        if q == 0.0 {
+            return self.derivative(m, y);
+        }
+        // In the margin t = m - q u: (t - m) / q + phi'(t) = 0, increasing and with slope in [1/q, 1/q + gamma].
+        let f = |t: f64| ((t - m) / q + self.derivative(t, y), 1.0 / q + 0.5 * self.curvature);
+        let reach = q * f(guess).0.abs();
+        let (low, high) = (guess - reach, guess + reach);
+        let t = fenchel_optim::scalar::increasing_root(f, low, high, guess, 1e-15);
+        self.derivative(t, y)
+    }
+
+    fn check(&self) -> Result<(), Invalid> {
+        Invalid::check_positive("curvature", self.curvature)
+    }
+
+    fn check_target(&self, row: usize, y: f64) -> Result<(), Invalid> {
+        super::check_real(row, y)
+    }
+}

@@ -1,0 +1,456 @@
+//! SDCA with one distribution a term, and Catalyst on top.
+
+use fenchel_linalg::special::{log_sum_exp, softmax};
+use fenchel_linalg::{Design, Invalid};
+use fenchel_optim::random::{Order, Visits};
+use fenchel_optim::{Certificate, Iterative, Observer, Separable, Solution, Stop, run};
+use serde::{Deserialize, Serialize};
+
+use super::gap::Gap;
+use super::problem::{CURVATURE, MulticlassPoint, MulticlassProblem};
+use super::product::{add_row, multiply_transposed_rows, row_scores};
+use super::step::{exact_step, interval_step};
+use crate::Error;
+
+/// Passes between two computations of `v` from the dual variables.
+const REFRESH: usize = 10;
+
+/// How far the distribution of a term moves.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum SoftmaxStep {
+    /// To the maximum of the dual over the distribution: [`exact_step`].
+    #[default]
+    Exact,
+    /// To the maximum on the way to `softmax(z)`: [`interval_step`].
+    Interval,
+    /// A fraction `1 / (1 + q/2)` of the way to `softmax(z)`: one exponential a class, a few more passes.
+    Constant,
+}
+
+/// Settings of [`sdca`] and [`catalyst`].
+///
+/// | field | default | meaning |
+/// |---|---|---|
+/// | `kappa` | `None` | weight of Catalyst's proximal centre; `None` is `mean L_i / n - mu`; not used by `sdca` |
+/// | `step` | `Exact` | how far a distribution moves |
+/// | `order` | `Permuted` | visiting order |
+/// | `seed` | 0 | of the visiting order |
+/// | `stop` | see [`Stop`] | when to end |
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MulticlassSettings {
+    /// Weight of the proximal centre, 0 for none.
+    pub kappa: Option<f64>,
+    /// How far a distribution moves.
+    pub step: SoftmaxStep,
+    /// Visiting order.
+    pub order: Order,
+    /// Seed of the visiting order.
+    pub seed: u64,
+    /// When to end.
+    pub stop: Stop,
+}
+
+/// The state of a dual method: the point, and for every term the probabilities of the `r - 1` wrong classes, in
+/// their order; that of the right class is what is left of 1. Nothing is lost: what is stored are the small ones.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MulticlassState {
+    /// The point.
+    pub point: MulticlassPoint,
+    /// `n x (r - 1)` probabilities.
+    pub dual: Vec<f64>,
+}
+
+/// Reads the distribution of a term from its stored part.
+fn expand(stored: &[f64], y: usize, p: &mut [f64]) {
+    p[..y].copy_from_slice(&stored[..y]);
+    p[y + 1..].copy_from_slice(&stored[y..]);
+    p[y] = (1.0 - stored.iter().sum::<f64>()).max(0.0);
+}
+
+/// `(1/n) sum_i u_i`
+fn mean_dual(dual: &[f64], labels: &[usize], r: usize) -> Vec<f64> {
+    let (mut mean, mut p) = (vec![0.0; r], vec![0.0; r]);
+    for (stored, &y) in dual.chunks_exact(r - 1).zip(labels) {
+        expand(stored, y, &mut p);
+        p[y] -= 1.0;
+        mean.iter_mut().zip(&p).for_each(|(mean, u)| *mean += u);
+    }
+    mean.iter_mut().for_each(|mean| *mean /= labels.len() as f64);
+    mean
+}
+
+fn reduce(p: &[f64], y: usize, stored: &mut [f64]) {
+    stored[..y].copy_from_slice(&p[..y]);
+    stored[y..].copy_from_slice(&p[y + 1..]);
+}
+
+/// Stochastic dual coordinate ascent with a distribution a term: what an observer of [`sdca`] and [`catalyst`] sees.
+#[derive(Debug, Clone)]
+pub struct MulticlassAscent<'p, 'a, D, R> {
+    problem: &'p MulticlassProblem<'a, D, R>,
+    state: MulticlassState,
+    step: SoftmaxStep,
+    kappa: f64,
+    centre: Vec<f64>,
+    previous: Vec<f64>,
+    /// Momentum of Catalyst.
+    alpha: f64,
+    /// `v = kappa y - (1/n) A'(p - e_y)`
+    direction: Vec<f64>,
+    /// `l2 + kappa`
+    l2: f64,
+    mu: f64,
+    bias: Option<Bias>,
+    visits: Visits,
+    steps: usize,
+    cold: bool,
+    scratch: Scratch,
+    gap: Gap,
+}
+
+/// The intercepts, each with a proximal term whose centre follows after every pass, as in the binary case.
+#[derive(Debug, Clone)]
+struct Bias {
+    values: Vec<f64>,
+    centres: Vec<f64>,
+    weight: f64,
+}
+
+impl Bias {
+    /// Moves the centres to the values; the values move by as much, the dual variables stay.
+    fn follow(&mut self) {
+        for (b, centre) in self.values.iter_mut().zip(&mut self.centres) {
+            let shift = *b - *centre;
+            *centre += shift;
+            *b += shift;
+        }
+    }
+
+    /// `b = centre - (1/(n weight)) sum_i u_i`, without the rounding of many small updates.
+    fn read(&mut self, mean_dual: &[f64]) {
+        for ((b, centre), mean) in self.values.iter_mut().zip(&self.centres).zip(mean_dual) {
+            *b = centre - mean / self.weight;
+        }
+    }
+}
+
+#[derive(Debug, Clone)]
+struct Scratch {
+    scores: Vec<f64>,
+    removed: Vec<f64>,
+    old: Vec<f64>,
+    new: Vec<f64>,
+}
+
+/// SDCA for multinomial logistic regression (Defazio's thesis, section 2.3.2), proximal for a separable
+/// regulariser. Needs `l2 > 0` or a strongly convex regulariser. Memory `n (r - 1) + d r`.
+///
+/// # Errors
+/// [`Error::NeedsStrongConvexity`]; [`Error::Invalid`] for a start of another shape or outside the simplex, or
+/// settings out of range.
+pub fn sdca<'p, 'a, D, R, O>(
+    problem: &'p MulticlassProblem<'a, D, R>,
+    settings: &MulticlassSettings,
+    start: Option<MulticlassState>,
+    observer: &mut O,
+) -> Result<Solution<MulticlassState>, Error>
+where
+    D: Design,
+    R: Separable,
+    O: Observer<MulticlassAscent<'p, 'a, D, R>>,
+{
+    solve("multiclass sdca", problem, 0.0, settings, start, observer)
+}
+
+/// Accelerated SDCA for multinomial logistic regression: the scheme of [`catalyst`](crate::catalyst()) with
+/// `mean L_i = mean ||a_i||^2 / 2`. The same as [`sdca`] where there is nothing to accelerate.
+///
+/// # Errors
+/// As [`sdca`].
+pub fn catalyst<'p, 'a, D, R, O>(
+    problem: &'p MulticlassProblem<'a, D, R>,
+    settings: &MulticlassSettings,
+    start: Option<MulticlassState>,
+    observer: &mut O,
+) -> Result<Solution<MulticlassState>, Error>
+where
+    D: Design,
+    R: Separable,
+    O: Observer<MulticlassAscent<'p, 'a, D, R>>,
+{
+    let mean = CURVATURE * problem.mean_norm_squared();
+    let by_default = if mean == 0.0 && problem.strong_convexity() == 0.0 {
+        1.0
+    } else {
+        (mean / problem.n() as f64 - problem.strong_convexity()).max(0.0)
+    };
+    let kappa = settings.kappa.unwrap_or(by_default);
+    Invalid::check_nonnegative("kappa", kappa)?;
+    solve("multiclass catalyst", problem, kappa, settings, start, observer)
+}
+
+fn solve<'p, 'a, D, R, O>(
+    method: &'static str,
+    problem: &'p MulticlassProblem<'a, D, R>,
+    kappa: f64,
+    settings: &MulticlassSettings,
+    start: Option<MulticlassState>,
+    observer: &mut O,
+) -> Result<Solution<MulticlassState>, Error>
+where
+    D: Design,
+    R: Separable,
+    O: Observer<MulticlassAscent<'p, 'a, D, R>>,
+{
+    settings.stop.check()?;
+    let mut method = MulticlassAscent::new(method, problem, kappa, settings, start)?;
+    let report = run(&mut method, &settings.stop, observer)?;
+    Ok(Solution { state: method.state, report })
+}
+
+impl<'p, 'a, D: Design, R: Separable> MulticlassAscent<'p, 'a, D, R> {
+    fn new(
+        method: &'static str,
+        problem: &'p MulticlassProblem<'a, D, R>,
+        kappa: f64,
+        settings: &MulticlassSettings,
+        start: Option<MulticlassState>,
+    ) -> Result<Self, Error> {
+        let (n, d, r) = (problem.n(), problem.d(), problem.classes());
+        let mu = problem.strong_convexity() + kappa;
+        if !(mu > 0.0) {
+            return Err(Error::NeedsStrongConvexity { method });
+        }
+        let cold = start.is_none();
+        let state = start.unwrap_or_else(|| MulticlassState {
+            point: MulticlassPoint::zero(d, r),
+            dual: vec![0.0; n * (r - 1)],
+        });
+        problem.check_point(&state.point)?;
+        Invalid::check_length("dual", n * (r - 1), state.dual.len())?;
+        for (row, p) in state.dual.chunks_exact(r - 1).enumerate() {
+            let sum: f64 = p.iter().sum();
+            if !(sum <= 1.0 + 1e-12 && p.iter().all(|&p| p >= 0.0)) {
+                let expected = "probabilities of the wrong classes, >= 0, with a sum up to 1";
+                return Err(Invalid::Label { row, value: sum, expected }.into());
+            }
+        }
+        let bias = problem.intercepts().then(|| Bias {
+            values: state.point.intercepts.clone(),
+            centres: state.point.intercepts.clone(),
+            weight: (4.0 * mu / problem.mean_norm_squared().max(f64::MIN_POSITIVE))
+                .min(4.0 * CURVATURE / n as f64)
+                .max(1e-12),
+        });
+        let scratch = || vec![0.0; r];
+        let mut ascent = MulticlassAscent {
+            problem,
+            centre: if kappa > 0.0 { state.point.weights.clone() } else { Vec::new() },
+            previous: state.point.weights.clone(),
+            state,
+            step: settings.step,
+            kappa,
+            alpha: 1.0,
+            direction: vec![0.0; d * r],
+            l2: problem.l2() + kappa,
+            mu,
+            bias,
+            visits: Visits::new(&settings.order, n, settings.seed)?,
+            steps: 0,
+            cold,
+            scratch: Scratch {
+                scores: scratch(),
+                removed: scratch(),
+                old: scratch(),
+                new: scratch(),
+            },
+            gap: Gap::new(problem),
+        };
+        if let Some(bias) = &mut ascent.bias {
+            // The given intercepts are where the run starts: put the centres where they make it so.
+            let mean = mean_dual(&ascent.state.dual, problem.labels(), r);
+            for (centre, mean) in bias.centres.iter_mut().zip(mean) {
+                *centre += mean / bias.weight;
+            }
+        }
+        ascent.refresh();
+        Ok(ascent)
+    }
+
+    /// The current point.
+    pub fn point(&self) -> &MulticlassPoint {
+        &self.state.point
+    }
+
+    /// The dual variables, `n x (r - 1)`: see [`MulticlassState`].
+    pub fn dual(&self) -> &[f64] {
+        &self.state.dual
+    }
+
+    /// `direction` from the dual variables, without the rounding of many small updates. O(nnz r).
+    fn refresh(&mut self) {
+        let (problem, r) = (self.problem, self.problem.classes());
+        let n = problem.n() as f64;
+        let table = &mut self.gap.table;
+        let terms = self.state.dual.chunks_exact(r - 1).zip(problem.labels());
+        for (u, (stored, &y)) in table.chunks_exact_mut(r).zip(terms) {
+            expand(stored, y, u);
+            u[y] -= 1.0;
+        }
+        multiply_transposed_rows(problem.design(), r, table, &mut self.direction);
+        self.direction.iter_mut().for_each(|v| *v /= -n);
+        for (v, y) in self.direction.iter_mut().zip(&self.centre) {
+            *v += self.kappa * y;
+        }
+        if let Some(bias) = &mut self.bias {
+            bias.read(&mean_dual(&self.state.dual, problem.labels(), r));
+        }
+    }
+
+    /// Ascends on `steps` terms.
+    fn climb(&mut self, steps: usize) {
+        for _ in 0..steps {
+            self.climb_one();
+            self.steps += 1;
+            if self.steps.is_multiple_of(self.problem.n()) {
+                if self.steps == REFRESH * self.problem.n() {
+                    self.steps = 0;
+                    self.refresh();
+                }
+                if let Some(bias) = &mut self.bias {
+                    bias.follow();
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn climb_one(&mut self) {
+        let j = self.visits.draw();
+        let problem = self.problem;
+        let (design, regulariser, r) = (problem.design(), problem.regulariser(), problem.classes());
+        let n = problem.n() as f64;
+        let y = problem.labels()[j];
+        let Scratch { scores, removed, old, new } = &mut self.scratch;
+        scores.fill(0.0);
+        if R::IDENTITY {
+            row_scores(design, j, &self.direction, scores);
+            scores.iter_mut().for_each(|z| *z /= self.l2);
+        } else {
+            let (v, l2) = (&self.direction[..], self.l2);
+            design.row_entries(j, |c, a| {
+                for (k, z) in scores.iter_mut().enumerate() {
+                    *z += a * regulariser.conjugate_gradient(c * r + k, v[c * r + k], l2);
+                }
+            });
+        }
+        let mut q = problem.norm_squared(j) / (self.mu * n);
+        if let Some(bias) = &self.bias {
+            scores.iter_mut().zip(&bias.values).for_each(|(z, b)| *z += b);
+            q += 1.0 / (bias.weight * n);
+        }
+        let stored = &mut self.state.dual[j * (r - 1)..(j + 1) * (r - 1)];
+        expand(stored, y, old);
+        match self.step {
+            SoftmaxStep::Exact => {
+                for ((m, z), p) in removed.iter_mut().zip(&*scores).zip(&*old) {
+                    *m = z + q * p;
+                }
+                removed[y] -= q;
+                exact_step(removed, q, y, log_sum_exp(scores), new);
+            }
+            SoftmaxStep::Interval => {
+                softmax(scores, new);
+                interval_step(old, scores, q, new);
+            }
+            SoftmaxStep::Constant => {
+                softmax(scores, new);
+                let fraction = 1.0 / (1.0 + CURVATURE * q);
+                new.iter_mut().zip(&*old).for_each(|(p, old)| *p = old + fraction * (*p - old));
+            }
+        }
+        reduce(new, y, stored);
+        // What is stored is the truth: the right class moves by what the others do.
+        expand(stored, y, new);
+        for (old, new) in old.iter_mut().zip(&*new) {
+            *old = (*old - new) / n;
+        }
+        add_row(design, j, old, &mut self.direction);
+        if let Some(bias) = &mut self.bias {
+            bias.values.iter_mut().zip(&*old).for_each(|(b, moved)| *b += moved / bias.weight);
+        }
+    }
+
+    /// Reads the point off the dual variables. O(d r).
+    fn read_point(&mut self) {
+        let regulariser = self.problem.regulariser();
+        let point = &mut self.state.point;
+        for (c, (x, &v)) in point.weights.iter_mut().zip(&self.direction).enumerate() {
+            *x = regulariser.conjugate_gradient(c, v, self.l2);
+        }
+        if let Some(bias) = &self.bias {
+            point.intercepts.copy_from_slice(&bias.values);
+        }
+    }
+
+    /// Extrapolates the proximal centre, or restarts where that would lead uphill.
+    fn move_centre(&mut self) {
+        let x = &self.state.point.weights;
+        let moves = self.centre.iter().zip(x).zip(&self.previous);
+        let uphill: f64 = moves.map(|((y, x), old)| (y - x) * (x - old)).sum();
+        let ratio = self.problem.strong_convexity() / self.mu;
+        let square = self.alpha * self.alpha;
+        let mut push = 0.0;
+        if uphill > 0.0 {
+            self.alpha = 1.0;
+        } else {
+            let old = self.alpha;
+            self.alpha = 0.5 * (ratio - square + ((square - ratio).powi(2) + 4.0 * square).sqrt());
+            push = old * (1.0 - old) / (square + self.alpha);
+        }
+        let points = x.iter().zip(&mut self.previous);
+        for ((v, y), (x, old)) in self.direction.iter_mut().zip(&mut self.centre).zip(points) {
+            let new = x + push * (x - *old);
+            *v += self.kappa * (new - *y);
+            *y = new;
+            *old = *x;
+        }
+    }
+}
+
+impl<D: Design, R: Separable> Iterative for MulticlassAscent<'_, '_, D, R> {
+    /// Whole passes with a proximal centre.
+    fn advance(&mut self, passes: f64) -> f64 {
+        self.cold = false;
+        let n = self.problem.n();
+        if self.kappa > 0.0 {
+            let outer = passes.round().max(1.0);
+            for _ in 0..outer as usize {
+                self.climb(n);
+                self.read_point();
+                self.move_centre();
+            }
+            return outer;
+        }
+        let steps = (passes * n as f64).round().max(1.0);
+        self.climb(steps as usize);
+        self.read_point();
+        steps / n as f64
+    }
+
+    fn certify(&mut self) -> Certificate {
+        let MulticlassAscent { problem, state, gap, .. } = self;
+        let MulticlassState { point, dual } = state;
+        let r = problem.classes();
+        let read = |i: usize, p: &mut [f64]| {
+            expand(&dual[i * (r - 1)..(i + 1) * (r - 1)], problem.labels()[i], p);
+        };
+        gap.with_dual(problem, point, read)
+    }
+
+    /// A cold start is not worth a certificate.
+    fn estimate(&self) -> Option<f64> {
+        self.cold.then_some(f64::INFINITY)
+    }
+}

@@ -1,0 +1,135 @@
+//! Batch methods for multinomial logistic regression.
+
+use fenchel_linalg::Design;
+use fenchel_linalg::special::softmax_in_place;
+use fenchel_optim::fista::{Fista, FistaSettings};
+use fenchel_optim::lbfgs::{Lbfgs, LbfgsSettings, Smooth};
+use fenchel_optim::prox::Zero;
+use fenchel_optim::{Certificate, Observer, Regulariser, Solution};
+
+use super::gap::Gap;
+use super::problem::{MulticlassPoint, MulticlassProblem};
+use super::product::multiply_transposed_rows;
+use crate::Error;
+use crate::fista::OnWeights;
+
+/// The smooth part of a multinomial problem as one function of `d r` weights and, behind them, `r` intercepts.
+#[derive(Debug)]
+pub struct MulticlassSmooth<'p, 'a, D, R> {
+    problem: &'p MulticlassProblem<'a, D, R>,
+    gap: Gap,
+}
+
+/// The point that the variables stand for.
+fn read<D: Design, R: Regulariser>(
+    problem: &MulticlassProblem<'_, D, R>,
+    x: &[f64],
+) -> MulticlassPoint {
+    let (weights, rest) = x.split_at(problem.d() * problem.classes());
+    let mut intercepts = vec![0.0; problem.classes()];
+    intercepts[..rest.len()].copy_from_slice(rest);
+    MulticlassPoint { weights: weights.to_vec(), intercepts }
+}
+
+impl<D: Design, R: Regulariser> Smooth for MulticlassSmooth<'_, '_, D, R> {
+    fn dimension(&self) -> usize {
+        let r = self.problem.classes();
+        self.problem.d() * r + if self.problem.intercepts() { r } else { 0 }
+    }
+
+    fn value_gradient(&mut self, x: &[f64], gradient: &mut [f64]) -> f64 {
+        let value = self.value(x);
+        let (problem, r) = (self.problem, self.problem.classes());
+        let n = problem.n() as f64;
+        for (z, &y) in self.gap.table.chunks_exact_mut(r).zip(problem.labels()) {
+            softmax_in_place(z);
+            z[y] -= 1.0;
+            z.iter_mut().for_each(|u| *u /= n);
+        }
+        let (slopes, rest) = gradient.split_at_mut(problem.d() * r);
+        multiply_transposed_rows(problem.design(), r, &self.gap.table, slopes);
+        for (g, x) in slopes.iter_mut().zip(x) {
+            *g += problem.l2() * x;
+        }
+        if !rest.is_empty() {
+            rest.fill(0.0);
+            for u in self.gap.table.chunks_exact(r) {
+                rest.iter_mut().zip(u).for_each(|(g, u)| *g += u);
+            }
+        }
+        value
+    }
+
+    fn value(&mut self, x: &[f64]) -> f64 {
+        let point = read(self.problem, x);
+        self.problem.scores(&point, &mut self.gap.table);
+        self.problem.smooth_objective_at(&self.gap.table, &point.weights)
+    }
+
+    /// A duality gap where `l2 > 0`, else the norm of the gradient.
+    fn certify(&mut self, x: &[f64], _: f64, _: &[f64]) -> Certificate {
+        let point = read(self.problem, x);
+        self.gap.at(self.problem, &point)
+    }
+
+    fn certify_composite(&mut self, x: &[f64], _: f64) -> Option<Certificate> {
+        let point = read(self.problem, x);
+        Some(self.gap.at(self.problem, &point))
+    }
+}
+
+fn part<'p, 'a, D: Design, R: Regulariser>(
+    problem: &'p MulticlassProblem<'a, D, R>,
+    start: Option<MulticlassPoint>,
+) -> Result<(MulticlassSmooth<'p, 'a, D, R>, Vec<f64>), Error> {
+    let start = start.unwrap_or_else(|| MulticlassPoint::zero(problem.d(), problem.classes()));
+    problem.check_point(&start)?;
+    let mut x = start.weights;
+    if problem.intercepts() {
+        x.extend(start.intercepts);
+    }
+    Ok((MulticlassSmooth { problem, gap: Gap::new(problem) }, x))
+}
+
+/// L-BFGS for multinomial logistic regression without regulariser (`l2 >= 0`). A pass is one evaluation.
+///
+/// # Errors
+/// [`Error::Invalid`] for a start of another shape or settings out of range.
+pub fn lbfgs<'p, 'a, D, O>(
+    problem: &'p MulticlassProblem<'a, D, Zero>,
+    settings: &LbfgsSettings,
+    start: Option<MulticlassPoint>,
+    observer: &mut O,
+) -> Result<Solution<MulticlassPoint>, Error>
+where
+    D: Design,
+    O: Observer<Lbfgs<MulticlassSmooth<'p, 'a, D, Zero>>>,
+{
+    let (function, x) = part(problem, start)?;
+    let Solution { state, report } = fenchel_optim::lbfgs::lbfgs(function, settings, x, observer)?;
+    Ok(Solution { state: read(problem, &state), report })
+}
+
+/// FISTA for multinomial logistic regression with any regulariser of the `d r` weights, such as the group lasso
+/// over features ([`feature_groups`](super::feature_groups)).
+///
+/// # Errors
+/// [`Error::Invalid`] for a start of another shape or settings out of range.
+pub fn fista<'p, 'a, D, R, O>(
+    problem: &'p MulticlassProblem<'a, D, R>,
+    settings: &FistaSettings,
+    start: Option<MulticlassPoint>,
+    observer: &mut O,
+) -> Result<Solution<MulticlassPoint>, Error>
+where
+    D: Design,
+    R: Regulariser,
+    O: Observer<Fista<MulticlassSmooth<'p, 'a, D, R>, OnWeights<'p, R>>>,
+{
+    let (function, x) = part(problem, start)?;
+    let weights = problem.d() * problem.classes();
+    let regulariser = OnWeights { regulariser: problem.regulariser(), weights };
+    let Solution { state, report } =
+        fenchel_optim::fista::fista(function, regulariser, settings, x, observer)?;
+    Ok(Solution { state: read(problem, &state), report })
+}

@@ -1,0 +1,48 @@
+//! Multinomial logistic regression: one vector of weights a class, all fitted together.
+//!
+//! ```text
+//! F(W, b) = (1/n) sum_i [ log sum_k exp(z_ik) - z_{i y_i} ] + (l2/2) ||W||^2 + h(W),     z_i = W'a_i + b
+//! ```
+//!
+//! | symbol | name | shape |
+//! |---|---|---|
+//! | `W` | weights, row-major: the `r` weights of a feature are neighbours | `d x r` |
+//! | `b` | intercepts, unpenalised | `r` |
+//! | `z_i` | scores of a row | `r` |
+//! | `p_i` | dual variables: a distribution over the classes, `softmax(z_i)` at the optimum | `r` |
+//! | `u_i = p_i - e_{y_i}` | the same as the gradient of the loss in `z_i` | `r` |
+//!
+//! The dual of a term is the negative entropy of `p_i`. For any `p`,
+//!
+//! ```text
+//! D(p) = -(1/n) sum_ik p_ik log p_ik - R*(v) <= F*,     v = -(1/n) A'(p - e_y),   R = (l2/2) ||.||^2 + h
+//! ```
+//!
+//! | you have | use |
+//! |---|---|
+//! | a strongly convex problem with `n l2 >= L`, or l1 | [`sdca`], or [`catalyst`], which is the same there |
+//! | `l2` smaller, or l1 alone | [`catalyst`] |
+//! | few rows, many cores | [`lbfgs`] |
+//! | groups (a feature for all classes or for none), any regulariser | [`fista`] |
+//!
+//! `L = max ||a_i||^2 / 2`: the curvature of the loss in the scores is 1/2. With two classes and `l2` the problem is
+//! binary logistic regression with weights `w = W_1 - W_0` and half its `l2`.
+//!
+//! Sources: Defazio's thesis, section 2.3.2, for dual ascent with vectors of dual variables; the exact step by one
+//! equation in Wright's omega function is this library's.
+
+mod ascent;
+mod batch;
+mod gap;
+mod problem;
+mod product;
+mod step;
+
+pub use ascent::{
+    MulticlassAscent, MulticlassSettings, MulticlassState, SoftmaxStep, catalyst, sdca,
+};
+pub use batch::{MulticlassSmooth, fista, lbfgs};
+pub(crate) use product::multiply_rows as scores;
+
+pub use problem::{MulticlassPoint, MulticlassProblem, feature_groups};
+pub use step::{exact_step, interval_step};

@@ -1,0 +1,246 @@
+//! The problem: data, class codes, regulariser, checked once.
+
+use fenchel_linalg::special::log_sum_exp;
+use fenchel_linalg::{Design, Invalid};
+use fenchel_optim::prox::Groups;
+use fenchel_optim::{Certificate, Regulariser};
+use serde::{Deserialize, Serialize};
+
+use super::gap::Gap;
+use super::product::multiply_rows;
+use crate::Error;
+
+/// The curvature of `log sum exp`: no eigenvalue of its Hessian exceeds 1/2.
+pub(super) const CURVATURE: f64 = 0.5;
+
+/// Regularised multinomial logistic regression; see the [module](super).
+#[derive(Debug, Clone)]
+pub struct MulticlassProblem<'a, D, R> {
+    design: D,
+    labels: &'a [usize],
+    classes: usize,
+    regulariser: R,
+    l2: f64,
+    intercepts: bool,
+    norms_squared: Vec<f64>,
+    /// Rows of each class.
+    counts: Vec<f64>,
+}
+
+/// A point: weights `W`, `d x r` row-major, and `r` intercepts (zeros in a problem without).
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct MulticlassPoint {
+    /// The weight of feature `c` for class `k` is entry `c r + k`.
+    pub weights: Vec<f64>,
+    /// One intercept a class.
+    pub intercepts: Vec<f64>,
+}
+
+impl MulticlassPoint {
+    /// The origin.
+    pub fn zero(columns: usize, classes: usize) -> Self {
+        MulticlassPoint { weights: vec![0.0; columns * classes], intercepts: vec![0.0; classes] }
+    }
+}
+
+/// One group a feature, its weights for the `classes` classes: with [`GroupLasso`](crate::prox::GroupLasso) a
+/// feature counts for all classes or for none. The weights of the groups are `sqrt(classes)`.
+///
+/// # Errors
+/// [`Invalid::Empty`] for no classes.
+pub fn feature_groups(columns: usize, classes: usize) -> Result<Groups, Invalid> {
+    Groups::consecutive(&vec![classes; columns])
+}
+
+impl<'a, D: Design, R: Regulariser> MulticlassProblem<'a, D, R> {
+    /// Checks the data. `labels` are codes `0..classes`, one a row. O(nnz) for the norms of the rows.
+    ///
+    /// # Errors
+    /// [`Invalid::Empty`] for no rows or columns; [`Invalid::Length`] for labels that are not one a row;
+    /// [`Invalid::Label`] for a code out of range; [`Invalid::Parameter`] for fewer than two classes, more weights
+    /// than can be counted, or a parameter of the regulariser out of range.
+    pub fn new(
+        design: D,
+        labels: &'a [usize],
+        classes: usize,
+        regulariser: R,
+        l2: f64,
+    ) -> Result<Self, Error> {
+        if design.rows() == 0 {
+            return Err(Invalid::Empty { what: "design matrix (rows)" }.into());
+        }
+        if design.columns() == 0 {
+            return Err(Invalid::Empty { what: "design matrix (columns)" }.into());
+        }
+        Invalid::check_length("labels", design.rows(), labels.len())?;
+        let parameter = |expected| Invalid::Parameter {
+            name: "number of classes",
+            value: classes as f64,
+            expected,
+        };
+        if classes < 2 {
+            return Err(parameter("at least 2").into());
+        }
+        let largest = design.columns().max(design.rows());
+        if largest.checked_mul(classes).is_none_or(|size| size > isize::MAX as usize / 8) {
+            return Err(parameter("few enough for the weights and scores to be counted").into());
+        }
+        let mut counts = vec![0.0; classes];
+        for (row, &label) in labels.iter().enumerate() {
+            *counts.get_mut(label).ok_or(Invalid::Label {
+                row,
+                value: label as f64,
+                expected: "a class code below the number of classes",
+            })? += 1.0;
+        }
+        Invalid::check_nonnegative("l2", l2)?;
+        regulariser.check(design.columns() * classes)?;
+        let norms_squared = design.row_norms_squared();
+        if let Some(&value) = norms_squared.iter().find(|norm| !norm.is_finite()) {
+            let expected = "a finite number; scale the features down";
+            return Err(Invalid::Parameter { name: "squared row norm", value, expected }.into());
+        }
+        Ok(MulticlassProblem {
+            design,
+            labels,
+            classes,
+            regulariser,
+            l2,
+            intercepts: false,
+            norms_squared,
+            counts,
+        })
+    }
+
+    /// The same problem with an unpenalised intercept for every class.
+    ///
+    /// # Errors
+    /// [`Invalid::Parameter`] with the first class that has no row: its intercept would be minus infinity.
+    pub fn with_intercepts(self) -> Result<Self, Error> {
+        if let Some(class) = self.counts.iter().position(|&count| count == 0.0) {
+            return Err(Invalid::Parameter {
+                name: "class without rows",
+                value: class as f64,
+                expected: "a row of every class, for the intercepts",
+            }
+            .into());
+        }
+        Ok(MulticlassProblem { intercepts: true, ..self })
+    }
+
+    /// The design matrix.
+    pub fn design(&self) -> &D {
+        &self.design
+    }
+
+    /// The class codes.
+    pub fn labels(&self) -> &'a [usize] {
+        self.labels
+    }
+
+    /// `r`, the number of classes.
+    pub fn classes(&self) -> usize {
+        self.classes
+    }
+
+    /// The regulariser of the `d r` weights.
+    pub fn regulariser(&self) -> &R {
+        &self.regulariser
+    }
+
+    /// Weight of the quadratic term.
+    pub fn l2(&self) -> f64 {
+        self.l2
+    }
+
+    /// Whether the problem has intercepts.
+    pub fn intercepts(&self) -> bool {
+        self.intercepts
+    }
+
+    /// Number of rows.
+    pub fn n(&self) -> usize {
+        self.labels.len()
+    }
+
+    /// Number of features.
+    pub fn d(&self) -> usize {
+        self.design.columns()
+    }
+
+    /// `||a_i||^2`.
+    #[inline]
+    pub fn norm_squared(&self, i: usize) -> f64 {
+        self.norms_squared[i]
+    }
+
+    /// Mean of `||a_i||^2`.
+    pub fn mean_norm_squared(&self) -> f64 {
+        self.norms_squared.iter().sum::<f64>() / self.n() as f64
+    }
+
+    /// `L`: the largest Lipschitz constant of the gradient of a term, with its l2 part.
+    pub fn smoothness(&self) -> f64 {
+        let ones = if self.intercepts { 1.0 } else { 0.0 };
+        CURVATURE * (self.norms_squared.iter().copied().fold(0.0, f64::max) + ones) + self.l2
+    }
+
+    /// `mu`: the strong convexity in the weights that l2 and the regulariser provide.
+    pub fn strong_convexity(&self) -> f64 {
+        self.l2 + self.regulariser.strong_convexity()
+    }
+
+    /// Rows of each class.
+    pub(super) fn counts(&self) -> &[f64] {
+        &self.counts
+    }
+
+    /// Writes the scores `z_i = W'a_i + b`, `n x r` row-major. O(nnz r).
+    ///
+    /// # Panics
+    /// If the point or `out` has another shape than the problem.
+    pub fn scores(&self, point: &MulticlassPoint, out: &mut [f64]) {
+        multiply_rows(&self.design, &point.weights, &point.intercepts, out);
+    }
+
+    /// `F(W, b)`. One pass.
+    ///
+    /// # Errors
+    /// [`Invalid`] for a point of another shape or with non-finite entries.
+    pub fn objective(&self, point: &MulticlassPoint) -> Result<f64, Error> {
+        self.check_point(point)?;
+        let mut scores = vec![0.0; self.n() * self.classes];
+        self.scores(point, &mut scores);
+        Ok(self.smooth_objective_at(&scores, &point.weights)
+            + self.regulariser.value(&point.weights))
+    }
+
+    /// What can be proved at any point: the duality gap with `p_i = softmax(z_i)`, repaired where it is not
+    /// feasible. Two passes.
+    ///
+    /// # Errors
+    /// [`Invalid`] for a point of another shape or with non-finite entries.
+    pub fn certify(&self, point: &MulticlassPoint) -> Result<Certificate, Error> {
+        self.check_point(point)?;
+        Ok(Gap::new(self).at(self, point))
+    }
+
+    /// The risk and the l2 term, from the scores.
+    pub(super) fn smooth_objective_at(&self, scores: &[f64], weights: &[f64]) -> f64 {
+        let rows = scores.chunks_exact(self.classes).zip(self.labels);
+        let risk: f64 = rows.map(|(z, &y)| log_sum_exp(z) - z[y]).sum();
+        let quadratic = if self.l2 > 0.0 {
+            0.5 * self.l2 * weights.iter().map(|w| w * w).sum::<f64>()
+        } else {
+            0.0
+        };
+        risk / self.n() as f64 + quadratic
+    }
+
+    pub(super) fn check_point(&self, point: &MulticlassPoint) -> Result<(), Invalid> {
+        Invalid::check_length("weights", self.d() * self.classes, point.weights.len())?;
+        Invalid::check_length("intercepts", self.classes, point.intercepts.len())?;
+        Invalid::check_finite("weights", &point.weights)?;
+        Invalid::check_finite("intercepts", &point.intercepts)
+    }
+}

@@ -1,0 +1,388 @@
+//! Minimisation of `f(x) + h(x)`, `f` smooth and `h` with a proximal operator, by FISTA.
+//!
+//! The batch method for regularisers that are not separable (balls, simplex, total variation), where methods
+//! that look at one term at a time would need a full proximal step for each.
+//!
+//! ```text
+//! x_{k+1} = prox( y_k - s grad f(y_k), s ),     y_{k+1} = x_{k+1} + ((t_k - 1) / t_{k+1}) (x_{k+1} - x_k)
+//! ```
+//!
+//! | symbol | name |
+//! |---|---|
+//! | `x_k`, `y_k` | iterate, extrapolated point |
+//! | `s` | step, at most `1/L` where `L` is the Lipschitz constant of the gradient |
+//! | `t_k` | momentum, `t_{k+1} = (1 + sqrt(1 + 4 t_k^2)) / 2` |
+//!
+//! Sources: Beck and Teboulle, "A fast iterative shrinkage-thresholding algorithm", SIAM Journal on Imaging
+//! Sciences 2 (2009); the restart is the gradient scheme of O'Donoghue and Candes, "Adaptive restart for
+//! accelerated gradient schemes", Foundations of Computational Mathematics 15 (2015).
+
+use fenchel_linalg::Invalid;
+use serde::{Deserialize, Serialize};
+
+use crate::lbfgs::Smooth;
+use crate::{Certificate, Iterative, Observer, Regulariser, Solution, Status, Stop, run};
+
+/// How the step of [`fista`](fn@fista) is found.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub enum FistaStep {
+    /// Halved until the quadratic upper bound at the step holds, doubled once at every restart; the first step
+    /// is found by doubling. A trial costs a value, half a pass.
+    #[default]
+    Backtracking,
+    /// A given step, at most `1/L`; at most `2/L` can converge at all.
+    Constant(f64),
+}
+
+/// Settings of [`fista`](fn@fista).
+///
+/// | field | default | meaning |
+/// |---|---|---|
+/// | `step` | `Backtracking` | how the step is found |
+/// | `restart` | true | forgets the momentum when it points uphill: linear convergence without knowing `mu` |
+/// | `stop` | see [`Stop`] | when to end; a pass is one gradient |
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct FistaSettings {
+    /// How the step is found.
+    pub step: FistaStep,
+    /// Whether the momentum restarts when it points uphill.
+    pub restart: bool,
+    /// When to end.
+    pub stop: Stop,
+}
+
+impl Default for FistaSettings {
+    fn default() -> Self {
+        FistaSettings { step: FistaStep::Backtracking, restart: true, stop: Stop::default() }
+    }
+}
+
+/// Minimises `f + h` from `start`; the state is the final point.
+///
+/// An iteration costs a gradient, with backtracking a value as well, and a proximal step. Certifies what
+/// [`Smooth::certify_composite`] knows, else the norm of the gradient mapping `(x - prox(x - s g, s)) / s`, which
+/// vanishes exactly at the minimisers.
+///
+/// # Errors
+/// [`Invalid`] for a start of the wrong length or with non-finite entries, a regulariser that does not fit, or
+/// settings out of range.
+pub fn fista<S, R, O>(
+    function: S,
+    regulariser: R,
+    settings: &FistaSettings,
+    start: Vec<f64>,
+    observer: &mut O,
+) -> Result<Solution<Vec<f64>>, Invalid>
+where
+    S: Smooth,
+    R: Regulariser,
+    O: Observer<Fista<S, R>>,
+{
+    settings.stop.check()?;
+    Invalid::check_length("start", function.dimension(), start.len())?;
+    Invalid::check_finite("start", &start)?;
+    regulariser.check(start.len())?;
+    if let FistaStep::Constant(step) = settings.step {
+        Invalid::check_positive("step", step)?;
+    }
+    let mut method = Fista::new(function, regulariser, settings, start);
+    let report = run(&mut method, &settings.stop, observer)?;
+    Ok(Solution { state: method.x, report })
+}
+
+/// The method behind [`fista`](fn@fista).
+pub struct Fista<S, R> {
+    function: S,
+    regulariser: R,
+    restart: bool,
+    searches: bool,
+    /// No step was accepted yet: look for one by doubling.
+    first: bool,
+    step: f64,
+    momentum: f64,
+    x: Vec<f64>,
+    /// `y`
+    ahead: Vec<f64>,
+    gradient: Vec<f64>,
+    trial: Vec<f64>,
+    best: Option<Vec<f64>>,
+    /// The smallest move so far, relative to the step, and the iterations since it fell.
+    smallest: f64,
+    idle: u32,
+    stalled: bool,
+    gradients: u64,
+}
+
+/// Iterations without a smaller gradient mapping after which the rest is rounding.
+const IDLE: u32 = 2000;
+
+impl<S: Smooth, R: Regulariser> Fista<S, R> {
+    fn new(function: S, regulariser: R, settings: &FistaSettings, mut x: Vec<f64>) -> Self {
+        // A start outside the domain is moved into it.
+        if regulariser.value(&x).is_infinite() {
+            regulariser.prox(&mut x, 1.0);
+        }
+        let (searches, step) = match settings.step {
+            FistaStep::Backtracking => (true, 1.0),
+            FistaStep::Constant(step) => (false, step),
+        };
+        let d = x.len();
+        Fista {
+            function,
+            regulariser,
+            restart: settings.restart,
+            searches,
+            first: true,
+            step,
+            momentum: 1.0,
+            ahead: x.clone(),
+            x,
+            gradient: vec![0.0; d],
+            trial: vec![0.0; d],
+            best: None,
+            smallest: f64::INFINITY,
+            idle: 0,
+            stalled: false,
+            gradients: 0,
+        }
+    }
+
+    /// The current point.
+    pub fn point(&self) -> &[f64] {
+        &self.x
+    }
+
+    /// The step in force.
+    pub fn step(&self) -> f64 {
+        self.step
+    }
+
+    /// `trial <- prox(y - s g, s)`. Returns `(g.(trial - y), ||trial - y||^2)`.
+    fn try_step(&mut self) -> (f64, f64) {
+        let step = self.step;
+        for ((t, y), g) in self.trial.iter_mut().zip(&self.ahead).zip(&self.gradient) {
+            *t = y - step * g;
+        }
+        self.regulariser.prox(&mut self.trial, step);
+        let (mut slope, mut square) = (0.0, 0.0);
+        for ((t, y), g) in self.trial.iter().zip(&self.ahead).zip(&self.gradient) {
+            let moved = t - y;
+            slope += g * moved;
+            square += moved * moved;
+        }
+        (slope, square)
+    }
+
+    /// One iteration. Returns its passes.
+    fn iterate(&mut self) -> f64 {
+        let here = self.function.value_gradient(&self.ahead, &mut self.gradient);
+        self.gradients += 1;
+        let mut passes = 1.0;
+        let noise = 8.0 * f64::EPSILON * here.abs();
+        let mut square;
+        loop {
+            let slope;
+            (slope, square) = self.try_step();
+            if !self.searches || square == 0.0 {
+                break;
+            }
+            let value = self.function.value(&self.trial);
+            passes += 0.5;
+            // The quadratic upper bound; what is below the noise of the values cannot be judged.
+            if value <= here + slope + square / (2.0 * self.step) + noise {
+                let judged = square / (2.0 * self.step) > 1e3 * noise;
+                if self.first && judged && self.step < 1e100 {
+                    self.step *= 2.0;
+                    continue;
+                }
+                self.first = false;
+                break;
+            }
+            self.first = false;
+            self.step *= 0.5;
+            if !(self.step > 1e-100) {
+                self.stalled = true;
+                return passes;
+            }
+        }
+        self.follow(square, noise);
+        passes
+    }
+
+    /// Moves to the trial point, and extrapolates from it.
+    fn follow(&mut self, square: f64, noise: f64) {
+        let moves = self.ahead.iter().zip(&self.trial).zip(&self.x);
+        let uphill: f64 = moves.map(|((y, t), x)| (y - t) * (t - x)).sum();
+        std::mem::swap(&mut self.x, &mut self.trial);
+        let old = self.momentum;
+        if self.restart && uphill > 0.0 {
+            self.momentum = 1.0;
+            self.ahead.copy_from_slice(&self.x);
+            if self.searches && square / (2.0 * self.step) > 1e3 * noise {
+                self.step *= 2.0;
+            }
+        } else {
+            self.momentum = 0.5 * (1.0 + (1.0 + 4.0 * old * old).sqrt());
+            let push = (old - 1.0) / self.momentum;
+            for ((y, x), last) in self.ahead.iter_mut().zip(&self.x).zip(&self.trial) {
+                *y = x + push * (x - last);
+            }
+        }
+        let mapping = square.sqrt() / self.step;
+        self.idle = if mapping < self.smallest { 0 } else { self.idle + 1 };
+        self.smallest = self.smallest.min(mapping);
+        // A fixed point without momentum is one for ever.
+        let fixed = square == 0.0 && self.ahead == self.x;
+        self.stalled = fixed || self.idle >= IDLE;
+    }
+}
+
+impl<S: Smooth, R: Regulariser> Iterative for Fista<S, R> {
+    fn advance(&mut self, passes: f64) -> f64 {
+        let mut done = 0.0;
+        while done < passes && !self.stalled {
+            done += self.iterate();
+        }
+        done
+    }
+
+    fn certify(&mut self) -> Certificate {
+        let h = self.regulariser.value(&self.x);
+        if let Some(certificate) = self.function.certify_composite(&self.x, h) {
+            return certificate;
+        }
+        let mut gradient = vec![0.0; self.x.len()];
+        let objective = self.function.value_gradient(&self.x, &mut gradient) + h;
+        let norm = gradient_mapping(&self.regulariser, &self.x, &gradient, self.step);
+        Certificate::residual(objective, norm, 0.0)
+    }
+
+    fn oracle_calls(&self) -> u64 {
+        self.gradients
+    }
+
+    fn verdict(&self) -> Option<Status> {
+        self.stalled.then_some(Status::Stalled)
+    }
+
+    fn keep(&mut self) {
+        self.best.get_or_insert_default().clone_from(&self.x);
+    }
+
+    fn restore(&mut self) {
+        if let Some(best) = self.best.take() {
+            self.x = best;
+        }
+    }
+}
+
+/// `||x - prox(x - s g, s)|| / s`: how far a proximal gradient step of size `s` moves. It vanishes exactly at
+/// the minimisers of `f + h`, whatever `s > 0`.
+pub fn gradient_mapping<R: Regulariser>(h: &R, x: &[f64], gradient: &[f64], step: f64) -> f64 {
+    if R::IDENTITY {
+        return gradient.iter().map(|g| g * g).sum::<f64>().sqrt();
+    }
+    let mut moved: Vec<f64> = x.iter().zip(gradient).map(|(x, g)| x - step * g).collect();
+    h.prox(&mut moved, step);
+    moved.iter().zip(x).map(|(m, x)| (m - x).powi(2)).sum::<f64>().sqrt() / step
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::prox::{L1, Simplex, TotalVariation, Zero};
+
+    /// `0.5 sum_c scale_c (x_c - centre_c)^2`
+    struct Bowl {
+        scales: Vec<f64>,
+        centre: Vec<f64>,
+    }
+
+    impl Smooth for Bowl {
+        fn dimension(&self) -> usize {
+            self.scales.len()
+        }
+
+        fn value_gradient(&mut self, x: &[f64], g: &mut [f64]) -> f64 {
+            let mut value = 0.0;
+            for c in 0..x.len() {
+                let off = x[c] - self.centre[c];
+                g[c] = self.scales[c] * off;
+                value += 0.5 * self.scales[c] * off * off;
+            }
+            value
+        }
+    }
+
+    fn bowl() -> Bowl {
+        let scales = (0..20).map(|c| 1.7f64.powi(c)).collect();
+        Bowl { scales, centre: (0..20).map(|c| (f64::from(c) * 0.7).sin()).collect() }
+    }
+
+    fn solve<R: Regulariser>(h: &R, step: FistaStep) -> Solution<Vec<f64>> {
+        let stop = Stop { absolute: 1e-9, relative: 0.0, max_passes: 1e5, ..Stop::default() };
+        let settings = FistaSettings { step, stop, ..FistaSettings::default() };
+        let solution = fista(bowl(), h, &settings, vec![0.0; 20], &mut ()).unwrap();
+        assert_eq!(solution.report.status, Status::Converged, "{}: {}", R::NAME, solution.report);
+        solution
+    }
+
+    #[test]
+    fn separable_problems_have_closed_forms() {
+        let Bowl { scales, centre } = bowl();
+        for step in [FistaStep::Backtracking, FistaStep::Constant(1.0 / 1.7f64.powi(19))] {
+            let x = solve(&Zero, step).state;
+            assert!(x.iter().zip(&centre).all(|(x, c)| (x - c).abs() <= 1e-8));
+            let x = solve(&L1 { strength: 0.3 }, step).state;
+            for c in 0..20 {
+                let expected = crate::prox::soft_threshold(centre[c], 0.3 / scales[c]);
+                assert!((x[c] - expected).abs() <= 1e-8, "{} {expected}", x[c]);
+                assert!(expected != 0.0 || x[c] == 0.0);
+            }
+        }
+    }
+
+    /// On the simplex: `x_c = max(centre_c - nu / scale_c, 0)` with one `nu` for all.
+    #[test]
+    fn a_simplex_has_one_multiplier() {
+        let x = solve(&Simplex { radius: 1.0 }, FistaStep::Backtracking).state;
+        let Bowl { scales, centre } = bowl();
+        let sum = |nu: f64| -> f64 { (0..20).map(|c| (centre[c] - nu / scales[c]).max(0.0)).sum() };
+        let (mut low, mut high) = (-10.0, 1e6);
+        for _ in 0..200 {
+            let nu = 0.5 * (low + high);
+            if sum(nu) > 1.0 { low = nu } else { high = nu }
+        }
+        for c in 0..20 {
+            assert!((x[c] - (centre[c] - low / scales[c]).max(0.0)).abs() <= 1e-8);
+        }
+    }
+
+    #[test]
+    fn the_gradient_mapping_vanishes_at_the_solution_alone() {
+        let h = TotalVariation { strength: 0.2 };
+        let x = solve(&h, FistaStep::Backtracking).state;
+        let mut gradient = vec![0.0; 20];
+        bowl().value_gradient(&x, &mut gradient);
+        for step in [1e-6, 1e-3, 1.0] {
+            assert!(gradient_mapping(&h, &x, &gradient, step) <= 1e-6);
+        }
+        let elsewhere = vec![0.3; 20];
+        bowl().value_gradient(&elsewhere, &mut gradient);
+        assert!(gradient_mapping(&h, &elsewhere, &gradient, 1e-6) > 1.0);
+    }
+
+    #[test]
+    fn arguments_that_do_not_fit_are_refused() {
+        let refused = |settings: FistaSettings, start: Vec<f64>, strength| {
+            fista(bowl(), L1 { strength }, &settings, start, &mut ()).is_err()
+        };
+        let with = |step| FistaSettings { step, ..FistaSettings::default() };
+        assert!(refused(FistaSettings::default(), vec![0.0; 19], 1.0));
+        assert!(refused(FistaSettings::default(), vec![f64::NAN; 20], 1.0));
+        assert!(refused(FistaSettings::default(), vec![0.0; 20], -1.0));
+        assert!(refused(with(FistaStep::Constant(0.0)), vec![0.0; 20], 1.0));
+        assert!(!refused(with(FistaStep::Constant(1e-6)), vec![0.0; 20], 1.0));
+    }
+}
