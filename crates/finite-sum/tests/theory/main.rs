@@ -1,6 +1,11 @@
 //! Theorems with their stated constants, by enumeration of the next term: exact, no sampling error.
 
+#[path = "../common/mod.rs"]
 mod common;
+mod finito;
+mod miso;
+mod prox_finito;
+mod terms;
 
 use common::{data, reference};
 use fenchel_finite_sum::loss::{Logistic, Squared};
@@ -42,7 +47,7 @@ fn dual_value<De: Design, L: Loss>(problem: &Problem<'_, De, L, Zero>, s: &[f64]
 fn sdca_contracts_at_its_rate() {
     fn check<L: Loss + Copy>(loss: L, classify: bool) {
         let mut tightest: f64 = 0.0;
-        for seed in 0..60 {
+        for seed in 0..100 {
             let data = data(N, D, 1.0, seed);
             let y = if classify { &data.signs } else { &data.reals };
             let mut rng = stream(seed, 2);
@@ -56,7 +61,7 @@ fn sdca_contracts_at_its_rate() {
                 y.iter().map(|&y| loss.derivative(rng.random_range(-3.0..3.0), y)).collect();
             let before = best - dual_value(&problem, &dual);
             let l = loss.curvature() * problem.largest_norm_squared();
-            for step in [SdcaStep::Exact, SdcaStep::Constant] {
+            for step in [SdcaStep::Exact, SdcaStep::Interval, SdcaStep::Constant] {
                 let mean: f64 = (0..N)
                     .map(|j| {
                         let (order, stop) = one_step(j);
