@@ -56,7 +56,7 @@ pub use estimators::{
 pub use estimators::{
     ElasticNet, Label, Lasso, LinearModel, LinearSvc, LogisticModel, LogisticRegression, OneVsRest,
     OneVsRestModel, Ridge, SoftmaxModel, SoftmaxRegression, Standardiser, SvcLoss, SvcModel,
-    penalty_of_c,
+    balanced_weights, penalty_of_c,
 };
 pub use fista::{OnWeights, SmoothPart, fista};
 pub use incremental::{

@@ -3,7 +3,7 @@
 use fenchel_datasets::embedded;
 use fenchel_finite_sum::{
     ElasticNet, Lasso, LinearModel, LinearSvc, LogisticModel, LogisticRegression, Ridge,
-    Standardiser, SvcLoss, SvcModel, penalty_of_c,
+    Standardiser, SvcLoss, SvcModel, balanced_weights, penalty_of_c,
 };
 use fenchel_linalg::CsrMatrix;
 use fenchel_metrics::accuracy;
@@ -240,4 +240,46 @@ fn l1_alone_means_no_l2() {
     let explicit = LogisticRegression { l1: 0.05, l2: Some(0.0), ..Default::default() };
     let (a, b) = (plain.fit(&x, data.y.view()).unwrap(), explicit.fit(&x, data.y.view()).unwrap());
     assert_eq!(a.weights, b.weights);
+}
+
+/// A weight of 2 is the row twice, a weight of 0 is no row.
+#[test]
+fn weights_are_copies() {
+    let data = embedded::breast_cancer();
+    let x = standardise(&data.x);
+    let weights: Vec<f64> = (0..569).map(|i| f64::from(i % 3)).collect();
+    let copies: Vec<usize> = (0..569usize).flat_map(|i| std::iter::repeat_n(i, i % 3)).collect();
+    let (many, signs) = (x.select(Axis(0), &copies), data.y.select(Axis(0), &copies));
+    let stop = Stop { absolute: 0.0, relative: 1e-10, ..Stop::default() };
+    let close = |a: &Array1<f64>, b: &Array1<f64>| {
+        let size = a.iter().fold(1.0, |m: f64, a| m.max(a.abs()));
+        assert!(a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-3 * size), "{a} {b}");
+    };
+    for l1 in [0.0, 0.02] {
+        let fit = LogisticRegression { l2: Some(0.01), l1, stop, ..Default::default() };
+        let weighted = fit.fit_weighted(&x, &data.y, &weights).unwrap();
+        close(&weighted.weights, &fit.fit(&many, &signs).unwrap().weights);
+        let net = ElasticNet { l1, l2: 0.1, stop, ..ElasticNet::default() };
+        let weighted = net.fit_weighted(&x, &data.y, &weights).unwrap();
+        close(&weighted.weights, &net.fit(&many, &signs).unwrap().weights);
+    }
+    for loss in [SvcLoss::Hinge, SvcLoss::SquaredHinge] {
+        let stop = Stop { absolute: 0.0, relative: 1e-7, max_passes: 1e4, ..Stop::default() };
+        let svc = LinearSvc { loss, l2: Some(0.05), stop, ..LinearSvc::default() };
+        let weighted = svc.fit_weighted(&x, &data.y, &weights).unwrap();
+        close(&weighted.weights, &svc.fit(&many, &signs).unwrap().weights);
+    }
+    let refused = Ridge::default().fit_weighted(&x, &data.y, &weights[1..]).unwrap_err();
+    assert!(refused.to_string().contains("sample weights: expected length 569, found 568"));
+}
+
+#[test]
+fn balanced_weights_sum_to_the_same_for_every_class() {
+    let labels = [3, 1, 1, 1, 2, 2];
+    let weights = balanced_weights(&labels).unwrap();
+    for class in 1..=3 {
+        let total: f64 =
+            labels.iter().zip(&weights).filter(|(l, _)| **l == class).map(|(_, w)| w).sum();
+        assert!((total - 2.0).abs() < 1e-12);
+    }
 }

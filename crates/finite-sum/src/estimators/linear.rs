@@ -70,6 +70,21 @@ impl Ridge {
         self.as_net(y.len()).fit(x, y)
     }
 
+    /// As [`fit`](Ridge::fit), with one weight a row, `>= 0`: a weight of 2 is as good as the row twice. Only
+    /// the proportions matter; the mean loss becomes the weighted mean.
+    ///
+    /// # Errors
+    /// As [`fit`](Ridge::fit), and [`Error::Invalid`] for weights that are negative, all 0, or not one a row.
+    pub fn fit_weighted<'a, X: AsDesign + ?Sized>(
+        &self,
+        x: &X,
+        y: impl Into<ArrayView1<'a, f64>>,
+        weights: impl Into<ArrayView1<'a, f64>>,
+    ) -> Result<LinearModel, Error> {
+        let y = y.into();
+        self.as_net(y.len()).fit_weighted(x, y, weights)
+    }
+
     /// As [`fit`](Ridge::fit), showing `watch` every check of the certificate; `Break` ends the fit with
     /// the model so far.
     ///
@@ -146,6 +161,20 @@ impl Lasso {
         self.as_net().fit(x, y)
     }
 
+    /// As [`fit`](Lasso::fit), with one weight a row, `>= 0`: a weight of 2 is as good as the row twice. Only
+    /// the proportions matter; the mean loss becomes the weighted mean.
+    ///
+    /// # Errors
+    /// As [`fit`](Lasso::fit), and [`Error::Invalid`] for weights that are negative, all 0, or not one a row.
+    pub fn fit_weighted<'a, X: AsDesign + ?Sized>(
+        &self,
+        x: &X,
+        y: impl Into<ArrayView1<'a, f64>>,
+        weights: impl Into<ArrayView1<'a, f64>>,
+    ) -> Result<LinearModel, Error> {
+        self.as_net().fit_weighted(x, y, weights)
+    }
+
     /// As [`fit`](Lasso::fit), showing `watch` every check of the certificate; `Break` ends the fit with
     /// the model so far.
     ///
@@ -210,7 +239,21 @@ impl ElasticNet {
         x: &X,
         y: impl Into<ArrayView1<'y, f64>>,
     ) -> Result<LinearModel, Error> {
-        self.solve(x, y.into(), &mut unwatched())
+        self.solve(x, y.into(), None, &mut unwatched())
+    }
+
+    /// As [`fit`](ElasticNet::fit), with one weight a row, `>= 0`: a weight of 2 is as good as the row twice. Only
+    /// the proportions matter; the mean loss becomes the weighted mean.
+    ///
+    /// # Errors
+    /// As [`fit`](ElasticNet::fit), and [`Error::Invalid`] for weights that are negative, all 0, or not one a row.
+    pub fn fit_weighted<'a, X: AsDesign + ?Sized>(
+        &self,
+        x: &X,
+        y: impl Into<ArrayView1<'a, f64>>,
+        weights: impl Into<ArrayView1<'a, f64>>,
+    ) -> Result<LinearModel, Error> {
+        self.solve(x, y.into(), Some(weights.into()), &mut unwatched())
     }
 
     /// As [`fit`](ElasticNet::fit), showing `watch` every check of the certificate; `Break` ends the fit
@@ -224,13 +267,14 @@ impl ElasticNet {
         y: impl Into<ArrayView1<'y, f64>>,
         watch: impl FnMut(&Progress) -> ControlFlow<()>,
     ) -> Result<LinearModel, Error> {
-        self.solve(x, y.into(), &mut Watch::new(watch))
+        self.solve(x, y.into(), None, &mut Watch::new(watch))
     }
 
     fn solve<X, F, const W: bool>(
         &self,
         x: &X,
         y: ArrayView1<f64>,
+        weights: Option<ArrayView1<f64>>,
         watch: &mut Watch<F, W>,
     ) -> Result<LinearModel, Error>
     where
@@ -239,9 +283,11 @@ impl ElasticNet {
     {
         let design = x.as_design()?;
         let targets = y.to_vec();
+        let weights = weights.map(|weights| weights.to_vec());
         let task = Task {
             design,
             targets: &targets,
+            weights: weights.as_deref(),
             loss: Squared,
             l1: self.l1,
             l2: self.l2,

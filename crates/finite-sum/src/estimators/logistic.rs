@@ -77,7 +77,21 @@ impl LogisticRegression {
         x: &X,
         y: impl Into<ArrayView1<'y, L>>,
     ) -> Result<LogisticModel<L>, Error> {
-        self.solve(x, y.into(), &mut unwatched())
+        self.solve(x, y.into(), None, &mut unwatched())
+    }
+
+    /// As [`fit`](LogisticRegression::fit), with one weight a row, `>= 0`: a weight of 2 is as good as the row twice. Only
+    /// the proportions matter; the mean loss becomes the weighted mean.
+    ///
+    /// # Errors
+    /// As [`fit`](LogisticRegression::fit), and [`Error::Invalid`] for weights that are negative, all 0, or not one a row.
+    pub fn fit_weighted<'a, X: AsDesign + ?Sized, L: Label + 'a>(
+        &self,
+        x: &X,
+        y: impl Into<ArrayView1<'a, L>>,
+        weights: impl Into<ArrayView1<'a, f64>>,
+    ) -> Result<LogisticModel<L>, Error> {
+        self.solve(x, y.into(), Some(weights.into()), &mut unwatched())
     }
 
     /// As [`fit`](LogisticRegression::fit), showing `watch` every check of the certificate; `Break` ends
@@ -91,13 +105,14 @@ impl LogisticRegression {
         y: impl Into<ArrayView1<'y, L>>,
         watch: impl FnMut(&Progress) -> ControlFlow<()>,
     ) -> Result<LogisticModel<L>, Error> {
-        self.solve(x, y.into(), &mut Watch::new(watch))
+        self.solve(x, y.into(), None, &mut Watch::new(watch))
     }
 
     fn solve<X, L, F, const W: bool>(
         &self,
         x: &X,
         y: ArrayView1<L>,
+        weights: Option<ArrayView1<f64>>,
         watch: &mut Watch<F, W>,
     ) -> Result<LogisticModel<L>, Error>
     where
@@ -108,11 +123,14 @@ impl LogisticRegression {
         let design = x.as_design()?;
         Invalid::check_length("labels", design.rows(), y.len())?;
         let (classes, targets) = binary_signs(&y.to_vec())?;
+        let weights = weights.map(|weights| weights.to_vec());
+        let weights = weights.as_deref();
         let task = Task {
             l2: self.l2.unwrap_or(if self.l1 > 0.0 { 0.0 } else { 1.0 / y.len().max(1) as f64 }),
             l1: self.l1,
             design,
             targets: &targets,
+            weights,
             loss: Logistic,
             intercept: self.intercept,
             stop: self.stop,

@@ -33,6 +33,7 @@ mod svc;
 pub use cross_validation::{
     Choose, CrossValidated, ElasticNetCv, LassoCv, LogisticRegressionCv, RidgeCv, Score, Scoring,
 };
+use fenchel_linalg::labels::Classes;
 pub use fenchel_linalg::labels::Label;
 pub use linear::{ElasticNet, Lasso, LinearModel, Ridge};
 pub use logistic::{LogisticModel, LogisticRegression};
@@ -53,4 +54,24 @@ pub use svc::{LinearSvc, SvcLoss, SvcModel};
 /// ```
 pub fn penalty_of_c(c: f64, rows: usize) -> f64 {
     1.0 / (c * rows as f64)
+}
+
+/// Row weights that give every class the same total: `n / (k n_c)` for a row of class `c` of `k`. For
+/// `fit_weighted` where one class is rare; scikit-learn's `class_weight="balanced"`.
+///
+/// ```
+/// use fenchel_finite_sum::balanced_weights;
+///
+/// assert_eq!(balanced_weights(&["no", "no", "no", "yes"])?, [2.0 / 3.0, 2.0 / 3.0, 2.0 / 3.0, 2.0]);
+/// # Ok::<(), fenchel_finite_sum::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Invalid`](crate::Error::Invalid) without labels, or for a NaN or an infinity among them.
+pub fn balanced_weights<L: Label>(labels: &[L]) -> Result<Vec<f64>, crate::Error> {
+    let (classes, codes) = Classes::from_labels(labels)?;
+    let mut counts = vec![0.0; classes.len()];
+    codes.iter().for_each(|&code| counts[code] += 1.0);
+    let share = labels.len() as f64 / classes.len() as f64;
+    Ok(codes.iter().map(|&code| share / counts[code]).collect())
 }

@@ -41,6 +41,8 @@ impl<M: ?Sized, F: FnMut(&Progress) -> ControlFlow<()>, const W: bool> Observer<
 pub(super) struct Task<'a, D, L> {
     pub(super) design: D,
     pub(super) targets: &'a [f64],
+    /// One a row, where the rows have weights.
+    pub(super) weights: Option<&'a [f64]>,
     pub(super) loss: L,
     pub(super) l1: f64,
     pub(super) l2: f64,
@@ -59,10 +61,11 @@ impl<D: Design + Copy, L: Loss + Copy> Task<'_, D, L> {
         let Task { design, targets, loss, l1, l2, .. } = self;
         Invalid::check_nonnegative("l1", l1)?;
         if l1 > 0.0 {
-            let problem = self.posed(Problem::new(design, targets, loss, L1 { strength: l1 }, l2)?);
+            let problem =
+                self.posed(Problem::new(design, targets, loss, L1 { strength: l1 }, l2)?)?;
             return self.run(&problem, watch);
         }
-        let problem = self.posed(Problem::new(design, targets, loss, Zero, l2)?);
+        let problem = self.posed(Problem::new(design, targets, loss, Zero, l2)?)?;
         if self.chosen(&problem) == Choice::Lbfgs {
             let settings = LbfgsSettings { stop: self.stop, ..LbfgsSettings::default() };
             let Solution { state, report } = lbfgs(&problem, &settings, None, watch)?;
@@ -71,8 +74,15 @@ impl<D: Design + Copy, L: Loss + Copy> Task<'_, D, L> {
         self.run(&problem, watch)
     }
 
-    fn posed<'a, R: Separable>(&self, problem: Problem<'a, D, L, R>) -> Problem<'a, D, L, R> {
-        if self.intercept { problem.with_intercept() } else { problem }
+    fn posed<'a, R: Separable>(
+        &self,
+        problem: Problem<'a, D, L, R>,
+    ) -> Result<Problem<'a, D, L, R>, Error> {
+        let problem = if self.intercept { problem.with_intercept() } else { problem };
+        match self.weights {
+            None => Ok(problem),
+            Some(weights) => problem.with_weights(weights),
+        }
     }
 
     fn chosen<R: Separable>(&self, problem: &Problem<'_, D, L, R>) -> Choice {
@@ -109,8 +119,9 @@ impl<D: Design + Copy, L: Loss + Copy> Task<'_, D, L> {
         &self,
         problem: &Problem<'_, D, L, R>,
     ) -> Result<Option<Solution<Point>>, Error> {
-        // Without a regulariser a sample may be separable, and its solution at infinity.
-        if !many_rows(problem) || self.l1 + self.l2 == 0.0 {
+        // Without a regulariser a sample may be separable, and its solution at infinity. A few heavy rows need not
+        // be in it.
+        if !many_rows(problem) || self.l1 + self.l2 == 0.0 || self.weights.is_some() {
             return Ok(None);
         }
         let mut index: Vec<usize> = (0..problem.n()).collect();

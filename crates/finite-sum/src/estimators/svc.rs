@@ -89,7 +89,21 @@ impl LinearSvc {
         x: &X,
         y: impl Into<ArrayView1<'y, L>>,
     ) -> Result<SvcModel<L>, Error> {
-        self.solve(x, y.into(), &mut unwatched())
+        self.solve(x, y.into(), None, &mut unwatched())
+    }
+
+    /// As [`fit`](LinearSvc::fit), with one weight a row, `>= 0`: a weight of 2 is as good as the row twice. Only
+    /// the proportions matter; the mean loss becomes the weighted mean.
+    ///
+    /// # Errors
+    /// As [`fit`](LinearSvc::fit), and [`Error::Invalid`] for weights that are negative, all 0, or not one a row.
+    pub fn fit_weighted<'a, X: AsDesign + ?Sized, L: Label + 'a>(
+        &self,
+        x: &X,
+        y: impl Into<ArrayView1<'a, L>>,
+        weights: impl Into<ArrayView1<'a, f64>>,
+    ) -> Result<SvcModel<L>, Error> {
+        self.solve(x, y.into(), Some(weights.into()), &mut unwatched())
     }
 
     /// As [`fit`](LinearSvc::fit), showing `watch` every check of the certificate; `Break` ends the fit
@@ -103,13 +117,14 @@ impl LinearSvc {
         y: impl Into<ArrayView1<'y, L>>,
         watch: impl FnMut(&Progress) -> ControlFlow<()>,
     ) -> Result<SvcModel<L>, Error> {
-        self.solve(x, y.into(), &mut Watch::new(watch))
+        self.solve(x, y.into(), None, &mut Watch::new(watch))
     }
 
     fn solve<X, L, F, const W: bool>(
         &self,
         x: &X,
         y: ArrayView1<L>,
+        weights: Option<ArrayView1<f64>>,
         watch: &mut Watch<F, W>,
     ) -> Result<SvcModel<L>, Error>
     where
@@ -120,17 +135,23 @@ impl LinearSvc {
         let design = x.as_design()?;
         Invalid::check_length("labels", design.rows(), y.len())?;
         let (classes, targets) = binary_signs(&y.to_vec())?;
+        let weights = weights.map(|weights| weights.to_vec());
+        let weights = weights.as_deref();
         let LinearSvc { intercept, stop, seed, .. } = *self;
         let l2 = self.l2.unwrap_or(1.0 / y.len().max(1) as f64);
         let (point, report) = match self.loss {
             SvcLoss::SquaredHinge => {
                 let (loss, l1, quadratic, targets) = (SquaredHinge, 0.0, false, &targets[..]);
-                Task { design, targets, loss, l1, l2, intercept, stop, seed, quadratic }
+                Task { design, targets, weights, loss, l1, l2, intercept, stop, seed, quadratic }
                     .solve(watch)?
             }
             SvcLoss::Hinge => {
                 let problem = Problem::new(design, &targets, Hinge, Zero, l2)?;
                 let problem = if intercept { problem.with_intercept() } else { problem };
+                let problem = match weights {
+                    None => problem,
+                    Some(weights) => problem.with_weights(weights)?,
+                };
                 let settings = SdcaSettings { stop, seed, ..SdcaSettings::default() };
                 let solution = sdca(&problem, &settings, None, watch)?;
                 (solution.state.point, solution.report)

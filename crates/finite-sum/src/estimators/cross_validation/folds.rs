@@ -126,8 +126,18 @@ impl<D: Design + Copy, L: Loss + Copy> Plan<'_, D, L> {
         }
         let ridge = |&l2: &f64| {
             let (loss, quadratic) = (self.loss, self.quadratic);
-            let task =
-                Task { design, targets, loss, l1: 0.0, l2, intercept, stop, seed, quadratic };
+            let task = Task {
+                design,
+                targets,
+                weights: None,
+                loss,
+                l1: 0.0,
+                l2,
+                intercept,
+                stop,
+                seed,
+                quadratic,
+            };
             Ok(task.solve(&mut unwatched())?.0)
         };
         grid.iter().map(ridge).collect()
