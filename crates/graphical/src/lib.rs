@@ -19,13 +19,14 @@ mod evidence;
 mod factor_graph;
 pub mod graph;
 pub mod junction_tree;
+pub mod networks;
 mod stride;
 mod table;
 mod text;
 mod variable;
 mod variable_elimination;
 
-pub use bayes_net::{BayesNet, BayesNetBuilder};
+pub use bayes_net::{BayesNet, BayesNetBuilder, Prior, Score, WeightedSample};
 pub use binary::{BinaryGibbs, BinaryPairwise, BinaryScan, BinaryStart};
 pub use dag::{Cpdag, Dag};
 pub use elimination::{EliminationReport, Heuristic, OrderingOptions};

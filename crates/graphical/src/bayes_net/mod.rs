@@ -10,6 +10,8 @@
 //! | read and write files | [`bif`](crate::bif) |
 //! | say what was seen | [`BayesNet::evidence`], by names |
 //! | set variables from outside (the do-operator) | [`BayesNet::intervene`] |
+//! | draw from it, with or without evidence | [`BayesNet::sample`], [`BayesNet::likelihood_weighting`] |
+//! | tables from data, the worth of a graph | [`BayesNet::fit_cpts`], [`Score`] |
 //! | hand over to other methods | [`BayesNet::factor_graph`] |
 //!
 //! Sources: Le Priol, definition 2.3.4, (2.36)-(2.37) (GR-04); Koller and Friedman, Probabilistic Graphical
@@ -17,7 +19,9 @@
 
 mod build;
 mod cpt;
+mod learn;
 mod names;
+mod sample;
 
 use fenchel_linalg::Invalid;
 
@@ -26,7 +30,9 @@ use crate::{Dag, Error, Evidence, FactorGraph, VarId};
 pub use build::BayesNetBuilder;
 pub(crate) use build::Parts;
 pub(crate) use cpt::{ROW_TOLERANCE, Row, cells, renormalise};
+pub use learn::{Prior, Score};
 pub(crate) use names::Names;
+pub use sample::WeightedSample;
 
 /// A Bayesian network over named variables with named states.
 ///

@@ -1,0 +1,33 @@
+//! Small published networks that travel inside the crate: for examples, tests and first steps.
+//!
+//! | function | what it is | variables, arcs |
+//! |---|---|---|
+//! | [`asia`] | a fictitious medical diagnosis | 8, 8 |
+//! | [`alarm`] | monitoring of patients in intensive care | 37, 46 |
+//!
+//! Origins are in `networks/README.md` of this crate.
+
+use crate::{BayesNet, bif};
+
+/// Shortness of breath after a visit to Asia: tuberculosis, lung cancer or bronchitis.
+///
+/// Source: Lauritzen and Spiegelhalter, J. Royal Statistical Society B 50, 1988.
+///
+/// ```
+/// let net = fenchel_graphical::networks::asia();
+/// assert_eq!((net.len(), net.dag().arc_count()), (8, 8));
+/// ```
+pub fn asia() -> BayesNet {
+    embedded(include_bytes!("../networks/asia.bif"))
+}
+
+/// ALARM: diagnoses, findings and what is between them in anaesthesia monitoring.
+///
+/// Source: Beinlich, Suermondt, Chavez and Cooper, 1989.
+pub fn alarm() -> BayesNet {
+    embedded(include_bytes!("../networks/alarm.bif"))
+}
+
+fn embedded(text: &[u8]) -> BayesNet {
+    bif::read(text).expect("the embedded networks are read by the tests")
+}
