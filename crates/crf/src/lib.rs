@@ -1,15 +1,26 @@
 //! Linear-chain conditional random fields with certified training.
 #![forbid(unsafe_code)]
 
+mod builder;
 mod dataset;
 mod error;
 mod instance;
+mod model;
+mod scheme;
+mod tagger;
 pub mod text;
 mod vocabulary;
 mod weights;
 
+pub use builder::{Corpus, CorpusBuilder};
 pub use dataset::{Dataset, Sequence, Token};
 pub use error::Error;
 pub use instance::Instance;
+pub use model::CrfModel;
+pub use scheme::LabelScheme;
+pub use tagger::Tagger;
 pub use vocabulary::Vocabulary;
 pub use weights::Weights;
+
+// What a caller of this crate needs of its floor.
+pub use fenchel_optim::model::Saved;

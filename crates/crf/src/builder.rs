@@ -1,0 +1,148 @@
+//! From instances in words to a data set in numbers.
+
+use fenchel_linalg::Invalid;
+
+use crate::{Dataset, Error, Instance, Token, Vocabulary};
+
+/// A labelled data set in numbers, with the words behind them.
+#[derive(Debug, Clone)]
+pub struct Corpus {
+    /// The sequences.
+    pub data: Dataset,
+    /// The attributes, in order of first appearance.
+    pub attributes: Vocabulary,
+    /// The labels, in order of first appearance.
+    pub labels: Vocabulary,
+}
+
+/// Collects labelled instances and gives their attributes and labels numbers.
+///
+/// ```
+/// use fenchel_crf::{CorpusBuilder, Instance};
+///
+/// let mut builder = CorpusBuilder::new();
+/// let mut sentence = Instance::new();
+/// for (word, label) in [("Confidence", "B-NP"), ("in", "B-PP")] {
+///     sentence.begin_token(label);
+///     sentence.push_pair("word", word);
+/// }
+/// builder.push(&sentence)?;
+/// let corpus = builder.finish(1)?;
+/// assert_eq!(corpus.labels.name(1), "B-PP");
+/// assert_eq!(corpus.data.sequence(0).attributes(1).collect::<Vec<_>>(), [(1, 1.0)]);
+/// # Ok::<(), fenchel_crf::Error>(())
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct CorpusBuilder {
+    attributes: Vocabulary,
+    labels: Vocabulary,
+    counts: Vec<u32>,
+    /// All entries, where those of a token end, the label of each token, and where the tokens of a sequence end.
+    entries: Vec<(u32, f64)>,
+    tokens: Vec<usize>,
+    y: Vec<u32>,
+    sequences: Vec<usize>,
+}
+
+impl CorpusBuilder {
+    /// No instance yet.
+    pub fn new() -> Self {
+        CorpusBuilder::default()
+    }
+
+    /// Appends a labelled instance. O(length of its text).
+    ///
+    /// # Errors
+    /// [`Error::EmptySequence`]; [`Error::Invalid`] for a token without a label or a value that is not finite, with the
+    /// numbers of sequence and token. The instance is then left out.
+    pub fn push(&mut self, instance: &Instance) -> Result<(), Error> {
+        let sequence = self.sequences.len();
+        if instance.is_empty() {
+            return Err(Error::EmptySequence { sequence });
+        }
+        for (token, label) in instance.labels().enumerate() {
+            if label.is_empty() {
+                let reason = format!("token {token} of sequence {sequence} has none");
+                return Err(Invalid::Layout { what: "labels", reason }.into());
+            }
+            for (name, value) in instance.attributes(token) {
+                if !value.is_finite() {
+                    let reason = format!(
+                        "{name:?} is {value} at token {token} of sequence {sequence}; expected a finite number"
+                    );
+                    return Err(Invalid::Layout { what: "attribute values", reason }.into());
+                }
+            }
+        }
+        for (token, label) in instance.labels().enumerate() {
+            for (name, value) in instance.attributes(token) {
+                let id = self.attributes.intern(name);
+                if id as usize == self.counts.len() {
+                    self.counts.push(0);
+                }
+                self.counts[id as usize] += 1;
+                self.entries.push((id, value));
+            }
+            self.tokens.push(self.entries.len());
+            self.y.push(self.labels.intern(label));
+        }
+        self.sequences.push(self.y.len());
+        Ok(())
+    }
+
+    /// Number of instances so far.
+    pub fn len(&self) -> usize {
+        self.sequences.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.sequences.is_empty()
+    }
+
+    /// Makes the data set. Attributes that occur fewer than `min_frequency` times are left out; 0 and 1 keep all.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] without instances or with a single label.
+    pub fn finish(self, min_frequency: u32) -> Result<Corpus, Error> {
+        if self.sequences.is_empty() {
+            return Err(Invalid::Empty { what: "corpus" }.into());
+        }
+        if self.labels.len() < 2 {
+            let expected = "at least two different labels";
+            return Err(Invalid::Parameter { name: "labels", value: 1.0, expected }.into());
+        }
+        const CUT: u32 = u32::MAX;
+        let mut attributes = Vocabulary::new();
+        let keep = |(id, &count): (usize, &u32)| match count >= min_frequency {
+            true => attributes.intern(self.attributes.name(id as u32)),
+            false => CUT,
+        };
+        let renumbered: Vec<u32> = self.counts.iter().enumerate().map(keep).collect();
+        let mut data = Dataset::new(attributes.len(), self.labels.len());
+        let mut entries = Vec::new();
+        let mut ends = Vec::new();
+        let mut first = 0;
+        for &end in &self.sequences {
+            entries.clear();
+            ends.clear();
+            for token in first..end {
+                let from = if token == 0 { 0 } else { self.tokens[token - 1] };
+                let kept = self.entries[from..self.tokens[token]]
+                    .iter()
+                    .map(|&(id, value)| (renumbered[id as usize], value))
+                    .filter(|&(id, _)| id != CUT);
+                entries.extend(kept);
+                ends.push(entries.len());
+            }
+            let token = |t: usize| Token {
+                attributes: &entries[if t == 0 { 0 } else { ends[t - 1] }..ends[t]],
+                label: self.y[first + t],
+            };
+            let tokens: Vec<Token> = (0..end - first).map(token).collect();
+            data.push(&tokens)?;
+            first = end;
+        }
+        Ok(Corpus { data, attributes, labels: self.labels })
+    }
+}

@@ -1,0 +1,236 @@
+//! A trained model: the weights and the words behind them.
+
+use fenchel_optim::Report;
+use fenchel_optim::model::Saved;
+use ndarray::Array2;
+use serde::{Deserialize, Serialize};
+
+use crate::{Error, Instance, Tagger, Vocabulary, Weights};
+
+/// A linear-chain conditional random field with names: tags sequences, is saved and loaded, shows its weights.
+///
+/// ```
+/// use fenchel_crf::{CrfModel, Instance, Saved, Vocabulary, Weights};
+///
+/// let attributes: Vocabulary = ["run"].into_iter().collect();
+/// let labels: Vocabulary = ["N", "V"].into_iter().collect();
+/// let mut weights = Weights::zeros(1, 2);
+/// weights.emission[[0, 1]] = 1.5;
+/// let model = CrfModel::new(attributes, labels, weights, None)?;
+///
+/// let mut sentence = Instance::new();
+/// sentence.begin_token("");
+/// sentence.push("run", 1.0);
+/// assert_eq!(model.tag(&sentence)?, ["V"]);
+/// assert_eq!(model.largest_state_weights(1), [("run", "V", 1.5)]);
+/// # Ok::<(), fenchel_crf::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(into = "File", try_from = "File")]
+pub struct CrfModel {
+    attributes: Vocabulary,
+    labels: Vocabulary,
+    weights: Weights,
+    /// How the training ended and what it proved; `None` for a model that was not trained here.
+    pub report: Option<Report>,
+}
+
+impl CrfModel {
+    /// A model from its parts.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for weights of another shape or that are not finite.
+    pub fn new(
+        attributes: Vocabulary,
+        labels: Vocabulary,
+        weights: Weights,
+        report: Option<Report>,
+    ) -> Result<Self, Error> {
+        use fenchel_linalg::Invalid;
+        weights.check()?;
+        Invalid::check_length("attributes of the weights", attributes.len(), weights.attributes())?;
+        Invalid::check_length("labels of the weights", labels.len(), weights.labels())?;
+        Ok(CrfModel { attributes, labels, weights, report })
+    }
+
+    /// The attributes.
+    pub fn attributes(&self) -> &Vocabulary {
+        &self.attributes
+    }
+
+    /// The labels.
+    pub fn labels(&self) -> &Vocabulary {
+        &self.labels
+    }
+
+    /// The weights.
+    pub fn weights(&self) -> &Weights {
+        &self.weights
+    }
+
+    /// A tagger: holds what inference needs, for many sequences one after the other.
+    pub fn tagger(&self) -> Tagger<'_> {
+        Tagger::new(self)
+    }
+
+    /// The most probable labels of one sequence. For many, make a [`tagger`](Self::tagger) once or use
+    /// [`tag_all`](Self::tag_all). Attributes that the model does not know are ignored.
+    ///
+    /// # Errors
+    /// Those of [`Tagger::tag`].
+    pub fn tag(&self, instance: &Instance) -> Result<Vec<&str>, Error> {
+        self.tagger().tag(instance)
+    }
+
+    /// Tags many sequences on all cores (with the feature `parallel`); the results do not depend on their number.
+    ///
+    /// # Errors
+    /// Those of [`Tagger::tag`], of the first sequence that has one.
+    pub fn tag_all(&self, instances: &[Instance]) -> Result<Vec<Vec<&str>>, Error> {
+        let tagger = self.tagger();
+        let each = |tagger: &mut Tagger<'_>, instance: &Instance| {
+            let path = tagger.tag_numbers(instance)?;
+            Ok(path.iter().map(|&k| self.labels.name(k as u32)).collect())
+        };
+        #[cfg(feature = "parallel")]
+        {
+            use rayon::prelude::*;
+            instances
+                .par_iter()
+                .with_min_len(16)
+                .map_init(|| tagger.clone(), |tagger, instance| each(tagger, instance))
+                .collect()
+        }
+        #[cfg(not(feature = "parallel"))]
+        {
+            let mut tagger = tagger;
+            instances.iter().map(|instance| each(&mut tagger, instance)).collect()
+        }
+    }
+
+    /// The `count` weights of attributes that are largest in size, with attribute and label. O(A K).
+    pub fn largest_state_weights(&self, count: usize) -> Vec<(&str, &str, f64)> {
+        let attributes = self.weights.attributes();
+        let all =
+            self.weights.emission.indexed_iter().filter(|&((a, _), w)| a < attributes && *w != 0.0);
+        let name = |((a, k), &w): ((usize, usize), &f64)| {
+            (self.attributes.name(a as u32), self.labels.name(k as u32), w)
+        };
+        largest(all.map(name).collect(), count)
+    }
+
+    /// The `count` transition weights that are largest in size, from label to label.
+    pub fn largest_transition_weights(&self, count: usize) -> Vec<(&str, &str, f64)> {
+        let name = |((j, k), &w): ((usize, usize), &f64)| {
+            (self.labels.name(j as u32), self.labels.name(k as u32), w)
+        };
+        largest(
+            self.weights.transition.indexed_iter().filter(|(_, w)| **w != 0.0).map(name).collect(),
+            count,
+        )
+    }
+
+    /// Sets weights of at most `threshold` in size to zero and drops attributes that have none left. Returns the number of
+    /// attributes dropped. The certificate in `report` speaks of the model before.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for a negative threshold.
+    pub fn prune(&mut self, threshold: f64) -> Result<usize, Error> {
+        fenchel_linalg::Invalid::check_nonnegative("threshold", threshold)?;
+        let before = self.attributes.len();
+        for w in self.weights.emission.iter_mut().chain(&mut self.weights.transition) {
+            if w.abs() <= threshold {
+                *w = 0.0;
+            }
+        }
+        let used = |a: &u32| self.weights.emission.row(*a as usize).iter().any(|&w| w != 0.0);
+        let kept: Vec<u32> = (0..before as u32).filter(used).collect();
+        let rows = kept.iter().map(|&a| a as usize).chain(before..before + 3);
+        let mut emission = Array2::zeros((kept.len() + 3, self.labels.len()));
+        for (mut to, from) in emission.outer_iter_mut().zip(rows) {
+            to.assign(&self.weights.emission.row(from));
+        }
+        self.attributes = kept.iter().map(|&a| self.attributes.name(a)).collect();
+        self.weights.emission = emission;
+        Ok(before - kept.len())
+    }
+
+    /// Number of weights that are not zero.
+    pub fn nonzero_weights(&self) -> usize {
+        let all = self.weights.emission.iter().chain(&self.weights.transition);
+        all.filter(|&&w| w != 0.0).count()
+    }
+}
+
+fn largest<'a>(
+    mut all: Vec<(&'a str, &'a str, f64)>,
+    count: usize,
+) -> Vec<(&'a str, &'a str, f64)> {
+    let by_size = |a: &(&str, &str, f64), b: &(&str, &str, f64)| {
+        b.2.abs().total_cmp(&a.2.abs()).then_with(|| (a.0, a.1).cmp(&(b.0, b.1)))
+    };
+    if count < all.len() && count > 0 {
+        all.select_nth_unstable_by(count - 1, by_size);
+    }
+    all.truncate(count);
+    all.sort_by(by_size);
+    all
+}
+
+impl Saved for CrfModel {
+    const KIND: &'static str = "conditional random field";
+    const VERSION: u32 = 1;
+
+    fn check(&self) -> Result<(), String> {
+        self.weights.check().map_err(|error| error.to_string())
+    }
+}
+
+/// What is written: the weights that are not zero.
+#[derive(Serialize, Deserialize)]
+struct File {
+    labels: Vocabulary,
+    attributes: Vocabulary,
+    /// `[row, label, weight]` of `W`, rows beyond the attributes being bias, begin and end.
+    state: Vec<(u32, u32, f64)>,
+    /// `[from, to, weight]`.
+    transition: Vec<(u32, u32, f64)>,
+    report: Option<Report>,
+}
+
+impl From<CrfModel> for File {
+    fn from(model: CrfModel) -> File {
+        let entries = |matrix: &Array2<f64>| {
+            let nonzero = matrix.indexed_iter().filter(|(_, w)| **w != 0.0);
+            nonzero.map(|((row, column), &w)| (row as u32, column as u32, w)).collect()
+        };
+        File {
+            state: entries(&model.weights.emission),
+            transition: entries(&model.weights.transition),
+            labels: model.labels,
+            attributes: model.attributes,
+            report: model.report,
+        }
+    }
+}
+
+impl TryFrom<File> for CrfModel {
+    type Error = String;
+
+    fn try_from(file: File) -> Result<CrfModel, String> {
+        let mut weights = Weights::zeros(file.attributes.len(), file.labels.len());
+        for (what, entries, matrix) in [
+            ("state", &file.state, &mut weights.emission),
+            ("transition", &file.transition, &mut weights.transition),
+        ] {
+            for &(row, column, w) in entries {
+                let place = matrix.get_mut([row as usize, column as usize]);
+                *place.ok_or_else(|| {
+                    format!("{what} weight at [{row}, {column}], outside the model")
+                })? = w;
+            }
+        }
+        CrfModel::new(file.attributes, file.labels, weights, file.report)
+            .map_err(|error| error.to_string())
+    }
+}

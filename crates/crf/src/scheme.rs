@@ -1,0 +1,109 @@
+//! Which labels may follow which.
+
+use fenchel_graphical::chain::Chain;
+
+use crate::{Error, Vocabulary};
+
+/// A labelling scheme of chunks that decoding is held to.
+///
+/// | scheme | legal |
+/// |---|---|
+/// | `Any` | everything |
+/// | `Bio` (IOB2) | `I-X` only behind `B-X` or `I-X` |
+/// | `Iobes` | `B-X` and `I-X` only before `I-X` or `E-X`, which are only behind these |
+///
+/// Labels that are not of the form mark-type are free.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LabelScheme {
+    /// No restriction.
+    #[default]
+    Any,
+    /// IOB2: every chunk begins with `B`.
+    Bio,
+    /// `S` for chunks of one token, `E` for the last of longer ones.
+    Iobes,
+}
+
+impl LabelScheme {
+    /// Whether a label may begin a sequence.
+    pub fn may_begin(self, label: &str) -> bool {
+        self.may_follow("O", label)
+    }
+
+    /// Whether a label may end a sequence.
+    pub fn may_end(self, label: &str) -> bool {
+        self.may_follow(label, "O")
+    }
+
+    /// Whether `next` may stand behind `label`.
+    pub fn may_follow(self, label: &str, next: &str) -> bool {
+        let ((mark, kind), (next_mark, next_kind)) = (split(label), split(next));
+        let inside = matches!(mark, "B" | "I");
+        match self {
+            LabelScheme::Any => true,
+            LabelScheme::Bio => next_mark != "I" || (inside && kind == next_kind),
+            LabelScheme::Iobes => {
+                let continues = matches!(next_mark, "I" | "E");
+                if inside { continues && kind == next_kind } else { !continues }
+            }
+        }
+    }
+
+    /// Forbids in a chain what the scheme does not allow. Its transitions are those of `labels`, shared by all pairs.
+    pub(crate) fn forbid_transitions(self, labels: &Vocabulary, chain: &mut Chain) {
+        for (j, label) in labels.iter().enumerate() {
+            let row = chain.pairwise_mut(0, j);
+            for (k, next) in labels.iter().enumerate() {
+                if !self.may_follow(label, next) {
+                    row[k] = f64::NEG_INFINITY;
+                }
+            }
+        }
+    }
+
+    /// The same for the first and the last position.
+    pub(crate) fn forbid_ends(self, labels: &Vocabulary, chain: &mut Chain) -> Result<(), Error> {
+        let begin: Vec<bool> = labels.iter().map(|label| self.may_begin(label)).collect();
+        let end: Vec<bool> = labels.iter().map(|label| self.may_end(label)).collect();
+        chain.allow(0, &begin)?;
+        chain.allow(chain.length() - 1, &end)?;
+        Ok(())
+    }
+}
+
+/// Mark and type; a label of another form is all mark.
+fn split(label: &str) -> (&str, &str) {
+    match label.split_once('-') {
+        Some((mark @ ("B" | "I" | "E" | "S"), kind)) => (mark, kind),
+        _ if matches!(label, "B" | "I" | "E" | "S") => (label, ""),
+        _ => ("O", ""),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_may_follow_what() {
+        let legal = |scheme: LabelScheme, labels: &str| {
+            let labels: Vec<&str> = labels.split(' ').collect();
+            scheme.may_begin(labels[0])
+                && scheme.may_end(labels[labels.len() - 1])
+                && labels.windows(2).all(|pair| scheme.may_follow(pair[0], pair[1]))
+        };
+        for labels in ["O B-X I-X B-X B-Y", "B-X I-X I-X O", "O noun O"] {
+            assert!(legal(LabelScheme::Bio, labels), "{labels}");
+        }
+        for labels in ["I-X", "O I-X", "B-Y I-X", "B-X I-X I-Y"] {
+            assert!(!legal(LabelScheme::Bio, labels), "{labels}");
+            assert!(legal(LabelScheme::Any, labels));
+        }
+        for labels in ["S-X B-X E-X O", "B-X I-X E-X S-Y"] {
+            assert!(legal(LabelScheme::Iobes, labels), "{labels}");
+        }
+        for labels in ["B-X", "O E-X", "B-X O", "B-X E-Y", "S-X I-X", "B-X I-X S-X"] {
+            assert!(!legal(LabelScheme::Iobes, labels), "{labels}");
+        }
+    }
+}

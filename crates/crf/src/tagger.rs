@@ -1,0 +1,280 @@
+//! Inference with a trained model.
+
+use fenchel_graphical::chain::{Chain, ChainMarginals, stride};
+use fenchel_linalg::Invalid;
+use ndarray::Array2;
+use rand::Rng;
+
+use crate::{CrfModel, Error, Instance, LabelScheme};
+
+/// Answers questions about one sequence after the other; buffers are reused.
+///
+/// | question | method |
+/// |---|---|
+/// | the most probable labels | [`tag`](Self::tag) |
+/// | the `k` best labellings with their probabilities | [`k_best`](Self::k_best) |
+/// | the probability of every label of every token | [`marginals`](Self::marginals) |
+/// | the probability of a labelling, of a span | [`probability`](Self::probability), [`span_probability`](Self::span_probability) |
+/// | a random labelling | [`sample`](Self::sample) |
+///
+/// ```
+/// use fenchel_crf::{CrfModel, Instance, LabelScheme, Vocabulary, Weights};
+///
+/// let attributes: Vocabulary = ["w=Rome"].into_iter().collect();
+/// let labels: Vocabulary = ["O", "B-LOC", "I-LOC"].into_iter().collect();
+/// let mut weights = Weights::zeros(1, 3);
+/// weights.emission[[0, 2]] = 2.0;
+/// let model = CrfModel::new(attributes, labels, weights, None)?;
+/// let mut sentence = Instance::new();
+/// sentence.begin_token("");
+/// sentence.push("w=Rome", 1.0);
+/// assert_eq!(model.tag(&sentence)?, ["I-LOC"]);
+/// assert_eq!(model.tagger().with_scheme(LabelScheme::Bio).tag(&sentence)?.len(), 1);
+/// # Ok::<(), fenchel_crf::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Tagger<'m> {
+    model: &'m CrfModel,
+    rows: Rows,
+    scheme: LabelScheme,
+    chain: Chain,
+    path: Vec<usize>,
+    marginals: ChainMarginals,
+}
+
+/// The weights of attributes: those that are not zero, if they are few.
+#[derive(Debug, Clone)]
+enum Rows {
+    Dense,
+    Sparse { starts: Vec<u32>, entries: Vec<(u32, f64)> },
+}
+
+impl<'m> Tagger<'m> {
+    pub(crate) fn new(model: &'m CrfModel) -> Self {
+        let labels = model.labels().len();
+        let chain = Chain::shared(labels, 1).expect("a model has labels");
+        let mut tagger = Tagger {
+            model,
+            rows: Rows::of(model),
+            scheme: LabelScheme::Any,
+            chain,
+            path: Vec::new(),
+            marginals: ChainMarginals::new(),
+        };
+        tagger.write_transitions();
+        tagger
+    }
+
+    /// The same tagger, held to a labelling scheme: illegal labellings have probability 0, the others share the rest.
+    pub fn with_scheme(mut self, scheme: LabelScheme) -> Self {
+        self.scheme = scheme;
+        self.write_transitions();
+        self
+    }
+
+    fn write_transitions(&mut self) {
+        let transitions = &self.model.weights().transition;
+        for (j, row) in transitions.outer_iter().enumerate() {
+            self.chain.pairwise_mut(0, j).iter_mut().zip(row).for_each(|(score, w)| *score = *w);
+        }
+        self.scheme.forbid_transitions(self.model.labels(), &mut self.chain);
+    }
+
+    /// Writes the scores of a sequence into the chain.
+    fn load(&mut self, instance: &Instance) -> Result<(), Error> {
+        if instance.is_empty() {
+            return Err(Error::EmptySequence { sequence: 0 });
+        }
+        let weights = self.model.weights();
+        let labels = weights.labels();
+        let emission = weights.emission.as_slice().expect("rows are in one piece");
+        let row = |a: usize| &emission[a * labels..][..labels];
+        let length = instance.len();
+        self.chain.resize(length)?;
+        let stride = stride(labels);
+        let scores = self.chain.padded_unary_mut();
+        for (t, scores) in scores.chunks_exact_mut(stride).enumerate() {
+            scores[..labels].copy_from_slice(row(weights.bias()));
+            for (on, end) in [(t == 0, weights.begin()), (t + 1 == length, weights.end())] {
+                if on {
+                    scores.iter_mut().zip(row(end)).for_each(|(score, w)| *score += w);
+                }
+            }
+            for (column, (name, value)) in instance.attributes(t).enumerate() {
+                if !value.is_finite() {
+                    let what = "attribute values";
+                    return Err(Invalid::NonFinite { what, row: t, column, value }.into());
+                }
+                let Some(a) = self.model.attributes().get(name) else { continue };
+                match &self.rows {
+                    Rows::Dense => {
+                        scores
+                            .iter_mut()
+                            .zip(row(a as usize))
+                            .for_each(|(score, w)| *score += value * w);
+                    }
+                    Rows::Sparse { starts, entries } => {
+                        let range = starts[a as usize] as usize..starts[a as usize + 1] as usize;
+                        for &(k, w) in &entries[range] {
+                            scores[k as usize] += value * w;
+                        }
+                    }
+                }
+            }
+        }
+        self.chain.seal();
+        if self.scheme != LabelScheme::Any {
+            self.scheme.forbid_ends(self.model.labels(), &mut self.chain)?;
+        }
+        Ok(())
+    }
+
+    /// The most probable labels.
+    ///
+    /// # Errors
+    /// [`Error::EmptySequence`], [`Error::Invalid`] for a value that is not finite; [`Error::Chain`] if the labels of the
+    /// model allow no legal labelling under the scheme.
+    pub fn tag(&mut self, instance: &Instance) -> Result<Vec<&'m str>, Error> {
+        self.tag_numbers(instance)?;
+        Ok(self.path.iter().map(|&k| self.model.labels().name(k as u32)).collect())
+    }
+
+    pub(crate) fn tag_numbers(&mut self, instance: &Instance) -> Result<&[usize], Error> {
+        self.load(instance)?;
+        self.chain.viterbi_into(&mut self.path)?;
+        Ok(&self.path)
+    }
+
+    /// The `count` most probable labellings with their probabilities, best first; fewer if no more are legal.
+    ///
+    /// # Errors
+    /// As [`tag`](Self::tag), and [`Error::Chain`] for `count = 0`.
+    pub fn k_best(
+        &mut self,
+        instance: &Instance,
+        count: usize,
+    ) -> Result<Vec<(Vec<&'m str>, f64)>, Error> {
+        self.load(instance)?;
+        let log_partition = self.chain.log_partition()?;
+        let named = |(path, score): (Vec<usize>, f64)| {
+            let names = path.iter().map(|&k| self.model.labels().name(k as u32)).collect();
+            (names, (score - log_partition).exp())
+        };
+        Ok(self.chain.k_best(count)?.into_iter().map(named).collect())
+    }
+
+    /// The probability of every label of every token: tokens x labels, labels in the order of the model's.
+    ///
+    /// # Errors
+    /// As [`tag`](Self::tag).
+    pub fn marginals(&mut self, instance: &Instance) -> Result<Array2<f64>, Error> {
+        self.load(instance)?;
+        self.chain.marginals(&mut self.marginals)?;
+        let shape = (instance.len(), self.model.labels().len());
+        Ok(Array2::from_shape_fn(shape, |(t, k)| self.marginals.node(t)[k]))
+    }
+
+    /// The probability of a labelling; 0 if it has a label that the model does not know or is illegal under the scheme.
+    ///
+    /// # Errors
+    /// As [`tag`](Self::tag), and [`Error::Invalid`] for labels of another number than tokens.
+    pub fn probability<L: AsRef<str>>(
+        &mut self,
+        instance: &Instance,
+        labels: &[L],
+    ) -> Result<f64, Error> {
+        Invalid::check_length("labels", instance.len(), labels.len())?;
+        self.load(instance)?;
+        let known = labels.iter().map(|label| self.model.labels().get(label.as_ref()));
+        let Some(path) = known.map(|k| k.map(|k| k as usize)).collect::<Option<Vec<usize>>>()
+        else {
+            return Ok(0.0);
+        };
+        Ok(self.chain.log_probability(&path)?.exp())
+    }
+
+    /// The probability that tokens `start..end` are exactly one chunk of type `kind`: it begins and ends there.
+    ///
+    /// Marks are those of IOB2 and IOBES: a first token `B-kind` (or `S-kind` for a single one), `I-kind` inside, `I-kind` or
+    /// `E-kind` at the end, and no `I-kind` or `E-kind` behind.
+    ///
+    /// # Errors
+    /// As [`tag`](Self::tag), and [`Error::Invalid`] for an empty span or one beyond the sequence.
+    pub fn span_probability(
+        &mut self,
+        instance: &Instance,
+        start: usize,
+        end: usize,
+        kind: &str,
+    ) -> Result<f64, Error> {
+        if start >= end || end > instance.len() {
+            let reason = format!("tokens {start}..{end} of {}", instance.len());
+            return Err(Invalid::Layout { what: "span", reason }.into());
+        }
+        self.load(instance)?;
+        let all = self.chain.log_partition()?;
+        let allow =
+            |chain: &mut Chain, t: usize, wanted: bool, marks: &[&str]| -> Result<(), Error> {
+                let is = |label: &str| {
+                    label
+                        .split_once('-')
+                        .is_some_and(|(mark, of)| of == kind && marks.contains(&mark))
+                };
+                let mask: Vec<bool> =
+                    self.model.labels().iter().map(|label| is(label) == wanted).collect();
+                Ok(chain.allow(t, &mask)?)
+            };
+        for t in start..end {
+            let marks: &[&str] = match (t == start, t + 1 == end) {
+                (true, true) => &["B", "S"],
+                (true, false) => &["B"],
+                (false, false) => &["I"],
+                (false, true) => &["I", "E"],
+            };
+            allow(&mut self.chain, t, true, marks)?;
+        }
+        if end < instance.len() {
+            allow(&mut self.chain, end, false, &["I", "E"])?;
+        }
+        match self.chain.log_partition() {
+            Ok(span) => Ok((span - all).exp().min(1.0)),
+            Err(fenchel_graphical::Error::ImpossibleEvidence) => Ok(0.0),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// A random labelling, drawn from the model.
+    ///
+    /// # Errors
+    /// As [`tag`](Self::tag).
+    pub fn sample(
+        &mut self,
+        instance: &Instance,
+        rng: &mut (impl Rng + ?Sized),
+    ) -> Result<Vec<&'m str>, Error> {
+        self.load(instance)?;
+        let path = self.chain.sample(rng)?;
+        Ok(path.iter().map(|&k| self.model.labels().name(k as u32)).collect())
+    }
+}
+
+impl Rows {
+    /// Sparse below a third.
+    fn of(model: &CrfModel) -> Rows {
+        let attributes = model.weights().attributes();
+        let mut starts = vec![0];
+        let mut entries = Vec::new();
+        let limit = attributes * model.labels().len() / 3;
+        for row in model.weights().emission.outer_iter().take(attributes) {
+            entries.extend(
+                row.iter().enumerate().filter(|(_, w)| **w != 0.0).map(|(k, &w)| (k as u32, w)),
+            );
+            let Ok(end) = u32::try_from(entries.len()) else { return Rows::Dense };
+            if entries.len() > limit {
+                return Rows::Dense;
+            }
+            starts.push(end);
+        }
+        Rows::Sparse { starts, entries }
+    }
+}

@@ -1,0 +1,263 @@
+//! Models and taggers against enumeration of all labellings.
+
+use fenchel_crf::{
+    Corpus, CorpusBuilder, CrfModel, Instance, LabelScheme, Saved, Vocabulary, Weights,
+};
+use fenchel_optim::random::stream;
+use proptest::prelude::*;
+use rand::RngExt;
+
+const LABELS: [&str; 5] = ["O", "B-X", "I-X", "B-Y", "I-Y"];
+
+/// A random model with six attributes.
+fn random_model(seed: u64, density: f64) -> CrfModel {
+    let mut rng = stream(seed, 0);
+    let attributes: Vocabulary = (0..6).map(|a| format!("a{a}")).collect();
+    let labels: Vocabulary = LABELS.into_iter().collect();
+    let mut weights = Weights::zeros(6, 5);
+    for w in weights.emission.iter_mut().chain(&mut weights.transition) {
+        *w = if rng.random_bool(density) { rng.random_range(-2.0..2.0) } else { 0.0 };
+    }
+    CrfModel::new(attributes, labels, weights, None).unwrap()
+}
+
+/// A random sequence; attribute 6 is not known to the model.
+fn random_instance(tokens: usize, seed: u64) -> Instance {
+    let mut rng = stream(seed, 1);
+    let mut instance = Instance::new();
+    for _ in 0..tokens {
+        instance.begin_token("");
+        for _ in 0..rng.random_range(0..4) {
+            instance.push(&format!("a{}", rng.random_range(0..7)), rng.random_range(-1.0..1.0));
+        }
+    }
+    instance
+}
+
+/// All labellings with their scores, written out from the definition of the model.
+fn enumerate(model: &CrfModel, instance: &Instance) -> Vec<(Vec<usize>, f64)> {
+    let (tokens, weights) = (instance.len(), model.weights());
+    let mut all = Vec::new();
+    for code in 0..5usize.pow(tokens as u32) {
+        let path: Vec<usize> = (0..tokens).map(|t| code / 5usize.pow(t as u32) % 5).collect();
+        let mut score = weights.emission[[7, path[0]]] + weights.emission[[8, path[tokens - 1]]];
+        for t in 0..tokens {
+            score += weights.emission[[6, path[t]]];
+            for (name, value) in instance.attributes(t) {
+                if let Some(a) = model.attributes().get(name) {
+                    score += value * weights.emission[[a as usize, path[t]]];
+                }
+            }
+            if t > 0 {
+                score += weights.transition[[path[t - 1], path[t]]];
+            }
+        }
+        all.push((path, score));
+    }
+    all
+}
+
+fn names(path: &[usize]) -> Vec<&'static str> {
+    path.iter().map(|&k| LABELS[k]).collect()
+}
+
+fn is_legal(path: &[usize]) -> bool {
+    let opens = |k: usize| matches!(LABELS[k], "I-X" | "I-Y");
+    let continues = |j: usize, k: usize| LABELS[j] != "O" && LABELS[j][1..] == LABELS[k][1..];
+    !opens(path[0]) && path.windows(2).all(|p| !opens(p[1]) || continues(p[0], p[1]))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+    #[test]
+    fn every_answer_agrees_with_enumeration(
+        seed in 0u64..10_000,
+        tokens in 1usize..5,
+        // The sparse and the dense way to add up scores.
+        density in prop_oneof![Just(0.2), Just(1.0)],
+        bio in any::<bool>(),
+    ) {
+        let model = random_model(seed, density);
+        let instance = random_instance(tokens, seed);
+        let mut all = enumerate(&model, &instance);
+        all.retain(|(path, _)| !bio || is_legal(path));
+        let total: f64 = all.iter().map(|(_, score)| score.exp()).sum();
+        all.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let scheme = if bio { LabelScheme::Bio } else { LabelScheme::Any };
+        let mut tagger = model.tagger().with_scheme(scheme);
+
+        let best = tagger.tag(&instance).unwrap();
+        let score_of = |labels: &[&str]| all.iter().find(|(path, _)| names(path) == labels).map(|found| found.1);
+        prop_assert!((score_of(&best).unwrap() - all[0].1).abs() < 1e-12);
+
+        let listed = tagger.k_best(&instance, 7).unwrap();
+        prop_assert_eq!(listed.len(), all.len().min(7));
+        for ((labels, probability), (_, score)) in listed.iter().zip(&all) {
+            prop_assert!((probability - score.exp() / total).abs() < 1e-12);
+            prop_assert!((tagger.probability(&instance, labels).unwrap() - probability).abs() < 1e-12);
+        }
+
+        let marginals = tagger.marginals(&instance).unwrap();
+        for t in 0..tokens {
+            for k in 0..5 {
+                let mass: f64 = all.iter().filter(|(path, _)| path[t] == k).map(|(_, s)| s.exp()).sum();
+                prop_assert!((marginals[[t, k]] - mass / total).abs() < 1e-12);
+            }
+        }
+
+        for start in 0..tokens {
+            for end in start + 1..=tokens {
+                let is_span = |path: &[usize]| {
+                    path[start] == 1
+                        && path[start + 1..end].iter().all(|&k| k == 2)
+                        && (end == tokens || path[end] != 2)
+                };
+                let mass: f64 = all.iter().filter(|(path, _)| is_span(path)).map(|(_, s)| s.exp()).sum();
+                let found = tagger.span_probability(&instance, start, end, "X").unwrap();
+                prop_assert!((found - mass / total).abs() < 1e-12, "{start}..{end}: {found}");
+            }
+        }
+
+        let drawn = tagger.sample(&instance, &mut stream(seed, 2)).unwrap();
+        prop_assert!(score_of(&drawn).is_some());
+    }
+
+    #[test]
+    fn saved_and_loaded(seed in 0u64..1000) {
+        let model = random_model(seed, 0.5);
+        let mut file = Vec::new();
+        model.save(&mut file).unwrap();
+        prop_assert_eq!(CrfModel::load(&file[..]).unwrap(), model);
+    }
+}
+
+#[test]
+fn many_sequences_are_tagged_as_one_by_one() {
+    let model = random_model(3, 0.3);
+    let instances: Vec<Instance> = (0..300).map(|i| random_instance(1 + i % 9, i as u64)).collect();
+    let all = model.tag_all(&instances).unwrap();
+    for (instance, labels) in instances.iter().zip(&all) {
+        assert_eq!(&model.tag(instance).unwrap(), labels);
+    }
+}
+
+#[test]
+fn pruning_keeps_what_is_large() {
+    let mut model = random_model(4, 0.5);
+    let before = model.clone();
+    let large = before
+        .weights()
+        .emission
+        .outer_iter()
+        .take(6)
+        .filter(|row| row.iter().any(|w| w.abs() > 1.5))
+        .count();
+    assert_eq!(model.prune(1.5).unwrap(), 6 - large);
+    assert_eq!(model.attributes().len(), large);
+    for (a, name) in model.attributes().iter().enumerate() {
+        let old = before.attributes().get(name).unwrap() as usize;
+        for k in 0..5 {
+            let w = before.weights().emission[[old, k]];
+            assert_eq!(model.weights().emission[[a, k]], if w.abs() > 1.5 { w } else { 0.0 });
+        }
+    }
+    assert!(model.nonzero_weights() < before.nonzero_weights());
+    assert!(model.prune(-1.0).is_err());
+    assert!(before.prune_nothing_changes());
+}
+
+trait Unchanged {
+    fn prune_nothing_changes(&self) -> bool;
+}
+
+impl Unchanged for CrfModel {
+    /// A threshold of 0 drops attributes without weights, and no answer changes.
+    fn prune_nothing_changes(&self) -> bool {
+        let mut pruned = self.clone();
+        pruned.prune(0.0).unwrap();
+        (0..20).all(|seed| {
+            let instance = random_instance(4, seed);
+            let (mut a, mut b) = (self.tagger(), pruned.tagger());
+            a.marginals(&instance)
+                .unwrap()
+                .iter()
+                .zip(&b.marginals(&instance).unwrap())
+                .all(|(a, b)| (a - b).abs() < 1e-14)
+        })
+    }
+}
+
+#[test]
+fn the_largest_weights_come_first() {
+    let model = random_model(5, 1.0);
+    let top = model.largest_state_weights(10);
+    assert_eq!(top.len(), 10);
+    let mut sizes: Vec<f64> =
+        model.weights().emission.outer_iter().take(6).flatten().map(|w| w.abs()).collect();
+    sizes.sort_by(|a, b| b.total_cmp(a));
+    for ((_, _, w), size) in top.iter().zip(&sizes) {
+        assert_eq!(w.abs(), *size);
+    }
+    assert_eq!(model.largest_transition_weights(1000).len(), 25);
+    assert!(model.largest_state_weights(0).is_empty());
+}
+
+#[test]
+fn a_corpus_counts_and_cuts() {
+    let mut builder = CorpusBuilder::new();
+    let mut instance = Instance::new();
+    for (label, attributes) in [("A", &["x", "rare"][..]), ("B", &["x", "y"]), ("A", &["y"])] {
+        instance.begin_token(label);
+        attributes.iter().for_each(|name| instance.push(name, 1.0));
+    }
+    builder.push(&instance).unwrap();
+    let Corpus { data, attributes, labels } = builder.clone().finish(2).unwrap();
+    assert_eq!(attributes.iter().collect::<Vec<_>>(), ["x", "y"]);
+    assert_eq!(labels.iter().collect::<Vec<_>>(), ["A", "B"]);
+    assert_eq!((data.sequences(), data.tokens(), data.entries()), (1, 3, 4));
+    let sequence = data.sequence(0);
+    assert_eq!(sequence.labels(), [0, 1, 0]);
+    assert_eq!(sequence.attributes(1).collect::<Vec<_>>(), [(0, 1.0), (1, 1.0)]);
+    assert_eq!(builder.finish(0).unwrap().attributes.len(), 3);
+}
+
+#[test]
+fn bad_input_is_named() {
+    let mut builder = CorpusBuilder::new();
+    let message = |builder: &mut CorpusBuilder, instance: &Instance| {
+        builder.push(instance).unwrap_err().to_string()
+    };
+    assert_eq!(message(&mut builder, &Instance::new()), "sequence 0 has no tokens");
+    let mut instance = Instance::new();
+    instance.begin_token("A");
+    instance.begin_token("");
+    assert!(message(&mut builder, &instance).contains("token 1 of sequence 0 has none"));
+    let mut instance = Instance::new();
+    instance.begin_token("A");
+    instance.push("x", f64::NAN);
+    assert!(message(&mut builder, &instance).contains("\"x\" is NaN at token 0 of sequence 0"));
+    assert!(builder.is_empty());
+    assert!(builder.clone().finish(0).unwrap_err().to_string().contains("corpus is empty"));
+    let mut instance = Instance::new();
+    instance.begin_token("A");
+    builder.push(&instance).unwrap();
+    assert!(builder.finish(0).unwrap_err().to_string().contains("two different labels"));
+
+    let model = random_model(0, 1.0);
+    let mut tagger = model.tagger();
+    assert!(tagger.tag(&Instance::new()).is_err());
+    let mut instance = random_instance(2, 0);
+    assert!(tagger.probability(&instance, &["O"]).is_err());
+    assert_eq!(tagger.probability(&instance, &["O", "unheard of"]).unwrap(), 0.0);
+    assert!(tagger.span_probability(&instance, 1, 1, "X").is_err());
+    assert!(tagger.span_probability(&instance, 0, 3, "X").is_err());
+    assert_eq!(tagger.span_probability(&instance, 0, 1, "Z").unwrap(), 0.0);
+    assert!(tagger.k_best(&instance, 0).is_err());
+    instance.push("a0", f64::INFINITY);
+    assert!(tagger.tag(&instance).unwrap_err().to_string().contains("inf"));
+    assert!(
+        CrfModel::new(Vocabulary::new(), Vocabulary::new(), Weights::zeros(1, 2), None).is_err()
+    );
+    let file = br#"{"kind":"conditional random field","version":1,"model":{"labels":["A"],"attributes":[],"state":[[9,0,1.0]],"transition":[],"report":null}}"#;
+    assert!(CrfModel::load(&file[..]).unwrap_err().to_string().contains("outside the model"));
+}
