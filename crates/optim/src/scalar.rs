@@ -40,9 +40,95 @@ pub fn increasing_root(
     x
 }
 
+/// The maximiser of a concave (or unimodal) function in `[low, high]`, to within `tolerance`.
+///
+/// Parabolas through the best three points, golden sections where they are no help. At most 100 evaluations.
+///
+/// Reference: R. P. Brent, "Algorithms for minimization without derivatives" (1973), chapter 5.
+pub fn brent_maximum(
+    mut f: impl FnMut(f64) -> f64,
+    mut low: f64,
+    mut high: f64,
+    tolerance: f64,
+) -> f64 {
+    const GOLDEN: f64 = 0.381_966_011_250_105_1;
+    let mut best = low + GOLDEN * (high - low);
+    let (mut second, mut third) = (best, best);
+    let mut f_best = f(best);
+    let (mut f_second, mut f_third) = (f_best, f_best);
+    let (mut step, mut before): (f64, f64) = (0.0, 0.0);
+    for _ in 0..100 {
+        let middle = 0.5 * (low + high);
+        let least = 0.5 * tolerance + f64::EPSILON * best.abs();
+        if (best - middle).abs() <= 2.0 * least - 0.5 * (high - low) {
+            break;
+        }
+        // The vertex of the parabola is at best + p / q.
+        let r = (best - second) * (f_best - f_third);
+        let q = (best - third) * (f_best - f_second);
+        let p = (best - third) * q - (best - second) * r;
+        let q = 2.0 * (q - r);
+        let parabola = -p / q;
+        let inside = parabola > low - best && parabola < high - best;
+        if before.abs() > least && inside && parabola.abs() < 0.5 * before.abs() {
+            (before, step) = (step, parabola);
+            let next = best + step;
+            if next - low < 2.0 * least || high - next < 2.0 * least {
+                step = if best < middle { least } else { -least };
+            }
+        } else {
+            before = if best < middle { high - best } else { low - best };
+            step = GOLDEN * before;
+        }
+        let next = best + if step.abs() >= least { step } else { least.copysign(step) };
+        let f_next = f(next);
+        if f_next >= f_best {
+            if next >= best {
+                low = best
+            } else {
+                high = best
+            }
+            (third, f_third, second, f_second) = (second, f_second, best, f_best);
+            (best, f_best) = (next, f_next);
+        } else {
+            if next < best {
+                low = next
+            } else {
+                high = next
+            }
+            if f_next >= f_second || second == best {
+                (third, f_third, second, f_second) = (second, f_second, next, f_next);
+            } else if f_next >= f_third || third == best || third == second {
+                (third, f_third) = (next, f_next);
+            }
+        }
+    }
+    best
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn finds_maxima_of_smooth_and_kinked_functions() {
+        let count = std::cell::Cell::new(0);
+        let counted = |f: fn(f64) -> f64| {
+            let count = &count;
+            move |x: f64| {
+                count.set(count.get() + 1);
+                f(x)
+            }
+        };
+        let at = brent_maximum(counted(|x| -(x - 0.3) * (x - 0.3)), 0.0, 1.0, 1e-6);
+        assert!((at - 0.3).abs() < 1e-6 && count.get() < 12, "{at} {}", count.get());
+        let at = brent_maximum(|x| x.ln() - 3.0 * x, 0.0, 1.0, 1e-7);
+        assert!((at - 1.0 / 3.0).abs() < 1e-6);
+        let at = brent_maximum(|x: f64| -(x - 0.7).abs(), 0.0, 1.0, 1e-8);
+        assert!((at - 0.7).abs() < 1e-7);
+        assert!(brent_maximum(|x| x, 0.0, 1.0, 1e-6) > 1.0 - 1e-5);
+        assert!(brent_maximum(|x| -x, 0.0, 1.0, 1e-6) < 1e-5);
+    }
 
     #[test]
     fn finds_roots_of_smooth_and_nasty_functions() {

@@ -1,10 +1,12 @@
 //! Randomness as a parameter: a seed gives the same result bit for bit, with any number of threads.
 
 mod alias;
+mod max_tree;
 mod sum_tree;
 mod visits;
 
 pub use alias::Alias;
+pub use max_tree::MaxTree;
 pub use sum_tree::SumTree;
 pub use visits::{Order, Place, Visits};
 

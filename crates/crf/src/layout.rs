@@ -1,0 +1,313 @@
+//! Where each weight lies in one flat vector, and the sums over a sequence that read and write it.
+//!
+//! With all features a row of `W` is `stride(K)` numbers, zero beyond `K`. With the observed ones only it is one number a
+//! label seen with the attribute: most attributes of text were seen with one label, so that the vector is many times
+//! shorter and stays in the cache. The transitions follow as `K` rows of `stride(K)`.
+
+use fenchel_graphical::chain::{Chain, stride};
+use fenchel_linalg::{Invalid, lanes};
+
+use crate::dataset::Sequence;
+use crate::problem::{Features, Support};
+use crate::{Dataset, Error, Weights};
+
+#[derive(Debug, Clone)]
+pub(crate) struct Layout {
+    labels: usize,
+    attributes: usize,
+    /// Where the row of an attribute begins; three more rows for bias, begin and end; then the end.
+    starts: Vec<u32>,
+    /// The label of each number in a row; empty with all features.
+    columns: Vec<u32>,
+    /// 1 for a transition with a weight, 0 for one without and for the padding.
+    allowed: Vec<f64>,
+}
+
+impl Layout {
+    pub(crate) fn new(data: &Dataset, features: Features) -> Result<Self, Error> {
+        let (attributes, labels) = (data.attributes(), data.labels());
+        let stride = stride(labels);
+        let observed = features.support == Support::Observed;
+        let mut seen: Vec<u64> = Vec::new();
+        let mut allowed = vec![0.0; labels * stride];
+        if observed {
+            let mut note =
+                |row: usize, label: u32| seen.push((row as u64) << 32 | u64::from(label));
+            for sequence in data.iter() {
+                let y = sequence.labels();
+                for (t, &label) in y.iter().enumerate() {
+                    sequence.attributes(t).for_each(|(id, _)| note(id as usize, label));
+                    note(attributes, label);
+                }
+                note(attributes + 1, y[0]);
+                note(attributes + 2, y[y.len() - 1]);
+                for pair in y.windows(2) {
+                    allowed[pair[0] as usize * stride + pair[1] as usize] = 1.0;
+                }
+            }
+            seen.sort_unstable();
+            seen.dedup();
+        } else {
+            allowed.chunks_exact_mut(stride).for_each(|row| row[..labels].fill(1.0));
+        }
+        let used = |row: usize| match row.checked_sub(attributes) {
+            None => true,
+            Some(0) => features.bias,
+            Some(_) => features.ends,
+        };
+        let mut starts = Vec::with_capacity(attributes + 4);
+        let mut columns = Vec::new();
+        let (mut end, mut next) = (0_u64, 0);
+        starts.push(0);
+        for row in 0..attributes + 3 {
+            let first = next;
+            while seen.get(next).is_some_and(|key| key >> 32 == row as u64) {
+                next += 1;
+            }
+            if used(row) {
+                columns.extend(seen[first..next].iter().map(|&key| key as u32));
+                end += if observed { (next - first) as u64 } else { stride as u64 };
+            }
+            let Ok(end) = u32::try_from(end) else {
+                let needed = 8 * (attributes as u64 + 3) * stride as u64;
+                let hint = "weigh the observed features only, or drop rare attributes";
+                let method = "the weight vector";
+                return Err(Error::MemoryLimit { method, needed, limit: 8 << 32, hint });
+            };
+            starts.push(end);
+        }
+        Ok(Layout { labels, attributes, starts, columns, allowed })
+    }
+
+    /// Length of the flat vector.
+    pub(crate) fn dimension(&self) -> usize {
+        self.transitions() + self.allowed.len()
+    }
+
+    /// Where the transitions begin.
+    fn transitions(&self) -> usize {
+        self.starts[self.starts.len() - 1] as usize
+    }
+
+    /// Features that have a weight.
+    pub(crate) fn features(&self) -> usize {
+        let transitions = self.allowed.iter().filter(|allowed| **allowed > 0.0).count();
+        let emissions = if self.columns.is_empty() {
+            self.transitions() / stride(self.labels) * self.labels
+        } else {
+            self.columns.len()
+        };
+        emissions + transitions
+    }
+
+    fn row(&self, row: usize) -> std::ops::Range<usize> {
+        self.starts[row] as usize..self.starts[row + 1] as usize
+    }
+
+    pub(crate) fn unpack(&self, w: &[f64]) -> Weights {
+        let mut weights = Weights::zeros(self.attributes, self.labels);
+        for (row, mut out) in weights.emission.outer_iter_mut().enumerate() {
+            let range = self.row(row);
+            if self.columns.is_empty() {
+                out.iter_mut().zip(&w[range]).for_each(|(out, w)| *out = *w);
+            } else {
+                for (&column, &w) in self.columns[range.clone()].iter().zip(&w[range]) {
+                    out[column as usize] = w;
+                }
+            }
+        }
+        let rows = w[self.transitions()..].chunks_exact(stride(self.labels));
+        for (mut out, row) in weights.transition.outer_iter_mut().zip(rows) {
+            out.iter_mut().zip(row).for_each(|(out, w)| *out = *w);
+        }
+        weights
+    }
+
+    /// The flat form of `weights`; those without a place are left out.
+    pub(crate) fn pack(&self, weights: &Weights) -> Result<Vec<f64>, Error> {
+        weights.check()?;
+        Invalid::check_length("weights of attributes", self.attributes, weights.attributes())?;
+        Invalid::check_length("labels of the weights", self.labels, weights.labels())?;
+        let mut w = vec![0.0; self.dimension()];
+        for (row, from) in weights.emission.outer_iter().enumerate() {
+            let range = self.row(row);
+            if self.columns.is_empty() {
+                w[range].iter_mut().zip(from).for_each(|(w, from)| *w = *from);
+            } else {
+                for (&column, w) in self.columns[range.clone()].iter().zip(&mut w[range]) {
+                    *w = from[column as usize];
+                }
+            }
+        }
+        let first = self.transitions();
+        let stride = stride(self.labels);
+        for (from, j) in weights.transition.outer_iter().zip(0..) {
+            let row = first + j * stride..first + j * stride + self.labels;
+            let allowed = &self.allowed[j * stride..];
+            w[row].iter_mut().zip(from).zip(allowed).for_each(|((w, from), a)| *w = a * from);
+        }
+        Ok(w)
+    }
+
+    /// Writes the transition scores of `w` into a chain.
+    pub(crate) fn write_transitions(&self, w: &[f64], chain: &mut Chain) {
+        let rows = w[self.transitions()..].chunks_exact(stride(self.labels));
+        for (from, row) in rows.enumerate() {
+            chain.pairwise_mut(0, from).copy_from_slice(&row[..self.labels]);
+        }
+    }
+
+    /// Finds the rows of the attributes of a sequence, and of the three rows behind.
+    #[inline(always)]
+    pub(crate) fn locate(&self, sequence: &Sequence<'_>, rows: &mut Rows) {
+        rows.starts.clear();
+        rows.offsets.clear();
+        let mut offset = 0;
+        let mut add = |row: usize| {
+            let (start, end) = (self.starts[row], self.starts[row + 1]);
+            rows.starts.push(start);
+            rows.offsets.push(offset);
+            offset += end - start;
+        };
+        sequence.distinct().iter().for_each(|&id| add(id as usize));
+        (self.attributes..self.attributes + 3).for_each(add);
+        rows.offsets.push(offset);
+    }
+
+    /// `scores_t = sum_a x_ta W(a, .)`, rows of `stride` with zeros in the padding.
+    pub(crate) fn scores(
+        &self,
+        w: &[f64],
+        sequence: &Sequence<'_>,
+        rows: &Rows,
+        scores: &mut Vec<f64>,
+    ) {
+        let stride = stride(self.labels);
+        scores.clear();
+        scores.resize(sequence.len() * stride, 0.0);
+        lanes::dispatch(|| {
+            for (t, scores) in scores.chunks_exact_mut(stride).enumerate() {
+                rows.each(sequence, t, |start, range, value| {
+                    let w = &w[start..][..range.len()];
+                    if self.columns.is_empty() {
+                        add(value, w, scores);
+                    } else {
+                        for (&column, w) in self.columns[start..][..range.len()].iter().zip(w) {
+                            scores[column as usize] += value * w;
+                        }
+                    }
+                });
+            }
+        });
+    }
+
+    /// `sums = sum_t x_t nodes_t'`, row by row as [`Rows`] says, for rows `nodes_t` of `stride`.
+    pub(crate) fn sums(
+        &self,
+        nodes: &[f64],
+        sequence: &Sequence<'_>,
+        rows: &Rows,
+        sums: &mut Vec<f64>,
+    ) {
+        let stride = stride(self.labels);
+        sums.clear();
+        sums.resize(rows.len(), 0.0);
+        lanes::dispatch(|| {
+            for (t, node) in nodes.chunks_exact(stride).enumerate() {
+                rows.each(sequence, t, |start, range, value| {
+                    let sums = &mut sums[range];
+                    if self.columns.is_empty() {
+                        add(value, node, sums);
+                    } else {
+                        let columns = &self.columns[start..][..sums.len()];
+                        for (&column, sum) in columns.iter().zip(sums) {
+                            *sum += value * node[column as usize];
+                        }
+                    }
+                });
+            }
+        });
+    }
+
+    /// `w += scale * sums`, as [`Rows`] says.
+    pub(crate) fn scatter(&self, scale: f64, rows: &Rows, sums: &[f64], w: &mut [f64]) {
+        lanes::dispatch(|| {
+            for (&start, ends) in rows.starts.iter().zip(rows.offsets.windows(2)) {
+                let sums = &sums[ends[0] as usize..ends[1] as usize];
+                let w = &mut w[start as usize..][..sums.len()];
+                w.iter_mut().zip(sums).for_each(|(w, sum)| *w += scale * sum);
+            }
+        });
+    }
+
+    /// Sets sums over transitions without a weight to 0; `pairs` has `K x K` entries.
+    pub(crate) fn mask_pairs(&self, pairs: &mut [f64]) {
+        let stride = stride(self.labels);
+        let rows = pairs.chunks_exact_mut(self.labels).zip(self.allowed.chunks_exact(stride));
+        for (pairs, allowed) in rows {
+            pairs.iter_mut().zip(allowed).for_each(|(pair, allowed)| *pair *= allowed);
+        }
+    }
+
+    /// `w += scale * pairs` on the transitions; `pairs` has `K x K` entries and is masked.
+    pub(crate) fn scatter_pairs(&self, scale: f64, pairs: &[f64], w: &mut [f64]) {
+        let first = self.transitions();
+        let rows = w[first..].chunks_exact_mut(stride(self.labels));
+        for (w, pairs) in rows.zip(pairs.chunks_exact(self.labels)) {
+            w.iter_mut().zip(pairs).for_each(|(w, pair)| *w += scale * pair);
+        }
+    }
+}
+
+/// `out += value * row` over padded rows.
+#[inline(always)]
+fn add(value: f64, row: &[f64], out: &mut [f64]) {
+    for (out, row) in out.as_chunks_mut::<8>().0.iter_mut().zip(row.as_chunks::<8>().0) {
+        for l in 0..8 {
+            out[l] += value * row[l];
+        }
+    }
+}
+
+/// The rows that a sequence touches: its distinct attributes, then bias, begin and end.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Rows {
+    /// Where they begin in the flat vector.
+    starts: Vec<u32>,
+    /// Where they begin in a vector of these rows alone, and the end.
+    offsets: Vec<u32>,
+}
+
+impl Rows {
+    fn len(&self) -> usize {
+        self.offsets.last().map_or(0, |&end| end as usize)
+    }
+
+    /// Calls `visit(start, range in the local vector, value)` for each row that token `t` has.
+    #[inline(always)]
+    fn each(
+        &self,
+        sequence: &Sequence<'_>,
+        t: usize,
+        mut visit: impl FnMut(usize, std::ops::Range<usize>, f64),
+    ) {
+        let mut visit = |place: usize, value: f64| {
+            let range = self.offsets[place] as usize..self.offsets[place + 1] as usize;
+            visit(self.starts[place] as usize, range, value);
+        };
+        let bias = self.starts.len() - 3;
+        visit(bias, 1.0);
+        if t == 0 {
+            visit(bias + 1, 1.0);
+        }
+        if t + 1 == sequence.len() {
+            visit(bias + 2, 1.0);
+        }
+        let (places, values) = sequence.entries(t);
+        if values.is_empty() {
+            places.iter().for_each(|&place| visit(place as usize, 1.0));
+        } else {
+            places.iter().zip(values).for_each(|(&place, &value)| visit(place as usize, value));
+        }
+    }
+}

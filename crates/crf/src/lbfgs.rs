@@ -1,0 +1,49 @@
+//! L-BFGS on the primal problem.
+
+use fenchel_optim::lbfgs::{Lbfgs, LbfgsSettings, Smooth};
+use fenchel_optim::{Certificate, Observer, Solution};
+
+use crate::objective::Objective;
+use crate::{Error, Problem, Weights};
+
+/// Minimises `P` by L-BFGS, from zero or from given weights; a pass is one gradient, n oracle calls.
+///
+/// The batch method, on all cores with the same bits for any number of threads. It needs many more passes than
+/// [`sdca`](fn@crate::sdca) on sparse text and little memory beside the weights: `8 d (2 memory + 4)` bytes and the counts of
+/// eight parts of the data, `64 d`. The certificate is the duality gap `norm(grad P)^2 / (2 l2)`.
+///
+/// Source: J. Nocedal and S. Wright, "Numerical Optimization" (2006), algorithm 7.5, as [`fenchel_optim::lbfgs`] has it.
+///
+/// # Errors
+/// [`Error::Invalid`] for settings out of range or a start of another shape or not finite.
+pub fn lbfgs<'p, 'a, O: Observer<Lbfgs<Likelihood<'p, 'a>>>>(
+    problem: &'p Problem<'a>,
+    settings: &LbfgsSettings,
+    start: Option<Weights>,
+    observer: &mut O,
+) -> Result<Solution<Weights>, Error> {
+    let start = match start {
+        Some(weights) => problem.layout.pack(&weights)?,
+        None => vec![0.0; problem.layout.dimension()],
+    };
+    let likelihood = Likelihood(Objective::new(problem));
+    let solution = fenchel_optim::lbfgs::lbfgs(likelihood, settings, start, observer)?;
+    Ok(Solution { state: problem.layout.unpack(&solution.state), report: solution.report })
+}
+
+/// The objective as L-BFGS sees it: what an observer of [`lbfgs`] meets.
+pub struct Likelihood<'p, 'a>(Objective<'p, 'a>);
+
+impl Smooth for Likelihood<'_, '_> {
+    fn dimension(&self) -> usize {
+        self.0.dimension()
+    }
+
+    fn value_gradient(&mut self, w: &[f64], gradient: &mut [f64]) -> f64 {
+        self.0.value_gradient(w, gradient)
+    }
+
+    fn certify(&mut self, w: &[f64], value: f64, gradient: &[f64]) -> Certificate {
+        self.0.certify(w, value, gradient)
+    }
+}

@@ -1,0 +1,162 @@
+//! The regularised likelihood of a data set.
+
+use fenchel_linalg::{Invalid, lanes};
+use serde::{Deserialize, Serialize};
+
+use crate::layout::Layout;
+use crate::objective::Objective;
+use crate::{Dataset, Error, Weights};
+
+/// Which pairs of attribute and label, and which transitions, have a weight.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Support {
+    /// All: `(A + 3) K + K^2` weights.
+    #[default]
+    All,
+    /// Those that occur in the data, as in CRFsuite. Several times fewer weights, and another optimum.
+    Observed,
+}
+
+/// Which features a model has.
+///
+/// | field | default | meaning |
+/// |---|---|---|
+/// | `support` | `All` | which pairs have a weight |
+/// | `bias` | true | a row of weights that every token has |
+/// | `ends` | true | a row for the first token and one for the last |
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Features {
+    /// Which pairs have a weight.
+    pub support: Support,
+    /// Whether every token has a bias.
+    pub bias: bool,
+    /// Whether the first token and the last one have weights of their own.
+    pub ends: bool,
+}
+
+impl Default for Features {
+    fn default() -> Self {
+        Features { support: Support::All, bias: true, ends: true }
+    }
+}
+
+/// The training problem `P(w) = l2/2 norm(w)^2 + 1/n sum_i [log Z_i(w) - s_w(x_i, y_i)]`, per *sequence*.
+///
+/// Its dual, over marginals `m` with the weights `w(m) = 1/(l2 n) sum_i [F(x_i, y_i) - E_m F(x_i, .)]`, is
+/// `D(m) = -l2/2 norm(w(m))^2 + 1/n sum_i H(m_i)`, and `P(w) >= D(m)` for every pair.
+/// Everything is regularised, biases and transitions included.
+///
+/// CRFsuite's `c2` weighs the squared norm against the *sum* of the terms: `c2 = n l2 / 2`.
+///
+/// Source: R. Le Priol, A. Piche, S. Lacoste-Julien, "Adaptive stochastic dual coordinate ascent for conditional random
+/// fields" (2018), equations (1) to (4).
+#[derive(Debug, Clone)]
+pub struct Problem<'a> {
+    data: &'a Dataset,
+    l2: f64,
+    features: Features,
+    pub(crate) layout: Layout,
+    /// `sum_i F(x_i, y_i)`
+    pub(crate) counts: Vec<f64>,
+}
+
+impl<'a> Problem<'a> {
+    /// A problem with `l2 > 0`; the documents use `1 / n`. O(entries log entries).
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for no sequences, fewer than 2 labels or `l2` out of range; [`Error::MemoryLimit`] beyond 2^32
+    /// weights.
+    pub fn new(data: &'a Dataset, l2: f64, features: Features) -> Result<Self, Error> {
+        Invalid::check_positive("l2", l2)?;
+        if data.sequences() == 0 {
+            return Err(Invalid::Empty { what: "data set" }.into());
+        }
+        if data.labels() < 2 {
+            let (value, expected) = (data.labels() as f64, "at least 2");
+            return Err(Invalid::Parameter { name: "number of labels", value, expected }.into());
+        }
+        let layout = Layout::new(data, features)?;
+        let mut problem = Problem { data, l2, features, layout, counts: Vec::new() };
+        problem.counts = problem.observed_counts();
+        Ok(problem)
+    }
+
+    /// A problem regularised as CRFsuite's `c2` says: `l2 = 2 c2 / n`.
+    ///
+    /// # Errors
+    /// Those of [`new`](Problem::new).
+    pub fn with_c2(data: &'a Dataset, c2: f64, features: Features) -> Result<Self, Error> {
+        Invalid::check_positive("c2", c2)?;
+        Problem::new(data, 2.0 * c2 / data.sequences().max(1) as f64, features)
+    }
+
+    /// The data.
+    pub fn data(&self) -> &'a Dataset {
+        self.data
+    }
+
+    /// Weight of the squared norm.
+    pub fn l2(&self) -> f64 {
+        self.l2
+    }
+
+    /// Which features have a weight.
+    pub fn features(&self) -> Features {
+        self.features
+    }
+
+    /// Number of sequences.
+    pub fn n(&self) -> usize {
+        self.data.sequences()
+    }
+
+    /// Number of weights.
+    pub fn weights(&self) -> usize {
+        self.layout.features()
+    }
+
+    /// `P(w)`; weights outside the support count as 0. One pass, n oracle calls.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for weights of another shape or not finite; [`Error::Chain`] if a score overflows.
+    pub fn objective(&self, weights: &Weights) -> Result<f64, Error> {
+        let w = self.layout.pack(weights)?;
+        let value = Objective::new(self).value(&w);
+        if value.is_finite() {
+            return Ok(value);
+        }
+        Err(Invalid::NonFinite { what: "objective", row: 0, column: 0, value }.into())
+    }
+
+    fn observed_counts(&self) -> Vec<f64> {
+        let stride = fenchel_graphical::chain::stride(self.data.labels());
+        let labels = self.data.labels();
+        let mut counts = vec![0.0; self.layout.dimension()];
+        let mut rows = Default::default();
+        let (mut nodes, mut sums) = (Vec::new(), Vec::new());
+        let mut pairs = vec![0.0; labels * labels];
+        for sequence in self.data.iter() {
+            nodes.clear();
+            nodes.resize(sequence.len() * stride, 0.0);
+            let y = sequence.labels();
+            for (t, &label) in y.iter().enumerate() {
+                nodes[t * stride + label as usize] = 1.0;
+            }
+            for pair in y.windows(2) {
+                pairs[pair[0] as usize * labels + pair[1] as usize] += 1.0;
+            }
+            self.layout.locate(&sequence, &mut rows);
+            self.layout.sums(&nodes, &sequence, &rows, &mut sums);
+            self.layout.scatter(1.0, &rows, &sums, &mut counts);
+        }
+        self.layout.mask_pairs(&mut pairs);
+        self.layout.scatter_pairs(1.0, &pairs, &mut counts);
+        counts
+    }
+
+    /// `l2/2 norm(w)^2` of flat weights.
+    pub(crate) fn penalty(&self, w: &[f64]) -> f64 {
+        0.5 * self.l2 * lanes::dispatch(|| lanes::dot(w, w))
+    }
+}

@@ -1,0 +1,98 @@
+//! How far the features of other labellings are from the true ones.
+//!
+//! `R_i = max_y norm(F(x_i, y_i) - F(x_i, y))^2` measures how curved a block is: `1 + R_i / (l2 n)` is the condition of its
+//! subproblem, the weight of importance sampling and the inverse of the step of the theory.
+
+use fenchel_graphical::chain::stride;
+
+use crate::{Dataset, Sequence};
+
+/// The value of the documents for sequence `i`: that of labelling every token with a label that the sequence does not have
+/// (the rarest one if it has all).
+///
+/// Exact for non-negative attributes if a label is absent; otherwise it may be too small, and bounds nothing.
+///
+/// Source: Le Priol, Piche, Lacoste-Julien (2018), appendix C.
+///
+/// # Panics
+/// If there is no sequence `i`.
+pub fn radius_heuristic(data: &Dataset, i: usize) -> f64 {
+    let sequence = data.sequence(i);
+    let mut counts = vec![0usize; data.labels()];
+    sequence.labels().iter().for_each(|&label| counts[label as usize] += 1);
+    let rarest = (0..counts.len()).min_by_key(|&k| counts[k]).unwrap_or(0) as u32;
+    let truth = sequence.labels();
+    let other = vec![rarest; truth.len()];
+    distance(data.labels(), &sequence, truth, &other)
+}
+
+/// An upper bound of `R_i` for any attributes, at most four times too large where they are not negative.
+///
+/// With `B^2 = norm(sum_t |x_t|)^2 + (T - 1)^2 >= norm(F(x, y))^2`, biases included: `norm(F(x_i, y_i))^2 + B^2` for attributes
+/// that are not negative, `(norm(F(x_i, y_i)) + B)^2` otherwise.
+///
+/// # Panics
+/// If there is no sequence `i`.
+pub fn radius_upper(data: &Dataset, i: usize) -> f64 {
+    let sequence = data.sequence(i);
+    let length = sequence.len();
+    let mut totals = vec![0.0; sequence.distinct().len()];
+    let mut signed = false;
+    for t in 0..length {
+        let (places, values) = sequence.entries(t);
+        for (e, &place) in places.iter().enumerate() {
+            let value = values.get(e).copied().unwrap_or(1.0);
+            signed |= value < 0.0;
+            totals[place as usize] += value.abs();
+        }
+    }
+    let biases = (length * length + 2) as f64;
+    let transitions = ((length - 1) * (length - 1)) as f64;
+    let bound = totals.iter().map(|x| x * x).sum::<f64>() + biases + transitions;
+    let truth = norm_squared(data.labels(), &sequence, sequence.labels());
+    if signed { (truth.sqrt() + bound.sqrt()).powi(2) } else { truth + bound }
+}
+
+/// `norm(F(x, y))^2`
+fn norm_squared(labels: usize, sequence: &Sequence<'_>, y: &[u32]) -> f64 {
+    let sums = features(labels, sequence, y, 1.0, None);
+    sums.iter().map(|s| s * s).sum()
+}
+
+/// `norm(F(x, y) - F(x, z))^2`
+fn distance(labels: usize, sequence: &Sequence<'_>, y: &[u32], z: &[u32]) -> f64 {
+    let sums = features(labels, sequence, y, 1.0, None);
+    let sums = features(labels, sequence, z, -1.0, Some(sums));
+    sums.iter().map(|s| s * s).sum()
+}
+
+/// `sums + scale F(x, y)` over the rows that the sequence touches and the transitions.
+fn features(
+    labels: usize,
+    sequence: &Sequence<'_>,
+    y: &[u32],
+    scale: f64,
+    sums: Option<Vec<f64>>,
+) -> Vec<f64> {
+    let rows = sequence.distinct().len();
+    let width = stride(labels);
+    let mut sums = sums.unwrap_or_else(|| vec![0.0; (rows + 3 + labels) * width]);
+    for (t, &label) in y.iter().enumerate() {
+        let mut add = |row: usize, value: f64| sums[row * width + label as usize] += scale * value;
+        let (places, values) = sequence.entries(t);
+        for (e, &place) in places.iter().enumerate() {
+            add(place as usize, values.get(e).copied().unwrap_or(1.0));
+        }
+        add(rows, 1.0);
+        if t == 0 {
+            add(rows + 1, 1.0);
+        }
+        if t + 1 == y.len() {
+            add(rows + 2, 1.0);
+        }
+    }
+    for pair in y.windows(2) {
+        sums[(rows + 3 + pair[0] as usize) * width + pair[1] as usize] += scale;
+    }
+    sums
+}

@@ -1,0 +1,100 @@
+//! Where the dual starts.
+
+use fenchel_graphical::chain::{Chain, ChainMarginals, Probability};
+use fenchel_linalg::Invalid;
+use serde::{Deserialize, Serialize};
+
+use crate::{Error, Problem, Weights};
+
+/// Marginals of a cold start.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Init {
+    /// The true labels, mixed with the uniform distribution clique by clique. 1e-3 to 1e-5 are equally good.
+    Smoothed {
+        /// Share of the uniform distribution, in (0, 1].
+        smoothing: f64,
+    },
+    /// A chain that scores true labels and true transitions, as in the authors' program.
+    Tilted {
+        /// The score, e.g. 10.
+        score: f64,
+    },
+    /// The uniform distribution: a very bad start, for comparisons.
+    Uniform,
+    /// The true labels alone, where entropies have an infinite slope: for fixed steps and Brent's method only.
+    Empirical,
+    /// The marginals of a model. Its weights are not the start: those belong to the marginals.
+    Weights(Weights),
+}
+
+impl Default for Init {
+    fn default() -> Self {
+        Init::Smoothed { smoothing: 1e-3 }
+    }
+}
+
+impl Init {
+    pub(super) fn marginals<T: Probability>(
+        &self,
+        problem: &Problem<'_>,
+    ) -> Result<Vec<ChainMarginals<T>>, Error> {
+        let labels = problem.data().labels();
+        let mut path = Vec::new();
+        let smoothed =
+            |smoothing: f64, path: &[usize]| Ok(ChainMarginals::smoothed(labels, path, smoothing)?);
+        match self {
+            Init::Smoothed { smoothing } if !(*smoothing > 0.0) => {
+                let expected = "a number in (0, 1]";
+                let (name, value) = ("init.smoothing", *smoothing);
+                return Err(Invalid::Parameter { name, value, expected }.into());
+            }
+            Init::Tilted { score } => Invalid::check_nonnegative("init.score", *score)?,
+            _ => {}
+        }
+        let mut model = match self {
+            Init::Weights(weights) => {
+                weights.check()?;
+                Invalid::check_length(
+                    "weights",
+                    problem.data().attributes(),
+                    weights.attributes(),
+                )?;
+                let mut chain = Chain::shared(labels, 1)?;
+                weights.write_transitions(&mut chain)?;
+                Some((weights, chain))
+            }
+            _ => None,
+        };
+        let one = |sequence: crate::Sequence<'_>| {
+            path.clear();
+            path.extend(sequence.labels().iter().map(|&label| label as usize));
+            match self {
+                Init::Smoothed { smoothing } => smoothed(*smoothing, &path),
+                Init::Uniform => smoothed(1.0, &path),
+                Init::Empirical => smoothed(0.0, &path),
+                Init::Tilted { score } => {
+                    let mut chain = Chain::per_edge(labels, path.len())?;
+                    for (t, &label) in path.iter().enumerate() {
+                        chain.unary_mut(t)[label] = *score;
+                    }
+                    for (t, pair) in path.windows(2).enumerate() {
+                        chain.pairwise_mut(t, pair[0])[pair[1]] = *score;
+                    }
+                    let mut marginals = ChainMarginals::new();
+                    chain.marginals(&mut marginals)?;
+                    Ok(marginals)
+                }
+                Init::Weights(_) => {
+                    let mut marginals = ChainMarginals::new();
+                    if let Some((weights, chain)) = &mut model {
+                        let tokens = (0..sequence.len()).map(|t| sequence.attributes(t));
+                        weights.write_scores(tokens, chain)?;
+                        chain.marginals(&mut marginals)?;
+                    }
+                    Ok(marginals)
+                }
+            }
+        };
+        problem.data().iter().map(one).collect()
+    }
+}

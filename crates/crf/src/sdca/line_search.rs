@@ -1,0 +1,256 @@
+//! How far a block moves.
+//!
+//! With `d = target - m` and `q = l2 n norm(v)^2`, the dual gains `1/n` of `f(s) - f(0)` from a step `s`, where
+//!
+//! ```text
+//! f(s)  = H(m + s d) - l2 n / 2 norm(w + s v)^2
+//! f'(s) = c - s q - slope(s),    c = <w, F d>,   f''(s) = -q - curvature(s)
+//! ```
+//!
+//! and `slope`, `curvature` are those of [`LineTerms`]. `f` is concave with `f'(0) >= 0 >= f'(1)`.
+
+use fenchel_graphical::chain::{ChainMarginals, LineTerms, Probability};
+use fenchel_linalg::Invalid;
+use fenchel_optim::scalar::brent_maximum;
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+
+/// How far a block moves towards the model's marginals; see [`Sdca`](super::Sdca).
+///
+/// | step | passes over the marginals | the dual rises |
+/// |---|---|---|
+/// | `SingleNewton` | 2 | in all but contrived cases |
+/// | `Newton` | 3 to 5 | always |
+/// | `Brent` | about 10 | always |
+/// | `Armijo` | 2 to 4 | always |
+/// | `Fixed` | 2 | if at most that of `Safe` |
+/// | `Safe` | 2 | always, by theorem, and very slowly |
+/// | `SkipIfImproves` | 2 to 6 | always |
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub enum SdcaStep {
+    /// One Newton step from 1/2, inside the bracket. The fastest in time. Gaps are estimated by half the curvature at
+    /// 1/2, which is the divergence to third order, so that no logarithm is spent on them.
+    #[default]
+    SingleNewton,
+    /// Newton steps inside a shrinking bracket until one would move by less than `tolerance`; 1e-3 is enough.
+    Newton {
+        /// Smallest move.
+        tolerance: f64,
+        /// The first trial.
+        start: NewtonStart,
+    },
+    /// Brent's method on the values.
+    Brent {
+        /// Accuracy of the step.
+        tolerance: f64,
+    },
+    /// The first of 1, `shrink`, `shrink^2`, .. at which the dual rises by `decrease` times the step times the block's
+    /// gap, a lower bound of the slope at 0.
+    Armijo {
+        /// Fraction of the linear prediction that must be gained, in (0, 1).
+        decrease: f64,
+        /// Ratio of two trials, in (0, 1).
+        shrink: f64,
+    },
+    /// Always this step.
+    Fixed(f64),
+    /// The step `1 / (1 + R_i / (l2 n))` of the theory, with an upper bound of the radius `R_i`.
+    Safe,
+    /// The block's last step if the dual rises by it; else as `Newton` with 1e-3.
+    SkipIfImproves,
+}
+
+/// Where Newton's method starts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum NewtonStart {
+    /// At 1/2.
+    #[default]
+    Half,
+    /// At the block's last step.
+    Previous,
+}
+
+impl SdcaStep {
+    pub(super) fn check(&self) -> Result<(), Error> {
+        let within = |name, value: f64, range: std::ops::RangeInclusive<f64>, expected| {
+            if range.contains(&value) {
+                return Ok(());
+            }
+            Err(Invalid::Parameter { name, value, expected }.into())
+        };
+        match *self {
+            SdcaStep::Newton { tolerance, .. } | SdcaStep::Brent { tolerance } => {
+                Ok(Invalid::check_positive("step.tolerance", tolerance)?)
+            }
+            SdcaStep::Armijo { decrease, shrink } => {
+                let open = f64::EPSILON..=1.0 - f64::EPSILON;
+                within("step.decrease", decrease, open.clone(), "a number in (0, 1)")?;
+                within("step.shrink", shrink, open, "a number in (0, 1)")
+            }
+            SdcaStep::Fixed(step) => within("step", step, 0.0..=1.0, "a number in [0, 1]"),
+            SdcaStep::SingleNewton | SdcaStep::Safe | SdcaStep::SkipIfImproves => Ok(()),
+        }
+    }
+
+    /// Whether the entropies of the blocks are kept up to date.
+    pub(super) fn tracks(&self) -> bool {
+        *self != SdcaStep::SingleNewton
+    }
+
+    /// Whether an infinite slope at the border is no obstacle.
+    pub(super) fn starts_anywhere(&self) -> bool {
+        matches!(self, SdcaStep::Fixed(_) | SdcaStep::Brent { .. })
+    }
+}
+
+/// The line of one block.
+pub(super) struct Line<'m, T> {
+    pub(super) from: &'m ChainMarginals<T>,
+    pub(super) target: &'m ChainMarginals<T>,
+    /// `c`
+    pub(super) linear: f64,
+    /// `q`
+    pub(super) quadratic: f64,
+    /// `H(m)` and the block's gap, if the method tracks them.
+    pub(super) tracked: Option<(f64, f64)>,
+    /// The block's last step.
+    pub(super) previous: f64,
+    /// The step of the theory.
+    pub(super) safe: f64,
+}
+
+/// A step.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Move {
+    pub(super) step: f64,
+    /// The entropy after it, if the search knows.
+    pub(super) entropy: Option<f64>,
+    /// The block's gap before it: exact, or an estimate.
+    pub(super) gap: f64,
+    /// Evaluations of the entropy or its derivatives.
+    pub(super) evaluations: u32,
+}
+
+/// Newton's method in a bracket: what is known, and where to look next.
+struct Bracket {
+    low: f64,
+    high: f64,
+    last_move: f64,
+}
+
+impl Bracket {
+    fn unit() -> Bracket {
+        Bracket { low: 0.0, high: 1.0, last_move: 1.0 }
+    }
+
+    /// The next trial after `at`, with the derivatives there: the Newton step if it stays inside and halves the last
+    /// one, a bisection otherwise.
+    fn next(&mut self, at: f64, first: f64, second: f64) -> f64 {
+        if first > 0.0 {
+            self.low = at
+        } else {
+            self.high = at
+        }
+        let newton = at - first / second;
+        let trusted =
+            newton > self.low && newton < self.high && (newton - at).abs() <= 0.5 * self.last_move;
+        let next = if trusted { newton } else { 0.5 * (self.low + self.high) };
+        self.last_move = (next - at).abs();
+        next
+    }
+}
+
+impl<T: Probability> Line<'_, T> {
+    fn terms(&self, step: f64) -> LineTerms {
+        self.from.line_terms(self.target, step)
+    }
+
+    fn first(&self, step: f64, terms: &LineTerms) -> f64 {
+        self.linear - step * self.quadratic - terms.slope
+    }
+
+    fn second(&self, terms: &LineTerms) -> f64 {
+        -self.quadratic - terms.curvature
+    }
+
+    /// `f(step) - f(0)`
+    fn gain(&self, step: f64, entropy: f64) -> f64 {
+        let before = self.tracked.map_or(f64::NAN, |(entropy, _)| entropy);
+        entropy - before + step * (self.linear - 0.5 * step * self.quadratic)
+    }
+
+    pub(super) fn search(&self, rule: SdcaStep) -> Move {
+        let gap = self.tracked.map_or(0.0, |(_, gap)| gap);
+        let to = |step: f64, evaluations: u32| {
+            let entropy = Some(self.terms(step).entropy);
+            Move { step, entropy, gap, evaluations: evaluations + 1 }
+        };
+        match rule {
+            SdcaStep::SingleNewton => {
+                let terms = self.terms(0.5);
+                let step = Bracket::unit().next(0.5, self.first(0.5, &terms), self.second(&terms));
+                Move { step, entropy: None, gap: 0.5 * terms.curvature.max(0.0), evaluations: 1 }
+            }
+            SdcaStep::Newton { tolerance, start } => {
+                let start = match start {
+                    NewtonStart::Half => 0.5,
+                    NewtonStart::Previous => self.previous.clamp(1e-3, 1.0 - 1e-3),
+                };
+                self.newton(start, tolerance, gap)
+            }
+            SdcaStep::Brent { tolerance } => {
+                let mut evaluations = 0;
+                let value = |step| {
+                    evaluations += 1;
+                    self.gain(step, self.terms(step).entropy)
+                };
+                let step = brent_maximum(value, 0.0, 1.0, tolerance);
+                self.or_nothing(to(step, evaluations))
+            }
+            SdcaStep::Armijo { decrease, shrink } => {
+                let mut trial = to(1.0, 0);
+                while self.gain(trial.step, trial.entropy.unwrap_or(f64::NAN))
+                    < decrease * trial.step * gap
+                    && trial.step > 1e-12
+                {
+                    trial = to(shrink * trial.step, trial.evaluations);
+                }
+                self.or_nothing(trial)
+            }
+            SdcaStep::Fixed(step) => to(step, 0),
+            SdcaStep::Safe => to(self.safe, 0),
+            SdcaStep::SkipIfImproves => {
+                let trial = to(self.previous, 0);
+                if self.gain(trial.step, trial.entropy.unwrap_or(f64::NAN)) > 0.0 {
+                    return trial;
+                }
+                self.newton(0.5, 1e-3, gap)
+            }
+        }
+    }
+
+    /// Stops as soon as the *proposed* move is small and keeps the trial before it, whose entropy is known.
+    fn newton(&self, start: f64, tolerance: f64, gap: f64) -> Move {
+        let mut bracket = Bracket::unit();
+        let mut step = start;
+        for evaluations in 1..=100 {
+            let terms = self.terms(step);
+            let next = bracket.next(step, self.first(step, &terms), self.second(&terms));
+            if (next - step).abs() < tolerance || evaluations == 100 {
+                let entropy = Some(terms.entropy);
+                return self.or_nothing(Move { step, entropy, gap, evaluations });
+            }
+            step = next;
+        }
+        Move { step: 0.0, entropy: self.tracked.map(|t| t.0), gap, evaluations: 100 }
+    }
+
+    /// A step that gains nothing is not made: at the optimum all are rounding.
+    fn or_nothing(&self, found: Move) -> Move {
+        if self.gain(found.step, found.entropy.unwrap_or(f64::NAN)) >= 0.0 {
+            return found;
+        }
+        Move { step: 0.0, entropy: self.tracked.map(|(entropy, _)| entropy), ..found }
+    }
+}
