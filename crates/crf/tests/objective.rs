@@ -1,0 +1,153 @@
+//! The objective, its gradient as L-BFGS uses it, and the two gaps, against enumeration (CRF-01 to 05, 26, 27, 29).
+
+mod common;
+
+use common::*;
+use fenchel_crf::{Features, Problem, Support, Weights, lbfgs, radius_heuristic, radius_upper};
+use fenchel_optim::lbfgs::LbfgsSettings;
+use fenchel_optim::{Certificate, Stop};
+
+#[test]
+fn the_objective_agrees_with_enumeration() {
+    for (data, l2) in tiny() {
+        let blocks = blocks(&data);
+        let problem = problem(&data, l2);
+        for seed in 0..5 {
+            let w = random_weights(&data, 2.0, seed);
+            let expected = primal(&blocks, l2, &flat(&w));
+            assert!((problem.objective(&w).unwrap() - expected).abs() < 1e-12 * expected.abs());
+        }
+        let zero = Weights::zeros(data.attributes(), data.labels());
+        let at_zero = data.tokens() as f64 / data.sequences() as f64 * (data.labels() as f64).ln();
+        assert!((problem.objective(&zero).unwrap() - at_zero).abs() < 1e-12);
+    }
+}
+
+#[test]
+fn weak_duality_and_both_gap_identities_hold_at_random_points() {
+    for (data, l2) in tiny() {
+        let blocks = blocks(&data);
+        let n = blocks.len() as f64;
+        for seed in 0..10 {
+            let w = flat(&random_weights(&data, 2.0, seed));
+            let joints: Vec<Vec<f64>> = blocks.iter().map(|b| b.model(&w).0).collect();
+            // Between w and its own marginals: norm(grad)^2 / (2 l2).
+            let gap = primal(&blocks, l2, &w) - dual(&blocks, l2, &joints);
+            let gradient = l2 * (&w - &weights_of(&blocks, l2, &joints));
+            assert!((gap - gradient.dot(&gradient) / (2.0 * l2)).abs() < 1e-11 * (1.0 + gap));
+            // Between w(a) and a: the mean of KL(a_i, p_i).
+            let own = weights_of(&blocks, l2, &joints);
+            let gap = primal(&blocks, l2, &own) - dual(&blocks, l2, &joints);
+            let block_gaps = blocks.iter().zip(&joints).map(|(b, a)| kl(a, &b.model(&own).0));
+            assert!((gap - block_gaps.sum::<f64>() / n).abs() < 1e-11 * (1.0 + gap));
+            // Pinsker.
+            for (b, a) in blocks.iter().zip(&joints) {
+                let p = b.model(&own).0;
+                let distance: f64 = a.iter().zip(&p).map(|(a, p)| (a - p).abs()).sum();
+                assert!(kl(a, &p) >= 0.5 * distance * distance - 1e-14);
+            }
+        }
+    }
+}
+
+#[test]
+fn lbfgs_reaches_the_optimum_with_a_gap_that_bounds() {
+    for (data, l2) in tiny() {
+        let blocks = blocks(&data);
+        let problem = problem(&data, l2);
+        let stop = Stop { absolute: 1e-12, relative: 0.0, ..Stop::default() };
+        let settings = LbfgsSettings { stop, ..LbfgsSettings::default() };
+        let best = lbfgs(&problem, &settings, None, &mut ()).unwrap();
+        let Certificate::Gap { objective, lower_bound } = best.report.certificate else { panic!() };
+        assert!(objective - lower_bound <= 1e-12, "{}", best.report);
+        let w = flat(&best.state);
+        assert!((primal(&blocks, l2, &w) - objective).abs() < 1e-12);
+        // The optimum is the fixed point w = w(p(w)).
+        let joints: Vec<Vec<f64>> = blocks.iter().map(|b| b.model(&w).0).collect();
+        assert!((&weights_of(&blocks, l2, &joints) - &w).iter().all(|d| d.abs() < 1e-5));
+        // CRF-27a at random points: P(w) - P* >= l2 / L (gap of w), L = l2 + mean R.
+        let radius = blocks.iter().map(Block::radius).sum::<f64>() / blocks.len() as f64;
+        for seed in 0..10 {
+            let w = flat(&random_weights(&data, 3.0, seed));
+            let joints: Vec<Vec<f64>> = blocks.iter().map(|b| b.model(&w).0).collect();
+            let gap = primal(&blocks, l2, &w) - dual(&blocks, l2, &joints);
+            let above = primal(&blocks, l2, &w) - objective;
+            assert!(above <= gap + 1e-11);
+            assert!(above >= l2 / (l2 + radius) * gap - 1e-11);
+        }
+    }
+}
+
+#[test]
+fn radii_are_what_they_say() {
+    for (data, _) in tiny() {
+        for (i, block) in blocks(&data).iter().enumerate() {
+            let exact = block.radius();
+            let (heuristic, upper) = (radius_heuristic(&data, i), radius_upper(&data, i));
+            assert!(heuristic <= exact + 1e-9, "{heuristic} {exact}");
+            assert!(upper >= exact - 1e-9, "{upper} {exact}");
+            let absent = (0..data.labels() as u32).any(|k| !data.sequence(i).labels().contains(&k));
+            let ones = data.sequence(i).attributes(0).all(|(_, value)| value == 1.0);
+            if absent
+                && ones
+                && data.iter().all(|s| (0..s.len()).all(|t| s.attributes(t).all(|(_, v)| v == 1.0)))
+            {
+                assert!((heuristic - exact).abs() < 1e-9, "{heuristic} {exact}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_support_keeps_weights_at_zero_and_raises_the_optimum() {
+    let (data, l2) = &tiny()[2];
+    let stop = Stop { absolute: 1e-11, relative: 0.0, ..Stop::default() };
+    let settings = LbfgsSettings { stop, ..LbfgsSettings::default() };
+    let optimum = |features: Features| {
+        let problem = Problem::new(data, *l2, features).unwrap();
+        let solution = lbfgs(&problem, &settings, None, &mut ()).unwrap();
+        let value = solution.report.certificate.objective().unwrap();
+        assert!((problem.objective(&solution.state).unwrap() - value).abs() < 1e-12);
+        (solution.state, value, problem.weights())
+    };
+    let (_, all, count) = optimum(Features::default());
+    let (k, a) = (data.labels(), data.attributes());
+    assert_eq!(count, (a + 3) * k + k * k);
+    let (weights, observed, count) =
+        optimum(Features { support: Support::Observed, ..Features::default() });
+    assert!(observed >= all);
+    let blocks = blocks(data);
+    let seen =
+        blocks.iter().fold(flat(&weights) * 0.0, |sum, b| sum + b.features[b.truth].mapv(f64::abs));
+    assert_eq!(count, seen.iter().filter(|s| **s > 0.0).count());
+    for (w, seen) in flat(&weights).iter().zip(&seen) {
+        assert!(*seen > 0.0 || *w == 0.0);
+    }
+    let (weights, _, _) = optimum(Features { bias: false, ends: false, ..Features::default() });
+    for row in [weights.bias(), weights.begin(), weights.end()] {
+        assert!(weights.emission.row(row).iter().all(|w| *w == 0.0));
+    }
+}
+
+#[test]
+fn bad_problems_are_refused() {
+    let data = dataset(1, 2, &[vec![(vec![], 0)]]);
+    for l2 in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        assert!(Problem::new(&data, l2, Features::default()).is_err());
+        assert!(Problem::with_c2(&data, l2, Features::default()).is_err());
+    }
+    assert!(Problem::new(&dataset(1, 2, &[]), 1.0, Features::default()).is_err());
+    let one = dataset(1, 1, &[vec![(vec![], 0)]]);
+    assert!(
+        Problem::new(&one, 1.0, Features::default())
+            .unwrap_err()
+            .to_string()
+            .contains("at least 2")
+    );
+    let problem = problem(&data, 1.0);
+    assert!(problem.objective(&Weights::zeros(2, 2)).is_err());
+    let mut weights = Weights::zeros(1, 2);
+    weights.emission[[0, 1]] = f64::NAN;
+    assert!(problem.objective(&weights).is_err());
+    assert!((Problem::with_c2(&data, 0.5, Features::default()).unwrap().l2() - 1.0).abs() < 1e-15);
+}
