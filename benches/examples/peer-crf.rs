@@ -57,8 +57,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         ("sdca", "f64") => train::<f64>(&problem, step, stop),
         ("lbfgs", _) => {
             let settings = LbfgsSettings { memory: 20, stop };
-            let solution =
-                lbfgs(&problem, &settings, None, &mut |p: &Progress, _: &_| print(p))?;
+            let solution = lbfgs(&problem, &settings, None, &mut |p: &Progress, _: &_| print(p))?;
             println!("{}", solution.report);
             Ok(())
         }
