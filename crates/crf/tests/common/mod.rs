@@ -6,9 +6,9 @@ use ndarray::{Array1, Array2};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-pub type Sequence = Vec<(Vec<(u32, f64)>, u32)>;
+pub(crate) type Sequence = Vec<(Vec<(u32, f64)>, u32)>;
 
-pub fn dataset(attributes: usize, labels: usize, sequences: &[Sequence]) -> Dataset {
+pub(crate) fn dataset(attributes: usize, labels: usize, sequences: &[Sequence]) -> Dataset {
     let mut data = Dataset::new(attributes, labels);
     for sequence in sequences {
         let tokens: Vec<Token<'_>> =
@@ -18,7 +18,7 @@ pub fn dataset(attributes: usize, labels: usize, sequences: &[Sequence]) -> Data
     data
 }
 
-pub fn random_sequences(
+pub(crate) fn random_sequences(
     (n, longest, attributes, labels): (usize, usize, usize, usize),
     signed: bool,
     seed: u64,
@@ -44,7 +44,7 @@ pub fn random_sequences(
 }
 
 /// The four tiny models: data and `l2`.
-pub fn tiny() -> Vec<(Dataset, f64)> {
+pub(crate) fn tiny() -> Vec<(Dataset, f64)> {
     let make = |shape: (usize, usize, usize, usize), signed, seed, l2| {
         (dataset(shape.2, shape.3, &random_sequences(shape, signed, seed)), l2)
     };
@@ -56,7 +56,7 @@ pub fn tiny() -> Vec<(Dataset, f64)> {
     ]
 }
 
-pub fn labellings(states: usize, length: usize) -> Vec<Vec<usize>> {
+pub(crate) fn labellings(states: usize, length: usize) -> Vec<Vec<usize>> {
     let mut all = vec![vec![]];
     for _ in 0..length {
         let longer = |y: Vec<usize>| (0..states).map(move |k| [&y[..], &[k]].concat());
@@ -66,14 +66,14 @@ pub fn labellings(states: usize, length: usize) -> Vec<Vec<usize>> {
 }
 
 /// A block written out: labellings, their features, the index of the true one.
-pub struct Block {
-    pub labellings: Vec<Vec<usize>>,
-    pub features: Vec<Array1<f64>>,
-    pub truth: usize,
+pub(crate) struct Block {
+    pub(crate) labellings: Vec<Vec<usize>>,
+    pub(crate) features: Vec<Array1<f64>>,
+    pub(crate) truth: usize,
 }
 
 /// `F(x, y)` as a dense vector: emissions row by row, then transitions.
-pub fn features(data: &Dataset, i: usize, y: &[usize]) -> Array1<f64> {
+pub(crate) fn features(data: &Dataset, i: usize, y: &[usize]) -> Array1<f64> {
     let (a, k) = (data.attributes(), data.labels());
     let sequence = data.sequence(i);
     let mut f = Array1::zeros((a + 3) * k + k * k);
@@ -95,7 +95,7 @@ pub fn features(data: &Dataset, i: usize, y: &[usize]) -> Array1<f64> {
     f
 }
 
-pub fn blocks(data: &Dataset) -> Vec<Block> {
+pub(crate) fn blocks(data: &Dataset) -> Vec<Block> {
     (0..data.sequences())
         .map(|i| {
             let sequence = data.sequence(i);
@@ -110,30 +110,30 @@ pub fn blocks(data: &Dataset) -> Vec<Block> {
 
 impl Block {
     /// `p(y | x; w)` and `log Z`.
-    pub fn model(&self, w: &Array1<f64>) -> (Vec<f64>, f64) {
+    pub(crate) fn model(&self, w: &Array1<f64>) -> (Vec<f64>, f64) {
         let scores: Vec<f64> = self.features.iter().map(|f| f.dot(w)).collect();
         let log_z = fenchel_linalg::special::log_sum_exp(&scores);
         (scores.iter().map(|s| (s - log_z).exp()).collect(), log_z)
     }
 
-    pub fn mean(&self, p: &[f64]) -> Array1<f64> {
+    pub(crate) fn mean(&self, p: &[f64]) -> Array1<f64> {
         let zero = Array1::zeros(self.features[0].len());
         self.features.iter().zip(p).fold(zero, |sum, (f, p)| sum + f * *p)
     }
 
     /// `max_y norm(F(y_i) - F(y))^2`
-    pub fn radius(&self) -> f64 {
+    pub(crate) fn radius(&self) -> f64 {
         let truth = &self.features[self.truth];
         let distance = |f: &Array1<f64>| (truth - f).mapv(|d| d * d).sum();
         self.features.iter().map(distance).fold(0.0, f64::max)
     }
 }
 
-pub fn flat(weights: &Weights) -> Array1<f64> {
+pub(crate) fn flat(weights: &Weights) -> Array1<f64> {
     weights.emission.iter().chain(&weights.transition).copied().collect()
 }
 
-pub fn unflat(data: &Dataset, w: &Array1<f64>) -> Weights {
+pub(crate) fn unflat(data: &Dataset, w: &Array1<f64>) -> Weights {
     let (rows, k) = (data.attributes() + 3, data.labels());
     let (emission, transition) = w.as_slice().unwrap().split_at(rows * k);
     Weights {
@@ -143,39 +143,39 @@ pub fn unflat(data: &Dataset, w: &Array1<f64>) -> Weights {
 }
 
 /// `P(w)` by enumeration.
-pub fn primal(blocks: &[Block], l2: f64, w: &Array1<f64>) -> f64 {
+pub(crate) fn primal(blocks: &[Block], l2: f64, w: &Array1<f64>) -> f64 {
     let loss = |b: &Block| b.model(w).1 - b.features[b.truth].dot(w);
     0.5 * l2 * w.dot(w) + blocks.iter().map(loss).sum::<f64>() / blocks.len() as f64
 }
 
 /// `w(a)` of distributions over labellings.
-pub fn weights_of(blocks: &[Block], l2: f64, joints: &[Vec<f64>]) -> Array1<f64> {
+pub(crate) fn weights_of(blocks: &[Block], l2: f64, joints: &[Vec<f64>]) -> Array1<f64> {
     let zero = Array1::zeros(blocks[0].features[0].len());
     let sum =
         blocks.iter().zip(joints).fold(zero, |sum, (b, a)| sum + &b.features[b.truth] - b.mean(a));
     sum / (l2 * blocks.len() as f64)
 }
 
-pub fn entropy(p: &[f64]) -> f64 {
+pub(crate) fn entropy(p: &[f64]) -> f64 {
     p.iter().filter(|p| **p > 0.0).map(|p| -p * p.ln()).sum()
 }
 
 /// `D(a)` by enumeration.
-pub fn dual(blocks: &[Block], l2: f64, joints: &[Vec<f64>]) -> f64 {
+pub(crate) fn dual(blocks: &[Block], l2: f64, joints: &[Vec<f64>]) -> f64 {
     let w = weights_of(blocks, l2, joints);
     joints.iter().map(|a| entropy(a)).sum::<f64>() / blocks.len() as f64 - 0.5 * l2 * w.dot(&w)
 }
 
-pub fn kl(p: &[f64], q: &[f64]) -> f64 {
+pub(crate) fn kl(p: &[f64], q: &[f64]) -> f64 {
     p.iter().zip(q).filter(|(p, _)| **p > 0.0).map(|(p, q)| p * (p / q).ln()).sum()
 }
 
-pub fn random_weights(data: &Dataset, scale: f64, seed: u64) -> Weights {
+pub(crate) fn random_weights(data: &Dataset, scale: f64, seed: u64) -> Weights {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let d = (data.attributes() + 3 + data.labels()) * data.labels();
     unflat(data, &Array1::from_shape_simple_fn(d, || scale * rng.random_range(-1.0..1.0)))
 }
 
-pub fn problem(data: &Dataset, l2: f64) -> Problem<'_> {
+pub(crate) fn problem(data: &Dataset, l2: f64) -> Problem<'_> {
     Problem::new(data, l2, Features::default()).unwrap()
 }
