@@ -26,7 +26,7 @@ mod text;
 mod variable;
 mod variable_elimination;
 
-pub use bayes_net::{BayesNet, BayesNetBuilder, Prior, Score, WeightedSample};
+pub use bayes_net::{BayesNet, BayesNetBuilder, Explanation, Prior, Score, WeightedSample};
 pub use binary::{BinaryGibbs, BinaryPairwise, BinaryScan, BinaryStart};
 pub use dag::{Cpdag, Dag};
 pub use elimination::{EliminationReport, Heuristic, OrderingOptions};

@@ -9,6 +9,7 @@
 //! | write a network down | [`BayesNet::builder`] |
 //! | read and write files | [`bif`](crate::bif) |
 //! | say what was seen | [`BayesNet::evidence`], by names |
+//! | ask: posteriors, `P(e)`, most probable states | [`BayesNet::posterior`], [`BayesNet::posteriors`], [`BayesNet::log_evidence`], [`BayesNet::most_probable`], [`BayesNet::marginal_map`] |
 //! | set variables from outside (the do-operator) | [`BayesNet::intervene`] |
 //! | draw from it, with or without evidence | [`BayesNet::sample`], [`BayesNet::likelihood_weighting`] |
 //! | tables from data, the worth of a graph | [`BayesNet::fit_cpts`], [`Score`] |
@@ -21,6 +22,7 @@ mod build;
 mod cpt;
 mod learn;
 mod names;
+mod query;
 mod sample;
 
 use fenchel_linalg::Invalid;
@@ -32,6 +34,7 @@ pub(crate) use build::Parts;
 pub(crate) use cpt::{ROW_TOLERANCE, Row, cells, renormalise};
 pub use learn::{Prior, Score};
 pub(crate) use names::Names;
+pub use query::Explanation;
 pub use sample::WeightedSample;
 
 /// A Bayesian network over named variables with named states.

@@ -1,0 +1,253 @@
+//! Exact answers: what is relevant is kept, the rest never enters a table.
+//!
+//! What is left out counts as summing to 1. Tables whose rows do so only up to the rounding of a file make answers that
+//! leave out different parts differ by as much; renormalise when reading where that matters.
+
+use super::BayesNet;
+use crate::{
+    Dag, Error, Evidence, FactorGraph, Finding, JunctionTree, OrderingOptions, Table, VarId,
+    variable_elimination,
+};
+
+/// A most probable explanation, from [`BayesNet::most_probable`] or [`BayesNet::marginal_map`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct Explanation {
+    /// The states of the variables that were asked for, in their order.
+    pub states: Vec<usize>,
+    /// `ln P(states, evidence)`, in nats; subtract [`BayesNet::log_evidence`] for the posterior.
+    pub log_joint: f64,
+}
+
+impl BayesNet {
+    /// `P(query | evidence)` as one table over the sorted query.
+    ///
+    /// Barren variables, and those that the evidence separates from the query, are left out before anything
+    /// is multiplied; evidence among them is not looked at, possible or not. The cost is exponential in the
+    /// width of what remains and in the size of the query.
+    ///
+    /// ```
+    /// use fenchel_graphical::networks::asia;
+    ///
+    /// let net = asia();
+    /// let lung = net.variable("lung")?;
+    /// let smoker = net.evidence(&[("smoke", "yes")])?;
+    /// assert!((net.posterior(&[lung], &smoker)?.values()[0] - 0.1).abs() < 1e-15);
+    /// # Ok::<(), fenchel_graphical::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::UnknownVariable`], [`Error::RepeatedVariable`]; what [`Evidence::check`] refuses;
+    /// [`Error::ImpossibleEvidence`]; [`Error::MemoryLimit`].
+    pub fn posterior(&self, query: &[VarId], evidence: &Evidence) -> Result<Table, Error> {
+        evidence.check(&self.cards)?;
+        for &variable in query {
+            self.check(variable)?;
+        }
+        let kept = self.relevant(query, evidence)?;
+        let (model, evidence) = self.part(&kept, query, evidence)?;
+        variable_elimination(&model, query, &evidence, &OrderingOptions::default())
+    }
+
+    /// `P(x_v | evidence)` for every variable `v`, by one junction tree.
+    ///
+    /// To ask again with other evidence about the same network, compile a [`JunctionTree`] of
+    /// [`factor_graph`](Self::factor_graph) once and calibrate it each time.
+    ///
+    /// # Errors
+    /// What [`Evidence::check`] refuses; [`Error::ImpossibleEvidence`]; [`Error::MemoryLimit`].
+    pub fn posteriors(&self, evidence: &Evidence) -> Result<Vec<Vec<f64>>, Error> {
+        let model = self.factor_graph()?.condition(evidence)?;
+        let tree = JunctionTree::compile(&model, &OrderingOptions::default())?;
+        let mut workspace = tree.workspace();
+        let calibrated = tree.calibrate(&model, &Evidence::new(), &mut workspace)?;
+        let mut marginals = calibrated.marginals();
+        for (variable, finding) in evidence.iter() {
+            if let &Finding::State(state) = finding {
+                let certain = &mut marginals[variable.index()];
+                certain.clear();
+                certain.resize(self.cards[variable.index()], 0.0);
+                certain[state] = 1.0;
+            }
+        }
+        Ok(marginals)
+    }
+
+    /// `ln P(evidence)`, in nats; soft evidence counts with its likelihoods.
+    ///
+    /// Only the ancestors of the evidence matter, and only they are looked at.
+    ///
+    /// # Errors
+    /// As [`posteriors`](Self::posteriors).
+    pub fn log_evidence(&self, evidence: &Evidence) -> Result<f64, Error> {
+        evidence.check(&self.cards)?;
+        let observed: Vec<u32> = evidence.iter().map(|(v, _)| v.0).collect();
+        let kept = self.dag.ancestors(&observed)?;
+        let (model, evidence) = self.part(&kept, &[], evidence)?;
+        let model = model.condition(&evidence)?;
+        let tree = JunctionTree::compile(&model, &OrderingOptions::default())?;
+        let mut workspace = tree.workspace();
+        Ok(tree.calibrate(&model, &Evidence::new(), &mut workspace)?.log_partition())
+    }
+
+    /// The configuration of all variables that is most probable given the evidence (MPE).
+    ///
+    /// # Errors
+    /// As [`posteriors`](Self::posteriors).
+    pub fn most_probable(&self, evidence: &Evidence) -> Result<Explanation, Error> {
+        let model = self.factor_graph()?.condition(evidence)?;
+        let tree = JunctionTree::compile(&model, &OrderingOptions::default())?;
+        let mut workspace = tree.workspace();
+        let best = tree.calibrate_max(&model, &Evidence::new(), &mut workspace)?;
+        let (mut states, log_joint) = (best.map(), best.best_score());
+        for (variable, finding) in evidence.iter() {
+            if let &Finding::State(state) = finding {
+                states[variable.index()] = state;
+            }
+        }
+        if log_joint == f64::NEG_INFINITY {
+            return Err(Error::ImpossibleEvidence);
+        }
+        Ok(Explanation { states, log_joint })
+    }
+
+    /// The states of the query that are most probable given the evidence, the other variables summed out.
+    ///
+    /// ```text
+    /// argmax over x_Q of sum over the others of P(x, e)
+    /// ```
+    ///
+    /// Not the states of [`most_probable`](Self::most_probable), and not those of the single posteriors. All sums come
+    /// before the first maximum, so the tables may be much larger than those of either: at worst as large
+    /// as the joint of the query. The states are in the order of `query`.
+    ///
+    /// Source: Park and Darwiche, J. Artificial Intelligence Research 21, 2004.
+    ///
+    /// # Errors
+    /// As [`posterior`](Self::posterior).
+    pub fn marginal_map(&self, query: &[VarId], evidence: &Evidence) -> Result<Explanation, Error> {
+        evidence.check(&self.cards)?;
+        for (i, &variable) in query.iter().enumerate() {
+            self.check(variable)?;
+            if query[..i].contains(&variable) {
+                return Err(Error::RepeatedVariable { variable });
+            }
+        }
+        let observed = evidence.iter().map(|(v, _)| v);
+        let named: Vec<u32> = query.iter().copied().chain(observed).map(|v| v.0).collect();
+        let kept = self.dag.ancestors(&named)?;
+        let (model, evidence) = self.part(&kept, query, evidence)?;
+        let mut tables = model.condition(&evidence)?.factors().to_vec();
+        let free = |v: &VarId| evidence.state(*v).is_none();
+        let hidden = self.variables().filter(|v| kept[v.index()] && !query.contains(v) && free(v));
+        eliminate(&mut tables, hidden.collect(), |product, keep, _| product.marginalize_sum(keep))?;
+        let mut trace = Vec::new();
+        let asked = query.iter().copied().filter(free).collect();
+        eliminate(&mut tables, asked, |product, keep, v| {
+            let rest = product.marginalize_max(keep);
+            trace.push((v, product));
+            rest
+        })?;
+        let log_joint: f64 = tables.iter().map(|table| table.log_values()[0]).sum();
+        if log_joint == f64::NEG_INFINITY {
+            return Err(Error::ImpossibleEvidence);
+        }
+        // The last maximum first: its table depends on nothing else.
+        let mut found = evidence.clone();
+        for (v, product) in trace.into_iter().rev() {
+            let state = product.reduce(&hard(&found))?.argmax()[0];
+            found.set(v, Finding::State(state));
+        }
+        let states = query.iter().filter_map(|&v| found.state(v)).collect();
+        Ok(Explanation { states, log_joint })
+    }
+
+    /// The tables that the posterior of the query depends on. A likelihood counts as an observed child.
+    fn relevant(&self, query: &[VarId], evidence: &Evidence) -> Result<Vec<bool>, Error> {
+        let query: Vec<u32> = query.iter().map(|v| v.0).collect();
+        let mut observed = Vec::new();
+        let mut children: Vec<(u32, u32)> = Vec::new();
+        for (variable, finding) in evidence.iter() {
+            match finding {
+                Finding::State(_) => observed.push(variable.0),
+                Finding::Likelihood(_) => {
+                    let child = (self.len() + children.len()) as u32;
+                    children.push((variable.0, child));
+                    observed.push(child);
+                }
+            }
+        }
+        if children.is_empty() {
+            return self.dag.requisite(&query, &observed);
+        }
+        let nodes = self.len() + children.len();
+        let mut kept =
+            Dag::new(nodes, self.dag.arcs().chain(children))?.requisite(&query, &observed)?;
+        kept.truncate(self.len());
+        Ok(kept)
+    }
+
+    /// The product of some tables, and the evidence about their variables. All other variables have one
+    /// state.
+    fn part(
+        &self,
+        kept: &[bool],
+        query: &[VarId],
+        evidence: &Evidence,
+    ) -> Result<(FactorGraph, Evidence), Error> {
+        let mut cards = vec![1; self.len()];
+        let tables = || self.variables().filter(|v| kept[v.index()]);
+        let scopes = tables().flat_map(|v| self.scope(v));
+        for v in scopes.chain(query.iter().copied()) {
+            cards[v.index()] = self.cards[v.index()];
+        }
+        let mut model = FactorGraph::new(&cards)?;
+        for v in tables() {
+            model.add_values(&self.scope(v), self.cpt_of(v))?;
+        }
+        let mut inside = Evidence::new();
+        for (v, finding) in evidence.iter() {
+            if cards[v.index()] == self.cards[v.index()] {
+                inside.set(v, finding.clone());
+            }
+        }
+        Ok((model, inside))
+    }
+}
+
+/// The hard part of the evidence.
+fn hard(evidence: &Evidence) -> Evidence {
+    evidence.iter().filter_map(|(v, _)| evidence.state(v).map(|state| (v, state))).collect()
+}
+
+/// Eliminates variables one by one, next the one whose table is smallest: multiplies the tables that
+/// contain it and replaces them by what `rest` makes of the product.
+fn eliminate(
+    tables: &mut Vec<Table>,
+    mut variables: Vec<VarId>,
+    mut rest: impl FnMut(Table, &[VarId], VarId) -> Result<Table, Error>,
+) -> Result<(), Error> {
+    let cost = |tables: &[Table], v: VarId| {
+        let mut scope: Vec<(VarId, usize)> = tables
+            .iter()
+            .filter(|t| t.scope().contains(&v))
+            .flat_map(|t| t.scope().iter().copied().zip(t.cards().iter().copied()))
+            .collect();
+        scope.sort_unstable();
+        scope.dedup();
+        scope.iter().map(|&(_, card)| (card as f64).ln()).sum::<f64>()
+    };
+    while !variables.is_empty() {
+        let costs: Vec<f64> = variables.iter().map(|&v| cost(tables, v)).collect();
+        let next = (0..costs.len()).min_by(|&i, &j| costs[i].total_cmp(&costs[j])).unwrap_or(0);
+        let v = variables.swap_remove(next);
+        let (inside, outside) = tables.drain(..).partition(|t: &Table| t.scope().contains(&v));
+        *tables = outside;
+        let mut product = Table::constant(0.0)?;
+        for table in inside {
+            product = product.product(&table)?;
+        }
+        let keep: Vec<VarId> = product.scope().iter().copied().filter(|&u| u != v).collect();
+        tables.push(rest(product, &keep, v)?);
+    }
+    Ok(())
+}
