@@ -33,6 +33,7 @@ mod error;
 pub mod estimators;
 mod fista;
 mod gap;
+pub mod general;
 pub mod incremental;
 pub mod lag;
 pub mod loss;
@@ -59,6 +60,7 @@ pub use estimators::{
     balanced_weights, penalty_of_c,
 };
 pub use fista::{OnWeights, SmoothPart, fista};
+pub use general::FiniteSum;
 pub use incremental::{
     Sag, SagSettings, Saga, SagaSettings, Svrg, SvrgSettings, TableMethod, TableStart, TableState,
     sag, saga, svrg,

@@ -1,0 +1,346 @@
+//! SAG, SAGA and SVRG with vectors for gradients.
+
+use fenchel_linalg::Invalid;
+use fenchel_optim::random::{Order, Visits};
+use fenchel_optim::{Certificate, Iterative, Observer, Solution, run};
+use serde::{Deserialize, Serialize};
+
+use super::{FiniteSum, Sum, SumSettings, check_memory, check_order};
+use crate::Error;
+use crate::lag::{Lagged, Powers};
+
+/// The state of [`saga`] and [`sag`]: the point, and the last gradient of every term on its support, one after the
+/// other. [`svrg`] has no table.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SumState {
+    /// The point.
+    pub point: Vec<f64>,
+    /// The gradients; empty for a method without.
+    pub table: Vec<f64>,
+}
+
+/// What the correction `delta = f_j'(x) - reference` is multiplied by, and where the reference comes from.
+#[derive(Debug, Clone)]
+enum Reference {
+    /// The table: SAGA with weight 1, SAG with weight `1/n` on the step.
+    Table { weight: f64 },
+    /// The gradient at a snapshot, renewed after so many steps.
+    Snapshot { point: Vec<f64>, inner: usize, since: usize },
+}
+
+/// SAG, SAGA or SVRG on a general sum: what an observer of them sees.
+pub struct Incremental<'p, 't, T: FiniteSum, R> {
+    sum: &'p Sum<'t, T, R>,
+    /// Up to date between calls of `advance`.
+    x: Vec<f64>,
+    reference: Reference,
+    table: Vec<f64>,
+    offsets: Vec<usize>,
+    average: Vec<f64>,
+    step: f64,
+    powers: Powers,
+    /// Steps done by a coordinate, out of `now` since the last flush.
+    done: Vec<u32>,
+    now: u32,
+    visits: Visits,
+    /// The table has to be filled first.
+    fill: bool,
+    scratch: T::Scratch,
+    fresh: Vec<f64>,
+    old: Vec<f64>,
+    best: Option<Vec<f64>>,
+    evaluations: u64,
+}
+
+/// SAGA on a general sum (Defazio's thesis, algorithm 4.1): [`saga`](crate::saga()) with a vector a term.
+///
+/// The first pass fills the table. A step is O(length of the support).
+///
+/// # Errors
+/// [`Error::MemoryLimit`] for a table beyond the limit, before anything is allocated; [`Error::Unsupported`] for
+/// weighted draws; [`Error::Invalid`] for a start of another shape or settings out of range.
+pub fn saga<'p, 't, T, R, O>(
+    sum: &'p Sum<'t, T, R>,
+    settings: &SumSettings,
+    start: Option<SumState>,
+    observer: &mut O,
+) -> Result<Solution<SumState>, Error>
+where
+    T: FiniteSum,
+    R: Lagged,
+    O: Observer<Incremental<'p, 't, T, R>>,
+{
+    tabled("general saga", sum, settings, 1.0 / 3.0, 1.0, start, observer)
+}
+
+/// SAG on a general sum (Defazio's thesis, algorithm 2.2): [`sag`](crate::sag()) with a vector a term. With a
+/// regulariser its convergence is not proved: it has to be asked for by `unproven_prox`.
+///
+/// # Errors
+/// As [`saga`]; [`Error::Unsupported`] for a regulariser without `unproven_prox`.
+pub fn sag<'p, 't, T, R, O>(
+    sum: &'p Sum<'t, T, R>,
+    settings: &SumSettings,
+    start: Option<SumState>,
+    observer: &mut O,
+) -> Result<Solution<SumState>, Error>
+where
+    T: FiniteSum,
+    R: Lagged,
+    O: Observer<Incremental<'p, 't, T, R>>,
+{
+    let method = "general sag";
+    if !R::IDENTITY && !settings.unproven_prox {
+        let name = R::NAME;
+        let what =
+            format!("the {name} regulariser with a proof; use saga, or set unproven_prox to try");
+        return Err(Error::Unsupported { method, what });
+    }
+    tabled(method, sum, settings, 1.0, 1.0 / sum.terms().terms() as f64, start, observer)
+}
+
+fn tabled<'p, 't, T, R, O>(
+    method: &'static str,
+    sum: &'p Sum<'t, T, R>,
+    settings: &SumSettings,
+    theory: f64,
+    weight: f64,
+    start: Option<SumState>,
+    observer: &mut O,
+) -> Result<Solution<SumState>, Error>
+where
+    T: FiniteSum,
+    R: Lagged,
+    O: Observer<Incremental<'p, 't, T, R>>,
+{
+    settings.stop.check()?;
+    check_memory(method, sum.stored as u64, settings.memory_limit, "use general::svrg")?;
+    let warm = start.is_some();
+    let SumState { point, table } = start.unwrap_or_else(|| SumState {
+        point: vec![0.0; sum.terms().dimension()],
+        table: vec![0.0; sum.stored],
+    });
+    Invalid::check_length("table", sum.stored, table.len())?;
+    Invalid::check_finite("table", &table)?;
+    let step = settings.step.resolve(theory / sum.smoothness())?;
+    let reference = Reference::Table { weight };
+    let mut method = Incremental::new(method, sum, settings, (point, table), reference, step)?;
+    method.fill = !warm;
+    let report = run(&mut method, &settings.stop, observer)?;
+    Ok(Solution { state: SumState { point: method.x, table: method.table }, report })
+}
+
+/// SVRG on a general sum (Defazio's thesis, algorithm 2.3), with the last inner point as the next snapshot: no table,
+/// but two term gradients a step, and a full gradient every `inner n` steps.
+///
+/// # Errors
+/// As [`saga`], without the memory.
+pub fn svrg<'p, 't, T, R, O>(
+    sum: &'p Sum<'t, T, R>,
+    settings: &SumSettings,
+    start: Option<Vec<f64>>,
+    observer: &mut O,
+) -> Result<Solution<Vec<f64>>, Error>
+where
+    T: FiniteSum,
+    R: Lagged,
+    O: Observer<Incremental<'p, 't, T, R>>,
+{
+    settings.stop.check()?;
+    Invalid::check_positive("inner", settings.inner)?;
+    let inner = ((settings.inner * sum.terms().terms() as f64).round() as usize).max(1);
+    let point = start.unwrap_or_else(|| vec![0.0; sum.terms().dimension()]);
+    let reference = Reference::Snapshot { point: point.clone(), inner, since: usize::MAX };
+    let step = settings.step.resolve(0.25 / sum.smoothness())?;
+    let state = (point, Vec::new());
+    let mut method = Incremental::new("general svrg", sum, settings, state, reference, step)?;
+    let report = run(&mut method, &settings.stop, observer)?;
+    Ok(Solution { state: method.x, report })
+}
+
+impl<'p, 't, T: FiniteSum, R: Lagged> Incremental<'p, 't, T, R> {
+    fn new(
+        method: &'static str,
+        sum: &'p Sum<'t, T, R>,
+        settings: &SumSettings,
+        (mut x, table): (Vec<f64>, Vec<f64>),
+        reference: Reference,
+        step: f64,
+    ) -> Result<Self, Error> {
+        let order = settings.order.as_ref().unwrap_or(&Order::Uniform);
+        check_order(method, order)?;
+        sum.check_point(&x)?;
+        Invalid::check_positive("step", step)?;
+        if sum.regulariser.value(&x).is_infinite() {
+            sum.regulariser.prox(&mut x, step);
+        }
+        let (n, d) = (sum.terms.terms(), sum.terms.dimension());
+        let capacity = n.min(u32::MAX as usize - 1) as u32;
+        let mut offsets = vec![0];
+        if !table.is_empty() {
+            offsets.extend((0..n).scan(0, |end, i| {
+                *end += sum.support(i).len();
+                Some(*end)
+            }));
+        }
+        let mut result = Incremental {
+            powers: Powers::new(step, sum.l2, sum.regulariser.shrink(step), capacity),
+            visits: Visits::new(order, n, settings.seed)?,
+            scratch: sum.terms.scratch(),
+            fresh: vec![0.0; sum.longest],
+            old: vec![0.0; sum.longest],
+            average: vec![0.0; d],
+            done: vec![0; d],
+            now: 0,
+            fill: false,
+            best: None,
+            evaluations: 0,
+            sum,
+            x,
+            reference,
+            table,
+            offsets,
+            step,
+        };
+        result.average_table();
+        Ok(result)
+    }
+
+    /// The current point.
+    pub fn point(&self) -> &[f64] {
+        &self.x
+    }
+
+    /// Sets the average to that of the table.
+    fn average_table(&mut self) {
+        self.average.fill(0.0);
+        let n = self.sum.terms.terms();
+        for (i, ends) in self.offsets.windows(2).enumerate() {
+            let support = self.sum.support(i);
+            for (k, g) in self.table[ends[0]..ends[1]].iter().enumerate() {
+                self.average[support.at(k)] += g / n as f64;
+            }
+        }
+    }
+
+    /// Fills the table at the current point. One pass.
+    fn fill_table(&mut self) {
+        for (i, ends) in self.offsets.windows(2).enumerate() {
+            let place = &mut self.table[ends[0]..ends[1]];
+            self.sum.terms.gradient(i, &self.x, &mut self.scratch, place);
+            self.evaluations += 1;
+        }
+        self.average_table();
+    }
+
+    /// One step on the next term.
+    fn move_once(&mut self) {
+        if self.now == self.powers.capacity() {
+            self.flush();
+        }
+        let j = self.visits.draw();
+        let (sum, now, step) = (self.sum, self.now, self.step);
+        let (regulariser, support) = (&sum.regulariser, sum.support(j));
+        let n = sum.terms.terms() as f64;
+        for k in 0..support.len() {
+            let c = support.at(k);
+            let missed = now - self.done[c];
+            if missed > 0 {
+                self.x[c] =
+                    regulariser.catch_up(c, self.x[c], self.average[c], missed, &self.powers);
+            }
+        }
+        let fresh = &mut self.fresh[..support.len()];
+        sum.terms.gradient(j, &self.x, &mut self.scratch, fresh);
+        self.evaluations += 1;
+        let (old, weight, share) = match &mut self.reference {
+            Reference::Table { weight } => {
+                let start = self.offsets[j];
+                (&mut self.table[start..start + support.len()], *weight, 1.0 / n)
+            }
+            Reference::Snapshot { point, since, .. } => {
+                let old = &mut self.old[..support.len()];
+                sum.terms.gradient(j, point, &mut self.scratch, old);
+                self.evaluations += 1;
+                *since += 1;
+                (old, 1.0, 0.0)
+            }
+        };
+        let rho = 1.0 - step * sum.l2;
+        for (k, (fresh, old)) in fresh.iter().zip(old).enumerate() {
+            let c = support.at(k);
+            let delta = fresh - *old;
+            let forward = rho * self.x[c] - step * (weight * delta + self.average[c]);
+            self.x[c] = regulariser.prox_coordinate(c, forward, step);
+            self.average[c] += share * delta;
+            *old = *fresh;
+            self.done[c] = now + 1;
+        }
+        self.now += 1;
+    }
+
+    /// Catches up with every coordinate. O(d).
+    fn flush(&mut self) {
+        for (c, done) in self.done.iter_mut().enumerate() {
+            let missed = self.now - *done;
+            if missed > 0 {
+                let (x, g) = (self.x[c], self.average[c]);
+                self.x[c] = self.sum.regulariser.catch_up(c, x, g, missed, &self.powers);
+            }
+            *done = 0;
+        }
+        self.now = 0;
+    }
+
+    /// A snapshot and its gradient, if it is time for one. One pass.
+    fn renew_snapshot(&mut self) {
+        if let Reference::Snapshot { since, inner, .. } = self.reference
+            && since >= inner
+        {
+            self.flush();
+            self.sum.mean_gradient(&self.x, &mut self.average);
+            self.evaluations += self.sum.terms.terms() as u64;
+            if let Reference::Snapshot { point, since, .. } = &mut self.reference {
+                point.copy_from_slice(&self.x);
+                *since = 0;
+            }
+        }
+    }
+}
+
+impl<T: FiniteSum, R: Lagged> Iterative for Incremental<'_, '_, T, R> {
+    fn advance(&mut self, passes: f64) -> f64 {
+        let n = self.sum.terms.terms() as f64;
+        let before = self.evaluations;
+        if std::mem::take(&mut self.fill) {
+            self.fill_table();
+        }
+        let budget = ((passes * n).round() as u64).max(1);
+        while self.evaluations - before < budget {
+            self.renew_snapshot();
+            if self.evaluations - before < budget {
+                self.move_once();
+            }
+        }
+        self.flush();
+        (self.evaluations - before) as f64 / n
+    }
+
+    fn certify(&mut self) -> Certificate {
+        self.sum.certificate(&self.x)
+    }
+
+    fn oracle_calls(&self) -> u64 {
+        self.evaluations
+    }
+
+    fn keep(&mut self) {
+        self.best.get_or_insert_default().clone_from(&self.x);
+    }
+
+    fn restore(&mut self) {
+        if let Some(best) = self.best.take() {
+            self.x = best;
+        }
+    }
+}

@@ -1,0 +1,312 @@
+//! Sums of terms of any form: `F(x) = (1/n) sum_i f_i(x) + (l2/2) ||x||^2 + h(x)`.
+//!
+//! Where a term is no function of one margin (a sequence of a conditional random field, a matrix factor, a small
+//! network with a convex head), its gradient is a vector, and a table of old gradients is a table of vectors.
+//! Implement [`FiniteSum`], wrap it in a [`Sum`], and call a method:
+//!
+//! | method | memory | per step | when |
+//! |---|---|---|---|
+//! | [`saga`] | a gradient a term | one gradient | the default |
+//! | [`sag`] | the same | one gradient | longer steps; not proved with a regulariser |
+//! | [`svrg`] | 2 vectors | two gradients, and a full one now and then | the table does not fit |
+//! | [`finito`] | `n d` numbers | one gradient, O(d) | `n l2 >= 2 L`, dense gradients |
+//!
+//! Terms whose gradients live on few coordinates say so by [`FiniteSum::support`]: the first three then store and
+//! touch no others, with the lagged updates of [`lag`](crate::lag).
+//!
+//! Certificates: with `l2 > 0` and no regulariser, strong convexity turns the gradient into a gap,
+//! `F* >= F(x) - ||F'(x)||^2 / (2 l2)`; else the norm of the gradient mapping at the step `1/L`. One full gradient, on
+//! all cores.
+
+mod finito;
+mod incremental;
+
+pub use finito::{GeneralFinito, finito};
+pub use incremental::{Incremental, SumState, sag, saga, svrg};
+
+use fenchel_linalg::Invalid;
+use fenchel_optim::fista::gradient_mapping;
+use fenchel_optim::random::Order;
+use fenchel_optim::{Certificate, Regulariser, StepSize, Stop};
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+
+/// Differentiable, convex terms `f_1, ..., f_n` of a vector.
+///
+/// A method that asks for term `i` guarantees that `x` is up to date on the term's support only: a term must not
+/// read other coordinates.
+pub trait FiniteSum: Sync {
+    /// Working memory of an evaluation; one a thread, made by the methods.
+    type Scratch: Send;
+
+    /// Makes working memory.
+    fn scratch(&self) -> Self::Scratch;
+
+    /// `n`, the number of terms, at least 1.
+    fn terms(&self) -> usize;
+
+    /// `d`, the number of variables, at least 1.
+    fn dimension(&self) -> usize;
+
+    /// The coordinates that term `i` depends on, without repeats and below `d`; `None` for all. The same at every call.
+    fn support(&self, _i: usize) -> Option<&[u32]> {
+        None
+    }
+
+    /// `f_i(x)`, with its gradient written to `gradient`: entry `k` is the derivative in the `k`-th coordinate of the
+    /// support. All entries are to be written; what they hold before is of no meaning.
+    fn gradient(
+        &self,
+        i: usize,
+        x: &[f64],
+        scratch: &mut Self::Scratch,
+        gradient: &mut [f64],
+    ) -> f64;
+
+    /// `L_i`, a Lipschitz constant of the gradient of `f_i`.
+    fn smoothness(&self, i: usize) -> f64;
+}
+
+/// A sum of terms with its penalties, checked once.
+#[derive(Debug, Clone)]
+pub struct Sum<'t, T, R> {
+    terms: &'t T,
+    regulariser: R,
+    l2: f64,
+    smoothness: f64,
+    /// Total length of the gradients, each on its support.
+    stored: usize,
+    longest: usize,
+}
+
+/// Settings of the methods for general sums.
+///
+/// | field | default | meaning |
+/// |---|---|---|
+/// | `step` | `Theory` | `1/(3L)` for `saga`, `1/L` for `sag`, `1/(4L)` for `svrg`; `finito` has `1/(2 l2)`, to be scaled down where `n l2 < 2 L` |
+/// | `inner` | 2 | steps of `svrg` between snapshots, in multiples of `n` |
+/// | `order` | `None` | visiting order; `None` is uniform, permuted for `finito` |
+/// | `unproven_prox` | false | whether `sag` takes a regulariser, which is not proved to converge |
+/// | `memory_limit` | 4 GiB | for the table of gradients |
+/// | `seed` | 0 | of the visiting order |
+/// | `stop` | see [`Stop`] | when to end; a pass is `n` term gradients |
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SumSettings {
+    /// Step size.
+    pub step: StepSize,
+    /// Steps between two snapshots of `svrg`, in multiples of the number of terms.
+    pub inner: f64,
+    /// Visiting order.
+    pub order: Option<Order>,
+    /// Whether `sag` takes a regulariser, with which its convergence is not proved.
+    pub unproven_prox: bool,
+    /// Largest size of the table, in bytes.
+    pub memory_limit: u64,
+    /// Seed of the visiting order.
+    pub seed: u64,
+    /// When to end.
+    pub stop: Stop,
+}
+
+impl Default for SumSettings {
+    fn default() -> Self {
+        SumSettings {
+            step: StepSize::Theory,
+            inner: 2.0,
+            order: None,
+            unproven_prox: false,
+            memory_limit: 4 << 30,
+            seed: 0,
+            stop: Stop::default(),
+        }
+    }
+}
+
+/// Full gradients are added up in at most so many blocks, each with a vector of its own.
+const MAX_BLOCKS: usize = 8;
+/// Fewer numbers than this are not worth a second thread.
+const NUMBERS_PER_BLOCK: usize = 1 << 14;
+
+impl<'t, T: FiniteSum, R: Regulariser> Sum<'t, T, R> {
+    /// Checks the terms and the penalties. O(n).
+    ///
+    /// # Errors
+    /// [`Invalid::Empty`] for no terms or variables; [`Invalid::Layout`] for a support beyond them;
+    /// [`Invalid::Parameter`] for a smoothness that is not a finite number `>= 0`, or penalties out of range.
+    pub fn new(terms: &'t T, regulariser: R, l2: f64) -> Result<Self, Error> {
+        let (n, d) = (terms.terms(), terms.dimension());
+        if n == 0 {
+            return Err(Invalid::Empty { what: "the sum" }.into());
+        }
+        if d == 0 {
+            return Err(Invalid::Empty { what: "the variables" }.into());
+        }
+        Invalid::check_nonnegative("l2", l2)?;
+        regulariser.check(d)?;
+        let (mut stored, mut longest, mut smoothness) = (0usize, 0, 0.0f64);
+        for i in 0..n {
+            let constant = terms.smoothness(i);
+            Invalid::check_nonnegative("smoothness of a term", constant)?;
+            smoothness = smoothness.max(constant);
+            let length = match terms.support(i) {
+                None => d,
+                Some(support) => {
+                    if let Some(c) = support.iter().find(|&&c| c as usize >= d) {
+                        let reason = format!("term {i} depends on variable {c}; there are {d}");
+                        return Err(Invalid::Layout { what: "support", reason }.into());
+                    }
+                    support.len()
+                }
+            };
+            stored = stored.saturating_add(length);
+            longest = longest.max(length);
+        }
+        Ok(Sum { terms, regulariser, l2, smoothness, stored, longest })
+    }
+
+    /// The terms.
+    pub fn terms(&self) -> &'t T {
+        self.terms
+    }
+
+    /// The regulariser.
+    pub fn regulariser(&self) -> &R {
+        &self.regulariser
+    }
+
+    /// Weight of the quadratic term.
+    pub fn l2(&self) -> f64 {
+        self.l2
+    }
+
+    /// `L`: the largest Lipschitz constant of a term with its l2 part.
+    pub fn smoothness(&self) -> f64 {
+        self.smoothness + self.l2
+    }
+
+    /// The mean of the terms at `x`, with its gradient written to `gradient`; without l2 and regulariser. One pass, on
+    /// all cores, in a fixed order of additions.
+    ///
+    /// # Panics
+    /// If a slice has another length than the variables.
+    pub fn mean_gradient(&self, x: &[f64], gradient: &mut [f64]) -> f64 {
+        let (n, d) = (self.terms.terms(), self.terms.dimension());
+        assert_eq!((x.len(), gradient.len()), (d, d));
+        let blocks = (self.stored / NUMBERS_PER_BLOCK.max(d)).clamp(1, MAX_BLOCKS);
+        let size = n.div_ceil(blocks);
+        let block = |b: usize| {
+            let mut sum = vec![0.0; d];
+            let mut part = vec![0.0; self.longest];
+            let mut scratch = self.terms.scratch();
+            let mut value = 0.0;
+            for i in (b * size).min(n)..((b + 1) * size).min(n) {
+                let support = self.support(i);
+                let part = &mut part[..support.len()];
+                value += self.terms.gradient(i, x, &mut scratch, part);
+                for (k, g) in part.iter().enumerate() {
+                    sum[support.at(k)] += g;
+                }
+            }
+            (value, sum)
+        };
+        #[cfg(feature = "parallel")]
+        let parts: Vec<(f64, Vec<f64>)> = {
+            use rayon::prelude::*;
+            (0..blocks).into_par_iter().map(block).collect()
+        };
+        #[cfg(not(feature = "parallel"))]
+        let parts = (0..blocks).map(block);
+        gradient.fill(0.0);
+        let mut total = 0.0;
+        for (value, sum) in parts {
+            total += value;
+            gradient.iter_mut().zip(&sum).for_each(|(g, s)| *g += s);
+        }
+        gradient.iter_mut().for_each(|g| *g /= n as f64);
+        total / n as f64
+    }
+
+    /// What can be proved at a point: see the [module](self). One pass.
+    ///
+    /// # Errors
+    /// [`Invalid`] for a point of the wrong length or with non-finite entries.
+    pub fn certify(&self, x: &[f64]) -> Result<Certificate, Error> {
+        self.check_point(x)?;
+        Ok(self.certificate(x))
+    }
+
+    fn certificate(&self, x: &[f64]) -> Certificate {
+        let mut gradient = vec![0.0; x.len()];
+        let risk = self.mean_gradient(x, &mut gradient);
+        let squares: f64 = x.iter().map(|x| x * x).sum();
+        let objective = risk + 0.5 * self.l2 * squares + self.regulariser.value(x);
+        gradient.iter_mut().zip(x).for_each(|(g, x)| *g += self.l2 * x);
+        let step = 1.0 / self.smoothness();
+        let step = if step.is_finite() { step } else { 1.0 };
+        let norm = gradient_mapping(&self.regulariser, x, &gradient, step);
+        if R::IDENTITY && self.l2 > 0.0 {
+            Certificate::gap(objective, objective - norm * norm / (2.0 * self.l2))
+        } else {
+            Certificate::residual(objective, norm, 0.0)
+        }
+    }
+
+    fn check_point(&self, x: &[f64]) -> Result<(), Invalid> {
+        Invalid::check_length("point", self.terms.dimension(), x.len())?;
+        Invalid::check_finite("point", x)
+    }
+
+    #[inline(always)]
+    fn support(&self, i: usize) -> Support<'t> {
+        match self.terms.support(i) {
+            None => Support::All(self.terms.dimension()),
+            Some(list) => Support::Some(list),
+        }
+    }
+}
+
+/// The coordinates of a term.
+#[derive(Clone, Copy)]
+enum Support<'t> {
+    All(usize),
+    Some(&'t [u32]),
+}
+
+impl Support<'_> {
+    #[inline(always)]
+    fn len(&self) -> usize {
+        match self {
+            Support::All(d) => *d,
+            Support::Some(list) => list.len(),
+        }
+    }
+
+    #[inline(always)]
+    fn at(&self, k: usize) -> usize {
+        match self {
+            Support::All(_) => k,
+            Support::Some(list) => list[k] as usize,
+        }
+    }
+}
+
+/// Refuses a table before it is allocated.
+fn check_memory(
+    method: &'static str,
+    numbers: u64,
+    limit: u64,
+    hint: &'static str,
+) -> Result<(), Error> {
+    let needed = numbers.saturating_mul(8);
+    if needed <= limit { Ok(()) } else { Err(Error::MemoryLimit { method, needed, limit, hint }) }
+}
+
+fn check_order(method: &'static str, order: &Order) -> Result<(), Error> {
+    if let Order::Weighted(_) = order {
+        let what = "weighted draws; use an unweighted order".into();
+        return Err(Error::Unsupported { method, what });
+    }
+    Ok(())
+}
