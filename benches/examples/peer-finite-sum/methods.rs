@@ -202,7 +202,7 @@ where
         Method::Svrg => {
             let settings = SvrgSettings { stop, ..SvrgSettings::default() };
             let solution = svrg(problem, &settings, None, watch)?;
-            (solution.state, solution.report)
+            (solution.state.point, solution.report)
         }
         Method::Newton => {
             let settings = NewtonSettings { stop, ..NewtonSettings::default() };

@@ -62,8 +62,8 @@ pub use estimators::{
 pub use fista::{OnWeights, SmoothPart, fista};
 pub use general::FiniteSum;
 pub use incremental::{
-    Sag, SagSettings, Saga, SagaSettings, Svrg, SvrgSettings, TableMethod, TableStart, TableState,
-    sag, saga, svrg,
+    Draws, Sag, SagSettings, Saga, SagaSettings, SagaTheory, Snapshot, Svrg, SvrgSettings,
+    SvrgState, TableMethod, TableStart, TableState, sag, saga, svrg,
 };
 pub use multiclass::{MulticlassPoint, MulticlassProblem, MulticlassSettings};
 pub use newton::{

@@ -280,7 +280,7 @@ fn starts_are_checked() {
     start.point.weights[1] = f64::NAN;
     refused(sdca(&problem, &SdcaSettings::default(), Some(start), o), "weights: NaN at row 1");
     refused(
-        svrg(&problem, &SvrgSettings::default(), Some(Point::zero(2)), o),
+        svrg(&problem, &SvrgSettings::default(), Some(Point::zero(2).into()), o),
         "weights: expected length 3",
     );
     refused(
@@ -333,7 +333,7 @@ fn divergence_is_a_status_with_the_best_point() {
         sag(&problem, &SagSettings { step, ..Default::default() }, None, &mut ())
             .map(|s| (s.report, s.state.point)),
         svrg(&problem, &SvrgSettings { step, ..Default::default() }, None, &mut ())
-            .map(|s| (s.report, s.state)),
+            .map(|s| (s.report, s.state.point)),
     ];
     for result in reports {
         let (report, point) = result.unwrap();
@@ -387,10 +387,10 @@ fn warm_starts_stay_where_they_are() {
     let s = svrg(
         &problem,
         &SvrgSettings { stop: after, ..Default::default() },
-        Some(point.clone()),
+        Some(point.clone().into()),
         &mut (),
     );
-    assert!(excess(&s.unwrap().state) < 1e-8);
+    assert!(excess(&s.unwrap().state.point) < 1e-8);
     let s =
         lbfgs(&problem, &LbfgsSettings { stop: after, ..Default::default() }, Some(point), &mut ());
     assert!(excess(&s.unwrap().state) < 1e-8);

@@ -35,7 +35,8 @@ fn weights(seed: u64) -> Vec<Point> {
             .point,
         svrg(&problem, &SvrgSettings { seed, stop, ..Default::default() }, None, &mut ())
             .unwrap()
-            .state,
+            .state
+            .point,
     ]
 }
 

@@ -29,7 +29,7 @@ fn points<D: Design, L: Loss, R: Lagged>(
     vec![
         saga(problem, &saga_settings, None, &mut ()).unwrap().state.point,
         sag(problem, &sag_settings, None, &mut ()).unwrap().state.point,
-        svrg(problem, &svrg_settings, None, &mut ()).unwrap().state,
+        svrg(problem, &svrg_settings, None, &mut ()).unwrap().state.point,
     ]
 }
 

@@ -93,7 +93,7 @@ fn every_method<D: Design, L: Loss + Copy>(
     done("sag", s.state.point, s.report);
     let s =
         svrg(&problem, &SvrgSettings { stop, ..SvrgSettings::default() }, None, &mut ()).unwrap();
-    done("svrg", s.state, s.report);
+    done("svrg", s.state.point, s.report);
     let settings = LbfgsSettings { stop, ..LbfgsSettings::default() };
     let s = lbfgs(&problem, &settings, None, &mut ()).unwrap();
     done("lbfgs", s.state, s.report);
@@ -185,7 +185,7 @@ macro_rules! composite {
             let s =
                 svrg(&problem, &SvrgSettings { stop, ..SvrgSettings::default() }, None, &mut ())
                     .unwrap();
-            near("svrg", s.report, &s.state);
+            near("svrg", s.report, &s.state.point);
             let settings = SagSettings { unproven_prox: true, stop, ..SagSettings::default() };
             let s = sag(&problem, &settings, None, &mut ()).unwrap();
             near("sag", s.report, &s.state.point);

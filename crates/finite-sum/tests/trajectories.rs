@@ -222,7 +222,7 @@ fn svrg_follows_algorithm_2_3() {
         both_storages!(
             data,
             Zero,
-            |p| svrg(p, &settings, None, &mut ()).unwrap().state.weights,
+            |p| svrg(p, &settings, None, &mut ()).unwrap().state.point.weights,
             textbook_svrg(&data, steps),
             "svrg"
         );

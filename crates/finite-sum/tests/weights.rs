@@ -64,7 +64,7 @@ fn solutions<D: Design, L: Loss, R: Lagged + ElasticNetForm>(
     let s = sag(problem, &settings, None, &mut ()).unwrap();
     all.push(("sag", s.state.point, s.report));
     let s = svrg(problem, &SvrgSettings { stop, ..Default::default() }, None, &mut ()).unwrap();
-    all.push(("svrg", s.state, s.report));
+    all.push(("svrg", s.state.point, s.report));
     let s = newton(problem, &NewtonSettings { stop, ..Default::default() }, None, &mut ()).unwrap();
     all.push(("newton", s.state, s.report));
     all

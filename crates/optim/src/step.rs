@@ -13,13 +13,23 @@ pub enum StepSize {
     Scaled(f64),
     /// A given step.
     Constant(f64),
+    /// `first / k^power` in step `k = 1, 2, ...`; only for methods that say so.
+    Decaying {
+        /// The first step.
+        first: f64,
+        /// How fast the steps shrink; 1 and 1/2 are usual.
+        power: f64,
+    },
+    /// Found by a line search on the way; only for methods that say so.
+    Backtracking,
 }
 
 impl StepSize {
     /// The step in force, where `theory` is the method's own.
     ///
     /// # Errors
-    /// [`Invalid::Parameter`] for a step or factor that is not a finite number above 0.
+    /// [`Invalid::Parameter`] for a step or factor that is not a finite number above 0; [`Invalid::Layout`] for
+    /// steps that change on the way, which are not one number.
     pub fn resolve(&self, theory: f64) -> Result<f64, Invalid> {
         match *self {
             StepSize::Theory => Ok(theory),
@@ -31,6 +41,10 @@ impl StepSize {
                 Invalid::check_positive("step", step)?;
                 Ok(step)
             }
+            StepSize::Decaying { .. } | StepSize::Backtracking => Err(Invalid::Layout {
+                what: "step",
+                reason: format!("this method cannot take {self:?}; use Theory, Scaled or Constant"),
+            }),
         }
     }
 }

@@ -151,10 +151,10 @@ impl Method {
             Method::SagaExplicit | Method::SagExplicit => {
                 let problem = task.problem()?;
                 let table = state.split_off(2);
-                let start = TableState { point: Point { weights: state, intercept: 0.0 }, table };
+                let start = TableState::new(Point { weights: state, intercept: 0.0 }, table);
                 let stop = one_pass();
                 let order = Order::Scripted(order.to_vec());
-                let TableState { point, table } = if self == Method::SagaExplicit {
+                let TableState { point, table, .. } = if self == Method::SagaExplicit {
                     let settings = SagaSettings { order, stop, ..Default::default() };
                     saga(&problem, &settings, Some(start), &mut ())?.state
                 } else {

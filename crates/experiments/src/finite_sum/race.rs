@@ -131,7 +131,8 @@ fn solve<D: Design, L: Loss>(
         }
         Method::Svrg(scale) => {
             let (step, inner) = (StepSize::Scaled(scale), 1.0);
-            svrg(problem, &SvrgSettings { step, inner, order, seed, stop }, None, watch)?;
+            let settings = SvrgSettings { step, inner, order, seed, stop, ..Default::default() };
+            svrg(problem, &settings, None, watch)?;
         }
         Method::Sdca => {
             sdca(problem, &SdcaSettings { order, seed, stop, ..Default::default() }, None, watch)?;

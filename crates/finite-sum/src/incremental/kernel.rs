@@ -1,9 +1,12 @@
-//! The step that SAG, SAGA and SVRG share.
+//! The step that all incremental methods share.
 
 use fenchel_linalg::{Design, Invalid, multiply_transposed};
-use fenchel_optim::Loss;
 use fenchel_optim::random::{Order, Visits};
+use fenchel_optim::{Loss, StepSize};
 
+use super::draws::Draws;
+use super::search::Search;
+use super::state::Trail;
 use crate::lag::{Lagged, Powers};
 use crate::{Error, Point, Problem};
 
@@ -11,7 +14,7 @@ use crate::{Error, Point, Problem};
 #[derive(Debug, Clone)]
 pub(super) struct Kernel<'p, 'a, D, L, R> {
     pub(super) problem: &'p Problem<'a, D, L, R>,
-    /// Up to date after [`flush`](Kernel::flush) only.
+    /// Up to date after [`flush`](Kernel::flush) only: see [`show`](Kernel::show).
     pub(super) point: Point,
     /// `s_i`, one number a term.
     pub(super) table: Vec<f64>,
@@ -19,27 +22,60 @@ pub(super) struct Kernel<'p, 'a, D, L, R> {
     average: Vec<f64>,
     /// `(1/n) sum_i s_i`
     average_intercept: f64,
-    step: f64,
+    pub(super) step: f64,
+    search: Option<Search>,
     powers: Powers,
     /// Steps done by coordinate `c`, out of `now` since the last flush.
     done: Vec<u32>,
     now: u32,
     visits: Visits,
+    /// `1 / (n p_j)`, where draws are weighted.
+    importance: Option<Vec<f64>>,
+}
+
+/// How a method moves and visits.
+pub(super) struct Plan<'s> {
+    pub(super) method: &'static str,
+    /// The step in force, or the first of them.
+    pub(super) step: f64,
+    /// For a line search: the step is `1 / (multiple (Lhat + l2))`.
+    pub(super) search: Option<f64>,
+    /// Whether steps differ from one another.
+    pub(super) varies: bool,
+    pub(super) order: &'s Order,
+    pub(super) draws: Draws,
+    pub(super) seed: u64,
+}
+
+impl<'s> Plan<'s> {
+    /// A constant step, `theory` unless the settings say otherwise; or a line search, where it would be
+    /// `1 / (multiple L)`.
+    pub(super) fn new(
+        method: &'static str,
+        step: StepSize,
+        theory: f64,
+        search: Option<f64>,
+        order: &'s Order,
+        seed: u64,
+    ) -> Result<Self, Error> {
+        let search = search.filter(|_| step == StepSize::Backtracking);
+        let step = if search.is_some() { theory } else { step.resolve(theory)? };
+        let draws = Draws::InOrder;
+        Ok(Plan { method, step, search, varies: search.is_some(), order, draws, seed })
+    }
 }
 
 impl<'p, 'a, D: Design, L: Loss, R: Lagged> Kernel<'p, 'a, D, L, R> {
     /// A kernel at a point, with a given table. O(nnz) for the average.
     pub(super) fn new(
-        method: &'static str,
         problem: &'p Problem<'a, D, L, R>,
         mut point: Point,
         table: Vec<f64>,
-        step: f64,
-        order: &Order,
-        seed: u64,
+        plan: &Plan<'_>,
     ) -> Result<Self, Error> {
+        let Plan { method, step, .. } = *plan;
         problem.check_smooth(method)?;
-        if let Order::Weighted(_) = order {
+        if let Order::Weighted(_) = plan.order {
             let what = "weighted draws; use an unweighted order".into();
             return Err(Error::Unsupported { method, what });
         }
@@ -52,7 +88,12 @@ impl<'p, 'a, D: Design, L: Loss, R: Lagged> Kernel<'p, 'a, D, L, R> {
         }
         let (n, d) = (problem.n(), problem.d());
         let capacity = if D::DENSE { 0 } else { n.min(u32::MAX as usize - 1) as u32 };
-        let powers = Powers::new(step, problem.l2(), problem.regulariser().shrink(step), capacity);
+        let powers = if plan.varies && !D::DENSE {
+            Powers::listed(problem.l2(), capacity)
+        } else {
+            Powers::new(step, problem.l2(), problem.regulariser().shrink(step), capacity)
+        };
+        let (visits, importance) = plan.draws.visits(method, problem, plan.order, plan.seed)?;
         let mut kernel = Kernel {
             problem,
             point,
@@ -60,10 +101,12 @@ impl<'p, 'a, D: Design, L: Loss, R: Lagged> Kernel<'p, 'a, D, L, R> {
             average: vec![0.0; d],
             average_intercept: 0.0,
             step,
+            search: plan.search.map(|multiple| Search::new(problem, multiple)),
             powers,
             done: vec![0; if D::DENSE { 0 } else { d }],
             now: 0,
-            visits: Visits::new(order, n, seed)?,
+            visits,
+            importance,
         };
         kernel.refresh_average();
         Ok(kernel)
@@ -74,40 +117,66 @@ impl<'p, 'a, D: Design, L: Loss, R: Lagged> Kernel<'p, 'a, D, L, R> {
     #[inline]
     pub(super) fn step<const STORES: bool>(&mut self, weight: f64) {
         let j = self.visits.draw();
-        if D::DENSE {
-            self.step_dense::<STORES>(j, weight);
-        } else {
-            self.step_sparse::<STORES>(j, weight);
+        let weight = match &self.importance {
+            None => weight,
+            Some(importance) => weight * importance[j],
+        };
+        self.visit::<STORES>(j, weight, 1.0);
+    }
+
+    /// The next term of the order.
+    pub(super) fn draw(&mut self) -> usize {
+        self.visits.draw()
+    }
+
+    /// All steps to come are the same, unless a line search finds them.
+    pub(super) fn settle(&mut self) {
+        self.flush();
+        if self.search.is_none() && !D::DENSE {
+            let (problem, capacity) = (self.problem, self.powers.capacity());
+            let shrink = problem.regulariser().shrink(self.step);
+            self.powers = Powers::new(self.step, problem.l2(), shrink, capacity);
         }
     }
 
-    fn step_dense<const STORES: bool>(&mut self, j: usize, weight: f64) {
+    /// One step on term `j`, with the averaged gradient at another scale.
+    #[inline]
+    pub(super) fn visit<const STORES: bool>(&mut self, j: usize, weight: f64, scale: f64) {
+        if D::DENSE {
+            self.visit_dense::<STORES>(j, weight, scale);
+        } else {
+            self.visit_sparse::<STORES>(j, weight, scale);
+        }
+    }
+
+    /// The step in all coordinates, O(d).
+    pub(super) fn visit_dense<const STORES: bool>(&mut self, j: usize, weight: f64, scale: f64) {
         let problem = self.problem;
         let design = problem.design();
         let margin = design.row_dot(j, &self.point.weights) + self.point.intercept;
-        let delta = renew::<STORES, _, _, _>(problem, &mut self.table[j], j, margin);
+        let delta = self.renew::<STORES>(j, margin);
         let (step, rho) = (self.step, 1.0 - self.step * problem.l2());
+        let pull = step * scale;
         for (x, g) in self.point.weights.iter_mut().zip(&self.average) {
-            *x = rho * *x - step * g;
+            *x = rho * *x - pull * g;
         }
         design.row_axpy(j, -step * weight * delta, &mut self.point.weights);
         problem.regulariser().prox(&mut self.point.weights, step);
         if STORES {
             design.row_axpy(j, delta / problem.n() as f64, &mut self.average);
         }
-        self.step_intercept::<STORES>(weight, delta);
+        self.move_intercept::<STORES>(weight, scale, delta);
     }
 
-    fn step_sparse<const STORES: bool>(&mut self, j: usize, weight: f64) {
-        if self.now == self.powers.capacity() {
+    fn visit_sparse<const STORES: bool>(&mut self, j: usize, weight: f64, scale: f64) {
+        if self.powers.full(self.now) {
             self.flush();
         }
         let problem = self.problem;
         let (design, regulariser) = (problem.design(), problem.regulariser());
-        let (powers, now) = (&self.powers, self.now);
-        let d = self.average.len();
+        let (powers, now, d) = (&self.powers, self.now, self.average.len());
         let (x, average, done) =
-            (&mut self.point.weights[..d], &mut self.average[..d], &mut self.done[..d]);
+            (&mut self.point.weights[..d], &self.average[..d], &self.done[..d]);
         let mut margin = self.point.intercept;
         design.row_entries(j, |c, a| {
             let missed = now - done[c];
@@ -116,11 +185,14 @@ impl<'p, 'a, D: Design, L: Loss, R: Lagged> Kernel<'p, 'a, D, L, R> {
             }
             margin += a * x[c];
         });
-        let delta = renew::<STORES, _, _, _>(problem, &mut self.table[j], j, margin);
+        let delta = self.renew::<STORES>(j, margin);
         let (step, rho) = (self.step, 1.0 - self.step * problem.l2());
-        let (move_by, share) = (weight * delta, delta / problem.n() as f64);
+        let (push, pull) = (step * (weight * delta), step * scale);
+        let share = delta / problem.n() as f64;
+        let (x, average, done) =
+            (&mut self.point.weights[..d], &mut self.average[..d], &mut self.done[..d]);
         design.row_entries(j, |c, a| {
-            let forward = rho * x[c] - step * (move_by * a + average[c]);
+            let forward = rho * x[c] - (push * a + pull * average[c]);
             x[c] = regulariser.prox_coordinate(c, forward, step);
             if STORES {
                 average[c] += share * a;
@@ -128,15 +200,44 @@ impl<'p, 'a, D: Design, L: Loss, R: Lagged> Kernel<'p, 'a, D, L, R> {
             done[c] = now + 1;
         });
         self.now += 1;
-        self.step_intercept::<STORES>(weight, delta);
+        self.powers.push(step, regulariser.shrink(step), scale);
+        self.move_intercept::<STORES>(weight, scale, delta);
+    }
+
+    /// `phi_j'(t) - s_j`, remembering the new derivative where the method does, and adapting the step where it
+    /// is searched for.
+    #[inline(always)]
+    fn renew<const STORES: bool>(&mut self, j: usize, margin: f64) -> f64 {
+        let derivative = self.problem.derivative(j, margin);
+        if let Some(search) = &mut self.search {
+            self.step = search.step(self.problem, j, margin, derivative);
+        }
+        let delta = derivative - self.table[j];
+        if STORES {
+            self.table[j] = derivative;
+        }
+        delta
     }
 
     /// The intercept is one dense coordinate, neither penalised nor lagged.
-    fn step_intercept<const STORES: bool>(&mut self, weight: f64, delta: f64) {
+    #[inline(always)]
+    fn move_intercept<const STORES: bool>(&mut self, weight: f64, scale: f64, delta: f64) {
         if self.problem.intercept() {
-            self.point.intercept -= self.step * (weight * delta + self.average_intercept);
+            self.point.intercept -= self.step * (weight * delta + scale * self.average_intercept);
             if STORES {
                 self.average_intercept += delta / self.problem.n() as f64;
+            }
+        }
+    }
+
+    /// Writes the current point, with all coordinates caught up with. Changes nothing. O(d).
+    pub(super) fn show(&self, out: &mut Point) {
+        out.clone_from(&self.point);
+        let regulariser = self.problem.regulariser();
+        for (c, (done, x)) in self.done.iter().zip(&mut out.weights).enumerate() {
+            let missed = self.now - done;
+            if missed > 0 {
+                *x = regulariser.catch_up(c, *x, self.average[c], missed, &self.powers);
             }
         }
     }
@@ -154,6 +255,13 @@ impl<'p, 'a, D: Design, L: Loss, R: Lagged> Kernel<'p, 'a, D, L, R> {
             *done = 0;
         }
         self.now = 0;
+        self.powers.clear();
+    }
+
+    /// Goes on from another point.
+    pub(super) fn move_to(&mut self, point: &Point) {
+        self.flush();
+        self.point.clone_from(point);
     }
 
     /// Recomputes the average from the table: removes the rounding of many small updates. O(nnz).
@@ -172,20 +280,59 @@ impl<'p, 'a, D: Design, L: Loss, R: Lagged> Kernel<'p, 'a, D, L, R> {
         self.problem.differentiate(&mut self.table, 1.0);
         self.refresh_average();
     }
-}
 
-/// `phi'(t; y_j) - s_j`, remembering the new derivative where the method does.
-#[inline(always)]
-fn renew<const STORES: bool, D: Design, L: Loss, R: Lagged>(
-    problem: &Problem<'_, D, L, R>,
-    remembered: &mut f64,
-    j: usize,
-    margin: f64,
-) -> f64 {
-    let derivative = problem.derivative(j, margin);
-    let delta = derivative - *remembered;
-    if STORES {
-        *remembered = derivative;
+    /// Everything that the run knows beyond its point and table.
+    pub(super) fn trail(&self, shown: &Point, method: &'static str) -> Trail {
+        Trail {
+            method: method.into(),
+            step: self.step,
+            penalty: self.penalty(shown),
+            place: self.visits.place(),
+            point: self.point.clone(),
+            average: self.average.clone(),
+            average_intercept: self.average_intercept,
+            done: self.done.clone(),
+            now: self.now,
+            list: self.powers.list().cloned(),
+            search: self.search.clone(),
+        }
     }
-    delta
+
+    /// `(l2/2) ||x||^2 + h(x)`: tells one problem on a regularisation path from the next.
+    fn penalty(&self, shown: &Point) -> f64 {
+        let square: f64 = shown.weights.iter().map(|x| x * x).sum();
+        0.5 * self.problem.l2() * square + self.problem.regulariser().value(&shown.weights)
+    }
+
+    /// Goes on where a run of the same method on the same problem stood; says whether it was one.
+    pub(super) fn follow(&mut self, trail: Trail, shown: &Point, method: &'static str) -> bool {
+        let steps_fit = match (&trail.list, self.powers.list()) {
+            (None, None) => {
+                let same = trail.step.to_bits() == self.step.to_bits() || trail.search.is_some();
+                same && trail.now <= self.powers.capacity()
+            }
+            (Some(list), Some(_)) => list.check(trail.now).is_ok(),
+            _ => false,
+        };
+        let fits = trail.method == method
+            && steps_fit
+            && trail.penalty.to_bits() == self.penalty(shown).to_bits()
+            && self.problem.check_point(&trail.point).is_ok()
+            && trail.average.len() == self.average.len()
+            && trail.done.len() == self.done.len()
+            && trail.done.iter().all(|&done| done <= trail.now)
+            && trail.search.is_some() == self.search.is_some()
+            && self.visits.go_to(&trail.place);
+        if fits {
+            self.point = trail.point;
+            self.average = trail.average;
+            self.average_intercept = trail.average_intercept;
+            self.step = trail.step;
+            (self.done, self.now, self.search) = (trail.done, trail.now, trail.search);
+            if let Some(list) = trail.list {
+                self.powers.set_list(list);
+            }
+        }
+        fits
+    }
 }

@@ -17,13 +17,18 @@
 //! The term `l2` is explicit (thesis, section 4.4 item 4); one number a term is stored (item 1); on
 //! sparse data a step costs O(nnz of the row), the rest is caught up with later ([`lag`](crate::lag)).
 
+mod draws;
 mod kernel;
+mod mean;
 mod sag;
 mod saga;
+mod search;
+mod state;
 mod svrg;
 mod table_method;
 
+pub use draws::Draws;
 pub use sag::{Sag, SagSettings, sag};
-pub use saga::{Saga, SagaSettings, saga};
-pub use svrg::{Svrg, SvrgSettings, svrg};
+pub use saga::{Saga, SagaSettings, SagaTheory, saga};
+pub use svrg::{Snapshot, Svrg, SvrgSettings, SvrgState, svrg};
 pub use table_method::{TableMethod, TableStart, TableState};

@@ -5,7 +5,8 @@ use fenchel_optim::random::Order;
 use fenchel_optim::{Loss, Observer, Solution, StepSize, Stop};
 use serde::{Deserialize, Serialize};
 
-use super::table_method::{Plan, TableMethod, TableStart, TableState, solve};
+use super::kernel::Plan;
+use super::table_method::{TableMethod, TablePlan, TableStart, TableState, solve};
 use crate::lag::Lagged;
 use crate::{Error, Problem};
 
@@ -13,9 +14,10 @@ use crate::{Error, Problem};
 ///
 /// | field | default | meaning |
 /// |---|---|---|
-/// | `step` | `Theory` = `1/L` | the practical step; what is proved needs `Scaled(1.0 / 16.0)` |
-/// | `order` | `Uniform` | anything else is slow at best: SAG diverges in cyclic order |
+/// | `step` | `Theory` = `1/L` | the practical step; what is proved needs `Scaled(1.0 / 16.0)`; `Backtracking` searches for `1/Lhat` on the way, for O(1) a step |
+/// | `order` | `Uniform` | anything else is slow at best: with these steps SAG diverges in cyclic order |
 /// | `table` | `Full` | how the table is filled |
+/// | `average` | false | also certifies the mean of all points so far, and returns the better; O(d) a step |
 /// | `unproven_prox` | false | allows a regulariser, for which no convergence proof is known |
 /// | `seed` | 0 | of the visiting order |
 /// | `stop` | see [`Stop`] | when to end |
@@ -28,6 +30,8 @@ pub struct SagSettings {
     pub order: Order,
     /// How the table is filled before the first step.
     pub table: TableStart,
+    /// Whether the average of the points competes with the last.
+    pub average: bool,
     /// Whether a regulariser with a proximal step is allowed.
     pub unproven_prox: bool,
     /// Seed of the visiting order.
@@ -42,6 +46,7 @@ impl Default for SagSettings {
             step: StepSize::Theory,
             order: Order::Uniform,
             table: TableStart::Full,
+            average: false,
             unproven_prox: false,
             seed: 0,
             stop: Stop::default(),
@@ -55,7 +60,8 @@ pub type Sag<'p, 'a, D, L, R> = TableMethod<'p, 'a, D, L, R>;
 /// SAG, the stochastic average gradient (Defazio's thesis, algorithm 2.2).
 ///
 /// SAGA with a biased, less noisy gradient and steps three times as long. A step costs O(nnz of the
-/// row), memory is O(n + d). Original paper: Schmidt, Le Roux and Bach, "Minimizing finite sums with
+/// row), memory is O(n + d). In cyclic order, with a small step such as `Scaled(1.0 / n)`, it is the incremental
+/// aggregated gradient method IAG (thesis, section 2.4; Blatt, Hero and Gauchman, 2007). Original paper: Schmidt, Le Roux and Bach, "Minimizing finite sums with
 /// the stochastic average gradient", Mathematical Programming 162 (2017).
 ///
 /// # Errors
@@ -83,13 +89,12 @@ where
         );
         return Err(Error::Unsupported { method, what });
     }
-    let plan = Plan {
-        method,
+    let theory = 1.0 / problem.smoothness();
+    let plan = TablePlan {
+        plan: Plan::new(method, settings.step, theory, Some(1.0), &settings.order, settings.seed)?,
         weight: 1.0 / problem.n() as f64,
-        step: settings.step.resolve(1.0 / problem.smoothness())?,
-        order: &settings.order,
         table: settings.table,
-        seed: settings.seed,
+        average: settings.average,
         stop: &settings.stop,
     };
     solve(problem, plan, start, observer)

@@ -5,17 +5,37 @@ use fenchel_optim::random::Order;
 use fenchel_optim::{Loss, Observer, Solution, StepSize, Stop};
 use serde::{Deserialize, Serialize};
 
-use super::table_method::{Plan, TableMethod, TableStart, TableState, solve};
+use super::draws::Draws;
+use super::kernel::Plan;
+use super::table_method::{TableMethod, TablePlan, TableStart, TableState, solve};
 use crate::lag::Lagged;
 use crate::{Error, Problem};
+
+/// The steps for which SAGA is known to converge. With [`Draws::Mixed`] the mean `Lbar` stands for `L`.
+///
+/// `1/(3 Lbar)` is twice what follows from uniform draws by rescaling; it is stable in mean square, and nothing
+/// beyond it is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum SagaTheory {
+    /// `1/(3L)`: whatever the strong convexity, it is made use of (theorems 4.6 and 4.8).
+    #[default]
+    Adaptive,
+    /// `1/(2(mu n + L))`: the fastest rate proved, where every term is strongly convex (theorem 4.6).
+    StronglyConvex,
+    /// `1/(3(mu n + L))`: where only the mean of the terms is strongly convex (thesis, section 4.3).
+    StronglyConvexOnAverage,
+}
 
 /// Settings of [`saga`](fn@saga).
 ///
 /// | field | default | meaning |
 /// |---|---|---|
-/// | `step` | `Theory` = `1/(3L)` | adapts to strong convexity by itself; `1/(2(mu n + L))` if `mu` is known |
+/// | `step` | `Theory` | as `theory` says; `Backtracking`: `1/(3 Lhat)` by the line search of SAG |
+/// | `theory` | `Adaptive` | which of the three steps of the theory |
 /// | `order` | `Uniform` | `Permuted` can be faster or slower; see the access-order experiment |
+/// | `draws` | `InOrder` | `Mixed` where a few rows are much longer than the others |
 /// | `table` | `Full` | how the table is filled |
+/// | `average` | false | also certifies the mean of all points so far, and returns the better; O(d) a step |
 /// | `seed` | 0 | of the visiting order |
 /// | `stop` | see [`Stop`] | when to end |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -23,10 +43,16 @@ use crate::{Error, Problem};
 pub struct SagaSettings {
     /// Step size.
     pub step: StepSize,
+    /// Which step `Theory` is.
+    pub theory: SagaTheory,
     /// Visiting order.
     pub order: Order,
+    /// Probabilities of independent draws.
+    pub draws: Draws,
     /// How the table is filled before the first step.
     pub table: TableStart,
+    /// Whether the average of the points competes with the last (thesis, remark 4.9).
+    pub average: bool,
     /// Seed of the visiting order.
     pub seed: u64,
     /// When to end.
@@ -37,8 +63,11 @@ impl Default for SagaSettings {
     fn default() -> Self {
         SagaSettings {
             step: StepSize::Theory,
+            theory: SagaTheory::Adaptive,
             order: Order::Uniform,
+            draws: Draws::InOrder,
             table: TableStart::Full,
+            average: false,
             seed: 0,
             stop: Stop::default(),
         }
@@ -70,15 +99,37 @@ where
     R: Lagged,
     O: Observer<Saga<'p, 'a, D, L, R>>,
 {
+    let method = "saga";
+    let SagaSettings { step, order, draws, seed, .. } = settings;
     settings.stop.check()?;
-    problem.check_smooth("saga")?;
-    let plan = Plan {
-        method: "saga",
+    problem.check_smooth(method)?;
+    if *draws == Draws::Lipschitz {
+        let what = "Lipschitz draws, under which its table goes stale; use Draws::Mixed".into();
+        return Err(Error::Unsupported { method, what });
+    }
+    if *draws != Draws::InOrder && *step == StepSize::Backtracking {
+        let what = "a line search with weighted draws; use Draws::InOrder".into();
+        return Err(Error::Unsupported { method, what });
+    }
+    let largest = match draws {
+        Draws::InOrder => problem.smoothness(),
+        _ => problem.mean_smoothness(),
+    };
+    let (mu, n) = (problem.strong_convexity(), problem.n() as f64);
+    if settings.theory != SagaTheory::Adaptive && !(mu > 0.0) {
+        return Err(Error::NeedsStrongConvexity { method });
+    }
+    let theory = match settings.theory {
+        SagaTheory::Adaptive => 1.0 / (3.0 * largest),
+        SagaTheory::StronglyConvex => 1.0 / (2.0 * (mu * n + largest)),
+        SagaTheory::StronglyConvexOnAverage => 1.0 / (3.0 * (mu * n + largest)),
+    };
+    let plan = Plan::new(method, *step, theory, Some(3.0), order, *seed)?;
+    let plan = TablePlan {
+        plan: Plan { draws: *draws, ..plan },
         weight: 1.0,
-        step: settings.step.resolve(1.0 / (3.0 * problem.smoothness()))?,
-        order: &settings.order,
         table: settings.table,
-        seed: settings.seed,
+        average: settings.average,
         stop: &settings.stop,
     };
     solve(problem, plan, start, observer)

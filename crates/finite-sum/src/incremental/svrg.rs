@@ -1,22 +1,43 @@
 //! SVRG.
 
 use fenchel_linalg::{Design, Invalid};
-use fenchel_optim::random::Order;
+use fenchel_optim::random::{Generator, Order, stream};
 use fenchel_optim::{Certificate, Iterative, Loss, Observer, Solution, StepSize, Stop, run};
+use rand::RngExt;
 use serde::{Deserialize, Serialize};
 
-use super::kernel::Kernel;
+use super::draws::Draws;
+use super::kernel::{Kernel, Plan};
+use super::mean::Mean;
+use super::state::Trail;
 use crate::gap::Gap;
 use crate::lag::Lagged;
 use crate::{Error, Point, Problem};
+
+/// Where the next full gradient is taken, after `m` steps from the last. The run goes on from that point.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Snapshot {
+    /// At the last point: what is used in practice, and what section 4.7 of the thesis is about.
+    #[default]
+    Last,
+    /// At the average of the `m` points (Xiao and Zhang). O(d) a step.
+    Average,
+    /// At one of the `m` points, drawn at random (S2GD). The steps beyond it are never made.
+    Random,
+    /// At the current point after every step with probability `1/m`: no inner loop at all (Kovalev, Horvath and
+    /// Richtarik, "Don't jump through hoops", ALT 2020).
+    Loopless,
+}
 
 /// Settings of [`svrg`](fn@svrg).
 ///
 /// | field | default | meaning |
 /// |---|---|---|
-/// | `step` | `Theory` = `1/(4L)` | |
-/// | `inner` | 2 | steps between snapshots, in multiples of `n` |
+/// | `step` | `Theory` = `1/(4L)` | `1/(6L)` without an inner loop |
+/// | `inner` | 2 | steps between snapshots (`m`), in multiples of `n` |
+/// | `snapshot` | `Last` | where the next full gradient is taken |
 /// | `order` | `Uniform` | visiting order |
+/// | `draws` | `InOrder` | `Lipschitz` puts the mean in place of `L`, `Mixed` twice the mean |
 /// | `seed` | 0 | of the visiting order |
 /// | `stop` | see [`Stop`] | when to end; a snapshot counts as one pass |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -26,8 +47,12 @@ pub struct SvrgSettings {
     pub step: StepSize,
     /// Steps between two snapshots, in multiples of the number of terms.
     pub inner: f64,
+    /// Where the next snapshot is taken.
+    pub snapshot: Snapshot,
     /// Visiting order.
     pub order: Order,
+    /// Probabilities of independent draws.
+    pub draws: Draws,
     /// Seed of the visiting order.
     pub seed: u64,
     /// When to end.
@@ -39,11 +64,57 @@ impl Default for SvrgSettings {
         SvrgSettings {
             step: StepSize::Theory,
             inner: 2.0,
+            snapshot: Snapshot::Last,
             order: Order::Uniform,
+            draws: Draws::InOrder,
             seed: 0,
             stop: Stop::default(),
         }
     }
+}
+
+/// The state of SVRG: a point. A warm start takes a snapshot there.
+///
+/// Given back to the same method on the same problem with the same settings (of `stop`, anything may differ), the
+/// run goes on bit for bit as if it had not been interrupted.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SvrgState {
+    /// The point.
+    pub point: Point,
+    /// Where the run stood; absent in a state made by hand.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    trail: Option<Box<SvrgTrail>>,
+}
+
+impl SvrgState {
+    /// A warm start.
+    pub fn new(point: Point) -> Self {
+        SvrgState { point, trail: None }
+    }
+}
+
+impl From<Point> for SvrgState {
+    fn from(point: Point) -> Self {
+        SvrgState::new(point)
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct SvrgTrail {
+    kernel: Trail,
+    table: Vec<f64>,
+    round: Round,
+}
+
+/// Where a run stands between two snapshots.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Round {
+    /// Steps since the snapshot.
+    since: usize,
+    /// Steps from it to the next.
+    length: usize,
+    mean: Option<Mean>,
+    generator: Generator,
 }
 
 /// SVRG on one problem: what an observer of [`svrg`](fn@svrg) sees.
@@ -54,50 +125,72 @@ pub struct Svrg<'p, 'a, D, L, R> {
     shown: Point,
     gap: Gap,
     inner: usize,
-    /// Steps since the snapshot.
-    since: usize,
+    snapshot: Snapshot,
+    round: Round,
     best: Option<Point>,
 }
 
-/// SVRG with the last inner point as the next snapshot (Defazio's thesis, algorithm 2.3), proximal
-/// (section 2.5).
+/// SVRG (Defazio's thesis, algorithm 2.3), proximal (section 2.5).
 ///
 /// The derivatives at the snapshot are cached, one number a term, so that a step costs one term gradient,
-/// as in SAGA: a round of `m` steps is `1 + m/n` passes. Original papers: Johnson and Zhang, NIPS 2013;
-/// Xiao and Zhang, SIAM Journal on Optimization 24 (2014).
+/// as in SAGA: a round of `m` steps is `1 + m/n` passes. For smooth, strongly convex problems, snapshots at the
+/// average or a random point and steps `1/eta` with `eta > 4L`, the suboptimality of snapshots falls in expectation
+/// by the factor `eta/(mu (1 - 4L/eta) m) + 4L (m + 1)/(eta (1 - 4L/eta) m)` a round. Without strong convexity
+/// nothing is proved. Original papers: Johnson and Zhang, NIPS 2013; Xiao and Zhang, SIAM Journal on Optimization
+/// 24 (2014); Konecny and Richtarik (S2GD), Frontiers in Applied Mathematics and Statistics 3 (2017).
 ///
 /// # Errors
-/// [`Error::Unsupported`] for a loss that is not smooth or weighted draws; [`Error::Invalid`] for a
-/// start of another shape or settings out of range.
+/// [`Error::Unsupported`] for a loss that is not smooth or weighted orders (see [`Draws`]);
+/// [`Error::Invalid`] for a start of another shape or settings out of range.
 pub fn svrg<'p, 'a, D, L, R, O>(
     problem: &'p Problem<'a, D, L, R>,
     settings: &SvrgSettings,
-    start: Option<Point>,
+    start: Option<SvrgState>,
     observer: &mut O,
-) -> Result<Solution<Point>, Error>
+) -> Result<Solution<SvrgState>, Error>
 where
     D: Design,
     L: Loss,
     R: Lagged,
     O: Observer<Svrg<'p, 'a, D, L, R>>,
 {
-    settings.stop.check()?;
-    problem.check_smooth("svrg")?;
-    Invalid::check_positive("inner", settings.inner)?;
-    let step = settings.step.resolve(1.0 / (4.0 * problem.smoothness()))?;
-    let point = start.unwrap_or_else(|| Point::zero(problem.d()));
-    let table = vec![0.0; problem.n()];
-    let kernel = Kernel::new("svrg", problem, point, table, step, &settings.order, settings.seed)?;
-    let mut method = Svrg {
-        shown: kernel.point.clone(),
-        kernel,
-        gap: Gap::new(problem),
-        inner: ((settings.inner * problem.n() as f64).round() as usize).max(1),
-        since: usize::MAX,
-        best: None,
+    let name = "svrg";
+    let SvrgSettings { step, inner, snapshot, order, draws, seed, stop } = settings;
+    stop.check()?;
+    problem.check_smooth(name)?;
+    Invalid::check_positive("inner", *inner)?;
+    let multiple = if *snapshot == Snapshot::Loopless { 6.0 } else { 4.0 };
+    let theory = 1.0 / (multiple * draws.smoothness(problem));
+    let plan = Plan::new(name, *step, theory, None, order, *seed)?;
+    let state = start.unwrap_or_else(|| SvrgState::new(Point::zero(problem.d())));
+    let SvrgState { point, trail } = state;
+    let plan = Plan { draws: *draws, ..plan };
+    let mut kernel = Kernel::new(problem, point, vec![0.0; problem.n()], &plan)?;
+    let mut round = Round {
+        since: 0,
+        length: 0,
+        mean: (*snapshot == Snapshot::Average).then(Mean::default),
+        generator: stream(*seed, 1),
     };
-    let report = run(&mut method, &settings.stop, observer)?;
-    Ok(Solution { state: method.shown, report })
+    let shown = kernel.point.clone();
+    if let Some(trail) = trail {
+        let SvrgTrail { kernel: place, table, round: old } = *trail;
+        let whole = table.len() == problem.n()
+            && old.mean.is_some() == round.mean.is_some()
+            && old.mean.iter().all(|mean| mean.fits(problem.d()))
+            && old.since <= old.length
+            && old.generator.get_seed() == round.generator.get_seed();
+        if whole && kernel.follow(place, &shown, name) {
+            (kernel.table, round) = (table, old);
+        }
+    }
+    let inner = ((inner * problem.n() as f64).round() as usize).max(1);
+    let gap = Gap::new(problem);
+    let mut method = Svrg { shown, kernel, gap, inner, snapshot: *snapshot, round, best: None };
+    let report = run(&mut method, stop, observer)?;
+    let Svrg { kernel, shown, round, .. } = method;
+    let trail = SvrgTrail { kernel: kernel.trail(&shown, name), table: kernel.table, round };
+    Ok(Solution { state: SvrgState { point: shown, trail: Some(Box::new(trail)) }, report })
 }
 
 impl<D: Design, L: Loss, R: Lagged> Svrg<'_, '_, D, L, R> {
@@ -105,6 +198,51 @@ impl<D: Design, L: Loss, R: Lagged> Svrg<'_, '_, D, L, R> {
     pub fn point(&self) -> &Point {
         &self.shown
     }
+
+    /// Steps from the last snapshot to the next.
+    pub fn round_length(&self) -> usize {
+        self.round.length
+    }
+
+    /// Takes the full gradient at the current point. One pass.
+    fn take_snapshot(&mut self) {
+        self.kernel.fill_table();
+        let Round { since, length, generator, .. } = &mut self.round;
+        *since = 0;
+        *length = match self.snapshot {
+            Snapshot::Last | Snapshot::Average => self.inner,
+            Snapshot::Random => generator.random_range(1..=self.inner),
+            Snapshot::Loopless => first_success(1.0 / self.inner as f64, generator),
+        };
+    }
+
+    /// Steps of one round.
+    fn walk(&mut self, steps: usize) {
+        self.round.since += steps;
+        let Some(mean) = &mut self.round.mean else {
+            (0..steps).for_each(|_| self.kernel.step::<false>(1.0));
+            return;
+        };
+        for _ in 0..steps {
+            self.kernel.step::<false>(1.0);
+            self.kernel.flush();
+            mean.add(&self.kernel.point);
+        }
+        if self.round.since == self.round.length
+            && let Some(point) = mean.point()
+        {
+            self.kernel.move_to(point);
+            mean.clear();
+        }
+    }
+}
+
+/// How often a coin is thrown until it first shows heads, of probability `p`.
+fn first_success(p: f64, generator: &mut Generator) -> usize {
+    // In (0, 1].
+    let toss = 1.0 - generator.random::<f64>();
+    let tails = (toss.ln() / (-p).ln_1p()).floor();
+    1 + tails.min(1e15) as usize
 }
 
 impl<D: Design, L: Loss, R: Lagged> Iterative for Svrg<'_, '_, D, L, R> {
@@ -114,34 +252,30 @@ impl<D: Design, L: Loss, R: Lagged> Iterative for Svrg<'_, '_, D, L, R> {
         let budget = ((passes * n as f64).round() as usize).max(1);
         let mut spent = 0;
         while spent < budget {
-            if self.since >= self.inner {
-                self.kernel.fill_table();
-                self.since = 0;
+            if self.round.since == self.round.length {
+                self.take_snapshot();
                 spent += n;
             }
-            let steps = (self.inner - self.since).min(budget.saturating_sub(spent));
-            for _ in 0..steps {
-                self.kernel.step::<false>(1.0);
-            }
-            self.since += steps;
+            let left = self.round.length - self.round.since;
+            let steps = left.min(budget.saturating_sub(spent));
+            self.walk(steps);
             spent += steps;
         }
-        self.kernel.flush();
         spent as f64 / n as f64
     }
 
     fn certify(&mut self) -> Certificate {
-        self.shown.clone_from(&self.kernel.point);
+        self.kernel.show(&mut self.shown);
         self.gap.at_best_intercept(self.kernel.problem, &mut self.shown)
     }
 
     fn keep(&mut self) {
-        self.best.get_or_insert_with(Point::default).clone_from(&self.kernel.point);
+        self.best.get_or_insert_with(Point::default).clone_from(&self.shown);
     }
 
     fn restore(&mut self) {
         if let Some(best) = self.best.take() {
-            self.kernel.point = best;
+            self.kernel.move_to(&best);
         }
     }
 }

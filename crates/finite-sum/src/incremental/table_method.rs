@@ -1,11 +1,14 @@
 //! What SAG and SAGA share: a table of derivatives that is kept up to date.
 
 use fenchel_linalg::Design;
-use fenchel_optim::random::Order;
+use fenchel_optim::random::{Order, stream};
 use fenchel_optim::{Certificate, Iterative, Loss, Observer, Solution, Stop, run};
+use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 
-use super::kernel::Kernel;
+use super::kernel::{Kernel, Plan};
+use super::mean::Mean;
+use super::state::Trail;
 use crate::gap::Gap;
 use crate::lag::Lagged;
 use crate::{Error, Point, Problem};
@@ -21,46 +24,123 @@ pub enum TableStart {
     Full,
     /// Zeros: costs nothing, and no term is looked at before it is visited.
     Zero,
+    /// Terms are introduced one by one, and the first `n` steps follow the average over the terms seen so far
+    /// (thesis, sections 3.3 and 4.4 item 2). A uniform order visits every term once in this pass. Costs nothing;
+    /// but with a regulariser on sparse data, up to O(d) a step in this pass. A warm start ignores it.
+    FirstPass,
 }
 
-/// The state of SAG and SAGA: a point and one derivative a term. Ready for a warm start.
+/// The state of SAG and SAGA: a point and one derivative a term.
+///
+/// Given back to the same method on the same problem with the same settings (of `stop`, anything may differ), the
+/// run goes on bit for bit as if it had not been interrupted. Elsewhere it is a warm start.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TableState {
     /// The point.
     pub point: Point,
     /// `s_i`, the derivative of the loss when term `i` was last visited.
     pub table: Vec<f64>,
+    /// Where the run stood; absent in a state made by hand.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    trail: Option<Box<TableTrail>>,
+}
+
+impl TableState {
+    /// A warm start.
+    pub fn new(point: Point, table: Vec<f64>) -> Self {
+        TableState { point, table, trail: None }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct TableTrail {
+    kernel: Trail,
+    pending: Pending,
+    steps: usize,
+    mean: Option<Mean>,
+}
+
+impl TableTrail {
+    /// Whether a trail that was read from somewhere has the right shape.
+    fn fits(&self, n: usize, d: usize, average: bool) -> bool {
+        let introduction = match &self.pending {
+            Pending::Introduce(introduction) => introduction.check(n),
+            Pending::Nothing | Pending::Fill => true,
+        };
+        introduction
+            && self.steps < REFRESH * n
+            && self.mean.is_some() == average
+            && self.mean.iter().all(|mean| mean.fits(d))
+    }
+}
+
+/// What is left of the start.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+enum Pending {
+    Nothing,
+    /// The table is still to be filled: the first thing that `advance` does.
+    Fill,
+    /// The first pass runs.
+    Introduce(Introduction),
+}
+
+/// Terms that enter one by one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Introduction {
+    /// A permutation, in place of uniform draws.
+    order: Option<Vec<u32>>,
+    seen: Vec<bool>,
+    count: usize,
+    steps: usize,
+}
+
+impl Introduction {
+    fn new(n: usize, order: &Order, seed: u64) -> Self {
+        let permutation = (*order == Order::Uniform).then(|| {
+            let mut terms: Vec<u32> = (0..n as u32).collect();
+            terms.shuffle(&mut stream(seed, 1));
+            terms
+        });
+        Introduction { order: permutation, seen: vec![false; n], count: 0, steps: 0 }
+    }
+
+    fn check(&self, n: usize) -> bool {
+        let order = self.order.as_deref().unwrap_or_default();
+        self.seen.len() == n
+            && self.steps < n
+            && self.count <= self.steps
+            && (order.is_empty() || order.len() == n)
+            && order.iter().all(|&j| (j as usize) < n)
+    }
 }
 
 /// SAG or SAGA on one problem: what an observer of [`saga`](super::saga()) and [`sag`](super::sag()) sees.
 #[derive(Debug, Clone)]
 pub struct TableMethod<'p, 'a, D, L, R> {
     kernel: Kernel<'p, 'a, D, L, R>,
-    /// The point that was certified last: the kernel's, with the intercept at its optimum.
+    /// The point that was certified last: the kernel's, with the intercept at its optimum, or the average.
     shown: Point,
     gap: Gap,
     /// `w`: 1 for SAGA, 1/n for SAG.
     weight: f64,
     steps: usize,
-    /// The table is still to be filled: the first thing that `advance` does.
-    fill: bool,
+    pending: Pending,
+    mean: Option<Mean>,
     best: Option<TableState>,
 }
 
 /// Everything that the two public functions pass on.
-pub(super) struct Plan<'s> {
-    pub(super) method: &'static str,
+pub(super) struct TablePlan<'s> {
+    pub(super) plan: Plan<'s>,
     pub(super) weight: f64,
-    pub(super) step: f64,
-    pub(super) order: &'s Order,
     pub(super) table: TableStart,
-    pub(super) seed: u64,
+    pub(super) average: bool,
     pub(super) stop: &'s Stop,
 }
 
 pub(super) fn solve<'p, 'a, D, L, R, O>(
     problem: &'p Problem<'a, D, L, R>,
-    plan: Plan<'_>,
+    settings: TablePlan<'_>,
     start: Option<TableState>,
     observer: &mut O,
 ) -> Result<Solution<TableState>, Error>
@@ -70,23 +150,44 @@ where
     R: Lagged,
     O: Observer<TableMethod<'p, 'a, D, L, R>>,
 {
-    let warm = start.is_some();
-    let TableState { point, table } = start.unwrap_or_else(|| TableState {
-        point: Point::zero(problem.d()),
-        table: vec![0.0; problem.n()],
-    });
-    let kernel = Kernel::new(plan.method, problem, point, table, plan.step, plan.order, plan.seed)?;
-    let mut method = TableMethod {
-        shown: kernel.point.clone(),
-        kernel,
-        gap: Gap::new(problem),
-        weight: plan.weight,
-        steps: 0,
-        fill: !warm && plan.table == TableStart::Full,
-        best: None,
+    let TablePlan { mut plan, weight, table: filling, average, stop } = settings;
+    let (n, name) = (problem.n(), plan.method);
+    let cold = start.is_none();
+    let state = start.unwrap_or_else(|| TableState::new(Point::zero(problem.d()), vec![0.0; n]));
+    let TableState { point, table, trail } = state;
+    let mut pending = match filling {
+        TableStart::Full if cold => Pending::Fill,
+        TableStart::FirstPass if cold => {
+            Pending::Introduce(Introduction::new(n, plan.order, plan.seed))
+        }
+        _ => Pending::Nothing,
     };
-    let report = run(&mut method, plan.stop, observer)?;
-    let state = TableState { point: method.shown, table: method.kernel.table };
+    let trail = trail.filter(|trail| trail.fits(n, problem.d(), average));
+    if let Some(trail) = &trail {
+        pending = trail.pending.clone();
+    }
+    plan.varies |= matches!(pending, Pending::Introduce(_));
+    let mut kernel = Kernel::new(problem, point, table, &plan)?;
+    let mut shown = kernel.point.clone();
+    let (mut steps, mut mean) = (0, average.then(Mean::default));
+    if let Some(trail) = trail {
+        if kernel.follow(trail.kernel, &shown, name) {
+            (steps, mean) = (trail.steps, trail.mean);
+        } else {
+            // A warm start after all.
+            pending = Pending::Nothing;
+            kernel.settle();
+        }
+    }
+    if mean.is_some() {
+        shown = kernel.point.clone();
+    }
+    let gap = Gap::new(problem);
+    let mut method = TableMethod { kernel, shown, gap, weight, steps, pending, mean, best: None };
+    let report = run(&mut method, stop, observer)?;
+    let TableMethod { kernel, shown, steps, pending, mean, .. } = method;
+    let trail = TableTrail { kernel: kernel.trail(&shown, name), pending, steps, mean };
+    let state = TableState { point: shown, table: kernel.table, trail: Some(Box::new(trail)) };
     Ok(Solution { state, report })
 }
 
@@ -100,13 +201,53 @@ impl<D: Design, L: Loss, R: Lagged> TableMethod<'_, '_, D, L, R> {
     pub fn table(&self) -> &[f64] {
         &self.kernel.table
     }
+
+    /// Steps of the first pass.
+    fn introduce(&mut self, steps: usize) -> usize {
+        let n = self.kernel.problem.n();
+        let mut done = 0;
+        while done < steps {
+            let Pending::Introduce(first) = &mut self.pending else { break };
+            let j = match &first.order {
+                Some(order) => order[first.steps] as usize,
+                None => self.kernel.draw(),
+            };
+            first.count += usize::from(!std::mem::replace(&mut first.seen[j], true));
+            first.steps += 1;
+            let seen = first.count as f64;
+            if first.steps == n {
+                self.pending = Pending::Nothing;
+            }
+            self.kernel.visit::<true>(j, 1.0 / seen, n as f64 / seen);
+            self.after_step();
+            done += 1;
+            if self.pending == Pending::Nothing {
+                self.kernel.settle();
+            }
+        }
+        done
+    }
+
+    #[inline]
+    fn after_step(&mut self) {
+        self.steps += 1;
+        if self.steps == REFRESH * self.kernel.problem.n() {
+            self.kernel.refresh_average();
+            self.steps = 0;
+        }
+        if let Some(mean) = &mut self.mean {
+            self.kernel.flush();
+            mean.add(&self.kernel.point);
+        }
+    }
 }
 
 impl<D: Design, L: Loss, R: Lagged> Iterative for TableMethod<'_, '_, D, L, R> {
     fn advance(&mut self, passes: f64) -> f64 {
         let n = self.kernel.problem.n();
         // The pass that fills the table is part of the budget.
-        let start = if std::mem::take(&mut self.fill) {
+        let start = if self.pending == Pending::Fill {
+            self.pending = Pending::Nothing;
             self.kernel.fill_table();
             1.0
         } else {
@@ -114,38 +255,42 @@ impl<D: Design, L: Loss, R: Lagged> Iterative for TableMethod<'_, '_, D, L, R> {
         };
         let steps = ((passes - start) * n as f64).round();
         let steps = if steps >= 1.0 { steps as usize } else { usize::from(start == 0.0) };
-        for _ in 0..steps {
+        for _ in self.introduce(steps)..steps {
             self.kernel.step::<true>(self.weight);
-            self.steps += 1;
-            if self.steps == REFRESH * n {
-                self.kernel.refresh_average();
-                self.steps = 0;
-            }
+            self.after_step();
         }
-        self.kernel.flush();
         start + steps as f64 / n as f64
     }
 
     fn certify(&mut self) -> Certificate {
-        self.shown.clone_from(&self.kernel.point);
-        self.gap.at_best_intercept(self.kernel.problem, &mut self.shown)
+        self.kernel.show(&mut self.shown);
+        let last = self.gap.at_best_intercept(self.kernel.problem, &mut self.shown);
+        let Some(mean) = self.mean.as_ref().and_then(Mean::point) else { return last };
+        let mut point = mean.clone();
+        let average = self.gap.at_best_intercept(self.kernel.problem, &mut point);
+        if average.value() < last.value() {
+            self.shown = point;
+            return average;
+        }
+        last
     }
 
     fn keep(&mut self) {
-        let Kernel { point, table, .. } = &self.kernel;
+        let table = &self.kernel.table;
         match &mut self.best {
             Some(best) => {
-                best.point.clone_from(point);
+                best.point.clone_from(&self.shown);
                 best.table.clone_from(table);
             }
-            None => self.best = Some(TableState { point: point.clone(), table: table.clone() }),
+            None => self.best = Some(TableState::new(self.shown.clone(), table.clone())),
         }
     }
 
     fn restore(&mut self) {
         if let Some(best) = self.best.take() {
-            self.kernel.point = best.point;
             self.kernel.table = best.table;
+            self.kernel.move_to(&best.point);
+            self.mean = None;
         }
     }
 }

@@ -10,7 +10,7 @@ mod terms;
 use common::{data, reference};
 use fenchel_finite_sum::loss::{Logistic, Squared};
 use fenchel_finite_sum::{
-    DualState, Point, Problem, SagaSettings, SdcaSettings, SdcaStep, TableState, saga, sdca,
+    DualState, Point, Problem, SagaSettings, SdcaSettings, SdcaStep, saga, sdca,
 };
 use fenchel_linalg::{Dense, Design, multiply_transposed};
 use fenchel_optim::prox::{L1, Regulariser, Zero};
@@ -196,7 +196,7 @@ fn sdca_attains_the_lower_bound_of_theorem_5_1() {
             stop,
             ..Default::default()
         };
-        let TableState { point, .. } = saga(&problem, &settings, None, &mut ()).unwrap().state;
+        let point = saga(&problem, &settings, None, &mut ()).unwrap().state.point;
         for (j, &x) in point.weights.iter().enumerate() {
             assert_eq!(x != 0.0, seen.contains(&j), "saga, coordinate {j}");
         }

@@ -131,7 +131,9 @@ pub fn run<M: Iterative, O: Observer<M>>(
                 break;
             }
         }
-        passes = if (passes - target).abs() <= 1e-9 { target } else { passes };
+        // The complement of the condition of the loop, to the last bit: else nobody would ever move on.
+        let there = passes >= target - 1e-9 && passes <= target + 1e-9;
+        passes = if there { target } else { passes };
     };
     Ok(Report {
         status,
