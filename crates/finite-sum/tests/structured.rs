@@ -148,7 +148,7 @@ fn a_loss_as_a_closure_has_the_same_optimum() {
     assert!(matches!(s.report.certificate, Certificate::Residual { .. }), "{}", s.report);
     close("saga", &s.state.point);
     let s = svrg(&problem, &SvrgSettings { stop, ..Default::default() }, None, &mut ()).unwrap();
-    close("svrg", &s.state);
+    close("svrg", &s.state.point);
     let s = fista(&problem, &FistaSettings { stop, ..Default::default() }, None, &mut ()).unwrap();
     close("fista", &s.state);
 
