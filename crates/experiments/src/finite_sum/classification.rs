@@ -3,6 +3,7 @@
 use fenchel_finite_sum::Problem;
 use fenchel_finite_sum::loss::Logistic;
 use fenchel_linalg::Design;
+use fenchel_optim::Loss;
 use fenchel_optim::prox::Zero;
 use fenchel_optim::random::Order;
 
@@ -21,8 +22,9 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 
 const PASSES: f64 = 21.0;
 
-fn entries() -> Vec<Entry> {
-    use Method::{Finito, Lbfgs, Sag, Saga, Sdca};
+/// `finito`: the method as a function of alpha.
+fn entries(finito: fn(f64) -> Method) -> Vec<Entry> {
+    use Method::{Lbfgs, Sag, Saga, Sdca};
     let (uniform, permuted) = (Order::Uniform, Order::Permuted);
     vec![
         Entry::new("L-BFGS", Lbfgs, Order::Cyclic),
@@ -31,9 +33,9 @@ fn entries() -> Vec<Entry> {
         Entry::new("SAGA", Saga(1.0), uniform.clone()),
         Entry::new("SDCA", Sdca, uniform.clone()),
         Entry::new("SDCA permuted", Sdca, permuted.clone()),
-        Entry::new("Finito", Finito(2.0), uniform),
-        Entry::new("Finito permuted", Finito(2.0), permuted.clone()),
-        Entry::new("Finito permuted, alpha 1", Finito(1.0), permuted),
+        Entry::new("Finito", finito(2.0), uniform),
+        Entry::new("Finito permuted", finito(2.0), permuted.clone()),
+        Entry::new("Finito permuted, alpha 1", finito(1.0), permuted),
     ]
 }
 
@@ -46,60 +48,93 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
         .setting("start", "0; Finito introduces terms in its first pass, as in the thesis; SAG and SAGA fill their tables (one pass)")
         .setting("seeds a curve (geometric mean)", seeds);
     let tasks = tasks(context, &mut outcome)?;
+    let race = Race { loss: Logistic, finito: Method::Finito, seeds, known: &[] };
+    compare(context, &mut outcome, &tasks, &race, "Figure 3.1", "Log loss")?;
+    Ok(outcome)
+}
+
+/// What figures 3.1 and 3.2 differ in.
+pub(super) struct Race<L> {
+    pub(super) loss: L,
+    /// Finito as a function of alpha.
+    pub(super) finito: fn(f64) -> Method,
+    pub(super) seeds: u64,
+    /// Claims that are known not to hold, and why.
+    pub(super) known: &'static [(&'static str, &'static str)],
+}
+
+/// Races, judges and draws every task.
+pub(super) fn compare<L: Loss + Copy>(
+    context: &Context,
+    outcome: &mut Outcome,
+    tasks: &[Task],
+    race: &Race<L>,
+    figure: &str,
+    loss_name: &str,
+) -> Result<(), Failure> {
     let count = tasks.len() as f64;
     for (k, task) in tasks.iter().enumerate() {
         let tick = |share: f64, what: &str| {
             context.progress((k as f64 + share) / count, &format!("{}: {what}", task.name));
         };
         tick(0.0, "optimum");
-        let curves = with_design!(task, |design| race(context, design, &task.y, seeds, &tick)?);
-        judge(&mut outcome, task, &curves)?;
+        let curves = with_design!(task, |design| race.run(context, design, &task.y, &tick)?);
+        judge(outcome, task, race.known, &curves)?;
         let mut figure = Figure::new(
-            format!("Figure 3.1 on {}", task.name),
+            format!("{figure} on {}", task.name),
             Axis::linear("passes over the data"),
             Axis::log("F - F*").limits(1e-15, 1.0),
         )
-        .caption(
-            "Log loss with `n mu = 2 L`. L-BFGS is far behind; a fresh permutation every pass \
+        .caption(format!(
+            "{loss_name} with `n mu = 2 L`. L-BFGS is far behind; a fresh permutation every pass \
              straightens and steepens Finito, and spoils SAG.",
-        );
+        ));
         for curve in &curves {
             figure = figure.with(curve.series());
         }
         outcome.figure(figure);
         outcome.table(table(format!("F - F* on {}", task.name), &curves, &[5.0, 10.0, 15.0, 20.0]));
     }
-    Ok(outcome)
+    Ok(())
 }
 
-fn race<D: Design>(
-    context: &Context,
-    design: D,
-    y: &[f64],
-    seeds: u64,
-    tick: &dyn Fn(f64, &str),
-) -> Result<Vec<Curve>, Failure> {
-    let l0 = 0.25 * design.row_norms_squared().into_iter().fold(0.0, f64::max);
-    let mu = 2.0 * l0 / (design.rows() as f64 - 2.0);
-    let problem = Problem::new(design, y, Logistic, Zero, mu)?;
-    let (best, _) = optimum(context, &problem)?;
-    let entries = entries();
-    let mut curves = vec![];
-    for (k, entry) in entries.iter().enumerate() {
-        tick((k + 1) as f64 / (entries.len() + 1) as f64, entry.name);
-        let seeds = if entry.method == Method::Lbfgs { 1 } else { seeds };
-        curves.push(run(context, &problem, entry, PASSES, seeds, best)?);
+impl<L: Loss + Copy> Race<L> {
+    fn run<D: Design>(
+        &self,
+        context: &Context,
+        design: D,
+        y: &[f64],
+        tick: &dyn Fn(f64, &str),
+    ) -> Result<Vec<Curve>, Failure> {
+        let l0 = self.loss.curvature() * design.row_norms_squared().into_iter().fold(0.0, f64::max);
+        let mu = 2.0 * l0 / (design.rows() as f64 - 2.0);
+        let problem = Problem::new(design, y, self.loss, Zero, mu)?;
+        let (best, _) = optimum(context, &problem)?;
+        let entries = entries(self.finito);
+        let mut curves = vec![];
+        for (k, entry) in entries.iter().enumerate() {
+            tick((k + 1) as f64 / (entries.len() + 1) as f64, entry.name);
+            let seeds = if entry.method == Method::Lbfgs { 1 } else { self.seeds };
+            curves.push(run(context, &problem, entry, PASSES, seeds, best)?);
+        }
+        Ok(curves)
     }
-    Ok(curves)
 }
 
-fn judge(outcome: &mut Outcome, task: &Task, curves: &[Curve]) -> Result<(), Failure> {
+fn judge(
+    outcome: &mut Outcome,
+    task: &Task,
+    known: &[(&str, &str)],
+    curves: &[Curve],
+) -> Result<(), Failure> {
     let generated = task.generated;
     let task = task.name;
     let judged = |statement: String, expected: &str, measured: String, holds: bool| {
         if generated {
             let verdict = if holds { "holds" } else { "does not hold" };
             Claim::reported(statement, expected, format!("{measured}: {verdict}"))
+        } else if let Some((_, why)) = known.iter().find(|(of, _)| *of == statement) {
+            Claim::known_failure(statement, expected, measured, holds, *why)
         } else {
             Claim::holds(statement, expected, measured, holds)
         }
@@ -111,7 +146,8 @@ fn judge(outcome: &mut Outcome, task: &Task, curves: &[Curve]) -> Result<(), Fai
         format!("{task}: permutation makes Finito up to twice as fast"),
         "passes to 1e-8 at most 0.67 of the random order's",
         format!("{} against {}", short(permuted), short(random)),
-        at_most(permuted, 0.67, random),
+        // What was not reached took longer than all passes.
+        at_most(permuted, 0.67, random.min(PASSES)),
     ));
     outcome.claim(judged(
         format!("{task}: permuted Finito converges in a dozen passes"),

@@ -3,6 +3,7 @@
 //! | id | figure or table | what |
 //! |---|---|---|
 //! | `fs-ex1` | Figure 3.1 | classification in the big-data regime |
+//! | `fs-ex2` | Figure 3.2 | regression in the big-data regime |
 //! | `fs-ex3` | Figure 4.1 | all methods with l2, steps tuned |
 //! | `fs-ex4` | Figure 4.2 | methods with l1, no strong convexity |
 //! | `fs-ex5` | Table 5.1 | access orders |
@@ -12,6 +13,7 @@ mod classification;
 mod lower_bound;
 mod orders;
 mod race;
+mod regression;
 mod sparse;
 mod tasks;
 mod tuned;
@@ -19,8 +21,9 @@ mod tuned;
 use crate::Experiment;
 
 /// The experiments in the order of the thesis.
-pub(crate) const ALL: [Experiment; 5] = [
+pub(crate) const ALL: [Experiment; 6] = [
     classification::EXPERIMENT,
+    regression::EXPERIMENT,
     tuned::EXPERIMENT,
     sparse::EXPERIMENT,
     orders::EXPERIMENT,

@@ -28,6 +28,8 @@ pub(super) enum Method {
     Sdca,
     /// The inverse step `alpha`; terms are introduced in the first pass, as in the thesis.
     Finito(f64),
+    /// The same with a table that is full from the start: for losses whose derivative has no bound.
+    FullFinito(f64),
 }
 
 /// A line of a figure.
@@ -137,8 +139,9 @@ fn solve<D: Design, L: Loss>(
         Method::Sdca => {
             sdca(problem, &SdcaSettings { order, seed, stop, ..Default::default() }, None, watch)?;
         }
-        Method::Finito(alpha) => {
-            let start = FinitoStart::FirstPass;
+        Method::Finito(alpha) | Method::FullFinito(alpha) => {
+            let first = matches!(entry.method, Method::Finito(_));
+            let start = if first { FinitoStart::FirstPass } else { FinitoStart::Full };
             let settings = FinitoSettings {
                 alpha: Some(alpha),
                 order,
