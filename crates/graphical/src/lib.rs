@@ -23,6 +23,7 @@ pub mod networks;
 mod stride;
 mod table;
 mod text;
+pub mod uai;
 mod variable;
 mod variable_elimination;
 

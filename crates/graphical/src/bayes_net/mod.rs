@@ -7,7 +7,7 @@
 //! | task | function |
 //! |---|---|
 //! | write a network down | [`BayesNet::builder`] |
-//! | read and write files | [`bif`](crate::bif) |
+//! | read and write files | [`bif`](crate::bif), [`uai`](crate::uai) |
 //! | say what was seen | [`BayesNet::evidence`], by names |
 //! | ask: posteriors, `P(e)`, most probable states | [`BayesNet::posterior`], [`BayesNet::posteriors`], [`BayesNet::log_evidence`], [`BayesNet::most_probable`], [`BayesNet::marginal_map`] |
 //! | set variables from outside (the do-operator) | [`BayesNet::intervene`] |

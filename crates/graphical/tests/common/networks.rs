@@ -46,6 +46,7 @@ fn build(cards: &[usize], order: &[usize], arcs: &[bool], weights: &[f64]) -> Ba
 }
 
 /// All configurations, the last variable fastest.
+#[allow(dead_code)]
 pub(crate) fn configurations(cards: &[usize]) -> Vec<Vec<usize>> {
     let mut all = vec![Vec::new()];
     for &card in cards {
