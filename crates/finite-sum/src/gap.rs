@@ -169,13 +169,12 @@ impl Gap {
         objective: f64,
     ) -> Certificate {
         self.correlate(problem);
-        let gradient = &mut self.correlation;
-        for (g, x) in gradient.iter_mut().zip(weights) {
-            *g = problem.l2() * x - *g;
-        }
+        // A copy: Newton methods read the correlation afterwards.
+        let correlation = self.correlation.iter().zip(weights);
+        let gradient: Vec<f64> = correlation.map(|(v, x)| problem.l2() * x - v).collect();
         let step = 1.0 / problem.smoothness();
         let step = if step > 0.0 && step.is_finite() { step } else { 1.0 };
-        let mut norm = gradient_mapping(problem.regulariser(), weights, gradient, step);
+        let mut norm = gradient_mapping(problem.regulariser(), weights, &gradient, step);
         if problem.intercept() {
             norm = norm.hypot(self.dual.iter().sum::<f64>() / problem.n() as f64);
         } else if R::IDENTITY && problem.l2() > 0.0 {

@@ -3,11 +3,11 @@
 use fenchel_datasets::generate::{Spgen, spgen};
 use fenchel_finite_sum::loss::Logistic;
 use fenchel_finite_sum::{
-    CatalystSettings, Point, Problem, SagaSettings, SdcaSettings, SvrgSettings, catalyst, saga,
-    sdca, svrg,
+    CatalystSettings, NewtonCgSettings, Point, Problem, QningSettings, SagaSettings, SdcaSettings,
+    SvrgSettings, catalyst, newton_cg, qning, saga, sdca, svrg,
 };
 use fenchel_linalg::AsDesign;
-use fenchel_optim::prox::L1;
+use fenchel_optim::prox::{L1, Zero};
 use fenchel_optim::{Cadence, Stop, Trace};
 
 /// Large enough for the products to be split: 150,000 entries.
@@ -19,8 +19,17 @@ fn weights(seed: u64) -> Vec<Point> {
     let design = data.x.as_design().unwrap();
     let problem = Problem::new(design, &y, Logistic, L1 { strength: 1e-4 }, 1e-4).unwrap();
     let problem = problem.with_intercept();
+    let smooth = Problem::new(design, &y, Logistic, Zero, 1e-6).unwrap().with_intercept();
     let stop = Stop::after_passes(4.0);
     vec![
+        qning(&problem, &QningSettings { seed, stop, ..Default::default() }, None, &mut ())
+            .unwrap()
+            .state
+            .point,
+        newton_cg(&smooth, &NewtonCgSettings { stop, ..Default::default() }, None, &mut ())
+            .unwrap()
+            .state
+            .point,
         sdca(&problem, &SdcaSettings { seed, stop, ..Default::default() }, None, &mut ())
             .unwrap()
             .state

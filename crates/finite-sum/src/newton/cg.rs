@@ -32,7 +32,8 @@ pub enum Globalisation {
 pub enum Preconditioner {
     /// The identity.
     None,
-    /// The diagonal of the Hessian, for half a pass a step: up to 2.8 times faster, at worst 1.5 times slower.
+    /// The diagonal of the Hessian, for half a pass a step. Passes without it to passes with it: 2.2 to 2.9 on generated
+    /// text, census data and web pages for small `l2`, down to 0.6 on Reuters.
     #[default]
     Diagonal,
 }
