@@ -15,7 +15,8 @@ struct Run {
 /// A walk over a big table with the matching position in a small one.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Plan {
-    /// The two innermost runs, where nearly all the time goes. `inner.stride` is 0, 1, or anything for a permutation.
+    /// The innermost runs, where nearly all the time goes. `inner.stride` is 0, 1, or anything for a permutation.
+    wide: Run,
     middle: Run,
     inner: Run,
     /// The others, outermost first.
@@ -37,7 +38,8 @@ impl Plan {
         }
         let inner = runs.pop().unwrap_or(Run { count: 1, stride: 1 });
         let middle = runs.pop().unwrap_or(Run { count: 1, stride: 0 });
-        Plan { middle, inner, outer: runs }
+        let wide = runs.pop().unwrap_or(Run { count: 1, stride: 0 });
+        Plan { wide, middle, inner, outer: runs }
     }
 
     /// `small` over `big`, both given by their (variable, cardinality) pairs, outermost first.
@@ -51,65 +53,67 @@ impl Plan {
         Plan::new(big.iter().map(|&(v, card)| (card, stride(v))))
     }
 
-    /// Calls `block(position in big, position in small)` for every block of the two inner runs.
     #[inline(always)]
-    fn blocks(&self, mut block: impl FnMut(usize, usize)) {
+    fn blocks(&self) -> Blocks<'_> {
+        let counter = SmallVec::from_elem(0, self.outer.len());
         let size = self.middle.count * self.inner.count;
-        let mut counter: SmallVec<[usize; 6]> = SmallVec::from_elem(0, self.outer.len());
-        let (mut big, mut small) = (0, 0);
-        loop {
-            block(big, small);
-            big += size;
-            let mut d = self.outer.len();
-            loop {
-                if d == 0 {
-                    return;
-                }
-                d -= 1;
-                let run = self.outer[d];
-                counter[d] += 1;
-                small += run.stride;
-                if counter[d] < run.count {
-                    break;
-                }
-                small -= run.stride * run.count;
-                counter[d] = 0;
-            }
-        }
+        Blocks { plan: self, size, counter, wide: 0, big: 0, small: 0, done: false }
     }
 
     /// `big[i] = f(big[i], small[j(i)])` for every cell.
     #[inline(always)]
     pub(crate) fn spread(&self, big: &mut [f64], small: &[f64], f: impl Fn(f64, f64) -> f64) {
+        // Short rows are unrolled.
+        match self.inner.count {
+            2 => self.spread_rows::<2>(big, small, f),
+            3 => self.spread_rows::<3>(big, small, f),
+            4 => self.spread_rows::<4>(big, small, f),
+            _ => self.spread_rows::<0>(big, small, f),
+        }
+    }
+
+    #[inline(always)]
+    fn spread_rows<const N: usize>(
+        &self,
+        big: &mut [f64],
+        small: &[f64],
+        f: impl Fn(f64, f64) -> f64,
+    ) {
         let Plan { middle, inner, .. } = *self;
-        self.blocks(|at, from| {
-            let rows = big[at..at + middle.count * inner.count].chunks_exact_mut(inner.count);
+        let width = if N > 0 { N } else { inner.count };
+        let mut blocks = self.blocks();
+        while let Some((at, from)) = blocks.step() {
+            let block = &mut big[at..at + middle.count * width];
             match inner.stride {
                 0 => {
-                    for (m, row) in rows.enumerate() {
+                    for m in 0..middle.count {
+                        let row = &mut block[m * width..][..width];
                         let value = small[from + m * middle.stride];
-                        row.iter_mut().for_each(|cell| *cell = f(*cell, value));
+                        for k in 0..width {
+                            row[k] = f(row[k], value);
+                        }
                     }
                 }
                 1 => {
-                    for (m, row) in rows.enumerate() {
-                        let start = from + m * middle.stride;
-                        let values = &small[start..start + inner.count];
-                        row.iter_mut()
-                            .zip(values)
-                            .for_each(|(cell, &value)| *cell = f(*cell, value));
+                    for m in 0..middle.count {
+                        let row = &mut block[m * width..][..width];
+                        let values = &small[from + m * middle.stride..][..width];
+                        for k in 0..width {
+                            row[k] = f(row[k], values[k]);
+                        }
                     }
                 }
                 stride => {
-                    for (m, row) in rows.enumerate() {
-                        let values = small[from + m * middle.stride..].iter().step_by(stride);
-                        row.iter_mut()
-                            .zip(values)
-                            .for_each(|(cell, &value)| *cell = f(*cell, value));
+                    for m in 0..middle.count {
+                        let row = &mut block[m * width..][..width];
+                        let values = &small[from + m * middle.stride..];
+                        for k in 0..width {
+                            row[k] = f(row[k], values[k * stride]);
+                        }
                     }
                 }
             }
-        });
+        }
     }
 
     /// `small[j(i)] = f(small[j(i)], big[i])` for every cell; `f` is associative, with the given neutral element.
@@ -135,71 +139,143 @@ impl Plan {
         map: impl Fn(f64, f64) -> f64 + Copy,
         reference: &[f64],
     ) {
+        match self.inner.count {
+            2 => self.gather_rows::<2>(big, small, neutral, f, map, reference),
+            3 => self.gather_rows::<3>(big, small, neutral, f, map, reference),
+            4 => self.gather_rows::<4>(big, small, neutral, f, map, reference),
+            _ => self.gather_rows::<0>(big, small, neutral, f, map, reference),
+        }
+    }
+
+    #[inline(always)]
+    fn gather_rows<const N: usize>(
+        &self,
+        big: &[f64],
+        small: &mut [f64],
+        neutral: f64,
+        f: impl Fn(f64, f64) -> f64 + Copy,
+        map: impl Fn(f64, f64) -> f64 + Copy,
+        reference: &[f64],
+    ) {
         let Plan { middle, inner, .. } = *self;
+        let width = if N > 0 { N } else { inner.count };
         let with = !reference.is_empty();
-        self.blocks(|at, to| {
-            let rows = big[at..at + middle.count * inner.count].chunks_exact(inner.count);
+        let mut blocks = self.blocks();
+        while let Some((at, to)) = blocks.step() {
+            let block = &big[at..at + middle.count * width];
             match inner.stride {
                 0 => {
-                    for (m, row) in rows.enumerate() {
+                    for m in 0..middle.count {
+                        let row = &block[m * width..][..width];
                         let j = to + m * middle.stride;
                         let shift = if with { reference[j] } else { 0.0 };
-                        small[j] = f(small[j], fold(row, neutral, f, |x| map(x, shift)));
+                        small[j] = f(small[j], fold(row, neutral, f, map, shift));
                     }
                 }
                 1 if with => {
-                    for (m, row) in rows.enumerate() {
+                    for m in 0..middle.count {
+                        let row = &block[m * width..][..width];
                         let start = to + m * middle.stride;
-                        let values = &mut small[start..start + inner.count];
-                        let shifts = &reference[start..start + inner.count];
-                        for ((value, &cell), &shift) in values.iter_mut().zip(row).zip(shifts) {
-                            *value = f(*value, map(cell, shift));
+                        let values = &mut small[start..][..width];
+                        let shifts = &reference[start..][..width];
+                        for k in 0..width {
+                            values[k] = f(values[k], map(row[k], shifts[k]));
                         }
                     }
                 }
                 1 => {
-                    for (m, row) in rows.enumerate() {
-                        let start = to + m * middle.stride;
-                        let values = &mut small[start..start + inner.count];
-                        for (value, &cell) in values.iter_mut().zip(row) {
-                            *value = f(*value, map(cell, 0.0));
+                    for m in 0..middle.count {
+                        let row = &block[m * width..][..width];
+                        let values = &mut small[to + m * middle.stride..][..width];
+                        for k in 0..width {
+                            values[k] = f(values[k], map(row[k], 0.0));
                         }
                     }
                 }
                 stride => {
-                    for (m, row) in rows.enumerate() {
-                        for (k, &cell) in row.iter().enumerate() {
-                            let j = to + m * middle.stride + k * stride;
+                    for m in 0..middle.count {
+                        let row = &block[m * width..][..width];
+                        let start = to + m * middle.stride;
+                        for k in 0..width {
+                            let j = start + k * stride;
                             let shift = if with { reference[j] } else { 0.0 };
-                            small[j] = f(small[j], map(cell, shift));
+                            small[j] = f(small[j], map(row[k], shift));
                         }
                     }
                 }
             }
-        });
+        }
     }
 }
 
-/// `f` over a row in eight lanes joined in a fixed order, so that it vectorises.
+/// Positions of the blocks of the two inner runs.
+struct Blocks<'a> {
+    plan: &'a Plan,
+    size: usize,
+    counter: SmallVec<[usize; 6]>,
+    wide: usize,
+    big: usize,
+    small: usize,
+    done: bool,
+}
+
+impl Blocks<'_> {
+    /// The position in the big and in the small table. Not an `Iterator`: this must be inlined where it is used.
+    #[inline(always)]
+    fn step(&mut self) -> Option<(usize, usize)> {
+        if self.done {
+            return None;
+        }
+        let found = (self.big, self.small + self.wide * self.plan.wide.stride);
+        self.big += self.size;
+        self.wide += 1;
+        if self.wide == self.plan.wide.count {
+            self.wide = 0;
+            self.carry();
+        }
+        Some(found)
+    }
+
+    #[inline(always)]
+    fn carry(&mut self) {
+        for (run, count) in self.plan.outer.iter().zip(self.counter.iter_mut()).rev() {
+            *count += 1;
+            self.small += run.stride;
+            if *count < run.count {
+                return;
+            }
+            self.small -= run.stride * run.count;
+            *count = 0;
+        }
+        self.done = true;
+    }
+}
+
+/// `f` over a row of `map(x, shift)`, in eight lanes joined in a fixed order, so that it vectorises.
 #[inline(always)]
 fn fold(
     row: &[f64],
     neutral: f64,
     f: impl Fn(f64, f64) -> f64 + Copy,
-    map: impl Fn(f64) -> f64 + Copy,
+    map: impl Fn(f64, f64) -> f64 + Copy,
+    shift: f64,
 ) -> f64 {
     if row.len() < 16 {
-        return row.iter().fold(neutral, |sum, &x| f(sum, map(x)));
+        let mut sum = neutral;
+        for &x in row {
+            sum = f(sum, map(x, shift));
+        }
+        return sum;
     }
     let (blocks, rest) = row.as_chunks::<8>();
     let mut lanes = [neutral; 8];
     for block in blocks {
         for l in 0..8 {
-            lanes[l] = f(lanes[l], map(block[l]));
+            lanes[l] = f(lanes[l], map(block[l], shift));
         }
     }
-    for (lane, &x) in lanes.iter_mut().zip(rest) {
-        *lane = f(*lane, map(x));
+    for (l, &x) in rest.iter().enumerate() {
+        lanes[l] = f(lanes[l], map(x, shift));
     }
     let [a, b, c, d, e, g, h, i] = lanes;
     f(f(f(a, e), f(c, h)), f(f(b, g), f(d, i)))
@@ -258,8 +334,8 @@ mod tests {
     #[test]
     fn long_rows_fold_completely() {
         let row: Vec<f64> = (0..37).map(f64::from).collect();
-        assert_eq!(fold(&row, 0.0, |a, b| a + b, |x| x), 666.0);
-        assert_eq!(fold(&row, f64::NEG_INFINITY, larger, |x| x), 36.0);
+        assert_eq!(fold(&row, 0.0, |a, b| a + b, |x, _| x, 0.0), 666.0);
+        assert_eq!(fold(&row, f64::NEG_INFINITY, larger, |x, _| x, 0.0), 36.0);
     }
 
     #[test]

@@ -190,7 +190,9 @@ fn down<A: Algebra>(tree: &JunctionTree, workspace: &mut Workspace) {
         }
         let rows = rest[..node.table.len()].chunks_exact_mut(node.table.len() / ratio.len());
         for (row, &r) in rows.zip(ratio.iter()) {
-            row.iter_mut().for_each(|cell| *cell = A::times(*cell, r));
+            for cell in row {
+                *cell = A::times(*cell, r);
+            }
         }
     }
 }
