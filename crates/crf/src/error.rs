@@ -20,6 +20,14 @@ pub enum Error {
         /// Its number, from 0.
         sequence: usize,
     },
+    /// A combination that the method cannot treat.
+    #[error("{method} does not support {what}")]
+    Unsupported {
+        /// The method.
+        method: &'static str,
+        /// The part of the problem, and what to use instead.
+        what: String,
+    },
     /// The method would need more memory than it may use. Nothing was allocated.
     #[error("{method} needs {needed} bytes, the limit is {limit}: {hint}")]
     MemoryLimit {

@@ -1,6 +1,7 @@
-//! L-BFGS on the primal problem.
+//! L-BFGS on the primal problem; with an l1 penalty OWL-QN.
 
-use fenchel_optim::lbfgs::{Lbfgs, LbfgsSettings, Smooth};
+use fenchel_linalg::Invalid;
+use fenchel_optim::lbfgs::{Lbfgs, LbfgsSettings, Owlqn, Smooth};
 use fenchel_optim::{Certificate, Observer, Solution};
 
 use crate::objective::Objective;
@@ -28,6 +29,35 @@ pub fn lbfgs<'p, 'a, O: Observer<Lbfgs<Likelihood<'p, 'a>>>>(
     };
     let likelihood = Likelihood(Objective::new(problem));
     let solution = fenchel_optim::lbfgs::lbfgs(likelihood, settings, start, observer)?;
+    Ok(Solution { state: problem.layout.unpack(&solution.state), report: solution.report })
+}
+
+/// Minimises `P(w) + l1 norm(w)_1` by OWL-QN, from zero or from given weights: CRFsuite's `c1 = n l1`.
+///
+/// Weights that do not pay become exactly zero, biases and transitions included. A pass is one gradient; the certificate is
+/// the duality gap `norm(g)^2 / (2 l2)` with `g` the subgradient of least norm.
+///
+/// Source: G. Andrew and J. Gao, "Scalable training of L1-regularized log-linear models" (2007), as
+/// [`fenchel_optim::lbfgs::owlqn`] has it.
+///
+/// # Errors
+/// As [`lbfgs`], and [`Error::Invalid`] for a negative `l1`.
+pub fn owlqn<'p, 'a, O: Observer<Owlqn<Likelihood<'p, 'a>>>>(
+    problem: &'p Problem<'a>,
+    l1: f64,
+    settings: &LbfgsSettings,
+    start: Option<Weights>,
+    observer: &mut O,
+) -> Result<Solution<Weights>, Error> {
+    Invalid::check_nonnegative("l1", l1)?;
+    let dimension = problem.layout.dimension();
+    let start = match start {
+        Some(weights) => problem.layout.pack(&weights)?,
+        None => vec![0.0; dimension],
+    };
+    let likelihood = Likelihood(Objective::new(problem));
+    let l1 = vec![l1; dimension];
+    let solution = fenchel_optim::lbfgs::owlqn(likelihood, l1, settings, start, observer)?;
     Ok(Solution { state: problem.layout.unpack(&solution.state), report: solution.report })
 }
 

@@ -4,6 +4,7 @@
 mod builder;
 mod dataset;
 mod error;
+mod estimator;
 mod instance;
 mod layout;
 mod lbfgs;
@@ -21,8 +22,9 @@ mod weights;
 pub use builder::{Corpus, CorpusBuilder};
 pub use dataset::{Dataset, Sequence, Token};
 pub use error::Error;
+pub use estimator::{Crf, Method};
 pub use instance::Instance;
-pub use lbfgs::{Likelihood, lbfgs};
+pub use lbfgs::{Likelihood, lbfgs, owlqn};
 pub use model::CrfModel;
 pub use problem::{Features, Problem, Support};
 pub use radius::{radius_heuristic, radius_upper};
@@ -36,3 +38,4 @@ pub use weights::Weights;
 
 // What a caller of this crate needs of its floor.
 pub use fenchel_optim::model::Saved;
+pub use fenchel_optim::{Progress, Report, Status, Stop};

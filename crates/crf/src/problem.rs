@@ -129,6 +129,11 @@ impl<'a> Problem<'a> {
         Err(Invalid::NonFinite { what: "objective", row: 0, column: 0, value }.into())
     }
 
+    /// Flat weights with names.
+    pub(crate) fn unpack(&self, w: &[f64]) -> Weights {
+        self.layout.unpack(w)
+    }
+
     fn observed_counts(&self) -> Vec<f64> {
         let stride = fenchel_graphical::chain::stride(self.data.labels());
         let labels = self.data.labels();

@@ -1,0 +1,110 @@
+//! The estimator: methods that agree, warm starts, early ends, penalties.
+
+use std::ops::ControlFlow;
+
+use fenchel_crf::{
+    Corpus, CorpusBuilder, Crf, Features, Instance, Method, Problem, Status, Stop, Support,
+};
+use fenchel_optim::random::stream;
+use rand::RngExt;
+
+/// Sequences whose label follows the first attribute, with noise.
+fn corpus(sequences: usize) -> Corpus {
+    let mut rng = stream(11, 0);
+    let mut builder = CorpusBuilder::new();
+    let mut instance = Instance::new();
+    for _ in 0..sequences {
+        instance.clear();
+        for _ in 0..rng.random_range(1..6) {
+            let kind = rng.random_range(0..3);
+            let label = if rng.random_bool(0.8) { kind } else { rng.random_range(0..3) };
+            instance.begin_token(["X", "Y", "Z"][label]);
+            instance.push_pair("kind", &kind.to_string());
+            instance.push_pair("noise", &rng.random_range(0..20).to_string());
+        }
+        builder.push(&instance).unwrap();
+    }
+    builder.finish(1).unwrap()
+}
+
+fn accurate(method: Method) -> Crf {
+    Crf { method, stop: Stop::at_relative(1e-6), ..Crf::default() }
+}
+
+#[test]
+fn two_methods_find_one_model() {
+    let corpus = corpus(60);
+    for support in [Support::All, Support::Observed] {
+        let features = Features { support, ..Features::default() };
+        let fit = |method| Crf { features, ..accurate(method) }.fit(&corpus).unwrap();
+        let (dual, batch) = (fit(Method::Sdca), fit(Method::Lbfgs));
+        let problem = Problem::new(&corpus.data, 1.0 / 60.0, features).unwrap();
+        for model in [&dual, &batch] {
+            assert_eq!(model.report.unwrap().status, Status::Converged);
+        }
+        let values = [&dual, &batch].map(|model| problem.objective(model.weights()).unwrap());
+        assert!((values[0] - values[1]).abs() <= 2e-6 * values[0], "{values:?}");
+    }
+}
+
+#[test]
+fn an_l1_penalty_leaves_weights_out() {
+    let corpus = corpus(80);
+    let fit = |l1: f64| Crf { l1, ..accurate(Method::Auto) }.fit(&corpus).unwrap();
+    let (dense, sparse) = (fit(0.0), fit(0.02));
+    assert!(sparse.nonzero_weights() * 2 < dense.nonzero_weights());
+    // Optimality written out: |gradient| <= l1 where a weight is 0, = l1 with the opposite sign elsewhere.
+    let problem = Problem::new(&corpus.data, 1.0 / 80.0, Features::default()).unwrap();
+    let base = sparse.weights().clone();
+    let step = 1e-5;
+    for (place, &w) in sparse.weights().emission.indexed_iter() {
+        let value = |shift: f64| {
+            let mut moved = base.clone();
+            moved.emission[place] += shift;
+            problem.objective(&moved).unwrap()
+        };
+        let slope = (value(step) - value(-step)) / (2.0 * step);
+        if w == 0.0 {
+            assert!(slope.abs() <= 0.02 + 1e-4, "{place:?}: {slope}");
+        } else {
+            assert!((slope + 0.02 * w.signum()).abs() < 1e-3, "{place:?}: {slope} at {w}");
+        }
+    }
+    let refused = Crf { l1: 0.1, method: Method::Sdca, ..Crf::default() }.fit(&corpus).unwrap_err();
+    assert!(refused.to_string().starts_with("sdca does not support an l1 penalty"), "{refused}");
+}
+
+#[test]
+fn a_warm_start_is_quicker_and_a_watcher_can_end() {
+    let corpus = corpus(60);
+    for method in [Method::Sdca, Method::Lbfgs] {
+        let model = accurate(method).fit(&corpus).unwrap();
+        let warm = accurate(method)
+            .fit_watched(&corpus, Some(model.weights()), |_, _| ControlFlow::Continue(()))
+            .unwrap();
+        assert!(warm.report.unwrap().passes < model.report.unwrap().passes);
+        let mut seen = Vec::new();
+        let ended = accurate(method)
+            .fit_watched(&corpus, None, |progress, weights| {
+                seen.push((progress.passes, weights()));
+                if seen.len() < 3 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            })
+            .unwrap();
+        assert_eq!(ended.report.unwrap().status, Status::Stopped);
+        assert_eq!(seen.len(), 3);
+        assert_eq!(ended.weights(), &seen[2].1, "the model is what was seen last");
+    }
+}
+
+#[test]
+fn memory_decides_and_parameters_are_checked() {
+    let corpus = corpus(10);
+    let tight = Crf { max_memory: 100, ..Crf::default() };
+    assert_eq!(tight.resolved(&corpus).unwrap(), Method::Lbfgs);
+    assert_eq!(Crf::default().resolved(&corpus).unwrap(), Method::Sdca);
+    let error = Crf { method: Method::Sdca, ..tight }.fit(&corpus).unwrap_err().to_string();
+    assert!(error.contains("the limit is 100"), "{error}");
+    assert!(Crf { l2: Some(0.0), ..Crf::default() }.fit(&corpus).is_err());
+    assert!(Crf { l1: -1.0, ..Crf::default() }.fit(&corpus).is_err());
+    assert!(Crf { l1: f64::NAN, ..Crf::default() }.fit(&corpus).is_err());
+}
