@@ -62,8 +62,9 @@ pub use estimators::{
 pub use fista::{OnWeights, SmoothPart, fista};
 pub use general::FiniteSum;
 pub use incremental::{
-    Draws, Sag, SagSettings, Saga, SagaSettings, SagaTheory, Snapshot, Svrg, SvrgSettings,
-    SvrgState, TableMethod, TableStart, TableState, sag, saga, svrg,
+    Draws, Katyusha, KatyushaSettings, KatyushaState, Sag, SagSettings, Saga, SagaSettings,
+    SagaTheory, Sgd, SgdSettings, SgdState, Snapshot, Svrg, SvrgSettings, SvrgState, TableMethod,
+    TableStart, TableState, katyusha, sag, saga, sgd, svrg,
 };
 pub use multiclass::{MulticlassPoint, MulticlassProblem, MulticlassSettings};
 pub use newton::{

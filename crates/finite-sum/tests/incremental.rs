@@ -9,8 +9,8 @@ use common::{Data, data, distance};
 use fenchel_finite_sum::lag::Lagged;
 use fenchel_finite_sum::loss::Logistic;
 use fenchel_finite_sum::{
-    Draws, Problem, SagSettings, SagaSettings, SagaTheory, Snapshot, Svrg, SvrgSettings,
-    TableStart, sag, saga, svrg,
+    Draws, KatyushaSettings, Problem, SagSettings, SagaSettings, SagaTheory, SgdSettings, Snapshot,
+    Svrg, SvrgSettings, TableStart, katyusha, sag, saga, sgd, svrg,
 };
 use fenchel_linalg::{Csr, Dense, Design};
 use fenchel_optim::prox::{L1, Separable, Zero};
@@ -509,4 +509,98 @@ fn every_variant_reaches_a_closed_gap() {
             closed(&format!("svrg {draws:?} {snapshot:?}"), report.certificate);
         }
     }
+}
+
+/// `theta / k`, a constant and `1/(L + mu k)`, with and without a step beyond `1 / l2`.
+#[test]
+fn sgd_is_as_printed() {
+    let data = data(N, D, 0.4, 11);
+    fn one<R: Lagged + Copy>(data: &Data, regulariser: R) {
+        let sum = Sum::new(data, regulariser);
+        let largest = (0..N).map(|j| sum.smoothness(j)).fold(0.0, f64::max) + L2;
+        let decaying = StepSize::Decaying { first: 0.6 / L2, power: 1.0 };
+        let root = StepSize::Decaying { first: 0.5, power: 0.5 };
+        for (step, at) in [
+            (decaying, Box::new(|k: f64| 0.6 / L2 / k) as Box<dyn Fn(f64) -> f64>),
+            (root, Box::new(|k: f64| 0.5 / k.sqrt())),
+            (StepSize::Constant(STEP), Box::new(|_| STEP)),
+            (StepSize::Scaled(2.0), Box::new(move |k| 2.0 / (largest + L2 * k))),
+        ] {
+            for steps in [1, 2, 10, STEPS] {
+                let mut x = vec![0.0; D];
+                for (k, &j) in script()[..steps].iter().enumerate() {
+                    let g: Vec<f64> = sum.row(j).iter().map(|a| sum.slope(j, &x) * a).collect();
+                    x = sum.step(&x, &g, at(k as f64 + 1.0));
+                }
+                let order = Order::Scripted(script());
+                let settings =
+                    SgdSettings { step, order, stop: stop(steps, 0.0), ..Default::default() };
+                // A first step of 12 / L throws the point out: errors are relative to where it was.
+                check(
+                    "sgd",
+                    data,
+                    regulariser,
+                    &x,
+                    |p| sgd(p, &settings, None, &mut ()).unwrap().state.point.weights,
+                    |p| sgd(p, &settings, None, &mut ()).unwrap().state.point.weights,
+                );
+            }
+        }
+    }
+    one(&data, Zero);
+    one(&data, L1 { strength: 0.01 });
+}
+
+/// One term is its own snapshot: every step sees the full gradient, and the method is written out in a few lines.
+#[test]
+fn katyusha_on_one_term_is_as_printed() {
+    let data = data(1, D, 1.0, 12);
+    let (l1, l2) = (0.02, 0.01);
+    let design = Dense::new(data.dense.view()).unwrap();
+    let problem = Problem::new(design, &data.signs, Logistic, L1 { strength: l1 }, l2).unwrap();
+    let a = data.dense.row(0).to_vec();
+    let smooth = 0.25 * a.iter().map(|a| a * a).sum::<f64>();
+    let theta = (2.0 * l2 / (3.0 * smooth)).sqrt().min(0.5);
+    let s = 0.5 / (1.5 * theta) / smooth;
+    let (mut y, mut z, mut w) = (vec![0.0; D], vec![0.0; D], vec![0.0; D]);
+    for steps in 1..30 {
+        let x: Vec<f64> =
+            (0..D).map(|c| theta * z[c] + 0.5 * w[c] + (0.5 - theta) * y[c]).collect();
+        let t: f64 = a.iter().zip(&x).map(|(a, x)| a * x).sum();
+        let slope = Logistic.derivative(t, data.signs[0]);
+        w.clone_from(&y);
+        for c in 0..D {
+            // argmin l1 |v| + (l2/2) v^2 + (v - (z - s g))^2 / (2 s)
+            let v = z[c] - s * slope * a[c];
+            let next = v.signum() * (v.abs() - s * l1).max(0.0) / (1.0 + s * l2);
+            y[c] = x[c] + theta * (next - z[c]);
+            z[c] = next;
+        }
+        // A snapshot after every step: two passes each.
+        let settings = KatyushaSettings {
+            stop: Stop { absolute: 0.0, relative: 0.0, ..Stop::after_passes(2.0 * steps as f64) },
+            ..KatyushaSettings::default()
+        };
+        let found = katyusha(&problem, &settings, None, &mut ()).unwrap().state.point.weights;
+        assert!(distance(&found, &y) < 1e-12, "{steps}: {found:?} {y:?}");
+    }
+}
+
+#[test]
+fn katyusha_reaches_a_closed_gap_and_resumes() {
+    let data = data(60, D, 0.5, 13);
+    let design = Csr::new(data.sparse.view()).unwrap();
+    let problem = Problem::new(design, &data.signs, Logistic, L1 { strength: 0.01 }, 1e-3).unwrap();
+    let problem = problem.with_intercept();
+    let stop = Stop { absolute: 1e-11, relative: 0.0, max_passes: 5_000.0, ..Stop::default() };
+    let settings = KatyushaSettings { stop, ..Default::default() };
+    let report = katyusha(&problem, &settings, None, &mut ()).unwrap().report;
+    assert_eq!(report.status, Status::Converged, "{report}");
+    let part = KatyushaSettings { stop: Stop::after_passes(2.5), ..Default::default() };
+    let half = katyusha(&problem, &part, None, &mut ()).unwrap();
+    let loaded = serde_json::from_str(&serde_json::to_string(&half.state).unwrap()).unwrap();
+    let rest = katyusha(&problem, &part, Some(loaded), &mut ()).unwrap();
+    let whole = Stop::after_passes(half.report.passes + rest.report.passes);
+    let whole = KatyushaSettings { stop: whole, ..Default::default() };
+    assert_eq!(katyusha(&problem, &whole, None, &mut ()).unwrap().state, rest.state);
 }

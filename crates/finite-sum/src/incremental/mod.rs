@@ -18,17 +18,21 @@
 //! sparse data a step costs O(nnz of the row), the rest is caught up with later ([`lag`](crate::lag)).
 
 mod draws;
+mod katyusha;
 mod kernel;
 mod mean;
 mod sag;
 mod saga;
 mod search;
+mod sgd;
 mod state;
 mod svrg;
 mod table_method;
 
 pub use draws::Draws;
+pub use katyusha::{Katyusha, KatyushaSettings, KatyushaState, katyusha};
 pub use sag::{Sag, SagSettings, sag};
 pub use saga::{Saga, SagaSettings, SagaTheory, saga};
+pub use sgd::{Sgd, SgdSettings, SgdState, sgd};
 pub use svrg::{Snapshot, Svrg, SvrgSettings, SvrgState, svrg};
 pub use table_method::{TableMethod, TableStart, TableState};

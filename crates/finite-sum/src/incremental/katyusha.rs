@@ -1,0 +1,250 @@
+//! Loopless Katyusha.
+
+use fenchel_linalg::{Design, multiply_transposed};
+use fenchel_optim::random::{Generator, Order, Place, Visits, stream};
+use fenchel_optim::{Certificate, Iterative, Loss, Observer, Regulariser, Solution, Stop, run};
+use rand::RngExt;
+use serde::{Deserialize, Serialize};
+
+use crate::gap::Gap;
+use crate::{Error, Point, Problem};
+
+/// Settings of [`katyusha`](fn@katyusha).
+///
+/// | field | default | meaning |
+/// |---|---|---|
+/// | `order` | `Uniform` | visiting order |
+/// | `seed` | 0 | of the visiting order and of the snapshots |
+/// | `stop` | see [`Stop`] | when to end; a snapshot counts as one pass |
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct KatyushaSettings {
+    /// Visiting order.
+    pub order: Order,
+    /// Seed of the visiting order and of the snapshots.
+    pub seed: u64,
+    /// When to end.
+    pub stop: Stop,
+}
+
+impl Default for KatyushaSettings {
+    fn default() -> Self {
+        KatyushaSettings { order: Order::Uniform, seed: 0, stop: Stop::default() }
+    }
+}
+
+/// The state of Katyusha: a point; given back to the same run, it goes on bit for bit.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct KatyushaState {
+    /// The point.
+    pub point: Point,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    trail: Option<Box<Sequences>>,
+}
+
+impl KatyushaState {
+    /// A warm start.
+    pub fn new(point: Point) -> Self {
+        KatyushaState { point, trail: None }
+    }
+}
+
+/// The three sequences, and where the draws stand.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Sequences {
+    y: Point,
+    z: Point,
+    /// Snapshot.
+    w: Point,
+    /// The full gradient at the snapshot is still to be computed.
+    stale: bool,
+    place: Place,
+    coin: Generator,
+}
+
+/// Loopless Katyusha on one problem: what an observer of [`katyusha`](fn@katyusha) sees.
+#[derive(Debug, Clone)]
+pub struct Katyusha<'p, 'a, D, L, R> {
+    problem: &'p Problem<'a, D, L, R>,
+    /// `theta_1`
+    theta: f64,
+    /// `e / L`
+    step: f64,
+    x: Point,
+    run: Sequences,
+    visits: Visits,
+    /// `phi_i'` at the snapshot, and the gradient there.
+    table: Vec<f64>,
+    full: Point,
+    shown: Point,
+    gap: Gap,
+}
+
+/// `theta_2`
+const PULL: f64 = 0.5;
+
+/// Katyusha without inner loops: SVRG with momentum, and a pull towards the snapshot that keeps it stable.
+///
+/// With `theta_1 = min(sqrt(2 n mu / (3 L)), 1/2)` and `e = theta_2 / ((1 + theta_2) theta_1)`,
+///
+/// ```text
+/// x = theta_1 z + theta_2 w + (1 - theta_1 - theta_2) y
+/// g = phi_j'(x) a_j - phi_j'(w) a_j + f'(w)
+/// z+ = prox(z - (e/L) g, e/L) of (l2/2) ||.||^2 + h;   y = x + theta_1 (z+ - z);   w = y, old, with probability 1/n
+/// ```
+///
+/// A baseline: its steps are dense, O(d) each, and on no problem that was tried it is the fastest method; for that see
+/// [`catalyst`](crate::catalyst). Original papers: Allen-Zhu, "Katyusha", JMLR 18 (2018); Kovalev, Horvath and
+/// Richtarik, "Don't jump through hoops and remove those loops", ALT 2020.
+///
+/// # Errors
+/// [`Error::NeedsStrongConvexity`]; [`Error::Unsupported`] for a loss that is not smooth or weighted draws;
+/// [`Error::Invalid`] for a start of another shape or settings out of range.
+pub fn katyusha<'p, 'a, D, L, R, O>(
+    problem: &'p Problem<'a, D, L, R>,
+    settings: &KatyushaSettings,
+    start: Option<KatyushaState>,
+    observer: &mut O,
+) -> Result<Solution<KatyushaState>, Error>
+where
+    D: Design,
+    L: Loss,
+    R: Regulariser,
+    O: Observer<Katyusha<'p, 'a, D, L, R>>,
+{
+    let method = "katyusha";
+    let KatyushaSettings { order, seed, stop } = settings;
+    stop.check()?;
+    problem.check_smooth(method)?;
+    let mu = problem.strong_convexity();
+    if !(mu > 0.0) {
+        return Err(Error::NeedsStrongConvexity { method });
+    }
+    if let Order::Weighted(_) = order {
+        let what = "weighted draws; use an unweighted order".into();
+        return Err(Error::Unsupported { method, what });
+    }
+    let (n, d) = (problem.n(), problem.d());
+    // The l2 term is in the proximal step: L is that of the losses.
+    let smoothness = (problem.smoothness() - problem.l2()).max(f64::MIN_POSITIVE);
+    let theta = (2.0 * n as f64 * mu / (3.0 * smoothness)).sqrt().min(0.5);
+    let KatyushaState { mut point, trail } =
+        start.unwrap_or_else(|| KatyushaState::new(Point::zero(d)));
+    problem.check_point(&point)?;
+    let step = PULL / ((1.0 + PULL) * theta * smoothness);
+    if problem.regulariser().value(&point.weights).is_infinite() {
+        problem.regulariser().prox(&mut point.weights, step);
+    }
+    let mut visits = Visits::new(order, n, *seed)?;
+    let mut run_state = Sequences {
+        y: point.clone(),
+        z: point.clone(),
+        w: point.clone(),
+        stale: true,
+        place: visits.place(),
+        coin: stream(*seed, 1),
+    };
+    if let Some(trail) = trail {
+        let points = [&trail.y, &trail.z, &trail.w];
+        let whole = points.iter().all(|p| problem.check_point(p).is_ok());
+        if whole && trail.coin.get_seed() == run_state.coin.get_seed() && visits.go_to(&trail.place)
+        {
+            run_state = *trail;
+        }
+    }
+    let mut method = Katyusha {
+        problem,
+        theta,
+        step,
+        x: point.clone(),
+        run: run_state,
+        visits,
+        table: vec![0.0; n],
+        full: Point::zero(d),
+        shown: point,
+        gap: Gap::new(problem),
+    };
+    if !method.run.stale {
+        method.look_back();
+    }
+    let report = run(&mut method, stop, observer)?;
+    let Katyusha { shown, run: mut sequences, visits, .. } = method;
+    sequences.place = visits.place();
+    Ok(Solution { state: KatyushaState { point: shown, trail: Some(Box::new(sequences)) }, report })
+}
+
+impl<D: Design, L: Loss, R: Regulariser> Katyusha<'_, '_, D, L, R> {
+    /// The point of the last certificate.
+    pub fn point(&self) -> &Point {
+        &self.shown
+    }
+
+    /// Derivatives and the full gradient at the snapshot. One pass.
+    fn look_back(&mut self) {
+        let (problem, n) = (self.problem, self.problem.n() as f64);
+        problem.margins(&self.run.w, &mut self.table);
+        problem.differentiate(&mut self.table, 1.0);
+        multiply_transposed(problem.design(), &self.table, &mut self.full.weights);
+        self.full.weights.iter_mut().for_each(|g| *g /= n);
+        self.full.intercept = self.table.iter().sum::<f64>() / n;
+        self.run.stale = false;
+    }
+
+    /// One step; true if a new snapshot was taken.
+    fn step_once(&mut self) {
+        let problem = self.problem;
+        let (design, l2) = (problem.design(), problem.l2());
+        let Sequences { y, z, w, coin, stale, .. } = &mut self.run;
+        let (theta, rest) = (self.theta, 1.0 - self.theta - PULL);
+        for (c, x) in self.x.weights.iter_mut().enumerate() {
+            *x = theta * z.weights[c] + PULL * w.weights[c] + rest * y.weights[c];
+        }
+        self.x.intercept = theta * z.intercept + PULL * w.intercept + rest * y.intercept;
+        if coin.random::<f64>() * (problem.n() as f64) < 1.0 {
+            w.clone_from(y);
+            *stale = true;
+        }
+        let j = self.visits.draw();
+        let margin = design.row_dot(j, &self.x.weights) + self.x.intercept;
+        let delta = problem.derivative(j, margin) - self.table[j];
+        // y holds the old z for a moment.
+        y.clone_from(z);
+        for (z, g) in z.weights.iter_mut().zip(&self.full.weights) {
+            *z -= self.step * g;
+        }
+        design.row_axpy(j, -self.step * delta, &mut z.weights);
+        let shrink = 1.0 / (1.0 + self.step * l2);
+        z.weights.iter_mut().for_each(|z| *z *= shrink);
+        problem.regulariser().prox(&mut z.weights, self.step * shrink);
+        if problem.intercept() {
+            z.intercept -= self.step * (delta + self.full.intercept);
+        }
+        for (c, y) in y.weights.iter_mut().enumerate() {
+            *y = self.x.weights[c] + theta * (z.weights[c] - *y);
+        }
+        y.intercept = self.x.intercept + theta * (z.intercept - y.intercept);
+    }
+}
+
+impl<D: Design, L: Loss, R: Regulariser> Iterative for Katyusha<'_, '_, D, L, R> {
+    fn advance(&mut self, passes: f64) -> f64 {
+        let n = self.problem.n();
+        let budget = ((passes * n as f64).round() as usize).max(1);
+        let mut spent = 0;
+        while spent < budget {
+            if self.run.stale {
+                self.look_back();
+                spent += n;
+            } else {
+                self.step_once();
+                spent += 1;
+            }
+        }
+        spent as f64 / n as f64
+    }
+
+    fn certify(&mut self) -> Certificate {
+        self.shown.clone_from(&self.run.y);
+        self.gap.at_best_intercept(self.problem, &mut self.shown)
+    }
+}

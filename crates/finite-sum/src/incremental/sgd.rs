@@ -1,0 +1,223 @@
+//! Stochastic gradient descent.
+
+use fenchel_linalg::{Design, Invalid};
+use fenchel_optim::random::Order;
+use fenchel_optim::{Certificate, Iterative, Loss, Observer, Solution, StepSize, Stop, run};
+use serde::{Deserialize, Serialize};
+
+use super::draws::Draws;
+use super::kernel::{Kernel, Plan};
+use super::mean::Mean;
+use super::state::Trail;
+use crate::gap::Gap;
+use crate::lag::Lagged;
+use crate::{Error, Point, Problem};
+
+/// Settings of [`sgd`](fn@sgd).
+///
+/// | field | default | meaning |
+/// |---|---|---|
+/// | `step` | `Theory` = `1/(L + mu k)` | or `Scaled`, `Constant`, `Decaying` (`theta / k` has `power` 1) |
+/// | `average` | false | also certifies the mean of all points so far, and returns the better; O(d) a step |
+/// | `order` | `Uniform` | visiting order |
+/// | `seed` | 0 | of the visiting order |
+/// | `stop` | see [`Stop`] | when to end |
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SgdSettings {
+    /// Step size.
+    pub step: StepSize,
+    /// Whether the average of the points competes with the last.
+    pub average: bool,
+    /// Visiting order.
+    pub order: Order,
+    /// Seed of the visiting order.
+    pub seed: u64,
+    /// When to end.
+    pub stop: Stop,
+}
+
+impl Default for SgdSettings {
+    fn default() -> Self {
+        SgdSettings {
+            step: StepSize::Theory,
+            average: false,
+            order: Order::Uniform,
+            seed: 0,
+            stop: Stop::default(),
+        }
+    }
+}
+
+/// The state of SGD: a point; given back to the same run, it goes on bit for bit.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SgdState {
+    /// The point.
+    pub point: Point,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    trail: Option<Box<SgdTrail>>,
+}
+
+impl SgdState {
+    /// A warm start, from the first step size on.
+    pub fn new(point: Point) -> Self {
+        SgdState { point, trail: None }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct SgdTrail {
+    kernel: Trail,
+    done: u64,
+    mean: Option<Mean>,
+}
+
+/// Step `k = 1, 2, ...` is `scale / (offset + slope k)^power`.
+#[derive(Debug, Clone, Copy)]
+struct Schedule {
+    scale: f64,
+    offset: f64,
+    slope: f64,
+    power: f64,
+}
+
+impl Schedule {
+    fn new(step: StepSize, smoothness: f64, mu: f64) -> Result<Self, Error> {
+        let plain = Schedule { scale: 1.0, offset: 1.0, slope: 0.0, power: 1.0 };
+        Ok(match step {
+            StepSize::Decaying { first, power } => {
+                Invalid::check_positive("step (first)", first)?;
+                Invalid::check_nonnegative("step (power)", power)?;
+                Schedule { scale: first, offset: 0.0, slope: 1.0, power }
+            }
+            StepSize::Constant(_) => Schedule { scale: step.resolve(1.0)?, ..plain },
+            _ => Schedule { scale: step.resolve(1.0)?, offset: smoothness, slope: mu, power: 1.0 },
+        })
+    }
+
+    fn step(&self, k: u64) -> f64 {
+        let base = self.offset + self.slope * k as f64;
+        self.scale / if self.power == 1.0 { base } else { base.powf(self.power) }
+    }
+}
+
+/// SGD on one problem: what an observer of [`sgd`](fn@sgd) sees.
+#[derive(Debug, Clone)]
+pub struct Sgd<'p, 'a, D, L, R> {
+    kernel: Kernel<'p, 'a, D, L, R>,
+    schedule: Schedule,
+    done: u64,
+    mean: Option<Mean>,
+    shown: Point,
+    gap: Gap,
+    best: Option<Point>,
+}
+
+/// Stochastic gradient descent, `x <- prox((1 - step_k l2) x - step_k phi_j'(a_j.x) a_j, step_k)` (thesis, section
+/// 2.2).
+///
+/// The classical method, which remembers nothing: good for the first pass or two, then stalled by the noise of its
+/// gradients. A baseline. A step costs O(nnz of the row). Original paper: Robbins and Monro (1951); averages: Polyak
+/// and Juditsky, SIAM Journal on Control and Optimization 30 (1992).
+///
+/// # Errors
+/// [`Error::Unsupported`] for a loss that is not smooth or weighted draws; [`Error::Invalid`] for a start of
+/// another shape or settings out of range.
+pub fn sgd<'p, 'a, D, L, R, O>(
+    problem: &'p Problem<'a, D, L, R>,
+    settings: &SgdSettings,
+    start: Option<SgdState>,
+    observer: &mut O,
+) -> Result<Solution<SgdState>, Error>
+where
+    D: Design,
+    L: Loss,
+    R: Lagged,
+    O: Observer<Sgd<'p, 'a, D, L, R>>,
+{
+    let name = "sgd";
+    let SgdSettings { step, average, order, seed, stop } = settings;
+    stop.check()?;
+    problem.check_smooth(name)?;
+    let schedule = Schedule::new(*step, problem.smoothness(), problem.strong_convexity())?;
+    let first = schedule.step(1);
+    let draws = Draws::InOrder;
+    let plan =
+        Plan { method: name, step: first, search: None, varies: true, order, draws, seed: *seed };
+    let SgdState { point, trail } =
+        start.unwrap_or_else(|| SgdState::new(Point::zero(problem.d())));
+    let mut kernel = Kernel::new(problem, point, vec![0.0; problem.n()], &plan)?;
+    let shown = kernel.point.clone();
+    let (mut done, mut mean) = (0, average.then(Mean::default));
+    if let Some(trail) = trail {
+        let SgdTrail { kernel: place, done: before, mean: old } = *trail;
+        let whole = old.is_some() == *average && old.iter().all(|mean| mean.fits(problem.d()));
+        if whole && kernel.follow(place, &shown, name) {
+            (done, mean) = (before, old);
+        }
+    }
+    let gap = Gap::new(problem);
+    let mut method = Sgd { kernel, schedule, done, mean, shown, gap, best: None };
+    let report = run(&mut method, stop, observer)?;
+    let Sgd { mut kernel, shown, done, mean, .. } = method;
+    kernel.step = first;
+    let trail = SgdTrail { kernel: kernel.trail(&shown, name), done, mean };
+    Ok(Solution { state: SgdState { point: shown, trail: Some(Box::new(trail)) }, report })
+}
+
+impl<D: Design, L: Loss, R: Lagged> Sgd<'_, '_, D, L, R> {
+    /// The point of the last certificate.
+    pub fn point(&self) -> &Point {
+        &self.shown
+    }
+
+    fn step(&mut self) {
+        self.done += 1;
+        self.kernel.step = self.schedule.step(self.done);
+        if self.kernel.step * self.kernel.problem.l2() < 0.5 {
+            self.kernel.step::<false>(1.0);
+        } else {
+            // Lagged steps need 1 - step l2 > 0.
+            self.kernel.flush();
+            let j = self.kernel.draw();
+            self.kernel.visit_dense::<false>(j, 1.0, 1.0);
+        }
+        if let Some(mean) = &mut self.mean {
+            self.kernel.flush();
+            mean.add(&self.kernel.point);
+        }
+    }
+}
+
+impl<D: Design, L: Loss, R: Lagged> Iterative for Sgd<'_, '_, D, L, R> {
+    fn advance(&mut self, passes: f64) -> f64 {
+        let n = self.kernel.problem.n() as f64;
+        let steps = (passes * n).round().max(1.0);
+        (0..steps as u64).for_each(|_| self.step());
+        steps / n
+    }
+
+    fn certify(&mut self) -> Certificate {
+        self.kernel.show(&mut self.shown);
+        let last = self.gap.at_best_intercept(self.kernel.problem, &mut self.shown);
+        let Some(mean) = self.mean.as_ref().and_then(Mean::point) else { return last };
+        let mut point = mean.clone();
+        let average = self.gap.at_best_intercept(self.kernel.problem, &mut point);
+        if average.value() < last.value() {
+            self.shown = point;
+            return average;
+        }
+        last
+    }
+
+    fn keep(&mut self) {
+        self.best.get_or_insert_with(Point::default).clone_from(&self.shown);
+    }
+
+    fn restore(&mut self) {
+        if let Some(best) = self.best.take() {
+            self.kernel.move_to(&best);
+            self.mean = None;
+        }
+    }
+}
