@@ -14,7 +14,9 @@
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::Separable;
-use fenchel_optim::prox::{ElasticNet, Interval, L1, Zero, soft_threshold};
+use fenchel_optim::prox::{
+    ElasticNet, Interval, L1, NonnegativeL1, WeightedL1, Zero, soft_threshold,
+};
 use serde::{Deserialize, Serialize};
 
 /// The powers `rho^m` and the sums `S_m = 1 + rho + ... + rho^{m-1}` of the affine step `rho x - step g`; or, where
@@ -248,6 +250,21 @@ impl Lagged for Interval {
     }
 }
 
+impl Lagged for WeightedL1 {
+    #[inline]
+    fn catch_up(&self, c: usize, x: f64, g: f64, m: u32, powers: &Powers) -> f64 {
+        catch_up_l1(x, g, self.weights[c], m, powers)
+    }
+}
+
+impl Lagged for NonnegativeL1 {
+    /// A bound at 0 with the gradient `g + strength`: one clip is enough.
+    #[inline(always)]
+    fn catch_up(&self, c: usize, x: f64, g: f64, m: u32, powers: &Powers) -> f64 {
+        Interval::NONNEGATIVE.catch_up(c, x, g + self.strength, m, powers)
+    }
+}
+
 /// `T^m(x)` for `T(x) = soft(rho x - drift g, drift l1)`.
 ///
 /// On either side of 0 the map is affine, `x <- rho x - c` with `c = drift (g +- l1)`. Most paths rest at
@@ -377,6 +394,8 @@ mod tests {
             let (lower, upper) = (-0.3, 0.7);
             check(Interval { lower, upper }, step, l2, x.clamp(lower, upper), g, m);
             check(Interval::NONNEGATIVE, step, l2, x.abs(), g, m);
+            check(WeightedL1 { weights: vec![l1] }, step, l2, x, g, m);
+            check(NonnegativeL1 { strength: l1 }, step, l2, x.abs(), g, m);
         }
     }
 

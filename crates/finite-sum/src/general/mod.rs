@@ -10,6 +10,7 @@
 //! | [`sag`] | the same | one gradient | longer steps; not proved with a regulariser |
 //! | [`svrg`] | 2 vectors | two gradients, and a full one now and then | the table does not fit |
 //! | [`finito`] | `n d` numbers | one gradient, O(d) | `n l2 >= 2 L`, dense gradients |
+//! | [`sgd`] | none | one gradient, O(d) | a baseline, the first pass or two |
 //!
 //! Terms whose gradients live on few coordinates say so by [`FiniteSum::support`]: the first three then store and
 //! touch no others, with the lagged updates of [`lag`](crate::lag).
@@ -20,9 +21,11 @@
 
 mod finito;
 mod incremental;
+mod sgd;
 
 pub use finito::{GeneralFinito, finito};
 pub use incremental::{Incremental, SumState, sag, saga, svrg};
+pub use sgd::{Sgd, sgd};
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::fista::gradient_mapping;
@@ -84,7 +87,7 @@ pub struct Sum<'t, T, R> {
 ///
 /// | field | default | meaning |
 /// |---|---|---|
-/// | `step` | `Theory` | `1/(3L)` for `saga`, `1/L` for `sag`, `1/(4L)` for `svrg`; `finito` has `1/(2 l2)`, to be scaled down where `n l2 < 2 L` |
+/// | `step` | `Theory` | `1/(3L)` for `saga`, `1/L` for `sag`, `1/(4L)` for `svrg`, `1/L` at first for `sgd`; `finito` has `1/(2 l2)`, to be scaled down where `n l2 < 2 L` |
 /// | `inner` | 2 | steps of `svrg` between snapshots, in multiples of `n` |
 /// | `order` | `None` | visiting order; `None` is uniform, permuted for `finito` |
 /// | `unproven_prox` | false | whether `sag` takes a regulariser, which is not proved to converge |
