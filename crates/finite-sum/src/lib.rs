@@ -27,6 +27,7 @@
 //! of expensive steps whatever the conditioning. The crate's README has the table of choices.
 #![forbid(unsafe_code)]
 
+pub mod auto;
 mod batch;
 pub mod dual;
 mod error;
@@ -44,6 +45,7 @@ pub mod points;
 mod problem;
 mod terms;
 
+pub use auto::{AutoSettings, AutoState, auto};
 pub use batch::{Batch, lbfgs};
 pub use dual::{
     Catalyst, CatalystSettings, DualState, MisoMuSettings, ProxFinitoSettings, Qning,

@@ -1,15 +1,15 @@
 //! Sums of outer products of dense rows, a block at a time.
 //!
 //! `G = sum_i b_i b_i'` is what Newton's method and the normal equations are made of. Rows are collected until a
-//! block of them fits the cache; then the lower triangle of `G` takes them all at once, in tiles that stay in
-//! registers: several multiplications for every number that is loaded.
+//! block is full; then the lower triangle of `G` takes them eight at a time: eight multiplications for every number of
+//! `G` that is loaded and stored.
 
 use crate::lanes;
 
 /// Rows of a block.
 const ROWS: usize = 64;
-/// Tiles have 4 rows and 8 columns.
-const TILE: (usize, usize) = (4, 8);
+/// Rows that are added at once.
+const TOGETHER: usize = 8;
 
 /// Collects rows `b_i` of a given length for `sum_i b_i b_i'`.
 ///
@@ -24,7 +24,7 @@ const TILE: (usize, usize) = (4, 8);
 #[derive(Debug, Clone)]
 pub struct Gram {
     order: usize,
-    /// Length of a row: the order and at least one more, in whole tiles.
+    /// Length of a row: the order and at least one more.
     width: usize,
     block: Vec<f64>,
     filled: usize,
@@ -34,13 +34,13 @@ pub struct Gram {
 impl Gram {
     /// For rows of `order` numbers. Memory: about `order (order + 64)` numbers.
     pub fn new(order: usize) -> Self {
-        let width = (order + 1).next_multiple_of(TILE.1);
+        let width = (order + 1).next_multiple_of(8);
         Gram {
             order,
             width,
             block: vec![0.0; ROWS * width],
             filled: 0,
-            sums: vec![0.0; width * width],
+            sums: vec![0.0; order * width],
         }
     }
 
@@ -56,9 +56,15 @@ impl Gram {
 
     fn flush(&mut self) {
         let Gram { width, block, filled, sums, .. } = self;
+        // Rows that are not filled are 0.
+        let rows = filled.next_multiple_of(TOGETHER);
         lanes::dispatch(
             #[inline(always)]
-            || add_outer_products(&block[..*filled * *width], *width, sums),
+            || {
+                for rows in block[..rows * *width].chunks_exact(TOGETHER * *width) {
+                    add_outer_products(rows, *width, sums);
+                }
+            },
         );
         block.fill(0.0);
         *filled = 0;
@@ -79,25 +85,28 @@ impl Gram {
     }
 }
 
-/// `sums += block' block` in the tiles that touch the lower triangle.
+/// The lower triangle of `sums += rows' rows`, for eight rows.
 #[inline(always)]
-fn add_outer_products(block: &[f64], width: usize, sums: &mut [f64]) {
-    for k in (0..width).step_by(TILE.0) {
-        for l in (0..k + TILE.0).step_by(TILE.1) {
-            let mut tile = [[0.0; TILE.1]; TILE.0];
-            for row in block.chunks_exact(width) {
-                let a: &[f64; TILE.0] = row[k..k + TILE.0].try_into().expect("whole tiles");
-                let b: &[f64; TILE.1] = row[l..l + TILE.1].try_into().expect("whole tiles");
-                for i in 0..TILE.0 {
-                    for j in 0..TILE.1 {
-                        tile[i][j] += a[i] * b[j];
-                    }
-                }
-            }
-            for (i, tile) in tile.iter().enumerate() {
-                let target = &mut sums[(k + i) * width + l..][..TILE.1];
-                target.iter_mut().zip(tile).for_each(|(t, s)| *t += s);
-            }
+fn add_outer_products(rows: &[f64], width: usize, sums: &mut [f64]) {
+    let (b0, rest) = rows.split_at(width);
+    let (b1, rest) = rest.split_at(width);
+    let (b2, rest) = rest.split_at(width);
+    let (b3, rest) = rest.split_at(width);
+    let (b4, rest) = rest.split_at(width);
+    let (b5, rest) = rest.split_at(width);
+    let (b6, b7) = rest.split_at(width);
+    for (k, sums) in sums.chunks_exact_mut(width).enumerate() {
+        // Whole vectors: what lies above the diagonal is not read.
+        let length = (k + 1).next_multiple_of(8).min(width);
+        let sums = &mut sums[..length];
+        let (c0, c1, c2, c3) = (b0[k], b1[k], b2[k], b3[k]);
+        let (c4, c5, c6, c7) = (b4[k], b5[k], b6[k], b7[k]);
+        let (r0, r1, r2, r3) = (&b0[..length], &b1[..length], &b2[..length], &b3[..length]);
+        let (r4, r5, r6, r7) = (&b4[..length], &b5[..length], &b6[..length], &b7[..length]);
+        for l in 0..length {
+            let low = (c0 * r0[l] + c1 * r1[l]) + (c2 * r2[l] + c3 * r3[l]);
+            let high = (c4 * r4[l] + c5 * r5[l]) + (c6 * r6[l] + c7 * r7[l]);
+            sums[l] += low + high;
         }
     }
 }

@@ -43,6 +43,11 @@ pub trait Loss: Sync {
         self.curvature().is_finite()
     }
 
+    /// Whether `phi` is quadratic in `t`, so that it is its own second-order model.
+    fn quadratic(&self) -> bool {
+        false
+    }
+
     /// `phi*(u; y)`; `+inf` outside its domain, which is taken closed and with a slack of 1e-12, relative to
     /// an end beyond 1.
     fn conjugate(&self, u: f64, y: f64) -> f64;

@@ -294,7 +294,6 @@ impl ElasticNet {
             intercept: self.intercept,
             stop: self.stop,
             seed: self.seed,
-            quadratic: true,
         };
         let (point, report) = task.solve(watch)?;
         Ok(LinearModel { weights: point.weights.into(), intercept: point.intercept, report })

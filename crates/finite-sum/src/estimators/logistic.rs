@@ -135,7 +135,6 @@ impl LogisticRegression {
             intercept: self.intercept,
             stop: self.stop,
             seed: self.seed,
-            quadratic: false,
         };
         let (point, report) = task.solve(watch)?;
         let (weights, intercept) = (Array1::from(point.weights), point.intercept);

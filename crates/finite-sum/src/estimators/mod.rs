@@ -19,7 +19,6 @@
 //! Penalties treat all features alike: [`Standardiser`] brings them to one scale, and a model back to the raw
 //! features. Class labels are whatever the data calls them, any [`Label`]: strings, integers, numbers.
 
-mod choice;
 mod cross_validation;
 mod linear;
 mod logistic;

@@ -141,8 +141,8 @@ impl LinearSvc {
         let l2 = self.l2.unwrap_or(1.0 / y.len().max(1) as f64);
         let (point, report) = match self.loss {
             SvcLoss::SquaredHinge => {
-                let (loss, l1, quadratic, targets) = (SquaredHinge, 0.0, false, &targets[..]);
-                Task { design, targets, weights, loss, l1, l2, intercept, stop, seed, quadratic }
+                let (loss, l1, targets) = (SquaredHinge, 0.0, &targets[..]);
+                Task { design, targets, weights, loss, l1, l2, intercept, stop, seed }
                     .solve(watch)?
             }
             SvcLoss::Hinge => {

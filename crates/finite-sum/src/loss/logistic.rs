@@ -71,41 +71,61 @@ impl Loss for Logistic {
     }
 
     fn values(&self, margins: &mut [f64], targets: &[f64]) {
-        batch(margins, targets, |t, y| {
-            let z = -y * t;
-            let e = lanes::exp(-z.abs());
-            // ln(1 + e), the rounding of 1 + e put back.
-            let rounded = 1.0 + e;
-            let positive = if z > 0.0 { z } else { 0.0 };
-            positive + (lanes::ln(rounded) + (e - (rounded - 1.0)) / rounded)
-        });
+        batch(
+            margins,
+            targets,
+            #[inline(always)]
+            |t, y| {
+                let z = -y * t;
+                let e = lanes::exp(-z.abs());
+                // ln(1 + e), the rounding of 1 + e put back.
+                let rounded = 1.0 + e;
+                let positive = if z > 0.0 { z } else { 0.0 };
+                positive + (lanes::ln(rounded) + (e - (rounded - 1.0)) / rounded)
+            },
+        );
     }
 
     fn derivatives(&self, margins: &mut [f64], targets: &[f64]) {
-        batch(margins, targets, |t, y| {
-            let e = lanes::exp(-t.abs());
-            let share = if y * t > 0.0 { e } else { 1.0 };
-            -y * share / (1.0 + e)
-        });
+        batch(
+            margins,
+            targets,
+            #[inline(always)]
+            |t, y| {
+                let e = lanes::exp(-t.abs());
+                let share = if y * t > 0.0 { e } else { 1.0 };
+                -y * share / (1.0 + e)
+            },
+        );
     }
 
     fn seconds(&self, margins: &mut [f64], targets: &[f64]) {
-        batch(margins, targets, |t, _| {
-            let e = lanes::exp(-t.abs());
-            e / ((1.0 + e) * (1.0 + e))
-        });
+        batch(
+            margins,
+            targets,
+            #[inline(always)]
+            |t, _| {
+                let e = lanes::exp(-t.abs());
+                e / ((1.0 + e) * (1.0 + e))
+            },
+        );
     }
 
     fn conjugates(&self, dual: &mut [f64], targets: &[f64]) {
-        batch(dual, targets, |u, y| {
-            let p = -y * u;
-            let inside = (p - 0.5).abs() <= 0.5 + DOMAIN_SLACK;
-            let p = if p > 0.0 { p } else { 0.0 };
-            let p = if p < 1.0 { p } else { 1.0 };
-            // p ln p is 0 at 0: `lanes::ln` is finite there.
-            let entropy = p * lanes::ln(p) + (1.0 - p) * lanes::ln(1.0 - p);
-            if inside { entropy } else { f64::INFINITY }
-        });
+        batch(
+            dual,
+            targets,
+            #[inline(always)]
+            |u, y| {
+                let p = -y * u;
+                let inside = (p - 0.5).abs() <= 0.5 + DOMAIN_SLACK;
+                let p = if p > 0.0 { p } else { 0.0 };
+                let p = if p < 1.0 { p } else { 1.0 };
+                // p ln p is 0 at 0: `lanes::ln` is finite there.
+                let entropy = p * lanes::ln(p) + (1.0 - p) * lanes::ln(1.0 - p);
+                if inside { entropy } else { f64::INFINITY }
+            },
+        );
     }
 
     fn check_target(&self, row: usize, y: f64) -> Result<(), Invalid> {
@@ -118,6 +138,12 @@ impl Loss for Logistic {
 fn batch(x: &mut [f64], targets: &[f64], f: impl Fn(f64, f64) -> f64) {
     lanes::dispatch(
         #[inline(always)]
-        || x.iter_mut().zip(targets).for_each(|(x, &y)| *x = f(*x, y)),
+        || {
+            let length = x.len().min(targets.len());
+            let (x, y) = (&mut x[..length], &targets[..length]);
+            for i in 0..length {
+                x[i] = f(x[i], y[i]);
+            }
+        },
     );
 }

@@ -32,6 +32,10 @@ impl Loss for Squared {
         1.0
     }
 
+    fn quadratic(&self) -> bool {
+        true
+    }
+
     #[inline]
     fn conjugate(&self, u: f64, y: f64) -> f64 {
         u * (0.5 * u + y)

@@ -15,7 +15,7 @@
 //! |---|---|---|
 //! | outer loop, working set, line search | `method.rs` | the coordinates that violate optimality most join the support |
 //! | Newton-CG, without l1: the model by products with the Hessian | `cg.rs` | for many features; memory O(n + d) |
-//! | the model | `model.rs` | coordinate descent on columns; once that has cost as much as the Gram matrix of the working set, the Gram matrix (ski rental); Cholesky where `l1 = 0` |
+//! | the model | `model.rs` | where the Gram matrix of the working set costs a few passes, coordinate descent on it; else coordinate descent on columns until that has cost as much (ski rental); Cholesky where `l1 = 0`. A Gram matrix is kept while the second derivatives hardly change and every step with it still gains a digit |
 //! | paths | `warm.rs` | warm starts, and features that are proved to be 0 |
 //!
 //! References: the working set and the stopping rule follow liblinear's newGLMNET (Yuan, Ho and Lin, JMLR 13,
@@ -26,6 +26,7 @@ mod method;
 mod model;
 mod warm;
 
+pub(crate) use model::gram_cost;
 pub(crate) use warm::{Warm, check_grid};
 
 pub use cg::{Globalisation, NewtonCg, NewtonCgSettings, NewtonCgState, Preconditioner, newton_cg};

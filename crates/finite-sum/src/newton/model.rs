@@ -299,10 +299,11 @@ impl Model<'_> {
 
 /// What a Gram matrix of order `m` costs, in entries of a pass over the data, for `stored` entries of the set in all,
 /// spread over the rows like a Poisson count.
-pub(super) fn gram_cost(rows: usize, m: usize, stored: f64) -> f64 {
+pub(crate) fn gram_cost(rows: usize, m: usize, stored: f64) -> f64 {
     let (n, mean) = (rows as f64, stored / rows as f64);
     if is_dense(rows, m, stored) {
-        n * (m as f64 * (m as f64 / 16.0 + 0.5))
+        // Eight to sixteen at a time.
+        n * (m as f64 * (m as f64 / 40.0 + 0.25))
     } else {
         // A scattered multiplication and addition is half as dear as a sparse entry.
         n * (0.25 * (mean * mean + mean) + 0.5 * mean)

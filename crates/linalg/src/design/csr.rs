@@ -129,23 +129,11 @@ impl<T: Scalar> Design for Csr<'_, T> {
         self.offsets[i + 1] - self.offsets[i]
     }
 
-    /// Four partial sums, so that the additions do not wait for one another.
     #[inline]
     fn row_dot(&self, i: usize, x: &[f64]) -> f64 {
         let (columns, values) = self.row(i);
         let x = &x[..self.columns];
-        let (columns, columns_rest) = columns.as_chunks::<4>();
-        let (values, values_rest) = values.as_chunks::<4>();
-        let mut lanes = [0.0; 4];
-        for (c, a) in columns.iter().zip(values) {
-            for k in 0..4 {
-                lanes[k] += a[k].to_f64() * x[c[k] as usize];
-            }
-        }
-        for (lane, (&c, &a)) in lanes.iter_mut().zip(columns_rest.iter().zip(values_rest)) {
-            *lane += a.to_f64() * x[c as usize];
-        }
-        (lanes[0] + lanes[2]) + (lanes[1] + lanes[3])
+        columns.iter().zip(values).map(|(&c, &a)| a.to_f64() * x[c as usize]).sum()
     }
 
     #[inline]

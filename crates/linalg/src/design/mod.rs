@@ -105,10 +105,20 @@ pub trait AsDesign {
 
 /// Whether all numbers are finite, without a branch an entry.
 fn all_finite<T: Scalar>(values: &[T]) -> bool {
-    let finite = |piece: &[T]| piece.iter().fold(true, |all, v| all & v.to_f64().is_finite());
     crate::lanes::dispatch(
         #[inline(always)]
-        || values.chunks(1024).all(finite),
+        || {
+            for piece in values.chunks(1024) {
+                let mut all = true;
+                for v in piece {
+                    all &= v.to_f64().is_finite();
+                }
+                if !all {
+                    return false;
+                }
+            }
+            true
+        },
     )
 }
 

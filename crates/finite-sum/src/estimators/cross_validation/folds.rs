@@ -23,7 +23,6 @@ pub(super) struct Plan<'a, D, L> {
     pub(super) design: D,
     pub(super) targets: &'a [f64],
     pub(super) loss: L,
-    pub(super) quadratic: bool,
     pub(super) l1_ratios: &'a [f64],
     pub(super) grid: Option<&'a Grid>,
     pub(super) splits: Vec<Split>,
@@ -125,19 +124,9 @@ impl<D: Design + Copy, L: Loss + Copy> Plan<'_, D, L> {
             return Ok(points.iter().map(|point| point.dense(d)).collect());
         }
         let ridge = |&l2: &f64| {
-            let (loss, quadratic) = (self.loss, self.quadratic);
-            let task = Task {
-                design,
-                targets,
-                weights: None,
-                loss,
-                l1: 0.0,
-                l2,
-                intercept,
-                stop,
-                seed,
-                quadratic,
-            };
+            let loss = self.loss;
+            let task =
+                Task { design, targets, weights: None, loss, l1: 0.0, l2, intercept, stop, seed };
             Ok(task.solve(&mut unwatched())?.0)
         };
         grid.iter().map(ridge).collect()

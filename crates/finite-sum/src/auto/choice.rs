@@ -1,0 +1,261 @@
+//! Which method for which problem: a cost model in passes, evaluated once before the start.
+
+use fenchel_linalg::{Columns, Design};
+use fenchel_optim::{Loss, Regulariser};
+use serde::{Deserialize, Serialize};
+
+use crate::newton::gram_cost;
+use crate::{Error, Problem};
+
+/// What L-BFGS is predicted to need: a round number for badly conditioned problems, the only ones it is for.
+const LBFGS_PASSES: f64 = 400.0;
+
+/// Outer steps of proximal Newton with l1, times two passes each and some Gram matrices.
+const SPARSE_NEWTON_PASSES: f64 = 40.0;
+
+/// A method that [`auto`](super::auto()) can choose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Method {
+    /// [`sdca`](crate::sdca()) with exact steps.
+    Sdca,
+    /// [`catalyst`](crate::catalyst()), which is SDCA where there is nothing to accelerate.
+    Catalyst,
+    /// [`newton`](crate::newton()).
+    Newton,
+    /// [`lbfgs`](crate::lbfgs()).
+    Lbfgs,
+}
+
+impl Method {
+    /// Its name in sentences.
+    pub fn name(self) -> &'static str {
+        match self {
+            Method::Sdca => "SDCA",
+            Method::Catalyst => "accelerated SDCA",
+            Method::Newton => "proximal Newton",
+            Method::Lbfgs => "L-BFGS",
+        }
+    }
+}
+
+/// What was chosen, and by which numbers. Displays as a sentence.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Choice {
+    /// The method to begin with.
+    pub method: Method,
+    /// The method that took over, if the first had not kept its promise.
+    pub switched: Option<Method>,
+    /// `n mu / mean L_i`: the conditioning of the dual. 0 for a loss without curvature bound.
+    pub beta: f64,
+    /// Cost of a Newton step in passes; infinite where its memory is not allowed.
+    pub newton_step: f64,
+    /// Passes that Newton is predicted to need.
+    pub newton: f64,
+    /// Batch passes as dear as what the (accelerated) dual method is predicted to need; infinite without strong
+    /// convexity.
+    pub dual: f64,
+}
+
+impl std::fmt::Display for Choice {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Choice { method, switched, beta, newton, dual, .. } = self;
+        write!(f, "{}: n mu / mean L = {beta:.2e}; ", method.name())?;
+        write!(f, "predicted passes: Newton {newton:.0}, dual ascent {dual:.0}")?;
+        match switched {
+            Some(second) => write!(f, "; {} took over", second.name()),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Choice {
+    /// Chooses by the conditioning `beta`, the cost of a Newton step in passes and the passes that the dual method is
+    /// predicted to need for a relative gap of `relative`.
+    ///
+    /// The thresholds were measured on web pages, census, text and engine data (passes to 1e-6): 6, 10, 20 for
+    /// `beta >= 2, 0.1, 0.005`, growing like `1 / sqrt(beta)` from 60 below. A pass of dual ascent on short rows
+    /// costs two to three batch passes, for its exponentials and for visiting rows in random order.
+    ///
+    /// # Errors
+    /// [`Error::NeedsStrongConvexity`] for a loss with a kink without l2.
+    pub(super) fn of<D: Design, L: Loss, R: Regulariser>(
+        problem: &Problem<'_, D, L, R>,
+        l1: f64,
+        relative: f64,
+        memory_limit: u64,
+    ) -> Result<Self, Error> {
+        let design = problem.design();
+        let (n, d) = (problem.n() as f64, problem.d() as f64);
+        let stored = design.stored().max(1) as f64;
+        let mean = problem.loss().curvature() * problem.mean_norm_squared();
+        let mu = problem.strong_convexity();
+        let beta = if mean > 0.0 { n * mu / mean } else { f64::INFINITY };
+        let decades = if relative > 0.0 { -relative.log10() } else { 12.0 };
+        let dual = decades / 6.0
+            * match beta {
+                b if b >= 2.0 => 6.0,
+                b if b >= 0.1 => 10.0,
+                b if b >= 0.005 => 20.0,
+                b => 60.0 * (0.005 / b.max(1e-300)).sqrt(),
+            };
+        let pass = if stored / n < 30.0 { 2.5 } else { 1.5 };
+        let dual = if mu > 0.0 || l1 > 0.0 { pass * dual } else { f64::INFINITY };
+
+        let squares: f64 = (0..problem.n()).map(|i| (design.row_stored(i) as f64).powi(2)).sum();
+        let bytes = if l1 > 0.0 { Columns::bytes(design) } else { 16 * (d as u64 + 1).pow(2) };
+        let affordable = problem.loss().twice_differentiable() && bytes <= memory_limit;
+        let newton_step = if !affordable {
+            f64::INFINITY
+        } else if l1 > 0.0 {
+            2.0
+        } else {
+            let regular = gram_cost(problem.n(), problem.d(), stored);
+            1.0 + (0.25 * squares).min(regular) / stored + d * d * d / (6.0 * stored)
+        };
+        // A quadratic loss is its own model.
+        let steps = match () {
+            () if problem.loss().quadratic() => 2.0,
+            () if l1 > 0.0 => SPARSE_NEWTON_PASSES / 2.0,
+            () if many_rows(problem) => 3.5,
+            () => 7.0,
+        };
+        let newton = newton_step * steps;
+
+        let method = if !problem.loss().twice_differentiable() {
+            if !(mu > 0.0) {
+                return Err(Error::NeedsStrongConvexity { method: "auto" });
+            }
+            Method::Sdca
+        } else if !problem.loss().curvature().is_finite() {
+            // No step size and no acceleration without a curvature bound.
+            if affordable || !(mu > 0.0) { Method::Newton } else { Method::Sdca }
+        } else if l1 > 0.0 {
+            if beta < 1.0 && affordable { Method::Newton } else { Method::Catalyst }
+        } else if newton <= dual.min(LBFGS_PASSES) {
+            Method::Newton
+        } else if dual < LBFGS_PASSES {
+            Method::Catalyst
+        } else {
+            Method::Lbfgs
+        };
+        Ok(Choice { method, switched: None, beta, newton_step, newton, dual })
+    }
+
+    /// Passes that the first method was predicted to need.
+    pub(super) fn predicted(&self) -> f64 {
+        match self.method {
+            Method::Sdca => f64::INFINITY,
+            Method::Catalyst => self.dual,
+            Method::Newton => self.newton,
+            Method::Lbfgs => LBFGS_PASSES,
+        }
+    }
+
+    /// Who takes over when the first method needs three times that.
+    pub(super) fn second(&self) -> Option<Method> {
+        let newton = self.newton_step.is_finite().then_some(Method::Newton);
+        match self.method {
+            Method::Sdca => None,
+            Method::Catalyst => newton,
+            Method::Newton => self.dual.is_finite().then_some(Method::Catalyst),
+            Method::Lbfgs if self.dual.is_finite() => Some(Method::Catalyst),
+            Method::Lbfgs => newton,
+        }
+    }
+}
+
+/// Whether a tenth of the rows says nearly as much as all: the case for a head start on them.
+pub(super) fn many_rows<D: Design, L: Loss, R: Regulariser>(
+    problem: &Problem<'_, D, L, R>,
+) -> bool {
+    problem.n() >= 200 * problem.d()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::loss::{Hinge, Logistic, Poisson, Squared};
+    use fenchel_linalg::Dense;
+    use fenchel_optim::prox::{L1, Zero};
+    use ndarray::Array2;
+
+    /// Unit rows with `d` features; `beta` is given by l2.
+    fn chosen_for<L: Loss>(loss: L, (n, d): (usize, usize), beta: f64, l1: f64) -> Choice {
+        let x = Array2::from_elem((n, d), 1.0 / (d as f64).sqrt());
+        let y = vec![1.0; n];
+        let curvature = if loss.curvature().is_finite() { loss.curvature() } else { 1.0 };
+        let l2 = curvature * beta / n as f64;
+        let design = Dense::new(x.view()).unwrap();
+        let limit = 4 << 30;
+        if l1 > 0.0 {
+            let problem = Problem::new(design, &y, loss, L1 { strength: l1 }, l2).unwrap();
+            return Choice::of(&problem, l1, 1e-6, limit).unwrap();
+        }
+        let problem = Problem::new(design, &y, loss, Zero, l2).unwrap();
+        Choice::of(&problem, l1, 1e-6, limit).unwrap()
+    }
+
+    fn chosen(n: usize, d: usize, beta: f64, l1: f64) -> Method {
+        chosen_for(Logistic, (n, d), beta, l1).method
+    }
+
+    #[test]
+    fn small_or_badly_conditioned_problems_go_to_newton() {
+        // The shape of ijcnn1: few features, most of them in every row, and many rows.
+        assert_eq!(chosen(5000, 13, 4.0, 0.0), Method::Newton);
+        assert_eq!(chosen(5000, 13, 0.4, 0.0), Method::Newton);
+        assert_eq!(chosen(5000, 13, 0.04, 0.0), Method::Newton);
+        // 300 features a row: a Hessian costs 35 passes.
+        assert_eq!(chosen(500, 300, 0.4, 0.0), Method::Catalyst);
+        assert_eq!(chosen(500, 100, 1e-9, 0.0), Method::Newton);
+        // Beyond 400 passes for a few Hessians, L-BFGS may as well try.
+        assert_eq!(chosen(500, 600, 1e-9, 0.0), Method::Lbfgs);
+        assert_eq!(chosen(50, 20, 0.0, 0.0), Method::Newton);
+    }
+
+    #[test]
+    fn l1_goes_to_newton_unless_the_dual_is_well_conditioned() {
+        assert_eq!(chosen(500, 30, 0.0, 0.1), Method::Newton);
+        assert_eq!(chosen(500, 30, 2.0, 0.1), Method::Catalyst);
+    }
+
+    #[test]
+    fn many_features_without_regulariser_go_to_lbfgs() {
+        // A Hessian of order 3000 is affordable, and still dearer than any number of passes over two rows.
+        assert_eq!(chosen(2, 3000, 0.0, 0.0), Method::Lbfgs);
+    }
+
+    #[test]
+    fn kinks_go_to_sdca_and_unbounded_curvature_to_newton() {
+        assert_eq!(chosen_for(Hinge, (50, 5), 1.0, 0.0).method, Method::Sdca);
+        assert_eq!(chosen_for(Hinge, (50, 5), 1.0, 0.1).method, Method::Sdca);
+        assert_eq!(chosen_for(Poisson, (50, 5), 1.0, 0.0).method, Method::Newton);
+        assert_eq!(chosen_for(Squared, (50, 5), 0.01, 0.1).method, Method::Newton);
+        let x = Array2::from_elem((3, 2), 1.0);
+        let problem =
+            Problem::new(Dense::new(x.view()).unwrap(), &[1.0; 3], Hinge, Zero, 0.0).unwrap();
+        let refused = Choice::of(&problem, 0.0, 1e-6, 4 << 30);
+        assert!(matches!(refused, Err(Error::NeedsStrongConvexity { .. })));
+    }
+
+    /// Text: more features than rows are worth. The dual method at every conditioning of the measured table.
+    #[test]
+    fn many_features_go_to_dual_ascent() {
+        for beta in [4.0, 0.4, 0.04] {
+            assert_eq!(chosen(777, 831, beta, 0.0), Method::Catalyst, "beta {beta}");
+        }
+    }
+
+    #[test]
+    fn memory_that_is_not_allowed_is_not_chosen() {
+        let x = Array2::from_elem((500, 30), 0.2);
+        let y = vec![1.0; 500];
+        let design = Dense::new(x.view()).unwrap();
+        let problem = Problem::new(design, &y, Logistic, L1 { strength: 0.1 }, 0.0).unwrap();
+        let choice = Choice::of(&problem, 0.1, 1e-6, 1000).unwrap();
+        assert_eq!(choice.method, Method::Catalyst);
+        assert_eq!(choice.second(), None);
+        assert!(choice.to_string().starts_with("accelerated SDCA: n mu / mean L = 0.00e0"));
+    }
+}
