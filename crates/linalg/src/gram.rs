@@ -58,14 +58,8 @@ impl Gram {
         let Gram { width, block, filled, sums, .. } = self;
         // Rows that are not filled are 0.
         let rows = filled.next_multiple_of(TOGETHER);
-        lanes::dispatch(
-            #[inline(always)]
-            || {
-                for rows in block[..rows * *width].chunks_exact(TOGETHER * *width) {
-                    add_outer_products(rows, *width, sums);
-                }
-            },
-        );
+        let rows = &block[..rows * *width];
+        lanes::run(OuterProducts { rows, width: *width, sums });
         block.fill(0.0);
         *filled = 0;
     }
@@ -82,6 +76,24 @@ impl Gram {
             }
         }
         whole
+    }
+}
+
+/// The lower triangle of `sums += rows' rows`.
+struct OuterProducts<'a> {
+    rows: &'a [f64],
+    width: usize,
+    sums: &'a mut [f64],
+}
+
+impl lanes::Kernel for OuterProducts<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn compute(self) {
+        for rows in self.rows.chunks_exact(TOGETHER * self.width) {
+            add_outer_products(rows, self.width, self.sums);
+        }
     }
 }
 

@@ -6,8 +6,9 @@
 //! | l1, badly conditioned dual (`beta < 1`), `phi''` known | [`newton`] on a working set |
 //! | no l1, few features: some Newton steps cost less than the passes of the dual method | [`newton`] |
 //! | well conditioned dual (`beta >= 1`), with l1 or without | [`catalyst`], which then is SDCA |
-//! | no l1, many features, `0 < beta < 1` | [`catalyst`] |
-//! | no l1, many features, no l2 or next to none | [`lbfgs`] |
+//! | no l1, many features, `0.005 <= beta < 1` | [`catalyst`] |
+//! | no l1, many features, `0 < beta < 0.005` | [`newton_cg`] |
+//! | no l1, many features, no l2 | [`lbfgs`] |
 //!
 //! `beta = n mu / mean L_i`. What was chosen and by which numbers is a [`Choice`], which is returned. The method runs for
 //! three times the passes that were predicted; if they were not enough, the second best takes over once, where it is.
@@ -22,4 +23,4 @@ pub use choice::{Choice, Method};
 pub use run::{AutoSettings, AutoState, auto};
 
 #[allow(unused_imports, reason = "named in the table")]
-use crate::{catalyst, lbfgs, newton, sdca};
+use crate::{catalyst, lbfgs, newton, newton_cg, sdca};

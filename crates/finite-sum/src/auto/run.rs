@@ -12,7 +12,9 @@ use serde::{Deserialize, Serialize};
 
 use super::choice::{Choice, Method, many_rows};
 use crate::dual::{CatalystSettings, DualState, SdcaSettings, SdcaStep, catalyst, sdca};
-use crate::newton::{ElasticNetForm, NewtonSettings, newton};
+use crate::newton::{
+    ElasticNetForm, NewtonCgSettings, NewtonCgState, NewtonSettings, newton, newton_cg,
+};
 use crate::{Error, Point, Problem, lbfgs};
 
 /// A method that needs this many times its predicted passes is given up.
@@ -168,8 +170,15 @@ where
                 }
                 Ok((state, report))
             }
+            Method::NewtonCg => {
+                // Only chosen without l1, as L-BFGS.
+                let smooth = problem.clone().penalised(Zero, problem.l2())?;
+                let settings = NewtonCgSettings { stop, ..NewtonCgSettings::default() };
+                let start = start.map(NewtonCgState::from);
+                let solution = newton_cg(&smooth, &settings, start, &mut show)?;
+                Ok((solution.state.point, solution.report))
+            }
             Method::Lbfgs => {
-                // Only chosen without l1.
                 let smooth = problem.clone().penalised(Zero, problem.l2())?;
                 let settings = LbfgsSettings { stop, ..LbfgsSettings::default() };
                 let solution = lbfgs(&smooth, &settings, start, &mut show)?;
@@ -280,7 +289,7 @@ mod tests {
         let optimum = auto(&smooth, &AutoSettings { stop, ..Default::default() }, None, &mut ());
         let optimum = optimum.unwrap().report.certificate.objective().unwrap();
         let early = Stop { max_passes: 2.0, ..stop };
-        let methods = [Method::Catalyst, Method::Newton, Method::Lbfgs];
+        let methods = [Method::Catalyst, Method::Newton, Method::NewtonCg, Method::Lbfgs];
         for first in methods {
             for second in methods {
                 let mut run = Run {

@@ -134,16 +134,25 @@ impl Loss for Logistic {
 }
 
 /// `x_i <- f(x_i, y_i)`, in vector instructions where `f` has no branch.
-#[inline(always)]
-fn batch(x: &mut [f64], targets: &[f64], f: impl Fn(f64, f64) -> f64) {
-    lanes::dispatch(
-        #[inline(always)]
-        || {
-            let length = x.len().min(targets.len());
-            let (x, y) = (&mut x[..length], &targets[..length]);
-            for i in 0..length {
-                x[i] = f(x[i], y[i]);
-            }
-        },
-    );
+fn batch<F: Fn(f64, f64) -> f64>(x: &mut [f64], targets: &[f64], f: F) {
+    lanes::run(Batch { x, targets, f });
+}
+
+struct Batch<'a, F> {
+    x: &'a mut [f64],
+    targets: &'a [f64],
+    f: F,
+}
+
+impl<F: Fn(f64, f64) -> f64> lanes::Kernel for Batch<'_, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn compute(self) {
+        let length = self.x.len().min(self.targets.len());
+        let (x, y) = (&mut self.x[..length], &self.targets[..length]);
+        for i in 0..length {
+            x[i] = (self.f)(x[i], y[i]);
+        }
+    }
 }
