@@ -185,20 +185,7 @@ impl Layout {
         let stride = stride(self.labels);
         scores.clear();
         scores.resize(sequence.len() * stride, 0.0);
-        lanes::dispatch(|| {
-            for (t, scores) in scores.chunks_exact_mut(stride).enumerate() {
-                rows.each(sequence, t, |start, range, value| {
-                    let w = &w[start..][..range.len()];
-                    if self.columns.is_empty() {
-                        add(value, w, scores);
-                    } else {
-                        for (&column, w) in self.columns[start..][..range.len()].iter().zip(w) {
-                            scores[column as usize] += value * w;
-                        }
-                    }
-                });
-            }
-        });
+        lanes::run(Scores { layout: self, w, sequence, rows, scores, stride });
     }
 
     /// `sums = sum_t x_t nodes_t'`, row by row as [`Rows`] says, for rows `nodes_t` of `stride`.
@@ -209,24 +196,9 @@ impl Layout {
         rows: &Rows,
         sums: &mut Vec<f64>,
     ) {
-        let stride = stride(self.labels);
         sums.clear();
         sums.resize(rows.len(), 0.0);
-        lanes::dispatch(|| {
-            for (t, node) in nodes.chunks_exact(stride).enumerate() {
-                rows.each(sequence, t, |start, range, value| {
-                    let sums = &mut sums[range];
-                    if self.columns.is_empty() {
-                        add(value, node, sums);
-                    } else {
-                        let columns = &self.columns[start..][..sums.len()];
-                        for (&column, sum) in columns.iter().zip(sums) {
-                            *sum += value * node[column as usize];
-                        }
-                    }
-                });
-            }
-        });
+        lanes::run(Sums { layout: self, nodes, sequence, rows, sums, stride: stride(self.labels) });
     }
 
     /// `w += scale * sums`, as [`Rows`] says.
@@ -269,6 +241,98 @@ fn add(value: f64, row: &[f64], out: &mut [f64]) {
     }
 }
 
+/// [`Layout::scores`] as a kernel.
+struct Scores<'a> {
+    layout: &'a Layout,
+    w: &'a [f64],
+    sequence: &'a Sequence<'a>,
+    rows: &'a Rows,
+    scores: &'a mut [f64],
+    stride: usize,
+}
+
+impl lanes::Kernel for Scores<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn compute(self) {
+        let columns = &self.layout.columns;
+        for (t, scores) in self.scores.chunks_exact_mut(self.stride).enumerate() {
+            self.rows.each(self.sequence, t, &mut ToScores { w: self.w, columns, scores });
+        }
+    }
+}
+
+/// [`Layout::sums`] as a kernel.
+struct Sums<'a> {
+    layout: &'a Layout,
+    nodes: &'a [f64],
+    sequence: &'a Sequence<'a>,
+    rows: &'a Rows,
+    sums: &'a mut [f64],
+    stride: usize,
+}
+
+impl lanes::Kernel for Sums<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn compute(self) {
+        let columns = &self.layout.columns;
+        for (t, node) in self.nodes.chunks_exact(self.stride).enumerate() {
+            self.rows.each(self.sequence, t, &mut ToSums { node, columns, sums: self.sums });
+        }
+    }
+}
+
+/// What happens to the rows that a token has. A trait and not a closure, so that inlining is sure.
+trait Visit {
+    /// The row from `start` in the flat vector has the entries `from..to` in the vector of the sequence's rows.
+    fn visit(&mut self, start: usize, from: usize, to: usize, value: f64);
+}
+
+struct ToScores<'a> {
+    w: &'a [f64],
+    columns: &'a [u32],
+    scores: &'a mut [f64],
+}
+
+impl Visit for ToScores<'_> {
+    #[inline(always)]
+    fn visit(&mut self, start: usize, from: usize, to: usize, value: f64) {
+        let w = &self.w[start..start + (to - from)];
+        if self.columns.is_empty() {
+            add(value, w, self.scores);
+        } else {
+            let columns = &self.columns[start..start + w.len()];
+            for c in 0..w.len() {
+                self.scores[columns[c] as usize] += value * w[c];
+            }
+        }
+    }
+}
+
+struct ToSums<'a> {
+    node: &'a [f64],
+    columns: &'a [u32],
+    sums: &'a mut [f64],
+}
+
+impl Visit for ToSums<'_> {
+    #[inline(always)]
+    fn visit(&mut self, start: usize, from: usize, to: usize, value: f64) {
+        let sums = &mut self.sums[from..to];
+        if self.columns.is_empty() {
+            add(value, self.node, sums);
+        } else {
+            let columns = &self.columns[start..start + sums.len()];
+            for c in 0..sums.len() {
+                sums[c] += value * self.node[columns[c] as usize];
+            }
+        }
+    }
+}
+
 /// The rows that a sequence touches: its distinct attributes, then bias, begin and end.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Rows {
@@ -283,31 +347,27 @@ impl Rows {
         self.offsets.last().map_or(0, |&end| end as usize)
     }
 
-    /// Calls `visit(start, range in the local vector, value)` for each row that token `t` has.
+    /// Visits each row that token `t` has.
     #[inline(always)]
-    fn each(
-        &self,
-        sequence: &Sequence<'_>,
-        t: usize,
-        mut visit: impl FnMut(usize, std::ops::Range<usize>, f64),
-    ) {
-        let mut visit = |place: usize, value: f64| {
-            let range = self.offsets[place] as usize..self.offsets[place + 1] as usize;
-            visit(self.starts[place] as usize, range, value);
-        };
+    fn each(&self, sequence: &Sequence<'_>, t: usize, visitor: &mut impl Visit) {
         let bias = self.starts.len() - 3;
-        visit(bias, 1.0);
+        self.visit(bias, 1.0, visitor);
         if t == 0 {
-            visit(bias + 1, 1.0);
+            self.visit(bias + 1, 1.0, visitor);
         }
         if t + 1 == sequence.len() {
-            visit(bias + 2, 1.0);
+            self.visit(bias + 2, 1.0, visitor);
         }
         let (places, values) = sequence.entries(t);
-        if values.is_empty() {
-            places.iter().for_each(|&place| visit(place as usize, 1.0));
-        } else {
-            places.iter().zip(values).for_each(|(&place, &value)| visit(place as usize, value));
+        for e in 0..places.len() {
+            let value = if values.is_empty() { 1.0 } else { values[e] };
+            self.visit(places[e] as usize, value, visitor);
         }
+    }
+
+    #[inline(always)]
+    fn visit(&self, place: usize, value: f64, visitor: &mut impl Visit) {
+        let (from, to) = (self.offsets[place] as usize, self.offsets[place + 1] as usize);
+        visitor.visit(self.starts[place] as usize, from, to, value);
     }
 }

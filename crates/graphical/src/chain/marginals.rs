@@ -197,11 +197,7 @@ impl<T: Probability> ChainMarginals<T> {
         let size = self.states * self.states;
         let out = &mut out[..size];
         let (p, q) = (&self.edges[..self.edge_entries()], &target.edges[..self.edge_entries()]);
-        lanes::dispatch(|| {
-            for (p, q) in p.chunks_exact(size).zip(q.chunks_exact(size)) {
-                T::add_difference(p, q, out);
-            }
-        });
+        lanes::run(Differences { p, q, out });
     }
 
     /// `out(j, k) += sum_t m_t(j, k)`, `K x K` entries.
@@ -212,9 +208,7 @@ impl<T: Probability> ChainMarginals<T> {
         let size = self.states * self.states;
         let out = &mut out[..size];
         for edge in self.edges[..self.edge_entries()].chunks_exact(size) {
-            for (out, p) in out.iter_mut().zip(edge) {
-                *out += p.linear();
-            }
+            out.iter_mut().zip(edge).for_each(|(out, p)| *out += p.linear());
         }
     }
 
@@ -260,5 +254,25 @@ impl<T: Probability> ChainMarginals<T> {
             (other.states, other.length),
             "marginals of two different shapes"
         );
+    }
+}
+
+/// Sums of `q - p` over blocks as long as `out`.
+struct Differences<'a, T> {
+    p: &'a [T],
+    q: &'a [T],
+    out: &'a mut [f64],
+}
+
+impl<T: Probability> lanes::Kernel for Differences<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn compute(self) {
+        let size = self.out.len();
+        for t in 0..self.p.len() / size {
+            let (p, q) = (&self.p[t * size..][..size], &self.q[t * size..][..size]);
+            T::add_difference(p, q, self.out);
+        }
     }
 }

@@ -74,6 +74,24 @@ impl LineTerms {
     }
 }
 
+/// The terms of one group of lanes, added to the running sums of slope, curvature and entropy.
+macro_rules! add_terms {
+    ($t:ty, $ln:path, $floor:expr, $lanes:literal, $pair:expr, $weights:expr, $sums:ident) => {{
+        let (p, q): (&[$t; $lanes], &[$t; $lanes]) = $pair;
+        let (step, rest) = $weights;
+        for l in 0..$lanes {
+            let d = q[l] - p[l];
+            let m = rest * p[l] + step * q[l];
+            // No branch for zeros: d = 0 wherever m = 0.
+            let m = if m > $floor { m } else { $floor };
+            let log = $ln(m);
+            $sums[0][l] += d * log;
+            $sums[1][l] += d * d / m;
+            $sums[2][l] -= m * log;
+        }
+    }};
+}
+
 /// The same loops for `f64` and `f32`: `$lanes` running sums, emptied into `f64` after `$block` entries.
 macro_rules! linear_storage {
     ($t:ty, $ln:path, $floor:expr, $lanes:literal, $block:literal) => {
@@ -101,42 +119,7 @@ macro_rules! linear_storage {
             }
 
             fn line_terms(p: &[Self], q: &[Self], step: f64) -> LineTerms {
-                let (step, rest) = (step as $t, (1.0 - step) as $t);
-                lanes::dispatch(|| {
-                    let mut total = LineTerms::default();
-                    for (p, q) in p.chunks($block).zip(q.chunks($block)) {
-                        let mut slope = [0.0; $lanes];
-                        let mut curvature = [0.0; $lanes];
-                        let mut entropy = [0.0; $lanes];
-                        let mut add = |p: &[$t; $lanes], q: &[$t; $lanes]| {
-                            for l in 0..$lanes {
-                                let d = q[l] - p[l];
-                                let m = rest * p[l] + step * q[l];
-                                // No branch for zeros: d = 0 wherever m = 0.
-                                let m = if m > $floor { m } else { $floor };
-                                let log = $ln(m);
-                                slope[l] += d * log;
-                                curvature[l] += d * d / m;
-                                entropy[l] -= m * log;
-                            }
-                        };
-                        let (ps, p_rest) = p.as_chunks::<$lanes>();
-                        let (qs, q_rest) = q.as_chunks::<$lanes>();
-                        for (p, q) in ps.iter().zip(qs) {
-                            add(p, q);
-                        }
-                        if !p_rest.is_empty() {
-                            let (mut p, mut q) = ([0.0; $lanes], [0.0; $lanes]);
-                            p[..p_rest.len()].copy_from_slice(p_rest);
-                            q[..q_rest.len()].copy_from_slice(q_rest);
-                            add(&p, &q);
-                        }
-                        total.slope += join(&slope);
-                        total.curvature += join(&curvature);
-                        total.entropy += join(&entropy);
-                    }
-                    total
-                })
+                lanes::run(OnLine { p, q, step })
             }
 
             fn mix(p: &mut [Self], q: &[Self], step: f64) {
@@ -156,28 +139,50 @@ macro_rules! linear_storage {
             }
 
             fn entropy(p: &[Self]) -> f64 {
-                lanes::dispatch(|| {
-                    let mut total = 0.0;
-                    for p in p.chunks($block) {
-                        let mut entropy = [0.0; $lanes];
-                        let (ps, rest) = p.as_chunks::<$lanes>();
-                        for p in ps {
-                            for l in 0..$lanes {
-                                let m = if p[l] > $floor { p[l] } else { $floor };
-                                entropy[l] -= m * $ln(m);
-                            }
-                        }
-                        for (entropy, p) in entropy.iter_mut().zip(rest) {
-                            let m = if *p > $floor { *p } else { $floor };
-                            *entropy -= m * $ln(m);
-                        }
-                        total += join(&entropy);
+                lanes::run(OnLine { p, q: p, step: 0.0 }).entropy
+            }
+        }
+
+        impl lanes::Kernel for OnLine<'_, $t> {
+            type Output = LineTerms;
+
+            #[inline(always)]
+            fn compute(self) -> LineTerms {
+                let (step, rest) = (self.step as $t, (1.0 - self.step) as $t);
+                let length = self.p.len().min(self.q.len());
+                let mut total = LineTerms::default();
+                let mut from = 0;
+                while from < length {
+                    let to = (from + $block).min(length);
+                    let mut sums = [[0.0; $lanes]; 3];
+                    let (ps, p_rest) = self.p[from..to].as_chunks::<$lanes>();
+                    let (qs, q_rest) = self.q[from..to].as_chunks::<$lanes>();
+                    for i in 0..ps.len() {
+                        add_terms!($t, $ln, $floor, $lanes, (&ps[i], &qs[i]), (step, rest), sums);
                     }
-                    total
-                })
+                    if !p_rest.is_empty() {
+                        let (mut p, mut q) = ([0.0; $lanes], [0.0; $lanes]);
+                        for l in 0..p_rest.len() {
+                            (p[l], q[l]) = (p_rest[l], q_rest[l]);
+                        }
+                        add_terms!($t, $ln, $floor, $lanes, (&p, &q), (step, rest), sums);
+                    }
+                    total.slope += join(&sums[0]);
+                    total.curvature += join(&sums[1]);
+                    total.entropy += join(&sums[2]);
+                    from = to;
+                }
+                total
             }
         }
     };
+}
+
+/// Two points and a place between them.
+struct OnLine<'a, T> {
+    p: &'a [T],
+    q: &'a [T],
+    step: f64,
 }
 
 linear_storage!(f64, lanes::ln, 1e-300, 16, 4096);

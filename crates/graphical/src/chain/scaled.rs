@@ -62,7 +62,7 @@ impl Scaled {
         self.pairs.resize(pairwise.len(), 0.0);
         self.tops.clear();
         self.shared = shared;
-        lanes::dispatch(|| self.forward_pass(unary, pairwise, states, stride))
+        lanes::run(Forward { scaled: self, unary, pairwise, states, stride })
     }
 
     #[inline(always)]
@@ -135,7 +135,7 @@ impl Scaled {
                 }
             }
         }
-        lanes::dispatch(|| self.backward_pass(states, stride))
+        lanes::run(Backward { scaled: self, states, stride })
     }
 
     #[inline(always)]
@@ -213,23 +213,27 @@ impl Scaled {
     pub(super) fn write<T: Probability>(&self, states: usize, out: &mut ChainMarginals<T>) {
         let stride = stride(states);
         out.nodes.copy_from_slice(&self.nodes);
-        lanes::dispatch(|| {
-            for t in 0..self.norms.len() - 1 {
-                let a = &self.forward[t * stride..][..states];
-                let x = self.potentials[(t + 1) * stride..][..stride].as_chunks::<8>().0;
+        lanes::run(Write { scaled: self, states, stride, edges: &mut out.edges });
+    }
+
+    #[inline(always)]
+    fn write_edges<T: Probability>(&self, states: usize, stride: usize, edges: &mut [T]) {
+        for t in 0..self.norms.len() - 1 {
+            let a = &self.forward[t * stride..][..states];
+            let x = self.potentials[(t + 1) * stride..][..stride].as_chunks::<8>().0;
+            let matrix = self.matrix(t, states);
+            let edge = &mut edges[t * states * states..];
+            for j in 0..states {
                 // Rows are written with their padding, which the next row overwrites.
-                let edge = &mut out.edges[t * states * states..];
-                for (j, (row, &a)) in self.matrix(t, states).chunks_exact(stride).zip(a).enumerate()
-                {
-                    let to = edge[j * states..][..stride].as_chunks_mut::<8>().0;
-                    for ((to, row), x) in to.iter_mut().zip(row.as_chunks::<8>().0).zip(x) {
-                        for l in 0..8 {
-                            to[l] = T::from_linear(a * row[l] * x[l]);
-                        }
+                let to = edge[j * states..][..stride].as_chunks_mut::<8>().0;
+                let row = matrix[j * stride..][..stride].as_chunks::<8>().0;
+                for b in 0..to.len() {
+                    for l in 0..8 {
+                        to[b][l] = T::from_linear(a[j] * row[b][l] * x[b][l]);
                     }
                 }
             }
-        });
+        }
     }
 
     /// `out(j, k) += sum_t m_t(j, k)`, rows of `stride`, after the backward pass.
@@ -239,24 +243,26 @@ impl Scaled {
         if edges == 0 {
             return;
         }
-        lanes::dispatch(|| {
-            for j in 0..states {
-                let out = &mut out[j * stride..][..stride];
-                if self.shared {
-                    let row = &self.pairs[j * stride..][..stride];
-                    self.add_shared_pairs(j, row, out);
-                } else {
-                    for t in 0..edges {
-                        let a = self.forward[t * stride + j];
-                        let row = &self.matrix(t, states)[j * stride..][..stride];
-                        let x = &self.potentials[(t + 1) * stride..][..stride];
-                        for ((out, e), x) in out.iter_mut().zip(row).zip(x) {
-                            *out += a * e * x;
-                        }
-                    }
+        lanes::run(AddPairs { scaled: self, states, stride, out });
+    }
+
+    #[inline(always)]
+    fn add_all_pairs(&self, states: usize, stride: usize, out: &mut [f64]) {
+        for j in 0..states {
+            let out = &mut out[j * stride..][..stride];
+            if self.shared {
+                self.add_shared_pairs(j, &self.pairs[j * stride..][..stride], out);
+                continue;
+            }
+            for t in 0..self.norms.len() - 1 {
+                let a = self.forward[t * stride + j];
+                let row = &self.matrix(t, states)[j * stride..][..stride];
+                let x = &self.potentials[(t + 1) * stride..][..stride];
+                for k in 0..stride {
+                    out[k] += a * row[k] * x[k];
                 }
             }
-        });
+        }
     }
 
     /// `out += row . sum_t a_t(j) x_(t+1)`, eight columns at a time.
@@ -285,6 +291,70 @@ impl Scaled {
         let size = states * stride(states);
         let edge = if self.shared { 0 } else { edge };
         &self.pairs[edge * size..][..size]
+    }
+}
+
+struct Forward<'a> {
+    scaled: &'a mut Scaled,
+    unary: &'a [f64],
+    pairwise: &'a [f64],
+    states: usize,
+    stride: usize,
+}
+
+impl lanes::Kernel for Forward<'_> {
+    type Output = Option<()>;
+
+    #[inline(always)]
+    fn compute(self) -> Option<()> {
+        self.scaled.forward_pass(self.unary, self.pairwise, self.states, self.stride)
+    }
+}
+
+struct Backward<'a> {
+    scaled: &'a mut Scaled,
+    states: usize,
+    stride: usize,
+}
+
+impl lanes::Kernel for Backward<'_> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn compute(self) -> bool {
+        self.scaled.backward_pass(self.states, self.stride)
+    }
+}
+
+struct Write<'a, T> {
+    scaled: &'a Scaled,
+    states: usize,
+    stride: usize,
+    edges: &'a mut [T],
+}
+
+impl<T: Probability> lanes::Kernel for Write<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn compute(self) {
+        self.scaled.write_edges(self.states, self.stride, self.edges);
+    }
+}
+
+struct AddPairs<'a> {
+    scaled: &'a Scaled,
+    states: usize,
+    stride: usize,
+    out: &'a mut [f64],
+}
+
+impl lanes::Kernel for AddPairs<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn compute(self) {
+        self.scaled.add_all_pairs(self.states, self.stride, self.out);
     }
 }
 
@@ -348,28 +418,31 @@ fn columns<const B: usize>(
 ) {
     let mut even = [[0.0; 8]; B];
     let mut odd = [[0.0; 8]; B];
-    let (pairs, rest) = weights.as_chunks::<2>();
-    for (rows, w) in matrix.chunks_exact(2 * stride).zip(pairs) {
-        let first = &rows[start..][..8 * B].as_chunks::<8>().0;
-        let second = &rows[stride + start..][..8 * B].as_chunks::<8>().0;
+    let count = weights.len();
+    let mut j = 0;
+    while j + 1 < count {
+        let first = matrix[j * stride + start..][..8 * B].as_chunks::<8>().0;
+        let second = matrix[(j + 1) * stride + start..][..8 * B].as_chunks::<8>().0;
         for b in 0..B {
             for l in 0..8 {
-                even[b][l] += w[0] * first[b][l];
-                odd[b][l] += w[1] * second[b][l];
+                even[b][l] += weights[j] * first[b][l];
+                odd[b][l] += weights[j + 1] * second[b][l];
+            }
+        }
+        j += 2;
+    }
+    if j < count {
+        let row = matrix[j * stride + start..][..8 * B].as_chunks::<8>().0;
+        for b in 0..B {
+            for l in 0..8 {
+                even[b][l] += weights[j] * row[b][l];
             }
         }
     }
-    if let [w] = rest {
-        let row = &matrix[(weights.len() - 1) * stride + start..][..8 * B].as_chunks::<8>().0;
-        for b in 0..B {
-            for l in 0..8 {
-                even[b][l] += w * row[b][l];
-            }
-        }
-    }
-    for (b, out) in out[start..][..8 * B].as_chunks_mut::<8>().0.iter_mut().enumerate() {
+    let out = out[start..][..8 * B].as_chunks_mut::<8>().0;
+    for b in 0..B {
         for l in 0..8 {
-            out[l] = even[b][l] + odd[b][l];
+            out[b][l] = even[b][l] + odd[b][l];
         }
     }
 }
