@@ -18,6 +18,7 @@ mod error;
 mod evidence;
 mod factor_graph;
 pub mod graph;
+pub mod influence;
 pub mod junction_tree;
 pub mod networks;
 mod stride;
@@ -35,6 +36,7 @@ pub use error::Error;
 pub use evidence::{Evidence, Finding};
 pub use factor_graph::FactorGraph;
 pub use graph::{Graph, Labels};
+pub use influence::Influence;
 pub use junction_tree::{
     Calibrated, CliqueMarginals, Domain, JunctionTree, MaxCalibrated, Workspace,
 };

@@ -1,0 +1,194 @@
+//! How far Gibbs sampling is from its model: influence matrices and the bounds that they give.
+//!
+//! ```text
+//! C_ij = max over x, y that differ in j alone of  TV( P(X_i | x), P(X_i | y) )         (Dobrushin)
+//! d_i <- sum_j U_ij d_j, variable by variable in the order of the scan,  U >= C, d = 1 at the start
+//! TV( law after t sweeps from any state, P ) <= sum_i d_i(t)
+//! ```
+//!
+//! The bound of a run costs O(nonzeros) a sweep and no sample. It tends to 0 exactly if the spectral radius of `U` is below 1;
+//! then the chains forget their start at this rate and [`Influence::sweeps_needed`] says when to stop. Where it is 1 or more
+//! nothing is proved: look at [`crate::diagnostics`] instead, which need samples and prove nothing.
+//!
+//! | model | constructor | what it holds |
+//! |---|---|---|
+//! | binary pairwise, also spins by [`BinaryPairwise::from_spins`](crate::BinaryPairwise::from_spins) | [`Influence::bound`] | the bound of equation 11 of the SPG paper |
+//! | the same with few neighbours | [`Influence::exact`] | `C` itself, by enumeration |
+//! | any discrete model | [`Influence::of_factors`] | `tanh` of a quarter of the oscillation of the factors |
+//!
+//! For spins the bound of the SPG paper is the same number in other coordinates: `tanh |J_ij|` where it is not clamped.
+//! Reducing factors of higher order to pairs by auxiliary variables would make single-site sampling reducible and `U = 1`;
+//! [`Influence::of_factors`] works on the factors themselves.
+//!
+//! Sources: SPG/TAY paper, definitions 1-2, equation 11, lemma 2, section 5.2 (GR-16, GR-17, GR-18); Dobrushin, Theory Probab.
+//! Appl. 13 (1968); Mitliagkas and Mackey, "Improving Gibbs sampler scan quality with DoGS", ICML 2017, theorem 9.
+
+mod binary;
+mod factors;
+
+use fenchel_linalg::spectral::spectral_radius;
+use ndarray::Array2;
+use serde::{Deserialize, Serialize};
+
+use crate::{Error, VarId};
+
+/// An upper bound of the Dobrushin influence matrix: row `i` says how much each other variable can move the conditional
+/// distribution of `X_i`, in total variation. Sparse, not negative, zero on the diagonal, not symmetric.
+///
+/// ```
+/// use fenchel_graphical::{BinaryPairwise, Influence};
+///
+/// let model = BinaryPairwise::new(&[-0.5, 0.0, 0.2], &[(0, 1, 1.0), (1, 2, -0.8)])?;
+/// let influence = Influence::bound(&model);
+/// assert!(influence.spectral_radius()? < 1.0);
+/// let sweeps = influence.sweeps_needed(0.01, 1000).expect("the radius is below 1");
+/// assert!(influence.total_variation_bound(sweeps) <= 0.01);
+/// # Ok::<(), fenchel_graphical::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Influence {
+    /// The entries of row `i` are `starts[i]..starts[i + 1]`.
+    starts: Vec<usize>,
+    columns: Vec<u32>,
+    values: Vec<f64>,
+}
+
+impl Influence {
+    /// From rows of (column, value); zeros are left out.
+    fn from_rows(rows: impl Iterator<Item = Vec<(u32, f64)>>) -> Self {
+        let mut influence = Influence { starts: vec![0], columns: Vec::new(), values: Vec::new() };
+        for row in rows {
+            for (j, value) in row.into_iter().filter(|&(_, value)| value > 0.0) {
+                influence.columns.push(j);
+                influence.values.push(value);
+            }
+            influence.starts.push(influence.columns.len());
+        }
+        influence
+    }
+
+    /// Number of variables, `p`.
+    pub fn variables(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// Number of entries that are not 0.
+    pub fn nonzeros(&self) -> usize {
+        self.values.len()
+    }
+
+    /// The influences on a variable: (who, how much), by rising variable.
+    ///
+    /// # Panics
+    /// If there is no such variable.
+    pub fn row(&self, i: usize) -> impl ExactSizeIterator<Item = (u32, f64)> {
+        let range = self.starts[i]..self.starts[i + 1];
+        self.columns[range.clone()].iter().copied().zip(self.values[range].iter().copied())
+    }
+
+    /// The matrix, `p x p`.
+    pub fn to_dense(&self) -> Array2<f64> {
+        let p = self.variables();
+        let mut dense = Array2::zeros((p, p));
+        for i in 0..p {
+            for (j, value) in self.row(i) {
+                dense[[i, j as usize]] = value;
+            }
+        }
+        dense
+    }
+
+    /// The spectral radius; the bounds tend to 0 exactly if it is below 1. O(p^3), of the dense matrix.
+    ///
+    /// # Errors
+    /// [`Invalid::Empty`](fenchel_linalg::Invalid::Empty) for a model without variables.
+    pub fn spectral_radius(&self) -> Result<f64, Error> {
+        Ok(spectral_radius(self.to_dense().view())?)
+    }
+
+    /// One systematic sweep of the bounds, in place: `d_i <- sum_j U_ij d_j` for `i = 0, ..., p - 1`. From `d = 1`, `t` sweeps
+    /// give `B^t 1` with `B = B_p ... B_1` of the SPG paper, so that the sum is its `G(B^t)`. O(nonzeros).
+    ///
+    /// # Panics
+    /// If `bounds` does not have `p` entries.
+    pub fn sweep(&self, bounds: &mut [f64]) {
+        self.sweep_along(0..self.variables(), bounds);
+    }
+
+    /// As [`sweep`](Self::sweep), visiting the variables in any order, some more than once or never.
+    ///
+    /// # Panics
+    /// If `bounds` does not have `p` entries, or a variable does not exist.
+    pub fn sweep_along(&self, order: impl IntoIterator<Item = usize>, bounds: &mut [f64]) {
+        assert_eq!(bounds.len(), self.variables(), "a bound for every variable");
+        for i in order {
+            bounds[i] = self.row(i).map(|(j, value)| value * bounds[j as usize]).sum();
+        }
+    }
+
+    /// After `sweeps` systematic sweeps from any state, `d_i` bounds the probability that `X_i` differs from a variable of the
+    /// model it is coupled with: the sum over any set of variables bounds the total variation of their joint law.
+    pub fn scan_bound(&self, sweeps: usize) -> Vec<f64> {
+        let mut bounds = vec![1.0; self.variables()];
+        (0..sweeps).for_each(|_| self.sweep(&mut bounds));
+        bounds
+    }
+
+    /// The same for a scan of uniform draws: after `updates` single updates, `d <- (1 - 1/p) d + U d / p` each.
+    pub fn random_scan_bound(&self, updates: usize) -> Vec<f64> {
+        let share = 1.0 / self.variables() as f64;
+        let mut bounds = vec![1.0; self.variables()];
+        let mut next = bounds.clone();
+        for _ in 0..updates {
+            for (i, next) in next.iter_mut().enumerate() {
+                let drawn: f64 = self.row(i).map(|(j, value)| value * bounds[j as usize]).sum();
+                *next = bounds[i] + share * (drawn - bounds[i]);
+            }
+            std::mem::swap(&mut bounds, &mut next);
+        }
+        bounds
+    }
+
+    /// A bound of the total variation between the law after `sweeps` systematic sweeps, from any state, and the model.
+    pub fn total_variation_bound(&self, sweeps: usize) -> f64 {
+        self.scan_bound(sweeps).iter().sum::<f64>().min(1.0)
+    }
+
+    /// The same for the joint law of some variables.
+    ///
+    /// # Errors
+    /// [`Error::UnknownVariable`].
+    pub fn subset_bound(&self, variables: &[VarId], sweeps: usize) -> Result<f64, Error> {
+        let bounds = self.scan_bound(sweeps);
+        let mut asked = variables.to_vec();
+        asked.sort_unstable();
+        asked.dedup();
+        let mut sum = 0.0;
+        for variable in asked {
+            let Some(bound) = bounds.get(variable.index()) else {
+                return Err(Error::UnknownVariable { variable, variables: bounds.len() });
+            };
+            sum += bound;
+        }
+        Ok(sum.min(1.0))
+    }
+
+    /// The fewest systematic sweeps after which the total variation is proved to be at most `epsilon`; none if `most` sweeps do
+    /// not suffice, which is always so where the spectral radius is 1 or more and `epsilon < 1`.
+    pub fn sweeps_needed(&self, epsilon: f64, most: usize) -> Option<usize> {
+        let mut bounds = vec![1.0; self.variables()];
+        let mut before = bounds.clone();
+        for sweeps in 0..=most {
+            if bounds.iter().sum::<f64>().min(1.0) <= epsilon {
+                return Some(sweeps);
+            }
+            before.copy_from_slice(&bounds);
+            self.sweep(&mut bounds);
+            // B d >= d implies B^t d >= d for every t: it never falls.
+            if bounds.iter().zip(&before).all(|(after, before)| after >= before) {
+                return None;
+            }
+        }
+        None
+    }
+}
