@@ -20,6 +20,7 @@ mod factor_graph;
 pub mod graph;
 pub mod influence;
 pub mod junction_tree;
+mod log_linear;
 pub mod networks;
 mod stride;
 mod table;
@@ -40,6 +41,7 @@ pub use influence::Influence;
 pub use junction_tree::{
     Calibrated, CliqueMarginals, Domain, JunctionTree, MaxCalibrated, Workspace,
 };
+pub use log_linear::LogLinear;
 pub use table::{TABLE_BYTES, Table};
 pub use variable::{FactorId, VarId};
 pub use variable_elimination::variable_elimination;
