@@ -10,7 +10,7 @@
 //! |---|---|---|
 //! | `network` | nothing | cardinalities, scopes (child last) and tables, so that both sides have the same numbers |
 //! | `posteriors` | factors, triangulation, calibration, every marginal | seconds, cells, width |
-//! | `again K` | on the compiled tree: evidence `variable K mod n = state 0`, calibration, every marginal | seconds |
+//! | `again K` | on the compiled tree: one variable in its most probable state, calibration, every marginal | seconds |
 //! | `marginals` | nothing that is timed | every marginal |
 
 use std::error::Error;
@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Err(USAGE.into());
     }
     let net = bif::read(fenchel_datasets::open(file)?)?;
-    let mut compiled = None;
+    let mut compiled = None::<Compiled>;
     let mut out = std::io::stdout().lock();
     for line in std::io::stdin().lock().lines() {
         let reply = answer(&net, &mut compiled, &line?)?;
@@ -39,9 +39,15 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
+struct Compiled {
+    tree: JunctionTree,
+    workspace: Workspace,
+    marginals: Vec<Vec<f64>>,
+}
+
 fn answer(
     net: &BayesNet,
-    compiled: &mut Option<(JunctionTree, Workspace)>,
+    compiled: &mut Option<Compiled>,
     request: &str,
 ) -> Result<Value, Box<dyn Error>> {
     let (word, number) = request.split_once(' ').unwrap_or((request, "0"));
@@ -60,17 +66,20 @@ fn answer(
             let tree = JunctionTree::compile(&model, &OrderingOptions::default())?;
             let mut workspace = tree.workspace();
             let answers = tree.calibrate(&model, &Evidence::new(), &mut workspace)?;
-            std::hint::black_box(answers.marginals());
+            let marginals = std::hint::black_box(answers.marginals());
             let seconds = start.elapsed().as_secs_f64();
             let reply = json!({ "seconds": seconds, "cells": tree.cells(), "width": tree.width() });
-            *compiled = Some((tree, workspace));
+            *compiled = Some(Compiled { tree, workspace, marginals });
             Ok(reply)
         }
         "again" => {
             let model = net.factor_graph()?;
-            let (tree, workspace) = compiled.as_mut().ok_or("`posteriors` comes first")?;
+            let Compiled { tree, workspace, marginals } =
+                compiled.as_mut().ok_or("`posteriors` comes first")?;
             let variable = VarId((number.parse::<usize>()? % net.len()) as u32);
-            let evidence = Evidence::new().observe(variable, 0);
+            let marginal = &marginals[variable.index()];
+            let state = (0..marginal.len()).max_by(|&a, &b| marginal[a].total_cmp(&marginal[b]));
+            let evidence = Evidence::new().observe(variable, state.unwrap_or(0));
             let start = Instant::now();
             let answers = tree.calibrate(&model, &evidence, workspace)?;
             std::hint::black_box(answers.marginals());

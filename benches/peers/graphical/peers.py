@@ -51,35 +51,3 @@ def cells(net, cards):
     tree = pyagrum.LazyPropagation(net).junctionTree()
     return sum(int(numpy.prod([cards[v] for v in tree.clique(k)])) for k in tree.nodes())
 
-
-def pgmpy_network(network):
-    """A pgmpy network."""
-    from pgmpy.factors.discrete import TabularCPD
-    from pgmpy.models import DiscreteBayesianNetwork
-
-    cards = network["cards"]
-    net = DiscreteBayesianNetwork()
-    net.add_nodes_from([str(k) for k in range(len(cards))])
-    for scope, values in network["tables"]:
-        *parents, child = scope
-        net.add_edges_from([(str(p), str(child)) for p in parents])
-        table = numpy.array(values).reshape(-1, cards[child]).T
-        evidence = [str(p) for p in parents] or None
-        sizes = [cards[p] for p in parents] or None
-        net.add_cpds(TabularCPD(str(child), cards[child], table, evidence, sizes))
-    return net
-
-
-def pgmpy(net):
-    """Its junction tree, then a query for every variable."""
-    from pgmpy.inference import BeliefPropagation
-
-    start = time.perf_counter()
-    inference = BeliefPropagation(net)
-    inference.calibrate()
-    for node in net.nodes():
-        # From the clique beliefs, as a user would who wants speed.
-        beliefs = inference.get_clique_beliefs()
-        clique = min((c for c in beliefs if node in c), key=lambda c: beliefs[c].values.size)
-        beliefs[clique].marginalize([v for v in clique if v != node], inplace=False)
-    return time.perf_counter() - start

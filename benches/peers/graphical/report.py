@@ -8,7 +8,7 @@ import platform
 import statistics
 
 HEADER = [
-    "network", "variables", "cells", "peer's cells", "Fenchel, ms", "lazy, ms", "Shafer-Shenoy, ms", "pgmpy, ms",
+    "network", "variables", "cells", "peer's cells", "Fenchel, ms", "lazy, ms", "Shafer-Shenoy, ms",
     "peer / ours", "again, ms", "build / again", "difference",
 ]
 
@@ -42,7 +42,7 @@ def machine():
     except (OSError, StopIteration):
         pass
     parts = [f"{model}, {os.cpu_count()} cores, one used", f"Python {platform.python_version()}"]
-    parts += [f"{name} {importlib.metadata.version(name)}" for name in ("pyagrum", "pgmpy-no-torch")]
+    parts.append(f"pyagrum {importlib.metadata.version('pyagrum')}")
     return "; ".join(parts)
 
 
@@ -52,7 +52,7 @@ def cells(row):
         return "-" if value is None else f"{value:.3g}"
 
     again = row.least("fenchel again")
-    sides = ("fenchel", "pyagrum lazy", "pyagrum shafer-shenoy", "pgmpy")
+    sides = ("fenchel", "pyagrum lazy", "pyagrum shafer-shenoy")
     return [
         row.name, str(len(row.cards)), number(row.ours["cells"]), number(row.peer_cells),
         *(number(row.least(side)) for side in sides),

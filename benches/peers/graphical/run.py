@@ -1,4 +1,4 @@
-"""Fenchel's junction tree against pyAgrum (aGrUM, C++), and beside them pgmpy, on one thread.
+"""Fenchel's junction tree against pyAgrum (aGrUM, C++), on one thread.
 
     cargo xtask peers graphical [-- --quick]      (about 3 minutes; with --quick seconds)
 
@@ -15,18 +15,15 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYO
 
 import argparse
 import json
-import logging
 import pathlib
 import random
 import statistics
 import subprocess
-import warnings
 
 import peers
 import report
 
-NETWORKS = "alarm insurance win95pts hailfinder andes pigs pathfinder water mildew barley munin link".split()
-# Only these are small enough for pgmpy.
+NETWORKS = "alarm insurance win95pts hailfinder andes pigs pathfinder water mildew barley".split()
 SMALL = "alarm insurance win95pts hailfinder".split()
 SLOW = 2.0
 
@@ -78,9 +75,6 @@ def measure(runner, name, rounds):
     engines = {"pyagrum lazy": peers.lazy, "pyagrum shafer-shenoy": peers.shafer_shenoy}
     for label, engine in engines.items():
         work[label] = lambda k, engine=engine: engine(net)[0]
-    if name in SMALL:
-        slow_net = peers.pgmpy_network(network)
-        work["pgmpy"] = lambda k: peers.pgmpy(slow_net)
     first = runner.ask("posteriors")
     work["fenchel again"] = lambda k: runner.ask(f"again {k}")["seconds"]
     _, theirs = peers.shafer_shenoy(net)
@@ -100,8 +94,6 @@ def measure(runner, name, rounds):
 def main():
     """Measures every network and writes the tables."""
     options = arguments()
-    warnings.simplefilter("ignore")
-    logging.disable(logging.WARNING)
     folder = (options.data or pathlib.Path()) / "bif"
     print(report.machine(), flush=True)
     rows = []

@@ -5,7 +5,18 @@
 //! ```
 //!
 //! A model is a [`FactorGraph`]: variables [`VarId`] with numbers of states, factors [`Table`] in logs. What is observed is
-//! an [`Evidence`].
+//! an [`Evidence`]. Then:
+//!
+//! | question | use |
+//! |---|---|
+//! | all marginals, log Z, maxima, draws; one structure, much evidence | [`JunctionTree`], compiled once |
+//! | one posterior, once | [`variable_elimination`](fn@variable_elimination) |
+//! | what will it cost | [`elimination`] |
+//! | chains, with labels or for training | [`chain`] |
+//! | tables of conditional probabilities | [`BayesNet`] |
+//! | features and parameters | [`LogLinear`] |
+//!
+//! The crate's README has the whole table of choices.
 #![forbid(unsafe_code)]
 
 pub mod bayes_net;
@@ -45,3 +56,8 @@ pub use log_linear::LogLinear;
 pub use table::{TABLE_BYTES, Table};
 pub use variable::{FactorId, VarId};
 pub use variable_elimination::variable_elimination;
+
+/// The example of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
