@@ -77,16 +77,20 @@ impl Scaled {
         let (mut low_unary, mut low_pair, mut least) = ([0.0; 8], [0.0; 8], [1.0; 8]);
         for (scores, e) in unary.chunks_exact(stride).zip(self.potentials.chunks_exact_mut(stride))
         {
-            self.tops.push(exponentiate(scores, e, &mut low_unary));
+            self.tops.push(subtract_top(scores, e, &mut low_unary));
         }
         if unary.len() > stride {
             let size = states * stride;
             for (scores, e) in pairwise.chunks_exact(size).zip(self.pairs.chunks_exact_mut(size)) {
-                self.tops.push(exponentiate(scores, e, &mut low_pair));
+                self.tops.push(subtract_top(scores, e, &mut low_pair));
             }
         }
         if self.tops.contains(&f64::NEG_INFINITY) {
             return None;
+        }
+        exponentiate(&mut self.potentials);
+        if unary.len() > stride {
+            exponentiate(&mut self.pairs);
         }
         let size = states * stride;
         let rows = self.forward.chunks_exact_mut(stride).zip(self.potentials.chunks_exact(stride));
@@ -358,19 +362,27 @@ impl lanes::Kernel for AddPairs<'_> {
     }
 }
 
-/// `out = exp(scores - top)`; returns `top`, the largest score. `low` takes the lowest finite difference.
+/// `out = scores - top`; returns `top`, the largest score. `low` takes the lowest finite difference.
 #[inline(always)]
-fn exponentiate(scores: &[f64], out: &mut [f64], low: &mut [f64; 8]) -> f64 {
+fn subtract_top(scores: &[f64], out: &mut [f64], low: &mut [f64; 8]) -> f64 {
     let top = largest_entry(scores, f64::NEG_INFINITY);
     for (out, score) in out.as_chunks_mut::<8>().0.iter_mut().zip(scores.as_chunks::<8>().0) {
         for l in 0..8 {
             let below = score[l] - top;
-            out[l] = lanes::exp(below);
+            out[l] = below;
             let finite = if below > f64::NEG_INFINITY { below } else { 0.0 };
             low[l] = if finite < low[l] { finite } else { low[l] };
         }
     }
     top
+}
+
+/// All rows at once: a long loop vectorises better than many short ones.
+#[inline(always)]
+fn exponentiate(x: &mut [f64]) {
+    for x in x {
+        *x = lanes::exp(*x);
+    }
 }
 
 #[inline(always)]
