@@ -89,8 +89,9 @@ def cyanure(module, solver):
         both = problem.l1 and problem.l2
         classifier = module.Regression if squared else module.Classifier
         more = {"lambda_2": problem.l2} if both else {}
+        if not squared:
+            more["loss"] = "logistic"
         return classifier(
-            loss="square" if squared else "logistic",
             penalty="elasticnet" if both else "l1" if problem.l1 else "l2",
             lambda_1=problem.l1 or problem.l2,
             **more,
