@@ -13,6 +13,9 @@ pub trait Probability:
     /// Whether values are logarithms, so that inference has to stay in the log domain.
     const LOG: bool;
 
+    /// Relative rounding error of a stored value beyond that of `f64`.
+    const ROUNDING: f64 = 0.0;
+
     /// The stored form of `p`.
     fn from_linear(p: f64) -> Self;
 
@@ -94,9 +97,10 @@ macro_rules! add_terms {
 
 /// The same loops for `f64` and `f32`: `$lanes` running sums, emptied into `f64` after `$block` entries.
 macro_rules! linear_storage {
-    ($t:ty, $ln:path, $floor:expr, $lanes:literal, $block:literal) => {
+    ($t:ty, $ln:path, $floor:expr, $lanes:literal, $block:literal, $rounding:expr) => {
         impl Probability for $t {
             const LOG: bool = false;
+            const ROUNDING: f64 = $rounding;
 
             #[inline(always)]
             fn from_linear(p: f64) -> Self {
@@ -185,8 +189,8 @@ struct OnLine<'a, T> {
     step: f64,
 }
 
-linear_storage!(f64, lanes::ln, 1e-300, 16, 4096);
-linear_storage!(f32, lanes::ln_f32, 1e-37, 32, 512);
+linear_storage!(f64, lanes::ln, 1e-300, 16, 4096, 0.0);
+linear_storage!(f32, lanes::ln_f32, 1e-37, 32, 512, 6e-8);
 
 /// Adds up lanes in a fixed order, in double precision.
 #[inline(always)]
