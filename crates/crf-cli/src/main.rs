@@ -1,4 +1,69 @@
-//! The command-line tool `fenchel-crf`.
+//! The command-line tool `fenchel-crf`: learns, tags, evaluates and shows linear-chain CRFs.
+//!
+//! The commands and files are those of CRFsuite's `crfsuite`; columns with templates, as CRF++ has them, are read as well.
 #![forbid(unsafe_code)]
 
-fn main() {}
+mod dump;
+mod eval;
+mod failure;
+mod input;
+mod learn;
+mod output;
+mod progress;
+mod tag;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use failure::Failure;
+
+#[derive(Parser)]
+#[command(
+    name = "fenchel-crf",
+    version,
+    about = "Linear-chain conditional random fields with certified training"
+)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Train a model on labelled sequences
+    Learn(Box<learn::Arguments>),
+    /// Label sequences with a model
+    Tag(Box<tag::Arguments>),
+    /// Compare predicted labels with true ones: accuracy, chunk precision, recall and F1
+    Eval(eval::Arguments),
+    /// Show what a model holds: counts, its certificate, its largest weights
+    Dump(dump::Arguments),
+}
+
+fn main() -> ExitCode {
+    let done = match Arguments::parse().command {
+        Command::Learn(arguments) => learn::run(&arguments),
+        Command::Tag(arguments) => tag::run(&arguments).map(|()| ExitCode::SUCCESS),
+        Command::Eval(arguments) => eval::run(&arguments).map(|()| ExitCode::SUCCESS),
+        Command::Dump(arguments) => dump::run(&arguments).map(|()| ExitCode::SUCCESS),
+    };
+    match done {
+        Ok(code) => code,
+        // Whoever read our output has seen enough: `fenchel-crf dump m.json | head`.
+        Err(Failure::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => {
+            ExitCode::SUCCESS
+        }
+        Err(failure) => {
+            eprintln!("fenchel-crf: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Sets the number of threads of everything that runs in parallel.
+fn use_threads(threads: Option<usize>) -> Result<(), Failure> {
+    let Some(threads) = threads else { return Ok(()) };
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
+    pool.map_err(|error| Failure::Usage(format!("--threads {threads}: {error}")))
+}

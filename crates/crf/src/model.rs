@@ -5,6 +5,7 @@ use fenchel_optim::model::Saved;
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 
+use crate::text::Template;
 use crate::{Error, Instance, Tagger, Vocabulary, Weights};
 
 /// A linear-chain conditional random field with names: tags sequences, is saved and loaded, shows its weights.
@@ -33,6 +34,8 @@ pub struct CrfModel {
     weights: Weights,
     /// How the training ended and what it proved; `None` for a model that was not trained here.
     pub report: Option<Report>,
+    /// What made the attributes, where they come from columns: kept with the model, so that new text gets the same ones.
+    pub template: Option<Template>,
 }
 
 impl CrfModel {
@@ -50,7 +53,50 @@ impl CrfModel {
         weights.check()?;
         Invalid::check_length("attributes of the weights", attributes.len(), weights.attributes())?;
         Invalid::check_length("labels of the weights", labels.len(), weights.labels())?;
-        Ok(CrfModel { attributes, labels, weights, report })
+        Ok(CrfModel { attributes, labels, weights, report, template: None })
+    }
+
+    /// Puts other weights in the place of the old ones, for instance those of a training that goes on, to look at how well they
+    /// tag. The report, which speaks of the old ones, goes.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for weights of another shape or that are not finite; the model is then as before.
+    pub fn set_weights(&mut self, weights: Weights) -> Result<(), Error> {
+        use fenchel_linalg::Invalid;
+        weights.check()?;
+        let (attributes, labels) = (self.attributes.len(), self.labels.len());
+        Invalid::check_length("attributes of the weights", attributes, weights.attributes())?;
+        Invalid::check_length("labels of the weights", labels, weights.labels())?;
+        self.weights = weights;
+        self.report = None;
+        Ok(())
+    }
+
+    /// The weights for other vocabularies, by name: those of attributes and labels that this model has, else zero. A start for
+    /// [`Crf::fit_watched`](crate::Crf::fit_watched) on another corpus.
+    pub fn weights_for(&self, attributes: &Vocabulary, labels: &Vocabulary) -> Weights {
+        let mut weights = Weights::zeros(attributes.len(), labels.len());
+        let known: Vec<(usize, usize)> = labels
+            .iter()
+            .enumerate()
+            .filter_map(|(k, label)| Some((k, self.labels.get(label)? as usize)))
+            .collect();
+        let rows = attributes
+            .iter()
+            .enumerate()
+            .filter_map(|(a, name)| Some((a, self.attributes.get(name)? as usize)));
+        let ends = (0..3).map(|end| (attributes.len() + end, self.attributes.len() + end));
+        for (to, from) in rows.chain(ends) {
+            for &(k, old) in &known {
+                weights.emission[[to, k]] = self.weights.emission[[from, old]];
+            }
+        }
+        for &(j, old_j) in &known {
+            for &(k, old_k) in &known {
+                weights.transition[[j, k]] = self.weights.transition[[old_j, old_k]];
+            }
+        }
+        weights
     }
 
     /// The attributes.
@@ -87,25 +133,7 @@ impl CrfModel {
     /// # Errors
     /// Those of [`Tagger::tag`], of the first sequence that has one.
     pub fn tag_all(&self, instances: &[Instance]) -> Result<Vec<Vec<&str>>, Error> {
-        let tagger = self.tagger();
-        let each = |tagger: &mut Tagger<'_>, instance: &Instance| {
-            let path = tagger.tag_numbers(instance)?;
-            Ok(path.iter().map(|&k| self.labels.name(k as u32)).collect())
-        };
-        #[cfg(feature = "parallel")]
-        {
-            use rayon::prelude::*;
-            instances
-                .par_iter()
-                .with_min_len(16)
-                .map_init(|| tagger.clone(), |tagger, instance| each(tagger, instance))
-                .collect()
-        }
-        #[cfg(not(feature = "parallel"))]
-        {
-            let mut tagger = tagger;
-            instances.iter().map(|instance| each(&mut tagger, instance)).collect()
-        }
+        self.tagger().for_all(instances, Tagger::tag)
     }
 
     /// The `count` weights of attributes that are largest in size, with attribute and label. O(A K).
@@ -117,6 +145,16 @@ impl CrfModel {
             (self.attributes.name(a as u32), self.labels.name(k as u32), w)
         };
         largest(all.map(name).collect(), count)
+    }
+
+    /// The `count` weights of attributes for one label that are largest in size; `None` for a label that the model does not have.
+    pub fn largest_weights_of(&self, label: &str, count: usize) -> Option<Vec<(&str, f64)>> {
+        let k = self.labels.get(label)? as usize;
+        let column = self.weights.emission.column(k);
+        let nonzero =
+            column.iter().take(self.attributes.len()).enumerate().filter(|(_, w)| **w != 0.0);
+        let named = nonzero.map(|(a, &w)| (self.attributes.name(a as u32), "", w)).collect();
+        Some(largest(named, count).into_iter().map(|(name, _, w)| (name, w)).collect())
     }
 
     /// The `count` transition weights that are largest in size, from label to label.
@@ -191,25 +229,75 @@ impl Saved for CrfModel {
 struct File {
     labels: Vocabulary,
     attributes: Vocabulary,
-    /// `[row, label, weight]` of `W`, rows beyond the attributes being bias, begin and end.
-    state: Vec<(u32, u32, f64)>,
-    /// `[from, to, weight]`.
-    transition: Vec<(u32, u32, f64)>,
+    /// `W`, the rows beyond the attributes being bias, begin and end.
+    state: Sparse,
+    /// `M`
+    transition: Sparse,
     report: Option<Report>,
+    #[serde(default)]
+    template: Option<Template>,
+}
+
+/// A matrix by rows: how many entries each row has, and the columns and values of all. Long lists of numbers are what JSON
+/// holds most compactly and reads fastest.
+#[derive(Serialize, Deserialize)]
+struct Sparse {
+    counts: Vec<u32>,
+    columns: Vec<u32>,
+    weights: Vec<f64>,
+}
+
+impl From<&Array2<f64>> for Sparse {
+    fn from(matrix: &Array2<f64>) -> Sparse {
+        let mut sparse = Sparse { counts: Vec::new(), columns: Vec::new(), weights: Vec::new() };
+        for row in matrix.outer_iter() {
+            let before = sparse.columns.len();
+            for (k, &w) in row.iter().enumerate().filter(|(_, w)| **w != 0.0) {
+                sparse.columns.push(k as u32);
+                sparse.weights.push(w);
+            }
+            sparse.counts.push((sparse.columns.len() - before) as u32);
+        }
+        sparse
+    }
+}
+
+impl Sparse {
+    /// Writes the entries into a matrix of zeros.
+    fn write(&self, what: &str, matrix: &mut Array2<f64>) -> Result<(), String> {
+        let rows = matrix.nrows();
+        if self.counts.len() != rows {
+            return Err(format!("{what} weights of {} rows; expected {rows}", self.counts.len()));
+        }
+        let total = self.counts.iter().map(|&count| u64::from(count)).sum::<u64>();
+        if self.columns.len() as u64 != total || self.weights.len() as u64 != total {
+            let (columns, weights) = (self.columns.len(), self.weights.len());
+            return Err(format!(
+                "{what} weights: {total} counted, {columns} columns, {weights} values"
+            ));
+        }
+        let mut entries = self.columns.iter().zip(&self.weights);
+        for (r, &count) in self.counts.iter().enumerate() {
+            for (&column, &w) in entries.by_ref().take(count as usize) {
+                let place = matrix.get_mut([r, column as usize]);
+                *place.ok_or_else(|| {
+                    format!("{what} weight at [{r}, {column}], outside the model")
+                })? = w;
+            }
+        }
+        Ok(())
+    }
 }
 
 impl From<CrfModel> for File {
     fn from(model: CrfModel) -> File {
-        let entries = |matrix: &Array2<f64>| {
-            let nonzero = matrix.indexed_iter().filter(|(_, w)| **w != 0.0);
-            nonzero.map(|((row, column), &w)| (row as u32, column as u32, w)).collect()
-        };
         File {
-            state: entries(&model.weights.emission),
-            transition: entries(&model.weights.transition),
+            state: Sparse::from(&model.weights.emission),
+            transition: Sparse::from(&model.weights.transition),
             labels: model.labels,
             attributes: model.attributes,
             report: model.report,
+            template: model.template,
         }
     }
 }
@@ -219,18 +307,10 @@ impl TryFrom<File> for CrfModel {
 
     fn try_from(file: File) -> Result<CrfModel, String> {
         let mut weights = Weights::zeros(file.attributes.len(), file.labels.len());
-        for (what, entries, matrix) in [
-            ("state", &file.state, &mut weights.emission),
-            ("transition", &file.transition, &mut weights.transition),
-        ] {
-            for &(row, column, w) in entries {
-                let place = matrix.get_mut([row as usize, column as usize]);
-                *place.ok_or_else(|| {
-                    format!("{what} weight at [{row}, {column}], outside the model")
-                })? = w;
-            }
-        }
-        CrfModel::new(file.attributes, file.labels, weights, file.report)
-            .map_err(|error| error.to_string())
+        file.state.write("state", &mut weights.emission)?;
+        file.transition.write("transition", &mut weights.transition)?;
+        let model = CrfModel::new(file.attributes, file.labels, weights, file.report);
+        let model = model.map_err(|error| error.to_string())?;
+        Ok(CrfModel { template: file.template, ..model })
     }
 }

@@ -1,11 +1,13 @@
 //! Inference with a trained model.
 
+use std::sync::Arc;
+
 use fenchel_graphical::chain::{Chain, ChainMarginals, stride};
 use fenchel_linalg::Invalid;
 use ndarray::Array2;
 use rand::Rng;
 
-use crate::{CrfModel, Error, Instance, LabelScheme};
+use crate::{CrfModel, Error, Instance, LabelScheme, Vocabulary};
 
 /// Answers questions about one sequence after the other; buffers are reused.
 ///
@@ -35,7 +37,8 @@ use crate::{CrfModel, Error, Instance, LabelScheme};
 #[derive(Debug, Clone)]
 pub struct Tagger<'m> {
     model: &'m CrfModel,
-    rows: Rows,
+    /// Shared by the clones that tag side by side.
+    rows: Arc<Rows>,
     scheme: LabelScheme,
     chain: Chain,
     path: Vec<usize>,
@@ -55,7 +58,7 @@ impl<'m> Tagger<'m> {
         let chain = Chain::shared(labels, 1).expect("a model has labels");
         let mut tagger = Tagger {
             model,
-            rows: Rows::of(model),
+            rows: Arc::new(Rows::of(model)),
             scheme: LabelScheme::Any,
             chain,
             path: Vec::new(),
@@ -70,6 +73,11 @@ impl<'m> Tagger<'m> {
         self.scheme = scheme;
         self.write_transitions();
         self
+    }
+
+    /// The labels of the model: the columns of [`marginals`](Self::marginals).
+    pub fn labels(&self) -> &'m Vocabulary {
+        self.model.labels()
     }
 
     fn write_transitions(&mut self) {
@@ -106,7 +114,7 @@ impl<'m> Tagger<'m> {
                     return Err(Invalid::NonFinite { what, row: t, column, value }.into());
                 }
                 let Some(a) = self.model.attributes().get(name) else { continue };
-                match &self.rows {
+                match &*self.rows {
                     Rows::Dense => {
                         scores
                             .iter_mut()
@@ -137,6 +145,31 @@ impl<'m> Tagger<'m> {
     pub fn tag(&mut self, instance: &Instance) -> Result<Vec<&'m str>, Error> {
         self.tag_numbers(instance)?;
         Ok(self.path.iter().map(|&k| self.model.labels().name(k as u32)).collect())
+    }
+
+    /// Asks the same of many sequences, on all cores (with the feature `parallel`): `ask` gets a copy of this tagger and one item
+    /// after the other, an [`Instance`] or anything that holds one. The answers are in the order of the items and do not
+    /// depend on the number of cores.
+    ///
+    /// # Errors
+    /// That of the first item that has one.
+    pub fn for_all<I: Sync, A: Send>(
+        &self,
+        items: &[I],
+        ask: impl Fn(&mut Tagger<'m>, &I) -> Result<A, Error> + Sync,
+    ) -> Result<Vec<A>, Error> {
+        #[cfg(feature = "parallel")]
+        {
+            use rayon::prelude::*;
+            let answers =
+                items.par_iter().with_min_len(16).map_init(|| self.clone(), |t, item| ask(t, item));
+            answers.collect::<Vec<_>>().into_iter().collect()
+        }
+        #[cfg(not(feature = "parallel"))]
+        {
+            let mut tagger = self.clone();
+            items.iter().map(|item| ask(&mut tagger, item)).collect()
+        }
     }
 
     pub(crate) fn tag_numbers(&mut self, instance: &Instance) -> Result<&[usize], Error> {

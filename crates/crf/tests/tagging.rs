@@ -258,6 +258,52 @@ fn bad_input_is_named() {
     assert!(
         CrfModel::new(Vocabulary::new(), Vocabulary::new(), Weights::zeros(1, 2), None).is_err()
     );
-    let file = br#"{"kind":"conditional random field","version":1,"model":{"labels":["A"],"attributes":[],"state":[[9,0,1.0]],"transition":[],"report":null}}"#;
-    assert!(CrfModel::load(&file[..]).unwrap_err().to_string().contains("outside the model"));
+    let refused = |state: &str| {
+        let file = format!(
+            r#"{{"kind":"conditional random field","version":1,"model":{{"labels":["A"],"attributes":[],"state":{state},
+            "transition":{{"counts":[0],"columns":[],"weights":[]}},"report":null}}}}"#
+        );
+        CrfModel::load(file.as_bytes()).unwrap_err().to_string()
+    };
+    let outside = refused(r#"{"counts":[0,1,0],"columns":[1],"weights":[2.0]}"#);
+    assert!(outside.contains("state weight at [1, 1], outside the model"), "{outside}");
+    let short = refused(r#"{"counts":[0,2,0],"columns":[0],"weights":[2.0]}"#);
+    assert!(short.contains("2 counted, 1 columns, 1 values"), "{short}");
+    assert!(refused(r#"{"counts":[0],"columns":[],"weights":[]}"#).contains("1 rows; expected 3"));
+}
+
+#[test]
+fn weights_follow_their_names() {
+    let model = random_model(5, 1.0);
+    let attributes: Vocabulary = ["new", "a4", "a1"].into_iter().collect();
+    let labels: Vocabulary = ["I-X", "B-NEW", "O"].into_iter().collect();
+    let moved = model.weights_for(&attributes, &labels);
+    let old = model.weights();
+    assert_eq!(moved.emission[[1, 0]], old.emission[[4, 2]]);
+    assert_eq!(moved.emission[[2, 2]], old.emission[[1, 0]]);
+    assert_eq!(moved.emission[[moved.end(), 2]], old.emission[[old.end(), 0]]);
+    assert_eq!(moved.transition[[2, 0]], old.transition[[0, 2]]);
+    assert!(moved.emission.row(0).iter().chain(&moved.transition.row(1)).all(|&w| w == 0.0));
+    assert_eq!(&model.weights_for(model.attributes(), model.labels()), old);
+
+    let mut other = random_model(6, 1.0);
+    assert!(
+        other.set_weights(moved).unwrap_err().to_string().contains("attributes of the weights")
+    );
+    other.set_weights(old.clone()).unwrap();
+    assert_eq!(other, model);
+}
+
+#[test]
+fn the_largest_weights_of_a_label() {
+    let mut weights = Weights::zeros(3, 2);
+    for (a, w) in [(0, -3.0), (1, 1.0), (2, 2.0)] {
+        weights.emission[[a, 1]] = w;
+    }
+    weights.emission[[3, 1]] = 9.0; // the bias is no attribute
+    let words: Vocabulary = ["x", "y", "z"].into_iter().collect();
+    let model = CrfModel::new(words, ["A", "B"].into_iter().collect(), weights, None).unwrap();
+    assert_eq!(model.largest_weights_of("B", 2).unwrap(), [("x", -3.0), ("z", 2.0)]);
+    assert!(model.largest_weights_of("A", 2).unwrap().is_empty());
+    assert_eq!(model.largest_weights_of("C", 2), None);
 }

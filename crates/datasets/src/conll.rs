@@ -119,61 +119,110 @@ impl ConllOptions {
 /// # Errors
 /// [`Error::Format`] with line and column (a cell; both from 1) for a line with another number of columns than
 /// the first, for bytes that are not in the encoding, and for a text without tokens; [`Error::Io`].
-pub fn conll(mut from: impl BufRead, options: &ConllOptions) -> Result<Vec<Sentence>, Error> {
+pub fn conll(from: impl BufRead, options: &ConllOptions) -> Result<Vec<Sentence>, Error> {
+    let mut reader = ConllReader::new(from, *options);
     let mut sentences = Vec::new();
-    let mut current = Sentence::default();
-    let mut width = None;
-    let mut bytes = Vec::new();
-    let mut line = 0u64;
-    loop {
-        bytes.clear();
-        if from.read_until(b'\n', &mut bytes)? == 0 {
-            break;
-        }
-        line += 1;
-        while let [rest @ .., b'\n' | b'\r'] = bytes.as_slice() {
-            let length = rest.len();
-            bytes.truncate(length);
-        }
-        if line == 1 && bytes.starts_with(b"\xef\xbb\xbf") {
-            bytes.drain(..3);
-        }
-        if bytes.iter().all(|byte| matches!(byte, b' ' | b'\t')) {
-            if !current.is_empty() {
-                sentences.push(std::mem::take(&mut current));
+    let mut sentence = Sentence::default();
+    while reader.read(&mut sentence)? {
+        sentences.push(std::mem::take(&mut sentence));
+    }
+    if sentences.is_empty() {
+        let reason = "no tokens; expected lines of columns";
+        return Err(Error::format(reader.line.max(1), 1, reason));
+    }
+    Ok(sentences)
+}
+
+/// Reads sentences one after the other, for texts that need not fit into memory.
+///
+/// ```
+/// use fenchel_datasets::{ConllOptions, ConllReader, Sentence};
+///
+/// let mut reader = ConllReader::new("a X\n\nb Y\nc X\n".as_bytes(), ConllOptions::default());
+/// let mut sentence = Sentence::default();
+/// let mut lengths = Vec::new();
+/// while reader.read(&mut sentence)? {
+///     lengths.push((sentence.len(), reader.first_line()));
+/// }
+/// assert_eq!(lengths, [(1, 1), (2, 3)]);
+/// # Ok::<(), fenchel_datasets::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct ConllReader<R> {
+    from: R,
+    options: ConllOptions,
+    /// The line read last, and that of the first token of the sentence.
+    line: u64,
+    first: u64,
+    width: Option<usize>,
+    bytes: Vec<u8>,
+}
+
+impl<R: BufRead> ConllReader<R> {
+    /// A reader at the beginning of a text.
+    pub fn new(from: R, options: ConllOptions) -> Self {
+        ConllReader { from, options, line: 0, first: 0, width: None, bytes: Vec::new() }
+    }
+
+    /// The line, counted from 1, of the first token of the sentence read last.
+    pub fn first_line(&self) -> u64 {
+        self.first
+    }
+
+    /// Reads the next sentence over the old one; `false` at the end of the text. O(its bytes).
+    ///
+    /// # Errors
+    /// Those of [`conll`] that concern a line.
+    pub fn read(&mut self, sentence: &mut Sentence) -> Result<bool, Error> {
+        sentence.cells.clear();
+        loop {
+            self.bytes.clear();
+            if self.from.read_until(b'\n', &mut self.bytes)? == 0 {
+                return Ok(!sentence.is_empty());
             }
-            continue;
+            self.line += 1;
+            while let [rest @ .., b'\n' | b'\r'] = self.bytes.as_slice() {
+                let length = rest.len();
+                self.bytes.truncate(length);
+            }
+            if self.line == 1 && self.bytes.starts_with(b"\xef\xbb\xbf") {
+                self.bytes.drain(..3);
+            }
+            if self.bytes.iter().all(|byte| matches!(byte, b' ' | b'\t')) {
+                if !sentence.is_empty() {
+                    return Ok(true);
+                }
+            } else if !(self.options.universal && is_no_token(&self.bytes)) {
+                self.push(sentence)?;
+            }
         }
-        if options.universal && is_no_token(&bytes) {
-            continue;
+    }
+
+    /// Appends the token of the current line.
+    fn push(&mut self, sentence: &mut Sentence) -> Result<(), Error> {
+        if sentence.is_empty() {
+            self.first = self.line;
         }
-        let before = current.cells.len();
-        match options.separator {
+        let before = sentence.cells.len();
+        let (line, encoding) = (self.line, self.options.encoding);
+        match self.options.separator {
             Separator::Tab => {
-                push_cells(bytes.split(|&b| b == b'\t'), line, options.encoding, &mut current)?;
+                push_cells(self.bytes.split(|&b| b == b'\t'), line, encoding, sentence)?;
             }
             Separator::Blanks => {
-                let cells = bytes.split(|b| matches!(b, b' ' | b'\t'));
-                let cells = cells.filter(|cell| !cell.is_empty());
-                push_cells(cells, line, options.encoding, &mut current)?;
+                let cells = self.bytes.split(|b| matches!(b, b' ' | b'\t'));
+                push_cells(cells.filter(|cell| !cell.is_empty()), line, encoding, sentence)?;
             }
         }
-        let found = current.cells.len() - before;
-        let expected = *width.get_or_insert(found);
+        let found = sentence.cells.len() - before;
+        let expected = *self.width.get_or_insert(found);
         if found != expected {
             let reason = format!("{found} columns; expected {expected}, as in the lines before");
             return Err(Error::format(line, found.min(expected) + 1, reason));
         }
-        current.width = expected;
+        sentence.width = expected;
+        Ok(())
     }
-    if !current.is_empty() {
-        sentences.push(current);
-    }
-    if sentences.is_empty() {
-        let reason = "no tokens; expected lines of columns";
-        return Err(Error::format(line.max(1), 1, reason));
-    }
-    Ok(sentences)
 }
 
 /// Reads a file of sentences, plain or compressed.

@@ -50,7 +50,7 @@ mod open;
 mod table;
 pub mod transform;
 
-pub use conll::{ConllOptions, Encoding, Sentence, Separator, conll, conll_file};
+pub use conll::{ConllOptions, ConllReader, Encoding, Sentence, Separator, conll, conll_file};
 pub use dataset::Dataset;
 pub use error::Error;
 pub use folder::Folder;

@@ -62,7 +62,8 @@ pub struct Scores {
 }
 
 impl Scores {
-    pub(crate) fn from_counts(hits: u64, false_alarms: u64, misses: u64) -> Scores {
+    /// From the numbers of what was found rightly, found wrongly and not found; 0 where there is nothing to divide by.
+    pub fn from_counts(hits: u64, false_alarms: u64, misses: u64) -> Scores {
         let share =
             |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
         Scores {

@@ -26,6 +26,7 @@ use crate::{Error, Instance};
 pub struct InstanceReader<R> {
     from: R,
     line: u64,
+    first: u64,
     bytes: Vec<u8>,
     name: String,
 }
@@ -33,12 +34,17 @@ pub struct InstanceReader<R> {
 impl<R: BufRead> InstanceReader<R> {
     /// A reader at the beginning of a stream.
     pub fn new(from: R) -> Self {
-        InstanceReader { from, line: 0, bytes: Vec::new(), name: String::new() }
+        InstanceReader { from, line: 0, first: 0, bytes: Vec::new(), name: String::new() }
     }
 
     /// The line that was read last, counted from 1.
     pub fn line(&self) -> u64 {
         self.line
+    }
+
+    /// The line of the first token of the sequence read last; its token `t` is `t` lines below.
+    pub fn first_line(&self) -> u64 {
+        self.first
     }
 
     /// Reads the next sequence into `instance`, which is cleared first. `false` at the end of the stream.
@@ -64,6 +70,9 @@ impl<R: BufRead> InstanceReader<R> {
             let text = std::str::from_utf8(&self.bytes).map_err(|error| {
                 fault(self.line, 1, format!("not UTF-8 at byte {}", error.valid_up_to() + 1))
             })?;
+            if instance.is_empty() {
+                self.first = self.line;
+            }
             let mut fields = text.split('\t');
             instance.begin_token(fields.next().unwrap_or_default());
             for (column, field) in fields.enumerate() {

@@ -16,11 +16,13 @@
 
 use std::io::BufRead;
 
+use serde::{Deserialize, Serialize};
+
 use super::fault;
 use crate::{Error, Instance};
 
 /// What a template gets from a cell before the first or behind the last token.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Boundary {
     /// No attribute for this token at all, as in CRFsuite's own scripts.
     Omit,
@@ -45,7 +47,8 @@ pub enum Boundary {
 /// assert_eq!(first, ["U00:the", "U01:_B-1|DT"]);
 /// # Ok::<(), fenchel_crf::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(into = "Written", try_from = "Written")]
 pub struct Template {
     lines: Vec<Vec<Part>>,
     /// What stands outside the sequence.
@@ -211,6 +214,36 @@ impl Template {
     }
 }
 
+/// Templates as a model file holds them.
+#[derive(Serialize, Deserialize)]
+struct Written {
+    templates: Vec<String>,
+    boundary: Boundary,
+}
+
+impl From<Template> for Written {
+    fn from(template: Template) -> Written {
+        let part = |part: &Part| match part {
+            Part::Text(text) => text.clone(),
+            Part::Cell { row, column } => format!("%x[{row},{column}]"),
+        };
+        let lines = template.lines.iter();
+        let templates = lines.map(|line| line.iter().map(part).collect()).collect();
+        Written { templates, boundary: template.boundary }
+    }
+}
+
+impl TryFrom<Written> for Template {
+    type Error = String;
+
+    fn try_from(written: Written) -> Result<Template, String> {
+        let line =
+            |text: &String| parse_line(text).map_err(|(_, reason)| format!("{text}: {reason}"));
+        let lines = written.templates.iter().map(line).collect::<Result<_, _>>()?;
+        Ok(Template { lines, boundary: written.boundary })
+    }
+}
+
 fn chunking_cells() -> Vec<Vec<(i32, usize)>> {
     let mut cells: Vec<Vec<(i32, usize)>> = (-2..=2).map(|row| vec![(row, 0)]).collect();
     cells.extend([vec![(-1, 0), (0, 0)], vec![(0, 0), (1, 0)]]);
@@ -269,6 +302,22 @@ mod tests {
         assert_eq!(names(&template, 1)[0], "U0:#");
         template.boundary = Boundary::Omit;
         assert_eq!(names(&template, 2), ["U0:He", "U2"]);
+    }
+
+    #[test]
+    fn written_and_read_again() {
+        let parsed = Template::parse("U0:%x[-2,0]\nU1:a%x[0,1]-%x[1,0]z\nU2\n".as_bytes()).unwrap();
+        for template in [parsed, Template::chunking(Boundary::Omit), Template::named_entities()] {
+            let text = serde_json::to_string(&template).unwrap();
+            assert_eq!(serde_json::from_str::<Template>(&text).unwrap(), template, "{text}");
+        }
+        let broken = r#"{"templates": ["U:%x[0]"], "boundary": "Omit"}"#;
+        assert!(
+            serde_json::from_str::<Template>(broken)
+                .unwrap_err()
+                .to_string()
+                .contains("expected %x")
+        );
     }
 
     #[test]

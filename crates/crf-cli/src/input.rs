@@ -1,0 +1,244 @@
+//! Sequences from files: text of CRFsuite, or columns and templates; plain or compressed, or standard input.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+
+use clap::ValueEnum;
+use fenchel_crf::text::{Boundary, InstanceReader, Template};
+use fenchel_crf::{CrfModel, Instance, Saved};
+use fenchel_datasets::{ConllOptions, ConllReader, Encoding, Sentence, decompress, open};
+
+use crate::Failure;
+
+/// The form of the text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// A label, then attributes, with tabs between
+    Crfsuite,
+    /// Columns between blanks; attributes are made by templates
+    Conll,
+}
+
+/// Lists of templates that come with the tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Preset {
+    /// The 19 of CRFsuite's chunking example over columns word and part of speech; nothing beyond the ends
+    Chunking,
+    /// The same with a symbol beyond the ends, as the papers count
+    ChunkingEnds,
+    /// 20 for named entities over the same columns
+    Ner,
+}
+
+/// How to read columns. All columns count from 0.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct Columns {
+    /// The column of the label, from 0 [default: the last]
+    #[arg(long, value_name = "COLUMN")]
+    label_column: Option<usize>,
+    /// The text is ISO 8859-1
+    #[arg(long)]
+    latin1: bool,
+}
+
+/// The templates of a command line.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct Templates {
+    /// Templates in the language of CRF++; implies --format conll
+    #[arg(long, value_name = "FILE", conflicts_with = "template_preset")]
+    template: Option<String>,
+    /// Templates that come with the tool; implies --format conll
+    #[arg(long, value_name = "NAME")]
+    template_preset: Option<Preset>,
+}
+
+impl Templates {
+    pub(crate) fn load(&self) -> Result<Option<Template>, Failure> {
+        if let Some(file) = &self.template {
+            let text = open_text(file)?;
+            let template = Template::parse(text).map_err(|error| Failure::crf(file, error))?;
+            if template.is_empty() {
+                return Err(Failure::file(file, "no templates"));
+            }
+            return Ok(Some(template));
+        }
+        Ok(self.template_preset.map(|preset| match preset {
+            Preset::Chunking => Template::chunking(Boundary::Omit),
+            Preset::ChunkingEnds => Template::chunking(Boundary::Symbol("_".to_owned())),
+            Preset::Ner => Template::named_entities(),
+        }))
+    }
+}
+
+/// Everything that it takes to read sequences.
+#[derive(Debug, Clone)]
+pub(crate) struct Recipe {
+    /// With templates the text is in columns.
+    template: Option<Template>,
+    columns: Columns,
+    /// Whether every token must have a label.
+    labelled: bool,
+}
+
+impl Recipe {
+    /// Without a format, templates decide: with them the text is in columns.
+    pub(crate) fn new(
+        format: Option<Format>,
+        template: Option<Template>,
+        columns: &Columns,
+        labelled: bool,
+    ) -> Result<Self, Failure> {
+        let template = match (format, template) {
+            (Some(Format::Conll), None) => {
+                let need =
+                    "--format conll needs templates: --template FILE or --template-preset NAME";
+                return Err(Failure::Usage(need.to_owned()));
+            }
+            (Some(Format::Crfsuite), _) => None,
+            (_, template) => template,
+        };
+        Ok(Recipe { template, columns: columns.clone(), labelled })
+    }
+
+    pub(crate) fn template(&self) -> Option<&Template> {
+        self.template.as_ref()
+    }
+}
+
+/// A sequence with, for columns, its cells.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Entry {
+    pub(crate) instance: Instance,
+    pub(crate) sentence: Sentence,
+}
+
+/// A file of sequences.
+pub(crate) struct Source {
+    name: String,
+    recipe: Recipe,
+    reader: Reader,
+}
+
+type Text = Box<dyn BufRead>;
+
+enum Reader {
+    Attributes(InstanceReader<Text>),
+    Columns(ConllReader<Text>),
+}
+
+impl Source {
+    /// Opens a file; `-` is standard input.
+    pub(crate) fn open(file: &str, recipe: &Recipe) -> Result<Self, Failure> {
+        let text = open_text(file)?;
+        let reader = match recipe.template {
+            None => Reader::Attributes(InstanceReader::new(text)),
+            Some(_) => Reader::Columns(ConllReader::new(text, conll_options(&recipe.columns))),
+        };
+        Ok(Source { name: shown(file), recipe: recipe.clone(), reader })
+    }
+
+    /// Reads the next sequence; `false` at the end.
+    pub(crate) fn read(&mut self, entry: &mut Entry) -> Result<bool, Failure> {
+        let (found, first) = match &mut self.reader {
+            Reader::Attributes(reader) => {
+                let found = reader.read(&mut entry.instance);
+                (found.map_err(|error| Failure::crf(&self.name, error))?, reader.first_line())
+            }
+            Reader::Columns(reader) => {
+                let found = reader.read(&mut entry.sentence);
+                let found = found.map_err(|error| Failure::data(&self.name, error))?;
+                let first = reader.first_line();
+                if found {
+                    self.expand(entry, first)?;
+                }
+                (found, first)
+            }
+        };
+        if found
+            && self.recipe.labelled
+            && let Some(token) = entry.instance.labels().position(str::is_empty)
+        {
+            let reason = "expected a label, found nothing".to_owned();
+            return Err(self.fault(first + token as u64, 1, reason));
+        }
+        Ok(found)
+    }
+
+    /// Makes the attributes of the sentence.
+    fn expand(&self, entry: &mut Entry, first: u64) -> Result<(), Failure> {
+        let Entry { instance, sentence } = entry;
+        let template = self.recipe.template.as_ref().expect("columns come with templates");
+        let width = sentence.width();
+        let label = label_column(&self.recipe.columns, width);
+        let needed = match self.recipe.labelled {
+            true => template.columns().max(label + 1),
+            false => template.columns(),
+        };
+        if width < needed {
+            let reason = format!("{width} columns; templates and label need {needed}");
+            return Err(self.fault(first, width as u64 + 1, reason));
+        }
+        let tokens: Vec<&[String]> = (0..sentence.len()).map(|t| sentence.token(t)).collect();
+        let labels: Vec<&str> = match self.recipe.labelled {
+            true => sentence.column(label).collect(),
+            false => Vec::new(),
+        };
+        instance.clear();
+        let done = template.expand(&tokens, &labels, instance);
+        done.map_err(|error| Failure::crf(&self.name, error))
+    }
+
+    fn fault(&self, line: u64, column: u64, reason: String) -> Failure {
+        Failure::Text { file: self.name.clone(), line, column, reason }
+    }
+}
+
+/// Reads all sequences of a file that must have one.
+pub(crate) fn read_all(file: &str, recipe: &Recipe) -> Result<Vec<Instance>, Failure> {
+    let mut source = Source::open(file, recipe)?;
+    let mut all = Vec::new();
+    let mut entry = Entry::default();
+    while source.read(&mut entry)? {
+        all.push(entry.instance.clone());
+    }
+    if all.is_empty() {
+        return Err(Failure::file(shown(file), "no sequences"));
+    }
+    Ok(all)
+}
+
+/// A file of columns, read for its own sake.
+pub(crate) fn open_columns(file: &str, columns: &Columns) -> Result<ConllReader<Text>, Failure> {
+    Ok(ConllReader::new(open_text(file)?, conll_options(columns)))
+}
+
+fn conll_options(columns: &Columns) -> ConllOptions {
+    let encoding = if columns.latin1 { Encoding::Latin1 } else { Encoding::Utf8 };
+    ConllOptions { encoding, ..ConllOptions::default() }
+}
+
+fn label_column(columns: &Columns, width: usize) -> usize {
+    columns.label_column.unwrap_or(width.saturating_sub(1))
+}
+
+fn open_text(file: &str) -> Result<Text, Failure> {
+    match file {
+        "-" => {
+            decompress(std::io::stdin().lock()).map_err(|error| Failure::file(shown(file), error))
+        }
+        _ => open(file).map_err(|error| Failure::data(file, error)),
+    }
+}
+
+/// The name of a file in messages.
+pub(crate) fn shown(file: &str) -> String {
+    if file == "-" { "standard input".to_owned() } else { file.to_owned() }
+}
+
+pub(crate) fn load_model(path: &Path) -> Result<CrfModel, Failure> {
+    let name = path.display().to_string();
+    let file = File::open(path).map_err(|error| Failure::file(&name, error))?;
+    CrfModel::load(BufReader::with_capacity(1 << 20, file))
+        .map_err(|source| Failure::Model { file: name, source })
+}

@@ -1,0 +1,90 @@
+//! What is shown while a training runs.
+
+use std::io::IsTerminal;
+use std::time::Duration;
+
+use fenchel_crf::Progress;
+use fenchel_optim::Certificate;
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// A line a check, and on a terminal a bar below that fills as the gap closes.
+pub(crate) struct Display {
+    bar: Option<ProgressBar>,
+    quiet: bool,
+    sequences: f64,
+    tolerance: f64,
+    /// The first relative certificate.
+    from: Option<f64>,
+    held_out: Option<&'static str>,
+}
+
+const STEPS: u64 = 1000;
+
+impl Display {
+    pub(crate) fn new(quiet: bool, sequences: usize, tolerance: f64) -> Self {
+        let bar = (!quiet && std::io::stderr().is_terminal()).then(|| {
+            let bar = ProgressBar::new(STEPS);
+            let style = ProgressStyle::with_template(
+                "{bar:40} {percent:>3}% of the way to the tolerance, {elapsed}",
+            );
+            bar.set_style(style.expect("a constant"));
+            bar.enable_steady_tick(Duration::from_millis(500));
+            bar
+        });
+        Display { bar, quiet, sequences: sequences as f64, tolerance, from: None, held_out: None }
+    }
+
+    /// A line of text above the bar.
+    pub(crate) fn say(&self, line: &str) {
+        match &self.bar {
+            Some(bar) => bar.println(line),
+            None if self.quiet => {}
+            None => eprintln!("{line}"),
+        }
+    }
+
+    pub(crate) fn head(&mut self, held_out: Option<&'static str>) {
+        self.held_out = held_out;
+        let score = held_out.map_or(String::new(), |name| format!("  {name:>14}"));
+        let (primal, dual) = ("primal", "dual");
+        self.say(&format!("passes {primal:>15} {dual:>15}        gap   relative{score}  seconds"));
+    }
+
+    /// A check. Objectives are sums over the sequences, as CRFsuite prints them.
+    pub(crate) fn check(&mut self, progress: &Progress, score: Option<f64>) {
+        let certificate = &progress.certificate;
+        let sum = |value: f64| value * self.sequences;
+        let objective =
+            certificate.objective().map_or("-".to_owned(), |p| format!("{:.3}", sum(p)));
+        let (dual, gap) = match certificate {
+            &Certificate::Gap { lower_bound, .. } => {
+                (format!("{:.3}", sum(lower_bound)), format!("{:.2e}", sum(certificate.value())))
+            }
+            Certificate::Residual { norm, .. } => ("-".to_owned(), format!("|{:.1e}|", sum(*norm))),
+            Certificate::Uncertified { .. } => ("-".to_owned(), "-".to_owned()),
+        };
+        let score = match (self.held_out, score) {
+            (Some(_), Some(score)) => format!("  {:>14.2}", 100.0 * score),
+            (Some(_), None) => format!("  {:>14}", ""),
+            _ => String::new(),
+        };
+        let relative = certificate.relative();
+        self.say(&format!(
+            "{:6.1} {objective:>15} {dual:>15} {gap:>10} {relative:>10.2e}{score} {:8.2}",
+            progress.passes, progress.seconds
+        ));
+        if relative.is_finite() && relative > 0.0 {
+            let from = *self.from.get_or_insert(relative);
+            let done = (from / relative).ln() / (from / self.tolerance).ln();
+            if let Some(bar) = &self.bar {
+                bar.set_position((done.clamp(0.0, 1.0) * STEPS as f64) as u64);
+            }
+        }
+    }
+
+    pub(crate) fn finish(self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! `fenchel-crf tag`
+
+use std::fmt::Write as _;
+use std::io::{BufWriter, Write as _};
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+use fenchel_crf::{Error, LabelScheme, Tagger};
+
+use crate::Failure;
+use crate::eval::Evaluation;
+use crate::input::{self, Columns, Entry, Format, Recipe, Source, Templates};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// The model
+    #[arg(short, long, value_name = "MODEL")]
+    model: PathBuf,
+    /// The text; - or nothing for standard input
+    #[arg(default_value = "-", hide_default_value = true)]
+    file: String,
+    /// Write the label of the text before the predicted one
+    #[arg(short, long)]
+    reference: bool,
+    /// Write the probability of each labelling before it
+    #[arg(short, long)]
+    probability: bool,
+    /// Write the probability of each predicted label behind it
+    #[arg(short = 'i', long)]
+    marginal: bool,
+    /// Write the probabilities of all labels behind each predicted one
+    #[arg(short = 'l', long)]
+    marginal_all: bool,
+    /// Write the N most probable labellings, with probabilities
+    #[arg(long, value_name = "N", conflicts_with_all = ["marginal", "marginal_all", "test"])]
+    k_best: Option<usize>,
+    /// Hold the labelling to a scheme
+    #[arg(long, value_enum, default_value_t = Scheme::Any)]
+    scheme: Scheme,
+    /// Compare with the labels of the text at the end
+    #[arg(short, long)]
+    test: bool,
+    /// Write no labels
+    #[arg(short, long)]
+    quiet: bool,
+    /// The form of the text [default: columns if the model has templates]
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+    #[command(flatten)]
+    templates: Templates,
+    #[command(flatten)]
+    columns: Columns,
+    /// Number of threads [default: all]
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+}
+
+/// A labelling scheme.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Scheme {
+    /// No restriction
+    Any,
+    /// I-X only behind B-X or I-X
+    Bio,
+    /// B, I, E for longer chunks, S for single tokens
+    Iobes,
+}
+
+impl From<Scheme> for LabelScheme {
+    fn from(scheme: Scheme) -> Self {
+        match scheme {
+            Scheme::Any => LabelScheme::Any,
+            Scheme::Bio => LabelScheme::Bio,
+            Scheme::Iobes => LabelScheme::Iobes,
+        }
+    }
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    crate::use_threads(arguments.threads)?;
+    let model = input::load_model(&arguments.model)?;
+    let template = arguments.templates.load()?.or_else(|| model.template.clone());
+    let labelled = arguments.reference || arguments.test;
+    let recipe = Recipe::new(arguments.format, template, &arguments.columns, labelled)?;
+    let columns = recipe.template().is_some();
+    let tagger = model.tagger().with_scheme(arguments.scheme.into());
+    let mut out = BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
+    let mut evaluation = Evaluation::default();
+    in_batches(&arguments.file, &recipe, |batch| {
+        let answers =
+            tagger.for_all(batch, |tagger, entry| answer(arguments, columns, tagger, entry))?;
+        for (entry, (text, labels)) in batch.iter().zip(&answers) {
+            out.write_all(text.as_bytes())?;
+            if arguments.test {
+                evaluation.add(&entry.instance.labels().collect::<Vec<_>>(), labels);
+            }
+        }
+        Ok(())
+    })?;
+    if arguments.test {
+        evaluation.write(false, &mut out)?;
+    }
+    Ok(out.flush()?)
+}
+
+/// Hands a text on in batches that are large enough for all cores and small enough for any memory.
+pub(crate) fn in_batches(
+    file: &str,
+    recipe: &Recipe,
+    mut each: impl FnMut(&[Entry]) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    const TOKENS: usize = 1 << 15;
+    let mut source = Source::open(file, recipe)?;
+    let mut batch: Vec<Entry> = Vec::new();
+    let (mut count, mut tokens, mut any) = (0, 0, false);
+    loop {
+        if count == batch.len() {
+            batch.push(Entry::default());
+        }
+        let more = source.read(&mut batch[count])?;
+        if more {
+            tokens += batch[count].instance.len();
+            count += 1;
+        }
+        if (!more && count > 0) || tokens >= TOKENS {
+            each(&batch[..count])?;
+            (count, tokens, any) = (0, 0, true);
+        }
+        if !more {
+            break;
+        }
+    }
+    if any { Ok(()) } else { Err(Failure::file(input::shown(file), "no sequences")) }
+}
+
+/// The text that is written for one sequence, and its labels.
+fn answer<'m>(
+    arguments: &Arguments,
+    columns: bool,
+    tagger: &mut Tagger<'m>,
+    entry: &Entry,
+) -> Result<(String, Vec<&'m str>), Error> {
+    let mut text = String::new();
+    let write = Writer { arguments, columns, entry };
+    if let Some(count) = arguments.k_best {
+        let mut best = tagger.k_best(&entry.instance, count)?;
+        for (rank, (labels, probability)) in best.iter().enumerate() {
+            let _ = match columns {
+                true => writeln!(text, "# {rank} {probability:.6}"),
+                false => writeln!(text, "@probability\t{probability:.6}"),
+            };
+            write.tokens(labels, |_| String::new(), &mut text);
+        }
+        return Ok((text, best.swap_remove(0).0));
+    }
+    let labels = tagger.tag(&entry.instance)?;
+    if arguments.quiet {
+        return Ok((text, labels));
+    }
+    if arguments.probability {
+        let probability = tagger.probability(&entry.instance, &labels)?;
+        let _ = match columns {
+            true => writeln!(text, "# {probability:.6}"),
+            false => writeln!(text, "@probability\t{probability:.6}"),
+        };
+    }
+    if !arguments.marginal && !arguments.marginal_all {
+        write.tokens(&labels, |_| String::new(), &mut text);
+        return Ok((text, labels));
+    }
+    let marginals = tagger.marginals(&entry.instance)?;
+    let known = tagger.labels();
+    let gap = if columns { " " } else { "\t" };
+    let behind = |t: usize| {
+        let mut more = String::new();
+        if arguments.marginal {
+            let label = known.get(labels[t]).expect("a label of the model");
+            let _ = write!(more, ":{:.6}", marginals[[t, label as usize]]);
+        }
+        if arguments.marginal_all {
+            for (label, p) in known.iter().zip(marginals.row(t)) {
+                let _ = write!(more, "{gap}{label}:{p:.6}");
+            }
+        }
+        more
+    };
+    write.tokens(&labels, behind, &mut text);
+    Ok((text, labels))
+}
+
+/// Writes one labelling: a line a token, an empty line behind.
+struct Writer<'a> {
+    arguments: &'a Arguments,
+    columns: bool,
+    entry: &'a Entry,
+}
+
+impl Writer<'_> {
+    /// `behind` is what follows the label of a token.
+    fn tokens(&self, labels: &[&str], behind: impl Fn(usize) -> String, text: &mut String) {
+        if self.arguments.quiet {
+            return;
+        }
+        let mut reference = self.entry.instance.labels();
+        for (t, label) in labels.iter().enumerate() {
+            if self.columns {
+                for cell in self.entry.sentence.token(t) {
+                    text.push_str(cell);
+                    text.push(' ');
+                }
+            } else if let Some(truth) = reference.next().filter(|_| self.arguments.reference) {
+                text.push_str(truth);
+                text.push('\t');
+            }
+            text.push_str(label);
+            text.push_str(&behind(t));
+            text.push('\n');
+        }
+        text.push('\n');
+    }
+}
