@@ -7,10 +7,10 @@ use fenchel_optim::Loss;
 use fenchel_optim::prox::Zero;
 use fenchel_optim::random::Order;
 
-use super::race::{Curve, Entry, Method, at_least, at_most, curve, optimum, run, table};
+use super::race::{Curve, Entry, Method, at_least, at_most, curve, judged, optimum, run, table};
 use super::tasks::{Task, tasks, with_design};
 use crate::number::short;
-use crate::{Axis, Claim, Context, Experiment, Failure, Figure, Outcome};
+use crate::{Axis, Context, Experiment, Failure, Figure, Outcome};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "fs-ex1",
@@ -86,8 +86,8 @@ pub(super) fn compare<L: Loss + Copy>(
             Axis::log("F - F*").limits(1e-15, 1.0),
         )
         .caption(format!(
-            "{loss_name} with `n mu = 2 L`. L-BFGS is far behind; a fresh permutation every pass \
-             straightens and steepens Finito, and spoils SAG.",
+            "{loss_name} with `n mu = 2 L`. A fresh permutation every pass straightens and steepens Finito, \
+             and spoils SAG.",
         ));
         for curve in &curves {
             figure = figure.with(curve.series());
@@ -127,18 +127,10 @@ fn judge(
     known: &[(&str, &str)],
     curves: &[Curve],
 ) -> Result<(), Failure> {
-    let generated = task.generated;
-    let task = task.name;
     let judged = |statement: String, expected: &str, measured: String, holds: bool| {
-        if generated {
-            let verdict = if holds { "holds" } else { "does not hold" };
-            Claim::reported(statement, expected, format!("{measured}: {verdict}"))
-        } else if let Some((_, why)) = known.iter().find(|(of, _)| *of == statement) {
-            Claim::known_failure(statement, expected, measured, holds, *why)
-        } else {
-            Claim::holds(statement, expected, measured, holds)
-        }
+        judged(task, known, statement, expected, measured, holds)
     };
+    let task = task.name;
     let of = |name| curve(curves, name);
     let (random, permuted) =
         (of("Finito")?.passes_to(1e-8), of("Finito permuted")?.passes_to(1e-8));

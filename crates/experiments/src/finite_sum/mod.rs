@@ -1,4 +1,4 @@
-//! The experiments of chapters 2 to 5 of Defazio's thesis, on incremental gradient methods.
+//! The experiments of chapters 1 to 5 of Defazio's thesis, on incremental gradient methods.
 //!
 //! | id | figure or table | what |
 //! |---|---|---|
@@ -8,8 +8,10 @@
 //! | `fs-ex4` | Figure 4.2 | methods with l1, no strong convexity |
 //! | `fs-ex5` | Table 5.1 | access orders |
 //! | `fs-ex6` | Theorem 5.1 | the lower bound and its worst case |
+//! | `fs-ex7` | Figure 1.1 | early and late stages: SGD, L-BFGS, SAGA |
 
 mod classification;
+mod early_late;
 mod lower_bound;
 mod orders;
 mod race;
@@ -21,13 +23,14 @@ mod tuned;
 use crate::Experiment;
 
 /// The experiments in the order of the thesis.
-pub(crate) const ALL: [Experiment; 6] = [
+pub(crate) const ALL: [Experiment; 7] = [
     classification::EXPERIMENT,
     regression::EXPERIMENT,
     tuned::EXPERIMENT,
     sparse::EXPERIMENT,
     orders::EXPERIMENT,
     lower_bound::EXPERIMENT,
+    early_late::EXPERIMENT,
 ];
 
 const DOCUMENT: &str = "Defazio, New optimisation methods for machine learning (thesis, 2014)";

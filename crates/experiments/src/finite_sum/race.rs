@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use fenchel_finite_sum::lag::Lagged;
 use fenchel_finite_sum::{
     CatalystSettings, Error, FinitoSettings, FinitoStart, Problem, SagSettings, SagaSettings,
-    SdcaSettings, SvrgSettings, catalyst, finito, lbfgs, sag, saga, sdca, svrg,
+    SdcaSettings, SgdSettings, SvrgSettings, catalyst, finito, lbfgs, sag, saga, sdca, sgd, svrg,
 };
 use fenchel_linalg::Design;
 use fenchel_optim::lbfgs::LbfgsSettings;
@@ -13,12 +13,17 @@ use fenchel_optim::prox::Zero;
 use fenchel_optim::random::Order;
 use fenchel_optim::{Loss, Observer, Progress, StepSize, Stop};
 
-use crate::{Context, Failure, Series, Table};
+use super::tasks::Task;
+use crate::{Claim, Context, Failure, Series, Table};
 
 /// A method with everything but the order and the seed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Method {
     Lbfgs,
+    /// With steps `1/(L + mu k)`, or `1/L` throughout.
+    Sgd {
+        decaying: bool,
+    },
     /// Multiple of `1/L`.
     Sag(f64),
     /// Multiple of `1/(3L)`.
@@ -112,6 +117,12 @@ fn solve<D: Design, L: Loss>(
     match entry.method {
         Method::Lbfgs => {
             lbfgs(problem, &LbfgsSettings { stop, ..Default::default() }, None, watch)?;
+        }
+        Method::Sgd { decaying } => {
+            let constant = StepSize::Constant(1.0 / problem.smoothness());
+            let step = if decaying { StepSize::Theory } else { constant };
+            let settings = SgdSettings { step, order, seed, stop, ..Default::default() };
+            sgd(problem, &settings, None, watch)?;
         }
         Method::Sag(scale) => {
             let step = StepSize::Scaled(scale);
@@ -212,6 +223,26 @@ pub(super) fn at_most(a: f64, factor: f64, b: f64) -> bool {
 /// `a >= factor * b`, where `b` must have been reached and be above the rounding of the objective.
 pub(super) fn at_least(a: f64, factor: f64, b: f64) -> bool {
     !a.is_nan() && b.is_finite() && b > 0.0 && a >= factor * b
+}
+
+/// A claim of the document about one task: shown, not judged, on generated data. `known` has the statements that are
+/// known not to hold, and why.
+pub(super) fn judged(
+    task: &Task,
+    known: &[(&str, &str)],
+    statement: String,
+    expected: &str,
+    measured: String,
+    holds: bool,
+) -> Claim {
+    if task.generated {
+        let verdict = if holds { "holds" } else { "does not hold" };
+        Claim::reported(statement, expected, format!("{measured}: {verdict}"))
+    } else if let Some((_, why)) = known.iter().find(|(of, _)| *of == statement) {
+        Claim::known_failure(statement, expected, measured, holds, *why)
+    } else {
+        Claim::holds(statement, expected, measured, holds)
+    }
 }
 
 /// Suboptimality of every curve at a few passes.
