@@ -85,7 +85,7 @@ impl Layout {
     }
 
     /// Where the transitions begin.
-    fn transitions(&self) -> usize {
+    pub(crate) fn transitions(&self) -> usize {
         self.starts[self.starts.len() - 1] as usize
     }
 
@@ -100,7 +100,7 @@ impl Layout {
         emissions + transitions
     }
 
-    fn row(&self, row: usize) -> std::ops::Range<usize> {
+    pub(crate) fn row(&self, row: usize) -> std::ops::Range<usize> {
         self.starts[row] as usize..self.starts[row + 1] as usize
     }
 
@@ -343,7 +343,15 @@ pub(crate) struct Rows {
 }
 
 impl Rows {
-    fn len(&self) -> usize {
+    /// Where each row lies in the flat vector.
+    pub(crate) fn ranges(&self) -> impl Iterator<Item = std::ops::Range<usize>> {
+        self.starts.iter().zip(self.offsets.windows(2)).map(|(&start, ends)| {
+            let start = start as usize;
+            start..start + (ends[1] - ends[0]) as usize
+        })
+    }
+
+    pub(crate) fn len(&self) -> usize {
         self.offsets.last().map_or(0, |&end| end as usize)
     }
 

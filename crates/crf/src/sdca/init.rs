@@ -34,7 +34,7 @@ impl Default for Init {
 }
 
 impl Init {
-    pub(super) fn marginals<T: Probability>(
+    pub(crate) fn marginals<T: Probability>(
         &self,
         problem: &Problem<'_>,
     ) -> Result<Vec<ChainMarginals<T>>, Error> {

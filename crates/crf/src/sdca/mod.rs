@@ -445,7 +445,7 @@ impl<T: Probability> Iterative for Sdca<'_, '_, T> {
 }
 
 /// `w(m)`
-fn weights_of<T: Probability>(
+pub(crate) fn weights_of<T: Probability>(
     problem: &Problem<'_>,
     objective: &mut Objective<'_, '_>,
     marginals: &[ChainMarginals<T>],
@@ -455,19 +455,19 @@ fn weights_of<T: Probability>(
     problem.counts.iter().zip(expected).map(|(count, e)| scale * (count - e)).collect()
 }
 
-fn entropies<T: Probability>(marginals: &[ChainMarginals<T>]) -> Vec<f64> {
+pub(crate) fn entropies<T: Probability>(marginals: &[ChainMarginals<T>]) -> Vec<f64> {
     let mut entropies: Vec<(&ChainMarginals<T>, f64)> =
         marginals.iter().map(|m| (m, 0.0)).collect();
     each(&mut entropies, |(m, entropy)| *entropy = m.entropy());
     entropies.into_iter().map(|(_, entropy)| entropy).collect()
 }
 
-fn mean(x: &[f64]) -> f64 {
+pub(crate) fn mean(x: &[f64]) -> f64 {
     x.iter().sum::<f64>() / x.len() as f64
 }
 
 /// Marginals that fit the data.
-fn checked<T: Probability>(
+pub(crate) fn checked<T: Probability>(
     data: &Dataset,
     marginals: Vec<ChainMarginals<T>>,
 ) -> Result<Vec<ChainMarginals<T>>, Error> {

@@ -1,0 +1,384 @@
+//! Online exponentiated gradient: dual ascent that moves the scores of a block and not its probabilities.
+//!
+//! A step on block `i` with rate `r` goes to `m_i(y)^(1-r) exp(r s_w(x_i, y))`, normalised: the mixture of the block's
+//! distribution and the model's on the scale of scores. Both are chains, and so is the mixture; its potentials are
+//!
+//! | potential | value |
+//! |---|---|
+//! | pair `(0, 1)` | `r M(j, k) + (1 - r) log m_0(j, k)` |
+//! | pair `(t, t + 1)` | `r M(j, k) + (1 - r) (log m_t(j, k) - log m_t(j))` |
+//! | position `t` | `r u_t(k)`, and `(1 - r) log m_0(k)` if it is the only one |
+//!
+//! Pairs enter as conditional probabilities, so that no potential is large. One sum-product gives the marginals, which
+//! replace the old ones: adding a difference would lose entries that fall by many orders of magnitude.
+
+use fenchel_graphical::chain::{Chain, ChainMarginals, stride};
+use fenchel_linalg::{Invalid, lanes};
+use fenchel_optim::random::{Order, Visits};
+use fenchel_optim::{Certificate, Iterative, Observer, Solution, Status, Stop, run};
+use serde::{Deserialize, Serialize};
+
+use crate::layout::Rows;
+use crate::objective::Objective;
+use crate::sdca::{checked, entropies, mean, weights_of};
+use crate::{DualState, Error, Init, Problem, Weights, memory};
+
+/// Passes between two computations of `w` from the marginals, which remove what rounding has added up.
+const REFRESH: u64 = 50;
+
+/// Settings of [`oeg`](fn@oeg).
+///
+/// | field | default | meaning |
+/// |---|---|---|
+/// | `rate` | 0.5 | first rate of every block, in (0, 1]; a small one costs the first passes |
+/// | `growth` | 1.05 | what a rate is multiplied by after a step that raised the dual |
+/// | `shrink` | 0.5 | and after one that lowered it and is tried again |
+/// | `retries` | 40 | smaller rates tried before the block is left as it is; each costs an oracle call |
+/// | `tolerance` | 1e-12 | change of the dual, relative to its terms, that is taken for rounding |
+/// | `init` | `Smoothed { smoothing: 1e-3 }` | where a cold start starts |
+/// | `order` | uniform | the visits |
+/// | `max_memory` | none | bytes that the marginals may take |
+/// | `seed` | 0 | of the visits |
+/// | `stop` | see [`Stop`] | when to end |
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct OegSettings {
+    /// First rate of every block.
+    pub rate: f64,
+    /// Factor of a rate after a success.
+    pub growth: f64,
+    /// Factor of a rate after a failure.
+    pub shrink: f64,
+    /// Smaller rates tried in one step.
+    pub retries: u32,
+    /// Relative change of the dual that is taken for rounding.
+    pub tolerance: f64,
+    /// Where a cold start starts.
+    pub init: Init,
+    /// The visits.
+    pub order: Order,
+    /// Bytes that the marginals may take.
+    pub max_memory: Option<u64>,
+    /// Seed of the visits.
+    pub seed: u64,
+    /// When to end.
+    pub stop: Stop,
+}
+
+impl Default for OegSettings {
+    fn default() -> Self {
+        OegSettings {
+            rate: 0.5,
+            growth: 1.05,
+            shrink: 0.5,
+            retries: 40,
+            tolerance: 1e-12,
+            init: Init::default(),
+            order: Order::Uniform,
+            max_memory: None,
+            seed: 0,
+            stop: Stop::default(),
+        }
+    }
+}
+
+impl OegSettings {
+    fn check(&self) -> Result<(), Invalid> {
+        let range = |name, value: f64, holds: bool, expected| match holds {
+            true => Ok(()),
+            false => Err(Invalid::Parameter { name, value, expected }),
+        };
+        let unit = "a number in (0, 1]";
+        range("rate", self.rate, self.rate > 0.0 && self.rate <= 1.0, unit)?;
+        let growing = self.growth >= 1.0 && self.growth.is_finite();
+        range("growth", self.growth, growing, "a finite number >= 1")?;
+        let shrinking = self.shrink > 0.0 && self.shrink < 1.0;
+        range("shrink", self.shrink, shrinking, "a number in (0, 1)")?;
+        Invalid::check_nonnegative("tolerance", self.tolerance)?;
+        if matches!(self.init, Init::Empirical) {
+            let (name, value) = ("init.smoothing", 0.0);
+            return Err(Invalid::Parameter { name, value, expected: "more than 0" });
+        }
+        self.stop.check()
+    }
+}
+
+/// Online exponentiated gradient on the dual: one block at a time, with a rate a block that grows and shrinks.
+///
+/// The classical competitor of [`sdca`](fn@crate::sdca), kept for comparisons: the same memory in `f64`, an exponential and
+/// a logarithm a pair, about 1.1 to 1.2 oracle calls a step, and several times more passes. The dual never falls; `P` may
+/// rise between passes. Where `n l2` is tiny it takes thousands of passes.
+///
+/// Source: M. Collins, A. Globerson, T. Koo, X. Carreras, P. Bartlett, "Exponentiated gradient algorithms for conditional
+/// random fields and max-margin Markov networks" (2008); as a competitor in Le Priol, Piche, Lacoste-Julien (2018),
+/// section 6.4.
+///
+/// # Errors
+/// [`Error::MemoryLimit`] before anything is allocated; [`Error::Invalid`] for settings out of range or a start of another
+/// shape.
+pub fn oeg<'p, 'a, O: Observer<Oeg<'p, 'a>>>(
+    problem: &'p Problem<'a>,
+    settings: &OegSettings,
+    start: Option<DualState<f64>>,
+    observer: &mut O,
+) -> Result<Solution<DualState<f64>>, Error> {
+    settings.check()?;
+    let mut method = Oeg::new(problem, settings, start)?;
+    let report = run(&mut method, &settings.stop, observer)?;
+    let weights = method.weights();
+    Ok(Solution { state: DualState { weights, marginals: method.marginals }, report })
+}
+
+/// Exponentiated gradient on one problem: what an observer of [`oeg`](fn@oeg) sees.
+pub struct Oeg<'p, 'a> {
+    problem: &'p Problem<'a>,
+    growth: f64,
+    shrink: f64,
+    retries: u32,
+    tolerance: f64,
+    w: Vec<f64>,
+    marginals: Vec<ChainMarginals<f64>>,
+    entropies: Vec<f64>,
+    rates: Vec<f64>,
+    visits: Visits,
+    dual: f64,
+    block: Block,
+    objective: Objective<'p, 'a>,
+    steps: u64,
+    oracle_calls: u64,
+    broken: bool,
+}
+
+/// The memory of one step.
+struct Block {
+    chain: Chain,
+    rows: Rows,
+    scores: Vec<f64>,
+    /// `log m_t(j, k) - log m_t(j)`, without the second term in the first pair; of the position if there is one only.
+    logs: Vec<f64>,
+    target: ChainMarginals<f64>,
+    nodes: Vec<f64>,
+    pairs: Vec<f64>,
+    sums: Vec<f64>,
+}
+
+/// What a move of a block is worth: `n` times the change of the dual.
+struct Gain {
+    value: f64,
+    rounding: f64,
+    entropy: f64,
+}
+
+impl<'p, 'a> Oeg<'p, 'a> {
+    fn new(
+        problem: &'p Problem<'a>,
+        settings: &OegSettings,
+        start: Option<DualState<f64>>,
+    ) -> Result<Self, Error> {
+        let (n, data) = (problem.n(), problem.data());
+        let needed = memory::<f64>(data);
+        if let Some(limit) = settings.max_memory.filter(|&limit| limit < needed) {
+            let hint = "train with sdca, which can store pairs as f32, with sag or with lbfgs";
+            return Err(Error::MemoryLimit { method: "oeg", needed, limit, hint });
+        }
+        let marginals = match start {
+            Some(state) => checked(data, state.marginals)?,
+            None => settings.init.marginals(problem)?,
+        };
+        let labels = data.labels();
+        let mut method = Oeg {
+            problem,
+            growth: settings.growth,
+            shrink: settings.shrink,
+            retries: settings.retries,
+            tolerance: settings.tolerance,
+            w: Vec::new(),
+            entropies: Vec::new(),
+            rates: vec![settings.rate; n],
+            visits: Visits::new(&settings.order, n, settings.seed)?,
+            dual: f64::NAN,
+            block: Block {
+                chain: Chain::per_edge(labels, 1)?,
+                rows: Rows::default(),
+                scores: Vec::new(),
+                logs: Vec::new(),
+                target: ChainMarginals::new(),
+                nodes: Vec::new(),
+                pairs: vec![0.0; labels * labels],
+                sums: Vec::new(),
+            },
+            objective: Objective::new(problem),
+            marginals,
+            steps: 0,
+            oracle_calls: 0,
+            broken: false,
+        };
+        method.recompute();
+        Ok(method)
+    }
+
+    /// The current weights.
+    pub fn weights(&self) -> Weights {
+        self.problem.unpack(&self.w)
+    }
+
+    /// The marginals of every sequence.
+    pub fn marginals(&self) -> &[ChainMarginals<f64>] {
+        &self.marginals
+    }
+
+    /// The dual value, kept up to date at no cost.
+    pub fn dual(&self) -> f64 {
+        self.dual
+    }
+
+    /// The rate of every block.
+    pub fn rates(&self) -> &[f64] {
+        &self.rates
+    }
+
+    fn recompute(&mut self) {
+        self.w = weights_of(self.problem, &mut self.objective, &self.marginals);
+        self.entropies = entropies(&self.marginals);
+        self.dual = mean(&self.entropies) - self.problem.penalty(&self.w);
+    }
+
+    fn climb(&mut self, i: usize) {
+        self.read(i);
+        for _ in 0..=self.retries {
+            let Some(gain) = self.attempt(i) else {
+                self.broken = true;
+                return;
+            };
+            if gain.value >= -gain.rounding {
+                if gain.value > gain.rounding {
+                    self.rates[i] = (self.rates[i] * self.growth).min(1.0);
+                }
+                self.accept(i, &gain);
+                return;
+            }
+            self.rates[i] *= self.shrink;
+        }
+    }
+
+    /// The scores of sequence `i`, and the logarithms of its marginals.
+    fn read(&mut self, i: usize) {
+        let sequence = self.problem.data().sequence(i);
+        let (layout, block, m) = (&self.problem.layout, &mut self.block, &self.marginals[i]);
+        layout.locate(&sequence, &mut block.rows);
+        layout.scores(&self.w, &sequence, &block.rows, &mut block.scores);
+        block.logs.clear();
+        lanes::dispatch(|| {
+            if m.length() == 1 {
+                block.logs.extend(m.node(0).iter().map(|&p| lanes::ln(p)));
+            }
+            for t in 1..m.length() {
+                block.logs.extend(m.edge(t - 1).iter().map(|&p| lanes::ln(p)));
+            }
+        });
+        let labels = m.states();
+        for t in 1..m.length().max(1) - 1 {
+            let rows = block.logs[t * labels * labels..].chunks_exact_mut(labels);
+            for (row, &p) in rows.zip(m.node(t)) {
+                let log = lanes::ln(p);
+                row.iter_mut().for_each(|x| *x -= log);
+            }
+        }
+    }
+
+    /// The marginals at the block's rate: one oracle call. Leaves what [`accept`](Self::accept) needs in the block.
+    fn attempt(&mut self, i: usize) -> Option<Gain> {
+        let (problem, rate) = (self.problem, self.rates[i]);
+        let layout = &problem.layout;
+        let sequence = problem.data().sequence(i);
+        let (labels, length) = (problem.data().labels(), sequence.len());
+        let (block, from) = (&mut self.block, &self.marginals[i]);
+        let transitions = &self.w[layout.transitions()..];
+        block.chain.resize(length).ok()?;
+        let unary = block.chain.padded_unary_mut();
+        unary.iter_mut().zip(&block.scores).for_each(|(u, score)| *u = rate * score);
+        block.chain.seal();
+        if length == 1 {
+            let unary = block.chain.unary_mut(0).iter_mut();
+            unary.zip(&block.logs).for_each(|(u, log)| *u += (1.0 - rate) * log);
+        }
+        for t in 1..length {
+            for j in 0..labels {
+                let logs = &block.logs[((t - 1) * labels + j) * labels..][..labels];
+                let scores = &transitions[j * stride(labels)..][..labels];
+                let pair = block.chain.pairwise_mut(t - 1, j).iter_mut();
+                pair.zip(logs.iter().zip(scores))
+                    .for_each(|(x, (log, score))| *x = rate * score + (1.0 - rate) * log);
+            }
+        }
+        self.oracle_calls += 1;
+        block.chain.marginals(&mut block.target).ok().filter(|log_z| log_z.is_finite())?;
+
+        block.nodes.clear();
+        let targets = block.target.padded_nodes().iter();
+        block.nodes.extend(targets.zip(from.padded_nodes()).map(|(p, m)| p - m));
+        block.pairs.fill(0.0);
+        from.add_pair_differences(&block.target, &mut block.pairs);
+        layout.mask_pairs(&mut block.pairs);
+        layout.sums(&block.nodes, &sequence, &block.rows, &mut block.sums);
+        let linear = lanes::dot(&block.scores, &block.nodes)
+            + transitions
+                .chunks_exact(stride(labels))
+                .zip(block.pairs.chunks_exact(labels))
+                .map(|(scores, pairs)| lanes::dot(scores, pairs))
+                .sum::<f64>();
+        let square = lanes::dot(&block.sums, &block.sums) + lanes::dot(&block.pairs, &block.pairs);
+        let scale = 1.0 / (problem.l2() * problem.n() as f64);
+        let (before, entropy) = (self.entropies[i], block.target.entropy());
+        let value = entropy - before + linear - 0.5 * scale * square;
+        let rounding = self.tolerance * (1.0 + before.abs() + linear.abs());
+        value.is_finite().then_some(Gain { value, rounding, entropy })
+    }
+
+    fn accept(&mut self, i: usize, gain: &Gain) {
+        let layout = &self.problem.layout;
+        let scale = 1.0 / (self.problem.l2() * self.problem.n() as f64);
+        let block = &mut self.block;
+        layout.scatter(-scale, &block.rows, &block.sums, &mut self.w);
+        layout.scatter_pairs(-scale, &block.pairs, &mut self.w);
+        std::mem::swap(&mut self.marginals[i], &mut block.target);
+        self.entropies[i] = gain.entropy;
+        self.dual += gain.value / self.problem.n() as f64;
+    }
+}
+
+impl Iterative for Oeg<'_, '_> {
+    fn advance(&mut self, passes: f64) -> f64 {
+        let n = self.problem.n();
+        let steps = (passes * n as f64).round().max(1.0);
+        for _ in 0..steps as u64 {
+            let i = self.visits.draw();
+            self.climb(i);
+            if self.broken {
+                break;
+            }
+            self.steps += 1;
+            if self.steps.is_multiple_of(REFRESH * n as u64) {
+                self.recompute();
+            }
+        }
+        steps / n as f64
+    }
+
+    /// `P` at the current weights against `D` at the marginals, with their own weights computed afresh.
+    fn certify(&mut self) -> Certificate {
+        let objective = self.objective.value(&self.w);
+        let w = weights_of(self.problem, &mut self.objective, &self.marginals);
+        let dual = mean(&entropies(&self.marginals)) - self.problem.penalty(&w);
+        Certificate::gap(objective, dual)
+    }
+
+    fn oracle_calls(&self) -> u64 {
+        self.oracle_calls
+    }
+
+    /// Scores that overflow have no marginals.
+    fn verdict(&self) -> Option<Status> {
+        self.broken.then_some(Status::Diverged)
+    }
+}
