@@ -243,7 +243,7 @@ impl FactorGraph {
     }
 }
 
-fn unknown_factor(factor: FactorId) -> Error {
+pub(crate) fn unknown_factor(factor: FactorId) -> Error {
     let value = f64::from(factor.0);
     Invalid::Parameter { name: "factor", value, expected: "the number of a factor" }.into()
 }

@@ -22,16 +22,19 @@
 pub mod bayes_net;
 pub mod bif;
 pub mod binary;
+pub mod bp;
 pub mod chain;
 pub mod dag;
 pub mod elimination;
 mod error;
 mod evidence;
 mod factor_graph;
+pub mod gibbs;
 pub mod graph;
 pub mod influence;
 pub mod junction_tree;
 mod log_linear;
+pub mod mean_field;
 pub mod networks;
 mod stride;
 mod table;
@@ -42,17 +45,23 @@ mod variable_elimination;
 
 pub use bayes_net::{BayesNet, BayesNetBuilder, Explanation, Prior, Score, WeightedSample};
 pub use binary::{BinaryGibbs, BinaryPairwise, BinaryScan, BinaryStart};
+pub use bp::{
+    BeliefPropagationSettings, Beliefs, EdgeAppearance, MaxBeliefs, Propagation, Schedule,
+    TreeReweightedSettings, belief_propagation, max_product, moment_matching, tree_reweighted,
+};
 pub use dag::{Cpdag, Dag};
 pub use elimination::{EliminationReport, Heuristic, OrderingOptions};
 pub use error::Error;
 pub use evidence::{Evidence, Finding};
 pub use factor_graph::FactorGraph;
+pub use gibbs::{Gibbs, GibbsSettings};
 pub use graph::{Graph, Labels};
 pub use influence::Influence;
 pub use junction_tree::{
     Calibrated, CliqueMarginals, Domain, JunctionTree, MaxCalibrated, Workspace,
 };
 pub use log_linear::LogLinear;
+pub use mean_field::{MeanField, MeanFieldSettings, MeanFieldState, mean_field};
 pub use table::{TABLE_BYTES, Table};
 pub use variable::{FactorId, VarId};
 pub use variable_elimination::variable_elimination;

@@ -1,0 +1,241 @@
+//! Passing messages around until they no longer change.
+
+use fenchel_linalg::Invalid;
+use fenchel_optim::random::MaxTree;
+use fenchel_optim::{Certificate, Iterative};
+
+use super::network::{Network, Scratch};
+use super::{BeliefPropagationSettings, Schedule};
+use crate::Error;
+
+/// Messages on their way: what an observer of a run sees.
+#[derive(Debug, Clone)]
+pub struct Propagation {
+    pub(super) network: Network,
+    pub(super) messages: Vec<f64>,
+    pub(super) beliefs: Vec<f64>,
+    maximise: bool,
+    schedule: Schedule,
+    damping: f64,
+    /// What the factors would send; for [`Schedule::Residual`] always up to date.
+    fresh: Vec<f64>,
+    /// How much each message would change.
+    queue: Option<MaxTree>,
+    /// The largest change of the last pass, or the largest pending one.
+    change: f64,
+    /// The next sequential pass goes from the last factor to the first.
+    backward: bool,
+    computed: u64,
+    scratch: Scratch,
+    exact: Vec<f64>,
+}
+
+impl Propagation {
+    pub(super) fn new(
+        network: Network,
+        maximise: bool,
+        settings: &BeliefPropagationSettings,
+        start: Option<Vec<f64>>,
+    ) -> Result<Self, Error> {
+        let damping = settings.damping.unwrap_or(match settings.schedule {
+            Schedule::Parallel => 0.5,
+            Schedule::Sequential | Schedule::Residual => 0.0,
+        });
+        if !(0.0..1.0).contains(&damping) {
+            let expected = "a number in [0, 1)";
+            return Err(Invalid::Parameter { name: "damping", value: damping, expected }.into());
+        }
+        // A warm start is worth a certificate at once, a cold one is not.
+        let change = if start.is_some() { 0.0 } else { f64::INFINITY };
+        let messages = match start {
+            Some(messages) => {
+                let expected = network.message_cells;
+                Invalid::check_length("messages of the start", expected, messages.len())?;
+                messages
+            }
+            None => {
+                let mut uniform = vec![0.0; network.message_cells];
+                for slot in network.slots.iter().filter(|_| !maximise) {
+                    uniform[slot.cells.clone()].fill(-(slot.cells.len() as f64).ln());
+                }
+                uniform
+            }
+        };
+        let mut beliefs = vec![0.0; network.potentials.len()];
+        network.gather_beliefs(&messages, &mut beliefs);
+        let exact = beliefs.clone();
+        Ok(Propagation {
+            fresh: messages.clone(),
+            network,
+            messages,
+            beliefs,
+            maximise,
+            schedule: settings.schedule,
+            damping,
+            queue: None,
+            change,
+            backward: false,
+            computed: 0,
+            scratch: Scratch::default(),
+            exact,
+        })
+    }
+
+    /// The beliefs of a variable as they are now, in logs up to a constant.
+    ///
+    /// # Panics
+    /// If there is no such variable.
+    pub fn log_belief(&self, variable: crate::VarId) -> &[f64] {
+        &self.beliefs[self.network.cells[variable.index()].clone()]
+    }
+
+    /// Computes the message of a slot anew into `fresh`; returns how far it is from the present one.
+    fn compute(&mut self, s: usize) -> f64 {
+        let cells = self.network.slots[s].cells.clone();
+        let Propagation { network, messages, beliefs, maximise, fresh, scratch, .. } = self;
+        network.message(s, messages, beliefs, *maximise, scratch, &mut fresh[cells.clone()]);
+        self.computed += 1;
+        difference(&self.messages[cells.clone()], &self.fresh[cells])
+    }
+
+    /// Moves a message to what was computed, damped; the belief of its variable follows.
+    fn send(&mut self, s: usize) {
+        let slot = &self.network.slots[s];
+        let weight = self.network.factors[slot.factor].weight;
+        let variable = slot.variable;
+        let belief = &mut self.beliefs[self.network.cells[variable].clone()];
+        let mut finite = true;
+        for ((old, new), belief) in self.messages[slot.cells.clone()]
+            .iter_mut()
+            .zip(&self.fresh[slot.cells.clone()])
+            .zip(belief)
+        {
+            let mixed = mix(self.damping, *old, *new);
+            if mixed.is_finite() && old.is_finite() {
+                *belief += weight * (mixed - *old);
+            } else {
+                finite &= mixed == *old;
+            }
+            *old = mixed;
+        }
+        if !finite {
+            self.network.gather_belief(variable, &self.messages, &mut self.beliefs, None);
+        }
+    }
+
+    fn parallel_pass(&mut self) {
+        self.change = 0.0;
+        for s in 0..self.network.slots.len() {
+            self.change = self.compute(s).max(self.change);
+        }
+        for (old, new) in self.messages.iter_mut().zip(&self.fresh) {
+            *old = mix(self.damping, *old, *new);
+        }
+        self.network.gather_beliefs(&self.messages, &mut self.beliefs);
+    }
+
+    fn sequential_pass(&mut self) {
+        self.change = 0.0;
+        let slots = self.network.slots.len();
+        for k in 0..slots {
+            let s = if self.backward { slots - 1 - k } else { k };
+            self.change = self.compute(s).max(self.change);
+            self.send(s);
+        }
+        self.backward = !self.backward;
+        self.network.gather_beliefs(&self.messages, &mut self.beliefs);
+    }
+
+    /// Sends the message that would change most, again and again, for as many computations as there are messages.
+    fn residual_pass(&mut self) {
+        let slots = self.network.slots.len();
+        let mut queue = match self.queue.take() {
+            Some(queue) => queue,
+            None => {
+                let changes: Vec<f64> = (0..slots).map(|s| self.compute(s)).collect();
+                MaxTree::new(&changes)
+                    .expect("messages exist, and probabilities differ by at most 1")
+            }
+        };
+        let until = self.computed + slots as u64;
+        while self.computed < until && queue.get(queue.largest()) > 0.0 {
+            let s = queue.largest();
+            self.send(s);
+            let own = self.network.slots[s].cells.clone();
+            let left = difference(&self.messages[own.clone()], &self.fresh[own]);
+            let (variable, factor) = (self.network.slots[s].variable, self.network.slots[s].factor);
+            queue.set(s, left).expect("a difference of probabilities");
+            for at in 0..self.network.into[variable].len() {
+                let k = self.network.slots[self.network.into[variable][at]].factor;
+                // With weight 1 what a variable tells a factor does not depend on what it heard from it.
+                if k == factor && self.network.factors[k].weight == 1.0 {
+                    continue;
+                }
+                for t in self.network.factors[k].slots.clone() {
+                    if self.network.slots[t].variable != variable {
+                        let change = self.compute(t);
+                        queue.set(t, change).expect("a difference of probabilities");
+                    }
+                }
+            }
+        }
+        self.change = queue.get(queue.largest());
+        self.queue = Some(queue);
+        self.network.gather_beliefs(&self.messages, &mut self.beliefs);
+    }
+}
+
+impl Iterative for Propagation {
+    /// A pass computes as many messages as there are.
+    fn advance(&mut self, passes: f64) -> f64 {
+        if self.network.slots.is_empty() {
+            self.change = 0.0;
+            return passes.max(1.0);
+        }
+        let passes = passes.round().max(1.0);
+        for _ in 0..passes as u64 {
+            match self.schedule {
+                Schedule::Parallel => self.parallel_pass(),
+                Schedule::Sequential => self.sequential_pass(),
+                Schedule::Residual => self.residual_pass(),
+            }
+        }
+        passes
+    }
+
+    /// The largest change of a probability in a message if all were computed anew.
+    fn certify(&mut self) -> Certificate {
+        self.network.gather_beliefs(&self.messages, &mut self.exact);
+        let mut new = Vec::new();
+        let mut norm = 0.0_f64;
+        for (s, slot) in self.network.slots.iter().enumerate() {
+            new.clear();
+            new.resize(slot.cells.len(), 0.0);
+            let (messages, beliefs) = (&self.messages, &self.exact);
+            self.network.message(s, messages, beliefs, self.maximise, &mut self.scratch, &mut new);
+            norm = norm.max(difference(&self.messages[slot.cells.clone()], &new));
+        }
+        Certificate::Residual { objective: None, norm, error: 0.0 }
+    }
+
+    fn oracle_calls(&self) -> u64 {
+        self.computed
+    }
+
+    fn estimate(&self) -> Option<f64> {
+        Some(self.change)
+    }
+}
+
+/// The largest difference of two messages as probabilities.
+fn difference(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).fold(0.0, |most, (a, b)| (a.exp() - b.exp()).abs().max(most))
+}
+
+/// `damping old + (1 - damping) new` of what the logarithms stand for.
+fn mix(damping: f64, old: f64, new: f64) -> f64 {
+    if damping == 0.0 || old == new {
+        return new;
+    }
+    (damping * old.exp() + (1.0 - damping) * new.exp()).ln()
+}

@@ -1,0 +1,321 @@
+//! Gibbs sampling of many chains of any discrete model.
+//!
+//! ```text
+//! x_v ~ P(x_v | all others) ~ prod_{f with v} psi_f(x_v, others),    variable after variable, sweep after sweep
+//! ```
+//!
+//! | model | use |
+//! |---|---|
+//! | binary, pairwise | [`BinaryGibbs`](crate::BinaryGibbs): a bit a variable a chain, far faster |
+//! | any other | [`Gibbs`] |
+//! | small treewidth | [`Calibrated::sample`](crate::Calibrated::sample): independent draws, no chain at all |
+//!
+//! | scan | a sweep is | when |
+//! |---|---|---|
+//! | [`Scan::Systematic`] | all variables in order | the default; what [`crate::influence`] bounds |
+//! | [`Scan::Permuted`] | a new order every time | orders that could resonate with the model |
+//! | [`Scan::Uniform`] | as many uniform draws | reversible chains, for theory |
+//! | [`Scan::Chromatic`] | colour by colour | the law of updating every colour at once |
+//! | [`Scan::Blocked`] | blocks drawn jointly, then the rest one by one | strong couplings: one exact draw moves a whole tree |
+//!
+//! With `psi = 0` somewhere, single updates may never leave a part of the states; blocks help, a proof does not exist. How long to
+//! run: [`Influence::sweeps_needed`](crate::Influence::sweeps_needed) where it proves something, [`crate::diagnostics`] where not.
+//!
+//! Sources: SPG/TAY paper, algorithm 1 (GR-14, GR-15); Geman and Geman, IEEE Trans. PAMI 6 (1984); Hamze and de Freitas, "From fields to
+//! trees", UAI 2004, for blocks; Gonzalez, Low, Gretton and Guestrin, AISTATS 2011, for colours (GR-26).
+
+mod block;
+mod program;
+
+use fenchel_linalg::Invalid;
+use fenchel_optim::random::{Generator, stream};
+use ndarray::{Array2, ArrayView2};
+use rand::RngExt;
+use rand::seq::SliceRandom;
+use serde::{Deserialize, Serialize};
+
+use crate::{Error, Evidence, FactorGraph, VarId};
+
+use block::{Block, Room};
+use program::Program;
+
+pub use block::tree_blocks;
+
+/// In which order a sweep visits the variables: see the module.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Scan {
+    /// In order.
+    #[default]
+    Systematic,
+    /// A new permutation every sweep, for every chain its own.
+    Permuted,
+    /// As many uniform draws as there are variables.
+    Uniform,
+    /// In the order of a greedy colouring.
+    Chromatic,
+    /// These blocks, each drawn exactly from its joint law given the rest, then all other variables in order. A block costs a
+    /// junction tree calibration; [`tree_blocks`] proposes blocks that are trees.
+    Blocked(Vec<Vec<VarId>>),
+}
+
+/// Where the chains begin. Observed variables are in their observed states in any case.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub enum Start<'a> {
+    /// Every state uniform.
+    #[default]
+    Random,
+    /// All variables in state 0.
+    Zero,
+    /// All chains in one configuration.
+    State(&'a [usize]),
+    /// Chain `c` in row `c` modulo the number of rows: samples x variables, as [`Gibbs::samples`] returns them.
+    Rows(ArrayView2<'a, usize>),
+}
+
+/// Settings of [`Gibbs`].
+///
+/// | field | default | meaning |
+/// |---|---|---|
+/// | `chains` | 64 | independent chains |
+/// | `scan` | `Systematic` | order of the visits |
+/// | `seed` | 0 | determines every draw, on any number of threads |
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct GibbsSettings {
+    /// Independent chains.
+    pub chains: usize,
+    /// Order of the visits.
+    pub scan: Scan,
+    /// Seed of the start and of all draws.
+    pub seed: u64,
+}
+
+impl Default for GibbsSettings {
+    fn default() -> Self {
+        GibbsSettings { chains: 64, scan: Scan::Systematic, seed: 0 }
+    }
+}
+
+/// Chains of Gibbs sampling. Chains are independent given the start and run on all cores.
+///
+/// ```
+/// use fenchel_graphical::gibbs::{Gibbs, GibbsSettings, Start};
+/// use fenchel_graphical::{Evidence, FactorGraph, VarId};
+///
+/// let mut model = FactorGraph::new(&[3, 2])?;
+/// model.add_values(&[VarId(0), VarId(1)], &[1.0, 3.0, 2.0, 2.0, 3.0, 1.0])?;
+/// let settings = GibbsSettings { chains: 20_000, ..GibbsSettings::default() };
+/// let mut chains = Gibbs::new(&model, &Evidence::new(), Start::Random, &settings)?;
+/// chains.sweep(20);
+/// assert!((chains.marginal(VarId(0))?[2] - 1.0 / 3.0).abs() < 0.02);
+/// # Ok::<(), fenchel_graphical::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Gibbs {
+    program: Program,
+    evidence: Evidence,
+    scan: Scan,
+    order: Vec<u32>,
+    blocks: Vec<Block>,
+    chains: Vec<Chain>,
+}
+
+#[derive(Debug, Clone)]
+struct Chain {
+    /// Of observed variables 0, the one state that is left.
+    states: Vec<u32>,
+    random: Generator,
+}
+
+impl Gibbs {
+    /// Starts the chains.
+    ///
+    /// # Errors
+    /// [`Invalid::Parameter`] for no chain; what [`Evidence::check`] refuses; [`Invalid::Length`], [`Invalid::Empty`] and
+    /// [`Error::State`] for a start that does not fit; [`Error::UnknownVariable`], [`Error::RepeatedVariable`] and
+    /// [`Error::MemoryLimit`] for blocks.
+    pub fn new(
+        model: &FactorGraph,
+        evidence: &Evidence,
+        start: Start<'_>,
+        settings: &GibbsSettings,
+    ) -> Result<Self, Error> {
+        let GibbsSettings { chains, scan, seed } = settings;
+        if *chains == 0 {
+            let expected = "at least one chain";
+            return Err(Invalid::Parameter { name: "chains", value: 0.0, expected }.into());
+        }
+        check_start(model, start)?;
+        let conditioned = model.condition(evidence)?;
+        let n = model.len();
+        let mut order: Vec<u32> =
+            (0..n as u32).filter(|&v| evidence.state(VarId(v)).is_none()).collect();
+        let mut blocks = Vec::new();
+        match scan {
+            Scan::Chromatic => {
+                let colours = colouring(&conditioned);
+                order.sort_by_key(|&v| colours[v as usize]);
+            }
+            Scan::Blocked(lists) => {
+                blocks = Block::compile(&conditioned, lists, &order)?;
+                order.retain(|&v| !lists.iter().flatten().any(|w| w.0 == v));
+            }
+            Scan::Systematic | Scan::Permuted | Scan::Uniform => {}
+        }
+        let make = |c: usize| {
+            let mut random = stream(*seed, c as u64);
+            let state = |v: usize| match start {
+                _ if evidence.state(VarId(v as u32)).is_some() => 0,
+                Start::Random => random.random_range(0..model.cards()[v]),
+                Start::Zero => 0,
+                Start::State(x) => x[v],
+                Start::Rows(rows) => rows[[c % rows.nrows(), v]],
+            };
+            let states = (0..n).map(state).map(|s| s as u32).collect();
+            Chain { states, random }
+        };
+        let chains = (0..*chains).map(make).collect();
+        let program = Program::new(&conditioned);
+        let evidence = evidence.clone();
+        Ok(Gibbs { program, evidence, scan: scan.clone(), order, blocks, chains })
+    }
+
+    /// Number of chains.
+    pub fn chains(&self) -> usize {
+        self.chains.len()
+    }
+
+    /// Number of variables.
+    pub fn variables(&self) -> usize {
+        self.program.cards.len()
+    }
+
+    /// Changes the potentials and keeps the states; the evidence stays.
+    ///
+    /// # Errors
+    /// [`Invalid::Layout`] for a model with other cardinalities or scopes.
+    pub fn set_model(&mut self, model: &FactorGraph) -> Result<(), Error> {
+        self.program.set(&model.condition(&self.evidence)?)
+    }
+
+    /// Does `sweeps` sweeps in every chain.
+    pub fn sweep(&mut self, sweeps: usize) {
+        let Gibbs { program, scan, order, blocks, chains, .. } = self;
+        let work = |part: &mut [Chain]| {
+            let mut rooms: Vec<Room> = blocks.iter().map(Block::room).collect();
+            let mut weights = Vec::new();
+            let mut visits = order.clone();
+            for chain in part {
+                let Chain { states, random } = chain;
+                if *scan == Scan::Permuted {
+                    visits.copy_from_slice(order);
+                }
+                for _ in 0..sweeps {
+                    for (block, room) in blocks.iter().zip(&mut rooms) {
+                        block.draw(program, room, states, random);
+                    }
+                    if *scan == Scan::Permuted {
+                        visits.shuffle(random);
+                    }
+                    for step in 0..visits.len() {
+                        let v = match scan {
+                            Scan::Uniform => order[random.random_range(0..order.len())],
+                            _ => visits[step],
+                        };
+                        program.draw(v as usize, states, &mut weights, random);
+                    }
+                }
+            }
+        };
+        #[cfg(feature = "parallel")]
+        {
+            use rayon::prelude::*;
+            chains.par_chunks_mut(16).for_each(work);
+        }
+        #[cfg(not(feature = "parallel"))]
+        chains.chunks_mut(16).for_each(work);
+    }
+
+    /// The configuration of one chain.
+    ///
+    /// # Panics
+    /// If there is no such chain.
+    pub fn state(&self, chain: usize) -> Vec<usize> {
+        let states = &self.chains[chain].states;
+        let full = |(v, &s): (usize, &u32)| self.observed(v).unwrap_or(s as usize);
+        states.iter().enumerate().map(full).collect()
+    }
+
+    /// All configurations: chains x variables.
+    pub fn samples(&self) -> Array2<usize> {
+        let observed: Vec<Option<usize>> =
+            (0..self.variables()).map(|v| self.observed(v)).collect();
+        Array2::from_shape_fn((self.chains(), self.variables()), |(c, v)| {
+            observed[v].unwrap_or(self.chains[c].states[v] as usize)
+        })
+    }
+
+    /// The share of chains in every state of a variable.
+    ///
+    /// # Errors
+    /// [`Error::UnknownVariable`].
+    pub fn marginal(&self, variable: VarId) -> Result<Vec<f64>, Error> {
+        let v = variable.index();
+        let Some(&card) = self.program.cards.get(v) else {
+            return Err(Error::UnknownVariable { variable, variables: self.variables() });
+        };
+        let observed = self.observed(v);
+        let mut shares = vec![0.0; card.max(observed.map_or(0, |state| state + 1))];
+        for chain in &self.chains {
+            shares[observed.unwrap_or(chain.states[v] as usize)] += 1.0;
+        }
+        shares.iter_mut().for_each(|share| *share /= self.chains() as f64);
+        Ok(shares)
+    }
+
+    /// The mean over the chains of any function of a configuration.
+    pub fn mean(&self, mut f: impl FnMut(&[usize]) -> f64) -> f64 {
+        (0..self.chains()).map(|c| f(&self.state(c))).sum::<f64>() / self.chains() as f64
+    }
+
+    fn observed(&self, v: usize) -> Option<usize> {
+        self.evidence.state(VarId(v as u32))
+    }
+}
+
+fn check_start(model: &FactorGraph, start: Start<'_>) -> Result<(), Error> {
+    let check = |variable: usize, state: usize| {
+        let cardinality = model.cards()[variable];
+        let variable = VarId(variable as u32);
+        if state < cardinality {
+            Ok(())
+        } else {
+            Err(Error::State { variable, state, cardinality })
+        }
+    };
+    match start {
+        Start::Random | Start::Zero => Ok(()),
+        Start::State(x) => {
+            Invalid::check_length("start state", model.len(), x.len())?;
+            x.iter().enumerate().try_for_each(|(v, &state)| check(v, state))
+        }
+        Start::Rows(rows) if rows.nrows() == 0 => Err(Invalid::Empty { what: "start rows" }.into()),
+        Start::Rows(rows) => {
+            Invalid::check_length("start rows (columns)", model.len(), rows.ncols())?;
+            rows.indexed_iter().try_for_each(|((_, v), &state)| check(v, state))
+        }
+    }
+}
+
+/// Colours the variables so that no two of a factor have the same: greedy, by falling degree.
+fn colouring(model: &FactorGraph) -> Vec<usize> {
+    let neighbours = model.neighbours();
+    let mut order: Vec<usize> = (0..model.len()).collect();
+    order.sort_by_key(|&v| (std::cmp::Reverse(neighbours[v].len()), v));
+    let mut colours = vec![usize::MAX; model.len()];
+    for v in order {
+        let taken: Vec<usize> = neighbours[v].iter().map(|w| colours[w.index()]).collect();
+        colours[v] = (0..=taken.len()).find(|c| !taken.contains(c)).unwrap_or(0);
+    }
+    colours
+}
