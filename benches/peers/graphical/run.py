@@ -26,6 +26,8 @@ import report
 NETWORKS = "alarm insurance win95pts hailfinder andes pigs pathfinder water mildew barley".split()
 SMALL = "alarm insurance win95pts hailfinder".split()
 SLOW = 2.0
+# How many variables are observed, one after the other, for the time of one more calibration.
+AGAIN = 20
 
 
 class Runner:
@@ -76,7 +78,7 @@ def measure(runner, name, rounds):
     for label, engine in engines.items():
         work[label] = lambda k, engine=engine: engine(net)[0]
     first = runner.ask("posteriors")
-    work["fenchel again"] = lambda k: runner.ask(f"again {k}")["seconds"]
+    work["fenchel again"] = lambda k: runner.ask(f"again {AGAIN}")["seconds"]
     _, theirs = peers.shafer_shenoy(net)
     error = distance(runner.ask("marginals")["marginals"], theirs)
     seconds = {label: [] for label in work}

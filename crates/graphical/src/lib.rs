@@ -58,7 +58,8 @@ pub use gibbs::{Gibbs, GibbsSettings};
 pub use graph::{Graph, Labels};
 pub use influence::Influence;
 pub use junction_tree::{
-    Calibrated, CliqueMarginals, Domain, JunctionTree, MaxCalibrated, Workspace,
+    Calibrated, CliqueMarginals, Domain, JunctionTree, MaxCalibrated, Posteriors, TreeCache,
+    Workspace,
 };
 pub use log_linear::LogLinear;
 pub use mean_field::{MeanField, MeanFieldSettings, MeanFieldState, mean_field};

@@ -212,7 +212,8 @@ impl Plan {
 struct Blocks<'a> {
     plan: &'a Plan,
     size: usize,
-    counter: SmallVec<[usize; 6]>,
+    /// More runs than fit have more cells than any memory: a walk allocates nothing.
+    counter: SmallVec<[usize; 32]>,
     wide: usize,
     big: usize,
     small: usize,

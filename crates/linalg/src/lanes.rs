@@ -20,7 +20,8 @@
 /// Runs a small closure compiled for the widest vector instructions that this machine has, chosen at run time.
 ///
 /// The compiler decides whether to inline the closure, and if it does not, nothing is gained: beyond a dozen lines write
-/// a [`Kernel`]. What is called inside takes part only if it is inlined too: mark helpers `#[inline(always)]`. Costs
+/// a [`Kernel`]. What is called inside takes part only if it is inlined too: mark helpers `#[inline(always)]`. Closures
+/// and iterator adapters are often not inlined there; loops over an index in `#[inline(always)]` functions are. Costs
 /// a few nanoseconds, so dispatch around a whole loop and not around a row.
 #[inline]
 pub fn dispatch<R>(f: impl FnOnce() -> R) -> R {

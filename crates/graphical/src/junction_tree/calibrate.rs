@@ -1,13 +1,15 @@
 //! Messages up, messages down.
 
+use std::marker::PhantomData;
+
 use fenchel_linalg::lanes;
 
 use crate::evidence::Finding;
-use crate::stride::larger;
+use crate::stride::{Plan, larger};
 use crate::{Error, Evidence, FactorGraph};
 
 use super::algebra::{Algebra, Linear, LogMax, LogSum};
-use super::{Domain, JunctionTree, Workspace};
+use super::{Domain, JunctionTree, Node, Workspace};
 
 /// Below this every product of numbers is normal: no underflow.
 const LOWEST: f64 = -690.0;
@@ -25,21 +27,14 @@ pub(super) fn sums(
 ) -> Result<(), Error> {
     if domain != Domain::Log {
         workspace.in_logs = false;
-        let outcome = lanes::dispatch(|| {
-            let outcome = up::<Linear>(tree, model, evidence, workspace);
-            if let Outcome::Done = outcome {
-                down::<Linear>(tree, workspace);
-            }
-            outcome
-        });
-        match outcome {
+        match lanes::run(Calibration::<Linear>::of(tree, model, evidence, workspace)) {
             Outcome::Done => return Ok(()),
             Outcome::Impossible => return Err(Error::ImpossibleEvidence),
             Outcome::Underflow => {}
         }
     }
     workspace.in_logs = true;
-    lanes::dispatch(|| run_in_logs::<LogSum>(tree, model, evidence, workspace))
+    lanes::run(Calibration::<LogSum>::of(tree, model, evidence, workspace)).without_underflow()
 }
 
 pub(super) fn maxima(
@@ -49,28 +44,82 @@ pub(super) fn maxima(
     workspace: &mut Workspace,
 ) -> Result<(), Error> {
     workspace.in_logs = true;
-    lanes::dispatch(|| run_in_logs::<LogMax>(tree, model, evidence, workspace))
+    lanes::run(Calibration::<LogMax>::of(tree, model, evidence, workspace)).without_underflow()
 }
 
-#[inline(always)]
-fn run_in_logs<A: Algebra>(
-    tree: &JunctionTree,
-    model: &FactorGraph,
-    evidence: &Evidence,
-    workspace: &mut Workspace,
-) -> Result<(), Error> {
-    match up::<A>(tree, model, evidence, workspace) {
-        Outcome::Done => down::<A>(tree, workspace),
-        _ => return Err(Error::ImpossibleEvidence),
+struct Calibration<'a, A> {
+    tree: &'a JunctionTree,
+    model: &'a FactorGraph,
+    evidence: &'a Evidence,
+    workspace: &'a mut Workspace,
+    algebra: PhantomData<A>,
+}
+
+impl<'a, A> Calibration<'a, A> {
+    fn of(
+        tree: &'a JunctionTree,
+        model: &'a FactorGraph,
+        evidence: &'a Evidence,
+        workspace: &'a mut Workspace,
+    ) -> Self {
+        Calibration { tree, model, evidence, workspace, algebra: PhantomData }
     }
-    Ok(())
 }
 
-enum Outcome {
+impl<A: Algebra> lanes::Kernel for Calibration<'_, A> {
+    type Output = Outcome;
+
+    #[inline(always)]
+    fn compute(self) -> Outcome {
+        let outcome = up::<A>(self.tree, self.model, self.evidence, self.workspace);
+        if let Outcome::Done = outcome {
+            down::<A>(self.tree, self.workspace);
+        }
+        outcome
+    }
+}
+
+pub(super) enum Outcome {
     Done,
     Impossible,
     /// What was lost may matter.
     Underflow,
+}
+
+impl Outcome {
+    fn without_underflow(self) -> Result<(), Error> {
+        match self {
+            Outcome::Done => Ok(()),
+            _ => Err(Error::ImpossibleEvidence),
+        }
+    }
+}
+
+/// What is known about a scaled table or message.
+#[derive(Copy, Clone, Debug, Default)]
+pub(super) struct Scale {
+    /// The logarithm of what it was divided by.
+    pub(super) log: f64,
+    /// A lower bound of the logarithm of its least entry that is not 0.
+    pub(super) low: f64,
+    /// What underflow may have lost in an entry.
+    pub(super) lost: f64,
+}
+
+impl Scale {
+    /// After multiplying with something.
+    #[inline(always)]
+    pub(super) fn times(&mut self, other: Scale) {
+        self.log += other.log;
+        self.low += other.low;
+    }
+
+    /// After multiplying with a message, whose `log` is counted where it was sent.
+    #[inline(always)]
+    pub(super) fn receive(&mut self, message: Scale) {
+        self.low += message.low;
+        self.lost += message.lost;
+    }
 }
 
 /// From the leaves to the roots. Afterwards a table is the product of its factors and of the messages of its children, scaled;
@@ -82,112 +131,52 @@ fn up<A: Algebra>(
     evidence: &Evidence,
     workspace: &mut Workspace,
 ) -> Outcome {
-    let Workspace { tables, up, ratio, factor, scales, smallest, lost, .. } = workspace;
-    let mut log_partition: f64 =
-        tree.constants.iter().map(|f| model.factors()[f.index()].log_values()[0]).sum();
-    smallest.fill(0.0);
-    lost.fill(0.0);
-
-    for (node, (low, _)) in tree.nodes.iter().zip(smallest.iter_mut().zip(lost.iter())) {
-        let table = &mut tables[node.table.clone()];
-        let placed = &tree.placed[node.factors.clone()];
-        if placed.is_empty() {
-            table.fill(A::ONE);
-        }
-        for (k, p) in placed.iter().enumerate() {
-            let logs = model.factors()[p.factor.index()].log_values();
-            let values = &mut factor[..logs.len()];
-            let (top, bottom) = lift::<A>(logs, values);
-            log_partition += top;
-            *low += bottom - top;
-            if k == 0 {
-                p.plan.spread(table, values, |_, b| b);
-            } else {
-                p.plan.spread(table, values, A::times);
-            }
-        }
+    let Workspace { tables, up, ratio, factor, tops, scales, .. } = workspace;
+    for (node, scale) in tree.nodes.iter().zip(scales.iter_mut()) {
+        *scale = multiply_factors::<A>(tree, model, node, &mut tables[node.table.clone()], factor);
     }
     for (v, finding) in evidence.iter() {
         let home = &tree.homes[v.index()];
+        let table = &mut tables[tree.nodes[home.node].table.clone()];
         let values = &mut factor[..tree.cards[v.index()]];
-        match finding {
-            Finding::State(state) => {
-                values.fill(A::ZERO);
-                values[*state] = A::ONE;
-            }
-            Finding::Likelihood(likelihood) => {
-                let logs = &mut ratio[..likelihood.len()];
-                logs.iter_mut().zip(likelihood).for_each(|(l, x)| *l = x.ln());
-                let (top, bottom) = lift::<A>(logs, values);
-                log_partition += top;
-                smallest[home.node] += bottom - top;
-            }
-        }
-        home.plan.spread(&mut tables[tree.nodes[home.node].table.clone()], values, A::times);
+        scales[home.node].times(enter::<A>(finding, &home.plan, table, values, ratio));
     }
-    if !(log_partition > f64::NEG_INFINITY) {
-        return Outcome::Impossible;
-    }
-
+    let mut log_partition = tree.constant(model);
     for k in (0..tree.nodes.len()).rev() {
         let node = &tree.nodes[k];
         let (before, rest) = tables.split_at_mut(node.table.start);
         let table = &mut rest[..node.table.len()];
-        if A::UNDERFLOWS && smallest[k] < LOWEST {
-            lost[k] += TINY;
-        }
-        if node.parent == k {
-            let total = A::total(table);
-            if !(total > A::ZERO) {
-                return if lost[k] > 0.0 { Outcome::Underflow } else { Outcome::Impossible };
-            }
-            if A::UNDERFLOWS && lost[k] * table.len() as f64 > NEGLIGIBLE * total {
-                return Outcome::Underflow;
-            }
-            log_partition += A::log(total);
-            table.iter_mut().for_each(|cell| *cell = A::over(*cell, total));
-            continue;
-        }
         let message = &mut up[node.separator.clone()];
-        A::project_rows(table, message);
-        let top = LogMax::total(message);
-        if !(top > A::ZERO) {
-            return if lost[k] > 0.0 { Outcome::Underflow } else { Outcome::Impossible };
+        let sent = match send::<A>(node, table, message, scales[k], &mut tops[k], k) {
+            Ok(sent) => sent,
+            Err(outcome) => return outcome,
+        };
+        log_partition += scales[k].log + sent.log;
+        if node.parent == k {
+            table.iter_mut().for_each(|cell| *cell = A::over(*cell, tops[k]));
+        } else {
+            let parent = &mut before[tree.nodes[node.parent].table.clone()];
+            node.in_parent.spread(parent, message, A::times);
+            scales[node.parent].receive(sent);
         }
-        let mut bottom = top;
-        for m in message.iter_mut() {
-            bottom = if *m > A::ZERO && *m < bottom { *m } else { bottom };
-            *m = A::over(*m, top);
-        }
-        scales[k] = top;
-        log_partition += A::log(top);
-        smallest[node.parent] += A::log(bottom) - A::log(top);
-        lost[node.parent] += lost[k] * (table.len() / message.len()) as f64 / top;
-        let parent = &mut before[tree.nodes[node.parent].table.clone()];
-        node.in_parent.spread(parent, message, A::times);
     }
     workspace.log_partition = log_partition;
-    Outcome::Done
+    if log_partition > f64::NEG_INFINITY { Outcome::Done } else { Outcome::Impossible }
 }
 
 /// From the roots to the leaves. Afterwards every table and separator is a marginal.
 #[inline(always)]
 fn down<A: Algebra>(tree: &JunctionTree, workspace: &mut Workspace) {
-    let Workspace { tables, up, separators, ratio, scales, .. } = workspace;
+    let Workspace { tables, up, separators, ratio, tops, .. } = workspace;
     for (k, node) in tree.nodes.iter().enumerate() {
         if node.parent == k {
             continue;
         }
         let (before, rest) = tables.split_at_mut(node.table.start);
         let parent = &before[tree.nodes[node.parent].table.clone()];
-        let message = &mut separators[node.separator.clone()];
-        let ratio = &mut ratio[..message.len()];
-        A::project(&node.in_parent, parent, message, ratio);
-        for ((r, &new), &old) in
-            ratio.iter_mut().zip(message.iter()).zip(&up[node.separator.clone()])
-        {
-            *r = A::over(A::over(new, old), scales[k]);
-        }
+        let separator = &mut separators[node.separator.clone()];
+        let ratio = &mut ratio[..separator.len()];
+        hear::<A>(node, parent, &up[node.separator.clone()], tops[k], separator, ratio);
         let rows = rest[..node.table.len()].chunks_exact_mut(node.table.len() / ratio.len());
         for (row, &r) in rows.zip(ratio.iter()) {
             for cell in row {
@@ -197,9 +186,116 @@ fn down<A: Algebra>(tree: &JunctionTree, workspace: &mut Workspace) {
     }
 }
 
-/// `values = lift(logs - max logs)`; returns the maximum and the least that is not `-inf`.
+/// The product of the factors of a node, each divided by its largest value.
 #[inline(always)]
-fn lift<A: Algebra>(logs: &[f64], values: &mut [f64]) -> (f64, f64) {
+pub(super) fn multiply_factors<A: Algebra>(
+    tree: &JunctionTree,
+    model: &FactorGraph,
+    node: &Node,
+    table: &mut [f64],
+    scratch: &mut [f64],
+) -> Scale {
+    let mut scale = Scale::default();
+    let placed = &tree.placed[node.factors.clone()];
+    if placed.is_empty() {
+        table.fill(A::ONE);
+    }
+    for (k, p) in placed.iter().enumerate() {
+        let logs = model.factors()[p.factor.index()].log_values();
+        let values = &mut scratch[..logs.len()];
+        scale.times(lift::<A>(logs, values));
+        if k == 0 {
+            p.plan.spread(table, values, |_, b| b);
+        } else {
+            p.plan.spread(table, values, A::times);
+        }
+    }
+    scale
+}
+
+/// Multiplies a table with what is known about a variable; `values` and `logs` are scratch.
+#[inline(always)]
+pub(super) fn enter<A: Algebra>(
+    finding: &Finding,
+    plan: &Plan,
+    table: &mut [f64],
+    values: &mut [f64],
+    logs: &mut [f64],
+) -> Scale {
+    let mut scale = Scale::default();
+    match finding {
+        Finding::State(state) => {
+            values.fill(A::ZERO);
+            values[*state] = A::ONE;
+        }
+        Finding::Likelihood(likelihood) => {
+            let logs = &mut logs[..likelihood.len()];
+            logs.iter_mut().zip(likelihood).for_each(|(l, x)| *l = x.ln());
+            scale = lift::<A>(logs, values);
+        }
+    }
+    plan.spread(table, values, A::times);
+    scale
+}
+
+/// The message of node `k` to its parent, divided by its largest value `top`; for a root `top` is the total of the table.
+#[inline(always)]
+pub(super) fn send<A: Algebra>(
+    node: &Node,
+    table: &[f64],
+    message: &mut [f64],
+    mut scale: Scale,
+    top: &mut f64,
+    k: usize,
+) -> Result<Scale, Outcome> {
+    if A::UNDERFLOWS && scale.low < LOWEST {
+        scale.lost += TINY;
+    }
+    let nothing = if scale.lost > 0.0 { Outcome::Underflow } else { Outcome::Impossible };
+    if node.parent == k {
+        *top = A::total(table);
+        if !(*top > A::ZERO) {
+            return Err(nothing);
+        }
+        if A::UNDERFLOWS && scale.lost * table.len() as f64 > NEGLIGIBLE * *top {
+            return Err(Outcome::Underflow);
+        }
+        return Ok(Scale { log: A::log(*top), ..Scale::default() });
+    }
+    A::project_rows(table, message);
+    *top = LogMax::total(message);
+    if !(*top > A::ZERO) {
+        return Err(nothing);
+    }
+    let mut bottom = *top;
+    for m in message.iter_mut() {
+        bottom = if *m > A::ZERO && *m < bottom { *m } else { bottom };
+        *m = A::over(*m, *top);
+    }
+    let log = A::log(*top);
+    let width = (table.len() / message.len()) as f64;
+    Ok(Scale { log, low: A::log(bottom) - log, lost: scale.lost * width / *top })
+}
+
+/// The marginal of the separator of a node in the calibrated table of its parent, and the ratio to what the node has sent.
+#[inline(always)]
+pub(super) fn hear<A: Algebra>(
+    node: &Node,
+    parent: &[f64],
+    sent: &[f64],
+    top: f64,
+    separator: &mut [f64],
+    ratio: &mut [f64],
+) {
+    A::project(&node.in_parent, parent, separator, ratio);
+    for ((r, &new), &old) in ratio.iter_mut().zip(separator.iter()).zip(sent) {
+        *r = A::over(A::over(new, old), top);
+    }
+}
+
+/// `values = lift(logs - max logs)`.
+#[inline(always)]
+fn lift<A: Algebra>(logs: &[f64], values: &mut [f64]) -> Scale {
     let top = LogMax::total(logs);
     let mut bottom = top;
     for &x in logs {
@@ -207,5 +303,6 @@ fn lift<A: Algebra>(logs: &[f64], values: &mut [f64]) -> (f64, f64) {
     }
     let shift = if top > f64::NEG_INFINITY { top } else { 0.0 };
     values.iter_mut().zip(logs).for_each(|(v, &x)| *v = A::lift(x - shift));
-    (top, if bottom > f64::NEG_INFINITY { bottom } else { top })
+    let low = if bottom > f64::NEG_INFINITY { bottom - top } else { 0.0 };
+    Scale { log: top, low, lost: 0.0 }
 }

@@ -13,7 +13,8 @@
 //! A [`JunctionTree`] is compiled once for a structure (cardinalities and scopes), is immutable and can be shared between
 //! threads. A [`Workspace`] owns all numbers. [`JunctionTree::calibrate`] takes any model of that structure and any evidence,
 //! allocates nothing, and gives a [`Calibrated`] that answers questions; [`JunctionTree::calibrate_max`] does the same for
-//! maxima. Components become trees of a forest.
+//! maxima. Components become trees of a forest. [`JunctionTree::posteriors`] stays with one model and goes from evidence to
+//! evidence: it remembers what the last evidence left unchanged. A [`TreeCache`] keeps the trees of models of few structures.
 //!
 //! **Numbers.** In [`Domain::Scaled`] tables hold probabilities, every message has maximum 1, and logarithms of the scales add
 //! up: multiplications and additions, no `exp` but one for each cell of a factor. In [`Domain::Log`] every cell stays a
@@ -31,10 +32,12 @@
 //! section 3.3.2 and App. 3.A.
 
 mod algebra;
+mod cache;
 mod calibrate;
 mod compile;
 mod marginals;
 mod maximum;
+mod posteriors;
 mod queries;
 mod sample;
 
@@ -44,8 +47,12 @@ use crate::elimination::{along, search};
 use crate::stride::Plan;
 use crate::{Error, Evidence, FactorGraph, FactorId, OrderingOptions, VarId};
 
+use calibrate::Scale;
+
+pub use cache::TreeCache;
 pub use marginals::{CliqueMarginals, LineDerivatives};
 pub use maximum::MaxCalibrated;
+pub use posteriors::Posteriors;
 pub use queries::Calibrated;
 pub use sample::Sampler;
 
@@ -146,11 +153,9 @@ pub struct Workspace {
     /// Scratch: the largest separator or variable, the largest factor or variable.
     ratio: Vec<f64>,
     factor: Vec<f64>,
-    /// For every node: what its message up was divided by.
-    scales: Vec<f64>,
-    /// For every node: the logarithm of its smallest message entry that is not 0, and what underflow may have lost in it.
-    smallest: Vec<f64>,
-    lost: Vec<f64>,
+    /// For every node: what its message up was divided by, and the scale of its table.
+    tops: Vec<f64>,
+    scales: Vec<Scale>,
     log_partition: f64,
     in_logs: bool,
 }
@@ -194,9 +199,8 @@ impl JunctionTree {
             separators: vec![0.0; self.separator_cells],
             ratio: vec![0.0; self.scratch],
             factor: vec![0.0; self.largest_factor],
-            scales: vec![0.0; self.nodes.len()],
-            smallest: vec![0.0; self.nodes.len()],
-            lost: vec![0.0; self.nodes.len()],
+            tops: vec![0.0; self.nodes.len()],
+            scales: vec![Scale::default(); self.nodes.len()],
             log_partition: 0.0,
             in_logs: false,
         }
@@ -273,26 +277,39 @@ impl JunctionTree {
             .map_or(0, |size| size.saturating_sub(1))
     }
 
+    /// Whether the tree was compiled for these cardinalities and scopes.
+    pub fn fits(&self, model: &FactorGraph) -> bool {
+        model.cards() == self.cards
+            && model.factors().len() == self.scopes.len()
+            && model.factors().iter().zip(&self.scopes).all(|(f, scope)| f.scope() == scope)
+    }
+
+    fn check_model(&self, model: &FactorGraph) -> Result<(), Error> {
+        if self.fits(model) {
+            return Ok(());
+        }
+        let reason = "its cardinalities or scopes are not those that the tree was compiled for";
+        Err(fenchel_linalg::Invalid::Layout { what: "model", reason: reason.into() }.into())
+    }
+
+    /// The sum of the factors of no variables.
+    fn constant(&self, model: &FactorGraph) -> f64 {
+        self.constants.iter().map(|f| model.factors()[f.index()].log_values()[0]).sum()
+    }
+
     fn prepare(
         &self,
         model: &FactorGraph,
         evidence: &Evidence,
         workspace: &mut Workspace,
     ) -> Result<(), Error> {
-        let same = model.cards() == self.cards
-            && model.factors().len() == self.scopes.len()
-            && model.factors().iter().zip(&self.scopes).all(|(f, scope)| f.scope() == scope);
-        if !same {
-            let reason = "its cardinalities or scopes are not those that the tree was compiled for";
-            let layout = fenchel_linalg::Invalid::Layout { what: "model", reason: reason.into() };
-            return Err(layout.into());
-        }
+        self.check_model(model)?;
         evidence.check(&self.cards)?;
         let fits = workspace.tables.len() == self.clique_cells
             && workspace.up.len() == self.separator_cells
             && workspace.ratio.len() == self.scratch
             && workspace.factor.len() == self.largest_factor
-            && workspace.lost.len() == self.nodes.len();
+            && workspace.scales.len() == self.nodes.len();
         if !fits {
             *workspace = self.workspace();
         }

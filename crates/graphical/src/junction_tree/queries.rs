@@ -8,7 +8,6 @@ use crate::stride::Plan;
 use crate::variable_elimination::sum_out;
 use crate::{Error, FactorId, Table, VarId};
 
-use super::algebra::{Algebra, Linear, LogSum};
 use super::{CliqueMarginals, JunctionTree, Node, Workspace};
 
 /// A tree that has been calibrated: every table is a marginal given the evidence.
@@ -191,13 +190,7 @@ impl Calibrated<'_> {
 
     /// Probabilities of the margin that a plan describes.
     fn project(&self, plan: &Plan, table: &[f64], out: &mut [f64]) {
-        if self.workspace.in_logs {
-            let mut scratch = vec![0.0; out.len()];
-            lanes::dispatch(|| LogSum::project(plan, table, out, &mut scratch));
-            out.iter_mut().for_each(|p| *p = p.exp());
-        } else {
-            lanes::dispatch(|| Linear::project(plan, table, out, &mut []));
-        }
+        lanes::run(Margin { plan, table, out, in_logs: self.workspace.in_logs });
     }
 
     fn table(&self, scope: &[(VarId, usize)], values: &[f64]) -> Result<Table, Error> {
@@ -249,6 +242,29 @@ impl Calibrated<'_> {
             let value = clique as f64;
             Invalid::Parameter { name: "clique", value, expected: "the number of a clique" }.into()
         })
+    }
+}
+
+struct Margin<'a> {
+    plan: &'a Plan,
+    table: &'a [f64],
+    out: &'a mut [f64],
+    in_logs: bool,
+}
+
+impl lanes::Kernel for Margin<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn compute(self) {
+        let Margin { plan, table, out, in_logs } = self;
+        out.fill(0.0);
+        if in_logs {
+            // A table's largest logarithm is at most 0: no scale is needed.
+            plan.gather_map(table, out, 0.0, |a, b| a + b, |x, _| lanes::exp(x), &[]);
+        } else {
+            plan.gather(table, out, 0.0, |a, b| a + b);
+        }
     }
 }
 
