@@ -16,7 +16,7 @@
 //! | comments | `// ...` and `/* ... */`; a `/` before anything else is a letter |
 //! | order | a variable is declared before a probability names it |
 //!
-//! Numbers keep all their bits: what [`write`] writes, [`read`] reads back exactly. Reading is one pass,
+//! Numbers keep all their bits: what [`write()`] writes, [`read()`] reads back exactly. Reading is one pass,
 //! O(bytes) and the states of each row looked up (GR-29).
 
 mod read;
