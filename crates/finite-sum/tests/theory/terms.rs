@@ -3,7 +3,7 @@
 
 use fenchel_finite_sum::loss::Logistic;
 use fenchel_optim::Loss;
-use fenchel_optim::prox::Zero;
+use fenchel_optim::prox::{L1, Regulariser};
 use fenchel_optim::random::Generator;
 use rand::RngExt;
 
@@ -16,6 +16,8 @@ pub(crate) struct Terms {
     pub(crate) data: Data,
     pub(crate) rows: Vec<Vector>,
     pub(crate) mu: f64,
+    /// `h`, 0 for most theorems.
+    pub(crate) h: L1,
     /// Smoothness of each term, `mu` included.
     pub(crate) smoothness: Vec<f64>,
     pub(crate) star: Vector,
@@ -25,21 +27,28 @@ pub(crate) struct Terms {
 impl Terms {
     /// `mu` is a function of the largest smoothness of the losses alone.
     pub(crate) fn new(seed: u64, mu: impl Fn(f64) -> f64) -> Self {
+        Terms::composite(seed, mu, 0.0)
+    }
+
+    /// With `h = l1 ||.||_1` beside the sum.
+    pub(crate) fn composite(seed: u64, mu: impl Fn(f64) -> f64, l1: f64) -> Self {
+        let h = L1 { strength: l1 };
         let data = data(N, D, 1.0, seed);
         let rows: Vec<Vector> =
             (0..N).map(|i| std::array::from_fn(|c| data.dense[[i, c]])).collect();
         let losses: Vec<f64> = rows.iter().map(|a| 0.25 * dot(a, a)).collect();
         let mu = mu(losses.iter().copied().fold(0.0, f64::max));
-        let (star, _) = reference(&data.dense, &data.signs, &Logistic, &Zero, mu, false);
+        let (star, _) = reference(&data.dense, &data.signs, &Logistic, &h, mu, false);
         let mut terms = Terms {
             smoothness: losses.iter().map(|l| l + mu).collect(),
             data,
             rows,
             mu,
+            h,
             star: star.try_into().expect("D entries"),
             best: 0.0,
         };
-        terms.best = terms.mean_value(&terms.star);
+        terms.best = terms.objective(&terms.star);
         terms
     }
 
@@ -60,6 +69,21 @@ impl Terms {
     /// `f(x)`
     pub(crate) fn mean_value(&self, x: &Vector) -> f64 {
         (0..N).map(|i| self.value(i, x)).sum::<f64>() / N as f64
+    }
+
+    /// `F(x) = f(x) + h(x)`
+    pub(crate) fn objective(&self, x: &Vector) -> f64 {
+        self.mean_value(x) + self.h.value(x)
+    }
+
+    /// `f(x) - f(y) - <f'(y), x - y>`
+    pub(crate) fn divergence(&self, x: &Vector, y: &Vector) -> f64 {
+        expect(|i| self.term_divergence(i, x, y))
+    }
+
+    /// The same for one term.
+    pub(crate) fn term_divergence(&self, i: usize, x: &Vector, y: &Vector) -> f64 {
+        self.value(i, x) - self.value(i, y) - dot(&self.gradient(i, y), &minus(x, y))
     }
 
     /// `f'(x)`
