@@ -69,6 +69,19 @@ impl<D: Design, L: Loss> Smooth for Batch<'_, '_, D, L> {
 /// A pass is one evaluation of the objective and its gradient. Certifies a duality gap where `l2 > 0`,
 /// else the norm of the gradient. The method itself is [`fenchel_optim::lbfgs`].
 ///
+/// ```
+/// use fenchel_finite_sum::loss::Logistic;
+/// use fenchel_finite_sum::prox::Zero;
+/// use fenchel_finite_sum::{AsDesign, Problem, Status, lbfgs};
+///
+/// let a = ndarray::array![[1.0, 0.5], [-0.3, 2.0], [0.7, -1.0], [-1.5, 0.2]];
+/// let y = [1.0, -1.0, 1.0, -1.0];
+/// let problem = Problem::new(a.as_design()?, &y, Logistic, Zero, 0.1)?;
+/// let solution = lbfgs(&problem, &Default::default(), None, &mut ())?;
+/// assert_eq!(solution.report.status, Status::Converged);
+/// # Ok::<(), fenchel_finite_sum::Error>(())
+/// ```
+///
 /// # Errors
 /// [`Error::Unsupported`] for a loss that is not smooth; [`Error::Invalid`] for a start of another shape
 /// or settings out of range.

@@ -111,6 +111,19 @@ fn point(d: usize, x: &[f64]) -> Point {
 /// Certifies a duality gap where `l2 > 0` or the regulariser is coercive and the conjugate of the loss is known,
 /// else the norm of the gradient mapping.
 ///
+/// ```
+/// use fenchel_finite_sum::loss::Logistic;
+/// use fenchel_finite_sum::prox::Simplex;
+/// use fenchel_finite_sum::{AsDesign, Problem, Status, FistaSettings, fista};
+///
+/// let a = ndarray::array![[1.0, 0.5], [-0.3, 2.0], [0.7, -1.0], [-1.5, 0.2]];
+/// let y = [1.0, -1.0, 1.0, -1.0];
+/// let problem = Problem::new(a.as_design()?, &y, Logistic, Simplex { radius: 1.0 }, 0.1)?;
+/// let solution = fista(&problem, &FistaSettings::default(), None, &mut ())?;
+/// assert_eq!(solution.report.status, Status::Converged);
+/// # Ok::<(), fenchel_finite_sum::Error>(())
+/// ```
+///
 /// # Errors
 /// [`Error::Unsupported`] for a loss that is not smooth; [`Error::Invalid`] for a start of another shape
 /// or settings out of range.

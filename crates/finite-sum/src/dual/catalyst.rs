@@ -58,6 +58,19 @@ pub struct Catalyst<'p, 'a, D, L, R> {
 /// Original papers: Shalev-Shwartz and Zhang, "Accelerated proximal SDCA", Mathematical Programming 155
 /// (2016); Lin, Mairal and Harchaoui, "Catalyst", JMLR 18 (2018).
 ///
+/// ```
+/// use fenchel_finite_sum::loss::Logistic;
+/// use fenchel_finite_sum::prox::Zero;
+/// use fenchel_finite_sum::{AsDesign, Problem, Status, CatalystSettings, catalyst};
+///
+/// let a = ndarray::array![[1.0, 0.5], [-0.3, 2.0], [0.7, -1.0], [-1.5, 0.2]];
+/// let y = [1.0, -1.0, 1.0, -1.0];
+/// let problem = Problem::new(a.as_design()?, &y, Logistic, Zero, 1e-3)?;
+/// let solution = catalyst(&problem, &CatalystSettings::default(), None, &mut ())?;
+/// assert_eq!(solution.report.status, Status::Converged);
+/// # Ok::<(), fenchel_finite_sum::Error>(())
+/// ```
+///
 /// # Errors
 /// As [`sdca`](super::sdca()).
 pub fn catalyst<'p, 'a, D, L, R, O>(

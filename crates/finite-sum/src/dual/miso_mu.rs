@@ -47,6 +47,19 @@ pub struct MisoMuSettings {
 /// Original papers: Mairal, "Incremental majorization-minimization optimization", SIAM Journal on Optimization 25
 /// (2015); Lin, Mairal and Harchaoui, "Catalyst", JMLR 18 (2018), for the damping.
 ///
+/// ```
+/// use fenchel_finite_sum::loss::Logistic;
+/// use fenchel_finite_sum::prox::Zero;
+/// use fenchel_finite_sum::{AsDesign, Problem, Status, MisoMuSettings, miso_mu};
+///
+/// let a = ndarray::array![[1.0, 0.5], [-0.3, 2.0], [0.7, -1.0], [-1.5, 0.2]];
+/// let y = [1.0, -1.0, 1.0, -1.0];
+/// let problem = Problem::new(a.as_design()?, &y, Logistic, Zero, 0.1)?;
+/// let solution = miso_mu(&problem, &MisoMuSettings::default(), None, &mut ())?;
+/// assert_eq!(solution.report.status, Status::Converged);
+/// # Ok::<(), fenchel_finite_sum::Error>(())
+/// ```
+///
 /// # Errors
 /// [`Error::NeedsStrongConvexity`]; [`Error::Unsupported`] for a loss that is not smooth; [`Error::Invalid`] for a start
 /// of another shape or outside the domain, or settings out of range.

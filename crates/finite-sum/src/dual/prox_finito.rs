@@ -60,6 +60,21 @@ pub struct ProxFinitoSettings {
 /// The suboptimality of `B` falls by the factor `1 - mu/(mu n + L)` a step, with the largest `L_i` for uniform draws
 /// and their mean for Lipschitz sampling (theorem 3.4; `L_i` of the loss alone).
 ///
+/// ```
+/// use fenchel_finite_sum::loss::Logistic;
+/// use fenchel_finite_sum::prox::Zero;
+/// use fenchel_finite_sum::{AsDesign, Problem, Status, ProxFinitoSettings, Sampling, prox_finito};
+///
+/// let a = ndarray::array![[1.0, 0.5], [-0.3, 2.0], [0.7, -1.0], [-1.5, 0.2]];
+/// let y = [1.0, -1.0, 1.0, -1.0];
+/// let problem = Problem::new(a.as_design()?, &y, Logistic, Zero, 0.1)?;
+/// // Long rows more often.
+/// let settings = ProxFinitoSettings { sampling: Sampling::Lipschitz, ..Default::default() };
+/// let solution = prox_finito(&problem, &settings, None, &mut ())?;
+/// assert_eq!(solution.report.status, Status::Converged);
+/// # Ok::<(), fenchel_finite_sum::Error>(())
+/// ```
+///
 /// # Errors
 /// As [`sdca`](super::sdca()); [`Error::Unsupported`] for Lipschitz sampling of a loss that is not smooth.
 pub fn prox_finito<'p, 'a, D, L, R, O>(

@@ -96,6 +96,19 @@ pub struct Qning<'p, 'a, D, L, R> {
 /// Original paper: Lin, Mairal and Harchaoui, "An inexact variable metric proximal point algorithm for generic
 /// quasi-Newton acceleration", SIAM Journal on Optimization 29 (2019).
 ///
+/// ```
+/// use fenchel_finite_sum::loss::Logistic;
+/// use fenchel_finite_sum::prox::Zero;
+/// use fenchel_finite_sum::{AsDesign, Problem, Status, QningSettings, qning};
+///
+/// let a = ndarray::array![[1.0, 0.5], [-0.3, 2.0], [0.7, -1.0], [-1.5, 0.2]];
+/// let y = [1.0, -1.0, 1.0, -1.0];
+/// let problem = Problem::new(a.as_design()?, &y, Logistic, Zero, 1e-3)?;
+/// let solution = qning(&problem, &QningSettings::default(), None, &mut ())?;
+/// assert_eq!(solution.report.status, Status::Converged);
+/// # Ok::<(), fenchel_finite_sum::Error>(())
+/// ```
+///
 /// # Errors
 /// As [`sdca`](super::sdca()).
 pub fn qning<'p, 'a, D, L, R, O>(

@@ -60,6 +60,19 @@ pub struct Sdca<'p, 'a, D, L, R> {
 /// Original paper: Shalev-Shwartz and Zhang, "Stochastic dual coordinate ascent methods for regularized
 /// loss minimization", JMLR 14 (2013).
 ///
+/// ```
+/// use fenchel_finite_sum::loss::Logistic;
+/// use fenchel_finite_sum::prox::Zero;
+/// use fenchel_finite_sum::{AsDesign, Problem, Status, SdcaSettings, sdca};
+///
+/// let a = ndarray::array![[1.0, 0.5], [-0.3, 2.0], [0.7, -1.0], [-1.5, 0.2]];
+/// let y = [1.0, -1.0, 1.0, -1.0];
+/// let problem = Problem::new(a.as_design()?, &y, Logistic, Zero, 0.1)?;
+/// let solution = sdca(&problem, &SdcaSettings::default(), None, &mut ())?;
+/// assert_eq!(solution.report.status, Status::Converged);
+/// # Ok::<(), fenchel_finite_sum::Error>(())
+/// ```
+///
 /// # Errors
 /// [`Error::NeedsStrongConvexity`]; [`Error::Unsupported`] for a constant step on a loss that is not
 /// smooth; [`Error::Invalid`] for a start of another shape or outside the domain, or settings out of range.

@@ -39,6 +39,47 @@ use crate::Error;
 ///
 /// A method that asks for term `i` guarantees that `x` is up to date on the term's support only: a term must not
 /// read other coordinates.
+///
+/// ```
+/// use fenchel_finite_sum::general::{self, FiniteSum, Sum, SumSettings};
+/// use fenchel_finite_sum::prox::Zero;
+///
+/// /// `sqrt(1 + ||x - p_i||^2)`: the distance to a point, smoothed.
+/// struct Distances(Vec<[f64; 2]>);
+///
+/// impl FiniteSum for Distances {
+///     type Scratch = ();
+///     fn scratch(&self) {}
+///     fn terms(&self) -> usize {
+///         self.0.len()
+///     }
+///     fn dimension(&self) -> usize {
+///         2
+///     }
+///     fn gradient(&self, i: usize, x: &[f64], (): &mut (), gradient: &mut [f64]) -> f64 {
+///         let value = (1.0 + (x[0] - self.0[i][0]).powi(2) + (x[1] - self.0[i][1]).powi(2)).sqrt();
+///         gradient.iter_mut().zip(x).zip(&self.0[i]).for_each(|((g, x), p)| *g = (x - p) / value);
+///         value
+///     }
+///     fn smoothness(&self, _: usize) -> f64 {
+///         1.0
+///     }
+/// }
+///
+/// let points = Distances(vec![[0.0, 1.0], [2.0, 0.0], [1.0, 3.0], [9.0, 9.0]]);
+/// let sum = Sum::new(&points, Zero, 0.1)?;
+/// let settings = SumSettings::default();
+/// let saga = general::saga(&sum, &settings, None, &mut ())?.state.point;
+/// let sag = general::sag(&sum, &settings, None, &mut ())?.state.point;
+/// let svrg = general::svrg(&sum, &settings, None, &mut ())?.state;
+/// // n l2 < 2 L: a smaller step.
+/// let small = SumSettings { step: fenchel_finite_sum::StepSize::Scaled(0.2), ..settings.clone() };
+/// let finito = general::finito(&sum, &small, None, &mut ())?.state;
+/// for x in [&sag, &svrg, &finito] {
+///     assert!((x[0] - saga[0]).abs() < 0.1 && (x[1] - saga[1]).abs() < 0.1);
+/// }
+/// # Ok::<(), fenchel_finite_sum::Error>(())
+/// ```
 pub trait FiniteSum: Sync {
     /// Working memory of an evaluation; one a thread, made by the methods.
     type Scratch: Send;

@@ -97,6 +97,19 @@ const PULL: f64 = 0.5;
 /// [`catalyst`](crate::catalyst). Original papers: Allen-Zhu, "Katyusha", JMLR 18 (2018); Kovalev, Horvath and
 /// Richtarik, "Don't jump through hoops and remove those loops", ALT 2020.
 ///
+/// ```
+/// use fenchel_finite_sum::loss::Logistic;
+/// use fenchel_finite_sum::prox::Zero;
+/// use fenchel_finite_sum::{AsDesign, Problem, Status, KatyushaSettings, katyusha};
+///
+/// let a = ndarray::array![[1.0, 0.5], [-0.3, 2.0], [0.7, -1.0], [-1.5, 0.2]];
+/// let y = [1.0, -1.0, 1.0, -1.0];
+/// let problem = Problem::new(a.as_design()?, &y, Logistic, Zero, 0.1)?;
+/// let solution = katyusha(&problem, &KatyushaSettings::default(), None, &mut ())?;
+/// assert_eq!(solution.report.status, Status::Converged);
+/// # Ok::<(), fenchel_finite_sum::Error>(())
+/// ```
+///
 /// # Errors
 /// [`Error::NeedsStrongConvexity`]; [`Error::Unsupported`] for a loss that is not smooth or weighted draws;
 /// [`Error::Invalid`] for a start of another shape or settings out of range.

@@ -64,6 +64,19 @@ pub type Sag<'p, 'a, D, L, R> = TableMethod<'p, 'a, D, L, R>;
 /// aggregated gradient method IAG (thesis, section 2.4; Blatt, Hero and Gauchman, 2007). Original paper: Schmidt, Le Roux and Bach, "Minimizing finite sums with
 /// the stochastic average gradient", Mathematical Programming 162 (2017).
 ///
+/// ```
+/// use fenchel_finite_sum::loss::Logistic;
+/// use fenchel_finite_sum::prox::Zero;
+/// use fenchel_finite_sum::{AsDesign, Problem, Status, SagSettings, sag};
+///
+/// let a = ndarray::array![[1.0, 0.5], [-0.3, 2.0], [0.7, -1.0], [-1.5, 0.2]];
+/// let y = [1.0, -1.0, 1.0, -1.0];
+/// let problem = Problem::new(a.as_design()?, &y, Logistic, Zero, 0.1)?;
+/// let solution = sag(&problem, &SagSettings::default(), None, &mut ())?;
+/// assert_eq!(solution.report.status, Status::Converged);
+/// # Ok::<(), fenchel_finite_sum::Error>(())
+/// ```
+///
 /// # Errors
 /// [`Error::Unsupported`] for a loss that is not smooth, weighted draws, or a regulariser without
 /// `unproven_prox`; [`Error::Invalid`] for a start of another shape or settings out of range.

@@ -84,6 +84,19 @@ pub type Saga<'p, 'a, D, L, R> = TableMethod<'p, 'a, D, L, R>;
 /// term folded into each) a Lyapunov function that bounds `||x - x*||^2` falls in expectation by the factor `1 - min(1/(4n), mu/(3L))` a step (theorem 4.6), and as O(1/k) without strong convexity
 /// (theorem 4.8). Original paper: Defazio, Bach and Lacoste-Julien, "SAGA", NIPS 2014.
 ///
+/// ```
+/// use fenchel_finite_sum::loss::Logistic;
+/// use fenchel_finite_sum::prox::L1;
+/// use fenchel_finite_sum::{AsDesign, Problem, Status, SagaSettings, saga};
+///
+/// let a = ndarray::array![[1.0, 0.5], [-0.3, 2.0], [0.7, -1.0], [-1.5, 0.2]];
+/// let y = [1.0, -1.0, 1.0, -1.0];
+/// let problem = Problem::new(a.as_design()?, &y, Logistic, L1 { strength: 0.01 }, 0.1)?;
+/// let solution = saga(&problem, &SagaSettings::default(), None, &mut ())?;
+/// assert_eq!(solution.report.status, Status::Converged);
+/// # Ok::<(), fenchel_finite_sum::Error>(())
+/// ```
+///
 /// # Errors
 /// [`Error::Unsupported`] for a loss that is not smooth or weighted draws; [`Error::Invalid`] for a
 /// start of another shape or settings out of range.

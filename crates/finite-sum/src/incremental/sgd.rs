@@ -120,6 +120,21 @@ pub struct Sgd<'p, 'a, D, L, R> {
 /// gradients. A baseline. A step costs O(nnz of the row). Original paper: Robbins and Monro (1951); averages: Polyak
 /// and Juditsky, SIAM Journal on Control and Optimization 30 (1992).
 ///
+/// ```
+/// use fenchel_finite_sum::loss::Logistic;
+/// use fenchel_finite_sum::prox::Zero;
+/// use fenchel_finite_sum::{AsDesign, Problem, Stop, SgdSettings, sgd};
+///
+/// let a = ndarray::array![[1.0, 0.5], [-0.3, 2.0], [0.7, -1.0], [-1.5, 0.2]];
+/// let y = [1.0, -1.0, 1.0, -1.0];
+/// let problem = Problem::new(a.as_design()?, &y, Logistic, Zero, 0.1)?;
+/// // Three passes are what it is good for.
+/// let settings = SgdSettings { stop: Stop::after_passes(3.0), ..SgdSettings::default() };
+/// let point = sgd(&problem, &settings, None, &mut ())?.state.point;
+/// assert!(problem.objective(&point)? < 2f64.ln());
+/// # Ok::<(), fenchel_finite_sum::Error>(())
+/// ```
+///
 /// # Errors
 /// [`Error::Unsupported`] for a loss that is not smooth or weighted draws; [`Error::Invalid`] for a start of
 /// another shape or settings out of range.

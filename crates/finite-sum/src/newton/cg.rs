@@ -3,16 +3,15 @@
 //! The step `w` minimises the model `g.w + (1/2) w'Hw`, `H = A' diag(phi''(t)) A / n + l2 I`, by products
 //! `H v = A'(phi'' * (A v)) / n + l2 v` alone: a pass each, on all cores. The unpenalised intercept is the last variable.
 
-use fenchel_linalg::{Design, Invalid, multiply, multiply_transposed};
+use fenchel_linalg::{Design, Invalid};
 use fenchel_optim::prox::Zero;
 use fenchel_optim::{Certificate, Iterative, Loss, Observer, Solution, Status, Stop, run};
 use serde::{Deserialize, Serialize};
 
+use super::system::{Promise, Quadratic, System};
 use crate::gap::Gap;
 use crate::{Error, Point, Problem};
 
-/// Products in one Newton step, at most.
-const PRODUCTS: usize = 200;
 /// The objective cannot show a decrease below this fraction of itself.
 const INVISIBLE: f64 = 1e-16;
 
@@ -110,39 +109,6 @@ pub struct NewtonCg<'p, 'a, D, L> {
     stalled: bool,
 }
 
-/// The vectors of the conjugate gradients.
-#[derive(Debug, Clone)]
-struct System {
-    /// `w`
-    step: Vec<f64>,
-    /// `r = -g - H w`
-    residual: Vec<f64>,
-    /// `p`
-    search: Vec<f64>,
-    /// `H p`
-    product: Vec<f64>,
-    /// `A p`
-    search_margins: Vec<f64>,
-    /// `A w`
-    step_margins: Vec<f64>,
-    /// Scratch of a product.
-    scaled: Vec<f64>,
-}
-
-/// What a solved system promises.
-#[derive(Debug, Clone, Copy)]
-struct Promise {
-    /// `g.w < 0`
-    slope: f64,
-    /// `-g.w - w'Hw/2`: the decrease of the model.
-    decrease: f64,
-    /// `||w||_M`
-    length: f64,
-    /// Whether the step ended at the boundary of the region.
-    bounded: bool,
-    passes: f64,
-}
-
 /// Newton-CG for twice differentiable losses with `l2 >= 0` and no other regulariser.
 ///
 /// The batch method for many features and small `l2`: a step costs `1.5` passes and one for each product, at most 200,
@@ -153,6 +119,19 @@ struct Promise {
 /// Papers: Steihaug, SIAM Journal on Numerical Analysis 20 (1983); Lin, Weng and Keerthi, "Trust region Newton method
 /// for large-scale logistic regression", JMLR 9 (2008); Hsia, Chiang and Lin, "Preconditioned conjugate gradient
 /// methods in truncated Newton frameworks for large-scale linear classification", ACML 2018.
+///
+/// ```
+/// use fenchel_finite_sum::loss::Logistic;
+/// use fenchel_finite_sum::prox::Zero;
+/// use fenchel_finite_sum::{AsDesign, Problem, Status, NewtonCgSettings, newton_cg};
+///
+/// let a = ndarray::array![[1.0, 0.5], [-0.3, 2.0], [0.7, -1.0], [-1.5, 0.2]];
+/// let y = [1.0, -1.0, 1.0, -1.0];
+/// let problem = Problem::new(a.as_design()?, &y, Logistic, Zero, 0.1)?;
+/// let solution = newton_cg(&problem, &NewtonCgSettings::default(), None, &mut ())?;
+/// assert_eq!(solution.report.status, Status::Converged);
+/// # Ok::<(), fenchel_finite_sum::Error>(())
+/// ```
 ///
 /// # Errors
 /// [`Error::Unsupported`] for a loss with a kink; [`Error::Invalid`] for a start of another shape or settings out of
@@ -184,15 +163,6 @@ where
     let mut gap = Gap::new(problem);
     problem.margins(&point, &mut gap.margins);
     let variables = d + usize::from(problem.intercept());
-    let system = System {
-        step: vec![0.0; variables],
-        residual: vec![0.0; variables],
-        search: vec![0.0; variables],
-        product: vec![0.0; variables],
-        search_margins: vec![0.0; n],
-        step_margins: vec![0.0; n],
-        scaled: vec![0.0; n],
-    };
     let mut method = NewtonCg {
         problem,
         globalisation: settings.globalisation,
@@ -206,7 +176,7 @@ where
         h: vec![0.0; n],
         diagonal: vec![1.0; variables],
         gradient: vec![0.0; variables],
-        system,
+        system: System::new(n, variables),
         last_size: f64::INFINITY,
         steps: 0,
         stalled: false,
@@ -265,70 +235,6 @@ impl<D: Design, L: Loss> NewtonCg<'_, '_, D, L> {
         0.5
     }
 
-    /// Solves `H w = -g` up to the forcing term, inside the region where there is one.
-    fn solve(&mut self) -> Promise {
-        let (problem, m) = (self.problem, &self.diagonal);
-        let System { step, residual, search, product, search_margins, step_margins, scaled } =
-            &mut self.system;
-        let radius = match self.globalisation {
-            Globalisation::LineSearch => f64::INFINITY,
-            Globalisation::TrustRegion => self.radius.unwrap_or(f64::INFINITY),
-        };
-        step.fill(0.0);
-        step_margins.fill(0.0);
-        for ((r, p), (g, m)) in
-            residual.iter_mut().zip(search.iter_mut()).zip(self.gradient.iter().zip(m))
-        {
-            *r = -g;
-            *p = -g / m;
-        }
-        let mut size: f64 = residual.iter().zip(m).map(|(r, m)| r * r / m).sum();
-        let goal = self.forcing * self.forcing * size;
-        let (mut passes, mut bounded) = (0.0, false);
-        for _ in 0..PRODUCTS {
-            if size <= goal {
-                break;
-            }
-            product_with_hessian(problem, &self.h, search, search_margins, scaled, product);
-            passes += 1.0;
-            let curvature = dot(search, product);
-            // Flat along p up to rounding: nothing more to gain, or (in the first place) no scale to go by.
-            if !(curvature > 0.0) {
-                if passes == 1.0 {
-                    step.copy_from_slice(search);
-                    step_margins.copy_from_slice(search_margins);
-                    axpy(-1.0, product, residual);
-                }
-                break;
-            }
-            let mut along = size / curvature;
-            if radius.is_finite() {
-                let furthest = to_the_boundary(step, search, m, radius);
-                bounded = along >= furthest;
-                along = along.min(furthest);
-            }
-            axpy(along, search, step);
-            axpy(along, search_margins, step_margins);
-            axpy(-along, product, residual);
-            if bounded {
-                break;
-            }
-            let next: f64 = residual.iter().zip(m).map(|(r, m)| r * r / m).sum();
-            for ((p, r), m) in search.iter_mut().zip(residual.iter()).zip(m) {
-                *p = r / m + next / size * *p;
-            }
-            size = next;
-        }
-        let slope = dot(&self.gradient, step);
-        Promise {
-            slope,
-            decrease: -0.5 * (slope - dot(step, residual)),
-            length: step.iter().zip(m).map(|(w, m)| m * w * w).sum::<f64>().sqrt(),
-            bounded,
-            passes,
-        }
-    }
-
     /// Moves to `x + scale w`, with its margins. Returns the objective there.
     fn go(&mut self, from: &Point, margins: &[f64], scale: f64) -> f64 {
         let step = &self.system.step;
@@ -355,7 +261,13 @@ impl<D: Design, L: Loss> NewtonCg<'_, '_, D, L> {
         if first && self.globalisation == Globalisation::TrustRegion && size > 0.0 {
             self.radius = Some(size);
         }
-        let promise = self.solve();
+        let radius = match self.globalisation {
+            Globalisation::LineSearch => f64::INFINITY,
+            Globalisation::TrustRegion => self.radius.unwrap_or(f64::INFINITY),
+        };
+        let (gradient, h, diagonal) = (&self.gradient, &self.h, &self.diagonal);
+        let model = Quadratic { gradient, h, diagonal, radius };
+        let promise = self.system.solve(self.problem, model, self.forcing);
         passes += promise.passes;
         // Where the objective shows nothing any more, the gradient still may.
         let invisible = !(promise.decrease > INVISIBLE * self.objective.abs());
@@ -458,55 +370,5 @@ impl<D: Design, L: Loss> Iterative for NewtonCg<'_, '_, D, L> {
 
     fn verdict(&self) -> Option<Status> {
         self.stalled.then_some(Status::Stalled)
-    }
-}
-
-/// `margins = A v + v_b`, `out = A'(h * margins) + l2 v`; the intercept, where there is one, comes last. A pass.
-fn product_with_hessian<D: Design, L: Loss>(
-    problem: &Problem<'_, D, L, Zero>,
-    h: &[f64],
-    v: &[f64],
-    margins: &mut [f64],
-    scaled: &mut [f64],
-    out: &mut [f64],
-) {
-    let (weights, intercept) = v.split_at(problem.d());
-    let (out, out_intercept) = out.split_at_mut(problem.d());
-    multiply(problem.design(), weights, margins);
-    if let Some(b) = intercept.first() {
-        margins.iter_mut().for_each(|t| *t += b);
-    }
-    for ((s, t), h) in scaled.iter_mut().zip(margins.iter()).zip(h) {
-        *s = h * t;
-    }
-    multiply_transposed(problem.design(), scaled, out);
-    for (o, v) in out.iter_mut().zip(weights) {
-        *o += problem.l2() * v;
-    }
-    if let Some(o) = out_intercept.first_mut() {
-        *o = scaled.iter().sum();
-    }
-}
-
-/// The `a >= 0` with `||w + a p||_M = radius`, in a form that does not cancel.
-fn to_the_boundary(w: &[f64], p: &[f64], m: &[f64], radius: f64) -> f64 {
-    let (mut ww, mut wp, mut pp) = (0.0, 0.0, 0.0);
-    for ((w, p), m) in w.iter().zip(p).zip(m) {
-        ww += m * w * w;
-        wp += m * w * p;
-        pp += m * p * p;
-    }
-    let room = (radius * radius - ww).max(0.0);
-    let root = (wp * wp + pp * room).sqrt();
-    if wp >= 0.0 { room / (wp + root) } else { (root - wp) / pp }
-}
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
-}
-
-fn axpy(scale: f64, a: &[f64], out: &mut [f64]) {
-    for (o, a) in out.iter_mut().zip(a) {
-        *o += scale * a;
     }
 }

@@ -101,6 +101,19 @@ pub struct Newton<'p, 'a, D, L, R> {
 /// l1 a copy of the data by columns, without `d^2` numbers. The method for small `d`, small supports, and
 /// badly scaled data.
 ///
+/// ```
+/// use fenchel_finite_sum::loss::Logistic;
+/// use fenchel_finite_sum::prox::Zero;
+/// use fenchel_finite_sum::{AsDesign, Problem, Status, NewtonSettings, newton};
+///
+/// let a = ndarray::array![[1.0, 0.5], [-0.3, 2.0], [0.7, -1.0], [-1.5, 0.2]];
+/// let y = [1.0, -1.0, 1.0, -1.0];
+/// let problem = Problem::new(a.as_design()?, &y, Logistic, Zero, 0.1)?;
+/// let solution = newton(&problem, &NewtonSettings::default(), None, &mut ())?;
+/// assert_eq!(solution.report.status, Status::Converged);
+/// # Ok::<(), fenchel_finite_sum::Error>(())
+/// ```
+///
 /// # Errors
 /// [`Error::MemoryLimit`] before anything is allocated; [`Error::Unsupported`] for a loss with a kink;
 /// [`Error::Invalid`] for a start of another shape or settings out of range.

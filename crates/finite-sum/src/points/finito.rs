@@ -74,6 +74,19 @@ impl Default for FinitoSettings {
 /// [`miso_mu`](crate::miso_mu()), which keeps `n` numbers. Original paper: Defazio, Caetano and Domke, "Finito",
 /// ICML 2014.
 ///
+/// ```
+/// use fenchel_finite_sum::loss::Logistic;
+/// use fenchel_finite_sum::prox::Zero;
+/// use fenchel_finite_sum::{AsDesign, Problem, Status, FinitoSettings, finito};
+///
+/// let a = ndarray::array![[1.0, 0.5], [-0.3, 2.0], [0.7, -1.0], [-1.5, 0.2]];
+/// let y = [1.0, -1.0, 1.0, -1.0];
+/// let problem = Problem::new(a.as_design()?, &y, Logistic, Zero, 1.0)?;
+/// let solution = finito(&problem, &FinitoSettings::default(), None, &mut ())?;
+/// assert_eq!(solution.report.status, Status::Converged);
+/// # Ok::<(), fenchel_finite_sum::Error>(())
+/// ```
+///
 /// # Errors
 /// [`Error::NeedsStrongConvexity`]; [`Error::MemoryLimit`] before anything is allocated;
 /// [`Error::Unsupported`] for a loss that is not smooth, an intercept or weighted draws;

@@ -59,6 +59,19 @@ impl Default for MisoSettings {
 /// orders that nobody chose. With `l2 > 0`, [`miso_mu`](crate::miso_mu()) is the fast one. Original paper: Mairal,
 /// "Incremental majorization-minimization optimization", SIAM Journal on Optimization 25 (2015).
 ///
+/// ```
+/// use fenchel_finite_sum::loss::Logistic;
+/// use fenchel_finite_sum::prox::Zero;
+/// use fenchel_finite_sum::{AsDesign, Problem, Status, MisoSettings, miso};
+///
+/// let a = ndarray::array![[1.0, 0.5], [-0.3, 2.0], [0.7, -1.0], [-1.5, 0.2]];
+/// let y = [1.0, -1.0, 1.0, -1.0];
+/// let problem = Problem::new(a.as_design()?, &y, Logistic, Zero, 1.0)?;
+/// let solution = miso(&problem, &MisoSettings::default(), None, &mut ())?;
+/// assert_eq!(solution.report.status, Status::Converged);
+/// # Ok::<(), fenchel_finite_sum::Error>(())
+/// ```
+///
 /// # Errors
 /// [`Error::MemoryLimit`] before anything is allocated; [`Error::Unsupported`] for a loss that is not smooth or an
 /// intercept; [`Error::Invalid`] for settings out of range or a start of another shape.

@@ -1,0 +1,187 @@
+//! Conjugate gradients for the Newton system `H w = -g`.
+
+use fenchel_linalg::{Design, multiply, multiply_transposed};
+use fenchel_optim::Loss;
+use fenchel_optim::prox::Zero;
+
+use crate::Problem;
+
+/// Products in one Newton step, at most.
+const PRODUCTS: usize = 200;
+
+/// The vectors of the conjugate gradients.
+#[derive(Debug, Clone)]
+pub(super) struct System {
+    /// `w`
+    pub(super) step: Vec<f64>,
+    /// `A w`
+    pub(super) step_margins: Vec<f64>,
+    /// `r = -g - H w`
+    residual: Vec<f64>,
+    /// `p`
+    search: Vec<f64>,
+    /// `H p`
+    product: Vec<f64>,
+    /// `A p`
+    search_margins: Vec<f64>,
+    /// Scratch of a product.
+    scaled: Vec<f64>,
+}
+
+/// The model of the objective around a point, and how far to trust it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Quadratic<'m> {
+    /// `g`
+    pub(super) gradient: &'m [f64],
+    /// `phi''(t_i) / n`
+    pub(super) h: &'m [f64],
+    /// The preconditioner `M`, diagonal.
+    pub(super) diagonal: &'m [f64],
+    /// `||w||_M` at most; infinite for no limit.
+    pub(super) radius: f64,
+}
+
+/// What a solved system promises.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Promise {
+    /// `g.w < 0`
+    pub(super) slope: f64,
+    /// `-g.w - w'Hw/2`: the decrease of the model.
+    pub(super) decrease: f64,
+    /// `||w||_M`
+    pub(super) length: f64,
+    /// Whether the step ended at the boundary of the region.
+    pub(super) bounded: bool,
+    pub(super) passes: f64,
+}
+
+impl System {
+    /// For `n` rows and so many variables.
+    pub(super) fn new(n: usize, variables: usize) -> Self {
+        let (of_variables, of_rows) = (vec![0.0; variables], vec![0.0; n]);
+        System {
+            step: of_variables.clone(),
+            step_margins: of_rows.clone(),
+            residual: of_variables.clone(),
+            search: of_variables.clone(),
+            product: of_variables,
+            search_margins: of_rows.clone(),
+            scaled: of_rows,
+        }
+    }
+
+    /// Solves `H w = -g` until the residual has fallen to the fraction `forcing`, in the norm of `M^-1`, or `w` reaches the
+    /// boundary of the region (Steihaug).
+    pub(super) fn solve<D: Design, L: Loss>(
+        &mut self,
+        problem: &Problem<'_, D, L, Zero>,
+        model: Quadratic<'_>,
+        forcing: f64,
+    ) -> Promise {
+        let Quadratic { gradient, h, diagonal: m, radius } = model;
+        let System { step, residual, search, product, search_margins, step_margins, scaled } = self;
+        step.fill(0.0);
+        step_margins.fill(0.0);
+        for ((r, p), (g, m)) in
+            residual.iter_mut().zip(search.iter_mut()).zip(gradient.iter().zip(m))
+        {
+            *r = -g;
+            *p = -g / m;
+        }
+        let mut size: f64 = residual.iter().zip(m).map(|(r, m)| r * r / m).sum();
+        let goal = forcing * forcing * size;
+        let (mut passes, mut bounded) = (0.0, false);
+        for _ in 0..PRODUCTS {
+            if size <= goal {
+                break;
+            }
+            product_with_hessian(problem, h, search, search_margins, scaled, product);
+            passes += 1.0;
+            let curvature = dot(search, product);
+            // Flat along p up to rounding: nothing more to gain, or (in the first place) no scale to go by.
+            if !(curvature > 0.0) {
+                if passes == 1.0 {
+                    step.copy_from_slice(search);
+                    step_margins.copy_from_slice(search_margins);
+                    axpy(-1.0, product, residual);
+                }
+                break;
+            }
+            let mut along = size / curvature;
+            if radius.is_finite() {
+                let furthest = to_the_boundary(step, search, m, radius);
+                bounded = along >= furthest;
+                along = along.min(furthest);
+            }
+            axpy(along, search, step);
+            axpy(along, search_margins, step_margins);
+            axpy(-along, product, residual);
+            if bounded {
+                break;
+            }
+            let next: f64 = residual.iter().zip(m).map(|(r, m)| r * r / m).sum();
+            for ((p, r), m) in search.iter_mut().zip(residual.iter()).zip(m) {
+                *p = r / m + next / size * *p;
+            }
+            size = next;
+        }
+        let slope = dot(gradient, step);
+        Promise {
+            slope,
+            decrease: -0.5 * (slope - dot(step, residual)),
+            length: step.iter().zip(m).map(|(w, m)| m * w * w).sum::<f64>().sqrt(),
+            bounded,
+            passes,
+        }
+    }
+}
+
+/// `margins = A v + v_b`, `out = A'(h * margins) + l2 v`; the intercept, where there is one, comes last. A pass.
+fn product_with_hessian<D: Design, L: Loss>(
+    problem: &Problem<'_, D, L, Zero>,
+    h: &[f64],
+    v: &[f64],
+    margins: &mut [f64],
+    scaled: &mut [f64],
+    out: &mut [f64],
+) {
+    let (weights, intercept) = v.split_at(problem.d());
+    let (out, out_intercept) = out.split_at_mut(problem.d());
+    multiply(problem.design(), weights, margins);
+    if let Some(b) = intercept.first() {
+        margins.iter_mut().for_each(|t| *t += b);
+    }
+    for ((s, t), h) in scaled.iter_mut().zip(margins.iter()).zip(h) {
+        *s = h * t;
+    }
+    multiply_transposed(problem.design(), scaled, out);
+    for (o, v) in out.iter_mut().zip(weights) {
+        *o += problem.l2() * v;
+    }
+    if let Some(o) = out_intercept.first_mut() {
+        *o = scaled.iter().sum();
+    }
+}
+
+/// The `a >= 0` with `||w + a p||_M = radius`, in a form that does not cancel.
+fn to_the_boundary(w: &[f64], p: &[f64], m: &[f64], radius: f64) -> f64 {
+    let (mut ww, mut wp, mut pp) = (0.0, 0.0, 0.0);
+    for ((w, p), m) in w.iter().zip(p).zip(m) {
+        ww += m * w * w;
+        wp += m * w * p;
+        pp += m * p * p;
+    }
+    let room = (radius * radius - ww).max(0.0);
+    let root = (wp * wp + pp * room).sqrt();
+    if wp >= 0.0 { room / (wp + root) } else { (root - wp) / pp }
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+fn axpy(scale: f64, a: &[f64], out: &mut [f64]) {
+    for (o, a) in out.iter_mut().zip(a) {
+        *o += scale * a;
+    }
+}
