@@ -15,16 +15,20 @@
 //! | chains, with labels or for training | [`chain`] |
 //! | tables of conditional probabilities | [`BayesNet`] |
 //! | features and parameters | [`LogLinear`] |
+//! | models too large for a tree | [`bp`], [`mean_field`](mod@mean_field), [`gibbs`], [`binary`], [`ais`](mod@ais) |
+//! | how long to sample | [`influence`], [`diagnostics`] |
 //!
 //! The crate's README has the whole table of choices.
 #![forbid(unsafe_code)]
 
+pub mod ais;
 pub mod bayes_net;
 pub mod bif;
 pub mod binary;
 pub mod bp;
 pub mod chain;
 pub mod dag;
+pub mod diagnostics;
 pub mod elimination;
 mod error;
 mod evidence;
@@ -43,6 +47,7 @@ pub mod uai;
 mod variable;
 mod variable_elimination;
 
+pub use ais::{AisEstimate, AisSettings, Ladder, ais, ais_binary};
 pub use bayes_net::{BayesNet, BayesNetBuilder, Explanation, Prior, Score, WeightedSample};
 pub use binary::{BinaryGibbs, BinaryPairwise, BinaryScan, BinaryStart};
 pub use bp::{

@@ -211,6 +211,17 @@ impl BinaryGibbs {
         })
     }
 
+    /// Of every chain `log P(x) + log Z` under a model, this one's or another. O(q (p + edges)).
+    ///
+    /// # Errors
+    /// [`Invalid::Length`] for a model with another number of variables, or `out` without a number for every chain.
+    pub fn log_scores(&self, model: &BinaryPairwise, out: &mut [f64]) -> Result<(), Error> {
+        Invalid::check_length("variables of the model", self.variables(), model.variables())?;
+        Invalid::check_length("out", self.chains, out.len())?;
+        with_blocks!(&self.blocks, blocks => score_blocks(blocks, model, out));
+        Ok(())
+    }
+
     /// The share of chains with `x_i = 1`: the estimate of `E x_i`.
     ///
     /// # Panics
@@ -312,6 +323,49 @@ impl<const W: usize> lanes::Kernel for Sweep<'_, W> {
                 }
             }
         }
+    }
+}
+
+fn score_blocks<const W: usize>(blocks: &[Block<W>], model: &BinaryPairwise, out: &mut [f64]) {
+    for (block, out) in blocks.iter().zip(out.chunks_mut(64 * W)) {
+        for (w, out) in out.chunks_mut(64).enumerate() {
+            lanes::run(Scores { planes: &block.planes, w, model, out });
+        }
+    }
+}
+
+/// Scores of the chains of one word.
+struct Scores<'a, const W: usize> {
+    planes: &'a [[u64; W]],
+    w: usize,
+    model: &'a BinaryPairwise,
+    out: &'a mut [f64],
+}
+
+impl<const W: usize> lanes::Kernel for Scores<'_, W> {
+    type Output = ();
+
+    #[inline(always)]
+    fn compute(self) {
+        let Scores { planes, w, model, out } = self;
+        // The value where the chain's bit is set, else 0.
+        let masked = |value: f64, word: u64, chain: usize| {
+            f64::from_bits(value.to_bits() & 0_u64.wrapping_sub(word >> chain & 1))
+        };
+        let mut scores = [0.0; 64];
+        for (i, plane) in planes.iter().enumerate() {
+            let mut logits = [model.bias[i]; 64];
+            for (j, coupling) in model.edges_of(i).filter(|&(j, _)| i < j as usize) {
+                let word = planes[j as usize][w];
+                for l in 0..64 {
+                    logits[l] += masked(coupling, word, l);
+                }
+            }
+            for l in 0..64 {
+                scores[l] += masked(logits[l], plane[w], l);
+            }
+        }
+        out.copy_from_slice(&scores[..out.len()]);
     }
 }
 

@@ -17,7 +17,7 @@ use fenchel_linalg::Invalid;
 use ndarray::ArrayView2;
 use serde::{Deserialize, Serialize};
 
-use crate::Error;
+use crate::{Error, FactorGraph, VarId};
 
 /// A binary pairwise Markov random field over `{0,1}^p` (the Ising model in other coordinates).
 ///
@@ -210,6 +210,31 @@ impl BinaryPairwise {
         let unary: f64 = self.bias.iter().zip(x).filter(|(_, x)| **x).map(|(bias, _)| bias).sum();
         let pairs = self.edges().filter(|&(i, j, _)| x[i as usize] && x[j as usize]);
         Ok(unary + pairs.map(|edge| edge.2).sum::<f64>())
+    }
+
+    /// The same as a factor graph: a factor for every variable, in order, then one for every edge, sorted.
+    ///
+    /// # Errors
+    /// None of those of [`FactorGraph`] can arise.
+    pub fn factor_graph(&self) -> Result<FactorGraph, Error> {
+        let mut factors = FactorGraph::new(&vec![2; self.variables()])?;
+        for (i, &bias) in (0..).zip(&self.bias) {
+            factors.add(&[VarId(i)], &[0.0, bias])?;
+        }
+        for (i, j, coupling) in self.edges() {
+            factors.add(&[VarId(i), VarId(j)], &[0.0, 0.0, 0.0, coupling])?;
+        }
+        Ok(factors)
+    }
+
+    /// The model at a share `b` of the way from independent variables of these logits: every parameter is between the two.
+    pub(crate) fn between(&self, base: &[f64], b: f64) -> BinaryPairwise {
+        let bias = self.bias.iter().zip(base).map(|(bias, base)| base + b * (bias - base));
+        BinaryPairwise {
+            bias: bias.collect(),
+            couplings: self.couplings.iter().map(|coupling| b * coupling).collect(),
+            ..self.clone()
+        }
     }
 
     /// Colours the variables so that neighbours differ: greedy, in the order of falling degree. O(p + edges).

@@ -207,14 +207,12 @@ impl Gibbs {
             let mut visits = order.clone();
             for chain in part {
                 let Chain { states, random } = chain;
-                if *scan == Scan::Permuted {
-                    visits.copy_from_slice(order);
-                }
                 for _ in 0..sweeps {
                     for (block, room) in blocks.iter().zip(&mut rooms) {
                         block.draw(program, room, states, random);
                     }
                     if *scan == Scan::Permuted {
+                        visits.copy_from_slice(order);
                         visits.shuffle(random);
                     }
                     for step in 0..visits.len() {

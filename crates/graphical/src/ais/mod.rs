@@ -1,0 +1,194 @@
+//! Annealed importance sampling: estimates of log Z with an error bar.
+//!
+//! ```text
+//! P_b(x) ~ P_0(x)^(1 - b) P(x)^b,   0 = b_0 < b_1 < ... < b_K = 1
+//! log w = sum_k (b_k - b_{k-1}) (score(x_{k-1}) - score_0(x_{k-1})),    x_k by sweeps that leave P_{b_k} invariant
+//! log Z = log Z_0 + log mean(w)
+//! ```
+//!
+//! `P_0` has independent variables, each with its own potentials and the mean over the states of their neighbours of every other
+//! factor (for spins: the same fields, no couplings). `mean(w)` is unbiased for `Z / Z_0` whether or not the chains mix, so that
+//! the estimate of `log Z` is a lower bound in expectation, and exceeds `log Z` by `t` nats with probability at most `e^-t`.
+//!
+//! The standard error is one of the weights seen: with an effective sample size of a few chains it means little, and a mode that no
+//! chain found is not in it. Then take more steps. Compare with the bounds of [`crate::mean_field`] and
+//! [`crate::bp::tree_reweighted`].
+//!
+//! Source: Neal, "Annealed importance sampling", Statistics and Computing 11 (2001) (GR-27); the adaptive ladder by conditional
+//! effective sample size: Zhou, Johansen and Aston, J. Comput. Graph. Stat. 25 (2016).
+
+mod paths;
+
+use fenchel_linalg::Invalid;
+use fenchel_linalg::special::log_sum_exp;
+use serde::{Deserialize, Serialize};
+
+use crate::{BinaryPairwise, Error, FactorGraph};
+
+/// The values of `b` on the way.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub enum Ladder {
+    /// So many equal steps.
+    Uniform(usize),
+    /// Every step as long as keeps the conditional effective sample size at this share of the chains, in (0, 1). Where the way is
+    /// hard, steps are short. Choosing steps by the same chains costs unbiasedness, by an amount of order 1/chains.
+    Adaptive(f64),
+}
+
+/// Settings of [`ais_binary`] and [`ais`](fn@ais).
+///
+/// | field | default | meaning |
+/// |---|---|---|
+/// | `ladder` | `Uniform(500)` | the steps from independence to the model |
+/// | `chains` | 512 | independent weights |
+/// | `sweeps` | 1 | at every step |
+/// | `seed` | 0 | of all draws |
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AisSettings {
+    /// The steps from independence to the model.
+    pub ladder: Ladder,
+    /// Independent weights.
+    pub chains: usize,
+    /// Sweeps at every step.
+    pub sweeps: usize,
+    /// Seed of all draws.
+    pub seed: u64,
+}
+
+impl Default for AisSettings {
+    fn default() -> Self {
+        AisSettings { ladder: Ladder::Uniform(500), chains: 512, sweeps: 1, seed: 0 }
+    }
+}
+
+/// An estimate of `log Z`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AisEstimate {
+    /// The estimate; `-inf` if no chain found a configuration of positive probability.
+    pub log_partition: f64,
+    /// Its standard error, by the delta method: the relative one of the mean weight; infinite where a single weight is all.
+    pub standard_error: f64,
+    /// `(sum w)^2 / sum w^2`, of as many as there are chains.
+    pub effective_samples: f64,
+    /// The logarithms of the weights, with `log Z_0` added: `log_partition` is the logarithm of their mean.
+    pub log_weights: Vec<f64>,
+    /// The values of `b` that were visited, from 0 to 1.
+    pub ladder: Vec<f64>,
+}
+
+/// Annealed importance sampling of a binary pairwise model: [`BinaryGibbs`](crate::BinaryGibbs) with the model changed at every step.
+///
+/// ```
+/// use fenchel_graphical::ais::{AisSettings, ais_binary};
+/// use fenchel_graphical::BinaryPairwise;
+///
+/// let model = BinaryPairwise::new(&[0.5, -1.0], &[(0, 1, 1.5)])?;
+/// let estimate = ais_binary(&model, &AisSettings::default())?;
+/// let exact = (1.0 + 0.5_f64.exp() + (-1.0_f64).exp() + 1.0_f64.exp()).ln();
+/// assert!((estimate.log_partition - exact).abs() < 4.0 * estimate.standard_error);
+/// # Ok::<(), fenchel_graphical::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Invalid::Parameter`] for settings out of range.
+pub fn ais_binary(model: &BinaryPairwise, settings: &AisSettings) -> Result<AisEstimate, Error> {
+    check(settings)?;
+    Ok(anneal(paths::Binary::new(model, settings)?, settings))
+}
+
+/// Annealed importance sampling of any model, by [`Gibbs`](crate::Gibbs). For evidence condition the model; the result is then
+/// `log Z + log P(evidence)`.
+///
+/// # Errors
+/// [`Invalid::Parameter`] for settings out of range; [`Error::ImpossibleEvidence`] where a variable has no possible state.
+pub fn ais(model: &FactorGraph, settings: &AisSettings) -> Result<AisEstimate, Error> {
+    check(settings)?;
+    Ok(anneal(paths::Factors::new(model, settings)?, settings))
+}
+
+/// A family of models from independence (0) to the one wanted (1), with chains.
+trait Path {
+    /// `log Z` at 0.
+    fn log_partition(&self) -> f64;
+    /// Of every chain the derivative of its score by `b`.
+    fn slopes(&mut self, out: &mut [f64]);
+    /// Goes to `b` and sweeps there.
+    fn advance(&mut self, b: f64, sweeps: usize);
+}
+
+fn check(settings: &AisSettings) -> Result<(), Error> {
+    let refuse = |name, value, expected| Err(Invalid::Parameter { name, value, expected }.into());
+    match settings.ladder {
+        Ladder::Uniform(0) => return refuse("ladder", 0.0, "at least one step"),
+        Ladder::Adaptive(share) if !(share > 0.0 && share < 1.0) => {
+            return refuse("ladder", share, "a share in (0, 1)");
+        }
+        Ladder::Uniform(_) | Ladder::Adaptive(_) => {}
+    }
+    if settings.chains == 0 {
+        return refuse("chains", 0.0, "at least one chain");
+    }
+    Ok(())
+}
+
+fn anneal(mut path: impl Path, settings: &AisSettings) -> AisEstimate {
+    let mut log_weights = vec![path.log_partition(); settings.chains];
+    let mut slopes = vec![0.0; settings.chains];
+    let mut ladder = vec![0.0];
+    let mut b = 0.0;
+    while b < 1.0 {
+        path.slopes(&mut slopes);
+        let next = match settings.ladder {
+            Ladder::Uniform(steps) => ladder.len() as f64 / steps as f64,
+            Ladder::Adaptive(share) => adapt(b, share, &log_weights, &slopes),
+        };
+        for (weight, slope) in log_weights.iter_mut().zip(&slopes) {
+            *weight += (next - b) * slope;
+        }
+        b = next;
+        ladder.push(b);
+        if b < 1.0 {
+            path.advance(b, settings.sweeps);
+        }
+    }
+    let chains = settings.chains as f64;
+    let log_sum = log_sum_exp(&log_weights);
+    let log_partition = log_sum - chains.ln();
+    let (effective_samples, standard_error) = if log_sum > f64::NEG_INFINITY {
+        let squares: f64 = log_weights.iter().map(|w| (2.0 * (w - log_sum)).exp()).sum();
+        // sum w^2 / (sum w)^2 lies between 1/R and 1.
+        (squares.recip(), ((chains * squares - 1.0).max(0.0) / (chains - 1.0)).sqrt())
+    } else {
+        (0.0, f64::INFINITY)
+    };
+    let standard_error = if chains > 1.0 { standard_error } else { f64::INFINITY };
+    AisEstimate { log_partition, standard_error, effective_samples, log_weights, ladder }
+}
+
+/// The next `b`: the conditional effective sample size `(sum W u)^2 / sum W u^2`, with `W` the normalised weights so far and `u` the
+/// factors to come, falls to `share`. By bisection.
+fn adapt(b: f64, share: f64, log_weights: &[f64], slopes: &[f64]) -> f64 {
+    let total = log_sum_exp(log_weights);
+    if total == f64::NEG_INFINITY {
+        return 1.0;
+    }
+    let remains = |step: f64| {
+        let sum = |power: f64| -> f64 {
+            let terms = log_weights.iter().zip(slopes);
+            let logs: Vec<f64> = terms.map(|(w, slope)| w - total + power * step * slope).collect();
+            log_sum_exp(&logs)
+        };
+        (2.0 * sum(1.0) - sum(2.0)).exp()
+    };
+    // Not shorter than 1e-6, so that it always ends.
+    let (mut low, mut high) = (1e-6_f64.min(1.0 - b), 1.0 - b);
+    if remains(high) >= share || high <= low {
+        return 1.0;
+    }
+    for _ in 0..40 {
+        let middle = 0.5 * (low + high);
+        if remains(middle) >= share { low = middle } else { high = middle }
+    }
+    b + low
+}
