@@ -1,30 +1,59 @@
-//! This project's side of the comparison with CRFsuite: trains on the chunks of CoNLL-2000 and prints a curve.
+//! This project's side of the comparison with CRFsuite.
 //!
 //! ```text
-//! peer-crf DIR/conll2000/train.txt [--method sdca|lbfgs] [--store f32|f64] [--passes N] [--relative R] [--full] [--newton]
+//! peer-crf export --data DIR --out DIR [--quick]       attribute files of CoNLL-2000 and the Dutch CoNLL-2002
+//! peer-crf FILE [--method sdca|lbfgs] [--store f32|f64] [--passes N] [--relative R] [--every N] [--full] [--newton]
+//!          [--json] [--test FILE]                       training; a curve, then how the model tags
+//! peer-crf score FILE                                   chunk F1 of true and predicted labels, a pair a line
 //! ```
 //!
-//! Features as in CRFsuite's tutorial on chunking: 19 templates without a boundary symbol, `__BOS__` and `__EOS__` as
-//! attributes, no cut-off, no bias, observed features only (`--full` for all), `c2 = 0.5`.
+//! `FILE` is an attribute file as CRFsuite reads it, or the columns of CoNLL-2000. Features as in CRFsuite's tutorial on
+//! chunking: 19 templates without a boundary symbol, `__BOS__` and `__EOS__` as attributes, no cut-off, no bias, observed
+//! features only (`--full` for all), `c2 = 0.5`. `RAYON_NUM_THREADS` sets the number of threads.
 
 use std::error::Error;
+use std::fs::File;
+use std::io::{BufRead, BufReader, BufWriter};
 use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
 
+use fenchel_crf::text::{Boundary, InstanceReader, Template, write_crfsuite};
 use fenchel_crf::{
-    Dataset, DualState, Features, NewtonStart, Problem, SdcaSettings, SdcaStep, Support, Token,
-    Vocabulary, lbfgs, sdca,
+    Corpus, CorpusBuilder, CrfModel, DualState, Features, Instance, NewtonStart, Problem, Report,
+    Saved, SdcaSettings, SdcaStep, Support, Weights, lbfgs, sdca,
 };
+use fenchel_datasets::{ConllOptions, Encoding, Sentence, conll_file};
 use fenchel_graphical::chain::Probability;
+use fenchel_metrics::ChunkCounts;
 use fenchel_optim::lbfgs::LbfgsSettings;
 use fenchel_optim::{Cadence, Progress, Stop};
+use serde_json::json;
 
-fn main() -> Result<(), Box<dyn Error>> {
+type Failure = Box<dyn Error>;
+
+fn main() -> Result<(), Failure> {
     let mut arguments = std::env::args().skip(1);
-    let file = arguments.next().ok_or("usage: peer-crf FILE [options]")?;
+    match arguments.next().ok_or("usage: peer-crf FILE [options]")?.as_str() {
+        "export" => export(arguments),
+        "score" => score(Path::new(&arguments.next().ok_or("score needs a file")?)),
+        file => train(Path::new(file), arguments),
+    }
+}
+
+/// What is asked of a training.
+struct Settings {
+    step: SdcaStep,
+    stop: Stop,
+    json: bool,
+}
+
+fn train(file: &Path, mut arguments: impl Iterator<Item = String>) -> Result<(), Failure> {
+    let start = Instant::now();
     let (mut method, mut store) = ("sdca".to_string(), "f32".to_string());
     let (mut passes, mut relative, mut every) = (20.0, 0.0, 1.0);
     let mut features = Features { support: Support::Observed, bias: false, ends: false };
-    let mut step = SdcaStep::default();
+    let (mut step, mut json, mut test) = (SdcaStep::default(), false, None);
     while let Some(flag) = arguments.next() {
         let mut value = || arguments.next().ok_or(format!("{flag} needs a value"));
         match flag.as_str() {
@@ -34,115 +63,204 @@ fn main() -> Result<(), Box<dyn Error>> {
             "--relative" => relative = value()?.parse()?,
             "--every" => every = value()?.parse()?,
             "--full" => features.support = Support::All,
+            "--json" => json = true,
+            "--test" => test = Some(PathBuf::from(value()?)),
             "--newton" => {
                 step = SdcaStep::Newton { tolerance: 1e-3, start: NewtonStart::default() }
             }
             _ => return Err(format!("{flag} is not an option").into()),
         }
     }
-    let data = read(&std::fs::read_to_string(file)?)?;
-    let problem = Problem::with_c2(&data, 0.5, features)?;
-    println!(
-        "{} sequences, {} tokens, {} attributes, {} labels, {} features",
-        data.sequences(),
-        data.tokens(),
-        data.attributes(),
-        data.labels(),
-        problem.weights()
-    );
+    let mut builder = CorpusBuilder::new();
+    for instance in read(file)? {
+        builder.push(&instance)?;
+    }
+    let corpus = builder.finish(0)?;
+    let problem = Problem::with_c2(&corpus.data, 0.5, features)?;
+    let size = json!({
+        "sequences": corpus.data.sequences(), "tokens": corpus.data.tokens(),
+        "attributes": corpus.data.attributes(), "labels": corpus.data.labels(), "weights": problem.weights(),
+    });
+    println!("{size}");
     let check = Cadence::Every(every);
     let stop = Stop { absolute: 0.0, relative, max_passes: passes, check, ..Stop::default() };
-    match (method.as_str(), store.as_str()) {
-        ("sdca", "f32") => train::<f32>(&problem, step, stop),
-        ("sdca", "f64") => train::<f64>(&problem, step, stop),
+    let settings = Settings { step, stop, json };
+    let (weights, report) = match (method.as_str(), store.as_str()) {
+        ("sdca", "f32") => ascend::<f32>(&problem, &settings)?,
+        ("sdca", "f64") => ascend::<f64>(&problem, &settings)?,
         ("lbfgs", _) => {
-            let settings = LbfgsSettings { memory: 20, stop };
-            let solution = lbfgs(&problem, &settings, None, &mut |p: &Progress, _: &_| print(p))?;
-            println!("{}", solution.report);
-            Ok(())
+            let with = LbfgsSettings { memory: 20, stop };
+            let mut observer = |p: &Progress, _: &_| print(json, p);
+            let solution = lbfgs(&problem, &with, None, &mut observer)?;
+            (solution.state, solution.report)
         }
-        _ => Err("unknown method or store".into()),
+        _ => return Err("unknown method or store".into()),
+    };
+    if json {
+        let wall = start.elapsed().as_secs_f64();
+        println!("{}", json!({ "peak": peak_memory(), "cpu": cpu_seconds(), "wall": wall }));
+    } else {
+        println!("{report}");
+    }
+    match test {
+        Some(test) => tag(&corpus, weights, report, &read(&test)?),
+        None => Ok(()),
     }
 }
 
-fn train<T: Probability>(
+fn ascend<T: Probability>(
     problem: &Problem<'_>,
-    step: SdcaStep,
-    stop: Stop,
-) -> Result<(), Box<dyn Error>> {
-    let settings = SdcaSettings { step, stop, ..SdcaSettings::default() };
-    let solution =
-        sdca(problem, &settings, None::<DualState<T>>, &mut |p: &Progress, _: &_| print(p))?;
-    println!("{}", solution.report);
-    Ok(())
+    settings: &Settings,
+) -> Result<(Weights, Report), Failure> {
+    let with = SdcaSettings { step: settings.step, stop: settings.stop, ..SdcaSettings::default() };
+    let mut observer = |p: &Progress, _: &_| print(settings.json, p);
+    let solution = sdca(problem, &with, None::<DualState<T>>, &mut observer)?;
+    Ok((solution.state.weights, solution.report))
 }
 
-fn print(progress: &Progress) -> ControlFlow<()> {
-    println!("{:5.0} passes {:8.3} s  {}", progress.passes, progress.seconds, progress.certificate);
+fn print(json: bool, progress: &Progress) -> ControlFlow<()> {
+    let Progress { passes, seconds, certificate, .. } = progress;
+    if json {
+        let (objective, gap) = (certificate.objective(), certificate.value());
+        println!(
+            "{}",
+            json!({ "passes": passes, "seconds": seconds, "objective": objective, "gap": gap })
+        );
+    } else {
+        println!("{passes:5.0} passes {seconds:8.3} s  {certificate}");
+    }
     ControlFlow::Continue(())
 }
 
-/// Columns `word tag label`, sentences between blank lines.
-fn read(text: &str) -> Result<Dataset, Box<dyn Error>> {
-    let (mut attributes, mut labels) = (Vocabulary::new(), Vocabulary::new());
-    type Sentence = Vec<(Vec<(u32, f64)>, u32)>;
-    let mut sentences: Vec<Sentence> = Vec::new();
-    for block in text.split("\n\n") {
-        let rows: Vec<Vec<&str>> = block.lines().map(|line| line.split(' ').collect()).collect();
-        let rows: Vec<_> = rows.into_iter().filter(|row| row.len() == 3).collect();
-        if rows.is_empty() {
-            continue;
-        }
-        let length = rows.len() as isize;
-        let sentence = (0..length).map(|t| {
-            let mut ids: Vec<(u32, f64)> = Vec::new();
-            for template in TEMPLATES {
-                if template.1.iter().any(|offset| !(0..length).contains(&(t + offset))) {
-                    continue;
-                }
-                let cells = template.1.iter().map(|&o| rows[(t + o) as usize][template.0]);
-                let value = cells.collect::<Vec<_>>().join("|");
-                let name = format!("{}{:?}={value}", template.0, template.1);
-                ids.push((attributes.intern(&name), 1.0));
-            }
-            if t == 0 {
-                ids.push((attributes.intern("__BOS__"), 1.0));
-            }
-            if t == length - 1 {
-                ids.push((attributes.intern("__EOS__"), 1.0));
-            }
-            (ids, labels.intern(rows[t as usize][2]))
-        });
-        sentences.push(sentence.collect());
+/// Tags on the threads there are, many times; saves and loads the model.
+fn tag(
+    corpus: &Corpus,
+    weights: Weights,
+    report: Report,
+    test: &[Instance],
+) -> Result<(), Failure> {
+    let model =
+        CrfModel::new(corpus.attributes.clone(), corpus.labels.clone(), weights, Some(report))?;
+    let tokens: usize = test.iter().map(Instance::len).sum();
+    const REPEATS: u32 = 20;
+    let mut found = model.tag_all(test)?;
+    let (start, cpu) = (Instant::now(), cpu_seconds());
+    for _ in 0..REPEATS {
+        found = model.tag_all(test)?;
     }
-    let mut data = Dataset::new(attributes.len(), labels.len());
-    for sentence in &sentences {
-        let tokens: Vec<Token<'_>> =
-            sentence.iter().map(|(a, label)| Token { attributes: a, label: *label }).collect();
-        data.push(&tokens)?;
+    let tag_wall = start.elapsed().as_secs_f64() / f64::from(REPEATS);
+    let tag_cpu = cpu_seconds().zip(cpu).map(|(now, then)| (now - then) / f64::from(REPEATS));
+    let mut counts = ChunkCounts::new();
+    for (instance, labels) in test.iter().zip(&found) {
+        counts.add(&instance.labels().collect::<Vec<_>>(), labels)?;
     }
-    Ok(data)
+    let mut file = Vec::new();
+    model.save(&mut file)?;
+    let start = Instant::now();
+    let cpu_before = cpu_seconds();
+    CrfModel::load(&file[..])?;
+    let wall = start.elapsed().as_secs_f64();
+    let load = cpu_seconds().zip(cpu_before).map_or(wall, |(now, then)| now - then);
+    let f1 = counts.overall().f1;
+    println!(
+        "{}",
+        json!({ "tag_seconds": tag_wall, "tag_cpu": tag_cpu, "tag_tokens": tokens, "f1": f1, "load_seconds": load, "file_bytes": file.len() })
+    );
+    Ok(())
 }
 
-/// Column and offsets.
-const TEMPLATES: [(usize, &[isize]); 19] = [
-    (0, &[-2]),
-    (0, &[-1]),
-    (0, &[0]),
-    (0, &[1]),
-    (0, &[2]),
-    (0, &[-1, 0]),
-    (0, &[0, 1]),
-    (1, &[-2]),
-    (1, &[-1]),
-    (1, &[0]),
-    (1, &[1]),
-    (1, &[2]),
-    (1, &[-2, -1]),
-    (1, &[-1, 0]),
-    (1, &[0, 1]),
-    (1, &[1, 2]),
-    (1, &[-2, -1, 0]),
-    (1, &[-1, 0, 1]),
-    (1, &[0, 1, 2]),
-];
+fn score(file: &Path) -> Result<(), Failure> {
+    let mut counts = ChunkCounts::new();
+    for sentence in conll_file(file, &ConllOptions::default())? {
+        let column = |c: usize| sentence.column(c).collect::<Vec<_>>();
+        counts.add(&column(0), &column(1))?;
+    }
+    println!("{}", json!({ "f1": counts.overall().f1 }));
+    Ok(())
+}
+
+fn export(mut arguments: impl Iterator<Item = String>) -> Result<(), Failure> {
+    let (mut data, mut out, mut limit) = (PathBuf::new(), PathBuf::new(), usize::MAX);
+    while let Some(flag) = arguments.next() {
+        let mut value = || arguments.next().ok_or(format!("{flag} needs a value"));
+        match flag.as_str() {
+            "--data" => data = value()?.into(),
+            "--out" => out = value()?.into(),
+            "--quick" => limit = 1000,
+            _ => return Err(format!("{flag} is not an option").into()),
+        }
+    }
+    std::fs::create_dir_all(&out)?;
+    let sets = [
+        ("conll2000", "conll2000/train.txt", "conll2000/test.txt", Encoding::Utf8),
+        ("ner-dutch", "conll2002-nl/ned.train", "conll2002-nl/ned.testb", Encoding::Latin1),
+    ];
+    for (name, train, test, encoding) in sets {
+        if !data.join(train).is_file() {
+            continue;
+        }
+        for (part, file) in [("train", train), ("test", test)] {
+            let options = ConllOptions { encoding, ..ConllOptions::default() };
+            let sentences = conll_file(data.join(file), &options)?;
+            let mut to = BufWriter::new(File::create(out.join(format!("{name}.{part}.crfsuite")))?);
+            for instance in expand(&sentences)?.iter().take(limit) {
+                write_crfsuite(instance, &mut to)?;
+            }
+        }
+        println!("{name}");
+    }
+    Ok(())
+}
+
+/// Attribute files by their ending, else columns.
+fn read(file: &Path) -> Result<Vec<Instance>, Failure> {
+    if file.extension().is_none_or(|ending| ending != "crfsuite") {
+        return expand(&conll_file(file, &ConllOptions::default())?);
+    }
+    let mut reader = InstanceReader::new(BufReader::new(File::open(file)?));
+    let mut instances = Vec::new();
+    let mut instance = Instance::new();
+    while reader.read(&mut instance)? {
+        instances.push(instance.clone());
+    }
+    Ok(instances)
+}
+
+/// The templates of the tutorial, with attributes for the ends.
+fn expand(sentences: &[Sentence]) -> Result<Vec<Instance>, Failure> {
+    let template = Template::chunking(Boundary::Omit);
+    let mut instances = Vec::new();
+    for sentence in sentences {
+        let tokens: Vec<&[String]> = (0..sentence.len()).map(|t| sentence.token(t)).collect();
+        let labels: Vec<&str> = sentence.column(sentence.width() - 1).collect();
+        let mut plain = Instance::new();
+        template.expand(&tokens, &labels, &mut plain)?;
+        let mut instance = Instance::new();
+        for (t, label) in labels.iter().enumerate() {
+            instance.begin_token(label);
+            plain.attributes(t).for_each(|(name, value)| instance.push(name, value));
+            for (on, name) in [(t == 0, "__BOS__"), (t + 1 == sentence.len(), "__EOS__")] {
+                if on {
+                    instance.push(name, 1.0);
+                }
+            }
+        }
+        instances.push(instance);
+    }
+    Ok(instances)
+}
+
+/// Processor seconds of this process so far, on Linux.
+fn cpu_seconds() -> Option<f64> {
+    let line = std::fs::read_to_string("/proc/self/stat").ok()?;
+    let mut fields = line.rsplit(')').next()?.split_whitespace().skip(11);
+    let mut next = || fields.next()?.parse::<f64>().ok();
+    Some((next()? + next()?) / 100.0)
+}
+
+/// The largest resident memory so far in bytes, on Linux.
+fn peak_memory() -> Option<u64> {
+    let status = BufReader::new(File::open("/proc/self/status").ok()?);
+    let line = status.lines().map_while(Result::ok).find(|line| line.starts_with("VmHWM"))?;
+    Some(1024 * line.split_whitespace().nth(1)?.parse::<u64>().ok()?)
+}

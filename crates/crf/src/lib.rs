@@ -46,3 +46,7 @@ pub use weights::Weights;
 // What a caller of this crate needs of its floor.
 pub use fenchel_optim::model::Saved;
 pub use fenchel_optim::{Progress, Report, Status, Stop};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadmeExamples;
