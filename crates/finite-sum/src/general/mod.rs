@@ -10,6 +10,7 @@
 //! | [`sag`] | the same | one gradient | longer steps; not proved with a regulariser |
 //! | [`svrg`] | 2 vectors | two gradients, and a full one now and then | the table does not fit |
 //! | [`finito`] | `n d` numbers | one gradient, O(d) | `n l2 >= 2 L`, dense gradients |
+//! | [`sdca`] | as `saga` | one proximal step | terms that have one; no step size |
 //! | [`sgd`] | none | one gradient, O(d) | a baseline, the first pass or two |
 //!
 //! Terms whose gradients live on few coordinates say so by [`FiniteSum::support`]: the first three then store and
@@ -21,10 +22,12 @@
 
 mod finito;
 mod incremental;
+mod sdca;
 mod sgd;
 
 pub use finito::{GeneralFinito, finito};
 pub use incremental::{Incremental, SumState, sag, saga, svrg};
+pub use sdca::{GeneralSdca, sdca};
 pub use sgd::{Sgd, sgd};
 
 use fenchel_linalg::Invalid;
@@ -110,6 +113,18 @@ pub trait FiniteSum: Sync {
 
     /// `L_i`, a Lipschitz constant of the gradient of `f_i`.
     fn smoothness(&self, i: usize) -> f64;
+
+    /// Replaces `point`, which holds the coordinates of the term's support, by `argmin_x f_i(x) + ||x - point||^2 / (2 step)`,
+    /// and returns `f_i` there. `None`, for all terms, where that is not known. Only [`sdca`] asks.
+    fn prox_term(
+        &self,
+        _i: usize,
+        _point: &mut [f64],
+        _step: f64,
+        _scratch: &mut Self::Scratch,
+    ) -> Option<f64> {
+        None
+    }
 }
 
 /// A sum of terms with its penalties, checked once.

@@ -1,0 +1,184 @@
+//! SDCA by proximal steps on single terms.
+
+use fenchel_linalg::Invalid;
+use fenchel_optim::prox::Zero;
+use fenchel_optim::random::{Order, Visits};
+use fenchel_optim::{Certificate, Iterative, Observer, Solution, run};
+
+use super::{FiniteSum, Sum, SumSettings, SumState, check_memory, check_order};
+use crate::Error;
+
+/// Passes between two computations of the point from the table.
+const REFRESH: usize = 10;
+
+/// SDCA on a general sum: what an observer of [`sdca`] sees.
+pub struct GeneralSdca<'p, 't, T: FiniteSum> {
+    sum: &'p Sum<'t, T, Zero>,
+    x: Vec<f64>,
+    /// `g_i = f_i'(phi_i)` on the supports, one after the other; `x = -lambda sum_i g_i`.
+    table: Vec<f64>,
+    offsets: Vec<usize>,
+    /// `f_i*(g_i)`; infinite before the first visit.
+    conjugates: Vec<f64>,
+    /// `1/(mu n)`
+    lambda: f64,
+    visits: Visits,
+    steps: usize,
+    scratch: T::Scratch,
+    old: Vec<f64>,
+    new: Vec<f64>,
+    best: Option<SumState>,
+}
+
+/// SDCA on a general sum, in its primal form (Defazio's thesis, algorithm 3.2): for terms whose proximal step is known
+/// ([`FiniteSum::prox_term`]), in permuted order.
+///
+/// ```text
+/// z = x + lambda g_j,   x <- argmin f_j + ||. - z||^2 / (2 lambda),   g_j <- (z - x) / lambda,   lambda = 1/(l2 n)
+/// ```
+///
+/// No step size, and a certificate of its own: with `f_i*(g_i) = g_i.phi_i - f_i(phi_i)` the dual value bounds the optimum
+/// from below as soon as every term has been visited. It is the `B` of Prox-Finito (algorithm 3.3), which is the same
+/// method once the l2 term is folded into the terms. A step is a proximal step, and O(support of the term) besides;
+/// memory as [`saga`](super::saga). For terms of one margin use [`sdca`](crate::sdca()), which stores a number a term.
+///
+/// A warm start without a table starts from zeros: dual variables, not points, are what SDCA goes on from.
+///
+/// # Errors
+/// [`Error::NeedsStrongConvexity`] for `l2 = 0`; [`Error::Unsupported`] for terms without a proximal step or weighted
+/// draws; [`Error::MemoryLimit`]; [`Error::Invalid`] for a start of another shape.
+pub fn sdca<'p, 't, T, O>(
+    sum: &'p Sum<'t, T, Zero>,
+    settings: &SumSettings,
+    start: Option<SumState>,
+    observer: &mut O,
+) -> Result<Solution<SumState>, Error>
+where
+    T: FiniteSum,
+    O: Observer<GeneralSdca<'p, 't, T>>,
+{
+    let method = "general sdca";
+    settings.stop.check()?;
+    let (n, d) = (sum.terms.terms(), sum.terms.dimension());
+    check_memory(method, sum.stored as u64, settings.memory_limit, "use general::svrg")?;
+    let order = settings.order.as_ref().unwrap_or(&Order::Permuted);
+    check_order(method, order)?;
+    if !(sum.l2 > 0.0) {
+        return Err(Error::NeedsStrongConvexity { method });
+    }
+    let lambda = 1.0 / (sum.l2 * n as f64);
+    let mut scratch = sum.terms.scratch();
+    let mut trial = vec![0.0; sum.support(0).len()];
+    if sum.terms.prox_term(0, &mut trial, lambda, &mut scratch).is_none() {
+        let what =
+            "terms without a proximal step; implement prox_term, or use general::saga".into();
+        return Err(Error::Unsupported { method, what });
+    }
+    let table = match start {
+        Some(SumState { point, table }) => {
+            sum.check_point(&point)?;
+            if table.is_empty() { vec![0.0; sum.stored] } else { table }
+        }
+        None => vec![0.0; sum.stored],
+    };
+    Invalid::check_length("table", sum.stored, table.len())?;
+    Invalid::check_finite("table", &table)?;
+    let mut offsets = vec![0];
+    for i in 0..n {
+        offsets.push(offsets[i] + sum.support(i).len());
+    }
+    let mut method = GeneralSdca {
+        visits: Visits::new(order, n, settings.seed)?,
+        conjugates: vec![f64::INFINITY; n],
+        old: vec![0.0; sum.longest],
+        new: vec![0.0; sum.longest],
+        x: vec![0.0; d],
+        steps: 0,
+        best: None,
+        sum,
+        table,
+        offsets,
+        lambda,
+        scratch,
+    };
+    method.refresh();
+    let report = run(&mut method, &settings.stop, observer)?;
+    Ok(Solution { state: SumState { point: method.x, table: method.table }, report })
+}
+
+impl<T: FiniteSum> GeneralSdca<'_, '_, T> {
+    /// The current point.
+    pub fn point(&self) -> &[f64] {
+        &self.x
+    }
+
+    fn step(&mut self, j: usize) {
+        let support = self.sum.support(j);
+        let row = &mut self.table[self.offsets[j]..self.offsets[j + 1]];
+        let (z, point) = (&mut self.old[..row.len()], &mut self.new[..row.len()]);
+        for (k, (z, g)) in z.iter_mut().zip(&*row).enumerate() {
+            *z = self.x[support.at(k)] + self.lambda * g;
+        }
+        point.copy_from_slice(z);
+        let Some(value) = self.sum.terms.prox_term(j, point, self.lambda, &mut self.scratch) else {
+            return;
+        };
+        let mut product = 0.0;
+        for (k, ((g, z), x)) in row.iter_mut().zip(&*z).zip(&*point).enumerate() {
+            *g = (z - x) / self.lambda;
+            product += *g * x;
+            self.x[support.at(k)] = *x;
+        }
+        self.conjugates[j] = product - value;
+    }
+
+    /// `x = -lambda sum_i g_i` from the table.
+    fn refresh(&mut self) {
+        self.x.fill(0.0);
+        for (i, ends) in self.offsets.windows(2).enumerate() {
+            let support = self.sum.support(i);
+            for (k, g) in self.table[ends[0]..ends[1]].iter().enumerate() {
+                self.x[support.at(k)] -= self.lambda * g;
+            }
+        }
+    }
+}
+
+impl<T: FiniteSum> Iterative for GeneralSdca<'_, '_, T> {
+    fn advance(&mut self, passes: f64) -> f64 {
+        let n = self.conjugates.len();
+        let count = ((passes * n as f64).round() as usize).max(1);
+        for _ in 0..count {
+            let j = self.visits.draw();
+            self.step(j);
+            self.steps += 1;
+            if self.steps == REFRESH * n {
+                self.steps = 0;
+                self.refresh();
+            }
+        }
+        count as f64 / n as f64
+    }
+
+    /// The better of the dual value and the bound by strong convexity.
+    fn certify(&mut self) -> Certificate {
+        let certificate = self.sum.certificate(&self.x);
+        let Some(objective) = certificate.objective() else { return certificate };
+        let squares: f64 = self.x.iter().map(|x| x * x).sum();
+        let conjugates: f64 = self.conjugates.iter().sum();
+        let dual = -conjugates / self.conjugates.len() as f64 - 0.5 * self.sum.l2 * squares;
+        Certificate::gap(objective, dual.max(objective - certificate.value()))
+    }
+
+    fn keep(&mut self) {
+        let best = self.best.get_or_insert_with(|| SumState { point: vec![], table: vec![] });
+        best.point.clone_from(&self.x);
+        best.table.clone_from(&self.table);
+    }
+
+    fn restore(&mut self) {
+        if let Some(best) = self.best.take() {
+            (self.x, self.table) = (best.point, best.table);
+        }
+    }
+}
