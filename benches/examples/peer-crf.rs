@@ -3,7 +3,7 @@
 //! ```text
 //! peer-crf export --data DIR --out DIR [--quick]       attribute files of CoNLL-2000 and the Dutch CoNLL-2002
 //! peer-crf FILE [--method sdca|lbfgs] [--store f32|f64] [--passes N] [--relative R] [--every N] [--full] [--newton]
-//!          [--json] [--test FILE]                       training; a curve, then how the model tags
+//!          [--batch B] [--json] [--test FILE]           training; a curve, then how the model tags
 //! peer-crf score FILE                                   chunk F1 of true and predicted labels, a pair a line
 //! ```
 //!
@@ -44,6 +44,7 @@ fn main() -> Result<(), Failure> {
 /// What is asked of a training.
 struct Settings {
     step: SdcaStep,
+    batch: usize,
     stop: Stop,
     json: bool,
 }
@@ -54,6 +55,7 @@ fn train(file: &Path, mut arguments: impl Iterator<Item = String>) -> Result<(),
     let (mut passes, mut relative, mut every) = (20.0, 0.0, 1.0);
     let mut features = Features { support: Support::Observed, bias: false, ends: false };
     let (mut step, mut json, mut test) = (SdcaStep::default(), false, None);
+    let mut batch = SdcaSettings::default().batch;
     while let Some(flag) = arguments.next() {
         let mut value = || arguments.next().ok_or(format!("{flag} needs a value"));
         match flag.as_str() {
@@ -61,6 +63,7 @@ fn train(file: &Path, mut arguments: impl Iterator<Item = String>) -> Result<(),
             "--store" => store = value()?,
             "--passes" => passes = value()?.parse()?,
             "--relative" => relative = value()?.parse()?,
+            "--batch" => batch = value()?.parse()?,
             "--every" => every = value()?.parse()?,
             "--full" => features.support = Support::All,
             "--json" => json = true,
@@ -84,7 +87,7 @@ fn train(file: &Path, mut arguments: impl Iterator<Item = String>) -> Result<(),
     println!("{size}");
     let check = Cadence::Every(every);
     let stop = Stop { absolute: 0.0, relative, max_passes: passes, check, ..Stop::default() };
-    let settings = Settings { step, stop, json };
+    let settings = Settings { step, batch, stop, json };
     let (weights, report) = match (method.as_str(), store.as_str()) {
         ("sdca", "f32") => ascend::<f32>(&problem, &settings)?,
         ("sdca", "f64") => ascend::<f64>(&problem, &settings)?,
@@ -112,7 +115,8 @@ fn ascend<T: Probability>(
     problem: &Problem<'_>,
     settings: &Settings,
 ) -> Result<(Weights, Report), Failure> {
-    let with = SdcaSettings { step: settings.step, stop: settings.stop, ..SdcaSettings::default() };
+    let Settings { step, batch, stop, .. } = *settings;
+    let with = SdcaSettings { step, batch, stop, ..SdcaSettings::default() };
     let mut observer = |p: &Progress, _: &_| print(settings.json, p);
     let solution = sdca(problem, &with, None::<DualState<T>>, &mut observer)?;
     Ok((solution.state.weights, solution.report))

@@ -212,6 +212,23 @@ impl Layout {
         });
     }
 
+    /// `<w, sums>`, as [`Rows`] says: the other half of [`scatter`](Self::scatter).
+    pub(crate) fn dot(&self, rows: &Rows, sums: &[f64], w: &[f64]) -> f64 {
+        let mut total = 0.0;
+        for (&start, ends) in rows.starts.iter().zip(rows.offsets.windows(2)) {
+            let sums = &sums[ends[0] as usize..ends[1] as usize];
+            let w = &w[start as usize..][..sums.len()];
+            total += w.iter().zip(sums).map(|(w, sum)| w * sum).sum::<f64>();
+        }
+        total
+    }
+
+    /// `<w, pairs>` on the transitions; `pairs` has `K x K` entries.
+    pub(crate) fn dot_pairs(&self, pairs: &[f64], w: &[f64]) -> f64 {
+        let rows = w[self.transitions()..].chunks_exact(stride(self.labels));
+        rows.zip(pairs.chunks_exact(self.labels)).map(|(w, pairs)| lanes::dot(w, pairs)).sum()
+    }
+
     /// Sets sums over transitions without a weight to 0; `pairs` has `K x K` entries.
     pub(crate) fn mask_pairs(&self, pairs: &mut [f64]) {
         let stride = stride(self.labels);

@@ -13,6 +13,21 @@ use crate::{Error, Problem, Weights};
 /// [`sdca`](fn@crate::sdca) on sparse text and little memory beside the weights: `8 d (2 memory + 4)` bytes and the counts of
 /// eight parts of the data, `64 d`. The certificate is the duality gap `norm(grad P)^2 / (2 l2)`.
 ///
+/// ```
+/// use fenchel_crf::{Dataset, Features, Problem, Token, lbfgs};
+/// use fenchel_optim::lbfgs::LbfgsSettings;
+///
+/// let mut data = Dataset::new(3, 2);
+/// for label in [0, 1, 1] {
+///     let token = Token { attributes: &[(label, 1.0), (2, 1.0)], label };
+///     data.push(&[token, token])?;
+/// }
+/// let problem = Problem::new(&data, 1.0 / 3.0, Features::default())?;
+/// let solution = lbfgs(&problem, &LbfgsSettings::default(), None, &mut ())?;
+/// assert!(solution.report.certificate.relative() <= 1e-4);
+/// # Ok::<(), fenchel_crf::Error>(())
+/// ```
+///
 /// Source: J. Nocedal and S. Wright, "Numerical Optimization" (2006), algorithm 7.5, as [`fenchel_optim::lbfgs`] has it.
 ///
 /// # Errors
@@ -36,6 +51,21 @@ pub fn lbfgs<'p, 'a, O: Observer<Lbfgs<Likelihood<'p, 'a>>>>(
 ///
 /// Weights that do not pay become exactly zero, biases and transitions included. A pass is one gradient; the certificate is
 /// the duality gap `norm(g)^2 / (2 l2)` with `g` the subgradient of least norm.
+///
+/// ```
+/// use fenchel_crf::{Dataset, Features, Problem, Token, owlqn};
+/// use fenchel_optim::lbfgs::LbfgsSettings;
+///
+/// let mut data = Dataset::new(3, 2);
+/// for label in [0, 1, 1] {
+///     let token = Token { attributes: &[(label, 1.0), (2, 1.0)], label };
+///     data.push(&[token, token])?;
+/// }
+/// let problem = Problem::new(&data, 1.0 / 3.0, Features::default())?;
+/// let solution = owlqn(&problem, 0.1, &LbfgsSettings::default(), None, &mut ())?;
+/// assert!(solution.state.emission.iter().any(|&w| w == 0.0));
+/// # Ok::<(), fenchel_crf::Error>(())
+/// ```
 ///
 /// Source: G. Andrew and J. Gao, "Scalable training of L1-regularized log-linear models" (2007), as
 /// [`fenchel_optim::lbfgs::owlqn`] has it.

@@ -177,12 +177,24 @@ impl Smooth for Objective<'_, '_> {
     }
 }
 
+/// Does the work on every item: this thread and those of the pool take one after the other.
 #[cfg(feature = "parallel")]
 pub(crate) fn each<T: Send>(items: &mut [T], work: impl Fn(&mut T) + Send + Sync) {
-    use rayon::prelude::*;
-    items.par_iter_mut().for_each(work);
+    let helpers = rayon::current_num_threads().min(items.len()).saturating_sub(1);
+    let queue = std::sync::Mutex::new(items.iter_mut());
+    let next = || queue.lock().ok()?.next();
+    let serve = || {
+        while let Some(item) = next() {
+            work(item);
+        }
+    };
+    rayon::in_place_scope(|scope| {
+        (0..helpers).for_each(|_| scope.spawn(|_| serve()));
+        serve();
+    });
 }
 
+/// Does the work on every item.
 #[cfg(not(feature = "parallel"))]
 pub(crate) fn each<T: Send>(items: &mut [T], work: impl Fn(&mut T) + Send + Sync) {
     items.iter_mut().for_each(work);

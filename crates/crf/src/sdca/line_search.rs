@@ -130,6 +130,8 @@ pub(super) struct Move {
     pub(super) gap: f64,
     /// Evaluations of the entropy or its derivatives.
     pub(super) evaluations: u32,
+    /// The terms at 1/2, if the step is one Newton step from there.
+    pub(super) middle: Option<LineTerms>,
 }
 
 /// Newton's method in a bracket: what is known, and where to look next.
@@ -175,7 +177,7 @@ impl<T: Probability> Line<'_, T> {
     }
 
     /// `f(step) - f(0)`
-    fn gain(&self, step: f64, entropy: f64) -> f64 {
+    pub(super) fn gain(&self, step: f64, entropy: f64) -> f64 {
         let before = self.tracked.map_or(f64::NAN, |(entropy, _)| entropy);
         entropy - before + step * (self.linear - 0.5 * step * self.quadratic)
     }
@@ -184,13 +186,14 @@ impl<T: Probability> Line<'_, T> {
         let gap = self.tracked.map_or(0.0, |(_, gap)| gap);
         let to = |step: f64, evaluations: u32| {
             let entropy = Some(self.terms(step).entropy);
-            Move { step, entropy, gap, evaluations: evaluations + 1 }
+            Move { step, entropy, gap, evaluations: evaluations + 1, middle: None }
         };
         match rule {
             SdcaStep::SingleNewton => {
                 let terms = self.terms(0.5);
-                let step = Bracket::unit().next(0.5, self.first(0.5, &terms), self.second(&terms));
-                Move { step, entropy: None, gap: 0.5 * terms.curvature.max(0.0), evaluations: 1 }
+                let gap = 0.5 * terms.curvature.max(0.0);
+                let step = self.single(&terms);
+                Move { step, entropy: None, gap, evaluations: 1, middle: Some(terms) }
             }
             SdcaStep::Newton { tolerance, start } => {
                 let start = match start {
@@ -230,6 +233,34 @@ impl<T: Probability> Line<'_, T> {
         }
     }
 
+    /// One Newton step from 1/2, where the terms are known.
+    fn single(&self, terms: &LineTerms) -> f64 {
+        Bracket::unit().next(0.5, self.first(0.5, terms), self.second(terms))
+    }
+
+    /// A step found when `c` was `before`, now that it is `linear`.
+    ///
+    /// `f'(0)` was the sum of two divergences, about the curvature. If less than half of it is left, a Newton step is not
+    /// trusted unless `f` still rises at its end: `f` is concave, so that it has then risen all the way.
+    pub(super) fn again(&self, rule: SdcaStep, found: Move, before: f64) -> Move {
+        match (rule, found.middle) {
+            (SdcaStep::Fixed(_) | SdcaStep::Safe, _) => found,
+            (_, Some(terms)) => {
+                let mut found = Move { step: self.single(&terms), ..found };
+                if self.linear - before < -0.5 * terms.curvature {
+                    while found.step > 0.0 && self.first(found.step, &self.terms(found.step)) < 0.0
+                    {
+                        found.evaluations += 1;
+                        found.step = if found.step > 1e-3 { 0.5 * found.step } else { 0.0 };
+                    }
+                }
+                found
+            }
+            _ if self.gain(found.step, found.entropy.unwrap_or(f64::NAN)) >= 0.0 => found,
+            _ => self.search(rule),
+        }
+    }
+
     /// Stops as soon as the *proposed* move is small and keeps the trial before it, whose entropy is known.
     fn newton(&self, start: f64, tolerance: f64, gap: f64) -> Move {
         let mut bracket = Bracket::unit();
@@ -239,11 +270,12 @@ impl<T: Probability> Line<'_, T> {
             let next = bracket.next(step, self.first(step, &terms), self.second(&terms));
             if (next - step).abs() < tolerance || evaluations == 100 {
                 let entropy = Some(terms.entropy);
-                return self.or_nothing(Move { step, entropy, gap, evaluations });
+                return self.or_nothing(Move { step, entropy, gap, evaluations, middle: None });
             }
             step = next;
         }
-        Move { step: 0.0, entropy: self.tracked.map(|t| t.0), gap, evaluations: 100 }
+        let entropy = self.tracked.map(|(entropy, _)| entropy);
+        Move { step: 0.0, entropy, gap, evaluations: 100, middle: None }
     }
 
     /// A step that gains nothing is not made: at the optimum all are rounding.

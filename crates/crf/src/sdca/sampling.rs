@@ -121,6 +121,15 @@ impl Sampler {
         }
     }
 
+    /// Draws block `i` by its gap no more until the next [`record`](Self::record).
+    pub(super) fn hold(&mut self, i: usize) {
+        let _ = match &mut self.scheme {
+            Scheme::Summed(tree) => tree.set(i, 0.0),
+            Scheme::Largest(tree) => tree.set(i, 0.0),
+            Scheme::Ordered(_) | Scheme::Drawn { .. } => Ok(()),
+        };
+    }
+
     /// Takes the gap that block `i` was found to have.
     pub(super) fn record(&mut self, i: usize, gap: f64) {
         let gap = gap.clamp(0.0, 1e100);
