@@ -50,6 +50,7 @@
 #![forbid(unsafe_code)]
 
 mod claim;
+mod crf;
 pub mod data;
 mod error;
 mod experiment;

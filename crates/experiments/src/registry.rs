@@ -3,7 +3,34 @@
 use crate::{Error, Experiment};
 
 /// Every experiment, in the order of the report. Ids are unique and carry the crate.
-pub static ALL: &[Experiment] = &crate::finite_sum::ALL;
+pub static ALL: &[Experiment] = &joined::<COUNT>(LISTS);
+
+const LISTS: &[&[Experiment]] = &[&crate::finite_sum::ALL, &crate::crf::ALL];
+
+const COUNT: usize = {
+    let (mut count, mut list) = (0, 0);
+    while list < LISTS.len() {
+        count += LISTS[list].len();
+        list += 1;
+    }
+    count
+};
+
+/// The lists one after another.
+const fn joined<const N: usize>(lists: &[&[Experiment]]) -> [Experiment; N] {
+    let mut all = [lists[0][0]; N];
+    let (mut at, mut list) = (0, 0);
+    while list < lists.len() {
+        let mut k = 0;
+        while k < lists[list].len() {
+            all[at] = lists[list][k];
+            at += 1;
+            k += 1;
+        }
+        list += 1;
+    }
+    all
+}
 
 /// Ids of experiments that need no data and take seconds: what `cargo xtask ci` runs.
 pub static SMOKE: &[&str] = &["fs-ex5", "fs-ex6"];

@@ -1,0 +1,36 @@
+//! The experiments of the paper on adaptive SDCA for conditional random fields.
+//!
+//! | id | figure or table | what |
+//! |---|---|---|
+//! | `crf-table1` | Table 1 | the four data sets: sizes and memory |
+//! | `crf-41` | Figure 2 | sampling schemes |
+//! | `crf-42` | Figure 3 | share of adaptive draws |
+//! | `crf-43` | Figure 4 | the methods on handwriting and entities |
+//! | `crf-44` | Figure 6 | the methods on chunks and parts of speech |
+//! | `crf-45` | Figure 7 | test errors |
+//! | `crf-46` | Figure 8 | precision of the line search |
+//! | `crf-47` | Figure 9 | estimated against true gap |
+
+mod line_search;
+mod methods;
+mod race;
+mod sampling;
+mod sizes;
+mod tasks;
+
+use crate::Experiment;
+
+/// The experiments in the order of the paper.
+pub(crate) const ALL: [Experiment; 8] = [
+    sizes::TABLE_1,
+    sampling::FIGURE_2,
+    sampling::FIGURE_3,
+    methods::FIGURE_4,
+    methods::FIGURE_6,
+    methods::FIGURE_7,
+    line_search::FIGURE_8,
+    sampling::FIGURE_9,
+];
+
+const DOCUMENT: &str = "Le Priol, Piche, Lacoste-Julien, Adaptive stochastic dual coordinate ascent for conditional \
+                        random fields (2018)";

@@ -1,0 +1,320 @@
+//! Methods on one problem: what was reached after every pass, kept for all the figures that show it.
+
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+
+use fenchel_crf::{
+    Features, NewtonStart, Oeg, OegSettings, Problem, Sag, SagSettings, Sampling, Sdca,
+    SdcaSettings, SdcaStep, Weights, lbfgs, oeg, sag, sdca,
+};
+use fenchel_optim::lbfgs::LbfgsSettings;
+use fenchel_optim::{Observer, Progress, Stop};
+
+use super::tasks::{Set, Task};
+use crate::{Context, Failure, Series};
+
+/// A method with all that tells its runs apart.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Method {
+    /// Scheme, share of the adaptive draws, step.
+    Sdca(Sampling, f64, SdcaStep),
+    Oeg,
+    /// With skipped searches or not.
+    Sag(bool),
+    Lbfgs,
+}
+
+pub(super) const NEWTON: SdcaStep = SdcaStep::Newton { tolerance: 1e-3, start: NewtonStart::Half };
+
+impl Method {
+    pub(super) fn gap(share: f64) -> Method {
+        Method::Sdca(Sampling::Gap, share, NEWTON)
+    }
+
+    pub(super) fn uniform() -> Method {
+        Method::Sdca(Sampling::Uniform, 0.8, NEWTON)
+    }
+}
+
+/// What was reached after a pass.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Row {
+    pub(super) passes: f64,
+    /// Oracle calls, in multiples of `n`.
+    pub(super) calls: f64,
+    /// `P - P*`
+    pub(super) above: f64,
+    /// Estimated over true gap.
+    pub(super) ratio: f64,
+    /// Evaluations of the line searches so far, a step.
+    pub(super) evaluations: f64,
+    /// Wrong tokens and sequences of the test set.
+    pub(super) errors: (f64, f64),
+}
+
+/// The rows of one run.
+#[derive(Debug, Clone)]
+pub(super) struct Curve {
+    pub(super) name: String,
+    pub(super) rows: Vec<Row>,
+}
+
+/// A data set, its problem with `l2 = 1/n`, and its optimum.
+pub(super) struct Course {
+    pub(super) task: Task,
+    pub(super) best: f64,
+    /// Test errors at the optimum.
+    pub(super) errors: (f64, f64),
+}
+
+/// What an observer reads off a method.
+trait Watched {
+    fn weights(&self) -> Option<Weights>;
+    fn estimate(&self) -> f64 {
+        f64::NAN
+    }
+    fn evaluations(&self) -> f64 {
+        f64::NAN
+    }
+}
+
+impl Watched for Sdca<'_, '_, f64> {
+    fn weights(&self) -> Option<Weights> {
+        Some(Sdca::weights(self))
+    }
+    fn estimate(&self) -> f64 {
+        self.gaps().iter().sum::<f64>() / self.gaps().len() as f64
+    }
+    fn evaluations(&self) -> f64 {
+        self.mean_evaluations()
+    }
+}
+
+impl Watched for Oeg<'_, '_> {
+    fn weights(&self) -> Option<Weights> {
+        Some(Oeg::weights(self))
+    }
+}
+
+impl Watched for Sag<'_, '_> {
+    fn weights(&self) -> Option<Weights> {
+        Some(Sag::weights(self))
+    }
+}
+
+impl Watched for fenchel_optim::lbfgs::Lbfgs<fenchel_crf::Likelihood<'_, '_>> {
+    fn weights(&self) -> Option<Weights> {
+        None
+    }
+}
+
+struct Watch<'w, 'c> {
+    context: &'w Context<'c>,
+    course: &'w Course,
+    tested: bool,
+    rows: Vec<Row>,
+}
+
+impl<M: Watched> Observer<M> for Watch<'_, '_> {
+    fn observe(&mut self, progress: &Progress, method: &M) -> ControlFlow<()> {
+        let n = self.course.task.train.sequences() as f64;
+        let weights = if self.tested { method.weights() } else { None };
+        let errors = weights.and_then(|weights| self.course.task.errors(&weights).ok());
+        self.rows.push(Row {
+            passes: progress.passes,
+            calls: progress.oracle_calls as f64 / n,
+            above: progress.certificate.objective().unwrap_or(f64::NAN) - self.course.best,
+            ratio: method.estimate() / progress.certificate.value(),
+            evaluations: method.evaluations(),
+            errors: errors.unwrap_or((f64::NAN, f64::NAN)),
+        });
+        self.context.control()
+    }
+}
+
+type Kept<T> = LazyLock<Mutex<HashMap<String, Arc<T>>>>;
+static COURSES: Kept<Course> = LazyLock::new(Mutex::default);
+static CURVES: Kept<Curve> = LazyLock::new(Mutex::default);
+
+/// A result of this process: several figures show the same runs.
+fn kept<T>(
+    store: &Kept<T>,
+    key: &str,
+    make: impl FnOnce() -> Result<T, Failure>,
+) -> Result<Arc<T>, Failure> {
+    let find = || store.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned();
+    if let Some(found) = find() {
+        return Ok(found);
+    }
+    let made = Arc::new(make()?);
+    store.lock().unwrap_or_else(PoisonError::into_inner).insert(key.to_owned(), made.clone());
+    Ok(made)
+}
+
+/// The data set in the size of the run, with its optimum to 1e-8 relative, certified.
+pub(super) fn course(context: &Context, set: Set) -> Result<Arc<Course>, Failure> {
+    let key = format!("{set:?} {} {:?}", context.size, context.data);
+    kept(&COURSES, &key, || {
+        let task = set.load(context)?;
+        let problem = problem(&task)?;
+        let stop = Stop { absolute: 0.0, relative: 1e-8, max_passes: 3000.0, ..Stop::default() };
+        let (weights, report) = if set == Set::Ocr {
+            let solution =
+                lbfgs(&problem, &LbfgsSettings { stop, ..Default::default() }, None, &mut ())?;
+            (solution.state, solution.report)
+        } else {
+            let settings = SdcaSettings { stop, seed: 7, ..SdcaSettings::default() };
+            let solution = sdca::<f64, _>(&problem, &settings, None, &mut ())?;
+            (solution.state.weights, solution.report)
+        };
+        context.check()?;
+        let best = report.certificate.objective();
+        let best = best.ok_or_else(|| Failure::new("the reference run has no objective"))?;
+        let errors = task.errors(&weights)?;
+        drop(problem);
+        Ok(Course { task, best, errors })
+    })
+}
+
+fn problem(task: &Task) -> Result<Problem<'_>, Failure> {
+    Ok(Problem::new(&task.train, 1.0 / task.train.sequences() as f64, Features::default())?)
+}
+
+/// One run with a row after every pass.
+fn run(
+    context: &Context,
+    course: &Course,
+    method: &Method,
+    passes: f64,
+    seed: u64,
+) -> Result<Vec<Row>, Failure> {
+    let problem = problem(&course.task)?;
+    let stop = Stop::after_passes(passes);
+    let tested = matches!(method, Method::Oeg | Method::Sag(_))
+        || *method == Method::gap(0.8)
+        || *method == Method::uniform();
+    let mut watch = Watch { context, course, tested, rows: Vec::new() };
+    match method.clone() {
+        Method::Sdca(sampling, non_uniformity, step) => {
+            let settings =
+                SdcaSettings { sampling, non_uniformity, step, seed, stop, ..Default::default() };
+            sdca::<f64, _>(&problem, &settings, None, &mut watch)?;
+        }
+        Method::Oeg => {
+            oeg(&problem, &OegSettings { seed, stop, ..Default::default() }, None, &mut watch)?;
+        }
+        Method::Sag(skip) => {
+            let settings = SagSettings { skip, seed, stop, ..Default::default() };
+            sag(&problem, &settings, None, &mut watch)?;
+        }
+        Method::Lbfgs => {
+            let stop = Stop { max_passes: 10.0 * passes, ..stop };
+            lbfgs(&problem, &LbfgsSettings { stop, ..Default::default() }, None, &mut watch)?;
+            // An evaluation is one oracle call a sequence.
+            watch.rows.iter_mut().for_each(|row| row.calls = row.passes);
+        }
+    }
+    context.check()?;
+    Ok(watch.rows)
+}
+
+/// Curves of several methods on one course: medians over the seeds. Two runs at a time.
+pub(super) fn curves(
+    context: &Context,
+    set: Set,
+    methods: &[(&str, Method)],
+    passes: f64,
+    seeds: u64,
+) -> Result<(Arc<Course>, Vec<Arc<Curve>>), Failure> {
+    let course = course(context, set)?;
+    let key = |method: &Method, seed: u64| {
+        format!("{set:?} {} {:?} {method:?} {passes} {seed}", context.size, context.data)
+    };
+    let jobs: Vec<(&str, &Method, u64)> = methods
+        .iter()
+        .flat_map(|(name, method)| (0..seeds).map(move |k| (*name, method, context.seed + k)))
+        .collect();
+    let next = AtomicUsize::new(0);
+    let work = || -> Result<(), Failure> {
+        while let Some(&(name, method, seed)) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
+            context.check()?;
+            kept(&CURVES, &key(method, seed), || {
+                let rows = run(context, &course, method, passes, seed)?;
+                Ok(Curve { name: name.to_owned(), rows })
+            })?;
+        }
+        Ok(())
+    };
+    std::thread::scope(|scope| {
+        let other = scope.spawn(work);
+        let mine = work();
+        other.join().unwrap_or_else(|_| Err(Failure::new("a run panicked"))).and(mine)
+    })?;
+    let mut curves = Vec::new();
+    for (name, method) in methods {
+        let mut runs = Vec::new();
+        for k in 0..seeds {
+            let missing = || Err(Failure::new("a run is missing"));
+            runs.push(kept(&CURVES, &key(method, context.seed + k), missing)?);
+        }
+        curves.push(Arc::new(Curve { name: (*name).to_owned(), rows: medians(&runs) }));
+    }
+    Ok((course, curves))
+}
+
+/// The median of every number at every row that all runs have.
+fn medians(runs: &[Arc<Curve>]) -> Vec<Row> {
+    let shortest = runs.iter().map(|run| run.rows.len()).min().unwrap_or(0);
+    (0..shortest)
+        .map(|k| {
+            let median = |number: fn(&Row) -> f64| {
+                let mut all: Vec<f64> = runs.iter().map(|run| number(&run.rows[k])).collect();
+                all.sort_by(f64::total_cmp);
+                all[all.len() / 2]
+            };
+            Row {
+                passes: median(|r| r.passes),
+                calls: median(|r| r.calls),
+                above: median(|r| r.above),
+                ratio: median(|r| r.ratio),
+                evaluations: median(|r| r.evaluations),
+                errors: (median(|r| r.errors.0), median(|r| r.errors.1)),
+            }
+        })
+        .collect()
+}
+
+impl Curve {
+    /// The last row at or before a number of passes.
+    pub(super) fn at(&self, passes: f64) -> Row {
+        let row = self.rows.iter().rev().find(|row| row.passes <= passes + 1e-9);
+        row.copied().unwrap_or(Row { above: f64::NAN, ..Row::default() })
+    }
+
+    /// Passes or oracle calls to a suboptimality, interpolated on the log scale; infinite if it is not reached.
+    pub(super) fn to(&self, target: f64, cost: fn(&Row) -> f64) -> f64 {
+        let Some(k) = self.rows.iter().position(|row| row.above <= target) else {
+            return f64::INFINITY;
+        };
+        let row = &self.rows[k];
+        match k.checked_sub(1).map(|k| &self.rows[k]) {
+            Some(before) if row.above > 0.0 => {
+                let share = (before.above / target).ln() / (before.above / row.above).ln();
+                cost(before) + share * (cost(row) - cost(before))
+            }
+            _ => cost(row),
+        }
+    }
+
+    pub(super) fn series(&self, x: fn(&Row) -> f64, y: fn(&Row) -> f64) -> Series {
+        Series::line(self.name.clone(), self.rows.iter().map(|row| (x(row), y(row))).collect())
+    }
+}
+
+/// The geometric mean of `P - P*` over the passes 10 to 15.
+pub(super) fn late(curve: &Curve) -> f64 {
+    let logs: f64 = (10..=15).map(|p| curve.at(f64::from(p)).above.ln()).sum();
+    (logs / 6.0).exp()
+}

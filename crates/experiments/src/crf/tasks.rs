@@ -1,0 +1,280 @@
+//! The data sets of the paper's table 1, whole or in part, or generated ones in their place.
+
+use fenchel_crf::synthetic::{OcrLike, TextLike, ocr_like, text_like};
+use fenchel_crf::text::{Boundary, Template};
+use fenchel_crf::{Corpus, CorpusBuilder, Dataset, Instance, Token, Weights};
+use fenchel_datasets::{Folder, Sentence, Word};
+use fenchel_graphical::chain::Chain;
+
+use crate::{Claim, Context, Failure, Outcome};
+
+/// One of the four data sets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Set {
+    Ocr,
+    Chunks,
+    Entities,
+    Parts,
+}
+
+/// A training problem with what it is tested on.
+pub(super) struct Task {
+    pub(super) name: &'static str,
+    /// Whether it is the document's data, so that its sentences can be judged.
+    pub(super) real: bool,
+    pub(super) train: Dataset,
+    pub(super) test: Dataset,
+    /// The true labels of the test set; one that the training set lacks is `u32::MAX`.
+    truth: Vec<Vec<u32>>,
+}
+
+impl Set {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Set::Ocr => "OCR",
+            Set::Chunks => "CoNLL-2000 chunks",
+            Set::Entities => "Dutch entities",
+            Set::Parts => "CoNLL-2000 parts of speech",
+        }
+    }
+
+    /// Training sequences of the quick run; of the full run too where memory sets the limit.
+    fn limit(self, context: &Context) -> usize {
+        match self {
+            Set::Ocr => context.pick(2_000, usize::MAX),
+            Set::Chunks => context.pick(1_200, usize::MAX),
+            Set::Entities => context.pick(3_000, usize::MAX),
+            Set::Parts => context.pick(300, 3_000),
+        }
+    }
+
+    /// The data set in the size of the run, or a generated one in its place.
+    pub(super) fn load(self, context: &Context) -> Result<Task, Failure> {
+        Ok(match self.real(context, self.limit(context))? {
+            Some(task) => task,
+            None => self.synthetic()?,
+        })
+    }
+
+    /// The data set with at most so many training sequences, evenly spread.
+    pub(super) fn real(self, context: &Context, limit: usize) -> Result<Option<Task>, Failure> {
+        let Some(root) = &context.data else { return Ok(None) };
+        let folder = Folder::new(root);
+        let name = self.name();
+        let pair = match self {
+            Set::Ocr => {
+                return Ok(folder
+                    .ocr()?
+                    .map(|words| words_task(name, &words, limit))
+                    .transpose()?);
+            }
+            Set::Entities => (folder.conll2002_dutch_train()?, folder.conll2002_dutch_test()?),
+            Set::Chunks | Set::Parts => (folder.conll2000_train()?, folder.conll2000_test()?),
+        };
+        let (Some(train), Some(test)) = pair else { return Ok(None) };
+        let (train, test) = (spread(&train, limit), spread(&test, limit / 3));
+        let column = if self == Set::Parts { 1 } else { 2 };
+        let chunking = Template::chunking(Boundary::Symbol("_".to_owned()));
+        let entities = Template::named_entities();
+        let expand =
+            |sentence: &Sentence, labelled: bool, instance: &mut Instance| -> Result<(), Failure> {
+                instance.clear();
+                let labels: Vec<&str> =
+                    if labelled { sentence.column(column).collect() } else { Vec::new() };
+                match self {
+                    Set::Parts => spelling(sentence, &labels, instance),
+                    Set::Entities => entities.expand(&cells(sentence, false), &labels, instance)?,
+                    _ => chunking.expand(&cells(sentence, true), &labels, instance)?,
+                }
+                Ok(())
+            };
+        let mut builder = CorpusBuilder::new();
+        let mut instance = Instance::new();
+        for sentence in &train {
+            expand(sentence, true, &mut instance)?;
+            builder.push(&instance)?;
+        }
+        let corpus = builder.finish(if self == Set::Chunks { 3 } else { 1 })?;
+        let mut task = Task::new(name, &corpus);
+        for sentence in &test {
+            expand(sentence, false, &mut instance)?;
+            task.push_test(&corpus, &instance, sentence.column(column))?;
+        }
+        Ok(Some(Task { train: corpus.data, ..task }))
+    }
+
+    fn synthetic(self) -> Result<Task, Failure> {
+        let make = |seed| match self {
+            Set::Ocr => ocr_like(&OcrLike { sequences: 400, seed, ..OcrLike::default() }),
+            Set::Chunks => {
+                text_like(&TextLike { sequences: 300, labels: 22, seed, ..TextLike::default() })
+            }
+            Set::Entities => text_like(&TextLike { sequences: 600, seed, ..TextLike::default() }),
+            Set::Parts => {
+                text_like(&TextLike { sequences: 100, labels: 44, seed, ..TextLike::default() })
+            }
+        };
+        // One draw of a model, of which the last quarter of the sequences is for the test.
+        let all = make(1)?;
+        let cut = all.sequences() * 3 / 4;
+        let mut train = Dataset::new(all.attributes(), all.labels());
+        let mut test = train.clone();
+        let mut truth = Vec::new();
+        for (i, sequence) in all.iter().enumerate() {
+            let attributes: Vec<Vec<(u32, f64)>> =
+                (0..sequence.len()).map(|t| sequence.attributes(t).collect()).collect();
+            let tokens: Vec<Token> = attributes
+                .iter()
+                .zip(sequence.labels())
+                .map(|(attributes, &label)| Token { attributes, label })
+                .collect();
+            if i < cut {
+                train.push(&tokens)?;
+            } else {
+                test.push(&tokens)?;
+                truth.push(sequence.labels().to_vec());
+            }
+        }
+        Ok(Task { name: self.name(), real: false, train, test, truth })
+    }
+}
+
+impl Task {
+    fn new(name: &'static str, corpus: &Corpus) -> Self {
+        let empty = Dataset::new(corpus.data.attributes(), corpus.data.labels());
+        Task { name, real: true, train: empty.clone(), test: empty, truth: Vec::new() }
+    }
+
+    fn push_test<'l>(
+        &mut self,
+        corpus: &Corpus,
+        instance: &Instance,
+        labels: impl Iterator<Item = &'l str>,
+    ) -> Result<(), Failure> {
+        let attributes: Vec<Vec<(u32, f64)>> = (0..instance.len())
+            .map(|t| {
+                let known = |(name, value)| Some((corpus.attributes.get(name)?, value));
+                instance.attributes(t).filter_map(known).collect()
+            })
+            .collect();
+        // The labels of these tokens are not read.
+        let tokens: Vec<Token> =
+            attributes.iter().map(|attributes| Token { attributes, label: 0 }).collect();
+        self.test.push(&tokens)?;
+        self.truth.push(labels.map(|label| corpus.labels.get(label).unwrap_or(u32::MAX)).collect());
+        Ok(())
+    }
+
+    /// The shares of tokens and of sequences of the test set that the best labelling has wrong.
+    pub(super) fn errors(&self, weights: &Weights) -> Result<(f64, f64), Failure> {
+        let mut chain = Chain::shared(weights.labels(), 1)?;
+        weights.write_transitions(&mut chain)?;
+        let (mut tokens, mut sequences) = (0, 0);
+        for (sequence, truth) in self.test.iter().zip(&self.truth) {
+            weights
+                .write_scores((0..sequence.len()).map(|t| sequence.attributes(t)), &mut chain)?;
+            let (path, _) = chain.viterbi()?;
+            let wrong = path.iter().zip(truth).filter(|(k, y)| **k as u32 != **y).count();
+            tokens += wrong;
+            sequences += usize::from(wrong > 0);
+        }
+        let share = |wrong: usize, of: usize| wrong as f64 / of.max(1) as f64;
+        Ok((share(tokens, self.test.tokens()), share(sequences, self.test.sequences())))
+    }
+
+    /// A claim that is judged on the document's data and only shown on generated ones.
+    pub(super) fn judge(&self, claim: Claim) -> Claim {
+        if self.real {
+            return claim;
+        }
+        Claim::reported(claim.statement, claim.expected, claim.measured)
+    }
+
+    /// Says what was run on.
+    pub(super) fn describe(&self, outcome: &mut Outcome) {
+        let (n, tokens, labels) =
+            (self.train.sequences(), self.train.tokens(), self.train.labels());
+        let attributes = self.train.attributes();
+        outcome.setting(
+            format!("data, {}", self.name),
+            format!("n = {n} sequences, N = {tokens} tokens, K = {labels} labels, A = {attributes} attributes"),
+        );
+        if !self.real {
+            outcome.note(format!(
+                "{} is not there: generated data of the same kind stand in for it, and the document's sentences are \
+                 shown, not judged.",
+                self.name
+            ));
+        }
+    }
+}
+
+/// At most `limit` items, evenly spread over all.
+fn spread<T: Clone>(items: &[T], limit: usize) -> Vec<T> {
+    let count = items.len().min(limit.max(1));
+    (0..count).map(|k| items[k * items.len() / count].clone()).collect()
+}
+
+/// Word and part of speech.
+fn cells(sentence: &Sentence, lower: bool) -> Vec<[String; 2]> {
+    let word = |word: &str| if lower { word.to_lowercase() } else { word.to_owned() };
+    let parts = sentence.column(1).map(str::to_owned);
+    sentence.column(0).map(word).zip(parts).map(|(word, part)| [word, part]).collect()
+}
+
+/// Attributes of words alone: the word and its neighbours, its beginnings and ends, its shape.
+fn spelling(sentence: &Sentence, labels: &[&str], instance: &mut Instance) {
+    let words: Vec<String> = sentence.column(0).map(str::to_lowercase).collect();
+    for (t, form) in sentence.column(0).enumerate() {
+        instance.begin_token(labels.get(t).copied().unwrap_or(""));
+        let near = |at: Option<usize>| at.and_then(|at| words.get(at)).map_or("_", String::as_str);
+        instance.push_pair("w", &words[t]);
+        instance.push_pair("w-1", near(t.checked_sub(1)));
+        instance.push_pair("w+1", near(Some(t + 1)));
+        let letters: Vec<char> = words[t].chars().collect();
+        for length in 1..=4.min(letters.len()) {
+            let end: String = letters[letters.len() - length..].iter().collect();
+            instance.push_pair(["s1", "s2", "s3", "s4"][length - 1], &end);
+            if length < 4 {
+                let begin: String = letters[..length].iter().collect();
+                instance.push_pair(["p1", "p2", "p3"][length - 1], &begin);
+            }
+        }
+        let mut shape: Vec<char> = form.chars().map(shape_of).collect();
+        shape.dedup();
+        instance.push_pair("shape", &shape.into_iter().collect::<String>());
+    }
+}
+
+fn shape_of(letter: char) -> char {
+    match letter {
+        c if c.is_uppercase() => 'X',
+        c if c.is_alphabetic() => 'x',
+        c if c.is_numeric() => 'd',
+        c => c,
+    }
+}
+
+/// Fold 9 is the test set.
+fn words_task(name: &'static str, words: &[Word], limit: usize) -> Result<Task, Failure> {
+    let (train, test): (Vec<Word>, Vec<Word>) = words.iter().cloned().partition(|w| w.fold != 9);
+    let letter = |letter: &char| (*letter as u32).wrapping_sub('a' as u32);
+    let fill = |data: &mut Dataset, word: &Word| {
+        let attributes: Vec<Vec<(u32, f64)>> = word
+            .pixels
+            .outer_iter()
+            .map(|row| (0..).zip(row).filter(|(_, on)| **on > 0).map(|(p, _)| (p, 1.0)).collect())
+            .collect();
+        let tokens: Vec<Token> = attributes
+            .iter()
+            .zip(&word.letters)
+            .map(|(attributes, l)| Token { attributes, label: letter(l) })
+            .collect();
+        data.push(&tokens)
+    };
+    let (mut data, mut tests) = (Dataset::new(128, 26), Dataset::new(128, 26));
+    spread(&train, limit).iter().try_for_each(|word| fill(&mut data, word))?;
+    test.iter().try_for_each(|word| fill(&mut tests, word))?;
+    let truth = test.iter().map(|word| word.letters.iter().map(letter).collect()).collect();
+    Ok(Task { name, real: true, train: data, test: tests, truth })
+}
