@@ -63,10 +63,7 @@ impl Set {
         let name = self.name();
         let pair = match self {
             Set::Ocr => {
-                return Ok(folder
-                    .ocr()?
-                    .map(|words| words_task(name, &words, limit))
-                    .transpose()?);
+                return folder.ocr()?.map(|words| words_task(name, &words, limit)).transpose();
             }
             Set::Entities => (folder.conll2002_dutch_train()?, folder.conll2002_dutch_test()?),
             Set::Chunks | Set::Parts => (folder.conll2000_train()?, folder.conll2000_test()?),
