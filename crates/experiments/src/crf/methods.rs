@@ -124,14 +124,15 @@ fn sparse(outcome: &mut Outcome, course: &Course, runs: &[Arc<Curve>]) {
             mine.is_finite() && 2.0 * mine <= other.0,
         )));
     }
-    let (uniform, oeg) = (runs[1].at(PASSES).above, runs[2].at(PASSES).above);
-    outcome.claim(task.judge(Claim::known_failure(
+    outcome.claim(Claim::reported(
         format!("{name}: uniform SDCA and OEG are alike"),
-        "P - P* after 20 passes within a factor 2 of each other",
-        format!("{} against {}", short(uniform), short(oeg)),
-        oeg < 2.0 * uniform && uniform < 2.0 * oeg,
-        "with the exact line search SDCA is ahead of OEG, whose rates are found by trial, also without adaptive draws",
-    )));
+        "P - P* after 10 and 20 passes; the document gives no bound",
+        [10.0, 20.0]
+            .map(|p| {
+                format!("{} against {}", short(runs[1].at(p).above), short(runs[2].at(p).above))
+            })
+            .join(", "),
+    ));
 }
 
 /// What a method needed, or a lower bound of it.
