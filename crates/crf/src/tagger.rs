@@ -43,6 +43,8 @@ pub struct Tagger<'m> {
     chain: Chain,
     path: Vec<usize>,
     marginals: ChainMarginals,
+    hashes: Vec<u64>,
+    numbers: Vec<u32>,
 }
 
 /// The weights of attributes: those that are not zero, if they are few.
@@ -63,6 +65,8 @@ impl<'m> Tagger<'m> {
             chain,
             path: Vec::new(),
             marginals: ChainMarginals::new(),
+            hashes: Vec::new(),
+            numbers: Vec::new(),
         };
         tagger.write_transitions();
         tagger
@@ -108,12 +112,17 @@ impl<'m> Tagger<'m> {
                     scores.iter_mut().zip(row(end)).for_each(|(score, w)| *score += w);
                 }
             }
-            for (column, (name, value)) in instance.attributes(t).enumerate() {
+            let names = || instance.attributes(t).map(|(name, _)| name);
+            self.model.attributes().get_all(names, &mut self.hashes, &mut self.numbers);
+            for (column, ((_, value), &a)) in instance.attributes(t).zip(&self.numbers).enumerate()
+            {
                 if !value.is_finite() {
                     let what = "attribute values";
                     return Err(Invalid::NonFinite { what, row: t, column, value }.into());
                 }
-                let Some(a) = self.model.attributes().get(name) else { continue };
+                if a == Vocabulary::UNKNOWN {
+                    continue;
+                }
                 match &*self.rows {
                     Rows::Dense => {
                         scores

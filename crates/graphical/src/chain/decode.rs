@@ -28,30 +28,9 @@ impl Chain {
         best.scores.clear();
         best.scores.extend_from_slice(&self.unary[..stride]);
         best.next.resize(stride, 0.0);
-        let size = states * stride;
-        lanes::dispatch(|| {
-            for t in 1..length {
-                let matrix = &self.pairwise[if self.shared { 0 } else { (t - 1) * size }..][..size];
-                let from = &mut best.from[t * stride..][..stride];
-                from.fill(0);
-                best.next.fill(f64::NEG_INFINITY);
-                for (j, (row, &score)) in matrix.chunks_exact(stride).zip(&best.scores).enumerate()
-                {
-                    for ((next, from), m) in best.next.iter_mut().zip(&mut *from).zip(row) {
-                        let candidate = score + m;
-                        // Strictly: the first of equal ones stays.
-                        let better = candidate > *next;
-                        *next = if better { candidate } else { *next };
-                        *from = if better { j as u32 } else { *from };
-                    }
-                }
-                for ((score, next), u) in
-                    best.scores.iter_mut().zip(&best.next).zip(&self.unary[t * stride..])
-                {
-                    *score = next + u;
-                }
-            }
-        });
+        let (unary, pairwise, shared) = (&self.unary[..], &self.pairwise[..], self.shared);
+        lanes::run(Forward { best, unary, pairwise, shared, states, length });
+        let best = &self.best;
         let (mut state, mut score) = (0, f64::NEG_INFINITY);
         for (k, &candidate) in best.scores[..states].iter().enumerate() {
             if candidate > score {
@@ -142,4 +121,49 @@ pub(super) struct Best {
     from: Vec<u32>,
     scores: Vec<f64>,
     next: Vec<f64>,
+}
+
+/// The forward pass of Viterbi's algorithm: the best score of every state at the last position, and where each came from.
+struct Forward<'a> {
+    best: &'a mut Best,
+    unary: &'a [f64],
+    pairwise: &'a [f64],
+    shared: bool,
+    states: usize,
+    length: usize,
+}
+
+impl lanes::Kernel for Forward<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn compute(self) {
+        let Forward { best, unary, pairwise, shared, states, length } = self;
+        let stride = stride(states);
+        let size = states * stride;
+        for t in 1..length {
+            let matrix = &pairwise[if shared { 0 } else { (t - 1) * size }..][..size];
+            let (unary, from) =
+                (&unary[t * stride..][..stride], &mut best.from[t * stride..][..stride]);
+            for block in (0..stride).step_by(8) {
+                let mut next = [f64::NEG_INFINITY; 8];
+                let mut came = [0; 8];
+                for (j, &score) in best.scores[..states].iter().enumerate() {
+                    let row = &matrix[j * stride + block..][..8];
+                    for l in 0..8 {
+                        let candidate = score + row[l];
+                        // Strictly: the first of equal ones stays.
+                        let better = candidate > next[l];
+                        next[l] = if better { candidate } else { next[l] };
+                        came[l] = if better { j as u32 } else { came[l] };
+                    }
+                }
+                for l in 0..8 {
+                    best.next[block + l] = next[l] + unary[block + l];
+                }
+                from[block..block + 8].copy_from_slice(&came);
+            }
+            std::mem::swap(&mut best.scores, &mut best.next);
+        }
+    }
 }
