@@ -158,11 +158,13 @@ fn estimates(context: &Context) -> Result<Outcome, Failure> {
          the table gets old",
     )));
     let last: Vec<f64> = runs.iter().map(|run| run.at(PASSES).ratio).collect();
-    outcome.claim(task.task.judge(Claim::holds(
+    outcome.claim(task.task.judge(Claim::known_failure(
         "Uniform sampling overestimates, sampling by gaps underestimates",
         "the ratio after 15 passes falls with the share and is above 1 at share 0, below at 1",
         last.iter().map(|r| short(*r)).collect::<Vec<_>>().join(", "),
         last.is_sorted_by(|a, b| a > b) && last[0] > 1.0 && last[4] < 1.0,
+        "every share overestimates on these sentences, by 1.3 to 1.7: a recorded gap is as old as the last visit, and gaps \
+         fall meanwhile",
     )));
     let mut figure = Figure::new(
         "Figure 9 on Dutch entities",
