@@ -2,13 +2,15 @@
 
 mod common;
 
+use std::ops::ControlFlow;
+
 use common::{data, objective, reference};
 use fenchel_finite_sum::loss::{Hinge, Logistic, Squared, SquaredHinge};
-use fenchel_finite_sum::{Point, Problem, SdcaSettings, sdca};
+use fenchel_finite_sum::{Point, Problem, Sdca, SdcaSettings, sdca};
 use fenchel_linalg::Csr;
 use fenchel_optim::prox::{ElasticNet, Interval, L1, Zero};
-use fenchel_optim::random::stream;
-use fenchel_optim::{Loss, Regulariser, Stop};
+use fenchel_optim::random::{Order, stream};
+use fenchel_optim::{Cadence, Loss, Progress, Regulariser, Stop};
 use proptest::prelude::*;
 use rand::RngExt;
 
@@ -82,27 +84,32 @@ fn sdca_dual_never_falls() {
         let design = Csr::new(data.sparse.view()).unwrap();
         let problem = Problem::new(design, &data.signs, loss, regulariser, 0.02).unwrap();
         let mut last = f64::NEG_INFINITY;
-        let mut state = None;
-        for step in 0..200 {
-            // One step at a time, each run with a fresh bound of its own.
-            let settings = SdcaSettings {
-                order: fenchel_optim::random::Order::Scripted(vec![(step * 7) % 20]),
-                stop: Stop { max_passes: 0.05, ..Stop::after_passes(0.05) },
-                ..SdcaSettings::default()
-            };
-            let s = sdca(&problem, &settings, state.take(), &mut ()).unwrap();
+        let settings = SdcaSettings {
+            order: Order::Scripted((0..200).map(|step| (step * 7) % 20).collect()),
+            stop: Stop { check: Cadence::Every(0.05), ..Stop::after_passes(10.0) },
+            ..SdcaSettings::default()
+        };
+        let mut steps = 0;
+        let mut observer = |_: &Progress, method: &Sdca<'_, '_, _, L, R>| {
             // `-(1/n) sum phi* - R*(v)` from its definition: the report keeps the best bound seen.
             let mut v = vec![0.0; 6];
-            for (row, s) in data.dense.rows().into_iter().zip(&s.state.dual) {
+            for (row, s) in data.dense.rows().into_iter().zip(method.last_dual()) {
                 v.iter_mut().zip(row).for_each(|(v, a)| *v -= s * a / 20.0);
             }
-            let conjugates: f64 =
-                s.state.dual.iter().zip(&data.signs).map(|(&s, &y)| loss.conjugate(s, y)).sum();
+            let conjugates: f64 = method
+                .last_dual()
+                .iter()
+                .zip(&data.signs)
+                .map(|(&s, &y)| loss.conjugate(s, y))
+                .sum();
             let dual = -conjugates / 20.0 - regulariser.conjugate(&v, 0.02);
-            assert!(dual >= last - 1e-15, "{} step {step}: {last} {dual}", L::NAME);
+            assert!(dual >= last - 1e-15, "{} step {steps}: {last} {dual}", L::NAME);
             last = dual;
-            state = Some(s.state);
-        }
+            steps += 1;
+            ControlFlow::Continue(())
+        };
+        sdca(&problem, &settings, None, &mut observer).unwrap();
+        assert!(steps > 100, "{steps}");
     }
     rises(Logistic, Zero);
     rises(Hinge, Zero);

@@ -138,6 +138,11 @@ impl<D: Design, L: Loss, R: Separable> Sdca<'_, '_, D, L, R> {
         &self.shown().dual
     }
 
+    /// The dual variables after the last step, never their average: with exact steps their value never falls.
+    pub fn last_dual(&self) -> &[f64] {
+        &self.ascent.state.dual
+    }
+
     fn shown(&self) -> &DualState {
         self.average.as_ref().filter(|_| self.averaged).unwrap_or(&self.ascent.state)
     }
