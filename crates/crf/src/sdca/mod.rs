@@ -42,7 +42,7 @@ const REFRESH: usize = 50;
 /// | `non_uniformity` | 0.8 | share of the adaptive draws; the others are uniform |
 /// | `step` | `SingleNewton` | how far a block moves |
 /// | `init` | `Smoothed { smoothing: 1e-3 }` | where a cold start starts |
-/// | `batch` | 8 | blocks that find their directions side by side |
+/// | `batch` | 1, the algorithm of the paper | blocks that find their directions side by side |
 /// | `refresh` | none | passes between two looks at all gaps, each worth a pass |
 /// | `max_memory` | none | bytes that the marginals may take |
 /// | `seed` | 0 | of the visits |
@@ -78,7 +78,7 @@ impl Default for SdcaSettings {
             non_uniformity: 0.8,
             step: SdcaStep::default(),
             init: Init::default(),
-            batch: 8,
+            batch: 1,
             refresh: None,
             max_memory: None,
             seed: 0,
