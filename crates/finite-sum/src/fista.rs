@@ -49,7 +49,7 @@ impl<D: Design, L: Loss, R: Regulariser> Smooth for SmoothPart<'_, '_, D, L, R> 
         value
     }
 
-    fn value(&mut self, x: &[f64]) -> f64 {
+    fn value_only(&mut self, x: &[f64]) -> f64 {
         self.evaluate(x)
     }
 

@@ -187,7 +187,7 @@ impl<S: Smooth, R: Regulariser> Fista<S, R> {
             if !self.searches || square == 0.0 {
                 break;
             }
-            let value = self.function.value(&self.trial);
+            let value = self.function.value_only(&self.trial);
             passes += 0.5;
             // The quadratic upper bound; what is below the noise of the values cannot be judged.
             if value <= here + slope + square / (2.0 * self.step) + noise {

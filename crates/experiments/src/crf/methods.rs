@@ -217,15 +217,25 @@ fn errors(context: &Context) -> Result<Outcome, Failure> {
         let optimum = course.errors.0;
         let points = |run: &Curve, passes: f64| 100.0 * (run.at(passes).errors.0 - optimum);
         let tested = &runs[..5];
+        let claim = |statement, expected: &str, measured, holds| match set {
+            Set::Ocr => Claim::known_failure(
+                statement,
+                expected,
+                measured,
+                holds,
+                "on these dense images no method is near its optimum after 20 passes, and the errors still fall",
+            ),
+            _ => Claim::holds(statement, expected, measured, holds),
+        };
         let worst = tested.iter().map(|run| points(run, 15.0).abs()).fold(0.0, f64::max);
-        outcome.claim(task.judge(Claim::holds(
+        outcome.claim(task.judge(claim(
             format!("{name}: all methods reach the same test error"),
             "token errors after 15 passes within 0.3 points of the optimum's",
             format!("{} points at most", short(worst)),
             worst <= 0.3,
         )));
         let early = points(&runs[0], 5.0);
-        outcome.claim(task.judge(Claim::holds(
+        outcome.claim(task.judge(claim(
             format!("{name}: SDCA is there after a few passes"),
             "token error after 5 passes within 0.3 points of the optimum's",
             format!("{} points", short(early)),

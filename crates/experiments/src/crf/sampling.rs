@@ -96,11 +96,12 @@ fn schemes(context: &Context) -> Result<Outcome, Failure> {
     let task = &course.task;
     task.describe(&mut outcome);
     let (importance, uniform) = (late(&entities[3]), late(&entities[2]));
-    outcome.claim(task.judge(Claim::holds(
+    outcome.claim(task.judge(Claim::known_failure(
         "Entities: importance sampling is worse than uniform sampling",
         "P - P* at passes 10 to 15 more than 5 times as large",
         ratio(importance, uniform),
         importance > 5.0 * uniform,
+        "the order is the document's; the factor was fixed after a run on other sentences and is about 2.5 on these",
     )));
     outcome.figure(figure("Sampling schemes on Dutch entities", &entities));
     Ok(outcome)

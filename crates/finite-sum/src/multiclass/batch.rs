@@ -38,7 +38,7 @@ impl<D: Design, R: Regulariser> Smooth for MulticlassSmooth<'_, '_, D, R> {
     }
 
     fn value_gradient(&mut self, x: &[f64], gradient: &mut [f64]) -> f64 {
-        let value = self.value(x);
+        let value = self.value_only(x);
         let (problem, r) = (self.problem, self.problem.classes());
         let n = problem.n() as f64;
         for (z, &y) in self.gap.table.chunks_exact_mut(r).zip(problem.labels()) {
@@ -60,7 +60,7 @@ impl<D: Design, R: Regulariser> Smooth for MulticlassSmooth<'_, '_, D, R> {
         value
     }
 
-    fn value(&mut self, x: &[f64]) -> f64 {
+    fn value_only(&mut self, x: &[f64]) -> f64 {
         let point = read(self.problem, x);
         self.problem.scores(&point, &mut self.gap.table);
         self.problem.smooth_objective_at(&self.gap.table, &point.weights)

@@ -32,7 +32,7 @@ pub trait Smooth {
     fn value_gradient(&mut self, x: &[f64], gradient: &mut [f64]) -> f64;
 
     /// The value alone, for searches that have no use for the gradient. Counted as half a pass.
-    fn value(&mut self, x: &[f64]) -> f64 {
+    fn value_only(&mut self, x: &[f64]) -> f64 {
         let mut gradient = vec![0.0; x.len()];
         self.value_gradient(x, &mut gradient)
     }
