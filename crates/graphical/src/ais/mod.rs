@@ -11,7 +11,7 @@
 //! the estimate of `log Z` is a lower bound in expectation, and exceeds `log Z` by `t` nats with probability at most `e^-t`.
 //!
 //! The standard error is one of the weights seen: with an effective sample size of a few chains it means little, and a mode that no
-//! chain found is not in it. Then take more steps. Compare with the bounds of [`crate::mean_field`] and
+//! chain found is not in it. Then take more steps. Compare with the bounds of [`crate::mean_field`](mod@crate::mean_field) and
 //! [`crate::bp::tree_reweighted`].
 //!
 //! Source: Neal, "Annealed importance sampling", Statistics and Computing 11 (2001) (GR-27); the adaptive ladder by conditional

@@ -12,7 +12,7 @@
 //! | an upper bound of log Z, and one answer whatever the start | [`tree_reweighted`] | convex: one optimum; pairs only |
 //! | a lower bound of log Z | [`mean_field`](fn@crate::mean_field) | always a bound; misses correlations |
 //! | a likely configuration | [`max_product`] | optimal on trees (`exact`); a good guess else |
-//! | log Z with an error bar | [`crate::ais`] | an estimate, unbiased for Z |
+//! | log Z with an error bar | [`crate::ais`](mod@crate::ais) | an estimate, unbiased for Z |
 //! | marginals with an error that shrinks with time | [`BinaryGibbs`](crate::BinaryGibbs), [`Gibbs`](crate::Gibbs) | consistent |
 //! | a model with given marginals | [`moment_matching`] | its beliefs are these marginals |
 //!
