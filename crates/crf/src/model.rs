@@ -49,10 +49,7 @@ impl CrfModel {
         weights: Weights,
         report: Option<Report>,
     ) -> Result<Self, Error> {
-        use fenchel_linalg::Invalid;
-        weights.check()?;
-        Invalid::check_length("attributes of the weights", attributes.len(), weights.attributes())?;
-        Invalid::check_length("labels of the weights", labels.len(), weights.labels())?;
+        let weights = fitting(weights, attributes.len(), labels.len())?;
         Ok(CrfModel { attributes, labels, weights, report, template: None })
     }
 
@@ -62,12 +59,7 @@ impl CrfModel {
     /// # Errors
     /// [`Error::Invalid`] for weights of another shape or that are not finite; the model is then as before.
     pub fn set_weights(&mut self, weights: Weights) -> Result<(), Error> {
-        use fenchel_linalg::Invalid;
-        weights.check()?;
-        let (attributes, labels) = (self.attributes.len(), self.labels.len());
-        Invalid::check_length("attributes of the weights", attributes, weights.attributes())?;
-        Invalid::check_length("labels of the weights", labels, weights.labels())?;
-        self.weights = weights;
+        self.weights = fitting(weights, self.attributes.len(), self.labels.len())?;
         self.report = None;
         Ok(())
     }
@@ -213,6 +205,20 @@ fn largest<'a>(
     all.truncate(count);
     all.sort_by(by_size);
     all
+}
+
+/// Checked weights, each matrix in rows that lie one behind the other, as a tagger reads them.
+fn fitting(mut weights: Weights, attributes: usize, labels: usize) -> Result<Weights, Error> {
+    use fenchel_linalg::Invalid;
+    weights.check()?;
+    Invalid::check_length("attributes of the weights", attributes, weights.attributes())?;
+    Invalid::check_length("labels of the weights", labels, weights.labels())?;
+    for matrix in [&mut weights.emission, &mut weights.transition] {
+        if !matrix.is_standard_layout() {
+            *matrix = matrix.as_standard_layout().into_owned();
+        }
+    }
+    Ok(weights)
 }
 
 impl Saved for CrfModel {

@@ -116,9 +116,8 @@ impl Weights {
         for (t, token) in tokens.enumerate() {
             let scores = chain.unary_mut(t);
             let mut add = |row: usize, value: f64| {
-                if let Some(row) = self.emission.row(row).as_slice() {
-                    scores.iter_mut().zip(row).for_each(|(score, w)| *score += value * w);
-                }
+                let row = self.emission.row(row);
+                scores.iter_mut().zip(row).for_each(|(score, w)| *score += value * w);
             };
             add(self.bias(), 1.0);
             if t == 0 {

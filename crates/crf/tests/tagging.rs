@@ -4,6 +4,7 @@ use fenchel_crf::{
     Corpus, CorpusBuilder, CrfModel, Instance, LabelScheme, Saved, Vocabulary, Weights,
 };
 use fenchel_optim::random::stream;
+use ndarray::Array2;
 use proptest::prelude::*;
 use rand::RngExt;
 
@@ -138,6 +139,29 @@ fn many_sequences_are_tagged_as_one_by_one() {
     let all = model.tag_all(&instances).unwrap();
     for (instance, labels) in instances.iter().zip(&all) {
         assert_eq!(&model.tag(instance).unwrap(), labels);
+    }
+}
+
+/// Arrays that lie in memory by columns are the same weights.
+#[test]
+fn the_layout_of_the_weights_does_not_matter() {
+    let model = random_model(6, 1.0);
+    let by_columns =
+        |matrix: &Array2<f64>| matrix.t().as_standard_layout().into_owned().reversed_axes();
+    let weights = Weights {
+        emission: by_columns(&model.weights().emission),
+        transition: by_columns(&model.weights().transition),
+    };
+    assert!(weights.emission.as_slice().is_none());
+    let (attributes, labels) = (model.attributes().clone(), model.labels().clone());
+    let same = CrfModel::new(attributes, labels, weights.clone(), None).unwrap();
+    let mut again = random_model(7, 1.0);
+    again.set_weights(weights).unwrap();
+    for seed in 0..10 {
+        let instance = random_instance(4, seed);
+        let expected = model.tagger().marginals(&instance).unwrap();
+        assert_eq!(same.tagger().marginals(&instance).unwrap(), expected);
+        assert_eq!(again.tagger().marginals(&instance).unwrap(), expected);
     }
 }
 
