@@ -1,4 +1,33 @@
 //! Linear-chain conditional random fields with certified training.
+//!
+//! A sequence of `T` tokens with attributes `x` has the labelling `y` with probability
+//!
+//! ```text
+//! p(y | x; w) = exp(<w, F(x, y)>) / Z(x; w),   F(x, y) = sum_t [attribute x label] + sum_t [label x next label]
+//! ```
+//!
+//! and training minimises the mean of `-log p(y_i | x_i; w)` over `n` sequences plus `(l2/2) ||w||^2 + l1 ||w||_1`. The dual
+//! of that problem is over one distribution a sequence, represented by its marginals of single labels and neighbouring pairs;
+//! one call of the oracle (forward-backward at the current weights) gives a block's ascent direction *and* its share of the
+//! duality gap, so that a run proves how far from the optimum it is while it goes.
+//!
+//! | question | use |
+//! |---|---|
+//! | from labelled sentences to a model | [`CorpusBuilder`] or [`text`], then [`Crf`] |
+//! | labels, the k best labellings, marginals, spans, for new sentences | [`CrfModel`], [`Tagger`] |
+//! | only labellings that a scheme such as BIO allows | [`LabelScheme`], [`Tagger::with_scheme`] |
+//! | choose the trainer and see it work | [`Problem`] and [`sdca`](fn@sdca), [`lbfgs`](fn@lbfgs), [`owlqn`](fn@owlqn), [`oeg`](fn@oeg), [`sag`](fn@sag) |
+//! | the same objective for any incremental method | [`CrfFiniteSum`] |
+//! | memory of the marginals before anything is allocated | [`memory`](fn@memory) |
+//!
+//! | symbol | name | unit |
+//! |---|---|---|
+//! | `n`, `N`, `K` | sequences, tokens, labels | |
+//! | pass | `n` oracle calls | one forward-backward a sequence |
+//! | `g_i` | gap of a block, `KL(m_i, p(. \| x_i; w))` | nats |
+//!
+//! [`sdca`](fn@sdca) needs about a tenth of the passes of L-BFGS on sparse text and `K^2 N` stored numbers; [`lbfgs`](fn@lbfgs)
+//! needs little memory and uses all cores. [`Crf`] takes the first where its memory is allowed.
 #![forbid(unsafe_code)]
 
 mod builder;
