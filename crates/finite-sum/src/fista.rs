@@ -1,62 +1,11 @@
 //! FISTA: the batch method for every regulariser, separable or not.
 
-use fenchel_linalg::{Design, Invalid, multiply, multiply_transposed};
+use fenchel_linalg::{Design, Invalid};
 use fenchel_optim::fista::{Fista, FistaSettings};
-use fenchel_optim::lbfgs::Smooth;
-use fenchel_optim::{Certificate, Loss, Observer, Regulariser, Solution};
+use fenchel_optim::{Loss, Observer, Regulariser, Solution};
 
-use crate::gap::Gap;
+use crate::smooth::{SmoothPart, point};
 use crate::{Error, Point, Problem};
-
-/// The smooth part of a problem, risk and l2 term, as one function; the intercept is the last variable.
-#[derive(Debug)]
-pub struct SmoothPart<'p, 'a, D, L, R> {
-    problem: &'p Problem<'a, D, L, R>,
-    margins: Vec<f64>,
-    gap: Gap,
-}
-
-impl<D: Design, L: Loss, R: Regulariser> SmoothPart<'_, '_, D, L, R> {
-    /// `margins <- A x + b`; returns the value.
-    fn evaluate(&mut self, x: &[f64]) -> f64 {
-        let problem = self.problem;
-        let (weights, rest) = x.split_at(problem.d());
-        multiply(problem.design(), weights, &mut self.margins);
-        if let Some(intercept) = rest.first() {
-            self.margins.iter_mut().for_each(|t| *t += intercept);
-        }
-        problem.smooth_objective_at(&self.margins, weights)
-    }
-}
-
-impl<D: Design, L: Loss, R: Regulariser> Smooth for SmoothPart<'_, '_, D, L, R> {
-    fn dimension(&self) -> usize {
-        self.problem.d() + usize::from(self.problem.intercept())
-    }
-
-    fn value_gradient(&mut self, x: &[f64], gradient: &mut [f64]) -> f64 {
-        let value = self.evaluate(x);
-        let problem = self.problem;
-        problem.differentiate(&mut self.margins, 1.0 / problem.n() as f64);
-        let (slope, rest) = gradient.split_at_mut(problem.d());
-        multiply_transposed(problem.design(), &self.margins, slope);
-        for (g, x) in slope.iter_mut().zip(x) {
-            *g += problem.l2() * x;
-        }
-        if let Some(g) = rest.first_mut() {
-            *g = self.margins.iter().sum();
-        }
-        value
-    }
-
-    fn value_only(&mut self, x: &[f64]) -> f64 {
-        self.evaluate(x)
-    }
-
-    fn certify_composite(&mut self, x: &[f64], _: f64) -> Option<Certificate> {
-        Some(self.gap.at(self.problem, &point(self.problem.d(), x)))
-    }
-}
 
 /// A regulariser of the weights alone: the intercept, behind them, is free.
 #[derive(Debug, Clone, Copy)]
@@ -95,11 +44,6 @@ impl<R: Regulariser> Regulariser for OnWeights<'_, R> {
     fn coercive(&self) -> bool {
         false
     }
-}
-
-fn point(d: usize, x: &[f64]) -> Point {
-    let (weights, rest) = x.split_at(d);
-    Point { weights: weights.to_vec(), intercept: rest.first().copied().unwrap_or(0.0) }
 }
 
 /// FISTA with backtracking and adaptive restart, for smooth losses and any regulariser.
@@ -141,13 +85,7 @@ where
 {
     settings.stop.check()?;
     problem.check_smooth("fista")?;
-    let start = start.unwrap_or_else(|| Point::zero(problem.d()));
-    problem.check_point(&start)?;
-    let mut x = start.weights;
-    if problem.intercept() {
-        x.push(start.intercept);
-    }
-    let part = SmoothPart { problem, margins: vec![0.0; problem.n()], gap: Gap::new(problem) };
+    let (part, x) = SmoothPart::new(problem, start)?;
     let weights = OnWeights { regulariser: problem.regulariser(), weights: problem.d() };
     let Solution { state, report } =
         fenchel_optim::fista::fista(part, weights, settings, x, observer)?;

@@ -28,7 +28,6 @@
 #![forbid(unsafe_code)]
 
 pub mod auto;
-mod batch;
 pub mod dual;
 mod error;
 pub mod estimators;
@@ -37,16 +36,17 @@ mod gap;
 pub mod general;
 pub mod incremental;
 pub mod lag;
+mod lbfgs;
 pub mod loss;
 pub mod multiclass;
 pub mod newton;
 pub mod path;
 pub mod points;
 mod problem;
+mod smooth;
 mod terms;
 
-pub use auto::{AutoSettings, AutoState, auto};
-pub use batch::{Batch, lbfgs};
+pub use auto::{AutoSettings, AutoState, Automatic, Choice, Method, Reason, auto};
 pub use dual::{
     Catalyst, CatalystSettings, DualState, MisoMuSettings, ProxFinitoSettings, Qning,
     QningSettings, Sampling, Sdca, SdcaSettings, SdcaStep, catalyst, importance_order, miso_mu,
@@ -61,18 +61,16 @@ pub use estimators::{
     OneVsRestModel, Ridge, SoftmaxModel, SoftmaxRegression, Standardiser, SvcLoss, SvcModel,
     balanced_weights, penalty_of_c,
 };
-pub use fista::{OnWeights, SmoothPart, fista};
+pub use fista::{OnWeights, fista};
 pub use general::FiniteSum;
 pub use incremental::{
     Draws, Katyusha, KatyushaSettings, KatyushaState, Sag, SagSettings, Saga, SagaSettings,
     SagaTheory, Sgd, SgdSettings, SgdState, Snapshot, Svrg, SvrgSettings, SvrgState, TableMethod,
     TableStart, TableState, katyusha, sag, saga, sgd, svrg,
 };
+pub use lbfgs::lbfgs;
 pub use multiclass::{MulticlassPoint, MulticlassProblem, MulticlassSettings};
-pub use newton::{
-    ElasticNetForm, Globalisation, Newton, NewtonCg, NewtonCgSettings, NewtonCgState,
-    NewtonSettings, Preconditioner, newton, newton_cg,
-};
+pub use newton::{ElasticNetForm, Newton, NewtonCgState, NewtonSettings, newton, newton_cg};
 pub use path::{
     Grid, Path, PathPoint, PathSettings, Screening, elastic_net_path, logistic_path, path,
 };
@@ -80,11 +78,13 @@ pub use points::{
     FinitoSettings, FinitoStart, MisoSettings, PointTable, PointTableState, finito, miso,
 };
 pub use problem::{Point, Problem};
+pub use smooth::SmoothPart;
 
 // What a caller of this crate needs of its floor.
 pub use fenchel_linalg::{AsDesign, CsrMatrix};
 pub use fenchel_optim::fista::{Fista, FistaSettings, FistaStep};
 pub use fenchel_optim::model::Saved;
+pub use fenchel_optim::newton::{Globalisation, NewtonCg, NewtonCgSettings, Preconditioner};
 pub use fenchel_optim::prox;
 pub use fenchel_optim::random::Order;
 pub use fenchel_optim::{Certificate, Report, Solution, Status, StepSize, Stop, Trace};

@@ -26,15 +26,7 @@ impl<D: Design, L: Loss, R: Regulariser> Problem<'_, D, L, R> {
     /// [`Invalid::Length`] for weights that are not one a row; [`Invalid::Parameter`] for a negative or
     /// non-finite weight, or if all are 0.
     pub fn with_weights(self, weights: &[f64]) -> Result<Self, Error> {
-        Invalid::check_length("sample weights", self.n(), weights.len())?;
-        for &weight in weights {
-            Invalid::check_nonnegative("sample weight", weight)?;
-        }
-        let largest = weights.iter().copied().fold(0.0, f64::max);
-        Invalid::check_positive("largest sample weight", largest)?;
-        // Dividing by the largest keeps the sum finite.
-        let mean = weights.iter().map(|w| w / largest).sum::<f64>() / self.n() as f64;
-        let scales: Vec<f64> = weights.iter().map(|w| w / largest / mean).collect();
+        let scales = term_scales(weights, self.n())?;
         self.scaled(scales)
     }
 
@@ -221,6 +213,19 @@ impl<D: Design, L: Loss, R: Regulariser> Problem<'_, D, L, R> {
             Some(scales) => weigh(x, scales, factor),
         }
     }
+}
+
+/// `c_i = n w_i / W`, checked.
+pub(crate) fn term_scales(weights: &[f64], n: usize) -> Result<Vec<f64>, Invalid> {
+    Invalid::check_length("sample weights", n, weights.len())?;
+    for &weight in weights {
+        Invalid::check_nonnegative("sample weight", weight)?;
+    }
+    let largest = weights.iter().copied().fold(0.0, f64::max);
+    Invalid::check_positive("largest sample weight", largest)?;
+    // Dividing by the largest keeps the sum finite.
+    let mean = weights.iter().map(|w| w / largest).sum::<f64>() / n as f64;
+    Ok(weights.iter().map(|w| w / largest / mean).collect())
 }
 
 /// `x_i <- factor c_i x_i`; 0 for a term of weight 0, whatever `x_i` is.

@@ -5,137 +5,20 @@ mod common;
 
 use std::ops::ControlFlow;
 
+use common::textbook::{
+    D, L2, N, STEP, STEPS, Sum, TextbookSearch, check, plus, script, stop, weights,
+};
 use common::{Data, data, distance};
 use fenchel_finite_sum::lag::Lagged;
 use fenchel_finite_sum::loss::Logistic;
 use fenchel_finite_sum::{
-    Draws, KatyushaSettings, Problem, SagSettings, SagaSettings, SagaTheory, SgdSettings, Snapshot,
-    Svrg, SvrgSettings, TableStart, katyusha, sag, saga, sgd, svrg,
+    Draws, Problem, SagSettings, SagaSettings, SagaTheory, SgdSettings, Snapshot, Svrg,
+    SvrgSettings, TableStart, sag, saga, sgd, svrg,
 };
 use fenchel_linalg::{Csr, Dense, Design};
 use fenchel_optim::prox::{L1, Separable, Zero};
 use fenchel_optim::random::Order;
-use fenchel_optim::{Cadence, Certificate, Loss, Progress, Status, StepSize, Stop};
-
-const N: usize = 12;
-const D: usize = 5;
-const STEPS: usize = 60;
-const L2: f64 = 0.05;
-const STEP: f64 = 0.4;
-
-fn script() -> Vec<usize> {
-    (0..STEPS).map(|k| (7 * k + k / 5) % N).collect()
-}
-
-fn weights() -> Vec<f64> {
-    (0..N).map(|i| ((i * 5) % 4) as f64).collect()
-}
-
-/// Runs for so many steps beyond `extra` passes of preparation.
-fn stop(steps: usize, extra: f64) -> Stop {
-    let passes = extra + steps as f64 / N as f64;
-    Stop { absolute: 0.0, relative: 0.0, max_passes: passes, ..Stop::default() }
-}
-
-/// A problem written out, for textbooks: terms with weights of mean 1, no sparsity, no memory.
-struct Sum<'a, R> {
-    data: &'a Data,
-    scales: Vec<f64>,
-    regulariser: R,
-}
-
-impl<'a, R: Separable> Sum<'a, R> {
-    fn new(data: &'a Data, regulariser: R) -> Self {
-        let weights = weights();
-        let total: f64 = weights.iter().sum();
-        let scales = weights.iter().map(|w| N as f64 * w / total).collect();
-        Sum { data, scales, regulariser }
-    }
-
-    fn row(&self, j: usize) -> Vec<f64> {
-        self.data.dense.row(j).to_vec()
-    }
-
-    fn margin(&self, j: usize, x: &[f64]) -> f64 {
-        self.row(j).iter().zip(x).map(|(a, x)| a * x).sum()
-    }
-
-    fn value(&self, j: usize, t: f64) -> f64 {
-        self.scales[j] * Logistic.value(t, self.data.signs[j])
-    }
-
-    fn slope(&self, j: usize, x: &[f64]) -> f64 {
-        self.scales[j] * Logistic.derivative(self.margin(j, x), self.data.signs[j])
-    }
-
-    fn table(&self, x: &[f64]) -> Vec<f64> {
-        (0..N).map(|i| self.slope(i, x)).collect()
-    }
-
-    /// `(1/count) sum_i s_i a_i`
-    fn average(&self, table: &[f64], count: f64) -> Vec<f64> {
-        (0..D)
-            .map(|c| (0..N).map(|i| table[i] * self.data.dense[[i, c]]).sum::<f64>() / count)
-            .collect()
-    }
-
-    /// `prox((1 - step l2) x - step g)`
-    fn step(&self, x: &[f64], g: &[f64], step: f64) -> Vec<f64> {
-        let mut x: Vec<f64> =
-            x.iter().zip(g).map(|(x, g)| (1.0 - step * L2) * x - step * g).collect();
-        self.regulariser.prox(&mut x, step);
-        x
-    }
-
-    fn smoothness(&self, j: usize) -> f64 {
-        self.scales[j] * 0.25 * self.row(j).iter().map(|a| a * a).sum::<f64>()
-    }
-}
-
-fn plus(delta: f64, a: &[f64], g: &[f64]) -> Vec<f64> {
-    a.iter().zip(g).map(|(a, g)| delta * a + g).collect()
-}
-
-/// Runs on dense and on sparse rows, and compares both with the textbook.
-fn check<R: Lagged + Copy>(
-    name: &str,
-    data: &Data,
-    regulariser: R,
-    expected: &[f64],
-    dense: impl Fn(&Problem<'_, Dense<'_, f64>, Logistic, R>) -> Vec<f64>,
-    sparse: impl Fn(&Problem<'_, Csr<'_, f64>, Logistic, R>) -> Vec<f64>,
-) {
-    let design = Dense::new(data.dense.view()).unwrap();
-    let problem = Problem::new(design, &data.signs, Logistic, regulariser, L2).unwrap();
-    let found = dense(&problem.with_weights(&weights()).unwrap());
-    assert!(distance(&found, expected) < 1e-11, "{name} dense: {found:?} {expected:?}");
-    let design = Csr::new(data.sparse.view()).unwrap();
-    let problem = Problem::new(design, &data.signs, Logistic, regulariser, L2).unwrap();
-    let found = sparse(&problem.with_weights(&weights()).unwrap());
-    assert!(distance(&found, expected) < 1e-11, "{name} sparse: {found:?} {expected:?}");
-}
-
-/// The line search as section 7.3 of the specification and Schmidt, Le Roux and Bach print it.
-struct TextbookSearch(f64);
-
-impl TextbookSearch {
-    fn new<R: Separable>(sum: &Sum<'_, R>) -> Self {
-        TextbookSearch((0..N).map(|j| sum.smoothness(j)).sum::<f64>() / N as f64)
-    }
-
-    fn step<R: Separable>(&mut self, sum: &Sum<'_, R>, j: usize, x: &[f64], multiple: f64) -> f64 {
-        let (t, g) = (sum.margin(j, x), sum.slope(j, x));
-        let q: f64 = sum.row(j).iter().map(|a| a * a).sum();
-        if g * g * q > 1e-8
-            && sum.value(j, t - g * q / self.0) > sum.value(j, t) - g * g * q / (2.0 * self.0)
-        {
-            self.0 *= 2.0;
-        }
-        let step = 1.0 / (multiple * (self.0 + L2));
-        self.0 *= 2f64.powf(-1.0 / N as f64);
-        step
-    }
-}
+use fenchel_optim::{Cadence, Certificate, Progress, Status, StepSize, Stop};
 
 #[test]
 fn the_line_search_of_sag_and_saga_is_as_printed() {
@@ -549,58 +432,4 @@ fn sgd_is_as_printed() {
     }
     one(&data, Zero);
     one(&data, L1 { strength: 0.01 });
-}
-
-/// One term is its own snapshot: every step sees the full gradient, and the method is written out in a few lines.
-#[test]
-fn katyusha_on_one_term_is_as_printed() {
-    let data = data(1, D, 1.0, 12);
-    let (l1, l2) = (0.02, 0.01);
-    let design = Dense::new(data.dense.view()).unwrap();
-    let problem = Problem::new(design, &data.signs, Logistic, L1 { strength: l1 }, l2).unwrap();
-    let a = data.dense.row(0).to_vec();
-    let smooth = 0.25 * a.iter().map(|a| a * a).sum::<f64>();
-    let theta = (2.0 * l2 / (3.0 * smooth)).sqrt().min(0.5);
-    let s = 0.5 / (1.5 * theta) / smooth;
-    let (mut y, mut z, mut w) = (vec![0.0; D], vec![0.0; D], vec![0.0; D]);
-    for steps in 1..30 {
-        let x: Vec<f64> =
-            (0..D).map(|c| theta * z[c] + 0.5 * w[c] + (0.5 - theta) * y[c]).collect();
-        let t: f64 = a.iter().zip(&x).map(|(a, x)| a * x).sum();
-        let slope = Logistic.derivative(t, data.signs[0]);
-        w.clone_from(&y);
-        for c in 0..D {
-            // argmin l1 |v| + (l2/2) v^2 + (v - (z - s g))^2 / (2 s)
-            let v = z[c] - s * slope * a[c];
-            let next = v.signum() * (v.abs() - s * l1).max(0.0) / (1.0 + s * l2);
-            y[c] = x[c] + theta * (next - z[c]);
-            z[c] = next;
-        }
-        // A snapshot after every step: two passes each.
-        let settings = KatyushaSettings {
-            stop: Stop { absolute: 0.0, relative: 0.0, ..Stop::after_passes(2.0 * steps as f64) },
-            ..KatyushaSettings::default()
-        };
-        let found = katyusha(&problem, &settings, None, &mut ()).unwrap().state.point.weights;
-        assert!(distance(&found, &y) < 1e-12, "{steps}: {found:?} {y:?}");
-    }
-}
-
-#[test]
-fn katyusha_reaches_a_closed_gap_and_resumes() {
-    let data = data(60, D, 0.5, 13);
-    let design = Csr::new(data.sparse.view()).unwrap();
-    let problem = Problem::new(design, &data.signs, Logistic, L1 { strength: 0.01 }, 1e-3).unwrap();
-    let problem = problem.with_intercept();
-    let stop = Stop { absolute: 1e-11, relative: 0.0, max_passes: 5_000.0, ..Stop::default() };
-    let settings = KatyushaSettings { stop, ..Default::default() };
-    let report = katyusha(&problem, &settings, None, &mut ()).unwrap().report;
-    assert_eq!(report.status, Status::Converged, "{report}");
-    let part = KatyushaSettings { stop: Stop::after_passes(2.5), ..Default::default() };
-    let half = katyusha(&problem, &part, None, &mut ()).unwrap();
-    let loaded = serde_json::from_str(&serde_json::to_string(&half.state).unwrap()).unwrap();
-    let rest = katyusha(&problem, &part, Some(loaded), &mut ()).unwrap();
-    let whole = Stop::after_passes(half.report.passes + rest.report.passes);
-    let whole = KatyushaSettings { stop: whole, ..Default::default() };
-    assert_eq!(katyusha(&problem, &whole, None, &mut ()).unwrap().state, rest.state);
 }

@@ -6,9 +6,11 @@ use common::{Data, data, objective, reference};
 use fenchel_finite_sum::lag::Lagged;
 use fenchel_finite_sum::loss::{Hinge, Logistic, Poisson, Squared};
 use fenchel_finite_sum::{
-    CatalystSettings, ElasticNetForm, FinitoSettings, NewtonSettings, Point, Problem, SagSettings,
-    SagaSettings, SdcaSettings, SdcaStep, SvrgSettings, catalyst, finito, lbfgs, newton, sag, saga,
-    sdca, svrg,
+    CatalystSettings, Draws, ElasticNetForm, FinitoSettings, FistaSettings, KatyushaSettings,
+    MisoMuSettings, MisoSettings, NewtonCgSettings, NewtonSettings, PathSettings, Point, Problem,
+    ProxFinitoSettings, QningSettings, SagSettings, SagaSettings, Sampling, Screening,
+    SdcaSettings, SdcaStep, SgdSettings, SvrgSettings, catalyst, finito, fista, katyusha, lbfgs,
+    miso, miso_mu, newton, newton_cg, path, prox_finito, qning, sag, saga, sdca, sgd, svrg,
 };
 use fenchel_linalg::{Csr, Dense, Design};
 use fenchel_optim::lbfgs::LbfgsSettings;
@@ -67,6 +69,28 @@ fn solutions<D: Design, L: Loss, R: Lagged + ElasticNetForm>(
     all.push(("svrg", s.state.point, s.report));
     let s = newton(problem, &NewtonSettings { stop, ..Default::default() }, None, &mut ()).unwrap();
     all.push(("newton", s.state, s.report));
+    let s = qning(problem, &QningSettings { stop, ..Default::default() }, None, &mut ()).unwrap();
+    all.push(("qning", s.state.point, s.report));
+    let s = miso_mu(problem, &MisoMuSettings { stop, ..Default::default() }, None, &mut ());
+    let s = s.unwrap();
+    all.push(("miso_mu", s.state.point, s.report));
+    for sampling in [Sampling::default(), Sampling::Lipschitz] {
+        let settings = ProxFinitoSettings { sampling, stop, ..Default::default() };
+        let s = prox_finito(problem, &settings, None, &mut ()).unwrap();
+        all.push(("prox_finito", s.state.point, s.report));
+    }
+    let s = katyusha(problem, &KatyushaSettings { stop, ..Default::default() }, None, &mut ());
+    let s = s.unwrap();
+    all.push(("katyusha", s.state.point, s.report));
+    let draws = Draws::Mixed;
+    let settings = SagaSettings { draws, stop, ..Default::default() };
+    let s = saga(problem, &settings, None, &mut ()).unwrap();
+    all.push(("saga, mixed draws", s.state.point, s.report));
+    let settings = SvrgSettings { draws: Draws::Lipschitz, stop, ..Default::default() };
+    let s = svrg(problem, &settings, None, &mut ()).unwrap();
+    all.push(("svrg, Lipschitz draws", s.state.point, s.report));
+    let s = fista(problem, &FistaSettings { stop, ..Default::default() }, None, &mut ()).unwrap();
+    all.push(("fista", s.state, s.report));
     all
 }
 
@@ -124,12 +148,60 @@ fn methods_without_a_regulariser_find_it_too() {
     let stop = tight();
     let s = finito(&problem, &FinitoSettings { stop, ..Default::default() }, None, &mut ());
     let t = lbfgs(&problem, &LbfgsSettings { stop, ..Default::default() }, None, &mut ());
-    let (s, t) = (s.unwrap(), t.unwrap());
-    for (name, point, report) in [("finito", s.state.point, s.report), ("lbfgs", t.state, t.report)]
-    {
+    let u = newton_cg(&problem, &NewtonCgSettings { stop, ..Default::default() }, None, &mut ());
+    let v = miso(&problem, &MisoSettings { stop, ..Default::default() }, None, &mut ());
+    let (s, t, u, v) = (s.unwrap(), t.unwrap(), u.unwrap(), v.unwrap());
+    for (name, point, report) in [
+        ("finito", s.state.point, s.report),
+        ("lbfgs", t.state, t.report),
+        ("newton_cg", u.state.point, u.report),
+        ("miso", v.state.point, v.report),
+    ] {
         assert_eq!(report.status, Status::Converged, "{name}: {report}");
         let off = objective(&x, &targets, &Logistic, &Zero, 0.05, (&point.weights, 0.0)) - best;
         assert!(off.abs() <= 2.0 * GAP, "{name}: {off:e}");
+    }
+}
+
+/// SGD has no certificate to speak of: it comes close to the optimum of the copies, and not to that without weights.
+#[test]
+fn sgd_goes_to_the_optimum_of_the_copies() {
+    let data = data(N, D, 0.6, 6);
+    let weights = weights(6);
+    let (x, targets) = copies(&data, &data.signs, &weights);
+    let design = Dense::new(data.dense.view()).unwrap();
+    let plain = Problem::new(design, &data.signs, Logistic, Zero, 0.05).unwrap();
+    let (w, _) = reference(&x, &targets, &Logistic, &Zero, 0.05, false);
+    let (other, _) = reference(&data.dense, &data.signs, &Logistic, &Zero, 0.05, false);
+    let value = |w: &[f64]| objective(&x, &targets, &Logistic, &Zero, 0.05, (w, 0.0));
+    let settings = SgdSettings { stop: Stop::after_passes(3000.0), ..Default::default() };
+    let problem = plain.with_weights(&weights).unwrap();
+    let s = sgd(&problem, &settings, None, &mut ()).unwrap();
+    let (off, without) = (value(&s.state.point.weights) - value(&w), value(&other) - value(&w));
+    assert!(off <= 0.02 * without, "{off:e} {without:e}");
+}
+
+/// A path of a weighted problem, screening included, is that of the copies.
+#[test]
+fn paths_take_weights() {
+    let data = data(N, D, 0.6, 10);
+    let weights = weights(10);
+    let (x, targets) = copies(&data, &data.signs, &weights);
+    let design = Csr::new(data.sparse.view()).unwrap();
+    let weighted = Problem::new(design, &data.signs, Logistic, Zero, 0.0).unwrap();
+    let weighted = weighted.with_intercept().with_weights(&weights).unwrap();
+    let copied = Problem::new(Dense::new(x.view()).unwrap(), &targets, Logistic, Zero, 0.0);
+    let copied = copied.unwrap().with_intercept();
+    for screening in [Screening::Off, Screening::Sphere, Screening::Strong] {
+        let stop = Stop { relative: 1e-10, ..Stop::default() };
+        let settings = PathSettings { screening, stop, ..PathSettings::default() };
+        let (a, b) = (path(&weighted, &settings).unwrap(), path(&copied, &settings).unwrap());
+        assert_eq!(a.points.len(), b.points.len());
+        for (a, b) in a.points.iter().zip(&b.points) {
+            assert!((a.penalty - b.penalty).abs() <= 1e-12 * b.penalty);
+            let pair = [a, b].map(|at| at.report.certificate.objective().unwrap());
+            assert!((pair[0] - pair[1]).abs() <= 1e-9, "{pair:?}");
+        }
     }
 }
 

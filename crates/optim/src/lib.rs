@@ -39,6 +39,7 @@
 //! | [`scalar`] | equations of one unknown |
 //! | [`lbfgs`](mod@lbfgs), [`line_search`] | smooth minimisation; OWL-QN with an l1 penalty |
 //! | [`fista`](mod@fista) | smooth plus regulariser, separable or not |
+//! | [`newton`](mod@newton) | twice differentiable functions: Newton-CG, and Newton with a Cholesky factorisation |
 //! | [`model`] | saving and loading, versioned and checked |
 #![forbid(unsafe_code)]
 
@@ -47,6 +48,7 @@ pub mod lbfgs;
 pub mod line_search;
 pub mod loss;
 pub mod model;
+pub mod newton;
 mod protocol;
 pub mod prox;
 pub mod random;
@@ -55,7 +57,8 @@ mod step;
 
 pub use loss::Loss;
 pub use protocol::{
-    Cadence, Certificate, Iterative, Observer, Progress, Report, Solution, Status, Stop, Trace, run,
+    Cadence, Certificate, Iterative, Observer, Progress, Report, Solution, Status, Stop, Trace,
+    limit, run,
 };
 pub use prox::{Regulariser, Separable};
 pub use step::StepSize;

@@ -1,4 +1,4 @@
-//! The outer loop: how runs end, what they cost, what is watched, what is written to files.
+//! The outer loop: how runs end, what they cost, what is watched.
 
 mod common;
 
@@ -7,13 +7,10 @@ use std::time::{Duration, Instant};
 
 use common::Toy;
 use fenchel_linalg::Invalid;
-use fenchel_optim::lbfgs::LbfgsSettings;
-use fenchel_optim::random::Order;
 use fenchel_optim::{
-    Cadence, Certificate, Observer, Progress, Report, Solution, Status, StepSize, Stop, Trace, run,
+    Cadence, Certificate, Observer, Progress, Report, Status, StepSize, Stop, Trace, run,
 };
 use proptest::prelude::*;
-use serde::{Serialize, de::DeserializeOwned};
 
 /// `1 + 2^-k` above a lower bound of 1: both exact, the gap is `2^-k`.
 fn halving(k: u64) -> Certificate {
@@ -511,109 +508,5 @@ fn bad_steps_are_refused() {
             let error = step.resolve(0.25).unwrap_err();
             assert!(error.to_string().starts_with("step"), "{error}");
         }
-    }
-}
-
-// ---- files and texts
-
-#[track_caller]
-fn comes_back<T: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug>(value: &T) {
-    let text = serde_json::to_string(value).unwrap();
-    let back: T = serde_json::from_str(&text).unwrap_or_else(|e| panic!("{e} in {text}"));
-    assert_eq!(&back, value, "{text}");
-}
-
-const CERTIFICATES: [Certificate; 6] = [
-    Certificate::Gap { objective: 0.1, lower_bound: -1e-300 },
-    Certificate::Residual { objective: Some(1.0 / 3.0), norm: 5e-324, error: 0.0 },
-    Certificate::Residual { objective: None, norm: 1e300, error: 1e-17 },
-    Certificate::Uncertified { objective: Some(-2.5) },
-    Certificate::Uncertified { objective: None },
-    Certificate::Gap { objective: f64::MAX, lower_bound: f64::MIN },
-];
-
-const STATUSES: [Status; 7] = [
-    Status::Converged,
-    Status::PassLimit,
-    Status::TimeLimit,
-    Status::Stalled,
-    Status::NoiseFloor,
-    Status::Diverged,
-    Status::Stopped,
-];
-
-#[test]
-fn accounts_come_back_from_json() {
-    let mut trace = Trace::new();
-    for certificate in CERTIFICATES {
-        for status in STATUSES {
-            let report = Report {
-                status,
-                certificate,
-                passes: 10.0 / 3.0,
-                oracle_calls: u64::MAX,
-                seconds: 0.1 + 0.2,
-            };
-            comes_back(&report);
-            comes_back(&Solution { state: vec![0.1, -0.0, 2e-308], report });
-        }
-        let (passes, oracle_calls, seconds) = (0.1, 1, 0.7);
-        trace.rows.push(Progress { passes, oracle_calls, seconds, certificate });
-    }
-    comes_back(&trace);
-}
-
-#[test]
-fn settings_come_back_from_json() {
-    let unlimited = Stop { max_passes: f64::INFINITY, ..Stop::at_relative(1.0 / 3.0) };
-    let limited = Stop { max_seconds: Some(0.1), check: Cadence::Doubling(0.5), ..Stop::default() };
-    for stop in [Stop::default(), Stop::after_passes(3.0), unlimited, limited] {
-        comes_back(&stop);
-        comes_back(&LbfgsSettings { memory: 3, stop });
-    }
-    for step in [StepSize::Theory, StepSize::Scaled(0.1), StepSize::Constant(3.0)] {
-        comes_back(&step);
-    }
-    let scripted = Order::Scripted(vec![2, 0, 1]);
-    let weighted = Order::Weighted(vec![0.1, 3.0]);
-    for order in [Order::Uniform, Order::Permuted, Order::Cyclic, weighted, scripted] {
-        comes_back(&order);
-    }
-    // What a file leaves out is as by default.
-    let stop: Stop = serde_json::from_str(r#"{"relative": 1e-6, "max_passes": 20}"#).unwrap();
-    assert_eq!(stop, Stop { max_passes: 20.0, ..Stop::at_relative(1e-6) });
-    assert_eq!(serde_json::from_str::<Stop>("{}").unwrap(), Stop::default());
-    assert!(serde_json::from_str::<Stop>(r#"{"max_passes": "many"}"#).is_err());
-}
-
-#[test]
-fn texts_say_what_happened() {
-    let gap = Certificate::Gap { objective: 0.5, lower_bound: 0.375 };
-    let report = |status, seconds| Report {
-        status,
-        certificate: gap,
-        passes: 12.5,
-        oracle_calls: 0,
-        seconds,
-    };
-    let text = report(Status::Converged, 1.25).to_string();
-    for fact in ["converged", "12.5000 passes", "1.250 s", "5.00000000e-1", "1.25e-1", "2.50e-1"] {
-        assert!(text.contains(fact), "{fact} is not in: {text}");
-    }
-    // A clock that was not read is not shown.
-    assert!(!report(Status::Converged, 0.0).to_string().contains(" s)"));
-    let words =
-        ["converged", "pass limit", "time limit", "stalled", "noise floor", "diverged", "observer"];
-    for (status, word) in STATUSES.into_iter().zip(words) {
-        assert!(report(status, 0.0).to_string().contains(word), "{status}");
-    }
-    let residual = Certificate::Residual { objective: Some(2.0), norm: 3e-7, error: 1e-9 };
-    let text = residual.to_string();
-    assert!(text.contains("2.00000000e0") && text.contains("3.00e-7") && text.contains("1.0e-9"));
-    let text = Certificate::Residual { objective: None, norm: 3e-7, error: 0.0 }.to_string();
-    assert!(text.contains("3.00e-7") && !text.contains("objective") && !text.contains("known"));
-    assert!(objective(2.0).to_string().contains("2.00000000e0"));
-    for nothing in [objective(2.0), unknown(0)] {
-        assert!(nothing.to_string().contains("no certificate"));
     }
 }

@@ -36,6 +36,16 @@ pub enum Method {
     NewtonCg,
     /// [`lbfgs`](crate::lbfgs()).
     Lbfgs,
+    /// [`qning`](crate::qning()).
+    Qning,
+    /// [`saga`](crate::saga()) with backtracking.
+    Saga,
+    /// [`fista`](crate::fista()).
+    Fista,
+    /// [`general::finito`](crate::general::finito).
+    Finito,
+    /// [`general::svrg`](crate::general::svrg).
+    Svrg,
 }
 
 impl Method {
@@ -47,7 +57,71 @@ impl Method {
             Method::Newton => "proximal Newton",
             Method::NewtonCg => "Newton-CG",
             Method::Lbfgs => "L-BFGS",
+            Method::Qning => "QNing",
+            Method::Saga => "SAGA",
+            Method::Fista => "FISTA",
+            Method::Finito => "Finito",
+            Method::Svrg => "SVRG",
         }
+    }
+
+    /// Whether its pace at the beginning is its pace at the end. Newton's methods are slow before they are fast.
+    pub(super) fn keeps_pace(self) -> bool {
+        !matches!(self, Method::Newton | Method::NewtonCg)
+    }
+}
+
+/// Why a method was chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reason {
+    /// The fewest predicted passes.
+    Cost,
+    /// The loss has a kink.
+    Kink,
+    /// The derivative of the loss has no Lipschitz constant.
+    UnboundedCurvature,
+    /// The conjugate of the loss is not known.
+    NoConjugate,
+    /// An l1 penalty, and a dual that is badly conditioned (or a quadratic loss).
+    SparseAndSteep,
+    /// A dual that is well enough conditioned, or can be accelerated.
+    Dual,
+    /// No strong convexity: a proximal centre moved by L-BFGS.
+    NotStronglyConvex,
+    /// Tiny strong convexity.
+    BadlyConditioned,
+    /// The regulariser ties the weights together.
+    JointRegulariser,
+    /// Far more features than rows.
+    FewRows,
+    /// The table of gradients fits into the memory, and the terms are well conditioned.
+    WellConditionedTerms,
+    /// The table of gradients fits into the memory.
+    TableFits,
+    /// The table of gradients does not fit into the memory.
+    TableTooLarge,
+}
+
+impl std::fmt::Display for Reason {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Reason::Cost => "the fewest predicted passes",
+            Reason::Kink => "the loss has a kink",
+            Reason::UnboundedCurvature => "the loss has no curvature bound",
+            Reason::NoConjugate => "the conjugate of the loss is not known",
+            Reason::SparseAndSteep => {
+                "l1, and a dual that is badly conditioned or a quadratic loss"
+            }
+            Reason::Dual => "the dual is well enough conditioned",
+            Reason::NotStronglyConvex => "no strong convexity",
+            Reason::BadlyConditioned => "tiny strong convexity",
+            Reason::JointRegulariser => "the regulariser ties the weights together",
+            Reason::FewRows => "far more features than rows",
+            Reason::WellConditionedTerms => "well conditioned terms, and a table that fits",
+            Reason::TableFits => "the table of gradients fits into the memory",
+            Reason::TableTooLarge => "the table of gradients does not fit into the memory",
+        })
     }
 }
 
@@ -56,29 +130,39 @@ impl Method {
 pub struct Choice {
     /// The method to begin with.
     pub method: Method,
+    /// Why.
+    pub reason: Reason,
     /// The method that took over, if the first had not kept its promise.
     pub switched: Option<Method>,
     /// `n mu / mean L_i`: the conditioning of the dual. 0 for a loss without curvature bound.
+    #[serde(with = "fenchel_optim::limit")]
     pub beta: f64,
     /// Cost of a Newton step in passes; infinite where its memory is not allowed.
+    #[serde(with = "fenchel_optim::limit")]
     pub newton_step: f64,
     /// Batch passes as dear as what Newton is predicted to need.
+    #[serde(with = "fenchel_optim::limit")]
     pub newton: f64,
     /// Passes that L-BFGS is predicted to need.
+    #[serde(with = "fenchel_optim::limit")]
     pub lbfgs: f64,
     /// Batch passes as dear as what the (accelerated) dual method is predicted to need; infinite without strong
     /// convexity.
+    #[serde(with = "fenchel_optim::limit")]
     pub dual: f64,
 }
 
 impl std::fmt::Display for Choice {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Choice { method, switched, beta, newton, lbfgs, dual, .. } = self;
+        let Choice { method, reason, switched, beta, newton, lbfgs, dual, .. } = self;
         write!(f, "{}: n mu / mean L = {beta:.2e}; ", method.name())?;
-        write!(
-            f,
-            "predicted passes: Newton {newton:.0}, dual ascent {dual:.0}, L-BFGS {lbfgs:.0}"
-        )?;
+        let predictions = [("Newton", newton), ("dual ascent", dual), ("L-BFGS", lbfgs)];
+        let mut open = "predicted passes: ";
+        for (name, passes) in predictions.iter().filter(|(_, passes)| passes.is_finite()) {
+            write!(f, "{open}{name} {passes:.0}")?;
+            open = ", ";
+        }
+        write!(f, "{}{reason}", if open == ", " { "; " } else { "" })?;
         match switched {
             Some(second) => write!(f, "; {} took over", second.name()),
             None => Ok(()),
@@ -107,22 +191,9 @@ impl Choice {
         let design = problem.design();
         let (n, d) = (problem.n() as f64, problem.d() as f64);
         let stored = design.stored().max(1) as f64;
-        let mean = problem.loss().curvature() * problem.mean_norm_squared();
         let mu = problem.strong_convexity();
-        let beta = if mean > 0.0 { n * mu / mean } else { f64::INFINITY };
-        let decades = if relative > 0.0 { -relative.log10() } else { 12.0 };
-        let dual = decades / 6.0
-            * match beta {
-                b if b >= 2.0 => 6.0,
-                b if b >= 0.1 => 13.0,
-                b if b >= 0.005 => 30.0,
-                b => 60.0 * (0.005 / b.max(1e-300)).sqrt(),
-            };
-        let pass = match stored / n {
-            entries if entries < 20.0 => 4.0,
-            entries if entries < 36.0 => 3.5,
-            _ => 1.5,
-        };
+        let (beta, decades) = (conditioning(problem), decades(relative));
+        let (dual, pass) = (dual_passes(beta, relative), pass_cost(problem));
         let dual = if mu > 0.0 || l1 > 0.0 { pass * dual } else { f64::INFINITY };
         let lbfgs = match beta {
             _ if l1 > 0.0 => f64::INFINITY,
@@ -158,53 +229,152 @@ impl Choice {
         };
         let newton = NEWTON_PASS * newton_step * steps;
 
-        let method = if !problem.loss().twice_differentiable() {
-            if !(mu > 0.0) {
-                return Err(Error::NeedsStrongConvexity { method: "auto" });
-            }
-            Method::Sdca
+        let (method, reason) = if !problem.loss().twice_differentiable() {
+            without_second_derivatives(problem, beta)?
         } else if !problem.loss().curvature().is_finite() {
             // No step size and no acceleration without a curvature bound.
-            if affordable || !(mu > 0.0) { Method::Newton } else { Method::Sdca }
+            let method = if affordable || !(mu > 0.0) { Method::Newton } else { Method::Sdca };
+            (method, Reason::UnboundedCurvature)
         } else if l1 > 0.0 {
             // With a quadratic loss one Gram matrix serves all steps.
             let steep = beta < 1.0 || problem.loss().quadratic();
-            if steep && affordable { Method::Newton } else { Method::Catalyst }
+            match () {
+                () if steep && affordable => (Method::Newton, Reason::SparseAndSteep),
+                () if mu > 0.0 => (Method::Catalyst, Reason::Dual),
+                () => (Method::Qning, Reason::NotStronglyConvex),
+            }
         } else if mu > 0.0 && beta < BADLY_CONDITIONED {
-            if newton <= NEWTON_CG_PASSES { Method::Newton } else { Method::NewtonCg }
+            let cheap = newton <= NEWTON_CG_PASSES;
+            (if cheap { Method::Newton } else { Method::NewtonCg }, Reason::BadlyConditioned)
         } else if newton <= dual.min(lbfgs) {
-            Method::Newton
+            (Method::Newton, Reason::Cost)
         } else if dual < lbfgs {
-            Method::Catalyst
+            (Method::Catalyst, Reason::Cost)
         } else {
-            Method::Lbfgs
+            (Method::Lbfgs, Reason::Cost)
         };
-        Ok(Choice { method, switched: None, beta, newton_step, newton, lbfgs, dual })
+        Ok(Choice { method, reason, switched: None, beta, newton_step, newton, lbfgs, dual })
+    }
+
+    /// For a separable regulariser that is no elastic net: bounds, weights of their own.
+    ///
+    /// # Errors
+    /// As [`of`](Choice::of).
+    pub(super) fn separable<D: Design, L: Loss, R: Regulariser>(
+        problem: &Problem<'_, D, L, R>,
+        relative: f64,
+    ) -> Result<Self, Error> {
+        let beta = conditioning(problem);
+        let loss = problem.loss();
+        let (method, reason) = if loss.twice_differentiable() && !loss.curvature().is_finite() {
+            if !(problem.strong_convexity() > 0.0) {
+                return Err(Error::NeedsStrongConvexity { method: "auto" });
+            }
+            (Method::Sdca, Reason::UnboundedCurvature)
+        } else if loss.curvature().is_finite() && 10 * problem.n() < problem.d() {
+            (Method::Fista, Reason::FewRows)
+        } else {
+            without_second_derivatives(problem, beta)?
+        };
+        let dual = pass_cost(problem) * dual_passes(beta, relative);
+        Ok(Choice { beta, dual, ..Choice::only(method, reason) })
+    }
+
+    /// For a regulariser that ties the weights together.
+    pub(super) fn joint<D: Design, L: Loss, R: Regulariser>(
+        problem: &Problem<'_, D, L, R>,
+    ) -> Self {
+        let beta = conditioning(problem);
+        Choice { beta, ..Choice::only(Method::Fista, Reason::JointRegulariser) }
+    }
+
+    /// The only method there is.
+    pub(crate) fn only(method: Method, reason: Reason) -> Self {
+        let none = f64::INFINITY;
+        Choice {
+            method,
+            reason,
+            switched: None,
+            beta: 0.0,
+            newton_step: none,
+            newton: none,
+            lbfgs: none,
+            dual: none,
+        }
     }
 
     /// Passes that the first method was predicted to need.
-    pub(super) fn predicted(&self) -> f64 {
+    pub(crate) fn predicted(&self) -> f64 {
         match self.method {
-            Method::Sdca => f64::INFINITY,
-            Method::Catalyst => self.dual,
+            Method::Catalyst | Method::Qning => self.dual,
             Method::Newton => self.newton / NEWTON_PASS,
             Method::NewtonCg => NEWTON_CG_PASSES,
             Method::Lbfgs => self.lbfgs,
+            _ => f64::INFINITY,
         }
     }
 
     /// Who takes over when the first method needs three times that.
-    pub(super) fn second(&self) -> Option<Method> {
+    pub(crate) fn second(&self) -> Option<Method> {
         let newton = self.newton_step.is_finite().then_some(Method::Newton);
+        let ascent = if self.beta > 0.0 { Method::Catalyst } else { Method::Qning };
         match self.method {
-            Method::Sdca => None,
-            Method::Catalyst => newton,
-            Method::Newton => self.dual.is_finite().then_some(Method::Catalyst),
+            Method::Catalyst | Method::Qning => newton,
+            Method::Newton => self.dual.is_finite().then_some(ascent),
             Method::NewtonCg => newton.or(Some(Method::Lbfgs)),
             Method::Lbfgs if self.dual.is_finite() => Some(Method::Catalyst),
             Method::Lbfgs => newton,
+            _ => None,
         }
     }
+}
+
+/// `beta = n mu / mean L_i`
+fn conditioning<D: Design, L: Loss, R: Regulariser>(problem: &Problem<'_, D, L, R>) -> f64 {
+    let mean = problem.loss().curvature() * problem.mean_norm_squared();
+    let mu = problem.strong_convexity();
+    if mean > 0.0 { problem.n() as f64 * mu / mean } else { f64::INFINITY }
+}
+
+/// Passes that dual ascent is predicted to need.
+fn dual_passes(beta: f64, relative: f64) -> f64 {
+    decades(relative) / 6.0
+        * match beta {
+            b if b >= 2.0 => 6.0,
+            b if b >= 0.1 => 13.0,
+            b if b >= 0.005 => 30.0,
+            b => 60.0 * (0.005 / b.max(1e-300)).sqrt(),
+        }
+}
+
+fn decades(relative: f64) -> f64 {
+    if relative > 0.0 { -relative.log10() } else { 12.0 }
+}
+
+/// What a pass of dual ascent costs, in batch passes.
+fn pass_cost<D: Design, L: Loss, R: Regulariser>(problem: &Problem<'_, D, L, R>) -> f64 {
+    match problem.design().stored().max(1) as f64 / problem.n() as f64 {
+        entries if entries < 20.0 => 4.0,
+        entries if entries < 36.0 => 3.5,
+        _ => 1.5,
+    }
+}
+
+/// Dual ascent for a kink, accelerated for a smooth loss, SAGA where the conjugate is not known.
+fn without_second_derivatives<D: Design, L: Loss, R: Regulariser>(
+    problem: &Problem<'_, D, L, R>,
+    beta: f64,
+) -> Result<(Method, Reason), Error> {
+    let smooth = problem.loss().curvature().is_finite();
+    let strong = problem.strong_convexity() > 0.0;
+    Ok(match () {
+        () if smooth && !L::HAS_DUAL => (Method::Saga, Reason::NoConjugate),
+        () if !smooth && strong => (Method::Sdca, Reason::Kink),
+        () if !smooth => return Err(Error::NeedsStrongConvexity { method: "auto" }),
+        () if !strong => (Method::Qning, Reason::NotStronglyConvex),
+        () if beta < BADLY_CONDITIONED => (Method::Qning, Reason::BadlyConditioned),
+        () => (Method::Catalyst, Reason::Dual),
+    })
 }
 
 /// Whether a tenth of the rows says nearly as much as all: the case for a head start on them.
@@ -328,8 +498,9 @@ mod tests {
         let design = Dense::new(x.view()).unwrap();
         let problem = Problem::new(design, &y, Logistic, L1 { strength: 0.1 }, 0.0).unwrap();
         let choice = Choice::of(&problem, 0.1, 1e-6, 1000).unwrap();
-        assert_eq!(choice.method, Method::Catalyst);
+        assert_eq!((choice.method, choice.reason), (Method::Qning, Reason::NotStronglyConvex));
         assert_eq!(choice.second(), None);
-        assert!(choice.to_string().starts_with("accelerated SDCA: n mu / mean L = 0.00e0"));
+        assert!(choice.to_string().starts_with("QNing: n mu / mean L = 0.00e0; predicted passes:"));
+        assert!(choice.to_string().ends_with("; no strong convexity"), "{choice}");
     }
 }

@@ -11,17 +11,27 @@
 //! | no l1, many features, `0 < beta < 0.005` | [`newton_cg`] |
 //! | no l1, many features, no l2 | [`lbfgs`] |
 //!
-//! `beta = n mu / mean L_i`. What was chosen and by which numbers is a [`Choice`], which is returned. The method runs for
-//! three times the passes that were predicted; if they were not enough, the second best takes over once, where it is.
+//! | l1, and no memory for a copy by columns | [`catalyst`], or [`qning`] without l2 |
+//! | bounds, a weight a coordinate, non-negative l1 | [`catalyst`]; [`qning`] for `beta < 0.005`; [`fista`](crate::fista()) for `n < d / 10` |
+//! | a loss of closures, whose conjugate is not known | [`saga`] with backtracking |
+//! | a regulariser that ties the weights together (groups, balls, simplex, total variation, one of your own) | [`fista`](crate::fista()) |
 //!
-//! Regularisers that are not l1, l2 or both have one method each: [`fista`](crate::fista()) for any,
-//! [`catalyst`] for a separable one with few passes.
+//! `beta = n mu / mean L_i`. What was chosen, why and by which numbers is a [`Choice`], which is returned. The method runs
+//! for three times the passes that were predicted; where its pace says that they will not be enough (looked at after 10
+//! passes, 20, 40, ...; not for Newton's methods, which are slow before they are fast), or they were not, the second best
+//! takes over once, where it is.
+//!
+//! Several classes have [`multiclass::auto`](crate::multiclass::auto), general sums [`general::auto`](crate::general::auto).
 
 mod choice;
+mod form;
+mod relay;
 mod run;
 
-pub use choice::{Choice, Method};
+pub use choice::{Choice, Method, Reason};
+pub use form::Automatic;
+pub(crate) use relay::{Show, relay};
 pub use run::{AutoSettings, AutoState, auto};
 
 #[allow(unused_imports, reason = "named in the table")]
-use crate::{catalyst, lbfgs, newton, newton_cg, sdca};
+use crate::{catalyst, lbfgs, newton, newton_cg, qning, saga, sdca};

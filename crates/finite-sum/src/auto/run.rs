@@ -3,24 +3,25 @@
 use std::ops::ControlFlow;
 
 use fenchel_linalg::{Design, Subset};
+use fenchel_optim::fista::FistaSettings;
 use fenchel_optim::lbfgs::LbfgsSettings;
+use fenchel_optim::newton::NewtonCgSettings;
 use fenchel_optim::prox::{ElasticNet, Zero};
 use fenchel_optim::random::stream;
-use fenchel_optim::{Loss, Observer, Progress, Report, Solution, Status, Stop};
+use fenchel_optim::{Loss, Observer, Progress, Regulariser, Report, Solution, StepSize, Stop};
 use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 
 use super::choice::{Choice, Method, many_rows};
-use crate::dual::{CatalystSettings, DualState, SdcaSettings, SdcaStep, catalyst, sdca};
-use crate::newton::{
-    ElasticNetForm, NewtonCgSettings, NewtonCgState, NewtonSettings, newton, newton_cg,
+use super::form::Automatic;
+use super::relay::{Show, relay};
+use crate::dual::{
+    CatalystSettings, DualState, QningSettings, SdcaSettings, SdcaStep, catalyst, qning, sdca,
 };
-use crate::{Error, Point, Problem, lbfgs};
-
-/// A method that needs this many times its predicted passes is given up.
-const PATIENCE: f64 = 3.0;
-/// Before so many passes no method is.
-const LEAST: f64 = 50.0;
+use crate::incremental::{SagaSettings, TableState, saga};
+use crate::lag::Lagged;
+use crate::newton::{ElasticNetForm, NewtonCgState, NewtonSettings, newton, newton_cg};
+use crate::{Error, Point, Problem, fista, lbfgs};
 
 /// Settings of [`auto`].
 ///
@@ -55,17 +56,18 @@ pub struct AutoState {
     pub choice: Choice,
 }
 
-/// Solves a problem with l1, l2, both or neither by the method that suits it: see [the module](super).
+/// Solves a problem by the method that suits it: see [the module](super).
 ///
 /// The observer sees the progress and the [`Method`] at work. Costs and certificates are those of the method; the
 /// report adds up what both took if there was a change. A choice costs O(n).
 ///
 /// # Errors
 /// [`Error::NeedsStrongConvexity`] for a loss with a kink without l2; [`Error::MemoryLimit`] if only Newton's method can
-/// treat the loss and its memory is not allowed; [`Error::Invalid`] for a start of another shape or settings out of
+/// treat the loss and its memory is not allowed; [`Error::Unsupported`] for a loss with a kink or without a curvature
+/// bound under a regulariser that is not separable; [`Error::Invalid`] for a start of another shape or settings out of
 /// range.
-pub fn auto<'a, D, L, R, O>(
-    problem: &Problem<'a, D, L, R>,
+pub fn auto<D, L, R, O>(
+    problem: &Problem<'_, D, L, R>,
     settings: &AutoSettings,
     start: Option<Point>,
     observer: &mut O,
@@ -73,97 +75,147 @@ pub fn auto<'a, D, L, R, O>(
 where
     D: Design + Copy,
     L: Loss + Copy,
-    R: ElasticNetForm + Clone,
+    R: Automatic,
     O: Observer<Method>,
 {
-    let AutoSettings { memory_limit, seed, stop } = *settings;
-    stop.check()?;
+    settings.stop.check()?;
     if let Some(start) = &start {
         problem.check_point(start)?;
     }
+    R::solve(problem, settings, start, observer)
+}
+
+/// With l1, l2, both or neither.
+pub(super) fn elastic_net<D, L, R, O>(
+    problem: &Problem<'_, D, L, R>,
+    settings: &AutoSettings,
+    start: Option<Point>,
+    observer: &mut O,
+) -> Result<Solution<AutoState>, Error>
+where
+    D: Design + Copy,
+    L: Loss + Copy,
+    R: ElasticNetForm + Lagged + Clone,
+    O: Observer<Method>,
+{
+    let AutoSettings { memory_limit, seed, stop } = *settings;
     let ElasticNet { l1, l2 } = problem.regulariser().weights();
     if l1 == 0.0 && !R::IDENTITY {
         let smooth = problem.clone().penalised(Zero, problem.l2() + l2)?;
-        return auto(&smooth, settings, start, observer);
+        return elastic_net(&smooth, settings, start, observer);
     }
     let mut choice = Choice::of(problem, l1, stop.relative, memory_limit)?;
-    let second = choice.second();
-    let patience = (PATIENCE * choice.predicted()).max(LEAST);
-    let first_stop = Stop {
-        max_passes: if second.is_some() { stop.max_passes.min(patience) } else { stop.max_passes },
-        ..stop
-    };
-    let mut run = Run { problem, l1, seed, memory_limit, observer, before: None };
-    let (mut point, mut report) = run.by(choice.method, start, first_stop)?;
-    let gave_up = report.status == Status::PassLimit && first_stop.max_passes < stop.max_passes;
-    if let Some(second) = second.filter(|_| gave_up || report.status == Status::Stalled) {
-        choice.switched = Some(second);
-        let rest = Stop {
-            max_passes: (stop.max_passes - report.passes).max(0.0),
-            max_seconds: stop.max_seconds.map(|limit| (limit - report.seconds).max(0.0)),
-            ..stop
-        };
-        run.before = Some(report);
-        let after;
-        (point, after) = run.by(second, Some(point), rest)?;
-        report = Report {
-            passes: report.passes + after.passes,
-            oracle_calls: report.oracle_calls + after.oracle_calls,
-            seconds: report.seconds + after.seconds,
-            ..after
-        };
-    }
+    let run = Run { problem, l1, seed, memory_limit };
+    let by = |method, start, stop, show: &mut Show<'_, O>| run.by(method, start, stop, show);
+    let (point, report) = relay(&mut choice, stop, start, observer, by)?;
     Ok(Solution { state: AutoState { point, choice }, report })
 }
 
+/// With another separable regulariser.
+pub(super) fn separable<D, L, R, O>(
+    problem: &Problem<'_, D, L, R>,
+    settings: &AutoSettings,
+    start: Option<Point>,
+    observer: &mut O,
+) -> Result<Solution<AutoState>, Error>
+where
+    D: Design + Copy,
+    L: Loss + Copy,
+    R: Lagged,
+    O: Observer<Method>,
+{
+    let AutoSettings { seed, stop, .. } = *settings;
+    let mut choice = Choice::separable(problem, stop.relative)?;
+    let by = |method, start, stop, show: &mut Show<'_, O>| {
+        by_terms(problem, seed, method, start, stop, show)
+    };
+    let (point, report) = relay(&mut choice, stop, start, observer, by)?;
+    Ok(Solution { state: AutoState { point, choice }, report })
+}
+
+/// The methods that look at one term at a time, and FISTA.
+fn by_terms<D, L, R, O>(
+    problem: &Problem<'_, D, L, R>,
+    seed: u64,
+    method: Method,
+    start: Option<Point>,
+    stop: Stop,
+    show: &mut Show<'_, O>,
+) -> Result<(Point, Report), Error>
+where
+    D: Design + Copy,
+    L: Loss + Copy,
+    R: Lagged,
+    O: Observer<Method>,
+{
+    match method {
+        Method::Catalyst => {
+            let step = step(problem);
+            let settings = CatalystSettings { step, seed, stop, ..CatalystSettings::default() };
+            let start = start.map(|point| dual_state(problem, point));
+            let solution = catalyst(problem, &settings, start, show)?;
+            Ok((solution.state.point, solution.report))
+        }
+        Method::Qning => {
+            let settings = QningSettings { seed, stop, ..QningSettings::default() };
+            let start = start.map(|point| dual_state(problem, point));
+            let solution = qning(problem, &settings, start, show)?;
+            Ok((solution.state.point, solution.report))
+        }
+        Method::Saga => {
+            let step = StepSize::Backtracking;
+            let settings = SagaSettings { step, seed, stop, ..SagaSettings::default() };
+            let start = start.map(|point| {
+                let DualState { point, dual, .. } = dual_state(problem, point);
+                TableState::new(point, dual)
+            });
+            let solution = saga(problem, &settings, start, show)?;
+            Ok((solution.state.point, solution.report))
+        }
+        Method::Fista => {
+            let settings = FistaSettings { stop, ..FistaSettings::default() };
+            let solution = fista(problem, &settings, start, show)?;
+            Ok((solution.state, solution.report))
+        }
+        _ => {
+            let settings = SdcaSettings { seed, stop, ..SdcaSettings::default() };
+            let solution = sdca(problem, &settings, None, show)?;
+            Ok((solution.state.point, solution.report))
+        }
+    }
+}
+
 /// One problem and what all methods share.
-struct Run<'r, 'a, D, L, R, O> {
+struct Run<'r, 'a, D, L, R> {
     problem: &'r Problem<'a, D, L, R>,
     l1: f64,
     seed: u64,
     memory_limit: u64,
-    observer: &'r mut O,
-    /// The account of the method that was given up.
-    before: Option<Report>,
 }
 
-impl<D, L, R, O> Run<'_, '_, D, L, R, O>
+impl<D, L, R> Run<'_, '_, D, L, R>
 where
     D: Design + Copy,
     L: Loss + Copy,
-    R: ElasticNetForm + Clone,
-    O: Observer<Method>,
+    R: ElasticNetForm + Lagged + Clone,
 {
-    fn by(
-        &mut self,
+    fn by<O: Observer<Method>>(
+        &self,
         method: Method,
         start: Option<Point>,
         stop: Stop,
+        show: &mut Show<'_, O>,
     ) -> Result<(Point, Report), Error> {
         let (problem, seed) = (self.problem, self.seed);
-        let mut show = Show { observer: &mut *self.observer, method, before: self.before };
         match method {
-            Method::Sdca => {
-                let settings = SdcaSettings { seed, stop, ..SdcaSettings::default() };
-                let solution = sdca(problem, &settings, None, &mut show)?;
-                Ok((solution.state.point, solution.report))
-            }
-            Method::Catalyst => {
-                let step = step(problem);
-                let settings = CatalystSettings { step, seed, stop, ..CatalystSettings::default() };
-                let start = start.map(|point| dual_state(problem, point));
-                let solution = catalyst(problem, &settings, start, &mut show)?;
-                Ok((solution.state.point, solution.report))
-            }
             Method::Newton => {
                 let head = match &start {
-                    None => self.head_start(stop)?,
+                    None => self.head_start::<O>(stop)?,
                     Some(_) => None,
                 };
-                let mut show = Show { observer: &mut *self.observer, method, before: self.before };
                 let settings = NewtonSettings { memory_limit: self.memory_limit, seed, stop };
                 let start = start.or_else(|| head.as_ref().map(|head| head.state.clone()));
-                let Solution { state, mut report } = newton(problem, &settings, start, &mut show)?;
+                let Solution { state, mut report } = newton(problem, &settings, start, show)?;
                 if let Some(head) = head {
                     report.passes += 0.1 * head.report.passes;
                     report.seconds += head.report.seconds;
@@ -175,21 +227,25 @@ where
                 let smooth = problem.clone().penalised(Zero, problem.l2())?;
                 let settings = NewtonCgSettings { stop, ..NewtonCgSettings::default() };
                 let start = start.map(NewtonCgState::from);
-                let solution = newton_cg(&smooth, &settings, start, &mut show)?;
+                let solution = newton_cg(&smooth, &settings, start, show)?;
                 Ok((solution.state.point, solution.report))
             }
             Method::Lbfgs => {
                 let smooth = problem.clone().penalised(Zero, problem.l2())?;
                 let settings = LbfgsSettings { stop, ..LbfgsSettings::default() };
-                let solution = lbfgs(&smooth, &settings, start, &mut show)?;
+                let solution = lbfgs(&smooth, &settings, start, show)?;
                 Ok((solution.state, solution.report))
             }
+            _ => by_terms(problem, seed, method, start, stop, show),
         }
     }
 
     /// A rough solution on a tenth of the rows, where the rows are many: its cost is a tenth, and it saves
     /// about half of the steps on all of them. It counts in the report.
-    fn head_start(&self, stop: Stop) -> Result<Option<Solution<Point>>, Error> {
+    fn head_start<O: Observer<Method>>(
+        &self,
+        stop: Stop,
+    ) -> Result<Option<Solution<Point>>, Error> {
         let problem = self.problem;
         // Without a regulariser a sample may be separable, and its solution at infinity. A few heavy rows need not
         // be in it.
@@ -215,27 +271,6 @@ where
     }
 }
 
-/// Shows an observer of [`auto`] the progress of a method.
-struct Show<'o, O> {
-    observer: &'o mut O,
-    method: Method,
-    before: Option<Report>,
-}
-
-impl<M: ?Sized, O: Observer<Method>> Observer<M> for Show<'_, O> {
-    const WATCHES: bool = O::WATCHES;
-
-    fn observe(&mut self, progress: &Progress, _: &M) -> ControlFlow<()> {
-        let mut progress = *progress;
-        if let Some(before) = &self.before {
-            progress.passes += before.passes;
-            progress.oracle_calls += before.oracle_calls;
-            progress.seconds += before.seconds;
-        }
-        self.observer.observe(&progress, &self.method)
-    }
-}
-
 /// Sees nothing, but lets the clock run where `O` would.
 struct Silent<O>(std::marker::PhantomData<O>);
 
@@ -248,13 +283,13 @@ impl<M: ?Sized, O: Observer<Method>> Observer<M> for Silent<O> {
 }
 
 /// The constant step saves exponentials and costs passes where a few rows are long.
-fn step<D: Design, L: Loss, R: ElasticNetForm>(problem: &Problem<'_, D, L, R>) -> SdcaStep {
+fn step<D: Design, L: Loss, R: Regulariser>(problem: &Problem<'_, D, L, R>) -> SdcaStep {
     let even = problem.largest_norm_squared() <= 4.0 * problem.mean_norm_squared();
     if problem.loss().quadratic() || !even { SdcaStep::Exact } else { SdcaStep::Constant }
 }
 
 /// The dual variables that belong to a point, `phi_i'` at its margins.
-fn dual_state<D: Design, L: Loss, R: ElasticNetForm>(
+fn dual_state<D: Design, L: Loss, R: Regulariser>(
     problem: &Problem<'_, D, L, R>,
     point: Point,
 ) -> DualState {
@@ -269,6 +304,7 @@ mod tests {
     use super::*;
     use crate::loss::Logistic;
     use fenchel_linalg::Dense;
+    use fenchel_optim::Status;
     use fenchel_optim::prox::L1;
     use ndarray::Array2;
 
@@ -289,20 +325,22 @@ mod tests {
         let optimum = auto(&smooth, &AutoSettings { stop, ..Default::default() }, None, &mut ());
         let optimum = optimum.unwrap().report.certificate.objective().unwrap();
         let early = Stop { max_passes: 2.0, ..stop };
-        let methods = [Method::Catalyst, Method::Newton, Method::NewtonCg, Method::Lbfgs];
+        let methods = [
+            Method::Catalyst,
+            Method::Qning,
+            Method::Saga,
+            Method::Fista,
+            Method::Newton,
+            Method::NewtonCg,
+            Method::Lbfgs,
+        ];
         for first in methods {
             for second in methods {
-                let mut run = Run {
-                    problem: &smooth,
-                    l1: 0.0,
-                    seed: 0,
-                    memory_limit: u64::MAX,
-                    observer: &mut (),
-                    before: None,
-                };
-                let (point, report) = run.by(first, None, early).unwrap();
-                run.before = Some(report);
-                let (_, report) = run.by(second, Some(point), stop).unwrap();
+                let run = Run { problem: &smooth, l1: 0.0, seed: 0, memory_limit: u64::MAX };
+                let mut nobody = ();
+                let show = &mut Show::alone(first, &mut nobody);
+                let (point, _) = run.by(first, None, early, show).unwrap();
+                let (_, report) = run.by(second, Some(point), stop, show).unwrap();
                 assert_eq!(report.status, Status::Converged, "{first:?} {second:?}: {report}");
                 let found = report.certificate.objective().unwrap();
                 assert!((found - optimum).abs() <= 2e-9 * optimum, "{first:?} {second:?}");
@@ -310,8 +348,8 @@ mod tests {
         }
     }
 
-    /// Without l2 and with the memory of Newton taken away afterwards, the guard finds no second method; with it, it
-    /// switches once and the report adds up.
+    /// An observer sees the passes go on and the method at work; without the memory for Newton's method another one finds
+    /// the same optimum.
     #[test]
     fn the_passes_of_both_methods_add_up() {
         let (x, y) = data(60, 5);
@@ -331,7 +369,7 @@ mod tests {
         assert_eq!(seen.last().unwrap().0, last);
         let starved = AutoSettings { memory_limit: 100, ..settings };
         let other = auto(&problem, &starved, None, &mut ()).unwrap();
-        assert_eq!(other.state.choice.method, Method::Catalyst);
+        assert_eq!(other.state.choice.method, Method::Qning);
         let (a, b) = (solution.report.certificate, other.report.certificate);
         assert!((a.objective().unwrap() - b.objective().unwrap()).abs() <= 2e-8);
     }

@@ -6,6 +6,7 @@ use fenchel_optim::{Certificate, Iterative, Loss, Observer, Separable, Solution,
 use serde::{Deserialize, Serialize};
 
 use super::ascent::{Ascent, SdcaStep};
+use super::momentum::Momentum;
 use super::state::{DualState, Outer};
 use crate::{Error, Point, Problem};
 
@@ -37,11 +38,8 @@ pub struct CatalystSettings {
 #[derive(Debug, Clone)]
 pub struct Catalyst<'p, 'a, D, L, R> {
     ascent: Ascent<'p, 'a, D, L, R>,
-    /// `mu / (mu + kappa)`
-    ratio: f64,
     accelerates: bool,
-    alpha: f64,
-    previous: Vec<f64>,
+    momentum: Momentum,
     /// Scratch: the next centre.
     centre: Vec<f64>,
 }
@@ -91,20 +89,16 @@ where
     let kappa = centre_weight("catalyst", problem, *kappa)?;
     let (ascent, outer) = Ascent::new("catalyst", problem, kappa, *step, order, *seed, start)?;
     let d = problem.d();
-    let (alpha, previous) = match outer {
-        Outer::Catalyst { alpha, previous } if previous.len() == d => (alpha, previous),
-        _ => (1.0, ascent.state.point.weights.clone()),
-    };
-    let mut method = Catalyst {
-        ratio: mu / (mu + kappa),
-        accelerates: kappa > 0.0,
-        alpha,
-        previous,
-        centre: vec![0.0; d],
-        ascent,
-    };
+    let mut momentum = Momentum::new(mu / (mu + kappa), ascent.state.point.weights.clone());
+    match outer {
+        Outer::Catalyst { alpha, previous } if previous.len() == d => {
+            (momentum.alpha, momentum.previous) = (alpha, previous);
+        }
+        _ => {}
+    }
+    let mut method = Catalyst { accelerates: kappa > 0.0, momentum, centre: vec![0.0; d], ascent };
     let report = run(&mut method, stop, observer)?;
-    let Catalyst { ascent, alpha, previous, .. } = method;
+    let Catalyst { ascent, momentum: Momentum { alpha, previous, .. }, .. } = method;
     Ok(Solution { state: ascent.into_state(Outer::Catalyst { alpha, previous }), report })
 }
 
@@ -143,29 +137,8 @@ impl<D: Design, L: Loss, R: Separable> Catalyst<'_, '_, D, L, R> {
         if !self.accelerates {
             return;
         }
-        let x = &self.ascent.state.point.weights;
-        let uphill: f64 = self
-            .ascent
-            .centre()
-            .iter()
-            .zip(x)
-            .zip(&self.previous)
-            .map(|((y, x), old)| (y - x) * (x - old))
-            .sum();
-        let (a, q) = (self.alpha, self.ratio);
-        let mut extrapolate = 0.0;
-        if uphill > 0.0 {
-            self.alpha = 1.0;
-        } else {
-            let square = a * a;
-            self.alpha = 0.5 * (q - square + ((square - q).powi(2) + 4.0 * square).sqrt());
-            extrapolate = a * (1.0 - a) / (square + self.alpha);
-        }
-        let x = &self.ascent.state.point.weights;
-        for ((y, x), old) in self.centre.iter_mut().zip(x).zip(&mut self.previous) {
-            *y = x + extrapolate * (x - *old);
-            *old = *x;
-        }
+        self.centre.copy_from_slice(self.ascent.centre());
+        self.momentum.extrapolate(&self.ascent.state.point.weights, &mut self.centre);
         self.ascent.move_centre(&self.centre);
     }
 }

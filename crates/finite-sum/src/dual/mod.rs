@@ -26,6 +26,7 @@
 mod ascent;
 mod catalyst;
 mod miso_mu;
+mod momentum;
 mod prox_finito;
 mod qning;
 mod sdca;
@@ -33,6 +34,8 @@ mod state;
 mod tail;
 
 pub use ascent::SdcaStep;
+pub(crate) use momentum::Momentum;
+
 pub use catalyst::{Catalyst, CatalystSettings, catalyst};
 pub use miso_mu::{MisoMuSettings, miso_mu};
 pub use prox_finito::{ProxFinitoSettings, Sampling, importance_order, prox_finito};

@@ -9,9 +9,10 @@ use ndarray::{Array1, ArrayView1};
 use serde::{Deserialize, Serialize};
 
 use super::predictor::{check_weights, scores, support};
-use super::solve::{Task, Watch, unwatched};
+use super::solve::{Fitted, Hyper, Watch, unwatched};
 use super::standardise::Standardiser;
 use crate::Error;
+use crate::auto::Choice;
 use crate::loss::Squared;
 
 /// Least squares with a ridge penalty:
@@ -281,22 +282,10 @@ impl ElasticNet {
         X: AsDesign + ?Sized,
         F: FnMut(&Progress) -> ControlFlow<()>,
     {
-        let design = x.as_design()?;
-        let targets = y.to_vec();
-        let weights = weights.map(|weights| weights.to_vec());
-        let task = Task {
-            design,
-            targets: &targets,
-            weights: weights.as_deref(),
-            loss: Squared,
-            l1: self.l1,
-            l2: self.l2,
-            intercept: self.intercept,
-            stop: self.stop,
-            seed: self.seed,
-        };
-        let (point, report) = task.solve(watch)?;
-        Ok(LinearModel { weights: point.weights.into(), intercept: point.intercept, report })
+        let ElasticNet { l1, l2, intercept, stop, seed } = *self;
+        let hyper = Hyper { loss: Squared, l1, l2, intercept, stop, seed };
+        let Fitted { weights, intercept, report, choice } = hyper.regress(x, y, weights, watch)?;
+        Ok(LinearModel { weights, intercept, report, choice })
     }
 }
 
@@ -309,6 +298,9 @@ pub struct LinearModel {
     pub intercept: f64,
     /// The account of the fit, with its certificate.
     pub report: Report,
+    /// Which method was chosen, and why; `None` in a model from a file that does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub choice: Option<Choice>,
 }
 
 impl LinearModel {

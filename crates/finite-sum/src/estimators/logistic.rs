@@ -2,9 +2,9 @@
 
 use std::ops::ControlFlow;
 
-use fenchel_linalg::labels::{Label, binary_signs};
+use fenchel_linalg::AsDesign;
+use fenchel_linalg::labels::Label;
 use fenchel_linalg::special::sigmoid;
-use fenchel_linalg::{AsDesign, Design, Invalid};
 use fenchel_optim::model::Saved;
 use fenchel_optim::{Progress, Report, Stop};
 use ndarray::{Array1, ArrayView1};
@@ -12,9 +12,10 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::predictor::{check_classes, check_weights, labels, scores, support};
-use super::solve::{Task, Watch, unwatched};
+use super::solve::{Fitted, Hyper, Watch, unwatched};
 use super::standardise::Standardiser;
 use crate::Error;
+use crate::auto::Choice;
 use crate::loss::Logistic;
 
 /// Binary logistic regression with l2 and l1 penalties:
@@ -120,25 +121,13 @@ impl LogisticRegression {
         L: Label,
         F: FnMut(&Progress) -> ControlFlow<()>,
     {
-        let design = x.as_design()?;
-        Invalid::check_length("labels", design.rows(), y.len())?;
-        let (classes, targets) = binary_signs(&y.to_vec())?;
-        let weights = weights.map(|weights| weights.to_vec());
-        let weights = weights.as_deref();
-        let task = Task {
-            l2: self.l2.unwrap_or(if self.l1 > 0.0 { 0.0 } else { 1.0 / y.len().max(1) as f64 }),
-            l1: self.l1,
-            design,
-            targets: &targets,
-            weights,
-            loss: Logistic,
-            intercept: self.intercept,
-            stop: self.stop,
-            seed: self.seed,
-        };
-        let (point, report) = task.solve(watch)?;
-        let (weights, intercept) = (Array1::from(point.weights), point.intercept);
-        Ok(LogisticModel { weights, intercept, classes, report })
+        let LogisticRegression { l1, intercept, stop, seed, .. } = *self;
+        let by_default = if l1 > 0.0 { 0.0 } else { 1.0 / y.len().max(1) as f64 };
+        let l2 = self.l2.unwrap_or(by_default);
+        let hyper = Hyper { loss: Logistic, l1, l2, intercept, stop, seed };
+        let (fitted, classes) = hyper.classify(x, y, weights, watch)?;
+        let Fitted { weights, intercept, report, choice } = fitted;
+        Ok(LogisticModel { weights, intercept, classes, report, choice })
     }
 }
 
@@ -153,6 +142,9 @@ pub struct LogisticModel<L = f64> {
     pub classes: [L; 2],
     /// The account of the fit, with its certificate.
     pub report: Report,
+    /// Which method was chosen, and why; `None` in a model from a file that does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub choice: Option<Choice>,
 }
 
 impl<L: Label> LogisticModel<L> {

@@ -49,10 +49,32 @@ impl OneVsRest {
         x: &X,
         y: impl Into<ArrayView1<'y, L>>,
     ) -> Result<OneVsRestModel<L>, Error> {
-        let (classes, codes) = Classes::from_labels(&y.into().to_vec())?;
+        self.fit_classes(y.into(), |is_class| self.binary.fit(x, is_class))
+    }
+
+    /// As [`fit`](OneVsRest::fit), with one weight a row, as in [`LogisticRegression::fit_weighted`].
+    ///
+    /// # Errors
+    /// As [`LogisticRegression::fit_weighted`].
+    pub fn fit_weighted<'a, X: AsDesign + Sync + ?Sized, L: Label + 'a>(
+        &self,
+        x: &X,
+        y: impl Into<ArrayView1<'a, L>>,
+        weights: impl Into<ArrayView1<'a, f64>>,
+    ) -> Result<OneVsRestModel<L>, Error> {
+        let weights = weights.into();
+        self.fit_classes(y.into(), |is_class| self.binary.fit_weighted(x, is_class, weights))
+    }
+
+    fn fit_classes<L: Label>(
+        &self,
+        y: ArrayView1<L>,
+        fit: impl Fn(&[bool]) -> Result<LogisticModel<bool>, Error> + Sync,
+    ) -> Result<OneVsRestModel<L>, Error> {
+        let (classes, codes) = Classes::from_labels(&y.to_vec())?;
         let fit = |class: usize| {
             let is_class: Vec<bool> = codes.iter().map(|&code| code == class).collect();
-            self.binary.fit(x, &is_class)
+            fit(&is_class)
         };
         #[cfg(feature = "parallel")]
         let models: Vec<_> = {

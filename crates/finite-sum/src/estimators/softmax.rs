@@ -5,10 +5,8 @@ use std::ops::ControlFlow;
 use fenchel_linalg::labels::{Classes, Label};
 use fenchel_linalg::special::softmax_in_place;
 use fenchel_linalg::{AsDesign, Design, Invalid};
-use fenchel_optim::fista::FistaSettings;
-use fenchel_optim::lbfgs::LbfgsSettings;
 use fenchel_optim::model::Saved;
-use fenchel_optim::prox::{L1, Separable, SparseGroupLasso, Zero};
+use fenchel_optim::prox::{L1, SparseGroupLasso, Zero};
 use fenchel_optim::{Progress, Report, Solution, Stop};
 use ndarray::{Array1, Array2, ArrayView1, Axis};
 use serde::de::DeserializeOwned;
@@ -16,13 +14,8 @@ use serde::{Deserialize, Serialize};
 
 use super::solve::{Watch, unwatched};
 use crate::Error;
-use crate::multiclass::{
-    MulticlassPoint, MulticlassProblem, MulticlassSettings, SoftmaxStep, catalyst, feature_groups,
-    fista, lbfgs,
-};
-
-/// Below this conditioning `n mu / mean L_i` L-BFGS is predicted to need no more passes than Catalyst.
-const BADLY_CONDITIONED: f64 = 1e-4;
+use crate::auto::{AutoSettings, Automatic, Choice};
+use crate::multiclass::{MulticlassAutoState, MulticlassProblem, auto, feature_groups};
 
 /// Multinomial logistic regression with l2, l1 and group penalties on the weights `W`, one column a class:
 ///
@@ -39,8 +32,9 @@ const BADLY_CONDITIONED: f64 = 1e-4;
 /// | `stop` | relative gap 1e-4 | when to end, see [`Stop`] |
 /// | `seed` | 0 | of the visiting order |
 ///
-/// Fitted by accelerated dual ascent with a distribution a row, by FISTA where `group > 0`, and by L-BFGS without
-/// penalties or very small ones. For many classes with little data each, compare
+/// The method is the one that [`multiclass::auto`](crate::multiclass::auto) chooses: accelerated dual ascent with a
+/// distribution a row, Newton's method for few features and classes or very small penalties, FISTA where `group > 0`; the
+/// model's `choice` says which, and why. For many classes with little data each, compare
 /// [`OneVsRest`](super::OneVsRest), whose fits are independent.
 ///
 /// ```
@@ -89,7 +83,22 @@ impl SoftmaxRegression {
         x: &X,
         y: impl Into<ArrayView1<'y, L>>,
     ) -> Result<SoftmaxModel<L>, Error> {
-        self.solve(x, y.into(), &mut unwatched())
+        self.solve(x, y.into(), None, &mut unwatched())
+    }
+
+    /// As [`fit`](SoftmaxRegression::fit), with one weight a row, `>= 0`: a weight of 2 is as good as the row twice. Only
+    /// the proportions matter; the mean loss becomes the weighted mean.
+    ///
+    /// # Errors
+    /// As [`fit`](SoftmaxRegression::fit), and [`Error::Invalid`] for weights that are negative, all 0, or not one a row, and
+    /// with intercepts for a class whose weights are all 0.
+    pub fn fit_weighted<'a, X: AsDesign + ?Sized, L: Label + 'a>(
+        &self,
+        x: &X,
+        y: impl Into<ArrayView1<'a, L>>,
+        weights: impl Into<ArrayView1<'a, f64>>,
+    ) -> Result<SoftmaxModel<L>, Error> {
+        self.solve(x, y.into(), Some(weights.into()), &mut unwatched())
     }
 
     /// As [`fit`](SoftmaxRegression::fit), showing `watch` every check of the certificate; `Break` ends the fit
@@ -103,13 +112,14 @@ impl SoftmaxRegression {
         y: impl Into<ArrayView1<'y, L>>,
         watch: impl FnMut(&Progress) -> ControlFlow<()>,
     ) -> Result<SoftmaxModel<L>, Error> {
-        self.solve(x, y.into(), &mut Watch::new(watch))
+        self.solve(x, y.into(), None, &mut Watch::new(watch))
     }
 
     fn solve<X, L, F, const W: bool>(
         &self,
         x: &X,
         y: ArrayView1<L>,
+        weights: Option<ArrayView1<f64>>,
         watch: &mut Watch<F, W>,
     ) -> Result<SoftmaxModel<L>, Error>
     where
@@ -123,61 +133,53 @@ impl SoftmaxRegression {
         Invalid::check_nonnegative("group", self.group)?;
         let (classes, codes) = Classes::from_labels(&y.to_vec())?;
         let r = classes.len();
-        let (point, report) = if self.group > 0.0 {
+        let problem = self.posed(design, &codes, r, weights)?;
+        let Solution { state, report } = if self.group > 0.0 {
             let groups = feature_groups(design.columns(), r)?;
             let h = SparseGroupLasso { groups, l1: self.l1, group: self.group };
-            let problem = self.posed(design, &codes, r, h)?;
-            let settings = FistaSettings { stop: self.stop, ..FistaSettings::default() };
-            let Solution { state, report } = fista(&problem, &settings, None, watch)?;
-            (state, report)
+            self.run(problem, h, watch)?
         } else if self.l1 > 0.0 {
-            let problem = self.posed(design, &codes, r, L1 { strength: self.l1 })?;
-            self.ascend(&problem, watch)?
+            self.run(problem, L1 { strength: self.l1 }, watch)?
         } else {
-            let problem = self.posed(design, &codes, r, Zero)?;
-            let mean = 0.5 * problem.mean_norm_squared();
-            if (problem.n() as f64) * problem.l2() < BADLY_CONDITIONED * mean {
-                let settings = LbfgsSettings { stop: self.stop, ..LbfgsSettings::default() };
-                let Solution { state, report } = lbfgs(&problem, &settings, None, watch)?;
-                (state, report)
-            } else {
-                self.ascend(&problem, watch)?
-            }
+            self.run(problem, Zero, watch)?
         };
+        let MulticlassAutoState { point, choice } = state;
         let shape = (design.columns(), r);
         let weights = Array2::from_shape_vec(shape, point.weights).expect("d r weights");
-        Ok(SoftmaxModel { weights, intercepts: point.intercepts.into(), classes, report })
+        let (intercepts, choice) = (point.intercepts.into(), Some(choice));
+        Ok(SoftmaxModel { weights, intercepts, classes, report, choice })
     }
 
-    fn posed<'a, D: Design, R: fenchel_optim::Regulariser>(
+    fn posed<'a, D: Design>(
         &self,
         design: D,
         codes: &'a [usize],
         classes: usize,
-        regulariser: R,
-    ) -> Result<MulticlassProblem<'a, D, R>, Error> {
+        weights: Option<ArrayView1<f64>>,
+    ) -> Result<MulticlassProblem<'a, D, Zero>, Error> {
         let other = self.l1 + self.group > 0.0;
         let l2 = self.l2.unwrap_or(if other { 0.0 } else { 1.0 / codes.len().max(1) as f64 });
-        let problem = MulticlassProblem::new(design, codes, classes, regulariser, l2)?;
+        let problem = MulticlassProblem::new(design, codes, classes, Zero, l2)?;
+        let problem = match weights {
+            None => problem,
+            Some(weights) => problem.with_weights(&weights.to_vec())?,
+        };
         if self.intercept { problem.with_intercepts() } else { Ok(problem) }
     }
 
-    fn ascend<D: Design, R: Separable, F, const W: bool>(
+    fn run<D: Design + Copy, R: Automatic, F, const W: bool>(
         &self,
-        problem: &MulticlassProblem<'_, D, R>,
+        problem: MulticlassProblem<'_, D, Zero>,
+        regulariser: R,
         watch: &mut Watch<F, W>,
-    ) -> Result<(MulticlassPoint, Report), Error>
+    ) -> Result<Solution<MulticlassAutoState>, Error>
     where
         F: FnMut(&Progress) -> ControlFlow<()>,
     {
-        let settings = MulticlassSettings {
-            step: SoftmaxStep::Exact,
-            seed: self.seed,
-            stop: self.stop,
-            ..MulticlassSettings::default()
-        };
-        let Solution { state, report } = catalyst(problem, &settings, None, watch)?;
-        Ok((state.point, report))
+        let l2 = problem.l2();
+        let problem = problem.penalised(regulariser, l2)?;
+        let settings = AutoSettings { seed: self.seed, stop: self.stop, ..AutoSettings::default() };
+        auto(&problem, &settings, None, watch)
     }
 }
 
@@ -193,6 +195,9 @@ pub struct SoftmaxModel<L = f64> {
     pub classes: Classes<L>,
     /// The account of the fit, with its certificate.
     pub report: Report,
+    /// Which method was chosen, and why; `None` in a model from a file that does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub choice: Option<Choice>,
 }
 
 impl<L: Label> SoftmaxModel<L> {

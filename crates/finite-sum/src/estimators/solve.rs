@@ -2,12 +2,13 @@
 
 use std::ops::ControlFlow;
 
-use fenchel_linalg::{Design, Invalid};
+use fenchel_linalg::labels::{Label, binary_signs};
+use fenchel_linalg::{AsDesign, Design, Invalid};
 use fenchel_optim::prox::{L1, Zero};
 use fenchel_optim::{Loss, Observer, Progress, Report, Solution, Stop};
+use ndarray::{Array1, ArrayView1};
 
-use crate::auto::{AutoSettings, auto};
-use crate::newton::ElasticNetForm;
+use crate::auto::{AutoSettings, Automatic, Choice, auto};
 use crate::{Error, Point, Problem};
 
 /// An observer of any method, which sees its progress alone. An estimator does not show its method.
@@ -32,12 +33,8 @@ impl<M: ?Sized, F: FnMut(&Progress) -> ControlFlow<()>, const W: bool> Observer<
     }
 }
 
-/// A problem of an estimator, before it is known which regulariser it needs.
-pub(super) struct Task<'a, D, L> {
-    pub(super) design: D,
-    pub(super) targets: &'a [f64],
-    /// One a row, where the rows have weights.
-    pub(super) weights: Option<&'a [f64]>,
+/// The hyper-parameters of a linear model, on the scale of the mean loss.
+pub(super) struct Hyper<L> {
     pub(super) loss: L,
     pub(super) l1: f64,
     pub(super) l2: f64,
@@ -46,34 +43,86 @@ pub(super) struct Task<'a, D, L> {
     pub(super) seed: u64,
 }
 
-impl<D: Design + Copy, L: Loss + Copy> Task<'_, D, L> {
-    pub(super) fn solve<F: FnMut(&Progress) -> ControlFlow<()>, const W: bool>(
+/// What comes out of a fit.
+pub(super) struct Fitted {
+    pub(super) weights: Array1<f64>,
+    pub(super) intercept: f64,
+    pub(super) report: Report,
+    pub(super) choice: Option<Choice>,
+}
+
+impl<L: Loss + Copy> Hyper<L> {
+    /// Fits labels of two values, which are returned.
+    pub(super) fn classify<X, Y, F, const W: bool>(
         self,
+        x: &X,
+        y: ArrayView1<Y>,
+        weights: Option<ArrayView1<f64>>,
         watch: &mut Watch<F, W>,
-    ) -> Result<(Point, Report), Error> {
-        let Task { design, targets, loss, l1, l2, .. } = self;
-        Invalid::check_nonnegative("l1", l1)?;
-        if l1 > 0.0 {
-            return self.run(Problem::new(design, targets, loss, L1 { strength: l1 }, l2)?, watch);
-        }
-        self.run(Problem::new(design, targets, loss, Zero, l2)?, watch)
+    ) -> Result<(Fitted, [Y; 2]), Error>
+    where
+        X: AsDesign + ?Sized,
+        Y: Label,
+        F: FnMut(&Progress) -> ControlFlow<()>,
+    {
+        let design = x.as_design()?;
+        Invalid::check_length("labels", design.rows(), y.len())?;
+        let (classes, targets) = binary_signs(&y.to_vec())?;
+        Ok((self.fit(design, &targets, weights, watch)?, classes))
     }
 
-    fn run<R: ElasticNetForm + Clone, F, const W: bool>(
+    /// Fits numbers.
+    pub(super) fn regress<X, F, const W: bool>(
+        self,
+        x: &X,
+        y: ArrayView1<f64>,
+        weights: Option<ArrayView1<f64>>,
+        watch: &mut Watch<F, W>,
+    ) -> Result<Fitted, Error>
+    where
+        X: AsDesign + ?Sized,
+        F: FnMut(&Progress) -> ControlFlow<()>,
+    {
+        self.fit(x.as_design()?, &y.to_vec(), weights, watch)
+    }
+
+    /// Fits numbers or signs.
+    pub(super) fn fit<D: Design + Copy, F, const W: bool>(
+        self,
+        design: D,
+        targets: &[f64],
+        weights: Option<ArrayView1<f64>>,
+        watch: &mut Watch<F, W>,
+    ) -> Result<Fitted, Error>
+    where
+        F: FnMut(&Progress) -> ControlFlow<()>,
+    {
+        let Hyper { loss, l1, l2, .. } = self;
+        Invalid::check_nonnegative("l1", l1)?;
+        if l1 > 0.0 {
+            let problem = Problem::new(design, targets, loss, L1 { strength: l1 }, l2)?;
+            return self.run(problem, weights, watch);
+        }
+        self.run(Problem::new(design, targets, loss, Zero, l2)?, weights, watch)
+    }
+
+    fn run<D: Design + Copy, R: Automatic, F, const W: bool>(
         &self,
         problem: Problem<'_, D, L, R>,
+        weights: Option<ArrayView1<f64>>,
         watch: &mut Watch<F, W>,
-    ) -> Result<(Point, Report), Error>
+    ) -> Result<Fitted, Error>
     where
         F: FnMut(&Progress) -> ControlFlow<()>,
     {
         let problem = if self.intercept { problem.with_intercept() } else { problem };
-        let problem = match self.weights {
+        let problem = match weights {
             None => problem,
-            Some(weights) => problem.with_weights(weights)?,
+            Some(weights) => problem.with_weights(&weights.to_vec())?,
         };
         let settings = AutoSettings { seed: self.seed, stop: self.stop, ..AutoSettings::default() };
         let Solution { state, report } = auto(&problem, &settings, None, watch)?;
-        Ok((state.point, report))
+        let Point { weights, intercept } = state.point;
+        Ok(Fitted { weights: weights.into(), intercept, report, choice: Some(state.choice) })
     }
 }

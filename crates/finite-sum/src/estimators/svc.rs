@@ -2,20 +2,20 @@
 
 use std::ops::ControlFlow;
 
-use fenchel_linalg::labels::{Label, binary_signs};
-use fenchel_linalg::{AsDesign, Design, Invalid};
+use fenchel_linalg::AsDesign;
+use fenchel_linalg::labels::Label;
 use fenchel_optim::model::Saved;
-use fenchel_optim::prox::Zero;
 use fenchel_optim::{Progress, Report, Stop};
 use ndarray::{Array1, ArrayView1};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::predictor::{check_classes, check_weights, labels, scores};
-use super::solve::{Task, Watch, unwatched};
+use super::solve::{Fitted, Hyper, Watch, unwatched};
 use super::standardise::Standardiser;
+use crate::Error;
+use crate::auto::Choice;
 use crate::loss::{Hinge, SquaredHinge};
-use crate::{Error, Problem, SdcaSettings, sdca};
 
 /// How a support vector machine measures a violated margin; `e = 1 - y t`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,7 +44,7 @@ pub enum SvcLoss {
 /// scikit-learn's `C` is `1/(l2 n)` for the hinge and `1/(2 l2 n)` for the squared hinge, which it writes without
 /// the half. Its `LinearSVC` penalises the intercept; here it is free.
 ///
-/// The hinge is fitted by [`sdca`](fn@sdca), the squared hinge by what suits the problem.
+/// The hinge is fitted by [`sdca`](fn@crate::sdca), the squared hinge by what suits the problem.
 ///
 /// ```
 /// use fenchel_finite_sum::{LinearSvc, SvcLoss};
@@ -132,33 +132,20 @@ impl LinearSvc {
         L: Label,
         F: FnMut(&Progress) -> ControlFlow<()>,
     {
-        let design = x.as_design()?;
-        Invalid::check_length("labels", design.rows(), y.len())?;
-        let (classes, targets) = binary_signs(&y.to_vec())?;
-        let weights = weights.map(|weights| weights.to_vec());
-        let weights = weights.as_deref();
         let LinearSvc { intercept, stop, seed, .. } = *self;
         let l2 = self.l2.unwrap_or(1.0 / y.len().max(1) as f64);
-        let (point, report) = match self.loss {
+        let (fitted, classes) = match self.loss {
             SvcLoss::SquaredHinge => {
-                let (loss, l1, targets) = (SquaredHinge, 0.0, &targets[..]);
-                Task { design, targets, weights, loss, l1, l2, intercept, stop, seed }
-                    .solve(watch)?
+                let hyper = Hyper { loss: SquaredHinge, l1: 0.0, l2, intercept, stop, seed };
+                hyper.classify(x, y, weights, watch)?
             }
             SvcLoss::Hinge => {
-                let problem = Problem::new(design, &targets, Hinge, Zero, l2)?;
-                let problem = if intercept { problem.with_intercept() } else { problem };
-                let problem = match weights {
-                    None => problem,
-                    Some(weights) => problem.with_weights(weights)?,
-                };
-                let settings = SdcaSettings { stop, seed, ..SdcaSettings::default() };
-                let solution = sdca(&problem, &settings, None, watch)?;
-                (solution.state.point, solution.report)
+                let hyper = Hyper { loss: Hinge, l1: 0.0, l2, intercept, stop, seed };
+                hyper.classify(x, y, weights, watch)?
             }
         };
-        let (weights, intercept) = (Array1::from(point.weights), point.intercept);
-        Ok(SvcModel { weights, intercept, classes, report })
+        let Fitted { weights, intercept, report, choice } = fitted;
+        Ok(SvcModel { weights, intercept, classes, report, choice })
     }
 }
 
@@ -173,6 +160,9 @@ pub struct SvcModel<L = f64> {
     pub classes: [L; 2],
     /// The account of the fit, with its certificate.
     pub report: Report,
+    /// Which method was chosen, and why; `None` in a model from a file that does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub choice: Option<Choice>,
 }
 
 impl<L: Label> SvcModel<L> {

@@ -15,7 +15,7 @@ use crate::lag::{Lagged, Powers};
 pub struct SumState {
     /// The point.
     pub point: Vec<f64>,
-    /// The gradients; empty for a method without.
+    /// The gradients; empty for a method without, and to have them computed at the point.
     pub table: Vec<f64>,
 }
 
@@ -115,11 +115,14 @@ where
 {
     settings.stop.check()?;
     check_memory(method, sum.stored as u64, settings.memory_limit, "use general::svrg")?;
-    let warm = start.is_some();
-    let SumState { point, table } = start.unwrap_or_else(|| SumState {
+    let SumState { point, mut table } = start.unwrap_or_else(|| SumState {
         point: vec![0.0; sum.terms().dimension()],
-        table: vec![0.0; sum.stored],
+        table: Vec::new(),
     });
+    let warm = !table.is_empty();
+    if !warm {
+        table.resize(sum.stored, 0.0);
+    }
     Invalid::check_length("table", sum.stored, table.len())?;
     Invalid::check_finite("table", &table)?;
     let step = settings.step.resolve(theory / sum.smoothness())?;

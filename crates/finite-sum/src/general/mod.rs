@@ -12,6 +12,7 @@
 //! | [`finito`] | `n d` numbers | one gradient, O(d) | `n l2 >= 2 L`, dense gradients |
 //! | [`sdca`] | as `saga` | one proximal step | terms that have one; no step size |
 //! | [`sgd`] | none | one gradient, O(d) | a baseline, the first pass or two |
+//! | [`auto`] | within the limit | | chooses between `finito`, `saga` and `svrg`, and says why |
 //!
 //! Terms whose gradients live on few coordinates say so by [`FiniteSum::support`]: the first three then store and
 //! touch no others, with the lagged updates of [`lag`](crate::lag).
@@ -20,11 +21,13 @@
 //! `F* >= F(x) - ||F'(x)||^2 / (2 l2)`; else the norm of the gradient mapping at the step `1/L`. One full gradient, on
 //! all cores.
 
+mod auto;
 mod finito;
 mod incremental;
 mod sdca;
 mod sgd;
 
+pub use auto::{SumAutoState, auto};
 pub use finito::{GeneralFinito, finito};
 pub use incremental::{Incremental, SumState, sag, saga, svrg};
 pub use sdca::{GeneralSdca, sdca};

@@ -1,9 +1,11 @@
 //! SDCA with one distribution a term, and Catalyst on top.
 
-use fenchel_linalg::special::{log_sum_exp, softmax};
+use fenchel_linalg::special::{log_sum_exp, softmax, softmax_in_place};
 use fenchel_linalg::{Design, Invalid};
 use fenchel_optim::random::{Order, Visits};
-use fenchel_optim::{Certificate, Iterative, Observer, Separable, Solution, Stop, run};
+use fenchel_optim::{
+    Certificate, Iterative, Observer, Regulariser, Separable, Solution, Stop, run,
+};
 use serde::{Deserialize, Serialize};
 
 use super::gap::Gap;
@@ -11,6 +13,7 @@ use super::problem::{CURVATURE, MulticlassPoint, MulticlassProblem};
 use super::product::{add_row, multiply_transposed_rows, row_scores};
 use super::step::{exact_step, interval_step};
 use crate::Error;
+use crate::dual::Momentum;
 
 /// Passes between two computations of `v` from the dual variables.
 const REFRESH: usize = 10;
@@ -61,6 +64,28 @@ pub struct MulticlassState {
     pub dual: Vec<f64>,
 }
 
+impl MulticlassState {
+    /// A warm start: the dual variables that belong to a point, `softmax(z_i)`. Half a pass.
+    ///
+    /// # Panics
+    /// If the point has another shape than the problem.
+    pub fn at<D: Design, R: Regulariser>(
+        problem: &MulticlassProblem<'_, D, R>,
+        point: MulticlassPoint,
+    ) -> Self {
+        let r = problem.classes();
+        let mut scores = vec![0.0; problem.n() * r];
+        problem.scores(&point, &mut scores);
+        let mut dual = vec![0.0; problem.n() * (r - 1)];
+        let rows = scores.chunks_exact_mut(r).zip(problem.labels());
+        for ((z, &y), stored) in rows.zip(dual.chunks_exact_mut(r - 1)) {
+            softmax_in_place(z);
+            reduce(z, y, stored);
+        }
+        MulticlassState { point, dual }
+    }
+}
+
 /// Reads the distribution of a term from its stored part.
 fn expand(stored: &[f64], y: usize, p: &mut [f64]) {
     p[..y].copy_from_slice(&stored[..y]);
@@ -68,15 +93,20 @@ fn expand(stored: &[f64], y: usize, p: &mut [f64]) {
     p[y] = (1.0 - stored.iter().sum::<f64>()).max(0.0);
 }
 
-/// `(1/n) sum_i u_i`
-fn mean_dual(dual: &[f64], labels: &[usize], r: usize) -> Vec<f64> {
+/// `(1/n) sum_i u_i`, `u_i = c_i (p_i - e_y)`
+fn mean_dual<D: Design, R: Regulariser>(
+    problem: &MulticlassProblem<'_, D, R>,
+    dual: &[f64],
+) -> Vec<f64> {
+    let r = problem.classes();
     let (mut mean, mut p) = (vec![0.0; r], vec![0.0; r]);
-    for (stored, &y) in dual.chunks_exact(r - 1).zip(labels) {
+    for (i, (stored, &y)) in dual.chunks_exact(r - 1).zip(problem.labels()).enumerate() {
         expand(stored, y, &mut p);
         p[y] -= 1.0;
-        mean.iter_mut().zip(&p).for_each(|(mean, u)| *mean += u);
+        let weight = problem.term_weight(i);
+        mean.iter_mut().zip(&p).for_each(|(mean, u)| *mean += weight * u);
     }
-    mean.iter_mut().for_each(|mean| *mean /= labels.len() as f64);
+    mean.iter_mut().for_each(|mean| *mean /= problem.n() as f64);
     mean
 }
 
@@ -93,10 +123,8 @@ pub struct MulticlassAscent<'p, 'a, D, R> {
     step: SoftmaxStep,
     kappa: f64,
     centre: Vec<f64>,
-    previous: Vec<f64>,
-    /// Momentum of Catalyst.
-    alpha: f64,
-    /// `v = kappa y - (1/n) A'(p - e_y)`
+    momentum: Momentum,
+    /// `v = kappa y - (1/n) A'u`, `u_i = c_i (p_i - e_y)`
     direction: Vec<f64>,
     /// `l2 + kappa`
     l2: f64,
@@ -247,11 +275,10 @@ impl<'p, 'a, D: Design, R: Separable> MulticlassAscent<'p, 'a, D, R> {
         let mut ascent = MulticlassAscent {
             problem,
             centre: if kappa > 0.0 { state.point.weights.clone() } else { Vec::new() },
-            previous: state.point.weights.clone(),
+            momentum: Momentum::new(problem.strong_convexity() / mu, state.point.weights.clone()),
             state,
             step: settings.step,
             kappa,
-            alpha: 1.0,
             direction: vec![0.0; d * r],
             l2: problem.l2() + kappa,
             mu,
@@ -269,7 +296,7 @@ impl<'p, 'a, D: Design, R: Separable> MulticlassAscent<'p, 'a, D, R> {
         };
         if let Some(bias) = &mut ascent.bias {
             // The given intercepts are where the run starts: put the centres where they make it so.
-            let mean = mean_dual(&ascent.state.dual, problem.labels(), r);
+            let mean = mean_dual(problem, &ascent.state.dual);
             for (centre, mean) in bias.centres.iter_mut().zip(mean) {
                 *centre += mean / bias.weight;
             }
@@ -294,9 +321,11 @@ impl<'p, 'a, D: Design, R: Separable> MulticlassAscent<'p, 'a, D, R> {
         let n = problem.n() as f64;
         let table = &mut self.gap.table;
         let terms = self.state.dual.chunks_exact(r - 1).zip(problem.labels());
-        for (u, (stored, &y)) in table.chunks_exact_mut(r).zip(terms) {
+        for (i, (u, (stored, &y))) in table.chunks_exact_mut(r).zip(terms).enumerate() {
             expand(stored, y, u);
             u[y] -= 1.0;
+            let weight = problem.term_weight(i);
+            u.iter_mut().for_each(|u| *u *= weight);
         }
         multiply_transposed_rows(problem.design(), r, table, &mut self.direction);
         self.direction.iter_mut().for_each(|v| *v /= -n);
@@ -304,7 +333,7 @@ impl<'p, 'a, D: Design, R: Separable> MulticlassAscent<'p, 'a, D, R> {
             *v += self.kappa * y;
         }
         if let Some(bias) = &mut self.bias {
-            bias.read(&mean_dual(&self.state.dual, problem.labels(), r));
+            bias.read(&mean_dual(problem, &self.state.dual));
         }
     }
 
@@ -329,6 +358,10 @@ impl<'p, 'a, D: Design, R: Separable> MulticlassAscent<'p, 'a, D, R> {
     fn climb_one(&mut self) {
         let j = self.visits.draw();
         let problem = self.problem;
+        let weight = problem.term_weight(j);
+        if weight == 0.0 {
+            return;
+        }
         let (design, regulariser, r) = (problem.design(), problem.regulariser(), problem.classes());
         let n = problem.n() as f64;
         let y = problem.labels()[j];
@@ -350,6 +383,7 @@ impl<'p, 'a, D: Design, R: Separable> MulticlassAscent<'p, 'a, D, R> {
             scores.iter_mut().zip(&bias.values).for_each(|(z, b)| *z += b);
             q += 1.0 / (bias.weight * n);
         }
+        q *= weight;
         let stored = &mut self.state.dual[j * (r - 1)..(j + 1) * (r - 1)];
         expand(stored, y, old);
         match self.step {
@@ -374,7 +408,7 @@ impl<'p, 'a, D: Design, R: Separable> MulticlassAscent<'p, 'a, D, R> {
         // What is stored is the truth: the right class moves by what the others do.
         expand(stored, y, new);
         for (old, new) in old.iter_mut().zip(&*new) {
-            *old = (*old - new) / n;
+            *old = weight * (*old - new) / n;
         }
         add_row(design, j, old, &mut self.direction);
         if let Some(bias) = &mut self.bias {
@@ -394,28 +428,14 @@ impl<'p, 'a, D: Design, R: Separable> MulticlassAscent<'p, 'a, D, R> {
         }
     }
 
-    /// Extrapolates the proximal centre, or restarts where that would lead uphill.
+    /// Moves the proximal centre; the dual variables stay. O(d r).
     fn move_centre(&mut self) {
-        let x = &self.state.point.weights;
-        let moves = self.centre.iter().zip(x).zip(&self.previous);
-        let uphill: f64 = moves.map(|((y, x), old)| (y - x) * (x - old)).sum();
-        let ratio = self.problem.strong_convexity() / self.mu;
-        let square = self.alpha * self.alpha;
-        let mut push = 0.0;
-        if uphill > 0.0 {
-            self.alpha = 1.0;
-        } else {
-            let old = self.alpha;
-            self.alpha = 0.5 * (ratio - square + ((square - ratio).powi(2) + 4.0 * square).sqrt());
-            push = old * (1.0 - old) / (square + self.alpha);
+        let mut next = self.centre.clone();
+        self.momentum.extrapolate(&self.state.point.weights, &mut next);
+        for ((v, y), new) in self.direction.iter_mut().zip(&self.centre).zip(&next) {
+            *v += self.kappa * (new - y);
         }
-        let points = x.iter().zip(&mut self.previous);
-        for ((v, y), (x, old)) in self.direction.iter_mut().zip(&mut self.centre).zip(points) {
-            let new = x + push * (x - *old);
-            *v += self.kappa * (new - *y);
-            *y = new;
-            *old = *x;
-        }
+        self.centre = next;
     }
 }
 

@@ -14,14 +14,16 @@ use crate::Error;
 use crate::fista::OnWeights;
 
 /// The smooth part of a multinomial problem as one function of `d r` weights and, behind them, `r` intercepts.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct MulticlassSmooth<'p, 'a, D, R> {
-    problem: &'p MulticlassProblem<'a, D, R>,
-    gap: Gap,
+    pub(super) problem: &'p MulticlassProblem<'a, D, R>,
+    pub(super) gap: Gap,
+    /// `p_i`, where second derivatives are kept.
+    pub(super) probabilities: Vec<f64>,
 }
 
 /// The point that the variables stand for.
-fn read<D: Design, R: Regulariser>(
+pub(super) fn read<D: Design, R: Regulariser>(
     problem: &MulticlassProblem<'_, D, R>,
     x: &[f64],
 ) -> MulticlassPoint {
@@ -31,32 +33,45 @@ fn read<D: Design, R: Regulariser>(
     MulticlassPoint { weights: weights.to_vec(), intercepts }
 }
 
+pub(super) fn dimension<D: Design, R: Regulariser>(problem: &MulticlassProblem<'_, D, R>) -> usize {
+    (problem.d() + usize::from(problem.intercepts())) * problem.classes()
+}
+
+impl<D: Design, R: Regulariser> MulticlassSmooth<'_, '_, D, R> {
+    /// `out = A'T + l2 v` for the table `T`, `n x r`, and the sums of its columns for the intercepts. Half a pass.
+    pub(super) fn transpose(&self, v: &[f64], out: &mut [f64]) {
+        let (problem, r) = (self.problem, self.problem.classes());
+        let (out, rest) = out.split_at_mut(problem.d() * r);
+        multiply_transposed_rows(problem.design(), r, &self.gap.table, out);
+        for (o, v) in out.iter_mut().zip(v) {
+            *o += problem.l2() * v;
+        }
+        if !rest.is_empty() {
+            rest.fill(0.0);
+            for row in self.gap.table.chunks_exact(r) {
+                rest.iter_mut().zip(row).for_each(|(o, t)| *o += t);
+            }
+        }
+    }
+}
+
 impl<D: Design, R: Regulariser> Smooth for MulticlassSmooth<'_, '_, D, R> {
     fn dimension(&self) -> usize {
-        let r = self.problem.classes();
-        self.problem.d() * r + if self.problem.intercepts() { r } else { 0 }
+        dimension(self.problem)
     }
 
     fn value_gradient(&mut self, x: &[f64], gradient: &mut [f64]) -> f64 {
         let value = self.value_only(x);
         let (problem, r) = (self.problem, self.problem.classes());
         let n = problem.n() as f64;
-        for (z, &y) in self.gap.table.chunks_exact_mut(r).zip(problem.labels()) {
+        let rows = self.gap.table.chunks_exact_mut(r).zip(problem.labels());
+        for (i, (z, &y)) in rows.enumerate() {
             softmax_in_place(z);
             z[y] -= 1.0;
-            z.iter_mut().for_each(|u| *u /= n);
+            let weight = problem.term_weight(i) / n;
+            z.iter_mut().for_each(|u| *u *= weight);
         }
-        let (slopes, rest) = gradient.split_at_mut(problem.d() * r);
-        multiply_transposed_rows(problem.design(), r, &self.gap.table, slopes);
-        for (g, x) in slopes.iter_mut().zip(x) {
-            *g += problem.l2() * x;
-        }
-        if !rest.is_empty() {
-            rest.fill(0.0);
-            for u in self.gap.table.chunks_exact(r) {
-                rest.iter_mut().zip(u).for_each(|(g, u)| *g += u);
-            }
-        }
+        self.transpose(x, gradient);
         value
     }
 
@@ -78,7 +93,7 @@ impl<D: Design, R: Regulariser> Smooth for MulticlassSmooth<'_, '_, D, R> {
     }
 }
 
-fn part<'p, 'a, D: Design, R: Regulariser>(
+pub(super) fn part<'p, 'a, D: Design, R: Regulariser>(
     problem: &'p MulticlassProblem<'a, D, R>,
     start: Option<MulticlassPoint>,
 ) -> Result<(MulticlassSmooth<'p, 'a, D, R>, Vec<f64>), Error> {
@@ -88,7 +103,8 @@ fn part<'p, 'a, D: Design, R: Regulariser>(
     if problem.intercepts() {
         x.extend(start.intercepts);
     }
-    Ok((MulticlassSmooth { problem, gap: Gap::new(problem) }, x))
+    let (gap, probabilities) = (Gap::new(problem), Vec::new());
+    Ok((MulticlassSmooth { problem, gap, probabilities }, x))
 }
 
 /// L-BFGS for multinomial logistic regression without regulariser (`l2 >= 0`). A pass is one evaluation.

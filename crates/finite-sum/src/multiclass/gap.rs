@@ -14,7 +14,7 @@ pub(super) struct Gap {
     /// Scores, then distributions, `n x r`.
     pub(super) table: Vec<f64>,
     /// `v`, `d x r`.
-    correlation: Vec<f64>,
+    pub(super) correlation: Vec<f64>,
 }
 
 impl Gap {
@@ -48,9 +48,7 @@ impl Gap {
         read: impl Fn(usize, &mut [f64]),
     ) -> Certificate {
         problem.scores(point, &mut self.table);
-        if problem.intercepts() {
-            settle_intercepts(problem, &mut self.table, &mut point.intercepts);
-        }
+        settle_intercepts(problem, &mut self.table, &mut point.intercepts);
         let weights = &point.weights;
         let objective = problem.smooth_objective_at(&self.table, weights)
             + problem.regulariser().value(weights);
@@ -61,6 +59,23 @@ impl Gap {
         } else {
             self.apply_softmax(problem);
         }
+        self.certificate(problem, weights, objective)
+    }
+
+    /// Certificate of a point with the scores `z`, with `p_i = softmax(z_i)`, after moving intercepts and scores to the
+    /// optimum of the intercepts. Half a pass.
+    pub(super) fn at_scores<D: Design, R: Regulariser>(
+        &mut self,
+        problem: &MulticlassProblem<'_, D, R>,
+        point: &mut MulticlassPoint,
+        z: &mut [f64],
+    ) -> Certificate {
+        settle_intercepts(problem, z, &mut point.intercepts);
+        let weights = &point.weights;
+        let objective =
+            problem.smooth_objective_at(z, weights) + problem.regulariser().value(weights);
+        self.table.copy_from_slice(z);
+        self.apply_softmax(problem);
         self.certificate(problem, weights, objective)
     }
 
@@ -80,7 +95,8 @@ impl Gap {
             return self.residual(problem, weights, objective);
         }
         if problem.intercepts() {
-            balance(&mut self.table, problem.counts());
+            let sums = self.sums(problem);
+            balance(&mut self.table, &sums, problem.counts());
         }
         self.correlate(problem);
         let (r, regulariser) = (problem.classes(), problem.regulariser());
@@ -91,10 +107,11 @@ impl Gap {
         }
         let rows = self.table.chunks_exact(r).zip(problem.labels());
         let conjugates: f64 = rows
-            .map(|(p, &y)| {
+            .enumerate()
+            .map(|(i, (p, &y))| {
                 let others: f64 =
                     (0..r).filter(|&k| k != y).map(|k| xlogx(scale * p[k].max(0.0))).sum();
-                others + xlogx((1.0 - scale + scale * p[y]).max(0.0))
+                problem.term_weight(i) * (others + xlogx((1.0 - scale + scale * p[y]).max(0.0)))
             })
             .sum();
         let dual = -conjugates / problem.n() as f64
@@ -102,18 +119,49 @@ impl Gap {
         Certificate::gap(objective, dual)
     }
 
-    /// `v = -(1/n) A'(p - e_y)`
+    /// `v = -(1/n) A'u`, `u_i = c_i (p_i - e_y)`
     fn correlate<D: Design, R: Regulariser>(&mut self, problem: &MulticlassProblem<'_, D, R>) {
         let (r, n) = (problem.classes(), problem.n() as f64);
-        let shift = |table: &mut [f64], by: f64| {
-            for (p, &y) in table.chunks_exact_mut(r).zip(problem.labels()) {
-                p[y] += by;
+        let rows = || problem.labels().iter().enumerate();
+        if problem.weighted() {
+            // The distributions are needed afterwards.
+            let mut dual = self.table.clone();
+            for ((i, &y), u) in rows().zip(dual.chunks_exact_mut(r)) {
+                u[y] -= 1.0;
+                u.iter_mut().for_each(|u| *u *= problem.term_weight(i));
             }
-        };
-        shift(&mut self.table, -1.0);
-        multiply_transposed_rows(problem.design(), r, &self.table, &mut self.correlation);
+            multiply_transposed_rows(problem.design(), r, &dual, &mut self.correlation);
+        } else {
+            rows().for_each(|(i, &y)| self.table[i * r + y] -= 1.0);
+            multiply_transposed_rows(problem.design(), r, &self.table, &mut self.correlation);
+            rows().for_each(|(i, &y)| self.table[i * r + y] += 1.0);
+        }
         self.correlation.iter_mut().for_each(|v| *v /= -n);
-        shift(&mut self.table, 1.0);
+    }
+
+    /// `sum_i c_i p_i`
+    fn sums<D: Design, R: Regulariser>(&self, problem: &MulticlassProblem<'_, D, R>) -> Vec<f64> {
+        let mut sums = vec![0.0; problem.classes()];
+        for (i, p) in self.table.chunks_exact(problem.classes()).enumerate() {
+            let weight = problem.term_weight(i);
+            sums.iter_mut().zip(p).for_each(|(sum, p)| *sum += weight * p);
+        }
+        sums
+    }
+
+    /// The gradient in the intercepts, `(1/n) sum_i c_i (p_i - e_y)`, of the scores `z`.
+    pub(super) fn intercept_gradient<D: Design, R: Regulariser>(
+        &mut self,
+        problem: &MulticlassProblem<'_, D, R>,
+        z: &[f64],
+        out: &mut [f64],
+    ) {
+        self.table.copy_from_slice(z);
+        self.apply_softmax(problem);
+        let counts = self.sums(problem).into_iter().zip(problem.counts());
+        for (g, (sum, count)) in out.iter_mut().zip(counts) {
+            *g = (sum - count) / problem.n() as f64;
+        }
     }
 
     /// Where no dual point can be made feasible: the norm of the gradient mapping at the step `1/L`.
@@ -124,15 +172,13 @@ impl Gap {
         objective: f64,
     ) -> Certificate {
         self.correlate(problem);
-        let gradient = &mut self.correlation;
-        for (g, w) in gradient.iter_mut().zip(weights) {
-            *g = problem.l2() * w - *g;
-        }
+        let correlation = self.correlation.iter().zip(weights);
+        let gradient: Vec<f64> = correlation.map(|(v, w)| problem.l2() * w - v).collect();
         let step = 1.0 / problem.smoothness();
         let step = if step.is_finite() { step } else { 1.0 };
-        let mut norm = gradient_mapping(problem.regulariser(), weights, gradient, step);
+        let mut norm = gradient_mapping(problem.regulariser(), weights, &gradient, step);
         if problem.intercepts() {
-            for (sum, count) in sums(&self.table, problem.classes()).iter().zip(problem.counts()) {
+            for (sum, count) in self.sums(problem).iter().zip(problem.counts()) {
                 norm = norm.hypot((sum - count) / problem.n() as f64);
             }
         }
@@ -144,26 +190,17 @@ fn has_gap<D: Design, R: Regulariser>(problem: &MulticlassProblem<'_, D, R>) -> 
     problem.l2() > 0.0 || problem.regulariser().coercive()
 }
 
-/// Sums over the rows.
-fn sums(table: &[f64], r: usize) -> Vec<f64> {
-    let mut sums = vec![0.0; r];
-    for p in table.chunks_exact(r) {
-        sums.iter_mut().zip(p).for_each(|(sum, p)| *sum += p);
-    }
-    sums
-}
-
-/// With intercepts the distributions must sum to the class counts. Mixes each with one distribution, the same for
+/// With intercepts the distributions, weighted, must sum to the class counts. Mixes each with one distribution, the same for
 /// all rows, as lightly as makes that possible: `p' = (1 - theta) p + (n_k - (1 - theta) s_k) / n`.
-fn balance(table: &mut [f64], counts: &[f64]) {
+/// `s_k` are their (weighted) `sums`.
+fn balance(table: &mut [f64], sums: &[f64], counts: &[f64]) {
     let r = counts.len();
     let n: f64 = counts.iter().sum();
-    let sums = sums(table, r);
     // Every added mass must be >= 0.
-    let theta = counts.iter().zip(&sums).map(|(n_k, s_k)| 1.0 - n_k / s_k).fold(0.0, f64::max);
+    let theta = counts.iter().zip(sums).map(|(n_k, s_k)| 1.0 - n_k / s_k).fold(0.0, f64::max);
     let added: Vec<f64> = counts
         .iter()
-        .zip(&sums)
+        .zip(sums)
         .map(|(n_k, s_k)| ((n_k - (1.0 - theta) * s_k) / n).max(0.0))
         .collect();
     for p in table.chunks_exact_mut(r) {
@@ -171,13 +208,16 @@ fn balance(table: &mut [f64], counts: &[f64]) {
     }
 }
 
-/// Moves the scores, and the intercepts with them, to the minimum of `sum_i lse(z_i + b) - sum_k n_k b_k` over the
-/// intercepts: Newton's method with halved steps. O(n r^2) a step, no pass over the design.
+/// Moves the scores, and the intercepts with them, to the minimum of `sum_i c_i lse(z_i + b) - sum_k n_k b_k` over the
+/// intercepts, if there are any: Newton's method with halved steps. O(n r^2) a step, no pass over the design.
 fn settle_intercepts<D: Design, R: Regulariser>(
     problem: &MulticlassProblem<'_, D, R>,
     scores: &mut [f64],
     intercepts: &mut [f64],
 ) {
+    if !problem.intercepts() {
+        return;
+    }
     let (r, n) = (problem.classes(), problem.n() as f64);
     let risk = |scores: &[f64]| n * problem.smooth_objective_at(scores, &[]);
     let mut value = risk(scores);
@@ -187,11 +227,12 @@ fn settle_intercepts<D: Design, R: Regulariser>(
         let mut gradient: Vec<f64> = problem.counts().iter().map(|count| -count).collect();
         // The direction of equal shifts is flat: it gets a curvature of its own.
         let mut hessian = vec![n / r as f64; r * r];
-        for z in scores.chunks_exact(r) {
+        for (i, z) in scores.chunks_exact(r).enumerate() {
+            let weight = problem.term_weight(i);
             probabilities.copy_from_slice(z);
             softmax_in_place(&mut probabilities);
             for k in 0..r {
-                let p = probabilities[k];
+                let p = weight * probabilities[k];
                 gradient[k] += p;
                 hessian[k * r + k] += p;
                 let row = &mut hessian[k * r..k * r + k + 1];
@@ -239,9 +280,11 @@ mod tests {
     fn balanced_distributions_sum_to_the_counts() {
         let mut table = vec![0.2, 0.3, 0.5, 0.9, 0.1, 0.0, 0.6, 0.2, 0.2, 1.0, 0.0, 0.0];
         let counts = [1.0, 2.0, 1.0];
-        balance(&mut table, &counts);
-        for (sum, count) in sums(&table, 3).iter().zip(counts) {
-            assert!((sum - count).abs() <= 1e-14);
+        let sum = |table: &[f64], k| table.iter().skip(k).step_by(3).sum::<f64>();
+        let sums = [0, 1, 2].map(|k| sum(&table, k));
+        balance(&mut table, &sums, &counts);
+        for (k, count) in counts.into_iter().enumerate() {
+            assert!((sum(&table, k) - count).abs() <= 1e-14);
         }
         for p in table.chunks_exact(3) {
             assert!(p.iter().all(|&p| p >= 0.0) && (p.iter().sum::<f64>() - 1.0).abs() <= 1e-15);

@@ -1,7 +1,7 @@
 //! Multinomial logistic regression: one vector of weights a class, all fitted together.
 //!
 //! ```text
-//! F(W, b) = (1/n) sum_i [ log sum_k exp(z_ik) - z_{i y_i} ] + (l2/2) ||W||^2 + h(W),     z_i = W'a_i + b
+//! F(W, b) = (1/n) sum_i c_i [ log sum_k exp(z_ik) - z_{i y_i} ] + (l2/2) ||W||^2 + h(W),     z_i = W'a_i + b
 //! ```
 //!
 //! | symbol | name | shape |
@@ -10,18 +10,21 @@
 //! | `b` | intercepts, unpenalised | `r` |
 //! | `z_i` | scores of a row | `r` |
 //! | `p_i` | dual variables: a distribution over the classes, `softmax(z_i)` at the optimum | `r` |
-//! | `u_i = p_i - e_{y_i}` | the same as the gradient of the loss in `z_i` | `r` |
+//! | `u_i = c_i (p_i - e_{y_i})` | the same as the gradient of the term in `z_i` | `r` |
+//! | `c_i` | weights of mean 1, all 1 unless [`with_weights`](MulticlassProblem::with_weights) | |
 //!
 //! The dual of a term is the negative entropy of `p_i`. For any `p`,
 //!
 //! ```text
-//! D(p) = -(1/n) sum_ik p_ik log p_ik - R*(v) <= F*,     v = -(1/n) A'(p - e_y),   R = (l2/2) ||.||^2 + h
+//! D(p) = -(1/n) sum_ik c_i p_ik log p_ik - R*(v) <= F*,     v = -(1/n) A'u,   R = (l2/2) ||.||^2 + h
 //! ```
 //!
 //! | you have | use |
 //! |---|---|
 //! | a strongly convex problem with `n l2 >= L`, or l1 | [`sdca`], or [`catalyst`], which is the same there |
 //! | `l2` smaller, or l1 alone | [`catalyst`] |
+//! | few features and classes, without l1 | [`newton`](fn@newton) |
+//! | many features, a tiny `l2` or none | [`newton_cg`] |
 //! | few rows, many cores | [`lbfgs`] |
 //! | groups (a feature for all classes or for none), any regulariser | [`fista`] |
 //!
@@ -32,8 +35,10 @@
 //! equation in Wright's omega function is this library's.
 
 mod ascent;
+pub(crate) mod auto;
 mod batch;
 mod gap;
+mod newton;
 mod problem;
 mod product;
 mod step;
@@ -41,7 +46,9 @@ mod step;
 pub use ascent::{
     MulticlassAscent, MulticlassSettings, MulticlassState, SoftmaxStep, catalyst, sdca,
 };
+pub use auto::{MulticlassAutoState, auto};
 pub use batch::{MulticlassSmooth, fista, lbfgs};
+pub use newton::{newton, newton_cg};
 pub(crate) use product::multiply_rows as scores;
 
 pub use problem::{MulticlassPoint, MulticlassProblem, feature_groups};

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::gap::Gap;
 use super::product::multiply_rows;
 use crate::Error;
+use crate::terms::term_scales;
 
 /// The curvature of `log sum exp`: no eigenvalue of its Hessian exceeds 1/2.
 pub(super) const CURVATURE: f64 = 0.5;
@@ -23,7 +24,9 @@ pub struct MulticlassProblem<'a, D, R> {
     l2: f64,
     intercepts: bool,
     norms_squared: Vec<f64>,
-    /// Rows of each class.
+    /// `c_i`, where the rows have weights.
+    scales: Option<Vec<f64>>,
+    /// `n_k = sum_i c_i [y_i = k]`: the rows of each class.
     counts: Vec<f64>,
 }
 
@@ -85,13 +88,9 @@ impl<'a, D: Design, R: Regulariser> MulticlassProblem<'a, D, R> {
         if largest.checked_mul(classes).is_none_or(|size| size > isize::MAX as usize / 8) {
             return Err(parameter("few enough for the weights and scores to be counted").into());
         }
-        let mut counts = vec![0.0; classes];
-        for (row, &label) in labels.iter().enumerate() {
-            *counts.get_mut(label).ok_or(Invalid::Label {
-                row,
-                value: label as f64,
-                expected: "a class code below the number of classes",
-            })? += 1.0;
+        if let Some(row) = labels.iter().position(|&label| label >= classes) {
+            let expected = "a class code below the number of classes";
+            return Err(Invalid::Label { row, value: labels[row] as f64, expected }.into());
         }
         Invalid::check_nonnegative("l2", l2)?;
         regulariser.check(design.columns() * classes)?;
@@ -100,7 +99,7 @@ impl<'a, D: Design, R: Regulariser> MulticlassProblem<'a, D, R> {
             let expected = "a finite number; scale the features down";
             return Err(Invalid::Parameter { name: "squared row norm", value, expected }.into());
         }
-        Ok(MulticlassProblem {
+        let mut problem = MulticlassProblem {
             design,
             labels,
             classes,
@@ -108,24 +107,104 @@ impl<'a, D: Design, R: Regulariser> MulticlassProblem<'a, D, R> {
             l2,
             intercepts: false,
             norms_squared,
-            counts,
-        })
+            scales: None,
+            counts: Vec::new(),
+        };
+        problem.count();
+        Ok(problem)
+    }
+
+    /// The rows of each class, weighted.
+    fn count(&mut self) {
+        self.counts = vec![0.0; self.classes];
+        for (i, &label) in self.labels.iter().enumerate() {
+            self.counts[label] += self.term_weight(i);
+        }
+    }
+
+    /// The same problem with one weight a row: it minimises `(1/W) sum_i w_i phi_i(W, b) + R(W)`.
+    ///
+    /// A whole weight is as good as that many copies of the row; a row of weight 0 is legal and without any effect. Only
+    /// the proportions matter. O(n), and `n` numbers of memory.
+    ///
+    /// # Errors
+    /// [`Invalid::Length`] for weights that are not one a row; [`Invalid::Parameter`] for a negative or non-finite
+    /// weight, if all are 0, or if all of a class are 0 in a problem with intercepts.
+    pub fn with_weights(self, weights: &[f64]) -> Result<Self, Error> {
+        let scales = term_scales(weights, self.n())?;
+        let mut problem = MulticlassProblem { scales: Some(scales), ..self };
+        problem.count();
+        let largest = problem.largest_norm_squared();
+        if !largest.is_finite() {
+            let (name, expected) = ("largest squared row norm", "a finite number");
+            return Err(Invalid::Parameter { name, value: largest, expected }.into());
+        }
+        if problem.intercepts { problem.with_intercepts() } else { Ok(problem) }
+    }
+
+    /// `c_i = n w_i / W`, the weight of a term on a scale of mean 1; 1 in a problem without weights.
+    #[inline(always)]
+    pub fn term_weight(&self, i: usize) -> f64 {
+        match &self.scales {
+            None => 1.0,
+            Some(scales) => scales[i],
+        }
+    }
+
+    /// Whether the rows have weights of their own.
+    pub fn weighted(&self) -> bool {
+        self.scales.is_some()
     }
 
     /// The same problem with an unpenalised intercept for every class.
     ///
     /// # Errors
-    /// [`Invalid::Parameter`] with the first class that has no row: its intercept would be minus infinity.
+    /// [`Invalid::Parameter`] with the first class that has no row, or none of positive weight: its intercept would be
+    /// minus infinity.
     pub fn with_intercepts(self) -> Result<Self, Error> {
         if let Some(class) = self.counts.iter().position(|&count| count == 0.0) {
             return Err(Invalid::Parameter {
                 name: "class without rows",
                 value: class as f64,
-                expected: "a row of every class, for the intercepts",
+                expected: "a row of every class, of positive weight, for the intercepts",
             }
             .into());
         }
         Ok(MulticlassProblem { intercepts: true, ..self })
+    }
+
+    /// The same data with another regulariser.
+    ///
+    /// # Errors
+    /// [`Invalid`] for penalties out of range.
+    pub fn penalised<S: Regulariser>(
+        self,
+        regulariser: S,
+        l2: f64,
+    ) -> Result<MulticlassProblem<'a, D, S>, Error> {
+        let MulticlassProblem {
+            design,
+            labels,
+            classes,
+            intercepts,
+            norms_squared,
+            scales,
+            counts,
+            ..
+        } = self;
+        Invalid::check_nonnegative("l2", l2)?;
+        regulariser.check(design.columns() * classes)?;
+        Ok(MulticlassProblem {
+            design,
+            labels,
+            classes,
+            regulariser,
+            l2,
+            intercepts,
+            norms_squared,
+            scales,
+            counts,
+        })
     }
 
     /// The design matrix.
@@ -174,15 +253,29 @@ impl<'a, D: Design, R: Regulariser> MulticlassProblem<'a, D, R> {
         self.norms_squared[i]
     }
 
-    /// Mean of `||a_i||^2`.
+    /// Mean of `c_i ||a_i||^2`.
     pub fn mean_norm_squared(&self) -> f64 {
-        self.norms_squared.iter().sum::<f64>() / self.n() as f64
+        let total: f64 = match &self.scales {
+            None => self.norms_squared.iter().sum(),
+            Some(scales) => self.norms_squared.iter().zip(scales).map(|(a, c)| a * c).sum(),
+        };
+        total / self.n() as f64
+    }
+
+    /// Largest `c_i ||a_i||^2`.
+    pub fn largest_norm_squared(&self) -> f64 {
+        self.largest_row(0.0)
+    }
+
+    /// Largest `c_i (||a_i||^2 + ones)`.
+    fn largest_row(&self, ones: f64) -> f64 {
+        let sizes = self.norms_squared.iter().enumerate();
+        sizes.map(|(i, norm)| self.term_weight(i) * (norm + ones)).fold(0.0, f64::max)
     }
 
     /// `L`: the largest Lipschitz constant of the gradient of a term, with its l2 part.
     pub fn smoothness(&self) -> f64 {
-        let ones = if self.intercepts { 1.0 } else { 0.0 };
-        CURVATURE * (self.norms_squared.iter().copied().fold(0.0, f64::max) + ones) + self.l2
+        CURVATURE * self.largest_row(if self.intercepts { 1.0 } else { 0.0 }) + self.l2
     }
 
     /// `mu`: the strong convexity in the weights that l2 and the regulariser provide.
@@ -190,7 +283,7 @@ impl<'a, D: Design, R: Regulariser> MulticlassProblem<'a, D, R> {
         self.l2 + self.regulariser.strong_convexity()
     }
 
-    /// Rows of each class.
+    /// `n_k`: the rows of each class, weighted.
     pub(super) fn counts(&self) -> &[f64] {
         &self.counts
     }
@@ -228,7 +321,13 @@ impl<'a, D: Design, R: Regulariser> MulticlassProblem<'a, D, R> {
     /// The risk and the l2 term, from the scores.
     pub(super) fn smooth_objective_at(&self, scores: &[f64], weights: &[f64]) -> f64 {
         let rows = scores.chunks_exact(self.classes).zip(self.labels);
-        let risk: f64 = rows.map(|(z, &y)| log_sum_exp(z) - z[y]).sum();
+        let risk: f64 = rows
+            .enumerate()
+            .map(|(i, (z, &y))| match self.term_weight(i) {
+                0.0 => 0.0,
+                weight => weight * (log_sum_exp(z) - z[y]),
+            })
+            .sum();
         let quadratic = if self.l2 > 0.0 {
             0.5 * self.l2 * weights.iter().map(|w| w * w).sum::<f64>()
         } else {

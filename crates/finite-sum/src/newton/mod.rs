@@ -14,7 +14,7 @@
 //! | part | file | how |
 //! |---|---|---|
 //! | outer loop, working set, line search | `method.rs` | the coordinates that violate optimality most join the support |
-//! | Newton-CG, without l1: the model by products with the Hessian | `cg.rs`, `system.rs` | for many features; memory O(n + d) |
+//! | Newton-CG, without l1: the model by products with the Hessian | `cg.rs`, [`fenchel_optim::newton`] | for many features; memory O(n + d) |
 //! | the model | `model.rs` | where the Gram matrix of the working set costs a few passes, coordinate descent on it; else coordinate descent on columns until that has cost as much (ski rental); Cholesky where `l1 = 0`. A Gram matrix is kept while the second derivatives hardly change and every step with it still gains a digit |
 //! | paths | `warm.rs` | warm starts, and features that are proved to be 0 |
 //!
@@ -24,12 +24,11 @@
 mod cg;
 mod method;
 mod model;
-mod system;
 mod warm;
 
 pub(crate) use model::gram_cost;
 pub(crate) use warm::{Warm, check_grid};
 
-pub use cg::{Globalisation, NewtonCg, NewtonCgSettings, NewtonCgState, Preconditioner, newton_cg};
+pub use cg::{NewtonCgState, newton_cg};
 pub use method::{ElasticNetForm, Newton, NewtonSettings, newton};
 pub use warm::Screening;

@@ -1,6 +1,9 @@
 //! Random problems and an independent solver, shared by the tests.
 #![allow(dead_code)]
 
+pub(crate) mod multiclass;
+pub(crate) mod textbook;
+
 use fenchel_linalg::CsrMatrix;
 use fenchel_optim::random::{Generator, stream};
 use fenchel_optim::{Loss, Regulariser};

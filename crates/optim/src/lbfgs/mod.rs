@@ -15,13 +15,15 @@ use serde::{Deserialize, Serialize};
 use crate::line_search::{Search, Wolfe};
 use crate::{Certificate, Iterative, Observer, Solution, Status, Stop, run};
 
+mod descent;
 mod memory;
 mod owlqn;
 
 pub use memory::Memory;
 pub use owlqn::{Owlqn, owlqn};
 
-use memory::{dot, norm};
+use descent::{Descent, Downhill, advance, quasi_newton};
+pub(crate) use memory::{dot, norm};
 
 /// A differentiable function.
 pub trait Smooth {
@@ -88,146 +90,79 @@ pub fn lbfgs<S: Smooth, O: Observer<Lbfgs<S>>>(
     Invalid::check_length("start", function.dimension(), start.len())?;
     Invalid::check_finite("start", &start)?;
     Invalid::check_positive("memory", settings.memory as f64)?;
-    let mut method = Lbfgs::new(function, settings.memory, start);
+    let mut method = Lbfgs(Descent::new(function, settings.memory, start, 0.0));
     let report = run(&mut method, &settings.stop, observer)?;
-    Ok(Solution { state: method.x, report })
+    Ok(Solution { state: method.0.x, report })
 }
 
 /// The method behind [`lbfgs`].
-pub struct Lbfgs<S> {
-    function: S,
-    memory: Memory,
-    x: Vec<f64>,
-    value: f64,
-    gradient: Vec<f64>,
-    trial: Vec<f64>,
-    trial_gradient: Vec<f64>,
-    direction: Vec<f64>,
-    evaluations: u64,
-    /// Evaluations that `advance` has accounted for.
-    reported: u64,
-    /// The lowest value and the smallest gradient so far, and the steps since either improved.
-    lowest: f64,
-    smallest: f64,
-    idle: u32,
-    stalled: bool,
-}
-
-/// Steps without a lower value or a smaller gradient after which the rest is rounding. While values can
-/// be told apart every step lowers them.
-const IDLE: u32 = 30;
+pub struct Lbfgs<S>(Descent<S>);
 
 impl<S: Smooth> Lbfgs<S> {
-    fn new(mut function: S, memory: usize, x: Vec<f64>) -> Self {
-        let d = x.len();
-        let mut gradient = vec![0.0; d];
-        let value = function.value_gradient(&x, &mut gradient);
-        Lbfgs {
-            function,
-            memory: Memory::new(memory),
-            x,
-            value,
-            gradient,
-            trial: vec![0.0; d],
-            trial_gradient: vec![0.0; d],
-            direction: vec![0.0; d],
-            evaluations: 1,
-            reported: 0,
-            lowest: value,
-            smallest: f64::INFINITY,
-            idle: 0,
-            stalled: false,
-        }
-    }
-
     /// The current point.
     pub fn point(&self) -> &[f64] {
-        &self.x
+        &self.0.x
+    }
+}
+
+impl<S: Smooth> Downhill for Lbfgs<S> {
+    type Function = S;
+
+    fn descent(&mut self) -> &mut Descent<S> {
+        &mut self.0
     }
 
-    /// `direction <- -H gradient` with the remembered curvature.
-    fn find_direction(&mut self) {
-        for (r, g) in self.direction.iter_mut().zip(&self.gradient) {
-            *r = -g;
-        }
-        self.memory.apply(&mut self.direction, None);
-    }
-
-    /// Walks along the direction. Returns the evaluations used, or `None` if no decrease was found.
-    fn search(&mut self) -> Option<()> {
-        let slope = dot(&self.gradient, &self.direction);
+    /// A step that satisfies the strong Wolfe conditions.
+    fn try_step(&mut self) -> bool {
+        let at = &mut self.0;
+        quasi_newton(&at.memory, &at.gradient, &mut at.direction);
+        let slope = dot(&at.gradient, &at.direction);
         if !(slope < 0.0) {
-            return None;
+            return false;
         }
-        // Nothing is known of the scale before the first pair.
-        let first =
-            if self.memory.is_empty() { 1.0 / norm(&self.gradient).max(1e-300) } else { 1.0 };
-        let mut wolfe = Wolfe::new(self.value, slope, first.min(1e20));
-        loop {
+        let mut wolfe = Wolfe::new(at.value, slope, at.first_step(&at.gradient).min(1e20));
+        let direction = std::mem::take(&mut at.direction);
+        let accepted = loop {
             let step = wolfe.step();
-            for ((t, x), r) in self.trial.iter_mut().zip(&self.x).zip(&self.direction) {
+            for ((t, x), r) in at.trial.iter_mut().zip(&at.x).zip(&direction) {
                 *t = x + step * r;
             }
-            let value = self.function.value_gradient(&self.trial, &mut self.trial_gradient);
-            self.evaluations += 1;
-            match wolfe.tell(value, dot(&self.trial_gradient, &self.direction)) {
+            let (value, gradient) = at.try_point();
+            match wolfe.tell(value, dot(gradient, &direction)) {
                 Search::Accept => {
-                    self.value = value;
-                    return Some(());
+                    at.value = value;
+                    break true;
                 }
                 Search::Continue => {}
-                Search::Fail => return None,
+                Search::Fail => break false,
             }
-        }
+        };
+        at.direction = direction;
+        accepted
     }
 
-    /// Moves to the accepted trial point and remembers the pair.
-    fn accept(&mut self) {
-        self.memory.push(&self.x, &self.trial, &self.gradient, &self.trial_gradient);
-        std::mem::swap(&mut self.x, &mut self.trial);
-        std::mem::swap(&mut self.gradient, &mut self.trial_gradient);
-        let size = norm(&self.gradient);
-        let improved = self.value < self.lowest || size < self.smallest;
-        self.lowest = self.lowest.min(self.value);
-        self.smallest = self.smallest.min(size);
-        self.idle = if improved { 0 } else { self.idle + 1 };
-        self.stalled = self.idle >= IDLE;
+    fn accept(&mut self) -> &[f64] {
+        self.0.accept();
+        &self.0.gradient
     }
 }
 
 impl<S: Smooth> Iterative for Lbfgs<S> {
     fn advance(&mut self, passes: f64) -> f64 {
-        // The evaluation at the start is part of the first budget, and every call moves once at least.
-        while !self.stalled {
-            self.find_direction();
-            if self.search().is_some() {
-                self.accept();
-            } else if self.memory.is_empty() {
-                self.stalled = true;
-            } else {
-                // The model may be to blame: try once more along the gradient.
-                self.memory.clear();
-                continue;
-            }
-            if (self.evaluations - self.reported) as f64 >= passes {
-                break;
-            }
-        }
-        let done = self.evaluations - self.reported;
-        self.reported = self.evaluations;
-        done as f64
+        advance(self, passes)
     }
 
     fn certify(&mut self) -> Certificate {
-        self.function.certify(&self.x, self.value, &self.gradient)
+        let at = &mut self.0;
+        at.function.certify(&at.x, at.value, &at.gradient)
     }
 
     fn oracle_calls(&self) -> u64 {
-        self.evaluations
+        self.0.evaluations
     }
 
     fn verdict(&self) -> Option<Status> {
-        self.stalled.then_some(Status::Stalled)
+        self.0.stalled.then_some(Status::Stalled)
     }
 }
 

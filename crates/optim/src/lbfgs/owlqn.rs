@@ -12,8 +12,9 @@
 
 use fenchel_linalg::Invalid;
 
-use super::memory::{Memory, dot, norm};
-use super::{IDLE, LbfgsSettings, Smooth};
+use super::descent::{Descent, Downhill, advance, quasi_newton};
+use super::memory::dot;
+use super::{LbfgsSettings, Smooth};
 use crate::{Certificate, Iterative, Observer, Solution, Status, run};
 
 /// Minimises `f(x) + sum_c l1[c] |x_c|` from `start`; the state is the final point. A weight 0 leaves its variable
@@ -42,100 +43,68 @@ pub fn owlqn<S: Smooth, O: Observer<Owlqn<S>>>(
     Invalid::check_positive("memory", settings.memory as f64)?;
     let mut method = Owlqn::new(function, l1, settings.memory, start);
     let report = run(&mut method, &settings.stop, observer)?;
-    Ok(Solution { state: method.x, report })
+    Ok(Solution { state: method.at.x, report })
 }
 
 /// The method behind [`owlqn`].
 pub struct Owlqn<S> {
-    function: S,
+    /// Its value is `f(x) + sum l1 |x|`.
+    at: Descent<S>,
     l1: Vec<f64>,
-    memory: Memory,
-    x: Vec<f64>,
-    /// `f(x) + sum l1 |x|`
-    value: f64,
-    gradient: Vec<f64>,
     /// The subgradient of least norm.
     pseudo: Vec<f64>,
-    trial: Vec<f64>,
-    trial_gradient: Vec<f64>,
-    direction: Vec<f64>,
-    evaluations: u64,
-    reported: u64,
-    lowest: f64,
-    smallest: f64,
-    idle: u32,
-    stalled: bool,
 }
 
 impl<S: Smooth> Owlqn<S> {
-    fn new(mut function: S, l1: Vec<f64>, memory: usize, x: Vec<f64>) -> Self {
-        let d = x.len();
-        let mut gradient = vec![0.0; d];
-        let value = function.value_gradient(&x, &mut gradient) + penalty(&l1, &x);
-        let mut pseudo = vec![0.0; d];
-        least_subgradient(&x, &gradient, &l1, &mut pseudo);
-        Owlqn {
-            function,
-            l1,
-            memory: Memory::new(memory),
-            x,
-            value,
-            gradient,
-            pseudo,
-            trial: vec![0.0; d],
-            trial_gradient: vec![0.0; d],
-            direction: vec![0.0; d],
-            evaluations: 1,
-            reported: 0,
-            lowest: value,
-            smallest: f64::INFINITY,
-            idle: 0,
-            stalled: false,
-        }
+    fn new(function: S, l1: Vec<f64>, memory: usize, x: Vec<f64>) -> Self {
+        let penalty = penalty(&l1, &x);
+        let at = Descent::new(function, memory, x, penalty);
+        let mut pseudo = vec![0.0; at.x.len()];
+        least_subgradient(&at.x, &at.gradient, &l1, &mut pseudo);
+        Owlqn { at, l1, pseudo }
     }
 
     /// The current point.
     pub fn point(&self) -> &[f64] {
-        &self.x
+        &self.at.x
+    }
+}
+
+impl<S: Smooth> Downhill for Owlqn<S> {
+    type Function = S;
+
+    fn descent(&mut self) -> &mut Descent<S> {
+        &mut self.at
     }
 
-    /// `-H g`, without the coordinates that would climb.
-    fn find_direction(&mut self) {
-        for (r, g) in self.direction.iter_mut().zip(&self.pseudo) {
-            *r = -g;
-        }
-        self.memory.apply(&mut self.direction, None);
-        for (r, g) in self.direction.iter_mut().zip(&self.pseudo) {
+    /// `-H g` without the coordinates that would climb, and a step halved until the objective falls by enough along the
+    /// projected path.
+    fn try_step(&mut self) -> bool {
+        let Owlqn { at, l1, pseudo } = self;
+        quasi_newton(&at.memory, pseudo, &mut at.direction);
+        for (r, g) in at.direction.iter_mut().zip(&*pseudo) {
             if *r * g >= 0.0 {
                 *r = 0.0;
             }
         }
-    }
-
-    /// Halves the step until the objective falls by enough along the projected path.
-    fn search(&mut self) -> bool {
-        let slope = dot(&self.pseudo, &self.direction);
-        if !(slope < 0.0) {
+        if !(dot(pseudo, &at.direction) < 0.0) {
             return false;
         }
-        let mut step =
-            if self.memory.is_empty() { 1.0 / norm(&self.pseudo).max(1e-300) } else { 1.0 };
-        let noise = 4.0 * f64::EPSILON * self.value.abs();
+        let mut step = at.first_step(pseudo);
+        let noise = 4.0 * f64::EPSILON * at.value.abs();
         for _ in 0..60 {
             let mut descent = 0.0;
-            for c in 0..self.x.len() {
+            for c in 0..at.x.len() {
                 // The orthant: the sign of x_c, or where a zero is about to go.
-                let side = if self.x[c] != 0.0 { self.x[c] } else { -self.pseudo[c] };
-                let moved = self.x[c] + step * self.direction[c];
-                let stays = self.l1[c] == 0.0 || moved * side > 0.0;
-                self.trial[c] = if stays { moved } else { 0.0 };
-                descent += self.pseudo[c] * (self.trial[c] - self.x[c]);
+                let side = if at.x[c] != 0.0 { at.x[c] } else { -pseudo[c] };
+                let moved = at.x[c] + step * at.direction[c];
+                let stays = l1[c] == 0.0 || moved * side > 0.0;
+                at.trial[c] = if stays { moved } else { 0.0 };
+                descent += pseudo[c] * (at.trial[c] - at.x[c]);
             }
-            let value = self.function.value_gradient(&self.trial, &mut self.trial_gradient)
-                + penalty(&self.l1, &self.trial);
-            self.evaluations += 1;
-            if value <= self.value + 1e-4 * descent + noise && descent < 0.0 {
-                self.value = value;
+            let value = at.try_point().0 + penalty(l1, &at.trial);
+            if value <= at.value + 1e-4 * descent + noise && descent < 0.0 {
+                at.value = value;
                 return true;
             }
             step *= 0.5;
@@ -143,51 +112,30 @@ impl<S: Smooth> Owlqn<S> {
         false
     }
 
-    fn accept(&mut self) {
-        self.memory.push(&self.x, &self.trial, &self.gradient, &self.trial_gradient);
-        std::mem::swap(&mut self.x, &mut self.trial);
-        std::mem::swap(&mut self.gradient, &mut self.trial_gradient);
-        least_subgradient(&self.x, &self.gradient, &self.l1, &mut self.pseudo);
-        let size = norm(&self.pseudo);
-        let improved = self.value < self.lowest || size < self.smallest;
-        self.lowest = self.lowest.min(self.value);
-        self.smallest = self.smallest.min(size);
-        self.idle = if improved { 0 } else { self.idle + 1 };
-        self.stalled = self.idle >= IDLE;
+    fn accept(&mut self) -> &[f64] {
+        let Owlqn { at, l1, pseudo } = self;
+        at.accept();
+        least_subgradient(&at.x, &at.gradient, l1, pseudo);
+        pseudo
     }
 }
 
 impl<S: Smooth> Iterative for Owlqn<S> {
     fn advance(&mut self, passes: f64) -> f64 {
-        while !self.stalled {
-            self.find_direction();
-            if self.search() {
-                self.accept();
-            } else if self.memory.is_empty() {
-                self.stalled = true;
-            } else {
-                self.memory.clear();
-                continue;
-            }
-            if (self.evaluations - self.reported) as f64 >= passes {
-                break;
-            }
-        }
-        let done = self.evaluations - self.reported;
-        self.reported = self.evaluations;
-        done as f64
+        advance(self, passes)
     }
 
     fn certify(&mut self) -> Certificate {
-        self.function.certify(&self.x, self.value, &self.pseudo)
+        let Owlqn { at, pseudo, .. } = self;
+        at.function.certify(&at.x, at.value, pseudo)
     }
 
     fn oracle_calls(&self) -> u64 {
-        self.evaluations
+        self.at.evaluations
     }
 
     fn verdict(&self) -> Option<Status> {
-        self.stalled.then_some(Status::Stalled)
+        self.at.stalled.then_some(Status::Stalled)
     }
 }
 

@@ -8,7 +8,7 @@ mod stop;
 pub use certificate::Certificate;
 pub use observer::{Observer, Progress, Trace};
 pub use run::{Iterative, run};
-pub use stop::{Cadence, Stop};
+pub use stop::{Cadence, Stop, limit};
 
 use serde::{Deserialize, Serialize};
 

@@ -90,7 +90,7 @@ impl Stop {
     }
 
     /// The certificate value that ends the run at this objective.
-    pub(super) fn tolerance(&self, objective: Option<f64>) -> f64 {
+    pub fn tolerance(&self, objective: Option<f64>) -> f64 {
         match objective {
             Some(objective) => self.absolute.max(self.relative * objective.abs()),
             None => self.absolute,
@@ -105,16 +105,24 @@ impl Stop {
     }
 }
 
-/// JSON has no infinity: a limit without end is written as `None`.
-mod limit {
+/// JSON has no infinity: with `#[serde(with = "limit")]` a limit without end is written as `None`.
+pub mod limit {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+    /// Writes a number, infinity as `None`.
+    ///
+    /// # Errors
+    /// Those of the format.
     #[allow(clippy::trivially_copy_pass_by_ref)]
-    pub(super) fn serialize<S: Serializer>(limit: &f64, to: S) -> Result<S::Ok, S::Error> {
+    pub fn serialize<S: Serializer>(limit: &f64, to: S) -> Result<S::Ok, S::Error> {
         Some(*limit).filter(|limit| *limit != f64::INFINITY).serialize(to)
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+    /// Reads a number, `None` as infinity.
+    ///
+    /// # Errors
+    /// Those of the format.
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
         Ok(Option::deserialize(from)?.unwrap_or(f64::INFINITY))
     }
 }

@@ -2,13 +2,21 @@
 
 use fenchel_linalg::Invalid;
 
+use super::tree::{Join, Tree};
+
 /// A binary tree of partial maxima: setting a weight and finding the largest cost O(log k) each.
 #[derive(Debug, Clone)]
-pub struct MaxTree {
-    /// Node 1 is the root, node `i` has children `2i` and `2i + 1`; the leaves start at `leaves`.
-    nodes: Vec<f64>,
-    leaves: usize,
-    len: usize,
+pub struct MaxTree(Tree<Max>);
+
+#[derive(Debug, Clone)]
+struct Max;
+
+impl Join for Max {
+    const NONE: f64 = f64::NEG_INFINITY;
+
+    fn join(left: f64, right: f64) -> f64 {
+        left.max(right)
+    }
 }
 
 impl MaxTree {
@@ -17,46 +25,27 @@ impl MaxTree {
     /// # Errors
     /// [`Invalid::Empty`]; [`Invalid::Parameter`] for a weight that is negative or not finite.
     pub fn new(weights: &[f64]) -> Result<Self, Invalid> {
-        if weights.is_empty() {
-            return Err(Invalid::Empty { what: "weights" });
-        }
-        for &weight in weights {
-            Invalid::check_nonnegative("weight", weight)?;
-        }
-        let leaves = weights.len().next_power_of_two();
-        let mut nodes = vec![f64::NEG_INFINITY; 2 * leaves];
-        nodes[leaves..leaves + weights.len()].copy_from_slice(weights);
-        for i in (1..leaves).rev() {
-            nodes[i] = nodes[2 * i].max(nodes[2 * i + 1]);
-        }
-        Ok(MaxTree { nodes, leaves, len: weights.len() })
+        Ok(MaxTree(Tree::new(weights)?))
     }
 
     /// Number of weights.
     pub fn len(&self) -> usize {
-        self.len
+        self.0.len()
     }
 
     /// Always false: a tree has at least one weight.
     pub fn is_empty(&self) -> bool {
-        self.len == 0
+        self.0.len() == 0
     }
 
     /// The weight of index `i`.
     pub fn get(&self, i: usize) -> f64 {
-        self.nodes[self.leaves + i]
+        self.0.get(i)
     }
 
     /// The lowest index of a largest weight.
     pub fn largest(&self) -> usize {
-        let mut node = 1;
-        while node < self.leaves {
-            node *= 2;
-            if self.nodes[node + 1] > self.nodes[node] {
-                node += 1;
-            }
-        }
-        node - self.leaves
+        self.0.walk(|left, right| right > left)
     }
 
     /// Changes one weight.
@@ -67,15 +56,7 @@ impl MaxTree {
     /// # Panics
     /// If there is no weight `i`.
     pub fn set(&mut self, i: usize, weight: f64) -> Result<(), Invalid> {
-        assert!(i < self.len, "index {i} of {} weights", self.len);
-        Invalid::check_nonnegative("weight", weight)?;
-        let mut node = self.leaves + i;
-        self.nodes[node] = weight;
-        while node > 1 {
-            node /= 2;
-            self.nodes[node] = self.nodes[2 * node].max(self.nodes[2 * node + 1]);
-        }
-        Ok(())
+        self.0.set(i, weight)
     }
 }
 

@@ -3,6 +3,7 @@
 mod alias;
 mod max_tree;
 mod sum_tree;
+mod tree;
 mod visits;
 
 pub use alias::Alias;

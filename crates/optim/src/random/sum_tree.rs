@@ -3,13 +3,21 @@
 use fenchel_linalg::Invalid;
 use rand::{Rng, RngExt};
 
+use super::tree::{Join, Tree};
+
 /// A binary tree of partial sums: setting a weight and drawing an index cost O(log k) each.
 #[derive(Debug, Clone)]
-pub struct SumTree {
-    /// Node 1 is the root, node `i` has children `2i` and `2i + 1`; the leaves start at `leaves`.
-    nodes: Vec<f64>,
-    leaves: usize,
-    len: usize,
+pub struct SumTree(Tree<Sum>);
+
+#[derive(Debug, Clone)]
+struct Sum;
+
+impl Join for Sum {
+    const NONE: f64 = 0.0;
+
+    fn join(left: f64, right: f64) -> f64 {
+        left + right
+    }
 }
 
 impl SumTree {
@@ -19,40 +27,29 @@ impl SumTree {
     /// [`Invalid::Empty`]; [`Invalid::Parameter`] for a negative or non-finite weight, or a sum that is
     /// not finite.
     pub fn new(weights: &[f64]) -> Result<Self, Invalid> {
-        if weights.is_empty() {
-            return Err(Invalid::Empty { what: "weights" });
-        }
-        for &weight in weights {
-            Invalid::check_nonnegative("weight", weight)?;
-        }
-        let leaves = weights.len().next_power_of_two();
-        let mut nodes = vec![0.0; 2 * leaves];
-        nodes[leaves..leaves + weights.len()].copy_from_slice(weights);
-        for i in (1..leaves).rev() {
-            nodes[i] = nodes[2 * i] + nodes[2 * i + 1];
-        }
-        Invalid::check_nonnegative("sum of the weights", nodes[1])?;
-        Ok(SumTree { nodes, leaves, len: weights.len() })
+        let tree = Tree::new(weights)?;
+        Invalid::check_nonnegative("sum of the weights", tree.root())?;
+        Ok(SumTree(tree))
     }
 
     /// Number of weights.
     pub fn len(&self) -> usize {
-        self.len
+        self.0.len()
     }
 
     /// Always false: a tree has at least one weight.
     pub fn is_empty(&self) -> bool {
-        self.len == 0
+        self.0.len() == 0
     }
 
     /// The weight of index `i`.
     pub fn get(&self, i: usize) -> f64 {
-        self.nodes[self.leaves + i]
+        self.0.get(i)
     }
 
     /// Sum of all weights.
     pub fn total(&self) -> f64 {
-        self.nodes[1]
+        self.0.root()
     }
 
     /// Changes one weight. The sums above it are added up anew, so that no rounding error accumulates.
@@ -64,41 +61,26 @@ impl SumTree {
     /// # Panics
     /// If there is no weight `i`.
     pub fn set(&mut self, i: usize, weight: f64) -> Result<(), Invalid> {
-        assert!(i < self.len, "index {i} of {} weights", self.len);
-        Invalid::check_nonnegative("weight", weight)?;
         let before = self.get(i);
-        self.put(i, weight);
+        self.0.set(i, weight)?;
         let result = Invalid::check_nonnegative("sum of the weights", self.total());
         if result.is_err() {
-            self.put(i, before);
+            self.0.set(i, before)?;
         }
         result
-    }
-
-    fn put(&mut self, i: usize, weight: f64) {
-        let mut node = self.leaves + i;
-        self.nodes[node] = weight;
-        while node > 1 {
-            node /= 2;
-            self.nodes[node] = self.nodes[2 * node] + self.nodes[2 * node + 1];
-        }
     }
 
     /// The index whose interval of the cumulated weights holds `mass`, for `0 <= mass < total`.
     /// Never an index of weight 0 unless all are.
     pub fn find(&self, mut mass: f64) -> usize {
-        let mut node = 1;
-        while node < self.leaves {
-            let left = self.nodes[2 * node];
+        self.0.walk(|left, right| {
             // Rounding can push the mass past the right end; an empty right half takes nothing.
-            if mass < left || self.nodes[2 * node + 1] == 0.0 {
-                node *= 2;
-            } else {
+            let turns = mass >= left && right != 0.0;
+            if turns {
                 mass -= left;
-                node = 2 * node + 1;
             }
-        }
-        node - self.leaves
+            turns
+        })
     }
 
     /// An index with probability proportional to its weight; uniform if all weights are 0.
@@ -107,7 +89,7 @@ impl SumTree {
             let toss: f64 = rng.random();
             self.find(toss * self.total())
         } else {
-            rng.random_range(0..self.len)
+            rng.random_range(0..self.len())
         }
     }
 }

@@ -8,7 +8,7 @@ use fenchel_optim::prox::Zero;
 use rayon::prelude::*;
 
 use super::scores::Score;
-use crate::estimators::solve::{Task, unwatched};
+use crate::estimators::solve::{Fitted, Hyper, unwatched};
 use crate::newton::Warm;
 use crate::path::{Grid, PathSettings, penalties, sweep};
 use crate::{Error, Point, Problem};
@@ -124,10 +124,10 @@ impl<D: Design + Copy, L: Loss + Copy> Plan<'_, D, L> {
             return Ok(points.iter().map(|point| point.dense(d)).collect());
         }
         let ridge = |&l2: &f64| {
-            let loss = self.loss;
-            let task =
-                Task { design, targets, weights: None, loss, l1: 0.0, l2, intercept, stop, seed };
-            Ok(task.solve(&mut unwatched())?.0)
+            let hyper = Hyper { loss: self.loss, l1: 0.0, l2, intercept, stop, seed };
+            let Fitted { weights, intercept, .. } =
+                hyper.fit(design, targets, None, &mut unwatched())?;
+            Ok(Point { weights: weights.to_vec(), intercept })
         };
         grid.iter().map(ridge).collect()
     }

@@ -1,10 +1,6 @@
 //! Conjugate gradients for the Newton system `H w = -g`.
 
-use fenchel_linalg::{Design, multiply, multiply_transposed};
-use fenchel_optim::Loss;
-use fenchel_optim::prox::Zero;
-
-use crate::Problem;
+use super::{TwiceDifferentiable, dot};
 
 /// Products in one Newton step, at most.
 const PRODUCTS: usize = 200;
@@ -24,8 +20,6 @@ pub(super) struct System {
     product: Vec<f64>,
     /// `A p`
     search_margins: Vec<f64>,
-    /// Scratch of a product.
-    scaled: Vec<f64>,
 }
 
 /// The model of the objective around a point, and how far to trust it.
@@ -33,8 +27,6 @@ pub(super) struct System {
 pub(super) struct Quadratic<'m> {
     /// `g`
     pub(super) gradient: &'m [f64],
-    /// `phi''(t_i) / n`
-    pub(super) h: &'m [f64],
     /// The preconditioner `M`, diagonal.
     pub(super) diagonal: &'m [f64],
     /// `||w||_M` at most; infinite for no limit.
@@ -56,30 +48,29 @@ pub(super) struct Promise {
 }
 
 impl System {
-    /// For `n` rows and so many variables.
-    pub(super) fn new(n: usize, variables: usize) -> Self {
-        let (of_variables, of_rows) = (vec![0.0; variables], vec![0.0; n]);
+    /// For so many margins and variables.
+    pub(super) fn new(margins: usize, variables: usize) -> Self {
+        let (of_variables, of_margins) = (vec![0.0; variables], vec![0.0; margins]);
         System {
             step: of_variables.clone(),
-            step_margins: of_rows.clone(),
+            step_margins: of_margins.clone(),
             residual: of_variables.clone(),
             search: of_variables.clone(),
             product: of_variables,
-            search_margins: of_rows.clone(),
-            scaled: of_rows,
+            search_margins: of_margins,
         }
     }
 
     /// Solves `H w = -g` until the residual has fallen to the fraction `forcing`, in the norm of `M^-1`, or `w` reaches the
     /// boundary of the region (Steihaug).
-    pub(super) fn solve<D: Design, L: Loss>(
+    pub(super) fn solve<F: TwiceDifferentiable>(
         &mut self,
-        problem: &Problem<'_, D, L, Zero>,
+        function: &mut F,
         model: Quadratic<'_>,
         forcing: f64,
     ) -> Promise {
-        let Quadratic { gradient, h, diagonal: m, radius } = model;
-        let System { step, residual, search, product, search_margins, step_margins, scaled } = self;
+        let Quadratic { gradient, diagonal: m, radius } = model;
+        let System { step, residual, search, product, search_margins, step_margins } = self;
         step.fill(0.0);
         step_margins.fill(0.0);
         for ((r, p), (g, m)) in
@@ -95,7 +86,8 @@ impl System {
             if size <= goal {
                 break;
             }
-            product_with_hessian(problem, h, search, search_margins, scaled, product);
+            function.multiply(search, search_margins);
+            function.curve(search, search_margins, product);
             passes += 1.0;
             let curvature = dot(search, product);
             // Flat along p up to rounding: nothing more to gain, or (in the first place) no scale to go by.
@@ -136,33 +128,6 @@ impl System {
     }
 }
 
-/// `margins = A v + v_b`, `out = A'(h * margins) + l2 v`; the intercept, where there is one, comes last. A pass.
-fn product_with_hessian<D: Design, L: Loss>(
-    problem: &Problem<'_, D, L, Zero>,
-    h: &[f64],
-    v: &[f64],
-    margins: &mut [f64],
-    scaled: &mut [f64],
-    out: &mut [f64],
-) {
-    let (weights, intercept) = v.split_at(problem.d());
-    let (out, out_intercept) = out.split_at_mut(problem.d());
-    multiply(problem.design(), weights, margins);
-    if let Some(b) = intercept.first() {
-        margins.iter_mut().for_each(|t| *t += b);
-    }
-    for ((s, t), h) in scaled.iter_mut().zip(margins.iter()).zip(h) {
-        *s = h * t;
-    }
-    multiply_transposed(problem.design(), scaled, out);
-    for (o, v) in out.iter_mut().zip(weights) {
-        *o += problem.l2() * v;
-    }
-    if let Some(o) = out_intercept.first_mut() {
-        *o = scaled.iter().sum();
-    }
-}
-
 /// The `a >= 0` with `||w + a p||_M = radius`, in a form that does not cancel.
 fn to_the_boundary(w: &[f64], p: &[f64], m: &[f64], radius: f64) -> f64 {
     let (mut ww, mut wp, mut pp) = (0.0, 0.0, 0.0);
@@ -174,10 +139,6 @@ fn to_the_boundary(w: &[f64], p: &[f64], m: &[f64], radius: f64) -> f64 {
     let room = (radius * radius - ww).max(0.0);
     let root = (wp * wp + pp * room).sqrt();
     if wp >= 0.0 { room / (wp + root) } else { (root - wp) / pp }
-}
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 fn axpy(scale: f64, a: &[f64], out: &mut [f64]) {

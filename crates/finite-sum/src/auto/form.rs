@@ -1,0 +1,111 @@
+//! Which methods a regulariser is open to.
+
+use fenchel_linalg::Design;
+use fenchel_optim::fista::FistaSettings;
+use fenchel_optim::prox::{
+    ElasticNet, FusedLasso, GroupLasso, Interval, L1, L1Ball, L2Ball, L2Norm, NonnegativeL1,
+    Simplex, SparseGroupLasso, TotalVariation, WeightedL1, Zero,
+};
+use fenchel_optim::{Loss, Observer, Regulariser, Solution};
+
+use super::choice::{Choice, Method};
+use super::relay::{Show, relay};
+use super::run::{AutoSettings, AutoState, elastic_net, separable};
+use crate::multiclass::{
+    MulticlassAutoState, MulticlassPoint, MulticlassProblem, auto as multiclass,
+};
+use crate::{Error, Point, Problem, fista};
+
+/// A regulariser that [`auto`](super::auto()) takes.
+///
+/// What it does by default is FISTA, which takes any regulariser: for one of your own,
+/// `impl Automatic for MyPenalty {}`.
+pub trait Automatic: Regulariser + Clone {
+    /// Solves a problem by the methods that this regulariser is open to. The start has been checked.
+    ///
+    /// # Errors
+    /// Those of the methods.
+    fn solve<D, L, O>(
+        problem: &Problem<'_, D, L, Self>,
+        settings: &AutoSettings,
+        start: Option<Point>,
+        observer: &mut O,
+    ) -> Result<Solution<AutoState>, Error>
+    where
+        D: Design + Copy,
+        L: Loss + Copy,
+        O: Observer<Method>,
+    {
+        let mut choice = Choice::joint(problem);
+        let by = |_, start, stop, show: &mut Show<'_, O>| {
+            let settings = FistaSettings { stop, ..FistaSettings::default() };
+            let solution = fista(problem, &settings, start, show)?;
+            Ok((solution.state, solution.report))
+        };
+        let (point, report) = relay(&mut choice, settings.stop, start, observer, by)?;
+        Ok(Solution { state: AutoState { point, choice }, report })
+    }
+
+    /// The same for several classes.
+    ///
+    /// # Errors
+    /// Those of the methods.
+    fn solve_multiclass<D, O>(
+        problem: &MulticlassProblem<'_, D, Self>,
+        settings: &AutoSettings,
+        start: Option<MulticlassPoint>,
+        observer: &mut O,
+    ) -> Result<Solution<MulticlassAutoState>, Error>
+    where
+        D: Design + Copy,
+        O: Observer<Method>,
+    {
+        multiclass::joint(problem, settings, start, observer)
+    }
+}
+
+macro_rules! solved_by {
+    ($solver:ident, $multiclass:ident: $($regulariser:ty),*) => {$(
+        impl Automatic for $regulariser {
+            fn solve<D, L, O>(
+                problem: &Problem<'_, D, L, Self>,
+                settings: &AutoSettings,
+                start: Option<Point>,
+                observer: &mut O,
+            ) -> Result<Solution<AutoState>, Error>
+            where
+                D: Design + Copy,
+                L: Loss + Copy,
+                O: Observer<Method>,
+            {
+                $solver(problem, settings, start, observer)
+            }
+
+            fn solve_multiclass<D, O>(
+                problem: &MulticlassProblem<'_, D, Self>,
+                settings: &AutoSettings,
+                start: Option<MulticlassPoint>,
+                observer: &mut O,
+            ) -> Result<Solution<MulticlassAutoState>, Error>
+            where
+                D: Design + Copy,
+                O: Observer<Method>,
+            {
+                multiclass::$multiclass(problem, settings, start, observer)
+            }
+        }
+    )*};
+}
+
+solved_by!(elastic_net, smooth: Zero);
+solved_by!(elastic_net, separable: L1, ElasticNet);
+solved_by!(separable, separable: Interval, WeightedL1, NonnegativeL1);
+impl Automatic for GroupLasso {}
+impl Automatic for SparseGroupLasso {}
+impl Automatic for L2Norm {}
+impl Automatic for L1Ball {}
+impl Automatic for L2Ball {}
+impl Automatic for Simplex {}
+impl Automatic for TotalVariation {}
+impl Automatic for FusedLasso {}
+impl<R: Regulariser> Automatic for &R {}

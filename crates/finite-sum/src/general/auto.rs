@@ -1,0 +1,84 @@
+//! The method that suits a general sum.
+
+use fenchel_optim::prox::Zero;
+use fenchel_optim::{Observer, Solution};
+use serde::{Deserialize, Serialize};
+
+use super::{FiniteSum, Sum, SumSettings, SumState, finito, saga, svrg};
+use crate::Error;
+use crate::auto::{Choice, Method, Reason, Show, relay};
+use crate::lag::Lagged;
+
+/// Where [`auto`] ended, and how it got there.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SumAutoState {
+    /// The point.
+    pub point: Vec<f64>,
+    /// What was chosen and why.
+    pub choice: Choice,
+}
+
+/// Solves a general sum by the method that suits it:
+///
+/// | case | method |
+/// |---|---|
+/// | no regulariser, `n l2 >= 2 L`, and `n d` numbers within the memory limit | [`finito`], permuted |
+/// | a table of gradients within the memory limit | [`saga`] |
+/// | else | [`svrg`] |
+///
+/// The observer sees the progress and the [`Method`] at work. Of the settings, `step` and `order` are those of the
+/// chosen method: leave them at their defaults.
+///
+/// # Errors
+/// Those of the methods, but for the memory.
+pub fn auto<T, R, O>(
+    sum: &Sum<'_, T, R>,
+    settings: &SumSettings,
+    start: Option<Vec<f64>>,
+    observer: &mut O,
+) -> Result<Solution<SumAutoState>, Error>
+where
+    T: FiniteSum,
+    R: Lagged,
+    O: Observer<Method>,
+{
+    settings.stop.check()?;
+    let mut choice = choose(sum, settings.memory_limit);
+    let by = |method, start: Option<Vec<f64>>, stop, show: &mut Show<'_, O>| {
+        let settings = SumSettings { stop, ..settings.clone() };
+        match method {
+            Method::Finito => {
+                let Sum { terms, l2, smoothness, stored, longest, .. } = *sum;
+                let smooth = Sum { terms, regulariser: Zero, l2, smoothness, stored, longest };
+                let Solution { state, report } = finito(&smooth, &settings, start, show)?;
+                Ok((state, report))
+            }
+            Method::Saga => {
+                let start = start.map(|point| SumState { point, table: Vec::new() });
+                let Solution { state, report } = saga(sum, &settings, start, show)?;
+                Ok((state.point, report))
+            }
+            _ => {
+                let Solution { state, report } = svrg(sum, &settings, start, show)?;
+                Ok((state, report))
+            }
+        }
+    };
+    let (point, report) = relay(&mut choice, settings.stop, start, observer, by)?;
+    Ok(Solution { state: SumAutoState { point, choice }, report })
+}
+
+fn choose<T: FiniteSum, R: Lagged>(sum: &Sum<'_, T, R>, memory_limit: u64) -> Choice {
+    let (n, d) = (sum.terms.terms() as f64, sum.terms.dimension() as f64);
+    let smoothness = sum.smoothness();
+    let beta = if smoothness > 0.0 { n * sum.l2 / smoothness } else { f64::INFINITY };
+    let limit = memory_limit as f64;
+    let (method, reason) = match () {
+        () if R::IDENTITY && sum.l2 > 0.0 && beta >= 2.0 && 8.0 * n * d <= limit => {
+            (Method::Finito, Reason::WellConditionedTerms)
+        }
+        () if 8.0 * sum.stored as f64 <= limit => (Method::Saga, Reason::TableFits),
+        () => (Method::Svrg, Reason::TableTooLarge),
+    };
+    Choice { beta, ..Choice::only(method, reason) }
+}

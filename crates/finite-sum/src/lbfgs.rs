@@ -1,0 +1,48 @@
+//! The batch method to compare with: L-BFGS on the whole objective.
+
+use fenchel_linalg::Design;
+use fenchel_optim::lbfgs::{Lbfgs, LbfgsSettings};
+use fenchel_optim::prox::Zero;
+use fenchel_optim::{Loss, Observer, Solution};
+
+use crate::smooth::{SmoothPart, point};
+use crate::{Error, Point, Problem};
+
+/// L-BFGS on the whole objective, for smooth losses without regulariser (`l2 >= 0`).
+///
+/// A pass is one evaluation of the objective and its gradient. Certifies a duality gap where `l2 > 0`,
+/// else the norm of the gradient. The method itself is [`fenchel_optim::lbfgs`].
+///
+/// ```
+/// use fenchel_finite_sum::loss::Logistic;
+/// use fenchel_finite_sum::prox::Zero;
+/// use fenchel_finite_sum::{AsDesign, Problem, Status, lbfgs};
+///
+/// let a = ndarray::array![[1.0, 0.5], [-0.3, 2.0], [0.7, -1.0], [-1.5, 0.2]];
+/// let y = [1.0, -1.0, 1.0, -1.0];
+/// let problem = Problem::new(a.as_design()?, &y, Logistic, Zero, 0.1)?;
+/// let solution = lbfgs(&problem, &Default::default(), None, &mut ())?;
+/// assert_eq!(solution.report.status, Status::Converged);
+/// # Ok::<(), fenchel_finite_sum::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Unsupported`] for a loss that is not smooth; [`Error::Invalid`] for a start of another shape
+/// or settings out of range.
+pub fn lbfgs<'p, 'a, D, L, O>(
+    problem: &'p Problem<'a, D, L, Zero>,
+    settings: &LbfgsSettings,
+    start: Option<Point>,
+    observer: &mut O,
+) -> Result<Solution<Point>, Error>
+where
+    D: Design,
+    L: Loss,
+    O: Observer<Lbfgs<SmoothPart<'p, 'a, D, L, Zero>>>,
+{
+    settings.stop.check()?;
+    problem.check_smooth("lbfgs")?;
+    let (function, x) = SmoothPart::new(problem, start)?;
+    let Solution { state, report } = fenchel_optim::lbfgs::lbfgs(function, settings, x, observer)?;
+    Ok(Solution { state: point(problem.d(), &state), report })
+}

@@ -1,0 +1,130 @@
+//! What L-BFGS and OWL-QN have in common.
+
+use super::memory::norm;
+use super::{Memory, Smooth};
+
+/// Steps without a lower value or a smaller gradient after which the rest is rounding. While values can
+/// be told apart every step lowers them.
+const IDLE: u32 = 30;
+
+/// A point on its way down, with the remembered curvature.
+pub(super) struct Descent<S> {
+    pub(super) function: S,
+    pub(super) memory: Memory,
+    pub(super) x: Vec<f64>,
+    pub(super) value: f64,
+    pub(super) gradient: Vec<f64>,
+    pub(super) trial: Vec<f64>,
+    trial_gradient: Vec<f64>,
+    pub(super) direction: Vec<f64>,
+    pub(super) evaluations: u64,
+    /// Evaluations that `advance` has accounted for.
+    reported: u64,
+    /// The lowest value and the smallest gradient so far, and the steps since either improved.
+    lowest: f64,
+    smallest: f64,
+    idle: u32,
+    pub(super) stalled: bool,
+}
+
+/// A method that moves a [`Descent`].
+pub(super) trait Downhill {
+    type Function: Smooth;
+
+    fn descent(&mut self) -> &mut Descent<Self::Function>;
+
+    /// Finds a direction and walks along it: true if the trial point is lower, and its value is in `value`.
+    fn try_step(&mut self) -> bool;
+
+    /// Moves to the trial point. Returns the gradient that is to vanish.
+    fn accept(&mut self) -> &[f64];
+}
+
+/// Moves on by about so many evaluations, by one step at least.
+pub(super) fn advance<M: Downhill>(method: &mut M, passes: f64) -> f64 {
+    // The evaluation at the start is part of the first budget, and every call moves once at least.
+    while !method.descent().stalled {
+        if method.try_step() {
+            let size = norm(method.accept());
+            method.descent().judge(size);
+        } else {
+            let descent = method.descent();
+            if descent.memory.is_empty() {
+                descent.stalled = true;
+            } else {
+                // The model may be to blame: try once more along the gradient.
+                descent.memory.clear();
+                continue;
+            }
+        }
+        let descent = method.descent();
+        if (descent.evaluations - descent.reported) as f64 >= passes {
+            break;
+        }
+    }
+    let descent = method.descent();
+    let done = descent.evaluations - descent.reported;
+    descent.reported = descent.evaluations;
+    done as f64
+}
+
+impl<S: Smooth> Descent<S> {
+    /// At `x`, with `penalty` added to the value of the function there.
+    pub(super) fn new(mut function: S, memory: usize, x: Vec<f64>, penalty: f64) -> Self {
+        let d = x.len();
+        let mut gradient = vec![0.0; d];
+        let value = function.value_gradient(&x, &mut gradient) + penalty;
+        Descent {
+            function,
+            memory: Memory::new(memory),
+            x,
+            value,
+            gradient,
+            trial: vec![0.0; d],
+            trial_gradient: vec![0.0; d],
+            direction: vec![0.0; d],
+            evaluations: 1,
+            reported: 0,
+            lowest: value,
+            smallest: f64::INFINITY,
+            idle: 0,
+            stalled: false,
+        }
+    }
+
+    /// The function at the trial point.
+    pub(super) fn try_point(&mut self) -> (f64, &[f64]) {
+        self.evaluations += 1;
+        let value = self.function.value_gradient(&self.trial, &mut self.trial_gradient);
+        (value, &self.trial_gradient)
+    }
+
+    /// Where nothing is known of the scale, before the first pair, a step of length 1.
+    pub(super) fn first_step(&self, gradient: &[f64]) -> f64 {
+        if self.memory.is_empty() { 1.0 / norm(gradient).max(1e-300) } else { 1.0 }
+    }
+
+    /// Moves to the accepted trial point and remembers the pair.
+    pub(super) fn accept(&mut self) {
+        self.memory.push(&self.x, &self.trial, &self.gradient, &self.trial_gradient);
+        std::mem::swap(&mut self.x, &mut self.trial);
+        std::mem::swap(&mut self.gradient, &mut self.trial_gradient);
+    }
+
+    /// Stalls where neither the value nor the gradient, of norm `size`, improves any more.
+    fn judge(&mut self, size: f64) {
+        let improved = self.value < self.lowest || size < self.smallest;
+        self.lowest = self.lowest.min(self.value);
+        self.smallest = self.smallest.min(size);
+        self.idle = if improved { 0 } else { self.idle + 1 };
+        self.stalled = self.idle >= IDLE;
+    }
+}
+
+/// `r = -H g` with the remembered curvature.
+pub(super) fn quasi_newton(memory: &Memory, g: &[f64], r: &mut [f64]) {
+    for (r, g) in r.iter_mut().zip(g) {
+        *r = -g;
+    }
+    memory.apply(r, None);
+}

@@ -1,0 +1,238 @@
+//! Newton-CG: Newton steps by conjugate gradients.
+
+use fenchel_linalg::Invalid;
+use serde::{Deserialize, Serialize};
+
+use super::system::{Promise, Quadratic, System};
+use super::{Descent, Place, TwiceDifferentiable};
+use crate::{Certificate, Iterative, Observer, Solution, Status, Stop, run};
+
+/// How far to trust the quadratic model.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Globalisation {
+    /// Halves the step until the objective falls by a hundredth of what its slope promises.
+    #[default]
+    LineSearch,
+    /// Ends the conjugate gradients at the boundary of a region, which grows and shrinks with the quality of the
+    /// model (Steihaug's method). About as many passes as the line search.
+    TrustRegion,
+}
+
+/// What stands for the Hessian while its system is solved.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Preconditioner {
+    /// The identity.
+    None,
+    /// The diagonal of the Hessian, for half a pass a step. Passes without it to passes with it, for logistic
+    /// regression: 2.2 to 2.9 on generated text, census data and web pages for small `l2`, down to 0.6 on Reuters.
+    #[default]
+    Diagonal,
+}
+
+/// Settings of [`newton_cg`](fn@newton_cg).
+///
+/// | field | default | meaning |
+/// |---|---|---|
+/// | `globalisation` | `LineSearch` | how far to trust the model |
+/// | `preconditioner` | `Diagonal` | what stands for the Hessian in its system |
+/// | `forcing` | 0.1 | the conjugate gradients end when the residual has fallen to this fraction |
+/// | `stop` | see [`Stop`] | when to end; a product with the Hessian is a pass |
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct NewtonCgSettings {
+    /// How far to trust the model.
+    pub globalisation: Globalisation,
+    /// What stands for the Hessian in its system.
+    pub preconditioner: Preconditioner,
+    /// Relative residual at which the conjugate gradients end, in (0, 1).
+    pub forcing: f64,
+    /// When to end.
+    pub stop: Stop,
+}
+
+impl Default for NewtonCgSettings {
+    fn default() -> Self {
+        NewtonCgSettings {
+            globalisation: Globalisation::default(),
+            preconditioner: Preconditioner::default(),
+            forcing: 0.1,
+            stop: Stop::default(),
+        }
+    }
+}
+
+/// The method behind [`newton_cg`](fn@newton_cg).
+#[derive(Debug, Clone)]
+pub struct NewtonCg<F> {
+    at: Descent<F>,
+    globalisation: Globalisation,
+    preconditioner: Preconditioner,
+    forcing: f64,
+    radius: Option<f64>,
+    /// `M`
+    diagonal: Vec<f64>,
+    system: System,
+}
+
+/// Minimises a function from `start`. The state is the final point, and the radius of the trust region in the norm of
+/// the preconditioner: `None` before the first step, and for the line search. Another run that begins with both goes on
+/// where this one ended.
+///
+/// A step costs `1.5` passes and one for each product with the Hessian, at most 200, whatever the dimension is. Memory:
+/// seven vectors of margins and seven of variables. Ends as `Stalled` when the model's decrease is below the rounding of
+/// the objective and the gradient no longer halves.
+///
+/// Papers: Steihaug, SIAM Journal on Numerical Analysis 20 (1983); Lin, Weng and Keerthi, "Trust region Newton method
+/// for large-scale logistic regression", JMLR 9 (2008); Hsia, Chiang and Lin, "Preconditioned conjugate gradient
+/// methods in truncated Newton frameworks for large-scale linear classification", ACML 2018.
+///
+/// # Errors
+/// [`Invalid`] for a start of the wrong length or with non-finite entries, or settings out of range.
+#[expect(clippy::type_complexity, reason = "the point, and the radius of the region")]
+pub fn newton_cg<F: TwiceDifferentiable, O: Observer<NewtonCg<F>>>(
+    function: F,
+    settings: &NewtonCgSettings,
+    start: (Vec<f64>, Option<f64>),
+    observer: &mut O,
+) -> Result<Solution<(Vec<f64>, Option<f64>)>, Invalid> {
+    settings.stop.check()?;
+    let NewtonCgSettings { globalisation, preconditioner, forcing, stop } = *settings;
+    if !(forcing > 0.0 && forcing < 1.0) {
+        let (name, expected) = ("forcing", "a number in (0, 1)");
+        return Err(Invalid::Parameter { name, value: forcing, expected });
+    }
+    let (x, radius) = start;
+    let d = x.len();
+    Invalid::check_length("start", function.dimension(), d)?;
+    Invalid::check_finite("start", &x)?;
+    if let Some(radius) = radius {
+        Invalid::check_positive("radius", radius)?;
+    }
+    let mut method = NewtonCg {
+        system: System::new(function.margins(), d),
+        at: Descent::new(function, x),
+        globalisation,
+        preconditioner,
+        forcing,
+        radius,
+        diagonal: vec![1.0; d],
+    };
+    let report = run(&mut method, &stop, observer)?;
+    Ok(Solution { state: (method.at.x, method.radius), report })
+}
+
+impl<F: TwiceDifferentiable> NewtonCg<F> {
+    /// The current point.
+    pub fn point(&self) -> &[f64] {
+        &self.at.x
+    }
+
+    /// The second derivatives and the preconditioner. Half a pass for the diagonal.
+    fn prepare(&mut self) -> f64 {
+        let function = &mut self.at.function;
+        function.bend(&self.at.z);
+        if self.preconditioner == Preconditioner::None {
+            return 0.0;
+        }
+        function.diagonal(&mut self.diagonal);
+        // An empty column, or margins so large that all curvature is rounded away.
+        for m in self.diagonal.iter_mut().filter(|m| !(**m > 0.0)) {
+            *m = 1.0;
+        }
+        0.5
+    }
+
+    /// One Newton step. Returns its cost in passes.
+    fn step(&mut self) -> f64 {
+        self.at.measure();
+        let mut passes = 1.0 + self.prepare();
+        let gradient = &self.at.gradient;
+        let size: f64 =
+            gradient.iter().zip(&self.diagonal).map(|(g, m)| g * g / m).sum::<f64>().sqrt();
+        let first = self.radius.is_none();
+        if first && self.globalisation == Globalisation::TrustRegion && size > 0.0 {
+            self.radius = Some(size);
+        }
+        let radius = match self.globalisation {
+            Globalisation::LineSearch => f64::INFINITY,
+            Globalisation::TrustRegion => self.radius.unwrap_or(f64::INFINITY),
+        };
+        let model = Quadratic { gradient, diagonal: &self.diagonal, radius };
+        let promise = self.system.solve(&mut self.at.function, model, self.forcing);
+        passes += promise.passes;
+        // Where the objective shows nothing any more, the gradient still may.
+        if self.at.hopeless(promise.slope, promise.decrease, size) {
+            self.at.stalled = true;
+            return passes;
+        }
+        let from = self.at.place();
+        let accepted = match self.globalisation {
+            Globalisation::LineSearch => {
+                let System { step, step_margins, .. } = &self.system;
+                self.at.search(&from, step, step_margins, promise.slope)
+            }
+            Globalisation::TrustRegion => self.try_region(promise, first, &from),
+        };
+        self.at.settle(accepted, from);
+        passes
+    }
+
+    /// Tries the step, and moves the radius by what comes of it.
+    fn try_region(&mut self, promise: Promise, first: bool, from: &Place) -> bool {
+        let Promise { slope, decrease, length, bounded, .. } = promise;
+        let old = self.radius.unwrap_or(length);
+        let slack = self.at.slack();
+        let System { step, step_margins, .. } = &self.system;
+        let actual = self.at.objective - self.at.go(from, step, step_margins, 1.0);
+        if decrease <= slack && actual >= -slack {
+            // Both are rounding: no evidence against the model, none for another radius.
+            return true;
+        }
+        // The minimiser of the parabola through the two values with the known slope.
+        let excess = -actual - slope;
+        let reach = if excess <= 0.0 { 4.0 } else { f64::max(0.25, -0.5 * slope / excess) };
+        let target = reach * length;
+        let radius = if first { old.min(length) } else { old };
+        let next = if !(actual >= 1e-4 * decrease) {
+            target.min(0.5 * radius)
+        } else if actual < 0.25 * decrease {
+            target.clamp(0.25 * radius, 0.5 * radius)
+        } else if actual < 0.75 * decrease {
+            target.clamp(0.25 * radius, 4.0 * radius)
+        } else if bounded {
+            4.0 * radius
+        } else {
+            radius.max(target.min(4.0 * radius))
+        };
+        // A value that is not finite gives no parabola.
+        let next = if next.is_finite() { next } else { 0.25 * radius };
+        self.radius = Some(next);
+        if !(next > 1e-300) {
+            self.at.stalled = true;
+        }
+        actual > 1e-4 * decrease
+    }
+}
+
+impl<F: TwiceDifferentiable> Iterative for NewtonCg<F> {
+    const FREE_CERTIFICATE: bool = true;
+
+    /// One Newton step, whatever it costs.
+    fn advance(&mut self, _: f64) -> f64 {
+        self.step()
+    }
+
+    /// The next step needs all of this anyway.
+    fn certify(&mut self) -> Certificate {
+        self.at.measure()
+    }
+
+    /// Accepted steps.
+    fn oracle_calls(&self) -> u64 {
+        self.at.steps
+    }
+
+    fn verdict(&self) -> Option<Status> {
+        self.at.stalled.then_some(Status::Stalled)
+    }
+}

@@ -1,0 +1,104 @@
+//! Newton's method with the Hessian itself.
+
+use fenchel_linalg::{Cholesky, Invalid};
+
+use super::{Descent, WithHessian, dot};
+use crate::{Certificate, Iterative, Observer, Solution, Status, Stop, run};
+
+/// Minimises a function of few variables from `start`, by Newton's method with a line search; the state is the final
+/// point.
+///
+/// A step costs a pass for gradient and certificate, half a pass for the margins of the step, the Hessian and its
+/// factorisation. Memory: two matrices of the order of the variables. A singular Hessian gets a small ridge. Ends as
+/// `Stalled` when the model's decrease is below the rounding of the objective and the gradient no longer halves.
+///
+/// Reference: Nocedal and Wright, "Numerical Optimization" (2006), algorithm 3.2.
+///
+/// # Errors
+/// [`Invalid`] for a start of the wrong length or with non-finite entries, or settings out of range.
+pub fn newton<F: WithHessian, O: Observer<Newton<F>>>(
+    function: F,
+    stop: &Stop,
+    start: Vec<f64>,
+    observer: &mut O,
+) -> Result<Solution<Vec<f64>>, Invalid> {
+    stop.check()?;
+    Invalid::check_length("start", function.dimension(), start.len())?;
+    Invalid::check_finite("start", &start)?;
+    let step_margins = vec![0.0; function.margins()];
+    let mut method = Newton { at: Descent::new(function, start), step_margins };
+    let report = run(&mut method, stop, observer)?;
+    Ok(Solution { state: method.at.x, report })
+}
+
+/// The method behind [`newton`].
+#[derive(Debug, Clone)]
+pub struct Newton<F> {
+    at: Descent<F>,
+    step_margins: Vec<f64>,
+}
+
+impl<F: WithHessian> Newton<F> {
+    /// The current point.
+    pub fn point(&self) -> &[f64] {
+        &self.at.x
+    }
+
+    /// One step. Returns its cost in passes.
+    fn step(&mut self) -> f64 {
+        let Newton { at, step_margins } = self;
+        at.measure();
+        at.function.bend(&at.z);
+        let (hessian, cost) = at.function.hessian();
+        let passes = 1.5 + cost;
+        let mut step: Vec<f64> = at.gradient.iter().map(|g| -g).collect();
+        let solved = factor(&hessian, step.len())
+            .is_some_and(|factor| factor.solve_in_place(&mut step).is_ok());
+        let slope = dot(&at.gradient, &step);
+        if !solved || at.hopeless(slope, -0.5 * slope, (-slope).max(0.0).sqrt()) {
+            at.stalled = true;
+            return passes;
+        }
+        at.function.multiply(&step, step_margins);
+        let from = at.place();
+        let accepted = at.search(&from, &step, step_margins, slope);
+        at.settle(accepted, from);
+        passes
+    }
+}
+
+/// The Cholesky factor of a matrix that is positive definite up to rounding: raises a ridge until it is one in floating
+/// point. `None` if it is not finite.
+fn factor(matrix: &[f64], order: usize) -> Option<Cholesky> {
+    let largest = (0..order).map(|k| matrix[k * order + k]).fold(0.0, f64::max);
+    let scale = if largest > 0.0 { largest } else { 1.0 };
+    (0..20).find_map(|k| {
+        let ridge = if k == 0 { 0.0 } else { scale * 1e-16 * 10f64.powi(k) };
+        let mut shifted = matrix.to_vec();
+        (0..order).for_each(|k| shifted[k * order + k] += ridge);
+        Cholesky::in_place(shifted, order).ok()
+    })
+}
+
+impl<F: WithHessian> Iterative for Newton<F> {
+    const FREE_CERTIFICATE: bool = true;
+
+    /// One Newton step, whatever it costs.
+    fn advance(&mut self, _: f64) -> f64 {
+        self.step()
+    }
+
+    /// The next step needs all of this anyway.
+    fn certify(&mut self) -> Certificate {
+        self.at.measure()
+    }
+
+    /// Accepted steps.
+    fn oracle_calls(&self) -> u64 {
+        self.at.steps
+    }
+
+    fn verdict(&self) -> Option<Status> {
+        self.at.stalled.then_some(Status::Stalled)
+    }
+}

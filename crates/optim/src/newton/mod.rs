@@ -1,0 +1,174 @@
+//! Newton's method for twice differentiable functions of a linear map.
+//!
+//! ```text
+//! F(x) = f(z) + q(x),     z = A x,     H = A' f''(z) A + q''
+//! ```
+//!
+//! where `q` is quadratic, and looking at `f` is cheap beside a product with `A`. The margins `z` of a step are those of the
+//! point plus a multiple of those of the direction: a line search costs no look at the data.
+//!
+//! | you have | use |
+//! |---|---|
+//! | many variables | [`newton_cg`]: the Newton system by conjugate gradients, a pass a product |
+//! | few variables | [`newton`]: the Newton system by a Cholesky factorisation |
+//!
+//! | symbol | name |
+//! |---|---|
+//! | `g`, `H` | gradient and Hessian of `F` |
+//! | `w` | step, `H w = -g` |
+//! | `M` | diagonal preconditioner |
+
+mod cg;
+mod exact;
+mod system;
+
+pub use cg::{Globalisation, NewtonCg, NewtonCgSettings, Preconditioner, newton_cg};
+pub use exact::{Newton, newton};
+
+use crate::Certificate;
+use crate::lbfgs::dot;
+
+/// The objective cannot show a decrease below this fraction of itself.
+const INVISIBLE: f64 = 1e-16;
+
+/// A twice differentiable, convex function of a linear map; see the [module](self).
+pub trait TwiceDifferentiable {
+    /// Number of variables.
+    fn dimension(&self) -> usize;
+
+    /// Number of margins.
+    fn margins(&self) -> usize;
+
+    /// `z = A v`. Half a pass.
+    fn multiply(&self, v: &[f64], z: &mut [f64]);
+
+    /// `F(x)`, given `z = A x`. No pass.
+    fn value(&mut self, x: &[f64], z: &[f64]) -> f64;
+
+    /// What can be proved at `x`, given `z = A x`, with the gradient written to `gradient`. May move the point to a
+    /// better one on the way (an intercept to its optimum), and the margins with it. Half a pass.
+    ///
+    /// The certificate must know the objective.
+    fn measure(&mut self, x: &mut [f64], z: &mut Vec<f64>, gradient: &mut [f64]) -> Certificate;
+
+    /// Keeps `f''(z)` for the products to come. No pass.
+    fn bend(&mut self, z: &[f64]);
+
+    /// The diagonal of `H`. Half a pass.
+    fn diagonal(&mut self, out: &mut [f64]);
+
+    /// `out = H v`, given `z = A v`. Half a pass.
+    fn curve(&mut self, v: &[f64], z: &[f64], out: &mut [f64]);
+}
+
+/// A twice differentiable function that can write its Hessian down.
+pub trait WithHessian: TwiceDifferentiable {
+    /// `H` for the second derivatives that were kept, row by row, and what it cost in passes.
+    fn hessian(&mut self) -> (Vec<f64>, f64);
+}
+
+/// A point and what is known there.
+#[derive(Debug, Clone)]
+struct Descent<F> {
+    function: F,
+    x: Vec<f64>,
+    z: Vec<f64>,
+    gradient: Vec<f64>,
+    certificate: Option<Certificate>,
+    objective: f64,
+    /// Size of the gradient at the last step, once a decrease is invisible.
+    last_size: f64,
+    /// Accepted steps.
+    steps: u64,
+    stalled: bool,
+}
+
+impl<F: TwiceDifferentiable> Descent<F> {
+    fn new(function: F, x: Vec<f64>) -> Self {
+        Descent {
+            z: vec![0.0; function.margins()],
+            gradient: vec![0.0; x.len()],
+            function,
+            x,
+            certificate: None,
+            objective: f64::INFINITY,
+            last_size: f64::INFINITY,
+            steps: 0,
+            stalled: false,
+        }
+    }
+
+    /// Objective, gradient and certificate at the current point, unless they are known. The margins are read anew.
+    fn measure(&mut self) -> Certificate {
+        if let Some(certificate) = self.certificate {
+            return certificate;
+        }
+        self.function.multiply(&self.x, &mut self.z);
+        let certificate = self.function.measure(&mut self.x, &mut self.z, &mut self.gradient);
+        self.objective = certificate.objective().unwrap_or(f64::INFINITY);
+        self.certificate = Some(certificate);
+        certificate
+    }
+
+    /// What the objective does not show, being a sum of many terms.
+    fn slack(&self) -> f64 {
+        let rounding = f64::EPSILON * (4.0 + (self.z.len() as f64).sqrt());
+        rounding * self.objective.abs()
+    }
+
+    /// Whether there is nothing left to gain: no slope, or a decrease that the objective does not show and a gradient,
+    /// of size `size`, that does not halve any more.
+    fn hopeless(&mut self, slope: f64, decrease: f64, size: f64) -> bool {
+        let invisible = !(decrease > INVISIBLE * self.objective.abs());
+        let hopeless = !(slope < 0.0) || (invisible && size > 0.5 * self.last_size);
+        self.last_size = if invisible { size } else { f64::INFINITY };
+        hopeless
+    }
+
+    /// Moves to `x + scale w`, with its margins. Returns the objective there.
+    fn go(&mut self, from: &Place, step: &[f64], step_margins: &[f64], scale: f64) -> f64 {
+        for ((x, from), w) in self.x.iter_mut().zip(&from.x).zip(step) {
+            *x = from + scale * w;
+        }
+        for ((z, from), a) in self.z.iter_mut().zip(&from.z).zip(step_margins) {
+            *z = from + scale * a;
+        }
+        self.function.value(&self.x, &self.z)
+    }
+
+    fn place(&self) -> Place {
+        Place { x: self.x.clone(), z: self.z.clone() }
+    }
+
+    /// Halves the step until the objective falls by a hundredth of what the slope promises; stalls where it never
+    /// does. Within rounding the model is trusted.
+    fn search(&mut self, from: &Place, step: &[f64], step_margins: &[f64], slope: f64) -> bool {
+        let slack = self.slack();
+        let mut scale = 1.0;
+        while scale > 1e-12 {
+            let value = self.go(from, step, step_margins, scale);
+            if value - self.objective <= 0.01 * scale * slope + slack {
+                return true;
+            }
+            scale *= 0.5;
+        }
+        self.stalled = true;
+        false
+    }
+
+    /// Ends a step: at the new place, or back at the old one.
+    fn settle(&mut self, accepted: bool, from: Place) {
+        if accepted {
+            self.steps += 1;
+            self.certificate = None;
+        } else {
+            (self.x, self.z) = (from.x, from.z);
+        }
+    }
+}
+
+/// Where a step began.
+struct Place {
+    x: Vec<f64>,
+    z: Vec<f64>,
+}
