@@ -150,13 +150,24 @@ pub struct Choice {
     /// convexity.
     #[serde(with = "fenchel_optim::limit")]
     pub dual: f64,
+    /// Batch passes that Newton-CG is predicted to need; infinite where it is not considered.
+    #[serde(with = "fenchel_optim::limit")]
+    pub newton_cg: f64,
+    /// Passes that the method to begin with is predicted to need: what it is held to.
+    #[serde(with = "fenchel_optim::limit")]
+    pub promised: f64,
 }
 
 impl std::fmt::Display for Choice {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Choice { method, reason, switched, beta, newton, lbfgs, dual, .. } = self;
+        let Choice { method, reason, switched, beta, newton, newton_cg, lbfgs, dual, .. } = self;
         write!(f, "{}: n mu / mean L = {beta:.2e}; ", method.name())?;
-        let predictions = [("Newton", newton), ("dual ascent", dual), ("L-BFGS", lbfgs)];
+        let predictions = [
+            ("Newton", newton),
+            ("Newton-CG", newton_cg),
+            ("dual ascent", dual),
+            ("L-BFGS", lbfgs),
+        ];
         let mut open = "predicted passes: ";
         for (name, passes) in predictions.iter().filter(|(_, passes)| passes.is_finite()) {
             write!(f, "{open}{name} {passes:.0}")?;
@@ -253,7 +264,16 @@ impl Choice {
         } else {
             (Method::Lbfgs, Reason::Cost)
         };
-        Ok(Choice { method, reason, switched: None, beta, newton_step, newton, lbfgs, dual })
+        let newton_cg = if method == Method::NewtonCg { NEWTON_CG_PASSES } else { f64::INFINITY };
+        let promised = match method {
+            Method::Catalyst | Method::Qning => dual,
+            Method::Newton => newton / NEWTON_PASS,
+            Method::NewtonCg => newton_cg,
+            Method::Lbfgs => lbfgs,
+            _ => f64::INFINITY,
+        };
+        let only = Choice::only(method, reason);
+        Ok(Choice { beta, newton_step, newton, newton_cg, lbfgs, dual, promised, ..only })
     }
 
     /// For a separable regulariser that is no elastic net: bounds, weights of their own.
@@ -277,7 +297,9 @@ impl Choice {
             without_second_derivatives(problem, beta)?
         };
         let dual = pass_cost(problem) * dual_passes(beta, relative);
-        Ok(Choice { beta, dual, ..Choice::only(method, reason) })
+        let ascends = matches!(method, Method::Catalyst | Method::Qning);
+        let promised = if ascends { dual } else { f64::INFINITY };
+        Ok(Choice { beta, dual, promised, ..Choice::only(method, reason) })
     }
 
     /// For a regulariser that ties the weights together.
@@ -300,26 +322,18 @@ impl Choice {
             newton: none,
             lbfgs: none,
             dual: none,
-        }
-    }
-
-    /// Passes that the first method was predicted to need.
-    pub(crate) fn predicted(&self) -> f64 {
-        match self.method {
-            Method::Catalyst | Method::Qning => self.dual,
-            Method::Newton => self.newton / NEWTON_PASS,
-            Method::NewtonCg => NEWTON_CG_PASSES,
-            Method::Lbfgs => self.lbfgs,
-            _ => f64::INFINITY,
+            newton_cg: none,
+            promised: none,
         }
     }
 
     /// Who takes over when the first method needs three times that.
     pub(crate) fn second(&self) -> Option<Method> {
         let newton = self.newton_step.is_finite().then_some(Method::Newton);
+        let products = self.newton_cg.is_finite().then_some(Method::NewtonCg);
         let ascent = if self.beta > 0.0 { Method::Catalyst } else { Method::Qning };
         match self.method {
-            Method::Catalyst | Method::Qning => newton,
+            Method::Catalyst | Method::Qning => products.or(newton),
             Method::Newton => self.dual.is_finite().then_some(ascent),
             Method::NewtonCg => newton.or(Some(Method::Lbfgs)),
             Method::Lbfgs if self.dual.is_finite() => Some(Method::Catalyst),
@@ -467,7 +481,7 @@ mod tests {
         for (beta, expected) in [(4.0, 16.0), (0.4, 40.0), (0.04, 80.0)] {
             let choice = chosen_on_short_rows(400, 2000, beta);
             assert_eq!(choice.method, Method::Lbfgs, "{choice}");
-            assert_eq!(choice.predicted(), expected);
+            assert_eq!(choice.promised, expected);
             assert_eq!(choice.second(), Some(Method::Catalyst));
         }
         // Web pages: many rows, few features.

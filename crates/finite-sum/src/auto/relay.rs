@@ -24,7 +24,7 @@ pub(crate) fn relay<P, O: Observer<Method>>(
     mut by: impl FnMut(Method, Option<P>, Stop, &mut Show<'_, O>) -> Result<(P, Report), Error>,
 ) -> Result<(P, Report), Error> {
     let (first, second) = (choice.method, choice.second());
-    let limit = (PATIENCE * choice.predicted()).max(LEAST);
+    let limit = (PATIENCE * choice.promised).max(LEAST);
     let mut show = Show { observer, method: first, before: None, guard: None, gave_up: false };
     let mut first_stop = stop;
     if second.is_some() {

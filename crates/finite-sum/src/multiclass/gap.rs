@@ -208,29 +208,32 @@ fn balance(table: &mut [f64], sums: &[f64], counts: &[f64]) {
     }
 }
 
-/// Moves the scores, and the intercepts with them, to the minimum of `sum_i c_i lse(z_i + b) - sum_k n_k b_k` over the
-/// intercepts, if there are any: Newton's method with halved steps. O(n r^2) a step, no pass over the design.
-fn settle_intercepts<D: Design, R: Regulariser>(
-    problem: &MulticlassProblem<'_, D, R>,
-    scores: &mut [f64],
-    intercepts: &mut [f64],
-) {
-    if !problem.intercepts() {
-        return;
-    }
-    let (r, n) = (problem.classes(), problem.n() as f64);
-    let risk = |scores: &[f64]| n * problem.smooth_objective_at(scores, &[]);
-    let mut value = risk(scores);
-    let mut probabilities = vec![0.0; r];
-    let mut trial = scores.to_vec();
-    for _ in 0..50 {
+/// The risk times `n` as a function of the intercepts, with its derivatives.
+struct Slopes {
+    value: f64,
+    gradient: Vec<f64>,
+    hessian: Vec<f64>,
+}
+
+impl Slopes {
+    /// At the scores. O(n r^2).
+    fn at<D: Design, R: Regulariser>(
+        problem: &MulticlassProblem<'_, D, R>,
+        scores: &[f64],
+    ) -> Self {
+        let (r, n) = (problem.classes(), problem.n() as f64);
+        let mut value = 0.0;
         let mut gradient: Vec<f64> = problem.counts().iter().map(|count| -count).collect();
         // The direction of equal shifts is flat: it gets a curvature of its own.
         let mut hessian = vec![n / r as f64; r * r];
-        for (i, z) in scores.chunks_exact(r).enumerate() {
+        let mut probabilities = vec![0.0; r];
+        for (i, (z, &y)) in scores.chunks_exact(r).zip(problem.labels()).enumerate() {
             let weight = problem.term_weight(i);
+            if weight == 0.0 {
+                continue;
+            }
             probabilities.copy_from_slice(z);
-            softmax_in_place(&mut probabilities);
+            value += weight * (softmax_in_place(&mut probabilities) - z[y]);
             for k in 0..r {
                 let p = weight * probabilities[k];
                 gradient[k] += p;
@@ -239,36 +242,61 @@ fn settle_intercepts<D: Design, R: Regulariser>(
                 row.iter_mut().zip(&probabilities).for_each(|(h, q)| *h -= p * q);
             }
         }
-        if gradient.iter().all(|g| g.abs() <= 1e-14 * n) {
-            return;
-        }
-        let mut step: Vec<f64> = gradient.iter().map(|g| -g).collect();
-        let solved = Cholesky::in_place(hessian, r).and_then(|h| h.solve_in_place(&mut step));
-        if solved.is_err() {
-            return;
-        }
-        let mut fraction = 1.0;
-        let accepted = loop {
-            for (t, z) in trial.chunks_exact_mut(r).zip(scores.chunks_exact(r)) {
-                for k in 0..r {
-                    t[k] = z[k] + fraction * step[k];
-                }
+        Slopes { value, gradient, hessian }
+    }
+}
+
+/// Moves the scores, and the intercepts with them, to the minimum of `sum_i c_i lse(z_i + b) - sum_k n_k b_k` over the
+/// intercepts, if there are any: Newton's method with halved steps, no pass over the design. The last step, whose gain
+/// the risk does not show, is taken unseen: it squares what is left of the gradient.
+fn settle_intercepts<D: Design, R: Regulariser>(
+    problem: &MulticlassProblem<'_, D, R>,
+    scores: &mut [f64],
+    intercepts: &mut [f64],
+) {
+    if !problem.intercepts() {
+        return;
+    }
+    let r = problem.classes();
+    let shift = |from: &[f64], by: &[f64], fraction: f64, to: &mut [f64]| {
+        for (t, z) in to.chunks_exact_mut(r).zip(from.chunks_exact(r)) {
+            for k in 0..r {
+                t[k] = z[k] + fraction * by[k];
             }
-            let there = risk(&trial);
-            if there < value {
-                value = there;
-                break true;
+        }
+    };
+    let mut trial = scores.to_vec();
+    let mut here = Slopes::at(problem, scores);
+    for _ in 0..50 {
+        let mut step: Vec<f64> = here.gradient.iter().map(|g| -g).collect();
+        let hessian = std::mem::take(&mut here.hessian);
+        let solved = Cholesky::in_place(hessian, r).and_then(|h| h.solve_in_place(&mut step));
+        let slope: f64 = here.gradient.iter().zip(&step).map(|(g, s)| g * s).sum();
+        if solved.is_err() || !slope.is_finite() {
+            return;
+        }
+        let last = !(-0.5 * slope > 4.0 * f64::EPSILON * here.value.abs());
+        let mut fraction = 1.0;
+        let next = loop {
+            shift(scores, &step, fraction, &mut trial);
+            if last {
+                break None;
+            }
+            let there = Slopes::at(problem, &trial);
+            if there.value < here.value {
+                break Some(there);
             }
             fraction *= 0.5;
             if fraction < 1e-6 {
-                break false;
+                return;
             }
         };
-        if !accepted {
-            return;
-        }
         scores.copy_from_slice(&trial);
         intercepts.iter_mut().zip(&step).for_each(|(b, step)| *b += fraction * step);
+        match next {
+            Some(next) => here = next,
+            None => return,
+        }
     }
 }
 
