@@ -242,6 +242,15 @@ impl<'a, D: Design, L: Loss, R: Regulariser> Problem<'a, D, L, R> {
         self.n() as f64 * self.strong_convexity() / self.smoothness()
     }
 
+    /// The factor by which the thesis conjectures that no method lowers the suboptimality faster in a step on one term, on
+    /// the worst problem of these constants: `1 - sqrt(mu / (n (mu n + L)))` (Defazio's section 5.1.4). For `mu n >> L` it is
+    /// the `1 - 1/n` of theorem 5.1, which is proved; for `mu n << L` that of accelerated methods.
+    pub fn conjectured_rate(&self) -> f64 {
+        let (n, mu) = (self.n() as f64, self.strong_convexity());
+        let smoothness = self.smoothness();
+        if mu > 0.0 { 1.0 - (mu / (n * (mu * n + smoothness))).sqrt() } else { 1.0 }
+    }
+
     /// Writes the margins `a_i.x + b`. O(nnz).
     ///
     /// # Panics

@@ -1,12 +1,14 @@
 //! Lower bounds (thesis, section 5.1).
 
 use fenchel_finite_sum::general::{self, FiniteSum, Sum, SumSettings};
-use fenchel_finite_sum::{Problem, SdcaSettings, loss::Squared};
+use fenchel_finite_sum::loss::{Logistic, Squared};
+use fenchel_finite_sum::{Problem, SdcaSettings};
 use fenchel_finite_sum::{SagaSettings, TableStart, saga, sdca};
 use fenchel_linalg::Dense;
 use fenchel_optim::prox::Zero;
 use fenchel_optim::random::Order;
 use fenchel_optim::{StepSize, Stop};
+use ndarray::Array2;
 
 /// Theorem 5.1's worst case: `f_i = (n/2) (x_i - 1)^2 + ||x||^2 / 2`, minimum n/4 at 1/2, start 0.
 /// Exact SDCA loses exactly 1/4 for every term that it has not seen; and no method that looks at terms only
@@ -162,4 +164,20 @@ fn theorem_5_2() {
             }
         }
     }
+}
+
+/// Section 5.1.4: between the proved bound for well conditioned terms and the rate of acceleration for the others.
+#[test]
+fn the_conjectured_rate_has_the_two_limits() {
+    let x = Array2::from_elem((50, 1), 1.0);
+    let y = vec![1.0; 50];
+    let rate = |l2: f64| {
+        let design = Dense::new(x.view()).unwrap();
+        Problem::new(design, &y, Logistic, Zero, l2).unwrap().conjectured_rate()
+    };
+    assert!((rate(1e6) - (1.0 - 1.0 / 50.0)).abs() < 1e-3);
+    // kappa = L/mu = 0.25 / l2: 1 - 1/sqrt(n kappa).
+    let l2 = 1e-9;
+    assert!(((1.0 - rate(l2)) / (l2 / (50.0 * 0.25f64)).sqrt() - 1.0).abs() < 1e-6);
+    assert_eq!(rate(0.0), 1.0);
 }
