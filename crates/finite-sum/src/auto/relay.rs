@@ -170,8 +170,11 @@ mod tests {
     /// whose account is added to its own. An observer sees the passes go on.
     #[test]
     fn the_second_method_goes_on_where_the_first_was_given_up() {
-        let slow =
-            Choice { dual: 20.0, newton_step: 3.0, ..Choice::only(Method::Catalyst, Reason::Dual) };
+        let slow = Choice {
+            promised: 20.0,
+            newton_step: 3.0,
+            ..Choice::only(Method::Catalyst, Reason::Dual)
+        };
         let stop = Stop { absolute: 1e-6, relative: 0.0, max_passes: 500.0, ..Stop::default() };
         let mut seen = vec![];
         let mut observer = |progress: &Progress, method: &Method| {
@@ -216,8 +219,11 @@ mod tests {
     /// What the observer ends is ended, and is no failure of the method.
     #[test]
     fn an_observer_that_ends_the_run_ends_it() {
-        let mut choice =
-            Choice { dual: 20.0, newton_step: 3.0, ..Choice::only(Method::Catalyst, Reason::Dual) };
+        let mut choice = Choice {
+            promised: 20.0,
+            newton_step: 3.0,
+            ..Choice::only(Method::Catalyst, Reason::Dual)
+        };
         let mut ends = |_: &Progress, _: &Method| ControlFlow::Break(());
         let mut runs = 0;
         let by = |_, _: Option<()>, _, show: &mut Show<'_, _>| {

@@ -8,6 +8,7 @@ use fenchel_optim::{Progress, Report, Stop};
 use ndarray::{Array1, ArrayView1};
 use serde::{Deserialize, Serialize};
 
+use super::fits::fit_numbers;
 use super::predictor::{check_weights, scores, support};
 use super::solve::{Fitted, Hyper, Watch, unwatched};
 use super::standardise::Standardiser;
@@ -57,50 +58,12 @@ impl Default for Ridge {
     }
 }
 
+fit_numbers!(
+    Ridge,
+    "[`Error::Invalid`] for data that is empty, not finite or of another shape, or a negative penalty."
+);
+
 impl Ridge {
-    /// Fits a model to an `n x d` design and `n` targets.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] for data that is empty, not finite or of another shape, or a negative penalty.
-    pub fn fit<'y, X: AsDesign + ?Sized>(
-        &self,
-        x: &X,
-        y: impl Into<ArrayView1<'y, f64>>,
-    ) -> Result<LinearModel, Error> {
-        let y = y.into();
-        self.as_net(y.len()).fit(x, y)
-    }
-
-    /// As [`fit`](Ridge::fit), with one weight a row, `>= 0`: a weight of 2 is as good as the row twice. Only
-    /// the proportions matter; the mean loss becomes the weighted mean.
-    ///
-    /// # Errors
-    /// As [`fit`](Ridge::fit), and [`Error::Invalid`] for weights that are negative, all 0, or not one a row.
-    pub fn fit_weighted<'a, X: AsDesign + ?Sized>(
-        &self,
-        x: &X,
-        y: impl Into<ArrayView1<'a, f64>>,
-        weights: impl Into<ArrayView1<'a, f64>>,
-    ) -> Result<LinearModel, Error> {
-        let y = y.into();
-        self.as_net(y.len()).fit_weighted(x, y, weights)
-    }
-
-    /// As [`fit`](Ridge::fit), showing `watch` every check of the certificate; `Break` ends the fit with
-    /// the model so far.
-    ///
-    /// # Errors
-    /// As [`fit`](Ridge::fit).
-    pub fn fit_watched<'y, X: AsDesign + ?Sized>(
-        &self,
-        x: &X,
-        y: impl Into<ArrayView1<'y, f64>>,
-        watch: impl FnMut(&Progress) -> ControlFlow<()>,
-    ) -> Result<LinearModel, Error> {
-        let y = y.into();
-        self.as_net(y.len()).fit_watched(x, y, watch)
-    }
-
     fn as_net(&self, n: usize) -> ElasticNet {
         let Ridge { l2, intercept, stop, seed } = *self;
         ElasticNet { l1: 0.0, l2: l2.unwrap_or(1.0 / n.max(1) as f64), intercept, stop, seed }
@@ -149,48 +112,13 @@ impl Default for Lasso {
     }
 }
 
+fit_numbers!(
+    Lasso,
+    "[`Error::Invalid`] for data that is empty, not finite or of another shape, or a negative penalty."
+);
+
 impl Lasso {
-    /// Fits a model to an `n x d` design and `n` targets.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] for data that is empty, not finite or of another shape, or a negative penalty.
-    pub fn fit<'y, X: AsDesign + ?Sized>(
-        &self,
-        x: &X,
-        y: impl Into<ArrayView1<'y, f64>>,
-    ) -> Result<LinearModel, Error> {
-        self.as_net().fit(x, y)
-    }
-
-    /// As [`fit`](Lasso::fit), with one weight a row, `>= 0`: a weight of 2 is as good as the row twice. Only
-    /// the proportions matter; the mean loss becomes the weighted mean.
-    ///
-    /// # Errors
-    /// As [`fit`](Lasso::fit), and [`Error::Invalid`] for weights that are negative, all 0, or not one a row.
-    pub fn fit_weighted<'a, X: AsDesign + ?Sized>(
-        &self,
-        x: &X,
-        y: impl Into<ArrayView1<'a, f64>>,
-        weights: impl Into<ArrayView1<'a, f64>>,
-    ) -> Result<LinearModel, Error> {
-        self.as_net().fit_weighted(x, y, weights)
-    }
-
-    /// As [`fit`](Lasso::fit), showing `watch` every check of the certificate; `Break` ends the fit with
-    /// the model so far.
-    ///
-    /// # Errors
-    /// As [`fit`](Lasso::fit).
-    pub fn fit_watched<'y, X: AsDesign + ?Sized>(
-        &self,
-        x: &X,
-        y: impl Into<ArrayView1<'y, f64>>,
-        watch: impl FnMut(&Progress) -> ControlFlow<()>,
-    ) -> Result<LinearModel, Error> {
-        self.as_net().fit_watched(x, y, watch)
-    }
-
-    fn as_net(&self) -> ElasticNet {
+    fn as_net(&self, _: usize) -> ElasticNet {
         let Lasso { l1, intercept, stop, seed } = *self;
         ElasticNet { l1, l2: 0.0, intercept, stop, seed }
     }
@@ -230,45 +158,14 @@ impl Default for ElasticNet {
     }
 }
 
+fit_numbers!(
+    ElasticNet,
+    "[`Error::Invalid`] for data that is empty, not finite or of another shape, or a negative penalty."
+);
+
 impl ElasticNet {
-    /// Fits a model to an `n x d` design and `n` targets.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] for data that is empty, not finite or of another shape, or a negative penalty.
-    pub fn fit<'y, X: AsDesign + ?Sized>(
-        &self,
-        x: &X,
-        y: impl Into<ArrayView1<'y, f64>>,
-    ) -> Result<LinearModel, Error> {
-        self.solve(x, y.into(), None, &mut unwatched())
-    }
-
-    /// As [`fit`](ElasticNet::fit), with one weight a row, `>= 0`: a weight of 2 is as good as the row twice. Only
-    /// the proportions matter; the mean loss becomes the weighted mean.
-    ///
-    /// # Errors
-    /// As [`fit`](ElasticNet::fit), and [`Error::Invalid`] for weights that are negative, all 0, or not one a row.
-    pub fn fit_weighted<'a, X: AsDesign + ?Sized>(
-        &self,
-        x: &X,
-        y: impl Into<ArrayView1<'a, f64>>,
-        weights: impl Into<ArrayView1<'a, f64>>,
-    ) -> Result<LinearModel, Error> {
-        self.solve(x, y.into(), Some(weights.into()), &mut unwatched())
-    }
-
-    /// As [`fit`](ElasticNet::fit), showing `watch` every check of the certificate; `Break` ends the fit
-    /// with the model so far.
-    ///
-    /// # Errors
-    /// As [`fit`](ElasticNet::fit).
-    pub fn fit_watched<'y, X: AsDesign + ?Sized>(
-        &self,
-        x: &X,
-        y: impl Into<ArrayView1<'y, f64>>,
-        watch: impl FnMut(&Progress) -> ControlFlow<()>,
-    ) -> Result<LinearModel, Error> {
-        self.solve(x, y.into(), None, &mut Watch::new(watch))
+    fn as_net(&self, _: usize) -> &ElasticNet {
+        self
     }
 
     fn solve<X, F, const W: bool>(

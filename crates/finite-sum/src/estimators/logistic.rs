@@ -11,6 +11,7 @@ use ndarray::{Array1, ArrayView1};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::fits::fit_labels;
 use super::predictor::{check_classes, check_weights, labels, scores, support};
 use super::solve::{Fitted, Hyper, Watch, unwatched};
 use super::standardise::Standardiser;
@@ -67,48 +68,15 @@ impl Default for LogisticRegression {
     }
 }
 
+fit_labels!(
+    LogisticRegression,
+    LogisticModel,
+    "two distinct values",
+    "[`Error::Invalid`] for data that is empty, not finite or of another shape, labels of one or more than two values, or penalties that are negative.",
+    ""
+);
+
 impl LogisticRegression {
-    /// Fits a model to an `n x d` design and `n` labels of two distinct values: any [`Label`].
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] for data that is empty, not finite or of another shape, labels of one or more
-    /// than two values, or penalties that are negative.
-    pub fn fit<'y, X: AsDesign + ?Sized, L: Label + 'y>(
-        &self,
-        x: &X,
-        y: impl Into<ArrayView1<'y, L>>,
-    ) -> Result<LogisticModel<L>, Error> {
-        self.solve(x, y.into(), None, &mut unwatched())
-    }
-
-    /// As [`fit`](LogisticRegression::fit), with one weight a row, `>= 0`: a weight of 2 is as good as the row twice. Only
-    /// the proportions matter; the mean loss becomes the weighted mean.
-    ///
-    /// # Errors
-    /// As [`fit`](LogisticRegression::fit), and [`Error::Invalid`] for weights that are negative, all 0, or not one a row.
-    pub fn fit_weighted<'a, X: AsDesign + ?Sized, L: Label + 'a>(
-        &self,
-        x: &X,
-        y: impl Into<ArrayView1<'a, L>>,
-        weights: impl Into<ArrayView1<'a, f64>>,
-    ) -> Result<LogisticModel<L>, Error> {
-        self.solve(x, y.into(), Some(weights.into()), &mut unwatched())
-    }
-
-    /// As [`fit`](LogisticRegression::fit), showing `watch` every check of the certificate; `Break` ends
-    /// the fit with the model so far.
-    ///
-    /// # Errors
-    /// As [`fit`](LogisticRegression::fit).
-    pub fn fit_watched<'y, X: AsDesign + ?Sized, L: Label + 'y>(
-        &self,
-        x: &X,
-        y: impl Into<ArrayView1<'y, L>>,
-        watch: impl FnMut(&Progress) -> ControlFlow<()>,
-    ) -> Result<LogisticModel<L>, Error> {
-        self.solve(x, y.into(), None, &mut Watch::new(watch))
-    }
-
     fn solve<X, L, F, const W: bool>(
         &self,
         x: &X,

@@ -20,6 +20,7 @@
 //! features. Class labels are whatever the data calls them, any [`Label`]: strings, integers, numbers.
 
 mod cross_validation;
+mod fits;
 mod linear;
 mod logistic;
 mod one_vs_rest;

@@ -12,6 +12,7 @@ use ndarray::{Array1, Array2, ArrayView1, Axis};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::fits::fit_labels;
 use super::solve::{Watch, unwatched};
 use crate::Error;
 use crate::auto::{AutoSettings, Automatic, Choice};
@@ -72,49 +73,15 @@ impl Default for SoftmaxRegression {
     }
 }
 
+fit_labels!(
+    SoftmaxRegression,
+    SoftmaxModel,
+    "at least two distinct values",
+    "[`Error::Invalid`] for data that is empty, not finite or of another shape, labels of one value only, or penalties that are negative.",
+    ", all 0 in a class that is to have an intercept"
+);
+
 impl SoftmaxRegression {
-    /// Fits a model to an `n x d` design and `n` labels of at least two distinct values: any [`Label`].
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] for data that is empty, not finite or of another shape, labels of one value only, or
-    /// penalties that are negative.
-    pub fn fit<'y, X: AsDesign + ?Sized, L: Label + 'y>(
-        &self,
-        x: &X,
-        y: impl Into<ArrayView1<'y, L>>,
-    ) -> Result<SoftmaxModel<L>, Error> {
-        self.solve(x, y.into(), None, &mut unwatched())
-    }
-
-    /// As [`fit`](SoftmaxRegression::fit), with one weight a row, `>= 0`: a weight of 2 is as good as the row twice. Only
-    /// the proportions matter; the mean loss becomes the weighted mean.
-    ///
-    /// # Errors
-    /// As [`fit`](SoftmaxRegression::fit), and [`Error::Invalid`] for weights that are negative, all 0, or not one a row, and
-    /// with intercepts for a class whose weights are all 0.
-    pub fn fit_weighted<'a, X: AsDesign + ?Sized, L: Label + 'a>(
-        &self,
-        x: &X,
-        y: impl Into<ArrayView1<'a, L>>,
-        weights: impl Into<ArrayView1<'a, f64>>,
-    ) -> Result<SoftmaxModel<L>, Error> {
-        self.solve(x, y.into(), Some(weights.into()), &mut unwatched())
-    }
-
-    /// As [`fit`](SoftmaxRegression::fit), showing `watch` every check of the certificate; `Break` ends the fit
-    /// with the model so far.
-    ///
-    /// # Errors
-    /// As [`fit`](SoftmaxRegression::fit).
-    pub fn fit_watched<'y, X: AsDesign + ?Sized, L: Label + 'y>(
-        &self,
-        x: &X,
-        y: impl Into<ArrayView1<'y, L>>,
-        watch: impl FnMut(&Progress) -> ControlFlow<()>,
-    ) -> Result<SoftmaxModel<L>, Error> {
-        self.solve(x, y.into(), None, &mut Watch::new(watch))
-    }
-
     fn solve<X, L, F, const W: bool>(
         &self,
         x: &X,
