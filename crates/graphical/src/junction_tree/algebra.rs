@@ -5,6 +5,8 @@ use fenchel_linalg::lanes;
 use crate::stride::{Plan, larger};
 use crate::table::algebra::quotient;
 
+use super::columns;
+
 pub(super) trait Algebra {
     const ONE: f64;
     const ZERO: f64;
@@ -20,8 +22,8 @@ pub(super) trait Algebra {
     fn over(a: f64, b: f64) -> f64;
     /// The margin of `table` in `message`.
     fn project(plan: &Plan, table: &[f64], message: &mut [f64], scratch: &mut [f64]);
-    /// The margin of a table whose rows belong to one cell of the message each.
-    fn project_rows(table: &[f64], message: &mut [f64]);
+    /// The margin of a table whose columns belong to one cell of the message each.
+    fn project_columns(table: &[f64], message: &mut [f64], scratch: &mut [f64]);
     /// The sum, or maximum, of all.
     fn total(values: &[f64]) -> f64;
 }
@@ -60,9 +62,8 @@ impl Algebra for Linear {
     }
 
     #[inline(always)]
-    fn project_rows(table: &[f64], message: &mut [f64]) {
-        let rows = table.chunks_exact(table.len() / message.len());
-        message.iter_mut().zip(rows).for_each(|(m, row)| *m = Self::total(row));
+    fn project_columns(table: &[f64], message: &mut [f64], _: &mut [f64]) {
+        columns::fold(table, message, 0.0, |a, b| a + b);
     }
 
     #[inline(always)]
@@ -103,17 +104,19 @@ impl Algebra for LogSum {
         let shift = &mut scratch[..message.len()];
         shift.fill(f64::NEG_INFINITY);
         plan.gather(table, shift, f64::NEG_INFINITY, larger);
-        // A slice of zeros is measured from 0, so that no `-inf - -inf` arises.
-        shift.iter_mut().for_each(|s| *s = if *s > f64::NEG_INFINITY { *s } else { 0.0 });
+        shift.iter_mut().for_each(finite);
         message.fill(0.0);
         plan.gather_map(table, message, 0.0, |a, b| a + b, |x, s| lanes::exp(x - s), shift);
         message.iter_mut().zip(shift).for_each(|(m, s)| *m = *s + m.ln());
     }
 
     #[inline(always)]
-    fn project_rows(table: &[f64], message: &mut [f64]) {
-        let rows = table.chunks_exact(table.len() / message.len());
-        message.iter_mut().zip(rows).for_each(|(m, row)| *m = Self::total(row));
+    fn project_columns(table: &[f64], message: &mut [f64], scratch: &mut [f64]) {
+        let shift = &mut scratch[..message.len()];
+        columns::fold(table, shift, f64::NEG_INFINITY, larger);
+        shift.iter_mut().for_each(finite);
+        columns::fold_map(table, message, 0.0, |a, b| a + b, |x, s| lanes::exp(x - s), shift);
+        message.iter_mut().zip(shift).for_each(|(m, s)| *m = *s + m.ln());
     }
 
     #[inline(always)]
@@ -124,6 +127,12 @@ impl Algebra for LogSum {
         }
         top + values.iter().map(|&v| lanes::exp(v - top)).sum::<f64>().ln()
     }
+}
+
+/// A slice of zeros is measured from 0, so that no `-inf - -inf` arises.
+#[inline(always)]
+fn finite(shift: &mut f64) {
+    *shift = if *shift > f64::NEG_INFINITY { *shift } else { 0.0 };
 }
 
 pub(super) struct LogMax;
@@ -160,9 +169,8 @@ impl Algebra for LogMax {
     }
 
     #[inline(always)]
-    fn project_rows(table: &[f64], message: &mut [f64]) {
-        let rows = table.chunks_exact(table.len() / message.len());
-        message.iter_mut().zip(rows).for_each(|(m, row)| *m = Self::total(row));
+    fn project_columns(table: &[f64], message: &mut [f64], _: &mut [f64]) {
+        columns::fold(table, message, f64::NEG_INFINITY, larger);
     }
 
     #[inline(always)]

@@ -9,6 +9,7 @@ use crate::stride::{Plan, larger};
 use crate::{Error, Evidence, FactorGraph};
 
 use super::algebra::{Algebra, Linear, LogMax, LogSum};
+use super::columns;
 use super::{Domain, JunctionTree, Node, Workspace};
 
 /// Below this every product of numbers is normal: no underflow.
@@ -131,7 +132,7 @@ fn up<A: Algebra>(
     evidence: &Evidence,
     workspace: &mut Workspace,
 ) -> Outcome {
-    let Workspace { tables, up, ratio, factor, tops, scales, .. } = workspace;
+    let Workspace { tables, up, ratio, turned, factor, tops, scales, .. } = workspace;
     for (node, scale) in tree.nodes.iter().zip(scales.iter_mut()) {
         *scale = multiply_factors::<A>(tree, model, node, &mut tables[node.table.clone()], factor);
     }
@@ -147,7 +148,7 @@ fn up<A: Algebra>(
         let (before, rest) = tables.split_at_mut(node.table.start);
         let table = &mut rest[..node.table.len()];
         let message = &mut up[node.separator.clone()];
-        let sent = match send::<A>(node, table, message, scales[k], &mut tops[k], k) {
+        let sent = match send::<A>(node, table, message, scales[k], &mut tops[k], ratio, k) {
             Ok(sent) => sent,
             Err(outcome) => return outcome,
         };
@@ -156,7 +157,7 @@ fn up<A: Algebra>(
             table.iter_mut().for_each(|cell| *cell = A::over(*cell, tops[k]));
         } else {
             let parent = &mut before[tree.nodes[node.parent].table.clone()];
-            node.in_parent.spread(parent, message, A::times);
+            deliver::<A>(node, message, parent, turned);
             scales[node.parent].receive(sent);
         }
     }
@@ -167,7 +168,7 @@ fn up<A: Algebra>(
 /// From the roots to the leaves. Afterwards every table and separator is a marginal.
 #[inline(always)]
 fn down<A: Algebra>(tree: &JunctionTree, workspace: &mut Workspace) {
-    let Workspace { tables, up, separators, ratio, tops, .. } = workspace;
+    let Workspace { tables, up, separators, ratio, turned, tops, .. } = workspace;
     for (k, node) in tree.nodes.iter().enumerate() {
         if node.parent == k {
             continue;
@@ -176,13 +177,9 @@ fn down<A: Algebra>(tree: &JunctionTree, workspace: &mut Workspace) {
         let parent = &before[tree.nodes[node.parent].table.clone()];
         let separator = &mut separators[node.separator.clone()];
         let ratio = &mut ratio[..separator.len()];
-        hear::<A>(node, parent, &up[node.separator.clone()], tops[k], separator, ratio);
-        let rows = rest[..node.table.len()].chunks_exact_mut(node.table.len() / ratio.len());
-        for (row, &r) in rows.zip(ratio.iter()) {
-            for cell in row {
-                *cell = A::times(*cell, r);
-            }
-        }
+        let sent = &up[node.separator.clone()];
+        hear::<A>(node, parent, sent, tops[k], separator, ratio, turned);
+        columns::scale(&mut rest[..node.table.len()], ratio, A::times);
     }
 }
 
@@ -246,6 +243,7 @@ pub(super) fn send<A: Algebra>(
     message: &mut [f64],
     mut scale: Scale,
     top: &mut f64,
+    scratch: &mut [f64],
     k: usize,
 ) -> Result<Scale, Outcome> {
     if A::UNDERFLOWS && scale.low < LOWEST {
@@ -262,7 +260,7 @@ pub(super) fn send<A: Algebra>(
         }
         return Ok(Scale { log: A::log(*top), ..Scale::default() });
     }
-    A::project_rows(table, message);
+    A::project_columns(table, message, scratch);
     *top = LogMax::total(message);
     if !(*top > A::ZERO) {
         return Err(nothing);
@@ -277,6 +275,23 @@ pub(super) fn send<A: Algebra>(
     Ok(Scale { log, low: A::log(bottom) - log, lost: scale.lost * width / *top })
 }
 
+/// Multiplies a message into the table of the parent; `turned` is scratch.
+#[inline(always)]
+pub(super) fn deliver<A: Algebra>(
+    node: &Node,
+    message: &[f64],
+    parent: &mut [f64],
+    turned: &mut [f64],
+) {
+    if let Some(turn) = &node.turn {
+        let turned = &mut turned[..message.len()];
+        turn.up.spread(turned, message, |_, b| b);
+        node.in_parent.spread(parent, turned, A::times);
+    } else {
+        node.in_parent.spread(parent, message, A::times);
+    }
+}
+
 /// The marginal of the separator of a node in the calibrated table of its parent, and the ratio to what the node has sent.
 #[inline(always)]
 pub(super) fn hear<A: Algebra>(
@@ -286,10 +301,18 @@ pub(super) fn hear<A: Algebra>(
     top: f64,
     separator: &mut [f64],
     ratio: &mut [f64],
+    turned: &mut [f64],
 ) {
-    A::project(&node.in_parent, parent, separator, ratio);
+    if let Some(turn) = &node.turn {
+        let turned = &mut turned[..separator.len()];
+        A::project(&node.in_parent, parent, turned, ratio);
+        turn.down.spread(separator, turned, |_, b| b);
+    } else {
+        A::project(&node.in_parent, parent, separator, ratio);
+    }
+    let inverse = A::over(A::ONE, top);
     for ((r, &new), &old) in ratio.iter_mut().zip(separator.iter()).zip(sent) {
-        *r = A::over(A::over(new, old), top);
+        *r = A::times(A::over(new, old), inverse);
     }
 }
 

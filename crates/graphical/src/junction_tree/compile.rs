@@ -4,15 +4,21 @@ use crate::elimination::Elimination;
 use crate::stride::{Plan, cells};
 use crate::{Error, FactorGraph, FactorId, VarId};
 
-use super::{Home, JunctionTree, Node, Placed, Reading};
+use super::{Home, JunctionTree, Node, Placed, Reading, Turn};
 
-/// A clique before it has its place: its variables, last eliminated first, and how many are the separator.
+/// A clique before it has its place: its variables, first eliminated first, and how many are the separator.
 struct Clique {
     scope: Vec<(VarId, usize)>,
     shared: usize,
     /// The clique that eliminates a variable of the separator first.
     parent: usize,
     cells: usize,
+}
+
+impl Clique {
+    fn separator(&self) -> &[(VarId, usize)] {
+        &self.scope[self.scope.len() - self.shared..]
+    }
 }
 
 pub(super) fn compile(
@@ -22,7 +28,8 @@ pub(super) fn compile(
 ) -> Result<JunctionTree, Error> {
     let mut cliques = maximal(model, elimination, memory_limit)?;
     attach_low(&mut cliques);
-    let preorder = preorder(&cliques);
+    let children = children(&cliques);
+    let preorder = preorder(&cliques, &children);
     let mut place = vec![0; cliques.len()];
     for (k, &clique) in preorder.iter().enumerate() {
         place[clique] = k;
@@ -32,23 +39,29 @@ pub(super) fn compile(
     let (mut clique_cells, mut separator_cells) = (0, 0);
     let mut scratch = model.cards().iter().copied().max().unwrap_or(0);
     for (k, &clique) in preorder.iter().enumerate() {
-        let Clique { scope, shared, parent, cells: size, .. } = &mut cliques[clique];
-        let scope = std::mem::take(scope);
-        let parent = if *shared == 0 { k } else { place[*parent] };
-        let separator: usize = scope[..*shared].iter().map(|s| s.1).product();
-        let of_separator = if *shared == 0 { 0 } else { separator };
-        let outer = if *shared == 0 { &scope } else { &nodes[parent].scope };
-        let in_parent = Plan::between(outer, &scope[..*shared]);
+        let is_root = cliques[clique].shared == 0;
+        let parent = if is_root { k } else { place[cliques[clique].parent] };
+        let above = if is_root { None } else { Some(nodes[parent].scope.as_slice()) };
+        let (scope, heard) = arrange(&cliques, clique, &children[clique], above);
+        let Clique { shared, cells: size, .. } = cliques[clique];
+        let inside = &scope[scope.len() - shared..];
+        let separator: usize = inside.iter().map(|s| s.1).product();
+        let of_separator = if is_root { 0 } else { separator };
+        let turn = (heard != inside).then(|| Turn {
+            up: Plan::between(&heard, inside),
+            down: Plan::between(inside, &heard),
+        });
         nodes.push(Node {
-            in_parent,
-            shared: *shared,
+            in_parent: Plan::between(above.unwrap_or(&scope), &heard),
+            turn,
+            shared,
             parent,
-            table: clique_cells..clique_cells + *size,
+            table: clique_cells..clique_cells + size,
             separator: separator_cells..separator_cells + of_separator,
             factors: 0..0,
             scope,
         });
-        clique_cells += *size;
+        clique_cells += size;
         separator_cells += of_separator;
         scratch = scratch.max(of_separator);
     }
@@ -117,14 +130,14 @@ fn maximal(
     let mut cliques = Vec::with_capacity(steps.len());
     for (node, &(first, last)) in steps.iter().enumerate() {
         let mut variables = elimination.cliques[first].clone();
-        variables.sort_unstable_by_key(|&v| std::cmp::Reverse(position[v as usize]));
+        variables.sort_unstable_by_key(|&v| position[v as usize]);
         let shared = elimination.cliques[last].len() - 1;
         let scope: Vec<(VarId, usize)> =
             variables.iter().map(|&v| (VarId(v), model.cards()[v as usize])).collect();
         let count = |part: &[(VarId, usize)]| cells(part.iter().map(|s| s.1));
-        let bytes = count(&scope).zip(count(&scope[..shared])).and_then(|(clique, separator)| {
-            (clique as u64).checked_add(separator as u64 * 2)?.checked_mul(8)
-        });
+        let bytes = count(&scope).zip(count(&scope[scope.len() - shared..])).and_then(
+            |(clique, separator)| (clique as u64).checked_add(separator as u64 * 2)?.checked_mul(8),
+        );
         total = bytes.and_then(|b| total.checked_add(b)).unwrap_or(u64::MAX);
         if total == u64::MAX {
             break;
@@ -148,20 +161,14 @@ fn maximal(
 /// Cells decrease along such a step, so no cycle can arise.
 fn attach_low(cliques: &mut [Clique]) {
     const CROWD: usize = 64;
-    let mut children = vec![Vec::new(); cliques.len()];
-    for (k, clique) in cliques.iter().enumerate() {
-        if clique.shared > 0 {
-            children[clique.parent].push(k);
-        }
-    }
+    let mut children = children(cliques);
     for (parent, siblings) in children.iter_mut().enumerate() {
         siblings.sort_unstable_by_key(|&k| cliques[k].cells);
         for (at, &k) in siblings.iter().enumerate() {
             let clique = &cliques[k];
             let holds = |&&j: &&usize| {
-                let separator = &clique.scope[..clique.shared];
                 cliques[j].cells < cliques[parent].cells
-                    && separator.iter().all(|s| cliques[j].scope[..cliques[j].shared].contains(s))
+                    && clique.separator().iter().all(|s| cliques[j].separator().contains(s))
             };
             if let Some(&j) = siblings[..at].iter().take(CROWD).find(holds) {
                 cliques[k].parent = j;
@@ -170,16 +177,83 @@ fn attach_low(cliques: &mut [Clique]) {
     }
 }
 
-fn preorder(cliques: &[Clique]) -> Vec<usize> {
-    let mut children = vec![Vec::new(); cliques.len()];
-    let mut stack = Vec::new();
-    for (k, clique) in cliques.iter().enumerate().rev() {
-        if clique.shared == 0 { stack.push(k) } else { children[clique.parent].push(k) }
+/// Below this many cells the order of the variables of a clique does not matter.
+const SMALL: usize = 64;
+
+/// The order of the variables of a clique, and the separator in the order of the parent's.
+///
+/// The separator comes last, and in both parts variables stand together that the same children share: what is done to this
+/// table for a child is then done to long stretches. That the separator is in another order than the parent has it costs a pass
+/// over the separator alone.
+fn arrange(
+    cliques: &[Clique],
+    clique: usize,
+    children: &[usize],
+    above: Option<&[(VarId, usize)]>,
+) -> (Vec<(VarId, usize)>, Vec<(VarId, usize)>) {
+    let Clique { scope, shared, cells, .. } = &cliques[clique];
+    let (own, separator) = scope.split_at(scope.len() - shared);
+    let inherited = above.unwrap_or_default().iter().filter(|s| separator.contains(s));
+    let heard: Vec<(VarId, usize)> = inherited.copied().collect();
+    let mut scope = [own, &heard].concat();
+    if *cells >= SMALL && !children.is_empty() {
+        let shares = |s: &(VarId, usize)| -> Vec<bool> {
+            children.iter().map(|&child| cliques[child].separator().contains(s)).collect()
+        };
+        let (own, separator) = scope.split_at_mut(own.len());
+        let inner = gather_alike(separator, shares, Vec::new());
+        gather_alike(own, shares, inner);
     }
+    (scope, heard)
+}
+
+/// Sorts variables into groups of equal `shares`, from the last to the first: begins with the group that makes the longest
+/// stretch, or the one most like `inner`, and goes on with the group most like the one before. Returns what the first shares.
+fn gather_alike(
+    variables: &mut [(VarId, usize)],
+    shares: impl Fn(&(VarId, usize)) -> Vec<bool>,
+    mut inner: Vec<bool>,
+) -> Vec<bool> {
+    let mut groups: Vec<(Vec<bool>, Vec<(VarId, usize)>)> = Vec::new();
+    for variable in variables.iter() {
+        let shared = shares(variable);
+        match groups.iter_mut().find(|group| group.0 == shared) {
+            Some(group) => group.1.push(*variable),
+            None => groups.push((shared, vec![*variable])),
+        }
+    }
+    let mut end = variables.len();
+    while !groups.is_empty() {
+        let key = |group: &(Vec<bool>, Vec<(VarId, usize)>)| {
+            let changes = group.0.iter().zip(&inner).filter(|(a, b)| a != b).count();
+            (changes, std::cmp::Reverse(group.1.iter().map(|s| s.1).product::<usize>()))
+        };
+        let next = (0..groups.len()).min_by_key(|&g| key(&groups[g])).unwrap_or(0);
+        let (shared, members) = groups.swap_remove(next);
+        variables[end - members.len()..end].copy_from_slice(&members);
+        end -= members.len();
+        inner = shared;
+    }
+    inner
+}
+
+fn children(cliques: &[Clique]) -> Vec<Vec<usize>> {
+    let mut children = vec![Vec::new(); cliques.len()];
+    for (k, clique) in cliques.iter().enumerate() {
+        if clique.shared > 0 {
+            children[clique.parent].push(k);
+        }
+    }
+    children
+}
+
+fn preorder(cliques: &[Clique], children: &[Vec<usize>]) -> Vec<usize> {
+    let mut stack: Vec<usize> =
+        (0..cliques.len()).rev().filter(|&k| cliques[k].shared == 0).collect();
     let mut order = Vec::with_capacity(cliques.len());
     while let Some(k) = stack.pop() {
         order.push(k);
-        stack.extend(children[k].iter().copied());
+        stack.extend(children[k].iter().rev().copied());
     }
     order
 }
@@ -200,13 +274,12 @@ fn containing(variables: usize, nodes: &[Node]) -> Vec<Vec<u32>> {
 fn readings(model: &FactorGraph, containing: &[Vec<u32>], nodes: &[Node]) -> Vec<Reading> {
     let reading = |v: VarId| {
         let own = [(v, model.cards()[v.index()])];
-        let among =
-            |&k: &u32| nodes[k as usize].scope[..nodes[k as usize].shared].contains(&own[0]);
+        let among = |&k: &u32| nodes[k as usize].parts().1.contains(&own[0]);
         let separators = containing[v.index()].iter().copied().filter(among);
         match separators.min_by_key(|&k| nodes[k as usize].separator.len()) {
             Some(k) => {
                 let node = &nodes[k as usize];
-                let plan = Plan::between(&node.scope[..node.shared], &own);
+                let plan = Plan::between(node.parts().1, &own);
                 Reading { of_separator: true, cells: node.separator.clone(), plan }
             }
             None => {

@@ -159,7 +159,7 @@ impl JunctionTree {
         for node in &self.nodes {
             extend(&mut log_cliques, &node.scope);
             if node.shared > 0 {
-                extend(&mut log_separators, &node.scope[..node.shared]);
+                extend(&mut log_separators, node.parts().1);
             }
         }
         Ok(CliqueMarginals { log_cliques, log_separators })
@@ -194,8 +194,10 @@ impl JunctionTree {
             }
             let separator = &marginals.log_separators[node.separator.clone()];
             let parent = &marginals.log_cliques[self.nodes[node.parent].table.clone()];
-            let rows = Plan::between(&node.scope, &node.scope[..node.shared]);
-            if !agrees(&rows, table, separator) || !agrees(&node.in_parent, parent, separator) {
+            let within = |scope: &[(VarId, usize)]| Plan::between(scope, node.parts().1);
+            if !agrees(&within(&node.scope), table, separator)
+                || !agrees(&within(&self.nodes[node.parent].scope), parent, separator)
+            {
                 return Ok(false);
             }
         }

@@ -24,20 +24,14 @@ impl MaxCalibrated<'_> {
         let mut states = vec![0; self.tree.cards.len()];
         for node in &self.tree.nodes {
             let table = &self.workspace.tables[node.table.clone()];
-            let (shared, own) = node.scope.split_at(node.shared);
-            let row = shared.iter().fold(0, |at, (v, card)| at * card + states[v.index()]);
-            let width: usize = own.iter().map(|s| s.1).product();
-            let row = &table[row * width..(row + 1) * width];
-            let mut best = 0;
-            for (k, &value) in row.iter().enumerate() {
-                if value > row[best] {
-                    best = k;
+            let (column, columns) = node.column(&states);
+            let (mut best, mut top) = (0, f64::NEG_INFINITY);
+            for (k, &value) in table[column..].iter().step_by(columns).enumerate() {
+                if value > top {
+                    (best, top) = (k, value);
                 }
             }
-            for &(v, card) in own.iter().rev() {
-                states[v.index()] = best % card;
-                best /= card;
-            }
+            node.set(best, &mut states);
         }
         states
     }

@@ -22,8 +22,8 @@
 //! underflow can have lost; if that bound is not negligible it starts again in logs. Probability zero is reported only when it
 //! is certain.
 //!
-//! **Layout.** In all tables variables eliminated late come first. A separator is then a prefix of its clique, and a message up
-//! is a sum over rows.
+//! **Layout.** In all tables variables eliminated early come first. A separator is then a suffix of its clique, and a message up
+//! is a sum of rows. Within the separator and within the rest the order is chosen for the children.
 //!
 //! Cost of a calibration: four passes over every clique, thesis App. 3.A.3: `O(sum_C |Y_C|)`. Memory: the cliques and twice
 //! the separators, 8 bytes a cell.
@@ -34,6 +34,7 @@
 mod algebra;
 mod cache;
 mod calibrate;
+mod columns;
 mod compile;
 mod marginals;
 mod maximum;
@@ -108,7 +109,7 @@ pub struct JunctionTree {
 
 #[derive(Clone, Debug)]
 struct Node {
-    /// The clique, last eliminated first: the separator is a prefix.
+    /// The clique, first eliminated first: the separator is a suffix.
     scope: Vec<(VarId, usize)>,
     /// How many of them are the separator to the parent.
     shared: usize,
@@ -117,10 +118,40 @@ struct Node {
     /// Position and number of cells, among all cliques and all separators.
     table: std::ops::Range<usize>,
     separator: std::ops::Range<usize>,
-    /// The separator in the parent's table.
+    /// The separator, in the order of the parent's variables, in the parent's table.
     in_parent: Plan,
+    /// Between that order and the one here; `None` where they are the same.
+    turn: Option<Turn>,
     /// The node's part of `placed`.
     factors: std::ops::Range<usize>,
+}
+
+/// From the order of a separator in its clique to that in the parent, and back.
+#[derive(Clone, Debug)]
+struct Turn {
+    up: Plan,
+    down: Plan,
+}
+
+impl Node {
+    /// The variables that the parent does not have, and the separator.
+    fn parts(&self) -> (&[(VarId, usize)], &[(VarId, usize)]) {
+        self.scope.split_at(self.scope.len() - self.shared)
+    }
+
+    /// The column of a configuration's separator, and the number of columns.
+    fn column(&self, states: &[usize]) -> (usize, usize) {
+        let separator = self.parts().1.iter();
+        separator.fold((0, 1), |(at, n), (v, card)| (at * card + states[v.index()], n * card))
+    }
+
+    /// Writes the states of a row.
+    fn set(&self, mut row: usize, states: &mut [usize]) {
+        for &(v, card) in self.parts().0.iter().rev() {
+            states[v.index()] = row % card;
+            row /= card;
+        }
+    }
 }
 
 /// A factor in its clique.
@@ -150,8 +181,9 @@ pub struct Workspace {
     /// Messages up, and separator marginals.
     up: Vec<f64>,
     separators: Vec<f64>,
-    /// Scratch: the largest separator or variable, the largest factor or variable.
+    /// Scratch: the largest separator or variable, twice, the largest factor or variable.
     ratio: Vec<f64>,
+    turned: Vec<f64>,
     factor: Vec<f64>,
     /// For every node: what its message up was divided by, and the scale of its table.
     tops: Vec<f64>,
@@ -198,6 +230,7 @@ impl JunctionTree {
             up: vec![0.0; self.separator_cells],
             separators: vec![0.0; self.separator_cells],
             ratio: vec![0.0; self.scratch],
+            turned: vec![0.0; self.scratch],
             factor: vec![0.0; self.largest_factor],
             tops: vec![0.0; self.nodes.len()],
             scales: vec![Scale::default(); self.nodes.len()],
@@ -258,9 +291,7 @@ impl JunctionTree {
 
     /// For every clique its separator to the parent (empty for a root) and its parent (itself for a root).
     pub fn separators(&self) -> impl ExactSizeIterator<Item = (Vec<VarId>, usize)> {
-        self.nodes
-            .iter()
-            .map(|node| (node.scope[..node.shared].iter().map(|s| s.0).collect(), node.parent))
+        self.nodes.iter().map(|node| (node.parts().1.iter().map(|s| s.0).collect(), node.parent))
     }
 
     /// The number of cells of all cliques.
@@ -308,6 +339,7 @@ impl JunctionTree {
         let fits = workspace.tables.len() == self.clique_cells
             && workspace.up.len() == self.separator_cells
             && workspace.ratio.len() == self.scratch
+            && workspace.turned.len() == self.scratch
             && workspace.factor.len() == self.largest_factor
             && workspace.scales.len() == self.nodes.len();
         if !fits {

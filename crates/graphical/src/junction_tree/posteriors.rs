@@ -5,7 +5,8 @@ use fenchel_linalg::lanes;
 use crate::{Error, Evidence, FactorGraph, VarId};
 
 use super::algebra::{Algebra, Linear};
-use super::calibrate::{Outcome, Scale, enter, hear, multiply_factors, send, sums};
+use super::calibrate::{Outcome, Scale, deliver, enter, hear, multiply_factors, send, sums};
+use super::columns;
 use super::{Calibrated, Domain, JunctionTree, Workspace};
 
 /// The posteriors of one model under changing evidence, from [`JunctionTree::posteriors`].
@@ -162,7 +163,8 @@ impl Posteriors<'_> {
             let message = &mut messages.values[node.separator.clone()];
             if outdated[k] {
                 let table = &rest[..node.table.len()];
-                match send::<A>(node, table, message, scales[k], &mut tops[k], k) {
+                let (scale, top) = (scales[k], &mut tops[k]);
+                match send::<A>(node, table, message, scale, top, &mut workspace.ratio, k) {
                     Ok(sent) => messages.scales[k] = sent,
                     Err(outcome) => return outcome,
                 }
@@ -171,7 +173,7 @@ impl Posteriors<'_> {
             log_partition += scales[k].log + messages.scales[k].log;
             if outdated[node.parent] {
                 let parent = &mut before[tree.nodes[node.parent].table.clone()];
-                node.in_parent.spread(parent, message, A::times);
+                deliver::<A>(node, message, parent, &mut workspace.turned);
                 scales[node.parent].receive(messages.scales[k]);
             }
         }
@@ -184,7 +186,7 @@ impl Posteriors<'_> {
     #[inline(always)]
     fn distribute<A: Algebra>(&mut self) {
         let Posteriors { tree, workspace, collected, messages, tops, moved, .. } = self;
-        let Workspace { tables, separators, ratio, .. } = workspace;
+        let Workspace { tables, separators, ratio, turned, .. } = workspace;
         for (k, node) in tree.nodes.iter().enumerate() {
             // A root moves with any of its nodes.
             moved[k] = moved[node.parent];
@@ -202,14 +204,8 @@ impl Posteriors<'_> {
             let separator = &mut separators[node.separator.clone()];
             let ratio = &mut ratio[..separator.len()];
             let sent = &messages.values[node.separator.clone()];
-            hear::<A>(node, parent, sent, tops[k], separator, ratio);
-            let width = table.len() / ratio.len();
-            let rows = table.chunks_exact_mut(width).zip(product.chunks_exact(width));
-            for ((row, product), &r) in rows.zip(ratio.iter()) {
-                for (p, &x) in row.iter_mut().zip(product) {
-                    *p = A::times(x, r);
-                }
-            }
+            hear::<A>(node, parent, sent, tops[k], separator, ratio, turned);
+            columns::scale_into(product, ratio, table, A::times);
         }
         moved.fill(false);
     }

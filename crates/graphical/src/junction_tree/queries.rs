@@ -80,7 +80,7 @@ impl Calibrated<'_> {
         if node.shared == 0 {
             return Table::constant(0.0);
         }
-        self.table(&node.scope[..node.shared], &self.workspace.separators[node.separator.clone()])
+        self.table(node.parts().1, &self.workspace.separators[node.separator.clone()])
     }
 
     /// `log P(x_f | evidence)` over the scope of a factor.
@@ -142,7 +142,7 @@ impl Calibrated<'_> {
             }
             sum += clique;
             if node.shared > 0 {
-                let cell = node.separator.start + at(&node.scope[..node.shared]);
+                let cell = node.separator.start + at(node.parts().1);
                 sum -= self.log(self.workspace.separators[cell]);
             }
         }

@@ -4,27 +4,26 @@ use rand::{Rng, RngExt};
 
 use super::{Calibrated, JunctionTree, Node};
 
-/// Cumulative rows of all cliques: made once, a draw then takes a search in each.
+/// Cumulative conditionals of all cliques: made once, a draw then takes a search in each.
 #[derive(Clone, Debug)]
 pub struct Sampler<'a> {
     tree: &'a JunctionTree,
-    /// In every row of every clique, the running sums.
+    /// For every cell of the separator of every clique, the running sums over the rest: together.
     cumulative: Vec<f64>,
 }
 
 impl<'a> Calibrated<'a> {
-    /// One draw from `P(x | evidence)`. Cost: the rows read, one of each clique.
+    /// One draw from `P(x | evidence)`. Cost: the columns read, one of each clique.
     pub fn sample(&self, rng: &mut (impl Rng + ?Sized)) -> Vec<usize> {
         let mut states = vec![0; self.tree.cards.len()];
-        draw(self.tree, &mut states, |row, k| {
-            let table = &self.workspace.tables[self.tree.nodes[k].table.clone()][row];
-            let total: f64 = table.iter().map(|&x| self.probability(x)).sum();
-            let mut rest = rng.random::<f64>() * total;
+        draw(self.tree, &mut states, |node, (column, columns)| {
+            let table = &self.workspace.tables[node.table.clone()][column..];
+            let probabilities = || table.iter().step_by(columns).map(|&x| self.probability(x));
+            let mut rest = rng.random::<f64>() * probabilities().sum::<f64>();
             let mut last = 0;
-            for (cell, &x) in table.iter().enumerate() {
-                let p = self.probability(x);
+            for (row, p) in probabilities().enumerate() {
                 if p > 0.0 {
-                    last = cell;
+                    last = row;
                     if rest < p {
                         break;
                     }
@@ -38,16 +37,16 @@ impl<'a> Calibrated<'a> {
 
     /// Tables of running sums for many draws: as large as the cliques.
     pub fn sampler(&self) -> Sampler<'a> {
-        let mut cumulative: Vec<f64> =
-            self.workspace.tables.iter().map(|&x| self.probability(x)).collect();
+        let mut cumulative = Vec::with_capacity(self.workspace.tables.len());
         for node in &self.tree.nodes {
-            let width = row_width(node);
-            for row in cumulative[node.table.clone()].chunks_exact_mut(width) {
+            let columns = node.parts().1.iter().map(|s| s.1).product();
+            for column in 0..columns {
+                let table = &self.workspace.tables[node.table.clone()][column..];
                 let mut sum = 0.0;
-                for cell in row {
-                    sum += *cell;
-                    *cell = sum;
-                }
+                cumulative.extend(table.iter().step_by(columns).map(|&x| {
+                    sum += self.probability(x);
+                    sum
+                }));
             }
         }
         Sampler { tree: self.tree, cumulative }
@@ -58,8 +57,9 @@ impl Sampler<'_> {
     /// One draw.
     pub fn sample(&self, rng: &mut (impl Rng + ?Sized)) -> Vec<usize> {
         let mut states = vec![0; self.tree.cards.len()];
-        draw(self.tree, &mut states, |row, k| {
-            let sums = &self.cumulative[self.tree.nodes[k].table.clone()][row];
+        draw(self.tree, &mut states, |node, (column, columns)| {
+            let rows = node.table.len() / columns;
+            let sums = &self.cumulative[node.table.clone()][column * rows..][..rows];
             let total = sums[sums.len() - 1];
             let mark = rng.random::<f64>() * total;
             // The first cell whose sum exceeds the mark; rounding may leave none, then the last that adds something.
@@ -70,24 +70,14 @@ impl Sampler<'_> {
     }
 }
 
-/// From the roots down: `pick` chooses a cell of the row of a node.
+/// From the roots down: `pick` chooses a row of a node, given the column and the number of columns.
 fn draw(
     tree: &JunctionTree,
     states: &mut [usize],
-    mut pick: impl FnMut(std::ops::Range<usize>, usize) -> usize,
+    mut pick: impl FnMut(&Node, (usize, usize)) -> usize,
 ) {
-    for (k, node) in tree.nodes.iter().enumerate() {
-        let (shared, own) = node.scope.split_at(node.shared);
-        let row = shared.iter().fold(0, |at, (v, card)| at * card + states[v.index()]);
-        let width = row_width(node);
-        let mut cell = pick(row * width..(row + 1) * width, k);
-        for &(v, card) in own.iter().rev() {
-            states[v.index()] = cell % card;
-            cell /= card;
-        }
+    for node in &tree.nodes {
+        let row = pick(node, node.column(states));
+        node.set(row, states);
     }
-}
-
-fn row_width(node: &Node) -> usize {
-    node.scope[node.shared..].iter().map(|s| s.1).product()
 }
