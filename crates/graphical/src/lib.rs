@@ -48,7 +48,7 @@ mod variable;
 mod variable_elimination;
 
 pub use ais::{AisEstimate, AisSettings, Ladder, ais, ais_binary};
-pub use bayes_net::{BayesNet, BayesNetBuilder, Explanation, Prior, Score, WeightedSample};
+pub use bayes_net::{Answer, BayesNet, BayesNetBuilder, Explanation, Prior, Score, WeightedSample};
 pub use binary::{BinaryGibbs, BinaryPairwise, BinaryScan, BinaryStart};
 pub use bp::{
     BeliefPropagationSettings, Beliefs, EdgeAppearance, MaxBeliefs, Propagation, Schedule,

@@ -3,7 +3,7 @@
 use super::cpt::{self, ROW_TOLERANCE};
 use super::names::Names;
 use super::{BayesNet, Cpt};
-use crate::{Error, VarId};
+use crate::{Error, TABLE_BYTES, VarId};
 
 /// Collects variables and tables; [`build`](BayesNetBuilder::build) checks them all.
 ///
@@ -12,7 +12,8 @@ use crate::{Error, VarId};
 pub struct BayesNetBuilder {
     name: String,
     variables: Vec<(String, Vec<String>)>,
-    tables: Vec<(String, Vec<String>, Vec<f64>)>,
+    /// Child, parents, numbers; without numbers a table is uniform.
+    tables: Vec<(String, Vec<String>, Option<Vec<f64>>)>,
     renormalise: bool,
 }
 
@@ -36,7 +37,16 @@ impl BayesNetBuilder {
     #[must_use]
     pub fn cpt(mut self, child: &str, parents: &[&str], table: &[f64]) -> Self {
         let parents = parents.iter().map(|p| (*p).into()).collect();
-        self.tables.push((child.into(), parents, table.to_vec()));
+        self.tables.push((child.into(), parents, Some(table.to_vec())));
+        self
+    }
+
+    /// Adds the arcs into a child with a uniform table: a graph whose numbers are still to come, from
+    /// [`BayesNet::fit_cpts`] or [`BayesNet::with_cpt`].
+    #[must_use]
+    pub fn arcs(mut self, child: &str, parents: &[&str]) -> Self {
+        let parents = parents.iter().map(|p| (*p).into()).collect();
+        self.tables.push((child.into(), parents, None));
         self
     }
 
@@ -53,7 +63,8 @@ impl BayesNetBuilder {
     /// [`Error::Duplicate`] for a variable, a state, a parent or a table that is given twice;
     /// [`Error::Invalid`] for a variable without states; [`Error::UnknownName`]; [`Error::NoCpt`];
     /// [`Error::CptLength`], [`Error::CptEntry`] for a negative, infinite or NaN entry,
-    /// [`Error::CptRowSum`] for a row that does not sum to 1 within 1e-3; [`Error::Cycle`].
+    /// [`Error::CptRowSum`] for a row that does not sum to 1 within 1e-3; [`Error::MemoryLimit`] for a uniform
+    /// table beyond [`TABLE_BYTES`]; [`Error::Cycle`].
     pub fn build(self) -> Result<BayesNet, Error> {
         let mut parts = Parts::default();
         for (name, states) in &self.variables {
@@ -68,6 +79,10 @@ impl BayesNetBuilder {
             let parents: Vec<VarId> =
                 parents.iter().map(|p| parts.find(p)).collect::<Result<_, _>>()?;
             parts.check_parents(child, &parents)?;
+            let values = match values {
+                Some(values) => values,
+                None => parts.uniform(child, &parents)?,
+            };
             let mut cpt = Cpt { parents, values };
             cpt::check(child, &cpt, &parts.names, &parts.states, ROW_TOLERANCE)?;
             if self.renormalise {
@@ -102,6 +117,23 @@ impl Parts {
     pub(crate) fn find(&self, name: &str) -> Result<VarId, Error> {
         let unknown = || self.names.unknown("variable".into(), name);
         self.names.find(name).map(|i| VarId(i as u32)).ok_or_else(unknown)
+    }
+
+    /// A table of equal rows of equal numbers.
+    fn uniform(&self, child: VarId, parents: &[VarId]) -> Result<Vec<f64>, Error> {
+        let card = self.states[child.index()].len();
+        let scope = parents.iter().map(|p| self.states[p.index()].len()).chain([card]);
+        let size = cpt::cells(scope);
+        let bytes = size.map_or(u64::MAX, |size| (size as u64).saturating_mul(8));
+        match size.filter(|_| bytes <= TABLE_BYTES) {
+            Some(size) => Ok(vec![1.0 / card as f64; size]),
+            None => Err(Error::MemoryLimit {
+                what: "a conditional probability table",
+                needed: bytes,
+                limit: TABLE_BYTES,
+                hint: "give the variable fewer parents",
+            }),
+        }
     }
 
     /// A first table for the child, and parents that differ from it and from one another.

@@ -69,21 +69,29 @@ pub(super) fn check(
     }
     let own = &states[variable.index()];
     for (row, values) in cpt.values.chunks_exact(own.len()).enumerate() {
-        let given = || {
-            let mut rest = row;
-            let mut pairs = Vec::new();
-            for parent in cpt.parents.iter().rev() {
-                let known = &states[parent.index()];
-                pairs.push((names.get(parent.index()), known.get(rest % known.len())));
-                rest /= known.len();
-            }
-            pairs.reverse();
-            pairs
-        };
+        let given = || parents_in(row, &cpt.parents, names, states);
         let row = Row { variable: names.get(variable.index()), states: own.list(), given: &given };
         row.check(values, tolerance)?;
     }
     Ok(())
+}
+
+/// The parents and their states in a row.
+pub(crate) fn parents_in<'a>(
+    row: usize,
+    parents: &[VarId],
+    names: &'a Names,
+    states: &'a [Names],
+) -> Vec<(&'a str, &'a str)> {
+    let mut rest = row;
+    let mut pairs = Vec::new();
+    for parent in parents.iter().rev() {
+        let known = &states[parent.index()];
+        pairs.push((names.get(parent.index()), known.get(rest % known.len())));
+        rest /= known.len();
+    }
+    pairs.reverse();
+    pairs
 }
 
 /// Divides every row by its sum.

@@ -8,11 +8,12 @@
 //! |---|---|
 //! | write a network down | [`BayesNet::builder`] |
 //! | read and write files | [`bif`](crate::bif), [`uai`](crate::uai) |
+//! | ask by names, print with names | [`BayesNet::query`], [`BayesNet::cpt_text`], [`Explanation::named`] |
 //! | say what was seen | [`BayesNet::evidence`], by names |
 //! | ask: posteriors, `P(e)`, most probable states | [`BayesNet::posterior`], [`BayesNet::posteriors`], [`BayesNet::log_evidence`], [`BayesNet::most_probable`], [`BayesNet::marginal_map`] |
 //! | set variables from outside (the do-operator) | [`BayesNet::intervene`] |
 //! | draw from it, with or without evidence | [`BayesNet::sample`], [`BayesNet::likelihood_weighting`] |
-//! | tables from data, the worth of a graph | [`BayesNet::fit_cpts`], [`Score`] |
+//! | tables from data, the worth of a graph | [`BayesNetBuilder::arcs`], [`BayesNet::encode`], [`BayesNet::fit_cpts`], [`Score`] |
 //! | hand over to other methods | [`BayesNet::factor_graph`] |
 //!
 //! Sources: Le Priol, definition 2.3.4, (2.36)-(2.37) (GR-04); Koller and Friedman, Probabilistic Graphical
@@ -21,6 +22,7 @@
 mod build;
 mod cpt;
 mod learn;
+mod named;
 mod names;
 mod query;
 mod sample;
@@ -31,8 +33,9 @@ use crate::{Dag, Error, Evidence, FactorGraph, VarId};
 
 pub use build::BayesNetBuilder;
 pub(crate) use build::Parts;
-pub(crate) use cpt::{ROW_TOLERANCE, Row, cells, renormalise};
+pub(crate) use cpt::{ROW_TOLERANCE, Row, cells, parents_in, renormalise};
 pub use learn::{Prior, Score};
+pub use named::Answer;
 pub(crate) use names::Names;
 pub use query::Explanation;
 pub use sample::WeightedSample;

@@ -12,7 +12,9 @@ use crate::{
 /// A most probable explanation, from [`BayesNet::most_probable`] or [`BayesNet::marginal_map`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct Explanation {
-    /// The states of the variables that were asked for, in their order.
+    /// The variables that were asked for.
+    pub variables: Vec<VarId>,
+    /// Their states, in the same order.
     pub states: Vec<usize>,
     /// `ln P(states, evidence)`, in nats; subtract [`BayesNet::log_evidence`] for the posterior.
     pub log_joint: f64,
@@ -107,7 +109,7 @@ impl BayesNet {
         if log_joint == f64::NEG_INFINITY {
             return Err(Error::ImpossibleEvidence);
         }
-        Ok(Explanation { states, log_joint })
+        Ok(Explanation { variables: self.variables().collect(), states, log_joint })
     }
 
     /// The states of the query that are most probable given the evidence, the other variables summed out.
@@ -158,7 +160,7 @@ impl BayesNet {
             found.set(v, Finding::State(state));
         }
         let states = query.iter().filter_map(|&v| found.state(v)).collect();
-        Ok(Explanation { states, log_joint })
+        Ok(Explanation { variables: query.to_vec(), states, log_joint })
     }
 
     /// The tables that the posterior of the query depends on. A likelihood counts as an observed child.

@@ -20,7 +20,9 @@
 //! O(bytes) and the states of each row looked up (GR-29).
 
 mod read;
+mod rows;
+mod tokens;
 mod write;
 
-pub use read::{BifOptions, read, read_with};
+pub use read::{BifOptions, read, read_file, read_with};
 pub use write::write;

@@ -1,10 +1,15 @@
-//! The reader: one byte of look-ahead, two at a slash.
+//! The reader: one rule of the grammar, one function.
 
-use std::io::BufRead;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
 
-use crate::bayes_net::{Cpt, Names, Parts, ROW_TOLERANCE, Row, cells, renormalise};
-use crate::text::{Place, Scanner, number, shown, shown_byte};
+use crate::bayes_net::{Cpt, Names, Parts, ROW_TOLERANCE, renormalise};
+use crate::text::Place;
 use crate::{BayesNet, Error, VarId};
+
+use super::rows::Rows;
+use super::tokens::Tokens;
 
 /// How to read a BIF file.
 ///
@@ -51,6 +56,21 @@ pub fn read(from: impl BufRead) -> Result<BayesNet, Error> {
     read_with(from, &BifOptions::default())
 }
 
+/// Reads a network from a file.
+///
+/// A compressed file is read through whatever unpacks it: `bif::read` takes any stream.
+///
+/// # Errors
+/// As [`read`]; an [`Error::Io`] names the file.
+pub fn read_file(path: impl AsRef<Path>) -> Result<BayesNet, Error> {
+    let path = path.as_ref();
+    let named = |error: std::io::Error| {
+        let reason = format!("{}: {error}", path.display());
+        Error::Io { kind: error.kind(), reason }
+    };
+    read(BufReader::new(File::open(path).map_err(named)?))
+}
+
 /// Reads a network from BIF text, with limits and wishes.
 ///
 /// # Errors
@@ -58,10 +78,8 @@ pub fn read(from: impl BufRead) -> Result<BayesNet, Error> {
 pub fn read_with(from: impl BufRead, options: &BifOptions) -> Result<BayesNet, Error> {
     fenchel_linalg::Invalid::check_nonnegative("tolerance", options.tolerance)?;
     let mut reader = Reader {
-        scan: Scanner::new(from),
+        tokens: Tokens::new(from),
         options: *options,
-        token: Vec::new(),
-        place: None,
         name: String::new(),
         parts: Parts::default(),
     };
@@ -70,11 +88,8 @@ pub fn read_with(from: impl BufRead, options: &BifOptions) -> Result<BayesNet, E
 }
 
 struct Reader<R> {
-    scan: Scanner<R>,
+    tokens: Tokens<R>,
     options: BifOptions,
-    /// The last token, and where it began.
-    token: Vec<u8>,
-    place: Option<Place>,
     name: String,
     parts: Parts,
 }
@@ -82,43 +97,47 @@ struct Reader<R> {
 impl<R: BufRead> Reader<R> {
     fn document(&mut self) -> Result<(), Error> {
         loop {
-            self.skip()?;
-            if self.scan.peek()?.is_none() {
+            self.tokens.skip()?;
+            if self.tokens.scan.peek()?.is_none() {
                 return Ok(());
             }
-            self.keyword()?;
-            match self.token.as_slice() {
+            self.tokens.keyword()?;
+            match self.tokens.token.as_slice() {
                 b"network" => self.network()?,
                 b"variable" => self.variable()?,
                 b"probability" => self.probability()?,
-                _ => return Err(self.unexpected("\"network\", \"variable\" or \"probability\"")),
+                _ => {
+                    return Err(self
+                        .tokens
+                        .unexpected("\"network\", \"variable\" or \"probability\""));
+                }
             }
         }
     }
 
     fn network(&mut self) -> Result<(), Error> {
-        self.text(b"{")?;
-        self.name = self.string()?.to_owned();
-        self.expect(b'{')?;
-        while !self.closes()? {
-            self.keyword()?;
-            self.property()?;
+        self.tokens.text(b"{")?;
+        self.name = self.tokens.string()?.to_owned();
+        self.tokens.expect(b'{')?;
+        while !self.tokens.closes()? {
+            self.tokens.keyword()?;
+            self.tokens.property()?;
         }
         Ok(())
     }
 
     fn variable(&mut self) -> Result<(), Error> {
-        self.text(b"{")?;
-        let place = self.here();
-        let name = self.nonempty("the name of a variable")?.to_owned();
-        self.expect(b'{')?;
+        self.tokens.text(b"{")?;
+        let place = self.tokens.here();
+        let name = self.tokens.nonempty("the name of a variable")?.to_owned();
+        self.tokens.expect(b'{')?;
         let mut states = None;
-        while !self.closes()? {
-            self.keyword()?;
-            if self.token == b"type" && states.is_none() {
+        while !self.tokens.closes()? {
+            self.tokens.keyword()?;
+            if self.tokens.token == b"type" && states.is_none() {
                 states = Some(self.states(&name)?);
             } else {
-                self.property()?;
+                self.tokens.property()?;
             }
         }
         let states = states.ok_or_else(|| place.fault(format!("variable {name:?} has no type")))?;
@@ -127,64 +146,65 @@ impl<R: BufRead> Reader<R> {
 
     /// `discrete [ k ] { a, b };`
     fn states(&mut self, variable: &str) -> Result<Names, Error> {
-        self.keyword()?;
-        if self.token != b"discrete" {
-            return Err(self.unexpected("\"discrete\""));
+        self.tokens.keyword()?;
+        if self.tokens.token != b"discrete" {
+            return Err(self.tokens.unexpected("\"discrete\""));
         }
-        self.expect(b'[')?;
-        self.text(b"]")?;
-        let announced = std::str::from_utf8(&self.token).ok().and_then(|k| k.parse::<usize>().ok());
-        let announced = announced.ok_or_else(|| self.unexpected("a number of states"))?;
-        self.expect(b']')?;
-        self.expect(b'{')?;
+        self.tokens.expect(b'[')?;
+        self.tokens.text(b"]")?;
+        let announced =
+            std::str::from_utf8(&self.tokens.token).ok().and_then(|k| k.parse::<usize>().ok());
+        let announced = announced.ok_or_else(|| self.tokens.unexpected("a number of states"))?;
+        self.tokens.expect(b']')?;
+        self.tokens.expect(b'{')?;
         let mut states = Names::default();
         loop {
-            self.text(b",}")?;
-            let place = self.here();
-            let state = self.nonempty("the name of a state")?;
+            self.tokens.text(b",}")?;
+            let place = self.tokens.here();
+            let state = self.tokens.nonempty("the name of a state")?;
             states
                 .add(state, || format!("state of {variable:?}"))
                 .map_err(|error| place.fault(error.to_string()))?;
-            self.skip()?;
-            match self.scan.peek()? {
-                Some(b',') => self.scan.advance(),
+            self.tokens.skip()?;
+            match self.tokens.scan.peek()? {
+                Some(b',') => self.tokens.scan.advance(),
                 // Quoted states may stand side by side.
                 Some(b'"') => {}
                 _ => break,
             }
         }
-        let place = self.scan.place();
-        self.expect(b'}')?;
+        let place = self.tokens.scan.place();
+        self.tokens.expect(b'}')?;
         if states.len() != announced {
             let reason = format!("{} states where {announced} were announced", states.len());
             return Err(place.fault(reason));
         }
-        self.expect(b';')?;
+        self.tokens.expect(b';')?;
         Ok(states)
     }
 
     fn probability(&mut self) -> Result<(), Error> {
-        self.expect(b'(')?;
+        self.tokens.expect(b'(')?;
         let child = self.known(b"|)")?;
-        let place = self.here();
+        let place = self.tokens.here();
         let mut parents = Vec::new();
-        self.skip()?;
-        if self.scan.peek()? == Some(b'|') {
+        self.tokens.skip()?;
+        if self.tokens.scan.peek()? == Some(b'|') {
             loop {
-                self.scan.advance();
+                self.tokens.scan.advance();
                 parents.push(self.known(b",)")?);
-                self.skip()?;
-                if self.scan.peek()? != Some(b',') {
+                self.tokens.skip()?;
+                if self.tokens.scan.peek()? != Some(b',') {
                     break;
                 }
             }
         }
-        self.expect(b')')?;
+        self.tokens.expect(b')')?;
         self.parts
             .check_parents(child, &parents)
             .map_err(|error| place.fault(error.to_string()))?;
         let table = Rows::new(&self.parts, child, parents, &self.options, place)?;
-        self.expect(b'{')?;
+        self.tokens.expect(b'{')?;
         self.rows(table, place)
     }
 
@@ -192,19 +212,19 @@ impl<R: BufRead> Reader<R> {
     fn rows(&mut self, mut table: Rows, place: Place) -> Result<(), Error> {
         let mut default: Option<Vec<f64>> = None;
         let mut numbers = Vec::new();
-        while !self.closes()? {
-            if self.scan.peek()? == Some(b'(') {
-                let place = self.scan.place();
+        while !self.tokens.closes()? {
+            if self.tokens.scan.peek()? == Some(b'(') {
+                let place = self.tokens.scan.place();
                 let row = self.configuration(&table.parents)?;
-                self.numbers(table.states, &mut numbers)?;
+                self.tokens.numbers(table.states, &mut numbers)?;
                 table.set(row, &numbers, &self.parts, &self.options, place)?;
                 continue;
             }
-            self.keyword()?;
-            let place = self.here();
-            match self.token.as_slice() {
+            self.tokens.keyword()?;
+            let place = self.tokens.here();
+            match self.tokens.token.as_slice() {
                 b"table" => {
-                    self.numbers(table.values.len(), &mut numbers)?;
+                    self.tokens.numbers(table.values.len(), &mut numbers)?;
                     let rows = table.given.len();
                     let mut values = vec![0.0; table.states];
                     for row in 0..rows {
@@ -215,12 +235,12 @@ impl<R: BufRead> Reader<R> {
                     }
                 }
                 b"default" => {
-                    self.numbers(table.states, &mut numbers)?;
+                    self.tokens.numbers(table.states, &mut numbers)?;
                     if default.replace(numbers.clone()).is_some() {
                         return Err(place.fault("a second default"));
                     }
                 }
-                _ => self.property()?,
+                _ => self.tokens.property()?,
             }
         }
         let missing = table.given.iter().position(|given| !given);
@@ -247,293 +267,33 @@ impl<R: BufRead> Reader<R> {
 
     /// `(yes, no)`: the number of the row.
     fn configuration(&mut self, parents: &[VarId]) -> Result<usize, Error> {
-        self.scan.advance();
+        self.tokens.scan.advance();
         let mut row = 0;
         for (i, parent) in parents.iter().enumerate() {
             if i > 0 {
-                self.expect(b',')?;
+                self.tokens.expect(b',')?;
             }
-            self.text(b",)")?;
-            let place = self.here();
+            self.tokens.text(b",)")?;
+            let place = self.tokens.here();
             let known = &self.parts.states[parent.index()];
-            let state = std::str::from_utf8(&self.token).ok().and_then(|name| known.find(name));
+            let state =
+                std::str::from_utf8(&self.tokens.token).ok().and_then(|name| known.find(name));
             let Some(state) = state else {
                 let what = format!("state of {:?}", self.parts.names.get(parent.index()));
-                let error = known.unknown(what, &String::from_utf8_lossy(&self.token));
+                let error = known.unknown(what, &String::from_utf8_lossy(&self.tokens.token));
                 return Err(place.fault(error.to_string()));
             };
             row = row * known.len() + state;
         }
-        self.expect(b')')?;
+        self.tokens.expect(b')')?;
         Ok(row)
-    }
-
-    /// Numbers up to the `;`, which is passed.
-    fn numbers(&mut self, expected: usize, values: &mut Vec<f64>) -> Result<(), Error> {
-        values.clear();
-        loop {
-            self.skip()?;
-            match self.scan.peek()? {
-                Some(b',') => self.scan.advance(),
-                Some(b';') => break,
-                None => return Err(self.ended("\";\"")),
-                Some(_) => {
-                    let place = self.scan.word(b",;/", &mut self.token)?;
-                    if values.len() == expected {
-                        let found = shown(&self.token);
-                        let reason =
-                            format!("expected \";\" after {expected} numbers, found {found}");
-                        return Err(place.fault(reason));
-                    }
-                    values.push(number(&self.token, place)?);
-                }
-            }
-        }
-        if values.len() < expected {
-            let reason = format!("{} numbers; expected {expected}", values.len());
-            return Err(self.scan.place().fault(reason));
-        }
-        self.scan.advance();
-        Ok(())
     }
 
     /// A variable that was declared.
     fn known(&mut self, stops: &[u8]) -> Result<VarId, Error> {
-        self.text(stops)?;
-        let place = self.here();
-        let name = self.nonempty("the name of a variable")?.to_owned();
+        self.tokens.text(stops)?;
+        let place = self.tokens.here();
+        let name = self.tokens.nonempty("the name of a variable")?.to_owned();
         self.parts.find(&name).map_err(|error| place.fault(error.to_string()))
-    }
-
-    /// Passes over the rest of a property; the keyword is the last token.
-    fn property(&mut self) -> Result<(), Error> {
-        if self.token != b"property" {
-            return Err(self.unexpected("\"property\", a table or \"}\""));
-        }
-        loop {
-            match self.scan.peek()? {
-                None => return Err(self.ended("\";\" after a property")),
-                Some(b';') => break,
-                Some(b'"') => self.quoted()?,
-                Some(_) => self.scan.advance(),
-            }
-        }
-        self.scan.advance();
-        Ok(())
-    }
-
-    /// White space and comments.
-    fn skip(&mut self) -> Result<(), Error> {
-        loop {
-            self.scan.skip_blanks()?;
-            if self.scan.peek()? != Some(b'/') || !self.comment()? {
-                return Ok(());
-            }
-        }
-    }
-
-    /// Passes over a comment if one begins here.
-    fn comment(&mut self) -> Result<bool, Error> {
-        let place = self.scan.place();
-        match self.scan.peek_second()? {
-            Some(b'/') => {
-                while self.scan.peek()?.is_some_and(|byte| byte != b'\n') {
-                    self.scan.advance();
-                }
-            }
-            Some(b'*') => {
-                self.scan.advance();
-                self.scan.advance();
-                loop {
-                    match self.scan.peek()? {
-                        None => return Err(place.fault("a comment without an end")),
-                        Some(b'*') if self.scan.peek_second()? == Some(b'/') => break,
-                        Some(_) => self.scan.advance(),
-                    }
-                }
-                self.scan.advance();
-                self.scan.advance();
-            }
-            _ => return Ok(false),
-        }
-        Ok(true)
-    }
-
-    /// A word of letters; empty if none is there.
-    fn keyword(&mut self) -> Result<(), Error> {
-        self.skip()?;
-        self.token.clear();
-        self.place = Some(self.scan.place());
-        while let Some(byte) = self.scan.peek()?.filter(u8::is_ascii_alphabetic) {
-            self.scan.take(byte, &mut self.token)?;
-        }
-        Ok(())
-    }
-
-    /// Everything up to one of `stops`, trimmed and without comments; or a quoted text.
-    fn text(&mut self, stops: &[u8]) -> Result<(), Error> {
-        self.skip()?;
-        self.place = Some(self.scan.place());
-        self.token.clear();
-        if self.scan.peek()? == Some(b'"') {
-            return self.quoted();
-        }
-        while let Some(byte) = self.scan.peek()? {
-            if stops.contains(&byte) || matches!(byte, b';' | b'{' | b'}') {
-                break;
-            }
-            if byte == b'/' && self.comment()? {
-                continue;
-            }
-            self.scan.take(byte, &mut self.token)?;
-        }
-        self.token.truncate(self.token.trim_ascii_end().len());
-        Ok(())
-    }
-
-    /// A text between quotes, which have no escape.
-    fn quoted(&mut self) -> Result<(), Error> {
-        let place = self.scan.place();
-        self.scan.advance();
-        self.token.clear();
-        loop {
-            match self.scan.peek()? {
-                None => return Err(place.fault("a quoted text without an end")),
-                Some(b'"') => break,
-                Some(byte) => self.scan.take(byte, &mut self.token)?,
-            }
-        }
-        self.scan.advance();
-        Ok(())
-    }
-
-    /// Whether the block ends here; its brace, and a `;` after it, are passed.
-    fn closes(&mut self) -> Result<bool, Error> {
-        self.skip()?;
-        match self.scan.peek()? {
-            None => Err(self.ended("\"}\"")),
-            Some(b'}') => {
-                self.scan.advance();
-                self.skip()?;
-                if self.scan.peek()? == Some(b';') {
-                    self.scan.advance();
-                }
-                Ok(true)
-            }
-            Some(_) => Ok(false),
-        }
-    }
-
-    fn expect(&mut self, wanted: u8) -> Result<(), Error> {
-        self.skip()?;
-        let found = self.scan.peek()?;
-        if found != Some(wanted) {
-            let reason = format!("expected {}, found {}", shown(&[wanted]), shown_byte(found));
-            return Err(self.scan.place().fault(reason));
-        }
-        self.scan.advance();
-        Ok(())
-    }
-
-    fn here(&self) -> Place {
-        self.place.unwrap_or_else(|| self.scan.place())
-    }
-
-    fn string(&self) -> Result<&str, Error> {
-        std::str::from_utf8(&self.token)
-            .map_err(|_| self.here().fault(format!("{} is not UTF-8", shown(&self.token))))
-    }
-
-    fn nonempty(&mut self, wanted: &str) -> Result<&str, Error> {
-        if self.token.is_empty() {
-            let found = shown_byte(self.scan.peek()?);
-            return Err(self.here().fault(format!("expected {wanted}, found {found}")));
-        }
-        self.string()
-    }
-
-    fn unexpected(&mut self, wanted: &str) -> Error {
-        let place = self.here();
-        let found = match self.token.is_empty() {
-            false => shown(&self.token),
-            true => match self.scan.peek() {
-                Ok(byte) => shown_byte(byte),
-                Err(error) => return error,
-            },
-        };
-        place.fault(format!("expected {wanted}, found {found}"))
-    }
-
-    fn ended(&self, wanted: &str) -> Error {
-        self.scan.place().fault(format!("the text ends; expected {wanted}"))
-    }
-}
-
-/// A table that is being filled.
-struct Rows {
-    child: VarId,
-    parents: Vec<VarId>,
-    states: usize,
-    values: Vec<f64>,
-    given: Vec<bool>,
-}
-
-impl Rows {
-    /// All zeros, which the system hands out without touching the memory.
-    fn new(
-        parts: &Parts,
-        child: VarId,
-        parents: Vec<VarId>,
-        options: &BifOptions,
-        place: Place,
-    ) -> Result<Rows, Error> {
-        let states = parts.states[child.index()].len();
-        let rows = cells(parents.iter().map(|p| parts.states[p.index()].len()));
-        let size = rows.and_then(|rows| rows.checked_mul(states));
-        let bytes = size.map_or(u64::MAX, |size| (size as u64).saturating_mul(8));
-        let (Some(rows), true) = (rows, bytes <= options.table_bytes) else {
-            let error = Error::MemoryLimit {
-                what: "a conditional probability table",
-                needed: bytes,
-                limit: options.table_bytes,
-                hint: "raise `table_bytes` if the table is meant to be that large",
-            };
-            return Err(place.fault(error.to_string()));
-        };
-        let values = vec![0.0; rows * states];
-        Ok(Rows { child, parents, states, values, given: vec![false; rows] })
-    }
-
-    fn set(
-        &mut self,
-        row: usize,
-        values: &[f64],
-        parts: &Parts,
-        options: &BifOptions,
-        place: Place,
-    ) -> Result<(), Error> {
-        if std::mem::replace(&mut self.given[row], true) {
-            return Err(place.fault("a row that was given before"));
-        }
-        let name = parts.names.get(self.child.index());
-        let states = parts.states[self.child.index()].list();
-        Row { variable: name, states, given: &|| self.describe(row, parts) }
-            .check(values, options.tolerance)
-            .map_err(|error| place.fault(error.to_string()))?;
-        self.values[row * self.states..][..self.states].copy_from_slice(values);
-        Ok(())
-    }
-
-    /// The parents and their states in a row.
-    fn describe<'a>(&self, row: usize, parts: &'a Parts) -> Vec<(&'a str, &'a str)> {
-        let mut rest = row;
-        let mut pairs = Vec::new();
-        for parent in self.parents.iter().rev() {
-            let known = &parts.states[parent.index()];
-            pairs.push((parts.names.get(parent.index()), known.get(rest % known.len())));
-            rest /= known.len();
-        }
-        pairs.reverse();
-        pairs
     }
 }

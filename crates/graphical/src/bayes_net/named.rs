@@ -1,0 +1,236 @@
+//! Questions and answers by names.
+
+use std::fmt;
+
+use ndarray::Array2;
+
+use super::cpt::parents_in;
+use super::{BayesNet, Explanation};
+use crate::{Error, Table, VarId};
+
+/// `P(variables | evidence)` with the names of its network, from [`BayesNet::query`]. Prints as a table.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer<'a> {
+    net: &'a BayesNet,
+    /// In the order in which they were asked for.
+    variables: Vec<VarId>,
+    /// Over the variables sorted.
+    table: Table,
+    /// `x = a, y = b`, or nothing.
+    given: String,
+}
+
+impl BayesNet {
+    /// `P(variables | findings)`, all by names: [`posterior`](Self::posterior) for reading and printing.
+    ///
+    /// ```
+    /// let net = fenchel_graphical::networks::asia();
+    /// let answer = net.query(&["lung"], &[("smoke", "yes"), ("dysp", "yes")])?;
+    /// assert_eq!(answer.to_string(), "\
+    /// lung  P(lung | smoke = yes, dysp = yes)
+    /// yes                            0.148334
+    /// no                             0.851666
+    /// ");
+    /// assert!((answer.probability(&["yes"])? - 0.148334).abs() < 1e-6);
+    /// # Ok::<(), fenchel_graphical::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`evidence`](Self::evidence) and [`posterior`](Self::posterior).
+    pub fn query(
+        &self,
+        variables: &[&str],
+        findings: &[(&str, &str)],
+    ) -> Result<Answer<'_>, Error> {
+        let variables: Vec<VarId> =
+            variables.iter().map(|name| self.variable(name)).collect::<Result<_, _>>()?;
+        let evidence = self.evidence(findings)?;
+        let table = self.posterior(&variables, &evidence)?;
+        Ok(Answer { net: self, variables, table, given: pairs(findings) })
+    }
+
+    /// The table `P(variable | parents)` as text, with the names of the states.
+    ///
+    /// ```
+    /// let net = fenchel_graphical::networks::asia();
+    /// assert_eq!(net.cpt_text("lung")?, "\
+    /// P(lung | smoke)
+    /// smoke   yes    no
+    /// yes     0.1   0.9
+    /// no     0.01  0.99
+    /// ");
+    /// # Ok::<(), fenchel_graphical::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::UnknownName`].
+    pub fn cpt_text(&self, variable: &str) -> Result<String, Error> {
+        let variable = self.variable(variable)?;
+        let parents = self.parents_of(variable);
+        let names: Vec<String> = parents.iter().map(|&p| self.name_of(p).into()).collect();
+        let head = names.iter().cloned().chain(self.states_of(variable).iter().cloned()).collect();
+        let mut rows = vec![head];
+        for (row, values) in
+            self.cpt_of(variable).chunks_exact(self.cards[variable.index()]).enumerate()
+        {
+            let given = parents_in(row, parents, &self.names, &self.states);
+            let states = given.into_iter().map(|(_, state)| state.to_string());
+            rows.push(states.chain(values.iter().map(f64::to_string)).collect());
+        }
+        let title = title(self.name_of(variable), &names.join(", "));
+        Ok(format!("{title}\n{}", columns(&rows, parents.len())))
+    }
+
+    /// Records of state names as numbers, one row a record: what [`fit_cpts`](Self::fit_cpts),
+    /// [`log_likelihood`](Self::log_likelihood) and [`Score`](super::Score) take. `header` names the columns
+    /// of the records, in any order; columns that are no variables are passed over.
+    ///
+    /// ```
+    /// use fenchel_graphical::{BayesNet, Prior};
+    ///
+    /// let graph = BayesNet::builder()
+    ///     .variable("rain", &["yes", "no"])
+    ///     .variable("grass", &["wet", "dry"])
+    ///     .arcs("rain", &[])
+    ///     .arcs("grass", &["rain"])
+    ///     .build()?;
+    /// let records = [["1", "wet", "yes"], ["2", "dry", "no"], ["3", "dry", "no"]];
+    /// let data = graph.encode(&["day", "grass", "rain"], &records)?;
+    /// let net = graph.fit_cpts(data.view(), Prior::Dirichlet(1.0))?;
+    /// assert_eq!(net.cpt_of(net.variable("rain")?), [0.4, 0.6]);
+    /// assert_eq!(net.cpt_of(net.variable("grass")?), [2.0 / 3.0, 1.0 / 3.0, 0.25, 0.75]);
+    /// # Ok::<(), fenchel_graphical::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::UnknownName`] for a state that a variable does not have, and for a variable that no column has;
+    /// [`Error::Duplicate`] for a column that is named twice; [`Error::Invalid`] for a record of another length.
+    pub fn encode<R: AsRef<[S]>, S: AsRef<str>>(
+        &self,
+        header: &[&str],
+        records: &[R],
+    ) -> Result<Array2<usize>, Error> {
+        let mut known = super::Names::default();
+        for name in header {
+            known.add(name, || "column".into())?;
+        }
+        let column = |v: VarId| {
+            let name = self.name_of(v);
+            known.find(name).ok_or_else(|| known.unknown("column for variable".into(), name))
+        };
+        let columns: Vec<usize> = self.variables().map(column).collect::<Result<_, _>>()?;
+        let mut data = Array2::zeros((records.len(), self.len()));
+        for (record, mut row) in records.iter().zip(data.rows_mut()) {
+            let record = record.as_ref();
+            fenchel_linalg::Invalid::check_length("a record", header.len(), record.len())?;
+            for (v, &column) in self.variables().zip(&columns) {
+                row[v.index()] = self.state(v, record[column].as_ref())?;
+            }
+        }
+        Ok(data)
+    }
+}
+
+impl Answer<'_> {
+    /// The probability of states by their names, in the order in which the variables were asked for.
+    ///
+    /// # Errors
+    /// [`Error::UnknownName`]; [`Error::Invalid`] for another number of states.
+    pub fn probability(&self, states: &[&str]) -> Result<f64, Error> {
+        fenchel_linalg::Invalid::check_length("states", self.variables.len(), states.len())?;
+        let numbers: Vec<usize> = (self.variables.iter().zip(states))
+            .map(|(&v, state)| self.net.state(v, state))
+            .collect::<Result<_, _>>()?;
+        self.at(&numbers)
+    }
+
+    /// The numbers, over the variables sorted by their number.
+    pub fn table(&self) -> &Table {
+        &self.table
+    }
+
+    /// States in the order of the question.
+    fn at(&self, states: &[usize]) -> Result<f64, Error> {
+        let of = |v: &VarId| self.variables.iter().position(|w| w == v).map_or(0, |at| states[at]);
+        let sorted: Vec<usize> = self.table.scope().iter().map(of).collect();
+        Ok(self.table.log_value(&sorted)?.exp())
+    }
+}
+
+impl fmt::Display for Answer<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<String> =
+            self.variables.iter().map(|&v| self.net.name_of(v).into()).collect();
+        let mut head = names.clone();
+        head.push(title(&names.join(", "), &self.given));
+        let mut rows = vec![head];
+        let cards: Vec<usize> = self.variables.iter().map(|v| self.net.cards[v.index()]).collect();
+        for cell in 0..self.table.len() {
+            // The last variable that was asked for runs fastest.
+            let mut states = vec![0; cards.len()];
+            let mut rest = cell;
+            for (state, card) in states.iter_mut().zip(&cards).rev() {
+                *state = rest % card;
+                rest /= card;
+            }
+            let mut row: Vec<String> = (self.variables.iter().zip(&states))
+                .map(|(&v, &state)| self.net.states_of(v)[state].clone())
+                .collect();
+            row.push(format!("{:.6}", self.at(&states).map_err(|_| fmt::Error)?));
+            rows.push(row);
+        }
+        f.write_str(&columns(&rows, names.len()))
+    }
+}
+
+impl Explanation {
+    /// The names of the variables and of their states, in the order in which they were asked for.
+    ///
+    /// ```
+    /// let net = fenchel_graphical::networks::asia();
+    /// let best = net.most_probable(&net.evidence(&[("xray", "yes")])?)?;
+    /// assert!(best.named(&net)?.contains(&("either", "yes")));
+    /// # Ok::<(), fenchel_graphical::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::UnknownVariable`], [`Error::State`] for a network that this does not come from.
+    pub fn named<'a>(&self, net: &'a BayesNet) -> Result<Vec<(&'a str, &'a str)>, Error> {
+        let name = |(&variable, &state): (&VarId, &usize)| {
+            net.check(variable)?;
+            let cardinality = net.cards[variable.index()];
+            match net.states_of(variable).get(state) {
+                Some(name) => Ok((net.name_of(variable), name.as_str())),
+                None => Err(Error::State { variable, state, cardinality }),
+            }
+        };
+        self.variables.iter().zip(&self.states).map(name).collect()
+    }
+}
+
+fn pairs(findings: &[(&str, &str)]) -> String {
+    let pairs: Vec<String> = findings.iter().map(|(v, state)| format!("{v} = {state}")).collect();
+    pairs.join(", ")
+}
+
+/// `P(x)` or `P(x | y)`.
+fn title(of: &str, given: &str) -> String {
+    if given.is_empty() { format!("P({of})") } else { format!("P({of} | {given})") }
+}
+
+/// Lines of aligned cells, the first `left` columns flush left.
+fn columns(rows: &[Vec<String>], left: usize) -> String {
+    let count = rows.first().map_or(0, Vec::len);
+    let width = |k: usize| rows.iter().map(|row| row[k].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..count).map(width).collect();
+    let mut text = String::new();
+    for row in rows {
+        let cells = row.iter().zip(&widths).enumerate().map(|(k, (cell, &width))| match k < left {
+            true => format!("{cell:width$}"),
+            false => format!("{cell:>width$}"),
+        });
+        text += cells.collect::<Vec<_>>().join("  ").trim_end();
+        text.push('\n');
+    }
+    text
+}

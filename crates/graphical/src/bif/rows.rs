@@ -1,0 +1,68 @@
+//! A conditional probability table, row by row.
+
+use crate::bayes_net::{Parts, Row, cells, parents_in};
+use crate::text::Place;
+use crate::{Error, VarId};
+
+use super::BifOptions;
+
+/// A table that is being filled.
+pub(super) struct Rows {
+    pub(super) child: VarId,
+    pub(super) parents: Vec<VarId>,
+    pub(super) states: usize,
+    pub(super) values: Vec<f64>,
+    pub(super) given: Vec<bool>,
+}
+
+impl Rows {
+    /// All zeros, which the system hands out without touching the memory.
+    pub(super) fn new(
+        parts: &Parts,
+        child: VarId,
+        parents: Vec<VarId>,
+        options: &BifOptions,
+        place: Place,
+    ) -> Result<Rows, Error> {
+        let states = parts.states[child.index()].len();
+        let rows = cells(parents.iter().map(|p| parts.states[p.index()].len()));
+        let size = rows.and_then(|rows| rows.checked_mul(states));
+        let bytes = size.map_or(u64::MAX, |size| (size as u64).saturating_mul(8));
+        let (Some(rows), true) = (rows, bytes <= options.table_bytes) else {
+            let error = Error::MemoryLimit {
+                what: "a conditional probability table",
+                needed: bytes,
+                limit: options.table_bytes,
+                hint: "raise `table_bytes` if the table is meant to be that large",
+            };
+            return Err(place.fault(error.to_string()));
+        };
+        let values = vec![0.0; rows * states];
+        Ok(Rows { child, parents, states, values, given: vec![false; rows] })
+    }
+
+    pub(super) fn set(
+        &mut self,
+        row: usize,
+        values: &[f64],
+        parts: &Parts,
+        options: &BifOptions,
+        place: Place,
+    ) -> Result<(), Error> {
+        if std::mem::replace(&mut self.given[row], true) {
+            return Err(place.fault("a row that was given before"));
+        }
+        let name = parts.names.get(self.child.index());
+        let states = parts.states[self.child.index()].list();
+        Row { variable: name, states, given: &|| self.describe(row, parts) }
+            .check(values, options.tolerance)
+            .map_err(|error| place.fault(error.to_string()))?;
+        self.values[row * self.states..][..self.states].copy_from_slice(values);
+        Ok(())
+    }
+
+    /// The parents and their states in a row.
+    pub(super) fn describe<'a>(&self, row: usize, parts: &'a Parts) -> Vec<(&'a str, &'a str)> {
+        parents_in(row, &self.parents, &parts.names, &parts.states)
+    }
+}

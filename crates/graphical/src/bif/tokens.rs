@@ -1,0 +1,211 @@
+//! The words of the format: one byte of look-ahead, two at a slash.
+
+use std::io::Read;
+
+use crate::Error;
+use crate::text::{Place, Scanner, number, shown, shown_byte};
+
+pub(super) struct Tokens<R> {
+    pub(super) scan: Scanner<R>,
+    /// The last token, and where it began.
+    pub(super) token: Vec<u8>,
+    place: Option<Place>,
+}
+
+impl<R: Read> Tokens<R> {
+    pub(super) fn new(from: R) -> Tokens<R> {
+        Tokens { scan: Scanner::new(from), token: Vec::new(), place: None }
+    }
+
+    /// Passes over the rest of a property; the keyword is the last token.
+    pub(super) fn property(&mut self) -> Result<(), Error> {
+        if self.token != b"property" {
+            return Err(self.unexpected("\"property\", a table or \"}\""));
+        }
+        loop {
+            match self.scan.peek()? {
+                None => return Err(self.ended("\";\" after a property")),
+                Some(b';') => break,
+                Some(b'"') => self.quoted()?,
+                Some(_) => self.scan.advance(),
+            }
+        }
+        self.scan.advance();
+        Ok(())
+    }
+
+    /// White space and comments.
+    pub(super) fn skip(&mut self) -> Result<(), Error> {
+        loop {
+            self.scan.skip_blanks()?;
+            if self.scan.peek()? != Some(b'/') || !self.comment()? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Passes over a comment if one begins here.
+    fn comment(&mut self) -> Result<bool, Error> {
+        let place = self.scan.place();
+        match self.scan.peek_second()? {
+            Some(b'/') => {
+                while self.scan.peek()?.is_some_and(|byte| byte != b'\n') {
+                    self.scan.advance();
+                }
+            }
+            Some(b'*') => {
+                self.scan.advance();
+                self.scan.advance();
+                loop {
+                    match self.scan.peek()? {
+                        None => return Err(place.fault("a comment without an end")),
+                        Some(b'*') if self.scan.peek_second()? == Some(b'/') => break,
+                        Some(_) => self.scan.advance(),
+                    }
+                }
+                self.scan.advance();
+                self.scan.advance();
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// A word of letters; empty if none is there.
+    pub(super) fn keyword(&mut self) -> Result<(), Error> {
+        self.skip()?;
+        self.token.clear();
+        self.place = Some(self.scan.place());
+        while let Some(byte) = self.scan.peek()?.filter(u8::is_ascii_alphabetic) {
+            self.scan.take(byte, &mut self.token)?;
+        }
+        Ok(())
+    }
+
+    /// Everything up to one of `stops`, trimmed and without comments; or a quoted text.
+    pub(super) fn text(&mut self, stops: &[u8]) -> Result<(), Error> {
+        self.skip()?;
+        self.place = Some(self.scan.place());
+        self.token.clear();
+        if self.scan.peek()? == Some(b'"') {
+            return self.quoted();
+        }
+        while let Some(byte) = self.scan.peek()? {
+            if stops.contains(&byte) || matches!(byte, b';' | b'{' | b'}') {
+                break;
+            }
+            if byte == b'/' && self.comment()? {
+                continue;
+            }
+            self.scan.take(byte, &mut self.token)?;
+        }
+        self.token.truncate(self.token.trim_ascii_end().len());
+        Ok(())
+    }
+
+    /// A text between quotes, which have no escape.
+    pub(super) fn quoted(&mut self) -> Result<(), Error> {
+        let place = self.scan.place();
+        self.scan.advance();
+        self.token.clear();
+        loop {
+            match self.scan.peek()? {
+                None => return Err(place.fault("a quoted text without an end")),
+                Some(b'"') => break,
+                Some(byte) => self.scan.take(byte, &mut self.token)?,
+            }
+        }
+        self.scan.advance();
+        Ok(())
+    }
+
+    /// Whether the block ends here; its brace, and a `;` after it, are passed.
+    pub(super) fn closes(&mut self) -> Result<bool, Error> {
+        self.skip()?;
+        match self.scan.peek()? {
+            None => Err(self.ended("\"}\"")),
+            Some(b'}') => {
+                self.scan.advance();
+                self.skip()?;
+                if self.scan.peek()? == Some(b';') {
+                    self.scan.advance();
+                }
+                Ok(true)
+            }
+            Some(_) => Ok(false),
+        }
+    }
+
+    pub(super) fn expect(&mut self, wanted: u8) -> Result<(), Error> {
+        self.skip()?;
+        let found = self.scan.peek()?;
+        if found != Some(wanted) {
+            let reason = format!("expected {}, found {}", shown(&[wanted]), shown_byte(found));
+            return Err(self.scan.place().fault(reason));
+        }
+        self.scan.advance();
+        Ok(())
+    }
+
+    pub(super) fn here(&self) -> Place {
+        self.place.unwrap_or_else(|| self.scan.place())
+    }
+
+    pub(super) fn string(&self) -> Result<&str, Error> {
+        std::str::from_utf8(&self.token)
+            .map_err(|_| self.here().fault(format!("{} is not UTF-8", shown(&self.token))))
+    }
+
+    pub(super) fn nonempty(&mut self, wanted: &str) -> Result<&str, Error> {
+        if self.token.is_empty() {
+            let found = shown_byte(self.scan.peek()?);
+            return Err(self.here().fault(format!("expected {wanted}, found {found}")));
+        }
+        self.string()
+    }
+
+    pub(super) fn unexpected(&mut self, wanted: &str) -> Error {
+        let place = self.here();
+        let found = match self.token.is_empty() {
+            false => shown(&self.token),
+            true => match self.scan.peek() {
+                Ok(byte) => shown_byte(byte),
+                Err(error) => return error,
+            },
+        };
+        place.fault(format!("expected {wanted}, found {found}"))
+    }
+
+    pub(super) fn ended(&self, wanted: &str) -> Error {
+        self.scan.place().fault(format!("the text ends; expected {wanted}"))
+    }
+
+    /// Numbers up to the `;`, which is passed.
+    pub(super) fn numbers(&mut self, expected: usize, values: &mut Vec<f64>) -> Result<(), Error> {
+        values.clear();
+        loop {
+            self.skip()?;
+            match self.scan.peek()? {
+                Some(b',') => self.scan.advance(),
+                Some(b';') => break,
+                None => return Err(self.ended("\";\"")),
+                Some(_) => {
+                    let place = self.scan.word(b",;/", &mut self.token)?;
+                    if values.len() == expected {
+                        let found = shown(&self.token);
+                        let reason =
+                            format!("expected \";\" after {expected} numbers, found {found}");
+                        return Err(place.fault(reason));
+                    }
+                    values.push(number(&self.token, place)?);
+                }
+            }
+        }
+        if values.len() < expected {
+            let reason = format!("{} numbers; expected {expected}", values.len());
+            return Err(self.scan.place().fault(reason));
+        }
+        self.scan.advance();
+        Ok(())
+    }
+}
