@@ -5,7 +5,8 @@
 //! | [`asia`] | a fictitious medical diagnosis | 8, 8 |
 //! | [`alarm`] | monitoring of patients in intensive care | 37, 46 |
 //!
-//! Origins are in `networks/README.md` of this crate.
+//! The numbers are those of the publications named below, as the public collections carry them; no licence of their authors is
+//! known to us. `networks/README.md` of this crate says more.
 
 use crate::{BayesNet, bif};
 

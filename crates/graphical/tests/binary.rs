@@ -1,7 +1,10 @@
 //! Binary pairwise models against enumeration.
 
+mod common;
+
+use common::p_value;
 use fenchel_graphical::{BinaryGibbs, BinaryPairwise, BinaryScan, BinaryStart};
-use fenchel_linalg::special::{chi_squared_tail, sigmoid};
+use fenchel_linalg::special::sigmoid;
 use fenchel_optim::random::stream;
 use ndarray::Array2;
 use proptest::prelude::*;
@@ -57,27 +60,6 @@ fn histogram(chains: &BinaryGibbs) -> Vec<f64> {
         counts[row.iter().enumerate().map(|(i, &x)| usize::from(x) << i).sum::<usize>()] += 1.0;
     }
     counts
-}
-
-/// The probability of a chi-square this large or larger, cells below 5 expected counts joined.
-fn p_value(counts: &[f64], law: &[f64]) -> f64 {
-    let n: f64 = counts.iter().sum();
-    let (mut statistic, mut cells, mut rare) = (0.0, 0.0, (0.0, 0.0));
-    for (&count, &p) in counts.iter().zip(law) {
-        if n * p < 5.0 {
-            rare = (rare.0 + count, rare.1 + n * p);
-        } else {
-            statistic += (count - n * p).powi(2) / (n * p);
-            cells += 1.0;
-        }
-    }
-    if rare.1 >= 5.0 {
-        statistic += (rare.0 - rare.1).powi(2) / rare.1;
-        cells += 1.0;
-    } else {
-        assert!(rare.0 < 40.0, "{} counts where {} are expected", rare.0, rare.1);
-    }
-    chi_squared_tail(statistic, cells - 1.0)
 }
 
 /// The law after one sweep from a fixed state is the row of the kernel, exactly; no mixing is assumed.

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Enumeration, configurations};
+use common::{Enumeration, configurations, p_value};
 use fenchel_graphical::ais::{AisSettings, Ladder, ais, ais_binary};
 use fenchel_graphical::diagnostics::{
     RunSettings, autocorrelation_time, effective_sample_size, run_until, split_r_hat,
@@ -12,7 +12,6 @@ use fenchel_graphical::{
     BinaryGibbs, BinaryPairwise, BinaryScan, BinaryStart, Error, Evidence, FactorGraph, Graph,
     VarId,
 };
-use fenchel_linalg::special::chi_squared_tail;
 use fenchel_optim::random::stream;
 use ndarray::Array2;
 use proptest::prelude::*;
@@ -63,27 +62,6 @@ fn histogram(chains: &Gibbs, cards: &[usize]) -> Vec<f64> {
         counts[index(cards, &row.to_vec())] += 1.0;
     }
     counts
-}
-
-/// The probability of a chi-square this large or larger, cells below 5 expected counts joined.
-fn p_value(counts: &[f64], law: &[f64]) -> f64 {
-    let n: f64 = counts.iter().sum();
-    let (mut statistic, mut cells, mut rare) = (0.0, 0.0, (0.0, 0.0));
-    for (&count, &p) in counts.iter().zip(law) {
-        if n * p < 5.0 {
-            rare = (rare.0 + count, rare.1 + n * p);
-        } else {
-            statistic += (count - n * p).powi(2) / (n * p);
-            cells += 1.0;
-        }
-    }
-    if rare.1 >= 5.0 {
-        statistic += (rare.0 - rare.1).powi(2) / rare.1;
-        cells += 1.0;
-    } else {
-        assert!(rare.0 < 40.0, "{} counts where {} are expected", rare.0, rare.1);
-    }
-    chi_squared_tail(statistic, cells - 1.0)
 }
 
 fn vars(list: &[u32]) -> Vec<VarId> {

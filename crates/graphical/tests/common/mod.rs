@@ -2,6 +2,7 @@
 #![allow(dead_code, unreachable_pub, reason = "every test file uses its own part")]
 
 use fenchel_graphical::{FactorGraph, VarId};
+use fenchel_linalg::special::chi_squared_tail;
 use proptest::prelude::*;
 
 /// Every configuration, last variable fastest.
@@ -123,4 +124,25 @@ pub fn models_with(variables: usize, zeros: f64) -> impl Strategy<Value = Factor
 pub fn distance(a: &[f64], b: &[f64]) -> f64 {
     assert_eq!(a.len(), b.len());
     a.iter().zip(b).map(|(x, y)| if x == y { 0.0 } else { (x - y).abs() }).fold(0.0, f64::max)
+}
+
+/// The probability of a chi-square this large or larger, cells below 5 expected counts joined.
+pub fn p_value(counts: &[f64], law: &[f64]) -> f64 {
+    let n: f64 = counts.iter().sum();
+    let (mut statistic, mut cells, mut rare) = (0.0, 0.0, (0.0, 0.0));
+    for (&count, &p) in counts.iter().zip(law) {
+        if n * p < 5.0 {
+            rare = (rare.0 + count, rare.1 + n * p);
+        } else {
+            statistic += (count - n * p).powi(2) / (n * p);
+            cells += 1.0;
+        }
+    }
+    if rare.1 >= 5.0 {
+        statistic += (rare.0 - rare.1).powi(2) / rare.1;
+        cells += 1.0;
+    } else {
+        assert!(rare.0 < 40.0, "{} counts where {} are expected", rare.0, rare.1);
+    }
+    chi_squared_tail(statistic, cells - 1.0)
 }
