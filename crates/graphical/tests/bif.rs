@@ -269,6 +269,50 @@ fn names_that_bif_cannot_hold_are_refused_by_the_writer() {
     }
 }
 
+/// Whatever is wrong, the error says where, and the place is in the text.
+fn check_damage(text: &[u8]) {
+    let Err(error) = bif::read(text) else { return };
+    match error {
+        Error::Format { line, column, .. } => {
+            let lines: Vec<&[u8]> = text.split(|&byte| byte == b'\n').collect();
+            let found = lines.get(line as usize - 1);
+            let inside = found.is_some_and(|l| (1..=l.len() as u64 + 1).contains(&column));
+            assert!(inside, "line {line}, column {column} of {} lines", lines.len());
+        }
+        // What only the whole shows has no place.
+        Error::NoCpt { .. } | Error::Cycle { .. } => {}
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn every_cut_and_every_changed_byte_of_asia_is_a_network_or_an_error_with_its_place() {
+    let whole = include_bytes!("../networks/asia.bif");
+    for cut in 0..whole.len() {
+        check_damage(&whole[..cut]);
+    }
+    let mut text = whole.to_vec();
+    for at in 0..whole.len() {
+        for byte in
+            [b'{', b'}', b'(', b')', b',', b';', b'|', b'"', b'/', b'9', b'-', b'\n', 0, 0xff]
+        {
+            text[at] = byte;
+            check_damage(&text);
+        }
+        text[at] = whole[at];
+    }
+}
+
+#[test]
+fn files_are_read_by_their_path() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/networks");
+    let net = bif::read_file(format!("{folder}/asia.bif")).unwrap();
+    assert_eq!(net, fenchel_graphical::networks::asia());
+    let error = bif::read_file(format!("{folder}/nowhere.bif")).unwrap_err();
+    assert!(matches!(&error, Error::Io { kind: std::io::ErrorKind::NotFound, .. }));
+    assert!(error.to_string().contains("nowhere.bif"), "{error}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
@@ -304,7 +348,8 @@ proptest! {
         for (at, byte) in changes {
             text[(at * whole.len() as f64) as usize] = byte;
         }
-        let _ = bif::read(&text[..]);
+        check_damage(&text);
+        check_damage(&whole[..(cut * whole.len() as f64) as usize]);
         let cut = (cut * whole.len() as f64) as usize;
         // A cut that loses more than the last white space loses a table, and that is noticed.
         prop_assert!(cut + 2 >= whole.len() || bif::read(&whole[..cut]).is_err());

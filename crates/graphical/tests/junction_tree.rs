@@ -3,6 +3,7 @@
 mod common;
 
 use common::{Enumeration, distance, models, models_with};
+use fenchel_graphical::chain::{Chain, ChainMarginals};
 use fenchel_graphical::elimination::{elimination_order, evaluate_order};
 use fenchel_graphical::{
     Domain, Error, Evidence, FactorGraph, FactorId, Finding, Heuristic, JunctionTree,
@@ -180,6 +181,48 @@ proptest! {
                 let slope = (log_z(k, 1e-4) - log_z(k, -1e-4)) / 2e-4;
                 prop_assert!((slope - marginal[k]).abs() < 1e-7);
             }
+        }
+    }
+}
+
+proptest! {
+    /// The fast paths of chains and of forests are the general tree.
+    #[test]
+    fn chains_and_trees_are_junction_trees(
+        states in 1..6_usize,
+        length in 1..30_usize,
+        scores in proptest::collection::vec(-30.0..30.0_f64, 30 * 5 + 29 * 25),
+    ) {
+        let (unary, pairwise) = scores.split_at(30 * 5);
+        let mut line = Chain::per_edge(states, length).unwrap();
+        let mut model = FactorGraph::new(&vec![states; length]).unwrap();
+        for t in 0..length {
+            let values = &unary[5 * t..][..states];
+            line.unary_mut(t).copy_from_slice(values);
+            model.add(&[VarId(t as u32)], values).unwrap();
+        }
+        for t in 1..length {
+            let values = &pairwise[25 * (t - 1)..][..states * states];
+            for (from, row) in values.chunks_exact(states).enumerate() {
+                line.pairwise_mut(t - 1, from).copy_from_slice(row);
+            }
+            model.add(&[VarId(t as u32 - 1), VarId(t as u32)], values).unwrap();
+        }
+        let mut marginals = ChainMarginals::<f64>::new();
+        let log_partition = line.marginals(&mut marginals).unwrap();
+        let none = Evidence::new();
+        for tree in [compile(&model), JunctionTree::of_tree(&model).unwrap()] {
+            let mut workspace = tree.workspace();
+            let answers = tree.calibrate(&model, &none, &mut workspace).unwrap();
+            let tolerance = 1e-10 * (1.0 + log_partition.abs());
+            prop_assert!((answers.log_partition() - log_partition).abs() < tolerance);
+            for t in 0..length {
+                let p = answers.marginal(VarId(t as u32)).unwrap();
+                prop_assert!(distance(&p, marginals.node(t)) < 1e-10);
+            }
+            prop_assert!((answers.entropy() - marginals.entropy()).abs() < 1e-9);
+            let best = tree.calibrate_max(&model, &none, &mut workspace).unwrap().best_score();
+            prop_assert!((line.viterbi().unwrap().1 - best).abs() < tolerance);
         }
     }
 }

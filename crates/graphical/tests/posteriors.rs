@@ -4,9 +4,10 @@ mod common;
 
 use std::sync::Arc;
 
-use common::{distance, models_with};
+use common::{Enumeration, distance, models_with};
 use fenchel_graphical::{
     Error, Evidence, FactorGraph, Finding, JunctionTree, OrderingOptions, TreeCache, VarId,
+    networks,
 };
 use proptest::prelude::*;
 
@@ -61,6 +62,71 @@ proptest! {
             }
             prop_assert!((found.entropy() - expected.entropy()).abs() < 1e-10);
             prop_assert!(tree.is_consistent(&found.clique_marginals(), 1e-10).unwrap());
+        }
+    }
+}
+
+proptest! {
+    /// A walk over evidence with its retractions: each answer is what enumeration gives for the model with one factor more for
+    /// each finding.
+    #[test]
+    fn a_walk_over_evidence_is_enumeration(
+        model in models_with(7, 0.03),
+        steps in proptest::collection::vec((any::<u32>(), 0..9_usize), 1..15),
+    ) {
+        let tree = JunctionTree::compile(&model, &OrderingOptions::default()).unwrap();
+        let mut posteriors = tree.posteriors(&model).unwrap();
+        let mut evidence = Evidence::new();
+        for (variable, kind) in steps {
+            change(&mut evidence, &model, variable, kind);
+            let mut seen = model.clone();
+            for (v, finding) in evidence.iter() {
+                let values = match finding {
+                    Finding::Likelihood(values) => values.clone(),
+                    Finding::State(state) => {
+                        (0..model.cards()[v.index()]).map(|s| if s == *state { 1.0 } else { 0.0 }).collect()
+                    }
+                };
+                seen.add_values(&[v], &values).unwrap();
+            }
+            let all = Enumeration::of(&seen);
+            if all.log_partition == -INF {
+                prop_assert_eq!(posteriors.given(&evidence).err(), Some(Error::ImpossibleEvidence));
+                continue;
+            }
+            let found = posteriors.given(&evidence).unwrap();
+            let tolerance = 1e-10 * (1.0 + all.log_partition.abs());
+            prop_assert!((found.log_partition() - all.log_partition).abs() < tolerance);
+            for v in model.variables() {
+                prop_assert!(distance(&found.marginal(v).unwrap(), &all.marginal(&[v])) < 1e-10);
+            }
+            prop_assert!((found.entropy() - all.entropy()).abs() < 1e-9);
+        }
+    }
+
+    /// A long walk over a published network: nothing drifts from a calibration from nothing.
+    #[test]
+    fn a_walk_over_alarm_does_not_drift(
+        steps in proptest::collection::vec((any::<u32>(), 0..9_usize), 60),
+    ) {
+        let model = networks::alarm().factor_graph().unwrap();
+        let tree = JunctionTree::compile(&model, &OrderingOptions::default()).unwrap();
+        let mut workspace = tree.workspace();
+        let mut posteriors = tree.posteriors(&model).unwrap();
+        let mut evidence = Evidence::new();
+        for (variable, kind) in steps {
+            change(&mut evidence, &model, variable, kind);
+            let expected = tree.calibrate(&model, &evidence, &mut workspace);
+            match (posteriors.given(&evidence), expected) {
+                (Ok(found), Ok(expected)) => {
+                    let (a, b) = (found.log_partition(), expected.log_partition());
+                    prop_assert!((a - b).abs() < 1e-12 * (1.0 + b.abs()));
+                    for (p, q) in found.marginals().iter().zip(expected.marginals()) {
+                        prop_assert!(distance(p, &q) < 1e-12);
+                    }
+                }
+                (found, expected) => prop_assert_eq!(found.err(), expected.err()),
+            }
         }
     }
 }

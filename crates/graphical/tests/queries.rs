@@ -121,6 +121,67 @@ fn queries_on_alarm_agree_with_one_another() {
 }
 
 #[test]
+fn answers_by_names_are_those_by_numbers() {
+    let net = networks::asia();
+    let findings = [("xray", "yes"), ("asia", "no")];
+    // Not in the order of the network: the order of the question counts.
+    let answer = net.query(&["smoke", "bronc", "lung"], &findings).unwrap();
+    let [smoke, bronc, lung] = ["smoke", "bronc", "lung"].map(|name| net.variable(name).unwrap());
+    let table = net.posterior(&[lung, bronc, smoke], &net.evidence(&findings).unwrap()).unwrap();
+    for (s, b, l) in [(0, 0, 1), (1, 0, 0), (0, 1, 1), (1, 1, 0)] {
+        let names = [(smoke, s), (bronc, b), (lung, l)].map(|(v, k)| net.states_of(v)[k].as_str());
+        let at = |v| [(smoke, s), (bronc, b), (lung, l)].iter().find(|p| p.0 == v).unwrap().1;
+        let states: Vec<usize> = table.scope().iter().map(|&v| at(v)).collect();
+        let expected = table.log_value(&states).unwrap().exp();
+        assert!((answer.probability(&names).unwrap() - expected).abs() < 1e-15);
+    }
+    let printed = answer.to_string();
+    let lines: Vec<&str> = printed.lines().collect();
+    assert_eq!(lines.len(), 9);
+    let title = "smoke  bronc  lung  P(smoke, bronc, lung | xray = yes, asia = no)";
+    assert_eq!(lines[0], title);
+    let words: Vec<&str> = lines[2].split_whitespace().collect();
+    let expected = answer.probability(&["yes", "yes", "no"]).unwrap();
+    assert_eq!(words[..], ["yes", "yes", "no", &format!("{expected:.6}")]);
+    assert!(matches!(answer.probability(&["yes"]), Err(Error::Invalid(_))));
+    assert!(matches!(answer.probability(&["yes", "no", "maybe"]), Err(Error::UnknownName { .. })));
+    assert!(matches!(net.query(&["lungs"], &[]), Err(Error::UnknownName { .. })));
+    assert!(matches!(net.query(&["lung"], &[("xray", "x")]), Err(Error::UnknownName { .. })));
+    assert!(
+        net.cpt_text("either").unwrap().starts_with("P(either | lung, tub)\nlung  tub  yes  no\n")
+    );
+    let best = net.marginal_map(&[smoke, lung], &net.evidence(&findings).unwrap()).unwrap();
+    let names: Vec<&str> = best.named(&net).unwrap().iter().map(|pair| pair.0).collect();
+    assert_eq!(names, ["smoke", "lung"]);
+}
+
+#[test]
+fn records_that_do_not_fit_are_errors() {
+    let graph = BayesNet::builder()
+        .variable("a", &["x", "y"])
+        .variable("b", &["x", "y"])
+        .arcs("a", &["b"])
+        .arcs("b", &[])
+        .build()
+        .unwrap();
+    assert_eq!(graph.cpt_of(VarId(0)), [0.5; 4]);
+    let header = ["b", "a"];
+    assert_eq!(graph.encode(&header, &[["x", "y"]]).unwrap().row(0).to_vec(), [1, 0]);
+    let none: [[&str; 2]; 0] = [];
+    assert_eq!(graph.encode(&header, &none).unwrap().dim(), (0, 2));
+    let refused = |header: &[&str], record: &[&str]| graph.encode(header, &[record]).unwrap_err();
+    assert!(matches!(refused(&["a"], &["x"]), Error::UnknownName { .. }));
+    assert!(matches!(refused(&["a", "b", "a"], &["x", "x", "x"]), Error::Duplicate { .. }));
+    assert!(matches!(refused(&header, &["x", "z"]), Error::UnknownName { .. }));
+    assert!(matches!(refused(&header, &["x"]), Error::Invalid(_)));
+    // 2^40 cells are refused, not allocated.
+    let names: Vec<String> = (0..40).map(|v| format!("v{v}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let wide = names.iter().fold(BayesNet::builder(), |net, name| net.variable(name, &["x", "y"]));
+    assert!(matches!(wide.arcs("v0", &names[1..]).build(), Err(Error::MemoryLimit { .. })));
+}
+
+#[test]
 fn questions_that_do_not_fit_are_errors() {
     let net = networks::asia();
     let none = Evidence::new();

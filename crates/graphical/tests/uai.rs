@@ -42,6 +42,34 @@ proptest! {
     }
 }
 
+/// Every cut and many changed bytes of a real model: a model, or an error with its place.
+#[test]
+fn damaged_alarm_is_a_model_or_an_error_with_its_place() {
+    let written = text(|out| uai::write(&uai::Model::from(&networks::alarm()), out)).into_bytes();
+    let check = |text: &[u8]| {
+        let Err(error) = uai::read(text) else { return false };
+        let fenchel_graphical::Error::Format { line, column, .. } = error else {
+            panic!("{error}");
+        };
+        let found = text.split(|&byte| byte == b'\n').nth(line as usize - 1);
+        assert!(found.is_some_and(|l| (1..=l.len() as u64 + 1).contains(&column)), "{error}");
+        true
+    };
+    let end = written.trim_ascii_end().len();
+    for cut in (0..end).step_by(7) {
+        // Half a number at the very end may be a number.
+        assert!(check(&written[..cut]) || !written[cut..end].contains(&b' '), "{cut}");
+    }
+    let mut changed = written.clone();
+    for at in (0..end).step_by(11) {
+        for byte in [b' ', b'-', b'.', b'e', b'9', b'x', b'\n', 0, 0xff] {
+            changed[at] = byte;
+            check(&changed);
+        }
+        changed[at] = written[at];
+    }
+}
+
 #[test]
 fn evidence_is_read_in_both_dialects_and_written_in_the_newer() {
     let cards = [2, 3, 2];

@@ -169,8 +169,8 @@ impl Beliefs {
 
 /// Sum-product belief propagation.
 ///
-/// `start` goes on from the messages of a run on a model with the same scopes: after a small change of the potentials that is
-/// much faster than from the beginning.
+/// `start` goes on from the messages of a run on a model with the same scopes: after a small change of the potentials that takes
+/// fewer passes than from the beginning.
 ///
 /// ```
 /// use fenchel_graphical::bp::{BeliefPropagationSettings, belief_propagation};

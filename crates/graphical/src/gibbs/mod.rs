@@ -6,7 +6,7 @@
 //!
 //! | model | use |
 //! |---|---|
-//! | binary, pairwise | [`BinaryGibbs`](crate::BinaryGibbs): a bit a variable a chain, far faster |
+//! | binary, pairwise | [`BinaryGibbs`](crate::BinaryGibbs): a bit a variable a chain, 64 chains a word |
 //! | any other | [`Gibbs`] |
 //! | small treewidth | [`Calibrated::sample`](crate::Calibrated::sample): independent draws, no chain at all |
 //!
