@@ -7,10 +7,14 @@ import os
 import platform
 import statistics
 
+# How many variables are observed, one after the other, for the time of one more calibration.
+AGAIN = 20
+
 HEADER = [
     "network", "variables", "cells", "peer's cells", "Fenchel, ms", "lazy, ms", "Shafer-Shenoy, ms",
     "peer / ours", "again, ms", "build / again", "difference",
 ]
+PGMPY_HEADER = ["network", "Fenchel, ms", "pgmpy elimination, ms", "pgmpy junction tree, ms", "pgmpy's best / ours"]
 
 
 @dataclasses.dataclass
@@ -23,6 +27,7 @@ class Row:
     peer_cells: int
     error: float
     seconds: dict
+    failures: dict = dataclasses.field(default_factory=dict)
 
     def least(self, side):
         """Its quickest round in milliseconds."""
@@ -42,7 +47,7 @@ def machine():
     except (OSError, StopIteration):
         pass
     parts = [f"{model}, {os.cpu_count()} cores, one used", f"Python {platform.python_version()}"]
-    parts.append(f"pyagrum {importlib.metadata.version('pyagrum')}")
+    parts += [f"{name} {importlib.metadata.version(name)}" for name in ("pyagrum", "pgmpy-no-torch")]
     return "; ".join(parts)
 
 
@@ -60,19 +65,40 @@ def cells(row):
     ]
 
 
+def pgmpy_cells(row):
+    """A row of the table beside pgmpy."""
+    ours = row.least("fenchel")
+    sides = ("pgmpy elimination", "pgmpy tree")
+    shown = [row.failures.get(side) or f"{row.least(side):.3g}" for side in sides]
+    done = [row.least(side) for side in sides if side in row.seconds]
+    ratio = f"{min(done) / ours:.0f}" if done else "-"
+    return [row.name, f"{ours:.3g}", *shown, ratio]
+
+
 def line(row):
     """One line while it runs."""
     medians = ", ".join(f"{side} {1e3 * statistics.median(s):.3g}" for side, s in row.seconds.items())
     return f"{row.name}: medians in ms: {medians}; ratio of the quickest {row.ratio():.1f}"
 
 
+def table(header, rows):
+    """A table in Markdown."""
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join("| " + " | ".join(parts) + " |" for parts in lines)
+
+
 def markdown(rows):
-    """The table."""
-    lines = [HEADER, ["---"] * len(HEADER), *map(cells, rows)]
-    table = "\n".join("| " + " | ".join(parts) + " |" for parts in lines)
+    """The tables."""
     ratios = [row.ratio() for row in rows]
     median = f"Median ratio {statistics.median(ratios):.1f}, least {min(ratios):.1f}."
-    return "\n\n".join(["# All posteriors against peers", machine(), table, median]) + "\n"
+    again = (
+        f"\"Again\": evidence on a compiled tree changed, every marginal read; the mean over at most {AGAIN} variables in turn."
+    )
+    parts = ["# All posteriors against peers", machine(), table(HEADER, map(cells, rows)), median, again]
+    beside = [row for row in rows if row.failures or "pgmpy tree" in row.seconds]
+    if beside:
+        parts += ["## Beside pgmpy", table(PGMPY_HEADER, map(pgmpy_cells, beside))]
+    return "\n\n".join(parts) + "\n"
 
 
 def write_csv(path, rows):

@@ -1,10 +1,11 @@
-"""Fenchel's junction tree against pyAgrum (aGrUM, C++), on one thread.
+"""Fenchel's junction tree against pyAgrum (aGrUM, C++) and pgmpy (Python, numpy), on one thread.
 
-    cargo xtask peers graphical [-- --quick]      (about 3 minutes; with --quick seconds)
+    cargo xtask peers graphical [-- --quick]      (about 4 minutes; with --quick one)
 
 The work is "all posteriors": make the engine, triangulate, calibrate, read the marginal of every variable. Networks are
 the `bif/*.bif.gz` of the folder of real data. All sides work on the numbers that our reader reads: the peers' networks are
-built from them, outside of what is timed. Rounds alternate between the sides in random order.
+built from them, outside of what is timed. Rounds of ours and of pyAgrum alternate in random order. pgmpy is there for scale:
+each of its two methods is timed once for each small network, in a process that is ended after `--pgmpy-limit` seconds.
 """
 
 import os
@@ -19,15 +20,16 @@ import pathlib
 import random
 import statistics
 import subprocess
+import sys
 
 import peers
 import report
 
-NETWORKS = "alarm insurance win95pts hailfinder andes pigs pathfinder water mildew barley".split()
-SMALL = "alarm insurance win95pts hailfinder".split()
+TINY = "cancer asia child".split()
+NETWORKS = TINY + "alarm insurance win95pts hailfinder andes pigs pathfinder water mildew barley".split()
+SMALL = TINY + "alarm insurance win95pts hailfinder".split()
+PGMPY_METHODS = ("elimination", "tree")
 SLOW = 2.0
-# How many variables are observed, one after the other, for the time of one more calibration.
-AGAIN = 20
 
 
 class Runner:
@@ -57,16 +59,53 @@ def arguments():
     parser.add_argument("--data", type=pathlib.Path, help="folder of real data")
     parser.add_argument("--quick", action="store_true", help="small networks, 3 rounds")
     parser.add_argument("--rounds", type=int, default=7, help="timings of each cell (7)")
+    parser.add_argument("--pgmpy-limit", type=float, default=20.0, help="seconds for each method and network of pgmpy (20)")
     parser.add_argument("--only", action="append", help="a network; may be repeated")
     options = parser.parse_args()
     if options.quick:
-        options.only, options.rounds = SMALL, 3
+        options.only = options.only or SMALL
+        options.rounds, options.pgmpy_limit = 3, min(options.pgmpy_limit, 5.0)
     return options
 
 
 def distance(ours, theirs):
     """The largest difference of two lists of marginals."""
     return max(abs(a - b) for p, q in zip(ours, theirs) for a, b in zip(p, q))
+
+
+def pgmpy(network, method, limit):
+    """What one of pgmpy's methods answers: seconds and marginals, or why it failed."""
+    side = pathlib.Path(__file__).with_name("pgmpy_side.py")
+    process = subprocess.Popen(
+        [sys.executable, side, method], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    process.stdin.write(json.dumps(network) + "\n")
+    process.stdin.flush()
+    # The limit is for what is timed, not for importing.
+    if not any(line == "ready\n" for line in iter(process.stdout.readline, "")):
+        raise RuntimeError(f"pgmpy did not start: {method} ended with {process.wait()}")
+    try:
+        out, _ = process.communicate(timeout=limit)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+        return {"failed": f"> {limit:.0f} s"}
+    if process.returncode != 0:
+        raise RuntimeError(f"pgmpy, {method}, ended with {process.returncode}")
+    return json.loads(out.splitlines()[-1])
+
+
+def measure_pgmpy(runner, row, limit):
+    """Adds pgmpy's seconds to a row, or why there are none."""
+    network = runner.ask("network")
+    ours = runner.ask("marginals")["marginals"]
+    for method in PGMPY_METHODS:
+        done = pgmpy(network, method, limit)
+        if "failed" in done:
+            row.failures[f"pgmpy {method}"] = done["failed"]
+        else:
+            row.error = max(row.error, distance(ours, done["marginals"]))
+            row.seconds[f"pgmpy {method}"] = [done["seconds"]]
 
 
 def measure(runner, name, rounds):
@@ -78,7 +117,7 @@ def measure(runner, name, rounds):
     for label, engine in engines.items():
         work[label] = lambda k, engine=engine: engine(net)[0]
     first = runner.ask("posteriors")
-    work["fenchel again"] = lambda k: runner.ask(f"again {AGAIN}")["seconds"]
+    work["fenchel again"] = lambda k: runner.ask(f"again {report.AGAIN}")["seconds"]
     _, theirs = peers.shafer_shenoy(net)
     error = distance(runner.ask("marginals")["marginals"], theirs)
     seconds = {label: [] for label in work}
@@ -106,6 +145,8 @@ def main():
             continue
         runner = Runner(options.runner, path)
         rows.append(measure(runner, name, options.rounds))
+        if name in SMALL:
+            measure_pgmpy(runner, rows[-1], options.pgmpy_limit)
         runner.close()
         print(report.line(rows[-1]), flush=True)
     if not rows:
