@@ -71,8 +71,7 @@ fn approximate(c: &mut Criterion) {
     let mut group = c.benchmark_group("grid 32 x 32, binary pairs");
     group.throughput(Throughput::Elements(u64::from(SITES) * CHAINS as u64));
     let scan = BinaryScan::Systematic;
-    let mut chains =
-        BinaryGibbs::new(&model, CHAINS, BinaryStart::Random, scan, 0).expect("fits");
+    let mut chains = BinaryGibbs::new(&model, CHAINS, BinaryStart::Random, scan, 0).expect("fits");
     group.bench_function("BinaryGibbs, a sweep", |b| b.iter(|| chains.sweep(1)));
     let settings = AisSettings::default();
     group.sample_size(10);

@@ -15,8 +15,8 @@
 //! Vertices whose neighbours form a clique (simplicial), or would without one of them (almost simplicial: if that one has
 //! no more states than the vertex, and the degree is within a lower bound of the treewidth), are eliminated first: that is
 //! never worse. Costs are updated only near the eliminated vertex. Ties fall by the seed; restarts keep the order of the
-//! smallest total table size. They end early: after eight once ordering has cost a quarter of a calibration, before once it has
-//! cost a whole one.
+//! smallest total table size. They end early: after eight once ordering has cost a twentieth of a calibration, before once it
+//! has cost a whole one.
 //!
 //! Sources: Kjaerulff (1990); Bodlaender, Koster, van den Eijkhof (2005) for the reductions; Tarjan and Yannakakis (1984)
 //! for maximum cardinality search.
@@ -183,7 +183,7 @@ const PORTFOLIO: [Rule; 3] = [Rule::WeightedFill, Rule::Fill, Rule::Weight];
 
 /// So many orders may together cost as much as a calibration, more of them this share of it.
 const FEW: usize = 8;
-const LATER_SHARE: f64 = 0.25;
+const LATER_SHARE: f64 = 0.05;
 
 /// A step of ordering costs about as much as calibrating this many cells.
 const WORK_PER_CELL: f64 = 2.0;

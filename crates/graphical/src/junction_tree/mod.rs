@@ -18,7 +18,7 @@
 //!
 //! **Numbers.** In [`Domain::Scaled`] tables hold probabilities, every message has maximum 1, and logarithms of the scales add
 //! up: multiplications and additions, no `exp` but one for each cell of a factor. In [`Domain::Log`] every cell stays a
-//! logarithm: several times slower, and right for any scores. [`Domain::Auto`] starts scaled and keeps a bound of what
+//! logarithm: two to three times slower, and right for any scores. [`Domain::Auto`] starts scaled and keeps a bound of what
 //! underflow can have lost; if that bound is not negligible it starts again in logs. Probability zero is reported only when it
 //! is certain.
 //!
