@@ -4,11 +4,11 @@ use crate::elimination::Elimination;
 use crate::stride::{Plan, cells};
 use crate::{Error, FactorGraph, FactorId, VarId};
 
-use super::{Home, JunctionTree, Node, Placed, Reading, Turn};
+use super::{Dimension, Home, JunctionTree, Node, Placed, Reading, Turn};
 
 /// A clique before it has its place: its variables, first eliminated first, and how many are the separator.
 struct Clique {
-    scope: Vec<(VarId, usize)>,
+    scope: Vec<Dimension>,
     shared: usize,
     /// The clique that eliminates a variable of the separator first.
     parent: usize,
@@ -16,7 +16,7 @@ struct Clique {
 }
 
 impl Clique {
-    fn separator(&self) -> &[(VarId, usize)] {
+    fn separator(&self) -> &[Dimension] {
         &self.scope[self.scope.len() - self.shared..]
     }
 }
@@ -132,9 +132,9 @@ fn maximal(
         let mut variables = elimination.cliques[first].clone();
         variables.sort_unstable_by_key(|&v| position[v as usize]);
         let shared = elimination.cliques[last].len() - 1;
-        let scope: Vec<(VarId, usize)> =
+        let scope: Vec<Dimension> =
             variables.iter().map(|&v| (VarId(v), model.cards()[v as usize])).collect();
-        let count = |part: &[(VarId, usize)]| cells(part.iter().map(|s| s.1));
+        let count = |part: &[Dimension]| cells(part.iter().map(|s| s.1));
         let bytes = count(&scope).zip(count(&scope[scope.len() - shared..])).and_then(
             |(clique, separator)| (clique as u64).checked_add(separator as u64 * 2)?.checked_mul(8),
         );
@@ -189,15 +189,15 @@ fn arrange(
     cliques: &[Clique],
     clique: usize,
     children: &[usize],
-    above: Option<&[(VarId, usize)]>,
-) -> (Vec<(VarId, usize)>, Vec<(VarId, usize)>) {
+    above: Option<&[Dimension]>,
+) -> (Vec<Dimension>, Vec<Dimension>) {
     let Clique { scope, shared, cells, .. } = &cliques[clique];
     let (own, separator) = scope.split_at(scope.len() - shared);
     let inherited = above.unwrap_or_default().iter().filter(|s| separator.contains(s));
-    let heard: Vec<(VarId, usize)> = inherited.copied().collect();
+    let heard: Vec<Dimension> = inherited.copied().collect();
     let mut scope = [own, &heard].concat();
     if *cells >= SMALL && !children.is_empty() {
-        let shares = |s: &(VarId, usize)| -> Vec<bool> {
+        let shares = |s: &Dimension| -> Vec<bool> {
             children.iter().map(|&child| cliques[child].separator().contains(s)).collect()
         };
         let (own, separator) = scope.split_at_mut(own.len());
@@ -210,31 +210,37 @@ fn arrange(
 /// Sorts variables into groups of equal `shares`, from the last to the first: begins with the group that makes the longest
 /// stretch, or the one most like `inner`, and goes on with the group most like the one before. Returns what the first shares.
 fn gather_alike(
-    variables: &mut [(VarId, usize)],
-    shares: impl Fn(&(VarId, usize)) -> Vec<bool>,
+    variables: &mut [Dimension],
+    shares: impl Fn(&Dimension) -> Vec<bool>,
     mut inner: Vec<bool>,
 ) -> Vec<bool> {
-    let mut groups: Vec<(Vec<bool>, Vec<(VarId, usize)>)> = Vec::new();
+    let mut groups: Vec<Group> = Vec::new();
     for variable in variables.iter() {
         let shared = shares(variable);
-        match groups.iter_mut().find(|group| group.0 == shared) {
-            Some(group) => group.1.push(*variable),
-            None => groups.push((shared, vec![*variable])),
+        match groups.iter_mut().find(|group| group.shared == shared) {
+            Some(group) => group.members.push(*variable),
+            None => groups.push(Group { shared, members: vec![*variable] }),
         }
     }
     let mut end = variables.len();
     while !groups.is_empty() {
-        let key = |group: &(Vec<bool>, Vec<(VarId, usize)>)| {
-            let changes = group.0.iter().zip(&inner).filter(|(a, b)| a != b).count();
-            (changes, std::cmp::Reverse(group.1.iter().map(|s| s.1).product::<usize>()))
+        let key = |group: &Group| {
+            let changes = group.shared.iter().zip(&inner).filter(|(a, b)| a != b).count();
+            (changes, std::cmp::Reverse(group.members.iter().map(|s| s.1).product::<usize>()))
         };
         let next = (0..groups.len()).min_by_key(|&g| key(&groups[g])).unwrap_or(0);
-        let (shared, members) = groups.swap_remove(next);
+        let Group { shared, members } = groups.swap_remove(next);
         variables[end - members.len()..end].copy_from_slice(&members);
         end -= members.len();
         inner = shared;
     }
     inner
+}
+
+/// Variables that the same children share.
+struct Group {
+    shared: Vec<bool>,
+    members: Vec<Dimension>,
 }
 
 fn children(cliques: &[Clique]) -> Vec<Vec<usize>> {

@@ -107,10 +107,13 @@ pub struct JunctionTree {
     largest_factor: usize,
 }
 
+/// A variable and its number of states.
+type Dimension = (VarId, usize);
+
 #[derive(Clone, Debug)]
 struct Node {
     /// The clique, first eliminated first: the separator is a suffix.
-    scope: Vec<(VarId, usize)>,
+    scope: Vec<Dimension>,
     /// How many of them are the separator to the parent.
     shared: usize,
     /// Itself for a root.
@@ -135,7 +138,7 @@ struct Turn {
 
 impl Node {
     /// The variables that the parent does not have, and the separator.
-    fn parts(&self) -> (&[(VarId, usize)], &[(VarId, usize)]) {
+    fn parts(&self) -> (&[Dimension], &[Dimension]) {
         self.scope.split_at(self.scope.len() - self.shared)
     }
 
