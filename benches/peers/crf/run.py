@@ -86,6 +86,7 @@ def compare(options, name, folder):
     sides = {
         "CRFsuite lbfgs": lambda: theirs(options, files, iterations, folder),
         "ours sdca": lambda: ours(options, files, 1, "--passes", "30")[1:],
+        "ours sdca, one block at a time": lambda: ours(options, files, 1, "--passes", "30", "--batch", "1")[1:],
         "ours sdca, 2 threads": lambda: ours(options, files, 2, "--passes", "30")[1:],
         "ours lbfgs": lambda: ours(options, files, 1, "--method", "lbfgs", "--passes", str(iterations))[1:],
         "ours lbfgs, 2 threads": lambda: ours(
@@ -104,6 +105,8 @@ def compare(options, name, folder):
             row["pass tokens/s"] = last["passes"] * size["tokens"] / last["seconds"]
             tagging = end["tag_seconds"] if "2 threads" in side else end.get("tag_cpu") or end["tag_seconds"]
             row["tag tokens/s"] = end["tag_tokens"] / tagging
+            numbers = end.get("tag_numbers_seconds" if "2 threads" in side else "tag_numbers_cpu")
+            row["tag tokens/s from numbers"] = end["tag_tokens"] / numbers if numbers else None
             row["load s"], row["peak MiB"] = end["load_seconds"], (end.get("peak") or 0) / 2**20
             row["F1"] = 100 * end["f1"]
             print(f"  {row}", flush=True)

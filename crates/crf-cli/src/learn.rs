@@ -123,23 +123,26 @@ struct Parameters {
     c2: Option<f64>,
     l2: Option<f64>,
     min_frequency: u32,
-    support: Support,
+    states: Support,
+    transitions: Support,
     tolerance: f64,
     max_passes: f64,
 }
 
 impl Parameters {
     fn new(arguments: &Arguments) -> Result<Self, Failure> {
+        let possible = |number: f64| if number != 0.0 { Support::All } else { Support::Observed };
+        let support = if arguments.all_pairs { Support::All } else { Support::Observed };
         let mut found = Parameters {
             c1: arguments.c1.unwrap_or(0.0),
             c2: arguments.c2,
             l2: arguments.l2,
             min_frequency: arguments.min_frequency.unwrap_or(0),
-            support: if arguments.all_pairs { Support::All } else { Support::Observed },
+            states: support,
+            transitions: support,
             tolerance: arguments.tolerance.unwrap_or(1e-4),
             max_passes: arguments.max_passes.unwrap_or(1000.0),
         };
-        let mut possible = [None, None];
         for parameter in &arguments.parameters {
             let wrong = |reason: &str| Failure::Usage(format!("-p {parameter}: {reason}"));
             let (name, value) =
@@ -154,8 +157,8 @@ impl Parameters {
                     found.min_frequency = number.ceil() as u32;
                 }
                 "feature.minfreq" => return Err(wrong("expected a number >= 0")),
-                "feature.possible_states" => possible[0] = Some(number != 0.0),
-                "feature.possible_transitions" => possible[1] = Some(number != 0.0),
+                "feature.possible_states" => found.states = possible(number),
+                "feature.possible_transitions" => found.transitions = possible(number),
                 "max_iterations" => found.max_passes = number,
                 "epsilon" => found.tolerance = number,
                 "num_memories" | "period" | "delta" | "linesearch" | "max_linesearch"
@@ -163,18 +166,6 @@ impl Parameters {
                     eprintln!("fenchel-crf: -p {parameter} has no counterpart here and is ignored");
                 }
                 _ => return Err(wrong("not a parameter; see --help for those that are")),
-            }
-        }
-        match possible {
-            [None, None] => {}
-            [Some(true), Some(true)] => found.support = Support::All,
-            [states, transitions] if states.unwrap_or(false) == transitions.unwrap_or(false) => {
-                found.support = Support::Observed;
-            }
-            _ => {
-                let reason = "-p: feature.possible_states and feature.possible_transitions must be equal: \
-                              weights are either for all pairs or for those that occur";
-                return Err(Failure::Usage(reason.to_owned()));
             }
         }
         Ok(found)
@@ -191,7 +182,8 @@ impl Parameters {
             l2: Some(self.l2.unwrap_or(2.0 * self.c2.unwrap_or(1.0) / n)),
             l1: self.c1 / n,
             features: Features {
-                support: self.support,
+                states: self.states,
+                transitions: self.transitions,
                 bias: arguments.bias,
                 ends: arguments.bias,
             },

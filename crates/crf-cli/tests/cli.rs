@@ -257,7 +257,6 @@ fn options_and_models_are_checked() {
         ("-p c3=1", "-p c3=1: not a parameter"),
         ("-p c2", "expected NAME=VALUE"),
         ("-p c2=x", "expected a number"),
-        ("-p feature.possible_states=1", "must be equal"),
         ("--l2 1 -p c2=1", "--l2 is given as well"),
         ("--c2 -1", "l2"),
         ("-a sdca --c1 1", "does not support"),
@@ -303,7 +302,15 @@ fn penalties_mean_what_they_mean_in_crfsuite() {
     assert!((a - b).abs() < 1e-7 * a, "{a} {b}");
     let with_l1 = report("-p c1=0.5 -p c2=0.5");
     assert!(with_l1 > a, "{with_l1} {a}");
-    assert!(report("--c2 0.5 --all-pairs --tolerance 1e-8") < a);
+    // Weights for what does not occur: of attributes, of transitions, of both.
+    let both = report("--c2 0.5 --all-pairs --tolerance 1e-8");
+    for part in ["states", "transitions"] {
+        let one = report(&format!("--c2 0.5 --tolerance 1e-8 -p feature.possible_{part}=1"));
+        assert!(both < one - 1e-6 && one < a - 1e-6, "{part}: {both} {one} {a}");
+    }
+    let all = "-p feature.possible_states=1 -p feature.possible_transitions=1";
+    let all = report(&format!("--c2 0.5 --tolerance 1e-8 {all}"));
+    assert!((all - both).abs() < 1e-12, "{all} {both}");
     // An attribute that occurs once is left out.
     report("--min-frequency 2");
     let dump = folder.ok("dump --top 0 m.json");

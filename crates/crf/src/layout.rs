@@ -27,7 +27,7 @@ impl Layout {
     pub(crate) fn new(data: &Dataset, features: Features) -> Result<Self, Error> {
         let (attributes, labels) = (data.attributes(), data.labels());
         let stride = stride(labels);
-        let observed = features.support == Support::Observed;
+        let observed = features.states == Support::Observed;
         let mut seen: Vec<u64> = Vec::new();
         let mut allowed = vec![0.0; labels * stride];
         if observed {
@@ -41,14 +41,19 @@ impl Layout {
                 }
                 note(attributes + 1, y[0]);
                 note(attributes + 2, y[y.len() - 1]);
-                for pair in y.windows(2) {
-                    allowed[pair[0] as usize * stride + pair[1] as usize] = 1.0;
-                }
             }
             seen.sort_unstable();
             seen.dedup();
-        } else {
-            allowed.chunks_exact_mut(stride).for_each(|row| row[..labels].fill(1.0));
+        }
+        match features.transitions {
+            Support::All => {
+                allowed.chunks_exact_mut(stride).for_each(|row| row[..labels].fill(1.0));
+            }
+            Support::Observed => {
+                for pair in data.iter().flat_map(|sequence| sequence.labels().windows(2)) {
+                    allowed[pair[0] as usize * stride + pair[1] as usize] = 1.0;
+                }
+            }
         }
         let used = |row: usize| match row.checked_sub(attributes) {
             None => true,

@@ -43,6 +43,7 @@ mod objective;
 mod oeg;
 mod problem;
 mod radius;
+mod records;
 mod sag;
 mod scheme;
 mod sdca;

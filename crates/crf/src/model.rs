@@ -1,10 +1,13 @@
 //! A trained model: the weights and the words behind them.
 
+use std::sync::{Arc, OnceLock};
+
 use fenchel_optim::Report;
 use fenchel_optim::model::Saved;
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 
+use crate::records::Records;
 use crate::text::Template;
 use crate::{Error, Instance, Tagger, Vocabulary, Weights};
 
@@ -36,6 +39,18 @@ pub struct CrfModel {
     pub report: Option<Report>,
     /// What made the attributes, where they come from columns: kept with the model, so that new text gets the same ones.
     pub template: Option<Template>,
+    tables: Tables,
+}
+
+/// What taggers look into, made when the first one is asked for.
+#[derive(Debug, Clone, Default)]
+struct Tables(OnceLock<Arc<Records>>);
+
+impl PartialEq for Tables {
+    /// Equal models have equal tables.
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 impl CrfModel {
@@ -50,7 +65,8 @@ impl CrfModel {
         report: Option<Report>,
     ) -> Result<Self, Error> {
         let weights = fitting(weights, attributes.len(), labels.len())?;
-        Ok(CrfModel { attributes, labels, weights, report, template: None })
+        let (template, tables) = (None, Tables::default());
+        Ok(CrfModel { attributes, labels, weights, report, template, tables })
     }
 
     /// Puts other weights in the place of the old ones, for instance those of a training that goes on, to look at how well they
@@ -61,6 +77,7 @@ impl CrfModel {
     pub fn set_weights(&mut self, weights: Weights) -> Result<(), Error> {
         self.weights = fitting(weights, self.attributes.len(), self.labels.len())?;
         self.report = None;
+        self.tables = Tables::default();
         Ok(())
     }
 
@@ -106,9 +123,11 @@ impl CrfModel {
         &self.weights
     }
 
-    /// A tagger: holds what inference needs, for many sequences one after the other.
+    /// A tagger: holds what inference needs, for many sequences one after the other. The first one makes a table of
+    /// the weights by name, which the model keeps. O(A K).
     pub fn tagger(&self) -> Tagger<'_> {
-        Tagger::new(self)
+        let make = || Arc::new(Records::new(&self.attributes, &self.weights));
+        Tagger::new(self, self.tables.0.get_or_init(make).clone())
     }
 
     /// The most probable labels of one sequence. For many, make a [`tagger`](Self::tagger) once or use
@@ -182,6 +201,7 @@ impl CrfModel {
         }
         self.attributes = kept.iter().map(|&a| self.attributes.name(a)).collect();
         self.weights.emission = emission;
+        self.tables = Tables::default();
         Ok(before - kept.len())
     }
 

@@ -1,5 +1,6 @@
 //! Inference with a trained model.
 
+use std::mem::take;
 use std::sync::Arc;
 
 use fenchel_graphical::chain::{Chain, ChainMarginals, stride};
@@ -7,7 +8,8 @@ use fenchel_linalg::Invalid;
 use ndarray::Array2;
 use rand::Rng;
 
-use crate::{CrfModel, Error, Instance, LabelScheme, Vocabulary};
+use crate::records::{NOWHERE, Records};
+use crate::{CrfModel, Error, Instance, LabelScheme, Sequence, Vocabulary};
 
 /// Answers questions about one sequence after the other; buffers are reused.
 ///
@@ -18,6 +20,7 @@ use crate::{CrfModel, Error, Instance, LabelScheme, Vocabulary};
 /// | the probability of every label of every token | [`marginals`](Self::marginals) |
 /// | the probability of a labelling, of a span | [`probability`](Self::probability), [`span_probability`](Self::span_probability) |
 /// | a random labelling | [`sample`](Self::sample) |
+/// | the most probable labels of a sequence in numbers | [`tag_sequence`](Self::tag_sequence) |
 ///
 /// ```
 /// use fenchel_crf::{CrfModel, Instance, LabelScheme, Vocabulary, Weights};
@@ -37,36 +40,28 @@ use crate::{CrfModel, Error, Instance, LabelScheme, Vocabulary};
 #[derive(Debug, Clone)]
 pub struct Tagger<'m> {
     model: &'m CrfModel,
-    /// Shared by the clones that tag side by side.
-    rows: Arc<Rows>,
+    records: Arc<Records>,
     scheme: LabelScheme,
     chain: Chain,
     path: Vec<usize>,
     marginals: ChainMarginals,
     hashes: Vec<u64>,
-    numbers: Vec<u32>,
-}
-
-/// The weights of attributes: those that are not zero, if they are few.
-#[derive(Debug, Clone)]
-enum Rows {
-    Dense,
-    Sparse { starts: Vec<u32>, entries: Vec<(u32, f64)> },
+    places: Vec<u64>,
 }
 
 impl<'m> Tagger<'m> {
-    pub(crate) fn new(model: &'m CrfModel) -> Self {
+    pub(crate) fn new(model: &'m CrfModel, records: Arc<Records>) -> Self {
         let labels = model.labels().len();
         let chain = Chain::shared(labels, 1).expect("a model has labels");
         let mut tagger = Tagger {
             model,
-            rows: Arc::new(Rows::of(model)),
+            records,
             scheme: LabelScheme::Any,
             chain,
             path: Vec::new(),
             marginals: ChainMarginals::new(),
             hashes: Vec::new(),
-            numbers: Vec::new(),
+            places: Vec::new(),
         };
         tagger.write_transitions();
         tagger
@@ -94,52 +89,51 @@ impl<'m> Tagger<'m> {
 
     /// Writes the scores of a sequence into the chain.
     fn load(&mut self, instance: &Instance) -> Result<(), Error> {
-        if instance.is_empty() {
+        let (weights, records) = (self.model.weights(), self.records.clone());
+        let (mut hashes, mut places) = (take(&mut self.hashes), take(&mut self.places));
+        let loaded = self.load_with(instance.len(), |t, scores| {
+            let names = || instance.attributes(t).map(|(name, _)| name);
+            records.find_all(names, &mut hashes, &mut places);
+            for (column, ((_, value), &place)) in instance.attributes(t).zip(&places).enumerate() {
+                check_value(t, column, value)?;
+                if place != NOWHERE {
+                    records.add(place, value, weights, scores);
+                }
+            }
+            Ok(())
+        });
+        (self.hashes, self.places) = (hashes, places);
+        loaded
+    }
+
+    /// Writes the scores of a sequence into the chain: those of the ends, and what `add` adds to a token's.
+    fn load_with(
+        &mut self,
+        length: usize,
+        mut add: impl FnMut(usize, &mut [f64]) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        if length == 0 {
             return Err(Error::EmptySequence { sequence: 0 });
         }
         let weights = self.model.weights();
         let labels = weights.labels();
-        let emission = weights.emission.as_slice().expect("rows are in one piece");
-        let row = |a: usize| &emission[a * labels..][..labels];
-        let length = instance.len();
         self.chain.resize(length)?;
-        let stride = stride(labels);
         let scores = self.chain.padded_unary_mut();
-        for (t, scores) in scores.chunks_exact_mut(stride).enumerate() {
-            scores[..labels].copy_from_slice(row(weights.bias()));
-            for (on, end) in [(t == 0, weights.begin()), (t + 1 == length, weights.end())] {
-                if on {
-                    scores.iter_mut().zip(row(end)).for_each(|(score, w)| *score += w);
-                }
+        for (t, scores) in scores.chunks_exact_mut(stride(labels)).enumerate() {
+            let scores = &mut scores[..labels];
+            let rows = [
+                (true, weights.bias()),
+                (t == 0, weights.begin()),
+                (t + 1 == length, weights.end()),
+            ];
+            for (_, row) in rows.iter().filter(|(on, _)| *on) {
+                scores
+                    .iter_mut()
+                    .zip(weights.emission.row(*row))
+                    .for_each(|(score, w)| *score += w);
             }
-            let names = || instance.attributes(t).map(|(name, _)| name);
-            self.model.attributes().get_all(names, &mut self.hashes, &mut self.numbers);
-            for (column, ((_, value), &a)) in instance.attributes(t).zip(&self.numbers).enumerate()
-            {
-                if !value.is_finite() {
-                    let what = "attribute values";
-                    return Err(Invalid::NonFinite { what, row: t, column, value }.into());
-                }
-                if a == Vocabulary::UNKNOWN {
-                    continue;
-                }
-                match &*self.rows {
-                    Rows::Dense => {
-                        scores
-                            .iter_mut()
-                            .zip(row(a as usize))
-                            .for_each(|(score, w)| *score += value * w);
-                    }
-                    Rows::Sparse { starts, entries } => {
-                        let range = starts[a as usize] as usize..starts[a as usize + 1] as usize;
-                        for &(k, w) in &entries[range] {
-                            scores[k as usize] += value * w;
-                        }
-                    }
-                }
-            }
+            add(t, scores)?;
         }
-        self.chain.seal();
         if self.scheme != LabelScheme::Any {
             self.scheme.forbid_ends(self.model.labels(), &mut self.chain)?;
         }
@@ -181,8 +175,29 @@ impl<'m> Tagger<'m> {
         }
     }
 
-    pub(crate) fn tag_numbers(&mut self, instance: &Instance) -> Result<&[usize], Error> {
+    fn tag_numbers(&mut self, instance: &Instance) -> Result<&[usize], Error> {
         self.load(instance)?;
+        self.chain.viterbi_into(&mut self.path)?;
+        Ok(&self.path)
+    }
+
+    /// As [`tag`](Self::tag), for a sequence whose attributes have the numbers of the model's vocabulary, as one of the corpus that
+    /// the model was trained on has; the labels are numbers too, and those of the sequence are not looked at. Attributes
+    /// beyond the model's are ignored.
+    ///
+    /// # Errors
+    /// [`Error::Chain`] if the labels of the model allow no legal labelling under the scheme.
+    pub fn tag_sequence(&mut self, sequence: &Sequence<'_>) -> Result<&[usize], Error> {
+        let (weights, records) = (self.model.weights(), self.records.clone());
+        self.load_with(sequence.len(), |t, scores| {
+            for (number, value) in sequence.attributes(t) {
+                let place = records.place(number);
+                if place != NOWHERE {
+                    records.add(place, value, weights, scores);
+                }
+            }
+            Ok(())
+        })?;
         self.chain.viterbi_into(&mut self.path)?;
         Ok(&self.path)
     }
@@ -300,23 +315,9 @@ impl<'m> Tagger<'m> {
     }
 }
 
-impl Rows {
-    /// Sparse below a third.
-    fn of(model: &CrfModel) -> Rows {
-        let attributes = model.weights().attributes();
-        let mut starts = vec![0];
-        let mut entries = Vec::new();
-        let limit = attributes * model.labels().len() / 3;
-        for row in model.weights().emission.outer_iter().take(attributes) {
-            entries.extend(
-                row.iter().enumerate().filter(|(_, w)| **w != 0.0).map(|(k, &w)| (k as u32, w)),
-            );
-            let Ok(end) = u32::try_from(entries.len()) else { return Rows::Dense };
-            if entries.len() > limit {
-                return Rows::Dense;
-            }
-            starts.push(end);
-        }
-        Rows::Sparse { starts, entries }
+fn check_value(row: usize, column: usize, value: f64) -> Result<(), Error> {
+    if value.is_finite() {
+        return Ok(());
     }
+    Err(Invalid::NonFinite { what: "attribute values", row, column, value }.into())
 }

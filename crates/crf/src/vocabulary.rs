@@ -91,39 +91,6 @@ impl Vocabulary {
         (0..self.ends.len()).map(|number| self.name(number as u32))
     }
 
-    /// The numbers of several strings, [`UNKNOWN`](Self::UNKNOWN) for those without one: one look into the table after the other, so
-    /// that the waits for memory overlap.
-    pub(crate) fn get_all<'n, N: Iterator<Item = &'n str>>(
-        &self,
-        names: impl Fn() -> N,
-        hashes: &mut Vec<u64>,
-        numbers: &mut Vec<u32>,
-    ) {
-        hashes.clear();
-        hashes.extend(names().map(hash));
-        numbers.clear();
-        if self.slots.is_empty() {
-            numbers.resize(hashes.len(), Self::UNKNOWN);
-            return;
-        }
-        let mask = self.slots.len() - 1;
-        let first = |&hash: &u64| {
-            let slot = self.slots[hash as usize & mask];
-            let fits = slot != 0 && (slot ^ hash) & UPPER == 0;
-            if fits { (slot as u32) - 1 } else { Self::UNKNOWN }
-        };
-        numbers.extend(hashes.iter().map(first));
-        for ((name, &hash), number) in names().zip(&*hashes).zip(numbers) {
-            let right = *number != Self::UNKNOWN && self.bytes(*number) == name.as_bytes();
-            if !right {
-                *number = self.find(name, hash).unwrap_or(Self::UNKNOWN);
-            }
-        }
-    }
-
-    /// What [`get_all`](Self::get_all) says of a string that it does not know.
-    pub(crate) const UNKNOWN: u32 = u32::MAX;
-
     /// The bytes of the string of a number: as [`name`](Self::name), without the look for the borders of characters.
     #[inline]
     fn bytes(&self, number: u32) -> &[u8] {
@@ -165,7 +132,7 @@ impl Vocabulary {
     }
 }
 
-fn hash(name: &str) -> u64 {
+pub(crate) fn hash(name: &str) -> u64 {
     let mut hasher = FxHasher::default();
     hasher.write(name.as_bytes());
     hasher.finish()
@@ -215,19 +182,6 @@ mod tests {
     use std::collections::HashMap;
 
     proptest! {
-        #[test]
-        fn all_at_once_as_one_by_one(
-            known in proptest::collection::vec("[ab]{0,4}", 0..60),
-            asked in proptest::collection::vec("[ab]{0,4}", 0..60),
-        ) {
-            let vocabulary: Vocabulary = known.iter().collect();
-            let (mut hashes, mut numbers) = (Vec::new(), Vec::new());
-            vocabulary.get_all(|| asked.iter().map(String::as_str), &mut hashes, &mut numbers);
-            for (name, number) in asked.iter().zip(&numbers) {
-                prop_assert_eq!(vocabulary.get(name), Some(*number).filter(|n| *n != Vocabulary::UNKNOWN));
-            }
-        }
-
         #[test]
         fn numbers_as_a_map_would(names in proptest::collection::vec("[ab]{0,5}", 0..200)) {
             let mut vocabulary = Vocabulary::new();

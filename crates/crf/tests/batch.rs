@@ -113,14 +113,14 @@ fn threads_change_no_bit() {
             sequence.iter().map(|(a, label)| Token { attributes: a, label: *label }).collect();
         data.push(&tokens).unwrap();
     }
-    for support in [Support::All, Support::Observed] {
-        let features = fenchel_crf::Features { support, ..Default::default() };
+    for states in [Support::All, Support::Observed] {
+        let features = fenchel_crf::Features { states, transitions: states, ..Default::default() };
         let problem = Problem::new(&data, 1.0 / 60.0, features).unwrap();
         for step in STEPS {
             let state = |threads: usize| {
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-                let settings =
-                    SdcaSettings { step, stop: Stop::after_passes(6.0), ..Default::default() };
+                let stop = Stop::after_passes(6.0);
+                let settings = SdcaSettings { step, batch: 8, stop, ..Default::default() };
                 pool.install(|| sdca::<f32, _>(&problem, &settings, None, &mut ()).unwrap().state)
             };
             let one = state(1);

@@ -38,8 +38,8 @@ const SAGS: [(SagSampling, bool); 3] = [
 #[test]
 fn oeg_reaches_the_optimum_where_n_l2_is_not_tiny() {
     for (data, l2) in &tiny()[..3] {
-        for support in [Support::All, Support::Observed] {
-            let features = Features { support, ..Features::default() };
+        for states in [Support::All, Support::Observed] {
+            let features = Features { states, transitions: states, ..Features::default() };
             let problem = Problem::new(data, *l2, features).unwrap();
             let settings = OegSettings { stop: until(1e-8), ..Default::default() };
             let solution = oeg(&problem, &settings, None, &mut ()).unwrap();
@@ -155,8 +155,8 @@ fn oeg_counts_every_trial_as_an_oracle_call() {
 #[test]
 fn every_sag_reaches_the_optimum() {
     for (data, l2) in &tiny() {
-        for support in [Support::All, Support::Observed] {
-            let features = Features { support, ..Features::default() };
+        for states in [Support::All, Support::Observed] {
+            let features = Features { states, transitions: states, ..Features::default() };
             let problem = Problem::new(data, *l2, features).unwrap();
             let best = optimum(&problem);
             for (sampling, skip) in SAGS {

@@ -34,8 +34,8 @@ fn accurate(method: Method) -> Crf {
 #[test]
 fn two_methods_find_one_model() {
     let corpus = corpus(60);
-    for support in [Support::All, Support::Observed] {
-        let features = Features { support, ..Features::default() };
+    for states in [Support::All, Support::Observed] {
+        let features = Features { states, transitions: states, ..Features::default() };
         let fit = |method| Crf { features, ..accurate(method) }.fit(&corpus).unwrap();
         let (dual, batch) = (fit(Method::Sdca), fit(Method::Lbfgs));
         let problem = Problem::new(&corpus.data, 1.0 / 60.0, features).unwrap();

@@ -110,19 +110,33 @@ fn a_support_keeps_weights_at_zero_and_raises_the_optimum() {
         assert!((problem.objective(&solution.state).unwrap() - value).abs() < 1e-12);
         (solution.state, value, problem.weights())
     };
-    let (_, all, count) = optimum(Features::default());
+    let (weights, all, count) = optimum(Features::default());
     let (k, a) = (data.labels(), data.attributes());
     assert_eq!(count, (a + 3) * k + k * k);
-    let (weights, observed, count) =
-        optimum(Features { support: Support::Observed, ..Features::default() });
-    assert!(observed >= all);
     let blocks = blocks(data);
     let seen =
         blocks.iter().fold(flat(&weights) * 0.0, |sum, b| sum + b.features[b.truth].mapv(f64::abs));
-    assert_eq!(count, seen.iter().filter(|s| **s > 0.0).count());
-    for (w, seen) in flat(&weights).iter().zip(&seen) {
-        assert!(*seen > 0.0 || *w == 0.0);
+    let mut optima = Vec::new();
+    for states in [Support::All, Support::Observed] {
+        for transitions in [Support::All, Support::Observed] {
+            let features = Features { states, transitions, ..Features::default() };
+            let (weights, value, count) = optimum(features);
+            let has_one = |(at, seen): (usize, &f64)| {
+                let part = if at < (a + 3) * k { states } else { transitions };
+                part == Support::All || *seen > 0.0
+            };
+            let places: Vec<bool> = seen.iter().enumerate().map(has_one).collect();
+            assert_eq!(count, places.iter().filter(|place| **place).count());
+            for (w, place) in flat(&weights).iter().zip(&places) {
+                assert!(*place || *w == 0.0);
+            }
+            optima.push(value);
+        }
     }
+    // Fewer weights cannot do better; here each part of them is missed.
+    assert_eq!(optima[0], all);
+    assert!(optima[0] < optima[1] && optima[1] < optima[3], "{optima:?}");
+    assert!(optima[0] < optima[2] && optima[2] < optima[3], "{optima:?}");
     let (weights, _, _) = optimum(Features { bias: false, ends: false, ..Features::default() });
     for row in [weights.bias(), weights.begin(), weights.end()] {
         assert!(weights.emission.row(row).iter().all(|w| *w == 0.0));

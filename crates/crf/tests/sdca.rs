@@ -214,7 +214,17 @@ fn starts_are_what_they_say_and_warm_starts_go_on() {
     assert!(start(Init::Smoothed { smoothing: 1.5 }).is_err());
     assert!(start(Init::Tilted { score: f64::NAN }).is_err());
 
-    // From the empirical distribution Brent's method gets there too.
+    // From as near the empirical distribution as numbers go, Newton's method gets there.
+    let settings = SdcaSettings {
+        init: Init::Smoothed { smoothing: 1e-300 },
+        step: NEWTON,
+        stop: until(1e-9),
+        ..Default::default()
+    };
+    let solution = sdca::<f64, _>(&problem, &settings, None, &mut ()).unwrap();
+    assert_eq!(solution.report.status, Status::Converged, "{}", solution.report);
+
+    // From the empirical distribution itself Brent's method does.
     let settings = SdcaSettings {
         init: Init::Empirical,
         step: SdcaStep::Brent { tolerance: 1e-5 },

@@ -1,7 +1,8 @@
 //! Models and taggers against enumeration of all labellings.
 
 use fenchel_crf::{
-    Corpus, CorpusBuilder, CrfModel, Instance, LabelScheme, Saved, Vocabulary, Weights,
+    Corpus, CorpusBuilder, CrfModel, Dataset, Instance, LabelScheme, Saved, Token, Vocabulary,
+    Weights,
 };
 use fenchel_optim::random::stream;
 use ndarray::Array2;
@@ -139,6 +140,37 @@ fn many_sequences_are_tagged_as_one_by_one() {
     let all = model.tag_all(&instances).unwrap();
     for (instance, labels) in instances.iter().zip(&all) {
         assert_eq!(&model.tag(instance).unwrap(), labels);
+    }
+}
+
+/// Attribute 6 is beyond the model's.
+#[test]
+fn sequences_in_numbers_have_the_labels_of_those_in_words() {
+    for (seed, density) in [(21, 0.15), (22, 0.5), (23, 1.0)] {
+        let model = random_model(seed, density);
+        let mut other = random_model(seed + 10, density);
+        // The other model has tagged before it gets the weights.
+        other.tag(&random_instance(3, 1)).unwrap();
+        other.set_weights(model.weights().clone()).unwrap();
+        let mut pruned = model.clone();
+        pruned.prune(0.0).unwrap();
+        let mut tagger = model.tagger();
+        let mut data = Dataset::new(7, 5);
+        for i in 0..40 {
+            let instance = random_instance(1 + i % 5, i as u64);
+            let words = model.tag(&instance).unwrap();
+            assert_eq!(other.tag(&instance).unwrap(), words);
+            assert_eq!(pruned.tag(&instance).unwrap(), words);
+            let number = |name: &str| name[1..].parse().unwrap();
+            let attributes: Vec<Vec<(u32, f64)>> = (0..instance.len())
+                .map(|t| instance.attributes(t).map(|(name, v)| (number(name), v)).collect())
+                .collect();
+            let tokens: Vec<Token<'_>> =
+                attributes.iter().map(|attributes| Token { attributes, label: 0 }).collect();
+            data.push(&tokens).unwrap();
+            let path = tagger.tag_sequence(&data.sequence(i)).unwrap();
+            assert_eq!(names(path), words);
+        }
     }
 }
 

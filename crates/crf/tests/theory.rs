@@ -2,7 +2,14 @@
 
 mod common;
 
+use std::ops::ControlFlow;
+
 use common::*;
+use fenchel_crf::{
+    NewtonStart, Problem, Progress, Sampling, Sdca, SdcaSettings, SdcaStep, Stop, lbfgs, sdca,
+};
+use fenchel_optim::Cadence;
+use fenchel_optim::lbfgs::LbfgsSettings;
 use ndarray::Array1;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -17,6 +24,8 @@ struct State {
     gaps: Vec<f64>,
     /// `c_i = 1 + R_i / (n l2)`
     condition: Vec<f64>,
+    /// `D* = P*`
+    best: f64,
 }
 
 impl State {
@@ -52,11 +61,21 @@ impl State {
     }
 }
 
+/// `P*`, from L-BFGS, certified.
+fn optimum(problem: &Problem<'_>) -> f64 {
+    let stop = Stop { absolute: 1e-12, relative: 0.0, ..Stop::default() };
+    let settings = LbfgsSettings { stop, ..LbfgsSettings::default() };
+    let report = lbfgs(problem, &settings, None, &mut ()).unwrap().report;
+    assert!(report.certificate.value() <= 1e-12, "{report}");
+    report.certificate.objective().unwrap()
+}
+
 /// Random distributions over labellings, from near-uniform to near-deterministic, on every tiny model.
 fn states() -> Vec<State> {
     let mut rng = ChaCha8Rng::seed_from_u64(9);
     let mut states = Vec::new();
     for (data, l2) in tiny() {
+        let best = optimum(&problem(&data, l2));
         for scale in [0.3, 1.0, 3.0, 8.0] {
             let blocks = blocks(&data);
             let joints: Vec<Vec<f64>> = blocks
@@ -73,7 +92,7 @@ fn states() -> Vec<State> {
             let gaps = joints.iter().zip(&own).map(|(a, p)| kl(a, p)).collect();
             let n = blocks.len() as f64;
             let condition = blocks.iter().map(|b| 1.0 + b.radius() / (n * l2)).collect();
-            states.push(State { blocks, l2, joints, own, gaps, condition });
+            states.push(State { blocks, l2, joints, own, gaps, condition, best });
         }
     }
     states
@@ -120,16 +139,68 @@ fn expected_rises_meet_the_theorems() {
     }
 }
 
-/// CRF-27b: `D* - D >= (s/n) gap`, with `D*` bounded above by any primal value.
+/// CRF-27b: `D* - D >= (s/n) gap`, with `D* = P*` from L-BFGS; the gap is `P - D`, the mean of the blocks'.
 #[test]
 fn the_gap_is_not_far_above_the_dual_suboptimality() {
+    let mut most: f64 = 0.0;
     for state in states() {
         let s = state.condition.iter().fold(1.0, |s: f64, c| s.min(1.0 / c));
         let w = weights_of(&state.blocks, state.l2, &state.joints);
-        // P(w) >= D* >= D + E rise: the rise of an expected uniform step is a lower bound of D* - D.
-        let above = primal(&state.blocks, state.l2, &w) - state.dual();
-        assert!((above - state.mean_gap()).abs() < 1e-9 * (1.0 + above));
-        assert!(state.expected_rise(|_| 1.0, |_| s) >= s / state.n() * above - 1e-10);
+        let gap = primal(&state.blocks, state.l2, &w) - state.dual();
+        assert!((gap - state.mean_gap()).abs() < 1e-9 * (1.0 + gap));
+        let below = state.best - state.dual();
+        assert!(below <= gap + 1e-11, "{below} {gap}");
+        assert!(below >= s / state.n() * gap - 1e-11, "{below} {gap}");
+        most = most.max(s / state.n() * gap / below);
+    }
+    // The bound is not empty.
+    assert!(most > 1e-3, "{most}");
+}
+
+/// `g_i = KL(a_i, p_i) >= d_i^2 / 2`: the negative entropy is strongly convex (Pinsker).
+#[test]
+fn gaps_bound_distances() {
+    for state in states() {
+        for ((a, p), gap) in state.joints.iter().zip(&state.own).zip(&state.gaps) {
+            let distance: f64 = a.iter().zip(p).map(|(a, p)| (a - p).abs()).sum();
+            assert!(*gap >= 0.5 * distance * distance - 1e-12, "{gap} {distance}");
+        }
+    }
+}
+
+/// CRF-30: `E h_t <= (1 - s/n)^t h_0` for uniform draws, the mean of 50 runs up to three standard errors.
+#[test]
+fn the_mean_trajectory_meets_the_rate() {
+    for (data, l2) in tiny() {
+        let (problem, blocks) = (problem(&data, l2), blocks(&data));
+        let n = blocks.len() as f64;
+        let s = blocks.iter().fold(1.0, |s: f64, b| s.min(1.0 / (1.0 + b.radius() / (n * l2))));
+        let best = optimum(&problem);
+        let passes = 12;
+        let runs: Vec<Vec<f64>> = (0..50)
+            .map(|seed| {
+                let stop =
+                    Stop { check: Cadence::Every(1.0), ..Stop::after_passes(f64::from(passes)) };
+                let step = SdcaStep::Newton { tolerance: 1e-6, start: NewtonStart::Half };
+                let sampling = Sampling::Uniform;
+                let settings = SdcaSettings { sampling, step, seed, stop, ..Default::default() };
+                let mut below = Vec::new();
+                let mut watch = |_: &Progress, method: &Sdca<'_, '_, f64>| {
+                    below.push(best - method.dual().unwrap());
+                    ControlFlow::Continue(())
+                };
+                sdca(&problem, &settings, None, &mut watch).unwrap();
+                below
+            })
+            .collect();
+        assert!(runs.iter().all(|run| run.len() == passes as usize + 1));
+        let start = runs[0][0];
+        for t in 1..=passes as usize {
+            let mean = runs.iter().map(|run| run[t]).sum::<f64>() / 50.0;
+            let variance = runs.iter().map(|run| (run[t] - mean).powi(2)).sum::<f64>() / 49.0;
+            let bound = (1.0 - s / n).powf(t as f64 * n) * start;
+            assert!(mean <= bound + 3.0 * (variance / 50.0).sqrt() + 1e-11, "{t} {mean} {bound}");
+        }
     }
 }
 

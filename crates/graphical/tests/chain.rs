@@ -1,7 +1,9 @@
 //! Chains against enumeration of all labellings, against the log domain, and at the ends of the range.
 
-use fenchel_graphical::Error;
 use fenchel_graphical::chain::{Chain, ChainMarginals, LogF64, Probability, stride};
+use fenchel_graphical::{
+    Error, Evidence, FactorGraph, FactorId, JunctionTree, OrderingOptions, VarId,
+};
 use proptest::prelude::*;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -363,4 +365,63 @@ fn masks_constrain_and_bad_arguments_are_refused() {
     assert!(ChainMarginals::<f64>::smoothed(2, &[], 0.1).is_err());
     assert!(ChainMarginals::<f64>::smoothed(2, &[0], 1.1).is_err());
     assert!(ChainMarginals::<f32>::uniform(3, 4).unwrap().is_consistent(1e-6));
+}
+
+/// The chain as a factor graph: its positions first, then its pairs.
+fn factor_graph(chain: &Chain) -> FactorGraph {
+    let mut model = FactorGraph::new(&vec![chain.states(); chain.length()]).unwrap();
+    for t in 0..chain.length() {
+        model.add(&[VarId(t as u32)], chain.unary(t)).unwrap();
+    }
+    for t in 1..chain.length() {
+        let scores: Vec<f64> =
+            (0..chain.states()).flat_map(|j| chain.pairwise(t - 1, j).to_vec()).collect();
+        model.add(&[VarId(t as u32 - 1), VarId(t as u32)], &scores).unwrap();
+    }
+    model
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    /// Longer than can be enumerated: an independent algorithm is the reference.
+    #[test]
+    fn inference_agrees_with_the_junction_tree(
+        states in 1usize..9, length in 1usize..30, shared: bool, seed: u64,
+        scale in prop_oneof![Just(1.0), Just(10.0)],
+        step in 0.05..0.95_f64,
+    ) {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let mut chains = [0, 1].map(|_| random_chain((states, length, shared), scale, 0.0, &mut rng));
+        let models = chains.each_ref().map(factor_graph);
+        let tree = JunctionTree::compile(&models[0], &OrderingOptions::default()).unwrap();
+        let mut workspaces = [tree.workspace(), tree.workspace()];
+        let mut marginals = [ChainMarginals::<f64>::new(), ChainMarginals::new()];
+        let mut answers = Vec::new();
+        let sides = chains.iter_mut().zip(&models).zip(&mut workspaces).zip(&mut marginals);
+        for (((chain, model), workspace), m) in sides {
+            let answer = tree.calibrate(model, &Evidence::new(), workspace).unwrap();
+            let log_z = chain.marginals(m).unwrap();
+            prop_assert!((answer.log_partition() - log_z).abs() < 1e-10 * (1.0 + log_z.abs()));
+            for (t, marginal) in answer.marginals().iter().enumerate() {
+                prop_assert!(marginal.iter().zip(m.node(t)).all(|(a, b)| (a - b).abs() < 1e-11));
+            }
+            for t in 1..length {
+                let pair = answer.factor_marginal(FactorId((length + t - 1) as u32)).unwrap();
+                prop_assert!(pair.values().iter().zip(m.edge(t - 1)).all(|(a, b)| (a - b).abs() < 1e-11));
+            }
+            prop_assert!((answer.entropy() - m.entropy()).abs() < 1e-9);
+            answers.push(answer);
+        }
+        let divergence = answers[0].kl_to(&answers[1]).unwrap();
+        prop_assert!((marginals[0].kl(&marginals[1]) - divergence).abs() < 1e-8 * (1.0 + divergence));
+        // Along the line between the two: derivatives of the entropy.
+        let cliques = answers.iter().map(|answer| answer.clique_marginals()).collect::<Vec<_>>();
+        let expected = cliques[0].line_derivatives(step, &cliques[1]).unwrap();
+        let terms = marginals[0].line_terms(&marginals[1], step);
+        let close = |a: f64, b: f64| (a - b).abs() < 1e-8 * (1.0 + a.abs());
+        prop_assert!(close(expected.entropy, terms.entropy), "{expected:?} {terms:?}");
+        prop_assert!(close(expected.first, -terms.slope), "{expected:?} {terms:?}");
+        prop_assert!(close(expected.second, -terms.curvature), "{expected:?} {terms:?}");
+    }
 }

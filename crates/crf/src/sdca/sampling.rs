@@ -147,3 +147,106 @@ impl Sampler {
         &self.gaps
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fenchel_linalg::special::chi_squared_tail;
+
+    const GAPS: [f64; 7] = [0.5, 3.0, 0.0, 1.0, 0.25, 7.25, 0.0];
+    const RADII: [f64; 7] = [1.0, 2.0, 9.0, 4.0, 1.5, 3.0, 1.0];
+
+    fn sampler(sampling: &Sampling, n: usize, share: f64) -> Sampler {
+        let radii = if sampling.needs_radii() { RADII[..n].to_vec() } else { Vec::new() };
+        Sampler::new(sampling, n, share, radii, 100.0, 5).unwrap()
+    }
+
+    /// The probability, under `weights` mixed with uniform draws, of frequencies at least as far off.
+    fn tail(sampler: &mut Sampler, weights: &[f64], share: f64) -> f64 {
+        let draws = 40_000;
+        let mut seen = vec![0.0; weights.len()];
+        (0..draws).for_each(|_| seen[sampler.draw()] += 1.0);
+        let total: f64 = weights.iter().sum();
+        let (mut statistic, mut possible) = (0.0, 0);
+        for (seen, weight) in seen.iter().zip(weights) {
+            let p = share * weight / total + (1.0 - share) / weights.len() as f64;
+            if p == 0.0 {
+                assert_eq!(*seen, 0.0, "an impossible draw");
+                continue;
+            }
+            let expected = p * f64::from(draws);
+            statistic += (seen - expected) * (seen - expected) / expected;
+            possible += 1;
+        }
+        chi_squared_tail(statistic, f64::from(possible - 1))
+    }
+
+    #[test]
+    fn draws_follow_the_last_gaps_mixed_with_uniform_ones() {
+        for share in [0.0, 0.5, 0.8, 1.0] {
+            let mut gap = sampler(&Sampling::Gap, 7, share);
+            assert!(tail(&mut gap, &[100.0; 7], share) > 1e-3);
+            let mut both = sampler(&Sampling::GapImportance, 7, share);
+            assert!(tail(&mut both, &RADII, share) > 1e-3);
+            let mut importance = sampler(&Sampling::Importance, 7, share);
+            // Recorded twice: only the last one counts.
+            for gaps in [[1.0; 7], GAPS] {
+                for (i, gap_i) in gaps.into_iter().enumerate() {
+                    for sampler in [&mut gap, &mut both, &mut importance] {
+                        sampler.record(i, gap_i);
+                    }
+                }
+            }
+            assert_eq!(gap.gaps(), GAPS);
+            assert!(tail(&mut gap, &GAPS, share) > 1e-3);
+            let products: Vec<f64> = GAPS.iter().zip(RADII).map(|(g, c)| g * c).collect();
+            assert!(tail(&mut both, &products, share) > 1e-3);
+            assert!(tail(&mut importance, &RADII, share) > 1e-3);
+        }
+    }
+
+    #[test]
+    fn a_held_block_is_drawn_uniformly_only_until_its_gap_is_known() {
+        let mut gap = sampler(&Sampling::Gap, 7, 1.0);
+        (0..7).for_each(|i| gap.record(i, GAPS[i]));
+        gap.hold(5);
+        let mut without = GAPS;
+        without[5] = 0.0;
+        assert!(tail(&mut gap, &without, 1.0) > 1e-3);
+        gap.record(5, GAPS[5]);
+        assert!(tail(&mut gap, &GAPS, 1.0) > 1e-3);
+        // Nothing to go by: uniform.
+        (0..7).for_each(|i| gap.record(i, 0.0));
+        assert!(tail(&mut gap, &[1.0; 7], 1.0) > 1e-3);
+    }
+
+    #[test]
+    fn the_largest_gap_is_the_first_of_equal_ones() {
+        let mut max = sampler(&Sampling::Max, 7, 1.0);
+        assert_eq!(max.draw(), 0);
+        (0..7).for_each(|i| max.record(i, GAPS[i]));
+        assert_eq!((max.draw(), max.draw()), (5, 5));
+        max.record(5, 3.0);
+        assert_eq!(max.draw(), 1);
+        max.hold(1);
+        assert_eq!(max.draw(), 5);
+    }
+
+    #[test]
+    fn a_single_block_is_always_next() {
+        for sampling in [Sampling::Uniform, Sampling::Importance, Sampling::Gap, Sampling::Max] {
+            let mut one = sampler(&sampling, 1, 0.8);
+            one.record(0, 0.0);
+            assert!((0..50).all(|_| one.draw() == 0), "{sampling:?}");
+        }
+    }
+
+    #[test]
+    fn gaps_that_are_no_weights_do_no_harm() {
+        let mut gap = sampler(&Sampling::Gap, 2, 1.0);
+        gap.record(0, -1e-13);
+        gap.record(1, f64::INFINITY);
+        assert_eq!(gap.gaps(), [0.0, 1e100]);
+        assert!((0..50).all(|_| gap.draw() == 1));
+    }
+}

@@ -48,9 +48,18 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
     let late = means.iter().skip(9).fold(0.0f64, |m, e| m.max(*e));
     outcome.claim(task.judge(Claim::holds(
         "About two Newton steps are enough",
-        "evaluations a step at 1e-3: at most 6 in the first pass and 3 from the tenth on",
-        format!("{} and {}", short(means[0]), short(late)),
-        means[0] <= 6.0 && late <= 3.0,
+        "evaluations a step at 1e-3: at most 3 from the tenth pass on",
+        short(late),
+        late <= 3.0,
+    )));
+    let then = means.iter().skip(1).fold(0.0f64, |m, e| m.max(*e));
+    outcome.claim(task.judge(Claim::known_failure(
+        "They are enough from the start",
+        "evaluations a step at 1e-3: at most 5 in the first pass and 3 in each later one",
+        format!("{} and {}", short(means[0]), short(then)),
+        means[0] <= 5.0 && then <= 3.0,
+        "the numbers are those of runs on other sentences; here most blocks start near the border, where Newton's steps are \
+         replaced by bisections",
     )));
     let at = |k: usize| runs[k].at(PASSES).above;
     outcome.claim(task.judge(Claim::known_failure(

@@ -24,27 +24,23 @@ impl Chain {
         self.check_scores()?;
         let (states, length, stride) = (self.states, self.length, stride(self.states));
         let best = &mut self.best;
-        best.from.resize(length * stride, 0);
-        best.scores.clear();
-        best.scores.extend_from_slice(&self.unary[..stride]);
-        best.next.resize(stride, 0.0);
+        best.resize(length * stride, 0.0);
         let (unary, pairwise, shared) = (&self.unary[..], &self.pairwise[..], self.shared);
         lanes::run(Forward { best, unary, pairwise, shared, states, length });
-        let best = &self.best;
-        let (mut state, mut score) = (0, f64::NEG_INFINITY);
-        for (k, &candidate) in best.scores[..states].iter().enumerate() {
-            if candidate > score {
-                (state, score) = (k, candidate);
-            }
-        }
+        let last = &self.best[(length - 1) * stride..][..states];
+        let (mut state, score) = first_largest(last.iter().copied());
         if score == f64::NEG_INFINITY {
             return Err(Error::ImpossibleEvidence);
         }
         path.clear();
         path.resize(length, 0);
-        for t in (0..length).rev() {
-            path[t] = state;
-            state = best.from[t * stride + state] as usize;
+        path[length - 1] = state;
+        for t in (1..length).rev() {
+            let matrix = self.pairwise_row(t - 1, 0);
+            let steps = self.pairwise[matrix..].iter().skip(state).step_by(stride);
+            let before = &self.best[(t - 1) * stride..][..states];
+            (state, _) = first_largest(before.iter().zip(steps).map(|(best, step)| best + step));
+            path[t - 1] = state;
         }
         Ok(score)
     }
@@ -114,18 +110,22 @@ impl Chain {
     }
 }
 
-/// The memory of Viterbi's algorithm.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Best {
-    /// Best predecessor, rows of `stride`.
-    from: Vec<u32>,
-    scores: Vec<f64>,
-    next: Vec<f64>,
+/// The largest value and the first place that has it; place 0 and `-inf` where there is nothing else.
+fn first_largest(values: impl Iterator<Item = f64>) -> (usize, f64) {
+    let mut found = (0, f64::NEG_INFINITY);
+    for (k, value) in values.enumerate() {
+        if value > found.1 {
+            found = (k, value);
+        }
+    }
+    found
 }
 
-/// The forward pass of Viterbi's algorithm: the best score of every state at the last position, and where each came from.
+/// The forward pass of Viterbi's algorithm: `best`, in rows of `stride`, receives the largest score of a labelling that ends
+/// in a state, at every position. Where it came from is not written down: the way back adds up one column again, which
+/// costs `K` sums a position where comparing on the way costs `K^2`.
 struct Forward<'a> {
-    best: &'a mut Best,
+    best: &'a mut [f64],
     unary: &'a [f64],
     pairwise: &'a [f64],
     shared: bool,
@@ -141,29 +141,25 @@ impl lanes::Kernel for Forward<'_> {
         let Forward { best, unary, pairwise, shared, states, length } = self;
         let stride = stride(states);
         let size = states * stride;
+        best[..stride].copy_from_slice(&unary[..stride]);
         for t in 1..length {
             let matrix = &pairwise[if shared { 0 } else { (t - 1) * size }..][..size];
-            let (unary, from) =
-                (&unary[t * stride..][..stride], &mut best.from[t * stride..][..stride]);
+            let (before, here) = best.split_at_mut(t * stride);
+            let before = &before[(t - 1) * stride..][..states];
+            let (unary, here) = (&unary[t * stride..][..stride], &mut here[..stride]);
             for block in (0..stride).step_by(8) {
                 let mut next = [f64::NEG_INFINITY; 8];
-                let mut came = [0; 8];
-                for (j, &score) in best.scores[..states].iter().enumerate() {
+                for (j, &score) in before.iter().enumerate() {
                     let row = &matrix[j * stride + block..][..8];
                     for l in 0..8 {
                         let candidate = score + row[l];
-                        // Strictly: the first of equal ones stays.
-                        let better = candidate > next[l];
-                        next[l] = if better { candidate } else { next[l] };
-                        came[l] = if better { j as u32 } else { came[l] };
+                        next[l] = if candidate > next[l] { candidate } else { next[l] };
                     }
                 }
                 for l in 0..8 {
-                    best.next[block + l] = next[l] + unary[block + l];
+                    here[block + l] = next[l] + unary[block + l];
                 }
-                from[block..block + 8].copy_from_slice(&came);
             }
-            std::mem::swap(&mut best.scores, &mut best.next);
         }
     }
 }

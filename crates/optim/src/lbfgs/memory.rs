@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use fenchel_linalg::lanes;
 use serde::{Deserialize, Serialize};
 
 /// An estimate `H` of an inverse Hessian from the last few steps `s_k` and differences of gradients `z_k`.
@@ -107,7 +108,7 @@ fn difference(a: &[f64], b: &[f64], out: &mut [f64]) {
 }
 
 pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
+    lanes::dispatch(|| lanes::dot(a, b))
 }
 
 pub(crate) fn norm(a: &[f64]) -> f64 {
@@ -115,7 +116,5 @@ pub(crate) fn norm(a: &[f64]) -> f64 {
 }
 
 fn axpy(scale: f64, a: &[f64], out: &mut [f64]) {
-    for (o, a) in out.iter_mut().zip(a) {
-        *o += scale * a;
-    }
+    lanes::dispatch(|| out.iter_mut().zip(a).for_each(|(o, a)| *o += scale * a));
 }

@@ -16,17 +16,21 @@
 //! The weights are kept as `w = c v`, and a row of `v` catches up with the steps that it has missed when it is next read:
 //! a step costs O(entries K + T K^2) and not O(d).
 
+mod curvature;
+mod lazy;
+
 use fenchel_graphical::chain::{Chain, stride};
 use fenchel_linalg::{Invalid, lanes};
 use fenchel_optim::lbfgs::Smooth;
-use fenchel_optim::random::{Generator, MaxTree, SumTree, stream};
+use fenchel_optim::random::stream;
 use fenchel_optim::{Certificate, Iterative, Observer, Solution, Status, Stop, run};
-use rand::RngExt;
 use serde::{Deserialize, Serialize};
 
 use crate::layout::Rows;
 use crate::objective::Objective;
 use crate::{Error, Problem, Weights};
+use curvature::{Curvature, Draws};
+use lazy::Lazy;
 
 /// Squared norms of gradients below this are not worth a search.
 const FLAT: f64 = 1e-8;
@@ -456,153 +460,5 @@ impl Iterative for Sag<'_, '_> {
     /// Scores that overflow have no marginals.
     fn verdict(&self) -> Option<Status> {
         self.broken.then_some(Status::Diverged)
-    }
-}
-
-/// `w = scale v` with steps along a direction that changes on few rows at a time.
-struct Lazy {
-    v: Vec<f64>,
-    /// `d`, the sum of the stored gradients.
-    direction: Vec<f64>,
-    scale: f64,
-    /// `sum s_t / (m_t scale_(t+1))` so far, and what of it each row has had.
-    moved: f64,
-    done: Vec<f64>,
-}
-
-impl Lazy {
-    /// Rows of emissions, then one for all transitions.
-    fn new(start: Vec<f64>, rows: usize) -> Self {
-        let direction = vec![0.0; start.len()];
-        Lazy { v: start, direction, scale: 1.0, moved: 0.0, done: vec![0.0; rows + 1] }
-    }
-
-    fn transitions(&self) -> usize {
-        self.done.len() - 1
-    }
-
-    fn catch_up(&mut self, row: usize, range: std::ops::Range<usize>) {
-        let missed = self.moved - self.done[row];
-        if missed != 0.0 {
-            let (v, d) = (&mut self.v[range.clone()], &self.direction[range]);
-            v.iter_mut().zip(d).for_each(|(v, d)| *v -= missed * d);
-            self.done[row] = self.moved;
-        }
-    }
-
-    /// The weights of a row as they are now, into a copy of `v`.
-    fn value(&self, row: usize, range: std::ops::Range<usize>, w: &mut [f64]) {
-        let missed = self.moved - self.done[row];
-        let (w, d) = (&mut w[range.clone()], &self.direction[range]);
-        w.iter_mut().zip(d).for_each(|(w, d)| *w = self.scale * (*w - missed * d));
-    }
-
-    /// `w <- (1 - step l2) w - step/m d`
-    fn advance(&mut self, step: f64, l2: f64, m: usize) {
-        self.scale *= 1.0 - step * l2;
-        self.moved += step / (m as f64 * self.scale);
-    }
-
-    /// After `v` has been set to `w`.
-    fn rebase(&mut self) {
-        self.scale = 1.0;
-        self.moved = 0.0;
-        self.done.fill(0.0);
-    }
-}
-
-/// The curvatures `L_i`.
-enum Curvature {
-    One { value: f64, relax: f64, n: usize },
-    Each { sum: SumTree, max: MaxTree, first: f64 },
-}
-
-impl Curvature {
-    fn new(settings: &SagSettings, n: usize) -> Result<Self, Error> {
-        let first = settings.first;
-        Ok(match settings.sampling {
-            SagSampling::Uniform => {
-                Curvature::One { value: first, relax: (-1.0 / n as f64).exp2(), n }
-            }
-            SagSampling::Curvature => {
-                let none = vec![0.0; n];
-                Curvature::Each { sum: SumTree::new(&none)?, max: MaxTree::new(&none)?, first }
-            }
-        })
-    }
-
-    fn get(&self, i: usize) -> f64 {
-        match self {
-            Curvature::One { value, .. } => *value,
-            Curvature::Each { sum, .. } => sum.get(i),
-        }
-    }
-
-    /// False if the curvature is no number to work with.
-    fn set(&mut self, i: usize, curvature: f64) -> bool {
-        match self {
-            Curvature::One { value, .. } => {
-                *value = curvature;
-                curvature.is_finite()
-            }
-            Curvature::Each { sum, max, .. } => {
-                sum.set(i, curvature).is_ok() && max.set(i, curvature).is_ok()
-            }
-        }
-    }
-
-    /// A sequence that is new gets the mean of those before.
-    fn introduce(&mut self, i: usize, before: usize) {
-        if let Curvature::Each { first, .. } = *self {
-            let mean = if before == 0 { first } else { self.mean(before) };
-            self.set(i, mean);
-        }
-    }
-
-    fn mean(&self, met: usize) -> f64 {
-        match self {
-            Curvature::One { value, .. } => *value,
-            Curvature::Each { sum, .. } => sum.total() / met.max(1) as f64,
-        }
-    }
-
-    fn largest(&self) -> f64 {
-        match self {
-            Curvature::One { value, .. } => *value,
-            Curvature::Each { max, .. } => max.get(max.largest()),
-        }
-    }
-
-    fn step(&self, l2: f64, met: usize) -> f64 {
-        0.5 * (1.0 / (self.largest() + l2) + 1.0 / (self.mean(met) + l2))
-    }
-
-    /// A single curvature is halved over a pass.
-    fn relax(&mut self) {
-        if let Curvature::One { value, relax, .. } = self {
-            *value *= *relax;
-        }
-    }
-}
-
-struct Draws {
-    generator: Generator,
-    /// Share of the draws by curvature.
-    share: f64,
-}
-
-impl Draws {
-    fn next(&mut self, curvature: &Curvature) -> usize {
-        let n = match curvature {
-            Curvature::Each { sum, .. } => {
-                let toss: f64 = self.generator.random();
-                if toss < self.share {
-                    return sum.draw(&mut self.generator);
-                }
-                sum.len()
-            }
-            Curvature::One { n, .. } => *n,
-        };
-        self.generator.random_range(0..n)
     }
 }
