@@ -275,13 +275,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         return Err(error.into());
     }
     let mut model = found;
+    if let Some(report) = &model.report {
+        display.say(&summed(report, n as f64));
+    }
     if let Some(judge) = judge {
         display.say(&judge.put_best_into(&mut model)?);
     }
     model.template = recipe.template().cloned();
-    if let Some(report) = &model.report {
-        display.say(&summed(report, n as f64));
-    }
     if let Some(target) = &target {
         target.save(&model)?;
     }
@@ -371,7 +371,9 @@ impl Judge {
     /// Makes the model the best one that was seen, with what was proved about it; says which one that is.
     fn put_best_into(self, model: &mut CrfModel) -> Result<String, Failure> {
         let Some((score, weights, seen)) = self.best else { return Ok(String::new()) };
-        let status = model.report.map_or(Status::Stopped, |report| report.status);
+        // Only the last model is the one that the training ended with.
+        let last = model.report.filter(|report| report.passes == seen.passes);
+        let status = last.map_or(Status::Stopped, |report| report.status);
         model.set_weights(weights)?;
         model.report = Some(Report {
             status,
@@ -380,6 +382,12 @@ impl Judge {
             oracle_calls: seen.oracle_calls,
             seconds: seen.seconds,
         });
-        Ok(format!("best {} {:.2} after {} passes", self.name, 100.0 * score, seen.passes))
+        let gap = seen.certificate.relative();
+        Ok(format!(
+            "best {} {:.2} after {} passes: that model is kept, relative gap {gap:.2e}",
+            self.name,
+            100.0 * score,
+            seen.passes
+        ))
     }
 }

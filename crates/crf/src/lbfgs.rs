@@ -10,8 +10,8 @@ use crate::{Error, Problem, Weights};
 /// Minimises `P` by L-BFGS, from zero or from given weights; a pass is one gradient, n oracle calls.
 ///
 /// The batch method, on all cores with the same bits for any number of threads. It needs many more passes than
-/// [`sdca`](fn@crate::sdca) on sparse text and little memory beside the weights: `8 d (2 memory + 4)` bytes and the counts of
-/// eight parts of the data, `64 d`. The certificate is the duality gap `norm(grad P)^2 / (2 l2)`.
+/// [`sdca`](fn@crate::sdca) on sparse text and little memory beside the weights: `8 d (2 memory + 5)` bytes, and `8 d`
+/// for each thread, up to eight. The certificate is the duality gap `norm(grad P)^2 / (2 l2)`.
 ///
 /// ```
 /// use fenchel_crf::{Dataset, Features, Problem, Token, lbfgs};

@@ -1,5 +1,7 @@
 //! Value and gradient of the objective, on all cores.
 
+use std::ops::Range;
+
 use fenchel_graphical::chain::{Chain, ChainMarginals, Probability, stride};
 use fenchel_linalg::lanes;
 use fenchel_optim::Certificate;
@@ -8,18 +10,22 @@ use fenchel_optim::lbfgs::Smooth;
 use crate::Problem;
 use crate::layout::Rows;
 
-/// Parts that the sequences are cut into: each has its own sums, added up in order, so that no bit depends on threads.
+/// Parts that the sequences are cut into: each has sums of its own, which are added up in order, so that no bit depends on
+/// threads. As many as there are threads are at work at a time, and only they have memory.
 const PARTS: usize = 8;
 
 /// `P` as a smooth function of the flat weights, with the gradient `l2 w + 1/n sum_i [E_p F(x_i, .) - F(x_i, y_i)]`.
 pub(crate) struct Objective<'p, 'a> {
     problem: &'p Problem<'a>,
-    parts: Vec<Part>,
+    parts: Vec<Range<usize>>,
+    workers: Vec<Part>,
+    /// Expected counts of all parts.
+    counts: Vec<f64>,
 }
 
 /// The memory of one part of the sequences.
 struct Part {
-    range: std::ops::Range<usize>,
+    range: Range<usize>,
     chain: Chain,
     rows: Rows,
     scores: Vec<f64>,
@@ -36,10 +42,10 @@ impl<'p, 'a> Objective<'p, 'a> {
     pub(crate) fn new(problem: &'p Problem<'a>) -> Self {
         let (n, labels) = (problem.n(), problem.data().labels());
         let parts = PARTS.min(n);
-        let part = |p: usize| {
+        let worker = |_| {
             let chain = Chain::shared(labels, 1).ok()?;
             Some(Part {
-                range: p * n / parts..(p + 1) * n / parts,
+                range: 0..0,
                 chain,
                 rows: Rows::default(),
                 scores: Vec::new(),
@@ -51,38 +57,50 @@ impl<'p, 'a> Objective<'p, 'a> {
                 log_partitions: 0.0,
             })
         };
-        Objective { problem, parts: (0..parts).filter_map(part).collect() }
+        Objective {
+            problem,
+            parts: (0..parts).map(|p| p * n / parts..(p + 1) * n / parts).collect(),
+            workers: (0..threads().min(parts)).filter_map(worker).collect(),
+            counts: Vec::new(),
+        }
+    }
+
+    /// Does the work on every part and adds up the counts and log partitions that it leaves; returns the sum of the latter.
+    fn in_parts(&mut self, work: impl Fn(&mut Part) + Send + Sync) -> f64 {
+        self.counts.clear();
+        let mut log_partitions = 0.0;
+        for ranges in self.parts.chunks(self.workers.len()) {
+            let wave = &mut self.workers[..ranges.len()];
+            wave.iter_mut().zip(ranges).for_each(|(part, range)| part.range = range.clone());
+            each(wave, &work);
+            for part in wave {
+                log_partitions += part.log_partitions;
+                self.counts.resize(part.counts.len(), 0.0);
+                lanes::dispatch(|| {
+                    self.counts.iter_mut().zip(&part.counts).for_each(|(sum, count)| *sum += count);
+                });
+            }
+        }
+        log_partitions
     }
 
     /// `P(w)`, NaN where a score overflows.
     pub(crate) fn value(&mut self, w: &[f64]) -> f64 {
         let problem = self.problem;
-        each(&mut self.parts, |part| part.log_partitions(problem, w));
-        self.finish(w)
+        let logs = self.in_parts(|part| part.log_partitions(problem, w));
+        self.finish(w, logs)
     }
 
-    fn finish(&self, w: &[f64]) -> f64 {
-        let logs: f64 = self.parts.iter().map(|part| part.log_partitions).sum();
+    fn finish(&self, w: &[f64], log_partitions: f64) -> f64 {
         let scores = lanes::dispatch(|| lanes::dot(w, &self.problem.counts));
-        (logs - scores) / self.problem.n() as f64 + self.problem.penalty(w)
+        (log_partitions - scores) / self.problem.n() as f64 + self.problem.penalty(w)
     }
 
     /// `sum_i E_(m_i) F(x_i, .)`, for `w(m)`.
     pub(crate) fn expected<T: Probability>(&mut self, marginals: &[ChainMarginals<T>]) -> &[f64] {
         let problem = self.problem;
-        each(&mut self.parts, |part| part.expected(problem, marginals));
-        self.join();
-        &self.parts[0].counts
-    }
-
-    /// Adds the counts of all parts to those of the first, in order.
-    fn join(&mut self) {
-        let Some((first, others)) = self.parts.split_first_mut() else { return };
-        for part in others {
-            for (sum, count) in first.counts.iter_mut().zip(&part.counts) {
-                *sum += count;
-            }
-        }
+        self.in_parts(|part| part.expected(problem, marginals));
+        &self.counts
     }
 }
 
@@ -100,6 +118,7 @@ impl Part {
     fn log_partitions(&mut self, problem: &Problem<'_>, w: &[f64]) {
         problem.layout.write_transitions(w, &mut self.chain);
         self.log_partitions = 0.0;
+        self.counts.clear();
         for i in self.range.clone() {
             self.read(problem, w, i);
             self.log_partitions += self.chain.log_partition().unwrap_or(f64::NAN);
@@ -159,15 +178,14 @@ impl Smooth for Objective<'_, '_> {
 
     fn value_gradient(&mut self, w: &[f64], gradient: &mut [f64]) -> f64 {
         let problem = self.problem;
-        each(&mut self.parts, |part| part.gradient(problem, w));
-        self.join();
+        let logs = self.in_parts(|part| part.gradient(problem, w));
         let (l2, scale) = (problem.l2(), 1.0 / problem.n() as f64);
         for (((g, w), expected), count) in
-            gradient.iter_mut().zip(w).zip(&self.parts[0].counts).zip(&problem.counts)
+            gradient.iter_mut().zip(w).zip(&self.counts).zip(&problem.counts)
         {
             *g = l2 * w + scale * (expected - count);
         }
-        self.finish(w)
+        self.finish(w, logs)
     }
 
     /// `P(w) - P* <= norm(gradient)^2 / (2 l2)`: the duality gap between `w` and the model's own marginals.
@@ -175,6 +193,15 @@ impl Smooth for Objective<'_, '_> {
         let square = lanes::dispatch(|| lanes::dot(gradient, gradient));
         Certificate::gap(value, value - square / (2.0 * self.problem.l2()))
     }
+}
+
+/// Threads that [`each`] has.
+fn threads() -> usize {
+    #[cfg(feature = "parallel")]
+    let threads = rayon::current_num_threads();
+    #[cfg(not(feature = "parallel"))]
+    let threads = 1;
+    threads
 }
 
 /// Does the work on every item: this thread and those of the pool take one after the other.

@@ -96,6 +96,36 @@ fn a_warm_start_is_quicker_and_a_watcher_can_end() {
     }
 }
 
+/// Whenever it is cut short: at its first look SDCA is far from the weights that it was given.
+#[test]
+fn a_training_from_given_weights_never_makes_them_worse() {
+    let corpus = corpus(60);
+    let l2 = 1.0 / 60.0;
+    let problem = Problem::new(&corpus.data, l2, Features::default()).unwrap();
+    let rough = Crf { stop: Stop::at_relative(1e-2), ..Crf::default() };
+    let start = rough.fit(&corpus).unwrap().weights().clone();
+    let before = problem.objective(&start).unwrap();
+    let mut least = f64::INFINITY;
+    for method in [Method::Sdca, Method::Lbfgs] {
+        for looks in 1..6 {
+            let mut seen = 0;
+            let model = accurate(method)
+                .fit_watched(&corpus, Some(&start), |_, _| {
+                    seen += 1;
+                    if seen < looks { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+                })
+                .unwrap();
+            let (after, report) =
+                (problem.objective(model.weights()).unwrap(), model.report.unwrap());
+            assert!(after <= before + 1e-12, "{method:?} {looks}: {after} {before}");
+            assert!((report.certificate.objective().unwrap() - after).abs() < 1e-12);
+            // What is proved is true.
+            least = least.min(after);
+            assert!(after - report.certificate.value() <= least + 1e-12);
+        }
+    }
+}
+
 #[test]
 fn memory_decides_and_parameters_are_checked() {
     let corpus = corpus(10);
