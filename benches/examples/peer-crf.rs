@@ -169,13 +169,13 @@ fn tag(file: &[u8], test: &[Instance]) -> Result<(), Failure> {
     for (instance, labels) in test.iter().zip(model.tag_all(test)?) {
         counts.add(&instance.labels().collect::<Vec<_>>(), &labels)?;
     }
-    let words = least(|| Ok(drop(tagger.for_all(test, Tagger::tag)?)))?;
+    let words = least(|| tagger.for_all(test, Tagger::tag).map(drop).map_err(Failure::from))?;
     let numbered = numbered(&model, test)?;
     let all: Vec<Sequence<'_>> = numbered.iter().collect();
     let count = |tagger: &mut Tagger<'_>, sequence: &Sequence<'_>| {
         Ok(tagger.tag_sequence(sequence)?.iter().sum::<usize>())
     };
-    let numbers = least(|| Ok(drop(tagger.for_all(&all, count)?)))?;
+    let numbers = least(|| tagger.for_all(&all, count).map(drop).map_err(Failure::from))?;
     println!(
         "{}",
         json!({
