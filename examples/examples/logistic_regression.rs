@@ -56,6 +56,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         ControlFlow::Continue(())
     })?;
     println!("{}", model.report);
+    if let Some(choice) = &model.choice {
+        println!("{choice}");
+    }
 
     let file = folder.path().join("model.json");
     model.save(BufWriter::new(File::create(&file)?))?;
