@@ -159,6 +159,25 @@ impl<'a, D: Design, L: Loss, R: Regulariser> Problem<'a, D, L, R> {
         })
     }
 
+    /// The same problem on another storage of the same numbers.
+    pub(crate) fn stored_as<E: Design>(&self, design: E) -> Problem<'a, E, L, R>
+    where
+        L: Clone,
+        R: Clone,
+    {
+        Problem {
+            design,
+            targets: self.targets,
+            loss: self.loss.clone(),
+            regulariser: self.regulariser.clone(),
+            l2: self.l2,
+            intercept: self.intercept,
+            norms_squared: self.norms_squared.clone(),
+            scales: self.scales.clone(),
+            largest_norms_squared: self.largest_norms_squared,
+        }
+    }
+
     /// The design matrix.
     pub fn design(&self) -> &D {
         &self.design

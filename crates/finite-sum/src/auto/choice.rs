@@ -16,8 +16,12 @@ const NEWTON_CG_PASSES: f64 = 150.0;
 /// Below this `beta` Newton-CG replaces the accelerated dual method.
 const BADLY_CONDITIONED: f64 = 0.005;
 
-/// A pass that Newton counts, in batch passes: it is arithmetic in regular loops (1.0 against 2.1 ms on web pages).
-const NEWTON_PASS: f64 = 0.5;
+/// An operation of the Cholesky factorisation beside an entry of a batch pass: regular loops, four numbers at a time.
+const REGULAR: f64 = 0.25;
+
+/// What a Newton step evaluates for each row, in entries of a batch pass: the loss twice, its two derivatives and its
+/// conjugate, at about four nanoseconds each where a pass takes two an entry.
+const EVALUATIONS: f64 = 10.0;
 
 /// Outer steps of proximal Newton with l1, times two passes each and some Gram matrices.
 const SPARSE_NEWTON_PASSES: f64 = 40.0;
@@ -223,14 +227,17 @@ impl Choice {
         let squares: f64 = (0..problem.n()).map(|i| (design.row_stored(i) as f64).powi(2)).sum();
         let bytes = if l1 > 0.0 { Columns::bytes(design) } else { 16 * (d as u64 + 1).pow(2) };
         let affordable = problem.loss().twice_differentiable() && bytes <= memory_limit;
-        let newton_step = if !affordable {
-            f64::INFINITY
+        // Without l1 the gradient and the Gram matrix, and its factor.
+        let (products, factor) = if !affordable {
+            (f64::INFINITY, 0.0)
         } else if l1 > 0.0 {
-            2.0
+            (2.0, 0.0)
         } else {
             let regular = gram_cost(problem.n(), problem.d(), stored);
-            1.0 + (0.25 * squares).min(regular) / stored + d * d * d / (6.0 * stored)
+            let scattered = 0.25 * squares + 0.5 * stored;
+            (1.0 + scattered.min(regular) / stored, d * d * d / (6.0 * stored))
         };
+        let newton_step = products + factor;
         // A quadratic loss is its own model.
         let steps = match () {
             () if problem.loss().quadratic() => 2.0,
@@ -238,7 +245,9 @@ impl Choice {
             () if many_rows(problem) => 3.5,
             () => 7.0,
         };
-        let newton = NEWTON_PASS * newton_step * steps;
+        // The margins of a step are half a pass.
+        let beside = 0.5 + EVALUATIONS * n / stored;
+        let newton = (products + beside + REGULAR * factor) * steps;
 
         let (method, reason) = if !problem.loss().twice_differentiable() {
             without_second_derivatives(problem, beta)?
@@ -267,7 +276,7 @@ impl Choice {
         let newton_cg = if method == Method::NewtonCg { NEWTON_CG_PASSES } else { f64::INFINITY };
         let promised = match method {
             Method::Catalyst | Method::Qning => dual,
-            Method::Newton => newton / NEWTON_PASS,
+            Method::Newton => newton_step * steps,
             Method::NewtonCg => newton_cg,
             Method::Lbfgs => lbfgs,
             _ => f64::INFINITY,

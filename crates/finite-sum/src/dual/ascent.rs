@@ -66,8 +66,11 @@ pub(super) struct Ascent<'p, 'a, D, L, R> {
     direction: Vec<f64>,
     /// `l2 + kappa`
     l2: f64,
-    /// Strong convexity of `(l2/2) ||x||^2 + h`.
-    mu: f64,
+    /// `1 / (l2 + kappa)` and `1 / n`
+    per_l2: f64,
+    per_n: f64,
+    /// One number a term: `q_j = ||a_j||^2 / (mu n)`, or the fraction `1 / (1 + gamma q_j)` of a constant step.
+    curvatures: Vec<f64>,
     bias: Option<Bias>,
     visits: Visits,
     steps: usize,
@@ -96,15 +99,24 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
         if matches!(step, Move::PerTerm | Move::Fraction(_)) {
             problem.check_smooth(method)?;
         }
+        if let Some(start) = &start {
+            problem.check_point(&start.point)?;
+            check_dual(problem, &start.dual)?;
+        }
         let mut state = start.unwrap_or_else(|| DualState::new(Point::zero(d), vec![0.0; n]));
-        problem.check_point(&state.point)?;
-        check_dual(problem, &state.dual)?;
         let trail = state.trail.take();
         let bias = problem.intercept().then(|| Bias {
             value: state.point.intercept,
             centre: state.point.intercept,
             weight: bias_weight(problem, mu),
         });
+        let of_bias = bias.map_or(0.0, |bias| 1.0 / (bias.weight * n as f64));
+        let curvature = |j: usize| problem.norm_squared(j) / (mu * n as f64) + of_bias;
+        let curvatures = (0..n).map(|j| match step {
+            Move::PerTerm => 1.0 / (1.0 + problem.term_curvature(j) * curvature(j)),
+            _ => curvature(j),
+        });
+        let curvatures = curvatures.collect();
         let mut ascent = Ascent {
             problem,
             centre: if kappa > 0.0 { state.point.weights.clone() } else { Vec::new() },
@@ -113,7 +125,9 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
             kappa,
             direction: vec![0.0; d],
             l2: problem.l2() + kappa,
-            mu,
+            per_l2: 1.0 / (problem.l2() + kappa),
+            per_n: 1.0 / n as f64,
+            curvatures,
             bias,
             visits: Visits::new(order, n, seed)?,
             steps: 0,
@@ -244,30 +258,26 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
         let j = self.visits.draw();
         let problem = self.problem;
         let (design, regulariser) = (problem.design(), problem.regulariser());
-        let n = problem.n() as f64;
         let mut margin = if R::IDENTITY {
-            design.row_dot(j, &self.direction) / self.l2
+            design.row_dot(j, &self.direction) * self.per_l2
         } else {
             let (v, l2) = (&self.direction[..], self.l2);
             let mut sum = 0.0;
             design.row_entries(j, |c, a| sum += a * regulariser.conjugate_gradient(c, v[c], l2));
             sum
         };
-        let mut q = problem.norm_squared(j) / (self.mu * n);
         if let Some(bias) = &self.bias {
             margin += bias.value;
-            q += 1.0 / (bias.weight * n);
         }
         let s = self.state.dual[j];
+        let q = self.curvatures[j];
         let new = match self.step {
             Move::Exact => problem.dual_step(j, margin + q * s, q, margin),
             Move::Interval => problem.interval_step(j, margin + q * s, q, margin),
-            Move::PerTerm => {
-                s + (problem.derivative(j, margin) - s) / (1.0 + problem.term_curvature(j) * q)
-            }
+            Move::PerTerm => s + q * (problem.derivative(j, margin) - s),
             Move::Fraction(c) => s + c * (problem.derivative(j, margin) - s),
         };
-        let move_by = (new - s) / n;
+        let move_by = (new - s) * self.per_n;
         design.row_axpy(j, -move_by, &mut self.direction);
         if let Some(bias) = &mut self.bias {
             bias.value -= move_by / bias.weight;

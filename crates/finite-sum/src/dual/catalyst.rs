@@ -39,6 +39,7 @@ pub struct CatalystSettings {
 pub struct Catalyst<'p, 'a, D, L, R> {
     ascent: Ascent<'p, 'a, D, L, R>,
     accelerates: bool,
+    cold: bool,
     momentum: Momentum,
     /// Scratch: the next centre.
     centre: Vec<f64>,
@@ -87,6 +88,7 @@ where
     let mu = problem.strong_convexity();
     let CatalystSettings { kappa, step, order, seed, stop } = settings;
     let kappa = centre_weight("catalyst", problem, *kappa)?;
+    let cold = start.is_none();
     let (ascent, outer) = Ascent::new("catalyst", problem, kappa, *step, order, *seed, start)?;
     let d = problem.d();
     let mut momentum = Momentum::new(mu / (mu + kappa), ascent.state.point.weights.clone());
@@ -96,7 +98,8 @@ where
         }
         _ => {}
     }
-    let mut method = Catalyst { accelerates: kappa > 0.0, momentum, centre: vec![0.0; d], ascent };
+    let accelerates = kappa > 0.0;
+    let mut method = Catalyst { ascent, accelerates, cold, momentum, centre: vec![0.0; d] };
     let report = run(&mut method, stop, observer)?;
     let Catalyst { ascent, momentum: Momentum { alpha, previous, .. }, .. } = method;
     Ok(Solution { state: ascent.into_state(Outer::Catalyst { alpha, previous }), report })
@@ -146,6 +149,7 @@ impl<D: Design, L: Loss, R: Separable> Catalyst<'_, '_, D, L, R> {
 impl<D: Design, L: Loss, R: Separable> Iterative for Catalyst<'_, '_, D, L, R> {
     /// Whole passes only.
     fn advance(&mut self, passes: f64) -> f64 {
+        self.cold = false;
         let outer = passes.round().max(1.0);
         for _ in 0..outer as usize {
             self.outer_step();
@@ -155,5 +159,10 @@ impl<D: Design, L: Loss, R: Separable> Iterative for Catalyst<'_, '_, D, L, R> {
 
     fn certify(&mut self) -> Certificate {
         self.ascent.certify()
+    }
+
+    /// A cold start is not worth a certificate.
+    fn estimate(&self) -> Option<f64> {
+        self.cold.then_some(f64::INFINITY)
     }
 }

@@ -39,6 +39,9 @@ impl ElasticNetForm for ElasticNet {
     }
 }
 
+/// A working set is full when more than this share of it is in the support.
+const FULL: f64 = 0.8;
+
 /// Settings of [`newton`].
 ///
 /// | field | default | meaning |
@@ -91,6 +94,8 @@ pub struct Newton<'p, 'a, D, L, R> {
     direction: Vec<f64>,
     rng: Generator,
     outer: u64,
+    /// Size of the last working set.
+    last_set: usize,
     stalled: bool,
 }
 
@@ -185,6 +190,7 @@ impl<'p, 'a, D: Design, L: Loss, R: ElasticNetForm> Newton<'p, 'a, D, L, R> {
             direction: vec![0.0; problem.n()],
             rng: stream(seed, 0),
             outer: 0,
+            last_set: 0,
             stalled: false,
         }
     }
@@ -269,7 +275,7 @@ impl<'p, 'a, D: Design, L: Loss, R: ElasticNetForm> Newton<'p, 'a, D, L, R> {
         } else {
             if self.columns.is_none() {
                 // Checked by the public function.
-                self.columns = Columns::new(problem.design()).ok().map(Arc::new);
+                self.columns = Columns::counted(problem.design(), &self.counts).ok().map(Arc::new);
             }
             let Some(columns) = self.columns.clone() else {
                 self.stalled = true;
@@ -312,8 +318,9 @@ impl<'p, 'a, D: Design, L: Loss, R: ElasticNetForm> Newton<'p, 'a, D, L, R> {
         self.problem.sum_derivatives(&self.gap.margins) / self.problem.n() as f64
     }
 
-    /// Every coordinate without l1; else the support and the worst violators, at most 50 or four times the support.
-    fn working_set(&self) -> Vec<usize> {
+    /// Every coordinate without l1; else the support and the worst violators, at most 50 or four times the support (16
+    /// times where the support has filled the last set).
+    fn working_set(&mut self) -> Vec<usize> {
         let d = self.problem.d();
         if self.l1 == 0.0 {
             return (0..d).collect();
@@ -325,13 +332,17 @@ impl<'p, 'a, D: Design, L: Loss, R: ElasticNetForm> Newton<'p, 'a, D, L, R> {
             .map(|c| (violation(0.0, self.gradient[c], self.l1), c))
             .filter(|(violation, _)| *violation > 0.0)
             .collect();
-        let room = (4 * set.len()).max(50).saturating_sub(set.len());
+        // A set that the support has filled was too small by far.
+        let filled = set.len() as f64 > FULL * self.last_set as f64 && self.last_set > 0;
+        let factor = if filled { 16 } else { 4 };
+        let room = (factor * set.len()).max(50).saturating_sub(set.len());
         if others.len() > room {
             others.select_nth_unstable_by(room, |a, b| b.0.total_cmp(&a.0));
             others.truncate(room);
         }
         set.extend(others.into_iter().map(|(_, c)| c));
         set.sort_unstable();
+        self.last_set = set.len();
         set
     }
 

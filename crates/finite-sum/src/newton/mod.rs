@@ -16,14 +16,17 @@
 //! | outer loop, working set, line search | `method.rs` | the coordinates that violate optimality most join the support |
 //! | Newton-CG, without l1: the model by products with the Hessian | `cg.rs`, [`fenchel_optim::newton`] | for many features; memory O(n + d) |
 //! | the model | `model.rs` | where the Gram matrix of the working set costs a few passes, coordinate descent on it; else coordinate descent on columns until that has cost as much (ski rental); Cholesky where `l1 = 0`. A Gram matrix is kept while the second derivatives hardly change and every step with it still gains a digit |
+//! | large working sets | `face.rs`, `scaled.rs` | coordinate descent finds the signs, conjugate gradients on the coordinates that are not 0 find the values |
 //! | paths | `warm.rs` | warm starts, and features that are proved to be 0 |
 //!
 //! References: the working set and the stopping rule follow liblinear's newGLMNET (Yuan, Ho and Lin, JMLR 13,
 //! 2012) in spirit; the certificate is the duality gap of [`Problem::certify`](crate::Problem::certify).
 
 mod cg;
+mod face;
 mod method;
 mod model;
+mod scaled;
 mod warm;
 
 pub(crate) use model::gram_cost;

@@ -5,6 +5,9 @@ use fenchel_optim::prox::soft_threshold;
 use fenchel_optim::random::Generator;
 use rand::seq::SliceRandom;
 
+use super::face::Face;
+use super::scaled::Scaled;
+
 /// Added to the diagonal, so that an empty or saturated column divides by something.
 pub(super) const RIDGE: f64 = 1e-12;
 /// The descent ends when the violation has fallen to this fraction of that at the outer point.
@@ -107,7 +110,8 @@ impl Model<'_> {
         self.descend_on_gram(&hessian.gram, at, TIGHT * outer, rng)
     }
 
-    /// Minimises the model by coordinate descent in a new random order every sweep.
+    /// Minimises the model by coordinate descent in a new random order every sweep, skipping the coordinates that stayed
+    /// at 0 until the others are done; between the sweeps over a set too large for a Gram matrix, on the [`Face`].
     pub(super) fn descend<D: Design>(
         &self,
         design: &D,
@@ -115,50 +119,65 @@ impl Model<'_> {
         rng: &mut Generator,
     ) -> Minimum {
         let stored: usize = self.set.iter().map(|&c| columns.stored(c)).sum();
-        let sweep_cost = stored as f64 + self.intercept.map_or(0.0, |_| self.h.len() as f64);
         let gram_cost = gram_cost(self.h.len(), self.order(), stored as f64);
         let small = self.set.len() * self.set.len() <= 2 * stored.max(1);
         let outer = self.total_violation();
 
-        let curvature: Vec<f64> = self
-            .set
-            .iter()
-            .map(|&c| {
-                let mut sum = self.l2;
-                columns.entries(c, |i, a| sum += self.h[i] * a * a);
-                sum
-            })
-            .collect();
+        let scaled = Scaled::new(columns, self.set, self.h);
+        let curvature: Vec<f64> =
+            (0..self.set.len()).map(|k| scaled.norm_squared(k) + self.l2).collect();
         let total_h: f64 = self.h.iter().sum::<f64>() + RIDGE;
+        let roots = &scaled.roots;
         let mut at =
             Minimum { d: vec![0.0; self.set.len()], intercept: 0.0, entries: stored as f64 };
-        // r = H (A d + d_b) / n
+        // r = H^(1/2) (A d + d_b)
         let mut r = vec![0.0; self.h.len()];
-        let mut order: Vec<usize> = (0..self.set.len()).collect();
+        let all: Vec<usize> = (0..self.set.len()).collect();
+        let mut active = all.clone();
+        // How far inside its subdifferential a coordinate at 0 must be to be skipped.
+        let mut margin = f64::INFINITY;
         for _ in 0..SWEEPS {
-            order.shuffle(rng);
-            let mut left = 0.0;
-            for &k in &order {
-                let c = self.set[k];
-                let g = self.gradient[c] + columns.dot(c, &r) + self.l2 * at.d[k];
-                let w = self.x[c] + at.d[k];
-                left += violation(w, g, self.l1);
+            active.shuffle(rng);
+            let (mut left, mut largest, mut looked) = (0.0, 0.0f64, 0);
+            active.retain(|&k| {
+                let g = self.gradient[self.set[k]] + scaled.dot(k, &r) + self.l2 * at.d[k];
+                let w = self.x[self.set[k]] + at.d[k];
+                looked += scaled.stored(k);
+                if w == 0.0 && g.abs() <= self.l1 - margin {
+                    return false;
+                }
+                let violates = violation(w, g, self.l1);
+                left += violates;
+                largest = largest.max(violates);
                 let move_by = coordinate_step(w, g, curvature[k], self.l1);
                 if move_by != 0.0 {
                     at.d[k] += move_by;
-                    columns.entries(c, |i, a| r[i] += self.h[i] * a * move_by);
+                    scaled.axpy(k, move_by, &mut r);
                 }
-            }
+                true
+            });
             if let Some(g) = self.intercept {
-                let g = g + r.iter().sum::<f64>();
+                let g = g + r.iter().zip(roots).map(|(r, root)| r * root).sum::<f64>();
                 left += g.abs();
+                largest = largest.max(g.abs());
                 let move_by = -g / total_h;
                 at.intercept += move_by;
-                r.iter_mut().zip(self.h).for_each(|(r, h)| *r += h * move_by);
+                r.iter_mut().zip(roots).for_each(|(r, root)| *r += root * move_by);
+                looked += self.h.len();
             }
-            at.entries += sweep_cost;
+            at.entries += looked as f64;
+            margin = largest;
             if left <= LOOSE * outer {
-                break;
+                if active.len() == all.len() {
+                    break;
+                }
+                // What was left out may have come to matter.
+                active.clone_from(&all);
+                margin = f64::INFINITY;
+            } else if !small {
+                let goal = 0.3 * LOOSE * outer / left;
+                let face = Face::new(self, &scaled, &curvature, &at.d);
+                at.entries += face.minimise(design, goal, &mut at.d, &mut r);
             }
             if small && at.entries >= gram_cost {
                 let gram = self.gram(design, stored);

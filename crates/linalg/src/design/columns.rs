@@ -32,10 +32,21 @@ impl Columns {
     /// # Errors
     /// [`Invalid::Parameter`] for more than 2^32 - 1 rows.
     pub fn new<D: Design>(design: &D) -> Result<Self, Invalid> {
+        Columns::counted(design, &nonzeros_by_column(design))
+    }
+
+    /// The same where [`nonzeros_by_column`] is known.
+    ///
+    /// # Errors
+    /// As [`Columns::new`].
+    ///
+    /// # Panics
+    /// If `counts` is not that of the design.
+    pub fn counted<D: Design>(design: &D, counts: &[usize]) -> Result<Self, Invalid> {
         Columns::check(design)?;
         let (n, d) = (design.rows(), design.columns());
         let mut offsets = vec![0; d + 1];
-        offsets[1..].copy_from_slice(&nonzeros_by_column(design));
+        offsets[1..].copy_from_slice(counts);
         let nonzeros: usize = offsets.iter().sum();
         // Zeros of a dense design are left out where that saves memory.
         let whole = D::DENSE && nonzeros * 3 >= design.stored() * 2;
@@ -96,6 +107,14 @@ impl Columns {
     /// Stored entries of column `c`; zeros of a sparse design are not.
     pub fn stored(&self, c: usize) -> usize {
         self.offsets[c + 1] - self.offsets[c]
+    }
+
+    /// Rows (`None` for every row in order) and values of the stored entries of column `c`, rows ascending.
+    #[inline]
+    pub fn column(&self, c: usize) -> (Option<&[u32]>, &[f64]) {
+        let range = self.offsets[c]..self.offsets[c + 1];
+        let rows = if self.whole { None } else { Some(&self.rows_of[range.clone()]) };
+        (rows, &self.values[range])
     }
 
     /// Calls `f(row, value)` for the stored entries of column `c`, rows ascending.

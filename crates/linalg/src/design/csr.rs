@@ -61,6 +61,16 @@ impl<'a, T: Scalar> Csr<'a, T> {
         Ok(csr)
     }
 
+    /// For arrays that are known to be sound.
+    pub(super) fn unchecked(
+        offsets: &'a [usize],
+        columns_of: &'a [u32],
+        values: &'a [T],
+        columns: usize,
+    ) -> Self {
+        Csr { offsets, columns_of, values, columns }
+    }
+
     /// Whether there is nothing to find. Faster than finding it.
     fn is_sound(&self) -> bool {
         if !all_finite(self.values) || self.offsets.windows(2).any(|o| o[0] > o[1]) {
@@ -133,7 +143,17 @@ impl<T: Scalar> Design for Csr<'_, T> {
     fn row_dot(&self, i: usize, x: &[f64]) -> f64 {
         let (columns, values) = self.row(i);
         let x = &x[..self.columns];
-        columns.iter().zip(values).map(|(&c, &a)| a.to_f64() * x[c as usize]).sum()
+        let (columns, last_columns) = columns.as_chunks::<4>();
+        let (values, last) = values.as_chunks::<4>();
+        let mut sums = [0.0; 4];
+        for (columns, values) in columns.iter().zip(values) {
+            for l in 0..4 {
+                sums[l] += values[l].to_f64() * x[columns[l] as usize];
+            }
+        }
+        let rest: f64 =
+            last_columns.iter().zip(last).map(|(&c, &a)| a.to_f64() * x[c as usize]).sum();
+        (sums[0] + sums[2]) + (sums[1] + sums[3]) + rest
     }
 
     #[inline]

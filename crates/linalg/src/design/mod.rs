@@ -14,12 +14,14 @@
 mod columns;
 mod csr;
 mod dense;
+mod nonzeros;
 mod product;
 mod subset;
 
 pub use columns::{Columns, nonzeros_by_column};
 pub use csr::{Csr, CsrMatrix};
 pub use dense::Dense;
+pub use nonzeros::Nonzeros;
 pub use product::{multiply, multiply_transposed};
 pub use subset::Subset;
 
