@@ -121,6 +121,8 @@ impl Model<'_> {
         let stored: usize = self.set.iter().map(|&c| columns.stored(c)).sum();
         let gram_cost = gram_cost(self.h.len(), self.order(), stored as f64);
         let small = self.set.len() * self.set.len() <= 2 * stored.max(1);
+        // A product reads all rows: not for a small part of wide data.
+        let polishes = !small && 3 * stored >= design.stored();
         let outer = self.total_violation();
 
         let scaled = Scaled::new(columns, self.set, self.h);
@@ -174,7 +176,7 @@ impl Model<'_> {
                 // What was left out may have come to matter.
                 active.clone_from(&all);
                 margin = f64::INFINITY;
-            } else if !small {
+            } else if polishes {
                 let goal = 0.3 * LOOSE * outer / left;
                 let face = Face::new(self, &scaled, &curvature, &at.d);
                 at.entries += face.minimise(design, goal, &mut at.d, &mut r);
