@@ -170,7 +170,7 @@ fn estimates(context: &Context) -> Result<Outcome, Failure> {
     let mut figure = Figure::new(
         "Figure 9 on Dutch entities",
         Axis::linear("passes"),
-        Axis::log("estimated gap / true gap").limits(0.05, 50.0),
+        Axis::log("estimated gap / true gap").limits(0.3, 200.0),
     )
     .caption(
         "The stopping rule looks at the estimate, and certifies with the true gap before it ends.",

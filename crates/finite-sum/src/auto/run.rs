@@ -110,7 +110,7 @@ where
     // The Gram matrices of Newton's method are made of regular loops over dense rows.
     let nonzeros = match choice.method {
         Method::Newton => None,
-        _ => Nonzeros::if_worth(problem.design()),
+        _ => Nonzeros::if_worth(problem.design(), settings.memory_limit),
     };
     match nonzeros {
         Some(copy) => follow(choice, &problem.stored_as(copy.view()), settings, start, observer),

@@ -19,8 +19,9 @@ pub struct Nonzeros {
 
 impl Nonzeros {
     /// A copy where a dense design is mostly zeros, at most a quarter of its entries being others: products over the
-    /// copy then cost less than half. `None` for any other design. O(nd) for the copy, O(d) for a refusal.
-    pub fn if_worth<D: Design>(design: &D) -> Option<Self> {
+    /// copy then cost less than half. `None` for any other design, and for a copy of more than `memory_limit` bytes. O(nd)
+    /// for the copy, O(d) for a refusal by a sample of the rows.
+    pub fn if_worth<D: Design>(design: &D, memory_limit: u64) -> Option<Self> {
         let (n, d) = (design.rows(), design.columns());
         if !D::DENSE || n == 0 || u32::try_from(d).is_err() {
             return None;
@@ -33,13 +34,21 @@ impl Nonzeros {
         let sampled = n.min(SAMPLE);
         let nonzeros: usize = (0..sampled).map(|k| count(k * n / sampled)).sum();
         let share = nonzeros as f64 / (sampled * d) as f64;
-        (share <= WORTH).then(|| Nonzeros::new(design, share))
+        let room = usize::try_from(memory_limit.saturating_sub(8 * (n as u64 + 1)) / 12);
+        if share > WORTH {
+            return None;
+        }
+        Nonzeros::new(design, share, room.unwrap_or(usize::MAX))
     }
 
-    /// `share` is how full the rows are expected to be.
-    fn new<D: Design>(design: &D, share: f64) -> Self {
+    /// `share` is how full the rows are expected to be, `room` how many entries there may be.
+    fn new<D: Design>(design: &D, share: f64, room: usize) -> Option<Self> {
         let (n, d) = (design.rows(), design.columns());
-        let expected = (1.1 * share * (n * d) as f64) as usize;
+        let expected = (share * (n * d) as f64) as usize;
+        if expected > room {
+            return None;
+        }
+        let expected = (expected + expected / 10).min(room);
         let mut copy = Nonzeros {
             offsets: Vec::with_capacity(n + 1),
             columns_of: Vec::with_capacity(expected),
@@ -56,11 +65,14 @@ impl Nonzeros {
                 values[length] = a;
                 length += usize::from(a != 0.0);
             });
+            if copy.values.len() + length > room {
+                return None;
+            }
             copy.columns_of.extend_from_slice(&columns_of[..length]);
             copy.values.extend_from_slice(&values[..length]);
             copy.offsets.push(copy.values.len());
         }
-        copy
+        Some(copy)
     }
 
     /// The copy as a design.
@@ -81,7 +93,7 @@ mod tests {
             if (i + 5 * j) % 7 == 0 { i as f64 - 40.5 } else { 0.0 }
         });
         let dense = Dense::new(x.view()).unwrap();
-        let copy = Nonzeros::if_worth(&dense).unwrap();
+        let copy = Nonzeros::if_worth(&dense, u64::MAX).unwrap();
         let view = copy.view();
         let stored = x.iter().filter(|a| **a != 0.0).count();
         assert_eq!((view.rows(), view.columns(), view.stored()), (100, 9, stored));
@@ -97,8 +109,21 @@ mod tests {
     #[test]
     fn full_and_sparse_designs_are_left_alone() {
         let x = Array2::from_shape_fn((50, 8), |(i, j)| if (i + j) % 2 == 0 { 1.0 } else { 0.0 });
-        assert!(Nonzeros::if_worth(&Dense::new(x.view()).unwrap()).is_none());
+        assert!(Nonzeros::if_worth(&Dense::new(x.view()).unwrap(), u64::MAX).is_none());
         let sparse = Csr::from_parts(&[0, 1], &[5], &[1.0], 100).unwrap();
-        assert!(Nonzeros::if_worth(&sparse).is_none());
+        assert!(Nonzeros::if_worth(&sparse, u64::MAX).is_none());
+    }
+
+    #[test]
+    fn no_copy_is_larger_than_allowed() {
+        // The sample sees every other row only: the rows between are fuller than it says.
+        let x = Array2::from_shape_fn((128, 10), |(i, j)| {
+            if j == 0 || (i % 2 == 1 && j < 5) { 1.0 } else { 0.0 }
+        });
+        let design = Dense::new(x.view()).unwrap();
+        let bytes = 8 * 129 + 12 * (64 + 64 * 5);
+        assert!(Nonzeros::if_worth(&design, bytes).is_some());
+        assert!(Nonzeros::if_worth(&design, bytes - 1).is_none());
+        assert!(Nonzeros::if_worth(&design, 0).is_none());
     }
 }
