@@ -48,7 +48,7 @@ fn main() -> Result<(), Failure> {
 }
 
 /// The batch of [`fenchel_crf::Crf`].
-const ESTIMATOR_BATCH: usize = 8;
+const ESTIMATOR_BATCH: usize = 1;
 
 /// What is asked of a training.
 struct Settings {

@@ -87,8 +87,9 @@ def compare(options, name, folder):
     sides = {
         "CRFsuite lbfgs": lambda: theirs(options, files, iterations, folder),
         "ours sdca": lambda: ours(options, files, 1, "--passes", "30")[1:],
-        "ours sdca, one block at a time": lambda: ours(options, files, 1, "--passes", "30", "--batch", "1")[1:],
+        "ours sdca, batches of 8": lambda: ours(options, files, 1, "--passes", "30", "--batch", "8")[1:],
         "ours sdca, 2 threads": lambda: ours(options, files, 2, "--passes", "30")[1:],
+        "ours sdca, batches of 8, 2 threads": lambda: ours(options, files, 2, "--passes", "30", "--batch", "8")[1:],
         "ours lbfgs": lambda: ours(options, files, 1, "--method", "lbfgs", "--passes", str(iterations))[1:],
         "ours lbfgs, 2 threads": lambda: ours(
             options, files, 2, "--method", "lbfgs", "--passes", str(iterations))[1:],

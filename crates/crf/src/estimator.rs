@@ -12,9 +12,6 @@ use crate::{
     lbfgs, memory, owlqn, sdca,
 };
 
-/// Blocks of SDCA that find their directions side by side: enough for sequences of uneven length to keep a few cores busy.
-const BATCH: usize = 8;
-
 /// What trains a [`Crf`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Method {
@@ -147,7 +144,6 @@ impl Crf {
                     max_memory: Some(self.max_memory),
                     seed: self.seed,
                     stop: self.stop,
-                    batch: BATCH,
                     ..SdcaSettings::default()
                 };
                 let mut observer = |progress: &Progress, method: &Sdca<'_, '_, f32>| {
