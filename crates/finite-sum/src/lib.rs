@@ -54,7 +54,8 @@ pub use dual::{
 };
 pub use error::Error;
 pub use estimators::{
-    Choose, CrossValidated, ElasticNetCv, LassoCv, LogisticRegressionCv, RidgeCv, Score, Scoring,
+    Choose, CrossValidated, ElasticNetCv, LassoCv, LinearSvcCv, LogisticRegressionCv, RidgeCv,
+    Score, Scoring, SoftmaxRegressionCv,
 };
 pub use estimators::{
     ElasticNet, Label, Lasso, LinearModel, LinearSvc, LogisticModel, LogisticRegression, OneVsRest,
@@ -81,7 +82,7 @@ pub use problem::{Point, Problem};
 pub use smooth::SmoothPart;
 
 // What a caller of this crate needs of its floor.
-pub use fenchel_linalg::{AsDesign, CsrMatrix};
+pub use fenchel_linalg::{AsDesign, CsrMatrix, Rows};
 pub use fenchel_optim::fista::{Fista, FistaSettings, FistaStep};
 pub use fenchel_optim::model::Saved;
 pub use fenchel_optim::newton::{Globalisation, NewtonCg, NewtonCgSettings, Preconditioner};

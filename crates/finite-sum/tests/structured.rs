@@ -5,7 +5,7 @@ mod common;
 use common::{data, distance, objective, reference};
 use fenchel_finite_sum::loss::{Custom, Hinge, Huber, Logistic, Squared};
 use fenchel_finite_sum::prox::{
-    ElasticNet, FusedLasso, GroupLasso, Groups, Interval, L1, L1Ball, L2Ball, L2Norm,
+    ElasticNet, FusedLasso, GroupLasso, GroupMax, Groups, Interval, L1, L1Ball, L2Ball, L2Norm,
     NonnegativeL1, Simplex, SparseGroupLasso, TotalVariation, WeightedL1, Zero,
 };
 use fenchel_finite_sum::{
@@ -74,6 +74,7 @@ fn every<L: Loss + Copy>(loss: L, l2: f64, intercept: bool, seed: u64) {
     check(loss, &Interval { lower: -0.2, upper: 0.3 }, l2, intercept, seed);
     check(loss, &Interval::NONNEGATIVE, l2, intercept, seed);
     check(loss, &GroupLasso { groups: groups(), strength: 0.04 }, l2, intercept, seed);
+    check(loss, &GroupMax { groups: groups(), strength: 0.03 }, l2, intercept, seed);
     let sparse = SparseGroupLasso { groups: groups(), l1: 0.02, group: 0.02 };
     check(loss, &sparse, l2, intercept, seed);
     check(loss, &L2Norm { strength: 0.1 }, l2, intercept, seed);

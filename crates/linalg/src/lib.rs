@@ -35,7 +35,7 @@ pub mod spectral;
 
 pub use cholesky::Cholesky;
 pub use design::{
-    AsDesign, Columns, Csr, CsrMatrix, Dense, Design, Nonzeros, Scalar, Subset, multiply,
+    AsDesign, Columns, Csr, CsrMatrix, Dense, Design, Nonzeros, Rows, Scalar, Subset, multiply,
     multiply_transposed, nonzeros_by_column,
 };
 pub use error::Invalid;

@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | [`k_fold`] | size | regression |
 //! | [`stratified_k_fold`] | size, and the number of samples of every class | classification |
+//! | [`train_test_split`] | – | one split, by the share of the test |
 
 use crate::Error;
 use crate::confusion::check_comparable;
@@ -57,6 +58,35 @@ pub fn stratified_k_fold<L: PartialOrd>(
     // Dealt one after the other: a class of m samples gives each part m / folds or one more, and as
     // the next class goes on where this one ended, sizes stay balanced too.
     Ok(deal(&order, folds))
+}
+
+/// Sets a share of `0..samples` aside at random, to test on: `share * samples`, rounded, but at least one on either side. O(n).
+///
+/// For a test with the same share of every class take the first of [`stratified_k_fold`] with `1 / share` folds.
+///
+/// ```
+/// let (train, test) = fenchel_metrics::train_test_split(1000, 0.25, 1)?;
+/// assert_eq!((train.len(), test.len()), (750, 250));
+/// # Ok::<(), fenchel_metrics::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Value`] unless `0 < share < 1`; [`Error::Parameter`] for fewer than two samples.
+pub fn train_test_split(samples: usize, share: f64, seed: u64) -> Result<Split, Error> {
+    if !(share > 0.0 && share < 1.0) {
+        let (what, expected) = ("share", "between 0 and 1");
+        return Err(Error::Value { what, index: 0, value: share, expected });
+    }
+    if samples < 2 {
+        return Err(Error::Parameter { name: "samples", value: samples, expected: "at least 2" });
+    }
+    let mut order: Vec<usize> = (0..samples).collect();
+    shuffle(&mut order, &mut SplitMix64 { state: seed });
+    let test = ((share * samples as f64).round() as usize).clamp(1, samples - 1);
+    let mut train = order.split_off(test);
+    train.sort_unstable();
+    order.sort_unstable();
+    Ok((train, order))
 }
 
 /// Gives position `j` of the order to part `j mod folds`.
@@ -129,10 +159,30 @@ mod tests {
     }
 
     #[test]
+    fn a_split_covers_every_sample_once() {
+        for (samples, share, expected) in [(10, 0.3, 3), (2, 0.01, 1), (7, 0.99, 6)] {
+            let (train, test) = train_test_split(samples, share, 5).unwrap();
+            assert_eq!(test.len(), expected);
+            assert!(train.is_sorted() && test.is_sorted());
+            let mut all = [train, test].concat();
+            all.sort_unstable();
+            assert_eq!(all, (0..samples).collect::<Vec<_>>());
+        }
+        // Either of two samples is as likely to be tested.
+        let firsts = (0..1000).filter(|&seed| train_test_split(2, 0.5, seed).unwrap().1 == [0]);
+        assert!((421..=579).contains(&firsts.count()));
+    }
+
+    #[test]
     fn bad_arguments_are_named() {
         let text = |result: Result<Vec<Split>, Error>| result.unwrap_err().to_string();
         let expected = "folds = 1; expected at least 2 and at most the number of samples";
         assert_eq!(text(k_fold(10, 1, 0)), expected);
+        let split = |samples, share| train_test_split(samples, share, 0).unwrap_err().to_string();
+        assert!(
+            split(10, 1.0).contains("share") && split(10, f64::NAN).contains("between 0 and 1")
+        );
+        assert!(split(1, 0.5).starts_with("samples = 1"));
         assert!(text(k_fold(3, 4, 0)).starts_with("folds = 4"));
         assert!(text(k_fold(0, 2, 0)).starts_with("folds = 2"));
         assert!(text(stratified_k_fold::<f64>(&[], 2, 0)).starts_with("folds = 2"));

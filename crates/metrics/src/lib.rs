@@ -8,7 +8,7 @@
 //! | probabilities | [`log_loss`], [`log_loss_multiclass`], [`brier`] |
 //! | scores of any scale | [`roc_auc`] |
 //! | numbers | [`mean_absolute_error`], [`mean_squared_error`], [`r2`], [`spearman`] |
-//! | none yet | [`k_fold`], [`stratified_k_fold`] |
+//! | none yet | [`k_fold`], [`stratified_k_fold`], [`train_test_split`] |
 //!
 //! The truth always comes first. Two-class labels may be `bool`, or 1 against -1 or 0 in any common
 //! number type ([`Binary`]); classes are numbered from 0. Arguments that a metric has no value for
@@ -42,7 +42,7 @@ mod regression;
 pub use chunk::{Chunk, ChunkCounts, chunks};
 pub use confusion::{Confusion, Scores, accuracy, binary_scores};
 pub use error::Error;
-pub use folds::{Split, k_fold, stratified_k_fold};
+pub use folds::{Split, k_fold, stratified_k_fold, train_test_split};
 pub use label::Binary;
 pub use probability::{LOG_LOSS_CLIP, brier, log_loss, log_loss_multiclass, roc_auc};
 pub use regression::{mean_absolute_error, mean_squared_error, r2, spearman};

@@ -4,7 +4,9 @@
 //! checked on loading, then the model checks itself, so that a file of another kind, of a later
 //! version or edited by hand is refused by name instead of failing later.
 
-use std::io::{Read, Write};
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::path::Path;
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
@@ -115,6 +117,29 @@ pub trait Saved: Serialize + DeserializeOwned {
         model.check().map_err(|reason| ModelError::Content { kind, reason })?;
         Ok(model)
     }
+
+    /// Writes the model to a file; one that is there is replaced.
+    ///
+    /// # Errors
+    /// [`ModelError::Io`], with the path.
+    fn save_file(&self, path: impl AsRef<Path>) -> Result<(), ModelError> {
+        let path = path.as_ref();
+        self.save(BufWriter::new(File::create(path).map_err(|error| at(path, &error))?))
+    }
+
+    /// Reads a model from a file that [`save_file`](Saved::save_file) wrote.
+    ///
+    /// # Errors
+    /// As [`load`](Saved::load); [`ModelError::Io`] with the path.
+    fn load_file(path: impl AsRef<Path>) -> Result<Self, ModelError> {
+        let path = path.as_ref();
+        Self::load(BufReader::new(File::open(path).map_err(|error| at(path, &error))?))
+    }
+}
+
+/// Says which file it was.
+fn at(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
 #[cfg(test)]
@@ -142,6 +167,20 @@ mod tests {
             Slope { slope }.save(&mut file).unwrap();
             assert_eq!(Slope::load(&file[..]).unwrap().slope.to_bits(), slope.to_bits());
         }
+    }
+
+    #[test]
+    fn files_are_named_where_they_cannot_be_opened() {
+        let path = std::env::temp_dir().join(format!("fenchel-slope-{}.json", std::process::id()));
+        Slope { slope: 0.5 }.save_file(&path).unwrap();
+        let loaded = Slope::load_file(&path);
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(loaded.unwrap(), Slope { slope: 0.5 });
+        let name = path.display().to_string();
+        let missing = Slope::load_file(&path).unwrap_err();
+        assert!(matches!(missing, ModelError::Io(_)) && missing.to_string().contains(&name));
+        let nowhere = Slope { slope: 0.5 }.save_file(path.join("no folder"));
+        assert!(nowhere.unwrap_err().to_string().contains(&name));
     }
 
     #[test]

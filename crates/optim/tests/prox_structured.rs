@@ -3,7 +3,7 @@
 
 use fenchel_optim::Regulariser;
 use fenchel_optim::prox::{
-    FusedLasso, GroupLasso, Groups, L1Ball, L2Ball, L2Norm, NonnegativeL1, Simplex,
+    FusedLasso, GroupLasso, GroupMax, Groups, L1Ball, L2Ball, L2Norm, NonnegativeL1, Simplex,
     SparseGroupLasso, TotalVariation, WeightedL1,
 };
 use proptest::prelude::*;
@@ -95,6 +95,21 @@ impl Independent for SparseGroupLasso {
         });
         let h = h.sum::<f64>() + self.l1 * p.iter().map(|p| p.abs()).sum::<f64>();
         of_a_norm(outside, h, p, u)
+    }
+}
+
+impl Independent for GroupMax {
+    fn subgradient_error(&self, p: &[f64], u: &[f64]) -> f64 {
+        let (mut outside, mut h) = (0.0f64, 0.0);
+        let mut free = vec![true; u.len()];
+        for (group, w) in self.groups.iter() {
+            let size: f64 = group.iter().map(|&c| u[c].abs()).sum();
+            outside = outside.max(size - self.strength * w);
+            h += self.strength * w * group.iter().map(|&c| p[c].abs()).fold(0.0, f64::max);
+            group.iter().for_each(|&c| free[c] = false);
+        }
+        let free = (0..u.len()).filter(|&c| free[c]).map(|c| u[c].abs());
+        of_a_norm(free.fold(outside, f64::max), h, p, u)
     }
 }
 
@@ -211,6 +226,7 @@ fn every(p: &Parameters, check: &mut impl Check) {
     check.check(&WeightedL1 { weights: p.weights.clone() });
     check.check(&NonnegativeL1 { strength: p.l1 });
     check.check(&GroupLasso { groups, strength: p.other });
+    check.check(&GroupMax { groups: weighted.clone(), strength: p.other });
     check.check(&SparseGroupLasso { groups: weighted, l1: p.l1, group: p.other });
     check.check(&L2Norm { strength: p.other });
     check.check(&L2Ball { radius: p.radius });

@@ -2,7 +2,7 @@
 
 use fenchel_optim::Regulariser;
 use fenchel_optim::prox::{
-    FusedLasso, GroupLasso, Groups, L1Ball, L2Ball, L2Norm, NonnegativeL1, Simplex,
+    FusedLasso, GroupLasso, GroupMax, Groups, L1Ball, L2Ball, L2Norm, NonnegativeL1, Simplex,
     SparseGroupLasso, TotalVariation, WeightedL1,
 };
 
@@ -20,6 +20,17 @@ fn known_values() {
     assert_eq!(prox(&h, &[3.0, 1.5, 4.0, 7.0], 1.0), [3.0 * 0.8, 0.0, 4.0 * 0.8, 7.0]);
     assert_eq!(h.value(&[3.0, 1.5, 4.0, 7.0]), 8.0);
     assert!(!h.coercive());
+    let h = GroupMax { groups: groups().unwrap(), strength: 1.0 };
+    // 3 is cut off the first group, from 4 and 3 down to 2; the second, of size 1.5 < 6, goes; the free coordinate stays.
+    assert_eq!(prox(&h, &[3.0, 1.5, -4.0, 7.0], 3.0), [2.0, 0.0, -2.0, 7.0]);
+    assert_eq!(h.value(&[3.0, 1.5, -4.0, 7.0]), 7.0);
+    // Rows of 1 + 2 and 4 within the dual ball of radius 2: by 2 / 4.
+    let rows = Groups::consecutive(&[2, 1]).unwrap().with_weights(&[1.0, 1.0]).unwrap();
+    let rows = GroupMax { groups: rows, strength: 2.0 };
+    assert_eq!(rows.dual_scale(&[1.0, -2.0, 4.0], 0.0), 0.5);
+    assert!(rows.coercive() && !h.coercive());
+    // A diverged iterate does not pass for a zero.
+    assert!(prox(&rows, &[f64::NAN, 0.0, 0.0], 1.0)[0].is_nan());
     assert_eq!(prox(&L2Norm { strength: 2.5 }, &[3.0, -4.0], 1.0), [1.5, -2.0]);
     assert_eq!(prox(&TotalVariation { strength: 1.0 }, &[0.0, 10.0], 1.0), [1.0, 9.0]);
     assert_eq!(prox(&TotalVariation { strength: 1.0 }, &[0.0, 1.0], 1.0), [0.5, 0.5]);
@@ -44,6 +55,7 @@ fn bad_parameters_are_named() {
         refused(WeightedL1 { weights: vec![1.0, bad, 1.0] }, &format!("l1 (weight) = {bad}"));
         refused(NonnegativeL1 { strength: bad }, &format!("l1 = {bad}"));
         refused(GroupLasso { groups: groups(), strength: bad }, &format!("group = {bad}"));
+        refused(GroupMax { groups: groups(), strength: bad }, &format!("group = {bad}"));
         refused(SparseGroupLasso { groups: groups(), l1: bad, group: 1.0 }, "l1 = ");
         refused(SparseGroupLasso { groups: groups(), l1: 1.0, group: bad }, "group = ");
         refused(L2Norm { strength: bad }, "l2 norm = ");

@@ -3,8 +3,8 @@
 use fenchel_linalg::Design;
 use fenchel_optim::fista::FistaSettings;
 use fenchel_optim::prox::{
-    ElasticNet, FusedLasso, GroupLasso, Interval, L1, L1Ball, L2Ball, L2Norm, NonnegativeL1,
-    Simplex, SparseGroupLasso, TotalVariation, WeightedL1, Zero,
+    ElasticNet, FusedLasso, GroupLasso, GroupMax, Interval, L1, L1Ball, L2Ball, L2Norm,
+    NonnegativeL1, Simplex, SparseGroupLasso, TotalVariation, WeightedL1, Zero,
 };
 use fenchel_optim::{Loss, Observer, Regulariser, Solution};
 
@@ -101,6 +101,7 @@ solved_by!(elastic_net, smooth: Zero);
 solved_by!(elastic_net, separable: L1, ElasticNet);
 solved_by!(separable, separable: Interval, WeightedL1, NonnegativeL1);
 impl Automatic for GroupLasso {}
+impl Automatic for GroupMax {}
 impl Automatic for SparseGroupLasso {}
 impl Automatic for L2Norm {}
 impl Automatic for L1Ball {}

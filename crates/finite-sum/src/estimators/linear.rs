@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use fenchel_linalg::AsDesign;
+use fenchel_linalg::{AsDesign, Invalid};
 use fenchel_optim::model::Saved;
 use fenchel_optim::{Progress, Report, Stop};
 use ndarray::{Array1, ArrayView1};
@@ -168,7 +168,7 @@ impl ElasticNet {
         self
     }
 
-    fn solve<X, F, const W: bool>(
+    pub(super) fn solve<X, F, const W: bool>(
         &self,
         x: &X,
         y: ArrayView1<f64>,
@@ -207,6 +207,23 @@ impl LinearModel {
     /// [`Error::Invalid`] for rows that are not finite or of another length than the weights.
     pub fn predict<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array1<f64>, Error> {
         scores(x, &self.weights, self.intercept)
+    }
+
+    /// `R^2`, the share of the variance of the targets that is predicted: 1 is perfect, 0 as good as their mean.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for targets that are not one a row, not finite or all equal, or rows that are not finite or of another
+    /// length than the weights.
+    pub fn score<'y, X: AsDesign + ?Sized>(
+        &self,
+        x: &X,
+        y: impl Into<ArrayView1<'y, f64>>,
+    ) -> Result<f64, Error> {
+        let (predicted, truth) = (self.predict(x)?.to_vec(), y.into().to_vec());
+        Invalid::check_length("targets", predicted.len(), truth.len())?;
+        let what = "targets";
+        fenchel_metrics::r2(&truth, &predicted)
+            .map_err(|error| Invalid::Layout { what, reason: error.to_string() }.into())
     }
 
     /// The features with a non-zero weight, ascending.

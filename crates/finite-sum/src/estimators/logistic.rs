@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::fits::fit_labels;
-use super::predictor::{check_classes, check_weights, labels, scores, support};
+use super::predictor::{check_classes, check_weights, labels, score_labels, scores, support};
 use super::solve::{Fitted, Hyper, Watch, unwatched};
 use super::standardise::Standardiser;
 use crate::Error;
@@ -77,7 +77,7 @@ fit_labels!(
 );
 
 impl LogisticRegression {
-    fn solve<X, L, F, const W: bool>(
+    pub(super) fn solve<X, L, F, const W: bool>(
         &self,
         x: &X,
         y: ArrayView1<L>,
@@ -114,6 +114,8 @@ pub struct LogisticModel<L = f64> {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub choice: Option<Choice>,
 }
+
+score_labels!(LogisticModel);
 
 impl<L: Label> LogisticModel<L> {
     /// Log-odds of the second class, one a row.

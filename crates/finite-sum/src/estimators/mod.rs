@@ -9,7 +9,8 @@
 //! | one of several classes, with probabilities | l2, l1, groups | [`SoftmaxRegression`] |
 //! | one of several classes, each alone against the rest | l2, l1, or both | [`OneVsRest`] |
 //!
-//! [`RidgeCv`], [`LassoCv`], [`ElasticNetCv`] and [`LogisticRegressionCv`] also choose the penalty, by cross-validation.
+//! [`RidgeCv`], [`LassoCv`], [`ElasticNetCv`], [`LogisticRegressionCv`], [`LinearSvcCv`] and [`SoftmaxRegressionCv`] also choose
+//! the penalty, by cross-validation.
 //!
 //! Each chooses its method by the problem ([`auto`](mod@crate::auto): accelerated dual coordinate ascent, Newton's methods,
 //! L-BFGS, FISTA) and needs no step size. A user who sets nothing gets a
@@ -43,7 +44,8 @@ mod standardise;
 mod svc;
 
 pub use cross_validation::{
-    Choose, CrossValidated, ElasticNetCv, LassoCv, LogisticRegressionCv, RidgeCv, Score, Scoring,
+    Choose, CrossValidated, ElasticNetCv, LassoCv, LinearSvcCv, LogisticRegressionCv, RidgeCv,
+    Score, Scoring, SoftmaxRegressionCv,
 };
 use fenchel_linalg::labels::Classes;
 pub use fenchel_linalg::labels::Label;

@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::logistic::{LogisticModel, LogisticRegression};
+use super::predictor::score_labels;
 use super::softmax::likeliest;
 use crate::Error;
 
@@ -97,6 +98,8 @@ pub struct OneVsRestModel<L = f64> {
     /// The labels, ascending.
     pub classes: Classes<L>,
 }
+
+score_labels!(OneVsRestModel);
 
 impl<L: Label> OneVsRestModel<L> {
     /// The account of the fit that is certified worst, relative to its objective.

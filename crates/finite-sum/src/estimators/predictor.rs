@@ -2,7 +2,7 @@
 
 use fenchel_linalg::labels::{Label, ascend};
 use fenchel_linalg::{AsDesign, Design, Invalid, multiply};
-use ndarray::Array1;
+use ndarray::{Array1, ArrayView1};
 
 use crate::Error;
 
@@ -25,6 +25,44 @@ pub(super) fn scores<X: AsDesign + ?Sized>(
 pub(super) fn labels<L: Label>(scores: &Array1<f64>, classes: &[L; 2]) -> Array1<L> {
     scores.iter().map(|&score| classes[usize::from(score > 0.0)].clone()).collect()
 }
+
+/// The share of rows whose label is predicted.
+pub(super) fn accuracy<L: Label>(
+    predicted: &Array1<L>,
+    truth: ArrayView1<L>,
+) -> Result<f64, Error> {
+    Invalid::check_length("labels", predicted.len(), truth.len())?;
+    if truth.is_empty() {
+        return Err(Invalid::Empty { what: "labels" }.into());
+    }
+    let right = predicted.iter().zip(truth).filter(|(p, t)| p.order(t).is_eq()).count();
+    Ok(right as f64 / predicted.len() as f64)
+}
+
+/// For models that predict labels.
+macro_rules! score_labels {
+    ($model:ident) => {
+        impl<L: Label> $model<L> {
+            /// The accuracy: the share of the rows whose label is predicted, from 0 to 1. A label that the model does not know is
+            /// predicted wrong.
+            ///
+            /// # Errors
+            /// [`Error::Invalid`] for labels that are not one a row, no rows, or rows that are not finite or of another length
+            /// than the weights.
+            pub fn score<'y, X: AsDesign + ?Sized>(
+                &self,
+                x: &X,
+                y: impl Into<ArrayView1<'y, L>>,
+            ) -> Result<f64, Error>
+            where
+                L: 'y,
+            {
+                $crate::estimators::predictor::accuracy(&self.predict(x)?, y.into())
+            }
+        }
+    };
+}
+pub(super) use score_labels;
 
 pub(super) fn support(weights: &Array1<f64>) -> Vec<usize> {
     weights.iter().enumerate().filter(|(_, w)| **w != 0.0).map(|(c, _)| c).collect()

@@ -13,6 +13,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::fits::fit_labels;
+use super::predictor::score_labels;
 use super::solve::{Watch, unwatched};
 use crate::Error;
 use crate::auto::{AutoSettings, Automatic, Choice};
@@ -82,7 +83,7 @@ fit_labels!(
 );
 
 impl SoftmaxRegression {
-    fn solve<X, L, F, const W: bool>(
+    pub(super) fn solve<X, L, F, const W: bool>(
         &self,
         x: &X,
         y: ArrayView1<L>,
@@ -166,6 +167,8 @@ pub struct SoftmaxModel<L = f64> {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub choice: Option<Choice>,
 }
+
+score_labels!(SoftmaxModel);
 
 impl<L: Label> SoftmaxModel<L> {
     /// The scores `W'a + b`, one row a row of `x`, one column a class. Their softmax are the probabilities.

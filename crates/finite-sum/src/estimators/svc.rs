@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::fits::fit_labels;
-use super::predictor::{check_classes, check_weights, labels, scores};
+use super::predictor::{check_classes, check_weights, labels, score_labels, scores};
 use super::solve::{Fitted, Hyper, Watch, unwatched};
 use super::standardise::Standardiser;
 use crate::Error;
@@ -88,7 +88,7 @@ fit_labels!(
 );
 
 impl LinearSvc {
-    fn solve<X, L, F, const W: bool>(
+    pub(super) fn solve<X, L, F, const W: bool>(
         &self,
         x: &X,
         y: ArrayView1<L>,
@@ -132,6 +132,8 @@ pub struct SvcModel<L = f64> {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub choice: Option<Choice>,
 }
+
+score_labels!(SvcModel);
 
 impl<L: Label> SvcModel<L> {
     /// `a.x + b`, positive on the side of the second class, one a row. The margin has width 1 in this unit.

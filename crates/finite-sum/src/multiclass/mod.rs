@@ -51,5 +51,6 @@ pub use batch::{MulticlassSmooth, fista, lbfgs};
 pub use newton::{newton, newton_cg};
 pub(crate) use product::multiply_rows as scores;
 
+pub(crate) use problem::CURVATURE;
 pub use problem::{MulticlassPoint, MulticlassProblem, feature_groups};
 pub use step::{exact_step, interval_step};

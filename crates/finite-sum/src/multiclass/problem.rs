@@ -7,12 +7,12 @@ use fenchel_optim::{Certificate, Regulariser};
 use serde::{Deserialize, Serialize};
 
 use super::gap::Gap;
-use super::product::multiply_rows;
+use super::product::{multiply_rows, multiply_transposed_rows};
 use crate::Error;
 use crate::terms::term_scales;
 
 /// The curvature of `log sum exp`: no eigenvalue of its Hessian exceeds 1/2.
-pub(super) const CURVATURE: f64 = 0.5;
+pub(crate) const CURVATURE: f64 = 0.5;
 
 /// Regularised multinomial logistic regression; see the [module](super).
 #[derive(Debug, Clone)]
@@ -281,6 +281,23 @@ impl<'a, D: Design, R: Regulariser> MulticlassProblem<'a, D, R> {
     /// `mu`: the strong convexity in the weights that l2 and the regulariser provide.
     pub fn strong_convexity(&self) -> f64 {
         self.l2 + self.regulariser.strong_convexity()
+    }
+
+    /// The smallest weight of an l1 norm that leaves nothing: `max |A'(P - Y)| / n`, where `P` are the shares of the classes
+    /// (with intercepts) or `1/r`, and `Y` the labels. One pass.
+    pub(crate) fn largest_correlation(&self) -> f64 {
+        let (n, r) = (self.n() as f64, self.classes);
+        let uniform = vec![n / r as f64; r];
+        let counts = if self.intercepts { &self.counts } else { &uniform };
+        let mut residuals = vec![0.0; self.n() * r];
+        for (i, row) in residuals.chunks_exact_mut(r).enumerate() {
+            let weight = self.term_weight(i);
+            row.iter_mut().zip(counts).for_each(|(s, count)| *s = weight * count / n);
+            row[self.labels[i]] -= weight;
+        }
+        let mut correlation = vec![0.0; self.d() * r];
+        multiply_transposed_rows(&self.design, r, &residuals, &mut correlation);
+        correlation.iter().fold(0.0, |m: f64, v| m.max(v.abs())) / n
     }
 
     /// `n_k`: the rows of each class, weighted.

@@ -23,7 +23,7 @@ pub use csr::{Csr, CsrMatrix};
 pub use dense::Dense;
 pub use nonzeros::Nonzeros;
 pub use product::{multiply, multiply_transposed};
-pub use subset::Subset;
+pub use subset::{Rows, Subset};
 
 use crate::Invalid;
 

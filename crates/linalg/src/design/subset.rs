@@ -1,6 +1,7 @@
 //! Some rows of a design.
 
-use super::Design;
+use super::{AsDesign, Design};
+use crate::Invalid;
 
 /// The rows `index[0], index[1], ...` of another design, borrowed.
 #[derive(Debug, Clone, Copy)]
@@ -52,6 +53,51 @@ impl<D: Design> Design for Subset<'_, D> {
     #[inline]
     fn row_entries(&self, i: usize, f: impl FnMut(usize, f64)) {
         self.design.row_entries(self.index[i], f);
+    }
+}
+
+/// Some rows of anything that can be seen as a design, to be fitted or predicted on without a copy.
+///
+/// ```
+/// use fenchel_linalg::{AsDesign, Design, Rows};
+///
+/// let x = ndarray::array![[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]];
+/// let (train, test) = ([0, 2], [1]);
+/// assert_eq!(Rows::new(&x, &train).as_design()?.row_dot(1, &[1.0, 1.0]), 11.0);
+/// assert_eq!(Rows::new(&x, &test).as_design()?.rows(), 1);
+/// assert!(Rows::new(&x, &[3]).as_design().is_err());
+/// # Ok::<(), fenchel_linalg::Invalid>(())
+/// ```
+#[derive(Debug)]
+pub struct Rows<'a, X: ?Sized> {
+    x: &'a X,
+    index: &'a [usize],
+}
+
+impl<'a, X: AsDesign + ?Sized> Rows<'a, X> {
+    /// The rows `index[0], index[1], ...`, in this order; repeats are allowed. They are checked by
+    /// [`as_design`](AsDesign::as_design).
+    pub fn new(x: &'a X, index: &'a [usize]) -> Self {
+        Rows { x, index }
+    }
+}
+
+impl<X: AsDesign + ?Sized> AsDesign for Rows<'_, X> {
+    type View<'v>
+        = Subset<'v, X::View<'v>>
+    where
+        Self: 'v;
+
+    fn as_design(&self) -> Result<Self::View<'_>, Invalid> {
+        let design = self.x.as_design()?;
+        let rows = design.rows();
+        match self.index.iter().find(|&&row| row >= rows) {
+            None => Ok(Subset::new(design, self.index)),
+            Some(row) => {
+                let reason = format!("there is no row {row} of {rows}");
+                Err(Invalid::Layout { what: "rows", reason })
+            }
+        }
     }
 }
 

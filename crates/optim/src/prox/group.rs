@@ -103,7 +103,12 @@ impl Groups {
         members.zip(self.weights.iter().copied())
     }
 
-    fn check(&self, columns: usize) -> Result<(), Invalid> {
+    /// Coordinates in no group.
+    pub(super) fn free(&self) -> &[usize] {
+        &self.free
+    }
+
+    pub(super) fn check(&self, columns: usize) -> Result<(), Invalid> {
         Invalid::check_length("coordinates of the groups", self.columns, columns)
     }
 
@@ -156,14 +161,14 @@ impl Groups {
         grouped.chain(free).fold(1.0, f64::min)
     }
 
-    fn coercive(&self, strength: f64, l1: f64) -> bool {
+    pub(super) fn coercive(&self, strength: f64, l1: f64) -> bool {
         let groups = strength > 0.0 && self.weights.iter().all(|&w| w > 0.0);
         l1 > 0.0 || (groups && self.free.is_empty())
     }
 }
 
 /// A norm of so many entries that was scaled onto a threshold may stand this factor above it.
-fn slack(entries: usize) -> f64 {
+pub(super) fn slack(entries: usize) -> f64 {
     1.0 + (4.0 + entries as f64) * f64::EPSILON
 }
 

@@ -11,6 +11,7 @@
 //! | [`WeightedL1`] | `sum_c weights_c |x_c|` | a penalty a coordinate, 0 for none |
 //! | [`NonnegativeL1`] | `strength * sum_c x_c`, `x >= 0` | sparse non-negative weights |
 //! | [`GroupLasso`] | `strength * sum_g weights_g ||x_g||` | groups that are zero together |
+//! | [`GroupMax`] | `strength * sum_g weights_g max_{c in g} |x_c|` | groups that are zero together, level at the top |
 //! | [`SparseGroupLasso`] | `l1 ||x||_1 + group * sum_g weights_g ||x_g||` | sparse within groups too |
 //! | [`L2Norm`] | `strength * ||x||` | all or nothing |
 //! | [`L1Ball`], [`L2Ball`], [`Simplex`] | 0 inside, else infinite | budgets, mixtures |
@@ -24,6 +25,7 @@
 
 mod elastic_net;
 mod group;
+mod group_max;
 mod interval;
 mod norm_ball;
 mod total_variation;
@@ -31,6 +33,7 @@ mod weighted_l1;
 
 pub use elastic_net::{ElasticNet, L1};
 pub use group::{GroupLasso, Groups, SparseGroupLasso};
+pub use group_max::GroupMax;
 pub use interval::Interval;
 pub use norm_ball::{L1Ball, L2Ball, L2Norm, Simplex};
 pub use total_variation::{FusedLasso, TotalVariation};

@@ -1,18 +1,24 @@
 //! The estimators.
 
-use fenchel_linalg::labels::{Label, binary_signs};
+use fenchel_linalg::labels::{Classes, Label, binary_signs};
 use fenchel_linalg::special::softplus;
 use fenchel_linalg::{AsDesign, Design, Invalid};
 use fenchel_metrics::{k_fold, stratified_k_fold};
-use fenchel_optim::Stop;
+use fenchel_optim::{Loss, Stop};
 use ndarray::ArrayView1;
 use serde::{Deserialize, Serialize};
 
-use super::folds::{Plan, splits};
-use super::scores::{Choose, CrossValidated, Scoring, choose};
+use super::folds::Folds;
+use super::scores::{Choose, CrossValidated, Score, Scoring};
+use super::{margin, softmax};
 use crate::Error;
-use crate::estimators::{ElasticNet, LinearModel, LogisticModel, LogisticRegression};
-use crate::loss::{Logistic, Squared};
+use crate::auto::AutoSettings;
+use crate::estimators::solve::unwatched;
+use crate::estimators::{
+    ElasticNet, LinearModel, LinearSvc, LogisticModel, LogisticRegression, SoftmaxModel,
+    SoftmaxRegression, SvcLoss, SvcModel,
+};
+use crate::loss::{Hinge, Logistic, Squared, SquaredHinge};
 use crate::path::{Grid, PathSettings};
 
 macro_rules! cross_validated {
@@ -23,7 +29,7 @@ macro_rules! cross_validated {
         /// |---|---|---|
         /// | `folds` | 5 | number of folds |
         /// | `choose` | `Best` | see [`Choose`] |
-        /// | `grid` | `None` | the penalties; `None` is 100 down to 1e-3 of the largest with l1, and 25 down to 1e-6 of the mean squared row norm without |
+        /// | `grid` | `None` | the penalties; `None` is 100 down to 1e-3 of the largest with l1, and 25 down to 1e-6 of the mean squared row norm without (15 down to 1e-4 for a loss with a kink) |
         /// | `intercept` | true | an unpenalised intercept |
         /// | `stop` | relative gap 1e-4 | of every fit, see [`Stop`] |
         /// | `seed` | 0 | of the folds and of the visiting orders |
@@ -97,118 +103,295 @@ cross_validated! {
     }
 }
 
-impl ElasticNetCv {
-    /// Chooses the penalty, then fits a model to the `n x d` design and all `n` targets.
+cross_validated! {
+    /// [`SoftmaxRegression`] with its penalty chosen by cross-validation on stratified folds: ridge by default,
+    /// or the shares of l1 in `l1_ratios`. With intercepts every class needs as many rows as there are folds, or two.
     ///
-    /// # Errors
-    /// [`Error::Invalid`] for data that is empty, not finite or of another shape, or settings out of range.
-    pub fn fit<'y, X: AsDesign + ?Sized>(
+    /// ```
+    /// use fenchel_datasets::embedded;
+    /// use fenchel_finite_sum::{Scoring, SoftmaxRegressionCv, Standardiser};
+    ///
+    /// let data = embedded::wine();
+    /// let x = Standardiser::fit(&data.x)?.transform(&data.x)?;
+    /// let cv = SoftmaxRegressionCv { scoring: Scoring::Errors, ..SoftmaxRegressionCv::default() };
+    /// let fitted = cv.fit(&x, &data.y)?;
+    /// // Less than 4% of the bottles go to the wrong one of three vineyards.
+    /// assert!(fitted.scores[fitted.best].mean < 0.04);
+    /// # Ok::<(), fenchel_finite_sum::Error>(())
+    /// ```
+    SoftmaxRegressionCv {
+        /// Shares of the l1 norm to try, from 0 to 1.
+        l1_ratios: Vec<f64> = vec![0.0],
+        /// What the folds are scored by.
+        scoring: Scoring = Scoring::default(),
+    }
+}
+
+cross_validated! {
+    /// [`LinearSvc`] with its penalty chosen by cross-validation on stratified folds, by the share of errors.
+    LinearSvcCv {
+        /// How a violated margin is measured.
+        loss: SvcLoss = SvcLoss::default(),
+    }
+}
+
+/// The two ways to choose and fit, the same for every estimator.
+macro_rules! fits {
+    ($estimator:ident, $y:ident, $model:ty, $what:literal, $errors:literal $(, $label:ident)?) => {
+        impl $estimator {
+            #[doc = concat!("Chooses the penalty, then fits a model to the `n x d` design and all `n` ", $what, ".")]
+            ///
+            /// # Errors
+            #[doc = $errors]
+            pub fn fit<'a, X: AsDesign + ?Sized $(, $label: Label + 'a)?>(
+                &self,
+                x: &X,
+                y: impl Into<ArrayView1<'a, $y>>,
+            ) -> Result<CrossValidated<$model>, Error> {
+                self.solve(x, y.into(), None)
+            }
+
+            #[doc = concat!(
+                "As [`fit`](", stringify!($estimator), "::fit), with one weight a row, `>= 0`, in the fits, the scores and the ",
+                "grid. Folds count rows; one of weight 0 is left out, and a weight of 2 is as good as the row twice in its fold."
+            )]
+            ///
+            /// # Errors
+            #[doc = concat!(
+                "As [`fit`](", stringify!($estimator), "::fit), and [`Error::Invalid`] for weights that are negative, all 0, ",
+                "or not one a row."
+            )]
+            pub fn fit_weighted<'a, X: AsDesign + ?Sized $(, $label: Label + 'a)?>(
+                &self,
+                x: &X,
+                y: impl Into<ArrayView1<'a, $y>>,
+                weights: impl Into<ArrayView1<'a, f64>>,
+            ) -> Result<CrossValidated<$model>, Error> {
+                self.solve(x, y.into(), Some(weights.into()))
+            }
+        }
+    };
+}
+
+fits!(
+    ElasticNetCv,
+    f64,
+    LinearModel,
+    "targets",
+    "[`Error::Invalid`] for data that is empty, not finite or of another shape, or settings out of range."
+);
+fits!(LassoCv, f64, LinearModel, "targets", "As [`ElasticNetCv::fit`].");
+fits!(RidgeCv, f64, LinearModel, "targets", "As [`ElasticNetCv::fit`].");
+fits!(
+    LogisticRegressionCv,
+    L,
+    LogisticModel<L>,
+    "labels of two distinct values",
+    "As [`ElasticNetCv::fit`], and [`Error::Invalid`] for labels of one or more than two values.",
+    L
+);
+fits!(
+    SoftmaxRegressionCv,
+    L,
+    SoftmaxModel<L>,
+    "labels of at least two distinct values",
+    "As [`ElasticNetCv::fit`], and [`Error::Invalid`] for labels of one value, or a class that a fold leaves without rows.",
+    L
+);
+fits!(
+    LinearSvcCv,
+    L,
+    SvcModel<L>,
+    "labels of two distinct values",
+    "As [`LogisticRegressionCv::fit`].",
+    L
+);
+
+impl ElasticNetCv {
+    fn solve<X: AsDesign + ?Sized>(
         &self,
         x: &X,
-        y: impl Into<ArrayView1<'y, f64>>,
+        y: ArrayView1<f64>,
+        weights: Option<ArrayView1<f64>>,
     ) -> Result<CrossValidated<LinearModel>, Error> {
-        let y = y.into();
-        let targets = y.to_vec();
+        let ElasticNetCv { folds, choose, intercept, stop, seed, .. } = *self;
+        let (targets, own) = (y.to_vec(), weights.map(|weights| weights.to_vec()));
         let design = x.as_design()?;
         Invalid::check_length("targets", design.rows(), targets.len())?;
-        let ElasticNetCv { folds, intercept, stop, seed, .. } = *self;
-        let plan = Plan {
+        let folds = Folds::new(targets.len(), own.as_deref(), folds, |rows| {
+            k_fold(rows.len(), folds, seed)
+        })?;
+        let plan = margin::Plan {
             design,
             targets: &targets,
             loss: Squared,
-            l1_ratios: &self.l1_ratios,
             grid: self.grid.as_ref(),
-            splits: splits(k_fold(targets.len(), folds, seed), folds)?,
+            folds: &folds,
             settings: PathSettings { intercept, stop, seed, ..PathSettings::default() },
         };
-        let scores = plan.scores(mean_squared_error)?;
-        let (best, one_standard_error) = choose(&scores);
-        let chosen = if self.choose == Choose::Best { best } else { one_standard_error };
-        let (l1, l2) = (scores[chosen].l1(), scores[chosen].l2());
-        let model = ElasticNet { l1, l2, intercept, stop, seed }.fit(x, y)?;
-        Ok(CrossValidated { model, scores, best, one_standard_error, chosen })
+        let scores = plan.scores(&self.l1_ratios, |t, y| (t - y).powi(2))?;
+        CrossValidated::new(scores, choose, |score| {
+            let net = ElasticNet { l1: score.l1(), l2: score.l2(), intercept, stop, seed };
+            net.solve(x, y, weights, &mut unwatched())
+        })
     }
 }
 
 impl LassoCv {
-    /// Chooses the penalty, then fits a model to the `n x d` design and all `n` targets.
-    ///
-    /// # Errors
-    /// As [`ElasticNetCv::fit`].
-    pub fn fit<'y, X: AsDesign + ?Sized>(
+    fn solve<X: AsDesign + ?Sized>(
         &self,
         x: &X,
-        y: impl Into<ArrayView1<'y, f64>>,
+        y: ArrayView1<f64>,
+        weights: Option<ArrayView1<f64>>,
     ) -> Result<CrossValidated<LinearModel>, Error> {
         let LassoCv { folds, choose, grid, intercept, stop, seed } = self.clone();
         let l1_ratios = vec![1.0];
-        ElasticNetCv { l1_ratios, folds, choose, grid, intercept, stop, seed }.fit(x, y)
+        ElasticNetCv { l1_ratios, folds, choose, grid, intercept, stop, seed }.solve(x, y, weights)
     }
 }
 
 impl RidgeCv {
-    /// Chooses the penalty, then fits a model to the `n x d` design and all `n` targets.
-    ///
-    /// # Errors
-    /// As [`ElasticNetCv::fit`].
-    pub fn fit<'y, X: AsDesign + ?Sized>(
+    fn solve<X: AsDesign + ?Sized>(
         &self,
         x: &X,
-        y: impl Into<ArrayView1<'y, f64>>,
+        y: ArrayView1<f64>,
+        weights: Option<ArrayView1<f64>>,
     ) -> Result<CrossValidated<LinearModel>, Error> {
         let RidgeCv { folds, choose, grid, intercept, stop, seed } = self.clone();
         let l1_ratios = vec![0.0];
-        ElasticNetCv { l1_ratios, folds, choose, grid, intercept, stop, seed }.fit(x, y)
+        ElasticNetCv { l1_ratios, folds, choose, grid, intercept, stop, seed }.solve(x, y, weights)
     }
 }
 
-impl LogisticRegressionCv {
-    /// Chooses the penalty, then fits a model to the `n x d` design and all `n` labels of two distinct values.
-    ///
-    /// # Errors
-    /// As [`ElasticNetCv::fit`], and [`Error::Invalid`] for labels of one or more than two values.
-    pub fn fit<'y, X: AsDesign + ?Sized, L: Label + 'y>(
-        &self,
-        x: &X,
-        y: impl Into<ArrayView1<'y, L>>,
-    ) -> Result<CrossValidated<LogisticModel<L>>, Error> {
-        let y = y.into();
-        let design = x.as_design()?;
+/// Labels of two values as signs, and stratified folds of them.
+struct Signs<'a, D> {
+    design: D,
+    signs: Vec<f64>,
+    folds: Folds<'a>,
+    settings: PathSettings,
+    grid: Option<&'a Grid>,
+}
+
+impl<'a, D: Design + Copy> Signs<'a, D> {
+    fn new<L: Label>(
+        design: D,
+        y: ArrayView1<L>,
+        weights: Option<&'a [f64]>,
+        folds: usize,
+        grid: Option<&'a Grid>,
+        settings: PathSettings,
+    ) -> Result<Self, Error> {
         Invalid::check_length("labels", design.rows(), y.len())?;
-        let (_, targets) = binary_signs(&y.to_vec())?;
-        let LogisticRegressionCv { folds, intercept, stop, seed, .. } = *self;
-        let plan = Plan {
-            design,
-            targets: &targets,
-            loss: Logistic,
-            l1_ratios: &self.l1_ratios,
-            grid: self.grid.as_ref(),
-            splits: splits(stratified_k_fold(&targets, folds, seed), folds)?,
-            settings: PathSettings { intercept, stop, seed, ..PathSettings::default() },
-        };
-        let scores = match self.scoring {
-            Scoring::LogLoss => plan.scores(log_loss)?,
-            Scoring::Errors => plan.scores(errors)?,
-        };
-        let (best, one_standard_error) = choose(&scores);
-        let chosen = if self.choose == Choose::Best { best } else { one_standard_error };
-        let (l1, l2) = (scores[chosen].l1(), Some(scores[chosen].l2()));
-        let model = LogisticRegression { l1, l2, intercept, stop, seed }.fit(x, y)?;
-        Ok(CrossValidated { model, scores, best, one_standard_error, chosen })
+        let (_, signs) = binary_signs(&y.to_vec())?;
+        let folds = Folds::new(signs.len(), weights, folds, |rows| {
+            let present: Vec<f64> = rows.iter().map(|&row| signs[row]).collect();
+            stratified_k_fold(&present, folds, settings.seed)
+        })?;
+        Ok(Signs { design, signs, folds, settings, grid })
+    }
+
+    fn scores<L: Loss + Copy>(
+        &self,
+        loss: L,
+        l1_ratios: &[f64],
+        score: fn(f64, f64) -> f64,
+    ) -> Result<Vec<Score>, Error> {
+        let Signs { design, signs, folds, settings, grid } = self;
+        let (design, grid, settings) = (*design, *grid, settings.clone());
+        margin::Plan { design, targets: signs, loss, grid, folds, settings }
+            .scores(l1_ratios, score)
     }
 }
 
-fn mean_squared_error(margins: &[f64], targets: &[f64]) -> f64 {
-    let squares: f64 = margins.iter().zip(targets).map(|(t, y)| (t - y).powi(2)).sum();
-    squares / targets.len() as f64
-}
-
-fn log_loss(margins: &[f64], signs: &[f64]) -> f64 {
-    margins.iter().zip(signs).map(|(t, y)| softplus(-y * t)).sum::<f64>() / signs.len() as f64
+fn log_loss(margin: f64, sign: f64) -> f64 {
+    softplus(-sign * margin)
 }
 
 /// A score of 0 is the first class, as in `predict`.
-fn errors(margins: &[f64], signs: &[f64]) -> f64 {
-    let wrong = margins.iter().zip(signs).filter(|(t, y)| (**t > 0.0) != (**y > 0.0)).count();
-    wrong as f64 / signs.len() as f64
+fn error(margin: f64, sign: f64) -> f64 {
+    if (margin > 0.0) == (sign > 0.0) { 0.0 } else { 1.0 }
+}
+
+impl LogisticRegressionCv {
+    fn solve<X: AsDesign + ?Sized, L: Label>(
+        &self,
+        x: &X,
+        y: ArrayView1<L>,
+        weights: Option<ArrayView1<f64>>,
+    ) -> Result<CrossValidated<LogisticModel<L>>, Error> {
+        let LogisticRegressionCv { choose, intercept, stop, seed, .. } = *self;
+        let own = weights.map(|weights| weights.to_vec());
+        let settings = PathSettings { intercept, stop, seed, ..PathSettings::default() };
+        let grid = self.grid.as_ref();
+        let task = Signs::new(x.as_design()?, y, own.as_deref(), self.folds, grid, settings)?;
+        let score = match self.scoring {
+            Scoring::LogLoss => log_loss,
+            Scoring::Errors => error,
+        };
+        let scores = task.scores(Logistic, &self.l1_ratios, score)?;
+        CrossValidated::new(scores, choose, |score| {
+            let (l1, l2) = (score.l1(), Some(score.l2()));
+            let fit = LogisticRegression { l1, l2, intercept, stop, seed };
+            fit.solve(x, y, weights, &mut unwatched())
+        })
+    }
+}
+
+impl LinearSvcCv {
+    fn solve<X: AsDesign + ?Sized, L: Label>(
+        &self,
+        x: &X,
+        y: ArrayView1<L>,
+        weights: Option<ArrayView1<f64>>,
+    ) -> Result<CrossValidated<SvcModel<L>>, Error> {
+        let LinearSvcCv { loss, choose, intercept, stop, seed, .. } = *self;
+        let own = weights.map(|weights| weights.to_vec());
+        let settings = PathSettings { intercept, stop, seed, ..PathSettings::default() };
+        let grid = self.grid.as_ref();
+        let task = Signs::new(x.as_design()?, y, own.as_deref(), self.folds, grid, settings)?;
+        let scores = match loss {
+            SvcLoss::Hinge => task.scores(Hinge, &[0.0], error)?,
+            SvcLoss::SquaredHinge => task.scores(SquaredHinge, &[0.0], error)?,
+        };
+        CrossValidated::new(scores, choose, |score| {
+            let fit = LinearSvc { loss, l2: Some(score.l2()), intercept, stop, seed };
+            fit.solve(x, y, weights, &mut unwatched())
+        })
+    }
+}
+
+impl SoftmaxRegressionCv {
+    fn solve<X: AsDesign + ?Sized, L: Label>(
+        &self,
+        x: &X,
+        y: ArrayView1<L>,
+        weights: Option<ArrayView1<f64>>,
+    ) -> Result<CrossValidated<SoftmaxModel<L>>, Error> {
+        let SoftmaxRegressionCv { folds, choose, scoring, intercept, stop, seed, .. } = *self;
+        let own = weights.map(|weights| weights.to_vec());
+        let design = x.as_design()?;
+        Invalid::check_length("labels", design.rows(), y.len())?;
+        let (classes, codes) = Classes::from_labels(&y.to_vec())?;
+        let folds = Folds::new(codes.len(), own.as_deref(), folds, |rows| {
+            let present: Vec<usize> = rows.iter().map(|&row| codes[row]).collect();
+            stratified_k_fold(&present, folds, seed)
+        })?;
+        let plan = softmax::Plan {
+            design,
+            codes: &codes,
+            classes: classes.len(),
+            grid: self.grid.as_ref(),
+            folds: &folds,
+            intercept,
+            scoring,
+            settings: AutoSettings { stop, seed, ..AutoSettings::default() },
+        };
+        let scores = plan.scores(&self.l1_ratios)?;
+        CrossValidated::new(scores, choose, |score| {
+            let (l1, l2) = (score.l1(), Some(score.l2()));
+            let fit =
+                SoftmaxRegression { l1, l2, intercept, stop, seed, ..SoftmaxRegression::default() };
+            fit.solve(x, y, weights, &mut unwatched())
+        })
+    }
 }

@@ -1,55 +1,93 @@
-//! Fitting and scoring on folds.
+//! Which rows train and which test, and the table of their scores.
 
-use fenchel_linalg::{Design, Invalid, Subset};
+use fenchel_linalg::Invalid;
 use fenchel_metrics::Split;
-use fenchel_optim::Loss;
-use fenchel_optim::prox::Zero;
 #[cfg(feature = "parallel")]
 use rayon::prelude::*;
 
 use super::scores::Score;
-use crate::estimators::solve::{Fitted, Hyper, unwatched};
-use crate::newton::Warm;
-use crate::path::{Grid, PathSettings, penalties, sweep};
-use crate::{Error, Point, Problem};
+use crate::Error;
+use crate::path::Grid;
+use crate::terms::term_scales;
 
 /// Penalties of a path with an l1 norm, unless others are asked for: as in glmnet.
-const SPARSE: Grid = Grid::Log { count: 100, smallest: 1e-3 };
-/// Of a ridge penalty, whose solutions are not warm-started and change slowly.
-const RIDGE: Grid = Grid::Log { count: 25, smallest: 1e-6 };
+pub(super) const SPARSE: Grid = Grid::Log { count: 100, smallest: 1e-3 };
+/// Of a ridge penalty, whose solutions change slowly.
+pub(super) const RIDGE: Grid = Grid::Log { count: 25, smallest: 1e-6 };
+/// Of a ridge penalty under a loss with a kink: small penalties take dual ascent long, and say little.
+pub(super) const KINKED: Grid = Grid::Log { count: 15, smallest: 1e-4 };
 
-/// What all the estimators of this module have in common.
-pub(super) struct Plan<'a, D, L> {
-    pub(super) design: D,
-    pub(super) targets: &'a [f64],
-    pub(super) loss: L,
-    pub(super) l1_ratios: &'a [f64],
-    pub(super) grid: Option<&'a Grid>,
-    pub(super) splits: Vec<Split>,
-    /// Intercept, stop and seed count.
-    pub(super) settings: PathSettings,
+/// The folds, and the weights of the rows if they have any.
+pub(super) struct Folds<'w> {
+    splits: Vec<Split>,
+    weights: Option<&'w [f64]>,
 }
 
-impl<D: Design + Copy, L: Loss + Copy> Plan<'_, D, L> {
-    /// The table: for every `l1_ratio` its penalties, falling.
-    pub(super) fn scores(
+impl<'w> Folds<'w> {
+    /// Cuts the rows whose weight is not 0 into `count` folds. `cut` is told which rows these are, and answers with places
+    /// among them.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for weights out of range, and for folds that are not from 2 to the number of these rows.
+    pub(super) fn new(
+        rows: usize,
+        weights: Option<&'w [f64]>,
+        count: usize,
+        cut: impl FnOnce(&[usize]) -> Result<Vec<Split>, fenchel_metrics::Error>,
+    ) -> Result<Self, Error> {
+        let mut present: Vec<usize> = (0..rows).collect();
+        if let Some(weights) = weights {
+            term_scales(weights, rows)?;
+            present.retain(|&row| weights[row] > 0.0);
+        }
+        let mut splits = cut(&present).map_err(|_| {
+            let expected = "at least 2 and at most the number of rows that count";
+            Invalid::Parameter { name: "folds", value: count as f64, expected }
+        })?;
+        let parts = splits.iter_mut().flat_map(|(train, test)| [train, test]);
+        parts.flatten().for_each(|place| *place = present[*place]);
+        Ok(Folds { splits, weights })
+    }
+
+    /// The weights of all rows.
+    pub(super) fn weights(&self) -> Option<&'w [f64]> {
+        self.weights
+    }
+
+    /// The weights of some rows.
+    pub(super) fn weights_of(&self, rows: &[usize]) -> Option<Vec<f64>> {
+        self.weights.map(|weights| rows.iter().map(|&row| weights[row]).collect())
+    }
+
+    /// The mean of one score a row, weighted.
+    pub(super) fn mean(&self, rows: &[usize], scores: impl Iterator<Item = f64>) -> f64 {
+        let Some(weights) = self.weights else { return scores.sum::<f64>() / rows.len() as f64 };
+        let total: f64 = rows.iter().map(|&row| weights[row]).sum();
+        rows.iter().zip(scores).map(|(&row, score)| weights[row] / total * score).sum()
+    }
+
+    /// The table: for every share of the l1 norm its penalties, falling, each with the scores of all folds. `fold` fits
+    /// along a grid on one side of a split, and scores on the other.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for no shares, or one out of range; those of `grid` and `fold`.
+    pub(super) fn table(
         &self,
-        score: impl Fn(&[f64], &[f64]) -> f64 + Sync,
+        l1_ratios: &[f64],
+        grid: impl Fn(f64) -> Result<Vec<f64>, Error>,
+        fold: impl Fn(&Split, f64, &[f64]) -> Result<Vec<f64>, Error> + Sync,
     ) -> Result<Vec<Score>, Error> {
-        if self.l1_ratios.is_empty() {
+        if l1_ratios.is_empty() {
             return Err(Invalid::Empty { what: "l1_ratios" }.into());
         }
-        let problem = self.pose(self.design, self.targets)?;
         let mut table = vec![];
-        for &l1_ratio in self.l1_ratios {
+        for &l1_ratio in l1_ratios {
             if !(0.0..=1.0).contains(&l1_ratio) {
-                let expected = "from 0 to 1";
-                return Err(
-                    Invalid::Parameter { name: "l1_ratio", value: l1_ratio, expected }.into()
-                );
+                let (name, expected) = ("l1_ratio", "from 0 to 1");
+                return Err(Invalid::Parameter { name, value: l1_ratio, expected }.into());
             }
-            let grid = self.penalties(&problem, l1_ratio)?;
-            let fold = |split: &Split| self.fold(split, l1_ratio, &grid, &score);
+            let grid = grid(l1_ratio)?;
+            let fold = |split: &Split| fold(split, l1_ratio, &grid);
             #[cfg(feature = "parallel")]
             let folds: Vec<_> = self.splits.par_iter().map(fold).collect::<Result<_, _>>()?;
             #[cfg(not(feature = "parallel"))]
@@ -61,85 +99,4 @@ impl<D: Design + Copy, L: Loss + Copy> Plan<'_, D, L> {
         }
         Ok(table)
     }
-
-    fn pose<'b, E: Design>(
-        &self,
-        design: E,
-        targets: &'b [f64],
-    ) -> Result<Problem<'b, E, L, Zero>, Error> {
-        let problem = Problem::new(design, targets, self.loss, Zero, 0.0)?;
-        Ok(if self.settings.intercept { problem.with_intercept() } else { problem })
-    }
-
-    /// One grid for all folds, so that their scores can be compared.
-    fn penalties(
-        &self,
-        problem: &Problem<'_, D, L, Zero>,
-        l1_ratio: f64,
-    ) -> Result<Vec<f64>, Error> {
-        if l1_ratio > 0.0 {
-            let origin = Warm::origin(problem, self.settings.memory_limit)?;
-            let first = origin.largest_correlation() / l1_ratio;
-            return penalties(self.grid.unwrap_or(&SPARSE), first);
-        }
-        // The curvature of the mean loss is at most this: there the weights are half of what they could be.
-        let first = self.loss.curvature() * problem.mean_norm_squared();
-        penalties(self.grid.unwrap_or(&RIDGE), first)
-    }
-
-    /// The scores of one fold, one a penalty.
-    fn fold(
-        &self,
-        (train, test): &Split,
-        l1_ratio: f64,
-        grid: &[f64],
-        score: &impl Fn(&[f64], &[f64]) -> f64,
-    ) -> Result<Vec<f64>, Error> {
-        let pick = |rows: &[usize]| rows.iter().map(|&i| self.targets[i]).collect::<Vec<f64>>();
-        let (targets, truth) = (pick(train), pick(test));
-        let rows = Subset::new(self.design, train);
-        let points = self.points(rows, &targets, l1_ratio, grid)?;
-        let mut margins = vec![0.0; test.len()];
-        let of = |point: &Point| {
-            for (t, &i) in margins.iter_mut().zip(test) {
-                *t = self.design.row_dot(i, &point.weights) + point.intercept;
-            }
-            score(&margins, &truth)
-        };
-        Ok(points.iter().map(of).collect())
-    }
-
-    fn points(
-        &self,
-        design: Subset<'_, D>,
-        targets: &[f64],
-        l1_ratio: f64,
-        grid: &[f64],
-    ) -> Result<Vec<Point>, Error> {
-        let PathSettings { intercept, stop, seed, .. } = self.settings;
-        if l1_ratio > 0.0 {
-            let d = design.columns();
-            let settings = PathSettings { l1_ratio, ..self.settings.clone() };
-            let points = sweep(&self.pose(design, targets)?, &settings, grid)?;
-            return Ok(points.iter().map(|point| point.dense(d)).collect());
-        }
-        let ridge = |&l2: &f64| {
-            let hyper = Hyper { loss: self.loss, l1: 0.0, l2, intercept, stop, seed };
-            let Fitted { weights, intercept, .. } =
-                hyper.fit(design, targets, None, &mut unwatched())?;
-            Ok(Point { weights: weights.to_vec(), intercept })
-        };
-        grid.iter().map(ridge).collect()
-    }
-}
-
-/// Folds that do not fit are a bad argument of ours.
-pub(super) fn splits(
-    splits: Result<Vec<Split>, fenchel_metrics::Error>,
-    folds: usize,
-) -> Result<Vec<Split>, Error> {
-    splits.map_err(|_| {
-        let expected = "at least 2 and at most the number of rows";
-        Invalid::Parameter { name: "folds", value: folds as f64, expected }.into()
-    })
 }

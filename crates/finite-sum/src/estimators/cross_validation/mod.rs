@@ -12,10 +12,20 @@
 //! | [`LassoCv`] | `l1` | mean squared error |
 //! | [`ElasticNetCv`] | the penalty and the share of l1 in it | mean squared error |
 //! | [`LogisticRegressionCv`] | the same | log loss (nats) or share of errors |
+//! | [`SoftmaxRegressionCv`] | the same, for several classes | the same |
+//! | [`LinearSvcCv`] | `l2` | share of errors |
+//!
+//! Row weights take part in everything: in the fits on the folds, in the means of their scores, in the grid and in the model.
+//! Folds count rows, not weights. A row of weight 0 is left out before the folds are cut, and a whole weight is as good as
+//! that many copies of the row in one and the same fold.
 
 mod estimators;
 mod folds;
+mod margin;
 mod scores;
+mod softmax;
 
-pub use estimators::{ElasticNetCv, LassoCv, LogisticRegressionCv, RidgeCv};
+pub use estimators::{
+    ElasticNetCv, LassoCv, LinearSvcCv, LogisticRegressionCv, RidgeCv, SoftmaxRegressionCv,
+};
 pub use scores::{Choose, CrossValidated, Score, Scoring};

@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::Error;
+
 /// Which row of the table the model is fitted with.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Choose {
@@ -73,8 +75,22 @@ pub struct CrossValidated<M> {
     pub chosen: usize,
 }
 
+impl<M> CrossValidated<M> {
+    /// Chooses a row of the table, and fits the model with it.
+    pub(super) fn new(
+        scores: Vec<Score>,
+        rule: Choose,
+        fit: impl FnOnce(&Score) -> Result<M, Error>,
+    ) -> Result<Self, Error> {
+        let (best, one_standard_error) = choose(&scores);
+        let chosen = if rule == Choose::Best { best } else { one_standard_error };
+        let model = fit(&scores[chosen])?;
+        Ok(CrossValidated { model, scores, best, one_standard_error, chosen })
+    }
+}
+
 /// The best row and the one-standard-error row; there is at least one row.
-pub(super) fn choose(scores: &[Score]) -> (usize, usize) {
+fn choose(scores: &[Score]) -> (usize, usize) {
     // Of equal means the first: the largest penalty. A score that is not a number is never the best.
     let mut best = 0;
     for (k, score) in scores.iter().enumerate() {

@@ -1,0 +1,120 @@
+//! Folds of models with one margin.
+
+use fenchel_linalg::{Design, Subset};
+use fenchel_metrics::Split;
+use fenchel_optim::Loss;
+use fenchel_optim::prox::Zero;
+use ndarray::ArrayView1;
+
+use super::folds::{Folds, KINKED, RIDGE, SPARSE};
+use super::scores::Score;
+use crate::estimators::solve::{Fitted, Hyper, unwatched};
+use crate::newton::Warm;
+use crate::path::{Grid, PathSettings, penalties, sweep};
+use crate::{Error, Point, Problem};
+
+/// What is to be fitted on the folds.
+pub(super) struct Plan<'a, D, L> {
+    pub(super) design: D,
+    pub(super) targets: &'a [f64],
+    pub(super) loss: L,
+    pub(super) grid: Option<&'a Grid>,
+    pub(super) folds: &'a Folds<'a>,
+    /// Intercept, stop and seed count.
+    pub(super) settings: PathSettings,
+}
+
+impl<D: Design + Copy, L: Loss + Copy> Plan<'_, D, L> {
+    /// The table; `score` judges a row by its margin and its target.
+    pub(super) fn scores(
+        &self,
+        l1_ratios: &[f64],
+        score: fn(f64, f64) -> f64,
+    ) -> Result<Vec<Score>, Error> {
+        let problem = self.pose(self.design, self.targets, self.folds.weights())?;
+        self.folds.table(
+            l1_ratios,
+            |l1_ratio| self.penalties(&problem, l1_ratio),
+            |split, l1_ratio, grid| self.fold(split, l1_ratio, grid, score),
+        )
+    }
+
+    fn pose<'b, E: Design>(
+        &self,
+        design: E,
+        targets: &'b [f64],
+        weights: Option<&[f64]>,
+    ) -> Result<Problem<'b, E, L, Zero>, Error> {
+        let problem = Problem::new(design, targets, self.loss, Zero, 0.0)?;
+        let problem = if self.settings.intercept { problem.with_intercept() } else { problem };
+        match weights {
+            None => Ok(problem),
+            Some(weights) => problem.with_weights(weights),
+        }
+    }
+
+    /// One grid for all folds, so that their scores can be compared.
+    fn penalties(
+        &self,
+        problem: &Problem<'_, D, L, Zero>,
+        l1_ratio: f64,
+    ) -> Result<Vec<f64>, Error> {
+        if l1_ratio > 0.0 {
+            let origin = Warm::origin(problem, self.settings.memory_limit)?;
+            let first = origin.largest_correlation() / l1_ratio;
+            return penalties(self.grid.unwrap_or(&SPARSE), first);
+        }
+        // The curvature of the mean loss is at most this: there the weights are half of what they could be.
+        let smooth = self.loss.curvature().is_finite();
+        let (curvature, grid) = if smooth { (self.loss.curvature(), RIDGE) } else { (1.0, KINKED) };
+        let first = curvature * problem.mean_norm_squared();
+        penalties(self.grid.unwrap_or(&grid), first)
+    }
+
+    /// The scores of one fold, one a penalty.
+    fn fold(
+        &self,
+        (train, test): &Split,
+        l1_ratio: f64,
+        grid: &[f64],
+        score: fn(f64, f64) -> f64,
+    ) -> Result<Vec<f64>, Error> {
+        let targets: Vec<f64> = train.iter().map(|&i| self.targets[i]).collect();
+        let weights = self.folds.weights_of(train);
+        let rows = Subset::new(self.design, train);
+        let points = self.points(rows, &targets, weights.as_deref(), l1_ratio, grid)?;
+        let of = |point: &Point| {
+            let rows = test.iter().map(|&i| {
+                let margin = self.design.row_dot(i, &point.weights) + point.intercept;
+                score(margin, self.targets[i])
+            });
+            self.folds.mean(test, rows)
+        };
+        Ok(points.iter().map(of).collect())
+    }
+
+    fn points(
+        &self,
+        design: Subset<'_, D>,
+        targets: &[f64],
+        weights: Option<&[f64]>,
+        l1_ratio: f64,
+        grid: &[f64],
+    ) -> Result<Vec<Point>, Error> {
+        let PathSettings { intercept, stop, seed, .. } = self.settings;
+        if l1_ratio > 0.0 {
+            let d = design.columns();
+            let settings = PathSettings { l1_ratio, ..self.settings.clone() };
+            let points = sweep(&self.pose(design, targets, weights)?, &settings, grid)?;
+            return Ok(points.iter().map(|point| point.dense(d)).collect());
+        }
+        let ridge = |&l2: &f64| {
+            let hyper = Hyper { loss: self.loss, l1: 0.0, l2, intercept, stop, seed };
+            let weights = weights.map(ArrayView1::from);
+            let Fitted { weights, intercept, .. } =
+                hyper.fit(design, targets, weights, &mut unwatched())?;
+            Ok(Point { weights: weights.to_vec(), intercept })
+        };
+        grid.iter().map(ridge).collect()
+    }
+}

@@ -1,0 +1,108 @@
+//! Folds of models with a score a class.
+
+use fenchel_linalg::special::log_sum_exp;
+use fenchel_linalg::{Design, Subset};
+use fenchel_metrics::Split;
+use fenchel_optim::prox::{L1, Zero};
+
+use super::folds::{Folds, RIDGE, SPARSE};
+use super::scores::{Score, Scoring};
+use crate::Error;
+use crate::auto::{AutoSettings, Automatic};
+use crate::multiclass::{CURVATURE, MulticlassPoint, MulticlassProblem, auto, scores};
+use crate::path::{Grid, penalties};
+
+/// What is to be fitted on the folds.
+pub(super) struct Plan<'a, D> {
+    pub(super) design: D,
+    pub(super) codes: &'a [usize],
+    pub(super) classes: usize,
+    pub(super) grid: Option<&'a Grid>,
+    pub(super) folds: &'a Folds<'a>,
+    pub(super) intercept: bool,
+    pub(super) scoring: Scoring,
+    pub(super) settings: AutoSettings,
+}
+
+impl<D: Design + Copy> Plan<'_, D> {
+    /// The table.
+    pub(super) fn scores(&self, l1_ratios: &[f64]) -> Result<Vec<Score>, Error> {
+        let problem = self.pose(self.design, self.codes, self.folds.weights())?;
+        self.folds.table(
+            l1_ratios,
+            |l1_ratio| {
+                if l1_ratio > 0.0 {
+                    let first = problem.largest_correlation() / l1_ratio;
+                    return penalties(self.grid.unwrap_or(&SPARSE), first);
+                }
+                penalties(self.grid.unwrap_or(&RIDGE), CURVATURE * problem.mean_norm_squared())
+            },
+            |split, l1_ratio, grid| self.fold(split, l1_ratio, grid),
+        )
+    }
+
+    fn pose<'b, E: Design>(
+        &self,
+        design: E,
+        codes: &'b [usize],
+        weights: Option<&[f64]>,
+    ) -> Result<MulticlassProblem<'b, E, Zero>, Error> {
+        let problem = MulticlassProblem::new(design, codes, self.classes, Zero, 0.0)?;
+        let problem = match weights {
+            None => problem,
+            Some(weights) => problem.with_weights(weights)?,
+        };
+        if self.intercept { problem.with_intercepts() } else { Ok(problem) }
+    }
+
+    /// The scores of one fold, one a penalty.
+    fn fold(&self, (train, test): &Split, l1_ratio: f64, grid: &[f64]) -> Result<Vec<f64>, Error> {
+        let codes: Vec<usize> = train.iter().map(|&i| self.codes[i]).collect();
+        let weights = self.folds.weights_of(train);
+        let problem = self.pose(Subset::new(self.design, train), &codes, weights.as_deref())?;
+        if l1_ratio > 0.0 {
+            let l1 = |penalty| L1 { strength: l1_ratio * penalty };
+            return self.walk(problem, test, grid, 1.0 - l1_ratio, l1);
+        }
+        self.walk(problem, test, grid, 1.0, |_| Zero)
+    }
+
+    /// Fits along the grid, each solution the start of the next, and scores on the rows of the test.
+    fn walk<E: Design + Copy, R: Automatic>(
+        &self,
+        problem: MulticlassProblem<'_, E, Zero>,
+        test: &[usize],
+        grid: &[f64],
+        l2_ratio: f64,
+        regulariser: impl Fn(f64) -> R,
+    ) -> Result<Vec<f64>, Error> {
+        let rows = Subset::new(self.design, test);
+        let mut z = vec![0.0; test.len() * self.classes];
+        let mut start: Option<MulticlassPoint> = None;
+        let mut result = Vec::with_capacity(grid.len());
+        for &penalty in grid {
+            let posed = problem.clone().penalised(regulariser(penalty), l2_ratio * penalty)?;
+            let point = auto(&posed, &self.settings, start.take(), &mut ())?.state.point;
+            scores(&rows, &point.weights, &point.intercepts, &mut z);
+            let judged = z.chunks_exact(self.classes).zip(test);
+            let judged = judged.map(|(z, &i)| self.scoring.of_scores(z, self.codes[i]));
+            result.push(self.folds.mean(test, judged));
+            start = Some(point);
+        }
+        Ok(result)
+    }
+}
+
+impl Scoring {
+    /// Of one row with a score a class.
+    fn of_scores(self, z: &[f64], class: usize) -> f64 {
+        match self {
+            Scoring::LogLoss => log_sum_exp(z) - z[class],
+            Scoring::Errors => {
+                // The first of equals, as in `predict`.
+                let better = |k: usize| z[k] > z[class] || (k < class && z[k] == z[class]);
+                if (0..z.len()).any(better) { 1.0 } else { 0.0 }
+            }
+        }
+    }
+}
