@@ -13,7 +13,8 @@ use crate::tag;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// Label FILE with this model; without one, FILE holds true and predicted labels in its last two columns
+    /// Label FILE with this model; without one, FILE holds predicted labels in its last column and true ones in the column
+    /// before, or where the format or --label-column says
     #[arg(short, long, value_name = "MODEL")]
     model: Option<PathBuf>,
     /// The labelled text; - or nothing for standard input
@@ -47,34 +48,43 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             let recipe = input::Recipe::new(arguments.format, template, &arguments.columns, true)?;
             let tagger = model.tagger().with_scheme(arguments.scheme.into());
             tag::in_batches(&arguments.file, &recipe, |batch| {
-                let found = tagger.for_all(batch, |tagger, entry| tagger.tag(&entry.instance))?;
+                let found = tag::for_all(&tagger, &arguments.file, batch, |tagger, entry| {
+                    tagger.tag(&entry.instance)
+                })?;
                 for (entry, labels) in batch.iter().zip(&found) {
                     counts.add(&entry.instance.labels().collect::<Vec<_>>(), labels);
                 }
                 Ok(())
             })?;
         }
-        None => last_two_columns(&arguments.file, &arguments.columns, &mut counts)?,
+        None => two_columns(arguments, &mut counts)?,
     }
     let mut out = BufWriter::new(std::io::stdout().lock());
     counts.write(arguments.labels, &mut out)?;
     Ok(out.flush()?)
 }
 
-fn last_two_columns(file: &str, columns: &Columns, counts: &mut Evaluation) -> Result<(), Failure> {
-    let mut reader = input::open_columns(file, columns)?;
+/// True labels against those of the last column.
+fn two_columns(arguments: &Arguments, counts: &mut Evaluation) -> Result<(), Failure> {
+    let Arguments { file, columns, .. } = arguments;
+    let universal = arguments.format == Some(Format::Conllu);
+    let mut reader = input::open_columns(file, columns, universal)?;
     let mut sentence = Sentence::default();
     let mut any = false;
     while reader.read(&mut sentence).map_err(|error| Failure::data(&shown(file), error))? {
-        let Some(truth) = sentence.width().checked_sub(2) else {
+        let width = sentence.width();
+        let truth = columns.label_column(universal).unwrap_or(width.saturating_sub(2));
+        if truth + 1 >= width {
             let (file, line) = (shown(file), reader.first_line());
-            let reason = "1 column; expected at least two, the last ones true and predicted labels"
-                .to_owned();
-            return Err(Failure::Text { file, line, column: 2, reason });
-        };
+            let reason = format!(
+                "{width} columns; expected true labels in column {} and predicted ones behind",
+                truth + 1
+            );
+            return Err(Failure::Text { file, line, column: width as u64 + 1, reason });
+        }
         counts.add(
             &sentence.column(truth).collect::<Vec<_>>(),
-            &sentence.column(truth + 1).collect::<Vec<_>>(),
+            &sentence.column(width - 1).collect::<Vec<_>>(),
         );
         any = true;
     }

@@ -18,6 +18,8 @@ pub(crate) enum Format {
     Crfsuite,
     /// Columns between blanks; attributes are made by templates
     Conll,
+    /// The ten columns of CoNLL-U between tabs, the label being the universal part of speech; attributes are made by templates
+    Conllu,
 }
 
 /// Lists of templates that come with the tool.
@@ -34,7 +36,7 @@ pub(crate) enum Preset {
 /// How to read columns. All columns count from 0.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct Columns {
-    /// The column of the label, from 0 [default: the last]
+    /// The column of the label, from 0 [default: the last; 3 in CoNLL-U]
     #[arg(long, value_name = "COLUMN")]
     label_column: Option<usize>,
     /// The text is ISO 8859-1
@@ -42,13 +44,20 @@ pub(crate) struct Columns {
     latin1: bool,
 }
 
+impl Columns {
+    /// The column of the label, where one is asked for or the format has one.
+    pub(crate) fn label_column(&self, universal: bool) -> Option<usize> {
+        self.label_column.or(universal.then_some(ConllOptions::UPOS))
+    }
+}
+
 /// The templates of a command line.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct Templates {
-    /// Templates in the language of CRF++; implies --format conll
+    /// Templates in the language of CRF++, for columns
     #[arg(long, value_name = "FILE", conflicts_with = "template_preset")]
     template: Option<String>,
-    /// Templates that come with the tool; implies --format conll
+    /// Templates that come with the tool, for columns
     #[arg(long, value_name = "NAME")]
     template_preset: Option<Preset>,
 }
@@ -77,6 +86,8 @@ pub(crate) struct Recipe {
     /// With templates the text is in columns.
     template: Option<Template>,
     columns: Columns,
+    /// Whether the columns are those of CoNLL-U.
+    universal: bool,
     /// Whether every token must have a label.
     labelled: bool,
 }
@@ -90,15 +101,24 @@ impl Recipe {
         labelled: bool,
     ) -> Result<Self, Failure> {
         let template = match (format, template) {
-            (Some(Format::Conll), None) => {
-                let need =
-                    "--format conll needs templates: --template FILE or --template-preset NAME";
+            (Some(Format::Conll | Format::Conllu), None) => {
+                let need = "columns need templates: --template FILE or --template-preset NAME";
                 return Err(Failure::Usage(need.to_owned()));
             }
             (Some(Format::Crfsuite), _) => None,
             (_, template) => template,
         };
-        Ok(Recipe { template, columns: columns.clone(), labelled })
+        let universal = format == Some(Format::Conllu);
+        Ok(Recipe { template, columns: columns.clone(), universal, labelled })
+    }
+
+    /// What stands between the columns of the text.
+    pub(crate) fn gap(&self) -> char {
+        if self.universal { '\t' } else { ' ' }
+    }
+
+    fn label_column(&self, width: usize) -> usize {
+        self.columns.label_column(self.universal).unwrap_or(width.saturating_sub(1))
     }
 
     pub(crate) fn template(&self) -> Option<&Template> {
@@ -106,11 +126,12 @@ impl Recipe {
     }
 }
 
-/// A sequence with, for columns, its cells.
+/// A sequence with, for columns, its cells, and the line of its first token.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Entry {
     pub(crate) instance: Instance,
     pub(crate) sentence: Sentence,
+    pub(crate) line: u64,
 }
 
 /// A file of sequences.
@@ -133,51 +154,67 @@ impl Source {
         let text = open_text(file)?;
         let reader = match recipe.template {
             None => Reader::Attributes(InstanceReader::new(text)),
-            Some(_) => Reader::Columns(ConllReader::new(text, conll_options(&recipe.columns))),
+            Some(_) => {
+                let options = conll_options(&recipe.columns, recipe.universal);
+                Reader::Columns(ConllReader::new(text, options))
+            }
         };
         Ok(Source { name: shown(file), recipe: recipe.clone(), reader })
     }
 
     /// Reads the next sequence; `false` at the end.
     pub(crate) fn read(&mut self, entry: &mut Entry) -> Result<bool, Failure> {
-        let (found, first) = match &mut self.reader {
+        let found = match &mut self.reader {
             Reader::Attributes(reader) => {
                 let found = reader.read(&mut entry.instance);
-                (found.map_err(|error| Failure::crf(&self.name, error))?, reader.first_line())
+                let found = found.map_err(|error| Failure::crf(&self.name, error))?;
+                entry.line = reader.first_line();
+                found
             }
             Reader::Columns(reader) => {
                 let found = reader.read(&mut entry.sentence);
                 let found = found.map_err(|error| Failure::data(&self.name, error))?;
-                let first = reader.first_line();
+                entry.line = reader.first_line();
                 if found {
-                    self.expand(entry, first)?;
+                    self.expand(entry)?;
                 }
-                (found, first)
+                found
             }
         };
         if found
             && self.recipe.labelled
             && let Some(token) = entry.instance.labels().position(str::is_empty)
         {
-            let reason = "expected a label, found nothing".to_owned();
-            return Err(self.fault(first + token as u64, 1, reason));
+            let (line, column) = self.place_of_label(entry, token);
+            return Err(self.fault(line, column, "expected a label, found nothing".to_owned()));
         }
         Ok(found)
     }
 
+    /// Line and column of the label of a token of the sequence read last.
+    fn place_of_label(&self, entry: &Entry, token: usize) -> (u64, u64) {
+        match &self.reader {
+            Reader::Attributes(_) => (entry.line + token as u64, 1),
+            Reader::Columns(reader) => {
+                let column = self.recipe.label_column(entry.sentence.width());
+                (reader.lines()[token], column as u64 + 1)
+            }
+        }
+    }
+
     /// Makes the attributes of the sentence.
-    fn expand(&self, entry: &mut Entry, first: u64) -> Result<(), Failure> {
-        let Entry { instance, sentence } = entry;
+    fn expand(&self, entry: &mut Entry) -> Result<(), Failure> {
+        let Entry { instance, sentence, line } = entry;
         let template = self.recipe.template.as_ref().expect("columns come with templates");
         let width = sentence.width();
-        let label = label_column(&self.recipe.columns, width);
+        let label = self.recipe.label_column(width);
         let needed = match self.recipe.labelled {
             true => template.columns().max(label + 1),
             false => template.columns(),
         };
         if width < needed {
             let reason = format!("{width} columns; templates and label need {needed}");
-            return Err(self.fault(first, width as u64 + 1, reason));
+            return Err(self.fault(*line, width as u64 + 1, reason));
         }
         let tokens: Vec<&[String]> = (0..sentence.len()).map(|t| sentence.token(t)).collect();
         let labels: Vec<&str> = match self.recipe.labelled {
@@ -209,17 +246,18 @@ pub(crate) fn read_all(file: &str, recipe: &Recipe) -> Result<Vec<Instance>, Fai
 }
 
 /// A file of columns, read for its own sake.
-pub(crate) fn open_columns(file: &str, columns: &Columns) -> Result<ConllReader<Text>, Failure> {
-    Ok(ConllReader::new(open_text(file)?, conll_options(columns)))
+pub(crate) fn open_columns(
+    file: &str,
+    columns: &Columns,
+    universal: bool,
+) -> Result<ConllReader<Text>, Failure> {
+    Ok(ConllReader::new(open_text(file)?, conll_options(columns, universal)))
 }
 
-fn conll_options(columns: &Columns) -> ConllOptions {
+fn conll_options(columns: &Columns, universal: bool) -> ConllOptions {
     let encoding = if columns.latin1 { Encoding::Latin1 } else { Encoding::Utf8 };
-    ConllOptions { encoding, ..ConllOptions::default() }
-}
-
-fn label_column(columns: &Columns, width: usize) -> usize {
-    columns.label_column.unwrap_or(width.saturating_sub(1))
+    let form = if universal { ConllOptions::universal() } else { ConllOptions::default() };
+    ConllOptions { encoding, ..form }
 }
 
 fn open_text(file: &str) -> Result<Text, Failure> {

@@ -82,13 +82,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let template = arguments.templates.load()?.or_else(|| model.template.clone());
     let labelled = arguments.reference || arguments.test;
     let recipe = Recipe::new(arguments.format, template, &arguments.columns, labelled)?;
-    let columns = recipe.template().is_some();
+    let columns = recipe.template().map(|_| recipe.gap());
     let tagger = model.tagger().with_scheme(arguments.scheme.into());
     let mut out = BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
     let mut evaluation = Evaluation::default();
     in_batches(&arguments.file, &recipe, |batch| {
-        let answers =
-            tagger.for_all(batch, |tagger, entry| answer(arguments, columns, tagger, entry))?;
+        let answers = for_all(&tagger, &arguments.file, batch, |tagger, entry| {
+            answer(arguments, columns, tagger, entry)
+        })?;
         for (entry, (text, labels)) in batch.iter().zip(&answers) {
             out.write_all(text.as_bytes())?;
             if arguments.test {
@@ -133,10 +134,28 @@ pub(crate) fn in_batches(
     if any { Ok(()) } else { Err(Failure::file(input::shown(file), "no sequences")) }
 }
 
-/// The text that is written for one sequence, and its labels.
+/// Asks the same of all sequences of a batch; a message names the line where its sequence begins.
+pub(crate) fn for_all<'m, A: Send>(
+    tagger: &Tagger<'m>,
+    file: &str,
+    batch: &[Entry],
+    ask: impl Fn(&mut Tagger<'m>, &Entry) -> Result<A, Error> + Sync,
+) -> Result<Vec<A>, Failure> {
+    tagger.for_all(batch, ask).map_err(|error| match error {
+        Error::InSequence { sequence, error } => Failure::Text {
+            file: input::shown(file),
+            line: batch[sequence].line,
+            column: 1,
+            reason: error.to_string(),
+        },
+        error => error.into(),
+    })
+}
+
+/// The text that is written for one sequence, and its labels. `columns` is what stands between them, if there are any.
 fn answer<'m>(
     arguments: &Arguments,
-    columns: bool,
+    columns: Option<char>,
     tagger: &mut Tagger<'m>,
     entry: &Entry,
 ) -> Result<(String, Vec<&'m str>), Error> {
@@ -145,7 +164,7 @@ fn answer<'m>(
     if let Some(count) = arguments.k_best {
         let mut best = tagger.k_best(&entry.instance, count)?;
         for (rank, (labels, probability)) in best.iter().enumerate() {
-            let _ = match columns {
+            let _ = match columns.is_some() {
                 true => writeln!(text, "# {rank} {probability:.6}"),
                 false => writeln!(text, "@probability\t{probability:.6}"),
             };
@@ -159,7 +178,7 @@ fn answer<'m>(
     }
     if arguments.probability {
         let probability = tagger.probability(&entry.instance, &labels)?;
-        let _ = match columns {
+        let _ = match columns.is_some() {
             true => writeln!(text, "# {probability:.6}"),
             false => writeln!(text, "@probability\t{probability:.6}"),
         };
@@ -170,7 +189,7 @@ fn answer<'m>(
     }
     let marginals = tagger.marginals(&entry.instance)?;
     let known = tagger.labels();
-    let gap = if columns { " " } else { "\t" };
+    let gap = columns.unwrap_or('\t');
     let behind = |t: usize| {
         let mut more = String::new();
         if arguments.marginal {
@@ -191,7 +210,7 @@ fn answer<'m>(
 /// Writes one labelling: a line a token, an empty line behind.
 struct Writer<'a> {
     arguments: &'a Arguments,
-    columns: bool,
+    columns: Option<char>,
     entry: &'a Entry,
 }
 
@@ -203,10 +222,10 @@ impl Writer<'_> {
         }
         let mut reference = self.entry.instance.labels();
         for (t, label) in labels.iter().enumerate() {
-            if self.columns {
+            if let Some(gap) = self.columns {
                 for cell in self.entry.sentence.token(t) {
                     text.push_str(cell);
-                    text.push(' ');
+                    text.push(gap);
                 }
             } else if let Some(truth) = reference.next().filter(|_| self.arguments.reference) {
                 text.push_str(truth);

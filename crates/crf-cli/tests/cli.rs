@@ -194,6 +194,35 @@ fn a_label_column_in_the_middle_and_a_preset() {
 }
 
 #[test]
+fn universal_dependencies_from_learning_to_eval() {
+    let folder = Folder::new();
+    let words = [("vamos", "VERB"), ("nos", "PRON"), ("a", "ADP"), ("el", "DET"), ("mar", "NOUN")];
+    let line = |(t, (word, tag)): (usize, (&str, &str))| {
+        format!("{}\t{word}\t_\t{tag}\t_\t_\t0\t_\t_\t_\n", t + 1)
+    };
+    let body: String = words.into_iter().enumerate().map(line).collect();
+    let text = format!("# text = vamonos al mar\n1-2\tvamonos{}\n{body}\n", "\t_".repeat(8));
+    folder.write("train.conllu", text.repeat(3));
+    folder.write("template", "U0:%x[0,1]\nU1:%x[-1,1]\n");
+    folder.ok("learn -q -m m.json --format conllu --template template --c2 0.01 train.conllu");
+    let tagged = folder.ok("tag -m m.json --format conllu train.conllu");
+    let first: Vec<&str> = tagged.lines().next().unwrap().split('\t').collect();
+    assert_eq!((first.len(), first[1], first[3], first[10]), (11, "vamos", "VERB", "VERB"));
+    folder.write("tagged.conllu", tagged);
+    for line in
+        ["eval -m m.json --format conllu train.conllu", "eval --format conllu tagged.conllu"]
+    {
+        let table = folder.ok(line);
+        assert!(table.starts_with("3 sequences, 15 tokens"), "{table}");
+        assert!(table.contains("accuracy: 100.00% of the tokens"), "{table}");
+    }
+    // The missing label is in line 5 of the file, the fourth column.
+    folder.write("missing.conllu", text.replace("\tADP\t", "\t\t"));
+    let error = folder.error("learn -q --format conllu --template template missing.conllu");
+    assert_eq!(error, "missing.conllu:5:4: expected a label, found nothing");
+}
+
+#[test]
 fn eval_counts_as_conlleval_does_by_hand() {
     let folder = Folder::new();
     // Chunks: NP(0,2) found, VP(2,3) found as NP: 1 of 2 right; then a label that no model knows.
@@ -240,13 +269,23 @@ fn faults_name_file_line_and_column() {
     assert!(folder.error("learn -q nowhere.txt").starts_with("nowhere.txt: "));
     folder.write("one.txt", "A\tx\n\n");
     assert!(folder.error("learn -q one.txt").contains("at least two different labels"));
-    assert!(folder.error("learn -q --format conll one.txt").contains("needs templates"));
+    assert!(folder.error("learn -q --format conll one.txt").contains("columns need templates"));
     folder.write("column.txt", "a\n");
+    let error = folder.error("eval column.txt");
+    assert!(error.starts_with("column.txt:1:2: 1 columns; expected true labels"), "{error}");
+    folder.write("two.txt", "a B\n");
+    let error = folder.error("eval --label-column 1 two.txt");
     assert!(
-        folder
-            .error("eval column.txt")
-            .starts_with("column.txt:1:2: 1 column; expected at least two")
+        error.starts_with("two.txt:1:3: 2 columns; expected true labels in column 2"),
+        "{error}"
     );
+    // A sequence that no legal labelling fits: the second one begins in line 4.
+    folder.write("inside.txt", "I-X\ta\n\nI-Y\tb\n");
+    folder.ok("learn -q -m inside.json inside.txt");
+    for command in ["tag", "eval"] {
+        let error = folder.error(&format!("{command} -m inside.json --scheme bio inside.txt"));
+        assert!(error.starts_with("inside.txt:1:1: "), "{error}");
+    }
 }
 
 #[test]
@@ -351,6 +390,18 @@ fn resuming_begins_where_the_model_ended() {
     };
     let (fresh, resumed) = (passes(""), passes("--resume first.json"));
     assert!(resumed < 0.5 * fresh, "{resumed} passes after resuming, {fresh} afresh");
+    // A resumed run shows the objective of the model first, whatever trains.
+    let json: serde_json::Value =
+        serde_json::from_str(&folder.ok("dump --json first.json")).unwrap();
+    let objective = 4.0 * json["report"]["certificate"]["Gap"]["objective"].as_f64().unwrap();
+    for algorithm in ["lbfgs", "sdca"] {
+        let line = format!("learn -a {algorithm} --tolerance 1e-6 --resume first.json again.txt");
+        let log = String::from_utf8(folder.run(&line).stderr).unwrap();
+        let first = log.lines().skip_while(|line| !line.starts_with("passes")).nth(1).unwrap();
+        let primal: f64 = first.split_whitespace().nth(1).unwrap().parse().unwrap();
+        assert!((primal - objective).abs() < 1e-3, "{algorithm}: {log}");
+        assert!(log.contains("\nconverged after"), "{algorithm}: {log}");
+    }
 }
 
 #[test]

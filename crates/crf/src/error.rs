@@ -20,6 +20,14 @@ pub enum Error {
         /// Its number, from 0.
         sequence: usize,
     },
+    /// Something wrong with one of several sequences.
+    #[error("sequence {sequence}: {error}")]
+    InSequence {
+        /// Its number, from 0.
+        sequence: usize,
+        /// What is wrong with it.
+        error: Box<Error>,
+    },
     /// A combination that the method cannot treat.
     #[error("{method} does not support {what}")]
     Unsupported {
@@ -58,5 +66,13 @@ pub enum Error {
 impl Error {
     pub(crate) fn read(error: std::io::Error) -> Self {
         Error::Read(error.to_string())
+    }
+
+    /// The error of one sequence with its number among others.
+    pub(crate) fn in_sequence(self, sequence: usize) -> Self {
+        match self {
+            Error::EmptySequence { .. } => Error::EmptySequence { sequence },
+            error => Error::InSequence { sequence, error: Box::new(error) },
+        }
     }
 }

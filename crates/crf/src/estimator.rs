@@ -105,9 +105,12 @@ impl Crf {
     }
 
     /// Trains a model from given weights, for instance those of an earlier model on the same corpus, and calls `watch` at every
-    /// check with a function that makes a copy of the current weights. `Break` ends the training; the model is
-    /// then the current one, or the start if that is better: SDCA starts at the marginals of given weights, and comes back to
-    /// weights as good as those in a pass or two.
+    /// check with a function that makes a copy of the current weights. `Break` ends the training with the weights that were
+    /// seen last.
+    ///
+    /// SDCA starts at the marginals of given weights, and comes back to weights as good as those in a pass or two: until then
+    /// the given ones are the current ones, with the lower bound that the marginals prove. A start that meets `stop` is
+    /// returned as it is.
     ///
     /// # Errors
     /// As [`fit`](Self::fit), and [`Error::Invalid`] for a start of another shape.
@@ -138,22 +141,37 @@ impl Crf {
                 (found.state, found.report)
             }
             Method::Sdca | Method::Auto => {
+                let start = start.map(|weights| Start::new(&problem, weights)).transpose()?;
+                let init = |start: &Start| Init::Weights(start.weights.clone());
                 let settings = SdcaSettings {
-                    init: start
-                        .map_or_else(Init::default, |weights| Init::Weights(weights.clone())),
+                    init: start.as_ref().map_or_else(Init::default, init),
                     max_memory: Some(self.max_memory),
                     seed: self.seed,
                     stop: self.stop,
                     ..SdcaSettings::default()
                 };
+                let better = |certificate| start.as_ref()?.better(certificate);
                 let mut observer = |progress: &Progress, method: &Sdca<'_, '_, f32>| {
-                    watch(progress, &|| method.weights())
+                    let Some((weights, certificate)) = better(progress.certificate) else {
+                        return watch(progress, &|| method.weights());
+                    };
+                    let seen = Progress { certificate, ..*progress };
+                    match watch(&seen, &|| weights.clone()) {
+                        ControlFlow::Continue(()) if !self.is_met(certificate) => {
+                            ControlFlow::Continue(())
+                        }
+                        _ => ControlFlow::Break(()),
+                    }
                 };
                 let found = sdca(&problem, &settings, None, &mut observer)?;
-                let ended = (found.state.weights, found.report);
-                match start.filter(|_| ended.1.status != Status::Converged) {
-                    Some(start) => better(&problem, start, ended)?,
-                    None => ended,
+                match better(found.report.certificate) {
+                    Some((weights, certificate)) => {
+                        let report = found.report;
+                        let met = self.is_met(certificate);
+                        let status = if met { Status::Converged } else { report.status };
+                        (weights.clone(), Report { status, certificate, ..report })
+                    }
+                    None => (found.state.weights, found.report),
                 }
             }
         };
@@ -176,20 +194,36 @@ impl Crf {
             chosen => Ok(chosen),
         }
     }
+
+    /// Whether a certificate ends the training.
+    fn is_met(&self, certificate: Certificate) -> bool {
+        certificate.value() <= self.stop.tolerance(certificate.objective())
+    }
 }
 
-/// The start, if its objective is below that of the end; any lower bound is one for both.
-fn better(
-    problem: &Problem<'_>,
-    start: &Weights,
-    (weights, report): (Weights, Report),
-) -> Result<(Weights, Report), Error> {
-    let objective = problem.objective(start)?;
-    match report.certificate {
-        Certificate::Gap { objective: now, lower_bound } if objective < now => {
-            let certificate = Certificate::Gap { objective, lower_bound };
-            Ok((problem.unpack(&problem.layout.pack(start)?), Report { certificate, ..report }))
+/// Given weights to start from, which count until those of the marginals are better: SDCA starts at the marginals of the given
+/// ones, whose own weights are far from them.
+struct Start {
+    weights: Weights,
+    objective: f64,
+}
+
+impl Start {
+    fn new(problem: &Problem<'_>, weights: &Weights) -> Result<Self, Error> {
+        let objective = problem.objective(weights)?;
+        // Those without a feature of the problem are 0 for it.
+        Ok(Start { weights: problem.unpack(&problem.layout.pack(weights)?), objective })
+    }
+
+    /// The start with what is proved about it, if its objective is below that of a certificate: a lower bound is one for every
+    /// point.
+    fn better(&self, certificate: Certificate) -> Option<(&Weights, Certificate)> {
+        match certificate {
+            Certificate::Gap { objective, lower_bound } if self.objective < objective => {
+                let objective = self.objective;
+                Some((&self.weights, Certificate::Gap { objective, lower_bound }))
+            }
+            _ => None,
         }
-        _ => Ok((weights, report)),
     }
 }

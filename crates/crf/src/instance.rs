@@ -114,8 +114,22 @@ impl Instance {
     /// # Panics
     /// If there is no such token.
     pub fn attributes(&self, token: usize) -> impl ExactSizeIterator<Item = (&str, f64)> {
+        let own = &self.attributes[self.numbers(token)];
+        own.iter().map(|(range, value)| (&self.text[range.clone()], *value))
+    }
+
+    /// The attributes of all tokens: where their names lie in [`text`](Self::text), and their values.
+    pub(crate) fn all_attributes(&self) -> &[(Range<usize>, f64)] {
+        &self.attributes
+    }
+
+    pub(crate) fn text(&self) -> &[u8] {
+        self.text.as_bytes()
+    }
+
+    /// The numbers of the attributes of a token among all.
+    pub(crate) fn numbers(&self, token: usize) -> Range<usize> {
         let end = self.starts.get(token + 1).copied().unwrap_or(self.attributes.len());
-        let all = &self.attributes[self.starts[token]..end];
-        all.iter().map(|(range, value)| (&self.text[range.clone()], *value))
+        self.starts[token]..end
     }
 }

@@ -42,7 +42,7 @@ pub fn lbfgs<'p, 'a, O: Observer<Lbfgs<Likelihood<'p, 'a>>>>(
         Some(weights) => problem.layout.pack(&weights)?,
         None => vec![0.0; problem.layout.dimension()],
     };
-    let likelihood = Likelihood(Objective::new(problem));
+    let likelihood = Likelihood::new(problem);
     let solution = fenchel_optim::lbfgs::lbfgs(likelihood, settings, start, observer)?;
     Ok(Solution { state: problem.layout.unpack(&solution.state), report: solution.report })
 }
@@ -85,25 +85,45 @@ pub fn owlqn<'p, 'a, O: Observer<Owlqn<Likelihood<'p, 'a>>>>(
         Some(weights) => problem.layout.pack(&weights)?,
         None => vec![0.0; dimension],
     };
-    let likelihood = Likelihood(Objective::new(problem));
+    let likelihood = Likelihood::new(problem);
     let l1 = vec![l1; dimension];
     let solution = fenchel_optim::lbfgs::owlqn(likelihood, l1, settings, start, observer)?;
     Ok(Solution { state: problem.layout.unpack(&solution.state), report: solution.report })
 }
 
-/// The objective as L-BFGS sees it: what an observer of [`lbfgs`] meets.
-pub struct Likelihood<'p, 'a>(Objective<'p, 'a>);
+/// The objective of a [`Problem`] as a smooth function of flat weights: what an observer of [`lbfgs`] meets, and what opens any
+/// method for [`Smooth`] functions to conditional random fields.
+pub struct Likelihood<'p, 'a> {
+    problem: &'p Problem<'a>,
+    objective: Objective<'p, 'a>,
+}
+
+impl<'p, 'a> Likelihood<'p, 'a> {
+    /// `P` and its gradient, on all cores.
+    pub fn new(problem: &'p Problem<'a>) -> Self {
+        Likelihood { problem, objective: Objective::new(problem) }
+    }
+
+    /// Flat weights with names.
+    ///
+    /// # Panics
+    /// If `w` has another length than [`dimension`](Smooth::dimension).
+    pub fn weights(&self, w: &[f64]) -> Weights {
+        assert_eq!(w.len(), self.dimension());
+        self.problem.unpack(w)
+    }
+}
 
 impl Smooth for Likelihood<'_, '_> {
     fn dimension(&self) -> usize {
-        self.0.dimension()
+        self.objective.dimension()
     }
 
     fn value_gradient(&mut self, w: &[f64], gradient: &mut [f64]) -> f64 {
-        self.0.value_gradient(w, gradient)
+        self.objective.value_gradient(w, gradient)
     }
 
     fn certify(&mut self, w: &[f64], value: f64, gradient: &[f64]) -> Certificate {
-        self.0.certify(w, value, gradient)
+        self.objective.certify(w, value, gradient)
     }
 }

@@ -142,7 +142,7 @@ impl CrfModel {
     /// Tags many sequences on all cores (with the feature `parallel`); the results do not depend on their number.
     ///
     /// # Errors
-    /// Those of [`Tagger::tag`], of the first sequence that has one.
+    /// Those of [`Tagger::tag`], of the first sequence that has one and with its number: [`Error::InSequence`].
     pub fn tag_all(&self, instances: &[Instance]) -> Result<Vec<Vec<&str>>, Error> {
         self.tagger().for_all(instances, Tagger::tag)
     }

@@ -1,7 +1,9 @@
 //! What tagging reads of an attribute, in one place.
 
-use crate::Weights;
+use std::ops::Range;
+
 use crate::vocabulary::{self, Vocabulary};
+use crate::{Instance, Weights};
 
 /// The weights of attributes by name.
 ///
@@ -20,14 +22,15 @@ pub(crate) struct Records {
     /// Where the record of an attribute begins.
     starts: Vec<u64>,
     /// Linear probing, at most half full, the size a power of two: from bit 40 on a part of the hash, below it where the record
-    /// begins; [`FREE`] for none.
+    /// begins; 0 for none.
     slots: Vec<u64>,
 }
 
-/// A place of no record.
-pub(crate) const NOWHERE: u64 = PLACE;
+/// The place of a record without a name and without weights: that of names that have none.
+pub(crate) const NOWHERE: u64 = 0;
 
-const FREE: u64 = u64::MAX;
+/// The place of another one: that of names whose first slot belongs to another name.
+const ELSEWHERE: u64 = 1;
 
 /// The bits of a slot that say where, and those of a header that say how long.
 const PLACE: u64 = (1 << 40) - 1;
@@ -35,11 +38,15 @@ const PLACE: u64 = (1 << 40) - 1;
 /// More weights than it pays to write down again: a third of the labels.
 const MANY: u64 = (1 << 24) - 1;
 
+/// Names that are looked up together.
+const BLOCK: usize = 128;
+
 impl Records {
     pub(crate) fn new(names: &Vocabulary, weights: &Weights) -> Self {
-        let mut words = Vec::new();
+        // No name has the length of the records at `NOWHERE` and `ELSEWHERE`.
+        let mut words = vec![PLACE; 2];
         let mut starts = Vec::with_capacity(names.len());
-        let mut slots = vec![FREE; (2 * names.len()).next_power_of_two()];
+        let mut slots = vec![0; (2 * names.len()).next_power_of_two()];
         for ((number, name), row) in names.iter().enumerate().zip(weights.emission.outer_iter()) {
             let start = words.len() as u64;
             starts.push(start);
@@ -53,10 +60,12 @@ impl Records {
                     words.extend([k as u64, w.to_bits()]);
                 }
             }
-            words.extend(packed(name.as_bytes()));
-            let hash = vocabulary::hash(name);
+            let (whole, rest) = name.as_bytes().as_chunks::<8>();
+            words.extend(whole.iter().map(|word| u64::from_le_bytes(*word)));
+            words.extend((!rest.is_empty()).then(|| last_word(name.as_bytes())));
+            let hash = vocabulary::hash(name.as_bytes());
             let mut place = hash as usize & (slots.len() - 1);
-            while slots[place] != FREE {
+            while slots[place] != 0 {
                 place = (place + 1) & (slots.len() - 1);
             }
             slots[place] = (hash & !PLACE) | start;
@@ -64,68 +73,74 @@ impl Records {
         Records { words, starts, slots }
     }
 
-    /// Where the records of several names begin, [`NOWHERE`] for those without one. One step for all names after the other,
-    /// so that the waits for memory overlap.
-    pub(crate) fn find_all<'n, N: Iterator<Item = &'n str>>(
-        &self,
-        names: impl Fn() -> N,
-        hashes: &mut Vec<u64>,
-        places: &mut Vec<u64>,
-    ) {
-        hashes.clear();
-        hashes.extend(names().map(vocabulary::hash));
+    /// Where the records of all attributes of an instance begin, [`NOWHERE`] for those without one. One step for many names
+    /// after the other, so that the waits for memory overlap.
+    pub(crate) fn find_all(&self, instance: &Instance, places: &mut Vec<u64>) {
+        let (mut hashes, mut headers) = ([0; BLOCK], [0; BLOCK]);
         let mask = self.slots.len() - 1;
         places.clear();
-        places.extend(hashes.iter().map(|&hash| {
-            let slot = self.slots[hash as usize & mask];
-            let fits = slot != FREE && (slot ^ hash) & !PLACE == 0;
-            if fits { slot & PLACE } else { NOWHERE }
-        }));
-        for ((name, &hash), place) in names().zip(&*hashes).zip(places) {
-            if *place == NOWHERE || !self.is(*place, name.as_bytes()) {
-                *place = self.find(name, hash);
+        for block in instance.all_attributes().chunks(BLOCK) {
+            let name = |(range, _): &(Range<usize>, f64)| &instance.text()[range.clone()];
+            let hashes = &mut hashes[..block.len()];
+            hashes.iter_mut().zip(block).for_each(|(h, item)| *h = vocabulary::hash(name(item)));
+            let first = places.len();
+            places.extend(hashes.iter().map(|&hash| {
+                let slot = self.slots[hash as usize & mask];
+                let fits = slot == 0 || (slot ^ hash) & !PLACE == 0;
+                if fits { slot & PLACE } else { ELSEWHERE }
+            }));
+            let places = &mut places[first..];
+            let headers = &mut headers[..block.len()];
+            headers.iter_mut().zip(&*places).for_each(|(h, &p)| *h = self.words[p as usize]);
+            for (((place, item), &hash), &header) in
+                places.iter_mut().zip(block).zip(&*hashes).zip(&*headers)
+            {
+                if *place != NOWHERE && !self.is(*place, header, name(item)) {
+                    *place = self.find(name(item), hash);
+                }
             }
         }
     }
 
-    fn find(&self, name: &str, hash: u64) -> u64 {
+    #[inline(never)]
+    fn find(&self, name: &[u8], hash: u64) -> u64 {
         let mask = self.slots.len() - 1;
-        let mut place = hash as usize & mask;
+        let mut at = hash as usize & mask;
         loop {
-            let slot = self.slots[place];
-            if slot == FREE {
-                return NOWHERE;
+            let slot = self.slots[at];
+            let place = slot & PLACE;
+            let fits = (slot ^ hash) & !PLACE == 0;
+            if slot == 0 || (fits && self.is(place, self.words[place as usize], name)) {
+                return place;
             }
-            if (slot ^ hash) & !PLACE == 0 && self.is(slot & PLACE, name.as_bytes()) {
-                return slot & PLACE;
-            }
-            place = (place + 1) & mask;
+            at = (at + 1) & mask;
         }
     }
 
-    /// Whether the record at `place` is that of a name.
-    #[inline]
-    fn is(&self, place: u64, name: &[u8]) -> bool {
-        let record = &self.words[place as usize..];
-        let count = record[0] >> 40;
-        let weights = if count == MANY { 1 } else { 2 * count as usize };
-        (record[0] & PLACE) as usize == name.len()
-            && packed(name).zip(&record[1 + weights..]).all(|(a, b)| a == *b)
+    /// Whether the record at `place`, with the word `header`, is that of a name.
+    #[inline(always)]
+    fn is(&self, place: u64, header: u64, name: &[u8]) -> bool {
+        if (header & PLACE) as usize != name.len() {
+            return false;
+        }
+        let record = &self.words[place as usize + 1 + weight_words(header)..];
+        let (whole, rest) = name.as_chunks::<8>();
+        whole.iter().zip(record).all(|(word, found)| u64::from_le_bytes(*word) == *found)
+            && (rest.is_empty() || last_word(name) == record[whole.len()])
     }
 
     /// `scores += value * W(a, .)` for the attribute whose record is at `place`, with the weights that the records are of.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn add(&self, place: u64, value: f64, weights: &Weights, scores: &mut [f64]) {
         let record = &self.words[place as usize..];
-        let count = record[0] >> 40;
-        if count == MANY {
+        if record[0] >> 40 == MANY {
             let row = weights.emission.row(record[1] as usize);
             // A slice, so that the loop vectorises.
             let row = row.as_slice().expect("rows are in one piece");
             scores.iter_mut().zip(row).for_each(|(score, w)| *score += value * w);
             return;
         }
-        for [label, bits] in record[1..=2 * count as usize].as_chunks::<2>().0 {
+        for [label, bits] in record[1..=weight_words(record[0])].as_chunks::<2>().0 {
             scores[*label as usize] += value * f64::from_bits(*bits);
         }
     }
@@ -136,14 +151,29 @@ impl Records {
     }
 }
 
-/// Bytes in words, zeros behind.
-#[inline]
-fn packed(bytes: &[u8]) -> impl Iterator<Item = u64> {
-    let (whole, rest) = bytes.as_chunks::<8>();
-    let mut last = [0; 8];
-    last[..rest.len()].copy_from_slice(rest);
-    let last = (!rest.is_empty()).then(|| u64::from_le_bytes(last));
-    whole.iter().map(|word| u64::from_le_bytes(*word)).chain(last)
+/// The words between the header of a record and its name.
+#[inline(always)]
+fn weight_words(header: u64) -> usize {
+    match header >> 40 {
+        MANY => 1,
+        count => 2 * count as usize,
+    }
+}
+
+/// The bytes behind the last whole word of a string, of which there are some, in one word with zeros behind. Read in pieces that
+/// overlap: a copy of a length that varies would be a call.
+#[inline(always)]
+fn last_word(bytes: &[u8]) -> u64 {
+    let rest = bytes.len() % 8;
+    if let Some(last) = bytes.last_chunk::<8>() {
+        return u64::from_le_bytes(*last) >> (64 - 8 * rest);
+    }
+    if let (Some(first), Some(last)) = (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
+        let (first, last) = (u32::from_le_bytes(*first), u32::from_le_bytes(*last));
+        return u64::from(first) | u64::from(last) << (8 * (rest - 4));
+    }
+    let byte = |at: usize| u64::from(bytes[at]) << (8 * at);
+    byte(0) | byte(rest / 2) | byte(rest - 1)
 }
 
 #[cfg(test)]
@@ -165,8 +195,9 @@ mod tests {
             }
             let records = Records::new(&names, &weights);
             let all: Vec<&str> = known.iter().chain(&asked).map(String::as_str).collect();
-            let (mut hashes, mut places) = (Vec::new(), Vec::new());
-            records.find_all(|| all.iter().copied(), &mut hashes, &mut places);
+            let mut places = vec![7; 3];
+            records.find_all(&Instance::from_lists(&[&all]), &mut places);
+            prop_assert_eq!(places.len(), all.len());
             for (name, &place) in all.iter().zip(&places) {
                 let Some(number) = names.get(name) else {
                     prop_assert_eq!(place, NOWHERE);

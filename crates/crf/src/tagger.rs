@@ -8,7 +8,7 @@ use fenchel_linalg::Invalid;
 use ndarray::Array2;
 use rand::Rng;
 
-use crate::records::{NOWHERE, Records};
+use crate::records::Records;
 use crate::{CrfModel, Error, Instance, LabelScheme, Sequence, Vocabulary};
 
 /// Answers questions about one sequence after the other; buffers are reused.
@@ -45,7 +45,6 @@ pub struct Tagger<'m> {
     chain: Chain,
     path: Vec<usize>,
     marginals: ChainMarginals,
-    hashes: Vec<u64>,
     places: Vec<u64>,
 }
 
@@ -60,7 +59,6 @@ impl<'m> Tagger<'m> {
             chain,
             path: Vec::new(),
             marginals: ChainMarginals::new(),
-            hashes: Vec::new(),
             places: Vec::new(),
         };
         tagger.write_transitions();
@@ -90,19 +88,15 @@ impl<'m> Tagger<'m> {
     /// Writes the scores of a sequence into the chain.
     fn load(&mut self, instance: &Instance) -> Result<(), Error> {
         let (weights, records) = (self.model.weights(), self.records.clone());
-        let (mut hashes, mut places) = (take(&mut self.hashes), take(&mut self.places));
+        check_values(instance)?;
+        let mut places = take(&mut self.places);
+        records.find_all(instance, &mut places);
         let loaded = self.load_with(instance.len(), |t, scores| {
-            let names = || instance.attributes(t).map(|(name, _)| name);
-            records.find_all(names, &mut hashes, &mut places);
-            for (column, ((_, value), &place)) in instance.attributes(t).zip(&places).enumerate() {
-                check_value(t, column, value)?;
-                if place != NOWHERE {
-                    records.add(place, value, weights, scores);
-                }
+            for e in instance.numbers(t) {
+                records.add(places[e], instance.all_attributes()[e].1, weights, scores);
             }
-            Ok(())
         });
-        (self.hashes, self.places) = (hashes, places);
+        self.places = places;
         loaded
     }
 
@@ -110,7 +104,7 @@ impl<'m> Tagger<'m> {
     fn load_with(
         &mut self,
         length: usize,
-        mut add: impl FnMut(usize, &mut [f64]) -> Result<(), Error>,
+        mut add: impl FnMut(usize, &mut [f64]),
     ) -> Result<(), Error> {
         if length == 0 {
             return Err(Error::EmptySequence { sequence: 0 });
@@ -132,7 +126,7 @@ impl<'m> Tagger<'m> {
                     .zip(weights.emission.row(*row))
                     .for_each(|(score, w)| *score += w);
             }
-            add(t, scores)?;
+            add(t, scores);
         }
         if self.scheme != LabelScheme::Any {
             self.scheme.forbid_ends(self.model.labels(), &mut self.chain)?;
@@ -155,23 +149,26 @@ impl<'m> Tagger<'m> {
     /// depend on the number of cores.
     ///
     /// # Errors
-    /// That of the first item that has one.
+    /// [`Error::InSequence`] or [`Error::EmptySequence`], with the number of the first item that has an error.
     pub fn for_all<I: Sync, A: Send>(
         &self,
         items: &[I],
         ask: impl Fn(&mut Tagger<'m>, &I) -> Result<A, Error> + Sync,
     ) -> Result<Vec<A>, Error> {
+        let numbered = |(i, answer): (usize, Result<A, Error>)| {
+            answer.map_err(|error: Error| error.in_sequence(i))
+        };
         #[cfg(feature = "parallel")]
         {
             use rayon::prelude::*;
             let answers =
                 items.par_iter().with_min_len(16).map_init(|| self.clone(), |t, item| ask(t, item));
-            answers.collect::<Vec<_>>().into_iter().collect()
+            answers.collect::<Vec<_>>().into_iter().enumerate().map(numbered).collect()
         }
         #[cfg(not(feature = "parallel"))]
         {
             let mut tagger = self.clone();
-            items.iter().map(|item| ask(&mut tagger, item)).collect()
+            items.iter().map(|item| ask(&mut tagger, item)).enumerate().map(numbered).collect()
         }
     }
 
@@ -191,12 +188,8 @@ impl<'m> Tagger<'m> {
         let (weights, records) = (self.model.weights(), self.records.clone());
         self.load_with(sequence.len(), |t, scores| {
             for (number, value) in sequence.attributes(t) {
-                let place = records.place(number);
-                if place != NOWHERE {
-                    records.add(place, value, weights, scores);
-                }
+                records.add(records.place(number), value, weights, scores);
             }
-            Ok(())
         })?;
         self.chain.viterbi_into(&mut self.path)?;
         Ok(&self.path)
@@ -315,9 +308,20 @@ impl<'m> Tagger<'m> {
     }
 }
 
-fn check_value(row: usize, column: usize, value: f64) -> Result<(), Error> {
-    if value.is_finite() {
+fn check_values(instance: &Instance) -> Result<(), Error> {
+    // Without a way out of the loop, which is quicker.
+    let all = instance.all_attributes().iter();
+    if !all.fold(false, |bad, (_, value)| bad | !value.is_finite()) {
         return Ok(());
     }
-    Err(Invalid::NonFinite { what: "attribute values", row, column, value }.into())
+    for row in 0..instance.len() {
+        for (column, (_, value)) in instance.attributes(row).enumerate() {
+            if !value.is_finite() {
+                return Err(
+                    Invalid::NonFinite { what: "attribute values", row, column, value }.into()
+                );
+            }
+        }
+    }
+    Ok(())
 }

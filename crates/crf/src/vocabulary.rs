@@ -44,7 +44,7 @@ impl Vocabulary {
         if self.slots.len() < 2 * (self.len() + 1) {
             self.grow();
         }
-        let hash = hash(name);
+        let hash = hash(name.as_bytes());
         match self.find(name, hash) {
             Ok(number) => number,
             Err(free) => {
@@ -62,7 +62,7 @@ impl Vocabulary {
     pub fn get(&self, name: &str) -> Option<u32> {
         match self.slots.is_empty() {
             true => None,
-            false => self.find(name, hash(name)).ok(),
+            false => self.find(name, hash(name.as_bytes())).ok(),
         }
     }
 
@@ -121,7 +121,7 @@ impl Vocabulary {
         let size = (2 * self.slots.len()).max(16);
         let mut slots = vec![0; size];
         for number in 0..self.len() as u32 {
-            let hash = hash(self.name(number));
+            let hash = hash(self.bytes(number));
             let mut place = hash as usize & (size - 1);
             while slots[place] != 0 {
                 place = (place + 1) & (size - 1);
@@ -132,9 +132,10 @@ impl Vocabulary {
     }
 }
 
-pub(crate) fn hash(name: &str) -> u64 {
+#[inline]
+pub(crate) fn hash(name: &[u8]) -> u64 {
     let mut hasher = FxHasher::default();
-    hasher.write(name.as_bytes());
+    hasher.write(name);
     hasher.finish()
 }
 

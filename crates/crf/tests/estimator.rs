@@ -126,6 +126,42 @@ fn a_training_from_given_weights_never_makes_them_worse() {
     }
 }
 
+/// What is shown of a start is the start, however far the weights of its marginals are; one that is good enough is kept.
+#[test]
+fn a_start_counts_until_the_training_is_better() {
+    let corpus = corpus(60);
+    let problem = Problem::new(&corpus.data, 1.0 / 60.0, Features::default()).unwrap();
+    let start = accurate(Method::Sdca).fit(&corpus).unwrap().weights().clone();
+    let before = problem.objective(&start).unwrap();
+    let mut first = None;
+    let rough = Crf { method: Method::Sdca, stop: Stop::at_relative(1e-2), ..Crf::default() };
+    let kept = rough
+        .fit_watched(&corpus, Some(&start), |progress, weights| {
+            first.get_or_insert((progress.certificate.objective().unwrap(), weights()));
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+    let (shown, weights) = first.unwrap();
+    assert!((shown - before).abs() < 1e-12, "{shown} {before}");
+    let report = kept.report.unwrap();
+    assert_eq!((report.status, report.passes), (Status::Converged, 0.0), "{report}");
+    assert_eq!((&weights, kept.weights()), (&start, &start));
+    // Its certificate is the norm of its gradient: norm(grad P)^2 / (2 l2), by differences of values.
+    let mut square = 0.0;
+    for place in 0..start.emission.len() + start.transition.len() {
+        let value = |step: f64| {
+            let mut moved = start.clone();
+            *moved.emission.iter_mut().chain(&mut moved.transition).nth(place).unwrap() += step;
+            problem.objective(&moved).unwrap()
+        };
+        square += ((value(1e-4) - value(-1e-4)) / 2e-4).powi(2);
+    }
+    let expected = 30.0 * square;
+    let found = report.certificate.value();
+    // Single precision steps back by 2.4e-7 (1 + log K) a token.
+    assert!(found >= expected - 1e-7 && found <= expected + 1e-5, "{found} {expected}");
+}
+
 #[test]
 fn memory_decides_and_parameters_are_checked() {
     let corpus = corpus(10);

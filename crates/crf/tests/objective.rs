@@ -3,9 +3,12 @@
 mod common;
 
 use common::*;
-use fenchel_crf::{Features, Problem, Support, Weights, lbfgs, radius_heuristic, radius_upper};
-use fenchel_optim::lbfgs::LbfgsSettings;
-use fenchel_optim::{Certificate, Stop};
+use fenchel_crf::{
+    Features, Likelihood, OegSettings, Problem, SagSettings, SdcaSettings, Support, Weights, lbfgs,
+    oeg, radius_heuristic, radius_upper, sag, sdca,
+};
+use fenchel_optim::lbfgs::{LbfgsSettings, Smooth};
+use fenchel_optim::{Certificate, Status, Stop};
 
 #[test]
 fn the_objective_agrees_with_enumeration() {
@@ -20,6 +23,79 @@ fn the_objective_agrees_with_enumeration() {
         let zero = Weights::zeros(data.attributes(), data.labels());
         let at_zero = data.tokens() as f64 / data.sequences() as f64 * (data.labels() as f64).ln();
         assert!((problem.objective(&zero).unwrap() - at_zero).abs() < 1e-12);
+    }
+}
+
+/// On more sequences than are worked on side by side, with few weights and with all.
+#[test]
+fn the_gradient_agrees_with_differences_of_values() {
+    let data = dataset(6, 3, &random_sequences((21, 5, 6, 3), true, 5));
+    for states in [Support::All, Support::Observed] {
+        for (transitions, bias) in [(Support::All, true), (Support::Observed, false)] {
+            let features = Features { states, transitions, bias, ends: bias };
+            let problem = Problem::new(&data, 0.1, features).unwrap();
+            let mut objective = Likelihood::new(&problem);
+            let d = objective.dimension();
+            let at: Vec<f64> = (0..d).map(|k| (3.0 * k as f64).sin()).collect();
+            let (mut gradient, mut unused) = (vec![f64::NAN; d], vec![0.0; d]);
+            objective.value_gradient(&at, &mut gradient);
+            let mut places = 0;
+            for k in 0..d {
+                let mut value = |step: f64| {
+                    let mut moved = at.clone();
+                    moved[k] += step;
+                    objective.value_gradient(&moved, &mut unused)
+                };
+                let difference = (value(1e-5) - value(-1e-5)) / 2e-5;
+                assert!((difference - gradient[k]).abs() < 1e-7, "{difference} {}", gradient[k]);
+                // The flat value is that of the weights with names, for places that have one.
+                let mut one = vec![0.0; d];
+                one[k] = 0.5;
+                let named = objective.weights(&one);
+                if named.norm_squared() > 0.0 {
+                    places += 1;
+                    let flat = objective.value_gradient(&one, &mut unused);
+                    assert!((problem.objective(&named).unwrap() - flat).abs() < 1e-12 * flat);
+                }
+            }
+            assert_eq!(places, problem.weights());
+        }
+    }
+}
+
+/// Values whose products are beyond the largest number: an end with a status, or an error that says so.
+#[test]
+fn what_overflows_ends_in_words() {
+    let huge = |seed| {
+        let mut sequences = random_sequences((6, 4, 5, 3), true, seed);
+        let values = sequences.iter_mut().flatten().flat_map(|(attributes, _)| attributes);
+        values.for_each(|(_, value)| *value *= 1e160);
+        dataset(5, 3, &sequences)
+    };
+    let stop = Stop { max_passes: 20.0, ..Stop::default() };
+    for seed in 0..5 {
+        let data = huge(seed);
+        let problem = problem(&data, 1.0);
+        let finite = |weights: &Weights, report: fenchel_optim::Report| {
+            assert!(weights.check().is_ok() || report.status == Status::Diverged, "{report}");
+            assert!(!report.certificate.value().is_nan(), "{report}");
+        };
+        let settings = SdcaSettings { stop, ..SdcaSettings::default() };
+        if let Ok(found) = sdca::<f32, _>(&problem, &settings, None, &mut ()) {
+            finite(&found.state.weights, found.report);
+        }
+        let settings = OegSettings { stop, ..OegSettings::default() };
+        if let Ok(found) = oeg(&problem, &settings, None, &mut ()) {
+            finite(&found.state.weights, found.report);
+        }
+        let settings = SagSettings { stop, ..SagSettings::default() };
+        if let Ok(found) = sag(&problem, &settings, None, &mut ()) {
+            finite(&found.state, found.report);
+        }
+        let settings = LbfgsSettings { stop, ..LbfgsSettings::default() };
+        if let Ok(found) = lbfgs(&problem, &settings, None, &mut ()) {
+            finite(&found.state, found.report);
+        }
     }
 }
 

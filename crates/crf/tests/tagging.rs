@@ -1,8 +1,8 @@
 //! Models and taggers against enumeration of all labellings.
 
 use fenchel_crf::{
-    Corpus, CorpusBuilder, CrfModel, Dataset, Instance, LabelScheme, Saved, Token, Vocabulary,
-    Weights,
+    Corpus, CorpusBuilder, CrfModel, Dataset, Error, Instance, LabelScheme, Saved, Tagger, Token,
+    Vocabulary, Weights,
 };
 use fenchel_optim::random::stream;
 use ndarray::Array2;
@@ -141,6 +141,26 @@ fn many_sequences_are_tagged_as_one_by_one() {
     for (instance, labels) in instances.iter().zip(&all) {
         assert_eq!(&model.tag(instance).unwrap(), labels);
     }
+}
+
+#[test]
+fn errors_among_many_sequences_name_the_one() {
+    let model = random_model(3, 0.3);
+    let mut instances: Vec<Instance> = (0..40).map(|i| random_instance(3, i)).collect();
+    instances[17].push("a1", f64::NAN);
+    let error = model.tag_all(&instances).unwrap_err();
+    assert!(matches!(error, Error::InSequence { sequence: 17, .. }), "{error:?}");
+    let message = error.to_string();
+    assert!(message.starts_with("sequence 17: ") && message.contains("NaN at row 2"), "{message}");
+    instances[9] = Instance::new();
+    assert_eq!(model.tag_all(&instances), Err(Error::EmptySequence { sequence: 9 }));
+    // No labelling is legal where every label continues a chunk.
+    let labels: Vocabulary = ["I-X", "I-Y"].into_iter().collect();
+    let model = CrfModel::new(Vocabulary::new(), labels, Weights::zeros(0, 2), None).unwrap();
+    let tagger = model.tagger().with_scheme(LabelScheme::Bio);
+    let error = tagger.for_all(&instances[20..], Tagger::tag).unwrap_err();
+    let Error::InSequence { sequence: 0, error } = error else { panic!("{error:?}") };
+    assert!(matches!(*error, Error::Chain(_)), "{error:?}");
 }
 
 /// Attribute 6 is beyond the model's.

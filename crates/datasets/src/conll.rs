@@ -151,9 +151,9 @@ pub fn conll(from: impl BufRead, options: &ConllOptions) -> Result<Vec<Sentence>
 pub struct ConllReader<R> {
     from: R,
     options: ConllOptions,
-    /// The line read last, and that of the first token of the sentence.
+    /// The line read last, and those of the tokens of the sentence.
     line: u64,
-    first: u64,
+    lines: Vec<u64>,
     width: Option<usize>,
     bytes: Vec<u8>,
 }
@@ -161,12 +161,17 @@ pub struct ConllReader<R> {
 impl<R: BufRead> ConllReader<R> {
     /// A reader at the beginning of a text.
     pub fn new(from: R, options: ConllOptions) -> Self {
-        ConllReader { from, options, line: 0, first: 0, width: None, bytes: Vec::new() }
+        ConllReader { from, options, line: 0, lines: Vec::new(), width: None, bytes: Vec::new() }
     }
 
     /// The line, counted from 1, of the first token of the sentence read last.
     pub fn first_line(&self) -> u64 {
-        self.first
+        self.lines.first().copied().unwrap_or_default()
+    }
+
+    /// The lines, counted from 1, of the tokens of the sentence read last: comments may lie between them.
+    pub fn lines(&self) -> &[u64] {
+        &self.lines
     }
 
     /// Reads the next sentence over the old one; `false` at the end of the text. O(its bytes).
@@ -175,6 +180,7 @@ impl<R: BufRead> ConllReader<R> {
     /// Those of [`conll`] that concern a line.
     pub fn read(&mut self, sentence: &mut Sentence) -> Result<bool, Error> {
         sentence.cells.clear();
+        self.lines.clear();
         loop {
             self.bytes.clear();
             if self.from.read_until(b'\n', &mut self.bytes)? == 0 {
@@ -200,9 +206,7 @@ impl<R: BufRead> ConllReader<R> {
 
     /// Appends the token of the current line.
     fn push(&mut self, sentence: &mut Sentence) -> Result<(), Error> {
-        if sentence.is_empty() {
-            self.first = self.line;
-        }
+        self.lines.push(self.line);
         let before = sentence.cells.len();
         let (line, encoding) = (self.line, self.options.encoding);
         match self.options.separator {
@@ -293,6 +297,9 @@ mod tests {
     #[test]
     fn universal_dependencies() {
         let text = "# text = vámonos al mar\n1-2\tvámonos\t_\n1\tvamos\tir\n2\tnos\tnosotros\n2.1\tx\ty\n3\tal mar\t_\n\n";
+        let mut reader = ConllReader::new(text.as_bytes(), ConllOptions::universal());
+        assert!(reader.read(&mut Sentence::default()).unwrap());
+        assert_eq!((reader.lines(), reader.first_line()), (&[3, 4, 6][..], 3));
         let sentences = read(text.as_bytes(), &ConllOptions::universal()).unwrap();
         assert_eq!(
             sentences[0].column(ConllOptions::FORM).collect::<Vec<_>>(),
