@@ -1,0 +1,13 @@
+//! The tests of the public interface, one program: `cargo test -p fenchel-crf --test suite FILE::`.
+
+mod batch;
+mod common;
+mod competitors;
+mod dataset;
+mod estimator;
+mod objective;
+mod sdca;
+mod symmetries;
+mod tagging;
+mod templates;
+mod theory;

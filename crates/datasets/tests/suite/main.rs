@@ -1,0 +1,4 @@
+//! The tests of the public interface, one program: `cargo test -p fenchel-datasets --test suite FILE::`.
+
+mod libsvm_text;
+mod real_data;

@@ -1,0 +1,119 @@
+//! A certificate bounds the suboptimality, wherever it is computed.
+
+use std::ops::ControlFlow;
+
+use crate::common::{data, objective, reference};
+use fenchel_finite_sum::loss::{Hinge, Logistic, Squared, SquaredHinge};
+use fenchel_finite_sum::{Point, Problem, Sdca, SdcaSettings, sdca};
+use fenchel_linalg::Csr;
+use fenchel_optim::prox::{ElasticNet, Interval, L1, Zero};
+use fenchel_optim::random::{Order, stream};
+use fenchel_optim::{Cadence, Loss, Progress, Regulariser, Stop};
+use proptest::prelude::*;
+use rand::RngExt;
+
+fn check<L: Loss + Copy, R: Regulariser + Copy>(
+    loss: L,
+    regulariser: R,
+    l2: f64,
+    classify: bool,
+    intercept: bool,
+    seed: u64,
+) {
+    let data = data(25, 4, 0.7, seed);
+    let y = if classify { &data.signs } else { &data.reals };
+    let (w, b) = reference(&data.dense, y, &loss, &regulariser, l2, intercept);
+    let best = objective(&data.dense, y, &loss, &regulariser, l2, (&w, b));
+    let problem =
+        Problem::new(Csr::new(data.sparse.view()).unwrap(), y, loss, regulariser, l2).unwrap();
+    let problem = if intercept { problem.with_intercept() } else { problem };
+    let mut rng = stream(seed, 1);
+    for scale in [0.0, 1e-4, 0.1, 1.0, 10.0] {
+        // Points around the optimum, moved into the domain.
+        let mut weights: Vec<f64> =
+            w.iter().map(|w| w + scale * rng.random_range(-1.0..1.0)).collect();
+        if regulariser.value(&weights).is_infinite() {
+            regulariser.prox(&mut weights, 1.0);
+        }
+        let shift = if intercept { scale * rng.random_range(-1.0..1.0) } else { 0.0 };
+        let point = Point { weights, intercept: b + shift };
+        let certificate = problem.certify(&point).unwrap();
+        let suboptimality = problem.objective(&point).unwrap() - best;
+        let rounding = 1e-13 * (1.0 + best.abs());
+        assert!(
+            certificate.value() >= suboptimality - rounding,
+            "{} {}: {certificate} but {suboptimality:e}",
+            L::NAME,
+            R::NAME
+        );
+        if scale == 0.0 && (l2 > 0.0 || R::NAME == "l1") {
+            // At the optimum the bound is tight: the reference is good to 1e-8 or so in x.
+            assert!(
+                certificate.value() <= 1e-6 * (1.0 + best.abs()),
+                "{} {}: {certificate}",
+                L::NAME,
+                R::NAME
+            );
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(10))]
+    #[test]
+    fn gap_bounds_suboptimality(seed in 0u64..10_000, intercept: bool) {
+        check(Logistic, Zero, 0.05, true, intercept, seed);
+        check(Squared, Zero, 0.05, false, intercept, seed);
+        check(SquaredHinge, Zero, 0.05, true, intercept, seed);
+        check(Logistic, L1 { strength: 0.03 }, 0.0, true, intercept, seed);
+        check(Squared, L1 { strength: 0.05 }, 0.01, false, intercept, seed);
+        check(Logistic, ElasticNet { l1: 0.02, l2: 0.03 }, 0.0, true, intercept, seed);
+        check(Logistic, Interval { lower: -0.2, upper: 0.3 }, 0.01, true, intercept, seed);
+        check(Logistic, Interval { lower: -0.2, upper: 0.3 }, 0.0, true, intercept, seed);
+        check(Squared, Interval::NONNEGATIVE, 0.01, false, intercept, seed);
+    }
+}
+
+/// Exact steps never decrease the dual; nor do the proximal steps, which maximise a lower bound of it.
+#[test]
+fn sdca_dual_never_falls() {
+    fn rises<L: Loss + Copy, R: fenchel_optim::Separable + Copy>(loss: L, regulariser: R) {
+        let data = data(20, 6, 0.5, 8);
+        let design = Csr::new(data.sparse.view()).unwrap();
+        let problem = Problem::new(design, &data.signs, loss, regulariser, 0.02).unwrap();
+        let mut last = f64::NEG_INFINITY;
+        let settings = SdcaSettings {
+            order: Order::Scripted((0..200).map(|step| (step * 7) % 20).collect()),
+            stop: Stop { check: Cadence::Every(0.05), ..Stop::after_passes(10.0) },
+            ..SdcaSettings::default()
+        };
+        let mut steps = 0;
+        let mut observer = |_: &Progress, method: &Sdca<'_, '_, _, L, R>| {
+            // `-(1/n) sum phi* - R*(v)` from its definition: the report keeps the best bound seen.
+            let mut v = vec![0.0; 6];
+            for (row, s) in data.dense.rows().into_iter().zip(method.last_dual()) {
+                v.iter_mut().zip(row).for_each(|(v, a)| *v -= s * a / 20.0);
+            }
+            let conjugates: f64 = method
+                .last_dual()
+                .iter()
+                .zip(&data.signs)
+                .map(|(&s, &y)| loss.conjugate(s, y))
+                .sum();
+            let dual = -conjugates / 20.0 - regulariser.conjugate(&v, 0.02);
+            assert!(dual >= last - 1e-15, "{} step {steps}: {last} {dual}", L::NAME);
+            last = dual;
+            steps += 1;
+            ControlFlow::Continue(())
+        };
+        sdca(&problem, &settings, None, &mut observer).unwrap();
+        assert!(steps > 100, "{steps}");
+    }
+    rises(Logistic, Zero);
+    rises(Hinge, Zero);
+    rises(SquaredHinge, Zero);
+    rises(Squared, Zero);
+    rises(Logistic, L1 { strength: 0.02 });
+    rises(Hinge, L1 { strength: 0.02 });
+    rises(Logistic, Interval { lower: -0.2, upper: 0.2 });
+}

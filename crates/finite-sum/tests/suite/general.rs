@@ -1,0 +1,254 @@
+//! Sums of terms of any form: equal to the linear methods where the terms are linear, and at the optimum where
+//! they are not.
+
+use crate::common::{data, distance, reference};
+use fenchel_finite_sum::general::{self, FiniteSum, Sum, SumSettings, SumState};
+use fenchel_finite_sum::loss::Logistic;
+use fenchel_finite_sum::prox::{L1, Zero};
+use fenchel_finite_sum::{
+    Certificate, Error, Order, Point, Problem, SagSettings, SagaSettings, Status, StepSize, Stop,
+    sag, saga,
+};
+use fenchel_linalg::Csr;
+use fenchel_optim::Loss;
+use ndarray::Array2;
+
+/// Logistic terms as a general sum, with their supports or without.
+#[derive(Debug)]
+struct Terms {
+    rows: Vec<(Vec<u32>, Vec<f64>)>,
+    signs: Vec<f64>,
+    d: usize,
+    sparse: bool,
+}
+
+impl Terms {
+    fn new(x: &Array2<f64>, signs: &[f64], sparse: bool) -> Self {
+        let row = |a: ndarray::ArrayView1<f64>| {
+            let stored = a.iter().enumerate().filter(|(_, a)| !sparse || **a != 0.0);
+            stored.map(|(c, a)| (c as u32, *a)).unzip()
+        };
+        let rows = x.rows().into_iter().map(row).collect();
+        Terms { rows, signs: signs.to_vec(), d: x.ncols(), sparse }
+    }
+}
+
+impl FiniteSum for Terms {
+    type Scratch = ();
+
+    fn scratch(&self) {}
+
+    fn terms(&self) -> usize {
+        self.rows.len()
+    }
+
+    fn dimension(&self) -> usize {
+        self.d
+    }
+
+    fn support(&self, i: usize) -> Option<&[u32]> {
+        self.sparse.then_some(&self.rows[i].0)
+    }
+
+    fn gradient(&self, i: usize, x: &[f64], (): &mut (), gradient: &mut [f64]) -> f64 {
+        let (columns, values) = &self.rows[i];
+        let t: f64 = columns.iter().zip(values).map(|(&c, a)| a * x[c as usize]).sum();
+        let s = Logistic.derivative(t, self.signs[i]);
+        gradient.iter_mut().zip(values).for_each(|(g, a)| *g = s * a);
+        Logistic.value(t, self.signs[i])
+    }
+
+    fn smoothness(&self, i: usize) -> f64 {
+        0.25 * self.rows[i].1.iter().map(|a| a * a).sum::<f64>()
+    }
+}
+
+fn script(n: usize) -> Order {
+    Order::Scripted((0..3 * n).map(|k| (k * k + 5 * k) % n).collect())
+}
+
+/// On linear terms SAGA and SAG take the steps of their linear forms, sparse and dense.
+#[test]
+fn trajectories_are_those_of_the_linear_methods() {
+    let data = data(30, 7, 0.4, 1);
+    let n = 30;
+    let step = StepSize::Constant(0.3);
+    let stop = Stop::after_passes(4.0);
+    for l1 in [0.0, 0.02] {
+        let (h, l2) = (L1 { strength: l1 }, 0.01);
+        let design = Csr::new(data.sparse.view()).unwrap();
+        let problem = Problem::new(design, &data.signs, Logistic, h, l2).unwrap();
+        let order = script(n);
+        let settings = SagaSettings { step, order: order.clone(), stop, ..Default::default() };
+        let linear_saga = saga(&problem, &settings, None, &mut ()).unwrap().state.point.weights;
+        let settings = SagSettings {
+            step,
+            order: order.clone(),
+            stop,
+            unproven_prox: true,
+            ..Default::default()
+        };
+        let linear_sag = sag(&problem, &settings, None, &mut ()).unwrap().state.point.weights;
+        for sparse in [false, true] {
+            let terms = Terms::new(&data.dense, &data.signs, sparse);
+            let sum = Sum::new(&terms, h, l2).unwrap();
+            let settings = SumSettings {
+                step,
+                order: Some(order.clone()),
+                stop,
+                unproven_prox: true,
+                ..Default::default()
+            };
+            let s = general::saga(&sum, &settings, None, &mut ()).unwrap();
+            assert!(distance(&s.state.point, &linear_saga) <= 1e-13, "saga {sparse} {l1}");
+            let s = general::sag(&sum, &settings, None, &mut ()).unwrap();
+            assert!(distance(&s.state.point, &linear_sag) <= 1e-13, "sag {sparse} {l1}");
+        }
+    }
+}
+
+#[test]
+fn every_method_ends_at_the_optimum() {
+    let data = data(40, 6, 0.5, 2);
+    let (w, _) = reference(&data.dense, &data.signs, &Logistic, &Zero, 0.05, false);
+    let h = L1 { strength: 0.02 };
+    let (sparse_w, _) = reference(&data.dense, &data.signs, &Logistic, &h, 0.01, false);
+    for sparse in [false, true] {
+        let terms = Terms::new(&data.dense, &data.signs, sparse);
+        let sum = Sum::new(&terms, Zero, 0.05).unwrap();
+        let stop = Stop { absolute: 1e-15, relative: 0.0, max_passes: 1e4, ..Stop::default() };
+        let settings = SumSettings { stop, ..Default::default() };
+        let slower = (40.0 * 0.05 / (2.0 * sum.smoothness())).min(1.0);
+        let scaled = SumSettings { step: StepSize::Scaled(slower), stop, ..Default::default() };
+        let results = [
+            general::saga(&sum, &settings, None, &mut ()).map(|s| (s.state.point, s.report)),
+            general::sag(&sum, &settings, None, &mut ()).map(|s| (s.state.point, s.report)),
+            general::svrg(&sum, &settings, None, &mut ()).map(|s| (s.state, s.report)),
+            general::finito(&sum, &scaled, None, &mut ()).map(|s| (s.state, s.report)),
+        ];
+        for result in results {
+            let (x, report) = result.unwrap();
+            assert_eq!(report.status, Status::Converged, "{report}");
+            assert!(matches!(report.certificate, Certificate::Gap { .. }));
+            // Strong convexity: ||x - x*||^2 <= 2 gap / l2.
+            assert!(distance(&x, &w) <= (2e-15f64 / 0.05).sqrt() + 1e-9);
+        }
+        let sum = Sum::new(&terms, h, 0.01).unwrap();
+        let stop = Stop { absolute: 1e-10, relative: 0.0, max_passes: 1e5, ..Stop::default() };
+        let settings = SumSettings { stop, ..Default::default() };
+        for (x, report) in [
+            general::saga(&sum, &settings, None, &mut ())
+                .map(|s| (s.state.point, s.report))
+                .unwrap(),
+            general::svrg(&sum, &settings, None, &mut ()).map(|s| (s.state, s.report)).unwrap(),
+        ] {
+            assert!(matches!(report.certificate, Certificate::Residual { .. }), "{report}");
+            assert!(distance(&x, &sparse_w) <= 1e-7);
+            for (a, b) in x.iter().zip(&sparse_w) {
+                assert_eq!(*a == 0.0, *b == 0.0);
+            }
+        }
+    }
+}
+
+/// The gap by strong convexity bounds the suboptimality at any point.
+#[test]
+fn certificates_bound_the_suboptimality() {
+    let data = data(40, 6, 0.5, 3);
+    let design = Csr::new(data.sparse.view()).unwrap();
+    let problem = Problem::new(design, &data.signs, Logistic, Zero, 0.05).unwrap();
+    let (weights, _) = reference(&data.dense, &data.signs, &Logistic, &Zero, 0.05, false);
+    let best = problem.objective(&Point { weights: weights.clone(), intercept: 0.0 }).unwrap();
+    let terms = Terms::new(&data.dense, &data.signs, true);
+    let sum = Sum::new(&terms, Zero, 0.05).unwrap();
+    for shift in [0.0, 1e-4, 0.1, 3.0] {
+        let x: Vec<f64> = weights.iter().map(|w| w + shift).collect();
+        let certificate = sum.certify(&x).unwrap();
+        let value = problem.objective(&Point { weights: x, intercept: 0.0 }).unwrap();
+        assert!((certificate.objective().unwrap() - value).abs() <= 1e-14 * (1.0 + value));
+        assert!(certificate.value() >= value - best - 1e-14);
+    }
+}
+
+#[test]
+fn a_warm_start_goes_on() {
+    let data = data(40, 6, 0.5, 4);
+    let terms = Terms::new(&data.dense, &data.signs, true);
+    let sum = Sum::new(&terms, Zero, 0.05).unwrap();
+    let settings = SumSettings { stop: Stop::at_relative(1e-6), ..Default::default() };
+    let s = general::saga(&sum, &settings, None, &mut ()).unwrap();
+    let again = general::saga(&sum, &settings, Some(s.state), &mut ()).unwrap();
+    assert_eq!((again.report.status, again.report.passes), (Status::Converged, 0.0));
+}
+
+#[test]
+fn bad_input_is_refused() {
+    let data = data(10, 4, 1.0, 5);
+    let terms = Terms::new(&data.dense, &data.signs, false);
+    assert!(Sum::new(&terms, Zero, -1.0).is_err());
+    assert!(Sum::new(&terms, L1 { strength: f64::NAN }, 1.0).is_err());
+    let mut beyond = Terms::new(&data.dense, &data.signs, true);
+    beyond.rows[3].0[0] = 4;
+    let error = Sum::new(&beyond, Zero, 0.1).unwrap_err().to_string();
+    assert!(error.contains("term 3 depends on variable 4; there are 4"), "{error}");
+    let none = Terms { rows: vec![], signs: vec![], d: 4, sparse: false };
+    assert!(Sum::new(&none, Zero, 0.1).unwrap_err().to_string().contains("the sum is empty"));
+
+    let sum = Sum::new(&terms, Zero, 0.1).unwrap();
+    let small = SumSettings { memory_limit: 319, ..Default::default() };
+    for error in [
+        general::saga(&sum, &small, None, &mut ()).unwrap_err(),
+        general::finito(&sum, &small, None, &mut ()).unwrap_err(),
+    ] {
+        assert!(matches!(error, Error::MemoryLimit { needed: 320, limit: 319, .. }), "{error}");
+    }
+    assert!(general::svrg(&sum, &small, None, &mut ()).is_ok());
+    let weighted =
+        SumSettings { order: Some(Order::Weighted(vec![1.0; 10])), ..Default::default() };
+    assert!(matches!(
+        general::sag(&sum, &weighted, None, &mut ()).unwrap_err(),
+        Error::Unsupported { .. }
+    ));
+    let settings = SumSettings::default();
+    let l1 = Sum::new(&terms, L1 { strength: 0.1 }, 0.1).unwrap();
+    let error = general::sag(&l1, &settings, None, &mut ()).unwrap_err().to_string();
+    assert!(error.contains("use saga"), "{error}");
+    let state = SumState { point: vec![0.0; 4], table: vec![0.0; 3] };
+    assert!(general::saga(&sum, &settings, Some(state), &mut ()).is_err());
+    assert!(general::svrg(&sum, &settings, Some(vec![f64::NAN; 4]), &mut ()).is_err());
+    let zero = SumSettings { inner: 0.0, ..Default::default() };
+    assert!(general::svrg(&sum, &zero, None, &mut ()).is_err());
+    let flat = Sum::new(&terms, Zero, 0.0).unwrap();
+    assert!(matches!(
+        general::finito(&flat, &settings, None, &mut ()).unwrap_err(),
+        Error::NeedsStrongConvexity { .. }
+    ));
+}
+
+/// From theory: with steps `1/(L + mu k)` the distance falls like `1/k`. And SGD is ahead of nothing in the end.
+#[test]
+fn sgd_falls_like_one_over_k() {
+    let data = data(40, 6, 0.5, 6);
+    let (w, _) = reference(&data.dense, &data.signs, &Logistic, &Zero, 0.05, false);
+    for sparse in [false, true] {
+        let terms = Terms::new(&data.dense, &data.signs, sparse);
+        let sum = Sum::new(&terms, Zero, 0.05).unwrap();
+        let off = |passes: f64| {
+            let squares = (0..20).map(|seed| {
+                let settings =
+                    SumSettings { seed, stop: Stop::after_passes(passes), ..Default::default() };
+                let s = general::sgd(&sum, &settings, None, &mut ()).unwrap();
+                s.state.iter().zip(&w).map(|(a, b)| (a - b).powi(2)).sum::<f64>()
+            });
+            squares.sum::<f64>() / 20.0
+        };
+        let (early, late) = (off(20.0), off(320.0));
+        // 16 times the passes: a sixteenth of the squared distance, within the noise of 20 seeds.
+        assert!(late <= early / 6.0, "{early:e} {late:e}");
+    }
+    let terms = Terms::new(&data.dense, &data.signs, true);
+    let sum = Sum::new(&terms, L1 { strength: 10.0 }, 0.0).unwrap();
+    let s = general::sgd(&sum, &SumSettings::default(), Some(vec![1.0; 6]), &mut ()).unwrap();
+    assert_eq!((s.report.status, s.state), (Status::Converged, vec![0.0; 6]));
+    assert!(general::sgd(&sum, &SumSettings::default(), Some(vec![1.0; 5]), &mut ()).is_err());
+}

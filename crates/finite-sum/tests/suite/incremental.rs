@@ -1,0 +1,433 @@
+//! The variants of the incremental methods, step by step against the algorithms as printed: dense and sparse,
+//! with and without weights of the rows, an intercept and a regulariser.
+
+use std::ops::ControlFlow;
+
+use crate::common::textbook::{
+    D, L2, N, STEP, STEPS, Sum, TextbookSearch, check, plus, script, stop, weights,
+};
+use crate::common::{Data, data, distance};
+use fenchel_finite_sum::lag::Lagged;
+use fenchel_finite_sum::loss::Logistic;
+use fenchel_finite_sum::{
+    Draws, Problem, SagSettings, SagaSettings, SagaTheory, SgdSettings, Snapshot, Svrg,
+    SvrgSettings, TableStart, sag, saga, sgd, svrg,
+};
+use fenchel_linalg::{Csr, Dense, Design};
+use fenchel_optim::prox::{L1, Separable, Zero};
+use fenchel_optim::random::Order;
+use fenchel_optim::{Cadence, Certificate, Progress, Status, StepSize, Stop};
+
+#[test]
+fn the_line_search_of_sag_and_saga_is_as_printed() {
+    let data = data(N, D, 0.4, 1);
+    fn textbook<R: Separable>(sum: &Sum<'_, R>, steps: usize, saga: bool) -> Vec<f64> {
+        let (mut x, mut search) = (vec![0.0; D], TextbookSearch::new(sum));
+        let mut table = sum.table(&x);
+        for &j in &script()[..steps] {
+            let g = sum.slope(j, &x);
+            let step = search.step(sum, j, &x, if saga { 3.0 } else { 1.0 });
+            let old = sum.average(&table, N as f64);
+            let delta = g - table[j];
+            table[j] = g;
+            let along =
+                if saga { plus(delta, &sum.row(j), &old) } else { sum.average(&table, N as f64) };
+            x = sum.step(&x, &along, step);
+        }
+        x
+    }
+    fn both<R: Lagged + Copy>(data: &Data, regulariser: R) {
+        for steps in [1, 2, 3, 10, STEPS] {
+            let (step, order) = (StepSize::Backtracking, Order::Scripted(script()));
+            let stop = stop(steps, 1.0);
+            let sum = Sum::new(data, regulariser);
+            let sag_settings = SagSettings {
+                step,
+                order: order.clone(),
+                unproven_prox: true,
+                stop,
+                ..Default::default()
+            };
+            check(
+                "sag",
+                data,
+                regulariser,
+                &textbook(&sum, steps, false),
+                |p| sag(p, &sag_settings, None, &mut ()).unwrap().state.point.weights,
+                |p| sag(p, &sag_settings, None, &mut ()).unwrap().state.point.weights,
+            );
+            let settings = SagaSettings { step, order, stop, ..Default::default() };
+            check(
+                "saga",
+                data,
+                regulariser,
+                &textbook(&sum, steps, true),
+                |p| saga(p, &settings, None, &mut ()).unwrap().state.point.weights,
+                |p| saga(p, &settings, None, &mut ()).unwrap().state.point.weights,
+            );
+        }
+    }
+    both(&data, Zero);
+    both(&data, L1 { strength: 0.03 });
+}
+
+#[test]
+fn mixed_sampling_weighs_the_correction_and_not_the_table() {
+    let data = data(N, D, 0.4, 2);
+    let regulariser = L1 { strength: 0.02 };
+    let sum = Sum::new(&data, regulariser);
+    let mean: f64 = (0..N).map(|j| sum.smoothness(j)).sum::<f64>() / N as f64;
+    let n = N as f64;
+    let p: Vec<f64> = (0..N).map(|j| 0.5 / n + sum.smoothness(j) / (2.0 * n * mean)).collect();
+    assert!((p.iter().sum::<f64>() - 1.0).abs() < 1e-14);
+    for steps in [1, 2, 10, STEPS] {
+        let step = 1.0 / (3.0 * (mean + L2));
+        let mut x = vec![0.0; D];
+        let mut table = sum.table(&x);
+        for &j in &script()[..steps] {
+            let g = sum.slope(j, &x);
+            let along = plus((g - table[j]) / (n * p[j]), &sum.row(j), &sum.average(&table, n));
+            x = sum.step(&x, &along, step);
+            table[j] = g;
+        }
+        let settings = SagaSettings {
+            draws: Draws::Mixed,
+            order: Order::Scripted(script()),
+            stop: stop(steps, 1.0),
+            ..SagaSettings::default()
+        };
+        check(
+            "saga",
+            &data,
+            regulariser,
+            &x,
+            |p| saga(p, &settings, None, &mut ()).unwrap().state.point.weights,
+            |p| saga(p, &settings, None, &mut ()).unwrap().state.point.weights,
+        );
+    }
+}
+
+#[test]
+fn the_first_pass_averages_over_the_terms_seen() {
+    let data = data(N, D, 0.4, 3);
+    fn one<R: Lagged + Copy>(data: &Data, regulariser: R) {
+        let sum = Sum::new(data, regulariser);
+        // Terms may come twice in a script; seven of the twelve come in the first pass here.
+        let order: Vec<usize> = (0..STEPS).map(|k| (5 * k + k / 3) % N).collect();
+        for steps in [1, 2, 7, N, N + 1, STEPS] {
+            let (mut x, mut table) = (vec![0.0; D], vec![0.0; N]);
+            let mut seen = [false; N];
+            for (k, &j) in order[..steps].iter().enumerate() {
+                let (g, old) = (sum.slope(j, &x), sum.average(&table, N as f64));
+                let delta = g - table[j];
+                table[j] = g;
+                seen[j] = true;
+                let count = seen.iter().filter(|s| **s).count() as f64;
+                let along =
+                    if k < N { sum.average(&table, count) } else { plus(delta, &sum.row(j), &old) };
+                x = sum.step(&x, &along, STEP);
+            }
+            let settings = SagaSettings {
+                step: StepSize::Constant(STEP),
+                table: TableStart::FirstPass,
+                order: Order::Scripted(order.clone()),
+                stop: stop(steps, 0.0),
+                ..SagaSettings::default()
+            };
+            check(
+                "first pass",
+                data,
+                regulariser,
+                &x,
+                |p| saga(p, &settings, None, &mut ()).unwrap().state.point.weights,
+                |p| saga(p, &settings, None, &mut ()).unwrap().state.point.weights,
+            );
+        }
+    }
+    one(&data, Zero);
+    one(&data, L1 { strength: 0.03 });
+}
+
+/// In uniform order the first pass looks at every term exactly once.
+#[test]
+fn the_first_pass_visits_every_term_once() {
+    let data = data(N, D, 1.0, 4);
+    let design = Dense::new(data.dense.view()).unwrap();
+    let problem = Problem::new(design, &data.signs, Logistic, Zero, L2).unwrap();
+    let stop = stop(N, 0.0);
+    let first = TableStart::FirstPass;
+    let settings = SagSettings { table: first, stop, ..SagSettings::default() };
+    let table = sag(&problem, &settings, None, &mut ()).unwrap().state.table;
+    assert!(table.iter().all(|s| *s != 0.0), "{table:?}");
+    let settings = SagaSettings { table: first, stop, ..SagaSettings::default() };
+    let table = saga(&problem, &settings, None, &mut ()).unwrap().state.table;
+    assert!(table.iter().all(|s| *s != 0.0), "{table:?}");
+}
+
+/// All four kinds of snapshot, replayed with the lengths of rounds that the run reports.
+#[test]
+fn snapshots_are_taken_where_they_should_be() {
+    let data = data(N, D, 0.4, 5);
+    fn one<R: Lagged + Copy>(data: &Data, regulariser: R, snapshot: Snapshot, draws: Draws) {
+        let sum = Sum::new(data, regulariser);
+        let total: f64 = (0..N).map(|j| sum.smoothness(j)).sum();
+        let importance = |j: usize| match draws {
+            Draws::InOrder => 1.0,
+            _ => total / (N as f64 * sum.smoothness(j)),
+        };
+        // Pure Lipschitz draws never visit a term of weight 0.
+        let order: Vec<usize> = script().into_iter().filter(|&j| sum.scales[j] > 0.0).collect();
+        let settings = SvrgSettings {
+            step: StepSize::Constant(STEP),
+            inner: 0.75,
+            snapshot,
+            draws,
+            order: Order::Scripted(order.clone()),
+            stop: Stop { check: Cadence::Every(1.0 / N as f64), ..stop(STEPS, 0.0) },
+            ..SvrgSettings::default()
+        };
+        fn replay<D2: Design, R: Lagged>(
+            p: &Problem<'_, D2, Logistic, R>,
+            settings: &SvrgSettings,
+            log: &mut Vec<(f64, usize)>,
+        ) -> Vec<f64> {
+            let mut see = |progress: &Progress, method: &Svrg<'_, '_, D2, Logistic, R>| {
+                log.push((progress.passes, method.round_length()));
+                ControlFlow::Continue(())
+            };
+            svrg(p, settings, None, &mut see).unwrap().state.point.weights
+        }
+        let mut log = vec![];
+        let design = Dense::new(data.dense.view()).unwrap();
+        let problem = Problem::new(design, &data.signs, Logistic, regulariser, L2).unwrap();
+        replay(&problem.with_weights(&weights()).unwrap(), &settings, &mut log);
+        let spent = (log.last().unwrap().0 * N as f64).round() as usize;
+
+        // Gradients spent, snapshot by snapshot.
+        let (mut x, mut used, mut k) = (vec![0.0; D], 0, 0);
+        let at = |used: usize| {
+            // The first report after the snapshot that was taken with `used` gradients spent.
+            let mut after = log.iter().filter(|(p, _)| (p * N as f64).round() as usize > used);
+            after.next().map_or(0, |(_, length)| *length)
+        };
+        while used < spent {
+            let length = at(used);
+            let (table, start) = (sum.table(&x), used + N);
+            let full = sum.average(&table, N as f64);
+            let (mut total, mut walked) = (vec![0.0; D], 0);
+            used = start;
+            while walked < length && used < spent {
+                let j = order[k % order.len()];
+                let delta = importance(j) * (sum.slope(j, &x) - table[j]);
+                x = sum.step(&x, &plus(delta, &sum.row(j), &full), STEP);
+                total = total.iter().zip(&x).map(|(t, x)| t + x).collect();
+                (k, walked, used) = (k + 1, walked + 1, used + 1);
+            }
+            if snapshot == Snapshot::Average && walked == length {
+                x = total.iter().map(|t| t / length as f64).collect();
+            }
+        }
+        let name = format!("{snapshot:?} {draws:?}");
+        check(
+            &name,
+            data,
+            regulariser,
+            &x,
+            |p| replay(p, &settings, &mut vec![]),
+            |p| replay(p, &settings, &mut vec![]),
+        );
+        let lengths: Vec<usize> = log.iter().map(|(_, length)| *length).collect();
+        let fixed = matches!(snapshot, Snapshot::Last | Snapshot::Average);
+        assert_eq!(lengths.iter().skip(1).all(|l| *l == 9), fixed, "{name} {lengths:?}");
+    }
+    for snapshot in [Snapshot::Last, Snapshot::Average, Snapshot::Random, Snapshot::Loopless] {
+        for draws in [Draws::InOrder, Draws::Lipschitz] {
+            one(&data, Zero, snapshot, draws);
+            one(&data, L1 { strength: 0.03 }, snapshot, draws);
+        }
+    }
+}
+
+/// The better point is returned, and the average leaves out the start.
+#[test]
+fn the_average_competes_with_the_last_point() {
+    let data = data(N, D, 0.4, 6);
+    let sum = Sum::new(&data, Zero);
+    // So long a step that the average is better than any single point.
+    let step = 4.0 * STEP;
+    let (mut x, mut total) = (vec![0.0; D], vec![0.0; D]);
+    let mut table = sum.table(&x);
+    for &j in &script() {
+        let g = sum.slope(j, &x);
+        let along = plus(g - table[j], &sum.row(j), &sum.average(&table, N as f64));
+        x = sum.step(&x, &along, step);
+        table[j] = g;
+        total = total.iter().zip(&x).map(|(t, x)| t + x).collect();
+    }
+    let mean: Vec<f64> = total.iter().map(|t| t / STEPS as f64).collect();
+    let settings = SagaSettings {
+        step: StepSize::Constant(step),
+        average: true,
+        order: Order::Scripted(script()),
+        stop: stop(STEPS, 1.0),
+        ..SagaSettings::default()
+    };
+    let design = Csr::new(data.sparse.view()).unwrap();
+    let problem = Problem::new(design, &data.signs, Logistic, Zero, L2).unwrap();
+    let problem = problem.with_weights(&weights()).unwrap();
+    let certify = |weights: &[f64]| {
+        let point = fenchel_finite_sum::Point { weights: weights.to_vec(), intercept: 0.0 };
+        problem.certify(&point).unwrap().value()
+    };
+    let better = if certify(&mean) < certify(&x) { &mean } else { &x };
+    let s = saga(&problem, &settings, None, &mut ()).unwrap();
+    assert!(distance(&s.state.point.weights, better) < 1e-11);
+    assert!(s.report.certificate.value() <= certify(better) + 1e-12, "{}", s.report);
+    assert!(certify(&mean) < certify(&x), "the average is to be the better of the two");
+}
+
+/// Algorithm 4.2 in two variables is algorithm 4.1 in one.
+#[test]
+fn saga_in_two_variables_is_saga() {
+    let data = data(N, D, 0.4, 7);
+    let sum = Sum::new(&data, Zero);
+    let n = N as f64;
+    // Terms with their share of l2, as the thesis has them.
+    let gradient = |j: usize, x: &[f64]| -> Vec<f64> {
+        let s = sum.slope(j, x);
+        sum.row(j).iter().zip(x).map(|(a, x)| s * a + L2 * x).collect()
+    };
+    let total = |table: &[Vec<f64>]| -> Vec<f64> {
+        (0..D).map(|c| table.iter().map(|g| g[c]).sum()).collect()
+    };
+    let start = vec![0.3; D];
+    let mut x = start.clone();
+    let mut table: Vec<Vec<f64>> = (0..N).map(|i| gradient(i, &x)).collect();
+    let mut other = table.clone();
+    let mut u: Vec<f64> = x.iter().zip(total(&table)).map(|(x, s)| x + STEP * s).collect();
+    for &j in &script() {
+        // 4.1: one variable.
+        let (g, sums) = (gradient(j, &x), total(&table));
+        let x_new: Vec<f64> =
+            (0..D).map(|c| x[c] - STEP * (g[c] - table[j][c] + sums[c] / n)).collect();
+        table[j] = g;
+        // 4.2: the point is read off u, u follows it, then the table.
+        let sums = total(&other);
+        let point: Vec<f64> = (0..D).map(|c| u[c] - STEP * sums[c]).collect();
+        assert!(distance(&point, &x) < 1e-11, "{point:?} {x:?}");
+        for c in 0..D {
+            u[c] += (point[c] - u[c]) / n;
+        }
+        other[j] = gradient(j, &point);
+        x = x_new;
+    }
+}
+
+#[test]
+fn steps_of_the_theory_are_as_printed() {
+    let data = data(N, D, 0.4, 8);
+    let design = Dense::new(data.dense.view()).unwrap();
+    let problem = Problem::new(design, &data.signs, Logistic, Zero, L2).unwrap();
+    let (l, n) = (problem.smoothness(), N as f64);
+    for (theory, step) in [
+        (SagaTheory::Adaptive, 1.0 / (3.0 * l)),
+        (SagaTheory::StronglyConvex, 1.0 / (2.0 * (L2 * n + l))),
+        (SagaTheory::StronglyConvexOnAverage, 1.0 / (3.0 * (L2 * n + l))),
+    ] {
+        let stop = stop(STEPS, 1.0);
+        let a = SagaSettings { theory, stop, ..SagaSettings::default() };
+        let b = SagaSettings { step: StepSize::Constant(step), stop, ..SagaSettings::default() };
+        let [a, b] = [a, b].map(|s| saga(&problem, &s, None, &mut ()).unwrap().state.point);
+        assert_eq!(a, b, "{theory:?}");
+    }
+}
+
+/// A few rows ten times as long as the rest: uniform draws must step for the longest of them.
+#[test]
+fn mixed_sampling_beats_uniform_draws_on_uneven_rows() {
+    let mut data = data(300, 10, 1.0, 9);
+    for i in 0..3 {
+        data.dense.row_mut(i).mapv_inplace(|a| 20.0 * a);
+    }
+    let design = Dense::new(data.dense.view()).unwrap();
+    let problem = Problem::new(design, &data.signs, Logistic, Zero, 1e-3).unwrap();
+    let passes = |draws| {
+        let stop = Stop { absolute: 1e-8, relative: 0.0, max_passes: 20_000.0, ..Stop::default() };
+        let settings = SagaSettings { draws, stop, ..SagaSettings::default() };
+        let report = saga(&problem, &settings, None, &mut ()).unwrap().report;
+        assert_eq!(report.status, Status::Converged, "{report}");
+        report.passes
+    };
+    let (uniform, mixed) = (passes(Draws::InOrder), passes(Draws::Mixed));
+    assert!(3.0 * mixed <= uniform, "{mixed} {uniform}");
+}
+
+#[test]
+fn every_variant_reaches_a_closed_gap() {
+    let data = data(60, D, 0.5, 10);
+    let design = Csr::new(data.sparse.view()).unwrap();
+    let problem = Problem::new(design, &data.signs, Logistic, L1 { strength: 0.01 }, 0.02).unwrap();
+    let problem = problem.with_intercept();
+    let stop = Stop { absolute: 1e-11, relative: 0.0, max_passes: 5_000.0, ..Stop::default() };
+    let closed = |name: &str, certificate: Certificate| {
+        assert!(certificate.value() <= 1e-11, "{name}: {certificate:?}");
+    };
+    for table in [TableStart::Full, TableStart::Zero, TableStart::FirstPass] {
+        for step in [StepSize::Theory, StepSize::Backtracking] {
+            let settings = SagaSettings { step, table, stop, ..Default::default() };
+            let report = saga(&problem, &settings, None, &mut ()).unwrap().report;
+            closed(&format!("saga {table:?} {step:?}"), report.certificate);
+            let settings =
+                SagSettings { step, table, stop, unproven_prox: true, ..Default::default() };
+            let report = sag(&problem, &settings, None, &mut ()).unwrap().report;
+            closed(&format!("sag {table:?} {step:?}"), report.certificate);
+        }
+    }
+    for draws in [Draws::InOrder, Draws::Mixed, Draws::Lipschitz] {
+        for snapshot in [Snapshot::Last, Snapshot::Average, Snapshot::Random, Snapshot::Loopless] {
+            let settings = SvrgSettings { draws, snapshot, stop, ..Default::default() };
+            let report = svrg(&problem, &settings, None, &mut ()).unwrap().report;
+            closed(&format!("svrg {draws:?} {snapshot:?}"), report.certificate);
+        }
+    }
+}
+
+/// `theta / k`, a constant and `1/(L + mu k)`, with and without a step beyond `1 / l2`.
+#[test]
+fn sgd_is_as_printed() {
+    let data = data(N, D, 0.4, 11);
+    fn one<R: Lagged + Copy>(data: &Data, regulariser: R) {
+        let sum = Sum::new(data, regulariser);
+        let largest = (0..N).map(|j| sum.smoothness(j)).fold(0.0, f64::max) + L2;
+        let decaying = StepSize::Decaying { first: 0.6 / L2, power: 1.0 };
+        let root = StepSize::Decaying { first: 0.5, power: 0.5 };
+        for (step, at) in [
+            (decaying, Box::new(|k: f64| 0.6 / L2 / k) as Box<dyn Fn(f64) -> f64>),
+            (root, Box::new(|k: f64| 0.5 / k.sqrt())),
+            (StepSize::Constant(STEP), Box::new(|_| STEP)),
+            (StepSize::Scaled(2.0), Box::new(move |k| 2.0 / (largest + L2 * k))),
+        ] {
+            for steps in [1, 2, 10, STEPS] {
+                let mut x = vec![0.0; D];
+                for (k, &j) in script()[..steps].iter().enumerate() {
+                    let g: Vec<f64> = sum.row(j).iter().map(|a| sum.slope(j, &x) * a).collect();
+                    x = sum.step(&x, &g, at(k as f64 + 1.0));
+                }
+                let order = Order::Scripted(script());
+                let settings =
+                    SgdSettings { step, order, stop: stop(steps, 0.0), ..Default::default() };
+                // A first step of 12 / L throws the point out: errors are relative to where it was.
+                check(
+                    "sgd",
+                    data,
+                    regulariser,
+                    &x,
+                    |p| sgd(p, &settings, None, &mut ()).unwrap().state.point.weights,
+                    |p| sgd(p, &settings, None, &mut ()).unwrap().state.point.weights,
+                );
+            }
+        }
+    }
+    one(&data, Zero);
+    one(&data, L1 { strength: 0.01 });
+}

@@ -1,0 +1,31 @@
+//! The tests of the public interface, one program: `cargo test -p fenchel-finite-sum --test suite FILE::`.
+
+mod auto;
+mod bad_input;
+mod capabilities;
+mod certificates;
+mod common;
+mod cross_validation;
+mod determinism;
+mod equivalence;
+mod estimators;
+mod general;
+mod general_sdca;
+mod incremental;
+mod katyusha;
+mod lagged;
+mod losses;
+mod multiclass;
+mod multiclass_newton;
+mod multiclass_weights;
+mod newton;
+mod newton_cg;
+mod optimum;
+mod path;
+mod resume;
+mod resume_incremental;
+mod sparse_text;
+mod structured;
+mod theory;
+mod trajectories;
+mod weights;

@@ -1,0 +1,123 @@
+//! Proximal Newton against the independent solver, and where first-order methods give up.
+
+use crate::common::{data, distance, objective, reference};
+use fenchel_datasets::embedded;
+use fenchel_finite_sum::loss::{Logistic, Squared, SquaredHinge};
+use fenchel_finite_sum::newton::ElasticNetForm;
+use fenchel_finite_sum::{Error, NewtonSettings, Point, Problem, newton};
+use fenchel_linalg::{Csr, Dense};
+use fenchel_optim::prox::{ElasticNet, L1, Zero};
+use fenchel_optim::{Loss, Status, Stop};
+use proptest::prelude::*;
+
+fn tight() -> NewtonSettings {
+    let stop = Stop { absolute: 1e-14, ..Stop::at_relative(1e-11) };
+    NewtonSettings { stop, ..NewtonSettings::default() }
+}
+
+fn check<L: Loss + Copy, R: ElasticNetForm + Copy>(
+    loss: L,
+    regulariser: R,
+    l2: f64,
+    (n, d): (usize, usize),
+    seed: u64,
+) {
+    let data = data(n, d, 0.5, seed);
+    for intercept in [false, true] {
+        let (w, b) = reference(&data.dense, &data.signs, &loss, &regulariser, l2, intercept);
+        let best = objective(&data.dense, &data.signs, &loss, &regulariser, l2, (&w, b));
+        let problem =
+            Problem::new(Csr::new(data.sparse.view()).unwrap(), &data.signs, loss, regulariser, l2);
+        let problem = problem.unwrap();
+        let problem = if intercept { problem.with_intercept() } else { problem };
+        let s = newton(&problem, &tight(), None, &mut ()).unwrap();
+        let name = format!("{} {} intercept {intercept} seed {seed}", L::NAME, R::NAME);
+        assert_eq!(s.report.status, Status::Converged, "{name}: {}", s.report);
+        let found = problem.objective(&s.state).unwrap();
+        assert!((found - best).abs() <= 2e-11 * best, "{name}: {found} {best}");
+        assert!(s.report.oracle_calls <= 30, "{name}: {} outer steps", s.report.oracle_calls);
+        let dense = Problem::new(
+            Dense::new(data.dense.view()).unwrap(),
+            &data.signs,
+            loss,
+            regulariser,
+            l2,
+        );
+        let dense = dense.unwrap();
+        let dense = if intercept { dense.with_intercept() } else { dense };
+        let s2 = newton(&dense, &tight(), None, &mut ()).unwrap();
+        let scale = 1.0 + w.iter().map(|w| w.abs()).fold(0.0, f64::max);
+        assert!(distance(&s.state.weights, &s2.state.weights) < 1e-4 * scale, "{name}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+    #[test]
+    fn newton_finds_the_optimum(seed in 0u64..10_000, d in 1usize..15) {
+        let shape = (60, d);
+        check(Logistic, Zero, 0.01, shape, seed);
+        check(SquaredHinge, Zero, 0.01, shape, seed);
+        check(Squared, Zero, 0.01, shape, seed);
+        check(Logistic, L1 { strength: 0.01 }, 0.0, shape, seed);
+        check(Squared, L1 { strength: 0.03 }, 0.0, shape, seed);
+        check(Logistic, L1 { strength: 0.01 }, 0.02, shape, seed);
+        check(Logistic, ElasticNet { l1: 0.02, l2: 0.01 }, 0.0, shape, seed);
+        check(Logistic, ElasticNet { l1: 0.0, l2: 0.05 }, 0.0, shape, seed);
+    }
+}
+
+/// More features than the first working set holds, and than rows.
+#[test]
+fn the_working_set_grows_to_the_support() {
+    check(Logistic, L1 { strength: 0.004 }, 0.0, (80, 300), 1);
+    check(Squared, L1 { strength: 0.004 }, 0.001, (80, 300), 2);
+}
+
+/// Raw features with ranges from 1e-3 to 1e3: hopeless for a step size of 1/L.
+#[test]
+fn bad_scaling_is_no_obstacle() {
+    let data = embedded::breast_cancer();
+    let y = data.y.to_vec();
+    for l2 in [0.1, 1e-3, 1e-6] {
+        let design = Dense::new(data.x.view()).unwrap();
+        let problem = Problem::new(design, &y, Logistic, Zero, l2).unwrap().with_intercept();
+        let s = newton(&problem, &NewtonSettings::default(), None, &mut ()).unwrap();
+        assert_eq!(s.report.status, Status::Converged, "{}", s.report);
+        assert!(s.report.oracle_calls <= 25, "{}", s.report.oracle_calls);
+    }
+}
+
+/// Twice the same column: the Hessian is singular without l2.
+#[test]
+fn collinear_columns_are_solved() {
+    let x = ndarray::array![[1.0, 1.0], [2.0, 2.0], [-1.0, -1.0], [0.5, 0.5], [-2.0, -2.0]];
+    let y = [1.0, -1.0, -1.0, 1.0, 1.0];
+    let problem = Problem::new(Dense::new(x.view()).unwrap(), &y, Logistic, Zero, 0.0).unwrap();
+    let stop = Stop { absolute: 1e-9, relative: 0.0, max_passes: 100.0, ..Stop::default() };
+    let settings = NewtonSettings { stop, ..NewtonSettings::default() };
+    let s = newton(&problem, &settings, None, &mut ()).unwrap();
+    assert_eq!(s.report.status, Status::Converged, "{}", s.report);
+    // The one-dimensional optimum in x_0 + x_1, by its stationarity condition.
+    let sum = s.state.weights[0] + s.state.weights[1];
+    let slope: f64 =
+        x.column(0).iter().zip(&y).map(|(&a, &y)| Logistic.derivative(a * sum, y) * a).sum();
+    assert!(slope.abs() < 1e-8, "{slope} {}", s.report);
+}
+
+#[test]
+fn memory_and_starts_are_checked() {
+    let data = data(10, 3, 1.0, 0);
+    let design = Dense::new(data.dense.view()).unwrap();
+    let problem = Problem::new(design, &data.signs, Logistic, Zero, 0.1).unwrap();
+    let settings = NewtonSettings { memory_limit: 255, ..Default::default() };
+    assert!(matches!(
+        newton(&problem, &settings, None, &mut ()),
+        Err(Error::MemoryLimit { needed: 256, limit: 255, .. })
+    ));
+    assert!(newton(&problem, &NewtonSettings::default(), Some(Point::zero(2)), &mut ()).is_err());
+    // A warm start at the solution has nothing to do.
+    let s = newton(&problem, &NewtonSettings::default(), None, &mut ()).unwrap();
+    let again = newton(&problem, &NewtonSettings::default(), Some(s.state), &mut ()).unwrap();
+    assert_eq!(again.report.passes, 0.0);
+}

@@ -1,0 +1,204 @@
+//! An interrupted run, its state written as JSON and read back, goes on bit for bit.
+
+use std::ops::ControlFlow;
+
+use crate::common::{Data, data};
+use fenchel_finite_sum::loss::{Hinge, Logistic};
+use fenchel_finite_sum::{
+    CatalystSettings, DualState, FinitoSettings, FinitoStart, Globalisation, MisoMuSettings,
+    MisoSettings, NewtonCgSettings, NewtonCgState, Point, Problem, ProxFinitoSettings, Qning,
+    QningSettings, Sampling, SdcaSettings, SdcaStep, catalyst, finito, miso, miso_mu, newton_cg,
+    prox_finito, qning, sdca,
+};
+use fenchel_linalg::{Csr, Design};
+use fenchel_optim::prox::{L1, Zero};
+use fenchel_optim::random::Order;
+use fenchel_optim::{Loss, Observer, Progress, Separable, Solution, Stop};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+const N: usize = 30;
+
+fn toy() -> Data {
+    data(N, 6, 0.6, 8)
+}
+
+/// `run(stop, start)` for all passes at once, and in parts with the state written down in between. The passes of a
+/// part need not be whole.
+fn check<S, F>(name: &str, parts: &[f64], mut run: F)
+where
+    S: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug,
+    F: FnMut(Stop, Option<S>) -> S,
+{
+    let stop = |passes| Stop { max_passes: passes, ..Stop::after_passes(passes) };
+    let whole = run(stop(parts.iter().sum()), None);
+    let mut state: Option<S> = None;
+    for &part in parts {
+        let reached = run(stop(part), state);
+        let text = serde_json::to_string(&reached).expect("finite numbers");
+        state = Some(serde_json::from_str(&text).expect("what was written"));
+    }
+    assert_eq!(state.as_ref(), Some(&whole), "{name}");
+}
+
+fn orders() -> Vec<Order> {
+    vec![
+        Order::Permuted,
+        Order::Uniform,
+        Order::Cyclic,
+        Order::Scripted(vec![3, 1, 4, 1, 5, 9, 2, 6]),
+        Order::Weighted((1..=N).map(|i| i as f64).collect()),
+    ]
+}
+
+fn dual_methods<D: Design, L: Loss, R: Separable>(problem: &Problem<'_, D, L, R>, smooth: bool) {
+    let parts = [2.0, 0.5, 3.3, 12.2];
+    let state = |s: Solution<DualState>| s.state;
+    for order in orders() {
+        for step in [SdcaStep::Exact, SdcaStep::Interval, SdcaStep::Constant] {
+            if step == SdcaStep::Constant && !smooth {
+                continue;
+            }
+            check(&format!("sdca {order:?} {step:?}"), &parts, |stop, start| {
+                let settings = SdcaSettings { step, order: order.clone(), seed: 4, stop };
+                state(sdca(problem, &settings, start, &mut ()).unwrap())
+            });
+        }
+        check(&format!("prox_finito {order:?}"), &parts, |stop, start| {
+            let sampling = Sampling::Order(order.clone());
+            let settings = ProxFinitoSettings { sampling, seed: 4, stop };
+            state(prox_finito(problem, &settings, start, &mut ()).unwrap())
+        });
+        if !smooth {
+            continue;
+        }
+        check(&format!("miso_mu {order:?}"), &parts, |stop, start| {
+            let settings =
+                MisoMuSettings { damping: Some(0.3), order: order.clone(), seed: 4, stop };
+            state(miso_mu(problem, &settings, start, &mut ()).unwrap())
+        });
+        check(&format!("catalyst {order:?}"), &[1.0, 4.0, 13.0], |stop, start| {
+            let settings =
+                CatalystSettings { order: order.clone(), stop, ..CatalystSettings::default() };
+            state(catalyst(problem, &settings, start, &mut ()).unwrap())
+        });
+        // The cost of an outer step depends on how many trials it takes: count steps, not passes.
+        check(&format!("qning {order:?}"), &[1.0, 5.0, 9.0], |stop, start| {
+            let mut left = stop.max_passes as usize;
+            let settings = QningSettings {
+                order: order.clone(),
+                stop: Stop::after_passes(1e3),
+                ..QningSettings::default()
+            };
+            let mut count = |_: &Progress, _: &Qning<'_, '_, D, L, R>| {
+                let ended = left == 0;
+                left = left.saturating_sub(1);
+                if ended { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            };
+            state(qning(problem, &settings, start, &mut count).unwrap())
+        });
+    }
+}
+
+#[test]
+fn dual_methods_resume() {
+    let data = toy();
+    let design = || Csr::new(data.sparse.view()).unwrap();
+    // n mu < L, so that the outer loops accelerate.
+    let problem = Problem::new(design(), &data.signs, Logistic, Zero, 1e-4).unwrap();
+    dual_methods(&problem, true);
+    dual_methods(&problem.with_intercept(), true);
+    let l1 = L1 { strength: 0.01 };
+    let problem = Problem::new(design(), &data.signs, Logistic, l1, 1e-4).unwrap();
+    dual_methods(&problem, true);
+    let problem = Problem::new(design(), &data.signs, Hinge, Zero, 0.05).unwrap();
+    dual_methods(&problem, false);
+    dual_methods(&problem.with_intercept(), false);
+}
+
+#[test]
+fn point_tables_resume() {
+    let data = toy();
+    let design = Csr::new(data.sparse.view()).unwrap();
+    let problem = Problem::new(design, &data.signs, Logistic, Zero, 0.02).unwrap();
+    let parts = [2.0, 0.5, 3.3, 12.2];
+    for order in orders() {
+        check(&format!("miso {order:?}"), &parts, |stop, start| {
+            let settings =
+                MisoSettings { order: order.clone(), seed: 4, stop, ..Default::default() };
+            miso(&problem, &settings, start, &mut ()).unwrap().state
+        });
+        if matches!(order, Order::Weighted(_)) {
+            continue;
+        }
+        for table in [FinitoStart::Full, FinitoStart::FirstPass] {
+            check(&format!("finito {order:?} {table:?}"), &parts, |stop, start| {
+                // A slow step: a gap of exactly 0 would end the run early, where it happens to be looked at.
+                let settings = FinitoSettings {
+                    alpha: Some(40.0),
+                    order: order.clone(),
+                    start: table,
+                    seed: 4,
+                    stop,
+                    ..Default::default()
+                };
+                finito(&problem, &settings, start, &mut ()).unwrap().state
+            });
+        }
+    }
+}
+
+struct StopAt(u64);
+
+impl<M> Observer<M> for StopAt {
+    fn observe(&mut self, progress: &Progress, _: &M) -> ControlFlow<()> {
+        if progress.oracle_calls >= self.0 {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    }
+}
+
+#[test]
+fn newton_cg_resumes() {
+    let data = toy();
+    let design = Csr::new(data.sparse.view()).unwrap();
+    let problem = Problem::new(design, &data.signs, Logistic, Zero, 1e-4).unwrap();
+    for globalisation in [Globalisation::LineSearch, Globalisation::TrustRegion] {
+        let settings =
+            NewtonCgSettings { globalisation, stop: Stop::after_passes(1e3), ..Default::default() };
+        let run = |steps, start: Option<NewtonCgState>| {
+            newton_cg(&problem, &settings, start, &mut StopAt(steps)).unwrap().state
+        };
+        let whole = run(5, None);
+        let text = serde_json::to_string(&run(2, None)).unwrap();
+        let resumed = run(3, Some(serde_json::from_str(&text).unwrap()));
+        assert_eq!(resumed, whole, "{globalisation:?}");
+    }
+}
+
+/// The trail of another problem, other settings or a broken file is no trail: the state is a warm start.
+#[test]
+fn a_trail_that_does_not_fit_is_ignored() {
+    let data = toy();
+    let design = || Csr::new(data.sparse.view()).unwrap();
+    let problem = Problem::new(design(), &data.signs, Logistic, Zero, 1e-3).unwrap();
+    let settings =
+        |seed| SdcaSettings { seed, stop: Stop::after_passes(3.0), ..Default::default() };
+    let first = sdca(&problem, &settings(1), None, &mut ()).unwrap().state;
+    let bare = DualState::new(first.point.clone(), first.dual.clone());
+    let go =
+        |start: DualState, seed| sdca(&problem, &settings(seed), Some(start), &mut ()).unwrap();
+    assert_eq!(go(first.clone(), 2).state, go(bare.clone(), 2).state, "another seed");
+    assert_ne!(go(first.clone(), 1).state.point, go(bare.clone(), 1).state.point, "its own seed");
+    // The dual variables were changed by hand: the sums of the trail are no longer theirs.
+    let mut edited = first.clone();
+    edited.dual = vec![0.0; N];
+    let zero = DualState::new(Point::zero(6), vec![0.0; N]);
+    assert_eq!(go(edited, 1).state.dual, go(zero, 1).state.dual, "edited");
+    let mut text: serde_json::Value = serde_json::to_value(&first).unwrap();
+    text["trail"]["direction"] = serde_json::json!([1.0]);
+    let broken: DualState = serde_json::from_value(text).unwrap();
+    assert_eq!(go(broken, 1).state, go(bare, 1).state, "broken");
+}

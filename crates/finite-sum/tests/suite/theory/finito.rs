@@ -1,0 +1,183 @@
+//! The Lyapunov function of Finito (thesis, section 3.7), with the misprints of its lemmas put right.
+//!
+//! `T = T1 + T2 + T3 + T4`; `w` the next point, `phi` the table, `S = sum ||w - phi_i||^2`:
+//!
+//! ```text
+//! T1 = f(mean phi)                    T2 = -(1/n) sum f_i(phi_i) + <f_i'(phi_i), w - phi_i>
+//! T3 = -(mu/2n) S                     T4 = (mu/2n) sum ||mean phi - phi_i||^2
+//! ```
+
+use fenchel_optim::random::{Order, Visits, stream};
+use rand::RngExt;
+
+use super::terms::{Terms, Vector, expect, mean, mean_below, minus, norm_squared};
+use super::{N, dot};
+
+struct State<'t> {
+    terms: &'t Terms,
+    alpha: f64,
+    points: Vec<Vector>,
+    w: Vector,
+    centre: Vector,
+}
+
+impl<'t> State<'t> {
+    fn new(terms: &'t Terms, alpha: f64, points: Vec<Vector>) -> Self {
+        let w = terms.next_point(&points, alpha * terms.mu);
+        let centre = mean(points.iter().copied());
+        State { terms, alpha, points, w, centre }
+    }
+
+    /// The state after a step on term `j`.
+    fn step(&self, j: usize) -> Self {
+        let mut points = self.points.clone();
+        points[j] = self.w;
+        State::new(self.terms, self.alpha, points)
+    }
+
+    fn spread(&self, from: &Vector) -> f64 {
+        self.points.iter().map(|p| norm_squared(&minus(from, p))).sum()
+    }
+
+    fn t1(&self) -> f64 {
+        self.terms.mean_value(&self.centre)
+    }
+
+    fn t2(&self) -> f64 {
+        -expect(|i| {
+            let p = &self.points[i];
+            self.terms.value(i, p) + dot(&self.terms.gradient(i, p), &minus(&self.w, p))
+        })
+    }
+
+    fn t3(&self) -> f64 {
+        -0.5 * self.terms.mu / N as f64 * self.spread(&self.w)
+    }
+
+    fn t4(&self) -> f64 {
+        0.5 * self.terms.mu / N as f64 * self.spread(&self.centre)
+    }
+
+    fn total(&self) -> f64 {
+        self.t1() + self.t2() + self.t3() + self.t4()
+    }
+
+    /// `E[T+] - T` of a part of the function.
+    fn drift(&self, part: impl Fn(&State<'t>) -> f64) -> f64 {
+        expect(|j| part(&self.step(j))) - part(self)
+    }
+}
+
+/// Equalities hold up to rounding of the terms that cancel.
+#[track_caller]
+fn equal(name: &str, a: f64, b: f64, scale: f64) {
+    assert!((a - b).abs() <= 1e-13 * (1.0 + scale.abs()), "{name}: {a:e} {b:e}");
+}
+
+#[test]
+fn lemmas_3_6_to_3_10() {
+    let n = N as f64;
+    for seed in 0..40 {
+        let mut rng = stream(seed, 5);
+        let mu = 10f64.powf(rng.random_range(-1.5..0.5));
+        let terms = Terms::new(seed, |_| mu);
+        for _ in 0..5 {
+            let alpha = rng.random_range(1.0..4.0);
+            let s = State::new(&terms, alpha, terms.random_points(&mut rng));
+            let (w, slope) = (s.w, terms.mean_gradient(&s.w));
+            let gap = |i: usize| minus(&terms.gradient(i, &w), &terms.gradient(i, &s.points[i]));
+            let gaps: f64 = (0..N).map(|i| norm_squared(&gap(i))).sum();
+
+            // Lemma 3.6.
+            for c in 0..super::D {
+                let moved = expect(|j| s.step(j).w[c]) - w[c];
+                equal("3.6", moved, -slope[c] / (alpha * mu * n), w[c] + slope[c] / mu);
+            }
+            // Lemma 3.7.
+            let offset = minus(&w, &s.centre);
+            let bound = dot(&terms.mean_gradient(&s.centre), &offset) / n
+                + terms.largest() / (2.0 * n.powi(3)) * s.spread(&w);
+            assert!(s.drift(State::t1) <= bound + 1e-13 * (1.0 + s.t1().abs()), "3.7");
+            // Lemma 3.8.
+            let products: f64 =
+                (0..N).map(|i| dot(&gap(i), &minus(&w, &s.points[i]))).sum::<f64>() / n.powi(3);
+            let right = -s.t2() / n - terms.mean_value(&w) / n
+                + gaps / (alpha * mu * n.powi(3))
+                + dot(&minus(&s.centre, &w), &slope) / n
+                - products;
+            equal("3.8", s.drift(State::t2), right, s.t2().abs() + gaps / mu);
+            // Lemma 3.9.
+            let right = -(1.0 + 1.0 / n) * s.t3() / n + dot(&slope, &offset) / (alpha * n)
+                - gaps / (2.0 * alpha * alpha * mu * n.powi(3));
+            equal("3.9", s.drift(State::t3), right, s.t3().abs() + gaps / mu);
+            // Lemma 3.10.
+            let right = -0.5 * mu / (n * n) * s.spread(&s.centre)
+                + 0.5 * mu / n * norm_squared(&offset)
+                - 0.5 * mu / n.powi(3) * s.spread(&w);
+            equal("3.10", s.drift(State::t4), right, s.t4() + norm_squared(&offset));
+        }
+    }
+}
+
+/// Theorem 3.12: `E[T+] <= (1 - 1/(alpha n)) T` for `alpha, beta >= 2` with `2/alpha - 1/alpha^2 - beta + beta/alpha <= 0`,
+/// `beta = n mu / L`; and theorem 3.13: `f(mean phi) - f* <= alpha T`.
+#[test]
+fn theorems_3_12_and_3_13() {
+    let mut tightest: f64 = 0.0;
+    for seed in 0..40 {
+        let mut rng = stream(seed, 6);
+        // alpha = beta = 2 first, the least that the theorem admits.
+        let (alpha, beta): (f64, f64) = if seed < 20 {
+            (2.0, 2.0)
+        } else {
+            (rng.random_range(2.0..4.0), rng.random_range(2.0..4.0))
+        };
+        assert!(2.0 / alpha - 1.0 / (alpha * alpha) - beta + beta / alpha <= 0.0);
+        let terms = Terms::new(seed, |l| beta * l / (N as f64 - beta));
+        for k in 0..5 {
+            // Far out, and close to the minimum.
+            let shrink = 10f64.powi(-k);
+            let mut points = terms.random_points(&mut rng);
+            for p in &mut points {
+                *p = std::array::from_fn(|c| terms.star[c] + shrink * (p[c] - terms.star[c]));
+            }
+            let s = State::new(&terms, alpha, points);
+            let before = s.total();
+            let bound = (1.0 - 1.0 / (alpha * N as f64)) * before;
+            let after = expect(|j| s.step(j).total());
+            assert!(after <= bound + 1e-14, "3.12, seed {seed}: {after:e} {bound:e}");
+            assert!(s.t1() - terms.best <= alpha * before + 1e-14, "3.13, seed {seed}");
+            if k == 0 {
+                tightest = tightest.max(after / bound);
+            }
+        }
+    }
+    assert!(tightest > 0.9, "{tightest}");
+}
+
+/// Theorem 3.14: `E f(mean phi^k) - f* <= (c/mu) (1 - 1/(alpha n))^k ||f'(phi^0)||^2`, `c = 1 - 1/(2 alpha)`.
+#[test]
+fn theorem_3_14_on_the_mean_of_200_seeds() {
+    let alpha = 2.0;
+    let terms = Terms::new(3, |l| 2.0 * l / (N as f64 - 2.0));
+    let start = [0.5; super::D];
+    let slope = norm_squared(&terms.mean_gradient(&start));
+    let runs: Vec<Vec<f64>> = (0..200)
+        .map(|seed| {
+            let mut visits = Visits::new(&Order::Uniform, N, seed).unwrap();
+            let mut state = State::new(&terms, alpha, vec![start; N]);
+            (0..8 * N)
+                .map(|_| {
+                    state = state.step(visits.draw());
+                    state.t1() - terms.best
+                })
+                .collect()
+        })
+        .collect();
+    for k in [1, N, 3 * N, 8 * N] {
+        let factor = (1.0 - 1.0 / (alpha * N as f64)).powi(k as i32);
+        let bound = (1.0 - 0.5 / alpha) / terms.mu * factor * slope;
+        let excess: Vec<f64> = runs.iter().map(|run| run[k - 1]).collect();
+        mean_below(&excess, bound, &format!("step {k}"));
+    }
+}

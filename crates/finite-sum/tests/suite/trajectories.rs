@@ -1,0 +1,277 @@
+//! Step by step against the algorithms as the documents print them.
+
+use crate::common::{Data, data, distance};
+use fenchel_finite_sum::loss::Logistic;
+use fenchel_finite_sum::{
+    FinitoSettings, FinitoStart, Problem, SagSettings, SagaSettings, SdcaSettings, SvrgSettings,
+    finito, sag, saga, sdca, svrg,
+};
+use fenchel_linalg::{Csr, Dense};
+use fenchel_optim::prox::{L1, Zero, soft_threshold};
+use fenchel_optim::random::Order;
+use fenchel_optim::{Loss, StepSize, Stop};
+
+const N: usize = 12;
+const D: usize = 5;
+const STEPS: usize = 60;
+const L2: f64 = 0.05;
+const STEP: f64 = 0.4;
+
+fn script() -> Vec<usize> {
+    (0..STEPS).map(|k| (7 * k + k / 5) % N).collect()
+}
+
+/// Runs for so many steps beyond `extra` passes of preparation.
+fn stop(steps: usize, extra: f64) -> Stop {
+    let passes = extra + steps as f64 / N as f64;
+    Stop { absolute: 0.0, relative: 0.0, max_passes: passes, ..Stop::default() }
+}
+
+fn row(data: &Data, j: usize) -> Vec<f64> {
+    data.dense.row(j).to_vec()
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+fn slope(data: &Data, j: usize, x: &[f64]) -> f64 {
+    Logistic.derivative(dot(&row(data, j), x), data.signs[j])
+}
+
+/// `(1/n) sum_i s_i a_i`
+fn average(data: &Data, table: &[f64]) -> Vec<f64> {
+    (0..D).map(|c| (0..N).map(|i| table[i] * data.dense[[i, c]]).sum::<f64>() / N as f64).collect()
+}
+
+/// Algorithm 4.1 with explicit l2, all sums from scratch.
+fn textbook_saga(data: &Data, l1: f64, steps: usize) -> Vec<f64> {
+    let mut x = vec![0.0; D];
+    let mut table: Vec<f64> = (0..N).map(|i| slope(data, i, &x)).collect();
+    for &j in &script()[..steps] {
+        let (g, gbar, a) = (slope(data, j, &x), average(data, &table), row(data, j));
+        x = (0..D)
+            .map(|c| {
+                let forward = (1.0 - STEP * L2) * x[c] - STEP * ((g - table[j]) * a[c] + gbar[c]);
+                soft_threshold(forward, STEP * l1)
+            })
+            .collect();
+        table[j] = g;
+    }
+    x
+}
+
+/// Algorithm 2.2: the table first, then the step.
+fn textbook_sag(data: &Data, steps: usize) -> Vec<f64> {
+    let mut x = vec![0.0; D];
+    let mut table: Vec<f64> = (0..N).map(|i| slope(data, i, &x)).collect();
+    for &j in &script()[..steps] {
+        table[j] = slope(data, j, &x);
+        let gbar = average(data, &table);
+        x = (0..D).map(|c| (1.0 - STEP * L2) * x[c] - STEP * gbar[c]).collect();
+    }
+    x
+}
+
+/// Algorithm 2.3 with the last point as snapshot, every `n` steps.
+fn textbook_svrg(data: &Data, steps: usize) -> Vec<f64> {
+    let mut x = vec![0.0; D];
+    let mut snapshot = x.clone();
+    for (k, &j) in script()[..steps].iter().enumerate() {
+        if k % N == 0 {
+            snapshot = x.clone();
+        }
+        let table: Vec<f64> = (0..N).map(|i| slope(data, i, &snapshot)).collect();
+        let (delta, gbar) = (slope(data, j, &x) - table[j], average(data, &table));
+        let a = row(data, j);
+        x = (0..D).map(|c| (1.0 - STEP * L2) * x[c] - STEP * (delta * a[c] + gbar[c])).collect();
+    }
+    x
+}
+
+/// Algorithm 2.1; the coordinate maximum by bisection on the derivative of the dual.
+fn textbook_sdca(data: &Data, l1: f64, steps: usize) -> Vec<f64> {
+    let n = N as f64;
+    let mut s = [0.0; N];
+    let point = |s: &[f64]| -> Vec<f64> {
+        average(data, s).iter().map(|v| soft_threshold(-v, l1) / L2).collect()
+    };
+    for &j in &script()[..steps] {
+        let (a, y) = (row(data, j), data.signs[j]);
+        let (t, q) = (dot(&a, &point(&s)), dot(&a, &a) / (L2 * n));
+        let (mut low, mut high) = if y > 0.0 { (-1.0, 0.0) } else { (0.0, 1.0) };
+        for _ in 0..200 {
+            let u = 0.5 * (low + high);
+            if u < Logistic.derivative(t - q * (u - s[j]), y) { low = u } else { high = u }
+        }
+        s[j] = 0.5 * (low + high);
+    }
+    point(&s)
+}
+
+/// Algorithm 3.1 with all points stored; returns the point that the next step would use.
+fn textbook_finito(data: &Data, alpha: f64, steps: usize) -> Vec<f64> {
+    let mut points = vec![vec![0.0; D]; N];
+    let next = |points: &[Vec<f64>]| -> Vec<f64> {
+        (0..D)
+            .map(|c| {
+                let mut w = 0.0;
+                for (i, p) in points.iter().enumerate() {
+                    let gradient = slope(data, i, p) * data.dense[[i, c]] + L2 * p[c];
+                    w += p[c] - gradient / (alpha * L2);
+                }
+                w / N as f64
+            })
+            .collect()
+    };
+    for &j in &script()[..steps] {
+        points[j] = next(&points);
+    }
+    next(&points)
+}
+
+macro_rules! both_storages {
+    ($data:expr, $regulariser:expr, |$problem:ident| $solve:expr, $expected:expr, $name:literal) => {{
+        let expected: Vec<f64> = $expected;
+        let $problem = &Problem::new(
+            Dense::new($data.dense.view()).unwrap(),
+            &$data.signs,
+            Logistic,
+            $regulariser,
+            L2,
+        )
+        .unwrap();
+        let found = $solve;
+        assert!(distance(&found, &expected) < 1e-11, "{} dense: {found:?} {expected:?}", $name);
+        let $problem = &Problem::new(
+            Csr::new($data.sparse.view()).unwrap(),
+            &$data.signs,
+            Logistic,
+            $regulariser,
+            L2,
+        )
+        .unwrap();
+        let found = $solve;
+        assert!(distance(&found, &expected) < 1e-11, "{} sparse: {found:?} {expected:?}", $name);
+    }};
+}
+
+#[test]
+fn saga_follows_algorithm_4_1() {
+    let data = data(N, D, 0.4, 1);
+    for steps in [1, 2, 3, 10, STEPS] {
+        let settings = SagaSettings {
+            step: StepSize::Constant(STEP),
+            order: Order::Scripted(script()),
+            stop: stop(steps, 1.0),
+            ..SagaSettings::default()
+        };
+        let weights =
+            |s: fenchel_optim::Solution<fenchel_finite_sum::TableState>| s.state.point.weights;
+        both_storages!(
+            data,
+            Zero,
+            |p| weights(saga(p, &settings, None, &mut ()).unwrap()),
+            textbook_saga(&data, 0.0, steps),
+            "saga"
+        );
+        both_storages!(
+            data,
+            L1 { strength: 0.03 },
+            |p| weights(saga(p, &settings, None, &mut ()).unwrap()),
+            textbook_saga(&data, 0.03, steps),
+            "saga with l1"
+        );
+    }
+}
+
+#[test]
+fn sag_follows_algorithm_2_2() {
+    let data = data(N, D, 0.4, 2);
+    for steps in [1, 2, 3, 10, STEPS] {
+        let settings = SagSettings {
+            step: StepSize::Constant(STEP),
+            order: Order::Scripted(script()),
+            stop: stop(steps, 1.0),
+            ..SagSettings::default()
+        };
+        both_storages!(
+            data,
+            Zero,
+            |p| sag(p, &settings, None, &mut ()).unwrap().state.point.weights,
+            textbook_sag(&data, steps),
+            "sag"
+        );
+    }
+}
+
+#[test]
+fn svrg_follows_algorithm_2_3() {
+    let data = data(N, D, 0.4, 3);
+    for steps in [1, 5, N, N + 1, 2 * N + 3] {
+        let snapshots = steps.div_ceil(N) as f64;
+        let settings = SvrgSettings {
+            step: StepSize::Constant(STEP),
+            inner: 1.0,
+            order: Order::Scripted(script()),
+            stop: stop(steps, snapshots),
+            ..SvrgSettings::default()
+        };
+        both_storages!(
+            data,
+            Zero,
+            |p| svrg(p, &settings, None, &mut ()).unwrap().state.point.weights,
+            textbook_svrg(&data, steps),
+            "svrg"
+        );
+    }
+}
+
+#[test]
+fn sdca_follows_algorithm_2_1() {
+    let data = data(N, D, 0.4, 4);
+    for steps in [1, 2, 3, 10, STEPS] {
+        let settings = SdcaSettings {
+            order: Order::Scripted(script()),
+            stop: stop(steps, 0.0),
+            ..SdcaSettings::default()
+        };
+        both_storages!(
+            data,
+            Zero,
+            |p| sdca(p, &settings, None, &mut ()).unwrap().state.point.weights,
+            textbook_sdca(&data, 0.0, steps),
+            "sdca"
+        );
+        both_storages!(
+            data,
+            L1 { strength: 0.03 },
+            |p| sdca(p, &settings, None, &mut ()).unwrap().state.point.weights,
+            textbook_sdca(&data, 0.03, steps),
+            "prox-sdca"
+        );
+    }
+}
+
+#[test]
+fn finito_follows_algorithm_3_1() {
+    let data = data(N, D, 0.4, 5);
+    for alpha in [1.0, 2.0, 3.5] {
+        for steps in [1, 2, 3, 10, STEPS] {
+            let settings = FinitoSettings {
+                alpha: Some(alpha),
+                order: Order::Scripted(script()),
+                start: FinitoStart::Full,
+                stop: stop(steps, 1.0),
+                ..FinitoSettings::default()
+            };
+            both_storages!(
+                data,
+                Zero,
+                |p| finito(p, &settings, None, &mut ()).unwrap().state.point.weights,
+                textbook_finito(&data, alpha, steps),
+                "finito"
+            );
+        }
+    }
+}

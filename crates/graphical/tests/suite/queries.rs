@@ -1,0 +1,196 @@
+//! Exact queries against enumeration of the joint.
+
+use crate::common::networks::{configurations, joint, marginal, nets};
+use fenchel_graphical::{BayesNet, Error, Evidence, Finding, VarId, bif, networks};
+use proptest::prelude::*;
+
+/// Hard evidence, soft evidence or none about every variable.
+fn with_evidence() -> impl Strategy<Value = (BayesNet, Evidence, Vec<VarId>)> {
+    let kinds = proptest::collection::vec((0u8..6, any::<u8>(), 0.0f64..1.0, any::<bool>()), 6);
+    (nets(6), kinds).prop_map(|(net, kinds)| {
+        let mut evidence = Evidence::new();
+        for (v, &(kind, state, low, _)) in net.variables().zip(&kinds) {
+            let card = net.cards()[v.index()];
+            match kind {
+                0 => evidence.set(v, Finding::State(usize::from(state) % card)),
+                1 => evidence.set(v, Finding::Likelihood([0.9, low, 0.5][..card].to_vec())),
+                _ => {}
+            }
+        }
+        let query = net.variables().zip(&kinds).filter(|(_, kind)| kind.3).map(|(v, _)| v);
+        let query = query.take(3).collect();
+        (net, evidence, query)
+    })
+}
+
+fn near(a: &[f64], b: &[f64]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-10)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    #[test]
+    fn every_query_is_what_enumeration_says((net, evidence, query) in with_evidence()) {
+        let total: f64 = marginal(&net, &[], &evidence)[0];
+        let scores: Vec<(Vec<usize>, f64)> = configurations(net.cards())
+            .into_iter().map(|x| { let p = joint(&net, &x, &evidence); (x, p) }).collect();
+        if total == 0.0 {
+            prop_assert_eq!(net.log_evidence(&evidence), Err(Error::ImpossibleEvidence));
+            prop_assert_eq!(net.posteriors(&evidence), Err(Error::ImpossibleEvidence));
+            prop_assert_eq!(net.most_probable(&evidence), Err(Error::ImpossibleEvidence));
+            prop_assert_eq!(net.marginal_map(&query, &evidence), Err(Error::ImpossibleEvidence));
+            return Ok(());
+        }
+        prop_assert!((net.log_evidence(&evidence).unwrap() - total.ln()).abs() < 1e-10);
+
+        // The joint posterior, also with observed variables in the query.
+        let expected: Vec<f64> = marginal(&net, &query, &evidence).iter().map(|p| p / total).collect();
+        let table = net.posterior(&query, &evidence).unwrap();
+        prop_assert_eq!(table.scope(), &query[..]);
+        prop_assert!(near(&table.values(), &expected), "{:?} {:?}", table.values(), expected);
+
+        for (v, found) in net.variables().zip(net.posteriors(&evidence).unwrap()) {
+            let expected: Vec<f64> = marginal(&net, &[v], &evidence).iter().map(|p| p / total).collect();
+            prop_assert!(near(&found, &expected));
+        }
+
+        let best = scores.iter().map(|s| s.1).fold(0.0, f64::max);
+        let explained = net.most_probable(&evidence).unwrap();
+        prop_assert!((explained.log_joint - best.ln()).abs() < 1e-10);
+        prop_assert!((joint(&net, &explained.states, &evidence) / best - 1.0).abs() < 1e-10);
+
+        let sums = marginal(&net, &query, &evidence);
+        let best = sums.iter().copied().fold(0.0, f64::max);
+        let explained = net.marginal_map(&query, &evidence).unwrap();
+        prop_assert!((explained.log_joint - best.ln()).abs() < 1e-10);
+        let at = query.iter().zip(&explained.states).fold(0, |at, (v, s)| at * net.cards()[v.index()] + s);
+        prop_assert!((sums[at] / best - 1.0).abs() < 1e-10);
+    }
+}
+
+#[test]
+fn asia_has_the_published_posteriors() {
+    // Lauritzen and Spiegelhalter, 1988, section 4: a patient with shortness of breath who was in Asia.
+    let net = networks::asia();
+    let first = |name: &str, evidence: &Evidence| {
+        let v = net.variable(name).unwrap();
+        net.posterior(&[v], evidence).unwrap().values()[0]
+    };
+    let none = Evidence::new();
+    for (name, expected) in [
+        ("tub", 0.0104),
+        ("lung", 0.055),
+        ("bronc", 0.45),
+        ("either", 0.0648),
+        ("xray", 0.1103),
+        ("dysp", 0.436),
+    ] {
+        assert!((first(name, &none) - expected).abs() < 5e-5, "{name}: {}", first(name, &none));
+    }
+}
+
+#[test]
+fn queries_on_alarm_agree_with_one_another() {
+    // Rows that sum to 1 up to the file's rounding only would tell a pruned sum from a whole one.
+    let text = include_bytes!("../../networks/alarm.bif");
+    let options = bif::BifOptions { renormalise: true, ..Default::default() };
+    let net = bif::read_with(&text[..], &options).unwrap();
+    let evidence = net.evidence(&[("HRBP", "HIGH"), ("CO", "LOW"), ("BP", "LOW")]).unwrap();
+    let all = net.posteriors(&evidence).unwrap();
+    for v in net.variables() {
+        assert!(near(&net.posterior(&[v], &evidence).unwrap().values(), &all[v.index()]));
+    }
+    // Without evidence nothing is below the variable: the pruned model is that of its ancestors.
+    let root = net.variable("MINVOLSET").unwrap();
+    assert!(near(&net.posterior(&[root], &Evidence::new()).unwrap().values(), net.cpt_of(root)));
+    // P(e) is the product of conditional probabilities of its parts.
+    let mut sum = 0.0;
+    let mut seen = Evidence::new();
+    for (v, finding) in evidence.iter() {
+        let Finding::State(state) = finding else { unreachable!("hard evidence") };
+        sum += net.posterior(&[v], &seen).unwrap().log_values()[*state];
+        seen = seen.observe(v, *state);
+    }
+    assert!((net.log_evidence(&evidence).unwrap() - sum).abs() < 1e-12);
+    let best = net.most_probable(&evidence).unwrap();
+    assert!((net.log_probability(&best.states).unwrap() - best.log_joint).abs() < 1e-10);
+}
+
+#[test]
+fn answers_by_names_are_those_by_numbers() {
+    let net = networks::asia();
+    let findings = [("xray", "yes"), ("asia", "no")];
+    // Not in the order of the network: the order of the question counts.
+    let answer = net.query(&["smoke", "bronc", "lung"], &findings).unwrap();
+    let [smoke, bronc, lung] = ["smoke", "bronc", "lung"].map(|name| net.variable(name).unwrap());
+    let table = net.posterior(&[lung, bronc, smoke], &net.evidence(&findings).unwrap()).unwrap();
+    for (s, b, l) in [(0, 0, 1), (1, 0, 0), (0, 1, 1), (1, 1, 0)] {
+        let names = [(smoke, s), (bronc, b), (lung, l)].map(|(v, k)| net.states_of(v)[k].as_str());
+        let at = |v| [(smoke, s), (bronc, b), (lung, l)].iter().find(|p| p.0 == v).unwrap().1;
+        let states: Vec<usize> = table.scope().iter().map(|&v| at(v)).collect();
+        let expected = table.log_value(&states).unwrap().exp();
+        assert!((answer.probability(&names).unwrap() - expected).abs() < 1e-15);
+    }
+    let printed = answer.to_string();
+    let lines: Vec<&str> = printed.lines().collect();
+    assert_eq!(lines.len(), 9);
+    let title = "smoke  bronc  lung  P(smoke, bronc, lung | xray = yes, asia = no)";
+    assert_eq!(lines[0], title);
+    let words: Vec<&str> = lines[2].split_whitespace().collect();
+    let expected = answer.probability(&["yes", "yes", "no"]).unwrap();
+    assert_eq!(words[..], ["yes", "yes", "no", &format!("{expected:.6}")]);
+    assert!(matches!(answer.probability(&["yes"]), Err(Error::Invalid(_))));
+    assert!(matches!(answer.probability(&["yes", "no", "maybe"]), Err(Error::UnknownName { .. })));
+    assert!(matches!(net.query(&["lungs"], &[]), Err(Error::UnknownName { .. })));
+    assert!(matches!(net.query(&["lung"], &[("xray", "x")]), Err(Error::UnknownName { .. })));
+    assert!(
+        net.cpt_text("either").unwrap().starts_with("P(either | lung, tub)\nlung  tub  yes  no\n")
+    );
+    let best = net.marginal_map(&[smoke, lung], &net.evidence(&findings).unwrap()).unwrap();
+    let names: Vec<&str> = best.named(&net).unwrap().iter().map(|pair| pair.0).collect();
+    assert_eq!(names, ["smoke", "lung"]);
+}
+
+#[test]
+fn records_that_do_not_fit_are_errors() {
+    let graph = BayesNet::builder()
+        .variable("a", &["x", "y"])
+        .variable("b", &["x", "y"])
+        .arcs("a", &["b"])
+        .arcs("b", &[])
+        .build()
+        .unwrap();
+    assert_eq!(graph.cpt_of(VarId(0)), [0.5; 4]);
+    let header = ["b", "a"];
+    assert_eq!(graph.encode(&header, &[["x", "y"]]).unwrap().row(0).to_vec(), [1, 0]);
+    let none: [[&str; 2]; 0] = [];
+    assert_eq!(graph.encode(&header, &none).unwrap().dim(), (0, 2));
+    let refused = |header: &[&str], record: &[&str]| graph.encode(header, &[record]).unwrap_err();
+    assert!(matches!(refused(&["a"], &["x"]), Error::UnknownName { .. }));
+    assert!(matches!(refused(&["a", "b", "a"], &["x", "x", "x"]), Error::Duplicate { .. }));
+    assert!(matches!(refused(&header, &["x", "z"]), Error::UnknownName { .. }));
+    assert!(matches!(refused(&header, &["x"]), Error::Invalid(_)));
+    // 2^40 cells are refused, not allocated.
+    let names: Vec<String> = (0..40).map(|v| format!("v{v}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let wide = names.iter().fold(BayesNet::builder(), |net, name| net.variable(name, &["x", "y"]));
+    assert!(matches!(wide.arcs("v0", &names[1..]).build(), Err(Error::MemoryLimit { .. })));
+}
+
+#[test]
+fn questions_that_do_not_fit_are_errors() {
+    let net = networks::asia();
+    let none = Evidence::new();
+    let beyond = [VarId(8)];
+    assert!(matches!(net.posterior(&beyond, &none), Err(Error::UnknownVariable { .. })));
+    assert!(matches!(net.marginal_map(&beyond, &none), Err(Error::UnknownVariable { .. })));
+    let twice = [VarId(1), VarId(1)];
+    assert!(matches!(net.posterior(&twice, &none), Err(Error::RepeatedVariable { .. })));
+    assert!(matches!(net.marginal_map(&twice, &none), Err(Error::RepeatedVariable { .. })));
+    let wrong = Evidence::new().observe(VarId(0), 2);
+    assert!(matches!(net.posteriors(&wrong), Err(Error::State { .. })));
+    assert!(matches!(net.log_evidence(&wrong), Err(Error::State { .. })));
+    let negative = Evidence::new().likelihood(VarId(0), [-1.0, 1.0]);
+    assert!(matches!(net.posterior(&[VarId(1)], &negative), Err(Error::Invalid(_))));
+}

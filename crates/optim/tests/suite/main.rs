@@ -1,0 +1,10 @@
+//! The tests of the public interface, one program: `cargo test -p fenchel-optim --test suite FILE::`.
+
+mod accounts;
+mod common;
+mod protocol;
+mod prox;
+mod prox_structured;
+mod prox_values;
+mod random;
+mod smooth;

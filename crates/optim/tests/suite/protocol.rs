@@ -1,0 +1,510 @@
+//! The outer loop: how runs end, what they cost, what is watched.
+
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+use crate::common::Toy;
+use fenchel_linalg::Invalid;
+use fenchel_optim::{
+    Cadence, Certificate, Observer, Progress, Report, Status, StepSize, Stop, Trace, run,
+};
+use proptest::prelude::*;
+
+/// `1 + 2^-k` above a lower bound of 1: both exact, the gap is `2^-k`.
+fn halving(k: u64) -> Certificate {
+    Certificate::Gap { objective: 1.0 + 0.5f64.powi(k as i32), lower_bound: 1.0 }
+}
+
+/// `10^-k`
+fn decimals(k: u64) -> Certificate {
+    Certificate::Residual { objective: None, norm: 10f64.powi(-(k as i32)), error: 0.0 }
+}
+
+fn unknown(_: u64) -> Certificate {
+    Certificate::Uncertified { objective: None }
+}
+
+fn objective(value: f64) -> Certificate {
+    Certificate::Uncertified { objective: Some(value) }
+}
+
+/// Every pass, up to so many, until the certificate is at most `absolute`.
+fn stop(absolute: f64, passes: f64) -> Stop {
+    Stop { absolute, ..Stop::after_passes(passes) }
+}
+
+/// The passes at which a run looked.
+fn looks(trace: &Trace) -> Vec<f64> {
+    trace.rows.iter().map(|row| row.passes).collect()
+}
+
+// ---- every status
+
+#[test]
+fn converged_as_soon_as_the_certificate_meets_the_tolerance() {
+    let mut toy = Toy::new(halving);
+    let report = run(&mut toy, &stop(0.5f64.powi(5), 100.0), &mut ()).unwrap();
+    assert_eq!(report.status, Status::Converged);
+    assert_eq!((report.passes, toy.steps, report.oracle_calls), (5.0, 5, 15));
+    assert_eq!(report.certificate, halving(5));
+    // The relative tolerance is a fraction of the objective: 2^-k <= 0.1 (1 + 2^-k) from k = 4 on.
+    let relative = Stop { absolute: 0.0, relative: 0.1, ..stop(0.0, 100.0) };
+    assert_eq!(run(&mut Toy::new(halving), &relative, &mut ()).unwrap().passes, 4.0);
+    // Either tolerance will do.
+    let both = Stop { absolute: 0.25, ..relative };
+    assert_eq!(run(&mut Toy::new(halving), &both, &mut ()).unwrap().passes, 2.0);
+}
+
+#[test]
+fn a_pass_limit_is_no_error() {
+    let mut toy = Toy::new(halving);
+    let report = run(&mut toy, &stop(0.0, 7.0), &mut ()).unwrap();
+    assert_eq!((report.status, report.passes, toy.steps), (Status::PassLimit, 7.0, 7));
+    assert_eq!(report.certificate, halving(7));
+}
+
+#[test]
+fn a_time_limit_is_no_error_and_cuts_long_rounds() {
+    let mut toy = Toy::new(halving);
+    let none = Stop { max_seconds: Some(0.0), ..stop(0.0, 7.0) };
+    let report = run(&mut toy, &none, &mut ()).unwrap();
+    assert_eq!((report.status, report.passes, toy.steps), (Status::TimeLimit, 0.0, 0));
+    assert_eq!(report.certificate, halving(0));
+
+    let mut toy = Toy::new(unknown);
+    toy.pause.0 = Duration::from_millis(2);
+    let short = Stop {
+        max_seconds: Some(1e-3),
+        max_passes: f64::INFINITY,
+        check: Cadence::Every(1e6),
+        ..Stop::default()
+    };
+    let report = run(&mut toy, &short, &mut ()).unwrap();
+    assert_eq!(report.status, Status::TimeLimit);
+    // One pass outlasts the limit; a round of 10^6 would have taken half an hour.
+    assert_eq!((report.passes, toy.steps, toy.largest_request), (1.0, 1, 1.0));
+    assert!(report.seconds >= 2e-3, "{}", report.seconds);
+}
+
+#[test]
+fn a_verdict_ends_the_round_it_is_given_in() {
+    for status in [Status::Stalled, Status::NoiseFloor] {
+        let mut toy = Toy::new(halving);
+        (toy.single, toy.verdict) = (true, Some((3, status)));
+        let rare = Stop { check: Cadence::Every(10.0), ..stop(0.0, 100.0) };
+        let report = run(&mut toy, &rare, &mut ()).unwrap();
+        assert_eq!((report.status, report.passes), (status, 3.0));
+        assert_eq!(report.certificate, halving(3));
+    }
+    // A point that meets the tolerance has converged, whatever the method thinks.
+    let mut toy = Toy::new(halving);
+    toy.verdict = Some((3, Status::Stalled));
+    let report = run(&mut toy, &stop(0.125, 100.0), &mut ()).unwrap();
+    assert_eq!((report.status, report.passes), (Status::Converged, 3.0));
+}
+
+#[test]
+fn divergence_restores_the_best_point() {
+    // 10 times above the first value for the first time at the third rise in a row.
+    let values = [1.0, 0.5, 2.0, 6.0, 12.0, 24.0, 48.0];
+    let mut toy = Toy::new(|k| objective(values[k as usize]));
+    let mut trace = Trace::new();
+    let report = run(&mut toy, &stop(0.0, 6.0), &mut trace).unwrap();
+    assert_eq!((report.status, report.passes), (Status::Diverged, 4.0));
+    assert_eq!((toy.steps, toy.restored, trace.rows.len()), (1, 1, 5));
+    assert_eq!(report.certificate, objective(0.5));
+}
+
+#[test]
+fn ups_and_downs_are_no_divergence() {
+    let high = [1.0, 20.0, 30.0, 15.0, 20.0, 30.0, 5.0];
+    let slow = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0];
+    for values in [high, slow] {
+        let mut toy = Toy::new(|k| objective(values[k as usize]));
+        let report = run(&mut toy, &stop(0.0, 6.0), &mut ()).unwrap();
+        assert_eq!((report.status, toy.restored), (Status::PassLimit, 0));
+    }
+}
+
+#[test]
+fn an_objective_that_is_no_longer_a_number_diverges_at_once() {
+    let gone = [
+        unknown(0),
+        objective(f64::NAN),
+        objective(f64::INFINITY),
+        objective(f64::NEG_INFINITY),
+        Certificate::Gap { objective: f64::NAN, lower_bound: 0.0 },
+        Certificate::Gap { objective: f64::INFINITY, lower_bound: 0.0 },
+        Certificate::Residual { objective: Some(f64::NAN), norm: f64::NAN, error: 0.0 },
+        Certificate::Residual { objective: Some(f64::INFINITY), norm: 1.0, error: 0.0 },
+    ];
+    for bad in gone {
+        let mut toy = Toy::new(|k| if k < 3 { halving(k) } else { bad });
+        let report = run(&mut toy, &Stop { relative: 1e-4, ..stop(1e-9, 9.0) }, &mut ()).unwrap();
+        assert_eq!((report.status, report.passes), (Status::Diverged, 3.0), "{bad:?}");
+        assert_eq!((toy.steps, report.certificate), (2, halving(2)));
+    }
+    // A method that never knows its objective does not diverge by not knowing it.
+    let report = run(&mut Toy::new(unknown), &stop(0.0, 5.0), &mut ()).unwrap();
+    assert_eq!(report.status, Status::PassLimit);
+    // Nor does one that starts outside the domain, and finds in.
+    let curve = |k| if k < 2 { objective(f64::INFINITY) } else { halving(k) };
+    let report = run(&mut Toy::new(curve), &stop(0.125, 9.0), &mut ()).unwrap();
+    assert_eq!((report.status, report.passes), (Status::Converged, 3.0));
+}
+
+/// A certificate of NaN or infinity proves nothing, under any tolerance.
+#[test]
+fn what_is_not_finite_never_converges() {
+    let loose = Stop { relative: 1.0, ..stop(1e300, 2.0) };
+    for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+        for certificate in [
+            objective(bad),
+            Certificate::Gap { objective: bad, lower_bound: 0.0 },
+            Certificate::Gap { objective: bad, lower_bound: f64::NEG_INFINITY },
+            Certificate::Residual { objective: None, norm: f64::NAN, error: 0.0 },
+            Certificate::Residual { objective: Some(bad), norm: 1e301, error: 0.0 },
+        ] {
+            let report = run(&mut Toy::new(|_| certificate), &loose, &mut ()).unwrap();
+            assert_eq!(report.status, Status::PassLimit, "{certificate:?}");
+        }
+        assert_eq!(
+            Certificate::Gap { objective: f64::NAN, lower_bound: bad }.value(),
+            f64::INFINITY
+        );
+        assert_eq!(objective(bad).relative(), f64::INFINITY);
+    }
+}
+
+#[test]
+fn an_observer_stops_a_run_even_before_it_moves() {
+    let mut toy = Toy::new(halving);
+    let mut seen = vec![];
+    let mut watch = |progress: &Progress, _: &Toy<_>| {
+        seen.push(*progress);
+        if progress.passes >= 2.0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let report = run(&mut toy, &stop(0.0, 100.0), &mut watch).unwrap();
+    assert_eq!((report.status, report.passes, toy.steps), (Status::Stopped, 2.0, 2));
+    assert_eq!(report.certificate, halving(2));
+    assert_eq!(seen.iter().map(|row| row.oracle_calls).collect::<Vec<_>>(), [0, 3, 6]);
+
+    let mut toy = Toy::new(halving);
+    let mut never = |_: &Progress, _: &Toy<_>| ControlFlow::Break(());
+    let report = run(&mut toy, &stop(0.0, 100.0), &mut never).unwrap();
+    assert_eq!((report.status, report.passes, toy.steps), (Status::Stopped, 0.0, 0));
+}
+
+// ---- what a run costs
+
+#[test]
+fn nobody_watching_costs_nothing() {
+    let mut toy = Toy::new(halving);
+    toy.pause.0 = Duration::from_millis(2);
+    let report = run(&mut toy, &stop(0.0, 4.0), &mut ()).unwrap();
+    assert_eq!((report.seconds, toy.certified), (0.0, 5));
+    toy.steps = 0;
+    let report = run(&mut toy, &stop(0.0, 4.0), &mut ((), ((), ()))).unwrap();
+    assert_eq!(report.seconds, 0.0);
+    // Five looks, four passes of at least 2 ms each.
+    toy.steps = 0;
+    let report = run(&mut toy, &stop(0.0, 4.0), &mut ((), Trace::new())).unwrap();
+    assert!(report.seconds >= 8e-3, "{}", report.seconds);
+}
+
+#[test]
+fn a_guess_saves_certificates_while_nobody_watches() {
+    // 2^-k, known for free.
+    let guess: fn(u64) -> f64 = |k| 0.5f64.powi(k as i32);
+    let certified = |guess: Option<fn(u64) -> f64>, absolute: f64, watched: bool| {
+        let mut toy = Toy::new(halving);
+        toy.guess = guess;
+        let stop = stop(absolute, 20.0);
+        let report = if watched {
+            run(&mut toy, &stop, &mut Trace::new())
+        } else {
+            run(&mut toy, &stop, &mut ())
+        };
+        (report.unwrap().status, toy.steps, toy.certified)
+    };
+    let cold: fn(u64) -> f64 = |k| if k < 9 { f64::INFINITY } else { 0.5f64.powi(k as i32) };
+    let tolerance = 0.5f64.powi(10);
+    // Without a guess, or watched, at every look; with one, when it is good enough, and at the end.
+    assert_eq!(certified(None, tolerance, false), (Status::Converged, 10, 11));
+    assert_eq!(certified(Some(guess), tolerance, true), (Status::Converged, 10, 11));
+    assert_eq!(certified(Some(guess), tolerance, false), (Status::Converged, 10, 1));
+    assert_eq!(certified(Some(cold), tolerance, false), (Status::Converged, 10, 1));
+    assert_eq!(certified(Some(guess), 0.0, false), (Status::PassLimit, 20, 1));
+    // A guess that promises too much costs a certificate and proves nothing.
+    assert_eq!(certified(Some(|_| 0.0), tolerance, false), (Status::Converged, 10, 11));
+    // One that promises too little, or nothing, is put right at the end.
+    assert_eq!(certified(Some(|_| 1.0), tolerance, false), (Status::Converged, 20, 1));
+    assert_eq!(certified(Some(|_| f64::NAN), tolerance, false), (Status::Converged, 20, 1));
+}
+
+#[test]
+fn a_guess_relative_to_the_objective_is_compared_with_the_last_known_one() {
+    let mut toy = Toy::new(halving);
+    toy.guess = Some(|k| 0.5f64.powi(k as i32));
+    let relative = Stop { absolute: 0.0, relative: 1.5e-3, ..stop(0.0, 20.0) };
+    let report = run(&mut toy, &relative, &mut ()).unwrap();
+    // The objective is unknown at first, so that the start is certified; it is 2 there, and the guess
+    // of 2^-9 is the first below 3e-3. The objective turns out as 1 + 2^-9, and 2^-10 is needed.
+    assert_eq!((report.status, report.passes, toy.certified), (Status::Converged, 10.0, 3));
+}
+
+#[test]
+fn a_run_that_blows_up_unseen_is_still_restored() {
+    let mut toy = Toy::new(|k| if k < 5 { halving(k) } else { objective(f64::NAN) });
+    toy.guess = Some(|k| if k == 0 { 0.0 } else { f64::INFINITY });
+    let report = run(&mut toy, &stop(1e-3, 20.0), &mut ()).unwrap();
+    assert_eq!((report.status, toy.steps), (Status::Diverged, 0));
+    assert_eq!(report.certificate, halving(0));
+}
+
+/// Sleeping lasts at least as long as asked for, so that every line holds on a busy machine.
+#[test]
+fn certificates_and_observers_are_not_on_the_clock() {
+    let (step, look) = (Duration::from_millis(2), Duration::from_millis(30));
+    let mut toy = Toy::new(halving);
+    toy.pause = (step, look);
+    let mut rows: Vec<Progress> = vec![];
+    let mut slow = |progress: &Progress, _: &Toy<_>| {
+        rows.push(*progress);
+        std::thread::sleep(look);
+        ControlFlow::Continue(())
+    };
+    let begin = Instant::now();
+    let report = run(&mut toy, &stop(0.0, 3.0), &mut slow).unwrap();
+    let wall = begin.elapsed().as_secs_f64();
+    let (work, looking) = (3.0 * step.as_secs_f64(), 8.0 * look.as_secs_f64());
+    assert!(report.seconds >= work, "{} {work}", report.seconds);
+    assert!(report.seconds <= wall - looking, "{} {wall}", report.seconds);
+    assert_eq!(rows[0].seconds, 0.0);
+    assert!(rows.windows(2).all(|w| w[1].seconds - w[0].seconds >= 0.99 * step.as_secs_f64()));
+    assert_eq!(rows[3].seconds, report.seconds);
+}
+
+// ---- what is proved
+
+#[test]
+fn the_best_lower_bound_is_kept() {
+    let rows = [
+        Certificate::Gap { objective: 2.0, lower_bound: 0.5 },
+        Certificate::Gap { objective: 1.5, lower_bound: 0.75 },
+        Certificate::Gap { objective: 1.25, lower_bound: -3.0 },
+        objective(1.0),
+        Certificate::Residual { objective: Some(1.0), norm: 3.0, error: 0.0 },
+    ];
+    let mut trace = Trace::new();
+    let report = run(&mut Toy::new(|k| rows[k as usize]), &stop(0.3, 4.0), &mut trace).unwrap();
+    // 1 - 0.75 meets the tolerance, although no single row proves it.
+    assert_eq!((report.status, report.passes), (Status::Converged, 3.0));
+    let values: Vec<f64> = trace.rows.iter().map(|row| row.certificate.value()).collect();
+    assert_eq!(values, [1.5, 0.75, 0.5, 0.25]);
+    // A bound on the suboptimality says nothing about a norm.
+    let report = run(&mut Toy::new(|k| rows[k as usize]), &stop(0.1, 4.0), &mut ()).unwrap();
+    assert_eq!(report.certificate, rows[4]);
+}
+
+#[test]
+fn no_passes_certify_the_start() {
+    for (tolerance, status) in [(0.5, Status::PassLimit), (1.0, Status::Converged)] {
+        for guess in [None, Some((|_| f64::INFINITY) as fn(u64) -> f64)] {
+            let mut toy = Toy::new(halving);
+            toy.guess = guess;
+            let report = run(&mut toy, &stop(tolerance, 0.0), &mut ()).unwrap();
+            assert_eq!((report.status, report.passes, toy.steps), (status, 0.0, 0));
+            assert_eq!((report.certificate, toy.certified), (halving(0), 1));
+        }
+    }
+}
+
+// ---- when it looks
+
+#[test]
+fn cadences_look_when_they_say() {
+    let looks_of = |check: Cadence, max_passes: f64, per_pass: f64| {
+        let mut toy = Toy::new(unknown);
+        toy.per_pass = per_pass;
+        let mut trace = Trace::new();
+        run(&mut toy, &Stop { check, ..stop(0.0, max_passes) }, &mut trace).unwrap();
+        looks(&trace)
+    };
+    assert_eq!(looks_of(Cadence::Every(2.5), 10.0, 2.0), [0.0, 2.5, 5.0, 7.5, 10.0]);
+    assert_eq!(looks_of(Cadence::Every(3.0), 10.0, 1.0), [0.0, 3.0, 6.0, 9.0, 10.0]);
+    // A step of a whole pass cannot be cut.
+    assert_eq!(looks_of(Cadence::Every(0.25), 2.0, 1.0), [0.0, 1.0, 2.0]);
+    // The shortest cadence still moves by a step a look.
+    assert_eq!(looks_of(Cadence::Every(1e-12), 1.0, 4.0), [0.0, 0.25, 0.5, 0.75, 1.0]);
+    assert_eq!(looks_of(Cadence::Doubling(1.0), 10.0, 1.0), [0.0, 1.0, 2.0, 4.0, 8.0, 10.0]);
+    assert_eq!(looks_of(Cadence::Doubling(0.5), 3.0, 2.0), [0.0, 0.5, 1.0, 2.0, 3.0]);
+    // Nothing to extrapolate from: 2 passes, then 5 at a time.
+    assert_eq!(looks_of(Cadence::Adaptive, 14.0, 1.0), [0.0, 2.0, 7.0, 12.0, 14.0]);
+}
+
+#[test]
+fn adaptive_looks_where_the_decay_predicts_the_end() {
+    let looks_at = |absolute: f64, curve: fn(u64) -> Certificate| {
+        let mut trace = Trace::new();
+        let stop = Stop { check: Cadence::Adaptive, ..stop(absolute, 1000.0) };
+        let report = run(&mut Toy::new(curve), &stop, &mut trace).unwrap();
+        assert_eq!(report.status, Status::Converged);
+        looks(&trace)
+    };
+    // A decade a pass: after the looks at 0 and 2, 1e-7 is 5 passes away.
+    assert_eq!(looks_at(1.0001e-7, decimals), [0.0, 2.0, 7.0]);
+    // At most 10 passes from look to look.
+    assert_eq!(looks_at(1.0001e-25, decimals), [0.0, 2.0, 12.0, 22.0, 25.0]);
+    // At least 1, where the decay slows down.
+    let slowing: fn(u64) -> Certificate = |k| Certificate::Residual {
+        objective: None,
+        norm: if k < 3 { 10f64.powi(-(k as i32)) } else { 2e-3 - 1e-4 * k as f64 },
+        error: 0.0,
+    };
+    let looks = looks_at(1.45e-3, slowing);
+    assert_eq!(looks[..3], [0.0, 2.0, 3.0]);
+    assert_eq!(*looks.last().unwrap(), 6.0);
+}
+
+proptest! {
+    #[test]
+    fn fractions_of_passes_add_up(n in 1u64..1000, steps in 0u64..400, single: bool) {
+        // One step is 1/n of a pass, and 1/n is rounded: sums of it miss their target by a little.
+        let passes = steps as f64 / n as f64;
+        for check in [Cadence::Every(1.0), Cadence::Every(1.0 / n as f64), Cadence::Adaptive] {
+            let mut toy = Toy::new(unknown);
+            (toy.single, toy.per_pass) = (single, n as f64);
+            let mut trace = Trace::new();
+            let report = run(&mut toy, &Stop { check, ..stop(0.0, passes) }, &mut trace).unwrap();
+            prop_assert_eq!(report.passes, passes);
+            prop_assert_eq!(toy.steps, steps);
+            prop_assert_eq!(trace.rows.last().unwrap().passes, passes);
+            if check == Cadence::Every(1.0 / n as f64) {
+                prop_assert_eq!(trace.rows.len() as u64, steps + 1);
+            }
+        }
+    }
+
+    /// However the limits are set, a run ends, within the limit by less than a step, and Ok.
+    #[test]
+    fn every_run_ends(
+        per_pass in 0.3..20.0f64,
+        max_passes in 0.0..30.0f64,
+        absolute in 0.0..1.0f64,
+        every in 0.01..8.0f64,
+        kind in 0usize..3,
+    ) {
+        let check = [Cadence::Every(every), Cadence::Doubling(every), Cadence::Adaptive][kind];
+        let mut toy = Toy::new(halving);
+        (toy.single, toy.per_pass) = (true, per_pass);
+        let report = run(&mut toy, &Stop { check, ..stop(absolute, max_passes) }, &mut ()).unwrap();
+        prop_assert!(report.passes < max_passes + 1.0 / per_pass);
+        prop_assert!((report.passes - toy.steps as f64 / per_pass).abs() < 1e-6);
+        let met = 0.5f64.powi(toy.steps as i32) <= absolute;
+        let expected = if met { Status::Converged } else { Status::PassLimit };
+        prop_assert_eq!(report.status, expected);
+    }
+}
+
+// ---- who looks
+
+#[test]
+fn a_pair_shows_every_row_to_both() {
+    let mut calls = 0;
+    let first = |progress: &Progress, method: &Toy<_>| {
+        assert_eq!(progress.passes, method.steps as f64);
+        calls += 1;
+        if progress.passes == 3.0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let mut pair = (first, Trace::new());
+    let report = run(&mut Toy::new(halving), &stop(0.0, 9.0), &mut pair).unwrap();
+    assert_eq!((report.status, looks(&pair.1).len()), (Status::Stopped, 4));
+    assert_eq!(calls, 4);
+    // The other way round, and three of them.
+    let last = |progress: &Progress, _: &Toy<_>| {
+        if progress.passes == 2.0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let mut triple = (Trace::new(), (Trace::new(), last));
+    let report = run(&mut Toy::new(halving), &stop(0.0, 9.0), &mut triple).unwrap();
+    assert_eq!(report.status, Status::Stopped);
+    assert_eq!(looks(&triple.0), [0.0, 1.0, 2.0]);
+    assert_eq!(triple.0, triple.1.0);
+}
+
+#[test]
+fn a_borrowed_closure_observes() {
+    fn through<O: Observer<Toy<fn(u64) -> Certificate>>>(mut observer: O) -> Report {
+        run(&mut Toy::new(halving as fn(u64) -> Certificate), &stop(0.0, 2.0), &mut observer)
+            .unwrap()
+    }
+    let mut steps = vec![];
+    let mut watch = |_: &Progress, method: &Toy<fn(u64) -> Certificate>| {
+        steps.push(method.steps);
+        ControlFlow::Continue(())
+    };
+    through(&mut watch);
+    through(&mut watch);
+    assert_eq!(steps, [0, 1, 2, 0, 1, 2]);
+}
+
+#[test]
+fn a_trace_gives_the_curve_of_the_rows_that_know_it() {
+    let rows = [
+        objective(5.0),
+        unknown(0),
+        halving(1),
+        Certificate::Residual { objective: Some(1.25), norm: 1.0, error: 0.0 },
+    ];
+    let row =
+        |passes: f64, certificate| Progress { passes, oracle_calls: 0, seconds: 0.0, certificate };
+    let rows = rows.into_iter().enumerate().map(|(k, c)| row(2.0 * k as f64, c)).collect();
+    let curve = Trace { rows }.suboptimality(1.0);
+    assert_eq!(curve, [(0.0, 4.0), (4.0, 0.5), (6.0, 0.25)]);
+    assert_eq!(Trace::new().suboptimality(1.0), []);
+}
+
+// ---- what is refused
+
+#[test]
+fn bad_limits_are_named_and_nothing_is_done() {
+    let good = Stop::default();
+    let cases = [
+        ("stop.absolute", Stop { absolute: -1e-9, ..good }),
+        ("stop.absolute", Stop { absolute: f64::NAN, ..good }),
+        ("stop.absolute", Stop { absolute: f64::INFINITY, ..good }),
+        ("stop.relative", Stop { relative: -1.0, ..good }),
+        ("stop.relative", Stop { relative: f64::NAN, ..good }),
+        ("stop.max_passes", Stop { max_passes: -1.0, ..good }),
+        ("stop.max_passes", Stop { max_passes: f64::NAN, ..good }),
+        ("stop.max_seconds", Stop { max_seconds: Some(-0.5), ..good }),
+        ("stop.max_seconds", Stop { max_seconds: Some(f64::NAN), ..good }),
+        ("stop.check", Stop { check: Cadence::Every(0.0), ..good }),
+        ("stop.check", Stop { check: Cadence::Every(f64::NAN), ..good }),
+        ("stop.check", Stop { check: Cadence::Doubling(-1.0), ..good }),
+        ("stop.check", Stop { check: Cadence::Doubling(f64::INFINITY), ..good }),
+    ];
+    for (field, stop) in cases {
+        let mut toy = Toy::new(halving);
+        let error = run(&mut toy, &stop, &mut ()).unwrap_err();
+        assert!(matches!(error, Invalid::Parameter { name, .. } if name == field), "{error}");
+        assert!(error.to_string().starts_with(field), "{error}");
+        assert_eq!((toy.steps, toy.certified), (0, 0));
+    }
+    // No limit is a limit too.
+    assert!(Stop { max_passes: f64::INFINITY, ..good }.check().is_ok());
+    assert!(Stop { absolute: 0.0, relative: 0.0, ..good }.check().is_ok());
+}
+
+#[test]
+fn bad_steps_are_refused() {
+    assert_eq!(StepSize::default().resolve(0.25).unwrap(), 0.25);
+    assert_eq!(StepSize::Scaled(3.0).resolve(0.25).unwrap(), 0.75);
+    assert_eq!(StepSize::Constant(3.0).resolve(0.25).unwrap(), 3.0);
+    for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        for step in [StepSize::Scaled(bad), StepSize::Constant(bad)] {
+            let error = step.resolve(0.25).unwrap_err();
+            assert!(error.to_string().starts_with("step"), "{error}");
+        }
+    }
+}
