@@ -43,7 +43,7 @@ fn tour<X: AsDesign + Sync>(data: &Dataset<X>) -> Result<(), Box<dyn Error>> {
     // model.coef_, model.intercept_, model.classes_, model.n_iter_
     let largest = model.weights.iter().fold(0.0, |m: f64, w| m.max(w.abs()));
     println!("largest weight {largest:.3}, intercept {:.3}", model.intercept);
-    println!("classes {:?}, passes {}", model.classes, model.report.passes);
+    println!("classes {:?}, passes {:.1}", model.classes, model.report.passes);
     // No counterpart: how far the fit can be from optimal at most.
     println!("{}", model.report);
 

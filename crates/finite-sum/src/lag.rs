@@ -13,10 +13,11 @@
 //! l1 and bounds are this library's).
 
 use fenchel_linalg::Invalid;
-use fenchel_optim::Separable;
 use fenchel_optim::prox::{
-    ElasticNet, Interval, L1, NonnegativeL1, WeightedL1, Zero, soft_threshold,
+    ElasticNet, FusedLasso, GroupLasso, GroupMax, Interval, L1, L1Ball, L2Ball, L2Norm,
+    NonnegativeL1, Simplex, SparseGroupLasso, TotalVariation, WeightedL1, Zero, soft_threshold,
 };
+use fenchel_optim::{Regulariser, Separable};
 use serde::{Deserialize, Serialize};
 
 /// The powers `rho^m` and the sums `S_m = 1 + rho + ... + rho^{m-1}` of the affine step `rho x - step g`; or, where
@@ -212,6 +213,52 @@ pub trait Lagged: Separable {
         powers.follow(m, x, |x, s| self.prox_coordinate(c, s.rho * x - s.pull * g, s.step))
     }
 }
+
+/// A regulariser that the incremental methods take: by lagged coordinates on sparse data if it is [`Lagged`], by whole
+/// vectors, O(d) a step, if it ties coordinates together.
+///
+/// For a joint regulariser of your own: `type Coordinates = Zero`, and `coordinates` is `None`.
+pub trait Composite: Regulariser {
+    /// The regulariser seen coordinate by coordinate.
+    type Coordinates: Lagged;
+
+    /// Itself, if it is a sum over coordinates.
+    fn coordinates(&self) -> Option<&Self::Coordinates>;
+}
+
+impl<R: Lagged> Composite for R {
+    type Coordinates = R;
+
+    #[inline(always)]
+    fn coordinates(&self) -> Option<&R> {
+        Some(self)
+    }
+}
+
+macro_rules! joint {
+    ($($regulariser:ty),*) => {$(
+        impl Composite for $regulariser {
+            type Coordinates = Zero;
+
+            #[inline(always)]
+            fn coordinates(&self) -> Option<&Zero> {
+                None
+            }
+        }
+    )*};
+}
+
+joint!(
+    GroupLasso,
+    GroupMax,
+    SparseGroupLasso,
+    L2Norm,
+    L1Ball,
+    L2Ball,
+    Simplex,
+    TotalVariation,
+    FusedLasso
+);
 
 impl Lagged for Zero {
     #[inline(always)]

@@ -12,6 +12,7 @@
 
 mod classification;
 mod early_late;
+mod independent;
 mod lower_bound;
 mod orders;
 mod race;

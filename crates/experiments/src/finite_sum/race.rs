@@ -4,8 +4,9 @@ use std::ops::ControlFlow;
 
 use fenchel_finite_sum::lag::Lagged;
 use fenchel_finite_sum::{
-    CatalystSettings, Error, FinitoSettings, FinitoStart, Problem, SagSettings, SagaSettings,
-    SdcaSettings, SgdSettings, SvrgSettings, catalyst, finito, lbfgs, sag, saga, sdca, sgd, svrg,
+    CatalystSettings, Error, FinitoSettings, FinitoStart, MisoSettings, Problem, SagSettings,
+    SagaSettings, SdcaSettings, SgdSettings, SvrgSettings, catalyst, finito, lbfgs, miso, sag,
+    saga, sdca, sgd, svrg,
 };
 use fenchel_linalg::Design;
 use fenchel_optim::lbfgs::LbfgsSettings;
@@ -35,6 +36,7 @@ pub(super) enum Method {
     Finito(f64),
     /// The same with a table that is full from the start: for losses whose derivative has no bound.
     FullFinito(f64),
+    Miso,
 }
 
 /// A line of a figure.
@@ -163,12 +165,15 @@ fn solve<D: Design, L: Loss>(
             };
             finito(problem, &settings, None, watch)?;
         }
+        Method::Miso => {
+            miso(problem, &MisoSettings { order, seed, stop, ..Default::default() }, None, watch)?;
+        }
     }
     Ok(())
 }
 
 /// Rows at which every run has one; a run that found the optimum early stays there.
-fn geometric_mean(runs: &[Vec<(f64, f64)>], best: f64) -> Vec<(f64, f64)> {
+pub(super) fn geometric_mean(runs: &[Vec<(f64, f64)>], best: f64) -> Vec<(f64, f64)> {
     let longest = runs.iter().map(Vec::len).max().unwrap_or(0);
     (0..longest)
         .filter_map(|k| {

@@ -134,14 +134,15 @@ fn printable(text: &str) -> String {
 }
 
 /// Takes the fixed size out of the SVG element, so that the drawing is as wide as its container, and
-/// gives it a name for readers who cannot see it.
+/// gives it a name for readers who cannot see it, and paper of its own: the text is dark wherever the file is shown.
 pub(super) fn responsive(svg: &str, title: &str, width: f64, height: f64) -> String {
     let Some(end) = svg.find('>') else { return svg.to_owned() };
     let title = super::html::escape(&printable(title));
     let (w, h) = ((width * FINE) as u32, (height * FINE) as u32);
     format!(
         "<svg viewBox=\"0 0 {w} {h}\" xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" \
-         aria-label=\"{title}\">\n<title>{title}</title>{}",
+         aria-label=\"{title}\">\n<title>{title}</title>\n\
+         <rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>{}",
         &svg[end + 1..]
     )
 }

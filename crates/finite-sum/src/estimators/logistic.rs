@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::fits::fit_labels;
-use super::predictor::{check_classes, check_weights, labels, score_labels, scores, support};
+use super::predictor::two_classes;
 use super::solve::{Fitted, Hyper, Watch, unwatched};
 use super::standardise::Standardiser;
 use crate::Error;
@@ -115,55 +115,14 @@ pub struct LogisticModel<L = f64> {
     pub choice: Option<Choice>,
 }
 
-score_labels!(LogisticModel);
+two_classes!(LogisticModel, "Log-odds of the second class, one a row.", "logistic regression");
 
 impl<L: Label> LogisticModel<L> {
-    /// Log-odds of the second class, one a row.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] for rows that are not finite or of another length than the weights.
-    pub fn decision_function<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array1<f64>, Error> {
-        scores(x, &self.weights, self.intercept)
-    }
-
     /// Probability of the second class, one a row.
     ///
     /// # Errors
     /// As [`decision_function`](LogisticModel::decision_function).
     pub fn predict_proba<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array1<f64>, Error> {
         Ok(self.decision_function(x)?.mapv_into(sigmoid))
-    }
-
-    /// The likelier label, one a row.
-    ///
-    /// # Errors
-    /// As [`decision_function`](LogisticModel::decision_function).
-    pub fn predict<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array1<L>, Error> {
-        Ok(labels(&self.decision_function(x)?, &self.classes))
-    }
-
-    /// The features with a non-zero weight, ascending.
-    pub fn support(&self) -> Vec<usize> {
-        support(&self.weights)
-    }
-
-    /// The same classifier for features that were not standardised: fit on `scale.transform(&x)`, then
-    /// predict on `x` itself.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] for another number of features.
-    pub fn for_raw_features(mut self, scale: &Standardiser) -> Result<Self, Error> {
-        scale.fold_into(&mut self.weights, &mut self.intercept)?;
-        Ok(self)
-    }
-}
-
-impl<L: Label + Serialize + DeserializeOwned> Saved for LogisticModel<L> {
-    const KIND: &'static str = "logistic regression";
-    const VERSION: u32 = 1;
-
-    fn check(&self) -> Result<(), String> {
-        check_weights(&self.weights, self.intercept)?;
-        check_classes(&self.classes)
     }
 }

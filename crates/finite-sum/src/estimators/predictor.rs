@@ -64,6 +64,61 @@ macro_rules! score_labels {
 }
 pub(super) use score_labels;
 
+/// For models of two classes with one margin. `$scores` says what the margin is.
+macro_rules! two_classes {
+    ($model:ident, $scores:literal, $kind:literal) => {
+        $crate::estimators::predictor::score_labels!($model);
+
+        impl<L: Label> $model<L> {
+            #[doc = $scores]
+            ///
+            /// # Errors
+            /// [`Error::Invalid`] for rows that are not finite or of another length than the weights.
+            pub fn decision_function<X: AsDesign + ?Sized>(
+                &self,
+                x: &X,
+            ) -> Result<Array1<f64>, Error> {
+                $crate::estimators::predictor::scores(x, &self.weights, self.intercept)
+            }
+
+            /// The second label where the score is positive, the first elsewhere, one a row.
+            ///
+            /// # Errors
+            #[doc = concat!("As [`decision_function`](", stringify!($model), "::decision_function).")]
+            pub fn predict<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array1<L>, Error> {
+                let scores = self.decision_function(x)?;
+                Ok($crate::estimators::predictor::labels(&scores, &self.classes))
+            }
+
+            /// The features with a non-zero weight, ascending.
+            pub fn support(&self) -> Vec<usize> {
+                $crate::estimators::predictor::support(&self.weights)
+            }
+
+            /// The same classifier for features that were not standardised: fit on `scale.transform(&x)`, then
+            /// predict on `x` itself.
+            ///
+            /// # Errors
+            /// [`Error::Invalid`] for another number of features.
+            pub fn for_raw_features(mut self, scale: &Standardiser) -> Result<Self, Error> {
+                scale.fold_into(&mut self.weights, &mut self.intercept)?;
+                Ok(self)
+            }
+        }
+
+        impl<L: Label + Serialize + DeserializeOwned> Saved for $model<L> {
+            const KIND: &'static str = $kind;
+            const VERSION: u32 = 1;
+
+            fn check(&self) -> Result<(), String> {
+                $crate::estimators::predictor::check_weights(&self.weights, self.intercept)?;
+                $crate::estimators::predictor::check_classes(&self.classes)
+            }
+        }
+    };
+}
+pub(super) use two_classes;
+
 pub(super) fn support(weights: &Array1<f64>) -> Vec<usize> {
     weights.iter().enumerate().filter(|(_, w)| **w != 0.0).map(|(c, _)| c).collect()
 }

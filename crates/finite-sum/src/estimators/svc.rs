@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::fits::fit_labels;
-use super::predictor::{check_classes, check_weights, labels, score_labels, scores};
+use super::predictor::two_classes;
 use super::solve::{Fitted, Hyper, Watch, unwatched};
 use super::standardise::Standardiser;
 use crate::Error;
@@ -133,42 +133,8 @@ pub struct SvcModel<L = f64> {
     pub choice: Option<Choice>,
 }
 
-score_labels!(SvcModel);
-
-impl<L: Label> SvcModel<L> {
-    /// `a.x + b`, positive on the side of the second class, one a row. The margin has width 1 in this unit.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] for rows that are not finite or of another length than the weights.
-    pub fn decision_function<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array1<f64>, Error> {
-        scores(x, &self.weights, self.intercept)
-    }
-
-    /// The label on whose side a row lies, one a row.
-    ///
-    /// # Errors
-    /// As [`decision_function`](SvcModel::decision_function).
-    pub fn predict<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array1<L>, Error> {
-        Ok(labels(&self.decision_function(x)?, &self.classes))
-    }
-
-    /// The same classifier for features that were not standardised: fit on `scale.transform(&x)`, then
-    /// predict on `x` itself.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] for another number of features.
-    pub fn for_raw_features(mut self, scale: &Standardiser) -> Result<Self, Error> {
-        scale.fold_into(&mut self.weights, &mut self.intercept)?;
-        Ok(self)
-    }
-}
-
-impl<L: Label + Serialize + DeserializeOwned> Saved for SvcModel<L> {
-    const KIND: &'static str = "linear support vector machine";
-    const VERSION: u32 = 1;
-
-    fn check(&self) -> Result<(), String> {
-        check_weights(&self.weights, self.intercept)?;
-        check_classes(&self.classes)
-    }
-}
+two_classes!(
+    SvcModel,
+    "`a.x + b`, positive on the side of the second class, one a row. The margin has width 1 in this unit.",
+    "linear support vector machine"
+);

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{FiniteSum, Sum, SumSettings, SumState, finito, saga, svrg};
 use crate::Error;
 use crate::auto::{Choice, Method, Reason, Show, relay};
-use crate::lag::Lagged;
+use crate::lag::Composite;
 
 /// Where [`auto`] ended, and how it got there.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -39,7 +39,7 @@ pub fn auto<T, R, O>(
 ) -> Result<Solution<SumAutoState>, Error>
 where
     T: FiniteSum,
-    R: Lagged,
+    R: Composite,
     O: Observer<Method>,
 {
     settings.stop.check()?;
@@ -68,7 +68,7 @@ where
     Ok(Solution { state: SumAutoState { point, choice }, report })
 }
 
-fn choose<T: FiniteSum, R: Lagged>(sum: &Sum<'_, T, R>, memory_limit: u64) -> Choice {
+fn choose<T: FiniteSum, R: Composite>(sum: &Sum<'_, T, R>, memory_limit: u64) -> Choice {
     let (n, d) = (sum.terms.terms() as f64, sum.terms.dimension() as f64);
     let smoothness = sum.smoothness();
     let beta = if smoothness > 0.0 { n * sum.l2 / smoothness } else { f64::INFINITY };

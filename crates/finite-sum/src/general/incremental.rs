@@ -2,12 +2,12 @@
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::random::{Order, Visits};
-use fenchel_optim::{Certificate, Iterative, Observer, Solution, run};
+use fenchel_optim::{Certificate, Iterative, Observer, Separable, Solution, run};
 use serde::{Deserialize, Serialize};
 
 use super::{FiniteSum, Sum, SumSettings, check_memory, check_order};
 use crate::Error;
-use crate::lag::{Lagged, Powers};
+use crate::lag::{Composite, Lagged, Powers};
 
 /// The state of [`saga`] and [`sag`]: the point, and the last gradient of every term on its support, one after the
 /// other. [`svrg`] has no table.
@@ -54,7 +54,8 @@ pub struct Incremental<'p, 't, T: FiniteSum, R> {
 
 /// SAGA on a general sum (Defazio's thesis, algorithm 4.1): [`saga`](crate::saga()) with a vector a term.
 ///
-/// The first pass fills the table. A step is O(length of the support).
+/// The first pass fills the table. A step is O(length of the support), O(d) under a regulariser that ties coordinates
+/// together.
 ///
 /// # Errors
 /// [`Error::MemoryLimit`] for a table beyond the limit, before anything is allocated; [`Error::Unsupported`] for
@@ -67,7 +68,7 @@ pub fn saga<'p, 't, T, R, O>(
 ) -> Result<Solution<SumState>, Error>
 where
     T: FiniteSum,
-    R: Lagged,
+    R: Composite,
     O: Observer<Incremental<'p, 't, T, R>>,
 {
     tabled("general saga", sum, settings, 1.0 / 3.0, 1.0, start, observer)
@@ -86,7 +87,7 @@ pub fn sag<'p, 't, T, R, O>(
 ) -> Result<Solution<SumState>, Error>
 where
     T: FiniteSum,
-    R: Lagged,
+    R: Composite,
     O: Observer<Incremental<'p, 't, T, R>>,
 {
     let method = "general sag";
@@ -110,7 +111,7 @@ fn tabled<'p, 't, T, R, O>(
 ) -> Result<Solution<SumState>, Error>
 where
     T: FiniteSum,
-    R: Lagged,
+    R: Composite,
     O: Observer<Incremental<'p, 't, T, R>>,
 {
     settings.stop.check()?;
@@ -146,7 +147,7 @@ pub fn svrg<'p, 't, T, R, O>(
 ) -> Result<Solution<Vec<f64>>, Error>
 where
     T: FiniteSum,
-    R: Lagged,
+    R: Composite,
     O: Observer<Incremental<'p, 't, T, R>>,
 {
     settings.stop.check()?;
@@ -161,7 +162,7 @@ where
     Ok(Solution { state: method.x, report })
 }
 
-impl<'p, 't, T: FiniteSum, R: Lagged> Incremental<'p, 't, T, R> {
+impl<'p, 't, T: FiniteSum, R: Composite> Incremental<'p, 't, T, R> {
     fn new(
         method: &'static str,
         sum: &'p Sum<'t, T, R>,
@@ -179,6 +180,7 @@ impl<'p, 't, T: FiniteSum, R: Lagged> Incremental<'p, 't, T, R> {
         }
         let (n, d) = (sum.terms.terms(), sum.terms.dimension());
         let capacity = n.min(u32::MAX as usize - 1) as u32;
+        let shrink = sum.regulariser.coordinates().map_or(1.0, |h| h.shrink(step));
         let mut offsets = vec![0];
         if !table.is_empty() {
             offsets.extend((0..n).scan(0, |end, i| {
@@ -187,7 +189,7 @@ impl<'p, 't, T: FiniteSum, R: Lagged> Incremental<'p, 't, T, R> {
             }));
         }
         let mut result = Incremental {
-            powers: Powers::new(step, sum.l2, sum.regulariser.shrink(step), capacity),
+            powers: Powers::new(step, sum.l2, shrink, capacity),
             visits: Visits::new(order, n, settings.seed)?,
             scratch: sum.terms.scratch(),
             fresh: vec![0.0; sum.longest],
@@ -243,14 +245,16 @@ impl<'p, 't, T: FiniteSum, R: Lagged> Incremental<'p, 't, T, R> {
         }
         let j = self.visits.draw();
         let (sum, now, step) = (self.sum, self.now, self.step);
-        let (regulariser, support) = (&sum.regulariser, sum.support(j));
+        let (coordinates, support) = (sum.regulariser.coordinates(), sum.support(j));
         let n = sum.terms.terms() as f64;
-        for k in 0..support.len() {
-            let c = support.at(k);
-            let missed = now - self.done[c];
-            if missed > 0 {
-                self.x[c] =
-                    regulariser.catch_up(c, self.x[c], self.average[c], missed, &self.powers);
+        if let Some(regulariser) = coordinates {
+            for k in 0..support.len() {
+                let c = support.at(k);
+                let missed = now - self.done[c];
+                if missed > 0 {
+                    let (x, g) = (self.x[c], self.average[c]);
+                    self.x[c] = regulariser.catch_up(c, x, g, missed, &self.powers);
+                }
             }
         }
         let fresh = &mut self.fresh[..support.len()];
@@ -270,25 +274,39 @@ impl<'p, 't, T: FiniteSum, R: Lagged> Incremental<'p, 't, T, R> {
             }
         };
         let rho = 1.0 - step * sum.l2;
+        if coordinates.is_none() {
+            for (x, g) in self.x.iter_mut().zip(&self.average) {
+                *x = rho * *x - step * g;
+            }
+        }
         for (k, (fresh, old)) in fresh.iter().zip(old).enumerate() {
             let c = support.at(k);
             let delta = fresh - *old;
-            let forward = rho * self.x[c] - step * (weight * delta + self.average[c]);
-            self.x[c] = regulariser.prox_coordinate(c, forward, step);
+            match coordinates {
+                Some(regulariser) => {
+                    let forward = rho * self.x[c] - step * (weight * delta + self.average[c]);
+                    self.x[c] = regulariser.prox_coordinate(c, forward, step);
+                    self.done[c] = now + 1;
+                }
+                None => self.x[c] -= step * weight * delta,
+            }
             self.average[c] += share * delta;
             *old = *fresh;
-            self.done[c] = now + 1;
         }
-        self.now += 1;
+        match coordinates {
+            Some(_) => self.now += 1,
+            None => sum.regulariser.prox(&mut self.x, step),
+        }
     }
 
     /// Catches up with every coordinate. O(d).
     fn flush(&mut self) {
+        let Some(regulariser) = self.sum.regulariser.coordinates() else { return };
         for (c, done) in self.done.iter_mut().enumerate() {
             let missed = self.now - *done;
             if missed > 0 {
                 let (x, g) = (self.x[c], self.average[c]);
-                self.x[c] = self.sum.regulariser.catch_up(c, x, g, missed, &self.powers);
+                self.x[c] = regulariser.catch_up(c, x, g, missed, &self.powers);
             }
             *done = 0;
         }
@@ -311,7 +329,7 @@ impl<'p, 't, T: FiniteSum, R: Lagged> Incremental<'p, 't, T, R> {
     }
 }
 
-impl<T: FiniteSum, R: Lagged> Iterative for Incremental<'_, '_, T, R> {
+impl<T: FiniteSum, R: Composite> Iterative for Incremental<'_, '_, T, R> {
     fn advance(&mut self, passes: f64) -> f64 {
         let n = self.sum.terms.terms() as f64;
         let before = self.evaluations;

@@ -2,12 +2,12 @@
 
 use fenchel_linalg::{Design, Invalid, multiply_transposed};
 use fenchel_optim::random::{Order, Visits};
-use fenchel_optim::{Loss, StepSize};
+use fenchel_optim::{Loss, Separable, StepSize};
 
 use super::draws::Draws;
 use super::search::Search;
 use super::state::Trail;
-use crate::lag::{Lagged, Powers};
+use crate::lag::{Composite, Lagged, Powers};
 use crate::{Error, Point, Problem};
 
 /// Point, table and averaged gradient, with the coordinates of sparse data caught up with lazily.
@@ -65,7 +65,7 @@ impl<'s> Plan<'s> {
     }
 }
 
-impl<'p, 'a, D: Design, L: Loss, R: Lagged> Kernel<'p, 'a, D, L, R> {
+impl<'p, 'a, D: Design, L: Loss, R: Composite> Kernel<'p, 'a, D, L, R> {
     /// A kernel at a point, with a given table. O(nnz) for the average.
     pub(super) fn new(
         problem: &'p Problem<'a, D, L, R>,
@@ -87,11 +87,13 @@ impl<'p, 'a, D: Design, L: Loss, R: Lagged> Kernel<'p, 'a, D, L, R> {
             problem.regulariser().prox(&mut point.weights, step);
         }
         let (n, d) = (problem.n(), problem.d());
-        let capacity = if D::DENSE { 0 } else { n.min(u32::MAX as usize - 1) as u32 };
-        let powers = if plan.varies && !D::DENSE {
+        let lagged = Self::lagged(problem);
+        let capacity = if lagged.is_some() { n.min(u32::MAX as usize - 1) as u32 } else { 0 };
+        let powers = if plan.varies && lagged.is_some() {
             Powers::listed(problem.l2(), capacity)
         } else {
-            Powers::new(step, problem.l2(), problem.regulariser().shrink(step), capacity)
+            let shrink = lagged.map_or(1.0, |h| h.shrink(step));
+            Powers::new(step, problem.l2(), shrink, capacity)
         };
         let (visits, importance) = plan.draws.visits(method, problem, plan.order, plan.seed)?;
         let mut kernel = Kernel {
@@ -103,13 +105,19 @@ impl<'p, 'a, D: Design, L: Loss, R: Lagged> Kernel<'p, 'a, D, L, R> {
             step,
             search: plan.search.map(|multiple| Search::new(problem, multiple)),
             powers,
-            done: vec![0; if D::DENSE { 0 } else { d }],
+            done: vec![0; if lagged.is_some() { d } else { 0 }],
             now: 0,
             visits,
             importance,
         };
         kernel.refresh_average();
         Ok(kernel)
+    }
+
+    /// The regulariser coordinate by coordinate, where rows are sparse and it is separable: else every step is dense.
+    #[inline(always)]
+    fn lagged(problem: &'p Problem<'a, D, L, R>) -> Option<&'p R::Coordinates> {
+        if D::DENSE { None } else { problem.regulariser().coordinates() }
     }
 
     /// One step on the next term. `weight` is `w` of the module's table; with `STORES` the table and the
@@ -132,20 +140,18 @@ impl<'p, 'a, D: Design, L: Loss, R: Lagged> Kernel<'p, 'a, D, L, R> {
     /// All steps to come are the same, unless a line search finds them.
     pub(super) fn settle(&mut self) {
         self.flush();
-        if self.search.is_none() && !D::DENSE {
-            let (problem, capacity) = (self.problem, self.powers.capacity());
-            let shrink = problem.regulariser().shrink(self.step);
-            self.powers = Powers::new(self.step, problem.l2(), shrink, capacity);
+        if let Some(regulariser) = Self::lagged(self.problem).filter(|_| self.search.is_none()) {
+            let (l2, capacity) = (self.problem.l2(), self.powers.capacity());
+            self.powers = Powers::new(self.step, l2, regulariser.shrink(self.step), capacity);
         }
     }
 
     /// One step on term `j`, with the averaged gradient at another scale.
     #[inline]
     pub(super) fn visit<const STORES: bool>(&mut self, j: usize, weight: f64, scale: f64) {
-        if D::DENSE {
-            self.visit_dense::<STORES>(j, weight, scale);
-        } else {
-            self.visit_sparse::<STORES>(j, weight, scale);
+        match Self::lagged(self.problem) {
+            None => self.visit_dense::<STORES>(j, weight, scale),
+            Some(regulariser) => self.visit_sparse::<STORES>(regulariser, j, weight, scale),
         }
     }
 
@@ -168,12 +174,19 @@ impl<'p, 'a, D: Design, L: Loss, R: Lagged> Kernel<'p, 'a, D, L, R> {
         self.move_intercept::<STORES>(weight, scale, delta);
     }
 
-    fn visit_sparse<const STORES: bool>(&mut self, j: usize, weight: f64, scale: f64) {
+    #[inline]
+    fn visit_sparse<const STORES: bool>(
+        &mut self,
+        regulariser: &R::Coordinates,
+        j: usize,
+        weight: f64,
+        scale: f64,
+    ) {
         if self.powers.full(self.now) {
             self.flush();
         }
         let problem = self.problem;
-        let (design, regulariser) = (problem.design(), problem.regulariser());
+        let design = problem.design();
         let (powers, now, d) = (&self.powers, self.now, self.average.len());
         let (x, average, done) =
             (&mut self.point.weights[..d], &self.average[..d], &self.done[..d]);
@@ -233,7 +246,7 @@ impl<'p, 'a, D: Design, L: Loss, R: Lagged> Kernel<'p, 'a, D, L, R> {
     /// Writes the current point, with all coordinates caught up with. Changes nothing. O(d).
     pub(super) fn show(&self, out: &mut Point) {
         out.clone_from(&self.point);
-        let regulariser = self.problem.regulariser();
+        let Some(regulariser) = Self::lagged(self.problem) else { return };
         for (c, (done, x)) in self.done.iter().zip(&mut out.weights).enumerate() {
             let missed = self.now - done;
             if missed > 0 {
@@ -244,7 +257,7 @@ impl<'p, 'a, D: Design, L: Loss, R: Lagged> Kernel<'p, 'a, D, L, R> {
 
     /// Catches up with every coordinate. O(d).
     pub(super) fn flush(&mut self) {
-        let regulariser = self.problem.regulariser();
+        let Some(regulariser) = Self::lagged(self.problem) else { return };
         for (c, done) in self.done.iter_mut().enumerate() {
             let missed = self.now - *done;
             if missed > 0 {

@@ -1,8 +1,13 @@
 //! The mean of the points of a run.
 
+use fenchel_linalg::Design;
+use fenchel_optim::{Certificate, Loss};
 use serde::{Deserialize, Serialize};
 
+use super::kernel::Kernel;
 use crate::Point;
+use crate::gap::Gap;
+use crate::lag::Composite;
 
 /// The running mean of points.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -39,4 +44,22 @@ impl Mean {
     pub(super) fn fits(&self, d: usize) -> bool {
         self.count == 0 || self.point.weights.len() == d
     }
+}
+
+/// Shows the current point of a kernel, or the mean of its points where one is kept and certified better.
+pub(super) fn certify<D: Design, L: Loss, R: Composite>(
+    kernel: &Kernel<'_, '_, D, L, R>,
+    mean: Option<&Mean>,
+    gap: &mut Gap,
+    shown: &mut Point,
+) -> Certificate {
+    kernel.show(shown);
+    let last = gap.at_best_intercept(kernel.problem, shown);
+    let Some(mut mean) = mean.and_then(Mean::point).cloned() else { return last };
+    let average = gap.at_best_intercept(kernel.problem, &mut mean);
+    if average.value() < last.value() {
+        *shown = mean;
+        return average;
+    }
+    last
 }

@@ -15,7 +15,8 @@
 //! | [`svrg`] | derivative at the last snapshot | full gradient at the snapshot | 1 |
 //!
 //! The term `l2` is explicit (thesis, section 4.4 item 4); one number a term is stored (item 1); on
-//! sparse data a step costs O(nnz of the row), the rest is caught up with later ([`lag`](crate::lag)).
+//! sparse data a step costs O(nnz of the row), the rest is caught up with later ([`lag`](crate::lag)). A regulariser that ties
+//! the weights together (groups, balls, total variation) takes a proximal step on all of them, O(d) a step.
 
 mod draws;
 mod katyusha;

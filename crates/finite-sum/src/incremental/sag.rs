@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::kernel::Plan;
 use super::table_method::{TableMethod, TablePlan, TableStart, TableState, solve};
-use crate::lag::Lagged;
+use crate::lag::Composite;
 use crate::{Error, Problem};
 
 /// Settings of [`sag`](fn@sag).
@@ -89,7 +89,7 @@ pub fn sag<'p, 'a, D, L, R, O>(
 where
     D: Design,
     L: Loss,
-    R: Lagged,
+    R: Composite,
     O: Observer<Sag<'p, 'a, D, L, R>>,
 {
     let method = "sag";

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::draws::Draws;
 use super::kernel::Plan;
 use super::table_method::{TableMethod, TablePlan, TableStart, TableState, solve};
-use crate::lag::Lagged;
+use crate::lag::Composite;
 use crate::{Error, Problem};
 
 /// The steps for which SAGA is known to converge. With [`Draws::Mixed`] the mean `Lbar` stands for `L`.
@@ -80,7 +80,7 @@ pub type Saga<'p, 'a, D, L, R> = TableMethod<'p, 'a, D, L, R>;
 /// SAGA (Defazio's thesis, algorithm 4.1): composite, without tuning, for any smooth loss, strongly
 /// convex or not.
 ///
-/// A step costs O(nnz of the row), memory is O(n + d). For terms that are strongly convex themselves (the l2
+/// A step costs O(nnz of the row), O(d) under a regulariser that ties coordinates together; memory is O(n + d). For terms that are strongly convex themselves (the l2
 /// term folded into each) a Lyapunov function that bounds `||x - x*||^2` falls in expectation by the factor `1 - min(1/(4n), mu/(3L))` a step (theorem 4.6), and as O(1/k) without strong convexity
 /// (theorem 4.8). Original paper: Defazio, Bach and Lacoste-Julien, "SAGA", NIPS 2014.
 ///
@@ -109,7 +109,7 @@ pub fn saga<'p, 'a, D, L, R, O>(
 where
     D: Design,
     L: Loss,
-    R: Lagged,
+    R: Composite,
     O: Observer<Saga<'p, 'a, D, L, R>>,
 {
     let method = "saga";

@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use super::draws::Draws;
 use super::kernel::{Kernel, Plan};
-use super::mean::Mean;
+use super::mean::{Mean, certify};
 use super::state::Trail;
 use crate::gap::Gap;
-use crate::lag::Lagged;
+use crate::lag::Composite;
 use crate::{Error, Point, Problem};
 
 /// Settings of [`sgd`](fn@sgd).
@@ -147,7 +147,7 @@ pub fn sgd<'p, 'a, D, L, R, O>(
 where
     D: Design,
     L: Loss,
-    R: Lagged,
+    R: Composite,
     O: Observer<Sgd<'p, 'a, D, L, R>>,
 {
     let name = "sgd";
@@ -180,7 +180,7 @@ where
     Ok(Solution { state: SgdState { point: shown, trail: Some(Box::new(trail)) }, report })
 }
 
-impl<D: Design, L: Loss, R: Lagged> Sgd<'_, '_, D, L, R> {
+impl<D: Design, L: Loss, R: Composite> Sgd<'_, '_, D, L, R> {
     /// The point of the last certificate.
     pub fn point(&self) -> &Point {
         &self.shown
@@ -204,7 +204,7 @@ impl<D: Design, L: Loss, R: Lagged> Sgd<'_, '_, D, L, R> {
     }
 }
 
-impl<D: Design, L: Loss, R: Lagged> Iterative for Sgd<'_, '_, D, L, R> {
+impl<D: Design, L: Loss, R: Composite> Iterative for Sgd<'_, '_, D, L, R> {
     fn advance(&mut self, passes: f64) -> f64 {
         let n = self.kernel.problem.n() as f64;
         let steps = (passes * n).round().max(1.0);
@@ -213,16 +213,7 @@ impl<D: Design, L: Loss, R: Lagged> Iterative for Sgd<'_, '_, D, L, R> {
     }
 
     fn certify(&mut self) -> Certificate {
-        self.kernel.show(&mut self.shown);
-        let last = self.gap.at_best_intercept(self.kernel.problem, &mut self.shown);
-        let Some(mean) = self.mean.as_ref().and_then(Mean::point) else { return last };
-        let mut point = mean.clone();
-        let average = self.gap.at_best_intercept(self.kernel.problem, &mut point);
-        if average.value() < last.value() {
-            self.shown = point;
-            return average;
-        }
-        last
+        certify(&self.kernel, self.mean.as_ref(), &mut self.gap, &mut self.shown)
     }
 
     fn keep(&mut self) {

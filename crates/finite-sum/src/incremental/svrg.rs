@@ -11,7 +11,7 @@ use super::kernel::{Kernel, Plan};
 use super::mean::Mean;
 use super::state::Trail;
 use crate::gap::Gap;
-use crate::lag::Lagged;
+use crate::lag::Composite;
 use crate::{Error, Point, Problem};
 
 /// Where the next full gradient is taken, after `m` steps from the last. The run goes on from that point.
@@ -167,7 +167,7 @@ pub fn svrg<'p, 'a, D, L, R, O>(
 where
     D: Design,
     L: Loss,
-    R: Lagged,
+    R: Composite,
     O: Observer<Svrg<'p, 'a, D, L, R>>,
 {
     let name = "svrg";
@@ -209,7 +209,7 @@ where
     Ok(Solution { state: SvrgState { point: shown, trail: Some(Box::new(trail)) }, report })
 }
 
-impl<D: Design, L: Loss, R: Lagged> Svrg<'_, '_, D, L, R> {
+impl<D: Design, L: Loss, R: Composite> Svrg<'_, '_, D, L, R> {
     /// The point of the last certificate.
     pub fn point(&self) -> &Point {
         &self.shown
@@ -261,7 +261,7 @@ fn first_success(p: f64, generator: &mut Generator) -> usize {
     1 + tails.min(1e15) as usize
 }
 
-impl<D: Design, L: Loss, R: Lagged> Iterative for Svrg<'_, '_, D, L, R> {
+impl<D: Design, L: Loss, R: Composite> Iterative for Svrg<'_, '_, D, L, R> {
     fn advance(&mut self, passes: f64) -> f64 {
         let n = self.kernel.problem.n();
         // Work in units of term gradients, so that passes add up exactly.

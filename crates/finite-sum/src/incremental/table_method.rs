@@ -7,10 +7,10 @@ use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 
 use super::kernel::{Kernel, Plan};
-use super::mean::Mean;
+use super::mean::{Mean, certify};
 use super::state::Trail;
 use crate::gap::Gap;
-use crate::lag::Lagged;
+use crate::lag::Composite;
 use crate::{Error, Point, Problem};
 
 /// Passes between two recomputations of the averaged gradient from the table.
@@ -147,7 +147,7 @@ pub(super) fn solve<'p, 'a, D, L, R, O>(
 where
     D: Design,
     L: Loss,
-    R: Lagged,
+    R: Composite,
     O: Observer<TableMethod<'p, 'a, D, L, R>>,
 {
     let TablePlan { mut plan, weight, table: filling, average, stop } = settings;
@@ -191,7 +191,7 @@ where
     Ok(Solution { state, report })
 }
 
-impl<D: Design, L: Loss, R: Lagged> TableMethod<'_, '_, D, L, R> {
+impl<D: Design, L: Loss, R: Composite> TableMethod<'_, '_, D, L, R> {
     /// The point of the last certificate.
     pub fn point(&self) -> &Point {
         &self.shown
@@ -242,7 +242,7 @@ impl<D: Design, L: Loss, R: Lagged> TableMethod<'_, '_, D, L, R> {
     }
 }
 
-impl<D: Design, L: Loss, R: Lagged> Iterative for TableMethod<'_, '_, D, L, R> {
+impl<D: Design, L: Loss, R: Composite> Iterative for TableMethod<'_, '_, D, L, R> {
     fn advance(&mut self, passes: f64) -> f64 {
         let n = self.kernel.problem.n();
         // The pass that fills the table is part of the budget.
@@ -263,16 +263,7 @@ impl<D: Design, L: Loss, R: Lagged> Iterative for TableMethod<'_, '_, D, L, R> {
     }
 
     fn certify(&mut self) -> Certificate {
-        self.kernel.show(&mut self.shown);
-        let last = self.gap.at_best_intercept(self.kernel.problem, &mut self.shown);
-        let Some(mean) = self.mean.as_ref().and_then(Mean::point) else { return last };
-        let mut point = mean.clone();
-        let average = self.gap.at_best_intercept(self.kernel.problem, &mut point);
-        if average.value() < last.value() {
-            self.shown = point;
-            return average;
-        }
-        last
+        certify(&self.kernel, self.mean.as_ref(), &mut self.gap, &mut self.shown)
     }
 
     fn keep(&mut self) {

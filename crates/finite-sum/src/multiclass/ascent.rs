@@ -1,6 +1,6 @@
 //! SDCA with one distribution a term, and Catalyst on top.
 
-use fenchel_linalg::special::{log_sum_exp, softmax, softmax_in_place};
+use fenchel_linalg::special::{log_sum_exp, softmax};
 use fenchel_linalg::{Design, Invalid};
 use fenchel_optim::random::{Order, Visits};
 use fenchel_optim::{
@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::gap::Gap;
 use super::problem::{CURVATURE, MulticlassPoint, MulticlassProblem};
 use super::product::{add_row, multiply_transposed_rows, row_scores};
+use super::state::{Bias, MulticlassState, Trail, expand, reduce};
 use super::step::{exact_step, interval_step};
 use crate::Error;
 use crate::dual::Momentum;
@@ -54,45 +55,6 @@ pub struct MulticlassSettings {
     pub stop: Stop,
 }
 
-/// The state of a dual method: the point, and for every term the probabilities of the `r - 1` wrong classes, in
-/// their order; that of the right class is what is left of 1. Nothing is lost: what is stored are the small ones.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct MulticlassState {
-    /// The point.
-    pub point: MulticlassPoint,
-    /// `n x (r - 1)` probabilities.
-    pub dual: Vec<f64>,
-}
-
-impl MulticlassState {
-    /// A warm start: the dual variables that belong to a point, `softmax(z_i)`. Half a pass.
-    ///
-    /// # Panics
-    /// If the point has another shape than the problem.
-    pub fn at<D: Design, R: Regulariser>(
-        problem: &MulticlassProblem<'_, D, R>,
-        point: MulticlassPoint,
-    ) -> Self {
-        let r = problem.classes();
-        let mut scores = vec![0.0; problem.n() * r];
-        problem.scores(&point, &mut scores);
-        let mut dual = vec![0.0; problem.n() * (r - 1)];
-        let rows = scores.chunks_exact_mut(r).zip(problem.labels());
-        for ((z, &y), stored) in rows.zip(dual.chunks_exact_mut(r - 1)) {
-            softmax_in_place(z);
-            reduce(z, y, stored);
-        }
-        MulticlassState { point, dual }
-    }
-}
-
-/// Reads the distribution of a term from its stored part.
-fn expand(stored: &[f64], y: usize, p: &mut [f64]) {
-    p[..y].copy_from_slice(&stored[..y]);
-    p[y + 1..].copy_from_slice(&stored[y..]);
-    p[y] = (1.0 - stored.iter().sum::<f64>()).max(0.0);
-}
-
 /// `(1/n) sum_i u_i`, `u_i = c_i (p_i - e_y)`
 fn mean_dual<D: Design, R: Regulariser>(
     problem: &MulticlassProblem<'_, D, R>,
@@ -108,11 +70,6 @@ fn mean_dual<D: Design, R: Regulariser>(
     }
     mean.iter_mut().for_each(|mean| *mean /= problem.n() as f64);
     mean
-}
-
-fn reduce(p: &[f64], y: usize, stored: &mut [f64]) {
-    stored[..y].copy_from_slice(&p[..y]);
-    stored[y..].copy_from_slice(&p[y + 1..]);
 }
 
 /// Stochastic dual coordinate ascent with a distribution a term: what an observer of [`sdca`] and [`catalyst`] sees.
@@ -135,32 +92,6 @@ pub struct MulticlassAscent<'p, 'a, D, R> {
     cold: bool,
     scratch: Scratch,
     gap: Gap,
-}
-
-/// The intercepts, each with a proximal term whose centre follows after every pass, as in the binary case.
-#[derive(Debug, Clone)]
-struct Bias {
-    values: Vec<f64>,
-    centres: Vec<f64>,
-    weight: f64,
-}
-
-impl Bias {
-    /// Moves the centres to the values; the values move by as much, the dual variables stay.
-    fn follow(&mut self) {
-        for (b, centre) in self.values.iter_mut().zip(&mut self.centres) {
-            let shift = *b - *centre;
-            *centre += shift;
-            *b += shift;
-        }
-    }
-
-    /// `b = centre - (1/(n weight)) sum_i u_i`, without the rounding of many small updates.
-    fn read(&mut self, mean_dual: &[f64]) {
-        for ((b, centre), mean) in self.values.iter_mut().zip(&self.centres).zip(mean_dual) {
-            *b = centre - mean / self.weight;
-        }
-    }
 }
 
 #[derive(Debug, Clone)]
@@ -234,7 +165,7 @@ where
     settings.stop.check()?;
     let mut method = MulticlassAscent::new(method, problem, kappa, settings, start)?;
     let report = run(&mut method, &settings.stop, observer)?;
-    Ok(Solution { state: method.state, report })
+    Ok(Solution { state: method.into_state(), report })
 }
 
 impl<'p, 'a, D: Design, R: Separable> MulticlassAscent<'p, 'a, D, R> {
@@ -251,10 +182,10 @@ impl<'p, 'a, D: Design, R: Separable> MulticlassAscent<'p, 'a, D, R> {
             return Err(Error::NeedsStrongConvexity { method });
         }
         let cold = start.is_none();
-        let state = start.unwrap_or_else(|| MulticlassState {
-            point: MulticlassPoint::zero(d, r),
-            dual: vec![0.0; n * (r - 1)],
+        let mut state = start.unwrap_or_else(|| {
+            MulticlassState::new(MulticlassPoint::zero(d, r), vec![0.0; n * (r - 1)])
         });
+        let trail = state.trail.take();
         problem.check_point(&state.point)?;
         Invalid::check_length("dual", n * (r - 1), state.dual.len())?;
         for (row, p) in state.dual.chunks_exact(r - 1).enumerate() {
@@ -302,7 +233,63 @@ impl<'p, 'a, D: Design, R: Separable> MulticlassAscent<'p, 'a, D, R> {
             }
         }
         ascent.refresh();
+        if let Some(trail) = trail {
+            ascent.resume(*trail);
+        }
         Ok(ascent)
+    }
+
+    /// Goes on where a run of the same method, problem and settings stood. A trail of another run, or whose sums are not
+    /// those of the dual variables up to rounding, changes nothing.
+    fn resume(&mut self, trail: Trail) {
+        let size = |bias: &Option<Bias>| {
+            bias.as_ref().map(|bias| (bias.weight, bias.values.len(), bias.centres.len()))
+        };
+        let fits = trail.kappa == self.kappa
+            && trail.direction.len() == self.direction.len()
+            && trail.centre.len() == self.centre.len()
+            && trail.momentum.1.len() == self.momentum.previous.len()
+            && trail.steps < REFRESH * self.problem.n()
+            && size(&trail.bias) == size(&self.bias);
+        if !fits {
+            return;
+        }
+        let centre = std::mem::replace(&mut self.centre, trail.centre);
+        let bias = std::mem::replace(&mut self.bias, trail.bias.clone());
+        self.refresh();
+        let same = |kept: &[f64], fresh: &[f64]| {
+            let scale = fresh.iter().fold(f64::MIN_POSITIVE, |m: f64, v| m.max(v.abs()));
+            kept.iter().zip(fresh).all(|(a, b)| (a - b).abs() <= 1e-9 * scale)
+        };
+        let same_bias = self.bias.iter().zip(&trail.bias).all(|(fresh, kept)| {
+            // The values are differences of what may be larger.
+            let off = fresh.values.iter().zip(&kept.values).zip(&kept.centres);
+            off.into_iter().all(|((a, b), c)| (a - b).abs() <= 1e-9 * (1.0 + b.abs() + c.abs()))
+        });
+        if !(same(&trail.direction, &self.direction)
+            && same_bias
+            && self.visits.go_to(&trail.place))
+        {
+            (self.centre, self.bias) = (centre, bias);
+            self.refresh();
+            return;
+        }
+        (self.direction, self.bias, self.steps) = (trail.direction, trail.bias, trail.steps);
+        (self.momentum.alpha, self.momentum.previous) = trail.momentum;
+    }
+
+    /// The state to return, with all that another run needs to go on.
+    fn into_state(self) -> MulticlassState {
+        let trail = Trail {
+            place: self.visits.place(),
+            steps: self.steps,
+            direction: self.direction,
+            kappa: self.kappa,
+            centre: self.centre,
+            bias: self.bias,
+            momentum: (self.momentum.alpha, self.momentum.previous),
+        };
+        MulticlassState { trail: Some(Box::new(trail)), ..self.state }
     }
 
     /// The current point.
@@ -461,7 +448,7 @@ impl<D: Design, R: Separable> Iterative for MulticlassAscent<'_, '_, D, R> {
 
     fn certify(&mut self) -> Certificate {
         let MulticlassAscent { problem, state, gap, .. } = self;
-        let MulticlassState { point, dual } = state;
+        let MulticlassState { point, dual, .. } = state;
         let r = problem.classes();
         let read = |i: usize, p: &mut [f64]| {
             expand(&dual[i * (r - 1)..(i + 1) * (r - 1)], problem.labels()[i], p);

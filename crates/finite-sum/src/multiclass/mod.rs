@@ -41,11 +41,10 @@ mod gap;
 mod newton;
 mod problem;
 mod product;
+mod state;
 mod step;
 
-pub use ascent::{
-    MulticlassAscent, MulticlassSettings, MulticlassState, SoftmaxStep, catalyst, sdca,
-};
+pub use ascent::{MulticlassAscent, MulticlassSettings, SoftmaxStep, catalyst, sdca};
 pub use auto::{MulticlassAutoState, auto};
 pub use batch::{MulticlassSmooth, fista, lbfgs};
 pub use newton::{newton, newton_cg};
@@ -53,4 +52,5 @@ pub(crate) use product::multiply_rows as scores;
 
 pub(crate) use problem::CURVATURE;
 pub use problem::{MulticlassPoint, MulticlassProblem, feature_groups};
+pub use state::MulticlassState;
 pub use step::{exact_step, interval_step};

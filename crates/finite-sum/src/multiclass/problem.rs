@@ -207,6 +207,24 @@ impl<'a, D: Design, R: Regulariser> MulticlassProblem<'a, D, R> {
         })
     }
 
+    /// The same problem on another storage of the same numbers.
+    pub(super) fn stored_as<E: Design>(&self, design: E) -> MulticlassProblem<'a, E, R>
+    where
+        R: Clone,
+    {
+        MulticlassProblem {
+            design,
+            labels: self.labels,
+            classes: self.classes,
+            regulariser: self.regulariser.clone(),
+            l2: self.l2,
+            intercepts: self.intercepts,
+            norms_squared: self.norms_squared.clone(),
+            scales: self.scales.clone(),
+            counts: self.counts.clone(),
+        }
+    }
+
     /// The design matrix.
     pub fn design(&self) -> &D {
         &self.design

@@ -301,3 +301,18 @@ fn models_say_how_they_were_fitted() {
         Method::Catalyst
     );
 }
+
+/// Dense data that is mostly zeros is solved as the same data stored sparse, bit for bit.
+#[test]
+fn zeros_of_several_classes_are_left_out() {
+    let data = data(60, 24, 0.15, 4);
+    let y: Vec<usize> =
+        data.reals.iter().map(|t| usize::from(*t > 0.2) + usize::from(*t > -0.2)).collect();
+    for group in [0.0, 0.01] {
+        let fit = SoftmaxRegression { group, stop: Stop::at_relative(1e-6), ..Default::default() };
+        let (dense, sparse) =
+            (fit.fit(&data.dense, &y).unwrap(), fit.fit(&data.sparse, &y).unwrap());
+        assert_eq!(dense.weights, sparse.weights);
+        assert_eq!((dense.intercepts, dense.report), (sparse.intercepts, sparse.report));
+    }
+}

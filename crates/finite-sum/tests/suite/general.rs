@@ -4,7 +4,7 @@
 use crate::common::{data, distance, reference};
 use fenchel_finite_sum::general::{self, FiniteSum, Sum, SumSettings, SumState};
 use fenchel_finite_sum::loss::Logistic;
-use fenchel_finite_sum::prox::{L1, Zero};
+use fenchel_finite_sum::prox::{GroupLasso, Groups, L1, Zero};
 use fenchel_finite_sum::{
     Certificate, Error, Order, Point, Problem, SagSettings, SagaSettings, Status, StepSize, Stop,
     sag, saga,
@@ -223,6 +223,28 @@ fn bad_input_is_refused() {
         general::finito(&flat, &settings, None, &mut ()).unwrap_err(),
         Error::NeedsStrongConvexity { .. }
     ));
+}
+
+/// Steps on whole vectors where a regulariser ties coordinates together.
+#[test]
+fn groups_of_a_general_sum_are_zero_together() {
+    let data = data(40, 6, 0.5, 7);
+    let groups = Groups::new(6, &[vec![0, 3], vec![1, 2, 5], vec![4]]).unwrap();
+    let h = GroupLasso { groups, strength: 0.05 };
+    let (w, _) = reference(&data.dense, &data.signs, &Logistic, &h, 0.02, false);
+    let stop = Stop { absolute: 1e-10, relative: 0.0, max_passes: 1e5, ..Stop::default() };
+    for sparse in [false, true] {
+        let terms = Terms::new(&data.dense, &data.signs, sparse);
+        let sum = Sum::new(&terms, h.clone(), 0.02).unwrap();
+        let settings = SumSettings { stop, unproven_prox: true, ..Default::default() };
+        let saga = general::saga(&sum, &settings, None, &mut ()).unwrap().state.point;
+        let sag = general::sag(&sum, &settings, None, &mut ()).unwrap().state.point;
+        let svrg = general::svrg(&sum, &settings, None, &mut ()).unwrap().state;
+        let auto = general::auto(&sum, &settings, None, &mut ()).unwrap().state.point;
+        for (name, x) in [("saga", saga), ("sag", sag), ("svrg", svrg), ("auto", auto)] {
+            assert!(distance(&x, &w) <= 1e-7, "{name}, sparse {sparse}: {x:?} {w:?}");
+        }
+    }
 }
 
 /// From theory: with steps `1/(L + mu k)` the distance falls like `1/k`. And SGD is ahead of nothing in the end.

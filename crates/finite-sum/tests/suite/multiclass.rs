@@ -298,7 +298,7 @@ fn bad_input_is_refused_by_name() {
     let error = sdca(&problem, &settings, None, &mut ()).unwrap_err();
     assert!(matches!(error, Error::NeedsStrongConvexity { .. }));
     let problem = MulticlassProblem::new(design(), &y, 3, Zero, 0.1).unwrap();
-    let start = |dual: Vec<f64>| Some(MulticlassState { point: MulticlassPoint::zero(D, 3), dual });
+    let start = |dual: Vec<f64>| Some(MulticlassState::new(MulticlassPoint::zero(D, 3), dual));
     for dual in [vec![0.0; 3], vec![0.6; 20], vec![-0.1; 20], vec![f64::NAN; 20]] {
         assert!(sdca(&problem, &settings, start(dual), &mut ()).is_err());
     }

@@ -2,13 +2,15 @@
 
 use std::ops::ControlFlow;
 
+use crate::common::multiclass::codes;
 use crate::common::{Data, data};
 use fenchel_finite_sum::loss::{Hinge, Logistic};
+use fenchel_finite_sum::multiclass::{MulticlassState, SoftmaxStep};
 use fenchel_finite_sum::{
     CatalystSettings, DualState, FinitoSettings, FinitoStart, Globalisation, MisoMuSettings,
-    MisoSettings, NewtonCgSettings, NewtonCgState, Point, Problem, ProxFinitoSettings, Qning,
-    QningSettings, Sampling, SdcaSettings, SdcaStep, catalyst, finito, miso, miso_mu, newton_cg,
-    prox_finito, qning, sdca,
+    MisoSettings, MulticlassProblem, MulticlassSettings, NewtonCgSettings, NewtonCgState, Point,
+    Problem, ProxFinitoSettings, Qning, QningSettings, Sampling, SdcaSettings, SdcaStep, catalyst,
+    finito, miso, miso_mu, multiclass, newton_cg, prox_finito, qning, sdca,
 };
 use fenchel_linalg::{Csr, Design};
 use fenchel_optim::prox::{L1, Zero};
@@ -114,6 +116,78 @@ fn dual_methods_resume() {
     let problem = Problem::new(design(), &data.signs, Hinge, Zero, 0.05).unwrap();
     dual_methods(&problem, false);
     dual_methods(&problem.with_intercept(), false);
+}
+
+fn of_classes<D: Design, R: Separable>(problem: &MulticlassProblem<'_, D, R>, accelerates: bool) {
+    for order in orders() {
+        for step in [SoftmaxStep::Exact, SoftmaxStep::Interval, SoftmaxStep::Constant] {
+            let settings = |stop| MulticlassSettings {
+                step,
+                order: order.clone(),
+                seed: 4,
+                stop,
+                kappa: None,
+            };
+            check(
+                &format!("softmax sdca {order:?} {step:?}"),
+                &[2.0, 0.5, 3.3, 12.2],
+                |stop, start| {
+                    multiclass::sdca(problem, &settings(stop), start, &mut ()).unwrap().state
+                },
+            );
+            if accelerates {
+                check(
+                    &format!("softmax catalyst {order:?} {step:?}"),
+                    &[1.0, 4.0, 13.0],
+                    |stop, start| {
+                        multiclass::catalyst(problem, &settings(stop), start, &mut ())
+                            .unwrap()
+                            .state
+                    },
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn dual_methods_of_several_classes_resume() {
+    let data = toy();
+    let y = codes(&data.reals, 8);
+    let pose = |l2| {
+        let design = Csr::new(data.sparse.view()).unwrap();
+        MulticlassProblem::new(design, &y, 3, Zero, l2).unwrap()
+    };
+    of_classes(&pose(1e-3), true);
+    of_classes(&pose(1e-3).with_intercepts().unwrap(), true);
+    let l1 = pose(0.01).penalised(L1 { strength: 0.01 }, 0.01).unwrap();
+    of_classes(&l1.with_intercepts().unwrap(), true);
+}
+
+/// A trail whose sums are not those of its dual variables, and one of another problem, are warm starts.
+#[test]
+fn a_trail_of_several_classes_that_does_not_fit_is_ignored() {
+    let data = toy();
+    let y = codes(&data.reals, 8);
+    let pose = |l2| {
+        let design = Csr::new(data.sparse.view()).unwrap();
+        MulticlassProblem::new(design, &y, 3, Zero, l2).unwrap().with_intercepts().unwrap()
+    };
+    let settings =
+        |passes| MulticlassSettings { stop: Stop::after_passes(passes), ..Default::default() };
+    let problem = pose(1e-3);
+    let state = multiclass::catalyst(&problem, &settings(5.0), None, &mut ()).unwrap().state;
+    let plain = MulticlassState::new(state.point.clone(), state.dual.clone());
+    let go = |problem: &MulticlassProblem<'_, _, Zero>, start: MulticlassState| {
+        multiclass::catalyst(problem, &settings(3.0), Some(start), &mut ()).unwrap().state
+    };
+    assert_ne!(go(&problem, state.clone()), go(&problem, plain.clone()));
+    let other = pose(2e-3);
+    assert_eq!(go(&other, state.clone()), go(&other, plain.clone()));
+    let mut edited = serde_json::to_value(&state).unwrap();
+    edited["trail"]["direction"][0] = 7.0.into();
+    let edited: MulticlassState = serde_json::from_value(edited).unwrap();
+    assert_eq!(go(&problem, edited), go(&problem, plain));
 }
 
 #[test]

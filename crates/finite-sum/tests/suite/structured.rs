@@ -1,15 +1,17 @@
-//! FISTA with every regulariser against an independent solver, and losses given by closures.
+//! FISTA with every regulariser, and incremental methods with those that tie weights together, against an independent
+//! solver; losses given by closures.
 
 use crate::common::{data, distance, objective, reference};
+use fenchel_finite_sum::lag::Composite;
 use fenchel_finite_sum::loss::{Custom, Hinge, Huber, Logistic, Squared};
 use fenchel_finite_sum::prox::{
     ElasticNet, FusedLasso, GroupLasso, GroupMax, Groups, Interval, L1, L1Ball, L2Ball, L2Norm,
     NonnegativeL1, Simplex, SparseGroupLasso, TotalVariation, WeightedL1, Zero,
 };
 use fenchel_finite_sum::{
-    Certificate, Error, FinitoSettings, FistaSettings, NewtonSettings, Point, Problem,
-    SagaSettings, SdcaSettings, Status, Stop, SvrgSettings, finito, fista, newton, saga, sdca,
-    svrg,
+    Certificate, Error, FinitoSettings, FistaSettings, NewtonSettings, Point, Problem, SagSettings,
+    SagaSettings, SdcaSettings, Status, StepSize, Stop, SvrgSettings, TableStart, finito, fista,
+    newton, sag, saga, sdca, svrg,
 };
 use fenchel_linalg::{Csr, Dense};
 use fenchel_optim::fista::FistaStep;
@@ -94,6 +96,54 @@ fn fista_solves_every_regulariser() {
     every(Huber { delta: 0.3 }, 0.02, true, 4);
     check(Logistic, &Zero, 0.02, true, 5);
     check(Squared, &Zero, 0.0, true, 6);
+}
+
+/// SAGA, SVRG and, on request, SAG step on whole vectors where a regulariser ties them together: the same on dense and on
+/// sparse rows, and for general terms, up to the optimum of an independent solver.
+#[test]
+fn incremental_methods_take_regularisers_that_tie_weights_together() {
+    fn one<R: Composite + Clone>(h: &R, intercept: bool, seed: u64) {
+        let data = data(40, D, 0.7, seed);
+        let (y, l2) = (&data.signs, 0.02);
+        let (w, b) = reference(&data.dense, y, &Logistic, h, l2, intercept);
+        let stop = Stop { absolute: 1e-12, relative: 0.0, max_passes: 1e4, ..Stop::default() };
+        let check = |name: &str, point: &Point| {
+            let off = distance(&point.weights, &w).max((point.intercept - b).abs());
+            assert!(off <= 1e-5, "{name}, {}, intercept {intercept}: {off:e}", R::NAME);
+        };
+        let dense = Dense::new(data.dense.view()).unwrap();
+        let sparse = Csr::new(data.sparse.view()).unwrap();
+        let posed = |h: R| {
+            let p = Problem::new(dense, y, Logistic, h.clone(), l2).unwrap();
+            let q = Problem::new(sparse, y, Logistic, h, l2).unwrap();
+            if intercept { (p.with_intercept(), q.with_intercept()) } else { (p, q) }
+        };
+        let (p, q) = posed(h.clone());
+        let settings = SagaSettings { stop, ..Default::default() };
+        let on_dense = saga(&p, &settings, None, &mut ()).unwrap().state.point;
+        let on_sparse = saga(&q, &settings, None, &mut ()).unwrap().state.point;
+        check("saga", &on_dense);
+        assert!(distance(&on_dense.weights, &on_sparse.weights) <= 1e-9, "{}", R::NAME);
+        for step in [StepSize::Theory, StepSize::Backtracking] {
+            let table = TableStart::FirstPass;
+            let settings = SagaSettings { step, table, stop, ..Default::default() };
+            check("saga, first pass", &saga(&q, &settings, None, &mut ()).unwrap().state.point);
+        }
+        let settings = SvrgSettings { stop, ..Default::default() };
+        check("svrg", &svrg(&q, &settings, None, &mut ()).unwrap().state.point);
+        let settings = SagSettings { stop, unproven_prox: true, ..Default::default() };
+        check("sag", &sag(&q, &settings, None, &mut ()).unwrap().state.point);
+    }
+    let groups = || Groups::new(D, &[vec![0, 3], vec![1, 2, 5], vec![4]]).unwrap();
+    one(&GroupLasso { groups: groups(), strength: 0.04 }, false, 1);
+    one(&GroupMax { groups: groups(), strength: 0.03 }, true, 2);
+    one(&SparseGroupLasso { groups: groups(), l1: 0.02, group: 0.02 }, true, 3);
+    one(&L2Norm { strength: 0.1 }, false, 4);
+    one(&L1Ball { radius: 1.0 }, true, 5);
+    one(&L2Ball { radius: 0.7 }, false, 6);
+    one(&Simplex { radius: 1.0 }, true, 7);
+    one(&TotalVariation { strength: 0.05 }, false, 8);
+    one(&FusedLasso { l1: 0.02, tv: 0.03 }, true, 9);
 }
 
 /// A constant step of `1/L` ends at the same point, and a start from the solution has nothing to do.

@@ -19,7 +19,7 @@
 //! | [`FusedLasso`] | `l1 ||x||_1 + tv * sum_c |x_{c+1} - x_c|` | and most of them 0 |
 //!
 //! The first six are [`Separable`]: every method takes them. The others need a proximal step on the whole
-//! vector and are for FISTA ([`fista`](mod@crate::fista)).
+//! vector: FISTA ([`fista`](mod@crate::fista)) takes them, and at O(d) a step SAGA and its kin.
 //!
 //! Every proximal operator is exact: zeros are zeros.
 

@@ -215,12 +215,10 @@ impl ElasticNetCv {
         weights: Option<ArrayView1<f64>>,
     ) -> Result<CrossValidated<LinearModel>, Error> {
         let ElasticNetCv { folds, choose, intercept, stop, seed, .. } = *self;
-        let (targets, own) = (y.to_vec(), weights.map(|weights| weights.to_vec()));
-        let design = x.as_design()?;
+        let (design, targets) = (x.as_design()?, y.to_vec());
         Invalid::check_length("targets", design.rows(), targets.len())?;
-        let folds = Folds::new(targets.len(), own.as_deref(), folds, |rows| {
-            k_fold(rows.len(), folds, seed)
-        })?;
+        let folds =
+            Folds::new(targets.len(), weights, folds, |rows| k_fold(rows.len(), folds, seed))?;
         let plan = margin::Plan {
             design,
             targets: &targets,
@@ -263,31 +261,36 @@ impl RidgeCv {
     }
 }
 
-/// Labels of two values as signs, and stratified folds of them.
+/// Labels of two values as signs, with stratified folds of them.
 struct Signs<'a, D> {
     design: D,
     signs: Vec<f64>,
-    folds: Folds<'a>,
-    settings: PathSettings,
+    folds: Folds,
     grid: Option<&'a Grid>,
+    settings: PathSettings,
 }
 
 impl<'a, D: Design + Copy> Signs<'a, D> {
-    fn new<L: Label>(
-        design: D,
+    fn new<X, L>(
+        x: &'a X,
         y: ArrayView1<L>,
-        weights: Option<&'a [f64]>,
+        weights: Option<ArrayView1<f64>>,
         folds: usize,
         grid: Option<&'a Grid>,
         settings: PathSettings,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self, Error>
+    where
+        X: AsDesign<View<'a> = D> + ?Sized,
+        L: Label,
+    {
+        let design = x.as_design()?;
         Invalid::check_length("labels", design.rows(), y.len())?;
         let (_, signs) = binary_signs(&y.to_vec())?;
         let folds = Folds::new(signs.len(), weights, folds, |rows| {
             let present: Vec<f64> = rows.iter().map(|&row| signs[row]).collect();
             stratified_k_fold(&present, folds, settings.seed)
         })?;
-        Ok(Signs { design, signs, folds, settings, grid })
+        Ok(Signs { design, signs, folds, grid, settings })
     }
 
     fn scores<L: Loss + Copy>(
@@ -296,10 +299,15 @@ impl<'a, D: Design + Copy> Signs<'a, D> {
         l1_ratios: &[f64],
         score: fn(f64, f64) -> f64,
     ) -> Result<Vec<Score>, Error> {
-        let Signs { design, signs, folds, settings, grid } = self;
-        let (design, grid, settings) = (*design, *grid, settings.clone());
-        margin::Plan { design, targets: signs, loss, grid, folds, settings }
-            .scores(l1_ratios, score)
+        let plan = margin::Plan {
+            design: self.design,
+            targets: &self.signs,
+            loss,
+            grid: self.grid,
+            folds: &self.folds,
+            settings: self.settings.clone(),
+        };
+        plan.scores(l1_ratios, score)
     }
 }
 
@@ -320,10 +328,9 @@ impl LogisticRegressionCv {
         weights: Option<ArrayView1<f64>>,
     ) -> Result<CrossValidated<LogisticModel<L>>, Error> {
         let LogisticRegressionCv { choose, intercept, stop, seed, .. } = *self;
-        let own = weights.map(|weights| weights.to_vec());
         let settings = PathSettings { intercept, stop, seed, ..PathSettings::default() };
         let grid = self.grid.as_ref();
-        let task = Signs::new(x.as_design()?, y, own.as_deref(), self.folds, grid, settings)?;
+        let task = Signs::new(x, y, weights, self.folds, grid, settings)?;
         let score = match self.scoring {
             Scoring::LogLoss => log_loss,
             Scoring::Errors => error,
@@ -345,10 +352,9 @@ impl LinearSvcCv {
         weights: Option<ArrayView1<f64>>,
     ) -> Result<CrossValidated<SvcModel<L>>, Error> {
         let LinearSvcCv { loss, choose, intercept, stop, seed, .. } = *self;
-        let own = weights.map(|weights| weights.to_vec());
         let settings = PathSettings { intercept, stop, seed, ..PathSettings::default() };
         let grid = self.grid.as_ref();
-        let task = Signs::new(x.as_design()?, y, own.as_deref(), self.folds, grid, settings)?;
+        let task = Signs::new(x, y, weights, self.folds, grid, settings)?;
         let scores = match loss {
             SvcLoss::Hinge => task.scores(Hinge, &[0.0], error)?,
             SvcLoss::SquaredHinge => task.scores(SquaredHinge, &[0.0], error)?,
@@ -368,11 +374,10 @@ impl SoftmaxRegressionCv {
         weights: Option<ArrayView1<f64>>,
     ) -> Result<CrossValidated<SoftmaxModel<L>>, Error> {
         let SoftmaxRegressionCv { folds, choose, scoring, intercept, stop, seed, .. } = *self;
-        let own = weights.map(|weights| weights.to_vec());
         let design = x.as_design()?;
         Invalid::check_length("labels", design.rows(), y.len())?;
         let (classes, codes) = Classes::from_labels(&y.to_vec())?;
-        let folds = Folds::new(codes.len(), own.as_deref(), folds, |rows| {
+        let folds = Folds::new(codes.len(), weights, folds, |rows| {
             let present: Vec<usize> = rows.iter().map(|&row| codes[row]).collect();
             stratified_k_fold(&present, folds, seed)
         })?;

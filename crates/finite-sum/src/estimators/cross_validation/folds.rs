@@ -2,6 +2,7 @@
 
 use fenchel_linalg::Invalid;
 use fenchel_metrics::Split;
+use ndarray::ArrayView1;
 #[cfg(feature = "parallel")]
 use rayon::prelude::*;
 
@@ -18,12 +19,12 @@ pub(super) const RIDGE: Grid = Grid::Log { count: 25, smallest: 1e-6 };
 pub(super) const KINKED: Grid = Grid::Log { count: 15, smallest: 1e-4 };
 
 /// The folds, and the weights of the rows if they have any.
-pub(super) struct Folds<'w> {
+pub(super) struct Folds {
     splits: Vec<Split>,
-    weights: Option<&'w [f64]>,
+    weights: Option<Vec<f64>>,
 }
 
-impl<'w> Folds<'w> {
+impl Folds {
     /// Cuts the rows whose weight is not 0 into `count` folds. `cut` is told which rows these are, and answers with places
     /// among them.
     ///
@@ -31,12 +32,13 @@ impl<'w> Folds<'w> {
     /// [`Error::Invalid`] for weights out of range, and for folds that are not from 2 to the number of these rows.
     pub(super) fn new(
         rows: usize,
-        weights: Option<&'w [f64]>,
+        weights: Option<ArrayView1<f64>>,
         count: usize,
         cut: impl FnOnce(&[usize]) -> Result<Vec<Split>, fenchel_metrics::Error>,
     ) -> Result<Self, Error> {
+        let weights = weights.map(|weights| weights.to_vec());
         let mut present: Vec<usize> = (0..rows).collect();
-        if let Some(weights) = weights {
+        if let Some(weights) = &weights {
             term_scales(weights, rows)?;
             present.retain(|&row| weights[row] > 0.0);
         }
@@ -50,18 +52,18 @@ impl<'w> Folds<'w> {
     }
 
     /// The weights of all rows.
-    pub(super) fn weights(&self) -> Option<&'w [f64]> {
-        self.weights
+    pub(super) fn weights(&self) -> Option<&[f64]> {
+        self.weights.as_deref()
     }
 
     /// The weights of some rows.
     pub(super) fn weights_of(&self, rows: &[usize]) -> Option<Vec<f64>> {
-        self.weights.map(|weights| rows.iter().map(|&row| weights[row]).collect())
+        self.weights.as_ref().map(|weights| rows.iter().map(|&row| weights[row]).collect())
     }
 
     /// The mean of one score a row, weighted.
     pub(super) fn mean(&self, rows: &[usize], scores: impl Iterator<Item = f64>) -> f64 {
-        let Some(weights) = self.weights else { return scores.sum::<f64>() / rows.len() as f64 };
+        let Some(weights) = &self.weights else { return scores.sum::<f64>() / rows.len() as f64 };
         let total: f64 = rows.iter().map(|&row| weights[row]).sum();
         rows.iter().zip(scores).map(|(&row, score)| weights[row] / total * score).sum()
     }

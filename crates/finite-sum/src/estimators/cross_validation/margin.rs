@@ -19,7 +19,7 @@ pub(super) struct Plan<'a, D, L> {
     pub(super) targets: &'a [f64],
     pub(super) loss: L,
     pub(super) grid: Option<&'a Grid>,
-    pub(super) folds: &'a Folds<'a>,
+    pub(super) folds: &'a Folds,
     /// Intercept, stop and seed count.
     pub(super) settings: PathSettings,
 }

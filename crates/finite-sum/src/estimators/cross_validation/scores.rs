@@ -103,7 +103,8 @@ fn choose(scores: &[Score]) -> (usize, usize) {
     (best, scores.iter().position(kin).unwrap_or(best))
 }
 
-/// The table, one line a penalty; `*` marks the chosen one.
+/// The table, one line a penalty; `*` marks the chosen one. A last line says so where the best penalty is the smallest of
+/// several that were tried.
 impl<M> fmt::Display for CrossValidated<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "  l1 ratio     penalty        mean  standard error")?;
@@ -113,6 +114,15 @@ impl<M> fmt::Display for CrossValidated<M> {
             writeln!(
                 f,
                 "{mark} {l1_ratio:8.3}  {penalty:10.4e}  {mean:10.6}  {standard_error:14.6}"
+            )?;
+        }
+        let ratio = |k: usize| self.scores.get(k).map(|score| score.l1_ratio);
+        let (best, at_end) = (ratio(self.best), ratio(self.best + 1) != ratio(self.best));
+        let several = self.best.checked_sub(1).is_some_and(|k| ratio(k) == best);
+        if best.is_some() && at_end && several {
+            writeln!(
+                f,
+                "the best penalty is the smallest of the grid: a smaller one may be better"
             )?;
         }
         Ok(())
@@ -133,6 +143,17 @@ mod tests {
         assert_eq!(score.mean, 3.0);
         // Variance (4 + 1 + 0 + 9) / 3 over 4 folds.
         assert!((score.standard_error - (14.0f64 / 12.0).sqrt()).abs() < 1e-15);
+    }
+
+    #[test]
+    fn a_grid_that_ends_too_early_is_noticed() {
+        let table = |means: [f64; 3]| {
+            let row = |(k, mean)| score(1.0, 0.5f64.powi(k), &[mean, mean]);
+            let scores = (0..).zip(means).map(row).collect();
+            CrossValidated::new(scores, Choose::Best, |_| Ok(())).unwrap().to_string()
+        };
+        assert!(table([3.0, 2.0, 1.0]).contains("the smallest of the grid"));
+        assert!(!table([3.0, 1.0, 2.0]).contains("the smallest of the grid"));
     }
 
     #[test]

@@ -18,7 +18,7 @@ pub(super) struct Plan<'a, D> {
     pub(super) codes: &'a [usize],
     pub(super) classes: usize,
     pub(super) grid: Option<&'a Grid>,
-    pub(super) folds: &'a Folds<'a>,
+    pub(super) folds: &'a Folds,
     pub(super) intercept: bool,
     pub(super) scoring: Scoring,
     pub(super) settings: AutoSettings,
