@@ -19,7 +19,7 @@
 //! | letters | 141, 381, 745, 1180 | 7, 30, 187, more than 300 |
 //! | MNIST | 111, 278, 600, 1082 | 7, 13, 55, more than 300 |
 //!
-//! passes; those of Newton-CG grow with the cube root of the number of weights. A pass of dual ascent cost 2.1 to 2.5 batch passes
+//! passes; those of Newton-CG are taken to grow with the cube root of the number of weights, from digits on. A pass of dual ascent cost 2.1 to 2.5 batch passes
 //! on the sparse rows of MNIST (151 entries), 3.5 on those of digits (33), 5 to 6 on letters (28), and 8 on dense rows of digits. A
 //! pass that Newton's method counts for its Hessian took 2.5 on dense rows. As in the binary case ([`auto`](mod@crate::auto)) the
 //! second best method takes over once.
@@ -32,10 +32,11 @@ use fenchel_optim::prox::Zero;
 use fenchel_optim::{Observer, Regulariser, Report, Separable, Solution, Stop};
 use serde::{Deserialize, Serialize};
 
-use super::ascent::{MulticlassSettings, MulticlassState, catalyst};
+use super::ascent::{MulticlassSettings, catalyst};
 use super::batch::{fista, lbfgs};
 use super::newton::{hessian_bytes, hessian_cost, newton, newton_cg};
 use super::problem::{CURVATURE, MulticlassPoint, MulticlassProblem};
+use super::state::MulticlassState;
 use crate::Error;
 use crate::auto::{AutoSettings, Automatic, Choice, Method, Reason, Show, relay};
 use crate::newton::NewtonSettings;
@@ -202,7 +203,8 @@ fn choose<D: Design>(
     };
     let scale = if relative > 0.0 { -relative.log10() } else { 12.0 } / 6.0;
     let weights = (problem.d() * problem.classes()) as f64;
-    let spread = (weights / 640.0).cbrt();
+    // As many as digits has: below, a handful of passes is nothing to choose by.
+    let spread = (weights / 640.0).cbrt().max(1.0);
     let (ascent, newton_cg) = match beta {
         b if b >= 2.0 => (8.0, 50.0),
         b if b >= 0.1 => (22.0, 139.0),

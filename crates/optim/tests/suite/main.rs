@@ -2,6 +2,7 @@
 
 mod accounts;
 mod common;
+mod observers;
 mod protocol;
 mod prox;
 mod prox_structured;

@@ -1,17 +1,15 @@
-//! The outer loop: how runs end, what they cost, what is watched.
+//! The outer loop: how runs end, and what they cost.
 
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use crate::common::Toy;
 use fenchel_linalg::Invalid;
-use fenchel_optim::{
-    Cadence, Certificate, Observer, Progress, Report, Status, StepSize, Stop, Trace, run,
-};
+use fenchel_optim::{Cadence, Certificate, Progress, Status, StepSize, Stop, Trace, run};
 use proptest::prelude::*;
 
 /// `1 + 2^-k` above a lower bound of 1: both exact, the gap is `2^-k`.
-fn halving(k: u64) -> Certificate {
+pub(crate) fn halving(k: u64) -> Certificate {
     Certificate::Gap { objective: 1.0 + 0.5f64.powi(k as i32), lower_bound: 1.0 }
 }
 
@@ -20,21 +18,21 @@ fn decimals(k: u64) -> Certificate {
     Certificate::Residual { objective: None, norm: 10f64.powi(-(k as i32)), error: 0.0 }
 }
 
-fn unknown(_: u64) -> Certificate {
+pub(crate) fn unknown(_: u64) -> Certificate {
     Certificate::Uncertified { objective: None }
 }
 
-fn objective(value: f64) -> Certificate {
+pub(crate) fn objective(value: f64) -> Certificate {
     Certificate::Uncertified { objective: Some(value) }
 }
 
 /// Every pass, up to so many, until the certificate is at most `absolute`.
-fn stop(absolute: f64, passes: f64) -> Stop {
+pub(crate) fn stop(absolute: f64, passes: f64) -> Stop {
     Stop { absolute, ..Stop::after_passes(passes) }
 }
 
 /// The passes at which a run looked.
-fn looks(trace: &Trace) -> Vec<f64> {
+pub(crate) fn looks(trace: &Trace) -> Vec<f64> {
     trace.rows.iter().map(|row| row.passes).collect()
 }
 
@@ -405,63 +403,6 @@ proptest! {
         let expected = if met { Status::Converged } else { Status::PassLimit };
         prop_assert_eq!(report.status, expected);
     }
-}
-
-// ---- who looks
-
-#[test]
-fn a_pair_shows_every_row_to_both() {
-    let mut calls = 0;
-    let first = |progress: &Progress, method: &Toy<_>| {
-        assert_eq!(progress.passes, method.steps as f64);
-        calls += 1;
-        if progress.passes == 3.0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    };
-    let mut pair = (first, Trace::new());
-    let report = run(&mut Toy::new(halving), &stop(0.0, 9.0), &mut pair).unwrap();
-    assert_eq!((report.status, looks(&pair.1).len()), (Status::Stopped, 4));
-    assert_eq!(calls, 4);
-    // The other way round, and three of them.
-    let last = |progress: &Progress, _: &Toy<_>| {
-        if progress.passes == 2.0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    };
-    let mut triple = (Trace::new(), (Trace::new(), last));
-    let report = run(&mut Toy::new(halving), &stop(0.0, 9.0), &mut triple).unwrap();
-    assert_eq!(report.status, Status::Stopped);
-    assert_eq!(looks(&triple.0), [0.0, 1.0, 2.0]);
-    assert_eq!(triple.0, triple.1.0);
-}
-
-#[test]
-fn a_borrowed_closure_observes() {
-    fn through<O: Observer<Toy<fn(u64) -> Certificate>>>(mut observer: O) -> Report {
-        run(&mut Toy::new(halving as fn(u64) -> Certificate), &stop(0.0, 2.0), &mut observer)
-            .unwrap()
-    }
-    let mut steps = vec![];
-    let mut watch = |_: &Progress, method: &Toy<fn(u64) -> Certificate>| {
-        steps.push(method.steps);
-        ControlFlow::Continue(())
-    };
-    through(&mut watch);
-    through(&mut watch);
-    assert_eq!(steps, [0, 1, 2, 0, 1, 2]);
-}
-
-#[test]
-fn a_trace_gives_the_curve_of_the_rows_that_know_it() {
-    let rows = [
-        objective(5.0),
-        unknown(0),
-        halving(1),
-        Certificate::Residual { objective: Some(1.25), norm: 1.0, error: 0.0 },
-    ];
-    let row =
-        |passes: f64, certificate| Progress { passes, oracle_calls: 0, seconds: 0.0, certificate };
-    let rows = rows.into_iter().enumerate().map(|(k, c)| row(2.0 * k as f64, c)).collect();
-    let curve = Trace { rows }.suboptimality(1.0);
-    assert_eq!(curve, [(0.0, 4.0), (4.0, 0.5), (6.0, 0.25)]);
-    assert_eq!(Trace::new().suboptimality(1.0), []);
 }
 
 // ---- what is refused
