@@ -255,7 +255,7 @@ impl Layout {
 
 /// `out += value * row` over padded rows.
 #[inline(always)]
-fn add(value: f64, row: &[f64], out: &mut [f64]) {
+pub(crate) fn add(value: f64, row: &[f64], out: &mut [f64]) {
     for (out, row) in out.as_chunks_mut::<8>().0.iter_mut().zip(row.as_chunks::<8>().0) {
         for l in 0..8 {
             out[l] += value * row[l];

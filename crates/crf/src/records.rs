@@ -2,6 +2,10 @@
 
 use std::ops::Range;
 
+use fenchel_graphical::chain::stride;
+use fenchel_linalg::lanes;
+
+use crate::layout::add;
 use crate::vocabulary::{self, Vocabulary};
 use crate::{Instance, Weights};
 
@@ -12,13 +16,16 @@ use crate::{Instance, Weights};
 ///
 /// | record, in words of 8 bytes | |
 /// |---|---|
-/// | 1 | bytes of the name, and from bit 40 on the number of weights that are not zero, or [`MANY`] |
-/// | 2 a weight | the label, the bits of the weight |
-/// | or, with `MANY`, 1 | the number of the attribute: its weights stay where they are |
+/// | 1 | a [`Header`]: bytes of the name, and what follows |
 /// | as many as it takes | the name, zeros behind |
+/// | 1 | the weight, if one is not zero; the header has its label |
+/// | or 2 a weight | the label, the bits of the weight |
+/// | or [`stride`] | all weights, where that is shorter, zeros behind |
 #[derive(Debug)]
 pub(crate) struct Records {
     words: Vec<u64>,
+    /// The rows of bias, begin and end, of `stride` weights each.
+    ends: [Vec<f64>; 3],
     /// Where the record of an attribute begins.
     starts: Vec<u64>,
     /// Linear probing, at most half full, the size a power of two: from bit 40 on a part of the hash, below it where the record
@@ -32,37 +39,42 @@ pub(crate) const NOWHERE: u64 = 0;
 /// The place of another one: that of names whose first slot belongs to another name.
 const ELSEWHERE: u64 = 1;
 
-/// The bits of a slot that say where, and those of a header that say how long.
+/// The bits of a slot that say where.
 const PLACE: u64 = (1 << 40) - 1;
-
-/// More weights than it pays to write down again: a third of the labels.
-const MANY: u64 = (1 << 24) - 1;
 
 /// Names that are looked up together.
 const BLOCK: usize = 128;
 
 impl Records {
     pub(crate) fn new(names: &Vocabulary, weights: &Weights) -> Self {
-        // No name has the length of the records at `NOWHERE` and `ELSEWHERE`.
-        let mut words = vec![PLACE; 2];
+        let stride = stride(weights.labels());
+        let padded = |row: usize| {
+            let zeros = std::iter::repeat_n(0.0, stride - weights.labels());
+            weights.emission.row(row).into_iter().copied().chain(zeros)
+        };
+        let ends = [weights.bias(), weights.begin(), weights.end()];
+        let mut words = vec![Header::NONE.0; 2];
         let mut starts = Vec::with_capacity(names.len());
         let mut slots = vec![0; (2 * names.len()).next_power_of_two()];
-        for ((number, name), row) in names.iter().enumerate().zip(weights.emission.outer_iter()) {
+        for (number, (name, row)) in names.iter().zip(weights.emission.outer_iter()).enumerate() {
             let start = words.len() as u64;
             starts.push(start);
-            let nonzero = row.iter().filter(|w| **w != 0.0).count() as u64;
-            let many = 3 * nonzero > weights.labels() as u64;
-            words.push(name.len() as u64 | if many { MANY } else { nonzero } << 40);
-            if many {
-                words.push(number as u64);
-            } else {
-                for (k, w) in row.iter().enumerate().filter(|(_, w)| **w != 0.0) {
-                    words.extend([k as u64, w.to_bits()]);
-                }
-            }
+            let nonzero = || row.iter().enumerate().filter(|(_, w)| **w != 0.0);
+            let header = match (nonzero().count(), nonzero().next()) {
+                (1, Some((label, _))) => Header::new(name, Kind::One, label),
+                (count, _) if 2 * count <= stride => Header::new(name, Kind::Pairs, count),
+                _ => Header::new(name, Kind::Row, stride),
+            };
+            words.push(header.0);
             let (whole, rest) = name.as_bytes().as_chunks::<8>();
             words.extend(whole.iter().map(|word| u64::from_le_bytes(*word)));
             words.extend((!rest.is_empty()).then(|| last_word(name.as_bytes())));
+            match header.kind() {
+                Kind::One => words.extend(nonzero().map(|(_, w)| w.to_bits())),
+                Kind::None => {}
+                Kind::Pairs => words.extend(nonzero().flat_map(|(k, w)| [k as u64, w.to_bits()])),
+                Kind::Row => words.extend(padded(number).map(f64::to_bits)),
+            }
             let hash = vocabulary::hash(name.as_bytes());
             let mut place = hash as usize & (slots.len() - 1);
             while slots[place] != 0 {
@@ -70,29 +82,29 @@ impl Records {
             }
             slots[place] = (hash & !PLACE) | start;
         }
-        Records { words, starts, slots }
+        Records { words, ends: ends.map(|row| padded(row).collect()), starts, slots }
     }
 
-    /// Where the records of all attributes of an instance begin, [`NOWHERE`] for those without one. One step for many names
-    /// after the other, so that the waits for memory overlap.
-    pub(crate) fn find_all(&self, instance: &Instance, places: &mut Vec<u64>) {
+    /// Finds the records of all attributes of an instance. One step for many names after the other, so that the waits for
+    /// memory overlap.
+    pub(crate) fn find_all(&self, instance: &Instance, found: &mut Found) {
         let (mut hashes, mut headers) = ([0; BLOCK], [0; BLOCK]);
         let mask = self.slots.len() - 1;
-        places.clear();
+        found.clear();
+        found.ends.extend((0..instance.len()).map(|t| instance.numbers(t).end));
         for block in instance.all_attributes().chunks(BLOCK) {
             let name = |(range, _): &(Range<usize>, f64)| &instance.text()[range.clone()];
-            let hashes = &mut hashes[..block.len()];
+            let (hashes, headers) = (&mut hashes[..block.len()], &mut headers[..block.len()]);
             hashes.iter_mut().zip(block).for_each(|(h, item)| *h = vocabulary::hash(name(item)));
-            let first = places.len();
-            places.extend(hashes.iter().map(|&hash| {
+            let first = found.attributes.len();
+            found.attributes.extend(hashes.iter().zip(block).map(|(&hash, &(_, value))| {
                 let slot = self.slots[hash as usize & mask];
                 let fits = slot == 0 || (slot ^ hash) & !PLACE == 0;
-                if fits { slot & PLACE } else { ELSEWHERE }
+                (if fits { slot & PLACE } else { ELSEWHERE }, value)
             }));
-            let places = &mut places[first..];
-            let headers = &mut headers[..block.len()];
-            headers.iter_mut().zip(&*places).for_each(|(h, &p)| *h = self.words[p as usize]);
-            for (((place, item), &hash), &header) in
+            let places = &mut found.attributes[first..];
+            headers.iter_mut().zip(&*places).for_each(|(h, at)| *h = self.words[at.0 as usize]);
+            for ((((place, _), item), &hash), &header) in
                 places.iter_mut().zip(block).zip(&*hashes).zip(&*headers)
             {
                 if *place != NOWHERE && !self.is(*place, header, name(item)) {
@@ -120,29 +132,18 @@ impl Records {
     /// Whether the record at `place`, with the word `header`, is that of a name.
     #[inline(always)]
     fn is(&self, place: u64, header: u64, name: &[u8]) -> bool {
-        if (header & PLACE) as usize != name.len() {
+        if Header(header).length() != name.len() {
             return false;
         }
-        let record = &self.words[place as usize + 1 + weight_words(header)..];
+        let record = &self.words[place as usize + 1..];
         let (whole, rest) = name.as_chunks::<8>();
         whole.iter().zip(record).all(|(word, found)| u64::from_le_bytes(*word) == *found)
             && (rest.is_empty() || last_word(name) == record[whole.len()])
     }
 
-    /// `scores += value * W(a, .)` for the attribute whose record is at `place`, with the weights that the records are of.
-    #[inline(always)]
-    pub(crate) fn add(&self, place: u64, value: f64, weights: &Weights, scores: &mut [f64]) {
-        let record = &self.words[place as usize..];
-        if record[0] >> 40 == MANY {
-            let row = weights.emission.row(record[1] as usize);
-            // A slice, so that the loop vectorises.
-            let row = row.as_slice().expect("rows are in one piece");
-            scores.iter_mut().zip(row).for_each(|(score, w)| *score += value * w);
-            return;
-        }
-        for [label, bits] in record[1..=weight_words(record[0])].as_chunks::<2>().0 {
-            scores[*label as usize] += value * f64::from_bits(*bits);
-        }
+    /// `scores_t = sum_a x_ta W(a, .)`, the ends included; rows of `stride` scores, whose padding stays as it is.
+    pub(crate) fn scores(&self, found: &Found, scores: &mut [f64]) {
+        lanes::run(Scores { records: self, found, scores });
     }
 
     /// Where the record of the attribute of a number begins.
@@ -151,12 +152,144 @@ impl Records {
     }
 }
 
-/// The words between the header of a record and its name.
+/// The attributes of the tokens of a sequence.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Found {
+    /// Where their records begin, and their values.
+    attributes: Vec<(u64, f64)>,
+    /// Where the attributes of a token end.
+    ends: Vec<usize>,
+}
+
+impl Found {
+    pub(crate) fn clear(&mut self) {
+        self.attributes.clear();
+        self.ends.clear();
+    }
+
+    /// Appends a token.
+    pub(crate) fn push(&mut self, attributes: impl Iterator<Item = (u64, f64)>) {
+        self.attributes.extend(attributes);
+        self.ends.push(self.attributes.len());
+    }
+}
+
+/// [`Records::scores`] as a kernel.
+struct Scores<'a> {
+    records: &'a Records,
+    found: &'a Found,
+    scores: &'a mut [f64],
+}
+
+impl lanes::Kernel for Scores<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn compute(self) {
+        let Scores { records, found, scores } = self;
+        let words = &records.words[..];
+        let [bias, begin, end] = &records.ends;
+        let (stride, last) = (bias.len(), found.ends.len() - 1);
+        let mut rows = [(0, 0.0); ROWS];
+        let mut start = 0;
+        for (t, scores) in scores.chunks_exact_mut(stride).enumerate() {
+            add(1.0, bias, scores);
+            if t == 0 {
+                add(1.0, begin, scores);
+            }
+            if t == last {
+                add(1.0, end, scores);
+            }
+            let mut waiting = 0;
+            for &(place, value) in &found.attributes[start..found.ends[t]] {
+                let place = place as usize;
+                let header = Header(words[place]);
+                if header.kind() == Kind::None {
+                    continue;
+                }
+                let weights = &words[place + 1 + header.length().div_ceil(8)..];
+                match header.kind() {
+                    Kind::One => scores[header.number()] += value * f64::from_bits(weights[0]),
+                    Kind::Pairs => {
+                        for [label, bits] in weights[..2 * header.number()].as_chunks::<2>().0 {
+                            scores[*label as usize] += value * f64::from_bits(*bits);
+                        }
+                    }
+                    _ => {
+                        // Whole rows are added together: what is written one by one and read by eights at once makes a processor wait.
+                        rows[waiting] = (words.len() - weights.len(), value);
+                        waiting += 1;
+                        if waiting == ROWS {
+                            add_rows(words, &rows, scores);
+                            waiting = 0;
+                        }
+                    }
+                }
+            }
+            add_rows(words, &rows[..waiting], scores);
+            start = found.ends[t];
+        }
+    }
+}
+
+/// Rows that are added together.
+const ROWS: usize = 32;
+
+/// `scores += value * row` for rows that begin somewhere in `words`.
 #[inline(always)]
-fn weight_words(header: u64) -> usize {
-    match header >> 40 {
-        MANY => 1,
-        count => 2 * count as usize,
+fn add_rows(words: &[u64], rows: &[(usize, f64)], scores: &mut [f64]) {
+    for (block, scores) in scores.as_chunks_mut::<8>().0.iter_mut().enumerate() {
+        let mut sums = *scores;
+        for &(start, value) in rows {
+            let row = &words[start + 8 * block..][..8];
+            for l in 0..8 {
+                sums[l] += value * f64::from_bits(row[l]);
+            }
+        }
+        *scores = sums;
+    }
+}
+
+/// How weights are written down.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Kind {
+    None,
+    One,
+    Pairs,
+    Row,
+}
+
+/// The first word of a record: from bit 34 on the bytes of the name, from bit 2 on the only label, the number of pairs or
+/// that of labels, below it the kind.
+#[derive(Debug, Clone, Copy)]
+struct Header(u64);
+
+impl Header {
+    /// No weights, and the length of no name.
+    const NONE: Header = Header(u64::MAX << 34 | Kind::None as u64);
+
+    fn new(name: &str, kind: Kind, number: usize) -> Header {
+        Header((name.len() as u64) << 34 | (number as u64) << 2 | kind as u64)
+    }
+
+    #[inline(always)]
+    fn length(self) -> usize {
+        (self.0 >> 34) as usize
+    }
+
+    #[inline(always)]
+    fn number(self) -> usize {
+        (self.0 >> 2) as u32 as usize
+    }
+
+    #[inline(always)]
+    fn kind(self) -> Kind {
+        match self.0 & 3 {
+            0 => Kind::None,
+            1 => Kind::One,
+            2 => Kind::Pairs,
+            _ => Kind::Row,
+        }
     }
 }
 
@@ -189,25 +322,35 @@ mod tests {
         ) {
             let names: Vocabulary = known.iter().collect();
             let mut weights = Weights::zeros(names.len(), 7);
+            (0..3 * 7).for_each(|c| weights.emission[[names.len() + c / 7, c % 7]] = c as f64);
             for a in 0..names.len() {
-                // Rows of 0 to 7 weights: up to 2 are written down.
+                // Rows of 0 to 7 weights: up to 4 are written down as pairs.
                 (0..a % 8).for_each(|c| weights.emission[[a, (a + 3 * c) % 7]] = (a + c + 1) as f64);
             }
             let records = Records::new(&names, &weights);
             let all: Vec<&str> = known.iter().chain(&asked).map(String::as_str).collect();
-            let mut places = vec![7; 3];
-            records.find_all(&Instance::from_lists(&[&all]), &mut places);
-            prop_assert_eq!(places.len(), all.len());
-            for (name, &place) in all.iter().zip(&places) {
-                let Some(number) = names.get(name) else {
-                    prop_assert_eq!(place, NOWHERE);
-                    continue;
-                };
-                prop_assert_eq!(place, records.place(number));
-                let mut scores = [1.0; 7];
-                records.add(place, 0.5, &weights, &mut scores);
-                let row = weights.emission.row(number as usize);
-                prop_assert!(scores.iter().zip(row).all(|(s, w)| *s == 1.0 + 0.5 * w));
+            let mut found = Found::default();
+            found.push([(7, 0.0)].into_iter());
+            // A token an attribute.
+            let tokens: Vec<[&str; 1]> = all.iter().map(|name| [*name]).collect();
+            records.find_all(&Instance::from_lists(&tokens), &mut found);
+            prop_assert_eq!(found.ends.clone(), (1..=all.len()).collect::<Vec<_>>());
+            found.attributes.iter_mut().for_each(|(_, value)| *value = 0.5);
+            let mut scores = vec![1.0; 8 * all.len()];
+            records.scores(&found, &mut scores);
+            let last = all.len().saturating_sub(1);
+            for (t, (name, scores)) in all.iter().zip(scores.chunks_exact(8)).enumerate() {
+                let place = found.attributes[t].0;
+                let number = names.get(name);
+                prop_assert_eq!(place, number.map_or(NOWHERE, |number| records.place(number)));
+                for k in 0..7 {
+                    let w = |row: usize| weights.emission[[row, k]];
+                    let mut expected = 1.0 + w(weights.bias()) + number.map_or(0.0, |a| 0.5 * w(a as usize));
+                    expected += if t == 0 { w(weights.begin()) } else { 0.0 };
+                    expected += if t == last { w(weights.end()) } else { 0.0 };
+                    prop_assert_eq!(scores[k], expected);
+                }
+                prop_assert_eq!(scores[7], 1.0);
             }
             prop_assert_eq!(records.place(names.len() as u32), NOWHERE);
         }

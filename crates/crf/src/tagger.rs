@@ -1,14 +1,13 @@
 //! Inference with a trained model.
 
-use std::mem::take;
 use std::sync::Arc;
 
-use fenchel_graphical::chain::{Chain, ChainMarginals, stride};
+use fenchel_graphical::chain::{Chain, ChainMarginals};
 use fenchel_linalg::Invalid;
 use ndarray::Array2;
 use rand::Rng;
 
-use crate::records::Records;
+use crate::records::{Found, Records};
 use crate::{CrfModel, Error, Instance, LabelScheme, Sequence, Vocabulary};
 
 /// Answers questions about one sequence after the other; buffers are reused.
@@ -45,7 +44,7 @@ pub struct Tagger<'m> {
     chain: Chain,
     path: Vec<usize>,
     marginals: ChainMarginals,
-    places: Vec<u64>,
+    found: Found,
 }
 
 impl<'m> Tagger<'m> {
@@ -59,7 +58,7 @@ impl<'m> Tagger<'m> {
             chain,
             path: Vec::new(),
             marginals: ChainMarginals::new(),
-            places: Vec::new(),
+            found: Found::default(),
         };
         tagger.write_transitions();
         tagger
@@ -87,47 +86,18 @@ impl<'m> Tagger<'m> {
 
     /// Writes the scores of a sequence into the chain.
     fn load(&mut self, instance: &Instance) -> Result<(), Error> {
-        let (weights, records) = (self.model.weights(), self.records.clone());
         check_values(instance)?;
-        let mut places = take(&mut self.places);
-        records.find_all(instance, &mut places);
-        let loaded = self.load_with(instance.len(), |t, scores| {
-            for e in instance.numbers(t) {
-                records.add(places[e], instance.all_attributes()[e].1, weights, scores);
-            }
-        });
-        self.places = places;
-        loaded
+        self.records.find_all(instance, &mut self.found);
+        self.write_scores(instance.len())
     }
 
-    /// Writes the scores of a sequence into the chain: those of the ends, and what `add` adds to a token's.
-    fn load_with(
-        &mut self,
-        length: usize,
-        mut add: impl FnMut(usize, &mut [f64]),
-    ) -> Result<(), Error> {
+    /// Writes the scores of what was found into the chain.
+    fn write_scores(&mut self, length: usize) -> Result<(), Error> {
         if length == 0 {
             return Err(Error::EmptySequence { sequence: 0 });
         }
-        let weights = self.model.weights();
-        let labels = weights.labels();
         self.chain.resize(length)?;
-        let scores = self.chain.padded_unary_mut();
-        for (t, scores) in scores.chunks_exact_mut(stride(labels)).enumerate() {
-            let scores = &mut scores[..labels];
-            let rows = [
-                (true, weights.bias()),
-                (t == 0, weights.begin()),
-                (t + 1 == length, weights.end()),
-            ];
-            for (_, row) in rows.iter().filter(|(on, _)| *on) {
-                scores
-                    .iter_mut()
-                    .zip(weights.emission.row(*row))
-                    .for_each(|(score, w)| *score += w);
-            }
-            add(t, scores);
-        }
+        self.records.scores(&self.found, self.chain.padded_unary_mut());
         if self.scheme != LabelScheme::Any {
             self.scheme.forbid_ends(self.model.labels(), &mut self.chain)?;
         }
@@ -185,12 +155,13 @@ impl<'m> Tagger<'m> {
     /// # Errors
     /// [`Error::Chain`] if the labels of the model allow no legal labelling under the scheme.
     pub fn tag_sequence(&mut self, sequence: &Sequence<'_>) -> Result<&[usize], Error> {
-        let (weights, records) = (self.model.weights(), self.records.clone());
-        self.load_with(sequence.len(), |t, scores| {
-            for (number, value) in sequence.attributes(t) {
-                records.add(records.place(number), value, weights, scores);
-            }
-        })?;
+        let records = &self.records;
+        self.found.clear();
+        for t in 0..sequence.len() {
+            let attributes = sequence.attributes(t);
+            self.found.push(attributes.map(|(number, value)| (records.place(number), value)));
+        }
+        self.write_scores(sequence.len())?;
         self.chain.viterbi_into(&mut self.path)?;
         Ok(&self.path)
     }
