@@ -189,7 +189,7 @@ impl lanes::Kernel for Scores<'_> {
         let Scores { records, found, scores } = self;
         let words = &records.words[..];
         let [bias, begin, end] = &records.ends;
-        let (stride, last) = (bias.len(), found.ends.len() - 1);
+        let (stride, length) = (bias.len(), found.ends.len());
         let mut rows = [(0, 0.0); ROWS];
         let mut start = 0;
         for (t, scores) in scores.chunks_exact_mut(stride).enumerate() {
@@ -197,7 +197,7 @@ impl lanes::Kernel for Scores<'_> {
             if t == 0 {
                 add(1.0, begin, scores);
             }
-            if t == last {
+            if t + 1 == length {
                 add(1.0, end, scores);
             }
             let mut waiting = 0;
