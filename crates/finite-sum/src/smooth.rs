@@ -1,6 +1,6 @@
 //! A problem as one function of its weights and, behind them, its intercept: what the batch methods minimise.
 
-use fenchel_linalg::{Design, multiply, multiply_transposed};
+use fenchel_linalg::{Design, multiply, multiply_squares_transposed, multiply_transposed};
 use fenchel_optim::lbfgs::Smooth;
 use fenchel_optim::newton::TwiceDifferentiable;
 use fenchel_optim::prox::Zero;
@@ -155,12 +155,11 @@ impl<D: Design, L: Loss> TwiceDifferentiable for SmoothPart<'_, '_, D, L, Zero> 
     }
 
     fn diagonal(&mut self, out: &mut [f64]) {
-        out.fill(self.problem.l2());
-        for (i, &h) in self.h.iter().enumerate() {
-            self.problem.design().row_entries(i, |c, a| out[c] += h * a * a);
-        }
-        if self.problem.intercept() {
-            out[self.problem.d()] = self.h.iter().sum();
+        let (out, rest) = out.split_at_mut(self.problem.d());
+        multiply_squares_transposed(self.problem.design(), &self.h, out);
+        out.iter_mut().for_each(|o| *o += self.problem.l2());
+        if let Some(o) = rest.first_mut() {
+            *o = self.h.iter().sum();
         }
     }
 

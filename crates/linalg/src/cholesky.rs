@@ -15,7 +15,7 @@
 
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
 
-use crate::Invalid;
+use crate::{Invalid, lanes};
 
 /// The factor of a symmetric positive definite matrix.
 #[derive(Debug, Clone, PartialEq)]
@@ -56,7 +56,7 @@ impl Cholesky {
                 return Err(Invalid::NonFinite { what, row, column, value: lower[column] });
             }
         }
-        factor(&mut entries, n)?;
+        lanes::run(Factor { entries: &mut entries, n })?;
         Ok(Cholesky { n, lower: entries })
     }
 
@@ -155,8 +155,23 @@ impl Cholesky {
 /// Columns that are finished together, so that a row of `L` is loaded once for all of them.
 const TILE: usize = 4;
 
+struct Factor<'a> {
+    entries: &'a mut [f64],
+    n: usize,
+}
+
+impl lanes::Kernel for Factor<'_> {
+    type Output = Result<(), Invalid>;
+
+    #[inline(always)]
+    fn compute(self) -> Self::Output {
+        factor(self.entries, self.n)
+    }
+}
+
 /// Row by row, `L_ij = (A_ij - sum_(k < j) L_ik L_jk) / L_jj`: every inner product is of two rows,
 /// which lie in memory one entry behind the other.
+#[inline(always)]
 fn factor(a: &mut [f64], n: usize) -> Result<(), Invalid> {
     for i in 0..n {
         let (done, rest) = a.split_at_mut(i * n);
@@ -187,6 +202,7 @@ fn factor(a: &mut [f64], n: usize) -> Result<(), Invalid> {
 }
 
 /// The inner products of `x` with the first `x.len()` entries of four rows.
+#[inline(always)]
 fn dots(x: &[f64], rows: [&[f64]; TILE]) -> [f64; TILE] {
     const LANES: usize = 4;
     let mut lanes = [[0.0; LANES]; TILE];
@@ -208,6 +224,7 @@ fn dots(x: &[f64], rows: [&[f64]; TILE]) -> [f64; TILE] {
 }
 
 /// Inner product of two slices of equal length, in eight partial sums.
+#[inline(always)]
 fn dot(a: &[f64], b: &[f64]) -> f64 {
     let mut lanes = [0.0; 8];
     let (a, b) = (a.chunks_exact(8), b.chunks_exact(8));

@@ -1,15 +1,17 @@
 //! Sums of outer products of dense rows, a block at a time.
 //!
 //! `G = sum_i b_i b_i'` is what Newton's method and the normal equations are made of. Rows are collected until a
-//! block is full; then the lower triangle of `G` takes them eight at a time: eight multiplications for every number of
-//! `G` that is loaded and stored.
+//! block is full, and cut into panels of eight columns. Then every tile of the lower triangle of `G` takes the whole
+//! block while its sums stay in registers.
 
 use crate::lanes;
 
 /// Rows of a block.
 const ROWS: usize = 64;
-/// Rows that are added at once.
-const TOGETHER: usize = 8;
+/// Columns of a panel.
+const PANEL: usize = 8;
+/// A tile of the sums has so many rows, and a panel's columns: eight vectors of four numbers.
+const TILE: usize = 4;
 
 /// Collects rows `b_i` of a given length for `sum_i b_i b_i'`.
 ///
@@ -28,19 +30,21 @@ pub struct Gram {
     width: usize,
     block: Vec<f64>,
     filled: usize,
+    panels: Vec<[f64; PANEL]>,
     sums: Vec<f64>,
 }
 
 impl Gram {
     /// For rows of `order` numbers. Memory: about `order (order + 64)` numbers.
     pub fn new(order: usize) -> Self {
-        let width = (order + 1).next_multiple_of(8);
+        let width = (order + 1).next_multiple_of(PANEL);
         Gram {
             order,
             width,
             block: vec![0.0; ROWS * width],
             filled: 0,
-            sums: vec![0.0; order * width],
+            panels: Vec::new(),
+            sums: vec![0.0; width * width],
         }
     }
 
@@ -55,11 +59,9 @@ impl Gram {
     }
 
     fn flush(&mut self) {
-        let Gram { width, block, filled, sums, .. } = self;
-        // Rows that are not filled are 0.
-        let rows = filled.next_multiple_of(TOGETHER);
-        let rows = &block[..rows * *width];
-        lanes::run(OuterProducts { rows, width: *width, sums });
+        let Gram { width, block, filled, panels, sums, .. } = self;
+        let rows = &block[..*filled * *width];
+        lanes::run(OuterProducts { rows, width: *width, panels, sums });
         block.fill(0.0);
         *filled = 0;
     }
@@ -83,6 +85,8 @@ impl Gram {
 struct OuterProducts<'a> {
     rows: &'a [f64],
     width: usize,
+    /// Room for the rows, a panel after the other.
+    panels: &'a mut Vec<[f64; PANEL]>,
     sums: &'a mut [f64],
 }
 
@@ -91,36 +95,47 @@ impl lanes::Kernel for OuterProducts<'_> {
 
     #[inline(always)]
     fn compute(self) {
-        for rows in self.rows.chunks_exact(TOGETHER * self.width) {
-            add_outer_products(rows, self.width, self.sums);
+        let OuterProducts { rows, width, panels, sums } = self;
+        let count = rows.len() / width;
+        if count == 0 {
+            return;
+        }
+        panels.clear();
+        for panel in 0..width / PANEL {
+            for row in rows.chunks_exact(width) {
+                panels.push(row.as_chunks().0[panel]);
+            }
+        }
+        for (l, right) in panels.chunks_exact(count).enumerate() {
+            for (k, left) in panels.chunks_exact(count).enumerate().skip(l) {
+                for half in 0..PANEL / TILE {
+                    let tile = product(left, half * TILE, right);
+                    for (i, tile) in tile.iter().enumerate() {
+                        let row = (k * PANEL + half * TILE + i) * width;
+                        let sums = &mut sums[row + l * PANEL..][..PANEL];
+                        for j in 0..PANEL {
+                            sums[j] += tile[j];
+                        }
+                    }
+                }
+            }
         }
     }
 }
 
-/// The lower triangle of `sums += rows' rows`, for eight rows.
+/// `L'R` for `TILE` columns of one panel from a given one on, and all of another: the sums stay in registers.
 #[inline(always)]
-fn add_outer_products(rows: &[f64], width: usize, sums: &mut [f64]) {
-    let (b0, rest) = rows.split_at(width);
-    let (b1, rest) = rest.split_at(width);
-    let (b2, rest) = rest.split_at(width);
-    let (b3, rest) = rest.split_at(width);
-    let (b4, rest) = rest.split_at(width);
-    let (b5, rest) = rest.split_at(width);
-    let (b6, b7) = rest.split_at(width);
-    for (k, sums) in sums.chunks_exact_mut(width).enumerate() {
-        // Whole vectors: what lies above the diagonal is not read.
-        let length = (k + 1).next_multiple_of(8).min(width);
-        let sums = &mut sums[..length];
-        let (c0, c1, c2, c3) = (b0[k], b1[k], b2[k], b3[k]);
-        let (c4, c5, c6, c7) = (b4[k], b5[k], b6[k], b7[k]);
-        let (r0, r1, r2, r3) = (&b0[..length], &b1[..length], &b2[..length], &b3[..length]);
-        let (r4, r5, r6, r7) = (&b4[..length], &b5[..length], &b6[..length], &b7[..length]);
-        for l in 0..length {
-            let low = (c0 * r0[l] + c1 * r1[l]) + (c2 * r2[l] + c3 * r3[l]);
-            let high = (c4 * r4[l] + c5 * r5[l]) + (c6 * r6[l] + c7 * r7[l]);
-            sums[l] += low + high;
+fn product(left: &[[f64; PANEL]], from: usize, right: &[[f64; PANEL]]) -> [[f64; PANEL]; TILE] {
+    let mut tile = [[0.0; PANEL]; TILE];
+    for (left, right) in left.iter().zip(right) {
+        for i in 0..TILE {
+            let a = left[from + i];
+            for j in 0..PANEL {
+                tile[i][j] += a * right[j];
+            }
         }
     }
+    tile
 }
 
 #[cfg(test)]

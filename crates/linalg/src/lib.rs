@@ -6,6 +6,7 @@
 //! |---|---|---|
 //! | `n x d` data, dense or sparse, seen by rows | [`Design`]; views [`Dense`], [`Csr`]; [`AsDesign`] | checked once, O(nnz) |
 //! | `A x`, `A' s` on all cores | [`multiply`], [`multiply_transposed`] | O(nnz) |
+//! | the same of the squared entries | [`multiply_squares`], [`multiply_squares_transposed`] | O(nnz) |
 //! | `sum_i b_i b_i'` of dense rows | [`Gram`] | `n m^2 / 2` |
 //! | labels of any type as codes `0..k` or as -1, +1 | [`labels::Classes`], [`labels::binary_signs`] | O(n log n) |
 //! | `exp`, `ln`, sums and dots that vectorise; dispatch to the widest instructions | [`lanes`] | O(n) |
@@ -36,7 +37,7 @@ pub mod spectral;
 pub use cholesky::Cholesky;
 pub use design::{
     AsDesign, Columns, Csr, CsrMatrix, Dense, Design, Nonzeros, Rows, Scalar, Subset, multiply,
-    multiply_transposed, nonzeros_by_column,
+    multiply_squares, multiply_squares_transposed, multiply_transposed, nonzeros_by_column,
 };
 pub use error::Invalid;
 pub use gram::Gram;

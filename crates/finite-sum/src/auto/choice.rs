@@ -4,7 +4,7 @@ use fenchel_linalg::{Columns, Design};
 use fenchel_optim::{Loss, Regulariser};
 use serde::{Deserialize, Serialize};
 
-use crate::newton::gram_cost;
+use crate::newton::system_cost;
 use crate::{Error, Problem};
 
 /// What L-BFGS is predicted to need without l2, or where rows outnumber features: 31 to 300 were measured there.
@@ -224,7 +224,6 @@ impl Choice {
             _ => LBFGS_PASSES,
         };
 
-        let squares: f64 = (0..problem.n()).map(|i| (design.row_stored(i) as f64).powi(2)).sum();
         let bytes = if l1 > 0.0 { Columns::bytes(design) } else { 16 * (d as u64 + 1).pow(2) };
         let affordable = problem.loss().twice_differentiable() && bytes <= memory_limit;
         // Without l1 the gradient and the Gram matrix, and its factor.
@@ -233,17 +232,15 @@ impl Choice {
         } else if l1 > 0.0 {
             (2.0, 0.0)
         } else {
-            let regular = gram_cost(problem.n(), problem.d(), stored);
-            let scattered = 0.25 * squares + 0.5 * stored;
-            (1.0 + scattered.min(regular) / stored, d * d * d / (6.0 * stored))
+            (1.0 + system_cost(design), d * d * d / (6.0 * stored))
         };
         let newton_step = products + factor;
         // A quadratic loss is its own model.
         let steps = match () {
             () if problem.loss().quadratic() => 2.0,
             () if l1 > 0.0 => SPARSE_NEWTON_PASSES / 2.0,
-            () if many_rows(problem) => 3.5,
-            () => 7.0,
+            () if many_rows(problem) > 0.0 => 5.0,
+            () => 8.0,
         };
         // The margins of a step are half a pass.
         let beside = 0.5 + EVALUATIONS * n / stored;
@@ -402,11 +399,13 @@ fn without_second_derivatives<D: Design, L: Loss, R: Regulariser>(
     })
 }
 
-/// Whether a tenth of the rows says nearly as much as all: the case for a head start on them.
-pub(super) fn many_rows<D: Design, L: Loss, R: Regulariser>(
-    problem: &Problem<'_, D, L, R>,
-) -> bool {
-    problem.n() >= 200 * problem.d()
+/// The share of the rows that says nearly as much as all: the case for a head start on them. 0 where there is none.
+pub(super) fn many_rows<D: Design, L: Loss, R: Regulariser>(problem: &Problem<'_, D, L, R>) -> f64 {
+    match problem.n() / problem.d() {
+        1000.. => 0.1,
+        100.. => 0.2,
+        _ => 0.0,
+    }
 }
 
 #[cfg(test)]

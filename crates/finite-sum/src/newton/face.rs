@@ -6,6 +6,7 @@
 
 use fenchel_linalg::{Design, multiply, multiply_transposed};
 
+use super::conjugate::{System, conjugate_gradients};
 use super::model::Model;
 use super::scaled::Scaled;
 
@@ -42,36 +43,15 @@ impl<'f, 'm> Face<'f, 'm> {
         d: &mut [f64],
         r: &mut [f64],
     ) -> f64 {
-        let mut margins = vec![0.0; r.len()];
-        let mut weights = vec![0.0; design.columns()];
-        // s = -G
-        let mut residual: Vec<f64> = self.free.iter().map(|&k| -self.slope(k, d[k], r)).collect();
-        let mut search = self.precondition(&residual);
-        let mut step = vec![0.0; self.free.len()];
-        let mut size = dot(&residual, &search);
-        let target = goal * goal * size;
-        let mut products = 0;
-        while products < PRODUCTS && size > target {
-            self.spread(&search, &mut weights);
-            multiply(design, &weights, &mut margins);
-            margins.iter_mut().zip(self.model.h).for_each(|(t, h)| *t *= h);
-            multiply_transposed(design, &margins, &mut weights);
-            let image = self.free.iter().zip(&search);
-            let image: Vec<f64> =
-                image.map(|(&k, p)| weights[self.model.set[k]] + self.model.l2 * p).collect();
-            products += 1;
-            let bend = dot(&search, &image);
-            if !(bend > 0.0) {
-                break;
-            }
-            let along = size / bend;
-            step.iter_mut().zip(&search).for_each(|(w, p)| *w += along * p);
-            residual.iter_mut().zip(&image).for_each(|(s, q)| *s -= along * q);
-            let towards = self.precondition(&residual);
-            let next = dot(&residual, &towards);
-            search.iter_mut().zip(&towards).for_each(|(p, z)| *p = z + next / size * *p);
-            size = next;
-        }
+        let mut products = Products {
+            face: self,
+            design,
+            margins: vec![0.0; r.len()],
+            weights: vec![0.0; design.columns()],
+        };
+        let residual = self.free.iter().map(|&k| -self.slope(k, d[k], r)).collect();
+        let (mut step, count) = conjugate_gradients(&mut products, residual, goal, PRODUCTS);
+        let Products { mut margins, mut weights, .. } = products;
         for (&k, w) in self.free.iter().zip(&mut step) {
             let (x, before) = (self.model.x[self.model.set[k]], d[k]);
             let from = x + before;
@@ -83,7 +63,7 @@ impl<'f, 'm> Face<'f, 'm> {
         for ((r, root), t) in r.iter_mut().zip(&self.scaled.roots).zip(&margins) {
             *r += root * t;
         }
-        (products as f64 + 0.5) * design.stored() as f64
+        (count as f64 + 0.5) * design.stored() as f64
     }
 
     /// The derivative of the model along coordinate `k` of the set, l1 included.
@@ -91,11 +71,6 @@ impl<'f, 'm> Face<'f, 'm> {
         let (model, c) = (self.model, self.model.set[k]);
         let smooth = model.gradient[c] + self.scaled.dot(k, r) + model.l2 * d;
         smooth + model.l1.copysign(model.x[c] + d)
-    }
-
-    /// Division by the diagonal of the Hessian.
-    fn precondition(&self, residual: &[f64]) -> Vec<f64> {
-        self.free.iter().zip(residual).map(|(&k, s)| s / self.curvature[k]).collect()
     }
 
     /// One weight a column of the design, 0 off the face.
@@ -107,7 +82,32 @@ impl<'f, 'm> Face<'f, 'm> {
     }
 }
 
-fn dot(a: &[f64], b: &[f64]) -> f64 {
+/// Products with the Hessian of a face, and room for them.
+struct Products<'p, 'f, 'm, D> {
+    face: &'p Face<'f, 'm>,
+    design: &'p D,
+    margins: Vec<f64>,
+    weights: Vec<f64>,
+}
+
+impl<D: Design> System for Products<'_, '_, '_, D> {
+    /// Division by the diagonal of the Hessian.
+    fn precondition(&self, residual: &[f64]) -> Vec<f64> {
+        let Face { free, curvature, .. } = self.face;
+        free.iter().zip(residual).map(|(&k, s)| s / curvature[k]).collect()
+    }
+
+    fn product(&mut self, p: &[f64]) -> Vec<f64> {
+        let Face { model, free, .. } = self.face;
+        self.face.spread(p, &mut self.weights);
+        multiply(self.design, &self.weights, &mut self.margins);
+        self.margins.iter_mut().zip(model.h).for_each(|(t, h)| *t *= h);
+        multiply_transposed(self.design, &self.margins, &mut self.weights);
+        free.iter().zip(p).map(|(&k, p)| self.weights[model.set[k]] + model.l2 * p).collect()
+    }
+}
+
+pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 

@@ -41,6 +41,19 @@ impl ElasticNetForm for ElasticNet {
 
 /// A working set is full when more than this share of it is in the support.
 const FULL: f64 = 0.8;
+/// Rows drawn for the first Hessian, for each coordinate of the working set.
+const DRAWN: f64 = 8.0;
+/// All rows are taken instead of more than this share of them.
+const SHARE: f64 = 0.5;
+/// With l1 every further sample is this much larger,
+const GROWTH: f64 = 1.5;
+/// and four times as large once a step has taken the violation to this fraction: from then on the sample is what limits
+/// the pace, and not the change of the second derivatives.
+const FAST: f64 = 0.2;
+/// What a sampled Hessian costs later, in passes: products without l1, slower progress with it.
+const LATER: f64 = 2.0;
+/// Steps are shortened to where the model is least along them if that is at less than this fraction.
+const SHORT: f64 = 0.9;
 
 /// Settings of [`newton`].
 ///
@@ -75,6 +88,8 @@ pub struct Newton<'p, 'a, D, L, R> {
     /// Entries of each column that are not 0.
     counts: Vec<usize>,
     hessian: Option<Hessian>,
+    /// Rows to draw for the next Hessian, for each coordinate of the working set.
+    drawn: f64,
     /// Whether the last step took the Hessian of an earlier one.
     reused: bool,
     /// Steps since the margins were read from the point.
@@ -176,6 +191,7 @@ impl<'p, 'a, D: Design, L: Loss, R: ElasticNetForm> Newton<'p, 'a, D, L, R> {
             columns: None,
             counts: Vec::new(),
             hessian: None,
+            drawn: DRAWN,
             reused: false,
             drift: 0,
             candidates: Candidates::default(),
@@ -241,7 +257,7 @@ impl<'p, 'a, D: Design, L: Loss, R: ElasticNetForm> Newton<'p, 'a, D, L, R> {
         self.outer += 1;
         let problem = self.problem;
         problem.seconds(&self.gap.margins, 1.0 / problem.n() as f64, &mut self.h);
-        if self.counts.is_empty() {
+        if self.counts.is_empty() && self.l1 > 0.0 {
             self.counts = match &self.columns {
                 Some(columns) => (0..problem.d()).map(|c| columns.stored(c)).collect(),
                 None => nonzeros_by_column(problem.design()),
@@ -250,25 +266,40 @@ impl<'p, 'a, D: Design, L: Loss, R: ElasticNetForm> Newton<'p, 'a, D, L, R> {
         let mut set = self.working_set();
         let slope = problem.intercept().then(|| self.intercept_slope());
         let violation = self.model(&set, slope).total_violation();
-        let mut hessian = self.hessian.take().filter(|h| h.serves(&set, &self.h, violation));
+        let (mut hessian, before) = match self.hessian.take() {
+            Some(kept) if kept.serves(&set, &self.h, violation) => (Some(kept), None),
+            other => (None, other),
+        };
         self.reused = hessian.is_some();
         let all = problem.design().stored().max(1) as f64;
-        let stored: usize = set.iter().map(|&c| self.counts[c]).sum();
+        let stored = if self.l1 > 0.0 {
+            set.iter().map(|&c| self.counts[c]).sum()
+        } else {
+            problem.design().stored()
+        };
         let order = set.len() + usize::from(slope.is_some());
-        let cost = gram_cost(problem.n(), order, stored as f64);
         let mut entries = 0.0;
-        if hessian.is_none() && (self.l1 == 0.0 || self.gram_at_once(order, stored, cost)) {
-            hessian = Some(self.model(&set, slope).hessian(problem.design(), stored));
-            entries += cost;
+        if hessian.is_none() {
+            if let Some(before) = before.filter(|h| h.sampled && self.l1 > 0.0) {
+                self.drawn *= if violation <= FAST * before.violation { 4.0 } else { GROWTH };
+            }
+            let (sampled, cost) = sample_size(problem.design(), self.drawn, order, stored);
+            if self.l1 == 0.0 || self.gram_at_once(order, stored, cost) {
+                let mut rng = self.rng.clone();
+                let model = self.model(&set, slope);
+                hessian = Some(model.hessian(problem.design(), stored, sampled, &mut rng));
+                self.rng = rng;
+                entries += cost;
+            }
         }
-        let minimum = if let Some(hessian) = &mut hessian {
+        let mut minimum = if let Some(hessian) = &mut hessian {
             set.clone_from(&hessian.set);
             let mut rng = self.rng.clone();
             let model = self.model(&set, slope);
             let minimum = if self.l1 > 0.0 {
                 model.descend_on(hessian, &mut rng)
             } else {
-                model.solve(hessian)
+                model.solve(problem.design(), hessian)
             };
             self.rng = rng;
             minimum
@@ -288,7 +319,7 @@ impl<'p, 'a, D: Design, L: Loss, R: ElasticNetForm> Newton<'p, 'a, D, L, R> {
             minimum
         };
         self.hessian = hessian;
-        entries += minimum.entries + self.find_direction(&set, &minimum);
+        entries += minimum.entries + self.find_direction(&set, &mut minimum);
         self.search(&set, &minimum);
         self.candidates.share() + entries / all
     }
@@ -348,7 +379,12 @@ impl<'p, 'a, D: Design, L: Loss, R: ElasticNetForm> Newton<'p, 'a, D, L, R> {
 
     /// `A d + d_b`, by the columns of the set, or as the difference of the margins at the end of the step, read anew,
     /// and those at its start. Returns its cost in entries.
-    fn find_direction(&mut self, set: &[usize], minimum: &Minimum) -> f64 {
+    fn find_direction(&mut self, set: &[usize], minimum: &mut Minimum) -> f64 {
+        if let Some(direction) = minimum.direction.take() {
+            self.direction = direction;
+            self.drift += 1;
+            return 0.0;
+        }
         if let Some(columns) = self.columns.as_ref().filter(|_| self.hessian.is_none()) {
             self.direction.fill(minimum.intercept);
             let mut entries = 0;
@@ -385,7 +421,11 @@ impl<'p, 'a, D: Design, L: Loss, R: ElasticNetForm> Newton<'p, 'a, D, L, R> {
             promise += self.gradient[c] * d + self.l1 * ((x + d).abs() - x.abs());
         }
         let margins = self.gap.margins.clone();
-        let mut scale = 1.0;
+        // Full, or where the model is least along the step, by the true Hessian: a sampled one may have less curvature.
+        let bend: f64 = self.h.iter().zip(&self.direction).map(|(h, a)| h * a * a).sum();
+        let ridge: f64 = self.l2 * minimum.d.iter().map(|d| d * d).sum::<f64>();
+        let least = -promise / (bend + ridge);
+        let mut scale = if least < SHORT { least } else { 1.0 };
         while promise < 0.0 && scale > 1e-12 {
             for ((&c, &d), &x) in set.iter().zip(&minimum.d).zip(&old) {
                 // A coordinate that the full step sends to 0 gets there exactly.
@@ -412,9 +452,47 @@ impl<'p, 'a, D: Design, L: Loss, R: ElasticNetForm> Newton<'p, 'a, D, L, R> {
         }
         self.point.intercept = old_intercept;
         self.gap.margins = margins;
-        // An old Hessian is given up before the method is.
-        self.stalled = !self.reused;
-        self.hessian = None;
+        // An old or sampled Hessian is given up before the method is.
+        let sampled = self.hessian.take().is_some_and(|h| h.sampled);
+        self.stalled = !self.reused && !(sampled && self.l1 > 0.0);
+        self.drawn = f64::INFINITY;
+    }
+}
+
+/// How many rows to draw for a Hessian of such an order, where that saves more than it costs later, and what the Hessian
+/// costs in entries of a pass. `stored` entries of the design belong to it.
+fn sample_size<D: Design>(
+    design: &D,
+    drawn: f64,
+    order: usize,
+    stored: usize,
+) -> (Option<f64>, f64) {
+    let count = drawn * order as f64;
+    let all = hessian_cost(design, order, stored, None);
+    let sampled = hessian_cost(design, order, stored, Some(count));
+    let saves = sampled + LATER * design.stored() as f64 <= all;
+    let few = count < SHARE * design.rows() as f64;
+    if few && saves { (Some(count), sampled) } else { (None, all) }
+}
+
+/// What the system of a step without l1 costs before its factorisation, in passes: a Hessian of all rows, or a sampled one
+/// and the products that make up for it.
+pub(crate) fn system_cost<D: Design>(design: &D) -> f64 {
+    let stored = design.stored();
+    let (sampled, cost) = sample_size(design, DRAWN, design.columns(), stored);
+    cost / stored.max(1) as f64 + if sampled.is_some() { LATER } else { 0.0 }
+}
+
+/// What a Hessian costs, in entries of a pass over the data: of all rows, or of so many drawn from them by two looks at
+/// the data. Rows that are likely to be drawn are longer than others.
+fn hessian_cost<D: Design>(design: &D, order: usize, stored: usize, sampled: Option<f64>) -> f64 {
+    let (n, stored) = (design.rows(), stored as f64);
+    match sampled {
+        None => gram_cost(n, order, stored),
+        Some(count) => {
+            let drawn = gram_cost(count as usize + 1, order, 1.5 * stored * count / n as f64);
+            design.stored() as f64 + drawn
+        }
     }
 }
 

@@ -23,12 +23,15 @@
 //! 2012) in spirit; the certificate is the duality gap of [`Problem::certify`](crate::Problem::certify).
 
 mod cg;
+mod conjugate;
 mod face;
 mod method;
 mod model;
+mod sample;
 mod scaled;
 mod warm;
 
+pub(crate) use method::system_cost;
 pub(crate) use model::gram_cost;
 pub(crate) use warm::{Warm, check_grid};
 

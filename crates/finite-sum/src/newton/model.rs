@@ -1,11 +1,13 @@
 //! The quadratic model over a working set, and its minimisation.
 
-use fenchel_linalg::{Cholesky, Columns, Design, Gram};
+use fenchel_linalg::{Cholesky, Columns, Design, Gram, multiply, multiply_transposed};
 use fenchel_optim::prox::soft_threshold;
 use fenchel_optim::random::Generator;
 use rand::seq::SliceRandom;
 
+use super::conjugate::{System, conjugate_gradients};
 use super::face::Face;
+use super::sample::{self, Weighted};
 use super::scaled::Scaled;
 
 /// Added to the diagonal, so that an empty or saturated column divides by something.
@@ -20,6 +22,13 @@ const GRAM_SWEEPS: usize = 1000;
 const STALE: f64 = 0.1;
 /// And while every step with it takes the violation to at most this fraction.
 const PACE: f64 = 0.1;
+/// The conjugate gradients on all coordinates end at this fraction of the gradient, in the norm of the preconditioner.
+const FORCING: f64 = 0.1;
+const PRODUCTS: usize = 50;
+/// A preconditioner is kept while no step needs more products than this.
+const FEW_PRODUCTS: usize = 2;
+/// Rows of which at least one entry in so many is not 0 count as dense.
+const DENSE: f64 = 4.0;
 
 /// `g.d + (1/2) d' (A'HA/n + l2 I) d + l1 (||x + d||_1 - ||x||_1)` over the coordinates of `set`, and the
 /// intercept.
@@ -43,6 +52,8 @@ pub(super) struct Minimum {
     pub(super) intercept: f64,
     /// Entries of the design that were looked at, over 2: a column is read and written.
     pub(super) entries: f64,
+    /// `A d + d_b`, where it is known.
+    pub(super) direction: Option<Vec<f64>>,
 }
 
 /// The Hessian of the smooth part over a working set, and the intercept last: `A_W'HA_W/n + l2 I`.
@@ -52,19 +63,48 @@ pub(super) struct Hessian {
     /// Row by row.
     gram: Vec<f64>,
     factor: Option<Cholesky>,
+    /// Whether a part of the rows stands for all.
+    pub(super) sampled: bool,
     /// `phi''(t_i) / n` that it was built with.
     h: Vec<f64>,
     /// Of the model that it served last.
-    violation: f64,
+    pub(super) violation: f64,
+    /// What conjugate gradients needed the last time that this was their preconditioner.
+    products: usize,
 }
 
 impl Hessian {
+    /// Collinear columns without l2: raises the ridge until the matrix is definite in floating point.
+    fn factorise(&mut self, m: usize) {
+        let gram = &self.gram;
+        let scale = (0..m).map(|k| gram[k * m + k]).fold(0.0, f64::max);
+        self.factor = (0..20).find_map(|k| {
+            let ridge = if k == 0 { 0.0 } else { scale * 1e-16 * 10f64.powi(k) };
+            let mut shifted = gram.clone();
+            (0..m).for_each(|k| shifted[k * m + k] += ridge);
+            Cholesky::in_place(shifted, m).ok()
+        });
+    }
+
     /// Whether this is still good enough for the coordinates of `set`, at other margins.
     pub(super) fn serves(&self, set: &[usize], h: &[f64], violation: f64) -> bool {
         let mut kept = self.set.iter();
         let covers = set.iter().all(|c| kept.any(|k| k == c));
+        // As a preconditioner it shows its age by the products that are needed.
+        let pace = if self.factor.is_some() && self.sampled {
+            self.products <= FEW_PRODUCTS
+        } else {
+            violation <= PACE * self.violation
+        };
         let change: f64 = h.iter().zip(&self.h).map(|(h, before)| (h - before).abs()).sum();
-        covers && violation <= PACE * self.violation && change <= STALE * self.h.iter().sum::<f64>()
+        covers && pace && change <= STALE * self.h.iter().sum::<f64>()
+    }
+}
+
+impl Minimum {
+    /// No step, of so many coordinates.
+    fn origin(coordinates: usize) -> Self {
+        Minimum { d: vec![0.0; coordinates], intercept: 0.0, entries: 0.0, direction: None }
     }
 }
 
@@ -74,39 +114,41 @@ pub(super) fn violation(x: f64, g: f64, l1: f64) -> f64 {
 }
 
 impl Model<'_> {
-    /// Minimises the model where `l1 = 0`: one linear system.
-    pub(super) fn solve(&self, hessian: &mut Hessian) -> Minimum {
+    /// Minimises the model where `l1 = 0` and the set is all coordinates: one linear system. A sampled Hessian stands for
+    /// the true one as the preconditioner of conjugate gradients.
+    pub(super) fn solve<D: Design>(&self, design: &D, hessian: &mut Hessian) -> Minimum {
         let m = self.order();
         hessian.violation = self.total_violation();
         let mut right: Vec<f64> = self.set.iter().map(|&c| -self.gradient[c]).collect();
         right.extend(self.intercept.map(|g| -g));
         let mut entries = (m * m) as f64;
         if hessian.factor.is_none() {
-            let gram = &hessian.gram;
-            let scale = (0..m).map(|k| gram[k * m + k]).fold(0.0, f64::max);
-            // Collinear columns without l2: raise the ridge until the matrix is definite in floating point.
-            hessian.factor = (0..20).find_map(|k| {
-                let ridge = if k == 0 { 0.0 } else { scale * 1e-16 * 10f64.powi(k) };
-                let mut shifted = gram.clone();
-                (0..m).for_each(|k| shifted[k * m + k] += ridge);
-                Cholesky::in_place(shifted, m).ok()
-            });
+            hessian.factorise(m);
             entries += (m * m) as f64 * m as f64 / 6.0;
         }
-        let solve = |factor: &Cholesky| factor.solve_in_place(&mut right).is_ok();
-        if !hessian.factor.as_ref().is_some_and(solve) {
+        let mut direction = None;
+        match &hessian.factor {
+            Some(factor) if hessian.sampled => {
+                let mut products = Products::new(self, design, factor);
+                let (d, count) = conjugate_gradients(&mut products, right, FORCING, PRODUCTS);
+                entries += count as f64 * (design.stored() as f64 + (m * m) as f64);
+                direction = Some(products.direction);
+                right = d;
+                hessian.products = count;
+            }
+            Some(factor) if factor.solve_in_place(&mut right).is_ok() => {}
             // Not finite: no step, so that the search says it stalls.
-            right.fill(0.0);
+            _ => right.fill(0.0),
         }
         let intercept = if self.intercept.is_some() { right.pop().unwrap_or(0.0) } else { 0.0 };
-        Minimum { d: right, intercept, entries }
+        Minimum { d: right, intercept, entries, direction }
     }
 
     /// Minimises the model by coordinate descent on its Hessian.
     pub(super) fn descend_on(&self, hessian: &mut Hessian, rng: &mut Generator) -> Minimum {
         let outer = self.total_violation();
         hessian.violation = outer;
-        let at = Minimum { d: vec![0.0; self.set.len()], intercept: 0.0, entries: 0.0 };
+        let at = Minimum::origin(self.set.len());
         self.descend_on_gram(&hessian.gram, at, TIGHT * outer, rng)
     }
 
@@ -130,8 +172,7 @@ impl Model<'_> {
             (0..self.set.len()).map(|k| scaled.norm_squared(k) + self.l2).collect();
         let total_h: f64 = self.h.iter().sum::<f64>() + RIDGE;
         let roots = &scaled.roots;
-        let mut at =
-            Minimum { d: vec![0.0; self.set.len()], intercept: 0.0, entries: stored as f64 };
+        let mut at = Minimum { entries: stored as f64, ..Minimum::origin(self.set.len()) };
         // r = H^(1/2) (A d + d_b)
         let mut r = vec![0.0; self.h.len()];
         let all: Vec<usize> = (0..self.set.len()).collect();
@@ -182,7 +223,8 @@ impl Model<'_> {
                 at.entries += face.minimise(design, goal, &mut at.d, &mut r);
             }
             if small && at.entries >= gram_cost {
-                let gram = self.gram(design, stored);
+                let gram =
+                    self.gram(design, &self.places(design), &sample::all(self.h), stored as f64);
                 at.entries += gram_cost;
                 return self.descend_on_gram(&gram, at, TIGHT * outer, rng);
             }
@@ -236,25 +278,44 @@ impl Model<'_> {
         Minimum { d, ..at }
     }
 
-    /// The Hessian, kept for steps to come. `stored` entries of the design belong to the set.
-    pub(super) fn hessian<D: Design>(&self, design: &D, stored: usize) -> Hessian {
-        let gram = self.gram(design, stored);
+    /// The Hessian, kept for steps to come: of all rows, or of about `sampled` that stand for them. `stored` entries of
+    /// the design belong to the set.
+    pub(super) fn hessian<D: Design>(
+        &self,
+        design: &D,
+        stored: usize,
+        sampled: Option<f64>,
+        rng: &mut Generator,
+    ) -> Hessian {
+        let place = self.places(design);
+        let variables = (self.set, self.intercept.is_some());
+        let rows = match sampled {
+            None => sample::all(self.h),
+            Some(count) => sample::draw(design, self.h, variables, self.l2, count, rng),
+        };
+        let share = rows.len() as f64 / self.h.len() as f64;
+        let gram = self.gram(design, &place, &rows, share * stored as f64);
         let (set, h) = (self.set.to_vec(), self.h.to_vec());
-        Hessian { set, gram, factor: None, h, violation: f64::INFINITY }
+        let sampled = sampled.is_some();
+        Hessian { set, gram, factor: None, sampled, h, violation: f64::INFINITY, products: 0 }
     }
 
-    /// `A_W'HA_W/n + l2 I`, row by row, the intercept last.
-    fn gram<D: Design>(&self, design: &D, stored: usize) -> Vec<f64> {
-        let (m, w) = (self.order(), self.set.len());
-        // What is not in the set goes behind the last column.
-        let mut place = vec![m as u32; design.columns()];
+    /// The number of each column in the set; what is not in the set goes behind its last.
+    fn places<D: Design>(&self, design: &D) -> Vec<u32> {
+        let mut place = vec![self.set.len() as u32; design.columns()];
         for (k, &c) in self.set.iter().enumerate() {
             place[c] = k as u32;
         }
-        let mut gram = if is_dense(self.h.len(), m, stored as f64) {
-            self.gram_of_dense_rows(design, &place)
+        place
+    }
+
+    /// `A_W'HA_W/n + l2 I`, row by row, the intercept last. `stored` entries of the rows belong to the set.
+    fn gram<D: Design>(&self, design: &D, place: &[u32], rows: &Weighted, stored: f64) -> Vec<f64> {
+        let (m, w) = (self.order(), self.set.len());
+        let mut gram = if is_dense(rows.len(), m, stored) {
+            self.gram_of_dense_rows(design, place, rows)
         } else {
-            self.gram_of_sparse_rows(design, &place)
+            self.gram_of_sparse_rows(design, place, rows)
         };
         for k in 0..m {
             gram[k * m + k] += if k < w { self.l2 } else { RIDGE };
@@ -262,29 +323,38 @@ impl Model<'_> {
         gram
     }
 
-    fn gram_of_dense_rows<D: Design>(&self, design: &D, place: &[u32]) -> Vec<f64> {
+    fn gram_of_dense_rows<D: Design>(
+        &self,
+        design: &D,
+        place: &[u32],
+        rows: &Weighted,
+    ) -> Vec<f64> {
         let (m, w) = (self.order(), self.set.len());
         let mut gram = Gram::new(m);
-        for (i, &h) in self.h.iter().enumerate().filter(|(_, h)| **h > 0.0) {
+        for &(i, h) in rows {
             let root = h.sqrt();
             let row = gram.next_row();
             design.row_entries(i, |c, a| row[place[c] as usize] = root * a);
-            if m > w {
-                row[w] = root;
-            }
+            // Over what was not in the set, if there is no intercept: that counts nothing.
+            row[w] = root;
         }
         gram.finish()
     }
 
-    fn gram_of_sparse_rows<D: Design>(&self, design: &D, place: &[u32]) -> Vec<f64> {
+    fn gram_of_sparse_rows<D: Design>(
+        &self,
+        design: &D,
+        place: &[u32],
+        rows: &Weighted,
+    ) -> Vec<f64> {
         let (m, w) = (self.order(), self.set.len());
         let mut gram = vec![0.0; m * m];
         let mut row: Vec<(u32, f64)> = vec![(0, 0.0); design.columns() + 1];
-        for (i, &h) in self.h.iter().enumerate().filter(|(_, h)| **h > 0.0) {
+        for &(i, h) in rows {
             let mut length = 0;
             design.row_entries(i, |c, a| {
                 row[length] = (place[c], a);
-                length += usize::from(place[c] < m as u32 && a != 0.0);
+                length += usize::from(place[c] < w as u32 && a != 0.0);
             });
             if m > w {
                 row[length] = (w as u32, 1.0);
@@ -318,22 +388,72 @@ impl Model<'_> {
     }
 }
 
+/// Products with the Hessian of all coordinates, and the factor of a sampled one before them.
+struct Products<'p, 'm, D> {
+    model: &'p Model<'m>,
+    design: &'p D,
+    factor: &'p Cholesky,
+    /// `A p + p_b`
+    margins: Vec<f64>,
+    /// `A w + w_b`
+    direction: Vec<f64>,
+    rows: Vec<f64>,
+}
+
+impl<'p, 'm, D: Design> Products<'p, 'm, D> {
+    fn new(model: &'p Model<'m>, design: &'p D, factor: &'p Cholesky) -> Self {
+        let rows = vec![0.0; model.h.len()];
+        Products { model, design, factor, margins: rows.clone(), direction: rows.clone(), rows }
+    }
+}
+
+impl<D: Design> System for Products<'_, '_, D> {
+    fn precondition(&self, residual: &[f64]) -> Vec<f64> {
+        let mut out = residual.to_vec();
+        // What is not finite ends the conjugate gradients.
+        let _ = self.factor.solve_in_place(&mut out);
+        out
+    }
+
+    fn product(&mut self, p: &[f64]) -> Vec<f64> {
+        let (weights, intercept) = p.split_at(self.model.set.len());
+        multiply(self.design, weights, &mut self.margins);
+        if let Some(b) = intercept.first() {
+            self.margins.iter_mut().for_each(|t| *t += b);
+        }
+        for ((s, t), h) in self.rows.iter_mut().zip(&self.margins).zip(self.model.h) {
+            *s = h * t;
+        }
+        let mut out = vec![0.0; p.len()];
+        multiply_transposed(self.design, &self.rows, &mut out[..weights.len()]);
+        out.iter_mut().zip(weights).for_each(|(o, p)| *o += self.model.l2 * p);
+        if !intercept.is_empty() {
+            out[weights.len()] = self.rows.iter().sum();
+        }
+        out
+    }
+
+    fn moved(&mut self, along: f64) {
+        self.direction.iter_mut().zip(&self.margins).for_each(|(a, t)| *a += along * t);
+    }
+}
+
 /// What a Gram matrix of order `m` costs, in entries of a pass over the data, for `stored` entries of the set in all,
 /// spread over the rows like a Poisson count.
 pub(crate) fn gram_cost(rows: usize, m: usize, stored: f64) -> f64 {
     let (n, mean) = (rows as f64, stored / rows as f64);
     if is_dense(rows, m, stored) {
         // Eight to sixteen at a time.
-        n * (m as f64 * (m as f64 / 40.0 + 0.25))
+        n * (m as f64 * (m as f64 / 60.0 + 0.25))
     } else {
-        // A scattered multiplication and addition is half as dear as a sparse entry.
-        n * (0.25 * (mean * mean + mean) + 0.5 * mean)
+        // A scattered multiplication and addition is nearly as dear as a sparse entry.
+        n * (0.4 * (mean * mean + mean) + 0.5 * mean)
     }
 }
 
 /// Whether the rows are full enough for the regular loops of dense ones.
 fn is_dense(rows: usize, m: usize, stored: f64) -> bool {
-    3.0 * stored >= rows as f64 * m as f64
+    DENSE * stored >= rows as f64 * m as f64
 }
 
 /// The exact minimiser along a coordinate, minus where it stands.

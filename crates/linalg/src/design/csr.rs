@@ -113,10 +113,11 @@ impl<'a, T: Scalar> Csr<'a, T> {
     }
 
     /// Columns and values of row `i` as stored.
-    #[inline]
+    #[inline(always)]
     pub fn row(&self, i: usize) -> (&'a [u32], &'a [T]) {
-        let range = self.offsets[i]..self.offsets[i + 1];
-        (&self.columns_of[range.clone()], &self.values[range])
+        let (from, to) = (self.offsets[i], self.offsets[i + 1]);
+        let columns_of = &self.columns_of[from..to];
+        (columns_of, &self.values[from..to][..columns_of.len()])
     }
 }
 
@@ -139,37 +140,40 @@ impl<T: Scalar> Design for Csr<'_, T> {
         self.offsets[i + 1] - self.offsets[i]
     }
 
-    #[inline]
+    #[inline(always)]
     fn row_dot(&self, i: usize, x: &[f64]) -> f64 {
         let (columns, values) = self.row(i);
         let x = &x[..self.columns];
         let (columns, last_columns) = columns.as_chunks::<4>();
         let (values, last) = values.as_chunks::<4>();
+        let (values, last) = (&values[..columns.len()], &last[..last_columns.len()]);
         let mut sums = [0.0; 4];
-        for (columns, values) in columns.iter().zip(values) {
+        for k in 0..columns.len() {
             for l in 0..4 {
-                sums[l] += values[l].to_f64() * x[columns[l] as usize];
+                sums[l] += values[k][l].to_f64() * x[columns[k][l] as usize];
             }
         }
-        let rest: f64 =
-            last_columns.iter().zip(last).map(|(&c, &a)| a.to_f64() * x[c as usize]).sum();
+        let mut rest = 0.0;
+        for k in 0..last.len() {
+            rest += last[k].to_f64() * x[last_columns[k] as usize];
+        }
         (sums[0] + sums[2]) + (sums[1] + sums[3]) + rest
     }
 
-    #[inline]
+    #[inline(always)]
     fn row_axpy(&self, i: usize, scale: f64, out: &mut [f64]) {
         let (columns, values) = self.row(i);
         let out = &mut out[..self.columns];
-        for (&c, &a) in columns.iter().zip(values) {
-            out[c as usize] += scale * a.to_f64();
+        for k in 0..columns.len() {
+            out[columns[k] as usize] += scale * values[k].to_f64();
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn row_entries(&self, i: usize, mut f: impl FnMut(usize, f64)) {
         let (columns, values) = self.row(i);
-        for (&c, &a) in columns.iter().zip(values) {
-            f(c as usize, a.to_f64());
+        for k in 0..columns.len() {
+            f(columns[k] as usize, values[k].to_f64());
         }
     }
 

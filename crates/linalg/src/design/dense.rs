@@ -44,7 +44,7 @@ impl<'a, T: Scalar> Dense<'a, T> {
     }
 
     /// Row `i` as stored.
-    #[inline]
+    #[inline(always)]
     pub fn row(&self, i: usize) -> &'a [T] {
         &self.entries[i * self.columns..(i + 1) * self.columns]
     }
@@ -70,35 +70,30 @@ impl<T: Scalar> Design for Dense<'_, T> {
     }
 
     /// Eight partial sums, so that the additions do not wait for one another.
-    #[inline]
+    #[inline(always)]
     fn row_dot(&self, i: usize, x: &[f64]) -> f64 {
-        let row = self.row(i);
-        let x = &x[..row.len()];
-        let mut lanes = [0.0; 8];
-        let (a, b) = (row.chunks_exact(8), x.chunks_exact(8));
-        let tail: f64 =
-            a.remainder().iter().zip(b.remainder()).map(|(&a, &x)| a.to_f64() * x).sum();
-        for (a, x) in a.zip(b) {
-            for k in 0..8 {
-                lanes[k] += a[k].to_f64() * x[k];
-            }
-        }
-        let [l0, l1, l2, l3, l4, l5, l6, l7] = lanes;
-        ((l0 + l4) + (l1 + l5)) + ((l2 + l6) + (l3 + l7)) + tail
+        sum_of_terms(self.row(i), x, |a, x| a * x)
     }
 
-    #[inline]
+    #[inline(always)]
+    fn row_square_dot(&self, i: usize, x: &[f64]) -> f64 {
+        sum_of_terms(self.row(i), x, |a, x| x * (a * a))
+    }
+
+    #[inline(always)]
     fn row_axpy(&self, i: usize, scale: f64, out: &mut [f64]) {
         let row = self.row(i);
-        for (o, &a) in out[..row.len()].iter_mut().zip(row) {
-            *o += scale * a.to_f64();
+        let out = &mut out[..row.len()];
+        for k in 0..row.len() {
+            out[k] += scale * row[k].to_f64();
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn row_entries(&self, i: usize, mut f: impl FnMut(usize, f64)) {
-        for (c, &a) in self.row(i).iter().enumerate() {
-            f(c, a.to_f64());
+        let row = self.row(i);
+        for c in 0..row.len() {
+            f(c, row[c].to_f64());
         }
     }
 
@@ -124,6 +119,27 @@ impl<T: Scalar> AsDesign for ArrayView2<'_, T> {
     fn as_design(&self) -> Result<Dense<'_, T>, Invalid> {
         Dense::new(self.view())
     }
+}
+
+/// A sum over a row and the numbers beside it, in eight partial sums.
+#[inline(always)]
+fn sum_of_terms<T: Scalar>(row: &[T], x: &[f64], term: impl Fn(f64, f64) -> f64) -> f64 {
+    let x = &x[..row.len()];
+    let mut lanes = [0.0; 8];
+    let (a, last_a) = row.as_chunks::<8>();
+    let (b, last_b) = x.as_chunks::<8>();
+    let (b, last_b) = (&b[..a.len()], &last_b[..last_a.len()]);
+    for i in 0..a.len() {
+        for k in 0..8 {
+            lanes[k] += term(a[i][k].to_f64(), b[i][k]);
+        }
+    }
+    let mut tail = 0.0;
+    for k in 0..last_a.len() {
+        tail += term(last_a[k].to_f64(), last_b[k]);
+    }
+    let [l0, l1, l2, l3, l4, l5, l6, l7] = lanes;
+    ((l0 + l4) + (l1 + l5)) + ((l2 + l6) + (l3 + l7)) + tail
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ pub use columns::{Columns, nonzeros_by_column};
 pub use csr::{Csr, CsrMatrix};
 pub use dense::Dense;
 pub use nonzeros::Nonzeros;
-pub use product::{multiply, multiply_transposed};
+pub use product::{multiply, multiply_squares, multiply_squares_transposed, multiply_transposed};
 pub use subset::{Rows, Subset};
 
 use crate::Invalid;
@@ -76,6 +76,14 @@ pub trait Design: Sync {
 
     /// Calls `f(column, value)` for the stored entries of row `i`, columns ascending.
     fn row_entries(&self, i: usize, f: impl FnMut(usize, f64));
+
+    /// `sum_c x_c a_ic^2`.
+    #[inline]
+    fn row_square_dot(&self, i: usize, x: &[f64]) -> f64 {
+        let mut sum = 0.0;
+        self.row_entries(i, |c, a| sum += x[c] * (a * a));
+        sum
+    }
 
     /// `||a_i||^2`.
     fn row_norm_squared(&self, i: usize) -> f64 {

@@ -4,6 +4,7 @@
 //! so a result is the same bit for bit on any machine size.
 
 use super::Design;
+use crate::lanes;
 
 /// Fewer stored entries than this are not worth waking a second thread for.
 const ENTRIES_PER_BLOCK: usize = 1 << 16;
@@ -16,12 +17,136 @@ const MAX_BLOCKS: usize = 8;
 /// If `x` or `out` has not the length of a column index range or of the rows.
 pub fn multiply<D: Design>(design: &D, x: &[f64], out: &mut [f64]) {
     assert_eq!((x.len(), out.len()), (design.columns(), design.rows()));
-    let block = rows_per_block(design, usize::MAX);
-    let fill = |(b, out): (usize, &mut [f64])| {
-        for (k, o) in out.iter_mut().enumerate() {
-            *o = design.row_dot(b * block + k, x);
+    each_row(design, &Dots { design, x }, out);
+}
+
+/// `out_i = sum_c x_c a_ic^2`. O(nnz).
+///
+/// # Panics
+/// As [`multiply`].
+pub fn multiply_squares<D: Design>(design: &D, x: &[f64], out: &mut [f64]) {
+    assert_eq!((x.len(), out.len()), (design.columns(), design.rows()));
+    each_row(design, &SquareDots { design, x }, out);
+}
+
+/// `out = A' s`. O(nnz + d * blocks), with one vector of length `d` for each of at most 8 blocks of rows.
+///
+/// # Panics
+/// If `s` or `out` has not the length of the rows or of the columns.
+pub fn multiply_transposed<D: Design>(design: &D, s: &[f64], out: &mut [f64]) {
+    assert_eq!((s.len(), out.len()), (design.rows(), design.columns()));
+    sum_of_rows(design, &Combination { design, s }, out);
+}
+
+/// `out_c = sum_i s_i a_ic^2`. O(nnz + d * blocks), as [`multiply_transposed`].
+///
+/// # Panics
+/// As [`multiply_transposed`].
+pub fn multiply_squares_transposed<D: Design>(design: &D, s: &[f64], out: &mut [f64]) {
+    assert_eq!((s.len(), out.len()), (design.rows(), design.columns()));
+    sum_of_rows(design, &SquareCombination { design, s }, out);
+}
+
+/// A number for each row.
+trait RowNumber: Sync {
+    fn number(&self, i: usize) -> f64;
+}
+
+/// A multiple of each row, or of something made of it, to be added up.
+trait RowMultiple: Sync {
+    fn add(&self, i: usize, out: &mut [f64]);
+}
+
+struct Dots<'a, D> {
+    design: &'a D,
+    x: &'a [f64],
+}
+
+struct SquareDots<'a, D> {
+    design: &'a D,
+    x: &'a [f64],
+}
+
+struct Combination<'a, D> {
+    design: &'a D,
+    s: &'a [f64],
+}
+
+struct SquareCombination<'a, D> {
+    design: &'a D,
+    s: &'a [f64],
+}
+
+impl<D: Design> RowNumber for Dots<'_, D> {
+    #[inline(always)]
+    fn number(&self, i: usize) -> f64 {
+        self.design.row_dot(i, self.x)
+    }
+}
+
+impl<D: Design> RowNumber for SquareDots<'_, D> {
+    #[inline(always)]
+    fn number(&self, i: usize) -> f64 {
+        self.design.row_square_dot(i, self.x)
+    }
+}
+
+impl<D: Design> RowMultiple for Combination<'_, D> {
+    #[inline(always)]
+    fn add(&self, i: usize, out: &mut [f64]) {
+        if self.s[i] != 0.0 {
+            self.design.row_axpy(i, self.s[i], out);
         }
-    };
+    }
+}
+
+impl<D: Design> RowMultiple for SquareCombination<'_, D> {
+    #[inline(always)]
+    fn add(&self, i: usize, out: &mut [f64]) {
+        let s = self.s[i];
+        self.design.row_entries(i, |c, a| out[c] += s * (a * a));
+    }
+}
+
+/// Fills a block of numbers, the first of which is that of row `from`.
+struct Fill<'o, R> {
+    of: &'o R,
+    from: usize,
+    out: &'o mut [f64],
+}
+
+impl<R: RowNumber> lanes::Kernel for Fill<'_, R> {
+    type Output = ();
+
+    #[inline(always)]
+    fn compute(self) {
+        for k in 0..self.out.len() {
+            self.out[k] = self.of.number(self.from + k);
+        }
+    }
+}
+
+/// Adds up a range of rows.
+struct Add<'o, R> {
+    of: &'o R,
+    rows: std::ops::Range<usize>,
+    out: &'o mut [f64],
+}
+
+impl<R: RowMultiple> lanes::Kernel for Add<'_, R> {
+    type Output = ();
+
+    #[inline(always)]
+    fn compute(self) {
+        for i in self.rows {
+            self.of.add(i, self.out);
+        }
+    }
+}
+
+fn each_row<D: Design>(design: &D, of: &impl RowNumber, out: &mut [f64]) {
+    let block = rows_per_block(design, usize::MAX);
+    let fill = |(b, out): (usize, &mut [f64])| lanes::run(Fill { of, from: b * block, out });
     #[cfg(feature = "parallel")]
     if block < design.rows() {
         use rayon::prelude::*;
@@ -31,37 +156,28 @@ pub fn multiply<D: Design>(design: &D, x: &[f64], out: &mut [f64]) {
     out.chunks_mut(block).enumerate().for_each(fill);
 }
 
-/// `out = A' s`. O(nnz + d * blocks), with one vector of length `d` for each of at most 8 blocks of rows.
-///
-/// # Panics
-/// If `s` or `out` has not the length of the rows or of the columns.
-pub fn multiply_transposed<D: Design>(design: &D, s: &[f64], out: &mut [f64]) {
-    assert_eq!((s.len(), out.len()), (design.rows(), design.columns()));
+fn sum_of_rows<D: Design>(design: &D, of: &impl RowMultiple, out: &mut [f64]) {
+    let n = design.rows();
     let block = rows_per_block(design, MAX_BLOCKS);
-    let accumulate = |(b, s): (usize, &[f64]), out: &mut [f64]| {
-        for (k, &s) in s.iter().enumerate() {
-            if s != 0.0 {
-                design.row_axpy(b * block + k, s, out);
-            }
-        }
-    };
     out.fill(0.0);
-    if block >= design.rows() {
-        accumulate((0, s), out);
+    if block >= n {
+        lanes::run(Add { of, rows: 0..n, out });
         return;
     }
-    let partial = |part: (usize, &[f64])| {
+    let partial = |b: usize| {
         let mut sum = vec![0.0; design.columns()];
-        accumulate(part, &mut sum);
+        let rows = b * block..((b + 1) * block).min(n);
+        lanes::run(Add { of, rows, out: &mut sum });
         sum
     };
+    let blocks = 0..n.div_ceil(block);
     #[cfg(feature = "parallel")]
     let partials: Vec<Vec<f64>> = {
         use rayon::prelude::*;
-        s.par_chunks(block).enumerate().map(partial).collect()
+        blocks.into_par_iter().map(partial).collect()
     };
     #[cfg(not(feature = "parallel"))]
-    let partials = s.chunks(block).enumerate().map(partial);
+    let partials = blocks.map(partial);
     for sum in partials {
         for (o, v) in out.iter_mut().zip(sum) {
             *o += v;
@@ -96,6 +212,11 @@ mod tests {
             // Small integers: every order of summation is exact.
             assert_eq!(ax, a.dot(&x).to_vec());
             assert_eq!(ats, a.t().dot(&s).to_vec());
+            let squares = a.mapv(|a| a * a);
+            multiply_squares(&view, x.as_slice().unwrap(), &mut ax);
+            multiply_squares_transposed(&view, s.as_slice().unwrap(), &mut ats);
+            assert_eq!(ax, squares.dot(&x).to_vec());
+            assert_eq!(ats, squares.t().dot(&s).to_vec());
         }
     }
 

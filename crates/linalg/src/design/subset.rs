@@ -51,6 +51,11 @@ impl<D: Design> Design for Subset<'_, D> {
     }
 
     #[inline]
+    fn row_square_dot(&self, i: usize, x: &[f64]) -> f64 {
+        self.design.row_square_dot(self.index[i], x)
+    }
+
+    #[inline]
     fn row_entries(&self, i: usize, f: impl FnMut(usize, f64)) {
         self.design.row_entries(self.index[i], f);
     }
