@@ -191,8 +191,8 @@ impl Choice {
     ///
     /// The thresholds were measured on web pages, census, text, engine and generated data (passes to 1e-6, certificates
     /// included): 6, 13, 30 for `beta >= 2, 0.1, 0.005`, growing like `1 / sqrt(beta)` from 60 below. A pass of dual
-    /// ascent on short rows costs about four batch passes (4.3 at 12 entries a row, 3.5 at 30, 1.6 at 44), for its
-    /// exponentials and for visiting rows in random order. L-BFGS took 15 to 16, 33 to 40 and 76 to 83 passes where
+    /// ascent on short rows costs up to nine batch passes (4 to 9 at 12 entries a row, 2.5 to 3.5 at 30, 1.6 at 44), for
+    /// its exponentials and for visiting rows in random order. L-BFGS took 15 to 16, 33 to 40 and 76 to 83 passes where
     /// features are many.
     ///
     /// # Errors
@@ -239,8 +239,9 @@ impl Choice {
         let steps = match () {
             () if problem.loss().quadratic() => 2.0,
             () if l1 > 0.0 => SPARSE_NEWTON_PASSES / 2.0,
-            () if many_rows(problem) > 0.0 => 5.0,
-            () => 8.0,
+            () if head_start(problem, l1).is_some() => 3.5,
+            () if problem.n() >= 100 * problem.d() => 5.0,
+            () => 7.0,
         };
         // The margins of a step are half a pass.
         let beside = 0.5 + EVALUATIONS * n / stored;
@@ -376,7 +377,7 @@ fn decades(relative: f64) -> f64 {
 /// What a pass of dual ascent costs, in batch passes.
 fn pass_cost<D: Design, L: Loss, R: Regulariser>(problem: &Problem<'_, D, L, R>) -> f64 {
     match problem.design().stored().max(1) as f64 / problem.n() as f64 {
-        entries if entries < 20.0 => 4.0,
+        entries if entries < 20.0 => 7.0,
         entries if entries < 36.0 => 3.5,
         _ => 1.5,
     }
@@ -399,12 +400,25 @@ fn without_second_derivatives<D: Design, L: Loss, R: Regulariser>(
     })
 }
 
-/// The share of the rows that says nearly as much as all: the case for a head start on them. 0 where there is none.
-pub(super) fn many_rows<D: Design, L: Loss, R: Regulariser>(problem: &Problem<'_, D, L, R>) -> f64 {
+/// A part of the rows that says nearly as much as all, and how far to solve the problem on it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct HeadStart {
+    /// Of the rows.
+    pub(super) share: f64,
+    /// Relative gap to end at.
+    pub(super) relative: f64,
+}
+
+/// The head start for proximal Newton, where the rows are many. Without l1 it does not pay as early: there most of a step
+/// is the same on few rows.
+pub(super) fn head_start<D: Design, L: Loss, R: Regulariser>(
+    problem: &Problem<'_, D, L, R>,
+    l1: f64,
+) -> Option<HeadStart> {
     match problem.n() / problem.d() {
-        1000.. => 0.1,
-        100.. => 0.2,
-        _ => 0.0,
+        1000.. => Some(HeadStart { share: 0.1, relative: 1e-2 }),
+        100.. if l1 > 0.0 => Some(HeadStart { share: 0.2, relative: 0.1 }),
+        _ => None,
     }
 }
 

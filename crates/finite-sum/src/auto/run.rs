@@ -12,7 +12,7 @@ use fenchel_optim::{Loss, Observer, Progress, Regulariser, Report, Solution, Ste
 use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 
-use super::choice::{Choice, Method, many_rows};
+use super::choice::{Choice, HeadStart, Method, head_start};
 use super::form::Automatic;
 use super::relay::{Show, relay};
 use crate::dual::{
@@ -238,6 +238,7 @@ where
         let (problem, seed) = (self.problem, self.seed);
         match method {
             Method::Newton => {
+                let share = head_start(problem, self.l1).map_or(0.0, |head| head.share);
                 let head = match &start {
                     None => self.head_start::<O>(stop)?,
                     Some(_) => None,
@@ -246,7 +247,7 @@ where
                 let start = start.or_else(|| head.as_ref().map(|head| head.state.clone()));
                 let Solution { state, mut report } = newton(problem, &settings, start, show)?;
                 if let Some(head) = head {
-                    report.passes += many_rows(problem) * head.report.passes;
+                    report.passes += share * head.report.passes;
                     report.seconds += head.report.seconds;
                 }
                 Ok((state, report))
@@ -270,7 +271,7 @@ where
     }
 
     /// A rough solution on a part of the rows, where the rows are many: its cost is that part, and it saves about half of
-    /// the steps on all of them. It counts in the report. A row has the weight against the l2 term that it has among all.
+    /// the steps on all of them. It counts in the report.
     fn head_start<O: Observer<Method>>(
         &self,
         stop: Stop,
@@ -279,8 +280,10 @@ where
         // Without a regulariser a sample may be separable, and its solution at infinity. A few heavy rows need not
         // be in it.
         let bounded = self.l1 + problem.strong_convexity() > 0.0;
-        let share = many_rows(problem);
-        if share == 0.0 || !bounded || problem.weighted() {
+        let Some(HeadStart { share, relative }) = head_start(problem, self.l1) else {
+            return Ok(None);
+        };
+        if !bounded || problem.weighted() {
             return Ok(None);
         }
         let mut index: Vec<usize> = (0..problem.n()).collect();
@@ -293,11 +296,10 @@ where
         }
         let rows = Subset::new(*problem.design(), part);
         let regulariser = problem.regulariser().weights();
-        let sample =
-            Problem::new(rows, &targets, *problem.loss(), regulariser, problem.l2() / share)?;
+        let sample = Problem::new(rows, &targets, *problem.loss(), regulariser, problem.l2())?;
         let sample = if problem.intercept() { sample.with_intercept() } else { sample };
         let max_seconds = stop.max_seconds;
-        let stop = Stop { max_passes: 100.0, max_seconds, ..Stop::at_relative(0.1) };
+        let stop = Stop { max_passes: 100.0, max_seconds, ..Stop::at_relative(relative) };
         let settings = NewtonSettings { memory_limit: self.memory_limit, seed: self.seed, stop };
         Ok(Some(newton(&sample, &settings, None, &mut Silent::<O>(std::marker::PhantomData))?))
     }
