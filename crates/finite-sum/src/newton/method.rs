@@ -60,14 +60,14 @@ const SHORT: f64 = 0.9;
 /// | field | default | meaning |
 /// |---|---|---|
 /// | `memory_limit` | 4 GiB | for the copy by columns (l1) or the Hessian (no l1) |
-/// | `seed` | 0 | of the order of coordinate descent |
+/// | `seed` | 0 | of the order of coordinate descent, and of the rows that stand for all in a Hessian |
 /// | `stop` | see [`Stop`] | when to end; a pass is as much work as one look at the data |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct NewtonSettings {
     /// Largest size of what the method allocates, in bytes.
     pub memory_limit: u64,
-    /// Seed of the order of coordinate descent.
+    /// Seed of the order of coordinate descent, and of the rows that stand for all in a Hessian.
     pub seed: u64,
     /// When to end.
     pub stop: Stop,
@@ -117,7 +117,8 @@ pub struct Newton<'p, 'a, D, L, R> {
 /// Proximal Newton with a working set, for twice differentiable losses with l1, l2, both or neither.
 ///
 /// An outer step costs a pass for the gradient, and the minimisation of the model: coordinate descent over
-/// the working set, or (without l1) the Hessian, `sum_i nnz(a_i)^2 / 4 + d^3 / 6` operations. Memory: with
+/// the working set, or (without l1) the Hessian, `sum_i nnz(a_i)^2 / 4 + d^3 / 6` operations. Where rows far outnumber the
+/// variables of the model, about eight rows a variable stand for all in it (see [the module](mod@crate::newton)). Memory: with
 /// l1 a copy of the data by columns, without `d^2` numbers. The method for small `d`, small supports, and
 /// badly scaled data.
 ///

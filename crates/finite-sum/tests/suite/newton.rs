@@ -1,6 +1,6 @@
 //! Proximal Newton against the independent solver, and where first-order methods give up.
 
-use crate::common::{data, distance, objective, reference};
+use crate::common::{Data, data, distance, objective, reference};
 use fenchel_datasets::embedded;
 use fenchel_finite_sum::loss::{Logistic, Squared, SquaredHinge};
 use fenchel_finite_sum::newton::ElasticNetForm;
@@ -22,7 +22,16 @@ fn check<L: Loss + Copy, R: ElasticNetForm + Copy>(
     (n, d): (usize, usize),
     seed: u64,
 ) {
-    let data = data(n, d, 0.5, seed);
+    check_on(&data(n, d, 0.5, seed), loss, regulariser, l2, &format!("seed {seed}"));
+}
+
+fn check_on<L: Loss + Copy, R: ElasticNetForm + Copy>(
+    data: &Data,
+    loss: L,
+    regulariser: R,
+    l2: f64,
+    case: &str,
+) {
     for intercept in [false, true] {
         let (w, b) = reference(&data.dense, &data.signs, &loss, &regulariser, l2, intercept);
         let best = objective(&data.dense, &data.signs, &loss, &regulariser, l2, (&w, b));
@@ -31,7 +40,7 @@ fn check<L: Loss + Copy, R: ElasticNetForm + Copy>(
         let problem = problem.unwrap();
         let problem = if intercept { problem.with_intercept() } else { problem };
         let s = newton(&problem, &tight(), None, &mut ()).unwrap();
-        let name = format!("{} {} intercept {intercept} seed {seed}", L::NAME, R::NAME);
+        let name = format!("{} {} intercept {intercept} {case}", L::NAME, R::NAME);
         assert_eq!(s.report.status, Status::Converged, "{name}: {}", s.report);
         let found = problem.objective(&s.state).unwrap();
         assert!((found - best).abs() <= 2e-11 * best, "{name}: {found} {best}");
@@ -72,6 +81,33 @@ proptest! {
 fn the_working_set_grows_to_the_support() {
     check(Logistic, L1 { strength: 0.004 }, 0.0, (80, 300), 1);
     check(Squared, L1 { strength: 0.004 }, 0.001, (80, 300), 2);
+}
+
+/// So many rows of a dozen entries that a few of them stand for all in the Hessian: with and without l1 the optimum is
+/// that of the independent solver.
+#[test]
+fn sampled_hessians_lead_to_the_optimum() {
+    let data = data(1500, 60, 0.2, 5);
+    for l2 in [1e-2, 1e-4] {
+        check_on(&data, Logistic, Zero, l2, "sampled");
+        check_on(&data, SquaredHinge, Zero, l2, "sampled");
+        check_on(&data, Logistic, L1 { strength: 1e-3 }, l2, "sampled");
+    }
+    check_on(&data, Squared, L1 { strength: 3e-3 }, 0.0, "sampled");
+}
+
+/// The rows are drawn by the seed and by nothing else: without l1 nothing else in the method is random.
+#[test]
+fn the_seed_draws_the_rows() {
+    let data = data(1500, 60, 0.2, 6);
+    let design = Csr::new(data.sparse.view()).unwrap();
+    let problem = Problem::new(design, &data.signs, Logistic, Zero, 1e-3).unwrap();
+    let run = |seed| {
+        let settings = NewtonSettings { seed, ..NewtonSettings::default() };
+        newton(&problem, &settings, None, &mut ()).unwrap().state.weights
+    };
+    assert_eq!(run(1), run(1));
+    assert_ne!(run(1), run(2));
 }
 
 /// Raw features with ranges from 1e-3 to 1e3: hopeless for a step size of 1/L.
