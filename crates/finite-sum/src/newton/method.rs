@@ -455,7 +455,7 @@ impl<'p, 'a, D: Design, L: Loss, R: ElasticNetForm> Newton<'p, 'a, D, L, R> {
         self.gap.margins = margins;
         // An old or sampled Hessian is given up before the method is.
         let sampled = self.hessian.take().is_some_and(|h| h.sampled);
-        self.stalled = !self.reused && !(sampled && self.l1 > 0.0);
+        self.stalled = !(self.reused || sampled && self.l1 > 0.0);
         self.drawn = f64::INFINITY;
     }
 }
