@@ -468,7 +468,7 @@ fn sample_size<D: Design>(
     order: usize,
     stored: usize,
 ) -> (Option<f64>, f64) {
-    let count = drawn * order as f64;
+    let count = f64::min(drawn * order as f64, design.rows() as f64);
     let all = hessian_cost(design, order, stored, None);
     let sampled = hessian_cost(design, order, stored, Some(count));
     let saves = sampled + LATER * design.stored() as f64 <= all;

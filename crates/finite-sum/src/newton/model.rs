@@ -334,7 +334,11 @@ impl Model<'_> {
         for &(i, h) in rows {
             let root = h.sqrt();
             let row = gram.next_row();
-            design.row_entries(i, |c, a| row[place[c] as usize] = root * a);
+            if D::DENSE {
+                design.row_part(i, self.set, root, row);
+            } else {
+                design.row_entries(i, |c, a| row[place[c] as usize] = root * a);
+            }
             // Over what was not in the set, if there is no intercept: that counts nothing.
             row[w] = root;
         }

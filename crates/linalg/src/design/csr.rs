@@ -231,5 +231,9 @@ mod tests {
         let mut out = x;
         csr.row_axpy(0, 2.0, &mut out);
         assert_eq!(out, [4.0, 10.0, 96.0]);
+        assert_eq!(csr.row_square_dot(0, &x), 2.25 + 400.0);
+        let mut part = [7.0; 3];
+        csr.row_part(0, &[1, 2], 2.0, &mut part);
+        assert_eq!(part, [0.0, -4.0, 7.0]);
     }
 }

@@ -97,6 +97,15 @@ impl<T: Scalar> Design for Dense<'_, T> {
         }
     }
 
+    #[inline(always)]
+    fn row_part(&self, i: usize, columns: &[usize], scale: f64, out: &mut [f64]) {
+        let row = self.row(i);
+        let out = &mut out[..columns.len()];
+        for k in 0..columns.len() {
+            out[k] = scale * row[columns[k]].to_f64();
+        }
+    }
+
     fn row_norm_squared(&self, i: usize) -> f64 {
         sum_of_squares(self.row(i))
     }

@@ -85,6 +85,22 @@ pub trait Design: Sync {
         sum
     }
 
+    /// `out_k = scale * a_ic` for `c = columns[k]`; the columns ascend.
+    #[inline]
+    fn row_part(&self, i: usize, columns: &[usize], scale: f64, out: &mut [f64]) {
+        let out = &mut out[..columns.len()];
+        out.fill(0.0);
+        let mut k = 0;
+        self.row_entries(i, |c, a| {
+            while k < columns.len() && columns[k] < c {
+                k += 1;
+            }
+            if k < columns.len() && columns[k] == c {
+                out[k] = scale * a;
+            }
+        });
+    }
+
     /// `||a_i||^2`.
     fn row_norm_squared(&self, i: usize) -> f64 {
         let mut sum = 0.0;

@@ -56,6 +56,11 @@ impl<D: Design> Design for Subset<'_, D> {
     }
 
     #[inline]
+    fn row_part(&self, i: usize, columns: &[usize], scale: f64, out: &mut [f64]) {
+        self.design.row_part(self.index[i], columns, scale, out);
+    }
+
+    #[inline]
     fn row_entries(&self, i: usize, f: impl FnMut(usize, f64)) {
         self.design.row_entries(self.index[i], f);
     }
@@ -119,5 +124,9 @@ mod tests {
         assert_eq!((subset.rows(), subset.columns(), subset.stored()), (3, 2, 6));
         assert_eq!(subset.row_norms_squared(), [61.0, 5.0, 61.0]);
         assert_eq!(subset.row_dot(1, &[10.0, 1.0]), 12.0);
+        assert_eq!(subset.row_square_dot(0, &[10.0, 1.0]), 286.0);
+        let mut part = [0.0];
+        subset.row_part(0, &[1], 0.5, &mut part);
+        assert_eq!(part, [3.0]);
     }
 }
