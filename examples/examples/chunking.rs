@@ -1,5 +1,5 @@
 //! Chunking: which words of a sentence form a noun phrase, a verb phrase. Train, read the certificate, measure, look inside,
-//! tag a sentence with confidences.
+//! tag a sentence with confidences, and see whether these are right.
 //!
 //! ```text
 //! FENCHEL_DATA=DIR cargo run --release -p fenchel-examples --example chunking
@@ -8,11 +8,12 @@
 //! With the folder of real data: CoNLL-2000. Without it: a few sentences written for this example.
 
 use std::error::Error;
+use std::ops::Range;
 
 use fenchel_crf::text::{Boundary, Template};
 use fenchel_crf::{Corpus, CorpusBuilder, Crf, CrfModel, Instance, LabelScheme};
 use fenchel_datasets::{ConllOptions, Folder, Sentence, conll};
-use fenchel_metrics::{ChunkCounts, chunks};
+use fenchel_metrics::{Chunk, ChunkCounts, chunks};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let (train, test) = sentences()?;
@@ -29,7 +30,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let model = Crf::default().fit(&corpus)?;
     println!("{}", model.report.ok_or("trained here")?);
 
-    let counts = evaluate(&model, &template, &test)?;
+    let instances: Vec<Instance> =
+        test.iter().map(|sentence| expand(&template, sentence)).collect::<Result<_, _>>()?;
+    let counts = evaluate(&model, &instances)?;
     println!("\nchunk             count  precision  recall      F1");
     for (kind, count) in counts.kinds() {
         let scores = counts.kind(kind);
@@ -48,19 +51,27 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 
     println!("\na sentence, its chunks and how sure the model is of each");
-    let sentence = &test[0];
-    let instance = expand(&template, sentence)?;
-    let mut tagger = model.tagger().with_scheme(LabelScheme::Bio);
-    let labels = tagger.tag(&instance)?;
-    let words: Vec<&str> = sentence.column(0).collect();
-    for chunk in chunks(&labels) {
-        let confidence = tagger.span_probability(&instance, chunk.start, chunk.end, chunk.kind)?;
-        println!(
-            "{:5.1}%  {:4} {}",
-            100.0 * confidence,
-            chunk.kind,
-            words[chunk.start..chunk.end].join(" ")
-        );
+    let words: Vec<&str> = test[0].column(0).collect();
+    for found in &find(&model, &instances[..1])?[0] {
+        let text = words[found.tokens.clone()].join(" ");
+        println!("{:5.1}%  {:4} {text}", 100.0 * found.confidence, found.kind);
+    }
+
+    println!("\nchunks found in the test set, by confidence");
+    println!("confidence      count   mean  correct");
+    let all: Vec<Found> = find(&model, &instances)?.into_iter().flatten().collect();
+    for (from, to) in [(0.0, 0.5), (0.5, 0.8), (0.8, 0.95), (0.95, 0.99), (0.99, 1.0)] {
+        let inside =
+            |found: &&Found| found.confidence >= from && (found.confidence < to || to == 1.0);
+        let here: Vec<&Found> = all.iter().filter(inside).collect();
+        let count = here.len();
+        if count > 0 {
+            let mean = |total: f64| 100.0 * total / count as f64;
+            let confidence = mean(here.iter().map(|found| found.confidence).sum());
+            let correct = mean(here.iter().filter(|found| found.correct).count() as f64);
+            let range = format!("{:.0} to {:.0}%", 100.0 * from, 100.0 * to);
+            println!("{range:12} {count:8} {confidence:5.1}% {correct:7.1}%");
+        }
     }
     Ok(())
 }
@@ -96,18 +107,39 @@ fn corpus(template: &Template, sentences: &[Sentence]) -> Result<Corpus, fenchel
     builder.finish(1)
 }
 
-fn evaluate(
-    model: &CrfModel,
-    template: &Template,
-    sentences: &[Sentence],
-) -> Result<ChunkCounts, Box<dyn Error>> {
-    let instances: Vec<Instance> =
-        sentences.iter().map(|sentence| expand(template, sentence)).collect::<Result<_, _>>()?;
+fn evaluate(model: &CrfModel, instances: &[Instance]) -> Result<ChunkCounts, Box<dyn Error>> {
     let mut counts = ChunkCounts::new();
-    for (instance, labels) in instances.iter().zip(model.tag_all(&instances)?) {
+    for (instance, labels) in instances.iter().zip(model.tag_all(instances)?) {
         counts.add(&instance.labels().collect::<Vec<_>>(), &labels)?;
     }
     Ok(counts)
+}
+
+/// A chunk that was found.
+struct Found {
+    tokens: Range<usize>,
+    kind: String,
+    /// Its probability.
+    confidence: f64,
+    /// Whether it is a true one.
+    correct: bool,
+}
+
+/// The chunks of the best legal labelling of each sentence.
+fn find(model: &CrfModel, instances: &[Instance]) -> Result<Vec<Vec<Found>>, fenchel_crf::Error> {
+    let tagger = model.tagger().with_scheme(LabelScheme::Bio);
+    tagger.for_all(instances, |tagger, instance| {
+        let labels = tagger.tag(instance)?;
+        let truth: Vec<&str> = instance.labels().collect();
+        let truth = chunks(&truth);
+        let found = chunks(&labels).into_iter().map(|chunk| {
+            let Chunk { start, end, kind } = chunk;
+            let confidence = tagger.span_probability(instance, start, end, kind)?;
+            let (kind, correct) = (kind.to_owned(), truth.contains(&chunk));
+            Ok(Found { tokens: start..end, kind, confidence, correct })
+        });
+        found.collect()
+    })
 }
 
 const TRAIN: &str = "\
