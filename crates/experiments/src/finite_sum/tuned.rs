@@ -52,7 +52,7 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
     outcome
         .setting("l2", "2 L0 / (n - 2) with L0 = max ||a_i||^2 / 4")
         .setting("steps", format!("2^k times the method's own, k in {grid:?}"))
-        .setting("best step", "least F - F* after the last pass");
+        .setting("best step", "fewest passes to F - F* = 1e-8; of several that do not get there, least F - F* at the end");
     let tasks = tasks(context, &mut outcome)?;
     let count = tasks.len();
     let mut facts = vec![];
