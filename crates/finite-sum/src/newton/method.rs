@@ -10,7 +10,8 @@ use fenchel_optim::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::model::{Hessian, Minimum, Model, RIDGE, gram_cost, violation};
+use super::cost::{DRAWN, sample_size};
+use super::model::{Hessian, Minimum, Model, RIDGE, violation};
 use super::warm::{Candidates, Warm};
 use crate::gap::Gap;
 use crate::{Error, Point, Problem};
@@ -41,17 +42,11 @@ impl ElasticNetForm for ElasticNet {
 
 /// A working set is full when more than this share of it is in the support.
 const FULL: f64 = 0.8;
-/// Rows drawn for the first Hessian, for each coordinate of the working set.
-const DRAWN: f64 = 8.0;
-/// All rows are taken instead of more than this share of them.
-const SHARE: f64 = 0.5;
 /// With l1 every further sample is this much larger,
 const GROWTH: f64 = 1.5;
 /// and four times as large once a step has taken the violation to this fraction: from then on the sample is what limits
 /// the pace, and not the change of the second derivatives.
 const FAST: f64 = 0.2;
-/// What a sampled Hessian costs later, in passes: products without l1, slower progress with it.
-const LATER: f64 = 2.0;
 /// Steps are shortened to where the model is least along them if that is at less than this fraction.
 const SHORT: f64 = 0.9;
 
@@ -266,63 +261,70 @@ impl<'p, 'a, D: Design, L: Loss, R: ElasticNetForm> Newton<'p, 'a, D, L, R> {
         }
         let mut set = self.working_set();
         let slope = problem.intercept().then(|| self.intercept_slope());
-        let violation = self.model(&set, slope).total_violation();
-        let (mut hessian, before) = match self.hessian.take() {
-            Some(kept) if kept.serves(&set, &self.h, violation) => (Some(kept), None),
-            other => (None, other),
+        let (mut hessian, mut entries) = self.choose_hessian(&set, slope);
+        if let Some(hessian) = &hessian {
+            set.clone_from(&hessian.set);
+        }
+        let Some(mut minimum) = self.minimise(&set, slope, hessian.as_mut()) else {
+            self.stalled = true;
+            return 1.0;
         };
-        self.reused = hessian.is_some();
-        let all = problem.design().stored().max(1) as f64;
+        self.hessian = hessian;
+        entries += minimum.entries + self.find_direction(&set, &mut minimum);
+        self.search(&set, &minimum);
+        self.candidates.share() + entries / problem.design().stored().max(1) as f64
+    }
+
+    /// The last Hessian while it serves, else a new one; none where coordinate descent is to try the columns first. Also
+    /// what it costs, in entries of a pass.
+    fn choose_hessian(&mut self, set: &[usize], slope: Option<f64>) -> (Option<Hessian>, f64) {
+        let problem = self.problem;
+        let violation = self.model(set, slope).total_violation();
+        let kept = self.hessian.take();
+        self.reused = kept.as_ref().is_some_and(|kept| kept.serves(set, &self.h, violation));
+        if self.reused {
+            return (kept, 0.0);
+        }
+        if let Some(kept) = kept.filter(|kept| kept.sampled && self.l1 > 0.0) {
+            self.drawn *= if violation <= FAST * kept.violation { 4.0 } else { GROWTH };
+        }
         let stored = if self.l1 > 0.0 {
             set.iter().map(|&c| self.counts[c]).sum()
         } else {
             problem.design().stored()
         };
         let order = set.len() + usize::from(slope.is_some());
-        let mut entries = 0.0;
-        if hessian.is_none() {
-            if let Some(before) = before.filter(|h| h.sampled && self.l1 > 0.0) {
-                self.drawn *= if violation <= FAST * before.violation { 4.0 } else { GROWTH };
-            }
-            let (sampled, cost) = sample_size(problem.design(), self.drawn, order, stored);
-            if self.l1 == 0.0 || self.gram_at_once(order, stored, cost) {
-                let mut rng = self.rng.clone();
-                let model = self.model(&set, slope);
-                hessian = Some(model.hessian(problem.design(), stored, sampled, &mut rng));
-                self.rng = rng;
-                entries += cost;
-            }
+        let (sampled, cost) = sample_size(problem.design(), self.drawn, order, stored);
+        if self.l1 > 0.0 && !self.gram_at_once(order, stored, cost) {
+            return (None, 0.0);
         }
-        let mut minimum = if let Some(hessian) = &mut hessian {
-            set.clone_from(&hessian.set);
-            let mut rng = self.rng.clone();
-            let model = self.model(&set, slope);
-            let minimum = if self.l1 > 0.0 {
-                model.descend_on(hessian, &mut rng)
-            } else {
-                model.solve(problem.design(), hessian)
-            };
-            self.rng = rng;
-            minimum
-        } else {
-            if self.columns.is_none() {
-                // Checked by the public function.
-                self.columns = Columns::counted(problem.design(), &self.counts).ok().map(Arc::new);
-            }
-            let Some(columns) = self.columns.clone() else {
-                self.stalled = true;
-                return 1.0;
-            };
-            let mut rng = self.rng.clone();
-            let model = self.model(&set, slope);
-            let minimum = model.descend(problem.design(), &columns, &mut rng);
-            self.rng = rng;
-            minimum
+        let mut rng = self.rng.clone();
+        let hessian = self.model(set, slope).hessian(problem.design(), stored, sampled, &mut rng);
+        self.rng = rng;
+        (Some(hessian), cost)
+    }
+
+    /// The minimiser of the model, on a Hessian or by columns; none if there can be no copy by columns.
+    fn minimise(
+        &mut self,
+        set: &[usize],
+        slope: Option<f64>,
+        hessian: Option<&mut Hessian>,
+    ) -> Option<Minimum> {
+        let design = self.problem.design();
+        if hessian.is_none() && self.columns.is_none() {
+            // Checked by the public function.
+            self.columns = Some(Arc::new(Columns::counted(design, &self.counts).ok()?));
+        }
+        let mut rng = self.rng.clone();
+        let model = self.model(set, slope);
+        let minimum = match (hessian, &self.columns) {
+            (Some(hessian), _) if self.l1 > 0.0 => model.descend_on(hessian, &mut rng),
+            (Some(hessian), _) => model.solve(design, hessian),
+            (None, columns) => model.descend(design, columns.as_deref()?, &mut rng),
         };
-        self.hessian = hessian;
-        entries += minimum.entries + self.find_direction(&set, &mut minimum);
-        self.search(&set, &minimum);
-        self.candidates.share() + entries / all
+        self.rng = rng;
+        Some(minimum)
     }
 
     fn model<'m>(&'m self, set: &'m [usize], intercept: Option<f64>) -> Model<'m> {
@@ -457,43 +459,6 @@ impl<'p, 'a, D: Design, L: Loss, R: ElasticNetForm> Newton<'p, 'a, D, L, R> {
         let sampled = self.hessian.take().is_some_and(|h| h.sampled);
         self.stalled = !(self.reused || sampled && self.l1 > 0.0);
         self.drawn = f64::INFINITY;
-    }
-}
-
-/// How many rows to draw for a Hessian of such an order, where that saves more than it costs later, and what the Hessian
-/// costs in entries of a pass. `stored` entries of the design belong to it.
-fn sample_size<D: Design>(
-    design: &D,
-    drawn: f64,
-    order: usize,
-    stored: usize,
-) -> (Option<f64>, f64) {
-    let count = f64::min(drawn * order as f64, design.rows() as f64);
-    let all = hessian_cost(design, order, stored, None);
-    let sampled = hessian_cost(design, order, stored, Some(count));
-    let saves = sampled + LATER * design.stored() as f64 <= all;
-    let few = count < SHARE * design.rows() as f64;
-    if few && saves { (Some(count), sampled) } else { (None, all) }
-}
-
-/// What the system of a step without l1 costs before its factorisation, in passes: a Hessian of all rows, or a sampled one
-/// and the products that make up for it.
-pub(crate) fn system_cost<D: Design>(design: &D) -> f64 {
-    let stored = design.stored();
-    let (sampled, cost) = sample_size(design, DRAWN, design.columns(), stored);
-    cost / stored.max(1) as f64 + if sampled.is_some() { LATER } else { 0.0 }
-}
-
-/// What a Hessian costs, in entries of a pass over the data: of all rows, or of so many drawn from them by two looks at
-/// the data. Rows that are likely to be drawn are longer than others.
-fn hessian_cost<D: Design>(design: &D, order: usize, stored: usize, sampled: Option<f64>) -> f64 {
-    let (n, stored) = (design.rows(), stored as f64);
-    match sampled {
-        None => gram_cost(n, order, stored),
-        Some(count) => {
-            let drawn = gram_cost(count as usize + 1, order, 1.5 * stored * count / n as f64);
-            design.stored() as f64 + drawn
-        }
     }
 }
 

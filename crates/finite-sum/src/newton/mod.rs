@@ -16,7 +16,7 @@
 //! | outer loop, working set, line search | `method.rs` | the coordinates that violate optimality most join the support |
 //! | Newton-CG, without l1: the model by products with the Hessian | `cg.rs`, [`fenchel_optim::newton`] | for many features; memory O(n + d) |
 //! | the model | `model.rs` | where the Gram matrix of the working set costs a few passes, coordinate descent on it; else coordinate descent on columns until that has cost as much (ski rental); Cholesky where `l1 = 0`. A Gram matrix is kept while the second derivatives hardly change and every step with it still gains a digit |
-//! | Hessians of many rows | `sample.rs`, `conjugate.rs` | rows drawn by their leverage stand for all where that saves work: without l1 as the preconditioner of conjugate gradients on the true model, with l1 as the model itself, of a larger sample every step |
+//! | Hessians of many rows | `sample.rs`, `conjugate.rs`, `cost.rs` | rows drawn by their leverage stand for all where that saves work: without l1 as the preconditioner of conjugate gradients on the true model, with l1 as the model itself, of a larger sample every step |
 //! | large working sets | `face.rs`, `scaled.rs` | coordinate descent finds the signs, conjugate gradients on the coordinates that are not 0 find the values |
 //! | paths | `warm.rs` | warm starts, and features that are proved to be 0 |
 //!
@@ -29,6 +29,7 @@
 
 mod cg;
 mod conjugate;
+mod cost;
 mod face;
 mod method;
 mod model;
@@ -36,8 +37,7 @@ mod sample;
 mod scaled;
 mod warm;
 
-pub(crate) use method::system_cost;
-pub(crate) use model::gram_cost;
+pub(crate) use cost::{gram_cost, system_cost};
 pub(crate) use warm::{Warm, check_grid};
 
 pub use cg::{NewtonCgState, newton_cg};

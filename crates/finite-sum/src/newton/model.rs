@@ -6,6 +6,7 @@ use fenchel_optim::random::Generator;
 use rand::seq::SliceRandom;
 
 use super::conjugate::{System, conjugate_gradients};
+use super::cost::{gram_cost, is_dense};
 use super::face::Face;
 use super::sample::{self, Weighted};
 use super::scaled::Scaled;
@@ -27,8 +28,6 @@ const FORCING: f64 = 0.1;
 const PRODUCTS: usize = 50;
 /// A preconditioner is kept while no step needs more products than this.
 const FEW_PRODUCTS: usize = 2;
-/// Rows of which at least one entry in so many is not 0 count as dense.
-const DENSE: f64 = 4.0;
 
 /// `g.d + (1/2) d' (A'HA/n + l2 I) d + l1 (||x + d||_1 - ||x||_1)` over the coordinates of `set`, and the
 /// intercept.
@@ -440,24 +439,6 @@ impl<D: Design> System for Products<'_, '_, D> {
     fn moved(&mut self, along: f64) {
         self.direction.iter_mut().zip(&self.margins).for_each(|(a, t)| *a += along * t);
     }
-}
-
-/// What a Gram matrix of order `m` costs, in entries of a pass over the data, for `stored` entries of the set in all,
-/// spread over the rows like a Poisson count.
-pub(crate) fn gram_cost(rows: usize, m: usize, stored: f64) -> f64 {
-    let (n, mean) = (rows as f64, stored / rows as f64);
-    if is_dense(rows, m, stored) {
-        // Eight to sixteen at a time.
-        n * (m as f64 * (m as f64 / 60.0 + 0.25))
-    } else {
-        // A scattered multiplication and addition is nearly as dear as a sparse entry.
-        n * (0.4 * (mean * mean + mean) + 0.5 * mean)
-    }
-}
-
-/// Whether the rows are full enough for the regular loops of dense ones.
-fn is_dense(rows: usize, m: usize, stored: f64) -> bool {
-    DENSE * stored >= rows as f64 * m as f64
 }
 
 /// The exact minimiser along a coordinate, minus where it stands.
