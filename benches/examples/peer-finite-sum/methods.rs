@@ -9,7 +9,8 @@ use fenchel_finite_sum::loss::{Logistic, Squared};
 use fenchel_finite_sum::newton::{ElasticNetForm, NewtonSettings, newton};
 use fenchel_finite_sum::{
     CatalystSettings, ElasticNet, LogisticRegression, Problem, SagSettings, SagaSettings,
-    SdcaSettings, SdcaStep, SvrgSettings, catalyst, lbfgs, sag, saga, sdca, svrg,
+    SdcaSettings, SdcaStep, SubsampledNewtonSettings, SvrgSettings, catalyst, lbfgs, sag, saga,
+    sdca, subsampled_newton, svrg,
 };
 use fenchel_linalg::{AsDesign, Design};
 use fenchel_optim::lbfgs::LbfgsSettings;
@@ -35,6 +36,7 @@ pub(crate) enum Method {
     Svrg,
     Lbfgs,
     Newton,
+    SubsampledNewton,
 }
 
 /// Weights of the penalties, on the scale of the mean loss.
@@ -139,7 +141,7 @@ fn on<X: AsDesign, const W: bool>(
 }
 
 /// One method, whatever the problem.
-fn single<D: Design, L: Loss, const W: bool>(
+fn single<D: Design + Copy, L: Loss + Copy, const W: bool>(
     design: D,
     y: &Array1<f64>,
     loss: L,
@@ -157,6 +159,11 @@ fn single<D: Design, L: Loss, const W: bool>(
     if method == Method::Lbfgs {
         let settings = LbfgsSettings { stop, ..LbfgsSettings::default() };
         let solution = lbfgs(&problem, &settings, None, watch)?;
+        return Ok((solution.state.weights, solution.report));
+    }
+    if method == Method::SubsampledNewton {
+        let settings = SubsampledNewtonSettings { stop, ..SubsampledNewtonSettings::default() };
+        let solution = subsampled_newton(&problem, &settings, None, watch)?;
         return Ok((solution.state.weights, solution.report));
     }
     by_terms(&problem, method, stop, watch)
@@ -209,7 +216,7 @@ where
             let solution = newton(problem, &settings, None, watch)?;
             (solution.state, solution.report)
         }
-        Method::Auto | Method::Lbfgs => {
+        Method::Auto | Method::Lbfgs | Method::SubsampledNewton => {
             return Err("not a method for this problem".into());
         }
     };

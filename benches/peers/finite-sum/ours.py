@@ -8,19 +8,19 @@ import numpy as np
 
 # The estimator of the task, which chooses its method.
 DEFAULT = "auto"
-L2 = [DEFAULT, "sdca-constant", "catalyst-constant", "lbfgs", "newton"]
+L2 = [DEFAULT, "sdca-constant", "catalyst-constant", "lbfgs", "newton", "subsampled-newton"]
 # SDCA needs l2 > 0, L-BFGS a smooth objective.
 L1 = [DEFAULT, "catalyst-constant", "newton"]
 NET = [DEFAULT, "catalyst-exact", "newton"]
 
 
 def methods(problem):
-    """What there is for a problem; without l1 Newton has a dense Hessian, for few features only."""
+    """What there is for a problem; without l1 Newton's methods have a dense Hessian, for few features only."""
     if problem.task == "squared":
         return NET
     if problem.l1:
         return L1
-    return L2 if problem.a.shape[1] <= 1000 else L2[:-1]
+    return L2 if problem.a.shape[1] <= 1000 else L2[:-2]
 
 
 class Runner:

@@ -12,7 +12,7 @@
 //! only multiple that is sure to be feasible (no l2 term and a regulariser that is not coercive), or the
 //! conjugate of the loss is not known, the certificate is the norm of the gradient mapping instead.
 
-use fenchel_linalg::{Columns, Design, multiply_transposed};
+use fenchel_linalg::{Columns, Design, multiply_through, multiply_transposed};
 use fenchel_optim::fista::gradient_mapping;
 use fenchel_optim::scalar::increasing_root;
 use fenchel_optim::{Certificate, Loss, Regulariser};
@@ -41,14 +41,21 @@ impl Gap {
         }
     }
 
-    /// Certificate with `u = phi'` at the margins of the point. Two passes.
+    /// Certificate with `u = phi'` at the margins of the point. One pass.
     pub(crate) fn at<D: Design, L: Loss, R: Regulariser>(
         &mut self,
         problem: &Problem<'_, D, L, R>,
         point: &Point,
     ) -> Certificate {
-        problem.margins(point, &mut self.margins);
-        self.margins_certificate(problem, &point.weights)
+        if problem.intercept() {
+            problem.margins(point, &mut self.margins);
+            return self.margins_certificate(problem, &point.weights);
+        }
+        let Gap { margins, dual, correlation, .. } = self;
+        let weights = &point.weights;
+        let smooth = problem.look((weights, 0.0), margins, dual, 1.0, correlation);
+        self.average(problem);
+        self.conclude(problem, weights, smooth + problem.regulariser().value(weights))
     }
 
     /// Certificate of a point whose margins stand in [`margins`](Gap::margins), with the intercept moved to
@@ -77,8 +84,7 @@ impl Gap {
         alive: &[usize],
     ) -> Certificate {
         self.settle_intercept(problem, point);
-        let objective = problem.objective_at(&self.margins, &point.weights);
-        problem.derivatives(&self.margins, &mut self.dual);
+        let objective = self.differentiate(problem, &point.weights);
         if problem.intercept() {
             balance(&mut self.dual);
         }
@@ -109,20 +115,31 @@ impl Gap {
         self.margins_certificate(problem, &point.weights)
     }
 
-    /// Certificate of a point with a dual point of the method's own. Two passes.
+    /// Certificate of a point with a dual point of the method's own. One pass.
     pub(crate) fn with_dual<D: Design, L: Loss, R: Regulariser>(
         &mut self,
         problem: &Problem<'_, D, L, R>,
         point: &mut Point,
         dual: &[f64],
     ) -> Certificate {
-        self.primal(problem, point);
         if !has_gap(problem) {
+            self.primal(problem, point);
             return self.margins_certificate(problem, &point.weights);
         }
-        let objective = problem.objective_at(&self.margins, &point.weights);
         self.dual.copy_from_slice(dual);
-        Certificate::gap(objective, self.lower_bound(problem))
+        if problem.intercept() {
+            balance(&mut self.dual);
+        }
+        let Gap { margins, dual, correlation, .. } = self;
+        let (design, weights) = (problem.design(), &point.weights);
+        multiply_through(design, weights, margins, dual, correlation, |_, _, _| 0.0);
+        self.average(problem);
+        if point.intercept != 0.0 {
+            self.margins.iter_mut().for_each(|t| *t += point.intercept);
+        }
+        self.settle_intercept(problem, point);
+        let objective = problem.objective_at(&self.margins, &point.weights);
+        Certificate::gap(objective, self.correlated_bound(problem))
     }
 
     /// Margins of the point, with the intercept at its optimum.
@@ -152,23 +169,59 @@ impl Gap {
         problem: &Problem<'_, D, L, R>,
         weights: &[f64],
     ) -> Certificate {
-        let objective = problem.objective_at(&self.margins, weights);
-        problem.derivatives(&self.margins, &mut self.dual);
+        let objective = self.differentiate(problem, weights);
+        if problem.intercept() && L::HAS_DUAL && has_gap(problem) {
+            balance(&mut self.dual);
+        }
+        self.correlate(problem);
+        self.conclude(problem, weights, objective)
+    }
+
+    /// The certificate of a point with this objective and a dual point whose correlation stands in
+    /// [`correlation`](Gap::correlation). No pass.
+    pub(crate) fn conclude_with<D: Design, L: Loss, R: Regulariser>(
+        &mut self,
+        problem: &Problem<'_, D, L, R>,
+        weights: &[f64],
+        objective: f64,
+        dual: impl Iterator<Item = f64>,
+    ) -> Certificate {
+        self.dual.iter_mut().zip(dual).for_each(|(to, u)| *to = u);
+        self.conclude(problem, weights, objective)
+    }
+
+    /// The certificate once `u` and `v` are known. No pass.
+    fn conclude<D: Design, L: Loss, R: Regulariser>(
+        &mut self,
+        problem: &Problem<'_, D, L, R>,
+        weights: &[f64],
+        objective: f64,
+    ) -> Certificate {
         if !L::HAS_DUAL || !has_gap(problem) {
             return self.gradient_mapping(problem, weights, objective);
         }
-        Certificate::gap(objective, self.lower_bound(problem))
+        Certificate::gap(objective, self.correlated_bound(problem))
+    }
+
+    /// `u = phi'` at the margins; returns the objective there.
+    fn differentiate<D: Design, L: Loss, R: Regulariser>(
+        &mut self,
+        problem: &Problem<'_, D, L, R>,
+        weights: &[f64],
+    ) -> f64 {
+        self.dual.copy_from_slice(&self.margins);
+        problem.smooth_objective_through(&mut self.dual, weights, 1.0)
+            + problem.regulariser().value(weights)
     }
 
     /// Where no dual point can be made feasible the gap says nothing; the norm of the gradient mapping at the
-    /// step `1/L` (the gradient itself, without a regulariser) does. One pass.
+    /// step `1/L` (the gradient itself, without a regulariser) does. No pass.
     fn gradient_mapping<D: Design, L: Loss, R: Regulariser>(
         &mut self,
         problem: &Problem<'_, D, L, R>,
         weights: &[f64],
         objective: f64,
     ) -> Certificate {
-        self.correlate(problem);
         // A copy: Newton methods read the correlation afterwards.
         let correlation = self.correlation.iter().zip(weights);
         let gradient: Vec<f64> = correlation.map(|(v, x)| problem.l2() * x - v).collect();
@@ -186,21 +239,14 @@ impl Gap {
 
     /// `v = -(1/n) A'u`
     fn correlate<D: Design, L: Loss, R: Regulariser>(&mut self, problem: &Problem<'_, D, L, R>) {
-        let n = problem.n() as f64;
         multiply_transposed(problem.design(), &self.dual, &mut self.correlation);
-        self.correlation.iter_mut().for_each(|v| *v /= -n);
+        self.average(problem);
     }
 
-    /// `D(u)` of the repaired dual point. One pass.
-    fn lower_bound<D: Design, L: Loss, R: Regulariser>(
-        &mut self,
-        problem: &Problem<'_, D, L, R>,
-    ) -> f64 {
-        if problem.intercept() {
-            balance(&mut self.dual);
-        }
-        self.correlate(problem);
-        self.correlated_bound(problem)
+    /// From `A'u` to `v`.
+    fn average<D: Design, L: Loss, R: Regulariser>(&mut self, problem: &Problem<'_, D, L, R>) {
+        let n = problem.n() as f64;
+        self.correlation.iter_mut().for_each(|v| *v /= -n);
     }
 
     /// `D(u)` once `v` is known.

@@ -1,8 +1,8 @@
-//! The batch method to compare with: L-BFGS on the whole objective.
+//! The batch methods to compare with: L-BFGS on the whole objective, and with l1 OWL-QN.
 
 use fenchel_linalg::Design;
-use fenchel_optim::lbfgs::{Lbfgs, LbfgsSettings};
-use fenchel_optim::prox::Zero;
+use fenchel_optim::lbfgs::{Lbfgs, LbfgsSettings, Owlqn};
+use fenchel_optim::prox::{L1, Zero};
 use fenchel_optim::{Loss, Observer, Solution};
 
 use crate::smooth::{SmoothPart, point};
@@ -44,5 +44,48 @@ where
     problem.check_smooth("lbfgs")?;
     let (function, x) = SmoothPart::new(problem, start)?;
     let Solution { state, report } = fenchel_optim::lbfgs::lbfgs(function, settings, x, observer)?;
+    Ok(Solution { state: point(problem.d(), &state), report })
+}
+
+/// OWL-QN, which is L-BFGS with an l1 penalty, for smooth losses; the intercept has no penalty.
+///
+/// For supports of thousands of features that are nearly orthogonal, and a few digits: 15 passes found four on generated text
+/// with 1,182 weights. [`newton`](fn@crate::newton) proves more sooner, for the duality gap shrinks with the square root of
+/// what is left: steps are judged by the objective, in which a relative gap below 1e-7 or so does not show. A pass is one evaluation of the objective and
+/// its gradient; the gap costs no further pass without an intercept, and one with. The method itself is [`fenchel_optim::lbfgs::owlqn`].
+///
+/// ```
+/// use fenchel_finite_sum::loss::Logistic;
+/// use fenchel_finite_sum::prox::L1;
+/// use fenchel_finite_sum::{AsDesign, Problem, Status, owlqn};
+///
+/// let a = ndarray::array![[1.0, 0.5], [-0.3, 2.0], [0.7, -1.0], [-1.5, 0.2]];
+/// let y = [1.0, -1.0, 1.0, -1.0];
+/// let problem = Problem::new(a.as_design()?, &y, Logistic, L1 { strength: 0.1 }, 0.0)?;
+/// let solution = owlqn(&problem, &Default::default(), None, &mut ())?;
+/// assert_eq!(solution.report.status, Status::Converged);
+/// # Ok::<(), fenchel_finite_sum::Error>(())
+/// ```
+///
+/// # Errors
+/// As [`lbfgs`].
+pub fn owlqn<'p, 'a, D, L, O>(
+    problem: &'p Problem<'a, D, L, L1>,
+    settings: &LbfgsSettings,
+    start: Option<Point>,
+    observer: &mut O,
+) -> Result<Solution<Point>, Error>
+where
+    D: Design,
+    L: Loss,
+    O: Observer<Owlqn<SmoothPart<'p, 'a, D, L, L1>>>,
+{
+    settings.stop.check()?;
+    problem.check_smooth("owlqn")?;
+    let (function, x) = SmoothPart::new(problem, start)?;
+    let mut l1 = vec![problem.regulariser().strength; problem.d()];
+    l1.resize(x.len(), 0.0);
+    let Solution { state, report } =
+        fenchel_optim::lbfgs::owlqn(function, l1, settings, x, observer)?;
     Ok(Solution { state: point(problem.d(), &state), report })
 }

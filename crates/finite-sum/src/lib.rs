@@ -8,7 +8,7 @@
 //! start and an observer: [`sdca`](fn@sdca), [`catalyst`](fn@catalyst), [`qning`](fn@qning),
 //! [`miso_mu`](fn@miso_mu), [`prox_finito`](fn@prox_finito), [`newton_cg`](fn@newton_cg), [`saga`](fn@saga), [`sag`](fn@sag),
 //! [`svrg`](fn@svrg), [`finito`](fn@finito), [`miso`](fn@miso), [`newton`](fn@newton), [`fista`](fn@fista),
-//! [`lbfgs`](fn@lbfgs). What comes back is a state (ready for a warm
+//! [`lbfgs`](fn@lbfgs), [`owlqn`](fn@owlqn). What comes back is a state (ready for a warm
 //! start) and a report whose certificate is a duality gap at the returned point. [`LogisticRegression`],
 //! [`Lasso`] and [`ElasticNet`] choose a method for you.
 //!
@@ -69,9 +69,12 @@ pub use incremental::{
     SagaTheory, Sgd, SgdSettings, SgdState, Snapshot, Svrg, SvrgSettings, SvrgState, TableMethod,
     TableStart, TableState, katyusha, sag, saga, sgd, svrg,
 };
-pub use lbfgs::lbfgs;
+pub use lbfgs::{lbfgs, owlqn};
 pub use multiclass::{MulticlassPoint, MulticlassProblem, MulticlassSettings};
-pub use newton::{ElasticNetForm, Newton, NewtonCgState, NewtonSettings, newton, newton_cg};
+pub use newton::{
+    ElasticNetForm, Newton, NewtonCgState, NewtonSettings, SubsampledNewton,
+    SubsampledNewtonSettings, newton, newton_cg, subsampled_newton,
+};
 pub use path::{
     Grid, Path, PathPoint, PathSettings, Screening, elastic_net_path, logistic_path, path,
 };

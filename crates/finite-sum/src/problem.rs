@@ -309,13 +309,23 @@ impl<'a, D: Design, L: Loss, R: Regulariser> Problem<'a, D, L, R> {
 
     /// `F` without the regulariser.
     pub(crate) fn smooth_objective_at(&self, margins: &[f64], weights: &[f64]) -> f64 {
-        let risk = self.sum_values(margins);
-        let quadratic = if self.l2 > 0.0 {
-            0.5 * self.l2 * weights.iter().map(|w| w * w).sum::<f64>()
-        } else {
-            0.0
-        };
-        risk / self.n() as f64 + quadratic
+        self.sum_values(margins) / self.n() as f64 + self.quadratic(weights)
+    }
+
+    /// `F` without the regulariser from its margins, which become `factor phi_i'`.
+    pub(crate) fn smooth_objective_through(
+        &self,
+        margins: &mut [f64],
+        weights: &[f64],
+        factor: f64,
+    ) -> f64 {
+        let risk = self.differentiate_and_sum(0..self.n(), margins, factor);
+        risk / self.n() as f64 + self.quadratic(weights)
+    }
+
+    /// `(l2/2) ||x||^2`
+    pub(crate) fn quadratic(&self, weights: &[f64]) -> f64 {
+        if self.l2 > 0.0 { 0.5 * self.l2 * weights.iter().map(|w| w * w).sum::<f64>() } else { 0.0 }
     }
 
     pub(crate) fn check_point(&self, point: &Point) -> Result<(), Invalid> {

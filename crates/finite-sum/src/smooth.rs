@@ -1,22 +1,29 @@
 //! A problem as one function of its weights and, behind them, its intercept: what the batch methods minimise.
 
-use fenchel_linalg::{Design, multiply, multiply_squares_transposed, multiply_transposed};
+use fenchel_linalg::{Design, lanes, multiply, multiply_squares_transposed, multiply_transposed};
 use fenchel_optim::lbfgs::Smooth;
-use fenchel_optim::newton::TwiceDifferentiable;
+use fenchel_optim::newton::{Preconditioned, TwiceDifferentiable};
 use fenchel_optim::prox::Zero;
 use fenchel_optim::{Certificate, Loss, Regulariser};
 
 use crate::gap::Gap;
+use crate::newton::{RIDGE, Sample, Variables, gram_cost};
 use crate::{Error, Point, Problem};
 
 /// The smooth part of a problem, risk and l2 term, as one function; the intercept is the last variable.
 #[derive(Debug, Clone)]
 pub struct SmoothPart<'p, 'a, D, L, R> {
     problem: &'p Problem<'a, D, L, R>,
-    /// Margins, then a number a row.
+    /// A number a row: `phi_i' / n` where the function was evaluated last.
     rows: Vec<f64>,
+    /// Room for margins.
+    margins: Vec<f64>,
+    /// The weights where the data was looked at last, for which the correlation stands in `gap`.
+    place: Vec<f64>,
     /// `phi''(t_i) / n`
     h: Vec<f64>,
+    /// Rows that stand for all in the preconditioner; `None` is all of them.
+    sample: Option<Sample>,
     gap: Gap,
 }
 
@@ -33,13 +40,39 @@ impl<'p, 'a, D: Design, L: Loss, R: Regulariser> SmoothPart<'p, 'a, D, L, R> {
             x.push(start.intercept);
         }
         let (rows, gap) = (vec![0.0; problem.n()], Gap::new(problem));
-        Ok((SmoothPart { problem, rows, h: Vec::new(), gap }, x))
+        let margins = rows.clone();
+        let place = Vec::new();
+        Ok((SmoothPart { problem, rows, margins, place, h: Vec::new(), sample: None, gap }, x))
     }
 
-    /// `rows <- A x + b`; returns the value.
-    fn evaluate(&mut self, x: &[f64]) -> f64 {
-        margins(self.problem, x, &mut self.rows);
-        self.problem.smooth_objective_at(&self.rows, &x[..self.problem.d()])
+    /// The same function with a preconditioner of these rows.
+    pub(crate) fn sampled(self, sample: Sample) -> Self {
+        SmoothPart { sample: Some(sample), ..self }
+    }
+
+    /// From margins in `rows`: the value, with `phi_i' / n` in their place.
+    fn differentiate(&mut self, x: &[f64]) -> f64 {
+        let (d, n) = (self.problem.d(), self.problem.n() as f64);
+        self.problem.smooth_objective_through(&mut self.rows, &x[..d], 1.0 / n)
+    }
+
+    /// Value, margins and gradient at `x`, with `phi_i' / n` in `rows`. One look at the data.
+    fn look(&mut self, x: &[f64], z: &mut [f64], gradient: &mut [f64]) -> f64 {
+        let (weights, rest) = x.split_at(self.problem.d());
+        let place = (weights, rest.first().copied().unwrap_or(0.0));
+        let (out, rest) = gradient.split_at_mut(weights.len());
+        let share = 1.0 / self.problem.n() as f64;
+        let value = self.problem.look(place, z, &mut self.rows, share, out);
+        if !R::IDENTITY {
+            self.place.clear();
+            self.place.extend_from_slice(weights);
+            self.gap.correlation.iter_mut().zip(&*out).for_each(|(v, o)| *v = -o);
+        }
+        out.iter_mut().zip(weights).for_each(|(o, w)| *o += self.problem.l2() * w);
+        if let Some(o) = rest.first_mut() {
+            *o = self.rows.iter().sum();
+        }
+        value
     }
 
     /// `out = A'rows + l2 v`, and the sum of the rows for the intercept. Half a pass.
@@ -84,21 +117,31 @@ impl<D: Design, L: Loss, R: Regulariser> Smooth for SmoothPart<'_, '_, D, L, R> 
     }
 
     fn value_gradient(&mut self, x: &[f64], gradient: &mut [f64]) -> f64 {
-        let value = self.evaluate(x);
-        self.problem.differentiate(&mut self.rows, 1.0 / self.problem.n() as f64);
-        self.transpose(x, gradient);
+        let mut margins = std::mem::take(&mut self.margins);
+        let value = self.look(x, &mut margins, gradient);
+        self.margins = margins;
         value
     }
 
     fn value_only(&mut self, x: &[f64]) -> f64 {
-        self.evaluate(x)
+        margins(self.problem, x, &mut self.rows);
+        self.problem.smooth_objective_at(&self.rows, &x[..self.problem.d()])
     }
 
-    /// Of a problem without regulariser: a duality gap where `l2 > 0`, else the norm of the gradient.
+    /// Of a problem without regulariser: a duality gap where `l2 > 0`, else the norm of the gradient. With one: the duality
+    /// gap of the whole, without a further look at the data where it was looked at last.
     fn certify(&mut self, x: &[f64], value: f64, gradient: &[f64]) -> Certificate {
+        let problem = self.problem;
+        if !R::IDENTITY {
+            if problem.intercept() || x != self.place {
+                return self.gap.at(problem, &point(problem.d(), x));
+            }
+            let n = problem.n() as f64;
+            return self.gap.conclude_with(problem, x, value, self.rows.iter().map(|u| n * u));
+        }
         let norm_squared: f64 = gradient.iter().map(|g| g * g).sum();
         let l2 = self.problem.l2();
-        if l2 == 0.0 || !R::IDENTITY {
+        if l2 == 0.0 {
             Certificate::residual(value, norm_squared.sqrt(), 0.0)
         } else if self.problem.intercept() && value.is_finite() {
             self.gap.at(self.problem, &point(self.problem.d(), x))
@@ -133,6 +176,12 @@ impl<D: Design, L: Loss> TwiceDifferentiable for SmoothPart<'_, '_, D, L, Zero> 
     /// A duality gap where `l2 > 0`, else the norm of the gradient, with the intercept at its optimum.
     fn measure(&mut self, x: &mut [f64], z: &mut Vec<f64>, gradient: &mut [f64]) -> Certificate {
         let (problem, d) = (self.problem, self.problem.d());
+        if problem.l2() > 0.0 && !problem.intercept() {
+            self.rows.copy_from_slice(z);
+            let value = self.differentiate(x);
+            self.transpose(x, gradient);
+            return self.certify(x, value, gradient);
+        }
         let mut point = point(d, x);
         std::mem::swap(z, &mut self.gap.margins);
         let certificate = self.gap.at_margins(problem, &mut point);
@@ -169,4 +218,57 @@ impl<D: Design, L: Loss> TwiceDifferentiable for SmoothPart<'_, '_, D, L, Zero> 
         }
         self.transpose(v, out);
     }
+}
+
+impl<D: Design, L: Loss> Preconditioned for SmoothPart<'_, '_, D, L, Zero> {
+    fn preconditioner(&mut self, z: &[f64]) -> (Vec<f64>, f64) {
+        let (problem, design) = (self.problem, self.problem.design());
+        self.bend(z);
+        let set: Vec<usize> = (0..problem.d()).collect();
+        let l2 = problem.l2() + RIDGE;
+        let variables = Variables { set: &set, intercept: problem.intercept(), l2 };
+        let h = &self.h;
+        let (rows, drawn) = match &mut self.sample {
+            None => (h.iter().copied().enumerate().collect(), 0.0),
+            Some(sample) => sample.weighted(design, h, variables),
+        };
+        let all = design.stored().max(1) as f64;
+        let stored: usize = rows.iter().map(|&(i, _)| design.row_stored(i)).sum();
+        let matrix = variables.gram(design, &rows, stored as f64);
+        let m = variables.order();
+        let cost = gram_cost(rows.len(), m, stored as f64) + (m as f64).powi(3) / 6.0;
+        (matrix, drawn + cost / all)
+    }
+
+    fn look(&mut self, x: &[f64], z: &mut [f64], gradient: &mut [f64]) -> f64 {
+        SmoothPart::look(self, x, z, gradient)
+    }
+
+    fn evaluate(&mut self, x: &[f64], z: &[f64]) -> f64 {
+        self.rows.copy_from_slice(z);
+        self.differentiate(x)
+    }
+
+    fn slope(&self, x: &[f64], w: &[f64], a: &[f64]) -> f64 {
+        let d = self.problem.d();
+        dot(&self.rows, a) + self.problem.l2() * dot(&x[..d], &w[..d])
+    }
+
+    fn gradient(&mut self, x: &[f64], out: &mut [f64]) {
+        self.transpose(x, out);
+    }
+
+    fn certificate(&mut self, x: &[f64], value: f64, gradient: &[f64]) -> Option<Certificate> {
+        let free = !self.problem.intercept() || self.problem.l2() == 0.0;
+        free.then(|| self.certify(x, value, gradient))
+    }
+
+    fn estimate(&self, gradient: &[f64]) -> f64 {
+        let gradient = &gradient[..self.problem.d()];
+        dot(gradient, gradient) / (2.0 * self.problem.l2())
+    }
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    lanes::dispatch(|| lanes::dot(a, b))
 }

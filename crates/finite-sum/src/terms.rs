@@ -10,7 +10,9 @@
 //! Every method meets the loss through this file alone, so that weights exist for all of them and a term of
 //! weight 0 is the zero function for all of them.
 
-use fenchel_linalg::{Design, Invalid, lanes};
+use std::ops::Range;
+
+use fenchel_linalg::{Design, Invalid, lanes, multiply_through};
 use fenchel_optim::{Loss, Regulariser};
 
 use crate::{Error, Problem};
@@ -168,16 +170,57 @@ impl<D: Design, L: Loss, R: Regulariser> Problem<'_, D, L, R> {
         }
     }
 
-    /// `out_i = phi_i'(t_i)`.
-    pub(crate) fn derivatives(&self, margins: &[f64], out: &mut [f64]) {
-        out.copy_from_slice(margins);
-        self.differentiate(out, 1.0);
-    }
-
     /// Replaces margins by `factor phi_i'(t_i)`.
     pub(crate) fn differentiate(&self, margins: &mut [f64], factor: f64) {
         self.loss().derivatives(margins, self.targets());
         self.weigh(margins, factor);
+    }
+
+    /// Replaces the margins of some rows by `factor phi_i'(t_i)` and returns `sum_i phi_i(t_i)` over them.
+    pub(crate) fn differentiate_and_sum(
+        &self,
+        rows: Range<usize>,
+        margins: &mut [f64],
+        factor: f64,
+    ) -> f64 {
+        let targets = &self.targets()[rows.clone()];
+        match &self.scales {
+            None => {
+                let sum = self.loss().derivatives_and_sum(margins, targets);
+                margins.iter_mut().for_each(|t| *t *= factor);
+                sum
+            }
+            Some(scales) => {
+                let scales = &scales[rows];
+                let mut values = margins.to_vec();
+                self.loss().values(&mut values, targets);
+                weigh(&mut values, scales, 1.0);
+                self.loss().derivatives(margins, targets);
+                weigh(margins, scales, factor);
+                lanes::sum(&values)
+            }
+        }
+    }
+
+    /// At a point, by one look at the data: the margins, `factor phi_i'` there, and their combination of the rows in `out`.
+    /// Returns `F` without the regulariser.
+    pub(crate) fn look(
+        &self,
+        (weights, intercept): (&[f64], f64),
+        margins: &mut [f64],
+        derivatives: &mut [f64],
+        factor: f64,
+        out: &mut [f64],
+    ) -> f64 {
+        let differentiate = |rows: Range<usize>, t: &[f64], u: &mut [f64]| {
+            u.copy_from_slice(t);
+            shift(u, intercept);
+            self.differentiate_and_sum(rows, u, factor)
+        };
+        let risk =
+            multiply_through(self.design(), weights, margins, derivatives, out, differentiate);
+        shift(margins, intercept);
+        risk / self.n() as f64 + self.quadratic(weights)
     }
 
     /// `out_i = factor phi_i''(t_i)`.
@@ -212,6 +255,12 @@ impl<D: Design, L: Loss, R: Regulariser> Problem<'_, D, L, R> {
             None => x.iter_mut().for_each(|x| *x *= factor),
             Some(scales) => weigh(x, scales, factor),
         }
+    }
+}
+
+fn shift(x: &mut [f64], by: f64) {
+    if by != 0.0 {
+        x.iter_mut().for_each(|x| *x += by);
     }
 }
 

@@ -99,6 +99,16 @@ pub trait Loss: Sync {
         margins.iter_mut().zip(targets).for_each(|(t, &y)| *t = self.second(*t, y));
     }
 
+    /// Replaces margins by `phi'(t_i; y_i)` and returns `sum_i phi(t_i; y_i)`, of which a loss may share the work.
+    fn derivatives_and_sum(&self, margins: &mut [f64], targets: &[f64]) -> f64 {
+        let mut sum = 0.0;
+        for (t, &y) in margins.iter_mut().zip(targets) {
+            sum += self.value(*t, y);
+            *t = self.derivative(*t, y);
+        }
+        sum
+    }
+
     /// Replaces dual variables by `phi*(u_i; y_i)`.
     fn conjugates(&self, dual: &mut [f64], targets: &[f64]) {
         dual.iter_mut().zip(targets).for_each(|(u, &y)| *u = self.conjugate(*u, y));

@@ -4,7 +4,7 @@ use fenchel_linalg::{Columns, Design};
 use fenchel_optim::{Loss, Regulariser};
 use serde::{Deserialize, Serialize};
 
-use crate::newton::system_cost;
+use crate::newton::{ROWS_PER_VARIABLE, full_hessian_cost, gram_cost, sample_rows};
 use crate::{Error, Problem};
 
 /// What L-BFGS is predicted to need without l2, or where rows outnumber features: 31 to 300 were measured there.
@@ -23,6 +23,13 @@ const REGULAR: f64 = 0.25;
 /// conjugate, at about four nanoseconds each where a pass takes two an entry.
 const EVALUATIONS: f64 = 10.0;
 
+/// Passes that subsampled Newton is predicted to need, and Hessians of the drawn rows: 7 to 15, and 2 to 4, were measured.
+const SUBSAMPLED_PASSES: f64 = 12.0;
+const SUBSAMPLED_HESSIANS: f64 = 3.0;
+
+/// What a pass of it evaluates for each row, in entries of a batch pass: value and derivative together.
+const SUBSAMPLED_EVALUATIONS: f64 = 4.0;
+
 /// Outer steps of proximal Newton with l1, times two passes each and some Gram matrices.
 const SPARSE_NEWTON_PASSES: f64 = 40.0;
 
@@ -36,6 +43,8 @@ pub enum Method {
     Catalyst,
     /// [`newton`](crate::newton()).
     Newton,
+    /// [`subsampled_newton`](crate::subsampled_newton()).
+    SubsampledNewton,
     /// [`newton_cg`](crate::newton_cg()).
     NewtonCg,
     /// [`lbfgs`](crate::lbfgs()).
@@ -59,6 +68,7 @@ impl Method {
             Method::Sdca => "SDCA",
             Method::Catalyst => "accelerated SDCA",
             Method::Newton => "proximal Newton",
+            Method::SubsampledNewton => "subsampled Newton",
             Method::NewtonCg => "Newton-CG",
             Method::Lbfgs => "L-BFGS",
             Method::Qning => "QNing",
@@ -71,7 +81,7 @@ impl Method {
 
     /// Whether its pace at the beginning is its pace at the end. Newton's methods are slow before they are fast.
     pub(super) fn keeps_pace(self) -> bool {
-        !matches!(self, Method::Newton | Method::NewtonCg)
+        !matches!(self, Method::Newton | Method::SubsampledNewton | Method::NewtonCg)
     }
 }
 
@@ -147,6 +157,9 @@ pub struct Choice {
     /// Batch passes as dear as what Newton is predicted to need.
     #[serde(with = "fenchel_optim::limit")]
     pub newton: f64,
+    /// The same of subsampled Newton; infinite where the rows are too few.
+    #[serde(with = "fenchel_optim::limit")]
+    pub subsampled: f64,
     /// Passes that L-BFGS is predicted to need.
     #[serde(with = "fenchel_optim::limit")]
     pub lbfgs: f64,
@@ -164,10 +177,12 @@ pub struct Choice {
 
 impl std::fmt::Display for Choice {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Choice { method, reason, switched, beta, newton, newton_cg, lbfgs, dual, .. } = self;
+        let Choice { method, reason, switched, beta, newton, subsampled, .. } = self;
+        let Choice { newton_cg, lbfgs, dual, .. } = self;
         write!(f, "{}: n mu / mean L = {beta:.2e}; ", method.name())?;
         let predictions = [
             ("Newton", newton),
+            ("subsampled Newton", subsampled),
             ("Newton-CG", newton_cg),
             ("dual ascent", dual),
             ("L-BFGS", lbfgs),
@@ -232,21 +247,31 @@ impl Choice {
         } else if l1 > 0.0 {
             (2.0, 0.0)
         } else {
-            (1.0 + system_cost(design), d * d * d / (6.0 * stored))
+            (1.0 + full_hessian_cost(design), d * d * d / (6.0 * stored))
         };
         let newton_step = products + factor;
         // A quadratic loss is its own model.
         let steps = match () {
             () if problem.loss().quadratic() => 2.0,
             () if l1 > 0.0 => SPARSE_NEWTON_PASSES / 2.0,
-            () if head_start(problem, l1).is_some() => 3.5,
-            () if problem.n() >= 100 * problem.d() => 5.0,
             () => 7.0,
         };
         // The margins of a step are half a pass.
         let beside = 0.5 + EVALUATIONS * n / stored;
         let newton = (products + beside + REGULAR * factor) * steps;
+        let drawn = sample_rows(problem.n(), problem.d() + 1, ROWS_PER_VARIABLE);
+        let subsampled = match drawn.filter(|_| affordable && l1 == 0.0 && mu > 0.0) {
+            None => f64::INFINITY,
+            Some(rows) => {
+                let share = rows / n;
+                let gram = gram_cost(rows as usize + 1, problem.d(), share * stored) / stored;
+                SUBSAMPLED_PASSES * (decades / 6.0) * (1.0 + SUBSAMPLED_EVALUATIONS * n / stored)
+                    + SUBSAMPLED_HESSIANS * (gram + REGULAR * factor)
+            }
+        };
 
+        let exact_or_not =
+            if newton <= subsampled { Method::Newton } else { Method::SubsampledNewton };
         let (method, reason) = if !problem.loss().twice_differentiable() {
             without_second_derivatives(problem, beta)?
         } else if !problem.loss().curvature().is_finite() {
@@ -262,10 +287,10 @@ impl Choice {
                 () => (Method::Qning, Reason::NotStronglyConvex),
             }
         } else if mu > 0.0 && beta < BADLY_CONDITIONED {
-            let cheap = newton <= NEWTON_CG_PASSES;
-            (if cheap { Method::Newton } else { Method::NewtonCg }, Reason::BadlyConditioned)
-        } else if newton <= dual.min(lbfgs) {
-            (Method::Newton, Reason::Cost)
+            let cheap = newton.min(subsampled) <= NEWTON_CG_PASSES;
+            (if cheap { exact_or_not } else { Method::NewtonCg }, Reason::BadlyConditioned)
+        } else if newton.min(subsampled) <= dual.min(lbfgs) {
+            (exact_or_not, Reason::Cost)
         } else if dual < lbfgs {
             (Method::Catalyst, Reason::Cost)
         } else {
@@ -275,12 +300,23 @@ impl Choice {
         let promised = match method {
             Method::Catalyst | Method::Qning => dual,
             Method::Newton => newton_step * steps,
+            Method::SubsampledNewton => subsampled,
             Method::NewtonCg => newton_cg,
             Method::Lbfgs => lbfgs,
             _ => f64::INFINITY,
         };
         let only = Choice::only(method, reason);
-        Ok(Choice { beta, newton_step, newton, newton_cg, lbfgs, dual, promised, ..only })
+        Ok(Choice {
+            beta,
+            newton_step,
+            newton,
+            subsampled,
+            newton_cg,
+            lbfgs,
+            dual,
+            promised,
+            ..only
+        })
     }
 
     /// For a separable regulariser that is no elastic net: bounds, weights of their own.
@@ -327,6 +363,7 @@ impl Choice {
             beta: 0.0,
             newton_step: none,
             newton: none,
+            subsampled: none,
             lbfgs: none,
             dual: none,
             newton_cg: none,
@@ -342,6 +379,7 @@ impl Choice {
         match self.method {
             Method::Catalyst | Method::Qning => products.or(newton),
             Method::Newton => self.dual.is_finite().then_some(ascent),
+            Method::SubsampledNewton => newton,
             Method::NewtonCg => newton.or(Some(Method::Lbfgs)),
             Method::Lbfgs if self.dual.is_finite() => Some(Method::Catalyst),
             Method::Lbfgs => newton,
@@ -409,15 +447,15 @@ pub(super) struct HeadStart {
     pub(super) relative: f64,
 }
 
-/// The head start for proximal Newton, where the rows are many. Without l1 it does not pay as early: there most of a step
-/// is the same on few rows.
+/// The head start for proximal Newton with l1, where the rows are many.
 pub(super) fn head_start<D: Design, L: Loss, R: Regulariser>(
     problem: &Problem<'_, D, L, R>,
     l1: f64,
 ) -> Option<HeadStart> {
     match problem.n() / problem.d() {
+        _ if l1 == 0.0 => None,
         1000.. => Some(HeadStart { share: 0.1, relative: 1e-2 }),
-        100.. if l1 > 0.0 => Some(HeadStart { share: 0.2, relative: 0.1 }),
+        100.. => Some(HeadStart { share: 0.2, relative: 0.1 }),
         _ => None,
     }
 }
@@ -453,9 +491,12 @@ mod tests {
     #[test]
     fn small_or_badly_conditioned_problems_go_to_newton() {
         // The shape of ijcnn1: few features, most of them in every row, and many rows.
-        assert_eq!(chosen(5000, 13, 4.0, 0.0), Method::Newton);
-        assert_eq!(chosen(5000, 13, 0.4, 0.0), Method::Newton);
-        assert_eq!(chosen(5000, 13, 0.04, 0.0), Method::Newton);
+        assert_eq!(chosen(5000, 13, 4.0, 0.0), Method::SubsampledNewton);
+        assert_eq!(chosen(5000, 13, 0.4, 0.0), Method::SubsampledNewton);
+        assert_eq!(chosen(5000, 13, 0.04, 0.0), Method::SubsampledNewton);
+        // Too few rows to draw from; a quadratic is its own model.
+        assert_eq!(chosen(200, 13, 0.04, 0.0), Method::Newton);
+        assert_eq!(chosen_for(Squared, (5000, 13), 0.04, 0.0).method, Method::Newton);
         // 300 features a row: a Hessian costs 35 passes.
         assert_eq!(chosen(500, 300, 0.4, 0.0), Method::Catalyst);
         assert_eq!(chosen(500, 100, 1e-9, 0.0), Method::Newton);

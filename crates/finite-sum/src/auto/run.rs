@@ -20,7 +20,10 @@ use crate::dual::{
 };
 use crate::incremental::{SagaSettings, TableState, saga};
 use crate::lag::Lagged;
-use crate::newton::{ElasticNetForm, NewtonCgState, NewtonSettings, newton, newton_cg};
+use crate::newton::{
+    ElasticNetForm, NewtonCgState, NewtonSettings, SubsampledNewtonSettings, newton, newton_cg,
+    subsampled_newton,
+};
 use crate::{Error, Point, Problem, fista, lbfgs};
 
 /// Settings of [`auto`].
@@ -109,7 +112,7 @@ where
     let choice = Choice::of(problem, l1, settings.stop.relative, settings.memory_limit)?;
     // The Gram matrices of Newton's method are made of regular loops over dense rows.
     let nonzeros = match choice.method {
-        Method::Newton => None,
+        Method::Newton | Method::SubsampledNewton => None,
         _ => Nonzeros::if_worth(problem.design(), settings.memory_limit),
     };
     match nonzeros {
@@ -238,7 +241,6 @@ where
         let (problem, seed) = (self.problem, self.seed);
         match method {
             Method::Newton => {
-                let share = head_start(problem, self.l1).map_or(0.0, |head| head.share);
                 let head = match &start {
                     None => self.head_start::<O>(stop)?,
                     Some(_) => None,
@@ -247,13 +249,21 @@ where
                 let start = start.or_else(|| head.as_ref().map(|head| head.state.clone()));
                 let Solution { state, mut report } = newton(problem, &settings, start, show)?;
                 if let Some(head) = head {
-                    report.passes += share * head.report.passes;
+                    report.passes += head.report.passes;
                     report.seconds += head.report.seconds;
                 }
                 Ok((state, report))
             }
+            Method::SubsampledNewton => {
+                // Only chosen without l1, as the two that follow.
+                let smooth = problem.clone().penalised(Zero, problem.l2())?;
+                let memory_limit = self.memory_limit;
+                let settings =
+                    SubsampledNewtonSettings { memory_limit, seed, stop, ..Default::default() };
+                let solution = subsampled_newton(&smooth, &settings, start, show)?;
+                Ok((solution.state, solution.report))
+            }
             Method::NewtonCg => {
-                // Only chosen without l1, as L-BFGS.
                 let smooth = problem.clone().penalised(Zero, problem.l2())?;
                 let settings = NewtonCgSettings { stop, ..NewtonCgSettings::default() };
                 let start = start.map(NewtonCgState::from);
@@ -277,13 +287,11 @@ where
         stop: Stop,
     ) -> Result<Option<Solution<Point>>, Error> {
         let problem = self.problem;
-        // Without a regulariser a sample may be separable, and its solution at infinity. A few heavy rows need not
-        // be in it.
-        let bounded = self.l1 + problem.strong_convexity() > 0.0;
         let Some(HeadStart { share, relative }) = head_start(problem, self.l1) else {
             return Ok(None);
         };
-        if !bounded || problem.weighted() {
+        // A few heavy rows need not be in it.
+        if problem.weighted() {
             return Ok(None);
         }
         let mut index: Vec<usize> = (0..problem.n()).collect();
@@ -301,7 +309,10 @@ where
         let max_seconds = stop.max_seconds;
         let stop = Stop { max_passes: 100.0, max_seconds, ..Stop::at_relative(relative) };
         let settings = NewtonSettings { memory_limit: self.memory_limit, seed: self.seed, stop };
-        Ok(Some(newton(&sample, &settings, None, &mut Silent::<O>(std::marker::PhantomData))?))
+        let mut silent = Silent::<O>(std::marker::PhantomData);
+        let mut solution = newton(&sample, &settings, None, &mut silent)?;
+        solution.report.passes *= share;
+        Ok(Some(solution))
     }
 }
 
@@ -390,6 +401,7 @@ mod tests {
             Method::Saga,
             Method::Fista,
             Method::Newton,
+            Method::SubsampledNewton,
             Method::NewtonCg,
             Method::Lbfgs,
         ];

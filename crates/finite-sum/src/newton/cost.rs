@@ -6,33 +6,34 @@ use fenchel_linalg::Design;
 pub(super) const DRAWN: f64 = 8.0;
 /// All rows are taken instead of more than this share of them.
 const SHARE: f64 = 0.5;
-/// What a sampled Hessian costs later, in passes: products without l1, slower progress with it.
+/// What a sampled Hessian costs later, by slower progress, in passes.
 const LATER: f64 = 2.0;
 /// Rows of which at least one entry in so many is not 0 count as dense.
 const DENSE: f64 = 4.0;
 
-/// How many rows to draw for a Hessian of such an order, where that saves more than it costs later, and what the Hessian
-/// costs in entries of a pass. `stored` entries of the design belong to it.
+/// How many rows to draw for a Hessian of such an order, `drawn` a variable, where they may be drawn and that saves more than
+/// it costs later; and what the Hessian costs in entries of a pass. `stored` entries of the design belong to it.
 pub(super) fn sample_size<D: Design>(
     design: &D,
-    drawn: f64,
+    drawn: Option<f64>,
     order: usize,
     stored: usize,
 ) -> (Option<f64>, f64) {
-    let count = f64::min(drawn * order as f64, design.rows() as f64);
     let all = hessian_cost(design, order, stored, None);
+    let Some(drawn) = drawn else {
+        return (None, all);
+    };
+    let count = f64::min(drawn * order as f64, design.rows() as f64);
     let sampled = hessian_cost(design, order, stored, Some(count));
     let saves = sampled + LATER * design.stored() as f64 <= all;
     let few = count < SHARE * design.rows() as f64;
     if few && saves { (Some(count), sampled) } else { (None, all) }
 }
 
-/// What the system of a step without l1 costs before its factorisation, in passes: a Hessian of all rows, or a sampled one
-/// and the products that make up for it.
-pub(crate) fn system_cost<D: Design>(design: &D) -> f64 {
+/// What the Hessian of all rows and features costs, in passes.
+pub(crate) fn full_hessian_cost<D: Design>(design: &D) -> f64 {
     let stored = design.stored();
-    let (sampled, cost) = sample_size(design, DRAWN, design.columns(), stored);
-    cost / stored.max(1) as f64 + if sampled.is_some() { LATER } else { 0.0 }
+    hessian_cost(design, design.columns(), stored, None) / stored.max(1) as f64
 }
 
 /// What a Hessian costs, in entries of a pass over the data: of all rows, or of so many drawn from them by two looks at

@@ -4,7 +4,7 @@
 //! where columns are correlated; with the signs fixed the model is quadratic, and conjugate gradients need a handful of
 //! products, which read the data in the order it lies in.
 
-use fenchel_linalg::{Design, multiply, multiply_transposed};
+use fenchel_linalg::{Design, multiply_through};
 
 use super::conjugate::{System, conjugate_gradients};
 use super::model::Model;
@@ -47,23 +47,26 @@ impl<'f, 'm> Face<'f, 'm> {
             face: self,
             design,
             margins: vec![0.0; r.len()],
+            direction: vec![0.0; r.len()],
+            rows: vec![0.0; r.len()],
             weights: vec![0.0; design.columns()],
+            image: vec![0.0; design.columns()],
         };
         let residual = self.free.iter().map(|&k| -self.slope(k, d[k], r)).collect();
-        let (mut step, count) = conjugate_gradients(&mut products, residual, goal, PRODUCTS);
-        let Products { mut margins, mut weights, .. } = products;
-        for (&k, w) in self.free.iter().zip(&mut step) {
-            let (x, before) = (self.model.x[self.model.set[k]], d[k]);
-            let from = x + before;
-            d[k] = if (from + *w) * from > 0.0 { before + *w } else { -x };
-            *w = d[k] - before;
-        }
-        self.spread(&step, &mut weights);
-        multiply(design, &weights, &mut margins);
-        for ((r, root), t) in r.iter_mut().zip(&self.scaled.roots).zip(&margins) {
+        let (step, count) = conjugate_gradients(&mut products, residual, goal, PRODUCTS);
+        for ((r, root), t) in r.iter_mut().zip(&self.scaled.roots).zip(&products.direction) {
             *r += root * t;
         }
-        (count as f64 + 0.5) * design.stored() as f64
+        for (&k, w) in self.free.iter().zip(step) {
+            let from = self.model.x[self.model.set[k]] + d[k];
+            if (from + w) * from > 0.0 {
+                d[k] += w;
+            } else {
+                self.scaled.axpy(k, -from - w, r);
+                d[k] -= from;
+            }
+        }
+        count as f64 * design.stored() as f64
     }
 
     /// The derivative of the model along coordinate `k` of the set, l1 included.
@@ -86,8 +89,13 @@ impl<'f, 'm> Face<'f, 'm> {
 struct Products<'p, 'f, 'm, D> {
     face: &'p Face<'f, 'm>,
     design: &'p D,
+    /// `A p`
     margins: Vec<f64>,
+    /// `A w`
+    direction: Vec<f64>,
+    rows: Vec<f64>,
     weights: Vec<f64>,
+    image: Vec<f64>,
 }
 
 impl<D: Design> System for Products<'_, '_, '_, D> {
@@ -100,10 +108,16 @@ impl<D: Design> System for Products<'_, '_, '_, D> {
     fn product(&mut self, p: &[f64]) -> Vec<f64> {
         let Face { model, free, .. } = self.face;
         self.face.spread(p, &mut self.weights);
-        multiply(self.design, &self.weights, &mut self.margins);
-        self.margins.iter_mut().zip(model.h).for_each(|(t, h)| *t *= h);
-        multiply_transposed(self.design, &self.margins, &mut self.weights);
-        free.iter().zip(p).map(|(&k, p)| self.weights[model.set[k]] + model.l2 * p).collect()
+        let Products { design, margins, rows, weights, image, .. } = self;
+        multiply_through(*design, weights, margins, rows, image, |range, t, s| {
+            s.iter_mut().zip(t).zip(&model.h[range]).for_each(|((s, t), h)| *s = h * t);
+            0.0
+        });
+        free.iter().zip(p).map(|(&k, p)| image[model.set[k]] + model.l2 * p).collect()
+    }
+
+    fn moved(&mut self, along: f64) {
+        self.direction.iter_mut().zip(&self.margins).for_each(|(t, p)| *t += along * p);
     }
 }
 
@@ -130,7 +144,7 @@ mod tests {
         let columns = Columns::new(&design).unwrap();
         let h: Vec<f64> = (0..n).map(|_| rng.random_range(0.1..0.3) / n as f64).collect();
         let set: Vec<usize> = (0..dimension).collect();
-        let scaled = Scaled::new(&columns, &set, &h);
+        let scaled = Scaled::new(&columns, &set, &h, Vec::new());
         let curvature: Vec<f64> = (0..dimension).map(|k| scaled.norm_squared(k) + 0.01).collect();
         let start: Vec<f64> = (0..dimension).map(|k| if k % 3 == 0 { 0.0 } else { 0.4 }).collect();
         for pull in [-0.5, 0.5] {
@@ -143,6 +157,7 @@ mod tests {
                 l1: 0.05,
                 l2: 0.01,
                 set: &set,
+                settled: false,
             };
             let mut d = vec![0.0; dimension];
             let mut r = vec![0.0; n];

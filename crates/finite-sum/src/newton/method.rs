@@ -11,7 +11,8 @@ use fenchel_optim::{
 use serde::{Deserialize, Serialize};
 
 use super::cost::{DRAWN, sample_size};
-use super::model::{Hessian, Minimum, Model, RIDGE, violation};
+use super::gram::RIDGE;
+use super::model::{Hessian, Minimum, Model, violation};
 use super::warm::{Candidates, Warm};
 use crate::gap::Gap;
 use crate::{Error, Point, Problem};
@@ -40,6 +41,10 @@ impl ElasticNetForm for ElasticNet {
     }
 }
 
+/// The signs of a large working set count as settled where a step has left no more than this fraction of the violation.
+const SETTLED: f64 = 0.2;
+/// A working set is all that violates optimality where that is so much of the features: no Gram matrix is in sight.
+const MOST: f64 = 0.2;
 /// A working set is full when more than this share of it is in the support.
 const FULL: f64 = 0.8;
 /// With l1 every further sample is this much larger,
@@ -104,17 +109,22 @@ pub struct Newton<'p, 'a, D, L, R> {
     direction: Vec<f64>,
     rng: Generator,
     outer: u64,
+    /// Memory of one model for the next.
+    room: Vec<f64>,
     /// Size of the last working set.
     last_set: usize,
+    /// Violation at the last step, and whether that one has left but little of it.
+    last_violation: f64,
+    settled: bool,
     stalled: bool,
 }
 
 /// Proximal Newton with a working set, for twice differentiable losses with l1, l2, both or neither.
 ///
 /// An outer step costs a pass for the gradient, and the minimisation of the model: coordinate descent over
-/// the working set, or (without l1) the Hessian, `sum_i nnz(a_i)^2 / 4 + d^3 / 6` operations. Where rows far outnumber the
-/// variables of the model, about eight rows a variable stand for all in it (see [the module](mod@crate::newton)). Memory: with
-/// l1 a copy of the data by columns, without `d^2` numbers. The method for small `d`, small supports, and
+/// the working set, or (without l1) the Hessian, `sum_i nnz(a_i)^2 / 4 + d^3 / 6` operations. With l1, where rows far
+/// outnumber the variables of the model, about eight rows a variable stand for all in it (see [the
+/// module](mod@crate::newton)); without, [`subsampled_newton`](fn@crate::subsampled_newton) does more of that. Memory: with l1 a copy of the data by columns, without `d^2` numbers. The method for small `d`, small supports, and
 /// badly scaled data.
 ///
 /// ```
@@ -202,7 +212,10 @@ impl<'p, 'a, D: Design, L: Loss, R: ElasticNetForm> Newton<'p, 'a, D, L, R> {
             direction: vec![0.0; problem.n()],
             rng: stream(seed, 0),
             outer: 0,
+            room: Vec::new(),
             last_set: 0,
+            last_violation: f64::INFINITY,
+            settled: false,
             stalled: false,
         }
     }
@@ -280,12 +293,14 @@ impl<'p, 'a, D: Design, L: Loss, R: ElasticNetForm> Newton<'p, 'a, D, L, R> {
     fn choose_hessian(&mut self, set: &[usize], slope: Option<f64>) -> (Option<Hessian>, f64) {
         let problem = self.problem;
         let violation = self.model(set, slope).total_violation();
+        self.settled = violation <= SETTLED * self.last_violation && self.outer > 1;
+        self.last_violation = violation;
         let kept = self.hessian.take();
         self.reused = kept.as_ref().is_some_and(|kept| kept.serves(set, &self.h, violation));
         if self.reused {
             return (kept, 0.0);
         }
-        if let Some(kept) = kept.filter(|kept| kept.sampled && self.l1 > 0.0) {
+        if let Some(kept) = kept.filter(|kept| kept.sampled) {
             self.drawn *= if violation <= FAST * kept.violation { 4.0 } else { GROWTH };
         }
         let stored = if self.l1 > 0.0 {
@@ -294,7 +309,8 @@ impl<'p, 'a, D: Design, L: Loss, R: ElasticNetForm> Newton<'p, 'a, D, L, R> {
             problem.design().stored()
         };
         let order = set.len() + usize::from(slope.is_some());
-        let (sampled, cost) = sample_size(problem.design(), self.drawn, order, stored);
+        let drawn = (self.l1 > 0.0).then_some(self.drawn);
+        let (sampled, cost) = sample_size(problem.design(), drawn, order, stored);
         if self.l1 > 0.0 && !self.gram_at_once(order, stored, cost) {
             return (None, 0.0);
         }
@@ -316,14 +332,14 @@ impl<'p, 'a, D: Design, L: Loss, R: ElasticNetForm> Newton<'p, 'a, D, L, R> {
             // Checked by the public function.
             self.columns = Some(Arc::new(Columns::counted(design, &self.counts).ok()?));
         }
-        let mut rng = self.rng.clone();
+        let (mut rng, mut room) = (self.rng.clone(), std::mem::take(&mut self.room));
         let model = self.model(set, slope);
         let minimum = match (hessian, &self.columns) {
             (Some(hessian), _) if self.l1 > 0.0 => model.descend_on(hessian, &mut rng),
-            (Some(hessian), _) => model.solve(design, hessian),
-            (None, columns) => model.descend(design, columns.as_deref()?, &mut rng),
+            (Some(hessian), _) => model.solve(hessian),
+            (None, columns) => model.descend(design, columns.as_deref()?, &mut rng, &mut room),
         };
-        self.rng = rng;
+        (self.rng, self.room) = (rng, room);
         Some(minimum)
     }
 
@@ -336,6 +352,7 @@ impl<'p, 'a, D: Design, L: Loss, R: ElasticNetForm> Newton<'p, 'a, D, L, R> {
             l1: self.l1,
             l2: self.l2 + RIDGE,
             set,
+            settled: self.settled,
         }
     }
 
@@ -370,6 +387,8 @@ impl<'p, 'a, D: Design, L: Loss, R: ElasticNetForm> Newton<'p, 'a, D, L, R> {
         let filled = set.len() as f64 > FULL * self.last_set as f64 && self.last_set > 0;
         let factor = if filled { 16 } else { 4 };
         let room = (factor * set.len()).max(50).saturating_sub(set.len());
+        let most = set.len() + others.len();
+        let room = if most > 512 && most as f64 >= MOST * d as f64 { others.len() } else { room };
         if others.len() > room {
             others.select_nth_unstable_by(room, |a, b| b.0.total_cmp(&a.0));
             others.truncate(room);
@@ -457,7 +476,7 @@ impl<'p, 'a, D: Design, L: Loss, R: ElasticNetForm> Newton<'p, 'a, D, L, R> {
         self.gap.margins = margins;
         // An old or sampled Hessian is given up before the method is.
         let sampled = self.hessian.take().is_some_and(|h| h.sampled);
-        self.stalled = !(self.reused || sampled && self.l1 > 0.0);
+        self.stalled = !(self.reused || sampled);
         self.drawn = f64::INFINITY;
     }
 }

@@ -16,12 +16,13 @@
 //! | outer loop, working set, line search | `method.rs` | the coordinates that violate optimality most join the support |
 //! | Newton-CG, without l1: the model by products with the Hessian | `cg.rs`, [`fenchel_optim::newton`] | for many features; memory O(n + d) |
 //! | the model | `model.rs` | where the Gram matrix of the working set costs a few passes, coordinate descent on it; else coordinate descent on columns until that has cost as much (ski rental); Cholesky where `l1 = 0`. A Gram matrix is kept while the second derivatives hardly change and every step with it still gains a digit |
-//! | Hessians of many rows | `sample.rs`, `conjugate.rs`, `cost.rs` | rows drawn by their leverage stand for all where that saves work: without l1 as the preconditioner of conjugate gradients on the true model, with l1 as the model itself, of a larger sample every step |
-//! | large working sets | `face.rs`, `scaled.rs` | coordinate descent finds the signs, conjugate gradients on the coordinates that are not 0 find the values |
+//! | Hessians of many rows | `gram.rs`, `sample.rs`, `cost.rs` | rows drawn by their leverage stand for all where that saves work, with l1; of a larger sample every step |
+//! | subsampled Newton, without l1 | `subsampled.rs`, [`fenchel_optim::newton`] | the problem on drawn rows, then L-BFGS on all of them that begins with the Hessian of those rows |
+//! | large working sets | `face.rs`, `scaled.rs`, `conjugate.rs` | coordinate descent finds the signs, conjugate gradients on the coordinates that are not 0 find the values |
 //! | paths | `warm.rs` | warm starts, and features that are proved to be 0 |
 //!
-//! A sampled Hessian of `8 m` rows, for a working set of `m`, takes a violation to about a third a step (two or three
-//! products to a tenth, without l1) however many rows there are. It serves the first steps, whose second derivatives change
+//! A sampled Hessian of `8 m` rows, for a working set of `m`, takes a violation to about a third a step however many rows
+//! there are. It serves the first steps, whose second derivatives change
 //! by as much anyway; as the pace rises the sample grows until it is all rows.
 //!
 //! References: the working set and the stopping rule follow liblinear's newGLMNET (Yuan, Ho and Lin, JMLR 13,
@@ -31,15 +32,21 @@ mod cg;
 mod conjugate;
 mod cost;
 mod face;
+mod gram;
 mod method;
 mod model;
 mod sample;
 mod scaled;
+mod subsampled;
 mod warm;
 
-pub(crate) use cost::{gram_cost, system_cost};
+pub(crate) use cost::{full_hessian_cost, gram_cost};
+pub(crate) use gram::{RIDGE, Variables};
+pub(crate) use sample::Sample;
+pub(crate) use subsampled::{ROWS_PER_VARIABLE, sample_rows};
 pub(crate) use warm::{Warm, check_grid};
 
 pub use cg::{NewtonCgState, newton_cg};
 pub use method::{ElasticNetForm, Newton, NewtonSettings, newton};
+pub use subsampled::{SubsampledNewton, SubsampledNewtonSettings, subsampled_newton};
 pub use warm::Screening;

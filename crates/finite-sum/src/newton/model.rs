@@ -1,18 +1,16 @@
 //! The quadratic model over a working set, and its minimisation.
 
-use fenchel_linalg::{Cholesky, Columns, Design, Gram, multiply, multiply_transposed};
+use fenchel_linalg::{Cholesky, Columns, Design};
 use fenchel_optim::prox::soft_threshold;
 use fenchel_optim::random::Generator;
 use rand::seq::SliceRandom;
 
-use super::conjugate::{System, conjugate_gradients};
-use super::cost::{gram_cost, is_dense};
+use super::cost::gram_cost;
 use super::face::Face;
-use super::sample::{self, Weighted};
+use super::gram::{RIDGE, Variables};
+use super::sample;
 use super::scaled::Scaled;
 
-/// Added to the diagonal, so that an empty or saturated column divides by something.
-pub(super) const RIDGE: f64 = 1e-12;
 /// The descent ends when the violation has fallen to this fraction of that at the outer point.
 const LOOSE: f64 = 0.1;
 /// The same on the Gram matrix, where a sweep costs next to nothing.
@@ -23,12 +21,6 @@ const GRAM_SWEEPS: usize = 1000;
 const STALE: f64 = 0.1;
 /// And while every step with it takes the violation to at most this fraction.
 const PACE: f64 = 0.1;
-/// The conjugate gradients on all coordinates end at this fraction of the gradient, in the norm of the preconditioner.
-const FORCING: f64 = 0.1;
-const PRODUCTS: usize = 50;
-/// A preconditioner is kept while no step needs more products than this.
-const FEW_PRODUCTS: usize = 2;
-
 /// `g.d + (1/2) d' (A'HA/n + l2 I) d + l1 (||x + d||_1 - ||x||_1)` over the coordinates of `set`, and the
 /// intercept.
 pub(super) struct Model<'m> {
@@ -42,6 +34,8 @@ pub(super) struct Model<'m> {
     pub(super) l1: f64,
     pub(super) l2: f64,
     pub(super) set: &'m [usize],
+    /// Whether the signs are likely to stay: the descent on a large set then begins with its face.
+    pub(super) settled: bool,
 }
 
 /// A minimiser, up to the tolerance, and what it cost.
@@ -68,8 +62,6 @@ pub(super) struct Hessian {
     h: Vec<f64>,
     /// Of the model that it served last.
     pub(super) violation: f64,
-    /// What conjugate gradients needed the last time that this was their preconditioner.
-    products: usize,
 }
 
 impl Hessian {
@@ -89,12 +81,7 @@ impl Hessian {
     pub(super) fn serves(&self, set: &[usize], h: &[f64], violation: f64) -> bool {
         let mut kept = self.set.iter();
         let covers = set.iter().all(|c| kept.any(|k| k == c));
-        // As a preconditioner it shows its age by the products that are needed.
-        let pace = if self.factor.is_some() && self.sampled {
-            self.products <= FEW_PRODUCTS
-        } else {
-            violation <= PACE * self.violation
-        };
+        let pace = violation <= PACE * self.violation;
         let change: f64 = h.iter().zip(&self.h).map(|(h, before)| (h - before).abs()).sum();
         covers && pace && change <= STALE * self.h.iter().sum::<f64>()
     }
@@ -113,9 +100,8 @@ pub(super) fn violation(x: f64, g: f64, l1: f64) -> f64 {
 }
 
 impl Model<'_> {
-    /// Minimises the model where `l1 = 0` and the set is all coordinates: one linear system. A sampled Hessian stands for
-    /// the true one as the preconditioner of conjugate gradients.
-    pub(super) fn solve<D: Design>(&self, design: &D, hessian: &mut Hessian) -> Minimum {
+    /// Minimises the model where `l1 = 0` and the set is all coordinates: one linear system.
+    pub(super) fn solve(&self, hessian: &mut Hessian) -> Minimum {
         let m = self.order();
         hessian.violation = self.total_violation();
         let mut right: Vec<f64> = self.set.iter().map(|&c| -self.gradient[c]).collect();
@@ -125,22 +111,12 @@ impl Model<'_> {
             hessian.factorise(m);
             entries += (m * m) as f64 * m as f64 / 6.0;
         }
-        let mut direction = None;
-        match &hessian.factor {
-            Some(factor) if hessian.sampled => {
-                let mut products = Products::new(self, design, factor);
-                let (d, count) = conjugate_gradients(&mut products, right, FORCING, PRODUCTS);
-                entries += count as f64 * (design.stored() as f64 + (m * m) as f64);
-                direction = Some(products.direction);
-                right = d;
-                hessian.products = count;
-            }
-            Some(factor) if factor.solve_in_place(&mut right).is_ok() => {}
-            // Not finite: no step, so that the search says it stalls.
-            _ => right.fill(0.0),
+        // Not finite: no step, so that the search says it stalls.
+        if hessian.factor.as_ref().is_none_or(|factor| factor.solve_in_place(&mut right).is_err()) {
+            right.fill(0.0);
         }
         let intercept = if self.intercept.is_some() { right.pop().unwrap_or(0.0) } else { 0.0 };
-        Minimum { d: right, intercept, entries, direction }
+        Minimum { d: right, intercept, entries, direction: None }
     }
 
     /// Minimises the model by coordinate descent on its Hessian.
@@ -158,6 +134,7 @@ impl Model<'_> {
         design: &D,
         columns: &Columns,
         rng: &mut Generator,
+        room: &mut Vec<f64>,
     ) -> Minimum {
         let stored: usize = self.set.iter().map(|&c| columns.stored(c)).sum();
         let gram_cost = gram_cost(self.h.len(), self.order(), stored as f64);
@@ -166,7 +143,7 @@ impl Model<'_> {
         let polishes = !small && 3 * stored >= design.stored();
         let outer = self.total_violation();
 
-        let scaled = Scaled::new(columns, self.set, self.h);
+        let scaled = Scaled::new(columns, self.set, self.h, std::mem::take(room));
         let curvature: Vec<f64> =
             (0..self.set.len()).map(|k| scaled.norm_squared(k) + self.l2).collect();
         let total_h: f64 = self.h.iter().sum::<f64>() + RIDGE;
@@ -178,6 +155,10 @@ impl Model<'_> {
         let mut active = all.clone();
         // How far inside its subdifferential a coordinate at 0 must be to be skipped.
         let mut margin = f64::INFINITY;
+        if polishes && self.settled {
+            let face = Face::new(self, &scaled, &curvature, &at.d);
+            at.entries += face.minimise(design, 0.3 * LOOSE, &mut at.d, &mut r);
+        }
         for _ in 0..SWEEPS {
             active.shuffle(rng);
             let (mut left, mut largest, mut looked) = (0.0, 0.0f64, 0);
@@ -222,12 +203,13 @@ impl Model<'_> {
                 at.entries += face.minimise(design, goal, &mut at.d, &mut r);
             }
             if small && at.entries >= gram_cost {
-                let gram =
-                    self.gram(design, &self.places(design), &sample::all(self.h), stored as f64);
+                let gram = self.variables().gram(design, &sample::all(self.h), stored as f64);
                 at.entries += gram_cost;
                 return self.descend_on_gram(&gram, at, TIGHT * outer, rng);
             }
         }
+        at.direction = scaled.direction(&r);
+        *room = scaled.into_room();
         at
     }
 
@@ -286,158 +268,30 @@ impl Model<'_> {
         sampled: Option<f64>,
         rng: &mut Generator,
     ) -> Hessian {
-        let place = self.places(design);
-        let variables = (self.set, self.intercept.is_some());
+        let variables = self.variables();
         let rows = match sampled {
             None => sample::all(self.h),
-            Some(count) => sample::draw(design, self.h, variables, self.l2, count, rng),
+            Some(count) => sample::draw(design, self.h, variables, count, rng),
         };
         let share = rows.len() as f64 / self.h.len() as f64;
-        let gram = self.gram(design, &place, &rows, share * stored as f64);
+        let gram = variables.gram(design, &rows, share * stored as f64);
         let (set, h) = (self.set.to_vec(), self.h.to_vec());
         let sampled = sampled.is_some();
-        Hessian { set, gram, factor: None, sampled, h, violation: f64::INFINITY, products: 0 }
+        Hessian { set, gram, factor: None, sampled, h, violation: f64::INFINITY }
     }
 
-    /// The number of each column in the set; what is not in the set goes behind its last.
-    fn places<D: Design>(&self, design: &D) -> Vec<u32> {
-        let mut place = vec![self.set.len() as u32; design.columns()];
-        for (k, &c) in self.set.iter().enumerate() {
-            place[c] = k as u32;
-        }
-        place
-    }
-
-    /// `A_W'HA_W/n + l2 I`, row by row, the intercept last. `stored` entries of the rows belong to the set.
-    fn gram<D: Design>(&self, design: &D, place: &[u32], rows: &Weighted, stored: f64) -> Vec<f64> {
-        let (m, w) = (self.order(), self.set.len());
-        let mut gram = if is_dense(rows.len(), m, stored) {
-            self.gram_of_dense_rows(design, place, rows)
-        } else {
-            self.gram_of_sparse_rows(design, place, rows)
-        };
-        for k in 0..m {
-            gram[k * m + k] += if k < w { self.l2 } else { RIDGE };
-        }
-        gram
-    }
-
-    fn gram_of_dense_rows<D: Design>(
-        &self,
-        design: &D,
-        place: &[u32],
-        rows: &Weighted,
-    ) -> Vec<f64> {
-        let (m, w) = (self.order(), self.set.len());
-        let mut gram = Gram::new(m);
-        for &(i, h) in rows {
-            let root = h.sqrt();
-            let row = gram.next_row();
-            if D::DENSE {
-                design.row_part(i, self.set, root, row);
-            } else {
-                design.row_entries(i, |c, a| row[place[c] as usize] = root * a);
-            }
-            // Over what was not in the set, if there is no intercept: that counts nothing.
-            row[w] = root;
-        }
-        gram.finish()
-    }
-
-    fn gram_of_sparse_rows<D: Design>(
-        &self,
-        design: &D,
-        place: &[u32],
-        rows: &Weighted,
-    ) -> Vec<f64> {
-        let (m, w) = (self.order(), self.set.len());
-        let mut gram = vec![0.0; m * m];
-        let mut row: Vec<(u32, f64)> = vec![(0, 0.0); design.columns() + 1];
-        for &(i, h) in rows {
-            let mut length = 0;
-            design.row_entries(i, |c, a| {
-                row[length] = (place[c], a);
-                length += usize::from(place[c] < w as u32 && a != 0.0);
-            });
-            if m > w {
-                row[length] = (w as u32, 1.0);
-                length += 1;
-            }
-            // The set ascends, and so do the places.
-            for (e, &(k, a)) in row[..length].iter().enumerate() {
-                let scaled = h * a;
-                let target = &mut gram[k as usize * m..][..m];
-                for &(l, b) in &row[..=e] {
-                    target[l as usize] += scaled * b;
-                }
-            }
-        }
-        for k in 0..m {
-            for l in 0..k {
-                gram[l * m + k] = gram[k * m + l];
-            }
-        }
-        gram
+    fn variables(&self) -> Variables<'_> {
+        Variables { set: self.set, intercept: self.intercept.is_some(), l2: self.l2 }
     }
 
     fn order(&self) -> usize {
-        self.set.len() + usize::from(self.intercept.is_some())
+        self.variables().order()
     }
 
     pub(super) fn total_violation(&self) -> f64 {
         let coordinates: f64 =
             self.set.iter().map(|&c| violation(self.x[c], self.gradient[c], self.l1)).sum();
         coordinates + self.intercept.map_or(0.0, f64::abs)
-    }
-}
-
-/// Products with the Hessian of all coordinates, and the factor of a sampled one before them.
-struct Products<'p, 'm, D> {
-    model: &'p Model<'m>,
-    design: &'p D,
-    factor: &'p Cholesky,
-    /// `A p + p_b`
-    margins: Vec<f64>,
-    /// `A w + w_b`
-    direction: Vec<f64>,
-    rows: Vec<f64>,
-}
-
-impl<'p, 'm, D: Design> Products<'p, 'm, D> {
-    fn new(model: &'p Model<'m>, design: &'p D, factor: &'p Cholesky) -> Self {
-        let rows = vec![0.0; model.h.len()];
-        Products { model, design, factor, margins: rows.clone(), direction: rows.clone(), rows }
-    }
-}
-
-impl<D: Design> System for Products<'_, '_, D> {
-    fn precondition(&self, residual: &[f64]) -> Vec<f64> {
-        let mut out = residual.to_vec();
-        // What is not finite ends the conjugate gradients.
-        let _ = self.factor.solve_in_place(&mut out);
-        out
-    }
-
-    fn product(&mut self, p: &[f64]) -> Vec<f64> {
-        let (weights, intercept) = p.split_at(self.model.set.len());
-        multiply(self.design, weights, &mut self.margins);
-        if let Some(b) = intercept.first() {
-            self.margins.iter_mut().for_each(|t| *t += b);
-        }
-        for ((s, t), h) in self.rows.iter_mut().zip(&self.margins).zip(self.model.h) {
-            *s = h * t;
-        }
-        let mut out = vec![0.0; p.len()];
-        multiply_transposed(self.design, &self.rows, &mut out[..weights.len()]);
-        out.iter_mut().zip(weights).for_each(|(o, p)| *o += self.model.l2 * p);
-        if !intercept.is_empty() {
-            out[weights.len()] = self.rows.iter().sum();
-        }
-        out
-    }
-
-    fn moved(&mut self, along: f64) {
-        self.direction.iter_mut().zip(&self.margins).for_each(|(a, t)| *a += along * t);
     }
 }
 

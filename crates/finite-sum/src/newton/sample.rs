@@ -5,38 +5,97 @@
 //! `h_i a_i' H^-1 a_i` that a row has in the Hessian. With the diagonal of `H` in place of `H`,
 //!
 //! ```text
-//! p_i = min(1, k l_i / sum l),   l_i = h_i sum_c a_ic^2 / H_cc
+//! p_i = min(1, k s_i / sum s),   s_i = l_i / sqrt(nnz(a_i)),   l_i = h_i sum_c a_ic^2 / H_cc
 //! ```
 //!
-//! which is the leverage where columns are orthogonal, and in any case draws a row for sure where it is the only one to
-//! hold a feature. For `k = c m` rows of order `m` and leverages all alike the eigenvalues of `H^-1 H_S` lie within about
-//! `(1 -+ c^(-1/2))^2`. Reference: Xu, Yang, Roosta-Khorasani, Re and Mahoney, "Sub-sampled Newton methods with
+//! where `l_i` is the leverage if columns are orthogonal, and more of it than there is the longer a row is if they are not;
+//! long rows also cost more. On web pages the root makes Hessians of as many rows half as dear, and better. A row that is
+//! the only one to hold a feature is drawn for sure, or nearly. For `k = c m` rows of order `m` and leverages all alike the
+//! eigenvalues of `H^-1 H_S` lie within about `(1 -+ c^(-1/2))^2`. Reference: Xu, Yang, Roosta-Khorasani, Re and Mahoney, "Sub-sampled Newton methods with
 //! non-uniform sampling", NIPS 2016.
 
 use fenchel_linalg::{Design, multiply_squares, multiply_squares_transposed};
 use fenchel_optim::random::Generator;
 use rand::RngExt;
 
-use super::model::RIDGE;
+use super::gram::{RIDGE, Variables};
 
 /// Rows and what they are multiplied by: `h_i / p_i`.
-pub(super) type Weighted = Vec<(usize, f64)>;
+pub(crate) type Weighted = Vec<(usize, f64)>;
 
 /// All rows with some curvature.
 pub(super) fn all(h: &[f64]) -> Weighted {
     h.iter().copied().enumerate().filter(|(_, h)| *h > 0.0).collect()
 }
 
-/// About `count` rows, less where many are drawn for sure, for the Hessian of the columns in `set`; `l2` stands on its
-/// diagonal. Two looks at the data.
+/// About `count` rows, less where many are drawn for sure, for a Hessian of second derivatives `h`. Two looks at the data.
 pub(super) fn draw<D: Design>(
     design: &D,
     h: &[f64],
-    (set, intercept): (&[usize], bool),
-    l2: f64,
+    variables: Variables<'_>,
     count: f64,
     rng: &mut Generator,
 ) -> Weighted {
+    let rows = draw_rows(design, h, variables, count, rng);
+    rows.into_iter().map(|(i, weight)| (i, weight * h[i])).collect()
+}
+
+/// Rows that stand for all in one Hessian after the other.
+#[derive(Debug, Clone)]
+pub(crate) struct Sample {
+    /// Multiplied by `1 / p_i`.
+    pub(super) rows: Weighted,
+    count: f64,
+    rng: Generator,
+    /// Whether they have not served yet.
+    fresh: bool,
+}
+
+impl Sample {
+    /// About `count` rows by their leverage for second derivatives `h`. One pass.
+    pub(super) fn draw<D: Design>(
+        design: &D,
+        h: &[f64],
+        variables: Variables<'_>,
+        count: f64,
+        mut rng: Generator,
+    ) -> Self {
+        let rows = draw_rows(design, h, variables, count, &mut rng);
+        Sample { rows, count, rng, fresh: true }
+    }
+
+    /// The rows times `h_i` for a Hessian of second derivatives `h`, drawn anew unless it is the first, and what the draw
+    /// cost in passes.
+    pub(crate) fn weighted<D: Design>(
+        &mut self,
+        design: &D,
+        h: &[f64],
+        variables: Variables<'_>,
+    ) -> (Weighted, f64) {
+        let again = !std::mem::replace(&mut self.fresh, false);
+        if again {
+            self.rows = draw_rows(design, h, variables, self.count, &mut self.rng);
+        }
+        let weighted = self.rows.iter().map(|&(i, weight)| (i, weight * h[i])).collect();
+        (weighted, if again { 1.0 } else { 0.0 })
+    }
+}
+
+/// About `count` rows, less where many are drawn for sure, and `1 / p_i`. Two looks at the data.
+fn draw_rows<D: Design>(
+    design: &D,
+    h: &[f64],
+    variables: Variables<'_>,
+    count: f64,
+    rng: &mut Generator,
+) -> Weighted {
+    let sizes = sizes(design, h, variables);
+    systematic(&sizes, count, rng.random()).map(|(i, p)| (i, 1.0 / p)).collect()
+}
+
+/// `l_i / sqrt(nnz(a_i))`. Two looks at the data.
+fn sizes<D: Design>(design: &D, h: &[f64], variables: Variables<'_>) -> Vec<f64> {
+    let Variables { set, intercept, l2 } = variables;
     let mut diagonal = vec![0.0; design.columns()];
     multiply_squares_transposed(design, h, &mut diagonal);
     let mut inverse = vec![0.0; design.columns()];
@@ -46,12 +105,11 @@ pub(super) fn draw<D: Design>(
     let constant = if intercept { 1.0 / (h.iter().sum::<f64>() + RIDGE) } else { 0.0 };
     let mut leverages = vec![0.0; h.len()];
     multiply_squares(design, &inverse, &mut leverages);
-    for (leverage, h) in leverages.iter_mut().zip(h) {
-        *leverage = (*leverage + constant) * h;
+    for (i, (leverage, h)) in leverages.iter_mut().zip(h).enumerate() {
+        let length = design.row_stored(i).max(1) as f64;
+        *leverage = (*leverage + constant) * h / length.sqrt();
     }
-    systematic(&leverages, count, rng.random())
-        .map(|(i, probability)| (i, h[i] / probability))
-        .collect()
+    leverages
 }
 
 /// Draws `i` with probability `p_i = min(1, count s_i / sum s)`: one number `offset`, uniform on [0, 1), and every `i`
@@ -107,7 +165,8 @@ mod tests {
         for seed in 0..20 {
             let design = Dense::new(x.view()).unwrap();
             let rng = &mut stream(seed, 0);
-            let rows = draw(&design, &h, (&[0, 1, 2], false), 1e-6, 30.0, rng);
+            let variables = Variables { set: &[0, 1, 2], intercept: false, l2: 1e-6 };
+            let rows = draw(&design, &h, variables, 30.0, rng);
             assert!(rows.contains(&(17, 0.25)), "{seed}");
             assert!((20..=32).contains(&rows.len()), "{}", rows.len());
         }

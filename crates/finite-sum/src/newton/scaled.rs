@@ -14,11 +14,19 @@ pub(super) struct Scaled<'m> {
 }
 
 impl<'m> Scaled<'m> {
-    pub(super) fn new(columns: &'m Columns, set: &'m [usize], h: &[f64]) -> Self {
+    /// `room` is where the values go.
+    pub(super) fn new(
+        columns: &'m Columns,
+        set: &'m [usize],
+        h: &[f64],
+        mut room: Vec<f64>,
+    ) -> Self {
         let roots: Vec<f64> = h.iter().map(|h| h.sqrt()).collect();
         let mut offsets = vec![0];
         let stored = set.iter().map(|&c| columns.stored(c)).sum();
-        let mut values = Vec::with_capacity(stored);
+        room.clear();
+        room.reserve(stored);
+        let mut values = room;
         for &c in set {
             let scaled = |(&i, &a): (&u32, &f64)| roots[i as usize] * a;
             match columns.column(c) {
@@ -28,6 +36,18 @@ impl<'m> Scaled<'m> {
             offsets.push(values.len());
         }
         Scaled { columns, set, offsets, values, roots }
+    }
+
+    /// Hands the memory back, for the next model.
+    pub(super) fn into_room(self) -> Vec<f64> {
+        self.values
+    }
+
+    /// `A d + d_b` from `r`; `None` where a second derivative is too small to divide by its root.
+    pub(super) fn direction(&self, r: &[f64]) -> Option<Vec<f64>> {
+        let least = self.roots.iter().copied().fold(f64::INFINITY, f64::min);
+        let margins = || r.iter().zip(&self.roots).map(|(r, root)| r / root).collect();
+        (least > 1e-100).then(margins)
     }
 
     fn column(&self, k: usize) -> (Option<&[u32]>, &[f64]) {

@@ -4,8 +4,10 @@ use fenchel_finite_sum::loss::{
     Absolute, EpsilonInsensitive, Hinge, Huber, Logistic, Poisson, Quantile, SmoothedHinge,
     Squared, SquaredHinge,
 };
+use fenchel_linalg::special::softplus;
 use fenchel_optim::Loss;
 use proptest::prelude::*;
+use rand::RngExt;
 
 /// `phi(t) + phi*(u) >= u t` everywhere, with equality at `u = phi'(t)`.
 fn fenchel_young<L: Loss>(loss: L, t: f64, s: f64, y: f64) {
@@ -258,4 +260,35 @@ fn a_tiny_dual_variable_keeps_its_relative_accuracy() {
     // For q p << 1 the solution is p = sigmoid(-m) (1 - q p (1 - p) + ...): p = e^-40 to first order.
     let p = -Logistic.dual_step(40.0, 1.0, 1.0, 0.0);
     assert!((p / 4.248_354_255_291_589e-18 - 1.0).abs() < 1e-13, "{p:e}");
+}
+
+/// The sum that shares the exponentials with the derivatives, against sums of single values: margins of any size, values
+/// from 1e-300 to 1e3, and lengths around the width of the blocks.
+#[test]
+fn derivatives_and_sum_are_those_of_single_terms() {
+    let mut rng = fenchel_optim::random::stream(5, 0);
+    for length in [0, 1, 7, 8, 9, 255, 256, 257, 700] {
+        for scale in [1e-6, 1.0, 30.0, 700.0, -20.0] {
+            let y: Vec<f64> =
+                (0..length).map(|_| if rng.random::<bool>() { 1.0 } else { -1.0 }).collect();
+            // A negative scale: all are right by far, and all values tiny.
+            let t: Vec<f64> = y
+                .iter()
+                .map(|y| match scale < 0.0 {
+                    true => y * (-scale + rng.random::<f64>()),
+                    false => scale * (2.0 * rng.random::<f64>() - 1.0),
+                })
+                .collect();
+            let exact: f64 = t.iter().zip(&y).map(|(t, y)| softplus(-y * t)).sum();
+            let mut derivatives = t.clone();
+            let sum = Logistic.derivatives_and_sum(&mut derivatives, &y);
+            assert!((sum - exact).abs() <= 1e-13 * exact, "{length} {scale}: {sum} {exact}");
+            for i in 0..length {
+                let single = Logistic.derivative(t[i], y[i]);
+                assert!((derivatives[i] - single).abs() <= 1e-15 * single.abs() + 1e-300, "{i}");
+            }
+        }
+    }
+    let mut nan = [f64::NAN; 256];
+    assert!(Logistic.derivatives_and_sum(&mut nan, &[1.0; 256]).is_nan());
 }

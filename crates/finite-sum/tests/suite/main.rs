@@ -26,6 +26,7 @@ mod resume;
 mod resume_incremental;
 mod sparse_text;
 mod structured;
+mod subsampled;
 mod theory;
 mod trajectories;
 mod weights;

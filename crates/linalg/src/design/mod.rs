@@ -22,7 +22,9 @@ pub use columns::{Columns, nonzeros_by_column};
 pub use csr::{Csr, CsrMatrix};
 pub use dense::Dense;
 pub use nonzeros::Nonzeros;
-pub use product::{multiply, multiply_squares, multiply_squares_transposed, multiply_transposed};
+pub use product::{
+    multiply, multiply_squares, multiply_squares_transposed, multiply_through, multiply_transposed,
+};
 pub use subset::{Rows, Subset};
 
 use crate::Invalid;

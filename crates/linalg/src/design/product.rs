@@ -3,11 +3,15 @@
 //! The order of every addition is fixed by the shape of the data, never by the number of threads,
 //! so a result is the same bit for bit on any machine size.
 
+use std::ops::Range;
+
 use super::Design;
 use crate::lanes;
 
 /// Fewer stored entries than this are not worth waking a second thread for.
 const ENTRIES_PER_BLOCK: usize = 1 << 16;
+/// Entries that [`multiply_through`] looks at twice before it goes on: about 100 kB.
+const ENTRIES_PER_CHUNK: usize = 1 << 13;
 /// Upper limit of blocks: each keeps a vector of length `d` in [`multiply_transposed`].
 const MAX_BLOCKS: usize = 8;
 
@@ -35,7 +39,78 @@ pub fn multiply_squares<D: Design>(design: &D, x: &[f64], out: &mut [f64]) {
 /// If `s` or `out` has not the length of the rows or of the columns.
 pub fn multiply_transposed<D: Design>(design: &D, s: &[f64], out: &mut [f64]) {
     assert_eq!((s.len(), out.len()), (design.rows(), design.columns()));
-    sum_of_rows(design, &Combination { design, s }, out);
+    sum_of_rows(design, &Combination { design, from: 0, s }, out);
+}
+
+/// `t = A x`, then `s = f(t)`, then `out = A' s`, in one look at the data: each row is read once from memory.
+///
+/// `between` is called for consecutive rows, with their range, their `t` and their `s` to be filled (or left as it was).
+/// What it returns is added up, in an order that the shape of the data alone decides. O(nnz + d * blocks), as
+/// [`multiply_transposed`].
+///
+/// ```
+/// use fenchel_linalg::{AsDesign, multiply_through};
+///
+/// let a = ndarray::array![[1.0, 2.0], [3.0, 4.0]];
+/// let (mut t, mut s, mut out) = ([0.0; 2], [0.0; 2], [0.0; 2]);
+/// // The gradient of sum_i t_i^2 / 2 at x, and its value.
+/// let value = multiply_through(&a.as_design()?, &[1.0, -1.0], &mut t, &mut s, &mut out, |_, t, s| {
+///     s.copy_from_slice(t);
+///     t.iter().map(|t| 0.5 * t * t).sum()
+/// });
+/// assert_eq!((t, out, value), ([-1.0, -1.0], [-4.0, -6.0], 1.0));
+/// # Ok::<(), fenchel_linalg::Invalid>(())
+/// ```
+///
+/// # Panics
+/// If a slice has not the length of the rows (`t`, `s`) or of the columns (`x`, `out`).
+pub fn multiply_through<D: Design>(
+    design: &D,
+    x: &[f64],
+    t: &mut [f64],
+    s: &mut [f64],
+    out: &mut [f64],
+    between: impl Fn(Range<usize>, &[f64], &mut [f64]) -> f64 + Sync,
+) -> f64 {
+    let n = design.rows();
+    assert_eq!((x.len(), out.len()), (design.columns(), design.columns()));
+    assert_eq!((t.len(), s.len()), (n, n));
+    let block = rows_per_block(design, MAX_BLOCKS);
+    let chunk = rows_per_chunk(design);
+    let dots = Dots { design, x };
+    let through = |from: usize, t: &mut [f64], s: &mut [f64], out: &mut [f64]| {
+        let mut total = 0.0;
+        for (k, (t, s)) in t.chunks_mut(chunk).zip(s.chunks_mut(chunk)).enumerate() {
+            let from = from + k * chunk;
+            let rows = from..from + t.len();
+            lanes::run(Fill { of: &dots, from, out: t });
+            total += between(rows.clone(), t, s);
+            lanes::run(Add { of: &Combination { design, from, s }, rows, out });
+        }
+        total
+    };
+    out.fill(0.0);
+    if block >= n {
+        return through(0, t, s, out);
+    }
+    let partial = |(b, (t, s)): (usize, (&mut [f64], &mut [f64]))| {
+        let mut sum = vec![0.0; design.columns()];
+        let total = through(b * block, t, s, &mut sum);
+        (total, sum)
+    };
+    #[cfg(feature = "parallel")]
+    let partials: Vec<(f64, Vec<f64>)> = {
+        use rayon::prelude::*;
+        t.par_chunks_mut(block).zip(s.par_chunks_mut(block)).enumerate().map(partial).collect()
+    };
+    #[cfg(not(feature = "parallel"))]
+    let partials = t.chunks_mut(block).zip(s.chunks_mut(block)).enumerate().map(partial);
+    let mut total = 0.0;
+    for (part, sum) in partials {
+        total += part;
+        add(&sum, out);
+    }
+    total
 }
 
 /// `out_c = sum_i s_i a_ic^2`. O(nnz + d * blocks), as [`multiply_transposed`].
@@ -69,6 +144,8 @@ struct SquareDots<'a, D> {
 
 struct Combination<'a, D> {
     design: &'a D,
+    /// The row that the first number belongs to.
+    from: usize,
     s: &'a [f64],
 }
 
@@ -94,8 +171,9 @@ impl<D: Design> RowNumber for SquareDots<'_, D> {
 impl<D: Design> RowMultiple for Combination<'_, D> {
     #[inline(always)]
     fn add(&self, i: usize, out: &mut [f64]) {
-        if self.s[i] != 0.0 {
-            self.design.row_axpy(i, self.s[i], out);
+        let s = self.s[i - self.from];
+        if s != 0.0 {
+            self.design.row_axpy(i, s, out);
         }
     }
 }
@@ -129,7 +207,7 @@ impl<R: RowNumber> lanes::Kernel for Fill<'_, R> {
 /// Adds up a range of rows.
 struct Add<'o, R> {
     of: &'o R,
-    rows: std::ops::Range<usize>,
+    rows: Range<usize>,
     out: &'o mut [f64],
 }
 
@@ -179,10 +257,18 @@ fn sum_of_rows<D: Design>(design: &D, of: &impl RowMultiple, out: &mut [f64]) {
     #[cfg(not(feature = "parallel"))]
     let partials = blocks.map(partial);
     for sum in partials {
-        for (o, v) in out.iter_mut().zip(sum) {
-            *o += v;
-        }
+        add(&sum, out);
     }
+}
+
+fn add(v: &[f64], out: &mut [f64]) {
+    out.iter_mut().zip(v).for_each(|(o, v)| *o += v);
+}
+
+/// Rows that stay in the cache between two looks at them: a function of the shape alone, a multiple of 8.
+fn rows_per_chunk<D: Design>(design: &D) -> usize {
+    let mean = design.stored() / design.rows().max(1) + 1;
+    (ENTRIES_PER_CHUNK / mean).clamp(8, 256) / 8 * 8
 }
 
 /// Rows in a block: a function of the shape alone. At least 1, so that it can be a chunk length.
@@ -212,6 +298,16 @@ mod tests {
             // Small integers: every order of summation is exact.
             assert_eq!(ax, a.dot(&x).to_vec());
             assert_eq!(ats, a.t().dot(&s).to_vec());
+            let (mut t, mut u) = (vec![0.0; n], s.to_vec());
+            let sum = |_: Range<usize>, t: &[f64], u: &mut [f64]| {
+                u.iter_mut().zip(t).for_each(|(u, t)| *u += t);
+                t.iter().sum()
+            };
+            let view_x = x.as_slice().unwrap();
+            let total = multiply_through(&view, view_x, &mut t, &mut u, &mut ats, sum);
+            assert_eq!((&t, total), (&ax, a.dot(&x).sum()));
+            assert_eq!(u, (&s + &a.dot(&x)).to_vec());
+            assert_eq!(ats, a.t().dot(&(&s + &a.dot(&x))).to_vec());
             let squares = a.mapv(|a| a * a);
             multiply_squares(&view, x.as_slice().unwrap(), &mut ax);
             multiply_squares_transposed(&view, s.as_slice().unwrap(), &mut ats);
@@ -228,9 +324,16 @@ mod tests {
         let s: Vec<f64> = (0..3000).map(|i| (i as f64).cos()).collect();
         let run = |threads| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            let mut out = vec![0.0; 100];
-            pool.install(|| multiply_transposed(&view, &s, &mut out));
-            out
+            let (mut out, mut through) = (vec![0.0; 100], vec![0.0; 100]);
+            let (mut t, mut u) = (vec![0.0; 3000], vec![0.0; 3000]);
+            let total = pool.install(|| {
+                multiply_transposed(&view, &s, &mut out);
+                multiply_through(&view, &out, &mut t, &mut u, &mut through, |rows, t, u| {
+                    u.copy_from_slice(t);
+                    rows.map(|i| s[i]).sum::<f64>() + t.iter().sum::<f64>()
+                })
+            });
+            (out, through, total)
         };
         let one = run(1);
         assert_eq!(one, run(2));

@@ -40,27 +40,27 @@ impl<D: Design> Design for Subset<'_, D> {
         self.design.row_stored(self.index[i])
     }
 
-    #[inline]
+    #[inline(always)]
     fn row_dot(&self, i: usize, x: &[f64]) -> f64 {
         self.design.row_dot(self.index[i], x)
     }
 
-    #[inline]
+    #[inline(always)]
     fn row_axpy(&self, i: usize, scale: f64, out: &mut [f64]) {
         self.design.row_axpy(self.index[i], scale, out);
     }
 
-    #[inline]
+    #[inline(always)]
     fn row_square_dot(&self, i: usize, x: &[f64]) -> f64 {
         self.design.row_square_dot(self.index[i], x)
     }
 
-    #[inline]
+    #[inline(always)]
     fn row_part(&self, i: usize, columns: &[usize], scale: f64, out: &mut [f64]) {
         self.design.row_part(self.index[i], columns, scale, out);
     }
 
-    #[inline]
+    #[inline(always)]
     fn row_entries(&self, i: usize, f: impl FnMut(usize, f64)) {
         self.design.row_entries(self.index[i], f);
     }

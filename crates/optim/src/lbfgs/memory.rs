@@ -50,17 +50,24 @@ impl Memory {
     /// `r <- H r` by the two-loop recursion, with `first_scale` the multiple of the identity to begin with; `None` takes
     /// `s.z / z.z` of the last pair, or 1 without one. O(pairs d).
     pub fn apply(&self, r: &mut [f64], first_scale: Option<f64>) {
+        let of_last = |pair: &Pair| 1.0 / (pair.rho * dot(&pair.z, &pair.z));
+        let scale = first_scale.or(self.pairs.back().map(of_last)).unwrap_or(1.0);
+        self.apply_to(r, |r| {
+            if scale != 1.0 {
+                r.iter_mut().for_each(|r| *r *= scale);
+            }
+        });
+    }
+
+    /// As [`apply`](Memory::apply), with any positive definite matrix to begin with: `first` multiplies by it.
+    pub fn apply_to(&self, r: &mut [f64], first: impl FnOnce(&mut [f64])) {
         let mut alphas = Vec::with_capacity(self.pairs.len());
         for pair in self.pairs.iter().rev() {
             let alpha = pair.rho * dot(&pair.s, r);
             axpy(-alpha, &pair.z, r);
             alphas.push(alpha);
         }
-        let of_last = |pair: &Pair| 1.0 / (pair.rho * dot(&pair.z, &pair.z));
-        let scale = first_scale.or(self.pairs.back().map(of_last)).unwrap_or(1.0);
-        if scale != 1.0 {
-            r.iter_mut().for_each(|r| *r *= scale);
-        }
+        first(r);
         for (pair, alpha) in self.pairs.iter().zip(alphas.into_iter().rev()) {
             let beta = pair.rho * dot(&pair.z, r);
             axpy(alpha - beta, &pair.s, r);

@@ -1,8 +1,8 @@
 //! Newton's method with the Hessian itself.
 
-use fenchel_linalg::{Cholesky, Invalid};
+use fenchel_linalg::Invalid;
 
-use super::{Descent, WithHessian, dot};
+use super::{Descent, WithHessian, dot, factor};
 use crate::{Certificate, Iterative, Observer, Solution, Status, Stop, run};
 
 /// Minimises a function of few variables from `start`, by Newton's method with a line search; the state is the final
@@ -65,19 +65,6 @@ impl<F: WithHessian> Newton<F> {
         at.settle(accepted, from);
         passes
     }
-}
-
-/// The Cholesky factor of a matrix that is positive definite up to rounding: raises a ridge until it is one in floating
-/// point. `None` if it is not finite.
-fn factor(matrix: &[f64], order: usize) -> Option<Cholesky> {
-    let largest = (0..order).map(|k| matrix[k * order + k]).fold(0.0, f64::max);
-    let scale = if largest > 0.0 { largest } else { 1.0 };
-    (0..20).find_map(|k| {
-        let ridge = if k == 0 { 0.0 } else { scale * 1e-16 * 10f64.powi(k) };
-        let mut shifted = matrix.to_vec();
-        (0..order).for_each(|k| shifted[k * order + k] += ridge);
-        Cholesky::in_place(shifted, order).ok()
-    })
 }
 
 impl<F: WithHessian> Iterative for Newton<F> {

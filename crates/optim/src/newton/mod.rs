@@ -11,6 +11,7 @@
 //! |---|---|
 //! | many variables | [`newton_cg`]: the Newton system by conjugate gradients, a pass a product |
 //! | few variables | [`newton`]: the Newton system by a Cholesky factorisation |
+//! | a matrix near the Hessian that is cheaper than itself | [`quasi_newton`]: L-BFGS that begins with it |
 //!
 //! | symbol | name |
 //! |---|---|
@@ -20,10 +21,14 @@
 
 mod cg;
 mod exact;
+mod quasi;
 mod system;
 
 pub use cg::{Globalisation, NewtonCg, NewtonCgSettings, Preconditioner, newton_cg};
 pub use exact::{Newton, newton};
+pub use quasi::{QuasiNewton, QuasiNewtonSettings, quasi_newton};
+
+use fenchel_linalg::Cholesky;
 
 use crate::Certificate;
 use crate::lbfgs::dot;
@@ -65,6 +70,36 @@ pub trait TwiceDifferentiable {
 pub trait WithHessian: TwiceDifferentiable {
     /// `H` for the second derivatives that were kept, row by row, and what it cost in passes.
     fn hessian(&mut self) -> (Vec<f64>, f64);
+}
+
+/// A twice differentiable function with a matrix that stands for its Hessian.
+pub trait Preconditioned: TwiceDifferentiable {
+    /// A positive definite matrix near `H`, given `z = A x`, row by row, and what it cost in passes.
+    fn preconditioner(&mut self, z: &[f64]) -> (Vec<f64>, f64);
+
+    /// `F(x)`, with `z = A x` written to `z` and `F'(x)` to `gradient`. Keeps `f'(z)` as [`evaluate`](Self::evaluate). One
+    /// pass, by one look at the data where that can be.
+    fn look(&mut self, x: &[f64], z: &mut [f64], gradient: &mut [f64]) -> f64 {
+        self.multiply(x, z);
+        let value = self.evaluate(x, z);
+        self.gradient(x, gradient);
+        value
+    }
+
+    /// `F(x)`, given `z = A x`. Keeps `f'(z)` for the slopes and the gradient there. No pass.
+    fn evaluate(&mut self, x: &[f64], z: &[f64]) -> f64;
+
+    /// `F'(x).w`, given `a = A w`, where it was evaluated last. No pass.
+    fn slope(&self, x: &[f64], w: &[f64], a: &[f64]) -> f64;
+
+    /// `F'(x)` where it was evaluated last. Half a pass.
+    fn gradient(&mut self, x: &[f64], out: &mut [f64]);
+
+    /// What value and gradient prove at `x`, if that is as much as [`measure`](TwiceDifferentiable::measure) would. No pass.
+    fn certificate(&mut self, x: &[f64], value: f64, gradient: &[f64]) -> Option<Certificate>;
+
+    /// A guess of the certificate's value, where there is none for nothing.
+    fn estimate(&self, gradient: &[f64]) -> f64;
 }
 
 /// A point and what is known there.
@@ -127,13 +162,18 @@ impl<F: TwiceDifferentiable> Descent<F> {
 
     /// Moves to `x + scale w`, with its margins. Returns the objective there.
     fn go(&mut self, from: &Place, step: &[f64], step_margins: &[f64], scale: f64) -> f64 {
+        self.shift(from, step, step_margins, scale);
+        self.function.value(&self.x, &self.z)
+    }
+
+    /// Moves to `x + scale w`, with its margins.
+    fn shift(&mut self, from: &Place, step: &[f64], step_margins: &[f64], scale: f64) {
         for ((x, from), w) in self.x.iter_mut().zip(&from.x).zip(step) {
             *x = from + scale * w;
         }
         for ((z, from), a) in self.z.iter_mut().zip(&from.z).zip(step_margins) {
             *z = from + scale * a;
         }
-        self.function.value(&self.x, &self.z)
     }
 
     fn place(&self) -> Place {
@@ -167,7 +207,21 @@ impl<F: TwiceDifferentiable> Descent<F> {
     }
 }
 
+/// The Cholesky factor of a matrix that is positive definite up to rounding: raises a ridge until it is one in floating
+/// point. `None` if it is not finite.
+fn factor(matrix: &[f64], order: usize) -> Option<Cholesky> {
+    let largest = (0..order).map(|k| matrix[k * order + k]).fold(0.0, f64::max);
+    let scale = if largest > 0.0 { largest } else { 1.0 };
+    (0..20).find_map(|k| {
+        let ridge = if k == 0 { 0.0 } else { scale * 1e-16 * 10f64.powi(k) };
+        let mut shifted = matrix.to_vec();
+        (0..order).for_each(|k| shifted[k * order + k] += ridge);
+        Cholesky::in_place(shifted, order).ok()
+    })
+}
+
 /// Where a step began.
+#[derive(Debug, Clone)]
 struct Place {
     x: Vec<f64>,
     z: Vec<f64>,

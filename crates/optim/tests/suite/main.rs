@@ -7,5 +7,6 @@ mod protocol;
 mod prox;
 mod prox_structured;
 mod prox_values;
+mod quasi_newton;
 mod random;
 mod smooth;

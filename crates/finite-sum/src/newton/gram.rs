@@ -1,0 +1,98 @@
+//! The Hessian of some coordinates, written down.
+
+use fenchel_linalg::{Design, Gram};
+
+use super::cost::is_dense;
+use super::sample::Weighted;
+
+/// Added to the diagonal, so that an empty or saturated column divides by something.
+pub(crate) const RIDGE: f64 = 1e-12;
+
+/// The coordinates of a Hessian: some weights, and the intercept last if there is one.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Variables<'s> {
+    /// Ascending.
+    pub(crate) set: &'s [usize],
+    pub(crate) intercept: bool,
+    /// On the diagonal of the weights.
+    pub(crate) l2: f64,
+}
+
+impl Variables<'_> {
+    /// Their number.
+    pub(crate) fn order(&self) -> usize {
+        self.set.len() + usize::from(self.intercept)
+    }
+
+    /// `sum_i h_i a_i a_i' + l2 I`, row by row. `stored` entries of the rows belong to the set.
+    pub(crate) fn gram<D: Design>(&self, design: &D, rows: &Weighted, stored: f64) -> Vec<f64> {
+        let (m, w) = (self.order(), self.set.len());
+        let place = self.places(design);
+        let mut gram = if is_dense(rows.len(), m, stored) {
+            self.of_dense_rows(design, &place, rows)
+        } else {
+            self.of_sparse_rows(design, &place, rows)
+        };
+        for k in 0..m {
+            gram[k * m + k] += if k < w { self.l2 } else { RIDGE };
+        }
+        gram
+    }
+
+    /// The number of each column in the set; what is not in the set goes behind its last.
+    fn places<D: Design>(&self, design: &D) -> Vec<u32> {
+        let mut place = vec![self.set.len() as u32; design.columns()];
+        for (k, &c) in self.set.iter().enumerate() {
+            place[c] = k as u32;
+        }
+        place
+    }
+
+    fn of_dense_rows<D: Design>(&self, design: &D, place: &[u32], rows: &Weighted) -> Vec<f64> {
+        let (m, w) = (self.order(), self.set.len());
+        let mut gram = Gram::new(m);
+        for &(i, h) in rows {
+            let root = h.sqrt();
+            let row = gram.next_row();
+            if D::DENSE {
+                design.row_part(i, self.set, root, row);
+            } else {
+                design.row_entries(i, |c, a| row[place[c] as usize] = root * a);
+            }
+            // Over what was not in the set, if there is no intercept: that counts nothing.
+            row[w] = root;
+        }
+        gram.finish()
+    }
+
+    fn of_sparse_rows<D: Design>(&self, design: &D, place: &[u32], rows: &Weighted) -> Vec<f64> {
+        let (m, w) = (self.order(), self.set.len());
+        let mut gram = vec![0.0; m * m];
+        let mut row: Vec<(u32, f64)> = vec![(0, 0.0); design.columns() + 1];
+        for &(i, h) in rows {
+            let mut length = 0;
+            design.row_entries(i, |c, a| {
+                row[length] = (place[c], a);
+                length += usize::from(place[c] < w as u32 && a != 0.0);
+            });
+            if m > w {
+                row[length] = (w as u32, 1.0);
+                length += 1;
+            }
+            // The set ascends, and so do the places.
+            for (e, &(k, a)) in row[..length].iter().enumerate() {
+                let scaled = h * a;
+                let target = &mut gram[k as usize * m..][..m];
+                for &(l, b) in &row[..=e] {
+                    target[l as usize] += scaled * b;
+                }
+            }
+        }
+        for k in 0..m {
+            for l in 0..k {
+                gram[l * m + k] = gram[k * m + l];
+            }
+        }
+        gram
+    }
+}

@@ -1,0 +1,268 @@
+//! L-BFGS that begins with a matrix near the Hessian.
+
+use fenchel_linalg::{Cholesky, Invalid};
+use serde::{Deserialize, Serialize};
+
+use super::{Descent, Place, Preconditioned, dot, factor};
+use crate::lbfgs::Memory;
+use crate::{Certificate, Iterative, Observer, Solution, Status, Stop, run};
+
+/// A step ends where the slope along it has fallen to this fraction.
+const SLOPE: f64 = 0.5;
+/// The step grows by this factor at most.
+const GROWTH: f64 = 4.0;
+/// Slopes in one search, at most.
+const SEARCH: usize = 60;
+
+/// Settings of [`quasi_newton`].
+///
+/// | field | default | meaning |
+/// |---|---|---|
+/// | `memory` | 10 | pairs of steps and gradient differences that are kept |
+/// | `renewal` | 8 | steps after which the matrix to begin with is made anew, and the pairs forgotten |
+/// | `stop` | see [`Stop`] | when to end |
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct QuasiNewtonSettings {
+    /// Number of correction pairs, at least 1.
+    pub memory: usize,
+    /// Steps for which one matrix serves, at least 1.
+    pub renewal: usize,
+    /// When to end.
+    pub stop: Stop,
+}
+
+impl Default for QuasiNewtonSettings {
+    fn default() -> Self {
+        QuasiNewtonSettings { memory: 10, renewal: 8, stop: Stop::default() }
+    }
+}
+
+/// The method behind [`quasi_newton`].
+#[derive(Debug, Clone)]
+pub struct QuasiNewton<F> {
+    at: Descent<F>,
+    memory: Memory,
+    renewal: usize,
+    /// Of the matrix to begin with.
+    factor: Option<Cholesky>,
+    /// Steps that it has served.
+    age: usize,
+    /// Whether the start has been looked at.
+    seen: bool,
+    step: Vec<f64>,
+    step_margins: Vec<f64>,
+}
+
+/// Minimises a function from `start` by L-BFGS whose first matrix is the inverse of a
+/// [`preconditioner`](Preconditioned::preconditioner). The state is the final point.
+///
+/// A step costs a pass and two triangular solves; the margins of the step serve a search for a slope of at most half the
+/// first, which looks at the function's values alone. Where the eigenvalues of the matrix against the Hessian lie within
+/// `[1/k, 1]` the error of the gradient falls by about `(sqrt k - 1) / (sqrt k + 1)` a step near the solution, as for
+/// preconditioned conjugate gradients. Ends as `Stalled` when the model's decrease is below the rounding of the objective
+/// and the gradient no longer halves.
+///
+/// Reference: Nocedal and Wright, "Numerical Optimization" (2006), algorithm 7.4 with another `H_k^0`.
+///
+/// # Errors
+/// [`Invalid`] for a start of the wrong length or with non-finite entries, or settings out of range.
+pub fn quasi_newton<F: Preconditioned, O: Observer<QuasiNewton<F>>>(
+    function: F,
+    settings: &QuasiNewtonSettings,
+    start: Vec<f64>,
+    observer: &mut O,
+) -> Result<Solution<Vec<f64>>, Invalid> {
+    let mut method = QuasiNewton::new(function, settings, start)?;
+    let report = run(&mut method, &settings.stop, observer)?;
+    Ok(Solution { state: method.into_point(), report })
+}
+
+impl<F: Preconditioned> QuasiNewton<F> {
+    /// The method at `start`, for [`run`] or as a part of another.
+    ///
+    /// # Errors
+    /// As [`quasi_newton`].
+    pub fn new(
+        function: F,
+        settings: &QuasiNewtonSettings,
+        start: Vec<f64>,
+    ) -> Result<Self, Invalid> {
+        settings.stop.check()?;
+        Invalid::check_length("start", function.dimension(), start.len())?;
+        Invalid::check_finite("start", &start)?;
+        Invalid::check_positive("memory", settings.memory as f64)?;
+        Invalid::check_positive("renewal", settings.renewal as f64)?;
+        let at = Descent::new(function, start);
+        Ok(QuasiNewton {
+            memory: Memory::new(settings.memory),
+            renewal: settings.renewal,
+            factor: None,
+            age: 0,
+            step: vec![0.0; at.x.len()],
+            step_margins: vec![0.0; at.z.len()],
+            seen: false,
+            at,
+        })
+    }
+
+    /// The current point.
+    pub fn point(&self) -> &[f64] {
+        &self.at.x
+    }
+
+    /// The current point, without the rest.
+    pub fn into_point(self) -> Vec<f64> {
+        self.at.x
+    }
+
+    /// One step. Returns its cost in passes.
+    fn step(&mut self) -> f64 {
+        let mut passes = self.look();
+        if self.factor.is_none() || self.age >= self.renewal {
+            passes += self.renew();
+        }
+        let Some(factor) = &self.factor else {
+            self.at.stalled = true;
+            return passes;
+        };
+        let at = &mut self.at;
+        self.step.iter_mut().zip(&at.gradient).for_each(|(w, g)| *w = -g);
+        // The length fits; a matrix that is not finite gives no slope.
+        self.memory.apply_to(&mut self.step, |r| drop(factor.solve_in_place(r)));
+        let slope = dot(&at.gradient, &self.step);
+        if at.hopeless(slope, -0.5 * slope, (-slope).max(0.0).sqrt()) {
+            at.stalled = true;
+            return passes;
+        }
+        let from = at.place();
+        let before = at.gradient.clone();
+        at.x.iter_mut().zip(&self.step).for_each(|(x, w)| *x += w);
+        let value = at.function.look(&at.x, &mut at.z, &mut at.gradient);
+        passes += 1.0;
+        let here = dot(&at.gradient, &self.step);
+        let accepted = if good(here, slope, value, at.objective + at.slack()) {
+            at.objective = value;
+            true
+        } else {
+            let ends = at.z.iter().zip(&from.z);
+            self.step_margins.iter_mut().zip(ends).for_each(|(a, (to, from))| *a = to - from);
+            let found = self.search(&from, slope, here);
+            let at = &mut self.at;
+            at.function.gradient(&at.x, &mut at.gradient);
+            passes += 0.5;
+            found
+        };
+        if accepted {
+            self.age += 1;
+            self.memory.push(&from.x, &self.at.x, &before, &self.at.gradient);
+        } else {
+            self.at.gradient = before;
+            self.at.stalled = true;
+        }
+        self.at.settle(accepted, from);
+        self.prove();
+        passes
+    }
+
+    /// Value, margins and gradient at the start. Returns the cost in passes.
+    fn look(&mut self) -> f64 {
+        if std::mem::replace(&mut self.seen, true) {
+            return 0.0;
+        }
+        let at = &mut self.at;
+        at.objective = at.function.look(&at.x, &mut at.z, &mut at.gradient);
+        self.prove();
+        1.0
+    }
+
+    /// The certificate, if there is one for nothing.
+    fn prove(&mut self) {
+        let Descent { function, x, gradient, objective, certificate, .. } = &mut self.at;
+        *certificate = function.certificate(x, *objective, gradient);
+    }
+
+    /// The matrix to begin with, at the current point. Returns what it cost in passes.
+    fn renew(&mut self) -> f64 {
+        let (matrix, passes) = self.at.function.preconditioner(&self.at.z);
+        self.factor = factor(&matrix, self.at.x.len());
+        self.age = 0;
+        self.memory.clear();
+        passes
+    }
+
+    /// Walks along the step until the place is [`good`], on the margins alone: by secants of the slope, which rises and is
+    /// `full` at the full step. False if there is no such place.
+    fn search(&mut self, from: &Place, slope: f64, full: f64) -> bool {
+        let at = &mut self.at;
+        let highest = at.objective + at.slack();
+        let (mut low, mut high) = ((0.0, slope), None);
+        let (mut scale, mut here) = (1.0, full);
+        for _ in 0..SEARCH {
+            if here <= 0.0 {
+                low = (scale, here);
+            } else {
+                high = Some((scale, here));
+            }
+            scale = match high {
+                None => (scale * slope / (slope - here)).clamp(scale, GROWTH * scale),
+                Some(high) => between(low, high),
+            };
+            at.shift(from, &self.step, &self.step_margins, scale);
+            let value = at.function.evaluate(&at.x, &at.z);
+            here = at.function.slope(&at.x, &self.step, &self.step_margins);
+            if good(here, slope, value, highest) {
+                at.objective = value;
+                return true;
+            }
+        }
+        false
+    }
+}
+
+/// Whether a step may end where the slope is `here`: it has fallen to half the first, and the objective has not risen. On the way
+/// down that is sure, whatever its rounding; beyond the least it may have risen again.
+fn good(here: f64, slope: f64, value: f64, highest: f64) -> bool {
+    here.abs() <= SLOPE * slope.abs() && (here <= 0.0 || value <= highest)
+}
+
+/// Where the secant through two slopes of different sign vanishes, a tenth of the interval inside it at least.
+fn between((low, falls): (f64, f64), (high, rises): (f64, f64)) -> f64 {
+    let share = falls / (falls - rises);
+    let share = if share.is_finite() { share.clamp(0.1, 0.9) } else { 0.5 };
+    low + share * (high - low)
+}
+
+impl<F: Preconditioned> Iterative for QuasiNewton<F> {
+    const FREE_CERTIFICATE: bool = true;
+
+    /// One step, whatever it costs.
+    fn advance(&mut self, _: f64) -> f64 {
+        self.step()
+    }
+
+    /// The next step needs all of this anyway.
+    fn certify(&mut self) -> Certificate {
+        self.look();
+        let Descent { function, x, z, gradient, objective, certificate, .. } = &mut self.at;
+        *certificate.get_or_insert_with(|| {
+            let found = function.measure(x, z, gradient);
+            *objective = found.objective().unwrap_or(f64::INFINITY);
+            found
+        })
+    }
+
+    fn estimate(&self) -> Option<f64> {
+        let known = self.seen && self.at.certificate.is_none();
+        known.then(|| self.at.function.estimate(&self.at.gradient))
+    }
+
+    /// Accepted steps.
+    fn oracle_calls(&self) -> u64 {
+        self.at.steps
+    }
+
+    fn verdict(&self) -> Option<Status> {
+        self.at.stalled.then_some(Status::Stalled)
+    }
+}
