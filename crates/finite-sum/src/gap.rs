@@ -51,11 +51,20 @@ impl Gap {
             problem.margins(point, &mut self.margins);
             return self.margins_certificate(problem, &point.weights);
         }
+        let objective = self.look(problem, &point.weights);
+        self.conclude(problem, &point.weights, objective)
+    }
+
+    /// In a problem without intercept: margins, `u = phi'` and `v` at a point. Returns the objective. One pass.
+    pub(crate) fn look<D: Design, L: Loss, R: Regulariser>(
+        &mut self,
+        problem: &Problem<'_, D, L, R>,
+        weights: &[f64],
+    ) -> f64 {
         let Gap { margins, dual, correlation, .. } = self;
-        let weights = &point.weights;
         let smooth = problem.look((weights, 0.0), margins, dual, 1.0, correlation);
         self.average(problem);
-        self.conclude(problem, weights, smooth + problem.regulariser().value(weights))
+        smooth + problem.regulariser().value(weights)
     }
 
     /// Certificate of a point whose margins stand in [`margins`](Gap::margins), with the intercept moved to
@@ -191,7 +200,7 @@ impl Gap {
     }
 
     /// The certificate once `u` and `v` are known. No pass.
-    fn conclude<D: Design, L: Loss, R: Regulariser>(
+    pub(crate) fn conclude<D: Design, L: Loss, R: Regulariser>(
         &mut self,
         problem: &Problem<'_, D, L, R>,
         weights: &[f64],

@@ -112,6 +112,14 @@ fn dimension<D: Design, L: Loss, R: Regulariser>(problem: &Problem<'_, D, L, R>)
 }
 
 impl<D: Design, L: Loss, R: Regulariser> Smooth for SmoothPart<'_, '_, D, L, R> {
+    const FREE_CERTIFICATE: bool = R::IDENTITY;
+
+    /// With an intercept the gap takes a pass.
+    fn estimate(&self, gradient: &[f64]) -> Option<f64> {
+        let costs = R::IDENTITY && self.problem.intercept() && self.problem.l2() > 0.0;
+        costs.then(|| dot(gradient, gradient) / (2.0 * self.problem.l2()))
+    }
+
     fn dimension(&self) -> usize {
         dimension(self.problem)
     }

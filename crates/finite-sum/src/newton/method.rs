@@ -45,6 +45,8 @@ impl ElasticNetForm for ElasticNet {
 const SETTLED: f64 = 0.2;
 /// A working set is all that violates optimality where that is so much of the features: no Gram matrix is in sight.
 const MOST: f64 = 0.2;
+/// Rows of a dense design whose zeros are counted.
+const DENSE_ROWS: usize = 4096;
 /// A working set is full when more than this share of it is in the support.
 const FULL: f64 = 0.8;
 /// With l1 every further sample is this much larger,
@@ -102,6 +104,9 @@ pub struct Newton<'p, 'a, D, L, R> {
     gap: Gap,
     certificate: Option<Certificate>,
     objective: f64,
+    /// What is known at the end of the full step, and the objective there, where all features were looked at.
+    ahead: Gap,
+    looked: Option<f64>,
     /// `phi''(t_i) / n`
     h: Vec<f64>,
     gradient: Vec<f64>,
@@ -207,6 +212,8 @@ impl<'p, 'a, D: Design, L: Loss, R: ElasticNetForm> Newton<'p, 'a, D, L, R> {
             gap,
             certificate: None,
             objective: f64::INFINITY,
+            ahead: Gap::new(problem),
+            looked: None,
             h: vec![0.0; problem.n()],
             gradient: vec![0.0; problem.d()],
             direction: vec![0.0; problem.n()],
@@ -249,6 +256,11 @@ impl<'p, 'a, D: Design, L: Loss, R: ElasticNetForm> Newton<'p, 'a, D, L, R> {
         let columns = self.columns.as_deref();
         let certificate =
             self.candidates.certify(self.problem, &mut self.point, &mut self.gap, columns, self.l1);
+        self.remember(certificate)
+    }
+
+    /// The certificate here, and the gradient that belongs to it.
+    fn remember(&mut self, certificate: Certificate) -> Certificate {
         // The dual point is phi' at the margins, balanced: with the intercept at its optimum, phi' itself.
         for ((g, v), x) in
             self.gradient.iter_mut().zip(&self.gap.correlation).zip(&self.point.weights)
@@ -269,7 +281,7 @@ impl<'p, 'a, D: Design, L: Loss, R: ElasticNetForm> Newton<'p, 'a, D, L, R> {
         if self.counts.is_empty() && self.l1 > 0.0 {
             self.counts = match &self.columns {
                 Some(columns) => (0..problem.d()).map(|c| columns.stored(c)).collect(),
-                None => nonzeros_by_column(problem.design()),
+                None => count_nonzeros(problem.design()),
             };
         }
         let mut set = self.working_set();
@@ -330,7 +342,11 @@ impl<'p, 'a, D: Design, L: Loss, R: ElasticNetForm> Newton<'p, 'a, D, L, R> {
         let design = self.problem.design();
         if hessian.is_none() && self.columns.is_none() {
             // Checked by the public function.
-            self.columns = Some(Arc::new(Columns::counted(design, &self.counts).ok()?));
+            let columns = match D::DENSE {
+                true => Columns::new(design),
+                false => Columns::counted(design, &self.counts),
+            };
+            self.columns = Some(Arc::new(columns.ok()?));
         }
         let (mut rng, mut room) = (self.rng.clone(), std::mem::take(&mut self.room));
         let model = self.model(set, slope);
@@ -424,7 +440,14 @@ impl<'p, 'a, D: Design, L: Loss, R: ElasticNetForm> Newton<'p, 'a, D, L, R> {
         for (&c, &d) in set.iter().zip(&minimum.d) {
             end.weights[c] += d;
         }
-        self.problem.margins(&end, &mut self.direction);
+        // A full step on a true Hessian is likely to be accepted.
+        let whole = self.hessian.as_ref().is_some_and(|hessian| !hessian.sampled);
+        if whole && !self.problem.intercept() && self.candidates.all() {
+            self.looked = Some(self.ahead.look(self.problem, &end.weights));
+            self.direction.copy_from_slice(&self.ahead.margins);
+        } else {
+            self.problem.margins(&end, &mut self.direction);
+        }
         for (a, t) in self.direction.iter_mut().zip(&self.gap.margins) {
             *a -= t;
         }
@@ -447,6 +470,7 @@ impl<'p, 'a, D: Design, L: Loss, R: ElasticNetForm> Newton<'p, 'a, D, L, R> {
         let bend: f64 = self.h.iter().zip(&self.direction).map(|(h, a)| h * a * a).sum();
         let ridge: f64 = self.l2 * minimum.d.iter().map(|d| d * d).sum::<f64>();
         let least = -promise / (bend + ridge);
+        let mut ahead = self.looked.take();
         let mut scale = if least < SHORT { least } else { 1.0 };
         while promise < 0.0 && scale > 1e-12 {
             for ((&c, &d), &x) in set.iter().zip(&minimum.d).zip(&old) {
@@ -457,13 +481,20 @@ impl<'p, 'a, D: Design, L: Loss, R: ElasticNetForm> Newton<'p, 'a, D, L, R> {
             for ((t, &from), &a) in self.gap.margins.iter_mut().zip(&margins).zip(&self.direction) {
                 *t = from + scale * a;
             }
-            let value = problem.objective_at(&self.gap.margins, &self.point.weights);
+            let looked = ahead.take().filter(|_| scale == 1.0);
+            let value = looked
+                .unwrap_or_else(|| problem.objective_at(&self.gap.margins, &self.point.weights));
             // A sum of n terms is known up to eps sqrt(n) or so. Below that the objective cannot tell steps
             // apart; the model, whose gradient is still accurate, is trusted.
             let rounding = f64::EPSILON * (4.0 + (problem.n() as f64).sqrt());
             let slack = rounding * self.objective.abs();
             if value - self.objective <= 0.01 * scale * promise + slack {
                 self.certificate = None;
+                if looked.is_some() {
+                    std::mem::swap(&mut self.gap, &mut self.ahead);
+                    let certificate = self.gap.conclude(problem, &self.point.weights, value);
+                    self.remember(certificate);
+                }
                 return;
             }
             scale *= 0.5;
@@ -479,6 +510,20 @@ impl<'p, 'a, D: Design, L: Loss, R: ElasticNetForm> Newton<'p, 'a, D, L, R> {
         self.stalled = !(self.reused || sampled);
         self.drawn = f64::INFINITY;
     }
+}
+
+/// Entries of each column that are not 0; of a dense design about so many, by some of its rows.
+fn count_nonzeros<D: Design>(design: &D) -> Vec<usize> {
+    let every = design.rows().div_ceil(DENSE_ROWS);
+    if !D::DENSE || every == 1 {
+        return nonzeros_by_column(design);
+    }
+    let index: Vec<usize> = (0..design.rows()).step_by(every).collect();
+    let mut counts = vec![0; design.columns()];
+    for &i in &index {
+        design.row_entries(i, |c, a| counts[c] += usize::from(a != 0.0));
+    }
+    counts.iter().map(|count| count * design.rows() / index.len()).collect()
 }
 
 impl<D: Design, L: Loss, R: ElasticNetForm> Iterative for Newton<'_, '_, D, L, R> {

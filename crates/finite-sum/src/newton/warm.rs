@@ -212,6 +212,11 @@ impl Candidates {
         certificate
     }
 
+    /// Whether they are all features.
+    pub(super) fn all(&self) -> bool {
+        self.alive.is_none()
+    }
+
     /// What a look at the candidates costs, in passes.
     pub(super) fn share(&self) -> f64 {
         if self.alive.is_some() { self.share } else { 1.0 }

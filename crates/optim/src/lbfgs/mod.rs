@@ -27,6 +27,10 @@ pub(crate) use memory::{dot, norm};
 
 /// A differentiable function.
 pub trait Smooth {
+    /// Whether [`certify`](Smooth::certify) at the point evaluated last costs next to nothing, or
+    /// [`estimate`](Smooth::estimate) guesses when it does not: methods then look at the certificate after every step.
+    const FREE_CERTIFICATE: bool = false;
+
     /// Number of variables.
     fn dimension(&self) -> usize;
 
@@ -43,6 +47,11 @@ pub trait Smooth {
     /// function: the norm of the gradient.
     fn certify(&mut self, _x: &[f64], value: f64, gradient: &[f64]) -> Certificate {
         Certificate::residual(value, norm(gradient), 0.0)
+    }
+
+    /// A guess of the certificate's value, where the certificate costs more than that.
+    fn estimate(&self, _gradient: &[f64]) -> Option<f64> {
+        None
     }
 
     /// What can be proved at `x` about this function plus a regulariser `h`, given `h(x)`. `None`, without more
@@ -148,6 +157,12 @@ impl<S: Smooth> Downhill for Lbfgs<S> {
 }
 
 impl<S: Smooth> Iterative for Lbfgs<S> {
+    const FREE_CERTIFICATE: bool = S::FREE_CERTIFICATE;
+
+    fn estimate(&self) -> Option<f64> {
+        self.0.function.estimate(&self.0.gradient)
+    }
+
     fn advance(&mut self, passes: f64) -> f64 {
         advance(self, passes)
     }

@@ -121,6 +121,8 @@ impl<S: Smooth> Downhill for Owlqn<S> {
 }
 
 impl<S: Smooth> Iterative for Owlqn<S> {
+    const FREE_CERTIFICATE: bool = S::FREE_CERTIFICATE;
+
     fn advance(&mut self, passes: f64) -> f64 {
         advance(self, passes)
     }
