@@ -159,7 +159,7 @@ fn single<D: Design + Copy, L: Loss + Copy, const W: bool>(
     if method == Method::Lbfgs {
         let settings = LbfgsSettings { stop, ..LbfgsSettings::default() };
         let solution = lbfgs(&problem, &settings, None, watch)?;
-        return Ok((solution.state.weights, solution.report));
+        return Ok((solution.state.point.weights, solution.report));
     }
     if method == Method::SubsampledNewton {
         let settings = SubsampledNewtonSettings { stop, ..SubsampledNewtonSettings::default() };

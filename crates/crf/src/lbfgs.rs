@@ -44,7 +44,7 @@ pub fn lbfgs<'p, 'a, O: Observer<Lbfgs<Likelihood<'p, 'a>>>>(
     };
     let likelihood = Likelihood::new(problem);
     let solution = fenchel_optim::lbfgs::lbfgs(likelihood, settings, start, observer)?;
-    Ok(Solution { state: problem.layout.unpack(&solution.state), report: solution.report })
+    Ok(Solution { state: problem.layout.unpack(&solution.state.point), report: solution.report })
 }
 
 /// Minimises `P(w) + l1 norm(w)_1` by OWL-QN, from zero or from given weights: CRFsuite's `c1 = n l1`.
@@ -88,7 +88,7 @@ pub fn owlqn<'p, 'a, O: Observer<Owlqn<Likelihood<'p, 'a>>>>(
     let likelihood = Likelihood::new(problem);
     let l1 = vec![l1; dimension];
     let solution = fenchel_optim::lbfgs::owlqn(likelihood, l1, settings, start, observer)?;
-    Ok(Solution { state: problem.layout.unpack(&solution.state), report: solution.report })
+    Ok(Solution { state: problem.layout.unpack(&solution.state.point), report: solution.report })
 }
 
 /// The objective of a [`Problem`] as a smooth function of flat weights: what an observer of [`lbfgs`] meets, and what opens any

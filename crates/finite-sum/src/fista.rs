@@ -1,7 +1,7 @@
 //! FISTA: the batch method for every regulariser, separable or not.
 
 use fenchel_linalg::{Design, Invalid};
-use fenchel_optim::fista::{Fista, FistaSettings};
+use fenchel_optim::fista::{Fista, FistaSettings, FistaState};
 use fenchel_optim::{Loss, Observer, Regulariser, Solution};
 
 use crate::smooth::{SmoothPart, point};
@@ -74,9 +74,9 @@ impl<R: Regulariser> Regulariser for OnWeights<'_, R> {
 pub fn fista<'p, 'a, D, L, R, O>(
     problem: &'p Problem<'a, D, L, R>,
     settings: &FistaSettings,
-    start: Option<Point>,
+    start: Option<FistaState<Point>>,
     observer: &mut O,
-) -> Result<Solution<Point>, Error>
+) -> Result<Solution<FistaState<Point>>, Error>
 where
     D: Design,
     L: Loss,
@@ -85,9 +85,9 @@ where
 {
     settings.stop.check()?;
     problem.check_smooth("fista")?;
-    let (part, x) = SmoothPart::new(problem, start)?;
+    let (part, start) = SmoothPart::resume(problem, start)?;
     let weights = OnWeights { regulariser: problem.regulariser(), weights: problem.d() };
     let Solution { state, report } =
-        fenchel_optim::fista::fista(part, weights, settings, x, observer)?;
-    Ok(Solution { state: point(problem.d(), &state), report })
+        fenchel_optim::fista::fista(part, weights, settings, start, observer)?;
+    Ok(Solution { state: state.map(|x| point(problem.d(), &x)), report })
 }

@@ -1,7 +1,7 @@
 //! The batch methods to compare with: L-BFGS on the whole objective, and with l1 OWL-QN.
 
 use fenchel_linalg::Design;
-use fenchel_optim::lbfgs::{Lbfgs, LbfgsSettings, Owlqn};
+use fenchel_optim::lbfgs::{Lbfgs, LbfgsSettings, LbfgsState, Owlqn};
 use fenchel_optim::prox::{L1, Zero};
 use fenchel_optim::{Loss, Observer, Solution};
 
@@ -32,9 +32,9 @@ use crate::{Error, Point, Problem};
 pub fn lbfgs<'p, 'a, D, L, O>(
     problem: &'p Problem<'a, D, L, Zero>,
     settings: &LbfgsSettings,
-    start: Option<Point>,
+    start: Option<LbfgsState<Point>>,
     observer: &mut O,
-) -> Result<Solution<Point>, Error>
+) -> Result<Solution<LbfgsState<Point>>, Error>
 where
     D: Design,
     L: Loss,
@@ -42,9 +42,10 @@ where
 {
     settings.stop.check()?;
     problem.check_smooth("lbfgs")?;
-    let (function, x) = SmoothPart::new(problem, start)?;
-    let Solution { state, report } = fenchel_optim::lbfgs::lbfgs(function, settings, x, observer)?;
-    Ok(Solution { state: point(problem.d(), &state), report })
+    let (function, start) = SmoothPart::resume(problem, start)?;
+    let Solution { state, report } =
+        fenchel_optim::lbfgs::lbfgs(function, settings, start, observer)?;
+    Ok(Solution { state: state.map(|x| point(problem.d(), &x)), report })
 }
 
 /// OWL-QN, which is L-BFGS with an l1 penalty, for smooth losses; the intercept has no penalty.
@@ -72,9 +73,9 @@ where
 pub fn owlqn<'p, 'a, D, L, O>(
     problem: &'p Problem<'a, D, L, L1>,
     settings: &LbfgsSettings,
-    start: Option<Point>,
+    start: Option<LbfgsState<Point>>,
     observer: &mut O,
-) -> Result<Solution<Point>, Error>
+) -> Result<Solution<LbfgsState<Point>>, Error>
 where
     D: Design,
     L: Loss,
@@ -82,10 +83,10 @@ where
 {
     settings.stop.check()?;
     problem.check_smooth("owlqn")?;
-    let (function, x) = SmoothPart::new(problem, start)?;
+    let (function, start) = SmoothPart::resume(problem, start)?;
     let mut l1 = vec![problem.regulariser().strength; problem.d()];
-    l1.resize(x.len(), 0.0);
+    l1.resize(start.point.len(), 0.0);
     let Solution { state, report } =
-        fenchel_optim::lbfgs::owlqn(function, l1, settings, x, observer)?;
-    Ok(Solution { state: point(problem.d(), &state), report })
+        fenchel_optim::lbfgs::owlqn(function, l1, settings, start, observer)?;
+    Ok(Solution { state: state.map(|x| point(problem.d(), &x)), report })
 }

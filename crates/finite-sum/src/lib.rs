@@ -50,7 +50,7 @@ pub use auto::{AutoSettings, AutoState, Automatic, Choice, Method, Reason, auto}
 pub use dual::{
     Catalyst, CatalystSettings, DualState, MisoMuSettings, ProxFinitoSettings, Qning,
     QningSettings, Sampling, Sdca, SdcaSettings, SdcaStep, catalyst, importance_order, miso_mu,
-    prox_finito, qning, sdca,
+    prox_finito, qning, sampling_weights, sdca,
 };
 pub use error::Error;
 pub use estimators::{
@@ -76,7 +76,8 @@ pub use newton::{
     SubsampledNewtonSettings, newton, newton_cg, subsampled_newton,
 };
 pub use path::{
-    Grid, Path, PathPoint, PathSettings, Screening, elastic_net_path, logistic_path, path,
+    Grid, GroupPathSettings, Path, PathPoint, PathSettings, Screening, elastic_net_path,
+    group_path, logistic_path, path,
 };
 pub use points::{
     FinitoSettings, FinitoStart, MisoSettings, PointTable, PointTableState, finito, miso,
@@ -86,7 +87,8 @@ pub use smooth::SmoothPart;
 
 // What a caller of this crate needs of its floor.
 pub use fenchel_linalg::{AsDesign, CsrMatrix, Rows};
-pub use fenchel_optim::fista::{Fista, FistaSettings, FistaStep};
+pub use fenchel_optim::fista::{Fista, FistaSettings, FistaState, FistaStep};
+pub use fenchel_optim::lbfgs::{LbfgsSettings, LbfgsState};
 pub use fenchel_optim::model::Saved;
 pub use fenchel_optim::newton::{Globalisation, NewtonCg, NewtonCgSettings, Preconditioner};
 pub use fenchel_optim::prox;

@@ -178,6 +178,31 @@ impl<'a, D: Design, L: Loss, R: Regulariser> Problem<'a, D, L, R> {
         }
     }
 
+    /// The same rows seen through other columns, under a penalty for those.
+    pub(crate) fn seen_through<E: Design, S: Regulariser>(
+        &self,
+        design: E,
+        regulariser: S,
+    ) -> Result<Problem<'a, E, L, S>, Error>
+    where
+        L: Clone,
+    {
+        regulariser.check(design.columns())?;
+        let mut problem = Problem {
+            norms_squared: design.row_norms_squared(),
+            design,
+            targets: self.targets,
+            loss: self.loss.clone(),
+            regulariser,
+            l2: self.l2,
+            intercept: self.intercept,
+            scales: self.scales.clone(),
+            largest_norms_squared: [0.0; 2],
+        };
+        problem.measure()?;
+        Ok(problem)
+    }
+
     /// The design matrix.
     pub fn design(&self) -> &D {
         &self.design

@@ -4,7 +4,7 @@ use fenchel_linalg::{Design, lanes, multiply, multiply_squares_transposed, multi
 use fenchel_optim::lbfgs::Smooth;
 use fenchel_optim::newton::{Preconditioned, TwiceDifferentiable};
 use fenchel_optim::prox::Zero;
-use fenchel_optim::{Certificate, Loss, Regulariser};
+use fenchel_optim::{Certificate, Loss, Regulariser, Resumable};
 
 use crate::gap::Gap;
 use crate::newton::{RIDGE, Sample, Variables, gram_cost};
@@ -43,6 +43,19 @@ impl<'p, 'a, D: Design, L: Loss, R: Regulariser> SmoothPart<'p, 'a, D, L, R> {
         let margins = rows.clone();
         let place = Vec::new();
         Ok((SmoothPart { problem, rows, margins, place, h: Vec::new(), sample: None, gap }, x))
+    }
+
+    /// The function, and a state in its variables.
+    pub(crate) fn resume<T>(
+        problem: &'p Problem<'a, D, L, R>,
+        start: Option<Resumable<Point, T>>,
+    ) -> Result<(Self, Resumable<Vec<f64>, T>), Error> {
+        let Some(start) = start else {
+            let (part, x) = SmoothPart::new(problem, None)?;
+            return Ok((part, x.into()));
+        };
+        let (part, x) = SmoothPart::new(problem, Some(start.point.clone()))?;
+        Ok((part, start.map(|_| x)))
     }
 
     /// The same function with a preconditioner of these rows.

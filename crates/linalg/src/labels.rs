@@ -201,7 +201,10 @@ pub fn binary_signs<L: Label>(labels: &[L]) -> Result<([L; 2], Vec<f64>), Invali
     };
     let third = |label: &L| label.order(first).is_ne() && label.order(second).is_ne();
     if let Some(row) = labels.iter().position(third) {
-        return refused(row, "two distinct labels, but this is a third");
+        return refused(
+            row,
+            "two distinct labels, but this is a third; several classes need a model of several classes",
+        );
     }
     let (low, high) = if first.order(second).is_lt() { (first, second) } else { (second, first) };
     let sign = |label: &L| if label.order(high).is_eq() { 1.0 } else { -1.0 };

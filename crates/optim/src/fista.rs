@@ -21,7 +21,9 @@ use fenchel_linalg::Invalid;
 use serde::{Deserialize, Serialize};
 
 use crate::lbfgs::Smooth;
-use crate::{Certificate, Iterative, Observer, Regulariser, Solution, Status, Stop, run};
+use crate::{
+    Certificate, Iterative, Observer, Regulariser, Resumable, Solution, Status, Stop, run,
+};
 
 /// How the step of [`fista`](fn@fista) is found.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
@@ -58,7 +60,26 @@ impl Default for FistaSettings {
     }
 }
 
-/// Minimises `f + h` from `start`; the state is the final point.
+/// The state of [`fista`](fn@fista): a point, the extrapolated point, step and momentum.
+pub type FistaState<P = Vec<f64>> = Resumable<P, FistaTrail>;
+
+/// What FISTA remembers beyond the point.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FistaTrail {
+    /// `f + h` at the point: a trail of another problem is known by it.
+    #[serde(with = "crate::limit")]
+    objective: f64,
+    ahead: Vec<f64>,
+    step: f64,
+    momentum: f64,
+    first: bool,
+    #[serde(with = "crate::limit")]
+    smallest: f64,
+    idle: u32,
+    stalled: bool,
+}
+
+/// Minimises `f + h` from `start`, a point or the state of a former run.
 ///
 /// An iteration costs a gradient, with backtracking a value as well, and a proximal step. Certifies what
 /// [`Smooth::certify_composite`] knows, else the norm of the gradient mapping `(x - prox(x - s g, s)) / s`, which
@@ -71,24 +92,29 @@ pub fn fista<S, R, O>(
     function: S,
     regulariser: R,
     settings: &FistaSettings,
-    start: Vec<f64>,
+    start: impl Into<FistaState>,
     observer: &mut O,
-) -> Result<Solution<Vec<f64>>, Invalid>
+) -> Result<Solution<FistaState>, Invalid>
 where
     S: Smooth,
     R: Regulariser,
     O: Observer<Fista<S, R>>,
 {
+    let start = start.into();
     settings.stop.check()?;
-    Invalid::check_length("start", function.dimension(), start.len())?;
-    Invalid::check_finite("start", &start)?;
-    regulariser.check(start.len())?;
+    Invalid::check_length("start", function.dimension(), start.point.len())?;
+    Invalid::check_finite("start", &start.point)?;
+    regulariser.check(start.point.len())?;
     if let FistaStep::Constant(step) = settings.step {
         Invalid::check_positive("step", step)?;
     }
-    let mut method = Fista::new(function, regulariser, settings, start);
+    let FistaState { point, trail } = start;
+    let mut method = Fista::new(function, regulariser, settings, point);
+    if let Some(trail) = trail {
+        method.resume(*trail);
+    }
     let report = run(&mut method, &settings.stop, observer)?;
-    Ok(Solution { state: method.x, report })
+    Ok(Solution { state: method.into_state(report.certificate), report })
 }
 
 /// The method behind [`fista`](fn@fista).
@@ -146,6 +172,32 @@ impl<S: Smooth, R: Regulariser> Fista<S, R> {
             stalled: false,
             gradients: 0,
         }
+    }
+
+    /// Goes on where a run on the same problem stood; the trail of another one, with another objective at the point, is
+    /// ignored. Half a pass, which is not counted.
+    fn resume(&mut self, trail: FistaTrail) {
+        let FistaTrail { objective, ahead, step, momentum, first, smallest, idle, stalled } = trail;
+        let given = self.searches || step == self.step;
+        let numbers = step > 0.0 && step.is_finite() && momentum >= 1.0 && momentum.is_finite();
+        let fits = ahead.len() == self.x.len() && ahead.iter().all(|y| y.is_finite());
+        if !(given && numbers && fits) {
+            return;
+        }
+        let here = self.function.value_only(&self.x) + self.regulariser.value(&self.x);
+        if !((here - objective).abs() <= 1e-9 * (1e-3 + here.abs())) {
+            return;
+        }
+        (self.ahead, self.step, self.momentum) = (ahead, step, momentum);
+        (self.first, self.smallest, self.idle, self.stalled) = (first, smallest, idle, stalled);
+    }
+
+    /// The state to return, with all that another run needs to go on, given the certificate of the point.
+    fn into_state(self, certificate: Certificate) -> FistaState {
+        let Fista { x, ahead, step, momentum, first, smallest, idle, stalled, .. } = self;
+        let objective = certificate.objective().unwrap_or(f64::INFINITY);
+        let trail = FistaTrail { objective, ahead, step, momentum, first, smallest, idle, stalled };
+        FistaState { point: x, trail: Some(Box::new(trail)) }
     }
 
     /// The current point.
@@ -272,6 +324,8 @@ impl<S: Smooth, R: Regulariser> Iterative for Fista<S, R> {
 
     fn restore(&mut self) {
         if let Some(best) = self.best.take() {
+            self.ahead.clone_from(&best);
+            self.momentum = 1.0;
             self.x = best;
         }
     }
@@ -320,7 +374,7 @@ mod tests {
         Bowl { scales, centre: (0..20).map(|c| (f64::from(c) * 0.7).sin()).collect() }
     }
 
-    fn solve<R: Regulariser>(h: &R, step: FistaStep) -> Solution<Vec<f64>> {
+    fn solve<R: Regulariser>(h: &R, step: FistaStep) -> Solution<FistaState> {
         let stop = Stop { absolute: 1e-9, relative: 0.0, max_passes: 1e5, ..Stop::default() };
         let settings = FistaSettings { step, stop, ..FistaSettings::default() };
         let solution = fista(bowl(), h, &settings, vec![0.0; 20], &mut ()).unwrap();
@@ -332,9 +386,9 @@ mod tests {
     fn separable_problems_have_closed_forms() {
         let Bowl { scales, centre } = bowl();
         for step in [FistaStep::Backtracking, FistaStep::Constant(1.0 / 1.7f64.powi(19))] {
-            let x = solve(&Zero, step).state;
+            let x = solve(&Zero, step).state.point;
             assert!(x.iter().zip(&centre).all(|(x, c)| (x - c).abs() <= 1e-8));
-            let x = solve(&L1 { strength: 0.3 }, step).state;
+            let x = solve(&L1 { strength: 0.3 }, step).state.point;
             for c in 0..20 {
                 let expected = crate::prox::soft_threshold(centre[c], 0.3 / scales[c]);
                 assert!((x[c] - expected).abs() <= 1e-8, "{} {expected}", x[c]);
@@ -346,7 +400,7 @@ mod tests {
     /// On the simplex: `x_c = max(centre_c - nu / scale_c, 0)` with one `nu` for all.
     #[test]
     fn a_simplex_has_one_multiplier() {
-        let x = solve(&Simplex { radius: 1.0 }, FistaStep::Backtracking).state;
+        let x = solve(&Simplex { radius: 1.0 }, FistaStep::Backtracking).state.point;
         let Bowl { scales, centre } = bowl();
         let sum = |nu: f64| -> f64 { (0..20).map(|c| (centre[c] - nu / scales[c]).max(0.0)).sum() };
         let (mut low, mut high) = (-10.0, 1e6);
@@ -362,7 +416,7 @@ mod tests {
     #[test]
     fn the_gradient_mapping_vanishes_at_the_solution_alone() {
         let h = TotalVariation { strength: 0.2 };
-        let x = solve(&h, FistaStep::Backtracking).state;
+        let x = solve(&h, FistaStep::Backtracking).state.point;
         let mut gradient = vec![0.0; 20];
         bowl().value_gradient(&x, &mut gradient);
         for step in [1e-6, 1e-3, 1.0] {

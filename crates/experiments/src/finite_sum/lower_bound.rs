@@ -32,7 +32,8 @@ type Run = fn(&Worst, Order, u64, usize) -> Result<Vec<f64>, fenchel_finite_sum:
 
 const METHODS: [(&str, Run); 4] = [
     ("SDCA", |p, order, seed, steps| {
-        let settings = SdcaSettings { order, seed, stop: after(steps), ..Default::default() };
+        let settings =
+            SdcaSettings { sampling: order.into(), seed, stop: after(steps), ..Default::default() };
         Ok(sdca(p, &settings, None, &mut ())?.state.point.weights)
     }),
     ("SAGA", |p, order, seed, steps| {

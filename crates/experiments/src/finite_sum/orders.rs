@@ -133,7 +133,8 @@ impl Method {
                 let problem = task.problem()?;
                 let start = DualState::new(Point::zero(2), state);
                 let order = Order::Scripted(order.to_vec());
-                let settings = SdcaSettings { order, stop: one_pass(), ..Default::default() };
+                let settings =
+                    SdcaSettings { sampling: order.into(), stop: one_pass(), ..Default::default() };
                 Ok(sdca(&problem, &settings, Some(start), &mut ())?.state.dual)
             }
             // x, then the table of gradients of f_i = (a_i.x)^2 / 2 + (mu/2) ||x||^2.

@@ -150,7 +150,12 @@ fn solve<D: Design, L: Loss>(
             svrg(problem, &settings, None, watch)?;
         }
         Method::Sdca => {
-            sdca(problem, &SdcaSettings { order, seed, stop, ..Default::default() }, None, watch)?;
+            sdca(
+                problem,
+                &SdcaSettings { sampling: order.into(), seed, stop, ..Default::default() },
+                None,
+                watch,
+            )?;
         }
         Method::Finito(alpha) | Method::FullFinito(alpha) => {
             let first = matches!(entry.method, Method::Finito(_));

@@ -11,9 +11,7 @@ use fenchel_optim::{Loss, Observer, Regulariser, Solution};
 use super::choice::{Choice, Method};
 use super::relay::{Show, relay};
 use super::run::{AutoSettings, AutoState, elastic_net, separable};
-use crate::multiclass::{
-    MulticlassAutoState, MulticlassPoint, MulticlassProblem, auto as multiclass,
-};
+use crate::multiclass::{MulticlassPoint, MulticlassProblem, auto as multiclass};
 use crate::{Error, Point, Problem, fista};
 
 /// A regulariser that [`auto`](super::auto()) takes.
@@ -36,14 +34,12 @@ pub trait Automatic: Regulariser + Clone {
         L: Loss + Copy,
         O: Observer<Method>,
     {
-        let mut choice = Choice::joint(problem);
-        let by = |_, start, stop, show: &mut Show<'_, O>| {
+        let by = |_, start: Option<Point>, stop, show: &mut Show<'_, O>| {
             let settings = FistaSettings { stop, ..FistaSettings::default() };
-            let solution = fista(problem, &settings, start, show)?;
-            Ok((solution.state, solution.report))
+            let solution = fista(problem, &settings, start.map(Point::into), show)?;
+            Ok((solution.state.point, solution.report))
         };
-        let (point, report) = relay(&mut choice, settings.stop, start, observer, by)?;
-        Ok(Solution { state: AutoState { point, choice }, report })
+        relay(Choice::joint(problem), settings.stop, start, observer, by)
     }
 
     /// The same for several classes.
@@ -55,7 +51,7 @@ pub trait Automatic: Regulariser + Clone {
         settings: &AutoSettings,
         start: Option<MulticlassPoint>,
         observer: &mut O,
-    ) -> Result<Solution<MulticlassAutoState>, Error>
+    ) -> Result<Solution<AutoState<MulticlassPoint>>, Error>
     where
         D: Design + Copy,
         O: Observer<Method>,
@@ -86,7 +82,7 @@ macro_rules! solved_by {
                 settings: &AutoSettings,
                 start: Option<MulticlassPoint>,
                 observer: &mut O,
-            ) -> Result<Solution<MulticlassAutoState>, Error>
+            ) -> Result<Solution<AutoState<MulticlassPoint>>, Error>
             where
                 D: Design + Copy,
                 O: Observer<Method>,

@@ -2,7 +2,7 @@
 //!
 //! | case | method |
 //! |---|---|
-//! | loss with a kink (hinge, absolute, quantile) | [`sdca`] with exact steps; needs `l2 > 0` |
+//! | loss with a kink (hinge, absolute, quantile) | [`sdca`] with exact steps, terms drawn by their gaps; needs `l2 > 0` |
 //! | l1, badly conditioned dual (`beta < 1`) or a quadratic loss, `phi''` known | [`newton`](fn@crate::newton) on a working set |
 //! | no l1, few features: some Newton steps cost less than the passes of the dual method | [`newton`](fn@crate::newton) |
 //! | well conditioned dual (`beta >= 1`), with l1 or without | [`catalyst`], which then is SDCA |
@@ -10,7 +10,6 @@
 //! | no l1, many features (`n < 50 d`), short rows (fewer than 36 entries), `beta >= 0.005` | [`lbfgs`] |
 //! | no l1, many features, `0 < beta < 0.005` | [`newton_cg`] |
 //! | no l1, many features, no l2 | [`lbfgs`] |
-//!
 //! | l1, and no memory for a copy by columns | [`catalyst`], or [`qning`] without l2 |
 //! | bounds, a weight a coordinate, non-negative l1 | [`catalyst`]; [`qning`] for `beta < 0.005`; [`fista`](crate::fista()) for `n < d / 10` |
 //! | a loss of closures, whose conjugate is not known | [`saga`] with backtracking |

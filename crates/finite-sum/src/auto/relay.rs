@@ -2,9 +2,10 @@
 
 use std::ops::ControlFlow;
 
-use fenchel_optim::{Observer, Progress, Report, Status, Stop};
+use fenchel_optim::{Observer, Progress, Report, Solution, Status, Stop};
 
 use super::choice::{Choice, Method};
+use super::run::AutoState;
 use crate::Error;
 
 /// A method that needs this many times its predicted passes is given up.
@@ -17,12 +18,12 @@ const FIRST_LOOK: f64 = 10.0;
 /// Runs the method of the choice under guard, and the second one from where it stood if it was given up or stalled. `by`
 /// runs one method from a start; the report adds up both.
 pub(crate) fn relay<P, O: Observer<Method>>(
-    choice: &mut Choice,
+    mut choice: Choice,
     stop: Stop,
     start: Option<P>,
     observer: &mut O,
     mut by: impl FnMut(Method, Option<P>, Stop, &mut Show<'_, O>) -> Result<(P, Report), Error>,
-) -> Result<(P, Report), Error> {
+) -> Result<Solution<AutoState<P>>, Error> {
     let (first, second) = (choice.method, choice.second());
     let limit = (PATIENCE * choice.promised).max(LEAST);
     let mut show = Show { observer, method: first, before: None, guard: None, gave_up: false };
@@ -35,7 +36,9 @@ pub(crate) fn relay<P, O: Observer<Method>>(
     let out_of_passes =
         report.status == Status::PassLimit && first_stop.max_passes < stop.max_passes;
     let failed = show.gave_up || out_of_passes || report.status == Status::Stalled;
-    let Some(second) = second.filter(|_| failed) else { return Ok((point, report)) };
+    let Some(second) = second.filter(|_| failed) else {
+        return Ok(Solution { state: AutoState { point, choice }, report });
+    };
     choice.switched = Some(second);
     let rest = Stop {
         max_passes: (stop.max_passes - report.passes).max(0.0),
@@ -52,7 +55,7 @@ pub(crate) fn relay<P, O: Observer<Method>>(
         seconds: report.seconds + after.seconds,
         ..after
     };
-    Ok((point, report))
+    Ok(Solution { state: AutoState { point, choice }, report })
 }
 
 /// Shows an observer of `auto` the progress of a method, and ends it where the guard gives it up.
@@ -204,9 +207,8 @@ mod tests {
             }
             Ok(("there", report))
         };
-        let mut choice = slow;
-        let (point, report) = relay(&mut choice, stop, None, &mut observer, by).unwrap();
-        assert_eq!((point, choice.switched), ("there", Some(Method::Newton)));
+        let Solution { state, report } = relay(slow, stop, None, &mut observer, by).unwrap();
+        assert_eq!((state.point, state.choice.switched), ("there", Some(Method::Newton)));
         // Three times the promise; then what is left, without guard.
         let first = (Method::Catalyst, None, 60.0);
         assert_eq!(starts, [first, (Method::Newton, Some("there"), 490.0)]);
@@ -219,7 +221,7 @@ mod tests {
     /// What the observer ends is ended, and is no failure of the method.
     #[test]
     fn an_observer_that_ends_the_run_ends_it() {
-        let mut choice = Choice {
+        let choice = Choice {
             promised: 20.0,
             newton_step: 3.0,
             ..Choice::only(Method::Catalyst, Reason::Dual)
@@ -234,7 +236,8 @@ mod tests {
             let status = Status::Stopped;
             Ok(((), Report { status, certificate, passes: 0.0, oracle_calls: 0, seconds: 0.0 }))
         };
-        let (_, report) = relay(&mut choice, Stop::default(), None, &mut ends, by).unwrap();
-        assert_eq!((report.status, choice.switched, runs), (Status::Stopped, None, 1));
+        let Solution { state, report } =
+            relay(choice, Stop::default(), None, &mut ends, by).unwrap();
+        assert_eq!((report.status, state.choice.switched, runs), (Status::Stopped, None, 1));
     }
 }

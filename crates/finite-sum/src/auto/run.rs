@@ -16,7 +16,8 @@ use super::choice::{Choice, HeadStart, Method, head_start};
 use super::form::Automatic;
 use super::relay::{Show, relay};
 use crate::dual::{
-    CatalystSettings, DualState, QningSettings, SdcaSettings, SdcaStep, catalyst, qning, sdca,
+    CatalystSettings, DualState, QningSettings, Sampling, SdcaSettings, SdcaStep, catalyst, qning,
+    sdca,
 };
 use crate::incremental::{SagaSettings, TableState, saga};
 use crate::lag::Lagged;
@@ -52,9 +53,9 @@ impl Default for AutoSettings {
 
 /// Where [`auto`] ended, and how it got there.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct AutoState {
+pub struct AutoState<P = Point> {
     /// The point.
-    pub point: Point,
+    pub point: P,
     /// What was chosen and why.
     pub choice: Choice,
 }
@@ -123,7 +124,7 @@ where
 
 /// Runs what was chosen, on the data as it is stored for it.
 fn follow<D, L, R, O>(
-    mut choice: Choice,
+    choice: Choice,
     problem: &Problem<'_, D, L, R>,
     settings: &AutoSettings,
     start: Option<Point>,
@@ -139,8 +140,7 @@ where
     let l1 = problem.regulariser().weights().l1;
     let run = Run { problem, l1, seed, memory_limit };
     let by = |method, start, stop, show: &mut Show<'_, O>| run.by(method, start, stop, show);
-    let (point, report) = relay(&mut choice, stop, start, observer, by)?;
-    Ok(Solution { state: AutoState { point, choice }, report })
+    relay(choice, stop, start, observer, by)
 }
 
 /// With another separable regulariser.
@@ -157,12 +157,11 @@ where
     O: Observer<Method>,
 {
     let AutoSettings { seed, stop, .. } = *settings;
-    let mut choice = Choice::separable(problem, stop.relative)?;
+    let choice = Choice::separable(problem, stop.relative)?;
     let by = |method, start, stop, show: &mut Show<'_, O>| {
         by_terms(problem, seed, method, start, stop, show)
     };
-    let (point, report) = relay(&mut choice, stop, start, observer, by)?;
-    Ok(Solution { state: AutoState { point, choice }, report })
+    relay(choice, stop, start, observer, by)
 }
 
 /// The methods that look at one term at a time, and FISTA.
@@ -206,11 +205,14 @@ where
         }
         Method::Fista => {
             let settings = FistaSettings { stop, ..FistaSettings::default() };
-            let solution = fista(problem, &settings, start, show)?;
-            Ok((solution.state, solution.report))
+            let solution = fista(problem, &settings, start.map(Point::into), show)?;
+            Ok((solution.state.point, solution.report))
         }
         _ => {
-            let settings = SdcaSettings { seed, stop, ..SdcaSettings::default() };
+            // Most dual variables of a loss with a kink end at a bound, where there is no gap.
+            let kinked = !problem.loss().twice_differentiable();
+            let sampling = if kinked { Sampling::Gap } else { Sampling::default() };
+            let settings = SdcaSettings { sampling, seed, stop, ..SdcaSettings::default() };
             let solution = sdca(problem, &settings, None, show)?;
             Ok((solution.state.point, solution.report))
         }
@@ -273,8 +275,8 @@ where
             Method::Lbfgs => {
                 let smooth = problem.clone().penalised(Zero, problem.l2())?;
                 let settings = LbfgsSettings { stop, ..LbfgsSettings::default() };
-                let solution = lbfgs(&smooth, &settings, start, show)?;
-                Ok((solution.state, solution.report))
+                let solution = lbfgs(&smooth, &settings, start.map(Point::into), show)?;
+                Ok((solution.state.point, solution.report))
             }
             _ => by_terms(problem, seed, method, start, stop, show),
         }

@@ -1,10 +1,11 @@
 //! The coordinate step and the state that all dual methods share.
 
 use fenchel_linalg::{Design, Invalid, multiply_transposed};
-use fenchel_optim::random::{Order, Visits};
+use fenchel_optim::random::Visits;
 use fenchel_optim::{Certificate, Loss, Separable};
 use serde::{Deserialize, Serialize};
 
+use super::sampling::{Sampling, Score, importance_weights};
 use super::state::{Bias, DualState, Outer, Trail};
 use super::tail::Tail;
 use crate::gap::Gap;
@@ -73,6 +74,8 @@ pub(super) struct Ascent<'p, 'a, D, L, R> {
     curvatures: Vec<f64>,
     bias: Option<Bias>,
     visits: Visits,
+    /// What the visits go by, and the scores.
+    score: Option<Score>,
     steps: usize,
     /// Averages, for a loss with a kink.
     tail: Option<Tail>,
@@ -85,7 +88,7 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
         problem: &'p Problem<'a, D, L, R>,
         kappa: f64,
         step: impl Into<Move>,
-        order: &Order,
+        sampling: &Sampling,
         seed: u64,
         start: Option<DualState>,
     ) -> Result<(Self, Outer), Error> {
@@ -99,6 +102,7 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
         if matches!(step, Move::PerTerm | Move::Fraction(_)) {
             problem.check_smooth(method)?;
         }
+        sampling.check(method, problem)?;
         if let Some(start) = &start {
             problem.check_point(&start.point)?;
             check_dual(problem, &start.dual)?;
@@ -117,6 +121,7 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
             _ => curvature(j),
         });
         let curvatures = curvatures.collect();
+        let visits = sampling.visits(n, seed, || importance_weights(problem))?;
         let mut ascent = Ascent {
             problem,
             centre: if kappa > 0.0 { state.point.weights.clone() } else { Vec::new() },
@@ -129,7 +134,8 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
             per_n: 1.0 / n as f64,
             curvatures,
             bias,
-            visits: Visits::new(order, n, seed)?,
+            visits,
+            score: Score::of(sampling),
             steps: 0,
             tail: None,
             gap: Gap::new(problem),
@@ -230,9 +236,39 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
         }
     }
 
+    /// The scores of all terms at the point of the dual variables. Half a pass.
+    pub(super) fn scores(&mut self) -> Vec<f64> {
+        let Some(score) = self.score else { return Vec::new() };
+        self.read_point();
+        let problem = self.problem;
+        problem.margins(&self.state.point, &mut self.gap.margins);
+        let terms = self.gap.margins.iter().zip(&self.state.dual).zip(&self.curvatures);
+        let score_of = |(j, ((&t, &s), &stored)): (usize, ((&f64, &f64), &f64))| {
+            let curvature = problem.term_curvature(j);
+            let q = match self.step {
+                Move::PerTerm => (1.0 / stored - 1.0) / curvature,
+                _ => stored,
+            };
+            let residue = || (problem.derivative(j, t) - s).abs();
+            let gap = || problem.value(j, t) + problem.conjugate(j, s) - s * t;
+            score.from(residue, gap, curvature, q)
+        };
+        terms.enumerate().map(score_of).collect()
+    }
+
+    /// Steps that cost a pass.
+    pub(super) fn steps_a_pass(&self) -> f64 {
+        self.problem.n() as f64 / Score::cost(self.score)
+    }
+
     /// Ascends on `steps` coordinates.
     pub(super) fn climb(&mut self, steps: usize) {
         for _ in 0..steps {
+            if self.score.is_some() && self.steps.is_multiple_of(self.problem.n()) {
+                let scores = self.scores();
+                // As many scores as terms, none negative.
+                let _ = self.visits.set_scores(&scores);
+            }
             self.climb_one();
             self.steps += 1;
             if let Some(tail) = &mut self.tail {

@@ -89,7 +89,8 @@ where
     let CatalystSettings { kappa, step, order, seed, stop } = settings;
     let kappa = centre_weight("catalyst", problem, *kappa)?;
     let cold = start.is_none();
-    let (ascent, outer) = Ascent::new("catalyst", problem, kappa, *step, order, *seed, start)?;
+    let (ascent, outer) =
+        Ascent::new("catalyst", problem, kappa, *step, &order.clone().into(), *seed, start)?;
     let d = problem.d();
     let mut momentum = Momentum::new(mu / (mu + kappa), ascent.state.point.weights.clone());
     match outer {

@@ -86,6 +86,7 @@ where
         }
     };
     let cold = start.is_none();
-    let (ascent, _) = Ascent::new("miso_mu", problem, 0.0, step, order, *seed, start)?;
+    let (ascent, _) =
+        Ascent::new("miso_mu", problem, 0.0, step, &order.clone().into(), *seed, start)?;
     ascend(ascent, cold, stop, observer)
 }

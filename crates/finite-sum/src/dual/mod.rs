@@ -29,16 +29,19 @@ mod miso_mu;
 mod momentum;
 mod prox_finito;
 mod qning;
+mod sampling;
 mod sdca;
 mod state;
 mod tail;
 
 pub use ascent::SdcaStep;
 pub(crate) use momentum::Momentum;
+pub(crate) use sampling::Score;
 
 pub use catalyst::{Catalyst, CatalystSettings, catalyst};
 pub use miso_mu::{MisoMuSettings, miso_mu};
-pub use prox_finito::{ProxFinitoSettings, Sampling, importance_order, prox_finito};
+pub use prox_finito::{ProxFinitoSettings, prox_finito};
 pub use qning::{Qning, QningSettings, qning};
+pub use sampling::{Sampling, importance_order, sampling_weights};
 pub use sdca::{Sdca, SdcaSettings, sdca};
 pub use state::DualState;

@@ -1,30 +1,14 @@
-//! Prox-Finito, and draws by Lipschitz constants.
+//! Prox-Finito.
 
 use fenchel_linalg::Design;
-use fenchel_optim::random::Order;
-use fenchel_optim::{Loss, Observer, Regulariser, Separable, Solution, Stop};
+use fenchel_optim::{Loss, Observer, Separable, Solution, Stop};
 use serde::{Deserialize, Serialize};
 
 use super::ascent::{Ascent, Move};
+use super::sampling::Sampling;
 use super::sdca::{Sdca, ascend};
 use super::state::DualState;
 use crate::{Error, Problem};
-
-/// How [`prox_finito`](fn@prox_finito) draws terms.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub enum Sampling {
-    /// In a given order.
-    Order(Order),
-    /// With probabilities proportional to `mu n + L_j`, see [`importance_order`]: where rows are of very different
-    /// length. Smooth losses only.
-    Lipschitz,
-}
-
-impl Default for Sampling {
-    fn default() -> Self {
-        Sampling::Order(Order::Permuted)
-    }
-}
 
 /// Settings of [`prox_finito`](fn@prox_finito).
 ///
@@ -44,7 +28,8 @@ pub struct ProxFinitoSettings {
     pub stop: Stop,
 }
 
-/// Prox-Finito (Defazio's thesis, algorithm 3.3 and section 3.6.2), with uniform or Lipschitz sampling.
+/// Prox-Finito (Defazio's thesis, algorithm 3.3 and section 3.6.2), with uniform, Lipschitz or adaptive
+/// sampling.
 ///
 /// The thesis keeps a point `phi_i` and a gradient a term, `f_i = phi_i(a_i.x) + (mu/2) ||x||^2`, and takes a proximal
 /// step on one term:
@@ -76,7 +61,7 @@ pub struct ProxFinitoSettings {
 /// ```
 ///
 /// # Errors
-/// As [`sdca`](super::sdca()); [`Error::Unsupported`] for Lipschitz sampling of a loss that is not smooth.
+/// As [`sdca`](super::sdca()).
 pub fn prox_finito<'p, 'a, D, L, R, O>(
     problem: &'p Problem<'a, D, L, R>,
     settings: &ProxFinitoSettings,
@@ -91,25 +76,8 @@ where
 {
     let ProxFinitoSettings { sampling, seed, stop } = settings;
     stop.check()?;
-    let order = match sampling {
-        Sampling::Order(order) => order,
-        Sampling::Lipschitz => &importance_order(problem)?,
-    };
     let cold = start.is_none();
-    let (ascent, _) = Ascent::new("prox_finito", problem, 0.0, Move::Exact, order, *seed, start)?;
+    let (ascent, _) =
+        Ascent::new("prox_finito", problem, 0.0, Move::Exact, sampling, *seed, start)?;
     ascend(ascent, cold, stop, observer)
-}
-
-/// Draws with probabilities proportional to `mu n + L_j`, `L_j` the smoothness of the loss of term `j`: the best for
-/// dual coordinate ascent, whose factor a step becomes `1 - mu/(mu n + mean L_j)` (thesis, theorem 3.4; Zhao and
-/// Zhang, ICML 2015). For rows of equal length it is worse than the permuted order, which draws no term twice.
-///
-/// # Errors
-/// [`Error::Unsupported`] for a loss that is not smooth.
-pub fn importance_order<D: Design, L: Loss, R: Regulariser>(
-    problem: &Problem<'_, D, L, R>,
-) -> Result<Order, Error> {
-    problem.check_smooth("importance sampling")?;
-    let floor = problem.strong_convexity() * problem.n() as f64;
-    Ok(Order::Weighted((0..problem.n()).map(|j| floor + problem.term_smoothness(j)).collect()))
 }

@@ -127,7 +127,8 @@ where
     stop.check()?;
     Invalid::check_positive("memory", *memory as f64)?;
     let kappa = centre_weight("qning", problem, *kappa)?;
-    let (ascent, outer) = Ascent::new("qning", problem, kappa, *step, order, *seed, start)?;
+    let (ascent, outer) =
+        Ascent::new("qning", problem, kappa, *step, &order.clone().into(), *seed, start)?;
     let d = problem.d();
     let (value, pairs) = match outer {
         Outer::Qning { value, pairs } if pairs.fits(*memory, d) => (value, pairs),

@@ -1,11 +1,11 @@
 //! SDCA.
 
 use fenchel_linalg::Design;
-use fenchel_optim::random::Order;
 use fenchel_optim::{Certificate, Iterative, Loss, Observer, Separable, Solution, Stop, run};
 use serde::{Deserialize, Serialize};
 
 use super::ascent::{Ascent, SdcaStep};
+use super::sampling::Sampling;
 use super::state::{DualState, Outer};
 use crate::{Error, Point, Problem};
 
@@ -14,17 +14,17 @@ use crate::{Error, Point, Problem};
 /// | field | default | meaning |
 /// |---|---|---|
 /// | `step` | `Exact` | how far a coordinate moves |
-/// | `order` | `Permuted` | the fastest; any order converges |
-/// | `seed` | 0 | of the visiting order |
+/// | `sampling` | permuted | which term is next; any order converges |
+/// | `seed` | 0 | of the sampling |
 /// | `stop` | see [`Stop`] | when to end |
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SdcaSettings {
     /// How far a coordinate moves.
     pub step: SdcaStep,
-    /// Visiting order.
-    pub order: Order,
-    /// Seed of the visiting order.
+    /// Which term is next.
+    pub sampling: Sampling,
+    /// Seed of the sampling.
     pub seed: u64,
     /// When to end.
     pub stop: Stop,
@@ -51,7 +51,7 @@ pub struct Sdca<'p, 'a, D, L, R> {
 ///
 /// It is also the thesis's primal SDCA (algorithm 3.2, a proximal step on one term) and, for linear models,
 /// [`prox_finito`](super::prox_finito()): the same iterates from the same start, written in other variables.
-/// Draws may be weighted: [`importance_order`](super::importance_order).
+/// Terms may be drawn by their Lipschitz constants, dual residues or gaps: [`Sampling`].
 ///
 /// Needs `l2 > 0` (or a strongly convex regulariser). A step costs O(nnz of the row), memory is
 /// O(n + d). The dual suboptimality falls in expectation by the factor `1 - mu/(L + mu n)` a step. It is
@@ -75,7 +75,7 @@ pub struct Sdca<'p, 'a, D, L, R> {
 ///
 /// # Errors
 /// [`Error::NeedsStrongConvexity`]; [`Error::Unsupported`] for a constant step on a loss that is not
-/// smooth; [`Error::Invalid`] for a start of another shape or outside the domain, or settings out of range.
+/// smooth, or a sampling that needs one; [`Error::Invalid`] for a start of another shape or outside the domain, or settings out of range.
 pub fn sdca<'p, 'a, D, L, R, O>(
     problem: &'p Problem<'a, D, L, R>,
     settings: &SdcaSettings,
@@ -88,10 +88,10 @@ where
     R: Separable,
     O: Observer<Sdca<'p, 'a, D, L, R>>,
 {
-    let SdcaSettings { step, order, seed, stop } = settings;
+    let SdcaSettings { step, sampling, seed, stop } = settings;
     stop.check()?;
     let cold = start.is_none();
-    let (ascent, _) = Ascent::new("sdca", problem, 0.0, *step, order, *seed, start)?;
+    let (ascent, _) = Ascent::new("sdca", problem, 0.0, *step, sampling, *seed, start)?;
     ascend(ascent, cold, stop, observer)
 }
 
@@ -152,11 +152,11 @@ impl<D: Design, L: Loss, R: Separable> Iterative for Sdca<'_, '_, D, L, R> {
     fn advance(&mut self, passes: f64) -> f64 {
         self.cold = false;
         self.averaged = false;
-        let n = self.ascent.problem.n() as f64;
-        let steps = (passes * n).round().max(1.0);
+        let steps_a_pass = self.ascent.steps_a_pass();
+        let steps = (passes * steps_a_pass).round().max(1.0);
         self.ascent.climb(steps as usize);
         self.ascent.read_point();
-        steps / n
+        steps / steps_a_pass
     }
 
     fn certify(&mut self) -> Certificate {

@@ -16,8 +16,9 @@ use super::fits::fit_labels;
 use super::predictor::score_labels;
 use super::solve::{Watch, unwatched};
 use crate::Error;
+use crate::auto::AutoState;
 use crate::auto::{AutoSettings, Automatic, Choice};
-use crate::multiclass::{MulticlassAutoState, MulticlassProblem, auto, feature_groups};
+use crate::multiclass::{MulticlassPoint, MulticlassProblem, auto, feature_groups};
 
 /// Multinomial logistic regression with l2, l1 and group penalties on the weights `W`, one column a class:
 ///
@@ -111,7 +112,7 @@ impl SoftmaxRegression {
         } else {
             self.run(problem, Zero, watch)?
         };
-        let MulticlassAutoState { point, choice } = state;
+        let AutoState { point, choice } = state;
         let shape = (design.columns(), r);
         let weights = Array2::from_shape_vec(shape, point.weights).expect("d r weights");
         let (intercepts, choice) = (point.intercepts.into(), Some(choice));
@@ -140,7 +141,7 @@ impl SoftmaxRegression {
         problem: MulticlassProblem<'_, D, Zero>,
         regulariser: R,
         watch: &mut Watch<F, W>,
-    ) -> Result<Solution<MulticlassAutoState>, Error>
+    ) -> Result<Solution<AutoState<MulticlassPoint>>, Error>
     where
         F: FnMut(&Progress) -> ControlFlow<()>,
     {

@@ -2,28 +2,18 @@
 
 use fenchel_optim::prox::Zero;
 use fenchel_optim::{Observer, Solution};
-use serde::{Deserialize, Serialize};
 
-use super::{FiniteSum, Sum, SumSettings, SumState, finito, saga, svrg};
+use super::{FiniteSum, Sum, SumSettings, SumState, catalyst, finito, svrg};
 use crate::Error;
-use crate::auto::{Choice, Method, Reason, Show, relay};
+use crate::auto::{AutoState, Choice, Method, Reason, Show, relay};
 use crate::lag::Composite;
-
-/// Where [`auto`] ended, and how it got there.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct SumAutoState {
-    /// The point.
-    pub point: Vec<f64>,
-    /// What was chosen and why.
-    pub choice: Choice,
-}
 
 /// Solves a general sum by the method that suits it:
 ///
 /// | case | method |
 /// |---|---|
 /// | no regulariser, `n l2 >= 2 L`, and `n d` numbers within the memory limit | [`finito`], permuted |
-/// | a table of gradients within the memory limit | [`saga`] |
+/// | a table of gradients within the memory limit | [`catalyst`], which is SAGA for `n l2 >= 3 L` |
 /// | else | [`svrg`] |
 ///
 /// The observer sees the progress and the [`Method`] at work. Of the settings, `step` and `order` are those of the
@@ -36,14 +26,13 @@ pub fn auto<T, R, O>(
     settings: &SumSettings,
     start: Option<Vec<f64>>,
     observer: &mut O,
-) -> Result<Solution<SumAutoState>, Error>
+) -> Result<Solution<AutoState<Vec<f64>>>, Error>
 where
     T: FiniteSum,
     R: Composite,
     O: Observer<Method>,
 {
     settings.stop.check()?;
-    let mut choice = choose(sum, settings.memory_limit);
     let by = |method, start: Option<Vec<f64>>, stop, show: &mut Show<'_, O>| {
         let settings = SumSettings { stop, ..settings.clone() };
         match method {
@@ -53,9 +42,9 @@ where
                 let Solution { state, report } = finito(&smooth, &settings, start, show)?;
                 Ok((state, report))
             }
-            Method::Saga => {
+            Method::AcceleratedSaga => {
                 let start = start.map(|point| SumState { point, table: Vec::new() });
-                let Solution { state, report } = saga(sum, &settings, start, show)?;
+                let Solution { state, report } = catalyst(sum, &settings, None, start, show)?;
                 Ok((state.point, report))
             }
             _ => {
@@ -64,8 +53,7 @@ where
             }
         }
     };
-    let (point, report) = relay(&mut choice, settings.stop, start, observer, by)?;
-    Ok(Solution { state: SumAutoState { point, choice }, report })
+    relay(choose(sum, settings.memory_limit), settings.stop, start, observer, by)
 }
 
 fn choose<T: FiniteSum, R: Composite>(sum: &Sum<'_, T, R>, memory_limit: u64) -> Choice {
@@ -77,7 +65,7 @@ fn choose<T: FiniteSum, R: Composite>(sum: &Sum<'_, T, R>, memory_limit: u64) ->
         () if R::IDENTITY && sum.l2 > 0.0 && beta >= 2.0 && 8.0 * n * d <= limit => {
             (Method::Finito, Reason::WellConditionedTerms)
         }
-        () if 8.0 * sum.stored as f64 <= limit => (Method::Saga, Reason::TableFits),
+        () if 8.0 * sum.stored as f64 <= limit => (Method::AcceleratedSaga, Reason::TableFits),
         () => (Method::Svrg, Reason::TableTooLarge),
     };
     Choice { beta, ..Choice::only(method, reason) }

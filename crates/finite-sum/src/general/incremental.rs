@@ -36,7 +36,12 @@ pub struct Incremental<'p, 't, T: FiniteSum, R> {
     reference: Reference,
     table: Vec<f64>,
     offsets: Vec<usize>,
+    /// Of the table (or the gradient at the snapshot), less `kappa y` with a proximal centre `y`.
     average: Vec<f64>,
+    /// The proximal centre and its weight, for [`catalyst`](super::catalyst).
+    centre: Option<(Vec<f64>, f64)>,
+    /// `l2 + kappa`
+    l2: f64,
     step: f64,
     powers: Powers,
     /// Steps done by a coordinate, out of `now` since the last flush.
@@ -71,7 +76,9 @@ where
     R: Composite,
     O: Observer<Incremental<'p, 't, T, R>>,
 {
-    tabled("general saga", sum, settings, 1.0 / 3.0, 1.0, start, observer)
+    let method = "general saga";
+    let theory = 1.0 / (3.0 * sum.smoothness());
+    tabled(method, sum, settings, theory, 1.0, start, observer)
 }
 
 /// SAG on a general sum (Defazio's thesis, algorithm 2.2): [`sag`](crate::sag()) with a vector a term. With a
@@ -97,7 +104,8 @@ where
             format!("the {name} regulariser with a proof; use saga, or set unproven_prox to try");
         return Err(Error::Unsupported { method, what });
     }
-    tabled(method, sum, settings, 1.0, 1.0 / sum.terms().terms() as f64, start, observer)
+    let (theory, weight) = (1.0 / sum.smoothness(), 1.0 / sum.terms().terms() as f64);
+    tabled(method, sum, settings, theory, weight, start, observer)
 }
 
 fn tabled<'p, 't, T, R, O>(
@@ -115,6 +123,21 @@ where
     O: Observer<Incremental<'p, 't, T, R>>,
 {
     settings.stop.check()?;
+    let step = settings.step.resolve(theory)?;
+    let mut method = with_table(method, sum, settings, (step, weight), None, start)?;
+    let report = run(&mut method, &settings.stop, observer)?;
+    Ok(Solution { state: method.into_state(), report })
+}
+
+/// SAGA (`weight` 1) or SAG (`1/n`) with this step, and a proximal centre of weight `kappa` at the start.
+pub(super) fn with_table<'p, 't, T: FiniteSum, R: Composite>(
+    method: &'static str,
+    sum: &'p Sum<'t, T, R>,
+    settings: &SumSettings,
+    (step, weight): (f64, f64),
+    kappa: Option<f64>,
+    start: Option<SumState>,
+) -> Result<Incremental<'p, 't, T, R>, Error> {
     check_memory(method, sum.stored as u64, settings.memory_limit, "use general::svrg")?;
     let SumState { point, mut table } = start.unwrap_or_else(|| SumState {
         point: vec![0.0; sum.terms().dimension()],
@@ -126,12 +149,11 @@ where
     }
     Invalid::check_length("table", sum.stored, table.len())?;
     Invalid::check_finite("table", &table)?;
-    let step = settings.step.resolve(theory / sum.smoothness())?;
     let reference = Reference::Table { weight };
-    let mut method = Incremental::new(method, sum, settings, (point, table), reference, step)?;
+    let mut method =
+        Incremental::new(method, sum, settings, (point, table), reference, step, kappa)?;
     method.fill = !warm;
-    let report = run(&mut method, &settings.stop, observer)?;
-    Ok(Solution { state: SumState { point: method.x, table: method.table }, report })
+    Ok(method)
 }
 
 /// SVRG on a general sum (Defazio's thesis, algorithm 2.3), with the last inner point as the next snapshot: no table,
@@ -157,7 +179,7 @@ where
     let reference = Reference::Snapshot { point: point.clone(), inner, since: usize::MAX };
     let step = settings.step.resolve(0.25 / sum.smoothness())?;
     let state = (point, Vec::new());
-    let mut method = Incremental::new("general svrg", sum, settings, state, reference, step)?;
+    let mut method = Incremental::new("general svrg", sum, settings, state, reference, step, None)?;
     let report = run(&mut method, &settings.stop, observer)?;
     Ok(Solution { state: method.x, report })
 }
@@ -170,6 +192,7 @@ impl<'p, 't, T: FiniteSum, R: Composite> Incremental<'p, 't, T, R> {
         (mut x, table): (Vec<f64>, Vec<f64>),
         reference: Reference,
         step: f64,
+        kappa: Option<f64>,
     ) -> Result<Self, Error> {
         let order = settings.order.as_ref().unwrap_or(&Order::Uniform);
         check_order(method, order)?;
@@ -180,6 +203,7 @@ impl<'p, 't, T: FiniteSum, R: Composite> Incremental<'p, 't, T, R> {
         }
         let (n, d) = (sum.terms.terms(), sum.terms.dimension());
         let capacity = n.min(u32::MAX as usize - 1) as u32;
+        let l2 = sum.l2 + kappa.unwrap_or(0.0);
         let shrink = sum.regulariser.coordinates().map_or(1.0, |h| h.shrink(step));
         let mut offsets = vec![0];
         if !table.is_empty() {
@@ -189,12 +213,14 @@ impl<'p, 't, T: FiniteSum, R: Composite> Incremental<'p, 't, T, R> {
             }));
         }
         let mut result = Incremental {
-            powers: Powers::new(step, sum.l2, shrink, capacity),
+            powers: Powers::new(step, l2, shrink, capacity),
             visits: Visits::new(order, n, settings.seed)?,
             scratch: sum.terms.scratch(),
             fresh: vec![0.0; sum.longest],
             old: vec![0.0; sum.longest],
             average: vec![0.0; d],
+            centre: kappa.map(|kappa| (x.clone(), kappa)),
+            l2,
             done: vec![0; d],
             now: 0,
             fill: false,
@@ -226,6 +252,27 @@ impl<'p, 't, T: FiniteSum, R: Composite> Incremental<'p, 't, T, R> {
                 self.average[support.at(k)] += g / n as f64;
             }
         }
+        if let Some((centre, kappa)) = &self.centre {
+            self.average.iter_mut().zip(centre).for_each(|(g, y)| *g -= kappa * y);
+        }
+    }
+
+    /// Moves the proximal centre; without a regulariser the point, where the next pass starts, is pulled along. O(d).
+    pub(super) fn move_centre(&mut self, to: &[f64]) {
+        let Some((centre, kappa)) = &mut self.centre else { return };
+        let pull = if R::IDENTITY && *kappa > 0.0 { *kappa / self.l2 } else { 0.0 };
+        for (((y, new), g), x) in centre.iter_mut().zip(to).zip(&mut self.average).zip(&mut self.x)
+        {
+            let shift = new - *y;
+            *g -= *kappa * shift;
+            *x += pull * shift;
+            *y = *new;
+        }
+    }
+
+    /// The state to return.
+    pub(super) fn into_state(self) -> SumState {
+        SumState { point: self.x, table: self.table }
     }
 
     /// Fills the table at the current point. One pass.
@@ -273,7 +320,7 @@ impl<'p, 't, T: FiniteSum, R: Composite> Incremental<'p, 't, T, R> {
                 (old, 1.0, 0.0)
             }
         };
-        let rho = 1.0 - step * sum.l2;
+        let rho = 1.0 - step * self.l2;
         if coordinates.is_none() {
             for (x, g) in self.x.iter_mut().zip(&self.average) {
                 *x = rho * *x - step * g;
@@ -326,6 +373,19 @@ impl<'p, 't, T: FiniteSum, R: Composite> Incremental<'p, 't, T, R> {
                 *since = 0;
             }
         }
+    }
+}
+
+impl<T: FiniteSum, R: Composite> Incremental<'_, '_, T, R> {
+    /// A pass of steps, after the one that fills the table where that is due. Returns the passes.
+    pub(super) fn advance_whole(&mut self) -> f64 {
+        let passes = if self.fill { 2.0 } else { 1.0 };
+        self.advance(passes)
+    }
+
+    /// What can be proved at a point.
+    pub(super) fn certify_at(&self, x: &[f64]) -> Certificate {
+        self.sum.certificate(x)
     }
 }
 

@@ -7,12 +7,13 @@
 //! | method | memory | per step | when |
 //! |---|---|---|---|
 //! | [`saga`] | a gradient a term | one gradient | the default |
+//! | [`catalyst`] | the same | one gradient | `n l2 < 3 L`, or no l2: accelerated SAGA |
 //! | [`sag`] | the same | one gradient | longer steps; not proved with a regulariser |
 //! | [`svrg`] | 2 vectors | two gradients, and a full one now and then | the table does not fit |
 //! | [`finito`] | `n d` numbers | one gradient, O(d) | `n l2 >= 2 L`, dense gradients |
 //! | [`sdca`] | as `saga` | one proximal step | terms that have one; no step size |
 //! | [`sgd`] | none | one gradient, O(d) | a baseline, the first pass or two |
-//! | [`auto`] | within the limit | | chooses between `finito`, `saga` and `svrg`, and says why |
+//! | [`auto`] | within the limit | | chooses between `finito`, `catalyst` and `svrg`, and says why |
 //!
 //! Terms whose gradients live on few coordinates say so by [`FiniteSum::support`]: the first three then store and
 //! touch no others, with the lagged updates of [`lag`](crate::lag).
@@ -22,12 +23,14 @@
 //! all cores.
 
 mod auto;
+mod catalyst;
 mod finito;
 mod incremental;
 mod sdca;
 mod sgd;
 
-pub use auto::{SumAutoState, auto};
+pub use auto::auto;
+pub use catalyst::{GeneralCatalyst, catalyst};
 pub use finito::{GeneralFinito, finito};
 pub use incremental::{Incremental, SumState, sag, saga, svrg};
 pub use sdca::{GeneralSdca, sdca};

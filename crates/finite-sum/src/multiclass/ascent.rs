@@ -1,20 +1,19 @@
-//! SDCA with one distribution a term, and Catalyst on top.
+//! The dual step on one distribution, and the state behind SDCA and Catalyst.
 
 use fenchel_linalg::special::{log_sum_exp, softmax};
 use fenchel_linalg::{Design, Invalid};
-use fenchel_optim::random::{Order, Visits};
-use fenchel_optim::{
-    Certificate, Iterative, Observer, Regulariser, Separable, Solution, Stop, run,
-};
+use fenchel_optim::random::Visits;
+use fenchel_optim::{Certificate, Iterative, Regulariser, Separable};
 use serde::{Deserialize, Serialize};
 
 use super::gap::Gap;
 use super::problem::{CURVATURE, MulticlassPoint, MulticlassProblem};
 use super::product::{add_row, multiply_transposed_rows, row_scores};
+use super::sdca::MulticlassSettings;
 use super::state::{Bias, MulticlassState, Trail, expand, reduce};
 use super::step::{exact_step, interval_step};
 use crate::Error;
-use crate::dual::Momentum;
+use crate::dual::{Momentum, Score};
 
 /// Passes between two computations of `v` from the dual variables.
 const REFRESH: usize = 10;
@@ -29,30 +28,6 @@ pub enum SoftmaxStep {
     Interval,
     /// A fraction `1 / (1 + q/2)` of the way to `softmax(z)`: one exponential a class, a few more passes.
     Constant,
-}
-
-/// Settings of [`sdca`] and [`catalyst`].
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `kappa` | `None` | weight of Catalyst's proximal centre; `None` is `mean L_i / n - mu`; not used by `sdca` |
-/// | `step` | `Exact` | how far a distribution moves |
-/// | `order` | `Permuted` | visiting order |
-/// | `seed` | 0 | of the visiting order |
-/// | `stop` | see [`Stop`] | when to end |
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct MulticlassSettings {
-    /// Weight of the proximal centre, 0 for none.
-    pub kappa: Option<f64>,
-    /// How far a distribution moves.
-    pub step: SoftmaxStep,
-    /// Visiting order.
-    pub order: Order,
-    /// Seed of the visiting order.
-    pub seed: u64,
-    /// When to end.
-    pub stop: Stop,
 }
 
 /// `(1/n) sum_i u_i`, `u_i = c_i (p_i - e_y)`
@@ -85,9 +60,11 @@ pub struct MulticlassAscent<'p, 'a, D, R> {
     direction: Vec<f64>,
     /// `l2 + kappa`
     l2: f64,
-    mu: f64,
     bias: Option<Bias>,
+    /// `q_j = ||a_j||^2 / (mu n)`, and what the intercepts add.
+    curvatures: Vec<f64>,
     visits: Visits,
+    score: Option<Score>,
     steps: usize,
     cold: bool,
     scratch: Scratch,
@@ -102,74 +79,17 @@ struct Scratch {
     new: Vec<f64>,
 }
 
-/// SDCA for multinomial logistic regression (Defazio's thesis, section 2.3.2), proximal for a separable
-/// regulariser. Needs `l2 > 0` or a strongly convex regulariser. Memory `n (r - 1) + d r`.
-///
-/// # Errors
-/// [`Error::NeedsStrongConvexity`]; [`Error::Invalid`] for a start of another shape or outside the simplex, or
-/// settings out of range.
-pub fn sdca<'p, 'a, D, R, O>(
-    problem: &'p MulticlassProblem<'a, D, R>,
-    settings: &MulticlassSettings,
-    start: Option<MulticlassState>,
-    observer: &mut O,
-) -> Result<Solution<MulticlassState>, Error>
-where
-    D: Design,
-    R: Separable,
-    O: Observer<MulticlassAscent<'p, 'a, D, R>>,
-{
-    solve("multiclass sdca", problem, 0.0, settings, start, observer)
-}
-
-/// Accelerated SDCA for multinomial logistic regression: the scheme of [`catalyst`](crate::catalyst()) with
-/// `mean L_i = mean ||a_i||^2 / 2`. The same as [`sdca`] where there is nothing to accelerate.
-///
-/// # Errors
-/// As [`sdca`].
-pub fn catalyst<'p, 'a, D, R, O>(
-    problem: &'p MulticlassProblem<'a, D, R>,
-    settings: &MulticlassSettings,
-    start: Option<MulticlassState>,
-    observer: &mut O,
-) -> Result<Solution<MulticlassState>, Error>
-where
-    D: Design,
-    R: Separable,
-    O: Observer<MulticlassAscent<'p, 'a, D, R>>,
-{
-    let mean = CURVATURE * problem.mean_norm_squared();
-    let by_default = if mean == 0.0 && problem.strong_convexity() == 0.0 {
-        1.0
-    } else {
-        (mean / problem.n() as f64 - problem.strong_convexity()).max(0.0)
-    };
-    let kappa = settings.kappa.unwrap_or(by_default);
-    Invalid::check_nonnegative("kappa", kappa)?;
-    solve("multiclass catalyst", problem, kappa, settings, start, observer)
-}
-
-fn solve<'p, 'a, D, R, O>(
-    method: &'static str,
-    problem: &'p MulticlassProblem<'a, D, R>,
-    kappa: f64,
-    settings: &MulticlassSettings,
-    start: Option<MulticlassState>,
-    observer: &mut O,
-) -> Result<Solution<MulticlassState>, Error>
-where
-    D: Design,
-    R: Separable,
-    O: Observer<MulticlassAscent<'p, 'a, D, R>>,
-{
-    settings.stop.check()?;
-    let mut method = MulticlassAscent::new(method, problem, kappa, settings, start)?;
-    let report = run(&mut method, &settings.stop, observer)?;
-    Ok(Solution { state: method.into_state(), report })
+/// `c_j = 1 + L_j / (n mu)`
+fn conditions<D: Design, R: Regulariser>(
+    problem: &MulticlassProblem<'_, D, R>,
+    curvatures: &[f64],
+) -> Vec<f64> {
+    let of_term = |(j, q): (usize, &f64)| 1.0 + CURVATURE * problem.term_weight(j) * q;
+    curvatures.iter().enumerate().map(of_term).collect()
 }
 
 impl<'p, 'a, D: Design, R: Separable> MulticlassAscent<'p, 'a, D, R> {
-    fn new(
+    pub(super) fn new(
         method: &'static str,
         problem: &'p MulticlassProblem<'a, D, R>,
         kappa: f64,
@@ -203,6 +123,11 @@ impl<'p, 'a, D: Design, R: Separable> MulticlassAscent<'p, 'a, D, R> {
                 .max(1e-12),
         });
         let scratch = || vec![0.0; r];
+        let of_bias = bias.as_ref().map_or(0.0, |bias| 1.0 / (bias.weight * n as f64));
+        let curvatures =
+            (0..n).map(|j| problem.norm_squared(j) / (mu * n as f64) + of_bias).collect::<Vec<_>>();
+        let weights = || conditions(problem, &curvatures);
+        let visits = settings.sampling.visits(n, settings.seed, weights)?;
         let mut ascent = MulticlassAscent {
             problem,
             centre: if kappa > 0.0 { state.point.weights.clone() } else { Vec::new() },
@@ -212,9 +137,10 @@ impl<'p, 'a, D: Design, R: Separable> MulticlassAscent<'p, 'a, D, R> {
             kappa,
             direction: vec![0.0; d * r],
             l2: problem.l2() + kappa,
-            mu,
             bias,
-            visits: Visits::new(&settings.order, n, settings.seed)?,
+            curvatures,
+            visits,
+            score: Score::of(&settings.sampling),
             steps: 0,
             cold,
             scratch: Scratch {
@@ -279,7 +205,7 @@ impl<'p, 'a, D: Design, R: Separable> MulticlassAscent<'p, 'a, D, R> {
     }
 
     /// The state to return, with all that another run needs to go on.
-    fn into_state(self) -> MulticlassState {
+    pub(super) fn into_state(self) -> MulticlassState {
         let trail = Trail {
             place: self.visits.place(),
             steps: self.steps,
@@ -290,6 +216,11 @@ impl<'p, 'a, D: Design, R: Separable> MulticlassAscent<'p, 'a, D, R> {
             momentum: (self.momentum.alpha, self.momentum.previous),
         };
         MulticlassState { trail: Some(Box::new(trail)), ..self.state }
+    }
+
+    /// `c_j` of every term.
+    pub(super) fn conditions(&self) -> Vec<f64> {
+        conditions(self.problem, &self.curvatures)
     }
 
     /// The current point.
@@ -324,9 +255,38 @@ impl<'p, 'a, D: Design, R: Separable> MulticlassAscent<'p, 'a, D, R> {
         }
     }
 
+    /// The scores of all terms at the point of the dual variables. Half a pass.
+    pub(super) fn scores(&mut self) -> Vec<f64> {
+        let Some(score) = self.score else { return Vec::new() };
+        self.read_point();
+        let (problem, r) = (self.problem, self.problem.classes());
+        problem.scores(&self.state.point, &mut self.gap.table);
+        let p = &mut self.scratch.old;
+        let rows = self.gap.table.chunks_exact_mut(r).zip(self.state.dual.chunks_exact(r - 1));
+        let score_of = |(j, (z, stored)): (usize, (&mut [f64], &[f64]))| {
+            let weight = problem.term_weight(j);
+            expand(stored, problem.labels()[j], p);
+            let log_sum = log_sum_exp(z);
+            let residue = || {
+                let pairs = z.iter().zip(&*p);
+                weight * pairs.map(|(z, p)| ((z - log_sum).exp() - p).powi(2)).sum::<f64>().sqrt()
+            };
+            let divergence =
+                |(p, z): (&f64, &f64)| if *p > 0.0 { p * (p.ln() - z + log_sum) } else { 0.0 };
+            let gap = || weight * p.iter().zip(&*z).map(divergence).sum::<f64>();
+            score.from(residue, gap, CURVATURE * weight, self.curvatures[j])
+        };
+        rows.enumerate().map(score_of).collect()
+    }
+
     /// Ascends on `steps` terms.
     fn climb(&mut self, steps: usize) {
         for _ in 0..steps {
+            if self.score.is_some() && self.steps.is_multiple_of(self.problem.n()) {
+                let scores = self.scores();
+                // As many scores as terms, none negative.
+                let _ = self.visits.set_scores(&scores);
+            }
             self.climb_one();
             self.steps += 1;
             if self.steps.is_multiple_of(self.problem.n()) {
@@ -365,12 +325,10 @@ impl<'p, 'a, D: Design, R: Separable> MulticlassAscent<'p, 'a, D, R> {
                 }
             });
         }
-        let mut q = problem.norm_squared(j) / (self.mu * n);
         if let Some(bias) = &self.bias {
             scores.iter_mut().zip(&bias.values).for_each(|(z, b)| *z += b);
-            q += 1.0 / (bias.weight * n);
         }
-        q *= weight;
+        let q = weight * self.curvatures[j];
         let stored = &mut self.state.dual[j * (r - 1)..(j + 1) * (r - 1)];
         expand(stored, y, old);
         match self.step {
@@ -431,19 +389,20 @@ impl<D: Design, R: Separable> Iterative for MulticlassAscent<'_, '_, D, R> {
     fn advance(&mut self, passes: f64) -> f64 {
         self.cold = false;
         let n = self.problem.n();
+        let cost = Score::cost(self.score);
         if self.kappa > 0.0 {
-            let outer = passes.round().max(1.0);
+            let outer = (passes / cost).round().max(1.0);
             for _ in 0..outer as usize {
                 self.climb(n);
                 self.read_point();
                 self.move_centre();
             }
-            return outer;
+            return outer * cost;
         }
-        let steps = (passes * n as f64).round().max(1.0);
+        let steps = (passes / cost * n as f64).round().max(1.0);
         self.climb(steps as usize);
         self.read_point();
-        steps / n as f64
+        steps * cost / n as f64
     }
 
     fn certify(&mut self) -> Certificate {

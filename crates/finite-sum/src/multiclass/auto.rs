@@ -30,15 +30,14 @@ use fenchel_optim::lbfgs::LbfgsSettings;
 use fenchel_optim::newton::NewtonCgSettings;
 use fenchel_optim::prox::Zero;
 use fenchel_optim::{Observer, Regulariser, Report, Separable, Solution, Stop};
-use serde::{Deserialize, Serialize};
 
-use super::ascent::{MulticlassSettings, catalyst};
 use super::batch::{fista, lbfgs};
 use super::newton::{hessian_bytes, hessian_cost, newton, newton_cg};
 use super::problem::{CURVATURE, MulticlassPoint, MulticlassProblem};
+use super::sdca::{MulticlassSettings, catalyst};
 use super::state::MulticlassState;
 use crate::Error;
-use crate::auto::{AutoSettings, Automatic, Choice, Method, Reason, Show, relay};
+use crate::auto::{AutoSettings, AutoState, Automatic, Choice, Method, Reason, Show, relay};
 use crate::newton::NewtonSettings;
 
 /// A pass of exact dual steps with its share of certificates, in batch passes of a dense and of a sparse matrix: as much again
@@ -52,15 +51,6 @@ const NEWTON_PASS: f64 = 2.5;
 /// Steps that Newton's method is predicted to need.
 const NEWTON_STEPS: f64 = 6.0;
 
-/// Where [`auto`] ended, and how it got there.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct MulticlassAutoState {
-    /// The point.
-    pub point: MulticlassPoint,
-    /// What was chosen and why.
-    pub choice: Choice,
-}
-
 /// Solves a problem of several classes by the method that suits it, as [`auto`](crate::auto()) does for one margin.
 ///
 /// Dense data of which at most a quarter is not 0 is copied without its zeros, 12 bytes an entry. The observer sees the progress
@@ -73,7 +63,7 @@ pub fn auto<D, R, O>(
     settings: &AutoSettings,
     start: Option<MulticlassPoint>,
     observer: &mut O,
-) -> Result<Solution<MulticlassAutoState>, Error>
+) -> Result<Solution<AutoState<MulticlassPoint>>, Error>
 where
     D: Design + Copy,
     R: Automatic,
@@ -97,13 +87,13 @@ pub(crate) fn smooth<D, O>(
     settings: &AutoSettings,
     start: Option<MulticlassPoint>,
     observer: &mut O,
-) -> Result<Solution<MulticlassAutoState>, Error>
+) -> Result<Solution<AutoState<MulticlassPoint>>, Error>
 where
     D: Design + Copy,
     O: Observer<Method>,
 {
     let AutoSettings { memory_limit, seed, stop } = *settings;
-    let mut choice = choose(problem, stop.relative, memory_limit);
+    let choice = choose(problem, stop.relative, memory_limit);
     let by = |method, start, stop, show: &mut Show<'_, O>| {
         let Solution { state, report } = match method {
             Method::Newton => {
@@ -116,14 +106,14 @@ where
             }
             Method::Lbfgs => {
                 let settings = LbfgsSettings { stop, ..LbfgsSettings::default() };
-                lbfgs(problem, &settings, start, show)?
+                let solution = lbfgs(problem, &settings, start.map(Into::into), show)?;
+                return Ok((solution.state.point, solution.report));
             }
             _ => return ascend(problem, seed, start, stop, show),
         };
         Ok((state, report))
     };
-    let (point, report) = relay(&mut choice, stop, start, observer, by)?;
-    Ok(Solution { state: MulticlassAutoState { point, choice }, report })
+    relay(choice, stop, start, observer, by)
 }
 
 /// With a separable regulariser.
@@ -132,7 +122,7 @@ pub(crate) fn separable<D, R, O>(
     settings: &AutoSettings,
     start: Option<MulticlassPoint>,
     observer: &mut O,
-) -> Result<Solution<MulticlassAutoState>, Error>
+) -> Result<Solution<AutoState<MulticlassPoint>>, Error>
 where
     D: Design + Copy,
     R: Separable,
@@ -140,10 +130,9 @@ where
 {
     let AutoSettings { seed, stop, .. } = *settings;
     let beta = conditioning(problem);
-    let mut choice = Choice { beta, ..Choice::only(Method::Catalyst, Reason::Dual) };
+    let choice = Choice { beta, ..Choice::only(Method::Catalyst, Reason::Dual) };
     let by = |_, start, stop, show: &mut Show<'_, O>| ascend(problem, seed, start, stop, show);
-    let (point, report) = relay(&mut choice, stop, start, observer, by)?;
-    Ok(Solution { state: MulticlassAutoState { point, choice }, report })
+    relay(choice, stop, start, observer, by)
 }
 
 /// With any regulariser.
@@ -152,21 +141,21 @@ pub(crate) fn joint<D, R, O>(
     settings: &AutoSettings,
     start: Option<MulticlassPoint>,
     observer: &mut O,
-) -> Result<Solution<MulticlassAutoState>, Error>
+) -> Result<Solution<AutoState<MulticlassPoint>>, Error>
 where
     D: Design + Copy,
     R: Regulariser,
     O: Observer<Method>,
 {
     let beta = conditioning(problem);
-    let mut choice = Choice { beta, ..Choice::only(Method::Fista, Reason::JointRegulariser) };
-    let by = |_, start, stop, show: &mut Show<'_, O>| {
+    let choice = Choice { beta, ..Choice::only(Method::Fista, Reason::JointRegulariser) };
+    let by = |_, start: Option<MulticlassPoint>, stop, show: &mut Show<'_, O>| {
         let settings = FistaSettings { stop, ..FistaSettings::default() };
+        let start = start.map(MulticlassPoint::into);
         let Solution { state, report } = fista(problem, &settings, start, show)?;
-        Ok((state, report))
+        Ok((state.point, report))
     };
-    let (point, report) = relay(&mut choice, settings.stop, start, observer, by)?;
-    Ok(Solution { state: MulticlassAutoState { point, choice }, report })
+    relay(choice, settings.stop, start, observer, by)
 }
 
 fn ascend<D: Design, R: Separable, O: Observer<Method>>(

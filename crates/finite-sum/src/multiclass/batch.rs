@@ -2,10 +2,10 @@
 
 use fenchel_linalg::Design;
 use fenchel_linalg::special::softmax_in_place;
-use fenchel_optim::fista::{Fista, FistaSettings};
-use fenchel_optim::lbfgs::{Lbfgs, LbfgsSettings, Smooth};
+use fenchel_optim::fista::{Fista, FistaSettings, FistaState};
+use fenchel_optim::lbfgs::{Lbfgs, LbfgsSettings, LbfgsState, Smooth};
 use fenchel_optim::prox::Zero;
-use fenchel_optim::{Certificate, Observer, Regulariser, Solution};
+use fenchel_optim::{Certificate, Observer, Regulariser, Resumable, Solution};
 
 use super::gap::Gap;
 use super::problem::{MulticlassPoint, MulticlassProblem};
@@ -107,6 +107,19 @@ pub(super) fn part<'p, 'a, D: Design, R: Regulariser>(
     Ok((MulticlassSmooth { problem, gap, probabilities }, x))
 }
 
+/// The function, and a state in its variables.
+fn resume<'p, 'a, D: Design, R: Regulariser, T>(
+    problem: &'p MulticlassProblem<'a, D, R>,
+    start: Option<Resumable<MulticlassPoint, T>>,
+) -> Result<(MulticlassSmooth<'p, 'a, D, R>, Resumable<Vec<f64>, T>), Error> {
+    let Some(start) = start else {
+        let (part, x) = part(problem, None)?;
+        return Ok((part, x.into()));
+    };
+    let (part, x) = part(problem, Some(start.point.clone()))?;
+    Ok((part, start.map(|_| x)))
+}
+
 /// L-BFGS for multinomial logistic regression without regulariser (`l2 >= 0`). A pass is one evaluation.
 ///
 /// # Errors
@@ -114,16 +127,17 @@ pub(super) fn part<'p, 'a, D: Design, R: Regulariser>(
 pub fn lbfgs<'p, 'a, D, O>(
     problem: &'p MulticlassProblem<'a, D, Zero>,
     settings: &LbfgsSettings,
-    start: Option<MulticlassPoint>,
+    start: Option<LbfgsState<MulticlassPoint>>,
     observer: &mut O,
-) -> Result<Solution<MulticlassPoint>, Error>
+) -> Result<Solution<LbfgsState<MulticlassPoint>>, Error>
 where
     D: Design,
     O: Observer<Lbfgs<MulticlassSmooth<'p, 'a, D, Zero>>>,
 {
-    let (function, x) = part(problem, start)?;
-    let Solution { state, report } = fenchel_optim::lbfgs::lbfgs(function, settings, x, observer)?;
-    Ok(Solution { state: read(problem, &state), report })
+    let (function, start) = resume(problem, start)?;
+    let Solution { state, report } =
+        fenchel_optim::lbfgs::lbfgs(function, settings, start, observer)?;
+    Ok(Solution { state: state.map(|x| read(problem, &x)), report })
 }
 
 /// FISTA for multinomial logistic regression with any regulariser of the `d r` weights, such as the group lasso
@@ -134,18 +148,18 @@ where
 pub fn fista<'p, 'a, D, R, O>(
     problem: &'p MulticlassProblem<'a, D, R>,
     settings: &FistaSettings,
-    start: Option<MulticlassPoint>,
+    start: Option<FistaState<MulticlassPoint>>,
     observer: &mut O,
-) -> Result<Solution<MulticlassPoint>, Error>
+) -> Result<Solution<FistaState<MulticlassPoint>>, Error>
 where
     D: Design,
     R: Regulariser,
     O: Observer<Fista<MulticlassSmooth<'p, 'a, D, R>, OnWeights<'p, R>>>,
 {
-    let (function, x) = part(problem, start)?;
+    let (function, start) = resume(problem, start)?;
     let weights = problem.d() * problem.classes();
     let regulariser = OnWeights { regulariser: problem.regulariser(), weights };
     let Solution { state, report } =
-        fenchel_optim::fista::fista(function, regulariser, settings, x, observer)?;
-    Ok(Solution { state: read(problem, &state), report })
+        fenchel_optim::fista::fista(function, regulariser, settings, start, observer)?;
+    Ok(Solution { state: state.map(|x| read(problem, &x)), report })
 }

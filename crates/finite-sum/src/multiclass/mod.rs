@@ -41,16 +41,18 @@ mod gap;
 mod newton;
 mod problem;
 mod product;
+mod sdca;
 mod state;
 mod step;
 
-pub use ascent::{MulticlassAscent, MulticlassSettings, SoftmaxStep, catalyst, sdca};
-pub use auto::{MulticlassAutoState, auto};
+pub use ascent::{MulticlassAscent, SoftmaxStep};
+pub use auto::auto;
 pub use batch::{MulticlassSmooth, fista, lbfgs};
 pub use newton::{newton, newton_cg};
 pub(crate) use product::multiply_rows as scores;
 
 pub(crate) use problem::CURVATURE;
 pub use problem::{MulticlassPoint, MulticlassProblem, feature_groups};
+pub use sdca::{MulticlassSettings, catalyst, sampling_weights, sdca};
 pub use state::MulticlassState;
 pub use step::{exact_step, interval_step};

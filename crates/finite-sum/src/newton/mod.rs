@@ -44,7 +44,7 @@ pub(crate) use cost::{full_hessian_cost, gram_cost};
 pub(crate) use gram::{RIDGE, Variables};
 pub(crate) use sample::Sample;
 pub(crate) use subsampled::{ROWS_PER_VARIABLE, sample_rows};
-pub(crate) use warm::{Warm, check_grid};
+pub(crate) use warm::{Warm, check_grid, sphere_radius};
 
 pub use cg::{NewtonCgState, newton_cg};
 pub use method::{ElasticNetForm, Newton, NewtonSettings, newton};

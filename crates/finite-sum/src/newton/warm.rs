@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use fenchel_linalg::{Columns, Design, Invalid};
 use fenchel_optim::prox::L1;
-use fenchel_optim::{Certificate, Loss, Regulariser, Report, Status, Stop, run};
+use fenchel_optim::{Certificate, Loss, Regulariser, Report, Status, run};
 use serde::{Deserialize, Serialize};
 
 use super::method::{Newton, NewtonSettings};
@@ -129,7 +129,7 @@ impl Warm {
             // The certificate is the returned point's own, and looks at every feature.
             self.read_margins();
             report.certificate = self.gap.at_margins(problem, &mut self.point);
-            let met = meets(&settings.stop, &report.certificate);
+            let met = settings.stop.met_by(&report.certificate);
             if met || report.status != Status::Converged || rounds == ROUNDS {
                 report.status = match report.status {
                     _ if met => Status::Converged,
@@ -280,21 +280,21 @@ impl Sphere {
     }
 
     /// `||u - u*|| / n`, at most.
-    ///
-    /// A computed gap of exactly 0 would leave no radius, and an active feature whose correlation is
-    /// `l1 (1 - 1e-16)` would go: the rounding of both ends of the gap counts as gap.
     fn radius(&self, n: usize, certificate: &Certificate) -> f64 {
-        let Certificate::Gap { objective, lower_bound } = *certificate else {
-            return f64::INFINITY;
-        };
-        let rounding = 8.0 * f64::EPSILON * (objective.abs() + lower_bound.abs());
-        (2.0 * self.curvature * (certificate.value() + rounding) / n as f64).sqrt()
+        sphere_radius(self.curvature, n, certificate)
     }
 }
 
-fn meets(stop: &Stop, certificate: &Certificate) -> bool {
-    let objective = certificate.objective().map_or(0.0, f64::abs);
-    certificate.value() <= stop.absolute.max(stop.relative * objective)
+/// `||u - u*|| / n`, at most, for terms of at most this curvature.
+///
+/// A computed gap of exactly 0 would leave no radius, and an active feature whose correlation is
+/// `l1 (1 - 1e-16)` would go: the rounding of both ends of the gap counts as gap.
+pub(crate) fn sphere_radius(curvature: f64, n: usize, certificate: &Certificate) -> f64 {
+    let Certificate::Gap { objective, lower_bound } = *certificate else {
+        return f64::INFINITY;
+    };
+    let rounding = 8.0 * f64::EPSILON * (objective.abs() + lower_bound.abs());
+    (2.0 * curvature * (certificate.value() + rounding) / n as f64).sqrt()
 }
 
 /// What a caller of [`path`](crate::path()) can get wrong about the l1 weights.
@@ -311,6 +311,7 @@ mod tests {
     use crate::loss::{Logistic, Squared};
     use crate::newton::newton;
     use fenchel_linalg::Dense;
+    use fenchel_optim::Stop;
     use fenchel_optim::random::stream;
     use ndarray::Array2;
     use rand::RngExt;

@@ -15,15 +15,18 @@
 //! | the path of the lasso or the elastic net | [`elastic_net_path`] |
 //! | the path of logistic regression | [`logistic_path`] |
 //! | the path of any smooth loss (squared hinge, Huber) | [`path`](fn@path) |
+//! | the path of the group lasso, for any smooth loss | [`group_path`] |
 //! | one model, its penalty chosen by cross-validation | [`LassoCv`](crate::LassoCv) and its kin |
 //!
 //! Reference: Friedman, Hastie and Tibshirani, "Regularization paths for generalized linear models via coordinate
 //! descent", Journal of Statistical Software 33 (2010).
 
+mod groups;
 mod method;
 mod result;
 
 pub use crate::newton::Screening;
+pub use groups::{GroupPathSettings, group_path};
 pub use method::{Grid, PathSettings, elastic_net_path, logistic_path, path};
 pub use result::{Path, PathPoint};
 

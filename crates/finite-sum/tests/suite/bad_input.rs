@@ -199,7 +199,7 @@ fn methods_built_on_the_kernels_refuse_as_they_do() {
     let settings = ProxFinitoSettings { sampling: Sampling::Lipschitz, ..Default::default() };
     refused(
         prox_finito(&kinked, &settings, None, o),
-        "importance sampling does not support the hinge",
+        "prox_finito does not support this sampling of the hinge loss",
     );
     refused(qning(&kinked, &QningSettings::default(), None, o), "qning does not support the hinge");
     let settings = QningSettings { memory: 0, ..Default::default() };
@@ -254,7 +254,10 @@ fn settings_are_checked_before_any_work() {
         (Order::Weighted(vec![1.0]), "expected length 10, found 1"),
         (Order::Weighted(vec![-1.0; 10]), "weight = -1"),
     ] {
-        refused(sdca(&problem, &SdcaSettings { order, ..Default::default() }, None, o), expected);
+        refused(
+            sdca(&problem, &SdcaSettings { sampling: order.into(), ..Default::default() }, None, o),
+            expected,
+        );
     }
 }
 
@@ -282,7 +285,7 @@ fn starts_are_checked() {
         "weights: expected length 3",
     );
     refused(
-        lbfgs(&problem, &LbfgsSettings::default(), Some(Point::zero(2)), o),
+        lbfgs(&problem, &LbfgsSettings::default(), Some(Point::zero(2).into()), o),
         "weights: expected length 3",
     );
     refused(
@@ -390,9 +393,13 @@ fn warm_starts_stay_where_they_are() {
         &mut (),
     );
     assert!(excess(&s.unwrap().state.point) < 1e-8);
-    let s =
-        lbfgs(&problem, &LbfgsSettings { stop: after, ..Default::default() }, Some(point), &mut ());
-    assert!(excess(&s.unwrap().state) < 1e-8);
+    let s = lbfgs(
+        &problem,
+        &LbfgsSettings { stop: after, ..Default::default() },
+        Some(point.into()),
+        &mut (),
+    );
+    assert!(excess(&s.unwrap().state.point) < 1e-8);
     let s = catalyst(
         &problem,
         &CatalystSettings { stop: after, ..Default::default() },

@@ -115,8 +115,12 @@ fn run_sdca<R: Separable>(
     step: SdcaStep,
     steps: usize,
 ) -> DualState {
-    let settings =
-        SdcaSettings { step, order: Order::Scripted(script()), stop: stop(steps, 0.0), seed: 0 };
+    let settings = SdcaSettings {
+        step,
+        sampling: Order::Scripted(script()).into(),
+        stop: stop(steps, 0.0),
+        seed: 0,
+    };
     sdca(problem, &settings, None, &mut ()).unwrap().state
 }
 

@@ -123,6 +123,10 @@ fn every_method_ends_at_the_optimum() {
         let results = [
             general::saga(&sum, &settings, None, &mut ()).map(|s| (s.state.point, s.report)),
             general::sag(&sum, &settings, None, &mut ()).map(|s| (s.state.point, s.report)),
+            general::catalyst(&sum, &settings, None, None, &mut ())
+                .map(|s| (s.state.point, s.report)),
+            general::catalyst(&sum, &settings, Some(0.02), None, &mut ())
+                .map(|s| (s.state.point, s.report)),
             general::svrg(&sum, &settings, None, &mut ()).map(|s| (s.state, s.report)),
             general::finito(&sum, &scaled, None, &mut ()).map(|s| (s.state, s.report)),
         ];
@@ -140,6 +144,9 @@ fn every_method_ends_at_the_optimum() {
             general::saga(&sum, &settings, None, &mut ())
                 .map(|s| (s.state.point, s.report))
                 .unwrap(),
+            general::catalyst(&sum, &settings, None, None, &mut ())
+                .map(|s| (s.state.point, s.report))
+                .unwrap(),
             general::svrg(&sum, &settings, None, &mut ()).map(|s| (s.state, s.report)).unwrap(),
         ] {
             assert!(matches!(report.certificate, Certificate::Residual { .. }), "{report}");
@@ -149,6 +156,91 @@ fn every_method_ends_at_the_optimum() {
             }
         }
     }
+}
+
+/// A pass of SAGA on `F + (kappa/2) ||x - y||^2` with the centre folded into the terms, then the centre moved: the outer steps of
+/// Catalyst, written out for the first two.
+#[test]
+fn the_proximal_centre_is_a_term_of_every_step() {
+    let data = data(30, 7, 0.4, 6);
+    let (n, l2, kappa, step) = (30, 0.01, 0.05, 0.3);
+    let order: Vec<usize> = (0..2 * n).map(|k| (k * k + 5 * k) % n).collect();
+    let row = |j: usize| data.dense.row(j).to_vec();
+    let slope = |j: usize, x: &[f64]| {
+        let t: f64 = row(j).iter().zip(x).map(|(a, x)| a * x).sum();
+        Logistic.derivative(t, data.signs[j])
+    };
+    let mut x = [0.0; 7];
+    let mut table: Vec<f64> = (0..n).map(|j| slope(j, &x)).collect();
+    let (mut centre, mut before) = ([0.0; 7], [0.0; 7]);
+    let mut alpha = 1.0f64;
+    let mut reached = vec![];
+    for pass in order.chunks(n) {
+        for &j in pass {
+            let fresh = slope(j, &x);
+            let average: Vec<f64> = (0..7)
+                .map(|c| (0..n).map(|i| table[i] * row(i)[c]).sum::<f64>() / n as f64)
+                .collect();
+            for (c, a) in row(j).iter().enumerate() {
+                let pull = kappa * (x[c] - centre[c]);
+                x[c] -= step * ((fresh - table[j]) * a + average[c] + l2 * x[c] + pull);
+            }
+            table[j] = fresh;
+        }
+        reached.push(x);
+        let uphill: f64 = (0..7).map(|c| (centre[c] - x[c]) * (x[c] - before[c])).sum();
+        let q = l2 / (l2 + kappa);
+        let mut push = 0.0;
+        if uphill > 0.0 {
+            alpha = 1.0;
+        } else {
+            // alpha^2 = (1 - alpha) a^2 + q alpha
+            let a = alpha;
+            let b = a * a - q;
+            alpha = 0.5 * (-b + (b * b + 4.0 * a * a).sqrt());
+            push = a * (1.0 - a) / (a * a + alpha);
+        }
+        for c in 0..7 {
+            let next = x[c] + push * (x[c] - before[c]);
+            before[c] = x[c];
+            x[c] += kappa / (l2 + kappa) * (next - centre[c]);
+            centre[c] = next;
+        }
+    }
+    for sparse in [false, true] {
+        let terms = Terms::new(&data.dense, &data.signs, sparse);
+        let sum = Sum::new(&terms, Zero, l2).unwrap();
+        for (k, expected) in reached.iter().enumerate() {
+            let settings = SumSettings {
+                step: StepSize::Constant(step),
+                order: Some(Order::Scripted(order.clone())),
+                stop: Stop::after_passes(2.0 + k as f64),
+                ..Default::default()
+            };
+            let s = general::catalyst(&sum, &settings, Some(kappa), None, &mut ()).unwrap();
+            assert!(distance(&s.state.point, expected) <= 1e-13, "{sparse} pass {k}");
+        }
+    }
+}
+
+/// Features of falling scale and a tiny l2.
+#[test]
+fn acceleration_saves_passes_where_terms_are_badly_conditioned() {
+    let mut data = data(400, 20, 0.5, 7);
+    for (c, mut column) in data.dense.columns_mut().into_iter().enumerate() {
+        column *= 0.8f64.powi(c as i32);
+    }
+    let terms = Terms::new(&data.dense, &data.signs, true);
+    let stop = Stop { max_passes: 1e5, ..Stop::at_relative(1e-6) };
+    // Without a centre it is SAGA.
+    let sum = Sum::new(&terms, Zero, 1e-5).unwrap();
+    let settings = SumSettings { stop, ..Default::default() };
+    let by = |kappa| {
+        let report = general::catalyst(&sum, &settings, kappa, None, &mut ()).unwrap().report;
+        assert_eq!(report.status, Status::Converged, "{report}");
+        report.passes
+    };
+    assert!(3.0 * by(None) <= by(Some(0.0)), "{} {}", by(None), by(Some(0.0)));
 }
 
 /// The gap by strong convexity bounds the suboptimality at any point.

@@ -11,6 +11,7 @@ mod equivalence;
 mod estimators;
 mod general;
 mod general_sdca;
+mod group_path;
 mod incremental;
 mod katyusha;
 mod lagged;

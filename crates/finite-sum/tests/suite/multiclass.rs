@@ -12,7 +12,7 @@ use fenchel_finite_sum::prox::{ElasticNet, GroupLasso, L1, Zero};
 use fenchel_finite_sum::{
     CatalystSettings, Certificate, Error, FistaSettings, LogisticRegression, MulticlassPoint,
     MulticlassProblem, MulticlassSettings, OneVsRest, OneVsRestModel, Order, Problem, Report,
-    Saved, SoftmaxModel, SoftmaxRegression, Status, Stop, catalyst as binary_catalyst,
+    Sampling, Saved, SoftmaxModel, SoftmaxRegression, Status, Stop, catalyst as binary_catalyst,
 };
 use fenchel_linalg::special::softmax;
 use fenchel_linalg::{Csr, Dense, Design};
@@ -56,6 +56,12 @@ fn dual_methods<D2: Design + Copy, R: Separable + Copy>(
         // One number less than classes a row.
         assert_eq!(s.state.dual.len(), y.len() * 2);
         if l2 > 0.0 {
+            for sampling in [Sampling::Lipschitz, Sampling::Residual, Sampling::Gap] {
+                let name = format!("{name} {sampling:?}");
+                let settings = MulticlassSettings { sampling, ..settings.clone() };
+                let s = sdca(&problem, &settings, None, &mut ()).unwrap();
+                check(&name, &s.report, &s.state.point, w, best);
+            }
             let s = sdca(&problem, &settings, None, &mut ()).unwrap();
             check(&format!("{name} sdca"), &s.report, &s.state.point, w, best);
             let again = sdca(&problem, &settings, Some(s.state), &mut ()).unwrap();
@@ -81,7 +87,7 @@ fn every_method_ends_at_the_same_optimum() {
         let stop = Stop { relative: 1e-11, ..tight() };
         let settings = LbfgsSettings { stop, ..Default::default() };
         let s = lbfgs(&problem, &settings, None, &mut ()).unwrap();
-        check(&format!("{name} lbfgs"), &s.report, &s.state, &w, best);
+        check(&format!("{name} lbfgs"), &s.report, &s.state.point, &w, best);
 
         let h = L1 { strength: 0.02 };
         let (w, b) = reference(&data.dense, &y, 3, &h, 0.0, intercepts);
@@ -100,8 +106,8 @@ fn every_method_ends_at_the_same_optimum() {
         let stop = Stop { relative: 1e-11, ..tight() };
         let settings = FistaSettings { stop, ..Default::default() };
         let s = fista(&problem, &settings, None, &mut ()).unwrap();
-        check(&format!("{name} group"), &s.report, &s.state, &w, best);
-        for feature in w.chunks(3).zip(s.state.weights.chunks(3)) {
+        check(&format!("{name} group"), &s.report, &s.state.point, &w, best);
+        for feature in w.chunks(3).zip(s.state.point.weights.chunks(3)) {
             let zero = |w: &[f64]| w.iter().all(|w| *w == 0.0);
             assert_eq!(zero(feature.0), zero(feature.1));
         }
@@ -212,7 +218,7 @@ fn the_dual_never_falls() {
         for j in 0..150 {
             let settings = MulticlassSettings {
                 step,
-                order: Order::Scripted(vec![(j * 7) % 20]),
+                sampling: Order::Scripted(vec![(j * 7) % 20]).into(),
                 stop: Stop::after_passes(0.05),
                 ..Default::default()
             };

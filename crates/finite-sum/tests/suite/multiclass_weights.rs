@@ -60,7 +60,7 @@ fn smooth_methods<D: Design>(
 ) -> Vec<(String, MulticlassPoint, Report)> {
     let stop = tight();
     let s = lbfgs(problem, &LbfgsSettings { stop, ..Default::default() }, None, &mut ()).unwrap();
-    let mut all = vec![("lbfgs".to_string(), s.state, s.report)];
+    let mut all = vec![("lbfgs".to_string(), s.state.point, s.report)];
     let s = newton(problem, &NewtonSettings { stop, ..Default::default() }, None, &mut ()).unwrap();
     all.push(("newton".into(), s.state, s.report));
     let settings = NewtonCgSettings { stop, ..Default::default() };
@@ -115,7 +115,7 @@ fn every_method_finds_the_optimum_of_the_copies() {
         let problem = if intercepts { problem.with_intercepts().unwrap() } else { problem };
         let settings = FistaSettings { stop: tight(), ..Default::default() };
         let s = fista(&problem, &settings, None, &mut ()).unwrap();
-        judge(vec![("fista".into(), s.state, s.report)], copies, (&h, 0.0, intercepts));
+        judge(vec![("fista".into(), s.state.point, s.report)], copies, (&h, 0.0, intercepts));
     }
 }
 

@@ -178,10 +178,10 @@ mod owlqn {
             let s = owlqn(&problem, &settings, None, &mut ()).unwrap();
             let case = format!("{} l1 {l1} l2 {l2} {intercept} {seed}: {}", L::NAME, s.report);
             assert_eq!(s.report.status, Status::Converged, "{case}");
-            let found = problem.objective(&s.state).unwrap();
+            let found = problem.objective(&s.state.point).unwrap();
             assert!((found - best).abs() <= 1.1e-6 * best, "{case}: {found} {best}");
             // What it certifies is what the problem certifies at that point from scratch.
-            let again = problem.certify(&s.state).unwrap();
+            let again = problem.certify(&s.state.point).unwrap();
             let certificate = s.report.certificate;
             assert!((again.objective().unwrap() - certificate.objective().unwrap()).abs() < 1e-13);
             assert!(again.value() <= 1.001e-6 * best + 1e-12, "{case}: {again:?}");
@@ -209,6 +209,6 @@ mod owlqn {
         let error = owlqn(&kinked.unwrap(), &Default::default(), None, &mut ()).unwrap_err();
         assert!(error.to_string().contains("hinge loss"), "{error}");
         let problem = Problem::new(design, &data.signs, Logistic, l1, 0.0).unwrap();
-        assert!(owlqn(&problem, &Default::default(), Some(Point::zero(2)), &mut ()).is_err());
+        assert!(owlqn(&problem, &Default::default(), Some(Point::zero(2).into()), &mut ()).is_err());
     }
 }

@@ -50,10 +50,17 @@ fn every_method<D: Design, L: Loss + Copy>(
     };
     let stop = tight();
     for step in [SdcaStep::Exact, SdcaStep::Constant] {
-        for order in [Order::Uniform, Order::Permuted] {
-            let settings = SdcaSettings { step, order, seed: 3, stop };
+        for sampling in [
+            Order::Uniform.into(),
+            Order::Permuted.into(),
+            Sampling::Residual,
+            Sampling::Gap,
+            Sampling::LipschitzGap,
+        ] {
+            let name = format!("sdca {sampling:?}");
+            let settings = SdcaSettings { step, sampling, seed: 3, stop };
             let s = sdca(&problem, &settings, None, &mut ()).unwrap();
-            done("sdca", s.state.point, s.report);
+            done(&name, s.state.point, s.report);
         }
         let settings = CatalystSettings { step, stop, ..CatalystSettings::default() };
         let s = catalyst(&problem, &settings, None, &mut ()).unwrap();
@@ -94,7 +101,7 @@ fn every_method<D: Design, L: Loss + Copy>(
     done("svrg", s.state.point, s.report);
     let settings = LbfgsSettings { stop, ..LbfgsSettings::default() };
     let s = lbfgs(&problem, &settings, None, &mut ()).unwrap();
-    done("lbfgs", s.state, s.report);
+    done("lbfgs", s.state.point, s.report);
     let s =
         newton(&problem, &NewtonSettings { stop, ..Default::default() }, None, &mut ()).unwrap();
     done("newton", s.state, s.report);
@@ -231,10 +238,15 @@ fn certified<L: Loss + Copy>(loss: L, classify: bool) {
     let y = if classify { &line.signs } else { &line.reals };
     let stop = Stop { relative: 1e-6, max_passes: 20_000.0, ..Stop::default() };
     let solve = |problem: &Problem<'_, _, L, Zero>, relative: f64| {
-        let settings = SdcaSettings { stop: Stop { relative, ..stop }, ..SdcaSettings::default() };
-        let s = sdca(problem, &settings, None, &mut ()).unwrap();
-        assert_eq!(s.report.status, Status::Converged, "{}: {}", L::NAME, s.report);
-        s.state.point
+        let stop = Stop { relative, ..stop };
+        let [first, second] = [Sampling::Gap, Sampling::default()].map(|sampling| {
+            let settings = SdcaSettings { sampling, stop, ..SdcaSettings::default() };
+            let s = sdca(problem, &settings, None, &mut ()).unwrap();
+            assert_eq!(s.report.status, Status::Converged, "{}: {}", L::NAME, s.report);
+            (s.state.point, s.report.certificate.objective().unwrap())
+        });
+        assert!((first.1 - second.1).abs() <= 2.0 * relative * second.1, "{}", L::NAME);
+        first.0
     };
     let problem = Problem::new(Dense::new(line.dense.view()).unwrap(), y, loss, Zero, 0.1).unwrap();
     let at = |w: f64, b: f64| objective(&line.dense, y, &loss, &Zero, 0.1, (&[w], b));

@@ -7,15 +7,16 @@ use crate::common::{Data, data};
 use fenchel_finite_sum::loss::{Hinge, Logistic};
 use fenchel_finite_sum::multiclass::{MulticlassState, SoftmaxStep};
 use fenchel_finite_sum::{
-    CatalystSettings, DualState, FinitoSettings, FinitoStart, Globalisation, MisoMuSettings,
-    MisoSettings, MulticlassProblem, MulticlassSettings, NewtonCgSettings, NewtonCgState, Point,
-    Problem, ProxFinitoSettings, Qning, QningSettings, Sampling, SdcaSettings, SdcaStep, catalyst,
-    finito, miso, miso_mu, multiclass, newton_cg, prox_finito, qning, sdca,
+    CatalystSettings, DualState, FinitoSettings, FinitoStart, FistaSettings, Globalisation,
+    LbfgsSettings, MisoMuSettings, MisoSettings, MulticlassProblem, MulticlassSettings,
+    NewtonCgSettings, NewtonCgState, Point, Problem, ProxFinitoSettings, Qning, QningSettings,
+    Sampling, SdcaSettings, SdcaStep, catalyst, finito, fista, lbfgs, miso, miso_mu, multiclass,
+    newton_cg, prox_finito, qning, sdca,
 };
 use fenchel_linalg::{Csr, Design};
-use fenchel_optim::prox::{L1, Zero};
+use fenchel_optim::prox::{GroupLasso, Groups, L1, Zero};
 use fenchel_optim::random::Order;
-use fenchel_optim::{Loss, Observer, Progress, Separable, Solution, Stop};
+use fenchel_optim::{Cadence, Loss, Observer, Progress, Separable, Solution, Stop};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -43,6 +44,16 @@ where
     assert_eq!(state.as_ref(), Some(&whole), "{name}");
 }
 
+/// Every order, and the adaptive ways that the loss allows.
+fn samplings(smooth: bool) -> Vec<Sampling> {
+    let mut all: Vec<Sampling> = orders().into_iter().map(Sampling::from).collect();
+    all.push(Sampling::Gap);
+    if smooth {
+        all.extend([Sampling::Lipschitz, Sampling::Residual, Sampling::LipschitzGap]);
+    }
+    all
+}
+
 fn orders() -> Vec<Order> {
     vec![
         Order::Permuted,
@@ -56,21 +67,22 @@ fn orders() -> Vec<Order> {
 fn dual_methods<D: Design, L: Loss, R: Separable>(problem: &Problem<'_, D, L, R>, smooth: bool) {
     let parts = [2.0, 0.5, 3.3, 12.2];
     let state = |s: Solution<DualState>| s.state;
-    for order in orders() {
+    for sampling in samplings(smooth) {
         for step in [SdcaStep::Exact, SdcaStep::Interval, SdcaStep::Constant] {
             if step == SdcaStep::Constant && !smooth {
                 continue;
             }
-            check(&format!("sdca {order:?} {step:?}"), &parts, |stop, start| {
-                let settings = SdcaSettings { step, order: order.clone(), seed: 4, stop };
+            check(&format!("sdca {sampling:?} {step:?}"), &parts, |stop, start| {
+                let settings = SdcaSettings { step, sampling: sampling.clone(), seed: 4, stop };
                 state(sdca(problem, &settings, start, &mut ()).unwrap())
             });
         }
-        check(&format!("prox_finito {order:?}"), &parts, |stop, start| {
-            let sampling = Sampling::Order(order.clone());
-            let settings = ProxFinitoSettings { sampling, seed: 4, stop };
+        check(&format!("prox_finito {sampling:?}"), &parts, |stop, start| {
+            let settings = ProxFinitoSettings { sampling: sampling.clone(), seed: 4, stop };
             state(prox_finito(problem, &settings, start, &mut ()).unwrap())
         });
+    }
+    for order in orders() {
         if !smooth {
             continue;
         }
@@ -119,26 +131,29 @@ fn dual_methods_resume() {
 }
 
 fn of_classes<D: Design, R: Separable>(problem: &MulticlassProblem<'_, D, R>, accelerates: bool) {
-    for order in orders() {
+    for sampling in samplings(true) {
         for step in [SoftmaxStep::Exact, SoftmaxStep::Interval, SoftmaxStep::Constant] {
             let settings = |stop| MulticlassSettings {
                 step,
-                order: order.clone(),
+                sampling: sampling.clone(),
                 seed: 4,
                 stop,
                 kappa: None,
             };
             check(
-                &format!("softmax sdca {order:?} {step:?}"),
+                &format!("softmax sdca {sampling:?} {step:?}"),
                 &[2.0, 0.5, 3.3, 12.2],
                 |stop, start| {
                     multiclass::sdca(problem, &settings(stop), start, &mut ()).unwrap().state
                 },
             );
             if accelerates {
+                // Whole passes, each with its scores.
+                let adaptive = !matches!(sampling, Sampling::Order(_) | Sampling::Lipschitz);
+                let cost = if adaptive { 1.5 } else { 1.0 };
                 check(
-                    &format!("softmax catalyst {order:?} {step:?}"),
-                    &[1.0, 4.0, 13.0],
+                    &format!("softmax catalyst {sampling:?} {step:?}"),
+                    &[1.0, 4.0, 13.0].map(|passes| cost * passes),
                     |stop, start| {
                         multiclass::catalyst(problem, &settings(stop), start, &mut ())
                             .unwrap()
@@ -250,6 +265,85 @@ fn newton_cg_resumes() {
         let resumed = run(3, Some(serde_json::from_str(&text).unwrap()));
         assert_eq!(resumed, whole, "{globalisation:?}");
     }
+}
+
+/// Ends a run after so many looks, of which there is one a step.
+struct StepsLeft(usize);
+
+impl<M> Observer<M> for StepsLeft {
+    fn observe(&mut self, _: &Progress, _: &M) -> ControlFlow<()> {
+        let ended = self.0 == 0;
+        self.0 = self.0.saturating_sub(1);
+        if ended { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+/// `run(steps, start)` for all steps at once, and in parts.
+fn check_steps<S>(name: &str, run: impl Fn(usize, Option<S>) -> S)
+where
+    S: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug,
+{
+    let whole = run(17, None);
+    let mut state = None;
+    for steps in [1, 5, 0, 11] {
+        let text = serde_json::to_string(&run(steps, state)).expect("finite numbers");
+        state = Some(serde_json::from_str(&text).expect("what was written"));
+    }
+    assert_eq!(state.as_ref(), Some(&whole), "{name}");
+}
+
+#[test]
+fn batch_methods_resume() {
+    let data = toy();
+    let stop = Stop { check: Cadence::Every(1e-6), ..Stop::after_passes(1e3) };
+    let by_lbfgs = LbfgsSettings { memory: 4, stop };
+    let by_fista = FistaSettings { stop, ..Default::default() };
+    let design = || Csr::new(data.sparse.view()).unwrap();
+    for intercept in [false, true] {
+        let problem = Problem::new(design(), &data.signs, Logistic, Zero, 1e-4).unwrap();
+        let problem = if intercept { problem.with_intercept() } else { problem };
+        check_steps("lbfgs", |steps, start| {
+            lbfgs(&problem, &by_lbfgs, start, &mut StepsLeft(steps)).unwrap().state
+        });
+        let groups = Groups::new(6, &[vec![0, 3], vec![1, 2, 5], vec![4]]).unwrap();
+        let h = GroupLasso { groups, strength: 0.01 };
+        let problem = Problem::new(design(), &data.signs, Logistic, h, 1e-3).unwrap();
+        let problem = if intercept { problem.with_intercept() } else { problem };
+        check_steps("fista", |steps, start| {
+            fista(&problem, &by_fista, start, &mut StepsLeft(steps)).unwrap().state
+        });
+    }
+    let y = codes(&data.reals, 8);
+    let problem = MulticlassProblem::new(design(), &y, 3, Zero, 1e-3).unwrap();
+    let problem = problem.with_intercepts().unwrap();
+    check_steps("lbfgs of several classes", |steps, start| {
+        multiclass::lbfgs(&problem, &by_lbfgs, start, &mut StepsLeft(steps)).unwrap().state
+    });
+    check_steps("fista of several classes", |steps, start| {
+        multiclass::fista(&problem, &by_fista, start, &mut StepsLeft(steps)).unwrap().state
+    });
+}
+
+/// The state of a run on another problem is a start at its point, and nothing more.
+#[test]
+fn the_curvature_of_another_problem_is_ignored() {
+    let data = toy();
+    let stop = Stop { check: Cadence::Every(1e-6), ..Stop::after_passes(1e3) };
+    let pose = |l2| {
+        let design = Csr::new(data.sparse.view()).unwrap();
+        Problem::new(design, &data.signs, Logistic, Zero, l2).unwrap()
+    };
+    let (one, other) = (pose(1e-4), pose(1e-2));
+    let settings = LbfgsSettings { memory: 4, stop };
+    let state = lbfgs(&one, &settings, None, &mut StepsLeft(6)).unwrap().state;
+    let bare = state.point.clone().into();
+    let run = |start| lbfgs(&other, &settings, Some(start), &mut StepsLeft(6)).unwrap().state;
+    assert_eq!(run(state), run(bare));
+    let settings = FistaSettings { stop, ..Default::default() };
+    let state = fista(&one, &settings, None, &mut StepsLeft(6)).unwrap().state;
+    let bare = state.point.clone().into();
+    let run = |start| fista(&other, &settings, Some(start), &mut StepsLeft(6)).unwrap().state;
+    assert_eq!(run(state), run(bare));
 }
 
 /// The trail of another problem, other settings or a broken file is no trail: the state is a warm start.

@@ -10,11 +10,12 @@ use fenchel_finite_sum::prox::{
 };
 use fenchel_finite_sum::{
     Certificate, Error, FinitoSettings, FistaSettings, NewtonSettings, Point, Problem, SagSettings,
-    SagaSettings, SdcaSettings, Status, StepSize, Stop, SvrgSettings, TableStart, finito, fista,
-    newton, sag, saga, sdca, svrg,
+    SagaSettings, SdcaSettings, SgdSettings, Status, StepSize, Stop, SvrgSettings, TableStart,
+    finito, fista, newton, sag, saga, sdca, sgd, svrg,
 };
 use fenchel_linalg::{Csr, Dense};
 use fenchel_optim::fista::FistaStep;
+use fenchel_optim::random::Order;
 use fenchel_optim::{Loss, Regulariser};
 
 const D: usize = 6;
@@ -44,9 +45,10 @@ fn check<L: Loss + Copy, R: Regulariser>(loss: L, h: &R, l2: f64, intercept: boo
         Certificate::Residual { .. } => assert!(residual, "{name}"),
         Certificate::Uncertified { .. } => panic!("{name}: {}", s.report),
     }
-    let found = problem.objective(&s.state).unwrap();
+    let found = problem.objective(&s.state.point).unwrap();
     assert!((found - best).abs() <= 1e-10 * (1.0 + best.abs()), "{name}: {found} {best}");
-    let off = distance(&s.state.weights, &w).max((s.state.intercept - b).abs());
+    let point = &s.state.point;
+    let off = distance(&point.weights, &w).max((point.intercept - b).abs());
     assert!(off <= 1e-5, "{name}: {off:e}");
     // Certificates bound the suboptimality elsewhere too.
     for shift in [1e-3, 0.3] {
@@ -146,6 +148,63 @@ fn incremental_methods_take_regularisers_that_tie_weights_together() {
     one(&FusedLasso { l1: 0.02, tv: 0.03 }, true, 9);
 }
 
+/// SGD with a regulariser that ties the weights together, step by step as printed, on dense and on sparse rows; and the mean
+/// of many points near the optimum of an independent solver.
+#[test]
+fn sgd_takes_regularisers_that_tie_weights_together() {
+    fn one<R: Composite + Clone>(h: &R, seed: u64) {
+        let data = data(40, D, 0.7, seed);
+        let (y, l2) = (&data.signs, 0.05);
+        let script: Vec<usize> = (0..120).map(|k| (k * 7 + k / 9) % 40).collect();
+        let (first, power) = (0.8, 0.5);
+        let mut x = vec![0.0; D];
+        if h.value(&x).is_infinite() {
+            // A start outside the domain is moved into it.
+            h.prox(&mut x, 1.0);
+        }
+        for (k, &j) in script.iter().enumerate() {
+            let step = first / ((k + 1) as f64).powf(power);
+            let a = data.dense.row(j);
+            let t: f64 = a.iter().zip(&x).map(|(a, x)| a * x).sum();
+            let s = -y[j] / (1.0 + (y[j] * t).exp());
+            for (x, a) in x.iter_mut().zip(&a) {
+                *x = (1.0 - step * l2) * *x - step * s * a;
+            }
+            h.prox(&mut x, step);
+        }
+        let settings = SgdSettings {
+            step: StepSize::Decaying { first, power },
+            order: Order::Scripted(script),
+            stop: Stop::after_passes(3.0),
+            ..Default::default()
+        };
+        let p = Problem::new(Dense::new(data.dense.view()).unwrap(), y, Logistic, h.clone(), l2);
+        let q = Problem::new(Csr::new(data.sparse.view()).unwrap(), y, Logistic, h.clone(), l2);
+        let (p, q) = (p.unwrap(), q.unwrap());
+        let on_dense = sgd(&p, &settings, None, &mut ()).unwrap().state.point.weights;
+        let on_sparse = sgd(&q, &settings, None, &mut ()).unwrap().state.point.weights;
+        assert!(distance(&on_dense, &x) <= 1e-13, "{}: {on_dense:?} {x:?}", R::NAME);
+        assert!(distance(&on_sparse, &x) <= 1e-13, "{}: {on_sparse:?} {x:?}", R::NAME);
+        let (w, b) = reference(&data.dense, y, &Logistic, h, l2, false);
+        let best = objective(&data.dense, y, &Logistic, h, l2, (&w, b));
+        let settings =
+            SgdSettings { average: true, stop: Stop::after_passes(400.0), ..Default::default() };
+        let mean = sgd(&q, &settings, None, &mut ()).unwrap().state.point;
+        let excess = objective(&data.dense, y, &Logistic, h, l2, (&mean.weights, 0.0)) - best;
+        // E F(mean) - F* = O(log k / k) with steps 1/(L + mu k), some 1e-3 after 16,000 of them.
+        assert!((-1e-12..2e-3).contains(&excess), "{}: {excess:e}", R::NAME);
+    }
+    let groups = || Groups::new(D, &[vec![0, 3], vec![1, 2, 5], vec![4]]).unwrap();
+    one(&GroupLasso { groups: groups(), strength: 0.04 }, 1);
+    one(&GroupMax { groups: groups(), strength: 0.03 }, 2);
+    one(&SparseGroupLasso { groups: groups(), l1: 0.02, group: 0.02 }, 3);
+    one(&L2Norm { strength: 0.1 }, 4);
+    one(&L1Ball { radius: 1.0 }, 5);
+    one(&Simplex { radius: 1.0 }, 7);
+    one(&TotalVariation { strength: 0.05 }, 8);
+    one(&FusedLasso { l1: 0.02, tv: 0.03 }, 9);
+}
+
 /// A constant step of `1/L` ends at the same point, and a start from the solution has nothing to do.
 #[test]
 fn steps_and_starts_lead_to_the_same_point() {
@@ -157,7 +216,7 @@ fn steps_and_starts_lead_to_the_same_point() {
     let step = FistaStep::Constant(1.0 / problem.smoothness());
     let constant = FistaSettings { step, ..settings(false) };
     let constant = fista(&problem, &constant, None, &mut ()).unwrap();
-    assert!(distance(&searched.state.weights, &constant.state.weights) <= 1e-6);
+    assert!(distance(&searched.state.point.weights, &constant.state.point.weights) <= 1e-6);
     let again = fista(&problem, &settings(false), Some(searched.state), &mut ()).unwrap();
     assert_eq!((again.report.status, again.report.passes), (Status::Converged, 0.0));
 }
@@ -170,7 +229,7 @@ fn fista_refuses_what_it_cannot_do() {
     let error = fista(&problem, &FistaSettings::default(), None, &mut ()).unwrap_err();
     assert!(matches!(error, Error::Unsupported { method: "fista", .. }), "{error}");
     let problem = Problem::new(design(), &data.signs, Logistic, Zero, 0.1).unwrap();
-    let short = Some(Point::zero(2));
+    let short = Some(Point::zero(2).into());
     assert!(fista(&problem, &FistaSettings::default(), short, &mut ()).is_err());
     let error = Problem::new(design(), &data.signs, Logistic, L2Ball { radius: -1.0 }, 0.1);
     assert!(error.unwrap_err().to_string().contains("radius = -1"));
@@ -199,7 +258,7 @@ fn a_loss_as_a_closure_has_the_same_optimum() {
     let s = svrg(&problem, &SvrgSettings { stop, ..Default::default() }, None, &mut ()).unwrap();
     close("svrg", &s.state.point);
     let s = fista(&problem, &FistaSettings { stop, ..Default::default() }, None, &mut ()).unwrap();
-    close("fista", &s.state);
+    close("fista", &s.state.point);
 
     // Without intercept strong convexity gives a gap.
     let (w, _) = reference(&data.dense, y, &Logistic, &Zero, 0.02, false);

@@ -232,7 +232,7 @@ fn sdca_follows_algorithm_2_1() {
     let data = data(N, D, 0.4, 4);
     for steps in [1, 2, 3, 10, STEPS] {
         let settings = SdcaSettings {
-            order: Order::Scripted(script()),
+            sampling: Order::Scripted(script()).into(),
             stop: stop(steps, 0.0),
             ..SdcaSettings::default()
         };

@@ -88,7 +88,7 @@ fn solutions<D: Design, L: Loss, R: Lagged + ElasticNetForm>(
     let s = svrg(problem, &settings, None, &mut ()).unwrap();
     all.push(("svrg, Lipschitz draws", s.state.point, s.report));
     let s = fista(problem, &FistaSettings { stop, ..Default::default() }, None, &mut ()).unwrap();
-    all.push(("fista", s.state, s.report));
+    all.push(("fista", s.state.point, s.report));
     all
 }
 
@@ -151,7 +151,7 @@ fn methods_without_a_regulariser_find_it_too() {
     let (s, t, u, v) = (s.unwrap(), t.unwrap(), u.unwrap(), v.unwrap());
     for (name, point, report) in [
         ("finito", s.state.point, s.report),
-        ("lbfgs", t.state, t.report),
+        ("lbfgs", t.state.point, t.report),
         ("newton_cg", u.state.point, u.report),
         ("miso", v.state.point, v.report),
     ] {

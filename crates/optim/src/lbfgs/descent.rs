@@ -1,7 +1,9 @@
 //! What L-BFGS and OWL-QN have in common.
 
+use serde::{Deserialize, Serialize};
+
 use super::memory::norm;
-use super::{Memory, Smooth};
+use super::{LbfgsState, Memory, Smooth};
 
 /// Steps without a lower value or a smaller gradient after which the rest is rounding. While values can
 /// be told apart every step lowers them.
@@ -25,6 +27,21 @@ pub(super) struct Descent<S> {
     smallest: f64,
     idle: u32,
     pub(super) stalled: bool,
+}
+
+/// What L-BFGS and OWL-QN remember beyond the point: curvature, and what tells a stall.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LbfgsTrail {
+    memory: Memory,
+    #[serde(with = "crate::limit")]
+    value: f64,
+    #[serde(with = "crate::limit")]
+    lowest: f64,
+    /// Infinite before the first step.
+    #[serde(with = "crate::limit")]
+    smallest: f64,
+    idle: u32,
+    stalled: bool,
 }
 
 /// A method that moves a [`Descent`].
@@ -69,12 +86,14 @@ pub(super) fn advance<M: Downhill>(method: &mut M, passes: f64) -> f64 {
 }
 
 impl<S: Smooth> Descent<S> {
-    /// At `x`, with `penalty` added to the value of the function there.
-    pub(super) fn new(mut function: S, memory: usize, x: Vec<f64>, penalty: f64) -> Self {
+    /// At a start, with `penalty` added to the value of the function there. The trail of a run on another function,
+    /// with another value there, is ignored.
+    pub(super) fn new(mut function: S, memory: usize, start: LbfgsState, penalty: f64) -> Self {
+        let LbfgsState { point: x, trail } = start;
         let d = x.len();
         let mut gradient = vec![0.0; d];
         let value = function.value_gradient(&x, &mut gradient) + penalty;
-        Descent {
+        let mut descent = Descent {
             function,
             memory: Memory::new(memory),
             x,
@@ -89,7 +108,23 @@ impl<S: Smooth> Descent<S> {
             smallest: f64::INFINITY,
             idle: 0,
             stalled: false,
+        };
+        if let Some(trail) = trail.filter(|t| t.value == value && t.memory.fits(memory, d)) {
+            // The run before has paid for this evaluation.
+            descent.evaluations = 0;
+            let LbfgsTrail { memory, lowest, smallest, idle, stalled, .. } = *trail;
+            descent.memory = memory;
+            (descent.lowest, descent.smallest) = (lowest, smallest);
+            (descent.idle, descent.stalled) = (idle, stalled);
         }
+        descent
+    }
+
+    /// The state to return, with all that another run needs to go on.
+    pub(super) fn into_state(self) -> LbfgsState {
+        let Descent { x, value, memory, lowest, smallest, idle, stalled, .. } = self;
+        let trail = LbfgsTrail { memory, value, lowest, smallest, idle, stalled };
+        LbfgsState { point: x, trail: Some(Box::new(trail)) }
     }
 
     /// The function at the trial point.

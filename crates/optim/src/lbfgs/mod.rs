@@ -13,17 +13,21 @@ use fenchel_linalg::Invalid;
 use serde::{Deserialize, Serialize};
 
 use crate::line_search::{Search, Wolfe};
-use crate::{Certificate, Iterative, Observer, Solution, Status, Stop, run};
+use crate::{Certificate, Iterative, Observer, Resumable, Solution, Status, Stop, run};
 
 mod descent;
 mod memory;
 mod owlqn;
 
+pub use descent::LbfgsTrail;
 pub use memory::Memory;
 pub use owlqn::{Owlqn, owlqn};
 
 use descent::{Descent, Downhill, advance, quasi_newton};
 pub(crate) use memory::{dot, norm};
+
+/// The state of [`lbfgs`] and [`owlqn`]: a point, and the pairs of vectors that describe the curvature there.
+pub type LbfgsState<P = Vec<f64>> = Resumable<P, LbfgsTrail>;
 
 /// A differentiable function.
 pub trait Smooth {
@@ -82,7 +86,7 @@ impl Default for LbfgsSettings {
     }
 }
 
-/// Minimises a smooth function from `start`; the state is the final point.
+/// Minimises a smooth function from `start`, a point or the state of a former run.
 ///
 /// Each step costs one evaluation in the common case, and O(memory d). Ends as `Stalled` when no
 /// decrease can be found at working precision.
@@ -92,16 +96,17 @@ impl Default for LbfgsSettings {
 pub fn lbfgs<S: Smooth, O: Observer<Lbfgs<S>>>(
     function: S,
     settings: &LbfgsSettings,
-    start: Vec<f64>,
+    start: impl Into<LbfgsState>,
     observer: &mut O,
-) -> Result<Solution<Vec<f64>>, Invalid> {
+) -> Result<Solution<LbfgsState>, Invalid> {
+    let start = start.into();
     settings.stop.check()?;
-    Invalid::check_length("start", function.dimension(), start.len())?;
-    Invalid::check_finite("start", &start)?;
+    Invalid::check_length("start", function.dimension(), start.point.len())?;
+    Invalid::check_finite("start", &start.point)?;
     Invalid::check_positive("memory", settings.memory as f64)?;
     let mut method = Lbfgs(Descent::new(function, settings.memory, start, 0.0));
     let report = run(&mut method, &settings.stop, observer)?;
-    Ok(Solution { state: method.0.x, report })
+    Ok(Solution { state: method.0.into_state(), report })
 }
 
 /// The method behind [`lbfgs`].
@@ -209,7 +214,7 @@ mod tests {
     fn finds_the_minimum_of_the_banana_valley() {
         let solution = lbfgs(Rosenbrock, &settings(1e-10), vec![-1.2, 1.0], &mut ()).unwrap();
         assert_eq!(solution.report.status, Status::Converged, "{}", solution.report);
-        assert!((solution.state[0] - 1.0).abs() < 1e-9 && (solution.state[1] - 1.0).abs() < 1e-9);
+        assert!(solution.state.point.iter().all(|x| (x - 1.0).abs() < 1e-9));
         assert!(solution.report.oracle_calls < 60, "{}", solution.report.oracle_calls);
     }
 
@@ -236,7 +241,7 @@ mod tests {
         let scales = (0..30).map(|c| 1.3f64.powi(c)).collect();
         let solution = lbfgs(Bowl(scales), &settings(0.0), vec![0.0; 30], &mut ()).unwrap();
         assert!(matches!(solution.report.status, Status::Stalled | Status::Converged));
-        assert!(solution.state.iter().all(|x| (x - 1.0).abs() < 1e-6));
+        assert!(solution.state.point.iter().all(|x| (x - 1.0).abs() < 1e-6));
     }
 
     #[test]

@@ -14,11 +14,11 @@ use fenchel_linalg::Invalid;
 
 use super::descent::{Descent, Downhill, advance, quasi_newton};
 use super::memory::dot;
-use super::{LbfgsSettings, Smooth};
+use super::{LbfgsSettings, LbfgsState, Smooth};
 use crate::{Certificate, Iterative, Observer, Solution, Status, run};
 
-/// Minimises `f(x) + sum_c l1[c] |x_c|` from `start`; the state is the final point. A weight 0 leaves its variable
-/// unpenalised.
+/// Minimises `f(x) + sum_c l1[c] |x_c|` from `start`, a point or the state of a former run. A weight 0 leaves its
+/// variable unpenalised.
 ///
 /// A pass is one evaluation of `f` and its gradient. Certifies through [`Smooth::certify`], given the objective with
 /// the penalty and, in the place of the gradient, the subgradient of least norm: where `f` is strongly convex with constant
@@ -30,20 +30,21 @@ pub fn owlqn<S: Smooth, O: Observer<Owlqn<S>>>(
     function: S,
     l1: Vec<f64>,
     settings: &LbfgsSettings,
-    start: Vec<f64>,
+    start: impl Into<LbfgsState>,
     observer: &mut O,
-) -> Result<Solution<Vec<f64>>, Invalid> {
+) -> Result<Solution<LbfgsState>, Invalid> {
+    let start = start.into();
     settings.stop.check()?;
-    Invalid::check_length("start", function.dimension(), start.len())?;
-    Invalid::check_finite("start", &start)?;
-    Invalid::check_length("l1", start.len(), l1.len())?;
+    Invalid::check_length("start", function.dimension(), start.point.len())?;
+    Invalid::check_finite("start", &start.point)?;
+    Invalid::check_length("l1", start.point.len(), l1.len())?;
     for &weight in &l1 {
         Invalid::check_nonnegative("l1", weight)?;
     }
     Invalid::check_positive("memory", settings.memory as f64)?;
     let mut method = Owlqn::new(function, l1, settings.memory, start);
     let report = run(&mut method, &settings.stop, observer)?;
-    Ok(Solution { state: method.at.x, report })
+    Ok(Solution { state: method.at.into_state(), report })
 }
 
 /// The method behind [`owlqn`].
@@ -56,9 +57,9 @@ pub struct Owlqn<S> {
 }
 
 impl<S: Smooth> Owlqn<S> {
-    fn new(function: S, l1: Vec<f64>, memory: usize, x: Vec<f64>) -> Self {
-        let penalty = penalty(&l1, &x);
-        let at = Descent::new(function, memory, x, penalty);
+    fn new(function: S, l1: Vec<f64>, memory: usize, start: LbfgsState) -> Self {
+        let penalty = penalty(&l1, &start.point);
+        let at = Descent::new(function, memory, start, penalty);
         let mut pseudo = vec![0.0; at.x.len()];
         least_subgradient(&at.x, &at.gradient, &l1, &mut pseudo);
         Owlqn { at, l1, pseudo }
@@ -202,8 +203,8 @@ mod tests {
             let solution = owlqn(Bowl { h: h.clone(), a: a.clone() }, l1.clone(), &settings(), start, &mut ()).unwrap();
             for c in 0..h.len() {
                 let expected = (a[c].abs() - l1[c] / h[c]).max(0.0) * a[c].signum();
-                prop_assert!((solution.state[c] - expected).abs() < 1e-6, "{}", solution.report);
-                prop_assert!(expected != 0.0 || solution.state[c] == 0.0 || (a[c].abs() - l1[c] / h[c]).abs() < 1e-6);
+                prop_assert!((solution.state.point[c] - expected).abs() < 1e-6, "{}", solution.report);
+                prop_assert!(expected != 0.0 || solution.state.point[c] == 0.0 || (a[c].abs() - l1[c] / h[c]).abs() < 1e-6);
             }
         }
     }

@@ -72,6 +72,32 @@ impl std::fmt::Display for Report {
     }
 }
 
+/// A point, and what else a method needs to go on from it as if it had not been interrupted.
+///
+/// Given back to the same method with the same function and settings (of `stop`, anything may differ), the run goes on bit
+/// for bit. Elsewhere it is a warm start at the point, as is a state made from a point alone.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Resumable<P, T> {
+    /// The point.
+    pub point: P,
+    /// Where the run stood; absent in a state made from a point.
+    #[serde(default = "Option::default", skip_serializing_if = "Option::is_none")]
+    pub(crate) trail: Option<Box<T>>,
+}
+
+impl<P, T> From<P> for Resumable<P, T> {
+    fn from(point: P) -> Self {
+        Resumable { point, trail: None }
+    }
+}
+
+impl<P, T> Resumable<P, T> {
+    /// The same state in other variables.
+    pub fn map<Q>(self, point: impl FnOnce(P) -> Q) -> Resumable<Q, T> {
+        Resumable { point: point(self.point), trail: self.trail }
+    }
+}
+
 /// What a solver returns: the state it ended in, ready to start another run, and the account.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Solution<S> {

@@ -98,7 +98,7 @@ impl Stop {
     }
 
     /// Whether a certificate ends the run.
-    pub(super) fn met_by(&self, certificate: &Certificate) -> bool {
+    pub fn met_by(&self, certificate: &Certificate) -> bool {
         // A fraction of an infinite objective would accept anything.
         let objective = certificate.objective().filter(|objective| objective.is_finite());
         certificate.value() <= self.tolerance(objective)

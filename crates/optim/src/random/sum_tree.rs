@@ -32,6 +32,16 @@ impl SumTree {
         Ok(SumTree(tree))
     }
 
+    /// Puts other weights in the place of all. O(k); the tree is as before if they are refused.
+    ///
+    /// # Errors
+    /// [`Invalid::Length`] for another number of weights, else as [`new`](SumTree::new).
+    pub fn set_all(&mut self, weights: &[f64]) -> Result<(), Invalid> {
+        Invalid::check_length("weights", self.len(), weights.len())?;
+        *self = SumTree::new(weights)?;
+        Ok(())
+    }
+
     /// Number of weights.
     pub fn len(&self) -> usize {
         self.0.len()
@@ -122,6 +132,16 @@ mod tests {
                 prop_assert_eq!(tree.find(mass), expected);
             }
         }
+    }
+
+    #[test]
+    fn all_weights_are_replaced_or_none() {
+        let mut tree = SumTree::new(&[1.0, 2.0, 3.0]).unwrap();
+        tree.set_all(&[4.0, 0.0, 5.0]).unwrap();
+        assert_eq!((tree.total(), tree.find(3.5), tree.find(4.5)), (9.0, 0, 2));
+        assert!(tree.set_all(&[1.0, 1.0]).is_err());
+        assert!(tree.set_all(&[1.0, -1.0, 1.0]).is_err());
+        assert_eq!(tree.total(), 9.0);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use rand::RngExt;
 use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 
-use super::{Alias, Generator, stream};
+use super::{Alias, Generator, SumTree, stream};
 
 /// The order in which a method visits `n` terms (thesis of Defazio, sections 2.1.3 and 5.2).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -51,6 +51,7 @@ enum Kind {
     Listed { order: Vec<usize>, next: usize },
     Cyclic { next: usize },
     Weighted(Alias),
+    Scored { scores: SumTree, fade: f64 },
 }
 
 /// Where a sequence of [`Visits`] stands: what a state keeps so that a later run goes on bit for bit.
@@ -61,6 +62,9 @@ pub struct Place {
     permutation: Vec<u32>,
     /// Position in the permutation, the script or the cycle; 0 for independent draws.
     next: usize,
+    /// The scores that draws go by; empty for other orders.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    scores: Vec<f64>,
 }
 
 impl Visits {
@@ -107,34 +111,70 @@ impl Visits {
         Ok(Visits { n, kind, generator: stream(seed, 0) })
     }
 
-    /// Where the sequence stands. O(n) for [`Order::Permuted`].
+    /// Starts a sequence of draws with probabilities proportional to scores that change, uniform while all are 0. What is
+    /// drawn has its score multiplied by `fade`, until it gets another one. O(log n) a draw.
+    ///
+    /// # Errors
+    /// [`Invalid::Empty`]; [`Invalid::Parameter`] for a score that is negative or not finite, or a `fade` outside `[0, 1]`.
+    pub fn scored(scores: &[f64], fade: f64, seed: u64) -> Result<Self, Invalid> {
+        if !(0.0..=1.0).contains(&fade) {
+            let expected = "a number in [0, 1]";
+            return Err(Invalid::Parameter { name: "fade", value: fade, expected });
+        }
+        let kind = Kind::Scored { scores: SumTree::new(scores)?, fade };
+        Ok(Visits { n: scores.len(), kind, generator: stream(seed, 0) })
+    }
+
+    /// Puts other scores in the place of all. Without effect on a sequence that does not go by scores. O(n).
+    ///
+    /// # Errors
+    /// [`Invalid`] for another number of scores, or one that is negative or not finite.
+    pub fn set_scores(&mut self, fresh: &[f64]) -> Result<(), Invalid> {
+        match &mut self.kind {
+            Kind::Scored { scores, .. } => scores.set_all(fresh),
+            _ => Ok(()),
+        }
+    }
+
+    /// Where the sequence stands. O(n) for [`Order::Permuted`] and for scores.
     pub fn place(&self) -> Place {
         let (permutation, next) = match &self.kind {
-            Kind::Uniform | Kind::Weighted(_) => (Vec::new(), 0),
+            Kind::Uniform | Kind::Weighted(_) | Kind::Scored { .. } => (Vec::new(), 0),
             Kind::Permuted { order, next } => (order.clone(), *next),
             Kind::Listed { next, .. } | Kind::Cyclic { next } => (Vec::new(), *next),
         };
-        Place { generator: self.generator.clone(), permutation, next }
+        let scores = match &self.kind {
+            Kind::Scored { scores, .. } => (0..self.n).map(|i| scores.get(i)).collect(),
+            _ => Vec::new(),
+        };
+        Place { generator: self.generator.clone(), permutation, next, scores }
     }
 
     /// Goes on from a place of a sequence with the same order, `n` and seed. Any other place is ignored, and
-    /// the answer is false. O(n) for [`Order::Permuted`].
+    /// the answer is false. O(n) for [`Order::Permuted`] and for scores.
     pub fn go_to(&mut self, place: &Place) -> bool {
-        let Place { generator, permutation, next: at } = place;
+        let Place { generator, permutation, next: at, scores: kept } = place;
         let same_stream = generator.get_seed() == self.generator.get_seed()
             && generator.get_stream() == self.generator.get_stream();
         let fits = match &self.kind {
-            Kind::Uniform | Kind::Weighted(_) => permutation.is_empty() && *at == 0,
+            Kind::Uniform | Kind::Weighted(_) | Kind::Scored { .. } => {
+                permutation.is_empty() && *at == 0
+            }
             Kind::Permuted { .. } => *at <= self.n && is_permutation(permutation, self.n),
             Kind::Listed { order, .. } => permutation.is_empty() && *at < order.len(),
             Kind::Cyclic { .. } => permutation.is_empty() && *at < self.n,
         };
-        if !(same_stream && fits) {
+        let scores_fit = match &mut self.kind {
+            _ if !(same_stream && fits) => false,
+            Kind::Scored { scores, .. } => scores.set_all(kept).is_ok(),
+            _ => kept.is_empty(),
+        };
+        if !scores_fit {
             return false;
         }
         self.generator = generator.clone();
         match &mut self.kind {
-            Kind::Uniform | Kind::Weighted(_) => {}
+            Kind::Uniform | Kind::Weighted(_) | Kind::Scored { .. } => {}
             Kind::Permuted { order, next } => {
                 order.clone_from(permutation);
                 *next = *at;
@@ -168,6 +208,12 @@ impl Visits {
                 term
             }
             Kind::Weighted(alias) => alias.draw(&mut self.generator),
+            Kind::Scored { scores, fade } => {
+                let term = scores.draw(&mut self.generator);
+                // A number in [0, 1] times a score is a score.
+                let _ = scores.set(term, *fade * scores.get(term));
+                term
+            }
         }
     }
 }
@@ -214,6 +260,38 @@ mod tests {
         assert!(!Visits::new(&Order::Uniform, n, 5).unwrap().go_to(&place), "another order");
         let broken = Place { permutation: vec![0; n], ..place };
         assert!(!Visits::new(&Order::Permuted, n, 5).unwrap().go_to(&broken), "no permutation");
+    }
+
+    #[test]
+    fn scores_are_followed_and_resumed() {
+        let scores = [0.0, 1.0, 5.0, 2.0];
+        // Without fading: frequencies are the scores, 2 degrees of freedom (13.8 is exceeded with probability 1e-3).
+        let mut visits = Visits::scored(&scores, 1.0, 3).unwrap();
+        let mut seen = [0.0; 4];
+        (0..8000).for_each(|_| seen[visits.draw()] += 1.0);
+        assert_eq!(seen[0], 0.0);
+        let off = |i: usize| (seen[i] - 1000.0 * scores[i]).powi(2) / (1000.0 * scores[i]);
+        assert!((1..4).map(off).sum::<f64>() < 13.8, "{seen:?}");
+        // What fades to nothing is drawn once; with nothing left, draws are uniform.
+        let mut once = Visits::scored(&scores, 0.0, 3).unwrap();
+        let mut first: Vec<usize> = (0..3).map(|_| once.draw()).collect();
+        first.sort_unstable();
+        assert_eq!(first, [1, 2, 3]);
+        assert!((0..100).any(|_| once.draw() == 0));
+        // A place keeps the scores as they stand.
+        let mut other = Visits::scored(&[1.0; 4], 0.5, 3).unwrap();
+        let mut half = Visits::scored(&scores, 0.5, 3).unwrap();
+        assert_eq!((0..5).map(|_| half.draw()).count(), 5);
+        assert!(other.go_to(&half.place()));
+        assert!((0..30).all(|_| half.draw() == other.draw()));
+        half.set_scores(&[0.0, 0.0, 0.0, 1.0]).unwrap();
+        assert_eq!(half.draw(), 3);
+        assert!(!other.go_to(&Visits::new(&Order::Uniform, 4, 3).unwrap().place()));
+        assert!(!Visits::new(&Order::Uniform, 4, 3).unwrap().go_to(&half.place()));
+        assert!(half.set_scores(&[1.0; 3]).is_err());
+        assert!(Visits::scored(&[], 1.0, 0).is_err());
+        assert!(Visits::scored(&[f64::NAN], 1.0, 0).is_err());
+        assert!(Visits::scored(&[1.0], 1.5, 0).is_err());
     }
 
     fn visits(order: Order, n: usize, count: usize) -> Vec<usize> {

@@ -3,11 +3,11 @@
 use std::ops::ControlFlow;
 
 use crate::common::{distance, dot, eliminate};
-use fenchel_optim::lbfgs::{Lbfgs, LbfgsSettings, Smooth, lbfgs};
+use fenchel_optim::lbfgs::{Lbfgs, LbfgsSettings, LbfgsState, Smooth, lbfgs, owlqn};
 use fenchel_optim::line_search::{Search, Wolfe};
 use fenchel_optim::random::stream;
 use fenchel_optim::scalar::increasing_root;
-use fenchel_optim::{Cadence, Certificate, Progress, Status, Stop, Trace};
+use fenchel_optim::{Cadence, Certificate, Observer, Progress, Status, Stop, Trace};
 use proptest::prelude::*;
 use rand::RngExt;
 
@@ -143,14 +143,14 @@ proptest! {
         let solution = lbfgs(f.clone(), &settings(1e-5, memory), start, &mut ()).unwrap();
         prop_assert_eq!(solution.report.status, Status::Converged, "{}", solution.report);
         // ||x - x*|| <= ||f'(x)|| / mu; elimination is far better than this tolerance.
-        let residual = f.gradient(&solution.state);
+        let residual = f.gradient(&solution.state.point);
         prop_assert!(dot(&residual, &residual).sqrt() <= 1.01e-5);
-        let far = distance(&solution.state, &expected);
+        let far = distance(&solution.state.point, &expected);
         prop_assert!(far <= 1.02e-5 / mu, "{far:e}");
-        prop_assert_eq!(solution.report.certificate.objective(), Some(f.value(&solution.state)));
+        prop_assert_eq!(solution.report.certificate.objective(), Some(f.value(&solution.state.point)));
         // Without a tolerance it goes on until values differ by rounding only. A value is a sum of
         // d^2 terms no larger in total than d x.x, and of b.x.
-        let start = solution.state;
+        let start = solution.state.point;
         let floor = lbfgs(f.clone(), &settings(0.0, memory), start, &mut ()).unwrap();
         prop_assert!(
             matches!(floor.report.status, Status::Stalled | Status::Converged),
@@ -158,7 +158,7 @@ proptest! {
         );
         let size = 1.0 + dot(&expected, &expected) + dot(&f.b, &expected).abs();
         let rounding = 10.0 * d as f64 * f64::EPSILON * size;
-        let above = f.value(&floor.state) - f.value(&expected);
+        let above = f.value(&floor.state.point) - f.value(&expected);
         prop_assert!(above <= rounding, "{above:e} {rounding:e}");
     }
 
@@ -194,7 +194,7 @@ proptest! {
         let start = random_vector(d, &mut stream(seed, 1));
         let solution = lbfgs(f, &settings(1e-6, 10), start, &mut ()).unwrap();
         prop_assert_eq!(solution.report.status, Status::Converged, "{}", solution.report);
-        prop_assert!(distance(&solution.state, &expected) <= 1.01e-6 / mu);
+        prop_assert!(distance(&solution.state.point, &expected) <= 1.01e-6 / mu);
     }
 
     /// From point to point the strong Wolfe conditions with the constants 1e-4 and 0.9.
@@ -209,7 +209,7 @@ proptest! {
         let mut settings = settings(1e-6, 5);
         settings.stop.check = Cadence::Every(1.0);
         let start: Vec<f64> = random_vector(d, &mut stream(seed, 1));
-        let start = start.iter().map(|x| 10.0 * x).collect();
+        let start: Vec<f64> = start.iter().map(|x| 10.0 * x).collect();
         lbfgs(f.clone(), &settings, start, &mut keep).unwrap();
         prop_assert!(points.len() >= 2);
         for pair in points.windows(2) {
@@ -230,7 +230,39 @@ proptest! {
         let solution = eliminate(f.a.clone(), f.b.clone());
         let again = lbfgs(f, &settings(1e-9, 10), solution.clone(), &mut ()).unwrap();
         prop_assert_eq!(again.report.status, Status::Converged);
-        prop_assert_eq!((again.state, again.report.passes), (solution, 0.0));
+        prop_assert_eq!((again.state.point, again.report.passes), (solution, 0.0));
+    }
+}
+
+/// With and without an l1 penalty: a run in parts is the run at once, bit for bit; on another function the curvature is
+/// forgotten.
+#[test]
+fn interrupted_runs_go_on() {
+    struct StepsLeft(usize);
+    impl<M> Observer<M> for StepsLeft {
+        fn observe(&mut self, _: &Progress, _: &M) -> ControlFlow<()> {
+            let ended = self.0 == 0;
+            self.0 = self.0.saturating_sub(1);
+            if ended { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        }
+    }
+    let f = Quadratic::random(20, 1e-3, 7);
+    let mut settings = settings(0.0, 5);
+    settings.stop.check = Cadence::Every(1e-6);
+    let start = || LbfgsState::from(random_vector(20, &mut stream(7, 1)));
+    let l1 = vec![0.05; 20];
+    let smooth = |f: &Quadratic, steps, start: LbfgsState| {
+        lbfgs(f.clone(), &settings, start, &mut StepsLeft(steps)).unwrap().state
+    };
+    let sparse = |f: &Quadratic, steps, start: LbfgsState| {
+        owlqn(f.clone(), l1.clone(), &settings, start, &mut StepsLeft(steps)).unwrap().state
+    };
+    let runs: [&dyn Fn(&Quadratic, usize, LbfgsState) -> LbfgsState; 2] = [&smooth, &sparse];
+    for run in runs {
+        let half = run(&f, 6, start());
+        assert_eq!(run(&f, 7, half.clone()), run(&f, 13, start()));
+        let other = Quadratic::random(20, 1e-1, 8);
+        assert_eq!(run(&other, 3, half.clone()), run(&other, 3, half.point.into()));
     }
 }
 
@@ -248,12 +280,12 @@ fn flat_and_broken_functions_end() {
         }
     }
     let flat = lbfgs(Constant(3.0), &settings(0.0, 10), vec![1.0, 2.0], &mut ()).unwrap();
-    assert_eq!((flat.report.status, flat.state), (Status::Converged, vec![1.0, 2.0]));
+    assert_eq!((flat.report.status, flat.state.point), (Status::Converged, vec![1.0, 2.0]));
     for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
         let broken = lbfgs(Constant(bad), &settings(1e300, 10), vec![1.0, 2.0], &mut ()).unwrap();
         assert_eq!(broken.report.status, Status::Stalled);
         assert_eq!(broken.report.certificate, Certificate::Uncertified { objective: None });
-        assert_eq!(broken.state, [1.0, 2.0]);
+        assert_eq!(broken.state.point, [1.0, 2.0]);
     }
 }
 

@@ -119,6 +119,47 @@ fn lemmas_3_6_to_3_10() {
     }
 }
 
+/// Lemma 3.11, under the big-data condition `n mu >= beta L`, between any point and any table:
+///
+/// ```text
+/// f(x) >= (1/n) sum [f_i(phi_i) + <f_i'(phi_i), x - phi_i>] + beta/(2 mu n^2) sum ||f_i'(x) - f_i'(phi_i)||^2
+///         + beta L/(2 n^2) sum ||x - phi_i||^2 + (beta/n^2) sum <f_i'(x) - f_i'(phi_i), phi_i - x>
+/// ```
+#[test]
+fn lemma_3_11() {
+    let n = N as f64;
+    let mut tightest: f64 = 0.0;
+    for seed in 0..40 {
+        let mut rng = stream(seed, 9);
+        let beta = rng.random_range(1.0..4.0);
+        let terms = Terms::new(seed, |l| beta * l / (n - beta));
+        let (mu, l) = (terms.mu, terms.largest());
+        assert!(n * mu >= beta * l * (1.0 - 1e-12));
+        for _ in 0..5 {
+            let (x, points) = (terms.random_point(&mut rng), terms.random_points(&mut rng));
+            let model = expect(|i| {
+                let p = &points[i];
+                let bend = minus(&terms.gradient(i, &x), &terms.gradient(i, p));
+                let offset = minus(&x, p);
+                terms.value(i, p)
+                    + dot(&terms.gradient(i, p), &offset)
+                    + beta / (2.0 * mu * n) * norm_squared(&bend)
+                    + beta * l / (2.0 * n) * norm_squared(&offset)
+                    - beta / n * dot(&bend, &offset)
+            });
+            let value = terms.mean_value(&x);
+            assert!(value >= model - 1e-13 * (1.0 + value.abs()), "seed {seed}: {value} {model}");
+            // Beyond what strong convexity alone gives.
+            let flat = expect(|i| {
+                terms.value(i, &points[i])
+                    + dot(&terms.gradient(i, &points[i]), &minus(&x, &points[i]))
+            });
+            tightest = tightest.max((model - flat) / (value - flat));
+        }
+    }
+    assert!(tightest > 0.5, "{tightest}");
+}
+
 /// Theorem 3.12: `E[T+] <= (1 - 1/(alpha n)) T` for `alpha, beta >= 2` with `2/alpha - 1/alpha^2 - beta + beta/alpha <= 0`,
 /// `beta = n mu / L`; and theorem 3.13: `f(mean phi) - f* <= alpha T`.
 #[test]

@@ -1,0 +1,121 @@
+//! The rule, on problems of the shapes that were measured.
+
+use super::*;
+use crate::loss::{Hinge, Logistic, Poisson, Squared};
+use fenchel_linalg::{Csr, CsrMatrix, Dense};
+use fenchel_optim::prox::{L1, Zero};
+use ndarray::Array2;
+
+/// Unit rows with `d` features; `beta` is given by l2.
+fn chosen_for<L: Loss>(loss: L, (n, d): (usize, usize), beta: f64, l1: f64) -> Choice {
+    let x = Array2::from_elem((n, d), 1.0 / (d as f64).sqrt());
+    let y = vec![1.0; n];
+    let curvature = if loss.curvature().is_finite() { loss.curvature() } else { 1.0 };
+    let l2 = curvature * beta / n as f64;
+    let design = Dense::new(x.view()).unwrap();
+    let limit = 4 << 30;
+    if l1 > 0.0 {
+        let problem = Problem::new(design, &y, loss, L1 { strength: l1 }, l2).unwrap();
+        return Choice::of(&problem, l1, 1e-6, limit).unwrap();
+    }
+    let problem = Problem::new(design, &y, loss, Zero, l2).unwrap();
+    Choice::of(&problem, l1, 1e-6, limit).unwrap()
+}
+
+fn chosen(n: usize, d: usize, beta: f64, l1: f64) -> Method {
+    chosen_for(Logistic, (n, d), beta, l1).method
+}
+
+#[test]
+fn small_or_badly_conditioned_problems_go_to_newton() {
+    // The shape of ijcnn1: few features, most of them in every row, and many rows.
+    assert_eq!(chosen(5000, 13, 4.0, 0.0), Method::SubsampledNewton);
+    assert_eq!(chosen(5000, 13, 0.4, 0.0), Method::SubsampledNewton);
+    assert_eq!(chosen(5000, 13, 0.04, 0.0), Method::SubsampledNewton);
+    // Too few rows to draw from; a quadratic is its own model.
+    assert_eq!(chosen(200, 13, 0.04, 0.0), Method::Newton);
+    assert_eq!(chosen_for(Squared, (5000, 13), 0.04, 0.0).method, Method::Newton);
+    // 300 features a row: a Hessian costs 35 passes.
+    assert_eq!(chosen(500, 300, 0.4, 0.0), Method::Catalyst);
+    assert_eq!(chosen(500, 100, 1e-9, 0.0), Method::Newton);
+    // Hessians of order 600 are dearer than products with them.
+    assert_eq!(chosen(500, 600, 1e-3, 0.0), Method::NewtonCg);
+    assert_eq!(chosen(50, 20, 0.0, 0.0), Method::Newton);
+}
+
+#[test]
+fn l1_goes_to_newton_unless_the_dual_is_well_conditioned() {
+    assert_eq!(chosen(500, 30, 0.0, 0.1), Method::Newton);
+    assert_eq!(chosen(500, 30, 2.0, 0.1), Method::Catalyst);
+    // One Gram matrix serves a quadratic loss to the end.
+    assert_eq!(chosen_for(Squared, (500, 30), 2.0, 0.1).method, Method::Newton);
+}
+
+#[test]
+fn many_features_without_regulariser_go_to_lbfgs() {
+    // A Hessian of order 3000 is affordable, and still dearer than any number of passes over two rows.
+    assert_eq!(chosen(2, 3000, 0.0, 0.0), Method::Lbfgs);
+}
+
+#[test]
+fn kinks_go_to_sdca_and_unbounded_curvature_to_newton() {
+    assert_eq!(chosen_for(Hinge, (50, 5), 1.0, 0.0).method, Method::Sdca);
+    assert_eq!(chosen_for(Hinge, (50, 5), 1.0, 0.1).method, Method::Sdca);
+    assert_eq!(chosen_for(Poisson, (50, 5), 1.0, 0.0).method, Method::Newton);
+    assert_eq!(chosen_for(Squared, (50, 5), 0.01, 0.1).method, Method::Newton);
+    let x = Array2::from_elem((3, 2), 1.0);
+    let problem = Problem::new(Dense::new(x.view()).unwrap(), &[1.0; 3], Hinge, Zero, 0.0).unwrap();
+    let refused = Choice::of(&problem, 0.0, 1e-6, 4 << 30);
+    assert!(matches!(refused, Err(Error::NeedsStrongConvexity { .. })));
+}
+
+/// Text: more features than rows are worth. The dual method at every conditioning of the measured table.
+#[test]
+fn many_features_go_to_dual_ascent() {
+    for beta in [4.0, 0.4, 0.04] {
+        assert_eq!(chosen(777, 831, beta, 0.0), Method::Catalyst, "beta {beta}");
+    }
+}
+
+/// Short rows of many features: batch passes over them are so much cheaper that L-BFGS wins.
+#[test]
+fn short_rows_of_many_features_go_to_lbfgs() {
+    for (beta, expected) in [(4.0, 16.0), (0.4, 40.0), (0.04, 80.0)] {
+        let choice = chosen_on_short_rows(400, 2000, beta);
+        assert_eq!(choice.method, Method::Lbfgs, "{choice}");
+        assert_eq!(choice.promised, expected);
+        assert_eq!(choice.second(), Some(Method::Catalyst));
+    }
+    // Web pages: many rows, few features.
+    assert_ne!(chosen_on_short_rows(20_000, 300, 4.0).method, Method::Lbfgs);
+}
+
+/// Thirty entries a row, spread over the features.
+fn chosen_on_short_rows(n: usize, d: usize, beta: f64) -> Choice {
+    let offsets: Vec<usize> = (0..=n).map(|i| 30 * i).collect();
+    let columns = (0..n).flat_map(|i| {
+        let mut row: Vec<u32> = (0..30).map(|k| ((i * 7 + k * (d / 30)) % d) as u32).collect();
+        row.sort_unstable();
+        row
+    });
+    let columns: Vec<u32> = columns.collect();
+    let values = vec![1.0 / 30f64.sqrt(); 30 * n];
+    let x = CsrMatrix::new((n, d), offsets, columns, values);
+    let y = vec![1.0; n];
+    let l2 = 0.25 * beta / n as f64;
+    let problem = Problem::new(Csr::new(x.view()).unwrap(), &y, Logistic, Zero, l2).unwrap();
+    Choice::of(&problem, 0.0, 1e-6, 4 << 30).unwrap()
+}
+
+#[test]
+fn memory_that_is_not_allowed_is_not_chosen() {
+    let x = Array2::from_elem((500, 30), 0.2);
+    let y = vec![1.0; 500];
+    let design = Dense::new(x.view()).unwrap();
+    let problem = Problem::new(design, &y, Logistic, L1 { strength: 0.1 }, 0.0).unwrap();
+    let choice = Choice::of(&problem, 0.1, 1e-6, 1000).unwrap();
+    assert_eq!((choice.method, choice.reason), (Method::Qning, Reason::NotStronglyConvex));
+    assert_eq!(choice.second(), None);
+    assert!(choice.to_string().starts_with("QNing: n mu / mean L = 0.00e0; predicted passes:"));
+    assert!(choice.to_string().ends_with("; no strong convexity"), "{choice}");
+}

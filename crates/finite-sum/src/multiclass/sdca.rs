@@ -1,0 +1,121 @@
+//! SDCA with one distribution a term, and Catalyst on top: the methods around the kernel.
+
+use fenchel_linalg::{Design, Invalid};
+use fenchel_optim::{Observer, Separable, Solution, Stop, run};
+use serde::{Deserialize, Serialize};
+
+use super::ascent::{MulticlassAscent, SoftmaxStep};
+use super::problem::{CURVATURE, MulticlassProblem};
+use super::state::MulticlassState;
+use crate::Error;
+use crate::dual::Sampling;
+
+/// Settings of [`sdca`] and [`catalyst`].
+///
+/// | field | default | meaning |
+/// |---|---|---|
+/// | `kappa` | `None` | weight of Catalyst's proximal centre; `None` is `mean L_i / n - mu`; not used by `sdca` |
+/// | `step` | `Exact` | how far a distribution moves |
+/// | `sampling` | permuted | which term is next |
+/// | `seed` | 0 | of the sampling |
+/// | `stop` | see [`Stop`] | when to end |
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MulticlassSettings {
+    /// Weight of the proximal centre, 0 for none.
+    pub kappa: Option<f64>,
+    /// How far a distribution moves.
+    pub step: SoftmaxStep,
+    /// Which term is next. `d_i` is the Euclidean distance from `softmax(z_i)`, `g_i` the Kullback-Leibler divergence.
+    pub sampling: Sampling,
+    /// Seed of the sampling.
+    pub seed: u64,
+    /// When to end.
+    pub stop: Stop,
+}
+
+/// SDCA for multinomial logistic regression (Defazio's thesis, section 2.3.2), proximal for a separable
+/// regulariser. Needs `l2 > 0` or a strongly convex regulariser. Memory `n (r - 1) + d r`.
+///
+/// # Errors
+/// [`Error::NeedsStrongConvexity`]; [`Error::Invalid`] for a start of another shape or outside the simplex, or
+/// settings out of range.
+pub fn sdca<'p, 'a, D, R, O>(
+    problem: &'p MulticlassProblem<'a, D, R>,
+    settings: &MulticlassSettings,
+    start: Option<MulticlassState>,
+    observer: &mut O,
+) -> Result<Solution<MulticlassState>, Error>
+where
+    D: Design,
+    R: Separable,
+    O: Observer<MulticlassAscent<'p, 'a, D, R>>,
+{
+    solve("multiclass sdca", problem, 0.0, settings, start, observer)
+}
+
+/// Accelerated SDCA for multinomial logistic regression: the scheme of [`catalyst`](crate::catalyst()) with
+/// `mean L_i = mean ||a_i||^2 / 2`. The same as [`sdca`] where there is nothing to accelerate.
+///
+/// # Errors
+/// As [`sdca`].
+pub fn catalyst<'p, 'a, D, R, O>(
+    problem: &'p MulticlassProblem<'a, D, R>,
+    settings: &MulticlassSettings,
+    start: Option<MulticlassState>,
+    observer: &mut O,
+) -> Result<Solution<MulticlassState>, Error>
+where
+    D: Design,
+    R: Separable,
+    O: Observer<MulticlassAscent<'p, 'a, D, R>>,
+{
+    let mean = CURVATURE * problem.mean_norm_squared();
+    let by_default = if mean == 0.0 && problem.strong_convexity() == 0.0 {
+        1.0
+    } else {
+        (mean / problem.n() as f64 - problem.strong_convexity()).max(0.0)
+    };
+    let kappa = settings.kappa.unwrap_or(by_default);
+    Invalid::check_nonnegative("kappa", kappa)?;
+    solve("multiclass catalyst", problem, kappa, settings, start, observer)
+}
+
+/// The probabilities, up to a factor, by which the first term of a run of [`sdca`] from this state is drawn; `None` for an
+/// order. A pass.
+///
+/// # Errors
+/// As [`sdca`].
+pub fn sampling_weights<D: Design, R: Separable>(
+    problem: &MulticlassProblem<'_, D, R>,
+    sampling: &Sampling,
+    state: MulticlassState,
+) -> Result<Option<Vec<f64>>, Error> {
+    let settings = MulticlassSettings { sampling: sampling.clone(), ..Default::default() };
+    let mut ascent =
+        MulticlassAscent::new("multiclass sdca", problem, 0.0, &settings, Some(state))?;
+    Ok(match sampling {
+        Sampling::Order(_) => None,
+        Sampling::Lipschitz => Some(ascent.conditions()),
+        _ => Some(ascent.scores()),
+    })
+}
+
+fn solve<'p, 'a, D, R, O>(
+    method: &'static str,
+    problem: &'p MulticlassProblem<'a, D, R>,
+    kappa: f64,
+    settings: &MulticlassSettings,
+    start: Option<MulticlassState>,
+    observer: &mut O,
+) -> Result<Solution<MulticlassState>, Error>
+where
+    D: Design,
+    R: Separable,
+    O: Observer<MulticlassAscent<'p, 'a, D, R>>,
+{
+    settings.stop.check()?;
+    let mut method = MulticlassAscent::new(method, problem, kappa, settings, start)?;
+    let report = run(&mut method, &settings.stop, observer)?;
+    Ok(Solution { state: method.into_state(), report })
+}

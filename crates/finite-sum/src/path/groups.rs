@@ -1,0 +1,353 @@
+//! Paths of the group lasso.
+
+use fenchel_linalg::{Csr, CsrMatrix, Dense, Design, Invalid};
+use fenchel_optim::fista::{FistaSettings, FistaState};
+use fenchel_optim::prox::{Groups, SparseGroupLasso, Zero, soft_threshold};
+use fenchel_optim::{Certificate, Loss, Regulariser, Report, Solution, Status, Stop};
+use ndarray::Array2;
+use serde::{Deserialize, Serialize};
+
+use super::method::{Grid, penalties};
+use super::result::{Path, PathPoint};
+use crate::gap::Gap;
+use crate::newton::sphere_radius;
+use crate::{Error, Point, Problem, fista};
+
+/// Passes of FISTA before the first new look at all features; each look doubles them.
+const FIRST_CHUNK: f64 = 10.0;
+
+/// Settings of [`group_path`].
+///
+/// | field | default | meaning |
+/// |---|---|---|
+/// | `l1_ratio` | 0 | share of the l1 norm in the penalty, from 0 (group lasso) to below 1 |
+/// | `grid` | 100 penalties down to 1e-3 of the largest | see [`Grid`] |
+/// | `screening` | true | groups and features that are proved to be 0 are not looked at |
+/// | `memory_limit` | 4 GiB | for the copy of the features that are left; without it all are looked at |
+/// | `stop` | relative gap 1e-4 | of every point of the path, see [`Stop`] |
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct GroupPathSettings {
+    /// Share of the l1 norm in the penalty.
+    pub l1_ratio: f64,
+    /// The penalties.
+    pub grid: Grid,
+    /// Whether to leave out what is proved to be 0.
+    pub screening: bool,
+    /// Largest size of the copy of the features that are left, in bytes.
+    pub memory_limit: u64,
+    /// When a point of the path is done.
+    pub stop: Stop,
+}
+
+impl Default for GroupPathSettings {
+    fn default() -> Self {
+        GroupPathSettings {
+            l1_ratio: 0.0,
+            grid: Grid::default(),
+            screening: true,
+            memory_limit: 4 << 30,
+            stop: Stop::default(),
+        }
+    }
+}
+
+/// The path of the group lasso (`l1_ratio` 0, the default) or the sparse group lasso, for any smooth loss:
+///
+/// ```text
+/// min_{x, b}  (1/n) sum_i phi(a_i.x + b; y_i) + (l2/2) ||x||^2 + penalty ((1 - r) sum_g w_g ||x_g|| + r ||x||_1)
+/// ```
+///
+/// Warm starts, FISTA, and the gap-safe sphere: with `u` a feasible dual point of gap `gap` and `v = -(1/n) A'u`, a group
+/// is 0 at the optimum if
+///
+/// ```text
+/// ||soft(v_g, l1)|| + ||A_g||_F sqrt(2 gamma gap / n) < lambda_g
+/// ```
+///
+/// and a feature if the same holds of it with `|v_c|`, `||A_c||` and `l1`. Intercept, row weights and l2 term are those of
+/// the problem. Every point has its own certificate, over all features.
+///
+/// ```
+/// use fenchel_finite_sum::loss::Squared;
+/// use fenchel_finite_sum::prox::{Groups, Zero};
+/// use fenchel_finite_sum::{AsDesign, GroupPathSettings, Problem, group_path};
+///
+/// let x = ndarray::array![[1.0, 0.9, 0.3], [2.0, 2.2, -0.1], [3.0, 2.8, 0.2], [4.0, 4.1, -0.3]];
+/// let y = [2.0, 4.1, 5.9, 8.0];
+/// let problem = Problem::new(x.as_design()?, &y, Squared, Zero, 0.0)?.with_intercept();
+/// let groups = Groups::new(3, &[vec![0, 1], vec![2]])?;
+/// let path = group_path(&problem, &groups, &GroupPathSettings::default())?;
+/// assert!(path.points[0].support.is_empty());
+/// assert_eq!(path.points[30].support[..2], [0, 1]);
+/// # Ok::<(), fenchel_finite_sum::Error>(())
+/// ```
+///
+/// Reference: Ndiaye, Fercoq, Gramfort and Salmon, "Gap safe screening rules for sparse-group lasso" (2016).
+///
+/// # Errors
+/// [`Error::Unsupported`] for a loss that is not smooth or without a known conjugate, or features that nothing penalises
+/// (in no group, or in one of weight 0, without l1); [`Error::Invalid`] for groups of another number of features or settings
+/// out of range.
+pub fn group_path<D: Design + Clone, L: Loss + Clone>(
+    problem: &Problem<'_, D, L, Zero>,
+    groups: &Groups,
+    settings: &GroupPathSettings,
+) -> Result<Path, Error> {
+    let method = "group_path";
+    let GroupPathSettings { l1_ratio, ref grid, stop, .. } = *settings;
+    problem.check_smooth(method)?;
+    problem.check_dual(method)?;
+    if !(0.0..1.0).contains(&l1_ratio) {
+        let expected = "at least 0 and below 1; path() has the lasso";
+        return Err(Invalid::Parameter { name: "l1_ratio", value: l1_ratio, expected }.into());
+    }
+    stop.check()?;
+    let unit = SparseGroupLasso { groups: groups.clone(), l1: l1_ratio, group: 1.0 - l1_ratio };
+    unit.check(problem.d())?;
+    if !unit.coercive() {
+        let what = "features without a penalty; put every feature into a group of positive weight, \
+                    or set l1_ratio above 0";
+        return Err(Error::Unsupported { method, what: what.into() });
+    }
+    let mut point = Point::zero(problem.d());
+    let mut gap = Gap::new(problem);
+    gap.at_best_intercept(problem, &mut point);
+    let grid = penalties(grid, largest_penalty(&unit, &gap.correlation))?;
+    let mut walk = Walk { settings, norms: column_norms(problem), gap, point };
+    let mut points = Vec::with_capacity(grid.len());
+    for &penalty in &grid {
+        let regulariser = SparseGroupLasso {
+            groups: groups.clone(),
+            l1: l1_ratio * penalty,
+            group: (1.0 - l1_ratio) * penalty,
+        };
+        let problem = problem.clone().penalised(regulariser, problem.l2())?;
+        let (report, screened) = walk.solve(&problem)?;
+        points.push(PathPoint::new(penalty, &walk.point, report, screened));
+    }
+    Ok(Path { features: problem.d(), l1_ratio, points })
+}
+
+/// The smallest multiple of the penalty at which the origin is optimal, given its correlations.
+fn largest_penalty(unit: &SparseGroupLasso, correlation: &[f64]) -> f64 {
+    let largest = correlation.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
+    // The scale onto a penalty so small that every group has to shrink.
+    let small = 1e-6 * largest;
+    let tiny = SparseGroupLasso { l1: small * unit.l1, group: small * unit.group, ..unit.clone() };
+    if largest > 0.0 { small / tiny.dual_scale(correlation, 0.0) } else { 0.0 }
+}
+
+/// `||A_c||`, or `||A_c - mean||` with an intercept.
+fn column_norms<D: Design, L: Loss>(problem: &Problem<'_, D, L, Zero>) -> Vec<f64> {
+    let (design, n, d) = (problem.design(), problem.n(), problem.d());
+    let (mut means, mut stored) = (vec![0.0; d], vec![0u32; d]);
+    if problem.intercept() {
+        (0..n).for_each(|i| design.row_entries(i, |c, a| means[c] += a / n as f64));
+    }
+    let mut squares = vec![0.0; d];
+    for i in 0..n {
+        design.row_entries(i, |c, a| {
+            squares[c] += (a - means[c]) * (a - means[c]);
+            stored[c] += 1;
+        });
+    }
+    let of_column = |c: usize| {
+        let zeros = n as f64 - f64::from(stored[c]);
+        (squares[c] + zeros * means[c] * means[c]).sqrt()
+    };
+    (0..d).map(of_column).collect()
+}
+
+/// Where the path stands.
+struct Walk<'s> {
+    settings: &'s GroupPathSettings,
+    norms: Vec<f64>,
+    gap: Gap,
+    point: Point,
+}
+
+/// The features that are left, copied.
+enum Part {
+    Dense(Array2<f64>),
+    Sparse(CsrMatrix<f64>),
+}
+
+impl Walk<'_> {
+    /// Goes on to the optimum of another penalty. Also returns the share of the features that were left out in the end.
+    fn solve<D: Design + Clone, L: Loss + Clone>(
+        &mut self,
+        problem: &Problem<'_, D, L, SparseGroupLasso>,
+    ) -> Result<(Report, f64), Error> {
+        let (stop, d) = (self.settings.stop, problem.d());
+        let mut report = Report {
+            status: Status::Converged,
+            certificate: Certificate::Uncertified { objective: None },
+            passes: 0.0,
+            oracle_calls: 0,
+            seconds: 0.0,
+        };
+        let (mut inner, mut chunk) = (stop, FIRST_CHUNK);
+        (inner.relative, inner.absolute) = (0.5 * stop.relative, 0.5 * stop.absolute);
+        let mut alive: Vec<usize> = (0..d).collect();
+        let mut part = None;
+        let mut state: Option<FistaState<Point>> = None;
+        loop {
+            // FISTA goes on from its own intercept; the certificate has the best one.
+            let mut shown = self.point.clone();
+            report.certificate = self.gap.at_best_intercept(problem, &mut shown);
+            report.passes += 1.0;
+            let over = |seconds| stop.max_seconds.is_some_and(|limit| seconds >= limit);
+            let ended = match report.status {
+                _ if stop.met_by(&report.certificate) => Some(Status::Converged),
+                _ if report.passes >= stop.max_passes => Some(Status::PassLimit),
+                _ if over(report.seconds) => Some(Status::TimeLimit),
+                Status::Stalled => Some(Status::Stalled),
+                _ => None,
+            };
+            if let Some(status) = ended {
+                let left = self.left(problem, &report.certificate).len();
+                self.point = shown;
+                report.status = status;
+                return Ok((report, 1.0 - left as f64 / d as f64));
+            }
+            let left = self.left(problem, &report.certificate);
+            if left != alive {
+                for (c, x) in self.point.weights.iter_mut().enumerate() {
+                    *x = if left.binary_search(&c).is_ok() { *x } else { 0.0 };
+                }
+                (alive, part, state) = (left, None, None);
+            }
+            if alive.is_empty() {
+                // Nothing is left to do but to look at the origin.
+                report.status = Status::Stalled;
+                continue;
+            }
+            inner.max_passes = chunk.min(stop.max_passes - report.passes);
+            inner.max_seconds = stop.max_seconds.map(|limit| limit - report.seconds);
+            chunk *= 2.0;
+            let start = state.take().unwrap_or_else(|| self.start(&alive).into());
+            let settings = FistaSettings { stop: inner, ..FistaSettings::default() };
+            let stored = problem.design().stored() as f64;
+            let (solution, share) = if alive.len() == d {
+                (fista(problem, &settings, Some(start), &mut ())?, 1.0)
+            } else {
+                let h = restricted(problem.regulariser(), &alive)?;
+                match part.get_or_insert_with(|| self.copy(problem.design(), &alive)) {
+                    Some(Part::Dense(x)) => {
+                        let design = Dense::new(x.view())?;
+                        let share = design.stored() as f64 / stored;
+                        let problem = problem.seen_through(design, h)?;
+                        (fista(&problem, &settings, Some(start), &mut ())?, share)
+                    }
+                    Some(Part::Sparse(x)) => {
+                        let design = Csr::new(x.view())?;
+                        let share = design.stored() as f64 / stored;
+                        let problem = problem.seen_through(design, h)?;
+                        (fista(&problem, &settings, Some(start), &mut ())?, share)
+                    }
+                    // No room for a copy: all features are looked at.
+                    None => {
+                        let whole = self.point.clone();
+                        (fista(problem, &settings, Some(whole.into()), &mut ())?, 1.0)
+                    }
+                }
+            };
+            let Solution { state: reached, report: account } = solution;
+            if reached.point.weights.len() == d {
+                self.point = reached.point.clone();
+                state = (alive.len() == d).then_some(reached);
+            } else {
+                self.point.intercept = reached.point.intercept;
+                for (&c, &x) in alive.iter().zip(&reached.point.weights) {
+                    self.point.weights[c] = x;
+                }
+                state = Some(reached);
+            }
+            report.passes += share * account.passes;
+            report.oracle_calls += account.oracle_calls;
+            report.seconds += account.seconds;
+            report.status = account.status;
+            if account.status == Status::Converged {
+                // The dual point of the features that are left was a little better than that of all.
+                (inner.relative, inner.absolute) = (0.3 * inner.relative, 0.3 * inner.absolute);
+            }
+        }
+    }
+
+    fn start(&self, alive: &[usize]) -> Point {
+        let weights = alive.iter().map(|&c| self.point.weights[c]).collect();
+        Point { weights, intercept: self.point.intercept }
+    }
+
+    /// The features that are not proved to be 0 by the certificate that was computed last.
+    fn left<D: Design, L: Loss>(
+        &self,
+        problem: &Problem<'_, D, L, SparseGroupLasso>,
+        certificate: &Certificate,
+    ) -> Vec<usize> {
+        let h = problem.regulariser();
+        let heaviest = (0..problem.n()).map(|i| problem.term_curvature(i)).fold(0.0, f64::max);
+        let radius = sphere_radius(heaviest, problem.n(), certificate);
+        if !(self.settings.screening && radius.is_finite()) {
+            return (0..problem.d()).collect();
+        }
+        let v = |c: usize| self.gap.scale * self.gap.correlation[c];
+        let mut lost: Vec<bool> =
+            (0..problem.d()).map(|c| v(c).abs() + self.norms[c] * radius < h.l1).collect();
+        for (group, weight) in h.groups.iter() {
+            let excess: f64 = group.iter().map(|&c| soft_threshold(v(c), h.l1).powi(2)).sum();
+            let frobenius: f64 = group.iter().map(|&c| self.norms[c].powi(2)).sum();
+            if excess.sqrt() + frobenius.sqrt() * radius < h.group * weight {
+                group.iter().for_each(|&c| lost[c] = true);
+            }
+        }
+        (0..problem.d()).filter(|&c| !lost[c]).collect()
+    }
+
+    /// These columns, copied in the storage of the design; `None` if the memory is not allowed.
+    fn copy<D: Design>(&self, design: &D, columns: &[usize]) -> Option<Part> {
+        let (n, limit) = (design.rows(), self.settings.memory_limit);
+        let mut place = vec![usize::MAX; design.columns()];
+        columns.iter().enumerate().for_each(|(k, &c)| place[c] = k);
+        if D::DENSE {
+            let bytes = 8 * (n as u64) * columns.len() as u64;
+            let mut x = Array2::zeros(if bytes <= limit { (n, columns.len()) } else { (0, 0) });
+            for (i, mut row) in x.rows_mut().into_iter().enumerate() {
+                design.row_entries(i, |c, a| {
+                    if let Some(x) = row.get_mut(place[c]) {
+                        *x = a;
+                    }
+                });
+            }
+            return (bytes <= limit).then_some(Part::Dense(x));
+        }
+        let (mut offsets, mut index, mut values) = (vec![0], Vec::new(), Vec::new());
+        for i in 0..n {
+            design.row_entries(i, |c, a| {
+                if place[c] != usize::MAX {
+                    index.push(place[c] as u32);
+                    values.push(a);
+                }
+            });
+            offsets.push(values.len());
+            if 12 * values.len() as u64 > limit {
+                return None;
+            }
+        }
+        CsrMatrix::try_new((n, columns.len()), offsets, index, values).ok().map(Part::Sparse)
+    }
+}
+
+/// The penalty of some features, given that the others are 0.
+fn restricted(h: &SparseGroupLasso, alive: &[usize]) -> Result<SparseGroupLasso, Error> {
+    let here = |&c: &usize| alive.binary_search(&c).ok();
+    let of_group = |(group, weight): (&[usize], f64)| {
+        let members: Vec<usize> = group.iter().filter_map(here).collect();
+        (!members.is_empty()).then_some((members, weight))
+    };
+    let (members, weights): (Vec<Vec<usize>>, Vec<f64>) =
+        h.groups.iter().filter_map(of_group).unzip();
+    let groups = Groups::new(alive.len(), &members)?.with_weights(&weights)?;
+    Ok(SparseGroupLasso { groups, l1: h.l1, group: h.group })
+}
