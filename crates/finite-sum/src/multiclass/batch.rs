@@ -107,11 +107,13 @@ pub(super) fn part<'p, 'a, D: Design, R: Regulariser>(
     Ok((MulticlassSmooth { problem, gap, probabilities }, x))
 }
 
-/// The function, and a state in its variables.
+/// A function, and a state in its variables.
+type Resumed<'p, 'a, D, R, T> = (MulticlassSmooth<'p, 'a, D, R>, Resumable<Vec<f64>, T>);
+
 fn resume<'p, 'a, D: Design, R: Regulariser, T>(
     problem: &'p MulticlassProblem<'a, D, R>,
     start: Option<Resumable<MulticlassPoint, T>>,
-) -> Result<(MulticlassSmooth<'p, 'a, D, R>, Resumable<Vec<f64>, T>), Error> {
+) -> Result<Resumed<'p, 'a, D, R, T>, Error> {
     let Some(start) = start else {
         let (part, x) = part(problem, None)?;
         return Ok((part, x.into()));

@@ -209,6 +209,8 @@ mod owlqn {
         let error = owlqn(&kinked.unwrap(), &Default::default(), None, &mut ()).unwrap_err();
         assert!(error.to_string().contains("hinge loss"), "{error}");
         let problem = Problem::new(design, &data.signs, Logistic, l1, 0.0).unwrap();
-        assert!(owlqn(&problem, &Default::default(), Some(Point::zero(2).into()), &mut ()).is_err());
+        assert!(
+            owlqn(&problem, &Default::default(), Some(Point::zero(2).into()), &mut ()).is_err()
+        );
     }
 }

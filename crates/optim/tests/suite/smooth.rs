@@ -234,6 +234,18 @@ proptest! {
     }
 }
 
+/// 6 and 7 steps are 13 steps, and on another function the curvature is forgotten.
+fn resumes(
+    f: &Quadratic,
+    start: LbfgsState,
+    run: impl Fn(&Quadratic, usize, LbfgsState) -> LbfgsState,
+) {
+    let half = run(f, 6, start.clone());
+    assert_eq!(run(f, 7, half.clone()), run(f, 13, start));
+    let other = Quadratic::random(20, 1e-1, 8);
+    assert_eq!(run(&other, 3, half.clone()), run(&other, 3, half.point.into()));
+}
+
 /// With and without an l1 penalty: a run in parts is the run at once, bit for bit; on another function the curvature is
 /// forgotten.
 #[test]
@@ -257,13 +269,8 @@ fn interrupted_runs_go_on() {
     let sparse = |f: &Quadratic, steps, start: LbfgsState| {
         owlqn(f.clone(), l1.clone(), &settings, start, &mut StepsLeft(steps)).unwrap().state
     };
-    let runs: [&dyn Fn(&Quadratic, usize, LbfgsState) -> LbfgsState; 2] = [&smooth, &sparse];
-    for run in runs {
-        let half = run(&f, 6, start());
-        assert_eq!(run(&f, 7, half.clone()), run(&f, 13, start()));
-        let other = Quadratic::random(20, 1e-1, 8);
-        assert_eq!(run(&other, 3, half.clone()), run(&other, 3, half.point.into()));
-    }
+    resumes(&f, start(), smooth);
+    resumes(&f, start(), sparse);
 }
 
 /// `0 * x` and `NaN`: nothing to gain, and nothing to go by.
