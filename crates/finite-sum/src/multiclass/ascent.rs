@@ -47,7 +47,8 @@ fn mean_dual<D: Design, R: Regulariser>(
     mean
 }
 
-/// Stochastic dual coordinate ascent with a distribution a term: what an observer of [`sdca`] and [`catalyst`] sees.
+/// Stochastic dual coordinate ascent with a distribution a term: what an observer of [`sdca`](super::sdca()) and
+/// [`catalyst`](super::catalyst()) sees.
 #[derive(Debug, Clone)]
 pub struct MulticlassAscent<'p, 'a, D, R> {
     problem: &'p MulticlassProblem<'a, D, R>,
