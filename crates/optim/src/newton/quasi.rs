@@ -205,7 +205,7 @@ impl<F: Preconditioned> QuasiNewton<F> {
                 high = Some((scale, here));
             }
             scale = match high {
-                None => (scale * slope / (slope - here)).clamp(scale, GROWTH * scale),
+                None => scale * beyond(slope, here),
                 Some(high) => between(low, high),
             };
             at.shift(from, &self.step, &self.step_margins, scale);
@@ -220,10 +220,17 @@ impl<F: Preconditioned> QuasiNewton<F> {
     }
 }
 
-/// Whether a step may end where the slope is `here`: it has fallen to half the first, and the objective has not risen. On the way
-/// down that is sure, whatever its rounding; beyond the least it may have risen again.
+/// Whether a step may end where the slope is `here`: it has fallen to half the first, and the objective has not risen. On the
+/// way down that is sure, whatever its rounding; beyond the least it may have risen again.
 fn good(here: f64, slope: f64, value: f64, highest: f64) -> bool {
     here.abs() <= SLOPE * slope.abs() && (here <= 0.0 || value <= highest)
+}
+
+/// How much farther the secant through the slope at the start and here, both falling, vanishes: four times at most, and where
+/// the slope does not rise.
+fn beyond(slope: f64, here: f64) -> f64 {
+    let ratio = slope / (slope - here);
+    if ratio >= 1.0 { ratio.min(GROWTH) } else { GROWTH }
 }
 
 /// Where the secant through two slopes of different sign vanishes, a tenth of the interval inside it at least.
