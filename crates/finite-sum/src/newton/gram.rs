@@ -68,25 +68,18 @@ impl Variables<'_> {
     fn of_sparse_rows<D: Design>(&self, design: &D, place: &[u32], rows: &Weighted) -> Vec<f64> {
         let (m, w) = (self.order(), self.set.len());
         let mut gram = vec![0.0; m * m];
-        let mut row: Vec<(u32, f64)> = vec![(0, 0.0); design.columns() + 1];
+        let (mut places, mut values) = (vec![0u32; m + 1], vec![0.0; m + 1]);
         for &(i, h) in rows {
             let mut length = 0;
             design.row_entries(i, |c, a| {
-                row[length] = (place[c], a);
+                (places[length], values[length]) = (place[c], a);
                 length += usize::from(place[c] < w as u32 && a != 0.0);
             });
             if m > w {
-                row[length] = (w as u32, 1.0);
+                (places[length], values[length]) = (w as u32, 1.0);
                 length += 1;
             }
-            // The set ascends, and so do the places.
-            for (e, &(k, a)) in row[..length].iter().enumerate() {
-                let scaled = h * a;
-                let target = &mut gram[k as usize * m..][..m];
-                for &(l, b) in &row[..=e] {
-                    target[l as usize] += scaled * b;
-                }
-            }
+            add_outer_product(&places[..length], &values[..length], h, m, &mut gram);
         }
         for k in 0..m {
             for l in 0..k {
@@ -94,5 +87,32 @@ impl Variables<'_> {
             }
         }
         gram
+    }
+}
+
+/// Adds `h a a'` for a sparse `a` to the lower triangle, two rows of it at a time. Places ascend.
+#[inline(always)]
+fn add_outer_product(places: &[u32], values: &[f64], h: f64, m: usize, gram: &mut [f64]) {
+    let values = &values[..places.len()];
+    let mut e = 0;
+    while e + 1 < places.len() {
+        let (k, l) = (places[e] as usize, places[e + 1] as usize);
+        let (upper, lower) = gram.split_at_mut(l * m);
+        let (first, second) = (&mut upper[k * m..][..m], &mut lower[..m]);
+        let (scaled, other) = (h * values[e], h * values[e + 1]);
+        for t in 0..=e {
+            let (c, a) = (places[t] as usize, values[t]);
+            first[c] += scaled * a;
+            second[c] += other * a;
+        }
+        second[l] += other * values[e + 1];
+        e += 2;
+    }
+    if e < places.len() {
+        let last = &mut gram[places[e] as usize * m..][..m];
+        let scaled = h * values[e];
+        for t in 0..=e {
+            last[places[t] as usize] += scaled * values[t];
+        }
     }
 }
