@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use fenchel_graphical::chain::stride;
 use fenchel_linalg::lanes;
+use ndarray::ArrayView1;
 
 use crate::layout::add;
 use crate::vocabulary::{self, Vocabulary};
@@ -12,7 +13,7 @@ use crate::{Instance, Weights};
 /// The weights of attributes by name.
 ///
 /// Tagging text is looking up names, and a look at memory that is not in the cache costs as much as all the rest of an attribute.
-/// Hence two looks an attribute: a slot of the hash table, and a record with the name, to compare, and the weights.
+/// Hence two looks an attribute: a slot of a hash table, and a record with the name, to compare, and the weights.
 ///
 /// | record, in words of 8 bytes | |
 /// |---|---|
@@ -20,118 +21,180 @@ use crate::{Instance, Weights};
 /// | as many as it takes | the name, zeros behind |
 /// | 1 | the weight, if one is not zero; the header has its label |
 /// | or 2 a weight | the label, the bits of the weight |
-/// | or [`stride`] | all weights, where that is shorter, zeros behind |
+/// | or [`stride`] | all weights, zeros behind, where that is quicker |
+///
+/// A record that fits into a line of the cache does not lie in two. Vocabularies number names by their first appearance, which frequent
+/// ones make early: their records lie side by side, and their slots are also in a table that is small enough for the cache.
 #[derive(Debug)]
 pub(crate) struct Records {
     words: Vec<u64>,
     /// The rows of bias, begin and end, of `stride` weights each.
     ends: [Vec<f64>; 3],
     /// Where the record of an attribute begins.
-    starts: Vec<u64>,
-    /// Linear probing, at most half full, the size a power of two: from bit 40 on a part of the hash, below it where the record
-    /// begins; 0 for none.
-    slots: Vec<u64>,
+    starts: Vec<u32>,
+    /// Linear probing, at most half full, the size a power of two: where the record begins, and in the bits that this leaves a part of
+    /// the hash; 0 for none.
+    slots: Vec<u32>,
+    /// As `slots`, for the first names alone and without probing: a name whose slot is taken has none.
+    frequent: Vec<u32>,
+    /// The bits of a slot that say where.
+    place: u32,
 }
 
 /// The place of a record without a name and without weights: that of names that have none.
-pub(crate) const NOWHERE: u64 = 0;
+pub(crate) const NOWHERE: u32 = 0;
 
 /// The place of another one: that of names whose first slot belongs to another name.
-const ELSEWHERE: u64 = 1;
+const ELSEWHERE: u32 = 1;
 
-/// The bits of a slot that say where.
-const PLACE: u64 = (1 << 40) - 1;
+/// Slots of the table of frequent names: 128 KiB.
+const FREQUENT: usize = 1 << 15;
+
+/// Names that may get a slot there.
+const EARLY: usize = 1 << 14;
 
 /// Names that are looked up together.
 const BLOCK: usize = 128;
 
+/// The bits of the first bytes of a short name, by how many there are.
+const SHORT: [u128; 17] = {
+    let mut masks = [u128::MAX; 17];
+    let mut length = 0;
+    while length < 16 {
+        masks[length] = (1 << (8 * length)) - 1;
+        length += 1;
+    }
+    masks
+};
+
+/// Words of a line of the cache.
+const LINE: usize = 8;
+
 impl Records {
+    /// # Panics
+    /// Beyond 2^32 words.
     pub(crate) fn new(names: &Vocabulary, weights: &Weights) -> Self {
         let stride = stride(weights.labels());
-        let padded = |row: usize| {
-            let zeros = std::iter::repeat_n(0.0, stride - weights.labels());
-            weights.emission.row(row).into_iter().copied().chain(zeros)
-        };
-        let ends = [weights.bias(), weights.begin(), weights.end()];
-        let mut words = vec![Header::NONE.0; 2];
+        let rows = || names.iter().zip(weights.emission.outer_iter());
         let mut starts = Vec::with_capacity(names.len());
-        let mut slots = vec![0; (2 * names.len()).next_power_of_two()];
-        for (number, (name, row)) in names.iter().zip(weights.emission.outer_iter()).enumerate() {
-            let start = words.len() as u64;
-            starts.push(start);
-            let nonzero = || row.iter().enumerate().filter(|(_, w)| **w != 0.0);
-            let header = match (nonzero().count(), nonzero().next()) {
-                (1, Some((label, _))) => Header::new(name, Kind::One, label),
-                (count, _) if 2 * count <= stride => Header::new(name, Kind::Pairs, count),
-                _ => Header::new(name, Kind::Row, stride),
-            };
-            words.push(header.0);
-            let (whole, rest) = name.as_bytes().as_chunks::<8>();
-            words.extend(whole.iter().map(|word| u64::from_le_bytes(*word)));
-            words.extend((!rest.is_empty()).then(|| last_word(name.as_bytes())));
-            match header.kind() {
-                Kind::One => words.extend(nonzero().map(|(_, w)| w.to_bits())),
-                Kind::None => {}
-                Kind::Pairs => words.extend(nonzero().flat_map(|(k, w)| [k as u64, w.to_bits()])),
-                Kind::Row => words.extend(padded(number).map(f64::to_bits)),
+        let mut end = LINE;
+        for (name, row) in rows() {
+            let size = Header::new(name, row, stride).size();
+            if size <= LINE && end % LINE + size > LINE {
+                end = end.next_multiple_of(LINE);
             }
-            let hash = vocabulary::hash(name.as_bytes());
-            let mut place = hash as usize & (slots.len() - 1);
-            while slots[place] != 0 {
-                place = (place + 1) & (slots.len() - 1);
-            }
-            slots[place] = (hash & !PLACE) | start;
+            starts.push(end as u32);
+            end += size;
         }
-        Records { words, ends: ends.map(|row| padded(row).collect()), starts, slots }
+        // Two more words, as a short name is compared with two.
+        let mut words: Vec<u64> = Vec::with_capacity(LINE + end + 2);
+        let first = words.as_ptr().align_offset(8 * LINE).min(LINE);
+        let last = u32::try_from(LINE + end).expect("records of fewer than 2^32 words");
+        let place = u32::MAX >> last.leading_zeros();
+        starts.iter_mut().for_each(|start| *start += first as u32);
+        let mut slots = vec![0; (2 * names.len()).next_power_of_two()];
+        let mut frequent = vec![0; FREQUENT];
+        for (number, ((name, row), &start)) in rows().zip(&starts).enumerate() {
+            words.resize(start as usize, Header::NONE.0);
+            write(name, row, stride, &mut words);
+            let hash = vocabulary::hash(name.as_bytes());
+            let mut at = hash as usize & (slots.len() - 1);
+            while slots[at] != 0 {
+                at = (at + 1) & (slots.len() - 1);
+            }
+            slots[at] = upper(hash) & !place | start;
+            let early = &mut frequent[hash as usize & (FREQUENT - 1)];
+            if number < EARLY && *early == 0 {
+                *early = slots[at];
+            }
+        }
+        words.resize(first + end + 2, Header::NONE.0);
+        let ends = [weights.bias(), weights.begin(), weights.end()];
+        let ends = ends.map(|row| padded(weights.emission.row(row), stride).collect());
+        Records { words, ends, starts, slots, frequent, place }
     }
 
     /// Finds the records of all attributes of an instance. One step for many names after the other, so that the waits for
     /// memory overlap.
     pub(crate) fn find_all(&self, instance: &Instance, found: &mut Found) {
         let (mut hashes, mut headers) = ([0; BLOCK], [0; BLOCK]);
-        let mask = self.slots.len() - 1;
         found.clear();
         found.ends.extend((0..instance.len()).map(|t| instance.numbers(t).end));
+        let text = instance.text();
         for block in instance.all_attributes().chunks(BLOCK) {
-            let name = |(range, _): &(Range<usize>, f64)| &instance.text()[range.clone()];
+            let name = |(range, _): &(Range<usize>, f64)| &text[range.clone()];
             let (hashes, headers) = (&mut hashes[..block.len()], &mut headers[..block.len()]);
             hashes.iter_mut().zip(block).for_each(|(h, item)| *h = vocabulary::hash(name(item)));
             let first = found.attributes.len();
-            found.attributes.extend(hashes.iter().zip(block).map(|(&hash, &(_, value))| {
-                let slot = self.slots[hash as usize & mask];
-                let fits = slot == 0 || (slot ^ hash) & !PLACE == 0;
-                (if fits { slot & PLACE } else { ELSEWHERE }, value)
-            }));
+            found.attributes.extend(block.iter().map(|(_, value)| (NOWHERE, *value)));
             let places = &mut found.attributes[first..];
+            self.guess(hashes, places);
             headers.iter_mut().zip(&*places).for_each(|(h, at)| *h = self.words[at.0 as usize]);
             for ((((place, _), item), &hash), &header) in
                 places.iter_mut().zip(block).zip(&*hashes).zip(&*headers)
             {
-                if *place != NOWHERE && !self.is(*place, header, name(item)) {
+                if !self.is(*place, header, text, &item.0) && *place != NOWHERE {
                     *place = self.find(name(item), hash);
                 }
             }
         }
     }
 
+    /// The places that the first slots of at most [`BLOCK`] names say, without a look at the records.
+    #[inline(always)]
+    fn guess(&self, hashes: &[u64], places: &mut [(u32, f64)]) {
+        let frequent: &[u32; FREQUENT] = self.frequent[..].try_into().expect("of this size");
+        let fits = |slot: u32, hash: u64| (slot ^ upper(hash)) & !self.place == 0;
+        let (mut rare, mut count) = ([0; BLOCK], 0);
+        for (at, ((place, _), &hash)) in places.iter_mut().zip(hashes).enumerate() {
+            let slot = frequent[hash as usize & (FREQUENT - 1)];
+            *place = slot & self.place;
+            rare[count] = at as u8;
+            count += usize::from(slot == 0 || !fits(slot, hash));
+        }
+        let mask = self.slots.len() - 1;
+        for &at in &rare[..count] {
+            let hash = hashes[at as usize];
+            let slot = self.slots[hash as usize & mask];
+            let known = slot == 0 || fits(slot, hash);
+            places[at as usize].0 = if known { slot & self.place } else { ELSEWHERE };
+        }
+    }
+
+    /// The place of the record of a name, slot after slot.
     #[inline(never)]
-    fn find(&self, name: &[u8], hash: u64) -> u64 {
+    fn find(&self, name: &[u8], hash: u64) -> u32 {
         let mask = self.slots.len() - 1;
         let mut at = hash as usize & mask;
         loop {
             let slot = self.slots[at];
-            let place = slot & PLACE;
-            let fits = (slot ^ hash) & !PLACE == 0;
-            if slot == 0 || (fits && self.is(place, self.words[place as usize], name)) {
+            let place = slot & self.place;
+            let fits = (slot ^ upper(hash)) & !self.place == 0;
+            if slot == 0 || (fits && self.is_name(place, self.words[place as usize], name)) {
                 return place;
             }
             at = (at + 1) & mask;
         }
     }
 
-    /// Whether the record at `place`, with the word `header`, is that of a name.
+    /// Whether the record at `place`, with the word `header`, is that of the name in a part of a text. Most names are short
+    /// and compared without a branch.
     #[inline(always)]
-    fn is(&self, place: u64, header: u64, name: &[u8]) -> bool {
+    fn is(&self, place: u32, header: u64, text: &[u8], part: &Range<usize>) -> bool {
+        let length = part.end - part.start;
+        let ahead = text[part.start..].first_chunk::<16>();
+        let (Some(ahead), true) = (ahead, length <= 16) else {
+            return self.is_name(place, header, &text[part.clone()]);
+        };
+        let record = &self.words[place as usize + 1..][..2];
+        let name = u128::from_le_bytes(*ahead);
+        let kept = u128::from(record[0]) | u128::from(record[1]) << 64;
+        let differ = (name ^ kept) & SHORT[length];
+        differ == 0 && Header(header).length() == length
+    }
+
+    /// As [`is`](Self::is), for any name.
+    fn is_name(&self, place: u32, header: u64, name: &[u8]) -> bool {
         if Header(header).length() != name.len() {
             return false;
         }
@@ -147,16 +210,43 @@ impl Records {
     }
 
     /// Where the record of the attribute of a number begins.
-    pub(crate) fn place(&self, number: u32) -> u64 {
+    pub(crate) fn place(&self, number: u32) -> u32 {
         self.starts.get(number as usize).copied().unwrap_or(NOWHERE)
     }
+}
+
+/// Appends a record.
+fn write(name: &str, weights: ArrayView1<f64>, stride: usize, words: &mut Vec<u64>) {
+    let header = Header::new(name, weights, stride);
+    words.push(header.0);
+    let (whole, rest) = name.as_bytes().as_chunks::<8>();
+    words.extend(whole.iter().map(|word| u64::from_le_bytes(*word)));
+    words.extend((!rest.is_empty()).then(|| last_word(name.as_bytes())));
+    let nonzero = weights.iter().enumerate().filter(|(_, w)| **w != 0.0);
+    match header.kind() {
+        Kind::None => {}
+        Kind::One => words.extend(nonzero.map(|(_, w)| w.to_bits())),
+        Kind::Pairs => words.extend(nonzero.flat_map(|(k, w)| [k as u64, w.to_bits()])),
+        Kind::Row => words.extend(padded(weights, stride).map(f64::to_bits)),
+    }
+}
+
+/// A row of weights, zeros behind.
+fn padded(weights: ArrayView1<f64>, stride: usize) -> impl Iterator<Item = f64> {
+    weights.into_iter().copied().chain(std::iter::repeat_n(0.0, stride - weights.len()))
+}
+
+/// The upper half of a hash.
+#[inline(always)]
+fn upper(hash: u64) -> u32 {
+    (hash >> 32) as u32
 }
 
 /// The attributes of the tokens of a sequence.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Found {
     /// Where their records begin, and their values.
-    attributes: Vec<(u64, f64)>,
+    attributes: Vec<(u32, f64)>,
     /// Where the attributes of a token end.
     ends: Vec<usize>,
 }
@@ -168,7 +258,7 @@ impl Found {
     }
 
     /// Appends a token.
-    pub(crate) fn push(&mut self, attributes: impl Iterator<Item = (u64, f64)>) {
+    pub(crate) fn push(&mut self, attributes: impl Iterator<Item = (u32, f64)>) {
         self.attributes.extend(attributes);
         self.ends.push(self.attributes.len());
     }
@@ -238,16 +328,32 @@ const ROWS: usize = 32;
 /// `scores += value * row` for rows that begin somewhere in `words`.
 #[inline(always)]
 fn add_rows(words: &[u64], rows: &[(usize, f64)], scores: &mut [f64]) {
-    for (block, scores) in scores.as_chunks_mut::<8>().0.iter_mut().enumerate() {
-        let mut sums = *scores;
-        for &(start, value) in rows {
-            let row = &words[start + 8 * block..][..8];
-            for l in 0..8 {
-                sums[l] += value * f64::from_bits(row[l]);
-            }
-        }
-        *scores = sums;
+    let (wide, rest) = scores.as_chunks_mut::<16>();
+    let narrow = 16 * wide.len();
+    for (block, scores) in wide.iter_mut().enumerate() {
+        add_columns(words, rows, 16 * block, scores);
     }
+    for scores in rest.as_chunks_mut::<8>().0 {
+        add_columns(words, rows, narrow, scores);
+    }
+}
+
+/// [`add_rows`] for `W` columns from one on.
+#[inline(always)]
+fn add_columns<const W: usize>(
+    words: &[u64],
+    rows: &[(usize, f64)],
+    column: usize,
+    scores: &mut [f64; W],
+) {
+    let mut sums = *scores;
+    for &(start, value) in rows {
+        let row = &words[start + column..][..W];
+        for l in 0..W {
+            sums[l] += value * f64::from_bits(row[l]);
+        }
+    }
+    *scores = sums;
 }
 
 /// How weights are written down.
@@ -268,8 +374,26 @@ impl Header {
     /// No weights, and the length of no name.
     const NONE: Header = Header(u64::MAX << 34 | Kind::None as u64);
 
-    fn new(name: &str, kind: Kind, number: usize) -> Header {
+    fn new(name: &str, weights: ArrayView1<f64>, stride: usize) -> Header {
+        let mut labels = weights.iter().enumerate().filter(|(_, w)| **w != 0.0).map(|(k, _)| k);
+        let (kind, number) = match (labels.clone().count(), labels.next()) {
+            (1, Some(label)) => (Kind::One, label),
+            // A pair costs as much time as eight weights of a row.
+            (count, _) if 8 * count <= stride => (Kind::Pairs, count),
+            _ => (Kind::Row, stride),
+        };
         Header((name.len() as u64) << 34 | (number as u64) << 2 | kind as u64)
+    }
+
+    /// Words of the record.
+    fn size(self) -> usize {
+        let weights = match self.kind() {
+            Kind::None => 0,
+            Kind::One => 1,
+            Kind::Pairs => 2 * self.number(),
+            Kind::Row => self.number(),
+        };
+        1 + self.length().div_ceil(8) + weights
     }
 
     #[inline(always)]
