@@ -71,11 +71,18 @@ fn schemes(context: &Context) -> Result<Outcome, Failure> {
         "Importance against Uniform",
         ratio(importance, uniform),
     ));
-    outcome.claim(task.judge(Claim::holds(
-        "OCR: the largest gap is a worse choice than sampling by gaps",
-        "Max more than 3 times as large as Gap",
-        ratio(max, gap),
-        max > 3.0 * gap,
+    let statement = "OCR: the largest gap is a worse choice than sampling by gaps";
+    let expected = "Max more than 3 times as large as Gap";
+    let (measured, holds) = (ratio(max, gap), max > 3.0 * gap);
+    outcome.claim(task.judge(context.pick(
+        Claim::holds(statement, expected, measured.clone(), holds),
+        Claim::known_failure(
+            statement,
+            expected,
+            measured,
+            holds,
+            "the factor was fixed after a run on 2,000 words; on all of them it is 2.8",
+        ),
     )));
     let (early, last) = (ocr[4].at(5.0).above, ocr[4].at(PASSES).above);
     outcome.claim(task.judge(Claim::known_failure(
@@ -101,7 +108,8 @@ fn schemes(context: &Context) -> Result<Outcome, Failure> {
         "P - P* at passes 10 to 15 more than 5 times as large",
         ratio(importance, uniform),
         importance > 5.0 * uniform,
-        "the order is the document's; the factor was fixed after a run on other sentences and is about 2.5 on these",
+        "the order is the document's; the factor was fixed after a run on other sentences and is 2.5 on 3,000 of these, 3.4 on \
+         all",
     )));
     outcome.figure(figure("Sampling schemes on Dutch entities", &entities));
     Ok(outcome)
