@@ -1,9 +1,11 @@
 //! Strings and their numbers.
 
+use std::borrow::Cow;
 use std::hash::Hasher;
 
 use rustc_hash::FxHasher;
-use serde::{Deserialize, Serialize};
+use serde::de::{Deserialize, Deserializer, SeqAccess, Visitor};
+use serde::{Serialize, Serializer};
 
 /// Distinct strings, numbered from 0 in the order of their first appearance.
 ///
@@ -17,8 +19,7 @@ use serde::{Deserialize, Serialize};
 /// assert_eq!((words.get("be"), words.get("or")), (Some(1), None));
 /// assert_eq!(words.name(1), "be");
 /// ```
-#[derive(Clone, Default, Serialize, Deserialize)]
-#[serde(into = "Vec<String>", from = "Vec<String>")]
+#[derive(Clone, Default)]
 pub struct Vocabulary {
     /// The strings one behind the other, and where each ends.
     text: String,
@@ -164,17 +165,41 @@ impl<S: AsRef<str>> FromIterator<S> for Vocabulary {
     }
 }
 
-impl From<Vec<String>> for Vocabulary {
-    fn from(names: Vec<String>) -> Self {
-        names.into_iter().collect()
+impl Serialize for Vocabulary {
+    /// The list of the strings.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.iter())
     }
 }
 
-impl From<Vocabulary> for Vec<String> {
-    fn from(vocabulary: Vocabulary) -> Self {
-        vocabulary.iter().map(String::from).collect()
+impl<'de> Deserialize<'de> for Vocabulary {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_seq(Names)
     }
 }
+
+/// Reads a list of strings without a copy of each.
+struct Names;
+
+impl<'de> Visitor<'de> for Names {
+    type Value = Vocabulary;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a list of strings")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut names: A) -> Result<Vocabulary, A::Error> {
+        let mut vocabulary = Vocabulary::new();
+        while let Some(Name(name)) = names.next_element()? {
+            vocabulary.intern(&name);
+        }
+        Ok(vocabulary)
+    }
+}
+
+/// A string that is borrowed from the text where it stands there as it is.
+#[derive(serde::Deserialize)]
+struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
 
 #[cfg(test)]
 mod tests {
@@ -198,8 +223,8 @@ mod tests {
                 prop_assert_eq!(vocabulary.name(number), *name);
             }
             prop_assert_eq!(vocabulary.get("c"), None);
-            let again: Vocabulary = Vec::<String>::from(vocabulary.clone()).into();
-            prop_assert_eq!(again, vocabulary);
+            let text = serde_json::to_string(&vocabulary).unwrap();
+            prop_assert_eq!(serde_json::from_str::<Vocabulary>(&text).unwrap(), vocabulary);
         }
     }
 
@@ -212,5 +237,14 @@ mod tests {
             (0, 1, Some(0))
         );
         assert_eq!(format!("{vocabulary:?}"), r#"["", "a"]"#);
+    }
+
+    #[test]
+    fn a_list_of_strings_in_files() {
+        let read = serde_json::from_str::<Vocabulary>;
+        let vocabulary = read(r#"["a", "\"\u00e9\t", "a"]"#).unwrap();
+        assert_eq!(vocabulary.iter().collect::<Vec<_>>(), ["a", "\"é\t"]);
+        assert_eq!(serde_json::to_string(&vocabulary).unwrap(), r#"["a","\"é\t"]"#);
+        assert!(read(r#"{"a": 1}"#).unwrap_err().to_string().contains("a list of strings"));
     }
 }

@@ -60,11 +60,16 @@ struct Envelope<'a, M> {
     model: &'a M,
 }
 
+/// What is looked at first: a model of another kind or version may have any form.
 #[derive(Deserialize)]
-struct Loaded {
+struct Head {
     kind: String,
     version: u32,
-    model: serde_json::Value,
+}
+
+#[derive(Deserialize)]
+struct Body<M> {
+    model: M,
 }
 
 /// A model that can be saved and loaded.
@@ -96,24 +101,21 @@ pub trait Saved: Serialize + DeserializeOwned {
     ///
     /// # Errors
     /// [`ModelError`], by what is wrong with the file.
-    fn load(from: impl Read) -> Result<Self, ModelError> {
+    fn load(mut from: impl Read) -> Result<Self, ModelError> {
         let kind = Self::KIND;
-        let format = |source: serde_json::Error| {
-            if source.is_io() {
-                ModelError::Io(source.into())
-            } else {
-                ModelError::Format { kind, source }
-            }
-        };
-        let loaded: Loaded = serde_json::from_reader(from).map_err(format)?;
-        if loaded.kind != kind {
-            return Err(ModelError::Kind { found: loaded.kind, expected: kind });
+        let format = |source: serde_json::Error| ModelError::Format { kind, source };
+        // A text as a whole is parsed several times as fast as one that is read byte by byte.
+        let mut text = Vec::new();
+        from.read_to_end(&mut text)?;
+        let head: Head = serde_json::from_slice(&text).map_err(format)?;
+        if head.kind != kind {
+            return Err(ModelError::Kind { found: head.kind, expected: kind });
         }
-        if loaded.version != Self::VERSION {
-            let (found, expected) = (loaded.version, Self::VERSION);
+        if head.version != Self::VERSION {
+            let (found, expected) = (head.version, Self::VERSION);
             return Err(ModelError::Version { kind, found, expected });
         }
-        let model: Self = serde_json::from_value(loaded.model).map_err(format)?;
+        let Body { model }: Body<Self> = serde_json::from_slice(&text).map_err(format)?;
         model.check().map_err(|reason| ModelError::Content { kind, reason })?;
         Ok(model)
     }

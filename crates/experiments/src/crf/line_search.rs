@@ -58,8 +58,8 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
         "evaluations a step at 1e-3: at most 5 in the first pass and 3 in each later one",
         format!("{} and {}", short(means[0]), short(then)),
         means[0] <= 5.0 && then <= 3.0,
-        "the numbers are those of runs on other sentences; here the second pass, still far from the optimum, takes a little \
-         more than 3",
+        "the numbers are those of runs on other sentences; here the first two passes, far from the optimum, take up to 5.3 and \
+         3.5",
     )));
     let at = |k: usize| runs[k].at(PASSES).above;
     outcome.claim(task.judge(Claim::known_failure(
@@ -91,7 +91,7 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
         ]);
     }
     outcome.table(table);
-    let axis = Axis::log("P - P*").limits(1e-7, 100.0);
+    let axis = Axis::log("P - P*").limits(1e-7, 1e3);
     let figure = Figure::new("Figure 8 on Dutch entities", Axis::linear("passes"), axis);
     let figure = runs.iter().fold(figure, |f, run| f.with(run.series(|r| r.passes, |r| r.above)));
     outcome.figure(figure);
