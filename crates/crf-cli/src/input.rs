@@ -1,7 +1,6 @@
 //! Sequences from files: text of CRFsuite, or columns and templates; plain or compressed, or standard input.
 
-use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::BufRead;
 use std::path::Path;
 
 use clap::ValueEnum;
@@ -276,7 +275,10 @@ pub(crate) fn shown(file: &str) -> String {
 
 pub(crate) fn load_model(path: &Path) -> Result<CrfModel, Failure> {
     let name = path.display().to_string();
-    let file = File::open(path).map_err(|error| Failure::file(&name, error))?;
-    CrfModel::load(BufReader::with_capacity(1 << 20, file))
-        .map_err(|source| Failure::Model { file: name, source })
+    let bytes = std::fs::read(path).map_err(|error| Failure::file(&name, error))?;
+    if bytes.starts_with(b"lCRF") {
+        let reason = "a model of CRFsuite, which this program cannot read: train it again";
+        return Err(Failure::file(name, reason));
+    }
+    CrfModel::load(&bytes[..]).map_err(|source| Failure::Model { file: name, source })
 }

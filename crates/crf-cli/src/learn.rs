@@ -321,7 +321,14 @@ fn read_corpus(files: &[String], recipe: &Recipe, min_frequency: u32) -> Result<
             return Err(Failure::file(shown(file), "no sequences"));
         }
     }
-    Ok(builder.finish(min_frequency)?)
+    let corpus = builder.finish(min_frequency)?;
+    // Without tabs a whole line is a label.
+    if corpus.attributes.is_empty() && corpus.labels.iter().any(|label| label.contains(' ')) {
+        let reason = "no attributes: columns need --template FILE or --template-preset NAME, \
+                      CRFsuite's text has tabs";
+        return Err(Failure::Usage(reason.to_owned()));
+    }
+    Ok(corpus)
 }
 
 /// Follows the score on the held-out sequences and keeps the best weights.

@@ -319,6 +319,10 @@ fn options_and_models_are_checked() {
             .error("dump broken.json")
             .starts_with("broken.json: not a conditional random field file")
     );
+    folder.write("binary.model", b"lCRF\x00\x01FOMC");
+    assert!(folder.error("tag -m binary.model train.txt").contains("a model of CRFsuite"));
+    folder.write("columns.txt", COLUMNS);
+    assert!(folder.error("learn columns.txt").contains("no attributes: columns need --template"));
     assert_eq!(folder.run("tag").status.code(), Some(2));
 }
 
