@@ -69,9 +69,9 @@ def one(runner, problem, found, options):
     """Optimum, budgets, timings."""
     best, account = optimum(runner, problem)
     objective = best * (1.0 + TARGET)
-    usual = min(runner.proof(problem, ours.DEFAULT, TARGET, options.cap) or options.cap for _ in "ab")
-    # Whoever needs more than five times our time is out of the running.
-    cap = min(options.cap, max(0.1, 5.0 * usual))
+    usual = max(runner.proof(problem, ours.DEFAULT, TARGET, options.cap) or options.cap for _ in "ab")
+    # Whoever needs more than ten times our time is out of the running; the clock of one run alone may be slow.
+    cap = min(options.cap, max(0.3, 10.0 * usual))
     rows, work = [], []
     for method in ours.methods(problem):
         rows.append(add_ours(work, runner, problem, method, options.cap if method == ours.DEFAULT else cap))
