@@ -52,8 +52,9 @@ where
 ///
 /// For supports of thousands of features that are nearly orthogonal, and a few digits: 15 passes found four on generated text
 /// with 1,182 weights. [`newton`](fn@crate::newton) proves more sooner, for the duality gap shrinks with the square root of
-/// what is left: steps are judged by the objective, in which a relative gap below 1e-7 or so does not show. A pass is one evaluation of the objective and
-/// its gradient; the gap costs no further pass without an intercept, and one with. The method itself is [`fenchel_optim::lbfgs::owlqn`].
+/// what is left: steps are judged by the objective, in which a relative gap below 1e-7 or so does not show. A pass is one
+/// evaluation of the objective and its gradient; the gap costs no further pass without an intercept, and one with. The
+/// method itself is [`fenchel_optim::lbfgs::owlqn`].
 ///
 /// ```
 /// use fenchel_finite_sum::loss::Logistic;

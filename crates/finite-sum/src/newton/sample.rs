@@ -11,8 +11,8 @@
 //! where `l_i` is the leverage if columns are orthogonal, and more of it than there is the longer a row is if they are not;
 //! long rows also cost more. On web pages the root makes Hessians of as many rows half as dear, and better. A row that is
 //! the only one to hold a feature is drawn for sure, or nearly. For `k = c m` rows of order `m` and leverages all alike the
-//! eigenvalues of `H^-1 H_S` lie within about `(1 -+ c^(-1/2))^2`. Reference: Xu, Yang, Roosta-Khorasani, Re and Mahoney, "Sub-sampled Newton methods with
-//! non-uniform sampling", NIPS 2016.
+//! eigenvalues of `H^-1 H_S` lie within about `(1 -+ c^(-1/2))^2`. Reference: Xu, Yang, Roosta-Khorasani, Re and Mahoney,
+//! "Sub-sampled Newton methods with non-uniform sampling", NIPS 2016.
 
 use fenchel_linalg::{Design, multiply_squares, multiply_squares_transposed};
 use fenchel_optim::random::Generator;
