@@ -78,12 +78,6 @@ impl Gap {
         self.margins_certificate(problem, &point.weights)
     }
 
-    /// The dual point of the last certificate, before it was scaled.
-    #[cfg(test)]
-    pub(crate) fn dual(&self) -> &[f64] {
-        &self.dual
-    }
-
     /// As [`at_margins`](Gap::at_margins) for the problem without the features that are not in `alive`.
     pub(crate) fn at_margins_over<D: Design, L: Loss, R: Regulariser>(
         &mut self,
@@ -197,6 +191,37 @@ impl Gap {
     ) -> Certificate {
         self.dual.iter_mut().zip(dual).for_each(|(to, u)| *to = u);
         self.conclude(problem, weights, objective)
+    }
+
+    /// What a dual point `u` of the method's own proves of a point whose margins and objective are known: where the losses
+    /// alone are apart by more than `tolerance`, at once nothing; else half a pass tells.
+    pub(crate) fn prove<D: Design, L: Loss, R: Regulariser>(
+        &mut self,
+        problem: &Problem<'_, D, L, R>,
+        dual: impl Iterator<Item = f64>,
+        (margins, weights, objective): (&[f64], &[f64], f64),
+        tolerance: f64,
+    ) -> Option<Certificate> {
+        if !L::HAS_DUAL || !has_gap(problem) {
+            return None;
+        }
+        self.dual.iter_mut().zip(dual).for_each(|(to, u)| *to = u);
+        if problem.intercept() {
+            balance(&mut self.dual);
+        }
+        let risk = objective - problem.regulariser().value(weights) - problem.quadratic(weights);
+        let products: f64 = self.dual.iter().zip(margins).map(|(u, t)| u * t).sum();
+        let apart = (problem.sum_conjugates(&self.dual, 1.0) - products) / problem.n() as f64;
+        if !(risk + apart <= tolerance) {
+            return None;
+        }
+        self.correlate(problem);
+        Some(Certificate::gap(objective, self.correlated_bound(problem)))
+    }
+
+    /// `u` of the last certificate, before it was scaled.
+    pub(crate) fn dual(&self) -> &[f64] {
+        &self.dual
     }
 
     /// The certificate once `u` and `v` are known. No pass.

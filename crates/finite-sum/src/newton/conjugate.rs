@@ -1,7 +1,5 @@
 //! Preconditioned conjugate gradients.
 
-use super::face::dot;
-
 /// A positive definite system `H w = s`, by products with `H`.
 pub(super) trait System {
     /// `M^-1 r`, for what stands for `H`.
@@ -15,13 +13,13 @@ pub(super) trait System {
 }
 
 /// Solves `H w = s` until the residual has fallen to the fraction `goal` in the norm of `M^-1`, by at most `limit`
-/// products. Returns `w` and the number of products.
+/// products. Returns `w`, the residual there, and the number of products.
 pub(super) fn conjugate_gradients(
     system: &mut impl System,
     s: Vec<f64>,
     goal: f64,
     limit: usize,
-) -> (Vec<f64>, usize) {
+) -> (Vec<f64>, Vec<f64>, usize) {
     let mut residual = s;
     let mut search = system.precondition(&residual);
     let mut w = vec![0.0; residual.len()];
@@ -44,5 +42,9 @@ pub(super) fn conjugate_gradients(
         search.iter_mut().zip(&towards).for_each(|(p, z)| *p = z + next / size * *p);
         size = next;
     }
-    (w, products)
+    (w, residual, products)
+}
+
+pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }

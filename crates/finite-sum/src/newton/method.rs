@@ -1,5 +1,6 @@
 //! The outer loop.
 
+mod minimise;
 mod step;
 
 use std::sync::Arc;
@@ -13,8 +14,10 @@ use fenchel_optim::{
 use serde::{Deserialize, Serialize};
 
 use super::cost::{DRAWN, sample_size};
+use super::forcing::{Forcing, Known};
 use super::gram::RIDGE;
-use super::model::{Hessian, Minimum, Model, violation};
+use super::model::{Hessian, Model, violation};
+use super::orthants::Part;
 use super::warm::{Candidates, Warm};
 use crate::gap::Gap;
 use crate::{Error, Point, Problem};
@@ -43,8 +46,6 @@ impl ElasticNetForm for ElasticNet {
     }
 }
 
-/// The signs of a large working set count as settled where a step has left no more than this fraction of the violation.
-const SETTLED: f64 = 0.2;
 /// A working set is all that violates optimality where that is so much of the features: no Gram matrix is in sight.
 const MOST: f64 = 0.2;
 /// Rows of a dense design whose zeros are counted.
@@ -61,7 +62,7 @@ const FAST: f64 = 0.2;
 ///
 /// | field | default | meaning |
 /// |---|---|---|
-/// | `memory_limit` | 4 GiB | for the copy by columns (l1) or the Hessian (no l1) |
+/// | `memory_limit` | 4 GiB | for the copies (l1) or the Hessian (no l1) |
 /// | `seed` | 0 | of the order of coordinate descent, and of the rows that stand for all in a Hessian |
 /// | `stop` | see [`Stop`] | when to end; a pass is as much work as one look at the data |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -104,6 +105,10 @@ pub struct Newton<'p, 'a, D, L, R> {
     gap: Gap,
     certificate: Option<Certificate>,
     objective: f64,
+    /// What the dual point of the last model proves, where it proves enough (see [`tangent`](Self::tangent)); whether
+    /// to try at all; and whether this step's model may be the last.
+    proof: Option<Certificate>,
+    by_tangent: bool,
     /// What is known at the end of the full step, and the objective there, where all features were looked at.
     ahead: Gap,
     looked: Option<f64>,
@@ -118,19 +123,24 @@ pub struct Newton<'p, 'a, D, L, R> {
     room: Vec<f64>,
     /// Size of the last working set.
     last_set: usize,
-    /// Violation at the last step, and whether that one has left but little of it.
-    last_violation: f64,
-    settled: bool,
+    /// How far models are minimised.
+    forcing: Forcing,
+    /// The working set row by row, where it is large; and whether the signs in it have to be found by columns.
+    part: Option<Part>,
+    by_columns: bool,
+    settings: NewtonSettings,
     stalled: bool,
 }
 
 /// Proximal Newton with a working set, for twice differentiable losses with l1, l2, both or neither.
 ///
-/// An outer step costs a pass for the gradient, and the minimisation of the model: coordinate descent over
-/// the working set, or (without l1) the Hessian, `sum_i nnz(a_i)^2 / 4 + d^3 / 6` operations. With l1, where rows far
+/// An outer step costs a pass for the gradient, and the minimisation of the model: coordinate descent on the Gram matrix of
+/// the working set or on its columns, conjugate gradients over a large set, or (without l1) the Hessian,
+/// `sum_i nnz(a_i)^2 / 4 + d^3 / 6` operations. With l1, where rows far
 /// outnumber the variables of the model, about eight rows a variable stand for all in it (see [the
-/// module](mod@crate::newton)); without, [`subsampled_newton`](fn@crate::subsampled_newton) does more of that. Memory: with l1 a copy of the data by columns, without `d^2` numbers. The method for small `d`, small supports, and
-/// badly scaled data.
+/// module](mod@crate::newton)); without, [`subsampled_newton`](fn@crate::subsampled_newton) does more of that. Memory: with
+/// l1 up to two copies of the data, by columns and of some columns by rows; without, `d^2` numbers. The method for small
+/// `d`, small supports, and badly scaled data.
 ///
 /// ```
 /// use fenchel_finite_sum::loss::Logistic;
@@ -182,20 +192,34 @@ where
     problem.check_point(&point)?;
     let mut gap = Gap::new(problem);
     problem.margins(&point, &mut gap.margins);
-    let mut method = Newton::new(problem, point, gap, settings.seed);
+    let mut method = Newton { by_tangent: l1 > 0.0, ..Newton::new(problem, point, gap, settings) };
     let mut report = run(&mut method, &settings.stop, observer)?;
     if method.drift > 0 {
-        // The margins followed the steps; the certificate that is returned is the returned point's own.
+        // The margins followed the steps; the objective that is returned is the returned point's own. A lower bound is
+        // one for every point.
         problem.margins(&method.point, &mut method.gap.margins);
-        method.certificate = None;
-        report.certificate = method.measure();
+        report.certificate = match report.certificate {
+            Certificate::Gap { lower_bound, .. } => {
+                let weights = &method.point.weights;
+                Certificate::gap(problem.objective_at(&method.gap.margins, weights), lower_bound)
+            }
+            _ => {
+                method.certificate = None;
+                method.measure()
+            }
+        };
     }
     Ok(Solution { state: method.point, report })
 }
 
 impl<'p, 'a, D: Design, L: Loss, R: ElasticNetForm> Newton<'p, 'a, D, L, R> {
     /// At a point whose margins stand in `gap`.
-    fn new(problem: &'p Problem<'a, D, L, R>, point: Point, gap: Gap, seed: u64) -> Self {
+    fn new(
+        problem: &'p Problem<'a, D, L, R>,
+        point: Point,
+        gap: Gap,
+        settings: &NewtonSettings,
+    ) -> Self {
         let ElasticNet { l1, l2 } = problem.regulariser().weights();
         Newton {
             problem,
@@ -212,17 +236,21 @@ impl<'p, 'a, D: Design, L: Loss, R: ElasticNetForm> Newton<'p, 'a, D, L, R> {
             gap,
             certificate: None,
             objective: f64::INFINITY,
+            proof: None,
+            by_tangent: false,
             ahead: Gap::new(problem),
             looked: None,
             h: vec![0.0; problem.n()],
             gradient: vec![0.0; problem.d()],
             direction: vec![0.0; problem.n()],
-            rng: stream(seed, 0),
+            rng: stream(settings.seed, 0),
             outer: 0,
             room: Vec::new(),
             last_set: 0,
-            last_violation: f64::INFINITY,
-            settled: false,
+            forcing: Forcing::default(),
+            part: None,
+            by_columns: false,
+            settings: settings.clone(),
             stalled: false,
         }
     }
@@ -232,10 +260,10 @@ impl<'p, 'a, D: Design, L: Loss, R: ElasticNetForm> Newton<'p, 'a, D, L, R> {
         problem: &'p Problem<'a, D, L, R>,
         warm: Warm,
         candidates: Candidates,
-        seed: u64,
+        settings: &NewtonSettings,
     ) -> Self {
         let Warm { point, gap, columns } = warm;
-        Newton { columns: Some(columns), candidates, ..Newton::new(problem, point, gap, seed) }
+        Newton { columns: Some(columns), candidates, ..Newton::new(problem, point, gap, settings) }
     }
 
     /// Where a resumed run has come to.
@@ -274,6 +302,7 @@ impl<'p, 'a, D: Design, L: Loss, R: ElasticNetForm> Newton<'p, 'a, D, L, R> {
 
     /// One step of the outer loop. Returns its cost in passes.
     fn outer_step(&mut self) -> f64 {
+        self.proof = None;
         self.measure();
         self.outer += 1;
         let problem = self.problem;
@@ -294,9 +323,12 @@ impl<'p, 'a, D: Design, L: Loss, R: ElasticNetForm> Newton<'p, 'a, D, L, R> {
             self.stalled = true;
             return 1.0;
         };
+        self.forcing.left = minimum.left;
         self.hessian = hessian;
         entries += minimum.entries + self.find_direction(&set, &mut minimum);
-        self.search(&set, &minimum);
+        if let Some(objective) = self.search(&set, &minimum) {
+            entries += self.tangent(objective);
+        }
         self.candidates.share() + entries / problem.design().stored().max(1) as f64
     }
 
@@ -305,21 +337,25 @@ impl<'p, 'a, D: Design, L: Loss, R: ElasticNetForm> Newton<'p, 'a, D, L, R> {
     fn choose_hessian(&mut self, set: &[usize], slope: Option<f64>) -> (Option<Hessian>, f64) {
         let problem = self.problem;
         let violation = self.model(set, slope).total_violation();
-        self.settled = violation <= SETTLED * self.last_violation && self.outer > 1;
-        self.last_violation = violation;
         let kept = self.hessian.take();
         self.reused = kept.as_ref().is_some_and(|kept| kept.serves(set, &self.h, violation));
+        let stored = self.stored(set);
+        let objective = self.objective;
+        self.forcing.step(&Known {
+            violation,
+            objective,
+            gap: self.certificate.map_or(f64::INFINITY, |certificate| certificate.value()),
+            tolerance: self.settings.stop.tolerance(Some(objective)),
+            small: self.model(set, slope).is_small(stored),
+            old: self.reused,
+            quadratic: problem.loss().quadratic(),
+        });
         if self.reused {
             return (kept, 0.0);
         }
         if let Some(kept) = kept.filter(|kept| kept.sampled) {
             self.drawn *= if violation <= FAST * kept.violation { 4.0 } else { GROWTH };
         }
-        let stored = if self.l1 > 0.0 {
-            set.iter().map(|&c| self.counts[c]).sum()
-        } else {
-            problem.design().stored()
-        };
         let order = set.len() + usize::from(slope.is_some());
         let drawn = (self.l1 > 0.0).then_some(self.drawn);
         let (sampled, cost) = sample_size(problem.design(), drawn, order, stored);
@@ -332,31 +368,13 @@ impl<'p, 'a, D: Design, L: Loss, R: ElasticNetForm> Newton<'p, 'a, D, L, R> {
         (Some(hessian), cost)
     }
 
-    /// The minimiser of the model, on a Hessian or by columns; none if there can be no copy by columns.
-    fn minimise(
-        &mut self,
-        set: &[usize],
-        slope: Option<f64>,
-        hessian: Option<&mut Hessian>,
-    ) -> Option<Minimum> {
-        let design = self.problem.design();
-        if hessian.is_none() && self.columns.is_none() {
-            // Checked by the public function.
-            let columns = match D::DENSE {
-                true => Columns::new(design),
-                false => Columns::counted(design, &self.counts),
-            };
-            self.columns = Some(Arc::new(columns.ok()?));
+    /// Entries of the design that belong to a working set.
+    fn stored(&self, set: &[usize]) -> usize {
+        if self.l1 > 0.0 {
+            set.iter().map(|&c| self.counts[c]).sum()
+        } else {
+            self.problem.design().stored()
         }
-        let (mut rng, mut room) = (self.rng.clone(), std::mem::take(&mut self.room));
-        let model = self.model(set, slope);
-        let minimum = match (hessian, &self.columns) {
-            (Some(hessian), _) if self.l1 > 0.0 => model.descend_on(hessian, &mut rng),
-            (Some(hessian), _) => model.solve(hessian),
-            (None, columns) => model.descend(design, columns.as_deref()?, &mut rng, &mut room),
-        };
-        (self.rng, self.room) = (rng, room);
-        Some(minimum)
     }
 
     fn model<'m>(&'m self, set: &'m [usize], intercept: Option<f64>) -> Model<'m> {
@@ -368,7 +386,7 @@ impl<'p, 'a, D: Design, L: Loss, R: ElasticNetForm> Newton<'p, 'a, D, L, R> {
             l1: self.l1,
             l2: self.l2 + RIDGE,
             set,
-            settled: self.settled,
+            tolerances: self.forcing.tolerances,
         }
     }
 
@@ -440,6 +458,9 @@ impl<D: Design, L: Loss, R: ElasticNetForm> Iterative for Newton<'_, '_, D, L, R
 
     /// The next step needs all of this anyway.
     fn certify(&mut self) -> Certificate {
+        if let Some(proof) = self.proof {
+            return proof;
+        }
         // Margins drift by rounding: read them anew after ten steps.
         if self.drift >= 10 && self.certificate.is_none() {
             self.problem.margins(&self.point, &mut self.gap.margins);

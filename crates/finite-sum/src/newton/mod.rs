@@ -18,7 +18,9 @@
 //! | the model | `model.rs` | where the Gram matrix of the working set costs a few passes, coordinate descent on it; else coordinate descent on columns until that has cost as much (ski rental); Cholesky where `l1 = 0`. A Gram matrix is kept while the second derivatives hardly change and every step with it still gains a digit |
 //! | Hessians of many rows | `gram.rs`, `sample.rs`, `cost.rs` | rows drawn by their leverage stand for all where that saves work, with l1; of a larger sample every step |
 //! | subsampled Newton, without l1 | `subsampled.rs`, [`fenchel_optim::newton`] | the problem on drawn rows, then L-BFGS on all of them that begins with the Hessian of those rows |
-//! | large working sets | `face.rs`, `scaled.rs`, `conjugate.rs` | coordinate descent finds the signs, conjugate gradients on the coordinates that are not 0 find the values |
+//! | large working sets | `orthants.rs`, `conjugate.rs`, `scaled.rs` | conjugate gradients in one orthant after another, by products with the columns of the set, copied row by row; coordinate descent between them where the signs do not settle |
+//! | how far | `forcing.rs` | a large model is minimised as far as it is right |
+//! | the proof | `method/step.rs` | the dual point at the end of a model, `u + H A d`, is feasible as far as the model is minimised, and proves what `phi'` at the margins proves a step later |
 //! | paths | `warm.rs` | warm starts, and features that are proved to be 0 |
 //!
 //! A sampled Hessian of `8 m` rows, for a working set of `m`, takes a violation to about a third a step however many rows
@@ -31,10 +33,11 @@
 mod cg;
 mod conjugate;
 mod cost;
-mod face;
+mod forcing;
 mod gram;
 mod method;
 mod model;
+mod orthants;
 mod sample;
 mod scaled;
 mod subsampled;

@@ -6,16 +6,15 @@ use fenchel_optim::random::Generator;
 use rand::seq::SliceRandom;
 
 use super::cost::gram_cost;
-use super::face::Face;
+use super::forcing::Tolerances;
 use super::gram::{RIDGE, Variables};
+use super::orthants::Orthants;
 use super::sample;
 use super::scaled::Scaled;
 
-/// The descent ends when the violation has fallen to this fraction of that at the outer point.
-const LOOSE: f64 = 0.1;
-/// The same on the Gram matrix, where a sweep costs next to nothing.
-const TIGHT: f64 = 1e-3;
 const SWEEPS: usize = 50;
+/// Orthants that are tried before coordinate descent is.
+const ROUNDS: usize = 6;
 const GRAM_SWEEPS: usize = 1000;
 /// A Gram matrix serves again while `sum |h - h_before|` is at most this fraction of `sum h_before`.
 const STALE: f64 = 0.1;
@@ -34,8 +33,8 @@ pub(super) struct Model<'m> {
     pub(super) l1: f64,
     pub(super) l2: f64,
     pub(super) set: &'m [usize],
-    /// Whether the signs are likely to stay: the descent on a large set then begins with its face.
-    pub(super) settled: bool,
+    /// What a descent may leave of the violation.
+    pub(super) tolerances: Tolerances,
 }
 
 /// A minimiser, up to the tolerance, and what it cost.
@@ -47,6 +46,8 @@ pub(super) struct Minimum {
     pub(super) entries: f64,
     /// `A d + d_b`, where it is known.
     pub(super) direction: Option<Vec<f64>>,
+    /// What is left of the violation, as a fraction, where it is known.
+    pub(super) left: f64,
 }
 
 /// The Hessian of the smooth part over a working set, and the intercept last: `A_W'HA_W/n + l2 I`.
@@ -77,6 +78,11 @@ impl Hessian {
         });
     }
 
+    /// `phi''(t_i) / n` that it was built with.
+    pub(super) fn seconds(&self) -> &Vec<f64> {
+        &self.h
+    }
+
     /// Whether this is still good enough for the coordinates of `set`, at other margins.
     pub(super) fn serves(&self, set: &[usize], h: &[f64], violation: f64) -> bool {
         let mut kept = self.set.iter();
@@ -90,7 +96,13 @@ impl Hessian {
 impl Minimum {
     /// No step, of so many coordinates.
     fn origin(coordinates: usize) -> Self {
-        Minimum { d: vec![0.0; coordinates], intercept: 0.0, entries: 0.0, direction: None }
+        Minimum {
+            d: vec![0.0; coordinates],
+            intercept: 0.0,
+            entries: 0.0,
+            direction: None,
+            left: 0.0,
+        }
     }
 }
 
@@ -116,7 +128,7 @@ impl Model<'_> {
             right.fill(0.0);
         }
         let intercept = if self.intercept.is_some() { right.pop().unwrap_or(0.0) } else { 0.0 };
-        Minimum { d: right, intercept, entries, direction: None }
+        Minimum { d: right, intercept, entries, direction: None, left: 0.0 }
     }
 
     /// Minimises the model by coordinate descent on its Hessian.
@@ -124,41 +136,72 @@ impl Model<'_> {
         let outer = self.total_violation();
         hessian.violation = outer;
         let at = Minimum::origin(self.set.len());
-        self.descend_on_gram(&hessian.gram, at, TIGHT * outer, rng)
+        self.descend_on_gram(&hessian.gram, at, self.tolerances.gram * outer, rng)
+    }
+
+    /// Minimises the model by products with the columns of the set, which are `places` of `rows`: one [orthant](Orthants)
+    /// after another, until the tolerance is met or the signs do not settle.
+    pub(super) fn descend_by_products<E: Design>(&self, rows: &E, places: &[usize]) -> Minimum {
+        self.cross(Orthants::new(self, rows, places), ROUNDS, 0.0)
+    }
+
+    /// The same from another point than the origin, in one orthant.
+    fn polish<E: Design>(&self, rows: &E, places: &[usize], from: Minimum) -> Minimum {
+        let mut orthants = Orthants::new(self, rows, places);
+        let mut d = from.d;
+        d.extend(self.intercept.map(|_| from.intercept));
+        orthants.go_to(&d);
+        self.cross(orthants, 1, from.entries)
+    }
+
+    fn cross<E: Design>(&self, mut orthants: Orthants<E>, rounds: usize, entries: f64) -> Minimum {
+        let outer = self.total_violation();
+        let left =
+            orthants.minimise(self.tolerances.large * outer, rounds) / outer.max(f64::MIN_POSITIVE);
+        let (mut d, direction, looked) = orthants.into_parts();
+        let intercept = self.intercept.and_then(|_| d.pop()).unwrap_or(0.0);
+        Minimum { d, intercept, entries: entries + looked, direction: Some(direction), left }
+    }
+
+    /// Whether the set is small enough for a Gram matrix, of `stored` entries of the design.
+    pub(super) fn is_small(&self, stored: usize) -> bool {
+        self.set.len() * self.set.len() <= 2 * stored.max(1)
     }
 
     /// Minimises the model by coordinate descent in a new random order every sweep, skipping the coordinates that stayed
-    /// at 0 until the others are done; between the sweeps over a set too large for a Gram matrix, on the [`Face`].
-    pub(super) fn descend<D: Design>(
+    /// at 0 until the others are done; between the sweeps by products with `rows`, where they are given (see
+    /// [`descend_by_products`](Self::descend_by_products)).
+    pub(super) fn descend<D: Design, E: Design>(
         &self,
         design: &D,
         columns: &Columns,
+        from: Option<Minimum>,
+        rows: Option<(&E, &[usize])>,
         rng: &mut Generator,
         room: &mut Vec<f64>,
     ) -> Minimum {
         let stored: usize = self.set.iter().map(|&c| columns.stored(c)).sum();
         let gram_cost = gram_cost(self.h.len(), self.order(), stored as f64);
-        let small = self.set.len() * self.set.len() <= 2 * stored.max(1);
-        // A product reads all rows: not for a small part of wide data.
-        let polishes = !small && 3 * stored >= design.stored();
+        let small = self.is_small(stored);
         let outer = self.total_violation();
+        let tolerance = if small { self.tolerances.columns } else { self.tolerances.large };
 
         let scaled = Scaled::new(columns, self.set, self.h, std::mem::take(room));
         let curvature: Vec<f64> =
             (0..self.set.len()).map(|k| scaled.norm_squared(k) + self.l2).collect();
         let total_h: f64 = self.h.iter().sum::<f64>() + RIDGE;
-        let roots = &scaled.roots;
-        let mut at = Minimum { entries: stored as f64, ..Minimum::origin(self.set.len()) };
+        let mut at = from.unwrap_or_else(|| Minimum::origin(self.set.len()));
+        at.entries += stored as f64;
         // r = H^(1/2) (A d + d_b)
-        let mut r = vec![0.0; self.h.len()];
+        let mut r = match at.direction.take() {
+            Some(direction) => scaled.residual(&direction),
+            None => vec![0.0; self.h.len()],
+        };
+        let roots = &scaled.roots;
         let all: Vec<usize> = (0..self.set.len()).collect();
         let mut active = all.clone();
         // How far inside its subdifferential a coordinate at 0 must be to be skipped.
         let mut margin = f64::INFINITY;
-        if polishes && self.settled {
-            let face = Face::new(self, &scaled, &curvature, &at.d);
-            at.entries += face.minimise(design, 0.3 * LOOSE, &mut at.d, &mut r);
-        }
         for _ in 0..SWEEPS {
             active.shuffle(rng);
             let (mut left, mut largest, mut looked) = (0.0, 0.0f64, 0);
@@ -189,23 +232,23 @@ impl Model<'_> {
                 looked += self.h.len();
             }
             at.entries += looked as f64;
+            at.left = left / outer;
             margin = largest;
-            if left <= LOOSE * outer {
+            if at.left <= tolerance {
                 if active.len() == all.len() {
                     break;
                 }
                 // What was left out may have come to matter.
                 active.clone_from(&all);
                 margin = f64::INFINITY;
-            } else if polishes {
-                let goal = 0.3 * LOOSE * outer / left;
-                let face = Face::new(self, &scaled, &curvature, &at.d);
-                at.entries += face.minimise(design, goal, &mut at.d, &mut r);
+            } else if let Some((rows, places)) = rows {
+                at = self.polish(rows, places, at);
+                r = scaled.residual(at.direction.take().as_deref().unwrap_or_default());
             }
             if small && at.entries >= gram_cost {
                 let gram = self.variables().gram(design, &sample::all(self.h), stored as f64);
                 at.entries += gram_cost;
-                return self.descend_on_gram(&gram, at, TIGHT * outer, rng);
+                return self.descend_on_gram(&gram, at, self.tolerances.gram * outer, rng);
             }
         }
         at.direction = scaled.direction(&r);
@@ -284,7 +327,7 @@ impl Model<'_> {
         Variables { set: self.set, intercept: self.intercept.is_some(), l2: self.l2 }
     }
 
-    fn order(&self) -> usize {
+    pub(super) fn order(&self) -> usize {
         self.variables().order()
     }
 

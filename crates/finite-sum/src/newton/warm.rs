@@ -118,7 +118,7 @@ impl Warm {
             let candidates = Candidates::new(alive, rounds == 0, sphere.cloned(), &self.columns);
             stop.max_passes = (settings.stop.max_passes - passes).max(0.0);
             let columns = Arc::clone(&self.columns);
-            let mut method = Newton::resume(problem, self, candidates, settings.seed);
+            let mut method = Newton::resume(problem, self, candidates, settings);
             let mut report = run(&mut method, &stop, &mut ())?;
             let (point, gap, candidates) = method.pause();
             self = Warm { point, gap, columns };

@@ -7,8 +7,10 @@ use fenchel_finite_sum::newton::ElasticNetForm;
 use fenchel_finite_sum::{Error, NewtonSettings, Point, Problem, newton};
 use fenchel_linalg::{Csr, Dense};
 use fenchel_optim::prox::{ElasticNet, L1, Zero};
-use fenchel_optim::{Loss, Status, Stop};
+use fenchel_optim::random::stream;
+use fenchel_optim::{Certificate, Loss, Status, Stop};
 use proptest::prelude::*;
+use rand::RngExt;
 
 fn tight() -> NewtonSettings {
     let stop = Stop { absolute: 1e-14, ..Stop::at_relative(1e-11) };
@@ -94,6 +96,102 @@ fn sampled_hessians_lead_to_the_optimum() {
         check_on(&data, Logistic, L1 { strength: 1e-3 }, l2, "sampled");
     }
     check_on(&data, Squared, L1 { strength: 3e-3 }, 0.0, "sampled");
+}
+
+/// What a run proves is true: its lower bound is below the independent solver's optimum, its objective that of its point. And
+/// some of it is proved by the dual point of the last model alone: `phi'` at the point proves less than was asked for.
+#[test]
+fn dual_points_of_models_prove_what_is_true() {
+    let mut by_model = 0;
+    for (seed, l2) in [(1, 0.0), (2, 1e-3), (3, 0.0), (4, 1e-2)] {
+        let data = data(300, 40, 0.4, seed);
+        by_model += proved(&data, Logistic, l2) + proved(&data, SquaredHinge, l2);
+        assert_eq!(proved(&data, Squared, l2), 0, "its own model is no news");
+    }
+    assert!(by_model > 0);
+}
+
+/// Runs to ten tolerances; how many of them `phi'` at the point would not have met.
+fn proved<L: Loss + Copy>(data: &Data, loss: L, l2: f64) -> usize {
+    let mut by_model = 0;
+    let l1 = L1 { strength: 0.01 };
+    for intercept in [false, true] {
+        let (w, b) = reference(&data.dense, &data.signs, &loss, &l1, l2, intercept);
+        let best = objective(&data.dense, &data.signs, &loss, &l1, l2, (&w, b));
+        let design = Csr::new(data.sparse.view()).unwrap();
+        let problem = Problem::new(design, &data.signs, loss, l1, l2).unwrap();
+        let problem = if intercept { problem.with_intercept() } else { problem };
+        for relative in [1e-2, 1e-3, 1e-4, 1e-6, 1e-8] {
+            let stop = Stop { absolute: 0.0, ..Stop::at_relative(relative) };
+            let settings = NewtonSettings { stop, ..NewtonSettings::default() };
+            let s = newton(&problem, &settings, None, &mut ()).unwrap();
+            assert_eq!(s.report.status, Status::Converged);
+            let Certificate::Gap { objective, lower_bound } = s.report.certificate else {
+                panic!("{}", s.report)
+            };
+            assert!(lower_bound <= best * (1.0 + 1e-11), "{lower_bound} {best}");
+            assert!(objective - lower_bound <= relative * objective * (1.0 + 1e-9));
+            let found = problem.objective(&s.state).unwrap();
+            assert!((found - objective).abs() <= 1e-13 * objective);
+            let own = problem.certify(&s.state).unwrap();
+            by_model += usize::from(own.value() > relative * objective);
+        }
+    }
+    by_model
+}
+
+/// Working sets too large for a Gram matrix, by products: with columns nearly orthogonal, and with groups of twenty alike,
+/// whose signs do not settle by themselves.
+#[test]
+fn large_sets_lead_to_the_optimum() {
+    for alike in [0.0, 0.95] {
+        let mut rng = stream(7, 0);
+        let (n, d) = (1500, 1200_u32);
+        let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
+        for _ in 0..n {
+            let group = rng.random_range(0..d / 20);
+            let mut row: Vec<u32> = (0..5)
+                .map(|k| {
+                    let near = rng.random_range(0.0..1.0) < alike;
+                    if near { 20 * group + 4 * k } else { rng.random_range(0..d / 5) * 5 + k }
+                })
+                .collect();
+            row.sort_unstable();
+            row.dedup();
+            values.extend(row.iter().map(|_| rng.random_range(0.5..1.5)));
+            columns.append(&mut row);
+            offsets.push(columns.len());
+        }
+        let design = Csr::from_parts(&offsets, &columns, &values, d as usize).unwrap();
+        let signs: Vec<f64> =
+            (0..n).map(|_| if rng.random_range(0.0..1.0) < 0.5 { 1.0 } else { -1.0 }).collect();
+        let l1 = L1 { strength: 1e-4 };
+        let problem = Problem::new(design, &signs, Logistic, l1, 0.0).unwrap();
+        let mut settings = tight();
+        settings.stop.max_passes = f64::INFINITY;
+        let s = newton(&problem, &settings, None, &mut ()).unwrap();
+        assert_eq!(s.report.status, Status::Converged, "{}", s.report);
+        let support = s.state.weights.iter().filter(|w| **w != 0.0).count();
+        assert!(support * support > 2 * 5 * n, "{support}");
+        // Optimality, from the definition: |v_c| = l1 with the sign of x_c on the support, at most l1 off it.
+        let mut slopes = vec![0.0_f64; d as usize];
+        for (i, sign) in signs.iter().enumerate() {
+            let row = offsets[i]..offsets[i + 1];
+            let (row, entries) = (&columns[row.clone()], &values[row]);
+            let weights = row.iter().map(|&c| s.state.weights[c as usize]);
+            let margin: f64 = weights.zip(entries).map(|(x, a)| x * a).sum();
+            let u = -sign / (1.0 + (sign * margin).exp()) / n as f64;
+            row.iter().zip(entries).for_each(|(&c, a)| slopes[c as usize] += u * a);
+        }
+        for (c, (x, g)) in s.state.weights.iter().zip(&slopes).enumerate() {
+            let violation = if *x == 0.0 {
+                g.abs() - l1.strength
+            } else {
+                (g + l1.strength * x.signum()).abs()
+            };
+            assert!(violation <= 1e-8, "{alike}, {c}: {x}, {g}");
+        }
+    }
 }
 
 /// The seed draws rows and orders, which there are with l1 alone.

@@ -37,7 +37,7 @@ impl<D: Design, L: Loss, R: ElasticNetForm> Newton<'_, '_, D, L, R> {
         }
         // A full step on a true Hessian is likely to be accepted.
         let whole = self.hessian.as_ref().is_some_and(|hessian| !hessian.sampled);
-        if whole && !self.problem.intercept() && self.candidates.all() {
+        if whole && !self.forcing.last && !self.problem.intercept() && self.candidates.all() {
             self.looked = Some(self.ahead.look(self.problem, &end.weights));
             self.direction.copy_from_slice(&self.ahead.margins);
         } else {
@@ -51,14 +51,19 @@ impl<D: Design, L: Loss, R: ElasticNetForm> Newton<'_, '_, D, L, R> {
     }
 
     /// Halves the step until the objective falls by a hundredth of what the model's slope promises. Works on
-    /// the margins alone.
-    pub(super) fn search(&mut self, set: &[usize], minimum: &Minimum) {
+    /// the margins alone. Returns the objective at the end of a full step whose certificate is not known.
+    pub(super) fn search(&mut self, set: &[usize], minimum: &Minimum) -> Option<f64> {
         let problem = self.problem;
         let old: Vec<f64> = set.iter().map(|&c| self.point.weights[c]).collect();
         let old_intercept = self.point.intercept;
         let mut promise = self.intercept_slope() * minimum.intercept;
         for ((&c, &d), &x) in set.iter().zip(&minimum.d).zip(&old) {
-            promise += self.gradient[c] * d + self.l1 * ((x + d).abs() - x.abs());
+            // The slope first where the sign stays: close to the optimum its two parts are opposite.
+            promise += if x * (x + d) > 0.0 {
+                (self.gradient[c] + self.l1.copysign(x)) * d
+            } else {
+                self.gradient[c] * d + self.l1 * ((x + d).abs() - x.abs())
+            };
         }
         let margins = self.gap.margins.clone();
         // Full, or where the model is least along the step, by the true Hessian: a sampled one may have less curvature.
@@ -89,8 +94,9 @@ impl<D: Design, L: Loss, R: ElasticNetForm> Newton<'_, '_, D, L, R> {
                     std::mem::swap(&mut self.gap, &mut self.ahead);
                     let certificate = self.gap.conclude(problem, &self.point.weights, value);
                     self.remember(certificate);
+                    return None;
                 }
-                return;
+                return (scale == 1.0).then_some(value);
             }
             scale *= 0.5;
             self.drift += 1;
@@ -104,5 +110,26 @@ impl<D: Design, L: Loss, R: ElasticNetForm> Newton<'_, '_, D, L, R> {
         let sampled = self.hessian.take().is_some_and(|h| h.sampled);
         self.stalled = !(self.reused || sampled);
         self.drawn = f64::INFINITY;
+        None
+    }
+
+    /// The dual point at the end of the model, `u + H A d`: its correlations are the slopes of the model there, so that
+    /// it is feasible up to the tolerance, and how far it is from `phi'` at the new margins is of second order. It may
+    /// prove what `phi'` proves only after another step. Returns the cost in entries.
+    pub(super) fn tangent(&mut self, objective: f64) -> f64 {
+        if !(self.by_tangent && self.forcing.last)
+            || self.hessian.as_ref().is_some_and(|hessian| hessian.sampled)
+        {
+            return 0.0;
+        }
+        let (problem, n) = (self.problem, self.problem.n() as f64);
+        let h = self.hessian.as_ref().map_or(&self.h, |hessian| hessian.seconds());
+        let moved =
+            self.gap.dual().iter().zip(h).zip(&self.direction).map(|((u, h), a)| u + n * h * a);
+        let place = (&self.gap.margins[..], &self.point.weights[..], objective);
+        let tolerance = self.settings.stop.tolerance(Some(objective));
+        let Some(proof) = self.ahead.prove(problem, moved, place, tolerance) else { return 0.0 };
+        self.proof = Some(proof).filter(|proof| proof.value() <= tolerance);
+        0.5 * problem.design().stored() as f64
     }
 }
