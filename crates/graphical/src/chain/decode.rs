@@ -147,19 +147,37 @@ impl lanes::Kernel for Forward<'_> {
             let (before, here) = best.split_at_mut(t * stride);
             let before = &before[(t - 1) * stride..][..states];
             let (unary, here) = (&unary[t * stride..][..stride], &mut here[..stride]);
-            for block in (0..stride).step_by(8) {
-                let mut next = [f64::NEG_INFINITY; 8];
-                for (j, &score) in before.iter().enumerate() {
-                    let row = &matrix[j * stride + block..][..8];
-                    for l in 0..8 {
-                        let candidate = score + row[l];
-                        next[l] = if candidate > next[l] { candidate } else { next[l] };
-                    }
-                }
-                for l in 0..8 {
-                    here[block + l] = next[l] + unary[block + l];
-                }
+            let wide = stride - stride % 16;
+            for first in (0..wide).step_by(16) {
+                step::<16>(before, matrix, unary, first, here);
+            }
+            for first in (wide..stride).step_by(8) {
+                step::<8>(before, matrix, unary, first, here);
             }
         }
+    }
+}
+
+/// One position, the `W` states from `first` on: as many as hide the wait of each sum for the one before.
+#[inline(always)]
+fn step<const W: usize>(
+    before: &[f64],
+    matrix: &[f64],
+    unary: &[f64],
+    first: usize,
+    here: &mut [f64],
+) {
+    let stride = here.len();
+    let mut next = [f64::NEG_INFINITY; W];
+    for (j, &score) in before.iter().enumerate() {
+        let row = &matrix[j * stride + first..][..W];
+        for l in 0..W {
+            let candidate = score + row[l];
+            next[l] = if candidate > next[l] { candidate } else { next[l] };
+        }
+    }
+    let (unary, here) = (&unary[first..][..W], &mut here[first..][..W]);
+    for l in 0..W {
+        here[l] = next[l] + unary[l];
     }
 }
