@@ -1,6 +1,6 @@
 //! The curvatures of the sequences, and draws by them.
 
-use fenchel_optim::random::{Generator, MaxTree, SumTree};
+use fenchel_optim::random::{Generator, MaxTree, SumTree, stream};
 use rand::RngExt;
 
 use super::{SagSampling, SagSettings};
@@ -81,12 +81,20 @@ impl Curvature {
 }
 
 pub(super) struct Draws {
-    pub(super) generator: Generator,
+    generator: Generator,
     /// Share of the draws by curvature.
-    pub(super) share: f64,
+    share: f64,
 }
 
 impl Draws {
+    pub(super) fn new(settings: &SagSettings) -> Self {
+        let share = match settings.sampling {
+            SagSampling::Uniform => 0.0,
+            SagSampling::Curvature => settings.non_uniformity,
+        };
+        Draws { generator: stream(settings.seed, 0), share }
+    }
+
     pub(super) fn next(&mut self, curvature: &Curvature) -> usize {
         let n = match curvature {
             Curvature::Each { sum, .. } => {

@@ -22,13 +22,12 @@ mod lazy;
 use fenchel_graphical::chain::{Chain, stride};
 use fenchel_linalg::{Invalid, lanes};
 use fenchel_optim::lbfgs::Smooth;
-use fenchel_optim::random::stream;
 use fenchel_optim::{Certificate, Iterative, Observer, Solution, Status, Stop, run};
 use serde::{Deserialize, Serialize};
 
 use crate::layout::Rows;
 use crate::objective::Objective;
-use crate::{Error, Problem, Weights};
+use crate::{Dataset, Error, Problem, Weights};
 use curvature::{Curvature, Draws};
 use lazy::Lazy;
 
@@ -108,6 +107,26 @@ impl SagSettings {
         Invalid::check_positive("first", self.first)?;
         self.stop.check()
     }
+
+    fn check_memory(&self, data: &Dataset) -> Result<(), Error> {
+        let (n, labels) = (data.sequences() as u64, data.labels());
+        let entries = data.tokens() as u64 * stride(labels) as u64 + n * (labels as u64).pow(2);
+        match self.max_memory {
+            Some(limit) if limit < 8 * entries => {
+                let (method, needed, hint) = ("sag", 8 * entries, "train with lbfgs");
+                Err(Error::MemoryLimit { method, needed, limit, hint })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What a curvature is multiplied by before its search: a single one relaxes over a pass instead.
+    fn decrease(&self) -> f64 {
+        match self.sampling {
+            SagSampling::Uniform => 1.0,
+            SagSampling::Curvature => self.decrease,
+        }
+    }
 }
 
 /// Stochastic average gradient with a search for the curvature of every sequence, from zero or from given weights.
@@ -178,6 +197,24 @@ struct Block {
     change_sums: Vec<f64>,
 }
 
+impl Block {
+    fn new(labels: usize, dimension: usize) -> Result<Self, Error> {
+        Ok(Block {
+            chain: Chain::shared(labels, 1)?,
+            rows: Rows::default(),
+            scores: Vec::new(),
+            nodes: Vec::new(),
+            padded_pairs: vec![0.0; labels * stride(labels)],
+            pairs: vec![0.0; labels * labels],
+            sums: Vec::new(),
+            gradient: vec![0.0; dimension],
+            slopes: Vec::new(),
+            changes: Vec::new(),
+            change_sums: Vec::new(),
+        })
+    }
+}
+
 impl<'p, 'a> Sag<'p, 'a> {
     fn new(
         problem: &'p Problem<'a>,
@@ -186,11 +223,7 @@ impl<'p, 'a> Sag<'p, 'a> {
     ) -> Result<Self, Error> {
         let (n, data) = (problem.n(), problem.data());
         let (labels, stride) = (data.labels(), stride(data.labels()));
-        let needed = 8 * (data.tokens() as u64 * stride as u64 + n as u64 * (labels as u64).pow(2));
-        if let Some(limit) = settings.max_memory.filter(|&limit| limit < needed) {
-            let hint = "train with lbfgs";
-            return Err(Error::MemoryLimit { method: "sag", needed, limit, hint });
-        }
+        settings.check_memory(data)?;
         let dimension = problem.layout.dimension();
         let start = match start {
             Some(weights) => problem.layout.pack(&weights)?,
@@ -204,18 +237,8 @@ impl<'p, 'a> Sag<'p, 'a> {
         Ok(Sag {
             problem,
             skip: settings.skip,
-            // A single curvature relaxes over a pass instead.
-            decrease: match settings.sampling {
-                SagSampling::Uniform => 1.0,
-                SagSampling::Curvature => settings.decrease,
-            },
-            draws: Draws {
-                generator: stream(settings.seed, 0),
-                share: match settings.sampling {
-                    SagSampling::Uniform => 0.0,
-                    SagSampling::Curvature => settings.non_uniformity,
-                },
-            },
+            decrease: settings.decrease(),
+            draws: Draws::new(settings),
             curvature: Curvature::new(settings, n)?,
             point: Lazy::new(start, data.attributes() + 3),
             nodes: vec![0.0; data.tokens() * stride],
@@ -224,19 +247,7 @@ impl<'p, 'a> Sag<'p, 'a> {
             seen: vec![false; n],
             met: 0,
             streaks: vec![(0, 0); n],
-            block: Block {
-                chain: Chain::shared(labels, 1)?,
-                rows: Rows::default(),
-                scores: Vec::new(),
-                nodes: Vec::new(),
-                padded_pairs: vec![0.0; labels * stride],
-                pairs: vec![0.0; labels * labels],
-                sums: Vec::new(),
-                gradient: vec![0.0; dimension],
-                slopes: Vec::new(),
-                changes: Vec::new(),
-                change_sums: Vec::new(),
-            },
+            block: Block::new(labels, dimension)?,
             objective: Objective::new(problem),
             steps: 0,
             oracle_calls: 0,

@@ -87,6 +87,34 @@ impl Default for SdcaSettings {
     }
 }
 
+impl SdcaSettings {
+    /// Ranges, and what does not go together at a cold start.
+    fn check(&self, cold: bool) -> Result<(), Error> {
+        self.stop.check()?;
+        self.step.check()?;
+        if self.batch == 0 {
+            let expected = "at least 1";
+            return Err(Invalid::Parameter { name: "batch", value: 0.0, expected }.into());
+        }
+        if self.init == Init::Empirical && cold && !self.step.starts_anywhere() {
+            let (name, value) = ("init.smoothing", 0.0);
+            let expected = "more than 0, or a step of the kind Fixed or Brent";
+            return Err(Invalid::Parameter { name, value, expected }.into());
+        }
+        Ok(())
+    }
+
+    fn check_memory(&self, needed: u64) -> Result<(), Error> {
+        match self.max_memory {
+            Some(limit) if limit < needed => {
+                let hint = "store pairs as f32, merge labels, or train with lbfgs";
+                Err(Error::MemoryLimit { method: "sdca", needed, limit, hint })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 /// The state of [`sdca`](fn@sdca): marginals a sequence, and their weights.
 ///
 /// A warm start reads the marginals only, so that the state of another `l2` will do.
@@ -159,7 +187,6 @@ where
     T: Probability,
     O: Observer<Sdca<'p, 'a, T>>,
 {
-    settings.stop.check()?;
     let mut method = Sdca::new(problem, settings, start)?;
     let report = run(&mut method, &settings.stop, observer)?;
     let weights = method.weights();
@@ -201,61 +228,25 @@ impl<'p, 'a, T: Probability> Sdca<'p, 'a, T> {
         start: Option<DualState<T>>,
     ) -> Result<Self, Error> {
         let (n, data) = (problem.n(), problem.data());
-        let needed = memory::<T>(data);
-        if let Some(limit) = settings.max_memory.filter(|&limit| limit < needed) {
-            let hint = "store pairs as f32, merge labels, or train with lbfgs";
-            return Err(Error::MemoryLimit { method: "sdca", needed, limit, hint });
-        }
-        settings.step.check()?;
-        if settings.batch == 0 {
-            let expected = "at least 1";
-            return Err(Invalid::Parameter { name: "batch", value: 0.0, expected }.into());
-        }
         let cold = start.is_none();
-        if settings.init == Init::Empirical && cold && !settings.step.starts_anywhere() {
-            let (name, value) = ("init.smoothing", 0.0);
-            let expected = "more than 0, or a step of the kind Fixed or Brent";
-            return Err(Invalid::Parameter { name, value, expected }.into());
-        }
+        settings.check(cold)?;
+        settings.check_memory(memory::<T>(data))?;
         let marginals = match start {
             Some(state) => checked(data, state.marginals)?,
             None => settings.init.marginals(problem)?,
         };
-        let scale = 1.0 / (problem.l2() * n as f64);
-        let importance = if settings.sampling.needs_radii() {
-            (0..n).map(|i| 1.0 + scale * radius_heuristic(data, i)).collect()
-        } else {
-            Vec::new()
-        };
-        let safe = if settings.step == SdcaStep::Safe {
-            (0..n).map(|i| 1.0 / (1.0 + scale * radius_upper(data, i))).collect()
-        } else {
-            Vec::new()
-        };
-        // More than any block can have at first: P(0) is their mean at the true labels.
-        let first = 10.0 * data.tokens() as f64 / n as f64 * (data.labels() as f64).ln();
-        let sampler = Sampler::new(
-            &settings.sampling,
-            n,
-            settings.non_uniformity,
-            importance,
-            first.max(100.0),
-            settings.seed,
-        )?;
-        let labels = data.labels();
+        let block = |_| Block::new(data.labels());
         let mut method = Sdca {
             problem,
             step: settings.step,
             refresh: settings.refresh.filter(|&period| period > 0),
             w: Vec::new(),
-            sampler,
+            sampler: sampler(problem, settings)?,
             entropies: Vec::new(),
             steps: vec![0.5; n],
-            safe,
+            safe: safe_steps(problem, settings.step),
             dual: f64::NAN,
-            blocks: (0..settings.batch.min(n))
-                .map(|_| Block::new(labels))
-                .collect::<Result<_, _>>()?,
+            blocks: (0..settings.batch.min(n)).map(block).collect::<Result<_, _>>()?,
             waiting: None,
             objective: Objective::new(problem),
             marginals,
@@ -427,6 +418,30 @@ impl<T: Probability> Iterative for Sdca<'_, '_, T> {
     fn verdict(&self) -> Option<Status> {
         self.broken.then_some(Status::Diverged)
     }
+}
+
+/// Draws by the settings, all gaps being large at first.
+fn sampler(problem: &Problem<'_>, settings: &SdcaSettings) -> Result<Sampler, Error> {
+    let (n, data) = (problem.n(), problem.data());
+    let scale = 1.0 / (problem.l2() * n as f64);
+    let importance = match settings.sampling.needs_radii() {
+        true => (0..n).map(|i| 1.0 + scale * radius_heuristic(data, i)).collect(),
+        false => Vec::new(),
+    };
+    // More than any block can have: P(0) is their mean at the true labels.
+    let first = 10.0 * data.tokens() as f64 / n as f64 * (data.labels() as f64).ln();
+    let SdcaSettings { sampling, non_uniformity, seed, .. } = settings;
+    Sampler::new(sampling, n, *non_uniformity, importance, first.max(100.0), *seed)
+}
+
+/// `1 / (1 + R_i / (l2 n))` where the step needs it.
+fn safe_steps(problem: &Problem<'_>, step: SdcaStep) -> Vec<f64> {
+    if step != SdcaStep::Safe {
+        return Vec::new();
+    }
+    let scale = 1.0 / (problem.l2() * problem.n() as f64);
+    let step = |i| 1.0 / (1.0 + scale * radius_upper(problem.data(), i));
+    (0..problem.n()).map(step).collect()
 }
 
 /// `w(m)`
