@@ -47,7 +47,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             let template = arguments.templates.load()?.or_else(|| model.template.clone());
             let recipe = input::Recipe::new(arguments.format, template, &arguments.columns, true)?;
             let tagger = model.tagger().with_scheme(arguments.scheme.into());
-            tag::in_batches(&arguments.file, &recipe, |batch| {
+            tag::in_batches(&arguments.file, &recipe, &model, |batch| {
                 let found = tag::for_all(&tagger, &arguments.file, batch, |tagger, entry| {
                     tagger.tag(&entry.instance)
                 })?;

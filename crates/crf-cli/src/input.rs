@@ -120,6 +120,25 @@ impl Recipe {
         self.columns.label_column(self.universal).unwrap_or(width.saturating_sub(1))
     }
 
+    /// Whether sentences of so many columns have what the templates and the label need; else a column, from 0, and why not.
+    fn check_columns(&self, template: &Template, width: usize) -> Result<(), (usize, String)> {
+        let (needed, label) = (template.columns(), self.label_column(width));
+        if width < needed {
+            let reason = format!("columns: {width}; the templates read {needed}");
+            return Err((width, reason));
+        }
+        if self.labelled && label >= width {
+            let reason = format!("columns: {width}; expected a label in column {}", label + 1);
+            return Err((width, reason));
+        }
+        if self.labelled && template.reads(label) {
+            let reason = "expected a label, found a column that the templates read: \
+                          is the one of the labels missing, or another one (--label-column)?";
+            return Err((label, reason.to_owned()));
+        }
+        Ok(())
+    }
+
     pub(crate) fn template(&self) -> Option<&Template> {
         self.template.as_ref()
     }
@@ -207,13 +226,8 @@ impl Source {
         let template = self.recipe.template.as_ref().expect("columns come with templates");
         let width = sentence.width();
         let label = self.recipe.label_column(width);
-        let needed = match self.recipe.labelled {
-            true => template.columns().max(label + 1),
-            false => template.columns(),
-        };
-        if width < needed {
-            let reason = format!("{width} columns; templates and label need {needed}");
-            return Err(self.fault(*line, width as u64 + 1, reason));
+        if let Err((column, reason)) = self.recipe.check_columns(template, width) {
+            return Err(self.fault(*line, column as u64 + 1, reason));
         }
         let tokens: Vec<&[String]> = (0..sentence.len()).map(|t| sentence.token(t)).collect();
         let labels: Vec<&str> = match self.recipe.labelled {
@@ -228,6 +242,13 @@ impl Source {
     fn fault(&self, line: u64, column: u64, reason: String) -> Failure {
         Failure::Text { file: self.name.clone(), line, column, reason }
     }
+}
+
+/// Why a text without a single attribute is no text of CRFsuite, if its labels say so: without tabs a whole line is a label.
+pub(crate) fn not_crfsuite<'l>(mut labels: impl Iterator<Item = &'l str>) -> Option<&'static str> {
+    const REASON: &str = "no attributes: CRFsuite's text has tabs, and columns need a model with \
+                          templates, --template FILE or --template-preset NAME";
+    labels.any(|label| label.contains(' ')).then_some(REASON)
 }
 
 /// Reads all sequences of a file that must have one.

@@ -230,53 +230,27 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let recipe = Recipe::new(arguments.format, template, &arguments.columns, true)?;
 
     let corpus = read_corpus(&arguments.files, &recipe, parameters.min_frequency)?;
-    let held_out =
-        arguments.dev.as_deref().map(|file| input::read_all(file, &recipe)).transpose()?;
-    let n = corpus.data.sequences();
-    let estimator = parameters.estimator(arguments, n as f64);
-    let method = estimator.resolved(&corpus)?;
-    let mut display = Display::new(arguments.quiet, n, parameters.tolerance);
-    display.say(&format!(
-        "{n} sequences, {} tokens, {} attributes, {} labels; training with {}",
-        corpus.data.tokens(),
-        corpus.attributes.len(),
-        corpus.labels.len(),
-        match method {
-            Method::Lbfgs if parameters.c1 > 0.0 => "OWL-QN",
-            Method::Lbfgs => "L-BFGS",
-            Method::Sdca | Method::Auto => "SDCA",
-        }
-    ));
+    let held_out = arguments.dev.as_deref().map(|file| input::read_all(file, &recipe));
+    let held_out = held_out.transpose()?;
+    let n = corpus.data.sequences() as f64;
+    let estimator = parameters.estimator(arguments, n);
+    let mut display = Display::new(arguments.quiet, corpus.data.sequences(), parameters.tolerance);
+    display.say(&heading(&corpus, &estimator)?);
     let start = old.map(|old| old.weights_for(&corpus.attributes, &corpus.labels));
+    let mut judge = held_out.map(|instances| Judge::new(&corpus, instances)).transpose()?;
     watch_interrupts();
 
-    let mut judge = held_out.map(|instances| Judge::new(&corpus, instances)).transpose()?;
     display.head(judge.as_ref().map(Judge::name));
-    let mut failed = None;
-    let found = estimator.fit_watched(&corpus, start.as_ref(), |progress, weights| {
-        let score = match judge.as_mut().map(|judge| judge.look(progress, weights())).transpose() {
-            Ok(score) => score,
-            Err(error) => {
-                failed = Some(error);
-                return ControlFlow::Break(());
-            }
-        };
+    let mut check = |progress: &Progress, weights: &dyn Fn() -> Weights| {
+        let score = judge.as_mut().map(|judge| judge.look(progress, weights())).transpose()?;
         display.check(progress, score);
-        let patient = match (&judge, arguments.patience) {
-            (Some(judge), Some(patience)) => judge.since_best < patience,
-            _ => true,
-        };
-        match patient && INTERRUPTS.load(Ordering::SeqCst) == 0 {
-            true => ControlFlow::Continue(()),
-            false => ControlFlow::Break(()),
-        }
-    })?;
-    if let Some(error) = failed {
-        return Err(error.into());
-    }
-    let mut model = found;
+        let since_best = judge.as_ref().map_or(0, |judge| judge.since_best);
+        let patient = arguments.patience.is_none_or(|patience| since_best < patience);
+        Ok(patient && INTERRUPTS.load(Ordering::SeqCst) == 0)
+    };
+    let mut model = train(&estimator, &corpus, start.as_ref(), &mut check)?;
     if let Some(report) = &model.report {
-        display.say(&summed(report, n as f64));
+        display.say(&summed(report, n));
     }
     if let Some(judge) = judge {
         display.say(&judge.put_best_into(&mut model)?);
@@ -288,6 +262,47 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     display.finish();
     let interrupted = INTERRUPTS.load(Ordering::SeqCst) > 0;
     Ok(if interrupted { ExitCode::from(130) } else { ExitCode::SUCCESS })
+}
+
+/// What is trained on, and how.
+fn heading(corpus: &Corpus, estimator: &Crf) -> Result<String, Failure> {
+    let method = match estimator.resolved(corpus)? {
+        Method::Lbfgs if estimator.l1 > 0.0 => "OWL-QN",
+        Method::Lbfgs => "L-BFGS",
+        Method::Sdca | Method::Auto => "SDCA",
+    };
+    Ok(format!(
+        "{} sequences, {} tokens, {} attributes, {} labels; training with {method}",
+        corpus.data.sequences(),
+        corpus.data.tokens(),
+        corpus.attributes.len(),
+        corpus.labels.len()
+    ))
+}
+
+/// Whether a training goes on after a check, with a way to the weights there.
+type Check<'c> =
+    &'c mut dyn FnMut(&Progress, &dyn Fn() -> Weights) -> Result<bool, fenchel_crf::Error>;
+
+/// Trains while `check` says so.
+fn train(
+    estimator: &Crf,
+    corpus: &Corpus,
+    start: Option<&Weights>,
+    check: Check<'_>,
+) -> Result<CrfModel, Failure> {
+    let mut failed = None;
+    let model = estimator.fit_watched(corpus, start, |progress, weights| {
+        match check(progress, weights) {
+            Ok(true) => ControlFlow::Continue(()),
+            Ok(false) => ControlFlow::Break(()),
+            Err(error) => {
+                failed = Some(error);
+                ControlFlow::Break(())
+            }
+        }
+    })?;
+    failed.map_or(Ok(model), |error| Err(error.into()))
 }
 
 /// A report in the sums that the lines before it show.
@@ -322,13 +337,10 @@ fn read_corpus(files: &[String], recipe: &Recipe, min_frequency: u32) -> Result<
         }
     }
     let corpus = builder.finish(min_frequency)?;
-    // Without tabs a whole line is a label.
-    if corpus.attributes.is_empty() && corpus.labels.iter().any(|label| label.contains(' ')) {
-        let reason = "no attributes: columns need --template FILE or --template-preset NAME, \
-                      CRFsuite's text has tabs";
-        return Err(Failure::Usage(reason.to_owned()));
+    match input::not_crfsuite(corpus.labels.iter()).filter(|_| corpus.attributes.is_empty()) {
+        Some(reason) => Err(Failure::Usage(reason.to_owned())),
+        None => Ok(corpus),
     }
-    Ok(corpus)
 }
 
 /// Follows the score on the held-out sequences and keeps the best weights.

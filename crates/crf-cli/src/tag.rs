@@ -5,7 +5,7 @@ use std::io::{BufWriter, Write as _};
 use std::path::PathBuf;
 
 use clap::ValueEnum;
-use fenchel_crf::{Error, LabelScheme, Tagger};
+use fenchel_crf::{CrfModel, Error, LabelScheme, Tagger};
 
 use crate::Failure;
 use crate::eval::Evaluation;
@@ -86,7 +86,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let tagger = model.tagger().with_scheme(arguments.scheme.into());
     let mut out = BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
     let mut evaluation = Evaluation::default();
-    in_batches(&arguments.file, &recipe, |batch| {
+    in_batches(&arguments.file, &recipe, &model, |batch| {
         let answers = for_all(&tagger, &arguments.file, batch, |tagger, entry| {
             answer(arguments, columns, tagger, entry)
         })?;
@@ -104,10 +104,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     Ok(out.flush()?)
 }
 
-/// Hands a text on in batches that are large enough for all cores and small enough for any memory.
+/// Hands a text for a model on in batches that are large enough for all cores and small enough for any memory.
 pub(crate) fn in_batches(
     file: &str,
     recipe: &Recipe,
+    model: &CrfModel,
     mut each: impl FnMut(&[Entry]) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     const TOKENS: usize = 1 << 15;
@@ -124,6 +125,9 @@ pub(crate) fn in_batches(
             count += 1;
         }
         if (!more && count > 0) || tokens >= TOKENS {
+            if !any {
+                look_at(&batch[..count], file, model)?;
+            }
             each(&batch[..count])?;
             (count, tokens, any) = (0, 0, true);
         }
@@ -132,6 +136,30 @@ pub(crate) fn in_batches(
         }
     }
     if any { Ok(()) } else { Err(Failure::file(input::shown(file), "no sequences")) }
+}
+
+/// Whether the beginning of a text is what a model was trained on: refuses columns that are no attributes, and warns where nothing
+/// is known.
+fn look_at(batch: &[Entry], file: &str, model: &CrfModel) -> Result<(), Failure> {
+    let tokens =
+        || batch.iter().flat_map(|entry| (0..entry.instance.len()).map(move |t| (entry, t)));
+    let mut names = tokens().flat_map(|(entry, t)| entry.instance.attributes(t)).peekable();
+    if names.peek().is_none() {
+        let mut labels = batch.iter().flat_map(|entry| entry.instance.labels());
+        return match input::not_crfsuite(&mut labels) {
+            Some(reason) => Err(Failure::file(input::shown(file), reason)),
+            None => Ok(()),
+        };
+    }
+    if !model.attributes().is_empty()
+        && names.all(|(name, _)| model.attributes().get(name).is_none())
+    {
+        let file = input::shown(file);
+        eprintln!(
+            "fenchel-crf: warning: {file}: the model knows none of its attributes; was it trained on text of another form?"
+        );
+    }
+    Ok(())
 }
 
 /// Asks the same of all sequences of a batch; a message names the line where its sequence begins.

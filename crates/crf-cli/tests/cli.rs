@@ -258,7 +258,7 @@ fn faults_name_file_line_and_column() {
     assert_eq!(error, "ragged.txt:2:3: 2 columns; expected 3, as in the lines before");
     folder.write("narrow.txt", "\nA\nB\n");
     let error = folder.error("learn -q --template-preset chunking narrow.txt");
-    assert_eq!(error, "narrow.txt:2:2: 1 columns; templates and label need 2");
+    assert_eq!(error, "narrow.txt:2:2: columns: 1; the templates read 2");
     folder.write("template", "U0:%x[0,0]\nU1:%x[0;1]\n");
     let error = folder.error("learn -q --template template narrow.txt");
     assert_eq!(error, "template:2:4: expected %x[row,column], as in %x[-1,0]");
@@ -285,6 +285,52 @@ fn faults_name_file_line_and_column() {
     for command in ["tag", "eval"] {
         let error = folder.error(&format!("{command} -m inside.json --scheme bio inside.txt"));
         assert!(error.starts_with("inside.txt:1:1: "), "{error}");
+    }
+}
+
+#[test]
+fn a_text_must_have_the_form_that_the_model_was_trained_on() {
+    let folder = Folder::new();
+    folder.write("columns.txt", COLUMNS);
+    folder.write("attributes.txt", attributes());
+    folder.ok("learn -q -m columns.json --template-preset chunking columns.txt");
+    folder.ok("learn -q -m attributes.json attributes.txt");
+    // Too few columns for the templates of the model, or not as many as in the sentence before.
+    folder.write("words.txt", "the\ndog\n");
+    let error = folder.error("tag -m columns.json words.txt");
+    assert_eq!(error, "words.txt:1:2: columns: 1; the templates read 2");
+    folder.write("later.txt", "the DT\n\ndog\n");
+    let error = folder.error("tag -m columns.json later.txt");
+    assert_eq!(error, "later.txt:3:2: 1 columns; expected 2, as in the lines before");
+    // Enough to tag, but none of labels to compare with or to learn from.
+    folder.write("unlabelled.txt", "the DT\ndog NN\n");
+    folder.ok("tag -m columns.json unlabelled.txt");
+    for command in
+        ["tag -t -m columns.json", "eval -m columns.json", "learn -q --template-preset chunking"]
+    {
+        let error = folder.error(&format!("{command} unlabelled.txt"));
+        let start = "unlabelled.txt:1:2: expected a label, found a column that the templates read";
+        assert!(error.starts_with(start), "{command}: {error}");
+    }
+    let error = folder.error("eval -m columns.json --label-column 4 columns.txt");
+    assert_eq!(error, "columns.txt:1:4: columns: 3; expected a label in column 5");
+    // Columns for a model without templates; the same between tabs are attributes that it does not know.
+    for command in ["tag", "eval"] {
+        let error = folder.error(&format!("{command} -m attributes.json columns.txt"));
+        assert!(error.starts_with("columns.txt: no attributes: CRFsuite's text"), "{error}");
+    }
+    let warning = "the model knows none of its attributes";
+    folder.write("tabs.txt", COLUMNS.replace(' ', "\t"));
+    for (line, expected) in [
+        ("tag -m attributes.json tabs.txt", true),
+        ("tag -m columns.json --format crfsuite attributes.txt", true),
+        ("tag -m attributes.json attributes.txt", false),
+        ("tag -m columns.json columns.txt", false),
+    ] {
+        let output = folder.run(line);
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success(), "{line}: {message}");
+        assert_eq!(message.contains(warning), expected, "{line}: {message}");
     }
 }
 
@@ -322,7 +368,7 @@ fn options_and_models_are_checked() {
     folder.write("binary.model", b"lCRF\x00\x01FOMC");
     assert!(folder.error("tag -m binary.model train.txt").contains("a model of CRFsuite"));
     folder.write("columns.txt", COLUMNS);
-    assert!(folder.error("learn columns.txt").contains("no attributes: columns need --template"));
+    assert!(folder.error("learn columns.txt").contains("no attributes: CRFsuite's text has tabs"));
     assert_eq!(folder.run("tag").status.code(), Some(2));
 }
 

@@ -180,6 +180,14 @@ impl Template {
         self.lines.iter().flatten().map(cell).max().unwrap_or(0)
     }
 
+    /// Whether a template asks for a column. The one of the labels should be none of these.
+    pub fn reads(&self, column: usize) -> bool {
+        self.lines
+            .iter()
+            .flatten()
+            .any(|part| matches!(part, Part::Cell { column: c, .. } if *c == column))
+    }
+
     /// Writes one attribute; `false` if it is to be left out.
     fn write<T: AsRef<[S]>, S: AsRef<str>>(
         &self,
@@ -296,6 +304,8 @@ mod tests {
         let text = "# words\n\nU0:%x[-2,0]\n U1:a%x[0,1]-%x[ 1 , 0 ]z\nU2\nB\n";
         let mut template = Template::parse(text.as_bytes()).unwrap();
         assert_eq!((template.len(), template.columns()), (3, 2));
+        assert_eq!([0, 1, 2].map(|column| template.reads(column)), [true, true, false]);
+        assert!(!Template::parse("U0:%x[0,1]".as_bytes()).unwrap().reads(0));
         assert_eq!(names(&template, 0), ["U0:_B-2", "U1:aPRP-reckonsz", "U2"]);
         assert_eq!(names(&template, 2), ["U0:He", "U1:aDT-_B+1z", "U2"]);
         template.boundary = Boundary::Symbol("#".to_owned());
