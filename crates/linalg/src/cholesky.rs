@@ -60,6 +60,37 @@ impl Cholesky {
         Ok(Cholesky { n, lower: entries })
     }
 
+    /// Factors a row-major matrix that is positive semidefinite up to rounding, as the Hessian of collinear features is: as
+    /// it stands, else with the smallest ridge of `1e-15, 1e-14, ..., 1e3` times its largest diagonal entry (1 if none is positive)
+    /// that makes it positive definite in floating point. Every attempt is a copy and a factorisation.
+    ///
+    /// ```
+    /// use fenchel_linalg::Cholesky;
+    ///
+    /// // Singular: the ridge is too small to be seen where the right-hand side is in the range.
+    /// let mut x = [3.0, 3.0];
+    /// Cholesky::with_ridge(&[1.0, 1.0, 1.0, 1.0], 2)?.solve_in_place(&mut x)?;
+    /// assert!((x[0] + x[1] - 3.0).abs() < 1e-12);
+    /// # Ok::<(), fenchel_linalg::Invalid>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`in_place`](Cholesky::in_place); [`Invalid::NotPositiveDefinite`] if no ridge is enough.
+    pub fn with_ridge(entries: &[f64], n: usize) -> Result<Self, Invalid> {
+        let first = Cholesky::in_place(entries.to_vec(), n);
+        if !matches!(first, Err(Invalid::NotPositiveDefinite { .. })) {
+            return first;
+        }
+        let largest = (0..n).map(|k| entries[k * n + k]).fold(0.0, f64::max);
+        let scale = if largest > 0.0 { largest } else { 1.0 };
+        let shifted = |ridge: f64| {
+            let mut shifted = entries.to_vec();
+            (0..n).for_each(|k| shifted[k * n + k] += ridge);
+            Cholesky::in_place(shifted, n)
+        };
+        (1..20).find_map(|k| shifted(scale * 1e-16 * 10f64.powi(k)).ok()).map_or(first, Ok)
+    }
+
     /// The factor that another algorithm has computed: positive diagonal, zeros above it.
     #[cfg(feature = "factor")]
     pub(crate) fn from_lower(lower: Vec<f64>, n: usize) -> Self {
@@ -310,6 +341,27 @@ mod tests {
         }
     }
 
+    /// Twice the same column, a column of nothing, and a tiny negative eigenvalue: solutions solve the system that has them.
+    #[test]
+    fn a_ridge_makes_semidefinite_matrices_definite() {
+        let solves = |a: [f64; 9], b: [f64; 3]| {
+            let mut x = b;
+            Cholesky::with_ridge(&a, 3).unwrap().solve_in_place(&mut x).unwrap();
+            for (row, b) in a.chunks(3).zip(b) {
+                let found: f64 = row.iter().zip(x).map(|(a, x)| a * x).sum();
+                assert!((found - b).abs() <= 1e-9, "{a:?}: {found} {b}");
+            }
+        };
+        solves([4.0, 4.0, 2.0, 4.0, 4.0, 2.0, 2.0, 2.0, 3.0], [10.0, 10.0, 7.0]);
+        solves([4.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 3.0], [5.0, 0.0, 4.0]);
+        solves([1.0, 1.0, 0.0, 1.0, 1.0 - 1e-14, 0.0, 0.0, 0.0, 1.0], [2.0, 2.0, 1.0]);
+        // A definite matrix is left as it is.
+        let l = integer_factor(20);
+        let a = l.dot(&l.t());
+        let entries: Vec<f64> = a.iter().copied().collect();
+        assert_eq!(Cholesky::with_ridge(&entries, 20).unwrap().lower(), l.view());
+    }
+
     #[test]
     fn bad_arguments_are_refused() {
         let message = |result: Result<Cholesky, Invalid>| result.unwrap_err().to_string();
@@ -319,6 +371,12 @@ mod tests {
             message(Cholesky::in_place(vec![1.0; 5], 2)).contains("expected length 4, found 5")
         );
         assert!(message(Cholesky::in_place(vec![], usize::MAX)).contains("found 0"));
+        assert!(message(Cholesky::with_ridge(&[], usize::MAX)).contains("found 0"));
+        assert!(message(Cholesky::with_ridge(&[f64::NAN], 1)).contains("NaN"));
+        assert!(matches!(
+            Cholesky::with_ridge(&[0.0, 1e9, 1e9, 0.0], 2),
+            Err(Invalid::NotPositiveDefinite { .. })
+        ));
         let nan = array![[1.0, 0.0], [f64::NAN, 1.0]];
         assert!(message(Cholesky::new(nan.view())).contains("row 1, column 0"));
         let cholesky = Cholesky::new(array![[4.0]].view()).unwrap();

@@ -20,6 +20,7 @@ const GRAM_SWEEPS: usize = 1000;
 const STALE: f64 = 0.1;
 /// And while every step with it takes the violation to at most this fraction.
 const PACE: f64 = 0.1;
+
 /// `g.d + (1/2) d' (A'HA/n + l2 I) d + l1 (||x + d||_1 - ||x||_1)` over the coordinates of `set`, and the
 /// intercept.
 pub(super) struct Model<'m> {
@@ -66,18 +67,6 @@ pub(super) struct Hessian {
 }
 
 impl Hessian {
-    /// Collinear columns without l2: raises the ridge until the matrix is definite in floating point.
-    fn factorise(&mut self, m: usize) {
-        let gram = &self.gram;
-        let scale = (0..m).map(|k| gram[k * m + k]).fold(0.0, f64::max);
-        self.factor = (0..20).find_map(|k| {
-            let ridge = if k == 0 { 0.0 } else { scale * 1e-16 * 10f64.powi(k) };
-            let mut shifted = gram.clone();
-            (0..m).for_each(|k| shifted[k * m + k] += ridge);
-            Cholesky::in_place(shifted, m).ok()
-        });
-    }
-
     /// `phi''(t_i) / n` that it was built with.
     pub(super) fn seconds(&self) -> &Vec<f64> {
         &self.h
@@ -120,7 +109,8 @@ impl Model<'_> {
         right.extend(self.intercept.map(|g| -g));
         let mut entries = (m * m) as f64;
         if hessian.factor.is_none() {
-            hessian.factorise(m);
+            // Collinear columns without l2 need a ridge.
+            hessian.factor = Cholesky::with_ridge(&hessian.gram, m).ok();
             entries += (m * m) as f64 * m as f64 / 6.0;
         }
         // Not finite: no step, so that the search says it stalls.

@@ -1,8 +1,8 @@
 //! Newton's method with the Hessian itself.
 
-use fenchel_linalg::Invalid;
+use fenchel_linalg::{Cholesky, Invalid};
 
-use super::{Descent, WithHessian, dot, factor};
+use super::{Descent, WithHessian, dot};
 use crate::{Certificate, Iterative, Observer, Solution, Status, Stop, run};
 
 /// Minimises a function of few variables from `start`, by Newton's method with a line search; the state is the final
@@ -52,8 +52,8 @@ impl<F: WithHessian> Newton<F> {
         let (hessian, cost) = at.function.hessian();
         let passes = 1.5 + cost;
         let mut step: Vec<f64> = at.gradient.iter().map(|g| -g).collect();
-        let solved = factor(&hessian, step.len())
-            .is_some_and(|factor| factor.solve_in_place(&mut step).is_ok());
+        let solved = Cholesky::with_ridge(&hessian, step.len())
+            .is_ok_and(|factor| factor.solve_in_place(&mut step).is_ok());
         let slope = dot(&at.gradient, &step);
         if !solved || at.hopeless(slope, -0.5 * slope, (-slope).max(0.0).sqrt()) {
             at.stalled = true;

@@ -28,8 +28,6 @@ pub use cg::{Globalisation, NewtonCg, NewtonCgSettings, Preconditioner, newton_c
 pub use exact::{Newton, newton};
 pub use quasi::{QuasiNewton, QuasiNewtonSettings, quasi_newton};
 
-use fenchel_linalg::Cholesky;
-
 use crate::Certificate;
 use crate::lbfgs::dot;
 
@@ -205,19 +203,6 @@ impl<F: TwiceDifferentiable> Descent<F> {
             (self.x, self.z) = (from.x, from.z);
         }
     }
-}
-
-/// The Cholesky factor of a matrix that is positive definite up to rounding: raises a ridge until it is one in floating
-/// point. `None` if it is not finite.
-fn factor(matrix: &[f64], order: usize) -> Option<Cholesky> {
-    let largest = (0..order).map(|k| matrix[k * order + k]).fold(0.0, f64::max);
-    let scale = if largest > 0.0 { largest } else { 1.0 };
-    (0..20).find_map(|k| {
-        let ridge = if k == 0 { 0.0 } else { scale * 1e-16 * 10f64.powi(k) };
-        let mut shifted = matrix.to_vec();
-        (0..order).for_each(|k| shifted[k * order + k] += ridge);
-        Cholesky::in_place(shifted, order).ok()
-    })
 }
 
 /// Where a step began.

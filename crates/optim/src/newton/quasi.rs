@@ -3,7 +3,7 @@
 use fenchel_linalg::{Cholesky, Invalid};
 use serde::{Deserialize, Serialize};
 
-use super::{Descent, Place, Preconditioned, dot, factor};
+use super::{Descent, Place, Preconditioned, dot};
 use crate::lbfgs::Memory;
 use crate::{Certificate, Iterative, Observer, Solution, Status, Stop, run};
 
@@ -185,7 +185,7 @@ impl<F: Preconditioned> QuasiNewton<F> {
     /// The matrix to begin with, at the current point. Returns what it cost in passes.
     fn renew(&mut self) -> f64 {
         let (matrix, passes) = self.at.function.preconditioner(&self.at.z);
-        self.factor = factor(&matrix, self.at.x.len());
+        self.factor = Cholesky::with_ridge(&matrix, self.at.x.len()).ok();
         self.age = 0;
         self.memory.clear();
         passes
