@@ -50,10 +50,7 @@ impl<'p, 'a, D: Design, L: Loss, R: Regulariser> SmoothPart<'p, 'a, D, L, R> {
         problem: &'p Problem<'a, D, L, R>,
         start: Option<Resumable<Point, T>>,
     ) -> Result<(Self, Resumable<Vec<f64>, T>), Error> {
-        let Some(start) = start else {
-            let (part, x) = SmoothPart::new(problem, None)?;
-            return Ok((part, x.into()));
-        };
+        let start = start.unwrap_or_else(|| Point::zero(problem.d()).into());
         let (part, x) = SmoothPart::new(problem, Some(start.point.clone()))?;
         Ok((part, start.map(|_| x)))
     }
@@ -145,6 +142,8 @@ impl<D: Design, L: Loss, R: Regulariser> Smooth for SmoothPart<'_, '_, D, L, R> 
     }
 
     fn value_only(&mut self, x: &[f64]) -> f64 {
+        // The rows are no longer those of the last look.
+        self.place.clear();
         margins(self.problem, x, &mut self.rows);
         self.problem.smooth_objective_at(&self.rows, &x[..self.problem.d()])
     }
@@ -292,4 +291,32 @@ impl<D: Design, L: Loss> Preconditioned for SmoothPart<'_, '_, D, L, Zero> {
 
 fn dot(a: &[f64], b: &[f64]) -> f64 {
     lanes::dispatch(|| lanes::dot(a, b))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::loss::Logistic;
+    use fenchel_linalg::Dense;
+    use fenchel_optim::prox::L1;
+    use ndarray::Array2;
+
+    /// Whatever was evaluated in between, a certificate is that of the point it is asked for.
+    #[test]
+    fn a_value_elsewhere_does_not_change_a_certificate() {
+        let a = Array2::from_shape_fn((9, 3), |(i, c)| ((3 * i + 5 * c) as f64).sin());
+        let y: Vec<f64> = (0..9).map(|i| if i % 3 == 0 { 1.0 } else { -1.0 }).collect();
+        let design = Dense::new(a.view()).unwrap();
+        let problem = Problem::new(design, &y, Logistic, L1 { strength: 0.05 }, 0.0).unwrap();
+        let x = [0.3, -0.2, 0.0];
+        let expected = problem.certify(&Point { weights: x.to_vec(), intercept: 0.0 }).unwrap();
+        let (mut function, _) = SmoothPart::new(&problem, None).unwrap();
+        let mut gradient = [0.0; 3];
+        let value = function.value_gradient(&x, &mut gradient) + 0.05 * 0.5;
+        for elsewhere in [None, Some([2.0, 1.0, -1.0])] {
+            elsewhere.map(|x| function.value_only(&x));
+            let found = function.certify(&x, value, &gradient);
+            assert!((found.value() - expected.value()).abs() <= 1e-14, "{found} {expected}");
+        }
+    }
 }

@@ -114,10 +114,8 @@ fn resume<'p, 'a, D: Design, R: Regulariser, T>(
     problem: &'p MulticlassProblem<'a, D, R>,
     start: Option<Resumable<MulticlassPoint, T>>,
 ) -> Result<Resumed<'p, 'a, D, R, T>, Error> {
-    let Some(start) = start else {
-        let (part, x) = part(problem, None)?;
-        return Ok((part, x.into()));
-    };
+    let zero = || MulticlassPoint::zero(problem.d(), problem.classes()).into();
+    let start = start.unwrap_or_else(zero);
     let (part, x) = part(problem, Some(start.point.clone()))?;
     Ok((part, start.map(|_| x)))
 }

@@ -59,7 +59,8 @@ impl Default for SubsampledNewtonSettings {
 /// How many rows [`subsampled_newton`] draws; `None` where they would be most of all.
 pub(crate) fn sample_rows(rows: usize, variables: usize, per_variable: f64) -> Option<f64> {
     let rows = rows as f64;
-    let count = f64::max(per_variable * variables as f64, LEAST * rows);
+    // Of less than one row there may be none.
+    let count = f64::max(per_variable * variables as f64, LEAST * rows).max(1.0);
     (count <= MOST * rows).then_some(count)
 }
 

@@ -124,6 +124,19 @@ fn passes_do_not_grow_with_the_condition_number() {
     }
 }
 
+/// However few rows are asked for, there are some.
+#[test]
+fn a_fraction_of_a_row_is_a_row() {
+    let x = table(12, 1, 5);
+    let y: Vec<f64> = (0..12).map(|i| f64::signum(x[[i, 0]] - 0.001)).collect();
+    let problem = Problem::new(Dense::new(x.view()).unwrap(), &y, Logistic, Zero, 0.01).unwrap();
+    for seed in 0..20 {
+        let settings = SubsampledNewtonSettings { rows_per_variable: 1e-3, ..tight(seed) };
+        let s = subsampled_newton(&problem, &settings, None, &mut ()).unwrap();
+        assert_eq!(s.report.status, Status::Converged, "{}", s.report);
+    }
+}
+
 /// Few rows a feature: nothing is drawn, and the Hessian is the true one.
 #[test]
 fn few_rows_are_all_taken() {
