@@ -222,57 +222,15 @@ impl Choice {
         relative: f64,
         memory_limit: u64,
     ) -> Result<Self, Error> {
-        let design = problem.design();
-        let (n, d) = (problem.n() as f64, problem.d() as f64);
-        let stored = design.stored().max(1) as f64;
-        let mu = problem.strong_convexity();
-        let (beta, decades) = (conditioning(problem), decades(relative));
-        let (dual, pass) = (dual_passes(beta, relative), pass_cost(problem));
-        let dual = if mu > 0.0 || l1 > 0.0 { pass * dual } else { f64::INFINITY };
-        let lbfgs = match beta {
-            _ if l1 > 0.0 => f64::INFINITY,
-            // Few rows a feature: a spectrum that falls slowly from a small largest value.
-            b if b >= 0.005 && n < 50.0 * d => {
-                decades / 6.0
-                    * match b {
-                        b if b >= 2.0 => 16.0,
-                        b if b >= 0.1 => 40.0,
-                        _ => 80.0,
-                    }
-            }
-            _ => LBFGS_PASSES,
-        };
-
-        let bytes = if l1 > 0.0 { Columns::bytes(design) } else { 16 * (d as u64 + 1).pow(2) };
-        let affordable = problem.loss().twice_differentiable() && bytes <= memory_limit;
-        // Without l1 the gradient and the Gram matrix, and its factor.
-        let (products, factor) = if !affordable {
-            (f64::INFINITY, 0.0)
-        } else if l1 > 0.0 {
-            (2.0, 0.0)
+        let (mu, beta) = (problem.strong_convexity(), conditioning(problem));
+        let dual = if mu > 0.0 || l1 > 0.0 {
+            pass_cost(problem) * dual_passes(beta, relative)
         } else {
-            (1.0 + full_hessian_cost(design), d * d * d / (6.0 * stored))
+            f64::INFINITY
         };
-        let newton_step = products + factor;
-        // A quadratic loss is its own model.
-        let steps = match () {
-            () if problem.loss().quadratic() => 2.0,
-            () if l1 > 0.0 => SPARSE_NEWTON_PASSES / 2.0,
-            () => 7.0,
-        };
-        // The margins of a step are half a pass.
-        let beside = 0.5 + EVALUATIONS * n / stored;
-        let newton = (products + beside + REGULAR * factor) * steps;
-        let drawn = sample_rows(problem.n(), problem.d() + 1, ROWS_PER_VARIABLE);
-        let subsampled = match drawn.filter(|_| affordable && l1 == 0.0 && mu > 0.0) {
-            None => f64::INFINITY,
-            Some(rows) => {
-                let share = rows / n;
-                let gram = gram_cost(rows as usize + 1, problem.d(), share * stored) / stored;
-                SUBSAMPLED_PASSES * (decades / 6.0) * (1.0 + SUBSAMPLED_EVALUATIONS * n / stored)
-                    + SUBSAMPLED_HESSIANS * (gram + REGULAR * factor)
-            }
-        };
+        let lbfgs = if l1 > 0.0 { f64::INFINITY } else { lbfgs_passes(problem, beta, relative) };
+        let hessians = Hessians::of(problem, l1, relative, memory_limit);
+        let Hessians { affordable, step: newton_step, steps, newton, subsampled } = hessians;
 
         let exact_or_not =
             if newton <= subsampled { Method::Newton } else { Method::SubsampledNewton };
@@ -390,6 +348,87 @@ impl Choice {
             _ => None,
         }
     }
+}
+
+/// What the methods that write a Hessian down are predicted to need.
+struct Hessians {
+    /// Whether the loss has second derivatives, and the memory is allowed.
+    affordable: bool,
+    /// Cost of a Newton step in passes.
+    step: f64,
+    /// Newton steps.
+    steps: f64,
+    /// Batch passes as dear as those steps.
+    newton: f64,
+    /// The same of subsampled Newton.
+    subsampled: f64,
+}
+
+impl Hessians {
+    fn of<D: Design, L: Loss, R: Regulariser>(
+        problem: &Problem<'_, D, L, R>,
+        l1: f64,
+        relative: f64,
+        memory_limit: u64,
+    ) -> Self {
+        let design = problem.design();
+        let (n, d) = (problem.n() as f64, problem.d() as f64);
+        let stored = design.stored().max(1) as f64;
+        let order = problem.d() as u64 + 1;
+        let bytes = match l1 {
+            0.0 => order.saturating_mul(order).saturating_mul(16),
+            _ => Columns::bytes(design),
+        };
+        let affordable = problem.loss().twice_differentiable() && bytes <= memory_limit;
+        // Without l1 the gradient and the Gram matrix, and its factor.
+        let (products, factor) = if !affordable {
+            (f64::INFINITY, 0.0)
+        } else if l1 > 0.0 {
+            (2.0, 0.0)
+        } else {
+            (1.0 + full_hessian_cost(design), d * d * d / (6.0 * stored))
+        };
+        // A quadratic loss is its own model.
+        let steps = match () {
+            () if problem.loss().quadratic() => 2.0,
+            () if l1 > 0.0 => SPARSE_NEWTON_PASSES / 2.0,
+            () => 7.0,
+        };
+        // The margins of a step are half a pass.
+        let beside = 0.5 + EVALUATIONS * n / stored;
+        let newton = (products + beside + REGULAR * factor) * steps;
+        let drawn = sample_rows(problem.n(), problem.d() + 1, ROWS_PER_VARIABLE);
+        let draws = affordable && l1 == 0.0 && problem.strong_convexity() > 0.0;
+        let subsampled = match drawn.filter(|_| draws) {
+            None => f64::INFINITY,
+            Some(rows) => {
+                let share = rows / n;
+                let gram = gram_cost(rows as usize + 1, problem.d(), share * stored) / stored;
+                let passes = SUBSAMPLED_PASSES * decades(relative) / 6.0;
+                passes * (1.0 + SUBSAMPLED_EVALUATIONS * n / stored)
+                    + SUBSAMPLED_HESSIANS * (gram + REGULAR * factor)
+            }
+        };
+        Hessians { affordable, step: products + factor, steps, newton, subsampled }
+    }
+}
+
+/// Passes that L-BFGS is predicted to need without l1.
+fn lbfgs_passes<D: Design, L: Loss, R: Regulariser>(
+    problem: &Problem<'_, D, L, R>,
+    beta: f64,
+    relative: f64,
+) -> f64 {
+    if beta < BADLY_CONDITIONED || problem.n() as f64 >= 50.0 * problem.d() as f64 {
+        return LBFGS_PASSES;
+    }
+    // Few rows a feature: a spectrum that falls slowly from a small largest value.
+    let six_digits = match beta {
+        b if b >= 2.0 => 16.0,
+        b if b >= 0.1 => 40.0,
+        _ => 80.0,
+    };
+    six_digits * decades(relative) / 6.0
 }
 
 /// `beta = n mu / mean L_i`

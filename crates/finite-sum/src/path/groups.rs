@@ -202,16 +202,15 @@ impl Walk<'_> {
                 _ if stop.met_by(&report.certificate) => Some(Status::Converged),
                 _ if report.passes >= stop.max_passes => Some(Status::PassLimit),
                 _ if over(report.seconds) => Some(Status::TimeLimit),
-                Status::Stalled => Some(Status::Stalled),
+                Status::Stalled | Status::Diverged => Some(report.status),
                 _ => None,
             };
+            let left = self.left(problem, &report.certificate);
             if let Some(status) = ended {
-                let left = self.left(problem, &report.certificate).len();
                 self.point = shown;
                 report.status = status;
-                return Ok((report, 1.0 - left as f64 / d as f64));
+                return Ok((report, 1.0 - left.len() as f64 / d as f64));
             }
-            let left = self.left(problem, &report.certificate);
             if left != alive {
                 for (c, x) in self.point.weights.iter_mut().enumerate() {
                     *x = if left.binary_search(&c).is_ok() { *x } else { 0.0 };
@@ -226,44 +225,11 @@ impl Walk<'_> {
             inner.max_passes = chunk.min(stop.max_passes - report.passes);
             inner.max_seconds = stop.max_seconds.map(|limit| limit - report.seconds);
             chunk *= 2.0;
-            let start = state.take().unwrap_or_else(|| self.start(&alive).into());
             let settings = FistaSettings { stop: inner, ..FistaSettings::default() };
-            let stored = problem.design().stored() as f64;
-            let (solution, share) = if alive.len() == d {
-                (fista(problem, &settings, Some(start), &mut ())?, 1.0)
-            } else {
-                let h = restricted(problem.regulariser(), &alive)?;
-                match part.get_or_insert_with(|| self.copy(problem.design(), &alive)) {
-                    Some(Part::Dense(x)) => {
-                        let design = Dense::new(x.view())?;
-                        let share = design.stored() as f64 / stored;
-                        let problem = problem.seen_through(design, h)?;
-                        (fista(&problem, &settings, Some(start), &mut ())?, share)
-                    }
-                    Some(Part::Sparse(x)) => {
-                        let design = Csr::new(x.view())?;
-                        let share = design.stored() as f64 / stored;
-                        let problem = problem.seen_through(design, h)?;
-                        (fista(&problem, &settings, Some(start), &mut ())?, share)
-                    }
-                    // No room for a copy: all features are looked at.
-                    None => {
-                        let whole = self.point.clone();
-                        (fista(problem, &settings, Some(whole.into()), &mut ())?, 1.0)
-                    }
-                }
-            };
+            let (solution, share) =
+                self.descend(problem, &settings, &alive, &mut part, state.take())?;
             let Solution { state: reached, report: account } = solution;
-            if reached.point.weights.len() == d {
-                self.point = reached.point.clone();
-                state = (alive.len() == d).then_some(reached);
-            } else {
-                self.point.intercept = reached.point.intercept;
-                for (&c, &x) in alive.iter().zip(&reached.point.weights) {
-                    self.point.weights[c] = x;
-                }
-                state = Some(reached);
-            }
+            state = self.adopt(reached, &alive);
             report.passes += share * account.passes;
             report.oracle_calls += account.oracle_calls;
             report.seconds += account.seconds;
@@ -273,6 +239,47 @@ impl Walk<'_> {
                 (inner.relative, inner.absolute) = (0.3 * inner.relative, 0.3 * inner.absolute);
             }
         }
+    }
+
+    /// FISTA on the features that are left, from a state of theirs or from the point. Also returns what a pass of it is
+    /// of a pass over all features.
+    fn descend<D: Design + Clone, L: Loss + Clone>(
+        &self,
+        problem: &Problem<'_, D, L, SparseGroupLasso>,
+        settings: &FistaSettings,
+        alive: &[usize],
+        part: &mut Option<Option<Part>>,
+        state: Option<FistaState<Point>>,
+    ) -> Result<(Solution<FistaState<Point>>, f64), Error> {
+        let start = state.unwrap_or_else(|| self.start(alive).into());
+        if alive.len() == problem.d() {
+            return Ok((fista(problem, settings, Some(start), &mut ())?, 1.0));
+        }
+        match part.get_or_insert_with(|| self.copy(problem.design(), alive)) {
+            Some(Part::Dense(x)) => {
+                descend_on(problem, Dense::new(x.view())?, alive, settings, start)
+            }
+            Some(Part::Sparse(x)) => {
+                descend_on(problem, Csr::new(x.view())?, alive, settings, start)
+            }
+            // No room for a copy: all features are looked at.
+            None => {
+                let whole = Some(self.point.clone().into());
+                Ok((fista(problem, settings, whole, &mut ())?, 1.0))
+            }
+        }
+    }
+
+    /// Moves to where FISTA has come to; the state, if it is one of the features that are left.
+    fn adopt(&mut self, reached: FistaState<Point>, alive: &[usize]) -> Option<FistaState<Point>> {
+        let weights = &reached.point.weights;
+        if weights.len() == self.point.weights.len() {
+            self.point = reached.point.clone();
+        } else {
+            self.point.intercept = reached.point.intercept;
+            alive.iter().zip(weights).for_each(|(&c, &x)| self.point.weights[c] = x);
+        }
+        (weights.len() == alive.len()).then_some(reached)
     }
 
     fn start(&self, alive: &[usize]) -> Point {
@@ -337,6 +344,19 @@ impl Walk<'_> {
         }
         CsrMatrix::try_new((n, columns.len()), offsets, index, values).ok().map(Part::Sparse)
     }
+}
+
+/// FISTA on a copy of some features. Also returns what a pass of it is of a pass over all.
+fn descend_on<D: Design, E: Design, L: Loss + Clone>(
+    problem: &Problem<'_, D, L, SparseGroupLasso>,
+    copy: E,
+    alive: &[usize],
+    settings: &FistaSettings,
+    start: FistaState<Point>,
+) -> Result<(Solution<FistaState<Point>>, f64), Error> {
+    let share = copy.stored() as f64 / problem.design().stored().max(1) as f64;
+    let part = problem.seen_through(copy, restricted(problem.regulariser(), alive)?)?;
+    Ok((fista(&part, settings, Some(start), &mut ())?, share))
 }
 
 /// The penalty of some features, given that the others are 0.
