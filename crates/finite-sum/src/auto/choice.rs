@@ -223,7 +223,8 @@ impl Choice {
         memory_limit: u64,
     ) -> Result<Self, Error> {
         let (mu, beta) = (problem.strong_convexity(), conditioning(problem));
-        let dual = if mu > 0.0 || l1 > 0.0 {
+        let smooth = problem.loss().curvature().is_finite();
+        let dual = if mu > 0.0 || (l1 > 0.0 && smooth) {
             pass_cost(problem) * dual_passes(beta, relative)
         } else {
             f64::INFINITY
@@ -236,7 +237,7 @@ impl Choice {
             if newton <= subsampled { Method::Newton } else { Method::SubsampledNewton };
         let (method, reason) = if !problem.loss().twice_differentiable() {
             without_second_derivatives(problem, beta)?
-        } else if !problem.loss().curvature().is_finite() {
+        } else if !smooth {
             // No step size and no acceleration without a curvature bound.
             let method = if affordable || !(mu > 0.0) { Method::Newton } else { Method::Sdca };
             (method, Reason::UnboundedCurvature)
@@ -337,7 +338,12 @@ impl Choice {
     pub(crate) fn second(&self) -> Option<Method> {
         let newton = self.newton_step.is_finite().then_some(Method::Newton);
         let products = self.newton_cg.is_finite().then_some(Method::NewtonCg);
-        let ascent = if self.beta > 0.0 { Method::Catalyst } else { Method::Qning };
+        let ascent = match self.reason {
+            // The only one without acceleration.
+            Reason::UnboundedCurvature => Method::Sdca,
+            _ if self.beta > 0.0 => Method::Catalyst,
+            _ => Method::Qning,
+        };
         match self.method {
             Method::Catalyst | Method::Qning => products.or(newton),
             Method::Newton => self.dual.is_finite().then_some(ascent),

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::logistic::{LogisticModel, LogisticRegression};
 use super::predictor::score_labels;
 use super::softmax::likeliest;
+use super::standardise::Standardiser;
 use crate::Error;
 
 /// One binary [`LogisticRegression`] a class, that class against all others; the fits are independent and run on all
@@ -146,6 +147,16 @@ impl<L: Label> OneVsRestModel<L> {
     /// As [`decision_function`](OneVsRestModel::decision_function).
     pub fn predict<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array1<L>, Error> {
         Ok(likeliest(&self.decision_function(x)?, &self.classes))
+    }
+
+    /// The same classifier for features that were not standardised: fit on `scale.transform(&x)`, then predict on `x` itself.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for another number of features.
+    pub fn for_raw_features(mut self, scale: &Standardiser) -> Result<Self, Error> {
+        let raw = |model: LogisticModel<bool>| model.for_raw_features(scale);
+        self.models = self.models.into_iter().map(raw).collect::<Result<_, _>>()?;
+        Ok(self)
     }
 }
 

@@ -101,7 +101,7 @@ macro_rules! two_classes {
             /// # Errors
             /// [`Error::Invalid`] for another number of features.
             pub fn for_raw_features(mut self, scale: &Standardiser) -> Result<Self, Error> {
-                scale.fold_into(&mut self.weights, &mut self.intercept)?;
+                scale.fold_into(self.weights.view_mut(), &mut self.intercept)?;
                 Ok(self)
             }
         }

@@ -15,9 +15,9 @@ use serde::{Deserialize, Serialize};
 use super::fits::fit_labels;
 use super::predictor::score_labels;
 use super::solve::{Watch, unwatched};
+use super::standardise::Standardiser;
 use crate::Error;
-use crate::auto::AutoState;
-use crate::auto::{AutoSettings, Automatic, Choice};
+use crate::auto::{AutoSettings, AutoState, Automatic, Choice};
 use crate::multiclass::{MulticlassPoint, MulticlassProblem, auto, feature_groups};
 
 /// Multinomial logistic regression with l2, l1 and group penalties on the weights `W`, one column a class:
@@ -205,6 +205,18 @@ impl<L: Label> SoftmaxModel<L> {
     /// As [`decision_function`](SoftmaxModel::decision_function).
     pub fn predict<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array1<L>, Error> {
         Ok(likeliest(&self.decision_function(x)?, &self.classes))
+    }
+
+    /// The same classifier for features that were not standardised: fit on `scale.transform(&x)`, then predict on `x` itself.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for another number of features.
+    pub fn for_raw_features(mut self, scale: &Standardiser) -> Result<Self, Error> {
+        for (weights, intercept) in self.weights.columns_mut().into_iter().zip(&mut self.intercepts)
+        {
+            scale.fold_into(weights, intercept)?;
+        }
+        Ok(self)
     }
 }
 

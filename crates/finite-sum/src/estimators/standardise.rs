@@ -1,7 +1,7 @@
 //! Features of mean 0 and standard deviation 1.
 
 use fenchel_linalg::{AsDesign, Design, Invalid};
-use ndarray::{Array1, Array2};
+use ndarray::{Array1, Array2, ArrayViewMut1};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
@@ -85,11 +85,11 @@ impl Standardiser {
     /// Rewrites weights on scaled features as weights on raw ones.
     pub(super) fn fold_into(
         &self,
-        weights: &mut Array1<f64>,
+        mut weights: ArrayViewMut1<'_, f64>,
         intercept: &mut f64,
     ) -> Result<(), Error> {
         self.check(weights.len())?;
-        *weights /= &self.deviations;
+        weights /= &self.deviations;
         *intercept -= weights.dot(&self.means);
         Ok(())
     }

@@ -195,6 +195,11 @@ pub(crate) fn penalties(grid: &Grid, largest: f64) -> Result<Vec<f64>, Error> {
             if *count == 0 {
                 return Err(Invalid::Empty { what: "grid of penalties" }.into());
             }
+            if !largest.is_finite() {
+                let (name, expected) =
+                    ("largest penalty", "a finite number; scale the targets down");
+                return Err(Invalid::Parameter { name, value: largest, expected }.into());
+            }
             // Constant targets correlate with nothing: any penalty leaves the origin.
             let first = if largest > 0.0 { largest } else { 1.0 };
             let step = smallest.ln() / (*count - 1).max(1) as f64;

@@ -17,7 +17,7 @@ use fenchel_finite_sum::{
 };
 use fenchel_linalg::{Csr, Dense};
 use fenchel_optim::{Loss, Regulariser};
-use ndarray::Array2;
+use ndarray::{Array2, array};
 
 const D: usize = 6;
 
@@ -96,6 +96,17 @@ fn a_loss_of_closures_goes_to_saga() {
     let (w, b) = reference(&data.dense, &data.reals, &Squared, &h, 0.01, false);
     let best = objective(&data.dense, &data.reals, &Squared, &h, 0.01, (&w, b));
     assert!((solution.report.certificate.objective().unwrap() - best).abs() <= 1e-8);
+}
+
+/// Counts beyond what Newton's method can follow: the method that takes over is one that the loss is open to.
+#[test]
+fn huge_counts_end_without_an_error() {
+    let x = array![[0.0, 1.0], [1.0, 0.5], [3.0, 0.0], [4.0, 1.0]];
+    let design = Dense::new(x.view()).unwrap();
+    let problem = Problem::new(design, &[0.0, 1e6, 3.0, 1e300], Poisson, Zero, 0.1).unwrap();
+    let found = auto(&problem.with_intercept(), &AutoSettings::default(), None, &mut ()).unwrap();
+    assert_eq!(found.state.choice.switched, Some(Method::Sdca), "{}", found.state.choice);
+    assert_ne!(found.report.status, Status::Converged, "{}", found.report);
 }
 
 #[test]

@@ -109,6 +109,27 @@ fn support_vector_machines_meet_their_certificates_on_real_data() {
     }
 }
 
+/// Several classes: scores of the standardised features, and of the raw ones once the scale is folded in.
+#[test]
+fn classifiers_of_several_classes_take_raw_features() {
+    let data = embedded::wine();
+    let scale = Standardiser::fit(&data.x).unwrap();
+    let x = scale.transform(&data.x).unwrap();
+    let y: Vec<String> = data.y.iter().map(ToString::to_string).collect();
+    let same = |scaled: Array2<f64>, raw: Array2<f64>| {
+        assert!(scaled.iter().zip(&raw).all(|(a, b)| (a - b).abs() <= 1e-10 * (1.0 + a.abs())));
+    };
+    let model = SoftmaxRegression::default().fit(&x, &y).unwrap();
+    let raw = model.clone().for_raw_features(&scale).unwrap();
+    same(model.decision_function(&x).unwrap(), raw.decision_function(&data.x).unwrap());
+    let narrow = Standardiser::fit(&Array2::<f64>::eye(12)).unwrap();
+    assert!(model.for_raw_features(&narrow).unwrap_err().to_string().contains("12"));
+    let model = OneVsRest::default().fit(&x, &y).unwrap();
+    let raw = model.clone().for_raw_features(&scale).unwrap();
+    same(model.decision_function(&x).unwrap(), raw.decision_function(&data.x).unwrap());
+    assert!(model.for_raw_features(&narrow).is_err());
+}
+
 /// The normal equations of centred data: `(X'X / n + l2 I) w = X'y / n`.
 #[test]
 fn ridge_solves_its_normal_equations() {

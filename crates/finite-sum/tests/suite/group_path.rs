@@ -140,6 +140,10 @@ fn what_does_not_fit_is_named() {
     let kinked = Problem::new(dense(), &data.signs, Hinge, Zero, 0.1).unwrap();
     let error = group_path(&kinked, &groups(), &with(0.0)).unwrap_err();
     assert!(matches!(error, Error::Unsupported { method: "group_path", .. }), "{error}");
+    let far: Vec<f64> = data.reals.iter().map(|y| 1e300 * y).collect();
+    let far = Problem::new(dense(), &far, Squared, Zero, 0.0).unwrap();
+    let error = group_path(&far, &groups(), &with(0.0)).unwrap_err().to_string();
+    assert!(error.contains("scale the targets down"), "{error}");
     let counts: Vec<f64> = (0..20).map(|i| f64::from(i % 4)).collect();
     let counts = Problem::new(dense(), &counts, Poisson, Zero, 0.1).unwrap();
     assert!(group_path(&counts, &groups(), &with(0.0)).is_err());

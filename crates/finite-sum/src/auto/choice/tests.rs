@@ -61,7 +61,10 @@ fn many_features_without_regulariser_go_to_lbfgs() {
 fn kinks_go_to_sdca_and_unbounded_curvature_to_newton() {
     assert_eq!(chosen_for(Hinge, (50, 5), 1.0, 0.0).method, Method::Sdca);
     assert_eq!(chosen_for(Hinge, (50, 5), 1.0, 0.1).method, Method::Sdca);
-    assert_eq!(chosen_for(Poisson, (50, 5), 1.0, 0.0).method, Method::Newton);
+    let counts = chosen_for(Poisson, (50, 5), 1.0, 0.0);
+    assert_eq!((counts.method, counts.second()), (Method::Newton, Some(Method::Sdca)));
+    // Neither acceleration nor, without l2, dual ascent.
+    assert_eq!(chosen_for(Poisson, (50, 5), 0.0, 0.1).second(), None);
     assert_eq!(chosen_for(Squared, (50, 5), 0.01, 0.1).method, Method::Newton);
     let x = Array2::from_elem((3, 2), 1.0);
     let problem = Problem::new(Dense::new(x.view()).unwrap(), &[1.0; 3], Hinge, Zero, 0.0).unwrap();
