@@ -135,7 +135,11 @@ pub trait Saved: Serialize + DeserializeOwned {
     /// As [`load`](Saved::load); [`ModelError::Io`] with the path.
     fn load_file(path: impl AsRef<Path>) -> Result<Self, ModelError> {
         let path = path.as_ref();
-        Self::load(BufReader::new(File::open(path).map_err(|error| at(path, &error))?))
+        let file = File::open(path).map_err(|error| at(path, &error))?;
+        Self::load(BufReader::new(file)).map_err(|error| match error {
+            ModelError::Io(error) => at(path, &error).into(),
+            other => other,
+        })
     }
 }
 
@@ -181,6 +185,9 @@ mod tests {
         let name = path.display().to_string();
         let missing = Slope::load_file(&path).unwrap_err();
         assert!(matches!(missing, ModelError::Io(_)) && missing.to_string().contains(&name));
+        let folder = std::env::temp_dir();
+        let unread = Slope::load_file(&folder).unwrap_err().to_string();
+        assert!(unread.starts_with(&folder.display().to_string()), "{unread}");
         let nowhere = Slope { slope: 0.5 }.save_file(path.join("no folder"));
         assert!(nowhere.unwrap_err().to_string().contains(&name));
     }

@@ -64,11 +64,13 @@ pub fn read(from: impl BufRead) -> Result<BayesNet, Error> {
 /// As [`read`]; an [`Error::Io`] names the file.
 pub fn read_file(path: impl AsRef<Path>) -> Result<BayesNet, Error> {
     let path = path.as_ref();
-    let named = |error: std::io::Error| {
-        let reason = format!("{}: {error}", path.display());
-        Error::Io { kind: error.kind(), reason }
+    let at = |error: Error| match error {
+        Error::Io { kind, reason } => {
+            Error::Io { kind, reason: format!("{}: {reason}", path.display()) }
+        }
+        other => other,
     };
-    read(BufReader::new(File::open(path).map_err(named)?))
+    read(BufReader::new(File::open(path).map_err(|error| at(error.into()))?)).map_err(at)
 }
 
 /// Reads a network from BIF text, with limits and wishes.

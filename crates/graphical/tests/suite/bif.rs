@@ -311,6 +311,9 @@ fn files_are_read_by_their_path() {
     let error = bif::read_file(format!("{folder}/nowhere.bif")).unwrap_err();
     assert!(matches!(&error, Error::Io { kind: std::io::ErrorKind::NotFound, .. }));
     assert!(error.to_string().contains("nowhere.bif"), "{error}");
+    // A folder is found, and cannot be read.
+    let error = bif::read_file(folder).unwrap_err();
+    assert!(error.to_string().starts_with(folder), "{error}");
 }
 
 proptest! {
