@@ -7,7 +7,7 @@ use fenchel_optim::fista::FistaSettings;
 use fenchel_optim::lbfgs::LbfgsSettings;
 use fenchel_optim::newton::NewtonCgSettings;
 use fenchel_optim::prox::{ElasticNet, Zero};
-use fenchel_optim::random::stream;
+use fenchel_optim::random::{Order, stream};
 use fenchel_optim::{Loss, Observer, Progress, Regulariser, Report, Solution, StepSize, Stop};
 use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
@@ -26,6 +26,9 @@ use crate::newton::{
     subsampled_newton,
 };
 use crate::{Error, Point, Problem, fista, lbfgs};
+
+/// Rows that dual methods visit one after the other: their memory is read forward.
+const RUN: usize = 4;
 
 /// Settings of [`auto`].
 ///
@@ -182,7 +185,8 @@ where
     match method {
         Method::Catalyst => {
             let step = step(problem);
-            let settings = CatalystSettings { step, seed, stop, ..CatalystSettings::default() };
+            let order = Order::Runs(RUN);
+            let settings = CatalystSettings { step, order, seed, stop, ..Default::default() };
             let start = start.map(|point| dual_state(problem, point));
             let solution = catalyst(problem, &settings, start, show)?;
             Ok((solution.state.point, solution.report))
@@ -211,7 +215,7 @@ where
         _ => {
             // Most dual variables of a loss with a kink end at a bound, where there is no gap.
             let kinked = !problem.loss().twice_differentiable();
-            let sampling = if kinked { Sampling::Gap } else { Sampling::default() };
+            let sampling = if kinked { Sampling::Gap } else { Order::Runs(RUN).into() };
             let settings = SdcaSettings { sampling, seed, stop, ..SdcaSettings::default() };
             let solution = sdca(problem, &settings, None, show)?;
             Ok((solution.state.point, solution.report))

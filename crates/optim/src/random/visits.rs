@@ -15,6 +15,10 @@ pub enum Order {
     /// A new random permutation for every pass. The fastest for most methods, and unsafe for SAG.
     #[default]
     Permuted,
+    /// Runs of so many consecutive terms, the runs in a new random permutation for every pass, cut at another place: nearly as
+    /// good as single terms for a few rows, and memory is read forward. Where rows that follow each other are alike,
+    /// long runs cost passes.
+    Runs(usize),
     /// `0, 1, ..., n-1` again and again. Can be slow, or diverge: see the access-order experiment.
     Cyclic,
     /// Independent draws with probabilities proportional to the weights.
@@ -29,6 +33,7 @@ impl Order {
         match self {
             Order::Uniform => "uniform",
             Order::Permuted => "permuted",
+            Order::Runs(_) => "runs",
             Order::Cyclic => "cyclic",
             Order::Weighted(_) => "weighted",
             Order::Scripted(_) => "scripted",
@@ -47,7 +52,7 @@ pub struct Visits {
 #[derive(Debug, Clone)]
 enum Kind {
     Uniform,
-    Permuted { order: Vec<u32>, next: usize },
+    Permuted { order: Vec<u32>, next: usize, run: usize },
     Listed { order: Vec<usize>, next: usize },
     Cyclic { next: usize },
     Weighted(Alias),
@@ -68,7 +73,8 @@ pub struct Place {
 }
 
 impl Visits {
-    /// Starts a sequence over the terms `0..n`. O(n) memory for [`Order::Permuted`] and [`Order::Weighted`].
+    /// Starts a sequence over the terms `0..n`. O(n) memory for [`Order::Permuted`], [`Order::Runs`] and
+    /// [`Order::Weighted`].
     ///
     /// # Errors
     /// [`Invalid::Empty`] for `n = 0` or an empty script, [`Invalid::Length`] and
@@ -79,7 +85,9 @@ impl Visits {
         }
         let kind = match order {
             Order::Uniform => Kind::Uniform,
-            Order::Permuted => {
+            Order::Permuted | Order::Runs(_) => {
+                let run = if let Order::Runs(run) = order { *run } else { 1 };
+                Invalid::check_positive("length of a run", run as f64)?;
                 let Ok(count) = u32::try_from(n) else {
                     return Err(Invalid::Parameter {
                         name: "number of terms",
@@ -87,7 +95,7 @@ impl Visits {
                         expected: "at most 2^32 - 1 for a permuted order",
                     });
                 };
-                Kind::Permuted { order: (0..count).collect(), next: n }
+                Kind::Permuted { order: (0..count).collect(), next: n, run }
             }
             Order::Cyclic => Kind::Cyclic { next: 0 },
             Order::Weighted(weights) => {
@@ -140,7 +148,7 @@ impl Visits {
     pub fn place(&self) -> Place {
         let (permutation, next) = match &self.kind {
             Kind::Uniform | Kind::Weighted(_) | Kind::Scored { .. } => (Vec::new(), 0),
-            Kind::Permuted { order, next } => (order.clone(), *next),
+            Kind::Permuted { order, next, .. } => (order.clone(), *next),
             Kind::Listed { next, .. } | Kind::Cyclic { next } => (Vec::new(), *next),
         };
         let scores = match &self.kind {
@@ -175,7 +183,7 @@ impl Visits {
         self.generator = generator.clone();
         match &mut self.kind {
             Kind::Uniform | Kind::Weighted(_) | Kind::Scored { .. } => {}
-            Kind::Permuted { order, next } => {
+            Kind::Permuted { order, next, .. } => {
                 order.clone_from(permutation);
                 *next = *at;
             }
@@ -189,9 +197,12 @@ impl Visits {
     pub fn draw(&mut self) -> usize {
         match &mut self.kind {
             Kind::Uniform => self.generator.random_range(0..self.n),
-            Kind::Permuted { order, next } => {
+            Kind::Permuted { order, next, run } => {
                 if *next == order.len() {
-                    order.shuffle(&mut self.generator);
+                    match *run {
+                        1 => order.shuffle(&mut self.generator),
+                        run => shuffle_runs(order, run, &mut self.generator),
+                    }
                     *next = 0;
                 }
                 *next += 1;
@@ -219,6 +230,19 @@ impl Visits {
 }
 
 /// Whether each of `0..n` occurs exactly once.
+/// A permutation of `0..order.len()` by runs, the first of them of any length up to `run`.
+fn shuffle_runs(order: &mut Vec<u32>, run: usize, generator: &mut Generator) {
+    let n = order.len();
+    let cut = generator.random_range(0..run);
+    let mut runs: Vec<usize> = (0..(n + cut).div_ceil(run)).collect();
+    runs.shuffle(generator);
+    order.clear();
+    for k in runs {
+        let (from, to) = ((k * run).saturating_sub(cut), (k + 1) * run - cut);
+        order.extend(from as u32..to.min(n) as u32);
+    }
+}
+
 fn is_permutation(order: &[u32], n: usize) -> bool {
     let mut seen = vec![false; n];
     order.len() == n
@@ -237,6 +261,8 @@ mod tests {
         let orders = [
             Order::Uniform,
             Order::Permuted,
+            Order::Runs(3),
+            Order::Runs(40),
             Order::Cyclic,
             Order::Weighted(vec![1.0, 2.0, 0.0, 3.0, 1.0, 1.0, 4.0]),
             Order::Scripted(vec![3, 1, 6]),
@@ -297,6 +323,24 @@ mod tests {
     fn visits(order: Order, n: usize, count: usize) -> Vec<usize> {
         let mut visits = Visits::new(&order, n, 7).unwrap();
         (0..count).map(|_| visits.draw()).collect()
+    }
+
+    #[test]
+    fn runs_visit_each_term_once_a_pass_and_mostly_after_its_neighbour() {
+        for (n, run) in [(50, 1), (50, 4), (51, 7), (3, 8)] {
+            let mut starts = std::collections::BTreeSet::new();
+            for pass in visits(Order::Runs(run), n, 40 * n).chunks(n) {
+                let mut sorted = pass.to_vec();
+                sorted.sort_unstable();
+                assert_eq!(sorted, (0..n).collect::<Vec<_>>());
+                let breaks = pass.windows(2).filter(|w| w[1] != w[0] + 1).count();
+                assert!(breaks <= (n + run - 1).div_ceil(run), "{breaks} of {n} by {run}");
+                starts.extend(pass.windows(2).filter(|w| w[1] != w[0] + 1).map(|w| w[1]));
+            }
+            // Every term begins a run some time.
+            assert!(n < run || starts.len() == n, "{} of {n} by {run}", starts.len());
+        }
+        assert!(Visits::new(&Order::Runs(0), 5, 1).is_err());
     }
 
     #[test]
