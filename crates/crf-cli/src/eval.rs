@@ -44,7 +44,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     match &arguments.model {
         Some(model) => {
             let model = input::load_model(model)?;
-            let template = arguments.templates.load()?.or_else(|| model.template.clone());
+            let template =
+                arguments.templates.load(arguments.format)?.or_else(|| model.template.clone());
             let recipe = input::Recipe::new(arguments.format, template, &arguments.columns, true)?;
             let tagger = model.tagger().with_scheme(arguments.scheme.into());
             tag::in_batches(&arguments.file, &recipe, &model, |batch| {

@@ -62,7 +62,12 @@ pub(crate) struct Templates {
 }
 
 impl Templates {
-    pub(crate) fn load(&self) -> Result<Option<Template>, Failure> {
+    pub(crate) fn load(&self, format: Option<Format>) -> Result<Option<Template>, Failure> {
+        if format == Some(Format::Conllu) && self.template_preset.is_some() {
+            let reason = "the presets read the first two columns, which are number and word in CoNLL-U: \
+                          write --template FILE";
+            return Err(Failure::Usage(reason.to_owned()));
+        }
         if let Some(file) = &self.template {
             let text = open_text(file)?;
             let template = Template::parse(text).map_err(|error| Failure::crf(file, error))?;

@@ -225,7 +225,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let parameters = Parameters::new(arguments)?;
     let target = arguments.model.as_deref().map(Target::new).transpose()?;
     let old = arguments.resume.as_deref().map(input::load_model).transpose()?;
-    let template = arguments.templates.load()?;
+    let template = arguments.templates.load(arguments.format)?;
     let template = template.or_else(|| old.as_ref().and_then(|old| old.template.clone()));
     let recipe = Recipe::new(arguments.format, template, &arguments.columns, true)?;
 

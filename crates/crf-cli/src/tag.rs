@@ -79,7 +79,7 @@ impl From<Scheme> for LabelScheme {
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     crate::use_threads(arguments.threads)?;
     let model = input::load_model(&arguments.model)?;
-    let template = arguments.templates.load()?.or_else(|| model.template.clone());
+    let template = arguments.templates.load(arguments.format)?.or_else(|| model.template.clone());
     let labelled = arguments.reference || arguments.test;
     let recipe = Recipe::new(arguments.format, template, &arguments.columns, labelled)?;
     let columns = recipe.template().map(|_| recipe.gap());

@@ -220,6 +220,8 @@ fn universal_dependencies_from_learning_to_eval() {
     folder.write("missing.conllu", text.replace("\tADP\t", "\t\t"));
     let error = folder.error("learn -q --format conllu --template template missing.conllu");
     assert_eq!(error, "missing.conllu:5:4: expected a label, found nothing");
+    let error = folder.error("learn -q --format conllu --template-preset chunking train.conllu");
+    assert!(error.contains("number and word in CoNLL-U"), "{error}");
 }
 
 #[test]
