@@ -132,6 +132,7 @@ pub fn path<D: Design + Clone, L: Loss + Clone>(
     problem: &Problem<'_, D, L, Zero>,
     settings: &PathSettings,
 ) -> Result<Path, Error> {
+    check_ratio(settings.l1_ratio)?;
     let warm = Warm::origin(problem, settings.memory_limit)?;
     let grid = penalties(&settings.grid, warm.largest_correlation() / settings.l1_ratio)?;
     let points = walk(problem, settings, warm, &grid)?;
@@ -154,10 +155,7 @@ fn walk<D: Design + Clone, L: Loss + Clone>(
     grid: &[f64],
 ) -> Result<Vec<PathPoint>, Error> {
     let PathSettings { l1_ratio, screening, memory_limit, seed, stop, .. } = *settings;
-    if !(l1_ratio > 0.0 && l1_ratio <= 1.0) {
-        let expected = "above 0 and at most 1";
-        return Err(Invalid::Parameter { name: "l1_ratio", value: l1_ratio, expected }.into());
-    }
+    check_ratio(l1_ratio)?;
     stop.check()?;
     let newton = NewtonSettings { memory_limit, seed, stop };
     let sphere = (screening != Screening::Off).then(|| warm.sphere(problem));
@@ -175,6 +173,14 @@ fn walk<D: Design + Clone, L: Loss + Clone>(
         before = l1;
     }
     Ok(points)
+}
+
+fn check_ratio(l1_ratio: f64) -> Result<(), Invalid> {
+    if l1_ratio > 0.0 && l1_ratio <= 1.0 {
+        return Ok(());
+    }
+    let expected = "above 0 and at most 1";
+    Err(Invalid::Parameter { name: "l1_ratio", value: l1_ratio, expected })
 }
 
 /// The penalties in falling order, given the smallest with an empty support.
