@@ -95,7 +95,8 @@ impl Visits {
                         expected: "at most 2^32 - 1 for a permuted order",
                     });
                 };
-                Kind::Permuted { order: (0..count).collect(), next: n, run }
+                // There is no longer run than all.
+                Kind::Permuted { order: (0..count).collect(), next: n, run: run.min(n) }
             }
             Order::Cyclic => Kind::Cyclic { next: 0 },
             Order::Weighted(weights) => {
@@ -229,7 +230,6 @@ impl Visits {
     }
 }
 
-/// Whether each of `0..n` occurs exactly once.
 /// A permutation of `0..order.len()` by runs, the first of them of any length up to `run`.
 fn shuffle_runs(order: &mut Vec<u32>, run: usize, generator: &mut Generator) {
     let n = order.len();
@@ -243,6 +243,7 @@ fn shuffle_runs(order: &mut Vec<u32>, run: usize, generator: &mut Generator) {
     }
 }
 
+/// Whether each of `0..n` occurs exactly once.
 fn is_permutation(order: &[u32], n: usize) -> bool {
     let mut seen = vec![false; n];
     order.len() == n
@@ -327,9 +328,11 @@ mod tests {
 
     #[test]
     fn runs_visit_each_term_once_a_pass_and_mostly_after_its_neighbour() {
-        for (n, run) in [(50, 1), (50, 4), (51, 7), (3, 8)] {
+        for (n, run) in [(50, 1), (50, 4), (51, 7), (3, 8), (5, usize::MAX)] {
             let mut starts = std::collections::BTreeSet::new();
-            for pass in visits(Order::Runs(run), n, 40 * n).chunks(n) {
+            let order = Order::Runs(run);
+            let run = run.min(n);
+            for pass in visits(order, n, 40 * n).chunks(n) {
                 let mut sorted = pass.to_vec();
                 sorted.sort_unstable();
                 assert_eq!(sorted, (0..n).collect::<Vec<_>>());
@@ -338,7 +341,7 @@ mod tests {
                 starts.extend(pass.windows(2).filter(|w| w[1] != w[0] + 1).map(|w| w[1]));
             }
             // Every term begins a run some time.
-            assert!(n < run || starts.len() == n, "{} of {n} by {run}", starts.len());
+            assert!(n == run || starts.len() == n, "{} of {n} by {run}", starts.len());
         }
         assert!(Visits::new(&Order::Runs(0), 5, 1).is_err());
     }
