@@ -54,7 +54,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         registry::select(all, &arguments.only)?
     };
     if arguments.list {
-        println!("{}", listing(&selected, folder.as_deref()).to_text());
+        for table in listing(&selected, folder.as_deref()) {
+            println!("{}", table.to_text());
+        }
         return Ok(ExitCode::SUCCESS);
     }
 
@@ -231,20 +233,24 @@ fn claims_table(entries: &[Entry]) -> Table {
     table
 }
 
-fn listing(selected: &[&Experiment], folder: Option<&Path>) -> Table {
-    let mut table = Table::new("Experiments", ["id", "title", "from", "real data"]);
-    for e in selected {
-        let sets: Vec<String> = e
-            .needs
-            .iter()
-            .map(|name| {
-                let there = folder.zip(data::find(name)).and_then(|(f, set)| set.locate(f));
-                format!("{name}{}", if there.is_some() { "" } else { " (absent)" })
-            })
-            .collect();
-        table.push([e.id.into(), e.title.into(), e.document.into(), sets.join(", ").into()]);
-    }
-    table
+/// A table a document.
+fn listing(selected: &[&Experiment], folder: Option<&Path>) -> Vec<Table> {
+    let of_document = |experiments: &[&Experiment]| {
+        let mut table = Table::new(experiments[0].document, ["id", "title", "real data"]);
+        for e in experiments {
+            let sets: Vec<String> = e
+                .needs
+                .iter()
+                .map(|name| {
+                    let there = folder.zip(data::find(name)).and_then(|(f, set)| set.locate(f));
+                    format!("{name}{}", if there.is_some() { "" } else { " (absent)" })
+                })
+                .collect();
+            table.push([e.id.into(), e.title.into(), sets.join(", ").into()]);
+        }
+        table
+    };
+    selected.chunk_by(|a, b| a.document == b.document).map(of_document).collect()
 }
 
 /// At most `room` characters, the last one a mark if some are left out.
@@ -277,6 +283,22 @@ mod tests {
         let mut outcome = Outcome::default();
         outcome.claim(Claim::holds("s", "e", "m", true));
         Ok(outcome)
+    }
+
+    /// Every experiment once, under its document, in lines that a terminal holds.
+    #[test]
+    fn the_list_is_one_table_a_document() {
+        let all: Vec<&Experiment> = registry::ALL.iter().collect();
+        let text: String = listing(&all, None).iter().map(Table::to_text).collect();
+        for e in &all {
+            assert_eq!(
+                text.lines().filter(|line| line.starts_with(&format!("{} ", e.id))).count(),
+                1
+            );
+            assert_eq!(text.matches(e.document).count(), 1, "{}", e.document);
+        }
+        let widest = text.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+        assert!(widest <= 140, "{widest}");
     }
 
     #[test]
