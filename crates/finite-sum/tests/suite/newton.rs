@@ -111,7 +111,7 @@ fn dual_points_of_models_prove_what_is_true() {
     assert!(by_model > 0);
 }
 
-/// Runs to ten tolerances; how many of them `phi'` at the point would not have met.
+/// Runs to five tolerances, three times; how many of them `phi'` at the point would not have met.
 fn proved<L: Loss + Copy>(data: &Data, loss: L, l2: f64) -> usize {
     let mut by_model = 0;
     let l1 = L1 { strength: 0.01 };
