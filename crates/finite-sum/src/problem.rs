@@ -1,6 +1,6 @@
 //! The problem: data, loss, regulariser, checked once.
 
-use fenchel_linalg::{Design, Invalid, multiply};
+use fenchel_linalg::{Design, Invalid, Subset, multiply};
 use fenchel_optim::{Certificate, Loss, Regulariser};
 use serde::{Deserialize, Serialize};
 
@@ -73,6 +73,18 @@ impl<'a, D: Design, L: Loss, R: Regulariser> Problem<'a, D, L, R> {
         regulariser: R,
         l2: f64,
     ) -> Result<Self, Error> {
+        let norms_squared = design.row_norms_squared();
+        Problem::with_norms((design, norms_squared), targets, loss, regulariser, l2)
+    }
+
+    /// The same of a design the norms of whose rows are known.
+    pub(crate) fn with_norms(
+        (design, norms_squared): (D, Vec<f64>),
+        targets: &'a [f64],
+        loss: L,
+        regulariser: R,
+        l2: f64,
+    ) -> Result<Self, Error> {
         if design.rows() == 0 {
             return Err(Invalid::Empty { what: "design matrix (rows)" }.into());
         }
@@ -86,7 +98,6 @@ impl<'a, D: Design, L: Loss, R: Regulariser> Problem<'a, D, L, R> {
         }
         Invalid::check_nonnegative("l2", l2)?;
         regulariser.check(design.columns())?;
-        let norms_squared = design.row_norms_squared();
         let mut problem = Problem {
             design,
             targets,
@@ -176,6 +187,24 @@ impl<'a, D: Design, L: Loss, R: Regulariser> Problem<'a, D, L, R> {
             scales: self.scales.clone(),
             largest_norms_squared: self.largest_norms_squared,
         }
+    }
+
+    /// The same problem on some of the rows, whose targets are given, without weights.
+    pub(crate) fn on_rows<'b, S: Regulariser>(
+        &self,
+        rows: &'b [usize],
+        targets: &'b [f64],
+        regulariser: S,
+    ) -> Result<Problem<'b, Subset<'b, D>, L, S>, Error>
+    where
+        D: Copy,
+        L: Clone,
+    {
+        let norms_squared = rows.iter().map(|&i| self.norms_squared[i]).collect();
+        let design = (Subset::new(self.design, rows), norms_squared);
+        let loss = self.loss.clone();
+        let part = Problem::with_norms(design, targets, loss, regulariser, self.l2)?;
+        Ok(if self.intercept { part.with_intercept() } else { part })
     }
 
     /// The same rows seen through other columns, under a penalty for those.

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use fenchel_linalg::{Design, Nonzeros, Subset};
+use fenchel_linalg::{Design, Nonzeros};
 use fenchel_optim::fista::FistaSettings;
 use fenchel_optim::lbfgs::LbfgsSettings;
 use fenchel_optim::newton::NewtonCgSettings;
@@ -65,8 +65,7 @@ pub struct AutoState<P = Point> {
 
 /// Solves a problem by the method that suits it: see [the module](super).
 ///
-/// Dense data of which at most a quarter is not 0 is copied without its zeros, 12 bytes an entry, for every method but
-/// Newton's.
+/// Dense data of which at most a quarter is not 0 is copied without its zeros, 12 bytes an entry.
 ///
 /// The observer sees the progress and the [`Method`] at work. Costs and certificates are those of the method; the
 /// report adds up what both took if there was a change. A choice costs O(n).
@@ -113,21 +112,14 @@ where
         let smooth = problem.clone().penalised(Zero, problem.l2() + l2)?;
         return elastic_net(&smooth, settings, start, observer);
     }
-    let choice = Choice::of(problem, l1, settings.stop.relative, settings.memory_limit)?;
-    // The Gram matrices of Newton's method are made of regular loops over dense rows.
-    let nonzeros = match choice.method {
-        Method::Newton | Method::SubsampledNewton => None,
-        _ => Nonzeros::if_worth(problem.design(), settings.memory_limit),
-    };
-    match nonzeros {
-        Some(copy) => follow(choice, &problem.stored_as(copy.view()), settings, start, observer),
-        None => follow(choice, problem, settings, start, observer),
+    match Nonzeros::if_worth(problem.design(), settings.memory_limit) {
+        Some(copy) => choose(&problem.stored_as(copy.view()), settings, start, observer),
+        None => choose(problem, settings, start, observer),
     }
 }
 
-/// Runs what was chosen, on the data as it is stored for it.
-fn follow<D, L, R, O>(
-    choice: Choice,
+/// Chooses a method for the data as it is stored, and runs it.
+fn choose<D, L, R, O>(
     problem: &Problem<'_, D, L, R>,
     settings: &AutoSettings,
     start: Option<Point>,
@@ -141,6 +133,7 @@ where
 {
     let AutoSettings { memory_limit, seed, stop } = *settings;
     let l1 = problem.regulariser().weights().l1;
+    let choice = Choice::of(problem, l1, stop.relative, memory_limit)?;
     let run = Run { problem, l1, seed, memory_limit };
     let by = |method, start, stop, show: &mut Show<'_, O>| run.by(method, start, stop, show);
     relay(choice, stop, start, observer, by)
@@ -308,10 +301,7 @@ where
         if targets.iter().all(|y| *y == targets[0]) {
             return Ok(None);
         }
-        let rows = Subset::new(*problem.design(), part);
-        let regulariser = problem.regulariser().weights();
-        let sample = Problem::new(rows, &targets, *problem.loss(), regulariser, problem.l2())?;
-        let sample = if problem.intercept() { sample.with_intercept() } else { sample };
+        let sample = problem.on_rows(part, &targets, problem.regulariser().weights())?;
         let max_seconds = stop.max_seconds;
         let stop = Stop { max_passes: 100.0, max_seconds, ..Stop::at_relative(relative) };
         let settings = NewtonSettings { memory_limit: self.memory_limit, seed: self.seed, stop };

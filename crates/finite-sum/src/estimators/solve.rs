@@ -65,8 +65,8 @@ impl<L: Loss + Copy> Hyper<L> {
         Y: Label,
         F: FnMut(&Progress) -> ControlFlow<()>,
     {
-        let design = x.as_design()?;
-        Invalid::check_length("labels", design.rows(), y.len())?;
+        let design = x.as_design_with_norms()?;
+        Invalid::check_length("labels", design.0.rows(), y.len())?;
         let (classes, targets) = binary_signs(&y.to_vec())?;
         Ok((self.fit(design, &targets, weights, watch)?, classes))
     }
@@ -83,13 +83,13 @@ impl<L: Loss + Copy> Hyper<L> {
         X: AsDesign + ?Sized,
         F: FnMut(&Progress) -> ControlFlow<()>,
     {
-        self.fit(x.as_design()?, &y.to_vec(), weights, watch)
+        self.fit(x.as_design_with_norms()?, &y.to_vec(), weights, watch)
     }
 
-    /// Fits numbers or signs.
+    /// Fits numbers or signs on a design and the squared norms of its rows.
     pub(super) fn fit<D: Design + Copy, F, const W: bool>(
         self,
-        design: D,
+        design: (D, Vec<f64>),
         targets: &[f64],
         weights: Option<ArrayView1<f64>>,
         watch: &mut Watch<F, W>,
@@ -100,10 +100,10 @@ impl<L: Loss + Copy> Hyper<L> {
         let Hyper { loss, l1, l2, .. } = self;
         Invalid::check_nonnegative("l1", l1)?;
         if l1 > 0.0 {
-            let problem = Problem::new(design, targets, loss, L1 { strength: l1 }, l2)?;
+            let problem = Problem::with_norms(design, targets, loss, L1 { strength: l1 }, l2)?;
             return self.run(problem, weights, watch);
         }
-        self.run(Problem::new(design, targets, loss, Zero, l2)?, weights, watch)
+        self.run(Problem::with_norms(design, targets, loss, Zero, l2)?, weights, watch)
     }
 
     fn run<D: Design + Copy, R: Automatic, F, const W: bool>(

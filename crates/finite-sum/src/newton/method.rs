@@ -53,6 +53,9 @@ const MOST: f64 = 0.2;
 const NEAR: f64 = 0.05;
 /// The same where a step may be the last because the model is the function.
 const NEAR_QUADRATIC: f64 = 0.1;
+/// A Gram matrix is written down at once where it costs no more passes than this: minimising a model by its columns takes
+/// about as many, of dearer entries.
+const GRAM_PASSES: f64 = 12.0;
 /// Rows of a dense design whose zeros are counted.
 const DENSE_ROWS: usize = 4096;
 /// A working set is full when more than this share of it is in the support.
@@ -395,12 +398,10 @@ impl<'p, 'a, D: Design, L: Loss, R: ElasticNetForm> Newton<'p, 'a, D, L, R> {
         }
     }
 
-    /// Whether to build the Gram matrix of a working set without trying its columns first: where it costs no more
-    /// than a few sweeps, or than the copy by columns that it saves.
+    /// Whether to build the Gram matrix of a working set without trying its columns first.
     fn gram_at_once(&self, order: usize, stored: usize, cost: f64) -> bool {
-        let passes = if self.columns.is_some() { 2.0 } else { 8.0 };
         let small = order <= 512 || order * order <= 2 * stored;
-        small && cost <= passes * self.problem.design().stored() as f64
+        small && cost <= GRAM_PASSES * self.problem.design().stored() as f64
     }
 
     /// `(1/n) sum_i phi'(t_i)`

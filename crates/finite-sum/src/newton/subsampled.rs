@@ -1,6 +1,6 @@
 //! Smooth problems of many more rows than features, by way of a part of the rows.
 
-use fenchel_linalg::{Design, Subset};
+use fenchel_linalg::Design;
 use fenchel_optim::newton::{QuasiNewton, QuasiNewtonSettings};
 use fenchel_optim::prox::Zero;
 use fenchel_optim::random::{Generator, stream};
@@ -220,11 +220,8 @@ fn solve_roughly<D: Design + Copy, L: Loss + Copy>(
     let index: Vec<usize> = rows.iter().map(|&(i, _)| i).collect();
     let targets: Vec<f64> = index.iter().map(|&i| problem.targets()[i]).collect();
     let weights: Vec<f64> = rows.iter().map(|&(i, w)| w * problem.term_weight(i)).collect();
-    let subset = Subset::new(*problem.design(), &index);
-    let share = subset.stored() as f64 / problem.design().stored().max(1) as f64;
-    let part = Problem::new(subset, &targets, *problem.loss(), Zero, problem.l2())?;
-    let part = part.with_weights(&weights)?;
-    let part = if problem.intercept() { part.with_intercept() } else { part };
+    let part = problem.on_rows(&index, &targets, Zero)?.with_weights(&weights)?;
+    let share = part.design().stored() as f64 / problem.design().stored().max(1) as f64;
     let stop = Stop { max_passes: ROUGH_PASSES, max_seconds, ..Stop::at_relative(ROUGH) };
     let (function, x) = SmoothPart::new(&part, None)?;
     let settings = QuasiNewtonSettings { stop, ..QuasiNewtonSettings::default() };

@@ -24,6 +24,29 @@ impl<'a, T: Scalar> Csr<'a, T> {
     /// [`Invalid::Layout`] for CSC storage or columns that are out of range, unsorted or repeated;
     /// [`Invalid::NonFinite`].
     pub fn new(matrix: CsMatViewI<'a, T, u32, usize>) -> Result<Self, Invalid> {
+        let csr = Csr::laid_out(matrix)?;
+        if !all_finite(csr.values) {
+            csr.find_fault()?;
+        }
+        Ok(csr)
+    }
+
+    /// The same, and the squared norms of all rows, from one look at the values. O(nnz).
+    ///
+    /// # Errors
+    /// As [`Csr::new`].
+    pub fn with_norms(matrix: CsMatViewI<'a, T, u32, usize>) -> Result<(Self, Vec<f64>), Invalid> {
+        let csr = Csr::laid_out(matrix)?;
+        let norms_squared = csr.row_norms_squared();
+        // Squares of finite numbers may overflow: then there is nothing to find.
+        if norms_squared.iter().any(|norm| !norm.is_finite()) {
+            csr.find_fault()?;
+        }
+        Ok((csr, norms_squared))
+    }
+
+    /// Checks everything but the values.
+    fn laid_out(matrix: CsMatViewI<'a, T, u32, usize>) -> Result<Self, Invalid> {
         if !matrix.is_csr() {
             return Err(Invalid::Layout {
                 what: "design matrix",
@@ -31,9 +54,8 @@ impl<'a, T: Scalar> Csr<'a, T> {
             });
         }
         let columns = matrix.cols();
-        let indptr = matrix.into_raw_storage();
-        let (offsets, columns_of, values) = indptr;
-        Csr::from_parts(offsets, columns_of, values, columns)
+        let (offsets, columns_of, values) = matrix.into_raw_storage();
+        Csr::of_parts(offsets, columns_of, values, columns)
     }
 
     /// Checks and borrows the three arrays of a CSR matrix: row `i` holds the entries
@@ -47,6 +69,20 @@ impl<'a, T: Scalar> Csr<'a, T> {
         values: &'a [T],
         columns: usize,
     ) -> Result<Self, Invalid> {
+        let csr = Csr::of_parts(offsets, columns_of, values, columns)?;
+        if !all_finite(values) {
+            csr.find_fault()?;
+        }
+        Ok(csr)
+    }
+
+    /// As [`from_parts`](Csr::from_parts), with values that nobody has looked at.
+    fn of_parts(
+        offsets: &'a [usize],
+        columns_of: &'a [u32],
+        values: &'a [T],
+        columns: usize,
+    ) -> Result<Self, Invalid> {
         let layout = |reason: String| Err(Invalid::Layout { what: "design matrix", reason });
         if columns_of.len() != values.len() {
             return layout(format!("{} columns for {} values", columns_of.len(), values.len()));
@@ -55,7 +91,7 @@ impl<'a, T: Scalar> Csr<'a, T> {
             return layout(format!("offsets must rise from 0 to {}", values.len()));
         }
         let csr = Csr { offsets, columns_of, values, columns };
-        if !csr.is_sound() {
+        if !csr.is_laid_out() {
             csr.find_fault()?;
         }
         Ok(csr)
@@ -71,9 +107,9 @@ impl<'a, T: Scalar> Csr<'a, T> {
         Csr { offsets, columns_of, values, columns }
     }
 
-    /// Whether there is nothing to find. Faster than finding it.
-    fn is_sound(&self) -> bool {
-        if !all_finite(self.values) || self.offsets.windows(2).any(|o| o[0] > o[1]) {
+    /// Whether offsets and columns are as they must be. Faster than finding the fault.
+    fn is_laid_out(&self) -> bool {
+        if self.offsets.windows(2).any(|o| o[0] > o[1]) {
             return false;
         }
         self.offsets.windows(2).all(|o| {
@@ -177,6 +213,7 @@ impl<T: Scalar> Design for Csr<'_, T> {
         }
     }
 
+    #[inline(always)]
     fn row_norm_squared(&self, i: usize) -> f64 {
         sum_of_squares(self.row(i).1)
     }
@@ -188,6 +225,10 @@ impl<T: Scalar> AsDesign for CsrMatrix<T> {
     fn as_design(&self) -> Result<Csr<'_, T>, Invalid> {
         Csr::new(self.view())
     }
+
+    fn as_design_with_norms(&self) -> Result<(Csr<'_, T>, Vec<f64>), Invalid> {
+        Csr::with_norms(self.view())
+    }
 }
 
 impl<T: Scalar> AsDesign for CsMatViewI<'_, T, u32, usize> {
@@ -198,6 +239,10 @@ impl<T: Scalar> AsDesign for CsMatViewI<'_, T, u32, usize> {
 
     fn as_design(&self) -> Result<Csr<'_, T>, Invalid> {
         Csr::new(self.view())
+    }
+
+    fn as_design_with_norms(&self) -> Result<(Csr<'_, T>, Vec<f64>), Invalid> {
+        Csr::with_norms(self.view())
     }
 }
 
@@ -219,6 +264,24 @@ mod tests {
         refused(&[0, 2, 1, 2], &[0, 1], &[1.0, 2.0], "offsets fall from 2 to 1 at row 1");
         refused(&[0, 1], &[2], &[f64::INFINITY], "row 0, column 2");
         refused(&[], &[], &[], "offsets must rise");
+    }
+
+    /// The same design and the same errors as without the norms.
+    #[test]
+    fn norms_come_with_the_checks() {
+        let matrix = |values: [f64; 3]| {
+            CsrMatrix::new((3, 3), vec![0, 2, 2, 3], vec![0, 2, 1], values.to_vec())
+        };
+        let good = matrix([3.0, -4.0, 1e200]);
+        let (design, norms_squared) = good.as_design_with_norms().unwrap();
+        assert_eq!(norms_squared, [25.0, 0.0, f64::INFINITY]);
+        assert_eq!(design.row(2), (&[1][..], &[1e200][..]));
+        let bad = matrix([3.0, -4.0, f64::NAN]);
+        let error = bad.as_design_with_norms().unwrap_err().to_string();
+        assert_eq!(error, bad.as_design().unwrap_err().to_string());
+        assert!(error.contains("row 2, column 1"), "{error}");
+        let by_columns = good.to_csc();
+        assert!(by_columns.view().as_design_with_norms().is_err());
     }
 
     #[test]

@@ -20,6 +20,27 @@ impl<'a, T: Scalar> Dense<'a, T> {
     /// [`Invalid::Layout`] if the rows do not lie one behind the other in memory (a transposed or
     /// sliced view: call `.as_standard_layout()` on it first); [`Invalid::NonFinite`].
     pub fn new(matrix: ArrayView2<'a, T>) -> Result<Self, Invalid> {
+        let design = Dense::unchecked(matrix)?;
+        if all_finite(design.entries) { Ok(design) } else { Err(design.fault(0)) }
+    }
+
+    /// The same, and the squared norms of all rows, from one look at the data. O(nd).
+    ///
+    /// # Errors
+    /// As [`Dense::new`].
+    pub fn with_norms(matrix: ArrayView2<'a, T>) -> Result<(Self, Vec<f64>), Invalid> {
+        let design = Dense::unchecked(matrix)?;
+        let norms_squared = design.row_norms_squared();
+        // Squares of finite numbers may overflow.
+        for (i, norm) in norms_squared.iter().enumerate() {
+            if !norm.is_finite() && !all_finite(design.row(i)) {
+                return Err(design.fault(i));
+            }
+        }
+        Ok((design, norms_squared))
+    }
+
+    fn unchecked(matrix: ArrayView2<'a, T>) -> Result<Self, Invalid> {
         let (rows, columns) = matrix.dim();
         let Some(entries) = matrix.to_slice() else {
             return Err(Invalid::Layout {
@@ -31,16 +52,16 @@ impl<'a, T: Scalar> Dense<'a, T> {
                 ),
             });
         };
-        let fault = || entries.iter().position(|v| !v.to_f64().is_finite());
-        if let Some(k) = if all_finite(entries) { None } else { fault() } {
-            return Err(Invalid::NonFinite {
-                what: "design matrix",
-                row: k / columns,
-                column: k % columns,
-                value: entries[k].to_f64(),
-            });
-        }
         Ok(Dense { entries, rows, columns })
+    }
+
+    /// Names the first entry from row `i` on that is not finite.
+    fn fault(&self, i: usize) -> Invalid {
+        let entries = self.entries[i * self.columns..].iter().map(|v| v.to_f64());
+        let found = entries.enumerate().find(|(_, v)| !v.is_finite());
+        let (k, value) = found.unwrap_or((0, f64::NAN));
+        let (row, column) = (i + k / self.columns, k % self.columns);
+        Invalid::NonFinite { what: "design matrix", row, column, value }
     }
 
     /// Row `i` as stored.
@@ -97,6 +118,23 @@ impl<T: Scalar> Design for Dense<'_, T> {
         }
     }
 
+    /// Leaves out blocks of eight zeros.
+    #[inline(always)]
+    fn row_nonzeros(&self, i: usize, mut f: impl FnMut(usize, f64)) {
+        let (blocks, rest) = self.row(i).as_chunks::<8>();
+        for (k, block) in blocks.iter().enumerate() {
+            let all_zero = block.iter().fold(true, |all, a| all & (a.to_f64() == 0.0));
+            if !all_zero {
+                for l in 0..8 {
+                    f(8 * k + l, block[l].to_f64());
+                }
+            }
+        }
+        for (l, a) in rest.iter().enumerate() {
+            f(8 * blocks.len() + l, a.to_f64());
+        }
+    }
+
     #[inline(always)]
     fn row_part(&self, i: usize, columns: &[usize], scale: f64, out: &mut [f64]) {
         let row = self.row(i);
@@ -106,6 +144,7 @@ impl<T: Scalar> Design for Dense<'_, T> {
         }
     }
 
+    #[inline(always)]
     fn row_norm_squared(&self, i: usize) -> f64 {
         sum_of_squares(self.row(i))
     }
@@ -117,6 +156,10 @@ impl<T: Scalar> AsDesign for Array2<T> {
     fn as_design(&self) -> Result<Dense<'_, T>, Invalid> {
         Dense::new(self.view())
     }
+
+    fn as_design_with_norms(&self) -> Result<(Dense<'_, T>, Vec<f64>), Invalid> {
+        Dense::with_norms(self.view())
+    }
 }
 
 impl<T: Scalar> AsDesign for ArrayView2<'_, T> {
@@ -127,6 +170,10 @@ impl<T: Scalar> AsDesign for ArrayView2<'_, T> {
 
     fn as_design(&self) -> Result<Dense<'_, T>, Invalid> {
         Dense::new(self.view())
+    }
+
+    fn as_design_with_norms(&self) -> Result<(Dense<'_, T>, Vec<f64>), Invalid> {
+        Dense::with_norms(self.view())
     }
 }
 
@@ -163,6 +210,25 @@ mod tests {
             Err(Invalid::NonFinite { row: 1, column: 2, .. }) => {}
             other => panic!("{other:?}"),
         }
+    }
+
+    /// The same design and the same errors as without the norms.
+    #[test]
+    fn norms_come_with_the_checks() {
+        let x = array![[3.0, 4.0], [1e200, 0.0], [0.5, -0.5]];
+        let (design, norms_squared) = x.as_design_with_norms().unwrap();
+        // A square that overflows belongs to a finite number.
+        assert_eq!(norms_squared, [25.0, f64::INFINITY, 0.5]);
+        assert_eq!(design.row(2), [0.5, -0.5]);
+        for (bad, value) in [([2, 1], f64::NAN), ([1, 1], f64::NEG_INFINITY)] {
+            let mut x = x.clone();
+            x[bad] = value;
+            let error = x.as_design_with_norms().unwrap_err().to_string();
+            assert_eq!(error, x.as_design().unwrap_err().to_string());
+            assert!(error.contains(&format!("row {}, column 1", bad[0])), "{error}");
+        }
+        assert!(x.t().as_design_with_norms().is_err());
+        assert!(Array2::<f64>::zeros((3, 0)).as_design_with_norms().is_ok());
     }
 
     #[test]

@@ -79,6 +79,12 @@ pub trait Design: Sync {
     /// Calls `f(column, value)` for the stored entries of row `i`, columns ascending.
     fn row_entries(&self, i: usize, f: impl FnMut(usize, f64));
 
+    /// Calls `f(column, value)` for all entries of row `i` that are not 0, and maybe for some that are, columns ascending.
+    #[inline(always)]
+    fn row_nonzeros(&self, i: usize, f: impl FnMut(usize, f64)) {
+        self.row_entries(i, f);
+    }
+
     /// `sum_c x_c a_ic^2`.
     #[inline]
     fn row_square_dot(&self, i: usize, x: &[f64]) -> f64 {
@@ -111,8 +117,11 @@ pub trait Design: Sync {
     }
 
     /// `||a_i||^2` of every row.
-    fn row_norms_squared(&self) -> Vec<f64> {
-        (0..self.rows()).map(|i| self.row_norm_squared(i)).collect()
+    fn row_norms_squared(&self) -> Vec<f64>
+    where
+        Self: Sized,
+    {
+        product::row_norms_squared(self)
     }
 }
 
@@ -129,6 +138,16 @@ pub trait AsDesign {
     /// [`Invalid::NonFinite`] with row and column; [`Invalid::Layout`] if rows are not contiguous,
     /// the storage is not CSR, or columns of a row are not ascending.
     fn as_design(&self) -> Result<Self::View<'_>, Invalid>;
+
+    /// The same, and [the squared norms of all rows](Design::row_norms_squared), from one look at the data.
+    ///
+    /// # Errors
+    /// As [`as_design`](AsDesign::as_design).
+    fn as_design_with_norms(&self) -> Result<(Self::View<'_>, Vec<f64>), Invalid> {
+        let design = self.as_design()?;
+        let norms_squared = design.row_norms_squared();
+        Ok((design, norms_squared))
+    }
 }
 
 /// Whether all numbers are finite, without a branch an entry.
@@ -151,6 +170,7 @@ fn all_finite<T: Scalar>(values: &[T]) -> bool {
 }
 
 /// `sum a^2` in eight partial sums.
+#[inline(always)]
 fn sum_of_squares<T: Scalar>(values: &[T]) -> f64 {
     let (blocks, rest) = values.as_chunks::<8>();
     let mut lanes = [0.0; 8];

@@ -60,7 +60,7 @@ impl Nonzeros {
         let (mut columns_of, mut values) = (vec![0; d + 1], vec![0.0; d + 1]);
         for i in 0..n {
             let mut length = 0;
-            design.row_entries(i, |c, a| {
+            design.row_nonzeros(i, |c, a| {
                 columns_of[length] = c as u32;
                 values[length] = a;
                 length += usize::from(a != 0.0);
@@ -125,21 +125,28 @@ mod tests {
 
     #[test]
     fn a_design_of_zeros_is_copied_entry_by_entry() {
-        let x = Array2::from_shape_fn((100, 9), |(i, j)| {
-            if (i + 5 * j) % 7 == 0 { i as f64 - 40.5 } else { 0.0 }
-        });
-        let dense = Dense::new(x.view()).unwrap();
-        let copy = Nonzeros::if_worth(&dense, u64::MAX).unwrap();
-        let view = copy.view();
-        let stored = x.iter().filter(|a| **a != 0.0).count();
-        assert_eq!((view.rows(), view.columns(), view.stored()), (100, 9, stored));
-        for i in 0..100 {
-            let mut row = vec![0.0; 9];
-            view.row_entries(i, |c, a| row[c] = a);
-            assert_eq!(row, x.row(i).to_vec());
+        // Rows shorter and longer than the blocks of zeros that are left out, a multiple of them or not.
+        for d in [9, 40, 67] {
+            let x = Array2::from_shape_fn((100, d), |(i, j)| {
+                if (i + 5 * j) % 13 == 0 || (i % 2 == 0 && j / 8 == 3) {
+                    i as f64 - 40.5
+                } else {
+                    0.0
+                }
+            });
+            let dense = Dense::new(x.view()).unwrap();
+            let copy = Nonzeros::if_worth(&dense, u64::MAX).unwrap();
+            let view = copy.view();
+            let stored = x.iter().filter(|a| **a != 0.0).count();
+            assert_eq!((view.rows(), view.columns(), view.stored()), (100, d, stored));
+            for i in 0..100 {
+                let mut row = vec![0.0; d];
+                view.row_entries(i, |c, a| row[c] = a);
+                assert_eq!(row, x.row(i).to_vec());
+            }
+            // The same arrays pass the checks of a matrix from outside.
+            assert!(Csr::from_parts(&copy.offsets, &copy.columns_of, &copy.values, d).is_ok());
         }
-        // The same arrays pass the checks of a matrix from outside.
-        assert!(Csr::from_parts(&copy.offsets, &copy.columns_of, &copy.values, 9).is_ok());
     }
 
     #[test]

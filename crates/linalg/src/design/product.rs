@@ -15,13 +15,24 @@ const ENTRIES_PER_CHUNK: usize = 1 << 13;
 /// Upper limit of blocks: each keeps a vector of length `d` in [`multiply_transposed`].
 const MAX_BLOCKS: usize = 8;
 
-/// `out = A x`. O(nnz).
+/// `out = A x`. O(nnz), and O(n + d) at the origin.
 ///
 /// # Panics
 /// If `x` or `out` has not the length of a column index range or of the rows.
 pub fn multiply<D: Design>(design: &D, x: &[f64], out: &mut [f64]) {
     assert_eq!((x.len(), out.len()), (design.columns(), design.rows()));
+    if is_origin(x) {
+        out.fill(0.0);
+        return;
+    }
     each_row(design, &Dots { design, x }, out);
+}
+
+/// `||a_i||^2` of every row.
+pub(super) fn row_norms_squared<D: Design>(design: &D) -> Vec<f64> {
+    let mut norms_squared = vec![0.0; design.rows()];
+    each_row(design, &Norms { design }, &mut norms_squared);
+    norms_squared
 }
 
 /// `out_i = sum_c x_c a_ic^2`. O(nnz).
@@ -77,13 +88,17 @@ pub fn multiply_through<D: Design>(
     assert_eq!((t.len(), s.len()), (n, n));
     let block = rows_per_block(design, MAX_BLOCKS);
     let chunk = rows_per_chunk(design);
-    let dots = Dots { design, x };
+    let (dots, origin) = (Dots { design, x }, is_origin(x));
     let through = |from: usize, t: &mut [f64], s: &mut [f64], out: &mut [f64]| {
         let mut total = 0.0;
         for (k, (t, s)) in t.chunks_mut(chunk).zip(s.chunks_mut(chunk)).enumerate() {
             let from = from + k * chunk;
             let rows = from..from + t.len();
-            lanes::run(Fill { of: &dots, from, out: t });
+            if origin {
+                t.fill(0.0);
+            } else {
+                lanes::run(Fill { of: &dots, from, out: t });
+            }
             total += between(rows.clone(), t, s);
             lanes::run(Add { of: &Combination { design, from, s }, rows, out });
         }
@@ -137,6 +152,10 @@ struct Dots<'a, D> {
     x: &'a [f64],
 }
 
+struct Norms<'a, D> {
+    design: &'a D,
+}
+
 struct SquareDots<'a, D> {
     design: &'a D,
     x: &'a [f64],
@@ -158,6 +177,13 @@ impl<D: Design> RowNumber for Dots<'_, D> {
     #[inline(always)]
     fn number(&self, i: usize) -> f64 {
         self.design.row_dot(i, self.x)
+    }
+}
+
+impl<D: Design> RowNumber for Norms<'_, D> {
+    #[inline(always)]
+    fn number(&self, i: usize) -> f64 {
+        self.design.row_norm_squared(i)
     }
 }
 
@@ -220,6 +246,10 @@ impl<R: RowMultiple> lanes::Kernel for Add<'_, R> {
             self.of.add(i, self.out);
         }
     }
+}
+
+fn is_origin(x: &[f64]) -> bool {
+    x.iter().all(|x| *x == 0.0)
 }
 
 fn each_row<D: Design>(design: &D, of: &impl RowNumber, out: &mut [f64]) {
@@ -314,6 +344,25 @@ mod tests {
             assert_eq!(ax, squares.dot(&x).to_vec());
             assert_eq!(ats, squares.t().dot(&s).to_vec());
         }
+    }
+
+    /// Nothing is read at the origin; the sums are those of the plain product all the same.
+    #[test]
+    fn products_at_the_origin() {
+        let a = Array2::from_shape_fn((70, 5), |(i, j)| (i + j) as f64);
+        let view = Dense::new(a.view()).unwrap();
+        let (mut t, mut s, mut out) = (vec![1.0; 70], vec![1.0; 70], vec![1.0; 5]);
+        multiply(&view, &[0.0, -0.0, 0.0, 0.0, 0.0], &mut t);
+        assert_eq!(t, [0.0; 70]);
+        t.fill(1.0);
+        let between = |_: Range<usize>, t: &[f64], s: &mut [f64]| {
+            s.iter_mut().zip(t).for_each(|(s, t)| *s = t + 1.0);
+            0.5
+        };
+        assert!(multiply_through(&view, &[0.0; 5], &mut t, &mut s, &mut out, between) > 0.0);
+        assert_eq!(t, [0.0; 70]);
+        assert_eq!(out, a.sum_axis(ndarray::Axis(0)).to_vec());
+        assert_eq!(view.row_norms_squared(), a.map_axis(ndarray::Axis(1), |r| r.dot(&r)).to_vec());
     }
 
     #[cfg(feature = "parallel")]

@@ -61,6 +61,11 @@ impl<D: Design> Design for Subset<'_, D> {
     }
 
     #[inline(always)]
+    fn row_norm_squared(&self, i: usize) -> f64 {
+        self.design.row_norm_squared(self.index[i])
+    }
+
+    #[inline(always)]
     fn row_entries(&self, i: usize, f: impl FnMut(usize, f64)) {
         self.design.row_entries(self.index[i], f);
     }

@@ -108,11 +108,12 @@ impl<D: Design + Copy, L: Loss + Copy> Plan<'_, D, L> {
             let points = sweep(&self.pose(design, targets, weights)?, &settings, grid)?;
             return Ok(points.iter().map(|point| point.dense(d)).collect());
         }
+        let norms_squared = design.row_norms_squared();
         let ridge = |&l2: &f64| {
             let hyper = Hyper { loss: self.loss, l1: 0.0, l2, intercept, stop, seed };
             let weights = weights.map(ArrayView1::from);
             let Fitted { weights, intercept, .. } =
-                hyper.fit(design, targets, weights, &mut unwatched())?;
+                hyper.fit((design, norms_squared.clone()), targets, weights, &mut unwatched())?;
             Ok(Point { weights: weights.to_vec(), intercept })
         };
         grid.iter().map(ridge).collect()
