@@ -27,7 +27,7 @@ use crate::{Problem, Weights, radius_upper};
 /// let sum = Sum::new(&terms, Zero, problem.l2())?;
 /// let settings = SumSettings { stop: Stop::at_relative(1e-3), ..SumSettings::default() };
 /// let solution = svrg(&sum, &settings, None, &mut ())?;
-/// let weights = terms.weights(&solution.state);
+/// let weights = terms.weights(&solution.state.point);
 /// assert!(weights.emission[[0, 0]] > 0.1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

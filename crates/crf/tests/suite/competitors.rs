@@ -354,11 +354,15 @@ fn finite_sum_methods_approach_the_optimum() {
     let stop = Stop { max_passes: 40_000.0, ..until(1e-9) };
     let settings = SumSettings { stop, ..settings };
     let solution = svrg(&sum, &settings, None, &mut ()).unwrap();
-    assert!((-1e-11..=1e-9).contains(&above(&solution.state)));
+    assert!((-1e-11..=1e-9).contains(&above(&solution.state.point)));
     let step = StepSize::Scaled(5.0);
     let settings = SumSettings { step, stop: Stop::after_passes(300.0), ..SumSettings::default() };
     let solution = sgd(&sum, &settings, None, &mut ()).unwrap();
-    assert!((-1e-11..=1e-2).contains(&above(&solution.state)), "{}", above(&solution.state));
+    assert!(
+        (-1e-11..=1e-2).contains(&above(&solution.state.point)),
+        "{}",
+        above(&solution.state.point)
+    );
 }
 
 #[test]

@@ -57,7 +57,7 @@ impl Default for AutoSettings {
 /// Where [`auto`] ended, and how it got there.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AutoState<P = Point> {
-    /// The point.
+    /// The point; of a general sum with what its method goes on from.
     pub point: P,
     /// What was chosen and why.
     pub choice: Choice,

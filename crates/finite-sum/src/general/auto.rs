@@ -17,41 +17,35 @@ use crate::lag::Composite;
 /// | else | [`svrg`] |
 ///
 /// The observer sees the progress and the [`Method`] at work. Of the settings, `step` and `order` are those of the
-/// chosen method: leave them at their defaults.
+/// chosen method: leave them at their defaults. The choice depends on the sum and the memory limit alone: given the
+/// [`SumState`] of its point back, a run goes on bit for bit.
 ///
 /// # Errors
 /// Those of the methods, but for the memory.
 pub fn auto<T, R, O>(
     sum: &Sum<'_, T, R>,
     settings: &SumSettings,
-    start: Option<Vec<f64>>,
+    start: Option<SumState>,
     observer: &mut O,
-) -> Result<Solution<AutoState<Vec<f64>>>, Error>
+) -> Result<Solution<AutoState<SumState>>, Error>
 where
     T: FiniteSum,
     R: Composite,
     O: Observer<Method>,
 {
     settings.stop.check()?;
-    let by = |method, start: Option<Vec<f64>>, stop, show: &mut Show<'_, O>| {
+    let by = |method, start: Option<SumState>, stop, show: &mut Show<'_, O>| {
         let settings = SumSettings { stop, ..settings.clone() };
         match method {
             Method::Finito => {
                 let Sum { terms, l2, smoothness, stored, longest, .. } = *sum;
                 let smooth = Sum { terms, regulariser: Zero, l2, smoothness, stored, longest };
-                let Solution { state, report } = finito(&smooth, &settings, start, show)?;
-                Ok((state, report))
+                finito(&smooth, &settings, start, show)
             }
-            Method::AcceleratedSaga => {
-                let start = start.map(|point| SumState { point, table: Vec::new() });
-                let Solution { state, report } = catalyst(sum, &settings, None, start, show)?;
-                Ok((state.point, report))
-            }
-            _ => {
-                let Solution { state, report } = svrg(sum, &settings, start, show)?;
-                Ok((state, report))
-            }
+            Method::AcceleratedSaga => catalyst(sum, &settings, None, start, show),
+            _ => svrg(sum, &settings, start, show),
         }
+        .map(|Solution { state, report }| (state, report))
     };
     relay(choose(sum, settings.memory_limit), settings.stop, start, observer, by)
 }

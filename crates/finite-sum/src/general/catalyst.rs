@@ -11,10 +11,10 @@ use crate::lag::Composite;
 
 /// Catalyst on a general sum: what an observer of [`catalyst`] sees.
 pub struct GeneralCatalyst<'p, 't, T: FiniteSum, R> {
+    /// Shows where the last inner pass ended.
     inner: Incremental<'p, 't, T, R>,
     momentum: Momentum,
-    /// Where the last inner pass ended.
-    point: Vec<f64>,
+    /// Scratch: the next centre.
     centre: Vec<f64>,
     best: Option<Vec<f64>>,
 }
@@ -31,8 +31,7 @@ pub struct GeneralCatalyst<'p, 't, T: FiniteSum, R> {
 /// the most that it can. Without acceleration to be had (`kappa <= 0`) it is SAGA. For terms that are badly
 /// conditioned, `n l2 < 3 L`, or not strongly convex at all.
 ///
-/// `step` of the settings is SAGA's, by default `1/(3 (L + kappa))`. The returned state starts other runs, from the point at
-/// rest.
+/// `step` of the settings is SAGA's, by default `1/(3 (L + kappa))`. The run moves by whole outer steps.
 ///
 /// # Errors
 /// As [`saga`](super::saga); [`Error::Invalid`] for a `kappa` that is negative or not finite.
@@ -53,21 +52,25 @@ where
     let kappa = kappa.unwrap_or(by_default.max(0.0));
     Invalid::check_nonnegative("kappa", kappa)?;
     let step = settings.step.resolve(1.0 / (3.0 * (sum.smoothness() + kappa)))?;
-    let inner = with_table("general catalyst", sum, settings, (step, 1.0), Some(kappa), start)?;
-    let (point, centre) = (inner.point().to_vec(), inner.point().to_vec());
+    let mut inner = with_table("general catalyst", sum, settings, (step, 1.0), Some(kappa), start)?;
     let mu = sum.l2() + sum.regulariser().strong_convexity();
     let ratio = if kappa > 0.0 { mu / (mu + kappa) } else { 1.0 };
-    let momentum = Momentum::new(ratio, point.clone());
-    let mut method = GeneralCatalyst { inner, momentum, point, centre, best: None };
+    let mut momentum = Momentum::new(ratio, inner.point().to_vec());
+    if let Some(kept) = inner.momentum.take() {
+        (momentum.alpha, momentum.previous) = kept;
+    }
+    let centre = inner.centre().to_vec();
+    let mut method = GeneralCatalyst { inner, momentum, centre, best: None };
     let report = run(&mut method, &settings.stop, observer)?;
-    let GeneralCatalyst { inner, point, .. } = method;
-    Ok(Solution { state: SumState { point, ..inner.into_state() }, report })
+    let GeneralCatalyst { mut inner, momentum: Momentum { alpha, previous, .. }, .. } = method;
+    inner.momentum = Some((alpha, previous));
+    Ok(Solution { state: inner.into_state(), report })
 }
 
 impl<T: FiniteSum, R: Composite> GeneralCatalyst<'_, '_, T, R> {
     /// The current point.
     pub fn point(&self) -> &[f64] {
-        &self.point
+        self.inner.point()
     }
 }
 
@@ -78,15 +81,14 @@ impl<T: FiniteSum, R: Composite> Iterative for GeneralCatalyst<'_, '_, T, R> {
         while done < passes {
             // Filling the table is a pass of its own.
             done += self.inner.advance_whole();
-            self.point.copy_from_slice(self.inner.point());
-            self.momentum.extrapolate(&self.point, &mut self.centre);
+            self.momentum.extrapolate(self.inner.point(), &mut self.centre);
             self.inner.move_centre(&self.centre);
         }
         done
     }
 
     fn certify(&mut self) -> Certificate {
-        self.inner.certify_at(&self.point)
+        self.inner.certify_shown()
     }
 
     fn oracle_calls(&self) -> u64 {
@@ -94,12 +96,12 @@ impl<T: FiniteSum, R: Composite> Iterative for GeneralCatalyst<'_, '_, T, R> {
     }
 
     fn keep(&mut self) {
-        self.best.get_or_insert_default().clone_from(&self.point);
+        self.best = Some(self.inner.point().to_vec());
     }
 
     fn restore(&mut self) {
         if let Some(best) = self.best.take() {
-            self.point = best;
+            self.inner.restore_to(best);
         }
     }
 }

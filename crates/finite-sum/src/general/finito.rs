@@ -5,8 +5,11 @@ use fenchel_optim::prox::Zero;
 use fenchel_optim::random::{Order, Visits};
 use fenchel_optim::{Certificate, Iterative, Observer, Solution, run};
 
+use super::state::{Run, SumState, Trail};
 use super::{FiniteSum, Sum, SumSettings, check_memory, check_order};
 use crate::Error;
+
+const NAME: &str = "general finito";
 
 /// Passes between two computations of the sum of the table.
 const REFRESH: usize = 10;
@@ -26,6 +29,8 @@ pub struct GeneralFinito<'p, 't, T: FiniteSum> {
     scratch: T::Scratch,
     fresh: Vec<f64>,
     best: Option<Vec<f64>>,
+    /// Whether the best point was restored, which the table does not belong to.
+    restored: bool,
 }
 
 /// Finito on a general sum (Defazio's thesis, algorithm 3.1), in permuted order: [`finito`](crate::finito()) with a
@@ -36,7 +41,8 @@ pub struct GeneralFinito<'p, 't, T: FiniteSum> {
 /// ```
 ///
 /// The step is `1/(alpha l2)` with the thesis's `alpha = 2` by default, for `n l2 >= 2 L`; else scale it by `n l2 / (2 L)`.
-/// Memory `n d` numbers; a step is O(d). The first pass puts every term at the start.
+/// Memory `n d` numbers, of the state too: keep its point alone where that is all you need. A step is O(d). The first pass
+/// puts every term at the start.
 ///
 /// # Errors
 /// [`Error::NeedsStrongConvexity`] for `l2 = 0` without a constant step; [`Error::MemoryLimit`]; as
@@ -44,26 +50,25 @@ pub struct GeneralFinito<'p, 't, T: FiniteSum> {
 pub fn finito<'p, 't, T, O>(
     sum: &'p Sum<'t, T, Zero>,
     settings: &SumSettings,
-    start: Option<Vec<f64>>,
+    start: Option<SumState>,
     observer: &mut O,
-) -> Result<Solution<Vec<f64>>, Error>
+) -> Result<Solution<SumState>, Error>
 where
     T: FiniteSum,
     O: Observer<GeneralFinito<'p, 't, T>>,
 {
-    let method = "general finito";
     settings.stop.check()?;
     let (n, d) = (sum.terms.terms(), sum.terms.dimension());
     let numbers = (n as u64).saturating_mul(d as u64);
-    check_memory(method, numbers, settings.memory_limit, "use general::saga or general::svrg")?;
+    check_memory(NAME, numbers, settings.memory_limit, "use general::saga or general::svrg")?;
     let order = settings.order.as_ref().unwrap_or(&Order::Permuted);
-    check_order(method, order)?;
+    check_order(NAME, order)?;
     if !(sum.l2 > 0.0) {
-        return Err(Error::NeedsStrongConvexity { method });
+        return Err(Error::NeedsStrongConvexity { method: NAME });
     }
     let step = settings.step.resolve(0.5 / sum.l2)?;
     Invalid::check_positive("step", step)?;
-    let w = start.unwrap_or_else(|| vec![0.0; d]);
+    let SumState { point: w, trail, .. } = start.unwrap_or_else(|| vec![0.0; d].into());
     sum.check_point(&w)?;
     let mut method = GeneralFinito {
         visits: Visits::new(order, n, settings.seed)?,
@@ -75,17 +80,55 @@ where
         fill: true,
         steps: 0,
         best: None,
+        restored: false,
         sum,
         w,
     };
+    if let Some(trail) = trail {
+        method.follow(*trail);
+    }
     let report = run(&mut method, &settings.stop, observer)?;
-    Ok(Solution { state: method.w, report })
+    Ok(Solution { state: method.into_state(), report })
 }
 
 impl<T: FiniteSum> GeneralFinito<'_, '_, T> {
     /// The current point.
     pub fn point(&self) -> &[f64] {
         &self.w
+    }
+
+    /// Goes on where a run of the same settings on the same sum stood, and not at all otherwise.
+    fn follow(&mut self, trail: Trail) {
+        let (n, d) = (self.sum.terms.terms(), self.w.len());
+        let finite = |v: &[f64]| v.iter().all(|v| v.is_finite());
+        let fits = |run: &Run| match run {
+            Run::Finito { table, total, steps } => {
+                (table.is_empty() || table.len() == n * d)
+                    && total.len() == d
+                    && finite(table)
+                    && finite(total)
+                    && *steps < REFRESH * n
+            }
+            _ => false,
+        };
+        let step = self.inverse_step;
+        let followed = trail.follow(NAME, step, self.sum, &self.w, &mut self.visits, fits);
+        let Some(Run::Finito { table, total, steps }) = followed else { return };
+        if !table.is_empty() {
+            (self.table, self.total, self.steps, self.fill) = (table, total, steps, false);
+        }
+    }
+
+    fn into_state(mut self) -> SumState {
+        if self.restored {
+            return self.w.into();
+        }
+        if self.fill {
+            self.table.clear();
+        }
+        let run = Run::Finito { table: self.table, total: self.total, steps: self.steps };
+        let trail = Trail::new(NAME, self.inverse_step, self.sum, &self.w, &self.visits, run);
+        SumState { trail: Some(trail), ..self.w.into() }
     }
 
     /// `p_j <- f_j'(w) + (l2 - 1/step) w`, and the total with it.
@@ -148,6 +191,7 @@ impl<T: FiniteSum> Iterative for GeneralFinito<'_, '_, T> {
     fn restore(&mut self) {
         if let Some(best) = self.best.take() {
             self.w = best;
+            self.restored = true;
         }
     }
 }

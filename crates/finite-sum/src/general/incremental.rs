@@ -1,23 +1,18 @@
 //! SAG, SAGA and SVRG with vectors for gradients.
 
+mod resume;
+
 use fenchel_linalg::Invalid;
 use fenchel_optim::random::{Order, Visits};
 use fenchel_optim::{Certificate, Iterative, Observer, Separable, Solution, run};
-use serde::{Deserialize, Serialize};
 
+use super::state::SumState;
 use super::{FiniteSum, Sum, SumSettings, check_memory, check_order};
 use crate::Error;
 use crate::lag::{Composite, Lagged, Powers};
 
-/// The state of [`saga`] and [`sag`]: the point, and the last gradient of every term on its support, one after the
-/// other. [`svrg`] has no table.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct SumState {
-    /// The point.
-    pub point: Vec<f64>,
-    /// The gradients; empty for a method without, and to have them computed at the point.
-    pub table: Vec<f64>,
-}
+/// Passes between two computations of the average from the table.
+const REFRESH: usize = 10;
 
 /// What the correction `delta = f_j'(x) - reference` is multiplied by, and where the reference comes from.
 #[derive(Debug, Clone)]
@@ -30,9 +25,12 @@ enum Reference {
 
 /// SAG, SAGA or SVRG on a general sum: what an observer of them sees.
 pub struct Incremental<'p, 't, T: FiniteSum, R> {
+    name: &'static str,
     sum: &'p Sum<'t, T, R>,
-    /// Up to date between calls of `advance`.
+    /// Up to date after [`flush`](Incremental::flush) only.
     x: Vec<f64>,
+    /// The point that was certified last.
+    shown: Vec<f64>,
     reference: Reference,
     table: Vec<f64>,
     offsets: Vec<usize>,
@@ -40,6 +38,8 @@ pub struct Incremental<'p, 't, T: FiniteSum, R> {
     average: Vec<f64>,
     /// The proximal centre and its weight, for [`catalyst`](super::catalyst).
     centre: Option<(Vec<f64>, f64)>,
+    /// `alpha` and `x_old` of Catalyst, while it does not run.
+    pub(super) momentum: Option<(f64, Vec<f64>)>,
     /// `l2 + kappa`
     l2: f64,
     step: f64,
@@ -50,10 +50,14 @@ pub struct Incremental<'p, 't, T: FiniteSum, R> {
     visits: Visits,
     /// The table has to be filled first.
     fill: bool,
+    /// Since the average was computed from the table.
+    steps: usize,
     scratch: T::Scratch,
     fresh: Vec<f64>,
     old: Vec<f64>,
     best: Option<Vec<f64>>,
+    /// Whether the best point was restored, which the rest does not belong to.
+    restored: bool,
     evaluations: u64,
 }
 
@@ -139,19 +143,15 @@ pub(super) fn with_table<'p, 't, T: FiniteSum, R: Composite>(
     start: Option<SumState>,
 ) -> Result<Incremental<'p, 't, T, R>, Error> {
     check_memory(method, sum.stored as u64, settings.memory_limit, "use general::svrg")?;
-    let SumState { point, mut table } = start.unwrap_or_else(|| SumState {
-        point: vec![0.0; sum.terms().dimension()],
-        table: Vec::new(),
-    });
-    let warm = !table.is_empty();
+    let mut start = start.unwrap_or_else(|| vec![0.0; sum.terms().dimension()].into());
+    let warm = !start.table.is_empty();
     if !warm {
-        table.resize(sum.stored, 0.0);
+        start.table.resize(sum.stored, 0.0);
     }
-    Invalid::check_length("table", sum.stored, table.len())?;
-    Invalid::check_finite("table", &table)?;
+    Invalid::check_length("table", sum.stored, start.table.len())?;
+    Invalid::check_finite("table", &start.table)?;
     let reference = Reference::Table { weight };
-    let mut method =
-        Incremental::new(method, sum, settings, (point, table), reference, step, kappa)?;
+    let mut method = Incremental::new(method, sum, settings, start, reference, step, kappa)?;
     method.fill = !warm;
     Ok(method)
 }
@@ -164,9 +164,9 @@ pub(super) fn with_table<'p, 't, T: FiniteSum, R: Composite>(
 pub fn svrg<'p, 't, T, R, O>(
     sum: &'p Sum<'t, T, R>,
     settings: &SumSettings,
-    start: Option<Vec<f64>>,
+    start: Option<SumState>,
     observer: &mut O,
-) -> Result<Solution<Vec<f64>>, Error>
+) -> Result<Solution<SumState>, Error>
 where
     T: FiniteSum,
     R: Composite,
@@ -175,13 +175,13 @@ where
     settings.stop.check()?;
     Invalid::check_positive("inner", settings.inner)?;
     let inner = ((settings.inner * sum.terms().terms() as f64).round() as usize).max(1);
-    let point = start.unwrap_or_else(|| vec![0.0; sum.terms().dimension()]);
-    let reference = Reference::Snapshot { point: point.clone(), inner, since: usize::MAX };
+    let start = start.unwrap_or_else(|| vec![0.0; sum.terms().dimension()].into());
+    let start = SumState { table: Vec::new(), ..start };
+    let reference = Reference::Snapshot { point: start.point.clone(), inner, since: inner };
     let step = settings.step.resolve(0.25 / sum.smoothness())?;
-    let state = (point, Vec::new());
-    let mut method = Incremental::new("general svrg", sum, settings, state, reference, step, None)?;
+    let mut method = Incremental::new("general svrg", sum, settings, start, reference, step, None)?;
     let report = run(&mut method, &settings.stop, observer)?;
-    Ok(Solution { state: method.x, report })
+    Ok(Solution { state: method.into_state(), report })
 }
 
 impl<'p, 't, T: FiniteSum, R: Composite> Incremental<'p, 't, T, R> {
@@ -189,11 +189,12 @@ impl<'p, 't, T: FiniteSum, R: Composite> Incremental<'p, 't, T, R> {
         method: &'static str,
         sum: &'p Sum<'t, T, R>,
         settings: &SumSettings,
-        (mut x, table): (Vec<f64>, Vec<f64>),
+        start: SumState,
         reference: Reference,
         step: f64,
         kappa: Option<f64>,
     ) -> Result<Self, Error> {
+        let SumState { point: mut x, table, trail } = start;
         let order = settings.order.as_ref().unwrap_or(&Order::Uniform);
         check_order(method, order)?;
         sum.check_point(&x)?;
@@ -225,7 +226,12 @@ impl<'p, 't, T: FiniteSum, R: Composite> Incremental<'p, 't, T, R> {
             now: 0,
             fill: false,
             best: None,
+            restored: false,
+            momentum: None,
             evaluations: 0,
+            steps: 0,
+            shown: x.clone(),
+            name: method,
             sum,
             x,
             reference,
@@ -234,12 +240,15 @@ impl<'p, 't, T: FiniteSum, R: Composite> Incremental<'p, 't, T, R> {
             step,
         };
         result.average_table();
+        if let Some(trail) = trail {
+            result.follow(*trail);
+        }
         Ok(result)
     }
 
-    /// The current point.
+    /// The point of the last certificate.
     pub fn point(&self) -> &[f64] {
-        &self.x
+        &self.shown
     }
 
     /// Sets the average to that of the table.
@@ -257,6 +266,11 @@ impl<'p, 't, T: FiniteSum, R: Composite> Incremental<'p, 't, T, R> {
         }
     }
 
+    /// The proximal centre; nothing without one.
+    pub(super) fn centre(&self) -> &[f64] {
+        self.centre.as_ref().map_or(&[], |(centre, _)| centre)
+    }
+
     /// Moves the proximal centre; without a regulariser the point, where the next pass starts, is pulled along. O(d).
     pub(super) fn move_centre(&mut self, to: &[f64]) {
         let Some((centre, kappa)) = &mut self.centre else { return };
@@ -270,11 +284,6 @@ impl<'p, 't, T: FiniteSum, R: Composite> Incremental<'p, 't, T, R> {
         }
     }
 
-    /// The state to return.
-    pub(super) fn into_state(self) -> SumState {
-        SumState { point: self.x, table: self.table }
-    }
-
     /// Fills the table at the current point. One pass.
     fn fill_table(&mut self) {
         for (i, ends) in self.offsets.windows(2).enumerate() {
@@ -283,6 +292,18 @@ impl<'p, 't, T: FiniteSum, R: Composite> Incremental<'p, 't, T, R> {
             self.evaluations += 1;
         }
         self.average_table();
+    }
+
+    /// The average of a table without the rounding of many small updates, after so many steps.
+    fn refresh_average(&mut self) {
+        if let Reference::Table { .. } = self.reference {
+            self.steps += 1;
+            if self.steps == REFRESH * self.sum.terms.terms() {
+                self.steps = 0;
+                self.flush();
+                self.average_table();
+            }
+        }
     }
 
     /// One step on the next term.
@@ -346,6 +367,18 @@ impl<'p, 't, T: FiniteSum, R: Composite> Incremental<'p, 't, T, R> {
         }
     }
 
+    /// Writes the point that is shown, with all coordinates caught up with. Changes nothing else. O(d).
+    fn show(&mut self) {
+        self.shown.copy_from_slice(&self.x);
+        let Some(regulariser) = self.sum.regulariser.coordinates() else { return };
+        for (c, (done, x)) in self.done.iter().zip(&mut self.shown).enumerate() {
+            let missed = self.now - done;
+            if missed > 0 {
+                *x = regulariser.catch_up(c, *x, self.average[c], missed, &self.powers);
+            }
+        }
+    }
+
     /// Catches up with every coordinate. O(d).
     fn flush(&mut self) {
         let Some(regulariser) = self.sum.regulariser.coordinates() else { return };
@@ -380,12 +413,23 @@ impl<T: FiniteSum, R: Composite> Incremental<'_, '_, T, R> {
     /// A pass of steps, after the one that fills the table where that is due. Returns the passes.
     pub(super) fn advance_whole(&mut self) -> f64 {
         let passes = if self.fill { 2.0 } else { 1.0 };
-        self.advance(passes)
+        let done = self.advance(passes);
+        self.flush();
+        self.show();
+        done
     }
 
-    /// What can be proved at a point.
-    pub(super) fn certify_at(&self, x: &[f64]) -> Certificate {
-        self.sum.certificate(x)
+    /// What can be proved at the point that is shown.
+    pub(super) fn certify_shown(&self) -> Certificate {
+        self.sum.certificate(&self.shown)
+    }
+
+    /// Goes back to a point; the state will say nothing else.
+    pub(super) fn restore_to(&mut self, point: Vec<f64>) {
+        self.flush();
+        self.shown.clone_from(&point);
+        self.x = point;
+        self.restored = true;
     }
 }
 
@@ -401,14 +445,15 @@ impl<T: FiniteSum, R: Composite> Iterative for Incremental<'_, '_, T, R> {
             self.renew_snapshot();
             if self.evaluations - before < budget {
                 self.move_once();
+                self.refresh_average();
             }
         }
-        self.flush();
         (self.evaluations - before) as f64 / n
     }
 
     fn certify(&mut self) -> Certificate {
-        self.sum.certificate(&self.x)
+        self.show();
+        self.certify_shown()
     }
 
     fn oracle_calls(&self) -> u64 {
@@ -416,12 +461,12 @@ impl<T: FiniteSum, R: Composite> Iterative for Incremental<'_, '_, T, R> {
     }
 
     fn keep(&mut self) {
-        self.best.get_or_insert_default().clone_from(&self.x);
+        self.best.get_or_insert_default().clone_from(&self.shown);
     }
 
     fn restore(&mut self) {
         if let Some(best) = self.best.take() {
-            self.x = best;
+            self.restore_to(best);
         }
     }
 }

@@ -18,6 +18,8 @@
 //! Terms whose gradients live on few coordinates say so by [`FiniteSum::support`]: the first three then store and
 //! touch no others, with the lagged updates of [`lag`](crate::lag).
 //!
+//! All of them return a [`SumState`], with which they go on bit for bit.
+//!
 //! Certificates: with `l2 > 0` and no regulariser, strong convexity turns the gradient into a gap,
 //! `F* >= F(x) - ||F'(x)||^2 / (2 l2)`; else the norm of the gradient mapping at the step `1/L`. One full gradient, on
 //! all cores.
@@ -28,13 +30,15 @@ mod finito;
 mod incremental;
 mod sdca;
 mod sgd;
+mod state;
 
 pub use auto::auto;
 pub use catalyst::{GeneralCatalyst, catalyst};
 pub use finito::{GeneralFinito, finito};
-pub use incremental::{Incremental, SumState, sag, saga, svrg};
+pub use incremental::{Incremental, sag, saga, svrg};
 pub use sdca::{GeneralSdca, sdca};
 pub use sgd::{Sgd, sgd};
+pub use state::SumState;
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::fista::gradient_mapping;
@@ -80,10 +84,10 @@ use crate::Error;
 /// let settings = SumSettings::default();
 /// let saga = general::saga(&sum, &settings, None, &mut ())?.state.point;
 /// let sag = general::sag(&sum, &settings, None, &mut ())?.state.point;
-/// let svrg = general::svrg(&sum, &settings, None, &mut ())?.state;
+/// let svrg = general::svrg(&sum, &settings, None, &mut ())?.state.point;
 /// // n l2 < 2 L: a smaller step.
 /// let small = SumSettings { step: fenchel_finite_sum::StepSize::Scaled(0.2), ..settings.clone() };
-/// let finito = general::finito(&sum, &small, None, &mut ())?.state;
+/// let finito = general::finito(&sum, &small, None, &mut ())?.state.point;
 /// for x in [&sag, &svrg, &finito] {
 ///     assert!((x[0] - saga[0]).abs() < 0.1 && (x[1] - saga[1]).abs() < 0.1);
 /// }

@@ -5,8 +5,11 @@ use fenchel_optim::prox::Zero;
 use fenchel_optim::random::{Order, Visits};
 use fenchel_optim::{Certificate, Iterative, Observer, Solution, run};
 
-use super::{FiniteSum, Sum, SumSettings, SumState, check_memory, check_order};
+use super::state::{Run, SumState, Trail};
+use super::{FiniteSum, Sum, SumSettings, check_memory, check_order};
 use crate::Error;
+
+const NAME: &str = "general sdca";
 
 /// Passes between two computations of the point from the table.
 const REFRESH: usize = 10;
@@ -27,8 +30,16 @@ pub struct GeneralSdca<'p, 't, T: FiniteSum> {
     scratch: T::Scratch,
     old: Vec<f64>,
     new: Vec<f64>,
-    best: Option<SumState>,
+    /// `F` at the point of the state that the run goes on from, until it is looked at; then at that of the last look.
+    objective: Option<f64>,
+    unseen: bool,
+    best: Option<Best>,
+    /// Whether the best point was restored.
+    restored: bool,
 }
+
+/// Point, table and conjugates.
+type Best = (Vec<f64>, Vec<f64>, Vec<f64>);
 
 /// SDCA on a general sum, in its primal form (Defazio's thesis, algorithm 3.2): for terms whose proximal step is known
 /// ([`FiniteSum::prox_term`]), in permuted order.
@@ -57,14 +68,13 @@ where
     T: FiniteSum,
     O: Observer<GeneralSdca<'p, 't, T>>,
 {
-    let method = "general sdca";
     settings.stop.check()?;
     let (n, d) = (sum.terms.terms(), sum.terms.dimension());
-    check_memory(method, sum.stored as u64, settings.memory_limit, "use general::svrg")?;
+    check_memory(NAME, sum.stored as u64, settings.memory_limit, "use general::svrg")?;
     let order = settings.order.as_ref().unwrap_or(&Order::Permuted);
-    check_order(method, order)?;
+    check_order(NAME, order)?;
     if !(sum.l2 > 0.0) {
-        return Err(Error::NeedsStrongConvexity { method });
+        return Err(Error::NeedsStrongConvexity { method: NAME });
     }
     let lambda = 1.0 / (sum.l2 * n as f64);
     let mut scratch = sum.terms.scratch();
@@ -72,15 +82,13 @@ where
     if sum.terms.prox_term(0, &mut trial, lambda, &mut scratch).is_none() {
         let what =
             "terms without a proximal step; implement prox_term, or use general::saga".into();
-        return Err(Error::Unsupported { method, what });
+        return Err(Error::Unsupported { method: NAME, what });
     }
-    let table = match start {
-        Some(SumState { point, table }) => {
-            sum.check_point(&point)?;
-            if table.is_empty() { vec![0.0; sum.stored] } else { table }
-        }
-        None => vec![0.0; sum.stored],
-    };
+    let SumState { point, mut table, trail } = start.unwrap_or_else(|| vec![0.0; d].into());
+    sum.check_point(&point)?;
+    if table.is_empty() {
+        table.resize(sum.stored, 0.0);
+    }
     Invalid::check_length("table", sum.stored, table.len())?;
     Invalid::check_finite("table", &table)?;
     let mut offsets = vec![0];
@@ -94,22 +102,57 @@ where
         new: vec![0.0; sum.longest],
         x: vec![0.0; d],
         steps: 0,
+        objective: None,
+        unseen: false,
         best: None,
+        restored: false,
         sum,
         table,
         offsets,
         lambda,
         scratch,
     };
-    method.refresh();
+    if !trail.is_some_and(|trail| method.follow(*trail, point)) {
+        method.refresh();
+    }
     let report = run(&mut method, &settings.stop, observer)?;
-    Ok(Solution { state: SumState { point: method.x, table: method.table }, report })
+    Ok(Solution { state: method.into_state(), report })
 }
 
 impl<T: FiniteSum> GeneralSdca<'_, '_, T> {
     /// The current point.
     pub fn point(&self) -> &[f64] {
         &self.x
+    }
+
+    /// Goes on where a run on the same sum stood, and not at all otherwise; says whether it was one.
+    fn follow(&mut self, trail: Trail, point: Vec<f64>) -> bool {
+        let n = self.conjugates.len();
+        let fits = |run: &Run| match run {
+            Run::Sdca { conjugates, steps, .. } => conjugates.len() == n && *steps < REFRESH * n,
+            _ => false,
+        };
+        match trail.follow(NAME, self.lambda, self.sum, &point, &mut self.visits, fits) {
+            Some(Run::Sdca { conjugates, objective, steps }) => {
+                let known = conjugates.iter().map(|value| value.unwrap_or(f64::INFINITY));
+                self.conjugates = known.collect();
+                (self.x, self.objective, self.steps) = (point, objective, steps);
+                self.unseen = true;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn into_state(self) -> SumState {
+        if self.restored {
+            return SumState::new(self.x, self.table);
+        }
+        let conjugates = self.conjugates.iter().map(|&value| Some(value).filter(|v| v.is_finite()));
+        let (objective, steps) = (self.objective, self.steps);
+        let run = Run::Sdca { conjugates: conjugates.collect(), objective, steps };
+        let trail = Trail::new(NAME, self.lambda, self.sum, &self.x, &self.visits, run);
+        SumState { trail: Some(trail), ..SumState::new(self.x, self.table) }
     }
 
     fn step(&mut self, j: usize) {
@@ -164,6 +207,11 @@ impl<T: FiniteSum> Iterative for GeneralSdca<'_, '_, T> {
     fn certify(&mut self) -> Certificate {
         let certificate = self.sum.certificate(&self.x);
         let Some(objective) = certificate.objective() else { return certificate };
+        let before = self.objective.replace(objective);
+        if std::mem::take(&mut self.unseen) && before != Some(objective) {
+            // Of other terms: they bound nothing here.
+            self.conjugates.fill(f64::INFINITY);
+        }
         let squares: f64 = self.x.iter().map(|x| x * x).sum();
         let conjugates: f64 = self.conjugates.iter().sum();
         let dual = -conjugates / self.conjugates.len() as f64 - 0.5 * self.sum.l2 * squares;
@@ -171,14 +219,16 @@ impl<T: FiniteSum> Iterative for GeneralSdca<'_, '_, T> {
     }
 
     fn keep(&mut self) {
-        let best = self.best.get_or_insert_with(|| SumState { point: vec![], table: vec![] });
-        best.point.clone_from(&self.x);
-        best.table.clone_from(&self.table);
+        let (x, table, conjugates) = self.best.get_or_insert_default();
+        x.clone_from(&self.x);
+        table.clone_from(&self.table);
+        conjugates.clone_from(&self.conjugates);
     }
 
     fn restore(&mut self) {
         if let Some(best) = self.best.take() {
-            (self.x, self.table) = (best.point, best.table);
+            (self.x, self.table, self.conjugates) = best;
+            self.restored = true;
         }
     }
 }

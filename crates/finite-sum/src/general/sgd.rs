@@ -4,15 +4,20 @@ use fenchel_linalg::Invalid;
 use fenchel_optim::random::{Order, Visits};
 use fenchel_optim::{Certificate, Iterative, Observer, Regulariser, Solution, run};
 
+use super::state::{Run, SumState, Trail};
 use super::{FiniteSum, Sum, SumSettings, check_order};
 use crate::Error;
+
+const NAME: &str = "general sgd";
 
 /// Stochastic gradient descent on a general sum: what an observer of [`sgd`] sees.
 pub struct Sgd<'p, 't, T: FiniteSum, R> {
     sum: &'p Sum<'t, T, R>,
     x: Vec<f64>,
     step: f64,
+    /// That set the size of the next, since the start of the first run.
     steps: u64,
+    evaluations: u64,
     visits: Visits,
     scratch: T::Scratch,
     fresh: Vec<f64>,
@@ -30,9 +35,9 @@ pub struct Sgd<'p, 't, T: FiniteSum, R> {
 pub fn sgd<'p, 't, T, R, O>(
     sum: &'p Sum<'t, T, R>,
     settings: &SumSettings,
-    start: Option<Vec<f64>>,
+    start: Option<SumState>,
     observer: &mut O,
-) -> Result<Solution<Vec<f64>>, Error>
+) -> Result<Solution<SumState>, Error>
 where
     T: FiniteSum,
     R: Regulariser,
@@ -40,26 +45,36 @@ where
 {
     settings.stop.check()?;
     let order = settings.order.as_ref().unwrap_or(&Order::Uniform);
-    check_order("general sgd", order)?;
+    check_order(NAME, order)?;
     let step = settings.step.resolve(1.0 / sum.smoothness())?;
     Invalid::check_positive("step", step)?;
-    let mut x = start.unwrap_or_else(|| vec![0.0; sum.terms.dimension()]);
+    let start = start.unwrap_or_else(|| vec![0.0; sum.terms.dimension()].into());
+    let SumState { point: mut x, trail, .. } = start;
     sum.check_point(&x)?;
     if sum.regulariser.value(&x).is_infinite() {
         sum.regulariser.prox(&mut x, step);
     }
+    let mut visits = Visits::new(order, sum.terms.terms(), settings.seed)?;
+    let fits = |run: &Run| matches!(run, Run::Sgd { .. });
+    let steps = match trail.and_then(|t| t.follow(NAME, step, sum, &x, &mut visits, fits)) {
+        Some(Run::Sgd { steps }) => steps,
+        _ => 0,
+    };
     let mut method = Sgd {
-        visits: Visits::new(order, sum.terms.terms(), settings.seed)?,
+        visits,
+        evaluations: 0,
         scratch: sum.terms.scratch(),
         fresh: vec![0.0; sum.longest],
-        steps: 0,
+        steps,
         best: None,
         sum,
         x,
         step,
     };
     let report = run(&mut method, &settings.stop, observer)?;
-    Ok(Solution { state: method.x, report })
+    let Sgd { x, steps, visits, .. } = method;
+    let trail = Trail::new(NAME, step, sum, &x, &visits, Run::Sgd { steps });
+    Ok(Solution { state: SumState { trail: Some(trail), ..x.into() }, report })
 }
 
 impl<T: FiniteSum, R: Regulariser> Sgd<'_, '_, T, R> {
@@ -88,6 +103,7 @@ impl<T: FiniteSum, R: Regulariser> Sgd<'_, '_, T, R> {
         }
         sum.regulariser.prox(&mut self.x, step);
         self.steps += 1;
+        self.evaluations += 1;
     }
 }
 
@@ -106,7 +122,7 @@ impl<T: FiniteSum, R: Regulariser> Iterative for Sgd<'_, '_, T, R> {
     }
 
     fn oracle_calls(&self) -> u64 {
-        self.steps
+        self.evaluations
     }
 
     fn keep(&mut self) {

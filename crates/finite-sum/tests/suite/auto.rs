@@ -264,11 +264,13 @@ fn general_sums_go_by_conditioning_and_memory() {
         assert_eq!((s.state.choice.method, s.state.choice.reason), (method, reason));
         assert_eq!(s.report.status, Status::Converged, "{method:?}: {}", s.report);
         let expected = [pull / (total + l2), total / (total + l2)];
-        for (x, expected) in s.state.point.iter().zip(expected) {
+        for (x, expected) in s.state.point.point.iter().zip(expected) {
             assert!((x - expected).abs() <= 1e-4, "{method:?}: {x} {expected}");
         }
-        let again = general::auto(&sum, &settings, Some(s.state.point), &mut ()).unwrap();
-        assert!(again.report.passes <= 4.0, "{method:?}: {}", again.report);
+        let at = |start| general::auto(&sum, &settings, Some(start), &mut ()).unwrap().report;
+        let again = at(s.state.point.point.clone().into());
+        assert!(again.passes <= 4.0, "{method:?}: {again}");
+        assert_eq!(at(s.state.point).passes, 0.0, "{method:?}");
     }
     let sum = Sum::new(&springs, L1 { strength: 0.5 }, 1.0).unwrap();
     let settings = SumSettings { stop, ..Default::default() };

@@ -15,7 +15,7 @@ use ndarray::Array2;
 
 /// Logistic terms as a general sum, with their supports or without.
 #[derive(Debug)]
-struct Terms {
+pub(crate) struct Terms {
     rows: Vec<(Vec<u32>, Vec<f64>)>,
     signs: Vec<f64>,
     d: usize,
@@ -23,7 +23,7 @@ struct Terms {
 }
 
 impl Terms {
-    fn new(x: &Array2<f64>, signs: &[f64], sparse: bool) -> Self {
+    pub(crate) fn new(x: &Array2<f64>, signs: &[f64], sparse: bool) -> Self {
         let row = |a: ndarray::ArrayView1<f64>| {
             let stored = a.iter().enumerate().filter(|(_, a)| !sparse || **a != 0.0);
             stored.map(|(c, a)| (c as u32, *a)).unzip()
@@ -127,8 +127,8 @@ fn every_method_ends_at_the_optimum() {
                 .map(|s| (s.state.point, s.report)),
             general::catalyst(&sum, &settings, Some(0.02), None, &mut ())
                 .map(|s| (s.state.point, s.report)),
-            general::svrg(&sum, &settings, None, &mut ()).map(|s| (s.state, s.report)),
-            general::finito(&sum, &scaled, None, &mut ()).map(|s| (s.state, s.report)),
+            general::svrg(&sum, &settings, None, &mut ()).map(|s| (s.state.point, s.report)),
+            general::finito(&sum, &scaled, None, &mut ()).map(|s| (s.state.point, s.report)),
         ];
         for result in results {
             let (x, report) = result.unwrap();
@@ -147,7 +147,9 @@ fn every_method_ends_at_the_optimum() {
             general::catalyst(&sum, &settings, None, None, &mut ())
                 .map(|s| (s.state.point, s.report))
                 .unwrap(),
-            general::svrg(&sum, &settings, None, &mut ()).map(|s| (s.state, s.report)).unwrap(),
+            general::svrg(&sum, &settings, None, &mut ())
+                .map(|s| (s.state.point, s.report))
+                .unwrap(),
         ] {
             assert!(matches!(report.certificate, Certificate::Residual { .. }), "{report}");
             assert!(distance(&x, &sparse_w) <= 1e-7);
@@ -305,9 +307,9 @@ fn bad_input_is_refused() {
     let l1 = Sum::new(&terms, L1 { strength: 0.1 }, 0.1).unwrap();
     let error = general::sag(&l1, &settings, None, &mut ()).unwrap_err().to_string();
     assert!(error.contains("use saga"), "{error}");
-    let state = SumState { point: vec![0.0; 4], table: vec![0.0; 3] };
+    let state = SumState::new(vec![0.0; 4], vec![0.0; 3]);
     assert!(general::saga(&sum, &settings, Some(state), &mut ()).is_err());
-    assert!(general::svrg(&sum, &settings, Some(vec![f64::NAN; 4]), &mut ()).is_err());
+    assert!(general::svrg(&sum, &settings, Some(vec![f64::NAN; 4].into()), &mut ()).is_err());
     let zero = SumSettings { inner: 0.0, ..Default::default() };
     assert!(general::svrg(&sum, &zero, None, &mut ()).is_err());
     let flat = Sum::new(&terms, Zero, 0.0).unwrap();
@@ -331,8 +333,8 @@ fn groups_of_a_general_sum_are_zero_together() {
         let settings = SumSettings { stop, unproven_prox: true, ..Default::default() };
         let saga = general::saga(&sum, &settings, None, &mut ()).unwrap().state.point;
         let sag = general::sag(&sum, &settings, None, &mut ()).unwrap().state.point;
-        let svrg = general::svrg(&sum, &settings, None, &mut ()).unwrap().state;
-        let auto = general::auto(&sum, &settings, None, &mut ()).unwrap().state.point;
+        let svrg = general::svrg(&sum, &settings, None, &mut ()).unwrap().state.point;
+        let auto = general::auto(&sum, &settings, None, &mut ()).unwrap().state.point.point;
         for (name, x) in [("saga", saga), ("sag", sag), ("svrg", svrg), ("auto", auto)] {
             assert!(distance(&x, &w) <= 1e-7, "{name}, sparse {sparse}: {x:?} {w:?}");
         }
@@ -352,7 +354,7 @@ fn sgd_falls_like_one_over_k() {
                 let settings =
                     SumSettings { seed, stop: Stop::after_passes(passes), ..Default::default() };
                 let s = general::sgd(&sum, &settings, None, &mut ()).unwrap();
-                s.state.iter().zip(&w).map(|(a, b)| (a - b).powi(2)).sum::<f64>()
+                s.state.point.iter().zip(&w).map(|(a, b)| (a - b).powi(2)).sum::<f64>()
             });
             squares.sum::<f64>() / 20.0
         };
@@ -362,7 +364,10 @@ fn sgd_falls_like_one_over_k() {
     }
     let terms = Terms::new(&data.dense, &data.signs, true);
     let sum = Sum::new(&terms, L1 { strength: 10.0 }, 0.0).unwrap();
-    let s = general::sgd(&sum, &SumSettings::default(), Some(vec![1.0; 6]), &mut ()).unwrap();
-    assert_eq!((s.report.status, s.state), (Status::Converged, vec![0.0; 6]));
-    assert!(general::sgd(&sum, &SumSettings::default(), Some(vec![1.0; 5]), &mut ()).is_err());
+    let s =
+        general::sgd(&sum, &SumSettings::default(), Some(vec![1.0; 6].into()), &mut ()).unwrap();
+    assert_eq!((s.report.status, s.state.point), (Status::Converged, vec![0.0; 6]));
+    assert!(
+        general::sgd(&sum, &SumSettings::default(), Some(vec![1.0; 5].into()), &mut ()).is_err()
+    );
 }

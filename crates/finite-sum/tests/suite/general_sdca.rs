@@ -9,7 +9,7 @@ use fenchel_linalg::Csr;
 use fenchel_optim::Loss;
 
 /// Logistic terms, on their supports or on all coordinates.
-struct Terms<'d> {
+pub(crate) struct Terms<'d> {
     rows: Vec<(Vec<u32>, Vec<f64>)>,
     data: &'d Data,
     sparse: bool,
@@ -17,7 +17,7 @@ struct Terms<'d> {
 }
 
 impl<'d> Terms<'d> {
-    fn new(data: &'d Data, sparse: bool) -> Self {
+    pub(crate) fn new(data: &'d Data, sparse: bool) -> Self {
         let row = |a: ndarray::ArrayView1<f64>| {
             let stored = a.iter().enumerate().filter(|(_, a)| !sparse || **a != 0.0);
             stored.map(|(c, a)| (c as u32, *a)).unzip()
@@ -136,7 +136,7 @@ fn bad_input_is_refused() {
     let error = general::sdca(&sum, &settings, None, &mut ()).unwrap_err();
     assert!(matches!(error, Error::NeedsStrongConvexity { .. }), "{error}");
     let sum = Sum::new(&terms, Zero, 0.1).unwrap();
-    let start = SumState { point: vec![0.0; 3], table: vec![0.0; 4] };
+    let start = SumState::new(vec![0.0; 3], vec![0.0; 4]);
     let error = general::sdca(&sum, &settings, Some(start), &mut ()).unwrap_err();
     assert!(error.to_string().contains("table"), "{error}");
     let settings = SumSettings { memory_limit: 8, ..settings };

@@ -24,6 +24,7 @@ mod newton_cg;
 mod optimum;
 mod path;
 mod resume;
+mod resume_general;
 mod resume_incremental;
 mod sparse_text;
 mod structured;

@@ -183,7 +183,7 @@ fn a_broken_state_does_no_harm() {
 }
 
 /// Where the arrays of a document are.
-fn arrays(json: &serde_json::Value, at: String, found: &mut Vec<String>) {
+pub(crate) fn arrays(json: &serde_json::Value, at: String, found: &mut Vec<String>) {
     match json {
         serde_json::Value::Array(values) => {
             if !values.is_empty() {
