@@ -164,7 +164,7 @@ fn single<D: Design + Copy, L: Loss + Copy, const W: bool>(
     if method == Method::SubsampledNewton {
         let settings = SubsampledNewtonSettings { stop, ..SubsampledNewtonSettings::default() };
         let solution = subsampled_newton(&problem, &settings, None, watch)?;
-        return Ok((solution.state.weights, solution.report));
+        return Ok((solution.state.point.weights, solution.report));
     }
     by_terms(&problem, method, stop, watch)
 }

@@ -73,7 +73,7 @@ pub use lbfgs::{lbfgs, owlqn};
 pub use multiclass::{MulticlassPoint, MulticlassProblem, MulticlassSettings};
 pub use newton::{
     ElasticNetForm, Newton, NewtonCgState, NewtonSettings, SubsampledNewton,
-    SubsampledNewtonSettings, newton, newton_cg, subsampled_newton,
+    SubsampledNewtonSettings, SubsampledNewtonState, newton, newton_cg, subsampled_newton,
 };
 pub use path::{
     Grid, GroupPathSettings, Path, PathPoint, PathSettings, Screening, elastic_net_path,

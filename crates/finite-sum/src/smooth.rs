@@ -60,6 +60,11 @@ impl<'p, 'a, D: Design, L: Loss, R: Regulariser> SmoothPart<'p, 'a, D, L, R> {
         SmoothPart { sample: Some(sample), ..self }
     }
 
+    /// The rows of the preconditioner, if they are not all.
+    pub(crate) fn sample(&self) -> Option<&Sample> {
+        self.sample.as_ref()
+    }
+
     /// From margins in `rows`: the value, with `phi_i' / n` in their place.
     fn differentiate(&mut self, x: &[f64]) -> f64 {
         let (d, n) = (self.problem.d(), self.problem.n() as f64);

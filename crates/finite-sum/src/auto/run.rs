@@ -259,8 +259,9 @@ where
                 let memory_limit = self.memory_limit;
                 let settings =
                     SubsampledNewtonSettings { memory_limit, seed, stop, ..Default::default() };
+                let start = start.map(Point::into);
                 let solution = subsampled_newton(&smooth, &settings, start, show)?;
-                Ok((solution.state, solution.report))
+                Ok((solution.state.point, solution.report))
             }
             Method::NewtonCg => {
                 let smooth = problem.clone().penalised(Zero, problem.l2())?;

@@ -51,5 +51,7 @@ pub(crate) use warm::{Warm, check_grid, sphere_radius};
 
 pub use cg::{NewtonCgState, newton_cg};
 pub use method::{ElasticNetForm, Newton, NewtonSettings, newton};
-pub use subsampled::{SubsampledNewton, SubsampledNewtonSettings, subsampled_newton};
+pub use subsampled::{
+    SubsampledNewton, SubsampledNewtonSettings, SubsampledNewtonState, subsampled_newton,
+};
 pub use warm::Screening;

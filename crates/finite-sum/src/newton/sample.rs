@@ -17,6 +17,7 @@
 use fenchel_linalg::{Design, multiply_squares, multiply_squares_transposed};
 use fenchel_optim::random::Generator;
 use rand::RngExt;
+use serde::{Deserialize, Serialize};
 
 use super::gram::{RIDGE, Variables};
 
@@ -41,7 +42,7 @@ pub(super) fn draw<D: Design>(
 }
 
 /// Rows that stand for all in one Hessian after the other.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Sample {
     /// Multiplied by `1 / p_i`.
     pub(super) rows: Weighted,
@@ -62,6 +63,20 @@ impl Sample {
     ) -> Self {
         let rows = draw_rows(design, h, variables, count, &mut rng);
         Sample { rows, count, rng, fresh: true }
+    }
+
+    /// Whether this can be what a run that would draw `count` of `n` rows by a generator of the same seed left behind.
+    pub(super) fn fits(&self, n: usize, count: f64, rng: &Generator) -> bool {
+        let drawn = |&(i, weight): &(usize, f64)| i < n && weight.is_finite() && weight >= 1.0;
+        self.count == count
+            && self.rng.get_seed() == rng.get_seed()
+            && self.rows.len() <= n
+            && self.rows.iter().all(drawn)
+    }
+
+    /// The same rows, to serve once more before others are drawn.
+    pub(super) fn again(self) -> Self {
+        Sample { fresh: true, ..self }
     }
 
     /// The rows times `h_i` for a Hessian of second derivatives `h`, drawn anew unless it is the first, and what the draw

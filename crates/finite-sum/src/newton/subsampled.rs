@@ -1,10 +1,12 @@
 //! Smooth problems of many more rows than features, by way of a part of the rows.
 
 use fenchel_linalg::Design;
-use fenchel_optim::newton::{QuasiNewton, QuasiNewtonSettings};
+use fenchel_optim::newton::{QuasiNewton, QuasiNewtonSettings, QuasiNewtonState, QuasiNewtonTrail};
 use fenchel_optim::prox::Zero;
 use fenchel_optim::random::{Generator, stream};
-use fenchel_optim::{Certificate, Iterative, Loss, Observer, Solution, Status, Stop, run};
+use fenchel_optim::{
+    Certificate, Iterative, Loss, Observer, Resumable, Solution, Status, Stop, run,
+};
 use serde::{Deserialize, Serialize};
 
 use super::gram::{RIDGE, Variables};
@@ -64,6 +66,39 @@ pub(crate) fn sample_rows(rows: usize, variables: usize, per_variable: f64) -> O
     (count <= MOST * rows).then_some(count)
 }
 
+/// The state of [`subsampled_newton`]: a point, and where the run stood.
+///
+/// Given back with the same problem and settings (of `stop`, anything may differ), the run goes on bit for bit. It holds
+/// `2 n` numbers and the rows that were drawn, no matrix: the Hessian of these rows is made once more. A state made
+/// [`from`](From) a point, or of another run, is a warm start.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SubsampledNewtonState {
+    /// The point.
+    pub point: Point,
+    /// Where the run stood.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    trail: Option<Trail>,
+}
+
+impl From<Point> for SubsampledNewtonState {
+    fn from(point: Point) -> Self {
+        SubsampledNewtonState { point, trail: None }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+enum Trail {
+    /// Nothing was done yet: the problem on the drawn rows comes first.
+    Cold,
+    Running(Box<Running>),
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Running {
+    sample: Option<Sample>,
+    method: Resumable<(), QuasiNewtonTrail>,
+}
+
 /// Subsampled Newton on one problem: what an observer of [`subsampled_newton`] sees.
 #[derive(Debug, Clone)]
 pub struct SubsampledNewton<'p, 'a, D, L> {
@@ -91,7 +126,7 @@ enum At<'p, 'a, D, L> {
 /// to that of all for the gradient to fall to about a quarter a step, whatever the conditioning. Every eight steps rows are
 /// drawn anew, where the problem has come to. To a relative gap of 1e-6, for `l2` from `1/n` to `0.01/n`, the report counted
 /// 7 to 10 passes on engine data, 9 to 14 on census data and 23 to 49 on web pages, of which Hessians are the larger part.
-/// A given start is used as it is, without the problem on the drawn rows. Memory: two Hessians, and `6 n + 25 d` numbers. Certifies a duality gap where `l2 > 0`, else the norm of the gradient.
+/// A given point is used as it is, without the problem on the drawn rows. Memory: two Hessians, and `6 n + 25 d` numbers. Certifies a duality gap where `l2 > 0`, else the norm of the gradient.
 ///
 /// References: Roosta-Khorasani and Mahoney, "Sub-sampled Newton methods", Mathematical Programming 174 (2019); Nocedal
 /// and Wright, "Numerical Optimization" (2006), algorithm 7.4. That the Hessian of a sample is what L-BFGS begins with, and
@@ -116,9 +151,9 @@ enum At<'p, 'a, D, L> {
 pub fn subsampled_newton<'p, 'a, D, L, O>(
     problem: &'p Problem<'a, D, L, Zero>,
     settings: &SubsampledNewtonSettings,
-    start: Option<Point>,
+    start: Option<SubsampledNewtonState>,
     observer: &mut O,
-) -> Result<Solution<Point>, Error>
+) -> Result<Solution<SubsampledNewtonState>, Error>
 where
     D: Design + Copy,
     L: Loss + Copy,
@@ -135,21 +170,25 @@ where
         return Err(Error::MemoryLimit { method: name, needed, limit: memory_limit, hint });
     }
     if let Some(start) = &start {
-        problem.check_point(start)?;
+        problem.check_point(&start.point)?;
     }
+    let settings = QuasiNewtonSettings { stop, ..QuasiNewtonSettings::default() };
     let mut method = SubsampledNewton {
         problem,
         rows_per_variable,
-        settings: QuasiNewtonSettings { stop, ..QuasiNewtonSettings::default() },
+        settings,
         rng: stream(seed, 0),
-        at: At::Start(start),
+        at: At::Start(None),
         failed: None,
     };
-    let report = run(&mut method, &stop, observer)?;
-    if let Some(error) = method.failed {
-        return Err(error);
+    if let Some(start) = start {
+        method.resume(start)?;
     }
-    Ok(Solution { state: method.point(), report })
+    let report = run(&mut method, &stop, observer)?;
+    match method.failed {
+        Some(error) => Err(error),
+        None => Ok(Solution { state: method.into_state(), report }),
+    }
 }
 
 impl<D: Design + Copy, L: Loss + Copy> SubsampledNewton<'_, '_, D, L> {
@@ -162,16 +201,67 @@ impl<D: Design + Copy, L: Loss + Copy> SubsampledNewton<'_, '_, D, L> {
         }
     }
 
+    /// Goes on from a state.
+    fn resume(&mut self, state: SubsampledNewtonState) -> Result<(), Error> {
+        let SubsampledNewtonState { point, trail } = state;
+        match trail {
+            Some(Trail::Cold) => {}
+            Some(Trail::Running(running)) if self.drew(running.sample.as_ref()) => {
+                let Running { sample, method } = *running;
+                let (function, x) = SmoothPart::new(self.problem, Some(point))?;
+                let function = match sample {
+                    Some(sample) => function.sampled(sample.again()),
+                    None => function,
+                };
+                let method = QuasiNewton::new(function, &self.settings, method.map(|()| x))?;
+                self.at = At::Method(Box::new(method));
+            }
+            _ => self.at = At::Start(Some(point)),
+        }
+        Ok(())
+    }
+
+    /// Whether this can be the sample of a run of these settings.
+    fn drew(&self, sample: Option<&Sample>) -> bool {
+        let n = self.problem.n();
+        match (sample, sample_rows(n, self.variables(), self.rows_per_variable)) {
+            (None, None) => true,
+            (Some(sample), Some(count)) => sample.fits(n, count, &self.rng),
+            _ => false,
+        }
+    }
+
+    fn variables(&self) -> usize {
+        self.problem.d() + usize::from(self.problem.intercept())
+    }
+
+    fn into_state(self) -> SubsampledNewtonState {
+        let d = self.problem.d();
+        match self.at {
+            At::Start(None) => {
+                SubsampledNewtonState { point: Point::zero(d), trail: Some(Trail::Cold) }
+            }
+            At::Start(Some(point)) => point.into(),
+            At::Method(method) => {
+                let sample = method.function().sample().cloned();
+                let state: QuasiNewtonState = method.into_state();
+                let point = point(d, &state.point);
+                let method = state.map(|_| ());
+                let running = Trail::Running(Box::new(Running { sample, method }));
+                SubsampledNewtonState { point, trail: Some(running) }
+            }
+        }
+    }
+
     /// Draws rows, solves the problem on them if there is no start, and gets ready to go on from there. Returns what it
     /// cost in passes.
     fn begin(&mut self) -> Result<f64, Error> {
         let At::Start(start) = &mut self.at else { return Ok(0.0) };
-        let problem = self.problem;
         let mut start = start.take();
+        let problem = self.problem;
         let mut passes = 0.0;
         let mut sample = None;
-        let variables = problem.d() + usize::from(problem.intercept());
-        if let Some(count) = sample_rows(problem.n(), variables, self.rows_per_variable) {
+        if let Some(count) = sample_rows(problem.n(), self.variables(), self.rows_per_variable) {
             let drawn = draw(problem, start.as_ref(), count, self.rng.clone());
             passes += if start.is_some() { 1.5 } else { 1.0 };
             // Without l2 the sample may be separable, and its solution at infinity.
@@ -187,7 +277,7 @@ impl<D: Design + Copy, L: Loss + Copy> SubsampledNewton<'_, '_, D, L> {
         if let Some(sample) = sample {
             function = function.sampled(sample);
         }
-        self.at = At::Method(Box::new(QuasiNewton::new(function, &self.settings, x)?));
+        self.at = At::Method(Box::new(QuasiNewton::new(function, &self.settings, x.into())?));
         Ok(passes)
     }
 }
@@ -226,7 +316,7 @@ fn solve_roughly<D: Design + Copy, L: Loss + Copy>(
     let (function, x) = SmoothPart::new(&part, None)?;
     let settings = QuasiNewtonSettings { stop, ..QuasiNewtonSettings::default() };
     let solution = fenchel_optim::newton::quasi_newton(function, &settings, x, &mut ())?;
-    Ok((point(problem.d(), &solution.state), share * solution.report.passes))
+    Ok((point(problem.d(), &solution.state.point), share * solution.report.passes))
 }
 
 impl<D: Design + Copy, L: Loss + Copy> Iterative for SubsampledNewton<'_, '_, D, L> {

@@ -26,6 +26,7 @@ mod path;
 mod resume;
 mod resume_general;
 mod resume_incremental;
+mod resume_newton;
 mod sparse_text;
 mod structured;
 mod subsampled;

@@ -3,20 +3,20 @@
 use std::ops::ControlFlow;
 
 use crate::common::multiclass::codes;
+use crate::common::runs::{StepsLeft, check_steps};
 use crate::common::{Data, data};
 use fenchel_finite_sum::loss::{Hinge, Logistic};
 use fenchel_finite_sum::multiclass::{MulticlassState, SoftmaxStep};
 use fenchel_finite_sum::{
-    CatalystSettings, DualState, FinitoSettings, FinitoStart, FistaSettings, Globalisation,
-    LbfgsSettings, MisoMuSettings, MisoSettings, MulticlassProblem, MulticlassSettings,
-    NewtonCgSettings, NewtonCgState, Point, Problem, ProxFinitoSettings, Qning, QningSettings,
-    Sampling, SdcaSettings, SdcaStep, catalyst, finito, fista, lbfgs, miso, miso_mu, multiclass,
-    newton_cg, prox_finito, qning, sdca,
+    CatalystSettings, DualState, FinitoSettings, FinitoStart, FistaSettings, LbfgsSettings,
+    MisoMuSettings, MisoSettings, MulticlassProblem, MulticlassSettings, Point, Problem,
+    ProxFinitoSettings, Qning, QningSettings, Sampling, SdcaSettings, SdcaStep, catalyst, finito,
+    fista, lbfgs, miso, miso_mu, multiclass, prox_finito, qning, sdca,
 };
 use fenchel_linalg::{Csr, Design};
 use fenchel_optim::prox::{GroupLasso, Groups, L1, Zero};
 use fenchel_optim::random::Order;
-use fenchel_optim::{Cadence, Loss, Observer, Progress, Separable, Solution, Stop};
+use fenchel_optim::{Cadence, Loss, Progress, Separable, Solution, Stop};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -235,61 +235,6 @@ fn point_tables_resume() {
             });
         }
     }
-}
-
-struct StopAt(u64);
-
-impl<M> Observer<M> for StopAt {
-    fn observe(&mut self, progress: &Progress, _: &M) -> ControlFlow<()> {
-        if progress.oracle_calls >= self.0 {
-            ControlFlow::Break(())
-        } else {
-            ControlFlow::Continue(())
-        }
-    }
-}
-
-#[test]
-fn newton_cg_resumes() {
-    let data = toy();
-    let design = Csr::new(data.sparse.view()).unwrap();
-    let problem = Problem::new(design, &data.signs, Logistic, Zero, 1e-4).unwrap();
-    for globalisation in [Globalisation::LineSearch, Globalisation::TrustRegion] {
-        let settings =
-            NewtonCgSettings { globalisation, stop: Stop::after_passes(1e3), ..Default::default() };
-        let run = |steps, start: Option<NewtonCgState>| {
-            newton_cg(&problem, &settings, start, &mut StopAt(steps)).unwrap().state
-        };
-        let whole = run(5, None);
-        let text = serde_json::to_string(&run(2, None)).unwrap();
-        let resumed = run(3, Some(serde_json::from_str(&text).unwrap()));
-        assert_eq!(resumed, whole, "{globalisation:?}");
-    }
-}
-
-/// Ends a run after so many looks, of which there is one a step.
-struct StepsLeft(usize);
-
-impl<M> Observer<M> for StepsLeft {
-    fn observe(&mut self, _: &Progress, _: &M) -> ControlFlow<()> {
-        let ended = self.0 == 0;
-        self.0 = self.0.saturating_sub(1);
-        if ended { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    }
-}
-
-/// `run(steps, start)` for all steps at once, and in parts.
-fn check_steps<S>(name: &str, run: impl Fn(usize, Option<S>) -> S)
-where
-    S: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug,
-{
-    let whole = run(17, None);
-    let mut state = None;
-    for steps in [1, 5, 0, 11] {
-        let text = serde_json::to_string(&run(steps, state)).expect("finite numbers");
-        state = Some(serde_json::from_str(&text).expect("what was written"));
-    }
-    assert_eq!(state.as_ref(), Some(&whole), "{name}");
 }
 
 #[test]

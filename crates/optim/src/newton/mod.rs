@@ -26,7 +26,9 @@ mod system;
 
 pub use cg::{Globalisation, NewtonCg, NewtonCgSettings, Preconditioner, newton_cg};
 pub use exact::{Newton, newton};
-pub use quasi::{QuasiNewton, QuasiNewtonSettings, quasi_newton};
+pub use quasi::{
+    QuasiNewton, QuasiNewtonSettings, QuasiNewtonState, QuasiNewtonTrail, quasi_newton,
+};
 
 use crate::Certificate;
 use crate::lbfgs::dot;

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Descent, Place, Preconditioned, dot};
 use crate::lbfgs::Memory;
-use crate::{Certificate, Iterative, Observer, Solution, Status, Stop, run};
+use crate::{Certificate, Iterative, Observer, Resumable, Solution, Status, Stop, run};
 
 /// A step ends where the slope along it has fallen to this fraction.
 const SLOPE: f64 = 0.5;
@@ -38,6 +38,27 @@ impl Default for QuasiNewtonSettings {
     }
 }
 
+/// The state of [`quasi_newton`]: a point, and where the run stood.
+pub type QuasiNewtonState<P = Vec<f64>> = Resumable<P, QuasiNewtonTrail>;
+
+/// What [`quasi_newton`] remembers beyond the point. The matrix is not among it: it is made again for the margins that it
+/// was made for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct QuasiNewtonTrail {
+    /// The variables, of which the point may be a better version.
+    x: Vec<f64>,
+    z: Vec<f64>,
+    gradient: Vec<f64>,
+    objective: f64,
+    #[serde(with = "crate::limit")]
+    last_size: f64,
+    stalled: bool,
+    memory: Memory,
+    /// The margins that the matrix belongs to; absent before there is one.
+    base: Option<Vec<f64>>,
+    age: usize,
+}
+
 /// The method behind [`quasi_newton`].
 #[derive(Debug, Clone)]
 pub struct QuasiNewton<F> {
@@ -46,16 +67,25 @@ pub struct QuasiNewton<F> {
     renewal: usize,
     /// Of the matrix to begin with.
     factor: Option<Cholesky>,
+    /// The margins that it was made for.
+    base: Vec<f64>,
     /// Steps that it has served.
     age: usize,
     /// Whether the start has been looked at.
     seen: bool,
+    /// Where the run stood that goes on; until the start has been looked at.
+    kept: Option<Box<QuasiNewtonTrail>>,
+    /// The point of the last certificate, where that is not the running one, and the certificate.
+    shown: Option<(Vec<f64>, Certificate)>,
     step: Vec<f64>,
     step_margins: Vec<f64>,
 }
 
-/// Minimises a function from `start` by L-BFGS whose first matrix is the inverse of a
-/// [`preconditioner`](Preconditioned::preconditioner). The state is the final point.
+/// Minimises a function by L-BFGS whose first matrix is the inverse of a
+/// [`preconditioner`](Preconditioned::preconditioner), from a point or the state of a former run.
+///
+/// To go on from a state costs the look at its point that any start costs, and the matrix once more; the preconditioner
+/// must be the same function of the margins as before.
 ///
 /// A step costs a pass and two triangular solves; the margins of the step serve a search for a slope of at most half the
 /// first, which looks at the function's values alone. Where the eigenvalues of the matrix against the Hessian lie within
@@ -70,34 +100,41 @@ pub struct QuasiNewton<F> {
 pub fn quasi_newton<F: Preconditioned, O: Observer<QuasiNewton<F>>>(
     function: F,
     settings: &QuasiNewtonSettings,
-    start: Vec<f64>,
+    start: impl Into<QuasiNewtonState>,
     observer: &mut O,
-) -> Result<Solution<Vec<f64>>, Invalid> {
-    let mut method = QuasiNewton::new(function, settings, start)?;
+) -> Result<Solution<QuasiNewtonState>, Invalid> {
+    let mut method = QuasiNewton::new(function, settings, start.into())?;
     let report = run(&mut method, &settings.stop, observer)?;
-    Ok(Solution { state: method.into_point(), report })
+    Ok(Solution { state: method.into_state(), report })
 }
 
 impl<F: Preconditioned> QuasiNewton<F> {
-    /// The method at `start`, for [`run`] or as a part of another.
+    /// The method at a point or where a former run stood, for [`run`] or as a part of another.
     ///
     /// # Errors
     /// As [`quasi_newton`].
     pub fn new(
         function: F,
         settings: &QuasiNewtonSettings,
-        start: Vec<f64>,
+        start: QuasiNewtonState,
     ) -> Result<Self, Invalid> {
-        settings.stop.check()?;
-        Invalid::check_length("start", function.dimension(), start.len())?;
-        Invalid::check_finite("start", &start)?;
-        Invalid::check_positive("memory", settings.memory as f64)?;
-        Invalid::check_positive("renewal", settings.renewal as f64)?;
-        let at = Descent::new(function, start);
+        let QuasiNewtonState { point, trail } = start;
+        let QuasiNewtonSettings { memory, renewal, ref stop } = *settings;
+        stop.check()?;
+        let (d, n) = (function.dimension(), function.margins());
+        Invalid::check_length("start", d, point.len())?;
+        Invalid::check_finite("start", &point)?;
+        Invalid::check_positive("memory", memory as f64)?;
+        Invalid::check_positive("renewal", renewal as f64)?;
+        let kept = trail.filter(|trail| trail.fits(d, n, memory, renewal));
+        let at = Descent::new(function, kept.as_ref().map_or(point, |kept| kept.x.clone()));
         Ok(QuasiNewton {
-            memory: Memory::new(settings.memory),
-            renewal: settings.renewal,
+            memory: Memory::new(memory),
+            renewal,
             factor: None,
+            base: Vec::new(),
+            kept,
+            shown: None,
             age: 0,
             step: vec![0.0; at.x.len()],
             step_margins: vec![0.0; at.z.len()],
@@ -108,17 +145,39 @@ impl<F: Preconditioned> QuasiNewton<F> {
 
     /// The current point.
     pub fn point(&self) -> &[f64] {
-        &self.at.x
+        self.shown.as_ref().map_or(&self.at.x, |(point, _)| point)
     }
 
-    /// The current point, without the rest.
-    pub fn into_point(self) -> Vec<f64> {
-        self.at.x
+    /// The function, as it is now.
+    pub fn function(&self) -> &F {
+        &self.at.function
+    }
+
+    /// The state to return.
+    pub fn into_state(self) -> QuasiNewtonState {
+        let point = self.point().to_vec();
+        if !self.seen {
+            return Resumable { point, trail: self.kept };
+        }
+        let Descent { x, z, gradient, objective, last_size, stalled, .. } = self.at;
+        let trail = QuasiNewtonTrail {
+            x,
+            z,
+            gradient,
+            objective,
+            last_size,
+            stalled,
+            memory: self.memory,
+            base: self.factor.is_some().then_some(self.base),
+            age: self.age,
+        };
+        Resumable { point, trail: objective.is_finite().then(|| Box::new(trail)) }
     }
 
     /// One step. Returns its cost in passes.
     fn step(&mut self) -> f64 {
         let mut passes = self.look();
+        self.shown = None;
         if self.factor.is_none() || self.age >= self.renewal {
             passes += self.renew();
         }
@@ -173,7 +232,25 @@ impl<F: Preconditioned> QuasiNewton<F> {
         let at = &mut self.at;
         at.objective = at.function.look(&at.x, &mut at.z, &mut at.gradient);
         self.prove();
-        1.0
+        1.0 + self.kept.take().map_or(0.0, |kept| self.resume(*kept))
+    }
+
+    /// Goes on where a run on the same function stood, which shows by what was found in the same place: the same up to
+    /// rounding. Returns the cost in passes.
+    fn resume(&mut self, kept: QuasiNewtonTrail) -> f64 {
+        let at = &mut self.at;
+        let same = near(&[at.objective], &[kept.objective])
+            && near(&at.z, &kept.z)
+            && near(&at.gradient, &kept.gradient);
+        if !same {
+            return 0.0;
+        }
+        (at.z, at.gradient, at.objective) = (kept.z, kept.gradient, kept.objective);
+        (at.last_size, at.stalled) = (kept.last_size, kept.stalled);
+        let Some(base) = kept.base else { return 0.0 };
+        let passes = self.renew_at(base);
+        (self.memory, self.age) = (kept.memory, kept.age);
+        passes
     }
 
     /// The certificate, if there is one for nothing.
@@ -184,7 +261,15 @@ impl<F: Preconditioned> QuasiNewton<F> {
 
     /// The matrix to begin with, at the current point. Returns what it cost in passes.
     fn renew(&mut self) -> f64 {
-        let (matrix, passes) = self.at.function.preconditioner(&self.at.z);
+        let mut base = std::mem::take(&mut self.base);
+        base.clone_from(&self.at.z);
+        self.renew_at(base)
+    }
+
+    /// The matrix to begin with, for some margins, with all pairs forgotten. Returns what it cost in passes.
+    fn renew_at(&mut self, base: Vec<f64>) -> f64 {
+        self.base = base;
+        let (matrix, passes) = self.at.function.preconditioner(&self.base);
         self.factor = Cholesky::with_ridge(&matrix, self.at.x.len()).ok();
         self.age = 0;
         self.memory.clear();
@@ -220,6 +305,25 @@ impl<F: Preconditioned> QuasiNewton<F> {
     }
 }
 
+impl QuasiNewtonTrail {
+    /// Whether a trail that was read from somewhere has the right shape.
+    fn fits(&self, d: usize, n: usize, memory: usize, renewal: usize) -> bool {
+        let vector = |v: &[f64], length| v.len() == length && v.iter().all(|v| v.is_finite());
+        vector(&self.x, d)
+            && vector(&self.z, n)
+            && vector(&self.gradient, d)
+            && self.base.iter().all(|base| vector(base, n))
+            && self.memory.fits(memory, d)
+            && self.age <= renewal
+    }
+}
+
+/// Whether the one is the other up to the rounding of sums in another order.
+fn near(a: &[f64], b: &[f64]) -> bool {
+    let largest = a.iter().fold(1.0, |m: f64, a| m.max(a.abs()));
+    a.iter().zip(b).all(|(a, b)| (a - b).abs() <= 1e-9 * largest)
+}
+
 /// Whether a step may end where the slope is `here`: it has fallen to half the first, and the objective has not risen. On the
 /// way down that is sure, whatever its rounding; beyond the least it may have risen again.
 fn good(here: f64, slope: f64, value: f64, highest: f64) -> bool {
@@ -248,15 +352,21 @@ impl<F: Preconditioned> Iterative for QuasiNewton<F> {
         self.step()
     }
 
-    /// The next step needs all of this anyway.
+    /// Where the proof is not for nothing it is that of a point beside the run, which goes on the same whoever looks.
     fn certify(&mut self) -> Certificate {
         self.look();
-        let Descent { function, x, z, gradient, objective, certificate, .. } = &mut self.at;
-        *certificate.get_or_insert_with(|| {
-            let found = function.measure(x, z, gradient);
-            *objective = found.objective().unwrap_or(f64::INFINITY);
-            found
-        })
+        let Descent { function, x, z, certificate, .. } = &mut self.at;
+        if let Some(certificate) = *certificate {
+            return certificate;
+        }
+        if let Some((_, certificate)) = self.shown {
+            return certificate;
+        }
+        let mut point = x.clone();
+        self.step_margins.clone_from(z);
+        let found = function.measure(&mut point, &mut self.step_margins, &mut self.step);
+        self.shown = Some((point, found));
+        found
     }
 
     fn estimate(&self) -> Option<f64> {

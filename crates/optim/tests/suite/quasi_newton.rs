@@ -1,11 +1,13 @@
 //! L-BFGS with a matrix to begin with, against a system of linear equations and against optimality itself.
 
+use std::ops::ControlFlow;
+
 use crate::common::{dot, eliminate};
 use fenchel_optim::newton::{
-    Preconditioned, QuasiNewtonSettings, TwiceDifferentiable, quasi_newton,
+    Preconditioned, QuasiNewtonSettings, QuasiNewtonState, TwiceDifferentiable, quasi_newton,
 };
 use fenchel_optim::random::stream;
-use fenchel_optim::{Certificate, Status, Stop};
+use fenchel_optim::{Certificate, Observer, Progress, Status, Stop};
 use proptest::prelude::*;
 use rand::RngExt;
 
@@ -135,7 +137,7 @@ fn the_true_hessian_of_a_quadratic_takes_one_step() {
         let exact = eliminate(sum.hessian(&[0.0; 20]), right);
         let s = quasi_newton(sum, &settings(1e-10), vec![0.0; d], &mut ()).unwrap();
         assert_eq!((s.report.status, s.report.oracle_calls), (Status::Converged, 1));
-        s.state.iter().zip(&exact).for_each(|(x, e)| assert!((x - e).abs() <= 1e-12));
+        s.state.point.iter().zip(&exact).for_each(|(x, e)| assert!((x - e).abs() <= 1e-12));
     }
 }
 
@@ -156,11 +158,55 @@ proptest! {
         prop_assert_eq!(s.report.status, Status::Converged, "{}", s.report);
         let mut sum = sum;
         let (mut z, mut gradient) = (vec![0.0; 30], vec![0.0; d]);
-        sum.multiply(&s.state, &mut z);
-        let value = sum.evaluate(&s.state, &z);
-        sum.gradient(&s.state, &mut gradient);
+        sum.multiply(&s.state.point, &mut z);
+        let value = sum.evaluate(&s.state.point, &z);
+        sum.gradient(&s.state.point, &mut gradient);
         // The gap is ||F'||^2 / (2 mu), here from scratch.
         prop_assert!(dot(&gradient, &gradient) <= 2.0 * 0.1 * 1.01e-12 * value);
+    }
+}
+
+/// Ends a run after so many looks, of which there is one a step.
+struct StepsLeft(usize);
+
+impl<M> Observer<M> for StepsLeft {
+    fn observe(&mut self, _: &Progress, _: &M) -> ControlFlow<()> {
+        let ended = self.0 == 0;
+        self.0 = self.0.saturating_sub(1);
+        if ended { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+proptest! {
+    /// In parts, with the state written down in between, and at once: the same bits. Far starts make it search.
+    #[test]
+    fn a_saved_run_goes_on_bit_for_bit(
+        d in 1usize..8,
+        skew in 0.0..0.7,
+        far in -1.0..1e3f64,
+        memory in 1usize..12,
+        renewal in 1usize..6,
+        seed in 0u64..1000,
+    ) {
+        let sum = Sum::random(30, d, false, skew, seed);
+        let settings = QuasiNewtonSettings { memory, renewal, ..settings(0.0) };
+        let run = |steps, start: QuasiNewtonState| {
+            quasi_newton(sum.clone(), &settings, start, &mut StepsLeft(steps)).unwrap().state
+        };
+        let start = || QuasiNewtonState::from(vec![far; d]);
+        let whole = run(17, start());
+        let mut state = start();
+        for steps in [1, 5, 0, 8, 3] {
+            let text = serde_json::to_string(&run(steps, state)).unwrap();
+            state = serde_json::from_str(&text).unwrap();
+        }
+        prop_assert_eq!(&state, &whole);
+        // Where it was left on another function, only its point counts.
+        let other = Sum { mu: 0.2, ..sum.clone() };
+        let go = |start| {
+            quasi_newton(other.clone(), &settings, start, &mut StepsLeft(3)).unwrap().state
+        };
+        prop_assert_eq!(go(state.clone()), go(state.point.into()));
     }
 }
 
