@@ -22,34 +22,48 @@ const WORTH: f64 = 0.7;
 const SMALL: f64 = 0.75;
 /// and serves while it holds no more than so many times those that are needed.
 const LARGE: f64 = 1.5;
+/// With the columns of a working set those are copied that are so near to it, as a fraction of `l1`: the next set may need them.
+const REACH: f64 = 0.95;
 
 /// Some columns of a design, row by row.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Part {
     columns: Vec<usize>,
     pub(super) rows: Nonzeros,
 }
 
 impl Part {
-    /// A copy of the columns of a set, which hold `stored` entries, where that saves work and there is room for it in bytes:
-    /// `last` if it still serves.
+    /// A copy of the columns of the model's set, which hold `stored` entries, where that saves work and there is room for it in
+    /// bytes: `last` if it still serves, else one made in its place. `counts` are the entries of each column.
     pub(super) fn of<D: Design>(
         design: &D,
-        (set, stored): (&[usize], usize),
+        model: &Model,
+        (counts, stored): (&[usize], usize),
         last: Option<Part>,
         room: u64,
     ) -> Option<Part> {
+        let set = model.set;
         let large = stored as f64 > SMALL * design.stored() as f64;
-        if D::DENSE || large || Nonzeros::bytes(design.rows(), stored) > room {
+        if D::DENSE || large {
             return None;
         }
-        last.filter(|last| {
-            let small = last.rows.view().stored() as f64 <= LARGE * stored as f64;
-            small && set.iter().all(|c| last.columns.binary_search(c).is_ok())
-        })
-        .or_else(|| {
-            Some(Part { columns: set.to_vec(), rows: Nonzeros::of_columns(design, set, stored) })
-        })
+        let Part { columns, mut rows } = last.unwrap_or_default();
+        let small = rows.view().stored() as f64 <= LARGE * stored as f64;
+        if small && set.iter().all(|c| columns.binary_search(c).is_ok()) {
+            return Some(Part { columns, rows });
+        }
+        let mut wanted = set.iter().copied().peekable();
+        let columns: Vec<usize> = (0..design.columns())
+            .filter(|&c| {
+                wanted.next_if_eq(&c).is_some() || model.gradient[c].abs() > REACH * model.l1
+            })
+            .collect();
+        let stored = columns.iter().map(|&c| counts[c]).sum();
+        if Nonzeros::bytes(design.rows(), stored) > room {
+            return None;
+        }
+        rows.copy_columns(design, &columns, stored);
+        Some(Part { columns, rows })
     }
 
     /// Where the columns of `set` are in the copy.
@@ -354,27 +368,40 @@ mod tests {
         let mut rng = stream(6, 0);
         let a = sparse(200, &mut rng);
         let design = a.view();
-        let stored =
-            |set: &[usize]| a.columns.iter().filter(|c| set.contains(&(**c as usize))).count();
+        let counts: Vec<usize> =
+            (0..12).map(|k| a.columns.iter().filter(|c| **c == k).count()).collect();
+        // Column 5 is not in the set, but nearly violates optimality.
+        let mut gradient = [0.0; 12];
+        gradient[5] = -0.97;
+        let of = |set: &[usize], last: Option<Part>| {
+            let model = Model {
+                h: &[],
+                x: &[0.0; 12],
+                gradient: &gradient,
+                intercept: None,
+                l1: 1.0,
+                l2: 0.0,
+                set,
+                tolerances: Tolerances::default(),
+            };
+            let stored = set.iter().map(|&c| counts[c]).sum();
+            Part::of(&design, &model, (&counts, stored), last, u64::MAX)
+        };
         let set = [1, 4, 5, 7, 8];
-        let part = Part::of(&design, (&set[..], stored(&set)), None, u64::MAX).unwrap();
+        let part = of(&[1, 4, 7, 8], None).unwrap();
         assert_eq!(part.places(&[4, 8]), [1, 4]);
         for i in 0..200 {
             let mut row = [0.0; 12];
             design.row_entries(i, |c, v| row[c] = v);
             part.rows.view().row_entries(i, |k, v| assert_eq!(v, row[set[k]]));
         }
-        let kept = Part::of(&design, (&set[1..], stored(&set[1..])), Some(part.clone()), u64::MAX)
-            .unwrap();
+        let kept = of(&set[1..], Some(part.clone())).unwrap();
         assert_eq!(kept.columns, set);
-        let smaller =
-            Part::of(&design, (&set[..2], stored(&set[..2])), Some(part.clone()), u64::MAX)
-                .unwrap();
-        assert_eq!(smaller.columns, set[..2]);
-        let other =
-            Part::of(&design, (&[1, 2][..], stored(&[1, 2])), Some(part), u64::MAX).unwrap();
-        assert_eq!(other.columns, [1, 2]);
+        let smaller = of(&set[..2], Some(part.clone())).unwrap();
+        assert_eq!(smaller.columns, [1, 4, 5]);
+        let other = of(&[1, 2], Some(part)).unwrap();
+        assert_eq!(other.columns, [1, 2, 5]);
         let most: Vec<usize> = (0..11).collect();
-        assert!(Part::of(&design, (&most[..], stored(&most)), None, u64::MAX).is_none());
+        assert!(of(&most, None).is_none());
     }
 }

@@ -9,9 +9,11 @@ const SAMPLE: usize = 64;
 const WORTH: f64 = 0.25;
 
 /// An owned copy, row by row, of the entries of a design that are not 0: 12 bytes each.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Nonzeros {
+    /// The last is the number of entries; none for no rows.
     offsets: Vec<usize>,
+    /// Behind the entries there may be more, which count nothing.
     columns_of: Vec<u32>,
     values: Vec<f64>,
     columns: usize,
@@ -86,17 +88,30 @@ impl Nonzeros {
     /// # Panics
     /// If a column is listed that is not there, or they hold more entries.
     pub fn of_columns<D: Design>(design: &D, columns: &[usize], stored: usize) -> Self {
+        let mut copy = Nonzeros::default();
+        copy.copy_columns(design, columns, stored);
+        copy
+    }
+
+    /// [`of_columns`](Nonzeros::of_columns) in the place of this copy, and in its memory as far as that reaches.
+    ///
+    /// # Panics
+    /// As [`of_columns`](Nonzeros::of_columns).
+    pub fn copy_columns<D: Design>(&mut self, design: &D, columns: &[usize], stored: usize) {
         const ABSENT: u32 = u32::MAX;
         let mut number = vec![ABSENT; design.columns()];
         for (k, &c) in columns.iter().enumerate() {
             number[c] = k as u32;
         }
         let n = design.rows();
-        let mut offsets = Vec::with_capacity(n + 1);
+        let Nonzeros { offsets, columns_of, values, .. } = self;
+        offsets.clear();
         offsets.push(0);
         // As in `new`: what is not wanted is written over.
         let longest = (0..n).map(|i| design.row_stored(i)).max().unwrap_or(0);
-        let (mut columns_of, mut values) = (vec![0; stored + longest], vec![0.0; stored + longest]);
+        let room = (stored + longest).max(values.len());
+        columns_of.resize(room, 0);
+        values.resize(room, 0.0);
         let mut length = 0;
         for i in 0..n {
             design.row_entries(i, |c, a| {
@@ -106,14 +121,15 @@ impl Nonzeros {
             });
             offsets.push(length);
         }
-        columns_of.truncate(length);
-        values.truncate(length);
-        Nonzeros { offsets, columns_of, values, columns: columns.len() }
+        self.columns = columns.len();
     }
 
     /// The copy as a design.
     pub fn view(&self) -> Csr<'_, f64> {
-        Csr::unchecked(&self.offsets, &self.columns_of, &self.values, self.columns)
+        let stored = self.offsets.last().copied().unwrap_or(0);
+        let offsets = if self.offsets.is_empty() { &[0][..] } else { &self.offsets };
+        let (columns_of, values) = (&self.columns_of[..stored], &self.values[..stored]);
+        Csr::unchecked(offsets, columns_of, values, self.columns)
     }
 }
 
@@ -122,6 +138,12 @@ mod tests {
     use super::*;
     use crate::Dense;
     use ndarray::Array2;
+
+    fn is_sound(copy: &Nonzeros, columns: usize) -> bool {
+        let stored = copy.offsets[copy.offsets.len() - 1];
+        let (columns_of, values) = (&copy.columns_of[..stored], &copy.values[..stored]);
+        Csr::from_parts(&copy.offsets, columns_of, values, columns).is_ok()
+    }
 
     #[test]
     fn a_design_of_zeros_is_copied_entry_by_entry() {
@@ -145,7 +167,7 @@ mod tests {
                 assert_eq!(row, x.row(i).to_vec());
             }
             // The same arrays pass the checks of a matrix from outside.
-            assert!(Csr::from_parts(&copy.offsets, &copy.columns_of, &copy.values, d).is_ok());
+            assert!(is_sound(&copy, d));
         }
     }
 
@@ -183,6 +205,18 @@ mod tests {
             copy.view().row_entries(i, |k, a| row[k] = a);
             assert_eq!(row, columns.map(|c| x[[i, c]]));
         }
-        assert!(Csr::from_parts(&copy.offsets, &copy.columns_of, &copy.values, 4).is_ok());
+        assert!(is_sound(&copy, 4));
+        // In the place of a longer or a shorter copy the same.
+        for before in [vec![3], vec![0, 1, 2, 3, 4, 5, 6], vec![]] {
+            let entries = |c: &[usize]| c.iter().map(|_| 40).sum();
+            let mut again = Nonzeros::of_columns(&design, &before, entries(&before));
+            assert!(is_sound(&again, before.len()));
+            again.copy_columns(&design, &columns, entries(&columns));
+            assert!(is_sound(&again, 4));
+            assert_eq!(again.offsets, copy.offsets);
+            let (again, copy) = (again.view(), copy.view());
+            assert!((0..40).all(|i| again.row(i) == copy.row(i)));
+        }
+        assert_eq!(Nonzeros::default().view().rows(), 0);
     }
 }

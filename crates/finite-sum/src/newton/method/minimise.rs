@@ -47,7 +47,9 @@ impl<D: Design, L: Loss, R: ElasticNetForm> Newton<'_, '_, D, L, R> {
     ) -> Option<Minimum> {
         let design = self.problem.design();
         let room = self.settings.memory_limit.saturating_sub(Columns::bytes(design));
-        let Some(part) = Part::of(design, (set, stored), self.part.take(), room) else {
+        let last = self.part.take();
+        let counts = (&self.counts[..], stored);
+        let Some(part) = Part::of(design, &self.model(set, slope), counts, last, room) else {
             return self.minimise_by_products(set, slope, (design, set));
         };
         let places = part.places(set);
