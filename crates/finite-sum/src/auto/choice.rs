@@ -487,27 +487,5 @@ fn without_second_derivatives<D: Design, L: Loss, R: Regulariser>(
     })
 }
 
-/// A part of the rows that says nearly as much as all, and how far to solve the problem on it.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct HeadStart {
-    /// Of the rows.
-    pub(super) share: f64,
-    /// Relative gap to end at.
-    pub(super) relative: f64,
-}
-
-/// The head start for proximal Newton with l1, where the rows are many.
-pub(super) fn head_start<D: Design, L: Loss, R: Regulariser>(
-    problem: &Problem<'_, D, L, R>,
-    l1: f64,
-) -> Option<HeadStart> {
-    match problem.n() / problem.d() {
-        _ if l1 == 0.0 => None,
-        1000.. => Some(HeadStart { share: 0.1, relative: 1e-2 }),
-        100.. => Some(HeadStart { share: 0.2, relative: 0.1 }),
-        _ => None,
-    }
-}
-
 #[cfg(test)]
 mod tests;

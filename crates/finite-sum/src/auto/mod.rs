@@ -24,6 +24,7 @@
 
 mod choice;
 mod form;
+mod head_start;
 mod relay;
 mod run;
 

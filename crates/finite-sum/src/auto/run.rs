@@ -9,11 +9,11 @@ use fenchel_optim::newton::NewtonCgSettings;
 use fenchel_optim::prox::{ElasticNet, Zero};
 use fenchel_optim::random::{Order, stream};
 use fenchel_optim::{Loss, Observer, Progress, Regulariser, Report, Solution, StepSize, Stop};
-use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 
-use super::choice::{Choice, HeadStart, Method, head_start};
+use super::choice::{Choice, Method};
 use super::form::Automatic;
+use super::head_start::HeadStart;
 use super::relay::{Show, relay};
 use crate::dual::{
     CatalystSettings, DualState, QningSettings, Sampling, SdcaSettings, SdcaStep, catalyst, qning,
@@ -287,28 +287,26 @@ where
         stop: Stop,
     ) -> Result<Option<Solution<Point>>, Error> {
         let problem = self.problem;
-        let Some(HeadStart { share, relative }) = head_start(problem, self.l1) else {
+        let Some(head) = HeadStart::of(problem, self.l1) else {
             return Ok(None);
         };
         // A few heavy rows need not be in it.
         if problem.weighted() {
             return Ok(None);
         }
-        let mut index: Vec<usize> = (0..problem.n()).collect();
-        let count = (share * problem.n() as f64) as usize;
-        let (part, _) = index.partial_shuffle(&mut stream(self.seed, 1), count);
+        let part = head.draw(problem.n(), &mut stream(self.seed, 1));
         let targets: Vec<f64> = part.iter().map(|&i| problem.targets()[i]).collect();
         // One class has its optimum at infinity.
         if targets.iter().all(|y| *y == targets[0]) {
             return Ok(None);
         }
-        let sample = problem.on_rows(part, &targets, problem.regulariser().weights())?;
+        let sample = problem.on_rows(&part, &targets, problem.regulariser().weights())?;
         let max_seconds = stop.max_seconds;
-        let stop = Stop { max_passes: 100.0, max_seconds, ..Stop::at_relative(relative) };
+        let stop = Stop { max_passes: 100.0, max_seconds, ..Stop::at_relative(head.relative) };
         let settings = NewtonSettings { memory_limit: self.memory_limit, seed: self.seed, stop };
         let mut silent = Silent::<O>(std::marker::PhantomData);
         let mut solution = newton(&sample, &settings, None, &mut silent)?;
-        solution.report.passes *= share;
+        solution.report.passes *= head.share();
         Ok(Some(solution))
     }
 }

@@ -8,16 +8,18 @@ use crate::Invalid;
 pub struct Subset<'a, D> {
     design: D,
     index: &'a [usize],
+    stored: usize,
 }
 
 impl<'a, D: Design> Subset<'a, D> {
-    /// A view of these rows, in this order; repeats are allowed.
+    /// A view of these rows, in this order; repeats are allowed. O(rows).
     ///
     /// # Panics
     /// If an index is not below the number of rows.
     pub fn new(design: D, index: &'a [usize]) -> Self {
         assert!(index.iter().all(|&i| i < design.rows()), "row index out of range");
-        Subset { design, index }
+        let stored = index.iter().map(|&i| design.row_stored(i)).sum();
+        Subset { design, index, stored }
     }
 }
 
@@ -33,7 +35,7 @@ impl<D: Design> Design for Subset<'_, D> {
     }
 
     fn stored(&self) -> usize {
-        self.index.iter().map(|&i| self.design.row_stored(i)).sum()
+        self.stored
     }
 
     fn row_stored(&self, i: usize) -> usize {
