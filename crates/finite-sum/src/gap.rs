@@ -155,7 +155,8 @@ impl Gap {
         self.settle_intercept(problem, point);
     }
 
-    fn settle_intercept<D: Design, L: Loss, R: Regulariser>(
+    /// Moves the intercept to its optimum for the margins, and them with it. No pass.
+    pub(crate) fn settle_intercept<D: Design, L: Loss, R: Regulariser>(
         &mut self,
         problem: &Problem<'_, D, L, R>,
         point: &mut Point,
@@ -167,7 +168,8 @@ impl Gap {
         }
     }
 
-    fn margins_certificate<D: Design, L: Loss, R: Regulariser>(
+    /// As [`at_margins`](Gap::at_margins), with the intercept where it is. Half a pass.
+    pub(crate) fn margins_certificate<D: Design, L: Loss, R: Regulariser>(
         &mut self,
         problem: &Problem<'_, D, L, R>,
         weights: &[f64],

@@ -27,6 +27,7 @@ mod resume;
 mod resume_general;
 mod resume_incremental;
 mod resume_newton;
+mod resume_path;
 mod sparse_text;
 mod structured;
 mod subsampled;
