@@ -1,6 +1,7 @@
 //! The tests of the public interface, one program: `cargo test -p fenchel-finite-sum --test suite FILE::`.
 
 mod auto;
+mod auto_start;
 mod bad_input;
 mod capabilities;
 mod certificates;
