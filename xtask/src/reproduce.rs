@@ -11,7 +11,6 @@ use fenchel_experiments::{
     Claim, Context, Experiment, Failure, Outcome, Size, Table, data, registry,
 };
 
-use crate::data::{data_folder, describe_data};
 use crate::meter::Meter;
 use crate::workspace;
 
@@ -47,7 +46,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    let folder = data_folder(arguments.data.as_deref())?;
+    let folder = workspace::data_folder(arguments.data.as_deref())?;
     let all = registry::ALL;
     let selected: Vec<&Experiment> = if arguments.smoke {
         registry::SMOKE.iter().filter_map(|id| registry::find(all, id)).collect()
@@ -67,7 +66,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let stopped = || stop.load(Ordering::Relaxed);
     let context =
         Context { data: folder, size, seed: arguments.seed, stopped: &stopped, tick: &|_, _| {} };
-    println!("{}", describe_data(context.data.as_deref()));
+    println!("{}", workspace::describe_data(context.data.as_deref()));
 
     let session = Session {
         store: Store::new(&out),

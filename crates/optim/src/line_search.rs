@@ -20,7 +20,7 @@ const CURVATURE: f64 = 0.9;
 /// [`step`](Wolfe::step), evaluate there, [`tell`](Wolfe::tell) the result.
 ///
 /// Reference: Nocedal and Wright, "Numerical Optimization" (2006), algorithms 3.5 and 3.6: grow until
-/// a minimum is bracketed, then zoom in by cubic interpolation, bisecting where that is no help.
+/// a minimum is bracketed, two to ten times by the secant of the slopes, then zoom in by cubic interpolation, bisecting where that is no help.
 #[derive(Debug, Clone)]
 pub struct Wolfe {
     origin: Trial,
@@ -63,6 +63,7 @@ impl Wolfe {
         if self.evaluations >= 40 {
             return Search::Fail;
         }
+        let before = self.low;
         if too_high {
             self.high = Some(here);
         } else {
@@ -74,7 +75,7 @@ impl Wolfe {
             self.low = here;
         }
         self.step = match self.high {
-            None => 2.0 * self.step,
+            None => extrapolate(before, here),
             Some(high) => interpolate(self.low, high),
         };
         let width = self.high.map_or(f64::INFINITY, |high| (high.step - self.low.step).abs());
@@ -83,6 +84,13 @@ impl Wolfe {
         }
         Search::Continue
     }
+}
+
+/// Where the slope would vanish if it went on as between two trials that both fall: two to ten times as far.
+fn extrapolate(before: Trial, here: Trial) -> f64 {
+    let rise = (here.slope - before.slope) / (here.step - before.step);
+    let (nearest, farthest) = (2.0 * here.step, 10.0 * here.step);
+    if rise > 0.0 { (here.step - here.slope / rise).clamp(nearest, farthest) } else { farthest }
 }
 
 /// The minimiser of the cubic through two trials, kept away from their ends.
@@ -134,6 +142,20 @@ mod tests {
             check(|t: f64| ((t - 2.0).cosh(), (t - 2.0).sinh()), first.min(600.0));
             check(|t: f64| (-t / (t * t + 2.0), (t * t - 2.0) / (t * t + 2.0).powi(2)), first);
         }
+    }
+
+    /// Ten times as far, and then where the secant of a quadratic function says: on its minimum.
+    #[test]
+    fn a_short_first_step_grows_fast() {
+        let f = |t: f64| ((t - 50.0) * (t - 50.0), 2.0 * (t - 50.0));
+        assert_eq!(search(f, 1.0), (10.0, 2));
+        let far = |t: f64| ((t - 500.0) * (t - 500.0), 2.0 * (t - 500.0));
+        assert_eq!(search(far, 10.0), (100.0, 2));
+        // Not accepted at 1 and 10: the slope there is more than nine tenths of the first.
+        let (step, evaluations) = search(far, 1.0);
+        assert_eq!((step, evaluations), (100.0, 3));
+        // The slope falls at first.
+        check(|t| (1e-8 * t.powi(4) - t * t - t, 4e-8 * t.powi(3) - 2.0 * t - 1.0), 1.0);
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! The tests of the public interface, one program: `cargo test -p fenchel-finite-sum --test suite FILE::`.
 
 mod auto;
-mod auto_start;
 mod bad_input;
 mod capabilities;
 mod certificates;
@@ -28,7 +27,6 @@ mod resume;
 mod resume_general;
 mod resume_incremental;
 mod resume_newton;
-mod resume_path;
 mod sparse_text;
 mod structured;
 mod subsampled;

@@ -13,6 +13,8 @@ const IDLE: u32 = 30;
 pub(super) struct Descent<S> {
     pub(super) function: S,
     pub(super) memory: Memory,
+    /// What the matrix begins with, up to a multiple.
+    pub(super) diagonal: Option<Vec<f64>>,
     pub(super) x: Vec<f64>,
     pub(super) value: f64,
     pub(super) gradient: Vec<f64>,
@@ -22,6 +24,8 @@ pub(super) struct Descent<S> {
     pub(super) evaluations: u64,
     /// Evaluations that `advance` has accounted for.
     reported: u64,
+    /// Passes beside the evaluations that it has not.
+    beside: f64,
     /// The lowest value and the smallest gradient so far, and the steps since either improved.
     lowest: f64,
     smallest: f64,
@@ -82,7 +86,7 @@ pub(super) fn advance<M: Downhill>(method: &mut M, passes: f64) -> f64 {
     let descent = method.descent();
     let done = descent.evaluations - descent.reported;
     descent.reported = descent.evaluations;
-    done as f64
+    done as f64 + std::mem::take(&mut descent.beside)
 }
 
 impl<S: Smooth> Descent<S> {
@@ -93,7 +97,10 @@ impl<S: Smooth> Descent<S> {
         let d = x.len();
         let mut gradient = vec![0.0; d];
         let value = function.value_gradient(&x, &mut gradient) + penalty;
+        let diagonal = function.inverse_diagonal();
         let mut descent = Descent {
+            beside: if diagonal.is_some() { 0.5 } else { 0.0 },
+            diagonal,
             function,
             memory: Memory::new(memory),
             x,
@@ -110,8 +117,8 @@ impl<S: Smooth> Descent<S> {
             stalled: false,
         };
         if let Some(trail) = trail.filter(|t| t.value == value && t.memory.fits(memory, d)) {
-            // The run before has paid for this evaluation.
-            descent.evaluations = 0;
+            // The run before has paid for this evaluation and the diagonal.
+            (descent.evaluations, descent.beside) = (0, 0.0);
             let LbfgsTrail { memory, lowest, smallest, idle, stalled, .. } = *trail;
             descent.memory = memory;
             (descent.lowest, descent.smallest) = (lowest, smallest);
@@ -135,8 +142,8 @@ impl<S: Smooth> Descent<S> {
     }
 
     /// Where nothing is known of the scale, before the first pair, a step of length 1.
-    pub(super) fn first_step(&self, gradient: &[f64]) -> f64 {
-        if self.memory.is_empty() { 1.0 / norm(gradient).max(1e-300) } else { 1.0 }
+    pub(super) fn first_step(&self) -> f64 {
+        if self.memory.is_empty() { 1.0 / norm(&self.direction).max(1e-300) } else { 1.0 }
     }
 
     /// Moves to the accepted trial point and remembers the pair.
@@ -157,9 +164,12 @@ impl<S: Smooth> Descent<S> {
 }
 
 /// `r = -H g` with the remembered curvature.
-pub(super) fn quasi_newton(memory: &Memory, g: &[f64], r: &mut [f64]) {
+pub(super) fn quasi_newton(memory: &Memory, diagonal: Option<&[f64]>, g: &[f64], r: &mut [f64]) {
     for (r, g) in r.iter_mut().zip(g) {
         *r = -g;
     }
-    memory.apply(r, None);
+    match diagonal {
+        Some(diagonal) => memory.apply_scaled(r, diagonal),
+        None => memory.apply(r, None),
+    }
 }

@@ -59,6 +59,17 @@ impl Memory {
         });
     }
 
+    /// As [`apply`](Memory::apply), with a multiple of a positive diagonal to begin with: `z.s / z.Dz` of the last pair, or 1 without
+    /// one.
+    pub fn apply_scaled(&self, r: &mut [f64], diagonal: &[f64]) {
+        let of_last = |pair: &Pair| {
+            let square: f64 = pair.z.iter().zip(diagonal).map(|(z, d)| z * d * z).sum();
+            1.0 / (pair.rho * square)
+        };
+        let scale = self.pairs.back().map_or(1.0, of_last);
+        self.apply_to(r, |r| r.iter_mut().zip(diagonal).for_each(|(r, d)| *r *= scale * d));
+    }
+
     /// As [`apply`](Memory::apply), with any positive definite matrix to begin with: `first` multiplies by it.
     pub fn apply_to(&self, r: &mut [f64], first: impl FnOnce(&mut [f64])) {
         let mut alphas = Vec::with_capacity(self.pairs.len());

@@ -82,7 +82,7 @@ impl<S: Smooth> Downhill for Owlqn<S> {
     /// projected path.
     fn try_step(&mut self) -> bool {
         let Owlqn { at, l1, pseudo } = self;
-        quasi_newton(&at.memory, pseudo, &mut at.direction);
+        quasi_newton(&at.memory, at.diagonal.as_deref(), pseudo, &mut at.direction);
         for (r, g) in at.direction.iter_mut().zip(&*pseudo) {
             if *r * g >= 0.0 {
                 *r = 0.0;
@@ -91,7 +91,7 @@ impl<S: Smooth> Downhill for Owlqn<S> {
         if !(dot(pseudo, &at.direction) < 0.0) {
             return false;
         }
-        let mut step = at.first_step(pseudo);
+        let mut step = at.first_step();
         let noise = 4.0 * f64::EPSILON * at.value.abs();
         for _ in 0..60 {
             let mut descent = 0.0;
