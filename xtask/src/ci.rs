@@ -1,10 +1,9 @@
 //! `cargo xtask ci`: what a change must pass, in the order in which a failure is cheapest to find.
 
+use std::io;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::Instant;
-
-use fenchel_experiments::{Cell, Failure, Table};
 
 use crate::workspace;
 
@@ -16,43 +15,37 @@ pub(crate) struct Arguments {
 }
 
 /// The steps, in order.
-const NAMES: [&str; 7] = ["format", "lint", "test", "doc", "examples", "benches", "smoke"];
+const NAMES: [&str; 6] = ["format", "lint", "test", "doc", "examples", "benches"];
 
-/// The command of a step. `scratch` is a folder for what it writes and nobody keeps.
-fn command(step: &str, scratch: &Path) -> Result<Command, Failure> {
+/// The command of a step.
+fn command(step: &str) -> Command {
     let mut cargo = workspace::cargo();
     match step {
         "format" => cargo.args(["fmt", "--all", "--check"]),
         "lint" => cargo
             .args(["clippy", "--workspace", "--all-targets", "--all-features"])
             .args(["--", "-D", "warnings"]),
-        // With documentation tests; all features, so that optional modules are tested too.
+        // With documentation tests and a short reproduction (tests/smoke.rs); all features, so that optional modules are
+        // tested too.
         "test" => cargo.args(["test", "--workspace", "--all-features"]),
         "doc" => cargo
             .args(["doc", "--workspace", "--no-deps", "--all-features"])
             .env("RUSTDOCFLAGS", "-D warnings"),
         // The tests have built them with all features; here the default ones, as a user has them.
         "examples" => cargo.args(["check", "--examples", "--workspace"]),
-        "benches" => cargo.args(["check", "--benches", "-p", "fenchel-benches"]),
-        _ => {
-            let mut reproduce = Command::new(std::env::current_exe()?);
-            reproduce.current_dir(workspace::root());
-            reproduce.args(["reproduce", "--smoke", "--fresh", "--out"]).arg(scratch);
-            return Ok(reproduce);
-        }
+        _ => cargo.args(["check", "--benches", "-p", "fenchel-benches"]),
     };
-    Ok(cargo)
+    cargo
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    let scratch = tempfile::tempdir()?;
+pub(crate) fn run(arguments: &Arguments) -> io::Result<ExitCode> {
     let chosen = |name: &&&str| arguments.only.as_deref().is_none_or(|only| only == **name);
     let steps: Vec<&str> = NAMES.iter().filter(chosen).copied().collect();
 
     let mut times = Vec::new();
     let mut failure = None;
     for step in &steps {
-        let mut command = command(step, scratch.path())?;
+        let mut command = command(step);
         println!("\n== {step}: {}", spelled(&command));
         let start = Instant::now();
         let result = workspace::stream(&mut command, &format!("step `{step}`"));
@@ -63,9 +56,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         }
     }
 
-    println!("\n{}", summary(&steps, &times).to_text());
+    println!("\n{}", summary(&steps, &times));
     match failure {
-        Some(why) => Err(Failure::new(why)),
+        Some(why) => Err(io::Error::other(why)),
         None => {
             println!("everything passed");
             Ok(ExitCode::SUCCESS)
@@ -83,18 +76,14 @@ fn spelled(command: &Command) -> String {
     environment.chain([name.display().to_string()]).chain(words).collect::<Vec<String>>().join(" ")
 }
 
-fn summary(steps: &[&str], times: &[(&str, f64, bool)]) -> Table {
-    let mut table = Table::new("Steps", [("step", ""), ("time", "s"), ("result", "")]);
-    for (k, step) in steps.iter().enumerate() {
-        let (time, result): (Cell, &str) = match times.get(k) {
-            Some(&(_, seconds, ok)) => {
-                (((10.0 * seconds).round() / 10.0).into(), if ok { "passed" } else { "FAILED" })
-            }
-            None => (None::<f64>.into(), "not run"),
-        };
-        table.push([(*step).into(), time, result.into()]);
-    }
-    table
+/// A line a step, with its seconds.
+fn summary(steps: &[&str], times: &[(&str, f64, bool)]) -> String {
+    let line = |(k, step): (usize, &&str)| match times.get(k) {
+        Some((_, seconds, true)) => format!("{step:<10} {seconds:>7.1} s  passed\n"),
+        Some((_, seconds, false)) => format!("{step:<10} {seconds:>7.1} s  FAILED\n"),
+        None => format!("{step:<10} {:>9}  not run\n", ""),
+    };
+    steps.iter().enumerate().map(line).collect()
 }
 
 #[cfg(test)]
@@ -103,11 +92,9 @@ mod tests {
 
     #[test]
     fn every_step_has_a_command_of_its_own() {
-        let commands: Vec<String> =
-            NAMES.iter().map(|n| spelled(&command(n, Path::new("out")).unwrap())).collect();
+        let commands: Vec<String> = NAMES.iter().map(|n| spelled(&command(n))).collect();
         assert_eq!(commands[0], "cargo fmt --all --check");
         assert!(commands[3].starts_with("RUSTDOCFLAGS='-D warnings' cargo doc"));
-        assert!(commands[6].ends_with("reproduce --smoke --fresh --out out"));
         for (k, c) in commands.iter().enumerate() {
             assert!(!commands[..k].contains(c), "{c}");
         }
@@ -115,9 +102,11 @@ mod tests {
 
     #[test]
     fn the_summary_tells_failed_from_not_run() {
-        let text = summary(&["a", "b", "c"], &[("a", 1.26, true), ("b", 0.5, false)]).to_text();
-        assert!(text.contains("a          1.3  passed"), "{text}");
-        assert!(text.contains("b          0.5  FAILED"), "{text}");
-        assert!(text.contains("not run"), "{text}");
+        let text = summary(&["a", "b", "c"], &[("a", 1.26, true), ("b", 0.5, false)]);
+        let lines: Vec<Vec<&str>> =
+            text.lines().map(|line| line.split_whitespace().collect()).collect();
+        assert_eq!(lines[0], ["a", "1.3", "s", "passed"]);
+        assert_eq!(lines[1], ["b", "0.5", "s", "FAILED"]);
+        assert_eq!(lines[2], ["c", "not", "run"]);
     }
 }

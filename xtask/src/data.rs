@@ -17,8 +17,8 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    let folder = workspace::data_folder(arguments.data.as_deref())?;
-    let mut text = format!("{}\n\n", workspace::describe_data(folder.as_deref()));
+    let folder = data_folder(arguments.data.as_deref())?;
+    let mut text = format!("{}\n\n", describe_data(folder.as_deref()));
     text.extend(SETS.iter().map(|set| describe(set, folder.as_deref())));
     text += "None of these is part of the project; put each file under the name above. An experiment \
              whose set is absent runs its synthetic substitute and says so.\n";
@@ -44,6 +44,40 @@ fn describe(set: &DataSet, folder: Option<&Path>) -> String {
     )
 }
 
+/// The folder of real data: the one asked for, which must exist, or else `data/` in the root, or else
+/// `../shared/data` beside the checkout, or none.
+pub(crate) fn data_folder(asked: Option<&Path>) -> Result<Option<PathBuf>, Failure> {
+    data_folder_from(workspace::root(), asked)
+}
+
+fn data_folder_from(root: &Path, asked: Option<&Path>) -> Result<Option<PathBuf>, Failure> {
+    if let Some(folder) = asked {
+        if folder.is_dir() {
+            // Absolute, because it is handed on to programs that run elsewhere.
+            return Ok(Some(std::path::absolute(folder)?));
+        }
+        return Err(Failure::new(format!(
+            "--data (or FENCHEL_DATA) = {}: expected a folder that exists",
+            folder.display()
+        )));
+    }
+    let usual = [root.join("data"), root.join("../shared/data")];
+    Ok(usual.into_iter().find(|folder| folder.is_dir()))
+}
+
+/// What to tell the user about the folder of real data.
+pub(crate) fn describe_data(folder: Option<&Path>) -> String {
+    match folder {
+        Some(folder) => {
+            let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+            format!("real data from {}", folder.display())
+        }
+        None => "no real data (--data DIR, FENCHEL_DATA or a folder `data`): embedded sets and \
+                 synthetic substitutes"
+            .into(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -57,5 +91,21 @@ mod tests {
         assert!(describe(&set, Some(folder.path())).contains("(incomplete, without b)"));
         std::fs::write(folder.path().join("b"), "").unwrap();
         assert!(describe(&set, Some(folder.path())).contains("(present)"));
+    }
+
+    #[test]
+    fn data_is_asked_for_or_in_one_of_two_usual_places() {
+        let parent = tempfile::tempdir().unwrap();
+        let root = parent.path().join("checkout");
+        let (own, shared) = (root.join("data"), parent.path().join("shared/data"));
+        std::fs::create_dir(&root).unwrap();
+        assert_eq!(data_folder_from(&root, None).unwrap(), None);
+        assert!(data_folder_from(&root, Some(&own)).is_err());
+
+        std::fs::create_dir_all(&shared).unwrap();
+        assert_eq!(data_folder_from(&root, None).unwrap(), Some(root.join("../shared/data")));
+        std::fs::create_dir(&own).unwrap();
+        assert_eq!(data_folder_from(&root, None).unwrap(), Some(own));
+        assert_eq!(data_folder_from(&root, Some(&shared)).unwrap(), Some(shared));
     }
 }

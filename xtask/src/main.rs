@@ -2,16 +2,19 @@
 #![forbid(unsafe_code)]
 
 mod ci;
+#[cfg(feature = "experiments")]
 mod data;
+#[cfg(feature = "experiments")]
 mod meter;
+#[cfg(feature = "experiments")]
 mod peers;
+#[cfg(feature = "experiments")]
 mod reproduce;
 mod workspace;
 
 use std::process::ExitCode;
 
 use clap::Parser;
-use fenchel_experiments::Failure;
 
 /// Everything a contributor runs.
 #[derive(Parser)]
@@ -20,19 +23,25 @@ enum Command {
     /// Format, lints, tests, documentation, examples and a short reproduction: what a change must pass
     Ci(ci::Arguments),
     /// Run the experiments and write the report
+    #[cfg(feature = "experiments")]
     Reproduce(reproduce::Arguments),
     /// Which real data sets are there, and where the others are published
+    #[cfg(feature = "experiments")]
     Data(data::Arguments),
     /// Do the same work with the tools a user would pick instead, and compare
+    #[cfg(feature = "experiments")]
     Peers(peers::Arguments),
 }
 
 fn main() -> ExitCode {
-    let result: Result<ExitCode, Failure> = match Command::parse() {
-        Command::Ci(arguments) => ci::run(&arguments),
-        Command::Reproduce(arguments) => reproduce::run(&arguments),
-        Command::Data(arguments) => data::run(&arguments),
-        Command::Peers(arguments) => peers::run(&arguments),
+    let result: Result<ExitCode, String> = match Command::parse() {
+        Command::Ci(arguments) => ci::run(&arguments).map_err(|error| error.to_string()),
+        #[cfg(feature = "experiments")]
+        Command::Reproduce(arguments) => reproduce::run(&arguments).map_err(|f| f.to_string()),
+        #[cfg(feature = "experiments")]
+        Command::Data(arguments) => data::run(&arguments).map_err(|f| f.to_string()),
+        #[cfg(feature = "experiments")]
+        Command::Peers(arguments) => peers::run(&arguments).map_err(|f| f.to_string()),
     };
     result.unwrap_or_else(|failure| {
         eprintln!("error: {failure}");

@@ -11,6 +11,7 @@ use std::process::{Command, ExitCode};
 
 use fenchel_experiments::Failure;
 
+use crate::data::{data_folder, describe_data};
 use crate::workspace::{self, stream};
 
 #[derive(clap::Args)]
@@ -38,8 +39,8 @@ struct Peer {
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let root = workspace::root();
     let peer = find(&root.join("benches/peers"), &workspace::target(), &arguments.name)?;
-    let data = workspace::data_folder(arguments.data.as_deref())?;
-    println!("{}", workspace::describe_data(data.as_deref()));
+    let data = data_folder(arguments.data.as_deref())?;
+    println!("{}", describe_data(data.as_deref()));
 
     let python = environment(&peer.requirements, &peer.environment)?;
     let runner = build_runner(&peer.runner)?;

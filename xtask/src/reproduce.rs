@@ -11,6 +11,7 @@ use fenchel_experiments::{
     Claim, Context, Experiment, Failure, Outcome, Size, Table, data, registry,
 };
 
+use crate::data::{data_folder, describe_data};
 use crate::meter::Meter;
 use crate::workspace;
 
@@ -46,7 +47,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    let folder = workspace::data_folder(arguments.data.as_deref())?;
+    let folder = data_folder(arguments.data.as_deref())?;
     let all = registry::ALL;
     let selected: Vec<&Experiment> = if arguments.smoke {
         registry::SMOKE.iter().filter_map(|id| registry::find(all, id)).collect()
@@ -66,7 +67,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let stopped = || stop.load(Ordering::Relaxed);
     let context =
         Context { data: folder, size, seed: arguments.seed, stopped: &stopped, tick: &|_, _| {} };
-    println!("{}", workspace::describe_data(context.data.as_deref()));
+    println!("{}", describe_data(context.data.as_deref()));
 
     let session = Session {
         store: Store::new(&out),

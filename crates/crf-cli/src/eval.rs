@@ -67,14 +67,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 /// True labels against those of the last column.
 fn two_columns(arguments: &Arguments, counts: &mut Evaluation) -> Result<(), Failure> {
-    let Arguments { file, columns, .. } = arguments;
-    let universal = arguments.format == Some(Format::Conllu);
-    let mut reader = input::open_columns(file, columns, universal)?;
+    let Arguments { file, columns, format, .. } = arguments;
+    let mut reader = input::open_columns(file, columns, *format)?;
     let mut sentence = Sentence::default();
     let mut any = false;
     while reader.read(&mut sentence).map_err(|error| Failure::data(&shown(file), error))? {
         let width = sentence.width();
-        let truth = columns.label_column(universal).unwrap_or(width.saturating_sub(2));
+        let truth = columns.label_column(*format).unwrap_or(width.saturating_sub(2));
         if truth + 1 >= width {
             let (file, line) = (shown(file), reader.first_line());
             let reason = format!(

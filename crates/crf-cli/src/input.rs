@@ -1,6 +1,6 @@
 //! Sequences from files: text of CRFsuite, or columns and templates; plain or compressed, or standard input.
 
-use std::io::BufRead;
+use std::io::{BufRead, Cursor, Read};
 use std::path::Path;
 
 use clap::ValueEnum;
@@ -45,8 +45,8 @@ pub(crate) struct Columns {
 
 impl Columns {
     /// The column of the label, where one is asked for or the format has one.
-    pub(crate) fn label_column(&self, universal: bool) -> Option<usize> {
-        self.label_column.or(universal.then_some(ConllOptions::UPOS))
+    pub(crate) fn label_column(&self, format: Option<Format>) -> Option<usize> {
+        self.label_column.or((format == Some(Format::Conllu)).then_some(ConllOptions::UPOS))
     }
 }
 
@@ -90,8 +90,8 @@ pub(crate) struct Recipe {
     /// With templates the text is in columns.
     template: Option<Template>,
     columns: Columns,
-    /// Whether the columns are those of CoNLL-U.
-    universal: bool,
+    /// The form that was asked for.
+    format: Option<Format>,
     /// Whether every token must have a label.
     labelled: bool,
 }
@@ -112,17 +112,16 @@ impl Recipe {
             (Some(Format::Crfsuite), _) => None,
             (_, template) => template,
         };
-        let universal = format == Some(Format::Conllu);
-        Ok(Recipe { template, columns: columns.clone(), universal, labelled })
+        Ok(Recipe { template, columns: columns.clone(), format, labelled })
     }
 
     /// What stands between the columns of the text.
     pub(crate) fn gap(&self) -> char {
-        if self.universal { '\t' } else { ' ' }
+        if self.format == Some(Format::Conllu) { '\t' } else { ' ' }
     }
 
     fn label_column(&self, width: usize) -> usize {
-        self.columns.label_column(self.universal).unwrap_or(width.saturating_sub(1))
+        self.columns.label_column(self.format).unwrap_or(width.saturating_sub(1))
     }
 
     /// Whether sentences of so many columns have what the templates and the label need; else a column, from 0, and why not.
@@ -174,13 +173,9 @@ enum Reader {
 impl Source {
     /// Opens a file; `-` is standard input.
     pub(crate) fn open(file: &str, recipe: &Recipe) -> Result<Self, Failure> {
-        let text = open_text(file)?;
         let reader = match recipe.template {
-            None => Reader::Attributes(InstanceReader::new(text)),
-            Some(_) => {
-                let options = conll_options(&recipe.columns, recipe.universal);
-                Reader::Columns(ConllReader::new(text, options))
-            }
+            None => Reader::Attributes(InstanceReader::new(open_form(file, recipe.format)?)),
+            Some(_) => Reader::Columns(open_columns(file, &recipe.columns, recipe.format)?),
         };
         Ok(Source { name: shown(file), recipe: recipe.clone(), reader })
     }
@@ -270,19 +265,55 @@ pub(crate) fn read_all(file: &str, recipe: &Recipe) -> Result<Vec<Instance>, Fai
     Ok(all)
 }
 
-/// A file of columns, read for its own sake.
+/// A file of columns.
 pub(crate) fn open_columns(
     file: &str,
     columns: &Columns,
-    universal: bool,
+    format: Option<Format>,
 ) -> Result<ConllReader<Text>, Failure> {
-    Ok(ConllReader::new(open_text(file)?, conll_options(columns, universal)))
+    let encoding = if columns.latin1 { Encoding::Latin1 } else { Encoding::Utf8 };
+    let form = match format {
+        Some(Format::Conllu) => ConllOptions::universal(),
+        _ => ConllOptions::default(),
+    };
+    Ok(ConllReader::new(open_form(file, format)?, ConllOptions { encoding, ..form }))
 }
 
-fn conll_options(columns: &Columns, universal: bool) -> ConllOptions {
-    let encoding = if columns.latin1 { Encoding::Latin1 } else { Encoding::Utf8 };
-    let form = if universal { ConllOptions::universal() } else { ConllOptions::default() };
-    ConllOptions { encoding, ..form }
+/// A text of the form asked for; without one it must not begin as CoNLL-U does, which neither columns nor attributes do.
+fn open_form(file: &str, format: Option<Format>) -> Result<Text, Failure> {
+    let mut text = open_text(file)?;
+    if format.is_some() {
+        return Ok(text);
+    }
+    let mut head = Vec::new();
+    let comments = loop {
+        let begin = head.len();
+        let more = text.read_until(b'\n', &mut head);
+        if more.map_err(|error| Failure::file(shown(file), error))? == 0 {
+            break begin;
+        }
+        let line = &head[begin..];
+        if !(line.trim_ascii().is_empty() || line.starts_with(b"#") && !line.contains(&b'\t')) {
+            break begin;
+        }
+    };
+    if begins_universal(&head[..comments], &head[comments..]) {
+        let reason = "the text looks like CoNLL-U (ten columns between tabs, the first a number): give --format \
+                      conllu, or the form that it has instead";
+        return Err(Failure::file(shown(file), reason));
+    }
+    Ok(Box::new(Cursor::new(head).chain(text)))
+}
+
+/// Whether a text is CoNLL-U by its comments and its first token. Ten columns with a number first may be of an older task and
+/// are read as columns; comments, ranges (`1-2`) and decimal numbers (`1.1`) are CoNLL-U's alone.
+fn begins_universal(comments: &[u8], token: &[u8]) -> bool {
+    let cells: Vec<&[u8]> = token.split(|&b| b == b'\t').collect();
+    let plain = cells[0].iter().all(u8::is_ascii_digit);
+    let number = cells[0].iter().all(|b| b.is_ascii_digit() || matches!(b, b'-' | b'.'));
+    cells.len() == 10
+        && cells[0].first().is_some_and(u8::is_ascii_digit)
+        && if plain { comments.contains(&b'#') } else { number }
 }
 
 fn open_text(file: &str) -> Result<Text, Failure> {

@@ -155,7 +155,8 @@ impl Gap {
         self.settle_intercept(problem, point);
     }
 
-    fn settle_intercept<D: Design, L: Loss, R: Regulariser>(
+    /// Moves the intercept to its optimum for the margins, and them with it. No pass.
+    pub(crate) fn settle_intercept<D: Design, L: Loss, R: Regulariser>(
         &mut self,
         problem: &Problem<'_, D, L, R>,
         point: &mut Point,
@@ -167,7 +168,8 @@ impl Gap {
         }
     }
 
-    fn margins_certificate<D: Design, L: Loss, R: Regulariser>(
+    /// As [`at_margins`](Gap::at_margins), with the intercept where it is. Half a pass.
+    pub(crate) fn margins_certificate<D: Design, L: Loss, R: Regulariser>(
         &mut self,
         problem: &Problem<'_, D, L, R>,
         weights: &[f64],
@@ -217,6 +219,30 @@ impl Gap {
         }
         self.correlate(problem);
         Some(Certificate::gap(objective, self.correlated_bound(problem)))
+    }
+
+    /// The multiple of dual variables of the method's own, from 0 to 1, at which the dual value is the largest, with the heavier
+    /// sign scaled down where there is an intercept; `None` where that is no more than at 0. Half a pass.
+    pub(crate) fn best_multiple<D: Design, L: Loss, R: Regulariser>(
+        &mut self,
+        problem: &Problem<'_, D, L, R>,
+        dual: &[f64],
+    ) -> Option<Vec<f64>> {
+        self.dual.copy_from_slice(dual);
+        if problem.intercept() {
+            balance(&mut self.dual);
+        }
+        self.correlate(problem);
+        let (n, v) = (problem.n() as f64, &self.correlation);
+        let mut scaled = v.clone();
+        let mut value = |s: f64| {
+            scaled.iter_mut().zip(v).for_each(|(to, v)| *to = s * v);
+            let conjugates = problem.sum_conjugates(&self.dual, s) / n;
+            -conjugates - problem.regulariser().conjugate(&scaled, problem.l2())
+        };
+        let nothing = value(0.0);
+        let s = concave_maximiser(&mut value);
+        (value(s) > nothing).then(|| self.dual.iter().map(|u| s * u).collect())
     }
 
     /// `u` of the last certificate, before it was scaled.
@@ -304,6 +330,27 @@ impl Gap {
     }
 }
 
+/// Where on `[0, 1]` a concave function is largest, by golden sections to three digits; 1 if it is best there.
+fn concave_maximiser(mut value: impl FnMut(f64) -> f64) -> f64 {
+    let ratio = 0.5 * (5f64.sqrt() - 1.0);
+    let (mut low, mut high) = (0.0, 1.0);
+    let (mut left, mut right) = (1.0 - ratio, ratio);
+    let (mut at_left, mut at_right) = (value(left), value(right));
+    while high - low > 1e-3 {
+        if at_left < at_right {
+            (low, left, at_left) = (left, right, at_right);
+            right = low + ratio * (high - low);
+            at_right = value(right);
+        } else {
+            (high, right, at_right) = (right, left, at_left);
+            left = high - ratio * (high - low);
+            at_left = value(left);
+        }
+    }
+    let middle = 0.5 * (low + high);
+    if value(1.0) >= value(middle) { 1.0 } else { middle }
+}
+
 /// Whether every dual point is feasible after scaling: without an l2 term that is up to the regulariser.
 fn has_gap<D: Design, L: Loss, R: Regulariser>(problem: &Problem<'_, D, L, R>) -> bool {
     problem.l2() > 0.0 || problem.regulariser().coercive()
@@ -360,6 +407,15 @@ fn best_shift<D: Design, L: Loss, R: Regulariser>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_largest_value_is_found_inside_and_at_the_ends() {
+        for at in [-1.0, 0.0, 0.123, 0.9, 1.0, 7.0] {
+            let found = concave_maximiser(|s| -(s - at) * (s - at));
+            assert!((found - f64::clamp(at, 0.0, 1.0)).abs() <= 1e-3, "{at} {found}");
+        }
+        assert_eq!(concave_maximiser(|s| s), 1.0);
+    }
 
     #[test]
     fn balance_shrinks_one_sign_only() {

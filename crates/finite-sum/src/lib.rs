@@ -77,7 +77,7 @@ pub use newton::{
 };
 pub use path::{
     Grid, GroupPathSettings, Path, PathPoint, PathSettings, Screening, elastic_net_path,
-    group_path, logistic_path, path,
+    group_path, group_path_from, logistic_path, path, path_from,
 };
 pub use points::{
     FinitoSettings, FinitoStart, MisoSettings, PointTable, PointTableState, finito, miso,

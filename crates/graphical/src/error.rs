@@ -82,6 +82,16 @@ pub enum Error {
         /// What to do instead.
         hint: &'static str,
     },
+    /// More memory than the system gives. Nothing was allocated.
+    #[error("{count} {what} need {needed} bytes, which cannot be allocated: ask for fewer")]
+    Memory {
+        /// What would be allocated.
+        what: &'static str,
+        /// How many of them.
+        count: usize,
+        /// Bytes that would be needed; `u64::MAX` where the number overflows.
+        needed: u64,
+    },
     /// More results than were asked for at most.
     #[error("more than {limit} {what}")]
     TooMany {
@@ -182,6 +192,23 @@ pub enum Error {
         /// The system's reason.
         reason: String,
     },
+}
+
+impl Error {
+    /// Refuses `count` things of `each` bytes if the system would not give as much: small allocations one by one end in an
+    /// abort, not in an error.
+    pub(crate) fn check_memory(what: &'static str, count: usize, each: usize) -> Result<(), Error> {
+        let mut probe: Vec<u8> = Vec::new();
+        let bytes = count.checked_mul(each);
+        let room = bytes.is_some_and(|bytes| probe.try_reserve_exact(bytes).is_ok());
+        // Used, or else the compiler may leave the allocation out and take it for granted.
+        std::hint::black_box(&probe);
+        if room {
+            return Ok(());
+        }
+        let needed = (count as u64).saturating_mul(each as u64);
+        Err(Error::Memory { what, count, needed })
+    }
 }
 
 impl From<io::Error> for Error {

@@ -7,7 +7,9 @@ use fenchel_optim::Loss;
 use fenchel_optim::prox::Zero;
 use fenchel_optim::random::Order;
 
-use super::race::{Curve, Entry, Method, at_least, at_most, curve, judged, optimum, run, table};
+use super::race::{
+    Curve, Entry, Method, at_least, at_most, curve, in_passes, judged, optimum, run, table,
+};
 use super::tasks::{Task, tasks, with_design};
 use crate::number::short;
 use crate::{Axis, Context, Experiment, Failure, Figure, Outcome};
@@ -49,7 +51,7 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
         .setting("seeds a curve (geometric mean)", seeds);
     let tasks = tasks(context, &mut outcome)?;
     let race = Race { loss: Logistic, finito: Method::Finito, seeds, known: &[] };
-    compare(context, &mut outcome, &tasks, &race, "Figure 3.1", "Log loss")?;
+    compare(context, &mut outcome, &tasks, &race, "Figure 3.1", "Log loss", "F - F* (nats)")?;
     Ok(outcome)
 }
 
@@ -71,6 +73,7 @@ pub(super) fn compare<L: Loss + Copy>(
     race: &Race<L>,
     figure: &str,
     loss_name: &str,
+    suboptimality: &str,
 ) -> Result<(), Failure> {
     let count = tasks.len() as f64;
     for (k, task) in tasks.iter().enumerate() {
@@ -83,7 +86,7 @@ pub(super) fn compare<L: Loss + Copy>(
         let mut figure = Figure::new(
             format!("{figure} on {}", task.name),
             Axis::linear("passes over the data"),
-            Axis::log("F - F*").limits(1e-15, 1.0),
+            Axis::log(suboptimality).limits(1e-15, 1.0),
         )
         .caption(format!(
             "{loss_name} with `n mu = 2 L`. A fresh permutation every pass straightens and steepens Finito, \
@@ -137,7 +140,7 @@ fn judge(
     outcome.claim(judged(
         format!("{task}: permutation makes Finito up to twice as fast"),
         "passes to 1e-8 at most 0.67 of the random order's",
-        format!("{} against {}", short(permuted), short(random)),
+        format!("{} against {}", in_passes(permuted), in_passes(random)),
         // What was not reached took longer than all passes.
         at_most(permuted, 0.67, random.min(PASSES)),
     ));
@@ -182,7 +185,7 @@ fn judge(
     outcome.claim(judged(
         format!("{task}: alpha = 1 brings Finito no gain over alpha = 2"),
         "not more than 10% fewer passes to 1e-8",
-        format!("{} against {}", short(one), short(two)),
+        format!("{} against {}", in_passes(one), in_passes(two)),
         at_least(one, 0.9, two),
     ));
     Ok(())

@@ -65,7 +65,7 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
         let mut figure = Figure::new(
             format!("Figure 1.1 on {}", task.name),
             Axis::linear("passes over the data"),
-            Axis::log("F - F*").limits(1e-12, 1.0),
+            Axis::log("F - F* (nats)").limits(1e-12, 1.0),
         )
         .caption(
             "Log loss with `n mu = 2 L`. SGD is ahead of L-BFGS at first, then stalled by the noise of its \

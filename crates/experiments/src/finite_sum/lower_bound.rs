@@ -81,7 +81,7 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
     let mut figure = Figure::new(
         "Theorem 5.1: mean suboptimality on the worst case",
         Axis::linear("steps k"),
-        Axis::log("mean of F - F*").limits(1e-1, 1e1),
+        Axis::log("mean of F - F*"),
     )
     .caption("Exact SDCA lies on the bound; every other method lies above it.")
     .with(

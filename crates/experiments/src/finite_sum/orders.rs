@@ -276,7 +276,7 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
         ]);
         let norms = method.log_norms(&task, &Order::Cyclic, context.seed)?;
         let points = norms.iter().enumerate().map(|(p, log)| ((p + 1) as f64, log.exp())).collect();
-        figure = figure.with(Series::line(method.name(), points));
+        figure = figure.with(Series::line_points(method.name(), points));
         factors.push((random, permuted, cyclic));
     }
     let [finito, saga, sag, sdca, _, explicit] = factors[..] else {

@@ -15,6 +15,7 @@ use fenchel_optim::random::Order;
 use fenchel_optim::{Loss, Observer, Progress, StepSize, Stop};
 
 use super::tasks::Task;
+use crate::number::short;
 use crate::{Claim, Context, Failure, Series, Table};
 
 /// A method with everything but the order and the seed.
@@ -191,6 +192,11 @@ pub(super) fn geometric_mean(runs: &[Vec<(f64, f64)>], best: f64) -> Vec<(f64, f
             Some((passes, (log / runs.len() as f64).exp()))
         })
         .collect()
+}
+
+/// A number of passes for people: infinite is never.
+pub(super) fn in_passes(count: f64) -> String {
+    if count.is_finite() { short(count) } else { "never".into() }
 }
 
 impl Curve {

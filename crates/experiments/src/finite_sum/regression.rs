@@ -55,7 +55,7 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
     );
     let tasks = tasks(context, &mut outcome)?;
     let race = Race { loss: Squared, finito: Method::FullFinito, seeds, known: KNOWN };
-    compare(context, &mut outcome, &tasks, &race, "Figure 3.2", "Squared loss")?;
+    compare(context, &mut outcome, &tasks, &race, "Figure 3.2", "Squared loss", "F - F*")?;
     Ok(outcome)
 }
 

@@ -10,10 +10,9 @@ use fenchel_optim::prox::L1;
 use fenchel_optim::{Stop, Trace};
 use ndarray::Axis as Dimension;
 
-use super::race::{Curve, curve, optimum};
+use super::race::{Curve, curve, in_passes, optimum};
 use super::tasks::{tasks, with_design};
-use crate::number::short;
-use crate::{Axis, Claim, Context, Experiment, Failure, Figure, Outcome, Series, Table};
+use crate::{Axis, Claim, Context, Experiment, Failure, Figure, Outcome, Table};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "fs-ex4",
@@ -95,14 +94,14 @@ fn figure(name: &str, race: &Race) -> Figure {
     let mut figure = Figure::new(
         format!("Figure 4.2 on {name}"),
         Axis::linear("passes over the data").limits(0.0, PASSES - 1.0),
-        Axis::log("F - F*").limits(1e-15, 1.0),
+        Axis::log("F - F* (nats)").limits(1e-15, 1.0),
     )
     .caption(
         "Log loss with l1 at a tenth of `lambda_max`, no l2. SAGA needs nothing added; SDCA needs an l2 term, \
          and what it adds is what it stops at.",
     );
     for curve in &race.curves {
-        let series = Series::line(curve.name, curve.points.clone());
+        let series = curve.series();
         let eased = curve.name.starts_with("SDCA");
         figure = figure.with(if eased { series.dashed() } else { series });
     }
@@ -128,13 +127,17 @@ fn judge(outcome: &mut Outcome, name: &str, race: &Race) -> Result<(), Failure> 
     outcome.claim(Claim::reported(
         format!("{name}: SAGA's tail is linear"),
         "as many passes from 1e-6 to 1e-9 as from there to 1e-12",
-        format!("{} and {}", short(middle - start), short(end - middle)),
+        format!("{} and {}", in_passes(middle - start), in_passes(end - middle)),
     ));
     // A snapshot every 2n steps is a third of the passes.
     outcome.claim(Claim::reported(
         format!("{name}: SVRG is similar by steps"),
         "n steps of SAGA and of SVRG to 1e-8",
-        format!("{} and {}", short(saga.passes_to(1e-8)), short(svrg.passes_to(1e-8) / 1.5)),
+        format!(
+            "{} and {}",
+            in_passes(saga.passes_to(1e-8)),
+            in_passes(svrg.passes_to(1e-8) / 1.5)
+        ),
     ));
     Ok(())
 }

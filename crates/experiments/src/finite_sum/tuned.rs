@@ -6,9 +6,8 @@ use fenchel_linalg::Design;
 use fenchel_optim::prox::Zero;
 use fenchel_optim::random::Order;
 
-use super::race::{Curve, Entry, Method, at_most, curve, optimum, run, table};
+use super::race::{Curve, Entry, Method, at_most, curve, in_passes, optimum, run, table};
 use super::tasks::{tasks, with_design};
-use crate::number::short;
 use crate::{Axis, Claim, Context, Experiment, Failure, Figure, Outcome, Table};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -70,7 +69,7 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
         let mut figure = Figure::new(
             format!("Figure 4.1 on {}", task.name),
             Axis::linear("passes over the data"),
-            Axis::log("F - F*").limits(1e-15, 1.0),
+            Axis::log("F - F* (nats)").limits(1e-15, 1.0),
         )
         .caption("Log loss with l2, best step of each method. `SVRG by steps` counts a pass for n steps.");
         for curve in &curves {
@@ -190,12 +189,12 @@ fn judge(outcome: &mut Outcome, facts: &[(&'static str, Facts)]) {
     count(
         "SVRG counted by steps is similarly fast: at most 1.6 times permuted Finito's epochs to 1e-6",
         &|f| at_most(f.svrg.0, 1.6, f.svrg.1),
-        &|f| format!("{} to {}", short(f.svrg.0), short(f.svrg.1)),
+        &|f| format!("{} to {}", in_passes(f.svrg.0), in_passes(f.svrg.1)),
     );
     count(
         "SAGA, random Finito and SDCA need similar numbers of passes to 1e-6 (within a factor of 1.6)",
         &Facts::similar,
-        &|f| f.similar.map(short).join(", "),
+        &|f| f.similar.map(in_passes).join(", "),
     );
     count(
         "SAG with a constant step is the slowest incremental method after 2 passes",

@@ -100,7 +100,7 @@ impl Range {
     pub(super) fn ticks(&self, wanted: usize) -> Vec<Tick> {
         match self.scale {
             Scale::Linear => self.linear_ticks(wanted),
-            Scale::Log if self.high - self.low >= 1.5 => self.decade_ticks(wanted),
+            Scale::Log if self.high - self.low >= 2.5 => self.decade_ticks(wanted),
             Scale::Log => self.ticks_within_decades(wanted),
         }
     }
@@ -130,7 +130,7 @@ impl Range {
             .collect()
     }
 
-    /// Less than a decade and a half: 1, 2, 5 in each, or equal steps if even that is too coarse.
+    /// Less than two decades and a half: 1, 2, 5 in each, or equal steps if even that is too coarse.
     fn ticks_within_decades(&self, wanted: usize) -> Vec<Tick> {
         let (first, last) = (self.low.floor() as i32, self.high.ceil() as i32);
         let inside = |v: &f64| (self.low..=self.high).contains(&v.log10());
@@ -211,6 +211,9 @@ mod tests {
         assert_eq!(labels(&log, &[1e-6, 1.0], 4), ["1e-6", "1e-4", "1e-2", "1"]);
         assert_eq!(labels(&log, &[0.1, 900.0], 8), ["0.1", "1", "10", "100", "1000"]);
         assert_eq!(labels(&log, &[1.0, 9.0], 6), ["1", "2", "5", "10"]);
+        assert_eq!(labels(&log, &[0.24, 5.0], 7), ["0.5", "1", "2", "5"]);
+        let two = Axis::log("y").limits(0.1, 10.0);
+        assert_eq!(labels(&two, &[], 7), ["0.1", "0.2", "0.5", "1", "2", "5", "10"]);
         assert_eq!(labels(&log, &[0.31, 0.33], 4), ["0.28", "0.3", "0.32", "0.34", "0.36"]);
     }
 

@@ -108,6 +108,9 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
             check_dual(problem, &start.dual)?;
         }
         let mut state = start.unwrap_or_else(|| DualState::new(Point::zero(d), vec![0.0; n]));
+        if !problem.intercept() {
+            state.point.intercept = 0.0;
+        }
         let trail = state.trail.take();
         let bias = problem.intercept().then(|| Bias {
             value: state.point.intercept,

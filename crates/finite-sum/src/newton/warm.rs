@@ -128,7 +128,8 @@ impl Warm {
             rounds += 1;
             // The certificate is the returned point's own, and looks at every feature.
             self.read_margins();
-            report.certificate = self.gap.at_margins(problem, &mut self.point);
+            self.gap.settle_intercept(problem, &mut self.point);
+            report.certificate = self.look(problem);
             let met = settings.stop.met_by(&report.certificate);
             if met || report.status != Status::Converged || rounds == ROUNDS {
                 report.status = match report.status {
@@ -144,6 +145,23 @@ impl Warm {
             stop.absolute *= 0.3;
             alive = (0..problem.d()).collect();
         }
+    }
+
+    /// At another point. Half a pass.
+    pub(crate) fn at<D: Design, L: Loss>(
+        self,
+        problem: &Problem<'_, D, L, L1>,
+        point: Point,
+    ) -> Self {
+        let mut warm = Warm { point, ..self };
+        warm.look(problem);
+        warm
+    }
+
+    /// Margins, dual point and correlations by the point and nothing else: what follows is the same wherever it came from.
+    fn look<D: Design, L: Loss>(&mut self, problem: &Problem<'_, D, L, L1>) -> Certificate {
+        self.read_margins();
+        self.gap.margins_certificate(problem, &self.point.weights)
     }
 
     /// `A x + b`, by the columns of the support.

@@ -3,7 +3,7 @@
 use fenchel_linalg::{Csr, CsrMatrix, Dense, Design, Invalid};
 use fenchel_optim::fista::{FistaSettings, FistaState};
 use fenchel_optim::prox::{Groups, SparseGroupLasso, Zero, soft_threshold};
-use fenchel_optim::{Certificate, Loss, Regulariser, Report, Solution, Status, Stop};
+use fenchel_optim::{Certificate, Loss, Observer, Regulariser, Report, Solution, Status, Stop};
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 
@@ -94,6 +94,21 @@ pub fn group_path<D: Design + Clone, L: Loss + Clone>(
     groups: &Groups,
     settings: &GroupPathSettings,
 ) -> Result<Path, Error> {
+    group_path_from(problem, groups, settings, None, &mut ())
+}
+
+/// As [`group_path`], from where a former path ended, bit for bit, and with an observer that sees every point and may end the
+/// path after it: see [`path_from`](crate::path_from).
+///
+/// # Errors
+/// As [`group_path`]; [`Error::Invalid`] for a start of other features or another share of the l1 norm.
+pub fn group_path_from<D: Design + Clone, L: Loss + Clone, O: Observer<PathPoint>>(
+    problem: &Problem<'_, D, L, Zero>,
+    groups: &Groups,
+    settings: &GroupPathSettings,
+    start: Option<Path>,
+    observer: &mut O,
+) -> Result<Path, Error> {
     let method = "group_path";
     let GroupPathSettings { l1_ratio, ref grid, stop, .. } = *settings;
     problem.check_smooth(method)?;
@@ -114,9 +129,14 @@ pub fn group_path<D: Design + Clone, L: Loss + Clone>(
     let mut gap = Gap::new(problem);
     gap.at_best_intercept(problem, &mut point);
     let grid = penalties(grid, largest_penalty(&unit, &gap.correlation))?;
+    let features = problem.d();
+    let mut path = start.unwrap_or(Path { features, l1_ratio, points: Vec::new() });
+    path.check(features, l1_ratio)?;
+    if let Some(last) = path.points.last() {
+        point = last.dense(features);
+    }
     let mut walk = Walk { settings, norms: column_norms(problem), gap, point };
-    let mut points = Vec::with_capacity(grid.len());
-    for &penalty in &grid {
+    for &penalty in path.left(&grid) {
         let regulariser = SparseGroupLasso {
             groups: groups.clone(),
             l1: l1_ratio * penalty,
@@ -124,9 +144,12 @@ pub fn group_path<D: Design + Clone, L: Loss + Clone>(
         };
         let problem = problem.clone().penalised(regulariser, problem.l2())?;
         let (report, screened) = walk.solve(&problem)?;
-        points.push(PathPoint::new(penalty, &walk.point, report, screened));
+        let point = PathPoint::new(penalty, &walk.point, report, screened);
+        if path.push(point, observer).is_break() {
+            break;
+        }
     }
-    Ok(Path { features: problem.d(), l1_ratio, points })
+    Ok(path)
 }
 
 /// The smallest multiple of the penalty at which the origin is optimal, given its correlations.

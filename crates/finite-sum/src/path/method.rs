@@ -3,7 +3,7 @@
 use fenchel_linalg::labels::{Label, binary_signs};
 use fenchel_linalg::{AsDesign, Design, Invalid};
 use fenchel_optim::prox::{L1, Zero};
-use fenchel_optim::{Loss, Stop};
+use fenchel_optim::{Loss, Observer, Stop};
 use ndarray::ArrayView1;
 use serde::{Deserialize, Serialize};
 
@@ -132,11 +132,52 @@ pub fn path<D: Design + Clone, L: Loss + Clone>(
     problem: &Problem<'_, D, L, Zero>,
     settings: &PathSettings,
 ) -> Result<Path, Error> {
+    path_from(problem, settings, None, &mut ())
+}
+
+/// As [`path`](fn@path), from where a former path ended, and with an observer that sees every point and may end the path
+/// after it.
+///
+/// To `start` are added the penalties of the grid below its last; those above count as done. Where it is the beginning of
+/// the path of the same problem and settings (an observer has ended it, or its grid was a shorter one) the whole is that path
+/// bit for bit. A path saved after every point can so be gone on with after an interruption, and a finished one be continued
+/// to smaller penalties.
+///
+/// ```
+/// use std::ops::ControlFlow;
+///
+/// use fenchel_finite_sum::loss::Squared;
+/// use fenchel_finite_sum::prox::Zero;
+/// use fenchel_finite_sum::{AsDesign, PathPoint, PathSettings, Problem, path, path_from};
+///
+/// let x = ndarray::array![[1.0, 0.3], [2.0, -0.1], [3.0, 0.2], [4.0, -0.3]];
+/// let y = [2.0, 4.1, 5.9, 8.0];
+/// let problem = Problem::new(x.as_design()?, &y, Squared, Zero, 0.0)?.with_intercept();
+/// let settings = PathSettings::default();
+/// let mut left = 10;
+/// let mut ends = |_: &_, _: &PathPoint| {
+///     left -= 1;
+///     if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+/// };
+/// let begun = path_from(&problem, &settings, None, &mut ends)?;
+/// assert_eq!(begun.points.len(), 10);
+/// let whole = path_from(&problem, &settings, Some(begun), &mut ())?;
+/// assert_eq!(whole, path(&problem, &settings)?);
+/// # Ok::<(), fenchel_finite_sum::Error>(())
+/// ```
+///
+/// # Errors
+/// As [`path`](fn@path); [`Error::Invalid`] for a start of other features or another share of the l1 norm.
+pub fn path_from<D: Design + Clone, L: Loss + Clone, O: Observer<PathPoint>>(
+    problem: &Problem<'_, D, L, Zero>,
+    settings: &PathSettings,
+    start: Option<Path>,
+    observer: &mut O,
+) -> Result<Path, Error> {
     check_ratio(settings.l1_ratio)?;
     let warm = Warm::origin(problem, settings.memory_limit)?;
     let grid = penalties(&settings.grid, warm.largest_correlation() / settings.l1_ratio)?;
-    let points = walk(problem, settings, warm, &grid)?;
-    Ok(Path { features: problem.d(), l1_ratio: settings.l1_ratio, points })
+    walk(problem, settings, warm, &grid, start, observer)
 }
 
 /// The points for penalties that are given in falling order.
@@ -145,34 +186,48 @@ pub(crate) fn sweep<D: Design + Clone, L: Loss + Clone>(
     settings: &PathSettings,
     grid: &[f64],
 ) -> Result<Vec<PathPoint>, Error> {
-    walk(problem, settings, Warm::origin(problem, settings.memory_limit)?, grid)
+    let warm = Warm::origin(problem, settings.memory_limit)?;
+    Ok(walk(problem, settings, warm, grid, None, &mut ())?.points)
 }
 
-fn walk<D: Design + Clone, L: Loss + Clone>(
+fn walk<D: Design + Clone, L: Loss + Clone, O: Observer<PathPoint>>(
     problem: &Problem<'_, D, L, Zero>,
     settings: &PathSettings,
     mut warm: Warm,
     grid: &[f64],
-) -> Result<Vec<PathPoint>, Error> {
+    start: Option<Path>,
+    observer: &mut O,
+) -> Result<Path, Error> {
     let PathSettings { l1_ratio, screening, memory_limit, seed, stop, .. } = *settings;
     check_ratio(l1_ratio)?;
     stop.check()?;
     let newton = NewtonSettings { memory_limit, seed, stop };
     let sphere = (screening != Screening::Off).then(|| warm.sphere(problem));
-    let own = problem.l2();
-    let mut before = warm.largest_correlation();
-    let mut points = Vec::with_capacity(grid.len());
+    let (own, features) = (problem.l2(), problem.d());
+    let at = |penalty: f64| (L1 { strength: l1_ratio * penalty }, own + (1.0 - l1_ratio) * penalty);
     let mut problem = problem.clone().penalised(L1 { strength: 0.0 }, own)?;
-    for &penalty in grid {
-        let l1 = l1_ratio * penalty;
-        problem = problem.penalised(L1 { strength: l1 }, own + (1.0 - l1_ratio) * penalty)?;
+    let mut path = start.unwrap_or(Path { features, l1_ratio, points: Vec::new() });
+    path.check(features, l1_ratio)?;
+    let mut before = warm.largest_correlation();
+    if let Some(last) = path.points.last() {
+        let (l1, l2) = at(last.penalty);
+        problem = problem.penalised(l1, l2)?;
+        warm = warm.at(&problem, last.dense(features));
+        before = l1_ratio * last.penalty;
+    }
+    for &penalty in path.left(grid) {
+        let (l1, l2) = at(penalty);
+        problem = problem.penalised(l1, l2)?;
         let guess = (screening == Screening::Strong).then_some(before);
         let (next, report, screened) = warm.solve(&problem, &newton, sphere.as_ref(), guess)?;
         warm = next;
-        points.push(PathPoint::new(penalty, &warm.point, report, screened));
-        before = l1;
+        before = l1_ratio * penalty;
+        let point = PathPoint::new(penalty, &warm.point, report, screened);
+        if path.push(point, observer).is_break() {
+            break;
+        }
     }
-    Ok(points)
+    Ok(path)
 }
 
 fn check_ratio(l1_ratio: f64) -> Result<(), Invalid> {

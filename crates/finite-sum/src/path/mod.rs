@@ -16,6 +16,7 @@
 //! | the path of logistic regression | [`logistic_path`] |
 //! | the path of any smooth loss (squared hinge, Huber) | [`path`](fn@path) |
 //! | the path of the group lasso, for any smooth loss | [`group_path`] |
+//! | the rest of a path that was begun, or a path with an observer | [`path_from`], [`group_path_from`] |
 //! | one model, its penalty chosen by cross-validation | [`LassoCv`](crate::LassoCv) and its kin |
 //!
 //! Reference: Friedman, Hastie and Tibshirani, "Regularization paths for generalized linear models via coordinate
@@ -26,8 +27,8 @@ mod method;
 mod result;
 
 pub use crate::newton::Screening;
-pub use groups::{GroupPathSettings, group_path};
-pub use method::{Grid, PathSettings, elastic_net_path, logistic_path, path};
+pub use groups::{GroupPathSettings, group_path, group_path_from};
+pub use method::{Grid, PathSettings, elastic_net_path, logistic_path, path, path_from};
 pub use result::{Path, PathPoint};
 
 pub(crate) use method::{penalties, sweep};

@@ -1,12 +1,15 @@
 //! What a path returns.
 
+use std::ops::ControlFlow;
+
 use fenchel_linalg::{CsrMatrix, Invalid};
-use fenchel_optim::Report;
+use fenchel_optim::{Observer, Progress, Report};
 use serde::{Deserialize, Serialize};
 
 use crate::{Error, Point};
 
-/// The solutions of a path, the penalty falling.
+/// The solutions of a path, the penalty falling. Every one of them is where [`path_from`](crate::path_from) and
+/// [`group_path_from`](crate::group_path_from) go on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Path {
     /// Number of features, `d`.
@@ -53,6 +56,54 @@ impl PathPoint {
 }
 
 impl Path {
+    /// Whether this can be the beginning of a path of so many features, with this share of the l1 norm.
+    pub(super) fn check(&self, features: usize, l1_ratio: f64) -> Result<(), Invalid> {
+        Invalid::check_length("features of the path to go on from", features, self.features)?;
+        if self.l1_ratio != l1_ratio {
+            let (name, expected) = ("l1_ratio of the path to go on from", "that of the settings");
+            return Err(Invalid::Parameter { name, value: self.l1_ratio, expected });
+        }
+        for point in &self.points {
+            let what = "weights of the path to go on from";
+            Invalid::check_positive("penalty of the path to go on from", point.penalty)?;
+            Invalid::check_length(what, point.support.len(), point.weights.len())?;
+            Invalid::check_finite(what, &point.weights)?;
+            Invalid::check_finite("intercept of the path to go on from", &[point.intercept])?;
+            if let Some(c) = point.support.iter().find(|&&c| c >= features) {
+                let reason = format!("feature {c} has a weight; there are {features}");
+                return Err(Invalid::Layout { what: "path to go on from", reason });
+            }
+        }
+        Ok(())
+    }
+
+    /// The penalties that are left of a falling grid.
+    pub(super) fn left<'g>(&self, grid: &'g [f64]) -> &'g [f64] {
+        let last = self.points.last().map_or(f64::INFINITY, |point| point.penalty);
+        &grid[grid.partition_point(|&penalty| penalty >= last)..]
+    }
+
+    /// Adds a point, and shows it. Whether to go on.
+    pub(super) fn push<O: Observer<PathPoint>>(
+        &mut self,
+        point: PathPoint,
+        observer: &mut O,
+    ) -> ControlFlow<()> {
+        let Report { certificate, .. } = point.report;
+        self.points.push(point);
+        let reports = || self.points.iter().map(|point| point.report);
+        let progress = Progress {
+            passes: reports().map(|report| report.passes).sum(),
+            oracle_calls: reports().map(|report| report.oracle_calls).sum(),
+            seconds: reports().map(|report| report.seconds).sum(),
+            certificate,
+        };
+        match self.points.last() {
+            Some(point) => observer.observe(&progress, point),
+            None => ControlFlow::Continue(()),
+        }
+    }
+
     /// Point `k` with all its weights; `None` beyond the end.
     pub fn point(&self, k: usize) -> Option<Point> {
         Some(self.points.get(k)?.dense(self.features))

@@ -1,6 +1,7 @@
 //! The tests of the public interface, one program: `cargo test -p fenchel-finite-sum --test suite FILE::`.
 
 mod auto;
+mod auto_start;
 mod bad_input;
 mod capabilities;
 mod certificates;
@@ -27,6 +28,7 @@ mod resume;
 mod resume_general;
 mod resume_incremental;
 mod resume_newton;
+mod resume_path;
 mod sparse_text;
 mod structured;
 mod subsampled;

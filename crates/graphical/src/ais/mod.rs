@@ -91,7 +91,7 @@ pub struct AisEstimate {
 /// ```
 ///
 /// # Errors
-/// [`Invalid::Parameter`] for settings out of range.
+/// [`Invalid::Parameter`] for settings out of range; [`Error::Memory`] for more chains than fit.
 pub fn ais_binary(model: &BinaryPairwise, settings: &AisSettings) -> Result<AisEstimate, Error> {
     check(settings)?;
     Ok(anneal(paths::Binary::new(model, settings)?, settings))
@@ -101,7 +101,7 @@ pub fn ais_binary(model: &BinaryPairwise, settings: &AisSettings) -> Result<AisE
 /// `log Z + log P(evidence)`.
 ///
 /// # Errors
-/// [`Invalid::Parameter`] for settings out of range; [`Error::ImpossibleEvidence`] where a variable has no possible state.
+/// [`Invalid::Parameter`] for settings out of range; [`Error::Memory`] for more chains than fit; [`Error::ImpossibleEvidence`] where a variable has no possible state.
 pub fn ais(model: &FactorGraph, settings: &AisSettings) -> Result<AisEstimate, Error> {
     check(settings)?;
     Ok(anneal(paths::Factors::new(model, settings)?, settings))
@@ -129,7 +129,8 @@ fn check(settings: &AisSettings) -> Result<(), Error> {
     if settings.chains == 0 {
         return refuse("chains", 0.0, "at least one chain");
     }
-    Ok(())
+    // A weight and a slope each.
+    Error::check_memory("chains", settings.chains, 2 * size_of::<f64>())
 }
 
 fn anneal(mut path: impl Path, settings: &AisSettings) -> AisEstimate {

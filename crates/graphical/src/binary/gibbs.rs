@@ -101,10 +101,12 @@ macro_rules! with_blocks {
 }
 
 impl BinaryGibbs {
-    /// Starts `chains` chains. Memory: 1/8 byte a variable a chain, chains rounded up to 64 times a power of two.
+    /// Starts `chains` chains. Memory: 1/8 byte a variable a chain, chains rounded up to 64 times a power of two; 4 bytes more
+    /// once a model with more than six neighbours somewhere is swept.
     ///
     /// # Errors
-    /// [`Invalid::Parameter`] for no chain; [`Invalid::Length`] for states of another length, [`Invalid::Empty`] for no row.
+    /// [`Invalid::Parameter`] for no chain, [`Error::Memory`] for more than fit; [`Invalid::Length`] for states of another length,
+    /// [`Invalid::Empty`] for no row.
     pub fn new(
         model: &BinaryPairwise,
         chains: usize,
@@ -135,11 +137,11 @@ impl BinaryGibbs {
         // Numbers take 32 times the room of bits: narrow blocks keep them in the nearest cache.
         let wide = model.largest_degree() <= FEW;
         let blocks = match chains.div_ceil(64) {
-            _ if !wide => Blocks::One(make_blocks(p, chains, start, seed)),
-            1 => Blocks::One(make_blocks(p, chains, start, seed)),
-            2 => Blocks::Two(make_blocks(p, chains, start, seed)),
-            3..=4 => Blocks::Four(make_blocks(p, chains, start, seed)),
-            _ => Blocks::Eight(make_blocks(p, chains, start, seed)),
+            _ if !wide => Blocks::One(make_blocks(p, chains, !wide, start, seed)?),
+            1 => Blocks::One(make_blocks(p, chains, !wide, start, seed)?),
+            2 => Blocks::Two(make_blocks(p, chains, !wide, start, seed)?),
+            3..=4 => Blocks::Four(make_blocks(p, chains, !wide, start, seed)?),
+            _ => Blocks::Eight(make_blocks(p, chains, !wide, start, seed)?),
         };
         let rules = (0..p).map(|i| Rule::new(model, i)).collect();
         Ok(BinaryGibbs { rules, scan, order, blocks, chains })
@@ -253,12 +255,18 @@ impl BinaryGibbs {
     }
 }
 
+/// `lit`: whether sweeps will need the planes as numbers.
 fn make_blocks<const W: usize>(
     p: usize,
     chains: usize,
+    lit: bool,
     start: BinaryStart,
     seed: u64,
-) -> Vec<Block<W>> {
+) -> Result<Vec<Block<W>>, Error> {
+    let count = chains.div_ceil(64 * W);
+    let numbers = if lit { size_of::<[[f32; 64]; W]>() } else { 0 };
+    let each = size_of::<Block<W>>() + p * (size_of::<[u64; W]>() + numbers);
+    Error::check_memory("blocks of chains", count, each)?;
     let make = |b: usize| {
         let mut seeds = stream(seed, b as u64);
         let random = Lanes::from(&mut seeds);
@@ -284,7 +292,7 @@ fn make_blocks<const W: usize>(
         }
         Block { planes, lit: Vec::new(), random, visits: seeds }
     };
-    (0..chains.div_ceil(64 * W)).map(make).collect()
+    Ok((0..count).map(make).collect())
 }
 
 /// Sweeps of one block.
@@ -420,7 +428,7 @@ mod tests {
         let model = BinaryPairwise::new(&[-0.2; 10], &edges).unwrap();
         let rules: Vec<Rule> = (0..10).map(|i| Rule::new(&model, i)).collect();
         let order: Vec<u32> = (0..10).collect();
-        let mut plain = make_blocks::<4>(10, 256, BinaryStart::Random, 3).remove(0);
+        let mut plain = make_blocks::<4>(10, 256, false, BinaryStart::Random, 3).unwrap().remove(0);
         let mut wide = plain.clone();
         let sweep = |block| Sweep {
             block,

@@ -133,7 +133,7 @@ impl Gibbs {
     /// # Errors
     /// [`Invalid::Parameter`] for no chain; what [`Evidence::check`] refuses; [`Invalid::Length`], [`Invalid::Empty`] and
     /// [`Error::State`] for a start that does not fit; [`Error::UnknownVariable`], [`Error::RepeatedVariable`] and
-    /// [`Error::MemoryLimit`] for blocks.
+    /// [`Error::MemoryLimit`] for blocks; [`Error::Memory`] for more chains than fit.
     pub fn new(
         model: &FactorGraph,
         evidence: &Evidence,
@@ -146,6 +146,8 @@ impl Gibbs {
             return Err(Invalid::Parameter { name: "chains", value: 0.0, expected }.into());
         }
         check_start(model, start)?;
+        let each = size_of::<Chain>() + size_of::<u32>() * model.len();
+        Error::check_memory("chains", *chains, each)?;
         let conditioned = model.condition(evidence)?;
         let n = model.len();
         let mut order: Vec<u32> =

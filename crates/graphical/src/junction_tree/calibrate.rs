@@ -283,13 +283,16 @@ pub(super) fn deliver<A: Algebra>(
     parent: &mut [f64],
     turned: &mut [f64],
 ) {
-    if let Some(turn) = &node.turn {
-        let turned = &mut turned[..message.len()];
-        turn.up.spread(turned, message, |_, b| b);
-        node.in_parent.spread(parent, turned, A::times);
-    } else {
-        node.in_parent.spread(parent, message, A::times);
-    }
+    // One call for both cases: a spread is inlined where it is called, and each is thousands of instructions.
+    let message = match &node.turn {
+        Some(turn) => {
+            let turned = &mut turned[..message.len()];
+            turn.up.spread(turned, message, |_, b| b);
+            turned
+        }
+        None => message,
+    };
+    node.in_parent.spread(parent, message, A::times);
 }
 
 /// The marginal of the separator of a node in the calibrated table of its parent, and the ratio to what the node has sent.
@@ -303,12 +306,13 @@ pub(super) fn hear<A: Algebra>(
     ratio: &mut [f64],
     turned: &mut [f64],
 ) {
+    let marginal = match node.turn {
+        Some(_) => &mut turned[..separator.len()],
+        None => &mut *separator,
+    };
+    A::project(&node.in_parent, parent, marginal, ratio);
     if let Some(turn) = &node.turn {
-        let turned = &mut turned[..separator.len()];
-        A::project(&node.in_parent, parent, turned, ratio);
-        turn.down.spread(separator, turned, |_, b| b);
-    } else {
-        A::project(&node.in_parent, parent, separator, ratio);
+        turn.down.spread(separator, &turned[..separator.len()], |_, b| b);
     }
     let inverse = A::over(A::ONE, top);
     for ((r, &new), &old) in ratio.iter_mut().zip(separator.iter()).zip(sent) {

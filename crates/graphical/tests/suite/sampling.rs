@@ -465,3 +465,36 @@ fn independent_models_are_exact_and_impossible_ones_are_seen() {
     let refused = ais_binary(&free, &AisSettings { chains: 0, ..settings }).unwrap_err();
     assert!(refused.to_string().contains("chains"));
 }
+
+#[test]
+fn more_chains_than_memory_are_refused() {
+    let refused = |result: Result<(), Error>| match result {
+        Err(Error::Memory { count, needed, .. }) => (count, needed),
+        other => panic!("{other:?}"),
+    };
+    let model = random_model(&[2, 3], &[&[0, 1]], 1.0, 1);
+    let binary = random_binary(9, 1.0, 1.0, 1);
+    // 2^60 chains overflow the number of bytes or nearly so; 2^50 only pass the 2^47 bytes that a process can address.
+    for chains in [1 << 50, 1 << 60, usize::MAX] {
+        let settings = GibbsSettings { chains, ..GibbsSettings::default() };
+        let general = Gibbs::new(&model, &Evidence::new(), Start::Random, &settings);
+        let (count, needed) = refused(general.map(|_| ()));
+        // Two states of 4 bytes at the least.
+        assert!(count == chains && needed as f64 >= (8.0 * chains as f64).min(u64::MAX as f64));
+        let bits = BinaryGibbs::new(&binary, chains, BinaryStart::Zero, BinaryScan::Systematic, 0);
+        let (count, needed) = refused(bits.map(|_| ()));
+        // Degree 8: a bit and 4 bytes a variable.
+        let bytes = 9.0 * (1.0 / 8.0 + 4.0) * chains as f64;
+        assert!(count == chains.div_ceil(64) && needed as f64 >= bytes.min(u64::MAX as f64));
+        let settings = AisSettings { chains, ..AisSettings::default() };
+        refused(ais_binary(&binary, &settings).map(|_| ()));
+        refused(ais(&model, &settings).map(|_| ()));
+    }
+    let settings = GibbsSettings { chains: 1 << 60, ..GibbsSettings::default() };
+    let error = Gibbs::new(&model, &Evidence::new(), Start::Random, &settings).unwrap_err();
+    let expected = format!(
+        "1152921504606846976 chains need {} bytes, which cannot be allocated: ask for fewer",
+        u64::MAX
+    );
+    assert_eq!(error.to_string(), expected);
+}

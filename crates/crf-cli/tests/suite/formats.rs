@@ -1,0 +1,169 @@
+//! Texts of every form, from learning to labels.
+
+use std::fs;
+
+use crate::common::{COLUMNS, Folder, attributes, truth, universal};
+
+#[test]
+fn attributes_from_learning_to_dump() {
+    let folder = Folder::new();
+    folder.write("train.txt", attributes());
+    for algorithm in ["sdca", "lbfgs"] {
+        folder.ok(&format!(
+            "learn -q -m model.json -a {algorithm} -p c2=0.01 --tolerance 1e-6 train.txt"
+        ));
+        assert_eq!(folder.ok("tag -m model.json train.txt"), truth(), "{algorithm}");
+    }
+    let pairs = folder.ok("tag -m model.json -r -p -i train.txt");
+    let mut lines = pairs.lines();
+    let probability = lines.next().unwrap().strip_prefix("@probability\t").unwrap();
+    assert!((0.5..1.0).contains(&probability.parse::<f64>().unwrap()), "{pairs}");
+    let (label, found) = lines.next().unwrap().split_once('\t').unwrap();
+    let (predicted, marginal) = found.split_once(':').unwrap();
+    assert_eq!((label, predicted), ("B-NP", "B-NP"));
+    assert!(marginal.parse::<f64>().unwrap() >= probability.parse().unwrap());
+
+    let table = folder.ok("eval -m model.json train.txt");
+    assert!(
+        table.starts_with("4 sequences, 16 tokens, 11 chunks; found 11 chunks, 11 correct"),
+        "{table}"
+    );
+    let dump = folder.ok("dump model.json --top 2");
+    assert!(
+        dump.starts_with("4 labels, ") && dump.contains("converged") && dump.contains(" -> "),
+        "{dump}"
+    );
+    let json: serde_json::Value =
+        serde_json::from_str(&folder.ok("dump --json model.json")).unwrap();
+    assert_eq!(json["labels"], serde_json::json!(["B-NP", "I-NP", "B-VP", "B-PP"]));
+    assert!(json["report"]["certificate"]["Gap"]["objective"].is_number());
+    assert_eq!(json["state"].as_array().unwrap().len(), 4);
+}
+
+#[test]
+fn columns_and_templates_travel_with_the_model() {
+    let folder = Folder::new();
+    folder.write("train.txt", COLUMNS);
+    folder.write("template", "U00:%x[0,0]\nU01:%x[0,1]\nU02:%x[-1,1]/%x[0,1]\nB\n");
+    folder.ok("learn -q -m model.json --template template --c2 0.01 train.txt");
+    let tagged = folder.ok("tag -m model.json train.txt");
+    let expected: String = COLUMNS
+        .lines()
+        .map(|line| match line.rsplit_once(' ') {
+            Some((_, label)) => format!("{line} {label}\n"),
+            None => "\n".to_owned(),
+        })
+        .collect();
+    assert_eq!(tagged, expected + "\n");
+    // What was tagged is what `eval` reads.
+    folder.write("tagged.txt", &tagged);
+    let table = folder.ok("eval tagged.txt");
+    assert!(table.contains("100.00% of the tokens, 100.00% of the sequences"), "{table}");
+    assert!(table.contains("11 correct"), "{table}");
+    // Without a column of labels, and from standard input.
+    let unlabelled = "the DT\ndog NN\nsleeps VBZ\n";
+    folder.write("new.txt", unlabelled);
+    assert_eq!(
+        folder.ok("tag -m model.json new.txt"),
+        "the DT B-NP\ndog NN I-NP\nsleeps VBZ B-VP\n\n"
+    );
+    let input = fs::File::open(folder.path("new.txt")).unwrap();
+    let output = folder.command("tag -m model.json").stdin(input).output().unwrap();
+    assert_eq!(String::from_utf8(output.stdout).unwrap().lines().count(), 4);
+    // The best two labellings: the first is the best, probabilities fall.
+    let best = folder.ok("tag -m model.json --k-best 2 new.txt");
+    let ranks: Vec<f64> = best
+        .lines()
+        .filter(|l| l.starts_with('#'))
+        .map(|l| l.split(' ').nth(2).unwrap().parse().unwrap())
+        .collect();
+    assert!(ranks.len() == 2 && ranks[0] > ranks[1] && ranks[0] + ranks[1] <= 1.0, "{best}");
+    // All marginals of a token sum to 1.
+    let all = folder.ok("tag -m model.json -l new.txt");
+    let sum: f64 = all
+        .lines()
+        .next()
+        .unwrap()
+        .split(' ')
+        .filter_map(|c| c.split_once(':'))
+        .map(|c| c.1.parse::<f64>().unwrap())
+        .sum();
+    assert!((sum - 1.0).abs() < 1e-5, "{all}");
+}
+
+#[test]
+fn a_label_column_in_the_middle_and_a_preset() {
+    let folder = Folder::new();
+    let moved: String = COLUMNS
+        .lines()
+        .map(|line| match line.split(' ').collect::<Vec<_>>()[..] {
+            [word, tag, label] => format!("{word} {tag} {label} x\n"),
+            _ => "\n".to_owned(),
+        })
+        .collect();
+    folder.write("train.txt", moved);
+    folder.ok(
+        "learn -q -m model.json --template-preset chunking --label-column 2 --c2 0.01 train.txt",
+    );
+    let table = folder.ok("eval -m model.json --label-column 2 train.txt");
+    assert!(table.contains("11 correct"), "{table}");
+}
+
+#[test]
+fn universal_dependencies_from_learning_to_eval() {
+    let folder = Folder::new();
+    let text = universal();
+    folder.write("train.conllu", text.repeat(3));
+    folder.write("template", "U0:%x[0,1]\nU1:%x[-1,1]\n");
+    folder.ok("learn -q -m m.json --format conllu --template template --c2 0.01 train.conllu");
+    let tagged = folder.ok("tag -m m.json --format conllu train.conllu");
+    let first: Vec<&str> = tagged.lines().next().unwrap().split('\t').collect();
+    assert_eq!((first.len(), first[1], first[3], first[10]), (11, "vamos", "VERB", "VERB"));
+    folder.write("tagged.conllu", tagged);
+    for line in
+        ["eval -m m.json --format conllu train.conllu", "eval --format conllu tagged.conllu"]
+    {
+        let table = folder.ok(line);
+        assert!(table.starts_with("3 sequences, 15 tokens"), "{table}");
+        assert!(table.contains("accuracy: 100.00% of the tokens"), "{table}");
+    }
+    // The missing label is in line 5 of the file, the fourth column.
+    folder.write("missing.conllu", text.replace("\tADP\t", "\t\t"));
+    let error = folder.error("learn -q --format conllu --template template missing.conllu");
+    assert_eq!(error, "missing.conllu:5:4: expected a label, found nothing");
+    let error = folder.error("learn -q --format conllu --template-preset chunking train.conllu");
+    assert!(error.contains("number and word in CoNLL-U"), "{error}");
+}
+
+#[test]
+fn compressed_files_and_several_of_them() {
+    let folder = Folder::new();
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    std::io::Write::write_all(&mut packed, attributes().as_bytes()).unwrap();
+    folder.write("train.gz", packed.finish().unwrap());
+    folder.write("more.txt", attributes());
+    let output = folder.run("learn -m m.json train.gz more.txt");
+    assert!(String::from_utf8_lossy(&output.stderr).starts_with("8 sequences, 32 tokens"));
+    assert_eq!(folder.ok("tag -q -t -m m.json train.gz").lines().count(), 9);
+}
+
+#[test]
+fn eval_counts_as_conlleval_does_by_hand() {
+    let folder = Folder::new();
+    // Chunks: NP(0,2) found, VP(2,3) found as NP: 1 of 2 right; then a label that no model knows.
+    folder.write("two.txt", "a B-NP B-NP\nb I-NP I-NP\nc B-VP B-NP\n\nd B-NEW O\n");
+    let table = folder.ok("eval --labels two.txt");
+    assert!(
+        table.starts_with("2 sequences, 4 tokens, 3 chunks; found 2 chunks, 1 correct\n"),
+        "{table}"
+    );
+    assert!(table.contains("accuracy: 50.00% of the tokens, 0.00% of the sequences"), "{table}");
+    let row = |name: &str| {
+        let line = table.lines().find(|line| line.starts_with(name)).unwrap();
+        line.split_whitespace().rev().take(4).map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(row("all"), ["40.00", "33.33", "50.00", "3"]);
+    assert_eq!(row("NP"), ["66.67", "100.00", "50.00", "1"]);
+    assert_eq!(row("NEW"), ["0.00", "0.00", "0.00", "1"]);
+    assert_eq!(row("B-NP"), ["66.67", "100.00", "50.00", "1"]);
+}

@@ -1,0 +1,18 @@
+//! The short reproduction: the program runs the experiments that take seconds, and writes the report.
+
+use std::process::Command;
+
+#[test]
+fn the_quickest_experiments_are_reproduced() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut xtask = Command::new(env!("CARGO_BIN_EXE_xtask"));
+    xtask.args(["reproduce", "--smoke", "--fresh", "--out"]).arg(folder.path());
+    let output = xtask.output().unwrap();
+    let (table, log) = (String::from_utf8(output.stdout), String::from_utf8(output.stderr));
+    let (table, log) = (table.unwrap(), log.unwrap());
+    // Claims that do not hold as registered end it with a failure.
+    assert!(output.status.success(), "{table}\n{log}");
+    let report = std::fs::read_to_string(folder.path().join("report.html")).unwrap();
+    assert!(report.contains("Every verdict is the registered one."), "{table}\n{log}");
+    assert!(report.contains("</svg>"), "{table}\n{log}");
+}
