@@ -214,7 +214,7 @@ where
         Method::Newton => {
             let settings = NewtonSettings { stop, ..NewtonSettings::default() };
             let solution = newton(problem, &settings, None, watch)?;
-            (solution.state, solution.report)
+            (solution.state.point, solution.report)
         }
         Method::Auto | Method::Lbfgs | Method::SubsampledNewton => {
             return Err("not a method for this problem".into());

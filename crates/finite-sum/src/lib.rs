@@ -72,7 +72,7 @@ pub use incremental::{
 pub use lbfgs::{lbfgs, owlqn};
 pub use multiclass::{MulticlassPoint, MulticlassProblem, MulticlassSettings};
 pub use newton::{
-    ElasticNetForm, Newton, NewtonCgState, NewtonSettings, SubsampledNewton,
+    ElasticNetForm, Newton, NewtonCgState, NewtonSettings, NewtonState, SubsampledNewton,
     SubsampledNewtonSettings, SubsampledNewtonState, newton, newton_cg, subsampled_newton,
 };
 pub use path::{

@@ -23,8 +23,8 @@ use crate::gap::Gap;
 use crate::incremental::{SagaSettings, TableState, saga};
 use crate::lag::Lagged;
 use crate::newton::{
-    ElasticNetForm, NewtonCgState, NewtonSettings, SubsampledNewtonSettings, newton, newton_cg,
-    subsampled_newton,
+    ElasticNetForm, NewtonCgState, NewtonSettings, NewtonState, SubsampledNewtonSettings, newton,
+    newton_cg, subsampled_newton,
 };
 use crate::{Error, Point, Problem, fista, lbfgs};
 
@@ -255,13 +255,14 @@ where
                     Some(_) => None,
                 };
                 let settings = NewtonSettings { memory_limit: self.memory_limit, seed, stop };
-                let start = start.or_else(|| head.as_ref().map(|head| head.state.clone()));
+                let start = start.or_else(|| head.as_ref().map(|head| head.state.point.clone()));
+                let start = start.map(Point::into);
                 let Solution { state, mut report } = newton(problem, &settings, start, show)?;
                 if let Some(head) = head {
                     report.passes += head.report.passes;
                     report.seconds += head.report.seconds;
                 }
-                Ok((state, report))
+                Ok((state.point, report))
             }
             Method::SubsampledNewton => {
                 // Only chosen without l1, as the two that follow.
@@ -295,7 +296,7 @@ where
     fn head_start<O: Observer<Method>>(
         &self,
         stop: Stop,
-    ) -> Result<Option<Solution<Point>>, Error> {
+    ) -> Result<Option<Solution<NewtonState>>, Error> {
         let problem = self.problem;
         let Some(head) = HeadStart::of(problem, self.l1) else {
             return Ok(None);

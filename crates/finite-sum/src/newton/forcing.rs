@@ -4,6 +4,8 @@
 //! plus what the minimisation had left (Eisenstat and Walker, SIAM J. Sci. Comput. 17, 1996, choice 1); it is proportional
 //! to the length of the step. On a Gram matrix, where a sweep costs next to nothing, the fraction is small at once.
 
+use serde::{Deserialize, Serialize};
+
 /// On a large working set never more than this,
 const LOOSE: f64 = 0.3;
 /// nor less than this,
@@ -25,7 +27,7 @@ const OLD: f64 = 0.2;
 const LAST: f64 = 0.5;
 
 /// What the descents on a model may leave, as fractions of the violation at the outer point.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(super) struct Tolerances {
     /// On a working set too large for a Gram matrix.
     pub(super) large: f64,
@@ -57,13 +59,14 @@ pub(super) struct Known {
 }
 
 /// The tolerances of one outer step after the other.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Forcing {
     pub(super) tolerances: Tolerances,
     /// Whether the next step may be the last, if the dual point at the end of its model is looked at.
     pub(super) last: bool,
     /// Violation at the last point; what minimising its model left of that.
     before: Option<f64>,
+    #[serde(with = "fenchel_optim::limit")]
     pub(super) left: f64,
 }
 

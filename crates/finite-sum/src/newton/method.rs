@@ -1,7 +1,10 @@
 //! The outer loop.
 
 mod minimise;
+mod resume;
 mod step;
+
+pub use resume::NewtonState;
 
 use std::sync::Arc;
 
@@ -112,6 +115,8 @@ pub struct Newton<'p, 'a, D, L, R> {
     point: Point,
     gap: Gap,
     certificate: Option<Certificate>,
+    /// Whether it is of a look at all features at the end of a step.
+    by_look: bool,
     objective: f64,
     /// What the dual point of the last model proves, where it proves enough (see [`tangent`](Self::tangent)); whether
     /// to try at all; and whether this step's model may be the last.
@@ -169,9 +174,9 @@ pub struct Newton<'p, 'a, D, L, R> {
 pub fn newton<'p, 'a, D, L, R, O>(
     problem: &'p Problem<'a, D, L, R>,
     settings: &NewtonSettings,
-    start: Option<Point>,
+    start: Option<NewtonState>,
     observer: &mut O,
-) -> Result<Solution<Point>, Error>
+) -> Result<Solution<NewtonState>, Error>
 where
     D: Design,
     L: Loss,
@@ -196,12 +201,16 @@ where
     if l1 > 0.0 {
         Columns::check(problem.design())?;
     }
-    let point = start.unwrap_or_else(|| Point::zero(problem.d()));
+    let NewtonState { point, trail } = start.unwrap_or_else(|| Point::zero(problem.d()).into());
     problem.check_point(&point)?;
     let mut gap = Gap::new(problem);
     problem.margins(&point, &mut gap.margins);
     let mut method = Newton { by_tangent: l1 > 0.0, ..Newton::new(problem, point, gap, settings) };
+    if let Some(trail) = trail {
+        method.follow(*trail);
+    }
     let mut report = run(&mut method, &settings.stop, observer)?;
+    let trail = method.trail();
     if method.drift > 0 {
         // The margins followed the steps; the objective that is returned is the returned point's own. A lower bound is
         // one for every point.
@@ -217,7 +226,7 @@ where
             }
         };
     }
-    Ok(Solution { state: method.point, report })
+    Ok(Solution { state: NewtonState { point: method.point, trail: Some(trail) }, report })
 }
 
 impl<'p, 'a, D: Design, L: Loss, R: ElasticNetForm> Newton<'p, 'a, D, L, R> {
@@ -243,6 +252,7 @@ impl<'p, 'a, D: Design, L: Loss, R: ElasticNetForm> Newton<'p, 'a, D, L, R> {
             point,
             gap,
             certificate: None,
+            by_look: false,
             objective: f64::INFINITY,
             proof: None,
             by_tangent: false,
@@ -289,7 +299,13 @@ impl<'p, 'a, D: Design, L: Loss, R: ElasticNetForm> Newton<'p, 'a, D, L, R> {
         if let Some(certificate) = self.certificate {
             return certificate;
         }
+        // Margins drift by rounding: read them anew after ten steps.
+        if self.drift >= 10 {
+            self.problem.margins(&self.point, &mut self.gap.margins);
+            self.drift = 0;
+        }
         let columns = self.columns.as_deref();
+        self.by_look = false;
         let certificate =
             self.candidates.certify(self.problem, &mut self.point, &mut self.gap, columns, self.l1);
         self.remember(certificate)
@@ -315,12 +331,7 @@ impl<'p, 'a, D: Design, L: Loss, R: ElasticNetForm> Newton<'p, 'a, D, L, R> {
         self.outer += 1;
         let problem = self.problem;
         problem.seconds(&self.gap.margins, 1.0 / problem.n() as f64, &mut self.h);
-        if self.counts.is_empty() && self.l1 > 0.0 {
-            self.counts = match &self.columns {
-                Some(columns) => (0..problem.d()).map(|c| columns.stored(c)).collect(),
-                None => count_nonzeros(problem.design()),
-            };
-        }
+        self.count();
         let mut set = self.working_set();
         let slope = problem.intercept().then(|| self.intercept_slope());
         let (mut hessian, mut entries) = self.choose_hessian(&set, slope);
@@ -374,6 +385,16 @@ impl<'p, 'a, D: Design, L: Loss, R: ElasticNetForm> Newton<'p, 'a, D, L, R> {
         let hessian = self.model(set, slope).hessian(problem.design(), stored, sampled, &mut rng);
         self.rng = rng;
         (Some(hessian), cost)
+    }
+
+    /// The entries of each column, once, where they are asked for.
+    fn count(&mut self) {
+        if self.counts.is_empty() && self.l1 > 0.0 {
+            self.counts = match &self.columns {
+                Some(columns) => (0..self.problem.d()).map(|c| columns.stored(c)).collect(),
+                None => count_nonzeros(self.problem.design()),
+            };
+        }
     }
 
     /// Entries of the design that belong to a working set.
@@ -468,11 +489,6 @@ impl<D: Design, L: Loss, R: ElasticNetForm> Iterative for Newton<'_, '_, D, L, R
     fn certify(&mut self) -> Certificate {
         if let Some(proof) = self.proof {
             return proof;
-        }
-        // Margins drift by rounding: read them anew after ten steps.
-        if self.drift >= 10 && self.certificate.is_none() {
-            self.problem.margins(&self.point, &mut self.gap.margins);
-            self.drift = 0;
         }
         self.measure()
     }

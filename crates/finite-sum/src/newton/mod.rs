@@ -50,7 +50,7 @@ pub(crate) use subsampled::{ROWS_PER_VARIABLE, sample_rows};
 pub(crate) use warm::{Warm, check_grid, sphere_radius};
 
 pub use cg::{NewtonCgState, newton_cg};
-pub use method::{ElasticNetForm, Newton, NewtonSettings, newton};
+pub use method::{ElasticNetForm, Newton, NewtonSettings, NewtonState, newton};
 pub use subsampled::{
     SubsampledNewton, SubsampledNewtonSettings, SubsampledNewtonState, subsampled_newton,
 };

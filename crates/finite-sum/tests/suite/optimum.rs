@@ -104,7 +104,7 @@ fn every_method<D: Design, L: Loss + Copy>(
     done("lbfgs", s.state.point, s.report);
     let s =
         newton(&problem, &NewtonSettings { stop, ..Default::default() }, None, &mut ()).unwrap();
-    done("newton", s.state, s.report);
+    done("newton", s.state.point, s.report);
     if !intercept {
         let settings = FinitoSettings { stop, ..FinitoSettings::default() };
         let s = finito(&problem, &settings, None, &mut ()).unwrap();
@@ -326,10 +326,16 @@ fn poisson_solutions_agree_and_are_certified() {
         // By strong convexity a gap bounds the distance from the optimum.
         let radius = |gap: f64| (2.0 * gap / l2).sqrt();
         let apart = radius(a.report.certificate.value()) + radius(b.report.certificate.value());
-        assert!(distance(&a.state.weights, &b.state.point.weights) <= apart);
+        assert!(distance(&a.state.point.weights, &b.state.point.weights) <= apart);
         // The report's objective is that of the definition.
-        let value =
-            objective(&data.dense, &y, &Poisson, &Zero, l2, (&a.state.weights, a.state.intercept));
+        let value = objective(
+            &data.dense,
+            &y,
+            &Poisson,
+            &Zero,
+            l2,
+            (&a.state.point.weights, a.state.point.intercept),
+        );
         assert!((value - best).abs() <= 1e-13 * best.abs().max(1.0));
         let lasso = Problem::new(design, &y, Poisson, L1 { strength: 0.05 }, l2).unwrap();
         let a = newton(&lasso, &newton_settings(), None, &mut ()).unwrap();
@@ -346,7 +352,7 @@ fn poisson_solutions_agree_and_are_certified() {
     let b = sdca(&problem, &settings(), None, &mut ()).unwrap();
     check("newton line", &a.report, a.report.certificate.objective().unwrap());
     check("sdca line", &b.report, a.report.certificate.objective().unwrap());
-    for w in [a.state.weights[0], b.state.point.weights[0]] {
+    for w in [a.state.point.weights[0], b.state.point.weights[0]] {
         let found = at(w);
         for k in -8000..8000 {
             assert!(at(f64::from(k) * 1e-3) >= found - 1e-11 * found.abs());

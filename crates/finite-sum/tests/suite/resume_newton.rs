@@ -2,14 +2,14 @@
 
 use crate::common::data;
 use crate::common::runs::{StepsLeft, StopAt, check_steps};
-use fenchel_finite_sum::loss::Logistic;
+use fenchel_finite_sum::loss::{Logistic, Squared};
 use fenchel_finite_sum::{
-    Globalisation, NewtonCgSettings, NewtonCgState, Problem, SubsampledNewtonSettings,
-    SubsampledNewtonState, newton_cg, subsampled_newton,
+    ElasticNetForm, Globalisation, NewtonCgSettings, NewtonCgState, NewtonSettings, NewtonState,
+    Problem, SubsampledNewtonSettings, SubsampledNewtonState, newton, newton_cg, subsampled_newton,
 };
-use fenchel_linalg::Csr;
-use fenchel_optim::Stop;
-use fenchel_optim::prox::Zero;
+use fenchel_linalg::{Csr, Dense, Design};
+use fenchel_optim::prox::{L1, Zero};
+use fenchel_optim::{Loss, Stop};
 
 #[test]
 fn newton_cg_resumes() {
@@ -68,6 +68,102 @@ fn subsampled_newton_resumes() {
             if rows_per_variable < 40.0 {
                 assert_eq!(go(&seed, &start), go(&seed, &bare), "{rows_per_variable}");
             }
+        }
+    }
+}
+
+fn saved(state: &NewtonState) -> NewtonState {
+    let text = serde_json::to_string(state).expect("finite numbers");
+    serde_json::from_str(&text).expect("what was written")
+}
+
+/// Interrupted after every step, and again after the next, to two tolerances.
+fn newton_goes_on<D: Design, L: Loss, R: ElasticNetForm>(
+    name: &str,
+    problem: &Problem<'_, D, L, R>,
+) {
+    for relative in [1e-6, 1e-10] {
+        let stop = Stop { absolute: 0.0, ..Stop::at_relative(relative) };
+        let settings = NewtonSettings { seed: 3, stop, ..Default::default() };
+        let run = |steps, start: Option<NewtonState>| {
+            newton(problem, &settings, start, &mut StepsLeft(steps)).unwrap()
+        };
+        let whole = run(1000, None);
+        let steps = whole.report.oracle_calls;
+        for first in 0..steps as usize {
+            // A run that has ended by what its last model proved has no interruption to go on from.
+            for second in [0, 1].into_iter().filter(|second| first + second < steps as usize) {
+                let a = run(first, None);
+                let b = run(second, Some(saved(&a.state)));
+                // The bounds of the steps before are forgotten: only the steps say where to end.
+                let c = run(steps as usize - first - second, Some(saved(&b.state)));
+                let name = format!("{name} to {relative}, {first} and {second} of {steps} steps");
+                let sum = a.report.oracle_calls + b.report.oracle_calls + c.report.oracle_calls;
+                assert_eq!(sum, steps, "{name}");
+                assert!(c.state == whole.state, "{name}");
+            }
+        }
+    }
+}
+
+/// On Gram matrices and columns, by products, on sampled rows, and with a Hessian for all.
+#[test]
+fn newton_resumes() {
+    for (case, (n, d, density), l1) in [
+        ("few features", (60, 12, 0.6), 0.01),
+        ("many features", (80, 300, 0.6), 0.004),
+        ("a large support", (40, 600, 0.05), 1e-4),
+        ("many rows", (1500, 60, 0.2), 1e-3),
+    ] {
+        let data = data(n, d, density, 5);
+        let sparse = Csr::new(data.sparse.view()).unwrap();
+        let dense = Dense::new(data.dense.view()).unwrap();
+        let h = L1 { strength: l1 };
+        let problem = Problem::new(sparse, &data.signs, Logistic, h, 0.0).unwrap();
+        newton_goes_on(case, &problem);
+        newton_goes_on(&format!("{case}, intercept"), &problem.with_intercept());
+        let problem = Problem::new(sparse, &data.reals, Squared, h, 1e-3).unwrap();
+        newton_goes_on(&format!("{case}, squared"), &problem.with_intercept());
+        let problem = Problem::new(dense, &data.signs, Logistic, h, 1e-3).unwrap();
+        newton_goes_on(&format!("{case}, dense"), &problem);
+        if d < 100 {
+            let problem = Problem::new(dense, &data.signs, Logistic, Zero, 1e-4).unwrap();
+            newton_goes_on(&format!("{case}, no l1"), &problem);
+            newton_goes_on(&format!("{case}, no l1, intercept"), &problem.with_intercept());
+        }
+    }
+}
+
+/// A state of another problem, other settings or a broken file is a start at its point.
+#[test]
+fn a_state_of_another_newton_run_is_a_warm_start() {
+    let data = data(80, 300, 0.6, 5);
+    let design = Csr::new(data.sparse.view()).unwrap();
+    let pose = |l1| {
+        let h = L1 { strength: l1 };
+        Problem::new(design, &data.signs, Logistic, h, 0.0).unwrap().with_intercept()
+    };
+    let (one, other) = (pose(0.004), pose(0.003));
+    let stop = Stop { absolute: 0.0, ..Stop::at_relative(1e-9) };
+    let settings = NewtonSettings { stop, ..Default::default() };
+    let state = newton(&one, &settings, None, &mut StepsLeft(3)).unwrap().state;
+    let bare: NewtonState = state.point.clone().into();
+    let go = |problem: &Problem<'_, _, Logistic, L1>, seed, start: &NewtonState| {
+        let settings = NewtonSettings { seed, ..settings.clone() };
+        newton(problem, &settings, Some(start.clone()), &mut StepsLeft(2)).unwrap().state
+    };
+    assert_ne!(go(&one, 0, &state), go(&one, 0, &bare));
+    assert_eq!(go(&other, 0, &state), go(&other, 0, &bare));
+    assert_eq!(go(&one, 1, &state), go(&one, 1, &bare));
+    let json = serde_json::to_value(&state).unwrap();
+    let mut paths = vec![];
+    crate::resume_incremental::arrays(&json, String::new(), &mut paths);
+    for path in paths.iter().filter(|path| !path.contains("rng")) {
+        let mut broken = json.clone();
+        broken.pointer_mut(path).unwrap().as_array_mut().unwrap().pop();
+        if let Ok(broken) = serde_json::from_value::<NewtonState>(broken) {
+            let refused = newton(&one, &settings, Some(broken), &mut StepsLeft(1)).is_err();
+            assert_eq!(refused, path == "/point/weights", "{path}");
         }
     }
 }

@@ -66,7 +66,7 @@ fn solutions<D: Design, L: Loss, R: Lagged + ElasticNetForm>(
     let s = svrg(problem, &SvrgSettings { stop, ..Default::default() }, None, &mut ()).unwrap();
     all.push(("svrg", s.state.point, s.report));
     let s = newton(problem, &NewtonSettings { stop, ..Default::default() }, None, &mut ()).unwrap();
-    all.push(("newton", s.state, s.report));
+    all.push(("newton", s.state.point, s.report));
     let s = qning(problem, &QningSettings { stop, ..Default::default() }, None, &mut ()).unwrap();
     all.push(("qning", s.state.point, s.report));
     let s = miso_mu(problem, &MisoMuSettings { stop, ..Default::default() }, None, &mut ());

@@ -78,14 +78,8 @@ impl<D: Design, L: Loss, R: ElasticNetForm> Newton<'_, '_, D, L, R> {
         self.minimise_by_columns(set, slope, start, Some((rows, places)))
     }
 
-    /// By coordinate descent, from a point of the model; between the sweeps by products, where there are rows for them.
-    fn minimise_by_columns<E: Design>(
-        &mut self,
-        set: &[usize],
-        slope: Option<f64>,
-        start: Option<Minimum>,
-        rows: Option<(&E, &[usize])>,
-    ) -> Option<Minimum> {
+    /// The copy of the data by columns, if there is none yet; `None` if there can be none.
+    pub(super) fn copy_columns(&mut self) -> Option<()> {
         let design = self.problem.design();
         if self.columns.is_none() {
             // Checked by the public function.
@@ -95,6 +89,19 @@ impl<D: Design, L: Loss, R: ElasticNetForm> Newton<'_, '_, D, L, R> {
             };
             self.columns = Some(Arc::new(columns.ok()?));
         }
+        Some(())
+    }
+
+    /// By coordinate descent, from a point of the model; between the sweeps by products, where there are rows for them.
+    fn minimise_by_columns<E: Design>(
+        &mut self,
+        set: &[usize],
+        slope: Option<f64>,
+        start: Option<Minimum>,
+        rows: Option<(&E, &[usize])>,
+    ) -> Option<Minimum> {
+        self.copy_columns()?;
+        let design = self.problem.design();
         let (mut rng, mut room) = (self.rng.clone(), std::mem::take(&mut self.room));
         let columns = self.columns.as_deref()?;
         let minimum =

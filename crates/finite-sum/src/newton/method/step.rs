@@ -94,6 +94,7 @@ impl<D: Design, L: Loss, R: ElasticNetForm> Newton<'_, '_, D, L, R> {
                     std::mem::swap(&mut self.gap, &mut self.ahead);
                     let certificate = self.gap.conclude(problem, &self.point.weights, value);
                     self.remember(certificate);
+                    self.by_look = true;
                     return None;
                 }
                 return (scale == 1.0).then_some(value);
