@@ -177,6 +177,9 @@ impl<F: Preconditioned> QuasiNewton<F> {
     /// One step. Returns its cost in passes.
     fn step(&mut self) -> f64 {
         let mut passes = self.look();
+        if self.at.stalled {
+            return passes;
+        }
         self.shown = None;
         if self.factor.is_none() || self.age >= self.renewal {
             passes += self.renew();
@@ -203,6 +206,9 @@ impl<F: Preconditioned> QuasiNewton<F> {
         let accepted = if good(here, slope, value, at.objective + at.slack()) {
             at.objective = value;
             true
+        } else if -slope <= at.slack() {
+            // The margins of so short a step are rounding: a longer one would part the point from its margins.
+            false
         } else {
             let ends = at.z.iter().zip(&from.z);
             self.step_margins.iter_mut().zip(ends).for_each(|(a, (to, from))| *a = to - from);
