@@ -211,7 +211,7 @@ impl Choice {
     /// The thresholds were measured on web pages, census, text, engine and generated data (passes to 1e-6, certificates
     /// included): 6, 13, 30 for `beta >= 2, 0.1, 0.005`, growing like `1 / sqrt(beta)` from 60 below. A pass of dual
     /// ascent on short rows costs up to nine batch passes (4 to 9 at 12 entries a row, 2.5 to 3.5 at 30, 1.6 at 44), for
-    /// its exponentials and for visiting rows in random order. L-BFGS took 15 to 16, 33 to 40 and 76 to 83 passes where
+    /// its exponentials and for visiting rows in random order. L-BFGS took 12 to 19, 22 to 44 and 37 to 100 passes where
     /// features are many.
     ///
     /// # Errors
