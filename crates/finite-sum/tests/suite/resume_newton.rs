@@ -167,3 +167,23 @@ fn a_state_of_another_newton_run_is_a_warm_start() {
         }
     }
 }
+
+/// The state of a run on sparse rows, given to the same numbers stored dense: a start at its point. Every other row is
+/// 0, as a count by some of the rows does not see.
+#[test]
+fn a_copy_of_sparse_columns_is_not_made_of_dense_rows() {
+    let x = ndarray::Array2::from_shape_fn((5000, 8), |(i, j)| match i % 2 {
+        0 => 0.0,
+        _ => ((i * 7 + j * 13) as f64).sin(),
+    });
+    let y: Vec<f64> = (0..5000).map(|i| if x[[i, 0]] > 0.3 { 1.0 } else { -1.0 }).collect();
+    let design = Dense::new(x.view()).unwrap();
+    let problem = Problem::new(design, &y, Logistic, L1 { strength: 1e-3 }, 0.0).unwrap();
+    let settings = NewtonSettings { stop: Stop::at_relative(1e-8), ..Default::default() };
+    let early = newton(&problem, &settings, None, &mut StepsLeft(1)).unwrap().state;
+    let mut text = serde_json::to_value(early).unwrap();
+    text["trail"]["part"] = serde_json::json!([0, 1, 2, 3, 4, 5, 6, 7]);
+    let foreign: NewtonState = serde_json::from_value(text).unwrap();
+    let found = newton(&problem, &settings, Some(foreign), &mut ()).unwrap();
+    assert_eq!(found.report.status, fenchel_optim::Status::Converged, "{}", found.report);
+}

@@ -141,7 +141,8 @@ impl<D: Design, L: Loss, R: ElasticNetForm> Newton<'_, '_, D, L, R> {
             && (trail.known != Known::ByLook || !problem.intercept())
             && (problem.intercept() || trail.intercept == self.point.intercept)
             && (self.l1 > 0.0 || (trail.part.is_none() && !trail.columns))
-            && trail.part.as_ref().is_none_or(columns)
+            // Columns of dense rows are never copied, nor counted exactly.
+            && trail.part.as_ref().is_none_or(|part| !D::DENSE && columns(part))
             && trail.hessian.as_ref().is_none_or(|recipe| recipe.fits(n, d));
         let shift = trail.intercept - self.point.intercept;
         let largest = self.gap.margins.iter().fold(1.0, |m: f64, t| m.max(t.abs()));
