@@ -12,7 +12,7 @@
 //! only multiple that is sure to be feasible (no l2 term and a regulariser that is not coercive), or the
 //! conjugate of the loss is not known, the certificate is the norm of the gradient mapping instead.
 
-use fenchel_linalg::{Columns, Design, multiply_through, multiply_transposed};
+use fenchel_linalg::{Columns, Design, multiply_row_by_row, multiply_transposed};
 use fenchel_optim::fista::gradient_mapping;
 use fenchel_optim::scalar::increasing_root;
 use fenchel_optim::{Certificate, Loss, Regulariser};
@@ -135,7 +135,7 @@ impl Gap {
         }
         let Gap { margins, dual, correlation, .. } = self;
         let (design, weights) = (problem.design(), &point.weights);
-        multiply_through(design, weights, margins, dual, correlation, |_, _, _| 0.0);
+        multiply_row_by_row(design, weights, margins, correlation, |i, _| dual[i]);
         self.average(problem);
         if point.intercept != 0.0 {
             self.margins.iter_mut().for_each(|t| *t += point.intercept);

@@ -5,7 +5,7 @@
 //! | thing | where | cost |
 //! |---|---|---|
 //! | `n x d` data, dense or sparse, seen by rows | [`Design`]; views [`Dense`], [`Csr`]; [`AsDesign`] | checked once, O(nnz) |
-//! | `A x`, `A' s` on all cores | [`multiply`], [`multiply_transposed`]; both in one look, [`multiply_through`] | O(nnz) |
+//! | `A x`, `A' s` on all cores | [`multiply`], [`multiply_transposed`]; both in one look, [`multiply_through`], [`multiply_row_by_row`] | O(nnz) |
 //! | the same of the squared entries | [`multiply_squares`], [`multiply_squares_transposed`] | O(nnz) |
 //! | `sum_i b_i b_i'` of dense rows | [`Gram`] | `n m^2 / 2` |
 //! | labels of any type as codes `0..k` or as -1, +1 | [`labels::Classes`], [`labels::binary_signs`] | O(n log n) |
@@ -37,8 +37,8 @@ pub mod spectral;
 pub use cholesky::Cholesky;
 pub use design::{
     AsDesign, Columns, Csr, CsrMatrix, Dense, Design, Nonzeros, Rows, Scalar, Subset, multiply,
-    multiply_squares, multiply_squares_transposed, multiply_through, multiply_transposed,
-    nonzeros_by_column,
+    multiply_row_by_row, multiply_squares, multiply_squares_transposed, multiply_through,
+    multiply_transposed, nonzeros_by_column,
 };
 pub use error::Invalid;
 pub use gram::Gram;

@@ -6,7 +6,7 @@
 //! signs of OWL-QN: Andrew and Gao, ICML 2007). Where columns are nearly orthogonal two or three rounds find the signs
 //! and no copy of the data by columns is ever made; where they are not, coordinate descent takes over.
 
-use fenchel_linalg::{Design, Nonzeros, multiply_squares_transposed, multiply_through};
+use fenchel_linalg::{Design, Nonzeros, multiply_row_by_row, multiply_squares_transposed};
 
 use super::conjugate::{System, conjugate_gradients};
 use super::gram::RIDGE;
@@ -101,10 +101,9 @@ pub(super) struct Orthants<'o, 'm, E> {
     /// Which coordinates move, with which sign: that of `x + d`.
     free: Vec<bool>,
     sign: Vec<f64>,
-    /// Room for products: a weight a column, the last `A p + p_b`, a number a row, and the image by columns.
+    /// Room for products: a weight a column, the last `A p + p_b`, and the image by columns.
     weights: Vec<f64>,
     along: Vec<f64>,
-    numbers: Vec<f64>,
     image: Vec<f64>,
     products: usize,
 }
@@ -133,7 +132,6 @@ impl<'o, 'm, E: Design> Orthants<'o, 'm, E> {
             sign: vec![0.0; order],
             weights: vec![0.0; rows.columns()],
             along: vec![0.0; n],
-            numbers: vec![0.0; n],
             image: vec![0.0; rows.columns()],
             products: 0,
         }
@@ -239,14 +237,9 @@ impl<E: Design> System for Orthants<'_, '_, E> {
             self.weights[c] = *p;
         }
         let intercept = model.intercept.map_or(0.0, |_| p[model.set.len()]);
-        let Orthants { rows, weights, along, numbers, image, .. } = self;
-        let sum = multiply_through(*rows, weights, along, numbers, image, |range, t, s| {
-            s.iter_mut()
-                .zip(t)
-                .zip(&model.h[range])
-                .for_each(|((s, t), h)| *s = h * (t + intercept));
-            s.iter().sum()
-        });
+        let Orthants { rows, weights, along, image, .. } = self;
+        let curved = |i: usize, t: f64| model.h[i] * (t + intercept);
+        let sum = multiply_row_by_row(*rows, weights, along, image, curved);
         if intercept != 0.0 {
             along.iter_mut().for_each(|t| *t += intercept);
         }

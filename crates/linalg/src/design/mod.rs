@@ -23,7 +23,8 @@ pub use csr::{Csr, CsrMatrix};
 pub use dense::Dense;
 pub use nonzeros::Nonzeros;
 pub use product::{
-    multiply, multiply_squares, multiply_squares_transposed, multiply_through, multiply_transposed,
+    multiply, multiply_row_by_row, multiply_squares, multiply_squares_transposed, multiply_through,
+    multiply_transposed,
 };
 pub use subset::{Rows, Subset};
 

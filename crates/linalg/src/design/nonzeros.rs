@@ -112,12 +112,14 @@ impl Nonzeros {
         let room = (stored + longest).max(values.len());
         columns_of.resize(room, 0);
         values.resize(room, 0.0);
+        let (columns_of, values) = (&mut columns_of[..], &mut values[..]);
         let mut length = 0;
         for i in 0..n {
             design.row_entries(i, |c, a| {
-                columns_of[length] = number[c];
+                let k = number[c];
+                columns_of[length] = k;
                 values[length] = a;
-                length += usize::from(number[c] != ABSENT && a != 0.0);
+                length += usize::from((k != ABSENT) & (a != 0.0));
             });
             offsets.push(length);
         }

@@ -86,10 +86,10 @@ pub fn multiply_through<D: Design>(
     let n = design.rows();
     assert_eq!((x.len(), out.len()), (design.columns(), design.columns()));
     assert_eq!((t.len(), s.len()), (n, n));
-    let block = rows_per_block(design, MAX_BLOCKS);
-    let chunk = rows_per_chunk(design);
+    let (block, chunk) = (rows_per_block(design, MAX_BLOCKS), rows_per_chunk(design));
     let (dots, origin) = (Dots { design, x }, is_origin(x));
-    let through = |from: usize, t: &mut [f64], s: &mut [f64], out: &mut [f64]| {
+    let parts: Vec<_> = t.chunks_mut(block).zip(s.chunks_mut(block)).collect();
+    sum_of_blocks(block, parts, out, |from, (t, s), out| {
         let mut total = 0.0;
         for (k, (t, s)) in t.chunks_mut(chunk).zip(s.chunks_mut(chunk)).enumerate() {
             let from = from + k * chunk;
@@ -103,29 +103,44 @@ pub fn multiply_through<D: Design>(
             lanes::run(Add { of: &Combination { design, from, s }, rows, out });
         }
         total
-    };
-    out.fill(0.0);
-    if block >= n {
-        return through(0, t, s, out);
-    }
-    let partial = |(b, (t, s)): (usize, (&mut [f64], &mut [f64]))| {
-        let mut sum = vec![0.0; design.columns()];
-        let total = through(b * block, t, s, &mut sum);
-        (total, sum)
-    };
-    #[cfg(feature = "parallel")]
-    let partials: Vec<(f64, Vec<f64>)> = {
-        use rayon::prelude::*;
-        t.par_chunks_mut(block).zip(s.par_chunks_mut(block)).enumerate().map(partial).collect()
-    };
-    #[cfg(not(feature = "parallel"))]
-    let partials = t.chunks_mut(block).zip(s.chunks_mut(block)).enumerate().map(partial);
-    let mut total = 0.0;
-    for (part, sum) in partials {
-        total += part;
-        add(&sum, out);
-    }
-    total
+    })
+}
+
+/// `t = A x`, then `s_i = f(i, t_i)`, then `out = A' s`, row after row. Returns the sum of `s`.
+///
+/// For an `f` that is cheap by itself, such as the product with a Hessian, where `f` multiplies: a short row is multiplied
+/// and added without a pause. [`multiply_through`] is for an `f` that is worth many numbers at a time. The order of the
+/// additions is decided by the shape of the data alone. O(nnz + d * blocks), as [`multiply_transposed`].
+///
+/// ```
+/// use fenchel_linalg::{AsDesign, multiply_row_by_row};
+///
+/// let a = ndarray::array![[1.0, 2.0], [3.0, 4.0]];
+/// let (mut t, mut out) = ([0.0; 2], [0.0; 2]);
+/// // A' diag(h) A x
+/// let h = [0.5, 2.0];
+/// let sum = multiply_row_by_row(&a.as_design()?, &[1.0, 1.0], &mut t, &mut out, |i, t| h[i] * t);
+/// assert_eq!((t, out, sum), ([3.0, 7.0], [43.5, 59.0], 15.5));
+/// # Ok::<(), fenchel_linalg::Invalid>(())
+/// ```
+///
+/// # Panics
+/// If a slice has not the length of the rows (`t`) or of the columns (`x`, `out`).
+pub fn multiply_row_by_row<D: Design>(
+    design: &D,
+    x: &[f64],
+    t: &mut [f64],
+    out: &mut [f64],
+    multiple: impl Fn(usize, f64) -> f64 + Sync,
+) -> f64 {
+    assert_eq!((x.len(), out.len()), (design.columns(), design.columns()));
+    assert_eq!(t.len(), design.rows());
+    let block = rows_per_block(design, MAX_BLOCKS);
+    let origin = is_origin(x);
+    let (multiple, parts) = (&multiple, t.chunks_mut(block).collect());
+    sum_of_blocks(block, parts, out, |from, t: &mut [f64], out| {
+        lanes::run(RowByRow { design, x, origin, multiple, from, t, out })
+    })
 }
 
 /// `out_c = sum_i s_i a_ic^2`. O(nnz + d * blocks), as [`multiply_transposed`].
@@ -248,6 +263,38 @@ impl<R: RowMultiple> lanes::Kernel for Add<'_, R> {
     }
 }
 
+/// Multiplies a range of rows, each into a number and that into the row.
+struct RowByRow<'o, D, F> {
+    design: &'o D,
+    x: &'o [f64],
+    origin: bool,
+    multiple: &'o F,
+    /// The row that the first number belongs to.
+    from: usize,
+    t: &'o mut [f64],
+    out: &'o mut [f64],
+}
+
+impl<D: Design, F: Fn(usize, f64) -> f64> lanes::Kernel for RowByRow<'_, D, F> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn compute(self) -> f64 {
+        let mut total = 0.0;
+        for k in 0..self.t.len() {
+            let i = self.from + k;
+            let t = if self.origin { 0.0 } else { self.design.row_dot(i, self.x) };
+            self.t[k] = t;
+            let s = (self.multiple)(i, t);
+            total += s;
+            if s != 0.0 {
+                self.design.row_axpy(i, s, self.out);
+            }
+        }
+        total
+    }
+}
+
 fn is_origin(x: &[f64]) -> bool {
     x.iter().all(|x| *x == 0.0)
 }
@@ -267,28 +314,44 @@ fn each_row<D: Design>(design: &D, of: &impl RowNumber, out: &mut [f64]) {
 fn sum_of_rows<D: Design>(design: &D, of: &impl RowMultiple, out: &mut [f64]) {
     let n = design.rows();
     let block = rows_per_block(design, MAX_BLOCKS);
+    let parts = (0..n).step_by(block).map(|from| from..(from + block).min(n)).collect();
+    sum_of_blocks(block, parts, out, |_, rows, out| {
+        lanes::run(Add { of, rows, out });
+        0.0
+    });
+}
+
+/// Fills `out` with the sum of what `work` adds for each block of rows, given its first row, its part and a vector of zeros.
+/// Returns the sum of what it returns.
+fn sum_of_blocks<P: Send>(
+    block: usize,
+    mut parts: Vec<P>,
+    out: &mut [f64],
+    work: impl Fn(usize, P, &mut [f64]) -> f64 + Sync,
+) -> f64 {
     out.fill(0.0);
-    if block >= n {
-        lanes::run(Add { of, rows: 0..n, out });
-        return;
+    if parts.len() <= 1 {
+        return parts.pop().map_or(0.0, |part| work(0, part, out));
     }
-    let partial = |b: usize| {
-        let mut sum = vec![0.0; design.columns()];
-        let rows = b * block..((b + 1) * block).min(n);
-        lanes::run(Add { of, rows, out: &mut sum });
-        sum
+    let columns = out.len();
+    let partial = |(b, part): (usize, P)| {
+        let mut sum = vec![0.0; columns];
+        let total = work(b * block, part, &mut sum);
+        (total, sum)
     };
-    let blocks = 0..n.div_ceil(block);
     #[cfg(feature = "parallel")]
-    let partials: Vec<Vec<f64>> = {
+    let partials: Vec<(f64, Vec<f64>)> = {
         use rayon::prelude::*;
-        blocks.into_par_iter().map(partial).collect()
+        parts.into_par_iter().enumerate().map(partial).collect()
     };
     #[cfg(not(feature = "parallel"))]
-    let partials = blocks.map(partial);
-    for sum in partials {
+    let partials = parts.into_iter().enumerate().map(partial);
+    let mut total = 0.0;
+    for (part, sum) in partials {
+        total += part;
         add(&sum, out);
     }
+    total
 }
 
 fn add(v: &[f64], out: &mut [f64]) {
@@ -338,6 +401,10 @@ mod tests {
             assert_eq!((&t, total), (&ax, a.dot(&x).sum()));
             assert_eq!(u, (&s + &a.dot(&x)).to_vec());
             assert_eq!(ats, a.t().dot(&(&s + &a.dot(&x))).to_vec());
+            let added = |i: usize, t: f64| t + s[i];
+            let total = multiply_row_by_row(&view, view_x, &mut t, &mut ats, added);
+            assert_eq!((&t, total), (&ax, (&s + &a.dot(&x)).sum()));
+            assert_eq!(ats, a.t().dot(&(&s + &a.dot(&x))).to_vec());
             let squares = a.mapv(|a| a * a);
             multiply_squares(&view, x.as_slice().unwrap(), &mut ax);
             multiply_squares_transposed(&view, s.as_slice().unwrap(), &mut ats);
@@ -362,6 +429,10 @@ mod tests {
         assert!(multiply_through(&view, &[0.0; 5], &mut t, &mut s, &mut out, between) > 0.0);
         assert_eq!(t, [0.0; 70]);
         assert_eq!(out, a.sum_axis(ndarray::Axis(0)).to_vec());
+        t.fill(1.0);
+        assert_eq!(multiply_row_by_row(&view, &[0.0; 5], &mut t, &mut out, |_, t| t + 1.0), 70.0);
+        assert_eq!(t, [0.0; 70]);
+        assert_eq!(out, a.sum_axis(ndarray::Axis(0)).to_vec());
         assert_eq!(view.row_norms_squared(), a.map_axis(ndarray::Axis(1), |r| r.dot(&r)).to_vec());
     }
 
@@ -382,7 +453,10 @@ mod tests {
                     rows.map(|i| s[i]).sum::<f64>() + t.iter().sum::<f64>()
                 })
             });
-            (out, through, total)
+            let mut by_row = vec![0.0; 100];
+            let sum = pool
+                .install(|| multiply_row_by_row(&view, &out, &mut t, &mut by_row, |i, t| s[i] * t));
+            (out, through, total, by_row, sum)
         };
         let one = run(1);
         assert_eq!(one, run(2));
