@@ -5,6 +5,7 @@ use fenchel_optim::random::Visits;
 use fenchel_optim::{Certificate, Loss, Separable};
 use serde::{Deserialize, Serialize};
 
+use super::rest::Rest;
 use super::sampling::{Sampling, Score, importance_weights};
 use super::state::{Bias, DualState, Outer, Trail};
 use super::tail::Tail;
@@ -13,6 +14,9 @@ use crate::{Error, Point, Problem};
 
 /// Passes between two computations of `v` from the dual variables.
 const REFRESH: usize = 10;
+
+/// Offers of steps that are decided at a time.
+const BLOCK: usize = 64;
 
 /// How far a coordinate of the dual moves.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -79,6 +83,7 @@ pub(super) struct Ascent<'p, 'a, D, L, R> {
     steps: usize,
     /// Averages, for a loss with a kink.
     tail: Option<Tail>,
+    rest: Option<Rest>,
     gap: Gap,
 }
 
@@ -141,6 +146,7 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
             score: Score::of(sampling),
             steps: 0,
             tail: None,
+            rest: None,
             gap: Gap::new(problem),
         };
         if let Some(bias) = &mut ascent.bias {
@@ -184,6 +190,7 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
         self.bias = trail.bias;
         self.steps = trail.steps;
         self.tail = trail.tail;
+        self.rest = trail.rest;
         Some(trail.outer)
     }
 
@@ -211,6 +218,7 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
             centre: self.centre,
             bias: self.bias,
             tail: self.tail,
+            rest: self.rest,
             live: None,
             outer,
         };
@@ -220,6 +228,13 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
     /// Keeps averages of the dual variables from here on, unless they came with the state.
     pub(super) fn keep_averages(&mut self) {
         self.tail.get_or_insert_with(|| Tail::new(self.problem.n()));
+    }
+
+    /// Lets terms decline so many offers in a row from here on, unless what that takes came with the state.
+    pub(super) fn let_terms_rest(&mut self, longest: u8) {
+        let n = self.problem.n();
+        let kept = self.rest.take().filter(|rest| rest.fits(n, longest));
+        self.rest = (longest > 0).then(|| kept.unwrap_or_else(|| Rest::new(n, longest)));
     }
 
     pub(super) fn tail(&self) -> Option<&Tail> {
@@ -264,37 +279,81 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
         self.problem.n() as f64 / Score::cost(self.score)
     }
 
-    /// Ascends on `steps` coordinates.
-    pub(super) fn climb(&mut self, steps: usize) {
-        for _ in 0..steps {
-            if self.score.is_some() && self.steps.is_multiple_of(self.problem.n()) {
-                let scores = self.scores();
-                // As many scores as terms, none negative.
-                let _ = self.visits.set_scores(&scores);
-            }
-            self.climb_one();
-            self.steps += 1;
+    /// Offers a step to so many terms. Returns how many took it: all of them, where none rests.
+    pub(super) fn climb(&mut self, offers: usize) -> usize {
+        let (mut taken, mut left) = (0, offers);
+        while left > 0 {
+            let block = self.block_length().min(left);
+            taken += self.climb_block(block);
+            left -= block;
+        }
+        taken
+    }
+
+    /// Offers steps until so many were taken, or a few more where terms rest. Returns how many were.
+    pub(super) fn take(&mut self, steps: usize) -> usize {
+        if self.rest.is_none() {
+            return self.climb(steps);
+        }
+        // Whole blocks, so that it does not matter how often this is called.
+        let mut taken = 0;
+        while taken < steps {
+            taken += self.climb_block(self.block_length());
+        }
+        taken
+    }
+
+    /// Offers until the next block begins: a pass begins with one.
+    fn block_length(&self) -> usize {
+        let n = self.problem.n();
+        let in_pass = self.steps % n;
+        (BLOCK - in_pass % BLOCK).min(n - in_pass)
+    }
+
+    /// Offers a step to the next terms, which first decide one and all whether they take it: the steps then follow each other
+    /// without a question between them. Returns how many did.
+    fn climb_block(&mut self, offers: usize) -> usize {
+        let n = self.problem.n();
+        if self.score.is_some() && self.steps.is_multiple_of(n) {
+            let scores = self.scores();
+            // As many scores as terms, none negative.
+            let _ = self.visits.set_scores(&scores);
+        }
+        let mut due = [0; BLOCK];
+        let mut taken = 0;
+        for _ in 0..offers {
+            let j = self.visits.draw();
+            due[taken] = j;
+            taken += usize::from(!self.rest.as_mut().is_some_and(|rest| rest.declines(j)));
+        }
+        for &j in &due[..taken] {
+            self.climb_on(j);
             if let Some(tail) = &mut self.tail {
                 tail.mark(&self.state.dual);
             }
-            if self.steps.is_multiple_of(self.problem.n()) {
-                if self.steps == REFRESH * self.problem.n() {
-                    self.steps = 0;
-                    self.refresh();
-                }
-                if let Some(bias) = &mut self.bias {
-                    // Moving the centre moves the value by as much; the dual variables stay.
-                    let shift = bias.value - bias.centre;
-                    bias.centre += shift;
-                    bias.value += shift;
+        }
+        self.steps += offers;
+        if self.steps.is_multiple_of(n) {
+            if self.steps == REFRESH * n {
+                self.steps = 0;
+                self.refresh();
+                if let Some(rest) = &mut self.rest {
+                    rest.refresh();
                 }
             }
+            if let Some(bias) = &mut self.bias {
+                // Moving the centre moves the value by as much; the dual variables stay.
+                let shift = bias.value - bias.centre;
+                bias.centre += shift;
+                bias.value += shift;
+            }
         }
+        taken
     }
 
+    /// A step on term `j`.
     #[inline]
-    fn climb_one(&mut self) {
-        let j = self.visits.draw();
+    fn climb_on(&mut self, j: usize) {
         let problem = self.problem;
         let (design, regulariser) = (problem.design(), problem.regulariser());
         let mut margin = if R::IDENTITY {
@@ -324,6 +383,9 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
         self.state.dual[j] = new;
         if let Some(tail) = &mut self.tail {
             tail.record(j, s);
+        }
+        if let Some(rest) = &mut self.rest {
+            rest.visited(j, new - s);
         }
     }
 

@@ -18,6 +18,9 @@
 //! | [`catalyst`] | a proximal centre that is extrapolated | `n mu < L` |
 //! | [`qning`] | a proximal centre that L-BFGS moves | no strong convexity, small l1 |
 //!
+//! With `rest` in the settings of [`sdca`] and [`catalyst`] terms whose dual variables hardly move are passed over a few times
+//! in a row: after the first passes most terms of a classification are fitted well, and steps on them are worth little.
+//!
 //! | symbol | name |
 //! |---|---|
 //! | `s_i` | dual variable, `phi'` at the optimum (the thesis's `alpha_i = s_i a_i`) |
@@ -29,6 +32,7 @@ mod miso_mu;
 mod momentum;
 mod prox_finito;
 mod qning;
+mod rest;
 mod sampling;
 mod sdca;
 mod state;

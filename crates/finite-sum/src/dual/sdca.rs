@@ -15,6 +15,7 @@ use crate::{Error, Point, Problem};
 /// |---|---|---|
 /// | `step` | `Exact` | how far a coordinate moves |
 /// | `sampling` | permuted | which term is next; any order converges |
+/// | `rest` | 0 | how many offers in a row a term that hardly moves may decline |
 /// | `seed` | 0 | of the sampling |
 /// | `stop` | see [`Stop`] | when to end |
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -24,6 +25,9 @@ pub struct SdcaSettings {
     pub step: SdcaStep,
     /// Which term is next.
     pub sampling: Sampling,
+    /// How many times in a row a term may be passed over while its dual variable is expected to move by less than the
+    /// mean, going by its last visits; 0 visits every term that is drawn. What is passed over is no part of a pass.
+    pub rest: u8,
     /// Seed of the sampling.
     pub seed: u64,
     /// When to end.
@@ -88,10 +92,11 @@ where
     R: Separable,
     O: Observer<Sdca<'p, 'a, D, L, R>>,
 {
-    let SdcaSettings { step, sampling, seed, stop } = settings;
+    let SdcaSettings { step, sampling, rest, seed, stop } = settings;
     stop.check()?;
     let cold = start.is_none();
-    let (ascent, _) = Ascent::new("sdca", problem, 0.0, *step, sampling, *seed, start)?;
+    let (mut ascent, _) = Ascent::new("sdca", problem, 0.0, *step, sampling, *seed, start)?;
+    ascent.let_terms_rest(*rest);
     ascend(ascent, cold, stop, observer)
 }
 
@@ -154,9 +159,9 @@ impl<D: Design, L: Loss, R: Separable> Iterative for Sdca<'_, '_, D, L, R> {
         self.averaged = false;
         let steps_a_pass = self.ascent.steps_a_pass();
         let steps = (passes * steps_a_pass).round().max(1.0);
-        self.ascent.climb(steps as usize);
+        let taken = self.ascent.take(steps as usize);
         self.ascent.read_point();
-        steps / steps_a_pass
+        taken as f64 / steps_a_pass
     }
 
     fn certify(&mut self) -> Certificate {

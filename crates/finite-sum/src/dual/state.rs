@@ -4,6 +4,7 @@ use fenchel_optim::lbfgs::Memory;
 use fenchel_optim::random::Place;
 use serde::{Deserialize, Serialize};
 
+use super::rest::Rest;
 use super::tail::Tail;
 use crate::Point;
 
@@ -41,6 +42,8 @@ pub(super) struct Trail {
     pub(super) centre: Vec<f64>,
     pub(super) bias: Option<Bias>,
     pub(super) tail: Option<Tail>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) rest: Option<Rest>,
     /// The running dual variables, where the state shows an average.
     pub(super) live: Option<Vec<f64>>,
     pub(super) outer: Outer,

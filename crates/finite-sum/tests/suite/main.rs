@@ -24,6 +24,7 @@ mod newton;
 mod newton_cg;
 mod optimum;
 mod path;
+mod rest;
 mod resume;
 mod resume_general;
 mod resume_incremental;

@@ -73,7 +73,8 @@ fn dual_methods<D: Design, L: Loss, R: Separable>(problem: &Problem<'_, D, L, R>
                 continue;
             }
             check(&format!("sdca {sampling:?} {step:?}"), &parts, |stop, start| {
-                let settings = SdcaSettings { step, sampling: sampling.clone(), seed: 4, stop };
+                let settings =
+                    SdcaSettings { step, sampling: sampling.clone(), rest: 0, seed: 4, stop };
                 state(sdca(problem, &settings, start, &mut ()).unwrap())
             });
         }
