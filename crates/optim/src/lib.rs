@@ -57,8 +57,8 @@ mod step;
 
 pub use loss::Loss;
 pub use protocol::{
-    Cadence, Certificate, Iterative, Observer, Progress, Report, Resumable, Solution, Status, Stop,
-    Trace, limit, run,
+    Cadence, Certificate, Iterative, Journal, Observer, Progress, Report, Resumable, Solution,
+    Status, Stop, Trace, limit, run,
 };
 pub use prox::{Regulariser, Separable};
 pub use step::StepSize;

@@ -1,11 +1,13 @@
 //! The protocol of a solver: a method says how to move on and what it can prove, [`run`] does the rest.
 
 mod certificate;
+mod journal;
 mod observer;
 mod run;
 mod stop;
 
 pub use certificate::Certificate;
+pub use journal::Journal;
 pub use observer::{Observer, Progress, Trace};
 pub use run::{Iterative, run};
 pub use stop::{Cadence, Stop, limit};

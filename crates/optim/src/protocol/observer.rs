@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use serde::{Deserialize, Serialize};
 
-use super::Certificate;
+use super::{Certificate, Journal};
 
 /// A row of the record of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -29,6 +29,12 @@ pub trait Observer<M: ?Sized> {
 
     /// Called at every check, first before the method has moved; `Break` ends the run as `Stopped`.
     fn observe(&mut self, progress: &Progress, method: &M) -> ControlFlow<()>;
+
+    /// Where the looks of the run stand, if the observer keeps it: the run begins with that, at the next look that is due,
+    /// and has it up to date at every look and at the end.
+    fn journal(&mut self) -> Option<&mut Journal> {
+        None
+    }
 }
 
 impl<M: ?Sized> Observer<M> for () {
@@ -53,6 +59,11 @@ impl<M: ?Sized, A: Observer<M>, B: Observer<M>> Observer<M> for (A, B) {
         let first = self.0.observe(progress, method);
         let second = self.1.observe(progress, method);
         if first.is_break() { first } else { second }
+    }
+
+    /// The first one's, if it keeps any.
+    fn journal(&mut self) -> Option<&mut Journal> {
+        self.0.journal().or_else(|| self.1.journal())
     }
 }
 

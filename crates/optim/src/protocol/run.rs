@@ -4,8 +4,7 @@ use std::time::Instant;
 
 use fenchel_linalg::Invalid;
 
-use super::stop::Pace;
-use super::{Cadence, Certificate, Observer, Progress, Report, Status, Stop};
+use super::{Cadence, Certificate, Journal, Observer, Progress, Report, Status, Stop};
 
 /// A checked problem, a state, and how to move on: all that a method has to say.
 pub trait Iterative {
@@ -61,27 +60,32 @@ pub fn run<M: Iterative, O: Observer<M>>(
     stop.check()?;
     let mut clock = Clock::new(O::WATCHES || stop.max_seconds.is_some());
     let mut guard = Guard::new();
-    let mut pace = Pace::default();
-    let mut passes = 0.0;
-    let mut certificate = Certificate::Uncertified { objective: None };
+    let kept = observer.journal().filter(|kept| kept.fits());
+    let mut journal = kept.map_or_else(Journal::default, |kept| *kept);
+    let begin = journal.passes();
+    let last = begin + stop.max_passes;
+    let free = M::FREE_CERTIFICATE && stop.check == Cadence::Adaptive;
+    let mut certificate = journal.last();
+    // A run that goes on looks where it would have looked.
+    let mut looks = journal.due();
 
     let status = loop {
-        let due = O::WATCHES
-            || method.estimate().is_none_or(|guess| {
-                guess <= stop.tolerance(certificate.objective().or(Some(f64::INFINITY)))
-                    && guess < f64::INFINITY
-            });
+        let due = looks
+            && (O::WATCHES
+                || method.estimate().is_none_or(|guess| {
+                    guess <= stop.tolerance(certificate.objective().or(Some(f64::INFINITY)))
+                        && guess < f64::INFINITY
+                }));
         let mut certified = false;
         if due {
             certificate = guard.certify(method);
             certified = true;
-            // A start that the method calls cold is certified for an observer alone: the looks to come
-            // are the same whether anyone watches or not.
-            if method.estimate() != Some(f64::INFINITY) {
-                pace.record(passes, certificate.value());
+            if journal.due() {
+                journal.record(&certificate, method.estimate() == Some(f64::INFINITY));
             }
+            keep(observer, journal);
             let progress = Progress {
-                passes,
+                passes: journal.passes() - begin,
                 oracle_calls: method.oracle_calls(),
                 seconds: clock.seconds,
                 certificate,
@@ -98,7 +102,10 @@ pub fn run<M: Iterative, O: Observer<M>>(
                 break Status::Diverged;
             }
         }
-        let ended = if passes >= stop.max_passes {
+        if journal.due() {
+            journal.plan(stop, certificate.objective());
+        }
+        let ended = if journal.passes() >= last {
             Some(Status::PassLimit)
         } else if stop.max_seconds.is_some_and(|limit| clock.elapsed() >= limit) {
             Some(Status::TimeLimit)
@@ -117,31 +124,35 @@ pub fn run<M: Iterative, O: Observer<M>>(
             // The last point may turn out better than the guess said.
             break if stop.met_by(&certificate) { Status::Converged } else { status };
         }
-        let ahead = pace.ahead(stop.check, passes, stop.tolerance(certificate.objective()));
-        // A method may count its passes in fractions that do not add up exactly: 1e-9 passes are
-        // nothing. A cadence as short as that would look for ever without moving.
-        let target = passes + ahead.max(2e-9);
-        let target = if target < stop.max_passes - 1e-9 { target } else { stop.max_passes };
+        let target = journal.target(last);
+        let mut passes = journal.passes();
         while passes < target - 1e-9 {
             let slice = if stop.max_seconds.is_some() { 1.0 } else { f64::INFINITY };
             passes += clock.time(|| method.advance((target - passes).min(slice)));
             let over = stop.max_seconds.is_some_and(|limit| clock.elapsed() >= limit);
-            let look = M::FREE_CERTIFICATE && stop.check == Cadence::Adaptive;
-            if over || look || method.verdict().is_some() {
+            if over || free || method.verdict().is_some() {
                 break;
             }
         }
         // The complement of the condition of the loop, to the last bit: else nobody would ever move on.
         let there = passes >= target - 1e-9 && passes <= target + 1e-9;
-        passes = if there { target } else { passes };
+        journal.arrive(if there { target } else { passes }, free);
+        looks = true;
     };
+    keep(observer, journal);
     Ok(Report {
         status,
         certificate,
-        passes,
+        passes: journal.passes() - begin,
         oracle_calls: method.oracle_calls(),
         seconds: clock.seconds,
     })
+}
+
+fn keep<M: ?Sized, O: Observer<M>>(observer: &mut O, journal: Journal) {
+    if let Some(kept) = observer.journal() {
+        *kept = journal;
+    }
 }
 
 /// Best lower bound, best objective, and signs of divergence.

@@ -140,15 +140,22 @@ pub enum Cadence {
 }
 
 /// The last two certificates: what [`Cadence::Adaptive`] extrapolates from.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Pace {
-    last: Option<(f64, f64)>,
-    before: Option<(f64, f64)>,
+    last: Option<Look>,
+    before: Option<Look>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+struct Look {
+    passes: f64,
+    #[serde(with = "limit")]
+    value: f64,
 }
 
 impl Pace {
     pub(super) fn record(&mut self, passes: f64, value: f64) {
-        self.before = self.last.replace((passes, value));
+        self.before = self.last.replace(Look { passes, value });
     }
 
     /// Passes until the next check.
@@ -168,7 +175,8 @@ impl Pace {
 
     /// Linear convergence is a straight line of `log(value)` over passes.
     fn predicted(&self, tolerance: f64) -> Option<f64> {
-        let ((from, high), (to, low)) = (self.before?, self.last?);
+        let Look { passes: from, value: high } = self.before?;
+        let Look { passes: to, value: low } = self.last?;
         let rate = (high / low).ln() / (to - from);
         let needed = (low / tolerance).ln() / rate;
         // Without a decay to go by (rate <= 0, infinite values, tolerance 0) look again in 5 passes.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::common::Toy;
 use fenchel_linalg::Invalid;
-use fenchel_optim::{Cadence, Certificate, Progress, Status, StepSize, Stop, Trace, run};
+use fenchel_optim::{Cadence, Certificate, Journal, Progress, Status, StepSize, Stop, Trace, run};
 use proptest::prelude::*;
 
 /// `1 + 2^-k` above a lower bound of 1: both exact, the gap is `2^-k`.
@@ -363,6 +363,65 @@ fn adaptive_looks_where_the_decay_predicts_the_end() {
     let looks = looks_at(1.45e-3, slowing);
     assert_eq!(looks[..3], [0.0, 2.0, 3.0]);
     assert_eq!(*looks.last().unwrap(), 6.0);
+}
+
+/// Interrupted anywhere, by a limit or by the observer, a run with its journal looks where it would have looked.
+#[test]
+fn a_journal_goes_on_with_the_looks() {
+    // Lower bounds that come and go: predictions are made of the best.
+    let curve = |k: u64| {
+        let objective = 1.0 + 0.9f64.powi(k as i32);
+        Certificate::Gap { objective, lower_bound: 1.0 - f64::from((k % 3) as u32) * 0.3 }
+    };
+    let cold: fn(u64) -> f64 = |k| if k == 0 { f64::INFINITY } else { 0.0 };
+    for check in [Cadence::Adaptive, Cadence::Doubling(1.0), Cadence::Every(1.5)] {
+        for guess in [None, Some(cold)] {
+            let toy = |steps| {
+                let mut toy = Toy::new(curve);
+                (toy.per_pass, toy.guess, toy.steps) = (2.0, guess, steps);
+                // A method that goes on is not cold.
+                toy.guess = toy.guess.filter(|_| steps == 0);
+                toy
+            };
+            let until = |max_passes| Stop { check, ..stop(1e-9, max_passes) };
+            let mut whole = Trace::new();
+            run(&mut toy(0), &until(60.0), &mut whole).unwrap();
+            for cut in (0..40).map(|half| 0.5 * f64::from(half)) {
+                let (mut first, mut early) = (toy(0), (Journal::default(), Trace::new()));
+                run(&mut first, &until(cut), &mut early).unwrap();
+                let text = serde_json::to_string(&early.0).unwrap();
+                let journal: Journal = serde_json::from_str(&text).unwrap();
+                assert_eq!((journal, journal.passes()), (early.0, cut));
+                let mut late = (journal, Trace::new());
+                let rest = run(&mut toy(first.steps), &until(60.0 - cut), &mut late).unwrap();
+                let passes: Vec<f64> = looks(&whole).into_iter().filter(|p| *p > cut).collect();
+                let found: Vec<f64> = looks(&late.1).iter().map(|p| p + cut).collect();
+                assert_eq!(found, passes, "{check:?} cut at {cut}");
+                assert_eq!(rest.status, Status::PassLimit);
+            }
+            for rows in 1..whole.rows.len() {
+                let mut left = rows;
+                let ends = |_: &Progress, _: &Toy<_>| {
+                    left -= 1;
+                    if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+                };
+                let (mut first, mut early) = (toy(0), (Journal::default(), ends));
+                run(&mut first, &until(60.0), &mut early).unwrap();
+                let mut late = (early.0, Trace::new());
+                run(&mut toy(first.steps), &until(60.0), &mut late).unwrap();
+                let cut = whole.rows[rows - 1].passes;
+                let found: Vec<f64> = looks(&late.1).iter().map(|p| p + cut).collect();
+                // The look that ended the part comes first; that at the limit of the whole is none that was due.
+                let begin = &looks(&whole)[rows - 1..whole.rows.len() - 1];
+                assert_eq!(found[..begin.len()], *begin, "{check:?} {rows}");
+            }
+        }
+    }
+    // A journal that no run can have left is none.
+    let text = r#"{"passes":-1.0,"next":3.0,"pace":{}}"#;
+    let mut broken = (serde_json::from_str::<Journal>(text).unwrap(), Trace::new());
+    run(&mut Toy::new(unknown), &stop(0.0, 2.0), &mut broken).unwrap();
+    assert_eq!(looks(&broken.1), [0.0, 1.0, 2.0]);
 }
 
 proptest! {
