@@ -46,7 +46,10 @@ mod problem;
 mod smooth;
 mod terms;
 
-pub use auto::{AutoSettings, AutoState, Automatic, Choice, Method, Reason, auto};
+pub use auto::{
+    AutoSettings, AutoStart, AutoState, Automatic, Choice, Method, MethodState, Reason, auto,
+    auto_from,
+};
 pub use dual::{
     Catalyst, CatalystSettings, DualState, MisoMuSettings, ProxFinitoSettings, Qning,
     QningSettings, Sampling, Sdca, SdcaSettings, SdcaStep, catalyst, importance_order, miso_mu,

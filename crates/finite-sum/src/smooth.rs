@@ -50,8 +50,9 @@ impl<'p, 'a, D: Design, L: Loss, R: Regulariser> SmoothPart<'p, 'a, D, L, R> {
         problem: &'p Problem<'a, D, L, R>,
         start: Option<Resumable<Point, T>>,
     ) -> Result<(Self, Resumable<Vec<f64>, T>), Error> {
-        let start = start.unwrap_or_else(|| Point::zero(problem.d()).into());
-        let (part, x) = SmoothPart::new(problem, Some(start.point.clone()))?;
+        let mut start = start.unwrap_or_else(|| Point::zero(problem.d()).into());
+        let point = std::mem::take(&mut start.point);
+        let (part, x) = SmoothPart::new(problem, Some(point))?;
         Ok((part, start.map(|_| x)))
     }
 
@@ -208,6 +209,10 @@ impl<D: Design, L: Loss> TwiceDifferentiable for SmoothPart<'_, '_, D, L, Zero> 
 
     fn margins(&self) -> usize {
         self.problem.n()
+    }
+
+    fn free(&self) -> usize {
+        usize::from(self.problem.intercept())
     }
 
     fn multiply(&self, v: &[f64], z: &mut [f64]) {

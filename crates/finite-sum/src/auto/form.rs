@@ -10,8 +10,9 @@ use fenchel_optim::{Loss, Observer, Regulariser, Solution};
 
 use super::choice::{Choice, Method};
 use super::relay::{Show, relay};
-use super::run::{AutoSettings, AutoState, elastic_net, separable};
-use crate::multiclass::{MulticlassPoint, MulticlassProblem, auto as multiclass};
+use super::run::{AutoSettings, elastic_net, separable};
+use super::state::{AutoStart, AutoState, own};
+use crate::multiclass::{MulticlassAuto, MulticlassProblem, MulticlassStart, auto as multiclass};
 use crate::{Error, Point, Problem, fista};
 
 /// A regulariser that [`auto`](super::auto()) takes.
@@ -26,7 +27,7 @@ pub trait Automatic: Regulariser + Clone {
     fn solve<D, L, O>(
         problem: &Problem<'_, D, L, Self>,
         settings: &AutoSettings,
-        start: Option<Point>,
+        start: Option<AutoStart>,
         observer: &mut O,
     ) -> Result<Solution<AutoState>, Error>
     where
@@ -34,10 +35,11 @@ pub trait Automatic: Regulariser + Clone {
         L: Loss + Copy,
         O: Observer<Method>,
     {
-        let by = |_, start: Option<Point>, stop, show: &mut Show<'_, O>| {
+        let by = |_, start, stop, show: &mut Show<'_, O>| {
             let settings = FistaSettings { stop, ..FistaSettings::default() };
-            let solution = fista(problem, &settings, start.map(Point::into), show)?;
-            Ok((solution.state.point, solution.report))
+            let start = own(start, Point::into);
+            let Solution { state, report } = fista(problem, &settings, start, show)?;
+            Ok((state.into(), report))
         };
         relay(Choice::joint(problem), settings.stop, start, observer, by)
     }
@@ -49,9 +51,9 @@ pub trait Automatic: Regulariser + Clone {
     fn solve_multiclass<D, O>(
         problem: &MulticlassProblem<'_, D, Self>,
         settings: &AutoSettings,
-        start: Option<MulticlassPoint>,
+        start: Option<MulticlassStart>,
         observer: &mut O,
-    ) -> Result<Solution<AutoState<MulticlassPoint>>, Error>
+    ) -> Result<Solution<MulticlassAuto>, Error>
     where
         D: Design + Copy,
         O: Observer<Method>,
@@ -66,7 +68,7 @@ macro_rules! solved_by {
             fn solve<D, L, O>(
                 problem: &Problem<'_, D, L, Self>,
                 settings: &AutoSettings,
-                start: Option<Point>,
+                start: Option<AutoStart>,
                 observer: &mut O,
             ) -> Result<Solution<AutoState>, Error>
             where
@@ -80,9 +82,9 @@ macro_rules! solved_by {
             fn solve_multiclass<D, O>(
                 problem: &MulticlassProblem<'_, D, Self>,
                 settings: &AutoSettings,
-                start: Option<MulticlassPoint>,
+                start: Option<MulticlassStart>,
                 observer: &mut O,
-            ) -> Result<Solution<AutoState<MulticlassPoint>>, Error>
+            ) -> Result<Solution<MulticlassAuto>, Error>
             where
                 D: Design + Copy,
                 O: Observer<Method>,

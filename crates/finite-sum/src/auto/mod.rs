@@ -27,11 +27,14 @@ mod form;
 mod head_start;
 mod relay;
 mod run;
+mod state;
 
 pub use choice::{Choice, Method, Reason};
 pub use form::Automatic;
 pub(crate) use relay::{Show, relay};
-pub use run::{AutoSettings, AutoState, auto};
+pub use run::{AutoSettings, auto, auto_from};
+pub use state::{AutoStart, AutoState, MethodState};
+pub(crate) use state::{Leg, OneOf, one_of, own, told};
 
 #[allow(unused_imports, reason = "named in the table")]
 use crate::{catalyst, lbfgs, newton, newton_cg, qning, saga, sdca};

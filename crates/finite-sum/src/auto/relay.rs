@@ -2,10 +2,11 @@
 
 use std::ops::ControlFlow;
 
-use fenchel_optim::{Observer, Progress, Report, Solution, Status, Stop};
+use fenchel_optim::{Journal, Observer, Progress, Report, Solution, Status, Stop};
+use serde::{Deserialize, Serialize};
 
 use super::choice::{Choice, Method};
-use super::run::AutoState;
+use super::state::{AutoStart, AutoState, Leg, OneOf};
 use crate::Error;
 
 /// A method that needs this many times its predicted passes is given up.
@@ -16,46 +17,59 @@ const LEAST: f64 = 50.0;
 const FIRST_LOOK: f64 = 10.0;
 
 /// Runs the method of the choice under guard, and the second one from where it stood if it was given up or stalled. `by`
-/// runs one method from a start; the report adds up both.
-pub(crate) fn relay<P, O: Observer<Method>>(
+/// runs one method from its own state, or one made of a point; the report adds up both. A state of the same choice goes on with
+/// the method that was at work.
+pub(crate) fn relay<P: Default, S: OneOf<P>, O: Observer<Method>>(
     mut choice: Choice,
     stop: Stop,
-    start: Option<P>,
+    start: Option<AutoStart<P, S>>,
     observer: &mut O,
-    mut by: impl FnMut(Method, Option<P>, Stop, &mut Show<'_, O>) -> Result<(P, Report), Error>,
-) -> Result<Solution<AutoState<P>>, Error> {
-    let (first, second) = (choice.method, choice.second());
-    let limit = (PATIENCE * choice.promised).max(LEAST);
-    let mut show = Show { observer, method: first, before: None, guard: None, gave_up: false };
-    let mut first_stop = stop;
-    if second.is_some() {
-        first_stop.max_passes = stop.max_passes.min(limit);
-        show.guard = first.keeps_pace().then(|| Guard::new(limit, stop));
+    mut by: impl FnMut(Method, Option<S>, Stop, &mut Show<'_, O>) -> Result<(S, Report), Error>,
+) -> Result<Solution<AutoState<P, S>>, Error> {
+    let (mut start, leg) = match start {
+        None => (None, Leg::default()),
+        Some(AutoStart::Point(point)) => (Some(S::from(point)), Leg::default()),
+        Some(AutoStart::State(state)) => {
+            let (state, leg) = state.resume(&mut choice);
+            (Some(state), leg)
+        }
+    };
+    let mut show = Show::new(choice.method, observer, leg);
+    let mut rest = stop;
+    if choice.switched.is_none() {
+        let second = choice.second();
+        if second.is_some() {
+            let limit = (PATIENCE * choice.promised).max(LEAST);
+            let left = (limit - leg.journal.passes()).max(0.0);
+            rest.max_passes = stop.max_passes.min(left);
+            show.guard = choice.method.keeps_pace().then_some((limit, stop));
+        }
+        let (mut state, report) = by(choice.method, start, rest, &mut show)?;
+        let out_of_passes = report.status == Status::PassLimit && rest.max_passes < stop.max_passes;
+        let failed = show.gave_up || out_of_passes || report.status == Status::Stalled;
+        if second.is_none() || !failed {
+            return Ok(Solution { state: AutoState::new(choice, state, show.leg), report });
+        }
+        choice.switched = second;
+        start = Some(std::mem::take(state.point()).into());
+        rest = Stop {
+            max_passes: (stop.max_passes - report.passes).max(0.0),
+            max_seconds: stop.max_seconds.map(|limit| (limit - report.seconds).max(0.0)),
+            ..stop
+        };
+        show = Show {
+            before: Some(report),
+            ..Show::new(choice.method, show.observer, Leg::default())
+        };
     }
-    let (point, report) = by(first, start, first_stop, &mut show)?;
-    let out_of_passes =
-        report.status == Status::PassLimit && first_stop.max_passes < stop.max_passes;
-    let failed = show.gave_up || out_of_passes || report.status == Status::Stalled;
-    let Some(second) = second.filter(|_| failed) else {
-        return Ok(Solution { state: AutoState { point, choice }, report });
-    };
-    choice.switched = Some(second);
-    let rest = Stop {
-        max_passes: (stop.max_passes - report.passes).max(0.0),
-        max_seconds: stop.max_seconds.map(|limit| (limit - report.seconds).max(0.0)),
-        ..stop
-    };
-    let observer = show.observer;
-    let mut show =
-        Show { observer, method: second, before: Some(report), guard: None, gave_up: false };
-    let (point, after) = by(second, Some(point), rest, &mut show)?;
-    let report = Report {
-        passes: report.passes + after.passes,
-        oracle_calls: report.oracle_calls + after.oracle_calls,
-        seconds: report.seconds + after.seconds,
-        ..after
-    };
-    Ok(Solution { state: AutoState { point, choice }, report })
+    show.method = choice.switched.unwrap_or(choice.method);
+    let (state, mut report) = by(show.method, start, rest, &mut show)?;
+    if let Some(before) = show.before {
+        report.passes += before.passes;
+        report.oracle_calls += before.oracle_calls;
+        report.seconds += before.seconds;
+    }
+    Ok(Solution { state: AutoState::new(choice, state, show.leg), report })
 }
 
 /// Shows an observer of `auto` the progress of a method, and ends it where the guard gives it up.
@@ -64,15 +78,16 @@ pub(crate) struct Show<'o, O> {
     method: Method,
     /// The account of the method that was given up.
     before: Option<Report>,
-    guard: Option<Guard>,
+    /// Passes that the method may take in all, and when it would end.
+    guard: Option<(f64, Stop)>,
+    leg: Leg,
     gave_up: bool,
 }
 
-#[cfg(test)]
 impl<'o, O> Show<'o, O> {
     /// Without guard.
-    pub(crate) fn alone(method: Method, observer: &'o mut O) -> Self {
-        Show { observer, method, before: None, guard: None, gave_up: false }
+    pub(crate) fn new(method: Method, observer: &'o mut O, leg: Leg) -> Self {
+        Show { observer, method, before: None, guard: None, leg, gave_up: false }
     }
 }
 
@@ -87,157 +102,63 @@ impl<M: ?Sized, O: Observer<Method>> Observer<M> for Show<'_, O> {
             shown.seconds += before.seconds;
         }
         self.observer.observe(&shown, &self.method)?;
-        if self.guard.as_mut().is_some_and(|guard| guard.gives_up(progress)) {
-            self.gave_up = true;
-            return ControlFlow::Break(());
-        }
-        ControlFlow::Continue(())
+        let Leg { journal, outlook } = &mut self.leg;
+        // A look at a limit says when the run ends, not how it goes.
+        let Some((limit, stop)) = self.guard.filter(|_| journal.due()) else {
+            return ControlFlow::Continue(());
+        };
+        let certificate = progress.certificate;
+        let tolerance = stop.tolerance(certificate.objective());
+        let place = (journal.passes(), journal.value(&certificate));
+        self.gave_up = outlook.gives_up(place, tolerance, limit);
+        if self.gave_up { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    fn journal(&mut self) -> Option<&mut Journal> {
+        Some(&mut self.leg.journal)
     }
 }
 
 /// Whether the pace of a run predicts that it will miss its promise.
-#[derive(Debug, Clone)]
-struct Guard {
-    /// Passes that the run may take.
-    limit: f64,
-    stop: Stop,
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Outlook {
     /// The smallest certificate so far.
+    #[serde(with = "fenchel_optim::limit")]
     best: f64,
     /// Passes and smallest certificate at the last look.
-    mark: Option<(f64, f64)>,
+    mark: Option<Mark>,
     next: f64,
 }
 
-impl Guard {
-    fn new(limit: f64, stop: Stop) -> Self {
-        Guard { limit, stop, best: f64::INFINITY, mark: None, next: 0.5 * FIRST_LOOK }
-    }
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+struct Mark {
+    passes: f64,
+    #[serde(with = "fenchel_optim::limit")]
+    best: f64,
+}
 
+impl Default for Outlook {
+    fn default() -> Self {
+        Outlook { best: f64::INFINITY, mark: None, next: 0.5 * FIRST_LOOK }
+    }
+}
+
+impl Outlook {
     /// Linear convergence is a straight line of the logarithm over passes: between two looks, the later at twice the
     /// passes of the earlier, it is extended to the tolerance.
-    fn gives_up(&mut self, progress: &Progress) -> bool {
-        let (passes, certificate) = (progress.passes, progress.certificate);
-        self.best = self.best.min(certificate.value());
-        let tolerance = self.stop.tolerance(certificate.objective());
-        if passes < self.next || certificate.value() <= tolerance {
+    fn gives_up(&mut self, (passes, value): (f64, f64), tolerance: f64, limit: f64) -> bool {
+        self.best = self.best.min(value);
+        if passes < self.next || value <= tolerance {
             return false;
         }
         self.next = 2.0 * passes;
-        let Some((from, high)) = self.mark.replace((passes, self.best)) else { return false };
-        let rate = (high / self.best).ln() / (passes - from);
+        let here = Mark { passes, best: self.best };
+        let Some(last) = self.mark.replace(here) else { return false };
+        let rate = (last.best / self.best).ln() / (passes - last.passes);
         let needed = (self.best / tolerance).ln() / rate;
-        high.is_finite() && !(passes + needed <= self.limit)
+        last.best.is_finite() && !(passes + needed <= limit)
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::auto::Reason;
-    use fenchel_optim::Certificate;
-
-    fn judged(limit: f64, gap: impl Fn(f64) -> f64) -> Option<f64> {
-        let stop = Stop { absolute: 1e-6, relative: 0.0, ..Stop::default() };
-        let mut guard = Guard::new(limit, stop);
-        (0..200).map(f64::from).find(|&passes| {
-            let certificate = Certificate::gap(gap(passes), 0.0);
-            let progress = Progress { passes, oracle_calls: 0, seconds: 0.0, certificate };
-            guard.gives_up(&progress)
-        })
-    }
-
-    /// A digit every ten passes reaches 1e-6 after 60.
-    #[test]
-    fn a_straight_line_is_judged_at_the_first_look() {
-        let line = |passes: f64| 10f64.powf(-passes / 10.0);
-        assert_eq!(judged(61.0, line), None);
-        assert_eq!(judged(59.0, line), Some(10.0));
-    }
-
-    #[test]
-    fn a_run_that_slows_down_is_judged_when_it_does() {
-        // A digit a pass up to 5 passes, then one every hundred.
-        let kink = |passes: f64| 10f64.powf(-passes.min(4.0) - (passes - 4.0).max(0.0) / 100.0);
-        assert_eq!(judged(100.0, kink), Some(10.0));
-        // The same at 15 passes is seen between 20 and 40.
-        let late =
-            |passes: f64| 10f64.powf(-passes.min(15.0) / 3.0 - (passes - 15.0).max(0.0) / 300.0);
-        assert_eq!(judged(100.0, late), Some(40.0));
-        // No progress at all.
-        assert_eq!(judged(1e9, |_| 1.0), Some(10.0));
-        // Nothing is known of an infinite gap.
-        assert_eq!(judged(1e9, |_| f64::INFINITY), None);
-    }
-
-    /// A method of a digit every hundred passes is given up at the first look; what it left goes to the second method,
-    /// whose account is added to its own. An observer sees the passes go on.
-    #[test]
-    fn the_second_method_goes_on_where_the_first_was_given_up() {
-        let slow = Choice {
-            promised: 20.0,
-            newton_step: 3.0,
-            ..Choice::only(Method::Catalyst, Reason::Dual)
-        };
-        let stop = Stop { absolute: 1e-6, relative: 0.0, max_passes: 500.0, ..Stop::default() };
-        let mut seen = vec![];
-        let mut observer = |progress: &Progress, method: &Method| {
-            seen.push((*method, progress.passes));
-            ControlFlow::Continue(())
-        };
-        let mut starts = vec![];
-        let by = |method, start: Option<&'static str>, stop: Stop, show: &mut Show<'_, _>| {
-            starts.push((method, start, stop.max_passes));
-            let mut report = Report {
-                status: Status::PassLimit,
-                certificate: Certificate::gap(1.0, 0.0),
-                passes: 0.0,
-                oracle_calls: 7,
-                seconds: 0.5,
-            };
-            while report.passes < 40.0 {
-                let gap = 10f64.powf(-report.passes / 100.0);
-                let certificate = Certificate::gap(gap, 0.0);
-                let progress =
-                    Progress { passes: report.passes, oracle_calls: 7, seconds: 0.5, certificate };
-                if show.observe(&progress, &()).is_break() {
-                    report.status = Status::Stopped;
-                    break;
-                }
-                report.passes += 1.0;
-            }
-            Ok(("there", report))
-        };
-        let Solution { state, report } = relay(slow, stop, None, &mut observer, by).unwrap();
-        assert_eq!((state.point, state.choice.switched), ("there", Some(Method::Newton)));
-        // Three times the promise; then what is left, without guard.
-        let first = (Method::Catalyst, None, 60.0);
-        assert_eq!(starts, [first, (Method::Newton, Some("there"), 490.0)]);
-        assert_eq!((report.passes, report.oracle_calls, report.seconds), (50.0, 14, 1.0));
-        assert_eq!(seen.len(), 11 + 40);
-        assert_eq!(seen[10], (Method::Catalyst, 10.0));
-        assert_eq!(seen[11], (Method::Newton, 10.0));
-    }
-
-    /// What the observer ends is ended, and is no failure of the method.
-    #[test]
-    fn an_observer_that_ends_the_run_ends_it() {
-        let choice = Choice {
-            promised: 20.0,
-            newton_step: 3.0,
-            ..Choice::only(Method::Catalyst, Reason::Dual)
-        };
-        let mut ends = |_: &Progress, _: &Method| ControlFlow::Break(());
-        let mut runs = 0;
-        let by = |_, _: Option<()>, _, show: &mut Show<'_, _>| {
-            runs += 1;
-            let certificate = Certificate::gap(1.0, 0.0);
-            let progress = Progress { passes: 0.0, oracle_calls: 0, seconds: 0.0, certificate };
-            assert!(show.observe(&progress, &()).is_break());
-            let status = Status::Stopped;
-            Ok(((), Report { status, certificate, passes: 0.0, oracle_calls: 0, seconds: 0.0 }))
-        };
-        let Solution { state, report } =
-            relay(choice, Stop::default(), None, &mut ends, by).unwrap();
-        assert_eq!((report.status, state.choice.switched, runs), (Status::Stopped, None, 1));
-    }
-}
+mod tests;

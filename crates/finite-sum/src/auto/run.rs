@@ -15,6 +15,7 @@ use super::choice::{Choice, Method};
 use super::form::Automatic;
 use super::head_start::HeadStart;
 use super::relay::{Show, relay};
+use super::state::{AutoStart, AutoState, MethodState, own, told};
 use crate::dual::{
     CatalystSettings, DualState, QningSettings, Sampling, SdcaSettings, SdcaStep, catalyst, qning,
     sdca,
@@ -23,8 +24,8 @@ use crate::gap::Gap;
 use crate::incremental::{SagaSettings, TableState, saga};
 use crate::lag::Lagged;
 use crate::newton::{
-    ElasticNetForm, NewtonCgState, NewtonSettings, NewtonState, SubsampledNewtonSettings, newton,
-    newton_cg, subsampled_newton,
+    ElasticNetForm, NewtonSettings, NewtonState, SubsampledNewtonSettings, newton, newton_cg,
+    subsampled_newton,
 };
 use crate::{Error, Point, Problem, fista, lbfgs};
 
@@ -55,15 +56,6 @@ impl Default for AutoSettings {
     }
 }
 
-/// Where [`auto`] ended, and how it got there.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct AutoState<P = Point> {
-    /// The point; of a general sum with what its method goes on from.
-    pub point: P,
-    /// What was chosen and why.
-    pub choice: Choice,
-}
-
 /// Solves a problem by the method that suits it: see [the module](super).
 ///
 /// Dense data of which at most a quarter is not 0 is copied without its zeros, 12 bytes an entry.
@@ -92,12 +84,72 @@ where
     R: Automatic,
     O: Observer<Method>,
 {
+    begin(problem, settings, start.map(AutoStart::Point), observer)
+}
+
+/// [`auto`], going on from a state of it: bit for bit as if the run had not been interrupted, where the problem and the settings
+/// are the same (of `stop`, the limits may differ). A state of another choice, or made without one of these methods, is a warm
+/// start at its point.
+///
+/// The report counts from here. Lower bounds that former parts have proved are not kept, so that the proof at the end may come a
+/// look later.
+///
+/// ```
+/// use fenchel_finite_sum::loss::Logistic;
+/// use fenchel_finite_sum::prox::Zero;
+/// use fenchel_finite_sum::{AsDesign, AutoSettings, AutoState, Problem, Stop, auto, auto_from};
+///
+/// let a = ndarray::array![[1.0, 0.5], [-0.3, 2.0], [0.7, -1.0], [-1.5, 0.2]];
+/// let y = [1.0, -1.0, 1.0, -1.0];
+/// let problem = Problem::new(a.as_design()?, &y, Logistic, Zero, 1e-3)?;
+/// let until = |max_passes| AutoSettings {
+///     stop: Stop { max_passes, ..Stop::at_relative(1e-9) },
+///     ..AutoSettings::default()
+/// };
+/// let whole = auto(&problem, &until(1e3), None, &mut ())?;
+/// let begun = auto(&problem, &until(3.0), None, &mut ())?;
+/// let saved = serde_json::to_string(&begun.state)?;
+/// let state: AutoState = serde_json::from_str(&saved)?;
+/// let rest = auto_from(&problem, &until(1e3), state, &mut ())?;
+/// assert_eq!(rest.state.point, whole.state.point);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// Those of [`auto`]; [`Error::Invalid`] also for dual variables outside the domain of a loss with other targets.
+pub fn auto_from<D, L, R, O>(
+    problem: &Problem<'_, D, L, R>,
+    settings: &AutoSettings,
+    start: AutoState,
+    observer: &mut O,
+) -> Result<Solution<AutoState>, Error>
+where
+    D: Design + Copy,
+    L: Loss + Copy,
+    R: Automatic,
+    O: Observer<Method>,
+{
+    begin(problem, settings, Some(AutoStart::State(Box::new(start))), observer)
+}
+
+fn begin<D, L, R, O>(
+    problem: &Problem<'_, D, L, R>,
+    settings: &AutoSettings,
+    mut start: Option<AutoStart>,
+    observer: &mut O,
+) -> Result<Solution<AutoState>, Error>
+where
+    D: Design + Copy,
+    L: Loss + Copy,
+    R: Automatic,
+    O: Observer<Method>,
+{
     settings.stop.check()?;
-    let mut start = start;
     if let Some(start) = &mut start {
-        problem.check_point(start)?;
+        let point = start.point();
+        problem.check_point(point)?;
         if !problem.intercept() {
-            start.intercept = 0.0;
+            point.intercept = 0.0;
         }
     }
     R::solve(problem, settings, start, observer)
@@ -107,7 +159,7 @@ where
 pub(super) fn elastic_net<D, L, R, O>(
     problem: &Problem<'_, D, L, R>,
     settings: &AutoSettings,
-    start: Option<Point>,
+    start: Option<AutoStart>,
     observer: &mut O,
 ) -> Result<Solution<AutoState>, Error>
 where
@@ -131,7 +183,7 @@ where
 fn choose<D, L, R, O>(
     problem: &Problem<'_, D, L, R>,
     settings: &AutoSettings,
-    start: Option<Point>,
+    start: Option<AutoStart>,
     observer: &mut O,
 ) -> Result<Solution<AutoState>, Error>
 where
@@ -152,7 +204,7 @@ where
 pub(super) fn separable<D, L, R, O>(
     problem: &Problem<'_, D, L, R>,
     settings: &AutoSettings,
-    start: Option<Point>,
+    start: Option<AutoStart>,
     observer: &mut O,
 ) -> Result<Solution<AutoState>, Error>
 where
@@ -174,10 +226,10 @@ fn by_terms<D, L, R, O>(
     problem: &Problem<'_, D, L, R>,
     seed: u64,
     method: Method,
-    start: Option<Point>,
+    start: Option<MethodState>,
     stop: Stop,
     show: &mut Show<'_, O>,
-) -> Result<(Point, Report), Error>
+) -> Result<(MethodState, Report), Error>
 where
     D: Design + Copy,
     L: Loss + Copy,
@@ -189,39 +241,35 @@ where
             let step = step(problem);
             let order = Order::Runs(RUN);
             let settings = CatalystSettings { step, order, seed, stop, ..Default::default() };
-            let start = start.map(|point| dual_state(problem, point));
-            let solution = catalyst(problem, &settings, start, show)?;
-            Ok((solution.state.point, solution.report))
+            let start = own(start, |point| dual_state(problem, point));
+            catalyst(problem, &settings, start, show).map(told)
         }
         Method::Qning => {
             let settings = QningSettings { seed, stop, ..QningSettings::default() };
-            let start = start.map(|point| dual_state(problem, point));
-            let solution = qning(problem, &settings, start, show)?;
-            Ok((solution.state.point, solution.report))
+            let start = own(start, |point| dual_state(problem, point));
+            qning(problem, &settings, start, show).map(told)
         }
         Method::Saga => {
             let step = StepSize::Backtracking;
             let settings = SagaSettings { step, seed, stop, ..SagaSettings::default() };
-            let start = start.map(|point| {
+            let start = own(start, |point| {
                 let DualState { point, dual, .. } = dual_state(problem, point);
                 TableState::new(point, dual)
             });
-            let solution = saga(problem, &settings, start, show)?;
-            Ok((solution.state.point, solution.report))
+            saga(problem, &settings, start, show).map(told)
         }
         Method::Fista => {
             let settings = FistaSettings { stop, ..FistaSettings::default() };
-            let solution = fista(problem, &settings, start.map(Point::into), show)?;
-            Ok((solution.state.point, solution.report))
+            fista(problem, &settings, own(start, Point::into), show).map(told)
         }
         _ => {
             // Most dual variables of a loss with a kink end at a bound, where there is no gap.
             let kinked = !problem.loss().twice_differentiable();
             let sampling = if kinked { Sampling::Gap } else { Order::Runs(RUN).into() };
             let settings = SdcaSettings { sampling, seed, stop, ..SdcaSettings::default() };
-            let start = start.and_then(|point| promising(problem, point));
-            let solution = sdca(problem, &settings, start, show)?;
-            Ok((solution.state.point, solution.report))
+            let start = start.map(DualState::try_from);
+            let start = start.and_then(|own| own.map_or_else(|at| promising(problem, at), Some));
+            sdca(problem, &settings, start, show).map(told)
         }
     }
 }
@@ -243,10 +291,10 @@ where
     fn by<O: Observer<Method>>(
         &self,
         method: Method,
-        start: Option<Point>,
+        start: Option<MethodState>,
         stop: Stop,
         show: &mut Show<'_, O>,
-    ) -> Result<(Point, Report), Error> {
+    ) -> Result<(MethodState, Report), Error> {
         let (problem, seed) = (self.problem, self.seed);
         match method {
             Method::Newton => {
@@ -255,14 +303,14 @@ where
                     Some(_) => None,
                 };
                 let settings = NewtonSettings { memory_limit: self.memory_limit, seed, stop };
-                let start = start.or_else(|| head.as_ref().map(|head| head.state.point.clone()));
-                let start = start.map(Point::into);
+                let (rough, before) = head.map(|head| (head.state.point, head.report)).unzip();
+                let start = own(start.or(rough.map(MethodState::from)), Point::into);
                 let Solution { state, mut report } = newton(problem, &settings, start, show)?;
-                if let Some(head) = head {
-                    report.passes += head.report.passes;
-                    report.seconds += head.report.seconds;
+                if let Some(before) = before {
+                    report.passes += before.passes;
+                    report.seconds += before.seconds;
                 }
-                Ok((state.point, report))
+                Ok((state.into(), report))
             }
             Method::SubsampledNewton => {
                 // Only chosen without l1, as the two that follow.
@@ -270,22 +318,17 @@ where
                 let memory_limit = self.memory_limit;
                 let settings =
                     SubsampledNewtonSettings { memory_limit, seed, stop, ..Default::default() };
-                let start = start.map(Point::into);
-                let solution = subsampled_newton(&smooth, &settings, start, show)?;
-                Ok((solution.state.point, solution.report))
+                subsampled_newton(&smooth, &settings, own(start, Point::into), show).map(told)
             }
             Method::NewtonCg => {
                 let smooth = problem.clone().penalised(Zero, problem.l2())?;
                 let settings = NewtonCgSettings { stop, ..NewtonCgSettings::default() };
-                let start = start.map(NewtonCgState::from);
-                let solution = newton_cg(&smooth, &settings, start, show)?;
-                Ok((solution.state.point, solution.report))
+                newton_cg(&smooth, &settings, own(start, Point::into), show).map(told)
             }
             Method::Lbfgs => {
                 let smooth = problem.clone().penalised(Zero, problem.l2())?;
                 let settings = LbfgsSettings { stop, ..LbfgsSettings::default() };
-                let solution = lbfgs(&smooth, &settings, start.map(Point::into), show)?;
-                Ok((solution.state.point, solution.report))
+                lbfgs(&smooth, &settings, own(start, Point::into), show).map(told)
             }
             _ => by_terms(problem, seed, method, start, stop, show),
         }
@@ -364,6 +407,7 @@ fn dual_state<D: Design, L: Loss, R: Regulariser>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::auto::{Leg, OneOf};
     use crate::loss::Logistic;
     use fenchel_linalg::Dense;
     use fenchel_optim::Status;
@@ -426,9 +470,13 @@ mod tests {
             for second in methods {
                 let run = Run { problem: &smooth, l1: 0.0, seed: 0, memory_limit: u64::MAX };
                 let mut nobody = ();
-                let show = &mut Show::alone(first, &mut nobody);
-                let (point, _) = run.by(first, None, early, show).unwrap();
-                let (_, report) = run.by(second, Some(point), stop, show).unwrap();
+                let mut by = |method, start, stop| {
+                    let show = &mut Show::new(method, &mut nobody, Leg::default());
+                    run.by(method, start, stop, show).unwrap()
+                };
+                let (mut state, _) = by(first, None, early);
+                let point = std::mem::take(state.point());
+                let (_, report) = by(second, Some(point.into()), stop);
                 assert_eq!(report.status, Status::Converged, "{first:?} {second:?}: {report}");
                 let found = report.certificate.objective().unwrap();
                 assert!((found - optimum).abs() <= 2e-9 * optimum, "{first:?} {second:?}");

@@ -18,7 +18,7 @@ use super::solve::{Watch, unwatched};
 use super::standardise::Standardiser;
 use crate::Error;
 use crate::auto::{AutoSettings, AutoState, Automatic, Choice};
-use crate::multiclass::{MulticlassPoint, MulticlassProblem, auto, feature_groups};
+use crate::multiclass::{MulticlassAuto, MulticlassProblem, auto, feature_groups};
 
 /// Multinomial logistic regression with l2, l1 and group penalties on the weights `W`, one column a class:
 ///
@@ -112,7 +112,7 @@ impl SoftmaxRegression {
         } else {
             self.run(problem, Zero, watch)?
         };
-        let AutoState { point, choice } = state;
+        let AutoState { point, choice, .. } = state;
         let shape = (design.columns(), r);
         let weights = Array2::from_shape_vec(shape, point.weights).expect("d r weights");
         let (intercepts, choice) = (point.intercepts.into(), Some(choice));
@@ -141,7 +141,7 @@ impl SoftmaxRegression {
         problem: MulticlassProblem<'_, D, Zero>,
         regulariser: R,
         watch: &mut Watch<F, W>,
-    ) -> Result<Solution<AutoState<MulticlassPoint>>, Error>
+    ) -> Result<Solution<MulticlassAuto>, Error>
     where
         F: FnMut(&Progress) -> ControlFlow<()>,
     {

@@ -5,7 +5,7 @@ use fenchel_optim::{Observer, Solution};
 
 use super::{FiniteSum, Sum, SumSettings, SumState, catalyst, finito, svrg};
 use crate::Error;
-use crate::auto::{AutoState, Choice, Method, Reason, Show, relay};
+use crate::auto::{AutoState, Choice, Leg, Method, Reason, Show};
 use crate::lag::Composite;
 
 /// Solves a general sum by the method that suits it:
@@ -34,20 +34,18 @@ where
     O: Observer<Method>,
 {
     settings.stop.check()?;
-    let by = |method, start: Option<SumState>, stop, show: &mut Show<'_, O>| {
-        let settings = SumSettings { stop, ..settings.clone() };
-        match method {
-            Method::Finito => {
-                let Sum { terms, l2, smoothness, stored, longest, .. } = *sum;
-                let smooth = Sum { terms, regulariser: Zero, l2, smoothness, stored, longest };
-                finito(&smooth, &settings, start, show)
-            }
-            Method::AcceleratedSaga => catalyst(sum, &settings, None, start, show),
-            _ => svrg(sum, &settings, start, show),
+    let choice = choose(sum, settings.memory_limit);
+    let show = &mut Show::new(choice.method, observer, Leg::default());
+    let Solution { state, report } = match choice.method {
+        Method::Finito => {
+            let Sum { terms, l2, smoothness, stored, longest, .. } = *sum;
+            let smooth = Sum { terms, regulariser: Zero, l2, smoothness, stored, longest };
+            finito(&smooth, settings, start, show)?
         }
-        .map(|Solution { state, report }| (state, report))
+        Method::AcceleratedSaga => catalyst(sum, settings, None, start, show)?,
+        _ => svrg(sum, settings, start, show)?,
     };
-    relay(choose(sum, settings.memory_limit), settings.stop, start, observer, by)
+    Ok(Solution { state: AutoState::whole(choice, state), report })
 }
 
 fn choose<T: FiniteSum, R: Composite>(sum: &Sum<'_, T, R>, memory_limit: u64) -> Choice {

@@ -25,11 +25,12 @@
 //! second best method takes over once.
 
 use fenchel_linalg::{Design, Nonzeros};
-use fenchel_optim::fista::FistaSettings;
-use fenchel_optim::lbfgs::LbfgsSettings;
+use fenchel_optim::fista::{FistaSettings, FistaState};
+use fenchel_optim::lbfgs::{LbfgsSettings, LbfgsState};
 use fenchel_optim::newton::NewtonCgSettings;
 use fenchel_optim::prox::Zero;
 use fenchel_optim::{Observer, Regulariser, Report, Separable, Solution, Stop};
+use serde::{Deserialize, Serialize};
 
 use super::batch::{fista, lbfgs};
 use super::newton::{hessian_bytes, hessian_cost, newton, newton_cg};
@@ -37,8 +38,11 @@ use super::problem::{CURVATURE, MulticlassPoint, MulticlassProblem};
 use super::sdca::{MulticlassSettings, catalyst};
 use super::state::MulticlassState;
 use crate::Error;
-use crate::auto::{AutoSettings, AutoState, Automatic, Choice, Method, Reason, Show, relay};
-use crate::newton::NewtonSettings;
+use crate::auto::{
+    AutoSettings, AutoStart, AutoState, Automatic, Choice, Method, Reason, Show, one_of, own,
+    relay, told,
+};
+use crate::newton::{NewtonCgState, NewtonSettings};
 
 /// A pass of exact dual steps with its share of certificates, in batch passes of a dense and of a sparse matrix: as much again
 /// for rows in random order, and a price a row for the exponentials, in entries, of which those of a dense matrix are cheap.
@@ -50,6 +54,26 @@ const NEWTON_PASS: f64 = 2.5;
 
 /// Steps that Newton's method is predicted to need.
 const NEWTON_STEPS: f64 = 6.0;
+
+one_of! {
+    /// The state of a method that [`auto`] runs.
+    MulticlassMethodState, MulticlassPoint {
+        /// Of dual ascent, accelerated or not.
+        Dual(MulticlassState),
+        /// Of FISTA.
+        Fista(FistaState<MulticlassPoint>),
+        /// Of Newton's method and Newton-CG.
+        Newton(NewtonCgState<MulticlassPoint>),
+        /// Of L-BFGS.
+        Lbfgs(LbfgsState<MulticlassPoint>),
+    }
+}
+
+/// Where [`auto`] ended.
+pub type MulticlassAuto = AutoState<MulticlassPoint, MulticlassMethodState>;
+
+/// Where [`auto`] begins.
+pub type MulticlassStart = AutoStart<MulticlassPoint, MulticlassMethodState>;
 
 /// Solves a problem of several classes by the method that suits it, as [`auto`](crate::auto()) does for one margin.
 ///
@@ -63,15 +87,47 @@ pub fn auto<D, R, O>(
     settings: &AutoSettings,
     start: Option<MulticlassPoint>,
     observer: &mut O,
-) -> Result<Solution<AutoState<MulticlassPoint>>, Error>
+) -> Result<Solution<MulticlassAuto>, Error>
+where
+    D: Design + Copy,
+    R: Automatic,
+    O: Observer<Method>,
+{
+    begin(problem, settings, start.map(AutoStart::Point), observer)
+}
+
+/// [`auto`], going on from a state of it, as [`auto_from`](crate::auto_from) does.
+///
+/// # Errors
+/// Those of [`auto`].
+pub fn auto_from<D, R, O>(
+    problem: &MulticlassProblem<'_, D, R>,
+    settings: &AutoSettings,
+    start: MulticlassAuto,
+    observer: &mut O,
+) -> Result<Solution<MulticlassAuto>, Error>
+where
+    D: Design + Copy,
+    R: Automatic,
+    O: Observer<Method>,
+{
+    begin(problem, settings, Some(AutoStart::State(Box::new(start))), observer)
+}
+
+fn begin<D, R, O>(
+    problem: &MulticlassProblem<'_, D, R>,
+    settings: &AutoSettings,
+    mut start: Option<MulticlassStart>,
+    observer: &mut O,
+) -> Result<Solution<MulticlassAuto>, Error>
 where
     D: Design + Copy,
     R: Automatic,
     O: Observer<Method>,
 {
     settings.stop.check()?;
-    if let Some(start) = &start {
-        problem.check_point(start)?;
+    if let Some(start) = &mut start {
+        problem.check_point(start.point())?;
     }
     match Nonzeros::if_worth(problem.design(), settings.memory_limit) {
         Some(copy) => {
@@ -85,33 +141,29 @@ where
 pub(crate) fn smooth<D, O>(
     problem: &MulticlassProblem<'_, D, Zero>,
     settings: &AutoSettings,
-    start: Option<MulticlassPoint>,
+    start: Option<MulticlassStart>,
     observer: &mut O,
-) -> Result<Solution<AutoState<MulticlassPoint>>, Error>
+) -> Result<Solution<MulticlassAuto>, Error>
 where
     D: Design + Copy,
     O: Observer<Method>,
 {
     let AutoSettings { memory_limit, seed, stop } = *settings;
     let choice = choose(problem, stop.relative, memory_limit);
-    let by = |method, start, stop, show: &mut Show<'_, O>| {
-        let Solution { state, report } = match method {
-            Method::Newton => {
-                let settings = NewtonSettings { memory_limit, seed, stop };
-                newton(problem, &settings, start, show)?
-            }
-            Method::NewtonCg => {
-                let settings = NewtonCgSettings { stop, ..NewtonCgSettings::default() };
-                newton_cg(problem, &settings, start, show)?
-            }
-            Method::Lbfgs => {
-                let settings = LbfgsSettings { stop, ..LbfgsSettings::default() };
-                let solution = lbfgs(problem, &settings, start.map(Into::into), show)?;
-                return Ok((solution.state.point, solution.report));
-            }
-            _ => return ascend(problem, seed, start, stop, show),
-        };
-        Ok((state, report))
+    let by = |method, start, stop, show: &mut Show<'_, O>| match method {
+        Method::Newton => {
+            let settings = NewtonSettings { memory_limit, seed, stop };
+            newton(problem, &settings, own(start, MulticlassPoint::into), show).map(told)
+        }
+        Method::NewtonCg => {
+            let settings = NewtonCgSettings { stop, ..NewtonCgSettings::default() };
+            newton_cg(problem, &settings, own(start, MulticlassPoint::into), show).map(told)
+        }
+        Method::Lbfgs => {
+            let settings = LbfgsSettings { stop, ..LbfgsSettings::default() };
+            lbfgs(problem, &settings, own(start, MulticlassPoint::into), show).map(told)
+        }
+        _ => ascend(problem, seed, start, stop, show),
     };
     relay(choice, stop, start, observer, by)
 }
@@ -120,9 +172,9 @@ where
 pub(crate) fn separable<D, R, O>(
     problem: &MulticlassProblem<'_, D, R>,
     settings: &AutoSettings,
-    start: Option<MulticlassPoint>,
+    start: Option<MulticlassStart>,
     observer: &mut O,
-) -> Result<Solution<AutoState<MulticlassPoint>>, Error>
+) -> Result<Solution<MulticlassAuto>, Error>
 where
     D: Design + Copy,
     R: Separable,
@@ -139,9 +191,9 @@ where
 pub(crate) fn joint<D, R, O>(
     problem: &MulticlassProblem<'_, D, R>,
     settings: &AutoSettings,
-    start: Option<MulticlassPoint>,
+    start: Option<MulticlassStart>,
     observer: &mut O,
-) -> Result<Solution<AutoState<MulticlassPoint>>, Error>
+) -> Result<Solution<MulticlassAuto>, Error>
 where
     D: Design + Copy,
     R: Regulariser,
@@ -149,11 +201,9 @@ where
 {
     let beta = conditioning(problem);
     let choice = Choice { beta, ..Choice::only(Method::Fista, Reason::JointRegulariser) };
-    let by = |_, start: Option<MulticlassPoint>, stop, show: &mut Show<'_, O>| {
+    let by = |_, start, stop, show: &mut Show<'_, O>| {
         let settings = FistaSettings { stop, ..FistaSettings::default() };
-        let start = start.map(MulticlassPoint::into);
-        let Solution { state, report } = fista(problem, &settings, start, show)?;
-        Ok((state.point, report))
+        fista(problem, &settings, own(start, MulticlassPoint::into), show).map(told)
     };
     relay(choice, settings.stop, start, observer, by)
 }
@@ -161,14 +211,13 @@ where
 fn ascend<D: Design, R: Separable, O: Observer<Method>>(
     problem: &MulticlassProblem<'_, D, R>,
     seed: u64,
-    start: Option<MulticlassPoint>,
+    start: Option<MulticlassMethodState>,
     stop: Stop,
     show: &mut Show<'_, O>,
-) -> Result<(MulticlassPoint, Report), Error> {
+) -> Result<(MulticlassMethodState, Report), Error> {
     let settings = MulticlassSettings { seed, stop, ..MulticlassSettings::default() };
-    let start = start.map(|point| MulticlassState::at(problem, point));
-    let Solution { state, report } = catalyst(problem, &settings, start, show)?;
-    Ok((state.point, report))
+    let start = own(start, |point| MulticlassState::at(problem, point));
+    catalyst(problem, &settings, start, show).map(told)
 }
 
 /// `beta = n mu / mean L_i`

@@ -93,31 +93,23 @@ impl<D: Design, R: Regulariser> Smooth for MulticlassSmooth<'_, '_, D, R> {
     }
 }
 
-pub(super) fn part<'p, 'a, D: Design, R: Regulariser>(
-    problem: &'p MulticlassProblem<'a, D, R>,
-    start: Option<MulticlassPoint>,
-) -> Result<(MulticlassSmooth<'p, 'a, D, R>, Vec<f64>), Error> {
-    let start = start.unwrap_or_else(|| MulticlassPoint::zero(problem.d(), problem.classes()));
-    problem.check_point(&start)?;
-    let mut x = start.weights;
-    if problem.intercepts() {
-        x.extend(start.intercepts);
-    }
-    let (gap, probabilities) = (Gap::new(problem), Vec::new());
-    Ok((MulticlassSmooth { problem, gap, probabilities }, x))
-}
-
 /// A function, and a state in its variables.
-type Resumed<'p, 'a, D, R, T> = (MulticlassSmooth<'p, 'a, D, R>, Resumable<Vec<f64>, T>);
+pub(super) type Resumed<'p, 'a, D, R, T> = (MulticlassSmooth<'p, 'a, D, R>, Resumable<Vec<f64>, T>);
 
-fn resume<'p, 'a, D: Design, R: Regulariser, T>(
+pub(super) fn resume<'p, 'a, D: Design, R: Regulariser, T>(
     problem: &'p MulticlassProblem<'a, D, R>,
     start: Option<Resumable<MulticlassPoint, T>>,
 ) -> Result<Resumed<'p, 'a, D, R, T>, Error> {
-    let zero = || MulticlassPoint::zero(problem.d(), problem.classes()).into();
-    let start = start.unwrap_or_else(zero);
-    let (part, x) = part(problem, Some(start.point.clone()))?;
-    Ok((part, start.map(|_| x)))
+    let zero = || MulticlassPoint::zero(problem.d(), problem.classes());
+    let mut start = start.unwrap_or_else(|| zero().into());
+    let point = std::mem::take(&mut start.point);
+    problem.check_point(&point)?;
+    let mut x = point.weights;
+    if problem.intercepts() {
+        x.extend(point.intercepts);
+    }
+    let (gap, probabilities) = (Gap::new(problem), Vec::new());
+    Ok((MulticlassSmooth { problem, gap, probabilities }, start.map(|_| x)))
 }
 
 /// L-BFGS for multinomial logistic regression without regulariser (`l2 >= 0`). A pass is one evaluation.

@@ -14,11 +14,11 @@ use fenchel_optim::newton::{Newton, NewtonCg, NewtonCgSettings, TwiceDifferentia
 use fenchel_optim::prox::Zero;
 use fenchel_optim::{Certificate, Observer, Solution};
 
-use super::batch::{MulticlassSmooth, dimension, part, read};
+use super::batch::{MulticlassSmooth, dimension, read, resume};
 use super::problem::{MulticlassPoint, MulticlassProblem};
 use super::product::multiply_rows;
 use crate::Error;
-use crate::newton::{NewtonSettings, gram_cost};
+use crate::newton::{NewtonCgState, NewtonSettings, gram_cost};
 
 impl<D: Design> TwiceDifferentiable for MulticlassSmooth<'_, '_, D, Zero> {
     fn dimension(&self) -> usize {
@@ -27,6 +27,10 @@ impl<D: Design> TwiceDifferentiable for MulticlassSmooth<'_, '_, D, Zero> {
 
     fn margins(&self) -> usize {
         self.problem.n() * self.problem.classes()
+    }
+
+    fn free(&self) -> usize {
+        if self.problem.intercepts() { self.problem.classes() } else { 0 }
     }
 
     fn multiply(&self, v: &[f64], z: &mut [f64]) {
@@ -164,9 +168,9 @@ pub(super) fn hessian_bytes<D: Design, R: fenchel_optim::Regulariser>(
 pub fn newton<'p, 'a, D, O>(
     problem: &'p MulticlassProblem<'a, D, Zero>,
     settings: &NewtonSettings,
-    start: Option<MulticlassPoint>,
+    start: Option<NewtonCgState<MulticlassPoint>>,
     observer: &mut O,
-) -> Result<Solution<MulticlassPoint>, Error>
+) -> Result<Solution<NewtonCgState<MulticlassPoint>>, Error>
 where
     D: Design,
     O: Observer<Newton<MulticlassSmooth<'p, 'a, D, Zero>>>,
@@ -176,10 +180,10 @@ where
         let (method, hint) = ("multiclass newton", "use newton_cg, which needs no Hessian");
         return Err(Error::MemoryLimit { method, needed, limit, hint });
     }
-    let (function, x) = part(problem, start)?;
+    let (function, start) = resume(problem, start)?;
     let Solution { state, report } =
-        fenchel_optim::newton::newton(function, &settings.stop, x, observer)?;
-    Ok(Solution { state: read(problem, &state), report })
+        fenchel_optim::newton::newton(function, &settings.stop, start, observer)?;
+    Ok(Solution { state: state.map(|x| read(problem, &x)), report })
 }
 
 /// Newton-CG: a Newton step by conjugate gradients, a pass a product with the Hessian. For many features and small `l2`.
@@ -189,15 +193,15 @@ where
 pub fn newton_cg<'p, 'a, D, O>(
     problem: &'p MulticlassProblem<'a, D, Zero>,
     settings: &NewtonCgSettings,
-    start: Option<MulticlassPoint>,
+    start: Option<NewtonCgState<MulticlassPoint>>,
     observer: &mut O,
-) -> Result<Solution<MulticlassPoint>, Error>
+) -> Result<Solution<NewtonCgState<MulticlassPoint>>, Error>
 where
     D: Design,
     O: Observer<NewtonCg<MulticlassSmooth<'p, 'a, D, Zero>>>,
 {
-    let (function, x) = part(problem, start)?;
-    let Solution { state: (x, _), report } =
-        fenchel_optim::newton::newton_cg(function, settings, (x, None), observer)?;
-    Ok(Solution { state: read(problem, &x), report })
+    let (function, start) = resume(problem, start)?;
+    let Solution { state, report } =
+        fenchel_optim::newton::newton_cg(function, settings, start, observer)?;
+    Ok(Solution { state: state.map(|x| read(problem, &x)), report })
 }

@@ -4,29 +4,15 @@
 //! `H v = A'(phi'' * (A v)) / n + l2 v` alone: a pass each, on all cores. The unpenalised intercept is the last variable.
 
 use fenchel_linalg::Design;
-use fenchel_optim::newton::{NewtonCg, NewtonCgSettings};
+use fenchel_optim::newton::{NewtonCg, NewtonCgSettings, NewtonState};
 use fenchel_optim::prox::Zero;
 use fenchel_optim::{Loss, Observer, Solution};
-use serde::{Deserialize, Serialize};
 
 use crate::smooth::{SmoothPart, point};
 use crate::{Error, Point, Problem};
 
-/// The state of Newton-CG: a point, and the radius of the trust region. Another run goes on from it bit for bit
-/// (with an intercept, up to rounding: its optimum is found anew).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct NewtonCgState {
-    /// The point.
-    pub point: Point,
-    /// Radius in the norm of the preconditioner; `None` before the first step, and for the line search.
-    pub radius: Option<f64>,
-}
-
-impl From<Point> for NewtonCgState {
-    fn from(point: Point) -> Self {
-        NewtonCgState { point, radius: None }
-    }
-}
+/// The state of Newton-CG: a point, and where the run stood.
+pub type NewtonCgState<P = Point> = NewtonState<P>;
 
 /// Newton-CG for twice differentiable losses with `l2 >= 0` and no other regulariser.
 ///
@@ -63,9 +49,8 @@ where
 {
     settings.stop.check()?;
     problem.check_twice_differentiable("newton_cg")?;
-    let (start, radius) = start.map_or((None, None), |start| (Some(start.point), start.radius));
-    let (function, x) = SmoothPart::new(problem, start)?;
-    let Solution { state: (x, radius), report } =
-        fenchel_optim::newton::newton_cg(function, settings, (x, radius), observer)?;
-    Ok(Solution { state: NewtonCgState { point: point(problem.d(), &x), radius }, report })
+    let (function, start) = SmoothPart::resume(problem, start)?;
+    let Solution { state, report } =
+        fenchel_optim::newton::newton_cg(function, settings, start, observer)?;
+    Ok(Solution { state: state.map(|x| point(problem.d(), &x)), report })
 }

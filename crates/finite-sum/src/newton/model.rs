@@ -351,7 +351,9 @@ impl Model<'_> {
             None => model.hessian(design, stored, None, &mut stream(0, 0)),
             Some((count, mut rng)) => model.hessian(design, stored, Some(count), &mut rng),
         };
-        Hessian { violation, ..hessian }
+        // The run before has paid for the factor.
+        let factored = (self.l1 == 0.0).then(|| Cholesky::with_ridge(&hessian.gram, model.order()));
+        Hessian { violation, factor: factored.and_then(Result::ok), ..hessian }
     }
 
     fn variables(&self) -> Variables<'_> {

@@ -211,8 +211,8 @@ fn methods_built_on_the_kernels_refuse_as_they_do() {
         let settings = NewtonCgSettings { forcing, ..Default::default() };
         refused(newton_cg(&strong, &settings, None, o), "forcing");
     }
-    let start = NewtonCgState { point: Point::zero(3), radius: Some(-1.0) };
-    refused(newton_cg(&strong, &NewtonCgSettings::default(), Some(start), o), "radius = -1");
+    let start = Some(NewtonCgState::from(Point::zero(4)));
+    refused(newton_cg(&strong, &NewtonCgSettings::default(), start, o), "weights");
     refused(miso(&kinked, &MisoSettings::default(), None, o), "miso does not support the hinge");
     let with_intercept = strong.clone().with_intercept();
     refused(miso(&with_intercept, &MisoSettings::default(), None, o), "an intercept");

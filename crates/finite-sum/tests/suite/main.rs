@@ -26,6 +26,7 @@ mod optimum;
 mod path;
 mod rest;
 mod resume;
+mod resume_auto;
 mod resume_general;
 mod resume_incremental;
 mod resume_newton;

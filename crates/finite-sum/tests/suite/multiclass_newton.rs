@@ -22,14 +22,14 @@ fn second_order<D: Design>(
 ) -> Vec<(String, MulticlassPoint, Report)> {
     let settings = NewtonSettings { stop: tight(), ..Default::default() };
     let s = newton(problem, &settings, None, &mut ()).unwrap();
-    let mut all = vec![("newton".to_string(), s.state, s.report)];
+    let mut all = vec![("newton".to_string(), s.state.point, s.report)];
     for globalisation in [Globalisation::LineSearch, Globalisation::TrustRegion] {
         for preconditioner in [Preconditioner::None, Preconditioner::Diagonal] {
             let stop = tight();
             let settings =
                 NewtonCgSettings { globalisation, preconditioner, stop, ..Default::default() };
             let s = newton_cg(problem, &settings, None, &mut ()).unwrap();
-            all.push((format!("{globalisation:?} {preconditioner:?}"), s.state, s.report));
+            all.push((format!("{globalisation:?} {preconditioner:?}"), s.state.point, s.report));
         }
     }
     all
@@ -90,7 +90,7 @@ fn badly_scaled_features_cost_a_few_steps() {
     }
     assert!(matches!(found.report.certificate, Certificate::Residual { .. }));
     // Without penalty only the differences of the classes are determined.
-    let features = expected.state.weights.chunks(3).zip(found.state.weights.chunks(3));
+    let features = expected.state.point.weights.chunks(3).zip(found.state.point.weights.chunks(3));
     for ((a, b), scale) in features.zip(&scales) {
         for k in 1..3 {
             let (a, b) = (a[k] - a[0], scale * (b[k] - b[0]));
@@ -142,8 +142,13 @@ fn a_hessian_that_is_not_allowed_is_refused_before_it_is_made() {
     let Error::MemoryLimit { needed, limit, .. } = error else { panic!("{error}") };
     assert_eq!((needed, limit), (16 * 15 * 15, 100));
     let short = Some(MulticlassPoint::zero(4, 3));
-    assert!(newton(&problem, &NewtonSettings::default(), short.clone(), &mut ()).is_err());
-    assert!(newton_cg(&problem, &NewtonCgSettings::default(), short, &mut ()).is_err());
+    assert!(
+        newton(&problem, &NewtonSettings::default(), short.clone().map(Into::into), &mut ())
+            .is_err()
+    );
+    assert!(
+        newton_cg(&problem, &NewtonCgSettings::default(), short.map(Into::into), &mut ()).is_err()
+    );
     let forcing = NewtonCgSettings { forcing: 1.0, ..Default::default() };
     assert!(newton_cg(&problem, &forcing, None, &mut ()).is_err());
 }

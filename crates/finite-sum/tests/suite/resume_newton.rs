@@ -1,31 +1,69 @@
 //! Newton's methods go on bit for bit from their saved states.
 
 use crate::common::data;
+use crate::common::multiclass::codes;
 use crate::common::runs::{StepsLeft, StopAt, check_steps};
 use fenchel_finite_sum::loss::{Logistic, Squared};
 use fenchel_finite_sum::{
-    ElasticNetForm, Globalisation, NewtonCgSettings, NewtonCgState, NewtonSettings, NewtonState,
-    Problem, SubsampledNewtonSettings, SubsampledNewtonState, newton, newton_cg, subsampled_newton,
+    ElasticNetForm, Globalisation, MulticlassProblem, NewtonCgSettings, NewtonCgState,
+    NewtonSettings, NewtonState, Problem, SubsampledNewtonSettings, SubsampledNewtonState,
+    multiclass, newton, newton_cg, subsampled_newton,
 };
 use fenchel_linalg::{Csr, Dense, Design};
 use fenchel_optim::prox::{L1, Zero};
-use fenchel_optim::{Loss, Stop};
+use fenchel_optim::{Cadence, Loss, Stop};
 
+/// The optimum of an intercept is found from where the steps left it.
 #[test]
 fn newton_cg_resumes() {
     let data = data(30, 6, 0.6, 8);
     let design = Csr::new(data.sparse.view()).unwrap();
     let problem = Problem::new(design, &data.signs, Logistic, Zero, 1e-4).unwrap();
-    for globalisation in [Globalisation::LineSearch, Globalisation::TrustRegion] {
-        let settings =
-            NewtonCgSettings { globalisation, stop: Stop::after_passes(1e3), ..Default::default() };
-        let run = |steps, start: Option<NewtonCgState>| {
-            newton_cg(&problem, &settings, start, &mut StopAt(steps)).unwrap().state
+    // To the bits of the gradient, where it must halve.
+    let stop = Stop { check: Cadence::Adaptive, ..Stop::after_passes(1e4) };
+    for problem in [problem.clone(), problem.with_intercept()] {
+        for globalisation in [Globalisation::LineSearch, Globalisation::TrustRegion] {
+            let settings = NewtonCgSettings { globalisation, stop, ..Default::default() };
+            check_steps(&format!("{globalisation:?}"), |steps, start| {
+                newton_cg(&problem, &settings, start, &mut StepsLeft(steps)).unwrap().state
+            });
+        }
+    }
+}
+
+#[test]
+fn newton_of_several_classes_resumes() {
+    let data = data(45, 5, 0.6, 8);
+    let y = codes(&data.reals, 8);
+    let design = Csr::new(data.sparse.view()).unwrap();
+    let problem = MulticlassProblem::new(design, &y, 3, Zero, 1e-5).unwrap();
+    let stop = Stop { check: Cadence::Adaptive, ..Stop::after_passes(1e4) };
+    for problem in [problem.clone(), problem.with_intercepts().unwrap()] {
+        let settings = NewtonSettings { stop, ..Default::default() };
+        check_steps("newton", |steps, start| {
+            multiclass::newton(&problem, &settings, start, &mut StepsLeft(steps)).unwrap().state
+        });
+        let settings = NewtonCgSettings {
+            globalisation: Globalisation::TrustRegion,
+            stop,
+            ..Default::default()
         };
-        let whole = run(5, None);
-        let text = serde_json::to_string(&run(2, None)).unwrap();
-        let resumed = run(3, Some(serde_json::from_str(&text).unwrap()));
-        assert_eq!(resumed, whole, "{globalisation:?}");
+        check_steps("newton_cg", |steps, start| {
+            multiclass::newton_cg(&problem, &settings, start, &mut StepsLeft(steps)).unwrap().state
+        });
+        // Parts of a state that no run can have left are ignored.
+        let begun = multiclass::newton_cg(&problem, &settings, None, &mut StepsLeft(3)).unwrap();
+        let bare: NewtonCgState<_> = begun.state.point.clone().into();
+        for (part, value) in
+            [("radius", serde_json::json!(-1.0)), ("free", serde_json::json!([1.0]))]
+        {
+            let mut text = serde_json::to_value(&begun.state).unwrap();
+            text["trail"][part] = value;
+            let broken: NewtonCgState<_> = serde_json::from_value(text).unwrap();
+            let go =
+                |start| multiclass::newton_cg(&problem, &settings, Some(start), &mut StepsLeft(2));
+            assert_eq!(go(broken).unwrap().state, go(bare.clone()).unwrap().state, "{part}");
+        }
     }
 }
 

@@ -131,7 +131,9 @@ impl<S: Smooth> Descent<S> {
     pub(super) fn into_state(self) -> LbfgsState {
         let Descent { x, value, memory, lowest, smallest, idle, stalled, .. } = self;
         let trail = LbfgsTrail { memory, value, lowest, smallest, idle, stalled };
-        LbfgsState { point: x, trail: Some(Box::new(trail)) }
+        // Whoever goes on from a start without a step pays for its evaluation.
+        let paid = self.evaluations == self.reported;
+        LbfgsState { point: x, trail: paid.then(|| Box::new(trail)) }
     }
 
     /// The function at the trial point.

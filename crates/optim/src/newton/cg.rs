@@ -4,7 +4,7 @@ use fenchel_linalg::Invalid;
 use serde::{Deserialize, Serialize};
 
 use super::system::{Promise, Quadratic, System};
-use super::{Descent, Place, TwiceDifferentiable};
+use super::{Descent, NewtonState, Place, TwiceDifferentiable};
 use crate::{Certificate, Iterative, Observer, Solution, Status, Stop, run};
 
 /// How far to trust the quadratic model.
@@ -68,15 +68,14 @@ pub struct NewtonCg<F> {
     globalisation: Globalisation,
     preconditioner: Preconditioner,
     forcing: f64,
+    /// Of the trust region, in the norm of the preconditioner; `None` before the first step, and for the line search.
     radius: Option<f64>,
     /// `M`
     diagonal: Vec<f64>,
     system: System,
 }
 
-/// Minimises a function from `start`. The state is the final point, and the radius of the trust region in the norm of
-/// the preconditioner: `None` before the first step, and for the line search. Another run that begins with both goes on
-/// where this one ended.
+/// Minimises a function from `start`, a point or the state of a former run, which goes on bit for bit.
 ///
 /// A step costs `1.5` passes and one for each product with the Hessian, at most 200, whatever the dimension is. Memory:
 /// seven vectors of margins and seven of variables. Ends as `Stalled` when the model's decrease is below the rounding of
@@ -88,29 +87,23 @@ pub struct NewtonCg<F> {
 ///
 /// # Errors
 /// [`Invalid`] for a start of the wrong length or with non-finite entries, or settings out of range.
-#[expect(clippy::type_complexity, reason = "the point, and the radius of the region")]
 pub fn newton_cg<F: TwiceDifferentiable, O: Observer<NewtonCg<F>>>(
     function: F,
     settings: &NewtonCgSettings,
-    start: (Vec<f64>, Option<f64>),
+    start: impl Into<NewtonState>,
     observer: &mut O,
-) -> Result<Solution<(Vec<f64>, Option<f64>)>, Invalid> {
+) -> Result<Solution<NewtonState>, Invalid> {
     settings.stop.check()?;
     let NewtonCgSettings { globalisation, preconditioner, forcing, stop } = *settings;
     if !(forcing > 0.0 && forcing < 1.0) {
         let (name, expected) = ("forcing", "a number in (0, 1)");
         return Err(Invalid::Parameter { name, value: forcing, expected });
     }
-    let (x, radius) = start;
-    let d = x.len();
-    Invalid::check_length("start", function.dimension(), d)?;
-    Invalid::check_finite("start", &x)?;
-    if let Some(radius) = radius {
-        Invalid::check_positive("radius", radius)?;
-    }
+    let (at, radius) = Descent::resume(function, start.into())?;
+    let d = at.x.len();
     let mut method = NewtonCg {
-        system: System::new(function.margins(), d),
-        at: Descent::new(function, x),
+        system: System::new(at.z.len(), d),
+        at,
         globalisation,
         preconditioner,
         forcing,
@@ -118,7 +111,7 @@ pub fn newton_cg<F: TwiceDifferentiable, O: Observer<NewtonCg<F>>>(
         diagonal: vec![1.0; d],
     };
     let report = run(&mut method, &stop, observer)?;
-    Ok(Solution { state: (method.at.x, method.radius), report })
+    Ok(Solution { state: method.at.into_state(method.radius), report })
 }
 
 impl<F: TwiceDifferentiable> NewtonCg<F> {

@@ -2,11 +2,11 @@
 
 use fenchel_linalg::{Cholesky, Invalid};
 
-use super::{Descent, WithHessian, dot};
+use super::{Descent, NewtonState, WithHessian, dot};
 use crate::{Certificate, Iterative, Observer, Solution, Status, Stop, run};
 
-/// Minimises a function of few variables from `start`, by Newton's method with a line search; the state is the final
-/// point.
+/// Minimises a function of few variables from `start`, a point or the state of a former run, which goes on bit for bit, by
+/// Newton's method with a line search.
 ///
 /// A step costs a pass for gradient and certificate, half a pass for the margins of the step, the Hessian and its
 /// factorisation. Memory: two matrices of the order of the variables. A singular Hessian gets a small ridge. Ends as
@@ -19,16 +19,14 @@ use crate::{Certificate, Iterative, Observer, Solution, Status, Stop, run};
 pub fn newton<F: WithHessian, O: Observer<Newton<F>>>(
     function: F,
     stop: &Stop,
-    start: Vec<f64>,
+    start: impl Into<NewtonState>,
     observer: &mut O,
-) -> Result<Solution<Vec<f64>>, Invalid> {
+) -> Result<Solution<NewtonState>, Invalid> {
     stop.check()?;
-    Invalid::check_length("start", function.dimension(), start.len())?;
-    Invalid::check_finite("start", &start)?;
-    let step_margins = vec![0.0; function.margins()];
-    let mut method = Newton { at: Descent::new(function, start), step_margins };
+    let (at, _) = Descent::resume(function, start.into())?;
+    let mut method = Newton { step_margins: vec![0.0; at.z.len()], at };
     let report = run(&mut method, stop, observer)?;
-    Ok(Solution { state: method.at.x, report })
+    Ok(Solution { state: method.at.into_state(None), report })
 }
 
 /// The method behind [`newton`].

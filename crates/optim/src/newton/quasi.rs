@@ -84,8 +84,8 @@ pub struct QuasiNewton<F> {
 /// Minimises a function by L-BFGS whose first matrix is the inverse of a
 /// [`preconditioner`](Preconditioned::preconditioner), from a point or the state of a former run.
 ///
-/// To go on from a state costs the look at its point that any start costs, and the matrix once more; the preconditioner
-/// must be the same function of the margins as before.
+/// To go on from a state takes a look at its point and the matrix once more, which are not counted: the run before has paid
+/// for them. The preconditioner must be the same function of the margins as before.
 ///
 /// A step costs a pass and two triangular solves; the margins of the step serve a search for a slope of at most half the
 /// first, which looks at the function's values alone. Where the eigenvalues of the matrix against the Hessian lie within
@@ -238,25 +238,27 @@ impl<F: Preconditioned> QuasiNewton<F> {
         let at = &mut self.at;
         at.objective = at.function.look(&at.x, &mut at.z, &mut at.gradient);
         self.prove();
-        1.0 + self.kept.take().map_or(0.0, |kept| self.resume(*kept))
+        // The run before has paid for the look.
+        if self.kept.take().is_some_and(|kept| self.resume(*kept)) { 0.0 } else { 1.0 }
     }
 
     /// Goes on where a run on the same function stood, which shows by what was found in the same place: the same up to
-    /// rounding. Returns the cost in passes.
-    fn resume(&mut self, kept: QuasiNewtonTrail) -> f64 {
+    /// rounding.
+    fn resume(&mut self, kept: QuasiNewtonTrail) -> bool {
         let at = &mut self.at;
         let same = near(&[at.objective], &[kept.objective])
             && near(&at.z, &kept.z)
             && near(&at.gradient, &kept.gradient);
         if !same {
-            return 0.0;
+            return false;
         }
         (at.z, at.gradient, at.objective) = (kept.z, kept.gradient, kept.objective);
         (at.last_size, at.stalled) = (kept.last_size, kept.stalled);
-        let Some(base) = kept.base else { return 0.0 };
-        let passes = self.renew_at(base);
-        (self.memory, self.age) = (kept.memory, kept.age);
-        passes
+        if let Some(base) = kept.base {
+            self.renew_at(base);
+            (self.memory, self.age) = (kept.memory, kept.age);
+        }
+        true
     }
 
     /// The certificate, if there is one for nothing.

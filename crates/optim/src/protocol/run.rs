@@ -9,7 +9,7 @@ use super::{Cadence, Certificate, Journal, Observer, Progress, Report, Status, S
 /// A checked problem, a state, and how to move on: all that a method has to say.
 pub trait Iterative {
     /// Whether a certificate costs nothing beyond what the next step needs anyway: [`run`] then computes
-    /// it after every [`advance`](Iterative::advance), unless a cadence is asked for.
+    /// it after every step, unless a cadence is asked for.
     const FREE_CERTIFICATE: bool = false;
 
     /// Moves on by about `passes` passes over the data, by one step at least. Returns the passes done.
@@ -127,7 +127,11 @@ pub fn run<M: Iterative, O: Observer<M>>(
         let target = journal.target(last);
         let mut passes = journal.passes();
         while passes < target - 1e-9 {
-            let slice = if stop.max_seconds.is_some() { 1.0 } else { f64::INFINITY };
+            let slice = match stop.max_seconds {
+                _ if free => 0.0,
+                Some(_) => 1.0,
+                None => f64::INFINITY,
+            };
             passes += clock.time(|| method.advance((target - passes).min(slice)));
             let over = stop.max_seconds.is_some_and(|limit| clock.elapsed() >= limit);
             if over || free || method.verdict().is_some() {
