@@ -88,8 +88,7 @@ where
 }
 
 /// [`auto`], going on from a state of it: bit for bit as if the run had not been interrupted, where the problem and the settings
-/// are the same (of `stop`, the limits may differ). A state of another choice, or made without one of these methods, is a warm
-/// start at its point.
+/// are the same (of `stop`, the limits may differ). A state of another choice is a warm start at its point.
 ///
 /// The report counts from here. Lower bounds that former parts have proved are not kept, so that the proof at the end may come a
 /// look later.
