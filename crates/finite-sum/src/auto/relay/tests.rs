@@ -56,22 +56,31 @@ impl Iterative for Falling {
 /// What a method of `relay` was given: its name, the weight that it starts at, and its passes.
 type Given = (Method, Option<f64>, f64);
 
-fn by_falling<O: Observer<Method>>(
+fn fall<O: Observer<Method>>(
     given: &mut Vec<Given>,
-) -> impl FnMut(
-    Method,
-    Option<MethodState>,
-    Stop,
-    &mut Show<'_, O>,
+    (method, start, stop): (Method, Option<MethodState>, Stop),
+    show: &mut Show<'_, O>,
 ) -> Result<(MethodState, Report), Error> {
-    |method, start, stop, show| {
-        let passes = start.map(|mut start| start.point().weights[0]);
-        given.push((method, passes, stop.max_passes));
-        let digit = if method == Method::Catalyst { 100.0 } else { 10.0 };
-        let mut falling = Falling { passes: passes.unwrap_or(0.0), digit };
-        let report = run(&mut falling, &stop, show)?;
-        Ok((Point { weights: vec![falling.passes], intercept: 0.0 }.into(), report))
-    }
+    let passes = start.map(|mut start| start.point().weights[0]);
+    given.push((method, passes, stop.max_passes));
+    let digit = if method == Method::Catalyst { 100.0 } else { 10.0 };
+    let mut falling = Falling { passes: passes.unwrap_or(0.0), digit };
+    let report = run(&mut falling, &stop, show)?;
+    Ok((Point { weights: vec![falling.passes], intercept: 0.0 }.into(), report))
+}
+
+/// What `relay` does with such methods, and what they were given.
+fn relayed<O: Observer<Method>>(
+    choice: Choice,
+    stop: Stop,
+    start: Option<AutoStart>,
+    observer: &mut O,
+) -> (Solution<AutoState>, Vec<Given>) {
+    let mut given = vec![];
+    let by =
+        |method, start, stop, show: &mut Show<'_, O>| fall(&mut given, (method, start, stop), show);
+    let solution = relay(choice, stop, start, observer, by).unwrap();
+    (solution, given)
 }
 
 fn slow() -> Choice {
@@ -93,9 +102,7 @@ fn the_second_method_goes_on_where_the_first_was_given_up() {
         seen.push((*method, progress.passes));
         ControlFlow::Continue(())
     };
-    let mut given = vec![];
-    let solution = relay(slow(), stop, None, &mut observer, by_falling(&mut given)).unwrap();
-    let Solution { state, report } = solution;
+    let (Solution { state, report }, given) = relayed(slow(), stop, None, &mut observer);
     assert_eq!((state.point.weights, state.choice.switched), (vec![60.0], Some(Method::Newton)));
     // Three times the promise; then what is left, without guard.
     let first = (Method::Catalyst, None, 60.0);
@@ -113,10 +120,7 @@ fn an_interrupted_relay_goes_on() {
     // The pace is too slow; or it would do, and the passes do not.
     for promised in [20.0, 210.0] {
         let choice = Choice { promised, ..slow() };
-        let whole = |start, max_passes| {
-            let mut given = vec![];
-            relay(choice, until(max_passes), start, &mut (), by_falling(&mut given)).unwrap()
-        };
+        let whole = |start, max_passes| relayed(choice, until(max_passes), start, &mut ()).0;
         let once = whole(None, 1000.0);
         assert_eq!(once.report.status, Status::Converged);
         let switched = if promised == 20.0 { Some(Method::Newton) } else { None };
@@ -140,16 +144,11 @@ fn an_interrupted_relay_goes_on() {
 /// The state of another choice is a warm start.
 #[test]
 fn a_state_of_another_choice_is_a_point() {
-    let solve = |choice, max_passes, start, given: &mut Vec<Given>| {
-        relay(choice, until(max_passes), start, &mut (), by_falling(given)).unwrap().state
-    };
-    let mut given = vec![];
-    let begun = solve(slow(), 45.0, None, &mut given);
+    let begun = relayed(slow(), until(45.0), None, &mut ()).0.state;
     assert_eq!(begun.choice.switched, Some(Method::Newton));
     let other = Choice { promised: 21.0, ..slow() };
-    given.clear();
     let begin = AutoStart::State(Box::new(begun));
-    solve(other, 3.0, Some(begin), &mut given);
+    let (_, given) = relayed(other, until(3.0), Some(begin), &mut ());
     assert_eq!(given, [(Method::Catalyst, Some(45.0), 3.0)]);
 }
 
@@ -157,8 +156,7 @@ fn a_state_of_another_choice_is_a_point() {
 #[test]
 fn an_observer_that_ends_the_run_ends_it() {
     let mut ends = |_: &Progress, _: &Method| ControlFlow::Break(());
-    let mut given = vec![];
-    let solution = relay(slow(), Stop::default(), None, &mut ends, by_falling(&mut given));
-    let Solution { state, report } = solution.unwrap();
+    let solution = relayed(slow(), Stop::default(), None, &mut ends);
+    let (Solution { state, report }, given) = solution;
     assert_eq!((report.status, state.choice.switched, given.len()), (Status::Stopped, None, 1));
 }
