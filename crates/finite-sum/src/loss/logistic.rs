@@ -61,11 +61,12 @@ impl Loss for Logistic {
             let p = sigmoid(w);
             let slope = 1.0 + q * p * (1.0 - p);
             let move_by = (w + z + q * p) / slope;
-            w = onto_side(w - move_by);
-            // |sigmoid''| <= sigmoid', so the error after a step is at most half its square.
+            // |sigmoid''| <= sigmoid', so the error after a step is at most half its square, and so is the relative one of
+            // going to the sigmoid there by its slope here.
             if move_by.abs() <= 1e-8 {
-                break;
+                return -y * (p - move_by * p * (1.0 - p));
             }
+            w = onto_side(w - move_by);
         }
         -y * sigmoid(w)
     }
