@@ -376,6 +376,16 @@ fn balance(dual: &mut [f64]) {
     }
 }
 
+/// Where a run begins that is given no start: the origin, with the best intercept if there is one. From far off, weights would
+/// do the work of the intercept first. O(n).
+pub(crate) fn origin<D: Design, L: Loss, R: Regulariser>(problem: &Problem<'_, D, L, R>) -> Point {
+    let mut point = Point::zero(problem.d());
+    if problem.intercept() {
+        point.intercept = best_shift(problem, &vec![0.0; problem.n()]);
+    }
+    point
+}
+
 /// The walk of [`best_shift`] ends here for a slope that is never 0 in floating point.
 const FARTHEST: f64 = 1e100;
 

@@ -127,14 +127,17 @@ impl<'a, D: Design, L: Loss, R: Regulariser> Problem<'a, D, L, R> {
             sizes.fold(0.0, f64::max)
         });
         let (name, value) = ("largest squared row norm", self.largest_norms_squared[0]);
-        if value.is_finite() {
+        // Their sum has to be a number too.
+        if (value * self.n() as f64).is_finite() {
             return Ok(());
         }
-        let expected = "a finite number; scale the features down";
+        let expected = "a smaller number; scale the features down";
         Err(Invalid::Parameter { name, value, expected }.into())
     }
 
     /// The same problem with an unpenalised intercept.
+    ///
+    /// Incremental methods, and for a smooth loss dual ones, begin at the best intercept for weights of 0 if they are given no start.
     pub fn with_intercept(self) -> Self {
         Problem { intercept: true, ..self }
     }

@@ -21,7 +21,7 @@ impl<D: Design, L: Loss, R: Regulariser> Problem<'_, D, L, R> {
     /// The same problem with one weight a row: it minimises `(1/W) sum_i w_i phi(a_i.x + b; y_i) + R(x)`.
     ///
     /// A whole weight is as good as that many copies of the row; a row of weight 0 is legal and without any
-    /// effect. Only the proportions matter. Methods that need it see a term's own smoothness
+    /// effect, as one below 1e-292 of the mean. Only the proportions matter. Methods that need it see a term's own smoothness
     /// `L_i = c_i gamma ||a_i||^2`. O(n), and `n` numbers of memory.
     ///
     /// # Errors
@@ -274,7 +274,10 @@ pub(crate) fn term_scales(weights: &[f64], n: usize) -> Result<Vec<f64>, Invalid
     Invalid::check_positive("largest sample weight", largest)?;
     // Dividing by the largest keeps the sum finite.
     let mean = weights.iter().map(|w| w / largest).sum::<f64>() / n as f64;
-    Ok(weights.iter().map(|w| w / largest / mean).collect())
+    // A product with a smaller one would lose its digits.
+    let least = f64::MIN_POSITIVE / f64::EPSILON;
+    let scales = weights.iter().map(|w| w / largest / mean);
+    Ok(scales.map(|scale| if scale < least { 0.0 } else { scale }).collect())
 }
 
 /// `x_i <- factor c_i x_i`; 0 for a term of weight 0, whatever `x_i` is.

@@ -24,7 +24,7 @@ pub enum Invalid {
         found: usize,
     },
     /// A NaN or an infinity where numbers are needed.
-    #[error("{what}: {value} at row {row}, column {column}; every entry must be finite")]
+    #[error("{what}: {} at row {row}, column {column}; every entry must be finite", shown(*value))]
     NonFinite {
         /// The argument.
         what: &'static str,
@@ -36,7 +36,7 @@ pub enum Invalid {
         value: f64,
     },
     /// A number outside its range.
-    #[error("{name} = {value}; expected {expected}")]
+    #[error("{name} = {}; expected {expected}", shown(*value))]
     Parameter {
         /// The parameter.
         name: &'static str,
@@ -46,7 +46,7 @@ pub enum Invalid {
         expected: &'static str,
     },
     /// A label or target that the loss or the estimator cannot use.
-    #[error("label of row {row} is {value}; expected {expected}")]
+    #[error("label of row {row} is {}; expected {expected}", shown(*value))]
     Label {
         /// Row, counted from 0.
         row: usize,
@@ -64,7 +64,7 @@ pub enum Invalid {
         reason: String,
     },
     /// A matrix that should be symmetric positive definite and is not.
-    #[error("{what} is not positive definite: pivot {pivot} is {value}")]
+    #[error("{what} is not positive definite: pivot {pivot} is {}", shown(*value))]
     NotPositiveDefinite {
         /// The argument.
         what: &'static str,
@@ -119,6 +119,16 @@ pub enum Invalid {
     },
 }
 
+/// A number without rows of zeros.
+fn shown(value: f64) -> String {
+    let size = value.abs();
+    if size > 0.0 && !(1e-5..1e16).contains(&size) {
+        format!("{value:e}")
+    } else {
+        format!("{value}")
+    }
+}
+
 impl Invalid {
     /// Checks `value >= 0` and finite.
     pub fn check_nonnegative(name: &'static str, value: f64) -> Result<(), Invalid> {
@@ -161,5 +171,21 @@ impl Invalid {
             None => Ok(()),
             Some(row) => Err(Invalid::NonFinite { what, row, column: 0, value: values[row] }),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tiny_and_huge_values_are_short() {
+        let message = |value| Invalid::check_positive("l2", value).unwrap_err().to_string();
+        assert_eq!(message(-1e-300), "l2 = -1e-300; expected a finite number > 0");
+        assert_eq!(message(-1e200), "l2 = -1e200; expected a finite number > 0");
+        assert_eq!(message(-0.25), "l2 = -0.25; expected a finite number > 0");
+        assert_eq!(message(0.0), "l2 = 0; expected a finite number > 0");
+        assert_eq!(message(f64::NAN), "l2 = NaN; expected a finite number > 0");
+        assert_eq!(message(f64::INFINITY), "l2 = inf; expected a finite number > 0");
     }
 }

@@ -4,6 +4,16 @@ use fenchel_linalg::Invalid;
 
 use crate::scalar::increasing_root;
 
+/// Where on the way from `from` towards an infinite end an increasing function has changed its sign, by doubling.
+fn beyond(f: impl Fn(f64) -> (f64, f64), from: f64, end: f64) -> f64 {
+    let way = end.signum();
+    let mut reach = 1.0;
+    while f(from + way * reach).0 * way < 0.0 && reach < f64::MAX / 4.0 {
+        reach *= 2.0;
+    }
+    from + way * reach
+}
+
 /// A convex loss `phi(t; y)` of a margin `t = a.x` and a target `y`, with its Fenchel dual.
 ///
 /// | symbol | method |
@@ -80,6 +90,9 @@ pub trait Loss: Sync {
             let t = m - q * u;
             (u - self.derivative(t, y), 1.0 + q * self.second(t, y))
         };
+        // A derivative beyond the range of numbers: another end beyond the solution.
+        let towards =
+            if towards.is_infinite() { beyond(excess, current, towards) } else { towards };
         increasing_root(excess, current.min(towards), current.max(towards), towards, 1e-15)
     }
 

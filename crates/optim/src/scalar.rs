@@ -5,7 +5,7 @@
 /// `f` returns the value and the derivative; the sign change must lie in the bracket, else the nearer
 /// end is returned. A Newton step that would leave the bracket, or a derivative that is no help, is
 /// replaced by a bisection. Ends when a step moves
-/// by less than `tolerance * (1 + |x|)`, or after 200 evaluations.
+/// by less than `tolerance * (1 + |x|)`, or after 200 evaluations. NaN where an end of the bracket is NaN, or they are crossed.
 ///
 /// Reference: the safeguarded Newton method of textbooks ("rtsafe").
 pub fn increasing_root(
@@ -15,7 +15,10 @@ pub fn increasing_root(
     start: f64,
     tolerance: f64,
 ) -> f64 {
-    let mut x = start.clamp(low, high);
+    if !(low <= high) {
+        return f64::NAN;
+    }
+    let mut x = start.max(low).min(high);
     let mut last_move = high - low;
     for _ in 0..200 {
         let (value, slope) = f(x);
@@ -149,5 +152,13 @@ mod tests {
     fn an_end_answers_when_there_is_no_sign_change() {
         let f = |x: f64| (x + 10.0, 1.0);
         assert!((increasing_root(f, 0.0, 1.0, 0.5, 1e-12)).abs() < 1e-9);
+    }
+
+    #[test]
+    fn no_bracket_is_no_number() {
+        let f = |x: f64| (x, 1.0);
+        assert!(increasing_root(f, f64::NAN, f64::NAN, 0.5, 1e-12).is_nan());
+        assert!(increasing_root(f, 1.0, f64::NAN, 0.5, 1e-12).is_nan());
+        assert!(increasing_root(f, -1.0, 1.0, f64::NAN, 1e-12).abs() < 1e-9);
     }
 }

@@ -346,7 +346,9 @@ impl Choice {
         };
         match self.method {
             Method::Catalyst | Method::Qning => products.or(newton),
-            Method::Newton => self.dual.is_finite().then_some(ascent),
+            Method::Newton if self.dual.is_finite() => Some(ascent),
+            // A smooth loss without curvature where the margins are: that of Huber, far out.
+            Method::Newton => self.lbfgs.is_finite().then_some(Method::Lbfgs),
             Method::SubsampledNewton => newton,
             Method::NewtonCg => newton.or(Some(Method::Lbfgs)),
             Method::Lbfgs if self.dual.is_finite() => Some(Method::Catalyst),

@@ -16,7 +16,7 @@ const LEAST: f64 = 50.0;
 /// The pace is judged after so many passes for the first time, and whenever they have doubled.
 const FIRST_LOOK: f64 = 10.0;
 
-/// Runs the method of the choice under guard, and the second one from where it stood if it was given up or stalled. `by`
+/// Runs the method of the choice under guard, and the second one from where it stood if it was given up, stalled or diverged. `by`
 /// runs one method from its own state, or one made of a point; the report adds up both. A state of the same choice goes on with
 /// the method that was at work.
 pub(crate) fn relay<P: Default, S: OneOf<P>, O: Observer<Method>>(
@@ -46,7 +46,8 @@ pub(crate) fn relay<P: Default, S: OneOf<P>, O: Observer<Method>>(
         }
         let (mut state, report) = by(choice.method, start, rest, &mut show)?;
         let out_of_passes = report.status == Status::PassLimit && rest.max_passes < stop.max_passes;
-        let failed = show.gave_up || out_of_passes || report.status == Status::Stalled;
+        let broken = matches!(report.status, Status::Stalled | Status::Diverged);
+        let failed = show.gave_up || out_of_passes || broken;
         if second.is_none() || !failed {
             return Ok(Solution { state: AutoState::new(choice, state, show.leg), report });
         }

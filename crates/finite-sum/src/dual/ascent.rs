@@ -1,5 +1,7 @@
 //! The coordinate step and the state that all dual methods share.
 
+mod keep;
+
 use fenchel_linalg::{Design, Invalid, multiply_transposed};
 use fenchel_optim::random::Visits;
 use fenchel_optim::{Certificate, Loss, Separable};
@@ -9,8 +11,10 @@ use super::rest::Rest;
 use super::sampling::{Sampling, Score, importance_weights};
 use super::state::{Bias, DualState, Outer, Trail};
 use super::tail::Tail;
-use crate::gap::Gap;
+use crate::gap::{Gap, origin};
 use crate::{Error, Point, Problem};
+
+pub(super) use keep::copied;
 
 /// Passes between two computations of `v` from the dual variables.
 const REFRESH: usize = 10;
@@ -85,6 +89,10 @@ pub(super) struct Ascent<'p, 'a, D, L, R> {
     tail: Option<Tail>,
     rest: Option<Rest>,
     gap: Gap,
+    /// The best state that was shown.
+    pub(super) best: Option<DualState>,
+    /// Whether it was restored, which the rest does not belong to.
+    pub(super) restored: bool,
 }
 
 impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
@@ -112,7 +120,11 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
             problem.check_point(&start.point)?;
             check_dual(problem, &start.dual)?;
         }
-        let mut state = start.unwrap_or_else(|| DualState::new(Point::zero(d), vec![0.0; n]));
+        let mut state = start.unwrap_or_else(|| {
+            let smooth = problem.loss().curvature().is_finite();
+            let point = if smooth { origin(problem) } else { Point::zero(d) };
+            DualState::new(point, vec![0.0; n])
+        });
         if !problem.intercept() {
             state.point.intercept = 0.0;
         }
@@ -124,6 +136,7 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
         });
         let of_bias = bias.map_or(0.0, |bias| 1.0 / (bias.weight * n as f64));
         let curvature = |j: usize| problem.norm_squared(j) / (mu * n as f64) + of_bias;
+        check_strength(mu, (0..n).map(curvature))?;
         let curvatures = (0..n).map(|j| match step {
             Move::PerTerm => 1.0 / (1.0 + problem.term_curvature(j) * curvature(j)),
             _ => curvature(j),
@@ -148,6 +161,8 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
             tail: None,
             rest: None,
             gap: Gap::new(problem),
+            best: None,
+            restored: false,
         };
         if let Some(bias) = &mut ascent.bias {
             // The given intercept is where the run starts: put the centre where it makes it so.
@@ -210,6 +225,9 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
 
     /// The state to return, with all that another run needs to go on.
     pub(super) fn into_state(self, outer: Outer) -> DualState {
+        if self.restored {
+            return self.state;
+        }
         let trail = Trail {
             place: self.visits.place(),
             steps: self.steps,
@@ -431,9 +449,24 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
 
     /// The gap of the point against the dual variables themselves. Two half passes.
     pub(super) fn certify(&mut self) -> Certificate {
-        self.read_point();
+        if !self.restored {
+            self.read_point();
+        }
         self.gap.with_dual(self.problem, &mut self.state.point, &self.state.dual)
     }
+}
+
+/// Strong convexity that is nothing beside the rows leaves no dual step: `||a_j||^2 / (mu n)` has to be a number.
+pub(crate) fn check_strength(
+    mu: f64,
+    mut curvatures: impl Iterator<Item = f64>,
+) -> Result<(), Invalid> {
+    if curvatures.all(f64::is_finite) {
+        return Ok(());
+    }
+    let (name, expected) =
+        ("strong convexity", "more for rows of this size; raise l2 or scale the features down");
+    Err(Invalid::Parameter { name, value: mu, expected })
 }
 
 /// Dual variables of the right number, finite, and in the domain of the conjugate.
@@ -445,8 +478,8 @@ fn check_dual<D: Design, L: Loss, R: Separable>(
     Invalid::check_finite("dual", dual)?;
     for (row, &value) in dual.iter().enumerate() {
         if problem.conjugate(row, value) == f64::INFINITY {
-            let expected = "a dual variable in the domain of the conjugate for this target";
-            return Err(Invalid::Label { row, value, expected });
+            let reason = format!("{value:?} of row {row} is outside the domain of its conjugate");
+            return Err(Invalid::Layout { what: "dual", reason });
         }
     }
     Ok(())

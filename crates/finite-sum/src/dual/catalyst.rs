@@ -171,6 +171,14 @@ impl<D: Design, L: Loss, R: Separable> Iterative for Catalyst<'_, '_, D, L, R> {
         self.ascent.certify()
     }
 
+    fn keep(&mut self) {
+        self.ascent.keep();
+    }
+
+    fn restore(&mut self) {
+        self.ascent.restore();
+    }
+
     /// A cold start is not worth a certificate.
     fn estimate(&self) -> Option<f64> {
         self.cold.then_some(f64::INFINITY)

@@ -39,6 +39,7 @@ mod state;
 mod tail;
 
 pub use ascent::SdcaStep;
+pub(crate) use ascent::check_strength;
 pub(crate) use momentum::Momentum;
 pub(crate) use sampling::Score;
 

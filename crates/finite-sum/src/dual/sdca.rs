@@ -4,7 +4,7 @@ use fenchel_linalg::Design;
 use fenchel_optim::{Certificate, Iterative, Loss, Observer, Separable, Solution, Stop, run};
 use serde::{Deserialize, Serialize};
 
-use super::ascent::{Ascent, SdcaStep};
+use super::ascent::{Ascent, SdcaStep, copied};
 use super::sampling::Sampling;
 use super::state::{DualState, Outer};
 use crate::{Error, Point, Problem};
@@ -166,6 +166,9 @@ impl<D: Design, L: Loss, R: Separable> Iterative for Sdca<'_, '_, D, L, R> {
 
     fn certify(&mut self) -> Certificate {
         let last = self.ascent.certify();
+        if self.ascent.restored {
+            return last;
+        }
         let (Some(average), Some(tail)) = (&mut self.average, self.ascent.tail()) else {
             return last;
         };
@@ -175,6 +178,16 @@ impl<D: Design, L: Loss, R: Separable> Iterative for Sdca<'_, '_, D, L, R> {
         let mean = self.ascent.certify_dual(&average.dual, &mut average.point);
         self.averaged = mean.value() < last.value();
         if self.averaged { mean } else { last }
+    }
+
+    fn keep(&mut self) {
+        let best = self.ascent.best.take();
+        self.ascent.best = Some(copied(best, self.shown()));
+    }
+
+    fn restore(&mut self) {
+        self.averaged = false;
+        self.ascent.restore();
     }
 
     /// A cold start is not worth a certificate.

@@ -1,8 +1,8 @@
 //! One binary logistic regression a class.
 
-use fenchel_linalg::AsDesign;
 use fenchel_linalg::labels::{Classes, Label};
-use fenchel_linalg::special::sigmoid;
+use fenchel_linalg::special::{softmax_in_place, softplus};
+use fenchel_linalg::{AsDesign, Invalid};
 use fenchel_optim::Report;
 use fenchel_optim::model::Saved;
 use ndarray::{Array1, Array2, ArrayView1, Axis};
@@ -74,6 +74,11 @@ impl OneVsRest {
         fit: impl Fn(&[bool]) -> Result<LogisticModel<bool>, Error> + Sync,
     ) -> Result<OneVsRestModel<L>, Error> {
         let (classes, codes) = Classes::from_labels(&y.to_vec())?;
+        if let [label] = classes.labels() {
+            let expected = "one of at least two distinct labels, but all rows have this one";
+            let label = format!("{label:?}");
+            return Err(Invalid::Class { row: 0, label, expected }.into());
+        }
         let fit = |class: usize| {
             let is_class: Vec<bool> = codes.iter().map(|&code| code == class).collect();
             fit(&is_class)
@@ -131,12 +136,9 @@ impl<L: Label> OneVsRestModel<L> {
     pub fn predict_proba<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array2<f64>, Error> {
         let mut scores = self.decision_function(x)?;
         for mut row in scores.rows_mut() {
-            // Divided by the largest first: all may be tiny.
-            row.mapv_inplace(sigmoid);
-            let largest = row.fold(f64::MIN_POSITIVE, |m: f64, &p| m.max(p));
-            row.mapv_inplace(|p| p / largest);
-            let sum = row.sum();
-            row.mapv_inplace(|p| p / sum);
+            // By their logarithms: all may be too small for a number.
+            row.mapv_inplace(|score| -softplus(-score));
+            softmax_in_place(row.as_slice_mut().expect("rows are contiguous"));
         }
         Ok(scores)
     }

@@ -36,33 +36,48 @@ impl Standardiser {
     /// Measures the features of an `n x d` design, dense or sparse. O(nnz).
     ///
     /// # Errors
-    /// [`Error::Invalid`] for data without rows or that is not finite.
+    /// [`Error::Invalid`] for data without rows, that is not finite, or whose deviations are not.
     pub fn fit<X: AsDesign + ?Sized>(x: &X) -> Result<Self, Error> {
         let design = x.as_design()?;
         let (n, d) = (design.rows(), design.columns());
         if n == 0 {
             return Err(Invalid::Empty { what: "design matrix (rows)" }.into());
         }
-        let (mut means, mut squares, mut stored) =
-            (Array1::<f64>::zeros(d), Array1::<f64>::zeros(d), vec![0usize; d]);
-        for i in 0..n {
-            design.row_entries(i, |c, a| means[c] += a / n as f64);
-        }
-        // In two passes: the squares of large means would swallow small deviations.
+        let (mut means, mut stored) = (Array1::<f64>::zeros(d), vec![0usize; d]);
         for i in 0..n {
             design.row_entries(i, |c, a| {
-                squares[c] += (a - means[c]).powi(2);
+                means[c] += a / n as f64;
                 stored[c] += 1;
             });
         }
-        let deviation = |c: usize| {
-            let zeros = (n - stored[c]) as f64;
-            let variance = (squares[c] + zeros * means[c] * means[c]) / n as f64;
-            // What rounding of the mean leaves of a constant is no deviation.
-            let constant = variance.sqrt() <= 4.0 * f64::EPSILON * means[c].abs();
-            if constant { 1.0 } else { variance.sqrt() }
+        // In passes of their own: the squares of large means would swallow small deviations, and those of large or tiny
+        // deviations are no numbers.
+        let zeros = |c: usize| (n - stored[c]) as f64;
+        let mut largest: Vec<f64> =
+            (0..d).map(|c| if zeros(c) > 0.0 { means[c].abs() } else { 0.0 }).collect();
+        for i in 0..n {
+            design.row_entries(i, |c, a| largest[c] = largest[c].max((a - means[c]).abs()));
+        }
+        let scale = |c: usize| power_of_two(largest[c].max(f64::MIN_POSITIVE));
+        let of_zeros = |c: usize| match zeros(c) {
+            0.0 => 0.0,
+            zeros => zeros * (means[c] / scale(c)).powi(2),
         };
-        let deviations = (0..d).map(deviation).collect();
+        let mut squares: Vec<f64> = (0..d).map(of_zeros).collect();
+        for i in 0..n {
+            design.row_entries(i, |c, a| squares[c] += ((a - means[c]) / scale(c)).powi(2));
+        }
+        let deviation = |c: usize| {
+            let deviation = scale(c) * (squares[c] / n as f64).sqrt();
+            // What rounding of the mean leaves of a constant is no deviation.
+            let constant = deviation <= 4.0 * f64::EPSILON * means[c].abs();
+            if constant { 1.0 } else { deviation }
+        };
+        let deviations: Array1<f64> = (0..d).map(deviation).collect();
+        if let Some(c) = deviations.iter().position(|deviation| !deviation.is_finite()) {
+            let reason = format!("the deviation of column {c} is beyond the range of numbers");
+            return Err(Invalid::Layout { what: "design matrix", reason }.into());
+        }
         Ok(Standardiser { means, deviations })
     }
 
@@ -98,4 +113,10 @@ impl Standardiser {
         Invalid::check_length("standard deviations", self.means.len(), self.deviations.len())?;
         Invalid::check_length("features", self.means.len(), features)
     }
+}
+
+/// The power of two at or below a positive, normal number: what is divided by it keeps its digits.
+fn power_of_two(x: f64) -> f64 {
+    const EXPONENT: u64 = 0x7ff << 52;
+    f64::from_bits(x.to_bits() & EXPONENT)
 }

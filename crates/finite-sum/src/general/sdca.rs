@@ -128,8 +128,14 @@ impl<T: FiniteSum> GeneralSdca<'_, '_, T> {
     /// Goes on where a run on the same sum stood, and not at all otherwise; says whether it was one.
     fn follow(&mut self, trail: Trail, point: Vec<f64>) -> bool {
         let n = self.conjugates.len();
+        // The conjugates are those of the table only where the point is.
+        self.refresh();
+        let scale = self.x.iter().fold(f64::MIN_POSITIVE, |m: f64, x| m.max(x.abs()));
+        let own = self.x.iter().zip(&point).all(|(x, kept)| (x - kept).abs() <= 1e-9 * scale);
         let fits = |run: &Run| match run {
-            Run::Sdca { conjugates, steps, .. } => conjugates.len() == n && *steps < REFRESH * n,
+            Run::Sdca { conjugates, steps, .. } => {
+                own && conjugates.len() == n && *steps < REFRESH * n
+            }
             _ => false,
         };
         match trail.follow(NAME, self.lambda, self.sum, &point, &mut self.visits, fits) {

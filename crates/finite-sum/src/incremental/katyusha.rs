@@ -6,7 +6,7 @@ use fenchel_optim::{Certificate, Iterative, Loss, Observer, Regulariser, Solutio
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
 
-use crate::gap::Gap;
+use crate::gap::{Gap, origin};
 use crate::{Error, Point, Problem};
 
 /// Settings of [`katyusha`](fn@katyusha).
@@ -78,6 +78,9 @@ pub struct Katyusha<'p, 'a, D, L, R> {
     full: Point,
     shown: Point,
     gap: Gap,
+    best: Option<Point>,
+    /// Whether it was restored, which the sequences do not belong to.
+    restored: bool,
 }
 
 /// `theta_2`
@@ -142,7 +145,7 @@ where
     let smoothness = (problem.smoothness() - problem.l2()).max(f64::MIN_POSITIVE);
     let theta = (2.0 * n as f64 * mu / (3.0 * smoothness)).sqrt().min(0.5);
     let KatyushaState { mut point, trail } =
-        start.unwrap_or_else(|| KatyushaState::new(Point::zero(d)));
+        start.unwrap_or_else(|| KatyushaState::new(origin(problem)));
     problem.check_point(&point)?;
     let step = PULL / ((1.0 + PULL) * theta * smoothness);
     if problem.regulariser().value(&point.weights).is_infinite() {
@@ -176,14 +179,17 @@ where
         full: Point::zero(d),
         shown: point,
         gap: Gap::new(problem),
+        best: None,
+        restored: false,
     };
     if !method.run.stale {
         method.look_back();
     }
     let report = run(&mut method, stop, observer)?;
-    let Katyusha { shown, run: mut sequences, visits, .. } = method;
+    let Katyusha { shown, run: mut sequences, visits, restored, .. } = method;
     sequences.place = visits.place();
-    Ok(Solution { state: KatyushaState { point: shown, trail: Some(Box::new(sequences)) }, report })
+    let trail = (!restored).then(|| Box::new(sequences));
+    Ok(Solution { state: KatyushaState { point: shown, trail }, report })
 }
 
 impl<D: Design, L: Loss, R: Regulariser> Katyusha<'_, '_, D, L, R> {
@@ -257,7 +263,20 @@ impl<D: Design, L: Loss, R: Regulariser> Iterative for Katyusha<'_, '_, D, L, R>
     }
 
     fn certify(&mut self) -> Certificate {
-        self.shown.clone_from(&self.run.y);
+        if !self.restored {
+            self.shown.clone_from(&self.run.y);
+        }
         self.gap.at_best_intercept(self.problem, &mut self.shown)
+    }
+
+    fn keep(&mut self) {
+        self.best.get_or_insert_default().clone_from(&self.shown);
+    }
+
+    fn restore(&mut self) {
+        if let Some(best) = self.best.take() {
+            self.shown = best;
+            self.restored = true;
+        }
     }
 }

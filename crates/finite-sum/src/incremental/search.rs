@@ -18,8 +18,10 @@ const NOISE: f64 = 1e-8;
 /// ```
 ///
 /// is what a smoothness of `Lhat` promises for a step along the gradient of this term alone. Where it fails `Lhat`
-/// doubles; after every step it shrinks by the factor `2^(-1/n)`. It needs the margin and the norm of the row, and
-/// no other look at the data. Source: Schmidt, Le Roux and Bach (2017), section 4.6.
+/// doubles until it holds, or `Lhat` is `L_j`, with which it does; after every such step it shrinks by the factor `2^(-1/n)`.
+/// It needs the margin and the norm of the row, and no other look at the data. Source: Schmidt, Le Roux and Bach (2017),
+/// section 4.6, where it doubles once, and shrinks after steps that say nothing too: a few long rows among many, or a loss
+/// that is flat at most margins, then lead to steps far too long.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Search {
     smoothness: f64,
@@ -53,13 +55,20 @@ impl Search {
         let ones = if problem.intercept() { 1.0 } else { 0.0 };
         let q = problem.norm_squared(j) + ones;
         if g * g * q > NOISE {
-            let after = problem.value(j, margin - g * q / self.smoothness);
-            if after > problem.value(j, margin) - g * g * q / (2.0 * self.smoothness) {
+            let here = problem.value(j, margin);
+            // Not `after > ...`: what is not a number is no promise kept.
+            let holds = |smoothness: f64| {
+                let after = problem.value(j, margin - g * q / smoothness);
+                after <= here - g * g * q / (2.0 * smoothness)
+            };
+            let largest = problem.term_smoothness(j);
+            while self.smoothness < largest && !holds(self.smoothness) {
                 self.smoothness *= 2.0;
             }
+            let step = 1.0 / (self.multiple * (self.smoothness + problem.l2()));
+            self.smoothness *= self.decay;
+            return step;
         }
-        let step = 1.0 / (self.multiple * (self.smoothness + problem.l2()));
-        self.smoothness *= self.decay;
-        step
+        1.0 / (self.multiple * (self.smoothness + problem.l2()))
     }
 }

@@ -9,7 +9,7 @@ use super::draws::Draws;
 use super::kernel::{Kernel, Plan};
 use super::mean::{Mean, certify};
 use super::state::Trail;
-use crate::gap::Gap;
+use crate::gap::{Gap, origin};
 use crate::lag::Composite;
 use crate::{Error, Point, Problem};
 
@@ -159,8 +159,7 @@ where
     let draws = Draws::InOrder;
     let plan =
         Plan { method: name, step: first, search: None, varies: true, order, draws, seed: *seed };
-    let SgdState { point, trail } =
-        start.unwrap_or_else(|| SgdState::new(Point::zero(problem.d())));
+    let SgdState { point, trail } = start.unwrap_or_else(|| SgdState::new(origin(problem)));
     let mut kernel = Kernel::new(problem, point, vec![0.0; problem.n()], &plan)?;
     let shown = kernel.point.clone();
     let (mut done, mut mean) = (0, average.then(Mean::default));

@@ -10,7 +10,7 @@ use super::draws::Draws;
 use super::kernel::{Kernel, Plan};
 use super::mean::Mean;
 use super::state::Trail;
-use crate::gap::Gap;
+use crate::gap::{Gap, origin};
 use crate::lag::Composite;
 use crate::{Error, Point, Problem};
 
@@ -178,7 +178,7 @@ where
     let multiple = if *snapshot == Snapshot::Loopless { 6.0 } else { 4.0 };
     let theory = 1.0 / (multiple * draws.smoothness(problem));
     let plan = Plan::new(name, *step, theory, None, order, *seed)?;
-    let state = start.unwrap_or_else(|| SvrgState::new(Point::zero(problem.d())));
+    let state = start.unwrap_or_else(|| SvrgState::new(origin(problem)));
     let SvrgState { point, trail } = state;
     let plan = Plan { draws: *draws, ..plan };
     let mut kernel = Kernel::new(problem, point, vec![0.0; problem.n()], &plan)?;

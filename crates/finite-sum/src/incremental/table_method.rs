@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::kernel::{Kernel, Plan};
 use super::mean::{Mean, certify};
 use super::state::Trail;
-use crate::gap::Gap;
+use crate::gap::{Gap, origin};
 use crate::lag::Composite;
 use crate::{Error, Point, Problem};
 
@@ -153,7 +153,7 @@ where
     let TablePlan { mut plan, weight, table: filling, average, stop } = settings;
     let (n, name) = (problem.n(), plan.method);
     let cold = start.is_none();
-    let state = start.unwrap_or_else(|| TableState::new(Point::zero(problem.d()), vec![0.0; n]));
+    let state = start.unwrap_or_else(|| TableState::new(origin(problem), vec![0.0; n]));
     let TableState { point, table, trail } = state;
     let mut pending = match filling {
         TableStart::Full if cold => Pending::Fill,

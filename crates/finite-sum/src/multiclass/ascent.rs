@@ -13,7 +13,7 @@ use super::sdca::MulticlassSettings;
 use super::state::{Bias, MulticlassState, Trail, expand, reduce};
 use super::step::{exact_step, interval_step};
 use crate::Error;
-use crate::dual::{Momentum, Score};
+use crate::dual::{Momentum, Score, check_strength};
 
 /// Passes between two computations of `v` from the dual variables.
 const REFRESH: usize = 10;
@@ -70,6 +70,10 @@ pub struct MulticlassAscent<'p, 'a, D, R> {
     cold: bool,
     scratch: Scratch,
     gap: Gap,
+    /// The best state that was shown.
+    best: Option<MulticlassState>,
+    /// Whether it was restored, which the rest does not belong to.
+    restored: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -112,8 +116,10 @@ impl<'p, 'a, D: Design, R: Separable> MulticlassAscent<'p, 'a, D, R> {
         for (row, p) in state.dual.chunks_exact(r - 1).enumerate() {
             let sum: f64 = p.iter().sum();
             if !(sum <= 1.0 + 1e-12 && p.iter().all(|&p| p >= 0.0)) {
-                let expected = "probabilities of the wrong classes, >= 0, with a sum up to 1";
-                return Err(Invalid::Label { row, value: sum, expected }.into());
+                let reason = format!(
+                    "row {row} has a sum of {sum}; expected the probabilities of the wrong classes, >= 0, with a sum up to 1"
+                );
+                return Err(Invalid::Layout { what: "dual", reason }.into());
             }
         }
         let bias = problem.intercepts().then(|| Bias {
@@ -127,6 +133,7 @@ impl<'p, 'a, D: Design, R: Separable> MulticlassAscent<'p, 'a, D, R> {
         let of_bias = bias.as_ref().map_or(0.0, |bias| 1.0 / (bias.weight * n as f64));
         let curvatures =
             (0..n).map(|j| problem.norm_squared(j) / (mu * n as f64) + of_bias).collect::<Vec<_>>();
+        check_strength(mu, curvatures.iter().copied())?;
         let weights = || conditions(problem, &curvatures);
         let visits = settings.sampling.visits(n, settings.seed, weights)?;
         let mut ascent = MulticlassAscent {
@@ -151,6 +158,8 @@ impl<'p, 'a, D: Design, R: Separable> MulticlassAscent<'p, 'a, D, R> {
                 new: scratch(),
             },
             gap: Gap::new(problem),
+            best: None,
+            restored: false,
         };
         if let Some(bias) = &mut ascent.bias {
             // The given intercepts are where the run starts: put the centres where they make it so.
@@ -207,6 +216,9 @@ impl<'p, 'a, D: Design, R: Separable> MulticlassAscent<'p, 'a, D, R> {
 
     /// The state to return, with all that another run needs to go on.
     pub(super) fn into_state(self) -> MulticlassState {
+        if self.restored {
+            return self.state;
+        }
         let trail = Trail {
             place: self.visits.place(),
             steps: self.steps,
@@ -414,6 +426,20 @@ impl<D: Design, R: Separable> Iterative for MulticlassAscent<'_, '_, D, R> {
             expand(&dual[i * (r - 1)..(i + 1) * (r - 1)], problem.labels()[i], p);
         };
         gap.with_dual(problem, point, read)
+    }
+
+    fn keep(&mut self) {
+        let empty = || MulticlassState::new(MulticlassPoint::default(), Vec::new());
+        let best = self.best.get_or_insert_with(empty);
+        best.point.clone_from(&self.state.point);
+        best.dual.clone_from(&self.state.dual);
+    }
+
+    fn restore(&mut self) {
+        if let Some(best) = self.best.take() {
+            self.state = best;
+            self.restored = true;
+        }
     }
 
     /// A cold start is not worth a certificate.

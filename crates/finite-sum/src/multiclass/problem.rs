@@ -95,8 +95,9 @@ impl<'a, D: Design, R: Regulariser> MulticlassProblem<'a, D, R> {
         Invalid::check_nonnegative("l2", l2)?;
         regulariser.check(design.columns() * classes)?;
         let norms_squared = design.row_norms_squared();
-        if let Some(&value) = norms_squared.iter().find(|norm| !norm.is_finite()) {
-            let expected = "a finite number; scale the features down";
+        let n = design.rows() as f64;
+        if let Some(&value) = norms_squared.iter().find(|norm| !(n * **norm).is_finite()) {
+            let expected = "a smaller number; scale the features down";
             return Err(Invalid::Parameter { name: "squared row norm", value, expected }.into());
         }
         let mut problem = MulticlassProblem {
@@ -135,8 +136,9 @@ impl<'a, D: Design, R: Regulariser> MulticlassProblem<'a, D, R> {
         let mut problem = MulticlassProblem { scales: Some(scales), ..self };
         problem.count();
         let largest = problem.largest_norm_squared();
-        if !largest.is_finite() {
-            let (name, expected) = ("largest squared row norm", "a finite number");
+        if !(largest * problem.n() as f64).is_finite() {
+            let (name, expected) =
+                ("largest squared row norm", "a smaller number; scale the features down");
             return Err(Invalid::Parameter { name, value: largest, expected }.into());
         }
         if problem.intercepts { problem.with_intercepts() } else { Ok(problem) }

@@ -276,7 +276,10 @@ fn starts_are_checked() {
     );
     let mut start = good.clone();
     start.dual[4] = 2.0;
-    refused(sdca(&problem, &SdcaSettings::default(), Some(start), o), "label of row 4 is 2");
+    refused(
+        sdca(&problem, &SdcaSettings::default(), Some(start), o),
+        "dual: 2.0 of row 4 is outside",
+    );
     let mut start = good;
     start.point.weights[1] = f64::NAN;
     refused(sdca(&problem, &SdcaSettings::default(), Some(start), o), "weights: NaN at row 1");

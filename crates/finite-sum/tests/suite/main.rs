@@ -8,6 +8,7 @@ mod certificates;
 mod common;
 mod cross_validation;
 mod determinism;
+mod edges;
 mod equivalence;
 mod estimators;
 mod general;

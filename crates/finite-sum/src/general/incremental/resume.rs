@@ -10,6 +10,20 @@ impl<T: FiniteSum, R: Composite> Incremental<'_, '_, T, R> {
         let (n, d) = (self.sum.terms.terms(), self.x.len());
         let (reference, centre, capacity) = (&self.reference, &self.centre, self.powers.capacity());
         let vector = |v: &[f64]| v.len() == d && v.iter().all(|v| v.is_finite());
+        let largest = self.table.iter().fold(f64::MIN_POSITIVE, |m: f64, g| m.max(g.abs()));
+        let pulled = |average: &[f64], centre: &Option<(Vec<f64>, f64)>, c: usize| {
+            average[c] + centre.as_ref().map_or(0.0, |(y, kappa)| kappa * y[c])
+        };
+        // Up to the rounding of updates.
+        let of_table = |lagging: &Lagging| {
+            let own = |c| pulled(&self.average, centre, c);
+            let kept = |c| pulled(&lagging.average, &lagging.centre, c);
+            matches!(reference, Reference::Snapshot { .. })
+                || (0..d).all(|c| {
+                    let size = largest + self.average[c].abs() + lagging.average[c].abs();
+                    (own(c) - kept(c)).abs() <= 1e-9 * size
+                })
+        };
         let fits = |run: &Run| {
             let Run::Incremental(lagging) = run else { return false };
             let snapshot_fits = match (reference, &lagging.snapshot) {
@@ -32,6 +46,7 @@ impl<T: FiniteSum, R: Composite> Incremental<'_, '_, T, R> {
                 && lagging.now <= capacity
                 && lagging.done.len() == d
                 && lagging.done.iter().all(|&done| done <= lagging.now)
+                && of_table(lagging)
         };
         let (step, shown) = (self.step, &self.shown);
         let followed = trail.follow(self.name, step, self.sum, shown, &mut self.visits, fits);

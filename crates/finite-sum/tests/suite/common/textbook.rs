@@ -124,13 +124,17 @@ impl TextbookSearch {
     ) -> f64 {
         let (t, g) = (sum.margin(j, x), sum.slope(j, x));
         let q: f64 = sum.row(j).iter().map(|a| a * a).sum();
-        if g * g * q > 1e-8
+        let told = g * g * q > 1e-8;
+        while told
+            && self.0 < sum.smoothness(j)
             && sum.value(j, t - g * q / self.0) > sum.value(j, t) - g * g * q / (2.0 * self.0)
         {
             self.0 *= 2.0;
         }
         let step = 1.0 / (multiple * (self.0 + L2));
-        self.0 *= 2f64.powf(-1.0 / N as f64);
+        if told {
+            self.0 *= 2f64.powf(-1.0 / N as f64);
+        }
         step
     }
 }
