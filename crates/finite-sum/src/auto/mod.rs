@@ -15,6 +15,9 @@
 //! | a loss of closures, whose conjugate is not known | [`saga`] with backtracking |
 //! | a regulariser that ties the weights together (groups, balls, simplex, total variation, one of your own) | [`fista`](crate::fista()) |
 //!
+//! Catalyst visits rows in short runs in the order of memory. For a loss that is not quadratic, with `beta < 1` and up to 8 MiB of
+//! entries, terms whose dual variables hardly move rest (`CatalystSettings::rest`).
+//!
 //! `beta = n mu / mean L_i`. What was chosen, why and by which numbers is a [`Choice`], which is returned. The method runs
 //! for three times the passes that were predicted; where its pace says that they will not be enough (looked at after 10
 //! passes, 20, 40, ...; not for Newton's methods, which are slow before they are fast), or they were not, the second best
