@@ -459,10 +459,12 @@ fn bad_parameters_are_named() {
         assert!(error.starts_with(text), "{error}");
     }
     assert!(Zero.check(3).is_ok());
-    for bad in [-1.0, -1e-300, f64::NAN, f64::INFINITY] {
-        refused(L1 { strength: bad }, &format!("l1 = {bad}"));
-        refused(ElasticNet { l1: bad, l2: 1.0 }, &format!("l1 = {bad}"));
-        refused(ElasticNet { l1: 1.0, l2: bad }, &format!("l2 = {bad}"));
+    for (bad, shown) in
+        [(-1.0, "-1"), (-1e-300, "-1e-300"), (f64::NAN, "NaN"), (f64::INFINITY, "inf")]
+    {
+        refused(L1 { strength: bad }, &format!("l1 = {shown}"));
+        refused(ElasticNet { l1: bad, l2: 1.0 }, &format!("l1 = {shown}"));
+        refused(ElasticNet { l1: 1.0, l2: bad }, &format!("l2 = {shown}"));
     }
     assert!(L1 { strength: 0.0 }.check(3).is_ok());
     assert!(ElasticNet { l1: 0.0, l2: 0.0 }.check(3).is_ok());
