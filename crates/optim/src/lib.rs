@@ -41,8 +41,10 @@
 //! | [`fista`](mod@fista) | smooth plus regulariser, separable or not |
 //! | [`newton`](mod@newton) | twice differentiable functions: Newton-CG, and Newton with a Cholesky factorisation |
 //! | [`model`] | saving and loading, versioned and checked |
+//! | [`file`](mod@file) | files that appear whole or not at all |
 #![forbid(unsafe_code)]
 
+pub mod file;
 pub mod fista;
 pub mod lbfgs;
 pub mod line_search;

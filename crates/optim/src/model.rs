@@ -1,14 +1,17 @@
 //! Saving and loading of fitted models.
 //!
-//! A file is JSON: `{"kind": "...", "version": 1, "model": {...}}`. The kind and the version are
-//! checked on loading, then the model checks itself, so that a file of another kind, of a later
-//! version or edited by hand is refused by name instead of failing later.
+//! A file is JSON: `{"kind": "...", "version": 1, "model": {...}, "crc32": ...}`. Loading checks the kind, the version
+//! and the checksum of the model's text, then the model checks itself. A file of another kind, of a later version,
+//! damaged or edited by hand is refused by name instead of failing later.
 
 use std::fs::File;
-use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::io::{self, Read, Write};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::value::RawValue;
+
+use crate::file;
 
 /// What can go wrong with a model file.
 #[derive(Debug, thiserror::Error)]
@@ -40,6 +43,18 @@ pub enum ModelError {
         /// The version that is read.
         expected: u32,
     },
+    /// The text of the model is not the one that was written.
+    #[error(
+        "the {kind} in the file is damaged or was edited: its checksum is {found:08x}, the file says {expected:08x}"
+    )]
+    Checksum {
+        /// The kind of model.
+        kind: &'static str,
+        /// The checksum of the text.
+        found: u32,
+        /// The checksum in the file.
+        expected: u32,
+    },
     /// The numbers do not make a model.
     #[error("the {kind} in the file is not valid: {reason}")]
     Content {
@@ -53,23 +68,14 @@ pub enum ModelError {
     Io(#[from] std::io::Error),
 }
 
-#[derive(Serialize)]
-struct Envelope<'a, M> {
-    kind: &'a str,
-    version: u32,
-    model: &'a M,
-}
-
 /// What is looked at first: a model of another kind or version may have any form.
 #[derive(Deserialize)]
-struct Head {
+struct Head<'a> {
     kind: String,
     version: u32,
-}
-
-#[derive(Deserialize)]
-struct Body<M> {
-    model: M,
+    #[serde(borrow)]
+    model: Option<&'a RawValue>,
+    crc32: Option<u32>,
 }
 
 /// A model that can be saved and loaded.
@@ -90,9 +96,12 @@ pub trait Saved: Serialize + DeserializeOwned {
     /// # Errors
     /// [`ModelError::Io`].
     fn save(&self, mut to: impl Write) -> Result<(), ModelError> {
-        let envelope = Envelope { kind: Self::KIND, version: Self::VERSION, model: self };
-        serde_json::to_writer(&mut to, &envelope).map_err(std::io::Error::from)?;
-        to.write_all(b"\n")?;
+        let text = |value: &str| serde_json::to_string(value).map_err(io::Error::from);
+        write!(to, r#"{{"kind":{},"version":{},"model":"#, text(Self::KIND)?, Self::VERSION)?;
+        let mut summed = Summed { to: &mut to, crc: crc32fast::Hasher::new() };
+        serde_json::to_writer(&mut summed, self).map_err(io::Error::from)?;
+        let crc = summed.crc.finalize();
+        writeln!(to, r#","crc32":{crc}}}"#)?;
         to.flush()?;
         Ok(())
     }
@@ -104,10 +113,11 @@ pub trait Saved: Serialize + DeserializeOwned {
     fn load(mut from: impl Read) -> Result<Self, ModelError> {
         let kind = Self::KIND;
         let format = |source: serde_json::Error| ModelError::Format { kind, source };
+        let missing = |field| format(serde::de::Error::missing_field(field));
         // A text as a whole is parsed several times as fast as one that is read byte by byte.
         let mut text = Vec::new();
         from.read_to_end(&mut text)?;
-        let head: Head = serde_json::from_slice(&text).map_err(format)?;
+        let head: Head<'_> = serde_json::from_slice(&text).map_err(format)?;
         if head.kind != kind {
             return Err(ModelError::Kind { found: head.kind, expected: kind });
         }
@@ -115,18 +125,29 @@ pub trait Saved: Serialize + DeserializeOwned {
             let (found, expected) = (head.version, Self::VERSION);
             return Err(ModelError::Version { kind, found, expected });
         }
-        let Body { model }: Body<Self> = serde_json::from_slice(&text).map_err(format)?;
+        let model = head.model.ok_or_else(|| missing("model"))?.get();
+        let expected = head.crc32.ok_or_else(|| missing("crc32"))?;
+        let found = crc32fast::hash(model.as_bytes());
+        if found != expected {
+            return Err(ModelError::Checksum { kind, found, expected });
+        }
+        let model: Self = serde_json::from_str(model).map_err(format)?;
         model.check().map_err(|reason| ModelError::Content { kind, reason })?;
         Ok(model)
     }
 
-    /// Writes the model to a file; one that is there is replaced.
+    /// Writes the model to a file, whole or not at all: [`file::replace`].
     ///
     /// # Errors
     /// [`ModelError::Io`], with the path.
     fn save_file(&self, path: impl AsRef<Path>) -> Result<(), ModelError> {
-        let path = path.as_ref();
-        self.save(BufWriter::new(File::create(path).map_err(|error| at(path, &error))?))
+        let save = |to: &mut dyn Write| {
+            self.save(to).map_err(|error| match error {
+                ModelError::Io(error) => error,
+                other => io::Error::other(other),
+            })
+        };
+        Ok(file::replace(path, save)?)
     }
 
     /// Reads a model from a file that [`save_file`](Saved::save_file) wrote.
@@ -135,17 +156,36 @@ pub trait Saved: Serialize + DeserializeOwned {
     /// As [`load`](Saved::load); [`ModelError::Io`] with the path.
     fn load_file(path: impl AsRef<Path>) -> Result<Self, ModelError> {
         let path = path.as_ref();
-        let file = File::open(path).map_err(|error| at(path, &error))?;
-        Self::load(BufReader::new(file)).map_err(|error| match error {
-            ModelError::Io(error) => at(path, &error).into(),
+        let file = File::open(path).map_err(|error| file::at(path, &error))?;
+        Self::load(file).map_err(|error| match error {
+            ModelError::Io(error) => file::at(path, &error).into(),
             other => other,
         })
     }
 }
 
-/// Says which file it was.
-fn at(path: &Path, error: &io::Error) -> io::Error {
-    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+/// A file of the text of a model, with its checksum: for programs that write or change models as JSON.
+pub fn envelope(kind: &str, version: u32, model: &str) -> String {
+    let (kind, crc) = (serde_json::Value::from(kind), crc32fast::hash(model.as_bytes()));
+    format!(r#"{{"kind":{kind},"version":{version},"model":{model},"crc32":{crc}}}"#)
+}
+
+/// Passes bytes on and sums them up.
+struct Summed<W> {
+    to: W,
+    crc: crc32fast::Hasher,
+}
+
+impl<W: Write> Write for Summed<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.to.write(bytes)?;
+        self.crc.update(&bytes[..written]);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
+    }
 }
 
 #[cfg(test)]
@@ -198,7 +238,27 @@ mod tests {
         assert!(refused("{").contains("not a slope file"));
         assert!(refused(r#"{"kind":"curve","version":2,"model":{}}"#).contains("holds a curve"));
         assert!(refused(r#"{"kind":"slope","version":3,"model":{}}"#).contains("version 3"));
-        assert!(refused(r#"{"kind":"slope","version":2,"model":{}}"#).contains("missing field"));
-        assert!(refused(r#"{"kind":"slope","version":2,"model":{"slope":-1}}"#).contains("-1"));
+        assert!(refused(r#"{"kind":"slope","version":2}"#).contains("missing field `model`"));
+        assert!(refused(r#"{"kind":"slope","version":2,"model":{}}"#).contains("`crc32`"));
+        let with_sum = |model: &str| {
+            Slope::load(envelope("slope", 2, model).as_bytes()).unwrap_err().to_string()
+        };
+        assert!(with_sum("{}").contains("missing field `slope`"));
+        assert!(with_sum(r#"{"slope":-1}"#).contains("-1"));
+    }
+
+    #[test]
+    fn every_flipped_bit_is_refused() {
+        let mut file = vec![];
+        Slope { slope: 0.123_456_789 }.save(&mut file).unwrap();
+        for bit in 0..8 * file.len() {
+            let mut damaged = file.clone();
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            assert!(Slope::load(&damaged[..]).is_err(), "bit {bit}");
+        }
+        let edited = String::from_utf8(file).unwrap().replace("0.123", "0.124");
+        let error = Slope::load(edited.as_bytes()).unwrap_err();
+        assert!(matches!(error, ModelError::Checksum { .. }), "{error}");
+        assert!(error.to_string().contains("damaged or was edited"));
     }
 }

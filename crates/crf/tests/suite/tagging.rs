@@ -335,10 +335,11 @@ fn bad_input_is_named() {
         CrfModel::new(Vocabulary::new(), Vocabulary::new(), Weights::zeros(1, 2), None).is_err()
     );
     let refused = |state: &str| {
-        let file = format!(
-            r#"{{"kind":"conditional random field","version":1,"model":{{"labels":["A"],"attributes":[],"state":{state},
-            "transition":{{"counts":[0],"columns":[],"weights":[]}},"report":null}}}}"#
+        let model = format!(
+            r#"{{"labels":["A"],"attributes":[],"state":{state},
+            "transition":{{"counts":[0],"columns":[],"weights":[]}},"report":null}}"#
         );
+        let file = fenchel_optim::model::envelope(CrfModel::KIND, CrfModel::VERSION, &model);
         CrfModel::load(file.as_bytes()).unwrap_err().to_string()
     };
     let outside = refused(r#"{"counts":[0,1,0],"columns":[1],"weights":[2.0]}"#);

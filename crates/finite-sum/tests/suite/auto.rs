@@ -294,7 +294,9 @@ fn models_say_how_they_were_fitted() {
     let text = String::from_utf8(file).unwrap();
     let mut json: serde_json::Value = serde_json::from_str(&text).unwrap();
     json["model"].as_object_mut().unwrap().remove("choice").unwrap();
-    let old = LogisticModel::<bool>::load(json.to_string().as_bytes()).unwrap();
+    let (kind, version) = (LogisticModel::<bool>::KIND, LogisticModel::<bool>::VERSION);
+    let file = fenchel_optim::model::envelope(kind, version, &json["model"].to_string());
+    let old = LogisticModel::<bool>::load(file.as_bytes()).unwrap();
     assert_eq!((old.choice, old.weights), (None, model.weights));
 
     let of = |model: LinearModel| model.choice.unwrap().method;

@@ -248,6 +248,13 @@ fn models_come_back_from_their_files() {
     assert_ne!(text, broken);
     assert!(matches!(
         LogisticModel::<f64>::load(broken.as_bytes()),
+        Err(ModelError::Checksum { .. })
+    ));
+    let json: serde_json::Value = serde_json::from_str(&broken).unwrap();
+    let (kind, version) = (LogisticModel::<f64>::KIND, LogisticModel::<f64>::VERSION);
+    let signed = fenchel_optim::model::envelope(kind, version, &json["model"].to_string());
+    assert!(matches!(
+        LogisticModel::<f64>::load(signed.as_bytes()),
         Err(ModelError::Content { .. })
     ));
 }

@@ -1,0 +1,279 @@
+//! Files that appear whole or not at all.
+//!
+//! [`replace`] writes a draft beside the file and renames it when all is written and on the disk. Whoever reads the
+//! file, or interrupts the writing, finds the old content or the new one.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Replaces the content of a file by what `write` writes.
+///
+/// - A file that is there keeps its mode, and its content until all is written. A link is followed.
+/// - A device or a pipe is written to as it is.
+/// - A draft that an earlier process left behind is removed.
+///
+/// The draft is called `.NAME.PROCESS-COUNT.partial` and stands in the folder of the file.
+///
+/// # Errors
+/// Those of the file system and of `write`, with the path in front. The file is then as it was.
+pub fn replace(
+    path: impl AsRef<Path>,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    let path = path.as_ref();
+    place(path).and_then(|place| place.fill(write)).map_err(|error| at(path, &error))
+}
+
+/// Refuses a path that [`replace`] could not write to: before the work whose result goes there.
+///
+/// # Errors
+/// Those of [`replace`].
+pub fn check_writable(path: impl AsRef<Path>) -> io::Result<()> {
+    let path = path.as_ref();
+    let check = |place| match place {
+        Place::Regular(file) => Draft::new(&file).map(drop),
+        Place::Stream(file) => OpenOptions::new().write(true).open(file).map(drop),
+        // Opening a pipe would wait for its reader.
+        Place::Pipe(_) => Ok(()),
+    };
+    place(path).and_then(check).map_err(|error| at(path, &error))
+}
+
+/// Says which file it was.
+pub(crate) fn at(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+}
+
+/// What stands at the end of the links of a path.
+enum Place {
+    /// A regular file, or none yet.
+    Regular(PathBuf),
+    /// A device.
+    Stream(PathBuf),
+    /// A pipe.
+    Pipe(PathBuf),
+}
+
+fn place(path: &Path) -> io::Result<Place> {
+    let path = end_of_links(path)?;
+    let Ok(metadata) = fs::metadata(&path) else { return Ok(Place::Regular(path)) };
+    if metadata.is_dir() {
+        return Err(io::Error::new(io::ErrorKind::IsADirectory, "is a folder"));
+    }
+    #[cfg(unix)]
+    if std::os::unix::fs::FileTypeExt::is_fifo(&metadata.file_type()) {
+        return Ok(Place::Pipe(path));
+    }
+    Ok(if metadata.is_file() { Place::Regular(path) } else { Place::Stream(path) })
+}
+
+/// The path that symbolic links lead to, whether a file is there or not.
+fn end_of_links(path: &Path) -> io::Result<PathBuf> {
+    let mut path = path.to_path_buf();
+    // More links in a row than any system follows.
+    for _ in 0..64 {
+        match fs::read_link(&path) {
+            Ok(target) => path = folder_of(&path).join(target),
+            Err(_) => return Ok(path),
+        }
+    }
+    Err(io::Error::other("too many symbolic links in a row"))
+}
+
+impl Place {
+    fn fill(self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+        match self {
+            Place::Stream(path) | Place::Pipe(path) => {
+                let mut to = BufWriter::new(OpenOptions::new().write(true).open(path)?);
+                write(&mut to)?;
+                to.flush()
+            }
+            Place::Regular(path) => {
+                let draft = Draft::new(&path)?;
+                let mut to = BufWriter::with_capacity(1 << 20, &draft.file);
+                write(&mut to)?;
+                to.flush()?;
+                drop(to);
+                draft.file.sync_all()?;
+                if let Ok(metadata) = fs::metadata(&path) {
+                    draft.file.set_permissions(metadata.permissions())?;
+                }
+                draft.rename_to(&path)
+            }
+        }
+    }
+}
+
+/// A locked file beside the one to write; removed unless it is renamed.
+struct Draft {
+    file: File,
+    path: PathBuf,
+    renamed: bool,
+}
+
+impl Draft {
+    fn new(path: &Path) -> io::Result<Draft> {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let name = path.file_name().ok_or_else(|| io::Error::other("not the name of a file"))?;
+        let folder = folder_of(path);
+        let start = format!(".{}.", name.to_string_lossy());
+        remove_abandoned(folder, &start);
+        loop {
+            let count = COUNT.fetch_add(1, Ordering::Relaxed);
+            let path = folder.join(format!("{start}{}-{count}.partial", std::process::id()));
+            let file = match OpenOptions::new().write(true).create_new(true).open(&path) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+                opened => opened?,
+            };
+            // File systems without locks lose the cleaning of abandoned drafts, nothing else.
+            let _ = file.lock();
+            // Between the two calls another process may have taken the draft for an abandoned one.
+            if path.exists() {
+                return Ok(Draft { file, path, renamed: false });
+            }
+        }
+    }
+
+    fn rename_to(mut self, path: &Path) -> io::Result<()> {
+        fs::rename(&self.path, path)?;
+        self.renamed = true;
+        Ok(())
+    }
+}
+
+impl Drop for Draft {
+    fn drop(&mut self) {
+        if !self.renamed {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// Removes drafts that no process holds a lock on: their writers were killed.
+fn remove_abandoned(folder: &Path, start: &str) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if name.starts_with(start)
+            && name.ends_with(".partial")
+            && File::open(entry.path()).is_ok_and(|file| file.try_lock().is_ok())
+        {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A folder of this test's own, removed at the end.
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Self {
+            let path = std::env::temp_dir().join(format!("fenchel-{name}-{}", std::process::id()));
+            let _ = fs::remove_dir_all(&path);
+            fs::create_dir_all(&path).unwrap();
+            Folder(path)
+        }
+
+        fn names(&self) -> Vec<String> {
+            let name = |entry: io::Result<fs::DirEntry>| {
+                entry.unwrap().file_name().to_string_lossy().into_owned()
+            };
+            let mut names: Vec<String> = fs::read_dir(&self.0).unwrap().map(name).collect();
+            names.sort();
+            names
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    #[test]
+    fn a_failure_leaves_the_old_content_and_no_draft() {
+        let folder = Folder::new("failure");
+        let path = folder.0.join("model.json");
+        replace(&path, |to| to.write_all(b"old")).unwrap();
+        let failed = replace(&path, |to| {
+            to.write_all(b"half")?;
+            Err(io::Error::other("no more"))
+        });
+        assert!(failed.unwrap_err().to_string().contains("model.json: no more"));
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        assert_eq!(folder.names(), ["model.json"]);
+        replace(&path, |to| to.write_all(b"new")).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+        assert!(check_writable(&folder.0).unwrap_err().to_string().contains("is a folder"));
+        assert!(check_writable(folder.0.join("none/model")).is_err());
+        assert!(replace("/", |_| Ok(())).is_err() && replace("", |_| Ok(())).is_err());
+    }
+
+    #[test]
+    fn abandoned_drafts_go_and_drafts_in_use_stay() {
+        let folder = Folder::new("abandoned");
+        let path = folder.0.join("m");
+        fs::write(folder.0.join(".m.1-0.partial"), "abandoned").unwrap();
+        fs::write(folder.0.join(".m2.1-0.partial"), "of another file").unwrap();
+        let used = File::create(folder.0.join(".m.2-0.partial")).unwrap();
+        used.lock().unwrap();
+        replace(&path, |to| to.write_all(b"x")).unwrap();
+        assert_eq!(folder.names(), [".m.2-0.partial", ".m2.1-0.partial", "m"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn modes_are_kept_and_links_followed() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let folder = Folder::new("modes");
+        let (path, link, dangling) =
+            (folder.0.join("private"), folder.0.join("link"), folder.0.join("dangling"));
+        fs::write(&path, "old").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        symlink("private", &link).unwrap();
+        symlink("absent", &dangling).unwrap();
+        replace(&link, |to| to.write_all(b"new")).unwrap();
+        replace(&dangling, |to| to.write_all(b"made")).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::read(folder.0.join("absent")).unwrap(), b"made");
+        symlink("loop", folder.0.join("loop")).unwrap();
+        assert!(check_writable(folder.0.join("loop")).is_err());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn devices_and_pipes_are_written_to() {
+        use std::os::unix::fs::FileTypeExt;
+        replace("/dev/null", |to| to.write_all(b"gone")).unwrap();
+        check_writable("/dev/null").unwrap();
+        assert!(fs::metadata("/dev/null").unwrap().file_type().is_char_device());
+        let folder = Folder::new("pipes");
+        let pipe = folder.0.join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        if !made.is_ok_and(|status| status.success()) {
+            println!("skipped: no mkfifo here");
+            return;
+        }
+        check_writable(&pipe).unwrap();
+        let reader = {
+            let pipe = pipe.clone();
+            std::thread::spawn(move || fs::read(pipe).unwrap())
+        };
+        replace(&pipe, |to| to.write_all(b"through")).unwrap();
+        assert_eq!(reader.join().unwrap(), b"through");
+        assert!(fs::metadata(&pipe).unwrap().file_type().is_fifo());
+    }
+}
