@@ -1,0 +1,218 @@
+//! Matrix games: two players, one matrix, mixed strategies.
+//!
+//! ```text
+//! min_{x in simplex} max_{y in simplex}  x' M y
+//! ```
+//!
+//! The row player pays `M_ij`. `max_j (M'x)_j` is what strategy `x` pays at most, `min_i (M y)_i` what `y` earns at least; the value
+//! of the game lies between them, and their difference is the certificate.
+//!
+//! | method | an iteration costs | gap after `T` iterations |
+//! |---|---|---|
+//! | [`matrix_game`] (mirror prox) | two products, O(m p) | `2 max(abs(M)) sqrt(ln m ln p) / T` |
+//! | [`sampled_game`] | a row and a column, O(m + p) | `O(max(abs(M)) sqrt(ln(m p)) / sqrt(T))` in expectation |
+//!
+//! Source: thesis, section 4.2 with entropies on both sides; Grigoriadis and Khachiyan (1995) for the sampled form.
+
+use fenchel_linalg::Invalid;
+use fenchel_optim::random::{Generator, stream};
+use fenchel_optim::{Certificate, Observer, Report, Solution, Status};
+use ndarray::{Array2, ArrayView1, ArrayView2};
+use rand::RngExt;
+
+use crate::Error;
+use crate::mirror_descent::{
+    MirrorDescent, MirrorDescentSettings, Oracle, stochastic_mirror_descent,
+};
+use crate::mirror_prox::{MirrorProx, MirrorProxSettings, mirror_prox};
+use crate::problem::{SaddleProblem, SaddleState};
+use crate::setup::{Setup, Simplexes};
+
+/// A game, checked: `m x p` payments of the row player.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MatrixGame {
+    matrix: Array2<f64>,
+    largest: f64,
+    x: Simplexes,
+    y: Simplexes,
+}
+
+impl MatrixGame {
+    /// Checks and copies a matrix.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if it is empty or has an entry that is not finite.
+    pub fn new(matrix: ArrayView2<f64>) -> Result<Self, Error> {
+        let (m, p) = matrix.dim();
+        if m * p == 0 {
+            return Err(Invalid::Empty { what: "matrix of the game" }.into());
+        }
+        if let Some(((row, column), value)) = matrix.indexed_iter().find(|(_, v)| !v.is_finite()) {
+            let (what, value) = ("matrix of the game", *value);
+            return Err(Invalid::NonFinite { what, row, column, value }.into());
+        }
+        let matrix = matrix.as_standard_layout().into_owned();
+        let largest = matrix.iter().fold(0.0_f64, |top, v| top.max(v.abs()));
+        Ok(MatrixGame { matrix, largest, x: Simplexes::new(1, m), y: Simplexes::new(1, p) })
+    }
+
+    /// The payments.
+    pub fn matrix(&self) -> ArrayView2<'_, f64> {
+        self.matrix.view()
+    }
+
+    /// The answer where one player has no choice: mirror steps would divide by `ln 1`.
+    fn trivial(&self) -> Option<Solution<SaddleState>> {
+        let (m, p) = self.matrix.dim();
+        if m > 1 && p > 1 {
+            return None;
+        }
+        let pure = |length: usize, at: usize| {
+            let mut x = vec![0.0; length];
+            x[at] = 1.0;
+            x
+        };
+        let cells = || self.matrix.iter().copied().enumerate();
+        let state = if m == 1 {
+            let best = cells().fold((0, f64::NEG_INFINITY), |b, c| if c.1 > b.1 { c } else { b });
+            SaddleState::at(vec![1.0], pure(p, best.0))
+        } else {
+            let best = cells().fold((0, f64::INFINITY), |b, c| if c.1 < b.1 { c } else { b });
+            SaddleState::at(pure(m, best.0), vec![1.0])
+        };
+        let certificate = self.certificate(&state.x, &state.y);
+        let status = Status::Converged;
+        let report = Report { status, certificate, passes: 0.0, oracle_calls: 0, seconds: 0.0 };
+        Some(Solution { state, report })
+    }
+}
+
+impl SaddleProblem for MatrixGame {
+    fn x_setup(&self) -> &dyn Setup {
+        &self.x
+    }
+
+    fn y_setup(&self) -> &dyn Setup {
+        &self.y
+    }
+
+    fn field(&self, x: &[f64], y: &[f64], gx: &mut [f64], gy: &mut [f64]) {
+        let pays = self.matrix.dot(&ArrayView1::from(y));
+        let earns = self.matrix.t().dot(&ArrayView1::from(x));
+        gx.iter_mut().zip(&pays).for_each(|(g, v)| *g = *v);
+        gy.iter_mut().zip(&earns).for_each(|(g, v)| *g = -v);
+    }
+
+    /// The largest payment, in absolute value.
+    fn coupling(&self) -> f64 {
+        self.largest
+    }
+
+    fn objective(&self, x: &[f64]) -> f64 {
+        let earns = self.matrix.t().dot(&ArrayView1::from(x));
+        earns.iter().fold(f64::NEG_INFINITY, |m, v| m.max(*v))
+    }
+
+    fn lower_bound(&self, y: &[f64]) -> f64 {
+        let pays = self.matrix.dot(&ArrayView1::from(y));
+        pays.iter().fold(f64::INFINITY, |m, v| m.min(*v))
+    }
+}
+
+/// Solves a game by mirror prox. `state.x` and `state.y` are the strategies.
+///
+/// ```
+/// use fenchel_saddle::{MatrixGame, MirrorProxSettings, matrix_game};
+/// use ndarray::array;
+///
+/// // Rock, paper, scissors.
+/// let game = MatrixGame::new(array![[0.0, 1.0, -1.0], [-1.0, 0.0, 1.0], [1.0, -1.0, 0.0]].view())?;
+/// let solution = matrix_game(&game, &MirrorProxSettings::default(), None, &mut ())?;
+/// assert!(solution.state.x.iter().all(|p| (p - 1.0 / 3.0).abs() < 1e-6));
+/// # Ok::<(), fenchel_saddle::Error>(())
+/// ```
+///
+/// # Errors
+/// As [`mirror_prox`].
+pub fn matrix_game<'a, O>(
+    game: &'a MatrixGame,
+    settings: &MirrorProxSettings,
+    start: Option<SaddleState>,
+    observer: &mut O,
+) -> Result<Solution<SaddleState>, Error>
+where
+    O: Observer<MirrorProx<'a>>,
+{
+    match game.trivial() {
+        Some(solution) => Ok(solution),
+        None => mirror_prox(game, settings, start, observer),
+    }
+}
+
+/// Estimates by one pure strategy of either player, drawn from the mixed ones.
+struct Pure<'a> {
+    game: &'a MatrixGame,
+    random: Generator,
+}
+
+impl Oracle for Pure<'_> {
+    fn draw(&mut self, x: &[f64], y: &[f64], gx: &mut [f64], gy: &mut [f64]) {
+        let i = pick(x, self.random.random());
+        let j = pick(y, self.random.random());
+        let matrix = &self.game.matrix;
+        gx.iter_mut().zip(matrix.column(j)).for_each(|(g, v)| *g = *v);
+        gy.iter_mut().zip(matrix.row(i)).for_each(|(g, v)| *g = -v);
+    }
+
+    /// Estimate and mean lie within the largest payment, so they differ by twice that at most.
+    fn noise(&self) -> f64 {
+        2.0 * self.game.largest * (self.game.x.radius() + self.game.y.radius()).sqrt()
+    }
+
+    fn passes(&self) -> f64 {
+        let (m, p) = self.game.matrix.dim();
+        (m + p) as f64 / (2 * m * p) as f64
+    }
+}
+
+/// The first index at which the partial sums of the weights exceed the share `u` of their total.
+pub(crate) fn pick(weights: &[f64], u: f64) -> usize {
+    let target = u * weights.iter().sum::<f64>();
+    let mut sum = 0.0;
+    let mut last = 0;
+    for (k, w) in weights.iter().enumerate() {
+        if *w > 0.0 {
+            last = k;
+            sum += w;
+            if sum > target {
+                break;
+            }
+        }
+    }
+    last
+}
+
+/// Solves a game by stochastic mirror descent on drawn rows and columns: O(m + p) a step.
+///
+/// # Errors
+/// As [`stochastic_mirror_descent`].
+pub fn sampled_game<O>(
+    game: &MatrixGame,
+    seed: u64,
+    settings: &MirrorDescentSettings,
+    observer: &mut O,
+) -> Result<Solution<SaddleState>, Error>
+where
+    O: for<'b> Observer<MirrorDescent<'b>>,
+{
+    if let Some(solution) = game.trivial() {
+        return Ok(solution);
+    }
+    let mut oracle = Pure { game, random: stream(seed, 0) };
+    stochastic_mirror_descent(game, &mut oracle, settings, None, observer)
+}
+
+/// Bounds on the value of the game from a pair of strategies.
+pub fn value_bounds(game: &MatrixGame, state: &SaddleState) -> Certificate {
+    game.certificate(&state.x, &state.y)
+}

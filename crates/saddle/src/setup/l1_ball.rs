@@ -1,0 +1,164 @@
+//! The l1 ball, by doubling: entropy of the positive and the negative parts.
+//!
+//! A point of the ball `sum |u_i| <= R` is a difference `p - q` of non-negative vectors with
+//! `sum p + sum q <= R`, the *solid simplex*. Its potential is
+//!
+//! ```text
+//! phi(p, q) = R sum (z ln(z/R) - z),   z in (p, q)
+//! ```
+//!
+//! 1-strongly convex in the l1 norm. The centre is `R/(2m)` in every entry, and `D(z, centre) <= R^2 ln(2m)`. (The thesis
+//! calls this the range of `phi`, which is `R^2 (1 + ln 2m)`; only the divergence from the centre matters.)
+//!
+//! A step multiplies `p_i` and `q_i` by inverse factors and all entries by a common one, so `p_i q_i` is the same for all
+//! `i`: the point is `m` exponents `g_i` and one scale, `p_i = s e^{g_i}`, `q_i = s e^{-g_i}`. Half of the memory, and nothing
+//! underflows.
+
+use fenchel_linalg::lanes;
+
+use super::Setup;
+
+/// The l1 ball of radius `R` in `m` dimensions.
+///
+/// A point is `(u, mass)`, with `u = p - q` and `mass = sum p + sum q >= norm1(u)`: of dimension `m + 1`. The last entry of a
+/// gradient is the weight of the mass, which is how an l1 penalty enters.
+#[derive(Debug, Clone, PartialEq)]
+pub struct L1Ball {
+    dimension: usize,
+    bound: f64,
+}
+
+impl L1Ball {
+    /// The ball `sum |u_i| <= bound` in `dimension` dimensions.
+    pub fn new(dimension: usize, bound: f64) -> Self {
+        L1Ball { dimension, bound }
+    }
+
+    /// `ln sum (p + q)`.
+    fn log_mass(&self, place: &[f64]) -> f64 {
+        let (g, scale) = (&place[..self.dimension], place[self.dimension]);
+        lanes::run(LogMass(g)) + scale
+    }
+}
+
+/// `ln sum (e^g + e^-g)`.
+struct LogMass<'a>(&'a [f64]);
+
+impl lanes::Kernel for LogMass<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn compute(self) -> f64 {
+        let g = self.0;
+        let mut top = [0.0_f64; 8];
+        let (blocks, rest) = g.as_chunks::<8>();
+        for block in blocks {
+            for l in 0..8 {
+                let size = block[l].abs();
+                top[l] = if size > top[l] { size } else { top[l] };
+            }
+        }
+        let top = rest.iter().map(|g| g.abs()).chain(top).fold(0.0, f64::max);
+        let mut sums = [0.0; 8];
+        for block in blocks {
+            for l in 0..8 {
+                sums[l] += lanes::exp(block[l] - top) + lanes::exp(-block[l] - top);
+            }
+        }
+        for (l, g) in rest.iter().enumerate() {
+            sums[l] += lanes::exp(g - top) + lanes::exp(-g - top);
+        }
+        top + lanes::sum(&sums).ln()
+    }
+}
+
+struct Point<'a>(&'a [f64], f64, &'a mut [f64]);
+
+impl lanes::Kernel for Point<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn compute(self) {
+        let Point(g, scale, out) = self;
+        let out = &mut out[..g.len()];
+        for i in 0..g.len() {
+            out[i] = lanes::exp(scale + g[i]) - lanes::exp(scale - g[i]);
+        }
+    }
+}
+
+impl Setup for L1Ball {
+    fn dimension(&self) -> usize {
+        self.dimension + 1
+    }
+
+    fn coordinates(&self) -> usize {
+        self.dimension + 1
+    }
+
+    fn centre(&self, place: &mut [f64]) {
+        place.fill(0.0);
+        place[self.dimension] = (self.bound / (2.0 * self.dimension as f64)).ln();
+    }
+
+    fn point(&self, place: &[f64], point: &mut [f64]) {
+        let m = self.dimension;
+        lanes::run(Point(&place[..m], place[m], &mut point[..m]));
+        point[m] = self.log_mass(place).exp();
+    }
+
+    /// The pair with this difference and, up to what positive entries need, this mass.
+    fn place(&self, point: &[f64], place: &mut [f64]) {
+        let m = self.dimension;
+        // p - q = u and p q = s^2 give g = asinh(u / 2s). The mass rises with s.
+        let least: f64 = point[..m].iter().map(|u| u.abs()).sum();
+        let target = point[m].max(least + 1e-3 * (self.bound - least)).max(1e-12 * self.bound);
+        let mass = |s: f64| point[..m].iter().map(|u| (u * u + 4.0 * s * s).sqrt()).sum::<f64>();
+        let (mut low, mut high) = (0.0, target / (2.0 * m as f64));
+        for _ in 0..60 {
+            let middle = 0.5 * (low + high);
+            *(if mass(middle) < target { &mut low } else { &mut high }) = middle;
+        }
+        // A mass at its least would ask for s = 0.
+        let s = high.max(1e-9 * self.bound / m as f64);
+        for i in 0..m {
+            place[i] = (point[i] / (2.0 * s)).asinh();
+        }
+        place[m] = s.ln();
+        let over = self.log_mass(place) - self.bound.ln();
+        place[m] -= over.max(0.0);
+    }
+
+    fn step(&self, place: &mut [f64], gradient: &[f64], eta: f64) {
+        let (m, rate) = (self.dimension, eta / self.bound);
+        for i in 0..m {
+            place[i] -= rate * gradient[i];
+        }
+        place[m] -= rate * gradient[m];
+        let over = self.log_mass(place) - self.bound.ln();
+        if !(over <= 0.0) {
+            place[m] -= over;
+        }
+    }
+
+    fn divergence(&self, z: &[f64], w: &[f64]) -> f64 {
+        let (m, scale) = (self.dimension, z[self.dimension] - w[self.dimension]);
+        // KL(z, w) as sum z (t + e^-t - 1), t = ln(z/w): no cancellation near z = w.
+        let term = |log: f64, t: f64| log.exp() * (t + (-t).exp_m1());
+        let both = (0..m).map(|i| {
+            let t = z[i] - w[i];
+            term(z[m] + z[i], scale + t) + term(z[m] - z[i], scale - t)
+        });
+        self.bound * both.sum::<f64>()
+    }
+
+    fn radius(&self) -> f64 {
+        // At least 1 in place of ln 2m for a single coordinate: D(0, centre) = R^2.
+        self.bound.powi(2) * (2.0 * self.dimension as f64).ln().max(1.0)
+    }
+
+    /// The largest entry; the weight of the mass is the same everywhere and counts not.
+    fn dual_norm(&self, gradient: &[f64]) -> f64 {
+        gradient[..self.dimension].iter().fold(0.0, |m, g| m.max(g.abs()))
+    }
+}

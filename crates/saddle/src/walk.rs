@@ -1,0 +1,146 @@
+//! What all mirror methods share: the two places, the points there, the average.
+
+use fenchel_linalg::Invalid;
+use fenchel_optim::Certificate;
+
+use crate::Error;
+use crate::problem::{SaddleProblem, SaddleState, Trail};
+
+/// A walk of the pair `(x, y)` and its weighted average.
+pub(crate) struct Walk<'a> {
+    pub(crate) problem: &'a dyn SaddleProblem,
+    pub(crate) trail: Trail,
+    pub(crate) x: Vec<f64>,
+    pub(crate) y: Vec<f64>,
+    pub(crate) gx: Vec<f64>,
+    pub(crate) gy: Vec<f64>,
+    /// What `gamma` is multiplied by to give the `eta` of either block; `2 Omega` for the balanced potential.
+    rates: (f64, f64),
+    average: (Vec<f64>, Vec<f64>),
+    best: Option<(Vec<f64>, Vec<f64>, Trail)>,
+}
+
+impl<'a> Walk<'a> {
+    pub(crate) fn new(
+        problem: &'a dyn SaddleProblem,
+        start: Option<SaddleState>,
+    ) -> Result<Self, Error> {
+        let (sx, sy) = (problem.x_setup(), problem.y_setup());
+        let (dx, dy) = (sx.dimension(), sy.dimension());
+        let (mut place_x, mut place_y) = (vec![0.0; sx.coordinates()], vec![0.0; sy.coordinates()]);
+        let mut fresh = |x: Option<&[f64]>, y: Option<&[f64]>| {
+            match x {
+                Some(x) => sx.place(x, &mut place_x),
+                None => sx.centre(&mut place_x),
+            }
+            match y {
+                Some(y) => sy.place(y, &mut place_y),
+                None => sy.centre(&mut place_y),
+            }
+            let (place_x, place_y) = (place_x.clone(), place_y.clone());
+            let (sum_x, sum_y) = (vec![0.0; dx], vec![0.0; dy]);
+            Trail { place_x, place_y, sum_x, sum_y, weight: 0.0, steps: 0, step: None }
+        };
+        let trail = match start {
+            None => fresh(None, None),
+            Some(SaddleState { x, y, trail }) => {
+                Invalid::check_length("start.x", dx, x.len())?;
+                Invalid::check_length("start.y", dy, y.len())?;
+                Invalid::check_finite("start.x", &x)?;
+                Invalid::check_finite("start.y", &y)?;
+                let fits = |t: &Trail| {
+                    let places = (t.place_x.len(), t.place_y.len());
+                    places == (sx.coordinates(), sy.coordinates())
+                        && (t.sum_x.len(), t.sum_y.len()) == (dx, dy)
+                };
+                trail.filter(fits).unwrap_or_else(|| fresh(Some(&x), Some(&y)))
+            }
+        };
+        let (mut x, mut y) = (vec![0.0; dx], vec![0.0; dy]);
+        sx.point(&trail.place_x, &mut x);
+        sy.point(&trail.place_y, &mut y);
+        Ok(Walk {
+            problem,
+            trail,
+            gx: vec![0.0; dx],
+            gy: vec![0.0; dy],
+            rates: (2.0 * sx.radius(), 2.0 * sy.radius()),
+            average: (x.clone(), y.clone()),
+            best: None,
+            x,
+            y,
+        })
+    }
+
+    /// Another potential than the balanced one.
+    pub(crate) fn with_rates(self, rates: (f64, f64)) -> Self {
+        Walk { rates, ..self }
+    }
+
+    pub(crate) fn field(&mut self) {
+        self.problem.field(&self.x, &self.y, &mut self.gx, &mut self.gy);
+    }
+
+    /// Adds the current point to the average.
+    pub(crate) fn accumulate(&mut self, weight: f64) {
+        let t = &mut self.trail;
+        t.sum_x.iter_mut().zip(&self.x).for_each(|(s, x)| *s += weight * x);
+        t.sum_y.iter_mut().zip(&self.y).for_each(|(s, y)| *s += weight * y);
+        t.weight += weight;
+    }
+
+    /// Steps from the place against the gradients; the points follow.
+    pub(crate) fn step(&mut self, gamma: f64) {
+        let (sx, sy) = (self.problem.x_setup(), self.problem.y_setup());
+        sx.step(&mut self.trail.place_x, &self.gx, gamma * self.rates.0);
+        sy.step(&mut self.trail.place_y, &self.gy, gamma * self.rates.1);
+        self.points();
+    }
+
+    pub(crate) fn points(&mut self) {
+        self.problem.x_setup().point(&self.trail.place_x, &mut self.x);
+        self.problem.y_setup().point(&self.trail.place_y, &mut self.y);
+    }
+
+    /// Divergence of two pairs of places in the joint potential.
+    pub(crate) fn divergence(&self, z: (&[f64], &[f64]), w: (&[f64], &[f64])) -> f64 {
+        let (sx, sy) = (self.problem.x_setup(), self.problem.y_setup());
+        let part = |d: f64, rate: f64| if rate > 0.0 { d / rate } else { 0.0 };
+        part(sx.divergence(z.0, w.0), self.rates.0) + part(sy.divergence(z.1, w.1), self.rates.1)
+    }
+
+    /// The averages so far, or the current point before the first step.
+    pub(crate) fn averages(&mut self) -> (&[f64], &[f64]) {
+        let (t, (ax, ay)) = (&self.trail, &mut self.average);
+        if t.weight > 0.0 {
+            ax.iter_mut().zip(&t.sum_x).for_each(|(a, s)| *a = s / t.weight);
+            ay.iter_mut().zip(&t.sum_y).for_each(|(a, s)| *a = s / t.weight);
+        } else {
+            ax.copy_from_slice(&self.x);
+            ay.copy_from_slice(&self.y);
+        }
+        (ax, ay)
+    }
+
+    pub(crate) fn certify(&mut self) -> Certificate {
+        self.averages();
+        self.problem.certificate(&self.average.0, &self.average.1)
+    }
+
+    pub(crate) fn keep(&mut self) {
+        let (x, y) = self.average.clone();
+        self.best = Some((x, y, self.trail.clone()));
+    }
+
+    pub(crate) fn restore(&mut self) {
+        if let Some((x, y, trail)) = self.best.take() {
+            (self.average, self.trail) = ((x, y), trail);
+            self.points();
+        }
+    }
+
+    pub(crate) fn state(mut self) -> SaddleState {
+        self.averages();
+        SaddleState { x: self.average.0, y: self.average.1, trail: Some(self.trail) }
+    }
+}

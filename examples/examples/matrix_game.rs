@@ -1,0 +1,47 @@
+//! Colonel Blotto: how to spread six companies over three hills against an enemy who has seven, as a matrix game with bounds
+//! on its value.
+//!
+//! ```text
+//! cargo run --release -p fenchel-examples --example matrix_game
+//! ```
+
+use std::error::Error;
+
+use fenchel_optim::{StepSize, Stop};
+use fenchel_saddle::{MatrixGame, MirrorProxSettings, matrix_game, value_bounds};
+use ndarray::Array2;
+
+/// All ways to spread companies over three hills.
+fn spreads(companies: i32) -> Vec<[i32; 3]> {
+    (0..=companies)
+        .flat_map(|a| (0..=companies - a).map(move |b| [a, b, companies - a - b]))
+        .collect()
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let (ours, theirs) = (spreads(6), spreads(7));
+    // What the row player pays: hills lost minus hills won.
+    let losses = Array2::from_shape_fn((ours.len(), theirs.len()), |(i, j)| {
+        (0..3).map(|hill| f64::from((theirs[j][hill] - ours[i][hill]).signum())).sum()
+    });
+    let game = MatrixGame::new(losses.view())?;
+    let stop = Stop { absolute: 1e-3, relative: 0.0, max_passes: 1e5, ..Stop::default() };
+    let settings = MirrorProxSettings { step: StepSize::Backtracking, stop };
+    let solution = matrix_game(&game, &settings, None, &mut ())?;
+
+    println!("{} against {} spreads: {}", ours.len(), theirs.len(), solution.report);
+    let bounds = value_bounds(&game, &solution.state);
+    if let Some(most) = bounds.objective() {
+        println!(
+            "six companies lose at most {most:.4} hills on average, and no plan loses less than {:.4}",
+            most - bounds.value()
+        );
+    }
+    let mut plan: Vec<_> = solution.state.x.iter().zip(&ours).collect();
+    plan.sort_by(|a, b| b.0.total_cmp(a.0));
+    println!("the likeliest spreads of our plan:");
+    for (share, spread) in plan.into_iter().take(8) {
+        println!("  {spread:?}  {share:.3}");
+    }
+    Ok(())
+}
