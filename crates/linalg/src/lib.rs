@@ -11,6 +11,7 @@
 //! | labels of any type as codes `0..k` or as -1, +1 | [`labels::Classes`], [`labels::binary_signs`] | O(n log n) |
 //! | `exp`, `ln`, sums and dots that vectorise; dispatch to the widest instructions | [`lanes`] | O(n) |
 //! | log-sum-exp, softmax, entropy, gamma family | [`special`] | O(n), O(1) |
+//! | integrals of one variable: Gauss rules, adaptive Gauss-Kronrod | [`quadrature`] | O(n) |
 //! | projections on simplex, balls, boxes, rising sequences | [`project`] | O(d), O(d log d) |
 //! | `A = L L'` without dependencies | [`Cholesky`] | `n^3 / 3` |
 //! | `norm(A)` of a design, spectral radius of a square matrix | [`spectral`] | products with `A` |
@@ -31,6 +32,7 @@ mod gram;
 pub mod labels;
 pub mod lanes;
 pub mod project;
+pub mod quadrature;
 pub mod special;
 pub mod spectral;
 

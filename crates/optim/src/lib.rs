@@ -32,7 +32,7 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | (root) | [`run`], [`Iterative`], [`Stop`], [`Certificate`], [`Report`], [`Observer`], [`Trace`], [`StepSize`] |
+//! | (root) | [`run`], [`Iterative`], [`Stop`], [`Certificate`], [`Report`], [`Observer`], [`Trace`], [`StepSize`], [`Refusal`], [`MAX_MEMORY`] |
 //! | [`loss`] | losses of one margin, with conjugates and exact dual steps |
 //! | [`prox`] | regularisers and proximal operators |
 //! | [`random`] | seeds, streams, visiting orders, alias tables, sum trees |
@@ -54,6 +54,7 @@ pub mod newton;
 mod protocol;
 pub mod prox;
 pub mod random;
+mod refusal;
 pub mod scalar;
 mod step;
 
@@ -63,6 +64,7 @@ pub use protocol::{
     Status, Stop, Trace, limit, run,
 };
 pub use prox::{Regulariser, Separable};
+pub use refusal::{MAX_MEMORY, Refusal};
 pub use step::StepSize;
 
 #[cfg(doctest)]

@@ -13,6 +13,7 @@
 //! | [`GroupLasso`] | `strength * sum_g weights_g ||x_g||` | groups that are zero together |
 //! | [`GroupMax`] | `strength * sum_g weights_g max_{c in g} |x_c|` | groups that are zero together, level at the top |
 //! | [`SparseGroupLasso`] | `l1 ||x||_1 + group * sum_g weights_g ||x_g||` | sparse within groups too |
+//! | [`SortedL1`] | `sum_k weights_k` times the k-th largest `|x_c|` | sparse, and level among correlated columns |
 //! | [`L2Norm`] | `strength * ||x||` | all or nothing |
 //! | [`L1Ball`], [`L2Ball`], [`Simplex`] | 0 inside, else infinite | budgets, mixtures |
 //! | [`TotalVariation`] | `strength * sum_c |x_{c+1} - x_c|` | stretches of equal weights |
@@ -28,6 +29,7 @@ mod group;
 mod group_max;
 mod interval;
 mod norm_ball;
+mod sorted;
 mod total_variation;
 mod weighted_l1;
 
@@ -36,6 +38,7 @@ pub use group::{GroupLasso, Groups, SparseGroupLasso};
 pub use group_max::GroupMax;
 pub use interval::Interval;
 pub use norm_ball::{L1Ball, L2Ball, L2Norm, Simplex};
+pub use sorted::SortedL1;
 pub use total_variation::{FusedLasso, TotalVariation};
 pub use weighted_l1::{NonnegativeL1, WeightedL1};
 

@@ -4,7 +4,7 @@
 use fenchel_optim::Regulariser;
 use fenchel_optim::prox::{
     FusedLasso, GroupLasso, GroupMax, Groups, L1Ball, L2Ball, L2Norm, NonnegativeL1, Simplex,
-    SparseGroupLasso, TotalVariation, WeightedL1,
+    SortedL1, SparseGroupLasso, TotalVariation, WeightedL1,
 };
 use proptest::prelude::*;
 
@@ -110,6 +110,25 @@ impl Independent for GroupMax {
         }
         let free = (0..u.len()).filter(|&c| free[c]).map(|c| u[c].abs());
         of_a_norm(free.fold(outside, f64::max), h, p, u)
+    }
+}
+
+/// The dual ball by all subsets of coordinates; the norm as a sum of the largest sums of `k` entries, by all subsets.
+impl Independent for SortedL1 {
+    fn subgradient_error(&self, p: &[f64], u: &[f64]) -> f64 {
+        let (d, mut outside) = (p.len(), 0.0f64);
+        let mut largest = vec![0.0f64; d + 1];
+        for subset in 1..1usize << d {
+            let sum = |x: &[f64]| -> f64 {
+                (0..d).filter(|c| subset >> c & 1 == 1).map(|c| x[c].abs()).sum()
+            };
+            let k = subset.count_ones() as usize;
+            outside = outside.max(sum(u) - self.weights[..k].iter().sum::<f64>());
+            largest[k] = largest[k].max(sum(p));
+        }
+        let weight = |k: usize| self.weights.get(k).copied().unwrap_or(0.0);
+        let h = (1..=d).map(|k| (weight(k - 1) - weight(k)) * largest[k]).sum();
+        of_a_norm(outside, h, p, u)
     }
 }
 
@@ -228,6 +247,9 @@ fn every(p: &Parameters, check: &mut impl Check) {
     check.check(&GroupLasso { groups, strength: p.other });
     check.check(&GroupMax { groups: weighted.clone(), strength: p.other });
     check.check(&SparseGroupLasso { groups: weighted, l1: p.l1, group: p.other });
+    let mut falling = p.weights.clone();
+    falling.sort_by(|a, b| b.total_cmp(a));
+    check.check(&SortedL1 { weights: falling });
     check.check(&L2Norm { strength: p.other });
     check.check(&L2Ball { radius: p.radius });
     check.check(&L1Ball { radius: p.radius });

@@ -3,7 +3,7 @@
 use fenchel_optim::Regulariser;
 use fenchel_optim::prox::{
     FusedLasso, GroupLasso, GroupMax, Groups, L1Ball, L2Ball, L2Norm, NonnegativeL1, Simplex,
-    SparseGroupLasso, TotalVariation, WeightedL1,
+    SortedL1, SparseGroupLasso, TotalVariation, WeightedL1,
 };
 
 fn prox<R: Regulariser>(h: &R, v: &[f64], step: f64) -> Vec<f64> {
@@ -31,6 +31,13 @@ fn known_values() {
     assert!(rows.coercive() && !h.coercive());
     // A diverged iterate does not pass for a zero.
     assert!(prox(&rows, &[f64::NAN, 0.0, 0.0], 1.0)[0].is_nan());
+    // 4 - 1 and 3.5 - 0 are out of order: both 3.25. Equal weights are the l1 norm.
+    let h = SortedL1 { weights: vec![1.0, 0.0, 0.0] };
+    assert_eq!(prox(&h, &[-3.5, 4.0, 1.0], 1.0), [-3.25, 3.25, 1.0]);
+    assert_eq!(prox(&h, &[0.2, -0.3, 0.4], 1.0), [0.0; 3]);
+    assert_eq!((h.value(&[-3.5, 4.0, 1.0]), h.dual_scale(&[1.0, 2.0, 1.0], 0.0)), (4.0, 0.25));
+    let l1 = SortedL1 { weights: vec![1.0; 3] };
+    assert_eq!(prox(&l1, &[-3.5, 0.5, 2.0], 1.0), [-2.5, 0.0, 1.0]);
     assert_eq!(prox(&L2Norm { strength: 2.5 }, &[3.0, -4.0], 1.0), [1.5, -2.0]);
     assert_eq!(prox(&TotalVariation { strength: 1.0 }, &[0.0, 10.0], 1.0), [1.0, 9.0]);
     assert_eq!(prox(&TotalVariation { strength: 1.0 }, &[0.0, 1.0], 1.0), [0.5, 0.5]);
@@ -53,6 +60,7 @@ fn bad_parameters_are_named() {
     let groups = || Groups::consecutive(&[1, 2]).unwrap();
     for bad in [-1.0, f64::NAN, f64::INFINITY] {
         refused(WeightedL1 { weights: vec![1.0, bad, 1.0] }, &format!("l1 (weight) = {bad}"));
+        refused(SortedL1 { weights: vec![bad, 1.0, 1.0] }, &format!("weight = {bad}"));
         refused(NonnegativeL1 { strength: bad }, &format!("l1 = {bad}"));
         refused(GroupLasso { groups: groups(), strength: bad }, &format!("group = {bad}"));
         refused(GroupMax { groups: groups(), strength: bad }, &format!("group = {bad}"));
@@ -68,6 +76,8 @@ fn bad_parameters_are_named() {
         assert!(groups().with_weights(&[1.0, bad]).is_err());
     }
     refused(WeightedL1 { weights: vec![1.0] }, "expected length 3, found 1");
+    refused(SortedL1 { weights: vec![1.0] }, "expected length 3, found 1");
+    refused(SortedL1 { weights: vec![1.0, 2.0, 1.0] }, "weight = 2; expected weights that fall");
     let four = GroupLasso { groups: Groups::consecutive(&[4]).unwrap(), strength: 1.0 };
     refused(four, "expected length 4, found 3");
     let error = |groups: &[Vec<usize>]| Groups::new(3, groups).unwrap_err().to_string();
