@@ -1,0 +1,97 @@
+//! What can go wrong.
+
+use fenchel_linalg::Invalid;
+
+/// Why a distribution could not be made or fitted.
+///
+/// A method that ends without convergence is not an error: see [`fenchel_optim::Status`].
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// An argument that does not fit: shapes, ranges, NaN.
+    #[error(transparent)]
+    Invalid(#[from] Invalid),
+    /// A natural parameter for which the density has no finite integral.
+    #[error("natural parameter {index} of the {family} family is {value:e}; expected {expected}")]
+    OutsideNaturalDomain {
+        /// The family.
+        family: &'static str,
+        /// The coordinate, counted from 0.
+        index: usize,
+        /// Its value.
+        value: f64,
+        /// What is accepted.
+        expected: &'static str,
+    },
+    /// A mean parameter that no member of the family has.
+    #[error("mean parameter {index} of the {family} family is {value:e}; expected {expected}")]
+    OutsideMeanDomain {
+        /// The family.
+        family: &'static str,
+        /// The coordinate, counted from 0.
+        index: usize,
+        /// Its value, or the value of the quantity that `expected` names.
+        value: f64,
+        /// What is accepted.
+        expected: &'static str,
+    },
+    /// An observation that the family gives probability 0.
+    #[error("observation {index} is {value}; the {family} family expects {expected}")]
+    OutsideSupport {
+        /// The family.
+        family: &'static str,
+        /// The observation, counted from 0.
+        index: usize,
+        /// Its value (of a vector: the offending entry).
+        value: f64,
+        /// What is accepted.
+        expected: &'static str,
+    },
+    /// The mean of the data lies on the border of the mean domain: no member of the family has it.
+    #[error("the {family} family has no member with the mean of the data ({reason}): {remedy}")]
+    BoundaryMean {
+        /// The family.
+        family: &'static str,
+        /// What the data would have to satisfy.
+        reason: &'static str,
+        /// What to do instead.
+        remedy: &'static str,
+    },
+    /// A quantity that has no closed form for this family.
+    #[error("{what} is not available for the {family} family: {hint}")]
+    Unavailable {
+        /// The family.
+        family: &'static str,
+        /// The quantity.
+        what: &'static str,
+        /// What to use instead.
+        hint: &'static str,
+    },
+    /// A solver refused the problem.
+    #[error("{0}")]
+    Solver(String),
+}
+
+impl Error {
+    /// The same error with the number of the observation.
+    #[must_use]
+    pub(crate) fn at(mut self, observation: usize) -> Self {
+        if let Error::OutsideSupport { index, .. } = &mut self {
+            *index = observation;
+        }
+        self
+    }
+
+    /// What a mean outside of the open domain says about data: it lies on the border.
+    #[must_use]
+    pub(crate) fn of_data(self) -> Self {
+        match self {
+            Error::OutsideMeanDomain { family, expected, .. } => Error::BoundaryMean {
+                family,
+                reason: expected,
+                remedy: "use a conjugate prior with positive weight, or more data",
+            },
+            other => other,
+        }
+    }
+}

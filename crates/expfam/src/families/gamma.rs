@@ -1,0 +1,181 @@
+//! Positive numbers with two free parameters.
+
+use fenchel_linalg::Invalid;
+use fenchel_linalg::special::log1pmx;
+use rand::Rng;
+use serde::{Deserialize, Serialize};
+
+use crate::family::{check_shape, mean_in, natural_in, point_in};
+use crate::samplers::log_gamma_variable;
+use crate::special::{digamma, gamma_shape, ln_gamma, log_minus_digamma, trigamma};
+use crate::{Density, Distribution, Error, Family, Sample};
+
+/// `p(x) = b^a x^(a-1) e^(-b x) / Gamma(a)` for `x > 0`, by shape `a` and rate `b`.
+///
+/// `T(x) = (log x, x)`, `eta = (a - 1, -b)`, `A = log Gamma(a) - a log b`, `mu = (psi(a) - log b, a / b)`. Centred coordinates
+/// are `(E x, log E x - E log x)`; the second determines the shape alone.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Gamma;
+
+impl Gamma {
+    /// By shape and rate; the mean is `shape / rate`.
+    ///
+    /// # Errors
+    /// [`Invalid::Parameter`] unless both are positive and finite.
+    pub fn with_shape_rate(self, shape: f64, rate: f64) -> Result<Distribution<Self>, Error> {
+        Invalid::check_positive("shape", shape)?;
+        Invalid::check_positive("rate", rate)?;
+        Distribution::from_natural(self, &[shape - 1.0, -rate])
+    }
+}
+
+impl Distribution<Gamma> {
+    /// `a`.
+    pub fn shape(&self) -> f64 {
+        self.natural()[0] + 1.0
+    }
+
+    /// `b`.
+    pub fn rate(&self) -> f64 {
+        -self.natural()[1]
+    }
+}
+
+const EXPECTED: &str = "log E x - E log x > 0";
+
+impl Family for Gamma {
+    fn name(&self) -> &'static str {
+        "gamma"
+    }
+
+    fn dimension(&self) -> usize {
+        2
+    }
+
+    fn check_natural(&self, eta: &[f64]) -> Result<(), Error> {
+        check_shape(self, "natural parameter", eta)?;
+        natural_in(self, eta[0] > -1.0, 0, eta[0], "a number > -1")?;
+        natural_in(self, eta[1] < 0.0, 1, eta[1], "a number < 0")
+    }
+
+    fn check_mean(&self, mu: &[f64]) -> Result<(), Error> {
+        check_shape(self, "mean parameter", mu)?;
+        mean_in(self, mu[1] > 0.0, 1, mu[1], "a number > 0")?;
+        let gap = mu[1].ln() - mu[0];
+        mean_in(self, gap > 0.0, 0, gap, EXPECTED)
+    }
+
+    fn log_partition(&self, eta: &[f64]) -> f64 {
+        let a = eta[0] + 1.0;
+        ln_gamma(a) - a * (-eta[1]).ln()
+    }
+
+    fn mean(&self, eta: &[f64], mu: &mut [f64]) {
+        let (a, b) = (eta[0] + 1.0, -eta[1]);
+        mu[0] = digamma(a) - b.ln();
+        mu[1] = a / b;
+    }
+
+    fn natural(&self, mu: &[f64], eta: &mut [f64]) -> Result<(), Error> {
+        mean_in(self, mu[1] > 0.0, 1, mu[1], "a number > 0")?;
+        self.natural_from_centred(&[mu[1], mu[1].ln() - mu[0]], eta)
+    }
+
+    fn fisher(&self, eta: &[f64], out: &mut [f64]) {
+        let (a, b) = (eta[0] + 1.0, -eta[1]);
+        out.copy_from_slice(&[trigamma(a), 1.0 / b, 1.0 / b, a / b / b]);
+    }
+
+    /// `(a - 1) psi(a) - log Gamma(a) - a + log b`.
+    fn conjugate_at(&self, eta: &[f64]) -> f64 {
+        let (a, b) = (eta[0] + 1.0, -eta[1]);
+        eta[0] * digamma(a) - ln_gamma(a) - a + b.ln()
+    }
+
+    fn centred_from_mean(&self, mu: &[f64], c: &mut [f64]) {
+        c[0] = mu[1];
+        c[1] = mu[1].ln() - mu[0];
+    }
+
+    fn mean_from_centred(&self, c: &[f64], mu: &mut [f64]) {
+        mu[0] = c[0].ln() - c[1];
+        mu[1] = c[0];
+    }
+
+    fn centred_from_natural(&self, eta: &[f64], c: &mut [f64]) {
+        let a = eta[0] + 1.0;
+        c[0] = -a / eta[1];
+        c[1] = log_minus_digamma(a);
+    }
+
+    fn natural_from_centred(&self, c: &[f64], eta: &mut [f64]) -> Result<(), Error> {
+        mean_in(self, c[0] > 0.0, 1, c[0], "a number > 0")?;
+        mean_in(self, c[1] > 0.0, 0, c[1], EXPECTED)?;
+        let a = gamma_shape(c[1]);
+        eta[0] = a - 1.0;
+        eta[1] = -a / c[0];
+        Ok(())
+    }
+
+    /// `log E x - E log x` of a mixture is the mean of the parts' own plus that between their means.
+    fn blend(&self, into: &mut [f64], share: f64, other: &[f64]) {
+        let mean = into[0] + share * (other[0] - into[0]);
+        let between = (1.0 - share) * log1pmx((into[0] - mean) / mean)
+            + share * log1pmx((other[0] - mean) / mean);
+        into[1] += share * (other[1] - into[1]) - between;
+        into[0] = mean;
+    }
+}
+
+impl Density for Gamma {
+    type Point = f64;
+
+    fn check_point(&self, &x: &f64) -> Result<(), Error> {
+        point_in(self, x > 0.0 && x.is_finite(), x, "a finite number > 0")
+    }
+
+    fn statistics(&self, x: &f64, out: &mut [f64]) {
+        out[0] = x.ln();
+        out[1] = *x;
+    }
+
+    fn log_base(&self, _: &f64) -> f64 {
+        0.0
+    }
+
+    fn mean_log_base(&self, _: &[f64]) -> Result<f64, Error> {
+        Ok(0.0)
+    }
+
+    fn centred(&self, x: &f64, c: &mut [f64]) {
+        c[0] = *x;
+        c[1] = 0.0;
+    }
+
+    fn log_density(&self, eta: &[f64], x: &f64) -> f64 {
+        eta[0] * x.ln() + eta[1] * x - self.log_partition(eta)
+    }
+
+    fn log_densities(&self, eta: &[f64], x: &[f64], out: &mut [f64]) {
+        let constant = self.log_partition(eta);
+        super::batch::logs(x, out);
+        out.iter_mut().zip(x).for_each(|(l, x)| *l = eta[0] * *l + eta[1] * x - constant);
+    }
+
+    fn centred_mean(&self, x: &[f64], c: &mut [f64]) {
+        let mean = super::batch::mean(x);
+        c[0] = mean;
+        // The sum of -log(x / mean), whose terms x / mean - 1 add up to 0.
+        c[1] = -super::batch::sum(x, |x| log1pmx((x - mean) / mean)) / x.len() as f64;
+    }
+}
+
+impl Sample for Gamma {
+    type Owned = f64;
+
+    /// Draws that underflow are returned as the smallest positive number.
+    fn draw(&self, eta: &[f64], mut rng: &mut dyn Rng) -> f64 {
+        let log = log_gamma_variable(eta[0] + 1.0, &mut rng);
+        (log - (-eta[1]).ln()).exp().max(f64::MIN_POSITIVE)
+    }
+}

@@ -1,0 +1,80 @@
+//! Positive numbers of known shape.
+
+use fenchel_linalg::Invalid;
+use rand::Rng;
+use serde::{Deserialize, Serialize};
+
+use super::scale::scale_family;
+use crate::family::point_in;
+use crate::samplers::log_gamma_variable;
+use crate::special::{digamma, ln_gamma};
+use crate::{Density, Distribution, Error, Sample};
+
+/// The gamma family whose shape `a` is known: `T(x) = x`, `eta = -rate`, `A = -a log(rate)`, `mu = a / rate`.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct GammaKnownShape {
+    shape: f64,
+}
+
+impl GammaKnownShape {
+    /// The family of the given shape.
+    ///
+    /// # Errors
+    /// [`Invalid::Parameter`] unless it is positive and finite.
+    pub fn new(shape: f64) -> Result<Self, Error> {
+        Invalid::check_positive("shape", shape)?;
+        Ok(GammaKnownShape { shape })
+    }
+
+    /// The shape.
+    pub fn shape(&self) -> f64 {
+        self.shape
+    }
+
+    /// The member of the given rate.
+    ///
+    /// # Errors
+    /// [`Invalid::Parameter`] unless it is positive and finite.
+    pub fn with_rate(self, rate: f64) -> Result<Distribution<Self>, Error> {
+        Invalid::check_positive("rate", rate)?;
+        Distribution::from_natural(self, &[-rate])
+    }
+}
+
+impl Distribution<GammaKnownShape> {
+    /// The rate.
+    pub fn rate(&self) -> f64 {
+        -self.natural()[0]
+    }
+}
+
+scale_family!(GammaKnownShape, "gamma of known shape", |f| f.shape, |_| 0.0);
+
+impl Density for GammaKnownShape {
+    type Point = f64;
+
+    fn check_point(&self, &x: &f64) -> Result<(), Error> {
+        point_in(self, x > 0.0 && x.is_finite(), x, "a finite number > 0")
+    }
+
+    fn statistics(&self, x: &f64, out: &mut [f64]) {
+        out[0] = *x;
+    }
+
+    fn log_base(&self, x: &f64) -> f64 {
+        (self.shape - 1.0) * x.ln() - ln_gamma(self.shape)
+    }
+
+    fn mean_log_base(&self, eta: &[f64]) -> Result<f64, Error> {
+        Ok((self.shape - 1.0) * (digamma(self.shape) - (-eta[0]).ln()) - ln_gamma(self.shape))
+    }
+}
+
+impl Sample for GammaKnownShape {
+    type Owned = f64;
+
+    fn draw(&self, eta: &[f64], rng: &mut dyn Rng) -> f64 {
+        let mut rng = rng;
+        (log_gamma_variable(self.shape, &mut rng) - (-eta[0]).ln()).exp().max(f64::MIN_POSITIVE)
+    }
+}

@@ -1,0 +1,80 @@
+//! Real numbers around a known mean.
+
+use fenchel_linalg::Invalid;
+use rand::Rng;
+use serde::{Deserialize, Serialize};
+
+use super::normal::HALF_LOG_TAU;
+use super::scale::scale_family;
+use crate::family::point_in;
+use crate::samplers::standard_normal;
+use crate::{Density, Distribution, Error, Sample};
+
+/// The normal family whose mean `m` is known, by variance `v`: `T(x) = (x - m)^2`, `eta = -1 / (2 v)`, `A = log(v) / 2`,
+/// `mu = v`. The example of Le Priol, section 5.4.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct NormalKnownMean {
+    mean: f64,
+}
+
+impl NormalKnownMean {
+    /// The family around the given mean.
+    ///
+    /// # Errors
+    /// [`Invalid::NonFinite`].
+    pub fn new(mean: f64) -> Result<Self, Error> {
+        Invalid::check_finite("mean", &[mean])?;
+        Ok(NormalKnownMean { mean })
+    }
+
+    /// The member of variance `v`.
+    ///
+    /// # Errors
+    /// [`Invalid::Parameter`] unless it is positive and finite.
+    pub fn with_variance(self, variance: f64) -> Result<Distribution<Self>, Error> {
+        Invalid::check_positive("variance", variance)?;
+        Distribution::from_natural(self, &[-0.5 / variance])
+    }
+}
+
+impl Distribution<NormalKnownMean> {
+    /// The known mean `m`.
+    pub fn location(&self) -> f64 {
+        self.family().mean
+    }
+
+    /// The variance `v`.
+    pub fn variance(&self) -> f64 {
+        -0.5 / self.natural()[0]
+    }
+}
+
+scale_family!(NormalKnownMean, "normal of known mean", |_| 0.5, |_| -0.5 * std::f64::consts::LN_2);
+
+impl Density for NormalKnownMean {
+    type Point = f64;
+
+    fn check_point(&self, &x: &f64) -> Result<(), Error> {
+        point_in(self, x.is_finite(), x, "a finite number")
+    }
+
+    fn statistics(&self, x: &f64, out: &mut [f64]) {
+        out[0] = (x - self.mean) * (x - self.mean);
+    }
+
+    fn log_base(&self, _: &f64) -> f64 {
+        -HALF_LOG_TAU
+    }
+
+    fn mean_log_base(&self, _: &[f64]) -> Result<f64, Error> {
+        Ok(-HALF_LOG_TAU)
+    }
+}
+
+impl Sample for NormalKnownMean {
+    type Owned = f64;
+
+    fn draw(&self, eta: &[f64], rng: &mut dyn Rng) -> f64 {
+        self.mean + (-0.5 / eta[0]).sqrt() * standard_normal(rng)
+    }
+}

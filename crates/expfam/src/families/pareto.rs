@@ -1,0 +1,83 @@
+//! Heavy tails above a known threshold.
+
+use fenchel_linalg::Invalid;
+use rand::Rng;
+use serde::{Deserialize, Serialize};
+
+use super::scale::scale_family;
+use crate::family::point_in;
+use crate::samplers::open_uniform;
+use crate::{Density, Distribution, Error, Sample};
+
+/// `p(x) = a m^a x^(-a-1)` for `x >= m`, with the minimum `m` known: `T(x) = log(x / m)`, `eta = -a`, `A = -log(a)`, `mu = 1 / a`.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Pareto {
+    minimum: f64,
+}
+
+impl Pareto {
+    /// The family above the given minimum.
+    ///
+    /// # Errors
+    /// [`Invalid::Parameter`] unless it is positive and finite.
+    pub fn new(minimum: f64) -> Result<Self, Error> {
+        Invalid::check_positive("minimum", minimum)?;
+        Ok(Pareto { minimum })
+    }
+
+    /// The minimum `m`.
+    pub fn minimum(&self) -> f64 {
+        self.minimum
+    }
+
+    /// The member of tail index `a`.
+    ///
+    /// # Errors
+    /// [`Invalid::Parameter`] unless it is positive and finite.
+    pub fn with_index(self, index: f64) -> Result<Distribution<Self>, Error> {
+        Invalid::check_positive("index", index)?;
+        Distribution::from_natural(self, &[-index])
+    }
+}
+
+impl Distribution<Pareto> {
+    /// The tail index `a`.
+    pub fn index(&self) -> f64 {
+        -self.natural()[0]
+    }
+}
+
+scale_family!(Pareto, "Pareto", |_| 1.0, |_| 0.0);
+
+impl Density for Pareto {
+    type Point = f64;
+
+    fn check_point(&self, &x: &f64) -> Result<(), Error> {
+        point_in(
+            self,
+            x >= self.minimum && x.is_finite(),
+            x,
+            "a finite number, at least the minimum",
+        )
+    }
+
+    fn statistics(&self, x: &f64, out: &mut [f64]) {
+        out[0] = (x / self.minimum).ln();
+    }
+
+    fn log_base(&self, x: &f64) -> f64 {
+        -x.ln()
+    }
+
+    fn mean_log_base(&self, eta: &[f64]) -> Result<f64, Error> {
+        Ok(1.0 / eta[0] - self.minimum.ln())
+    }
+}
+
+impl Sample for Pareto {
+    type Owned = f64;
+
+    fn draw(&self, eta: &[f64], rng: &mut dyn Rng) -> f64 {
+        (self.minimum * (open_uniform(rng).ln() / eta[0]).exp()).min(f64::MAX)
+    }
+}

@@ -1,0 +1,63 @@
+//! Lengths of plane normal vectors.
+
+use fenchel_linalg::Invalid;
+use rand::Rng;
+use serde::{Deserialize, Serialize};
+
+use super::scale::scale_family;
+use crate::family::point_in;
+use crate::samplers::open_uniform;
+use crate::special::digamma;
+use crate::{Density, Distribution, Error, Sample};
+
+/// `p(x) = x / s^2 e^(-x^2 / (2 s^2))` for `x > 0`: `T(x) = x^2`, `eta = -1 / (2 s^2)`, `A = -log(-2 eta)`, `mu = 2 s^2`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rayleigh;
+
+impl Rayleigh {
+    /// By scale `s`.
+    ///
+    /// # Errors
+    /// [`Invalid::Parameter`] unless it is positive and finite.
+    pub fn with_scale(self, scale: f64) -> Result<Distribution<Self>, Error> {
+        Invalid::check_positive("scale", scale)?;
+        Distribution::from_natural(self, &[-0.5 / scale / scale])
+    }
+}
+
+impl Distribution<Rayleigh> {
+    /// `s`.
+    pub fn scale(&self) -> f64 {
+        (-0.5 / self.natural()[0]).sqrt()
+    }
+}
+
+scale_family!(Rayleigh, "Rayleigh", |_| 1.0, |_| -std::f64::consts::LN_2);
+
+impl Density for Rayleigh {
+    type Point = f64;
+
+    fn check_point(&self, &x: &f64) -> Result<(), Error> {
+        point_in(self, x > 0.0 && x.is_finite(), x, "a finite number > 0")
+    }
+
+    fn statistics(&self, x: &f64, out: &mut [f64]) {
+        out[0] = x * x;
+    }
+
+    fn log_base(&self, x: &f64) -> f64 {
+        x.ln()
+    }
+
+    fn mean_log_base(&self, eta: &[f64]) -> Result<f64, Error> {
+        Ok(0.5 * (digamma(1.0) - (-eta[0]).ln()))
+    }
+}
+
+impl Sample for Rayleigh {
+    type Owned = f64;
+
+    fn draw(&self, eta: &[f64], rng: &mut dyn Rng) -> f64 {
+        (open_uniform(rng).ln() / eta[0]).sqrt().max(f64::MIN_POSITIVE)
+    }
+}

@@ -1,0 +1,268 @@
+//! What a family can do, one trait a capability.
+//!
+//! ```text
+//! p(x | eta) = h(x) exp(<eta, T(x)> - A(eta)),     mu = grad A(eta) = E T(x),     A*(mu) = <mu, eta> - A(eta)
+//! ```
+//!
+//! | symbol | name |
+//! |---|---|
+//! | `eta` | natural parameter |
+//! | `mu` | mean parameter |
+//! | `A`, `A*` | log-partition function and its conjugate |
+//! | `I(eta) = Hess A(eta)` | Fisher information |
+//! | `c` | centred mean parameter: the same information as `mu`, stored without cancellation |
+//!
+//! | capability | trait |
+//! |---|---|
+//! | parameters and the maps between them | [`Family`] |
+//! | densities and statistics of observations | [`Density`] |
+//! | random draws | [`Sample`] |
+//! | a known normaliser of the conjugate prior | [`Evidence`] |
+//!
+//! The methods of these traits work on slices and trust their arguments: they are what a family *implements*. The types that
+//! check are [`Distribution`](crate::Distribution), [`Summary`](crate::Summary) and [`Prior`](crate::Prior).
+
+use std::borrow::Borrow;
+
+use fenchel_linalg::Invalid;
+use rand::Rng;
+
+use crate::Error;
+use crate::divergence;
+
+/// An exponential family with its fixed quantities (numbers of trials, known shapes, dimensions).
+///
+/// # Panics
+/// All methods but the two checks may panic, or return NaN, for slices of another length than [`dimension`](Self::dimension)
+/// and points outside of the open domain.
+pub trait Family {
+    /// Its name in messages.
+    fn name(&self) -> &'static str;
+
+    /// Length of `eta` and `mu`.
+    fn dimension(&self) -> usize;
+
+    /// Checks that `eta` lies in the open natural domain.
+    ///
+    /// # Errors
+    /// [`Invalid::Length`], [`Invalid::NonFinite`], [`Error::OutsideNaturalDomain`].
+    fn check_natural(&self, eta: &[f64]) -> Result<(), Error>;
+
+    /// Checks that `mu` lies in the open mean domain.
+    ///
+    /// # Errors
+    /// [`Invalid::Length`], [`Invalid::NonFinite`], [`Error::OutsideMeanDomain`].
+    fn check_mean(&self, mu: &[f64]) -> Result<(), Error>;
+
+    /// `A(eta)`.
+    fn log_partition(&self, eta: &[f64]) -> f64;
+
+    /// Writes `mu = grad A(eta)`.
+    fn mean(&self, eta: &[f64], mu: &mut [f64]);
+
+    /// Writes `eta = grad A*(mu)`.
+    ///
+    /// # Errors
+    /// [`Error::OutsideMeanDomain`].
+    fn natural(&self, mu: &[f64], eta: &mut [f64]) -> Result<(), Error>;
+
+    /// Writes the Fisher information `Hess A(eta)`, row by row.
+    fn fisher(&self, eta: &[f64], out: &mut [f64]);
+
+    /// `A*(mu)` at `mu = grad A(eta)`: what is left of the negative entropy without the base measure.
+    fn conjugate_at(&self, eta: &[f64]) -> f64 {
+        let mut mu = vec![0.0; self.dimension()];
+        self.mean(eta, &mut mu);
+        dot(eta, &mu) - self.log_partition(eta)
+    }
+
+    /// `A*(mu)`.
+    ///
+    /// # Errors
+    /// [`Error::OutsideMeanDomain`].
+    fn conjugate(&self, mu: &[f64]) -> Result<f64, Error> {
+        let mut eta = vec![0.0; self.dimension()];
+        self.natural(mu, &mut eta)?;
+        Ok(dot(&eta, mu) - self.log_partition(&eta))
+    }
+
+    /// `KL(p || q)` of two natural parameters, in nats. Never negative, and accurate for nearby members.
+    fn kl(&self, p: &[f64], q: &[f64]) -> f64 {
+        divergence::bregman(self, p, q)
+    }
+
+    /// The `M` with `|D^3 A*[u,u,u]| <= 2 M (D^2 A*[u,u])^(3/2)`, if there is one.
+    fn self_concordance(&self) -> Option<f64> {
+        None
+    }
+
+    /// Writes the centred coordinates of a mean parameter. They are `mu` itself by default; families whose `mu` holds second
+    /// moments use variances instead.
+    fn centred_from_mean(&self, mu: &[f64], c: &mut [f64]) {
+        c.copy_from_slice(mu);
+    }
+
+    /// The inverse of [`centred_from_mean`](Self::centred_from_mean).
+    fn mean_from_centred(&self, c: &[f64], mu: &mut [f64]) {
+        mu.copy_from_slice(c);
+    }
+
+    /// Writes the centred coordinates of `grad A(eta)`.
+    fn centred_from_natural(&self, eta: &[f64], c: &mut [f64]) {
+        self.mean(eta, c);
+    }
+
+    /// Writes `eta` from centred coordinates.
+    ///
+    /// # Errors
+    /// [`Error::OutsideMeanDomain`].
+    fn natural_from_centred(&self, c: &[f64], eta: &mut [f64]) -> Result<(), Error> {
+        self.natural(c, eta)
+    }
+
+    /// Replaces the mean `mu` behind `into` by `(1 - share) mu + share mu'`, with `mu'` behind `other`. A negative share takes
+    /// `other` out again.
+    fn blend(&self, into: &mut [f64], share: f64, other: &[f64]) {
+        for (a, b) in into.iter_mut().zip(other) {
+            *a += share * (b - *a);
+        }
+    }
+}
+
+/// A family that knows the densities of its members.
+pub trait Density: Family {
+    /// One observation: `f64` for numbers and counts, `usize` for categories, `[f64]` for vectors.
+    type Point: ?Sized;
+
+    /// Checks that an observation lies in the support.
+    ///
+    /// # Errors
+    /// [`Error::OutsideSupport`] with observation 0.
+    fn check_point(&self, x: &Self::Point) -> Result<(), Error>;
+
+    /// Writes `T(x)`.
+    fn statistics(&self, x: &Self::Point, out: &mut [f64]);
+
+    /// `log h(x)`.
+    fn log_base(&self, x: &Self::Point) -> f64;
+
+    /// `E log h(x)` under `eta`, which the entropy needs.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`].
+    fn mean_log_base(&self, eta: &[f64]) -> Result<f64, Error>;
+
+    /// Writes the centred coordinates of `T(x)`.
+    fn centred(&self, x: &Self::Point, c: &mut [f64]) {
+        self.statistics(x, c);
+    }
+
+    /// `log p(x | eta)` of a point in the support.
+    fn log_density(&self, eta: &[f64], x: &Self::Point) -> f64 {
+        let mut t = vec![0.0; self.dimension()];
+        self.statistics(x, &mut t);
+        dot(eta, &t) - self.log_partition(eta) + self.log_base(x)
+    }
+
+    /// Writes `log p(x_i | eta)` of many points in the support.
+    fn log_densities(&self, eta: &[f64], x: &[Self::Point], out: &mut [f64])
+    where
+        Self::Point: Sized,
+    {
+        out.iter_mut().zip(x).for_each(|(out, x)| *out = self.log_density(eta, x));
+    }
+
+    /// Writes the centred mean of the statistics of many points in the support, at least one.
+    fn centred_mean(&self, x: &[Self::Point], c: &mut [f64])
+    where
+        Self::Point: Sized,
+    {
+        let mut one = vec![0.0; self.dimension()];
+        for (i, x) in x.iter().enumerate() {
+            self.centred(x, &mut one);
+            if i == 0 {
+                c.copy_from_slice(&one);
+            } else {
+                self.blend(c, 1.0 / (i + 1) as f64, &one);
+            }
+        }
+    }
+
+    /// The entropy of `eta` in nats; of densities it may be negative.
+    ///
+    /// # Errors
+    /// Those of [`mean_log_base`](Self::mean_log_base).
+    fn entropy(&self, eta: &[f64]) -> Result<f64, Error> {
+        Ok(-self.conjugate_at(eta) - self.mean_log_base(eta)?)
+    }
+}
+
+/// A family that can draw from its members.
+pub trait Sample: Density {
+    /// An observation by value.
+    type Owned: Borrow<Self::Point>;
+
+    /// One draw from `eta`.
+    fn draw(&self, eta: &[f64], rng: &mut dyn Rng) -> Self::Owned;
+}
+
+/// A family whose conjugate prior has a known normaliser, and so marginal likelihoods and predictive densities.
+pub trait Evidence: Family {
+    /// `log of the integral of exp(weight (<mu, eta> - A(eta))) d eta`, with `mu` in centred coordinates.
+    fn log_prior_normaliser(&self, weight: f64, centred: &[f64]) -> f64;
+}
+
+pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+/// Checks length and finiteness of a parameter.
+pub(crate) fn check_shape(
+    family: &(impl Family + ?Sized),
+    what: &'static str,
+    parameter: &[f64],
+) -> Result<(), Error> {
+    Invalid::check_length(what, family.dimension(), parameter.len())?;
+    Ok(Invalid::check_finite(what, parameter)?)
+}
+
+/// `Ok` if the condition holds, else the error of a natural parameter.
+pub(crate) fn natural_in(
+    family: &(impl Family + ?Sized),
+    holds: bool,
+    index: usize,
+    value: f64,
+    expected: &'static str,
+) -> Result<(), Error> {
+    let family = family.name();
+    if holds { Ok(()) } else { Err(Error::OutsideNaturalDomain { family, index, value, expected }) }
+}
+
+/// `Ok` if the condition holds, else the error of a mean parameter.
+pub(crate) fn mean_in(
+    family: &(impl Family + ?Sized),
+    holds: bool,
+    index: usize,
+    value: f64,
+    expected: &'static str,
+) -> Result<(), Error> {
+    let family = family.name();
+    if holds { Ok(()) } else { Err(Error::OutsideMeanDomain { family, index, value, expected }) }
+}
+
+/// `Ok` if the condition holds, else the error of an observation.
+pub(crate) fn point_in(
+    family: &(impl Family + ?Sized),
+    holds: bool,
+    value: f64,
+    expected: &'static str,
+) -> Result<(), Error> {
+    let family = family.name();
+    if holds { Ok(()) } else { Err(Error::OutsideSupport { family, index: 0, value, expected }) }
+}
+
+/// Whether a number is a count: whole, not negative, and small enough that counts do not skip.
+#[allow(dead_code)]
+pub(crate) fn is_count(x: f64) -> bool {
+    (0.0..=9_007_199_254_740_992.0).contains(&x) && x.trunc() == x
+}

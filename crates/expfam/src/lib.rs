@@ -1,0 +1,30 @@
+//! Exponential families in both of their parametrisations,
+//!
+//! ```text
+//! p(x | eta) = h(x) exp(<eta, T(x)> - A(eta)),     mu = grad A(eta) = E T(x),     eta = grad A*(mu).
+//! ```
+#![forbid(unsafe_code)]
+
+mod distribution;
+mod divergence;
+mod error;
+pub mod families;
+pub mod family;
+mod prior;
+#[allow(dead_code)]
+mod quadrature;
+pub mod samplers;
+pub mod special;
+mod summary;
+
+pub use distribution::Distribution;
+pub use error::Error;
+pub use families::*;
+pub use family::{Density, Evidence, Family, Sample};
+pub use prior::Prior;
+pub use summary::{Summary, mle, mle_weighted};
+
+/// The examples of the README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

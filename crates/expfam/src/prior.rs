@@ -1,0 +1,190 @@
+//! Conjugate priors: pseudo-observations.
+//!
+//! ```text
+//! p(eta) = exp(n0 (<mu0, eta> - A(eta)) - log Z(n0, mu0)),      n0 > 0,  mu0 in the open mean domain
+//! ```
+//!
+//! `n0` pseudo-observations of mean `mu0` and `n` observations of mean `m` make a posterior of the same form with
+//! `n0 + n` and `(n0 mu0 + n m) / (n0 + n)`. Its mode in `eta`, the MAP estimate, is the member with that mean. In any other
+//! coordinates the mode is elsewhere: the MAP estimate here is also the posterior *mean* of `mu`, so for a coin with the
+//! prior `Beta(a, b)` and `s` heads of `n` it is `(a + s) / (a + b + n)`, not `(a + s - 1) / (a + b + n - 2)`.
+//!
+//! Reference: Le Priol, sections 2.3.1 and 5.2 ((5.10), (5.11)); P. Diaconis, D. Ylvisaker, "Conjugate priors for exponential
+//! families" (1979).
+
+use fenchel_linalg::Invalid;
+use serde::{Deserialize, Serialize};
+
+use crate::distribution::check_points;
+use crate::{Density, Distribution, Error, Evidence, Family, Summary};
+
+/// A conjugate prior or posterior: `weight` observations of mean `mu0`.
+///
+/// ```
+/// use fenchel_expfam::{Bernoulli, Prior, Summary};
+///
+/// // Beta(1, 1) on the probability: two pseudo-observations, one of them heads.
+/// let prior = Prior::new(Bernoulli, 2.0, &[0.5])?;
+/// let data = [1.0, 1.0, 1.0];
+/// let posterior = prior.posterior(&Summary::of(Bernoulli, &data)?)?;
+/// assert!((posterior.map().p() - 4.0 / 5.0).abs() < 1e-15);
+/// // The evidence of three heads is B(4, 1) / B(1, 1) = 1/4.
+/// assert!((prior.log_marginal_likelihood(&data)? - 0.25f64.ln()).abs() < 1e-14);
+/// # Ok::<(), fenchel_expfam::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(bound(deserialize = "F: Family + Clone + Deserialize<'de>"))]
+pub struct Prior<F> {
+    summary: Summary<F>,
+    map: Distribution<F>,
+}
+
+impl<F: Family + Clone> Prior<F> {
+    /// `weight` pseudo-observations of mean `mu0`.
+    ///
+    /// # Errors
+    /// [`Invalid::Parameter`] unless `weight > 0`; those of [`Family::check_mean`].
+    pub fn new(family: F, weight: f64, mu0: &[f64]) -> Result<Self, Error> {
+        Invalid::check_positive("weight of the prior", weight)?;
+        family.check_mean(mu0)?;
+        let mut centred = vec![0.0; mu0.len()];
+        family.centred_from_mean(mu0, &mut centred);
+        Self::from_summary(Summary::from_parts(family, weight, centred))
+    }
+
+    /// `weight` pseudo-observations that look like `at`. More exact than [`new`](Self::new) where means cancel.
+    ///
+    /// # Errors
+    /// [`Invalid::Parameter`] unless `weight > 0`.
+    pub fn around(weight: f64, at: &Distribution<F>) -> Result<Self, Error> {
+        Invalid::check_positive("weight of the prior", weight)?;
+        let family = at.family().clone();
+        let mut centred = vec![0.0; family.dimension()];
+        family.centred_from_natural(at.natural(), &mut centred);
+        Ok(Prior { summary: Summary::from_parts(family, weight, centred), map: at.clone() })
+    }
+
+    /// The prior with the weight and mean of a summary: what former data say.
+    ///
+    /// # Errors
+    /// Those of [`Summary::mle`]: data on the border make no prior.
+    pub fn from_summary(summary: Summary<F>) -> Result<Self, Error> {
+        let map = summary.mle()?;
+        Ok(Prior { summary, map })
+    }
+
+    /// The family of the likelihood.
+    pub fn family(&self) -> &F {
+        self.summary.family()
+    }
+
+    /// `n0`, or after data `n0 + n`.
+    pub fn weight(&self) -> f64 {
+        self.summary.weight()
+    }
+
+    /// `mu0`: the mean of the mean parameter under this prior.
+    pub fn mean(&self) -> Vec<f64> {
+        let mut mu = vec![0.0; self.family().dimension()];
+        self.family().mean_from_centred(self.summary.centred(), &mut mu);
+        mu
+    }
+
+    pub(crate) fn centred(&self) -> &[f64] {
+        self.summary.centred()
+    }
+
+    /// The mode of the density of `eta`, the member with mean `mu0`.
+    pub fn map(&self) -> &Distribution<F> {
+        &self.map
+    }
+
+    /// The posterior after data.
+    ///
+    /// # Errors
+    /// [`Invalid::Length`] for a summary of another dimension; [`Error::OutsideNaturalDomain`] where numbers overflow.
+    pub fn posterior(&self, data: &Summary<F>) -> Result<Self, Error> {
+        let mut summary = self.summary.clone();
+        summary.merge(data)?;
+        Self::from_summary(summary)
+    }
+
+    /// `log p(eta)` up to the constant `log Z`: `n0 (<mu0, eta> - A(eta))`.
+    ///
+    /// # Errors
+    /// Those of [`Family::check_natural`].
+    pub fn log_unnormalised(&self, eta: &[f64]) -> Result<f64, Error> {
+        let family = self.family();
+        family.check_natural(eta)?;
+        // <mu0, eta> - A(eta) = A*(mu0) - B_A(eta; eta0), and the divergence does not cancel.
+        Ok(self.weight() * (self.map.conjugate() - family.kl(self.map.natural(), eta)))
+    }
+}
+
+impl<F: Evidence + Clone> Prior<F> {
+    /// `log Z(n0, mu0)`, the log of the integral of the unnormalised density over the natural domain.
+    pub fn log_normaliser(&self) -> f64 {
+        self.family().log_prior_normaliser(self.weight(), self.centred())
+    }
+
+    /// `log p(eta)`, a density with respect to `d eta`.
+    ///
+    /// # Errors
+    /// Those of [`Family::check_natural`].
+    pub fn log_density(&self, eta: &[f64]) -> Result<f64, Error> {
+        Ok(self.log_unnormalised(eta)? - self.log_normaliser())
+    }
+
+    /// `KL(self || other)` of two priors of one family is not needed by any estimate, the change of evidence is: the log of
+    /// `Z(posterior) / Z(prior)`, the marginal likelihood without the base measure of the data.
+    fn log_ratio(&self, data: &Summary<F>) -> Result<f64, Error> {
+        let mut all = self.summary.clone();
+        all.merge(data)?;
+        let after = self.family().log_prior_normaliser(all.weight(), all.centred());
+        Ok(after - self.log_normaliser())
+    }
+}
+
+impl<F: Evidence + Density + Clone> Prior<F> {
+    /// `log p(x_1, ..., x_n)`, the parameter integrated out.
+    ///
+    /// # Errors
+    /// [`Error::OutsideSupport`].
+    pub fn log_marginal_likelihood(&self, x: &[F::Point]) -> Result<f64, Error>
+    where
+        F::Point: Sized,
+    {
+        check_points(self.family(), x)?;
+        let base: f64 = x.iter().map(|x| self.family().log_base(x)).sum();
+        Ok(self.log_ratio(&Summary::of(self.family().clone(), x)?)? + base)
+    }
+
+    /// The same of observations by reference.
+    ///
+    /// # Errors
+    /// [`Error::OutsideSupport`].
+    pub fn log_marginal_likelihood_of_each<'x>(
+        &self,
+        x: impl IntoIterator<Item = &'x F::Point>,
+    ) -> Result<f64, Error>
+    where
+        F::Point: 'x,
+    {
+        let mut data = Summary::new(self.family().clone());
+        let mut base = 0.0;
+        for (i, x) in x.into_iter().enumerate() {
+            data.observe(x).map_err(|e| e.at(i))?;
+            base += self.family().log_base(x);
+        }
+        Ok(self.log_ratio(&data)? + base)
+    }
+
+    /// `log p(x | all data so far)`, the posterior predictive density of the next observation: beta-binomial, Lomax, Student's
+    /// t and so on, by the family.
+    ///
+    /// # Errors
+    /// [`Error::OutsideSupport`].
+    pub fn log_predictive(&self, x: &F::Point) -> Result<f64, Error> {
+        self.log_marginal_likelihood_of_each([x])
+    }
+}

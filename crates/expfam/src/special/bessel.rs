@@ -1,0 +1,282 @@
+//! Modified Bessel functions as directional statistics needs them: ratios and normalisers, for orders `nu = d/2 - 1`.
+
+use fenchel_linalg::special::ln_gamma;
+
+/// From this `k` on (and `k >= d^2`) the expansion in `1 / k` is used.
+const FAR: f64 = 400.0;
+
+/// `R = I_{d/2}(k) / I_{d/2-1}(k)`: the length of the mean direction of a von Mises-Fisher law on the sphere in `R^d`, `d >= 1`.
+///
+/// Continued fraction of Perron and Gauss, `1 / (2 nu / k + 1 / (2 (nu + 1) / k + ...))` with `nu = d / 2`; relative error
+/// below 1e-14. `k / d` for small `k`, and 1 at infinity.
+pub fn bessel_ratio(d: usize, k: f64) -> f64 {
+    1.0 - one_minus_or_ratio(d, k).unwrap_or_else(|ratio| 1.0 - ratio)
+}
+
+/// `1 - R`, with all digits where `R` is near 1.
+pub(crate) fn one_minus_bessel_ratio(d: usize, k: f64) -> f64 {
+    one_minus_or_ratio(d, k).unwrap_or_else(|ratio| 1.0 - ratio)
+}
+
+/// `Ok(1 - R)` where that is known to all digits, else `Err(R)`.
+fn one_minus_or_ratio(d: usize, k: f64) -> Result<f64, f64> {
+    let m = d as f64;
+    if !(k >= 0.0) || d == 0 {
+        return Err(f64::NAN);
+    }
+    if k == 0.0 {
+        return Err(0.0);
+    }
+    if k >= FAR && k >= m * m {
+        return Ok(deficit_expansion(m, k));
+    }
+    let nu = 0.5 * m;
+    // Lentz's method; all partial quotients are positive.
+    let mut b = 2.0 * nu / k;
+    let mut value = 1.0 / b;
+    let (mut c, mut delta) = (f64::INFINITY, value);
+    let limit = 200 + (2.0 * k) as u64;
+    for i in 1..=limit {
+        b = 2.0 * (nu + i as f64) / k;
+        delta = 1.0 / (b + delta);
+        c = b + 1.0 / c;
+        let factor = c * delta;
+        value *= factor;
+        if (factor - 1.0).abs() <= 1e-16 {
+            break;
+        }
+    }
+    Err(value.min(1.0))
+}
+
+/// `1 - R = sum_j c_j / k^j`, from the Riccati equation `R' = 1 - R^2 - (d - 1) R / k`.
+fn deficit_expansion(m: f64, k: f64) -> f64 {
+    // With D = 1 - R: -D' = 2 D - D^2 - (m - 1)(1 - D) / k. Order by order:
+    // 2 c_1 = m - 1;  2 c_{j+1} = j c_j + sum_{i} c_i c_{j+1-i} - (m - 1) c_j.
+    const TERMS: usize = 12;
+    let mut c = [0.0; TERMS + 1];
+    c[1] = 0.5 * (m - 1.0);
+    let (mut sum, mut power) = (c[1] / k, 1.0 / k);
+    for j in 1..TERMS {
+        let products: f64 = (1..=j).map(|i| c[i] * c[j + 1 - i]).sum();
+        c[j + 1] = 0.5 * (j as f64 * c[j] + products - (m - 1.0) * c[j]);
+        power /= k;
+        let term = c[j + 1] * power;
+        if term.abs() <= 1e-17 * sum.abs() {
+            break;
+        }
+        sum += term;
+    }
+    sum
+}
+
+/// `R'(k) = 1 - R^2 - (d - 1) R / k`, the variance along the mean direction.
+pub(crate) fn bessel_ratio_slope(d: usize, k: f64) -> f64 {
+    let m = d as f64;
+    if k < 0.05 {
+        // R = k/d - k^3 / (d^2 (d + 2)) + 2 k^5 / (d^3 (d+2) (d+4)) - ...; the recurrence would cancel.
+        let z = k * k;
+        return 1.0 / m - 3.0 * z / (m * m * (m + 2.0))
+            + 10.0 * z * z / (m * m * m * (m + 2.0) * (m + 4.0))
+            - 7.0 * z * z * z * (5.0 * m + 12.0)
+                / (m.powi(4) * (m + 2.0) * (m + 2.0) * (m + 4.0) * (m + 6.0));
+    }
+    if k >= FAR && k >= m * m {
+        // The derivative of the expansion of R, term by term.
+        const TERMS: usize = 12;
+        let mut c = [0.0; TERMS + 1];
+        c[1] = 0.5 * (m - 1.0);
+        let mut power = 1.0 / (k * k);
+        let mut sum = c[1] * power;
+        for j in 1..TERMS {
+            let products: f64 = (1..=j).map(|i| c[i] * c[j + 1 - i]).sum();
+            c[j + 1] = 0.5 * (j as f64 * c[j] + products - (m - 1.0) * c[j]);
+            power /= k;
+            let term = (j + 1) as f64 * c[j + 1] * power;
+            if term.abs() <= 1e-17 * sum.abs() {
+                break;
+            }
+            sum += term;
+        }
+        return sum;
+    }
+    let ratio = bessel_ratio(d, k);
+    (1.0 - ratio) * (1.0 + ratio) - (m - 1.0) * ratio / k
+}
+
+/// The `k >= 0` with `R(k) = r` for `0 <= r < 1`; NaN elsewhere. `missing` is `1 - r`, which may be known to more digits.
+///
+/// Newton's method from `r (d - r^2) / (1 - r^2)` (Banerjee et al., 2005; Sra, 2012).
+pub fn inverse_bessel_ratio(d: usize, r: f64, missing: f64) -> f64 {
+    if !((0.0..1.0).contains(&r) || (r == 1.0 && missing > 0.0)) || d == 0 {
+        return f64::NAN;
+    }
+    let m = d as f64;
+    if r == 0.0 {
+        return 0.0;
+    }
+    let mut k = r * (m - r * r) / (missing * (1.0 + r));
+    let (mut low, mut high) = (0.0, f64::INFINITY);
+    for _ in 0..60 {
+        // Near 1 the deficit has the digits, elsewhere the ratio.
+        let error =
+            if r > 0.5 { missing - one_minus_bessel_ratio(d, k) } else { bessel_ratio(d, k) - r };
+        if error > 0.0 {
+            high = k;
+        } else {
+            low = k;
+        }
+        let mut next = k - error / bessel_ratio_slope(d, k);
+        if !(next > low && next < high) {
+            next = if high.is_finite() { 0.5 * (low + high) } else { 2.0 * k };
+        }
+        let done = (next - k).abs() <= 4.0 * f64::EPSILON * k;
+        k = next;
+        if done {
+            break;
+        }
+    }
+    k
+}
+
+/// `log 0F1(; d/2; k^2 / 4)`: the log of the mean of `exp(k cos(angle))` over the uniform law on the sphere in `R^d`. 0 at 0.
+///
+/// Power series for `k^2 / 4` below about 60 times `d`, else the uniform expansion of Debye for large orders or Hankel's for large `k`.
+pub fn ln_bessel_normaliser(d: usize, k: f64) -> f64 {
+    if !(k >= 0.0) || d == 0 {
+        return f64::NAN;
+    }
+    if d == 1 {
+        return ln_cosh(k);
+    }
+    if d == 3 {
+        return ln_sinhc(k);
+    }
+    let m = d as f64;
+    if k <= 30.0 || k * k <= 4.0 * m {
+        return series(m, k);
+    }
+    let nu = 0.5 * m - 1.0;
+    if k >= 30.0 && k >= 2.0 * nu * nu {
+        return hankel(nu, k);
+    }
+    debye(nu, k)
+}
+
+fn ln_cosh(k: f64) -> f64 {
+    if k < 1.0 {
+        let s = (0.5 * k).sinh();
+        return (2.0 * s * s).ln_1p();
+    }
+    k + (-2.0 * k).exp().ln_1p() - std::f64::consts::LN_2
+}
+
+/// `log(sinh k / k)`
+fn ln_sinhc(k: f64) -> f64 {
+    if k < 2.0 {
+        return series(3.0, k);
+    }
+    k + (-(-2.0 * k).exp()).ln_1p() - (2.0 * k).ln()
+}
+
+/// `log(1 + sum_j z^j / (j! (m/2)_j))` with `z = k^2 / 4`; all terms positive. Scaled, since `e^k` may overflow.
+fn series(m: f64, k: f64) -> f64 {
+    let z = 0.25 * k * k;
+    let (mut term, mut sum, mut scale) = (1.0, 0.0, 0.0);
+    let mut j = 0.0;
+    loop {
+        j += 1.0;
+        term *= z / (j * (0.5 * m + j - 1.0));
+        sum += term;
+        if term > 1e200 {
+            (term, sum) = (term * 1e-200, (sum + 1.0) * 1e-200);
+            scale += 200.0 * std::f64::consts::LN_10;
+            // What is added to the logarithm below is 1e-200 of the sum, or nothing.
+        }
+        if !(term > 1e-17 * (sum + 1.0)) || j > 1e6 {
+            break;
+        }
+    }
+    if scale > 0.0 { scale + sum.ln() } else { sum.ln_1p() }
+}
+
+/// `log 0F1 = log Gamma(nu + 1) - nu log(k / 2) + log I_nu(k)`.
+fn from_ln_bessel(nu: f64, k: f64, ln_bessel: f64) -> f64 {
+    ln_gamma(nu + 1.0) - nu * (0.5 * k).ln() + ln_bessel
+}
+
+/// Hankel's expansion: `I_nu(k) ~ e^k / sqrt(2 pi k) (1 - (4 nu^2 - 1) / (8 k) + ...)`.
+fn hankel(nu: f64, k: f64) -> f64 {
+    let square = 4.0 * nu * nu;
+    let (mut term, mut sum) = (1.0, 1.0);
+    for j in 1..60 {
+        let odd = f64::from(2 * j - 1);
+        let next = -term * (square - odd * odd) / (8.0 * k * f64::from(j));
+        if next.abs() >= f64::abs(term) && next != 0.0 {
+            break;
+        }
+        term = next;
+        sum += term;
+        if term.abs() <= 1e-17 * sum.abs() {
+            break;
+        }
+    }
+    from_ln_bessel(nu, k, k - 0.5 * (std::f64::consts::TAU * k).ln() + sum.ln())
+}
+
+/// Debye's uniform expansion in `1 / nu` (Abramowitz and Stegun 9.7.7), at an order of at least 30 from which the order wanted is
+/// reached by ratios.
+fn debye(nu: f64, k: f64) -> f64 {
+    let up = (30.0 - nu).max(0.0).ceil();
+    let top = nu + up;
+    let z = k / top;
+    let root = (1.0 + z * z).sqrt();
+    let t = 1.0 / root;
+    let exponent = root + (z / (1.0 + root)).ln();
+    let s = t * t;
+    let u1 = t * (3.0 - 5.0 * s) / 24.0;
+    let u2 = s * (81.0 - 462.0 * s + 385.0 * s * s) / 1152.0;
+    let u3 =
+        t * s * (30375.0 - 369_603.0 * s + 765_765.0 * s * s - 425_425.0 * s * s * s) / 414_720.0;
+    let u4 = s
+        * s
+        * (4_465_125.0 - 94_121_676.0 * s + 349_922_430.0 * s * s - 446_185_740.0 * s * s * s
+            + 185_910_725.0 * s * s * s * s)
+        / 39_813_120.0;
+    let u5 = t
+        * s
+        * s
+        * (1_519_035_525.0 - 49_286_948_607.0 * s + 284_499_769_554.0 * s * s
+            - 614_135_872_350.0 * s * s * s
+            + 566_098_157_625.0 * s.powi(4)
+            - 188_699_385_875.0 * s.powi(5))
+        / 6_688_604_160.0;
+    let v = 1.0 / top;
+    let correction = v * (u1 + v * (u2 + v * (u3 + v * (u4 + v * u5))));
+    let mut ln_bessel = top * exponent - 0.5 * (std::f64::consts::TAU * top).ln() - 0.5 * root.ln()
+        + correction.ln_1p();
+    // I_nu = I_{nu+1} / ratio, downwards.
+    for i in 0..up as u64 {
+        let order = nu + i as f64;
+        ln_bessel -= ratio_at(order, k).ln();
+    }
+    from_ln_bessel(nu, k, ln_bessel)
+}
+
+/// `I_{nu+1}(k) / I_nu(k)` of any order.
+fn ratio_at(nu: f64, k: f64) -> f64 {
+    let (mut value, mut c, mut delta) = (k / (2.0 * (nu + 1.0)), f64::INFINITY, 0.0);
+    let mut b = 2.0 * (nu + 1.0) / k;
+    delta += 1.0 / b;
+    for i in 1..100_000 {
+        b = 2.0 * (nu + 1.0 + f64::from(i)) / k;
+        delta = 1.0 / (b + delta);
+        c = b + 1.0 / c;
+        let factor = c * delta;
+        value *= factor;
+        if (factor - 1.0).abs() <= 1e-16 {
+            break;
+        }
+    }
+    value
+}

@@ -1,0 +1,50 @@
+//! The generalised exponential integral.
+
+/// `e^x E_p(x) = int_0^inf e^(-x t) (1 + t)^(-p) dt` for `x > 0` and real `p > 0`; NaN elsewhere.
+///
+/// The continued fraction `1 / (x + p - p / (x + p + 2 - 2 (p + 1) / (x + p + 4 - ...)))` from the front (modified Lentz), six to a
+/// few hundred terms; for small `x` with small `p`, where it is slow, the integral. Relative error below 1e-13.
+pub fn scaled_exponential_integral(p: f64, x: f64) -> f64 {
+    if !(x > 0.0 && p > 0.0) {
+        return f64::NAN;
+    }
+    if x.is_infinite() || p.is_infinite() {
+        return 0.0;
+    }
+    if x < 0.5 && p < 5.0 {
+        return by_quadrature(p, x);
+    }
+    let mut b = x + p;
+    let mut d = 1.0 / b;
+    let (mut value, mut c) = (d, f64::INFINITY);
+    for i in 1..100_000 {
+        let k = f64::from(i);
+        let a = -k * (p + k - 1.0);
+        b += 2.0;
+        d = 1.0 / (a * d + b);
+        c = b + a / c;
+        let factor = c * d;
+        value *= factor;
+        if (factor - 1.0).abs() <= 1e-16 {
+            break;
+        }
+    }
+    value
+}
+
+/// In `u = log(1 + t)` the integrand is `exp(-x (e^u - 1) - (p - 1) u)`: it ends doubly exponentially at about
+/// `log(700 / x)`.
+fn by_quadrature(p: f64, x: f64) -> f64 {
+    let end = (750.0 / x).ln_1p();
+    let mut f = |u: f64| (-x * u.exp_m1() - (p - 1.0) * u).exp();
+    let panels = 24;
+    (0..panels)
+        .map(|i| {
+            let ends = (
+                f64::from(i) / f64::from(panels) * end,
+                f64::from(i + 1) / f64::from(panels) * end,
+            );
+            crate::quadrature::legendre(ends.0, ends.1, &mut f)
+        })
+        .sum()
+}

@@ -1,0 +1,26 @@
+//! Special functions of exponential families, beyond those of [`fenchel_linalg::special`], which are re-exported.
+//!
+//! | function | what |
+//! |---|---|
+//! | [`ln_gamma`], [`digamma`], [`trigamma`], [`tetragamma`], [`inverse_digamma`] | the gamma function in logs and its derivatives |
+//! | [`ln_beta`], [`logit`], [`log_minus_digamma`], [`gamma_shape`] | what beta and gamma families need, without cancellation |
+//! | [`ln_gamma_multivariate`], [`digamma_multivariate`], [`trigamma_multivariate`] | the same for matrices |
+//! | [`scaled_exponential_integral`] | `e^x E_p(x)` for real `p` |
+//! | [`bessel_ratio`], [`ln_bessel_normaliser`], [`inverse_bessel_ratio`] | directions on a sphere |
+//!
+//! NaN in is NaN out; a point outside of the domain is NaN.
+
+mod bessel;
+mod expint;
+mod gamma;
+
+pub use bessel::{bessel_ratio, inverse_bessel_ratio, ln_bessel_normaliser};
+pub use expint::scaled_exponential_integral;
+pub use fenchel_linalg::special::{
+    digamma, erfcx, inverse_digamma, ln_gamma, log_sum_exp, log1mexp, log1pmx, sigmoid, softplus,
+    tetragamma, trigamma, xlogx,
+};
+pub use gamma::{
+    digamma_multivariate, gamma_shape, ln_beta, ln_gamma_multivariate, log_minus_digamma, logit,
+    trigamma_multivariate,
+};

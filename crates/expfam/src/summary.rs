@@ -1,0 +1,263 @@
+//! Sufficient statistics that stream, merge and forget.
+
+use fenchel_linalg::Invalid;
+use serde::{Deserialize, Serialize};
+
+use crate::distribution::check_points;
+use crate::{Density, Distribution, Error, Family};
+
+/// Everything that data say about the parameter: their total weight and the mean of `T`, in centred coordinates.
+///
+/// Observing is O(dimension) and allocates nothing. Summaries of parts merge to the summary of the whole, in any order, so
+/// that parts may be read in parallel. Means and variances are kept apart (Chan, Golub and LeVeque's update): a standard
+/// deviation of 1 around 10^8 keeps its digits.
+///
+/// ```
+/// use fenchel_expfam::{Normal, Summary};
+///
+/// let mut left = Summary::of(Normal, &[1.0, 2.0])?;
+/// left.merge(&Summary::of(Normal, &[3.0, 6.0])?)?;
+/// let fitted = left.mle()?;
+/// assert_eq!((fitted.location(), fitted.variance()), (3.0, 3.5));
+/// # Ok::<(), fenchel_expfam::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Summary<F> {
+    family: F,
+    weight: f64,
+    centred: Vec<f64>,
+    /// Room for one observation.
+    #[serde(skip)]
+    room: Vec<f64>,
+}
+
+impl<F: Family> Summary<F> {
+    /// Nothing observed.
+    pub fn new(family: F) -> Self {
+        let k = family.dimension();
+        Summary { family, weight: 0.0, centred: vec![0.0; k], room: vec![0.0; k] }
+    }
+
+    pub(crate) fn from_parts(family: F, weight: f64, centred: Vec<f64>) -> Self {
+        let room = vec![0.0; centred.len()];
+        Summary { family, weight, centred, room }
+    }
+
+    /// The family.
+    pub fn family(&self) -> &F {
+        &self.family
+    }
+
+    /// Total weight; the number of observations where none has a weight.
+    pub fn weight(&self) -> f64 {
+        self.weight
+    }
+
+    /// The mean of `T`, or `None` before the first observation.
+    pub fn mean(&self) -> Option<Vec<f64>> {
+        let mut mu = vec![0.0; self.family.dimension()];
+        self.family.mean_from_centred(&self.centred, &mut mu);
+        (self.weight > 0.0).then_some(mu)
+    }
+
+    pub(crate) fn centred(&self) -> &[f64] {
+        &self.centred
+    }
+
+    /// Adds what another summary has seen.
+    ///
+    /// # Errors
+    /// [`Invalid::Length`] if the other summary is of another dimension.
+    pub fn merge(&mut self, other: &Self) -> Result<(), Error> {
+        Invalid::check_length("summary", self.centred.len(), other.centred.len())?;
+        self.add(&other.centred, other.weight);
+        Ok(())
+    }
+
+    /// Blends a mean of weight `weight` in.
+    pub(crate) fn add(&mut self, centred: &[f64], weight: f64) {
+        if weight == 0.0 {
+            return;
+        }
+        let total = self.weight + weight;
+        if self.weight == 0.0 {
+            self.centred.copy_from_slice(centred);
+        } else {
+            self.family.blend(&mut self.centred, weight / total, centred);
+        }
+        self.weight = total;
+    }
+
+    /// Multiplies the total weight: by `1 - g` before every observation, old data are forgotten at rate `g`.
+    ///
+    /// # Errors
+    /// [`Invalid::Parameter`] unless `0 <= factor`.
+    pub fn discount(&mut self, factor: f64) -> Result<(), Error> {
+        Invalid::check_nonnegative("factor", factor)?;
+        self.weight *= factor;
+        Ok(())
+    }
+
+    /// The maximum likelihood estimate `grad A*(mean of T)`: the member whose mean is that of the data. Reference: Le Priol,
+    /// section 5.2.
+    ///
+    /// # Errors
+    /// [`Invalid::Empty`]; [`Error::BoundaryMean`] where the likelihood has no maximum (all coins heads, all numbers equal).
+    pub fn mle(&self) -> Result<Distribution<F>, Error>
+    where
+        F: Clone,
+    {
+        if !(self.weight > 0.0) {
+            return Err(Invalid::Empty { what: "data" }.into());
+        }
+        Distribution::from_centred(self.family.clone(), &self.centred).map_err(Error::of_data)
+    }
+}
+
+impl<F: Density> Summary<F> {
+    /// The summary of observations by value.
+    ///
+    /// # Errors
+    /// [`Error::OutsideSupport`] with the first observation outside; none is counted then.
+    pub fn of(family: F, x: &[F::Point]) -> Result<Self, Error>
+    where
+        F::Point: Sized,
+    {
+        let mut summary = Summary::new(family);
+        summary.observe_all(x)?;
+        Ok(summary)
+    }
+
+    /// The summary of observations by reference, for points without a size: `Summary::of_each(family, table.chunks_exact(d))`.
+    ///
+    /// # Errors
+    /// As [`of`](Self::of).
+    pub fn of_each<'x>(family: F, x: impl IntoIterator<Item = &'x F::Point>) -> Result<Self, Error>
+    where
+        F::Point: 'x,
+    {
+        let mut summary = Summary::new(family);
+        x.into_iter().enumerate().try_for_each(|(i, x)| summary.observe(x).map_err(|e| e.at(i)))?;
+        Ok(summary)
+    }
+
+    /// The weighted summary.
+    ///
+    /// # Errors
+    /// [`Error::OutsideSupport`]; [`Invalid::Length`]; [`Invalid::Parameter`] for a negative or non-finite weight.
+    pub fn of_weighted<'x>(
+        family: F,
+        x: impl IntoIterator<Item = &'x F::Point>,
+        weights: &[f64],
+    ) -> Result<Self, Error>
+    where
+        F::Point: 'x,
+    {
+        let mut summary = Summary::new(family);
+        let mut seen = 0;
+        for (i, x) in x.into_iter().enumerate() {
+            let Some(&weight) = weights.get(i) else {
+                let (expected, found) = (i + 1, weights.len());
+                return Err(Invalid::Length { what: "weights", expected, found }.into());
+            };
+            summary.observe_weighted(x, weight).map_err(|e| e.at(i))?;
+            seen += 1;
+        }
+        Invalid::check_length("weights", seen, weights.len())?;
+        Ok(summary)
+    }
+
+    /// Adds many observations.
+    ///
+    /// # Errors
+    /// As [`of`](Self::of).
+    pub fn observe_all(&mut self, x: &[F::Point]) -> Result<(), Error>
+    where
+        F::Point: Sized,
+    {
+        check_points(&self.family, x)?;
+        if x.is_empty() {
+            return Ok(());
+        }
+        let mut part = vec![0.0; self.family.dimension()];
+        self.family.centred_mean(x, &mut part);
+        self.add(&part, x.len() as f64);
+        Ok(())
+    }
+
+    /// Adds one observation.
+    ///
+    /// # Errors
+    /// [`Error::OutsideSupport`].
+    pub fn observe(&mut self, x: &F::Point) -> Result<(), Error> {
+        self.observe_weighted(x, 1.0)
+    }
+
+    /// Adds an observation that counts `weight` times.
+    ///
+    /// # Errors
+    /// [`Error::OutsideSupport`]; [`Invalid::Parameter`] for a negative or non-finite weight.
+    pub fn observe_weighted(&mut self, x: &F::Point, weight: f64) -> Result<(), Error> {
+        Invalid::check_nonnegative("weight", weight)?;
+        self.family.check_point(x)?;
+        self.count(x, weight);
+        Ok(())
+    }
+
+    /// Takes one observation out again. Rounding is relative to what was there before: a summary that forgets for long should
+    /// be made anew now and then.
+    ///
+    /// # Errors
+    /// [`Error::OutsideSupport`]; [`Invalid::Parameter`] if less than one observation is there.
+    pub fn forget(&mut self, x: &F::Point) -> Result<(), Error> {
+        self.family.check_point(x)?;
+        if self.weight < 1.0 {
+            let expected = "at least 1 observation to forget";
+            return Err(Invalid::Parameter { name: "weight", value: self.weight, expected }.into());
+        }
+        self.count(x, -1.0);
+        if self.weight == 0.0 {
+            self.centred.fill(0.0);
+        }
+        Ok(())
+    }
+
+    /// What one observation does.
+    pub(crate) fn count(&mut self, x: &F::Point, weight: f64) {
+        let mut room = std::mem::take(&mut self.room);
+        room.resize(self.centred.len(), 0.0);
+        self.family.centred(x, &mut room);
+        if self.weight + weight == 0.0 {
+            self.weight = 0.0;
+        } else {
+            self.add(&room, weight);
+        }
+        self.room = room;
+    }
+}
+
+/// The maximum likelihood estimate of observations by value.
+///
+/// # Errors
+/// Those of [`Summary::of`] and [`Summary::mle`].
+pub fn mle<F: Density + Clone>(family: F, x: &[F::Point]) -> Result<Distribution<F>, Error>
+where
+    F::Point: Sized,
+{
+    Summary::of(family, x)?.mle()
+}
+
+/// The weighted maximum likelihood estimate.
+///
+/// # Errors
+/// Those of [`Summary::of_weighted`] and [`Summary::mle`].
+pub fn mle_weighted<F: Density + Clone>(
+    family: F,
+    x: &[F::Point],
+    weights: &[f64],
+) -> Result<Distribution<F>, Error>
+where
+    F::Point: Sized,
+{
+    Summary::of_weighted(family, x, weights)?.mle()
+}
