@@ -1,0 +1,420 @@
+//! Causal graphs with hidden common causes.
+//!
+//! An acyclic directed mixed graph (ADMG) has two kinds of edges over the observed variables:
+//!
+//! ```text
+//! a -> b     a is a direct cause of b
+//! a <-> b    a and b have a common cause that is not observed
+//! ```
+//!
+//! A graph without the second kind is a directed acyclic graph in which everything that matters was observed.
+//! Any causal graph with hidden variables becomes an ADMG over the rest by [`Admg::project`]; what can be identified is the same.
+//!
+//! | question | function | cost |
+//! |---|---|---|
+//! | write a graph down | [`Admg::parse`], [`Admg::new`], [`Admg::project`] | O(V + E) |
+//! | X and Y independent given Z in every distribution of the graph | [`Admg::m_separated`] | O(V + E) |
+//! | the graph after an intervention, or for the back-door criterion | [`Admg::without_incoming`], [`Admg::without_outgoing`] | O(V) |
+//! | sets of nodes joined by hidden causes | [`Admg::districts`] | O(V + E) |
+//!
+//! Sources: Le Priol, sections 2.3.2 and 2.3.3 (CA-50, CA-53); Richardson, Markov properties for acyclic directed mixed
+//! graphs, Scandinavian Journal of Statistics 30, 2003; Pearl, Causality, 2009.
+
+mod parse;
+mod query;
+mod separation;
+mod view;
+
+use std::fmt;
+
+use fenchel_graphical::{BayesNet, Dag};
+use serde::{Deserialize, Serialize};
+
+use crate::{Error, NodeSet};
+
+pub use query::Query;
+pub(crate) use view::View;
+
+/// A causal graph over named, observed variables: directed edges without cycles, and bidirected edges for
+/// hidden common causes. At most [`NodeSet::CAPACITY`] nodes.
+///
+/// ```
+/// use fenchel_causal::Admg;
+///
+/// let g = Admg::parse("smoking -> tar -> cancer; smoking <-> cancer")?;
+/// let (s, t, c) = (g.set(&["smoking"])?, g.set(&["tar"])?, g.set(&["cancer"])?);
+/// assert!(!g.m_separated(s, c, t)?); // the hidden cause stays
+/// assert_eq!(g.to_string(), "smoking -> tar; tar -> cancer; smoking <-> cancer");
+/// # Ok::<(), fenchel_causal::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Parts", into = "Parts")]
+pub struct Admg {
+    names: Vec<String>,
+    parents: Vec<NodeSet>,
+    children: Vec<NodeSet>,
+    spouses: Vec<NodeSet>,
+    order: Vec<u32>,
+}
+
+/// What a file holds.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Parts {
+    names: Vec<String>,
+    directed: Vec<(u32, u32)>,
+    bidirected: Vec<(u32, u32)>,
+}
+
+impl TryFrom<Parts> for Admg {
+    type Error = Error;
+    fn try_from(parts: Parts) -> Result<Admg, Error> {
+        Admg::new(&parts.names, &parts.directed, &parts.bidirected)
+    }
+}
+
+impl From<Admg> for Parts {
+    fn from(graph: Admg) -> Parts {
+        let (directed, bidirected) = (graph.directed().collect(), graph.bidirected().collect());
+        Parts { names: graph.names, directed, bidirected }
+    }
+}
+
+impl Admg {
+    /// The graph with these names, directed edges `(cause, effect)` and bidirected edges, by the positions of
+    /// the names.
+    ///
+    /// # Errors
+    /// [`Error::TooManyNodes`], [`Error::Duplicate`] for a name or an edge, [`Error::UnknownNode`],
+    /// [`Error::SelfLoop`], [`Error::Cycle`].
+    pub fn new<S: AsRef<str>>(
+        names: &[S],
+        directed: &[(u32, u32)],
+        bidirected: &[(u32, u32)],
+    ) -> Result<Admg, Error> {
+        let n = names.len();
+        if n > NodeSet::CAPACITY {
+            return Err(Error::TooManyNodes { found: n, limit: NodeSet::CAPACITY });
+        }
+        let names: Vec<String> = names.iter().map(|s| s.as_ref().to_owned()).collect();
+        for (i, name) in names.iter().enumerate() {
+            if names[..i].contains(name) {
+                return Err(Error::Duplicate { what: "node", name: name.clone() });
+            }
+        }
+        let mut graph = Admg {
+            names,
+            parents: vec![NodeSet::EMPTY; n],
+            children: vec![NodeSet::EMPTY; n],
+            spouses: vec![NodeSet::EMPTY; n],
+            order: Vec::new(),
+        };
+        for &(a, b) in directed {
+            graph.check_edge(a, b)?;
+            if graph.children[a as usize].contains(b) {
+                let name = format!("{} -> {}", graph.name(a), graph.name(b));
+                return Err(Error::Duplicate { what: "edge", name });
+            }
+            graph.children[a as usize] |= NodeSet::one(b);
+            graph.parents[b as usize] |= NodeSet::one(a);
+        }
+        for &(a, b) in bidirected {
+            graph.check_edge(a, b)?;
+            if graph.spouses[a as usize].contains(b) {
+                let name = format!("{} <-> {}", graph.name(a), graph.name(b));
+                return Err(Error::Duplicate { what: "edge", name });
+            }
+            graph.spouses[a as usize] |= NodeSet::one(b);
+            graph.spouses[b as usize] |= NodeSet::one(a);
+        }
+        match Dag::new(n, directed.iter().copied()) {
+            Ok(dag) => graph.order = dag.topological_order().to_vec(),
+            Err(fenchel_graphical::Error::Cycle { path }) => {
+                let name = |v: &String| v.parse().map_or(v.clone(), |v: u32| graph.name(v).into());
+                return Err(Error::Cycle { path: path.iter().map(name).collect() });
+            }
+            Err(other) => return Err(other.into()),
+        }
+        Ok(graph)
+    }
+
+    /// A directed acyclic graph in which everything is observed.
+    ///
+    /// # Errors
+    /// As [`Admg::new`]; [`Error::Invalid`] for another number of names than of nodes.
+    pub fn from_dag<S: AsRef<str>>(dag: &Dag, names: &[S]) -> Result<Admg, Error> {
+        fenchel_linalg::Invalid::check_length("names", dag.nodes(), names.len())?;
+        let arcs: Vec<_> = dag.arcs().collect();
+        Admg::new(names, &arcs, &[])
+    }
+
+    /// The graph of a Bayesian network whose variables are all observed.
+    ///
+    /// # Errors
+    /// [`Error::TooManyNodes`].
+    pub fn from_bayes_net(net: &BayesNet) -> Result<Admg, Error> {
+        let names: Vec<&str> = net.variables().map(|v| net.name_of(v)).collect();
+        Admg::from_dag(net.dag(), &names)
+    }
+
+    /// The graph over the observed variables that a graph with hidden ones implies (its latent projection):
+    /// `a -> b` if a directed path leads from a to b through hidden nodes only, `a <-> b` if a hidden node has such paths
+    /// to both, or meets a bidirected edge that does.
+    ///
+    /// Separations among observed nodes and identifiable effects stay the same. O(V E).
+    ///
+    /// Source: Verma and Pearl, UAI 1990; Tian and Pearl, On the identification of causal effects, 2002.
+    ///
+    /// # Errors
+    /// [`Error::UnknownNode`].
+    pub fn project(&self, hidden: NodeSet) -> Result<Admg, Error> {
+        self.check_set(hidden)?;
+        let seen = self.all() - hidden;
+        // What a node reaches at the end of directed paths whose inner nodes are hidden.
+        let mut reach = vec![NodeSet::EMPTY; self.len()];
+        for &v in self.order.iter().rev() {
+            for c in self.children[v as usize].iter() {
+                let to = if hidden.contains(c) { reach[c as usize] } else { NodeSet::one(c) };
+                reach[v as usize] |= to;
+            }
+        }
+        let keep: Vec<u32> = seen.iter().collect();
+        let place = |v: u32| keep.iter().position(|&k| k == v).unwrap_or_default() as u32;
+        let names: Vec<&str> = keep.iter().map(|&v| self.name(v)).collect();
+        let mut directed = Vec::new();
+        for &v in &keep {
+            directed.extend(reach[v as usize].iter().map(|c| (place(v), place(c))));
+        }
+        let ends = |v: u32| if hidden.contains(v) { reach[v as usize] } else { NodeSet::one(v) };
+        let mut joined = vec![NodeSet::EMPTY; self.len()];
+        let mut join = |left: NodeSet, right: NodeSet| {
+            for a in left.iter() {
+                joined[a as usize] |= right - NodeSet::one(a);
+            }
+            for b in right.iter() {
+                joined[b as usize] |= left - NodeSet::one(b);
+            }
+        };
+        for h in hidden.iter() {
+            join(reach[h as usize], reach[h as usize]);
+        }
+        for (a, b) in self.bidirected() {
+            join(ends(a), ends(b));
+        }
+        let mut bidirected = Vec::new();
+        for &v in &keep {
+            let later = joined[v as usize].iter().filter(|&b| b > v);
+            bidirected.extend(later.map(|b| (place(v), place(b))));
+        }
+        Admg::new(&names, &directed, &bidirected)
+    }
+
+    fn check_edge(&self, a: u32, b: u32) -> Result<(), Error> {
+        for v in [a, b] {
+            if v as usize >= self.len() {
+                return Err(self.unknown(&v.to_string()));
+            }
+        }
+        if a == b { Err(Error::SelfLoop { node: self.name(a).into() }) } else { Ok(()) }
+    }
+
+    pub(crate) fn unknown(&self, name: &str) -> Error {
+        Error::UnknownNode {
+            name: name.into(),
+            known: self.names.iter().take(20).cloned().collect(),
+        }
+    }
+
+    /// The number of nodes.
+    pub fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Whether there is no node.
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    /// All nodes.
+    pub fn all(&self) -> NodeSet {
+        NodeSet::first(self.len())
+    }
+
+    /// The names, in the order of the nodes.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// The name of a node.
+    ///
+    /// # Panics
+    /// If the graph does not have the node, as indexing does.
+    pub fn name(&self, node: u32) -> &str {
+        &self.names[node as usize]
+    }
+
+    /// The node of a name.
+    ///
+    /// # Errors
+    /// [`Error::UnknownNode`].
+    pub fn node(&self, name: &str) -> Result<u32, Error> {
+        let found = self.names.iter().position(|known| known == name);
+        found.map(|v| v as u32).ok_or_else(|| self.unknown(name))
+    }
+
+    /// The set of the nodes with these names.
+    ///
+    /// # Errors
+    /// [`Error::UnknownNode`].
+    pub fn set(&self, names: &[&str]) -> Result<NodeSet, Error> {
+        names.iter().map(|name| self.node(name)).collect()
+    }
+
+    /// Names of a set, separated by commas.
+    pub fn show(&self, set: NodeSet) -> String {
+        let names: Vec<&str> = set.iter().map(|v| self.name(v)).collect();
+        names.join(", ")
+    }
+
+    /// The direct causes of a node.
+    ///
+    /// # Panics
+    /// If the graph does not have the node, as indexing does.
+    pub fn parents(&self, node: u32) -> NodeSet {
+        self.parents[node as usize]
+    }
+
+    /// The direct effects of a node.
+    ///
+    /// # Panics
+    /// If the graph does not have the node, as indexing does.
+    pub fn children(&self, node: u32) -> NodeSet {
+        self.children[node as usize]
+    }
+
+    /// The nodes that share a hidden cause with a node.
+    ///
+    /// # Panics
+    /// If the graph does not have the node, as indexing does.
+    pub fn spouses(&self, node: u32) -> NodeSet {
+        self.spouses[node as usize]
+    }
+
+    /// The directed edges, by cause and effect.
+    pub fn directed(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
+        (0u32..).zip(&self.children).flat_map(|(a, list)| list.iter().map(move |b| (a, b)))
+    }
+
+    /// The bidirected edges, each once with the smaller node first.
+    pub fn bidirected(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
+        let later = |(a, list): (u32, &NodeSet)| {
+            list.iter().filter(move |&b| b > a).map(move |b| (a, b)).collect::<Vec<_>>()
+        };
+        (0u32..).zip(&self.spouses).flat_map(later)
+    }
+
+    /// Whether no variable is hidden.
+    pub fn is_dag(&self) -> bool {
+        self.spouses.iter().all(|s| s.is_empty())
+    }
+
+    /// All nodes, causes first; among those that could come next, the smallest.
+    pub fn topological_order(&self) -> &[u32] {
+        &self.order
+    }
+
+    /// The nodes themselves and everything that has a directed path to them. O(V + E).
+    pub fn ancestors(&self, of: NodeSet) -> NodeSet {
+        self.view().ancestors(of & self.all())
+    }
+
+    /// The nodes themselves and everything that they have a directed path to. O(V + E).
+    pub fn descendants(&self, of: NodeSet) -> NodeSet {
+        self.view().descendants(of & self.all())
+    }
+
+    /// The districts (c-components): the classes of nodes that bidirected paths join, by smallest node. O(V + E).
+    pub fn districts(&self) -> Vec<NodeSet> {
+        self.view().districts()
+    }
+
+    /// The graph without the edges that point into these nodes: what remains when they are set from outside.
+    /// Their bidirected edges point into them as well.
+    ///
+    /// # Errors
+    /// [`Error::UnknownNode`].
+    pub fn without_incoming(&self, nodes: NodeSet) -> Result<Admg, Error> {
+        self.check_set(nodes)?;
+        Ok(self.cut(nodes, NodeSet::EMPTY))
+    }
+
+    /// The graph without the directed edges out of these nodes, as the back-door criterion asks for.
+    ///
+    /// # Errors
+    /// [`Error::UnknownNode`].
+    pub fn without_outgoing(&self, nodes: NodeSet) -> Result<Admg, Error> {
+        self.check_set(nodes)?;
+        Ok(self.cut(NodeSet::EMPTY, nodes))
+    }
+
+    fn cut(&self, incoming: NodeSet, outgoing: NodeSet) -> Admg {
+        let mut cut = self.clone();
+        for v in 0..self.len() as u32 {
+            let i = v as usize;
+            cut.parents[i] =
+                if incoming.contains(v) { NodeSet::EMPTY } else { cut.parents[i] - outgoing };
+            cut.children[i] =
+                if outgoing.contains(v) { NodeSet::EMPTY } else { cut.children[i] - incoming };
+            cut.spouses[i] =
+                if incoming.contains(v) { NodeSet::EMPTY } else { cut.spouses[i] - incoming };
+        }
+        cut
+    }
+
+    /// A copy with other directed edges removed, those in `gone`.
+    pub(crate) fn without_edges(&self, gone: impl Fn(u32, u32) -> bool) -> Admg {
+        let mut cut = self.clone();
+        for (a, b) in self.directed() {
+            if gone(a, b) {
+                cut.children[a as usize] = cut.children[a as usize] - NodeSet::one(b);
+                cut.parents[b as usize] = cut.parents[b as usize] - NodeSet::one(a);
+            }
+        }
+        cut
+    }
+
+    pub(crate) fn view(&self) -> View<'_> {
+        View { graph: self, nodes: self.all(), no_in: NodeSet::EMPTY, no_out: NodeSet::EMPTY }
+    }
+
+    pub(crate) fn check_set(&self, set: NodeSet) -> Result<(), Error> {
+        match (set - self.all()).smallest() {
+            None => Ok(()),
+            Some(node) => Err(self.unknown(&node.to_string())),
+        }
+    }
+
+    /// Refuses two sets of a query that share a node.
+    pub(crate) fn check_apart(
+        &self,
+        (first, a): (&'static str, NodeSet),
+        (second, b): (&'static str, NodeSet),
+    ) -> Result<(), Error> {
+        match (a & b).smallest() {
+            None => Ok(()),
+            Some(node) => Err(Error::Overlap { node: self.name(node).into(), first, second }),
+        }
+    }
+}
+
+impl fmt::Display for Admg {
+    /// In the language of [`Admg::parse`].
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let touched: NodeSet =
+            self.directed().chain(self.bidirected()).flat_map(|(a, b)| [a, b]).collect();
+        let alone = (self.all() - touched).iter().map(|v| self.name(v).to_owned());
+        let directed =
+            self.directed().map(|(a, b)| format!("{} -> {}", self.name(a), self.name(b)));
+        let both = self.bidirected().map(|(a, b)| format!("{} <-> {}", self.name(a), self.name(b)));
+        f.write_str(&directed.chain(both).chain(alone).collect::<Vec<_>>().join("; "))
+    }
+}

@@ -1,0 +1,80 @@
+//! Graphs written as text.
+
+use super::Admg;
+use crate::Error;
+
+impl Admg {
+    /// Reads a graph: chains of names joined by `->`, `<-` and `<->`, separated by `;`, commas or line ends.
+    /// A name alone is a node without edges. Nodes are numbered in the order of their appearance.
+    ///
+    /// A name is everything between blanks, separators and arrows.
+    ///
+    /// ```
+    /// # use fenchel_causal::Admg;
+    /// let napkin = Admg::parse("W -> R -> X -> Y; W <-> X; W <-> Y")?;
+    /// assert_eq!(napkin.len(), 4);
+    /// assert_eq!(napkin.bidirected().count(), 2);
+    /// # Ok::<(), fenchel_causal::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Format`] with the position, and those of [`Admg::new`].
+    pub fn parse(text: &str) -> Result<Admg, Error> {
+        let mut names: Vec<String> = Vec::new();
+        let (mut directed, mut bidirected) = (Vec::new(), Vec::new());
+        let mut last: Option<u32> = None;
+        let mut arrow: Option<(&str, usize)> = None;
+        let fail = |at: usize, reason: &str| {
+            Err(Error::Format { text: text.into(), at, reason: reason.into() })
+        };
+        let mut at = 0;
+        while let Some(c) = text[at..].chars().next() {
+            let rest = &text[at..];
+            if matches!(c, ';' | ',' | '\n') {
+                if let Some((_, at)) = arrow {
+                    return fail(at, "an arrow leads nowhere; expected a name after it");
+                }
+                last = None;
+                at += 1;
+            } else if c.is_whitespace() {
+                at += c.len_utf8();
+            } else if let Some(kind) = ["<->", "->", "<-"].into_iter().find(|a| rest.starts_with(a))
+            {
+                if last.is_none() || arrow.is_some() {
+                    return fail(at, "an arrow comes from nowhere; expected a name before it");
+                }
+                arrow = Some((kind, at));
+                at += kind.len();
+            } else {
+                let stop = |(i, c): (usize, char)| {
+                    c.is_whitespace()
+                        || matches!(c, ';' | ',')
+                        || rest[i..].starts_with("->")
+                        || rest[i..].starts_with("<-")
+                };
+                let end = rest.char_indices().find(|&p| stop(p)).map_or(rest.len(), |(i, _)| i);
+                let name = &rest[..end];
+                let node = match names.iter().position(|known| known == name) {
+                    Some(node) => node as u32,
+                    None => {
+                        names.push(name.into());
+                        names.len() as u32 - 1
+                    }
+                };
+                match (last, arrow.take()) {
+                    (Some(from), Some(("->", _))) => directed.push((from, node)),
+                    (Some(from), Some(("<-", _))) => directed.push((node, from)),
+                    (Some(from), Some(_)) => bidirected.push((from, node)),
+                    (Some(_), None) => return fail(at, "two names without an arrow between them"),
+                    (None, _) => {}
+                }
+                last = Some(node);
+                at += end;
+            }
+        }
+        if let Some((_, at)) = arrow {
+            return fail(at, "an arrow leads nowhere; expected a name after it");
+        }
+        Admg::new(&names, &directed, &bidirected)
+    }
+}

@@ -1,0 +1,174 @@
+//! Queries on a class of graphs that data alone cannot tell apart.
+//!
+//! A completed partially directed graph ([`Cpdag`]) stands for all directed acyclic graphs with the same independences. An effect is
+//! determined by the class exactly if all members give the same formula, which is so if and only if no proper, possibly causal
+//! path from the treatment to the outcome begins with an edge without direction.
+//!
+//! Source: Perkovic, Identifying causal effects in maximally oriented partially directed acyclic graphs, UAI 2020; Meek,
+//! UAI 1995. Not in the thesis; it names the Markov equivalence class in section 4.2.
+
+use fenchel_graphical::{Cpdag, Dag};
+use fenchel_linalg::Invalid;
+
+use crate::{Admg, Error, Estimand, NodeSet, Query, identify};
+
+/// A partially directed graph, closed under Meek's rules after each orientation.
+#[derive(Debug, Clone)]
+struct Partial {
+    parents: Vec<NodeSet>,
+    children: Vec<NodeSet>,
+    open: Vec<NodeSet>,
+}
+
+impl Partial {
+    fn new(class: &Cpdag) -> Result<Partial, Error> {
+        let n = class.nodes;
+        if n > NodeSet::CAPACITY {
+            return Err(Error::TooManyNodes { found: n, limit: NodeSet::CAPACITY });
+        }
+        let empty = vec![NodeSet::EMPTY; n];
+        let mut graph = Partial { parents: empty.clone(), children: empty.clone(), open: empty };
+        let edges = class.directed.iter().chain(&class.undirected);
+        if let Some((a, b)) =
+            edges.clone().find(|(a, b)| *a as usize >= n || *b as usize >= n || a == b)
+        {
+            let reason = format!("no edge can join {a} and {b} among {n} nodes");
+            return Err(Invalid::Layout { what: "the class", reason }.into());
+        }
+        for &(a, b) in &class.directed {
+            graph.children[a as usize] |= NodeSet::one(b);
+            graph.parents[b as usize] |= NodeSet::one(a);
+        }
+        for &(a, b) in &class.undirected {
+            graph.open[a as usize] |= NodeSet::one(b);
+            graph.open[b as usize] |= NodeSet::one(a);
+        }
+        Ok(graph)
+    }
+
+    fn adjacent(&self, v: u32) -> NodeSet {
+        self.parents[v as usize] | self.children[v as usize] | self.open[v as usize]
+    }
+
+    /// Directs `a -> b`, and all that follows from it without a new v-structure or a cycle.
+    fn orient(&mut self, a: u32, b: u32) {
+        let mut fresh = vec![(a, b)];
+        while let Some((a, b)) = fresh.pop() {
+            if !self.open[a as usize].contains(b) {
+                continue;
+            }
+            self.open[a as usize] = self.open[a as usize] - NodeSet::one(b);
+            self.open[b as usize] = self.open[b as usize] - NodeSet::one(a);
+            self.children[a as usize] |= NodeSet::one(b);
+            self.parents[b as usize] |= NodeSet::one(a);
+            for v in 0..self.open.len() as u32 {
+                for w in self.open[v as usize].iter() {
+                    if self.compelled(v, w) {
+                        fresh.push((v, w));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Meek's four rules for `v - w` to become `v -> w`.
+    fn compelled(&self, v: u32, w: u32) -> bool {
+        let (i, j) = (v as usize, w as usize);
+        let beside = self.open[i] & self.parents[j];
+        !(self.parents[i] - self.adjacent(w) - NodeSet::one(w)).is_empty()
+            || self.children[i].meets(self.parents[j])
+            || beside.iter().any(|c| !(beside - self.adjacent(c) - NodeSet::one(c)).is_empty())
+            || (self.open[i] | self.children[i] | self.parents[i]).iter().any(|c| {
+                // v - d -> c -> w with d and w not joined.
+                self.parents[j].contains(c)
+                    && ((self.open[i] & self.parents[c as usize]) - self.adjacent(w)).len() > 0
+            })
+    }
+
+    fn dag(&self) -> Result<Dag, Error> {
+        let arcs = (0u32..).zip(&self.children).flat_map(|(a, c)| c.iter().map(move |b| (a, b)));
+        Ok(Dag::new(self.children.len(), arcs)?)
+    }
+}
+
+/// All graphs of the class, at most `limit`.
+///
+/// # Errors
+/// [`Error::TooMany`]; [`Error::TooManyNodes`], [`Error::Invalid`], [`Error::Graphical`] for edges that are no class.
+pub fn members(class: &Cpdag, limit: usize) -> Result<Vec<Dag>, Error> {
+    let mut found = Vec::new();
+    let mut open = vec![Partial::new(class)?];
+    while let Some(graph) = open.pop() {
+        let edge = graph.open.iter().zip(0u32..).find_map(|(o, a)| Some((a, o.smallest()?)));
+        let Some((a, b)) = edge else {
+            if found.len() == limit {
+                return Err(Error::TooMany { what: "graphs of the class", limit });
+            }
+            found.push(graph.dag()?);
+            continue;
+        };
+        for (from, to) in [(b, a), (a, b)] {
+            let mut next = graph.clone();
+            next.orient(from, to);
+            open.push(next);
+        }
+    }
+    Ok(found)
+}
+
+/// One graph of the class.
+fn member(class: &Cpdag) -> Result<Dag, Error> {
+    let mut graph = Partial::new(class)?;
+    while let Some((a, b)) =
+        graph.open.iter().zip(0u32..).find_map(|(o, a)| Some((a, o.smallest()?)))
+    {
+        graph.orient(a, b);
+    }
+    graph.dag()
+}
+
+/// Whether all graphs of the class give the same effect of `treatment` on `outcome`: no path from the treatment that could be
+/// directed, and leaves the treatment for good, reaches the outcome and begins with an edge without direction. O(V + E).
+///
+/// # Errors
+/// [`Error::TooManyNodes`], [`Error::Invalid`] for edges that are no class or a node that it does not have.
+pub fn is_identifiable(class: &Cpdag, outcome: NodeSet, treatment: NodeSet) -> Result<bool, Error> {
+    let graph = Partial::new(class)?;
+    if let Some(v) = ((outcome | treatment) - NodeSet::first(class.nodes)).smallest() {
+        let value = f64::from(v);
+        return Err(
+            Invalid::Parameter { name: "node", value, expected: "a node of the class" }.into()
+        );
+    }
+    let starts: NodeSet =
+        treatment.iter().fold(NodeSet::EMPTY, |all, x| all | graph.open[x as usize]) - treatment;
+    // Any walk along arcs and open edges shortens to a possibly causal path in a class that is closed under the rules.
+    let (mut found, mut fresh) = (starts, starts);
+    while let Some(v) = fresh.smallest() {
+        let next = (graph.children[v as usize] | graph.open[v as usize]) - treatment - found;
+        found |= next;
+        fresh = (fresh - NodeSet::one(v)) | next;
+    }
+    Ok(!found.meets(outcome))
+}
+
+/// The formula for a query on which all graphs of the class agree, or `None` where they do not.
+///
+/// # Errors
+/// As [`is_identifiable`] and [`identify`](fn@crate::identify). [`Error::Invalid`] for a conditional query: only effects on a whole
+/// population are covered.
+pub fn identify_in_class<S: AsRef<str>>(
+    class: &Cpdag,
+    names: &[S],
+    query: Query,
+) -> Result<Option<Estimand>, Error> {
+    if !query.given.is_empty() {
+        let reason = "conditional queries are not covered; expected none given".into();
+        return Err(Invalid::Layout { what: "query", reason }.into());
+    }
+    if !is_identifiable(class, query.outcome, query.treatment)? {
+        return Ok(None);
+    }
+    let graph = Admg::from_dag(&member(class)?, names)?;
+    identify(&graph, query).map(Some)
+}

@@ -1,0 +1,141 @@
+//! What can go wrong.
+
+use fenchel_linalg::Invalid;
+
+use crate::identify::Hedge;
+
+/// Why a graph could not be built, a query not be answered, a model not be made.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// An argument that does not fit: shapes, ranges, NaN.
+    #[error(transparent)]
+    Invalid(#[from] Invalid),
+    /// A Bayesian network or a table below that refuses.
+    #[error(transparent)]
+    Graphical(#[from] fenchel_graphical::Error),
+    /// Directed edges that form a cycle.
+    #[error("the directed edges form a cycle: {}", path.join(" -> "))]
+    Cycle {
+        /// The nodes of the cycle in the direction of the edges; the first is repeated at the end.
+        path: Vec<String>,
+    },
+    /// A name, or the number of a node, that the graph does not have.
+    #[error("there is no node {name:?}; known: {}", known.join(", "))]
+    UnknownNode {
+        /// What was asked for.
+        name: String,
+        /// The names of the graph, the first twenty.
+        known: Vec<String>,
+    },
+    /// A node name or an edge that was given twice.
+    #[error("{what} {name:?} is given twice")]
+    Duplicate {
+        /// What was given.
+        what: &'static str,
+        /// Its name.
+        name: String,
+    },
+    /// An edge from a node to itself.
+    #[error("an edge joins {node:?} to itself")]
+    SelfLoop {
+        /// The node.
+        node: String,
+    },
+    /// More nodes than a [`NodeSet`](crate::NodeSet) holds.
+    #[error("{found} nodes; a graph has at most {limit}")]
+    TooManyNodes {
+        /// The number that was given.
+        found: usize,
+        /// The largest number.
+        limit: usize,
+    },
+    /// Two sets of a query that share a node.
+    #[error("{node:?} is both {first} and {second}")]
+    Overlap {
+        /// The shared node.
+        node: String,
+        /// The role of the first set.
+        first: &'static str,
+        /// The role of the second set.
+        second: &'static str,
+    },
+    /// A text that is no graph or no query.
+    #[error("at byte {at} of {text:?}: {reason}")]
+    Format {
+        /// The whole text.
+        text: String,
+        /// Where it goes wrong, counted from 0.
+        at: usize,
+        /// What was found and what was expected.
+        reason: String,
+    },
+    /// The observed law does not determine the effect; the hedge is the proof.
+    #[error("not identifiable: {0}")]
+    NotIdentifiable(Box<Hedge>),
+    /// No set of nodes has the property that was asked for.
+    #[error("no {what} for this pair of sets")]
+    NoSuchSet {
+        /// The property.
+        what: &'static str,
+    },
+    /// An estimand conditions on something of probability zero, and the value matters.
+    #[error("the estimand is not defined at {at}: it conditions on an event of probability zero")]
+    Positivity {
+        /// The states of the variables where it is undefined, as `name=state`.
+        at: String,
+    },
+    /// Evidence that has probability zero.
+    #[error("the evidence has probability zero")]
+    ImpossibleEvidence,
+    /// Numbers that should be a distribution and are not.
+    #[error("{what}, row {row}, sums to {sum}; expected 1 up to 1e-9")]
+    NotADistribution {
+        /// The argument.
+        what: &'static str,
+        /// The row, counted from 0.
+        row: usize,
+        /// Its sum.
+        sum: f64,
+    },
+    /// A probability of zero, which has no finite logit.
+    #[error("{what} is zero at row {row}, column {column}; give a floor or a pseudo-count")]
+    ZeroProbability {
+        /// The argument.
+        what: &'static str,
+        /// The row, counted from 0.
+        row: usize,
+        /// The column, counted from 0.
+        column: usize,
+    },
+    /// A category that does not exist.
+    #[error("category {value} of {what}: there are {categories}, counted from 0")]
+    Category {
+        /// The variable.
+        what: &'static str,
+        /// What was found.
+        value: usize,
+        /// The number of categories.
+        categories: usize,
+    },
+    /// More results than allowed.
+    #[error("more than {limit} {what}")]
+    TooMany {
+        /// What is counted.
+        what: &'static str,
+        /// The limit.
+        limit: usize,
+    },
+    /// A table that would be larger than allowed. Nothing was allocated.
+    #[error("{what} needs {needed} bytes, the limit is {limit}: {hint}")]
+    MemoryLimit {
+        /// What would be allocated.
+        what: &'static str,
+        /// Bytes needed; `u64::MAX` where the number overflows.
+        needed: u64,
+        /// Bytes allowed.
+        limit: u64,
+        /// What to do instead.
+        hint: &'static str,
+    },
+}

@@ -1,0 +1,132 @@
+//! Estimands as numbers.
+
+use std::collections::HashMap;
+
+use super::{Estimand, Expr};
+use crate::{Error, NodeSet, ProbabilityTable};
+
+impl Estimand {
+    /// The value of the formula for all values of outcome, treatment and what is given, from the joint table of the
+    /// observed variables (nodes in the order of the graph).
+    ///
+    /// Cells that condition on an event of probability zero are undefined: [`ProbabilityTable::at`] refuses them. Arbitrary
+    /// variables take their most probable values. Cost: the cells of the joint table for every node of the formula.
+    ///
+    /// ```
+    /// use fenchel_causal::{Admg, ProbabilityTable, identify};
+    ///
+    /// let g = Admg::parse("X -> Y")?;
+    /// let joint = ProbabilityTable::joint(&[2, 2], &[0.1, 0.3, 0.4, 0.2])?;
+    /// let effect = identify(&g, g.query("P(Y | do(X))")?)?.evaluate(&joint)?;
+    /// assert!((effect.at(&[(0, 1), (1, 1)])? - 0.2 / 0.6).abs() < 1e-15);
+    /// # Ok::<(), fenchel_causal::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if the table lacks a variable of the formula.
+    pub fn evaluate(&self, joint: &ProbabilityTable) -> Result<ProbabilityTable, Error> {
+        let at = joint.marginal(self.arbitrary).most_probable();
+        self.evaluate_at(joint, &at)
+    }
+
+    /// As [`evaluate`](Self::evaluate), with chosen values `(node, state)` of the arbitrary variables.
+    ///
+    /// # Errors
+    /// As [`evaluate`](Self::evaluate); [`Error::Category`] for a state that does not exist.
+    pub fn evaluate_at(
+        &self,
+        joint: &ProbabilityTable,
+        arbitrary: &[(u32, usize)],
+    ) -> Result<ProbabilityTable, Error> {
+        let asked = self.query.outcome | self.query.treatment | self.query.given;
+        let missing = (asked | self.expr.variables()).iter().find(|&v| joint.card(v).is_none());
+        if let Some(node) = missing {
+            let reason = format!("node {node} is missing; expected all nodes of the formula");
+            return Err(fenchel_linalg::Invalid::Layout { what: "the joint table", reason }.into());
+        }
+        let mut table = Evaluation { joint, marginals: HashMap::new() }.value(&self.expr);
+        for &(node, value) in arbitrary {
+            if let Some(categories) = table.card(node).filter(|_| self.arbitrary.contains(node)) {
+                if value >= categories {
+                    return Err(Error::Category {
+                        what: "an arbitrary variable",
+                        value,
+                        categories,
+                    });
+                }
+                table = table.fix(node, value);
+            }
+        }
+        let scope: Vec<u32> = asked.iter().collect();
+        let left = table.scope().iter().find(|v| !asked.contains(**v));
+        if let Some(node) = left {
+            let reason = format!("no value for the arbitrary node {node}");
+            return Err(fenchel_linalg::Invalid::Layout { what: "arbitrary", reason }.into());
+        }
+        Ok(table.widen(&scope, |v| joint.card(v).unwrap_or(1)))
+    }
+
+    /// The table of the formula over all its free variables, the arbitrary ones among them.
+    ///
+    /// # Errors
+    /// As [`evaluate`](Self::evaluate).
+    pub fn evaluate_everywhere(&self, joint: &ProbabilityTable) -> Result<ProbabilityTable, Error> {
+        let whole = Estimand { arbitrary: NodeSet::EMPTY, ..self.clone() };
+        let query = crate::Query { given: self.query.given | self.arbitrary, ..self.query };
+        Estimand { query, ..whole }.evaluate_at(joint, &[])
+    }
+}
+
+impl Expr {
+    /// All variables, free or bound.
+    fn variables(&self) -> NodeSet {
+        match self {
+            Expr::One => NodeSet::EMPTY,
+            Expr::Probability { of, given } => *of | *given,
+            Expr::Product(f) => f.iter().fold(NodeSet::EMPTY, |all, f| all | f.variables()),
+            Expr::Sum { over, body } => body.variables() | *over,
+            Expr::Quotient(a, b) => a.variables() | b.variables(),
+        }
+    }
+}
+
+struct Evaluation<'a> {
+    joint: &'a ProbabilityTable,
+    marginals: HashMap<NodeSet, ProbabilityTable>,
+}
+
+impl Evaluation<'_> {
+    fn marginal(&mut self, of: NodeSet) -> ProbabilityTable {
+        self.marginals.entry(of).or_insert_with(|| self.joint.marginal(of)).clone()
+    }
+
+    fn value(&mut self, expr: &Expr) -> ProbabilityTable {
+        match expr {
+            Expr::One => ProbabilityTable::constant(1.0),
+            Expr::Probability { of, given } if given.is_empty() => self.marginal(*of),
+            Expr::Probability { of, given } => {
+                let both = self.marginal(*of | *given);
+                both.over(&self.marginal(*given))
+            }
+            Expr::Product(factors) => {
+                let one = ProbabilityTable::constant(1.0);
+                factors.iter().fold(one, |all, f| all.times(&self.value(f)))
+            }
+            Expr::Sum { over, body } => {
+                let body = self.value(body);
+                // A variable that the body lost by simplification still counts its values.
+                let lost: usize = over
+                    .iter()
+                    .filter(|&v| body.card(v).is_none())
+                    .filter_map(|v| self.joint.card(v))
+                    .product();
+                let sum = body.sum_out(|v| over.contains(v));
+                if lost == 1 { sum } else { sum.times(&ProbabilityTable::constant(lost as f64)) }
+            }
+            Expr::Quotient(a, b) => {
+                let a = self.value(a);
+                a.over(&self.value(b))
+            }
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Estimands: formulas in the observed law that equal a causal effect.
+//!
+//! ```text
+//! P(y | do(x)) = sum_z P(y | x, z) P(z)
+//! ```
+//!
+//! An [`Estimand`] is a query together with an expression tree ([`Expr`]) of conditional probabilities, sums, products and
+//! quotients. It prints ([`std::fmt::Display`], [`Estimand::latex`]), it simplifies ([`Expr::simplify`]), and it can be evaluated
+//! on the joint table of the observed variables ([`Estimand::evaluate`]), be it exact or a table of relative frequencies.
+//!
+//! Some formulas contain a variable whose value does not matter: for the napkin graph `W -> R -> X -> Y, W <-> X, W <-> Y` the right
+//! side has a free `R`, and gives the same for every value of it. Such variables are [`Estimand::arbitrary`].
+//!
+//! Source: Le Priol, section 2.3.3 (CA-52).
+
+mod evaluate;
+mod show;
+mod simplify;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Admg, NodeSet, Query};
+
+/// A formula in the observed law. A node in it stands for the value of the variable; a sum binds its nodes.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Expr {
+    /// The number 1.
+    One,
+    /// `P(of | given)` of the observed law.
+    Probability {
+        /// The variables; never empty.
+        of: NodeSet,
+        /// What is conditioned on.
+        given: NodeSet,
+    },
+    /// The product of all.
+    Product(Vec<Expr>),
+    /// The sum over all values of some variables.
+    Sum {
+        /// The variables that are bound.
+        over: NodeSet,
+        /// What is added up.
+        body: Box<Expr>,
+    },
+    /// One divided by the other.
+    Quotient(Box<Expr>, Box<Expr>),
+}
+
+impl Expr {
+    /// `P(of | given)`; 1 if `of` is empty.
+    pub fn probability(of: NodeSet, given: NodeSet) -> Expr {
+        if of.is_empty() { Expr::One } else { Expr::Probability { of, given } }
+    }
+
+    /// The sum over `over`; the body itself if that is empty.
+    #[must_use]
+    pub fn sum(over: NodeSet, body: Expr) -> Expr {
+        if over.is_empty() { body } else { Expr::Sum { over, body: Box::new(body) } }
+    }
+
+    /// `numerator / denominator`.
+    pub fn quotient(numerator: Expr, denominator: Expr) -> Expr {
+        Expr::Quotient(Box::new(numerator), Box::new(denominator))
+    }
+
+    /// The variables that are not bound by a sum.
+    pub fn free(&self) -> NodeSet {
+        match self {
+            Expr::One => NodeSet::EMPTY,
+            Expr::Probability { of, given } => *of | *given,
+            Expr::Product(factors) => factors.iter().fold(NodeSet::EMPTY, |all, f| all | f.free()),
+            Expr::Sum { over, body } => body.free() - *over,
+            Expr::Quotient(a, b) => a.free() | b.free(),
+        }
+    }
+
+    /// The number of nodes of the tree.
+    pub fn size(&self) -> usize {
+        match self {
+            Expr::One | Expr::Probability { .. } => 1,
+            Expr::Product(factors) => 1 + factors.iter().map(Expr::size).sum::<usize>(),
+            Expr::Sum { body, .. } => 1 + body.size(),
+            Expr::Quotient(a, b) => 1 + a.size() + b.size(),
+        }
+    }
+}
+
+/// A causal query and the formula that answers it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Estimand {
+    /// The names of the nodes.
+    pub names: Vec<String>,
+    /// What was asked.
+    pub query: Query,
+    /// Variables of the formula that are no part of the query: every value of them gives the same.
+    pub arbitrary: NodeSet,
+    /// The formula.
+    pub expr: Expr,
+}
+
+impl Estimand {
+    /// An estimand for a query on a graph, simplified.
+    pub(crate) fn new(graph: &Admg, query: Query, expr: &Expr) -> Estimand {
+        let expr = expr.simplify();
+        let arbitrary = expr.free() - query.outcome - query.treatment - query.given;
+        Estimand { names: graph.names().to_vec(), query, arbitrary, expr }
+    }
+}

@@ -1,0 +1,317 @@
+//! Tables of probabilities over nodes: what estimands are evaluated on and what they give.
+//!
+//! Numbers are stored as they are, not in logs, and a cell may be *undefined*: a conditional given an event of probability zero.
+//! Undefined times zero is zero, as in `sum_z P(y | x, z) P(z)` where a stratum z is empty; every other operation keeps a cell
+//! undefined. So an estimand is refused ([`Error::Positivity`]) only where the missing number matters.
+
+use fenchel_graphical::{BayesNet, VarId};
+use fenchel_linalg::Invalid;
+use ndarray::ArrayView2;
+use serde::{Deserialize, Serialize};
+
+use crate::{Error, NodeSet};
+
+/// The most cells of a table.
+const CELLS: usize = 1 << 27;
+
+/// Numbers over the states of some nodes, the last node of the rising scope fastest.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ProbabilityTable {
+    scope: Vec<u32>,
+    cards: Vec<usize>,
+    values: Vec<f64>,
+}
+
+impl ProbabilityTable {
+    /// A joint distribution of the nodes `0..cards.len()`, the last fastest.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for another number of cells, a node without states, a number that is negative or not finite;
+    /// [`Error::NotADistribution`] for a sum that is not 1 up to 1e-9; [`Error::MemoryLimit`].
+    pub fn joint(cards: &[usize], values: &[f64]) -> Result<ProbabilityTable, Error> {
+        let size = size(cards)?;
+        Invalid::check_length("the joint distribution", size, values.len())?;
+        check_probabilities("probability", values)?;
+        let sum: f64 = values.iter().sum();
+        if (sum - 1.0).abs() > 1e-9 {
+            return Err(Error::NotADistribution { what: "the joint distribution", row: 0, sum });
+        }
+        let scope = (0..cards.len() as u32).collect();
+        Ok(ProbabilityTable { scope, cards: cards.to_vec(), values: values.to_vec() })
+    }
+
+    /// The relative frequencies of complete data, a sample a row and a node a column, states counted from 0; with a
+    /// pseudo-count for every cell.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for no rows, another number of columns than of cards, a negative pseudo-count;
+    /// [`Error::Category`]; [`Error::MemoryLimit`].
+    pub fn from_data(
+        data: ArrayView2<'_, usize>,
+        cards: &[usize],
+        pseudo_count: f64,
+    ) -> Result<ProbabilityTable, Error> {
+        Invalid::check_length("columns of data", cards.len(), data.ncols())?;
+        Invalid::check_nonnegative("pseudo_count", pseudo_count)?;
+        if data.nrows() == 0 {
+            return Err(Invalid::Empty { what: "data" }.into());
+        }
+        let size = size(cards)?;
+        let mut values = vec![pseudo_count; size];
+        for row in data.rows() {
+            let mut cell = 0;
+            for (&value, &categories) in row.iter().zip(cards) {
+                if value >= categories {
+                    return Err(Error::Category { what: "a column of data", value, categories });
+                }
+                cell = cell * categories + value;
+            }
+            values[cell] += 1.0;
+        }
+        let total = data.nrows() as f64 + pseudo_count * size as f64;
+        values.iter_mut().for_each(|v| *v /= total);
+        Ok(ProbabilityTable {
+            scope: (0..cards.len() as u32).collect(),
+            cards: cards.to_vec(),
+            values,
+        })
+    }
+
+    /// The joint distribution of all variables of a Bayesian network.
+    ///
+    /// # Errors
+    /// [`Error::MemoryLimit`].
+    pub fn from_bayes_net(net: &BayesNet) -> Result<ProbabilityTable, Error> {
+        size(net.cards())?;
+        let mut product = ProbabilityTable::constant(1.0);
+        for v in net.variables() {
+            let scope: Vec<u32> = net.parents_of(v).iter().chain([&v]).map(|VarId(p)| *p).collect();
+            let cards: Vec<usize> = scope.iter().map(|&p| net.cards()[p as usize]).collect();
+            product = product.times(&ProbabilityTable::sorted(&scope, &cards, net.cpt_of(v)));
+        }
+        Ok(product)
+    }
+
+    pub(crate) fn constant(value: f64) -> ProbabilityTable {
+        ProbabilityTable { scope: Vec::new(), cards: Vec::new(), values: vec![value] }
+    }
+
+    /// From values in any order of a scope without repetition, the last node fastest.
+    pub(crate) fn sorted(scope: &[u32], cards: &[usize], values: &[f64]) -> ProbabilityTable {
+        let mut order: Vec<usize> = (0..scope.len()).collect();
+        order.sort_by_key(|&k| scope[k]);
+        let mut strides = vec![1; scope.len()];
+        for k in (1..scope.len()).rev() {
+            strides[k - 1] = strides[k] * cards[k];
+        }
+        let sorted_cards: Vec<usize> = order.iter().map(|&k| cards[k]).collect();
+        let steps: Vec<usize> = order.iter().map(|&k| strides[k]).collect();
+        let mut out = Vec::with_capacity(values.len());
+        walk(&sorted_cards, [&steps], |[at]| out.push(values[at]));
+        ProbabilityTable {
+            scope: order.iter().map(|&k| scope[k]).collect(),
+            cards: sorted_cards,
+            values: out,
+        }
+    }
+
+    /// The nodes, rising.
+    pub fn scope(&self) -> &[u32] {
+        &self.scope
+    }
+
+    /// The numbers of states, in the order of the scope.
+    pub fn cards(&self) -> &[usize] {
+        &self.cards
+    }
+
+    /// The numbers, the last node of the scope fastest; NaN where undefined.
+    pub fn values(&self) -> &[f64] {
+        &self.values
+    }
+
+    /// The number at these states, given as pairs `(node, state)` in any order, one for every node of the scope.
+    /// Pairs for other nodes are passed over.
+    ///
+    /// # Errors
+    /// [`Error::Positivity`] where the number is undefined; [`Error::Category`]; [`Error::Invalid`] for a node of the scope
+    /// without a state.
+    pub fn at(&self, states: &[(u32, usize)]) -> Result<f64, Error> {
+        let mut cell = 0;
+        for (&node, &categories) in self.scope.iter().zip(&self.cards) {
+            let state = states.iter().find(|(v, _)| *v == node);
+            let Some(&(_, value)) = state else {
+                let reason =
+                    format!("no state for node {node}; expected one for every node of the table");
+                return Err(Invalid::Layout { what: "states", reason }.into());
+            };
+            if value >= categories {
+                return Err(Error::Category { what: "a node", value, categories });
+            }
+            cell = cell * categories + value;
+        }
+        let value = self.values[cell];
+        if value.is_nan() {
+            let at: Vec<String> = states.iter().map(|(v, s)| format!("node {v}={s}")).collect();
+            return Err(Error::Positivity { at: at.join(", ") });
+        }
+        Ok(value)
+    }
+
+    /// Sums out all nodes but those in `keep`. O(cells).
+    pub fn marginal(&self, keep: NodeSet) -> ProbabilityTable {
+        self.sum_out(|v| !keep.contains(v))
+    }
+
+    pub(crate) fn sum_out(&self, gone: impl Fn(u32) -> bool) -> ProbabilityTable {
+        if !self.scope.iter().any(|&v| gone(v)) {
+            return self.clone();
+        }
+        let kept: Vec<usize> = (0..self.scope.len()).filter(|&k| !gone(self.scope[k])).collect();
+        let scope: Vec<u32> = kept.iter().map(|&k| self.scope[k]).collect();
+        let cards: Vec<usize> = kept.iter().map(|&k| self.cards[k]).collect();
+        let mut out = vec![0.0; cards.iter().product()];
+        let steps = strides(&scope, &cards, &self.scope);
+        let mut from = self.values.iter();
+        walk(&self.cards, [&steps], |[at]| out[at] += from.next().copied().unwrap_or(f64::NAN));
+        ProbabilityTable { scope, cards, values: out }
+    }
+
+    pub(crate) fn times(&self, other: &ProbabilityTable) -> ProbabilityTable {
+        self.combine(other, |a, b| if a == 0.0 || b == 0.0 { 0.0 } else { a * b })
+    }
+
+    pub(crate) fn over(&self, other: &ProbabilityTable) -> ProbabilityTable {
+        self.combine(other, |a, b| if b == 0.0 { f64::NAN } else { a / b })
+    }
+
+    fn combine(&self, other: &ProbabilityTable, f: impl Fn(f64, f64) -> f64) -> ProbabilityTable {
+        let mut scope: Vec<u32> = self.scope.iter().chain(&other.scope).copied().collect();
+        scope.sort_unstable();
+        scope.dedup();
+        let cards: Vec<usize> =
+            scope.iter().map(|&v| self.card(v).or(other.card(v)).unwrap_or(1)).collect();
+        let (a, b) = (
+            strides(&self.scope, &self.cards, &scope),
+            strides(&other.scope, &other.cards, &scope),
+        );
+        let mut values = Vec::with_capacity(cards.iter().product());
+        walk(&cards, [&a, &b], |[i, j]| values.push(f(self.values[i], other.values[j])));
+        ProbabilityTable { scope, cards, values }
+    }
+
+    pub(crate) fn card(&self, node: u32) -> Option<usize> {
+        self.scope.binary_search(&node).ok().map(|k| self.cards[k])
+    }
+
+    /// The part where a node has a state; the node leaves the scope.
+    pub(crate) fn fix(&self, node: u32, state: usize) -> ProbabilityTable {
+        let Ok(k) = self.scope.binary_search(&node) else { return self.clone() };
+        let (inner, card) = (self.cards[k + 1..].iter().product::<usize>(), self.cards[k]);
+        let blocks = self.values.chunks_exact(inner * card);
+        let values = blocks.flat_map(|b| b[state * inner..][..inner].iter().copied()).collect();
+        let (mut scope, mut cards) = (self.scope.clone(), self.cards.clone());
+        scope.remove(k);
+        cards.remove(k);
+        ProbabilityTable { scope, cards, values }
+    }
+
+    /// The same numbers over a larger scope.
+    pub(crate) fn widen(&self, scope: &[u32], card: impl Fn(u32) -> usize) -> ProbabilityTable {
+        let cards: Vec<usize> = scope.iter().map(|&v| card(v)).collect();
+        let ones = vec![1.0; cards.iter().product()];
+        self.times(&ProbabilityTable { scope: scope.to_vec(), cards, values: ones })
+    }
+
+    /// The states of the largest cell, by node; of equal ones the first.
+    pub(crate) fn most_probable(&self) -> Vec<(u32, usize)> {
+        let mut best = 0;
+        for (k, v) in self.values.iter().enumerate() {
+            if *v > self.values[best] {
+                best = k;
+            }
+        }
+        let mut states = Vec::new();
+        for (&v, &card) in self.scope.iter().zip(&self.cards).rev() {
+            states.push((v, best % card));
+            best /= card;
+        }
+        states.reverse();
+        states
+    }
+
+    /// The largest difference to a table over the same scope; infinite if only one is undefined somewhere.
+    pub fn distance(&self, other: &ProbabilityTable) -> f64 {
+        if self.scope != other.scope || self.cards != other.cards {
+            return f64::INFINITY;
+        }
+        let apart = |(a, b): (&f64, &f64)| match (a.is_nan(), b.is_nan()) {
+            (true, true) => 0.0,
+            (false, false) => (a - b).abs(),
+            _ => f64::INFINITY,
+        };
+        self.values.iter().zip(&other.values).map(apart).fold(0.0, f64::max)
+    }
+}
+
+pub(crate) fn check_probabilities(name: &'static str, values: &[f64]) -> Result<(), Invalid> {
+    match values.iter().find(|v| !(**v >= 0.0 && v.is_finite())) {
+        None => Ok(()),
+        Some(&value) => Err(Invalid::Parameter { name, value, expected: "a finite number >= 0" }),
+    }
+}
+
+/// The number of cells, if there are not too many.
+pub(crate) fn size(cards: &[usize]) -> Result<usize, Error> {
+    if cards.contains(&0) {
+        return Err(Invalid::Parameter {
+            name: "number of states",
+            value: 0.0,
+            expected: "at least 1",
+        }
+        .into());
+    }
+    let size = cards.iter().try_fold(1_usize, |n, &c| n.checked_mul(c));
+    size.filter(|&n| n <= CELLS).ok_or(Error::MemoryLimit {
+        what: "the joint table",
+        needed: size.map_or(u64::MAX, |n| 8 * n as u64),
+        limit: 8 * CELLS as u64,
+        hint: "leave out variables that the query does not need, or merge states",
+    })
+}
+
+/// The steps of a table along the nodes of a larger scope; 0 for nodes that it does not have.
+fn strides(scope: &[u32], cards: &[usize], along: &[u32]) -> Vec<usize> {
+    let mut steps = vec![0; along.len()];
+    let mut stride = 1;
+    for (v, card) in scope.iter().zip(cards).rev() {
+        if let Ok(k) = along.binary_search(v) {
+            steps[k] = stride;
+        }
+        stride *= card;
+    }
+    steps
+}
+
+/// Visits all cells in order, with the offsets in `N` tables of given steps.
+fn walk<const N: usize>(cards: &[usize], steps: [&[usize]; N], mut visit: impl FnMut([usize; N])) {
+    let mut states = vec![0; cards.len()];
+    let mut at = [0; N];
+    loop {
+        visit(at);
+        let mut k = cards.len();
+        loop {
+            if k == 0 {
+                return;
+            }
+            k -= 1;
+            states[k] += 1;
+            (0..N).for_each(|t| at[t] += steps[t][k]);
+            if states[k] < cards[k] {
+                break;
+            }
+            states[k] = 0;
+            (0..N).for_each(|t| at[t] -= steps[t][k] * cards[k]);
+        }
+    }
+}

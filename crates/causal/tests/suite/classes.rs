@@ -1,0 +1,156 @@
+//! Classes of graphs and distances between graphs, against enumeration and numbers.
+
+use fenchel_causal::adjustment::adjust;
+use fenchel_causal::distance::{Strategy, adjustment_distance, shd, sid};
+use fenchel_causal::equivalence::{identify_in_class, is_identifiable, members};
+use fenchel_causal::{Admg, LatentModel, NodeSet, ProbabilityTable, Query, identify};
+use fenchel_graphical::Dag;
+
+use crate::common::{names, pairs, random_graph, rng};
+
+fn dag(g: &Admg) -> Dag {
+    Dag::new(g.len(), g.directed()).unwrap()
+}
+
+/// All directed acyclic graphs with n nodes.
+fn all_dags(n: usize) -> Vec<Dag> {
+    let edges = pairs(n);
+    let mut found = Vec::new();
+    for code in 0..3_u32.pow(edges.len() as u32) {
+        let mut rest = code;
+        let mut arcs = Vec::new();
+        for &(a, b) in &edges {
+            match rest % 3 {
+                1 => arcs.push((a, b)),
+                2 => arcs.push((b, a)),
+                _ => {}
+            }
+            rest /= 3;
+        }
+        found.extend(Dag::new(n, arcs));
+    }
+    found
+}
+
+#[test]
+fn members_are_the_equivalent_graphs() {
+    let all = all_dags(4);
+    assert_eq!(all.len(), 543);
+    for truth in all.iter().step_by(3) {
+        let class = truth.cpdag();
+        let found = members(&class, 1000).unwrap();
+        let expected = all.iter().filter(|g| g.is_equivalent(truth)).count();
+        assert_eq!(found.len(), expected, "{class:?}");
+        assert!(found.iter().all(|g| g.is_equivalent(truth)), "{class:?}");
+    }
+    assert_eq!(
+        members(&all[0].cpdag(), 0).unwrap_err().to_string(),
+        "more than 0 graphs of the class"
+    );
+}
+
+/// The criterion says yes exactly where all members give the same number on a distribution of the class.
+#[test]
+fn a_class_answers_where_all_members_agree() {
+    let mut rng = rng(11);
+    for k in 0..60 {
+        let n = 3 + k % 3;
+        let g = random_graph(n, 0.6, 0.0, &mut rng);
+        let model = LatentModel::random(&g, &vec![2; n], &mut rng).unwrap();
+        let joint = model.observed().unwrap();
+        let class = dag(&g).cpdag();
+        let all = members(&class, 1000).unwrap();
+        for (a, b) in pairs(n) {
+            for (x, y) in [(a, b), (b, a)] {
+                let query = Query::new(NodeSet::one(y), NodeSet::one(x));
+                let values: Vec<ProbabilityTable> = all
+                    .iter()
+                    .map(|m| {
+                        let m = Admg::from_dag(m, &names(n)).unwrap();
+                        identify(&m, query).unwrap().evaluate(&joint).unwrap()
+                    })
+                    .collect();
+                let spread = values.iter().map(|v| v.distance(&values[0])).fold(0.0, f64::max);
+                let yes = is_identifiable(&class, query.outcome, query.treatment).unwrap();
+                assert_eq!(yes, spread < 1e-9, "{g}: {x} -> {y}: spread {spread:e}");
+                let formula = identify_in_class(&class, &names(n), query).unwrap();
+                assert_eq!(formula.is_some(), yes);
+                if let Some(formula) = formula {
+                    let truth = model.effect(query).unwrap();
+                    assert!(formula.evaluate(&joint).unwrap().distance(&truth) < 1e-12);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_query_on_a_class_that_is_not_covered() {
+    let class = Dag::new(3, [(0, 1), (1, 2)]).unwrap().cpdag();
+    let query = Query::new(NodeSet::one(2), NodeSet::one(1)).given(NodeSet::one(0));
+    let error = identify_in_class(&class, &names(3), query).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "query: conditional queries are not covered; expected none given"
+    );
+}
+
+/// The distance counts the pairs for which the estimate's formula is wrong on a random distribution of the truth.
+#[test]
+fn intervention_distances_are_counts_of_wrong_numbers() {
+    let mut rng = rng(21);
+    for k in 0..80 {
+        let n = 3 + k % 3;
+        let (truth, estimate) =
+            (random_graph(n, 0.5, 0.0, &mut rng), random_graph(n, 0.5, 0.0, &mut rng));
+        let model = LatentModel::random(&truth, &vec![2; n], &mut rng).unwrap();
+        let joint = model.observed().unwrap();
+        let mut wrong = 0;
+        for (a, b) in pairs(n) {
+            for (x, y) in [(a, b), (b, a)] {
+                let query = Query::new(NodeSet::one(y), NodeSet::one(x));
+                // Adjusting for the parents is what the estimate would do if every node were its child.
+                let formula = if estimate.parents(x).contains(y) {
+                    let empty = Admg::new(&names(n), &[], &[]).unwrap();
+                    identify(&empty, query).unwrap()
+                } else {
+                    let z = estimate.parents(x);
+                    let arcs: Vec<(u32, u32)> =
+                        z.iter().flat_map(|v| [(v, x), (v, y)]).chain([(x, y)]).collect();
+                    let other = Admg::new(&names(n), &arcs, &[]).unwrap();
+                    adjust(&other, query.treatment, query.outcome, z).unwrap()
+                };
+                let truth = model.effect(query).unwrap();
+                wrong += usize::from(formula.evaluate(&joint).unwrap().distance(&truth) > 1e-9);
+            }
+        }
+        assert_eq!(
+            sid(&dag(&truth), &dag(&estimate)).unwrap(),
+            wrong,
+            "{truth} against {estimate}"
+        );
+    }
+}
+
+#[test]
+fn distances_of_known_pairs() {
+    let g = |arcs: &[(u32, u32)]| Dag::new(3, arcs.iter().copied()).unwrap();
+    let chain = g(&[(0, 1), (1, 2)]);
+    let back = g(&[(2, 1), (1, 0)]);
+    let full = g(&[(0, 1), (1, 2), (0, 2)]);
+    assert_eq!(shd(&chain, &chain).unwrap(), 0);
+    assert_eq!(shd(&chain, &back).unwrap(), 2);
+    assert_eq!(shd(&chain, &full).unwrap(), 1);
+    // One more edge in the right order does no harm; one fewer does.
+    assert_eq!(sid(&chain, &full).unwrap(), 0);
+    assert!(sid(&full, &chain).unwrap() > 0);
+    // The reversed chain is wrong about every pair: three effects that are there, and the three that are not.
+    assert_eq!(sid(&chain, &back).unwrap(), 6);
+    for strategy in [Strategy::Parents, Strategy::Ancestors, Strategy::Optimal] {
+        assert_eq!(adjustment_distance(&chain, &chain, strategy).unwrap(), 0);
+        assert_eq!(adjustment_distance(&chain, &full, strategy).unwrap(), 0);
+        assert!(adjustment_distance(&chain, &back, strategy).unwrap() >= 3);
+    }
+    let other = Dag::new(2, []).unwrap();
+    assert!(shd(&chain, &other).is_err() && sid(&chain, &other).is_err());
+}

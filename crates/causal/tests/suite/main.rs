@@ -1,0 +1,8 @@
+//! The tests of the public interface, one program: `cargo test -p fenchel-causal --test suite FILE::`.
+
+mod adjusting;
+mod bad_input;
+mod classes;
+mod common;
+mod graphs;
+mod identification;
