@@ -81,7 +81,7 @@ impl Partial {
             || (self.open[i] | self.children[i] | self.parents[i]).iter().any(|c| {
                 // v - d -> c -> w with d and w not joined.
                 self.parents[j].contains(c)
-                    && ((self.open[i] & self.parents[c as usize]) - self.adjacent(w)).len() > 0
+                    && !((self.open[i] & self.parents[c as usize]) - self.adjacent(w)).is_empty()
             })
     }
 

@@ -1,6 +1,7 @@
 //! What can go wrong.
 
 use fenchel_linalg::Invalid;
+use fenchel_optim::Refusal;
 
 use crate::identify::Hedge;
 
@@ -126,16 +127,7 @@ pub enum Error {
         /// The limit.
         limit: usize,
     },
-    /// A table that would be larger than allowed. Nothing was allocated.
-    #[error("{what} needs {needed} bytes, the limit is {limit}: {hint}")]
-    MemoryLimit {
-        /// What would be allocated.
-        what: &'static str,
-        /// Bytes needed; `u64::MAX` where the number overflows.
-        needed: u64,
-        /// Bytes allowed.
-        limit: u64,
-        /// What to do instead.
-        hint: &'static str,
-    },
+    /// What this build or this limit does not allow: a table that would be too large, an option that does not fit.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
 }

@@ -41,7 +41,7 @@ impl LatentModel {
     ///
     /// # Errors
     /// [`Error::Invalid`] for lengths, for parents that are none in the graph, and for a hidden cause of two nodes that no bidirected
-    /// edge joins; [`Error::NotADistribution`]; [`Error::MemoryLimit`].
+    /// edge joins; [`Error::NotADistribution`]; [`Error::Refused`].
     pub fn new(
         graph: Admg,
         cards: Vec<usize>,
@@ -91,7 +91,7 @@ impl LatentModel {
     /// bidirected edges by cliques.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for another number of cards than of nodes or a node without states; [`Error::MemoryLimit`].
+    /// [`Error::Invalid`] for another number of cards than of nodes or a node without states; [`Error::Refused`].
     pub fn random(
         graph: &Admg,
         cards: &[usize],
@@ -131,7 +131,7 @@ impl LatentModel {
     /// The joint law of the observed variables.
     ///
     /// # Errors
-    /// [`Error::MemoryLimit`].
+    /// [`Error::Refused`].
     pub fn observed(&self) -> Result<ProbabilityTable, Error> {
         self.intervened(NodeSet::EMPTY)
     }
@@ -139,7 +139,7 @@ impl LatentModel {
     /// `P(all others | do(x))` for all values of `x`: a table over all nodes that sums to 1 for every value of x.
     ///
     /// # Errors
-    /// [`Error::MemoryLimit`].
+    /// [`Error::Refused`].
     pub fn intervened(&self, x: NodeSet) -> Result<ProbabilityTable, Error> {
         let hidden = |k: u32| self.graph.len() as u32 + k;
         let mut factors = Vec::new();
@@ -173,7 +173,7 @@ impl LatentModel {
     /// `P(outcome | do(treatment), given)` for all values of all three, by the truncated factorisation.
     ///
     /// # Errors
-    /// [`Error::MemoryLimit`]; [`Error::UnknownNode`], [`Error::Overlap`], [`Error::Invalid`] for a query that does not fit.
+    /// [`Error::Refused`]; [`Error::UnknownNode`], [`Error::Overlap`], [`Error::Invalid`] for a query that does not fit.
     pub fn effect(&self, query: Query) -> Result<ProbabilityTable, Error> {
         query.check(&self.graph)?;
         let Query { outcome: y, treatment: x, given: z } = query;

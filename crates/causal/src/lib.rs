@@ -1,4 +1,23 @@
 //! Causal graphs, identification with checked estimands, and how fast cause-effect models adapt.
+//!
+//! ```text
+//! seeing   P(y | x)         the law of y among those who happen to have x
+//! doing    P(y | do(x))     the law of y when x is set from outside
+//! ```
+//!
+//! A causal graph says when the second follows from the first, and by which formula.
+//!
+//! | question | use |
+//! |---|---|
+//! | write a graph down, ask for separations | [`Admg`] |
+//! | a formula for an effect, or the proof that there is none | [`identify`](fn@identify), [`Estimand`], [`Hedge`] |
+//! | what to adjust for | [`adjustment`] |
+//! | may this be exchanged for that | [`calculus`] |
+//! | a graph known up to equivalence | [`equivalence`] |
+//! | how wrong is an estimated graph | [`distance`] |
+//! | a model with all numbers, to check against | [`LatentModel`] |
+//!
+//! Sources: Le Priol, section 2.3.3 and chapter 4. The README has the table of ids.
 #![forbid(unsafe_code)]
 
 pub mod adjustment;
@@ -20,3 +39,8 @@ pub use identify::{Hedge, Witness, identify};
 pub use latent::LatentModel;
 pub use node_set::NodeSet;
 pub use table::ProbabilityTable;
+
+/// The example of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

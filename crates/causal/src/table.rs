@@ -6,6 +6,7 @@
 
 use fenchel_graphical::{BayesNet, VarId};
 use fenchel_linalg::Invalid;
+use fenchel_optim::Refusal;
 use ndarray::ArrayView2;
 use serde::{Deserialize, Serialize};
 
@@ -27,7 +28,7 @@ impl ProbabilityTable {
     ///
     /// # Errors
     /// [`Error::Invalid`] for another number of cells, a node without states, a number that is negative or not finite;
-    /// [`Error::NotADistribution`] for a sum that is not 1 up to 1e-9; [`Error::MemoryLimit`].
+    /// [`Error::NotADistribution`] for a sum that is not 1 up to 1e-9; [`Error::Refused`].
     pub fn joint(cards: &[usize], values: &[f64]) -> Result<ProbabilityTable, Error> {
         let size = size(cards)?;
         Invalid::check_length("the joint distribution", size, values.len())?;
@@ -45,7 +46,7 @@ impl ProbabilityTable {
     ///
     /// # Errors
     /// [`Error::Invalid`] for no rows, another number of columns than of cards, a negative pseudo-count;
-    /// [`Error::Category`]; [`Error::MemoryLimit`].
+    /// [`Error::Category`]; [`Error::Refused`].
     pub fn from_data(
         data: ArrayView2<'_, usize>,
         cards: &[usize],
@@ -80,7 +81,7 @@ impl ProbabilityTable {
     /// The joint distribution of all variables of a Bayesian network.
     ///
     /// # Errors
-    /// [`Error::MemoryLimit`].
+    /// [`Error::Refused`].
     pub fn from_bayes_net(net: &BayesNet) -> Result<ProbabilityTable, Error> {
         size(net.cards())?;
         let mut product = ProbabilityTable::constant(1.0);
@@ -272,12 +273,15 @@ pub(crate) fn size(cards: &[usize]) -> Result<usize, Error> {
         .into());
     }
     let size = cards.iter().try_fold(1_usize, |n, &c| n.checked_mul(c));
-    size.filter(|&n| n <= CELLS).ok_or(Error::MemoryLimit {
-        what: "the joint table",
-        needed: size.map_or(u64::MAX, |n| 8 * n as u64),
-        limit: 8 * CELLS as u64,
-        hint: "leave out variables that the query does not need, or merge states",
-    })
+    size.filter(|&n| n <= CELLS).ok_or(
+        Refusal::MemoryLimit {
+            what: "the joint table",
+            needed: size.map_or(u64::MAX, |n| (n as u64).saturating_mul(8)),
+            limit: 8 * CELLS as u64,
+            hint: "leave out variables that the query does not need, or merge states",
+        }
+        .into(),
+    )
 }
 
 /// The steps of a table along the nodes of a larger scope; 0 for nodes that it does not have.

@@ -41,9 +41,9 @@ pub(crate) fn random_query(n: usize, rng: &mut ChaCha8Rng) -> Query {
         for v in 0..n as u32 {
             let one = NodeSet::one(v);
             match rng.random_range(0..6) {
-                0 => query.outcome = query.outcome | one,
-                1 => query.treatment = query.treatment | one,
-                2 => query.given = query.given | one,
+                0 => query.outcome |= one,
+                1 => query.treatment |= one,
+                2 => query.given |= one,
                 _ => {}
             }
         }
