@@ -3,6 +3,7 @@
 //! | to get | function | operations |
 //! |---|---|---|
 //! | `A = L L'`, `A^-1 b`, `log det A` | [`cholesky`], then [`Cholesky`](crate::Cholesky) | `n^3 / 3` |
+//! | the same in a loop, without copies | [`InPlaceCholesky`] | `n^3 / 3` |
 //! | `A^-1` of a positive definite `A` | [`inverse`] | `n^3` with the factor |
 //! | `T^-1 B`, `T` triangular | [`solve_triangular`] | `n^2 m` |
 //! | `A[:, order] = Q R`, rank, least squares | [`qr`], [`least_squares`] | `2 m n^2` |
@@ -25,6 +26,7 @@
 //! [`SYMMETRY`]` * max |a|`. Below that only the lower triangle is used.
 
 mod eigen;
+mod in_place;
 mod positive_definite;
 mod qr;
 mod svd;
@@ -32,6 +34,7 @@ mod svd;
 mod tests;
 
 pub use eigen::{SymmetricEigen, generalised_eigen, symmetric_eigen};
+pub use in_place::InPlaceCholesky;
 pub use positive_definite::{Triangle, cholesky, inverse, solve_triangular};
 pub use qr::{Qr, least_squares, qr};
 pub use svd::{Svd, clip_singular_values, shrink_singular_values, svd};

@@ -1,0 +1,180 @@
+//! One component of the screened problem, in units that make its diagonal one.
+//!
+//! With `d_i = (C_ii + Lambda_ii)^(-1/2)` the problem in `X_ij = Theta_ij / (d_i d_j)` has the covariances `C_ij d_i d_j`
+//! and the weights `Lambda_ij d_i d_j`: the same solution, in numbers of size one whatever the units of the columns.
+
+use fenchel_linalg::factor::InPlaceCholesky;
+
+use crate::penalty::Weights;
+use crate::problem::Problem;
+
+/// The scaled problem of some variables.
+pub(super) struct Block {
+    pub(super) nodes: Vec<u32>,
+    pub(super) k: usize,
+    /// `d_i`.
+    pub(super) scale: Vec<f64>,
+    /// Scaled covariances, `k x k`.
+    pub(super) c: Vec<f64>,
+    pub(super) lambda: Lambda,
+}
+
+/// Scaled weights.
+pub(super) enum Lambda {
+    /// `r_i r_j` off the diagonal.
+    Product { rate: Vec<f64>, diagonal: Vec<f64> },
+    /// One an entry.
+    Dense { k: usize, entries: Vec<f64> },
+}
+
+impl Lambda {
+    #[inline(always)]
+    pub(super) fn at(&self, i: usize, j: usize) -> f64 {
+        match self {
+            Lambda::Product { rate, diagonal } => {
+                if i == j {
+                    diagonal[i]
+                } else {
+                    rate[i] * rate[j]
+                }
+            }
+            Lambda::Dense { k, entries } => entries[i * k + j],
+        }
+    }
+}
+
+#[inline(always)]
+pub(super) fn soft(z: f64, t: f64) -> f64 {
+    if z > t {
+        z - t
+    } else if z < -t {
+        z + t
+    } else {
+        0.0
+    }
+}
+
+impl Block {
+    pub(super) fn new(problem: &Problem<'_>, nodes: Vec<u32>) -> Block {
+        let k = nodes.len();
+        let at = |i: usize| nodes[i] as usize;
+        let (covariance, weights) = (&problem.covariance, problem.weights);
+        let scale: Vec<f64> = (0..k)
+            .map(|i| (covariance[[at(i), at(i)]] + weights.at(at(i), at(i))).sqrt().recip())
+            .collect();
+        let mut c = vec![0.0; k * k];
+        for i in 0..k {
+            for j in 0..=i {
+                let value = covariance[[at(i), at(j)]] * scale[i] * scale[j];
+                c[i * k + j] = value;
+                c[j * k + i] = value;
+            }
+        }
+        let diagonal = |i: usize| weights.at(at(i), at(i)) * scale[i] * scale[i];
+        let lambda = match weights {
+            Weights::Uniform(l1) | Weights::WithDiagonal(l1) => Lambda::Product {
+                rate: scale.iter().map(|d| l1.sqrt() * d).collect(),
+                diagonal: (0..k).map(diagonal).collect(),
+            },
+            Weights::Each(matrix) => {
+                let mut entries = vec![0.0; k * k];
+                for i in 0..k {
+                    for j in 0..k {
+                        let w = matrix[[at(i), at(j)]];
+                        entries[i * k + j] = if w == 0.0 { 0.0 } else { w * scale[i] * scale[j] };
+                    }
+                }
+                Lambda::Dense { k, entries }
+            }
+        };
+        Block { nodes, k, scale, c, lambda }
+    }
+
+    /// What is added to a scaled objective to get that of the problem: `-2 sum log d_i`.
+    pub(super) fn shift(&self) -> f64 {
+        -2.0 * self.scale.iter().map(|d| d.ln()).sum::<f64>()
+    }
+
+    /// `<C, X> + penalty(X)`.
+    pub(super) fn linear(&self, x: &[f64]) -> f64 {
+        let mut total = 0.0;
+        for i in 0..self.k {
+            let (row, c) = (&x[i * self.k..][..self.k], &self.c[i * self.k..][..self.k]);
+            let mut sum = 0.0;
+            for j in 0..i {
+                if row[j] != 0.0 {
+                    sum += c[j] * row[j] + self.lambda.at(i, j) * row[j].abs();
+                }
+            }
+            total += 2.0 * sum + (c[i] + self.lambda.at(i, i)) * row[i];
+        }
+        total
+    }
+
+    /// The best dual value for a point `x` with inverse `w`; `room` is overwritten.
+    ///
+    /// Where `x` is not 0 the solution's inverse stands on the boundary of the box. With these entries put there, the gap
+    /// is of second order in the error of `x`; with `w` merely clipped it would be of first order.
+    pub(super) fn dual(&self, x: &[f64], w: &[f64], room: &mut Vec<f64>) -> f64 {
+        let k = self.k;
+        let mut best = f64::NEG_INFINITY;
+        for on_boundary in [true, false] {
+            room.resize(k * k, 0.0);
+            for i in 0..k {
+                for j in i..k {
+                    let at = i * k + j;
+                    let (c, bound) = (self.c[at], self.lambda.at(i, j));
+                    room[at] = if x[at] != 0.0 && on_boundary {
+                        c + bound * x[at].signum()
+                    } else {
+                        w[at].clamp(c - bound, c + bound)
+                    };
+                }
+            }
+            best = self.log_det_of(room);
+            if best > f64::NEG_INFINITY {
+                break;
+            }
+        }
+        if best == f64::NEG_INFINITY {
+            best = self.shrunk_dual(room);
+        }
+        best + k as f64
+    }
+
+    /// `log det` of `(1 - t) C + t diag(C) + diag(Lambda)` with the largest `t` in the box.
+    fn shrunk_dual(&self, room: &mut Vec<f64>) -> f64 {
+        let k = self.k;
+        let mut t = 1.0_f64;
+        for i in 0..k {
+            for j in 0..i {
+                let (c, bound) = (self.c[i * k + j].abs(), self.lambda.at(i, j));
+                if c > bound {
+                    t = t.min(bound / c);
+                }
+            }
+        }
+        for i in 0..k {
+            for j in i..k {
+                let keep = if i == j { 1.0 } else { 1.0 - t };
+                room[i * k + j] =
+                    keep * self.c[i * k + j] + if i == j { self.lambda.at(i, i) } else { 0.0 };
+            }
+        }
+        self.log_det_of(room)
+    }
+
+    fn log_det_of(&self, room: &mut Vec<f64>) -> f64 {
+        match InPlaceCholesky::new(std::mem::take(room), self.k) {
+            Ok(factor) => {
+                let value = factor.log_det();
+                *room = factor.into_entries();
+                value
+            }
+            Err(memory) => {
+                *room = memory;
+                f64::NEG_INFINITY
+            }
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! Screening: which variables can be joined at all.
+
+use crate::problem::Problem;
+
+/// The connected components of `{|C_ij| > Lambda_ij}`, which are those of the solution: each ascending, ordered by their
+/// smallest nodes. O(p^2).
+pub fn components(problem: &Problem<'_>) -> Vec<Vec<u32>> {
+    let p = problem.order();
+    let mut sets = Sets { parent: (0..p as u32).collect() };
+    for i in 0..p {
+        let row = problem.covariance.row(i);
+        for j in 0..i {
+            if row[j].abs() > problem.weights.at(i, j) {
+                sets.join(i as u32, j as u32);
+            }
+        }
+    }
+    let mut place = vec![usize::MAX; p];
+    let mut parts: Vec<Vec<u32>> = Vec::new();
+    for i in 0..p as u32 {
+        let root = sets.find(i) as usize;
+        if place[root] == usize::MAX {
+            place[root] = parts.len();
+            parts.push(Vec::new());
+        }
+        parts[place[root]].push(i);
+    }
+    parts
+}
+
+/// Disjoint sets; the smallest element stands for its set.
+struct Sets {
+    parent: Vec<u32>,
+}
+
+impl Sets {
+    fn find(&mut self, mut i: u32) -> u32 {
+        while self.parent[i as usize] != i {
+            let up = self.parent[self.parent[i as usize] as usize];
+            self.parent[i as usize] = up;
+            i = up;
+        }
+        i
+    }
+
+    fn join(&mut self, a: u32, b: u32) {
+        let (a, b) = (self.find(a), self.find(b));
+        self.parent[a.max(b) as usize] = a.min(b);
+    }
+}

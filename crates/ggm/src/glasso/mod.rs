@@ -1,0 +1,134 @@
+//! The graphical lasso: covariance selection with an l1 penalty.
+//!
+//! ```text
+//! min_Theta  <C, Theta> - log det Theta + sum_ij Lambda_ij |Theta_ij|
+//! ```
+//!
+//! | method | an iteration costs | when |
+//! |---|---|---|
+//! | [`Method::Quic`], the default | `p |free|` and a Cholesky factorisation with inverse | always; about 5 to 10 iterations to a gap of 1e-10 |
+//! | [`Method::BlockCoordinate`] | `p` lasso problems | comparison with other programs |
+//! | [`Method::Admm`] | an eigendecomposition | comparison; what other penalties are built on |
+//!
+//! **Components.** The connected components of the graph `{|C_ij| > Lambda_ij}` are those of the solution (Witten,
+//! Friedman and Simon, JCGS 20, 2011; Mazumder and Hastie, JMLR 13, 2012), so each is solved by itself, in parallel, in units that make its diagonal one.
+//!
+//! **Certificate.** Every return carries objective and lower bound, see [`problem`](crate::problem).
+//!
+//! Source: Defazio, section 6.3.1 (GG-02 to GG-07).
+
+mod admm;
+mod bcd;
+mod block;
+mod components;
+mod part;
+mod quic;
+mod state;
+mod support;
+
+use fenchel_linalg::Invalid;
+use fenchel_optim::{MAX_MEMORY, Observer, Report, Solution, Stop, run};
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, check_memory};
+use crate::problem::Problem;
+
+pub use components::components;
+pub use part::Screened;
+pub use state::{GlassoState, Precision};
+
+/// How a component is solved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum Method {
+    /// Proximal Newton steps.
+    #[default]
+    Quic,
+    /// Coordinate descent on columns of the dual, known as glasso.
+    BlockCoordinate,
+    /// Eigendecompositions and soft thresholds in turn.
+    Admm,
+}
+
+/// Settings of [`graphical_lasso`].
+///
+/// | field | default | meaning |
+/// |---|---|---|
+/// | `method` | QUIC | how a component is solved |
+/// | `screening` | true | solve components by themselves |
+/// | `stop` | gap 1e-6, absolute or relative; 1000 iterations | when to end; a pass is one iteration |
+/// | `max_memory` | 4 GiB | bytes that may be allocated; `None` for no limit |
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct GlassoSettings {
+    /// How a component is solved.
+    pub method: Method,
+    /// Whether components are solved by themselves.
+    pub screening: bool,
+    /// When to end.
+    pub stop: Stop,
+    /// Bytes that may be allocated.
+    pub max_memory: Option<u64>,
+}
+
+/// The stopping rule of this crate: a gap of 1e-6.
+pub fn default_stop() -> Stop {
+    Stop { absolute: 1e-6, relative: 1e-6, ..Stop::default() }
+}
+
+impl Default for GlassoSettings {
+    fn default() -> Self {
+        GlassoSettings {
+            method: Method::Quic,
+            screening: true,
+            stop: default_stop(),
+            max_memory: MAX_MEMORY,
+        }
+    }
+}
+
+/// Solves the graphical lasso from `start`, the state of a former run or nothing.
+///
+/// The status is `Stalled` where rounding forbids more accuracy; the certificate then says how far it came.
+///
+/// ```
+/// use fenchel_ggm::{GlassoSettings, Problem, Weights, graphical_lasso};
+/// use ndarray::array;
+///
+/// let covariance = array![[1.0, 0.5], [0.5, 1.0]];
+/// let weights = Weights::Uniform(0.2);
+/// let problem = Problem::new(covariance.view(), &weights)?;
+/// let solution = graphical_lasso(&problem, &GlassoSettings::default(), None, &mut ())?;
+/// // The inverse of [[1, 0.3], [0.3, 1]].
+/// assert!((solution.state.precision()[[0, 1]] + 0.3 / 0.91).abs() < 1e-6);
+/// assert!(solution.report.certificate.value() <= 1e-6);
+/// # Ok::<(), fenchel_ggm::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Refused`] beyond the memory limit; [`Invalid`] for a start of another order or limits out of range; [`Error::Unbounded`] if an edge is unpenalised
+/// and the run finds no optimum.
+pub fn graphical_lasso<O: Observer<Screened>>(
+    problem: &Problem<'_>,
+    settings: &GlassoSettings,
+    start: Option<GlassoState>,
+    observer: &mut O,
+) -> Result<Solution<GlassoState>, Error> {
+    let p = problem.order();
+    if let Some(start) = &start {
+        Invalid::check_length("start", p, start.order())?;
+    }
+    let parts =
+        if settings.screening { components(problem) } else { vec![(0..p as u32).collect()] };
+    let squares = parts.iter().map(|nodes| (nodes.len() as u64).pow(2)).sum::<u64>();
+    let hint = "raise the penalty, so that the graph falls into smaller components, or max_memory";
+    check_memory("the graphical lasso", squares.saturating_mul(6), settings.max_memory, hint)?;
+    let mut method = Screened::new(problem, settings, parts, start)?;
+    let report: Report = run(&mut method, &settings.stop, observer)?;
+    if report.certificate.value() == f64::INFINITY && method.degenerate() {
+        return Err(Error::Unbounded {
+            what: "the graphical lasso",
+            reason: "some edges have no penalty and the covariance matrix is singular there; penalise them",
+        });
+    }
+    Ok(Solution { state: method.into_state(), report })
+}

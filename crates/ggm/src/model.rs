@@ -1,0 +1,228 @@
+//! A fitted Gaussian graphical model, and what can be asked of it.
+
+use fenchel_graphical::Graph;
+use fenchel_linalg::factor::{self, InPlaceCholesky};
+use fenchel_linalg::{AsDesign, Design, Invalid};
+use fenchel_optim::Report;
+use fenchel_optim::model::Saved;
+use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
+use rand::Rng;
+use rand_distr::{Distribution, StandardNormal};
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+
+/// `N(mu, Theta^-1)` with a sparse `Theta`.
+///
+/// | question | method | cost |
+/// |---|---|---|
+/// | who depends on whom | [`graph`](GaussianModel::graph), [`edges`](GaussianModel::edges) | O(p^2) |
+/// | how strongly | [`partial_correlations`](GaussianModel::partial_correlations) | O(p^2) |
+/// | how likely are data | [`score`](GaussianModel::score), [`log_density`](GaussianModel::log_density) | O(p^3 + n p^2) |
+/// | which rows are unusual | [`mahalanobis`](GaussianModel::mahalanobis) | O(n p^2) |
+/// | what follows from some values | [`condition`](GaussianModel::condition) | O(u^3), u unknown |
+/// | samples | [`sample`](GaussianModel::sample) | O(p^3 + n p^2) |
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GaussianModel {
+    /// Mean, one a variable.
+    pub mean: Array1<f64>,
+    /// Precision `Theta`, with exact zeros.
+    pub precision: Array2<f64>,
+    /// Its inverse.
+    pub covariance: Array2<f64>,
+    /// The account of the fit.
+    pub report: Report,
+}
+
+/// A normal distribution of some variables, as [`GaussianModel::condition`] gives it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Gaussian {
+    /// Which variables, ascending.
+    pub variables: Vec<usize>,
+    /// Their means.
+    pub mean: Array1<f64>,
+    /// Their covariances.
+    pub covariance: Array2<f64>,
+}
+
+impl GaussianModel {
+    /// Number of variables.
+    pub fn variables(&self) -> usize {
+        self.mean.len()
+    }
+
+    /// The graph of the entries that are not 0.
+    pub fn graph(&self) -> Graph {
+        graph_of(self.precision.view())
+    }
+
+    /// `(i, j, partial correlation)` with `i < j`, the strongest first.
+    pub fn edges(&self) -> Vec<(usize, usize, f64)> {
+        let partial = self.partial_correlations();
+        let mut edges: Vec<_> = self
+            .graph()
+            .edges()
+            .map(|(i, j)| (i as usize, j as usize, partial[[i as usize, j as usize]]))
+            .collect();
+        edges.sort_by(|a, b| b.2.abs().total_cmp(&a.2.abs()));
+        edges
+    }
+
+    /// `-Theta_ij / sqrt(Theta_ii Theta_jj)`, with ones on the diagonal.
+    pub fn partial_correlations(&self) -> Array2<f64> {
+        partial_correlations(self.precision.view())
+    }
+
+    /// `log N(x; mu, Theta^-1)` of every row, in nats.
+    ///
+    /// # Errors
+    /// [`Invalid`] for data of another width.
+    pub fn log_density<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array1<f64>, Error> {
+        let distances = self.mahalanobis(x)?;
+        let log_det = factor::cholesky(self.precision.view())?.log_det();
+        let constant = log_det - self.variables() as f64 * std::f64::consts::TAU.ln();
+        Ok(distances.mapv(|d| 0.5 * (constant - d)))
+    }
+
+    /// The mean of [`log_density`](GaussianModel::log_density), as scikit-learn's `score`.
+    ///
+    /// # Errors
+    /// As `log_density`, and [`Invalid::Empty`] for no rows.
+    pub fn score<X: AsDesign + ?Sized>(&self, x: &X) -> Result<f64, Error> {
+        let densities = self.log_density(x)?;
+        Ok(densities.mean().ok_or(Invalid::Empty { what: "data" })?)
+    }
+
+    /// `(x - mu)' Theta (x - mu)` of every row.
+    ///
+    /// # Errors
+    /// [`Invalid`] for data of another width.
+    pub fn mahalanobis<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array1<f64>, Error> {
+        let x = x.as_design()?;
+        let p = self.variables();
+        Invalid::check_length("columns of the data", p, x.columns())?;
+        let mut row = vec![0.0; p];
+        Ok((0..x.rows())
+            .map(|i| {
+                row.iter_mut().zip(&self.mean).for_each(|(r, m)| *r = -m);
+                x.row_axpy(i, 1.0, &mut row);
+                let row = ArrayView1::from(&row);
+                self.precision.dot(&row).dot(&row)
+            })
+            .collect())
+    }
+
+    /// Draws `n` samples, a row each.
+    ///
+    /// # Errors
+    /// [`Invalid::NotPositiveDefinite`] if the precision was changed by hand.
+    pub fn sample(&self, n: usize, rng: &mut (impl Rng + ?Sized)) -> Result<Array2<f64>, Error> {
+        sample(self.precision.view(), &self.mean, n, rng)
+    }
+
+    /// The distribution of all other variables given the values of some.
+    ///
+    /// ```text
+    /// mean_U = mu_U - Theta_UU^-1 Theta_UK (x_K - mu_K),   covariance Theta_UU^-1
+    /// ```
+    ///
+    /// # Errors
+    /// [`Invalid`] for a variable that does not exist or is given twice, or a value that is not finite.
+    pub fn condition(&self, known: &[(usize, f64)]) -> Result<Gaussian, Error> {
+        let p = self.variables();
+        let mut given = vec![None; p];
+        for &(variable, value) in known {
+            if variable >= p || given[variable].is_some() {
+                let expected = "a variable, counted from 0, at most once";
+                let value = variable as f64;
+                return Err(Invalid::Parameter { name: "known variable", value, expected }.into());
+            }
+            Invalid::check_finite("known value", &[value])?;
+            given[variable] = Some(value - self.mean[variable]);
+        }
+        let variables: Vec<usize> = (0..p).filter(|&i| given[i].is_none()).collect();
+        let u = variables.len();
+        if u == 0 {
+            let covariance = Array2::zeros((0, 0));
+            return Ok(Gaussian { variables, mean: Array1::zeros(0), covariance });
+        }
+        let within =
+            Array2::from_shape_fn((u, u), |(a, b)| self.precision[[variables[a], variables[b]]]);
+        let factor = factor::cholesky(within.view())?;
+        let pull: Array1<f64> = variables
+            .iter()
+            .map(|&i| {
+                let row = self.precision.row(i);
+                -given.iter().zip(row).filter_map(|(d, t)| d.map(|d| d * t)).sum::<f64>()
+            })
+            .collect();
+        let mut mean = factor.solve(pull.view())?;
+        mean.iter_mut().zip(&variables).for_each(|(m, &i)| *m += self.mean[i]);
+        Ok(Gaussian { variables, mean, covariance: factor::inverse(&factor) })
+    }
+}
+
+/// The graph of the entries off the diagonal that are not 0.
+pub fn graph_of(precision: ArrayView2<f64>) -> Graph {
+    let p = precision.nrows();
+    let mut edges = Vec::new();
+    for i in 0..p {
+        for j in i + 1..p {
+            if precision[[i, j]] != 0.0 {
+                edges.push((i as u32, j as u32));
+            }
+        }
+    }
+    Graph::new(p, edges).expect("edges between nodes that exist")
+}
+
+/// `-Theta_ij / sqrt(Theta_ii Theta_jj)`, with ones on the diagonal.
+pub fn partial_correlations(precision: ArrayView2<f64>) -> Array2<f64> {
+    let root = precision.diag().mapv(f64::sqrt);
+    Array2::from_shape_fn(precision.raw_dim(), |(i, j)| {
+        if i == j { 1.0 } else { -precision[[i, j]] / root[i] / root[j] }
+    })
+}
+
+/// Samples of `N(mean, precision^-1)`, a row each.
+///
+/// # Errors
+/// [`Invalid::NotPositiveDefinite`].
+pub fn sample(
+    precision: ArrayView2<f64>,
+    mean: &Array1<f64>,
+    n: usize,
+    rng: &mut (impl Rng + ?Sized),
+) -> Result<Array2<f64>, Error> {
+    let p = Invalid::check_square("precision", precision.dim())?;
+    Invalid::check_length("mean", p, mean.len())?;
+    let singular =
+        || Invalid::NotPositiveDefinite { what: "precision", pivot: p - 1, value: f64::NAN };
+    let factor = InPlaceCholesky::new(precision.iter().copied().collect(), p)
+        .map_err(|_| factor::cholesky(precision).err().unwrap_or_else(singular))?;
+    let mut out = Array2::zeros((n, p));
+    let mut z = vec![0.0; p];
+    for mut row in out.rows_mut() {
+        z.iter_mut().for_each(|z| *z = StandardNormal.sample(rng));
+        factor.solve_upper(&mut z);
+        row.iter_mut().zip(&z).zip(mean).for_each(|((x, z), m)| *x = z + m);
+    }
+    Ok(out)
+}
+
+impl Saved for GaussianModel {
+    const KIND: &'static str = "gaussian graphical model";
+    const VERSION: u32 = 1;
+
+    fn check(&self) -> Result<(), String> {
+        let p = self.variables();
+        if self.precision.dim() != (p, p) || self.covariance.dim() != (p, p) {
+            return Err(format!("precision and covariance must be {p} x {p}"));
+        }
+        if !self.mean.iter().all(|v| v.is_finite()) {
+            return Err("the mean must be finite".into());
+        }
+        factor::cholesky(self.precision.view()).map_err(|e| e.to_string())?;
+        factor::cholesky(self.covariance.view()).map(|_| ()).map_err(|e| e.to_string())
+    }
+}

@@ -1,0 +1,185 @@
+//! The graphical lasso along a grid of penalties, and the choice of one.
+//!
+//! | criterion | formula, smaller is better | needs |
+//! |---|---|---|
+//! | [`Path::ebic`] | `n L(Theta) + E log n + 4 gamma E log p`, `E` edges | a covariance matrix and `n` |
+//! | [`cross_validate`](crate::GraphicalLassoCv) | `L` of held-out samples | data |
+//! | [`stars`](crate::stars()) | instability of the edges over subsamples | data |
+//! | [`stability_selection`](crate::stability_selection()) | how often an edge is selected | data |
+//!
+//! Every point of a path starts from the one before and carries its own certificate. Points are kept sparse.
+//!
+//! Source: Foygel and Drton, NIPS 2010 (EBIC).
+
+use fenchel_linalg::Invalid;
+use fenchel_optim::Report;
+use serde::{Deserialize, Serialize};
+
+use crate::glasso::{GlassoSettings, GlassoState, Precision, graphical_lasso};
+use crate::{Error, GaussianModel, GraphicalLasso, Problem, Scale, Statistics, Weights};
+
+/// Models along a grid of penalties.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Path {
+    /// From the largest penalty to the smallest.
+    pub points: Vec<PathPoint>,
+    /// Means, one a variable.
+    pub mean: Vec<f64>,
+    /// Number of samples.
+    pub samples: usize,
+    /// Standard deviations by which the data were divided; ones on the covariance scale.
+    pub scale: Vec<f64>,
+}
+
+/// The model at one penalty, in the units of the data.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PathPoint {
+    /// The factor of the weights.
+    pub l1: f64,
+    /// The precision matrix.
+    pub precision: Precision,
+    /// `<C, Theta> - log det Theta` on the data.
+    pub loss: f64,
+    /// `log det Theta`.
+    pub log_det: f64,
+    /// The account of the fit.
+    pub report: Report,
+}
+
+impl PathPoint {
+    /// Number of edges.
+    pub fn edges(&self) -> usize {
+        self.precision.edges.len()
+    }
+
+    /// `n L + E log n + 4 gamma E log p`.
+    pub fn ebic(&self, samples: usize, gamma: f64) -> f64 {
+        let (n, p, edges) =
+            (samples as f64, self.precision.diagonal.len() as f64, self.edges() as f64);
+        n * self.loss + edges * n.ln() + 4.0 * gamma * edges * p.ln()
+    }
+
+    /// The model with its dense matrices. O(p^3).
+    ///
+    /// # Errors
+    /// [`Invalid::NotPositiveDefinite`] if the point was changed by hand.
+    pub fn model(&self, mean: &[f64]) -> Result<GaussianModel, Error> {
+        let precision = self.precision.dense();
+        let covariance = GlassoState::from_precision(precision.view())?.covariance();
+        let mean = mean.to_vec().into();
+        Ok(GaussianModel { mean, precision, covariance, report: self.report })
+    }
+}
+
+impl Path {
+    /// The point with the least [extended BIC](PathPoint::ebic). `gamma = 0` is BIC, 0.5 the usual choice for `p` near or above `n`.
+    pub fn ebic(&self, gamma: f64) -> &PathPoint {
+        let value = |point: &&PathPoint| point.ebic(self.samples, gamma);
+        self.points.iter().min_by(|a, b| value(a).total_cmp(&value(b))).expect("a path has a point")
+    }
+
+    /// The model of the point with the least extended BIC.
+    ///
+    /// # Errors
+    /// As [`PathPoint::model`].
+    pub fn ebic_model(&self, gamma: f64) -> Result<GaussianModel, Error> {
+        self.ebic(gamma).model(&self.mean)
+    }
+}
+
+/// `count` penalties from `largest` to `ratio * largest`, evenly spaced in the logarithm.
+///
+/// # Errors
+/// [`Invalid::Parameter`] unless `largest > 0`, `0 < ratio <= 1` and `count >= 1`.
+pub fn grid(largest: f64, ratio: f64, count: usize) -> Result<Vec<f64>, Error> {
+    Invalid::check_positive("largest penalty", largest)?;
+    if !(ratio > 0.0 && ratio <= 1.0) {
+        return Err(
+            Invalid::Parameter { name: "ratio", value: ratio, expected: "in (0, 1]" }.into()
+        );
+    }
+    if count == 0 {
+        return Err(Invalid::Empty { what: "grid of penalties" }.into());
+    }
+    let step = if count > 1 { ratio.ln() / (count - 1) as f64 } else { 0.0 };
+    Ok((0..count).map(|k| largest * (step * k as f64).exp()).collect())
+}
+
+impl GraphicalLasso {
+    /// Fits a whole path. The weights `l1` of the estimator are multiplied by each factor in turn; with
+    /// `l1: Weights::Uniform(1.0)` the factors are the penalties. The largest factor is done first.
+    ///
+    /// ```
+    /// use fenchel_ggm::{GraphicalLasso, Statistics, Weights, grid};
+    /// use ndarray::array;
+    ///
+    /// let c = array![[1.0, 0.6, 0.2], [0.6, 1.0, 0.5], [0.2, 0.5, 1.0]];
+    /// let statistics = Statistics::from_covariance(c.view(), 100)?;
+    /// let lasso = GraphicalLasso { l1: Weights::Uniform(1.0), ..GraphicalLasso::default() };
+    /// let path = lasso.fit_path(&statistics, &grid(0.6, 0.05, 10)?)?;
+    /// assert_eq!(path.points[0].edges(), 0);
+    /// let best = path.ebic(0.5);
+    /// assert_eq!(best.edges(), 2);
+    /// # Ok::<(), fenchel_ggm::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`fit`](GraphicalLasso::fit); [`Invalid`] for an empty grid or factors that are negative or not finite.
+    pub fn fit_path(&self, statistics: &Statistics, factors: &[f64]) -> Result<Path, Error> {
+        if factors.is_empty() {
+            return Err(Invalid::Empty { what: "grid of penalties" }.into());
+        }
+        for &factor in factors {
+            Invalid::check_nonnegative("penalty", factor)?;
+        }
+        let mut factors = factors.to_vec();
+        factors.sort_by(|a, b| b.total_cmp(a));
+        let settings = GlassoSettings {
+            method: self.method,
+            stop: self.stop,
+            max_memory: self.max_memory,
+            ..GlassoSettings::default()
+        };
+        let p = statistics.variables();
+        let (owned, scale);
+        let covariance = match self.scale {
+            Scale::Covariance => {
+                scale = vec![1.0; p];
+                &statistics.covariance
+            }
+            Scale::Correlation => {
+                let (c, s) = statistics.correlation();
+                (owned, scale) = (c, s.to_vec());
+                let columns: Vec<usize> = (0..p).filter(|&i| !(scale[i] > 0.0)).collect();
+                if !columns.is_empty() {
+                    return Err(Error::ZeroVariance { columns });
+                }
+                &owned
+            }
+        };
+        let log_scale: f64 = scale.iter().map(|s| 2.0 * s.ln()).sum();
+        let mut state: Option<GlassoState> = None;
+        let mut points = Vec::with_capacity(factors.len());
+        for l1 in factors {
+            let weights: Weights = self.l1.scaled(l1);
+            let problem = Problem::new(covariance.view(), &weights)?;
+            let solution = graphical_lasso(&problem, &settings, state.take(), &mut ())?;
+            let mut precision = solution.state.sparse();
+            let log_det = solution.state.log_det() - log_scale;
+            let mut trace = 0.0;
+            for (i, x) in precision.diagonal.iter_mut().enumerate() {
+                trace += *x * covariance[[i, i]];
+                *x /= scale[i] * scale[i];
+            }
+            for (i, j, x) in &mut precision.edges {
+                let (i, j) = (*i as usize, *j as usize);
+                trace += 2.0 * *x * covariance[[i, j]];
+                *x /= scale[i] * scale[j];
+            }
+            let (loss, report) = (trace - log_det, solution.report);
+            points.push(PathPoint { l1, precision, loss, log_det, report });
+            state = Some(solution.state);
+        }
+        Ok(Path { points, mean: statistics.mean.to_vec(), samples: statistics.samples, scale })
+    }
+}

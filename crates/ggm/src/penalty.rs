@@ -1,0 +1,98 @@
+//! Weights of an l1 penalty on a precision matrix.
+//!
+//! ```text
+//! penalty(Theta) = sum_ij Lambda_ij |Theta_ij|      over both triangles
+//! ```
+
+use fenchel_linalg::Invalid;
+use ndarray::Array2;
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+
+/// The weights `Lambda`.
+///
+/// A weight of 0 leaves an edge unpenalised; an infinite one forbids it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Weights {
+    /// One weight for all entries off the diagonal; the diagonal has the weight 0.
+    Uniform(f64),
+    /// One weight for all entries, the diagonal included.
+    WithDiagonal(f64),
+    /// One weight an entry, symmetric, the diagonal as it stands there.
+    Each(Array2<f64>),
+}
+
+impl Default for Weights {
+    fn default() -> Self {
+        Weights::Uniform(0.1)
+    }
+}
+
+impl Weights {
+    /// Refuses negative and NaN weights, an infinite diagonal, and matrices that are not symmetric `p x p`.
+    ///
+    /// # Errors
+    /// [`Invalid`].
+    pub fn check(&self, p: usize) -> Result<(), Error> {
+        match self {
+            Weights::Uniform(l1) | Weights::WithDiagonal(l1) => {
+                Ok(Invalid::check_nonnegative("l1", *l1)?)
+            }
+            Weights::Each(matrix) => {
+                let what = "weights";
+                let order = Invalid::check_square(what, matrix.dim())?;
+                Invalid::check_length(what, p, order)?;
+                for ((i, j), &w) in matrix.indexed_iter() {
+                    if !(w >= 0.0) || (i == j && w == f64::INFINITY) {
+                        let reason = format!(
+                            "weight ({i}, {j}) is {w}; expected a number >= 0, finite on the diagonal"
+                        );
+                        return Err(Invalid::Layout { what, reason }.into());
+                    }
+                    if w != matrix[[j, i]] {
+                        let reason = format!(
+                            "weight ({i}, {j}) is {w} but ({j}, {i}) is {}",
+                            matrix[[j, i]]
+                        );
+                        return Err(Invalid::Layout { what, reason }.into());
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// The weight of an entry.
+    #[inline]
+    pub fn at(&self, i: usize, j: usize) -> f64 {
+        match self {
+            Weights::Uniform(l1) => {
+                if i == j {
+                    0.0
+                } else {
+                    *l1
+                }
+            }
+            Weights::WithDiagonal(l1) => *l1,
+            Weights::Each(matrix) => matrix[[i, j]],
+        }
+    }
+
+    /// The same weights times a number.
+    pub fn scaled(&self, by: f64) -> Weights {
+        match self {
+            Weights::Uniform(l1) => Weights::Uniform(l1 * by),
+            Weights::WithDiagonal(l1) => Weights::WithDiagonal(l1 * by),
+            Weights::Each(matrix) => {
+                Weights::Each(matrix.mapv(|w| if w == 0.0 { 0.0 } else { w * by }))
+            }
+        }
+    }
+}
+
+impl From<f64> for Weights {
+    fn from(l1: f64) -> Self {
+        Weights::Uniform(l1)
+    }
+}

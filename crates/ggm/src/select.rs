@@ -1,0 +1,349 @@
+//! Penalties chosen from data: cross-validation, StARS, stability selection.
+//!
+//! | function | chooses | cost |
+//! |---|---|---|
+//! | [`GraphicalLassoCv`] | the penalty with the best held-out likelihood: for prediction | `folds` paths |
+//! | [`stars()`] | the smallest penalty whose graphs are still stable over subsamples: keeps all true edges, and some false ones | `subsamples` paths |
+//! | [`stability_selection()`] | edges that are selected in most half-samples, with a bound on the expected number of false ones | `2 pairs` fits |
+//!
+//! Source: Liu, Roeder and Wasserman, NIPS 2010 (StARS); Meinshausen and Buehlmann, JRSS B 72, 2010; Shah and Samworth,
+//! JRSS B 75, 2013 (complementary pairs).
+
+use fenchel_linalg::Invalid;
+use fenchel_metrics::k_fold;
+use fenchel_optim::Stop;
+use fenchel_optim::random::stream;
+use ndarray::{Array2, ArrayView2, Axis};
+use rand::seq::SliceRandom;
+#[cfg(feature = "parallel")]
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use crate::glasso::default_stop;
+use crate::path::Path;
+use crate::{Error, GaussianModel, GraphicalLasso, Problem, Scale, Statistics, Weights, grid};
+
+/// The work of every item, on all cores, in order.
+pub(crate) fn each<T: Send>(
+    count: usize,
+    work: impl Fn(usize) -> Result<T, Error> + Sync + Send,
+) -> Result<Vec<T>, Error> {
+    #[cfg(feature = "parallel")]
+    return (0..count).into_par_iter().map(work).collect();
+    #[cfg(not(feature = "parallel"))]
+    return (0..count).map(work).collect();
+}
+
+/// The [`GraphicalLasso`] with the penalty that predicts held-out samples best.
+///
+/// | field | default | meaning |
+/// |---|---|---|
+/// | `penalties` | `None`: 20 from the largest correlation to 1/100 of it | the grid |
+/// | `folds` | 5 | parts of the data, each left out once |
+/// | `one_standard_error` | false | the largest penalty within one standard error of the best: sparser graphs |
+/// | `scale` | correlation | what the penalty refers to |
+/// | `stop` | gap 1e-6 | of every fit |
+/// | `seed` | 0 | of the folds |
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct GraphicalLassoCv {
+    /// The grid of penalties.
+    pub penalties: Option<Vec<f64>>,
+    /// Number of folds.
+    pub folds: usize,
+    /// Whether the largest penalty within a standard error of the best is taken.
+    pub one_standard_error: bool,
+    /// What the penalty refers to.
+    pub scale: Scale,
+    /// When a fit ends.
+    pub stop: Stop,
+    /// Seed of the folds.
+    pub seed: u64,
+}
+
+impl Default for GraphicalLassoCv {
+    fn default() -> Self {
+        GraphicalLassoCv {
+            penalties: None,
+            folds: 5,
+            one_standard_error: false,
+            scale: Scale::Correlation,
+            stop: default_stop(),
+            seed: 0,
+        }
+    }
+}
+
+/// What cross-validation found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CrossValidated {
+    /// The model of all data at the chosen penalty.
+    pub model: GaussianModel,
+    /// The chosen penalty.
+    pub l1: f64,
+    /// Penalties, falling.
+    pub penalties: Vec<f64>,
+    /// `<C_test, Theta> - log det Theta`, the mean over folds, one a penalty.
+    pub loss: Vec<f64>,
+    /// Standard errors of the means.
+    pub standard_error: Vec<f64>,
+}
+
+/// A grid of 20 penalties for the data.
+pub(crate) fn default_grid(statistics: &Statistics, scale: Scale) -> Result<Vec<f64>, Error> {
+    let largest = match scale {
+        Scale::Covariance => Problem::largest_weight(statistics.covariance.view()),
+        Scale::Correlation => Problem::largest_weight(statistics.correlation().0.view()),
+    };
+    grid(if largest > 0.0 { largest } else { 1.0 }, 0.01, 20)
+}
+
+impl GraphicalLassoCv {
+    /// Chooses the penalty and fits all data with it.
+    ///
+    /// # Errors
+    /// As [`GraphicalLasso::fit`]; [`Error::Invalid`] for fewer than two folds or more folds than rows.
+    pub fn fit(&self, x: ArrayView2<f64>) -> Result<CrossValidated, Error> {
+        let statistics = Statistics::from_data(&x)?;
+        let penalties = match &self.penalties {
+            Some(penalties) => penalties.clone(),
+            None => default_grid(&statistics, self.scale)?,
+        };
+        let lasso = GraphicalLasso {
+            l1: Weights::Uniform(1.0),
+            scale: self.scale,
+            stop: self.stop,
+            ..GraphicalLasso::default()
+        };
+        let splits = k_fold(x.nrows(), self.folds, self.seed)?;
+        let losses = each(splits.len(), |k| {
+            let (train, test) = &splits[k];
+            let path =
+                lasso.fit_path(&Statistics::from_data(&x.select(Axis(0), train))?, &penalties)?;
+            Ok(held_out(&path, x.select(Axis(0), test).view()))
+        })?;
+        let path = lasso.fit_path(&statistics, &penalties)?;
+        let count = losses.len() as f64;
+        let (mut loss, mut standard_error) = (Vec::new(), Vec::new());
+        for k in 0..path.points.len() {
+            let mean = losses.iter().map(|l| l[k]).sum::<f64>() / count;
+            let square = losses.iter().map(|l| (l[k] - mean).powi(2)).sum::<f64>();
+            loss.push(mean);
+            standard_error.push((square / (count - 1.0) / count).sqrt());
+        }
+        let best = (0..loss.len()).min_by(|&a, &b| loss[a].total_cmp(&loss[b])).unwrap_or(0);
+        let chosen = if self.one_standard_error {
+            let limit = loss[best] + standard_error[best];
+            loss.iter().position(|&l| l <= limit).unwrap_or(best)
+        } else {
+            best
+        };
+        let point = &path.points[chosen];
+        Ok(CrossValidated {
+            model: point.model(&path.mean)?,
+            l1: point.l1,
+            penalties: path.points.iter().map(|point| point.l1).collect(),
+            loss,
+            standard_error,
+        })
+    }
+}
+
+/// `<C, Theta> - log det Theta` of every point, with the test samples centred by the training means.
+fn held_out(path: &Path, test: ArrayView2<f64>) -> Vec<f64> {
+    let n = test.nrows() as f64;
+    let centred = &test - &ndarray::ArrayView1::from(&path.mean);
+    let loss = |point: &crate::PathPoint| {
+        let precision = &point.precision;
+        let mut sum = 0.0;
+        for row in centred.rows() {
+            for (x, t) in row.iter().zip(&precision.diagonal) {
+                sum += t * x * x;
+            }
+            for &(i, j, t) in &precision.edges {
+                sum += 2.0 * t * row[i as usize] * row[j as usize];
+            }
+        }
+        sum / n - point.log_det
+    };
+    path.points.iter().map(loss).collect()
+}
+
+/// Settings of [`stars()`].
+///
+/// | field | default | meaning |
+/// |---|---|---|
+/// | `penalties` | `None`: 20 as for cross-validation | the grid |
+/// | `subsamples` | 20 | how many |
+/// | `size` | `None`: `10 sqrt(n)` above 144 rows, else `0.8 n` | rows a subsample |
+/// | `threshold` | 0.1 | largest acceptable instability |
+/// | `seed` | 0 | of the subsamples |
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct StarsSettings {
+    /// The grid of penalties.
+    pub penalties: Option<Vec<f64>>,
+    /// Number of subsamples.
+    pub subsamples: usize,
+    /// Rows a subsample.
+    pub size: Option<usize>,
+    /// Largest acceptable instability.
+    pub threshold: f64,
+    /// What the penalty refers to.
+    pub scale: Scale,
+    /// Seed of the subsamples.
+    pub seed: u64,
+}
+
+impl Default for StarsSettings {
+    fn default() -> Self {
+        StarsSettings {
+            penalties: None,
+            subsamples: 20,
+            size: None,
+            threshold: 0.1,
+            scale: Scale::Correlation,
+            seed: 0,
+        }
+    }
+}
+
+/// What [`stars()`] found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Stars {
+    /// The chosen penalty.
+    pub l1: f64,
+    /// Penalties, falling.
+    pub penalties: Vec<f64>,
+    /// `mean_ij 2 theta_ij (1 - theta_ij)`, `theta` the share of subsamples with the edge; made rising.
+    pub instability: Vec<f64>,
+    /// The model of all data at the chosen penalty.
+    pub model: GaussianModel,
+}
+
+/// Stability approach to regularisation selection: the smallest penalty above which the graphs of subsamples agree.
+///
+/// # Errors
+/// As [`GraphicalLasso::fit`]; [`Invalid`] for no subsamples, a size that is not in `2..=n`, or a threshold that is negative.
+pub fn stars(x: ArrayView2<f64>, settings: &StarsSettings) -> Result<Stars, Error> {
+    let n = x.nrows();
+    let statistics = Statistics::from_data(&x)?;
+    let penalties = match &settings.penalties {
+        Some(penalties) => penalties.clone(),
+        None => default_grid(&statistics, settings.scale)?,
+    };
+    Invalid::check_nonnegative("threshold", settings.threshold)?;
+    let usual = if n > 144 { 10.0 * (n as f64).sqrt() } else { 0.8 * n as f64 };
+    let size = settings.size.unwrap_or(usual as usize);
+    check_subsamples(n, size, settings.subsamples)?;
+    let lasso = GraphicalLasso {
+        l1: Weights::Uniform(1.0),
+        scale: settings.scale,
+        ..GraphicalLasso::default()
+    };
+    let p = statistics.variables();
+    let paths = each(settings.subsamples, |k| {
+        let rows = subsample(n, size, settings.seed, k as u64);
+        lasso.fit_path(&Statistics::from_data(&x.select(Axis(0), &rows))?, &penalties)
+    })?;
+    let path = lasso.fit_path(&statistics, &penalties)?;
+    let pairs = (p * (p - 1) / 2).max(1) as f64;
+    let mut instability: Vec<f64> = Vec::new();
+    for k in 0..path.points.len() {
+        let mut shares: Array2<f64> = Array2::zeros((p, p));
+        for path in &paths {
+            for &(i, j, _) in &path.points[k].precision.edges {
+                shares[[i as usize, j as usize]] += 1.0 / paths.len() as f64;
+            }
+        }
+        let mean = shares.iter().map(|t| 2.0 * t * (1.0 - t)).sum::<f64>() / pairs;
+        instability.push(instability.last().map_or(mean, |last| mean.max(*last)));
+    }
+    let chosen = instability.iter().rposition(|&d| d <= settings.threshold).unwrap_or(0);
+    let point = &path.points[chosen];
+    Ok(Stars {
+        l1: point.l1,
+        penalties: path.points.iter().map(|point| point.l1).collect(),
+        instability,
+        model: point.model(&path.mean)?,
+    })
+}
+
+/// What [`stability_selection()`] found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Stability {
+    /// The share of half-samples that select an edge, `p x p`, symmetric.
+    pub frequency: Array2<f64>,
+    /// Edges `(i, j)` with a frequency of at least the threshold.
+    pub edges: Vec<(u32, u32)>,
+    /// The mean number of edges of a half-sample, `q`.
+    pub selected: f64,
+    /// `q^2 / ((2 threshold - 1) p (p - 1) / 2)`: bounds the expected number of false edges if they are exchangeable.
+    pub false_edges: f64,
+}
+
+/// Stability selection over `pairs` complementary pairs of half-samples at one penalty.
+///
+/// # Errors
+/// As [`GraphicalLasso::fit`]; [`Invalid`] for a threshold that is not in `(1/2, 1]`, no pairs, or fewer than four rows.
+pub fn stability_selection(
+    x: ArrayView2<f64>,
+    lasso: &GraphicalLasso,
+    pairs: usize,
+    threshold: f64,
+    seed: u64,
+) -> Result<Stability, Error> {
+    if !(threshold > 0.5 && threshold <= 1.0) {
+        let expected = "in (1/2, 1]";
+        return Err(Invalid::Parameter { name: "threshold", value: threshold, expected }.into());
+    }
+    let (n, p) = x.dim();
+    check_subsamples(n, n / 2, pairs)?;
+    let graphs = each(2 * pairs, |k| {
+        let order = subsample(n, n, seed, k as u64 / 2);
+        let half = n / 2;
+        let rows = if k % 2 == 0 { &order[..half] } else { &order[half..2 * half] };
+        let model = lasso.fit(&x.select(Axis(0), rows))?;
+        Ok(model.graph().edges().collect::<Vec<_>>())
+    })?;
+    let mut frequency: Array2<f64> = Array2::zeros((p, p));
+    let mut selected = 0.0;
+    for graph in &graphs {
+        selected += graph.len() as f64 / graphs.len() as f64;
+        for &(i, j) in graph {
+            frequency[[i as usize, j as usize]] += 1.0;
+            frequency[[j as usize, i as usize]] += 1.0;
+        }
+    }
+    frequency /= graphs.len() as f64;
+    let mut edges = Vec::new();
+    for i in 0..p {
+        for j in i + 1..p {
+            if frequency[[i, j]] >= threshold {
+                edges.push((i as u32, j as u32));
+            }
+        }
+    }
+    let candidates = (p * (p - 1) / 2).max(1) as f64;
+    let false_edges = selected * selected / ((2.0 * threshold - 1.0) * candidates);
+    Ok(Stability { frequency, edges, selected, false_edges })
+}
+
+fn check_subsamples(n: usize, size: usize, count: usize) -> Result<(), Error> {
+    if size < 2 || size > n {
+        let (name, value) = ("rows of a subsample", size as f64);
+        return Err(Invalid::Parameter { name, value, expected: "at least 2, at most all" }.into());
+    }
+    if count == 0 {
+        return Err(Invalid::Empty { what: "list of subsamples" }.into());
+    }
+    Ok(())
+}
+
+/// `size` different rows of `0..n`, in random order.
+fn subsample(n: usize, size: usize, seed: u64, index: u64) -> Vec<usize> {
+    let mut rows: Vec<usize> = (0..n).collect();
+    rows.shuffle(&mut stream(seed, index));
+    rows.truncate(size);
+    rows
+}

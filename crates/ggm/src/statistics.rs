@@ -1,0 +1,186 @@
+//! Sufficient statistics of a Gaussian sample: means and covariances.
+//!
+//! ```text
+//! mu = (1/n) sum_i x_i,   C = (1/n) sum_i (x_i - mu)(x_i - mu)'
+//! ```
+//!
+//! The scaled negative log-likelihood of a precision matrix is `<C, Theta> - log det Theta`; the average negative log
+//! density is half of it plus `p log(2 pi) / 2`. `C` divides by `n` as in the thesis (equations 6.1 to 6.4; GG-01).
+//! O(n p^2 / 2), two passes over the data.
+
+use fenchel_linalg::{AsDesign, Design, Gram, Invalid, factor};
+use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+
+/// Mean, covariance and size of a sample.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Statistics {
+    /// `C`, `p x p`, symmetric to the last bit.
+    pub covariance: Array2<f64>,
+    /// Means, one a variable.
+    pub mean: Array1<f64>,
+    /// Number of samples, `n`.
+    pub samples: usize,
+}
+
+impl Statistics {
+    /// From a data matrix, a sample a row.
+    ///
+    /// # Errors
+    /// [`Invalid`] for data that is empty or not finite, or fewer than two rows.
+    pub fn from_data<X: AsDesign + ?Sized>(x: &X) -> Result<Statistics, Error> {
+        let x = x.as_design()?;
+        check_rows(&x)?;
+        Ok(weighted(&x, None))
+    }
+
+    /// As [`from_data`](Statistics::from_data), with one weight `>= 0` a row; only proportions matter.
+    ///
+    /// # Errors
+    /// As `from_data`, and for weights of another length, negative, or all 0.
+    pub fn from_weighted<'a, X: AsDesign + ?Sized>(
+        x: &X,
+        weights: impl Into<ArrayView1<'a, f64>>,
+    ) -> Result<Statistics, Error> {
+        let x = x.as_design()?;
+        check_rows(&x)?;
+        let weights = weights.into();
+        Invalid::check_length("weights", x.rows(), weights.len())?;
+        let total: f64 = weights.sum();
+        for &w in weights {
+            Invalid::check_nonnegative("weight", w)?;
+        }
+        Invalid::check_positive("sum of weights", total)?;
+        let shares: Vec<f64> = weights.iter().map(|w| w / total).collect();
+        Ok(weighted(&x, Some(&shares)))
+    }
+
+    /// From a covariance matrix of `samples` samples with mean 0. The matrix is made symmetric.
+    ///
+    /// # Errors
+    /// [`Invalid`] for a matrix that is not square, not finite, or asymmetric beyond rounding; a negative variance; fewer
+    /// than two samples. [`Error::NotPositiveSemidefinite`] if the smallest eigenvalue is below `-1e-8 tr(C)/p`; that check
+    /// costs a Cholesky factorisation.
+    pub fn from_covariance(
+        covariance: ArrayView2<f64>,
+        samples: usize,
+    ) -> Result<Statistics, Error> {
+        let what = "covariance";
+        let p = Invalid::check_square(what, covariance.dim())?;
+        if samples < 2 {
+            let (name, value) = ("samples", samples as f64);
+            return Err(Invalid::Parameter { name, value, expected: "at least 2" }.into());
+        }
+        let mut largest = 0.0_f64;
+        for ((row, column), &value) in covariance.indexed_iter() {
+            if !value.is_finite() {
+                return Err(Invalid::NonFinite { what, row, column, value }.into());
+            }
+            largest = largest.max(value.abs());
+        }
+        for i in 0..p {
+            let value = covariance[[i, i]];
+            if value < 0.0 {
+                let reason = format!("variance {i} is {value}; expected a number >= 0");
+                return Err(Invalid::Layout { what, reason }.into());
+            }
+            for j in 0..i {
+                let (a, b) = (covariance[[i, j]], covariance[[j, i]]);
+                if (a - b).abs() > factor::SYMMETRY * largest {
+                    let reason = format!("entry ({i}, {j}) is {a} but ({j}, {i}) is {b}");
+                    return Err(Invalid::Layout { what, reason }.into());
+                }
+            }
+        }
+        let mut c =
+            Array2::from_shape_fn((p, p), |(i, j)| 0.5 * (covariance[[i, j]] + covariance[[j, i]]));
+        let slack = 1e-8 * c.diag().sum() / p as f64;
+        c.diag_mut().mapv_inplace(|v| v + slack.max(f64::MIN_POSITIVE));
+        if factor::cholesky(c.view()).is_err() {
+            c.diag_mut().mapv_inplace(|v| v - slack.max(f64::MIN_POSITIVE));
+            let value = factor::symmetric_eigen(c.view())?.values[0];
+            if value < -slack {
+                return Err(Error::NotPositiveSemidefinite { value });
+            }
+        }
+        for i in 0..p {
+            c[[i, i]] = covariance[[i, i]];
+        }
+        Ok(Statistics { covariance: c, mean: Array1::zeros(p), samples })
+    }
+
+    /// Number of variables, `p`.
+    pub fn variables(&self) -> usize {
+        self.mean.len()
+    }
+
+    /// Correlations with ones on the diagonal, and standard deviations. A variable of variance 0 has correlation 0
+    /// with all others.
+    pub fn correlation(&self) -> (Array2<f64>, Array1<f64>) {
+        let scale = self.covariance.diag().mapv(f64::sqrt);
+        (correlations(&self.covariance, &scale), scale)
+    }
+}
+
+pub(crate) fn correlations(c: &Array2<f64>, scale: &Array1<f64>) -> Array2<f64> {
+    Array2::from_shape_fn(c.raw_dim(), |(i, j)| {
+        if i == j {
+            return 1.0;
+        }
+        let (i, j) = (i.max(j), i.min(j));
+        let product = scale[i] * scale[j];
+        if product > 0.0 { (c[[i, j]] / product).clamp(-1.0, 1.0) } else { 0.0 }
+    })
+}
+
+fn check_rows(x: &impl Design) -> Result<(), Error> {
+    if x.rows() == 0 || x.columns() == 0 {
+        return Err(Invalid::Empty { what: "data" }.into());
+    }
+    if x.rows() < 2 {
+        return Err(
+            Invalid::Parameter { name: "samples", value: 1.0, expected: "at least 2" }.into()
+        );
+    }
+    Ok(())
+}
+
+fn weighted<D: Design>(x: &D, shares: Option<&[f64]>) -> Statistics {
+    let (n, p) = (x.rows(), x.columns());
+    let share = |i: usize| shares.map_or(1.0 / n as f64, |s| s[i]);
+    let mut mean = vec![0.0; p];
+    for i in 0..n {
+        x.row_axpy(i, share(i), &mut mean);
+    }
+    // A second pass removes the rounding of the first: exact zeros for columns that never vary.
+    let mut rest = vec![0.0; p];
+    let mut row = vec![0.0; p];
+    for i in 0..n {
+        for (r, m) in row.iter_mut().zip(&mean) {
+            *r = -m;
+        }
+        x.row_axpy(i, 1.0, &mut row);
+        rest.iter_mut().zip(&row).for_each(|(s, r)| *s += share(i) * r);
+    }
+    mean.iter_mut().zip(&rest).for_each(|(m, r)| *m += r);
+    let mut gram = Gram::new(p);
+    for i in 0..n {
+        let root = shares.map_or(1.0, |s| s[i].sqrt());
+        if root == 0.0 {
+            continue;
+        }
+        let out = &mut gram.next_row()[..p];
+        for (r, m) in out.iter_mut().zip(&mean) {
+            *r = -m * root;
+        }
+        x.row_axpy(i, root, out);
+    }
+    let mut sums = gram.finish();
+    if shares.is_none() {
+        sums.iter_mut().for_each(|v| *v /= n as f64);
+    }
+    let covariance = Array2::from_shape_vec((p, p), sums).expect("p x p sums");
+    Statistics { covariance, mean: mean.into(), samples: n }
+}

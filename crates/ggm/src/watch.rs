@@ -1,0 +1,27 @@
+//! A closure that watches an estimator.
+
+use std::ops::ControlFlow;
+
+use fenchel_optim::{Observer, Progress};
+
+/// Shows a closure the progress of a run, of whatever method.
+pub(crate) struct Watch<F, const WATCHES: bool>(F);
+
+impl<F: FnMut(&Progress) -> ControlFlow<()>> Watch<F, true> {
+    pub(crate) fn new(watch: F) -> Self {
+        Watch(watch)
+    }
+}
+
+/// Watches nothing and costs nothing.
+pub(crate) fn unwatched() -> Watch<fn(&Progress) -> ControlFlow<()>, false> {
+    Watch(|_| ControlFlow::Continue(()))
+}
+
+impl<M: ?Sized, F: FnMut(&Progress) -> ControlFlow<()>, const W: bool> Observer<M> for Watch<F, W> {
+    const WATCHES: bool = W;
+
+    fn observe(&mut self, progress: &Progress, _: &M) -> ControlFlow<()> {
+        (self.0)(progress)
+    }
+}

@@ -1,0 +1,103 @@
+//! Paths and the choice of a penalty.
+
+use fenchel_ggm::synthetic::{barabasi_albert, chain, diagonally_dominant};
+use fenchel_ggm::{
+    GraphicalLasso, GraphicalLassoCv, Scale, StarsSettings, Statistics, Weights, grid,
+    stability_selection, stars,
+};
+use fenchel_optim::random::stream;
+use ndarray::Array2;
+
+use crate::common::{data, inverse};
+
+fn unit(scale: Scale) -> GraphicalLasso {
+    GraphicalLasso { l1: Weights::Uniform(1.0), scale, ..GraphicalLasso::default() }
+}
+
+#[test]
+fn every_point_of_a_path_is_the_fit_at_its_penalty() {
+    let edges = barabasi_albert(15, 1, &mut stream(2, 0)).unwrap();
+    let x = data(diagonally_dominant(15, &edges, -0.2).view(), 60, 3) * 7.0;
+    let statistics = Statistics::from_data(&x).unwrap();
+    for scale in [Scale::Correlation, Scale::Covariance] {
+        let top = if scale == Scale::Covariance { 30.0 } else { 0.6 };
+        let penalties = grid(top, 0.05, 6).unwrap();
+        let path = unit(scale).fit_path(&statistics, &penalties).unwrap();
+        for point in &path.points {
+            let lasso = GraphicalLasso { l1: point.l1.into(), ..unit(scale) };
+            let model = lasso.fit_statistics(&statistics).unwrap();
+            let dense = point.precision.dense();
+            let size = model.precision.diag().iter().fold(0.0_f64, |m, v| m.max(*v));
+            assert!((&dense - &model.precision).iter().all(|d| d.abs() < 0.01 * size));
+            let (_, log_det) = inverse(&dense).unwrap();
+            assert!((log_det - point.log_det).abs() < 1e-8 * log_det.abs().max(1.0));
+            let loss = (&statistics.covariance * &dense).sum() - log_det;
+            assert!((loss - point.loss).abs() < 1e-7 * loss.abs().max(1.0));
+            assert!(point.report.certificate.value() <= 1e-6 * loss.abs().max(1.0) * 2.0);
+        }
+        assert!(path.points.is_sorted_by(|a, b| a.l1 > b.l1));
+    }
+}
+
+#[test]
+fn the_criteria_find_a_chain() {
+    let p = 12;
+    let truth = chain(p);
+    let x = data(diagonally_dominant(p, &truth, -0.4).view(), 800, 9);
+    let statistics = Statistics::from_data(&x).unwrap();
+    let path =
+        unit(Scale::Correlation).fit_path(&statistics, &grid(0.6, 0.02, 15).unwrap()).unwrap();
+    let count =
+        |edges: &[(u32, u32)]| (edges.iter().filter(|e| truth.contains(e)).count(), edges.len());
+    let found: Vec<_> = path.ebic_model(0.5).unwrap().graph().edges().collect();
+    let (hits, all) = count(&found);
+    assert!(hits == p - 1 && all <= p + 6, "EBIC: {hits} of {all}");
+    let by_hand = path
+        .points
+        .iter()
+        .map(|point| {
+            let edges = point.edges() as f64;
+            800.0 * point.loss + edges * (800f64.ln() + 2.0 * (p as f64).ln())
+        })
+        .fold(f64::INFINITY, f64::min);
+    assert!((path.ebic(0.5).ebic(800, 0.5) - by_hand).abs() < 1e-9);
+
+    let settings = StarsSettings { subsamples: 10, ..StarsSettings::default() };
+    let chosen = stars(x.view(), &settings).unwrap();
+    assert!(chosen.instability.is_sorted());
+    let (hits, _) = count(&chosen.model.graph().edges().collect::<Vec<_>>());
+    assert_eq!(hits, p - 1, "StARS keeps every true edge");
+
+    let lasso = GraphicalLasso { l1: 0.2.into(), ..GraphicalLasso::default() };
+    let stability = stability_selection(x.view(), &lasso, 10, 0.9, 1).unwrap();
+    let (hits, all) = count(&stability.edges);
+    assert!(hits >= p - 2 && all <= hits + 2, "stability: {hits} of {all}");
+    let q = stability.selected;
+    let bound = q * q / (0.8 * (p * (p - 1) / 2) as f64);
+    assert!((stability.false_edges - bound).abs() < 1e-12);
+
+    let cv = GraphicalLassoCv::default().fit(x.view()).unwrap();
+    let wide = GraphicalLassoCv { one_standard_error: true, ..GraphicalLassoCv::default() };
+    let sparse = wide.fit(x.view()).unwrap();
+    assert!(sparse.l1 >= cv.l1);
+    assert_eq!(cv.loss, sparse.loss);
+    assert!(cv.l1 < cv.penalties[0] && cv.loss.len() == 20);
+    // The same seed, the same choice.
+    assert_eq!(stars(x.view(), &settings).unwrap(), chosen);
+}
+
+#[test]
+fn bad_settings_are_refused() {
+    let x = data(Array2::eye(3).view(), 20, 1);
+    let statistics = Statistics::from_data(&x).unwrap();
+    assert!(grid(0.0, 0.1, 5).is_err() && grid(1.0, 0.0, 5).is_err() && grid(1.0, 0.1, 0).is_err());
+    assert_eq!(grid(2.0, 0.1, 1).unwrap(), [2.0]);
+    assert!(unit(Scale::Covariance).fit_path(&statistics, &[]).is_err());
+    assert!(unit(Scale::Covariance).fit_path(&statistics, &[-1.0]).is_err());
+    assert!(GraphicalLassoCv { folds: 1, ..Default::default() }.fit(x.view()).is_err());
+    assert!(stars(x.view(), &StarsSettings { subsamples: 0, ..Default::default() }).is_err());
+    assert!(stars(x.view(), &StarsSettings { size: Some(21), ..Default::default() }).is_err());
+    let lasso = GraphicalLasso::default();
+    assert!(stability_selection(x.view(), &lasso, 5, 0.5, 0).is_err());
+    assert!(stability_selection(x.view(), &lasso, 0, 0.9, 0).is_err());
+}

@@ -1,9 +1,0 @@
-//! One test program: each module is named for what it checks.
-
-mod bad_input;
-mod classics;
-mod common;
-mod sade;
-mod scores;
-mod streaming;
-mod subspaces;
