@@ -1,0 +1,171 @@
+//! Sums over slices: all that the first-order methods need of the data.
+//!
+//! | symbol | name | shape |
+//! |---|---|---|
+//! | `s_i` | row `i`: a score, or a sample | `d` |
+//! | `t_h` | sum of the rows of slice `h` | `d` |
+//! | `c_h`, `p_h` | count, share `c_h / n` of slice `h` | |
+//!
+//! SADE's unbiased matrix is `(1/n) sum_h (t_h t_h' - sum_{i in h} s_i s_i') / (c_h - 1)`: one look at the data, with
+//! one sum of outer products in which row `i` has the weight `1 / (c_h - 1)`. The matrix of slice means needs the
+//! `t_h` alone.
+
+use fenchel_linalg::Gram;
+use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
+
+use crate::blocks::{Blocks, add_grams, fold};
+use crate::{Error, Slices};
+
+/// What is summed beside the `t_h`.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Outer {
+    /// Nothing.
+    None,
+    /// `sum_i s_i s_i'`.
+    Plain,
+    /// `sum_i s_i s_i' / (c_h - 1)`.
+    BySlice,
+    /// Both.
+    Both,
+}
+
+/// Sums over slices of `s_i - shift`.
+pub(crate) struct SliceSums {
+    /// `t_h`, as rows.
+    pub(crate) sums: Array2<f64>,
+    /// `sum_i s_i s_i'`, empty unless asked for.
+    pub(crate) plain: Array2<f64>,
+    /// `sum_i s_i s_i' / (c_h - 1)`, empty unless asked for.
+    pub(crate) by_slice: Array2<f64>,
+}
+
+/// What happens to a block of rows before it is summed: `None` leaves it as it is.
+pub(crate) type Transform<'a> =
+    &'a (dyn Fn(usize, ArrayView2<f64>) -> Result<Option<Array2<f64>>, Error> + Sync);
+
+/// No transformation.
+pub(crate) fn plainly(_: usize, _: ArrayView2<f64>) -> Result<Option<Array2<f64>>, Error> {
+    Ok(None)
+}
+
+struct Part {
+    sums: Array2<f64>,
+    plain: Option<Gram>,
+    by_slice: Option<Gram>,
+}
+
+impl SliceSums {
+    pub(crate) fn new(
+        data: &dyn Blocks,
+        slices: &Slices,
+        shift: ArrayView1<f64>,
+        outer: Outer,
+        transform: Transform,
+    ) -> Result<Self, Error> {
+        let d = shift.len();
+        let roots: Vec<f64> =
+            slices.counts().iter().map(|&c| (1.0 / (c.max(2) - 1) as f64).sqrt()).collect();
+        let make = || Part {
+            sums: Array2::zeros((slices.len(), d)),
+            plain: matches!(outer, Outer::Plain | Outer::Both).then(|| Gram::new(d)),
+            by_slice: matches!(outer, Outer::BySlice | Outer::Both).then(|| Gram::new(d)),
+        };
+        let shift = shift.to_vec();
+        let labels = slices.labels();
+        let parts = fold(data, make, |part, first, rows| {
+            let transformed = transform(first, rows)?;
+            let rows = transformed.as_ref().map_or(rows, |t| t.view());
+            let mut row = vec![0.0; d];
+            for (i, values) in rows.rows().into_iter().enumerate() {
+                let h = labels[first + i] as usize;
+                for ((row, value), shift) in row.iter_mut().zip(values).zip(&shift) {
+                    *row = value - shift;
+                }
+                let mut sum = part.sums.row_mut(h);
+                if let Some(sum) = sum.as_slice_mut() {
+                    sum.iter_mut().zip(&row).for_each(|(s, r)| *s += r);
+                }
+                if let Some(gram) = &mut part.plain {
+                    gram.next_row()[..d].copy_from_slice(&row);
+                }
+                if let Some(gram) = &mut part.by_slice {
+                    let scaled = gram.next_row();
+                    scaled.iter_mut().zip(&row).for_each(|(s, r)| *s = r * roots[h]);
+                }
+            }
+            Ok(())
+        })?;
+        let mut sums = Array2::zeros((slices.len(), d));
+        let (mut plain, mut by_slice) = (vec![], vec![]);
+        for part in parts {
+            sums += &part.sums;
+            plain.extend(part.plain);
+            by_slice.extend(part.by_slice);
+        }
+        let total = |grams: Vec<Gram>| {
+            if grams.is_empty() { Array2::zeros((0, 0)) } else { add_grams(grams, d) }
+        };
+        Ok(SliceSums { sums, plain: total(plain), by_slice: total(by_slice) })
+    }
+
+    /// The mean of all rows.
+    pub(crate) fn mean(&self, n: usize) -> Array1<f64> {
+        self.sums.sum_axis(Axis(0)) / n as f64
+    }
+
+    /// Makes all sums those of `s_i - shift` for a further shift. Exact algebra; the shift should be small.
+    pub(crate) fn recentre(&mut self, shift: ArrayView1<f64>, counts: &[usize]) {
+        let n: usize = counts.iter().sum();
+        let d = shift.len();
+        if !self.plain.is_empty() {
+            let total = self.sums.sum_axis(Axis(0));
+            subtract(&mut self.plain, total.view(), shift, n as f64);
+        }
+        if !self.by_slice.is_empty() {
+            let mut total = Array1::zeros(d);
+            let mut weight = 0.0;
+            for (h, &c) in counts.iter().enumerate() {
+                let w = 1.0 / (c.max(2) - 1) as f64;
+                total.scaled_add(w, &self.sums.row(h));
+                weight += w * c as f64;
+            }
+            subtract(&mut self.by_slice, total.view(), shift, weight);
+        }
+        for (h, &c) in counts.iter().enumerate() {
+            self.sums.row_mut(h).scaled_add(-(c as f64), &shift);
+        }
+    }
+
+    /// `sum_h p_h m_h m_h'`.
+    pub(crate) fn means_matrix(&self, counts: &[usize]) -> Array2<f64> {
+        let n: usize = counts.iter().sum();
+        let mut scaled = self.sums.clone();
+        for (mut row, &c) in scaled.rows_mut().into_iter().zip(counts) {
+            let scale = 1.0 / (c.max(1) as f64 * n as f64).sqrt();
+            row.mapv_inplace(|v| v * scale);
+        }
+        scaled.t().dot(&scaled)
+    }
+
+    /// `(1/n) sum_h (t_h t_h' - sum_{i in h} s_i s_i') / (c_h - 1)`.
+    pub(crate) fn unbiased_matrix(&self, counts: &[usize]) -> Array2<f64> {
+        let n: usize = counts.iter().sum();
+        let mut scaled = self.sums.clone();
+        for (mut row, &c) in scaled.rows_mut().into_iter().zip(counts) {
+            let scale = 1.0 / ((c.max(2) - 1) as f64).sqrt();
+            row.mapv_inplace(|v| v * scale);
+        }
+        (scaled.t().dot(&scaled) - &self.by_slice) / n as f64
+    }
+}
+
+/// `sum w (s - m)(s - m)'` from `sum w s s'`, `sum w s` and `sum w`.
+fn subtract(outer: &mut Array2<f64>, total: ArrayView1<f64>, shift: ArrayView1<f64>, weight: f64) {
+    let d = shift.len();
+    for i in 0..d {
+        for j in 0..d {
+            outer[[i, j]] +=
+                weight * shift[i] * shift[j] - total[i] * shift[j] - shift[i] * total[j];
+        }
+    }
+}

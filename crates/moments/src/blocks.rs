@@ -1,0 +1,170 @@
+//! Data that is read a block of rows at a time, and sums over its rows.
+//!
+//! Every method of this crate looks at blocks of a few hundred rows. A block stays in the cache while it is
+//! centred, scored and multiplied; and dense, sparse, resampled and single-precision designs need the code only
+//! once, because a block is always a dense matrix of `f64`.
+//!
+//! Sums over rows are made of a fixed number of parts, which depends on the data's shape alone. The parts are computed on all
+//! cores and added in their order: results do not depend on the number of threads.
+
+use fenchel_linalg::{AsDesign, Design, Gram, Invalid};
+use ndarray::{Array1, Array2, ArrayView2, ArrayViewMut2, Axis, Slice};
+
+use crate::Error;
+
+/// Rows of a block.
+pub(crate) const BLOCK: usize = 256;
+
+/// An `n x d` matrix with finite entries that is read by blocks of rows. Every [`Design`] is one.
+pub trait Blocks: Sync {
+    /// Number of rows, `n`.
+    fn count(&self) -> usize;
+
+    /// Number of columns, `d`.
+    fn width(&self) -> usize;
+
+    /// Copies the rows `from, from + 1, ...` into the rows of `out`.
+    fn read(&self, from: usize, out: ArrayViewMut2<f64>);
+}
+
+impl<D: Design> Blocks for D {
+    fn count(&self) -> usize {
+        self.rows()
+    }
+
+    fn width(&self) -> usize {
+        self.columns()
+    }
+
+    fn read(&self, from: usize, mut out: ArrayViewMut2<f64>) {
+        for (i, mut row) in out.rows_mut().into_iter().enumerate() {
+            if let Some(row) = row.as_slice_mut() {
+                if !D::DENSE {
+                    row.fill(0.0);
+                }
+                self.row_entries(from + i, |c, a| row[c] = a);
+            }
+        }
+    }
+}
+
+/// Rows `index[0], index[1], ...` of other data: a resample, or a slice.
+pub(crate) struct Picked<'a> {
+    pub(crate) data: &'a dyn Blocks,
+    pub(crate) index: &'a [usize],
+}
+
+impl Blocks for Picked<'_> {
+    fn count(&self) -> usize {
+        self.index.len()
+    }
+
+    fn width(&self) -> usize {
+        self.data.width()
+    }
+
+    fn read(&self, from: usize, mut out: ArrayViewMut2<f64>) {
+        for (i, row) in out.rows_mut().into_iter().enumerate() {
+            self.data.read(self.index[from + i], row.insert_axis(Axis(0)));
+        }
+    }
+}
+
+/// Checks a design and its size.
+pub(crate) fn checked<X: AsDesign + ?Sized>(x: &X) -> Result<X::View<'_>, Error> {
+    let design = x.as_design()?;
+    if design.columns() == 0 {
+        return Err(Invalid::Empty { what: "design matrix" }.into());
+    }
+    if design.rows() < 2 {
+        return Err(Invalid::Parameter {
+            name: "number of samples",
+            value: design.rows() as f64,
+            expected: "at least 2",
+        }
+        .into());
+    }
+    Ok(design)
+}
+
+/// The whole data as one matrix.
+pub(crate) fn gather(data: &dyn Blocks) -> Array2<f64> {
+    let mut all = Array2::zeros((data.count(), data.width()));
+    data.read(0, all.view_mut());
+    all
+}
+
+/// Folds blocks of rows into one value a part; the parts come back in their order.
+///
+/// `step(part, first_row, rows)`.
+pub(crate) fn fold<T: Send>(
+    data: &dyn Blocks,
+    make: impl Fn() -> T + Sync + Send,
+    step: impl Fn(&mut T, usize, ArrayView2<f64>) -> Result<(), Error> + Sync + Send,
+) -> Result<Vec<T>, Error> {
+    let (n, d) = (data.count(), data.width());
+    let most = if d <= 256 { 16 } else { 4 };
+    let parts = (n / (4 * BLOCK)).clamp(1, most);
+    map_parts(parts, |part| {
+        let (from, to) = (part * n / parts, (part + 1) * n / parts);
+        let mut value = make();
+        let mut buffer = Array2::zeros((BLOCK.min(to - from), d));
+        let mut at = from;
+        while at < to {
+            let rows = BLOCK.min(to - at);
+            let mut block = buffer.slice_axis_mut(Axis(0), Slice::from(..rows));
+            data.read(at, block.view_mut());
+            step(&mut value, at, block.view())?;
+            at += rows;
+        }
+        Ok(value)
+    })
+}
+
+/// `f(0), f(1), ...` in order, on all cores.
+#[cfg(feature = "parallel")]
+pub(crate) fn map_parts<T: Send>(
+    parts: usize,
+    f: impl Fn(usize) -> Result<T, Error> + Sync + Send,
+) -> Result<Vec<T>, Error> {
+    use rayon::prelude::*;
+    (0..parts).into_par_iter().map(f).collect()
+}
+
+/// `f(0), f(1), ...` in order.
+#[cfg(not(feature = "parallel"))]
+pub(crate) fn map_parts<T: Send>(
+    parts: usize,
+    f: impl Fn(usize) -> Result<T, Error> + Sync + Send,
+) -> Result<Vec<T>, Error> {
+    (0..parts).map(f).collect()
+}
+
+/// The mean of about a thousand rows spread over the data: sums of differences from it lose no digits.
+pub(crate) fn rough_mean(data: &dyn Blocks) -> Array1<f64> {
+    let n = data.count();
+    let looks = n.min(1024);
+    let mut row = Array2::zeros((1, data.width()));
+    let mut mean = Array1::zeros(data.width());
+    for k in 0..looks {
+        data.read(k * n / looks, row.view_mut());
+        mean += &row.row(0);
+    }
+    mean / looks as f64
+}
+
+/// The first `k` columns.
+pub(crate) fn leading(a: &Array2<f64>, k: usize) -> ArrayView2<'_, f64> {
+    a.slice_axis(Axis(1), Slice::from(..k))
+}
+
+/// The parts of [`Gram`] added up.
+pub(crate) fn add_grams(grams: impl IntoIterator<Item = Gram>, d: usize) -> Array2<f64> {
+    let mut sum = vec![0.0; d * d];
+    for gram in grams {
+        for (sum, part) in sum.iter_mut().zip(gram.finish()) {
+            *sum += part;
+        }
+    }
+    Array2::from_shape_vec((d, d), sum).expect("d^2 entries")
+}

@@ -1,0 +1,323 @@
+//! How many directions to keep.
+//!
+//! | rule | assumes | cost |
+//! |---|---|---|
+//! | [`Components::Fixed`] | you know | nothing |
+//! | [`Components::EigenGap`], thesis 2.3.1 | the largest drop is at `k` | nothing |
+//! | [`Components::EigenRatio`] | the largest ratio is at `k` | nothing |
+//! | [`Components::ChiSquare`], Li 1991 | SIR or residual pHd, normal features | nothing |
+//! | [`Components::Permutation`], Cook and Yin 2001 | directions left out are independent of the rest | `repeats` fits a direction |
+//! | [`Components::Ladle`], Luo and Li 2016 | nothing but a gap | `repeats` fits |
+//!
+//! The sequential rules test "at most `k` directions" for `k` = 0, 1, ... and stop at the first `k` that is not
+//! rejected; at least one direction is kept.
+
+use fenchel_linalg::special::chi_squared_tail;
+use ndarray::{Array1, Array2, ArrayView2};
+use rand::RngExt;
+use rand::seq::SliceRandom;
+use serde::{Deserialize, Serialize};
+
+use fenchel_linalg::{Dense, Invalid};
+use fenchel_optim::random::stream;
+
+use crate::blocks::{Blocks, Picked, gather, leading, map_parts};
+use crate::subspace::orthonormal;
+use crate::whitening::Whitening;
+use crate::{Error, Reducer, Response, Spectrum};
+
+/// How the number of directions is chosen; see the [module](self).
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub enum Components {
+    /// A given number.
+    Fixed(usize),
+    /// Where `l_k - l_{k+1}` is largest, among at most so many.
+    EigenGap(usize),
+    /// Where `l_k / l_{k+1}` is largest, among at most so many.
+    EigenRatio(usize),
+    /// Sequential chi-squared tests at this level.
+    ChiSquare(f64),
+    /// Sequential permutation tests.
+    Permutation {
+        /// Level of each test.
+        level: f64,
+        /// Permutations a test.
+        repeats: usize,
+        /// Seed of the permutations.
+        seed: u64,
+    },
+    /// Bootstrap variability of the directions plus what the eigenvalues leave.
+    Ladle {
+        /// Bootstrap samples.
+        repeats: usize,
+        /// Seed of the resampling.
+        seed: u64,
+    },
+}
+
+impl Default for Components {
+    /// `EigenGap(10)`, the rule of the thesis.
+    fn default() -> Self {
+        Components::EigenGap(10)
+    }
+}
+
+impl Components {
+    /// Number of directions that slices should be made for.
+    pub(crate) fn hint(&self) -> usize {
+        match *self {
+            Components::Fixed(k) => k,
+            _ => 1,
+        }
+    }
+
+    pub(crate) fn choose(
+        &self,
+        method: &dyn Reducer,
+        spectrum: &Spectrum,
+        data: &dyn Blocks,
+        response: &Response,
+    ) -> Result<usize, Error> {
+        let d = spectrum.vectors.nrows();
+        let top = spectrum.most.min(d.max(2) - 1).max(1);
+        match *self {
+            Components::Fixed(k) => {
+                spectrum.check_count(method.name(), k)?;
+                Ok(k)
+            }
+            Components::EigenGap(most) => {
+                check_most(most)?;
+                Ok(largest(&spectrum.values, most.min(top), |a, b| a - b))
+            }
+            Components::EigenRatio(most) => {
+                check_most(most)?;
+                let floor = 1e-3 * spectrum.values.iter().fold(0.0, |m: f64, l| m.max(l.abs()));
+                Ok(largest(&spectrum.values, most.min(top), |a, b| {
+                    (a + floor) / (b + floor).max(f64::MIN_POSITIVE)
+                }))
+            }
+            Components::ChiSquare(level) => {
+                check_level(level)?;
+                let tests = chi_square_tests(method, spectrum)?;
+                Ok(first_accepted(&tests, level).clamp(1, top))
+            }
+            Components::Permutation { level, repeats, seed } => {
+                check_level(level)?;
+                for k in 1..top {
+                    let test = permutation_test(method, data, response, k, repeats, seed)?;
+                    if test.p_value > level {
+                        return Ok(k);
+                    }
+                }
+                Ok(top)
+            }
+            Components::Ladle { repeats, seed } => {
+                let ladle = ladle(method, spectrum, data, response, repeats, seed)?;
+                let best = (1..ladle.len()).min_by(|&a, &b| ladle[a].total_cmp(&ladle[b]));
+                Ok(best.unwrap_or(1).clamp(1, top))
+            }
+        }
+    }
+}
+
+fn check_most(most: usize) -> Result<(), Invalid> {
+    if most > 0 {
+        return Ok(());
+    }
+    Err(Invalid::Parameter {
+        name: "largest number of directions",
+        value: 0.0,
+        expected: "at least 1",
+    })
+}
+
+fn check_level(level: f64) -> Result<(), Invalid> {
+    if level > 0.0 && level < 1.0 {
+        return Ok(());
+    }
+    Err(Invalid::Parameter { name: "level", value: level, expected: "between 0 and 1" })
+}
+
+/// The `k` in `1..=most` at which `gain(|l_k|, |l_{k+1}|)` is largest.
+fn largest(values: &Array1<f64>, most: usize, gain: impl Fn(f64, f64) -> f64) -> usize {
+    let at = |j: usize| values.get(j).map_or(0.0, |l| l.abs());
+    let mut best = (1, f64::NEG_INFINITY);
+    for k in 1..=most {
+        let gained = gain(at(k - 1), at(k));
+        if gained > best.1 {
+            best = (k, gained);
+        }
+    }
+    best.0
+}
+
+/// One test of "there are at most `k` directions".
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct DimensionTest {
+    /// Directions under the hypothesis.
+    pub k: usize,
+    /// The statistic.
+    pub statistic: f64,
+    /// Degrees of freedom; 0 for a permutation test.
+    pub degrees: f64,
+    /// Probability of a larger statistic under the hypothesis.
+    pub p_value: f64,
+}
+
+fn first_accepted(tests: &[DimensionTest], level: f64) -> usize {
+    tests.iter().find(|t| t.p_value > level).map_or(tests.len(), |t| t.k)
+}
+
+/// The chi-squared tests for `k` = 0, 1, ... of a method that has them.
+///
+/// # Errors
+/// [`Error::Unsupported`] for the others.
+pub fn chi_square_tests(
+    method: &dyn Reducer,
+    spectrum: &Spectrum,
+) -> Result<Vec<DimensionTest>, Error> {
+    let tests: Vec<DimensionTest> = (0..spectrum.values.len())
+        .map_while(|k| {
+            method.tail_test(spectrum, k).map(|(statistic, degrees)| (k, statistic, degrees))
+        })
+        .map(|(k, statistic, degrees)| DimensionTest {
+            k,
+            statistic,
+            degrees,
+            p_value: chi_squared_tail(statistic.max(0.0), degrees),
+        })
+        .collect();
+    if tests.is_empty() {
+        let what =
+            "the chi-squared test: use Components::Permutation or Components::Ladle".to_owned();
+        return Err(Error::Unsupported { method: method.name(), what });
+    }
+    Ok(tests)
+}
+
+/// Tests "at most `k` directions" by permuting, among the samples, the part of the features that is uncorrelated
+/// with the first `k` indices. The statistic is the sum of the absolute eigenvalues left out.
+///
+/// # Errors
+/// Those of the method; [`Invalid::Parameter`] unless `repeats >= 1`.
+pub fn permutation_test(
+    method: &dyn Reducer,
+    data: &dyn Blocks,
+    response: &Response,
+    k: usize,
+    repeats: usize,
+    seed: u64,
+) -> Result<DimensionTest, Error> {
+    check_repeats(repeats)?;
+    let spectrum = method.spectrum(data, response)?;
+    let statistic = |s: &Spectrum| s.values.iter().skip(k).map(|l| l.abs()).sum::<f64>();
+    let observed = statistic(&spectrum);
+    let whitening = Whitening::of(data)?;
+    let x = gather(data);
+    let (kept, rest) = split(x.view(), &whitening, leading(&spectrum.vectors, k))?;
+    let larger = map_parts(repeats, |b| {
+        let mut order: Vec<usize> = (0..data.count()).collect();
+        order.shuffle(&mut stream(seed, b as u64));
+        let shuffled = &kept + &rest.select(ndarray::Axis(0), &order);
+        let found = method.spectrum(&Dense::new(shuffled.view())?, response)?;
+        Ok(usize::from(statistic(&found) >= observed))
+    })?;
+    let larger: usize = larger.into_iter().sum();
+    let p_value = (1 + larger) as f64 / (1 + repeats) as f64;
+    Ok(DimensionTest { k, statistic: observed, degrees: 0.0, p_value })
+}
+
+fn check_repeats(repeats: usize) -> Result<(), Invalid> {
+    if repeats > 0 {
+        return Ok(());
+    }
+    Err(Invalid::Parameter { name: "repeats", value: 0.0, expected: "at least 1" })
+}
+
+/// `x` as the part that its first indices predict linearly, and what is left.
+fn split(
+    x: ArrayView2<f64>,
+    whitening: &Whitening,
+    directions: ArrayView2<f64>,
+) -> Result<(Array2<f64>, Array2<f64>), Error> {
+    let centred = &x - &whitening.mean;
+    if directions.ncols() == 0 {
+        let mean = Array2::zeros(x.dim()) + &whitening.mean;
+        return Ok((mean, centred));
+    }
+    // With Q orthonormal in the metric of the covariance, the prediction is Sigma Q Q' (x - mean).
+    let inverse = fenchel_linalg::factor::solve_triangular(
+        cholesky_of(directions.t().dot(&whitening.covariance).dot(&directions))?.view(),
+        fenchel_linalg::factor::Triangle::Lower,
+        directions.t(),
+    )?;
+    let q = inverse.t();
+    let predicted = centred.dot(&q).dot(&q.t().dot(&whitening.covariance));
+    let rest = &centred - &predicted;
+    Ok((predicted + &whitening.mean, rest))
+}
+
+fn cholesky_of(matrix: Array2<f64>) -> Result<Array2<f64>, Error> {
+    let symmetric = (&matrix + &matrix.t()) * 0.5;
+    Ok(fenchel_linalg::factor::cholesky(symmetric.view())?.lower().to_owned())
+}
+
+/// The ladle of Luo and Li: for `k` = 0, 1, ... the bootstrap variability of the first `k` directions plus the share of
+/// the next eigenvalue. Its minimum is the estimate of `k`.
+///
+/// # Errors
+/// Those of the method; [`Invalid::Parameter`] unless `repeats >= 1`.
+pub fn ladle(
+    method: &dyn Reducer,
+    spectrum: &Spectrum,
+    data: &dyn Blocks,
+    response: &Response,
+    repeats: usize,
+    seed: u64,
+) -> Result<Vec<f64>, Error> {
+    check_repeats(repeats)?;
+    let (n, d) = (data.count(), data.width());
+    // Among many features the variability is flat; the paper stops at d / ln d.
+    let most = if d > 10 { (d as f64 / (d as f64).ln()) as usize } else { d - 1 };
+    let most = most.min(spectrum.most);
+    let bases = |vectors: &Array2<f64>| orthonormal(leading(vectors, most));
+    let base = bases(&spectrum.vectors)?;
+    let rows = map_parts(repeats, |b| {
+        let mut rng = stream(seed, b as u64);
+        let index: Vec<usize> = (0..n).map(|_| rng.random_range(0..n)).collect();
+        let found = method.spectrum(&Picked { data, index: &index }, &response.pick(&index))?;
+        let inner = base.t().dot(&bases(&found.vectors)?);
+        Ok((1..=most).map(|k| 1.0 - determinant(&inner, k).abs()).collect::<Vec<_>>())
+    })?;
+    let mut variability = vec![0.0; most + 1];
+    for row in rows {
+        variability[1..].iter_mut().zip(row).for_each(|(v, r)| *v += r / repeats as f64);
+    }
+    let scale = 1.0 + variability.iter().sum::<f64>();
+    let values: Vec<f64> = spectrum.values.iter().take(most + 1).map(|l| l.abs()).collect();
+    let total = 1.0 + values.iter().sum::<f64>();
+    let next = |k: usize| values.get(k).copied().unwrap_or(0.0) / total;
+    Ok((0..=most).map(|k| variability[k] / scale + next(k)).collect())
+}
+
+/// Of the leading `n x n` block, by elimination with row pivots; the matrices have the order of a number of directions.
+fn determinant(a: &Array2<f64>, n: usize) -> f64 {
+    let mut a = a.clone();
+    let mut product = 1.0;
+    for j in 0..n {
+        let pivot = (j..n).fold(j, |p, i| if a[[i, j]].abs() > a[[p, j]].abs() { i } else { p });
+        if a[[pivot, j]] == 0.0 {
+            return 0.0;
+        }
+        if pivot != j {
+            (0..n).for_each(|c| a.swap([j, c], [pivot, c]));
+            product = -product;
+        }
+        product *= a[[j, j]];
+        for i in j + 1..n {
+            let factor = a[[i, j]] / a[[j, j]];
+            (j..n).for_each(|c| a[[i, c]] -= factor * a[[j, c]]);
+        }
+    }
+    product
+}

@@ -1,0 +1,118 @@
+//! What can go wrong.
+
+use fenchel_linalg::Invalid;
+
+/// Why an estimator could not be fitted.
+///
+/// An iterative method that ends without convergence is not an error: see [`fenchel_optim::Status`].
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// An argument that does not fit: shapes, ranges, NaN, labels.
+    #[error(transparent)]
+    Invalid(#[from] Invalid),
+    /// All responses are equal, or one class is the only one.
+    #[error("one unique response value ({value}): slicing is impossible")]
+    ConstantResponse {
+        /// The value.
+        value: f64,
+    },
+    /// More slices than half the samples: a slice needs two samples for its covariance.
+    #[error(
+        "{slices} slices for {samples} samples; every slice needs at least 2: use at most {most} slices"
+    )]
+    TooManySlices {
+        /// The slices asked for.
+        slices: usize,
+        /// The samples.
+        samples: usize,
+        /// The largest number that works.
+        most: usize,
+    },
+    /// The method cannot find as many directions.
+    #[error("{method} finds at most {most} directions here, {asked} were asked for: {hint}")]
+    TooManyComponents {
+        /// The method.
+        method: &'static str,
+        /// The directions asked for.
+        asked: usize,
+        /// The largest number that can be found.
+        most: usize,
+        /// What to do instead.
+        hint: &'static str,
+    },
+    /// The covariance of the features (or the second moment of the scores) cannot be inverted.
+    #[error(
+        "{what} is singular: its smallest eigenvalue is {smallest:e} times its largest (columns {columns:?} \
+         are constant or depend on one another): leave some of them out, or use `LassoSir`"
+    )]
+    Singular {
+        /// The matrix.
+        what: &'static str,
+        /// Smallest eigenvalue of the correlation matrix relative to the largest.
+        smallest: f64,
+        /// The columns that take part in the dependence.
+        columns: Vec<usize>,
+    },
+    /// The basis functions vanish at the data.
+    #[error(
+        "bandwidth {bandwidth} is too small: the mean kernel sum is {mean:e}; take one near {suggested}"
+    )]
+    BandwidthTooSmall {
+        /// The bandwidth.
+        bandwidth: f64,
+        /// Mean over the samples of the sum of all kernels.
+        mean: f64,
+        /// Square root of the dimension, in whitened units.
+        suggested: f64,
+    },
+    /// Newton's method found no solution of the moment equations.
+    #[error(
+        "the moment equations were not solved after {iterations} iterations: largest difference {residual:e}"
+    )]
+    NoSolution {
+        /// Iterations done.
+        iterations: usize,
+        /// Largest absolute difference of the moments.
+        residual: f64,
+    },
+    /// A combination that the method cannot treat.
+    #[error("{method} does not support {what}")]
+    Unsupported {
+        /// The method.
+        method: &'static str,
+        /// The part of the data or of the settings, and what to use instead.
+        what: String,
+    },
+    /// The method would need more memory than it may use. Nothing was allocated.
+    #[error("{method} needs {needed} bytes, the limit is {limit}: {hint}")]
+    MemoryLimit {
+        /// The method.
+        method: &'static str,
+        /// Bytes that would be needed.
+        needed: u64,
+        /// Bytes that are allowed.
+        limit: u64,
+        /// What to do instead.
+        hint: &'static str,
+    },
+    /// A metric refused its arguments.
+    #[error(transparent)]
+    Metric(#[from] fenchel_metrics::Error),
+}
+
+/// Refuses what needs more memory than allowed.
+pub(crate) fn check_memory(
+    method: &'static str,
+    needed: u64,
+    limit: Option<u64>,
+    hint: &'static str,
+) -> Result<(), Error> {
+    match limit {
+        Some(limit) if needed > limit => Err(Error::MemoryLimit { method, needed, limit, hint }),
+        _ => Ok(()),
+    }
+}
+
+/// The limit of estimators by default: 4 GiB.
+pub(crate) const MEMORY: Option<u64> = Some(4 << 30);

@@ -1,0 +1,272 @@
+//! A fitted reduction, and the trait of the methods that find one.
+
+use fenchel_linalg::{AsDesign, Invalid};
+use fenchel_optim::model::Saved;
+use fenchel_optim::{Certificate, Report, Status};
+use ndarray::{Array1, Array2};
+use serde::{Deserialize, Serialize};
+
+use crate::blocks::{Blocks, checked, fold, leading};
+use crate::components::Components;
+use crate::subspace::orthonormal;
+use crate::whitening::mean_of;
+use crate::{Error, Response, Spectrum, Warning};
+
+/// A method that finds directions: a moment matrix and its eigenvectors.
+///
+/// What works for every method is written against this trait: the choice of the number of directions, the
+/// bootstrap, permutation tests, the index regressor. A method of your own needs [`spectrum`](Reducer::spectrum) alone.
+pub trait Reducer: Sync {
+    /// The name in messages and models.
+    fn name(&self) -> &'static str;
+
+    /// How many directions to keep.
+    fn components(&self) -> Components;
+
+    /// All eigenvalues and directions.
+    ///
+    /// # Errors
+    /// Those of the method.
+    fn spectrum(&self, data: &dyn Blocks, response: &Response) -> Result<Spectrum, Error>;
+
+    /// Statistic and degrees of freedom of a chi-squared test for "there are at most `k` directions", if the theory
+    /// of the method has one.
+    fn tail_test(&self, spectrum: &Spectrum, k: usize) -> Option<(f64, f64)> {
+        let _ = (spectrum, k);
+        None
+    }
+}
+
+/// Directions that carry what the features say about the response.
+///
+/// `y` depends on `x` through the `k` numbers `directions' (x - mean)`, if the model of the method holds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Reduction {
+    /// `d x k`, orthonormal columns; the first `j` span what the first `j` loadings do.
+    pub directions: Array2<f64>,
+    /// `d x k`: the method's own directions, of length 1, not orthogonal in general.
+    pub loadings: Array2<f64>,
+    /// All eigenvalues, most important first.
+    pub eigenvalues: Array1<f64>,
+    /// Mean of the features.
+    pub mean: Array1<f64>,
+    /// The method.
+    pub method: String,
+    /// The number of samples.
+    pub samples: usize,
+    /// The number of samples of each slice; empty for methods without slices.
+    pub slices: Vec<usize>,
+    /// What the user should know.
+    pub warnings: Vec<Warning>,
+    /// The account of the fit. The certificate is the Frobenius norm of `M V - V diag(eigenvalues)`.
+    pub report: Report,
+}
+
+impl Saved for Reduction {
+    const KIND: &'static str = "moments-reduction";
+    const VERSION: u32 = 1;
+
+    fn check(&self) -> Result<(), String> {
+        let (d, k) = self.directions.dim();
+        if k == 0 || self.loadings.dim() != (d, k) {
+            return Err(format!("{:?} directions, {:?} loadings", (d, k), self.loadings.dim()));
+        }
+        if self.mean.len() != d || self.eigenvalues.len() < k {
+            return Err(format!(
+                "{} means, {} eigenvalues",
+                self.mean.len(),
+                self.eigenvalues.len()
+            ));
+        }
+        let finite = self.directions.iter().chain(&self.loadings).chain(&self.mean);
+        if finite.chain(&self.eigenvalues).all(|v| v.is_finite()) {
+            Ok(())
+        } else {
+            Err("not all numbers are finite".into())
+        }
+    }
+}
+
+impl Reduction {
+    /// The number of features.
+    pub fn features(&self) -> usize {
+        self.directions.nrows()
+    }
+
+    /// The number of directions.
+    pub fn components(&self) -> usize {
+        self.directions.ncols()
+    }
+
+    /// The indices `directions' (x - mean)` of every row: `n x k`.
+    ///
+    /// # Errors
+    /// [`Invalid::Length`] for another number of features; [`Invalid::NonFinite`].
+    pub fn transform<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array2<f64>, Error> {
+        self.transform_blocks(&x.as_design()?)
+    }
+
+    pub(crate) fn transform_blocks(&self, data: &dyn Blocks) -> Result<Array2<f64>, Error> {
+        Invalid::check_length("columns of the design matrix", self.features(), data.width())?;
+        let parts = fold(data, Vec::new, |part: &mut Vec<f64>, _, rows| {
+            part.extend((&rows - &self.mean).dot(&self.directions).iter());
+            Ok(())
+        })?;
+        let indices: Vec<f64> = parts.into_iter().flatten().collect();
+        let shape = (data.count(), self.components());
+        Ok(Array2::from_shape_vec(shape, indices).expect("k numbers a row"))
+    }
+
+    /// The projector on the span, `d x d`.
+    pub fn projector(&self) -> Array2<f64> {
+        self.directions.dot(&self.directions.t())
+    }
+
+    /// The share of each eigenvalue, in absolute value.
+    pub fn explained(&self) -> Array1<f64> {
+        let total: f64 = self.eigenvalues.iter().map(|l| l.abs()).sum();
+        self.eigenvalues.mapv(|l| if total > 0.0 { l.abs() / total } else { 0.0 })
+    }
+}
+
+/// Fits a method: its spectrum, the number of directions, the model.
+///
+/// # Errors
+/// Those of the method; [`Error::TooManyComponents`].
+pub fn fit_blocks(
+    method: &dyn Reducer,
+    data: &dyn Blocks,
+    response: &Response,
+) -> Result<Reduction, Error> {
+    let spectrum = method.spectrum(data, response)?;
+    let k = method.components().choose(method, &spectrum, data, response)?;
+    finish(method.name(), spectrum, k, mean_of(data)?)
+}
+
+/// The model of a spectrum and a number of directions.
+pub(crate) fn finish(
+    name: &'static str,
+    spectrum: Spectrum,
+    k: usize,
+    mean: Array1<f64>,
+) -> Result<Reduction, Error> {
+    spectrum.check_count(name, k)?;
+    let loadings = leading(&spectrum.vectors, k).to_owned();
+    let directions = orthonormal(loadings.view())?;
+    let mut warnings = spectrum.warnings;
+    if let (Some(kept), Some(next)) = (spectrum.values.get(k - 1), spectrum.values.get(k)) {
+        let ratio = next.abs() / kept.abs();
+        if ratio > 0.95 {
+            warnings.push(Warning::NoGap { kept: k, ratio });
+        }
+    }
+    let objective: f64 = spectrum.values.iter().take(k).sum();
+    Ok(Reduction {
+        directions,
+        loadings,
+        eigenvalues: spectrum.values,
+        mean,
+        method: name.to_owned(),
+        samples: spectrum.samples,
+        slices: spectrum.slices,
+        warnings,
+        report: Report {
+            status: Status::Converged,
+            certificate: Certificate::residual(objective, spectrum.residual, 0.0),
+            passes: 1.0,
+            oracle_calls: 0,
+            seconds: 0.0,
+        },
+    })
+}
+
+/// Columns with a handful of values: no density, no score.
+pub(crate) fn discrete_columns(data: &dyn Blocks) -> Vec<Warning> {
+    const FEW: usize = 5;
+    let (n, d) = (data.count(), data.width());
+    let mut seen: Vec<Vec<f64>> = vec![vec![]; d];
+    let mut row = Array2::zeros((1, d));
+    let looks = n.min(512);
+    for k in 0..looks {
+        data.read(k * n / looks, row.view_mut());
+        for (values, &v) in seen.iter_mut().zip(row.row(0)) {
+            if values.len() <= FEW && !values.contains(&v) {
+                values.push(v);
+            }
+        }
+    }
+    let few = |(column, values): (usize, Vec<f64>)| {
+        (values.len() <= FEW && looks > 4 * FEW)
+            .then_some(Warning::Discrete { column, values: values.len() })
+    };
+    seen.into_iter().enumerate().filter_map(few).collect()
+}
+
+/// `fit`, `fit_classes` and `fit_transform` of an estimator that needs nothing but the data.
+macro_rules! fit_methods {
+    ($estimator:ty) => {
+        impl $estimator {
+            /// Fits the directions to numbers `y`.
+            ///
+            /// # Errors
+            /// [`Error::Invalid`](crate::Error::Invalid) for data of the wrong shape or that are not finite, and those of the
+            /// method.
+            pub fn fit<'a, X: fenchel_linalg::AsDesign + ?Sized>(
+                &self,
+                x: &X,
+                y: impl Into<ndarray::ArrayView1<'a, f64>>,
+            ) -> Result<crate::Reduction, crate::Error> {
+                let data = crate::blocks::checked(x)?;
+                let response =
+                    crate::Response::numbers(y.into(), crate::blocks::Blocks::count(&data))?;
+                crate::model::fit_blocks(self, &data, &response)
+            }
+
+            /// Fits the directions to classes, one slice each.
+            ///
+            /// # Errors
+            /// As [`fit`](Self::fit).
+            pub fn fit_classes<
+                X: fenchel_linalg::AsDesign + ?Sized,
+                L: fenchel_linalg::labels::Label,
+            >(
+                &self,
+                x: &X,
+                y: &[L],
+            ) -> Result<crate::Reduction, crate::Error> {
+                let data = crate::blocks::checked(x)?;
+                let response = crate::Response::classes(y, crate::blocks::Blocks::count(&data))?;
+                crate::model::fit_blocks(self, &data, &response)
+            }
+
+            /// [`fit`](Self::fit), and the indices of the same data.
+            ///
+            /// # Errors
+            /// As [`fit`](Self::fit).
+            pub fn fit_transform<'a, X: fenchel_linalg::AsDesign + ?Sized>(
+                &self,
+                x: &X,
+                y: impl Into<ndarray::ArrayView1<'a, f64>>,
+            ) -> Result<(crate::Reduction, ndarray::Array2<f64>), crate::Error> {
+                let model = self.fit(x, y)?;
+                let indices = model.transform(x)?;
+                Ok((model, indices))
+            }
+        }
+    };
+}
+pub(crate) use fit_methods;
+
+/// Fits any method to numbers; the estimators call it `fit`.
+///
+/// # Errors
+/// Those of [`Response::numbers`] and of the method.
+pub fn fit_numbers<'a, X: AsDesign + ?Sized>(
+    method: &dyn Reducer,
+    x: &X,
+    y: impl Into<ndarray::ArrayView1<'a, f64>>,
+) -> Result<Reduction, Error> {
+    let data = checked(x)?;
+    let response = Response::numbers(y.into(), data.count())?;
+    fit_blocks(method, &data, &response)
+}

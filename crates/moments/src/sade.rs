@@ -1,0 +1,303 @@
+//! Sliced average derivative estimation.
+//!
+//! By Stein's lemma `E(S1 given y)` lies in the span of the wanted directions, whatever the density of the features. SADE
+//! is the eigenvectors of the covariance of that conditional mean:
+//!
+//! ```text
+//! V = Cov[E(S1 given y)] = Cov(S1) - E[Cov(S1 given y)]
+//! ```
+//!
+//! | symbol | meaning |
+//! |---|---|
+//! | `s_i`, `c_h`, `p_h` | score of sample `i`; count and share of slice `h` |
+//! | `V` | `(1/n) sum s_i s_i' - sum_h p_h C_h`, `C_h` the covariance of slice `h` with divisor `c_h - 1` |
+//!
+//! `V` is unbiased given the slices, and not positive semidefinite: small negative eigenvalues are normal. Source: thesis,
+//! lemma 2.2 and sections 2.2.1, 2.3.1, with the map back to the features that the standardised form of the text leaves out.
+
+use fenchel_linalg::{AsDesign, Invalid};
+use ndarray::{Array1, Array2, ArrayView1};
+use serde::{Deserialize, Serialize};
+
+use crate::accumulate::{Outer, SliceSums};
+use crate::blocks::{Blocks, checked};
+use crate::model::{discrete_columns, fit_blocks};
+use crate::whitening::Whitening;
+use crate::{
+    Components, EigenOrder, Error, Reducer, Reduction, Response, Score, Slicing, Spectrum,
+};
+
+/// How the covariance of slice means is estimated.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum SliceEstimator {
+    /// Free of the noise of the slice means; needs two samples a slice.
+    #[default]
+    Unbiased,
+    /// `sum_h p_h m_h m_h'`: positive semidefinite, of rank at most the number of slices; biased by the noise of the means.
+    Means,
+}
+
+/// Sliced average derivative estimation for a given score; see the [module](self).
+///
+/// | field | default | meaning |
+/// |---|---|---|
+/// | `components` | `EigenGap(10)` | how many directions |
+/// | `slicing` | `Auto` | how the responses are cut |
+/// | `estimator` | `Unbiased` | how the covariance of slice means is estimated |
+/// | `standardise` | false | whitens the scores first, and maps the directions back: equivariant under affine maps of `x` |
+/// | `centre_scores` | false | takes off the mean of the scores, which is 0 for an exact score |
+/// | `weight_by_response` | false | rows `y_i s_i`: the matrix `V1'`, which dominates that of ADE |
+/// | `winsorise` | `None` | shortens scores longer than so many times the median length |
+///
+/// With a score that is learned from the data use [`LearnedSade`](crate::LearnedSade). Cost O(n d^2) and a look at the data.
+///
+/// ```
+/// use fenchel_moments::{Components, GaussianMixture, Sade, synthetic, trace_error};
+///
+/// let density = GaussianMixture::thesis(10)?;
+/// let problem = synthetic::rational(&density, 4096, 0.25, 1)?;
+/// let sade = Sade { components: Components::Fixed(2), ..Sade::default() };
+/// let model = sade.fit(&problem.x, &problem.y, &density)?;
+/// assert!(trace_error(model.directions.view(), problem.directions.view())? < 0.02);
+/// # Ok::<(), fenchel_moments::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Sade {
+    /// How many directions.
+    pub components: Components,
+    /// How the responses are cut.
+    pub slicing: Slicing,
+    /// How the covariance of slice means is estimated.
+    pub estimator: SliceEstimator,
+    /// Whether the scores are whitened first.
+    pub standardise: bool,
+    /// Whether the mean of the scores is taken off.
+    pub centre_scores: bool,
+    /// Whether scores are multiplied by the response.
+    pub weight_by_response: bool,
+    /// Longest score, in median lengths.
+    pub winsorise: Option<f64>,
+}
+
+impl Sade {
+    /// Fits the directions to numbers `y`, with the score of the features' density.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for data of the wrong shape or that are not finite; [`Error::ConstantResponse`];
+    /// [`Error::TooManySlices`]; those of the score.
+    pub fn fit<'a, X: AsDesign + ?Sized>(
+        &self,
+        x: &X,
+        y: impl Into<ArrayView1<'a, f64>>,
+        score: &dyn Score,
+    ) -> Result<Reduction, Error> {
+        let data = checked(x)?;
+        let response = Response::numbers(y.into(), data.count())?;
+        fit_blocks(&self.with(score), &data, &response)
+    }
+
+    /// Fits the directions to classes, one slice each. `c` classes span at most `c - 1` directions.
+    ///
+    /// # Errors
+    /// As [`fit`](Sade::fit).
+    pub fn fit_classes<X: AsDesign + ?Sized, L: fenchel_linalg::labels::Label>(
+        &self,
+        x: &X,
+        y: &[L],
+        score: &dyn Score,
+    ) -> Result<Reduction, Error> {
+        let data = checked(x)?;
+        let response = Response::classes(y, data.count())?;
+        fit_blocks(&self.with(score), &data, &response)
+    }
+
+    /// Fits the directions to a table of scores, one row a sample. The model's `mean` is that of the scores: transform
+    /// features with [`Reduction::directions`].
+    ///
+    /// # Errors
+    /// As [`fit`](Sade::fit).
+    pub fn fit_scores<'a, X: AsDesign + ?Sized>(
+        &self,
+        scores: &X,
+        y: impl Into<ArrayView1<'a, f64>>,
+    ) -> Result<Reduction, Error> {
+        let data = checked(scores)?;
+        let response = Response::numbers(y.into(), data.count())?;
+        fit_blocks(self, &data, &response)
+    }
+
+    /// This method with a score, as a [`Reducer`] of features. The settings alone are a `Reducer` of scores.
+    pub fn with<'a>(&self, score: &'a dyn Score) -> SadeWith<'a> {
+        SadeWith { settings: *self, score }
+    }
+
+    /// The matrix `V` of scores, before any whitening.
+    ///
+    /// # Errors
+    /// As [`fit`](Sade::fit).
+    pub fn moment_matrix<'a, X: AsDesign + ?Sized>(
+        &self,
+        scores: &X,
+        y: impl Into<ArrayView1<'a, f64>>,
+    ) -> Result<Array2<f64>, Error> {
+        let data = checked(scores)?;
+        let response = Response::numbers(y.into(), data.count())?;
+        let (sums, counts) = self.sums(&data, &response, None)?;
+        self.matrix_of(&sums, &counts)
+    }
+
+    fn sums(
+        &self,
+        data: &dyn Blocks,
+        response: &Response,
+        score: Option<&dyn Score>,
+    ) -> Result<(SliceSums, Vec<usize>), Error> {
+        let slices = response.slices(self.slicing, self.components.hint())?;
+        if self.estimator == SliceEstimator::Unbiased {
+            slices.check_pairs()?;
+        }
+        let d = score.map_or(data.width(), Score::dim);
+        Invalid::check_length("columns of the design matrix", d, data.width())?;
+        let y = if self.weight_by_response {
+            Some(response.as_numbers("SADE weighted by y")?)
+        } else {
+            None
+        };
+        let limit = match self.winsorise {
+            None => None,
+            Some(times) => {
+                Invalid::check_positive("winsorise", times)?;
+                Some(times * median_length(data, score)?)
+            }
+        };
+        let transform = |first: usize, rows: ndarray::ArrayView2<f64>| {
+            let mut scored = match score {
+                Some(score) => score.score1(rows)?,
+                None if limit.is_none() && y.is_none() => return Ok(None),
+                None => rows.to_owned(),
+            };
+            for (i, mut row) in scored.rows_mut().into_iter().enumerate() {
+                if let Some(limit) = limit {
+                    let length = row.dot(&row).sqrt();
+                    if length > limit {
+                        row *= limit / length;
+                    }
+                }
+                if let Some(y) = y {
+                    row *= y[first + i];
+                }
+            }
+            Ok(Some(scored))
+        };
+        let outer = match (self.standardise, self.estimator) {
+            (false, SliceEstimator::Unbiased) => Outer::BySlice,
+            (false, SliceEstimator::Means) => Outer::None,
+            (true, SliceEstimator::Unbiased) => Outer::Both,
+            (true, SliceEstimator::Means) => Outer::Plain,
+        };
+        let zero = Array1::zeros(d);
+        let sums = SliceSums::new(data, &slices, zero.view(), outer, &transform)?;
+        Ok((sums, slices.counts().to_vec()))
+    }
+
+    fn matrix_of(&self, sums: &SliceSums, counts: &[usize]) -> Result<Array2<f64>, Error> {
+        Ok(match self.estimator {
+            SliceEstimator::Unbiased => sums.unbiased_matrix(counts),
+            SliceEstimator::Means => sums.means_matrix(counts),
+        })
+    }
+
+    /// From sums of scores over slices.
+    pub(crate) fn spectrum_of_sums(
+        &self,
+        mut sums: SliceSums,
+        counts: &[usize],
+    ) -> Result<Spectrum, Error> {
+        let n: usize = counts.iter().sum();
+        if self.estimator == SliceEstimator::Unbiased && counts.contains(&1) {
+            let what = "a slice with a single sample: leave it out".to_owned();
+            return Err(Error::Unsupported { method: "SADE", what });
+        }
+        if self.centre_scores {
+            let mean = sums.mean(n);
+            sums.recentre(mean.view(), counts);
+        }
+        let matrix = self.matrix_of(&sums, counts)?;
+        let d = matrix.nrows();
+        let spectrum = if self.standardise {
+            let second = &sums.plain / n as f64;
+            let whitening =
+                Whitening::from_moments(Array1::zeros(d), second, "second moment of the scores")?;
+            let inner = whitening.map.dot(&matrix).dot(&whitening.back());
+            // The whitened scores see G^{-1/2} w; this takes it back to w.
+            let map = whitening.covariance.dot(&whitening.back());
+            Spectrum::of(&inner, EigenOrder::Algebraic, Some(map.view()))?
+        } else {
+            Spectrum::of(&matrix, EigenOrder::Algebraic, None)?
+        };
+        let filled = counts.iter().filter(|&&c| c > 0).count();
+        let most = match self.estimator {
+            SliceEstimator::Means => d.min(filled),
+            SliceEstimator::Unbiased => d,
+        };
+        Ok(Spectrum { samples: n, slices: counts.to_vec(), most, ..spectrum })
+    }
+}
+
+/// The median length of the scores of about a thousand rows.
+fn median_length(data: &dyn Blocks, score: Option<&dyn Score>) -> Result<f64, Error> {
+    let n = data.count();
+    let looks = n.min(1000);
+    let mut rows = Array2::zeros((looks, data.width()));
+    for (k, row) in rows.rows_mut().into_iter().enumerate() {
+        data.read(k * n / looks, row.insert_axis(ndarray::Axis(0)));
+    }
+    let scored = match score {
+        Some(score) => score.score1(rows.view())?,
+        None => rows,
+    };
+    let mut lengths: Vec<f64> = scored.rows().into_iter().map(|r| r.dot(&r).sqrt()).collect();
+    lengths.sort_unstable_by(f64::total_cmp);
+    Ok(lengths[looks / 2])
+}
+
+/// A [`Reducer`] of scores.
+impl Reducer for Sade {
+    fn name(&self) -> &'static str {
+        "SADE"
+    }
+
+    fn components(&self) -> Components {
+        self.components
+    }
+
+    fn spectrum(&self, data: &dyn Blocks, response: &Response) -> Result<Spectrum, Error> {
+        let (sums, counts) = self.sums(data, response, None)?;
+        self.spectrum_of_sums(sums, &counts)
+    }
+}
+
+/// [`Sade`] with the score of the features' density: a [`Reducer`] of features.
+#[derive(Clone, Copy)]
+pub struct SadeWith<'a> {
+    settings: Sade,
+    score: &'a dyn Score,
+}
+
+impl Reducer for SadeWith<'_> {
+    fn name(&self) -> &'static str {
+        "SADE"
+    }
+
+    fn components(&self) -> Components {
+        self.settings.components
+    }
+
+    fn spectrum(&self, data: &dyn Blocks, response: &Response) -> Result<Spectrum, Error> {
+        let (sums, counts) = self.settings.sums(data, response, Some(self.score))?;
+        let mut spectrum = self.settings.spectrum_of_sums(sums, &counts)?;
+        spectrum.warnings.extend(discrete_columns(data));
+        Ok(spectrum)
+    }
+}

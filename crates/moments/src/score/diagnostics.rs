@@ -1,0 +1,90 @@
+//! Does a score fit the data?
+
+use fenchel_linalg::{AsDesign, Invalid};
+use ndarray::{Array1, Array2, Axis};
+use serde::{Deserialize, Serialize};
+
+use super::Score;
+use crate::blocks::{Blocks, checked, fold};
+use crate::whitening::mean_of;
+use crate::{Error, Warning};
+
+/// Sample versions of what every score satisfies: `E S1 = 0` and `E[(x - mu) S1'] = I`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ScoreDiagnostics {
+    /// Mean of `S1`.
+    pub mean: Array1<f64>,
+    /// Standard errors of `mean`.
+    pub mean_error: Array1<f64>,
+    /// Mean of `(x - mean(x)) S1'`.
+    pub moment: Array2<f64>,
+    /// Standard errors of `moment`.
+    pub moment_error: Array2<f64>,
+    /// Frobenius norm of `moment - I` over that of `I`.
+    pub deviation: f64,
+    /// What `deviation` would be by chance for the true score.
+    pub expected_deviation: f64,
+}
+
+impl ScoreDiagnostics {
+    /// Measures a score on data. O(n d^2).
+    ///
+    /// # Errors
+    /// Those of the score; [`Invalid::Length`].
+    pub fn new<X: AsDesign + ?Sized>(x: &X, score: &dyn Score) -> Result<Self, Error> {
+        ScoreDiagnostics::of(&checked(x)?, score)
+    }
+
+    pub(crate) fn of(data: &dyn Blocks, score: &dyn Score) -> Result<Self, Error> {
+        let (n, d) = (data.count() as f64, data.width());
+        Invalid::check_length("dimension of the score", d, score.dim())?;
+        let centre = mean_of(data)?;
+        let zero = || {
+            (
+                Array2::<f64>::zeros((2, d)),
+                Array2::<f64>::zeros((d, d)),
+                Array2::<f64>::zeros((d, d)),
+            )
+        };
+        let parts = fold(data, zero, |(sums, first, second), _, rows| {
+            let s = score.score1(rows)?;
+            let squares = s.mapv(|v| v * v);
+            let centred = &rows - &centre;
+            let mut sum = sums.row_mut(0);
+            sum += &s.sum_axis(Axis(0));
+            let mut sum = sums.row_mut(1);
+            sum += &squares.sum_axis(Axis(0));
+            *first += &centred.t().dot(&s);
+            *second += &centred.mapv(|v| v * v).t().dot(&squares);
+            Ok(())
+        })?;
+        let (mut sums, mut first, mut second) = zero();
+        for part in parts {
+            sums += &part.0;
+            first += &part.1;
+            second += &part.2;
+        }
+        let error = |square: f64, mean: f64| ((square - mean * mean).max(0.0) / n).sqrt();
+        let mean = &sums.row(0) / n;
+        let mean_error = (0..d).map(|c| error(sums[[1, c]] / n, mean[c])).collect();
+        let moment = first / n;
+        let moment_error = Array2::from_shape_fn((d, d), |at| error(second[at] / n, moment[at]));
+        let rest = &moment - &Array2::<f64>::eye(d);
+        let norm = |a: &Array2<f64>| (a.iter().map(|v| v * v).sum::<f64>() / d as f64).sqrt();
+        let (deviation, expected_deviation) = (norm(&rest), norm(&moment_error));
+        Ok(ScoreDiagnostics {
+            mean,
+            mean_error,
+            moment,
+            moment_error,
+            deviation,
+            expected_deviation,
+        })
+    }
+
+    /// A warning if the score misses by more than 20 %, and by more than chance explains.
+    pub fn warning(&self) -> Option<Warning> {
+        let poor = self.deviation > 0.2 && self.deviation > 3.0 * self.expected_deviation;
+        poor.then_some(Warning::PoorScore { deviation: self.deviation })
+    }
+}

@@ -1,0 +1,87 @@
+//! Score functions of a density `p` of the features.
+//!
+//! ```text
+//! S1(x) = -grad log p(x),     S2(x) = Hess p(x) / p(x) = Hess log p(x) + S1(x) S1(x)'
+//! ```
+//!
+//! By Stein's lemma `E[g(x) S1(x)] = E[grad g(x)]` and `E[g(x) S2(x)] = E[Hess g(x)]`: averages of scores against a
+//! function of the response lie in the span of the wanted directions, whatever the density is.
+//!
+//! | the features are | score |
+//! |---|---|
+//! | normal | [`Gaussian`] |
+//! | a mixture of normal parts | [`GaussianMixture`] |
+//! | independent, each a mixture | [`ProductMixture`] |
+//! | heavy-tailed and elliptical | [`StudentT`] |
+//! | something you can differentiate | [`FnScore`] |
+//! | of unknown density | [`ScoreMatching`](crate::ScoreMatching) learns one |
+//!
+//! Every score has `E S1 = 0`, `E[(x - mu) S1'] = I`, `E S2 = 0`; [`ScoreDiagnostics`] measures the sample versions.
+//! Source: thesis, 1.1.1 and section 2.5; (A2), (A3).
+
+mod diagnostics;
+mod function;
+mod gaussian;
+mod mixture;
+mod product;
+mod student;
+
+pub use diagnostics::ScoreDiagnostics;
+pub use function::FnScore;
+pub use gaussian::Gaussian;
+pub use mixture::{Component, GaussianMixture};
+pub use product::{Part, ProductMixture};
+pub use student::StudentT;
+
+use fenchel_linalg::Invalid;
+use ndarray::{Array2, ArrayView1, ArrayView2};
+
+use crate::Error;
+
+/// The score of first order.
+pub trait Score: Sync {
+    /// The number of features.
+    fn dim(&self) -> usize;
+
+    /// `S1` of every row of `x`.
+    ///
+    /// # Errors
+    /// [`Invalid::Length`] for another number of columns.
+    fn score1(&self, x: ArrayView2<f64>) -> Result<Array2<f64>, Error>;
+}
+
+/// The score of second order. Methods need sums of it alone: no `n` matrices are kept.
+pub trait SecondOrderScore: Score {
+    /// `sum_i weights_i S2(x_i)`.
+    ///
+    /// # Errors
+    /// [`Invalid::Length`].
+    fn score2_sum(
+        &self,
+        x: ArrayView2<f64>,
+        weights: ArrayView1<f64>,
+    ) -> Result<Array2<f64>, Error>;
+
+    /// `sum_i weights_i S2(x_i) S2(x_i)`, matrix products. O(n d^3) unless the density has a better way.
+    ///
+    /// # Errors
+    /// [`Invalid::Length`].
+    fn score2_square_sum(
+        &self,
+        x: ArrayView2<f64>,
+        weights: ArrayView1<f64>,
+    ) -> Result<Array2<f64>, Error> {
+        let mut sum = Array2::zeros((self.dim(), self.dim()));
+        for (row, &weight) in x.rows().into_iter().zip(weights) {
+            let row = row.insert_axis(ndarray::Axis(0));
+            let one = self.score2_sum(row, ArrayView1::from(&[1.0]))?;
+            ndarray::linalg::general_mat_mul(weight, &one, &one, 1.0, &mut sum);
+        }
+        Ok(sum)
+    }
+}
+
+/// Checks the number of columns.
+pub(crate) fn check_columns(x: ArrayView2<f64>, dim: usize) -> Result<(), Invalid> {
+    Invalid::check_length("columns of the features (the score's dimension)", dim, x.ncols())
+}

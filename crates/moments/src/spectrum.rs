@@ -1,0 +1,170 @@
+//! Eigenvalues and directions of a moment matrix, before a number of directions is chosen.
+
+use fenchel_linalg::Invalid;
+use fenchel_linalg::factor::symmetric_eigen;
+use ndarray::{Array1, Array2, ArrayView2, Axis};
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+
+/// Which eigenvalues come first.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum EigenOrder {
+    /// The largest absolute values: right for every indefinite matrix.
+    #[default]
+    Absolute,
+    /// The largest with their sign: for matrices that estimate a positive semidefinite one, and to reproduce the
+    /// figure of the thesis in which PHD+ fails (section 2.5.5).
+    Algebraic,
+}
+
+/// What a method found: all eigenvalues in its order, and a direction for each.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Spectrum {
+    /// Eigenvalues, most important first.
+    pub values: Array1<f64>,
+    /// Directions as columns, in the coordinates of the data, of length 1. The entry of largest
+    /// absolute value of each is positive.
+    pub vectors: Array2<f64>,
+    /// Frobenius norm of `M V - V diag(values)` in the coordinates of the eigenproblem.
+    pub residual: f64,
+    /// The number of samples.
+    pub samples: usize,
+    /// The number of samples of each slice; empty for methods without slices.
+    pub slices: Vec<usize>,
+    /// The largest number of directions the method can find.
+    pub most: usize,
+    /// Variance of the response that a test divides by, for methods that have one.
+    pub noise: Option<f64>,
+    /// What the user should know.
+    pub warnings: Vec<Warning>,
+}
+
+/// What a user should know about a fit that worked.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub enum Warning {
+    /// A column has so few values that it has no density; scores do not exist there.
+    Discrete {
+        /// The column.
+        column: usize,
+        /// The number of its distinct values.
+        values: usize,
+    },
+    /// The mean derivative is not distinguishable from 0, so that ADE sees no direction.
+    WeakDerivative {
+        /// Length of the mean derivative relative to its standard error.
+        ratio: f64,
+    },
+    /// A score violates `E[(x - mu) S1'] = I`.
+    PoorScore {
+        /// Frobenius norm of the difference, relative to that of the identity.
+        deviation: f64,
+    },
+    /// The last direction kept and the first left out have nearly the same eigenvalue.
+    NoGap {
+        /// Directions kept.
+        kept: usize,
+        /// The first eigenvalue left out relative to the last kept.
+        ratio: f64,
+    },
+}
+
+impl std::fmt::Display for Warning {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Warning::Discrete { column, values } => {
+                write!(
+                    f,
+                    "column {column} has {values} distinct values: it has no density, and no score"
+                )
+            }
+            Warning::WeakDerivative { ratio } => write!(
+                f,
+                "the mean derivative is {ratio:.2} standard errors long: it averages to about zero; use SADE or SPHD"
+            ),
+            Warning::PoorScore { deviation } => write!(
+                f,
+                "the score violates E[(x - mu) S1'] = I by {:.0} %: change the bandwidth or the ridge",
+                100.0 * deviation
+            ),
+            Warning::NoGap { kept, ratio } => write!(
+                f,
+                "eigenvalue {} is {ratio:.2} times eigenvalue {kept}: the span is poorly determined",
+                kept + 1
+            ),
+        }
+    }
+}
+
+impl Spectrum {
+    /// Eigenvalues of a symmetric matrix; `map` takes its vectors to the coordinates of the data (`None`: they are).
+    pub(crate) fn of(
+        matrix: &Array2<f64>,
+        order: EigenOrder,
+        map: Option<ArrayView2<f64>>,
+    ) -> Result<Self, Error> {
+        let matrix = (matrix + &matrix.t()) * 0.5;
+        let found = symmetric_eigen(matrix.view())?;
+        let d = matrix.nrows();
+        let key = |j: usize| match order {
+            EigenOrder::Absolute => found.values[j].abs(),
+            EigenOrder::Algebraic => found.values[j],
+        };
+        let mut rank: Vec<usize> = (0..d).collect();
+        rank.sort_by(|&i, &j| key(j).total_cmp(&key(i)).then(j.cmp(&i)));
+        let values: Array1<f64> = rank.iter().map(|&j| found.values[j]).collect();
+        let inner = found.vectors.select(Axis(1), &rank);
+        let residual = &matrix.dot(&inner) - &(&inner * &values);
+        let residual = residual.iter().map(|v| v * v).sum::<f64>().sqrt();
+        let vectors = match map {
+            Some(map) => map.dot(&inner),
+            None => inner,
+        };
+        Ok(Spectrum {
+            values,
+            vectors: normalised(vectors),
+            residual,
+            samples: 0,
+            slices: vec![],
+            most: d,
+            noise: None,
+            warnings: vec![],
+        })
+    }
+
+    /// Refuses a number of directions that there are not.
+    pub(crate) fn check_count(&self, method: &'static str, k: usize) -> Result<(), Error> {
+        let d = self.vectors.nrows();
+        if k == 0 || k > d {
+            return Err(Invalid::Parameter {
+                name: "number of directions",
+                value: k as f64,
+                expected: "at least 1, at most the number of features",
+            }
+            .into());
+        }
+        if k > self.most {
+            let hint = "use more slices, or SADE or SAVE";
+            return Err(Error::TooManyComponents { method, asked: k, most: self.most, hint });
+        }
+        Ok(())
+    }
+}
+
+/// Columns of length 1 whose largest entry is positive.
+pub(crate) fn normalised(mut vectors: Array2<f64>) -> Array2<f64> {
+    for mut column in vectors.columns_mut() {
+        let norm = column.dot(&column).sqrt();
+        let mut largest = 0.0_f64;
+        for &v in &column {
+            // Rounding must not decide between entries of the same size.
+            if v.abs() > largest.abs() * (1.0 + 1e-9) {
+                largest = v;
+            }
+        }
+        let scale = if norm > 0.0 { norm * largest.signum() } else { 1.0 };
+        column.mapv_inplace(|v| v / scale);
+    }
+    vectors
+}

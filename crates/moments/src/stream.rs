@@ -1,0 +1,346 @@
+//! Sums over slices of a stream: data that do not fit into memory.
+//!
+//! Counts, sums and sums of outer products of every slice are all that SIR, SAVE, directional regression and SADE need:
+//! `H d (d + 1)` numbers, however long the stream. The edges of the slices must be known before; a first pass over
+//! a sample of the responses gives them ([`Slices::edges`]).
+//!
+//! ```
+//! use fenchel_moments::{Components, Sir, SliceMoments, Slices, Slicing};
+//! use ndarray::{Array1, Array2};
+//!
+//! let batch = |k: usize| {
+//!     let x = Array2::from_shape_fn((500, 3), |(i, c)| (((k * 500 + i) * (2 * c + 3) * 37) % 101) as f64);
+//!     let y: Array1<f64> = x.rows().into_iter().map(|r| (0.02 * (r[0] + r[1])).exp()).collect();
+//!     (x, y)
+//! };
+//! let (_, sample) = batch(0);
+//! let slices = Slices::new(&sample.to_vec(), Slicing::EqualCount(10), 1)?;
+//! let mut moments = SliceMoments::new(slices.edges().to_vec(), 3)?;
+//! for k in 0..4 {
+//!     let (x, y) = batch(k);
+//!     moments.partial_fit(&x, &y)?;
+//! }
+//! let model = Sir { components: Components::Fixed(1), ..Sir::default() }.fit_moments(&moments)?;
+//! assert_eq!(model.samples, 2000);
+//! # Ok::<(), fenchel_moments::Error>(())
+//! ```
+
+use fenchel_linalg::{AsDesign, Gram, Invalid};
+use ndarray::{Array1, Array2, ArrayView1};
+
+use crate::accumulate::SliceSums;
+use crate::blocks::{Blocks, checked, fold, rough_mean};
+use crate::error::{MEMORY, check_memory};
+use crate::model::finish;
+use crate::slicing::slice_of;
+use crate::whitening::Whitening;
+use crate::{
+    Components, DirectionalRegression, EigenOrder, Error, Reducer, Reduction, Response, Sade, Save,
+    Score, Sir, Slices, Spectrum,
+};
+
+/// Counts, sums and sums of outer products of every slice.
+#[derive(Debug, Clone)]
+pub struct SliceMoments {
+    edges: Vec<f64>,
+    counts: Vec<usize>,
+    /// A point near the data; sums are those of differences from it.
+    shift: Option<Array1<f64>>,
+    sums: Array2<f64>,
+    outer: Vec<Array2<f64>>,
+}
+
+impl SliceMoments {
+    /// Nothing yet. Slice `h` takes responses in `(edges[h-1], edges[h]]`; there is one slice more than edges.
+    /// Memory: `H d (d + 1)` numbers.
+    ///
+    /// # Errors
+    /// [`Invalid::Parameter`] without edges or features; [`Invalid::Layout`] unless the edges ascend.
+    pub fn new(edges: Vec<f64>, features: usize) -> Result<Self, Error> {
+        if edges.is_empty() || features == 0 {
+            return Err(Invalid::Empty { what: "edges of the slices, or the features" }.into());
+        }
+        Invalid::check_finite("edges of the slices", &edges)?;
+        if let Some(k) = edges.windows(2).position(|e| !(e[0] < e[1])) {
+            let reason =
+                format!("edge {} is {} after {}; edges must ascend", k + 1, edges[k + 1], edges[k]);
+            return Err(Invalid::Layout { what: "edges of the slices", reason }.into());
+        }
+        let h = edges.len() + 1;
+        Ok(SliceMoments {
+            edges,
+            counts: vec![0; h],
+            shift: None,
+            sums: Array2::zeros((h, features)),
+            outer: vec![Array2::zeros((features, features)); h],
+        })
+    }
+
+    /// Of data in memory.
+    pub(crate) fn of(data: &dyn Blocks, slices: &Slices) -> Result<Self, Error> {
+        let (h, d) = (slices.len() as u64, data.width() as u64);
+        // One matrix a slice here, and in each of up to 16 parts of the sum.
+        let hint = "use fewer slices, or stream the data through SliceMoments";
+        check_memory("sums over slices", 17 * 8 * h * d * (d + 64), MEMORY, hint)?;
+        let mut moments = SliceMoments::new(slices.edges().to_vec(), data.width())?;
+        moments.add(data, slices.labels())?;
+        Ok(moments)
+    }
+
+    /// Adds a batch. O(n d^2).
+    ///
+    /// # Errors
+    /// [`Invalid::Length`]; [`Invalid::NonFinite`].
+    pub fn partial_fit<'a, X: AsDesign + ?Sized>(
+        &mut self,
+        x: &X,
+        y: impl Into<ArrayView1<'a, f64>>,
+    ) -> Result<(), Error> {
+        let data = x.as_design()?;
+        let response = Response::numbers(y.into(), data.count())?;
+        let labels: Vec<u32> =
+            response.values().iter().map(|&y| slice_of(&self.edges, y) as u32).collect();
+        self.add(&data, &labels)
+    }
+
+    /// Adds the scores of a batch, for [`Sade::fit_moments`].
+    ///
+    /// # Errors
+    /// As [`partial_fit`](SliceMoments::partial_fit), and those of the score.
+    pub fn partial_fit_scores<'a, X: AsDesign + ?Sized>(
+        &mut self,
+        x: &X,
+        y: impl Into<ArrayView1<'a, f64>>,
+        score: &dyn Score,
+    ) -> Result<(), Error> {
+        let data = checked(x)?;
+        // Scores have mean 0; sums around it are those that SADE needs.
+        self.shift.get_or_insert_with(|| Array1::zeros(self.sums.ncols()));
+        let parts = fold(&data, Vec::new, |part: &mut Vec<f64>, _, rows| {
+            part.extend(score.score1(rows)?.iter());
+            Ok(())
+        })?;
+        let scores = Array2::from_shape_vec((data.count(), self.sums.ncols()), parts.concat())
+            .map_err(|_| Invalid::Length {
+                what: "columns of the scores",
+                expected: self.sums.ncols(),
+                found: data.width(),
+            })?;
+        self.partial_fit(&scores, y)
+    }
+
+    fn add(&mut self, data: &dyn Blocks, labels: &[u32]) -> Result<(), Error> {
+        let d = self.sums.ncols();
+        Invalid::check_length("columns of the design matrix", d, data.width())?;
+        if data.count() == 0 {
+            return Ok(());
+        }
+        let shift = self.shift.get_or_insert_with(|| rough_mean(data)).clone();
+        let h = self.counts.len();
+        struct Part {
+            counts: Vec<usize>,
+            sums: Array2<f64>,
+            grams: Vec<Option<Gram>>,
+        }
+        let make =
+            || Part { counts: vec![0; h], sums: Array2::zeros((h, d)), grams: vec![None; h] };
+        let parts = fold(data, make, |part, first, rows| {
+            for (i, values) in rows.rows().into_iter().enumerate() {
+                let h = labels[first + i] as usize;
+                part.counts[h] += 1;
+                let row = part.grams[h].get_or_insert_with(|| Gram::new(d)).next_row();
+                for c in 0..d {
+                    row[c] = values[c] - shift[c];
+                }
+                let mut sum = part.sums.row_mut(h);
+                sum.iter_mut().zip(&row[..d]).for_each(|(s, r)| *s += r);
+            }
+            Ok(())
+        })?;
+        for part in parts {
+            self.sums += &part.sums;
+            for (h, gram) in part.grams.into_iter().enumerate() {
+                self.counts[h] += part.counts[h];
+                if let Some(gram) = gram {
+                    let gram = Array2::from_shape_vec((d, d), gram.finish()).expect("d^2 entries");
+                    self.outer[h] += &gram;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds what another stream over the same slices has collected.
+    ///
+    /// # Errors
+    /// [`Invalid::Layout`] unless edges and features agree.
+    pub fn merge(&mut self, other: &SliceMoments) -> Result<(), Error> {
+        if self.edges != other.edges || self.sums.dim() != other.sums.dim() {
+            let reason = "edges or number of features differ".to_owned();
+            return Err(Invalid::Layout { what: "sums over slices", reason }.into());
+        }
+        let Some(theirs) = &other.shift else { return Ok(()) };
+        let ours = self.shift.get_or_insert_with(|| theirs.clone()).clone();
+        let by = theirs - &ours;
+        let d = by.len();
+        for h in 0..self.counts.len() {
+            let count = other.counts[h] as f64;
+            let sum = other.sums.row(h);
+            for i in 0..d {
+                for j in 0..d {
+                    self.outer[h][[i, j]] += other.outer[h][[i, j]]
+                        + sum[i] * by[j]
+                        + by[i] * sum[j]
+                        + count * by[i] * by[j];
+                }
+            }
+            self.sums.row_mut(h).scaled_add(1.0, &sum);
+            self.sums.row_mut(h).scaled_add(count, &by);
+            self.counts[h] += other.counts[h];
+        }
+        Ok(())
+    }
+
+    /// The number of samples of each slice.
+    pub fn counts(&self) -> &[usize] {
+        &self.counts
+    }
+
+    /// Mean and covariance (divisor `n`) of all samples.
+    pub(crate) fn total(&self) -> Result<(Array1<f64>, Array2<f64>), Error> {
+        let n: usize = self.counts.iter().sum();
+        let Some(shift) = self.shift.as_ref().filter(|_| n >= 2) else {
+            return Err(Invalid::Parameter {
+                name: "number of samples",
+                value: n as f64,
+                expected: "at least 2",
+            }
+            .into());
+        };
+        let offset = self.sums.sum_axis(ndarray::Axis(0)) / n as f64;
+        let mut outer = Array2::zeros((offset.len(), offset.len()));
+        self.outer.iter().for_each(|o| outer += o);
+        Ok((shift + &offset, centred(outer, &offset, n as f64)))
+    }
+
+    /// Mean and covariance (divisor `c_h`) of a slice with samples.
+    pub(crate) fn slice(&self, h: usize) -> (Array1<f64>, Array2<f64>) {
+        let count = self.counts[h] as f64;
+        let offset = &self.sums.row(h) / count;
+        let mean = match &self.shift {
+            Some(shift) => shift + &offset,
+            None => offset.clone(),
+        };
+        (mean, centred(self.outer[h].clone(), &offset, count))
+    }
+
+    /// The sums in the form of the batch methods, around the point 0 for scores and the shift for samples.
+    fn slice_sums(&self) -> SliceSums {
+        let d = self.sums.ncols();
+        let (mut plain, mut by_slice) = (Array2::zeros((d, d)), Array2::zeros((d, d)));
+        for (outer, &c) in self.outer.iter().zip(&self.counts) {
+            plain += outer;
+            by_slice.scaled_add(1.0 / (c.max(2) - 1) as f64, outer);
+        }
+        SliceSums { sums: self.sums.clone(), plain, by_slice }
+    }
+}
+
+/// `outer / n - offset offset'`.
+fn centred(outer: Array2<f64>, offset: &Array1<f64>, n: f64) -> Array2<f64> {
+    let d = offset.len();
+    let mut covariance = outer / n;
+    for i in 0..d {
+        for j in 0..d {
+            covariance[[i, j]] -= offset[i] * offset[j];
+        }
+    }
+    covariance
+}
+
+/// The rules for the number of directions that need no data.
+fn fitted(
+    method: &dyn Reducer,
+    components: Components,
+    spectrum: Spectrum,
+    mean: Array1<f64>,
+) -> Result<Reduction, Error> {
+    if matches!(components, Components::Permutation { .. } | Components::Ladle { .. }) {
+        let what =
+            "permutations and the ladle on a stream: fix the number of directions".to_owned();
+        return Err(Error::Unsupported { method: method.name(), what });
+    }
+    // The other rules look at the spectrum alone.
+    let none = Array2::<f64>::zeros((0, mean.len()));
+    let nothing = Response::numbers(ArrayView1::from(&[]), 0)?;
+    let data = fenchel_linalg::Dense::new(none.view())?;
+    let k = components.choose(method, &spectrum, &data, &nothing)?;
+    finish(method.name(), spectrum, k, mean)
+}
+
+impl Sir {
+    /// Fits the directions to sums over slices.
+    ///
+    /// # Errors
+    /// [`Error::Singular`]; [`Error::Unsupported`] for rules that need the data again.
+    pub fn fit_moments(&self, moments: &SliceMoments) -> Result<Reduction, Error> {
+        let (mean, covariance) = moments.total()?;
+        let whitening = Whitening::from_moments(mean, covariance, "covariance of the features")?;
+        let mut sums = moments.slice_sums();
+        let n: usize = moments.counts.iter().sum();
+        let offset = sums.mean(n);
+        sums.recentre(offset.view(), &moments.counts);
+        let matrix = whitening.map.dot(&sums.means_matrix(&moments.counts)).dot(&whitening.back());
+        let spectrum = Spectrum::of(&matrix, EigenOrder::Algebraic, Some(whitening.back()))?;
+        let filled = moments.counts.iter().filter(|&&c| c > 0).count();
+        let spectrum = Spectrum {
+            samples: n,
+            slices: moments.counts.clone(),
+            most: offset.len().min(filled - 1),
+            ..spectrum
+        };
+        fitted(self, self.components, spectrum, whitening.mean)
+    }
+}
+
+impl Save {
+    /// Fits the directions to sums over slices.
+    ///
+    /// # Errors
+    /// [`Error::Singular`]; [`Error::Unsupported`] for rules that need the data again.
+    pub fn fit_moments(&self, moments: &SliceMoments) -> Result<Reduction, Error> {
+        fitted(self, self.components, self.spectrum_of(moments)?, moments.total()?.0)
+    }
+}
+
+impl DirectionalRegression {
+    /// Fits the directions to sums over slices.
+    ///
+    /// # Errors
+    /// [`Error::Singular`]; [`Error::Unsupported`] for rules that need the data again.
+    pub fn fit_moments(&self, moments: &SliceMoments) -> Result<Reduction, Error> {
+        fitted(self, self.components, self.spectrum_of(moments)?, moments.total()?.0)
+    }
+}
+
+impl Sade {
+    /// Fits the directions to sums of scores over slices. `mean` is that of the features, which the model subtracts.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] for rules that need the data again, a slice with a single sample, or the weighting by
+    /// the response, which the sums do not have.
+    pub fn fit_moments(
+        &self,
+        moments: &SliceMoments,
+        mean: Array1<f64>,
+    ) -> Result<Reduction, Error> {
+        Invalid::check_length("mean", moments.sums.ncols(), mean.len())?;
+        if self.weight_by_response || self.winsorise.is_some() {
+            let what =
+                "weights by response or winsorising on sums that were collected without".to_owned();
+            return Err(Error::Unsupported { method: "SADE", what });
+        }
+        let spectrum = self.spectrum_of_sums(moments.slice_sums(), &moments.counts)?;
+        fitted(self, self.components, spectrum, mean)
+    }
+}

@@ -1,0 +1,128 @@
+//! Mean, covariance, and the linear map that makes the covariance the identity.
+
+use fenchel_linalg::Gram;
+use fenchel_linalg::factor::symmetric_eigen;
+use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+use crate::blocks::{Blocks, add_grams, fold, rough_mean};
+
+/// `z = W (x - mean)` with `W Sigma W' = I`.
+///
+/// `W = R^{-1/2} D^{-1}` for the correlation matrix `R` and the standard deviations `D`: columns of
+/// different units cost no digits.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Whitening {
+    /// Mean of the features.
+    pub mean: Array1<f64>,
+    /// Covariance of the features, divisor `n`.
+    pub covariance: Array2<f64>,
+    /// `W`, `d x d`.
+    pub map: Array2<f64>,
+    /// Smallest eigenvalue of the correlation matrix over the largest.
+    pub conditioning: f64,
+}
+
+/// Correlation matrices worse than this are taken for singular.
+const SINGULAR: f64 = 1e-12;
+
+impl Whitening {
+    /// From the data, in one look.
+    pub(crate) fn of(data: &dyn Blocks) -> Result<Self, Error> {
+        let d = data.width();
+        let n = data.count() as f64;
+        let shift = rough_mean(data);
+        let parts = fold(
+            data,
+            || (Array1::<f64>::zeros(d), Gram::new(d)),
+            |(sum, gram), _, rows| {
+                for values in rows.rows() {
+                    let row = gram.next_row();
+                    for c in 0..d {
+                        row[c] = values[c] - shift[c];
+                        sum[c] += row[c];
+                    }
+                }
+                Ok(())
+            },
+        )?;
+        let mut sum = Array1::zeros(d);
+        let mut grams = vec![];
+        for (part, gram) in parts {
+            sum += &part;
+            grams.push(gram);
+        }
+        let offset = sum / n;
+        let mut covariance = add_grams(grams, d) / n;
+        for i in 0..d {
+            for j in 0..d {
+                covariance[[i, j]] -= offset[i] * offset[j];
+            }
+        }
+        Whitening::from_moments(shift + offset, covariance, "covariance of the features")
+    }
+
+    /// From a mean and a covariance.
+    pub(crate) fn from_moments(
+        mean: Array1<f64>,
+        covariance: Array2<f64>,
+        what: &'static str,
+    ) -> Result<Self, Error> {
+        let (map, conditioning) = inverse_root(covariance.view(), mean.view(), what)?;
+        Ok(Whitening { mean, covariance, map, conditioning })
+    }
+
+    /// `W (x - mean)` of every row.
+    pub fn apply(&self, x: ArrayView2<f64>) -> Array2<f64> {
+        (&x - &self.mean).dot(&self.map.t())
+    }
+
+    /// `W'`: takes directions for `z` to directions for `x`.
+    pub fn back(&self) -> ArrayView2<'_, f64> {
+        self.map.t()
+    }
+}
+
+/// `W` with `W S W' = I`, and the conditioning; `mean` tells constant columns from small ones.
+fn inverse_root(
+    covariance: ArrayView2<f64>,
+    mean: ArrayView1<f64>,
+    what: &'static str,
+) -> Result<(Array2<f64>, f64), Error> {
+    let d = covariance.nrows();
+    let constant: Vec<usize> = (0..d)
+        .filter(|&c| !(covariance[[c, c]] > (1e-14 * mean[c]).powi(2) && covariance[[c, c]] > 0.0))
+        .collect();
+    if !constant.is_empty() {
+        return Err(Error::Singular { what, smallest: 0.0, columns: constant });
+    }
+    let scale: Array1<f64> = (0..d).map(|c| 1.0 / covariance[[c, c]].sqrt()).collect();
+    let correlation =
+        Array2::from_shape_fn((d, d), |(i, j)| covariance[[i, j]] * scale[i] * scale[j]);
+    let eigen = symmetric_eigen(correlation.view())?;
+    let conditioning = eigen.values[0] / eigen.values[d - 1];
+    if !(conditioning > SINGULAR) {
+        let null = eigen.vectors.column(0);
+        let columns = (0..d).filter(|&c| null[c].abs() > 1e-3).collect();
+        return Err(Error::Singular { what, smallest: conditioning, columns });
+    }
+    let root = eigen.map(|l| 1.0 / l.sqrt());
+    Ok((root * &scale, conditioning))
+}
+
+/// The column means, in one look.
+pub(crate) fn mean_of(data: &dyn Blocks) -> Result<Array1<f64>, Error> {
+    let shift = rough_mean(data);
+    let d = data.width();
+    let parts = fold(
+        data,
+        || Array1::<f64>::zeros(d),
+        |sum, _, rows| {
+            *sum += &(&rows - &shift).sum_axis(Axis(0));
+            Ok(())
+        },
+    )?;
+    let total = parts.into_iter().fold(Array1::<f64>::zeros(d), |sum, part| sum + part);
+    Ok(shift + total / data.count() as f64)
+}

@@ -1,0 +1,9 @@
+//! One test program: each module is named for what it checks.
+
+mod bad_input;
+mod classics;
+mod common;
+mod sade;
+mod scores;
+mod streaming;
+mod subspaces;
