@@ -1,0 +1,78 @@
+//! Estimators by conditional distributions: no partition function, no sampling (ML-25, ML-26).
+//!
+//! | estimator | objective | for |
+//! |---|---|---|
+//! | [`PseudoLikelihood`] | all conditionals at once, one shared coupling a pair | the usual choice for large p |
+//! | [`NodewiseLogistic`] | one l1 logistic regression a variable, then AND or OR | graph recovery, in parallel |
+//! | [`InteractionScreening`] | `mean exp(-energy)` of a spin, or its logarithm | graph recovery at low temperature |
+//!
+//! All three are consistent, none is the likelihood: with the same `lambda` they keep different edges. An edge enters two
+//! conditionals, so the pseudo-likelihood gradient of a coupling is twice that of the likelihood near independence;
+//! [`EdgeWeight::Two`] doubles `lambda` to match.
+
+mod nodewise;
+mod pseudo;
+mod screening;
+
+pub use nodewise::{NodewiseLogistic, Rule};
+pub use pseudo::{EdgeWeight, PseudoLikelihood};
+pub use screening::{InteractionScreening, ScreeningObjective};
+
+use fenchel_optim::{Certificate, Report, Status};
+
+use crate::coordinates::{packed_length, pair_index};
+
+/// Parameters from one row of couplings a variable: `rows[i][j]` is what the regression of `i` says of `j`, `rows[i][i]` its bias.
+pub(crate) fn symmetrise(rows: &[Vec<f64>], rule: Rule) -> Vec<f64> {
+    let p = rows.len();
+    let mut theta = vec![0.0; packed_length(p)];
+    for i in 0..p {
+        theta[pair_index(i, i, p)] = rows[i][i];
+        for j in i + 1..p {
+            let (a, b) = (rows[i][j], rows[j][i]);
+            theta[pair_index(i, j, p)] = match rule {
+                Rule::And if a == 0.0 || b == 0.0 => 0.0,
+                Rule::Or if a == 0.0 => b,
+                Rule::Or if b == 0.0 => a,
+                Rule::And | Rule::Or => 0.5 * (a + b),
+            };
+        }
+    }
+    theta
+}
+
+/// One report of many independent problems: sums, and the worst status.
+pub(crate) fn combine(reports: &[Report]) -> Report {
+    let mut objective = 0.0;
+    let mut value = 0.0;
+    let mut gaps = true;
+    for report in reports {
+        objective += report.certificate.objective().unwrap_or(f64::NAN);
+        value += report.certificate.value();
+        gaps &= matches!(report.certificate, Certificate::Gap { .. });
+    }
+    let certificate = if gaps {
+        Certificate::gap(objective, objective - value)
+    } else {
+        Certificate::residual(objective, value, 0.0)
+    };
+    let unfinished = reports.iter().find(|report| report.status != Status::Converged);
+    Report {
+        status: unfinished.map_or(Status::Converged, |report| report.status),
+        certificate,
+        passes: reports.iter().map(|report| report.passes).fold(0.0, f64::max),
+        oracle_calls: reports.iter().map(|report| report.oracle_calls).sum(),
+        seconds: 0.0,
+    }
+}
+
+/// Applies a function to `0..n`, on all cores where the feature `parallel` is on; the results are in order.
+pub(crate) fn for_all<T: Send>(n: usize, f: impl Fn(usize) -> T + Sync + Send) -> Vec<T> {
+    #[cfg(feature = "parallel")]
+    {
+        use rayon::prelude::*;
+        (0..n).into_par_iter().map(f).collect()
+    }
+    #[cfg(not(feature = "parallel"))]
+    (0..n).map(f).collect()
+}

@@ -1,0 +1,298 @@
+//! Symmetric pseudo-likelihood (Hoefling and Tibshirani 2009).
+//!
+//! ```text
+//! primal  min_theta  -sum_x w_x sum_i log P_theta(x_i | the others) + sum_c s_c |theta_c|
+//! dual    max_a      sum_x w_x sum_i H(a_xi)    over a in [0,1]^(n x p) with, for every coordinate c,
+//!                    |sum_x w_x d_c| <= s_c,    d_ii = a_xi - x_i,    d_ij = (a_xi - x_i) x_j + (a_xj - x_j) x_i
+//! ```
+//!
+//! `H` is the entropy of a coin. FISTA with restart; a pass is two products of an `n x p` with a `p x p` matrix. A dual point is
+//! the conditional probabilities of the iterate, pulled towards the data until it is feasible; the gap to it is the certificate.
+
+use fenchel_linalg::Invalid;
+use fenchel_linalg::special::{sigmoid, softplus, xlogx};
+use fenchel_optim::Refusal;
+use fenchel_optim::fista::{Fista, FistaSettings, fista};
+use fenchel_optim::lbfgs::Smooth;
+use fenchel_optim::{Certificate, Observer, Progress, Regulariser, Stop};
+use ndarray::Array2;
+use serde::{Deserialize, Serialize};
+use std::ops::ControlFlow;
+
+use crate::coordinates::{packed_length, pair_index, pairs};
+use crate::penalty::Strengths;
+use crate::{BinaryData, Coordinates, Error, NetworkModel, Penalty};
+
+/// How strong the penalty of a coupling is beside that of the likelihood.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum EdgeWeight {
+    /// The same `lambda`, as in appendix B.2 of the SPG paper: in effect half the penalty.
+    #[default]
+    One,
+    /// Twice `lambda` on couplings, whose gradient is doubled too.
+    Two,
+}
+
+/// Symmetric pseudo-likelihood with an l1 penalty.
+///
+/// | field | default | meaning |
+/// |---|---|---|
+/// | `penalty` | l1 with `lambda` 0.1 | what keeps the graph sparse |
+/// | `edge_weight` | one | whether couplings are penalised twice as much |
+/// | `coordinates` | binary | in which the penalty is |
+/// | `stop` | gap 1e-8, 10,000 passes | a pass is a gradient |
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PseudoLikelihood {
+    /// What keeps the graph sparse.
+    pub penalty: Penalty,
+    /// Whether couplings are penalised twice as much.
+    pub edge_weight: EdgeWeight,
+    /// In which coordinates the penalty is.
+    pub coordinates: Coordinates,
+    /// When to end.
+    pub stop: Stop,
+}
+
+impl Default for PseudoLikelihood {
+    fn default() -> Self {
+        PseudoLikelihood {
+            penalty: Penalty::default(),
+            edge_weight: EdgeWeight::One,
+            coordinates: Coordinates::Binary,
+            stop: Stop { absolute: 1e-8, relative: 0.0, max_passes: 10_000.0, ..Stop::default() },
+        }
+    }
+}
+
+/// What an observer sees.
+type Method<'m> = Fista<&'m mut Conditionals, &'m Strengths>;
+
+impl PseudoLikelihood {
+    /// Fits a model.
+    ///
+    /// # Errors
+    /// [`Error::UnboundedMle`] for a free parameter of a constant column or of a pair with an empty cell; [`Error::Invalid`] for settings
+    /// out of range; [`Error::Refused`] for data with cells to impute.
+    pub fn fit(&self, data: &BinaryData) -> Result<NetworkModel, Error> {
+        self.solve(data, vec![0.0; packed_length(data.variables())], &mut ())
+    }
+
+    /// The same from the parameters of another model.
+    ///
+    /// # Errors
+    /// As [`fit`](Self::fit); [`Invalid::Length`] for a model of another size.
+    pub fn fit_from(&self, data: &BinaryData, start: &NetworkModel) -> Result<NetworkModel, Error> {
+        Invalid::check_length("variables of start", data.variables(), start.variables())?;
+        self.solve(data, self.coordinates.parameters(&start.model), &mut ())
+    }
+
+    /// The same as [`fit`](Self::fit), watched.
+    ///
+    /// # Errors
+    /// As [`fit`](Self::fit).
+    pub fn fit_watched(
+        &self,
+        data: &BinaryData,
+        mut watch: impl FnMut(&Progress) -> ControlFlow<()>,
+    ) -> Result<NetworkModel, Error> {
+        let start = vec![0.0; packed_length(data.variables())];
+        self.solve(data, start, &mut |progress: &Progress, _: &Method<'_>| watch(progress))
+    }
+
+    /// The strength of every coordinate.
+    fn strengths(&self, p: usize) -> Result<Strengths, Error> {
+        let mut strengths = self.penalty.strengths(p)?;
+        if self.edge_weight == EdgeWeight::Two {
+            for ((i, j), strength) in pairs(p).zip(&mut strengths.0) {
+                if i != j {
+                    *strength *= 2.0;
+                }
+            }
+        }
+        Ok(strengths)
+    }
+
+    fn solve<O>(
+        &self,
+        data: &BinaryData,
+        mut start: Vec<f64>,
+        observer: &mut O,
+    ) -> Result<NetworkModel, Error>
+    where
+        O: for<'m> Observer<Method<'m>>,
+    {
+        let p = data.variables();
+        if !data.missing().is_empty() {
+            return Err(
+                Refusal::unsupported("PseudoLikelihood", "cells to impute; Spg does that").into()
+            );
+        }
+        let strengths = self.strengths(p)?;
+        crate::exact::check_bounded(data, &strengths)?;
+        for (theta, strength) in start.iter_mut().zip(&strengths.0) {
+            if strength.is_infinite() {
+                *theta = 0.0;
+            }
+        }
+        let mut conditionals = Conditionals::new(data, self.coordinates, strengths.clone());
+        let settings = FistaSettings { stop: self.stop, ..FistaSettings::default() };
+        let solved = fista(&mut conditionals, &strengths, &settings, start, observer)?;
+        NetworkModel::new(&solved.state.point, p, self.coordinates, &self.penalty, solved.report)
+    }
+}
+
+/// The negative mean log pseudo-likelihood of the data.
+pub struct Conditionals {
+    p: usize,
+    /// Values of a variable at 0 and at 1: 0 and 1, or -1 and +1.
+    values: Array2<f64>,
+    /// Half the distance of the logit in these coordinates: 1, or 2 for spins.
+    scale: f64,
+    weights: Vec<f64>,
+    strengths: Strengths,
+    matrix: Array2<f64>,
+}
+
+impl Conditionals {
+    fn new(data: &BinaryData, coordinates: Coordinates, strengths: Strengths) -> Self {
+        let p = data.variables();
+        let signs = data.signs();
+        let (values, scale) = match coordinates {
+            Coordinates::Binary => (signs.mapv(|s| 0.5 * (s + 1.0)), 1.0),
+            Coordinates::Spins => (signs, 2.0),
+        };
+        let weights = (0..data.rows()).map(|row| data.weight(row)).collect();
+        Conditionals { p, values, scale, weights, strengths, matrix: Array2::zeros((p, p)) }
+    }
+
+    /// Logits of `x_i = 1` given the others.
+    fn logits(&mut self, theta: &[f64]) -> Array2<f64> {
+        let p = self.p;
+        for (c, (i, j)) in pairs(p).enumerate() {
+            let value = if i == j { 0.0 } else { self.scale * theta[c] };
+            self.matrix[[i, j]] = value;
+            self.matrix[[j, i]] = value;
+        }
+        let mut logits = self.values.dot(&self.matrix);
+        for mut row in logits.rows_mut() {
+            for i in 0..p {
+                row[i] += self.scale * theta[pair_index(i, i, p)];
+            }
+        }
+        logits
+    }
+
+    fn is_one(&self, row: usize, i: usize) -> bool {
+        self.values[[row, i]] > 0.0
+    }
+
+    fn value(&self, logits: &Array2<f64>) -> f64 {
+        let mut total = 0.0;
+        for (row, logits) in logits.rows().into_iter().enumerate() {
+            let cell = |(i, &logit): (usize, &f64)| {
+                softplus(if self.is_one(row, i) { -logit } else { logit })
+            };
+            total += self.weights[row] * logits.iter().enumerate().map(cell).sum::<f64>();
+        }
+        total
+    }
+
+    /// `sum_x w_x d_c` for residuals `a - x`, packed; they are given the weights and the scale here.
+    fn slopes(&self, mut residuals: Array2<f64>, out: &mut [f64]) {
+        let p = self.p;
+        for (row, mut residuals) in residuals.rows_mut().into_iter().enumerate() {
+            let weight = self.scale * self.weights[row];
+            residuals.mapv_inplace(|r| weight * r);
+        }
+        let product = residuals.t().dot(&self.values);
+        let sums = residuals.sum_axis(ndarray::Axis(0));
+        for (c, (i, j)) in pairs(p).enumerate() {
+            out[c] = if i == j { sums[i] } else { product[[i, j]] + product[[j, i]] };
+        }
+    }
+
+    /// The dual value of the probabilities `a`, pulled to feasibility; `-inf` where that cannot be.
+    fn dual(&self, mut a: Array2<f64>) -> f64 {
+        let p = self.p;
+        let strengths = &self.strengths.0;
+        if pairs(p).zip(strengths).any(|((i, j), &s)| i != j && s == 0.0) {
+            return f64::NEG_INFINITY;
+        }
+        // A free bias needs the mean of the data: the heavier side shrinks.
+        for i in 0..p {
+            if strengths[pair_index(i, i, p)] != 0.0 {
+                continue;
+            }
+            let mean = |f: &dyn Fn(usize) -> f64| -> f64 {
+                (0..self.weights.len()).map(|row| self.weights[row] * f(row)).sum()
+            };
+            let of_data = mean(&|row| f64::from(u8::from(self.is_one(row, i))));
+            let found = mean(&|row| a[[row, i]]);
+            let (down, up) = (of_data / found, (1.0 - of_data) / (1.0 - found));
+            for row in 0..self.weights.len() {
+                let cell = &mut a[[row, i]];
+                *cell = if found > of_data { down * *cell } else { 1.0 - up * (1.0 - *cell) };
+            }
+        }
+        let one = |row: usize, i: usize| f64::from(u8::from(self.is_one(row, i)));
+        let residuals = Array2::from_shape_fn(a.dim(), |(row, i)| a[[row, i]] - one(row, i));
+        let mut slopes = vec![0.0; packed_length(p)];
+        self.slopes(residuals, &mut slopes);
+        let mut share: f64 = 1.0;
+        for (c, (i, j)) in pairs(p).enumerate() {
+            let free = i == j && strengths[c] == 0.0;
+            if !free && slopes[c].abs() > strengths[c] {
+                share = share.min(strengths[c] / slopes[c].abs());
+            }
+        }
+        let mut total = 0.0;
+        for row in 0..self.weights.len() {
+            let cell = |i: usize| {
+                let b = share * a[[row, i]] + (1.0 - share) * one(row, i);
+                -xlogx(b.clamp(0.0, 1.0)) - xlogx((1.0 - b).clamp(0.0, 1.0))
+            };
+            total += self.weights[row] * (0..p).map(cell).sum::<f64>();
+        }
+        total
+    }
+}
+
+impl Smooth for &mut Conditionals {
+    fn dimension(&self) -> usize {
+        packed_length(self.p)
+    }
+
+    fn value_gradient(&mut self, theta: &[f64], gradient: &mut [f64]) -> f64 {
+        let mut logits = self.logits(theta);
+        let value = self.value(&logits);
+        for row in 0..self.weights.len() {
+            for i in 0..self.p {
+                let one = f64::from(u8::from(self.is_one(row, i)));
+                logits[[row, i]] = sigmoid(logits[[row, i]]) - one;
+            }
+        }
+        self.slopes(logits, gradient);
+        value
+    }
+
+    fn value_only(&mut self, theta: &[f64]) -> f64 {
+        let logits = self.logits(theta);
+        self.value(&logits)
+    }
+
+    fn certify_composite(&mut self, theta: &[f64], h: f64) -> Option<Certificate> {
+        let logits = self.logits(theta);
+        let objective = self.value(&logits) + h;
+        let bound = self.dual(logits.mapv_into(sigmoid));
+        if bound > f64::NEG_INFINITY {
+            return Some(Certificate::gap(objective, bound));
+        }
+        let mut gradient = vec![0.0; theta.len()];
+        self.value_gradient(theta, &mut gradient);
+        let mut moved: Vec<f64> = theta.iter().zip(&gradient).map(|(x, g)| x - g).collect();
+        self.strengths.prox(&mut moved, 1.0);
+        let residual = moved.iter().zip(theta).fold(0.0, |r: f64, (a, b)| r.max((a - b).abs()));
+        Some(Certificate::residual(objective, residual, 0.0))
+    }
+}

@@ -1,0 +1,218 @@
+//! Interaction screening: RISE (Vuffray, Misra, Lokhov and Chertkov 2016) and logRISE (Lokhov et al. 2018).
+//!
+//! ```text
+//! RISE     min_{h, J}  S(h, J) + lambda sum_j |J_j|,   S = mean over the data of exp(-s_i (h + sum_j J_j s_j))
+//! logRISE  min_{h, J}  log S(h, J) + lambda sum_j |J_j|
+//! dual     max_u  mean(u - u log u)   with |mean(u s_i s_j)| <= lambda, mean(u s_i) = 0, u >= 0
+//! ```
+//!
+//! Near-optimal in the number of samples, at low temperature too, where pseudo-likelihood needs more. In spins; one convex problem a
+//! variable, by FISTA. RISE is certified by a gap, logRISE by the residual of a proximal step.
+
+use fenchel_linalg::Invalid;
+use fenchel_optim::Refusal;
+use fenchel_optim::fista::{FistaSettings, fista};
+use fenchel_optim::lbfgs::Smooth;
+use fenchel_optim::prox::WeightedL1;
+use fenchel_optim::{Certificate, Report, Stop};
+use ndarray::Array2;
+use serde::{Deserialize, Serialize};
+
+use super::{Rule, combine, for_all, symmetrise};
+use crate::{BinaryData, Coordinates, Error, NetworkModel, Penalty};
+
+/// Which function of a variable is minimised.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ScreeningObjective {
+    /// `S`.
+    Rise,
+    /// `log S`: fewer samples in practice.
+    #[default]
+    LogRise,
+}
+
+/// Interaction screening with an l1 penalty of the couplings.
+///
+/// | field | default | meaning |
+/// |---|---|---|
+/// | `lambda` | 0.1 | strength; theory has `0.4 sqrt(log(p^2 / 0.05) / n)` for RISE, 0.8 in place of 0.4 for logRISE |
+/// | `objective` | logRISE | which function is minimised |
+/// | `rule` | or | how the two answers about a pair become one |
+/// | `threshold` | 0 | couplings below it in size are left out |
+/// | `stop` | 1e-6, 10,000 passes | of every variable |
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct InteractionScreening {
+    /// Strength of the l1 penalty of couplings; fields are free.
+    pub lambda: f64,
+    /// Which function is minimised.
+    pub objective: ScreeningObjective,
+    /// How the two answers about a pair become one.
+    pub rule: Rule,
+    /// Couplings below it in size are left out.
+    pub threshold: f64,
+    /// When a variable is done.
+    pub stop: Stop,
+}
+
+impl Default for InteractionScreening {
+    fn default() -> Self {
+        InteractionScreening {
+            lambda: 0.1,
+            objective: ScreeningObjective::LogRise,
+            rule: Rule::Or,
+            threshold: 0.0,
+            stop: Stop { absolute: 1e-6, relative: 0.0, max_passes: 10_000.0, ..Stop::default() },
+        }
+    }
+}
+
+impl InteractionScreening {
+    /// Fits a model in spins. A constant column has no neighbours; its field is that of one more row of each kind.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for settings out of range; [`Error::Refused`] for data with cells to impute.
+    pub fn fit(&self, data: &BinaryData) -> Result<NetworkModel, Error> {
+        Invalid::check_nonnegative("lambda", self.lambda)?;
+        Invalid::check_nonnegative("threshold", self.threshold)?;
+        if !data.missing().is_empty() {
+            return Err(Refusal::unsupported(
+                "InteractionScreening",
+                "cells to impute; Spg does that",
+            )
+            .into());
+        }
+        let p = data.variables();
+        let signs = data.signs();
+        let weights: Vec<f64> = (0..data.rows()).map(|row| data.weight(row)).collect();
+        let fits: Result<Vec<_>, Error> =
+            for_all(p, |i| self.screen(&signs, &weights, i)).into_iter().collect();
+        let (rows, reports): (Vec<Vec<f64>>, Vec<Option<Report>>) = fits?.into_iter().unzip();
+        let mut theta = symmetrise(&rows, self.rule);
+        for (theta, (i, j)) in theta.iter_mut().zip(crate::coordinates::pairs(p)) {
+            if i != j && theta.abs() < self.threshold {
+                *theta = 0.0;
+            }
+        }
+        let reports: Vec<Report> = reports.into_iter().flatten().collect();
+        let penalty = Penalty::edges(self.lambda);
+        NetworkModel::new(&theta, p, Coordinates::Spins, &penalty, combine(&reports))
+    }
+
+    fn screen(
+        &self,
+        signs: &Array2<f64>,
+        weights: &[f64],
+        i: usize,
+    ) -> Result<(Vec<f64>, Option<Report>), Error> {
+        let (n, p) = signs.dim();
+        let ones = signs.column(i).iter().filter(|&&s| s > 0.0).count();
+        if ones == 0 || ones == n {
+            let mut row = vec![0.0; p];
+            row[i] = 0.5 * ((ones as f64 + 1.0) / ((n - ones) as f64 + 1.0)).ln();
+            return Ok((row, None));
+        }
+        // Row x of the features: s_i (s_1, ..., 1 at place i, ..., s_p).
+        let features = Array2::from_shape_fn((n, p), |(row, j)| {
+            let s_i = signs[[row, i]];
+            if j == i { s_i } else { s_i * signs[[row, j]] }
+        });
+        let mut strengths = vec![self.lambda; p];
+        strengths[i] = 0.0;
+        let objective = self.objective;
+        let function = Screening { features, weights, objective, own: i, lambda: self.lambda };
+        let settings = FistaSettings { stop: self.stop, ..FistaSettings::default() };
+        let penalty = WeightedL1 { weights: strengths };
+        let solved = fista(function, penalty, &settings, vec![0.0; p], &mut ())?;
+        Ok((solved.state.point, Some(solved.report)))
+    }
+}
+
+struct Screening<'a> {
+    features: Array2<f64>,
+    weights: &'a [f64],
+    objective: ScreeningObjective,
+    /// The place of the field, which is free.
+    own: usize,
+    lambda: f64,
+}
+
+impl Screening<'_> {
+    /// `-(features x)`, the exponents.
+    fn exponents(&self, x: &[f64]) -> Vec<f64> {
+        let x = ndarray::ArrayView1::from(x);
+        self.features.dot(&x).iter().map(|e| -e).collect()
+    }
+
+    /// The value, and `w_x exp(e_x)`, divided by their sum for the logarithm.
+    fn terms(&self, x: &[f64]) -> (f64, Vec<f64>) {
+        let mut terms = self.exponents(x);
+        let largest = terms.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        for (term, weight) in terms.iter_mut().zip(self.weights) {
+            *term = weight * (*term - largest).exp();
+        }
+        let sum: f64 = terms.iter().sum();
+        let (value, scale) = match self.objective {
+            ScreeningObjective::Rise => (sum * largest.exp(), largest.exp()),
+            ScreeningObjective::LogRise => (largest + sum.ln(), 1.0 / sum),
+        };
+        terms.iter_mut().for_each(|term| *term *= scale);
+        (value, terms)
+    }
+
+    /// The dual value of `u = exp(e)`, balanced and scaled until it is feasible.
+    fn dual(&self, x: &[f64]) -> f64 {
+        let mut u: Vec<f64> = self.exponents(x).iter().map(|e| e.exp()).collect();
+        let side = |u: &[f64], sign: f64| -> f64 {
+            let rows = (0..u.len()).filter(|&row| self.features[[row, self.own]] == sign);
+            rows.map(|row| self.weights[row] * u[row]).sum()
+        };
+        let (plus, minus) = (side(&u, 1.0), side(&u, -1.0));
+        let heavier = if plus > minus { 1.0 } else { -1.0 };
+        let factor = plus.min(minus) / plus.max(minus);
+        for (row, u) in u.iter_mut().enumerate() {
+            if self.features[[row, self.own]] == heavier {
+                *u *= factor;
+            }
+        }
+        let mut scale: f64 = 1.0;
+        for (j, column) in self.features.columns().into_iter().enumerate() {
+            if j != self.own {
+                let slope: f64 =
+                    column.iter().zip(&u).zip(self.weights).map(|((z, u), w)| w * u * z).sum();
+                if slope.abs() > self.lambda {
+                    scale = scale.min(self.lambda / slope.abs());
+                }
+            }
+        }
+        let term = |(u, w): (&f64, &f64)| {
+            let u = scale * u;
+            w * (u - fenchel_linalg::special::xlogx(u))
+        };
+        u.iter().zip(self.weights).map(term).sum()
+    }
+}
+
+impl Smooth for Screening<'_> {
+    fn dimension(&self) -> usize {
+        self.features.ncols()
+    }
+
+    fn value_gradient(&mut self, x: &[f64], gradient: &mut [f64]) -> f64 {
+        let (value, terms) = self.terms(x);
+        let slopes = self.features.t().dot(&ndarray::ArrayView1::from(&terms));
+        gradient.iter_mut().zip(&slopes).for_each(|(g, slope)| *g = -slope);
+        value
+    }
+
+    fn value_only(&mut self, x: &[f64]) -> f64 {
+        self.terms(x).0
+    }
+
+    fn certify_composite(&mut self, x: &[f64], h: f64) -> Option<Certificate> {
+        match self.objective {
+            ScreeningObjective::Rise => Some(Certificate::gap(self.terms(x).0 + h, self.dual(x))),
+            ScreeningObjective::LogRise => None,
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! What can go wrong.
+
+use fenchel_linalg::Invalid;
+use fenchel_optim::Refusal;
+
+/// Why a model could not be learned, or a file not be read.
+///
+/// A run that ends without convergence is not an error: see [`fenchel_optim::Status`].
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// An argument that does not fit: shapes, ranges, NaN.
+    #[error(transparent)]
+    Invalid(#[from] Invalid),
+    /// From the inference that learning stands on.
+    #[error(transparent)]
+    Graphical(#[from] fenchel_graphical::Error),
+    /// From the logistic regressions of the single variables.
+    #[error(transparent)]
+    FiniteSum(#[from] fenchel_finite_sum::Error),
+    /// From an accuracy of [`fenchel_metrics`].
+    #[error(transparent)]
+    Metrics(#[from] fenchel_metrics::Error),
+    /// An entry of the data that is neither 0 nor 1.
+    #[error("data: row {row}, column {column} is {value}; expected {expected}")]
+    Entry {
+        /// Row, counted from 0.
+        row: usize,
+        /// Column, counted from 0.
+        column: usize,
+        /// The entry, as it was given.
+        value: String,
+        /// What is accepted.
+        expected: &'static str,
+    },
+    /// The likelihood has no maximum: an unpenalised parameter grows without end.
+    #[error(
+        "the maximum likelihood estimate is at infinity along {} unpenalised parameter(s), the first {:?}; penalise them or drop constant columns",
+        coordinates.len(), coordinates.first()
+    )]
+    UnboundedMle {
+        /// The pairs `(i, j)`, `i <= j`, whose parameters grow; `(i, i)` is a bias.
+        coordinates: Vec<(u32, u32)>,
+    },
+    /// More memory than allowed, or something that this method cannot do. Nothing was computed.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// The influence matrix has a spectral radius of 1 or more, and the schedule was told to refuse that.
+    #[error(
+        "iteration {iteration}: the spectral radius of the influence matrix is {radius}; a certified schedule needs less than 1"
+    )]
+    Uncertified {
+        /// The iteration.
+        iteration: usize,
+        /// The spectral radius.
+        radius: f64,
+    },
+    /// A file that does not have the promised form.
+    #[error("line {line}: {reason}")]
+    Format {
+        /// The line, counted from 1; 0 for a binary file.
+        line: usize,
+        /// What is wrong, and what was expected.
+        reason: String,
+    },
+    /// Reading or writing failed.
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+}

@@ -1,0 +1,345 @@
+//! The l1-penalised maximum likelihood estimate with exact gradients, and a proof of how near it is (ML-01, ML-26).
+//!
+//! ```text
+//! primal   min_theta  g(theta) = A(theta) - theta.E psi + sum_c s_c |theta_c|
+//! dual     max_P      H(P)       over distributions P with |E_P psi_c - E psi_c| <= s_c for every c
+//! ```
+//!
+//! The dual is maximum entropy under boxes around the means of the data. A dual point is a mixture of the model, of the data
+//! and, where a coordinate is free, of independent variables that put its mean right; entropy is concave, so that the mixture of
+//! the entropies is a lower bound. The gap to it bounds the suboptimality and tends to 0 with the residual.
+
+use fenchel_linalg::Invalid;
+use fenchel_linalg::special::xlogx;
+use fenchel_optim::fista::{Fista, FistaSettings, fista};
+use fenchel_optim::lbfgs::Smooth;
+use fenchel_optim::{Certificate, Observer, Progress, Regulariser, Stop};
+use fenchel_optim::{MAX_MEMORY, Refusal};
+use serde::{Deserialize, Serialize};
+use std::ops::ControlFlow;
+
+use crate::coordinates::{packed_length, pair_index, pairs};
+use crate::oracle::AnyOracle;
+use crate::penalty::Strengths;
+use crate::{BinaryData, Coordinates, Error, NetworkModel, Oracle, Penalty};
+
+/// Maximum likelihood with exact gradients: FISTA with backtracking and restart on [`Enumeration`](crate::Enumeration) or a junction tree.
+///
+/// | field | default | meaning |
+/// |---|---|---|
+/// | `penalty` | l1 with `lambda` 0.1 | what keeps the graph sparse |
+/// | `coordinates` | binary | in which the penalty is |
+/// | `oracle` | by size | enumeration or junction tree |
+/// | `max_memory` | 4 GiB | of the oracle, in bytes |
+/// | `stop` | gap 1e-8, 10,000 passes | a pass is a gradient |
+///
+/// ```
+/// use fenchel_mrf_learn::{BinaryData, ExactMle, MissingPolicy, Penalty};
+/// use ndarray::array;
+///
+/// let x = array![[1u8, 1, 0], [1, 1, 1], [0, 0, 1], [0, 0, 0], [1, 1, 0], [0, 1, 1]];
+/// let data = BinaryData::new(x.view(), MissingPolicy::Error)?;
+/// let model = ExactMle { penalty: Penalty::edges(0.05), ..ExactMle::default() }.fit(&data)?;
+/// assert!(model.report.certificate.value() <= 1e-8);
+/// assert_eq!((model.edges()[0].0, model.edges()[0].1), (0, 1));
+/// # Ok::<(), fenchel_mrf_learn::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ExactMle {
+    /// What keeps the graph sparse.
+    pub penalty: Penalty,
+    /// In which coordinates the penalty is.
+    pub coordinates: Coordinates,
+    /// Enumeration or junction tree.
+    pub oracle: Oracle,
+    /// Bytes that the oracle may take; `None` for no limit.
+    pub max_memory: Option<u64>,
+    /// When to end.
+    pub stop: Stop,
+}
+
+impl Default for ExactMle {
+    fn default() -> Self {
+        ExactMle {
+            penalty: Penalty::default(),
+            coordinates: Coordinates::Binary,
+            oracle: Oracle::Auto,
+            max_memory: MAX_MEMORY,
+            stop: Stop { absolute: 1e-8, relative: 0.0, max_passes: 10_000.0, ..Stop::default() },
+        }
+    }
+}
+
+/// What an observer of the exact method sees.
+type Method<'m> = Fista<&'m mut Likelihood, &'m Strengths>;
+
+impl ExactMle {
+    /// Fits a model.
+    ///
+    /// # Errors
+    /// [`Error::UnboundedMle`] where unpenalised parameters grow without end; [`Error::Refused`]; [`Error::Invalid`] for settings out of range;
+    /// [`Error::Refused`] for data with cells to impute.
+    pub fn fit(&self, data: &BinaryData) -> Result<NetworkModel, Error> {
+        self.solve(data, vec![0.0; packed_length(data.variables())], &mut ())
+    }
+
+    /// The same from the parameters of another model.
+    ///
+    /// # Errors
+    /// As [`fit`](Self::fit); [`Invalid::Length`] for a model of another size.
+    pub fn fit_from(&self, data: &BinaryData, start: &NetworkModel) -> Result<NetworkModel, Error> {
+        Invalid::check_length("variables of start", data.variables(), start.variables())?;
+        let theta = self.coordinates.parameters(&start.model);
+        self.solve(data, theta, &mut ())
+    }
+
+    /// The same, watched.
+    ///
+    /// # Errors
+    /// As [`fit`](Self::fit).
+    pub fn fit_watched(
+        &self,
+        data: &BinaryData,
+        mut watch: impl FnMut(&Progress) -> ControlFlow<()>,
+    ) -> Result<NetworkModel, Error> {
+        let start = vec![0.0; packed_length(data.variables())];
+        self.solve(data, start, &mut |progress: &Progress, _: &Method<'_>| watch(progress))
+    }
+
+    fn solve<O>(
+        &self,
+        data: &BinaryData,
+        mut start: Vec<f64>,
+        observer: &mut O,
+    ) -> Result<NetworkModel, Error>
+    where
+        O: for<'m> Observer<Method<'m>>,
+    {
+        let p = data.variables();
+        if !data.missing().is_empty() {
+            return Err(Refusal::unsupported("ExactMle", "cells to impute; Spg does that").into());
+        }
+        let strengths = self.penalty.strengths(p)?;
+        check_bounded(data, &strengths)?;
+        for (theta, strength) in start.iter_mut().zip(&strengths.0) {
+            if strength.is_infinite() {
+                *theta = 0.0;
+            }
+        }
+        let mut likelihood = Likelihood::new(data, self)?;
+        likelihood.strengths = Some(strengths.clone());
+        let settings = FistaSettings { stop: self.stop, ..FistaSettings::default() };
+        let solved = fista(&mut likelihood, &strengths, &settings, start, observer)?;
+        if let Some(error) = likelihood.failure {
+            return Err(error);
+        }
+        NetworkModel::new(&solved.state.point, p, self.coordinates, &self.penalty, solved.report)
+    }
+}
+
+/// Refuses what has no minimiser: a free direction along which the likelihood rises for ever, because a cell of a single or of a pair
+/// of variables is empty.
+pub(crate) fn check_bounded(data: &BinaryData, strengths: &Strengths) -> Result<(), Error> {
+    let p = data.variables();
+    let means = data.means(Coordinates::Binary);
+    let free = |i: usize, j: usize| strengths.0[pair_index(i, j, p)] == 0.0;
+    let mut coordinates = Vec::new();
+    for (c, (i, j)) in pairs(p).enumerate() {
+        let both = means[c];
+        if !free(i, j) {
+            continue;
+        }
+        let unbounded = if i == j {
+            both <= 0.0 || both >= 1.0
+        } else {
+            let (a, b) = (means[pair_index(i, i, p)], means[pair_index(j, j, p)]);
+            let tiny = 1e-12;
+            both <= tiny
+                || (free(i, i) && a - both <= tiny)
+                || (free(j, j) && b - both <= tiny)
+                || (free(i, i) && free(j, j) && 1.0 - a - b + both <= tiny)
+        };
+        if unbounded {
+            coordinates.push((i as u32, j as u32));
+        }
+    }
+    if coordinates.is_empty() { Ok(()) } else { Err(Error::UnboundedMle { coordinates }) }
+}
+
+/// `f(theta) = A(theta) - theta.E psi`.
+pub(crate) struct Likelihood {
+    p: usize,
+    coordinates: Coordinates,
+    /// Means of the data.
+    target: Vec<f64>,
+    binary_target: Vec<f64>,
+    entropy: f64,
+    oracle: AnyOracle,
+    strengths: Option<Strengths>,
+    /// The first error of the oracle; the value is infinite from then on.
+    failure: Option<Error>,
+}
+
+impl Likelihood {
+    pub(crate) fn new(data: &BinaryData, settings: &ExactMle) -> Result<Self, Error> {
+        let p = data.variables();
+        Ok(Likelihood {
+            p,
+            coordinates: settings.coordinates,
+            target: data.means(settings.coordinates),
+            binary_target: data.means(Coordinates::Binary),
+            entropy: data.entropy(),
+            oracle: AnyOracle::new(settings.oracle, p, settings.max_memory)?,
+            strengths: None,
+            failure: None,
+        })
+    }
+
+    /// `f`, and the means under the model into `means`.
+    pub(crate) fn evaluate(&mut self, theta: &[f64], means: &mut [f64]) -> Result<f64, Error> {
+        let (model, constant) = self.coordinates.model(theta, self.p)?;
+        let log_partition = self.oracle.means(&model, means)? - constant;
+        self.coordinates.from_binary_means(means, self.p);
+        Ok(log_partition - dot(theta, &self.target))
+    }
+
+    fn remember<T>(&mut self, result: Result<T, Error>) -> Option<T> {
+        result.map_err(|error| self.failure.get_or_insert(error)).ok()
+    }
+
+    /// A lower bound of the optimum from the means under the model.
+    fn lower_bound(&self, theta: &[f64], value: f64, means: &[f64], strengths: &[f64]) -> f64 {
+        // H(P_theta) = A(theta) - theta.mu
+        let entropy = value + dot(theta, &self.target) - dot(theta, means);
+        let p = self.p;
+        let free_bias = (0..p).any(|i| strengths[pair_index(i, i, p)] == 0.0);
+        let free_pair = pairs(p).zip(strengths).any(|((i, j), &s)| i != j && s == 0.0);
+        if free_pair {
+            // A free coupling would have to be met exactly, for which a mixture of these three does not suffice.
+            return f64::NEG_INFINITY;
+        }
+        if !free_bias {
+            let excess = means.iter().zip(&self.target).zip(strengths);
+            let share = excess
+                .map(
+                    |((mean, target), &s)| {
+                        if s.is_infinite() { 1.0 } else { s / (mean - target).abs() }
+                    },
+                )
+                .fold(1.0, f64::min);
+            return share * entropy + (1.0 - share) * self.entropy;
+        }
+        self.mixture(entropy, means, strengths)
+    }
+
+    /// Three parts: the model with share `c`, independent variables with share `s` that put the free biases right, the data with
+    /// the rest. The largest `c` by bisection for each of some `s`.
+    fn mixture(&self, entropy: f64, means: &[f64], strengths: &[f64]) -> f64 {
+        let p = self.p;
+        let spins = self.coordinates == Coordinates::Spins;
+        let probability = |mean: f64| if spins { 0.5 * (1.0 + mean) } else { mean };
+        let off = |i: usize| {
+            let c = pair_index(i, i, p);
+            probability(means[c]) - probability(self.target[c])
+        };
+        // The entropy of the independent part, or nothing where it cannot be.
+        let try_mix = |c: f64, s: f64| -> Option<f64> {
+            let mut singles = vec![0.0; p];
+            for (i, single) in singles.iter_mut().enumerate() {
+                let target = self.binary_target[pair_index(i, i, p)];
+                *single = if strengths[pair_index(i, i, p)] == 0.0 {
+                    target - c / s * off(i)
+                } else {
+                    target
+                };
+                if !(0.0..=1.0).contains(single) {
+                    return None;
+                }
+            }
+            for (at, (i, j)) in pairs(p).enumerate() {
+                if i == j && strengths[at] == 0.0 {
+                    continue;
+                }
+                let independent = match (i == j, spins) {
+                    (true, true) => 2.0 * singles[i] - 1.0,
+                    (true, false) => singles[i],
+                    (false, true) => (2.0 * singles[i] - 1.0) * (2.0 * singles[j] - 1.0),
+                    (false, false) => singles[i] * singles[j],
+                };
+                let shift = c * (means[at] - self.target[at]) + s * (independent - self.target[at]);
+                if shift.abs() > strengths[at] {
+                    return None;
+                }
+            }
+            let entropy = |b: f64| -xlogx(b) - xlogx(1.0 - b);
+            Some(singles.iter().map(|&b| entropy(b)).sum())
+        };
+        let mut best = self.entropy;
+        for exponent in 0..46 {
+            let s = 0.5_f64.powi(exponent);
+            let (mut low, mut high) = (0.0, 1.0 - s);
+            if try_mix(high, s).is_some() {
+                low = high;
+            }
+            for _ in 0..50 {
+                if high - low <= 1e-15 {
+                    break;
+                }
+                let middle = 0.5 * (low + high);
+                if try_mix(middle, s).is_some() { low = middle } else { high = middle }
+            }
+            if let Some(independent) = try_mix(low, s) {
+                let rest = (1.0 - low - s).max(0.0);
+                best = best.max(low * entropy + s * independent + rest * self.entropy);
+            }
+        }
+        best
+    }
+}
+
+pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+impl Smooth for &mut Likelihood {
+    fn dimension(&self) -> usize {
+        self.target.len()
+    }
+
+    fn value_gradient(&mut self, theta: &[f64], gradient: &mut [f64]) -> f64 {
+        let result = self.evaluate(theta, gradient);
+        let Some(value) = self.remember(result) else {
+            gradient.fill(0.0);
+            return f64::INFINITY;
+        };
+        for (g, target) in gradient.iter_mut().zip(&self.target) {
+            *g -= target;
+        }
+        value
+    }
+
+    fn value_only(&mut self, theta: &[f64]) -> f64 {
+        let result = self.coordinates.model(theta, self.p).and_then(|(model, constant)| {
+            Ok(self.oracle.log_partition(&model)? - constant - dot(theta, &self.target))
+        });
+        self.remember(result).unwrap_or(f64::INFINITY)
+    }
+
+    fn certify_composite(&mut self, theta: &[f64], h: f64) -> Option<Certificate> {
+        let mut means = vec![0.0; theta.len()];
+        let result = self.evaluate(theta, &mut means);
+        let value = self.remember(result)?;
+        let strengths = self.strengths.as_ref()?;
+        let bound = self.lower_bound(theta, value, &means, &strengths.0);
+        if bound > f64::NEG_INFINITY {
+            return Some(Certificate::gap(value + h, bound));
+        }
+        // The residual of the proximal step of length 1.
+        let moved = means.iter().zip(&self.target).zip(theta).map(|((m, t), x)| x - (m - t));
+        let mut moved: Vec<f64> = moved.collect();
+        strengths.prox(&mut moved, 1.0);
+        let residual = moved.iter().zip(theta).fold(0.0, |r: f64, (a, b)| r.max((a - b).abs()));
+        Some(Certificate::residual(value + h, residual, 0.0))
+    }
+}

@@ -1,0 +1,41 @@
+//! Learning sparse discrete Markov random fields.
+//!
+//! ```text
+//! min_theta  -mean over the data of log P_theta(x) + sum_c s_c |theta_c|,    P_theta(x) ~ exp(theta.psi(x))
+//! ```
+//!
+//! `psi` are the binary variables and their pair products. The crate's README says which method when.
+#![forbid(unsafe_code)]
+
+pub mod bounds;
+mod conditional;
+pub mod coordinates;
+mod data;
+mod error;
+mod exact;
+pub mod metrics;
+mod model;
+mod oracle;
+mod penalty;
+pub mod spg;
+pub mod synthetic;
+
+pub use conditional::{
+    EdgeWeight, InteractionScreening, NodewiseLogistic, PseudoLikelihood, Rule, ScreeningObjective,
+};
+pub use coordinates::{Coordinates, packed_length, pair_index};
+pub use data::{BinaryData, BinaryEntry, MissingPolicy};
+pub use error::Error;
+pub use exact::ExactMle;
+pub use model::NetworkModel;
+pub use oracle::{Enumeration, Oracle, TreeOracle};
+pub use penalty::{Penalty, Strengths, lambda_max};
+pub use spg::{
+    AdaptiveChains, ChainStart, InitialParameters, NonAsymptotic, Schedule, Spg, SpgRecord, Tay,
+    Uncertified, Warning,
+};
+
+/// The example of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

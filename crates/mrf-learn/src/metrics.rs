@@ -1,0 +1,52 @@
+//! How well a graph was recovered.
+
+use fenchel_graphical::BinaryPairwise;
+
+use crate::Error;
+
+/// The area under the ROC curve of `scores` of the pairs `i < j`, row by row, against the edges of the true model; ties count one half.
+/// `None` where the truth has no edge or every edge.
+///
+/// # Errors
+/// [`Error::Metrics`] for scores that are not one a pair, or NaN.
+pub fn edge_auc(truth: &BinaryPairwise, scores: &[f64]) -> Result<Option<f64>, Error> {
+    let labels = edge_labels(truth);
+    let edges = labels.iter().filter(|&&edge| edge).count();
+    if edges == 0 || edges == labels.len() {
+        return Ok(None);
+    }
+    Ok(Some(fenchel_metrics::roc_auc(&labels, scores)?))
+}
+
+/// Precision, recall and F1 of the scores that are not 0.
+///
+/// # Errors
+/// [`Error::Metrics`] for scores that are not one a pair.
+pub fn edge_scores(
+    truth: &BinaryPairwise,
+    scores: &[f64],
+) -> Result<fenchel_metrics::Scores, Error> {
+    let found: Vec<bool> = scores.iter().map(|&score| score != 0.0).collect();
+    Ok(fenchel_metrics::binary_scores(&edge_labels(truth), &found)?)
+}
+
+/// Pairs in which the supports differ: the structural Hamming distance.
+///
+/// # Errors
+/// [`Error::Invalid`] for scores that are not one a pair.
+pub fn hamming(truth: &BinaryPairwise, scores: &[f64]) -> Result<usize, Error> {
+    let labels = edge_labels(truth);
+    fenchel_linalg::Invalid::check_length("scores", labels.len(), scores.len())?;
+    Ok(labels.iter().zip(scores).filter(|(edge, score)| **edge != (**score != 0.0)).count())
+}
+
+/// Whether `i` and `j` are joined, of all pairs `i < j`, row by row.
+pub fn edge_labels(truth: &BinaryPairwise) -> Vec<bool> {
+    let p = truth.variables();
+    let mut labels = vec![false; p * (p - 1) / 2];
+    for (i, j, _) in truth.edges() {
+        let (i, j) = (i as usize, j as usize);
+        labels[i * (2 * p - i - 1) / 2 + j - i - 1] = true;
+    }
+    labels
+}

@@ -1,0 +1,265 @@
+//! Chains of a binary pairwise model, a bit a variable a chain.
+
+use fenchel_graphical::{BinaryGibbs, BinaryPairwise, BinaryScan, BinaryStart, Influence};
+use ndarray::Array2;
+
+use super::{ChainStart, Sampler, Spg};
+use crate::bounds::{self, BoundKind};
+use crate::coordinates::{packed_length, pair_index, pairs};
+use crate::{BinaryData, Coordinates, Error};
+
+/// Chains by [`BinaryGibbs`], with the statistics of either coordinates.
+#[derive(Debug, Clone)]
+pub struct BinarySampler {
+    coordinates: Coordinates,
+    model: BinaryPairwise,
+    chains: BinaryGibbs,
+    start: ChainStart,
+    /// Rows of the data, where chains begin there.
+    rows: Option<Array2<bool>>,
+    exact_degree: usize,
+    seed: u64,
+}
+
+/// Chains that the largest eigenvalue of a covariance is estimated from.
+const SUBSAMPLE: usize = 500;
+/// Power iterations for it.
+const POWER: usize = 15;
+
+impl BinarySampler {
+    /// Chains as the settings ask for, of the model without parameters.
+    ///
+    /// # Errors
+    /// [`Error::Graphical`] for more chains than fit into memory.
+    pub fn new(data: &BinaryData, settings: &Spg) -> Result<Self, Error> {
+        let p = data.variables();
+        let model = BinaryPairwise::new(&vec![0.0; p], &[])?;
+        let rows = (settings.start == ChainStart::Data).then(|| data.to_array());
+        let start = match &rows {
+            Some(rows) => BinaryStart::Rows(rows.view()),
+            None => BinaryStart::Random,
+        };
+        // Many neighbours are to come: narrow blocks, as a dense model has.
+        let dense = dense_model(p)?;
+        let mut chains = BinaryGibbs::new(
+            &dense,
+            settings.chains,
+            start,
+            BinaryScan::Systematic,
+            settings.seed,
+        )?;
+        chains.set_model(&model)?;
+        Ok(BinarySampler {
+            coordinates: settings.coordinates,
+            model,
+            chains,
+            start: settings.start,
+            rows,
+            exact_degree: settings.exact_degree,
+            seed: settings.seed,
+        })
+    }
+
+    /// The model whose chains these are.
+    pub fn model(&self) -> &BinaryPairwise {
+        &self.model
+    }
+
+    fn restart(&mut self, chains: usize, round: u64, start: BinaryStart) -> Result<(), Error> {
+        let p = self.model.variables();
+        let seed = self.seed ^ (round + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mut fresh =
+            BinaryGibbs::new(&dense_model(p)?, chains, start, BinaryScan::Systematic, seed)?;
+        fresh.set_model(&self.model)?;
+        self.chains = fresh;
+        Ok(())
+    }
+}
+
+/// A model with every edge there may be, which decides how wide blocks of chains are.
+fn dense_model(p: usize) -> Result<BinaryPairwise, Error> {
+    let hub: Vec<_> = (1..p.min(9)).map(|j| (0, j as u32, 1.0)).collect();
+    Ok(BinaryPairwise::new(&vec![0.0; p], &hub)?)
+}
+
+impl Sampler for BinarySampler {
+    fn dimension(&self) -> usize {
+        packed_length(self.variables())
+    }
+
+    fn variables(&self) -> usize {
+        self.model.variables()
+    }
+
+    fn chains(&self) -> usize {
+        self.chains.chains()
+    }
+
+    fn set(&mut self, theta: &[f64]) -> Result<(), Error> {
+        self.model = self.coordinates.model(theta, self.variables())?.0;
+        Ok(self.chains.set_model(&self.model)?)
+    }
+
+    fn begin(&mut self, round: u64) -> Result<(), Error> {
+        let chains = self.chains();
+        match self.start {
+            ChainStart::Persistent => Ok(()),
+            ChainStart::Restart => self.restart(chains, round, BinaryStart::Random),
+            ChainStart::Data => match self.rows.take() {
+                None => Ok(()),
+                Some(rows) => {
+                    let done = self.restart(chains, round, BinaryStart::Rows(rows.view()));
+                    self.rows = Some(rows);
+                    done
+                }
+            },
+        }
+    }
+
+    fn double(&mut self, round: u64) -> Result<(), Error> {
+        let states = self.chains.samples();
+        self.restart(2 * self.chains(), round ^ 1 << 40, BinaryStart::Rows(states.view()))
+    }
+
+    fn sweep(&mut self) {
+        self.chains.sweep(1);
+    }
+
+    fn means(&self, out: &mut [f64]) {
+        let p = self.variables();
+        for (c, (i, j)) in pairs(p).enumerate() {
+            out[c] = self.chains.pair_mean(i, j);
+        }
+        self.coordinates.from_binary_means(out, p);
+    }
+
+    fn half_means(&self, first: &mut [f64], second: &mut [f64]) {
+        let p = self.variables();
+        let states = self.chains.samples();
+        let half = states.nrows() / 2;
+        for (out, rows) in [(&mut *first, 0..half), (&mut *second, half..states.nrows())] {
+            out.fill(0.0);
+            let count = rows.len() as f64;
+            for row in rows {
+                let ones: Vec<usize> = (0..p).filter(|&i| states[[row, i]]).collect();
+                for (at, &i) in ones.iter().enumerate() {
+                    for &j in &ones[at..] {
+                        out[pair_index(i, j, p)] += 1.0 / count;
+                    }
+                }
+            }
+            self.coordinates.from_binary_means(out, p);
+        }
+    }
+
+    fn variances(&self, means: &[f64], out: &mut [f64]) {
+        let q = self.chains() as f64;
+        for (v, &mean) in out.iter_mut().zip(means) {
+            *v = q / (q - 1.0) * self.coordinates.variance(mean).max(0.0);
+        }
+    }
+
+    fn influence(&self) -> Influence {
+        if self.exact_degree > 0 {
+            Influence::exact(&self.model, self.exact_degree)
+        } else {
+            Influence::bound(&self.model)
+        }
+    }
+
+    fn bias(&self, kind: BoundKind, d: &[f64]) -> f64 {
+        bounds::bias(kind, d, self.coordinates.range())
+    }
+
+    fn sampling_error(&self, variances: &[f64], doubt: f64) -> f64 {
+        bounds::sampling_error(variances, self.chains(), doubt, self.coordinates.range())
+    }
+
+    /// By power iterations without a matrix: `Cov v = mean_c psi_c (psi_c.v) - s (s.v)`, with `psi_c.v = x_c' V x_c`.
+    fn curvature(&self) -> f64 {
+        let p = self.variables();
+        let m = packed_length(p);
+        let used = self.chains().min(SUBSAMPLE);
+        // One row of statistics a chain, as lists of the ones (binary) or signs (spins).
+        let signs: Vec<Vec<f64>> = (0..used)
+            .map(|c| {
+                let state = self.chains.state(c);
+                let value = |&one: &bool| match (self.coordinates, one) {
+                    (Coordinates::Binary, one) => f64::from(u8::from(one)),
+                    (Coordinates::Spins, true) => 1.0,
+                    (Coordinates::Spins, false) => -1.0,
+                };
+                state.iter().map(value).collect()
+            })
+            .collect();
+        let statistic = |x: &[f64], i: usize, j: usize| if i == j { x[i] } else { x[i] * x[j] };
+        let mut mean = vec![0.0; m];
+        for x in &signs {
+            for i in 0..p {
+                if x[i] == 0.0 {
+                    continue;
+                }
+                let row = pair_index(i, i, p);
+                for j in i..p {
+                    mean[row + j - i] += statistic(x, i, j) / used as f64;
+                }
+            }
+        }
+        // A start that no symmetry makes orthogonal to the leading vector.
+        let mut v: Vec<f64> =
+            (0..m).map(|c| 1.0 + 0.1 * ((c * 7919 % 101) as f64 / 101.0)).collect();
+        let mut largest = 0.0;
+        for _ in 0..POWER {
+            let norm = v.iter().map(|v| v * v).sum::<f64>().sqrt();
+            if norm == 0.0 {
+                break;
+            }
+            v.iter_mut().for_each(|v| *v /= norm);
+            let mut next = vec![0.0; m];
+            for x in &signs {
+                let mut along = 0.0;
+                for i in 0..p {
+                    if x[i] == 0.0 {
+                        continue;
+                    }
+                    let row = &v[pair_index(i, i, p)..][..p - i];
+                    let rest: f64 = row[1..].iter().zip(&x[i + 1..]).map(|(v, x)| v * x).sum();
+                    along += x[i] * (row[0] + rest);
+                }
+                along /= used as f64;
+                for i in 0..p {
+                    if x[i] == 0.0 {
+                        continue;
+                    }
+                    let row = &mut next[pair_index(i, i, p)..][..p - i];
+                    row[0] += along * x[i];
+                    for (to, x_j) in row[1..].iter_mut().zip(&x[i + 1..]) {
+                        *to += along * x[i] * x_j;
+                    }
+                }
+            }
+            let along: f64 = mean.iter().zip(&v).map(|(s, v)| s * v).sum();
+            for (next, s) in next.iter_mut().zip(&mean) {
+                *next -= s * along;
+            }
+            largest = next.iter().map(|v| v * v).sum::<f64>().sqrt();
+            v = next;
+        }
+        largest
+    }
+
+    fn reach(&self, target: &[f64], out: &mut [f64]) {
+        let (low, high) = match self.coordinates {
+            Coordinates::Binary => (0.0, 1.0),
+            Coordinates::Spins => (-1.0, 1.0),
+        };
+        for (out, target) in out.iter_mut().zip(target) {
+            *out = (target - low).max(high - target);
+        }
+    }
+
+    fn edges(&self, theta: &[f64]) -> usize {
+        let p = self.variables();
+        pairs(p).zip(theta).filter(|((i, j), theta)| i != j && **theta != 0.0).count()
+    }
+}

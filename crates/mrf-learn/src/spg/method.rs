@@ -1,0 +1,449 @@
+//! The method: algorithm 3 of the SPG paper with its schedules.
+
+use fenchel_optim::{Certificate, Iterative, Observer, Regulariser, Report, Status, StepSize, run};
+
+use super::missing::Missing;
+use super::{
+    AdaptiveChains, NonAsymptotic, Sampler, Schedule, Spg, SpgRecord, Uncertified, Warning,
+};
+use crate::Error;
+
+/// What is minimised: `A(theta) - theta.target + h(theta)`, with `A` seen through chains.
+pub struct SpgProblem<'a, S, R> {
+    /// Chains of the model.
+    pub sampler: S,
+    /// Means of the statistics over the data.
+    pub target: Vec<f64>,
+    /// `h`.
+    pub regulariser: R,
+    /// Cells to draw anew; the sampler's model then has to be a binary one.
+    pub missing: Option<Missing>,
+    /// Chains, schedule, step and so on; penalty and coordinates are those of `target` and `regulariser`.
+    pub settings: &'a Spg,
+}
+
+/// What [`spg`] returns.
+#[derive(Debug, Clone)]
+pub struct SpgSolution {
+    /// The last iterate.
+    pub theta: Vec<f64>,
+    /// The average of all iterates, where it was asked for.
+    pub average: Option<Vec<f64>>,
+    /// One record an iteration.
+    pub trace: Vec<SpgRecord>,
+    /// What to know about the run.
+    pub warnings: Vec<Warning>,
+    /// How it ended.
+    pub report: Report,
+}
+
+/// Runs the stochastic proximal gradient method from `theta`.
+///
+/// # Errors
+/// [`Error::Uncertified`] where the schedule refuses to go on; what the sampler refuses; settings out of range.
+pub fn spg<S, R, O>(
+    problem: SpgProblem<'_, S, R>,
+    theta: Vec<f64>,
+    observer: &mut O,
+) -> Result<SpgSolution, Error>
+where
+    S: Sampler + ModelOf,
+    R: Regulariser,
+    O: for<'m> Observer<SpgMethod<'m, S, R>>,
+{
+    let settings = problem.settings;
+    settings.check()?;
+    let mut method = SpgMethod::new(problem, theta)?;
+    let report = run(&mut method, &settings.stop, observer)?;
+    if let Some(error) = method.failure {
+        return Err(error);
+    }
+    let count = method.trace.len();
+    let average = settings.average.then(|| {
+        let share = 1.0 / count.max(1) as f64;
+        method.sum.iter().map(|sum| sum * share).collect()
+    });
+    Ok(SpgSolution {
+        theta: method.theta,
+        average,
+        trace: method.trace,
+        warnings: method.warnings,
+        report,
+    })
+}
+
+/// The binary model of a sampler, where missing cells are to be drawn from it.
+pub trait ModelOf {
+    /// The model, or `None` where it is not a binary pairwise one.
+    fn binary(&self) -> Option<&fenchel_graphical::BinaryPairwise>;
+}
+
+impl ModelOf for super::BinarySampler {
+    fn binary(&self) -> Option<&fenchel_graphical::BinaryPairwise> {
+        Some(self.model())
+    }
+}
+
+/// The method behind [`spg`].
+pub struct SpgMethod<'a, S, R> {
+    sampler: S,
+    target: Vec<f64>,
+    regulariser: R,
+    missing: Option<Missing>,
+    settings: &'a Spg,
+    theta: Vec<f64>,
+    trial: Vec<f64>,
+    means: Vec<f64>,
+    variances: Vec<f64>,
+    /// `norm(G)` cannot be larger, in any iteration.
+    cap: f64,
+    step: f64,
+    sum: Vec<f64>,
+    trace: Vec<SpgRecord>,
+    warnings: Vec<Warning>,
+    quiet: usize,
+    sweeps: u64,
+    failure: Option<Error>,
+}
+
+/// Iterations between two estimates of the curvature, and of the spectral radius.
+const REFRESH: usize = 10;
+/// Iterations in a row at the noise floor after which a run ends.
+const QUIET: usize = 10;
+/// The probability with which the error bound of a certificate may fail.
+const DOUBT: f64 = 0.05;
+
+impl<'a, S: Sampler + ModelOf, R: Regulariser> SpgMethod<'a, S, R> {
+    fn new(problem: SpgProblem<'a, S, R>, theta: Vec<f64>) -> Result<Self, Error> {
+        let SpgProblem { mut sampler, target, regulariser, missing, settings } = problem;
+        let m = sampler.dimension();
+        fenchel_linalg::Invalid::check_length("target", m, target.len())?;
+        fenchel_linalg::Invalid::check_length("theta", m, theta.len())?;
+        regulariser.check(m)?;
+        let mut theta = theta;
+        // Coordinates that must stay 0 begin there.
+        if regulariser.value(&theta).is_infinite() {
+            regulariser.prox(&mut theta, 1.0);
+        }
+        sampler.set(&theta)?;
+        let mut reach = vec![0.0; m];
+        sampler.reach(&target, &mut reach);
+        // |G_c| <= |Df_c| + the largest subgradient of h, for which the prox of a far point shows it.
+        let mut shrunk = vec![1e6; m];
+        regulariser.prox(&mut shrunk, 1.0);
+        let cap = reach.iter().zip(&shrunk).map(|(r, s)| (r + (1e6 - s)).powi(2)).sum::<f64>();
+        Ok(SpgMethod {
+            trial: theta.clone(),
+            sum: vec![0.0; m],
+            means: vec![0.0; m],
+            variances: vec![0.0; m],
+            // Missing cells move the target, and groups have subgradients that a far point does not show.
+            cap: if missing.is_some() { f64::INFINITY } else { cap.sqrt() },
+            sampler,
+            target,
+            regulariser,
+            missing,
+            settings,
+            theta,
+            step: 0.0,
+            trace: Vec::new(),
+            warnings: Vec::new(),
+            quiet: 0,
+            sweeps: 0,
+            failure: None,
+        })
+    }
+
+    /// The current parameters.
+    pub fn parameters(&self) -> &[f64] {
+        &self.theta
+    }
+
+    /// The records so far.
+    pub fn trace(&self) -> &[SpgRecord] {
+        &self.trace
+    }
+
+    /// The chains.
+    pub fn sampler(&self) -> &S {
+        &self.sampler
+    }
+
+    /// The step of this iteration.
+    fn choose_step(&mut self) {
+        let k = self.trace.len();
+        let measured = |sampler: &S| 0.9 / sampler.curvature().max(1e-12);
+        self.step = match self.settings.step {
+            StepSize::Constant(step) => {
+                if k.is_multiple_of(REFRESH) && k > 0 {
+                    let limit = 2.0 / self.sampler.curvature().max(1e-12);
+                    let known =
+                        self.warnings.iter().any(|w| matches!(w, Warning::StepTooLarge { .. }));
+                    if step > limit && !known {
+                        self.warnings.push(Warning::StepTooLarge { step, limit });
+                    }
+                }
+                step
+            }
+            StepSize::Decaying { first, power } => first / ((k + 1) as f64).powf(power),
+            _ if !k.is_multiple_of(REFRESH) => self.step,
+            StepSize::Scaled(factor) => factor * measured(&self.sampler),
+            StepSize::Theory | StepSize::Backtracking => measured(&self.sampler),
+        };
+    }
+
+    /// Takes the statistics of the chains, and the step from them into `trial`. Returns `norm(G)`.
+    fn look(&mut self) -> f64 {
+        if self.settings.split_chains {
+            let (mut first, mut second) =
+                (vec![0.0; self.means.len()], vec![0.0; self.means.len()]);
+            self.sampler.half_means(&mut first, &mut second);
+            self.means = first;
+        } else {
+            self.sampler.means(&mut self.means);
+        }
+        self.propose()
+    }
+
+    /// The step from the means at hand into `trial`. Returns `norm(G)`.
+    fn propose(&mut self) -> f64 {
+        let step = self.step;
+        for c in 0..self.theta.len() {
+            self.trial[c] = self.theta[c] - step * (self.means[c] - self.target[c]);
+        }
+        self.regulariser.prox(&mut self.trial, step);
+        let square: f64 = self.theta.iter().zip(&self.trial).map(|(a, b)| (a - b).powi(2)).sum();
+        square.sqrt() / step
+    }
+
+    /// The sweeps after which the schedule may be content, with the influence bound at hand: no sample is needed for that.
+    fn plan(&mut self, radius: Option<f64>) -> Result<Plan, Error> {
+        let k = self.trace.len();
+        let uncertified = radius.is_some_and(|radius| radius >= 1.0);
+        Ok(match self.settings.schedule {
+            Schedule::Fixed(sweeps) => Plan::Exactly(sweeps),
+            Schedule::Increasing => Plan::Exactly(k + 1),
+            Schedule::NonAsymptotic(NonAsymptotic { doubt, most, .. }) => {
+                Plan::Until { most, doubt: Some(doubt) }
+            }
+            Schedule::Tay(tay) if uncertified => {
+                let known = self.warnings.iter().any(|w| matches!(w, Warning::Uncertified { .. }));
+                if !known {
+                    self.warnings.push(Warning::Uncertified { iteration: k });
+                }
+                match tay.uncertified {
+                    Uncertified::Fixed(sweeps) => Plan::Exactly(sweeps),
+                    Uncertified::Grow => Plan::Exactly((k + 1).min(tay.most)),
+                    Uncertified::Most => Plan::Until { most: tay.most, doubt: None },
+                    Uncertified::Error => {
+                        let radius = radius.unwrap_or(f64::NAN);
+                        return Err(Error::Uncertified { iteration: k, radius });
+                    }
+                }
+            }
+            Schedule::Tay(tay) => Plan::Until { most: tay.most, doubt: None },
+        })
+    }
+
+    /// One iteration.
+    fn iterate(&mut self) -> Result<(), Error> {
+        let k = self.trace.len();
+        let settings = self.settings;
+        self.sampler.begin(k as u64)?;
+        if let (Some(missing), Some(model)) = (&mut self.missing, self.sampler.binary()) {
+            missing.draw(model, &mut self.target);
+        }
+        self.choose_step();
+        let influence = self.sampler.influence();
+        let certifying = matches!(settings.schedule, Schedule::Tay(_));
+        let small = self.sampler.variables() <= 40;
+        let radius = if k.is_multiple_of(REFRESH) || (certifying && small) {
+            Some(influence.spectral_radius()?)
+        } else {
+            None
+        };
+        // Between two looks at a large matrix the radius is taken as it was.
+        let recent = radius.or_else(|| self.trace.iter().rev().find_map(|record| record.radius));
+        let plan = self.plan(recent)?;
+        let mut d = vec![1.0; self.sampler.variables()];
+        let mut sweeps = 0;
+        let (mut mapping, mut bias);
+        loop {
+            self.sampler.sweep();
+            influence.sweep(&mut d);
+            sweeps += 1;
+            bias = self.sampler.bias(settings.bound, &d);
+            match plan {
+                Plan::Exactly(wanted) => {
+                    if sweeps < wanted {
+                        continue;
+                    }
+                    mapping = self.look();
+                    break;
+                }
+                Plan::Until { most, doubt } => {
+                    // No mapping can be large enough for this bound.
+                    if bias >= 0.5 * self.cap && sweeps < most {
+                        continue;
+                    }
+                    mapping = self.look();
+                    let mut error = bias;
+                    if let Some(doubt) = doubt {
+                        self.sampler.variances(&self.means, &mut self.variances);
+                        let sampling = self.sampler.sampling_error(&self.variances, doubt);
+                        error += sampling;
+                        let room = match settings.schedule {
+                            Schedule::NonAsymptotic(rule) => {
+                                2 * self.sampler.chains() <= rule.most_chains
+                            }
+                            _ => false,
+                        };
+                        if sampling >= 0.5 * mapping && room && sweeps < most {
+                            self.sampler.double(k as u64)?;
+                            continue;
+                        }
+                        if sampling >= 0.5 * mapping && !room {
+                            break;
+                        }
+                    }
+                    if error < 0.5 * mapping || sweeps >= most {
+                        break;
+                    }
+                }
+            }
+        }
+        if settings.split_chains {
+            let (mut first, mut second) =
+                (vec![0.0; self.means.len()], vec![0.0; self.means.len()]);
+            self.sampler.half_means(&mut first, &mut second);
+            self.means = second;
+            mapping = self.propose();
+        }
+        self.finish(sweeps, mapping, bias, radius)
+    }
+
+    /// Accepts the step, and writes the record.
+    fn finish(
+        &mut self,
+        sweeps: usize,
+        mapping: f64,
+        bias: f64,
+        radius: Option<f64>,
+    ) -> Result<(), Error> {
+        let settings = self.settings;
+        let k = self.trace.len();
+        self.sampler.variances(&self.means, &mut self.variances);
+        let q = self.sampler.chains();
+        let noise = (self.variances.iter().sum::<f64>() / q as f64).sqrt();
+        if settings.noise_threshold {
+            for c in 0..self.trial.len() {
+                let least = 2.0 * self.step * (self.variances[c] / q as f64).sqrt();
+                if self.theta[c] == 0.0 && self.trial[c].abs() < least {
+                    self.trial[c] = 0.0;
+                }
+            }
+        }
+        let limit = settings.max_parameter;
+        if self.trial.iter().any(|v| v.abs() > limit) {
+            self.trial.iter_mut().for_each(|v| *v = v.clamp(-limit, limit));
+            if !self.warnings.iter().any(|w| matches!(w, Warning::Clamped { .. })) {
+                self.warnings.push(Warning::Clamped { iteration: k });
+            }
+        }
+        std::mem::swap(&mut self.theta, &mut self.trial);
+        self.sampler.set(&self.theta)?;
+        if settings.average {
+            self.sum.iter_mut().zip(&self.theta).for_each(|(sum, theta)| *sum += theta);
+        }
+        let certified = bias < 0.5 * mapping;
+        let (step, edges) = (self.step, self.sampler.edges(&self.theta));
+        let bias_bound = bias;
+        let record = SpgRecord {
+            sweeps,
+            chains: q,
+            step,
+            mapping,
+            bias_bound,
+            noise,
+            radius,
+            certified,
+            edges,
+        };
+        self.trace.push(record);
+        self.sweeps += sweeps as u64;
+        let floor = settings.noise_floor.is_some_and(|floor| mapping < floor * noise);
+        self.quiet = if floor { self.quiet + 1 } else { 0 };
+        let grow = match settings.adaptive {
+            AdaptiveChains::Off => false,
+            AdaptiveChains::Noise { ratio, most } => noise > 0.5 * ratio * mapping && 2 * q <= most,
+            AdaptiveChains::Bernstein { most } => {
+                let error = self.sampler.sampling_error(&self.variances, DOUBT);
+                error > 0.5 * mapping && 2 * q <= most
+            }
+        };
+        if grow {
+            self.sampler.double(k as u64)?;
+            self.quiet = 0;
+        }
+        Ok(())
+    }
+}
+
+/// Sweeps of an iteration.
+enum Plan {
+    Exactly(usize),
+    Until { most: usize, doubt: Option<f64> },
+}
+
+impl<S: Sampler + ModelOf, R: Regulariser> Iterative for SpgMethod<'_, S, R> {
+    fn advance(&mut self, passes: f64) -> f64 {
+        let mut done = 0.0;
+        while done < passes && self.verdict().is_none() {
+            if let Err(error) = self.iterate() {
+                self.failure = Some(error);
+            }
+            done += 1.0;
+        }
+        done.max(1.0)
+    }
+
+    /// `norm(G)` at the current point from fresh sweeps of a copy of the chains, known up to the bound of the bias plus that of
+    /// the sampling error, which holds with probability 0.95.
+    fn certify(&mut self) -> Certificate {
+        let Some(last) = self.trace.last().copied() else {
+            return Certificate::Uncertified { objective: None };
+        };
+        let mut chains = self.sampler.clone();
+        let influence = chains.influence();
+        let mut d = vec![1.0; chains.variables()];
+        for _ in 0..last.sweeps {
+            chains.sweep();
+            influence.sweep(&mut d);
+        }
+        let mut means = vec![0.0; self.means.len()];
+        chains.means(&mut means);
+        let mut variances = vec![0.0; means.len()];
+        chains.variances(&means, &mut variances);
+        let mut moved = self.theta.clone();
+        for c in 0..moved.len() {
+            moved[c] -= last.step * (means[c] - self.target[c]);
+        }
+        self.regulariser.prox(&mut moved, last.step);
+        let square: f64 = moved.iter().zip(&self.theta).map(|(a, b)| (a - b).powi(2)).sum();
+        let error = chains.bias(self.settings.bound, &d) + chains.sampling_error(&variances, DOUBT);
+        Certificate::Residual { objective: None, norm: square.sqrt() / last.step, error }
+    }
+
+    /// Sweeps of all chains.
+    fn oracle_calls(&self) -> u64 {
+        self.sweeps
+    }
+
+    fn estimate(&self) -> Option<f64> {
+        Some(self.trace.last().map_or(f64::INFINITY, |last| last.mapping))
+    }
+
+    fn verdict(&self) -> Option<Status> {
+        (self.quiet >= QUIET || self.failure.is_some()).then_some(Status::NoiseFloor)
+    }
+}

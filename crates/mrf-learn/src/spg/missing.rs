@@ -1,0 +1,57 @@
+//! Missing cells, drawn anew in every iteration given the rest of their row (stochastic EM).
+//!
+//! The gradient of the likelihood of what is observed has the means of the statistics given the observed cells in the place of
+//! the means of the data. One Gibbs sweep over the missing cells an iteration estimates them; averaging over iterations with
+//! weights `max(1/k, 0.05)` tames the noise.
+
+use fenchel_graphical::BinaryPairwise;
+use fenchel_linalg::special::sigmoid;
+use fenchel_optim::random::{Generator, stream};
+use rand::RngExt;
+
+use crate::{BinaryData, Coordinates};
+
+/// The data with its missing cells filled in, for now.
+#[derive(Debug, Clone)]
+pub struct Missing {
+    data: BinaryData,
+    cells: Vec<(u32, u32)>,
+    coordinates: Coordinates,
+    random: Generator,
+    rounds: u32,
+}
+
+impl Missing {
+    /// `None` where nothing is missing. Cells begin as draws from the mean of their column.
+    pub(crate) fn new(data: &BinaryData, coordinates: Coordinates, seed: u64) -> Option<Self> {
+        let cells = data.missing().to_vec();
+        if cells.is_empty() {
+            return None;
+        }
+        let mut random = stream(seed, u64::MAX - 1);
+        let mut filled = data.clone();
+        let p = data.variables();
+        let means = data.means(Coordinates::Binary);
+        for &(row, i) in &cells {
+            let mean = means[crate::pair_index(i as usize, i as usize, p)];
+            filled.set(row as usize, i as usize, random.random::<f64>() < mean);
+        }
+        Some(Missing { data: filled, cells, coordinates, random, rounds: 0 })
+    }
+
+    /// One sweep over the missing cells; moves `target` towards the new means.
+    pub(crate) fn draw(&mut self, model: &BinaryPairwise, target: &mut [f64]) {
+        for &(row, i) in &self.cells {
+            let (row, i) = (row as usize, i as usize);
+            let neighbours = model.edges_of(i).filter(|&(j, _)| self.data.get(row, j as usize));
+            let logit = model.bias()[i] + neighbours.map(|edge| edge.1).sum::<f64>();
+            let value = self.random.random::<f64>() < sigmoid(logit);
+            self.data.set(row, i, value);
+        }
+        self.rounds += 1;
+        let weight = (1.0 / f64::from(self.rounds)).max(0.05);
+        for (target, fresh) in target.iter_mut().zip(self.data.means(self.coordinates)) {
+            *target += weight * (fresh - *target);
+        }
+    }
+}

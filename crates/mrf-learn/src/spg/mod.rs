@@ -1,0 +1,362 @@
+//! Stochastic proximal gradient: sampled gradients whose error is bounded (ML-03 to ML-05, ML-16 to ML-21).
+//!
+//! ```text
+//! repeat  sweep all q chains under theta; d <- B d; t <- t + 1          until the schedule is content with t
+//!         Df = mean of psi over the chains - mean of psi over the data
+//!         theta+ = prox(theta - a Df),   G = (theta - theta+) / a
+//! ```
+//!
+//! The objective decreases in a step if the error of the gradient is below `norm(G) / 2` (theorem 1). `d = B^t 1` bounds that error
+//! without a sample ([`bounds`](crate::bounds)): the schedule [`Tay`] sweeps until the bound is that small, and no longer.
+//!
+//! | you want | use |
+//! |---|---|
+//! | a certified number of sweeps, few at the start and more towards the end | [`Schedule::Tay`], the default |
+//! | what most packages do (persistent contrastive divergence) | [`Spg::pcd`]: one sweep, chains that go on |
+//! | contrastive divergence | [`Spg::contrastive_divergence`]: chains that begin at the data; biased |
+//! | a bound with a probability, sampling error included | [`Schedule::NonAsymptotic`]; it asks for many chains |
+//! | the textbook baseline | [`Schedule::Fixed`], [`Schedule::Increasing`] |
+//!
+//! Chains that go on from one iteration to the next ([`ChainStart::Persistent`]) are covered by the same bounds, which hold from any
+//! start. With them a single sweep an iteration is as good as TAY on the problems of the paper; with chains that begin anew, as the
+//! paper's algorithm 2 prints it, a single sweep is biased and TAY is far better.
+
+mod binary;
+mod method;
+mod missing;
+mod sampler;
+mod schedule;
+
+pub use binary::BinarySampler;
+pub use method::{SpgMethod, SpgProblem, spg};
+pub use sampler::Sampler;
+pub use schedule::{AdaptiveChains, NonAsymptotic, Schedule, Tay, Uncertified};
+
+use fenchel_optim::Refusal;
+use std::ops::ControlFlow;
+
+use fenchel_linalg::Invalid;
+use fenchel_optim::{Cadence, Observer, Progress, StepSize, Stop};
+use serde::{Deserialize, Serialize};
+
+use crate::bounds::BoundKind;
+use crate::coordinates::packed_length;
+use crate::{BinaryData, Coordinates, Error, NetworkModel, Penalty, Strengths};
+
+/// Where the chains of an iteration begin.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ChainStart {
+    /// Where those of the iteration before ended: the sensible default.
+    #[default]
+    Persistent,
+    /// At fair coins, anew in every iteration: algorithm 2 of the SPG paper to the letter.
+    Restart,
+    /// At the rows of the data, anew in every iteration: contrastive divergence.
+    Data,
+}
+
+/// The parameters at the start.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub enum InitialParameters {
+    /// All 0: the chains are fair coins, and the first bound is exact after one sweep.
+    #[default]
+    Zero,
+    /// Independent uniform draws up to this size in either direction.
+    Random(f64),
+    /// No couplings, biases that give the means of the data (for a constant column, those of one more row of each kind).
+    Independent,
+    /// These, packed.
+    Given(Vec<f64>),
+}
+
+/// One iteration, as the trace of a fit keeps it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct SpgRecord {
+    /// Sweeps of the chains, `t`.
+    pub sweeps: usize,
+    /// Number of chains, `q`.
+    pub chains: usize,
+    /// The step, `a`.
+    pub step: f64,
+    /// `norm(G)`, the proximal gradient mapping.
+    pub mapping: f64,
+    /// The bound of the bias of the gradient after these sweeps.
+    pub bias_bound: f64,
+    /// The standard error of the gradient, `sqrt(sum V / q)`.
+    pub noise: f64,
+    /// The spectral radius of the influence bound, where it was computed (every tenth iteration, or where a schedule needs it).
+    pub radius: Option<f64>,
+    /// Whether the bound is below half of the mapping.
+    pub certified: bool,
+    /// Couplings that are not 0 after the step.
+    pub edges: usize,
+}
+
+/// What to know about a fit.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub enum Warning {
+    /// The step exceeds `2 / lambda_max(Cov psi)` over the chains: iterates oscillate. Use [`StepSize::Theory`].
+    StepTooLarge {
+        /// The step.
+        step: f64,
+        /// `2 / lambda_max`.
+        limit: f64,
+    },
+    /// From this iteration on the spectral radius of the influence bound was 1 or more: nothing is certified there.
+    Uncertified {
+        /// The iteration, counted from 0.
+        iteration: usize,
+    },
+    /// A parameter was held at `max_parameter`.
+    Clamped {
+        /// The iteration, counted from 0.
+        iteration: usize,
+    },
+}
+
+/// Settings of the stochastic proximal gradient method, and the estimator.
+///
+/// | field | default | meaning |
+/// |---|---|---|
+/// | `penalty` | l1 with `lambda` 0.1 | what keeps the graph sparse |
+/// | `coordinates` | binary | in which the penalty is |
+/// | `chains` | 2000 | `q`, at least 2 |
+/// | `start` | persistent | where the chains of an iteration begin |
+/// | `schedule` | TAY | sweeps an iteration |
+/// | `bound` | that of the paper | which bound of the bias counts |
+/// | `exact_degree` | 0 | influences of variables with so few neighbours are exact instead of bounded |
+/// | `adaptive` | off | whether chains are doubled when the noise is too large |
+/// | `split_chains` | false | the first half of the chains decides about the sweeps, the second takes the step |
+/// | `step` | `Theory` | `0.9 / lambda_max` of the sample covariance, renewed every 10 iterations; or `Constant`, `Scaled`, `Decaying` |
+/// | `initial` | zero | parameters at the start |
+/// | `average` | false | whether to return the average of the iterates too |
+/// | `noise_floor` | 1.2 | ends the run after 10 iterations in a row with `norm(G)` below so many standard errors; `None` for never |
+/// | `noise_threshold` | false | with a step, sets couplings to 0 that are smaller than the step times two standard errors of their derivative |
+/// | `max_parameter` | 20 | parameters are held within, so that nothing runs to infinity |
+/// | `stop` | 150 passes, no tolerance | a pass is an iteration; tolerances are of `norm(G)` plus its error bound |
+/// | `seed` | 0 | of all draws |
+///
+/// ```
+/// use fenchel_mrf_learn::{BinaryData, MissingPolicy, Penalty, Spg};
+/// use ndarray::array;
+///
+/// let x = array![[1u8, 1, 0], [1, 1, 1], [0, 0, 1], [0, 0, 0], [1, 1, 0], [0, 1, 1]];
+/// let data = BinaryData::new(x.view(), MissingPolicy::Error)?;
+/// let model = Spg { penalty: Penalty::l1(0.08), ..Spg::default() }.fit(&data)?;
+/// let last = model.trace.last().expect("one record an iteration");
+/// println!("{} edges; {} sweeps; bias of the gradient below {:.3}", last.edges, last.sweeps, last.bias_bound);
+/// # Ok::<(), fenchel_mrf_learn::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Spg {
+    /// What keeps the graph sparse.
+    pub penalty: Penalty,
+    /// In which coordinates the penalty is.
+    pub coordinates: Coordinates,
+    /// Number of chains, `q`.
+    pub chains: usize,
+    /// Where the chains of an iteration begin.
+    pub start: ChainStart,
+    /// Sweeps an iteration.
+    pub schedule: Schedule,
+    /// Which bound of the bias counts.
+    pub bound: BoundKind,
+    /// Influences on variables with at most so many neighbours are exact.
+    pub exact_degree: usize,
+    /// Whether chains are doubled when the noise is too large.
+    pub adaptive: AdaptiveChains,
+    /// Whether one half of the chains decides and the other moves.
+    pub split_chains: bool,
+    /// The step.
+    pub step: StepSize,
+    /// Parameters at the start.
+    pub initial: InitialParameters,
+    /// Whether to return the average of the iterates too.
+    pub average: bool,
+    /// Standard errors below which `norm(G)` is noise.
+    pub noise_floor: Option<f64>,
+    /// Whether couplings that one step of noise can make are set to 0.
+    pub noise_threshold: bool,
+    /// Largest absolute value of a parameter.
+    pub max_parameter: f64,
+    /// When to end.
+    pub stop: Stop,
+    /// Seed of all draws.
+    pub seed: u64,
+}
+
+impl Default for Spg {
+    fn default() -> Self {
+        Spg {
+            penalty: Penalty::default(),
+            coordinates: Coordinates::Binary,
+            chains: 2000,
+            start: ChainStart::Persistent,
+            schedule: Schedule::default(),
+            bound: BoundKind::Paper,
+            exact_degree: 0,
+            adaptive: AdaptiveChains::Off,
+            split_chains: false,
+            step: StepSize::Theory,
+            initial: InitialParameters::Zero,
+            average: false,
+            noise_floor: Some(1.2),
+            noise_threshold: false,
+            max_parameter: 20.0,
+            stop: Stop {
+                absolute: 0.0,
+                relative: 0.0,
+                max_passes: 150.0,
+                max_seconds: None,
+                check: Cadence::Every(10.0),
+            },
+            seed: 0,
+        }
+    }
+}
+
+impl Spg {
+    /// Persistent contrastive divergence: one sweep an iteration, chains that go on.
+    pub fn pcd(penalty: Penalty) -> Self {
+        Spg { penalty, schedule: Schedule::Fixed(1), ..Spg::default() }
+    }
+
+    /// Contrastive divergence with `sweeps` sweeps from the data. Biased, whatever the number of chains.
+    pub fn contrastive_divergence(penalty: Penalty, sweeps: usize) -> Self {
+        let schedule = Schedule::Fixed(sweeps);
+        Spg { penalty, schedule, start: ChainStart::Data, ..Spg::default() }
+    }
+
+    /// Ends after so many iterations.
+    pub fn with_iterations(self, iterations: usize) -> Self {
+        let stop = Stop { max_passes: iterations as f64, ..self.stop };
+        Spg { stop, ..self }
+    }
+
+    /// Fits a model.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for settings out of range; [`Error::Uncertified`] where the schedule refuses to go on; [`Error::Graphical`] for more
+    /// chains than fit into memory.
+    pub fn fit(&self, data: &BinaryData) -> Result<NetworkModel, Error> {
+        self.solve(data, &mut ())
+    }
+
+    /// The same from the parameters of another model, as along a path.
+    ///
+    /// # Errors
+    /// As [`fit`](Self::fit); [`Invalid::Length`] for a model of another size.
+    pub fn fit_from(&self, data: &BinaryData, start: &NetworkModel) -> Result<NetworkModel, Error> {
+        Invalid::check_length("variables of start", data.variables(), start.variables())?;
+        let initial = InitialParameters::Given(self.coordinates.parameters(&start.model));
+        Spg { initial, ..self.clone() }.fit(data)
+    }
+
+    /// The same, watched; the function sees the progress and the parameters, packed.
+    ///
+    /// # Errors
+    /// As [`fit`](Self::fit).
+    pub fn fit_watched(
+        &self,
+        data: &BinaryData,
+        mut watch: impl FnMut(&Progress, &[f64]) -> ControlFlow<()>,
+    ) -> Result<NetworkModel, Error> {
+        let mut observer =
+            |progress: &Progress, method: &SpgMethod<'_, BinarySampler, Strengths>| {
+                watch(progress, method.parameters())
+            };
+        self.solve(data, &mut observer)
+    }
+
+    fn solve<O>(&self, data: &BinaryData, observer: &mut O) -> Result<NetworkModel, Error>
+    where
+        O: for<'m> Observer<SpgMethod<'m, BinarySampler, Strengths>>,
+    {
+        self.check()?;
+        let p = data.variables();
+        let strengths = self.penalty.strengths(p)?;
+        let theta = self.initial(data)?;
+        let sampler = BinarySampler::new(data, self)?;
+        let target = data.means(self.coordinates);
+        let missing = missing::Missing::new(data, self.coordinates, self.seed);
+        let problem =
+            SpgProblem { sampler, target, regulariser: strengths, missing, settings: self };
+        let done = spg(problem, theta, observer)?;
+        let (coordinates, penalty) = (self.coordinates, &self.penalty);
+        let mut model = NetworkModel::new(&done.theta, p, coordinates, penalty, done.report)?;
+        model.trace = done.trace;
+        model.warnings = done.warnings;
+        if let Some(average) = done.average {
+            model.average = Some(coordinates.model(&average, p)?.0);
+        }
+        Ok(model)
+    }
+
+    /// Checks what does not depend on the data.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        if self.chains < 2 {
+            let (name, value) = ("chains", self.chains as f64);
+            return Err(Invalid::Parameter { name, value, expected: "at least 2" }.into());
+        }
+        self.stop.check()?;
+        self.schedule.check()?;
+        self.adaptive.check()?;
+        match self.step {
+            StepSize::Theory => {}
+            StepSize::Scaled(step) | StepSize::Constant(step) => {
+                Invalid::check_positive("step", step)?;
+            }
+            StepSize::Decaying { first, power } => {
+                Invalid::check_positive("step (first)", first)?;
+                Invalid::check_nonnegative("step (power)", power)?;
+            }
+            StepSize::Backtracking => {
+                return Err(Refusal::unsupported(
+                    "Spg",
+                    "backtracking, which needs exact values; ExactMle has it",
+                )
+                .into());
+            }
+        }
+        if let Some(floor) = self.noise_floor {
+            Invalid::check_nonnegative("noise_floor", floor)?;
+        }
+        Ok(Invalid::check_positive("max_parameter", self.max_parameter)?)
+    }
+
+    fn initial(&self, data: &BinaryData) -> Result<Vec<f64>, Error> {
+        let p = data.variables();
+        let length = packed_length(p);
+        Ok(match &self.initial {
+            InitialParameters::Zero => vec![0.0; length],
+            InitialParameters::Random(scale) => {
+                Invalid::check_nonnegative("initial (scale)", *scale)?;
+                use rand::RngExt;
+                let mut random = fenchel_optim::random::stream(self.seed, u64::MAX);
+                (0..length).map(|_| scale * (2.0 * random.random::<f64>() - 1.0)).collect()
+            }
+            InitialParameters::Independent => {
+                let means = data.means(Coordinates::Binary);
+                let mut theta = vec![0.0; length];
+                let half = if self.coordinates == Coordinates::Spins { 0.5 } else { 1.0 };
+                let rows = data.rows() as f64;
+                for i in 0..p {
+                    let c = crate::pair_index(i, i, p);
+                    let mean = if means[c] <= 0.0 || means[c] >= 1.0 {
+                        (means[c] * rows + 1.0) / (rows + 2.0)
+                    } else {
+                        means[c]
+                    };
+                    theta[c] = half * (mean / (1.0 - mean)).ln();
+                }
+                theta
+            }
+            InitialParameters::Given(theta) => {
+                Invalid::check_length("initial parameters", length, theta.len())?;
+                Invalid::check_finite("initial parameters", theta)?;
+                theta.clone()
+            }
+        })
+    }
+}

@@ -1,0 +1,66 @@
+//! What SPG asks of a family of models.
+
+use fenchel_graphical::Influence;
+
+use crate::Error;
+use crate::bounds::BoundKind;
+
+/// Chains of a model whose parameters change: the sampled side of a gradient.
+pub trait Sampler: Clone {
+    /// Number of parameters, `m`.
+    fn dimension(&self) -> usize;
+
+    /// Number of variables, `p`.
+    fn variables(&self) -> usize;
+
+    /// Number of chains, `q`.
+    fn chains(&self) -> usize;
+
+    /// Changes the parameters; the states stay.
+    ///
+    /// # Errors
+    /// For parameters that are not finite.
+    fn set(&mut self, theta: &[f64]) -> Result<(), Error>;
+
+    /// Starts the chains of iteration `round`, or leaves them where they are.
+    ///
+    /// # Errors
+    /// For more chains than fit into memory.
+    fn begin(&mut self, round: u64) -> Result<(), Error>;
+
+    /// Doubles the chains; the new ones begin where the old ones are.
+    ///
+    /// # Errors
+    /// For more chains than fit into memory.
+    fn double(&mut self, round: u64) -> Result<(), Error>;
+
+    /// One systematic sweep of all chains.
+    fn sweep(&mut self);
+
+    /// Means of the statistics over the chains.
+    fn means(&self, out: &mut [f64]);
+
+    /// Means over the first and over the second half of the chains.
+    fn half_means(&self, first: &mut [f64], second: &mut [f64]);
+
+    /// Unbiased sample variances of the statistics, given their means.
+    fn variances(&self, means: &[f64], out: &mut [f64]);
+
+    /// The influence bound of the current model.
+    fn influence(&self) -> Influence;
+
+    /// The bound of the bias of the gradient from `d = B^t 1`.
+    fn bias(&self, kind: BoundKind, d: &[f64]) -> f64;
+
+    /// The bound of the error that `q` chains add, with probability `1 - doubt`.
+    fn sampling_error(&self, variances: &[f64], doubt: f64) -> f64;
+
+    /// The largest eigenvalue of the sample covariance of the statistics.
+    fn curvature(&self) -> f64;
+
+    /// The largest possible `|mean over chains - target|` of every statistic.
+    fn reach(&self, target: &[f64], out: &mut [f64]);
+
+    /// Couplings that are not 0.
+    fn edges(&self, theta: &[f64]) -> usize;
+}

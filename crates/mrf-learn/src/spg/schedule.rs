@@ -1,0 +1,136 @@
+//! How many sweeps an iteration does, and with how many chains.
+
+use fenchel_linalg::Invalid;
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+
+/// Sweeps an iteration.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub enum Schedule {
+    /// Always so many.
+    Fixed(usize),
+    /// One in the first iteration, and one more in each that follows (Atchade et al. 2014; "SPG-Inc").
+    Increasing,
+    /// Until the bound of the bias is below half of the gradient mapping.
+    Tay(Tay),
+    /// Until bias and sampling error together are, with a probability.
+    NonAsymptotic(NonAsymptotic),
+}
+
+impl Default for Schedule {
+    fn default() -> Self {
+        Schedule::Tay(Tay::default())
+    }
+}
+
+/// "Tighten asymptotically": the schedule of section 6 of the SPG paper (ML-16).
+///
+/// | field | default | meaning |
+/// |---|---|---|
+/// | `most` | 200 | sweeps at which an iteration ends in any case |
+/// | `uncertified` | `Fixed(10)` | what to do where the influence bound has a spectral radius of 1 or more |
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Tay {
+    /// Sweeps at which an iteration ends in any case.
+    pub most: usize,
+    /// What to do where nothing can be certified.
+    pub uncertified: Uncertified,
+}
+
+impl Default for Tay {
+    fn default() -> Self {
+        Tay { most: 200, uncertified: Uncertified::Fixed(10) }
+    }
+}
+
+/// What a schedule does where the bound never falls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Uncertified {
+    /// So many sweeps.
+    Fixed(usize),
+    /// As many as the iteration has number, as [`Schedule::Increasing`].
+    Grow,
+    /// Up to `most`.
+    Most,
+    /// [`Error::Uncertified`].
+    Error,
+}
+
+/// The criterion of equation 15 of the SPG paper (ML-17): where the sampling error alone is too large, chains are doubled.
+///
+/// | field | default | meaning |
+/// |---|---|---|
+/// | `doubt` | 0.05 | probability with which the bound of an iteration may fail |
+/// | `most` | 200 | sweeps at which an iteration ends in any case |
+/// | `most_chains` | 100,000 | chains are not doubled beyond |
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct NonAsymptotic {
+    /// Probability with which the bound of an iteration may fail.
+    pub doubt: f64,
+    /// Sweeps at which an iteration ends in any case.
+    pub most: usize,
+    /// Chains are not doubled beyond.
+    pub most_chains: usize,
+}
+
+impl Default for NonAsymptotic {
+    fn default() -> Self {
+        NonAsymptotic { doubt: 0.05, most: 200, most_chains: 100_000 }
+    }
+}
+
+/// When chains are doubled, whatever the schedule.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub enum AdaptiveChains {
+    /// Never.
+    #[default]
+    Off,
+    /// When the standard error of the gradient exceeds `ratio` times half of the mapping.
+    Noise {
+        /// 1 is a good choice.
+        ratio: f64,
+        /// Chains are not doubled beyond.
+        most: usize,
+    },
+    /// When the bound of the sampling error, with probability 0.95, exceeds half of the mapping.
+    Bernstein {
+        /// Chains are not doubled beyond.
+        most: usize,
+    },
+}
+
+impl Schedule {
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        let sweeps = match *self {
+            Schedule::Fixed(sweeps) => sweeps,
+            Schedule::Increasing => 1,
+            Schedule::Tay(tay) => {
+                if let Uncertified::Fixed(0) = tay.uncertified {
+                    0
+                } else {
+                    tay.most
+                }
+            }
+            Schedule::NonAsymptotic(NonAsymptotic { doubt, most, .. }) => {
+                if !(doubt > 0.0 && doubt < 1.0) {
+                    let expected = "a probability in (0, 1)";
+                    return Err(Invalid::Parameter { name: "doubt", value: doubt, expected }.into());
+                }
+                most
+            }
+        };
+        Ok(Invalid::check_positive("sweeps", sweeps as f64)?)
+    }
+}
+
+impl AdaptiveChains {
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        match *self {
+            AdaptiveChains::Noise { ratio, .. } => Ok(Invalid::check_positive("ratio", ratio)?),
+            AdaptiveChains::Off | AdaptiveChains::Bernstein { .. } => Ok(()),
+        }
+    }
+}

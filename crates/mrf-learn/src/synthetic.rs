@@ -1,0 +1,91 @@
+//! Random models with known truth, and exact draws from them (section 7.1 of the SPG paper; ML-20, ML-23).
+
+use fenchel_graphical::BinaryPairwise;
+use fenchel_linalg::Invalid;
+use fenchel_optim::random::stream;
+use ndarray::Array2;
+use rand::RngExt;
+
+use crate::{BinaryData, Enumeration, Error, MissingPolicy};
+
+/// A model every parameter of which, biases included, is other than 0 with probability `density`; its size is uniform in
+/// `[low, high]`, its sign a fair coin. The SPG paper has density 0.3 and sizes 1 to 2.
+///
+/// # Errors
+/// [`Invalid::Parameter`] for a density that is no probability, or sizes that are negative or not finite.
+pub fn random_network(
+    p: usize,
+    density: f64,
+    (low, high): (f64, f64),
+    seed: u64,
+) -> Result<BinaryPairwise, Error> {
+    if !(0.0..=1.0).contains(&density) {
+        let expected = "a probability";
+        return Err(Invalid::Parameter { name: "density", value: density, expected }.into());
+    }
+    Invalid::check_nonnegative("low", low)?;
+    Invalid::check_nonnegative("high - low", high - low)?;
+    let mut random = stream(seed, 0);
+    let mut draw = || {
+        if random.random::<f64>() >= density {
+            return 0.0;
+        }
+        let size = low + (high - low) * random.random::<f64>();
+        if random.random::<bool>() { size } else { -size }
+    };
+    let bias: Vec<f64> = (0..p).map(|_| draw()).collect();
+    let mut edges = Vec::new();
+    for i in 0..p as u32 {
+        for j in i + 1..p as u32 {
+            let coupling = draw();
+            if coupling != 0.0 {
+                edges.push((i, j, coupling));
+            }
+        }
+    }
+    Ok(BinaryPairwise::new(&bias, &edges)?)
+}
+
+/// A square grid of spins with the same coupling everywhere, and no fields, in states 0 and 1.
+///
+/// # Errors
+/// Those of [`BinaryPairwise::from_spins`].
+pub fn ising_grid(side: usize, coupling: f64) -> Result<BinaryPairwise, Error> {
+    let mut edges = Vec::new();
+    for row in 0..side {
+        for column in 0..side {
+            let at = (row * side + column) as u32;
+            if column + 1 < side {
+                edges.push((at, at + 1, coupling));
+            }
+            if row + 1 < side {
+                edges.push((at, at + side as u32, coupling));
+            }
+        }
+    }
+    Ok(BinaryPairwise::from_spins(&vec![0.0; side * side], &edges)?.0)
+}
+
+/// Independent exact draws by enumeration, up to 24 variables.
+///
+/// # Errors
+/// [`Invalid::Parameter`] for more variables; [`Invalid::Empty`] for no rows.
+pub fn exact_draws(model: &BinaryPairwise, rows: usize, seed: u64) -> Result<BinaryData, Error> {
+    let p = model.variables();
+    let mut table = Enumeration::new(p, Some(16 << 24))?;
+    let mut cumulative = table.probabilities(model)?.to_vec();
+    for s in 1..cumulative.len() {
+        cumulative[s] += cumulative[s - 1];
+    }
+    let total = cumulative[cumulative.len() - 1];
+    let mut random = stream(seed, 1);
+    let mut x = Array2::from_elem((rows, p), false);
+    for row in 0..rows {
+        let u = total * random.random::<f64>();
+        let state = cumulative.partition_point(|&c| c <= u).min(cumulative.len() - 1);
+        for i in 0..p {
+            x[[row, i]] = state >> i & 1 == 1;
+        }
+    }
+    BinaryData::new(x.view(), MissingPolicy::Error)
+}

@@ -1,0 +1,83 @@
+//! Brute force over all states, written without the crate's own routines.
+
+use fenchel_graphical::BinaryPairwise;
+use fenchel_mrf_learn::synthetic;
+use fenchel_optim::random::stream;
+use rand::RngExt;
+
+/// State `s` as bits.
+pub(crate) fn bits(s: usize, p: usize) -> Vec<bool> {
+    (0..p).map(|i| s >> i & 1 == 1).collect()
+}
+
+/// `psi(x)`, packed: rows of the upper triangle.
+pub(crate) fn statistics(x: &[bool]) -> Vec<f64> {
+    let mut out = Vec::new();
+    for i in 0..x.len() {
+        for j in i..x.len() {
+            out.push(f64::from(u8::from(x[i] && x[j])));
+        }
+    }
+    out
+}
+
+/// `log Z`, probabilities of all states, and the means of the statistics.
+pub(crate) fn brute(model: &BinaryPairwise) -> (f64, Vec<f64>, Vec<f64>) {
+    let p = model.variables();
+    let scores: Vec<f64> = (0..1 << p).map(|s| model.log_score(&bits(s, p)).unwrap()).collect();
+    let largest = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let total: f64 = scores.iter().map(|s| (s - largest).exp()).sum();
+    let log_z = largest + total.ln();
+    let probabilities: Vec<f64> = scores.iter().map(|s| (s - log_z).exp()).collect();
+    (log_z, probabilities.clone(), expectation(&probabilities, p))
+}
+
+/// Means of the statistics under a distribution of states.
+pub(crate) fn expectation(probabilities: &[f64], p: usize) -> Vec<f64> {
+    let mut means = vec![0.0; p * (p + 1) / 2];
+    for (s, weight) in probabilities.iter().enumerate() {
+        for (mean, psi) in means.iter_mut().zip(statistics(&bits(s, p))) {
+            *mean += weight * psi;
+        }
+    }
+    means
+}
+
+/// The law of one systematic sweep from a law: the conditional of one variable after the other.
+pub(crate) fn sweep(model: &BinaryPairwise, law: &[f64]) -> Vec<f64> {
+    let p = model.variables();
+    let mut law = law.to_vec();
+    for i in 0..p {
+        let mut next = vec![0.0; law.len()];
+        for (s, weight) in law.iter().enumerate() {
+            let (off, on) = (s & !(1 << i), s | 1 << i);
+            let up = 1.0 / (1.0 + (-model.logit(i, &bits(off, p))).exp());
+            next[on] += weight * up;
+            next[off] += weight * (1.0 - up);
+        }
+        law = next;
+    }
+    law
+}
+
+pub(crate) fn norm(x: &[f64]) -> f64 {
+    x.iter().map(|x| x * x).sum::<f64>().sqrt()
+}
+
+/// Random packed parameters, some of them 0.
+pub(crate) fn random_theta(p: usize, scale: f64, seed: u64) -> Vec<f64> {
+    let mut random = stream(seed, 77);
+    (0..p * (p + 1) / 2)
+        .map(|_| {
+            if random.random::<f64>() < 0.3 {
+                0.0
+            } else {
+                scale * (2.0 * random.random::<f64>() - 1.0)
+            }
+        })
+        .collect()
+}
+
+pub(crate) fn random_model(p: usize, scale: f64, seed: u64) -> BinaryPairwise {
+    synthetic::random_network(p, 0.6, (0.0, scale), seed).unwrap()
+}

@@ -1,0 +1,170 @@
+use fenchel_mrf_learn::{
+    BinaryData, Coordinates, EdgeWeight, Error, InteractionScreening, MissingPolicy,
+    NodewiseLogistic, Penalty, PseudoLikelihood, Rule, ScreeningObjective, metrics, synthetic,
+};
+use fenchel_optim::Refusal;
+use fenchel_optim::Regulariser;
+use ndarray::array;
+
+use crate::common::norm;
+
+fn data(p: usize, rows: usize, seed: u64) -> BinaryData {
+    let truth = synthetic::random_network(p, 0.3, (1.0, 2.0), seed).unwrap();
+    synthetic::exact_draws(&truth, rows, seed).unwrap()
+}
+
+/// The objective, written out cell by cell.
+fn objective(data: &BinaryData, theta: &[f64], coordinates: Coordinates, strengths: &[f64]) -> f64 {
+    let p = data.variables();
+    let model = coordinates.model(theta, p).unwrap().0;
+    let mut total = 0.0;
+    for row in 0..data.rows() {
+        let x: Vec<bool> = (0..p).map(|i| data.get(row, i)).collect();
+        for i in 0..p {
+            let sign = if x[i] { 1.0 } else { -1.0 };
+            total += data.weight(row) * (1.0 + (-sign * model.logit(i, &x)).exp()).ln();
+        }
+    }
+    total + theta.iter().zip(strengths).map(|(t, s)| s * t.abs()).sum::<f64>()
+}
+
+/// The certificate is computed from the returned point, and no nearby point is better by more than the gap.
+#[test]
+fn pseudo_likelihood_is_certified() {
+    for (penalty, edge_weight) in
+        [(Penalty::l1(0.03), EdgeWeight::One), (Penalty::edges(0.03), EdgeWeight::Two)]
+    {
+        for coordinates in [Coordinates::Binary, Coordinates::Spins] {
+            let data = data(6, 200, 2);
+            let method = PseudoLikelihood {
+                penalty: penalty.clone(),
+                edge_weight,
+                coordinates,
+                ..PseudoLikelihood::default()
+            };
+            let model = method.fit(&data).unwrap();
+            let certificate = model.report.certificate;
+            assert!(certificate.value() <= 1e-8, "{}", model.report);
+            let mut strengths = penalty.strengths(6).unwrap().0;
+            if edge_weight == EdgeWeight::Two {
+                let mut c = 0;
+                for i in 0..6 {
+                    for j in i..6 {
+                        strengths[c] *= if i == j { 1.0 } else { 2.0 };
+                        c += 1;
+                    }
+                }
+            }
+            let theta = model.parameters();
+            let value = objective(&data, &theta, coordinates, &strengths);
+            assert!((value - certificate.objective().unwrap()).abs() < 1e-10);
+            for c in 0..theta.len() {
+                for off in [-1e-2, 1e-2] {
+                    let mut other = theta.clone();
+                    other[c] += off;
+                    let there = objective(&data, &other, coordinates, &strengths);
+                    assert!(there >= value - certificate.value() - 1e-12);
+                }
+            }
+        }
+    }
+}
+
+/// Node by node with free biases is a separate problem: its rows minimise the same conditionals.
+#[test]
+fn nodewise_recovers_a_chain() {
+    let model = fenchel_graphical::BinaryPairwise::from_spins(
+        &[0.0; 5],
+        &[(0, 1, 0.8), (1, 2, 0.8), (2, 3, -0.8), (3, 4, 0.8)],
+    )
+    .unwrap()
+    .0;
+    let data = synthetic::exact_draws(&model, 3000, 1).unwrap();
+    for rule in [Rule::And, Rule::Or] {
+        let found = NodewiseLogistic { lambda: 0.02, rule, ..NodewiseLogistic::default() }
+            .fit(&data)
+            .unwrap();
+        assert_eq!(metrics::edge_auc(&model, &found.scores()).unwrap(), Some(1.0));
+        assert!(found.report.certificate.relative() <= 1e-4);
+    }
+    let and = NodewiseLogistic { lambda: 0.005, ..NodewiseLogistic::default() }.fit(&data).unwrap();
+    let or = NodewiseLogistic { lambda: 0.005, rule: Rule::Or, ..NodewiseLogistic::default() }
+        .fit(&data)
+        .unwrap();
+    assert!(and.edges().len() <= or.edges().len());
+    let weighted = data.clone().with_weights(&vec![2.0; 3000]).unwrap();
+    let same = NodewiseLogistic { lambda: 0.02, ..NodewiseLogistic::default() };
+    let (a, b) = (same.fit(&data).unwrap().parameters(), same.fit(&weighted).unwrap().parameters());
+    assert!(norm(&a.iter().zip(&b).map(|(a, b)| a - b).collect::<Vec<_>>()) < 0.05);
+}
+
+/// With every state equally weighted by a model, RISE is minimised exactly by the model's couplings (Vuffray et al.,
+/// theorem: the gradient vanishes at the truth), as is logRISE.
+#[test]
+fn screening_is_unbiased_on_the_exact_distribution() {
+    let (fields, couplings) = ([0.2, -0.3, 0.1, 0.0], [(0, 1, 0.7), (1, 2, -0.5), (2, 3, 0.4)]);
+    let truth = fenchel_graphical::BinaryPairwise::from_spins(&fields, &couplings).unwrap().0;
+    let mut table = fenchel_mrf_learn::Enumeration::new(4, None).unwrap();
+    let weights = table.probabilities(&truth).unwrap().to_vec();
+    let states = ndarray::Array2::from_shape_fn((16, 4), |(s, i)| s >> i & 1 == 1);
+    let data = BinaryData::new(states.view(), MissingPolicy::Error)
+        .unwrap()
+        .with_weights(&weights)
+        .unwrap();
+    for objective in [ScreeningObjective::Rise, ScreeningObjective::LogRise] {
+        let method =
+            InteractionScreening { lambda: 0.0, objective, ..InteractionScreening::default() };
+        let found = method.fit(&data).unwrap().parameters();
+        let expected = Coordinates::Spins.parameters(&truth);
+        let off: Vec<f64> = found.iter().zip(&expected).map(|(a, b)| a - b).collect();
+        assert!(norm(&off) < 1e-3, "{objective:?} {found:?}");
+    }
+}
+
+#[test]
+fn screening_recovers_edges_with_a_gap() {
+    let truth = fenchel_graphical::BinaryPairwise::from_spins(
+        &[0.0; 6],
+        &[(0, 1, 0.6), (1, 2, 0.6), (3, 4, -0.6), (4, 5, 0.6)],
+    )
+    .unwrap()
+    .0;
+    let data = synthetic::exact_draws(&truth, 2000, 4).unwrap();
+    for objective in [ScreeningObjective::Rise, ScreeningObjective::LogRise] {
+        let method =
+            InteractionScreening { lambda: 0.05, objective, ..InteractionScreening::default() };
+        let found = method.fit(&data).unwrap();
+        assert!(found.report.certificate.value() <= 6e-6, "{}", found.report);
+        assert_eq!(metrics::edge_auc(&truth, &found.scores()).unwrap(), Some(1.0));
+        let thresholded = InteractionScreening { threshold: 0.3, ..method }.fit(&data).unwrap();
+        assert_eq!(metrics::hamming(&truth, &thresholded.scores()).unwrap(), 0);
+    }
+}
+
+#[test]
+fn constant_columns_have_no_neighbours() {
+    let x = array![[1u8, 1, 0], [1, 0, 0], [1, 1, 1], [1, 0, 1], [1, 1, 1]];
+    let data = BinaryData::new(x.view(), MissingPolicy::Error).unwrap();
+    let node = NodewiseLogistic { lambda: 0.01, ..NodewiseLogistic::default() }.fit(&data).unwrap();
+    let screen = InteractionScreening { lambda: 0.05, ..InteractionScreening::default() }
+        .fit(&data)
+        .unwrap();
+    for model in [&node, &screen] {
+        assert!(model.edges().iter().all(|edge| edge.0 != 0));
+        assert!(model.parameters().iter().all(|t| t.is_finite()));
+    }
+    let pseudo = PseudoLikelihood { penalty: Penalty::edges(0.1), ..PseudoLikelihood::default() };
+    assert!(matches!(pseudo.fit(&data), Err(Error::UnboundedMle { .. })));
+    let x = array![[1i8, -1], [0, 1]];
+    let missing = BinaryData::new(x.view(), MissingPolicy::Impute).unwrap();
+    assert!(matches!(
+        PseudoLikelihood::default().fit(&missing),
+        Err(Error::Refused(Refusal::Unsupported { .. }))
+    ));
+    assert!(matches!(
+        NodewiseLogistic::default().fit(&missing),
+        Err(Error::Refused(Refusal::Unsupported { .. }))
+    ));
+    assert!(NodewiseLogistic { lambda: -1.0, ..NodewiseLogistic::default() }.fit(&data).is_err());
+    assert!(Penalty::l1(0.1).strengths(2).unwrap().value(&[1.0, 0.0, -1.0]) == 0.2);
+}

@@ -1,0 +1,111 @@
+use fenchel_mrf_learn::{
+    BinaryData, Coordinates, Error, MissingPolicy, NetworkModel, Penalty, Spg, lambda_max,
+};
+use fenchel_optim::model::Saved;
+use ndarray::{Array2, array};
+
+#[test]
+fn what_is_not_binary_is_named() {
+    let x = array![[0u8, 1], [2, 1]];
+    let error = BinaryData::new(x.view(), MissingPolicy::Error).unwrap_err().to_string();
+    assert_eq!(error, "data: row 1, column 0 is 2; expected 0, 1, or 255 for a missing value");
+    let x = array![[0.0, 1.0], [0.5, f64::NAN]];
+    let error = BinaryData::new(x.view(), MissingPolicy::Error).unwrap_err();
+    assert!(matches!(error, Error::Entry { row: 1, column: 0, .. }));
+    let x = array![[0.0, f64::NAN]];
+    let error = BinaryData::new(x.view(), MissingPolicy::Error).unwrap_err();
+    assert!(matches!(error, Error::Entry { row: 0, column: 1, .. }), "{error}");
+    let empty: Array2<bool> = Array2::default((0, 3));
+    assert!(BinaryData::new(empty.view(), MissingPolicy::Error).is_err());
+    let empty: Array2<bool> = Array2::default((3, 0));
+    assert!(BinaryData::new(empty.view(), MissingPolicy::Error).is_err());
+    let wide: Array2<bool> = Array2::default((1, 65_536));
+    let error = BinaryData::new(wide.view(), MissingPolicy::Error).unwrap_err().to_string();
+    assert!(error.contains("65535"), "{error}");
+}
+
+#[test]
+fn missing_cells_follow_the_policy() {
+    let x = array![[1i8, 1], [-1, 1], [0, 1]];
+    let zero = BinaryData::new(x.view(), MissingPolicy::AsZero).unwrap();
+    assert_eq!(zero.means(Coordinates::Binary), [1.0 / 3.0, 1.0 / 3.0, 1.0]);
+    let dropped = BinaryData::new(x.view(), MissingPolicy::DropRow).unwrap();
+    assert_eq!((dropped.rows(), dropped.means(Coordinates::Binary)), (2, vec![0.5, 0.5, 1.0]));
+    let imputed = BinaryData::new(x.view(), MissingPolicy::Impute).unwrap();
+    assert_eq!(imputed.missing(), [(1, 0)]);
+    let all = array![[-1i8], [-1]];
+    assert!(BinaryData::new(all.view(), MissingPolicy::DropRow).is_err());
+}
+
+/// 130 rows: the last word is not full.
+#[test]
+fn means_are_those_of_the_rows() {
+    let x = Array2::from_shape_fn((130, 5), |(r, i)| (r * (i + 3) + r / 7) % 3 == 0);
+    let data = BinaryData::new(x.view(), MissingPolicy::Error).unwrap();
+    let weights: Vec<f64> = (0..130).map(|r| 1.0 + f64::from(r % 4)).collect();
+    let total: f64 = weights.iter().sum();
+    let weighted = data.clone().with_weights(&weights).unwrap();
+    let (plain, heavy) = (data.means(Coordinates::Binary), weighted.means(Coordinates::Binary));
+    let mut c = 0;
+    for i in 0..5 {
+        for j in i..5 {
+            let both = |r: usize| f64::from(u8::from(x[[r, i]] && x[[r, j]]));
+            let mean: f64 = (0..130).map(both).sum::<f64>() / 130.0;
+            let mean_w: f64 = (0..130).map(|r| weights[r] * both(r)).sum::<f64>() / total;
+            assert!((plain[c] - mean).abs() < 1e-14 && (heavy[c] - mean_w).abs() < 1e-13);
+            c += 1;
+        }
+    }
+    assert!(data.clone().with_weights(&[1.0]).is_err());
+    assert!(data.clone().with_weights(&vec![f64::NAN; 130]).is_err());
+    assert!(data.with_weights(&vec![0.0; 130]).is_err());
+}
+
+#[test]
+fn bad_penalties_are_refused() {
+    for penalty in [
+        Penalty::l1(-0.1),
+        Penalty::l1(f64::NAN),
+        Penalty { unary_weight: -1.0, ..Penalty::default() },
+        Penalty { weights: vec![1.0; 2], ..Penalty::default() },
+        Penalty { weights: vec![1.0, f64::NAN, 1.0], ..Penalty::default() },
+    ] {
+        assert!(penalty.strengths(2).is_err(), "{penalty:?}");
+    }
+    assert!(
+        Penalty { weights: vec![1.0, f64::INFINITY, 1.0], ..Penalty::default() }
+            .strengths(2)
+            .is_ok()
+    );
+}
+
+/// By hand: means 3/4, 1/2, 1/2 of `x_0`, `x_0 x_1`, `x_1`.
+#[test]
+fn lambda_max_by_hand() {
+    let means = [0.75, 0.5, 0.5];
+    let all = lambda_max(&means, Coordinates::Binary, &Penalty::l1(1.0), 2).unwrap();
+    assert_eq!(all, 0.25);
+    let edges = lambda_max(&means, Coordinates::Binary, &Penalty::edges(1.0), 2).unwrap();
+    assert_eq!(edges, 0.125);
+}
+
+#[test]
+fn a_model_comes_back_from_its_file_and_goes_out_as_a_graph() {
+    let x = array![[1u8, 1, 0], [1, 1, 1], [0, 0, 1], [0, 0, 0], [1, 1, 0], [0, 1, 1]];
+    let data = BinaryData::new(x.view(), MissingPolicy::Error).unwrap();
+    let spg = Spg { penalty: Penalty::l1(0.05), chains: 100, average: true, ..Spg::default() };
+    let model = spg.with_iterations(5).fit(&data).unwrap();
+    let mut file = vec![];
+    model.save(&mut file).unwrap();
+    assert_eq!(NetworkModel::load(&file[..]).unwrap(), model);
+    let names = ["a & b".to_owned(), "c, d".to_owned(), "e".to_owned()];
+    let mut out = vec![];
+    model.write_graphml(&names, &mut out).unwrap();
+    assert!(String::from_utf8(out).unwrap().contains("a &amp; b"));
+    let mut out = vec![];
+    model.write_edges(&names, &mut out).unwrap();
+    assert!(String::from_utf8(out).unwrap().contains("a & b,\"c, d\","));
+    assert!(model.write_dot(&names[..2], vec![]).is_err());
+    assert_eq!(model.predict(&data).unwrap().dim(), (6, 3));
+    assert!(model.score(&data).unwrap() < 0.0);
+}

@@ -1,0 +1,10 @@
+//! The tests of the public interface, one program: `cargo test -p fenchel-mrf-learn --test suite FILE::`.
+
+mod bounds;
+mod common;
+mod conditional;
+mod data;
+mod exact;
+mod oracle;
+mod spg;
+mod theorems;
