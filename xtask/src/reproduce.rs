@@ -65,8 +65,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let out = arguments.out.clone().unwrap_or_else(|| default_out(size));
     let stop = stop_on_ctrl_c()?;
     let stopped = || stop.load(Ordering::Relaxed);
-    let context =
-        Context { data: folder, size, seed: arguments.seed, stopped: &stopped, tick: &|_, _| {} };
+    let context = Context { data: folder, size, stopped: &stopped, ..Context::new(arguments.seed) };
     println!("{}", describe_data(context.data.as_deref()));
 
     let session = Session {
@@ -225,7 +224,7 @@ fn claims_table(entries: &[Entry]) -> Table {
             table.push([
                 entry.experiment.id.into(),
                 shortened(&claim.statement, 60).into(),
-                shortened(&claim.expected, 24).into(),
+                shortened(&claim.threshold.text, 24).into(),
                 shortened(&claim.measured, 24).into(),
                 claim.outcome().into(),
             ]);
@@ -266,6 +265,8 @@ fn shortened(text: &str, room: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use fenchel_experiments::Source;
+
     use super::*;
 
     fn session(folder: &Path) -> Session {
@@ -277,12 +278,12 @@ mod tests {
     }
 
     fn context(stopped: &(dyn Fn() -> bool + Sync)) -> Context<'_> {
-        Context { data: None, size: Size::Quick, seed: 1, stopped, tick: &|_, _| {} }
+        Context { stopped, ..Context::new(1) }
     }
 
     fn passes(_: &Context) -> Result<Outcome, Failure> {
         let mut outcome = Outcome::default();
-        outcome.claim(Claim::holds("s", "e", "m", true));
+        outcome.claim(Source::OURS.claim("s").ours("e").holds(("m", true)));
         Ok(outcome)
     }
 
@@ -336,7 +337,9 @@ mod tests {
     fn verdicts_are_counted() {
         let mut outcome = passes(&context(&|| false)).unwrap();
         assert_eq!(verdicts(&Outcome::default()), "no claims");
-        outcome.claim(Claim::holds("s", "e", "m", true)).claim(Claim::reported("s", "e", "m"));
+        outcome
+            .claim(Source::OURS.claim("s").ours("e").holds(("m", true)))
+            .claim(Source::OURS.claim("s").reported("e", "m"));
         assert_eq!(verdicts(&outcome), "2 pass, 1 reported");
     }
 

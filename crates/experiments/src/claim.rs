@@ -1,5 +1,46 @@
 //! A sentence of a document, what was measured, and the verdict.
+//!
+//! A claim is written from left to right as it is argued: who says it and where ([`Source`]), in which words of ours,
+//! on which methods it rests, what would make it true and who fixed that ([`Threshold`]), what was measured, and
+//! whether that is enough ([`Judged`]).
+//!
+//! ```
+//! use fenchel_experiments::{Reason, Source};
+//!
+//! const PERMUTED: Source = Source::quoted(
+//!     "Defazio (2014)",
+//!     "3.2",
+//!     "The permuted ordering gives a striking improvement over the uniform one",
+//! );
+//!
+//! let claim = PERMUTED
+//!     .claim("w8a: permutation makes Finito faster")
+//!     .rests_on(["Finito permuted", "Finito"])
+//!     .ours("passes to 1e-8 at most 0.67 of the random order's")
+//!     .holds(("7.1 against 12.4", 7.1 <= 0.67 * 12.4));
+//! assert!(!claim.differs());
+//!
+//! // A sentence that is known not to hold names a number that the code checks.
+//! let start = 1.4;
+//! let claim = PERMUTED
+//!     .claim("sachs: permutation makes Finito faster")
+//!     .ours("passes to 1e-8 at most 0.67 of the random order's")
+//!     .known_failure(
+//!         ("11.3 against 12.4", false),
+//!         Reason::checked("the first pass leaves F - F* above 1", start, start > 1.0),
+//!     );
+//! assert_eq!(claim.outcome(), "does not reproduce");
+//! ```
+//!
+//! | the document says | write |
+//! |---|---|
+//! | a number | `.document("...")`, then `.holds` |
+//! | an order, "faster", "worse" | [`Sample::below`](crate::Sample::below) over three seeds or more, with the loser pinned |
+//! | an order or number that fails here | `.known_failure` with a [`Reason`] |
+//! | neither an order nor a number | [`Sentence::reported`] |
+//! | nothing: the row is this project's own | [`Source::OURS`] |
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -13,7 +54,7 @@ pub enum Verdict {
     Pass,
     /// The claim does not hold here.
     Fail,
-    /// A number without a threshold: shown, not judged.
+    /// Shown, not judged.
     Reported,
 }
 
@@ -30,15 +71,20 @@ impl fmt::Display for Verdict {
 /// The verdict that a claim is registered with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Expectation {
-    /// The claim of the document is expected to hold.
+    /// The claim is expected to hold.
     Holds,
-    /// It is known not to hold, and the reason is understood.
+    /// It is known not to hold.
     DoesNotReproduce {
-        /// The reason, in a sentence a reader can check.
+        /// Why, as far as it is known.
+        why: Reason,
+    },
+    /// The document gives neither an order nor a number.
+    Reported,
+    /// The document's sentence is about other data than those of this run.
+    NotJudged {
+        /// What was run on instead, and what the measurement would have said.
         why: String,
     },
-    /// The document gives no threshold.
-    Reported,
 }
 
 impl Expectation {
@@ -47,22 +93,238 @@ impl Expectation {
         match self {
             Expectation::Holds => Verdict::Pass,
             Expectation::DoesNotReproduce { .. } => Verdict::Fail,
-            Expectation::Reported => Verdict::Reported,
+            Expectation::Reported | Expectation::NotJudged { .. } => Verdict::Reported,
         }
     }
 }
 
-/// A judged sentence of a document.
+/// Why a claim is known not to hold. A reason that says more than "unknown" names a number of this run which would be
+/// another if the reason were wrong.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reason {
+    /// A sentence that a reader can check.
+    pub text: String,
+    /// The number it rests on, as this run measured it; empty for an unknown reason.
+    pub measured: String,
+    /// Whether the number is what the sentence says.
+    pub checked: bool,
+}
+
+impl Reason {
+    /// A reason with the number that it rests on, and whether that number bears it out.
+    pub fn checked(text: impl Into<String>, measured: impl Into<Measured>, checked: bool) -> Self {
+        Reason { text: text.into(), measured: measured.into().0, checked }
+    }
+
+    /// The claim fails and it is not known why. The text says what was looked at.
+    pub fn unknown(text: impl Into<String>) -> Self {
+        Reason { text: text.into(), measured: String::new(), checked: true }
+    }
+}
+
+/// Where a claim comes from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Source {
+    /// The document, as its reference list would have it; empty for a claim of this project.
+    pub document: Cow<'static, str>,
+    /// Chapter, section, theorem or figure.
+    pub section: Cow<'static, str>,
+    /// The sentence in the document's own words.
+    pub quote: Cow<'static, str>,
+}
+
+impl Source {
+    /// This project claims it; no document does.
+    pub const OURS: Source = Source::quoted("", "", "");
+
+    /// A sentence of a document, word for word.
+    pub const fn quoted(
+        document: &'static str,
+        section: &'static str,
+        quote: &'static str,
+    ) -> Self {
+        let (document, section, quote) =
+            (Cow::Borrowed(document), Cow::Borrowed(section), Cow::Borrowed(quote));
+        Source { document, section, quote }
+    }
+
+    /// Whether no document says it.
+    pub fn is_ours(&self) -> bool {
+        self.document.is_empty()
+    }
+
+    /// The claim in our words: what it says about this experiment's data and methods.
+    pub fn claim(&self, statement: impl Into<String>) -> Sentence {
+        Sentence {
+            source: self.clone(),
+            statement: statement.into(),
+            rests_on: Vec::new(),
+            ground: Ground::Generated,
+        }
+    }
+}
+
+/// Who fixed a threshold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Origin {
+    /// The document gives the number or the order.
+    Document,
+    /// The specification of this project, written from the document before the code.
+    Specification,
+    /// This experiment, where the document uses a word.
+    Ours,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Origin::Document => "document",
+            Origin::Specification => "specification",
+            Origin::Ours => "ours",
+        })
+    }
+}
+
+/// What makes a claim true.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Threshold {
+    /// In words, with its numbers.
+    pub text: String,
+    /// Who fixed it.
+    pub origin: Origin,
+    /// Whether it was fixed before the first run.
+    pub before: bool,
+}
+
+/// What a claim was measured on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum Ground {
+    /// Data or models drawn by a generator.
+    #[default]
+    Generated,
+    /// Real data.
+    Real,
+    /// Nothing that a method is run on: a value that is counted or computed.
+    Exact,
+}
+
+impl fmt::Display for Ground {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Ground::Generated => "generated data",
+            Ground::Real => "real data",
+            Ground::Exact => "exact",
+        })
+    }
+}
+
+/// A claim without a threshold yet.
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct Sentence {
+    source: Source,
+    statement: String,
+    rests_on: Vec<String>,
+    ground: Ground,
+}
+
+impl Sentence {
+    /// The methods the verdict rests on, by the names that [`Context::is_frozen`](crate::Context::is_frozen) is asked
+    /// for: with any of them frozen at its start the claim must not pass ([`crate::frozen`]).
+    pub fn rests_on<N: AsRef<str>>(mut self, methods: impl IntoIterator<Item = N>) -> Self {
+        self.rests_on.extend(methods.into_iter().map(|name| name.as_ref().to_owned()));
+        self
+    }
+
+    /// What it is measured on; generated data unless said.
+    pub fn on(self, ground: Ground) -> Self {
+        Sentence { ground, ..self }
+    }
+
+    /// The document gives this threshold.
+    pub fn document(self, threshold: impl Into<Measured>) -> Stated {
+        self.stated(Origin::Document, threshold)
+    }
+
+    /// The specification gives this threshold.
+    pub fn specification(self, threshold: impl Into<Measured>) -> Stated {
+        self.stated(Origin::Specification, threshold)
+    }
+
+    /// This experiment fixed the threshold, before its first run.
+    pub fn ours(self, threshold: impl Into<Measured>) -> Stated {
+        self.stated(Origin::Ours, threshold)
+    }
+
+    fn stated(self, origin: Origin, threshold: impl Into<Measured>) -> Stated {
+        let threshold = Threshold { text: threshold.into().0, origin, before: true };
+        Stated { sentence: self, threshold }
+    }
+
+    /// A number of interest where the document states neither an order nor a number. `what` says what is shown.
+    pub fn reported(self, what: impl Into<Measured>, measured: impl Into<Measured>) -> Claim {
+        let stated = self.ours(what);
+        stated.claim(measured.into(), Verdict::Reported, Expectation::Reported)
+    }
+}
+
+/// A claim with its threshold; what was measured is missing.
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct Stated {
+    sentence: Sentence,
+    threshold: Threshold,
+}
+
+impl Stated {
+    /// The threshold was fixed after a run had been seen. The report says so.
+    pub fn fixed_after_a_run(mut self) -> Self {
+        self.threshold.before = false;
+        self
+    }
+
+    /// A claim that is expected to hold.
+    pub fn holds(self, judged: impl Into<Judged>) -> Claim {
+        let judged = judged.into();
+        self.claim(judged.measured, verdict(judged.holds), Expectation::Holds)
+    }
+
+    /// A claim that is known not to hold. The run still judges: should the claim hold after all, or the reason's number
+    /// be another, the run differs and asks for attention.
+    pub fn known_failure(self, judged: impl Into<Judged>, why: Reason) -> Claim {
+        let judged = judged.into();
+        let registered = Expectation::DoesNotReproduce { why };
+        self.claim(judged.measured, verdict(judged.holds), registered)
+    }
+
+    fn claim(self, measured: Measured, verdict: Verdict, registered: Expectation) -> Claim {
+        let Stated { sentence: Sentence { source, statement, rests_on, ground }, threshold } = self;
+        let measured = measured.0;
+        Claim { statement, source, threshold, ground, measured, rests_on, verdict, registered }
+    }
+}
+
+fn verdict(holds: bool) -> Verdict {
+    if holds { Verdict::Pass } else { Verdict::Fail }
+}
+
+/// A judged sentence of a document. Made by [`Source::claim`].
 ///
 /// Text between backticks is set as code in the report.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claim {
-    /// What the document says, in one sentence.
+    /// What is claimed, in one sentence.
     pub statement: String,
-    /// The threshold or the number of the document, fixed before the run.
-    pub expected: String,
+    /// Who claims it, where, in which words.
+    pub source: Source,
+    /// What would make it true, and who fixed that.
+    pub threshold: Threshold,
+    /// What it was measured on.
+    pub ground: Ground,
     /// What this run measured.
     pub measured: String,
+    /// The methods that the verdict rests on.
+    pub rests_on: Vec<String>,
     /// The verdict of this run.
     pub verdict: Verdict,
     /// The verdict that is registered.
@@ -70,58 +332,34 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// A claim that is expected to hold; `holds` is this run's judgement.
-    pub fn holds(
-        statement: impl Into<String>,
-        expected: impl Into<Measured>,
-        measured: impl Into<Measured>,
-        holds: bool,
-    ) -> Self {
-        Claim {
-            statement: statement.into(),
-            expected: expected.into().0,
-            measured: measured.into().0,
-            verdict: if holds { Verdict::Pass } else { Verdict::Fail },
-            registered: Expectation::Holds,
+    /// The claim as shown, not judged, where the document's data are absent and `stand_in` took their place.
+    #[must_use]
+    pub fn not_judged(self, stand_in: &str) -> Self {
+        if self.verdict == Verdict::Reported {
+            return self;
         }
-    }
-
-    /// A claim of the document that is known not to hold, with the reason. `holds` is still this
-    /// run's judgement: should the claim hold after all, the run differs and asks for attention.
-    pub fn known_failure(
-        statement: impl Into<String>,
-        expected: impl Into<Measured>,
-        measured: impl Into<Measured>,
-        holds: bool,
-        why: impl Into<String>,
-    ) -> Self {
-        let registered = Expectation::DoesNotReproduce { why: why.into() };
-        Claim { registered, ..Claim::holds(statement, expected, measured, holds) }
-    }
-
-    /// A number that the document gives without a threshold, or that is of interest by itself.
-    pub fn reported(
-        statement: impl Into<String>,
-        expected: impl Into<Measured>,
-        measured: impl Into<Measured>,
-    ) -> Self {
-        Claim {
-            verdict: Verdict::Reported,
-            registered: Expectation::Reported,
-            ..Claim::holds(statement, expected, measured, true)
-        }
+        let would =
+            if self.verdict == Verdict::Pass { "it would hold" } else { "it would not hold" };
+        let registered = Expectation::NotJudged { why: format!("{stand_in}: {would}") };
+        Claim { verdict: Verdict::Reported, registered, ground: Ground::Generated, ..self }
     }
 
     /// Whether this run says something else than what is registered.
     pub fn differs(&self) -> bool {
-        self.verdict != self.registered.verdict()
+        let unborne =
+            matches!(&self.registered, Expectation::DoesNotReproduce { why } if !why.checked);
+        unborne || self.verdict != self.registered.verdict()
     }
 
     /// The verdict in the words of the report, which tells a known failure from a new one.
     pub fn outcome(&self) -> &'static str {
         match (&self.registered, self.verdict) {
+            (Expectation::DoesNotReproduce { why }, Verdict::Fail) if !why.checked => {
+                "reason fails"
+            }
             (Expectation::DoesNotReproduce { .. }, Verdict::Fail) => "does not reproduce",
             (Expectation::DoesNotReproduce { .. }, Verdict::Pass) => "unexpected pass",
+            (Expectation::NotJudged { .. }, Verdict::Reported) => "not judged",
             (_, Verdict::Pass) => "pass",
             (_, Verdict::Fail) => "fail",
             (_, Verdict::Reported) => "reported",
@@ -129,9 +367,41 @@ impl Claim {
     }
 }
 
+/// What was measured, and whether it meets the threshold. Made from a pair, or by the comparisons of
+/// [`Sample`](crate::Sample).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Judged {
+    /// What was measured.
+    pub measured: Measured,
+    /// Whether it meets the threshold.
+    pub holds: bool,
+}
+
+impl<M: Into<Measured>> From<(M, bool)> for Judged {
+    fn from((measured, holds): (M, bool)) -> Self {
+        Judged { measured: measured.into(), holds }
+    }
+}
+
+impl Judged {
+    /// Both hold; both are shown.
+    #[must_use]
+    pub fn and(self, other: impl Into<Judged>) -> Self {
+        let other = other.into();
+        let measured = Measured(format!("{}; {}", self.measured.0, other.measured.0));
+        Judged { measured, holds: self.holds && other.holds }
+    }
+
+    /// With a label in front of what was measured.
+    #[must_use]
+    pub fn named(self, name: impl fmt::Display) -> Self {
+        Judged { measured: Measured(format!("{name}: {}", self.measured.0)), ..self }
+    }
+}
+
 /// A measured or expected value as text: made from text, or from a number (four significant digits).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Measured(String);
+pub struct Measured(pub(crate) String);
 
 impl From<&str> for Measured {
     fn from(text: &str) -> Self {
@@ -161,22 +431,34 @@ impl From<usize> for Measured {
 mod tests {
     use super::*;
 
+    fn stated() -> Stated {
+        Source::OURS.claim("s").ours("e")
+    }
+
     #[test]
     fn a_claim_differs_exactly_when_the_verdict_is_not_the_registered_one() {
-        let known = Expectation::DoesNotReproduce { why: "typo in the table".into() };
+        let known = |checked| {
+            let why = Reason::checked("typo in the table", 2.0, checked);
+            Expectation::DoesNotReproduce { why }
+        };
+        let absent = || Expectation::NotJudged { why: "generated".into() };
         let table = [
             (Expectation::Holds, Verdict::Pass, false, "pass"),
             (Expectation::Holds, Verdict::Fail, true, "fail"),
             (Expectation::Holds, Verdict::Reported, true, "reported"),
-            (known.clone(), Verdict::Pass, true, "unexpected pass"),
-            (known.clone(), Verdict::Fail, false, "does not reproduce"),
-            (known, Verdict::Reported, true, "reported"),
+            (known(true), Verdict::Pass, true, "unexpected pass"),
+            (known(true), Verdict::Fail, false, "does not reproduce"),
+            (known(false), Verdict::Fail, true, "reason fails"),
+            (known(false), Verdict::Pass, true, "unexpected pass"),
+            (known(true), Verdict::Reported, true, "reported"),
             (Expectation::Reported, Verdict::Pass, true, "pass"),
             (Expectation::Reported, Verdict::Fail, true, "fail"),
             (Expectation::Reported, Verdict::Reported, false, "reported"),
+            (absent(), Verdict::Reported, false, "not judged"),
+            (absent(), Verdict::Pass, true, "pass"),
         ];
         for (registered, verdict, differs, outcome) in table {
-            let claim = Claim { verdict, registered, ..Claim::holds("s", "e", "m", true) };
+            let claim = Claim { verdict, registered, ..stated().holds(("m", true)) };
             assert_eq!(claim.differs(), differs, "{claim:?}");
             assert_eq!(claim.outcome(), outcome, "{claim:?}");
         }
@@ -184,10 +466,32 @@ mod tests {
 
     #[test]
     fn the_constructors_register_what_they_say() {
-        assert!(!Claim::holds("s", "e", 1.0, true).differs());
-        assert!(Claim::holds("s", "e", 1.0, false).differs());
-        assert!(!Claim::known_failure("s", "e", "m", false, "why").differs());
-        assert!(Claim::known_failure("s", "e", "m", true, "why").differs());
-        assert!(!Claim::reported("s", "e", 3_usize).differs());
+        let why = || Reason::checked("why", 1.0, true);
+        assert!(!stated().holds((1.0, true)).differs());
+        assert!(stated().holds((1.0, false)).differs());
+        assert!(!stated().known_failure(("m", false), why()).differs());
+        assert!(stated().known_failure(("m", true), why()).differs());
+        assert!(!stated().known_failure(("m", false), Reason::unknown("?")).differs());
+        assert!(!Source::OURS.claim("s").reported("e", 3_usize).differs());
+        let after = stated().fixed_after_a_run().holds((1.0, true));
+        assert!(!after.threshold.before && stated().holds((1.0, true)).threshold.before);
+        let quoted = Source::quoted("D", "1.2", "q").claim("s").document("e").holds((1.0, true));
+        assert_eq!(quoted.threshold.origin, Origin::Document);
+        assert_eq!((quoted.source.section.as_ref(), quoted.source.is_ours()), ("1.2", false));
+    }
+
+    #[test]
+    fn on_other_data_a_verdict_is_told_not_given() {
+        let fails = stated().holds((2.0, false)).not_judged("generated data");
+        assert!(!fails.differs());
+        let Expectation::NotJudged { why } = &fails.registered else { panic!("{fails:?}") };
+        assert_eq!(why, "generated data: it would not hold");
+    }
+
+    #[test]
+    fn judgements_add_up() {
+        let both = Judged::from((1.0, true)).named("a").and((2.0, false));
+        assert_eq!((both.measured.0.as_str(), both.holds), ("a: 1; 2", false));
+        assert!(Judged::from((1.0, true)).and((2.0, true)).holds);
     }
 }

@@ -7,6 +7,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use fenchel_optim::Stop;
+
 use crate::{Claim, Figure, Table, data};
 
 /// How much work a run may be.
@@ -43,9 +45,35 @@ pub struct Context<'a> {
     pub stopped: &'a (dyn Fn() -> bool + Sync),
     /// Takes the fraction done (0 to 1) and what is being done.
     pub tick: &'a (dyn Fn(f64, &str) + Sync),
+    /// A method that must not leave its start: see [`crate::frozen`].
+    pub frozen: Option<&'a str>,
+}
+
+impl<'a> Context<'a> {
+    /// A quick run without data that nobody watches: for tests and examples.
+    pub fn new(seed: u64) -> Self {
+        let (stopped, tick) = (&|| false, &|_: f64, _: &str| {});
+        Context { data: None, size: Size::Quick, seed, stopped, tick, frozen: None }
+    }
+
+    /// The same with a method frozen at its start.
+    #[must_use]
+    pub fn with_frozen(&self, method: &'a str) -> Self {
+        Context { frozen: Some(method), ..self.clone() }
+    }
 }
 
 impl Context<'_> {
+    /// Whether the method of this name must not leave its start in this run.
+    pub fn is_frozen(&self, method: &str) -> bool {
+        self.frozen == Some(method)
+    }
+
+    /// When the method of this name ends: at its start if it is frozen.
+    pub fn stop(&self, method: &str, stop: Stop) -> Stop {
+        if self.is_frozen(method) { Stop { max_passes: 0.0, ..stop } } else { stop }
+    }
+
     /// `quick` or `full`, as the size says.
     pub fn pick<T>(&self, quick: T, full: T) -> T {
         match self.size {
@@ -226,8 +254,7 @@ mod tests {
 
     #[test]
     fn check_ends_a_stopped_experiment() {
-        let context =
-            Context { data: None, size: Size::Full, seed: 0, stopped: &|| true, tick: &|_, _| {} };
+        let context = Context { size: Size::Full, stopped: &|| true, ..Context::new(0) };
         assert!(context.check().unwrap_err().is_stopped());
         assert_eq!(context.control(), ControlFlow::Break(()));
         assert_eq!(context.pick(1, 2), 2);

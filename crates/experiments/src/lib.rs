@@ -14,25 +14,41 @@
 //! |---|---|
 //! | [`registry`] | the list of experiments and how one is found by its id |
 //! | [`data`] | the real data sets by name: their files and where they are published |
+//! | [`claim`], [`Sample`] | the form of a claim: source, threshold, judgement |
+//! | [`frozen`] | which claims a method that does nothing would survive |
 //! | [`report`] | storing outcomes, resuming, and writing the page |
 //!
 //! # The rule of honest claims
-//! Statement and threshold of a claim come from the document and are written down before the run.
-//! A claim that does not hold is reported as failing; once the reason is understood it is registered
-//! with [`Claim::known_failure`] and stays visible. A run *differs* only where a verdict is not the
-//! registered one, in either direction ([`Claim::differs`]).
+//! A claim quotes its document and says who fixed its threshold, and when. An order is judged over three seeds or more,
+//! with the loser pinned ([`Sample`]); no claim survives a method that does nothing ([`frozen`]). A claim that does not
+//! hold is reported as failing; it is registered as a known failure with a [`Reason`] whose number the code checks, and
+//! stays visible. A run *differs* where a verdict is not the registered one, in either direction ([`Claim::differs`]).
+//! How a claim is written: [`claim`].
 //!
 //! # Example
 //! ```
-//! use fenchel_experiments::{Axis, Claim, Context, Experiment, Failure, Figure, Outcome, Series, Size};
+//! use fenchel_experiments::{
+//!     Axis, Context, Experiment, Failure, Figure, Ground, Outcome, Series, Source,
+//! };
+//! use fenchel_optim::Stop;
+//!
+//! const HALVES: Source = Source::quoted("Nobody (2000)", "1", "The gap halves at every pass.");
 //!
 //! fn run(context: &Context) -> Result<Outcome, Failure> {
-//!     let passes = context.pick(10, 100);
-//!     let gap: Vec<(f64, f64)> = (0..=passes).map(|k| (f64::from(k), 0.5_f64.powi(k))).collect();
+//!     let stop = context.stop("halving", Stop::after_passes(context.pick(10.0, 100.0)));
+//!     let passes = stop.max_passes as u32;
+//!     let gap: Vec<(f64, f64)> = (0..=passes).map(|k| (f64::from(k), 0.5_f64.powi(k as i32))).collect();
 //!     context.check()?; // a stop asked for with Ctrl-C ends the experiment here
 //!     let last = gap[gap.len() - 1].1;
 //!     let mut outcome = Outcome::default();
-//!     outcome.claim(Claim::holds("the gap halves at every pass", "at most 1e-3", last, last <= 1e-3));
+//!     outcome.claim(
+//!         HALVES
+//!             .claim("the gap halves at every pass")
+//!             .rests_on(["halving"])
+//!             .on(Ground::Exact)
+//!             .document("at most 1e-3 after 10 passes")
+//!             .holds((last, last <= 1e-3)),
+//!     );
 //!     outcome.figure(
 //!         Figure::new("Gap against passes", Axis::linear("passes"), Axis::log("duality gap"))
 //!             .caption("Halving, by construction.")
@@ -43,26 +59,32 @@
 //! let halving =
 //!     Experiment { id: "xx-1", document: "none", title: "Halving", needs: &[], run };
 //!
-//! let context = Context { data: None, size: Size::Quick, seed: 1, stopped: &|| false, tick: &|_, _| {} };
-//! let outcome = (halving.run)(&context).unwrap();
+//! let outcome = (halving.run)(&Context::new(1))?;
 //! assert!(!outcome.differs());
+//! # Ok::<(), Failure>(())
 //! ```
 #![forbid(unsafe_code)]
 
-mod claim;
+pub mod claim;
 mod crf;
 pub mod data;
 mod error;
 mod experiment;
 mod figure;
 mod finite_sum;
+pub mod frozen;
 pub mod number;
 pub mod registry;
 pub mod report;
+mod sample;
 mod table;
 
-pub use claim::{Claim, Expectation, Verdict};
+pub use claim::{
+    Claim, Expectation, Ground, Judged, Measured, Origin, Reason, Sentence, Source, Stated,
+    Threshold, Verdict,
+};
 pub use error::Error;
 pub use experiment::{Context, Experiment, Failure, Outcome, Size};
 pub use figure::{Axis, Figure, Scale, Series, Style};
+pub use sample::{SEEDS, Sample};
 pub use table::{Cell, Column, Table};

@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use fenchel_experiments::report::{self, Entry, Provenance, State};
-use fenchel_experiments::{Axis, Claim, Experiment, Figure, Outcome, Series, Size, Table};
+use fenchel_experiments::{
+    Axis, Experiment, Figure, Ground, Outcome, Reason, Series, Size, Source, Table,
+};
 
 fn experiment(id: &'static str, needs: &'static [&'static str]) -> Experiment {
     Experiment {
@@ -20,8 +22,20 @@ fn outcome() -> Outcome {
     table.push(["SAGA <i>".into(), 12.25.into()]);
     let mut outcome = Outcome::default();
     outcome
-        .claim(Claim::holds("gap < 1e-8 & \"tight\"", "<= 1e-8", 1e-9, true))
-        .claim(Claim::known_failure("rate <= 1", "1", 2.0, false, "typo in <eq. 5>"))
+        .claim(
+            Source::quoted("A <thesis>", "3 & 4", "tight <gaps>")
+                .claim("gap < 1e-8 & \"tight\"")
+                .on(Ground::Real)
+                .document("<= 1e-8")
+                .holds((1e-9, true)),
+        )
+        .claim(
+            Source::OURS
+                .claim("rate <= 1")
+                .ours("1")
+                .fixed_after_a_run()
+                .known_failure((2.0, false), Reason::checked("typo in <eq. 5>", 2.5, true)),
+        )
         .table(table)
         .figure(
             Figure::new("Gap & more", Axis::linear("passes"), Axis::log("gap <"))
@@ -56,12 +70,17 @@ fn write(folder: &Path, entries: &[Entry]) -> String {
 fn the_page_escapes_everything_and_runs_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let page = write(folder.path(), &entries());
-    for raw in ["<script", "<thesis>", "<b>& ", "SAGA <", "<file>", "<eq.", "<x>", "<y>", "<i>"] {
+    for raw in
+        ["<script", "<thesis>", "<b>& ", "SAGA <", "<file>", "<eq.", "<gaps>", "<x>", "<y>", "<i>"]
+    {
         assert!(!page.contains(raw), "{raw} is not escaped");
     }
     for shown in [
         "gap &lt; 1e-8 &amp; &quot;tight&quot;",
-        "typo in &lt;eq. 5&gt;",
+        "typo in &lt;eq. 5&gt; (measured: 2.5)",
+        "<q>tight &lt;gaps&gt;</q> <cite>A &lt;thesis&gt;, 3 &amp; 4</cite>",
+        "ours, after a run; generated data",
+        "document; real data",
         "<code>a &lt; b</code>",
         "no &lt;file&gt;",
         "<b>w8a</b> real; <b>ijcnn1</b> absent, substituted",

@@ -2,10 +2,11 @@
 
 use fenchel_crf::{NewtonStart, Sampling, SdcaStep};
 
+use super::paper;
 use super::race::{Curve, Method, curves};
 use super::tasks::Set;
 use crate::number::short;
-use crate::{Axis, Claim, Context, Experiment, Failure, Figure, Outcome, Table};
+use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Reason, Source, Table};
 
 pub(super) const FIGURE_8: Experiment = Experiment {
     id: "crf-46",
@@ -38,43 +39,59 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
     let passes = |run: &Curve| run.to(1e-4, |row| row.passes);
     let three: Vec<f64> = runs[..3].iter().map(|run| passes(run)).collect();
     let spread = three.iter().fold(0.0f64, |m, p| m.max((p - three[1]).abs()));
-    outcome.claim(task.judge(Claim::holds(
-        "The rate does not depend on a sub-precision of 0.01 or less",
-        "passes to P - P* = 1e-4 within 1 of each other",
-        three.iter().map(|p| short(*p)).collect::<Vec<_>>().join(", "),
-        spread <= 1.0,
-    )));
+    let rate = paper(
+        "6.2",
+        "On all datasets, if we ask 0.01 sub-precision or less, SDCA converges with the same rate.",
+    )
+    .claim("The rate does not depend on a sub-precision of 0.01 or less")
+    .rests_on(["sub-precision 1e-2", "sub-precision 1e-3", "sub-precision 1e-6"])
+    .ours("passes to P - P* = 1e-4 within 1 of each other");
+    let list = three.iter().map(|p| short(*p)).collect::<Vec<_>>().join(", ");
+    outcome.claim(task.judge(rate.holds((list, spread <= 1.0))));
     let means = evaluations(&runs[1]);
     let late = means.iter().skip(9).fold(0.0f64, |m, e| m.max(*e));
-    outcome.claim(task.judge(Claim::holds(
-        "About two Newton steps are enough",
-        "evaluations a step at 1e-3: at most 3 from the tenth pass on",
-        short(late),
-        late <= 3.0,
-    )));
+    let two = paper("6.2", "Reaching 0.01 or 0.001 takes on average 2 iterations.");
+    let claim = |statement: &str| two.claim(statement).rests_on(["sub-precision 1e-3"]);
+    let late_claim = claim("About two Newton steps are enough")
+        .ours("evaluations a step at 1e-3: at most 3 from the tenth pass on")
+        .fixed_after_a_run();
+    outcome.claim(task.judge(late_claim.holds((late, late > 0.0 && late <= 3.0))));
     let then = means.iter().skip(1).fold(0.0f64, |m, e| m.max(*e));
-    outcome.claim(task.judge(Claim::known_failure(
-        "They are enough from the start",
+    let third = means.iter().skip(2).fold(0.0f64, |m, e| m.max(*e));
+    let start_claim = claim("They are enough from the start").specification(
         "evaluations a step at 1e-3: at most 5 in the first pass and 3 in each later one",
-        format!("{} and {}", short(means[0]), short(then)),
-        means[0] <= 5.0 && then <= 3.0,
-        "the numbers are those of runs on other sentences; here the first two passes, far from the optimum, take up to 5.3 and \
-         3.5",
+    );
+    outcome.claim(task.judge(start_claim.known_failure(
+        (
+            format!("{} and {}", short(means[0]), short(then)),
+            then > 0.0 && means[0] <= 5.0 && then <= 3.0,
+        ),
+        Reason::checked(
+            "only the first two passes, far from the optimum, take more: from the third on at most 3.3 evaluations a step",
+            third,
+            third <= 3.3,
+        ),
     )));
     let at = |k: usize| runs[k].at(PASSES).above;
-    outcome.claim(task.judge(Claim::known_failure(
-        "A single Newton step fails on the entities",
-        "P - P* after 15 passes more than 10 times as large as at 1e-3",
-        format!("{} against {}", short(at(3)), short(at(1))),
-        at(3) > 10.0 * at(1),
-        "a step from 0.5 that stays inside the bracket is safe; the document's step was not safeguarded",
+    let single = paper(
+        "6.2",
+        "We also performed experiments with only one step of the Newton update. [...] convergence failed on NER",
+    )
+    .claim("A single Newton step fails on the entities")
+    .rests_on(["sub-precision 1e-3", "one Newton step"])
+    .ours("P - P* after 15 passes more than 10 times as large as at 1e-3");
+    outcome.claim(task.judge(single.known_failure(
+        (format!("{} against {}", short(at(3)), short(at(1))), at(3) > 10.0 * at(1)),
+        Reason::unknown(
+            "one safeguarded step from 0.5 converges here; the paper safeguards its search too (section 6.2), so that is not \
+             the difference",
+        ),
     )));
-    outcome.claim(task.judge(Claim::holds(
-        "A constant step of 0.5 fails",
-        "P - P* after 15 passes above 1",
-        at(4),
-        at(4) > 1.0,
-    )));
+    let constant = Source::OURS
+        .claim("A constant step of 0.5 fails")
+        .rests_on(["always 0.5"])
+        .ours("P - P* after 15 passes above 1");
+    outcome.claim(task.judge(constant.holds((at(4), at(4) > 1.0))));
     let mut table = Table::new(
         "Line searches",
         ["line search", "passes to 1e-4", "P - P* at 15", "evaluations, pass 1", "pass 15"],

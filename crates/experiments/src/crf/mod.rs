@@ -18,7 +18,7 @@ mod sampling;
 mod sizes;
 mod tasks;
 
-use crate::Experiment;
+use crate::{Experiment, Source};
 
 /// The experiments in the order of the paper.
 pub(crate) const ALL: [Experiment; 8] = [
@@ -31,6 +31,11 @@ pub(crate) const ALL: [Experiment; 8] = [
     line_search::FIGURE_8,
     sampling::FIGURE_9,
 ];
+
+/// A sentence of the paper.
+const fn paper(section: &'static str, quote: &'static str) -> Source {
+    Source::quoted(DOCUMENT, section, quote)
+}
 
 const DOCUMENT: &str = "Le Priol, Piche, Lacoste-Julien, Adaptive stochastic dual coordinate ascent for conditional \
                         random fields (2018)";

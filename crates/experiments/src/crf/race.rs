@@ -186,12 +186,13 @@ fn problem(task: &Task) -> Result<Problem<'_>, Failure> {
 fn run(
     context: &Context,
     course: &Course,
+    name: &str,
     method: &Method,
     passes: f64,
     seed: u64,
 ) -> Result<Vec<Row>, Failure> {
     let problem = problem(&course.task)?;
-    let stop = Stop::after_passes(passes);
+    let stop = context.stop(name, Stop::after_passes(passes));
     let tested = matches!(method, Method::Oeg | Method::Sag(_))
         || *method == Method::gap(0.8)
         || *method == Method::uniform();
@@ -204,7 +205,7 @@ fn run(
         }
         Method::Oeg => {
             // Half as many again: far enough to say whether it needs twice the updates of SDCA.
-            let stop = Stop { max_passes: 1.5 * passes, ..stop };
+            let stop = Stop { max_passes: 1.5 * stop.max_passes, ..stop };
             oeg(&problem, &OegSettings { seed, stop, ..Default::default() }, None, &mut watch)?;
         }
         Method::Sag(skip) => {
@@ -212,7 +213,7 @@ fn run(
             sag(&problem, &settings, None, &mut watch)?;
         }
         Method::Lbfgs => {
-            let stop = Stop { max_passes: 10.0 * passes, ..stop };
+            let stop = Stop { max_passes: 10.0 * stop.max_passes, ..stop };
             lbfgs(&problem, &LbfgsSettings { stop, ..Default::default() }, None, &mut watch)?;
             // An evaluation is one oracle call a sequence.
             watch.rows.iter_mut().for_each(|row| row.calls = row.passes);
@@ -231,8 +232,9 @@ pub(super) fn curves(
     seeds: u64,
 ) -> Result<(Arc<Course>, Vec<Arc<Curve>>), Failure> {
     let course = course(context, set)?;
-    let key = |method: &Method, seed: u64| {
-        format!("{set:?} {} {:?} {method:?} {passes} {seed}", context.size, context.data)
+    let key = |name: &str, method: &Method, seed: u64| {
+        let frozen = context.is_frozen(name);
+        format!("{set:?} {} {:?} {method:?} {passes} {seed} {frozen}", context.size, context.data)
     };
     let jobs: Vec<(&str, &Method, u64)> = methods
         .iter()
@@ -242,8 +244,8 @@ pub(super) fn curves(
     let work = || -> Result<(), Failure> {
         while let Some(&(name, method, seed)) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
             context.check()?;
-            kept(&CURVES, &key(method, seed), || {
-                let rows = run(context, &course, method, passes, seed)?;
+            kept(&CURVES, &key(name, method, seed), || {
+                let rows = run(context, &course, name, method, passes, seed)?;
                 Ok(Curve { name: name.to_owned(), rows })
             })?;
         }
@@ -259,7 +261,7 @@ pub(super) fn curves(
         let mut runs = Vec::new();
         for k in 0..seeds {
             let missing = || Err(Failure::new("a run is missing"));
-            runs.push(kept(&CURVES, &key(method, context.seed + k), missing)?);
+            runs.push(kept(&CURVES, &key(name, method, context.seed + k), missing)?);
         }
         curves.push(Arc::new(Curve { name: (*name).to_owned(), rows: medians(&runs) }));
     }

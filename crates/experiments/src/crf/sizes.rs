@@ -1,7 +1,8 @@
 //! Table 1: the sizes of the data sets and the memory of the dual variables.
 
+use super::paper;
 use super::tasks::Set;
-use crate::{Claim, Context, Experiment, Failure, Outcome, Table};
+use crate::{Context, Experiment, Failure, Ground, Outcome, Table};
 
 pub(super) const TABLE_1: Experiment = Experiment {
     id: "crf-table1",
@@ -74,28 +75,36 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
             memory.into(),
             row.memory.into(),
         ]);
-        outcome.claim(Claim::holds(
-            format!("{}: sequences and labels of the document", task.name),
-            format!("n = {}, K = {}", row.sequences, row.labels),
-            format!("n = {n}, K = {labels}"),
-            (n, labels) == (row.sequences, row.labels),
-        ));
-        outcome.claim(Claim::holds(
-            format!("{}: attributes and weights of the document", task.name),
-            format!(
-                "A = {}, d = {}, to the digits that are printed",
-                row.attributes.0, row.weights.0
-            ),
+        let claim = |what: &str| {
+            let table = paper(
+                "table 1",
+                "Dataset summary. d is the dimension of w. n is the number of data points.",
+            );
+            table.claim(format!("{}: {what}", task.name)).on(Ground::Exact)
+        };
+        outcome.claim(
+            claim("sequences and labels of the document")
+                .document(format!("n = {}, K = {}", row.sequences, row.labels))
+                .holds((
+                    format!("n = {n}, K = {labels}"),
+                    (n, labels) == (row.sequences, row.labels),
+                )),
+        );
+        let digits = format!(
+            "A = {}, d = {}, to the digits that are printed",
+            row.attributes.0, row.weights.0
+        );
+        outcome.claim(claim("attributes and weights of the document").document(digits).holds((
             format!("A = {attributes}, d = {weights}"),
             attributes.abs_diff(row.attributes.0) <= row.attributes.1
                 && (weights as f64 - row.weights.0).abs() <= row.weights.1,
-        ));
-        outcome.claim(Claim::holds(
-            format!("{}: memory of the dual variables", task.name),
-            format!("{} GiB", row.memory),
-            memory,
-            (memory - row.memory).abs() <= 0.05,
-        ));
+        )));
+        let gibibytes = format!("{} GiB", row.memory);
+        outcome.claim(
+            claim("memory of the dual variables")
+                .document(gibibytes)
+                .holds((memory, (memory - row.memory).abs() <= 0.05)),
+        );
     }
     outcome.note(
         "The parts of speech of the Penn Treebank cannot be had; those of the CoNLL-2000 text stand in for them. The \

@@ -6,7 +6,7 @@ use fenchel_crf::{Corpus, CorpusBuilder, Dataset, Instance, Token, Weights};
 use fenchel_datasets::{Folder, Sentence, Word};
 use fenchel_graphical::chain::Chain;
 
-use crate::{Claim, Context, Failure, Outcome};
+use crate::{Claim, Context, Failure, Ground, Outcome};
 
 /// One of the four data sets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -182,9 +182,9 @@ impl Task {
     /// A claim that is judged on the document's data and only shown on generated ones.
     pub(super) fn judge(&self, claim: Claim) -> Claim {
         if self.real {
-            return claim;
+            return Claim { ground: Ground::Real, ..claim };
         }
-        Claim::reported(claim.statement, claim.expected, claim.measured)
+        claim.not_judged("generated data of the same kind")
     }
 
     /// Says what was run on.

@@ -21,7 +21,7 @@ mod sparse;
 mod tasks;
 mod tuned;
 
-use crate::Experiment;
+use crate::{Experiment, Source};
 
 /// The experiments in the order of the thesis.
 pub(crate) const ALL: [Experiment; 7] = [
@@ -33,5 +33,10 @@ pub(crate) const ALL: [Experiment; 7] = [
     lower_bound::EXPERIMENT,
     early_late::EXPERIMENT,
 ];
+
+/// A sentence of the thesis.
+const fn thesis(section: &'static str, quote: &'static str) -> Source {
+    Source::quoted(DOCUMENT, section, quote)
+}
 
 const DOCUMENT: &str = "Defazio, New optimisation methods for machine learning (thesis, 2014)";

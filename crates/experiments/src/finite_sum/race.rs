@@ -16,7 +16,7 @@ use fenchel_optim::{Loss, Observer, Progress, StepSize, Stop};
 
 use super::tasks::Task;
 use crate::number::short;
-use crate::{Claim, Context, Failure, Series, Table};
+use crate::{Claim, Context, Failure, Judged, Reason, Series, Stated, Table};
 
 /// A method with everything but the order and the seed.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -102,7 +102,8 @@ pub(super) fn run<D: Design, L: Loss>(
     let mut runs = vec![];
     for k in 0..seeds {
         let mut watch = Watch { context, rows: vec![] };
-        solve(problem, entry, Stop::after_passes(passes), context.seed + k, &mut watch)?;
+        let stop = context.stop(entry.name, Stop::after_passes(passes));
+        solve(problem, entry, stop, context.seed + k, &mut watch)?;
         context.check()?;
         runs.push(watch.rows);
     }
@@ -241,24 +242,19 @@ pub(super) fn at_least(a: f64, factor: f64, b: f64) -> bool {
     !a.is_nan() && b.is_finite() && b > 0.0 && a >= factor * b
 }
 
-/// A claim of the document about one task: shown, not judged, on generated data. `known` has the statements that are
-/// known not to hold, and why.
+/// A claim of the document about one task: shown, not judged, on generated data. `known` is why it does not hold on
+/// this task, if it is known not to.
 pub(super) fn judged(
     task: &Task,
-    known: &[(&str, &str)],
-    statement: String,
-    expected: &str,
-    measured: String,
-    holds: bool,
+    stated: Stated,
+    judged: impl Into<Judged>,
+    known: Option<Reason>,
 ) -> Claim {
-    if task.generated {
-        let verdict = if holds { "holds" } else { "does not hold" };
-        Claim::reported(statement, expected, format!("{measured}: {verdict}"))
-    } else if let Some((_, why)) = known.iter().find(|(of, _)| *of == statement) {
-        Claim::known_failure(statement, expected, measured, holds, *why)
-    } else {
-        Claim::holds(statement, expected, measured, holds)
-    }
+    let claim = match known {
+        Some(why) if !task.generated => stated.known_failure(judged, why),
+        _ => stated.holds(judged),
+    };
+    if task.generated { claim.not_judged("generated data") } else { claim }
 }
 
 /// Suboptimality of every curve at a few passes.

@@ -11,8 +11,9 @@ use fenchel_optim::{Stop, Trace};
 use ndarray::Axis as Dimension;
 
 use super::race::{Curve, curve, in_passes, optimum};
-use super::tasks::{tasks, with_design};
-use crate::{Axis, Claim, Context, Experiment, Failure, Figure, Outcome, Table};
+use super::tasks::{Task, tasks, with_design};
+use super::thesis;
+use crate::{Axis, Context, Experiment, Failure, Figure, Ground, Outcome, Source, Table};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "fs-ex4",
@@ -67,7 +68,7 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
             let race = with_design!(task, |design| race(context, design, &task.y, fraction)?);
             row(&mut table, task.name, fraction, &race)?;
             if fraction == 0.1 {
-                judge(&mut outcome, task.name, &race)?;
+                judge(&mut outcome, task, &race)?;
                 outcome.figure(figure(task.name, &race));
             }
         }
@@ -108,30 +109,37 @@ fn figure(name: &str, race: &Race) -> Figure {
     figure
 }
 
-fn judge(outcome: &mut Outcome, name: &str, race: &Race) -> Result<(), Failure> {
+const NO_STRONG_CONVEXITY: Source = thesis(
+    "4.3.3",
+    "SAGA doesn't require strong convexity to work, it has support for proximal operators",
+);
+
+fn judge(outcome: &mut Outcome, task: &Task, race: &Race) -> Result<(), Failure> {
     let (saga, svrg) = (curve(&race.curves, "SAGA")?, curve(&race.curves, "SVRG")?);
     let last = saga.at(PASSES);
-    outcome.claim(Claim::holds(
-        format!("{name}: SAGA converges with l1 alone, without any added l2"),
-        "F - F* <= 1e-8 after 100 passes at 0.1 lambda_max",
-        last,
-        last <= 1e-8,
-    ));
-    outcome.claim(Claim::holds(
-        format!("{name}: SAGA finds the support of the solution"),
-        format!("the {} features of the certified reference", race.support),
-        if race.same_support { "the same" } else { "another" },
-        race.same_support,
-    ));
+    let name = task.name;
+    let claim = |source: Source, statement: &str, methods: &[&str]| {
+        let sentence = source.claim(format!("{name}: {statement}")).on(task.ground());
+        sentence.rests_on(methods.iter().copied())
+    };
+    outcome.claim(
+        claim(NO_STRONG_CONVEXITY, "SAGA converges with l1 alone, without any added l2", &["SAGA"])
+            .specification("F - F* <= 1e-8 after 100 passes at 0.1 lambda_max")
+            .holds((last, last <= 1e-8)),
+    );
+    outcome.claim(
+        claim(Source::OURS, "SAGA finds the support of the solution", &["SAGA"])
+            .ours(format!("the {} features of the certified reference", race.support))
+            .holds((if race.same_support { "the same" } else { "another" }, race.same_support)),
+    );
     let [start, middle, end] = [1e-6, 1e-9, 1e-12].map(|gap| saga.passes_to(gap));
-    outcome.claim(Claim::reported(
-        format!("{name}: SAGA's tail is linear"),
+    outcome.claim(claim(Source::OURS, "SAGA's tail is linear", &["SAGA"]).reported(
         "as many passes from 1e-6 to 1e-9 as from there to 1e-12",
         format!("{} and {}", in_passes(middle - start), in_passes(end - middle)),
     ));
     // A snapshot every 2n steps is a third of the passes.
-    outcome.claim(Claim::reported(
-        format!("{name}: SVRG is similar by steps"),
+    let similar = thesis("4.5", "SVRG is similarly fast on a per epoch basis");
+    outcome.claim(claim(similar, "SVRG is similar by steps", &["SVRG", "SAGA"]).reported(
         "n steps of SAGA and of SVRG to 1e-8",
         format!(
             "{} and {}",
@@ -157,7 +165,7 @@ fn race<D: Design + Copy>(
     let strength = fraction * lambda_max(&design, y);
     let problem = Problem::new(design, y, Logistic, L1 { strength }, 0.0)?;
     let (best, reference) = optimum(context, &problem)?;
-    let stop = Stop::after_passes(PASSES);
+    let stop = |method| context.stop(method, Stop::after_passes(PASSES));
     let seed = context.seed;
     let mut curves = vec![];
     let mut keep = |name, trace: Trace| {
@@ -167,11 +175,11 @@ fn race<D: Design + Copy>(
         context.check()
     };
     let mut trace = Trace::new();
-    let settings = SagaSettings { seed, stop, ..Default::default() };
+    let settings = SagaSettings { seed, stop: stop("SAGA"), ..Default::default() };
     let found = saga(&problem, &settings, None, &mut trace)?;
     keep("SAGA", trace)?;
     let mut trace = Trace::new();
-    let stop_svrg = Stop::after_passes(1.5 * PASSES);
+    let stop_svrg = context.stop("SVRG", Stop::after_passes(1.5 * PASSES));
     svrg(
         &problem,
         &SvrgSettings { seed, stop: stop_svrg, ..Default::default() },
@@ -180,7 +188,12 @@ fn race<D: Design + Copy>(
     )?;
     keep("SVRG", trace)?;
     let mut trace = Trace::new();
-    let settings = SagSettings { seed, stop, unproven_prox: true, ..Default::default() };
+    let settings = SagSettings {
+        seed,
+        stop: stop("SAG (unproven)"),
+        unproven_prox: true,
+        ..Default::default()
+    };
     sag(&problem, &settings, None, &mut trace)?;
     keep("SAG (unproven)", trace)?;
     // SDCA must be given an l2 term; its value on the problem without it stops falling at the bias.
@@ -197,7 +210,8 @@ fn race<D: Design + Copy>(
                 }
                 context.control()
             };
-        sdca(&eased, &SdcaSettings { seed, stop, ..Default::default() }, None, &mut watch)?;
+        let settings = SdcaSettings { seed, stop: stop(name), ..Default::default() };
+        sdca(&eased, &settings, None, &mut watch)?;
         if let Some(error) = failed {
             return Err(error.into());
         }
@@ -229,15 +243,13 @@ fn counterexample(
         let race = race(context, Dense::new(x.view())?, &y, fraction)?;
         row(table, "breast cancer, z-scores", fraction, &race)?;
         let last = race.at("SAGA", PASSES)?;
-        outcome.claim(Claim::holds(
-            format!(
-                "counter-example, z-scored breast cancer (n = 569, rows of very different norm) at {fraction} \
-                 lambda_max: plain SAGA is far from done after 100 passes"
-            ),
-            format!("F - F* above 1e-5 (an independent implementation: {reference:e})"),
-            last,
-            last > 1e-5,
-        ));
+        let statement = format!(
+            "counter-example, z-scored breast cancer (n = 569, rows of very different norm) at {fraction} \
+             lambda_max: plain SAGA is far from done after 100 passes"
+        );
+        let sentence = Source::OURS.claim(statement).rests_on(["SAGA"]).on(Ground::Real);
+        let expected = format!("F - F* above 1e-5 (an independent implementation: {reference:e})");
+        outcome.claim(sentence.specification(expected).holds((last, last > 1e-5)));
     }
     Ok(())
 }

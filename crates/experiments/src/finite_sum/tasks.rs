@@ -6,7 +6,7 @@ use fenchel_datasets::{Dataset, Folder, embedded};
 use fenchel_linalg::CsrMatrix;
 use ndarray::Array2;
 
-use crate::{Context, Failure, Outcome};
+use crate::{Context, Failure, Ground, Outcome};
 
 /// A design in the storage that suits it.
 pub(super) enum Matrix {
@@ -21,6 +21,20 @@ pub(super) struct Task {
     pub(super) generated: bool,
     pub(super) x: Matrix,
     pub(super) y: Vec<f64>,
+}
+
+impl Task {
+    /// What a claim about it is measured on.
+    pub(super) fn ground(&self) -> Ground {
+        if self.generated { Ground::Generated } else { Ground::Real }
+    }
+
+    pub(super) fn columns(&self) -> usize {
+        match &self.x {
+            Matrix::Dense(x) => x.ncols(),
+            Matrix::Sparse(x) => x.cols(),
+        }
+    }
 }
 
 /// Runs `$body` with `$design` bound to the validated view of the task's matrix, whatever its storage.

@@ -1,7 +1,7 @@
 //! The page: one self-contained file, no scripts, every text escaped.
 
 use super::{Attachments, Entry, Provenance, State};
-use crate::{Claim, Column, Expectation, Outcome, Size, Table, Verdict};
+use crate::{Claim, Column, Expectation, Ground, Origin, Outcome, Size, Source, Table, Verdict};
 
 const STYLE: &str = include_str!("style.css");
 
@@ -69,11 +69,13 @@ fn header(provenance: &Provenance, entries: &[Entry]) -> String {
     format!(
         "<header>\n<h1>Fenchel: the experiments</h1>\n\
          <p class=\"lead\">Every claim of the documents that this version repeats, with what was \
-         expected, what was measured, and the verdict. Statements and thresholds were fixed before \
-         the run; a claim that is known not to hold stays here with the reason.</p>\n\
-         {}<dl class=\"facts\">\n<dt>Version</dt><dd>{}</dd>\n<dt>Size</dt><dd>{size}</dd>\n\
+         expected, what was measured, and the verdict. Each quotes its document and says who fixed its \
+         threshold: the document, the specification written from it, or this project; and where that was \
+         done after a run had been seen. A claim that is known not to hold stays here with the reason.</p>\n\
+         {}{}<dl class=\"facts\">\n<dt>Version</dt><dd>{}</dd>\n<dt>Size</dt><dd>{size}</dd>\n\
          <dt>Seed</dt><dd>{}</dd>\n<dt>Data</dt><dd>{data}</dd>\n</dl>\n</header>\n",
         summary(entries),
+        origins(entries),
         escape(&provenance.version),
         provenance.seed,
     )
@@ -91,7 +93,9 @@ fn summary(entries: &[Entry]) -> String {
         ("fail", "fail", "fail"),
         ("does not reproduce", "known", "known not to reproduce"),
         ("unexpected pass", "fail", "pass against what is registered"),
-        ("reported", "reported", "reported without a threshold"),
+        ("reason fails", "fail", "whose registered reason fails its check"),
+        ("reported", "reported", "shown where the document gives neither order nor number"),
+        ("not judged", "reported", "not judged: other data than the document's"),
     ];
     let mut tiles = String::new();
     for (outcome, class, words) in kinds {
@@ -119,6 +123,33 @@ fn summary(entries: &[Entry]) -> String {
     format!(
         "<ul class=\"tiles\">\n{tiles}</ul>\n<p class=\"{class}\">{}</p>\n",
         sentences.join(" ")
+    )
+}
+
+/// Judged claims by what they were measured on and by who fixed the threshold.
+fn origins(entries: &[Entry]) -> String {
+    let judged = |c: &&Claim| c.verdict != Verdict::Reported;
+    if !claims(entries).any(|c| judged(&c)) {
+        return String::new();
+    }
+    let origins = [Origin::Document, Origin::Specification, Origin::Ours];
+    let mut rows = String::new();
+    for ground in [Ground::Real, Ground::Generated, Ground::Exact] {
+        let cells: String = origins
+            .iter()
+            .map(|&origin| {
+                let of = |c: &&Claim| c.ground == ground && c.threshold.origin == origin;
+                let all: Vec<&Claim> = claims(entries).filter(judged).filter(of).collect();
+                let pass = all.iter().filter(|c| c.verdict == Verdict::Pass).count();
+                format!("<td class=\"number\">{pass} of {}</td>", all.len())
+            })
+            .collect();
+        rows += &format!("<tr><td>{ground}</td>{cells}</tr>\n");
+    }
+    format!(
+        "<div class=\"scroll\"><table>\n<caption>Claims that pass, of those that are judged</caption>\n<thead><tr>\
+         <th>measured on</th><th class=\"number\">threshold of the document</th><th class=\"number\">of the \
+         specification</th><th class=\"number\">ours</th></tr></thead>\n<tbody>\n{rows}</tbody>\n</table></div>\n"
     )
 }
 
@@ -152,7 +183,7 @@ fn badge(class: &str, text: &str) -> String {
 
 fn verdict(claim: &Claim) -> String {
     let class = match (&claim.registered, claim.verdict) {
-        (Expectation::DoesNotReproduce { .. }, Verdict::Fail) => "known",
+        (Expectation::DoesNotReproduce { why }, Verdict::Fail) if why.checked => "known",
         (Expectation::DoesNotReproduce { .. }, Verdict::Pass) | (_, Verdict::Fail) => "fail",
         (_, Verdict::Pass) => "pass",
         (_, Verdict::Reported) => "reported",
@@ -167,15 +198,43 @@ fn claim_row(claim: &Claim, id: Option<&str>) -> String {
     });
     let why = match &claim.registered {
         Expectation::DoesNotReproduce { why } => {
-            format!("<p class=\"why\">Registered as not reproducing: {}</p>", inline(why))
+            let check = match (why.measured.is_empty(), why.checked) {
+                (true, _) => " (not known)".to_owned(),
+                (_, true) => format!(" (measured: {})", inline(&why.measured)),
+                (_, false) => format!(" (measured: {}, which it is not)", inline(&why.measured)),
+            };
+            format!(
+                "<p class=\"why\">Registered as not reproducing: {}{check}</p>",
+                inline(&why.text)
+            )
+        }
+        Expectation::NotJudged { why } => {
+            format!("<p class=\"why\">Not judged: {}</p>", inline(why))
         }
         _ => String::new(),
     };
+    let source = if claim.source.is_ours() {
+        "<p class=\"quote\">This project&#39;s own.</p>".to_owned()
+    } else {
+        let Source { document, section, quote } = &claim.source;
+        format!(
+            "<p class=\"quote\"><q>{}</q> <cite>{}, {}</cite></p>",
+            inline(quote),
+            escape(document),
+            escape(section)
+        )
+    };
+    let threshold = &claim.threshold;
+    let after = if threshold.before { "" } else { ", after a run" };
+    let origin = match claim.verdict {
+        Verdict::Reported => String::new(),
+        _ => format!("<p class=\"quote\">{}{after}; {}</p>", threshold.origin, claim.ground),
+    };
     format!(
-        "<tr>{id}<td>{}{why}</td><td data-label=\"Expected\">{}</td>\
+        "<tr>{id}<td>{}{source}{why}</td><td data-label=\"Expected\">{}{origin}</td>\
          <td data-label=\"Measured\">{}</td><td>{}</td></tr>\n",
         inline(&claim.statement),
-        inline(&claim.expected),
+        inline(&threshold.text),
         inline(&claim.measured),
         verdict(claim),
     )

@@ -108,7 +108,7 @@ fn fnv1a(bytes: &[u8]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Axis, Claim, Figure, Series, Table};
+    use crate::{Axis, Figure, Reason, Series, Source, Table};
 
     fn key() -> Key {
         Key {
@@ -128,9 +128,14 @@ mod tests {
             .push(["x".into(), (1.0 / 3.0).into()])
             .push([f64::INFINITY.into(), None::<f64>.into()]);
         outcome
-            .claim(Claim::holds("s", "e", 0.1, true))
-            .claim(Claim::known_failure("s", "e", "m", false, "why"))
-            .claim(Claim::reported("s", "e", "m"))
+            .claim(Source::OURS.claim("s").rests_on(["m"]).ours("e").holds((0.1, true)))
+            .claim(
+                Source::quoted("D", "1", "q")
+                    .claim("s")
+                    .document("e")
+                    .known_failure(("m", false), Reason::checked("why", 2.0, true)),
+            )
+            .claim(Source::OURS.claim("s").reported("e", "m"))
             .table(table)
             .figure(
                 Figure::new("f", Axis::linear("x"), Axis::log("y").limits(1e-9, 1.0))
@@ -190,13 +195,7 @@ mod tests {
             needs: &["w8a", "ijcnn1"],
             run: |_| Ok(Outcome::default()),
         };
-        let context = Context {
-            data: Some(folder.path().into()),
-            size: Size::Quick,
-            seed: 7,
-            stopped: &|| false,
-            tick: &|_, _| {},
-        };
+        let context = Context { data: Some(folder.path().into()), ..Context::new(7) };
         assert_eq!(Key::new(&experiment, &context, "b").data, ["w8a"]);
     }
 

@@ -1,0 +1,105 @@
+//! Whether a claim would survive a method that does nothing.
+//!
+//! [`check`] runs an experiment, then once more for every method that a claim rests on, with that method frozen at its
+//! start. A claim that still passes says nothing about the method. Inside an experiment a method is frozen by
+//! [`Context::stop`], which leaves it no passes, or by [`Context::is_frozen`] where it is not an iterative method.
+//!
+//! ```
+//! use fenchel_experiments::{Context, Experiment, Failure, Outcome, Source, frozen};
+//! use fenchel_optim::Stop;
+//!
+//! fn run(context: &Context) -> Result<Outcome, Failure> {
+//!     let stop = context.stop("halving", Stop::after_passes(10.0));
+//!     let gap = 0.5_f64.powf(stop.max_passes);
+//!     let mut outcome = Outcome::default();
+//!     let sentence = Source::OURS.claim("the gap halves at every pass").rests_on(["halving"]);
+//!     outcome.claim(sentence.ours("at most 1e-3").holds((gap, gap <= 1e-3)));
+//!     Ok(outcome)
+//! }
+//! let halving = Experiment { id: "xx-1", document: "none", title: "Halving", needs: &[], run };
+//! let survivors = frozen::check(&halving, &Context::new(1))?;
+//! assert!(survivors.is_empty());
+//! # Ok::<(), Failure>(())
+//! ```
+
+use crate::{Claim, Context, Experiment, Failure, Ground, Verdict};
+
+/// A claim that passes although a method it rests on never left its start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Survivor {
+    /// The frozen method; empty for a claim that rests on none.
+    pub method: String,
+    /// The claim, in its own words.
+    pub statement: String,
+    /// What was measured with the method frozen.
+    pub measured: String,
+}
+
+/// Runs an experiment once as it is and once with each method frozen; the claims that pass all the same, and those that
+/// pass and name no method although one is run ([`Ground::Exact`] claims need not).
+///
+/// # Errors
+/// The experiment's own.
+pub fn check(experiment: &Experiment, context: &Context) -> Result<Vec<Survivor>, Failure> {
+    let honest = (experiment.run)(context)?;
+    let mut methods: Vec<String> = Vec::new();
+    for method in honest.claims.iter().flat_map(|claim| &claim.rests_on) {
+        if !methods.contains(method) {
+            methods.push(method.clone());
+        }
+    }
+    let survivor = |method: &str, claim: &Claim| Survivor {
+        method: method.to_owned(),
+        statement: claim.statement.clone(),
+        measured: claim.measured.clone(),
+    };
+    let passes = |claim: &&Claim| claim.verdict == Verdict::Pass;
+    let nameless = |claim: &&Claim| claim.rests_on.is_empty() && claim.ground != Ground::Exact;
+    let mut survivors: Vec<Survivor> =
+        honest.claims.iter().filter(passes).filter(nameless).map(|c| survivor("", c)).collect();
+    for method in methods {
+        let outcome = (experiment.run)(&context.with_frozen(&method))
+            .map_err(|failure| failure.during(format!("{} with {method} frozen", experiment.id)))?;
+        let rests = |claim: &&Claim| claim.rests_on.contains(&method);
+        let still = outcome.claims.iter().filter(passes).filter(rests);
+        survivors.extend(still.map(|claim| survivor(&method, claim)));
+    }
+    Ok(survivors)
+}
+
+#[cfg(test)]
+mod tests {
+    use fenchel_optim::Stop;
+
+    use super::*;
+    use crate::{Outcome, Sample, Source};
+
+    /// `F - F*` of a method that loses a factor a pass, from 1.
+    fn gap(context: &Context, method: &str, factor: f64) -> f64 {
+        factor.powf(context.stop(method, Stop::after_passes(20.0)).max_passes)
+    }
+
+    fn race(context: &Context) -> Result<Outcome, Failure> {
+        let slow = Sample::exact(gap(context, "slow", 0.7));
+        let fast = Sample::exact(gap(context, "fast", 0.3));
+        let order =
+            || Source::OURS.claim("slow is slower").rests_on(["slow", "fast"]).ours("above");
+        let mut outcome = Outcome::default();
+        outcome
+            .claim(order().holds(fast.below(&slow)))
+            .claim(order().holds(fast.below(&slow).and(slow.past_start(1.0, 100.0))))
+            .claim(Source::OURS.claim("nothing named").ours("-").holds((0.0, true)))
+            .claim(Source::OURS.claim("counted").on(Ground::Exact).ours("-").holds((2.0, true)));
+        Ok(outcome)
+    }
+
+    #[test]
+    fn only_a_pinned_loser_makes_an_order_that_a_frozen_method_cannot_pass() {
+        let experiment = Experiment { id: "xx-1", document: "", title: "", needs: &[], run: race };
+        let survivors = check(&experiment, &Context::new(1)).unwrap();
+        let found: Vec<(&str, &str)> =
+            survivors.iter().map(|s| (s.method.as_str(), s.statement.as_str())).collect();
+        // The first order, with the loser not pinned, passes with a loser that does nothing.
+        assert_eq!(found, [("", "nothing named"), ("slow", "slow is slower")]);
+    }
+}
