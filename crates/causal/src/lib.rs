@@ -20,17 +20,25 @@
 //! Sources: Le Priol, section 2.3.3 and chapter 4. The README has the table of ids.
 #![forbid(unsafe_code)]
 
+pub mod adapt;
 pub mod adjustment;
 pub mod admg;
+pub mod baseline;
 pub mod calculus;
+pub mod categorical;
+pub mod direction;
 pub mod distance;
 pub mod equivalence;
 mod error;
 pub mod estimand;
 pub mod identify;
 pub mod latent;
+pub mod meta;
 mod node_set;
+pub mod normal;
+pub mod prior;
 pub mod table;
+pub mod theory;
 
 pub use admg::{Admg, Query};
 pub use error::Error;

@@ -2,7 +2,9 @@
 
 mod adjusting;
 mod bad_input;
+mod categorical;
 mod classes;
 mod common;
 mod graphs;
 mod identification;
+mod normal;

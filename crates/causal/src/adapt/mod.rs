@@ -1,0 +1,45 @@
+//! Adaptation: a model that fits the reference meets samples of the transfer distribution, one by one.
+//!
+//! ```text
+//! theta <- theta - step grad(-log p_theta)(sample),     judged by KL(p* || p_average)
+//! ```
+//!
+//! | learner | for | a step costs |
+//! |---|---|---|
+//! | [`CategoricalSgd`] | a factorisation of two categorical variables | O(K): one sample touches the marginal and one row |
+//! | [`JointSgd`] | the joint vector of scores | O(K^2) |
+//! | [`ProximalSgd`] | two normal vectors in Cholesky parameters | O(K^2) |
+//!
+//! [`sweep`] runs every model with every step over many pairs of reference and transfer, with the same samples for all, and picks the
+//! step that is best after a given number of samples. Replicate k draws from stream k of the seed: the result does not depend on the
+//! number of threads.
+//!
+//! Which model adapts fastest says which factorisation is *closer* to its optimum, not which one is causal: after an
+//! intervention on the effect it is the wrong one (experiment `ca-ex2`).
+//!
+//! Source: Le Priol, section 4.4, appendices 4.A.1 and 4.D.2 (CA-15, CA-16, CA-21, CA-25, CA-34, CA-40).
+
+mod categorical;
+mod normal;
+mod sweep;
+
+use serde::{Deserialize, Serialize};
+
+pub use categorical::{CategoricalSgd, CategoricalTask, JointSgd, Momentum};
+pub use normal::{NormalTask, ProximalSgd, ProximalStep};
+pub use sweep::{Curve, Summary, Sweep, SweepSettings, Task, sweep};
+
+/// Which iterates the average is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum Average {
+    /// The last iterate alone.
+    Last,
+    /// All before the last step, the start among them: the average of theorem 4.A.1.
+    #[default]
+    Uniform,
+    /// Those from this step on, as deep learning libraries do; the last iterate before.
+    Tail {
+        /// The first step that counts.
+        from: usize,
+    },
+}

@@ -1,0 +1,240 @@
+//! Many pairs, several models, a grid of steps: the curves of chapter 4.
+
+use fenchel_linalg::Invalid;
+use fenchel_optim::random::stream;
+use rand::Rng;
+use serde::{Deserialize, Serialize};
+
+use super::Average;
+use crate::Error;
+
+/// A reference and a transfer distribution that models can go between.
+pub trait Task: Sync {
+    /// What is drawn from the transfer distribution.
+    type Sample: Send + Sync;
+    /// The names of the models.
+    const MODELS: &'static [&'static str];
+
+    /// Draws from the transfer distribution.
+    fn draw(&self, samples: usize, rng: &mut impl Rng) -> Vec<Self::Sample>;
+
+    /// The squared distance of the model's parameters at the reference from those at the transfer.
+    ///
+    /// # Errors
+    /// Those of the family.
+    fn distance_sq(&self, model: usize) -> Result<f64, Error>;
+
+    /// `KL(transfer || average)` before the first sample and after every `every` samples; infinite once the iterates diverge.
+    ///
+    /// # Errors
+    /// Those of the family.
+    fn run(
+        &self,
+        model: usize,
+        step: f64,
+        average: Average,
+        every: usize,
+        samples: &[Self::Sample],
+    ) -> Result<Vec<f64>, Error>;
+}
+
+/// How a sweep is run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SweepSettings {
+    /// The constant steps to choose from.
+    pub steps: Vec<f64>,
+    /// Samples a run (400).
+    pub samples: usize,
+    /// The average is judged every so many samples (10).
+    pub every: usize,
+    /// The step is chosen by the mean KL after so many samples (100, which is K^2/4 for K = 20); a multiple of `every`.
+    pub tune_at: usize,
+    /// Which iterates are averaged (all, with the start).
+    pub average: Average,
+    /// Curves of so many consecutive tasks are averaged into one first (1): 10 pools the interventions of figure 4.8, column 3.
+    pub pool: usize,
+    /// The seed; task k draws from stream k.
+    pub seed: u64,
+}
+
+impl Default for SweepSettings {
+    fn default() -> Self {
+        SweepSettings {
+            steps: vec![0.03, 0.1, 0.3, 1.0, 3.0, 9.0, 30.0],
+            samples: 400,
+            every: 10,
+            tune_at: 100,
+            average: Average::Uniform,
+            pool: 1,
+            seed: 1,
+        }
+    }
+}
+
+/// One run of one model.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Curve {
+    /// The squared distance of the parameters at the start, averaged over the pool.
+    pub distance_sq: f64,
+    /// KL at the start and after every `every` samples.
+    pub kl: Vec<f64>,
+}
+
+/// A model at its best step.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// The name of the model.
+    pub model: String,
+    /// The chosen step.
+    pub step: f64,
+    /// A curve for each pool of tasks.
+    pub curves: Vec<Curve>,
+    /// The mean over the curves.
+    pub mean: Vec<f64>,
+    /// The 5 % quantile over the curves.
+    pub low: Vec<f64>,
+    /// The 95 % quantile over the curves.
+    pub high: Vec<f64>,
+    /// The mean KL at `tune_at` for each step of the grid; infinite where it diverged.
+    pub tuning: Vec<f64>,
+}
+
+/// All models of a sweep.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Sweep {
+    /// The numbers of samples at which curves are read.
+    pub times: Vec<usize>,
+    /// In the order of [`Task::MODELS`].
+    pub models: Vec<Summary>,
+}
+
+impl Sweep {
+    /// The mean KL of a model at a time of the curves.
+    pub fn mean_at(&self, model: usize, time: usize) -> f64 {
+        let at = self.times.iter().position(|&t| t == time);
+        at.map_or(f64::NAN, |k| self.models[model].mean[k])
+    }
+
+    /// The share of pools in which the first model has the smaller KL at a time.
+    pub fn wins(&self, first: usize, second: usize, time: usize) -> f64 {
+        let Some(k) = self.times.iter().position(|&t| t == time) else { return f64::NAN };
+        let pairs = self.models[first].curves.iter().zip(&self.models[second].curves);
+        let won = pairs.clone().filter(|(a, b)| a.kl[k] < b.kl[k]).count();
+        won as f64 / pairs.count().max(1) as f64
+    }
+}
+
+/// Runs every model with every step on every task and keeps, for each model, the step with the smallest mean KL at `tune_at`.
+///
+/// A step whose mean KL ends above twice its start is out. All models and steps see the same samples of a task. With the feature
+/// `parallel` tasks run on all cores; the result is the same.
+///
+/// # Errors
+/// [`Error::Invalid`] for no tasks, no steps, a step that is not positive, and times that do not fit each other; those of the
+/// tasks. [`Error::NoSuchSet`] if every step diverges.
+pub fn sweep<T: Task>(tasks: &[T], settings: &SweepSettings) -> Result<Sweep, Error> {
+    let SweepSettings { steps, samples, every, tune_at, average, pool, seed } = settings;
+    check(tasks.len(), settings)?;
+    let one = |k: usize| -> Result<Vec<Vec<Curve>>, Error> {
+        let task = &tasks[k];
+        let draws = task.draw(*samples, &mut stream(*seed, k as u64));
+        let model = |m: usize| -> Result<Vec<Curve>, Error> {
+            let distance_sq = task.distance_sq(m)?;
+            let run = |&step: &f64| {
+                Ok(Curve { distance_sq, kl: task.run(m, step, *average, *every, &draws)? })
+            };
+            steps.iter().map(run).collect()
+        };
+        (0..T::MODELS.len()).map(model).collect()
+    };
+    let all = each(tasks.len(), one)?;
+    let times: Vec<usize> = (0..=samples / every).map(|k| k * every).collect();
+    let at = tune_at / every;
+    let mut models = Vec::new();
+    for (m, name) in T::MODELS.iter().enumerate() {
+        let curves = |s: usize| -> Vec<Curve> {
+            let pooled = |group: &[Vec<Vec<Curve>>]| {
+                let n = group.len() as f64;
+                let mean = |k: usize| group.iter().map(|t| t[m][s].kl[k]).sum::<f64>() / n;
+                let distance_sq = group.iter().map(|t| t[m][s].distance_sq).sum::<f64>() / n;
+                Curve { distance_sq, kl: (0..times.len()).map(mean).collect() }
+            };
+            all.chunks(*pool).map(pooled).collect()
+        };
+        let mean = |curves: &[Curve], k: usize| {
+            curves.iter().map(|c| c.kl[k]).sum::<f64>() / curves.len() as f64
+        };
+        let judge = |s: usize| {
+            let c = curves(s);
+            let (start, tuned, end) = (mean(&c, 0), mean(&c, at), mean(&c, times.len() - 1));
+            if end <= 2.0 * start && tuned.is_finite() { tuned } else { f64::INFINITY }
+        };
+        let tuning: Vec<f64> = (0..steps.len()).map(judge).collect();
+        let mut best = 0;
+        for (s, value) in tuning.iter().enumerate() {
+            if *value < tuning[best] {
+                best = s;
+            }
+        }
+        if tuning[best] == f64::INFINITY {
+            return Err(Error::NoSuchSet { what: "step that converges" });
+        }
+        let curves = curves(best);
+        let quantile = |k: usize, q: f64| {
+            let mut values: Vec<f64> = curves.iter().map(|c| c.kl[k]).collect();
+            values.sort_by(f64::total_cmp);
+            let place = q * (values.len() - 1) as f64;
+            let (low, part) = (place.floor() as usize, place.fract());
+            let next = values[(low + 1).min(values.len() - 1)];
+            values[low] + part * (next - values[low])
+        };
+        models.push(Summary {
+            model: (*name).into(),
+            step: steps[best],
+            mean: (0..times.len()).map(|k| mean(&curves, k)).collect(),
+            low: (0..times.len()).map(|k| quantile(k, 0.05)).collect(),
+            high: (0..times.len()).map(|k| quantile(k, 0.95)).collect(),
+            curves,
+            tuning,
+        });
+    }
+    Ok(Sweep { times, models })
+}
+
+fn check(tasks: usize, settings: &SweepSettings) -> Result<(), Error> {
+    let SweepSettings { steps, samples, every, tune_at, pool, .. } = settings;
+    if tasks == 0 || steps.is_empty() {
+        let what = if tasks == 0 { "the list of tasks" } else { "the grid of steps" };
+        return Err(Invalid::Empty { what }.into());
+    }
+    for &step in steps {
+        Invalid::check_positive("step", step)?;
+    }
+    let positive = [("samples", *samples), ("every", *every), ("pool", *pool)];
+    for (name, value) in positive {
+        if value == 0 {
+            return Err(Invalid::Parameter { name, value: 0.0, expected: "at least 1" }.into());
+        }
+    }
+    if tune_at > samples || tune_at % every != 0 {
+        let (value, expected) = (*tune_at as f64, "a multiple of `every`, at most `samples`");
+        return Err(Invalid::Parameter { name: "tune_at", value, expected }.into());
+    }
+    Ok(())
+}
+
+/// `f(0..n)` in order, on all cores if the feature `parallel` is on.
+#[cfg(feature = "parallel")]
+pub(crate) fn each<R: Send>(
+    n: usize,
+    f: impl Fn(usize) -> Result<R, Error> + Sync + Send,
+) -> Result<Vec<R>, Error> {
+    use rayon::prelude::*;
+    (0..n).into_par_iter().map(f).collect()
+}
+
+/// `f(0..n)` in order.
+#[cfg(not(feature = "parallel"))]
+pub(crate) fn each<R>(n: usize, f: impl Fn(usize) -> Result<R, Error>) -> Result<Vec<R>, Error> {
+    (0..n).map(f).collect()
+}

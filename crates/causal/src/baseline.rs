@@ -1,0 +1,143 @@
+//! Why not just count? Bayesian updates as a baseline for stochastic gradient steps, and which mechanism was changed.
+//!
+//! ```text
+//! p(y | x) = (n_c p_ref(y | x) + count_xy) / (n_c + count_x)        a mechanism, centred on the reference
+//! ```
+//!
+//! Source: not in the thesis; its published code has the joint version (CA-61, CA-62).
+
+use fenchel_linalg::Invalid;
+use fenchel_linalg::special::{ln_gamma, log_sum_exp};
+use ndarray::{Array1, Array2};
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+use crate::categorical::CategoricalPair;
+use crate::direction::evidence;
+
+/// Posterior means of the mechanisms of a causal pair, with the reference as prior.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BayesianPair {
+    reference: CategoricalPair,
+    strength: f64,
+    counts: Array2<f64>,
+}
+
+/// Which mechanism of a causal pair was changed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TargetPosterior {
+    /// Nothing was.
+    pub none: f64,
+    /// The marginal.
+    pub cause: f64,
+    /// All rows, which became one.
+    pub effect: f64,
+    /// A single row, by the state of the cause.
+    pub row: Vec<f64>,
+}
+
+impl BayesianPair {
+    /// Centred on a causal pair, with the weight of `strength` samples for each mechanism.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for a strength that is not positive.
+    pub fn new(reference: &CategoricalPair, strength: f64) -> Result<BayesianPair, Error> {
+        Invalid::check_positive("strength", strength)?;
+        Ok(BayesianPair {
+            reference: reference.clone(),
+            strength,
+            counts: Array2::zeros(reference.shape()),
+        })
+    }
+
+    /// Counts a sample: states of the marginal and of the conditional variable. O(1).
+    ///
+    /// # Errors
+    /// [`Error::Category`].
+    pub fn learn(&mut self, (a, b): (usize, usize)) -> Result<(), Error> {
+        let (rows, columns) = self.counts.dim();
+        for (what, value, categories) in
+            [("the marginal variable", a, rows), ("the conditional variable", b, columns)]
+        {
+            if value >= categories {
+                return Err(Error::Category { what, value, categories });
+            }
+        }
+        self.counts[(a, b)] += 1.0;
+        Ok(())
+    }
+
+    /// The posterior mean. Rows without a sample keep the reference exactly. O(K^2).
+    ///
+    /// # Errors
+    /// As [`CategoricalPair::from_logits`].
+    pub fn model(&self) -> Result<CategoricalPair, Error> {
+        let mix = |log_p: f64, n: f64| {
+            let prior = self.strength.ln() + log_p;
+            if n > 0.0 { fenchel_linalg::special::log_add_exp(prior, n.ln()) } else { prior }
+        };
+        let total = log_sum_exp(&self.reference.marginal().to_vec());
+        let sums = self.counts.sum_axis(ndarray::Axis(1));
+        let marginal: Array1<f64> =
+            self.reference.marginal().iter().zip(&sums).map(|(s, n)| mix(s - total, *n)).collect();
+        let partitions = self.reference.partitions();
+        let rows = Array2::from_shape_fn(self.counts.dim(), |(i, j)| {
+            mix(self.reference.conditional()[(i, j)] - partitions[i], self.counts[(i, j)])
+        });
+        CategoricalPair::from_logits(marginal.view(), rows.view())
+    }
+
+    /// The posterior over what was changed, uniform over nothing, the cause, the effect and each row before the samples: unchanged
+    /// mechanisms keep the reference, changed ones come from a uniform law on the simplex.
+    pub fn target(&self) -> TargetPosterior {
+        let log = self.reference.log_joint_rows();
+        let sums: Vec<f64> = self.counts.sum_axis(ndarray::Axis(1)).to_vec();
+        let marginal: Vec<f64> = log.rows().into_iter().map(|r| log_sum_exp(&r.to_vec())).collect();
+        let kept = |logs: &[f64], n: &[f64]| -> f64 {
+            logs.iter().zip(n).filter(|(_, n)| **n > 0.0).map(|(l, n)| l * n).sum()
+        };
+        let cause = kept(&marginal, &sums);
+        let rows: Vec<f64> = (0..sums.len())
+            .map(|i| {
+                let given: Vec<f64> = log.row(i).iter().map(|l| l - marginal[i]).collect();
+                kept(&given, &self.counts.row(i).to_vec())
+            })
+            .collect();
+        let all: f64 = rows.iter().sum();
+        let effect = evidence(&self.counts.sum_axis(ndarray::Axis(0)).to_vec(), 1.0);
+        let mut scores = vec![cause + all, evidence(&sums, 1.0) + all, cause + effect];
+        scores.extend(
+            (0..rows.len())
+                .map(|i| cause + all - rows[i] + evidence(&self.counts.row(i).to_vec(), 1.0)),
+        );
+        // One share for the single rows together.
+        let share = (rows.len() as f64).ln();
+        scores[3..].iter_mut().for_each(|s| *s -= share);
+        fenchel_linalg::special::softmax_in_place(&mut scores);
+        TargetPosterior {
+            none: scores[0],
+            cause: scores[1],
+            effect: scores[2],
+            row: scores[3..].to_vec(),
+        }
+    }
+
+    /// The log-likelihood of the samples in their order, each predicted by the posterior mean of those before it, for the conditional
+    /// mechanism alone.
+    pub fn log_evidence(&self) -> f64 {
+        let log = self.reference.log_joint_rows();
+        let mut sum = 0.0;
+        for (counts, logs) in self.counts.rows().into_iter().zip(log.rows()) {
+            let total = log_sum_exp(&logs.to_vec());
+            let n: f64 = counts.sum();
+            sum += ln_gamma(self.strength) - ln_gamma(self.strength + n);
+            for (&c, l) in counts.iter().zip(logs) {
+                if c > 0.0 {
+                    let prior = self.strength * (l - total).exp();
+                    sum += ln_gamma(prior + c) - ln_gamma(prior);
+                }
+            }
+        }
+        sum
+    }
+}

@@ -1,0 +1,176 @@
+//! Mean and natural parameters, and the way to and from Cholesky parameters.
+
+use fenchel_linalg::{Cholesky, Invalid};
+use ndarray::{Array1, Array2, ArrayView2, Axis};
+use serde::{Deserialize, Serialize};
+
+use super::{CholeskyPair, factor_of_inverse, solve_lower, solve_lower_transposed};
+use crate::Error;
+
+/// `X ~ N(mean, covariance)`, `Y | X ~ N(slope X + intercept, covariance_given)`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MeanPair {
+    /// The mean of the first vector.
+    pub mean: Array1<f64>,
+    /// Its covariance.
+    pub covariance: Array2<f64>,
+    /// `A`.
+    pub slope: Array2<f64>,
+    /// `a`.
+    pub intercept: Array1<f64>,
+    /// The covariance of the second vector given the first.
+    pub covariance_given: Array2<f64>,
+}
+
+/// Natural parameters: precisions, and precisions times means.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NaturalPair {
+    /// `eta = Lambda mu` of the first vector.
+    pub eta: Array1<f64>,
+    /// `Lambda`.
+    pub precision: Array2<f64>,
+    /// `B = Lambda_{Y|X} A`.
+    pub slope: Array2<f64>,
+    /// `b = Lambda_{Y|X} a`.
+    pub intercept: Array1<f64>,
+    /// `Lambda_{Y|X}`.
+    pub precision_given: Array2<f64>,
+}
+
+impl MeanPair {
+    /// The maximum likelihood estimate from samples in rows, with a ridge added to both covariances.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for different numbers of rows, entries that are not finite, and covariances that are singular: give more samples
+    /// than dimensions, or a ridge.
+    pub fn fit(
+        x: ArrayView2<'_, f64>,
+        y: ArrayView2<'_, f64>,
+        ridge: f64,
+    ) -> Result<MeanPair, Error> {
+        Invalid::check_length("rows of y", x.nrows(), y.nrows())?;
+        Invalid::check_nonnegative("ridge", ridge)?;
+        for (what, m) in [("x", x), ("y", y)] {
+            for ((row, column), &value) in m.indexed_iter() {
+                if !value.is_finite() {
+                    return Err(Invalid::NonFinite { what, row, column, value }.into());
+                }
+            }
+        }
+        let (Some(mx), Some(my)) = (x.mean_axis(Axis(0)), y.mean_axis(Axis(0))) else {
+            return Err(Invalid::Empty { what: "the samples" }.into());
+        };
+        let n = x.nrows() as f64;
+        let (cx, cy) = (&x - &mx, &y - &my);
+        let add = |m: Array2<f64>| -> Array2<f64> { &m + Array2::<f64>::eye(m.nrows()) * ridge };
+        let covariance = add(cx.t().dot(&cx) / n);
+        let cross = cx.t().dot(&cy) / n;
+        let slope = Cholesky::new(covariance.view())?.solve_matrix(cross.view())?.reversed_axes();
+        let rest = &cy - &cx.dot(&slope.t());
+        let covariance_given = add(rest.t().dot(&rest) / n);
+        let intercept = &my - &slope.dot(&mx);
+        Ok(MeanPair {
+            mean: mx,
+            covariance,
+            slope: slope.as_standard_layout().into_owned(),
+            intercept,
+            covariance_given,
+        })
+    }
+
+    /// The same law in Cholesky parameters; the direction is causal.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for shapes and covariances that are not positive definite.
+    pub fn to_cholesky(&self) -> Result<CholeskyPair, Error> {
+        let factor = factor_of_inverse("the covariance", self.covariance.view())?;
+        let given = factor_of_inverse("the conditional covariance", self.covariance_given.view())?;
+        Invalid::check_length("the mean", factor.nrows(), self.mean.len())?;
+        Invalid::check_length("the intercept", given.nrows(), self.intercept.len())?;
+        Invalid::check_length("rows of the slope", given.nrows(), self.slope.nrows())?;
+        let zeta = factor.t().dot(&self.mean);
+        let (slope, intercept) = (given.t().dot(&self.slope), given.t().dot(&self.intercept));
+        CholeskyPair::new(zeta, factor, slope, intercept, given)
+    }
+}
+
+impl NaturalPair {
+    /// The same law in Cholesky parameters; the direction is causal.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for shapes and precisions that are not positive definite.
+    pub fn to_cholesky(&self) -> Result<CholeskyPair, Error> {
+        let factor = Cholesky::new(self.precision.view())?.lower().to_owned();
+        let given = Cholesky::new(self.precision_given.view())?.lower().to_owned();
+        Invalid::check_length("eta", factor.nrows(), self.eta.len())?;
+        Invalid::check_length("the intercept", given.nrows(), self.intercept.len())?;
+        Invalid::check_length("rows of the slope", given.nrows(), self.slope.nrows())?;
+        let column = |l: &Array2<f64>, v: &Array1<f64>| {
+            let mut b = v.clone().insert_axis(Axis(1));
+            solve_lower(l, &mut b);
+            b.remove_axis(Axis(1))
+        };
+        let mut slope = self.slope.clone();
+        solve_lower(&given, &mut slope);
+        let (zeta, intercept) = (column(&factor, &self.eta), column(&given, &self.intercept));
+        CholeskyPair::new(zeta, factor, slope, intercept, given)
+    }
+
+    /// The squared Euclidean distance of the natural parameters; off-diagonal entries count twice, as in the Frobenius norm.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for other dimensions.
+    pub fn distance_sq(&self, other: &NaturalPair) -> Result<f64, Error> {
+        Invalid::check_length("dimension of X", self.eta.len(), other.eta.len())?;
+        Invalid::check_length("dimension of Y", self.intercept.len(), other.intercept.len())?;
+        let matrix = |a: &Array2<f64>, b: &Array2<f64>| (a - b).mapv(|e| e * e).sum();
+        let vector = |a: &Array1<f64>, b: &Array1<f64>| (a - b).mapv(|e| e * e).sum();
+        Ok(vector(&self.eta, &other.eta)
+            + matrix(&self.precision, &other.precision)
+            + matrix(&self.slope, &other.slope)
+            + vector(&self.intercept, &other.intercept)
+            + matrix(&self.precision_given, &other.precision_given))
+    }
+}
+
+impl CholeskyPair {
+    /// The same law in natural parameters. O(K^3).
+    pub fn to_natural(&self) -> NaturalPair {
+        let product = |l: &Array2<f64>| l.dot(&l.t());
+        NaturalPair {
+            eta: self.factor.dot(&self.zeta),
+            precision: product(&self.factor),
+            slope: self.factor_given.dot(&self.slope),
+            intercept: self.factor_given.dot(&self.intercept),
+            precision_given: product(&self.factor_given),
+        }
+    }
+
+    /// The same law in mean parameters. O(K^3).
+    ///
+    /// # Errors
+    /// None for a pair that was built by this crate.
+    pub fn to_mean(&self) -> Result<MeanPair, Error> {
+        let inverse = |l: &Array2<f64>| {
+            let mut i = Array2::eye(l.nrows());
+            solve_lower(l, &mut i);
+            i.t().dot(&i)
+        };
+        let back = |l: &Array2<f64>, v: &Array1<f64>| {
+            let mut x = v.clone();
+            solve_lower_transposed(l, &mut x);
+            x
+        };
+        let mut slope = Array2::zeros(self.slope.dim());
+        for (from, mut to) in self.slope.columns().into_iter().zip(slope.columns_mut()) {
+            to.assign(&back(&self.factor_given, &from.to_owned()));
+        }
+        Ok(MeanPair {
+            mean: back(&self.factor, &self.zeta),
+            covariance: inverse(&self.factor),
+            slope,
+            intercept: back(&self.factor_given, &self.intercept),
+            covariance_given: inverse(&self.factor_given),
+        })
+    }
+}

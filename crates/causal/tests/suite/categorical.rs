@@ -1,0 +1,459 @@
+//! Two categorical variables: directions, distances, divergences, closed forms, learners.
+
+use fenchel_causal::adapt::{
+    Average, CategoricalSgd, CategoricalTask, JointSgd, Momentum, SweepSettings, Task, sweep,
+};
+use fenchel_causal::baseline::BayesianPair;
+use fenchel_causal::categorical::{
+    Anova, CategoricalPair, Intervention, JointCategorical, kl_of_logs,
+};
+use fenchel_causal::direction::{bayes_error, dense_prior, from_counts};
+use fenchel_causal::meta::{MetaLearner, regret};
+use fenchel_causal::prior::{CategoricalPrior, Target};
+use fenchel_causal::theory::{
+    Favours, asgd_bound, effect_ball, expected, expected_partition_variance, radius_sq_thesis,
+};
+use fenchel_linalg::special::{log_sum_exp, trigamma};
+use ndarray::{Array1, Array2, array};
+use proptest::prelude::*;
+use rand::RngExt;
+
+use crate::common::rng;
+
+/// Scores up to the given size in either direction.
+fn pair(kx: usize, ky: usize, size: f64, seed: u64) -> CategoricalPair {
+    let mut rng = rng(seed);
+    let mut draw = || size * (2.0 * rng.random::<f64>() - 1.0);
+    let marginal = Array1::from_shape_simple_fn(kx, &mut draw);
+    CategoricalPair::from_logits(
+        marginal.view(),
+        Array2::from_shape_simple_fn((kx, ky), &mut draw).view(),
+    )
+    .unwrap()
+}
+
+fn scores(k: usize, size: f64, seed: u64) -> Array1<f64> {
+    let mut rng = rng(seed);
+    Array1::from_shape_simple_fn(k, || size * (2.0 * rng.random::<f64>() - 1.0))
+}
+
+fn gap<'a>(a: impl IntoIterator<Item = &'a f64>, b: impl IntoIterator<Item = &'a f64>) -> f64 {
+    a.into_iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
+}
+
+/// delta_causal, delta_anticausal, delta_joint, by their definitions.
+fn distances(p: &CategoricalPair, q: &CategoricalPair) -> [f64; 3] {
+    let joint = JointCategorical::of(p).distance_sq(&JointCategorical::of(q)).unwrap();
+    [p.distance_sq(q).unwrap(), p.reverse().distance_sq(&q.reverse()).unwrap(), joint]
+}
+
+fn square(v: impl Iterator<Item = f64>) -> f64 {
+    v.map(|e| e * e).sum()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(150))]
+
+    #[test]
+    fn reversing_keeps_the_joint_and_twice_is_nothing(
+        kx in 1_usize..8, ky in 1_usize..8, log_size in -8.0_f64..2.78, seed in any::<u64>(),
+    ) {
+        // Sizes from 1e-8 to 600.
+        let size = 10_f64.powf(log_size);
+        let p = pair(kx, ky, size, seed);
+        let r = p.reverse();
+        let back = r.reverse();
+        let tolerance = 1e-12 * size.max(1.0) / 600_f64.max(size) * 600.0;
+        prop_assert!(gap(back.conditional(), p.conditional()) <= tolerance);
+        prop_assert!(gap(back.marginal(), p.marginal()) <= tolerance);
+        prop_assert!(gap(&r.log_joint(), &p.log_joint()) <= tolerance);
+        // The other way round: through the log joint, transposed.
+        let log = p.log_joint();
+        let other = CategoricalPair::from_log_joint(log.t()).unwrap();
+        prop_assert!(gap(other.conditional(), r.conditional()) <= tolerance);
+        prop_assert!(gap(other.marginal(), r.marginal()) <= tolerance);
+        let sums: f64 = log_sum_exp(&log.iter().copied().collect::<Vec<_>>());
+        prop_assert!(sums.abs() < 1e-12);
+        prop_assert!(p.kl(&r).unwrap() < 1e-10);
+    }
+
+    #[test]
+    fn divergences_are_those_of_the_mechanisms(k in 2_usize..7, size in 0.01_f64..20.0, seed in any::<u64>()) {
+        let (p, q) = (pair(k, k + 1, size, seed), pair(k, k + 1, size, seed ^ 1));
+        let kl = p.kl(&q).unwrap();
+        let lse = |v: ndarray::ArrayView1<f64>| log_sum_exp(&v.to_vec());
+        let part = |a: ndarray::ArrayView1<f64>, b: ndarray::ArrayView1<f64>| {
+            let (la, lb) = (lse(a), lse(b));
+            a.iter().zip(b).map(|(a, b)| (a - la).exp() * ((a - la) - (b - lb))).sum::<f64>()
+        };
+        let weights = p.marginal_probabilities();
+        let rows: f64 = (0..k).map(|i| weights[i] * part(p.conditional().row(i), q.conditional().row(i))).sum();
+        let sum = part(p.marginal(), q.marginal()) + rows;
+        prop_assert!((kl - sum).abs() <= 1e-12 * kl.max(1.0), "{kl} {sum}");
+        let reversed = p.reverse().kl(&q.reverse()).unwrap();
+        prop_assert!((kl - reversed).abs() <= 1e-12 * kl.max(1.0));
+        let joint = JointCategorical::of(&p).kl(&JointCategorical::of(&q)).unwrap();
+        prop_assert!((kl - joint).abs() <= 1e-12 * kl.max(1.0));
+    }
+
+    #[test]
+    fn distances_by_analysis_of_variance(kx in 2_usize..7, ky in 2_usize..7, size in 0.01_f64..600.0, seed in any::<u64>()) {
+        let (p, q) = (pair(kx, ky, size, seed), pair(kx, ky, size, seed ^ 1));
+        let direct = distances(&p, &q);
+        let anova = Anova::of(&p).distances(&Anova::of(&q)).unwrap();
+        for (a, b) in direct.into_iter().zip([anova.causal, anova.anticausal, anova.joint]) {
+            prop_assert!((a - b).abs() <= 1e-12 * a.max(b), "{a} {b}");
+        }
+    }
+
+    /// Propositions 4.5.1 and 4.5.2, (4.48), and their forms for different numbers of states.
+    #[test]
+    fn closed_forms_of_distances(kx in 2_usize..7, ky in 2_usize..7, size in 0.01_f64..600.0, seed in any::<u64>()) {
+        let p = pair(kx, ky, size, seed);
+        let (x, y) = (kx as f64, ky as f64);
+        let (s_x, s_y) = (p.marginal().to_owned(), p.reverse().marginal().to_owned());
+        let near = |a: f64, b: f64, scale: f64| (a - b).abs() <= 1e-12 * scale.max(1.0);
+
+        let q = p.intervene(&Intervention::Cause(scores(kx, size, seed ^ 2))).unwrap();
+        let [causal, anti, joint] = distances(&p, &q);
+        let moved = square((&q.reverse().marginal() - &s_y).into_iter());
+        prop_assert!(near(anti, y * causal + moved, anti), "cause: {anti} {}", y * causal + moved);
+        prop_assert!(near(joint, y * causal, joint));
+
+        let star = scores(ky, size, seed ^ 3);
+        let q = p.intervene(&Intervention::Effect(star.clone())).unwrap();
+        let [causal, anti, joint] = distances(&p, &q);
+        let s_star = q.reverse().marginal().to_owned();
+        let a = Anova::of(&p);
+        let (n, m) = (square((&a.row - &s_x).into_iter()), square((&a.column - &s_star).into_iter()));
+        let delta = x * m - y * n - square((&s_y - &s_star).into_iter());
+        prop_assert!(near(causal - anti, delta, causal + anti), "effect: {} {delta}", causal - anti);
+        prop_assert!(near(joint, causal + y * n, joint));
+        if kx == ky {
+            let ball = effect_ball(&p, star.view()).unwrap();
+            prop_assert!(near(ball.delta, causal - anti, causal + anti));
+            prop_assert!(ball.radius_sq >= n * (1.0 - 1e-12));
+            // (4.43) by its definition, where it does not cancel.
+            let k = x;
+            let m_s = square((&a.column - &ball.centre).into_iter());
+            let thesis = square((&s_y - &s_star).into_iter());
+            prop_assert!(m_s.is_finite() && thesis.is_finite() && k > 1.0);
+            let favours = if ball.delta > 0.0 { Favours::Anticausal } else { Favours::Causal };
+            prop_assert!(ball.favours == favours || ball.delta == 0.0);
+        }
+
+        let q = p.intervene(&Intervention::SingleMechanism { state: Some(kx - 1), logits: star }).unwrap();
+        let [causal, anti, _] = distances(&p, &q);
+        let partition = |c: &CategoricalPair| log_sum_exp(&c.conditional().row(kx - 1).to_vec());
+        let moved = square((&q.reverse().marginal() - &s_y).into_iter());
+        let shift = partition(&q) - partition(&p);
+        let claim = (x - 1.0) / x * causal + moved + y * (x - 1.0) / x * shift * shift;
+        prop_assert!(near(anti, claim, anti + claim), "row: {anti} {claim}");
+    }
+
+    /// With the geometric mean as the new law of the effect the causal model is never farther.
+    #[test]
+    fn deterministic_interventions(k in 2_usize..7, size in 0.01_f64..50.0, seed in any::<u64>()) {
+        let p = pair(k, k, size, seed);
+        let q = p.intervene(&Intervention::Geometric).unwrap();
+        let [causal, anti, _] = distances(&p, &q);
+        let a = Anova::of(&p);
+        let n = square((&a.row - &a.marginal_x).into_iter());
+        let m = square((&a.column - &a.marginal_y).into_iter());
+        prop_assert!((causal - anti + k as f64 * n + m).abs() <= 1e-12 * anti.max(1.0));
+        let q = p.intervene(&Intervention::KeepMarginal).unwrap();
+        prop_assert!(gap(q.reverse().marginal(), p.reverse().marginal()) < 1e-11 * size.max(1.0));
+        let [causal, anti, _] = distances(&p, &q);
+        prop_assert!((causal - anti - k as f64 * (m - n)).abs() <= 1e-12 * anti.max(1.0));
+        let q = p.intervene(&Intervention::WeightedGeometric).unwrap();
+        prop_assert!(gap(q.marginal(), p.marginal()) < 1e-12 * size.max(1.0));
+    }
+
+    /// Lazy sums are the sums; momentum 0 is none.
+    #[test]
+    fn averages_are_those_of_the_plain_loop(
+        kx in 2_usize..5, ky in 2_usize..5, step in 0.01_f64..30.0, tail in 0_usize..20, seed in any::<u64>(),
+    ) {
+        let p = pair(kx, ky, 2.0, seed);
+        let mut rng = rng(seed ^ 4);
+        let samples: Vec<(usize, usize)> =
+            (0..30).map(|_| (rng.random_range(0..kx), rng.random_range(0..ky))).collect();
+        for average in [Average::Uniform, Average::Tail { from: tail }, Average::Last] {
+            let mut lazy = CategoricalSgd::new(&p, step, average, Momentum::Off).unwrap();
+            let mut dense = CategoricalSgd::new(&p, step, average, Momentum::HeavyBall(0.0)).unwrap();
+            let (mut s, mut rows) = (p.marginal().to_owned(), p.conditional().to_owned());
+            let mut iterates = Vec::new();
+            for &(x, y) in &samples {
+                iterates.push((s.clone(), rows.clone()));
+                let softmax = |v: ndarray::ArrayView1<f64>| v.mapv(|e| (e - log_sum_exp(&v.to_vec())).exp());
+                let (gs, gr) = (softmax(s.view()), softmax(rows.row(x)));
+                s.scaled_add(-step, &gs);
+                s[x] += step;
+                rows.row_mut(x).scaled_add(-step, &gr);
+                rows[(x, y)] += step;
+                lazy.learn((x, y)).unwrap();
+                dense.learn((x, y)).unwrap();
+            }
+            let used = match average {
+                Average::Uniform => &iterates[..],
+                Average::Tail { from } => &iterates[from..],
+                Average::Last => &[(s.clone(), rows.clone())][..],
+            };
+            let n = used.len() as f64;
+            let mean_s = used.iter().fold(Array1::zeros(kx), |a, (s, _)| a + s) / n;
+            let mean_r = used.iter().fold(Array2::zeros((kx, ky)), |a, (_, r)| a + r) / n;
+            let expected = CategoricalPair::from_logits(mean_s.view(), mean_r.view()).unwrap();
+            for model in [lazy.model(), dense.model()] {
+                prop_assert!(gap(model.marginal(), expected.marginal()) < 1e-11);
+                prop_assert!(gap(model.conditional(), expected.conditional()) < 1e-11);
+            }
+        }
+    }
+
+    #[test]
+    fn the_regret_and_its_slope(gamma in -20.0_f64..20.0, a in -50.0_f64..50.0, b in -50.0_f64..50.0) {
+        let (_, slope) = regret(gamma, a, b);
+        let h = 1e-5;
+        let numeric = (regret(gamma + h, a, b).0 - regret(gamma - h, a, b).0) / (2.0 * h);
+        prop_assert!((slope - numeric).abs() < 1e-6, "{slope} {numeric}");
+        let (value, slope) = regret(gamma, 1e6 * a, 1e6 * b);
+        prop_assert!(value.is_finite() && slope.abs() <= 1.0);
+    }
+}
+
+/// Tiny divergences have the right digits: here 2 KL = sum p d^2 to leading order.
+#[test]
+fn tiny_divergences_keep_their_digits() {
+    for e in [1e-3, 1e-7, 1e-12, 1e-100] {
+        let p = [0.25_f64.ln(), 0.75_f64.ln()];
+        // q = p + (e, -e): KL = e^2 / 2 (1/p1 + 1/p2) + O(e^3).
+        let d = [-(e / 0.25_f64).ln_1p(), -(-e / 0.75_f64).ln_1p()];
+        let kl = kl_of_logs(p.into_iter(), [p[0] - d[0], p[1] - d[1]].into_iter());
+        let leading = e * e / 2.0 * (4.0 + 4.0 / 3.0);
+        // log q is rounded to 2^-53 of its size, about 1e-16 absolute: below that nothing can be seen.
+        let tolerance = 10.0 * e * leading + 4e-16 * (e + 1e-16);
+        assert!((kl - leading).abs() <= tolerance, "{e:e}: {kl:e} {leading:e}");
+        assert!(kl >= 0.0);
+    }
+}
+
+#[test]
+fn bad_arguments_are_refused() {
+    let message = |r: Result<CategoricalPair, fenchel_causal::Error>| r.unwrap_err().to_string();
+    let row = array![[0.5, 0.5], [0.5, 0.5]];
+    let from =
+        |m: Array1<f64>, c: Array2<f64>| CategoricalPair::from_probabilities(m.view(), c.view());
+    assert_eq!(
+        message(from(array![0.5, 0.6], row.clone())),
+        "the marginal, row 0, sums to 1.1; expected 1 up to 1e-9"
+    );
+    assert_eq!(
+        message(from(array![0.5, 0.5], array![[1.0, 0.0], [0.5, 0.5]])),
+        "the conditional is zero at row 0, column 1; give a floor or a pseudo-count"
+    );
+    assert_eq!(
+        message(from(array![1.0], row.clone())),
+        "rows of the conditional: expected length 1, found 2"
+    );
+    assert!(message(from(array![f64::NAN, 0.5], row.clone())).contains("NaN at row 0"));
+    assert!(CategoricalPair::from_counts(Array2::zeros((2, 2)).view(), 0.0).is_err());
+    let p = from(array![0.5, 0.5], row).unwrap();
+    assert!(
+        p.reverse()
+            .intervene(&Intervention::Geometric)
+            .unwrap_err()
+            .to_string()
+            .contains("reverse the pair")
+    );
+    assert!(p.distance_sq(&p.reverse()).is_err());
+    let mut sgd = CategoricalSgd::new(&p, 1.0, Average::Uniform, Momentum::Off).unwrap();
+    assert_eq!(
+        sgd.learn((0, 2)).unwrap_err().to_string(),
+        "category 2 of the conditional variable: there are 2, counted from 0"
+    );
+    for step in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        assert!(CategoricalSgd::new(&p, step, Average::Uniform, Momentum::Off).is_err());
+        assert!(JointSgd::new(&JointCategorical::of(&p), step, Average::Uniform).is_err());
+    }
+    assert!(CategoricalSgd::new(&p, 1.0, Average::Uniform, Momentum::Nesterov(1.0)).is_err());
+    assert!(effect_ball(&p, array![0.0, f64::NAN].view()).is_err());
+    let settings = SweepSettings { tune_at: 7, ..SweepSettings::default() };
+    let task = CategoricalTask::new(&p, &p).unwrap();
+    assert!(sweep(&[task], &settings).unwrap_err().to_string().starts_with("tune_at = 7"));
+}
+
+/// Moments of the priors against their closed forms, within five standard errors.
+#[test]
+fn priors_have_their_moments() {
+    let (k, draws) = (5, 3000);
+    for (prior, sparse) in
+        [(CategoricalPrior::dense(k), false), (CategoricalPrior::sparse(k), true)]
+    {
+        let mut rng = rng(u64::from(sparse));
+        let mut values: Vec<Vec<f64>> = vec![Vec::new(); 7];
+        for _ in 0..draws {
+            let p = prior.sample(&mut rng).unwrap();
+            let a = Anova::of(&p);
+            values[0].push(square((&a.row - &a.marginal_x).into_iter()));
+            values[1].push(square(a.marginal_y.iter().copied()));
+            for (at, target) in [(2, Target::Cause), (4, Target::Effect)] {
+                let i = prior.sample_intervention(&p, target, &mut rng).unwrap();
+                let q = p.intervene(&i).unwrap();
+                values[at].push(p.distance_sq(&q).unwrap());
+                values[at + 1].push(q.kl(&p).unwrap());
+            }
+            values[6].push(square(a.marginal_x.iter().copied()));
+        }
+        let e = expected(k, prior.rows).unwrap();
+        let simplex = (k - 1) as f64 * trigamma(1.0);
+        let mut claims = vec![
+            (0, expected_partition_variance(k, prior.rows)),
+            (2, e.cause_causal),
+            (3, e.cause_kl),
+            (4, e.effect_causal),
+            (5, e.effect_kl),
+            (6, simplex),
+        ];
+        // Theorem 4.C.1: under the sparse prior the effect's marginal is uniform on the simplex too.
+        claims.extend(sparse.then_some((1, simplex)));
+        for (which, claim) in claims {
+            let n = draws as f64;
+            let mean = values[which].iter().sum::<f64>() / n;
+            let deviation = (square(values[which].iter().map(|v| v - mean)) / n / n).sqrt();
+            assert!(
+                (mean - claim).abs() < 5.0 * deviation,
+                "sparse {sparse}, {which}: {mean} +- {deviation}, {claim}"
+            );
+        }
+    }
+    // The numbers of the text for K = 20.
+    assert!((expected(20, 1.0).unwrap().cause_causal - 62.507).abs() < 1e-3);
+    assert!((expected(20, 0.05).unwrap().effect_kl - 17.323).abs() < 1e-3);
+    assert!((expected_partition_variance(20, 1.0) - 0.5885).abs() < 1e-4);
+    assert!((expected_partition_variance(20, 0.05) - 350.20).abs() < 1e-2);
+    assert!(
+        (radius_sq_thesis(20, 1.0) - 2.67).abs() < 1e-2
+            && (radius_sq_thesis(20, 0.05) - 434.5).abs() < 0.1
+    );
+}
+
+/// Theorem 4.A.1 with its constants: the mean KL over 100 runs is below the bound for all three models and steps over two decades.
+#[test]
+fn the_bound_of_averaged_descent_holds() {
+    let (k, steps) = (8, 100);
+    for target in [Target::Cause, Target::Effect] {
+        let prior = CategoricalPrior::dense(k);
+        let p = prior.sample(&mut rng(1)).unwrap();
+        let q = p.intervene(&prior.sample_intervention(&p, target, &mut rng(2)).unwrap()).unwrap();
+        let task = CategoricalTask::new(&p, &q).unwrap();
+        for (model, b2) in [(0, 4.0), (1, 4.0), (2, 2.0)] {
+            for c in [0.3, 3.0, 30.0] {
+                let step = c / f64::from(steps).sqrt();
+                let mean = (0..100)
+                    .map(|run| {
+                        let samples = task.draw(steps as usize, &mut rng(100 + run));
+                        *task
+                            .run(model, step, Average::Uniform, 100, &samples)
+                            .unwrap()
+                            .last()
+                            .unwrap()
+                    })
+                    .sum::<f64>()
+                    / 100.0;
+                let bound = asgd_bound(task.distance_sq(model).unwrap(), b2, c, 100);
+                assert!(mean <= bound, "{target:?} {model} {c}: {mean} above {bound}");
+            }
+        }
+    }
+}
+
+/// The same curves on one thread and on many.
+#[test]
+fn a_sweep_is_deterministic_and_finds_the_order_of_figure_4_5() {
+    let k = 10;
+    let prior = CategoricalPrior::dense(k);
+    let tasks = |target| -> Vec<CategoricalTask> {
+        (0..20)
+            .map(|r| {
+                let mut rng = rng(r);
+                let p = prior.sample(&mut rng).unwrap();
+                let i = prior.sample_intervention(&p, target, &mut rng).unwrap();
+                CategoricalTask::new(&p, &p.intervene(&i).unwrap()).unwrap()
+            })
+            .collect()
+    };
+    let settings = SweepSettings {
+        samples: 50,
+        tune_at: 20,
+        steps: vec![0.3, 1.0, 3.0],
+        ..SweepSettings::default()
+    };
+    let cause = sweep(&tasks(Target::Cause), &settings).unwrap();
+    assert_eq!(cause, sweep(&tasks(Target::Cause), &settings).unwrap());
+    let start: Vec<f64> = (0..3).map(|m| cause.mean_at(m, 0)).collect();
+    assert!((start[0] - start[1]).abs() < 1e-12 && (start[0] - start[2]).abs() < 1e-12);
+    assert!(cause.mean_at(0, 20) < cause.mean_at(1, 20));
+    let effect = sweep(&tasks(Target::Effect), &settings).unwrap();
+    assert!(effect.mean_at(1, 20) < effect.mean_at(0, 20), "the anticausal model is faster here");
+}
+
+#[test]
+fn directions_from_joints_and_counts() {
+    // Table 4.1 to one digit, by the low-variance estimator.
+    for (k, error) in [(2, 0.386), (3, 0.241), (5, 0.0669), (8, 0.0053)] {
+        let found = bayes_error(k, 20_000, &mut rng(k as u64)).unwrap();
+        assert!((found.error - error).abs() < 5.0 * found.standard_error + 0.002, "{k}: {found:?}");
+    }
+    // Swapping the variables swaps the odds, also where the numbers of states differ.
+    let p = pair(3, 4, 1.0, 7);
+    let swapped = CategoricalPair::from_log_joint(p.log_joint().t()).unwrap();
+    assert!((dense_prior(&p).log_odds + dense_prior(&swapped).log_odds).abs() < 1e-10);
+    // BDeu sees no direction; many counts agree with the exact joint.
+    let counts = array![[12.0, 3.0, 0.0], [5.0, 0.0, 40.0], [1.0, 2.0, 3.0]];
+    assert!(from_counts(counts.view(), 1.0 / 3.0, 1.0 / 3.0).unwrap().log_odds.abs() < 1e-9);
+    let many = p.log_joint().mapv(|l| (1e9 * l.exp()).round());
+    let (a, b) = (from_counts(many.view(), 1.0, 1.0).unwrap().log_odds, dense_prior(&p).log_odds);
+    assert!((a - b).abs() < 1e-3 * b.abs().max(1.0), "{a} {b}");
+}
+
+#[test]
+fn the_learned_direction_is_wrong_after_interventions_on_the_effect() {
+    let prior = CategoricalPrior::dense(10);
+    let p = prior.sample(&mut rng(3)).unwrap();
+    let learner = MetaLearner { episodes: 400, ..MetaLearner::default() };
+    let cause = learner.learn(&p, &prior).unwrap();
+    assert!(cause.belief() > 0.7 && cause.mean > 3.0 * cause.standard_error, "{}", cause.belief());
+    let learner = MetaLearner { effect_share: 1.0, ..learner };
+    let effect = learner.learn(&p, &prior).unwrap();
+    assert!(
+        effect.belief() < 0.3 && effect.mean < -3.0 * effect.standard_error,
+        "{}",
+        effect.belief()
+    );
+    assert!(MetaLearner { effect_share: 1.5, ..learner }.learn(&p, &prior).is_err());
+}
+
+#[test]
+fn counting_finds_the_changed_mechanism() {
+    let prior = CategoricalPrior::dense(6);
+    let p = prior.sample(&mut rng(5)).unwrap();
+    for target in [Target::Cause, Target::Effect, Target::SingleMechanism] {
+        let mut rng = rng(9);
+        let q = p.intervene(&prior.sample_intervention(&p, target, &mut rng).unwrap()).unwrap();
+        let mut learner = BayesianPair::new(&p, 10.0).unwrap();
+        // A row without samples keeps the reference exactly.
+        assert!(p.kl(&learner.model().unwrap()).unwrap() < 1e-14);
+        for sample in q.sample(3000, &mut rng) {
+            learner.learn(sample).unwrap();
+        }
+        let found = learner.target();
+        let share = match target {
+            Target::Cause => found.cause,
+            Target::Effect => found.effect,
+            _ => found.row.iter().sum(),
+        };
+        assert!(share > 0.99, "{target:?}: {found:?}");
+        assert!(q.kl(&learner.model().unwrap()).unwrap() < 0.02);
+        assert!(learner.log_evidence() < 0.0);
+    }
+}
