@@ -14,28 +14,53 @@
 //! The crate's README has the whole table of choices.
 #![forbid(unsafe_code)]
 
+pub mod bethe;
+mod chow_liu;
 mod error;
 mod estimator;
+mod gabp;
 pub mod glasso;
+mod inference;
+pub mod item_field;
+pub mod laplacian;
+pub mod missing;
 mod model;
+mod neighbourhood;
 mod path;
 mod penalty;
 pub mod problem;
+pub mod rank;
+mod refit;
+pub mod reweighted;
+pub mod scale_free;
 mod select;
+mod shortcut;
 mod statistics;
 pub mod synthetic;
+pub mod threshold;
 mod watch;
 
+pub use chow_liu::chow_liu;
 pub use error::Error;
 pub use estimator::{GraphicalLasso, Scale};
+pub use gabp::{GaussianBeliefs, gaussian_belief_propagation};
 pub use glasso::{GlassoSettings, GlassoState, Method, Precision, graphical_lasso};
+pub use inference::{Bootstrap, Debiased, bootstrap, debiased};
+pub use item_field::{ItemField, ItemFieldModel, Ratings};
 pub use model::{Gaussian, GaussianModel, graph_of, partial_correlations, sample};
+pub use neighbourhood::{
+    Neighbourhoods, SupportRule, neighbourhood_scores, neighbourhood_selection,
+};
 pub use path::{Path, PathPoint, grid};
 pub use penalty::Weights;
 pub use problem::Problem;
+pub use rank::{Repaired, nearest_correlation, nonparanormal};
+pub use refit::refit;
+pub use scale_free::{DegreePrior, ScaleFree};
 pub use select::{
     CrossValidated, GraphicalLassoCv, Stability, Stars, StarsSettings, stability_selection, stars,
 };
+pub use shortcut::{MaxProduct, Shortcut, max_product, shortcut};
 pub use statistics::Statistics;
 
 /// The example of the README is a test.

@@ -33,8 +33,10 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, check_memory};
 use crate::problem::Problem;
 
+pub(crate) use admm::{balance, positive_part};
 pub use components::components;
 pub use part::Screened;
+pub(crate) use part::repaired;
 pub use state::{GlassoState, Precision};
 
 /// How a component is solved.

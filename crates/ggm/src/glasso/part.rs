@@ -280,7 +280,7 @@ fn inverted(x: Vec<f64>, k: usize) -> (Vec<f64>, Vec<f64>, f64) {
 }
 
 /// Moves a point towards its diagonal until it is positive definite.
-pub(super) fn repaired(mut x: Vec<f64>, k: usize) -> (Vec<f64>, InPlaceCholesky) {
+pub(crate) fn repaired(mut x: Vec<f64>, k: usize) -> (Vec<f64>, InPlaceCholesky) {
     for keep in [1.0, 0.99, 0.9, 0.5, 0.0] {
         for i in 0..k {
             for j in 0..k {

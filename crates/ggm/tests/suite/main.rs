@@ -1,7 +1,12 @@
 //! The tests of the public interface, one program: `cargo test -p fenchel-ggm --test suite FILE::`.
 
+mod bethe;
 mod common;
 mod estimator;
+mod extensions;
 mod glasso;
+mod item_field;
 mod path;
+mod scale_free;
+mod shortcut;
 mod synthetic;

@@ -1,0 +1,416 @@
+//! Training and prediction.
+
+use fenchel_linalg::Invalid;
+use fenchel_optim::lbfgs::LbfgsSettings;
+use fenchel_optim::model::Saved;
+use fenchel_optim::{Certificate, Report, Status, Stop};
+use serde::{Deserialize, Serialize};
+
+use super::Ratings;
+use crate::bethe::{AscentSettings, diagonal_ascent};
+use crate::select::each;
+use crate::{Error, laplacian};
+
+/// How the weights of the edges are learned.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Training {
+    /// Diagonal ascent.
+    MaximumEntropy(AscentSettings),
+    /// The Bethe weights of the data's own covariances.
+    ClosedForm,
+    /// Bethe approximation of the likelihood.
+    BetheLikelihood,
+    /// Exact likelihood.
+    ExactLikelihood,
+}
+
+impl Default for Training {
+    fn default() -> Self {
+        Training::MaximumEntropy(AscentSettings::default())
+    }
+}
+
+/// A recommender: a Gaussian field over items.
+///
+/// | field | default | meaning |
+/// |---|---|---|
+/// | `neighbours` | 10 | most similar items that every item is joined to |
+/// | `training` | maximum entropy, 30 iterations | how weights are learned |
+/// | `ridge` | 1e-3 | added to variances, as a fraction of their median |
+///
+/// ```
+/// use fenchel_ggm::item_field::{ItemField, Ratings};
+///
+/// let liked = [(0, 0, 5.0), (0, 1, 5.0), (1, 0, 1.0), (1, 1, 2.0), (2, 0, 5.0), (3, 0, 1.0), (3, 1, 1.0)];
+/// let model = ItemField::default().fit(&Ratings::new(4, 2, liked)?)?;
+/// // Whoever likes the first likes the second.
+/// assert!(model.predict(&[(0, 5.0)])?[1] > model.predict(&[(0, 1.0)])?[1]);
+/// # Ok::<(), fenchel_ggm::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ItemField {
+    /// Most similar items that every item is joined to.
+    pub neighbours: usize,
+    /// How weights are learned.
+    pub training: Training,
+    /// Added to variances, as a fraction of their median.
+    pub ridge: f64,
+}
+
+impl Default for ItemField {
+    fn default() -> Self {
+        ItemField { neighbours: 10, training: Training::default(), ridge: 1e-3 }
+    }
+}
+
+/// Variances, edges and covariances of the centred ratings, missing ones counted as the mean: all that training looks at.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ItemGraph {
+    /// Item means.
+    pub means: Vec<f64>,
+    /// Variances with their ridge.
+    pub variances: Vec<f64>,
+    /// Pairs `(i, j)`, `i < j`, ascending.
+    pub edges: Vec<(u32, u32)>,
+    /// Covariances of the pairs.
+    pub covariances: Vec<f64>,
+}
+
+impl ItemField {
+    /// Learns graph and weights.
+    ///
+    /// # Errors
+    /// [`Invalid`] for settings out of range; errors of the training.
+    pub fn fit(&self, ratings: &Ratings) -> Result<ItemFieldModel, Error> {
+        self.train(&self.graph(ratings)?, ratings.range())
+    }
+
+    /// The graph of the `neighbours` most similar items of each, by correlation over all users. O(sum over users of squared
+    /// numbers of ratings), items in parallel.
+    ///
+    /// # Errors
+    /// [`Invalid`] for no neighbours or a ridge that is not positive.
+    pub fn graph(&self, ratings: &Ratings) -> Result<ItemGraph, Error> {
+        if self.neighbours == 0 {
+            let (name, value) = ("neighbours", 0.0);
+            return Err(Invalid::Parameter { name, value, expected: "at least 1" }.into());
+        }
+        Invalid::check_positive("ridge", self.ridge)?;
+        let means = ratings.item_means();
+        let users = ratings.users() as f64;
+        let mut variances: Vec<f64> = (0..ratings.items())
+            .map(|i| {
+                ratings.of_item(i).iter().map(|r| (r.1 - means[i]).powi(2)).sum::<f64>() / users
+            })
+            .collect();
+        let mut positive: Vec<f64> = variances.iter().copied().filter(|&v| v > 0.0).collect();
+        positive.sort_unstable_by(f64::total_cmp);
+        let median = positive.get(positive.len() / 2).copied().unwrap_or(1.0);
+        variances.iter_mut().for_each(|v| *v += self.ridge * median);
+        // A few items at a time, so that the row of sums is made once a group.
+        const GROUP: usize = 32;
+        let lists = each(ratings.items().div_ceil(GROUP), |group| {
+            let mut sums = vec![0.0; ratings.items()];
+            let mut touched = Vec::new();
+            let mut found = Vec::new();
+            for i in group * GROUP..((group + 1) * GROUP).min(ratings.items()) {
+                for &(user, r) in ratings.of_item(i) {
+                    let d = r - means[i];
+                    if d == 0.0 {
+                        continue;
+                    }
+                    for &(j, s) in ratings.of_user(user as usize) {
+                        if sums[j as usize] == 0.0 {
+                            touched.push(j);
+                        }
+                        sums[j as usize] += d * (s - means[j as usize]);
+                    }
+                }
+                let mut near: Vec<(f64, u32, f64)> = Vec::new();
+                touched.sort_unstable();
+                touched.dedup();
+                for &j in &touched {
+                    let covariance = sums[j as usize] / users;
+                    sums[j as usize] = 0.0;
+                    if j as usize != i && covariance > 0.0 {
+                        let r = covariance / (variances[i] * variances[j as usize]).sqrt();
+                        near.push((r, j, covariance));
+                    }
+                }
+                touched.clear();
+                let order = |a: &(f64, u32, f64), b: &(f64, u32, f64)| {
+                    b.0.total_cmp(&a.0).then(a.1.cmp(&b.1))
+                };
+                if near.len() > self.neighbours {
+                    near.select_nth_unstable_by(self.neighbours, order);
+                    near.truncate(self.neighbours);
+                }
+                let i = i as u32;
+                found.extend(near.iter().map(|&(_, j, c)| ((i.min(j), i.max(j)), c)));
+            }
+            Ok(found)
+        })?;
+        let mut pairs: Vec<((u32, u32), f64)> = lists.concat();
+        pairs.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+        pairs.dedup_by_key(|pair| pair.0);
+        let (edges, covariances) = pairs.into_iter().unzip();
+        Ok(ItemGraph { means, variances, edges, covariances })
+    }
+
+    /// Learns the weights of a graph; predictions are kept within `range`.
+    ///
+    /// # Errors
+    /// Those of the training.
+    pub fn train(&self, graph: &ItemGraph, range: (f64, f64)) -> Result<ItemFieldModel, Error> {
+        let ItemGraph { means, variances, edges, covariances } = graph;
+        let spread = || -> Vec<f64> {
+            let of = |(&(i, j), c): (&(u32, u32), &f64)| {
+                variances[i as usize] + variances[j as usize] - 2.0 * c
+            };
+            edges.iter().zip(covariances).map(of).collect()
+        };
+        let settings = LbfgsSettings {
+            stop: Stop { absolute: 1e-3, relative: 0.0, max_passes: 100.0, ..Stop::default() },
+            ..LbfgsSettings::default()
+        };
+        let ascent = |settings: &AscentSettings| -> Result<_, Error> {
+            let found = diagonal_ascent(variances, edges, covariances, settings)?;
+            let stationary = found.gradient <= settings.tolerance;
+            let status = if stationary { Status::Converged } else { Status::PassLimit };
+            let report = Report {
+                status,
+                certificate: Certificate::Residual {
+                    objective: None,
+                    norm: found.gradient,
+                    error: 0.0,
+                },
+                passes: found.iterations as f64,
+                oracle_calls: found.iterations as u64,
+                seconds: 0.0,
+            };
+            Ok((found.weights, report))
+        };
+        let (weights, report) = match &self.training {
+            Training::MaximumEntropy(settings) => ascent(settings)?,
+            Training::ClosedForm => {
+                ascent(&AscentSettings { iterations: 0, ..AscentSettings::default() })?
+            }
+            Training::BetheLikelihood => {
+                let fit = laplacian::bethe(means.len(), edges, &spread(), 1e-4, &settings)?;
+                (fit.weights, fit.report)
+            }
+            Training::ExactLikelihood => {
+                let fit = laplacian::exact(means.len(), edges, &spread(), &settings)?;
+                (fit.weights, fit.report)
+            }
+        };
+        let mut neighbours = vec![Vec::new(); means.len()];
+        for (&(i, j), &w) in edges.iter().zip(&weights) {
+            if w > 0.0 {
+                neighbours[i as usize].push((j, w));
+                neighbours[j as usize].push((i, w));
+            }
+        }
+        Ok(ItemFieldModel { means: means.clone(), neighbours, range, report })
+    }
+}
+
+/// A trained item field.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ItemFieldModel {
+    /// Item means.
+    pub means: Vec<f64>,
+    /// `(neighbour, weight)` of every item.
+    pub neighbours: Vec<Vec<(u32, f64)>>,
+    /// Smallest and largest rating.
+    pub range: (f64, f64),
+    /// The account of the training.
+    pub report: Report,
+}
+
+impl ItemFieldModel {
+    /// The conditional mean of every item's rating given some; known ones come back as they are. Items that no known one is connected to
+    /// have their mean. Conjugate gradients, O(E) an iteration.
+    ///
+    /// # Errors
+    /// [`Invalid`] for an item that does not exist, or a rating that is not finite.
+    pub fn predict(&self, known: &[(u32, f64)]) -> Result<Vec<f64>, Error> {
+        let given = self.known(known)?;
+        let p = self.means.len();
+        let mut right = vec![0.0; p];
+        for (i, list) in self.neighbours.iter().enumerate() {
+            if given[i].is_none() {
+                let pull = |&(j, w): &(u32, f64)| given[j as usize].map(|d| w * d);
+                right[i] = list.iter().filter_map(pull).sum();
+            }
+        }
+        let moved = self.solve(&given, &right);
+        Ok((0..p)
+            .map(|i| match given[i] {
+                Some(d) => self.means[i] + d,
+                None => (self.means[i] + moved[i]).clamp(self.range.0, self.range.1),
+            })
+            .collect())
+    }
+
+    /// [`predict`](ItemFieldModel::predict) for every user of a set of ratings, in parallel.
+    ///
+    /// # Errors
+    /// As `predict`.
+    pub fn predict_all(&self, ratings: &Ratings) -> Result<Vec<Vec<f64>>, Error> {
+        each(ratings.users(), |user| self.predict(ratings.of_user(user)))
+    }
+
+    /// The conditional variance of one item's rating, in units in which the data's variances count missing ratings as the mean; infinite
+    /// where no known item is connected, 0 for a known one.
+    ///
+    /// # Errors
+    /// As [`predict`](ItemFieldModel::predict).
+    pub fn variance(&self, item: u32, known: &[(u32, f64)]) -> Result<f64, Error> {
+        let given = self.known(known)?;
+        let p = self.means.len();
+        if item as usize >= p {
+            let (name, value) = ("item", f64::from(item));
+            return Err(Invalid::Parameter { name, value, expected: "an item of the model" }.into());
+        }
+        if given[item as usize].is_some() {
+            return Ok(0.0);
+        }
+        // Whether a known item can be reached.
+        let mut seen = vec![false; p];
+        let mut stack = vec![item];
+        let mut reached = false;
+        while let Some(i) = stack.pop() {
+            if std::mem::replace(&mut seen[i as usize], true) {
+                continue;
+            }
+            if given[i as usize].is_some() {
+                reached = true;
+                break;
+            }
+            stack.extend(self.neighbours[i as usize].iter().map(|n| n.0));
+        }
+        if !reached {
+            return Ok(f64::INFINITY);
+        }
+        let mut right = vec![0.0; p];
+        right[item as usize] = 1.0;
+        Ok(self.solve(&given, &right)[item as usize])
+    }
+
+    /// The unrated items with the highest predictions, best first.
+    ///
+    /// # Errors
+    /// As [`predict`](ItemFieldModel::predict).
+    pub fn top(&self, known: &[(u32, f64)], count: usize) -> Result<Vec<(u32, f64)>, Error> {
+        let predictions = self.predict(known)?;
+        let rated = |i: u32| known.iter().any(|k| k.0 == i);
+        let mut all: Vec<(u32, f64)> = (0..).zip(predictions).filter(|&(i, _)| !rated(i)).collect();
+        all.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        all.truncate(count);
+        Ok(all)
+    }
+
+    /// Mean absolute error on held-out ratings, given a user's training ratings.
+    ///
+    /// # Errors
+    /// As `predict`; [`Invalid`] for another number of items.
+    pub fn mean_absolute_error(&self, train: &Ratings, test: &Ratings) -> Result<f64, Error> {
+        Invalid::check_length("items of the test", self.means.len(), test.items())?;
+        let sums = each(test.users(), |user| {
+            if test.of_user(user).is_empty() {
+                return Ok(0.0);
+            }
+            let found = self.predict(train.of_user(user))?;
+            Ok(test.of_user(user).iter().map(|&(i, r)| (found[i as usize] - r).abs()).sum())
+        })?;
+        Ok(sums.iter().sum::<f64>() / test.count() as f64)
+    }
+
+    /// Deviations of known items from their means.
+    fn known(&self, known: &[(u32, f64)]) -> Result<Vec<Option<f64>>, Error> {
+        let mut given = vec![None; self.means.len()];
+        for &(item, value) in known {
+            let Some(mean) = self.means.get(item as usize) else {
+                let (name, value) = ("known item", f64::from(item));
+                let expected = "an item of the model";
+                return Err(Invalid::Parameter { name, value, expected }.into());
+            };
+            Invalid::check_finite("known rating", &[value])?;
+            given[item as usize] = Some(value - mean);
+        }
+        Ok(given)
+    }
+
+    /// `Theta_UU x = right` by conjugate gradients with the diagonal as preconditioner.
+    fn solve(&self, given: &[Option<f64>], right: &[f64]) -> Vec<f64> {
+        let p = self.means.len();
+        let free: Vec<usize> =
+            (0..p).filter(|&i| given[i].is_none() && !self.neighbours[i].is_empty()).collect();
+        let diagonal: Vec<f64> =
+            self.neighbours.iter().map(|list| list.iter().map(|n| n.1).sum()).collect();
+        let mut x = vec![0.0; p];
+        let mut r = right.to_vec();
+        let mut z = vec![0.0; p];
+        let mut d = vec![0.0; p];
+        let mut q = vec![0.0; p];
+        let mut size = 0.0;
+        for &i in &free {
+            z[i] = r[i] / diagonal[i];
+            d[i] = z[i];
+            size += r[i] * z[i];
+        }
+        let first: f64 = size;
+        for _ in 0..1000 {
+            if !(size > 1e-14 * first) {
+                break;
+            }
+            let mut curvature = 0.0;
+            for &i in &free {
+                // Known items have d = 0.
+                let pulled: f64 = self.neighbours[i].iter().map(|&(j, w)| w * d[j as usize]).sum();
+                q[i] = diagonal[i] * d[i] - pulled;
+                curvature += d[i] * q[i];
+            }
+            if !(curvature > 0.0) {
+                break;
+            }
+            let step = size / curvature;
+            let mut next = 0.0;
+            for &i in &free {
+                x[i] += step * d[i];
+                r[i] -= step * q[i];
+                z[i] = r[i] / diagonal[i];
+                next += r[i] * z[i];
+            }
+            let share = next / size;
+            size = next;
+            for &i in &free {
+                d[i] = z[i] + share * d[i];
+            }
+        }
+        x
+    }
+}
+
+impl Saved for ItemFieldModel {
+    const KIND: &'static str = "item field";
+    const VERSION: u32 = 1;
+
+    fn check(&self) -> Result<(), String> {
+        let p = self.means.len();
+        if self.neighbours.len() != p {
+            return Err(format!("{} lists of neighbours for {p} items", self.neighbours.len()));
+        }
+        if !self.means.iter().all(|m| m.is_finite()) || !(self.range.0 <= self.range.1) {
+            return Err("means must be finite and the range in order".into());
+        }
+        let fine = |&(j, w): &(u32, f64)| (j as usize) < p && w > 0.0 && w.is_finite();
+        if self.neighbours.iter().flatten().all(fine) {
+            Ok(())
+        } else {
+            Err("neighbours must be items with positive weights".into())
+        }
+    }
+}

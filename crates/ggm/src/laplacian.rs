@@ -1,0 +1,193 @@
+//! Precision matrices that are graph Laplacians: `Theta_ij = -w_ij`, `Theta_ii = sum_j w_ij`, `w >= 0`.
+//!
+//! The matrix is singular (the constant vector of a component), but without one node a component it is positive definite, so that
+//! differences and conditional distributions are proper (theorem 9.2). Two ways to learn the weights from the variances
+//! `v_ij` of `x_i - x_j` along the edges:
+//!
+//! ```text
+//! exact ML    max_w  log pdet Laplacian(w) - sum w_ij v_ij          at the optimum the effective resistances are v_ij
+//! Bethe ML    the same with the Bethe approximation of log Z, by Gaussian belief propagation
+//! ```
+//!
+//! Both over `log w` by L-BFGS: the bound `w >= 0` is then never met, only approached. Source: Defazio, sections 9.1.1, 9.3 and 9.8 (GG-42, GG-43, GG-47, GG-48).
+
+use fenchel_linalg::Invalid;
+use fenchel_linalg::factor::InPlaceCholesky;
+use fenchel_optim::lbfgs::{LbfgsSettings, Smooth, lbfgs};
+use fenchel_optim::{MAX_MEMORY, Report};
+
+use crate::error::check_memory;
+use crate::{Error, gaussian_belief_propagation};
+
+/// Weights of a Laplacian, one an edge, and how they were found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LaplacianFit {
+    /// `w`, positive.
+    pub weights: Vec<f64>,
+    /// The account of the fit; its certificate is the norm of the gradient in `log w`.
+    pub report: Report,
+}
+
+fn check(p: usize, edges: &[(u32, u32)], spread: &[f64]) -> Result<(), Error> {
+    Invalid::check_length("variances of differences", edges.len(), spread.len())?;
+    for &v in spread {
+        Invalid::check_positive("variance of a difference", v)?;
+    }
+    match edges.iter().find(|e| e.0 == e.1 || e.0.max(e.1) as usize >= p) {
+        Some((i, j)) => {
+            let reason = format!("({i}, {j}) in a graph of {p} nodes");
+            Err(Invalid::Layout { what: "edges", reason }.into())
+        }
+        None => Ok(()),
+    }
+}
+
+/// Exact maximum likelihood. Every evaluation costs a dense factorisation, O(p^3).
+///
+/// On a tree `w_ij = 1 / v_ij`. At the optimum `sum w v` is the number of nodes less that of the components.
+///
+/// # Errors
+/// [`Invalid`] for lengths that do not fit or variances that are not positive; [`Error::Refused`] beyond 4 GiB.
+pub fn exact(
+    p: usize,
+    edges: &[(u32, u32)],
+    spread: &[f64],
+    settings: &LbfgsSettings,
+) -> Result<LaplacianFit, Error> {
+    check(p, edges, spread)?;
+    check_memory("exact Laplacians", 3 * (p as u64).pow(2), MAX_MEMORY, "take fewer nodes")?;
+    let graph = fenchel_graphical::Graph::new(p, edges.iter().copied())?;
+    let mut component = vec![(0, 1.0); p];
+    for (c, nodes) in graph.components().iter().enumerate() {
+        nodes.iter().for_each(|&i| component[i as usize] = (c, nodes.len() as f64));
+    }
+    let function = Exact { p, edges, spread, component, inverse: vec![0.0; p * p] };
+    let start: Vec<f64> = spread.iter().map(|v| -v.ln()).collect();
+    let solution = lbfgs(function, settings, start, &mut ())?;
+    let weights = solution.state.point.iter().map(|t| t.exp()).collect();
+    Ok(LaplacianFit { weights, report: solution.report })
+}
+
+struct Exact<'a> {
+    p: usize,
+    edges: &'a [(u32, u32)],
+    spread: &'a [f64],
+    component: Vec<(usize, f64)>,
+    inverse: Vec<f64>,
+}
+
+impl Smooth for Exact<'_> {
+    fn dimension(&self) -> usize {
+        self.edges.len()
+    }
+
+    fn value_gradient(&mut self, x: &[f64], gradient: &mut [f64]) -> f64 {
+        let p = self.p;
+        let mut matrix = vec![0.0; p * p];
+        // A constant on every component makes the Laplacian positive definite and leaves resistances alone.
+        let mean = x.iter().map(|t| t.exp()).sum::<f64>() / p as f64;
+        for i in 0..p {
+            for j in 0..p {
+                if self.component[i].0 == self.component[j].0 {
+                    matrix[i * p + j] = mean / self.component[i].1;
+                }
+            }
+        }
+        let mut linear = 0.0;
+        for ((&(i, j), t), v) in self.edges.iter().zip(x).zip(self.spread) {
+            let (i, j, w) = (i as usize, j as usize, t.exp());
+            matrix[i * p + i] += w;
+            matrix[j * p + j] += w;
+            matrix[i * p + j] -= w;
+            matrix[j * p + i] -= w;
+            linear += w * v;
+        }
+        let Ok(factor) = InPlaceCholesky::new(matrix, p) else { return f64::INFINITY };
+        factor.inverse(&mut self.inverse);
+        let count = self.component.iter().map(|c| c.0).max().map_or(0, |c| c + 1) as f64;
+        for (e, &(i, j)) in self.edges.iter().enumerate() {
+            let (i, j) = (i as usize, j as usize);
+            let inverse = &self.inverse;
+            let resistance = inverse[i * p + i] + inverse[j * p + j] - 2.0 * inverse[i * p + j];
+            gradient[e] = x[e].exp() * (self.spread[e] - resistance);
+        }
+        linear - (factor.log_det() - count * mean.ln())
+    }
+}
+
+/// Maximum likelihood with the Bethe approximation of the partition function: its stationary points are those of
+/// [`diagonal_ascent`](crate::bethe::diagonal_ascent). `ridge` is added to the diagonal, as a fraction of it, so that the messages have a limit.
+///
+/// # Errors
+/// As [`exact`].
+pub fn bethe(
+    p: usize,
+    edges: &[(u32, u32)],
+    spread: &[f64],
+    ridge: f64,
+    settings: &LbfgsSettings,
+) -> Result<LaplacianFit, Error> {
+    check(p, edges, spread)?;
+    Invalid::check_nonnegative("ridge", ridge)?;
+    let function = Bethe { p, edges, spread, ridge };
+    let mut degree = vec![0.0_f64; p];
+    for &(i, j) in edges {
+        degree[i as usize] += 1.0;
+        degree[j as usize] += 1.0;
+    }
+    // The resistance of an edge is at most its own, and about 2/(mean degree) of it: start there.
+    let start: Vec<f64> = edges
+        .iter()
+        .zip(spread)
+        .map(|(&(i, j), v)| {
+            let share = 1.0 / degree[i as usize] + 1.0 / degree[j as usize];
+            (share.min(1.0) / v).ln()
+        })
+        .collect();
+    let solution = lbfgs(function, settings, start, &mut ())?;
+    let weights = solution.state.point.iter().map(|t| t.exp()).collect();
+    Ok(LaplacianFit { weights, report: solution.report })
+}
+
+struct Bethe<'a> {
+    p: usize,
+    edges: &'a [(u32, u32)],
+    spread: &'a [f64],
+    ridge: f64,
+}
+
+impl Smooth for Bethe<'_> {
+    fn dimension(&self) -> usize {
+        self.edges.len()
+    }
+
+    fn value_gradient(&mut self, x: &[f64], gradient: &mut [f64]) -> f64 {
+        let mut diagonal = vec![0.0; self.p];
+        let mut edges = Vec::with_capacity(x.len());
+        let mut linear = 0.0;
+        for ((&(i, j), t), v) in self.edges.iter().zip(x).zip(self.spread) {
+            let w = t.exp();
+            diagonal[i as usize] += w;
+            diagonal[j as usize] += w;
+            edges.push((i, j, -w));
+            linear += w * v;
+        }
+        diagonal.iter_mut().for_each(|d| *d = if *d > 0.0 { *d * (1.0 + self.ridge) } else { 1.0 });
+        let b = vec![0.0; self.p];
+        let Ok(beliefs) = gaussian_belief_propagation(&diagonal, &edges, &b, 1e-10, 2000) else {
+            return f64::INFINITY;
+        };
+        let c = &beliefs.covariance;
+        let entropy = crate::bethe::entropy(&beliefs.variance, self.edges, c);
+        let mut energy: f64 = diagonal.iter().zip(&beliefs.variance).map(|(d, c)| d * c).sum();
+        for (&(_, _, theta), c) in edges.iter().zip(c) {
+            energy += 2.0 * theta * c;
+        }
+        for (e, &(i, j)) in self.edges.iter().enumerate() {
+            let (ci, cj) = (beliefs.variance[i as usize], beliefs.variance[j as usize]);
+            let model = (1.0 + self.ridge) * (ci + cj) - 2.0 * c[e];
+            gradient[e] = x[e].exp() * (self.spread[e] - model);
+        }
+        linear + entropy - energy
+    }
+}

@@ -1,0 +1,185 @@
+//! Data with missing entries, which are NaN.
+//!
+//! | function | what | when |
+//! |---|---|---|
+//! | [`mean_imputed`] | missing entries take the column's mean: covariances shrink | few are missing |
+//! | [`pairwise`] | each covariance from the rows that have both, then the nearest positive semidefinite matrix | any pattern, completely at random |
+//! | [`em`] | maximum likelihood of all that is observed, penalised if asked for | missing at random |
+//!
+//! Source: Stadler and Buehlmann, Statistics and Computing 22, 2012; Defazio, section 9.10.1 (GG-56).
+
+use fenchel_linalg::{Invalid, factor};
+use ndarray::{Array1, Array2, ArrayView2};
+
+use crate::{Error, GaussianModel, GraphicalLasso, Statistics, nearest_correlation};
+
+fn check(x: ArrayView2<f64>) -> Result<Array1<f64>, Error> {
+    if x.nrows() < 2 || x.ncols() == 0 {
+        return Err(Invalid::Empty { what: "data (at least two rows)" }.into());
+    }
+    let mut means = Array1::zeros(x.ncols());
+    for (column, values) in x.columns().into_iter().enumerate() {
+        let (mut sum, mut count) = (0.0, 0.0);
+        for (row, &value) in values.iter().enumerate() {
+            if value.is_infinite() {
+                return Err(Invalid::NonFinite { what: "data", row, column, value }.into());
+            }
+            if !value.is_nan() {
+                sum += value;
+                count += 1.0;
+            }
+        }
+        if count == 0.0 {
+            let reason = format!("column {column} has no entry that is not missing");
+            return Err(Invalid::Layout { what: "data", reason }.into());
+        }
+        means[column] = sum / count;
+    }
+    Ok(means)
+}
+
+/// Statistics with missing entries set to the means of their columns.
+///
+/// # Errors
+/// [`Invalid`] for infinite entries, columns without any entry, and fewer than two rows.
+pub fn mean_imputed(x: ArrayView2<f64>) -> Result<Statistics, Error> {
+    let means = check(x)?;
+    let full =
+        Array2::from_shape_fn(
+            x.raw_dim(),
+            |(i, j)| {
+                if x[[i, j]].is_nan() { means[j] } else { x[[i, j]] }
+            },
+        );
+    Statistics::from_data(&full)
+}
+
+/// Statistics from all pairs that are there, repaired by [`nearest_correlation`] where that matrix has negative eigenvalues. Also returns
+/// how far the correlations were moved.
+///
+/// # Errors
+/// As [`mean_imputed`], and for pairs of columns without a common row.
+pub fn pairwise(x: ArrayView2<f64>) -> Result<(Statistics, f64), Error> {
+    let means = check(x)?;
+    let p = x.ncols();
+    let mut c = Array2::<f64>::zeros((p, p));
+    for i in 0..p {
+        for j in 0..=i {
+            let (mut sum, mut count) = (0.0, 0.0);
+            for row in x.rows() {
+                let product = (row[i] - means[i]) * (row[j] - means[j]);
+                if !product.is_nan() {
+                    sum += product;
+                    count += 1.0;
+                }
+            }
+            if count == 0.0 {
+                let reason = format!("columns {j} and {i} have no common row");
+                return Err(Invalid::Layout { what: "data", reason }.into());
+            }
+            c[[i, j]] = sum / count;
+            c[[j, i]] = sum / count;
+        }
+    }
+    let scale = c.diag().mapv(f64::sqrt);
+    let raw = Array2::from_shape_fn((p, p), |(i, j)| {
+        let unit = scale[i] * scale[j];
+        if i == j {
+            1.0
+        } else if unit > 0.0 {
+            c[[i, j]] / unit
+        } else {
+            0.0
+        }
+    });
+    let repaired = nearest_correlation(raw.view(), 1e-8)?;
+    let covariance =
+        Array2::from_shape_fn((p, p), |(i, j)| repaired.correlation[[i, j]] * scale[i] * scale[j]);
+    Ok((Statistics { covariance, mean: means, samples: x.nrows() }, repaired.distance))
+}
+
+/// What [`em`] found.
+#[derive(Debug, Clone)]
+pub struct Em {
+    /// The model.
+    pub model: GaussianModel,
+    /// Expected statistics of the last iteration.
+    pub statistics: Statistics,
+    /// `-(2/n)` log-likelihood of what is observed, plus the penalty, without constants, before every iteration; does not rise.
+    pub objective: Vec<f64>,
+}
+
+/// Expectation maximisation: missing entries by their conditional means and covariances, then a graphical lasso on the expected
+/// statistics; at most `iterations`, until the objective falls by less than `tolerance`. O(n u^3) an iteration, `u` missing entries a row.
+///
+/// # Errors
+/// As [`mean_imputed`] and [`GraphicalLasso::fit`].
+pub fn em(
+    x: ArrayView2<f64>,
+    lasso: &GraphicalLasso,
+    iterations: usize,
+    tolerance: f64,
+) -> Result<Em, Error> {
+    Invalid::check_nonnegative("tolerance", tolerance)?;
+    let (n, p) = x.dim();
+    let mut statistics = mean_imputed(x)?;
+    let mut model = lasso.fit_statistics(&statistics)?;
+    let mut objective = Vec::new();
+    for _ in 0..iterations {
+        let mut mean = Array1::<f64>::zeros(p);
+        let mut second = Array2::<f64>::zeros((p, p));
+        let mut loss = 0.0;
+        let log_det = factor::cholesky(model.precision.view())?.log_det();
+        for row in x.rows() {
+            let known: Vec<(usize, f64)> =
+                row.iter().copied().enumerate().filter(|v| !v.1.is_nan()).collect();
+            let given = model.condition(&known)?;
+            let mut full = row.to_owned();
+            for (at, &i) in given.variables.iter().enumerate() {
+                full[i] = given.mean[at];
+            }
+            for (a, &i) in given.variables.iter().enumerate() {
+                for (b, &j) in given.variables.iter().enumerate() {
+                    second[[i, j]] += given.covariance[[a, b]];
+                }
+            }
+            // The density of what is known: the joint one at the conditional mean over the conditional one there.
+            let d = &full - &model.mean;
+            let missing = if given.variables.is_empty() {
+                0.0
+            } else {
+                factor::cholesky(given.covariance.view())?.log_det()
+            };
+            loss += model.precision.dot(&d).dot(&d) - log_det - missing;
+            mean += &full;
+            for i in 0..p {
+                for j in 0..p {
+                    second[[i, j]] += full[i] * full[j];
+                }
+            }
+        }
+        let unit = match lasso.scale {
+            crate::Scale::Covariance => Array1::ones(p),
+            crate::Scale::Correlation => statistics.covariance.diag().mapv(f64::sqrt),
+        };
+        let mut penalty = 0.0;
+        for ((i, j), v) in model.precision.indexed_iter() {
+            if *v != 0.0 {
+                penalty += lasso.l1.at(i, j) * v.abs() * unit[i] * unit[j];
+            }
+        }
+        objective.push(loss / n as f64 + penalty);
+        let count = objective.len();
+        if count > 1 && objective[count - 2] - objective[count - 1] <= tolerance {
+            break;
+        }
+        mean /= n as f64;
+        second /= n as f64;
+        let covariance = Array2::from_shape_fn((p, p), |(i, j)| {
+            second[[i.max(j), i.min(j)]] - mean[i] * mean[j]
+        });
+        statistics = Statistics { covariance, mean, samples: n };
+        model = lasso.fit_statistics(&statistics)?;
+    }
+    Ok(Em { model, statistics, objective })
+}

@@ -1,0 +1,32 @@
+//! Scale-free structure: a penalty that prefers few hubs to many medium nodes.
+//!
+//! ```text
+//! min_X  <C, X> - log det X + strength Omega(X),      Omega(X) = sum_i sum_k h'(k) |X_i,(k)|
+//! ```
+//!
+//! with the off-diagonal entries of row `i` sorted by falling size. `Omega` is the convex envelope (Lovasz extension) of
+//! `F(E) = sum_v h(degree of v)`, the negative log prior of a graph, for a non-decreasing concave `h` with `h(0) = 0`: an edge at a node that
+//! has many costs less. With `h(k) = k` it is the graphical lasso.
+//!
+//! | function | what |
+//! |---|---|
+//! | [`ScaleFree`] | the estimator, by ADMM with a certificate |
+//! | [`DegreePrior`] | `h` |
+//! | [`omega`], [`prior`] | the penalty and the prior |
+//! | [`row_prox`] | one row exactly: sort, then pool adjacent violators, O(p log p) |
+//! | [`prox`] | the whole matrix by dual decomposition, plain or accelerated |
+//! | [`competitors`] | subgradients and the minimum-norm point for the same proximal problem; proximal gradients for the whole |
+//! | [`erg`] | graphs drawn from the prior |
+//!
+//! Screening into components is not valid for this penalty. Source: Defazio, chapter 7 (GG-18 to GG-26).
+
+mod admm;
+pub mod competitors;
+pub mod erg;
+mod penalty;
+pub mod prox;
+mod row;
+
+pub use admm::{ScaleFree, ScaleFreeAdmm};
+pub use penalty::{DegreePrior, omega, prior};
+pub use row::{RowOrder, row_prox};

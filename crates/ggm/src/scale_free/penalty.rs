@@ -1,0 +1,114 @@
+//! Degree priors, and the norm that they become.
+
+use fenchel_linalg::Invalid;
+use ndarray::ArrayView2;
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+
+/// A function `h` of the degree, by its increments `h'(k) = h(k + 1) - h(k)`, which are non-negative and do not rise.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum DegreePrior {
+    /// `h'(k) = log((k + 1 + eps) / (k + eps)) + beta`.
+    Log {
+        /// How soon the price falls, `> 0`.
+        eps: f64,
+        /// The price that every edge has, `>= 0`.
+        beta: f64,
+    },
+    /// `h'(k) = sqrt(k + 2) - sqrt(k + 1) + beta`.
+    Sqrt {
+        /// The price that every edge has, `>= 0`. Without it weak entries of a row enter all at once.
+        beta: f64,
+    },
+    /// `h'(k) = a^k (1 - a)`.
+    Geometric {
+        /// In `(0, 1)`.
+        a: f64,
+    },
+    /// `h'(k) = 1`: the graphical lasso.
+    Linear,
+    /// Increments one after the other; at least `p - 1` of them.
+    Custom(Vec<f64>),
+}
+
+impl Default for DegreePrior {
+    fn default() -> Self {
+        DegreePrior::Sqrt { beta: 0.2 }
+    }
+}
+
+impl DegreePrior {
+    /// `h'(0), ..., h'(p - 2)`.
+    ///
+    /// # Errors
+    /// [`Invalid`] for parameters out of range, and increments that are negative, rise, or are too few.
+    pub fn increments(&self, p: usize) -> Result<Vec<f64>, Error> {
+        let count = p.saturating_sub(1);
+        let k = (0..count).map(|k| k as f64);
+        let increments: Vec<f64> = match self {
+            DegreePrior::Log { eps, beta } => {
+                Invalid::check_positive("eps", *eps)?;
+                Invalid::check_nonnegative("beta", *beta)?;
+                k.map(|k| (1.0 / (k + eps)).ln_1p() + beta).collect()
+            }
+            DegreePrior::Sqrt { beta } => {
+                Invalid::check_nonnegative("beta", *beta)?;
+                k.map(|k| 1.0 / ((k + 2.0).sqrt() + (k + 1.0).sqrt()) + beta).collect()
+            }
+            DegreePrior::Geometric { a } => {
+                if !(*a > 0.0 && *a < 1.0) {
+                    let expected = "in (0, 1)";
+                    return Err(Invalid::Parameter { name: "a", value: *a, expected }.into());
+                }
+                k.map(|k| a.powf(k) * (1.0 - a)).collect()
+            }
+            DegreePrior::Linear => vec![1.0; count],
+            DegreePrior::Custom(increments) => {
+                if increments.len() < count {
+                    let (expected, found) = (count, increments.len());
+                    return Err(Invalid::Length { what: "increments", expected, found }.into());
+                }
+                increments[..count].to_vec()
+            }
+        };
+        for &value in &increments {
+            Invalid::check_nonnegative("increment", value)?;
+        }
+        match increments.windows(2).find(|pair| pair[1] > pair[0]) {
+            Some(pair) => {
+                let expected = "increments that do not rise";
+                Err(Invalid::Parameter { name: "increment", value: pair[1], expected }.into())
+            }
+            None => Ok(increments),
+        }
+    }
+}
+
+/// `sum_i sum_k h'(k) |X_i,(k)|` over the off-diagonal entries of every row, sorted by falling size. O(p^2 log p).
+///
+/// # Errors
+/// [`Invalid`] for a matrix that is not square, or another number of increments than `p - 1`.
+pub fn omega(x: ArrayView2<f64>, increments: &[f64]) -> Result<f64, Error> {
+    let p = Invalid::check_square("matrix", x.dim())?;
+    Invalid::check_length("increments", p - 1, increments.len())?;
+    let mut sum = 0.0;
+    let mut row = Vec::with_capacity(p);
+    for i in 0..p {
+        row.clear();
+        row.extend((0..p).filter(|&j| j != i).map(|j| x[[i, j]].abs()));
+        row.sort_unstable_by(|a, b| b.total_cmp(a));
+        sum += row.iter().zip(increments).map(|(x, h)| x * h).sum::<f64>();
+    }
+    Ok(sum)
+}
+
+/// `F(E) - F(empty) = sum_v (h(degree of v) - h(0))`.
+pub fn prior(p: usize, edges: &[(u32, u32)], increments: &[f64]) -> f64 {
+    let mut degree = vec![0; p];
+    for &(i, j) in edges {
+        degree[i as usize] += 1;
+        degree[j as usize] += 1;
+    }
+    degree.iter().map(|&d| increments[..d].iter().sum::<f64>()).sum()
+}

@@ -1,0 +1,215 @@
+//! Structure by thresholds: a score for every pair, and the pairs above a level.
+//!
+//! | score | formula | cost |
+//! |---|---|---|
+//! | [`correlation_scores`] | absolute correlation | O(p^2) |
+//! | [`inverse_scores`] | absolute partial correlation of the inverse covariance; needs full rank | O(p^3) |
+//! | [`mutual_information`] | `-log(1 - r^2) / 2`: the ranking of correlations | O(p^2) |
+//! | [`conditional_mutual_information`] | least mutual information given one other variable, or none | O(p^3) |
+//! | [`conditional_covariance`], `eta = 1` | least absolute covariance given one other variable, or none | O(p^3), in tiles |
+//! | the same, `eta = 2` | given two others, one, or none | O(p^4) |
+//! | [`shortcut`](crate::shortcut()) | as `eta = 1` but for its sign rule | O(p^2.5) expected |
+//!
+//! All but the mutual informations are on the correlation scale. Source: Defazio, sections 6.3.3, 6.3.4 and 8.1 (GG-09 to GG-14).
+
+use fenchel_linalg::{factor, lanes};
+use fenchel_optim::Refusal;
+use ndarray::{Array2, ArrayView2};
+
+use crate::select::each;
+use crate::synthetic::Edges;
+use crate::{Error, Statistics, partial_correlations};
+
+/// Pairs `(i, j)`, `i < j`, with a score of at least `level`, ascending.
+pub fn edges_above(scores: ArrayView2<f64>, level: f64) -> Edges {
+    let p = scores.nrows();
+    let mut edges = Vec::new();
+    for i in 0..p {
+        for j in i + 1..p {
+            if scores[[i, j]] >= level {
+                edges.push((i as u32, j as u32));
+            }
+        }
+    }
+    edges
+}
+
+/// Absolute correlations, 0 on the diagonal.
+pub fn correlation_scores(statistics: &Statistics) -> Array2<f64> {
+    let mut scores = statistics.correlation().0.mapv(f64::abs);
+    scores.diag_mut().fill(0.0);
+    scores
+}
+
+/// Absolute partial correlations from the inverse of the covariance matrix, 0 on the diagonal.
+///
+/// # Errors
+/// [`Error::RankDeficient`] for a singular covariance matrix, as there is with fewer samples than variables.
+pub fn inverse_scores(statistics: &Statistics) -> Result<Array2<f64>, Error> {
+    let (correlation, _) = statistics.correlation();
+    let hint = "take the graphical lasso or the shrunken covariances of `ledoit_wolf`";
+    let singular = Error::RankDeficient { what: "thresholding of the inverse", hint };
+    let Ok(found) = factor::cholesky(correlation.view()) else { return Err(singular) };
+    let smallest = found.lower().diag().iter().copied().fold(f64::INFINITY, f64::min);
+    if smallest < 1e-7 {
+        return Err(singular);
+    }
+    let inverse = factor::inverse(&found);
+    let mut scores = partial_correlations(inverse.view()).mapv(f64::abs);
+    scores.diag_mut().fill(0.0);
+    Ok(scores)
+}
+
+/// `-log(1 - r_ij^2) / 2` in nats; infinite for perfect correlation, 0 on the diagonal.
+pub fn mutual_information(statistics: &Statistics) -> Array2<f64> {
+    correlation_scores(statistics).mapv(information)
+}
+
+fn information(r: f64) -> f64 {
+    -0.5 * (-r * r).ln_1p()
+}
+
+/// The least of `-log(1 - r_ij.k^2) / 2` over conditioning variables `k`, and of the unconditional mutual information.
+pub fn conditional_mutual_information(statistics: &Statistics) -> Result<Array2<f64>, Error> {
+    let (c, _) = statistics.correlation();
+    let p = c.nrows();
+    let rows = each(p, |i| {
+        let mut best: Vec<f64> =
+            (0..p).map(|j| if i == j { 0.0 } else { c[[i, j]].abs() }).collect();
+        for k in 0..p {
+            let left = (1.0 - c[[i, k]]) * (1.0 + c[[i, k]]);
+            if k == i || left <= 1e-12 {
+                continue;
+            }
+            for (j, best) in best.iter_mut().enumerate() {
+                let right = (1.0 - c[[j, k]]) * (1.0 + c[[j, k]]);
+                if j != i && j != k && right > 1e-12 {
+                    let r = (c[[i, j]] - c[[i, k]] * c[[j, k]]) / (left * right).sqrt();
+                    *best = best.min(r.abs());
+                }
+            }
+        }
+        Ok(best)
+    })?;
+    let scores = Array2::from_shape_fn((p, p), |(i, j)| rows[i.max(j)][i.min(j)].min(1.0));
+    Ok(scores.mapv(information))
+}
+
+/// The least `|C_ij - C_iS C_SS^-1 C_Sj|` over sets `S` of at most `eta` others, on the correlation scale, 0 on the diagonal.
+///
+/// # Errors
+/// [`Error::Refused`] for `eta` above 2, and for `eta = 2` with more than 500 variables unless `allow_quartic`.
+pub fn conditional_covariance(
+    statistics: &Statistics,
+    eta: usize,
+    allow_quartic: bool,
+) -> Result<Array2<f64>, Error> {
+    let method = "conditional covariance thresholding";
+    let p = statistics.variables();
+    if eta > 2 {
+        return Err(Refusal::unsupported(method, "sets of more than two variables").into());
+    }
+    if eta == 2 && p > 500 && !allow_quartic {
+        let what = "eta = 2 with more than 500 variables: its O(p^4) work must be asked for with allow_quartic";
+        return Err(Refusal::unsupported(method, what).into());
+    }
+    let (c, _) = statistics.correlation();
+    if eta == 0 {
+        return Ok(correlation_scores(statistics));
+    }
+    let mut best = conditional_one(&c)?;
+    if eta == 2 {
+        // Given k, the covariances are one rank-one update away; given l as well, another.
+        let given: Vec<Array2<f64>> = each(p, |k| {
+            let mut left: Array2<f64> =
+                Array2::from_shape_fn((p, p), |(i, j)| c[[i, j]] - c[[i, k]] * c[[k, j]]);
+            let mut best = Array2::from_elem((p, p), f64::INFINITY);
+            left.row_mut(k).fill(0.0);
+            left.column_mut(k).fill(0.0);
+            for l in k + 1..p {
+                if left[[l, l]] <= 1e-12 {
+                    continue;
+                }
+                for i in 0..p {
+                    let by = left[[i, l]] / left[[l, l]];
+                    if i == k || i == l {
+                        continue;
+                    }
+                    for j in 0..i {
+                        if j != k && j != l {
+                            let v = (left[[i, j]] - by * left[[l, j]]).abs();
+                            best[[i, j]] = f64::min(best[[i, j]], v);
+                        }
+                    }
+                }
+            }
+            Ok(best)
+        })?;
+        for other in given {
+            best.zip_mut_with(&other, |b, o| *b = b.min(*o));
+        }
+        for i in 0..p {
+            for j in 0..i {
+                best[[j, i]] = best[[i, j]];
+            }
+        }
+    }
+    Ok(best)
+}
+
+/// Rows of a tile.
+const ROWS: usize = 8;
+/// Columns of a tile.
+const COLUMNS: usize = 512;
+
+/// `eta = 1`, from a correlation matrix.
+pub(crate) fn conditional_one(c: &Array2<f64>) -> Result<Array2<f64>, Error> {
+    let p = c.nrows();
+    // With a zero diagonal the conditioning variables i and j change nothing.
+    let mut hollow: Vec<f64> = c.iter().copied().collect();
+    (0..p).for_each(|i| hollow[i * p + i] = 0.0);
+    let blocks = each(p.div_ceil(ROWS), |block| {
+        let top = block * ROWS;
+        let rows = ROWS.min(p - top);
+        let mut best: Vec<f64> =
+            hollow[top * p..(top + rows) * p].iter().map(|v| v.abs()).collect();
+        lanes::run(Conditional { p, hollow: &hollow, top, rows, best: &mut best });
+        Ok(best)
+    })?;
+    let all: Vec<f64> = blocks.concat();
+    Ok(Array2::from_shape_fn((p, p), |(i, j)| all[i.min(j) * p + i.max(j)]))
+}
+
+struct Conditional<'a> {
+    p: usize,
+    hollow: &'a [f64],
+    top: usize,
+    rows: usize,
+    best: &'a mut [f64],
+}
+
+impl lanes::Kernel for Conditional<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn compute(self) {
+        let Conditional { p, hollow, top, rows, best } = self;
+        // Columns before the block belong to other rows of the upper triangle.
+        let mut from = top;
+        while from < p {
+            let to = (from + COLUMNS).min(p);
+            for k in 0..p {
+                let across = &hollow[k * p + from..k * p + to];
+                for i in 0..rows {
+                    let a = hollow[(top + i) * p + k];
+                    let row = &hollow[(top + i) * p + from..(top + i) * p + to];
+                    let best = &mut best[i * p + from..i * p + to];
+                    for j in 0..best.len().min(row.len()).min(across.len()) {
+                        best[j] = best[j].min((row[j] - a * across[j]).abs());
+                    }
+                }
+            }
+            from = to;
+        }
+    }
+}
