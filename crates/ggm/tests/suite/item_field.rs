@@ -5,7 +5,7 @@ use fenchel_ggm::item_field::Training;
 use fenchel_ggm::item_field::baselines::{
     FactorModel, NeighbourhoodModel, SgdSettings, cosine, item_means,
 };
-use fenchel_ggm::synthetic::{barabasi_albert, diagonally_dominant, erdos_renyi};
+use fenchel_ggm::synthetic::{barabasi_albert, diagonally_dominant};
 use fenchel_ggm::{
     Error, ItemField, ItemFieldModel, Ratings, gaussian_belief_propagation, laplacian,
 };
@@ -100,7 +100,7 @@ fn exact_laplacians_match_resistances() {
         assert!((w * v - 1.0).abs() < 1e-6);
     }
     // With cycles: the sum of w v is the rank, and the conditions hold.
-    let edges = erdos_renyi(9, 0.5, &mut stream(4, 0)).unwrap();
+    let edges = barabasi_albert(9, 3, &mut stream(4, 0)).unwrap();
     let (_, _, spread) = spreads(9, &edges);
     let found = laplacian::exact(9, &edges, &spread, &tight()).unwrap();
     let rank: f64 = found.weights.iter().zip(&spread).map(|(w, v)| w * v).sum();
