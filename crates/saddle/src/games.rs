@@ -10,6 +10,7 @@
 //! | method | an iteration costs | gap after `T` iterations |
 //! |---|---|---|
 //! | [`matrix_game`] (mirror prox) | two products, O(m p) | `2 max(abs(M)) sqrt(ln m ln p) / T` |
+//! | [`exact_game`] (restarted PDHG) | two products | linear convergence, for many digits |
 //! | [`sampled_game`] | a row and a column, O(m + p) | `O(max(abs(M)) sqrt(ln(m p)) / sqrt(T))` in expectation |
 //!
 //! Source: thesis, section 4.2 with entropies on both sides; Grigoriadis and Khachiyan (1995) for the sampled form.
@@ -22,11 +23,12 @@ use rand::RngExt;
 
 use crate::Error;
 use crate::mirror_descent::{
-    MirrorDescent, MirrorDescentSettings, Oracle, stochastic_mirror_descent,
+    At, MirrorDescent, MirrorDescentSettings, Oracle, stochastic_mirror_descent,
 };
 use crate::mirror_prox::{MirrorProx, MirrorProxSettings, mirror_prox};
+use crate::pdhg::{Bilinear, Pdhg, PdhgSettings, PdhgState, pdhg, spectral_norm};
 use crate::problem::{SaddleProblem, SaddleState};
-use crate::setup::{Setup, Simplexes};
+use crate::setup::{Setup, Simplexes, project_rows};
 
 /// A game, checked: `m x p` payments of the row player.
 #[derive(Debug, Clone, PartialEq)]
@@ -80,7 +82,7 @@ impl MatrixGame {
             let best = cells().fold((0, f64::INFINITY), |b, c| if c.1 < b.1 { c } else { b });
             SaddleState::at(pure(m, best.0), vec![1.0])
         };
-        let certificate = self.certificate(&state.x, &state.y);
+        let certificate = SaddleProblem::certificate(self, &state.x, &state.y);
         let status = Status::Converged;
         let report = Report { status, certificate, passes: 0.0, oracle_calls: 0, seconds: 0.0 };
         Some(Solution { state, report })
@@ -156,9 +158,9 @@ struct Pure<'a> {
 }
 
 impl Oracle for Pure<'_> {
-    fn draw(&mut self, x: &[f64], y: &[f64], gx: &mut [f64], gy: &mut [f64]) {
-        let i = pick(x, self.random.random());
-        let j = pick(y, self.random.random());
+    fn draw(&mut self, at: &At, gx: &mut [f64], gy: &mut [f64]) {
+        let i = pick(at.x, self.random.random());
+        let j = pick(at.y, self.random.random());
         let matrix = &self.game.matrix;
         gx.iter_mut().zip(matrix.column(j)).for_each(|(g, v)| *g = *v);
         gy.iter_mut().zip(matrix.row(i)).for_each(|(g, v)| *g = -v);
@@ -214,5 +216,67 @@ where
 
 /// Bounds on the value of the game from a pair of strategies.
 pub fn value_bounds(game: &MatrixGame, state: &SaddleState) -> Certificate {
-    game.certificate(&state.x, &state.y)
+    SaddleProblem::certificate(game, &state.x, &state.y)
+}
+
+impl Bilinear for MatrixGame {
+    fn dimensions(&self) -> (usize, usize) {
+        self.matrix.dim()
+    }
+
+    fn grad_x(&self, y: &[f64], out: &mut [f64]) {
+        let pays = self.matrix.dot(&ArrayView1::from(y));
+        out.iter_mut().zip(&pays).for_each(|(g, v)| *g = *v);
+    }
+
+    fn grad_y(&self, x: &[f64], out: &mut [f64]) {
+        let earns = self.matrix.t().dot(&ArrayView1::from(x));
+        out.iter_mut().zip(&earns).for_each(|(g, v)| *g = -v);
+    }
+
+    fn prox_x(&self, z: &mut [f64], _: f64) {
+        let length = z.len();
+        project_rows(z, length);
+    }
+
+    fn prox_y(&self, z: &mut [f64], _: f64) {
+        let length = z.len();
+        project_rows(z, length);
+    }
+
+    fn norm(&self) -> f64 {
+        let (m, p) = self.matrix.dim();
+        let set = |to: &mut [f64], from: ndarray::Array1<f64>| {
+            to.iter_mut().zip(from).for_each(|(t, f)| *t = f)
+        };
+        spectral_norm(
+            p,
+            m,
+            |y, out| set(out, self.matrix.dot(&ArrayView1::from(y))),
+            |x, out| set(out, self.matrix.t().dot(&ArrayView1::from(x))),
+        )
+    }
+
+    fn certificate(&self, x: &[f64], y: &[f64]) -> Certificate {
+        SaddleProblem::certificate(self, x, y)
+    }
+}
+
+/// Solves a game to many digits by restarted PDHG.
+///
+/// # Errors
+/// As [`pdhg`](fn@crate::pdhg).
+pub fn exact_game<'a, O>(
+    game: &'a MatrixGame,
+    settings: &PdhgSettings,
+    start: Option<PdhgState>,
+    observer: &mut O,
+) -> Result<Solution<PdhgState>, Error>
+where
+    O: Observer<Pdhg<'a>>,
+{
+    if let Some(Solution { state, report }) = game.trivial() {
+        return Ok(Solution { state: PdhgState::at(state.x, state.y), report });
+    }
+    pdhg(game, settings, start, observer)
 }

@@ -18,10 +18,23 @@ use crate::Error;
 use crate::problem::{SaddleProblem, SaddleState};
 use crate::walk::Walk;
 
+/// A pair as an oracle sees it: the points, and the coordinates in which the setups keep them.
+#[derive(Debug, Clone, Copy)]
+pub struct At<'a> {
+    /// The minimising block.
+    pub x: &'a [f64],
+    /// The maximising block.
+    pub y: &'a [f64],
+    /// Coordinates of the minimising block.
+    pub place_x: &'a [f64],
+    /// Coordinates of the maximising block.
+    pub place_y: &'a [f64],
+}
+
 /// Unbiased estimates of the field of a problem.
 pub trait Oracle {
-    /// Writes an estimate of the field at `(x, y)`, by fresh random numbers.
-    fn draw(&mut self, x: &[f64], y: &[f64], gx: &mut [f64], gy: &mut [f64]);
+    /// Writes an estimate of the field at a pair, by fresh random numbers.
+    fn draw(&mut self, at: &At, gx: &mut [f64], gy: &mut [f64]);
 
     /// `s`, with `s^2 = Omega_x var(gx) + Omega_y var(gy)` in the dual norms: the noise of the estimates.
     fn noise(&self) -> f64;
@@ -98,7 +111,10 @@ impl Iterative for MirrorDescent<'_> {
                     1.0
                 }
                 Some(oracle) => {
-                    oracle.draw(&walk.x, &walk.y, &mut walk.gx, &mut walk.gy);
+                    let trail = &walk.trail;
+                    let (place_x, place_y) = (&trail.place_x[..], &trail.place_y[..]);
+                    let at = At { x: &walk.x, y: &walk.y, place_x, place_y };
+                    oracle.draw(&at, &mut walk.gx, &mut walk.gy);
                     oracle.passes()
                 }
             };

@@ -1,6 +1,14 @@
 //! One program, so that the solvers are compiled once.
 
+#[path = "suite/bounds.rs"]
+mod bounds;
+#[path = "suite/data.rs"]
+mod data;
 #[path = "suite/games.rs"]
 mod games;
+#[path = "suite/programs.rs"]
+mod programs;
 #[path = "suite/setups.rs"]
 mod setups;
+#[path = "suite/sublinear.rs"]
+mod sublinear;

@@ -26,6 +26,7 @@ mod simplexes;
 pub use euclidean::{Domain, Euclidean};
 pub use group_ball::GroupBall;
 pub use l1_ball::L1Ball;
+pub(crate) use simplexes::project_rows;
 pub use simplexes::{EuclideanSimplexes, Simplexes};
 
 /// A domain, a potential and the step they define.

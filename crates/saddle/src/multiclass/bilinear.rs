@@ -1,0 +1,103 @@
+//! The hinge problem for PDHG: Euclidean steps, projections on simplexes and balls.
+
+use fenchel_linalg::project;
+use fenchel_optim::Certificate;
+
+use super::problem::{Multiclass, MulticlassLoss, Primal};
+use crate::Error;
+use crate::pdhg::{Bilinear, spectral_norm};
+use crate::setup::project_rows;
+
+/// The hinge problem as a polyhedral saddle point: `x` is `U` by rows, `y` is `V` by rows.
+pub struct HingeBilinear<'a> {
+    problem: &'a Multiclass<'a>,
+    norm: f64,
+}
+
+impl<'a> HingeBilinear<'a> {
+    /// Takes the problem; finds the norm of `X` by power iteration, about 20 passes.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] for the softmax, whose Euclidean proximal map has no closed form.
+    pub fn new(problem: &'a Multiclass<'a>) -> Result<Self, Error> {
+        if problem.loss() == MulticlassLoss::Softmax {
+            let what = "the softmax loss; use mirror_prox".to_owned();
+            return Err(Error::Unsupported { method: "pdhg", what });
+        }
+        let s = problem.samples();
+        let norm = spectral_norm(
+            s.features(),
+            s.rows(),
+            |x, out| s.scores(x, 1, out),
+            |y, out| s.transposed(y, 1, out),
+        );
+        Ok(HingeBilinear { problem, norm: norm / s.rows() as f64 })
+    }
+}
+
+impl Bilinear for HingeBilinear<'_> {
+    fn dimensions(&self) -> (usize, usize) {
+        let s = self.problem.samples();
+        (s.features() * s.classes(), s.rows() * s.classes())
+    }
+
+    fn grad_x(&self, y: &[f64], out: &mut [f64]) {
+        let s = self.problem.samples();
+        let mut z = y.to_vec();
+        self.problem.shift(&mut z);
+        s.transposed(&z, s.classes(), out);
+        let scale = 1.0 / s.rows() as f64;
+        out.iter_mut().for_each(|g| *g *= scale);
+    }
+
+    fn grad_y(&self, x: &[f64], out: &mut [f64]) {
+        let s = self.problem.samples();
+        s.scores(x, s.classes(), out);
+        self.problem.linear(out);
+        let scale = -1.0 / s.rows() as f64;
+        out.iter_mut().for_each(|g| *g *= scale);
+    }
+
+    /// Soft thresholding, then projection on the ball: together one longer threshold.
+    fn prox_x(&self, z: &mut [f64], tau: f64) {
+        let (threshold, bound) = (tau * self.problem.penalty(), self.problem.radius());
+        let failed = match self.problem.geometry().primal {
+            Primal::Entries => {
+                z.iter_mut().for_each(|u| *u -= u.clamp(-threshold, threshold));
+                project::l1_ball(z, bound).is_err()
+            }
+            Primal::Rows => {
+                let k = self.problem.samples().classes();
+                let norms: Vec<f64> =
+                    z.chunks(k).map(|row| row.iter().map(|u| u * u).sum::<f64>().sqrt()).collect();
+                let mut shrunk: Vec<f64> = norms.iter().map(|r| (r - threshold).max(0.0)).collect();
+                let failed = project::l1_ball(&mut shrunk, bound).is_err();
+                for ((row, old), new) in z.chunks_mut(k).zip(&norms).zip(&shrunk) {
+                    let scale = if *old > 0.0 { new / old } else { 0.0 };
+                    row.iter_mut().for_each(|u| *u *= scale);
+                }
+                failed
+            }
+        };
+        if failed {
+            z.fill(f64::NAN);
+        }
+    }
+
+    fn prox_y(&self, z: &mut [f64], _: f64) {
+        project_rows(z, self.problem.samples().classes());
+    }
+
+    fn norm(&self) -> f64 {
+        self.norm
+    }
+
+    fn certificate(&self, x: &[f64], y: &[f64]) -> Certificate {
+        Certificate::gap(self.problem.primal(x), self.problem.dual(y))
+    }
+
+    fn start(&self) -> (Vec<f64>, Vec<f64>) {
+        let (dx, dy) = self.dimensions();
+        (vec![0.0; dx], vec![1.0 / self.problem.samples().classes() as f64; dy])
+    }
+}

@@ -1,0 +1,369 @@
+//! The multiclass problem as a saddle point in four geometries.
+
+use fenchel_linalg::Invalid;
+use fenchel_linalg::special::log_sum_exp;
+use fenchel_optim::Certificate;
+use serde::{Deserialize, Serialize};
+
+use super::samples::Samples;
+use crate::Error;
+use crate::problem::SaddleProblem;
+use crate::setup::{EuclideanSimplexes, GroupBall, L1Ball, Setup, Simplexes};
+
+/// A loss of `k` scores and a label.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum MulticlassLoss {
+    /// `max_l (1[l != y] + s_l) - s_y`: the support vector machine of Crammer and Singer.
+    #[default]
+    Hinge,
+    /// `ln sum_l e^{s_l} - s_y`: multinomial logistic regression.
+    Softmax,
+}
+
+impl MulticlassLoss {
+    /// The loss of scores that were multiplied by the margin, times the margin.
+    #[inline]
+    pub(crate) fn weighted(self, scores: &[f64], label: usize, margin: f64) -> f64 {
+        match self {
+            MulticlassLoss::Hinge => {
+                let top =
+                    |m: f64, (l, s): (usize, &f64)| m.max(if l == label { *s } else { margin + s });
+                scores.iter().enumerate().fold(f64::NEG_INFINITY, top) - scores[label]
+            }
+            MulticlassLoss::Softmax if margin == 1.0 => log_sum_exp(scores) - scores[label],
+            MulticlassLoss::Softmax => {
+                let plain: Vec<f64> = scores.iter().map(|s| s / margin).collect();
+                margin * log_sum_exp(&plain) - scores[label]
+            }
+        }
+    }
+
+    /// The loss of one sample.
+    ///
+    /// # Panics
+    /// If there is no score of the label.
+    pub fn value(self, scores: &[f64], label: usize) -> f64 {
+        self.weighted(scores, label, 1.0)
+    }
+
+    /// A subgradient in the scores: `v - e_y` with `v` a maximiser.
+    ///
+    /// # Panics
+    /// If there is no score of the label, or the lengths differ.
+    pub fn subgradient(self, scores: &[f64], label: usize, out: &mut [f64]) {
+        assert_eq!(scores.len(), out.len());
+        match self {
+            MulticlassLoss::Hinge => {
+                let value = |l: usize| if l == label { scores[l] } else { 1.0 + scores[l] };
+                let best =
+                    (0..scores.len()).fold(label, |b, l| if value(l) > value(b) { l } else { b });
+                out.fill(0.0);
+                out[best] += 1.0;
+            }
+            MulticlassLoss::Softmax => {
+                fenchel_linalg::special::softmax(scores, out);
+            }
+        }
+        out[label] -= 1.0;
+    }
+
+    /// `-f(v, y)` of a probability vector: what the dual objective gains.
+    pub fn gain(self, v: &[f64], label: usize) -> f64 {
+        match self {
+            MulticlassLoss::Hinge => 1.0 - v[label],
+            MulticlassLoss::Softmax => fenchel_linalg::special::entropy(v),
+        }
+    }
+
+    /// The loss at scores 0: `P(0)`.
+    pub fn at_zero(self, classes: usize) -> f64 {
+        match self {
+            MulticlassLoss::Hinge => 1.0,
+            MulticlassLoss::Softmax => (classes as f64).ln(),
+        }
+    }
+}
+
+/// The norm of the weights, with its potential.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum Primal {
+    /// Sum of absolute entries, 1x1; entropy by doubling.
+    #[default]
+    Entries,
+    /// Sum of the Euclidean norms of the rows (a row a feature), 1x2: a feature counts for all classes or for none.
+    Rows,
+}
+
+/// The norm of the dual variables, with its potential.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum Dual {
+    /// 2x1, entropy.
+    #[default]
+    Entropy,
+    /// 2x2, Euclidean.
+    Euclidean,
+}
+
+/// The geometry of a problem: Table 4.1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Geometry {
+    /// Of the weights; it decides which norm is bounded and penalised.
+    pub primal: Primal,
+    /// Of the dual variables; it changes the steps alone.
+    pub dual: Dual,
+}
+
+/// A checked multiclass problem.
+///
+/// The minimising block of its saddle point is `(U, mass)` with `U` by rows (`d x k`), the maximising one `V` by rows (`n x k`).
+#[derive(Debug, Clone)]
+pub struct Multiclass<'a> {
+    samples: &'a Samples,
+    loss: MulticlassLoss,
+    bound: f64,
+    penalty: f64,
+    geometry: Geometry,
+    x: X,
+    y: Y,
+}
+
+#[derive(Debug, Clone)]
+enum X {
+    Entries(L1Ball),
+    Rows(GroupBall),
+}
+
+#[derive(Debug, Clone)]
+enum Y {
+    Entropy(Simplexes),
+    Euclidean(EuclideanSimplexes),
+}
+
+impl<'a> Multiclass<'a> {
+    /// Poses `min P(U)` over `norm(U) <= bound` with `penalty * norm(U)`, in the default geometry.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] unless `bound` is finite and above 0, and `penalty` finite and not negative.
+    pub fn new(
+        samples: &'a Samples,
+        loss: MulticlassLoss,
+        bound: f64,
+        penalty: f64,
+    ) -> Result<Self, Error> {
+        Multiclass::with_geometry(samples, loss, bound, penalty, Geometry::default())
+    }
+
+    /// The same in another geometry.
+    ///
+    /// # Errors
+    /// As [`Multiclass::new`]; [`Error::Unsupported`] for the softmax with a Euclidean dual, whose step has no closed form.
+    pub fn with_geometry(
+        samples: &'a Samples,
+        loss: MulticlassLoss,
+        bound: f64,
+        penalty: f64,
+        geometry: Geometry,
+    ) -> Result<Self, Error> {
+        Invalid::check_positive("radius", bound)?;
+        Invalid::check_nonnegative("penalty", penalty)?;
+        if geometry.dual == Dual::Euclidean && loss == MulticlassLoss::Softmax {
+            let what = "the softmax loss; use Dual::Entropy".to_owned();
+            return Err(Error::Unsupported { method: "the Euclidean dual geometry", what });
+        }
+        let (n, d, k) = (samples.rows(), samples.features(), samples.classes());
+        // The theorems need a radius of at least n, which n ln 2 is not.
+        let radius = n as f64 * (k as f64).ln().max(1.0);
+        let y = match geometry.dual {
+            Dual::Entropy => {
+                let setup = Simplexes::new(n, k).with_radius(radius);
+                Y::Entropy(match loss {
+                    MulticlassLoss::Hinge => setup,
+                    MulticlassLoss::Softmax => {
+                        setup.with_entropy(samples.margins.iter().map(|w| w / n as f64).collect())
+                    }
+                })
+            }
+            Dual::Euclidean => Y::Euclidean(EuclideanSimplexes::new(n, k).with_radius(n as f64)),
+        };
+        let x = match geometry.primal {
+            Primal::Entries => X::Entries(L1Ball::new(d * k, bound)),
+            Primal::Rows => X::Rows(GroupBall::new(d, k, bound)),
+        };
+        Ok(Multiclass { samples, loss, bound, penalty, geometry, x, y })
+    }
+
+    /// The data.
+    pub fn samples(&self) -> &'a Samples {
+        self.samples
+    }
+
+    /// The loss.
+    pub fn loss(&self) -> MulticlassLoss {
+        self.loss
+    }
+
+    /// `R`.
+    pub fn radius(&self) -> f64 {
+        self.bound
+    }
+
+    /// `lambda`.
+    pub fn penalty(&self) -> f64 {
+        self.penalty
+    }
+
+    /// The geometry.
+    pub fn geometry(&self) -> Geometry {
+        self.geometry
+    }
+
+    /// The norm that is bounded and penalised.
+    pub fn norm(&self, u: &[f64]) -> f64 {
+        match self.geometry.primal {
+            Primal::Entries => u.iter().map(|u| u.abs()).sum(),
+            Primal::Rows => u
+                .chunks(self.samples.classes())
+                .map(|row| row.iter().map(|u| u * u).sum::<f64>().sqrt())
+                .sum(),
+        }
+    }
+
+    /// The mean loss, without penalty, from scores of the weighted rows.
+    pub(crate) fn mean_loss(&self, scores: &[f64]) -> f64 {
+        let s = self.samples;
+        let rows = scores.chunks(s.classes()).enumerate();
+        let sum: f64 =
+            rows.map(|(j, row)| self.loss.weighted(row, s.labels[j] as usize, s.margins[j])).sum();
+        sum / s.rows() as f64
+    }
+
+    /// `P(U)`: mean loss and penalty of `d x k` weights.
+    pub fn primal(&self, u: &[f64]) -> f64 {
+        let (n, k) = (self.samples.rows(), self.samples.classes());
+        let mut scores = vec![0.0; n * k];
+        self.samples.scores(u, k, &mut scores);
+        self.mean_loss(&scores) + self.penalty * self.norm(u)
+    }
+
+    /// `D(V)` of `n x k` dual variables.
+    pub fn dual(&self, v: &[f64]) -> f64 {
+        let s = self.samples;
+        let (d, k) = (s.features(), s.classes());
+        let mut shifted = v.to_vec();
+        self.shift(&mut shifted);
+        let mut gradient = vec![0.0; d * k];
+        s.transposed(&shifted, k, &mut gradient);
+        let top = match self.geometry.primal {
+            Primal::Entries => gradient.iter().fold(0.0_f64, |m, g| m.max(g.abs())),
+            Primal::Rows => gradient
+                .chunks(k)
+                .map(|row| row.iter().map(|g| g * g).sum::<f64>().sqrt())
+                .fold(0.0, f64::max),
+        };
+        self.gain(v) - self.excess(top / s.rows() as f64)
+    }
+
+    /// `-F(V)`.
+    fn gain(&self, v: &[f64]) -> f64 {
+        let s = self.samples;
+        let rows = v.chunks(s.classes()).enumerate();
+        let sum: f64 =
+            rows.map(|(j, row)| s.margins[j] * self.loss.gain(row, s.labels[j] as usize)).sum();
+        sum / s.rows() as f64
+    }
+
+    /// `R max(0, norm of the gradient - lambda)`: what the dual loses.
+    pub(crate) fn excess(&self, gradient: f64) -> f64 {
+        self.bound * (gradient - self.penalty).max(0.0)
+    }
+
+    /// `V` becomes `V - Y`.
+    pub(crate) fn shift(&self, v: &mut [f64]) {
+        let k = self.samples.classes();
+        for (row, y) in v.chunks_mut(k).zip(&self.samples.labels) {
+            row[*y as usize] -= 1.0;
+        }
+    }
+
+    /// The gap of the split problem, in which the mass stands for the norm: the one the theorems are about.
+    pub fn split_gap(&self, x: &[f64], v: &[f64]) -> f64 {
+        let (u, mass) = x.split_at(x.len() - 1);
+        self.primal(u) + self.penalty * (mass[0] - self.norm(u)) - self.dual(v)
+    }
+
+    /// `(sigma_U^2, sigma_V^2)`: bounds on the variances of sampled gradients (Propositions 4.2, 4.3 and 4.5).
+    pub fn variance_bounds(&self) -> (f64, f64) {
+        let s = self.samples;
+        let n = s.rows() as f64;
+        let (a, b) = (s.largest_column(), s.sum_of_tops());
+        let of_u = 4.0 * (self.bound * a / n).powi(2);
+        let of_v = 8.0 * a * a / n + 8.0 * (b / n).powi(2);
+        (of_u, of_v)
+    }
+
+    /// `s`, with `s^2 = Omega_U sigma_V^2 + Omega_V sigma_U^2`: the noise of sampled gradients.
+    pub fn noise(&self) -> f64 {
+        let (of_u, of_v) = self.variance_bounds();
+        (self.x_setup().radius() * of_v + self.y_setup().radius() * of_u).sqrt()
+    }
+}
+
+impl SaddleProblem for Multiclass<'_> {
+    fn x_setup(&self) -> &dyn Setup {
+        match &self.x {
+            X::Entries(setup) => setup,
+            X::Rows(setup) => setup,
+        }
+    }
+
+    fn y_setup(&self) -> &dyn Setup {
+        match &self.y {
+            Y::Entropy(setup) => setup,
+            Y::Euclidean(setup) => setup,
+        }
+    }
+
+    /// Two products, O(n d k).
+    fn field(&self, x: &[f64], y: &[f64], gx: &mut [f64], gy: &mut [f64]) {
+        let s = self.samples;
+        let (k, scale) = (s.classes(), 1.0 / s.rows() as f64);
+        let entries = s.features() * k;
+        gy.copy_from_slice(y);
+        self.shift(gy);
+        s.transposed(gy, k, &mut gx[..entries]);
+        gx[..entries].iter_mut().for_each(|g| *g *= scale);
+        gx[entries] = self.penalty;
+        s.scores(&x[..entries], k, gy);
+        self.linear(gy);
+        gy.iter_mut().for_each(|g| *g *= -scale);
+    }
+
+    /// `A/n` in all four geometries (Propositions 4.1 and 4.4).
+    fn coupling(&self) -> f64 {
+        self.samples.largest_column() / self.samples.rows() as f64
+    }
+
+    fn objective(&self, x: &[f64]) -> f64 {
+        self.primal(&x[..x.len() - 1])
+    }
+
+    fn lower_bound(&self, y: &[f64]) -> f64 {
+        self.dual(y)
+    }
+
+    fn certificate(&self, x: &[f64], y: &[f64]) -> Certificate {
+        Certificate::gap(self.objective(x), self.lower_bound(y))
+    }
+}
+
+impl Multiclass<'_> {
+    /// Subtracts the margin of the label from the scores: the linear `F` of the hinge.
+    pub(crate) fn linear(&self, scores: &mut [f64]) {
+        if self.loss == MulticlassLoss::Hinge {
+            let s = self.samples;
+            for (j, row) in scores.chunks_mut(s.classes()).enumerate() {
+                row[s.labels[j] as usize] -= s.margins[j];
+            }
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! The gap of the averages: O(nnz) a class that was touched, and O(nnz) for all others together.
+//!
+//! Classes that were never drawn have weights 0, and their dual entries are one number a row; so a class among them differs
+//! from the others by the rows that bear its label alone. Touched classes are treated in groups, so that memory stays O(n + d).
+
+use fenchel_optim::Certificate;
+
+use super::SublinearState;
+use super::primal::UNTOUCHED;
+use crate::multiclass::problem::Multiclass;
+
+/// Classes whose products are computed together.
+const GROUP: usize = 32;
+
+impl SublinearState {
+    /// Objective and lower bound of the averages, computed from them.
+    pub fn certificate(&self, problem: &Multiclass) -> Certificate {
+        let (objective, _) = self.objective(problem);
+        Certificate::gap(objective, self.lower_bound(problem))
+    }
+
+    /// The gap of the split problem, in which the mass stands for the norm: the one that the theorems are about.
+    pub fn split_gap(&self, problem: &Multiclass) -> f64 {
+        let (objective, norm) = self.objective(problem);
+        objective + problem.penalty() * (self.mass() - norm) - self.lower_bound(problem)
+    }
+
+    /// `P` of the averaged weights, and their norm.
+    fn objective(&self, problem: &Multiclass) -> (f64, f64) {
+        let weights = if self.steps == 0 { vec![] } else { self.weights() };
+        let norm: f64 = weights.iter().flat_map(|(_, column)| column).map(|u| u.abs()).sum();
+        (sparse_loss(problem, &weights) + problem.penalty() * norm, norm)
+    }
+
+    /// `D` of the averaged dual variables, their rows divided by their sums.
+    fn lower_bound(&self, problem: &Multiclass) -> f64 {
+        let samples = problem.samples();
+        let (n, d, k) = (samples.rows(), samples.features(), samples.classes());
+        let dual = &self.dual;
+        let started = self.steps > 0;
+        let sums = if started { dual.row_sums(samples) } else { vec![1.0; n] };
+        let uniform = 1.0 / k as f64;
+        let label: Vec<f64> = (0..n)
+            .map(|j| if started { dual.label_sums()[j] / sums[j] } else { uniform })
+            .collect();
+        let rest: Vec<f64> =
+            (0..n).map(|j| if started { dual.rest_total(j) / sums[j] } else { uniform }).collect();
+        let gain: f64 = (0..n).map(|j| samples.margins[j] * (1.0 - label[j])).sum();
+        let mut top = 0.0_f64;
+        for group in (0..dual.columns.len()).collect::<Vec<_>>().chunks(GROUP) {
+            let width = group.len();
+            let mut z = vec![0.0; n * width];
+            for (at, slot) in group.iter().enumerate() {
+                let class = dual.columns[*slot].class;
+                for j in 0..n {
+                    let own = samples.labels[j] == class;
+                    let v = if own {
+                        label[j] - 1.0
+                    } else if started {
+                        dual.entry_sum(*slot, j) / sums[j]
+                    } else {
+                        uniform
+                    };
+                    z[j * width + at] = v;
+                }
+            }
+            let mut gradient = vec![0.0; d * width];
+            samples.transposed(&z, width, &mut gradient);
+            top = gradient.iter().fold(top, |m, g| m.max(g.abs()));
+        }
+        if dual.columns.len() < k {
+            let mut base = vec![0.0; d];
+            samples.transposed(&rest, 1, &mut base);
+            let mut rows_of = vec![vec![]; k];
+            (0..n).for_each(|j| rows_of[samples.labels[j] as usize].push(j));
+            let mut bare = false;
+            for class in (0..k).filter(|l| dual.slots[*l] == UNTOUCHED) {
+                if rows_of[class].is_empty() {
+                    bare = true;
+                    continue;
+                }
+                let mut gradient = base.clone();
+                for j in &rows_of[class] {
+                    samples.add_row(*j, label[*j] - 1.0 - rest[*j], &mut gradient);
+                }
+                top = gradient.iter().fold(top, |m, g| m.max(g.abs()));
+            }
+            if bare {
+                top = base.iter().fold(top, |m, g| m.max(g.abs()));
+            }
+        }
+        gain / n as f64 - problem.excess(top / n as f64)
+    }
+}
+
+/// The mean hinge loss of weights of which most columns are 0.
+pub(crate) fn sparse_loss(problem: &Multiclass, weights: &[(usize, Vec<f64>)]) -> f64 {
+    let samples = problem.samples();
+    let (n, d, k) = (samples.rows(), samples.features(), samples.classes());
+    let mut present = vec![false; k];
+    weights.iter().for_each(|(class, _)| present[*class] = true);
+    let absent = k - weights.len();
+    // The best rival of the label, and the label's score. A class without weights has score 0.
+    let mut best: Vec<f64> = (0..n)
+        .map(|j| {
+            let own = usize::from(!present[samples.labels[j] as usize]);
+            if absent > own { samples.margins[j] } else { f64::NEG_INFINITY }
+        })
+        .collect();
+    let mut own = vec![0.0; n];
+    for group in weights.chunks(GROUP) {
+        let width = group.len();
+        let mut u = vec![0.0; d * width];
+        for (at, (_, column)) in group.iter().enumerate() {
+            column.iter().enumerate().for_each(|(i, v)| u[i * width + at] = *v);
+        }
+        let mut scores = vec![0.0; n * width];
+        samples.scores(&u, width, &mut scores);
+        for j in 0..n {
+            for (at, (class, _)) in group.iter().enumerate() {
+                let score = scores[j * width + at];
+                if samples.labels[j] as usize == *class {
+                    own[j] = score;
+                } else {
+                    best[j] = best[j].max(score + samples.margins[j]);
+                }
+            }
+        }
+    }
+    (0..n).map(|j| best[j].max(own[j]) - own[j]).sum::<f64>() / n as f64
+}

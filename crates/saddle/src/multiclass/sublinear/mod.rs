@@ -1,0 +1,430 @@
+//! The sublinear method: stochastic mirror descent with full sampling, where a step costs O(d + n + k).
+//!
+//! A step draws one entry of the split weights and one of `V - Y`, then multiplies one column of `U` and one of `V` by exponentials
+//! and rescales: the rest of both matrices moves by factors that are kept apart (one for `U`, one a row for `V`). The iterates
+//! are exactly those of [`stochastic_mirror_descent`](crate::stochastic_mirror_descent) with [`Sampling::Full`](super::Sampling).
+//!
+//! | | |
+//! |---|---|
+//! | loss | hinge |
+//! | geometry | l1 ball of all entries, entropies on both sides |
+//! | a step | O(d + n + k), sparse data O(nnz of a row + nnz of a column + n + k) |
+//! | memory | 16 (n + d) bytes for each class that was drawn, and the data twice |
+//! | guarantee | [`stochastic_mirror_descent`](crate::stochastic_mirror_descent)'s |
+//! | a certificate | O(n d k): looks should be rare ([`Cadence::Doubling`](fenchel_optim::Cadence)) |
+//!
+//! Choose it where `n`, `d` and `k` are all large and a rough solution is wanted soon. Source: Algorithm 1 of the thesis, with
+//! its errors put right (see the crate's README): both samples are drawn from the current pair, and the label's entry is
+//! multiplied by `theta` alone. Three things are kept from going wrong: factors are folded into the columns while the running
+//! sums still hold all digits (*flush*), a row that loses nine tenths of its mass is summed afresh, and exponents are limited.
+//! (An entry of `V` that falls below 1e-308 is 0 and does not come back: only absurd steps get there.)
+
+pub(crate) mod certificate;
+mod dual;
+mod primal;
+
+use fenchel_linalg::Invalid;
+use fenchel_optim::random::{Generator, stream};
+use fenchel_optim::{Certificate, Iterative, Observer, Solution, StepSize, Stop, run};
+use rand::RngExt;
+use serde::{Deserialize, Serialize};
+
+use self::dual::{Dual, DualRates};
+use self::primal::{Primal, PrimalRates};
+use super::problem::{Geometry, Multiclass, MulticlassLoss};
+use super::samples::{Rows, Samples};
+use super::sampling::Draw;
+use crate::Error;
+use crate::mirror_descent::stochastic_step;
+use crate::problem::SaddleProblem;
+
+/// Settings of [`sublinear`].
+///
+/// | field | default | meaning |
+/// |---|---|---|
+/// | `step` | `Theory` | the step of (4.3.6) for the horizon; `Scaled` multiples; `Constant` |
+/// | `horizon` | `None` | number of steps that the step is made for; `None`: those of `stop.max_passes` |
+/// | `stop` | [`Stop::default`] | a pass is `nnz / (nnz of a mean row + of a mean column)` steps: as many entries as the data have |
+/// | `seed` | 0 | of the draws |
+/// | `script` | none | draws in the place of random ones, for tests |
+/// | `max_memory` | 4 GiB | refused beforehand where all classes could need more |
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SublinearSettings {
+    /// The step `gamma`.
+    pub step: StepSize,
+    /// The number of steps that the theory's step is made for.
+    pub horizon: Option<u64>,
+    /// When to end.
+    pub stop: Stop,
+    /// Seed of the draws.
+    pub seed: u64,
+    /// Draws in the place of random ones.
+    #[serde(skip)]
+    pub script: Vec<Draw>,
+    /// Most bytes to use; `None` for no limit.
+    pub max_memory: Option<u64>,
+}
+
+impl Default for SublinearSettings {
+    fn default() -> Self {
+        let (step, stop) = (StepSize::Theory, Stop::default());
+        SublinearSettings {
+            step,
+            horizon: None,
+            stop,
+            seed: 0,
+            script: vec![],
+            max_memory: Some(4 << 30),
+        }
+    }
+}
+
+/// Where the method stands: averages by class, and the iterates in their lazy form.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SublinearState {
+    primal: Primal,
+    dual: Dual,
+    /// Steps in the average.
+    steps: u64,
+    random: Generator,
+}
+
+impl SublinearState {
+    /// The centres.
+    pub(crate) fn new(problem: &Multiclass, random: Generator) -> Self {
+        let samples = problem.samples();
+        let (primal, dual) = (Primal::new(samples, problem.radius()), Dual::new(samples));
+        SublinearState { primal, dual, steps: 0, random }
+    }
+
+    /// Steps in the average.
+    pub fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    /// Classes whose weights have been moved, and their averaged weights (`d` each); those of all others are 0.
+    pub fn weights(&self) -> Vec<(usize, Vec<f64>)> {
+        let steps = self.steps.max(1) as f64;
+        let column = |slot: usize| {
+            (self.primal.columns[slot].class as usize, self.primal.average(slot, steps))
+        };
+        (0..self.primal.columns.len()).map(column).collect()
+    }
+
+    /// The averaged dual variables, `n x k` by rows, each row divided by its sum. O(n k).
+    pub fn dual(&self, samples: &Samples) -> Vec<f64> {
+        let (n, k) = (samples.rows(), samples.classes());
+        let sums = self.dual.row_sums(samples);
+        let mut v = vec![0.0; n * k];
+        for j in 0..n {
+            let row = &mut v[j * k..][..k];
+            if self.steps == 0 {
+                row.fill(1.0 / k as f64);
+                continue;
+            }
+            row.fill(self.dual.rest_total(j) / sums[j]);
+            for (slot, column) in self.dual.columns.iter().enumerate() {
+                row[column.class as usize] = self.dual.entry_sum(slot, j) / sums[j];
+            }
+            row[samples.labels[j] as usize] = self.dual.label_sums()[j] / sums[j];
+        }
+        v
+    }
+
+    /// The mean of `sum p + sum q` over the iterates, at least the norm of the averaged weights.
+    pub fn mass(&self) -> f64 {
+        self.primal.average_mass(self.steps.max(1) as f64)
+    }
+
+    /// The weights of the outcomes of the next draw, not normalised: of `(split feature, class)` and of `(row, class)`, both by rows.
+    pub fn law(&self, samples: &Samples) -> (Vec<f64>, Vec<f64>) {
+        (self.primal.law(&samples.column_norms), self.dual.law(samples))
+    }
+
+    /// A draw of the next entries.
+    pub fn draw(&self, samples: &Samples, rng: &mut (impl rand::Rng + ?Sized)) -> Draw {
+        let [u1, u2, u3, u4, u5]: [f64; 5] = rng.random();
+        let sigmas = samples.column_norms.iter().sum();
+        let (feature, class) = self.primal.draw(&samples.column_norms, sigmas, u1, u2);
+        let (row, row_class) = self.dual.draw(samples, u3, u4, u5);
+        Draw { feature, class, row, row_class }
+    }
+
+    /// How often factors were folded into the columns of `U`, and into rows of `V`.
+    pub fn flushes(&self) -> (u64, u64) {
+        (self.primal.flushes, self.dual.flushes)
+    }
+
+    /// Steps whose exponents were limited: above 0 the step size is absurd.
+    pub fn clamps(&self) -> u64 {
+        self.dual.clamps
+    }
+
+    /// Forgets the average and keeps the iterate, for another step size.
+    #[must_use]
+    pub fn restarted(mut self) -> Self {
+        self.primal.forget();
+        self.dual.forget();
+        self.steps = 0;
+        self
+    }
+}
+
+/// The running method, as an observer sees it.
+pub struct Sublinear<'a> {
+    problem: &'a Multiclass<'a>,
+    columns: Rows,
+    state: SublinearState,
+    primal_rates: PrimalRates,
+    dual_rates: DualRates,
+    sigmas: f64,
+    xi: Vec<f64>,
+    script: std::vec::IntoIter<Draw>,
+    steps_a_pass: f64,
+    steps: u64,
+    operations: u64,
+    best: Option<SublinearState>,
+}
+
+/// What a step size makes of a problem.
+fn rates(problem: &Multiclass, gamma: f64) -> (PrimalRates, DualRates) {
+    let n = problem.samples().rows() as f64;
+    let c = 2.0 * gamma * problem.x_setup().radius() / problem.radius();
+    let rate = 2.0 * gamma * problem.y_setup().radius() / n;
+    let theta = problem.samples().margins.iter().map(|w| (-rate * w).exp()).collect();
+    let shrink = (-c * problem.penalty()).exp();
+    (PrimalRates { rate: c / n, shrink }, DualRates { rate, theta })
+}
+
+impl<'a> Sublinear<'a> {
+    pub(crate) fn new(problem: &'a Multiclass<'a>, state: SublinearState, gamma: f64) -> Self {
+        let samples = problem.samples();
+        let (primal_rates, dual_rates) = rates(problem, gamma);
+        Sublinear {
+            problem,
+            columns: samples.columns(),
+            state,
+            primal_rates,
+            dual_rates,
+            sigmas: samples.column_norms.iter().sum(),
+            xi: vec![0.0; samples.rows()],
+            script: vec![].into_iter(),
+            steps_a_pass: steps_a_pass(samples),
+            steps: 0,
+            operations: 0,
+            best: None,
+        }
+    }
+
+    /// Exchanges the state, for another step size.
+    pub(crate) fn exchange(&mut self, state: SublinearState, gamma: f64) -> SublinearState {
+        (self.primal_rates, self.dual_rates) = rates(self.problem, gamma);
+        std::mem::replace(&mut self.state, state)
+    }
+
+    pub(crate) fn steps(&mut self, steps: u64) {
+        (0..steps).for_each(|_| self.iterate());
+    }
+}
+
+impl Sublinear<'_> {
+    /// The state so far.
+    pub fn state(&self) -> &SublinearState {
+        &self.state
+    }
+
+    /// Entries of matrices and vectors that all steps have looked at.
+    pub fn operations(&self) -> u64 {
+        self.operations
+    }
+
+    /// One step.
+    fn iterate(&mut self) {
+        let samples = self.problem.samples();
+        let SublinearState { primal, dual, random, .. } = &mut self.state;
+        let d = samples.features();
+        let (of_u, of_v) = (primal.importance(self.sigmas), dual.importance());
+        let given = self.script.next();
+        // The same number of random numbers whatever is drawn.
+        let [u1, u2, u3, u4, u5]: [f64; 5] = random.random();
+        let mut primal_entry = None;
+        if of_v > 0.0 {
+            let (row, class) =
+                given.map_or_else(|| dual.draw(samples, u3, u4, u5), |d| (d.row, d.row_class));
+            let sign = if samples.labels[row] as usize == class { -1.0 } else { 1.0 };
+            let tau = samples.row_tops[row];
+            if tau > 0.0 {
+                primal_entry = Some((row, class, sign * of_v / tau));
+            }
+        }
+        let mut dual_entry = None;
+        if of_u > 0.0 {
+            let (feature, class) = given.map_or_else(
+                || primal.draw(&samples.column_norms, self.sigmas, u1, u2),
+                |d| (d.feature, d.class),
+            );
+            let (i, sign) = if feature < d { (feature, 1.0) } else { (feature - d, -1.0) };
+            let sigma = samples.column_norms[i];
+            if sigma > 0.0 {
+                let scale = sign * of_u / sigma;
+                self.operations += fill(&self.columns, i, scale, &mut self.xi);
+                dual_entry = Some((i, class, scale.abs()));
+            }
+        }
+        primal.count();
+        self.operations += primal.step(samples, &self.primal_rates, primal_entry);
+        let entry =
+            dual_entry.map(|(_, class, top)| (class, &self.xi[..], top * samples.largest_column()));
+        self.operations += dual.step(samples, &self.dual_rates, entry);
+        // Draws look at a column and at a row of the classes that were touched.
+        self.operations += (d + dual.columns.len()) as u64;
+        if let Some((i, ..)) = dual_entry {
+            clear(&self.columns, i, &mut self.xi);
+        }
+        self.state.steps += 1;
+        self.steps += 1;
+    }
+}
+
+/// `xi = scale X_i`; a sparse column finds zeros there.
+fn fill(columns: &Rows, i: usize, scale: f64, xi: &mut [f64]) -> u64 {
+    match columns {
+        Rows::Dense(x) => {
+            let x = x.row(i);
+            let x = x.to_slice().expect("standard layout");
+            for j in 0..x.len() {
+                xi[j] = scale * x[j];
+            }
+            x.len() as u64
+        }
+        Rows::Sparse(x) => {
+            let (places, values) = x.part(i);
+            places.iter().zip(values).for_each(|(j, a)| xi[*j as usize] = scale * a);
+            places.len() as u64
+        }
+    }
+}
+
+fn clear(columns: &Rows, i: usize, xi: &mut [f64]) {
+    if let Rows::Sparse(x) = columns {
+        x.part(i).0.iter().for_each(|j| xi[*j as usize] = 0.0);
+    }
+}
+
+impl Iterative for Sublinear<'_> {
+    fn advance(&mut self, passes: f64) -> f64 {
+        let steps = (passes * self.steps_a_pass).round().max(1.0);
+        let mut done = 0.0;
+        while done < steps {
+            self.iterate();
+            done += 1.0;
+        }
+        (done / self.steps_a_pass)
+            .max(passes.min(done / self.steps_a_pass + 0.5 / self.steps_a_pass))
+    }
+
+    fn certify(&mut self) -> Certificate {
+        self.state.certificate(self.problem)
+    }
+
+    fn oracle_calls(&self) -> u64 {
+        self.steps
+    }
+
+    fn keep(&mut self) {
+        self.best = Some(self.state.clone());
+    }
+
+    fn restore(&mut self) {
+        if let Some(best) = self.best.take() {
+            self.state = best;
+        }
+    }
+}
+
+/// The step of (4.3.6).
+pub(crate) fn theory(problem: &Multiclass, horizon: f64) -> f64 {
+    let step = stochastic_step(problem.scale(), problem.noise()) / horizon.sqrt();
+    // Data that are all 0 allow any step.
+    if step.is_finite() { step } else { 1.0 }
+}
+
+/// Steps of the sublinear method that look at as many entries as the data have: a pass.
+pub(crate) fn steps_a_pass(samples: &Samples) -> f64 {
+    let (n, d) = (samples.rows() as f64, samples.features() as f64);
+    (n * d / (n + d)).max(1.0)
+}
+
+/// Runs the sublinear method. The certificate is that of the averages, as the theory has it.
+///
+/// # Errors
+/// [`Error::Unsupported`] unless the loss is the hinge in the default geometry; [`Error::Invalid`] for a step or limit out of range,
+/// scripted draws that do not fit, a start of another problem; [`Error::MemoryLimit`].
+pub fn sublinear<'a, O>(
+    problem: &'a Multiclass<'a>,
+    settings: &SublinearSettings,
+    start: Option<SublinearState>,
+    observer: &mut O,
+) -> Result<Solution<SublinearState>, Error>
+where
+    O: Observer<Sublinear<'a>>,
+{
+    let method = "the sublinear method";
+    if problem.loss() != MulticlassLoss::Hinge {
+        let what =
+            "the softmax loss, whose dual step changes every entry; use mirror_prox".to_owned();
+        return Err(Error::Unsupported { method, what });
+    }
+    if problem.geometry() != Geometry::default() {
+        let what = "geometries other than 1x1 and 2x1; use mirror_prox".to_owned();
+        return Err(Error::Unsupported { method, what });
+    }
+    let samples = problem.samples();
+    let shape = (samples.rows(), samples.features(), samples.classes());
+    check_script(&settings.script, shape)?;
+    let steps_a_pass = steps_a_pass(samples);
+    let limit = (settings.stop.max_passes * steps_a_pass).clamp(1.0, 1e12);
+    let horizon = settings.horizon.map_or(limit, |steps| steps.max(1) as f64);
+    let needed = bytes(samples, horizon);
+    if let Some(limit) = settings.max_memory.filter(|limit| needed > *limit) {
+        let hint = "a shorter horizon touches fewer classes; or raise max_memory";
+        return Err(Error::MemoryLimit { method, needed, limit, hint });
+    }
+    let gamma = settings.step.resolve(theory(problem, horizon))?;
+    let state = match start {
+        None => SublinearState::new(problem, stream(settings.seed, 0)),
+        Some(state) => {
+            if !(state.primal.fits(samples, problem.radius()) && state.dual.fits(samples)) {
+                let (what, reason) = ("start", "a state of another problem".to_owned());
+                return Err(Invalid::Layout { what, reason }.into());
+            }
+            state
+        }
+    };
+    let mut method = Sublinear::new(problem, state, gamma);
+    method.script = settings.script.clone().into_iter();
+    let report = run(&mut method, &settings.stop, observer)?;
+    Ok(Solution { state: method.state, report })
+}
+
+/// What the method takes beside the samples: a copy by columns, and two vectors for every class that may be touched.
+pub(crate) fn bytes(samples: &Samples, horizon: f64) -> u64 {
+    let entry = if matches!(samples.rows, Rows::Dense(_)) { 8 } else { 12 };
+    let touched = horizon.min(samples.classes() as f64) as u64;
+    let (n, d) = (samples.rows() as u64, samples.features() as u64);
+    samples.stored() as u64 * entry + 16 * (n + d) * touched + 80 * n
+}
+
+fn check_script(script: &[Draw], (n, d, k): (usize, usize, usize)) -> Result<(), Error> {
+    let fits =
+        |draw: &Draw| draw.feature < 2 * d && draw.class < k && draw.row < n && draw.row_class < k;
+    match script.iter().position(|draw| !fits(draw)) {
+        None => Ok(()),
+        Some(place) => {
+            let reason =
+                format!("draw {place} is {:?}; expected indices below 2d, k, n, k", script[place]);
+            Err(Invalid::Layout { what: "script", reason }.into())
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Linear programs with known answers: optima by construction, rays that are checked here again, games to many digits.
+
+use fenchel_optim::Stop;
+use fenchel_optim::random::{Generator, stream};
+use fenchel_saddle::{
+    LinearProgram, LpOutcome, LpSettings, MatrixGame, PdhgSettings, SaddleProblem, exact_game,
+    linear_program,
+};
+use ndarray::{Array1, Array2, array};
+use rand::RngExt;
+
+use crate::games::value_by_enumeration;
+
+struct Case {
+    a: Array2<f64>,
+    b: Vec<f64>,
+    g: Array2<f64>,
+    h: Vec<f64>,
+    c: Vec<f64>,
+    low: Vec<f64>,
+    high: Vec<f64>,
+}
+
+impl Case {
+    fn program(&self) -> LinearProgram {
+        LinearProgram::new(&self.c)
+            .and_then(|p| p.at_least(self.g.view(), &self.h))
+            .and_then(|p| p.equal(self.a.view(), &self.b))
+            .and_then(|p| p.within(&self.low, &self.high))
+            .unwrap()
+    }
+}
+
+fn matrix(m: usize, d: usize, rng: &mut Generator) -> Array2<f64> {
+    Array2::from_shape_fn((m, d), |_| {
+        if rng.random_range(0.0..1.0) < 0.3 { 0.0 } else { f64::from(rng.random_range(-4..=4)) }
+    })
+}
+
+/// A program and its optimal value, built from a solution and its multipliers.
+fn with_optimum(seed: u64) -> (Case, f64) {
+    let mut rng = stream(seed, 0);
+    let d = rng.random_range(2..8);
+    let (e, m) = (rng.random_range(0..d), rng.random_range(1..8));
+    let (a, g) = (matrix(e, d, &mut rng), matrix(m, d, &mut rng));
+    let (mut low, mut high) = (vec![f64::NEG_INFINITY; d], vec![f64::INFINITY; d]);
+    let mut reduced = vec![0.0; d];
+    let x: Vec<f64> = (0..d).map(|_| rng.random_range(-2.0..2.0)).collect();
+    for j in 0..d {
+        match rng.random_range(0..4) {
+            // At a lower or an upper bound, within a box, or free.
+            0 => (low[j], reduced[j]) = (x[j], rng.random_range(0.1..2.0)),
+            1 => (high[j], reduced[j]) = (x[j], -rng.random_range(0.1..2.0)),
+            2 => (low[j], high[j]) = (x[j] - 1.0, x[j] + 1.0),
+            _ => {}
+        }
+    }
+    let (at, gt) = (a.dot(&Array1::from(x.clone())), g.dot(&Array1::from(x.clone())));
+    let y: Vec<f64> = (0..e).map(|_| rng.random_range(-1.0..1.0)).collect();
+    let mut h = gt.to_vec();
+    let mut z = vec![0.0; m];
+    for i in 0..m {
+        if rng.random_range(0..2) == 0 {
+            z[i] = rng.random_range(0.1..1.0);
+        } else {
+            h[i] -= rng.random_range(0.1..1.0);
+        }
+    }
+    let c = a.t().dot(&Array1::from(y)) + g.t().dot(&Array1::from(z)) + Array1::from(reduced);
+    let value = c.dot(&Array1::from(x));
+    (Case { a, b: at.to_vec(), g, h, c: c.to_vec(), low, high }, value)
+}
+
+#[test]
+fn optima_are_found_to_eight_digits() {
+    for seed in 0..40 {
+        let (case, value) = with_optimum(seed);
+        let solution = linear_program(&case.program(), &LpSettings::default()).unwrap();
+        let LpOutcome::Optimal { x, y, objective } = solution.outcome else {
+            panic!("seed {seed}: {:?}", solution)
+        };
+        assert!(
+            (objective - value).abs() <= 3e-7 * (1.0 + value.abs()),
+            "{seed}: {objective} {value}"
+        );
+        assert!(case.program().error(&x, &y) <= 1e-8);
+    }
+}
+
+/// `y'(b - A x) > 0` for all `x` in the box, checked here from the data.
+#[test]
+fn infeasible_programs_come_with_a_ray() {
+    for seed in 0..20 {
+        let (mut case, _) = with_optimum(100 + seed);
+        // A row, and another that contradicts it by at least 1.
+        let row = case.g.row(0).to_owned();
+        if row.iter().all(|v| *v == 0.0) {
+            continue;
+        }
+        let against = Array2::from_shape_fn((1, row.len()), |(_, j)| -row[j]);
+        case.g = ndarray::concatenate(ndarray::Axis(0), &[case.g.view(), against.view()]).unwrap();
+        case.h.push(1.0 - case.h[0]);
+        let program = case.program();
+        let outcome = linear_program(&program, &LpSettings::default()).unwrap().outcome;
+        let LpOutcome::Infeasible { ray } = outcome else { panic!("seed {seed}: {outcome:?}") };
+        let e = case.a.nrows();
+        assert!(ray[e..].iter().all(|y| *y >= 0.0));
+        let all = ndarray::concatenate(ndarray::Axis(0), &[case.a.view(), case.g.view()]).unwrap();
+        let combined = all.t().dot(&Array1::from(ray.clone()));
+        let right: f64 = ray.iter().zip(case.b.iter().chain(&case.h)).map(|(y, b)| y * b).sum();
+        let mut most = 0.0;
+        for (j, v) in combined.iter().enumerate() {
+            let end = if *v > 0.0 { case.high[j] } else { case.low[j] };
+            if end.is_finite() {
+                most += v * end;
+            } else {
+                assert!(v.abs() < 1e-7, "{v}");
+            }
+        }
+        assert!(right > most + 1e-7, "{right} {most}");
+    }
+}
+
+#[test]
+fn unbounded_programs_come_with_a_ray_and_a_point() {
+    for seed in 0..20 {
+        let (case, _) = with_optimum(200 + seed);
+        // One more variable, free to rise, that helps every inequality and lowers the cost.
+        let d = case.c.len();
+        let widened = |m: &Array2<f64>, v: f64| {
+            Array2::from_shape_fn((m.nrows(), d + 1), |(i, j)| if j < d { m[[i, j]] } else { v })
+        };
+        let more = |v: &[f64], last: f64| v.iter().copied().chain([last]).collect::<Vec<_>>();
+        let case = Case {
+            a: widened(&case.a, 0.0),
+            g: widened(&case.g, 0.5),
+            c: more(&case.c, -1.0),
+            low: more(&case.low, 0.0),
+            high: more(&case.high, f64::INFINITY),
+            ..case
+        };
+        let outcome = linear_program(&case.program(), &LpSettings::default()).unwrap().outcome;
+        let LpOutcome::Unbounded { x, ray } = outcome else { panic!("seed {seed}: {outcome:?}") };
+        let (x, ray) = (Array1::from(x), Array1::from(ray));
+        assert!(ray.dot(&Array1::from(case.c.clone())) < -1e-6);
+        assert!(case.a.dot(&ray).iter().all(|v| v.abs() < 1e-6));
+        assert!(case.g.dot(&ray).iter().all(|v| *v > -1e-6));
+        assert!(case.g.dot(&x).iter().zip(&case.h).all(|(v, h)| *v > h - 1e-6));
+        for j in 0..=d {
+            assert!(ray[j] >= 0.0 || case.low[j] == f64::NEG_INFINITY);
+            assert!(ray[j] <= 0.0 || case.high[j] == f64::INFINITY);
+        }
+    }
+}
+
+#[test]
+fn programs_of_hand() {
+    // Degenerate, and without constraints.
+    let solve = |p: &LinearProgram| linear_program(p, &LpSettings::default()).unwrap().outcome;
+    let free = LinearProgram::new(&array![0.0, 1.0]).unwrap();
+    assert!(matches!(solve(&free), LpOutcome::Optimal { objective, .. } if objective.abs() < 1e-9));
+    let falling = LinearProgram::new(&array![-1.0]).unwrap();
+    assert!(matches!(solve(&falling), LpOutcome::Unbounded { .. }));
+    let never = LinearProgram::new(&array![1.0])
+        .unwrap()
+        .equal(array![[0.0]].view(), &array![1.0])
+        .unwrap();
+    assert!(matches!(solve(&never), LpOutcome::Infeasible { .. }));
+    // Both without a point and with a direction: it is infeasible.
+    let both = LinearProgram::new(&array![-1.0, 0.0])
+        .and_then(|p| p.equal(array![[0.0, 1.0]].view(), &array![-1.0]))
+        .unwrap();
+    assert!(matches!(solve(&both), LpOutcome::Infeasible { .. }));
+    let message = |r: Result<LinearProgram, fenchel_saddle::Error>| r.unwrap_err().to_string();
+    assert!(message(LinearProgram::new(&Array1::<f64>::zeros(0))).contains("cost is empty"));
+    let p = LinearProgram::new(&array![1.0]).unwrap();
+    assert!(message(p.clone().within(&array![2.0], &array![1.0])).contains("low <= high"));
+    assert!(
+        message(p.equal(array![[1.0, 2.0]].view(), &array![1.0])).contains("expected length 1")
+    );
+}
+
+#[test]
+fn games_are_solved_to_many_digits() {
+    for seed in 0..10 {
+        let mut rng = stream(seed, 1);
+        let (m, p) = (rng.random_range(2..6), rng.random_range(2..6));
+        let matrix = Array2::from_shape_fn((m, p), |_| rng.random_range(-1.0..1.0));
+        let game = MatrixGame::new(matrix.view()).unwrap();
+        let stop = Stop { absolute: 1e-10, relative: 0.0, max_passes: 2e5, ..Stop::default() };
+        let settings = PdhgSettings { stop, ..Default::default() };
+        let solution = exact_game(&game, &settings, None, &mut ()).unwrap();
+        assert!(solution.report.certificate.value() <= 1e-10, "{seed}: {}", solution.report);
+        let (high, low) = (game.objective(&solution.state.x), game.lower_bound(&solution.state.y));
+        let value = value_by_enumeration(&matrix);
+        assert!((high - value).abs() < 1e-9 && (low - value).abs() < 1e-9, "{high} {low} {value}");
+    }
+}
