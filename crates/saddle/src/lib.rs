@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod error;
+mod estimator;
 mod games;
 mod lp;
 mod mirror_descent;
@@ -17,6 +18,7 @@ pub mod setup;
 mod walk;
 
 pub use error::Error;
+pub use estimator::{ClassWeights, MulticlassL1, MulticlassL1Model, Radius, SaddleStep, Solver};
 pub use games::{MatrixGame, exact_game, matrix_game, sampled_game, value_bounds};
 pub use lp::{LinearProgram, LpOutcome, LpSettings, LpSolution, linear_program};
 pub use mirror_descent::{

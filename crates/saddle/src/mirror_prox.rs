@@ -40,6 +40,30 @@ pub struct MirrorProx<'a> {
     fields: u64,
 }
 
+impl<'a> MirrorProx<'a> {
+    pub(crate) fn new(
+        problem: &'a dyn SaddleProblem,
+        settings: &MirrorProxSettings,
+        start: Option<SaddleState>,
+    ) -> Result<Self, Error> {
+        let theory = 0.5 / problem.scale();
+        let search = settings.step == StepSize::Backtracking;
+        let gamma = if search { theory } else { settings.step.resolve(theory)? };
+        if !(gamma < f64::INFINITY) {
+            let expected = "a finite number > 0; are the data that small?";
+            return Err(Invalid::Parameter { name: "step", value: gamma, expected }.into());
+        }
+        let walk = Walk::new(problem, start)?;
+        let gamma = walk.trail.step.filter(|_| search).unwrap_or(gamma);
+        Ok(MirrorProx { walk, gamma, search, fields: 0 })
+    }
+
+    /// The averages so far.
+    pub(crate) fn averages(&mut self) -> (&[f64], &[f64]) {
+        self.walk.averages()
+    }
+}
+
 impl MirrorProx<'_> {
     /// The step in force.
     pub fn step(&self) -> f64 {
@@ -139,17 +163,8 @@ pub fn mirror_prox<'a, O>(
 where
     O: Observer<MirrorProx<'a>>,
 {
-    let theory = 0.5 / problem.scale();
-    let search = settings.step == StepSize::Backtracking;
-    let gamma = if search { theory } else { settings.step.resolve(theory)? };
-    if !(gamma < f64::INFINITY) {
-        let expected = "a finite number > 0; are the data that small?";
-        return Err(Invalid::Parameter { name: "step", value: gamma, expected }.into());
-    }
-    let walk = Walk::new(problem, start)?;
-    let gamma = walk.trail.step.filter(|_| search).unwrap_or(gamma);
-    let mut method = MirrorProx { walk, gamma, search, fields: 0 };
+    let mut method = MirrorProx::new(problem, settings, start)?;
     let report = run(&mut method, &settings.stop, observer)?;
-    method.walk.trail.step = search.then_some(method.gamma);
+    method.walk.trail.step = method.search.then_some(method.gamma);
     Ok(Solution { state: method.walk.state(), report })
 }

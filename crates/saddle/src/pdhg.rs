@@ -141,7 +141,7 @@ struct Candidate {
 }
 
 impl<'a> Pdhg<'a> {
-    fn new(
+    pub(crate) fn new(
         problem: &'a dyn Bilinear,
         settings: PdhgSettings,
         start: Option<PdhgState>,

@@ -4,6 +4,8 @@
 mod bounds;
 #[path = "suite/data.rs"]
 mod data;
+#[path = "suite/estimator.rs"]
+mod estimator;
 #[path = "suite/games.rs"]
 mod games;
 #[path = "suite/programs.rs"]

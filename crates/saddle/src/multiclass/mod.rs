@@ -32,9 +32,9 @@
 
 mod bilinear;
 mod problem;
-mod samples;
+pub(crate) mod samples;
 mod sampling;
-mod sublinear;
+pub(crate) mod sublinear;
 
 pub use bilinear::HingeBilinear;
 pub use problem::{Dual, Geometry, Multiclass, MulticlassLoss, Primal};

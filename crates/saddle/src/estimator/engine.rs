@@ -1,0 +1,352 @@
+//! The methods behind the estimator, in one form: move on, then show weights and a lower bound.
+
+use fenchel_linalg::Invalid;
+use fenchel_optim::random::stream;
+use fenchel_optim::{Certificate, Iterative, StepSize};
+
+use super::{SaddleStep, Solver};
+use crate::Error;
+use crate::mirror_prox::{MirrorProx, MirrorProxSettings};
+use crate::multiclass::sublinear::{
+    Sublinear, SublinearState, bytes, certificate::sparse_loss, theory,
+};
+use crate::multiclass::{HingeBilinear, Multiclass, MulticlassLoss, Primal};
+use crate::pdhg::{Pdhg, PdhgSettings, PdhgState};
+
+/// Weights by classes; absent classes have weights 0.
+pub(super) type Columns = Vec<(usize, Vec<f64>)>;
+
+/// Weights are cut off below this share of the largest one, where the objective does not mind.
+const CUT: f64 = 1e-2;
+/// Factors of the theory's step that `Pilot` tries.
+const FACTORS: [f64; 7] = [1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0];
+
+pub(super) enum Engine<'a> {
+    Sublinear(Box<Phases<'a>>),
+    Prox(Box<MirrorProx<'a>>, usize),
+    Pdhg(Box<Pdhg<'a>>, usize),
+}
+
+/// The sublinear method in phases: trials of steps, then horizons that double.
+pub(super) struct Phases<'a> {
+    problem: &'a Multiclass<'a>,
+    method: Sublinear<'a>,
+    seed: u64,
+    unit: u64,
+    trials: Vec<Trial>,
+    /// Place in `trials`, and the round, while steps are tried.
+    trying: Option<(usize, u32)>,
+    step: StepSize,
+    factor: f64,
+    horizon: u64,
+    left: u64,
+    shown: Vec<(Columns, f64)>,
+    steps_a_pass: f64,
+    done: u64,
+}
+
+struct Trial {
+    factor: f64,
+    gap: f64,
+    state: Option<SublinearState>,
+}
+
+impl<'a> Phases<'a> {
+    fn new(problem: &'a Multiclass<'a>, step: SaddleStep, seed: u64) -> Result<Self, Error> {
+        let s = problem.samples();
+        let steps_a_pass = crate::multiclass::sublinear::steps_a_pass(s);
+        // A trial costs about as much as the certificate that judges it.
+        let look = s.stored() as f64 * s.classes() as f64;
+        let each = (s.rows() + s.features() + s.classes()) as f64;
+        let unit = (look / each).clamp(2000.0, 1e7) as u64;
+        let (trying, step) = match step {
+            SaddleStep::Pilot => (Some((0, 0)), StepSize::Theory),
+            SaddleStep::Size(step) => {
+                step.resolve(1.0)?;
+                (None, step)
+            }
+        };
+        let state = SublinearState::new(problem, stream(seed, 0));
+        let factor = if let StepSize::Scaled(factor) = step { factor } else { 1.0 };
+        let trials = FACTORS.map(|factor| Trial { factor, gap: f64::INFINITY, state: None }).into();
+        let mut phases = Phases {
+            problem,
+            method: Sublinear::new(problem, state, 1.0),
+            seed,
+            unit,
+            trials,
+            trying,
+            step,
+            factor: if trying.is_some() { FACTORS[0] } else { factor },
+            horizon: unit,
+            left: unit,
+            shown: vec![],
+            steps_a_pass,
+            done: 0,
+        };
+        let (state, gamma) = (SublinearState::new(problem, stream(seed, 0)), phases.gamma());
+        phases.method.exchange(state, gamma);
+        Ok(phases)
+    }
+
+    fn gamma(&self) -> f64 {
+        match self.step {
+            StepSize::Constant(gamma) => gamma,
+            _ => self.factor * theory(self.problem, self.horizon as f64),
+        }
+    }
+
+    /// Puts a state in the place of the method's.
+    fn begin(&mut self, state: SublinearState, horizon: u64) -> SublinearState {
+        (self.horizon, self.left) = (horizon, horizon);
+        let gamma = self.gamma();
+        self.method.exchange(state, gamma)
+    }
+
+    fn show(&mut self) -> f64 {
+        let certificate = self.method.state().certificate(self.problem);
+        if let Certificate::Gap { lower_bound, .. } = certificate {
+            self.shown.push((self.method.state().weights(), lower_bound));
+        }
+        certificate.value()
+    }
+
+    /// At the end of a phase.
+    fn turn(&mut self) {
+        let gap = self.show();
+        let Some((place, round)) = self.trying else {
+            let state = self.method.state().clone();
+            // A step that is the same for ever needs no new average.
+            let constant = matches!(self.step, StepSize::Constant(_));
+            let state = if constant { state } else { state.restarted() };
+            self.begin(state, 2 * self.horizon);
+            return;
+        };
+        let state = self.method.state().clone();
+        let trial = &mut self.trials[place];
+        (trial.gap, trial.state) = (gap, Some(state));
+        let mut next = place + 1;
+        let mut round = round;
+        if next == self.trials.len() {
+            self.trials.sort_by(|a, b| a.gap.total_cmp(&b.gap));
+            self.trials.truncate(if round == 0 { 3 } else { 1 });
+            (next, round) = (0, round + 1);
+        }
+        if self.trials.len() == 1 {
+            self.trying = None;
+        } else {
+            self.trying = Some((next, round));
+        }
+        self.factor = self.trials[next].factor;
+        let fresh = || SublinearState::new(self.problem, stream(self.seed, 0));
+        let state = match self.trials[next].state.take() {
+            Some(state) => state.restarted(),
+            None => fresh(),
+        };
+        self.begin(state, self.unit << round);
+    }
+
+    fn advance(&mut self, passes: f64) -> f64 {
+        let steps = ((passes * self.steps_a_pass).ceil() as u64).clamp(1, self.left);
+        self.method.steps(steps);
+        self.left -= steps;
+        self.done += steps;
+        if self.left == 0 {
+            self.turn();
+        }
+        steps as f64 / self.steps_a_pass
+    }
+}
+
+impl<'a> Engine<'a> {
+    pub(super) fn sublinear(
+        problem: &'a Multiclass<'a>,
+        step: SaddleStep,
+        seed: u64,
+        max_memory: Option<u64>,
+    ) -> Result<Self, Error> {
+        let needed = bytes(problem.samples(), f64::INFINITY);
+        // Trials keep a few states.
+        let needed = if step == SaddleStep::Pilot { 4 * needed } else { needed };
+        if let Some(limit) = max_memory.filter(|limit| needed > *limit) {
+            let hint = "set step to a StepSize, or raise max_memory";
+            return Err(Error::MemoryLimit { method: "the sublinear method", needed, limit, hint });
+        }
+        Ok(Engine::Sublinear(Box::new(Phases::new(problem, step, seed)?)))
+    }
+
+    pub(super) fn prox(problem: &'a Multiclass<'a>) -> Result<Self, Error> {
+        let settings = MirrorProxSettings { step: StepSize::Backtracking, ..Default::default() };
+        let method = MirrorProx::new(problem, &settings, None)?;
+        Ok(Engine::Prox(Box::new(method), problem.samples().classes()))
+    }
+
+    pub(super) fn pdhg(
+        problem: &'a HingeBilinear<'a>,
+        classes: usize,
+        start: Option<PdhgState>,
+    ) -> Result<Self, Error> {
+        let method = Pdhg::new(problem, PdhgSettings::default(), start)?;
+        Ok(Engine::Pdhg(Box::new(method), classes))
+    }
+
+    pub(super) fn advance(&mut self, passes: f64) -> f64 {
+        match self {
+            Engine::Sublinear(phases) => phases.advance(passes),
+            Engine::Prox(method, _) => method.advance(passes),
+            Engine::Pdhg(method, _) => method.advance(passes),
+        }
+    }
+
+    pub(super) fn calls(&self) -> u64 {
+        match self {
+            Engine::Sublinear(phases) => phases.done,
+            Engine::Prox(method, _) => method.oracle_calls(),
+            Engine::Pdhg(method, _) => method.oracle_calls(),
+        }
+    }
+
+    /// Weights and lower bounds since the last time.
+    pub(super) fn shown(&mut self, problem: &Multiclass) -> Vec<(Columns, f64)> {
+        match self {
+            Engine::Sublinear(phases) => {
+                if phases.method.state().steps() > 0 || phases.done == 0 {
+                    phases.show();
+                }
+                std::mem::take(&mut phases.shown)
+            }
+            Engine::Prox(method, k) => {
+                let (x, y) = method.averages();
+                vec![(by_classes(&x[..x.len() - 1], *k), problem.dual(y))]
+            }
+            Engine::Pdhg(method, k) => {
+                method.certify();
+                let (x, y) = method.best();
+                vec![(by_classes(x, *k), problem.dual(y))]
+            }
+        }
+    }
+
+    /// Where PDHG stands.
+    pub(super) fn state(&self) -> Option<PdhgState> {
+        match self {
+            Engine::Pdhg(method, _) => {
+                let (x, y) = method.best();
+                Some(PdhgState::at(x.to_vec(), y.to_vec()))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Columns of a matrix by rows that are not all 0.
+pub(super) fn by_classes(u: &[f64], k: usize) -> Columns {
+    (0..k)
+        .map(|l| (l, u.iter().skip(l).step_by(k).copied().collect::<Vec<_>>()))
+        .filter(|(_, column)| column.iter().any(|v| *v != 0.0))
+        .collect()
+}
+
+/// By rows, `d x k`.
+pub(super) fn by_rows(columns: &Columns, d: usize, k: usize) -> Vec<f64> {
+    let mut u = vec![0.0; d * k];
+    for (class, column) in columns {
+        column.iter().enumerate().for_each(|(i, v)| u[i * k + class] = *v);
+    }
+    u
+}
+
+/// `P` of weights by classes.
+pub(super) fn objective(problem: &Multiclass, columns: &Columns) -> f64 {
+    let s = problem.samples();
+    if problem.loss() == MulticlassLoss::Hinge && problem.geometry().primal == Primal::Entries {
+        let norm: f64 = columns.iter().flat_map(|(_, c)| c).map(|u| u.abs()).sum();
+        return sparse_loss(problem, columns) + problem.penalty() * norm;
+    }
+    problem.primal(&by_rows(columns, s.features(), s.classes()))
+}
+
+/// A method, the best weights that it has shown, and nothing worse than no weights at all.
+pub(super) struct Fitting<'a> {
+    problem: &'a Multiclass<'a>,
+    pub(super) engine: Engine<'a>,
+    objective: f64,
+    pub(super) best: Columns,
+    lower_bound: f64,
+}
+
+impl<'a> Fitting<'a> {
+    pub(super) fn new(problem: &'a Multiclass<'a>, engine: Engine<'a>) -> Self {
+        let objective = objective(problem, &vec![]);
+        Fitting { problem, engine, objective, best: vec![], lower_bound: f64::NEG_INFINITY }
+    }
+
+    fn consider(&mut self, columns: Columns) {
+        let value = objective(self.problem, &columns);
+        let tops = columns.iter().flat_map(|(_, c)| c).fold(0.0_f64, |m, u| m.max(u.abs()));
+        let mut pruned = columns.clone();
+        cut(&mut pruned, CUT * tops);
+        let without = objective(self.problem, &pruned);
+        // A hundredth of what is proved anyway is a fair price for zeros.
+        let room = 0.01 * (value - self.lower_bound).max(0.0);
+        let room = if room.is_finite() { room } else { 0.0 };
+        let (value, columns) =
+            if without <= value + room { (without, pruned) } else { (value, columns) };
+        if value < self.objective {
+            (self.objective, self.best) = (value, columns);
+        }
+    }
+}
+
+/// Entries below the threshold become 0, and columns of zeros go.
+pub(super) fn cut(columns: &mut Columns, threshold: f64) {
+    for (_, column) in columns.iter_mut() {
+        column.iter_mut().filter(|u| u.abs() < threshold).for_each(|u| *u = 0.0);
+    }
+    columns.retain(|(_, column)| column.iter().any(|u| *u != 0.0));
+}
+
+impl Iterative for Fitting<'_> {
+    fn advance(&mut self, passes: f64) -> f64 {
+        self.engine.advance(passes)
+    }
+
+    fn certify(&mut self) -> Certificate {
+        let shown = self.engine.shown(self.problem);
+        for (_, lower_bound) in &shown {
+            self.lower_bound = self.lower_bound.max(*lower_bound);
+        }
+        shown.into_iter().for_each(|(columns, _)| self.consider(columns));
+        Certificate::gap(self.objective, self.lower_bound)
+    }
+
+    fn oracle_calls(&self) -> u64 {
+        self.engine.calls()
+    }
+}
+
+/// The method for a problem.
+pub(super) fn choose(solver: Solver, problem: &Multiclass) -> Result<Solver, Error> {
+    let s = problem.samples();
+    let hinge = problem.loss() == MulticlassLoss::Hinge;
+    let entries = problem.geometry().primal == Primal::Entries;
+    let unsupported =
+        |method, what: &str| Err(Error::Unsupported { method, what: what.to_owned() });
+    match solver {
+        Solver::Auto if !hinge => Ok(Solver::MirrorProx),
+        // A product of this size takes a millisecond or so, and PDHG wants thousands.
+        Solver::Auto if s.stored() as f64 * s.classes() as f64 <= 2e6 || !entries => {
+            Ok(Solver::Pdhg)
+        }
+        Solver::Auto => Ok(Solver::Sublinear),
+        Solver::Sublinear if !hinge => unsupported("the sublinear method", "the softmax loss"),
+        Solver::Sublinear if !entries => unsupported("the sublinear method", "the norm of rows"),
+        Solver::Pdhg if !hinge => unsupported("pdhg", "the softmax loss"),
+        other => Ok(other),
+    }
+}
+
+pub(super) fn check_radius(radius: f64) -> Result<f64, Error> {
+    Invalid::check_positive("radius", radius)?;
+    Ok(radius)
+}

@@ -1,0 +1,291 @@
+//! The fitted classifier.
+
+use fenchel_linalg::labels::{Classes, Label};
+use fenchel_linalg::special::softmax_in_place;
+use fenchel_linalg::{AsDesign, CsrMatrix, Design, Invalid};
+use fenchel_optim::model::Saved;
+use fenchel_optim::{Certificate, Report};
+use ndarray::{Array1, Array2, ArrayView1};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::engine::{by_classes, cut, objective};
+use super::{MulticlassL1, Posed, Radius, Solver};
+use crate::Error;
+use crate::multiclass::{Dual, Geometry, Multiclass};
+
+/// A fitted sparse classifier.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(bound(deserialize = "L: Label + Deserialize<'de>"))]
+pub struct MulticlassL1Model<L = f64> {
+    /// Number of features.
+    pub features: usize,
+    /// `(feature, class, weight)` of every weight that is not 0, by features, then classes; in the units of the data.
+    pub weights: Vec<(u32, u32, f64)>,
+    /// One intercept a class.
+    pub intercepts: Array1<f64>,
+    /// The labels, ascending.
+    pub classes: Classes<L>,
+    /// The account of the fit, with its certificate.
+    pub report: Report,
+    /// The bound on the norm that was in force.
+    pub radius: f64,
+    /// The norm of the weights in the fit's own units, intercepts included.
+    pub scaled_norm: f64,
+    /// The method that fitted.
+    pub solver: Solver,
+    /// What was fitted: the settings, with the radius in force.
+    pub settings: MulticlassL1,
+    /// What each feature was multiplied by for the fit; empty for nothing.
+    pub scales: Vec<f64>,
+}
+
+impl<L: Label> MulticlassL1Model<L> {
+    pub(super) fn new(
+        settings: &MulticlassL1,
+        posed: &Posed<L>,
+        radius: f64,
+        solver: Solver,
+        u: &[f64],
+        scaled_norm: f64,
+        report: Report,
+    ) -> Self {
+        let k = posed.classes.len();
+        let features = posed.samples.features() - usize::from(settings.intercept);
+        let scale = |i: usize| posed.scales.get(i).copied().unwrap_or(1.0);
+        let weights = u[..features * k]
+            .iter()
+            .enumerate()
+            .filter(|(_, w)| **w != 0.0)
+            .map(|(e, w)| ((e / k) as u32, (e % k) as u32, w * scale(e / k)))
+            .collect();
+        let intercepts = match &u[features * k..] {
+            [] => Array1::zeros(k),
+            last => last.to_vec().into(),
+        };
+        let settings = MulticlassL1 { radius: Radius::At(radius), ..settings.clone() };
+        let (classes, scales) = (posed.classes.clone(), posed.scales.clone());
+        MulticlassL1Model {
+            features,
+            weights,
+            intercepts,
+            classes,
+            report,
+            radius,
+            scaled_norm,
+            solver,
+            settings,
+            scales,
+        }
+    }
+
+    /// The number of weights that are not 0, without intercepts.
+    pub fn nonzeros(&self) -> usize {
+        self.weights.len()
+    }
+
+    /// The weights as a sparse matrix, one row a feature, one column a class.
+    pub fn matrix(&self) -> CsrMatrix<f64> {
+        let mut offsets = vec![0; self.features + 1];
+        self.weights.iter().for_each(|(i, ..)| offsets[*i as usize + 1] += 1);
+        (0..self.features).for_each(|i| offsets[i + 1] += offsets[i]);
+        let places = self.weights.iter().map(|(_, l, _)| *l).collect();
+        let values = self.weights.iter().map(|(.., w)| *w).collect();
+        CsrMatrix::new((self.features, self.classes.len()), offsets, places, values)
+    }
+
+    /// The scores `U'x + b`, one row a row of `x`, one column a class. O(nnz of a row, times weights of a feature).
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for rows that are not finite or of another length than the weights.
+    pub fn decision_function<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array2<f64>, Error> {
+        let design = x.as_design()?;
+        Invalid::check_length("columns of the design matrix", self.features, design.columns())?;
+        let matrix = self.matrix();
+        let (starts, classes, values) = (matrix.indptr(), matrix.indices(), matrix.data());
+        let starts = starts.raw_storage();
+        let mut scores = Array2::zeros((design.rows(), self.classes.len()));
+        for j in 0..design.rows() {
+            let mut row = scores.row_mut(j);
+            row.assign(&self.intercepts);
+            design.row_entries(j, |c, a| {
+                for e in starts[c]..starts[c + 1] {
+                    row[classes[e] as usize] += a * values[e];
+                }
+            });
+        }
+        Ok(scores)
+    }
+
+    /// The label of the largest score, of the first among equals, one a row.
+    ///
+    /// # Errors
+    /// As [`decision_function`](MulticlassL1Model::decision_function).
+    pub fn predict<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array1<L>, Error> {
+        let best = |row: ArrayView1<f64>| {
+            let largest = |best: usize, l: usize| if row[l] > row[best] { l } else { best };
+            self.classes.labels()[(1..row.len()).fold(0, largest)].clone()
+        };
+        Ok(self.decision_function(x)?.rows().into_iter().map(best).collect())
+    }
+
+    /// The softmax of the scores: probabilities where the loss is the softmax.
+    ///
+    /// # Errors
+    /// As [`decision_function`](MulticlassL1Model::decision_function); [`Error::Unsupported`] for the hinge, whose scores are no
+    /// logarithms of probabilities.
+    pub fn predict_proba<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array2<f64>, Error> {
+        if self.settings.loss == crate::MulticlassLoss::Hinge {
+            let what = "the hinge loss; fit with MulticlassLoss::Softmax".to_owned();
+            return Err(Error::Unsupported { method: "predict_proba", what });
+        }
+        let mut scores = self.decision_function(x)?;
+        for mut row in scores.rows_mut() {
+            softmax_in_place(row.as_slice_mut().expect("rows are contiguous"));
+        }
+        Ok(scores)
+    }
+
+    /// The accuracy: the share of the rows whose label is predicted.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for labels that are not one a row, no rows, or rows that do not fit.
+    pub fn score<'y, X: AsDesign + ?Sized>(
+        &self,
+        x: &X,
+        y: impl Into<ArrayView1<'y, L>>,
+    ) -> Result<f64, Error>
+    where
+        L: 'y,
+    {
+        let (predicted, truth) = (self.predict(x)?, y.into());
+        Invalid::check_length("labels", predicted.len(), truth.len())?;
+        if truth.is_empty() {
+            return Err(Invalid::Empty { what: "labels" }.into());
+        }
+        let right = predicted.iter().zip(truth).filter(|(p, t)| p.order(t).is_eq()).count();
+        Ok(right as f64 / predicted.len() as f64)
+    }
+
+    /// The model without weights below `threshold` (in the fit's own units), with its own certificate: the objective is
+    /// computed anew on the data of the fit, the lower bound stays.
+    ///
+    /// # Errors
+    /// As [`MulticlassL1::fit`]; [`Error::Invalid`] for a negative threshold, or for data on which this model has another objective
+    /// than its report says: they are not those of the fit (fits with weights of rows need
+    /// [`pruned_weighted`](MulticlassL1Model::pruned_weighted)).
+    pub fn pruned<'y, X: AsDesign + ?Sized>(
+        &self,
+        threshold: f64,
+        x: &X,
+        y: impl Into<ArrayView1<'y, L>>,
+    ) -> Result<Self, Error>
+    where
+        L: 'y,
+    {
+        self.prune(threshold, x, y.into(), None)
+    }
+
+    /// The same for a fit with weights of rows.
+    ///
+    /// # Errors
+    /// As [`pruned`](MulticlassL1Model::pruned).
+    pub fn pruned_weighted<'y, 'w, X: AsDesign + ?Sized>(
+        &self,
+        threshold: f64,
+        x: &X,
+        y: impl Into<ArrayView1<'y, L>>,
+        weights: impl Into<ArrayView1<'w, f64>>,
+    ) -> Result<Self, Error>
+    where
+        L: 'y,
+    {
+        self.prune(threshold, x, y.into(), Some(weights.into()))
+    }
+
+    fn prune<X: AsDesign + ?Sized>(
+        &self,
+        threshold: f64,
+        x: &X,
+        y: ArrayView1<L>,
+        weights: Option<ArrayView1<f64>>,
+    ) -> Result<Self, Error> {
+        Invalid::check_nonnegative("threshold", threshold)?;
+        let design = x.as_design()?;
+        Invalid::check_length("columns of the design matrix", self.features, design.columns())?;
+        let posed = Posed::new(&self.settings, &design, y, weights)?;
+        let geometry = Geometry { primal: self.settings.norm, dual: Dual::Entropy };
+        let (loss, penalty) = (self.settings.loss, self.settings.penalty);
+        let problem =
+            Multiclass::with_geometry(&posed.samples, loss, self.radius, penalty, geometry)?;
+        let k = self.classes.len();
+        let mut u = vec![0.0; posed.samples.features() * k];
+        for (i, l, w) in &self.weights {
+            let scale = self.scales.get(*i as usize).copied().unwrap_or(1.0);
+            u[*i as usize * k + *l as usize] = w / scale;
+        }
+        if self.settings.intercept {
+            u[self.features * k..].copy_from_slice(&self.intercepts.to_vec());
+        }
+        let mut columns = by_classes(&u, k);
+        let known = self.report.certificate.objective().unwrap_or(f64::NAN);
+        let found = objective(&problem, &columns);
+        let same = posed.classes.len() == k && (found - known).abs() <= 1e-9 * (1.0 + known.abs());
+        if !same {
+            let reason = format!(
+                "the model's objective on them is {found}, and {known} on the data of the fit"
+            );
+            return Err(Invalid::Layout { what: "data", reason }.into());
+        }
+        cut(&mut columns, threshold);
+        let lower_bound = match self.report.certificate {
+            Certificate::Gap { lower_bound, .. } => lower_bound,
+            _ => f64::NEG_INFINITY,
+        };
+        let certificate = Certificate::gap(objective(&problem, &columns), lower_bound);
+        let report = Report { certificate, ..self.report };
+        let u = super::engine::by_rows(&columns, posed.samples.features(), k);
+        let norm = problem.norm(&u);
+        Ok(MulticlassL1Model::new(
+            &self.settings,
+            &posed,
+            self.radius,
+            self.solver,
+            &u,
+            norm,
+            report,
+        ))
+    }
+}
+
+impl<L: Label + Serialize + DeserializeOwned> Saved for MulticlassL1Model<L> {
+    const KIND: &'static str = "sparse multiclass classifier";
+    const VERSION: u32 = 1;
+
+    fn check(&self) -> Result<(), String> {
+        let (d, k) = (self.features, self.classes.len());
+        if self.intercepts.len() != k {
+            return Err(format!("{} intercepts; expected one a class, {k}", self.intercepts.len()));
+        }
+        if !(self.scales.is_empty() || self.scales.len() == d) {
+            return Err(format!("{} scales; expected one a feature, {d}", self.scales.len()));
+        }
+        if let Some(place) = self.intercepts.iter().chain(&self.scales).position(|v| !v.is_finite())
+        {
+            return Err(format!("intercept or scale {place} is not finite"));
+        }
+        for (at, (i, l, w)) in self.weights.iter().enumerate() {
+            if !(w.is_finite() && (*i as usize) < d && (*l as usize) < k) {
+                return Err(format!(
+                    "weight {at} is ({i}, {l}, {w}); expected a finite one of {d} x {k}"
+                ));
+            }
+        }
+        let ascends = self.weights.windows(2).all(|w| (w[0].0, w[0].1) < (w[1].0, w[1].1));
+        if ascends {
+            Ok(())
+        } else {
+            Err("weights are not in order of features and classes".into())
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! The estimator: certificates that hold, sparsity, weights, labels, files, bad input.
+
+use fenchel_datasets::embedded;
+use fenchel_optim::model::Saved;
+use fenchel_optim::{Cadence, Status, StepSize, Stop};
+use fenchel_saddle::{
+    ClassWeights, HingeBilinear, Multiclass, MulticlassL1, MulticlassL1Model, MulticlassLoss,
+    PdhgSettings, Primal, Radius, SaddleStep, Samples, Solver, pdhg,
+};
+use ndarray::{Array2, array};
+use std::ops::ControlFlow;
+
+use crate::data;
+
+fn tight() -> Stop {
+    Stop { absolute: 1e-9, relative: 0.0, max_passes: 40_000.0, ..Stop::default() }
+}
+
+/// The optimum by another way: PDHG on the bare problem to 1e-9.
+fn optimum(samples: &Samples, radius: f64, penalty: f64) -> f64 {
+    let problem = Multiclass::new(samples, MulticlassLoss::Hinge, radius, penalty).unwrap();
+    let bilinear = HingeBilinear::new(&problem).unwrap();
+    let settings = PdhgSettings { stop: tight(), ..Default::default() };
+    let solution = pdhg(&bilinear, &settings, None, &mut ()).unwrap();
+    assert!(solution.report.certificate.value() <= 1e-8, "{}", solution.report);
+    solution.report.certificate.objective().unwrap()
+}
+
+/// Restarts reach nine digits where averages alone do not.
+#[test]
+fn restarts_make_pdhg_linear() {
+    let samples = data::samples(40, 8, 5, 1);
+    let problem = Multiclass::new(&samples, MulticlassLoss::Hinge, 5.0, 0.01).unwrap();
+    let bilinear = HingeBilinear::new(&problem).unwrap();
+    let run = |restarts| {
+        let stop = Stop { max_passes: 6000.0, check: Cadence::Every(20.0), ..tight() };
+        let settings = PdhgSettings { restarts, stop, ..Default::default() };
+        pdhg(&bilinear, &settings, None, &mut ()).unwrap().report
+    };
+    let (with, without) = (run(true), run(false));
+    assert_eq!(with.status, Status::Converged, "{with}");
+    assert!(
+        without.status != Status::Converged || without.passes > with.passes,
+        "{without} {with}"
+    );
+}
+
+/// No solver claims more than is true: the reported gap covers the distance from the optimum, for every solver and step.
+#[test]
+fn certificates_cover_the_truth() {
+    let (x, y) = data::dense(60, 10, 4, 2);
+    let samples = data::samples(60, 10, 4, 2);
+    for (penalty, radius) in [(0.02, 6.0), (0.0, 2.0), (0.1, 50.0)] {
+        let best = optimum(&samples, radius, penalty);
+        let solvers = [
+            (Solver::Pdhg, SaddleStep::Pilot),
+            (Solver::MirrorProx, SaddleStep::Pilot),
+            (Solver::Sublinear, SaddleStep::Pilot),
+            (Solver::Sublinear, SaddleStep::Size(StepSize::Scaled(1000.0))),
+            (Solver::Sublinear, SaddleStep::Size(StepSize::Constant(50.0))),
+        ];
+        for (solver, step) in solvers {
+            let stop = Stop { relative: 0.05, max_passes: 3000.0, ..Stop::default() };
+            let estimator = MulticlassL1 {
+                penalty,
+                radius: Radius::At(radius),
+                solver,
+                step,
+                intercept: false,
+                standardise: false,
+                stop,
+                ..MulticlassL1::default()
+            };
+            let model = estimator.fit(&x, &y).unwrap();
+            let certificate = model.report.certificate;
+            let objective = certificate.objective().unwrap();
+            // The objective is that of the weights that are returned.
+            let mut u = vec![0.0; 40];
+            model.weights.iter().for_each(|(i, l, w)| u[*i as usize * 4 + *l as usize] = *w);
+            let problem =
+                Multiclass::new(&samples, MulticlassLoss::Hinge, radius, penalty).unwrap();
+            assert!((problem.primal(&u) - objective).abs() < 1e-12);
+            assert!(problem.norm(&u) <= radius * (1.0 + 1e-9));
+            assert!(objective - best <= certificate.value() + 1e-8, "{solver:?} {step:?}");
+            assert!(objective - certificate.value() <= best + 1e-8);
+            assert!(objective <= 1.0, "never worse than no weights");
+            if model.report.status == Status::Converged {
+                assert!(certificate.relative() <= 0.05);
+            }
+            if solver != Solver::Sublinear || step == SaddleStep::Pilot {
+                assert!(certificate.value() < 0.3, "{solver:?} {}", model.report);
+            }
+        }
+    }
+}
+
+#[test]
+fn no_weights_at_all_where_the_penalty_is_strong() {
+    let (x, y) = data::dense(40, 5, 3, 3);
+    for loss in [MulticlassLoss::Hinge, MulticlassLoss::Softmax] {
+        for solver in [Solver::Auto, Solver::MirrorProx] {
+            let class_weights = ClassWeights::Balanced;
+            let model = MulticlassL1 {
+                loss,
+                solver,
+                class_weights,
+                penalty: 5.0,
+                intercept: false,
+                ..Default::default()
+            }
+            .fit(&x, &y)
+            .unwrap();
+            assert_eq!(model.nonzeros(), 0);
+            assert_eq!(model.report.status, Status::Converged, "{}", model.report);
+        }
+    }
+    // Data that are all 0.
+    for solver in [Solver::Pdhg, Solver::Sublinear, Solver::MirrorProx] {
+        let model = MulticlassL1 { solver, intercept: false, ..Default::default() };
+        let model = model.fit(&Array2::<f64>::zeros((6, 2)), &vec![0, 1, 2, 0, 1, 2]).unwrap();
+        assert_eq!((model.nonzeros(), model.report.certificate.objective()), (0, Some(1.0)));
+        assert!(model.report.certificate.value() < 0.7);
+    }
+}
+
+#[test]
+fn real_data_are_classified() {
+    let iris = embedded::iris();
+    for loss in [MulticlassLoss::Hinge, MulticlassLoss::Softmax] {
+        for norm in [Primal::Entries, Primal::Rows] {
+            let model =
+                MulticlassL1 { loss, norm, ..Default::default() }.fit(&iris.x, &iris.y).unwrap();
+            assert_eq!(
+                model.report.status,
+                Status::Converged,
+                "{loss:?} {norm:?} {}",
+                model.report
+            );
+            assert!(model.score(&iris.x, &iris.y).unwrap() > 0.93, "{loss:?} {norm:?}");
+        }
+    }
+    let wine = embedded::wine();
+    let names: Vec<String> = wine.y.iter().map(|y| format!("cultivar {y}")).collect();
+    let model = MulticlassL1::default().fit(&wine.x, &names).unwrap();
+    assert!(model.score(&wine.x, &names).unwrap() > 0.97);
+    assert!(model.nonzeros() < 13 * 3);
+    let file = serde_json::to_string(&model).unwrap();
+    let again: MulticlassL1Model<String> = serde_json::from_str(&file).unwrap();
+    assert_eq!(again, model);
+    let mut buffer = vec![];
+    model.save(&mut buffer).unwrap();
+    assert_eq!(MulticlassL1Model::<String>::load(&buffer[..]).unwrap(), model);
+    let text = String::from_utf8(buffer).unwrap();
+    let spoilt = text.replacen("\"features\":13", "\"features\":1", 1);
+    assert!(MulticlassL1Model::<String>::load(spoilt.as_bytes()).is_err());
+    // Pruning: fewer weights, a certificate of its own.
+    let pruned = model.pruned(0.02, &wine.x, &names).unwrap();
+    assert!(pruned.nonzeros() <= model.nonzeros());
+    assert!(pruned.report.certificate.value() >= 0.0);
+    let other = model.pruned(0.02, &(&wine.x + 1.0), &names).unwrap_err().to_string();
+    assert!(other.contains("data of the fit"), "{other}");
+}
+
+/// A sparse design, and a weight of 2 for a row that stands there twice, change nothing.
+#[test]
+fn storage_and_weights_agree() {
+    let (csr, dense, y) = data::sparse(30, 6, 3, 4);
+    let estimator = MulticlassL1 { stop: tight(), penalty: 0.05, ..Default::default() };
+    let value = |m: MulticlassL1Model<usize>| m.report.certificate.objective().unwrap();
+    let of_dense = value(estimator.fit(&dense, &y).unwrap());
+    assert!((value(estimator.fit(&csr, &y).unwrap()) - of_dense).abs() < 2e-9);
+    let plain = MulticlassL1 { standardise: false, ..estimator.clone() };
+    let twice = ndarray::concatenate(ndarray::Axis(0), &[dense.view(), dense.view()]).unwrap();
+    let labels: Vec<usize> = y.iter().chain(&y).copied().collect();
+    let weights: Vec<f64> = (0..30).map(|j| f64::from(j % 3)).collect();
+    let halves: Vec<f64> = weights.iter().chain(&weights).map(|w| 0.5 * w).collect();
+    let one = value(plain.fit_weighted(&dense, &y, &weights).unwrap());
+    let two = value(plain.fit_weighted(&twice, &labels, &halves).unwrap());
+    assert!((one - two).abs() < 3e-9, "{one} {two}");
+    // Balanced classes are weights too.
+    let mut counts = [0.0; 3];
+    y.iter().for_each(|c| counts[*c] += 1.0);
+    let by_hand: Vec<f64> = y.iter().map(|c| 7.0 / counts[*c]).collect();
+    let balanced = MulticlassL1 { class_weights: ClassWeights::Balanced, ..plain.clone() };
+    let one = value(balanced.fit(&dense, &y).unwrap());
+    assert!((one - value(plain.fit_weighted(&dense, &y, &by_hand).unwrap())).abs() < 3e-9);
+}
+
+/// With a slack ball the radius does not matter; the search finds one. The path presses less and less.
+#[test]
+fn radii_are_searched_and_walked() {
+    let (x, y) = data::dense(50, 6, 3, 5);
+    let estimator = MulticlassL1 {
+        penalty: 0.03,
+        stop: Stop { relative: 1e-3, max_passes: 20_000.0, ..Stop::default() },
+        ..Default::default()
+    };
+    let by_penalty = estimator.fit(&x, &y).unwrap();
+    let searched =
+        MulticlassL1 { radius: Radius::Search, ..estimator.clone() }.fit(&x, &y).unwrap();
+    let value = |m: &MulticlassL1Model<usize>| m.report.certificate.objective().unwrap();
+    assert!(searched.radius < by_penalty.radius);
+    assert!((value(&searched) - value(&by_penalty)).abs() < 0.02 * value(&by_penalty));
+    let path = MulticlassL1 { penalty: 0.0, ..estimator }.path(&x, &y, &[0.5, 2.0, 8.0]).unwrap();
+    assert!(path.windows(2).all(|p| value(&p[1]) < value(&p[0])));
+    assert!(path.iter().zip([0.5, 2.0, 8.0]).all(|(m, r)| m.scaled_norm <= r * (1.0 + 1e-9)));
+}
+
+#[test]
+fn fits_repeat_and_are_watched() {
+    let (x, y) = data::dense(80, 12, 4, 6);
+    let estimator = MulticlassL1 {
+        solver: Solver::Sublinear,
+        radius: Radius::At(10.0),
+        stop: Stop { relative: 0.1, max_passes: 5000.0, ..Stop::default() },
+        ..Default::default()
+    };
+    let model = estimator.fit(&x, &y).unwrap();
+    assert_eq!(model, estimator.fit(&x, &y).unwrap());
+    let other = MulticlassL1 { seed: 1, ..estimator.clone() }.fit(&x, &y).unwrap();
+    assert_ne!(model.weights, other.weights);
+    let mut looks = 0;
+    let stopped = estimator.fit_watched(&x, &y, |_| {
+        looks += 1;
+        if looks == 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    assert_eq!((stopped.unwrap().report.status, looks), (Status::Stopped, 3));
+}
+
+#[test]
+fn bad_input_is_named() {
+    let (x, y) = data::dense(10, 3, 2, 7);
+    let estimator = MulticlassL1::default();
+    let refused = |e: &MulticlassL1| e.fit(&x, &y).unwrap_err().to_string();
+    assert!(
+        estimator.fit(&x, &y[..9]).unwrap_err().to_string().contains("labels: expected length 10")
+    );
+    assert!(estimator.fit(&x, &vec![1; 10]).unwrap_err().to_string().contains("two distinct"));
+    assert!(
+        estimator
+            .fit(&array![[1.0], [f64::NAN]], &[0, 1])
+            .unwrap_err()
+            .to_string()
+            .contains("row 1")
+    );
+    assert!(
+        estimator
+            .fit(&Array2::<f64>::zeros((2, 0)), &[0, 1])
+            .unwrap_err()
+            .to_string()
+            .contains("empty")
+    );
+    assert!(refused(&MulticlassL1 { penalty: 0.0, ..estimator.clone() }).contains("set radius"));
+    assert!(refused(&MulticlassL1 { penalty: -1.0, ..estimator.clone() }).contains("penalty"));
+    assert!(
+        refused(&MulticlassL1 { radius: Radius::At(f64::NAN), ..estimator.clone() })
+            .contains("radius")
+    );
+    let softmax =
+        MulticlassL1 { loss: MulticlassLoss::Softmax, solver: Solver::Pdhg, ..estimator.clone() };
+    assert!(refused(&softmax).contains("pdhg does not support"));
+    let rows = MulticlassL1 { norm: Primal::Rows, solver: Solver::Sublinear, ..estimator.clone() };
+    assert!(refused(&rows).contains("norm of rows"));
+    let small = MulticlassL1 { max_memory: Some(100), ..estimator.clone() };
+    assert!(refused(&small).contains("the limit is 100"));
+    let weights = estimator.fit_weighted(&x, &y, &[-1.0; 10]).unwrap_err().to_string();
+    assert!(weights.contains("weights"), "{weights}");
+    let each = ClassWeights::Each(vec![1.0; 3]);
+    assert!(
+        refused(&MulticlassL1 { class_weights: each, ..estimator.clone() })
+            .contains("class_weights")
+    );
+    let model = estimator.fit(&x, &y).unwrap();
+    assert!(model.predict(&Array2::<f64>::zeros((1, 4))).is_err());
+    assert!(model.predict_proba(&x).is_err());
+}
