@@ -248,11 +248,11 @@ impl<'a> Pdhg<'a> {
         if dx > 1e-10 && dy > 1e-10 {
             self.omega = (0.5 * (dy / dx).ln() + 0.5 * self.omega.ln()).exp();
         }
-        if self.settings.polish {
-            if let Some((x, y)) = self.problem.polished(&self.x, &self.y) {
-                let certificate = self.problem.certificate(&x, &y);
-                self.consider(certificate, &x, &y);
-            }
+        if self.settings.polish
+            && let Some((x, y)) = self.problem.polished(&self.x, &self.y)
+        {
+            let certificate = self.problem.certificate(&x, &y);
+            self.consider(certificate, &x, &y);
         }
         self.anchor = (self.x.clone(), self.y.clone());
         self.sum_x.fill(0.0);
@@ -269,7 +269,7 @@ impl Iterative for Pdhg<'_> {
         loop {
             self.step();
             done += 1.0;
-            if self.steps % u64::from(self.settings.every.max(1)) == 0 {
+            if self.steps.is_multiple_of(u64::from(self.settings.every.max(1))) {
                 self.look();
             }
             if done >= passes - 1e-9 {

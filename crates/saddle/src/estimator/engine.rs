@@ -2,7 +2,7 @@
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::random::stream;
-use fenchel_optim::{Certificate, Iterative, StepSize};
+use fenchel_optim::{Certificate, Iterative, Refusal, StepSize};
 
 use super::{SaddleStep, Solver};
 use crate::Error;
@@ -168,10 +168,8 @@ impl<'a> Engine<'a> {
         let needed = bytes(problem.samples(), f64::INFINITY);
         // Trials keep a few states.
         let needed = if step == SaddleStep::Pilot { 4 * needed } else { needed };
-        if let Some(limit) = max_memory.filter(|limit| needed > *limit) {
-            let hint = "set step to a StepSize, or raise max_memory";
-            return Err(Error::MemoryLimit { method: "the sublinear method", needed, limit, hint });
-        }
+        let hint = "set step to a StepSize, or raise max_memory";
+        Refusal::check_memory("the sublinear method", needed, max_memory, hint)?;
         Ok(Engine::Sublinear(Box::new(Phases::new(problem, step, seed)?)))
     }
 
@@ -330,8 +328,7 @@ pub(super) fn choose(solver: Solver, problem: &Multiclass) -> Result<Solver, Err
     let s = problem.samples();
     let hinge = problem.loss() == MulticlassLoss::Hinge;
     let entries = problem.geometry().primal == Primal::Entries;
-    let unsupported =
-        |method, what: &str| Err(Error::Unsupported { method, what: what.to_owned() });
+    let unsupported = |method, what: &str| Err(Refusal::unsupported(method, what).into());
     match solver {
         Solver::Auto if !hinge => Ok(Solver::MirrorProx),
         // A product of this size takes a millisecond or so, and PDHG wants thousands.

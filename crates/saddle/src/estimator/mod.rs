@@ -7,7 +7,9 @@ use std::ops::ControlFlow;
 
 use fenchel_linalg::labels::{Classes, Label};
 use fenchel_linalg::{AsDesign, Design, Invalid};
-use fenchel_optim::{Cadence, Certificate, Progress, Report, StepSize, Stop, run};
+use fenchel_optim::{
+    Cadence, Certificate, MAX_MEMORY, Progress, Refusal, Report, StepSize, Stop, run,
+};
 use ndarray::ArrayView1;
 use serde::{Deserialize, Serialize};
 
@@ -148,7 +150,7 @@ impl Default for MulticlassL1 {
             class_weights: ClassWeights::Uniform,
             stop: Stop { relative: 0.05, max_passes: 1e5, ..Stop::default() },
             seed: 0,
-            max_memory: Some(4 << 30),
+            max_memory: MAX_MEMORY,
         }
     }
 }
@@ -160,7 +162,7 @@ impl MulticlassL1 {
     ///
     /// # Errors
     /// [`Error::Invalid`] for data that are empty, not finite or of another shape, fewer than two classes, parameters out of range;
-    /// [`Error::Unsupported`] for a solver that cannot treat the loss or the norm; [`Error::MemoryLimit`].
+    /// [`Error::Refused`] for a solver that cannot treat the loss or the norm; [`Error::Refused`].
     pub fn fit<'y, X, L>(
         &self,
         x: &X,
@@ -311,13 +313,10 @@ impl MulticlassL1 {
         let solver = choose(self.solver, &problem)?;
         let mut stop = self.stop;
         let dense = (s.rows() + s.features()) as u64 * s.classes() as u64 * 8;
-        let room = |copies: u64| match self.max_memory.filter(|limit| copies * dense > *limit) {
-            None => Ok(()),
-            Some(limit) => {
-                let (method, needed) = ("a method on whole matrices", copies * dense);
-                let hint = "use Solver::Sublinear, or raise max_memory";
-                Err(Error::MemoryLimit { method, needed, limit, hint })
-            }
+        let room = |copies: u64| {
+            let hint = "use Solver::Sublinear, or raise max_memory";
+            let needed = dense.saturating_mul(copies);
+            Refusal::check_memory("a method on whole matrices", needed, self.max_memory, hint)
         };
         let bilinear;
         let engine = match solver {

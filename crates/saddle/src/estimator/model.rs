@@ -4,7 +4,7 @@ use fenchel_linalg::labels::{Classes, Label};
 use fenchel_linalg::special::softmax_in_place;
 use fenchel_linalg::{AsDesign, CsrMatrix, Design, Invalid};
 use fenchel_optim::model::Saved;
-use fenchel_optim::{Certificate, Report};
+use fenchel_optim::{Certificate, Refusal, Report};
 use ndarray::{Array1, Array2, ArrayView1};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -132,12 +132,12 @@ impl<L: Label> MulticlassL1Model<L> {
     /// The softmax of the scores: probabilities where the loss is the softmax.
     ///
     /// # Errors
-    /// As [`decision_function`](MulticlassL1Model::decision_function); [`Error::Unsupported`] for the hinge, whose scores are no
+    /// As [`decision_function`](MulticlassL1Model::decision_function); [`Error::Refused`] for the hinge, whose scores are no
     /// logarithms of probabilities.
     pub fn predict_proba<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array2<f64>, Error> {
         if self.settings.loss == crate::MulticlassLoss::Hinge {
             let what = "the hinge loss; fit with MulticlassLoss::Softmax".to_owned();
-            return Err(Error::Unsupported { method: "predict_proba", what });
+            return Err(Refusal::unsupported("predict_proba", what).into());
         }
         let mut scores = self.decision_function(x)?;
         for mut row in scores.rows_mut() {

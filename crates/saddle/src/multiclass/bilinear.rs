@@ -1,7 +1,7 @@
 //! The hinge problem for PDHG: Euclidean steps, projections on simplexes and balls.
 
 use fenchel_linalg::project;
-use fenchel_optim::Certificate;
+use fenchel_optim::{Certificate, Refusal};
 
 use super::problem::{Multiclass, MulticlassLoss, Primal};
 use crate::Error;
@@ -18,11 +18,11 @@ impl<'a> HingeBilinear<'a> {
     /// Takes the problem; finds the norm of `X` by power iteration, about 20 passes.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] for the softmax, whose Euclidean proximal map has no closed form.
+    /// [`Error::Refused`] for the softmax, whose Euclidean proximal map has no closed form.
     pub fn new(problem: &'a Multiclass<'a>) -> Result<Self, Error> {
         if problem.loss() == MulticlassLoss::Softmax {
             let what = "the softmax loss; use mirror_prox".to_owned();
-            return Err(Error::Unsupported { method: "pdhg", what });
+            return Err(Refusal::unsupported("pdhg", what).into());
         }
         let s = problem.samples();
         let norm = spectral_norm(

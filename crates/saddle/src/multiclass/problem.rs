@@ -2,7 +2,7 @@
 
 use fenchel_linalg::Invalid;
 use fenchel_linalg::special::log_sum_exp;
-use fenchel_optim::Certificate;
+use fenchel_optim::{Certificate, Refusal};
 use serde::{Deserialize, Serialize};
 
 use super::samples::Samples;
@@ -156,7 +156,7 @@ impl<'a> Multiclass<'a> {
     /// The same in another geometry.
     ///
     /// # Errors
-    /// As [`Multiclass::new`]; [`Error::Unsupported`] for the softmax with a Euclidean dual, whose step has no closed form.
+    /// As [`Multiclass::new`]; [`Error::Refused`] for the softmax with a Euclidean dual, whose step has no closed form.
     pub fn with_geometry(
         samples: &'a Samples,
         loss: MulticlassLoss,
@@ -168,7 +168,7 @@ impl<'a> Multiclass<'a> {
         Invalid::check_nonnegative("penalty", penalty)?;
         if geometry.dual == Dual::Euclidean && loss == MulticlassLoss::Softmax {
             let what = "the softmax loss; use Dual::Entropy".to_owned();
-            return Err(Error::Unsupported { method: "the Euclidean dual geometry", what });
+            return Err(Refusal::unsupported("the Euclidean dual geometry", what).into());
         }
         let (n, d, k) = (samples.rows(), samples.features(), samples.classes());
         // The theorems need a radius of at least n, which n ln 2 is not.

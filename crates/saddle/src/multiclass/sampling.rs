@@ -12,6 +12,7 @@
 //! (Full-SS) and Propositions 4.2, 4.3 and 4.5 of the thesis. (The squares are missing in the proof of 4.3: the second moments are
 //! `(sum of weights)^2`.)
 
+use fenchel_optim::Refusal;
 use fenchel_optim::random::{Generator, stream};
 use rand::RngExt;
 
@@ -67,11 +68,11 @@ impl<'a> Sampler<'a> {
     /// A sampler of a problem.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] for full sampling with the geometry of rows, where no variance bound of this order holds.
+    /// [`Error::Refused`] for full sampling with the geometry of rows, where no variance bound of this order holds.
     pub fn new(problem: &'a Multiclass<'a>, sampling: Sampling, seed: u64) -> Result<Self, Error> {
         if sampling == Sampling::Full && problem.geometry().primal == Primal::Rows {
             let what = "the norm of rows; use Sampling::Partial".to_owned();
-            return Err(Error::Unsupported { method: "full sampling", what });
+            return Err(Refusal::unsupported("full sampling", what).into());
         }
         let columns = problem.samples().columns();
         Ok(Sampler { problem, sampling, columns, random: stream(seed, 0), script: None, batch: 1 })

@@ -211,7 +211,7 @@ fn what_the_method_cannot_treat_is_refused() {
     assert!(Sampler::new(&groups, Sampling::Full, 0).is_err());
     let hinge = Multiclass::new(&samples, MulticlassLoss::Hinge, 1.0, 0.0).unwrap();
     let small = SublinearSettings { max_memory: Some(10), ..plain.clone() };
-    assert!(refused(&hinge, &small).contains("the limit is 10"));
+    assert!(refused(&hinge, &small).contains("max_memory is"));
     let script = vec![Draw { feature: 8, ..Draw::default() }];
     assert!(refused(&hinge, &SublinearSettings { script, ..plain }).contains("draw 0"));
 }

@@ -25,7 +25,9 @@ mod primal;
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::random::{Generator, stream};
-use fenchel_optim::{Certificate, Iterative, Observer, Solution, StepSize, Stop, run};
+use fenchel_optim::{
+    Certificate, Iterative, MAX_MEMORY, Observer, Refusal, Solution, StepSize, Stop, run,
+};
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
 
@@ -75,7 +77,7 @@ impl Default for SublinearSettings {
             stop,
             seed: 0,
             script: vec![],
-            max_memory: Some(4 << 30),
+            max_memory: MAX_MEMORY,
         }
     }
 }
@@ -359,8 +361,8 @@ pub(crate) fn steps_a_pass(samples: &Samples) -> f64 {
 /// Runs the sublinear method. The certificate is that of the averages, as the theory has it.
 ///
 /// # Errors
-/// [`Error::Unsupported`] unless the loss is the hinge in the default geometry; [`Error::Invalid`] for a step or limit out of range,
-/// scripted draws that do not fit, a start of another problem; [`Error::MemoryLimit`].
+/// [`Error::Refused`] unless the loss is the hinge in the default geometry; [`Error::Invalid`] for a step or limit out of range,
+/// scripted draws that do not fit, a start of another problem; [`Error::Refused`].
 pub fn sublinear<'a, O>(
     problem: &'a Multiclass<'a>,
     settings: &SublinearSettings,
@@ -374,11 +376,11 @@ where
     if problem.loss() != MulticlassLoss::Hinge {
         let what =
             "the softmax loss, whose dual step changes every entry; use mirror_prox".to_owned();
-        return Err(Error::Unsupported { method, what });
+        return Err(Refusal::unsupported(method, what).into());
     }
     if problem.geometry() != Geometry::default() {
         let what = "geometries other than 1x1 and 2x1; use mirror_prox".to_owned();
-        return Err(Error::Unsupported { method, what });
+        return Err(Refusal::unsupported(method, what).into());
     }
     let samples = problem.samples();
     let shape = (samples.rows(), samples.features(), samples.classes());
@@ -387,10 +389,8 @@ where
     let limit = (settings.stop.max_passes * steps_a_pass).clamp(1.0, 1e12);
     let horizon = settings.horizon.map_or(limit, |steps| steps.max(1) as f64);
     let needed = bytes(samples, horizon);
-    if let Some(limit) = settings.max_memory.filter(|limit| needed > *limit) {
-        let hint = "a shorter horizon touches fewer classes; or raise max_memory";
-        return Err(Error::MemoryLimit { method, needed, limit, hint });
-    }
+    let hint = "a shorter horizon touches fewer classes; or raise max_memory";
+    Refusal::check_memory(method, needed, settings.max_memory, hint)?;
     let gamma = settings.step.resolve(theory(problem, horizon))?;
     let state = match start {
         None => SublinearState::new(problem, stream(settings.seed, 0)),
