@@ -200,7 +200,9 @@ fn sparse() -> Result<(), Box<dyn Error>> {
         let edges = barabasi_albert(size, 1, &mut stream(block as u64, 0))?;
         let theta = diagonally_dominant(size, &edges, -0.2);
         let part = sample(theta.view(), &Array1::zeros(size), n, &mut stream(block as u64, 1))?;
-        x.slice_mut(ndarray::s![.., block * size..(block + 1) * size]).assign(&part);
+        for (k, column) in part.columns().into_iter().enumerate() {
+            x.column_mut(block * size + k).assign(&column);
+        }
     }
     let drawn = clock.elapsed().as_secs_f64();
     let clock = Instant::now();
