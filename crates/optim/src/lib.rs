@@ -37,7 +37,7 @@
 //! | [`prox`] | regularisers and proximal operators |
 //! | [`random`] | seeds, streams, visiting orders, alias tables, sum trees |
 //! | [`scalar`] | equations of one unknown |
-//! | [`lbfgs`](mod@lbfgs), [`line_search`] | smooth minimisation; OWL-QN with an l1 penalty |
+//! | [`lbfgs`](mod@lbfgs), [`line_search`] | smooth minimisation; OWL-QN with an l1 penalty; between bounds |
 //! | [`fista`](mod@fista) | smooth plus regulariser, separable or not |
 //! | [`newton`](mod@newton) | twice differentiable functions: Newton-CG, and Newton with a Cholesky factorisation |
 //! | [`model`] | saving and loading, versioned and checked |

@@ -19,7 +19,7 @@ pub(super) struct Descent<S> {
     pub(super) value: f64,
     pub(super) gradient: Vec<f64>,
     pub(super) trial: Vec<f64>,
-    trial_gradient: Vec<f64>,
+    pub(super) trial_gradient: Vec<f64>,
     pub(super) direction: Vec<f64>,
     pub(super) evaluations: u64,
     /// Evaluations that `advance` has accounted for.

@@ -85,6 +85,43 @@ impl Memory {
         }
     }
 
+    /// The product with the matrix of some coordinates alone: every pair restricted to them, those left out that have no
+    /// curvature there. Begins as [`apply`](Memory::apply) or [`apply_scaled`](Memory::apply_scaled). Coordinates that are
+    /// not `free` must be 0 in `r`, and stay 0.
+    pub(super) fn apply_within(
+        &self,
+        r: &mut [f64],
+        diagonal: Option<&[f64]>,
+        free: impl Fn(usize) -> bool,
+    ) {
+        let free: Vec<usize> = (0..r.len()).filter(|&c| free(c)).collect();
+        let inner = |a: &[f64], b: &[f64]| free.iter().map(|&c| a[c] * b[c]).sum::<f64>();
+        let curved: Vec<(&Pair, f64)> = self
+            .pairs
+            .iter()
+            .filter_map(|pair| {
+                let curvature = inner(&pair.s, &pair.z);
+                let size = (inner(&pair.s, &pair.s) * inner(&pair.z, &pair.z)).sqrt();
+                (curvature > 1e-12 * size).then(|| (pair, 1.0 / curvature))
+            })
+            .collect();
+        let mut alphas = Vec::with_capacity(curved.len());
+        for (pair, rho) in curved.iter().rev() {
+            let alpha = rho * inner(&pair.s, r);
+            free.iter().for_each(|&c| r[c] -= alpha * pair.z[c]);
+            alphas.push(alpha);
+        }
+        let begin = |c: usize| diagonal.map_or(1.0, |diagonal| diagonal[c]);
+        let scale = curved.last().map_or(1.0, |(pair, rho)| {
+            1.0 / (rho * free.iter().map(|&c| pair.z[c] * begin(c) * pair.z[c]).sum::<f64>())
+        });
+        free.iter().for_each(|&c| r[c] *= scale * begin(c));
+        for ((pair, rho), alpha) in curved.iter().zip(alphas.into_iter().rev()) {
+            let beta = rho * inner(&pair.z, r);
+            free.iter().for_each(|&c| r[c] += (alpha - beta) * pair.s[c]);
+        }
+    }
+
     /// Remembers the step between two points and the difference of their gradients. A pair without curvature
     /// (`s.z <= 1e-12 |s| |z|`) would break the positive definiteness of `H`: it is left out, and `false` returned.
     ///

@@ -1,4 +1,5 @@
-//! Minimisation of smooth functions by L-BFGS; with an l1 penalty by OWL-QN.
+//! Minimisation of smooth functions by L-BFGS; with an l1 penalty by OWL-QN; between bounds by
+//! [`bounded_lbfgs`].
 //!
 //! The batch method to compare with, and the right one where a pass is cheap or the function is no
 //! finite sum. Reference: Nocedal and Wright, "Numerical Optimization" (2006), algorithms 7.4 and 7.5.
@@ -15,10 +16,12 @@ use serde::{Deserialize, Serialize};
 use crate::line_search::{Search, Wolfe};
 use crate::{Certificate, Iterative, Observer, Resumable, Solution, Status, Stop, run};
 
+mod bounded;
 mod descent;
 mod memory;
 mod owlqn;
 
+pub use bounded::{BoundedLbfgs, Bounds, bounded_lbfgs};
 pub use descent::LbfgsTrail;
 pub use memory::Memory;
 pub use owlqn::{Owlqn, owlqn};
