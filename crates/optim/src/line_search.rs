@@ -16,6 +16,56 @@ const DECREASE: f64 = 1e-4;
 /// Remaining slope, as a fraction of the initial one.
 const CURVATURE: f64 = 0.9;
 
+/// A search for a step with sufficient decrease by shrinking, driven from outside as [`Wolfe`] is: values alone, where the
+/// slope at a trial point costs extra or does not exist (Armijo, 1966).
+///
+/// ```
+/// use fenchel_optim::line_search::{Armijo, Search};
+///
+/// let f = |t: f64| (t - 0.1) * (t - 0.1); // slope -0.2 at 0
+/// let mut search = Armijo::new(f(0.0), -0.2, 1.0);
+/// while search.tell(f(search.step())) == Search::Continue {}
+/// assert_eq!(search.step(), 0.125);
+/// ```
+#[derive(Debug, Clone)]
+pub struct Armijo {
+    value: f64,
+    slope: f64,
+    step: f64,
+    /// Fraction of the slope that the value must fall by; `1e-4`.
+    pub decrease: f64,
+    /// Factor between trials; `0.5`.
+    pub shrink: f64,
+    left: u32,
+}
+
+impl Armijo {
+    /// A search from a point with this value and (negative) slope along the direction. For a composite function, `slope` is
+    /// the decrease that its model predicts for a step of 1.
+    pub fn new(value: f64, slope: f64, first: f64) -> Self {
+        Armijo { value, slope, step: first, decrease: DECREASE, shrink: 0.5, left: 60 }
+    }
+
+    /// Where to evaluate next; after [`Search::Accept`], the step.
+    pub fn step(&self) -> f64 {
+        self.step
+    }
+
+    /// Takes the value at [`step`](Armijo::step); one that is infinite or NaN is too high. Fails after 60 trials.
+    pub fn tell(&mut self, value: f64) -> Search {
+        let noise = 4.0 * f64::EPSILON * self.value.abs();
+        if value <= self.value + self.decrease * self.step * self.slope + noise {
+            return Search::Accept;
+        }
+        self.left -= 1;
+        if self.left == 0 || !(self.slope < 0.0) {
+            return Search::Fail;
+        }
+        self.step *= self.shrink;
+        Search::Continue
+    }
+}
+
 /// A search for a step with the strong Wolfe conditions, driven from outside: ask for a
 /// [`step`](Wolfe::step), evaluate there, [`tell`](Wolfe::tell) the result.
 ///
@@ -113,6 +163,25 @@ fn interpolate(low: Trial, high: Trial) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn armijo_shrinks_to_sufficient_decrease_or_fails() {
+        let run = |f: &dyn Fn(f64) -> f64, slope: f64| {
+            let mut search = Armijo::new(f(0.0), slope, 4.0);
+            loop {
+                match search.tell(f(search.step())) {
+                    Search::Accept => return Some(search.step()),
+                    Search::Continue => {}
+                    Search::Fail => return None,
+                }
+            }
+        };
+        // (t - 1)^2 at 4 and 2 is not below its value at 0; at 1 it is.
+        assert_eq!(run(&|t| (t - 1.0) * (t - 1.0), -2.0), Some(1.0));
+        assert_eq!(run(&|t| if t > 0.3 { f64::INFINITY } else { -t }, -1.0), Some(0.25));
+        assert_eq!(run(&|t| if t > 0.0 { f64::NAN } else { 0.0 }, -1.0), None);
+        assert_eq!(run(&|t| t, 1.0), None, "no descent direction");
+    }
 
     fn search(f: impl Fn(f64) -> (f64, f64), first: f64) -> (f64, u32) {
         let (value, slope) = f(0.0);

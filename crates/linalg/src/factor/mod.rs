@@ -11,6 +11,7 @@
 //! | `A v = l B v` | [`generalised_eigen`] | about `14 n^3` |
 //! | `A = U diag(s) V'`, rank, least norm | [`svd`] | about `4 m n^2 + 22 n^3` |
 //! | `prox` of the nuclear norm, projection on the spectral ball | [`shrink_singular_values`], [`clip_singular_values`] | as [`svd`] |
+//! | features of a kernel from landmarks | [`Nystrom`] | `9 m^3`, then `m r` a point |
 //!
 //! Matrices come in as `ArrayView2` of any layout and go out as row-major `Array2`; this module alone
 //! knows which library does the work. Cholesky and the symmetric eigenproblem go to nalgebra up to
@@ -27,6 +28,7 @@
 
 mod eigen;
 mod in_place;
+mod nystrom;
 mod positive_definite;
 mod qr;
 mod svd;
@@ -35,6 +37,7 @@ mod tests;
 
 pub use eigen::{SymmetricEigen, generalised_eigen, symmetric_eigen};
 pub use in_place::InPlaceCholesky;
+pub use nystrom::Nystrom;
 pub use positive_definite::{Triangle, cholesky, inverse, solve_triangular};
 pub use qr::{Qr, least_squares, qr};
 pub use svd::{Svd, clip_singular_values, shrink_singular_values, svd};

@@ -353,7 +353,7 @@ mod tests {
         let best = by_coordinates(&f, &bounds);
         let loose =
             bounded_lbfgs(f.clone(), bounds, &settings(1e-2), vec![0.0; 12], &mut ()).unwrap();
-        let optimum = f.clone().value_gradient(&best, &mut vec![0.0; 12]);
+        let optimum = f.clone().value_gradient(&best, &mut [0.0; 12]);
         let gap = loose.report.certificate;
         let above = gap.objective().unwrap() - optimum;
         assert!((-1e-12..=gap.value() + 1e-12).contains(&above), "{above} {gap}");

@@ -45,6 +45,11 @@ pub use weighted_l1::{NonnegativeL1, WeightedL1};
 use fenchel_linalg::Invalid;
 
 /// A convex function `h` with a cheap proximal operator.
+///
+/// Three functions are enough: [`check`](Regulariser::check), [`value`](Regulariser::value) and
+/// [`prox`](Regulariser::prox). With an l2 term the conjugate follows from them, and methods certify duality gaps; without
+/// one they certify the norm of the gradient mapping. To have gaps there too, implement
+/// [`conjugate`](Regulariser::conjugate), [`dual_scale`](Regulariser::dual_scale) and [`coercive`](Regulariser::coercive).
 pub trait Regulariser: Sync {
     /// Its name in messages.
     const NAME: &'static str;
@@ -65,21 +70,28 @@ pub trait Regulariser: Sync {
     fn prox(&self, x: &mut [f64], step: f64);
 
     /// `sup_x v.x - h(x) - (l2/2) ||x||^2`, the conjugate of the regulariser together with an l2 term.
-    fn conjugate(&self, v: &[f64], l2: f64) -> f64;
+    ///
+    /// Unless it is implemented: by the proximal operator where `l2 > 0`, else infinite.
+    fn conjugate(&self, v: &[f64], l2: f64) -> f64 {
+        if l2 > 0.0 { norm_ball::conjugate_by_prox(self, v, l2) } else { f64::INFINITY }
+    }
 
-    /// The largest `c` in `[0, 1]` for which [`conjugate`](Regulariser::conjugate) is finite at `c v`.
-    fn dual_scale(&self, v: &[f64], l2: f64) -> f64;
+    /// The largest `c` in `[0, 1]` for which [`conjugate`](Regulariser::conjugate) is finite at `c v`. Unless it is
+    /// implemented: 1 where `l2 > 0`, else 0.
+    fn dual_scale(&self, _v: &[f64], l2: f64) -> f64 {
+        if l2 > 0.0 { 1.0 } else { 0.0 }
+    }
 
     /// The strong convexity constant of `h`.
     fn strong_convexity(&self) -> f64 {
         0.0
     }
 
-    /// Whether `h` grows without bound in every direction (of its domain). Only then is every dual point
-    /// feasible after scaling; where `h` is not coercive and there is no l2 term, certificates are norms of the
-    /// gradient mapping instead of gaps.
+    /// Whether `h` grows without bound in every direction (of its domain), and its conjugate is implemented without an l2
+    /// term. Only then is every dual point feasible after scaling; where `h` is not coercive and there is no l2 term,
+    /// certificates are norms of the gradient mapping instead of gaps.
     fn coercive(&self) -> bool {
-        true
+        false
     }
 }
 

@@ -86,6 +86,10 @@ impl Regulariser for L2Ball {
     fn dual_scale(&self, _: &[f64], _: f64) -> f64 {
         1.0
     }
+
+    fn coercive(&self) -> bool {
+        true
+    }
 }
 
 /// The constraint `||x||_1 <= radius`.
@@ -119,6 +123,10 @@ impl Regulariser for L1Ball {
 
     fn dual_scale(&self, _: &[f64], _: f64) -> f64 {
         1.0
+    }
+
+    fn coercive(&self) -> bool {
+        true
     }
 }
 
@@ -155,10 +163,14 @@ impl Regulariser for Simplex {
     fn dual_scale(&self, _: &[f64], _: f64) -> f64 {
         1.0
     }
+
+    fn coercive(&self) -> bool {
+        true
+    }
 }
 
 /// `v.x - h(x) - (l2/2) ||x||^2` at its maximiser, the proximal point of `v / l2`.
-pub(super) fn conjugate_by_prox<R: Regulariser>(h: &R, v: &[f64], l2: f64) -> f64 {
+pub(super) fn conjugate_by_prox<R: Regulariser + ?Sized>(h: &R, v: &[f64], l2: f64) -> f64 {
     let mut x: Vec<f64> = v.iter().map(|v| v / l2).collect();
     h.prox(&mut x, 1.0 / l2);
     let gain: f64 = v.iter().zip(&x).map(|(v, x)| (v - 0.5 * l2 * x) * x).sum();

@@ -294,6 +294,37 @@ impl Check for Optimal<'_> {
     }
 }
 
+/// A regulariser of which only value and proximal operator are known.
+struct Bare<'a, R>(&'a R);
+
+impl<R: Regulariser> Regulariser for Bare<'_, R> {
+    const NAME: &'static str = R::NAME;
+    fn check(&self, columns: usize) -> Result<(), fenchel_linalg::Invalid> {
+        self.0.check(columns)
+    }
+    fn value(&self, x: &[f64]) -> f64 {
+        self.0.value(x)
+    }
+    fn prox(&self, x: &mut [f64], step: f64) {
+        self.0.prox(x, step);
+    }
+}
+
+/// The conjugate with an l2 term that follows from the proximal operator is the one that is implemented.
+struct Conjugates<'a>(&'a [f64], f64);
+
+impl Check for Conjugates<'_> {
+    fn check<R: Independent>(&mut self, h: &R) {
+        let Self(v, l2) = *self;
+        let (implemented, derived) = (h.conjugate(v, l2), Bare(h).conjugate(v, l2));
+        let size = 1.0 + implemented.abs() + dot(v, v) / l2;
+        let off = (implemented - derived).abs();
+        assert!(off <= 64.0 * EPS * v.len() as f64 * size, "{}: {off:e}", R::NAME);
+        assert_eq!((Bare(h).dual_scale(v, l2), Bare(h).dual_scale(v, 0.0)), (1.0, 0.0));
+        assert!(Bare(h).conjugate(v, 0.0).is_infinite() && !Bare(h).coercive());
+    }
+}
+
 struct NonExpansive<'a>(&'a [f64], &'a [f64], f64);
 
 impl Check for NonExpansive<'_> {
@@ -377,6 +408,7 @@ proptest! {
         p in parameters(), v in vector(D), w in vector(D), l2 in 0.05..3.0f64
     ) {
         every(&p, &mut Young(&v, &w, l2));
+        every(&p, &mut Conjugates(&v, l2));
         every(&p, &mut Young(&v, &w, 0.0));
     }
 
