@@ -15,6 +15,9 @@ pub enum Error {
     /// A Bayesian network or a table below that refuses.
     #[error(transparent)]
     Graphical(#[from] fenchel_graphical::Error),
+    /// A regression of an effect that could not be fitted.
+    #[error(transparent)]
+    FiniteSum(#[from] fenchel_finite_sum::Error),
     /// Directed edges that form a cycle.
     #[error("the directed edges form a cycle: {}", path.join(" -> "))]
     Cycle {

@@ -28,6 +28,7 @@ pub mod calculus;
 pub mod categorical;
 pub mod direction;
 pub mod distance;
+pub mod effect;
 pub mod equivalence;
 mod error;
 pub mod estimand;
@@ -37,6 +38,7 @@ pub mod meta;
 mod node_set;
 pub mod normal;
 pub mod prior;
+pub mod scm;
 pub mod table;
 pub mod theory;
 

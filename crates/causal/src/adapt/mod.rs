@@ -27,6 +27,7 @@ use serde::{Deserialize, Serialize};
 
 pub use categorical::{CategoricalSgd, CategoricalTask, JointSgd, Momentum};
 pub use normal::{NormalTask, ProximalSgd, ProximalStep};
+pub(crate) use sweep::each;
 pub use sweep::{Curve, Summary, Sweep, SweepSettings, Task, sweep};
 
 /// Which iterates the average is over.

@@ -5,6 +5,8 @@ mod bad_input;
 mod categorical;
 mod classes;
 mod common;
+mod effects;
 mod graphs;
 mod identification;
 mod normal;
+mod scm;
