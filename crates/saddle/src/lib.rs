@@ -1,20 +1,35 @@
 //! Convex-concave saddle points, solved with a certificate.
 //!
 //! ```text
-//! min_x max_y  f(x, y),   f convex in x, concave in y
+//! min_x max_y  f(x, y),   f convex in x, concave in y;   gap = max_y f(x, .) - min_x f(., y)
 //! ```
+//!
+//! | you have | use |
+//! |---|---|
+//! | several classes, a linear classifier with few weights | [`MulticlassL1`] |
+//! | a matrix game | [`matrix_game`], [`exact_game`], [`sampled_game`] |
+//! | a linear program | [`linear_program`] |
+//! | a saddle point of your own, in a geometry of [`setup`] | [`SaddleProblem`] with [`mirror_prox`] |
+//! | a polyhedral one, for many digits | [`Bilinear`] with [`pdhg`](fn@pdhg) |
+//! | one convex function | [`minimise`] |
+//!
+//! The README has the table of methods with their guarantees, and what was found wrong in the document.
 #![forbid(unsafe_code)]
 
+pub mod conjugate;
 mod error;
 mod estimator;
 mod games;
 mod lp;
+pub mod minimise;
 mod mirror_descent;
 mod mirror_prox;
 pub mod multiclass;
+pub mod norms;
 mod pdhg;
 mod problem;
 pub mod setup;
+mod stochastic_mirror_prox;
 mod walk;
 
 pub use error::Error;
@@ -28,11 +43,13 @@ pub use mirror_descent::{
 pub use mirror_prox::{MirrorProx, MirrorProxSettings, mirror_prox};
 pub use multiclass::{
     Draw, Dual, Geometry, HingeBilinear, Law, Multiclass, MulticlassLoss, Primal, Sampler, Samples,
-    Sampling, Sublinear, SublinearSettings, SublinearState, sublinear,
+    Sampling, Subgradient, SubgradientSettings, Sublinear, SublinearSettings, SublinearState,
+    subgradient, sublinear,
 };
 pub use pdhg::{Bilinear, Pdhg, PdhgSettings, PdhgState, pdhg};
 pub use problem::{SaddleProblem, SaddleState};
 pub use setup::Setup;
+pub use stochastic_mirror_prox::{StochasticMirrorProx, stochastic_mirror_prox};
 
 /// The example of the README is a test.
 #[cfg(doctest)]

@@ -1,5 +1,7 @@
 //! One program, so that the solvers are compiled once.
 
+#[path = "suite/basics.rs"]
+mod basics;
 #[path = "suite/bounds.rs"]
 mod bounds;
 #[path = "suite/data.rs"]

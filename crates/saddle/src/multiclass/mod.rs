@@ -34,10 +34,12 @@ mod bilinear;
 mod problem;
 pub(crate) mod samples;
 mod sampling;
+mod subgradient;
 pub(crate) mod sublinear;
 
 pub use bilinear::HingeBilinear;
 pub use problem::{Dual, Geometry, Multiclass, MulticlassLoss, Primal};
 pub use samples::Samples;
 pub use sampling::{Draw, Law, Sampler, Sampling};
+pub use subgradient::{Subgradient, SubgradientSettings, subgradient};
 pub use sublinear::{Sublinear, SublinearSettings, SublinearState, sublinear};

@@ -1,0 +1,91 @@
+//! Convex functions with their conjugates, `f*(y) = sup_x <x, y> - f(x)`.
+//!
+//! Fenchel duality: `min_x f(x) + g(A x)` is at least `-f*(-A'y) - g*(y)` for every `y`, and equal to it at the best `y` where a
+//! point lies inside both domains. The saddle form is `min_x max_y f(x) + <A x, y> - g*(y)`. (The thesis, section 1.3, has another sign
+//! of the bilinear term, which belongs to `g*(-y)`.)
+
+use fenchel_linalg::special::{entropy, log_sum_exp, softplus, xlogx};
+
+/// A closed convex function and its conjugate. Values may be `+inf`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Conjugate {
+    /// `norm(x)^2 / 2`, its own conjugate.
+    HalfSquare,
+    /// `sum abs(x_i)`; conjugate: 0 in the box `abs(y_i) <= 1`.
+    L1,
+    /// `sum x ln x` on the simplex; conjugate: `ln sum e^y`.
+    Entropy,
+    /// `sum max(0, 1 - x_i)`; conjugate: `sum y_i` on `-1 <= y_i <= 0`.
+    Hinge,
+    /// `sum ln(1 + e^{-x_i})`; conjugate: `sum (-y) ln(-y) + (1 + y) ln(1 + y)` on `-1 <= y_i <= 0`.
+    Logistic,
+}
+
+/// Room for rounding at the edge of a domain.
+const EDGE: f64 = 1e-9;
+
+impl Conjugate {
+    /// `f(x)`.
+    pub fn value(self, x: &[f64]) -> f64 {
+        match self {
+            Conjugate::HalfSquare => 0.5 * x.iter().map(|x| x * x).sum::<f64>(),
+            Conjugate::L1 => x.iter().map(|x| x.abs()).sum(),
+            Conjugate::Entropy => {
+                let total: f64 = x.iter().sum();
+                let inside = x.iter().all(|x| *x >= 0.0) && (total - 1.0).abs() <= EDGE;
+                if inside { -entropy(x) } else { f64::INFINITY }
+            }
+            Conjugate::Hinge => x.iter().map(|x| (1.0 - x).max(0.0)).sum(),
+            Conjugate::Logistic => x.iter().map(|x| softplus(-x)).sum(),
+        }
+    }
+
+    /// `f*(y)`.
+    pub fn conjugate(self, y: &[f64]) -> f64 {
+        let between =
+            |low: f64, high: f64| y.iter().all(|y| (low - EDGE..=high + EDGE).contains(y));
+        match self {
+            Conjugate::HalfSquare => self.value(y),
+            Conjugate::L1 => {
+                if between(-1.0, 1.0) {
+                    0.0
+                } else {
+                    f64::INFINITY
+                }
+            }
+            Conjugate::Entropy => log_sum_exp(y),
+            Conjugate::Hinge => {
+                if between(-1.0, 0.0) {
+                    y.iter().sum()
+                } else {
+                    f64::INFINITY
+                }
+            }
+            Conjugate::Logistic if between(-1.0, 0.0) => y
+                .iter()
+                .map(|y| xlogx((-y).clamp(0.0, 1.0)) + xlogx((1.0 + y).clamp(0.0, 1.0)))
+                .sum(),
+            Conjugate::Logistic => f64::INFINITY,
+        }
+    }
+
+    /// A maximiser of `<x, y> - f*(y)`: a subgradient of `f`.
+    pub fn subgradient(self, x: &[f64], out: &mut [f64]) {
+        for (out, x) in out.iter_mut().zip(x) {
+            *out = match self {
+                Conjugate::HalfSquare => *x,
+                Conjugate::L1 if *x == 0.0 => 0.0,
+                Conjugate::L1 => x.signum(),
+                Conjugate::Entropy => 1.0 + x.max(f64::MIN_POSITIVE).ln(),
+                Conjugate::Hinge => {
+                    if *x < 1.0 {
+                        -1.0
+                    } else {
+                        0.0
+                    }
+                }
+                Conjugate::Logistic => -1.0 / (1.0 + x.exp()),
+            };
+        }
+    }
+}
