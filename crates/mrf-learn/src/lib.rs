@@ -11,6 +11,7 @@ pub mod bounds;
 mod conditional;
 pub mod coordinates;
 mod data;
+mod draw;
 mod error;
 mod exact;
 pub mod metrics;
@@ -18,6 +19,7 @@ mod model;
 mod oracle;
 mod penalty;
 pub mod potts;
+pub mod selection;
 pub mod spg;
 pub mod synthetic;
 
@@ -26,11 +28,13 @@ pub use conditional::{
 };
 pub use coordinates::{Coordinates, packed_length, pair_index};
 pub use data::{BinaryData, BinaryEntry, MissingPolicy};
+pub use draw::Drawing;
 pub use error::Error;
 pub use exact::ExactMle;
 pub use model::NetworkModel;
 pub use oracle::{Enumeration, Oracle, TreeOracle};
 pub use penalty::{Penalty, Strengths, lambda_max};
+pub use selection::Learner;
 pub use spg::{
     AdaptiveChains, ChainStart, InitialParameters, NonAsymptotic, Schedule, Spg, SpgRecord, Tay,
     Uncertified, Warning,

@@ -298,7 +298,7 @@ impl PottsModel {
             return Err(wrong(&format!("version {version}; this reads version {VERSION}")));
         }
         let fits = (2..=31).contains(&letters) && (states == letters || states == letters + 1);
-        if columns < 2 || columns > 1 << 16 || !fits {
+        if !(2..=1 << 16).contains(&columns) || !fits {
             let reason = format!("{columns} columns, {states} letters of an alphabet of {letters}");
             return Err(wrong(&reason));
         }

@@ -6,5 +6,7 @@ mod conditional;
 mod data;
 mod exact;
 mod oracle;
+mod potts;
+mod selection;
 mod spg;
 mod theorems;

@@ -1,0 +1,91 @@
+//! Which edges to believe: paths with information criteria, held-out scores, stability selection, intervals, refits.
+//!
+//! | question | item |
+//! |---|---|
+//! | which `lambda` | [`lambda_path`] with [`Path::best_ebic`], or [`held_out_scores`] |
+//! | which edges, with a bound on the false ones | [`StabilitySelection`] |
+//! | how sure is a coupling | [`EdgeBootstrap`] |
+//! | couplings without the shrinkage | [`refit`] |
+//!
+//! All of them take any [`Learner`].
+
+mod bootstrap;
+mod path;
+mod stability;
+
+pub use bootstrap::{EdgeBootstrap, EdgeInterval};
+pub use path::{Path, PathFit, falling_grid, held_out_scores, lambda_path, refit};
+pub use stability::{StabilitySelection, StableEdges};
+
+use crate::{
+    BinaryData, Error, ExactMle, NetworkModel, NodewiseLogistic, Penalty, PseudoLikelihood, Spg,
+};
+
+/// A method that learns a network at a given strength of its penalty.
+pub trait Learner: Sync {
+    /// Its penalty; the strength is what a path varies.
+    fn penalty(&self) -> Penalty;
+
+    /// The coordinates of the penalty.
+    fn coordinates(&self) -> crate::Coordinates {
+        crate::Coordinates::Binary
+    }
+
+    /// Learns at a strength, from a former model where there is one and the method can use it.
+    ///
+    /// # Errors
+    /// Those of the method.
+    fn learn(
+        &self,
+        data: &BinaryData,
+        lambda: f64,
+        start: Option<&NetworkModel>,
+    ) -> Result<NetworkModel, Error>;
+}
+
+macro_rules! penalised_learner {
+    ($method:ident) => {
+        impl Learner for $method {
+            fn penalty(&self) -> Penalty {
+                self.penalty.clone()
+            }
+
+            fn coordinates(&self) -> crate::Coordinates {
+                self.coordinates
+            }
+
+            fn learn(
+                &self,
+                data: &BinaryData,
+                lambda: f64,
+                start: Option<&NetworkModel>,
+            ) -> Result<NetworkModel, Error> {
+                let penalty = Penalty { lambda, ..self.penalty.clone() };
+                let method = $method { penalty, ..self.clone() };
+                match start {
+                    Some(start) => method.fit_from(data, start),
+                    None => method.fit(data),
+                }
+            }
+        }
+    };
+}
+
+penalised_learner!(ExactMle);
+penalised_learner!(PseudoLikelihood);
+penalised_learner!(Spg);
+
+impl Learner for NodewiseLogistic {
+    fn penalty(&self) -> Penalty {
+        Penalty::edges(self.lambda)
+    }
+
+    fn learn(
+        &self,
+        data: &BinaryData,
+        lambda: f64,
+        _: Option<&NetworkModel>,
+    ) -> Result<NetworkModel, Error> {
+        NodewiseLogistic { lambda, ..self.clone() }.fit(data)
+    }
+}

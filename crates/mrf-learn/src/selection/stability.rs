@@ -1,0 +1,106 @@
+//! Stability selection: edges that are found again and again in halves of the data.
+//!
+//! In each of `pairs` rounds the rows are split into two halves at random and a network is learned from each. With an average of `q` edges
+//! a half out of `P` pairs, edges found in a share of at least `t > 1/2` of the halves contain at most `q^2 / ((2 t - 1) P)` false ones in
+//! expectation (Meinshausen and Buehlmann 2010, exchangeability assumed; complementary halves: Shah and Samworth 2013).
+
+use fenchel_linalg::Invalid;
+use fenchel_optim::random::stream;
+use rand::seq::SliceRandom;
+use serde::{Deserialize, Serialize};
+
+use super::Learner;
+use crate::conditional::for_all;
+use crate::{BinaryData, Error};
+
+/// Settings of stability selection.
+///
+/// | field | default | meaning |
+/// |---|---|---|
+/// | `pairs` | 50 | rounds, two halves each |
+/// | `threshold` | 0.75 | share of the halves an edge must be found in, above 1/2 |
+/// | `lambda` | 0.1 | strength of the penalty in every half |
+/// | `seed` | 0 | of the halves |
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct StabilitySelection {
+    /// Rounds, two halves each.
+    pub pairs: usize,
+    /// Share of the halves an edge must be found in.
+    pub threshold: f64,
+    /// Strength of the penalty in every half.
+    pub lambda: f64,
+    /// Seed of the halves.
+    pub seed: u64,
+}
+
+impl Default for StabilitySelection {
+    fn default() -> Self {
+        StabilitySelection { pairs: 50, threshold: 0.75, lambda: 0.1, seed: 0 }
+    }
+}
+
+/// What stability selection found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StableEdges {
+    /// Edges and the share of the halves they were found in, most stable first.
+    pub edges: Vec<(u32, u32, f64)>,
+    /// The share for every pair `i < j`, row by row.
+    pub frequencies: Vec<f64>,
+    /// The mean number of edges of a half, `q`.
+    pub edges_per_half: f64,
+    /// The bound of the expected number of false edges.
+    pub false_edges: f64,
+}
+
+impl StabilitySelection {
+    /// Runs it.
+    ///
+    /// # Errors
+    /// [`Invalid::Parameter`] for a threshold outside (1/2, 1], no round, or fewer than 4 rows; those of the method.
+    pub fn select(&self, data: &BinaryData, learner: &impl Learner) -> Result<StableEdges, Error> {
+        if !(self.threshold > 0.5 && self.threshold <= 1.0) {
+            let expected = "a share in (1/2, 1]";
+            let (name, value) = ("threshold", self.threshold);
+            return Err(Invalid::Parameter { name, value, expected }.into());
+        }
+        Invalid::check_positive("pairs", self.pairs as f64)?;
+        Invalid::check_nonnegative("lambda", self.lambda)?;
+        let (n, p) = (data.rows(), data.variables());
+        if n < 4 {
+            let (name, value) = ("rows", n as f64);
+            return Err(Invalid::Parameter { name, value, expected: "at least 4" }.into());
+        }
+        let found: Result<Vec<Vec<(u32, u32)>>, Error> = for_all(2 * self.pairs, |at| {
+            let mut order: Vec<usize> = (0..n).collect();
+            order.shuffle(&mut stream(self.seed, at as u64 / 2));
+            let half = n / 2;
+            let rows = if at % 2 == 0 { &order[..half] } else { &order[half..2 * half] };
+            let model = learner.learn(&data.select(rows)?, self.lambda, None)?;
+            Ok(model.model.edges().map(|(i, j, _)| (i, j)).collect())
+        })
+        .into_iter()
+        .collect();
+        let found = found?;
+        let mut frequencies = vec![0.0; p * p.saturating_sub(1) / 2];
+        let place = |i: usize, j: usize| i * (2 * p - i - 1) / 2 + j - i - 1;
+        let share = 1.0 / found.len() as f64;
+        for &(i, j) in found.iter().flatten() {
+            frequencies[place(i as usize, j as usize)] += share;
+        }
+        let edges_per_half = found.iter().map(Vec::len).sum::<usize>() as f64 * share;
+        let mut edges = Vec::new();
+        for i in 0..p {
+            for j in i + 1..p {
+                let frequency = frequencies[place(i, j)];
+                if frequency >= self.threshold - 1e-12 {
+                    edges.push((i as u32, j as u32, frequency));
+                }
+            }
+        }
+        edges.sort_by(|a, b| b.2.total_cmp(&a.2).then((a.0, a.1).cmp(&(b.0, b.1))));
+        let pairs = frequencies.len().max(1) as f64;
+        let false_edges = edges_per_half.powi(2) / ((2.0 * self.threshold - 1.0) * pairs);
+        Ok(StableEdges { edges, frequencies, edges_per_half, false_edges })
+    }
+}

@@ -1,0 +1,60 @@
+//! Learns who votes with whom in the US Senate, draws the network in party colours, and prints the ties across the aisle.
+//!
+//! `FENCHEL_DATA=DIR cargo run --release -p fenchel-examples --example senate [network.svg]`
+
+use fenchel_datasets::Folder;
+use fenchel_mrf_learn::{BinaryData, Drawing, MissingPolicy, Penalty, Spg, Warning};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let folder = std::env::var_os("FENCHEL_DATA").map(Folder::new);
+    let calls = folder.map(|folder| folder.senate()).transpose()?.flatten();
+    let Some(calls) = calls else {
+        println!("set FENCHEL_DATA to a folder with senate/vote_109_2");
+        return Ok(());
+    };
+    // A missing vote counts as nay, as in the paper; MissingPolicy::Impute draws it instead.
+    let data = BinaryData::new(calls.votes.view(), MissingPolicy::AsZero)?;
+    println!("{} votes of {} senators", data.rows(), data.variables());
+    let model = Spg { penalty: Penalty::l1(0.1), ..Spg::default() }.fit(&data)?;
+    println!("{}", model.report);
+    for warning in &model.warnings {
+        if let Warning::Uncertified { iteration } = warning {
+            println!("from iteration {iteration} on the gradient's bias is not certified");
+        }
+    }
+    let party = |v: u32| calls.party(v as usize).unwrap_or('?');
+    // The independent sits with the Democrats.
+    let side = |v: u32| party(v) == 'R';
+    let ties = model.positive_edges();
+    let within = ties.iter().filter(|tie| side(tie.0) == side(tie.1)).count();
+    let share = within as f64 / ties.len().max(1) as f64;
+    println!("{} positive ties, {:.1} % within a side", ties.len(), 100.0 * share);
+    for right in [false, true] {
+        let across = |v: u32| {
+            ties.iter().filter(|t| (t.0 == v || t.1 == v) && side(t.0) != side(t.1)).count()
+        };
+        let mut members: Vec<(usize, u32)> = (0..data.variables() as u32)
+            .filter(|&v| side(v) == right)
+            .map(|v| (across(v), v))
+            .collect();
+        members.sort_by_key(|&(ties, v)| (std::cmp::Reverse(ties), v));
+        println!("most ties to the other side:");
+        for (count, v) in members.into_iter().take(3) {
+            println!("  {:<22} {count}", calls.members[v as usize]);
+        }
+    }
+    if let Some(path) = std::env::args().nth(1) {
+        let colour = |v: usize| match calls.party(v) {
+            Some('R') => "#e53e3e",
+            Some('D') => "#3182ce",
+            _ => "#38a169",
+        };
+        let colours: Vec<String> = (0..data.variables()).map(|v| colour(v).to_owned()).collect();
+        let names = &calls.members[..];
+        let drawing =
+            Drawing { names, colours: &colours, positive_only: true, ..Drawing::default() };
+        model.write_svg(&drawing, std::fs::File::create(&path)?)?;
+        println!("picture: {path}");
+    }
+    Ok(())
+}
