@@ -164,7 +164,7 @@ fn single<D: Design + Copy, L: Loss + Copy, const W: bool>(
     if method == Method::SubsampledNewton {
         let settings = SubsampledNewtonSettings { stop, ..SubsampledNewtonSettings::default() };
         let solution = subsampled_newton(&problem, &settings, None, watch)?;
-        return Ok((solution.state.point.weights, solution.report));
+        return Ok((solution.state.weights, solution.report));
     }
     by_terms(&problem, method, stop, watch)
 }
@@ -214,7 +214,7 @@ where
         Method::Newton => {
             let settings = NewtonSettings { stop, ..NewtonSettings::default() };
             let solution = newton(problem, &settings, None, watch)?;
-            (solution.state.point, solution.report)
+            (solution.state, solution.report)
         }
         Method::Auto | Method::Lbfgs | Method::SubsampledNewton => {
             return Err("not a method for this problem".into());

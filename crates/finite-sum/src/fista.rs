@@ -85,7 +85,9 @@ where
 {
     settings.stop.check()?;
     problem.check_smooth("fista")?;
-    let (part, start) = SmoothPart::resume(problem, start)?;
+    let (at, step) = start.map(|start| (start.point, start.step)).unzip();
+    let (part, x) = SmoothPart::new(problem, at)?;
+    let start = FistaState { point: x, step: step.flatten() };
     let weights = OnWeights { regulariser: problem.regulariser(), weights: problem.d() };
     let Solution { state, report } =
         fenchel_optim::fista::fista(part, weights, settings, start, observer)?;

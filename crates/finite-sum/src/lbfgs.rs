@@ -43,7 +43,9 @@ where
 {
     settings.stop.check()?;
     problem.check_smooth("lbfgs")?;
-    let (function, start) = SmoothPart::resume(problem, start)?;
+    let (at, memory) = start.map(|start| (start.point, start.memory)).unzip();
+    let (function, x) = SmoothPart::new(problem, at)?;
+    let start = LbfgsState { point: x, memory: memory.unwrap_or_default() };
     let Solution { state, report } =
         fenchel_optim::lbfgs::lbfgs(function, settings, start, observer)?;
     Ok(Solution { state: state.map(|x| point(problem.d(), &x)), report })
@@ -85,7 +87,9 @@ where
 {
     settings.stop.check()?;
     problem.check_smooth("owlqn")?;
-    let (function, start) = SmoothPart::resume(problem, start)?;
+    let (at, memory) = start.map(|start| (start.point, start.memory)).unzip();
+    let (function, x) = SmoothPart::new(problem, at)?;
+    let start = LbfgsState { point: x, memory: memory.unwrap_or_default() };
     let mut l1 = vec![problem.regulariser().strength; problem.d()];
     l1.resize(start.point.len(), 0.0);
     let Solution { state, report } =

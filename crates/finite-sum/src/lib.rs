@@ -46,10 +46,7 @@ mod problem;
 mod smooth;
 mod terms;
 
-pub use auto::{
-    AutoSettings, AutoStart, AutoState, Automatic, Choice, Method, MethodState, Reason, auto,
-    auto_from,
-};
+pub use auto::{AutoSettings, AutoState, Automatic, Choice, Method, Reason, auto};
 pub use dual::{
     Catalyst, CatalystSettings, DualState, MisoMuSettings, ProxFinitoSettings, Qning,
     QningSettings, Sampling, Sdca, SdcaSettings, SdcaStep, catalyst, importance_order, miso_mu,
@@ -75,8 +72,8 @@ pub use incremental::{
 pub use lbfgs::{lbfgs, owlqn};
 pub use multiclass::{MulticlassPoint, MulticlassProblem, MulticlassSettings};
 pub use newton::{
-    ElasticNetForm, Newton, NewtonCgState, NewtonSettings, NewtonState, SubsampledNewton,
-    SubsampledNewtonSettings, SubsampledNewtonState, newton, newton_cg, subsampled_newton,
+    ElasticNetForm, Newton, NewtonSettings, SubsampledNewton, SubsampledNewtonSettings, newton,
+    newton_cg, subsampled_newton,
 };
 pub use path::{
     Grid, GroupPathSettings, Path, PathPoint, PathSettings, Screening, elastic_net_path,

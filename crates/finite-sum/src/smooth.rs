@@ -4,7 +4,7 @@ use fenchel_linalg::{Design, lanes, multiply, multiply_squares_transposed, multi
 use fenchel_optim::lbfgs::Smooth;
 use fenchel_optim::newton::{Preconditioned, TwiceDifferentiable};
 use fenchel_optim::prox::Zero;
-use fenchel_optim::{Certificate, Loss, Regulariser, Resumable};
+use fenchel_optim::{Certificate, Look, Loss, Regulariser};
 
 use crate::gap::Gap;
 use crate::newton::{RIDGE, Sample, Variables, gram_cost};
@@ -45,25 +45,9 @@ impl<'p, 'a, D: Design, L: Loss, R: Regulariser> SmoothPart<'p, 'a, D, L, R> {
         Ok((SmoothPart { problem, rows, margins, place, h: Vec::new(), sample: None, gap }, x))
     }
 
-    /// The function, and a state in its variables.
-    pub(crate) fn resume<T>(
-        problem: &'p Problem<'a, D, L, R>,
-        start: Option<Resumable<Point, T>>,
-    ) -> Result<(Self, Resumable<Vec<f64>, T>), Error> {
-        let mut start = start.unwrap_or_else(|| Point::zero(problem.d()).into());
-        let point = std::mem::take(&mut start.point);
-        let (part, x) = SmoothPart::new(problem, Some(point))?;
-        Ok((part, start.map(|_| x)))
-    }
-
     /// The same function with a preconditioner of these rows.
     pub(crate) fn sampled(self, sample: Sample) -> Self {
         SmoothPart { sample: Some(sample), ..self }
-    }
-
-    /// The rows of the preconditioner, if they are not all.
-    pub(crate) fn sample(&self) -> Option<&Sample> {
-        self.sample.as_ref()
     }
 
     /// From margins in `rows`: the value, with `phi_i' / n` in their place.
@@ -128,12 +112,16 @@ fn dimension<D: Design, L: Loss, R: Regulariser>(problem: &Problem<'_, D, L, R>)
 }
 
 impl<D: Design, L: Loss, R: Regulariser> Smooth for SmoothPart<'_, '_, D, L, R> {
-    const FREE_CERTIFICATE: bool = R::IDENTITY;
-
     /// With an intercept the gap takes a pass.
-    fn estimate(&self, gradient: &[f64]) -> Option<f64> {
-        let costs = R::IDENTITY && self.problem.intercept() && self.problem.l2() > 0.0;
-        costs.then(|| dot(gradient, gradient) / (2.0 * self.problem.l2()))
+    fn look(&self, gradient: &[f64]) -> Look {
+        let l2 = self.problem.l2();
+        match R::IDENTITY {
+            false => Look::Costs,
+            true if self.problem.intercept() && l2 > 0.0 => {
+                Look::Guess(dot(gradient, gradient) / (2.0 * l2))
+            }
+            true => Look::Free,
+        }
     }
 
     fn dimension(&self) -> usize {
@@ -209,10 +197,6 @@ impl<D: Design, L: Loss> TwiceDifferentiable for SmoothPart<'_, '_, D, L, Zero> 
 
     fn margins(&self) -> usize {
         self.problem.n()
-    }
-
-    fn free(&self) -> usize {
-        usize::from(self.problem.intercept())
     }
 
     fn multiply(&self, v: &[f64], z: &mut [f64]) {

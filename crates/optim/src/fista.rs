@@ -21,9 +21,7 @@ use fenchel_linalg::Invalid;
 use serde::{Deserialize, Serialize};
 
 use crate::lbfgs::Smooth;
-use crate::{
-    Certificate, Iterative, Observer, Regulariser, Resumable, Solution, Status, Stop, run,
-};
+use crate::{Certificate, Iterative, Observer, Regulariser, Solution, Status, Stop, run};
 
 /// How the step of [`fista`](fn@fista) is found.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
@@ -60,26 +58,32 @@ impl Default for FistaSettings {
     }
 }
 
-/// The state of [`fista`](fn@fista): a point, the extrapolated point, step and momentum.
-pub type FistaState<P = Vec<f64>> = Resumable<P, FistaTrail>;
+/// The state of [`fista`](fn@fista): a point, and the step that held there, which spares the search for one.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct FistaState<P = Vec<f64>> {
+    /// The point.
+    pub point: P,
+    /// The step; absent in a state made from a point, and without meaning for a constant step.
+    #[serde(default)]
+    pub step: Option<f64>,
+}
 
-/// What FISTA remembers beyond the point.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct FistaTrail {
-    /// `f + h` at the point: a trail of another problem is known by it.
-    #[serde(with = "crate::limit")]
-    objective: f64,
-    ahead: Vec<f64>,
-    step: f64,
-    momentum: f64,
-    first: bool,
-    #[serde(with = "crate::limit")]
-    smallest: f64,
-    idle: u32,
-    stalled: bool,
+impl<P> From<P> for FistaState<P> {
+    fn from(point: P) -> Self {
+        FistaState { point, step: None }
+    }
+}
+
+impl<P> FistaState<P> {
+    /// The same state in other variables.
+    pub fn map<Q>(self, point: impl FnOnce(P) -> Q) -> FistaState<Q> {
+        FistaState { point: point(self.point), step: self.step }
+    }
 }
 
 /// Minimises `f + h` from `start`, a point or the state of a former run.
+///
+/// `f` may be infinite outside an open domain, as `-ln` is, if the start lies in it: with backtracking no iterate leaves it.
 ///
 /// An iteration costs a gradient, with backtracking a value as well, and a proximal step. Certifies what
 /// [`Smooth::certify_composite`] knows, else the norm of the gradient mapping `(x - prox(x - s g, s)) / s`, which
@@ -108,13 +112,10 @@ where
     if let FistaStep::Constant(step) = settings.step {
         Invalid::check_positive("step", step)?;
     }
-    let FistaState { point, trail } = start;
-    let mut method = Fista::new(function, regulariser, settings, point);
-    if let Some(trail) = trail {
-        method.resume(*trail);
-    }
+    let mut method = Fista::new(function, regulariser, settings, start);
     let report = run(&mut method, &settings.stop, observer)?;
-    Ok(Solution { state: method.into_state(report.certificate), report })
+    let step = (method.searches && !method.first).then_some(method.step);
+    Ok(Solution { state: FistaState { point: method.x, step }, report })
 }
 
 /// The method behind [`fista`](fn@fista).
@@ -133,24 +134,26 @@ pub struct Fista<S, R> {
     gradient: Vec<f64>,
     trial: Vec<f64>,
     best: Option<Vec<f64>>,
-    /// The smallest move so far, relative to the step, and the iterations since it fell.
+    /// The smallest move so far, relative to the step, and the iterations since it fell or the values could show one.
     smallest: f64,
     idle: u32,
     stalled: bool,
     gradients: u64,
 }
 
-/// Iterations without a smaller gradient mapping after which the rest is rounding.
+/// Iterations below the noise of the values without a smaller gradient mapping after which the rest is rounding.
 const IDLE: u32 = 2000;
 
 impl<S: Smooth, R: Regulariser> Fista<S, R> {
-    fn new(function: S, regulariser: R, settings: &FistaSettings, mut x: Vec<f64>) -> Self {
+    fn new(function: S, regulariser: R, settings: &FistaSettings, start: FistaState) -> Self {
+        let FistaState { point: mut x, step: known } = start;
+        let known = known.filter(|step| *step > 0.0 && step.is_finite());
         // A start outside the domain is moved into it.
         if regulariser.value(&x).is_infinite() {
             regulariser.prox(&mut x, 1.0);
         }
         let (searches, step) = match settings.step {
-            FistaStep::Backtracking => (true, 1.0),
+            FistaStep::Backtracking => (true, known.unwrap_or(1.0)),
             FistaStep::Constant(step) => (false, step),
         };
         let d = x.len();
@@ -159,7 +162,7 @@ impl<S: Smooth, R: Regulariser> Fista<S, R> {
             regulariser,
             restart: settings.restart,
             searches,
-            first: true,
+            first: searches && known.is_none(),
             step,
             momentum: 1.0,
             ahead: x.clone(),
@@ -172,32 +175,6 @@ impl<S: Smooth, R: Regulariser> Fista<S, R> {
             stalled: false,
             gradients: 0,
         }
-    }
-
-    /// Goes on where a run on the same problem stood; the trail of another one, with another objective at the point, is
-    /// ignored. Half a pass, which is not counted.
-    fn resume(&mut self, trail: FistaTrail) {
-        let FistaTrail { objective, ahead, step, momentum, first, smallest, idle, stalled } = trail;
-        let given = self.searches || step == self.step;
-        let numbers = step > 0.0 && step.is_finite() && momentum >= 1.0 && momentum.is_finite();
-        let fits = ahead.len() == self.x.len() && ahead.iter().all(|y| y.is_finite());
-        if !(given && numbers && fits) {
-            return;
-        }
-        let here = self.function.value_only(&self.x) + self.regulariser.value(&self.x);
-        if !((here - objective).abs() <= 1e-9 * (1e-3 + here.abs())) {
-            return;
-        }
-        (self.ahead, self.step, self.momentum) = (ahead, step, momentum);
-        (self.first, self.smallest, self.idle, self.stalled) = (first, smallest, idle, stalled);
-    }
-
-    /// The state to return, with all that another run needs to go on, given the certificate of the point.
-    fn into_state(self, certificate: Certificate) -> FistaState {
-        let Fista { x, ahead, step, momentum, first, smallest, idle, stalled, .. } = self;
-        let objective = certificate.objective().unwrap_or(f64::INFINITY);
-        let trail = FistaTrail { objective, ahead, step, momentum, first, smallest, idle, stalled };
-        FistaState { point: x, trail: Some(Box::new(trail)) }
     }
 
     /// The current point.
@@ -228,9 +205,21 @@ impl<S: Smooth, R: Regulariser> Fista<S, R> {
 
     /// One iteration. Returns its passes.
     fn iterate(&mut self) -> f64 {
-        let here = self.function.value_gradient(&self.ahead, &mut self.gradient);
+        let mut here = self.function.value_gradient(&self.ahead, &mut self.gradient);
         self.gradients += 1;
         let mut passes = 1.0;
+        // The extrapolated point may lie where the function is infinite (a logarithm): nothing can be judged from there.
+        if !here.is_finite() && self.ahead != self.x {
+            self.ahead.clone_from(&self.x);
+            self.momentum = 1.0;
+            here = self.function.value_gradient(&self.ahead, &mut self.gradient);
+            self.gradients += 1;
+            passes += 1.0;
+        }
+        if !here.is_finite() {
+            self.stalled = true;
+            return passes;
+        }
         let noise = 8.0 * f64::EPSILON * here.abs();
         let mut square;
         loop {
@@ -282,7 +271,9 @@ impl<S: Smooth, R: Regulariser> Fista<S, R> {
             }
         }
         let mapping = square.sqrt() / self.step;
-        self.idle = if mapping < self.smallest { 0 } else { self.idle + 1 };
+        // As long as the values show the decrease, the mapping may wait for its own.
+        let visible = square / (2.0 * self.step) > 1e3 * noise;
+        self.idle = if visible || mapping < self.smallest { 0 } else { self.idle + 1 };
         self.smallest = self.smallest.min(mapping);
         // A fixed point without momentum is one for ever.
         let fixed = square == 0.0 && self.ahead == self.x;
@@ -425,6 +416,53 @@ mod tests {
         let elsewhere = vec![0.3; 20];
         bowl().value_gradient(&elsewhere, &mut gradient);
         assert!(gradient_mapping(&h, &elsewhere, &gradient, 1e-6) > 1.0);
+    }
+
+    /// `sum_c scale_c x_c - ln x_c`, infinite outside the positive orthant; at its minimum `x_c = 1 / scale_c`.
+    struct Barrier(Vec<f64>);
+
+    impl Smooth for Barrier {
+        fn dimension(&self) -> usize {
+            self.0.len()
+        }
+
+        fn value_gradient(&mut self, x: &[f64], g: &mut [f64]) -> f64 {
+            let inside = x.iter().all(|x| *x > 0.0);
+            let mut value = if inside { 0.0 } else { f64::INFINITY };
+            for ((g, x), scale) in g.iter_mut().zip(x).zip(&self.0) {
+                *g = scale - 1.0 / x;
+                value += if inside { scale * x - x.ln() } else { 0.0 };
+            }
+            value
+        }
+    }
+
+    /// The extrapolated point leaves the domain on the way, where no trial can be judged: no iterate follows it.
+    #[test]
+    fn iterates_stay_where_the_function_is_finite() {
+        let mut most = 0;
+        for (seed, far) in [(1, 1.0), (2, 30.0), (3, 1e-3), (4, 1e3)] {
+            let scales: Vec<f64> =
+                (0..8).map(|c| 1.0 + 40.0 * f64::from((seed * 7 + c * 5) % 8)).collect();
+            let stop = Stop { absolute: 1e-9, relative: 0.0, max_passes: 1e5, ..Stop::default() };
+            let mut left = 0;
+            let mut watch = |progress: &crate::Progress, fista: &Fista<_, &Zero>| {
+                assert!(progress.certificate.objective().is_some_and(f64::is_finite));
+                left += u32::from(fista.ahead.iter().any(|y| *y <= 0.0));
+                std::ops::ControlFlow::Continue(())
+            };
+            let check = crate::Cadence::Every(1e-6);
+            let settings =
+                FistaSettings { stop: Stop { check, ..stop }, ..FistaSettings::default() };
+            let barrier = Barrier(scales.clone());
+            let s = fista(barrier, &Zero, &settings, vec![far; 8], &mut watch).unwrap();
+            assert_eq!(s.report.status, Status::Converged, "{}", s.report);
+            for (x, scale) in s.state.point.iter().zip(&scales) {
+                assert!((x * scale - 1.0).abs() <= 1e-6, "{x} {scale}");
+            }
+            most = most.max(left);
+        }
+        assert!(most > 0);
     }
 
     #[test]

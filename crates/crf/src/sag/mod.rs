@@ -22,7 +22,7 @@ mod lazy;
 use fenchel_graphical::chain::{Chain, stride};
 use fenchel_linalg::{Invalid, lanes};
 use fenchel_optim::lbfgs::Smooth;
-use fenchel_optim::{Certificate, Iterative, Observer, Solution, Status, Stop, run};
+use fenchel_optim::{Certificate, Iterative, Look, Observer, Solution, Status, Stop, run};
 use serde::{Deserialize, Serialize};
 
 use crate::layout::Rows;
@@ -458,14 +458,14 @@ impl Iterative for Sag<'_, '_> {
     }
 
     /// The gap if the stored gradients were up to date; a guess only once every sequence has been seen.
-    fn estimate(&self) -> Option<f64> {
+    fn look(&self) -> Look {
         if self.met < self.problem.n() {
-            return Some(f64::INFINITY);
+            return Look::Vain;
         }
         let (w, l2) = (self.flat(), self.problem.l2());
         let scale = 1.0 / self.met as f64;
         let gradient = self.point.direction.iter().zip(&w).map(|(d, w)| scale * d + l2 * w);
-        Some(gradient.map(|g| g * g).sum::<f64>() / (2.0 * l2))
+        Look::Guess(gradient.map(|g| g * g).sum::<f64>() / (2.0 * l2))
     }
 
     /// Scores that overflow have no marginals.

@@ -19,7 +19,7 @@ mod sampling;
 
 use fenchel_graphical::chain::{ChainMarginals, Probability, stride};
 use fenchel_linalg::Invalid;
-use fenchel_optim::{Certificate, Iterative, Observer, Solution, Status, Stop, run};
+use fenchel_optim::{Certificate, Iterative, Look, Observer, Solution, Status, Stop, run};
 use serde::{Deserialize, Serialize};
 
 pub use init::Init;
@@ -410,8 +410,8 @@ impl<T: Probability> Iterative for Sdca<'_, '_, T> {
     }
 
     /// The mean of the last known gaps; a cold start is not worth a certificate.
-    fn estimate(&self) -> Option<f64> {
-        Some(if self.cold { f64::INFINITY } else { mean(self.sampler.gaps()) })
+    fn look(&self) -> Look {
+        if self.cold { Look::Vain } else { Look::Guess(mean(self.sampler.gaps())) }
     }
 
     /// Scores that overflow have no marginals.

@@ -2,13 +2,15 @@
 
 use fenchel_linalg::Design;
 use fenchel_optim::random::Generator;
-use fenchel_optim::{Loss, Regulariser};
+use fenchel_optim::{Loss, Regulariser, Stop};
 use rand::RngExt;
 
 use crate::Problem;
 
 /// So few features are all in the first working set of Newton's method.
 const FEW: usize = 50;
+/// Passes over the rows, at most.
+const MOST: f64 = 100.0;
 
 /// How many rows to begin with, and how far to solve the problem on them.
 #[derive(Debug, Clone, Copy)]
@@ -41,6 +43,12 @@ impl HeadStart {
         blocks.map(|from| rng.random_range(from..n.min(from + self.one_in))).collect()
     }
 
+    /// When to end on the rows, with this left for all.
+    pub(super) fn stop(&self, left: Stop) -> Stop {
+        let max_passes = MOST.min(left.max_passes / self.share());
+        Stop { max_passes, max_seconds: left.max_seconds, ..Stop::at_relative(self.relative) }
+    }
+
     /// What a pass over the rows costs, in passes over all.
     pub(super) fn share(&self) -> f64 {
         1.0 / self.one_in as f64
@@ -51,6 +59,17 @@ impl HeadStart {
 mod tests {
     use super::*;
     use fenchel_optim::random::stream;
+
+    #[test]
+    fn what_is_left_for_all_limits_the_rows() {
+        let head = HeadStart { one_in: 5, relative: 0.1 };
+        let of = |max_passes, max_seconds| {
+            let stop = head.stop(Stop { max_passes, max_seconds, ..Stop::default() });
+            (stop.max_passes, stop.max_seconds, stop.relative)
+        };
+        assert_eq!(of(1e3, None), (100.0, None, 0.1));
+        assert_eq!(of(4.0, Some(0.5)), (20.0, Some(0.5), 0.1));
+    }
 
     #[test]
     fn one_row_is_drawn_of_each_block() {

@@ -33,11 +33,10 @@ mod run;
 mod state;
 
 pub use choice::{Choice, Method, Reason};
-pub use form::Automatic;
+pub use form::{Automatic, auto};
 pub(crate) use relay::{Show, relay};
-pub use run::{AutoSettings, auto, auto_from};
-pub use state::{AutoStart, AutoState, MethodState};
-pub(crate) use state::{Leg, OneOf, one_of, own, told};
+pub use run::AutoSettings;
+pub use state::AutoState;
 
 #[allow(unused_imports, reason = "named in the table")]
 use crate::{catalyst, lbfgs, newton, newton_cg, qning, saga, sdca};

@@ -1,21 +1,18 @@
 //! Running what was chosen.
 
-use std::ops::ControlFlow;
-
 use fenchel_linalg::{Design, Nonzeros};
 use fenchel_optim::fista::FistaSettings;
 use fenchel_optim::lbfgs::LbfgsSettings;
 use fenchel_optim::newton::NewtonCgSettings;
 use fenchel_optim::prox::{ElasticNet, Zero};
 use fenchel_optim::random::{Order, stream};
-use fenchel_optim::{Loss, Observer, Progress, Regulariser, Report, Solution, StepSize, Stop};
+use fenchel_optim::{Budget, Clock, Loss, Observer, Regulariser, Report, Solution, StepSize, Stop};
 use serde::{Deserialize, Serialize};
 
 use super::choice::{Choice, Method};
-use super::form::Automatic;
 use super::head_start::HeadStart;
 use super::relay::{Show, relay};
-use super::state::{AutoStart, AutoState, MethodState, own, told};
+use super::state::AutoState;
 use crate::dual::{
     CatalystSettings, DualState, QningSettings, Sampling, SdcaSettings, SdcaStep, catalyst, qning,
     sdca,
@@ -24,8 +21,7 @@ use crate::gap::Gap;
 use crate::incremental::{SagaSettings, TableState, saga};
 use crate::lag::Lagged;
 use crate::newton::{
-    ElasticNetForm, NewtonSettings, NewtonState, SubsampledNewtonSettings, newton, newton_cg,
-    subsampled_newton,
+    ElasticNetForm, NewtonSettings, SubsampledNewtonSettings, newton, newton_cg, subsampled_newton,
 };
 use crate::{Error, Point, Problem, fista, lbfgs};
 
@@ -36,7 +32,7 @@ const REST: u8 = 3;
 /// Bytes of entries that are taken to stay in a cache.
 const CACHE: usize = 8 << 20;
 
-/// Settings of [`auto`].
+/// Settings of [`auto`](super::auto()).
 ///
 /// | field | default | meaning |
 /// |---|---|---|
@@ -60,109 +56,11 @@ impl Default for AutoSettings {
     }
 }
 
-/// Solves a problem by the method that suits it: see [the module](super).
-///
-/// Dense data of which at most a quarter is not 0 is copied without its zeros, 12 bytes an entry.
-///
-/// All methods go on from a given point; dual ascent, which knows dual variables only, from those that belong to it, scaled to
-/// where the dual value is the largest. That is as good as the point for a smooth loss; at a kink any dual variable may belong
-/// to a point, and a start saves half of the passes at best, little for small `l2`.
-///
-/// The observer sees the progress and the [`Method`] at work. Costs and certificates are those of the method; the
-/// report adds up what both took if there was a change. A choice costs O(n).
-///
-/// # Errors
-/// [`Error::NeedsStrongConvexity`] for a loss with a kink without l2; [`Error::MemoryLimit`] if only Newton's method can
-/// treat the loss and its memory is not allowed; [`Error::Unsupported`] for a loss with a kink or without a curvature
-/// bound under a regulariser that is not separable; [`Error::Invalid`] for a start of another shape or settings out of
-/// range.
-pub fn auto<D, L, R, O>(
-    problem: &Problem<'_, D, L, R>,
-    settings: &AutoSettings,
-    start: Option<Point>,
-    observer: &mut O,
-) -> Result<Solution<AutoState>, Error>
-where
-    D: Design + Copy,
-    L: Loss + Copy,
-    R: Automatic,
-    O: Observer<Method>,
-{
-    begin(problem, settings, start.map(AutoStart::Point), observer)
-}
-
-/// [`auto`], going on from a state of it: bit for bit as if the run had not been interrupted, where the problem and the settings
-/// are the same (of `stop`, the limits may differ). A state of another choice is a warm start at its point.
-///
-/// The report counts from here. Lower bounds that former parts have proved are not kept, so that the proof at the end may come a
-/// look later.
-///
-/// ```
-/// use fenchel_finite_sum::loss::Logistic;
-/// use fenchel_finite_sum::prox::Zero;
-/// use fenchel_finite_sum::{AsDesign, AutoSettings, AutoState, Problem, Stop, auto, auto_from};
-///
-/// let a = ndarray::array![[1.0, 0.5], [-0.3, 2.0], [0.7, -1.0], [-1.5, 0.2]];
-/// let y = [1.0, -1.0, 1.0, -1.0];
-/// let problem = Problem::new(a.as_design()?, &y, Logistic, Zero, 1e-3)?;
-/// let until = |max_passes| AutoSettings {
-///     stop: Stop { max_passes, ..Stop::at_relative(1e-9) },
-///     ..AutoSettings::default()
-/// };
-/// let whole = auto(&problem, &until(1e3), None, &mut ())?;
-/// let begun = auto(&problem, &until(3.0), None, &mut ())?;
-/// let saved = serde_json::to_string(&begun.state)?;
-/// let state: AutoState = serde_json::from_str(&saved)?;
-/// let rest = auto_from(&problem, &until(1e3), state, &mut ())?;
-/// assert_eq!(rest.state.point, whole.state.point);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-///
-/// # Errors
-/// Those of [`auto`]; [`Error::Invalid`] also for dual variables outside the domain of a loss with other targets.
-pub fn auto_from<D, L, R, O>(
-    problem: &Problem<'_, D, L, R>,
-    settings: &AutoSettings,
-    start: AutoState,
-    observer: &mut O,
-) -> Result<Solution<AutoState>, Error>
-where
-    D: Design + Copy,
-    L: Loss + Copy,
-    R: Automatic,
-    O: Observer<Method>,
-{
-    begin(problem, settings, Some(AutoStart::State(Box::new(start))), observer)
-}
-
-fn begin<D, L, R, O>(
-    problem: &Problem<'_, D, L, R>,
-    settings: &AutoSettings,
-    mut start: Option<AutoStart>,
-    observer: &mut O,
-) -> Result<Solution<AutoState>, Error>
-where
-    D: Design + Copy,
-    L: Loss + Copy,
-    R: Automatic,
-    O: Observer<Method>,
-{
-    settings.stop.check()?;
-    if let Some(start) = &mut start {
-        let point = start.point();
-        problem.check_point(point)?;
-        if !problem.intercept() {
-            point.intercept = 0.0;
-        }
-    }
-    R::solve(problem, settings, start, observer)
-}
-
 /// With l1, l2, both or neither.
 pub(super) fn elastic_net<D, L, R, O>(
     problem: &Problem<'_, D, L, R>,
     settings: &AutoSettings,
-    start: Option<AutoStart>,
+    start: Option<Point>,
     observer: &mut O,
 ) -> Result<Solution<AutoState>, Error>
 where
@@ -176,9 +74,10 @@ where
         let smooth = problem.clone().penalised(Zero, problem.l2() + l2)?;
         return elastic_net(&smooth, settings, start, observer);
     }
+    let budget = Budget::new(settings.stop);
     match Nonzeros::if_worth(problem.design(), settings.memory_limit) {
-        Some(copy) => choose(&problem.stored_as(copy.view()), settings, start, observer),
-        None => choose(problem, settings, start, observer),
+        Some(copy) => choose(&problem.stored_as(copy.view()), settings, budget, start, observer),
+        None => choose(problem, settings, budget, start, observer),
     }
 }
 
@@ -186,7 +85,8 @@ where
 fn choose<D, L, R, O>(
     problem: &Problem<'_, D, L, R>,
     settings: &AutoSettings,
-    start: Option<AutoStart>,
+    budget: Budget,
+    start: Option<Point>,
     observer: &mut O,
 ) -> Result<Solution<AutoState>, Error>
 where
@@ -200,14 +100,14 @@ where
     let choice = Choice::of(problem, l1, stop.relative, memory_limit)?;
     let run = Run { problem, l1, seed, memory_limit };
     let by = |method, start, stop, show: &mut Show<'_, O>| run.by(method, start, stop, show);
-    relay(choice, stop, start, observer, by)
+    relay(choice, budget, start, observer, by)
 }
 
 /// With another separable regulariser.
 pub(super) fn separable<D, L, R, O>(
     problem: &Problem<'_, D, L, R>,
     settings: &AutoSettings,
-    start: Option<AutoStart>,
+    start: Option<Point>,
     observer: &mut O,
 ) -> Result<Solution<AutoState>, Error>
 where
@@ -221,7 +121,7 @@ where
     let by = |method, start, stop, show: &mut Show<'_, O>| {
         by_terms(problem, seed, method, start, stop, show)
     };
-    relay(choice, stop, start, observer, by)
+    relay(choice, Budget::new(stop), start, observer, by)
 }
 
 /// The methods that look at one term at a time, and FISTA.
@@ -229,10 +129,10 @@ fn by_terms<D, L, R, O>(
     problem: &Problem<'_, D, L, R>,
     seed: u64,
     method: Method,
-    start: Option<MethodState>,
+    start: Option<Point>,
     stop: Stop,
     show: &mut Show<'_, O>,
-) -> Result<(MethodState, Report), Error>
+) -> Result<(Point, Report), Error>
 where
     D: Design + Copy,
     L: Loss + Copy,
@@ -242,35 +142,35 @@ where
     match method {
         Method::Catalyst => {
             let settings = CatalystSettings { seed, stop, ..catalyst_settings(problem) };
-            let start = own(start, |point| dual_state(problem, point));
-            catalyst(problem, &settings, start, show).map(told)
+            let start = start.map(|point| dual_state(problem, point));
+            catalyst(problem, &settings, start, show).map(|s| (s.state.point, s.report))
         }
         Method::Qning => {
             let settings = QningSettings { seed, stop, ..QningSettings::default() };
-            let start = own(start, |point| dual_state(problem, point));
-            qning(problem, &settings, start, show).map(told)
+            let start = start.map(|point| dual_state(problem, point));
+            qning(problem, &settings, start, show).map(|s| (s.state.point, s.report))
         }
         Method::Saga => {
             let step = StepSize::Backtracking;
             let settings = SagaSettings { step, seed, stop, ..SagaSettings::default() };
-            let start = own(start, |point| {
+            let start = start.map(|point| {
                 let DualState { point, dual, .. } = dual_state(problem, point);
                 TableState::new(point, dual)
             });
-            saga(problem, &settings, start, show).map(told)
+            saga(problem, &settings, start, show).map(|s| (s.state.point, s.report))
         }
         Method::Fista => {
             let settings = FistaSettings { stop, ..FistaSettings::default() };
-            fista(problem, &settings, own(start, Point::into), show).map(told)
+            let start = start.map(Point::into);
+            fista(problem, &settings, start, show).map(|s| (s.state.point, s.report))
         }
         _ => {
             // Most dual variables of a loss with a kink end at a bound, where there is no gap.
             let kinked = !problem.loss().twice_differentiable();
             let sampling = if kinked { Sampling::Gap } else { Order::Runs(RUN).into() };
             let settings = SdcaSettings { sampling, seed, stop, ..SdcaSettings::default() };
-            let start = start.map(DualState::try_from);
-            let start = start.and_then(|own| own.map_or_else(|at| promising(problem, at), Some));
-            sdca(problem, &settings, start, show).map(told)
+            let start = start.and_then(|at| promising(problem, at));
+            sdca(problem, &settings, start, show).map(|s| (s.state.point, s.report))
         }
     }
 }
@@ -292,26 +192,22 @@ where
     fn by<O: Observer<Method>>(
         &self,
         method: Method,
-        start: Option<MethodState>,
+        start: Option<Point>,
         stop: Stop,
         show: &mut Show<'_, O>,
-    ) -> Result<(MethodState, Report), Error> {
+    ) -> Result<(Point, Report), Error> {
         let (problem, seed) = (self.problem, self.seed);
         match method {
             Method::Newton => {
-                let head = match &start {
-                    None => self.head_start::<O>(stop)?,
-                    Some(_) => None,
+                let mut budget = Budget::new(stop);
+                let start = match start {
+                    None => self.head_start(&mut budget)?,
+                    start => start,
                 };
+                let stop = budget.left();
                 let settings = NewtonSettings { memory_limit: self.memory_limit, seed, stop };
-                let (rough, before) = head.map(|head| (head.state.point, head.report)).unzip();
-                let start = own(start.or(rough.map(MethodState::from)), Point::into);
-                let Solution { state, mut report } = newton(problem, &settings, start, show)?;
-                if let Some(before) = before {
-                    report.passes += before.passes;
-                    report.seconds += before.seconds;
-                }
-                Ok((state.into(), report))
+                let Solution { state, report } = newton(problem, &settings, start, show)?;
+                Ok((state, budget.spend(report)))
             }
             Method::SubsampledNewton => {
                 // Only chosen without l1, as the two that follow.
@@ -319,28 +215,26 @@ where
                 let memory_limit = self.memory_limit;
                 let settings =
                     SubsampledNewtonSettings { memory_limit, seed, stop, ..Default::default() };
-                subsampled_newton(&smooth, &settings, own(start, Point::into), show).map(told)
+                subsampled_newton(&smooth, &settings, start, show).map(|s| (s.state, s.report))
             }
             Method::NewtonCg => {
                 let smooth = problem.clone().penalised(Zero, problem.l2())?;
                 let settings = NewtonCgSettings { stop, ..NewtonCgSettings::default() };
-                newton_cg(&smooth, &settings, own(start, Point::into), show).map(told)
+                newton_cg(&smooth, &settings, start, show).map(|s| (s.state, s.report))
             }
             Method::Lbfgs => {
                 let smooth = problem.clone().penalised(Zero, problem.l2())?;
                 let settings = LbfgsSettings { stop, ..LbfgsSettings::default() };
-                lbfgs(&smooth, &settings, own(start, Point::into), show).map(told)
+                let start = start.map(Point::into);
+                lbfgs(&smooth, &settings, start, show).map(|s| (s.state.point, s.report))
             }
             _ => by_terms(problem, seed, method, start, stop, show),
         }
     }
 
     /// A rough solution on a part of the rows, where the rows are many: its cost is that part, and it saves about half of
-    /// the steps on all of them. It counts in the report.
-    fn head_start<O: Observer<Method>>(
-        &self,
-        stop: Stop,
-    ) -> Result<Option<Solution<NewtonState>>, Error> {
+    /// the steps on all of them. It counts in the report, and against the limits.
+    fn head_start<C: Clock>(&self, budget: &mut Budget<C>) -> Result<Option<Point>, Error> {
         let problem = self.problem;
         let Some(head) = HeadStart::of(problem, self.l1) else {
             return Ok(None);
@@ -356,24 +250,12 @@ where
             return Ok(None);
         }
         let sample = problem.on_rows(&part, &targets, problem.regulariser().weights())?;
-        let max_seconds = stop.max_seconds;
-        let stop = Stop { max_passes: 100.0, max_seconds, ..Stop::at_relative(head.relative) };
+        let stop = head.stop(budget.left());
         let settings = NewtonSettings { memory_limit: self.memory_limit, seed: self.seed, stop };
-        let mut silent = Silent::<O>(std::marker::PhantomData);
-        let mut solution = newton(&sample, &settings, None, &mut silent)?;
-        solution.report.passes *= head.share();
-        Ok(Some(solution))
-    }
-}
-
-/// Sees nothing, but lets the clock run where `O` would.
-struct Silent<O>(std::marker::PhantomData<O>);
-
-impl<M: ?Sized, O: Observer<Method>> Observer<M> for Silent<O> {
-    const WATCHES: bool = O::WATCHES;
-
-    fn observe(&mut self, _: &Progress, _: &M) -> ControlFlow<()> {
-        ControlFlow::Continue(())
+        let Solution { state, mut report } = newton(&sample, &settings, None, &mut ())?;
+        report.passes *= head.share();
+        budget.spend(report);
+        Ok(Some(state))
     }
 }
 
@@ -428,12 +310,14 @@ fn dual_state<D: Design, L: Loss, R: Regulariser>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::auto::{Leg, OneOf};
+    use crate::auto::auto;
     use crate::loss::Logistic;
     use fenchel_linalg::Dense;
-    use fenchel_optim::Status;
     use fenchel_optim::prox::L1;
+    use fenchel_optim::{Progress, Status};
     use ndarray::Array2;
+    use std::cell::Cell;
+    use std::ops::ControlFlow;
 
     fn data(n: usize, d: usize) -> (Array2<f64>, Vec<f64>) {
         let x = Array2::from_shape_fn((n, d), |(i, j)| ((i * 37 + j * 11 + i * j) as f64).sin());
@@ -492,12 +376,11 @@ mod tests {
                 let run = Run { problem: &smooth, l1: 0.0, seed: 0, memory_limit: u64::MAX };
                 let mut nobody = ();
                 let mut by = |method, start, stop| {
-                    let show = &mut Show::new(method, &mut nobody, Leg::default());
+                    let show = &mut Show::new(method, &mut nobody);
                     run.by(method, start, stop, show).unwrap()
                 };
-                let (mut state, _) = by(first, None, early);
-                let point = std::mem::take(state.point());
-                let (_, report) = by(second, Some(point.into()), stop);
+                let (point, _) = by(first, None, early);
+                let (_, report) = by(second, Some(point), stop);
                 assert_eq!(report.status, Status::Converged, "{first:?} {second:?}: {report}");
                 let found = report.certificate.objective().unwrap();
                 assert!((found - optimum).abs() <= 2e-9 * optimum, "{first:?} {second:?}");
@@ -529,6 +412,45 @@ mod tests {
         assert_eq!(other.state.choice.method, Method::Qning);
         let (a, b) = (solution.report.certificate, other.report.certificate);
         assert!((a.objective().unwrap() - b.objective().unwrap()).abs() <= 2e-8);
+    }
+
+    /// The head start takes its passes and its seconds from those of the call.
+    #[test]
+    fn a_head_start_counts_against_the_limits() {
+        struct Watch(Cell<f64>);
+        impl Clock for &Watch {
+            /// Every reading takes a second.
+            fn seconds(&self) -> f64 {
+                self.0.set(self.0.get() + 1.0);
+                self.0.get()
+            }
+        }
+        let (x, y) = data(1200, 12);
+        let design = Dense::new(x.view()).unwrap();
+        let problem = Problem::new(design, &y, Logistic, L1 { strength: 1e-3 }, 0.0).unwrap();
+        let run = Run { problem: &problem, l1: 1e-3, seed: 0, memory_limit: u64::MAX };
+        let watch = Watch(Cell::new(0.0));
+        let stop = Stop { max_passes: 60.0, max_seconds: Some(1e3), ..Stop::at_relative(1e-9) };
+        let mut budget = Budget::by(&watch, stop);
+        assert!(run.head_start(&mut budget).unwrap().is_some());
+        let spent = *budget.spent().unwrap();
+        assert!(spent.passes > 0.0);
+        let left = budget.left();
+        assert_eq!(left.max_passes, 60.0 - spent.passes);
+        // Two readings before this one.
+        assert_eq!(left.max_seconds, Some(1e3 - 2.0));
+        // The whole call keeps to its limits, and no time is no step.
+        for (max_passes, max_seconds) in [(1.5, None), (2.5, None), (60.0, Some(0.0))] {
+            let settings = AutoSettings {
+                stop: Stop { max_passes, max_seconds, ..stop },
+                ..Default::default()
+            };
+            let (_, report) = run
+                .by(Method::Newton, None, settings.stop, &mut Show::new(Method::Newton, &mut ()))
+                .unwrap();
+            let most = if max_seconds.is_some() { 0.0 } else { max_passes + 6.0 };
+            assert!(report.passes <= most, "{max_passes}: {report}");
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use fenchel_linalg::{Design, Invalid};
 use fenchel_optim::random::Order;
-use fenchel_optim::{Certificate, Iterative, Loss, Observer, Separable, Solution, Stop, run};
+use fenchel_optim::{Certificate, Iterative, Look, Loss, Observer, Separable, Solution, Stop, run};
 use serde::{Deserialize, Serialize};
 
 use super::ascent::{Ascent, SdcaStep};
@@ -175,7 +175,7 @@ impl<D: Design, L: Loss, R: Separable> Iterative for Catalyst<'_, '_, D, L, R> {
     }
 
     /// A cold start is not worth a certificate.
-    fn estimate(&self) -> Option<f64> {
-        self.cold.then_some(f64::INFINITY)
+    fn look(&self) -> Look {
+        if self.cold { Look::Vain } else { Look::Costs }
     }
 }

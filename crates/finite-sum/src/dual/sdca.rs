@@ -1,7 +1,7 @@
 //! SDCA.
 
 use fenchel_linalg::Design;
-use fenchel_optim::{Certificate, Iterative, Loss, Observer, Separable, Solution, Stop, run};
+use fenchel_optim::{Certificate, Iterative, Look, Loss, Observer, Separable, Solution, Stop, run};
 use serde::{Deserialize, Serialize};
 
 use super::ascent::{Ascent, SdcaStep, copied};
@@ -191,7 +191,7 @@ impl<D: Design, L: Loss, R: Separable> Iterative for Sdca<'_, '_, D, L, R> {
     }
 
     /// A cold start is not worth a certificate.
-    fn estimate(&self) -> Option<f64> {
-        self.cold.then_some(f64::INFINITY)
+    fn look(&self) -> Look {
+        if self.cold { Look::Vain } else { Look::Costs }
     }
 }

@@ -5,7 +5,7 @@ use fenchel_optim::{Observer, Solution};
 
 use super::{FiniteSum, Sum, SumSettings, SumState, catalyst, finito, svrg};
 use crate::Error;
-use crate::auto::{AutoState, Choice, Leg, Method, Reason, Show};
+use crate::auto::{AutoState, Choice, Method, Reason, Show};
 use crate::lag::Composite;
 
 /// Solves a general sum by the method that suits it:
@@ -17,8 +17,7 @@ use crate::lag::Composite;
 /// | else | [`svrg`] |
 ///
 /// The observer sees the progress and the [`Method`] at work. Of the settings, `step` and `order` are those of the
-/// chosen method: leave them at their defaults. The choice depends on the sum and the memory limit alone: given the
-/// [`SumState`] of its point back, a run goes on bit for bit.
+/// chosen method: leave them at their defaults. The choice depends on the sum and the memory limit alone.
 ///
 /// # Errors
 /// Those of the methods, but for the memory.
@@ -35,7 +34,7 @@ where
 {
     settings.stop.check()?;
     let choice = choose(sum, settings.memory_limit);
-    let show = &mut Show::new(choice.method, observer, Leg::default());
+    let show = &mut Show::new(choice.method, observer);
     let Solution { state, report } = match choice.method {
         Method::Finito => {
             let Sum { terms, l2, smoothness, stored, longest, .. } = *sum;
@@ -45,7 +44,7 @@ where
         Method::AcceleratedSaga => catalyst(sum, settings, None, start, show)?,
         _ => svrg(sum, settings, start, show)?,
     };
-    Ok(Solution { state: AutoState::whole(choice, state), report })
+    Ok(Solution { state: AutoState { point: state, choice }, report })
 }
 
 fn choose<T: FiniteSum, R: Composite>(sum: &Sum<'_, T, R>, memory_limit: u64) -> Choice {

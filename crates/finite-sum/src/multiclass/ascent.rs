@@ -3,7 +3,7 @@
 use fenchel_linalg::special::{log_sum_exp, softmax};
 use fenchel_linalg::{Design, Invalid};
 use fenchel_optim::random::Visits;
-use fenchel_optim::{Certificate, Iterative, Regulariser, Separable};
+use fenchel_optim::{Certificate, Iterative, Look, Regulariser, Separable};
 use serde::{Deserialize, Serialize};
 
 use super::gap::Gap;
@@ -443,7 +443,7 @@ impl<D: Design, R: Separable> Iterative for MulticlassAscent<'_, '_, D, R> {
     }
 
     /// A cold start is not worth a certificate.
-    fn estimate(&self) -> Option<f64> {
-        self.cold.then_some(f64::INFINITY)
+    fn look(&self) -> Look {
+        if self.cold { Look::Vain } else { Look::Costs }
     }
 }

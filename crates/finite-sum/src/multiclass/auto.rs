@@ -25,12 +25,11 @@
 //! second best method takes over once.
 
 use fenchel_linalg::{Design, Nonzeros};
-use fenchel_optim::fista::{FistaSettings, FistaState};
-use fenchel_optim::lbfgs::{LbfgsSettings, LbfgsState};
+use fenchel_optim::fista::FistaSettings;
+use fenchel_optim::lbfgs::LbfgsSettings;
 use fenchel_optim::newton::NewtonCgSettings;
 use fenchel_optim::prox::Zero;
-use fenchel_optim::{Observer, Regulariser, Report, Separable, Solution, Stop};
-use serde::{Deserialize, Serialize};
+use fenchel_optim::{Budget, Observer, Regulariser, Report, Separable, Solution, Stop};
 
 use super::batch::{fista, lbfgs};
 use super::newton::{hessian_bytes, hessian_cost, newton, newton_cg};
@@ -38,11 +37,8 @@ use super::problem::{CURVATURE, MulticlassPoint, MulticlassProblem};
 use super::sdca::{MulticlassSettings, catalyst};
 use super::state::MulticlassState;
 use crate::Error;
-use crate::auto::{
-    AutoSettings, AutoStart, AutoState, Automatic, Choice, Method, Reason, Show, one_of, own,
-    relay, told,
-};
-use crate::newton::{NewtonCgState, NewtonSettings};
+use crate::auto::{AutoSettings, AutoState, Automatic, Choice, Method, Reason, Show, relay};
+use crate::newton::NewtonSettings;
 
 /// A pass of exact dual steps with its share of certificates, in batch passes of a dense and of a sparse matrix: as much again
 /// for rows in random order, and a price a row for the exponentials, in entries, of which those of a dense matrix are cheap.
@@ -55,25 +51,8 @@ const NEWTON_PASS: f64 = 2.5;
 /// Steps that Newton's method is predicted to need.
 const NEWTON_STEPS: f64 = 6.0;
 
-one_of! {
-    /// The state of a method that [`auto`] runs.
-    MulticlassMethodState, MulticlassPoint {
-        /// Of dual ascent, accelerated or not.
-        Dual(MulticlassState),
-        /// Of FISTA.
-        Fista(FistaState<MulticlassPoint>),
-        /// Of Newton's method and Newton-CG.
-        Newton(NewtonCgState<MulticlassPoint>),
-        /// Of L-BFGS.
-        Lbfgs(LbfgsState<MulticlassPoint>),
-    }
-}
-
 /// Where [`auto`] ended.
-pub type MulticlassAuto = AutoState<MulticlassPoint, MulticlassMethodState>;
-
-/// Where [`auto`] begins.
-pub type MulticlassStart = AutoStart<MulticlassPoint, MulticlassMethodState>;
+pub type MulticlassAuto = AutoState<MulticlassPoint>;
 
 /// Solves a problem of several classes by the method that suits it, as [`auto`](crate::auto()) does for one margin.
 ///
@@ -93,47 +72,19 @@ where
     R: Automatic,
     O: Observer<Method>,
 {
-    begin(problem, settings, start.map(AutoStart::Point), observer)
-}
-
-/// [`auto`], going on from a state of it, as [`auto_from`](crate::auto_from) does.
-///
-/// # Errors
-/// Those of [`auto`].
-pub fn auto_from<D, R, O>(
-    problem: &MulticlassProblem<'_, D, R>,
-    settings: &AutoSettings,
-    start: MulticlassAuto,
-    observer: &mut O,
-) -> Result<Solution<MulticlassAuto>, Error>
-where
-    D: Design + Copy,
-    R: Automatic,
-    O: Observer<Method>,
-{
-    begin(problem, settings, Some(AutoStart::State(Box::new(start))), observer)
-}
-
-fn begin<D, R, O>(
-    problem: &MulticlassProblem<'_, D, R>,
-    settings: &AutoSettings,
-    mut start: Option<MulticlassStart>,
-    observer: &mut O,
-) -> Result<Solution<MulticlassAuto>, Error>
-where
-    D: Design + Copy,
-    R: Automatic,
-    O: Observer<Method>,
-{
+    let mut settings = settings.clone();
     settings.stop.check()?;
-    if let Some(start) = &mut start {
-        problem.check_point(start.point())?;
+    if let Some(start) = &start {
+        problem.check_point(start)?;
     }
-    match Nonzeros::if_worth(problem.design(), settings.memory_limit) {
+    let budget = Budget::new(settings.stop);
+    let copy = Nonzeros::if_worth(problem.design(), settings.memory_limit);
+    settings.stop = budget.left();
+    match copy {
         Some(copy) => {
-            R::solve_multiclass(&problem.stored_as(copy.view()), settings, start, observer)
+            R::solve_multiclass(&problem.stored_as(copy.view()), &settings, start, observer)
         }
-        None => R::solve_multiclass(problem, settings, start, observer),
+        None => R::solve_multiclass(problem, &settings, start, observer),
     }
 }
 
@@ -141,7 +92,7 @@ where
 pub(crate) fn smooth<D, O>(
     problem: &MulticlassProblem<'_, D, Zero>,
     settings: &AutoSettings,
-    start: Option<MulticlassStart>,
+    start: Option<MulticlassPoint>,
     observer: &mut O,
 ) -> Result<Solution<MulticlassAuto>, Error>
 where
@@ -153,26 +104,27 @@ where
     let by = |method, start, stop, show: &mut Show<'_, O>| match method {
         Method::Newton => {
             let settings = NewtonSettings { memory_limit, seed, stop };
-            newton(problem, &settings, own(start, MulticlassPoint::into), show).map(told)
+            newton(problem, &settings, start, show).map(|s| (s.state, s.report))
         }
         Method::NewtonCg => {
             let settings = NewtonCgSettings { stop, ..NewtonCgSettings::default() };
-            newton_cg(problem, &settings, own(start, MulticlassPoint::into), show).map(told)
+            newton_cg(problem, &settings, start, show).map(|s| (s.state, s.report))
         }
         Method::Lbfgs => {
             let settings = LbfgsSettings { stop, ..LbfgsSettings::default() };
-            lbfgs(problem, &settings, own(start, MulticlassPoint::into), show).map(told)
+            let start = start.map(MulticlassPoint::into);
+            lbfgs(problem, &settings, start, show).map(|s| (s.state.point, s.report))
         }
         _ => ascend(problem, seed, start, stop, show),
     };
-    relay(choice, stop, start, observer, by)
+    relay(choice, Budget::new(stop), start, observer, by)
 }
 
 /// With a separable regulariser.
 pub(crate) fn separable<D, R, O>(
     problem: &MulticlassProblem<'_, D, R>,
     settings: &AutoSettings,
-    start: Option<MulticlassStart>,
+    start: Option<MulticlassPoint>,
     observer: &mut O,
 ) -> Result<Solution<MulticlassAuto>, Error>
 where
@@ -184,14 +136,14 @@ where
     let beta = conditioning(problem);
     let choice = Choice { beta, ..Choice::only(Method::Catalyst, Reason::Dual) };
     let by = |_, start, stop, show: &mut Show<'_, O>| ascend(problem, seed, start, stop, show);
-    relay(choice, stop, start, observer, by)
+    relay(choice, Budget::new(stop), start, observer, by)
 }
 
 /// With any regulariser.
 pub(crate) fn joint<D, R, O>(
     problem: &MulticlassProblem<'_, D, R>,
     settings: &AutoSettings,
-    start: Option<MulticlassStart>,
+    start: Option<MulticlassPoint>,
     observer: &mut O,
 ) -> Result<Solution<MulticlassAuto>, Error>
 where
@@ -201,23 +153,24 @@ where
 {
     let beta = conditioning(problem);
     let choice = Choice { beta, ..Choice::only(Method::Fista, Reason::JointRegulariser) };
-    let by = |_, start, stop, show: &mut Show<'_, O>| {
+    let by = |_, start: Option<MulticlassPoint>, stop, show: &mut Show<'_, O>| {
         let settings = FistaSettings { stop, ..FistaSettings::default() };
-        fista(problem, &settings, own(start, MulticlassPoint::into), show).map(told)
+        let start = start.map(MulticlassPoint::into);
+        fista(problem, &settings, start, show).map(|s| (s.state.point, s.report))
     };
-    relay(choice, settings.stop, start, observer, by)
+    relay(choice, Budget::new(settings.stop), start, observer, by)
 }
 
 fn ascend<D: Design, R: Separable, O: Observer<Method>>(
     problem: &MulticlassProblem<'_, D, R>,
     seed: u64,
-    start: Option<MulticlassMethodState>,
+    start: Option<MulticlassPoint>,
     stop: Stop,
     show: &mut Show<'_, O>,
-) -> Result<(MulticlassMethodState, Report), Error> {
+) -> Result<(MulticlassPoint, Report), Error> {
     let settings = MulticlassSettings { seed, stop, ..MulticlassSettings::default() };
-    let start = own(start, |point| MulticlassState::at(problem, point));
-    catalyst(problem, &settings, start, show).map(told)
+    let start = start.map(|point| MulticlassState::at(problem, point));
+    catalyst(problem, &settings, start, show).map(|s| (s.state.point, s.report))
 }
 
 /// `beta = n mu / mean L_i`

@@ -5,7 +5,7 @@ use fenchel_linalg::special::softmax_in_place;
 use fenchel_optim::fista::{Fista, FistaSettings, FistaState};
 use fenchel_optim::lbfgs::{Lbfgs, LbfgsSettings, LbfgsState, Smooth};
 use fenchel_optim::prox::Zero;
-use fenchel_optim::{Certificate, Observer, Regulariser, Resumable, Solution};
+use fenchel_optim::{Certificate, Observer, Regulariser, Solution};
 
 use super::gap::Gap;
 use super::problem::{MulticlassPoint, MulticlassProblem};
@@ -93,23 +93,19 @@ impl<D: Design, R: Regulariser> Smooth for MulticlassSmooth<'_, '_, D, R> {
     }
 }
 
-/// A function, and a state in its variables.
-pub(super) type Resumed<'p, 'a, D, R, T> = (MulticlassSmooth<'p, 'a, D, R>, Resumable<Vec<f64>, T>);
-
-pub(super) fn resume<'p, 'a, D: Design, R: Regulariser, T>(
+/// The function, and the variables of a start.
+pub(super) fn begin<'p, 'a, D: Design, R: Regulariser>(
     problem: &'p MulticlassProblem<'a, D, R>,
-    start: Option<Resumable<MulticlassPoint, T>>,
-) -> Result<Resumed<'p, 'a, D, R, T>, Error> {
-    let zero = || MulticlassPoint::zero(problem.d(), problem.classes());
-    let mut start = start.unwrap_or_else(|| zero().into());
-    let point = std::mem::take(&mut start.point);
+    start: Option<MulticlassPoint>,
+) -> Result<(MulticlassSmooth<'p, 'a, D, R>, Vec<f64>), Error> {
+    let point = start.unwrap_or_else(|| MulticlassPoint::zero(problem.d(), problem.classes()));
     problem.check_point(&point)?;
     let mut x = point.weights;
     if problem.intercepts() {
         x.extend(point.intercepts);
     }
     let (gap, probabilities) = (Gap::new(problem), Vec::new());
-    Ok((MulticlassSmooth { problem, gap, probabilities }, start.map(|_| x)))
+    Ok((MulticlassSmooth { problem, gap, probabilities }, x))
 }
 
 /// L-BFGS for multinomial logistic regression without regulariser (`l2 >= 0`). A pass is one evaluation.
@@ -126,7 +122,9 @@ where
     D: Design,
     O: Observer<Lbfgs<MulticlassSmooth<'p, 'a, D, Zero>>>,
 {
-    let (function, start) = resume(problem, start)?;
+    let (point, memory) = start.map(|start| (start.point, start.memory)).unzip();
+    let (function, point) = begin(problem, point)?;
+    let start = LbfgsState { point, memory: memory.unwrap_or_default() };
     let Solution { state, report } =
         fenchel_optim::lbfgs::lbfgs(function, settings, start, observer)?;
     Ok(Solution { state: state.map(|x| read(problem, &x)), report })
@@ -148,7 +146,9 @@ where
     R: Regulariser,
     O: Observer<Fista<MulticlassSmooth<'p, 'a, D, R>, OnWeights<'p, R>>>,
 {
-    let (function, start) = resume(problem, start)?;
+    let (point, step) = start.map(|start| (start.point, start.step)).unzip();
+    let (function, point) = begin(problem, point)?;
+    let start = FistaState { point, step: step.flatten() };
     let weights = problem.d() * problem.classes();
     let regulariser = OnWeights { regulariser: problem.regulariser(), weights };
     let Solution { state, report } =

@@ -46,7 +46,7 @@ mod state;
 mod step;
 
 pub use ascent::{MulticlassAscent, SoftmaxStep};
-pub use auto::{MulticlassAuto, MulticlassMethodState, MulticlassStart, auto, auto_from};
+pub use auto::{MulticlassAuto, auto};
 pub use batch::{MulticlassSmooth, fista, lbfgs};
 pub use newton::{newton, newton_cg};
 pub(crate) use product::multiply_rows as scores;

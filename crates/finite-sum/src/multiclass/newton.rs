@@ -14,11 +14,11 @@ use fenchel_optim::newton::{Newton, NewtonCg, NewtonCgSettings, TwiceDifferentia
 use fenchel_optim::prox::Zero;
 use fenchel_optim::{Certificate, Observer, Solution};
 
-use super::batch::{MulticlassSmooth, dimension, read, resume};
+use super::batch::{MulticlassSmooth, begin, dimension, read};
 use super::problem::{MulticlassPoint, MulticlassProblem};
 use super::product::multiply_rows;
 use crate::Error;
-use crate::newton::{NewtonCgState, NewtonSettings, gram_cost};
+use crate::newton::{NewtonSettings, gram_cost};
 
 impl<D: Design> TwiceDifferentiable for MulticlassSmooth<'_, '_, D, Zero> {
     fn dimension(&self) -> usize {
@@ -27,10 +27,6 @@ impl<D: Design> TwiceDifferentiable for MulticlassSmooth<'_, '_, D, Zero> {
 
     fn margins(&self) -> usize {
         self.problem.n() * self.problem.classes()
-    }
-
-    fn free(&self) -> usize {
-        if self.problem.intercepts() { self.problem.classes() } else { 0 }
     }
 
     fn multiply(&self, v: &[f64], z: &mut [f64]) {
@@ -168,9 +164,9 @@ pub(super) fn hessian_bytes<D: Design, R: fenchel_optim::Regulariser>(
 pub fn newton<'p, 'a, D, O>(
     problem: &'p MulticlassProblem<'a, D, Zero>,
     settings: &NewtonSettings,
-    start: Option<NewtonCgState<MulticlassPoint>>,
+    start: Option<MulticlassPoint>,
     observer: &mut O,
-) -> Result<Solution<NewtonCgState<MulticlassPoint>>, Error>
+) -> Result<Solution<MulticlassPoint>, Error>
 where
     D: Design,
     O: Observer<Newton<MulticlassSmooth<'p, 'a, D, Zero>>>,
@@ -180,10 +176,10 @@ where
         let (method, hint) = ("multiclass newton", "use newton_cg, which needs no Hessian");
         return Err(Error::MemoryLimit { method, needed, limit, hint });
     }
-    let (function, start) = resume(problem, start)?;
+    let (function, start) = begin(problem, start)?;
     let Solution { state, report } =
         fenchel_optim::newton::newton(function, &settings.stop, start, observer)?;
-    Ok(Solution { state: state.map(|x| read(problem, &x)), report })
+    Ok(Solution { state: read(problem, &state), report })
 }
 
 /// Newton-CG: a Newton step by conjugate gradients, a pass a product with the Hessian. For many features and small `l2`.
@@ -193,15 +189,15 @@ where
 pub fn newton_cg<'p, 'a, D, O>(
     problem: &'p MulticlassProblem<'a, D, Zero>,
     settings: &NewtonCgSettings,
-    start: Option<NewtonCgState<MulticlassPoint>>,
+    start: Option<MulticlassPoint>,
     observer: &mut O,
-) -> Result<Solution<NewtonCgState<MulticlassPoint>>, Error>
+) -> Result<Solution<MulticlassPoint>, Error>
 where
     D: Design,
     O: Observer<NewtonCg<MulticlassSmooth<'p, 'a, D, Zero>>>,
 {
-    let (function, start) = resume(problem, start)?;
+    let (function, start) = begin(problem, start)?;
     let Solution { state, report } =
         fenchel_optim::newton::newton_cg(function, settings, start, observer)?;
-    Ok(Solution { state: state.map(|x| read(problem, &x)), report })
+    Ok(Solution { state: read(problem, &state), report })
 }

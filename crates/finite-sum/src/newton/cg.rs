@@ -4,15 +4,12 @@
 //! `H v = A'(phi'' * (A v)) / n + l2 v` alone: a pass each, on all cores. The unpenalised intercept is the last variable.
 
 use fenchel_linalg::Design;
-use fenchel_optim::newton::{NewtonCg, NewtonCgSettings, NewtonState};
+use fenchel_optim::newton::{NewtonCg, NewtonCgSettings};
 use fenchel_optim::prox::Zero;
 use fenchel_optim::{Loss, Observer, Solution};
 
 use crate::smooth::{SmoothPart, point};
 use crate::{Error, Point, Problem};
-
-/// The state of Newton-CG: a point, and where the run stood.
-pub type NewtonCgState<P = Point> = NewtonState<P>;
 
 /// Newton-CG for twice differentiable losses with `l2 >= 0` and no other regulariser.
 ///
@@ -39,9 +36,9 @@ pub type NewtonCgState<P = Point> = NewtonState<P>;
 pub fn newton_cg<'p, 'a, D, L, O>(
     problem: &'p Problem<'a, D, L, Zero>,
     settings: &NewtonCgSettings,
-    start: Option<NewtonCgState>,
+    start: Option<Point>,
     observer: &mut O,
-) -> Result<Solution<NewtonCgState>, Error>
+) -> Result<Solution<Point>, Error>
 where
     D: Design,
     L: Loss,
@@ -49,8 +46,8 @@ where
 {
     settings.stop.check()?;
     problem.check_twice_differentiable("newton_cg")?;
-    let (function, start) = SmoothPart::resume(problem, start)?;
+    let (function, start) = SmoothPart::new(problem, start)?;
     let Solution { state, report } =
         fenchel_optim::newton::newton_cg(function, settings, start, observer)?;
-    Ok(Solution { state: state.map(|x| point(problem.d(), &x)), report })
+    Ok(Solution { state: point(problem.d(), &state), report })
 }

@@ -1,11 +1,8 @@
 //! The outer loop.
 
 mod minimise;
-mod resume;
 mod step;
 mod working_set;
-
-pub use resume::NewtonState;
 
 use std::sync::Arc;
 
@@ -13,7 +10,7 @@ use fenchel_linalg::{Columns, Design};
 use fenchel_optim::prox::{ElasticNet, L1, Zero};
 use fenchel_optim::random::{Generator, stream};
 use fenchel_optim::{
-    Certificate, Iterative, Loss, Observer, Separable, Solution, Status, Stop, run,
+    Certificate, Iterative, Look, Loss, Observer, Separable, Solution, Status, Stop, run,
 };
 use serde::{Deserialize, Serialize};
 
@@ -164,9 +161,9 @@ pub struct Newton<'p, 'a, D, L, R> {
 pub fn newton<'p, 'a, D, L, R, O>(
     problem: &'p Problem<'a, D, L, R>,
     settings: &NewtonSettings,
-    start: Option<NewtonState>,
+    start: Option<Point>,
     observer: &mut O,
-) -> Result<Solution<NewtonState>, Error>
+) -> Result<Solution<Point>, Error>
 where
     D: Design,
     L: Loss,
@@ -191,16 +188,12 @@ where
     if l1 > 0.0 {
         Columns::check(problem.design())?;
     }
-    let NewtonState { point, trail } = start.unwrap_or_else(|| Point::zero(problem.d()).into());
+    let point = start.unwrap_or_else(|| Point::zero(problem.d()));
     problem.check_point(&point)?;
     let mut gap = Gap::new(problem);
     problem.margins(&point, &mut gap.margins);
     let mut method = Newton { by_tangent: l1 > 0.0, ..Newton::new(problem, point, gap, settings) };
-    if let Some(trail) = trail {
-        method.follow(*trail);
-    }
     let mut report = run(&mut method, &settings.stop, observer)?;
-    let trail = method.trail();
     if method.drift > 0 {
         // The margins followed the steps; the objective that is returned is the returned point's own. A lower bound is
         // one for every point.
@@ -216,7 +209,7 @@ where
             }
         };
     }
-    Ok(Solution { state: NewtonState { point: method.point, trail: Some(trail) }, report })
+    Ok(Solution { state: method.point, report })
 }
 
 impl<'p, 'a, D: Design, L: Loss, R: ElasticNetForm> Newton<'p, 'a, D, L, R> {
@@ -403,8 +396,6 @@ impl<'p, 'a, D: Design, L: Loss, R: ElasticNetForm> Newton<'p, 'a, D, L, R> {
 }
 
 impl<D: Design, L: Loss, R: ElasticNetForm> Iterative for Newton<'_, '_, D, L, R> {
-    const FREE_CERTIFICATE: bool = true;
-
     /// One outer step, whatever it costs.
     fn advance(&mut self, _: f64) -> f64 {
         self.outer_step()
@@ -416,6 +407,10 @@ impl<D: Design, L: Loss, R: ElasticNetForm> Iterative for Newton<'_, '_, D, L, R
             return proof;
         }
         self.measure()
+    }
+
+    fn look(&self) -> Look {
+        Look::Free
     }
 
     /// Outer steps.

@@ -49,9 +49,7 @@ pub(crate) use sample::Sample;
 pub(crate) use subsampled::{ROWS_PER_VARIABLE, sample_rows};
 pub(crate) use warm::{Warm, check_grid, sphere_radius};
 
-pub use cg::{NewtonCgState, newton_cg};
-pub use method::{ElasticNetForm, Newton, NewtonSettings, NewtonState, newton};
-pub use subsampled::{
-    SubsampledNewton, SubsampledNewtonSettings, SubsampledNewtonState, subsampled_newton,
-};
+pub use cg::newton_cg;
+pub use method::{ElasticNetForm, Newton, NewtonSettings, newton};
+pub use subsampled::{SubsampledNewton, SubsampledNewtonSettings, subsampled_newton};
 pub use warm::Screening;

@@ -2,9 +2,8 @@
 
 use fenchel_linalg::{Cholesky, Columns, Design};
 use fenchel_optim::prox::soft_threshold;
-use fenchel_optim::random::{Generator, stream};
+use fenchel_optim::random::Generator;
 use rand::seq::SliceRandom;
-use serde::{Deserialize, Serialize};
 
 use super::cost::gram_cost;
 use super::forcing::Tolerances;
@@ -65,36 +64,9 @@ pub(super) struct Hessian {
     h: Vec<f64>,
     /// Of the model that it served last.
     pub(super) violation: f64,
-    /// How many rows were drawn, and by which generator.
-    draw: Option<(f64, Generator)>,
-}
-
-/// What a [`Hessian`] is made again of.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Recipe {
-    pub(super) set: Vec<usize>,
-    h: Vec<f64>,
-    #[serde(with = "fenchel_optim::limit")]
-    violation: f64,
-    draw: Option<(f64, Generator)>,
-}
-
-impl Recipe {
-    /// Whether a recipe that was read from somewhere has the right shape.
-    pub(super) fn fits(&self, n: usize, d: usize) -> bool {
-        self.h.len() == n
-            && self.h.iter().all(|h| *h >= 0.0 && h.is_finite())
-            && self.set.is_sorted_by(|a, b| a < b)
-            && self.set.last().is_none_or(|&c| c < d)
-    }
 }
 
 impl Hessian {
-    pub(super) fn recipe(&self) -> Recipe {
-        let Hessian { set, h, violation, draw, .. } = self;
-        Recipe { set: set.clone(), h: h.clone(), violation: *violation, draw: draw.clone() }
-    }
-
     /// `phi''(t_i) / n` that it was built with.
     pub(super) fn seconds(&self) -> &Vec<f64> {
         &self.h
@@ -330,7 +302,6 @@ impl Model<'_> {
         rng: &mut Generator,
     ) -> Hessian {
         let variables = self.variables();
-        let draw = sampled.map(|count| (count, rng.clone()));
         let rows = match sampled {
             None => sample::all(self.h),
             Some(count) => sample::draw(design, self.h, variables, count, rng),
@@ -339,21 +310,7 @@ impl Model<'_> {
         let gram = variables.gram(design, &rows, share * stored as f64);
         let (set, h) = (self.set.to_vec(), self.h.to_vec());
         let sampled = sampled.is_some();
-        Hessian { set, gram, factor: None, sampled, h, violation: f64::INFINITY, draw }
-    }
-
-    /// The Hessian that was made of these second derivatives over this set, once more. `stored` entries of the design belong
-    /// to the set.
-    pub(super) fn again<D: Design>(&self, design: &D, stored: usize, recipe: &Recipe) -> Hessian {
-        let model = Model { h: &recipe.h, set: &recipe.set, ..*self };
-        let violation = recipe.violation;
-        let hessian = match recipe.draw.clone() {
-            None => model.hessian(design, stored, None, &mut stream(0, 0)),
-            Some((count, mut rng)) => model.hessian(design, stored, Some(count), &mut rng),
-        };
-        // The run before has paid for the factor.
-        let factored = (self.l1 == 0.0).then(|| Cholesky::with_ridge(&hessian.gram, model.order()));
-        Hessian { violation, factor: factored.and_then(Result::ok), ..hessian }
+        Hessian { set, gram, factor: None, sampled, h, violation: f64::INFINITY }
     }
 
     fn variables(&self) -> Variables<'_> {

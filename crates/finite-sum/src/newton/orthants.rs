@@ -66,19 +66,6 @@ impl Part {
         Some(Part { columns, rows })
     }
 
-    /// The copy of these columns, once more.
-    pub(super) fn again<D: Design>(design: &D, columns: Vec<usize>, counts: &[usize]) -> Part {
-        let stored = columns.iter().map(|&c| counts[c]).sum();
-        let mut rows = Nonzeros::default();
-        rows.copy_columns(design, &columns, stored);
-        Part { columns, rows }
-    }
-
-    /// The columns that are copied.
-    pub(super) fn columns(&self) -> &[usize] {
-        &self.columns
-    }
-
     /// Where the columns of `set` are in the copy.
     pub(super) fn places(&self, set: &[usize]) -> Vec<usize> {
         set.iter().filter_map(|c| self.columns.binary_search(c).ok()).collect()

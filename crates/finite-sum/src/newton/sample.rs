@@ -65,20 +65,6 @@ impl Sample {
         Sample { rows, count, rng, fresh: true }
     }
 
-    /// Whether this can be what a run that would draw `count` of `n` rows by a generator of the same seed left behind.
-    pub(super) fn fits(&self, n: usize, count: f64, rng: &Generator) -> bool {
-        let drawn = |&(i, weight): &(usize, f64)| i < n && weight.is_finite() && weight >= 1.0;
-        self.count == count
-            && self.rng.get_seed() == rng.get_seed()
-            && self.rows.len() <= n
-            && self.rows.iter().all(drawn)
-    }
-
-    /// The same rows, to serve once more before others are drawn.
-    pub(super) fn again(self) -> Self {
-        Sample { fresh: true, ..self }
-    }
-
     /// The rows times `h_i` for a Hessian of second derivatives `h`, drawn anew unless it is the first, and what the draw
     /// cost in passes.
     pub(crate) fn weighted<D: Design>(

@@ -1,11 +1,11 @@
 //! Smooth problems of many more rows than features, by way of a part of the rows.
 
 use fenchel_linalg::Design;
-use fenchel_optim::newton::{QuasiNewton, QuasiNewtonSettings, QuasiNewtonState, QuasiNewtonTrail};
+use fenchel_optim::newton::{QuasiNewton, QuasiNewtonSettings};
 use fenchel_optim::prox::Zero;
 use fenchel_optim::random::{Generator, stream};
 use fenchel_optim::{
-    Certificate, Iterative, Loss, Observer, Resumable, Solution, Status, Stop, run,
+    Budget, Certificate, Iterative, Look, Loss, Observer, Solution, Status, Stop, run,
 };
 use serde::{Deserialize, Serialize};
 
@@ -66,45 +66,14 @@ pub(crate) fn sample_rows(rows: usize, variables: usize, per_variable: f64) -> O
     (count <= MOST * rows).then_some(count)
 }
 
-/// The state of [`subsampled_newton`]: a point, and where the run stood.
-///
-/// Given back with the same problem and settings (of `stop`, anything may differ), the run goes on bit for bit. It holds
-/// `2 n` numbers and the rows that were drawn, no matrix: the Hessian of these rows is made once more. A state made
-/// [`from`](From) a point, or of another run, is a warm start.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct SubsampledNewtonState {
-    /// The point.
-    pub point: Point,
-    /// Where the run stood.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    trail: Option<Trail>,
-}
-
-impl From<Point> for SubsampledNewtonState {
-    fn from(point: Point) -> Self {
-        SubsampledNewtonState { point, trail: None }
-    }
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-enum Trail {
-    /// Nothing was done yet: the problem on the drawn rows comes first.
-    Cold,
-    Running(Box<Running>),
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Running {
-    sample: Option<Sample>,
-    method: Resumable<(), QuasiNewtonTrail>,
-}
-
 /// Subsampled Newton on one problem: what an observer of [`subsampled_newton`] sees.
 #[derive(Debug, Clone)]
 pub struct SubsampledNewton<'p, 'a, D, L> {
     problem: &'p Problem<'a, D, L, Zero>,
     rows_per_variable: f64,
     settings: QuasiNewtonSettings,
+    /// What the run may take in all.
+    budget: Budget,
     rng: Generator,
     at: At<'p, 'a, D, L>,
     /// Why there was no beginning. The problem was checked, and so are its parts: nothing is known to bring this about.
@@ -151,9 +120,9 @@ enum At<'p, 'a, D, L> {
 pub fn subsampled_newton<'p, 'a, D, L, O>(
     problem: &'p Problem<'a, D, L, Zero>,
     settings: &SubsampledNewtonSettings,
-    start: Option<SubsampledNewtonState>,
+    start: Option<Point>,
     observer: &mut O,
-) -> Result<Solution<SubsampledNewtonState>, Error>
+) -> Result<Solution<Point>, Error>
 where
     D: Design + Copy,
     L: Loss + Copy,
@@ -170,7 +139,7 @@ where
         return Err(Error::MemoryLimit { method: name, needed, limit: memory_limit, hint });
     }
     if let Some(start) = &start {
-        problem.check_point(&start.point)?;
+        problem.check_point(start)?;
     }
     let settings = QuasiNewtonSettings { stop, ..QuasiNewtonSettings::default() };
     let mut method = SubsampledNewton {
@@ -178,16 +147,14 @@ where
         rows_per_variable,
         settings,
         rng: stream(seed, 0),
-        at: At::Start(None),
+        budget: Budget::new(stop),
+        at: At::Start(start),
         failed: None,
     };
-    if let Some(start) = start {
-        method.resume(start)?;
-    }
     let report = run(&mut method, &stop, observer)?;
     match method.failed {
         Some(error) => Err(error),
-        None => Ok(Solution { state: method.into_state(), report }),
+        None => Ok(Solution { state: method.point(), report }),
     }
 }
 
@@ -201,56 +168,8 @@ impl<D: Design + Copy, L: Loss + Copy> SubsampledNewton<'_, '_, D, L> {
         }
     }
 
-    /// Goes on from a state.
-    fn resume(&mut self, state: SubsampledNewtonState) -> Result<(), Error> {
-        let SubsampledNewtonState { point, trail } = state;
-        match trail {
-            Some(Trail::Cold) => {}
-            Some(Trail::Running(running)) if self.drew(running.sample.as_ref()) => {
-                let Running { sample, method } = *running;
-                let (function, x) = SmoothPart::new(self.problem, Some(point))?;
-                let function = match sample {
-                    Some(sample) => function.sampled(sample.again()),
-                    None => function,
-                };
-                let method = QuasiNewton::new(function, &self.settings, method.map(|()| x))?;
-                self.at = At::Method(Box::new(method));
-            }
-            _ => self.at = At::Start(Some(point)),
-        }
-        Ok(())
-    }
-
-    /// Whether this can be the sample of a run of these settings.
-    fn drew(&self, sample: Option<&Sample>) -> bool {
-        let n = self.problem.n();
-        match (sample, sample_rows(n, self.variables(), self.rows_per_variable)) {
-            (None, None) => true,
-            (Some(sample), Some(count)) => sample.fits(n, count, &self.rng),
-            _ => false,
-        }
-    }
-
     fn variables(&self) -> usize {
         self.problem.d() + usize::from(self.problem.intercept())
-    }
-
-    fn into_state(self) -> SubsampledNewtonState {
-        let d = self.problem.d();
-        match self.at {
-            At::Start(None) => {
-                SubsampledNewtonState { point: Point::zero(d), trail: Some(Trail::Cold) }
-            }
-            At::Start(Some(point)) => point.into(),
-            At::Method(method) => {
-                let sample = method.function().sample().cloned();
-                let state: QuasiNewtonState = method.into_state();
-                let point = point(d, &state.point);
-                let method = state.map(|_| ());
-                let running = Trail::Running(Box::new(Running { sample, method }));
-                SubsampledNewtonState { point, trail: Some(running) }
-            }
-        }
     }
 
     /// Draws rows, solves the problem on them if there is no start, and gets ready to go on from there. Returns what it
@@ -266,8 +185,7 @@ impl<D: Design + Copy, L: Loss + Copy> SubsampledNewton<'_, '_, D, L> {
             passes += if start.is_some() { 1.5 } else { 1.0 };
             // Without l2 the sample may be separable, and its solution at infinity.
             if start.is_none() && problem.l2() > 0.0 {
-                let seconds = self.settings.stop.max_seconds;
-                let (point, cost) = solve_roughly(problem, &drawn.rows, seconds)?;
+                let (point, cost) = solve_roughly(problem, &drawn.rows, self.budget.left())?;
                 start = Some(point);
                 passes += cost;
             }
@@ -277,7 +195,7 @@ impl<D: Design + Copy, L: Loss + Copy> SubsampledNewton<'_, '_, D, L> {
         if let Some(sample) = sample {
             function = function.sampled(sample);
         }
-        self.at = At::Method(Box::new(QuasiNewton::new(function, &self.settings, x.into())?));
+        self.at = At::Method(Box::new(QuasiNewton::new(function, &self.settings, x)?));
         Ok(passes)
     }
 }
@@ -301,27 +219,31 @@ fn draw<D: Design, L: Loss>(
     Sample::draw(problem.design(), &h, variables, count, rng)
 }
 
+/// When to end on rows that are this share of the data, with so much left for all of it.
+fn rough_stop(share: f64, left: Stop) -> Stop {
+    let max_passes = ROUGH_PASSES.min(left.max_passes / share.max(f64::MIN_POSITIVE));
+    Stop { max_passes, max_seconds: left.max_seconds, ..Stop::at_relative(ROUGH) }
+}
+
 /// The problem on these rows alone, solved to [`ROUGH`], and its cost in passes over all rows.
 fn solve_roughly<D: Design + Copy, L: Loss + Copy>(
     problem: &Problem<'_, D, L, Zero>,
     rows: &Weighted,
-    max_seconds: Option<f64>,
+    left: Stop,
 ) -> Result<(Point, f64), Error> {
     let index: Vec<usize> = rows.iter().map(|&(i, _)| i).collect();
     let targets: Vec<f64> = index.iter().map(|&i| problem.targets()[i]).collect();
     let weights: Vec<f64> = rows.iter().map(|&(i, w)| w * problem.term_weight(i)).collect();
     let part = problem.on_rows(&index, &targets, Zero)?.with_weights(&weights)?;
     let share = part.design().stored() as f64 / problem.design().stored().max(1) as f64;
-    let stop = Stop { max_passes: ROUGH_PASSES, max_seconds, ..Stop::at_relative(ROUGH) };
+    let stop = rough_stop(share, left);
     let (function, x) = SmoothPart::new(&part, None)?;
     let settings = QuasiNewtonSettings { stop, ..QuasiNewtonSettings::default() };
     let solution = fenchel_optim::newton::quasi_newton(function, &settings, x, &mut ())?;
-    Ok((point(problem.d(), &solution.state.point), share * solution.report.passes))
+    Ok((point(problem.d(), &solution.state), share * solution.report.passes))
 }
 
 impl<D: Design + Copy, L: Loss + Copy> Iterative for SubsampledNewton<'_, '_, D, L> {
-    const FREE_CERTIFICATE: bool = true;
-
     /// One step, whatever it costs; the first is what comes before all rows are looked at.
     fn advance(&mut self, passes: f64) -> f64 {
         match &mut self.at {
@@ -344,11 +266,11 @@ impl<D: Design + Copy, L: Loss + Copy> Iterative for SubsampledNewton<'_, '_, D,
     }
 
     /// The origin is left before it is looked at.
-    fn estimate(&self) -> Option<f64> {
+    fn look(&self) -> Look {
         match &self.at {
-            At::Start(None) => Some(f64::INFINITY),
-            At::Start(Some(_)) => None,
-            At::Method(method) => method.estimate(),
+            At::Start(None) => Look::Guess(f64::INFINITY),
+            At::Start(Some(_)) => Look::Free,
+            At::Method(method) => method.look(),
         }
     }
 
@@ -365,5 +287,18 @@ impl<D: Design + Copy, L: Loss + Copy> Iterative for SubsampledNewton<'_, '_, D,
             At::Start(_) => self.failed.as_ref().map(|_| Status::Stalled),
             At::Method(method) => method.verdict(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_for_all_rows_limits_the_beginning() {
+        let left = Stop { max_passes: 6.0, max_seconds: Some(2.5), ..Stop::default() };
+        let stop = rough_stop(0.25, left);
+        assert_eq!((stop.max_passes, stop.max_seconds, stop.relative), (24.0, Some(2.5), ROUGH));
+        assert_eq!(rough_stop(1e-3, left).max_passes, ROUGH_PASSES);
     }
 }

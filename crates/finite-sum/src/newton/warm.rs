@@ -366,7 +366,7 @@ mod tests {
                 let settings = NewtonSettings { stop, ..NewtonSettings::default() };
                 let best = newton(&problem, &settings, None, &mut ()).unwrap();
                 assert!(best.report.certificate.relative() < 1e-12, "{}", best.report);
-                let best = best.state.point;
+                let best = best.state;
                 let mut exact = Gap::new(&problem);
                 exact.at(&problem, &best);
                 let sphere = origin.sphere(&problem);

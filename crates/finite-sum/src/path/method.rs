@@ -162,7 +162,7 @@ pub fn path<D: Design + Clone, L: Loss + Clone>(
 /// let begun = path_from(&problem, &settings, None, &mut ends)?;
 /// assert_eq!(begun.points.len(), 10);
 /// let whole = path_from(&problem, &settings, Some(begun), &mut ())?;
-/// assert_eq!(whole, path(&problem, &settings)?);
+/// assert_eq!(whole.coefficients()?, path(&problem, &settings)?.coefficients()?);
 /// # Ok::<(), fenchel_finite_sum::Error>(())
 /// ```
 ///

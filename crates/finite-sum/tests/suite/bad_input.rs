@@ -6,10 +6,10 @@ use fenchel_finite_sum::loss::{
 };
 use fenchel_finite_sum::{
     CatalystSettings, Error, FinitoSettings, Lasso, LogisticRegression, MisoMuSettings,
-    MisoSettings, NewtonCgSettings, NewtonCgState, NewtonSettings, Point, Problem,
-    ProxFinitoSettings, QningSettings, SagSettings, SagaSettings, Sampling, SdcaSettings, SdcaStep,
-    SvrgSettings, catalyst, finito, lbfgs, miso, miso_mu, newton, newton_cg, prox_finito, qning,
-    sag, saga, sdca, svrg,
+    MisoSettings, NewtonCgSettings, NewtonSettings, Point, Problem, ProxFinitoSettings,
+    QningSettings, SagSettings, SagaSettings, Sampling, SdcaSettings, SdcaStep, SvrgSettings,
+    catalyst, finito, lbfgs, miso, miso_mu, newton, newton_cg, prox_finito, qning, sag, saga, sdca,
+    svrg,
 };
 use fenchel_linalg::{CsrMatrix, Dense, Invalid};
 use fenchel_optim::lbfgs::LbfgsSettings;
@@ -211,7 +211,7 @@ fn methods_built_on_the_kernels_refuse_as_they_do() {
         let settings = NewtonCgSettings { forcing, ..Default::default() };
         refused(newton_cg(&strong, &settings, None, o), "forcing");
     }
-    let start = Some(NewtonCgState::from(Point::zero(4)));
+    let start = Some(Point::from(Point::zero(4)));
     refused(newton_cg(&strong, &NewtonCgSettings::default(), start, o), "weights");
     refused(miso(&kinked, &MisoSettings::default(), None, o), "miso does not support the hinge");
     let with_intercept = strong.clone().with_intercept();

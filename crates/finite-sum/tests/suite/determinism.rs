@@ -28,8 +28,7 @@ fn weights(seed: u64) -> Vec<Point> {
             .point,
         newton_cg(&smooth, &NewtonCgSettings { stop, ..Default::default() }, None, &mut ())
             .unwrap()
-            .state
-            .point,
+            .state,
         sdca(&problem, &SdcaSettings { seed, stop, ..Default::default() }, None, &mut ())
             .unwrap()
             .state
@@ -78,7 +77,7 @@ fn watching_does_not_change_a_bit() {
             let watched = saga(&problem, &settings, None, &mut trace).unwrap();
             let unwatched = saga(&problem, &settings, None, &mut ()).unwrap();
             assert_eq!(watched.state, unwatched.state);
-            assert_eq!(unwatched.report.seconds, 0.0);
+            assert!(unwatched.report.seconds > 0.0);
             let settings = SdcaSettings { stop, ..Default::default() };
             let watched = sdca(&problem, &settings, None, &mut trace).unwrap();
             let unwatched = sdca(&problem, &settings, None, &mut ()).unwrap();

@@ -22,14 +22,14 @@ fn second_order<D: Design>(
 ) -> Vec<(String, MulticlassPoint, Report)> {
     let settings = NewtonSettings { stop: tight(), ..Default::default() };
     let s = newton(problem, &settings, None, &mut ()).unwrap();
-    let mut all = vec![("newton".to_string(), s.state.point, s.report)];
+    let mut all = vec![("newton".to_string(), s.state, s.report)];
     for globalisation in [Globalisation::LineSearch, Globalisation::TrustRegion] {
         for preconditioner in [Preconditioner::None, Preconditioner::Diagonal] {
             let stop = tight();
             let settings =
                 NewtonCgSettings { globalisation, preconditioner, stop, ..Default::default() };
             let s = newton_cg(problem, &settings, None, &mut ()).unwrap();
-            all.push((format!("{globalisation:?} {preconditioner:?}"), s.state.point, s.report));
+            all.push((format!("{globalisation:?} {preconditioner:?}"), s.state, s.report));
         }
     }
     all
@@ -90,7 +90,7 @@ fn badly_scaled_features_cost_a_few_steps() {
     }
     assert!(matches!(found.report.certificate, Certificate::Residual { .. }));
     // Without penalty only the differences of the classes are determined.
-    let features = expected.state.point.weights.chunks(3).zip(found.state.point.weights.chunks(3));
+    let features = expected.state.weights.chunks(3).zip(found.state.weights.chunks(3));
     for ((a, b), scale) in features.zip(&scales) {
         for k in 1..3 {
             let (a, b) = (a[k] - a[0], scale * (b[k] - b[0]));

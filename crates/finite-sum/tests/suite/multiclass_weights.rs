@@ -62,10 +62,10 @@ fn smooth_methods<D: Design>(
     let s = lbfgs(problem, &LbfgsSettings { stop, ..Default::default() }, None, &mut ()).unwrap();
     let mut all = vec![("lbfgs".to_string(), s.state.point, s.report)];
     let s = newton(problem, &NewtonSettings { stop, ..Default::default() }, None, &mut ()).unwrap();
-    all.push(("newton".into(), s.state.point, s.report));
+    all.push(("newton".into(), s.state, s.report));
     let settings = NewtonCgSettings { stop, ..Default::default() };
     let s = newton_cg(problem, &settings, None, &mut ()).unwrap();
-    all.push(("newton_cg".into(), s.state.point, s.report));
+    all.push(("newton_cg".into(), s.state, s.report));
     all
 }
 

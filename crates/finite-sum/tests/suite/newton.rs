@@ -44,7 +44,7 @@ fn check_on<L: Loss + Copy, R: ElasticNetForm + Copy>(
         let s = newton(&problem, &tight(), None, &mut ()).unwrap();
         let name = format!("{} {} intercept {intercept} {case}", L::NAME, R::NAME);
         assert_eq!(s.report.status, Status::Converged, "{name}: {}", s.report);
-        let found = problem.objective(&s.state.point).unwrap();
+        let found = problem.objective(&s.state).unwrap();
         assert!((found - best).abs() <= 2e-11 * best, "{name}: {found} {best}");
         assert!(s.report.oracle_calls <= 30, "{name}: {} outer steps", s.report.oracle_calls);
         let dense = Problem::new(
@@ -58,7 +58,7 @@ fn check_on<L: Loss + Copy, R: ElasticNetForm + Copy>(
         let dense = if intercept { dense.with_intercept() } else { dense };
         let s2 = newton(&dense, &tight(), None, &mut ()).unwrap();
         let scale = 1.0 + w.iter().map(|w| w.abs()).fold(0.0, f64::max);
-        assert!(distance(&s.state.point.weights, &s2.state.point.weights) < 1e-4 * scale, "{name}");
+        assert!(distance(&s.state.weights, &s2.state.weights) < 1e-4 * scale, "{name}");
     }
 }
 
@@ -138,9 +138,9 @@ fn proved<L: Loss + Copy>(data: &Data, loss: L, l2: f64) -> usize {
             };
             assert!(lower_bound <= best * (1.0 + 1e-11), "{lower_bound} {best}");
             assert!(objective - lower_bound <= relative * objective * (1.0 + 1e-9));
-            let found = problem.objective(&s.state.point).unwrap();
+            let found = problem.objective(&s.state).unwrap();
             assert!((found - objective).abs() <= 1e-13 * objective);
-            let own = problem.certify(&s.state.point).unwrap();
+            let own = problem.certify(&s.state).unwrap();
             by_model += usize::from(own.value() > relative * objective);
         }
     }
@@ -178,19 +178,19 @@ fn large_sets_lead_to_the_optimum() {
         settings.stop.max_passes = f64::INFINITY;
         let s = newton(&problem, &settings, None, &mut ()).unwrap();
         assert_eq!(s.report.status, Status::Converged, "{}", s.report);
-        let support = s.state.point.weights.iter().filter(|w| **w != 0.0).count();
+        let support = s.state.weights.iter().filter(|w| **w != 0.0).count();
         assert!(support * support > 2 * 5 * n, "{support}");
         // Optimality, from the definition: |v_c| = l1 with the sign of x_c on the support, at most l1 off it.
         let mut slopes = vec![0.0_f64; d as usize];
         for (i, sign) in signs.iter().enumerate() {
             let row = offsets[i]..offsets[i + 1];
             let (row, entries) = (&columns[row.clone()], &values[row]);
-            let weights = row.iter().map(|&c| s.state.point.weights[c as usize]);
+            let weights = row.iter().map(|&c| s.state.weights[c as usize]);
             let margin: f64 = weights.zip(entries).map(|(x, a)| x * a).sum();
             let u = -sign / (1.0 + (sign * margin).exp()) / n as f64;
             row.iter().zip(entries).for_each(|(&c, a)| slopes[c as usize] += u * a);
         }
-        for (c, (x, g)) in s.state.point.weights.iter().zip(&slopes).enumerate() {
+        for (c, (x, g)) in s.state.weights.iter().zip(&slopes).enumerate() {
             let violation = if *x == 0.0 {
                 g.abs() - l1.strength
             } else {
@@ -209,7 +209,7 @@ fn without_l1_nothing_is_random() {
     let problem = Problem::new(design, &data.signs, Logistic, Zero, 1e-3).unwrap();
     let run = |seed| {
         let settings = NewtonSettings { seed, ..NewtonSettings::default() };
-        newton(&problem, &settings, None, &mut ()).unwrap().state.point.weights
+        newton(&problem, &settings, None, &mut ()).unwrap().state.weights
     };
     assert_eq!(run(1), run(1));
     assert_eq!(run(1), run(2));
@@ -240,7 +240,7 @@ fn collinear_columns_are_solved() {
     let s = newton(&problem, &settings, None, &mut ()).unwrap();
     assert_eq!(s.report.status, Status::Converged, "{}", s.report);
     // The one-dimensional optimum in x_0 + x_1, by its stationarity condition.
-    let sum = s.state.point.weights[0] + s.state.point.weights[1];
+    let sum = s.state.weights[0] + s.state.weights[1];
     let slope: f64 =
         x.column(0).iter().zip(&y).map(|(&a, &y)| Logistic.derivative(a * sum, y) * a).sum();
     assert!(slope.abs() < 1e-8, "{slope} {}", s.report);

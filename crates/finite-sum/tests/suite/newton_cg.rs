@@ -26,7 +26,7 @@ fn one_step_solves_least_squares() {
         assert_eq!((s.report.status, s.report.oracle_calls), (Status::Converged, 1));
         // Conjugate gradients need at most one product a dimension, and a few more for rounding.
         assert!(s.report.passes <= 1.5 + 9.0, "{}", s.report);
-        assert!(distance(&s.state.point.weights, &w) < 1e-9);
+        assert!(distance(&s.state.weights, &w) < 1e-9);
     }
 }
 
@@ -70,7 +70,7 @@ fn singular_systems_are_solved() {
         let settings = NewtonCgSettings { globalisation, stop, ..Default::default() };
         let s = newton_cg(&problem, &settings, None, &mut ()).unwrap();
         assert_eq!(s.report.status, Status::Converged, "{globalisation:?}: {}", s.report);
-        let w = &s.state.point.weights;
+        let w = &s.state.weights;
         assert_eq!(w[1], 0.0);
         let (r, _) = reference(&data.dense, &data.reals, &Squared, &Zero, 0.0, false);
         let value = |w: &[f64]| objective(&data.dense, &data.reals, &Squared, &Zero, 0.0, (w, 0.0));

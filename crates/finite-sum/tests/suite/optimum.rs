@@ -89,7 +89,7 @@ fn every_method<D: Design, L: Loss + Copy>(
                 ..NewtonCgSettings::default()
             };
             let s = newton_cg(&problem, &settings, None, &mut ()).unwrap();
-            done("newton_cg", s.state.point, s.report);
+            done("newton_cg", s.state, s.report);
         }
     }
     let s =
@@ -105,7 +105,7 @@ fn every_method<D: Design, L: Loss + Copy>(
     done("lbfgs", s.state.point, s.report);
     let s =
         newton(&problem, &NewtonSettings { stop, ..Default::default() }, None, &mut ()).unwrap();
-    done("newton", s.state.point, s.report);
+    done("newton", s.state, s.report);
     if !intercept {
         let settings = FinitoSettings { stop, ..FinitoSettings::default() };
         let s = finito(&problem, &settings, None, &mut ()).unwrap();
@@ -327,16 +327,10 @@ fn poisson_solutions_agree_and_are_certified() {
         // By strong convexity a gap bounds the distance from the optimum.
         let radius = |gap: f64| (2.0 * gap / l2).sqrt();
         let apart = radius(a.report.certificate.value()) + radius(b.report.certificate.value());
-        assert!(distance(&a.state.point.weights, &b.state.point.weights) <= apart);
+        assert!(distance(&a.state.weights, &b.state.point.weights) <= apart);
         // The report's objective is that of the definition.
-        let value = objective(
-            &data.dense,
-            &y,
-            &Poisson,
-            &Zero,
-            l2,
-            (&a.state.point.weights, a.state.point.intercept),
-        );
+        let value =
+            objective(&data.dense, &y, &Poisson, &Zero, l2, (&a.state.weights, a.state.intercept));
         assert!((value - best).abs() <= 1e-13 * best.abs().max(1.0));
         let lasso = Problem::new(design, &y, Poisson, L1 { strength: 0.05 }, l2).unwrap();
         let a = newton(&lasso, &newton_settings(), None, &mut ()).unwrap();
@@ -353,7 +347,7 @@ fn poisson_solutions_agree_and_are_certified() {
     let b = sdca(&problem, &settings(), None, &mut ()).unwrap();
     check("newton line", &a.report, a.report.certificate.objective().unwrap());
     check("sdca line", &b.report, a.report.certificate.objective().unwrap());
-    for w in [a.state.point.weights[0], b.state.point.weights[0]] {
+    for w in [a.state.weights[0], b.state.point.weights[0]] {
         let found = at(w);
         for k in -8000..8000 {
             assert!(at(f64::from(k) * 1e-3) >= found - 1e-11 * found.abs());

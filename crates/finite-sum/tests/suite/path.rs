@@ -88,7 +88,7 @@ fn points_of_a_path_equal_cold_fits() {
         let stop = Stop { absolute: 0.0, relative: 1e-13, ..Stop::default() };
         let settings = NewtonSettings { stop, ..NewtonSettings::default() };
         let cold = newton(&problem, &settings, None, &mut ()).unwrap();
-        assert!(distance(&cold.state.point.weights, &at.dense(30).weights) < 1e-4);
+        assert!(distance(&cold.state.weights, &at.dense(30).weights) < 1e-4);
     }
 }
 

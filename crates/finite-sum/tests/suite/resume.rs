@@ -3,20 +3,19 @@
 use std::ops::ControlFlow;
 
 use crate::common::multiclass::codes;
-use crate::common::runs::{StepsLeft, check_steps};
 use crate::common::{Data, data};
 use fenchel_finite_sum::loss::{Hinge, Logistic};
 use fenchel_finite_sum::multiclass::{MulticlassState, SoftmaxStep};
 use fenchel_finite_sum::{
-    CatalystSettings, DualState, FinitoSettings, FinitoStart, FistaSettings, LbfgsSettings,
-    MisoMuSettings, MisoSettings, MulticlassProblem, MulticlassSettings, Point, Problem,
-    ProxFinitoSettings, Qning, QningSettings, Sampling, SdcaSettings, SdcaStep, catalyst, finito,
-    fista, lbfgs, miso, miso_mu, multiclass, prox_finito, qning, sdca,
+    CatalystSettings, DualState, FinitoSettings, FinitoStart, MisoMuSettings, MisoSettings,
+    MulticlassProblem, MulticlassSettings, Point, Problem, ProxFinitoSettings, Qning,
+    QningSettings, Sampling, SdcaSettings, SdcaStep, catalyst, finito, miso, miso_mu, multiclass,
+    prox_finito, qning, sdca,
 };
 use fenchel_linalg::{Csr, Design};
-use fenchel_optim::prox::{GroupLasso, Groups, L1, Zero};
+use fenchel_optim::prox::{L1, Zero};
 use fenchel_optim::random::Order;
-use fenchel_optim::{Cadence, Loss, Progress, Separable, Solution, Stop};
+use fenchel_optim::{Loss, Progress, Separable, Solution, Stop};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -236,60 +235,6 @@ fn point_tables_resume() {
             });
         }
     }
-}
-
-#[test]
-fn batch_methods_resume() {
-    let data = toy();
-    let stop = Stop { check: Cadence::Every(1e-6), ..Stop::after_passes(1e3) };
-    let by_lbfgs = LbfgsSettings { memory: 4, stop };
-    let by_fista = FistaSettings { stop, ..Default::default() };
-    let design = || Csr::new(data.sparse.view()).unwrap();
-    for intercept in [false, true] {
-        let problem = Problem::new(design(), &data.signs, Logistic, Zero, 1e-4).unwrap();
-        let problem = if intercept { problem.with_intercept() } else { problem };
-        check_steps("lbfgs", |steps, start| {
-            lbfgs(&problem, &by_lbfgs, start, &mut StepsLeft(steps)).unwrap().state
-        });
-        let groups = Groups::new(6, &[vec![0, 3], vec![1, 2, 5], vec![4]]).unwrap();
-        let h = GroupLasso { groups, strength: 0.01 };
-        let problem = Problem::new(design(), &data.signs, Logistic, h, 1e-3).unwrap();
-        let problem = if intercept { problem.with_intercept() } else { problem };
-        check_steps("fista", |steps, start| {
-            fista(&problem, &by_fista, start, &mut StepsLeft(steps)).unwrap().state
-        });
-    }
-    let y = codes(&data.reals, 8);
-    let problem = MulticlassProblem::new(design(), &y, 3, Zero, 1e-3).unwrap();
-    let problem = problem.with_intercepts().unwrap();
-    check_steps("lbfgs of several classes", |steps, start| {
-        multiclass::lbfgs(&problem, &by_lbfgs, start, &mut StepsLeft(steps)).unwrap().state
-    });
-    check_steps("fista of several classes", |steps, start| {
-        multiclass::fista(&problem, &by_fista, start, &mut StepsLeft(steps)).unwrap().state
-    });
-}
-
-/// The state of a run on another problem is a start at its point, and nothing more.
-#[test]
-fn the_curvature_of_another_problem_is_ignored() {
-    let data = toy();
-    let stop = Stop { check: Cadence::Every(1e-6), ..Stop::after_passes(1e3) };
-    let pose = |l2| {
-        let design = Csr::new(data.sparse.view()).unwrap();
-        Problem::new(design, &data.signs, Logistic, Zero, l2).unwrap()
-    };
-    let (one, other) = (pose(1e-4), pose(1e-2));
-    let settings = LbfgsSettings { memory: 4, stop };
-    let state = lbfgs(&one, &settings, None, &mut StepsLeft(6)).unwrap().state;
-    let bare = state.point.clone().into();
-    let run = |start| lbfgs(&other, &settings, Some(start), &mut StepsLeft(6)).unwrap().state;
-    assert_eq!(run(state), run(bare));
-    let settings = FistaSettings { stop, ..Default::default() };
-    let state = fista(&one, &settings, None, &mut StepsLeft(6)).unwrap().state;
-    let bare = state.point.clone().into();
-    let run = |start| fista(&other, &settings, Some(start), &mut StepsLeft(6)).unwrap().state;
-    assert_eq!(run(state), run(bare));
 }
 
 /// The trail of another problem, other settings or a broken file is no trail: the state is a warm start.

@@ -46,5 +46,5 @@ fn proximal_newton_finds_the_known_l1_optimum() {
     let solution = newton(&problem, &settings, None, &mut ()).unwrap();
     let objective = solution.report.certificate.objective().unwrap();
     assert!((objective - 0.251_683_719_7).abs() < 1e-6 * 0.25, "{}", solution.report);
-    assert_eq!(solution.state.point.support(), 3573, "{}", solution.report);
+    assert_eq!(solution.state.support(), 3573, "{}", solution.report);
 }

@@ -68,7 +68,7 @@ fn check<L: Loss + Copy>(loss: L, y: &[f64], x: &Array2<f64>, l2: f64, seed: u64
         let best = best.report.certificate.objective().unwrap();
         let found = subsampled_newton(&problem, &tight(seed), None, &mut ()).unwrap();
         assert_eq!(found.report.status, Status::Converged, "{case}: {}", found.report);
-        let objective = problem.objective(&found.state.point).unwrap();
+        let objective = problem.objective(&found.state).unwrap();
         assert!((objective - best).abs() <= 3e-10 * best.abs(), "{case}: {objective} {best}");
         // The certificate is that of the point, and it holds.
         let certificate = found.report.certificate;
@@ -79,7 +79,7 @@ fn check<L: Loss + Copy>(loss: L, y: &[f64], x: &Array2<f64>, l2: f64, seed: u64
         );
         let again = subsampled_newton(&dense, &tight(seed), None, &mut ()).unwrap();
         assert_eq!(again.report.status, Status::Converged, "{case}: {}", again.report);
-        let objective = dense.objective(&again.state.point).unwrap();
+        let objective = dense.objective(&again.state).unwrap();
         assert!(
             (objective - best).abs() <= 3e-10 * best.abs(),
             "{case}, dense: {objective} {best}"

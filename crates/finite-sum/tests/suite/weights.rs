@@ -66,7 +66,7 @@ fn solutions<D: Design, L: Loss, R: Lagged + ElasticNetForm>(
     let s = svrg(problem, &SvrgSettings { stop, ..Default::default() }, None, &mut ()).unwrap();
     all.push(("svrg", s.state.point, s.report));
     let s = newton(problem, &NewtonSettings { stop, ..Default::default() }, None, &mut ()).unwrap();
-    all.push(("newton", s.state.point, s.report));
+    all.push(("newton", s.state, s.report));
     let s = qning(problem, &QningSettings { stop, ..Default::default() }, None, &mut ()).unwrap();
     all.push(("qning", s.state.point, s.report));
     let s = miso_mu(problem, &MisoMuSettings { stop, ..Default::default() }, None, &mut ());
@@ -152,7 +152,7 @@ fn methods_without_a_regulariser_find_it_too() {
     for (name, point, report) in [
         ("finito", s.state.point, s.report),
         ("lbfgs", t.state.point, t.report),
-        ("newton_cg", u.state.point, u.report),
+        ("newton_cg", u.state, u.report),
         ("miso", v.state.point, v.report),
     ] {
         assert_eq!(report.status, Status::Converged, "{name}: {report}");

@@ -1,7 +1,7 @@
 //! All components of a problem as one method for [`run`](fenchel_optim::run()).
 
 use fenchel_linalg::factor::InPlaceCholesky;
-use fenchel_optim::{Certificate, Iterative, Status};
+use fenchel_optim::{Certificate, Iterative, Look, Status};
 #[cfg(feature = "parallel")]
 use rayon::prelude::*;
 
@@ -100,8 +100,6 @@ impl Screened {
 }
 
 impl Iterative for Screened {
-    const FREE_CERTIFICATE: bool = true;
-
     fn advance(&mut self, _passes: f64) -> f64 {
         // The sum was not good enough although every part rests: each has to do better.
         if self.looked && self.parts.iter().all(|part| part.rests) {
@@ -129,16 +127,16 @@ impl Iterative for Screened {
         self.parts.iter().map(|part| part.solver.factorisations()).sum()
     }
 
-    fn estimate(&self) -> Option<f64> {
+    fn look(&self) -> Look {
         let mut total = 0.0;
         for part in &self.parts {
             if !part.rests {
-                return Some(f64::INFINITY);
+                return Look::Guess(f64::INFINITY);
             }
             total += part.gap();
         }
         // Resting parts are worth a look in any case: the tolerance depends on the objective.
-        Some(if self.looked { total } else { 0.0 })
+        Look::Guess(if self.looked { total } else { 0.0 })
     }
 
     fn verdict(&self) -> Option<Status> {

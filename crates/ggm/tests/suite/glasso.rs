@@ -7,7 +7,7 @@ use fenchel_ggm::synthetic::{barabasi_albert, chain, diagonally_dominant};
 use fenchel_ggm::{Error, GlassoSettings, GlassoState, Method, Problem, Weights, graphical_lasso};
 use fenchel_linalg::Invalid;
 use fenchel_optim::random::stream;
-use fenchel_optim::{Progress, Refusal, Status, Stop};
+use fenchel_optim::{Cadence, Progress, Refusal, Status, Stop};
 use ndarray::{Array2, array};
 use proptest::prelude::*;
 
@@ -90,7 +90,8 @@ fn quic_converges_quadratically() {
         gaps.push(progress.certificate.value());
         ControlFlow::Continue(())
     };
-    let settings = tight(Method::Quic, 1e-11);
+    let mut settings = tight(Method::Quic, 1e-11);
+    settings.stop.check = Cadence::Every(1.0);
     graphical_lasso(&problem, &settings, None, &mut watch).unwrap();
     let drops: Vec<f64> = gaps.windows(2).map(|g| (g[0] / g[1].max(1e-15)).log10()).collect();
     let last = drops.len();

@@ -2,7 +2,7 @@
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::random::MaxTree;
-use fenchel_optim::{Certificate, Iterative};
+use fenchel_optim::{Certificate, Iterative, Look};
 
 use super::network::{Network, Scratch};
 use super::{BeliefPropagationSettings, Schedule};
@@ -222,8 +222,8 @@ impl Iterative for Propagation {
         self.computed
     }
 
-    fn estimate(&self) -> Option<f64> {
-        Some(self.change)
+    fn look(&self) -> Look {
+        Look::Guess(self.change)
     }
 }
 

@@ -1,6 +1,8 @@
 //! The method: algorithm 3 of the SPG paper with its schedules.
 
-use fenchel_optim::{Certificate, Iterative, Observer, Regulariser, Report, Status, StepSize, run};
+use fenchel_optim::{
+    Certificate, Iterative, Look, Observer, Regulariser, Report, Status, StepSize, run,
+};
 
 use super::missing::Missing;
 use super::{
@@ -439,8 +441,8 @@ impl<S: Sampler + ModelOf, R: Regulariser> Iterative for SpgMethod<'_, S, R> {
         self.sweeps
     }
 
-    fn estimate(&self) -> Option<f64> {
-        Some(self.trace.last().map_or(f64::INFINITY, |last| last.mapping))
+    fn look(&self) -> Look {
+        Look::Guess(self.trace.last().map_or(f64::INFINITY, |last| last.mapping))
     }
 
     fn verdict(&self) -> Option<Status> {

@@ -86,10 +86,14 @@ fn a_seed_determines_every_bit() {
     let data = data(7, 200, 4);
     let spg = Spg { penalty: Penalty::l1(0.03), chains: 700, seed: 11, ..Spg::default() }
         .with_iterations(20);
-    let a = spg.fit(&data).unwrap();
-    let b = spg.fit(&data).unwrap();
-    assert_eq!(a, b);
-    let c = Spg { seed: 12, ..spg }.fit(&data).unwrap();
+    let fit = || {
+        let mut model = spg.fit(&data).unwrap();
+        model.report = model.report.without_seconds();
+        model
+    };
+    let a = fit();
+    assert_eq!(a, fit());
+    let c = Spg { seed: 12, ..spg.clone() }.fit(&data).unwrap();
     assert_ne!(a.parameters(), c.parameters());
 }
 

@@ -1,7 +1,5 @@
 //! What L-BFGS and OWL-QN have in common.
 
-use serde::{Deserialize, Serialize};
-
 use super::memory::norm;
 use super::{LbfgsState, Memory, Smooth};
 
@@ -31,21 +29,6 @@ pub(super) struct Descent<S> {
     smallest: f64,
     idle: u32,
     pub(super) stalled: bool,
-}
-
-/// What L-BFGS and OWL-QN remember beyond the point: curvature, and what tells a stall.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct LbfgsTrail {
-    memory: Memory,
-    #[serde(with = "crate::limit")]
-    value: f64,
-    #[serde(with = "crate::limit")]
-    lowest: f64,
-    /// Infinite before the first step.
-    #[serde(with = "crate::limit")]
-    smallest: f64,
-    idle: u32,
-    stalled: bool,
 }
 
 /// A method that moves a [`Descent`].
@@ -90,19 +73,19 @@ pub(super) fn advance<M: Downhill>(method: &mut M, passes: f64) -> f64 {
 }
 
 impl<S: Smooth> Descent<S> {
-    /// At a start, with `penalty` added to the value of the function there. The trail of a run on another function,
-    /// with another value there, is ignored.
+    /// At a start, with `penalty` added to the value of the function there.
     pub(super) fn new(mut function: S, memory: usize, start: LbfgsState, penalty: f64) -> Self {
-        let LbfgsState { point: x, trail } = start;
+        let LbfgsState { point: x, memory: kept } = start;
         let d = x.len();
         let mut gradient = vec![0.0; d];
         let value = function.value_gradient(&x, &mut gradient) + penalty;
         let diagonal = function.inverse_diagonal();
-        let mut descent = Descent {
+        let memory = if kept.fits(memory, d) { kept } else { Memory::new(memory) };
+        Descent {
             beside: if diagonal.is_some() { 0.5 } else { 0.0 },
             diagonal,
             function,
-            memory: Memory::new(memory),
+            memory,
             x,
             value,
             gradient,
@@ -115,25 +98,12 @@ impl<S: Smooth> Descent<S> {
             smallest: f64::INFINITY,
             idle: 0,
             stalled: false,
-        };
-        if let Some(trail) = trail.filter(|t| t.value == value && t.memory.fits(memory, d)) {
-            // The run before has paid for this evaluation and the diagonal.
-            (descent.evaluations, descent.beside) = (0, 0.0);
-            let LbfgsTrail { memory, lowest, smallest, idle, stalled, .. } = *trail;
-            descent.memory = memory;
-            (descent.lowest, descent.smallest) = (lowest, smallest);
-            (descent.idle, descent.stalled) = (idle, stalled);
         }
-        descent
     }
 
-    /// The state to return, with all that another run needs to go on.
+    /// The state to return.
     pub(super) fn into_state(self) -> LbfgsState {
-        let Descent { x, value, memory, lowest, smallest, idle, stalled, .. } = self;
-        let trail = LbfgsTrail { memory, value, lowest, smallest, idle, stalled };
-        // Whoever goes on from a start without a step pays for its evaluation.
-        let paid = self.evaluations == self.reported;
-        LbfgsState { point: x, trail: paid.then(|| Box::new(trail)) }
+        LbfgsState { point: self.x, memory: self.memory }
     }
 
     /// The function at the trial point.

@@ -14,7 +14,7 @@ use fenchel_linalg::Invalid;
 use serde::{Deserialize, Serialize};
 
 use crate::line_search::{Search, Wolfe};
-use crate::{Certificate, Iterative, Observer, Resumable, Solution, Status, Stop, run};
+use crate::{Certificate, Iterative, Look, Observer, Solution, Status, Stop, run};
 
 mod bounded;
 mod descent;
@@ -22,7 +22,6 @@ mod memory;
 mod owlqn;
 
 pub use bounded::{BoundedLbfgs, Bounds, bounded_lbfgs};
-pub use descent::LbfgsTrail;
 pub use memory::Memory;
 pub use owlqn::{Owlqn, owlqn};
 
@@ -30,14 +29,32 @@ use descent::{Descent, Downhill, advance, quasi_newton};
 pub(crate) use memory::{dot, norm};
 
 /// The state of [`lbfgs`] and [`owlqn`]: a point, and the pairs of vectors that describe the curvature there.
-pub type LbfgsState<P = Vec<f64>> = Resumable<P, LbfgsTrail>;
+///
+/// As a start it spares the steps that learn the curvature. Pairs of other settings, or for other variables, are forgotten.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct LbfgsState<P = Vec<f64>> {
+    /// The point.
+    pub point: P,
+    /// The pairs; none in a state made from a point.
+    #[serde(default)]
+    pub memory: Memory,
+}
+
+impl<P> From<P> for LbfgsState<P> {
+    fn from(point: P) -> Self {
+        LbfgsState { point, memory: Memory::default() }
+    }
+}
+
+impl<P> LbfgsState<P> {
+    /// The same state in other variables.
+    pub fn map<Q>(self, point: impl FnOnce(P) -> Q) -> LbfgsState<Q> {
+        LbfgsState { point: point(self.point), memory: self.memory }
+    }
+}
 
 /// A differentiable function.
 pub trait Smooth {
-    /// Whether [`certify`](Smooth::certify) at the point evaluated last costs next to nothing, or
-    /// [`estimate`](Smooth::estimate) guesses when it does not: methods then look at the certificate after every step.
-    const FREE_CERTIFICATE: bool = false;
-
     /// Number of variables.
     fn dimension(&self) -> usize;
 
@@ -62,9 +79,9 @@ pub trait Smooth {
         Certificate::residual(value, norm(gradient), 0.0)
     }
 
-    /// A guess of the certificate's value, where the certificate costs more than that.
-    fn estimate(&self, _gradient: &[f64]) -> Option<f64> {
-        None
+    /// What [`certify`](Smooth::certify) costs at the point evaluated last, and what it would show, given the gradient there.
+    fn look(&self, _gradient: &[f64]) -> Look {
+        Look::Costs
     }
 
     /// What can be proved at `x` about this function plus a regulariser `h`, given `h(x)`. `None`, without more
@@ -171,10 +188,8 @@ impl<S: Smooth> Downhill for Lbfgs<S> {
 }
 
 impl<S: Smooth> Iterative for Lbfgs<S> {
-    const FREE_CERTIFICATE: bool = S::FREE_CERTIFICATE;
-
-    fn estimate(&self) -> Option<f64> {
-        self.0.function.estimate(&self.0.gradient)
+    fn look(&self) -> Look {
+        self.0.function.look(&self.0.gradient)
     }
 
     fn advance(&mut self, passes: f64) -> f64 {

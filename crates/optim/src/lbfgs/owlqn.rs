@@ -15,7 +15,7 @@ use fenchel_linalg::Invalid;
 use super::descent::{Descent, Downhill, advance, quasi_newton};
 use super::memory::dot;
 use super::{LbfgsSettings, LbfgsState, Smooth};
-use crate::{Certificate, Iterative, Observer, Solution, Status, run};
+use crate::{Certificate, Iterative, Look, Observer, Solution, Status, run};
 
 /// Minimises `f(x) + sum_c l1[c] |x_c|` from `start`, a point or the state of a former run. A weight 0 leaves its
 /// variable unpenalised.
@@ -122,8 +122,6 @@ impl<S: Smooth> Downhill for Owlqn<S> {
 }
 
 impl<S: Smooth> Iterative for Owlqn<S> {
-    const FREE_CERTIFICATE: bool = S::FREE_CERTIFICATE;
-
     fn advance(&mut self, passes: f64) -> f64 {
         advance(self, passes)
     }
@@ -131,6 +129,10 @@ impl<S: Smooth> Iterative for Owlqn<S> {
     fn certify(&mut self) -> Certificate {
         let Owlqn { at, pseudo, .. } = self;
         at.function.certify(&at.x, at.value, pseudo)
+    }
+
+    fn look(&self) -> Look {
+        self.at.function.look(&self.pseudo)
     }
 
     fn oracle_calls(&self) -> u64 {

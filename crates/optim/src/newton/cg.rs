@@ -4,8 +4,8 @@ use fenchel_linalg::Invalid;
 use serde::{Deserialize, Serialize};
 
 use super::system::{Promise, Quadratic, System};
-use super::{Descent, NewtonState, Place, TwiceDifferentiable};
-use crate::{Certificate, Iterative, Observer, Solution, Status, Stop, run};
+use super::{Descent, Place, TwiceDifferentiable};
+use crate::{Certificate, Iterative, Look, Observer, Solution, Status, Stop, run};
 
 /// How far to trust the quadratic model.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -75,7 +75,7 @@ pub struct NewtonCg<F> {
     system: System,
 }
 
-/// Minimises a function from `start`, a point or the state of a former run, which goes on bit for bit.
+/// Minimises a function from `start`.
 ///
 /// A step costs `1.5` passes and one for each product with the Hessian, at most 200, whatever the dimension is. Memory:
 /// seven vectors of margins and seven of variables. Ends as `Stalled` when the model's decrease is below the rounding of
@@ -90,16 +90,16 @@ pub struct NewtonCg<F> {
 pub fn newton_cg<F: TwiceDifferentiable, O: Observer<NewtonCg<F>>>(
     function: F,
     settings: &NewtonCgSettings,
-    start: impl Into<NewtonState>,
+    start: Vec<f64>,
     observer: &mut O,
-) -> Result<Solution<NewtonState>, Invalid> {
+) -> Result<Solution<Vec<f64>>, Invalid> {
     settings.stop.check()?;
     let NewtonCgSettings { globalisation, preconditioner, forcing, stop } = *settings;
     if !(forcing > 0.0 && forcing < 1.0) {
         let (name, expected) = ("forcing", "a number in (0, 1)");
         return Err(Invalid::Parameter { name, value: forcing, expected });
     }
-    let (at, radius) = Descent::resume(function, start.into())?;
+    let at = Descent::new(function, start)?;
     let d = at.x.len();
     let mut method = NewtonCg {
         system: System::new(at.z.len(), d),
@@ -107,11 +107,11 @@ pub fn newton_cg<F: TwiceDifferentiable, O: Observer<NewtonCg<F>>>(
         globalisation,
         preconditioner,
         forcing,
-        radius,
+        radius: None,
         diagonal: vec![1.0; d],
     };
     let report = run(&mut method, &stop, observer)?;
-    Ok(Solution { state: method.at.into_state(method.radius), report })
+    Ok(Solution { state: method.at.x, report })
 }
 
 impl<F: TwiceDifferentiable> NewtonCg<F> {
@@ -208,8 +208,6 @@ impl<F: TwiceDifferentiable> NewtonCg<F> {
 }
 
 impl<F: TwiceDifferentiable> Iterative for NewtonCg<F> {
-    const FREE_CERTIFICATE: bool = true;
-
     /// One Newton step, whatever it costs.
     fn advance(&mut self, _: f64) -> f64 {
         self.step()
@@ -218,6 +216,10 @@ impl<F: TwiceDifferentiable> Iterative for NewtonCg<F> {
     /// The next step needs all of this anyway.
     fn certify(&mut self) -> Certificate {
         self.at.measure()
+    }
+
+    fn look(&self) -> Look {
+        Look::Free
     }
 
     /// Accepted steps.

@@ -2,11 +2,10 @@
 
 use fenchel_linalg::{Cholesky, Invalid};
 
-use super::{Descent, NewtonState, WithHessian, dot};
-use crate::{Certificate, Iterative, Observer, Solution, Status, Stop, run};
+use super::{Descent, WithHessian, dot};
+use crate::{Certificate, Iterative, Look, Observer, Solution, Status, Stop, run};
 
-/// Minimises a function of few variables from `start`, a point or the state of a former run, which goes on bit for bit, by
-/// Newton's method with a line search.
+/// Minimises a function of few variables from `start` by Newton's method with a line search.
 ///
 /// A step costs a pass for gradient and certificate, half a pass for the margins of the step, the Hessian and its
 /// factorisation. Memory: two matrices of the order of the variables. A singular Hessian gets a small ridge. Ends as
@@ -19,14 +18,14 @@ use crate::{Certificate, Iterative, Observer, Solution, Status, Stop, run};
 pub fn newton<F: WithHessian, O: Observer<Newton<F>>>(
     function: F,
     stop: &Stop,
-    start: impl Into<NewtonState>,
+    start: Vec<f64>,
     observer: &mut O,
-) -> Result<Solution<NewtonState>, Invalid> {
+) -> Result<Solution<Vec<f64>>, Invalid> {
     stop.check()?;
-    let (at, _) = Descent::resume(function, start.into())?;
+    let at = Descent::new(function, start)?;
     let mut method = Newton { step_margins: vec![0.0; at.z.len()], at };
     let report = run(&mut method, stop, observer)?;
-    Ok(Solution { state: method.at.into_state(None), report })
+    Ok(Solution { state: method.at.x, report })
 }
 
 /// The method behind [`newton`].
@@ -66,8 +65,6 @@ impl<F: WithHessian> Newton<F> {
 }
 
 impl<F: WithHessian> Iterative for Newton<F> {
-    const FREE_CERTIFICATE: bool = true;
-
     /// One Newton step, whatever it costs.
     fn advance(&mut self, _: f64) -> f64 {
         self.step()
@@ -76,6 +73,10 @@ impl<F: WithHessian> Iterative for Newton<F> {
     /// The next step needs all of this anyway.
     fn certify(&mut self) -> Certificate {
         self.at.measure()
+    }
+
+    fn look(&self) -> Look {
+        Look::Free
     }
 
     /// Accepted steps.

@@ -26,42 +26,15 @@ mod system;
 
 pub use cg::{Globalisation, NewtonCg, NewtonCgSettings, Preconditioner, newton_cg};
 pub use exact::{Newton, newton};
-pub use quasi::{
-    QuasiNewton, QuasiNewtonSettings, QuasiNewtonState, QuasiNewtonTrail, quasi_newton,
-};
+pub use quasi::{QuasiNewton, QuasiNewtonSettings, quasi_newton};
 
 use fenchel_linalg::Invalid;
-use serde::{Deserialize, Serialize};
 
+use crate::Certificate;
 use crate::lbfgs::dot;
-use crate::{Certificate, Resumable};
 
 /// The objective cannot show a decrease below this fraction of itself.
 const INVISIBLE: f64 = 1e-16;
-
-/// The state of [`newton`] and [`newton_cg`]: a point, and where the run stood.
-pub type NewtonState<P = Vec<f64>> = Resumable<P, NewtonTrail>;
-
-/// What [`newton`] and [`newton_cg`] remember beyond the point.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct NewtonTrail {
-    /// The free variables where the last step left them: their optimum is found from there, to the last bit.
-    free: Vec<f64>,
-    #[serde(with = "crate::limit")]
-    last_size: f64,
-    /// Radius of the trust region in the norm of the preconditioner.
-    radius: Option<f64>,
-}
-
-impl NewtonTrail {
-    /// Whether a trail that was read from somewhere has the right shape.
-    fn fits(&self, free: usize) -> bool {
-        self.free.len() == free
-            && self.free.iter().all(|x| x.is_finite())
-            && self.last_size >= 0.0
-            && self.radius.is_none_or(|radius| radius > 0.0 && radius.is_finite())
-    }
-}
 
 /// A twice differentiable, convex function of a linear map; see the [module](self).
 pub trait TwiceDifferentiable {
@@ -70,11 +43,6 @@ pub trait TwiceDifferentiable {
 
     /// Number of margins.
     fn margins(&self) -> usize;
-
-    /// Number of variables that [`measure`](Self::measure) may move; they are the last ones.
-    fn free(&self) -> usize {
-        0
-    }
 
     /// `z = A v`. Half a pass.
     fn multiply(&self, v: &[f64], z: &mut [f64]);
@@ -142,8 +110,6 @@ struct Descent<F> {
     z: Vec<f64>,
     gradient: Vec<f64>,
     certificate: Option<Certificate>,
-    /// The free variables before the point was measured.
-    free: Vec<f64>,
     objective: f64,
     /// Size of the gradient at the last step, once a decrease is invisible.
     last_size: f64,
@@ -153,39 +119,22 @@ struct Descent<F> {
 }
 
 impl<F: TwiceDifferentiable> Descent<F> {
-    fn new(function: F, x: Vec<f64>) -> Self {
-        Descent {
+    /// # Errors
+    /// [`Invalid`] for a start of the wrong length or with non-finite entries.
+    fn new(function: F, x: Vec<f64>) -> Result<Self, Invalid> {
+        Invalid::check_length("start", function.dimension(), x.len())?;
+        Invalid::check_finite("start", &x)?;
+        Ok(Descent {
             z: vec![0.0; function.margins()],
             gradient: vec![0.0; x.len()],
             function,
             x,
             certificate: None,
-            free: Vec::new(),
             objective: f64::INFINITY,
             last_size: f64::INFINITY,
             steps: 0,
             stalled: false,
-        }
-    }
-
-    /// Where a former run stood, and its radius.
-    fn resume(function: F, start: NewtonState) -> Result<(Self, Option<f64>), Invalid> {
-        let NewtonState { point: mut x, trail } = start;
-        Invalid::check_length("start", function.dimension(), x.len())?;
-        Invalid::check_finite("start", &x)?;
-        let free = function.free();
-        let Some(trail) = trail.filter(|trail| trail.fits(free)) else {
-            return Ok((Descent::new(function, x), None));
-        };
-        let fixed = x.len() - free;
-        x[fixed..].copy_from_slice(&trail.free);
-        Ok((Descent { last_size: trail.last_size, ..Descent::new(function, x) }, trail.radius))
-    }
-
-    /// The state to return.
-    fn into_state(self, radius: Option<f64>) -> NewtonState {
-        let trail = NewtonTrail { free: self.free, last_size: self.last_size, radius };
-        NewtonState { point: self.x, trail: Some(Box::new(trail)) }
+        })
     }
 
     /// Objective, gradient and certificate at the current point, unless they are known. The margins are read anew.
@@ -193,8 +142,6 @@ impl<F: TwiceDifferentiable> Descent<F> {
         if let Some(certificate) = self.certificate {
             return certificate;
         }
-        self.free.clear();
-        self.free.extend_from_slice(&self.x[self.x.len() - self.function.free()..]);
         self.function.multiply(&self.x, &mut self.z);
         let certificate = self.function.measure(&mut self.x, &mut self.z, &mut self.gradient);
         self.objective = certificate.objective().unwrap_or(f64::INFINITY);

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Descent, Place, Preconditioned, dot};
 use crate::lbfgs::Memory;
-use crate::{Certificate, Iterative, Observer, Resumable, Solution, Status, Stop, run};
+use crate::{Certificate, Iterative, Look, Observer, Solution, Status, Stop, run};
 
 /// A step ends where the slope along it has fallen to this fraction.
 const SLOPE: f64 = 0.5;
@@ -38,27 +38,6 @@ impl Default for QuasiNewtonSettings {
     }
 }
 
-/// The state of [`quasi_newton`]: a point, and where the run stood.
-pub type QuasiNewtonState<P = Vec<f64>> = Resumable<P, QuasiNewtonTrail>;
-
-/// What [`quasi_newton`] remembers beyond the point. The matrix is not among it: it is made again for the margins that it
-/// was made for.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct QuasiNewtonTrail {
-    /// The variables, of which the point may be a better version.
-    x: Vec<f64>,
-    z: Vec<f64>,
-    gradient: Vec<f64>,
-    objective: f64,
-    #[serde(with = "crate::limit")]
-    last_size: f64,
-    stalled: bool,
-    memory: Memory,
-    /// The margins that the matrix belongs to; absent before there is one.
-    base: Option<Vec<f64>>,
-    age: usize,
-}
-
 /// The method behind [`quasi_newton`].
 #[derive(Debug, Clone)]
 pub struct QuasiNewton<F> {
@@ -67,14 +46,10 @@ pub struct QuasiNewton<F> {
     renewal: usize,
     /// Of the matrix to begin with.
     factor: Option<Cholesky>,
-    /// The margins that it was made for.
-    base: Vec<f64>,
     /// Steps that it has served.
     age: usize,
     /// Whether the start has been looked at.
     seen: bool,
-    /// Where the run stood that goes on; until the start has been looked at.
-    kept: Option<Box<QuasiNewtonTrail>>,
     /// The point of the last certificate, where that is not the running one, and the certificate.
     shown: Option<(Vec<f64>, Certificate)>,
     step: Vec<f64>,
@@ -82,10 +57,7 @@ pub struct QuasiNewton<F> {
 }
 
 /// Minimises a function by L-BFGS whose first matrix is the inverse of a
-/// [`preconditioner`](Preconditioned::preconditioner), from a point or the state of a former run.
-///
-/// To go on from a state takes a look at its point and the matrix once more, which are not counted: the run before has paid
-/// for them. The preconditioner must be the same function of the margins as before.
+/// [`preconditioner`](Preconditioned::preconditioner), from `start`.
 ///
 /// A step costs a pass and two triangular solves; the margins of the step serve a search for a slope of at most half the
 /// first, which looks at the function's values alone. Where the eigenvalues of the matrix against the Hessian lie within
@@ -100,40 +72,33 @@ pub struct QuasiNewton<F> {
 pub fn quasi_newton<F: Preconditioned, O: Observer<QuasiNewton<F>>>(
     function: F,
     settings: &QuasiNewtonSettings,
-    start: impl Into<QuasiNewtonState>,
+    start: Vec<f64>,
     observer: &mut O,
-) -> Result<Solution<QuasiNewtonState>, Invalid> {
-    let mut method = QuasiNewton::new(function, settings, start.into())?;
+) -> Result<Solution<Vec<f64>>, Invalid> {
+    let mut method = QuasiNewton::new(function, settings, start)?;
     let report = run(&mut method, &settings.stop, observer)?;
-    Ok(Solution { state: method.into_state(), report })
+    Ok(Solution { state: method.into_point(), report })
 }
 
 impl<F: Preconditioned> QuasiNewton<F> {
-    /// The method at a point or where a former run stood, for [`run`] or as a part of another.
+    /// The method at a point, for [`run`] or as a part of another.
     ///
     /// # Errors
     /// As [`quasi_newton`].
     pub fn new(
         function: F,
         settings: &QuasiNewtonSettings,
-        start: QuasiNewtonState,
+        start: Vec<f64>,
     ) -> Result<Self, Invalid> {
-        let QuasiNewtonState { point, trail } = start;
         let QuasiNewtonSettings { memory, renewal, ref stop } = *settings;
         stop.check()?;
-        let (d, n) = (function.dimension(), function.margins());
-        Invalid::check_length("start", d, point.len())?;
-        Invalid::check_finite("start", &point)?;
         Invalid::check_positive("memory", memory as f64)?;
         Invalid::check_positive("renewal", renewal as f64)?;
-        let kept = trail.filter(|trail| trail.fits(d, n, memory, renewal));
-        let at = Descent::new(function, kept.as_ref().map_or(point, |kept| kept.x.clone()));
+        let at = Descent::new(function, start)?;
         Ok(QuasiNewton {
             memory: Memory::new(memory),
             renewal,
             factor: None,
-            base: Vec::new(),
-            kept,
             shown: None,
             age: 0,
             step: vec![0.0; at.x.len()],
@@ -153,25 +118,9 @@ impl<F: Preconditioned> QuasiNewton<F> {
         &self.at.function
     }
 
-    /// The state to return.
-    pub fn into_state(self) -> QuasiNewtonState {
-        let point = self.point().to_vec();
-        if !self.seen {
-            return Resumable { point, trail: self.kept };
-        }
-        let Descent { x, z, gradient, objective, last_size, stalled, .. } = self.at;
-        let trail = QuasiNewtonTrail {
-            x,
-            z,
-            gradient,
-            objective,
-            last_size,
-            stalled,
-            memory: self.memory,
-            base: self.factor.is_some().then_some(self.base),
-            age: self.age,
-        };
-        Resumable { point, trail: objective.is_finite().then(|| Box::new(trail)) }
+    /// The point to return.
+    pub fn into_point(self) -> Vec<f64> {
+        self.shown.map_or(self.at.x, |(point, _)| point)
     }
 
     /// One step. Returns its cost in passes.
@@ -238,27 +187,7 @@ impl<F: Preconditioned> QuasiNewton<F> {
         let at = &mut self.at;
         at.objective = at.function.look(&at.x, &mut at.z, &mut at.gradient);
         self.prove();
-        // The run before has paid for the look.
-        if self.kept.take().is_some_and(|kept| self.resume(*kept)) { 0.0 } else { 1.0 }
-    }
-
-    /// Goes on where a run on the same function stood, which shows by what was found in the same place: the same up to
-    /// rounding.
-    fn resume(&mut self, kept: QuasiNewtonTrail) -> bool {
-        let at = &mut self.at;
-        let same = near(&[at.objective], &[kept.objective])
-            && near(&at.z, &kept.z)
-            && near(&at.gradient, &kept.gradient);
-        if !same {
-            return false;
-        }
-        (at.z, at.gradient, at.objective) = (kept.z, kept.gradient, kept.objective);
-        (at.last_size, at.stalled) = (kept.last_size, kept.stalled);
-        if let Some(base) = kept.base {
-            self.renew_at(base);
-            (self.memory, self.age) = (kept.memory, kept.age);
-        }
-        true
+        1.0
     }
 
     /// The certificate, if there is one for nothing.
@@ -267,17 +196,9 @@ impl<F: Preconditioned> QuasiNewton<F> {
         *certificate = function.certificate(x, *objective, gradient);
     }
 
-    /// The matrix to begin with, at the current point. Returns what it cost in passes.
+    /// The matrix to begin with, at the current point, with all pairs forgotten. Returns what it cost in passes.
     fn renew(&mut self) -> f64 {
-        let mut base = std::mem::take(&mut self.base);
-        base.clone_from(&self.at.z);
-        self.renew_at(base)
-    }
-
-    /// The matrix to begin with, for some margins, with all pairs forgotten. Returns what it cost in passes.
-    fn renew_at(&mut self, base: Vec<f64>) -> f64 {
-        self.base = base;
-        let (matrix, passes) = self.at.function.preconditioner(&self.base);
+        let (matrix, passes) = self.at.function.preconditioner(&self.at.z);
         self.factor = Cholesky::with_ridge(&matrix, self.at.x.len()).ok();
         self.age = 0;
         self.memory.clear();
@@ -313,25 +234,6 @@ impl<F: Preconditioned> QuasiNewton<F> {
     }
 }
 
-impl QuasiNewtonTrail {
-    /// Whether a trail that was read from somewhere has the right shape.
-    fn fits(&self, d: usize, n: usize, memory: usize, renewal: usize) -> bool {
-        let vector = |v: &[f64], length| v.len() == length && v.iter().all(|v| v.is_finite());
-        vector(&self.x, d)
-            && vector(&self.z, n)
-            && vector(&self.gradient, d)
-            && self.base.iter().all(|base| vector(base, n))
-            && self.memory.fits(memory, d)
-            && self.age <= renewal
-    }
-}
-
-/// Whether the one is the other up to the rounding of sums in another order.
-fn near(a: &[f64], b: &[f64]) -> bool {
-    let largest = a.iter().fold(1.0, |m: f64, a| m.max(a.abs()));
-    a.iter().zip(b).all(|(a, b)| (a - b).abs() <= 1e-9 * largest)
-}
-
 /// Whether a step may end where the slope is `here`: it has fallen to half the first, and the objective has not risen. On the
 /// way down that is sure, whatever its rounding; beyond the least it may have risen again.
 fn good(here: f64, slope: f64, value: f64, highest: f64) -> bool {
@@ -353,8 +255,6 @@ fn between((low, falls): (f64, f64), (high, rises): (f64, f64)) -> f64 {
 }
 
 impl<F: Preconditioned> Iterative for QuasiNewton<F> {
-    const FREE_CERTIFICATE: bool = true;
-
     /// One step, whatever it costs.
     fn advance(&mut self, _: f64) -> f64 {
         self.step()
@@ -377,9 +277,11 @@ impl<F: Preconditioned> Iterative for QuasiNewton<F> {
         found
     }
 
-    fn estimate(&self) -> Option<f64> {
-        let known = self.seen && self.at.certificate.is_none();
-        known.then(|| self.at.function.estimate(&self.at.gradient))
+    fn look(&self) -> Look {
+        match self.seen && self.at.certificate.is_none() {
+            true => Look::Guess(self.at.function.estimate(&self.at.gradient)),
+            false => Look::Free,
+        }
     }
 
     /// Accepted steps.

@@ -14,7 +14,8 @@ pub enum Certificate {
     },
     /// A norm that vanishes exactly at the solutions (of a gradient mapping, say), known up to `error`.
     Residual {
-        /// Objective at the point, where it can be had.
+        /// Objective at the point, where it can be had and ranks points: not where they may lie outside the domain, as those
+        /// of a saddle point method. Without it points are ranked by `norm + error`, and `Stop::relative` has no meaning.
         objective: Option<f64>,
         /// The measured norm.
         norm: f64,

@@ -1,15 +1,18 @@
 //! The protocol of a solver: a method says how to move on and what it can prove, [`run`] does the rest.
 
+mod average;
 mod certificate;
-mod journal;
+mod clock;
+mod guard;
 mod observer;
 mod run;
 mod stop;
 
+pub use average::{Average, RunningMean};
 pub use certificate::Certificate;
-pub use journal::Journal;
+pub use clock::{Budget, Clock, Wall};
 pub use observer::{Observer, Progress, Trace};
-pub use run::{Iterative, run};
+pub use run::{Iterative, Look, run, run_by};
 pub use stop::{Cadence, Stop, limit};
 
 use serde::{Deserialize, Serialize};
@@ -60,50 +63,28 @@ pub struct Report {
     pub passes: f64,
     /// Evaluations of the method's own oracle.
     pub oracle_calls: u64,
-    /// Seconds spent in the method itself; exactly 0 if nobody watched and no time limit was set.
+    /// Seconds spent in the method itself; certificates and observers are not counted.
     pub seconds: f64,
+}
+
+impl Report {
+    /// The same account with no seconds: all of it that a seed determines.
+    pub fn without_seconds(self) -> Self {
+        Report { seconds: 0.0, ..self }
+    }
 }
 
 impl std::fmt::Display for Report {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} after {:.4} passes", self.status, self.passes)?;
-        if self.seconds > 0.0 {
-            write!(f, " ({:.3} s)", self.seconds)?;
-        }
-        write!(f, ": {}", self.certificate)
+        let Report { status, certificate, passes, seconds, .. } = self;
+        write!(f, "{status} after {passes:.4} passes ({seconds:.3} s): {certificate}")
     }
 }
 
-/// A point, and what else a method needs to go on from it as if it had not been interrupted.
-///
-/// Given back to the same method with the same function and settings (of `stop`, anything may differ), the run goes on bit
-/// for bit. Elsewhere it is a warm start at the point, as is a state made from a point alone.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Resumable<P, T> {
-    /// The point.
-    pub point: P,
-    /// Where the run stood; absent in a state made from a point.
-    #[serde(default = "Option::default", skip_serializing_if = "Option::is_none")]
-    pub(crate) trail: Option<Box<T>>,
-}
-
-impl<P, T> From<P> for Resumable<P, T> {
-    fn from(point: P) -> Self {
-        Resumable { point, trail: None }
-    }
-}
-
-impl<P, T> Resumable<P, T> {
-    /// The same state in other variables.
-    pub fn map<Q>(self, point: impl FnOnce(P) -> Q) -> Resumable<Q, T> {
-        Resumable { point: point(self.point), trail: self.trail }
-    }
-}
-
-/// What a solver returns: the state it ended in, ready to start another run, and the account.
+/// What a solver returns: the state it ended in, and the account.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Solution<S> {
-    /// The final state; pass it as `start` to go on.
+    /// The final state; as the `start` of another run, on this problem or one like it, it is a warm start.
     pub state: S,
     /// The account of the run.
     pub report: Report,

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Certificate, Journal};
+use super::Certificate;
 
 /// A row of the record of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -21,20 +21,15 @@ pub struct Progress {
 
 /// Sees the progress of a run and the method itself at every check, and may end it.
 ///
-/// `()` watches nothing and costs nothing. Any `FnMut(&Progress, &M) -> ControlFlow<()>` is an
+/// An observer only watches: what it sees, and how often, changes no step of the method. `()` watches nothing and costs
+/// nothing. Any `FnMut(&Progress, &M) -> ControlFlow<()>` is an
 /// observer, a [`Trace`] keeps the record, and a pair `(a, b)` is both.
 pub trait Observer<M: ?Sized> {
-    /// Whether anyone looks: if not, the clock is not read and checks may be skipped.
+    /// Whether anyone looks: if not, checks may be skipped.
     const WATCHES: bool = true;
 
     /// Called at every check, first before the method has moved; `Break` ends the run as `Stopped`.
     fn observe(&mut self, progress: &Progress, method: &M) -> ControlFlow<()>;
-
-    /// Where the looks of the run stand, if the observer keeps it: the run begins with that, at the next look that is due,
-    /// and has it up to date at every look and at the end.
-    fn journal(&mut self) -> Option<&mut Journal> {
-        None
-    }
 }
 
 impl<M: ?Sized> Observer<M> for () {
@@ -59,11 +54,6 @@ impl<M: ?Sized, A: Observer<M>, B: Observer<M>> Observer<M> for (A, B) {
         let first = self.0.observe(progress, method);
         let second = self.1.observe(progress, method);
         if first.is_break() { first } else { second }
-    }
-
-    /// The first one's, if it keeps any.
-    fn journal(&mut self) -> Option<&mut Journal> {
-        self.0.journal().or_else(|| self.1.journal())
     }
 }
 

@@ -1,39 +1,60 @@
 //! The one outer loop.
 
-use std::time::Instant;
+use std::ops::ControlFlow;
 
 use fenchel_linalg::Invalid;
 
-use super::{Cadence, Certificate, Journal, Observer, Progress, Report, Status, Stop};
+use super::clock::{Clock, Wall};
+use super::guard::Guard;
+use super::stop::Pace;
+use super::{Cadence, Certificate, Observer, Progress, Report, Status, Stop};
+
+/// What the next look at a method, the computation of its certificate, costs and would show.
+///
+/// It decides when [`run`] looks, never what is proved. Under a cadence other than [`Cadence::Adaptive`] the looks are where
+/// the cadence says; a guess can still save them.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Look {
+    /// It costs nothing beyond what the next step needs anyway: taken after every step.
+    Free,
+    /// It costs a pass or two: taken where the decay of those before predicts the end.
+    Costs,
+    /// It costs a pass or two, and its value is about this: the guess is asked for after every pass, and the look taken as soon
+    /// as the guess meets the tolerance.
+    Guess(f64),
+    /// It costs a pass or two and shows a cold start, of which nothing good is known: not taken unless someone watches.
+    Vain,
+}
 
 /// A checked problem, a state, and how to move on: all that a method has to say.
 pub trait Iterative {
-    /// Whether a certificate costs nothing beyond what the next step needs anyway: [`run`] then computes
-    /// it after every step, unless a cadence is asked for.
-    const FREE_CERTIFICATE: bool = false;
-
     /// Moves on by about `passes` passes over the data, by one step at least. Returns the passes done.
     fn advance(&mut self, passes: f64) -> f64;
 
     /// What can be proved about the current point, computed from that point itself.
     fn certify(&mut self) -> Certificate;
 
+    /// What that costs, and what it would show. O(d), at most.
+    fn look(&self) -> Look {
+        Look::Costs
+    }
+
     /// Evaluations of the method's own oracle so far.
     fn oracle_calls(&self) -> u64 {
         0
     }
 
-    /// A free guess of the certificate's value. While nobody watches, [`run`] certifies only when the
-    /// guess meets the tolerance, and at the end. A cold start may answer infinity.
-    fn estimate(&self) -> Option<f64> {
-        None
-    }
-
-    /// Remembers the current point as the best so far. Only methods that can diverge need it.
+    /// Remembers the current point as the best so far. Only methods whose points can become worse need it.
     fn keep(&mut self) {}
 
     /// Goes back to the remembered point.
     fn restore(&mut self) {}
+
+    /// Whether the best point that was looked at is returned, rather than the last one: for methods whose points come and
+    /// go, as those of a stochastic method at its noise floor.
+    fn returns_best(&self) -> bool {
+        false
+    }
 
     /// What only the method can know: that it stalls, or has reached its noise floor.
     fn verdict(&self) -> Option<Status> {
@@ -47,8 +68,10 @@ pub trait Iterative {
 /// certificates, the divergence guard and the best lower bound seen so far (any lower bound holds for
 /// every later point).
 ///
-/// A run diverges when the objective is not finite, or stands 10 times above its first value after
-/// growing over 3 checks in a row; the best point is then restored and certified.
+/// Points are ranked by their objective, or where a certificate has none by its proved bound. A run diverges when that number
+/// is known no longer, or when it has risen over three looks in a row and stands above the best one by more than 10 times
+/// the scale of the run: the largest of the first gap, the first change, and the decrease from the first look to the best. No
+/// constant added to the objective changes that. The best point is then restored and certified.
 ///
 /// # Errors
 /// [`Invalid::Parameter`] if a limit of `stop` is out of range.
@@ -57,176 +80,170 @@ pub fn run<M: Iterative, O: Observer<M>>(
     stop: &Stop,
     observer: &mut O,
 ) -> Result<Report, Invalid> {
+    run_by(method, stop, observer, &Wall::start())
+}
+
+/// [`run`], by a clock of the caller's.
+///
+/// # Errors
+/// Those of [`run`].
+pub fn run_by<M: Iterative, O: Observer<M>>(
+    method: &mut M,
+    stop: &Stop,
+    observer: &mut O,
+    clock: &impl Clock,
+) -> Result<Report, Invalid> {
     stop.check()?;
-    let mut clock = Clock::new(O::WATCHES || stop.max_seconds.is_some());
-    let mut guard = Guard::new();
-    let kept = observer.journal().filter(|kept| kept.fits());
-    let mut journal = kept.map_or_else(Journal::default, |kept| *kept);
-    let begin = journal.passes();
-    let last = begin + stop.max_passes;
-    let free = M::FREE_CERTIFICATE && stop.check == Cadence::Adaptive;
-    let mut certificate = journal.last();
-    // A run that goes on looks where it would have looked.
-    let mut looks = journal.due();
+    Ok(drive(&mut Watched { method, observer }, O::WATCHES, stop, clock))
+}
+
+/// A method and its observer, without their types: the loop is compiled once.
+trait Driven {
+    fn advance(&mut self, passes: f64) -> f64;
+    fn certify(&mut self) -> Certificate;
+    fn look(&self) -> Look;
+    fn oracle_calls(&self) -> u64;
+    fn keep(&mut self);
+    fn restore(&mut self);
+    fn returns_best(&self) -> bool;
+    fn verdict(&self) -> Option<Status>;
+    fn observe(&mut self, progress: &Progress) -> ControlFlow<()>;
+}
+
+struct Watched<'r, M, O> {
+    method: &'r mut M,
+    observer: &'r mut O,
+}
+
+impl<M: Iterative, O: Observer<M>> Driven for Watched<'_, M, O> {
+    fn advance(&mut self, passes: f64) -> f64 {
+        self.method.advance(passes)
+    }
+    fn certify(&mut self) -> Certificate {
+        self.method.certify()
+    }
+    fn look(&self) -> Look {
+        self.method.look()
+    }
+    fn oracle_calls(&self) -> u64 {
+        self.method.oracle_calls()
+    }
+    fn keep(&mut self) {
+        self.method.keep();
+    }
+    fn restore(&mut self) {
+        self.method.restore();
+    }
+    fn returns_best(&self) -> bool {
+        self.method.returns_best()
+    }
+    fn verdict(&self) -> Option<Status> {
+        self.method.verdict()
+    }
+    fn observe(&mut self, progress: &Progress) -> ControlFlow<()> {
+        self.observer.observe(progress, self.method)
+    }
+}
+
+/// A method may count its passes in fractions that do not add up exactly: so few passes are nothing.
+const NOTHING: f64 = 1e-9;
+
+fn drive(method: &mut dyn Driven, watches: bool, stop: &Stop, clock: &dyn Clock) -> Report {
+    let begin = clock.seconds();
+    let over = || stop.max_seconds.is_some_and(|limit| clock.seconds() - begin >= limit);
+    let adaptive = stop.check == Cadence::Adaptive;
+    let (mut guard, mut pace) = (Guard::default(), Pace::default());
+    // Passes done, and those at which the next look is due.
+    let (mut passes, mut next) = (0.0, 0.0);
+    let mut seconds = 0.0;
+    let mut certificate = Certificate::Uncertified { objective: None };
 
     let status = loop {
-        let due = looks
-            && (O::WATCHES
-                || method.estimate().is_none_or(|guess| {
-                    guess <= stop.tolerance(certificate.objective().or(Some(f64::INFINITY)))
-                        && guess < f64::INFINITY
-                }));
-        let mut certified = false;
-        if due {
-            certificate = guard.certify(method);
-            certified = true;
-            if journal.due() {
-                journal.record(&certificate, method.estimate() == Some(f64::INFINITY));
-            }
-            keep(observer, journal);
-            let progress = Progress {
-                passes: journal.passes() - begin,
-                oracle_calls: method.oracle_calls(),
-                seconds: clock.seconds,
-                certificate,
+        let ended = if passes >= stop.max_passes {
+            Some(Status::PassLimit)
+        } else if over() {
+            Some(Status::TimeLimit)
+        } else {
+            method.verdict()
+        };
+        let look = method.look();
+        // Where a look, or a guess of it, is free, every step is an occasion.
+        let often = adaptive && matches!(look, Look::Free | Look::Guess(_));
+        let due = passes >= next || ended.is_some();
+        let looks = (due || often)
+            && match look {
+                Look::Free | Look::Costs => true,
+                Look::Guess(guess) => (watches && due) || stop.may_be_met(guess, &certificate),
+                Look::Vain => watches,
             };
-            if observer.observe(&progress, method).is_break() {
+        if looks {
+            certificate = see(method, &mut guard);
+            // A look for an observer alone leaves no trace: the looks to come are the same whether anyone watches.
+            if look != Look::Vain {
+                pace.record(passes, certificate.value());
+            }
+            let oracle_calls = method.oracle_calls();
+            let progress = Progress { passes, oracle_calls, seconds, certificate };
+            if method.observe(&progress).is_break() {
                 break Status::Stopped;
             }
             if stop.met_by(&certificate) {
                 break Status::Converged;
             }
             if guard.diverged() {
-                method.restore();
-                certificate = guard.certify(method);
                 break Status::Diverged;
             }
         }
-        if journal.due() {
-            journal.plan(stop, certificate.objective());
+        if due {
+            let tolerance = stop.tolerance(certificate.objective());
+            // A cadence shorter than nothing would look for ever without moving.
+            next = passes + pace.ahead(stop.check, passes, tolerance).max(2.0 * NOTHING);
         }
-        let ended = if journal.passes() >= last {
-            Some(Status::PassLimit)
-        } else if stop.max_seconds.is_some_and(|limit| clock.elapsed() >= limit) {
-            Some(Status::TimeLimit)
-        } else {
-            method.verdict()
-        };
-        if let Some(status) = ended {
-            if !certified {
-                certificate = guard.certify(method);
-                if guard.diverged() {
-                    method.restore();
-                    certificate = guard.certify(method);
-                    break Status::Diverged;
-                }
+        // The look may have taken the time that was left.
+        if let Some(status) = ended.or_else(|| over().then_some(Status::TimeLimit)) {
+            if !looks {
+                certificate = see(method, &mut guard);
             }
             // The last point may turn out better than the guess said.
-            break if stop.met_by(&certificate) { Status::Converged } else { status };
-        }
-        let target = journal.target(last);
-        let mut passes = journal.passes();
-        while passes < target - 1e-9 {
-            let slice = match stop.max_seconds {
-                _ if free => 0.0,
-                Some(_) => 1.0,
-                None => f64::INFINITY,
+            break match () {
+                () if guard.diverged() => Status::Diverged,
+                () if stop.met_by(&certificate) => Status::Converged,
+                () => status,
             };
-            passes += clock.time(|| method.advance((target - passes).min(slice)));
-            let over = stop.max_seconds.is_some_and(|limit| clock.elapsed() >= limit);
-            if over || free || method.verdict().is_some() {
+        }
+        let target = if next < stop.max_passes - NOTHING { next } else { stop.max_passes };
+        let slice = match look {
+            Look::Free if often => 0.0,
+            Look::Guess(_) if often => 1.0,
+            _ if stop.max_seconds.is_some() => 1.0,
+            _ => f64::INFINITY,
+        };
+        while passes < target - NOTHING {
+            let before = clock.seconds();
+            passes += method.advance((target - passes).min(slice));
+            seconds += clock.seconds() - before;
+            if over() || often || method.verdict().is_some() {
                 break;
             }
         }
         // The complement of the condition of the loop, to the last bit: else nobody would ever move on.
-        let there = passes >= target - 1e-9 && passes <= target + 1e-9;
-        journal.arrive(if there { target } else { passes }, free);
-        looks = true;
+        if passes >= target - NOTHING && passes <= target + NOTHING {
+            passes = target;
+        }
     };
-    keep(observer, journal);
-    Ok(Report {
-        status,
-        certificate,
-        passes: journal.passes() - begin,
-        oracle_calls: method.oracle_calls(),
-        seconds: clock.seconds,
-    })
+    let best = method.returns_best() && status != Status::Converged && guard.worse_than_best();
+    if best || (status == Status::Diverged && guard.diverged()) {
+        method.restore();
+        certificate = guard.with_lower_bound(method.certify());
+    }
+    Report { status, certificate, passes, oracle_calls: method.oracle_calls(), seconds }
 }
 
-fn keep<M: ?Sized, O: Observer<M>>(observer: &mut O, journal: Journal) {
-    if let Some(kept) = observer.journal() {
-        *kept = journal;
+/// Certifies the current point, and remembers it if it is the best so far.
+fn see(method: &mut dyn Driven, guard: &mut Guard) -> Certificate {
+    let certificate = method.certify();
+    if guard.see(&certificate) {
+        method.keep();
     }
-}
-
-/// Best lower bound, best objective, and signs of divergence.
-struct Guard {
-    lower_bound: f64,
-    first: Option<f64>,
-    best: f64,
-    last: f64,
-    rises: u32,
-    finite: bool,
-}
-
-impl Guard {
-    fn new() -> Self {
-        Guard {
-            lower_bound: f64::NEG_INFINITY,
-            first: None,
-            best: f64::INFINITY,
-            last: f64::INFINITY,
-            rises: 0,
-            finite: true,
-        }
-    }
-
-    fn certify<M: Iterative>(&mut self, method: &mut M) -> Certificate {
-        let certificate = method.certify();
-        if let Certificate::Gap { lower_bound, .. } = certificate {
-            self.lower_bound = self.lower_bound.max(lower_bound);
-        }
-        match certificate.objective().filter(|objective| objective.is_finite()) {
-            Some(objective) => {
-                self.first.get_or_insert(objective);
-                self.rises = if objective > self.last { self.rises + 1 } else { 0 };
-                self.last = objective;
-                if objective < self.best {
-                    self.best = objective;
-                    method.keep();
-                }
-            }
-            // A method whose objective was known and no longer is a number has left the domain.
-            None => self.finite = self.first.is_none(),
-        }
-        certificate.with_lower_bound(self.lower_bound)
-    }
-
-    fn diverged(&self) -> bool {
-        let high = self.first.is_some_and(|first| self.last > 10.0 * first.abs());
-        !self.finite || (high && self.rises >= 3)
-    }
-}
-
-/// The only reader of the clock.
-struct Clock {
-    start: Option<Instant>,
-    seconds: f64,
-}
-
-impl Clock {
-    fn new(wanted: bool) -> Self {
-        Clock { start: wanted.then(Instant::now), seconds: 0.0 }
-    }
-
-    fn elapsed(&self) -> f64 {
-        self.start.map_or(0.0, |start| start.elapsed().as_secs_f64())
-    }
-
-    fn time<T>(&mut self, work: impl FnOnce() -> T) -> T {
-        let before = self.elapsed();
-        let result = work();
-        self.seconds += self.elapsed() - before;
-        result
-    }
+    guard.with_lower_bound(certificate)
 }

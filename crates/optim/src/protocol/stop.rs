@@ -97,6 +97,11 @@ impl Stop {
         }
     }
 
+    /// Whether a look of about this value may end the run, as far as the objective is known by an earlier one.
+    pub(super) fn may_be_met(&self, guess: f64, known: &Certificate) -> bool {
+        guess < f64::INFINITY && guess <= self.tolerance(known.objective().or(Some(f64::INFINITY)))
+    }
+
     /// Whether a certificate ends the run.
     pub fn met_by(&self, certificate: &Certificate) -> bool {
         // A fraction of an infinite objective would accept anything.
@@ -140,22 +145,21 @@ pub enum Cadence {
 }
 
 /// The last two certificates: what [`Cadence::Adaptive`] extrapolates from.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Pace {
-    last: Option<Look>,
-    before: Option<Look>,
+    last: Option<Seen>,
+    before: Option<Seen>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-struct Look {
+#[derive(Debug, Clone, Copy)]
+struct Seen {
     passes: f64,
-    #[serde(with = "limit")]
     value: f64,
 }
 
 impl Pace {
     pub(super) fn record(&mut self, passes: f64, value: f64) {
-        self.before = self.last.replace(Look { passes, value });
+        self.before = self.last.replace(Seen { passes, value });
     }
 
     /// Passes until the next check.
@@ -175,8 +179,8 @@ impl Pace {
 
     /// Linear convergence is a straight line of `log(value)` over passes.
     fn predicted(&self, tolerance: f64) -> Option<f64> {
-        let Look { passes: from, value: high } = self.before?;
-        let Look { passes: to, value: low } = self.last?;
+        let Seen { passes: from, value: high } = self.before?;
+        let Seen { passes: to, value: low } = self.last?;
         let rate = (high / low).ln() / (to - from);
         let needed = (low / tolerance).ln() / rate;
         // Without a decay to go by (rate <= 0, infinite values, tolerance 0) look again in 5 passes.

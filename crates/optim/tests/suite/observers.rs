@@ -31,12 +31,12 @@ fn a_pair_shows_every_row_to_both() {
 
 #[test]
 fn a_borrowed_closure_observes() {
-    fn through<O: Observer<Toy<fn(u64) -> Certificate>>>(mut observer: O) -> Report {
+    fn through<O: Observer<Toy<'static, fn(u64) -> Certificate>>>(mut observer: O) -> Report {
         run(&mut Toy::new(halving as fn(u64) -> Certificate), &stop(0.0, 2.0), &mut observer)
             .unwrap()
     }
     let mut steps = vec![];
-    let mut watch = |_: &Progress, method: &Toy<fn(u64) -> Certificate>| {
+    let mut watch = |_: &Progress, method: &Toy<'static, fn(u64) -> Certificate>| {
         steps.push(method.steps);
         ControlFlow::Continue(())
     };

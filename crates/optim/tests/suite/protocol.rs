@@ -1,11 +1,12 @@
 //! The outer loop: how runs end, and what they cost.
 
 use std::ops::ControlFlow;
-use std::time::{Duration, Instant};
 
-use crate::common::Toy;
+use crate::common::{Toy, Watch};
 use fenchel_linalg::Invalid;
-use fenchel_optim::{Cadence, Certificate, Journal, Progress, Status, StepSize, Stop, Trace, run};
+use fenchel_optim::{
+    Cadence, Certificate, Look, Progress, Status, StepSize, Stop, Trace, run, run_by,
+};
 use proptest::prelude::*;
 
 /// `1 + 2^-k` above a lower bound of 1: both exact, the gap is `2^-k`.
@@ -69,19 +70,39 @@ fn a_time_limit_is_no_error_and_cuts_long_rounds() {
     assert_eq!((report.status, report.passes, toy.steps), (Status::TimeLimit, 0.0, 0));
     assert_eq!(report.certificate, halving(0));
 
+    // Steps of 2 seconds each, and looks of 1: in 10 seconds there is time for the first look and five steps, the last of
+    // which outlasts the limit.
+    let watch = Watch::default();
+    watch.pass(1e9);
     let mut toy = Toy::new(unknown);
-    toy.pause.0 = Duration::from_millis(2);
+    toy.pause = Some((&watch, 2.0, 1.0));
     let short = Stop {
-        max_seconds: Some(1e-3),
+        max_seconds: Some(10.0),
         max_passes: f64::INFINITY,
         check: Cadence::Every(1e6),
         ..Stop::default()
     };
-    let report = run(&mut toy, &short, &mut ()).unwrap();
-    assert_eq!(report.status, Status::TimeLimit);
-    // One pass outlasts the limit; a round of 10^6 would have taken half an hour.
-    assert_eq!((report.passes, toy.steps, toy.largest_request), (1.0, 1, 1.0));
-    assert!(report.seconds >= 2e-3, "{}", report.seconds);
+    let report = run_by(&mut toy, &short, &mut (), &watch).unwrap();
+    assert_eq!((report.status, report.seconds), (Status::TimeLimit, 10.0));
+    // The round was asked for in passes, so that it could be cut.
+    assert_eq!((report.passes, toy.steps, toy.largest_request), (5.0, 5, 1.0));
+    assert_eq!(watch.0.get(), 1e9 + 12.0);
+}
+
+/// A limit is on the wall: looks and observers use it up, although they are not the method's own time.
+#[test]
+fn looks_count_against_a_time_limit() {
+    let watch = Watch::default();
+    let mut toy = Toy::new(halving);
+    toy.pause = Some((&watch, 1.0, 3.0));
+    let mut slow = |_: &Progress, _: &Toy<_>| {
+        watch.pass(6.0);
+        ControlFlow::Continue(())
+    };
+    let limited = Stop { max_seconds: Some(25.0), ..stop(0.0, 100.0) };
+    let report = run_by(&mut toy, &limited, &mut slow, &watch).unwrap();
+    // Looks at 0, 1 and 2 passes end at 9, 19 and 29 seconds.
+    assert_eq!((report.status, report.passes, report.seconds), (Status::TimeLimit, 2.0, 2.0));
 }
 
 #[test]
@@ -195,28 +216,31 @@ fn an_observer_stops_a_run_even_before_it_moves() {
 
 // ---- what a run costs
 
+/// Whether anyone watches or not.
 #[test]
-fn nobody_watching_costs_nothing() {
-    let mut toy = Toy::new(halving);
-    toy.pause.0 = Duration::from_millis(2);
-    let report = run(&mut toy, &stop(0.0, 4.0), &mut ()).unwrap();
-    assert_eq!((report.seconds, toy.certified), (0.0, 5));
-    toy.steps = 0;
-    let report = run(&mut toy, &stop(0.0, 4.0), &mut ((), ((), ()))).unwrap();
-    assert_eq!(report.seconds, 0.0);
-    // Five looks, four passes of at least 2 ms each.
-    toy.steps = 0;
-    let report = run(&mut toy, &stop(0.0, 4.0), &mut ((), Trace::new())).unwrap();
-    assert!(report.seconds >= 8e-3, "{}", report.seconds);
+fn seconds_are_always_measured() {
+    let seconds = |watched: bool| {
+        let watch = Watch::default();
+        let mut toy = Toy::new(halving);
+        toy.pause = Some((&watch, 0.5, 7.0));
+        let stop = stop(0.0, 4.0);
+        let report = match watched {
+            true => run_by(&mut toy, &stop, &mut ((), Trace::new()), &watch),
+            false => run_by(&mut toy, &stop, &mut ((), ((), ())), &watch),
+        };
+        (report.unwrap().seconds, toy.certified)
+    };
+    assert_eq!((seconds(true), seconds(false)), ((2.0, 5), (2.0, 5)));
+    assert!(run(&mut Toy::new(halving), &stop(0.0, 4.0), &mut ()).unwrap().seconds > 0.0);
 }
 
 #[test]
 fn a_guess_saves_certificates_while_nobody_watches() {
     // 2^-k, known for free.
-    let guess: fn(u64) -> f64 = |k| 0.5f64.powi(k as i32);
-    let certified = |guess: Option<fn(u64) -> f64>, absolute: f64, watched: bool| {
+    let guess: fn(u64) -> Look = |k| Look::Guess(0.5f64.powi(k as i32));
+    let certified = |look: fn(u64) -> Look, absolute: f64, watched: bool| {
         let mut toy = Toy::new(halving);
-        toy.guess = guess;
+        toy.look = look;
         let stop = stop(absolute, 20.0);
         let report = if watched {
             run(&mut toy, &stop, &mut Trace::new())
@@ -225,25 +249,26 @@ fn a_guess_saves_certificates_while_nobody_watches() {
         };
         (report.unwrap().status, toy.steps, toy.certified)
     };
-    let cold: fn(u64) -> f64 = |k| if k < 9 { f64::INFINITY } else { 0.5f64.powi(k as i32) };
+    let cold: fn(u64) -> Look =
+        |k| if k < 9 { Look::Vain } else { Look::Guess(0.5f64.powi(k as i32)) };
     let tolerance = 0.5f64.powi(10);
     // Without a guess, or watched, at every look; with one, when it is good enough, and at the end.
-    assert_eq!(certified(None, tolerance, false), (Status::Converged, 10, 11));
-    assert_eq!(certified(Some(guess), tolerance, true), (Status::Converged, 10, 11));
-    assert_eq!(certified(Some(guess), tolerance, false), (Status::Converged, 10, 1));
-    assert_eq!(certified(Some(cold), tolerance, false), (Status::Converged, 10, 1));
-    assert_eq!(certified(Some(guess), 0.0, false), (Status::PassLimit, 20, 1));
+    assert_eq!(certified(|_| Look::Costs, tolerance, false), (Status::Converged, 10, 11));
+    assert_eq!(certified(guess, tolerance, true), (Status::Converged, 10, 11));
+    assert_eq!(certified(guess, tolerance, false), (Status::Converged, 10, 1));
+    assert_eq!(certified(cold, tolerance, false), (Status::Converged, 10, 1));
+    assert_eq!(certified(guess, 0.0, false), (Status::PassLimit, 20, 1));
     // A guess that promises too much costs a certificate and proves nothing.
-    assert_eq!(certified(Some(|_| 0.0), tolerance, false), (Status::Converged, 10, 11));
+    assert_eq!(certified(|_| Look::Guess(0.0), tolerance, false), (Status::Converged, 10, 11));
     // One that promises too little, or nothing, is put right at the end.
-    assert_eq!(certified(Some(|_| 1.0), tolerance, false), (Status::Converged, 20, 1));
-    assert_eq!(certified(Some(|_| f64::NAN), tolerance, false), (Status::Converged, 20, 1));
+    assert_eq!(certified(|_| Look::Guess(1.0), tolerance, false), (Status::Converged, 20, 1));
+    assert_eq!(certified(|_| Look::Guess(f64::NAN), tolerance, false), (Status::Converged, 20, 1));
 }
 
 #[test]
 fn a_guess_relative_to_the_objective_is_compared_with_the_last_known_one() {
     let mut toy = Toy::new(halving);
-    toy.guess = Some(|k| 0.5f64.powi(k as i32));
+    toy.look = |k| Look::Guess(0.5f64.powi(k as i32));
     let relative = Stop { absolute: 0.0, relative: 1.5e-3, ..stop(0.0, 20.0) };
     let report = run(&mut toy, &relative, &mut ()).unwrap();
     // The objective is unknown at first, so that the start is certified; it is 2 there, and the guess
@@ -254,33 +279,125 @@ fn a_guess_relative_to_the_objective_is_compared_with_the_last_known_one() {
 #[test]
 fn a_run_that_blows_up_unseen_is_still_restored() {
     let mut toy = Toy::new(|k| if k < 5 { halving(k) } else { objective(f64::NAN) });
-    toy.guess = Some(|k| if k == 0 { 0.0 } else { f64::INFINITY });
+    toy.look = |k| Look::Guess(if k == 0 { 0.0 } else { f64::INFINITY });
     let report = run(&mut toy, &stop(1e-3, 20.0), &mut ()).unwrap();
     assert_eq!((report.status, toy.steps), (Status::Diverged, 0));
     assert_eq!(report.certificate, halving(0));
 }
 
-/// Sleeping lasts at least as long as asked for, so that every line holds on a busy machine.
 #[test]
 fn certificates_and_observers_are_not_on_the_clock() {
-    let (step, look) = (Duration::from_millis(2), Duration::from_millis(30));
+    let watch = Watch::default();
     let mut toy = Toy::new(halving);
-    toy.pause = (step, look);
-    let mut rows: Vec<Progress> = vec![];
+    toy.pause = Some((&watch, 2.0, 30.0));
+    let mut rows = vec![];
     let mut slow = |progress: &Progress, _: &Toy<_>| {
-        rows.push(*progress);
-        std::thread::sleep(look);
+        rows.push(progress.seconds);
+        watch.pass(30.0);
         ControlFlow::Continue(())
     };
-    let begin = Instant::now();
-    let report = run(&mut toy, &stop(0.0, 3.0), &mut slow).unwrap();
-    let wall = begin.elapsed().as_secs_f64();
-    let (work, looking) = (3.0 * step.as_secs_f64(), 8.0 * look.as_secs_f64());
-    assert!(report.seconds >= work, "{} {work}", report.seconds);
-    assert!(report.seconds <= wall - looking, "{} {wall}", report.seconds);
-    assert_eq!(rows[0].seconds, 0.0);
-    assert!(rows.windows(2).all(|w| w[1].seconds - w[0].seconds >= 0.99 * step.as_secs_f64()));
-    assert_eq!(rows[3].seconds, report.seconds);
+    let report = run_by(&mut toy, &stop(0.0, 3.0), &mut slow, &watch).unwrap();
+    assert_eq!((report.seconds, rows), (6.0, vec![0.0, 2.0, 4.0, 6.0]));
+    assert_eq!(watch.0.get(), 6.0 + 8.0 * 30.0);
+}
+
+// ---- where it looks, and what it returns
+
+/// The looks of a run without anyone watching, by the certificates that were computed.
+fn unwatched(look: fn(u64) -> Look, stop: &Stop) -> (Status, f64, Vec<u64>) {
+    let looks = std::cell::RefCell::new(vec![]);
+    let mut toy = Toy::new(|k| {
+        looks.borrow_mut().push(k);
+        halving(k)
+    });
+    (toy.look, toy.per_pass) = (look, 2.0);
+    let report = run(&mut toy, stop, &mut ()).unwrap();
+    (report.status, report.passes, looks.into_inner())
+}
+
+#[test]
+fn a_look_is_taken_where_it_pays() {
+    let adaptive = |absolute| Stop { check: Cadence::Adaptive, ..stop(absolute, 20.0) };
+    let tolerance = 0.5f64.powi(9);
+    // Free: after every step, of which there are two in a pass.
+    let free = unwatched(|_| Look::Free, &adaptive(tolerance));
+    assert_eq!(free, (Status::Converged, 4.5, (0..=9).collect()));
+    // Costly: at the start, after 2 passes, and where these two predict the end.
+    let costs = unwatched(|_| Look::Costs, &adaptive(tolerance));
+    assert_eq!(costs, (Status::Converged, 5.0, vec![0, 4, 10]));
+    // With a guess, asked for after every pass: once, at the end.
+    let guess = unwatched(|k| Look::Guess(0.5f64.powi(k as i32)), &adaptive(tolerance));
+    assert_eq!(guess, (Status::Converged, 5.0, vec![10]));
+    // A cold start is not looked at; what follows is where it would be.
+    let cold = |k| if k == 0 { Look::Vain } else { Look::Costs };
+    assert_eq!(unwatched(cold, &adaptive(tolerance)).2[..2], [4, 8]);
+    // Another cadence asks for no guess in between, and gives a free look no more often.
+    let every = Stop { check: Cadence::Every(3.0), ..stop(tolerance, 20.0) };
+    let guess = unwatched(|k| Look::Guess(0.5f64.powi(k as i32)), &every);
+    assert_eq!(guess, (Status::Converged, 6.0, vec![12]));
+    assert_eq!(unwatched(|_| Look::Free, &every), (Status::Converged, 6.0, vec![0, 6, 12]));
+}
+
+/// Who watches a method that guesses sees it at the usual looks, not at every guess.
+#[test]
+fn a_guess_costs_an_observer_no_looks() {
+    let mut toy = Toy::new(halving);
+    toy.look = |k| Look::Guess(0.5f64.powi(k as i32));
+    let mut trace = Trace::new();
+    let stop = Stop { check: Cadence::Adaptive, ..stop(0.5f64.powi(30), 100.0) };
+    let report = run(&mut toy, &stop, &mut trace).unwrap();
+    assert_eq!((report.status, toy.certified), (Status::Converged, trace.rows.len() as u64));
+    assert_eq!(looks(&trace), [0.0, 2.0, 12.0, 22.0, 30.0]);
+}
+
+/// Two random walks with the same steps: by objectives, and by bounds with an error where objectives rank nothing.
+#[test]
+fn the_best_point_is_returned_where_a_method_asks_for_it() {
+    let norms = [8.0, 3.0, 1.0, 2.0, 1.5, 2.5];
+    let by_objective = |k: u64| objective(norms[k as usize] - 100.0);
+    let by_bound = |k: u64| Certificate::Residual {
+        objective: None,
+        norm: norms[k as usize] - 0.5,
+        error: 0.5,
+    };
+    let last = |curve: &dyn Fn(u64) -> Certificate, returns_best| {
+        let mut toy = Toy::new(curve);
+        toy.returns_best = returns_best;
+        let report = run(&mut toy, &stop(0.0, 5.0), &mut ()).unwrap();
+        assert_eq!((report.status, report.certificate), (Status::PassLimit, curve(toy.steps)));
+        toy.steps
+    };
+    assert_eq!([last(&by_objective, false), last(&by_objective, true)], [5, 2]);
+    assert_eq!([last(&by_bound, false), last(&by_bound, true)], [5, 2]);
+    // Also where the observer or a limit ends the run, but not where it has converged, at its best look.
+    let mut toy = Toy::new(by_bound);
+    toy.returns_best = true;
+    let report = run(&mut toy, &stop(1.0, 5.0), &mut ()).unwrap();
+    assert_eq!((report.status, toy.steps, toy.restored), (Status::Converged, 2, 0));
+    let mut toy = Toy::new(by_bound);
+    toy.returns_best = true;
+    let mut ends = |progress: &Progress, _: &Toy<_>| match progress.passes >= 4.0 {
+        true => ControlFlow::Break(()),
+        false => ControlFlow::Continue(()),
+    };
+    let report = run(&mut toy, &stop(0.0, 5.0), &mut ends).unwrap();
+    assert_eq!((report.status, toy.steps, report.certificate), (Status::Stopped, 2, by_bound(2)));
+}
+
+/// A residual that blows up is divergence where there is no objective; one that its error explains is not.
+#[test]
+fn residuals_diverge_too() {
+    let ended = |error: f64| {
+        let mut toy = Toy::new(|k: u64| Certificate::Residual {
+            objective: None,
+            norm: [1.0, 0.5, 4.0, 8.0, 16.0, 32.0][k as usize],
+            error,
+        });
+        let report = run(&mut toy, &stop(0.0, 5.0), &mut ()).unwrap();
+        (report.status, report.passes, toy.steps)
+    };
+    assert_eq!(ended(0.0), (Status::Diverged, 4.0, 1));
+    assert_eq!(ended(20.0), (Status::PassLimit, 5.0, 5));
 }
 
 // ---- what is proved
@@ -308,9 +425,11 @@ fn the_best_lower_bound_is_kept() {
 #[test]
 fn no_passes_certify_the_start() {
     for (tolerance, status) in [(0.5, Status::PassLimit), (1.0, Status::Converged)] {
-        for guess in [None, Some((|_| f64::INFINITY) as fn(u64) -> f64)] {
+        for look in [|_| Look::Costs, |_| Look::Vain, |_| Look::Guess(f64::INFINITY)]
+            as [fn(u64) -> Look; 3]
+        {
             let mut toy = Toy::new(halving);
-            toy.guess = guess;
+            toy.look = look;
             let report = run(&mut toy, &stop(tolerance, 0.0), &mut ()).unwrap();
             assert_eq!((report.status, report.passes, toy.steps), (status, 0.0, 0));
             assert_eq!((report.certificate, toy.certified), (halving(0), 1));
@@ -363,65 +482,6 @@ fn adaptive_looks_where_the_decay_predicts_the_end() {
     let looks = looks_at(1.45e-3, slowing);
     assert_eq!(looks[..3], [0.0, 2.0, 3.0]);
     assert_eq!(*looks.last().unwrap(), 6.0);
-}
-
-/// Interrupted anywhere, by a limit or by the observer, a run with its journal looks where it would have looked.
-#[test]
-fn a_journal_goes_on_with_the_looks() {
-    // Lower bounds that come and go: predictions are made of the best.
-    let curve = |k: u64| {
-        let objective = 1.0 + 0.9f64.powi(k as i32);
-        Certificate::Gap { objective, lower_bound: 1.0 - f64::from((k % 3) as u32) * 0.3 }
-    };
-    let cold: fn(u64) -> f64 = |k| if k == 0 { f64::INFINITY } else { 0.0 };
-    for check in [Cadence::Adaptive, Cadence::Doubling(1.0), Cadence::Every(1.5)] {
-        for guess in [None, Some(cold)] {
-            let toy = |steps| {
-                let mut toy = Toy::new(curve);
-                (toy.per_pass, toy.guess, toy.steps) = (2.0, guess, steps);
-                // A method that goes on is not cold.
-                toy.guess = toy.guess.filter(|_| steps == 0);
-                toy
-            };
-            let until = |max_passes| Stop { check, ..stop(1e-9, max_passes) };
-            let mut whole = Trace::new();
-            run(&mut toy(0), &until(60.0), &mut whole).unwrap();
-            for cut in (0..40).map(|half| 0.5 * f64::from(half)) {
-                let (mut first, mut early) = (toy(0), (Journal::default(), Trace::new()));
-                run(&mut first, &until(cut), &mut early).unwrap();
-                let text = serde_json::to_string(&early.0).unwrap();
-                let journal: Journal = serde_json::from_str(&text).unwrap();
-                assert_eq!((journal, journal.passes()), (early.0, cut));
-                let mut late = (journal, Trace::new());
-                let rest = run(&mut toy(first.steps), &until(60.0 - cut), &mut late).unwrap();
-                let passes: Vec<f64> = looks(&whole).into_iter().filter(|p| *p > cut).collect();
-                let found: Vec<f64> = looks(&late.1).iter().map(|p| p + cut).collect();
-                assert_eq!(found, passes, "{check:?} cut at {cut}");
-                assert_eq!(rest.status, Status::PassLimit);
-            }
-            for rows in 1..whole.rows.len() {
-                let mut left = rows;
-                let ends = |_: &Progress, _: &Toy<_>| {
-                    left -= 1;
-                    if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-                };
-                let (mut first, mut early) = (toy(0), (Journal::default(), ends));
-                run(&mut first, &until(60.0), &mut early).unwrap();
-                let mut late = (early.0, Trace::new());
-                run(&mut toy(first.steps), &until(60.0), &mut late).unwrap();
-                let cut = whole.rows[rows - 1].passes;
-                let found: Vec<f64> = looks(&late.1).iter().map(|p| p + cut).collect();
-                // The look that ended the part comes first; that at the limit of the whole is none that was due.
-                let begin = &looks(&whole)[rows - 1..whole.rows.len() - 1];
-                assert_eq!(found[..begin.len()], *begin, "{check:?} {rows}");
-            }
-        }
-    }
-    // A journal that no run can have left is none.
-    let text = r#"{"passes":-1.0,"next":3.0,"pace":{}}"#;
-    let mut broken = (serde_json::from_str::<Journal>(text).unwrap(), Trace::new());
-    run(&mut Toy::new(unknown), &stop(0.0, 2.0), &mut broken).unwrap();
-    assert_eq!(looks(&broken.1), [0.0, 1.0, 2.0]);
 }
 
 proptest! {

@@ -1,13 +1,11 @@
 //! L-BFGS with a matrix to begin with, against a system of linear equations and against optimality itself.
 
-use std::ops::ControlFlow;
-
 use crate::common::{dot, eliminate};
 use fenchel_optim::newton::{
-    Preconditioned, QuasiNewtonSettings, QuasiNewtonState, TwiceDifferentiable, quasi_newton,
+    Preconditioned, QuasiNewtonSettings, TwiceDifferentiable, quasi_newton,
 };
 use fenchel_optim::random::stream;
-use fenchel_optim::{Certificate, Observer, Progress, Solution, Status, Stop};
+use fenchel_optim::{Certificate, Status, Stop};
 use proptest::prelude::*;
 use rand::RngExt;
 
@@ -137,7 +135,7 @@ fn the_true_hessian_of_a_quadratic_takes_one_step() {
         let exact = eliminate(sum.hessian(&[0.0; 20]), right);
         let s = quasi_newton(sum, &settings(1e-10), vec![0.0; d], &mut ()).unwrap();
         assert_eq!((s.report.status, s.report.oracle_calls), (Status::Converged, 1));
-        s.state.point.iter().zip(&exact).for_each(|(x, e)| assert!((x - e).abs() <= 1e-12));
+        s.state.iter().zip(&exact).for_each(|(x, e)| assert!((x - e).abs() <= 1e-12));
     }
 }
 
@@ -158,10 +156,10 @@ proptest! {
         prop_assert_eq!(s.report.status, Status::Converged, "{}", s.report);
         let mut sum = sum;
         let (mut z, mut gradient) = (vec![0.0; 30], vec![0.0; d]);
-        sum.multiply(&s.state.point, &mut z);
-        let value = sum.evaluate(&s.state.point, &z);
+        sum.multiply(&s.state, &mut z);
+        let value = sum.evaluate(&s.state, &z);
         // What is proved is true: Newton's method goes on to the optimum.
-        let mut x = s.state.point;
+        let mut x = s.state;
         for _ in 0..5 {
             sum.multiply(&x, &mut z);
             sum.evaluate(&x, &z);
@@ -176,72 +174,23 @@ proptest! {
     }
 }
 
-/// Ends a run after so many looks, of which there is one a step.
-struct StepsLeft(usize);
-
-impl<M> Observer<M> for StepsLeft {
-    fn observe(&mut self, _: &Progress, _: &M) -> ControlFlow<()> {
-        let ended = self.0 == 0;
-        self.0 = self.0.saturating_sub(1);
-        if ended { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    }
-}
-
-proptest! {
-    /// In parts, with the state written down in between, and at once: the same bits. Far starts make it search.
-    #[test]
-    fn a_saved_run_goes_on_bit_for_bit(
-        d in 1usize..8,
-        skew in 0.0..0.7,
-        far in -1.0..1e3f64,
-        memory in 1usize..12,
-        renewal in 1usize..6,
-        seed in 0u64..1000,
-    ) {
-        goes_on(&Sum::random(30, d, false, skew, seed), far, memory, renewal);
-    }
-}
-
-fn goes_on(sum: &Sum, far: f64, memory: usize, renewal: usize) {
-    let settings = QuasiNewtonSettings { memory, renewal, ..settings(0.0) };
-    let run = |steps, start: QuasiNewtonState| {
-        quasi_newton(sum.clone(), &settings, start, &mut StepsLeft(steps)).unwrap()
-    };
-    let start = || QuasiNewtonState::from(vec![far; sum.dimension()]);
-    let Solution { state: whole, report } = run(17, start());
-    // A gap of 0, to the last bit, may be of bounds from before a cut.
-    if report.status == Status::Converged {
-        return;
-    }
-    let mut state = start();
-    for steps in [1, 5, 0, 8, 3] {
-        let text = serde_json::to_string(&run(steps, state).state).unwrap();
-        state = serde_json::from_str(&text).unwrap();
-    }
-    assert_eq!(state, whole);
-    // Where it was left on another function, only its point counts.
-    let other = Sum { mu: 0.2, ..sum.clone() };
-    let go =
-        |start| quasi_newton(other.clone(), &settings, start, &mut StepsLeft(3)).unwrap().state;
-    assert_eq!(go(state.clone()), go(state.point.into()));
-}
-
-/// What a run that has stalled leaves is where another stalls at once.
+/// What a run that has stalled leaves is where another stalls after a few steps, no higher.
 #[test]
-fn a_stalled_run_does_not_go_on() {
+fn a_start_at_the_last_digit_stays_there() {
     let (mut stalled, settings) = (0, settings(0.0));
     for seed in 0..400 {
         let sum = Sum::random(30, 1 + seed as usize % 7, false, 0.3, seed);
-        let run =
-            |start: QuasiNewtonState| quasi_newton(sum.clone(), &settings, start, &mut ()).unwrap();
-        let first = run(vec![3.0; sum.dimension()].into());
+        let run = |start: Vec<f64>| quasi_newton(sum.clone(), &settings, start, &mut ()).unwrap();
+        let first = run(vec![3.0; sum.dimension()]);
         if first.report.status == Status::Stalled {
             stalled += 1;
             // As far as numbers go: the gap is that of the point.
             assert!(first.report.certificate.value() <= 1e-13 * 80.0, "{}", first.report);
             let again = run(first.state.clone());
-            assert_eq!((again.report.status, again.report.oracle_calls), (Status::Stalled, 0));
-            assert_eq!(again.state, first.state);
+            assert!(again.report.oracle_calls <= 3, "{}", again.report);
+            let (before, after) = (first.report.certificate, again.report.certificate);
+            let worse = after.objective().unwrap() - before.objective().unwrap();
+            assert!(worse <= 1e-14 * before.objective().unwrap(), "{worse:e}");
         }
     }
     assert!(stalled > 3, "{stalled}");

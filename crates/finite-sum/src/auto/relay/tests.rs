@@ -1,7 +1,8 @@
 use super::*;
 use crate::Point;
-use crate::auto::{MethodState, Reason};
+use crate::auto::Reason;
 use fenchel_optim::{Cadence, Certificate, Iterative, run};
+use std::cell::Cell;
 
 fn judged(limit: f64, gap: impl Fn(f64) -> f64) -> Option<f64> {
     let mut outlook = Outlook::default();
@@ -58,28 +59,28 @@ type Given = (Method, Option<f64>, f64);
 
 fn fall<O: Observer<Method>>(
     given: &mut Vec<Given>,
-    (method, start, stop): (Method, Option<MethodState>, Stop),
+    (method, start, stop): (Method, Option<Point>, Stop),
     show: &mut Show<'_, O>,
-) -> Result<(MethodState, Report), Error> {
-    let passes = start.map(|mut start| start.point().weights[0]);
+) -> Result<(Point, Report), Error> {
+    let passes = start.map(|start| start.weights[0]);
     given.push((method, passes, stop.max_passes));
     let digit = if method == Method::Catalyst { 100.0 } else { 10.0 };
     let mut falling = Falling { passes: passes.unwrap_or(0.0), digit };
     let report = run(&mut falling, &stop, show)?;
-    Ok((Point { weights: vec![falling.passes], intercept: 0.0 }.into(), report))
+    Ok((Point { weights: vec![falling.passes], intercept: 0.0 }, report))
 }
 
 /// What `relay` does with such methods, and what they were given.
 fn relayed<O: Observer<Method>>(
     choice: Choice,
     stop: Stop,
-    start: Option<AutoStart>,
+    start: Option<Point>,
     observer: &mut O,
 ) -> (Solution<AutoState>, Vec<Given>) {
     let mut given = vec![];
     let by =
         |method, start, stop, show: &mut Show<'_, O>| fall(&mut given, (method, start, stop), show);
-    let solution = relay(choice, stop, start, observer, by).unwrap();
+    let solution = relay(choice, Budget::new(stop), start, observer, by).unwrap();
     (solution, given)
 }
 
@@ -113,43 +114,30 @@ fn the_second_method_goes_on_where_the_first_was_given_up() {
     assert_eq!(seen[11], (Method::Newton, 10.0));
 }
 
-/// Interrupted anywhere the run goes on with the method that was at work, which is given up at the same look, by its pace or
-/// by its passes.
+/// The limits hold for both methods together: passes, and seconds on the wall, of which more go by than those of the
+/// method itself.
 #[test]
-fn an_interrupted_relay_goes_on() {
-    // The pace is too slow; or it would do, and the passes do not.
-    for promised in [20.0, 210.0] {
-        let choice = Choice { promised, ..slow() };
-        let whole = |start, max_passes| relayed(choice, until(max_passes), start, &mut ()).0;
-        let once = whole(None, 1000.0);
-        assert_eq!(once.report.status, Status::Converged);
-        let switched = if promised == 20.0 { Some(Method::Newton) } else { None };
-        assert_eq!(once.state.choice.switched, switched);
-        for (first, second) in (0..50).flat_map(|cut| [(cut, 0), (cut, 1), (cut, 3), (cut, 11)]) {
-            let (mut state, mut passes) = (None, 0.0);
-            for part in [f64::from(first), f64::from(second), 1000.0] {
-                let part = whole(state, part);
-                passes += part.report.passes;
-                let text = serde_json::to_string(&part.state).unwrap();
-                let read: AutoState = serde_json::from_str(&text).unwrap();
-                assert_eq!(read, part.state);
-                state = Some(AutoStart::State(Box::new(read)));
-            }
-            let Some(AutoStart::State(state)) = state else { unreachable!() };
-            assert_eq!((*state, passes), (once.state.clone(), once.report.passes), "{first}");
+fn limits_hold_for_both_methods() {
+    struct Watch(Cell<f64>);
+    impl Clock for &Watch {
+        fn seconds(&self) -> f64 {
+            self.0.get()
         }
     }
-}
-
-/// The state of another choice is a warm start.
-#[test]
-fn a_state_of_another_choice_is_a_point() {
-    let begun = relayed(slow(), until(45.0), None, &mut ()).0.state;
-    assert_eq!(begun.choice.switched, Some(Method::Newton));
-    let other = Choice { promised: 21.0, ..slow() };
-    let begin = AutoStart::State(Box::new(begun));
-    let (_, given) = relayed(other, until(3.0), Some(begin), &mut ());
-    assert_eq!(given, [(Method::Catalyst, Some(45.0), 3.0)]);
+    let watch = Watch(Cell::new(50.0));
+    let mut given = vec![];
+    let by = |_: Method, _: Option<Point>, stop: Stop, _: &mut Show<'_, ()>| {
+        given.push((stop.max_passes, stop.max_seconds));
+        watch.0.set(watch.0.get() + 7.0);
+        let (status, certificate) = (Status::Stalled, Certificate::gap(1.0, 0.0));
+        let report = Report { status, certificate, passes: 4.0, oracle_calls: 1, seconds: 0.5 };
+        Ok((Point::zero(1), report))
+    };
+    let stop = Stop { max_seconds: Some(10.0), ..until(9.0) };
+    let solution = relay(slow(), Budget::by(&watch, stop), None, &mut (), by).unwrap();
+    assert_eq!(given, [(9.0, Some(10.0)), (5.0, Some(3.0))]);
+    let Report { passes, oracle_calls, seconds, .. } = solution.report;
+    assert_eq!((passes, oracle_calls, seconds), (8.0, 2, 1.0));
 }
 
 /// What the observer ends is ended, and is no failure of the method.

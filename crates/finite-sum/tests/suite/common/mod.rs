@@ -1,7 +1,6 @@
 //! Random problems and an independent solver, shared by the tests.
 
 pub(crate) mod multiclass;
-pub(crate) mod runs;
 pub(crate) mod textbook;
 
 use fenchel_linalg::CsrMatrix;

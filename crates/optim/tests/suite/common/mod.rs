@@ -1,24 +1,42 @@
 //! What several test files need.
 
-use std::time::Duration;
+use std::cell::Cell;
 
-use fenchel_optim::{Certificate, Iterative, Status};
+use fenchel_optim::{Certificate, Clock, Iterative, Look, Status};
+
+/// A clock that stands still unless someone moves it.
+#[derive(Debug, Default)]
+pub(crate) struct Watch(pub(crate) Cell<f64>);
+
+impl Watch {
+    pub(crate) fn pass(&self, seconds: f64) {
+        self.0.set(self.0.get() + seconds);
+    }
+}
+
+impl Clock for Watch {
+    fn seconds(&self) -> f64 {
+        self.0.get()
+    }
+}
 
 /// A method whose certificate after `k` steps is a given function of `k`, and which counts what is
 /// asked of it.
-pub(crate) struct Toy<F> {
+pub(crate) struct Toy<'w, F> {
     /// The certificate after so many steps.
     pub(crate) curve: F,
     /// Steps in a pass.
     pub(crate) per_pass: f64,
     /// Whether a call of `advance` does one step only, however much is asked for.
     pub(crate) single: bool,
-    /// The guess after so many steps, if the method makes any.
-    pub(crate) guess: Option<fn(u64) -> f64>,
+    /// What the next look costs and would show after so many steps.
+    pub(crate) look: fn(u64) -> Look,
+    /// Whether the best point is returned.
+    pub(crate) returns_best: bool,
     /// What the method knows about itself from a step on.
     pub(crate) verdict: Option<(u64, Status)>,
-    /// How long a step and a certificate take.
-    pub(crate) pause: (Duration, Duration),
+    /// How long a call of `advance` and a certificate take, by this clock.
+    pub(crate) pause: Option<(&'w Watch, f64, f64)>,
     /// Steps done: the point.
     pub(crate) steps: u64,
     /// The point that was kept last.
@@ -31,16 +49,17 @@ pub(crate) struct Toy<F> {
     pub(crate) largest_request: f64,
 }
 
-impl<F: FnMut(u64) -> Certificate> Toy<F> {
+impl<F: FnMut(u64) -> Certificate> Toy<'_, F> {
     /// One step a pass.
     pub(crate) fn new(curve: F) -> Self {
         Toy {
             curve,
             per_pass: 1.0,
             single: false,
-            guess: None,
+            look: |_| Look::Costs,
+            returns_best: false,
             verdict: None,
-            pause: (Duration::ZERO, Duration::ZERO),
+            pause: None,
             steps: 0,
             kept: None,
             certified: 0,
@@ -50,18 +69,22 @@ impl<F: FnMut(u64) -> Certificate> Toy<F> {
     }
 }
 
-impl<F: FnMut(u64) -> Certificate> Iterative for Toy<F> {
+impl<F: FnMut(u64) -> Certificate> Iterative for Toy<'_, F> {
     fn advance(&mut self, passes: f64) -> f64 {
         self.largest_request = self.largest_request.max(passes);
         let steps = if self.single { 1.0 } else { (passes * self.per_pass).round().max(1.0) };
         self.steps += steps as u64;
-        std::thread::sleep(self.pause.0);
+        if let Some((watch, step, _)) = self.pause {
+            watch.pass(step);
+        }
         steps / self.per_pass
     }
 
     fn certify(&mut self) -> Certificate {
         self.certified += 1;
-        std::thread::sleep(self.pause.1);
+        if let Some((watch, _, look)) = self.pause {
+            watch.pass(look);
+        }
         (self.curve)(self.steps)
     }
 
@@ -70,8 +93,12 @@ impl<F: FnMut(u64) -> Certificate> Iterative for Toy<F> {
         3 * self.steps
     }
 
-    fn estimate(&self) -> Option<f64> {
-        self.guess.map(|guess| guess(self.steps))
+    fn look(&self) -> Look {
+        (self.look)(self.steps)
+    }
+
+    fn returns_best(&self) -> bool {
+        self.returns_best
     }
 
     fn keep(&mut self) {

@@ -1,0 +1,114 @@
+//! Time, and what is left of it.
+
+use std::time::Instant;
+
+use super::{Report, Stop};
+
+/// Seconds since a beginning that only the clock knows: the difference of two readings is what counts.
+pub trait Clock {
+    /// A reading; never less than the one before.
+    fn seconds(&self) -> f64;
+}
+
+/// The clock on the wall. The libraries of the workspace read no other.
+#[derive(Debug, Clone, Copy)]
+pub struct Wall(Instant);
+
+impl Wall {
+    /// Starts now.
+    pub fn start() -> Self {
+        Wall(Instant::now())
+    }
+}
+
+impl Clock for Wall {
+    fn seconds(&self) -> f64 {
+        self.0.elapsed().as_secs_f64()
+    }
+}
+
+/// The limits of a call that runs several methods one after the other: they hold for all of them together.
+#[derive(Debug, Clone)]
+pub struct Budget<C = Wall> {
+    stop: Stop,
+    clock: C,
+    begin: f64,
+    spent: Option<Report>,
+}
+
+impl Budget {
+    /// The limits of `stop`, from now on.
+    pub fn new(stop: Stop) -> Self {
+        Budget::by(Wall::start(), stop)
+    }
+}
+
+impl<C: Clock> Budget<C> {
+    /// The limits of `stop`, from now on by a clock of the caller's.
+    pub fn by(clock: C, stop: Stop) -> Self {
+        Budget { begin: clock.seconds(), stop, clock, spent: None }
+    }
+
+    /// When the next method is to end: `stop` with what is left of its passes and of its seconds on the wall.
+    pub fn left(&self) -> Stop {
+        let passes = self.spent.map_or(0.0, |spent| spent.passes);
+        let elapsed = self.clock.seconds() - self.begin;
+        Stop {
+            max_passes: (self.stop.max_passes - passes).max(0.0),
+            max_seconds: self.stop.max_seconds.map(|limit| (limit - elapsed).max(0.0)),
+            ..self.stop
+        }
+    }
+
+    /// Takes a method's account into that of the call, which is returned: passes, oracle calls and seconds add up, status and
+    /// certificate are those of the last.
+    pub fn spend(&mut self, report: Report) -> Report {
+        let mut all = report;
+        if let Some(before) = &self.spent {
+            all.passes += before.passes;
+            all.oracle_calls += before.oracle_calls;
+            all.seconds += before.seconds;
+        }
+        self.spent = Some(all);
+        all
+    }
+
+    /// What was spent so far: nothing at first.
+    pub fn spent(&self) -> Option<&Report> {
+        self.spent.as_ref()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Certificate, Status};
+    use std::cell::Cell;
+
+    impl Clock for &Cell<f64> {
+        fn seconds(&self) -> f64 {
+            self.get()
+        }
+    }
+
+    #[test]
+    fn limits_hold_for_all_methods_together() {
+        let now = Cell::new(100.0);
+        let stop = Stop { max_passes: 50.0, max_seconds: Some(10.0), ..Stop::default() };
+        let mut budget = Budget::by(&now, stop);
+        assert_eq!(budget.left(), stop);
+        let certificate = Certificate::gap(1.0, 0.5);
+        let (status, passes, oracle_calls) = (Status::Stalled, 20.0, 7);
+        // The method says 3 seconds; on the wall it took 4.
+        let report = Report { status, certificate, passes, oracle_calls, seconds: 3.0 };
+        now.set(104.0);
+        assert_eq!(budget.spend(report), report);
+        assert_eq!(budget.left(), Stop { max_passes: 30.0, max_seconds: Some(6.0), ..stop });
+        now.set(112.0);
+        let all = budget.spend(Report { status: Status::TimeLimit, passes: 40.0, ..report });
+        assert_eq!((all.passes, all.oracle_calls, all.seconds), (60.0, 14, 6.0));
+        assert_eq!((all.status, budget.spent()), (Status::TimeLimit, Some(&all)));
+        let left = budget.left();
+        assert_eq!((left.max_passes, left.max_seconds), (0.0, Some(0.0)));
+    }
+}
