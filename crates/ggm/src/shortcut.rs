@@ -38,7 +38,7 @@ pub struct Shortcut<T> {
 }
 
 /// Rows of a tile: so many lists stay in cache while others pass by.
-const TILE: usize = 16;
+const TILE: usize = 8;
 
 impl<T: Scalar> Shortcut<T> {
     /// Sorts the rows of a correlation matrix. O(p^2 log p).

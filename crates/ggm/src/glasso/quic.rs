@@ -96,7 +96,13 @@ impl Quic {
     /// decrease of the model, and a guess of what is left.
     fn descend(&self, block: &Block, direction: &mut Direction) -> (f64, f64) {
         let (mut total, mut last) = (0.0, 0.0);
+        // Many free entries: the products `D W` are kept, since making `D w_i` from the entries would cost more than all else.
+        let dense = direction.columns.len() > 4 * block.k;
+        let mut products = if dense { vec![0.0; block.k * block.k] } else { Vec::new() };
         for round in 0..12 {
+            if dense && round > 0 {
+                lanes::run(Products { k: block.k, m: &self.w, direction, out: &mut products });
+            }
             for sweep in 0..if round == 0 { 10 } else { 4 } {
                 last = lanes::run(Sweep {
                     k: block.k,
@@ -105,6 +111,7 @@ impl Quic {
                     w: &self.w,
                     lambda: &block.lambda,
                     direction,
+                    products: &mut products,
                 });
                 total += last;
                 // Near the solution the model is worth solving well: its error is squared by the next step.
@@ -228,6 +235,8 @@ struct Sweep<'a> {
     w: &'a [f64],
     lambda: &'a Lambda,
     direction: &'a mut Direction,
+    /// `D W` by rows, or empty.
+    products: &'a mut [f64],
 }
 
 impl lanes::Kernel for Sweep<'_> {
@@ -235,10 +244,11 @@ impl lanes::Kernel for Sweep<'_> {
 
     #[inline(always)]
     fn compute(self) -> f64 {
-        let Sweep { k, c, x, w, lambda, direction } = self;
+        let Sweep { k, c, x, w, lambda, direction, products } = self;
         let Direction { starts, columns, values } = direction;
         let mut v = vec![0.0; k];
         let mut g = Vec::new();
+        let mut before = Vec::new();
         let mut decrease = 0.0;
         for i in 0..k {
             let (from, to) = (starts[i], starts[i + 1]);
@@ -246,8 +256,16 @@ impl lanes::Kernel for Sweep<'_> {
                 continue;
             }
             let wi = &w[i * k..][..k];
-            direction_times(k, starts, columns, values, wi, &mut v);
+            if products.is_empty() {
+                direction_times(k, starts, columns, values, wi, &mut v);
+            } else {
+                for l in 0..k {
+                    v[l] = products[l * k + i];
+                }
+            }
             let row = &columns[from..to];
+            before.clear();
+            before.extend_from_slice(&values[from..to]);
             g.clear();
             for &j in row {
                 g.push(lanes::dot(&w[j as usize * k..][..k], &v));
@@ -290,8 +308,54 @@ impl lanes::Kernel for Sweep<'_> {
                     break;
                 }
             }
+            if !products.is_empty() {
+                for at in 0..row.len() {
+                    let change = values[from + at] - before[at];
+                    add_entry(products, w, k, i, row[at] as usize, change);
+                }
+            }
         }
         decrease
+    }
+}
+
+/// `D W` by rows.
+pub(super) struct Products<'a> {
+    pub(super) k: usize,
+    pub(super) m: &'a [f64],
+    pub(super) direction: &'a Direction,
+    pub(super) out: &'a mut [f64],
+}
+
+impl lanes::Kernel for Products<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn compute(self) {
+        let Products { k, m, direction, out } = self;
+        out.fill(0.0);
+        for i in 0..k {
+            for at in direction.starts[i]..direction.starts[i + 1] {
+                add_entry(out, m, k, i, direction.columns[at] as usize, direction.values[at]);
+            }
+        }
+    }
+}
+
+/// Adds what an entry of `D`, and its mirror, contribute to `D M`.
+#[inline(always)]
+fn add_entry(products: &mut [f64], m: &[f64], k: usize, i: usize, j: usize, by: f64) {
+    if by == 0.0 {
+        return;
+    }
+    let (mi, mj) = (&m[i * k..][..k], &m[j * k..][..k]);
+    for (p, v) in products[i * k..][..k].iter_mut().zip(mj) {
+        *p += by * v;
+    }
+    if i != j {
+        for (p, v) in products[j * k..][..k].iter_mut().zip(mi) {
+            *p += by * v;
+        }
     }
 }
 

@@ -13,7 +13,7 @@
 use fenchel_linalg::lanes;
 
 use super::block::Block;
-use super::quic::{Direction, direction_times};
+use super::quic::{Direction, Products, direction_times};
 
 /// Moves the direction to a better one with the same support, or entries of it that became 0. Returns the decrease of
 /// the model, 0 if there is none.
@@ -149,13 +149,20 @@ fn accept(
 
 /// `(M D M)_ij` on the stored places of `D`, for symmetric `M`.
 fn congruence(k: usize, m: &[f64], direction: &Direction, out: &mut [f64]) {
-    lanes::run(Congruence { k, m, direction, out });
+    let mut products = Vec::new();
+    if direction.columns.len() > 4 * k {
+        products.resize(k * k, 0.0);
+        lanes::run(Products { k, m, direction, out: &mut products });
+    }
+    lanes::run(Congruence { k, m, direction, products: &products, out });
 }
 
 struct Congruence<'a> {
     k: usize,
     m: &'a [f64],
     direction: &'a Direction,
+    /// `D M` by rows, or empty.
+    products: &'a [f64],
     out: &'a mut [f64],
 }
 
@@ -164,7 +171,7 @@ impl lanes::Kernel for Congruence<'_> {
 
     #[inline(always)]
     fn compute(self) {
-        let Congruence { k, m, direction, out } = self;
+        let Congruence { k, m, direction, products, out } = self;
         let Direction { starts, columns, values } = direction;
         let mut v = vec![0.0; k];
         for i in 0..k {
@@ -172,7 +179,13 @@ impl lanes::Kernel for Congruence<'_> {
             if from == to {
                 continue;
             }
-            direction_times(k, starts, columns, values, &m[i * k..][..k], &mut v);
+            if products.is_empty() {
+                direction_times(k, starts, columns, values, &m[i * k..][..k], &mut v);
+            } else {
+                for l in 0..k {
+                    v[l] = products[l * k + i];
+                }
+            }
             for at in from..to {
                 out[at] = lanes::dot(&m[columns[at] as usize * k..][..k], &v);
             }
