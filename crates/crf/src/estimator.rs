@@ -2,14 +2,15 @@
 
 use std::ops::ControlFlow;
 
+use fenchel_graphical::chain::Probability;
 use fenchel_linalg::Invalid;
 use fenchel_optim::lbfgs::{Lbfgs, LbfgsSettings, Owlqn};
 use fenchel_optim::{Certificate, Progress, Report, Status, Stop};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Corpus, CrfModel, Error, Features, Init, Likelihood, Problem, Sdca, SdcaSettings, Weights,
-    lbfgs, memory, owlqn, sdca,
+    Corpus, CrfModel, Dataset, Error, Features, Init, Likelihood, Problem, Sdca, SdcaSettings,
+    Weights, lbfgs, memory, owlqn, sdca, single_precision_suffices,
 };
 
 /// What trains a [`Crf`].
@@ -18,7 +19,8 @@ pub enum Method {
     /// OWL-QN for `l1 > 0`, else SDCA if the marginals fit into `max_memory`, else L-BFGS.
     #[default]
     Auto,
-    /// Dual coordinate ascent with gap sampling: fewest passes, memory for the marginals of all pairs.
+    /// Dual coordinate ascent with gap sampling: fewest passes, memory for the marginals of all pairs. They are stored in
+    /// single precision where the tolerance and `l2` allow it ([`single_precision_suffices`]), else in double.
     Sdca,
     /// L-BFGS, with an l1 penalty OWL-QN: on all cores, little memory.
     Lbfgs,
@@ -142,40 +144,57 @@ impl Crf {
             }
             Method::Sdca | Method::Auto => {
                 let start = start.map(|weights| Start::new(&problem, weights)).transpose()?;
-                let init = |start: &Start| Init::Weights(start.weights.clone());
-                let settings = SdcaSettings {
-                    init: start.as_ref().map_or_else(Init::default, init),
-                    max_memory: Some(self.max_memory),
-                    seed: self.seed,
-                    stop: self.stop,
-                    ..SdcaSettings::default()
-                };
-                let better = |certificate| start.as_ref()?.better(certificate);
-                let mut observer = |progress: &Progress, method: &Sdca<'_, '_, f32>| {
-                    let Some((weights, certificate)) = better(progress.certificate) else {
-                        return watch(progress, &|| method.weights());
-                    };
-                    let seen = Progress { certificate, ..*progress };
-                    match watch(&seen, &|| weights.clone()) {
-                        ControlFlow::Continue(()) if !self.is_met(certificate) => {
-                            ControlFlow::Continue(())
-                        }
-                        _ => ControlFlow::Break(()),
-                    }
-                };
-                let found = sdca(&problem, &settings, None, &mut observer)?;
-                match better(found.report.certificate) {
-                    Some((weights, certificate)) => {
-                        let report = found.report;
-                        let met = self.is_met(certificate);
-                        let status = if met { Status::Converged } else { report.status };
-                        (weights.clone(), Report { status, certificate, ..report })
-                    }
-                    None => (found.state.weights, found.report),
+                if self.single_precision(data) {
+                    self.ascend::<f32>(&problem, start.as_ref(), watch)?
+                } else {
+                    self.ascend::<f64>(&problem, start.as_ref(), watch)?
                 }
             }
         };
         CrfModel::new(corpus.attributes.clone(), corpus.labels.clone(), weights, Some(report))
+    }
+
+    /// Trains by SDCA with pairs stored as `T`.
+    fn ascend<T: Probability>(
+        &self,
+        problem: &Problem<'_>,
+        start: Option<&Start>,
+        mut watch: impl FnMut(&Progress, &dyn Fn() -> Weights) -> ControlFlow<()>,
+    ) -> Result<(Weights, Report), Error> {
+        let settings = SdcaSettings {
+            init: start.map_or_else(Init::default, |start| Init::Weights(start.weights.clone())),
+            max_memory: Some(self.max_memory),
+            seed: self.seed,
+            stop: self.stop,
+            ..SdcaSettings::default()
+        };
+        let better = |certificate| start?.better(certificate);
+        let mut observer = |progress: &Progress, method: &Sdca<'_, '_, T>| {
+            let Some((weights, certificate)) = better(progress.certificate) else {
+                return watch(progress, &|| method.weights());
+            };
+            let seen = Progress { certificate, ..*progress };
+            match watch(&seen, &|| weights.clone()) {
+                ControlFlow::Continue(()) if !self.is_met(certificate) => ControlFlow::Continue(()),
+                _ => ControlFlow::Break(()),
+            }
+        };
+        let found = sdca(problem, &settings, None, &mut observer)?;
+        Ok(match better(found.report.certificate) {
+            Some((weights, certificate)) => {
+                let report = found.report;
+                let met = self.is_met(certificate);
+                let status = if met { Status::Converged } else { report.status };
+                (weights.clone(), Report { status, certificate, ..report })
+            }
+            None => (found.state.weights, found.report),
+        })
+    }
+
+    /// Whether SDCA stores its pairs in single precision.
+    fn single_precision(&self, data: &Dataset) -> bool {
+        let l2 = self.l2.unwrap_or(1.0 / data.sequences().max(1) as f64);
+        single_precision_suffices(data, l2, self.stop.relative)
     }
 
     /// The method, never `Auto`.
@@ -189,10 +208,15 @@ impl Crf {
                 what: "an l1 penalty; use Method::Lbfgs, which runs OWL-QN".to_owned(),
             }),
             Method::Auto if self.l1 > 0.0 => Ok(Method::Lbfgs),
-            Method::Auto if memory::<f32>(&corpus.data) > self.max_memory => Ok(Method::Lbfgs),
+            Method::Auto if self.memory(&corpus.data) > self.max_memory => Ok(Method::Lbfgs),
             Method::Auto => Ok(Method::Sdca),
             chosen => Ok(chosen),
         }
+    }
+
+    /// Bytes that SDCA takes for its marginals.
+    fn memory(&self, data: &Dataset) -> u64 {
+        if self.single_precision(data) { memory::<f32>(data) } else { memory::<f64>(data) }
     }
 
     /// Whether a certificate ends the training.

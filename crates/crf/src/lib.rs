@@ -70,6 +70,7 @@ pub use sag::{Sag, SagSampling, SagSettings, sag};
 pub use scheme::LabelScheme;
 pub use sdca::{
     DualState, Init, NewtonStart, Sampling, Sdca, SdcaSettings, SdcaStep, memory, sdca,
+    single_precision_suffices,
 };
 pub use tagger::Tagger;
 pub use vocabulary::Vocabulary;

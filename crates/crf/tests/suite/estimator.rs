@@ -2,9 +2,12 @@
 
 use std::ops::ControlFlow;
 
+use fenchel_crf::synthetic::{TextLike, text_like};
 use fenchel_crf::{
-    Corpus, CorpusBuilder, Crf, Features, Instance, Method, Problem, Status, Stop, Support,
+    Corpus, CorpusBuilder, Crf, Features, Instance, Method, Problem, Progress, Sdca, SdcaSettings,
+    Status, Stop, Support, sdca,
 };
+use fenchel_optim::Cadence;
 use fenchel_optim::random::stream;
 use rand::RngExt;
 
@@ -45,6 +48,60 @@ fn two_methods_find_one_model() {
         let values = [&dual, &batch].map(|model| problem.objective(model.weights()).unwrap());
         assert!((values[0] - values[1]).abs() <= 2e-6 * values[0], "{values:?}");
     }
+}
+
+/// Text whose attributes nearly determine the labels.
+fn text() -> Corpus {
+    let settings =
+        TextLike { sequences: 80, words: 200, templates: 3, labels: 4, ..TextLike::default() };
+    let data = text_like(&settings).unwrap();
+    let names = |count: usize| (0..count).map(|k| k.to_string()).collect();
+    Corpus { attributes: names(data.attributes()), labels: names(data.labels()), data }
+}
+
+/// Rounding of pairs in single precision is divided by `n l2`: weak penalties need double precision.
+#[test]
+fn training_converges_for_every_penalty_of_a_grid() {
+    for corpus in [text(), corpus(60)] {
+        let n = corpus.data.sequences() as f64;
+        for c2 in [1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0] {
+            let l2 = 2.0 * c2 / n;
+            let crf = Crf { l2: Some(l2), ..Crf::default() };
+            let report = crf.fit(&corpus).unwrap().report.unwrap();
+            assert_eq!(report.status, Status::Converged, "c2 = {c2}: {report}");
+            assert!(report.certificate.relative() <= 1e-4, "c2 = {c2}: {report}");
+        }
+    }
+}
+
+/// The primal objective of dual ascent rises and falls; what is returned is the lowest that was certified.
+#[test]
+fn what_is_returned_is_the_best_that_was_seen() {
+    let data = text().data;
+    let problem = Problem::new(&data, 1e-3 / data.sequences() as f64, Features::default()).unwrap();
+    let mut rose = false;
+    for max_passes in 1..25 {
+        let stop = Stop {
+            max_passes: f64::from(max_passes),
+            relative: 0.0,
+            check: Cadence::Every(1.0),
+            ..Stop::default()
+        };
+        let settings = SdcaSettings { stop, ..SdcaSettings::default() };
+        let mut seen = Vec::new();
+        let mut record = |progress: &Progress, _: &Sdca<'_, '_, f32>| {
+            seen.push(progress.certificate.objective().unwrap());
+            ControlFlow::Continue(())
+        };
+        let found = sdca(&problem, &settings, None, &mut record).unwrap();
+        let lowest = seen.iter().copied().fold(f64::INFINITY, f64::min);
+        rose |= *seen.last().unwrap() > lowest;
+        let objective = found.report.certificate.objective().unwrap();
+        assert!(objective <= lowest * (1.0 + 1e-12), "{max_passes}: {objective} {lowest}");
+        let recomputed = problem.objective(&found.state.weights).unwrap();
+        assert!((recomputed - objective).abs() <= 1e-9 * objective, "{recomputed} {objective}");
+    }
+    assert!(rose, "no run ended above its best point: the test shows nothing");
 }
 
 #[test]
