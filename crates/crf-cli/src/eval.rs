@@ -48,7 +48,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
                 arguments.templates.load(arguments.format)?.or_else(|| model.template.clone());
             let recipe = input::Recipe::new(arguments.format, template, &arguments.columns, true)?;
             let tagger = model.tagger().with_scheme(arguments.scheme.into());
-            tag::in_batches(&arguments.file, &recipe, &model, |batch| {
+            let any = tag::in_batches(&arguments.file, &recipe, &model, |batch| {
                 let found = tag::for_all(&tagger, &arguments.file, batch, |tagger, entry| {
                     tagger.tag(&entry.instance)
                 })?;
@@ -57,6 +57,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
                 }
                 Ok(())
             })?;
+            if !any {
+                return Err(Failure::file(shown(&arguments.file), "no sequences"));
+            }
         }
         None => two_columns(arguments, &mut counts)?,
     }
@@ -92,9 +95,11 @@ fn two_columns(arguments: &Arguments, counts: &mut Evaluation) -> Result<(), Fai
 }
 
 /// Counts over sequences of true and predicted labels.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Evaluation {
     chunks: ChunkCounts,
+    /// The same by the strict reading: an `I` that continues nothing is no chunk.
+    strict: ChunkCounts,
     labels: BTreeMap<String, Counts>,
 }
 
@@ -105,10 +110,19 @@ struct Counts {
     hits: u64,
 }
 
+impl Default for Evaluation {
+    fn default() -> Self {
+        let (chunks, strict) = (ChunkCounts::new(), ChunkCounts::strict());
+        Evaluation { chunks, strict, labels: BTreeMap::new() }
+    }
+}
+
 impl Evaluation {
     /// Adds a sequence, which has tokens.
     pub(crate) fn add(&mut self, truth: &[&str], predicted: &[&str]) {
-        self.chunks.add(truth, predicted).expect("labellings of one sequence");
+        for counts in [&mut self.chunks, &mut self.strict] {
+            counts.add(truth, predicted).expect("labellings of one sequence");
+        }
         for (&t, &p) in truth.iter().zip(predicted) {
             self.label(t).truth += 1;
             self.label(p).predicted += 1;
@@ -152,6 +166,10 @@ impl Evaluation {
             table(out, "chunk", kinds)?;
             row(out, "all", truth, chunks.overall())?;
             row(out, "mean of the types", truth, chunks.macro_average())?;
+            // Chunks above are found by the rules of conlleval, which count malformed ones.
+            if self.strict.overall() != chunks.overall() {
+                row(out, "all, strict IOB2", self.strict.totals().0, self.strict.overall())?;
+            }
         }
         if by_label || truth + found == 0 {
             let labels = self.labels.iter().map(|(label, counts)| {

@@ -12,9 +12,15 @@ pub(crate) enum Failure {
     /// A file that cannot be read or written.
     #[error("{file}: {reason}")]
     File { file: String, reason: String },
+    /// A file that cannot be written; the error names it.
+    #[error("{0}")]
+    Write(io::Error),
     /// A model that cannot be loaded.
     #[error("{file}: {source}")]
     Model { file: String, source: ModelError },
+    /// A training whose weights are of no use.
+    #[error("{report}; nothing was saved")]
+    Diverged { report: String },
     /// Options that do not go together.
     #[error("{0}")]
     Usage(String),

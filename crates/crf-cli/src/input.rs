@@ -5,7 +5,7 @@ use std::path::Path;
 
 use clap::ValueEnum;
 use fenchel_crf::text::{Boundary, InstanceReader, Template};
-use fenchel_crf::{CrfModel, Instance, Saved};
+use fenchel_crf::{Checkpoint, CrfModel, Instance, Saved, is_checkpoint};
 use fenchel_datasets::{ConllOptions, ConllReader, Encoding, Sentence, decompress, open};
 
 use crate::Failure;
@@ -174,7 +174,11 @@ impl Source {
     /// Opens a file; `-` is standard input.
     pub(crate) fn open(file: &str, recipe: &Recipe) -> Result<Self, Failure> {
         let reader = match recipe.template {
-            None => Reader::Attributes(InstanceReader::new(open_form(file, recipe.format)?)),
+            None => {
+                let text = open_form(file, recipe.format)?;
+                let text = if recipe.columns.latin1 { from_latin1(text) } else { text };
+                Reader::Attributes(InstanceReader::new(text))
+            }
             Some(_) => Reader::Columns(open_columns(file, &recipe.columns, recipe.format)?),
         };
         Ok(Source { name: shown(file), recipe: recipe.clone(), reader })
@@ -316,18 +320,69 @@ fn begins_universal(comments: &[u8], token: &[u8]) -> bool {
         && if plain { comments.contains(&b'#') } else { number }
 }
 
+/// A text without the byte order mark that some editors write first.
 fn open_text(file: &str) -> Result<Text, Failure> {
-    match file {
-        "-" => {
-            decompress(std::io::stdin().lock()).map_err(|error| Failure::file(shown(file), error))
+    let failed = |error| Failure::file(shown(file), error);
+    let mut text = match file {
+        "-" => decompress(std::io::stdin().lock()).map_err(failed)?,
+        _ => open(file).map_err(|error| Failure::data(file, error))?,
+    };
+    let mut head = Vec::new();
+    text.by_ref().take(3).read_to_end(&mut head).map_err(failed)?;
+    if head == b"\xEF\xBB\xBF" {
+        head.clear();
+    }
+    Ok(Box::new(Cursor::new(head).chain(text)))
+}
+
+/// A text of ISO 8859-1 in UTF-8.
+fn from_latin1(text: Text) -> Text {
+    Box::new(std::io::BufReader::new(Latin1 { text, second: None }))
+}
+
+struct Latin1 {
+    text: Text,
+    /// The second byte of a character whose first one filled the buffer.
+    second: Option<u8>,
+}
+
+impl Read for Latin1 {
+    fn read(&mut self, to: &mut [u8]) -> std::io::Result<usize> {
+        let from = self.text.fill_buf()?;
+        let (mut read, mut written) = (0, 0);
+        while written < to.len() {
+            if let Some(byte) = self.second.take() {
+                to[written] = byte;
+            } else {
+                let Some(&byte) = from.get(read) else { break };
+                read += 1;
+                to[written] = if byte < 0x80 { byte } else { 0xC0 | (byte >> 6) };
+                self.second = (byte >= 0x80).then_some(0x80 | (byte & 0x3F));
+            }
+            written += 1;
         }
-        _ => open(file).map_err(|error| Failure::data(file, error)),
+        self.text.consume(read);
+        Ok(written)
     }
 }
 
 /// The name of a file in messages.
 pub(crate) fn shown(file: &str) -> String {
     if file == "-" { "standard input".to_owned() } else { file.to_owned() }
+}
+
+/// Where a training begins: a checkpoint, or a model.
+pub(crate) fn load_start(path: &Path) -> Result<Checkpoint, Failure> {
+    let name = path.display().to_string();
+    let file = std::fs::File::open(path).map_err(|error| Failure::file(&name, error))?;
+    let mut head = Vec::new();
+    let read = (&file).take(64).read_to_end(&mut head);
+    read.map_err(|error| Failure::file(&name, error))?;
+    if is_checkpoint(&head) {
+        return Checkpoint::load(Cursor::new(head).chain(file))
+            .map_err(|error| Failure::crf(&name, error));
+    }
+    Ok(Checkpoint { model: load_model(path)?, duals: None })
 }
 
 pub(crate) fn load_model(path: &Path) -> Result<CrfModel, Failure> {

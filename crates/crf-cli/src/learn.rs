@@ -6,17 +6,23 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use clap::ValueEnum;
+use fenchel_crf::text::Template;
 use fenchel_crf::{
-    Corpus, CorpusBuilder, Crf, CrfModel, Features, Instance, Method, Progress, Report, Status,
-    Stop, Support, Weights,
+    Corpus, CorpusBuilder, Crf, Features, Method, Progress, Report, Snapshot, Start, Status, Stop,
+    Support, Watch,
 };
 use fenchel_optim::{Cadence, Certificate};
 
 use crate::Failure;
-use crate::eval::Evaluation;
 use crate::input::{self, Columns, Entry, Format, Recipe, Source, Templates, shown};
-use crate::output::Target;
+use crate::output::{Checkpoints, Target};
 use crate::progress::Display;
+use crate::say::{log_to, say};
+
+mod cross_validation;
+mod judge;
+
+use judge::Judge;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
@@ -71,9 +77,21 @@ pub(crate) struct Arguments {
     /// End after so many checks without a better score on --dev
     #[arg(long, value_name = "CHECKS", requires = "dev")]
     patience: Option<u32>,
-    /// Begin at the weights of a model; its names decide, so that the data may be other data
+    /// Begin at the weights of a model, or where a checkpoint was written; names decide, so that the data may be other data
     #[arg(long, value_name = "MODEL")]
     resume: Option<PathBuf>,
+    /// Write a checkpoint, MODEL.checkpoint, every so many seconds; 0 for none. It is removed when the model is saved
+    #[arg(long, value_name = "SECONDS", default_value_t = 60.0)]
+    checkpoint: f64,
+    /// Divide the sequences into so many groups, at random by --seed: for --cross-validate
+    #[arg(short = 'g', long, value_name = "N", default_value_t = 10, requires = "cross_validate")]
+    split: usize,
+    /// Train once without each of the groups and show how well it is labelled; no model is saved
+    #[arg(short = 'x', long, conflicts_with_all = ["model", "dev", "resume"])]
+    cross_validate: bool,
+    /// Write what is shown to this file as well
+    #[arg(short = 'l', long, value_name = "FILE")]
+    log_to_file: Option<PathBuf>,
     /// A parameter by CRFsuite's name: c1, c2, feature.minfreq, feature.possible_states, feature.possible_transitions,
     /// max_iterations, epsilon
     #[arg(short = 'p', long = "set", value_name = "NAME=VALUE")]
@@ -163,12 +181,33 @@ impl Parameters {
                 "epsilon" => found.tolerance = number,
                 "num_memories" | "period" | "delta" | "linesearch" | "max_linesearch"
                 | "calibration.eta" => {
-                    eprintln!("fenchel-crf: -p {parameter} has no counterpart here and is ignored");
+                    say(format_args!(
+                        "fenchel-crf: -p {parameter} has no counterpart here and is ignored"
+                    ));
                 }
                 _ => return Err(wrong("not a parameter; see --help for those that are")),
             }
         }
+        found.check()?;
         Ok(found)
+    }
+
+    /// Ranges, by the names of the options, before any data are read.
+    fn check(&self) -> Result<(), Failure> {
+        for (name, value) in [
+            ("c1", Some(self.c1)),
+            ("c2", self.c2),
+            ("l2", self.l2),
+            ("tolerance", Some(self.tolerance)),
+            ("max-passes", Some(self.max_passes)),
+        ] {
+            let value = value.unwrap_or(0.0);
+            if !(value >= 0.0) || value.is_infinite() && name != "max-passes" {
+                let reason = format!("{name} is {value}; expected a finite number >= 0");
+                return Err(Failure::Usage(reason));
+            }
+        }
+        Ok(())
     }
 
     /// The estimator for a corpus of `n` sequences.
@@ -204,31 +243,41 @@ impl Parameters {
     }
 }
 
-/// How often the user has asked to end.
+/// How often the user, or the system, has asked to end.
 static INTERRUPTS: AtomicU32 = AtomicU32::new(0);
 
-/// The first Ctrl-C ends the training at its next check, the second one the program.
+fn interrupted() -> bool {
+    INTERRUPTS.load(Ordering::SeqCst) > 0
+}
+
+/// The first Ctrl-C, or signal to end, ends the training within a pass, the second one the program.
 fn watch_interrupts() {
     let done = ctrlc::set_handler(|| {
         if INTERRUPTS.fetch_add(1, Ordering::SeqCst) > 0 {
             std::process::exit(130);
         }
-        eprintln!("\nending at the next check; once more to quit without saving");
+        say("\nending within a pass; once more to quit without saving");
     });
     if let Err(error) = done {
-        eprintln!("fenchel-crf: Ctrl-C will not save a model: {error}");
+        say(format_args!("fenchel-crf: Ctrl-C will not save a model: {error}"));
     }
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     crate::use_threads(arguments.threads)?;
+    if let Some(file) = &arguments.log_to_file {
+        log_to(file)?;
+    }
     let parameters = Parameters::new(arguments)?;
     let target = arguments.model.as_deref().map(Target::new).transpose()?;
-    let old = arguments.resume.as_deref().map(input::load_model).transpose()?;
+    let resumed = arguments.resume.as_deref().map(input::load_start).transpose()?;
     let template = arguments.templates.load(arguments.format)?;
-    let template = template.or_else(|| old.as_ref().and_then(|old| old.template.clone()));
+    let template = template.or_else(|| resumed.as_ref()?.model.template.clone());
     let recipe = Recipe::new(arguments.format, template, &arguments.columns, true)?;
 
+    if arguments.cross_validate {
+        return cross_validation::run(arguments, &parameters, &recipe);
+    }
     let corpus = read_corpus(&arguments.files, &recipe, parameters.min_frequency)?;
     let held_out = arguments.dev.as_deref().map(|file| input::read_all(file, &recipe));
     let held_out = held_out.transpose()?;
@@ -236,21 +285,31 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let estimator = parameters.estimator(arguments, n);
     let mut display = Display::new(arguments.quiet, corpus.data.sequences(), parameters.tolerance);
     display.say(&heading(&corpus, &estimator)?);
-    let start = old.map(|old| old.weights_for(&corpus.attributes, &corpus.labels));
     let mut judge = held_out.map(|instances| Judge::new(&corpus, instances)).transpose()?;
     watch_interrupts();
 
     display.head(judge.as_ref().map(Judge::name));
-    let mut check = |progress: &Progress, weights: &dyn Fn() -> Weights| {
-        let score = judge.as_mut().map(|judge| judge.look(progress, weights())).transpose()?;
-        display.check(progress, score);
-        let since_best = judge.as_ref().map_or(0, |judge| judge.since_best);
-        let patient = arguments.patience.is_none_or(|patience| since_best < patience);
-        Ok(patient && INTERRUPTS.load(Ordering::SeqCst) == 0)
+    let model = arguments.model.as_deref();
+    let checkpoints = model.and_then(|path| Checkpoints::new(path, arguments.checkpoint));
+    let mut follower = Follower {
+        judge: judge.as_mut(),
+        display: &mut display,
+        patience: arguments.patience,
+        checkpoints,
+        template: recipe.template(),
+        failed: None,
     };
-    let mut model = train(&estimator, &corpus, start.as_ref(), &mut check)?;
+    let start = resumed.map(Start::from);
+    let mut model = estimator.fit_watched(&corpus, start, &mut follower)?;
+    let Follower { checkpoints, failed, .. } = follower;
+    if let Some(error) = failed {
+        return Err(error.into());
+    }
     if let Some(report) = &model.report {
-        display.say(&summed(report, n));
+        if report.status == Status::Diverged {
+            return Err(Failure::Diverged { report: summed(report, n) });
+        }
+        display.say(&ending(report, n, arguments.patience));
     }
     if let Some(judge) = judge {
         display.say(&judge.put_best_into(&mut model)?);
@@ -259,9 +318,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     if let Some(target) = &target {
         target.save(&model)?;
     }
+    if let Some(checkpoints) = checkpoints {
+        if interrupted() && checkpoints.path().exists() {
+            let path = checkpoints.path().display();
+            display.say(&format!("the model is saved; to go on: --resume {path}"));
+        } else {
+            checkpoints.remove();
+        }
+    }
     display.finish();
-    let interrupted = INTERRUPTS.load(Ordering::SeqCst) > 0;
-    Ok(if interrupted { ExitCode::from(130) } else { ExitCode::SUCCESS })
+    Ok(if interrupted() { ExitCode::from(130) } else { ExitCode::SUCCESS })
 }
 
 /// What is trained on, and how.
@@ -280,29 +346,65 @@ fn heading(corpus: &Corpus, estimator: &Crf) -> Result<String, Failure> {
     ))
 }
 
-/// Whether a training goes on after a check, with a way to the weights there.
-type Check<'c> =
-    &'c mut dyn FnMut(&Progress, &dyn Fn() -> Weights) -> Result<bool, fenchel_crf::Error>;
+/// Shows a training, judges it on the held-out sequences, writes checkpoints, and ends it when asked.
+struct Follower<'f> {
+    judge: Option<&'f mut Judge>,
+    display: &'f mut Display,
+    patience: Option<u32>,
+    checkpoints: Option<Checkpoints>,
+    template: Option<&'f Template>,
+    failed: Option<fenchel_crf::Error>,
+}
 
-/// Trains while `check` says so.
-fn train(
-    estimator: &Crf,
-    corpus: &Corpus,
-    start: Option<&Weights>,
-    check: Check<'_>,
-) -> Result<CrfModel, Failure> {
-    let mut failed = None;
-    let model = estimator.fit_watched(corpus, start, |progress, weights| {
-        match check(progress, weights) {
-            Ok(true) => ControlFlow::Continue(()),
-            Ok(false) => ControlFlow::Break(()),
-            Err(error) => {
-                failed = Some(error);
-                ControlFlow::Break(())
+impl Follower<'_> {
+    /// Goes on unless somebody asked to end; then leaves a checkpoint.
+    fn goes_on(&mut self, at: &Snapshot<'_>) -> ControlFlow<()> {
+        let at = at.with_template(self.template);
+        if interrupted() {
+            if let Some(checkpoints) = &mut self.checkpoints {
+                checkpoints.write(&at);
             }
+            return ControlFlow::Break(());
         }
-    })?;
-    failed.map_or(Ok(model), |error| Err(error.into()))
+        if let Some(checkpoints) = &mut self.checkpoints {
+            checkpoints.tick(&at);
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+impl Watch for &mut Follower<'_> {
+    fn check(&mut self, progress: &Progress, at: &Snapshot<'_>) -> ControlFlow<()> {
+        let score = self.judge.as_mut().map(|judge| judge.look(progress, at.weights())).transpose();
+        let score = match score {
+            Ok(score) => score,
+            Err(error) => {
+                self.failed = Some(error);
+                return ControlFlow::Break(());
+            }
+        };
+        self.display.check(progress, score);
+        let since_best = self.judge.as_ref().map_or(0, |judge| judge.since_best);
+        if self.patience.is_some_and(|patience| since_best >= patience) {
+            return ControlFlow::Break(());
+        }
+        self.goes_on(at)
+    }
+
+    fn pass(&mut self, at: &Snapshot<'_>) -> ControlFlow<()> {
+        self.goes_on(at)
+    }
+}
+
+/// How the training ended, in the words of who ended it.
+fn ending(report: &Report, n: f64, patience: Option<u32>) -> String {
+    let text = summed(report, n);
+    let reason = match (report.status, patience) {
+        (Status::Stopped, _) if interrupted() => "interrupted".to_owned(),
+        (Status::Stopped, Some(checks)) => format!("no better score in {checks} checks, ended"),
+        _ => return text,
+    };
+    text.replacen(&Status::Stopped.to_string(), &reason, 1)
 }
 
 /// A report in the sums that the lines before it show.
@@ -340,73 +442,5 @@ fn read_corpus(files: &[String], recipe: &Recipe, min_frequency: u32) -> Result<
     match input::not_crfsuite(corpus.labels.iter()).filter(|_| corpus.attributes.is_empty()) {
         Some(reason) => Err(Failure::Usage(reason.to_owned())),
         None => Ok(corpus),
-    }
-}
-
-/// Follows the score on the held-out sequences and keeps the best weights.
-struct Judge {
-    instances: Vec<Instance>,
-    model: CrfModel,
-    name: &'static str,
-    best: Option<(f64, Weights, Progress)>,
-    /// Checks since then.
-    since_best: u32,
-}
-
-impl Judge {
-    fn new(corpus: &Corpus, instances: Vec<Instance>) -> Result<Self, Failure> {
-        let weights = Weights::zeros(corpus.attributes.len(), corpus.labels.len());
-        let model = CrfModel::new(corpus.attributes.clone(), corpus.labels.clone(), weights, None)?;
-        let mut truth = Evaluation::default();
-        for instance in &instances {
-            let labels: Vec<&str> = instance.labels().collect();
-            truth.add(&labels, &labels);
-        }
-        let name = truth.score().1;
-        Ok(Judge { instances, model, name, best: None, since_best: 0 })
-    }
-
-    fn name(&self) -> &'static str {
-        self.name
-    }
-
-    fn look(&mut self, progress: &Progress, weights: Weights) -> Result<f64, fenchel_crf::Error> {
-        self.model.set_weights(weights)?;
-        let mut evaluation = Evaluation::default();
-        let found = self.model.tag_all(&self.instances)?;
-        for (instance, labels) in self.instances.iter().zip(&found) {
-            evaluation.add(&instance.labels().collect::<Vec<_>>(), labels);
-        }
-        let (score, _) = evaluation.score();
-        if self.best.as_ref().is_none_or(|(best, _, _)| score > *best) {
-            self.best = Some((score, self.model.weights().clone(), *progress));
-            self.since_best = 0;
-        } else {
-            self.since_best += 1;
-        }
-        Ok(score)
-    }
-
-    /// Makes the model the best one that was seen, with what was proved about it; says which one that is.
-    fn put_best_into(self, model: &mut CrfModel) -> Result<String, Failure> {
-        let Some((score, weights, seen)) = self.best else { return Ok(String::new()) };
-        // Only the last model is the one that the training ended with.
-        let last = model.report.filter(|report| report.passes == seen.passes);
-        let status = last.map_or(Status::Stopped, |report| report.status);
-        model.set_weights(weights)?;
-        model.report = Some(Report {
-            status,
-            certificate: seen.certificate,
-            passes: seen.passes,
-            oracle_calls: seen.oracle_calls,
-            seconds: seen.seconds,
-        });
-        let gap = seen.certificate.relative();
-        Ok(format!(
-            "best {} {:.2} after {} passes: that model is kept, relative gap {gap:.2e}",
-            self.name,
-            100.0 * score,
-            seen.passes
-        ))
     }
 }

@@ -10,6 +10,7 @@ mod input;
 mod learn;
 mod output;
 mod progress;
+mod say;
 mod tag;
 
 use std::process::ExitCode;
@@ -55,7 +56,7 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         Err(failure) => {
-            eprintln!("fenchel-crf: {failure}");
+            say::say(format_args!("fenchel-crf: {failure}"));
             ExitCode::FAILURE
         }
     }

@@ -7,6 +7,8 @@ use fenchel_crf::Progress;
 use fenchel_optim::Certificate;
 use indicatif::{ProgressBar, ProgressStyle};
 
+use crate::say::{note, say};
+
 /// A line a check, and on a terminal a bar below that fills as the gap closes.
 pub(crate) struct Display {
     bar: Option<ProgressBar>,
@@ -37,9 +39,12 @@ impl Display {
     /// A line of text above the bar.
     pub(crate) fn say(&self, line: &str) {
         match &self.bar {
-            Some(bar) => bar.println(line),
-            None if self.quiet => {}
-            None => eprintln!("{line}"),
+            Some(bar) => {
+                bar.println(line);
+                note(line);
+            }
+            None if self.quiet => note(line),
+            None => say(line),
         }
     }
 
@@ -54,11 +59,10 @@ impl Display {
     pub(crate) fn check(&mut self, progress: &Progress, score: Option<f64>) {
         let certificate = &progress.certificate;
         let sum = |value: f64| value * self.sequences;
-        let objective =
-            certificate.objective().map_or("-".to_owned(), |p| format!("{:.3}", sum(p)));
+        let objective = certificate.objective().map_or("-".to_owned(), |p| number(sum(p)));
         let (dual, gap) = match certificate {
             &Certificate::Gap { lower_bound, .. } => {
-                (format!("{:.3}", sum(lower_bound)), format!("{:.2e}", sum(certificate.value())))
+                (number(sum(lower_bound)), format!("{:.2e}", sum(certificate.value())))
             }
             Certificate::Residual { norm, .. } => ("-".to_owned(), format!("|{:.1e}|", sum(*norm))),
             Certificate::Uncertified { .. } => ("-".to_owned(), "-".to_owned()),
@@ -87,4 +91,9 @@ impl Display {
             bar.finish_and_clear();
         }
     }
+}
+
+/// A sum with three decimals, or as a power of ten where that would be longer than its column.
+fn number(value: f64) -> String {
+    if value.abs() < 1e10 { format!("{value:.3}") } else { format!("{value:.6e}") }
 }

@@ -10,6 +10,7 @@ use fenchel_crf::{CrfModel, Error, LabelScheme, Tagger};
 use crate::Failure;
 use crate::eval::Evaluation;
 use crate::input::{self, Columns, Entry, Format, Recipe, Source, Templates};
+use crate::say::say;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
@@ -86,7 +87,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let tagger = model.tagger().with_scheme(arguments.scheme.into());
     let mut out = BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
     let mut evaluation = Evaluation::default();
-    in_batches(&arguments.file, &recipe, &model, |batch| {
+    let any = in_batches(&arguments.file, &recipe, &model, |batch| {
         let answers = for_all(&tagger, &arguments.file, batch, |tagger, entry| {
             answer(arguments, columns, tagger, entry)
         })?;
@@ -99,18 +100,22 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         Ok(())
     })?;
     if arguments.test {
+        if !any {
+            return Err(Failure::file(input::shown(&arguments.file), "no sequences"));
+        }
         evaluation.write(false, &mut out)?;
     }
     Ok(out.flush()?)
 }
 
-/// Hands a text for a model on in batches that are large enough for all cores and small enough for any memory.
+/// Hands a text for a model on in batches that are large enough for all cores and small enough for any memory. Whether there
+/// was anything in it.
 pub(crate) fn in_batches(
     file: &str,
     recipe: &Recipe,
     model: &CrfModel,
     mut each: impl FnMut(&[Entry]) -> Result<(), Failure>,
-) -> Result<(), Failure> {
+) -> Result<bool, Failure> {
     const TOKENS: usize = 1 << 15;
     let mut source = Source::open(file, recipe)?;
     let mut batch: Vec<Entry> = Vec::new();
@@ -135,7 +140,7 @@ pub(crate) fn in_batches(
             break;
         }
     }
-    if any { Ok(()) } else { Err(Failure::file(input::shown(file), "no sequences")) }
+    Ok(any)
 }
 
 /// Whether the beginning of a text is what a model was trained on: refuses columns that are no attributes, and warns where nothing
@@ -155,9 +160,9 @@ fn look_at(batch: &[Entry], file: &str, model: &CrfModel) -> Result<(), Failure>
         && names.all(|(name, _)| model.attributes().get(name).is_none())
     {
         let file = input::shown(file);
-        eprintln!(
+        say(format_args!(
             "fenchel-crf: warning: {file}: the model knows none of its attributes; was it trained on text of another form?"
-        );
+        ));
     }
     Ok(())
 }

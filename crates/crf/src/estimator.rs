@@ -2,21 +2,21 @@
 
 use std::ops::ControlFlow;
 
-use fenchel_graphical::chain::Probability;
 use fenchel_linalg::Invalid;
-use fenchel_optim::lbfgs::{Lbfgs, LbfgsSettings, Owlqn};
-use fenchel_optim::{Certificate, Progress, Report, Status, Stop};
+use fenchel_optim::{Progress, Stop};
 use serde::{Deserialize, Serialize};
 
+use crate::training::train;
 use crate::{
-    Corpus, CrfModel, Dataset, Error, Features, Init, Likelihood, Problem, Sdca, SdcaSettings,
-    Weights, lbfgs, memory, owlqn, sdca, single_precision_suffices,
+    Checkpoint, Corpus, CrfModel, Dataset, Error, Features, Problem, Snapshot, Watch, Weights,
+    memory, single_precision_suffices,
 };
 
 /// What trains a [`Crf`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Method {
-    /// OWL-QN for `l1 > 0`, else SDCA if the marginals fit into `max_memory`, else L-BFGS.
+    /// OWL-QN for `l1 > 0`, else SDCA if the marginals fit into `max_memory`, else L-BFGS. Where SDCA has not converged after
+    /// 100 passes, because the penalty is weak, L-BFGS goes on from its weights.
     #[default]
     Auto,
     /// Dual coordinate ascent with gap sampling: fewest passes, memory for the marginals of all pairs. They are stored in
@@ -103,101 +103,50 @@ impl Crf {
     /// [`Error::Invalid`] for parameters out of range; [`Error::MemoryLimit`] if SDCA is asked for and does not fit;
     /// [`Error::Unsupported`] for SDCA with an l1 penalty.
     pub fn fit(&self, corpus: &Corpus) -> Result<CrfModel, Error> {
-        self.fit_watched(corpus, None, |_, _| ControlFlow::Continue(()))
+        self.fit_watched(corpus, None, |_: &Progress, _: &Snapshot<'_>| ControlFlow::Continue(()))
     }
 
-    /// Trains a model from given weights, for instance those of an earlier model on the same corpus, and calls `watch` at every
-    /// check with a function that makes a copy of the current weights. `Break` ends the training with the weights that were
-    /// seen last.
+    /// Trains a model from given weights or from a checkpoint.
+    ///
+    /// # Errors
+    /// As [`fit_watched`](Self::fit_watched).
+    pub fn fit_from(&self, corpus: &Corpus, start: Start) -> Result<CrfModel, Error> {
+        self.fit_watched(corpus, Some(start), |_: &Progress, _: &Snapshot<'_>| {
+            ControlFlow::Continue(())
+        })
+    }
+
+    /// Trains a model and shows it to `watch` at every check, and at least once a pass. `Break` ends the training with the
+    /// best weights that were certified.
     ///
     /// SDCA starts at the marginals of given weights, and comes back to weights as good as those in a pass or two: until then
     /// the given ones are the current ones, with the lower bound that the marginals prove. A start that meets `stop` is
-    /// returned as it is.
+    /// returned as it is. A checkpoint of the same corpus brings the marginals along.
     ///
     /// # Errors
     /// As [`fit`](Self::fit), and [`Error::Invalid`] for a start of another shape.
     pub fn fit_watched(
         &self,
         corpus: &Corpus,
-        start: Option<&Weights>,
-        mut watch: impl FnMut(&Progress, &dyn Fn() -> Weights) -> ControlFlow<()>,
+        start: Option<Start>,
+        mut watch: impl Watch,
     ) -> Result<CrfModel, Error> {
         let data = &corpus.data;
         Invalid::check_nonnegative("l1", self.l1)?;
         let l2 = self.l2.unwrap_or(1.0 / data.sequences().max(1) as f64);
         let problem = Problem::new(data, l2, self.features)?;
-        let batch = LbfgsSettings { stop: self.stop, ..LbfgsSettings::default() };
-        let (weights, report): (Weights, Report) = match self.resolved(corpus)? {
-            Method::Lbfgs if self.l1 > 0.0 => {
-                let mut observer = |progress: &Progress, method: &Owlqn<Likelihood<'_, '_>>| {
-                    watch(progress, &|| problem.unpack(method.point()))
-                };
-                let found = owlqn(&problem, self.l1, &batch, start.cloned(), &mut observer)?;
-                (found.state, found.report)
-            }
-            Method::Lbfgs => {
-                let mut observer = |progress: &Progress, method: &Lbfgs<Likelihood<'_, '_>>| {
-                    watch(progress, &|| problem.unpack(method.point()))
-                };
-                let found = lbfgs(&problem, &batch, start.cloned(), &mut observer)?;
-                (found.state, found.report)
-            }
-            Method::Sdca | Method::Auto => {
-                let start = start.map(|weights| Start::new(&problem, weights)).transpose()?;
-                if self.single_precision(data) {
-                    self.ascend::<f32>(&problem, start.as_ref(), watch)?
-                } else {
-                    self.ascend::<f64>(&problem, start.as_ref(), watch)?
-                }
-            }
-        };
+        let (weights, report) = train(self, corpus, &problem, start, &mut watch)?;
         CrfModel::new(corpus.attributes.clone(), corpus.labels.clone(), weights, Some(report))
     }
 
-    /// Trains by SDCA with pairs stored as `T`.
-    fn ascend<T: Probability>(
-        &self,
-        problem: &Problem<'_>,
-        start: Option<&Start>,
-        mut watch: impl FnMut(&Progress, &dyn Fn() -> Weights) -> ControlFlow<()>,
-    ) -> Result<(Weights, Report), Error> {
-        let settings = SdcaSettings {
-            init: start.map_or_else(Init::default, |start| Init::Weights(start.weights.clone())),
-            max_memory: Some(self.max_memory),
-            seed: self.seed,
-            stop: self.stop,
-            ..SdcaSettings::default()
-        };
-        let better = |certificate| start?.better(certificate);
-        let mut observer = |progress: &Progress, method: &Sdca<'_, '_, T>| {
-            let Some((weights, certificate)) = better(progress.certificate) else {
-                return watch(progress, &|| method.weights());
-            };
-            let seen = Progress { certificate, ..*progress };
-            match watch(&seen, &|| weights.clone()) {
-                ControlFlow::Continue(()) if !self.is_met(certificate) => ControlFlow::Continue(()),
-                _ => ControlFlow::Break(()),
-            }
-        };
-        let found = sdca(problem, &settings, None, &mut observer)?;
-        Ok(match better(found.report.certificate) {
-            Some((weights, certificate)) => {
-                let report = found.report;
-                let met = self.is_met(certificate);
-                let status = if met { Status::Converged } else { report.status };
-                (weights.clone(), Report { status, certificate, ..report })
-            }
-            None => (found.state.weights, found.report),
-        })
-    }
-
     /// Whether SDCA stores its pairs in single precision.
-    fn single_precision(&self, data: &Dataset) -> bool {
+    pub(crate) fn single_precision(&self, data: &Dataset) -> bool {
         let l2 = self.l2.unwrap_or(1.0 / data.sequences().max(1) as f64);
         single_precision_suffices(data, l2, self.stop.relative)
     }
 
-    /// The method, never `Auto`.
+    /// The method for a corpus. [`Method::Auto`] is resolved to `Lbfgs` where an l1 penalty or the memory asks for it; else it
+    /// stays: SDCA, and L-BFGS if SDCA needs more than 100 passes.
     ///
     /// # Errors
     /// [`Error::Unsupported`] for SDCA with an l1 penalty.
@@ -209,7 +158,6 @@ impl Crf {
             }),
             Method::Auto if self.l1 > 0.0 => Ok(Method::Lbfgs),
             Method::Auto if self.memory(&corpus.data) > self.max_memory => Ok(Method::Lbfgs),
-            Method::Auto => Ok(Method::Sdca),
             chosen => Ok(chosen),
         }
     }
@@ -218,36 +166,35 @@ impl Crf {
     fn memory(&self, data: &Dataset) -> u64 {
         if self.single_precision(data) { memory::<f32>(data) } else { memory::<f64>(data) }
     }
-
-    /// Whether a certificate ends the training.
-    fn is_met(&self, certificate: Certificate) -> bool {
-        certificate.value() <= self.stop.tolerance(certificate.objective())
-    }
 }
 
-/// Given weights to start from, which count until those of the marginals are better: SDCA starts at the marginals of the given
-/// ones, whose own weights are far from them.
-struct Start {
-    weights: Weights,
-    objective: f64,
+/// Where a training starts.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Start {
+    /// At weights for the attributes and labels of the corpus: [`CrfModel::weights_for`].
+    Weights(Weights),
+    /// Where another training was. Weights go by name. The dual variables are used where labels and sequences are those of
+    /// the corpus, and the method stores them in the same precision.
+    Checkpoint(Box<Checkpoint>),
 }
 
 impl Start {
-    fn new(problem: &Problem<'_>, weights: &Weights) -> Result<Self, Error> {
-        let objective = problem.objective(weights)?;
-        // Those without a feature of the problem are 0 for it.
-        Ok(Start { weights: problem.unpack(&problem.layout.pack(weights)?), objective })
-    }
-
-    /// The start with what is proved about it, if its objective is below that of a certificate: a lower bound is one for every
-    /// point.
-    fn better(&self, certificate: Certificate) -> Option<(&Weights, Certificate)> {
-        match certificate {
-            Certificate::Gap { objective, lower_bound } if self.objective < objective => {
-                let objective = self.objective;
-                Some((&self.weights, Certificate::Gap { objective, lower_bound }))
-            }
-            _ => None,
+    pub(crate) fn weights(self, corpus: &Corpus) -> Weights {
+        match self {
+            Start::Weights(weights) => weights,
+            Start::Checkpoint(at) => at.model.weights_for(&corpus.attributes, &corpus.labels),
         }
+    }
+}
+
+impl From<Weights> for Start {
+    fn from(weights: Weights) -> Self {
+        Start::Weights(weights)
+    }
+}
+
+impl From<Checkpoint> for Start {
+    fn from(checkpoint: Checkpoint) -> Self {
+        Start::Checkpoint(Box::new(checkpoint))
     }
 }

@@ -104,6 +104,16 @@ impl<'p, 'a> Likelihood<'p, 'a> {
         Likelihood { problem, objective: Objective::new(problem) }
     }
 
+    /// The flat vector of weights, in the order of [`value_gradient`](Smooth::value_gradient). Weights of features that the
+    /// problem does not have are left out.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for weights of another shape or that are not finite.
+    pub fn flat(&self, weights: &Weights) -> Result<Vec<f64>, Error> {
+        weights.check()?;
+        self.problem.layout.pack(weights)
+    }
+
     /// Flat weights with names.
     ///
     /// # Panics

@@ -31,6 +31,7 @@
 #![forbid(unsafe_code)]
 
 mod builder;
+mod checkpoint;
 mod dataset;
 mod error;
 mod estimator;
@@ -51,13 +52,16 @@ mod sdca;
 pub mod synthetic;
 mod tagger;
 pub mod text;
+mod training;
 mod vocabulary;
+mod watch;
 mod weights;
 
 pub use builder::{Corpus, CorpusBuilder};
+pub use checkpoint::{Checkpoint, Duals, is_checkpoint};
 pub use dataset::{Dataset, Sequence, Token};
 pub use error::Error;
-pub use estimator::{Crf, Method};
+pub use estimator::{Crf, Method, Start};
 pub use feature::Feature;
 pub use finite_sum::CrfFiniteSum;
 pub use instance::Instance;
@@ -74,6 +78,7 @@ pub use sdca::{
 };
 pub use tagger::Tagger;
 pub use vocabulary::Vocabulary;
+pub use watch::{Snapshot, Watch};
 pub use weights::Weights;
 
 // What a caller of this crate needs of its floor.

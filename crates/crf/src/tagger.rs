@@ -166,7 +166,8 @@ impl<'m> Tagger<'m> {
         Ok(&self.path)
     }
 
-    /// The `count` most probable labellings with their probabilities, best first; fewer if no more are legal.
+    /// The `count` most probable labellings with their probabilities, best first; fewer if no more are legal. Of labellings
+    /// with equal probabilities the order is unspecified, but the same on every call.
     ///
     /// # Errors
     /// As [`tag`](Self::tag), and [`Error::Chain`] for `count = 0`.

@@ -40,6 +40,23 @@ pub struct Chunk<'a> {
 /// assert_eq!(found.len(), 3);
 /// ```
 pub fn chunks<'a, L: AsRef<str>>(labels: &'a [L]) -> Vec<Chunk<'a>> {
+    find(labels, false)
+}
+
+/// The chunks of one sequence of labels that begin with `B` or `S`, in order: an `I` or `E` that continues no chunk of its type
+/// is outside. On IOB2 this is the strict reading, by which a malformed chunk is no chunk. O(n).
+///
+/// ```
+/// use fenchel_metrics::{Chunk, strict_chunks};
+///
+/// let found = strict_chunks(&["B-NP", "I-NP", "O", "I-PP", "B-NP"]);
+/// assert_eq!(found, [Chunk { start: 0, end: 2, kind: "NP" }, Chunk { start: 4, end: 5, kind: "NP" }]);
+/// ```
+pub fn strict_chunks<'a, L: AsRef<str>>(labels: &'a [L]) -> Vec<Chunk<'a>> {
+    find(labels, true)
+}
+
+fn find<'a, L: AsRef<str>>(labels: &'a [L], strict: bool) -> Vec<Chunk<'a>> {
     let mut found = Vec::new();
     let mut open: Option<(usize, &str)> = None;
     for (t, label) in labels.iter().enumerate() {
@@ -52,7 +69,8 @@ pub fn chunks<'a, L: AsRef<str>>(labels: &'a [L]) -> Vec<Chunk<'a>> {
             if let Some((start, kind)) = open.take() {
                 found.push(Chunk { start, end: t, kind });
             }
-            open = parsed.map(|(_, kind)| (t, kind));
+            let begins = |mark: Mark| !strict || matches!(mark, Mark::Begin | Mark::Single);
+            open = parsed.filter(|&(mark, _)| begins(mark)).map(|(_, kind)| (t, kind));
         }
         if let Some((Mark::End | Mark::Single, _)) = parsed
             && let Some((start, kind)) = open.take()
@@ -103,6 +121,7 @@ fn parse(label: &str) -> Option<(Mark, &str)> {
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ChunkCounts {
+    strict: bool,
     kinds: BTreeMap<String, Counts>,
     tokens: u64,
     right_tokens: u64,
@@ -129,6 +148,11 @@ impl ChunkCounts {
         ChunkCounts::default()
     }
 
+    /// No sequence yet, chunks to be read by [`strict_chunks`].
+    pub fn strict() -> ChunkCounts {
+        ChunkCounts { strict: true, ..ChunkCounts::default() }
+    }
+
     /// Adds one sequence. O(n).
     ///
     /// # Errors
@@ -144,7 +168,7 @@ impl ChunkCounts {
         self.right_tokens += right as u64;
         self.sequences += 1;
         self.right_sequences += u64::from(right == truth.len());
-        let (truth, predicted) = (chunks(truth), chunks(predicted));
+        let (truth, predicted) = (find(truth, self.strict), find(predicted, self.strict));
         for chunk in &truth {
             self.counts(chunk.kind).truth += 1;
         }

@@ -39,7 +39,7 @@ mod probability;
 mod rank;
 mod regression;
 
-pub use chunk::{Chunk, ChunkCounts, chunks};
+pub use chunk::{Chunk, ChunkCounts, chunks, strict_chunks};
 pub use confusion::{Confusion, Scores, accuracy, binary_scores};
 pub use error::Error;
 pub use folds::{Split, k_fold, stratified_k_fold, train_test_split};

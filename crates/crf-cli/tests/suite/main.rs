@@ -3,4 +3,5 @@
 mod common;
 mod faults;
 mod formats;
+mod safety;
 mod training;

@@ -51,7 +51,11 @@ fn held_out_sequences_choose_the_model_and_end_the_training() {
     let output = folder.run(line);
     let log = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.success() && log.contains("held-out F1"), "{log}");
-    assert!(log.contains("stopped by the observer") && log.contains("best held-out F1 9"), "{log}");
+    assert!(
+        log.contains("no better score in 20 checks, ended after")
+            && log.contains("best held-out F1 9"),
+        "{log}"
+    );
     let table = folder.ok("eval -m m.json dev.txt");
     assert!(table.contains("11 correct"), "{table}");
 }
@@ -106,7 +110,7 @@ fn an_interrupted_training_saves_its_model() {
     assert!(kill.success());
     let rest: Vec<String> = log.map(Result::unwrap).collect();
     assert_eq!(child.wait().unwrap().code(), Some(130), "{rest:?}");
-    assert!(rest.iter().any(|line| line.contains("ending at the next check")), "{rest:?}");
+    assert!(rest.iter().any(|line| line.contains("ending within a pass")), "{rest:?}");
     assert!(folder.ok("dump m.json").contains("stopped by the observer"));
 }
 

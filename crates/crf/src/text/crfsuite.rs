@@ -1,6 +1,6 @@
 //! The text format of CRFsuite.
 //!
-//! A line a token: `label`, then attributes `name` or `name:value`, with tabs between; an empty line behind each sequence.
+//! A line a token: `label`, then attributes `name` or `name:value`, with tabs between; an empty line, or one of blanks, behind each sequence.
 //! In names `\:` is a colon and `\\` a backslash. A line that begins with `@eos` also ends a sequence.
 
 use std::io::{BufRead, Write};
@@ -61,7 +61,7 @@ impl<R: BufRead> InstanceReader<R> {
             while matches!(self.bytes.last(), Some(b'\n' | b'\r')) {
                 self.bytes.pop();
             }
-            if self.bytes.is_empty() || self.bytes.starts_with(b"@eos") {
+            if self.bytes.iter().all(|&b| b == b' ') || self.bytes.starts_with(b"@eos") {
                 if end || !instance.is_empty() {
                     return Ok(!instance.is_empty());
                 }
@@ -181,6 +181,8 @@ mod tests {
         assert_eq!(found[0].attributes(1).len(), 0);
         assert_eq!(found[1].attributes(0).collect::<Vec<_>>(), [("y", 2.0)]);
         assert!(all("").unwrap().is_empty());
+        let found = all("A\tx\n  \nB\ty\n").unwrap();
+        assert_eq!(found.iter().map(Instance::len).collect::<Vec<_>>(), [1, 1]);
     }
 
     #[test]

@@ -72,6 +72,32 @@ impl<T: Probability> ChainMarginals<T> {
         Ok(marginals)
     }
 
+    /// Marginals from their entries: `length * states` of the positions, row by row, and `(length - 1) * states^2` of the
+    /// pairs, as [`node`](Self::node) and [`edge`](Self::edge) show them.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for other counts, and for entries that do not sum to 1 or contradict each other by more than 1e-3.
+    pub fn from_parts(states: usize, nodes: &[f64], edges: &[T]) -> Result<Self, Error> {
+        if states == 0 || nodes.is_empty() {
+            return Err(Invalid::Empty { what: "chain" }.into());
+        }
+        let length = nodes.len() / states;
+        Invalid::check_length("marginals of the positions", length * states, nodes.len())?;
+        let pairs = (length - 1) * states * states;
+        Invalid::check_length("marginals of the pairs", pairs, edges.len())?;
+        let mut marginals = Self::new();
+        marginals.shape(states, length);
+        for (t, row) in nodes.chunks_exact(states).enumerate() {
+            marginals.node_mut(t).copy_from_slice(row);
+        }
+        marginals.edges[..pairs].copy_from_slice(edges);
+        if !marginals.is_consistent(1e-3) {
+            let reason = "do not sum to 1 or contradict each other".to_owned();
+            return Err(Invalid::Layout { what: "marginals", reason }.into());
+        }
+        Ok(marginals)
+    }
+
     /// Takes the shape of a chain; all entries are undefined but for the padding. Allocates only to grow.
     pub(super) fn shape(&mut self, states: usize, length: usize) {
         if (self.states, self.length) == (states, length) {

@@ -28,8 +28,17 @@ pub trait Observer<M: ?Sized> {
     /// Whether anyone looks: if not, checks may be skipped.
     const WATCHES: bool = true;
 
+    /// Whether [`poll`](Observer::poll) wants to be called: the method then moves on by a pass at a time.
+    const POLLS: bool = false;
+
     /// Called at every check, first before the method has moved; `Break` ends the run as `Stopped`.
     fn observe(&mut self, progress: &Progress, method: &M) -> ControlFlow<()>;
+
+    /// Called between checks, after each pass: for what cannot wait until the next certificate. `Break` ends the run as
+    /// `Stopped`, after a last certificate.
+    fn poll(&mut self, _method: &M) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
 }
 
 impl<M: ?Sized> Observer<M> for () {
@@ -48,11 +57,18 @@ impl<M: ?Sized, F: FnMut(&Progress, &M) -> ControlFlow<()>> Observer<M> for F {
 
 impl<M: ?Sized, A: Observer<M>, B: Observer<M>> Observer<M> for (A, B) {
     const WATCHES: bool = A::WATCHES || B::WATCHES;
+    const POLLS: bool = A::POLLS || B::POLLS;
 
     /// Both see every row, also the one at which the first asks to stop.
     fn observe(&mut self, progress: &Progress, method: &M) -> ControlFlow<()> {
         let first = self.0.observe(progress, method);
         let second = self.1.observe(progress, method);
+        if first.is_break() { first } else { second }
+    }
+
+    fn poll(&mut self, method: &M) -> ControlFlow<()> {
+        let first = self.0.poll(method);
+        let second = self.1.poll(method);
         if first.is_break() { first } else { second }
     }
 }

@@ -94,7 +94,8 @@ pub fn run_by<M: Iterative, O: Observer<M>>(
     clock: &impl Clock,
 ) -> Result<Report, Invalid> {
     stop.check()?;
-    Ok(drive(&mut Watched { method, observer }, O::WATCHES, stop, clock))
+    let attention = Attention { watches: O::WATCHES, polls: O::POLLS };
+    Ok(drive(&mut Watched { method, observer }, attention, stop, clock))
 }
 
 /// A method and its observer, without their types: the loop is compiled once.
@@ -108,6 +109,14 @@ trait Driven {
     fn returns_best(&self) -> bool;
     fn verdict(&self) -> Option<Status>;
     fn observe(&mut self, progress: &Progress) -> ControlFlow<()>;
+    fn poll(&mut self) -> ControlFlow<()>;
+}
+
+/// What the observer wants to see.
+#[derive(Clone, Copy)]
+struct Attention {
+    watches: bool,
+    polls: bool,
 }
 
 struct Watched<'r, M, O> {
@@ -143,12 +152,20 @@ impl<M: Iterative, O: Observer<M>> Driven for Watched<'_, M, O> {
     fn observe(&mut self, progress: &Progress) -> ControlFlow<()> {
         self.observer.observe(progress, self.method)
     }
+    fn poll(&mut self) -> ControlFlow<()> {
+        self.observer.poll(self.method)
+    }
 }
 
 /// A method may count its passes in fractions that do not add up exactly: so few passes are nothing.
 const NOTHING: f64 = 1e-9;
 
-fn drive(method: &mut dyn Driven, watches: bool, stop: &Stop, clock: &dyn Clock) -> Report {
+fn drive(
+    method: &mut dyn Driven,
+    Attention { watches, polls }: Attention,
+    stop: &Stop,
+    clock: &dyn Clock,
+) -> Report {
     let begin = clock.seconds();
     let over = || stop.max_seconds.is_some_and(|limit| clock.seconds() - begin >= limit);
     let adaptive = stop.check == Cadence::Adaptive;
@@ -156,10 +173,13 @@ fn drive(method: &mut dyn Driven, watches: bool, stop: &Stop, clock: &dyn Clock)
     // Passes done, and those at which the next look is due.
     let (mut passes, mut next) = (0.0, 0.0);
     let mut seconds = 0.0;
+    let mut asked_to_stop = false;
     let mut certificate = Certificate::Uncertified { objective: None };
 
     let status = loop {
-        let ended = if passes >= stop.max_passes {
+        let ended = if asked_to_stop {
+            Some(Status::Stopped)
+        } else if passes >= stop.max_passes {
             Some(Status::PassLimit)
         } else if over() {
             Some(Status::TimeLimit)
@@ -215,14 +235,15 @@ fn drive(method: &mut dyn Driven, watches: bool, stop: &Stop, clock: &dyn Clock)
         let slice = match look {
             Look::Free if often => 0.0,
             Look::Guess(_) if often => 1.0,
-            _ if stop.max_seconds.is_some() => 1.0,
+            _ if polls || stop.max_seconds.is_some() => 1.0,
             _ => f64::INFINITY,
         };
         while passes < target - NOTHING {
             let before = clock.seconds();
             passes += method.advance((target - passes).min(slice));
             seconds += clock.seconds() - before;
-            if over() || often || method.verdict().is_some() {
+            asked_to_stop = polls && method.poll().is_break();
+            if asked_to_stop || over() || often || method.verdict().is_some() {
                 break;
             }
         }

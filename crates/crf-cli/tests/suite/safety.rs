@@ -1,0 +1,171 @@
+//! Nothing is lost: closed outputs, files that are no regular ones, ends without notice.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+
+use crate::common::{Folder, attributes};
+
+/// Passes of the training that made a model.
+fn passes(folder: &Folder, model: &str) -> f64 {
+    let json = folder.ok(&format!("dump --json {model}"));
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    json["report"]["passes"].as_f64().unwrap()
+}
+
+#[test]
+fn a_closed_standard_error_costs_no_model() {
+    let folder = Folder::new();
+    folder.write("train.txt", attributes().repeat(20));
+    let line = "learn -m m.json --tolerance 1e-6 --check 1 train.txt";
+    let mut child = folder.command(line).stderr(Stdio::piped()).spawn().unwrap();
+    let mut log = BufReader::new(child.stderr.take().unwrap());
+    log.read_line(&mut String::new()).unwrap();
+    drop(log); // as `2>&1 | head -1` does
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert!(folder.ok("dump m.json").contains("converged"));
+}
+
+#[cfg(unix)]
+#[test]
+fn links_modes_and_devices_stay_what_they_are() {
+    use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
+    let folder = Folder::new();
+    folder.write("train.txt", attributes());
+    folder.write("private.json", "old");
+    fs::set_permissions(folder.path("private.json"), fs::Permissions::from_mode(0o600)).unwrap();
+    symlink("private.json", folder.path("link.json")).unwrap();
+    folder.ok("learn -q -m link.json train.txt");
+    assert!(fs::symlink_metadata(folder.path("link.json")).unwrap().is_symlink());
+    let mode = fs::metadata(folder.path("private.json")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    folder.ok("dump private.json");
+    symlink("/dev/null", folder.path("null")).unwrap();
+    folder.ok("learn -q -m null train.txt");
+    assert!(fs::metadata("/dev/null").unwrap().file_type().is_char_device());
+    let names: Vec<_> =
+        fs::read_dir(folder.path(".")).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert_eq!(names.len(), 4, "{names:?}");
+}
+
+#[test]
+fn every_flipped_bit_of_a_model_is_refused() {
+    let folder = Folder::new();
+    folder.write("train.txt", attributes());
+    folder.ok("learn -q -m m.json train.txt");
+    let model = fs::read(folder.path("m.json")).unwrap();
+    for bit in (0..8 * model.len()).step_by(8 * model.len() / 40 + 3) {
+        let mut damaged = model.clone();
+        damaged[bit / 8] ^= 1 << (bit % 8);
+        folder.write("damaged.json", damaged);
+        folder.error("dump damaged.json");
+    }
+}
+
+/// A training that is killed leaves a checkpoint with the dual variables: the rest of the passes is what is left.
+#[cfg(unix)]
+#[test]
+fn a_killed_training_goes_on_from_its_checkpoint() {
+    let folder = Folder::new();
+    folder.write("train.txt", attributes().repeat(30));
+    let options = "-a sdca --c2 0.01 --tolerance 1e-9 --check 1 --seed 1";
+    folder.ok(&format!("learn -q -m whole.json {options} train.txt"));
+    let whole = passes(&folder, "whole.json");
+    assert!(!folder.path("whole.json.checkpoint").exists(), "removed after the model is saved");
+
+    let line = format!(
+        "learn -m m.json {options} --max-passes 100000000 --tolerance 0 --checkpoint 1e-9 train.txt"
+    );
+    let mut child = folder.command(&line).stderr(Stdio::piped()).spawn().unwrap();
+    let mut log = BufReader::new(child.stderr.take().unwrap()).lines();
+    // As far as the whole run went, at least.
+    while !log.next().unwrap().unwrap().trim_start().starts_with(&format!("{whole:.1} ")) {}
+    child.kill().unwrap();
+    child.wait().unwrap();
+    drop(log);
+    assert!(!folder.path("m.json").exists());
+
+    folder.ok(&format!("learn -q -m m.json {options} --resume m.json.checkpoint train.txt"));
+    assert_eq!(passes(&folder, "m.json"), 0.0, "as good as the whole run: {whole} passes");
+    assert_eq!(folder.ok("tag -m m.json train.txt"), folder.ok("tag -m whole.json train.txt"));
+    // Names decide where the data are others.
+    folder.write("other.txt", attributes());
+    let line = format!(
+        "learn -m m.json {options} --max-passes 100000000 --tolerance 0 --checkpoint 1e-9 train.txt"
+    );
+    let mut child = folder.command(&line).stderr(Stdio::piped()).spawn().unwrap();
+    let mut log = BufReader::new(child.stderr.take().unwrap()).lines();
+    while !log.next().unwrap().unwrap().trim_start().starts_with("3.0 ") {}
+    child.kill().unwrap();
+    child.wait().unwrap();
+    folder.ok(&format!("learn -q -m other.json {options} --resume m.json.checkpoint other.txt"));
+    // Drafts of the killed run are gone.
+    let drafts = fs::read_dir(folder.path(".")).unwrap();
+    let drafts: Vec<_> = drafts
+        .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+        .filter(|name| name.starts_with(".other.json") && name.ends_with(".partial"))
+        .collect();
+    assert_eq!(drafts, [""; 0]);
+    // A damaged checkpoint is refused.
+    let mut bytes = fs::read(folder.path("m.json.checkpoint")).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 4;
+    folder.write("damaged", bytes);
+    let error = folder.error("learn -q --resume damaged train.txt");
+    assert!(error.contains("checksum"), "{error}");
+}
+
+/// The system's request to end is Ctrl-C's.
+#[cfg(unix)]
+#[test]
+fn a_terminated_training_saves_its_model_and_a_checkpoint() {
+    let folder = Folder::new();
+    folder.write("train.txt", attributes().repeat(50));
+    let line = "learn -m m.json -a sdca --tolerance 0 --max-passes 100000000 --check 1000000 --seed 3 train.txt";
+    let mut child = folder.command(line).stderr(Stdio::piped()).spawn().unwrap();
+    let mut log = BufReader::new(child.stderr.take().unwrap()).lines();
+    // The head and the first check: no other one comes in the time of this test.
+    for _ in 0..3 {
+        log.next().unwrap().unwrap();
+    }
+    let kill = Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+    assert!(kill.success());
+    let rest: Vec<String> = log.map(Result::unwrap).collect();
+    assert_eq!(child.wait().unwrap().code(), Some(130), "{rest:?}");
+    assert!(rest.iter().any(|line| line.starts_with("interrupted after")), "{rest:?}");
+    assert!(rest.iter().any(|line| line.contains("--resume m.json.checkpoint")), "{rest:?}");
+    folder.ok("dump m.json");
+    folder.ok("learn -q -m again.json --resume m.json.checkpoint train.txt");
+}
+
+#[test]
+fn texts_of_other_editors_are_read() {
+    let folder = Folder::new();
+    let text = attributes();
+    folder.write("plain.txt", &text);
+    folder.write("marked.txt", [b"\xEF\xBB\xBF", text.as_bytes()].concat());
+    folder.write("blanks.txt", text.replace("\n\n", "\n   \n"));
+    folder.ok("learn -q -m plain.json plain.txt");
+    for other in ["marked.txt", "blanks.txt"] {
+        folder.ok(&format!("learn -q -m other.json {other}"));
+        assert_eq!(folder.ok("dump --top 0 other.json"), folder.ok("dump --top 0 plain.json"));
+    }
+    folder.write("latin.txt", b"A\tw=caf\xe9\nB\tw=th\xe9\n\nA\tw=caf\xe9\n");
+    folder.ok("learn -q -m latin.json --latin1 latin.txt");
+    assert!(folder.ok("dump --top 0 latin.json").contains("w=thé"));
+    folder.write("empty.txt", "");
+    assert_eq!(folder.ok("tag -m plain.json empty.txt"), "");
+    assert_eq!(folder.error("eval -m plain.json empty.txt"), "empty.txt: no sequences");
+}
+
+#[test]
+fn cross_validation_labels_every_sequence_once() {
+    let folder = Folder::new();
+    folder.write("train.txt", attributes().repeat(3));
+    let shown = folder.ok("learn -q -x -g 4 --seed 2 train.txt");
+    assert!(shown.contains("group 4 of 4: held-out F1"), "{shown}");
+    assert!(shown.contains("12 sequences, 48 tokens"), "{shown}");
+    folder.ok("learn -m m.json -l log.txt train.txt");
+    let log = fs::read_to_string(folder.path("log.txt")).unwrap();
+    assert!(log.contains("converged after") && log.contains("passes"), "{log}");
+}

@@ -1,0 +1,270 @@
+//! The training behind [`Crf`]: which methods run one after the other, what is shown of them, and what is returned.
+
+use std::ops::ControlFlow;
+
+use fenchel_graphical::chain::ChainMarginals;
+use fenchel_optim::lbfgs::{Lbfgs, LbfgsSettings, Owlqn};
+use fenchel_optim::{Certificate, Observer, Progress, Report, Status, Stop};
+
+use crate::checkpoint::{Borrowed, Storage, WriteDuals};
+use crate::watch::{Snap, Snapshot, Watch};
+use crate::{
+    Corpus, Crf, DualState, Duals, Error, Init, Likelihood, Method, Problem, Sdca, SdcaSettings,
+    Start, Weights, lbfgs, owlqn, sdca,
+};
+
+/// Passes after which [`Method::Auto`] goes on with L-BFGS. Dual ascent needs about ten on sparse text; where it needs more
+/// than this the penalty is weak, and curvature pays.
+const DUAL_PASSES: f64 = 100.0;
+
+/// Trains by the settings of `crf`.
+pub(crate) fn train(
+    crf: &Crf,
+    corpus: &Corpus,
+    problem: &Problem<'_>,
+    start: Option<Start>,
+    watch: &mut dyn Watch,
+) -> Result<(Weights, Report), Error> {
+    let duals = match &start {
+        Some(Start::Checkpoint(checkpoint)) => fitting_duals(checkpoint, corpus),
+        _ => None,
+    };
+    let given = start.map(|start| start.weights(corpus));
+    let given = given.map(|weights| Given::new(problem, weights)).transpose()?;
+    let mut training = Training { crf, corpus, problem, watch, given, done: None };
+    match crf.resolved(corpus)? {
+        Method::Lbfgs => training.batch(crf.stop),
+        Method::Sdca => training.dual(duals, crf.stop),
+        Method::Auto => {
+            let max_passes = crf.stop.max_passes.min(DUAL_PASSES);
+            let (weights, report) = training.dual(duals, Stop { max_passes, ..crf.stop })?;
+            let left = left_of(&crf.stop, &report);
+            let (true, Some(stop)) = (report.status == Status::PassLimit, left) else {
+                return Ok((weights, report));
+            };
+            training.given = Some(Given::new(problem, weights)?);
+            training.done = Some(report);
+            training.batch(stop)
+        }
+    }
+}
+
+/// What a run leaves to the next one; `None` where that is nothing.
+fn left_of(stop: &Stop, report: &Report) -> Option<Stop> {
+    let max_passes = stop.max_passes - report.passes;
+    let max_seconds = stop.max_seconds.map(|limit| limit - report.seconds);
+    (max_passes > 0.0 && max_seconds.is_none_or(|seconds| seconds > 0.0)).then_some(Stop {
+        max_passes,
+        max_seconds,
+        ..*stop
+    })
+}
+
+/// The dual variables of a checkpoint, if its labels and sequences are those of the corpus.
+fn fitting_duals(checkpoint: &crate::Checkpoint, corpus: &Corpus) -> Option<Duals> {
+    fn fit<T: Storage>(marginals: &[ChainMarginals<T>], corpus: &Corpus) -> bool {
+        let same = |(sequence, m): (crate::Sequence<'_>, &ChainMarginals<T>)| {
+            sequence.len() == m.length() && corpus.data.labels() == m.states()
+        };
+        marginals.len() == corpus.data.sequences() && corpus.data.iter().zip(marginals).all(same)
+    }
+    let duals = checkpoint.duals.clone()?;
+    let fits = match &duals {
+        Duals::Single(marginals) => fit(marginals, corpus),
+        Duals::Double(marginals) => fit(marginals, corpus),
+    };
+    (fits && checkpoint.model.labels() == &corpus.labels).then_some(duals)
+}
+
+struct Training<'t, 'p> {
+    crf: &'t Crf,
+    corpus: &'t Corpus,
+    problem: &'t Problem<'p>,
+    watch: &'t mut dyn Watch,
+    given: Option<Given>,
+    /// What a method before did.
+    done: Option<Report>,
+}
+
+impl<'p> Training<'_, 'p> {
+    /// Dual ascent, in the precision that the tolerance needs.
+    fn dual(&mut self, duals: Option<Duals>, stop: Stop) -> Result<(Weights, Report), Error> {
+        if self.crf.single_precision(&self.corpus.data) {
+            let duals =
+                duals.and_then(|duals| if let Duals::Single(m) = duals { Some(m) } else { None });
+            self.ascend::<f32>(duals, stop)
+        } else {
+            let duals =
+                duals.and_then(|duals| if let Duals::Double(m) = duals { Some(m) } else { None });
+            self.ascend::<f64>(duals, stop)
+        }
+    }
+
+    /// SDCA from dual variables, from the marginals of given weights, or cold.
+    fn ascend<T: Storage>(
+        &mut self,
+        duals: Option<Vec<ChainMarginals<T>>>,
+        stop: Stop,
+    ) -> Result<(Weights, Report), Error> {
+        let given = self.given.as_ref();
+        let init = given.map_or_else(Init::default, |given| Init::Weights(given.weights.clone()));
+        let settings = SdcaSettings {
+            init,
+            max_memory: Some(self.crf.max_memory),
+            seed: self.crf.seed,
+            stop,
+            ..SdcaSettings::default()
+        };
+        let weights =
+            || Weights::zeros(self.problem.data().attributes(), self.problem.data().labels());
+        let start = duals.map(|marginals| DualState { weights: weights(), marginals });
+        let found = sdca::<T, _>(self.problem, &settings, start, &mut self.watcher())?;
+        Ok(self.finish(found.state.weights, found.report))
+    }
+
+    /// L-BFGS, or OWL-QN with an l1 penalty.
+    fn batch(&mut self, stop: Stop) -> Result<(Weights, Report), Error> {
+        let settings = LbfgsSettings { stop, ..LbfgsSettings::default() };
+        let start = self.given.as_ref().map(|given| given.weights.clone());
+        let (problem, l1) = (self.problem, self.crf.l1);
+        let found = if l1 > 0.0 {
+            owlqn(problem, l1, &settings, start, &mut self.watcher())?
+        } else {
+            lbfgs(problem, &settings, start, &mut self.watcher())?
+        };
+        Ok(self.finish(found.state, found.report))
+    }
+
+    fn watcher(&mut self) -> Watcher<'_, 'p> {
+        let given = self.given.as_ref().filter(|_| self.crf.l1 == 0.0);
+        let (corpus, problem, done) = (self.corpus, self.problem, self.done);
+        let watch = &mut *self.watch;
+        Watcher { corpus, problem, watch, given, done, stop: self.crf.stop }
+    }
+
+    /// The better one of the weights found and those given, and the account of the whole training.
+    fn finish(&self, weights: Weights, report: Report) -> (Weights, Report) {
+        let given = self.given.as_ref().filter(|_| self.crf.l1 == 0.0);
+        let certificate = whole(self.done, report.certificate);
+        let (weights, certificate) = match given.and_then(|given| given.better(certificate)) {
+            Some((given, certificate)) => (given.clone(), certificate),
+            None => (weights, certificate),
+        };
+        let met = self.crf.stop.met_by(&certificate);
+        let status = if met { Status::Converged } else { report.status };
+        let before = self.done.map_or((0.0, 0, 0.0), |r| (r.passes, r.oracle_calls, r.seconds));
+        let report = Report {
+            status,
+            certificate,
+            passes: before.0 + report.passes,
+            oracle_calls: before.1 + report.oracle_calls,
+            seconds: before.2 + report.seconds,
+        };
+        (weights, report)
+    }
+}
+
+/// A certificate with the lower bound of a method before: it holds for every point.
+fn whole(done: Option<Report>, now: Certificate) -> Certificate {
+    match (done.map(|report| report.certificate), now) {
+        (
+            Some(Certificate::Gap { lower_bound: known, .. }),
+            Certificate::Gap { objective, lower_bound },
+        ) => Certificate::Gap { objective, lower_bound: lower_bound.max(known) },
+        _ => now,
+    }
+}
+
+/// Given weights to start from, which count until those of the method are better: SDCA starts at the marginals of the given
+/// ones, whose own weights are far from them.
+struct Given {
+    weights: Weights,
+    objective: f64,
+}
+
+impl Given {
+    fn new(problem: &Problem<'_>, weights: Weights) -> Result<Self, Error> {
+        let objective = problem.objective(&weights)?;
+        // Those without a feature of the problem are 0 for it.
+        Ok(Given { weights: problem.unpack(&problem.layout.pack(&weights)?), objective })
+    }
+
+    /// The given weights with what is proved about them, if their objective is below that of a certificate: a lower bound
+    /// is one for every point.
+    fn better(&self, certificate: Certificate) -> Option<(&Weights, Certificate)> {
+        match certificate {
+            Certificate::Gap { objective, lower_bound } if self.objective < objective => {
+                let objective = self.objective;
+                Some((&self.weights, Certificate::Gap { objective, lower_bound }))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// A [`Watch`] as the observer of a method.
+struct Watcher<'w, 'p> {
+    corpus: &'w Corpus,
+    problem: &'w Problem<'p>,
+    watch: &'w mut dyn Watch,
+    given: Option<&'w Given>,
+    done: Option<Report>,
+    stop: Stop,
+}
+
+impl<M: Snap> Observer<M> for Watcher<'_, '_> {
+    const POLLS: bool = true;
+
+    fn observe(&mut self, progress: &Progress, method: &M) -> ControlFlow<()> {
+        let certificate = whole(self.done, progress.certificate);
+        let given = self.given.and_then(|given| given.better(certificate));
+        let certificate = given.map_or(certificate, |(_, certificate)| certificate);
+        let before = self.done.map_or((0.0, 0, 0.0), |r| (r.passes, r.oracle_calls, r.seconds));
+        let progress = Progress {
+            passes: before.0 + progress.passes,
+            oracle_calls: before.1 + progress.oracle_calls,
+            seconds: before.2 + progress.seconds,
+            certificate,
+        };
+        let weights = || {
+            given.map_or_else(|| method.weights_now(self.problem), |(weights, _)| weights.clone())
+        };
+        let duals = method.duals_now();
+        let (corpus, duals) = (self.corpus, duals.as_deref());
+        let at = Snapshot { corpus, weights: &weights, duals, template: None };
+        let met = self.stop.met_by(&certificate);
+        match self.watch.check(&progress, &at) {
+            ControlFlow::Continue(()) if !met => ControlFlow::Continue(()),
+            _ => ControlFlow::Break(()),
+        }
+    }
+
+    fn poll(&mut self, method: &M) -> ControlFlow<()> {
+        let weights = || method.weights_now(self.problem);
+        let duals = method.duals_now();
+        let (corpus, duals) = (self.corpus, duals.as_deref());
+        self.watch.pass(&Snapshot { corpus, weights: &weights, duals, template: None })
+    }
+}
+
+impl<T: Storage> Snap for Sdca<'_, '_, T> {
+    fn weights_now(&self, _: &Problem<'_>) -> Weights {
+        self.weights()
+    }
+
+    fn duals_now(&self) -> Option<Box<dyn WriteDuals + '_>> {
+        Some(Box::new(Borrowed(self.marginals())))
+    }
+}
+
+impl Snap for Lbfgs<Likelihood<'_, '_>> {
+    fn weights_now(&self, problem: &Problem<'_>) -> Weights {
+        problem.unpack(self.point())
+    }
+}
+
+impl Snap for Owlqn<Likelihood<'_, '_>> {
+    fn weights_now(&self, problem: &Problem<'_>) -> Weights {
+        problem.unpack(self.point())
+    }
+}

@@ -1,0 +1,70 @@
+//! Watching a training, from outside the method that does it.
+
+use std::io::{self, Write};
+use std::ops::ControlFlow;
+
+use fenchel_optim::Progress;
+
+use crate::checkpoint::WriteDuals;
+use crate::text::Template;
+use crate::{Corpus, CrfModel, Problem, Weights, checkpoint};
+
+/// A training as it is now: what a [`Watch`] may take from it.
+#[derive(Clone, Copy)]
+pub struct Snapshot<'s> {
+    pub(crate) corpus: &'s Corpus,
+    pub(crate) weights: &'s dyn Fn() -> Weights,
+    pub(crate) duals: Option<&'s dyn WriteDuals>,
+    pub(crate) template: Option<&'s Template>,
+}
+
+impl<'s> Snapshot<'s> {
+    /// The same with the templates that made the attributes, for checkpoints to keep.
+    #[must_use]
+    pub fn with_template(&self, template: Option<&'s Template>) -> Snapshot<'s> {
+        Snapshot { template, ..*self }
+    }
+
+    /// A copy of the current weights.
+    pub fn weights(&self) -> Weights {
+        (self.weights)()
+    }
+
+    /// Writes a [`Checkpoint`](crate::Checkpoint), from which [`Crf::fit_from`](crate::Crf::fit_from) goes on.
+    ///
+    /// # Errors
+    /// Those of the writer.
+    pub fn save_checkpoint(&self, to: &mut dyn Write) -> io::Result<()> {
+        let Corpus { attributes, labels, .. } = self.corpus;
+        let model = CrfModel::new(attributes.clone(), labels.clone(), self.weights(), None);
+        let mut model = model.map_err(io::Error::other)?;
+        model.template = self.template.cloned();
+        checkpoint::write(&model, self.duals, to)
+    }
+}
+
+/// Sees a training and may end it. Any `FnMut(&Progress, &Snapshot) -> ControlFlow<()>` is one.
+pub trait Watch {
+    /// Called at every check, with what is proved there.
+    fn check(&mut self, progress: &Progress, at: &Snapshot<'_>) -> ControlFlow<()>;
+
+    /// Called at least once a pass, between checks.
+    fn pass(&mut self, _: &Snapshot<'_>) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+impl<F: FnMut(&Progress, &Snapshot<'_>) -> ControlFlow<()>> Watch for F {
+    fn check(&mut self, progress: &Progress, at: &Snapshot<'_>) -> ControlFlow<()> {
+        self(progress, at)
+    }
+}
+
+/// A method whose training can be watched.
+pub(crate) trait Snap {
+    fn weights_now(&self, problem: &Problem<'_>) -> Weights;
+
+    fn duals_now(&self) -> Option<Box<dyn WriteDuals + '_>> {
+        None
+    }
+}
