@@ -188,8 +188,7 @@ where
     O: Observer<Sdca<'p, 'a, T>>,
 {
     let mut method = Sdca::new(problem, settings, start)?;
-    let mut report = run(&mut method, &settings.stop, observer)?;
-    report.certificate = method.return_to_best(report.certificate);
+    let report = run(&mut method, &settings.stop, observer)?;
     let weights = method.weights();
     Ok(Solution { state: DualState { weights, marginals: method.marginals }, report })
 }
@@ -293,21 +292,6 @@ impl<'p, 'a, T: Probability> Sdca<'p, 'a, T> {
     /// Mean evaluations of a line search so far.
     pub fn mean_evaluations(&self) -> f64 {
         self.evaluations as f64 / self.visits.max(1) as f64
-    }
-
-    /// Ascent of the dual is no descent of the primal: puts the weights with the lowest certified objective in the place of
-    /// the last ones. A lower bound holds for every point.
-    fn return_to_best(&mut self, last: Certificate) -> Certificate {
-        let (Some(best), Certificate::Gap { objective, lower_bound }) = (self.best.take(), last)
-        else {
-            return last;
-        };
-        let lowest = self.objective.value(&best);
-        if !(lowest < objective) {
-            return last;
-        }
-        self.w = best;
-        Certificate::Gap { objective: lowest, lower_bound }
     }
 
     /// `w`, the entropies and the dual value from the marginals.
@@ -424,7 +408,19 @@ impl<T: Probability> Iterative for Sdca<'_, '_, T> {
         Certificate::gap(objective, dual - slack)
     }
 
-    /// Remembers the weights. The marginals go on: their dual value never falls.
+    /// Ascent of the dual is no descent of the primal.
+    fn returns_best(&self) -> bool {
+        true
+    }
+
+    /// The weights alone: the marginals stay, their dual value never falls.
+    fn restore(&mut self) {
+        if let Some(best) = self.best.take() {
+            self.w = best;
+        }
+    }
+
+    /// Remembers the weights.
     fn keep(&mut self) {
         match &mut self.best {
             Some(best) => best.copy_from_slice(&self.w),

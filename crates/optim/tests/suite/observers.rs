@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use crate::common::Toy;
 use crate::protocol::{halving, looks, objective, stop, unknown};
-use fenchel_optim::{Certificate, Observer, Progress, Report, Status, Trace, run};
+use fenchel_optim::{Cadence, Certificate, Observer, Progress, Report, Status, Stop, Trace, run};
 
 #[test]
 fn a_pair_shows_every_row_to_both() {
@@ -27,6 +27,33 @@ fn a_pair_shows_every_row_to_both() {
     assert_eq!(report.status, Status::Stopped);
     assert_eq!(looks(&triple.0), [0.0, 1.0, 2.0]);
     assert_eq!(triple.0, triple.1.0);
+}
+
+/// Asked after every pass, whatever the cadence of the checks.
+#[test]
+fn a_poll_ends_a_run_between_two_checks() {
+    struct Impatient {
+        polls: u64,
+        checks: u64,
+    }
+    impl<M> Observer<M> for Impatient {
+        const POLLS: bool = true;
+        fn observe(&mut self, _: &Progress, _: &M) -> ControlFlow<()> {
+            self.checks += 1;
+            ControlFlow::Continue(())
+        }
+        fn poll(&mut self, _: &M) -> ControlFlow<()> {
+            self.polls += 1;
+            if self.polls == 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        }
+    }
+    let far = Stop { check: Cadence::Every(1000.0), ..stop(0.0, 5000.0) };
+    let mut impatient = Impatient { polls: 0, checks: 0 };
+    let report = run(&mut Toy::new(halving), &far, &mut impatient).unwrap();
+    // The first check and the one that says what was reached.
+    assert_eq!((report.status, report.passes, impatient.checks), (Status::Stopped, 3.0, 2));
+    let mut pair = (Trace::new(), Impatient { polls: 0, checks: 0 });
+    assert_eq!(run(&mut Toy::new(halving), &far, &mut pair).unwrap().passes, 3.0);
 }
 
 #[test]
