@@ -3,6 +3,8 @@
 //! What is left out counts as summing to 1. Tables whose rows do so only up to the rounding of a file make answers that
 //! leave out different parts differ by as much; renormalise when reading where that matters.
 
+use std::collections::BTreeMap;
+
 use super::BayesNet;
 use crate::{
     Dag, Error, Evidence, FactorGraph, Finding, JunctionTree, OrderingOptions, Table, VarId,
@@ -24,8 +26,10 @@ impl BayesNet {
     /// `P(query | evidence)` as one table over the sorted query.
     ///
     /// Barren variables, and those that the evidence separates from the query, are left out before anything
-    /// is multiplied; evidence among them is not looked at, possible or not. The cost is exponential in the
-    /// width of what remains and in the size of the query.
+    /// is multiplied. The cost is exponential in the width of what remains and in the size of the query.
+    ///
+    /// Evidence that is left out is impossible only if some probability above it is 0. Then, and only then, its own
+    /// probability is computed as well, as [`log_evidence`](Self::log_evidence) does.
     ///
     /// ```
     /// use fenchel_graphical::networks::asia;
@@ -46,8 +50,24 @@ impl BayesNet {
             self.check(variable)?;
         }
         let kept = self.relevant(query, evidence)?;
+        if self.may_be_impossible_beyond(&kept, evidence)? {
+            self.log_evidence(evidence)?;
+        }
         let (model, evidence) = self.part(&kept, query, evidence)?;
         variable_elimination(&model, query, &evidence, &OrderingOptions::default())
+    }
+
+    /// Whether evidence that the kept tables do not speak of could have probability 0: some table above it has a 0.
+    fn may_be_impossible_beyond(&self, kept: &[bool], evidence: &Evidence) -> Result<bool, Error> {
+        let beyond = evidence.iter().map(|(v, _)| v.0).filter(|&v| !kept[v as usize]);
+        let above = self.dag.ancestors(&beyond.collect::<Vec<u32>>())?;
+        let has_zero = |v: VarId| self.cpt_of(v).iter().any(|&p| p == 0.0);
+        let doubtful = |finding: &Finding| match finding {
+            Finding::State(_) => false,
+            Finding::Likelihood(likelihood) => likelihood.contains(&0.0),
+        };
+        let soft = evidence.iter().any(|(v, finding)| above[v.index()] && doubtful(finding));
+        Ok(soft || self.variables().any(|v| above[v.index()] && has_zero(v)))
     }
 
     /// `P(x_v | evidence)` for every variable `v`, by one junction tree.
@@ -125,7 +145,7 @@ impl BayesNet {
     /// Source: Park and Darwiche, J. Artificial Intelligence Research 21, 2004.
     ///
     /// # Errors
-    /// As [`posterior`](Self::posterior).
+    /// As [`posterior`](Self::posterior); [`Error::MemoryLimit`] before anything is multiplied.
     pub fn marginal_map(&self, query: &[VarId], evidence: &Evidence) -> Result<Explanation, Error> {
         evidence.check(&self.cards)?;
         for (i, &variable) in query.iter().enumerate() {
@@ -141,9 +161,10 @@ impl BayesNet {
         let mut tables = model.condition(&evidence)?.factors().to_vec();
         let free = |v: &VarId| evidence.state(*v).is_none();
         let hidden = self.variables().filter(|v| kept[v.index()] && !query.contains(v) && free(v));
-        eliminate(&mut tables, hidden.collect(), |product, keep, _| product.marginalize_sum(keep))?;
-        let mut trace = Vec::new();
         let asked = query.iter().copied().filter(free).collect();
+        let [hidden, asked] = plan(&tables, [hidden.collect(), asked])?;
+        eliminate(&mut tables, hidden, |product, keep, _| product.marginalize_sum(keep))?;
+        let mut trace = Vec::new();
         eliminate(&mut tables, asked, |product, keep, v| {
             let rest = product.marginalize_max(keep);
             trace.push((v, product));
@@ -221,27 +242,57 @@ fn hard(evidence: &Evidence) -> Evidence {
     evidence.iter().filter_map(|(v, _)| evidence.state(v).map(|state| (v, state))).collect()
 }
 
-/// Eliminates variables one by one, next the one whose table is smallest: multiplies the tables that
-/// contain it and replaces them by what `rest` makes of the product.
+/// The order in which two groups of variables are eliminated, the first one whole before the second: next the one whose table
+/// is smallest.
+///
+/// # Errors
+/// [`Error::MemoryLimit`] if a table on the way takes more than tables may.
+fn plan(tables: &[Table], groups: [Vec<VarId>; 2]) -> Result<[Vec<VarId>; 2], Error> {
+    type Scope = BTreeMap<VarId, usize>;
+    let mut scopes: Vec<Scope> = tables
+        .iter()
+        .map(|t| t.scope().iter().copied().zip(t.cards().iter().copied()).collect())
+        .collect();
+    let joined = |scopes: &[Scope], v: VarId| -> Scope {
+        scopes
+            .iter()
+            .filter(|scope| scope.contains_key(&v))
+            .flatten()
+            .map(|(&u, &k)| (u, k))
+            .collect()
+    };
+    let mut ordered = [Vec::new(), Vec::new()];
+    for (mut variables, order) in groups.into_iter().zip(&mut ordered) {
+        while !variables.is_empty() {
+            let size = |scope: &Scope| scope.values().map(|&card| card as f64).product::<f64>();
+            let costs: Vec<f64> = variables.iter().map(|&v| size(&joined(&scopes, v))).collect();
+            let next = (0..costs.len()).min_by(|&i, &j| costs[i].total_cmp(&costs[j])).unwrap_or(0);
+            let v = variables.swap_remove(next);
+            let needed = 8.0 * costs[next];
+            let limit = OrderingOptions::default().memory_limit;
+            if needed > limit as f64 {
+                let what = "a table of marginal_map";
+                let hint = "ask for fewer variables, or for the states of most_probable";
+                return Err(Error::MemoryLimit { what, needed: needed as u64, limit, hint });
+            }
+            let mut scope = joined(&scopes, v);
+            scope.remove(&v);
+            scopes.retain(|scope| !scope.contains_key(&v));
+            scopes.push(scope);
+            order.push(v);
+        }
+    }
+    Ok(ordered)
+}
+
+/// Eliminates variables in this order: multiplies the tables that contain one and replaces them by what `rest` makes of the
+/// product.
 fn eliminate(
     tables: &mut Vec<Table>,
-    mut variables: Vec<VarId>,
+    variables: Vec<VarId>,
     mut rest: impl FnMut(Table, &[VarId], VarId) -> Result<Table, Error>,
 ) -> Result<(), Error> {
-    let cost = |tables: &[Table], v: VarId| {
-        let mut scope: Vec<(VarId, usize)> = tables
-            .iter()
-            .filter(|t| t.scope().contains(&v))
-            .flat_map(|t| t.scope().iter().copied().zip(t.cards().iter().copied()))
-            .collect();
-        scope.sort_unstable();
-        scope.dedup();
-        scope.iter().map(|&(_, card)| (card as f64).ln()).sum::<f64>()
-    };
-    while !variables.is_empty() {
-        let costs: Vec<f64> = variables.iter().map(|&v| cost(tables, v)).collect();
-        let next = (0..costs.len()).min_by(|&i, &j| costs[i].total_cmp(&costs[j])).unwrap_or(0);
-        let v = variables.swap_remove(next);
+    for v in variables {
         let (inside, outside) = tables.drain(..).partition(|t: &Table| t.scope().contains(&v));
         *tables = outside;
         let mut product = Table::constant(0.0)?;

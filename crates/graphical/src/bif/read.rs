@@ -1,7 +1,7 @@
 //! The reader: one rule of the grammar, one function.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 use crate::bayes_net::{Cpt, Names, Parts, ROW_TOLERANCE, renormalise};
@@ -58,10 +58,10 @@ pub fn read(from: impl BufRead) -> Result<BayesNet, Error> {
 
 /// Reads a network from a file.
 ///
-/// A compressed file is read through whatever unpacks it: `bif::read` takes any stream.
+/// A file packed by gzip is unpacked, whatever its name. A byte order mark at its beginning is passed over.
 ///
 /// # Errors
-/// As [`read`]; an [`Error::Io`] names the file.
+/// As [`read`], [`Error::Io`] with the path.
 pub fn read_file(path: impl AsRef<Path>) -> Result<BayesNet, Error> {
     let path = path.as_ref();
     let at = |error: Error| match error {
@@ -70,7 +70,32 @@ pub fn read_file(path: impl AsRef<Path>) -> Result<BayesNet, Error> {
         }
         other => other,
     };
-    read(BufReader::new(File::open(path).map_err(|error| at(error.into()))?)).map_err(at)
+    let unpacked = File::open(path).and_then(unpack).map_err(|error| at(error.into()))?;
+    read(unpacked).map_err(at)
+}
+
+/// The text of a file that may be packed.
+fn unpack(file: File) -> io::Result<Box<dyn BufRead>> {
+    let text: Box<dyn BufRead> = Box::new(BufReader::new(file));
+    let (head, text) = peek(text)?;
+    let text: Box<dyn BufRead> = match head {
+        [0x1F, 0x8B, _] => Box::new(BufReader::new(flate2::bufread::MultiGzDecoder::new(text))),
+        _ => text,
+    };
+    let (head, mut text) = peek(text)?;
+    if head == [0xEF, 0xBB, 0xBF] {
+        text.read_exact(&mut [0; 3])?;
+    }
+    Ok(text)
+}
+
+/// The first three bytes of a text, zeros where it is shorter, and the whole text.
+fn peek(mut text: Box<dyn BufRead>) -> io::Result<([u8; 3], Box<dyn BufRead>)> {
+    let mut start = Vec::new();
+    text.by_ref().take(3).read_to_end(&mut start)?;
+    let mut head = [0; 3];
+    head[..start.len()].copy_from_slice(&start);
+    Ok((head, Box::new(io::Cursor::new(start).chain(text))))
 }
 
 /// Reads a network from BIF text, with limits and wishes.

@@ -179,6 +179,46 @@ fn likelihood_weighting_is_within_its_own_error_of_the_posterior() {
     assert_eq!(sample.posterior(lung, 2), Err(Error::ImpossibleEvidence));
 }
 
+/// Evidence that the query does not depend on is impossible all the same.
+#[test]
+fn impossible_evidence_is_refused_wherever_it_stands() {
+    let net = networks::asia();
+    let impossible = net.evidence(&[("either", "yes"), ("tub", "no"), ("lung", "no")]).unwrap();
+    for v in net.variables().filter(|&v| impossible.state(v).is_none()) {
+        assert_eq!(net.posterior(&[v], &impossible), Err(Error::ImpossibleEvidence), "{v:?}");
+    }
+    // Possible evidence changes nothing.
+    let possible = net.evidence(&[("either", "yes"), ("tub", "no"), ("lung", "yes")]).unwrap();
+    let asia = net.variable("asia").unwrap();
+    let p: f64 = marginal(&net, &[asia], &possible).iter().sum();
+    let found = net.posterior(&[asia], &possible).unwrap();
+    assert!((found.values()[0] - marginal(&net, &[asia], &possible)[0] / p).abs() < 1e-14);
+    // A likelihood of 0 for every state that is left.
+    let tub = net.variable("tub").unwrap();
+    let none = net.evidence(&[("either", "no")]).unwrap().likelihood(tub, [1.0, 0.0]);
+    let smoke = net.variable("smoke").unwrap();
+    assert_eq!(net.posterior(&[smoke], &none), Err(Error::ImpossibleEvidence));
+}
+
+/// The sum over a common cause joins all its effects: nothing is allocated for what cannot be.
+#[test]
+fn marginal_map_refuses_before_it_builds() {
+    let names: Vec<String> = (0..40).map(|k| format!("x{k}")).collect();
+    let mut net = BayesNet::builder().variable("cause", &["a", "b"]).cpt("cause", &[], &[0.5, 0.5]);
+    for name in &names {
+        let rows = [0.25, 0.75, 0.5, 0.5];
+        net = net.variable(name, &["0", "1"]).cpt(name, &["cause"], &rows);
+    }
+    let net = net.build().unwrap();
+    let query: Vec<VarId> = names.iter().map(|name| net.variable(name).unwrap()).collect();
+    let refused = net.marginal_map(&query, &Evidence::new()).unwrap_err();
+    assert!(matches!(refused, Error::MemoryLimit { needed, .. } if needed == 8 << 41), "{refused}");
+    let few = net.marginal_map(&query[..10], &Evidence::new()).unwrap();
+    // ln P(x = 1 ten times) = ln (0.5 0.75^10 + 0.5 0.5^10)
+    let expected = (0.5 * 0.75_f64.powi(10) + 0.5 * 0.5_f64.powi(10)).ln();
+    assert!((few.log_joint - expected).abs() < 1e-12 && few.states == [1; 10]);
+}
+
 /// Kidney stones (Charig et al., 1986): treatment A helps more in both groups and less in all.
 fn kidney_stones() -> BayesNet {
     BayesNet::builder()

@@ -311,6 +311,21 @@ fn files_are_read_by_their_path() {
     let error = bif::read_file(format!("{folder}/nowhere.bif")).unwrap_err();
     assert!(matches!(&error, Error::Io { kind: std::io::ErrorKind::NotFound, .. }));
     assert!(error.to_string().contains("nowhere.bif"), "{error}");
+    // Packed, and with a byte order mark.
+    let text = std::fs::read(format!("{folder}/asia.bif")).unwrap();
+    let marked = [b"\xEF\xBB\xBF", text.as_slice()].concat();
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    std::io::Write::write_all(&mut packed, &marked).unwrap();
+    let place =
+        |name: &str| std::env::temp_dir().join(format!("fenchel-{}-{name}", std::process::id()));
+    for (name, bytes) in
+        [("marked.bif", marked.clone()), ("packed.bif.gz", packed.finish().unwrap())]
+    {
+        std::fs::write(place(name), bytes).unwrap();
+        let read = bif::read_file(place(name));
+        std::fs::remove_file(place(name)).unwrap();
+        assert_eq!(read.unwrap(), net, "{name}");
+    }
     // A folder is found, and cannot be read.
     let error = bif::read_file(folder).unwrap_err();
     assert!(error.to_string().starts_with(folder), "{error}");
