@@ -13,6 +13,7 @@ use fenchel_graphical::{
 };
 
 fn main() -> Result<(), Box<dyn Error>> {
+    fenchel_examples::end_on_closed_pipe();
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let (net, findings) = match arguments.split_first() {
         Some((path, findings)) => (bif::read(fenchel_datasets::open(path)?)?, findings.to_vec()),

@@ -17,6 +17,7 @@ use fenchel_datasets::{ConllOptions, Folder, Sentence, conll};
 use fenchel_metrics::{Chunk, ChunkCounts, chunks};
 
 fn main() -> Result<(), Box<dyn Error>> {
+    fenchel_examples::end_on_closed_pipe();
     let (train, test) = sentences()?;
     let template = Template::chunking(Boundary::Omit);
     let corpus = corpus(&template, &train)?;

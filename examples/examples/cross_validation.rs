@@ -12,6 +12,7 @@ use fenchel_metrics::{accuracy, log_loss, stratified_k_fold};
 use ndarray::Axis;
 
 fn main() -> Result<(), Box<dyn Error>> {
+    fenchel_examples::end_on_closed_pipe();
     // 569 tumours, 30 measurements each. A quarter is set aside.
     let data = embedded::breast_cancer();
     let labels: Vec<&str> =

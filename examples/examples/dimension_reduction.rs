@@ -8,6 +8,7 @@
 use fenchel_moments::{Components, Error, GaussianMixture, Sade, Sir, synthetic, trace_error};
 
 fn main() -> Result<(), Error> {
+    fenchel_examples::end_on_closed_pipe();
     let density = GaussianMixture::thesis(10)?;
     let components = Components::Fixed(2);
     println!("square trace error of the two directions (0: exact, 1: orthogonal)");

@@ -16,6 +16,7 @@ use fenchel_finite_sum::{
 use fenchel_metrics::train_test_split;
 
 fn main() -> Result<(), Box<dyn Error>> {
+    fenchel_examples::end_on_closed_pipe();
     match std::env::args_os().nth(1) {
         Some(path) => tour(&libsvm_file(path, &LibsvmOptions::default())?),
         None => {

@@ -8,6 +8,7 @@
 use fenchel_causal::{Admg, Error, LatentModel, identify};
 
 fn main() -> Result<(), Error> {
+    fenchel_examples::end_on_closed_pipe();
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let (graph, query) = match &arguments[..] {
         [graph, query] => (graph.as_str(), query.as_str()),

@@ -21,6 +21,7 @@ const SIDE: u32 = 32;
 const SITES: f64 = (SIDE * SIDE) as f64;
 
 fn main() -> Result<(), Box<dyn Error>> {
+    fenchel_examples::end_on_closed_pipe();
     let coupling: f64 = std::env::args().nth(1).map_or(Ok(0.4), |text| text.parse())?;
     let bonds: Vec<(u32, u32, f64)> = (0..SIDE * SIDE)
         .flat_map(|v| {

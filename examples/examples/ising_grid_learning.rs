@@ -9,6 +9,7 @@ use fenchel_mrf_learn::{
 };
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
+    fenchel_examples::end_on_closed_pipe();
     // A 6 x 6 grid of spins, neighbours coupled by 0.3; 4,000 samples by Gibbs sampling.
     let truth = synthetic::ising_grid(6, 0.3)?;
     let (start, scan) = (BinaryStart::Random, BinaryScan::Systematic);

@@ -9,6 +9,7 @@ use fenchel_causal::adjustment::{SetSearch, back_door_sets};
 use fenchel_causal::{Admg, Error, ProbabilityTable, identify};
 
 fn main() -> Result<(), Error> {
+    fenchel_examples::end_on_closed_pipe();
     // Patients by stone (small, large), treatment (A, B), outcome (failure, success).
     let counts = [[[6, 81], [36, 234]], [[71, 192], [25, 55]]];
     let total: i32 = counts.iter().flatten().flatten().sum();

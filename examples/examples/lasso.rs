@@ -12,6 +12,7 @@ use fenchel_metrics::r2;
 use ndarray::Axis;
 
 fn main() -> Result<(), Box<dyn Error>> {
+    fenchel_examples::end_on_closed_pipe();
     // Alcohol content of 178 wines from twelve chemical measurements.
     let data = embedded::wine_alcohol();
     let mean = data.x.mean_axis(Axis(0)).ok_or("no rows")?;

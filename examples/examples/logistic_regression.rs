@@ -21,6 +21,7 @@ use fenchel_optim::Stop;
 use fenchel_optim::model::Saved;
 
 fn main() -> Result<(), Box<dyn Error>> {
+    fenchel_examples::end_on_closed_pipe();
     let folder = tempfile::tempdir()?;
     let path = match std::env::args_os().nth(1) {
         Some(path) => PathBuf::from(path),

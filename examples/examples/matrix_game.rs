@@ -19,6 +19,7 @@ fn spreads(companies: i32) -> Vec<[i32; 3]> {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
+    fenchel_examples::end_on_closed_pipe();
     let (ours, theirs) = (spreads(6), spreads(7));
     // What the row player pays: hills lost minus hills won.
     let losses = Array2::from_shape_fn((ours.len(), theirs.len()), |(i, j)| {

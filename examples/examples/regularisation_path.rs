@@ -10,6 +10,7 @@ use fenchel_datasets::embedded::{self, WINE_FEATURES};
 use fenchel_finite_sum::{Grid, PathSettings, Standardiser, elastic_net_path};
 
 fn main() -> Result<(), Box<dyn Error>> {
+    fenchel_examples::end_on_closed_pipe();
     // Alcohol content of 178 wines from twelve chemical measurements.
     let data = embedded::wine_alcohol();
     let names = &WINE_FEATURES[1..];

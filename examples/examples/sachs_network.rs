@@ -15,6 +15,7 @@ use fenchel_optim::random::stream;
 use ndarray::{Array1, Array2};
 
 fn main() -> Result<(), Box<dyn Error>> {
+    fenchel_examples::end_on_closed_pipe();
     let mut arguments = std::env::args().skip(1);
     let (names, x): (Vec<String>, Array2<f64>) = match arguments.next() {
         Some(path) => {

@@ -1,5 +1,9 @@
 //! Short programs, one a task: see the examples folder of this package.
 
+mod pipe;
+
+pub use pipe::end_on_closed_pipe;
+
 /// The examples of the repository's README are tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../README.md")]

@@ -8,6 +8,8 @@ mod data;
 mod meter;
 #[cfg(feature = "experiments")]
 mod peers;
+#[path = "../../examples/src/pipe.rs"]
+mod pipe;
 #[cfg(feature = "experiments")]
 mod reproduce;
 mod workspace;
@@ -34,6 +36,7 @@ enum Command {
 }
 
 fn main() -> ExitCode {
+    pipe::end_on_closed_pipe();
     let result: Result<ExitCode, String> = match Command::parse() {
         Command::Ci(arguments) => ci::run(&arguments).map_err(|error| error.to_string()),
         #[cfg(feature = "experiments")]
