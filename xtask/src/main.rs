@@ -8,6 +8,8 @@ mod data;
 mod meter;
 #[cfg(feature = "experiments")]
 mod peers;
+// The examples export it, a program cannot.
+#[allow(unreachable_pub)]
 #[path = "../../examples/src/pipe.rs"]
 mod pipe;
 #[cfg(feature = "experiments")]
