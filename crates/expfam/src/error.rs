@@ -86,6 +86,11 @@ impl Error {
     #[must_use]
     pub(crate) fn of_data(self) -> Self {
         match self {
+            Error::Invalid(Invalid::NotPositiveDefinite { what, .. }) => Error::BoundaryMean {
+                family: what,
+                reason: "more independent observations than dimensions",
+                remedy: "use a conjugate prior with positive weight, or more data",
+            },
             Error::OutsideMeanDomain { family, expected, .. } => Error::BoundaryMean {
                 family,
                 reason: expected,

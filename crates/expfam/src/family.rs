@@ -69,6 +69,13 @@ pub trait Family {
     /// Writes the Fisher information `Hess A(eta)`, row by row.
     fn fisher(&self, eta: &[f64], out: &mut [f64]);
 
+    /// `d' I(eta) d`, the variance of `<d, T(x)>`.
+    fn variance_along(&self, eta: &[f64], d: &[f64]) -> f64 {
+        let mut information = vec![0.0; d.len() * d.len()];
+        self.fisher(eta, &mut information);
+        divergence::quadratic(&information, d)
+    }
+
     /// `A*(mu)` at `mu = grad A(eta)`: what is left of the negative entropy without the base measure.
     fn conjugate_at(&self, eta: &[f64]) -> f64 {
         let mut mu = vec![0.0; self.dimension()];
@@ -262,7 +269,6 @@ pub(crate) fn point_in(
 }
 
 /// Whether a number is a count: whole, not negative, and small enough that counts do not skip.
-#[allow(dead_code)]
 pub(crate) fn is_count(x: f64) -> bool {
     (0.0..=9_007_199_254_740_992.0).contains(&x) && x.trunc() == x
 }

@@ -10,10 +10,12 @@ mod divergence;
 mod error;
 pub mod families;
 pub mod family;
+pub mod mirror;
 mod prior;
-#[allow(dead_code)]
 mod quadrature;
+pub mod risk;
 pub mod samplers;
+pub mod selfconcordance;
 pub mod special;
 mod summary;
 

@@ -21,11 +21,11 @@ pub(crate) fn legendre(from: f64, to: f64, mut f: impl FnMut(f64) -> f64) -> f64
     half * sum
 }
 
-/// `int_from^to f` by halving until both halves agree with the whole to `tolerance` (absolute, or relative to the integral
-/// so far), at most 40 times.
+/// `int_from^to f` by halving until both halves agree with the whole to `tolerance` (absolute), or to
+/// 1e-13 of themselves, at most 12 times.
 pub(crate) fn adaptive(from: f64, to: f64, tolerance: f64, f: &mut impl FnMut(f64) -> f64) -> f64 {
     let whole = legendre(from, to, &mut *f);
-    refine(from, to, whole, tolerance, 40, f)
+    refine(from, to, whole, tolerance, 12, f)
 }
 
 fn refine(
@@ -39,11 +39,11 @@ fn refine(
     let middle = 0.5 * (from + to);
     let (left, right) = (legendre(from, middle, &mut *f), legendre(middle, to, &mut *f));
     let sum = left + right;
-    if depth == 0 || !((sum - whole).abs() > tolerance.max(1e-14 * sum.abs())) {
+    if depth == 0 || !((sum - whole).abs() > tolerance.max(1e-13 * sum.abs())) {
         return sum;
     }
-    refine(from, middle, left, 0.5 * tolerance, depth - 1, f)
-        + refine(middle, to, right, 0.5 * tolerance, depth - 1, f)
+    refine(from, middle, left, tolerance, depth - 1, f)
+        + refine(middle, to, right, tolerance, depth - 1, f)
 }
 
 /// `int_0^inf f` for a function that varies on the scale `scale`: panels that widen, then a tail in `1/t`.

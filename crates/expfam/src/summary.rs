@@ -88,6 +88,15 @@ impl<F: Family> Summary<F> {
         self.weight = total;
     }
 
+    /// Moves the mean towards another by a share of the way; all of the way is exact.
+    pub(crate) fn blend_centred(&mut self, other: &[f64], share: f64) {
+        if share == 1.0 {
+            self.centred.copy_from_slice(other);
+        } else {
+            self.family.blend(&mut self.centred, share, other);
+        }
+    }
+
     /// Multiplies the total weight: by `1 - g` before every observation, old data are forgotten at rate `g`.
     ///
     /// # Errors
@@ -220,6 +229,15 @@ impl<F: Density> Summary<F> {
             self.centred.fill(0.0);
         }
         Ok(())
+    }
+
+    /// Moves the mean towards an observation by a share of the way.
+    pub(crate) fn blend_point(&mut self, x: &F::Point, share: f64) {
+        let mut room = std::mem::take(&mut self.room);
+        room.resize(self.centred.len(), 0.0);
+        self.family.centred(x, &mut room);
+        self.blend_centred(&room, share);
+        self.room = room;
     }
 
     /// What one observation does.

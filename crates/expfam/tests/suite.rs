@@ -2,6 +2,10 @@
 
 mod suite {
     mod cases;
+    mod estimation;
+    mod reference;
+    mod risk;
     mod samplers;
+    mod special;
     mod univariate;
 }

@@ -54,15 +54,14 @@ impl Prior<Bernoulli> {
 /// `sum_k p_k (u_k - log(1 + u_k))` with `u_1 = q_1 / p_1 - 1 = sigma(-b) (e^d - 1)`, `u_0 = sigma(b) (e^-d - 1)`, `d = b - a`.
 pub(crate) fn kl(a: f64, b: f64) -> f64 {
     let d = b - a;
-    let side = |p: f64, q: f64, other: f64, d: f64| {
-        if d < 700.0 {
-            -p * log1pmx(other * d.exp_m1())
-        } else {
-            // q / p overflows: q - p - p log(q / p), where p is all but 0.
-            q - p - p * d
-        }
+    // log(q_1 / p_1) and log(q_0 / p_0).
+    let (kept, lost) = (softplus(-a) - softplus(-b), softplus(a) - softplus(b));
+    let side = |p: f64, q: f64, other: f64, d: f64, log: f64| {
+        let u = other * d.exp_m1();
+        if u.abs() < 0.5 { -p * log1pmx(u) } else { q - p - p * log }
     };
-    side(sigmoid(a), sigmoid(b), sigmoid(-b), d) + side(sigmoid(-a), sigmoid(-b), sigmoid(b), -d)
+    side(sigmoid(a), sigmoid(b), sigmoid(-b), d, kept)
+        + side(sigmoid(-a), sigmoid(-b), sigmoid(b), -d, lost)
 }
 
 impl Family for Bernoulli {

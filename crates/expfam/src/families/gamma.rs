@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::family::{check_shape, mean_in, natural_in, point_in};
 use crate::samplers::log_gamma_variable;
-use crate::special::{digamma, gamma_shape, ln_gamma, log_minus_digamma, trigamma};
+use crate::special::{
+    digamma, gamma_shape, ln_gamma, log_minus_digamma, shape_divergence, trigamma,
+};
 use crate::{Density, Distribution, Error, Family, Sample};
 
 /// `p(x) = b^a x^(a-1) e^(-b x) / Gamma(a)` for `x > 0`, by shape `a` and rate `b`.
@@ -90,6 +92,20 @@ impl Family for Gamma {
     fn conjugate_at(&self, eta: &[f64]) -> f64 {
         let (a, b) = (eta[0] + 1.0, -eta[1]);
         eta[0] * digamma(a) - ln_gamma(a) - a + b.ln()
+    }
+
+    /// `a' phi(w)` with the ratio `w` of the means, and what the shapes alone do: both positive.
+    fn kl(&self, p: &[f64], q: &[f64]) -> f64 {
+        let (a, b, to) = (p[0] + 1.0, -p[1], q[0] + 1.0);
+        let (da, db) = (q[0] - p[0], p[1] - q[1]);
+        // w - 1 with w = (b' / b) / (a' / a).
+        let u = (db * a - da * b) / b / to;
+        let scale = if u.abs() < 0.5 {
+            -log1pmx(u)
+        } else {
+            u - ((-q[1]).ln() - b.ln()) + (to.ln() - a.ln())
+        };
+        to * scale + shape_divergence(a, da)
     }
 
     fn centred_from_mean(&self, mu: &[f64], c: &mut [f64]) {

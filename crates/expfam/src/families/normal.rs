@@ -1,10 +1,10 @@
 //! Real numbers with unknown mean and variance.
 
 use fenchel_linalg::Invalid;
-use fenchel_linalg::special::log1pmx;
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 
+use crate::divergence::phi;
 use crate::family::{check_shape, mean_in, natural_in, point_in};
 use crate::samplers::standard_normal;
 use crate::special::ln_gamma;
@@ -124,7 +124,7 @@ impl Family for Normal {
         let (d0, d1) = (q[0] - p[0], q[1] - p[1]);
         // m' - m = (e1 d2 - d1 e2) / (2 e2 e2'), without the difference of two large means.
         let shift = 0.5 * (p[0] * d1 - d0 * p[1]) / p[1] / q[1];
-        0.5 * -log1pmx(d1 / p[1]) - q[1] * shift * shift
+        0.5 * phi(p[1], q[1]) - q[1] * shift * shift
     }
 
     fn self_concordance(&self) -> Option<f64> {

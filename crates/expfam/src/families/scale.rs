@@ -5,14 +5,12 @@
 //! `KL(p || q) = a phi(eta_q / eta_p)` with `phi(z) = z - 1 - log z`. The conjugate prior of `-eta` is
 //! `Gamma(n0 a + 1, n0 mu0)`.
 
-use fenchel_linalg::special::log1pmx;
-
+use crate::divergence::phi;
 use crate::special::ln_gamma;
 
 /// `a phi(q / p)`.
 pub(crate) fn kl(shape: f64, p: f64, q: f64) -> f64 {
-    let u = (q - p) / p;
-    if u.is_finite() { -shape * log1pmx(u) } else { shape * (q / p - 1.0 - (q.ln() - p.ln())) }
+    shape * phi(p, q)
 }
 
 /// `log of the integral of exp(n0 (mu0 eta + a log(-eta) - c))` over `eta < 0`.

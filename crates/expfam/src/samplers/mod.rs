@@ -19,5 +19,5 @@ mod wishart;
 pub use dirichlet::{Dirichlet, categorical, categorical_from_logs};
 pub use normal::{NormalInverseWishart, NormalVector, NormalWishart};
 pub use scalar::log_gamma_variable;
-pub(crate) use scalar::{open_uniform, standard_normal};
+pub(crate) use scalar::{gamma_variable, open_uniform, standard_normal};
 pub use wishart::{InverseWishart, Wishart};

@@ -2,15 +2,20 @@
 
 use fenchel_linalg::special::ln_gamma;
 
-/// From this `k` on (and `k >= d^2`) the expansion in `1 / k` is used.
-const FAR: f64 = 400.0;
+/// From this `k` on (and `k >= d^2`) the expansion in `1 / k` is used: its smallest terms are below 1e-17 there.
+const FAR: f64 = 25.0;
+/// Terms of the expansion, at most.
+const TERMS: usize = 40;
 
 /// `R = I_{d/2}(k) / I_{d/2-1}(k)`: the length of the mean direction of a von Mises-Fisher law on the sphere in `R^d`, `d >= 1`.
 ///
 /// Continued fraction of Perron and Gauss, `1 / (2 nu / k + 1 / (2 (nu + 1) / k + ...))` with `nu = d / 2`; relative error
 /// below 1e-14. `k / d` for small `k`, and 1 at infinity.
 pub fn bessel_ratio(d: usize, k: f64) -> f64 {
-    1.0 - one_minus_or_ratio(d, k).unwrap_or_else(|ratio| 1.0 - ratio)
+    match one_minus_or_ratio(d, k) {
+        Ok(deficit) => 1.0 - deficit,
+        Err(ratio) => ratio,
+    }
 }
 
 /// `1 - R`, with all digits where `R` is near 1.
@@ -53,7 +58,6 @@ fn one_minus_or_ratio(d: usize, k: f64) -> Result<f64, f64> {
 fn deficit_expansion(m: f64, k: f64) -> f64 {
     // With D = 1 - R: -D' = 2 D - D^2 - (m - 1)(1 - D) / k. Order by order:
     // 2 c_1 = m - 1;  2 c_{j+1} = j c_j + sum_{i} c_i c_{j+1-i} - (m - 1) c_j.
-    const TERMS: usize = 12;
     let mut c = [0.0; TERMS + 1];
     c[1] = 0.5 * (m - 1.0);
     let (mut sum, mut power) = (c[1] / k, 1.0 / k);
@@ -73,17 +77,11 @@ fn deficit_expansion(m: f64, k: f64) -> f64 {
 /// `R'(k) = 1 - R^2 - (d - 1) R / k`, the variance along the mean direction.
 pub(crate) fn bessel_ratio_slope(d: usize, k: f64) -> f64 {
     let m = d as f64;
-    if k < 0.05 {
-        // R = k/d - k^3 / (d^2 (d + 2)) + 2 k^5 / (d^3 (d+2) (d+4)) - ...; the recurrence would cancel.
-        let z = k * k;
-        return 1.0 / m - 3.0 * z / (m * m * (m + 2.0))
-            + 10.0 * z * z / (m * m * m * (m + 2.0) * (m + 4.0))
-            - 7.0 * z * z * z * (5.0 * m + 12.0)
-                / (m.powi(4) * (m + 2.0) * (m + 2.0) * (m + 4.0) * (m + 6.0));
+    if k < 0.25 * (0.5 * m + 1.4) {
+        return slope_series(m, k);
     }
     if k >= FAR && k >= m * m {
         // The derivative of the expansion of R, term by term.
-        const TERMS: usize = 12;
         let mut c = [0.0; TERMS + 1];
         c[1] = 0.5 * (m - 1.0);
         let mut power = 1.0 / (k * k);
@@ -102,6 +100,22 @@ pub(crate) fn bessel_ratio_slope(d: usize, k: f64) -> f64 {
     }
     let ratio = bessel_ratio(d, k);
     (1.0 - ratio) * (1.0 + ratio) - (m - 1.0) * ratio / k
+}
+
+/// The derivative of `R = sum_j r_j k^(2j+1)`; the Riccati equation gives `(2j + d) r_j = -sum_i r_i r_(j-1-i)`, `r_0 = 1/d`. The
+/// series converges up to the first zero of `J_{d/2-1}`, beyond `d/2 + 1.4`.
+fn slope_series(m: f64, k: f64) -> f64 {
+    const TERMS: usize = 15;
+    let mut r = [0.0; TERMS];
+    r[0] = 1.0 / m;
+    let (mut sum, mut power) = (r[0], 1.0);
+    for j in 1..TERMS {
+        let products: f64 = (0..j).map(|i| r[i] * r[j - 1 - i]).sum();
+        r[j] = -products / (2.0 * j as f64 + m);
+        power *= k * k;
+        sum += (2 * j + 1) as f64 * r[j] * power;
+    }
+    sum
 }
 
 /// The `k >= 0` with `R(k) = r` for `0 <= r < 1`; NaN elsewhere. `missing` is `1 - r`, which may be known to more digits.
@@ -141,7 +155,7 @@ pub fn inverse_bessel_ratio(d: usize, r: f64, missing: f64) -> f64 {
 
 /// `log 0F1(; d/2; k^2 / 4)`: the log of the mean of `exp(k cos(angle))` over the uniform law on the sphere in `R^d`. 0 at 0.
 ///
-/// Power series for `k^2 / 4` below about 60 times `d`, else the uniform expansion of Debye for large orders or Hankel's for large `k`.
+/// Power series for `k^2 / 4` below about 10^4, else the uniform expansion of Debye for large orders or Hankel's for large `k`.
 pub fn ln_bessel_normaliser(d: usize, k: f64) -> f64 {
     if !(k >= 0.0) || d == 0 {
         return f64::NAN;
@@ -153,7 +167,7 @@ pub fn ln_bessel_normaliser(d: usize, k: f64) -> f64 {
         return ln_sinhc(k);
     }
     let m = d as f64;
-    if k <= 30.0 || k * k <= 4.0 * m {
+    if k <= 200.0 || k * k <= 4.0 * m {
         return series(m, k);
     }
     let nu = 0.5 * m - 1.0;
@@ -172,7 +186,7 @@ fn ln_cosh(k: f64) -> f64 {
 }
 
 /// `log(sinh k / k)`
-fn ln_sinhc(k: f64) -> f64 {
+pub(crate) fn ln_sinhc(k: f64) -> f64 {
     if k < 2.0 {
         return series(3.0, k);
     }
@@ -224,10 +238,10 @@ fn hankel(nu: f64, k: f64) -> f64 {
     from_ln_bessel(nu, k, k - 0.5 * (std::f64::consts::TAU * k).ln() + sum.ln())
 }
 
-/// Debye's uniform expansion in `1 / nu` (Abramowitz and Stegun 9.7.7), at an order of at least 30 from which the order wanted is
+/// Debye's uniform expansion in `1 / nu` (Abramowitz and Stegun 9.7.7), at an order of at least 60 from which the order wanted is
 /// reached by ratios.
 fn debye(nu: f64, k: f64) -> f64 {
-    let up = (30.0 - nu).max(0.0).ceil();
+    let up = (60.0 - nu).max(0.0).ceil();
     let top = nu + up;
     let z = k / top;
     let root = (1.0 + z * z).sqrt();

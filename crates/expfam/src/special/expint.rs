@@ -3,7 +3,7 @@
 /// `e^x E_p(x) = int_0^inf e^(-x t) (1 + t)^(-p) dt` for `x > 0` and real `p > 0`; NaN elsewhere.
 ///
 /// The continued fraction `1 / (x + p - p / (x + p + 2 - 2 (p + 1) / (x + p + 4 - ...)))` from the front (modified Lentz), six to a
-/// few hundred terms; for small `x` with small `p`, where it is slow, the integral. Relative error below 1e-13.
+/// few dozen terms; for small `x`, where it is slow, the integral. Relative error below 1e-13.
 pub fn scaled_exponential_integral(p: f64, x: f64) -> f64 {
     if !(x > 0.0 && p > 0.0) {
         return f64::NAN;
@@ -11,7 +11,7 @@ pub fn scaled_exponential_integral(p: f64, x: f64) -> f64 {
     if x.is_infinite() || p.is_infinite() {
         return 0.0;
     }
-    if x < 0.5 && p < 5.0 {
+    if x < 0.5 {
         return by_quadrature(p, x);
     }
     let mut b = x + p;
@@ -33,9 +33,9 @@ pub fn scaled_exponential_integral(p: f64, x: f64) -> f64 {
 }
 
 /// In `u = log(1 + t)` the integrand is `exp(-x (e^u - 1) - (p - 1) u)`: it ends doubly exponentially at about
-/// `log(700 / x)`.
+/// `log(700 / x)`, or earlier by its exponential.
 fn by_quadrature(p: f64, x: f64) -> f64 {
-    let end = (750.0 / x).ln_1p();
+    let end = (750.0 / x).ln_1p().min(45.0 / (p - 1.0).max(1e-300));
     let mut f = |u: f64| (-x * u.exp_m1() - (p - 1.0) * u).exp();
     let panels = 24;
     (0..panels)

@@ -1,6 +1,8 @@
 //! Combinations of gamma functions that would cancel if they were written out.
 
-use fenchel_linalg::special::{digamma, ln_gamma, trigamma};
+use fenchel_linalg::special::{digamma, ln_gamma, tetragamma, trigamma};
+
+use crate::quadrature::legendre;
 
 /// `log(p / (1 - p))`, with all digits near 1/2 too.
 pub fn logit(p: f64) -> f64 {
@@ -47,6 +49,11 @@ pub fn ln_beta(a: f64, b: f64) -> f64 {
     ln_gamma(small) + shift
 }
 
+/// `log (n over x)`, for whole numbers and between.
+pub(crate) fn ln_choose(n: f64, x: f64) -> f64 {
+    -(n + 1.0).ln() - ln_beta(x + 1.0, n - x + 1.0)
+}
+
 /// `log a - psi(a) > 0` for `a > 0`: `log E x - E log x` of a gamma variable. About `1 / (2a)` for large `a`.
 pub fn log_minus_digamma(a: f64) -> f64 {
     if a < 12.0 {
@@ -71,6 +78,48 @@ pub(crate) fn one_minus_shape_trigamma(a: f64) -> f64 {
             - z * (1.0 / 30.0
                 - z * (1.0 / 42.0
                     - z * (1.0 / 30.0 - z * (5.0 / 66.0 - z * (691.0 / 2730.0 - z * 7.0 / 6.0))))))
+}
+
+/// Whether a step of `d` from `a > 0` is small enough for Gauss' rule on functions with their singularity at 0: its error is then
+/// below 1e-15.
+pub(crate) fn is_near(a: f64, d: f64) -> bool {
+    d > -0.75 * a && d < 3.0 * a
+}
+
+/// `psi(a) - psi(a + d)` for `d >= 0`, without the difference of two close numbers.
+pub(crate) fn digamma_drop(a: f64, d: f64) -> f64 {
+    if is_near(a, d) {
+        -d * legendre(0.0, 1.0, |s| trigamma(a + s * d))
+    } else {
+        digamma(a) - digamma(a + d)
+    }
+}
+
+/// `psi'(a) - psi'(a + d)` for `d >= 0`.
+pub(crate) fn trigamma_drop(a: f64, d: f64) -> f64 {
+    if is_near(a, d) {
+        -d * legendre(0.0, 1.0, |s| tetragamma(a + s * d))
+    } else {
+        trigamma(a) - trigamma(a + d)
+    }
+}
+
+/// `log Gamma(a + d) - log Gamma(a) - psi(a) d >= 0`, the divergence of `log Gamma`.
+pub(crate) fn ln_gamma_divergence(a: f64, d: f64) -> f64 {
+    if is_near(a, d) {
+        return d * d * legendre(0.0, 1.0, |s| (1.0 - s) * trigamma(a + s * d));
+    }
+    ln_gamma(a + d) - ln_gamma(a) - digamma(a) * d
+}
+
+/// The same less the divergence of `x log x`: the part of a gamma law's divergence that is its shape's.
+pub(crate) fn shape_divergence(a: f64, d: f64) -> f64 {
+    if is_near(a, d) {
+        let curvature = |x: f64| one_minus_shape_trigamma(x) / x;
+        return d * d * legendre(0.0, 1.0, |s| (1.0 - s) * curvature(a + s * d));
+    }
+    let to = a + d;
+    ln_gamma(to) - ln_gamma(a) - digamma(a) * d - (to * (to.ln() - a.ln()) - d)
 }
 
 /// The shape `a` with `log a - psi(a) = s`: the gamma family's maximum likelihood. NaN unless `s > 0`.

@@ -15,10 +15,15 @@ mod expint;
 mod gamma;
 
 pub use bessel::{bessel_ratio, inverse_bessel_ratio, ln_bessel_normaliser};
+pub(crate) use bessel::{bessel_ratio_slope, ln_sinhc};
 pub use expint::scaled_exponential_integral;
 pub use fenchel_linalg::special::{
-    digamma, erfcx, inverse_digamma, ln_gamma, log_sum_exp, log1mexp, log1pmx, sigmoid, softplus,
-    tetragamma, trigamma, xlogx,
+    digamma, erfcx, inverse_digamma, ln_gamma, log_sum_exp, log1mexp, log1pmx, sigmoid,
+    softmax_in_place, softplus, tetragamma, trigamma, xlogx,
+};
+pub(crate) use gamma::{
+    digamma_drop, is_near, ln_choose, ln_gamma_divergence, shape_divergence, stirling_error,
+    trigamma_drop,
 };
 pub use gamma::{
     digamma_multivariate, gamma_shape, ln_beta, ln_gamma_multivariate, log_minus_digamma, logit,

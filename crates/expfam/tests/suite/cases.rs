@@ -9,26 +9,49 @@ pub(super) type Univariate = Box<dyn Sample<Point = f64, Owned = f64>>;
 pub(super) fn univariate() -> Vec<(Univariate, Vec<Vec<f64>>)> {
     let one = |values: &[f64]| values.iter().map(|&v| vec![v]).collect::<Vec<_>>();
     let scale = || one(&[-1e-8, -0.3, -1.0, -7.5, -1e8]);
+    let failures = || one(&[-1e-4, -0.3, -2.0, -30.0]);
+    let gamma = vec![
+        vec![-0.9, -1e-3],
+        vec![0.0, -1.0],
+        vec![1.7, -4.0],
+        vec![1e8, -2.0],
+        vec![50.0, -1e-6],
+    ];
+    let normal = vec![
+        vec![0.0, -0.5],
+        vec![3.0, -0.02],
+        vec![1e6, -5e5],
+        vec![-4.0, -100.0],
+        vec![1e-3, -1e-8],
+    ];
+    let inverse_gamma = gamma.iter().map(|e| vec![-e[0] - 2.0, e[1]]).collect();
     vec![
         (Box::new(Bernoulli), one(&[-700.0, -40.0, -1.3, 0.0, 1e-9, 2.5, 40.0])),
+        (Box::new(Binomial::new(12).unwrap()), one(&[-30.0, -1.3, 0.0, 0.4, 15.0])),
+        (Box::new(Poisson), one(&[-20.0, -1.0, 0.5, 3.0, 9.0])),
+        (Box::new(Geometric), failures()),
+        (Box::new(NegativeBinomial::new(2.5).unwrap()), failures()),
+        (Box::new(Logarithmic), one(&[-20.0, -1.0, -0.1, -1e-3])),
+        (Box::new(ContinuousBernoulli), one(&[-600.0, -3.0, -1e-6, 0.0, 0.7, 5.0, 600.0])),
+        (Box::new(Gamma), gamma),
+        (Box::new(InverseGamma), inverse_gamma),
+        (Box::new(ChiSquared), one(&[-0.9, 0.0, 3.0, 1e4])),
+        (Box::new(Beta), vec![vec![-0.5, -0.7], vec![0.0, 0.0], vec![4.0, -0.5], vec![1e5, 3e5]]),
+        (Box::new(Normal), normal.clone()),
+        (Box::new(NormalKnownVariance::new(2.0).unwrap()), one(&[-1e4, 0.0, 0.7])),
+        (Box::new(LogNormal), normal[..2].to_vec()),
         (
-            Box::new(Gamma),
-            vec![
-                vec![-0.999, -1e-3],
-                vec![0.0, -1.0],
-                vec![1.7, -4.0],
-                vec![1e8, -2.0],
-                vec![50.0, -1e-6],
-            ],
+            Box::new(InverseGaussian),
+            vec![vec![-0.5, -0.5], vec![-1e-4, -3.0], vec![-20.0, -20.0], vec![-3.0, -1e-3]],
         ),
         (
-            Box::new(Normal),
+            Box::new(VonMises),
             vec![
-                vec![0.0, -0.5],
-                vec![3.0, -0.02],
-                vec![1e6, -5e5],
-                vec![-4.0, -100.0],
-                vec![1e-3, -1e-8],
+                vec![0.0, 0.0],
+                vec![1e-6, -1e-6],
+                vec![1.0, 2.0],
+                vec![-300.0, 50.0],
+                vec![0.0, 1e6],
             ],
         ),
         (Box::new(Exponential), scale()),
@@ -39,4 +62,43 @@ pub(super) fn univariate() -> Vec<(Univariate, Vec<Vec<f64>>)> {
         (Box::new(Laplace::new(1.5).unwrap()), scale()),
         (Box::new(NormalKnownMean::default()), scale()),
     ]
+}
+
+/// Families of vectors and matrices.
+pub(super) fn others() -> Vec<(Box<dyn Family>, Vec<Vec<f64>>)> {
+    vec![
+        (Box::new(Categorical::new(4).unwrap()), vec![vec![0.0; 3], vec![-3.0, 2.0, 5.0]]),
+        (Box::new(Multinomial::new(9, 3).unwrap()), vec![vec![0.3, -4.0]]),
+        (
+            Box::new(Dirichlet::new(3).unwrap()),
+            vec![vec![-0.99, 0.0, 3.0], vec![1e4, 2e4, 1e3], vec![0.0; 3]],
+        ),
+        (
+            Box::new(NormalVector::new(2).unwrap()),
+            vec![vec![0.3, -2.0, -1.0, 0.4, -2.0], vec![1e3, 10.0, -50.0, 3.0, -0.3]],
+        ),
+        (
+            Box::new(NormalVectorZeroMean::new(2).unwrap()),
+            vec![vec![-1.0, 0.4, -2.0], vec![-50.0, 3.0, -0.3]],
+        ),
+        (Box::new(IsotropicNormal::new(3).unwrap()), vec![vec![0.3, 5.0, -1.0, -0.7]]),
+        (Box::new(Independent::new(Gamma, 2).unwrap()), vec![vec![1.7, -4.0, -0.5, -3.0]]),
+        (
+            Box::new(Wishart::new(2).unwrap()),
+            vec![vec![-1.0, 0.4, -2.0, 0.3], vec![-50.0, 3.0, -0.3, 90.0]],
+        ),
+        (Box::new(InverseWishart::new(2).unwrap()), vec![vec![-1.0, 0.4, -2.0, -3.3]]),
+        (
+            Box::new(VonMisesFisher::new(3).unwrap()),
+            vec![vec![0.0; 3], vec![1.0, -2.0, 0.1], vec![500.0, 300.0, -5.0]],
+        ),
+        (Box::new(VonMisesFisher::new(12).unwrap()), vec![vec![0.3; 12], vec![40.0; 12]]),
+    ]
+}
+
+/// Every family, by what does not need observations.
+pub(super) fn all() -> Vec<(Box<dyn Family>, Vec<Vec<f64>>)> {
+    let mut all = others();
+    all.extend(univariate().into_iter().map(|(f, etas)| (f as Box<dyn Family>, etas)));
+    all
 }

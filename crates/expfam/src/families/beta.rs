@@ -1,0 +1,116 @@
+//! Numbers between 0 and 1.
+
+use fenchel_linalg::Invalid;
+use rand::Rng;
+use serde::{Deserialize, Serialize};
+
+use super::simplex;
+use crate::family::{check_shape, mean_in, natural_in, point_in};
+use crate::samplers::log_gamma_variable;
+use crate::{Density, Distribution, Error, Family, Sample};
+
+/// `p(x) = x^(a-1) (1 - x)^(b-1) / B(a, b)` for `0 < x < 1`: `T(x) = (log x, log(1 - x))`, `eta = (a - 1, b - 1)`,
+/// `A = log B(a, b)`, `mu = (psi(a) - psi(a + b), psi(b) - psi(a + b))`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Beta;
+
+impl Beta {
+    /// By its two shapes; the mean is `a / (a + b)`.
+    ///
+    /// # Errors
+    /// [`Invalid::Parameter`] unless both are positive and finite.
+    pub fn with_shapes(self, a: f64, b: f64) -> Result<Distribution<Self>, Error> {
+        Invalid::check_positive("a", a)?;
+        Invalid::check_positive("b", b)?;
+        Distribution::from_natural(self, &[a - 1.0, b - 1.0])
+    }
+}
+
+impl Distribution<Beta> {
+    /// `(a, b)`.
+    pub fn shapes(&self) -> (f64, f64) {
+        (self.natural()[0] + 1.0, self.natural()[1] + 1.0)
+    }
+}
+
+impl Family for Beta {
+    fn name(&self) -> &'static str {
+        "beta"
+    }
+
+    fn dimension(&self) -> usize {
+        2
+    }
+
+    fn check_natural(&self, eta: &[f64]) -> Result<(), Error> {
+        check_shape(self, "natural parameter", eta)?;
+        let outside = eta.iter().position(|&e| !(e > -1.0));
+        let index = outside.unwrap_or(0);
+        natural_in(self, outside.is_none(), index, eta[index], "a number > -1")
+    }
+
+    fn check_mean(&self, mu: &[f64]) -> Result<(), Error> {
+        check_shape(self, "mean parameter", mu)?;
+        let slack = simplex::slack(mu);
+        mean_in(self, slack > 0.0, 0, 1.0 - slack, simplex::EXPECTED)
+    }
+
+    fn log_partition(&self, eta: &[f64]) -> f64 {
+        simplex::log_partition(eta)
+    }
+
+    fn mean(&self, eta: &[f64], mu: &mut [f64]) {
+        simplex::mean(eta, mu);
+    }
+
+    fn natural(&self, mu: &[f64], eta: &mut [f64]) -> Result<(), Error> {
+        let slack = simplex::slack(mu);
+        mean_in(self, slack > 0.0, 0, 1.0 - slack, simplex::EXPECTED)?;
+        simplex::natural(mu, eta);
+        Ok(())
+    }
+
+    fn fisher(&self, eta: &[f64], out: &mut [f64]) {
+        simplex::fisher(eta, out);
+    }
+
+    fn variance_along(&self, eta: &[f64], d: &[f64]) -> f64 {
+        simplex::variance_along(eta, d)
+    }
+
+    fn kl(&self, p: &[f64], q: &[f64]) -> f64 {
+        simplex::kl(p, q)
+    }
+}
+
+impl Density for Beta {
+    type Point = f64;
+
+    fn check_point(&self, &x: &f64) -> Result<(), Error> {
+        point_in(self, x > 0.0 && x < 1.0, x, "a number inside (0, 1)")
+    }
+
+    fn statistics(&self, x: &f64, out: &mut [f64]) {
+        out[0] = x.ln();
+        out[1] = (-x).ln_1p();
+    }
+
+    fn log_base(&self, _: &f64) -> f64 {
+        0.0
+    }
+
+    fn mean_log_base(&self, _: &[f64]) -> Result<f64, Error> {
+        Ok(0.0)
+    }
+}
+
+impl Sample for Beta {
+    type Owned = f64;
+
+    /// Draws that round to 0 or 1 are returned as the nearest number inside.
+    fn draw(&self, eta: &[f64], mut rng: &mut dyn Rng) -> f64 {
+        let a = log_gamma_variable(eta[0] + 1.0, &mut rng);
+        let b = log_gamma_variable(eta[1] + 1.0, &mut rng);
+        crate::special::sigmoid(a - b).clamp(f64::MIN_POSITIVE, 1.0 - 0.5 * f64::EPSILON)
+    }
+}

@@ -1,0 +1,103 @@
+//! Sums of squared standard normal variables.
+
+use fenchel_linalg::Invalid;
+use rand::Rng;
+use serde::{Deserialize, Serialize};
+
+use crate::family::{check_shape, natural_in, point_in};
+use crate::samplers::log_gamma_variable;
+use crate::special::{digamma, inverse_digamma, ln_gamma, ln_gamma_divergence, trigamma};
+use crate::{Density, Distribution, Error, Family, Sample};
+
+/// The chi-squared family by degrees of freedom `k`: `T(x) = log x`, `log h = -x/2`, `eta = k/2 - 1`,
+/// `A = log Gamma(k/2) + (k/2) log 2`, `mu = psi(k/2) + log 2`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChiSquared;
+
+impl ChiSquared {
+    /// By degrees of freedom, whole or not.
+    ///
+    /// # Errors
+    /// [`Invalid::Parameter`] unless they are positive and finite.
+    pub fn with_degrees(self, degrees: f64) -> Result<Distribution<Self>, Error> {
+        Invalid::check_positive("degrees", degrees)?;
+        Distribution::from_natural(self, &[0.5 * degrees - 1.0])
+    }
+}
+
+impl Distribution<ChiSquared> {
+    /// Degrees of freedom.
+    pub fn degrees(&self) -> f64 {
+        2.0 * (self.natural()[0] + 1.0)
+    }
+}
+
+impl Family for ChiSquared {
+    fn name(&self) -> &'static str {
+        "chi-squared"
+    }
+
+    fn dimension(&self) -> usize {
+        1
+    }
+
+    fn check_natural(&self, eta: &[f64]) -> Result<(), Error> {
+        check_shape(self, "natural parameter", eta)?;
+        natural_in(self, eta[0] > -1.0, 0, eta[0], "a number > -1")
+    }
+
+    fn check_mean(&self, mu: &[f64]) -> Result<(), Error> {
+        check_shape(self, "mean parameter", mu)
+    }
+
+    fn log_partition(&self, eta: &[f64]) -> f64 {
+        let a = eta[0] + 1.0;
+        ln_gamma(a) + a * std::f64::consts::LN_2
+    }
+
+    fn mean(&self, eta: &[f64], mu: &mut [f64]) {
+        mu[0] = digamma(eta[0] + 1.0) + std::f64::consts::LN_2;
+    }
+
+    fn natural(&self, mu: &[f64], eta: &mut [f64]) -> Result<(), Error> {
+        eta[0] = inverse_digamma(mu[0] - std::f64::consts::LN_2) - 1.0;
+        Ok(())
+    }
+
+    fn fisher(&self, eta: &[f64], out: &mut [f64]) {
+        out[0] = trigamma(eta[0] + 1.0);
+    }
+
+    fn kl(&self, p: &[f64], q: &[f64]) -> f64 {
+        ln_gamma_divergence(p[0] + 1.0, q[0] - p[0])
+    }
+}
+
+impl Density for ChiSquared {
+    type Point = f64;
+
+    fn check_point(&self, &x: &f64) -> Result<(), Error> {
+        point_in(self, x > 0.0 && x.is_finite(), x, "a finite number > 0")
+    }
+
+    fn statistics(&self, x: &f64, out: &mut [f64]) {
+        out[0] = x.ln();
+    }
+
+    fn log_base(&self, x: &f64) -> f64 {
+        -0.5 * x
+    }
+
+    fn mean_log_base(&self, eta: &[f64]) -> Result<f64, Error> {
+        Ok(-(eta[0] + 1.0))
+    }
+}
+
+impl Sample for ChiSquared {
+    type Owned = f64;
+
+    fn draw(&self, eta: &[f64], mut rng: &mut dyn Rng) -> f64 {
+        let log = log_gamma_variable(eta[0] + 1.0, &mut rng);
+        (2.0 * log.exp()).max(f64::MIN_POSITIVE)
+    }
+}

@@ -1,0 +1,54 @@
+//! What the von Mises and von Mises-Fisher families share: `eta = k m` for a unit vector `m`.
+//!
+//! `A = log 0F1(; d/2; k^2/4)`, `mu = R(k) m` with `R = I_{d/2}(k) / I_{d/2-1}(k)`, `I = (R/k) (1 - m m') + R' m m'`.
+
+use crate::special::{bessel_ratio, bessel_ratio_slope, inverse_bessel_ratio};
+
+/// `k`, without overflow.
+pub(crate) fn length(eta: &[f64]) -> f64 {
+    let largest = eta.iter().fold(0.0, |a: f64, b| a.max(b.abs()));
+    if largest == 0.0 {
+        return 0.0;
+    }
+    largest * eta.iter().map(|e| (e / largest).powi(2)).sum::<f64>().sqrt()
+}
+
+/// `R(k) / k`, `1/d` at 0.
+fn ratio(d: usize, k: f64) -> f64 {
+    if k < 1e-8 { 1.0 / d as f64 } else { bessel_ratio(d, k) / k }
+}
+
+pub(crate) fn mean(eta: &[f64], mu: &mut [f64]) {
+    let factor = ratio(eta.len(), length(eta));
+    mu.iter_mut().zip(eta).for_each(|(m, e)| *m = factor * e);
+}
+
+/// For a mean inside of the unit ball.
+pub(crate) fn natural(mu: &[f64], eta: &mut [f64]) {
+    let r = length(mu);
+    let k = inverse_bessel_ratio(mu.len(), r, 1.0 - r);
+    let factor = if r > 0.0 { k / r } else { mu.len() as f64 };
+    eta.iter_mut().zip(mu).for_each(|(e, m)| *e = factor * m);
+}
+
+pub(crate) fn fisher(eta: &[f64], out: &mut [f64]) {
+    let (d, k) = (eta.len(), length(eta));
+    let (across, along) = (ratio(d, k), bessel_ratio_slope(d, k));
+    // At k = 0 both factors agree, and any direction will do.
+    let mut m = vec![0.0; d];
+    m[0] = 1.0;
+    if k > 0.0 {
+        m.iter_mut().zip(eta).for_each(|(m, e)| *m = e / k);
+    }
+    let squares = |i: usize| -> f64 {
+        m.iter().enumerate().filter(|&(j, _)| j != i).map(|(_, m)| m * m).sum()
+    };
+    for i in 0..d {
+        for j in 0..d {
+            let outer = m[i] * m[j];
+            // 1 - m_i^2 is summed from the others.
+            let rest = if i == j { squares(i) } else { -outer };
+            out[i * d + j] = across * rest + along * outer;
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Probability vectors.
+
+use fenchel_linalg::Invalid;
+use rand::Rng;
+use serde::{Deserialize, Serialize};
+
+use super::simplex;
+use crate::family::{check_shape, mean_in, natural_in, point_in};
+use crate::{Density, Distribution, Error, Family, Sample, samplers};
+
+/// `p(x) ~ prod_k x_k^(a_k - 1)` on probability vectors of `K` entries: `T(x) = log x`, `eta = a - 1`,
+/// `A = sum log Gamma(a_k) - log Gamma(sum a)`, `mu_k = psi(a_k) - psi(sum a)`.
+///
+/// The base measure is Lebesgue's on the first `K - 1` entries. For draws in logs, and concentrations of 1e-8, see
+/// [`samplers::Dirichlet`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Dirichlet {
+    categories: usize,
+}
+
+impl Dirichlet {
+    /// The family on `categories >= 2` entries.
+    ///
+    /// # Errors
+    /// [`Invalid::Parameter`] for fewer.
+    pub fn new(categories: usize) -> Result<Self, Error> {
+        super::categorical::check_categories(categories)?;
+        Ok(Dirichlet { categories })
+    }
+
+    /// By concentrations; the mean is `a / sum a`.
+    ///
+    /// # Errors
+    /// [`Invalid::Length`]; [`Invalid::Parameter`] unless all are positive and finite.
+    pub fn with_concentrations(self, a: &[f64]) -> Result<Distribution<Self>, Error> {
+        a.iter().try_for_each(|&a| Invalid::check_positive("concentration", a))?;
+        let eta: Vec<f64> = a.iter().map(|a| a - 1.0).collect();
+        Distribution::from_natural(self, &eta)
+    }
+}
+
+impl Distribution<Dirichlet> {
+    /// The concentrations.
+    pub fn concentrations(&self) -> Vec<f64> {
+        self.natural().iter().map(|e| e + 1.0).collect()
+    }
+}
+
+impl Family for Dirichlet {
+    fn name(&self) -> &'static str {
+        "Dirichlet"
+    }
+
+    fn dimension(&self) -> usize {
+        self.categories
+    }
+
+    fn check_natural(&self, eta: &[f64]) -> Result<(), Error> {
+        check_shape(self, "natural parameter", eta)?;
+        let outside = eta.iter().position(|&e| !(e > -1.0));
+        let index = outside.unwrap_or(0);
+        natural_in(self, outside.is_none(), index, eta[index], "a number > -1")
+    }
+
+    fn check_mean(&self, mu: &[f64]) -> Result<(), Error> {
+        check_shape(self, "mean parameter", mu)?;
+        let slack = simplex::slack(mu);
+        mean_in(self, slack > 0.0, 0, 1.0 - slack, simplex::EXPECTED)
+    }
+
+    fn log_partition(&self, eta: &[f64]) -> f64 {
+        simplex::log_partition(eta)
+    }
+
+    fn mean(&self, eta: &[f64], mu: &mut [f64]) {
+        simplex::mean(eta, mu);
+    }
+
+    fn natural(&self, mu: &[f64], eta: &mut [f64]) -> Result<(), Error> {
+        let slack = simplex::slack(mu);
+        mean_in(self, slack > 0.0, 0, 1.0 - slack, simplex::EXPECTED)?;
+        simplex::natural(mu, eta);
+        Ok(())
+    }
+
+    fn fisher(&self, eta: &[f64], out: &mut [f64]) {
+        simplex::fisher(eta, out);
+    }
+
+    fn variance_along(&self, eta: &[f64], d: &[f64]) -> f64 {
+        simplex::variance_along(eta, d)
+    }
+
+    fn kl(&self, p: &[f64], q: &[f64]) -> f64 {
+        simplex::kl(p, q)
+    }
+}
+
+impl Density for Dirichlet {
+    type Point = [f64];
+
+    fn check_point(&self, x: &[f64]) -> Result<(), Error> {
+        Invalid::check_length("observation", self.categories, x.len())?;
+        for &p in x {
+            point_in(self, p > 0.0 && p < 1.0, p, "entries inside (0, 1)")?;
+        }
+        let total: f64 = x.iter().sum();
+        point_in(self, (total - 1.0).abs() <= 1e-8, total, "entries that add up to 1")
+    }
+
+    fn statistics(&self, x: &[f64], out: &mut [f64]) {
+        out.iter_mut().zip(x).for_each(|(out, x)| *out = x.ln());
+    }
+
+    fn log_base(&self, _: &[f64]) -> f64 {
+        0.0
+    }
+
+    fn mean_log_base(&self, _: &[f64]) -> Result<f64, Error> {
+        Ok(0.0)
+    }
+}
+
+impl Sample for Dirichlet {
+    type Owned = Vec<f64>;
+
+    /// Entries that underflow are returned as the smallest positive number.
+    fn draw(&self, eta: &[f64], mut rng: &mut dyn Rng) -> Vec<f64> {
+        let mut x: Vec<f64> =
+            eta.iter().map(|e| samplers::log_gamma_variable(e + 1.0, &mut rng)).collect();
+        crate::special::softmax_in_place(&mut x);
+        x.iter_mut().for_each(|x| *x = x.clamp(f64::MIN_POSITIVE, 1.0 - 0.5 * f64::EPSILON));
+        x
+    }
+}

@@ -1,0 +1,147 @@
+//! Half-vectorisation with `sqrt(2)` off the diagonal: the dot product of two vectors is the trace product of the matrices.
+
+use fenchel_linalg::{Cholesky, Invalid};
+use ndarray::Array2;
+
+/// Length for order `d`.
+pub(crate) fn length(d: usize) -> usize {
+    d * (d + 1) / 2
+}
+
+/// Writes `factor * matrix`, lower triangle row by row.
+pub(crate) fn pack(matrix: &Array2<f64>, factor: f64, out: &mut [f64]) {
+    let mut k = 0;
+    for i in 0..matrix.nrows() {
+        for j in 0..=i {
+            let weight = if i == j { 1.0 } else { std::f64::consts::SQRT_2 };
+            out[k] = factor * weight * matrix[[i, j]];
+            k += 1;
+        }
+    }
+}
+
+/// `factor *` the matrix behind a vector.
+pub(crate) fn unpack(vector: &[f64], d: usize, factor: f64) -> Array2<f64> {
+    let mut matrix = Array2::zeros((d, d));
+    let mut k = 0;
+    for i in 0..d {
+        for j in 0..=i {
+            let weight = if i == j { 1.0 } else { std::f64::consts::FRAC_1_SQRT_2 };
+            matrix[[i, j]] = factor * weight * vector[k];
+            matrix[[j, i]] = matrix[[i, j]];
+            k += 1;
+        }
+    }
+    matrix
+}
+
+/// Writes `outer * x x'` as a vector.
+pub(crate) fn pack_outer(x: &[f64], outer: f64, out: &mut [f64]) {
+    let mut k = 0;
+    for (i, a) in x.iter().enumerate() {
+        for b in &x[..i] {
+            out[k] = std::f64::consts::SQRT_2 * outer * a * b;
+            k += 1;
+        }
+        out[k] = outer * a * a;
+        k += 1;
+    }
+}
+
+/// The inverse of a matrix from its factor, symmetric to the last bit.
+pub(crate) fn inverse(factor: &Cholesky) -> Array2<f64> {
+    let d = factor.order();
+    let full = factor.solve_matrix(Array2::eye(d).view()).expect("an identity of the same order");
+    (&full + &full.t()) * 0.5
+}
+
+/// The factor of a positive definite matrix under its name.
+pub(crate) fn factor(what: &'static str, matrix: &Array2<f64>) -> Result<Cholesky, Invalid> {
+    Cholesky::new(matrix.view()).map_err(|error| match error {
+        Invalid::NotPositiveDefinite { pivot, value, .. } => {
+            Invalid::NotPositiveDefinite { what, pivot, value }
+        }
+        other => other,
+    })
+}
+
+/// The matrix of `Cov(svec, svec)` from `cov(i, j, k, l)`, into a block of `out` of row length `width` at `(at, at)`.
+pub(crate) fn block(
+    d: usize,
+    (out, width, at): (&mut [f64], usize, usize),
+    cov: impl Fn(usize, usize, usize, usize) -> f64,
+) {
+    let weight = |i: usize, j: usize| if i == j { 1.0 } else { std::f64::consts::SQRT_2 };
+    let mut row = at;
+    for i in 0..d {
+        for j in 0..=i {
+            let mut column = at;
+            for k in 0..d {
+                for l in 0..=k {
+                    out[row * width + column] = weight(i, j) * weight(k, l) * cov(i, j, k, l);
+                    column += 1;
+                }
+            }
+            row += 1;
+        }
+    }
+}
+
+/// Eigenvalues of a symmetric matrix by Jacobi's rotations: small ones keep their digits beside large ones.
+pub(crate) fn eigenvalues(mut a: Array2<f64>) -> Vec<f64> {
+    let n = a.nrows();
+    for _ in 0..60 {
+        let off: f64 = (0..n).flat_map(|i| (0..i).map(move |j| (i, j))).map(|p| a[p] * a[p]).sum();
+        let diagonal: f64 = a.diag().iter().map(|d| d * d).sum();
+        if !(off > 1e-34 * diagonal) {
+            break;
+        }
+        for p in 0..n {
+            for q in p + 1..n {
+                let x = a[[p, q]];
+                if x == 0.0 {
+                    continue;
+                }
+                let theta = 0.5 * (a[[q, q]] - a[[p, p]]) / x;
+                let t = if theta == 0.0 {
+                    1.0
+                } else {
+                    theta.signum() / (theta.abs() + theta.hypot(1.0))
+                };
+                let c = 1.0 / t.hypot(1.0);
+                let s = t * c;
+                for k in 0..n {
+                    let (u, v) = (a[[k, p]], a[[k, q]]);
+                    a[[k, p]] = c * u - s * v;
+                    a[[k, q]] = s * u + c * v;
+                }
+                for k in 0..n {
+                    let (u, v) = (a[[p, k]], a[[q, k]]);
+                    a[[p, k]] = c * u - s * v;
+                    a[[q, k]] = s * u + c * v;
+                }
+            }
+        }
+    }
+    a.diag().to_vec()
+}
+
+/// `sum_i phi(lambda_i) / 2` with the eigenvalues of `P + D` relative to `P`, `phi(z) = z - 1 - log z`.
+pub(crate) fn half_phi(precision: &Array2<f64>, difference: Array2<f64>) -> f64 {
+    let Ok(lower) = Cholesky::new(precision.view()) else { return f64::NAN };
+    let lower = lower.lower();
+    let d = lower.nrows();
+    let mut relative = difference;
+    // L^-1 D L^-T, in two passes of forward substitution.
+    for _ in 0..2 {
+        for column in 0..d {
+            for i in 0..d {
+                let known: f64 = (0..i).map(|k| lower[[i, k]] * relative[[k, column]]).sum();
+                relative[[i, column]] = (relative[[i, column]] - known) / lower[[i, i]];
+            }
+        }
+        relative = relative.t().to_owned();
+    }
+    let relative = (&relative + &relative.t()) * 0.5;
+    -0.5 * eigenvalues(relative).iter().map(|&e| fenchel_linalg::special::log1pmx(e)).sum::<f64>()
+}

@@ -1,0 +1,148 @@
+//! Reciprocals of gamma variables.
+
+use fenchel_linalg::Invalid;
+use rand::Rng;
+use serde::{Deserialize, Serialize};
+
+use crate::family::{check_shape, mean_in, natural_in, point_in};
+use crate::{Density, Distribution, Error, Family, Gamma, Sample};
+
+/// `p(x) = b^a x^(-a-1) e^(-b/x) / Gamma(a)` for `x > 0`: `T(x) = (log x, 1/x)`, `eta = (-a - 1, -b)`,
+/// `A = log Gamma(a) - a log b`, `mu = (log b - psi(a), a / b)`. All of it is that of the gamma variable `1/x`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InverseGamma;
+
+impl InverseGamma {
+    /// By shape `a` and scale `b`.
+    ///
+    /// # Errors
+    /// [`Invalid::Parameter`] unless both are positive and finite.
+    pub fn with_shape_scale(self, shape: f64, scale: f64) -> Result<Distribution<Self>, Error> {
+        Invalid::check_positive("shape", shape)?;
+        Invalid::check_positive("scale", scale)?;
+        Distribution::from_natural(self, &[-shape - 1.0, -scale])
+    }
+}
+
+impl Distribution<InverseGamma> {
+    /// `a`.
+    pub fn shape(&self) -> f64 {
+        -self.natural()[0] - 1.0
+    }
+
+    /// `b`.
+    pub fn scale(&self) -> f64 {
+        -self.natural()[1]
+    }
+}
+
+/// The natural parameter of the gamma law of `1/x`.
+fn gamma(eta: &[f64]) -> [f64; 2] {
+    [(-eta[0] - 1.0) - 1.0, eta[1]]
+}
+
+impl Family for InverseGamma {
+    fn name(&self) -> &'static str {
+        "inverse gamma"
+    }
+
+    fn dimension(&self) -> usize {
+        2
+    }
+
+    fn check_natural(&self, eta: &[f64]) -> Result<(), Error> {
+        check_shape(self, "natural parameter", eta)?;
+        natural_in(self, eta[0] < -1.0, 0, eta[0], "a number < -1")?;
+        natural_in(self, eta[1] < 0.0, 1, eta[1], "a number < 0")
+    }
+
+    fn check_mean(&self, mu: &[f64]) -> Result<(), Error> {
+        check_shape(self, "mean parameter", mu)?;
+        mean_in(self, mu[1] > 0.0, 1, mu[1], "a number > 0")?;
+        let gap = mu[1].ln() + mu[0];
+        mean_in(self, gap > 0.0, 0, gap, "log E(1/x) + E log x > 0")
+    }
+
+    fn log_partition(&self, eta: &[f64]) -> f64 {
+        Gamma.log_partition(&gamma(eta))
+    }
+
+    fn mean(&self, eta: &[f64], mu: &mut [f64]) {
+        Gamma.mean(&gamma(eta), mu);
+        mu[0] = -mu[0];
+    }
+
+    fn natural(&self, mu: &[f64], eta: &mut [f64]) -> Result<(), Error> {
+        self.check_mean(mu)?;
+        self.natural_from_centred(&[mu[1], mu[1].ln() + mu[0]], eta)
+    }
+
+    fn fisher(&self, eta: &[f64], out: &mut [f64]) {
+        Gamma.fisher(&gamma(eta), out);
+        out[1] = -out[1];
+        out[2] = -out[2];
+    }
+
+    fn kl(&self, p: &[f64], q: &[f64]) -> f64 {
+        Gamma.kl(&gamma(p), &gamma(q))
+    }
+
+    fn centred_from_mean(&self, mu: &[f64], c: &mut [f64]) {
+        Gamma.centred_from_mean(&[-mu[0], mu[1]], c);
+    }
+
+    fn mean_from_centred(&self, c: &[f64], mu: &mut [f64]) {
+        Gamma.mean_from_centred(c, mu);
+        mu[0] = -mu[0];
+    }
+
+    fn centred_from_natural(&self, eta: &[f64], c: &mut [f64]) {
+        Gamma.centred_from_natural(&gamma(eta), c);
+    }
+
+    fn natural_from_centred(&self, c: &[f64], eta: &mut [f64]) -> Result<(), Error> {
+        mean_in(self, c[0] > 0.0, 1, c[0], "a number > 0")?;
+        mean_in(self, c[1] > 0.0, 0, c[1], "log E(1/x) + E log x > 0")?;
+        Gamma.natural_from_centred(c, eta)?;
+        eta[0] = -(eta[0] + 1.0) - 1.0;
+        Ok(())
+    }
+
+    fn blend(&self, into: &mut [f64], share: f64, other: &[f64]) {
+        Gamma.blend(into, share, other);
+    }
+}
+
+impl Density for InverseGamma {
+    type Point = f64;
+
+    fn check_point(&self, &x: &f64) -> Result<(), Error> {
+        point_in(self, x > 0.0 && x.is_finite() && (1.0 / x).is_finite(), x, "a finite number > 0")
+    }
+
+    fn statistics(&self, x: &f64, out: &mut [f64]) {
+        out[0] = x.ln();
+        out[1] = 1.0 / x;
+    }
+
+    fn log_base(&self, _: &f64) -> f64 {
+        0.0
+    }
+
+    fn mean_log_base(&self, _: &[f64]) -> Result<f64, Error> {
+        Ok(0.0)
+    }
+
+    fn centred(&self, x: &f64, c: &mut [f64]) {
+        c[0] = 1.0 / x;
+        c[1] = 0.0;
+    }
+}
+
+impl Sample for InverseGamma {
+    type Owned = f64;
+
+    fn draw(&self, eta: &[f64], rng: &mut dyn Rng) -> f64 {
+        (1.0 / Gamma.draw(&gamma(eta), rng)).clamp(1e-308, f64::MAX)
+    }
+}

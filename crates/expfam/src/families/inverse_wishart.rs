@@ -1,0 +1,157 @@
+//! Random covariance matrices.
+
+use fenchel_linalg::{Cholesky, Invalid};
+use ndarray::{Array2, ArrayView2};
+use rand::Rng;
+use serde::{Deserialize, Serialize};
+
+use super::half::{self, pack, unpack};
+use super::wishart::{Wishart, check_matrix, statistics};
+use crate::family::check_shape;
+use crate::{Density, Distribution, Error, Family, Sample, samplers};
+
+/// The inverses `X = W^-1` of Wishart matrices, by scale `Psi` and degrees `n > d - 1`: `T(X) = (X^-1, log det X)`,
+/// `eta = (-Psi / 2, -(n + d + 1) / 2)`, `A = log Gamma_d(n/2) + (n d / 2) log 2 - (n/2) log det Psi`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InverseWishart {
+    d: usize,
+}
+
+impl InverseWishart {
+    /// The family of order `d >= 1`.
+    ///
+    /// # Errors
+    /// [`Invalid::Parameter`] for 0.
+    pub fn new(d: usize) -> Result<Self, Error> {
+        Invalid::check_positive("d", d as f64)?;
+        Ok(InverseWishart { d })
+    }
+
+    /// By scale and degrees of freedom; the mean is `scale / (degrees - d - 1)`.
+    ///
+    /// # Errors
+    /// [`Invalid::NotPositiveDefinite`] with the pivot; [`Error::OutsideNaturalDomain`] unless `degrees > d - 1`.
+    pub fn with_scale_degrees(
+        self,
+        scale: ArrayView2<f64>,
+        degrees: f64,
+    ) -> Result<Distribution<Self>, Error> {
+        Invalid::check_length("scale", self.d, scale.nrows())?;
+        let mut eta = vec![0.0; self.dimension()];
+        pack(&scale.to_owned(), -0.5, &mut eta);
+        eta[half::length(self.d)] = -0.5 * (degrees + self.d as f64 + 1.0);
+        Distribution::from_natural(self, &eta)
+    }
+
+    fn inverse(&self) -> Wishart {
+        Wishart::new(self.d).expect("the order was checked")
+    }
+
+    /// The natural parameter of `X^-1`.
+    fn wishart(&self, eta: &[f64]) -> Vec<f64> {
+        let mut w = eta.to_vec();
+        let last = half::length(self.d);
+        w[last] = -eta[last] - (self.d as f64 + 1.0);
+        w
+    }
+}
+
+impl Distribution<InverseWishart> {
+    /// Degrees of freedom.
+    pub fn degrees(&self) -> f64 {
+        -2.0 * self.natural()[half::length(self.family().d)] - self.family().d as f64 - 1.0
+    }
+
+    /// The scale matrix `Psi`.
+    pub fn scale(&self) -> Array2<f64> {
+        unpack(self.natural(), self.family().d, -2.0)
+    }
+}
+
+impl Family for InverseWishart {
+    fn name(&self) -> &'static str {
+        "inverse Wishart"
+    }
+
+    fn dimension(&self) -> usize {
+        half::length(self.d) + 1
+    }
+
+    fn check_natural(&self, eta: &[f64]) -> Result<(), Error> {
+        check_shape(self, "natural parameter", eta)?;
+        self.inverse().check_natural(&self.wishart(eta))
+    }
+
+    fn check_mean(&self, mu: &[f64]) -> Result<(), Error> {
+        check_shape(self, "mean parameter", mu)?;
+        let mut mu = mu.to_vec();
+        mu[half::length(self.d)] *= -1.0;
+        self.inverse().check_mean(&mu)
+    }
+
+    fn log_partition(&self, eta: &[f64]) -> f64 {
+        self.inverse().log_partition(&self.wishart(eta))
+    }
+
+    fn mean(&self, eta: &[f64], mu: &mut [f64]) {
+        self.inverse().mean(&self.wishart(eta), mu);
+        mu[half::length(self.d)] *= -1.0;
+    }
+
+    fn natural(&self, mu: &[f64], eta: &mut [f64]) -> Result<(), Error> {
+        let last = half::length(self.d);
+        let mut mu = mu.to_vec();
+        mu[last] *= -1.0;
+        self.inverse().natural(&mu, eta)?;
+        eta[last] = -eta[last] - (self.d as f64 + 1.0);
+        Ok(())
+    }
+
+    fn fisher(&self, eta: &[f64], out: &mut [f64]) {
+        self.inverse().fisher(&self.wishart(eta), out);
+        let (width, last) = (self.dimension(), half::length(self.d));
+        for i in 0..last {
+            out[i * width + last] *= -1.0;
+            out[last * width + i] *= -1.0;
+        }
+    }
+
+    fn kl(&self, p: &[f64], q: &[f64]) -> f64 {
+        self.inverse().kl(&self.wishart(p), &self.wishart(q))
+    }
+}
+
+impl Density for InverseWishart {
+    type Point = Array2<f64>;
+
+    fn check_point(&self, x: &Array2<f64>) -> Result<(), Error> {
+        check_matrix(self.d, x)
+    }
+
+    fn statistics(&self, x: &Array2<f64>, out: &mut [f64]) {
+        match Cholesky::new(x.view()) {
+            Ok(factor) => statistics(&half::inverse(&factor), factor.log_det(), out),
+            Err(_) => out.fill(f64::NAN),
+        }
+    }
+
+    fn log_base(&self, _: &Array2<f64>) -> f64 {
+        0.0
+    }
+
+    fn mean_log_base(&self, _: &[f64]) -> Result<f64, Error> {
+        Ok(0.0)
+    }
+}
+
+impl Sample for InverseWishart {
+    type Owned = Array2<f64>;
+
+    fn draw(&self, eta: &[f64], mut rng: &mut dyn Rng) -> Array2<f64> {
+        let degrees = -2.0 * eta[half::length(self.d)] - self.d as f64 - 1.0;
+        match samplers::InverseWishart::new(unpack(eta, self.d, -2.0).view(), degrees) {
+            Ok(law) => law.sample(&mut rng),
+            Err(_) => Array2::from_elem((self.d, self.d), f64::NAN),
+        }
+    }
+}

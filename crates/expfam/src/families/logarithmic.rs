@@ -1,0 +1,162 @@
+//! Numbers of individuals of a species.
+
+use fenchel_linalg::Invalid;
+use fenchel_linalg::special::{log1mexp, log1pmx};
+use fenchel_optim::scalar::increasing_root;
+use rand::{Rng, RngExt};
+use serde::{Deserialize, Serialize};
+
+use super::counts::mean_over;
+use crate::family::{check_shape, is_count, mean_in, natural_in, point_in};
+use crate::samplers::open_uniform;
+use crate::{Density, Distribution, Error, Family, Sample};
+
+/// `p(x) = q^x / (-x log(1 - q))` for `x` = 1, 2, ...: `T(x) = x`, `log h = -log x`, `eta = log(q)`,
+/// `A = log(-log(1 - e^eta))`, `mu = q / (-(1 - q) log(1 - q)) > 1`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Logarithmic;
+
+impl Logarithmic {
+    /// By `q`.
+    ///
+    /// # Errors
+    /// [`Invalid::Parameter`] unless `0 < q < 1`.
+    pub fn with_q(self, q: f64) -> Result<Distribution<Self>, Error> {
+        if !(q > 0.0 && q < 1.0) {
+            let expected = "a number inside (0, 1)";
+            return Err(Invalid::Parameter { name: "q", value: q, expected }.into());
+        }
+        Distribution::from_natural(self, &[q.ln()])
+    }
+}
+
+impl Distribution<Logarithmic> {
+    /// `q`.
+    pub fn q(&self) -> f64 {
+        self.natural()[0].exp()
+    }
+}
+
+/// Below this `eta`, `q = e^eta` is all but 0.
+const SMALLEST: f64 = -700.0;
+
+/// `-log(1 - q)`.
+fn weight(eta: f64) -> f64 {
+    -log1mexp(-eta)
+}
+
+/// `mu - 1 = (q L - (L - q)) / ((1 - q) L)`, where `L - q` is about `q^2 / 2`.
+fn excess(eta: f64) -> f64 {
+    let (q, l) = (eta.exp(), weight(eta));
+    let above = if eta < -0.01 { -log1pmx(-q) } else { l - q };
+    (q * l - above) / (-eta.exp_m1() * l)
+}
+
+/// `q (L - q) / ((1 - q) L)^2`.
+fn variance(eta: f64) -> f64 {
+    let (q, l) = (eta.exp(), weight(eta));
+    let above = if eta < -0.01 { -log1pmx(-q) } else { l - q };
+    let rest = -eta.exp_m1() * l;
+    q / rest * (above / rest)
+}
+
+impl Family for Logarithmic {
+    fn name(&self) -> &'static str {
+        "logarithmic"
+    }
+
+    fn dimension(&self) -> usize {
+        1
+    }
+
+    fn check_natural(&self, eta: &[f64]) -> Result<(), Error> {
+        check_shape(self, "natural parameter", eta)?;
+        let inside = eta[0] < 0.0 && eta[0] >= SMALLEST;
+        natural_in(self, inside, 0, eta[0], "a number < 0, at least -700")
+    }
+
+    fn check_mean(&self, mu: &[f64]) -> Result<(), Error> {
+        check_shape(self, "mean parameter", mu)?;
+        mean_in(self, mu[0] > 1.0, 0, mu[0], "a number > 1")
+    }
+
+    /// `log L`; for small `q` it is near `eta`.
+    fn log_partition(&self, eta: &[f64]) -> f64 {
+        if eta[0] < -1.0 {
+            // L / q - 1 = (L - q) / q.
+            let q = eta[0].exp();
+            return eta[0] + (-log1pmx(-q) / q).ln_1p();
+        }
+        // Near L = 1 the logarithm needs L - 1.
+        weight(eta[0]).ln()
+    }
+
+    fn mean(&self, eta: &[f64], mu: &mut [f64]) {
+        mu[0] = 1.0 / ((-eta[0]).exp_m1() * weight(eta[0]));
+    }
+
+    fn natural(&self, mu: &[f64], eta: &mut [f64]) -> Result<(), Error> {
+        mean_in(self, mu[0] > 1.0 && mu[0].is_finite(), 0, mu[0], "a number > 1")?;
+        let target = (mu[0] - 1.0).ln();
+        // In y = log(-eta): log(mu - 1) falls with y.
+        let f = |y: f64| {
+            let eta = -y.exp();
+            let excess = excess(eta);
+            (target - excess.ln(), -eta * variance(eta) / excess)
+        };
+        let start = if target < 0.0 { (2f64.ln() - target).ln().min(0.5) } else { -target };
+        eta[0] = -increasing_root(f, -720.0, (-SMALLEST).ln(), start, 1e-16).exp();
+        Ok(())
+    }
+
+    fn fisher(&self, eta: &[f64], out: &mut [f64]) {
+        out[0] = variance(eta[0]);
+    }
+}
+
+impl Density for Logarithmic {
+    type Point = f64;
+
+    fn check_point(&self, &x: &f64) -> Result<(), Error> {
+        point_in(self, is_count(x) && x >= 1.0, x, "a whole number >= 1")
+    }
+
+    fn statistics(&self, x: &f64, out: &mut [f64]) {
+        out[0] = *x;
+    }
+
+    fn log_base(&self, x: &f64) -> f64 {
+        -x.ln()
+    }
+
+    fn mean_log_base(&self, eta: &[f64]) -> Result<f64, Error> {
+        let range = (1.0, 1.0, f64::MAX);
+        mean_over(self.name(), range, |x| self.log_density(eta, &x), |x| -x.ln())
+    }
+
+    fn centred_mean(&self, x: &[f64], c: &mut [f64]) {
+        c[0] = super::batch::mean(x);
+    }
+}
+
+impl Sample for Logarithmic {
+    type Owned = f64;
+
+    /// A. W. Kemp, "Efficient generation of logarithmically distributed pseudo-random variables" (1981).
+    fn draw(&self, eta: &[f64], rng: &mut dyn Rng) -> f64 {
+        let (q, log_rest) = (eta[0].exp(), log1mexp(-eta[0]));
+        let v: f64 = rng.random();
+        if v >= q {
+            return 1.0;
+        }
+        // h = 1 - (1 - q)^u.
+        let h = -(open_uniform(rng) * log_rest).exp_m1();
+        if v <= h * h && v > 0.0 {
+            (1.0 + v.ln() / h.ln()).floor()
+        } else if v > h {
+            1.0
+        } else {
+            2.0
+        }
+    }
+}

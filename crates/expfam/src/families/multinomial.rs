@@ -1,0 +1,161 @@
+//! Counts of `K` categories in a known number of trials.
+
+use fenchel_linalg::Invalid;
+use rand::Rng;
+use rand_distr::Distribution as _;
+use serde::{Deserialize, Serialize};
+
+use super::categorical;
+use crate::family::{check_shape, is_count, point_in};
+use crate::special::ln_gamma;
+use crate::{Binomial, Categorical, Density, Distribution, Error, Evidence, Family, Sample};
+
+/// Counts `x_1, ..., x_K` with sum `N`: `T(x)` holds the first `K - 1`, `eta_k = log(p_k / p_K)`,
+/// `A = N log(1 + sum_k e^eta_k)`, `mu_k = N p_k`.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Multinomial {
+    trials: f64,
+    categories: usize,
+}
+
+impl Multinomial {
+    /// The family of `trials >= 1` and `categories >= 2`.
+    ///
+    /// # Errors
+    /// [`Invalid::Parameter`] for fewer.
+    pub fn new(trials: u32, categories: usize) -> Result<Self, Error> {
+        Invalid::check_positive("trials", f64::from(trials))?;
+        categorical::check_categories(categories)?;
+        Ok(Multinomial { trials: f64::from(trials), categories })
+    }
+
+    /// By all `K` probabilities, which are normalised.
+    ///
+    /// # Errors
+    /// Those of [`Categorical::with_probabilities`].
+    pub fn with_probabilities(self, p: &[f64]) -> Result<Distribution<Self>, Error> {
+        let one = Categorical::new(self.categories)?.with_probabilities(p)?;
+        Distribution::from_natural(self, one.natural())
+    }
+}
+
+impl Distribution<Multinomial> {
+    /// All `K` probabilities.
+    pub fn probabilities(&self) -> Vec<f64> {
+        categorical::probabilities(self.natural())
+    }
+}
+
+impl Family for Multinomial {
+    fn name(&self) -> &'static str {
+        "multinomial"
+    }
+
+    fn dimension(&self) -> usize {
+        self.categories - 1
+    }
+
+    fn check_natural(&self, eta: &[f64]) -> Result<(), Error> {
+        check_shape(self, "natural parameter", eta)
+    }
+
+    fn check_mean(&self, mu: &[f64]) -> Result<(), Error> {
+        check_shape(self, "mean parameter", mu)?;
+        categorical::check_mean(self, self.trials, mu)
+    }
+
+    fn log_partition(&self, eta: &[f64]) -> f64 {
+        self.trials * categorical::log_partition(eta)
+    }
+
+    fn mean(&self, eta: &[f64], mu: &mut [f64]) {
+        let p = categorical::probabilities(eta);
+        mu.iter_mut().zip(&p).for_each(|(m, p)| *m = self.trials * p);
+    }
+
+    fn natural(&self, mu: &[f64], eta: &mut [f64]) -> Result<(), Error> {
+        categorical::natural(self, self.trials, mu, eta)
+    }
+
+    fn fisher(&self, eta: &[f64], out: &mut [f64]) {
+        categorical::fisher(self.trials, eta, out);
+    }
+
+    fn conjugate_at(&self, eta: &[f64]) -> f64 {
+        self.trials * categorical::conjugate_at(eta)
+    }
+
+    fn kl(&self, p: &[f64], q: &[f64]) -> f64 {
+        self.trials * categorical::kl(p, q)
+    }
+}
+
+impl Density for Multinomial {
+    type Point = [f64];
+
+    fn check_point(&self, x: &[f64]) -> Result<(), Error> {
+        Invalid::check_length("observation", self.categories, x.len())?;
+        for &x in x {
+            point_in(self, is_count(x), x, "whole numbers >= 0")?;
+        }
+        let total: f64 = x.iter().sum();
+        point_in(self, total == self.trials, total, "counts that add up to the trials")
+    }
+
+    fn statistics(&self, x: &[f64], out: &mut [f64]) {
+        out.copy_from_slice(&x[..self.categories - 1]);
+    }
+
+    fn log_base(&self, x: &[f64]) -> f64 {
+        ln_gamma(self.trials + 1.0) - x.iter().map(|x| ln_gamma(x + 1.0)).sum::<f64>()
+    }
+
+    /// Every count is binomial.
+    fn mean_log_base(&self, eta: &[f64]) -> Result<f64, Error> {
+        let trials = self.trials as u32;
+        let mut mean = ln_gamma(self.trials + 1.0);
+        for p in categorical::probabilities(eta) {
+            if p <= 0.0 || p >= 1.0 {
+                mean -= if p >= 1.0 { ln_gamma(self.trials + 1.0) } else { 0.0 };
+                continue;
+            }
+            let count = Binomial::new(trials)?.with_p(p)?;
+            let mode = ((self.trials + 1.0) * p).floor().min(self.trials);
+            let range = (0.0, mode, self.trials);
+            let log_p = |x: f64| count.family().log_density(count.natural(), &x);
+            mean -= super::counts::mean_over(self.name(), range, log_p, |x| ln_gamma(x + 1.0))?;
+        }
+        Ok(mean)
+    }
+}
+
+impl Sample for Multinomial {
+    type Owned = Vec<f64>;
+
+    /// One binomial after another.
+    fn draw(&self, eta: &[f64], rng: &mut dyn Rng) -> Vec<f64> {
+        let p = categorical::probabilities(eta);
+        let (mut left, mut mass) = (self.trials, 1.0);
+        let mut x: Vec<f64> = Vec::with_capacity(p.len());
+        for p in &p[..p.len() - 1] {
+            let share = (p / mass).clamp(0.0, 1.0);
+            let count = match rand_distr::Binomial::new(left as u64, share) {
+                Ok(law) if left > 0.0 => law.sample(rng) as f64,
+                _ => 0.0,
+            };
+            x.push(count);
+            left -= count;
+            mass = (mass - p).max(f64::MIN_POSITIVE);
+        }
+        x.push(left);
+        x
+    }
+}
+
+impl Evidence for Multinomial {
+    fn log_prior_normaliser(&self, weight: f64, centred: &[f64]) -> f64 {
+        let last = self.trials - centred.iter().sum::<f64>();
+        let own: f64 = centred.iter().chain([&last]).map(|m| ln_gamma(weight * m)).sum();
+        own - ln_gamma(weight * self.trials)
+    }
+}

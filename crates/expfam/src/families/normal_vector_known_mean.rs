@@ -1,0 +1,148 @@
+//! Real vectors around a known mean of 0.
+
+use fenchel_linalg::{Cholesky, Invalid};
+use ndarray::{Array1, Array2, ArrayView2};
+use rand::Rng;
+use serde::{Deserialize, Serialize};
+
+use super::half::{self, pack, pack_outer, unpack};
+use super::normal::HALF_LOG_TAU;
+use crate::family::{check_shape, point_in};
+use crate::samplers::NormalVector as Law;
+use crate::{Density, Distribution, Error, Family, Sample};
+
+/// The normal family on vectors of length `d` with mean 0, by covariance `V`: `T(x) = x x'`, `eta = -V^-1 / 2`,
+/// `A = log det(V) / 2`, `mu = V`. The example of Le Priol, section 5.A.2.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NormalVectorZeroMean {
+    d: usize,
+}
+
+impl NormalVectorZeroMean {
+    /// The family on vectors of length `d >= 1`.
+    ///
+    /// # Errors
+    /// [`Invalid::Parameter`] for 0.
+    pub fn new(d: usize) -> Result<Self, Error> {
+        Invalid::check_positive("d", d as f64)?;
+        Ok(NormalVectorZeroMean { d })
+    }
+
+    /// By covariance.
+    ///
+    /// # Errors
+    /// [`Invalid::NotPositiveDefinite`] with the pivot; [`Invalid::Length`]; [`Invalid::NonFinite`].
+    pub fn with_covariance(self, covariance: ArrayView2<f64>) -> Result<Distribution<Self>, Error> {
+        Invalid::check_length("covariance", self.d, covariance.nrows())?;
+        let factor = half::factor("covariance", &covariance.to_owned())?;
+        let mut eta = vec![0.0; self.dimension()];
+        pack(&half::inverse(&factor), -0.5, &mut eta);
+        Distribution::from_natural(self, &eta)
+    }
+
+    fn precision(&self, eta: &[f64]) -> Array2<f64> {
+        unpack(eta, self.d, -2.0)
+    }
+}
+
+impl Distribution<NormalVectorZeroMean> {
+    /// The covariance matrix.
+    pub fn covariance(&self) -> Array2<f64> {
+        unpack(&self.mean(), self.family().d, 1.0)
+    }
+}
+
+impl Family for NormalVectorZeroMean {
+    fn name(&self) -> &'static str {
+        "multivariate normal of mean 0"
+    }
+
+    fn dimension(&self) -> usize {
+        half::length(self.d)
+    }
+
+    fn check_natural(&self, eta: &[f64]) -> Result<(), Error> {
+        check_shape(self, "natural parameter", eta)?;
+        half::factor("precision", &self.precision(eta))?;
+        Ok(())
+    }
+
+    fn check_mean(&self, mu: &[f64]) -> Result<(), Error> {
+        check_shape(self, "mean parameter", mu)?;
+        half::factor("covariance", &unpack(mu, self.d, 1.0))?;
+        Ok(())
+    }
+
+    fn log_partition(&self, eta: &[f64]) -> f64 {
+        Cholesky::new(self.precision(eta).view()).map_or(f64::NAN, |f| -0.5 * f.log_det())
+    }
+
+    fn mean(&self, eta: &[f64], mu: &mut [f64]) {
+        match Cholesky::new(self.precision(eta).view()) {
+            Ok(factor) => pack(&half::inverse(&factor), 1.0, mu),
+            Err(_) => mu.fill(f64::NAN),
+        }
+    }
+
+    fn natural(&self, mu: &[f64], eta: &mut [f64]) -> Result<(), Error> {
+        let factor = half::factor("covariance", &unpack(mu, self.d, 1.0))?;
+        pack(&half::inverse(&factor), -0.5, eta);
+        Ok(())
+    }
+
+    fn fisher(&self, eta: &[f64], out: &mut [f64]) {
+        let width = self.dimension();
+        let mut mu = vec![0.0; width];
+        self.mean(eta, &mut mu);
+        let v = unpack(&mu, self.d, 1.0);
+        half::block(self.d, (out, width, 0), |i, j, k, l| {
+            v[[i, k]] * v[[j, l]] + v[[i, l]] * v[[j, k]]
+        });
+    }
+
+    fn conjugate_at(&self, eta: &[f64]) -> f64 {
+        -0.5 * self.d as f64 - self.log_partition(eta)
+    }
+
+    fn kl(&self, p: &[f64], q: &[f64]) -> f64 {
+        let d: Vec<f64> = q.iter().zip(p).map(|(q, p)| q - p).collect();
+        half::half_phi(&self.precision(p), self.precision(&d))
+    }
+
+    fn self_concordance(&self) -> Option<f64> {
+        Some(std::f64::consts::SQRT_2)
+    }
+}
+
+impl Density for NormalVectorZeroMean {
+    type Point = [f64];
+
+    fn check_point(&self, x: &[f64]) -> Result<(), Error> {
+        Invalid::check_length("observation", self.d, x.len())?;
+        let value = x.iter().find(|x| !x.is_finite());
+        point_in(self, value.is_none(), value.copied().unwrap_or(0.0), "finite numbers")
+    }
+
+    fn statistics(&self, x: &[f64], out: &mut [f64]) {
+        pack_outer(x, 1.0, out);
+    }
+
+    fn log_base(&self, _: &[f64]) -> f64 {
+        -(self.d as f64) * HALF_LOG_TAU
+    }
+
+    fn mean_log_base(&self, _: &[f64]) -> Result<f64, Error> {
+        Ok(-(self.d as f64) * HALF_LOG_TAU)
+    }
+}
+
+impl Sample for NormalVectorZeroMean {
+    type Owned = Vec<f64>;
+
+    fn draw(&self, eta: &[f64], mut rng: &mut dyn Rng) -> Vec<f64> {
+        match Law::from_natural(Array1::zeros(self.d).view(), self.precision(eta).view()) {
+            Ok(law) => law.sample(&mut rng).to_vec(),
+            Err(_) => vec![f64::NAN; self.d],
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! Directions in space.
+
+use fenchel_linalg::Invalid;
+use rand::{Rng, RngExt};
+use serde::{Deserialize, Serialize};
+
+use super::direction;
+use crate::family::{check_shape, dot, mean_in, point_in};
+use crate::samplers::{gamma_variable, open_uniform, standard_normal};
+use crate::special::ln_bessel_normaliser;
+use crate::{Density, Distribution, Error, Family, Sample};
+
+/// `p(x) ~ exp(k m'x)` for unit vectors `x` in `R^d`, `d >= 2`, with respect to the *uniform probability* on the sphere:
+/// `T(x) = x`, `eta = k m`, `A = log 0F1(; d/2; k^2/4)`, `mu = (I_{d/2} / I_{d/2-1})(k) m`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VonMisesFisher {
+    d: usize,
+}
+
+impl VonMisesFisher {
+    /// The family on the sphere in `R^d`, `d >= 2`.
+    ///
+    /// # Errors
+    /// [`Invalid::Parameter`] for less.
+    pub fn new(d: usize) -> Result<Self, Error> {
+        if d < 2 {
+            let (value, expected) = (d as f64, "at least 2");
+            return Err(Invalid::Parameter { name: "d", value, expected }.into());
+        }
+        Ok(VonMisesFisher { d })
+    }
+
+    /// By direction, of any length but 0, and concentration.
+    ///
+    /// # Errors
+    /// [`Invalid::Length`]; [`Invalid::NonFinite`]; [`Invalid::Parameter`] for a negative concentration or a direction 0.
+    pub fn with_direction_concentration(
+        self,
+        direction: &[f64],
+        concentration: f64,
+    ) -> Result<Distribution<Self>, Error> {
+        Invalid::check_nonnegative("concentration", concentration)?;
+        let length = direction::length(direction);
+        Invalid::check_positive("length of the direction", length)?;
+        let eta: Vec<f64> = direction.iter().map(|x| concentration * (x / length)).collect();
+        Distribution::from_natural(self, &eta)
+    }
+}
+
+impl Distribution<VonMisesFisher> {
+    /// `k`.
+    pub fn concentration(&self) -> f64 {
+        direction::length(self.natural())
+    }
+}
+
+impl Family for VonMisesFisher {
+    fn name(&self) -> &'static str {
+        "von Mises-Fisher"
+    }
+
+    fn dimension(&self) -> usize {
+        self.d
+    }
+
+    fn check_natural(&self, eta: &[f64]) -> Result<(), Error> {
+        check_shape(self, "natural parameter", eta)
+    }
+
+    fn check_mean(&self, mu: &[f64]) -> Result<(), Error> {
+        check_shape(self, "mean parameter", mu)?;
+        let length = direction::length(mu);
+        mean_in(self, length < 1.0, 0, length, "a vector shorter than 1")
+    }
+
+    fn log_partition(&self, eta: &[f64]) -> f64 {
+        ln_bessel_normaliser(self.d, direction::length(eta))
+    }
+
+    fn mean(&self, eta: &[f64], mu: &mut [f64]) {
+        direction::mean(eta, mu);
+    }
+
+    fn natural(&self, mu: &[f64], eta: &mut [f64]) -> Result<(), Error> {
+        let length = direction::length(mu);
+        mean_in(self, length < 1.0, 0, length, "a vector shorter than 1")?;
+        direction::natural(mu, eta);
+        Ok(())
+    }
+
+    fn fisher(&self, eta: &[f64], out: &mut [f64]) {
+        direction::fisher(eta, out);
+    }
+}
+
+impl Density for VonMisesFisher {
+    type Point = [f64];
+
+    fn check_point(&self, x: &[f64]) -> Result<(), Error> {
+        Invalid::check_length("observation", self.d, x.len())?;
+        let length = direction::length(x);
+        point_in(self, (length - 1.0).abs() <= 1e-8, length, "a vector of length 1")
+    }
+
+    fn statistics(&self, x: &[f64], out: &mut [f64]) {
+        out.copy_from_slice(x);
+    }
+
+    fn log_base(&self, _: &[f64]) -> f64 {
+        0.0
+    }
+
+    fn mean_log_base(&self, _: &[f64]) -> Result<f64, Error> {
+        Ok(0.0)
+    }
+}
+
+impl Sample for VonMisesFisher {
+    type Owned = Vec<f64>;
+
+    /// The component along the mean direction by A. T. A. Wood, "Simulation of the von Mises-Fisher distribution" (1994), in three
+    /// dimensions by inversion; the rest is uniform.
+    fn draw(&self, eta: &[f64], mut rng: &mut dyn Rng) -> Vec<f64> {
+        let (d, k) = (self.d as f64, direction::length(eta));
+        let mut x: Vec<f64> = eta.iter().map(|_| standard_normal(rng)).collect();
+        if k < 1e-12 {
+            let length = direction::length(&x);
+            x.iter_mut().for_each(|x| *x /= length);
+            return x;
+        }
+        // 1 - w is what has digits for large k.
+        let missing = if self.d == 3 {
+            let u = open_uniform(rng);
+            (-(u + (1.0 - u) * (-2.0 * k).exp()).ln() / k).clamp(0.0, 2.0)
+        } else {
+            let b = (d - 1.0) / (2.0 * k + (4.0 * k * k + (d - 1.0) * (d - 1.0)).sqrt());
+            let x0 = (1.0 - b) / (1.0 + b);
+            let c = k * x0 + (d - 1.0) * (4.0 * b / (1.0 + b) / (1.0 + b)).ln();
+            loop {
+                let (p, q) = (
+                    gamma_variable(0.5 * (d - 1.0), &mut rng),
+                    gamma_variable(0.5 * (d - 1.0), &mut rng),
+                );
+                let z = p / (p + q);
+                // w = (1 - (1 + b) z) / (1 - (1 - b) z)
+                let missing = 2.0 * b * z / (1.0 - (1.0 - b) * z);
+                let w = 1.0 - missing;
+                // 1 - x0^2 = 4 b / (1 + b)^2; 1 - x0 w = (1 - x0) + x0 missing.
+                let rest = (1.0 - x0) + x0 * missing;
+                if k * w + (d - 1.0) * rest.ln() - c >= rng.random::<f64>().max(1e-300).ln() {
+                    break missing;
+                }
+            }
+        };
+        let m: Vec<f64> = eta.iter().map(|e| e / k).collect();
+        let along = dot(&x, &m);
+        x.iter_mut().zip(&m).for_each(|(x, m)| *x -= along * m);
+        let length = direction::length(&x);
+        let across = (missing * (2.0 - missing)).max(0.0).sqrt() / length;
+        x.iter_mut().zip(&m).for_each(|(x, m)| *x = (1.0 - missing) * m + across * *x);
+        x
+    }
+}

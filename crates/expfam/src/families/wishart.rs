@@ -1,0 +1,212 @@
+//! Random precision matrices.
+
+use fenchel_linalg::{Cholesky, Invalid};
+use fenchel_optim::scalar::increasing_root;
+use ndarray::{Array2, ArrayView2};
+use rand::Rng;
+use serde::{Deserialize, Serialize};
+
+use super::half::{self, pack, unpack};
+use crate::family::{check_shape, dot, mean_in, natural_in};
+use crate::special::{
+    digamma_multivariate, ln_gamma_multivariate, log_minus_digamma, trigamma_multivariate,
+};
+use crate::{Density, Distribution, Error, Family, Sample, samplers};
+
+/// The Wishart family on symmetric positive definite matrices of order `d`, by scale `V` and degrees of freedom `n > d - 1`.
+///
+/// `T(W) = (W, log det W)`, `eta = (-V^-1 / 2, (n - d - 1) / 2)`, `A = log Gamma_d(n/2) + (n d / 2) log 2 + (n/2) log det V`,
+/// `mu = (n V, psi_d(n/2) + d log 2 + log det V)`. Matrices are lower triangles row by row with `sqrt(2)` off the diagonal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Wishart {
+    d: usize,
+}
+
+const EXPECTED: &str = "log det E W - E log det W > 0";
+
+impl Wishart {
+    /// The family of order `d >= 1`.
+    ///
+    /// # Errors
+    /// [`Invalid::Parameter`] for 0.
+    pub fn new(d: usize) -> Result<Self, Error> {
+        Invalid::check_positive("d", d as f64)?;
+        Ok(Wishart { d })
+    }
+
+    /// By scale and degrees of freedom; the mean is `degrees * scale`.
+    ///
+    /// # Errors
+    /// [`Invalid::NotPositiveDefinite`] with the pivot; [`Invalid::Parameter`] unless `degrees > d - 1`.
+    pub fn with_scale_degrees(
+        self,
+        scale: ArrayView2<f64>,
+        degrees: f64,
+    ) -> Result<Distribution<Self>, Error> {
+        Invalid::check_length("scale", self.d, scale.nrows())?;
+        let factor = half::factor("scale", &scale.to_owned())?;
+        let mut eta = vec![0.0; self.dimension()];
+        pack(&half::inverse(&factor), -0.5, &mut eta);
+        eta[half::length(self.d)] = 0.5 * (degrees - self.d as f64 - 1.0);
+        Distribution::from_natural(self, &eta)
+    }
+
+    /// `n` and the factor of `V^-1`.
+    pub(crate) fn parts(&self, eta: &[f64]) -> Option<(f64, Cholesky)> {
+        let factor = Cholesky::new(unpack(eta, self.d, -2.0).view()).ok()?;
+        Some((2.0 * eta[half::length(self.d)] + self.d as f64 + 1.0, factor))
+    }
+}
+
+impl Distribution<Wishart> {
+    /// Degrees of freedom.
+    pub fn degrees(&self) -> f64 {
+        2.0 * self.natural()[half::length(self.family().d)] + self.family().d as f64 + 1.0
+    }
+
+    /// The scale matrix `V`.
+    pub fn scale(&self) -> Array2<f64> {
+        unpack(&self.mean(), self.family().d, 1.0 / self.degrees())
+    }
+}
+
+impl Family for Wishart {
+    fn name(&self) -> &'static str {
+        "Wishart"
+    }
+
+    fn dimension(&self) -> usize {
+        half::length(self.d) + 1
+    }
+
+    fn check_natural(&self, eta: &[f64]) -> Result<(), Error> {
+        check_shape(self, "natural parameter", eta)?;
+        half::factor("inverse scale", &unpack(eta, self.d, -2.0))?;
+        let last = half::length(self.d);
+        natural_in(self, eta[last] > -1.0, last, eta[last], "a number > -1 (degrees > d - 1)")
+    }
+
+    fn check_mean(&self, mu: &[f64]) -> Result<(), Error> {
+        check_shape(self, "mean parameter", mu)?;
+        let last = half::length(self.d);
+        let gap = half::factor("mean", &unpack(mu, self.d, 1.0))?.log_det() - mu[last];
+        mean_in(self, gap > 0.0, last, gap, EXPECTED)
+    }
+
+    fn log_partition(&self, eta: &[f64]) -> f64 {
+        let Some((n, factor)) = self.parts(eta) else { return f64::NAN };
+        let d = self.d as f64;
+        ln_gamma_multivariate(self.d, 0.5 * n)
+            + 0.5 * n * (d * std::f64::consts::LN_2 - factor.log_det())
+    }
+
+    fn mean(&self, eta: &[f64], mu: &mut [f64]) {
+        let Some((n, factor)) = self.parts(eta) else {
+            mu.fill(f64::NAN);
+            return;
+        };
+        pack(&half::inverse(&factor), n, mu);
+        mu[half::length(self.d)] = digamma_multivariate(self.d, 0.5 * n)
+            + self.d as f64 * std::f64::consts::LN_2
+            - factor.log_det();
+    }
+
+    /// The degrees solve `sum_i log(n/2) - psi((n - i)/2) = log det E W - E log det W`, an equation of one unknown.
+    fn natural(&self, mu: &[f64], eta: &mut [f64]) -> Result<(), Error> {
+        let (d, last) = (self.d as f64, half::length(self.d));
+        let mean = unpack(mu, self.d, 1.0);
+        let factor = half::factor("mean", &mean)?;
+        let gap = factor.log_det() - mu[last];
+        mean_in(self, gap > 0.0, last, gap, EXPECTED)?;
+        // In y = log(n - d + 1); log(n/2) - psi(x) with x = (n - i)/2 is a difference that does not cancel.
+        let f = |y: f64| {
+            let above = y.exp();
+            let n = above + d - 1.0;
+            let mut value = 0.0;
+            for i in 0..self.d {
+                let i = i as f64;
+                value += log_minus_digamma(0.5 * (n - i)) - (-i / n).ln_1p();
+            }
+            let slope = d / n - 0.5 * trigamma_multivariate(self.d, 0.5 * n);
+            (gap.ln() - value.ln(), -above * slope / value)
+        };
+        let start = (0.5 * d * (d + 1.0) / gap).max(1e-300).ln();
+        let n = increasing_root(f, -600.0, 600.0, start, 1e-16).exp() + d - 1.0;
+        pack(&half::inverse(&factor), -0.5 * n, eta);
+        eta[last] = 0.5 * (n - d - 1.0);
+        Ok(())
+    }
+
+    fn fisher(&self, eta: &[f64], out: &mut [f64]) {
+        let (width, last) = (self.dimension(), half::length(self.d));
+        let Some((n, factor)) = self.parts(eta) else {
+            out.fill(f64::NAN);
+            return;
+        };
+        let v = half::inverse(&factor);
+        half::block(self.d, (out, width, 0), |i, j, k, l| {
+            n * (v[[i, k]] * v[[j, l]] + v[[i, l]] * v[[j, k]])
+        });
+        let mut cross = vec![0.0; last];
+        pack(&v, 2.0, &mut cross);
+        for (i, c) in cross.into_iter().enumerate() {
+            out[i * width + last] = c;
+            out[last * width + i] = c;
+        }
+        out[last * width + last] = trigamma_multivariate(self.d, 0.5 * n);
+    }
+}
+
+/// `T` of a matrix whose factor is known; the sign is that of the log-determinant.
+pub(crate) fn statistics(matrix: &Array2<f64>, log_det: f64, out: &mut [f64]) {
+    pack(matrix, 1.0, out);
+    let last = out.len() - 1;
+    out[last] = log_det;
+}
+
+/// The matrix must be symmetric positive definite of order `d`.
+pub(crate) fn check_matrix(d: usize, x: &Array2<f64>) -> Result<(), Error> {
+    Invalid::check_length("observation", d, x.nrows())?;
+    half::factor("observation", x)?;
+    Ok(())
+}
+
+impl Density for Wishart {
+    type Point = Array2<f64>;
+
+    fn check_point(&self, x: &Array2<f64>) -> Result<(), Error> {
+        check_matrix(self.d, x)
+    }
+
+    fn statistics(&self, x: &Array2<f64>, out: &mut [f64]) {
+        let log_det = Cholesky::new(x.view()).map_or(f64::NAN, |f| f.log_det());
+        statistics(x, log_det, out);
+    }
+
+    fn log_base(&self, _: &Array2<f64>) -> f64 {
+        0.0
+    }
+
+    fn mean_log_base(&self, _: &[f64]) -> Result<f64, Error> {
+        Ok(0.0)
+    }
+
+    fn log_density(&self, eta: &[f64], x: &Array2<f64>) -> f64 {
+        let mut t = vec![0.0; self.dimension()];
+        self.statistics(x, &mut t);
+        dot(eta, &t) - self.log_partition(eta)
+    }
+}
+
+impl Sample for Wishart {
+    type Owned = Array2<f64>;
+
+    fn draw(&self, eta: &[f64], mut rng: &mut dyn Rng) -> Array2<f64> {
+        let nan = || Array2::from_elem((self.d, self.d), f64::NAN);
+        let Some((n, factor)) = self.parts(eta) else { return nan() };
+        match samplers::Wishart::new(half::inverse(&factor).view(), n) {
+            Ok(law) => law.sample(&mut rng),
+            Err(_) => nan(),
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! Closed forms, one-dimensional integrals and finite sums.
+
+use crate::divergence::phi;
+use crate::quadrature::half_line;
+use crate::special::{
+    digamma_multivariate, ln_choose, ln_gamma, log_minus_digamma, scaled_exponential_integral,
+};
+
+/// `d / (2 n)`: every regular family in dimension `d`, maximum likelihood and MAP, to first order.
+pub fn asymptotic(dimension: usize, n: f64) -> f64 {
+    0.5 * dimension as f64 / n
+}
+
+/// Maximum likelihood for a gamma law of known shape `a` (1/2: the variance of a normal law; 1: an exponential law):
+/// `a (1 / (n a - 1) + psi(n a) - log(n a))`, infinite for `n a <= 1`. Le Priol (5.45)-(5.48).
+pub fn gamma_mle(shape: f64, n: f64) -> f64 {
+    let na = n * shape;
+    if na > 1.0 { shape * (1.0 / (na - 1.0) - log_minus_digamma(na)) } else { f64::INFINITY }
+}
+
+/// `1 / (n (n a - 1)) <= risk <= 1 / (2 n) + 1 / (n (n a - 1))`: theorem 5.A.1.
+pub fn gamma_mle_bounds(shape: f64, n: f64) -> (f64, f64) {
+    let na = n * shape;
+    if na <= 1.0 {
+        return (f64::INFINITY, f64::INFINITY);
+    }
+    let low = 1.0 / (n * (na - 1.0));
+    (low, 0.5 / n + low)
+}
+
+/// `E[mu* / mu_MAP]` with `n0` pseudo-observations at `r = mu0 / mu*`: `(n0 + n) a e^(c a) E_{n a}(c a)` with `c = n0 r`, the
+/// generalised exponential integral. Le Priol, lemma 5.A.3.
+pub fn mean_ratio(shape: f64, n0: f64, r: f64, n: f64) -> f64 {
+    let c = n0 * r;
+    if n == 0.0 {
+        return n0 / c;
+    }
+    (n0 + n) * shape * scaled_exponential_integral(n * shape, c * shape)
+}
+
+/// Lemma 5.A.3: bounds of [`mean_ratio`].
+pub fn mean_ratio_bounds(shape: f64, n0: f64, r: f64, n: f64) -> (f64, f64) {
+    let (c, total) = (n0 * r, n0 + n);
+    let low = total / (c + n);
+    let mut high = total / (c + (n - 1.0 / shape).max(0.0));
+    if n * shape < 1.0 {
+        high = high.min(total / (c + n + 1.0 / shape) * (1.0 + 1.0 / (c * shape)));
+    }
+    (low, high)
+}
+
+/// MAP for a gamma law of known shape `a`, with `n0` pseudo-observations at `r = mu0 / mu*`: an integral, relative error about
+/// 1e-10. 0 pseudo-observations is maximum likelihood.
+///
+/// With an exactly right prior (`r = 1`) the risk first *rises* from 0 and falls after a few observations.
+pub fn gamma_map(shape: f64, n0: f64, r: f64, n: f64) -> f64 {
+    if n0 == 0.0 {
+        return gamma_mle(shape, n);
+    }
+    if n == 0.0 {
+        return shape * phi(r, 1.0);
+    }
+    let (c, na) = (n0 * r, n * shape);
+    // E log = int_0^inf (e^-t - L(t)) / t dt with L(t) = e^(-c t) (1 + t/a)^(-n a); in t / (c + n) one partition serves all n.
+    let total = n0 + n;
+    let log_l = |t: f64| -c * t - na * (t / shape).ln_1p();
+    let scale = 1.0 / (c + n);
+    // Against e^(-(n0 + n) t) instead of e^-t the integral is the logarithm's mean without log(n0 + n).
+    let mean_log = half_line(scale, |t| {
+        if t < 1e-300 {
+            return 0.0;
+        }
+        let (a, b) = (-total * t, log_l(t));
+        // e^a - e^b by the smaller of the two exponents.
+        if a >= b { -a.exp() * (b - a).exp_m1() / t } else { b.exp() * (a - b).exp_m1() / t }
+    });
+    shape * (mean_ratio(shape, n0, r, n) - 1.0 + mean_log)
+}
+
+/// `E` of the symmetrised divergence of MAP: `a (E[mu*/mu] - 1 + (c - n0) / (n0 + n))`.
+pub fn gamma_map_symmetrised(shape: f64, n0: f64, r: f64, n: f64) -> f64 {
+    shape * (mean_ratio(shape, n0, r, n) - 1.0 + (n0 * r - n0) / (n0 + n))
+}
+
+/// An upper bound on the symmetrised risk of MAP, and so on its risk. Theorem 5.A.5 of Le Priol, with the factor `a` of (5.99) that
+/// is lost in print.
+pub fn gamma_map_bound(shape: f64, n0: f64, r: f64, n: f64) -> f64 {
+    let (c, a) = (n0 * r, shape);
+    if n * a >= 1.0 {
+        let off = r - 1.0 / (a * n0) - 1.0;
+        return 1.0 / (n0 + n) + a * off * off / ((1.0 + n / n0) * (r + (n - 1.0 / a) / n0));
+    }
+    a * ((n0 + n) / (c + n + 1.0 / a) * (1.0 + 1.0 / (c * a)) - 1.0 + (c - n0) / (n0 + n))
+}
+
+/// Maximum likelihood of the covariance of `N(0, V)` in dimension `d`: `p / (n - d - 1) + (psi_d(n/2) - d log(n/2)) / 2` with
+/// `p = d (d + 1) / 2`; infinite for `n <= d + 1`. Theorem 5.A.2.
+pub fn covariance_mle(d: usize, n: f64) -> f64 {
+    let m = d as f64;
+    if n <= m + 1.0 {
+        return f64::INFINITY;
+    }
+    let p = 0.5 * m * (m + 1.0);
+    p / (n - m - 1.0) + 0.5 * (digamma_multivariate(d, 0.5 * n) - m * (0.5 * n).ln())
+}
+
+/// `p / (2 n) + p (d + 1 + 1 / (2 d)) / (n (n - d - 1))`, above [`covariance_mle`].
+pub fn covariance_mle_bound(d: usize, n: f64) -> f64 {
+    let m = d as f64;
+    if n <= m + 1.0 {
+        return f64::INFINITY;
+    }
+    let p = 0.5 * m * (m + 1.0);
+    0.5 * p / n + p * (m + 1.0 + 0.5 / m) / (n * (n - m - 1.0))
+}
+
+/// Maximum likelihood of mean and covariance of a normal law in dimension `d`; infinite for `n <= d + 2`.
+pub fn normal_vector_mle(d: usize, n: f64) -> f64 {
+    let m = d as f64;
+    if n <= m + 2.0 {
+        return f64::INFINITY;
+    }
+    let psi = digamma_multivariate(d, 0.5 * (n - 1.0));
+    0.5 * (psi + m * (2.0 / n).ln() + m * (n + 1.0) / (n - m - 2.0) - m)
+}
+
+/// MAP of mean and variance of a normal law, truth `N(0, 1)`, with `n0` pseudo-observations of mean `m0` and variance `v0`: risk, bias
+/// and variance of the Bregman decomposition. By affine invariance any truth reduces to this one.
+pub fn normal_map(n0: f64, m0: f64, v0: f64, n: f64) -> (f64, f64, f64) {
+    let total = n0 + n;
+    let k = n0 * n / total;
+    let weight = |t: f64| {
+        let spread = 1.0 + 2.0 * t * k / n;
+        let log = -n0 * v0 * t
+            - 0.5 * (n - 1.0) * (2.0 * t).ln_1p()
+            - 0.5 * spread.ln()
+            - t * k * m0 * m0 / spread;
+        log
+    };
+    let scale = 1.0 / (n0 * v0 + n + k * m0 * m0);
+    let moments = |t: f64| ((2.0 * t * k * m0) / (n + 2.0 * t * k), 1.0 / (n + 2.0 * t * k));
+    let inverse = total * half_line(scale, |t| weight(t).exp());
+    let first = half_line(scale, |t| weight(t).exp() * (n0 * m0 + n * moments(t).0));
+    let second = half_line(scale, |t| {
+        let (mean, spread) = moments(t);
+        weight(t).exp() * ((n0 * m0 + n * mean).powi(2) + n * n * spread)
+    }) / total;
+    let log = half_line(scale, |t| {
+        if t < 1e-300 {
+            return 0.0;
+        }
+        let (a, b) = (-total * t, weight(t));
+        if a >= b { -a.exp() * (b - a).exp_m1() / t } else { b.exp() * (a - b).exp_m1() / t }
+    });
+    let risk = 0.5 * (log + inverse + second - 1.0);
+    // The member with natural parameter (E[m/v], -E[1/v]/2), against which the bias is measured.
+    let (v, m) = (1.0 / inverse, first / inverse);
+    let bias = 0.5 * (phi(v, 1.0) + m * m / v);
+    (risk, bias, risk - bias)
+}
+
+/// Maximum likelihood of a mean in dimension `d` with known covariance: `d / (2 n)` exactly.
+pub fn quadratic_mle(d: usize, n: f64) -> f64 {
+    asymptotic(d, n)
+}
+
+/// MAP of a mean with identity covariance: `(n d + n0^2 |mu* - mu0|^2) / (2 (n + n0)^2)`.
+pub fn quadratic_map(d: usize, n0: f64, distance: f64, n: f64) -> f64 {
+    let total = n + n0;
+    0.5 * (n * d as f64 + (n0 * distance) * (n0 * distance)) / (total * total)
+}
+
+/// MAP of category probabilities: `sum_k p_k E log(p_k (n0 + n) / (n0 q_k + N_k))` with `N_k` binomial, a finite sum. Maximum
+/// likelihood (`n0 = 0`) has infinite risk for every `n`.
+pub fn categorical_map(p: &[f64], n0: f64, prior: &[f64], n: u32) -> f64 {
+    if n0 == 0.0 {
+        return f64::INFINITY;
+    }
+    let trials = f64::from(n);
+    p.iter()
+        .zip(prior)
+        .filter(|(p, _)| **p > 0.0)
+        .map(|(&p, &q)| {
+            let mean: f64 = (0..=n)
+                .map(|x| {
+                    let x = f64::from(x);
+                    let log_p = if p >= 1.0 {
+                        if x == trials { 0.0 } else { f64::NEG_INFINITY }
+                    } else {
+                        ln_choose(trials, x) + x * p.ln() + (trials - x) * (-p).ln_1p()
+                    };
+                    log_p.exp() * (p * (n0 + trials) / (n0 * q + x)).ln()
+                })
+                .sum();
+            p * mean
+        })
+        .sum()
+}
+
+/// MAP of a Poisson rate: the sum over `S ~ Poisson(n rate)` of `KL`. Infinite for `n0 = 0`, since no event may occur.
+pub fn poisson_map(rate: f64, n0: f64, prior_mean: f64, n: f64) -> f64 {
+    if n0 == 0.0 {
+        return f64::INFINITY;
+    }
+    let total = n * rate;
+    let width = 12.0 * total.sqrt() + 60.0;
+    let (first, last) = ((total - width).max(0.0).floor() as u64, (total + width) as u64);
+    (first..=last)
+        .map(|s| {
+            let s = s as f64;
+            let log_p = s * total.ln() - total - ln_gamma(s + 1.0);
+            let estimate = (n0 * prior_mean + s) / (n0 + n);
+            log_p.exp() * rate * phi(rate, estimate)
+        })
+        .sum()
+}
+
+/// The least number of observations after which a risk, a decreasing function of `n`, is at most `target` nats; `None` if it is not
+/// after 10^15.
+///
+/// ```
+/// use fenchel_expfam::risk::{covariance_mle, sample_size};
+///
+/// // How many observations until a covariance matrix of order 5 is within 0.05 nats?
+/// let n = sample_size(0.05, |n| covariance_mle(5, n)).unwrap();
+/// assert!(covariance_mle(5, n) <= 0.05 && covariance_mle(5, n - 1.0) > 0.05);
+/// ```
+pub fn sample_size(target: f64, risk: impl Fn(f64) -> f64) -> Option<f64> {
+    let mut high = 1.0;
+    while !(risk(high) <= target) {
+        high *= 2.0;
+        if high > 1e15 {
+            return None;
+        }
+    }
+    let mut low = 0.5 * high;
+    while high - low > 1.0 {
+        let middle = (0.5 * (low + high)).floor();
+        if risk(middle) <= target { high = middle } else { low = middle }
+    }
+    Some(high)
+}

@@ -1,0 +1,99 @@
+//! Simulated risks, and the split of a risk into bias and variance.
+
+use fenchel_linalg::Invalid;
+use fenchel_optim::random::stream;
+
+use crate::{Distribution, Error, Family, Prior, Sample, Summary};
+
+/// A simulated risk.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Simulated {
+    /// The mean divergence over the trials with an estimate.
+    pub mean: f64,
+    /// Its standard error.
+    pub standard_error: f64,
+    /// Trials without an estimate: the data lay on the border, and the divergence is infinite.
+    pub failures: usize,
+    /// The divergences, in ascending order, failures as infinities.
+    pub sorted: Vec<f64>,
+}
+
+impl Simulated {
+    /// The `q`-quantile of the divergences.
+    pub fn quantile(&self, q: f64) -> f64 {
+        let last = self.sorted.len() - 1;
+        self.sorted[((q * last as f64).round() as usize).min(last)]
+    }
+}
+
+/// `E KL(truth || estimate)` after `n` observations, by `trials` simulations; trial `i` draws from stream `i` of the seed. Maximum
+/// likelihood without a prior.
+///
+/// # Errors
+/// [`Invalid::Parameter`] for 0 trials or 0 observations.
+pub fn monte_carlo<F: Sample + Clone>(
+    truth: &Distribution<F>,
+    prior: Option<&Prior<F>>,
+    n: usize,
+    trials: usize,
+    seed: u64,
+) -> Result<Simulated, Error> {
+    Invalid::check_positive("trials", trials as f64)?;
+    Invalid::check_positive("n", n as f64)?;
+    let mut sorted: Vec<f64> = (0..trials)
+        .map(|trial| {
+            let mut rng = stream(seed, trial as u64);
+            let mut data = Summary::new(truth.family().clone());
+            (0..n).for_each(|_| {
+                data.count(std::borrow::Borrow::borrow(&truth.sample(&mut rng)), 1.0)
+            });
+            let estimate = match prior {
+                Some(prior) => prior.posterior(&data).map(|p| p.map().clone()),
+                None => data.mle(),
+            };
+            estimate.map_or(f64::INFINITY, |estimate| truth.kl(&estimate))
+        })
+        .collect();
+    sorted.sort_by(f64::total_cmp);
+    let failures = sorted.iter().filter(|x| !x.is_finite()).count();
+    let finite = &sorted[..trials - failures];
+    let m = finite.len().max(1) as f64;
+    let mean = finite.iter().sum::<f64>() / m;
+    let square: f64 = finite.iter().map(|x| (x - mean) * (x - mean)).sum();
+    let standard_error = (square / (m * (m - 1.0).max(1.0))).sqrt();
+    Ok(Simulated { mean, standard_error, failures, sorted })
+}
+
+/// The Bregman bias-variance decomposition of a finite set of estimates,
+/// `mean KL(p* || p_i) = KL(p* || p~) + mean KL(p~ || p_i)` with `p~` the member of mean natural parameter: an identity. Le Priol,
+/// theorem 5.5.2.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct BiasVariance {
+    /// `mean_i KL(p* || p_i)`.
+    pub risk: f64,
+    /// `KL(p* || p~)`.
+    pub bias: f64,
+    /// `mean_i KL(p~ || p_i)`.
+    pub variance: f64,
+}
+
+/// Splits the risk of a set of estimates.
+///
+/// # Errors
+/// [`Invalid::Empty`]; those of [`Family::check_natural`] if the mean of the natural parameters overflows.
+pub fn bias_variance<F: Family + Clone>(
+    truth: &Distribution<F>,
+    estimates: &[Distribution<F>],
+) -> Result<BiasVariance, Error> {
+    if estimates.is_empty() {
+        return Err(Invalid::Empty { what: "estimates" }.into());
+    }
+    let n = estimates.len() as f64;
+    let mut middle = vec![0.0; truth.natural().len()];
+    for estimate in estimates {
+        middle.iter_mut().zip(estimate.natural()).for_each(|(m, e)| *m += e / n);
+    }
+    let middle = Distribution::from_natural(truth.family().clone(), &middle)?;
+    let mean = |p: &Distribution<F>| estimates.iter().map(|q| p.kl(q)).sum::<f64>() / n;
+    Ok(BiasVariance { risk: mean(truth), bias: truth.kl(&middle), variance: mean(&middle) })
+}
