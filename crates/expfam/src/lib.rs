@@ -10,6 +10,7 @@ mod divergence;
 mod error;
 pub mod families;
 pub mod family;
+pub mod glm;
 pub mod mirror;
 mod prior;
 mod quadrature;

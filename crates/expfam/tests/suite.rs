@@ -3,6 +3,7 @@
 mod suite {
     mod cases;
     mod estimation;
+    mod glm;
     mod reference;
     mod risk;
     mod samplers;

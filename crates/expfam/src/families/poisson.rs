@@ -147,10 +147,10 @@ pub(crate) fn poisson(rate: f64, rng: &mut dyn Rng) -> f64 {
     if rate <= 0.0 {
         return 0.0;
     }
-    if rate < 1e15 {
-        if let Ok(law) = rand_distr::Poisson::new(rate) {
-            return law.sample(rng);
-        }
+    if rate < 1e15
+        && let Ok(law) = rand_distr::Poisson::new(rate)
+    {
+        return law.sample(rng);
     }
     (rate + rate.sqrt() * crate::samplers::standard_normal(rng)).round().max(0.0)
 }

@@ -131,11 +131,10 @@ pub fn normal_map(n0: f64, m0: f64, v0: f64, n: f64) -> (f64, f64, f64) {
     let k = n0 * n / total;
     let weight = |t: f64| {
         let spread = 1.0 + 2.0 * t * k / n;
-        let log = -n0 * v0 * t
+        -n0 * v0 * t
             - 0.5 * (n - 1.0) * (2.0 * t).ln_1p()
             - 0.5 * spread.ln()
-            - t * k * m0 * m0 / spread;
-        log
+            - t * k * m0 * m0 / spread
     };
     let scale = 1.0 / (n0 * v0 + n + k * m0 * m0);
     let moments = |t: f64| ((2.0 * t * k * m0) / (n + 2.0 * t * k), 1.0 / (n + 2.0 * t * k));

@@ -5,8 +5,11 @@ use fenchel_expfam::*;
 /// A family of numbers.
 pub(super) type Univariate = Box<dyn Sample<Point = f64, Owned = f64>>;
 
+/// A family with natural parameters.
+pub(super) type Members<F> = (F, Vec<Vec<f64>>);
+
 /// Families of numbers with natural parameters.
-pub(super) fn univariate() -> Vec<(Univariate, Vec<Vec<f64>>)> {
+pub(super) fn univariate() -> Vec<Members<Univariate>> {
     let one = |values: &[f64]| values.iter().map(|&v| vec![v]).collect::<Vec<_>>();
     let scale = || one(&[-1e-8, -0.3, -1.0, -7.5, -1e8]);
     let failures = || one(&[-1e-4, -0.3, -2.0, -30.0]);
@@ -65,7 +68,7 @@ pub(super) fn univariate() -> Vec<(Univariate, Vec<Vec<f64>>)> {
 }
 
 /// Families of vectors and matrices.
-pub(super) fn others() -> Vec<(Box<dyn Family>, Vec<Vec<f64>>)> {
+pub(super) fn others() -> Vec<Members<Box<dyn Family>>> {
     vec![
         (Box::new(Categorical::new(4).unwrap()), vec![vec![0.0; 3], vec![-3.0, 2.0, 5.0]]),
         (Box::new(Multinomial::new(9, 3).unwrap()), vec![vec![0.3, -4.0]]),
@@ -97,7 +100,7 @@ pub(super) fn others() -> Vec<(Box<dyn Family>, Vec<Vec<f64>>)> {
 }
 
 /// Every family, by what does not need observations.
-pub(super) fn all() -> Vec<(Box<dyn Family>, Vec<Vec<f64>>)> {
+pub(super) fn all() -> Vec<Members<Box<dyn Family>>> {
     let mut all = others();
     all.extend(univariate().into_iter().map(|(f, etas)| (f as Box<dyn Family>, etas)));
     all

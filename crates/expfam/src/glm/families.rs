@@ -1,0 +1,242 @@
+//! The conditional families, one natural parameter each.
+
+use fenchel_linalg::special::{ln_gamma, sigmoid, softplus, xlogx};
+use serde::{Deserialize, Serialize};
+
+use crate::divergence::phi;
+use crate::special::logit;
+
+/// A family of one natural parameter as a generalised linear model needs it.
+pub trait ScalarFamily: Sync {
+    /// Its name in messages and summaries.
+    const NAME: &'static str;
+    /// The name of its link.
+    const LINK: &'static str;
+    /// Whether the dispersion is known to be 1.
+    const KNOWN_DISPERSION: bool;
+    /// What targets have to be.
+    const TARGETS: &'static str;
+
+    /// `a(eta)`, `+inf` outside of the domain.
+    fn log_partition(&self, eta: f64) -> f64;
+    /// `a'(eta)`.
+    fn mean(&self, eta: f64) -> f64;
+    /// `a''(eta)`.
+    fn variance(&self, eta: f64) -> f64;
+    /// The `eta` with `a'(eta) = mu`.
+    fn link(&self, mu: f64) -> f64;
+    /// Whether a target is in the closed mean domain.
+    fn accepts(&self, y: f64) -> bool;
+    /// `2 KL` between the members of means `y` and `mu` at dispersion 1: the deviance of one observation.
+    fn deviance(&self, y: f64, mu: f64) -> f64;
+    /// `log p(y)` at mean `mu`, weight `w` and dispersion `phi`.
+    fn log_likelihood(&self, y: f64, mu: f64, weight: f64, dispersion: f64) -> f64;
+}
+
+/// Bernoulli targets, or shares of successes with the numbers of trials as weights; logit link.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Logistic;
+
+impl ScalarFamily for Logistic {
+    const NAME: &'static str = "binomial";
+    const LINK: &'static str = "logit";
+    const KNOWN_DISPERSION: bool = true;
+    const TARGETS: &'static str = "a number in [0, 1]";
+
+    fn log_partition(&self, eta: f64) -> f64 {
+        softplus(eta)
+    }
+
+    fn mean(&self, eta: f64) -> f64 {
+        sigmoid(eta)
+    }
+
+    fn variance(&self, eta: f64) -> f64 {
+        sigmoid(eta) * sigmoid(-eta)
+    }
+
+    fn link(&self, mu: f64) -> f64 {
+        logit(mu)
+    }
+
+    fn accepts(&self, y: f64) -> bool {
+        (0.0..=1.0).contains(&y)
+    }
+
+    fn deviance(&self, y: f64, mu: f64) -> f64 {
+        2.0 * (xlogx(y) - y * mu.ln() + xlogx(1.0 - y) - cross(1.0 - y, 1.0 - mu))
+    }
+
+    fn log_likelihood(&self, y: f64, mu: f64, weight: f64, _: f64) -> f64 {
+        let choose = if weight.fract() == 0.0 && (weight * y - (weight * y).round()).abs() < 1e-6 {
+            crate::special::ln_choose(weight, (weight * y).round())
+        } else {
+            0.0
+        };
+        choose + weight * (cross(y, mu) + cross(1.0 - y, 1.0 - mu))
+    }
+}
+
+/// `y log mu`, 0 at `y = 0`.
+fn cross(y: f64, mu: f64) -> f64 {
+    if y == 0.0 { 0.0 } else { y * mu.ln() }
+}
+
+/// Poisson targets; log link.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LogLinear;
+
+impl ScalarFamily for LogLinear {
+    const NAME: &'static str = "poisson";
+    const LINK: &'static str = "log";
+    const KNOWN_DISPERSION: bool = true;
+    const TARGETS: &'static str = "a finite number >= 0";
+
+    fn log_partition(&self, eta: f64) -> f64 {
+        eta.exp()
+    }
+
+    fn mean(&self, eta: f64) -> f64 {
+        eta.exp()
+    }
+
+    fn variance(&self, eta: f64) -> f64 {
+        eta.exp()
+    }
+
+    fn link(&self, mu: f64) -> f64 {
+        mu.ln()
+    }
+
+    fn accepts(&self, y: f64) -> bool {
+        y >= 0.0 && y.is_finite()
+    }
+
+    fn deviance(&self, y: f64, mu: f64) -> f64 {
+        if y == 0.0 { 2.0 * mu } else { 2.0 * y * phi(y, mu) }
+    }
+
+    fn log_likelihood(&self, y: f64, mu: f64, weight: f64, _: f64) -> f64 {
+        weight * (cross(y, mu) - mu - ln_gamma(y + 1.0))
+    }
+}
+
+/// Normal targets; identity link.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Identity;
+
+impl ScalarFamily for Identity {
+    const NAME: &'static str = "gaussian";
+    const LINK: &'static str = "identity";
+    const KNOWN_DISPERSION: bool = false;
+    const TARGETS: &'static str = "a finite number";
+
+    fn log_partition(&self, eta: f64) -> f64 {
+        0.5 * eta * eta
+    }
+
+    fn mean(&self, eta: f64) -> f64 {
+        eta
+    }
+
+    fn variance(&self, _: f64) -> f64 {
+        1.0
+    }
+
+    fn link(&self, mu: f64) -> f64 {
+        mu
+    }
+
+    fn accepts(&self, y: f64) -> bool {
+        y.is_finite()
+    }
+
+    fn deviance(&self, y: f64, mu: f64) -> f64 {
+        (y - mu) * (y - mu)
+    }
+
+    fn log_likelihood(&self, y: f64, mu: f64, weight: f64, dispersion: f64) -> f64 {
+        let v = dispersion / weight;
+        -0.5 * ((y - mu) * (y - mu) / v + (std::f64::consts::TAU * v).ln())
+    }
+}
+
+/// Gamma targets; `eta = -1 / mu`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reciprocal;
+
+impl ScalarFamily for Reciprocal {
+    const NAME: &'static str = "gamma";
+    const LINK: &'static str = "-1/mu";
+    const KNOWN_DISPERSION: bool = false;
+    const TARGETS: &'static str = "a finite number > 0";
+
+    fn log_partition(&self, eta: f64) -> f64 {
+        if eta < 0.0 { -(-eta).ln() } else { f64::INFINITY }
+    }
+
+    fn mean(&self, eta: f64) -> f64 {
+        -1.0 / eta
+    }
+
+    fn variance(&self, eta: f64) -> f64 {
+        1.0 / (eta * eta)
+    }
+
+    fn link(&self, mu: f64) -> f64 {
+        -1.0 / mu
+    }
+
+    fn accepts(&self, y: f64) -> bool {
+        y > 0.0 && y.is_finite()
+    }
+
+    fn deviance(&self, y: f64, mu: f64) -> f64 {
+        2.0 * phi(mu, y)
+    }
+
+    fn log_likelihood(&self, y: f64, mu: f64, weight: f64, dispersion: f64) -> f64 {
+        let a = weight / dispersion;
+        a * (a * y / mu).ln() - a * y / mu - y.ln() - ln_gamma(a)
+    }
+}
+
+/// Inverse Gaussian targets; `eta = -1 / (2 mu^2)`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InverseSquare;
+
+impl ScalarFamily for InverseSquare {
+    const NAME: &'static str = "inverse gaussian";
+    const LINK: &'static str = "-1/(2 mu^2)";
+    const KNOWN_DISPERSION: bool = false;
+    const TARGETS: &'static str = "a finite number > 0";
+
+    fn log_partition(&self, eta: f64) -> f64 {
+        if eta < 0.0 { -(-2.0 * eta).sqrt() } else { f64::INFINITY }
+    }
+
+    fn mean(&self, eta: f64) -> f64 {
+        1.0 / (-2.0 * eta).sqrt()
+    }
+
+    fn variance(&self, eta: f64) -> f64 {
+        (-2.0 * eta).powf(-1.5)
+    }
+
+    fn link(&self, mu: f64) -> f64 {
+        -0.5 / (mu * mu)
+    }
+
+    fn accepts(&self, y: f64) -> bool {
+        y > 0.0 && y.is_finite()
+    }
+
+    fn deviance(&self, y: f64, mu: f64) -> f64 {
+        (y - mu) * (y - mu) / (mu * mu * y)
+    }
+
+    fn log_likelihood(&self, y: f64, mu: f64, weight: f64, dispersion: f64) -> f64 {
+        let l = weight / dispersion;
+        0.5 * ((l / (std::f64::consts::TAU * y * y * y)).ln() - l * self.deviance(y, mu))
+    }
+}

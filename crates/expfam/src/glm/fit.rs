@@ -1,0 +1,295 @@
+//! Fitting and predicting.
+
+use std::ops::ControlFlow;
+
+use fenchel_linalg::{AsDesign, Cholesky, Design, Invalid, multiply};
+use fenchel_optim::model::Saved;
+use fenchel_optim::newton::{Newton, NewtonState, TwiceDifferentiable, WithHessian, newton};
+use fenchel_optim::{Progress, Report, Stop};
+use ndarray::{Array1, ArrayView1, ArrayView2};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::objective::Objective;
+use super::{GlmSummary, ScalarFamily};
+use crate::Error;
+
+/// A generalised linear model with the canonical link of its family:
+///
+/// ```text
+/// minimise over beta, b:   (1/W) sum_i w_i (a(eta_i) - y_i eta_i) + (l2/2) |beta|^2,    eta_i = x_i.beta + b + offset_i
+/// ```
+///
+/// | field | default | meaning |
+/// |---|---|---|
+/// | `family` | | [`Logistic`](super::Logistic), [`LogLinear`](super::LogLinear), ... |
+/// | `intercept` | true | whether there is a `b`, without penalty |
+/// | `l2` | 0 | ridge, on the scale of the mean loss |
+/// | `stop` | gradient below 1e-10, 100 passes of work a variable | when to end |
+///
+/// ```
+/// use fenchel_expfam::glm::{Glm, LogLinear};
+/// use ndarray::array;
+///
+/// // Claims by years of exposure.
+/// let x = array![[0.0], [1.0], [0.0], [1.0]];
+/// let (claims, years): ([f64; 4], [f64; 4]) = ([2.0, 6.0, 4.0, 6.0], [10.0, 12.0, 20.0, 12.0]);
+/// let offset: Vec<f64> = years.iter().map(|y| y.ln()).collect();
+/// let fitted = Glm::new(LogLinear).fit_weighted(&x, &claims, None, Some(&offset))?;
+/// // The rates are 6 / 30 and 12 / 24.
+/// assert!((fitted.intercept - 0.2f64.ln()).abs() < 1e-9);
+/// assert!((fitted.coefficients[0] - 2.5f64.ln()).abs() < 1e-9);
+/// println!("{}", fitted.summary());
+/// # Ok::<(), fenchel_expfam::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Glm<F> {
+    /// The conditional family.
+    pub family: F,
+    /// Whether there is an unpenalised intercept.
+    pub intercept: bool,
+    /// Weight of the quadratic penalty, on the scale of the mean loss.
+    pub l2: f64,
+    /// When to end.
+    pub stop: Stop,
+}
+
+impl<F: ScalarFamily + Clone> Glm<F> {
+    /// The default model of a family.
+    pub fn new(family: F) -> Self {
+        let stop = Stop { absolute: 1e-10, relative: 0.0, max_passes: 1e6, ..Stop::default() };
+        Glm { family, intercept: true, l2: 0.0, stop }
+    }
+
+    /// Fits on rows `x` and targets `y`.
+    ///
+    /// # Errors
+    /// [`Invalid`] for shapes, NaN and targets outside of the mean domain; [`Invalid::RankDeficient`] where columns depend on each
+    /// other. A fit that does not converge (separable logistic data without `l2`) has the status
+    /// [`PassLimit`](fenchel_optim::Status::PassLimit) or [`Stalled`](fenchel_optim::Status::Stalled) in its report.
+    pub fn fit<'y, X: AsDesign + ?Sized>(
+        &self,
+        x: &X,
+        y: impl Into<ArrayView1<'y, f64>>,
+    ) -> Result<GlmModel<F>, Error> {
+        self.fit_watched(x, y, None, None, |_| ControlFlow::Continue(()))
+    }
+
+    /// With prior weights (numbers of trials or of equal rows) and offsets, known parts of `eta`.
+    ///
+    /// # Errors
+    /// As [`fit`](Self::fit); [`Invalid::Parameter`] for a negative weight.
+    pub fn fit_weighted<'y, X: AsDesign + ?Sized>(
+        &self,
+        x: &X,
+        y: impl Into<ArrayView1<'y, f64>>,
+        weights: Option<&[f64]>,
+        offset: Option<&[f64]>,
+    ) -> Result<GlmModel<F>, Error> {
+        self.fit_watched(x, y, weights, offset, |_| ControlFlow::Continue(()))
+    }
+
+    /// The same, watched from step to step.
+    ///
+    /// # Errors
+    /// As [`fit_weighted`](Self::fit_weighted).
+    pub fn fit_watched<'y, X: AsDesign + ?Sized>(
+        &self,
+        x: &X,
+        y: impl Into<ArrayView1<'y, f64>>,
+        weights: Option<&[f64]>,
+        offset: Option<&[f64]>,
+        mut watch: impl FnMut(&Progress) -> ControlFlow<()>,
+    ) -> Result<GlmModel<F>, Error> {
+        let design = x.as_design()?;
+        let y = y.into().to_vec();
+        let (n, d) = (design.rows(), design.columns());
+        self.check(n, &y, weights, offset)?;
+        Invalid::check_nonnegative("l2", self.l2)?;
+        let total: f64 = weights.map_or(n as f64, |w| w.iter().sum());
+        Invalid::check_positive("sum of the weights", total)?;
+        let shares: Vec<f64> = match weights {
+            None => vec![1.0 / n as f64; n],
+            Some(w) => w.iter().map(|w| w / total).collect(),
+        };
+        let mut objective = Objective {
+            family: &self.family,
+            design,
+            y: &y,
+            shares: shares.clone(),
+            offset,
+            l2: self.l2,
+            intercept: self.intercept,
+            curvature: vec![0.0; n],
+        };
+        let start = self.start(&mut objective, n, d)?;
+        let solution =
+            newton(objective, &self.stop, NewtonState::from(start), &mut |progress: &Progress,
+                                                                          _: &Newton<
+                Objective<'_, X::View<'_>, F>,
+            >| {
+                watch(progress)
+            })?;
+        let mut point = solution.state.point;
+        let mut objective = Objective {
+            family: &self.family,
+            design,
+            y: &y,
+            shares,
+            offset,
+            l2: self.l2,
+            intercept: self.intercept,
+            curvature: vec![0.0; n],
+        };
+        let mut z = vec![0.0; n];
+        objective.multiply(&point, &mut z);
+        objective.bend(&z);
+        let (hessian, _) = objective.hessian();
+        let summary = GlmSummary::new(
+            &mut objective,
+            &point,
+            &z,
+            weights,
+            hessian_factor(&hessian, point.len())?,
+        )?;
+        let intercept = if self.intercept { point.pop().unwrap_or(0.0) } else { 0.0 };
+        Ok(GlmModel {
+            family: self.family.clone(),
+            coefficients: point,
+            intercept,
+            summary,
+            report: solution.report,
+        })
+    }
+
+    fn check(
+        &self,
+        n: usize,
+        y: &[f64],
+        weights: Option<&[f64]>,
+        offset: Option<&[f64]>,
+    ) -> Result<(), Error> {
+        Invalid::check_length("targets", n, y.len())?;
+        if n == 0 {
+            return Err(Invalid::Empty { what: "design matrix (rows)" }.into());
+        }
+        if let Some((row, &value)) = y.iter().enumerate().find(|(_, y)| !self.family.accepts(**y)) {
+            return Err(Invalid::Label { row, value, expected: F::TARGETS }.into());
+        }
+        if let Some(weights) = weights {
+            Invalid::check_length("weights", n, weights.len())?;
+            weights.iter().try_for_each(|&w| Invalid::check_nonnegative("weight", w))?;
+        }
+        if let Some(offset) = offset {
+            Invalid::check_length("offset", n, offset.len())?;
+            Invalid::check_finite("offset", offset)?;
+        }
+        Ok(())
+    }
+
+    /// The origin, with the intercept of the mean; without an intercept, a family with a bounded domain has no such start.
+    fn start<D: Design>(
+        &self,
+        objective: &mut Objective<'_, D, F>,
+        n: usize,
+        d: usize,
+    ) -> Result<Vec<f64>, Error> {
+        let mut start = vec![0.0; d + usize::from(self.intercept)];
+        if self.intercept {
+            let mean: f64 = objective.shares.iter().zip(objective.y).map(|(s, y)| s * y).sum();
+            let eta = self.family.link(mean);
+            if !eta.is_finite() {
+                return Err(Error::BoundaryMean {
+                    family: F::NAME,
+                    reason: "all targets at one end of their range",
+                    remedy: "leave the intercept out and add a penalty, or take more data",
+                });
+            }
+            let shift: f64 = match objective.offset {
+                None => 0.0,
+                Some(offset) => objective.shares.iter().zip(offset).map(|(s, o)| s * o).sum(),
+            };
+            start[d] = eta - shift;
+        }
+        let mut z = vec![0.0; n];
+        objective.multiply(&start, &mut z);
+        if objective.value(&start, &z).is_finite() {
+            return Ok(start);
+        }
+        Err(Error::Unavailable {
+            family: F::NAME,
+            what: "a start inside of the domain",
+            hint: "fit with an intercept, and with offsets that keep eta below 0",
+        })
+    }
+}
+
+fn hessian_factor(hessian: &[f64], k: usize) -> Result<Cholesky, Error> {
+    let view = ArrayView2::from_shape((k, k), hessian).expect("k^2 entries");
+    // A pivot that rounding left is as good as none.
+    let scale: Vec<f64> = (0..k).map(|j| hessian[j * k + j]).collect();
+    let deficient = |rank| Error::from(Invalid::RankDeficient { what: "design", rank, columns: k });
+    match Cholesky::new(view) {
+        Ok(factor) => {
+            let lower = factor.lower();
+            match (0..k).find(|&j| lower[[j, j]].powi(2) <= 1e-13 * scale[j]) {
+                None => Ok(factor),
+                Some(pivot) => Err(deficient(pivot)),
+            }
+        }
+        Err(Invalid::NotPositiveDefinite { pivot, .. }) => Err(deficient(pivot)),
+        Err(other) => Err(other.into()),
+    }
+}
+
+/// A fitted generalised linear model.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GlmModel<F> {
+    /// The conditional family.
+    pub family: F,
+    /// `beta`.
+    pub coefficients: Vec<f64>,
+    /// `b`; 0 without.
+    pub intercept: f64,
+    /// Standard errors, deviances and the like.
+    pub summary: GlmSummary,
+    /// How the run ended.
+    pub report: Report,
+}
+
+impl<F: ScalarFamily> GlmModel<F> {
+    /// `eta`, one a row, without offset.
+    ///
+    /// # Errors
+    /// [`Invalid::Length`] for another number of columns; [`Invalid::NonFinite`].
+    pub fn predict_natural<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array1<f64>, Error> {
+        let design = x.as_design()?;
+        Invalid::check_length("columns of the design", self.coefficients.len(), design.columns())?;
+        let mut eta = vec![0.0; design.rows()];
+        multiply(&design, &self.coefficients, &mut eta);
+        Ok(eta.into_iter().map(|e| e + self.intercept).collect())
+    }
+
+    /// `E[y | x]`, one a row, without offset.
+    ///
+    /// # Errors
+    /// As [`predict_natural`](Self::predict_natural).
+    pub fn predict<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array1<f64>, Error> {
+        Ok(self.predict_natural(x)?.mapv_into(|eta| self.family.mean(eta)))
+    }
+
+    /// What R's `summary(glm(...))` prints.
+    pub fn summary(&self) -> &GlmSummary {
+        &self.summary
+    }
+}
+
+impl<F: ScalarFamily + Serialize + DeserializeOwned> Saved for GlmModel<F> {
+    const KIND: &'static str = "generalised linear model";
+    const VERSION: u32 = 1;
+
+    fn check(&self) -> Result<(), String> {
+        let finite = self.coefficients.iter().chain([&self.intercept]).all(|c| c.is_finite());
+        if finite { Ok(()) } else { Err("coefficients must be finite".into()) }
+    }
+}
