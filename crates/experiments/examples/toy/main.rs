@@ -24,6 +24,7 @@ mod problem;
 
 use estimator::{NonnegativeModel, NonnegativeRidge};
 use fenchel_datasets::embedded;
+use fenchel_experiments::Context;
 use fenchel_optim::model::Saved;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -35,12 +36,16 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let path = std::env::temp_dir().join("fenchel-toy.json");
     model.save_file(&path)?;
     assert_eq!(NonnegativeModel::load_file(&path)?, model);
+
+    let outcome =
+        (experiment::RATE.run)(&Context::new(1)).map_err(|failure| failure.to_string())?;
+    outcome.claims.iter().for_each(|claim| println!("{}: {}", claim.outcome(), claim.statement));
     Ok(())
 }
 
 #[cfg(test)]
 mod tests {
-    use fenchel_experiments::{Context, frozen};
+    use fenchel_experiments::frozen;
     use fenchel_optim::Status;
 
     use super::*;
