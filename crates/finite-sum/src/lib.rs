@@ -28,6 +28,7 @@
 #![forbid(unsafe_code)]
 
 pub mod auto;
+pub mod averaged;
 pub mod dual;
 mod error;
 pub mod estimators;

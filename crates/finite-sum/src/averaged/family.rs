@@ -1,0 +1,153 @@
+//! The families of targets.
+
+use fenchel_linalg::Invalid;
+use fenchel_linalg::special::{sigmoid, softplus};
+use serde::{Deserialize, Serialize};
+
+/// A mean function `a'` with what averaging needs of it.
+pub trait MeanFunction: Clone + Sync {
+    /// `a(t)`.
+    fn log_partition(&self, t: f64) -> f64;
+    /// `a'(t)`.
+    fn mean(&self, t: f64) -> f64;
+    /// `a'''(t)`.
+    fn third(&self, t: f64) -> f64;
+    /// `E a'(N(m, v))`, in the mean domain for every `v >= 0`.
+    fn smoothed(&self, m: f64, v: f64) -> f64;
+    /// `max a''`, if there is one.
+    fn curvature(&self) -> Option<f64>;
+    /// The closed mean domain.
+    fn range(&self) -> (f64, f64);
+    /// What targets have to be.
+    fn expected(&self) -> &'static str;
+
+    /// Checks a target.
+    ///
+    /// # Errors
+    /// [`Invalid::Label`].
+    fn check(&self, row: usize, y: f64) -> Result<(), Invalid> {
+        let (low, high) = self.range();
+        if y >= low && y <= high && y.is_finite() {
+            return Ok(());
+        }
+        Err(Invalid::Label { row, value: y, expected: self.expected() })
+    }
+}
+
+/// Targets 0 and 1, or probabilities between; the logistic model.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bernoulli;
+
+/// Nodes and weights of Gauss-Hermite quadrature with 7 points, for the standard normal law.
+const HERMITE: [(f64, f64); 4] = [
+    (0.0, 0.457_142_857_142_857_1),
+    (1.154_405_394_739_968_1, 0.240_123_178_605_012_72),
+    (2.366_759_410_734_541, 0.030_757_123_967_586_5),
+    (3.750_439_717_725_742, 0.000_548_268_855_972_217_9),
+];
+
+impl MeanFunction for Bernoulli {
+    fn log_partition(&self, t: f64) -> f64 {
+        softplus(t)
+    }
+
+    fn mean(&self, t: f64) -> f64 {
+        sigmoid(t)
+    }
+
+    fn third(&self, t: f64) -> f64 {
+        let (p, q) = (sigmoid(t), sigmoid(-t));
+        p * q * (q - p)
+    }
+
+    fn smoothed(&self, m: f64, v: f64) -> f64 {
+        let s = v.sqrt();
+        HERMITE
+            .iter()
+            .map(|&(x, w)| {
+                let pair = sigmoid(m + s * x) + sigmoid(m - s * x);
+                if x == 0.0 { 0.5 * w * pair } else { w * pair }
+            })
+            .sum()
+    }
+
+    fn curvature(&self) -> Option<f64> {
+        Some(0.25)
+    }
+
+    fn range(&self) -> (f64, f64) {
+        (0.0, 1.0)
+    }
+
+    fn expected(&self) -> &'static str {
+        "0, 1 or a probability between"
+    }
+}
+
+/// Counts, with the log link. Its second derivative has no bound: a constant step may diverge.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Poisson;
+
+impl MeanFunction for Poisson {
+    fn log_partition(&self, t: f64) -> f64 {
+        t.exp()
+    }
+
+    fn mean(&self, t: f64) -> f64 {
+        t.exp()
+    }
+
+    fn third(&self, t: f64) -> f64 {
+        t.exp()
+    }
+
+    fn smoothed(&self, m: f64, v: f64) -> f64 {
+        (m + 0.5 * v).exp()
+    }
+
+    fn curvature(&self) -> Option<f64> {
+        None
+    }
+
+    fn range(&self) -> (f64, f64) {
+        (0.0, f64::MAX)
+    }
+
+    fn expected(&self) -> &'static str {
+        "a finite number >= 0"
+    }
+}
+
+/// Real targets: least squares, where both kinds of averages coincide.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Gaussian;
+
+impl MeanFunction for Gaussian {
+    fn log_partition(&self, t: f64) -> f64 {
+        0.5 * t * t
+    }
+
+    fn mean(&self, t: f64) -> f64 {
+        t
+    }
+
+    fn third(&self, _: f64) -> f64 {
+        0.0
+    }
+
+    fn smoothed(&self, m: f64, _: f64) -> f64 {
+        m
+    }
+
+    fn curvature(&self) -> Option<f64> {
+        Some(1.0)
+    }
+
+    fn range(&self) -> (f64, f64) {
+        (f64::MIN, f64::MAX)
+    }
+
+    fn expected(&self) -> &'static str {
+        "a finite number"
+    }
+}

@@ -1,0 +1,112 @@
+//! The same recursion in a reproducing kernel Hilbert space.
+
+use fenchel_linalg::Invalid;
+
+use super::MeanFunction;
+use crate::Error;
+
+/// `exp(-|s - t|_1 / sigma)`.
+pub fn laplacian_kernel(sigma: f64) -> impl Fn(&[f64], &[f64]) -> f64 {
+    move |s, t| (-s.iter().zip(t).map(|(s, t)| (s - t).abs()).sum::<f64>() / sigma).exp()
+}
+
+/// Constant-step SGD on `eta(x) = sum_t alpha_t k(x_t, x)`: `alpha_n = -g (a'(eta(x_n)) - y_n)`, older coefficients shrink by
+/// `1 - g l2`. A step costs a kernel a stored point, O(n^2) in all: for more than some ten thousand points use
+/// Nystrom features (`fenchel_linalg::factor`) with [`AveragedSgd`](super::AveragedSgd).
+///
+/// Predictions are averaged for queries that are given before the run: exactly, one kernel a step and query.
+#[derive(Debug, Clone)]
+pub struct KernelSgd<M, K> {
+    family: M,
+    kernel: K,
+    step: f64,
+    l2: f64,
+    points: Vec<Vec<f64>>,
+    /// Coefficients over `scale`.
+    alpha: Vec<f64>,
+    scale: f64,
+    queries: Vec<Vec<f64>>,
+    /// `eta` at the queries, its mean, and the mean prediction.
+    natural: Vec<f64>,
+    natural_mean: Vec<f64>,
+    prediction_mean: Vec<f64>,
+}
+
+impl<M: MeanFunction, K: Fn(&[f64], &[f64]) -> f64> KernelSgd<M, K> {
+    /// Before any data, with the points where predictions will be wanted.
+    ///
+    /// # Errors
+    /// [`Invalid::Parameter`] unless `step > 0`, `l2 >= 0` and `step * l2 < 1`.
+    pub fn new(
+        family: M,
+        kernel: K,
+        step: f64,
+        l2: f64,
+        queries: Vec<Vec<f64>>,
+    ) -> Result<Self, Error> {
+        Invalid::check_positive("step", step)?;
+        Invalid::check_nonnegative("l2", l2)?;
+        if step * l2 >= 1.0 {
+            let (name, value) = ("step * l2", step * l2);
+            return Err(Invalid::Parameter { name, value, expected: "a number below 1" }.into());
+        }
+        let m = queries.len();
+        let start = family.mean(0.0);
+        Ok(KernelSgd {
+            family,
+            kernel,
+            step,
+            l2,
+            points: vec![],
+            alpha: vec![],
+            scale: 1.0,
+            queries,
+            natural: vec![0.0; m],
+            natural_mean: vec![0.0; m],
+            prediction_mean: vec![start; m],
+        })
+    }
+
+    /// One step.
+    ///
+    /// # Errors
+    /// [`Invalid::NonFinite`]; [`Invalid::Label`].
+    pub fn observe(&mut self, x: &[f64], y: f64) -> Result<(), Error> {
+        Invalid::check_finite("observation", x)?;
+        self.family.check(self.points.len(), y)?;
+        let sum: f64 =
+            self.points.iter().zip(&self.alpha).map(|(p, a)| a * (self.kernel)(p, x)).sum();
+        let change = -self.step * (self.family.mean(self.scale * sum) - y);
+        let shrink = 1.0 - self.step * self.l2;
+        self.scale *= shrink;
+        if self.scale < 1e-100 {
+            self.alpha.iter_mut().for_each(|a| *a *= self.scale);
+            self.scale = 1.0;
+        }
+        self.alpha.push(change / self.scale);
+        self.points.push(x.to_vec());
+        let share = 1.0 / (self.points.len() + 1) as f64;
+        for (q, query) in self.queries.iter().enumerate() {
+            self.natural[q] = shrink * self.natural[q] + change * (self.kernel)(x, query);
+            self.natural_mean[q] += share * (self.natural[q] - self.natural_mean[q]);
+            let mean = self.family.mean(self.natural[q]);
+            self.prediction_mean[q] += share * (mean - self.prediction_mean[q]);
+        }
+        Ok(())
+    }
+
+    /// `a'` at the averaged parameters, one a query.
+    pub fn from_parameters(&self) -> Vec<f64> {
+        self.natural_mean.iter().map(|&t| self.family.mean(t)).collect()
+    }
+
+    /// The averaged predictions, one a query.
+    pub fn from_predictions(&self) -> &[f64] {
+        &self.prediction_mean
+    }
+
+    /// `eta` of the last iterate, one a query.
+    pub fn natural(&self) -> &[f64] {
+        &self.natural
+    }
+}
