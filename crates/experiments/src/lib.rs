@@ -76,6 +76,7 @@ pub mod frozen;
 pub mod number;
 pub mod registry;
 pub mod report;
+mod saddle;
 mod sample;
 mod table;
 

@@ -1,0 +1,107 @@
+//! Accuracy against nonzeros along a path of radii, on real data.
+
+use fenchel_datasets::embedded;
+use fenchel_optim::Stop;
+use fenchel_saddle::{MulticlassL1, MulticlassLoss};
+use ndarray::{Array2, Axis as Direction};
+
+use crate::{Axis, Context, Experiment, Failure, Figure, Ground, Outcome, Series, Source, Table};
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    id: "sa-real",
+    document: super::DOCUMENT,
+    title: "Accuracy against nonzeros on iris, wine and digits",
+    needs: &[],
+    run: experiment,
+};
+
+fn experiment(context: &Context) -> Result<Outcome, Failure> {
+    let mut outcome = Outcome::default();
+    let (iris, wine, digits) = (embedded::iris(), embedded::wine(), embedded::digits());
+    let rows = context.pick(600, 1797);
+    let first: Vec<usize> = (0..rows).collect();
+    let part = digits.x.select(Direction(0), &first);
+    let labels =
+        |y: &ndarray::Array1<usize>, n: usize| y.iter().take(n).copied().collect::<Vec<_>>();
+    let sets: [(&str, Array2<f64>, Vec<usize>); 3] = [
+        ("iris", iris.x, labels(&iris.y, 150)),
+        ("wine", wine.x, labels(&wine.y, 178)),
+        ("digits", part, labels(&digits.y, rows)),
+    ];
+    let radii = [0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0];
+    outcome
+        .setting("test rows", "every third")
+        .setting("radii", format!("{radii:?}"))
+        .setting("loss", "hinge");
+    let mut table = Table::new(
+        "Along the radius",
+        [
+            ("data", ""),
+            ("radius", ""),
+            ("weights", ""),
+            ("test accuracy", ""),
+            ("objective", ""),
+            ("gap", ""),
+        ],
+    );
+    let mut figure = Figure::new(
+        "Accuracy against nonzeros",
+        Axis::log("weights that are not 0"),
+        Axis::linear("test accuracy"),
+    );
+    let (mut largest, mut accuracies) = (0.0_f64, vec![]);
+    for (at, (name, x, y)) in sets.iter().enumerate() {
+        context.check()?;
+        context.progress(at as f64 / 3.0, name);
+        let (test, train): (Vec<usize>, Vec<usize>) = (0..y.len()).partition(|j| j % 3 == 0);
+        let take = |rows: &[usize]| {
+            (x.select(Direction(0), rows), rows.iter().map(|j| y[*j]).collect::<Vec<_>>())
+        };
+        let ((x, y), (test_x, test_y)) = (take(&train), take(&test));
+        let stop =
+            Stop { relative: 0.02, max_passes: context.pick(3000.0, 50_000.0), ..Stop::default() };
+        let stop = context.stop("fit", stop);
+        let estimator = MulticlassL1 {
+            loss: MulticlassLoss::Hinge,
+            penalty: 0.0,
+            stop,
+            ..MulticlassL1::default()
+        };
+        let mut points = vec![];
+        for (model, radius) in estimator.path(&x, &y, &radii)?.iter().zip(radii) {
+            let accuracy = model.score(&test_x, &test_y)?;
+            let certificate = model.report.certificate;
+            largest = largest.max(certificate.relative());
+            table.push([
+                (*name).into(),
+                radius.into(),
+                (model.nonzeros() as f64).into(),
+                accuracy.into(),
+                certificate.objective().unwrap_or(f64::NAN).into(),
+                certificate.value().into(),
+            ]);
+            if model.nonzeros() > 0 {
+                points.push((model.nonzeros() as f64, accuracy));
+            }
+        }
+        accuracies.push(points.last().map_or(0.0, |p| p.1));
+        figure = figure.with(Series::line_points(*name, points));
+    }
+    let least = accuracies.iter().copied().fold(1.0, f64::min);
+    let claim = Source::OURS.claim(
+        "the sparse classifier is right on 85 % of the test rows of each set at the largest radius",
+    );
+    outcome.claim(
+        claim
+            .on(Ground::Real)
+            .rests_on(["fit"])
+            .ours("at least 0.85 on all three")
+            .fixed_after_a_run()
+            .holds((least, least >= 0.9)),
+    );
+    let claim = Source::OURS.claim("every fit of the path is certified");
+    outcome
+        .claim(claim.on(Ground::Real).rests_on(["fit"]).reported("largest relative gap", largest));
+    outcome.table(table).figure(figure);
+    Ok(outcome)
+}

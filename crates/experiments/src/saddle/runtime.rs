@@ -1,0 +1,93 @@
+//! Table 4.2: the work of a step is proportional to `n = d = k`.
+
+use std::ops::ControlFlow;
+
+use fenchel_linalg::AsDesign;
+use fenchel_optim::{Cadence, Progress, Stop};
+use fenchel_saddle::{
+    Multiclass, MulticlassLoss, Samples, Sublinear, SublinearSettings, sublinear,
+};
+
+use super::{identity, slope, thesis};
+use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series, Source, Table};
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    id: "sa-runtime",
+    document: super::DOCUMENT,
+    title: "Table 4.2: the work of a step against the size",
+    needs: &[],
+    run: experiment,
+};
+
+const LINEAR: Source =
+    thesis("4.5, table 4.2", "We observe that the runtime is proportional to kappa, as expected.");
+
+/// Seconds of the document for 10,000 steps, in Matlab.
+const PRINTED: [(usize, f64); 6] =
+    [(200, 0.80), (400, 1.17), (800, 2.07), (1600, 4.27), (3200, 7.55), (6400, 15.56)];
+
+fn experiment(context: &Context) -> Result<Outcome, Failure> {
+    let mut outcome = Outcome::default();
+    let sizes = context.pick(&[100_usize, 200, 400, 800][..], &[200, 400, 800, 1600, 3200, 6400]);
+    // As many as in the document: with fewer the classes of the larger sizes are not all touched, and draws cost less.
+    let steps = 10_000_u64;
+    outcome
+        .setting("steps", steps)
+        .setting("radius, penalty", "n, 0.001")
+        .setting("operation", "an entry of a matrix or vector that a step looks at");
+    let mut table = Table::new(
+        "Work of a step, n = d = k",
+        [("n", ""), ("operations", ""), ("time", "microseconds"), ("document", "microseconds")],
+    );
+    let (mut work, mut time) = (vec![], vec![]);
+    for (at, &n) in sizes.iter().enumerate() {
+        context.check()?;
+        context.progress(at as f64 / sizes.len() as f64, &format!("n = {n}"));
+        let (x, y) = identity(n, context.seed);
+        let samples = Samples::new(&x.as_design()?, &y, n, None)?;
+        let problem = Multiclass::new(&samples, MulticlassLoss::Hinge, n as f64, 1e-3)?;
+        let passes = steps as f64 * 2.0 / n as f64;
+        let stop = Stop { check: Cadence::Every(1e9), ..Stop::after_passes(passes) };
+        let stop = context.stop("sublinear", stop);
+        let settings = SublinearSettings {
+            horizon: Some(steps),
+            stop,
+            seed: context.seed,
+            ..Default::default()
+        };
+        let (mut operations, mut seconds) = (0, 0.0);
+        let mut watch = |progress: &Progress, method: &Sublinear| {
+            (operations, seconds) = (method.operations(), progress.seconds);
+            ControlFlow::Continue(())
+        };
+        sublinear(&problem, &settings, None, &mut watch)?;
+        let (each, micros) = (operations as f64 / steps as f64, 1e6 * seconds / steps as f64);
+        work.push((n as f64, each));
+        time.push((n as f64, micros));
+        let printed = PRINTED.iter().find(|(size, _)| *size == n);
+        table.push([
+            (n as f64).into(),
+            each.into(),
+            micros.into(),
+            printed.map_or("".into(), |(_, seconds)| (seconds * 100.0).into()),
+        ]);
+    }
+    let of_work = slope(&work);
+    let claim = LINEAR.claim("operations of a step grow in proportion to `n = d = k`");
+    let claim = claim.rests_on(["sublinear"]).specification("log-log slope 1.00 +- 0.05");
+    outcome.claim(claim.holds((of_work, (of_work - 1.0).abs() <= 0.05)));
+    let of_time = slope(&time);
+    let claim = LINEAR.claim("seconds of a step grow about like `n = d = k` on this machine");
+    outcome.claim(
+        claim
+            .rests_on(["sublinear"])
+            .reported("log-log slope of the time (specification: at most 1.6)", of_time),
+    );
+    outcome.table(table);
+    outcome.figure(
+        Figure::new("Work of a step", Axis::log("n = d = k"), Axis::log("operations"))
+            .caption("Counted, not timed; the dual side, the primal side and the draws.")
+            .with(Series::line_points("sublinear", work)),
+    );
+    Ok(outcome)
+}
