@@ -140,6 +140,19 @@ pub(crate) fn map_parts<T: Send>(
     (0..parts).map(f).collect()
 }
 
+/// `f` of every item, on all cores.
+#[cfg(feature = "parallel")]
+pub(crate) fn for_each<T: Send>(items: &mut [T], f: impl Fn(&mut T) + Sync + Send) {
+    use rayon::prelude::*;
+    items.par_iter_mut().for_each(f);
+}
+
+/// `f` of every item.
+#[cfg(not(feature = "parallel"))]
+pub(crate) fn for_each<T: Send>(items: &mut [T], f: impl Fn(&mut T) + Sync + Send) {
+    items.iter_mut().for_each(f);
+}
+
 /// The mean of about a thousand rows spread over the data: sums of differences from it lose no digits.
 pub(crate) fn rough_mean(data: &dyn Blocks) -> Array1<f64> {
     let n = data.count();

@@ -13,6 +13,7 @@
 //! rejected; at least one direction is kept.
 
 use fenchel_linalg::special::chi_squared_tail;
+use fenchel_optim::Refusal;
 use ndarray::{Array1, Array2, ArrayView2};
 use rand::RngExt;
 use rand::seq::SliceRandom;
@@ -171,7 +172,7 @@ fn first_accepted(tests: &[DimensionTest], level: f64) -> usize {
 /// The chi-squared tests for `k` = 0, 1, ... of a method that has them.
 ///
 /// # Errors
-/// [`Error::Unsupported`] for the others.
+/// [`Error::Refused`] for the others.
 pub fn chi_square_tests(
     method: &dyn Reducer,
     spectrum: &Spectrum,
@@ -190,7 +191,7 @@ pub fn chi_square_tests(
     if tests.is_empty() {
         let what =
             "the chi-squared test: use Components::Permutation or Components::Ladle".to_owned();
-        return Err(Error::Unsupported { method: method.name(), what });
+        return Err(Refusal::unsupported(method.name(), what).into());
     }
     Ok(tests)
 }

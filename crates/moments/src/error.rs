@@ -1,6 +1,7 @@
 //! What can go wrong.
 
 use fenchel_linalg::Invalid;
+use fenchel_optim::Refusal;
 
 /// Why an estimator could not be fitted.
 ///
@@ -76,43 +77,10 @@ pub enum Error {
         /// Largest absolute difference of the moments.
         residual: f64,
     },
-    /// A combination that the method cannot treat.
-    #[error("{method} does not support {what}")]
-    Unsupported {
-        /// The method.
-        method: &'static str,
-        /// The part of the data or of the settings, and what to use instead.
-        what: String,
-    },
-    /// The method would need more memory than it may use. Nothing was allocated.
-    #[error("{method} needs {needed} bytes, the limit is {limit}: {hint}")]
-    MemoryLimit {
-        /// The method.
-        method: &'static str,
-        /// Bytes that would be needed.
-        needed: u64,
-        /// Bytes that are allowed.
-        limit: u64,
-        /// What to do instead.
-        hint: &'static str,
-    },
+    /// A combination that the method cannot treat, or more memory than it may use.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
     /// A metric refused its arguments.
     #[error(transparent)]
     Metric(#[from] fenchel_metrics::Error),
 }
-
-/// Refuses what needs more memory than allowed.
-pub(crate) fn check_memory(
-    method: &'static str,
-    needed: u64,
-    limit: Option<u64>,
-    hint: &'static str,
-) -> Result<(), Error> {
-    match limit {
-        Some(limit) if needed > limit => Err(Error::MemoryLimit { method, needed, limit, hint }),
-        _ => Ok(()),
-    }
-}
-
-/// The limit of estimators by default: 4 GiB.
-pub(crate) const MEMORY: Option<u64> = Some(4 << 30);

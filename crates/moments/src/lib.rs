@@ -1,36 +1,75 @@
 //! Dimension reduction for regression by the method of moments.
 //!
 //! A response that depends on many features through a few linear indices, `y = g(W' x) + noise`, lets `W` be found before
-//! `g`: moments of the response with functions of the features lie in the span of `W`. This crate has the classics
-//! ([`Sir`], [`Save`], [`Phd`], [`DirectionalRegression`]) and the methods with score functions ([`Sade`]),
-//! which need no elliptical features.
+//! `g`: moments of the response with functions of the features lie in the span of `W`.
 //!
-//! Conventions: rows are samples, responses are `f64` or classes, a fitted [`Reduction`] holds orthonormal directions
-//! as columns. Nothing here reads a file or prints; a seed determines every bit on any number of threads.
+//! | features | methods |
+//! |---|---|
+//! | elliptical | [`Sir`]; normal ones also [`Save`], [`Phd`], [`DirectionalRegression`] |
+//! | of known density ([`GaussianMixture`], [`ProductMixture`], [`StudentT`], [`FnScore`]) | [`Sade`], [`Sphd`], [`Ade`], [`PhdPlus`] |
+//! | of unknown density | [`LearnedSade`] (two steps), [`DirectSade`] (one); [`ScoreMatching`] learns the score |
+//! | any, few samples | [`Opg`], [`Mave`] |
+//! | more than samples | [`LassoSir`] |
+//!
+//! [`Ellipticity`] says which row it is. A fit is a [`Reduction`]; [`Components`] choose the number of directions,
+//! [`sir_intervals`] and [`bootstrap`] say how well they are determined, [`IndexRegressor`] predicts from them, [`SliceMoments`] collects
+//! streams, [`scree_svg`] and [`summary_svg`] draw. [`method_of_moments`] and
+//! [`generalised_method_of_moments`] are the general method.
+//!
+//! Conventions: rows are samples, responses are `f64` or classes, directions are columns. Nothing here reads a file
+//! or prints; a seed determines every bit on any number of threads.
 #![forbid(unsafe_code)]
 
 mod accumulate;
 mod blocks;
 mod classic;
 mod components;
+mod derivative;
+mod direct;
+mod ellipticity;
 mod error;
+mod gmm;
+mod inference;
+mod matching;
+mod mave;
 mod model;
+mod neighbours;
+mod plot;
+mod regressor;
 mod response;
 mod sade;
 mod score;
 mod slicing;
+mod sparse;
 mod spectrum;
 mod stream;
 mod subspace;
 pub mod synthetic;
 mod transform;
+mod two_step;
 mod whitening;
 
 pub use blocks::Blocks;
 pub use classic::{DirectionalRegression, Phd, Save, Sir};
 pub use components::{Components, DimensionTest, chi_square_tests, ladle, permutation_test};
+pub use derivative::{Ade, AdeWith, PhdPlus, PhdPlusWith, Sphd, SphdEstimator, SphdWith};
+pub use direct::{DirectFit, DirectSade, DirectSolver, Lambda};
+pub use ellipticity::{Advice, Ellipticity};
 pub use error::Error;
+pub use gmm::{
+    GmmFit, Moments, gaussian_single_index, generalised_method_of_moments, method_of_moments,
+    uniform_from_moments,
+};
+pub use inference::{
+    BootstrapDirections, BootstrapSettings, DirectionIntervals, bootstrap, sir_intervals,
+};
+pub use matching::{
+    Bandwidth, Basis, Centres, LearnedScore, Ridge, ScoreMatching, Selected, Selection,
+};
+pub use mave::{Mave, Opg};
 pub use model::{Reducer, Reduction, fit_blocks, fit_numbers};
+pub use plot::{scree_svg, summary_svg};
+pub use regressor::{IndexModel, IndexRegressor, Smoother};
 pub use response::Response;
 pub use sade::{Sade, SadeWith, SliceEstimator};
 pub use score::{
@@ -38,10 +77,12 @@ pub use score::{
     SecondOrderScore, StudentT,
 };
 pub use slicing::{Slices, Slicing};
+pub use sparse::{LassoSir, Sparsity};
 pub use spectrum::{EigenOrder, Spectrum, Warning};
 pub use stream::SliceMoments;
 pub use subspace::{orthonormal, principal_angles, trace_correlation, trace_error};
 pub use transform::ResponseTransform;
+pub use two_step::LearnedSade;
 pub use whitening::Whitening;
 
 /// The example of the README, as a test.

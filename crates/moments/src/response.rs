@@ -1,5 +1,6 @@
 //! The response of a regression: numbers, or classes.
 
+use fenchel_optim::Refusal;
 use std::borrow::Cow;
 
 use fenchel_linalg::Invalid;
@@ -74,7 +75,7 @@ impl<'a> Response<'a> {
     pub(crate) fn as_numbers(&self, method: &'static str) -> Result<&[f64], Error> {
         if self.classes {
             let what = "classes: it averages responses; use SADE, SPHD, SIR or SAVE".to_owned();
-            return Err(Error::Unsupported { method, what });
+            return Err(Refusal::unsupported(method, what).into());
         }
         Ok(&self.values)
     }

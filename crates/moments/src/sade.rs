@@ -16,6 +16,7 @@
 //! lemma 2.2 and sections 2.2.1, 2.3.1, with the map back to the features that the standardised form of the text leaves out.
 
 use fenchel_linalg::{AsDesign, Invalid};
+use fenchel_optim::Refusal;
 use ndarray::{Array1, Array2, ArrayView1};
 use serde::{Deserialize, Serialize};
 
@@ -217,7 +218,7 @@ impl Sade {
         let n: usize = counts.iter().sum();
         if self.estimator == SliceEstimator::Unbiased && counts.contains(&1) {
             let what = "a slice with a single sample: leave it out".to_owned();
-            return Err(Error::Unsupported { method: "SADE", what });
+            return Err(Refusal::unsupported("SADE", what).into());
         }
         if self.centre_scores {
             let mean = sums.mean(n);

@@ -15,6 +15,7 @@
 //! single sample joins its neighbour. Source: thesis, section 2.3.1. Cost O(n log n).
 
 use fenchel_linalg::Invalid;
+use fenchel_optim::Refusal;
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
@@ -142,13 +143,14 @@ impl Slices {
     pub(crate) fn check_pairs(&self) -> Result<(), Error> {
         match self.counts.iter().position(|&c| c < 2) {
             None => Ok(()),
-            Some(h) => Err(Error::Unsupported {
-                method: "the unbiased estimator",
-                what: format!(
+            Some(h) => Err(Refusal::unsupported(
+                "the unbiased estimator",
+                format!(
                     "slice {h} with {} sample; leave this class out or use slice means",
                     self.counts[h]
                 ),
-            }),
+            )
+            .into()),
         }
     }
 

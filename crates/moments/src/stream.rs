@@ -26,11 +26,11 @@
 //! ```
 
 use fenchel_linalg::{AsDesign, Gram, Invalid};
+use fenchel_optim::{MAX_MEMORY, Refusal};
 use ndarray::{Array1, Array2, ArrayView1};
 
 use crate::accumulate::SliceSums;
 use crate::blocks::{Blocks, checked, fold, rough_mean};
-use crate::error::{MEMORY, check_memory};
 use crate::model::finish;
 use crate::slicing::slice_of;
 use crate::whitening::Whitening;
@@ -81,7 +81,7 @@ impl SliceMoments {
         let (h, d) = (slices.len() as u64, data.width() as u64);
         // One matrix a slice here, and in each of up to 16 parts of the sum.
         let hint = "use fewer slices, or stream the data through SliceMoments";
-        check_memory("sums over slices", 17 * 8 * h * d * (d + 64), MEMORY, hint)?;
+        Refusal::check_memory("sums over slices", 17 * 8 * h * d * (d + 64), MAX_MEMORY, hint)?;
         let mut moments = SliceMoments::new(slices.edges().to_vec(), data.width())?;
         moments.add(data, slices.labels())?;
         Ok(moments)
@@ -268,7 +268,7 @@ fn fitted(
     if matches!(components, Components::Permutation { .. } | Components::Ladle { .. }) {
         let what =
             "permutations and the ladle on a stream: fix the number of directions".to_owned();
-        return Err(Error::Unsupported { method: method.name(), what });
+        return Err(Refusal::unsupported(method.name(), what).into());
     }
     // The other rules look at the spectrum alone.
     let none = Array2::<f64>::zeros((0, mean.len()));
@@ -282,7 +282,7 @@ impl Sir {
     /// Fits the directions to sums over slices.
     ///
     /// # Errors
-    /// [`Error::Singular`]; [`Error::Unsupported`] for rules that need the data again.
+    /// [`Error::Singular`]; [`Error::Refused`] for rules that need the data again.
     pub fn fit_moments(&self, moments: &SliceMoments) -> Result<Reduction, Error> {
         let (mean, covariance) = moments.total()?;
         let whitening = Whitening::from_moments(mean, covariance, "covariance of the features")?;
@@ -307,7 +307,7 @@ impl Save {
     /// Fits the directions to sums over slices.
     ///
     /// # Errors
-    /// [`Error::Singular`]; [`Error::Unsupported`] for rules that need the data again.
+    /// [`Error::Singular`]; [`Error::Refused`] for rules that need the data again.
     pub fn fit_moments(&self, moments: &SliceMoments) -> Result<Reduction, Error> {
         fitted(self, self.components, self.spectrum_of(moments)?, moments.total()?.0)
     }
@@ -317,7 +317,7 @@ impl DirectionalRegression {
     /// Fits the directions to sums over slices.
     ///
     /// # Errors
-    /// [`Error::Singular`]; [`Error::Unsupported`] for rules that need the data again.
+    /// [`Error::Singular`]; [`Error::Refused`] for rules that need the data again.
     pub fn fit_moments(&self, moments: &SliceMoments) -> Result<Reduction, Error> {
         fitted(self, self.components, self.spectrum_of(moments)?, moments.total()?.0)
     }
@@ -327,7 +327,7 @@ impl Sade {
     /// Fits the directions to sums of scores over slices. `mean` is that of the features, which the model subtracts.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] for rules that need the data again, a slice with a single sample, or the weighting by
+    /// [`Error::Refused`] for rules that need the data again, a slice with a single sample, or the weighting by
     /// the response, which the sums do not have.
     pub fn fit_moments(
         &self,
@@ -338,7 +338,7 @@ impl Sade {
         if self.weight_by_response || self.winsorise.is_some() {
             let what =
                 "weights by response or winsorising on sums that were collected without".to_owned();
-            return Err(Error::Unsupported { method: "SADE", what });
+            return Err(Refusal::unsupported("SADE", what).into());
         }
         let spectrum = self.spectrum_of_sums(moments.slice_sums(), &moments.counts)?;
         fitted(self, self.components, spectrum, mean)

@@ -17,5 +17,6 @@ mod sir;
 
 pub use directional::DirectionalRegression;
 pub use phd::Phd;
+pub(crate) use phd::linear_residuals;
 pub use save::Save;
 pub use sir::Sir;

@@ -52,38 +52,6 @@ impl Default for Phd {
 
 fit_methods!(Phd);
 
-impl Phd {
-    fn residuals(
-        &self,
-        data: &dyn Blocks,
-        y: Vec<f64>,
-        whitening: &Whitening,
-    ) -> Result<Vec<f64>, Error> {
-        if !self.residual {
-            return Ok(y);
-        }
-        let mean = y.iter().sum::<f64>() / y.len() as f64;
-        let d = data.width();
-        let parts = fold(
-            data,
-            || Array1::<f64>::zeros(d),
-            |sum, first, rows| {
-                let y: ArrayView1<f64> = ArrayView1::from(&y[first..first + rows.nrows()]);
-                *sum += &(&rows - &whitening.mean).t().dot(&(&y - mean));
-                Ok(())
-            },
-        )?;
-        let cross = parts.into_iter().fold(Array1::zeros(d), |s, p| s + p) / y.len() as f64;
-        let slope = cholesky(whitening.covariance.view())?.solve(cross.view())?;
-        let parts = fold(data, Vec::new, |part: &mut Vec<f64>, first, rows| {
-            let fitted = (&rows - &whitening.mean).dot(&slope);
-            part.extend(fitted.iter().enumerate().map(|(i, f)| y[first + i] - mean - f));
-            Ok(())
-        })?;
-        Ok(parts.concat())
-    }
-}
-
 impl Reducer for Phd {
     fn name(&self) -> &'static str {
         "pHd"
@@ -96,7 +64,7 @@ impl Reducer for Phd {
     fn spectrum(&self, data: &dyn Blocks, response: &Response) -> Result<Spectrum, Error> {
         let y = self.response.apply(response.as_numbers("pHd")?);
         let whitening = Whitening::of(data)?;
-        let r = self.residuals(data, y, &whitening)?;
+        let r = if self.residual { linear_residuals(data, y, &whitening)? } else { y };
         let d = data.width();
         let parts = fold(
             data,
@@ -136,4 +104,31 @@ impl Reducer for Phd {
         let statistic = spectrum.samples as f64 * squares / (2.0 * variance);
         Some((statistic, ((d - k) * (d - k + 1)) as f64 / 2.0))
     }
+}
+
+/// What a linear regression on the features leaves of the response.
+pub(crate) fn linear_residuals(
+    data: &dyn Blocks,
+    y: Vec<f64>,
+    whitening: &Whitening,
+) -> Result<Vec<f64>, Error> {
+    let mean = y.iter().sum::<f64>() / y.len() as f64;
+    let d = data.width();
+    let parts = fold(
+        data,
+        || Array1::<f64>::zeros(d),
+        |sum, first, rows| {
+            let y: ArrayView1<f64> = ArrayView1::from(&y[first..first + rows.nrows()]);
+            *sum += &(&rows - &whitening.mean).t().dot(&(&y - mean));
+            Ok(())
+        },
+    )?;
+    let cross = parts.into_iter().fold(Array1::zeros(d), |s, p| s + p) / y.len() as f64;
+    let slope = cholesky(whitening.covariance.view())?.solve(cross.view())?;
+    let parts = fold(data, Vec::new, |part: &mut Vec<f64>, first, rows| {
+        let fitted = (&rows - &whitening.mean).dot(&slope);
+        part.extend(fitted.iter().enumerate().map(|(i, f)| y[first + i] - mean - f));
+        Ok(())
+    })?;
+    Ok(parts.concat())
 }

@@ -1,6 +1,7 @@
 //! Sliced average variance estimation.
 
 use fenchel_linalg::Invalid;
+use fenchel_optim::Refusal;
 use ndarray::{Array1, Array2};
 use serde::{Deserialize, Serialize};
 
@@ -56,7 +57,7 @@ impl Save {
     /// From sums over slices, which [`SliceMoments`] collects from a stream.
     ///
     /// # Errors
-    /// [`Error::Singular`]; [`Error::Unsupported`] for a slice with a single sample and `unbiased_covariance`.
+    /// [`Error::Singular`]; [`Error::Refused`] for a slice with a single sample and `unbiased_covariance`.
     pub fn spectrum_of(&self, moments: &SliceMoments) -> Result<Spectrum, Error> {
         let WhitenedSlices { whitening, shares, counts, covariances, .. } = whitened(moments)?;
         let d = whitening.mean.len();
@@ -66,7 +67,7 @@ impl Save {
             if self.unbiased_covariance {
                 if *count < 2 {
                     let what = "a slice with a single sample: leave it out".to_owned();
-                    return Err(Error::Unsupported { method: "SAVE with c - 1", what });
+                    return Err(Refusal::unsupported("SAVE with c - 1", what).into());
                 }
                 covariance *= *count as f64 / (*count - 1) as f64;
             }

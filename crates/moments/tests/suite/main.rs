@@ -3,6 +3,9 @@
 mod bad_input;
 mod classics;
 mod common;
+mod derivatives;
+mod inference;
+mod matching;
 mod sade;
 mod scores;
 mod streaming;

@@ -9,7 +9,7 @@ use crate::common::normal;
 
 #[test]
 fn angles_of_planes_are_those_they_are_built_from() {
-    for (small, large) in [(1e-12, 0.3), (0.2, 1.2), (1e-7, 1.570_796), (0.0, 0.5)] {
+    for (small, large) in [(1e-12, 0.3), (0.2, 1.2), (1e-7, 1.57), (0.0, 0.5)] {
         let a = array![[1.0, 0.0], [0.0, 1.0], [0.0, 0.0], [0.0, 0.0]];
         let (s, l): (f64, f64) = (small, large);
         let b = array![[s.cos(), 0.0], [0.0, l.cos()], [s.sin(), 0.0], [0.0, l.sin()]];

@@ -1,0 +1,85 @@
+//! Average derivative estimation.
+
+use fenchel_linalg::Invalid;
+use fenchel_optim::Refusal;
+use ndarray::{Array1, ArrayView1, Axis};
+use serde::{Deserialize, Serialize};
+
+use super::fit_with_score;
+use crate::blocks::{Blocks, fold};
+use crate::model::discrete_columns;
+use crate::spectrum::normalised;
+use crate::{Components, Error, Reducer, Response, ResponseTransform, Score, Spectrum, Warning};
+
+/// Average derivative estimation: the direction `(1/n) sum_i y_i S1(x_i)`, which estimates the mean gradient of the
+/// regression (thesis, lemma 2.1).
+///
+/// | field | default | meaning |
+/// |---|---|---|
+/// | `response` | `Center` | what is done to the response; one outlier can dominate the mean |
+///
+/// One direction, even if the model has more. The only eigenvalue is the squared length of the mean. A mean
+/// shorter than two standard errors comes with [`Warning::WeakDerivative`]. Cost: the score, and O(n d).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Ade {
+    /// What is done to the response.
+    pub response: ResponseTransform,
+}
+
+fit_with_score!(Ade, AdeWith, Score);
+
+impl Reducer for AdeWith<'_> {
+    fn name(&self) -> &'static str {
+        "ADE"
+    }
+
+    fn components(&self) -> Components {
+        Components::Fixed(1)
+    }
+
+    fn spectrum(&self, data: &dyn Blocks, response: &Response) -> Result<Spectrum, Error> {
+        let y = self.settings.response.apply(response.as_numbers("ADE")?);
+        let (n, d) = (data.count(), data.width());
+        Invalid::check_length("dimension of the score", d, self.score.dim())?;
+        let parts = fold(
+            data,
+            || (Array1::<f64>::zeros(d), 0.0),
+            |(sum, squares), first, rows| {
+                let s = self.score.score1(rows)?;
+                let y = ArrayView1::from(&y[first..first + rows.nrows()]);
+                let weighted = &s * &y.insert_axis(Axis(1));
+                *sum += &weighted.sum_axis(Axis(0));
+                *squares += weighted.iter().map(|v| v * v).sum::<f64>();
+                Ok(())
+            },
+        )?;
+        let (mut mean, mut squares) = (Array1::zeros(d), 0.0);
+        for (part, square) in parts {
+            mean += &part;
+            squares += square;
+        }
+        mean /= n as f64;
+        let length = mean.dot(&mean);
+        let variance = (squares / n as f64 - length).max(0.0) / n as f64;
+        let ratio = (length / variance.max(f64::MIN_POSITIVE)).sqrt();
+        let mut warnings = discrete_columns(data);
+        if !(ratio > 2.0) {
+            warnings.push(Warning::WeakDerivative { ratio });
+        }
+        if length == 0.0 {
+            let what = "a mean derivative of exactly zero: use SADE or SPHD".to_owned();
+            return Err(Refusal::unsupported("ADE", what).into());
+        }
+        Ok(Spectrum {
+            values: Array1::from_elem(1, length),
+            vectors: normalised(mean.insert_axis(Axis(1))),
+            residual: 0.0,
+            samples: n,
+            slices: vec![],
+            most: 1,
+            noise: None,
+            warnings,
+        })
+    }
+}

@@ -1,0 +1,78 @@
+//! Principal Hessian directions with a score of second order.
+
+use fenchel_linalg::Invalid;
+use ndarray::{Array2, ArrayView1};
+use serde::{Deserialize, Serialize};
+
+use super::fit_with_score;
+use crate::blocks::{Blocks, fold};
+use crate::classic::linear_residuals;
+use crate::model::discrete_columns;
+use crate::whitening::Whitening;
+use crate::{
+    Components, EigenOrder, Error, Reducer, Response, ResponseTransform, SecondOrderScore, Spectrum,
+};
+
+/// PHD+: the eigenvectors of `(1/n) sum_i y_i S2(x_i)`, which estimates the mean Hessian of the regression (thesis, lemma 2.3).
+///
+/// | field | default | meaning |
+/// |---|---|---|
+/// | `components` | `EigenGap(10)` | how many directions |
+/// | `order` | `Absolute` | which eigenvalues come first: the matrix is indefinite |
+/// | `response` | `Center` | what is done to the response |
+/// | `residual` | false | takes out the linear part of the response first, for less variance |
+///
+/// Cost: one product of `n x d` matrices a component of the density; O(n d + d^2) memory.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PhdPlus {
+    /// How many directions.
+    pub components: Components,
+    /// Which eigenvalues come first.
+    pub order: EigenOrder,
+    /// What is done to the response.
+    pub response: ResponseTransform,
+    /// Whether the linear part of the response is taken out first.
+    pub residual: bool,
+}
+
+fit_with_score!(PhdPlus, PhdPlusWith, SecondOrderScore);
+
+impl PhdPlusWith<'_> {
+    /// `(1/n) sum_i y_i S2(x_i)`.
+    fn matrix(&self, data: &dyn Blocks, response: &Response) -> Result<Array2<f64>, Error> {
+        let mut y = self.settings.response.apply(response.as_numbers("PHD+")?);
+        let d = data.width();
+        Invalid::check_length("dimension of the score", d, self.score.dim())?;
+        if self.settings.residual {
+            y = linear_residuals(data, y, &Whitening::of(data)?)?;
+        }
+        let parts = fold(
+            data,
+            || Array2::<f64>::zeros((d, d)),
+            |sum, first, rows| {
+                let y = ArrayView1::from(&y[first..first + rows.nrows()]);
+                *sum += &self.score.score2_sum(rows, y)?;
+                Ok(())
+            },
+        )?;
+        let total = parts.into_iter().fold(Array2::zeros((d, d)), |s, p| s + p);
+        Ok(total / data.count() as f64)
+    }
+}
+
+impl Reducer for PhdPlusWith<'_> {
+    fn name(&self) -> &'static str {
+        "PHD+"
+    }
+
+    fn components(&self) -> Components {
+        self.settings.components
+    }
+
+    fn spectrum(&self, data: &dyn Blocks, response: &Response) -> Result<Spectrum, Error> {
+        let matrix = self.matrix(data, response)?;
+        let spectrum = Spectrum::of(&matrix, self.settings.order, None)?;
+        Ok(Spectrum { samples: data.count(), warnings: discrete_columns(data), ..spectrum })
+    }
+}

@@ -1,0 +1,144 @@
+//! Sliced principal Hessian directions.
+
+use fenchel_linalg::Invalid;
+use ndarray::{Array1, Array2, Axis, Slice};
+use serde::{Deserialize, Serialize};
+
+use super::fit_with_score;
+use crate::blocks::{BLOCK, Blocks, Picked, map_parts};
+use crate::model::discrete_columns;
+use crate::{
+    Components, EigenOrder, Error, Reducer, Response, SecondOrderScore, Slicing, Spectrum,
+};
+
+/// How the mean square of the slice means is estimated.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum SphdEstimator {
+    /// `sum_h p_h M_h^2`, as in the thesis. The noise of the means adds about `(d + 1) / c_h` to every
+    /// eigenvalue for normal features.
+    #[default]
+    Means,
+    /// `(1/n) sum_h (T_h^2 - sum_{i in h} S2_i^2) / (c_h - 1)`: free of that noise, as SADE's matrix is. 3 to 15 % less
+    /// error in the experiments; costs O(d^3) a sample unless the density is a mixture of isotropic parts.
+    Unbiased,
+}
+
+/// Sliced principal Hessian directions: the eigenvectors of `E[E(S2 given y)^2]` (thesis, lemma 2.4).
+///
+/// | field | default | meaning |
+/// |---|---|---|
+/// | `components` | `EigenGap(10)` | how many directions |
+/// | `slicing` | `Auto` | how the responses are cut |
+/// | `estimator` | `Means` | how the square of the slice means is estimated |
+/// | `weight_by_response` | false | means of `y_i S2`: the matrix `V2'`, which dominates the square of PHD+ |
+///
+/// It finds directions that SADE cannot see: even functions, the boundary between two classes. For Gaussian features it is
+/// close to SAVE, not equal (the text says equal). Cost O(n d^2 + H d^3).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Sphd {
+    /// How many directions.
+    pub components: Components,
+    /// How the responses are cut.
+    pub slicing: Slicing,
+    /// How the square of the slice means is estimated.
+    pub estimator: SphdEstimator,
+    /// Whether scores are multiplied by the response.
+    pub weight_by_response: bool,
+}
+
+fit_with_score!(Sphd, SphdWith, SecondOrderScore);
+
+impl Sphd {
+    /// Fits the directions to classes, one slice each.
+    ///
+    /// # Errors
+    /// As [`fit`](Sphd::fit).
+    pub fn fit_classes<X: fenchel_linalg::AsDesign + ?Sized, L: fenchel_linalg::labels::Label>(
+        &self,
+        x: &X,
+        y: &[L],
+        score: &dyn SecondOrderScore,
+    ) -> Result<crate::Reduction, Error> {
+        let data = crate::blocks::checked(x)?;
+        let response = Response::classes(y, data.count())?;
+        crate::model::fit_blocks(&self.with(score), &data, &response)
+    }
+}
+
+impl SphdWith<'_> {
+    /// The share of the slices `from..to` in the matrix, times `n`.
+    fn part(
+        &self,
+        data: &dyn Blocks,
+        members: &[Vec<usize>],
+        y: Option<&[f64]>,
+    ) -> Result<Array2<f64>, Error> {
+        let d = data.width();
+        let mut total = Array2::zeros((d, d));
+        let mut buffer = Array2::zeros((BLOCK, d));
+        for members in members {
+            let picked = Picked { data, index: members };
+            let c = members.len() as f64;
+            let (mut sum, mut squares) =
+                (Array2::<f64>::zeros((d, d)), Array2::<f64>::zeros((d, d)));
+            for (block, index) in members.chunks(BLOCK).enumerate() {
+                let mut rows = buffer.slice_axis_mut(Axis(0), Slice::from(..index.len()));
+                picked.read(block * BLOCK, rows.view_mut());
+                let weights: Array1<f64> = match y {
+                    None => Array1::ones(index.len()),
+                    Some(y) => index.iter().map(|&i| y[i]).collect(),
+                };
+                sum += &self.score.score2_sum(rows.view(), weights.view())?;
+                if self.settings.estimator == SphdEstimator::Unbiased {
+                    let weights = weights.mapv(|w| w * w);
+                    squares += &self.score.score2_square_sum(rows.view(), weights.view())?;
+                }
+            }
+            match self.settings.estimator {
+                SphdEstimator::Means => total.scaled_add(1.0 / c, &sum.dot(&sum)),
+                SphdEstimator::Unbiased => {
+                    total.scaled_add(1.0 / (c - 1.0), &(sum.dot(&sum) - squares));
+                }
+            }
+        }
+        Ok(total)
+    }
+}
+
+impl Reducer for SphdWith<'_> {
+    fn name(&self) -> &'static str {
+        "SPHD"
+    }
+
+    fn components(&self) -> Components {
+        self.settings.components
+    }
+
+    fn spectrum(&self, data: &dyn Blocks, response: &Response) -> Result<Spectrum, Error> {
+        Invalid::check_length("dimension of the score", data.width(), self.score.dim())?;
+        let slices = response.slices(self.settings.slicing, self.settings.components.hint())?;
+        if self.settings.estimator == SphdEstimator::Unbiased {
+            slices.check_pairs()?;
+        }
+        let y = if self.settings.weight_by_response {
+            Some(response.as_numbers("SPHD weighted by y")?)
+        } else {
+            None
+        };
+        let members = slices.members();
+        let (h, n) = (members.len(), data.count());
+        let parts = h.min(16);
+        let shares =
+            map_parts(parts, |p| self.part(data, &members[p * h / parts..(p + 1) * h / parts], y))?;
+        let zero = Array2::zeros((data.width(), data.width()));
+        let matrix = shares.into_iter().fold(zero, |s, p| s + p) / n as f64;
+        let spectrum = Spectrum::of(&matrix, EigenOrder::Algebraic, None)?;
+        Ok(Spectrum {
+            samples: n,
+            slices: slices.counts().to_vec(),
+            warnings: discrete_columns(data),
+            ..spectrum
+        })
+    }
+}

@@ -1,0 +1,245 @@
+//! The method of moments in general: solve `g(theta) = mu` for the mean `mu` of what was observed.
+//!
+//! | function | equations | solver |
+//! |---|---|---|
+//! | [`method_of_moments`] | as many as parameters | damped Newton |
+//! | [`generalised_method_of_moments`] | more (Hansen, Econometrica 50, 1982) | two steps of Gauss-Newton, weights from the first |
+//! | [`uniform_from_moments`] | two, closed form | |
+//! | [`gaussian_single_index`] | `E[y (x - mu)] = Sigma w`, normal features | a linear system |
+//!
+//! Source: thesis, 1.1.1. Linear regression is the last one read as `E[x x'] w = E[x y]`: the normal equations.
+
+use fenchel_linalg::factor::{cholesky, least_squares};
+use fenchel_linalg::{AsDesign, Invalid};
+use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
+
+use crate::Error;
+use crate::blocks::{Blocks, checked, fold};
+use crate::whitening::Whitening;
+
+/// Moments as a function of parameters.
+pub trait Moments {
+    /// The number of parameters.
+    fn parameters(&self) -> usize;
+
+    /// The number of moments, at least that of the parameters.
+    fn moments(&self) -> usize;
+
+    /// `g(theta)`; not finite outside the domain.
+    fn value(&self, theta: ArrayView1<f64>) -> Array1<f64>;
+
+    /// The derivative of `g`, moments x parameters.
+    fn jacobian(&self, theta: ArrayView1<f64>) -> Array2<f64>;
+}
+
+/// Iterations after which Newton's method gives up.
+const ITERATIONS: usize = 50;
+
+/// Solves `g(theta) = observed` to `|g - observed| < 1e-10 max(1, |observed|)` in every moment.
+///
+/// ```
+/// use fenchel_moments::{Moments, method_of_moments};
+/// use ndarray::{Array1, Array2, ArrayView1, array};
+///
+/// /// Mean and second moment of a normal distribution.
+/// struct Normal;
+///
+/// impl Moments for Normal {
+///     fn parameters(&self) -> usize { 2 }
+///     fn moments(&self) -> usize { 2 }
+///     fn value(&self, t: ArrayView1<f64>) -> Array1<f64> { array![t[0], t[0] * t[0] + t[1]] }
+///     fn jacobian(&self, t: ArrayView1<f64>) -> Array2<f64> { array![[1.0, 0.0], [2.0 * t[0], 1.0]] }
+/// }
+///
+/// let theta = method_of_moments(&Normal, array![3.0, 13.0].view(), array![0.0, 1.0].view())?;
+/// assert!((theta[1] - 4.0).abs() < 1e-9);
+/// # Ok::<(), fenchel_moments::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Invalid::Length`]; [`Invalid::RankDeficient`] where the Jacobian cannot be inverted; [`Error::NoSolution`].
+pub fn method_of_moments(
+    problem: &dyn Moments,
+    observed: ArrayView1<f64>,
+    start: ArrayView1<f64>,
+) -> Result<Array1<f64>, Error> {
+    let (p, q) = (problem.parameters(), problem.moments());
+    Invalid::check_length("observed moments", q, observed.len())?;
+    Invalid::check_length("start", p, start.len())?;
+    Invalid::check_length("moments (one a parameter)", p, q)?;
+    let scale = observed.iter().fold(1.0, |m: f64, v| m.max(v.abs()));
+    let distance = |theta: &Array1<f64>| {
+        let rest = problem.value(theta.view()) - observed;
+        let largest = rest
+            .iter()
+            .fold(0.0, |m: f64, v| if v.is_nan() { f64::INFINITY } else { m.max(v.abs()) });
+        (rest, largest)
+    };
+    let mut theta = start.to_owned();
+    let (mut rest, mut largest) = distance(&theta);
+    for _ in 0..ITERATIONS {
+        if largest <= 1e-10 * scale {
+            return Ok(theta);
+        }
+        let step = least_squares(problem.jacobian(theta.view()).view(), rest.view())?;
+        let mut length = 1.0;
+        loop {
+            let next = &theta - &(&step * length);
+            let (next_rest, next_largest) = distance(&next);
+            if next_largest < largest * (1.0 - 1e-4 * length) {
+                (theta, rest, largest) = (next, next_rest, next_largest);
+                break;
+            }
+            length *= 0.5;
+            if length < 1e-10 {
+                return Err(Error::NoSolution { iterations: ITERATIONS, residual: largest });
+            }
+        }
+    }
+    if largest <= 1e-10 * scale {
+        return Ok(theta);
+    }
+    Err(Error::NoSolution { iterations: ITERATIONS, residual: largest })
+}
+
+/// An estimate from more moments than parameters.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GmmFit {
+    /// The parameters.
+    pub theta: Array1<f64>,
+    /// Their covariance.
+    pub covariance: Array2<f64>,
+    /// Hansen's statistic, chi-squared with `moments - parameters` degrees of freedom if all moments are right.
+    pub statistic: f64,
+}
+
+/// Minimises `(mean - g)' W (mean - g)` over samples of the moments (one a row), first with every moment
+/// in units of its standard deviation, then with the inverse of
+/// their covariance.
+///
+/// # Errors
+/// As [`method_of_moments`]; [`Invalid::NotPositiveDefinite`] if the moments depend on one another.
+pub fn generalised_method_of_moments(
+    problem: &dyn Moments,
+    samples: ArrayView2<f64>,
+    start: ArrayView1<f64>,
+) -> Result<GmmFit, Error> {
+    let (p, q) = (problem.parameters(), problem.moments());
+    Invalid::check_length("columns of the samples of moments", q, samples.ncols())?;
+    Invalid::check_length("start", p, start.len())?;
+    let n = samples.nrows();
+    if n < 2 || q < p {
+        let expected = "at least 2 samples, at least as many moments as parameters";
+        return Err(Invalid::Parameter { name: "moments", value: q as f64, expected }.into());
+    }
+    let mean = samples.sum_axis(Axis(0)) / n as f64;
+    let centred = &samples - &mean;
+    let covariance = centred.t().dot(&centred) / n as f64;
+    let scale = covariance.diag().mapv(|v| 1.0 / v.sqrt().max(f64::MIN_POSITIVE.sqrt()));
+    let first = gauss_newton(problem, &mean, &Array2::from_diag(&scale), start.to_owned())?;
+    // Rows of L^{-1}: W = L^{-T} L^{-1}.
+    let factor = cholesky(covariance.view())?;
+    let root = fenchel_linalg::factor::solve_triangular(
+        factor.lower(),
+        fenchel_linalg::factor::Triangle::Lower,
+        Array2::eye(q).view(),
+    )?;
+    let theta = gauss_newton(problem, &mean, &root, first)?;
+    let rest = root.dot(&(&mean - &problem.value(theta.view())));
+    let slope = root.dot(&problem.jacobian(theta.view()));
+    let information = slope.t().dot(&slope) * n as f64;
+    let covariance = fenchel_linalg::factor::inverse(&cholesky(information.view())?);
+    Ok(GmmFit { theta, covariance, statistic: n as f64 * rest.dot(&rest) })
+}
+
+/// Minimises `||root (mean - g(theta))||`.
+fn gauss_newton(
+    problem: &dyn Moments,
+    mean: &Array1<f64>,
+    root: &Array2<f64>,
+    mut theta: Array1<f64>,
+) -> Result<Array1<f64>, Error> {
+    let rest = |theta: &Array1<f64>| root.dot(&(mean - &problem.value(theta.view())));
+    let mut r = rest(&theta);
+    for _ in 0..ITERATIONS {
+        let slope = root.dot(&problem.jacobian(theta.view()));
+        let step = least_squares(slope.view(), r.view())?;
+        let slope_along = slope.dot(&step);
+        // What the linear model would gain.
+        let gain = slope_along.dot(&slope_along);
+        if gain <= 1e-20 * (1.0 + r.dot(&r)) {
+            return Ok(theta);
+        }
+        let mut length = 1.0;
+        loop {
+            let next = &theta + &(&step * length);
+            let next_r = rest(&next);
+            if next_r.dot(&next_r) < r.dot(&r) {
+                (theta, r) = (next, next_r);
+                break;
+            }
+            length *= 0.5;
+            if length < 1e-10 {
+                // No descent in floating point: this is the minimum.
+                return Ok(theta);
+            }
+        }
+    }
+    Err(Error::NoSolution { iterations: ITERATIONS, residual: r.dot(&r).sqrt() })
+}
+
+/// The uniform distribution with these first two moments: `mean -+ sqrt(3 (second - mean^2))`.
+///
+/// The interval may leave observed points out: `{0, 0, 0, 0, 10}` has mean 2 and variance 16, so that the upper end is
+/// `2 + sqrt 48 = 8.93`.
+///
+/// ```
+/// # use fenchel_moments::uniform_from_moments;
+/// // Of {0, 1, 2, 3, 4}.
+/// let (a, b) = uniform_from_moments(2.0, 6.0)?;
+/// assert!((a - (2.0 - 6_f64.sqrt())).abs() < 1e-15 && (b - (2.0 + 6_f64.sqrt())).abs() < 1e-15);
+/// # Ok::<(), fenchel_moments::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Invalid::Parameter`] unless `second > mean^2`.
+pub fn uniform_from_moments(mean: f64, second: f64) -> Result<(f64, f64), Error> {
+    let variance = second - mean * mean;
+    if !(variance > 0.0 && variance.is_finite()) {
+        let expected = "more than the square of the mean";
+        return Err(Invalid::Parameter { name: "second moment", value: second, expected }.into());
+    }
+    let half = (3.0 * variance).sqrt();
+    Ok((mean - half, mean + half))
+}
+
+/// `Sigma^{-1} (1/n) sum_i (y_i - mean)(x_i - mean)`, not scaled: for normal features proportional to the direction of a
+/// single-index model (Brillinger), and the slopes of linear regression.
+///
+/// # Errors
+/// [`Error::Singular`]; [`Error::Invalid`] for data of the wrong shape or that are not finite.
+pub fn gaussian_single_index<'a, X: AsDesign + ?Sized>(
+    x: &X,
+    y: impl Into<ArrayView1<'a, f64>>,
+) -> Result<Array1<f64>, Error> {
+    let data = checked(x)?;
+    let y = y.into();
+    Invalid::check_length("response", data.count(), y.len())?;
+    Invalid::check_finite("response", &y.to_vec())?;
+    let whitening = Whitening::of(&data)?;
+    let n = data.count();
+    let mean = y.sum() / n as f64;
+    let d = data.width();
+    let parts = fold(
+        &data,
+        || Array1::<f64>::zeros(d),
+        |sum, first, rows| {
+            for (i, row) in rows.rows().into_iter().enumerate() {
+                sum.scaled_add(y[first + i] - mean, &(&row - &whitening.mean));
+            }
+            Ok(())
+        },
+    )?;
+    let cross = parts.into_iter().fold(Array1::<f64>::zeros(d), |s, p| s + p) / n as f64;
+    Ok(whitening.back().dot(&whitening.map.dot(&cross)))
+}

@@ -1,0 +1,242 @@
+//! The normal limit of SIR's directions.
+//!
+//! With `q_h = E[(x - m) 1{slice h}]` the matrix of slice means is `M = sum_h q_h q_h' / p_h`. One sample moves
+//!
+//! ```text
+//! d Sigma = (x - m)(x - m)' - Sigma
+//! d q_h   = (x - m)(1{h} - p_h) - q_h - e_h (1{y <= b_h} - F_h) + e_{h-1} (1{y <= b_{h-1}} - F_{h-1})
+//! d M     = sum_h (d q_h q_h' + q_h d q_h') / p_h
+//! ```
+//!
+//! `b_h` are the edges of slices of fixed shares `p_h`, which move with the sample, and `e_h = E(x - m given y = b_h)`. For classes the edges
+//! stand still: the `e_h` vanish and `d M` has the term `-q_h q_h' (1{h} - p_h) / p_h^2` more. A generalised eigenvector
+//! of `M v = mu Sigma v` moves by
+//!
+//! ```text
+//! d v_k = sum_{j != k} v_j  v_j'(d M - mu_k d Sigma) v_k / (mu_k - mu_j)  -  v_k v_k' d Sigma v_k / 2
+//! ```
+//!
+//! The covariance of the sum over samples is that of the limit. Nothing is assumed of the features but fourth moments;
+//! normality is not. Derived here; for the case of normal features compare Hsing and Carroll, Annals of Statistics 20 (1992).
+
+use fenchel_linalg::AsDesign;
+use fenchel_linalg::special::chi_squared_tail;
+use ndarray::{Array1, Array2, ArrayView1, Axis};
+use serde::{Deserialize, Serialize};
+
+use crate::accumulate::{Outer, SliceSums, plainly};
+use crate::blocks::{Blocks, checked, fold, rough_mean};
+use crate::model::fit_blocks;
+use crate::transform::normal_quantile;
+use crate::{Error, Reducer, Reduction, Response, Sir};
+
+/// Loadings with their normal limit.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DirectionIntervals {
+    /// The fit.
+    pub model: Reduction,
+    /// Standard errors of the loadings, `d x k`.
+    pub errors: Array2<f64>,
+    /// Covariance of the loadings of each direction, `d x d`, of rank `d - 1`.
+    pub covariances: Vec<Array2<f64>>,
+}
+
+impl DirectionIntervals {
+    /// Lower and upper ends of intervals for the loadings at a level such as 0.95.
+    pub fn intervals(&self, level: f64) -> (Array2<f64>, Array2<f64>) {
+        let width = &self.errors * normal_quantile(0.5 + 0.5 * level.clamp(0.0, 1.0));
+        (&self.model.loadings - &width, &self.model.loadings + &width)
+    }
+
+    /// For every loading the probability of one as large if the feature had no part in the direction.
+    pub fn p_values(&self) -> Array2<f64> {
+        let mut p = &self.model.loadings / &self.errors;
+        p.mapv_inplace(|z| chi_squared_tail(z * z, 1.0));
+        p
+    }
+
+    /// Whether a direction lies in the joint region of direction `k` at a level: chi-squared with `d - 1` degrees of freedom.
+    ///
+    /// # Errors
+    /// [`Invalid::Length`](fenchel_linalg::Invalid::Length) for another number of features.
+    pub fn contains(
+        &self,
+        k: usize,
+        direction: ArrayView1<f64>,
+        level: f64,
+    ) -> Result<bool, Error> {
+        let d = self.model.loadings.nrows();
+        fenchel_linalg::Invalid::check_length("direction", d, direction.len())?;
+        let estimate = self.model.loadings.column(k);
+        let length = direction.dot(&direction).sqrt();
+        let sign = estimate.dot(&direction).signum();
+        let difference = &direction * (sign / length) - estimate;
+        let eigen = fenchel_linalg::factor::symmetric_eigen(self.covariances[k].view())?;
+        // The direction of the estimate itself has variance 0.
+        let statistic: f64 = (1..d)
+            .map(|j| difference.dot(&eigen.vectors.column(j)).powi(2) / eigen.values[j])
+            .sum();
+        Ok(chi_squared_tail(statistic, (d - 1) as f64) > 1.0 - level)
+    }
+}
+
+/// Fits SIR, with the standard errors of its loadings. O(n d (d + H)) beside the fit.
+///
+/// ```
+/// use fenchel_moments::{Components, Sir, sir_intervals, synthetic};
+///
+/// let features = synthetic::StandardFeatures(4);
+/// let truth = ndarray::array![[1.0], [1.0], [0.0], [0.0]];
+/// let problem = synthetic::multi_index(&features, truth, |z| (2.0 * z[0]).tanh(), 1000, 0.5, 1)?;
+/// let sir = Sir { components: Components::Fixed(1), ..Sir::default() };
+/// let found = sir_intervals(&sir, &problem.x, &problem.y)?;
+/// let p = found.p_values();
+/// assert!(p[[0, 0]] < 1e-6 && p[[1, 0]] < 1e-6 && p[[3, 0]] > 1e-3);
+/// # Ok::<(), fenchel_moments::Error>(())
+/// ```
+///
+/// # Errors
+/// Those of [`Sir::fit`].
+pub fn sir_intervals<'a, X: AsDesign + ?Sized>(
+    sir: &Sir,
+    x: &X,
+    y: impl Into<ArrayView1<'a, f64>>,
+) -> Result<DirectionIntervals, Error> {
+    let data = checked(x)?;
+    let response = Response::numbers(y.into(), data.count())?;
+    intervals(sir, &data, &response)
+}
+
+fn intervals(
+    sir: &Sir,
+    data: &dyn Blocks,
+    response: &Response,
+) -> Result<DirectionIntervals, Error> {
+    let spectrum = sir.spectrum(data, response)?;
+    let model = fit_blocks(sir, data, response)?;
+    let k = model.components();
+    let (n, d) = (data.count(), data.width());
+    let slices = response.slices(sir.slicing, sir.components.hint())?;
+    let h = slices.len();
+    let shares: Vec<f64> = slices.counts().iter().map(|&c| c as f64 / n as f64).collect();
+
+    let shift = rough_mean(data);
+    let mut sums = SliceSums::new(data, &slices, shift.view(), Outer::Plain, &plainly)?;
+    let offset = sums.mean(n);
+    sums.recentre(offset.view(), slices.counts());
+    let mean = shift + &offset;
+    let covariance = &sums.plain / n as f64;
+    // Generalised eigenvectors with v' Sigma v = 1, from those of length 1.
+    let mut v = spectrum.vectors.clone();
+    for mut column in v.columns_mut() {
+        let scale = column.dot(&covariance.dot(&column)).sqrt();
+        column /= scale;
+    }
+    // v_j' q_h
+    let q = v.t().dot(&(&sums.sums / n as f64).t());
+    let e = if response.is_classes() {
+        Array2::zeros((d, h))
+    } else {
+        v.t().dot(&edge_means(data, response.values(), slices.edges(), &mean)?)
+    };
+    let ends: Vec<f64> = shares
+        .iter()
+        .scan(0.0, |sum, p| {
+            *sum += p;
+            Some(*sum)
+        })
+        .collect();
+    let gaps = |k: usize, j: usize| spectrum.values[k] - spectrum.values[j];
+
+    // Rows: coefficients of d v_k on the v_j.
+    let parts = fold(
+        data,
+        || vec![Array2::<f64>::zeros((d, d)); k],
+        |outer, first, rows| {
+            let t = (&rows - &mean).dot(&v);
+            let mut dq = Array2::<f64>::zeros((d, h));
+            for (i, t) in t.rows().into_iter().enumerate() {
+                let own = slices.labels()[first + i] as usize;
+                for s in 0..h {
+                    let inside = f64::from(s == own);
+                    // 1{y <= b_s} - F_s, for the upper and the lower edge.
+                    let upper = if s + 1 < h { f64::from(own <= s) - ends[s] } else { 0.0 };
+                    let lower = if s > 0 { f64::from(own < s) - ends[s - 1] } else { 0.0 };
+                    for j in 0..d {
+                        let edge =
+                            e[[j, s]] * upper - if s > 0 { e[[j, s - 1]] * lower } else { 0.0 };
+                        dq[[j, s]] = t[j] * (inside - shares[s]) - q[[j, s]] - edge;
+                    }
+                }
+                for (k, outer) in outer.iter_mut().enumerate() {
+                    let mu = spectrum.values[k];
+                    let mut move_of = Array1::<f64>::zeros(d);
+                    for j in 0..d {
+                        let sigma = t[j] * t[k] - f64::from(j == k);
+                        if j == k {
+                            move_of[j] = -0.5 * sigma;
+                            continue;
+                        }
+                        let mut m = 0.0;
+                        for s in 0..h {
+                            m += (dq[[j, s]] * q[[k, s]] + q[[j, s]] * dq[[k, s]]) / shares[s];
+                            if response.is_classes() {
+                                let inside = f64::from(s == own) - shares[s];
+                                m -= q[[j, s]] * q[[k, s]] * inside / (shares[s] * shares[s]);
+                            }
+                        }
+                        move_of[j] = (m - mu * sigma) / gaps(k, j);
+                    }
+                    let column = move_of.view().insert_axis(Axis(1));
+                    *outer += &column.dot(&column.t());
+                }
+            }
+            Ok(())
+        },
+    )?;
+    let mut outer = vec![Array2::<f64>::zeros((d, d)); k];
+    for part in parts {
+        outer.iter_mut().zip(part).for_each(|(sum, part)| *sum += &part);
+    }
+    let mut errors = Array2::zeros((d, k));
+    let mut covariances = vec![];
+    for (k, outer) in outer.into_iter().enumerate() {
+        let in_x = v.dot(&(outer / (n as f64 * n as f64))).dot(&v.t());
+        // To length 1: (I - u u') / ||v||.
+        let u = model.loadings.column(k).insert_axis(Axis(1));
+        let length = v.column(k).dot(&v.column(k)).sqrt();
+        let map = (Array2::<f64>::eye(d) - u.dot(&u.t())) / length;
+        let covariance = map.dot(&in_x).dot(&map.t());
+        let covariance = (&covariance + &covariance.t()) * 0.5;
+        for c in 0..d {
+            errors[[c, k]] = covariance[[c, c]].max(0.0).sqrt();
+        }
+        covariances.push(covariance);
+    }
+    Ok(DirectionIntervals { model, errors, covariances })
+}
+
+/// `E(x - m given y = b_h)` for every edge, as columns (the last slice has none): means over the `n^{3/5}` responses
+/// nearest in rank.
+fn edge_means(
+    data: &dyn Blocks,
+    y: &[f64],
+    edges: &[f64],
+    mean: &Array1<f64>,
+) -> Result<Array2<f64>, Error> {
+    let n = y.len();
+    let mut order: Vec<usize> = (0..n).collect();
+    order.sort_unstable_by(|&i, &j| y[i].total_cmp(&y[j]).then(i.cmp(&j)));
+    let half = ((n as f64).powf(0.6) / 2.0).ceil() as usize;
+    let mut means = Array2::zeros((mean.len(), edges.len() + 1));
+    let mut row = Array2::zeros((1, mean.len()));
+    for (h, &edge) in edges.iter().enumerate() {
+        let rank = order.partition_point(|&i| y[i] <= edge);
+        let near = &order[rank.saturating_sub(half)..(rank + half).min(n)];
+        for &i in near {
+            data.read(i, row.view_mut());
+            means.column_mut(h).scaled_add(1.0 / near.len() as f64, &(&row.row(0) - mean));
+        }
+    }
+    Ok(means)
+}

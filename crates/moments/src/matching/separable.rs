@@ -1,0 +1,134 @@
+//! Independent features: one small score matching problem a feature.
+
+use fenchel_linalg::Invalid;
+use fenchel_optim::Refusal;
+use ndarray::{Array1, Array2};
+use serde::{Deserialize, Serialize};
+
+use super::learned::{Form, LearnedScore};
+use super::settings::{Bandwidth, Ridge, ScoreMatching, ridged};
+use crate::Error;
+use crate::blocks::{Blocks, gather, map_parts};
+use crate::whitening::Whitening;
+
+/// The score of one feature: slopes of bumps at centres, a line, a constant.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Coordinate {
+    centres: Vec<f64>,
+    bandwidth: f64,
+    theta: Vec<f64>,
+}
+
+impl Coordinate {
+    /// Values and slopes of the basis.
+    fn basis(centres: &[f64], bandwidth: f64, x: f64, values: &mut [f64], slopes: &mut [f64]) {
+        let h2 = bandwidth * bandwidth;
+        for (j, &z) in centres.iter().enumerate() {
+            let u = x - z;
+            let k = (-0.5 * u * u / h2).exp();
+            values[j] = -u / h2 * k;
+            slopes[j] = k * (u * u / h2 - 1.0) / h2;
+        }
+        let m = centres.len();
+        (values[m], slopes[m]) = (x, 1.0);
+        (values[m + 1], slopes[m + 1]) = (1.0, 0.0);
+    }
+
+    /// The score and its slope.
+    pub(crate) fn at(&self, x: f64) -> (f64, f64) {
+        let m = self.centres.len();
+        let h2 = self.bandwidth * self.bandwidth;
+        let (mut value, mut slope) = (self.theta[m] * x + self.theta[m + 1], self.theta[m]);
+        for (&z, &theta) in self.centres.iter().zip(&self.theta) {
+            let u = x - z;
+            let k = theta * (-0.5 * u * u / h2).exp();
+            value -= u / h2 * k;
+            slope += k * (u * u / h2 - 1.0) / h2;
+        }
+        (value, slope)
+    }
+}
+
+pub(crate) fn fit_separable(
+    settings: &ScoreMatching,
+    functions: usize,
+    data: &dyn Blocks,
+) -> Result<LearnedScore, Error> {
+    if functions < 3 {
+        return Err(Invalid::Parameter {
+            name: "functions a feature",
+            value: functions as f64,
+            expected: "at least 3",
+        }
+        .into());
+    }
+    if settings.select.is_some() {
+        let what = "a selection for the separable basis".to_owned();
+        return Err(Refusal::unsupported("score matching", what).into());
+    }
+    let d = data.width();
+    // Scaling keeps the features independent; whitening would not.
+    let whitening = if settings.whiten {
+        let Whitening { mean, covariance, conditioning, .. } = Whitening::of(data)?;
+        let map = Array2::from_diag(&covariance.diag().mapv(|v| 1.0 / v.sqrt()));
+        Some(Whitening { mean, covariance, map, conditioning })
+    } else {
+        None
+    };
+    let x = match &whitening {
+        Some(whitening) => whitening.apply(gather(data).view()),
+        None => gather(data),
+    };
+    let bandwidth = match settings.bandwidth {
+        // Three quarters of a standard deviation: the best of 0.3 to 1.5 for the mixture of the thesis and 10,000 samples.
+        Bandwidth::Relative(h) => 0.75 * h,
+        Bandwidth::Absolute(h) => h,
+    };
+    let fitted = map_parts(d, |c| {
+        let values = x.column(c).to_vec();
+        let spread = if settings.whiten { 1.0 } else { deviation(&values) };
+        one(settings, functions, &values, bandwidth * spread)
+    })?;
+    let objective = fitted.iter().map(|(_, risk)| risk).sum();
+    let coordinates = fitted.into_iter().map(|(coordinate, _)| coordinate).collect();
+    LearnedScore::new(whitening, false, Form::Separable(coordinates), objective, None, data)
+}
+
+fn deviation(values: &[f64]) -> f64 {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    (values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / n).sqrt()
+}
+
+fn one(
+    settings: &ScoreMatching,
+    functions: usize,
+    values: &[f64],
+    bandwidth: f64,
+) -> Result<(Coordinate, f64), Error> {
+    let n = values.len();
+    let bumps = functions - 2;
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let centres: Vec<f64> = (0..bumps).map(|j| sorted[(2 * j + 1) * n / (2 * bumps)]).collect();
+    let mut gram = fenchel_linalg::Gram::new(functions);
+    let mut b = Array1::<f64>::zeros(functions);
+    let (mut row, mut slopes) = (vec![0.0; functions], vec![0.0; functions]);
+    for &x in values {
+        Coordinate::basis(&centres, bandwidth, x, &mut row, &mut slopes);
+        gram.next_row()[..functions].copy_from_slice(&row);
+        b.iter_mut().zip(&slopes).for_each(|(b, s)| *b += s);
+    }
+    let c = Array2::from_shape_vec((functions, functions), gram.finish()).expect("a square");
+    let (c, b) = (c / n as f64, b / n as f64);
+    let diagonal = c.diag().sum() / functions as f64;
+    let ridge = match settings.ridge {
+        // The systems are small and the samples many: a hundredth of the ridge that many bumps in many dimensions need.
+        Ridge::Relative(a) => 0.01 * a * diagonal,
+        Ridge::Absolute(a) => a,
+    };
+    let (factor, _) = ridged(c, ridge, diagonal)?;
+    let theta = factor.solve(b.view())?;
+    let risk = -0.5 * b.dot(&theta);
+    Ok((Coordinate { centres, bandwidth, theta: theta.to_vec() }, risk))
+}

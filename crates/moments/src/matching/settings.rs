@@ -1,0 +1,318 @@
+//! What is learned, and how it is fitted.
+
+use fenchel_linalg::factor::cholesky;
+use fenchel_linalg::{AsDesign, Cholesky, Invalid};
+use fenchel_optim::random::stream;
+use fenchel_optim::{MAX_MEMORY, Refusal};
+use ndarray::{Array1, Array2, ArrayView2};
+use rand::RngExt;
+use serde::{Deserialize, Serialize};
+
+use super::bumps::System;
+use super::learned::{Form, LearnedScore};
+use super::select::{Selected, Selection};
+use super::separable::fit_separable;
+use crate::Error;
+use crate::blocks::{Blocks, checked, gather};
+use crate::whitening::Whitening;
+
+/// The functions that a score is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub enum Basis {
+    /// Gradients of Gaussian bumps.
+    Bumps(Centres),
+    /// So many one-dimensional functions a feature, for independent features: bumps at quantiles, a line, a constant.
+    Separable(usize),
+    /// All affine maps: exactly `Sigma^{-1} (x - mean)` of the sample.
+    Affine,
+}
+
+/// Where the bumps stand.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub enum Centres {
+    /// A random subset of so many samples, all of them if there are fewer.
+    Landmarks(usize),
+    /// All samples: memory O(n^2).
+    AllSamples,
+    /// A regular grid on a cube, in the coordinates of the bumps; for at most three features.
+    Grid {
+        /// Lower end of every side.
+        low: f64,
+        /// Upper end of every side.
+        high: f64,
+        /// Points a side.
+        points: usize,
+    },
+}
+
+/// The width `h` of the bumps.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub enum Bandwidth {
+    /// So many times the square root of the number of features; for whitened features 1 is a good choice.
+    Relative(f64),
+    /// A given length.
+    Absolute(f64),
+}
+
+/// The ridge `a`.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub enum Ridge {
+    /// So many times the mean of the diagonal of `C`.
+    Relative(f64),
+    /// A given number, as in the simulations of the thesis.
+    Absolute(f64),
+}
+
+/// Score matching; see the [module](super) for the objective.
+///
+/// | field | default | meaning |
+/// |---|---|---|
+/// | `basis` | `Bumps(Landmarks(1000))` | the functions |
+/// | `bandwidth` | `Relative(1)` | width of the bumps; `Separable` counts it in standard deviations |
+/// | `ridge` | `Relative(0.01)` | the ridge |
+/// | `offset` | true | bumps model what a Gaussian score leaves |
+/// | `whiten` | true | whitens the features first (`Separable`: scales them) |
+/// | `select` | `None` | chooses bandwidth and ridge by the risk of samples held out |
+/// | `seed` | 0 | of the landmarks and folds |
+/// | `max_memory` | 4 GiB | refuses what needs more |
+///
+/// Cost with `m` bumps: `4 n m^2 + m^3 / 3` operations, `5 m^2 + n d` numbers.
+///
+/// ```
+/// use fenchel_moments::{GaussianMixture, Score, ScoreMatching};
+/// use fenchel_optim::random::stream;
+///
+/// let density = GaussianMixture::thesis(2)?;
+/// let x = density.sample(2000, &mut stream(1, 0));
+/// let learned = ScoreMatching::default().fit(&x)?;
+/// let (truth, found) = (density.score1(x.view())?, learned.score1(x.view())?);
+/// let squares = |a: &ndarray::Array2<f64>| a.iter().map(|v| v * v).sum::<f64>();
+/// assert!(squares(&(&found - &truth)) < 0.1 * squares(&truth));
+/// # Ok::<(), fenchel_moments::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ScoreMatching {
+    /// The functions.
+    pub basis: Basis,
+    /// The width of the bumps.
+    pub bandwidth: Bandwidth,
+    /// The ridge.
+    pub ridge: Ridge,
+    /// Whether bumps model what a Gaussian score leaves.
+    pub offset: bool,
+    /// Whether the features are whitened first.
+    pub whiten: bool,
+    /// Chooses bandwidth and ridge.
+    pub select: Option<Selection>,
+    /// Seed of the landmarks and folds.
+    pub seed: u64,
+    /// Largest memory in bytes.
+    pub max_memory: Option<u64>,
+}
+
+impl Default for ScoreMatching {
+    fn default() -> Self {
+        ScoreMatching {
+            basis: Basis::Bumps(Centres::Landmarks(1000)),
+            bandwidth: Bandwidth::Relative(1.0),
+            ridge: Ridge::Relative(0.01),
+            offset: true,
+            whiten: true,
+            select: None,
+            seed: 0,
+            max_memory: MAX_MEMORY,
+        }
+    }
+}
+
+/// Everything the direct method needs beyond the score.
+pub(crate) struct Prepared {
+    pub(crate) whitening: Option<Whitening>,
+    /// Features in the coordinates of the bumps.
+    pub(crate) x: Array2<f64>,
+    pub(crate) centres: Array2<f64>,
+    pub(crate) bandwidth: f64,
+    pub(crate) factor: Cholesky,
+    pub(crate) b: Array1<f64>,
+    pub(crate) theta: Array1<f64>,
+    pub(crate) ridge: f64,
+    pub(crate) selected: Option<Selected>,
+}
+
+impl ScoreMatching {
+    /// Learns the score of the rows of `x`.
+    ///
+    /// # Errors
+    /// [`Error::Singular`]; [`Error::BandwidthTooSmall`]; [`Error::Refused`];
+    /// [`Error::Invalid`] for data that are not finite or settings out of range.
+    pub fn fit<X: AsDesign + ?Sized>(&self, x: &X) -> Result<LearnedScore, Error> {
+        self.fit_blocks(&checked(x)?)
+    }
+
+    pub(crate) fn fit_blocks(&self, data: &dyn Blocks) -> Result<LearnedScore, Error> {
+        self.check(data)?;
+        match self.basis {
+            Basis::Affine => {
+                let whitening = Whitening::of(data)?;
+                let objective = -0.5 * data.width() as f64;
+                LearnedScore::new(Some(whitening), true, Form::Affine, objective, None, data)
+            }
+            Basis::Separable(functions) => fit_separable(self, functions, data),
+            Basis::Bumps(_) => self.prepare(data)?.into_score(self.offset, data),
+        }
+    }
+
+    fn check(&self, data: &dyn Blocks) -> Result<(), Error> {
+        let (Bandwidth::Relative(h) | Bandwidth::Absolute(h)) = self.bandwidth;
+        Invalid::check_positive("bandwidth", h)?;
+        let (Ridge::Relative(a) | Ridge::Absolute(a)) = self.ridge;
+        Invalid::check_nonnegative("ridge", a)?;
+        if let Some(selection) = &self.select {
+            selection.check()?;
+        }
+        if let Basis::Bumps(Centres::Grid { low, high, points }) = self.basis {
+            if data.width() > 3 {
+                let what =
+                    format!("a grid of centres in {} dimensions: use landmarks", data.width());
+                return Err(Refusal::unsupported("score matching", what).into());
+            }
+            Invalid::check_finite("ends of the grid", &[low, high])?;
+            if !(low < high) || points < 2 {
+                let expected = "low < high, at least 2 points";
+                return Err(
+                    Invalid::Parameter { name: "grid", value: points as f64, expected }.into()
+                );
+            }
+        }
+        Ok(())
+    }
+
+    fn centres(&self, x: ArrayView2<f64>) -> Result<Array2<f64>, Error> {
+        let (n, d) = x.dim();
+        Ok(match self.basis {
+            Basis::Bumps(Centres::Landmarks(m)) if m < n => {
+                if m == 0 {
+                    return Err(Invalid::Empty { what: "landmarks" }.into());
+                }
+                let mut rng = stream(self.seed, 11);
+                let mut index: Vec<usize> = (0..n).collect();
+                // The first m steps of a shuffle.
+                for k in 0..m {
+                    let other = rng.random_range(k..n);
+                    index.swap(k, other);
+                }
+                index.truncate(m);
+                index.sort_unstable();
+                x.select(ndarray::Axis(0), &index)
+            }
+            Basis::Bumps(Centres::Grid { low, high, points }) => {
+                let step = (high - low) / (points - 1) as f64;
+                Array2::from_shape_fn((points.pow(d as u32), d), |(j, c)| {
+                    low + step * (j / points.pow(c as u32) % points) as f64
+                })
+            }
+            _ => x.to_owned(),
+        })
+    }
+
+    /// Whitens, chooses centres, bandwidth and ridge, and solves.
+    pub(crate) fn prepare(&self, data: &dyn Blocks) -> Result<Prepared, Error> {
+        self.check(data)?;
+        let Basis::Bumps(centres) = self.basis else {
+            let what = "another basis than bumps".to_owned();
+            return Err(Refusal::unsupported("the direct method", what).into());
+        };
+        let (n, d) = (data.count(), data.width());
+        let m = match centres {
+            Centres::Landmarks(m) => m.min(n),
+            Centres::AllSamples => n,
+            Centres::Grid { points, .. } => points.pow(d as u32),
+        } as u64;
+        let copies = if self.select.is_some() { 10 } else { 5 };
+        let hint = "use fewer landmarks";
+        let needed = 8 * (copies * m * m + 2 * (n * d) as u64 + 1024 * m);
+        Refusal::check_memory("score matching", needed, self.max_memory, hint)?;
+        let mut x = gather(data);
+        let whitening = if self.whiten { Some(Whitening::of(data)?) } else { None };
+        if let Some(whitening) = &whitening {
+            x = whitening.apply(x.view());
+        }
+        let centres = self.centres(x.view())?;
+        let selected = match &self.select {
+            None => None,
+            Some(selection) => {
+                Some(selection.choose(x.view(), centres.view(), self.offset, self.seed)?)
+            }
+        };
+        let bandwidth = match (&selected, self.bandwidth) {
+            (Some(selected), _) => selected.bandwidth,
+            (None, Bandwidth::Relative(h)) => h * (d as f64).sqrt(),
+            (None, Bandwidth::Absolute(h)) => h,
+        };
+        // Products of centred rows lose no digits.
+        let system = System::new(x.view(), centres.view(), bandwidth, self.offset)?.mean();
+        if system.kernels < 1e-6 {
+            let suggested = (d as f64).sqrt();
+            return Err(Error::BandwidthTooSmall { bandwidth, mean: system.kernels, suggested });
+        }
+        let diagonal = system.c.diag().sum() / centres.nrows() as f64;
+        let ridge = match (&selected, self.ridge) {
+            (Some(selected), _) => selected.ridge * diagonal,
+            (None, Ridge::Relative(a)) => a * diagonal,
+            (None, Ridge::Absolute(a)) => a,
+        };
+        let (factor, ridge) = ridged(system.c, ridge, diagonal)?;
+        let theta = factor.solve(system.b.view())?;
+        Ok(Prepared {
+            whitening,
+            x,
+            centres,
+            bandwidth,
+            factor,
+            b: system.b,
+            theta,
+            ridge,
+            selected,
+        })
+    }
+}
+
+impl Prepared {
+    fn into_score(self, offset: bool, data: &dyn Blocks) -> Result<LearnedScore, Error> {
+        let objective = -0.5 * self.b.dot(&self.theta);
+        let form = Form::Bumps {
+            centres: self.centres,
+            theta: self.theta,
+            bandwidth: self.bandwidth,
+            ridge: self.ridge,
+        };
+        LearnedScore::new(self.whitening, offset, form, objective, self.selected, data)
+    }
+}
+
+/// The factor of `C + a I`; a ridge that is too small for it grows by factors of 10.
+pub(crate) fn ridged(
+    mut c: Array2<f64>,
+    ridge: f64,
+    diagonal: f64,
+) -> Result<(Cholesky, f64), Error> {
+    let mut added = 0.0;
+    let mut wanted = ridge;
+    let mut attempts = 0;
+    loop {
+        c.diag_mut().mapv_inplace(|v| v + (wanted - added));
+        added = wanted;
+        match cholesky(c.view()) {
+            Ok(factor) => return Ok((factor, added)),
+            Err(error @ Invalid::NotPositiveDefinite { .. }) if attempts == 3 => {
+                return Err(error.into());
+            }
+            Err(Invalid::NotPositiveDefinite { .. }) => {
+                attempts += 1;
+                wanted = (10.0 * wanted).max(1e-12 * diagonal);
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+}

@@ -1,0 +1,321 @@
+//! Local linear regression in search of directions: OPG and MAVE.
+//!
+//! Both fit a plane around many base points, with weights that fall with the distance. The slopes span the wanted directions,
+//! whatever the distribution of the features, and without slices or scores.
+//!
+//! | method | what it does with the planes | cost a round |
+//! |---|---|---|
+//! | [`Opg`] | eigenvectors of the mean outer product of their slopes | `base n d^2` |
+//! | [`Mave`] | alternates planes in the indices and directions, shrinking the bandwidth | `base (n d^2 + k^2 d^2) + (k d)^3` |
+//!
+//! With every sample as a base point the cost is quadratic in `n`: methods for moderate `n`, here for comparison. Source: Xia, Tong,
+//! Li and Zhu, JRSS B 64 (2002).
+
+use fenchel_linalg::factor::{cholesky, qr};
+use fenchel_linalg::{Invalid, lanes};
+use ndarray::{Array1, Array2, ArrayView2, Axis};
+use serde::{Deserialize, Serialize};
+
+use crate::blocks::{Blocks, gather, map_parts};
+use crate::model::fit_methods;
+use crate::whitening::Whitening;
+use crate::{Components, EigenOrder, Error, Reducer, Response, Spectrum, orthonormal, trace_error};
+
+/// Outer product of gradients.
+///
+/// | field | default | meaning |
+/// |---|---|---|
+/// | `components` | `EigenGap(10)` | how many directions |
+/// | `base_points` | 500 | planes are fitted around so many samples, spread over the data |
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Opg {
+    /// How many directions.
+    pub components: Components,
+    /// Largest number of base points.
+    pub base_points: usize,
+}
+
+impl Default for Opg {
+    fn default() -> Self {
+        Opg { components: Components::default(), base_points: 500 }
+    }
+}
+
+fit_methods!(Opg);
+
+/// Minimum average variance estimation, refined (rMAVE), from a start by [`Opg`].
+///
+/// | field | default | meaning |
+/// |---|---|---|
+/// | `directions` | 1 | how many directions: it has no eigenvalues to choose by |
+/// | `base_points` | 500 | planes are fitted around so many samples |
+/// | `rounds` | 50 | most alternations |
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Mave {
+    /// How many directions.
+    pub directions: usize,
+    /// Largest number of base points.
+    pub base_points: usize,
+    /// Most alternations.
+    pub rounds: usize,
+}
+
+impl Default for Mave {
+    fn default() -> Self {
+        Mave { directions: 1, base_points: 500, rounds: 50 }
+    }
+}
+
+fit_methods!(Mave);
+
+/// Whitened features, standardised response, base points.
+struct Setting {
+    whitening: Whitening,
+    z: Array2<f64>,
+    y: Vec<f64>,
+    base: Vec<usize>,
+}
+
+impl Setting {
+    fn new(
+        method: &'static str,
+        base_points: usize,
+        data: &dyn Blocks,
+        response: &Response,
+    ) -> Result<Self, Error> {
+        if base_points == 0 {
+            let expected = "at least 1";
+            return Err(Invalid::Parameter { name: "base points", value: 0.0, expected }.into());
+        }
+        let y = response.as_numbers(method)?;
+        let n = data.count();
+        let mean = y.iter().sum::<f64>() / n as f64;
+        let spread = (y.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / n as f64).sqrt();
+        if !(spread > 0.0) {
+            return Err(Error::ConstantResponse { value: y[0] });
+        }
+        let y = y.iter().map(|v| (v - mean) / spread).collect();
+        let whitening = Whitening::of(data)?;
+        let z = whitening.apply(gather(data).view());
+        let count = base_points.min(n);
+        let base = (0..count).map(|k| k * n / count).collect();
+        Ok(Setting { whitening, z, y, base })
+    }
+
+    /// Kernel weights of all samples around a base point, in the coordinates `index`; they add up to 1.
+    fn weights(&self, index: ArrayView2<f64>, base: usize, bandwidth: f64) -> Vec<f64> {
+        let scale = -0.5 / (bandwidth * bandwidth);
+        let centre = index.row(base);
+        let mut weights: Vec<f64> = index
+            .rows()
+            .into_iter()
+            .map(|row| {
+                let distance: f64 = row.iter().zip(centre).map(|(a, b)| (a - b) * (a - b)).sum();
+                lanes::exp((scale * distance).max(-700.0))
+            })
+            .collect();
+        let total: f64 = weights.iter().sum();
+        weights.iter_mut().for_each(|w| *w = if *w > 1e-8 * total { *w / total } else { 0.0 });
+        weights
+    }
+}
+
+/// Level and slopes of the plane around a point, by least squares with a ridge against flat neighbourhoods.
+fn plane(u: &Array2<f64>, y: &[f64], weights: &[f64]) -> Result<(f64, Array1<f64>), Error> {
+    let (n, k) = u.dim();
+    let mut left = Array2::<f64>::zeros((k + 1, k + 1));
+    let mut right = Array1::<f64>::zeros(k + 1);
+    let mut weighted = u.clone();
+    for i in 0..n {
+        weighted.row_mut(i).mapv_inplace(|v| v * weights[i]);
+        left[[0, 0]] += weights[i];
+        right[0] += weights[i] * y[i];
+    }
+    let second = weighted.t().dot(u);
+    let cross = weighted.t().dot(&ndarray::ArrayView1::from(y));
+    let sums = weighted.sum_axis(Axis(0));
+    for a in 0..k {
+        left[[0, a + 1]] = sums[a];
+        left[[a + 1, 0]] = sums[a];
+        right[a + 1] = cross[a];
+        for b in 0..k {
+            left[[a + 1, b + 1]] = 0.5 * (second[[a, b]] + second[[b, a]]);
+        }
+    }
+    let ridge = 1e-6 * left.diag().sum() / (k + 1) as f64;
+    left.diag_mut().mapv_inplace(|v| v + ridge);
+    let solution = cholesky(left.view())?.solve(right.view())?;
+    Ok((solution[0], solution.iter().skip(1).copied().collect()))
+}
+
+/// Rows with weight, relative to the base point.
+fn around(index: ArrayView2<f64>, base: usize, weights: &[f64]) -> (Vec<usize>, Array2<f64>) {
+    let near: Vec<usize> = (0..weights.len()).filter(|&i| weights[i] > 0.0).collect();
+    let mut u = Array2::zeros((near.len(), index.ncols()));
+    for (row, &i) in near.iter().enumerate() {
+        u.row_mut(row).assign(&(&index.row(i) - &index.row(base)));
+    }
+    (near, u)
+}
+
+/// The mean outer product of slopes in whitened coordinates.
+fn outer_product(setting: &Setting) -> Result<Array2<f64>, Error> {
+    let (n, d) = setting.z.dim();
+    // 2.34 is the constant of the paper; distances in d dimensions concentrate around sqrt(2 d).
+    let bandwidth =
+        2.34 * (n as f64).powf(-1.0 / (d.max(3) as f64 + 6.0)) * (d as f64 / 3.0).sqrt().max(1.0);
+    let slopes = map_parts(setting.base.len(), |j| {
+        let weights = setting.weights(setting.z.view(), setting.base[j], bandwidth);
+        let (near, u) = around(setting.z.view(), setting.base[j], &weights);
+        let y: Vec<f64> = near.iter().map(|&i| setting.y[i]).collect();
+        let w: Vec<f64> = near.iter().map(|&i| weights[i]).collect();
+        Ok(plane(&u, &y, &w)?.1)
+    })?;
+    let mut sum = Array2::<f64>::zeros((d, d));
+    for slope in &slopes {
+        let column = slope.view().insert_axis(Axis(1));
+        sum += &column.dot(&column.t());
+    }
+    Ok(sum / slopes.len() as f64)
+}
+
+impl Reducer for Opg {
+    fn name(&self) -> &'static str {
+        "OPG"
+    }
+
+    fn components(&self) -> Components {
+        self.components
+    }
+
+    fn spectrum(&self, data: &dyn Blocks, response: &Response) -> Result<Spectrum, Error> {
+        let setting = Setting::new("OPG", self.base_points, data, response)?;
+        let matrix = outer_product(&setting)?;
+        let back = setting.whitening.back();
+        let spectrum = Spectrum::of(&matrix, EigenOrder::Algebraic, Some(back))?;
+        Ok(Spectrum { samples: data.count(), ..spectrum })
+    }
+}
+
+impl Mave {
+    /// One alternation: planes in the indices, then directions by least squares.
+    fn round(
+        &self,
+        setting: &Setting,
+        b: &Array2<f64>,
+        bandwidth: f64,
+    ) -> Result<Array2<f64>, Error> {
+        let (d, k) = b.dim();
+        let index = setting.z.dot(b);
+        let parts = setting.base.len().min(16);
+        let shares = map_parts(parts, |part| {
+            let (from, to) =
+                (part * setting.base.len() / parts, (part + 1) * setting.base.len() / parts);
+            let mut left = Array2::<f64>::zeros((d * k, d * k));
+            let mut right = Array1::<f64>::zeros(d * k);
+            for &base in &setting.base[from..to] {
+                let weights = setting.weights(index.view(), base, bandwidth);
+                let (near, v) = around(index.view(), base, &weights);
+                let y: Vec<f64> = near.iter().map(|&i| setting.y[i]).collect();
+                let w: Vec<f64> = near.iter().map(|&i| weights[i]).collect();
+                let (level, slopes) = plane(&v, &y, &w)?;
+                let mut u = Array2::zeros((near.len(), d));
+                for (row, &i) in near.iter().enumerate() {
+                    u.row_mut(row).assign(&(&setting.z.row(i) - &setting.z.row(base)));
+                }
+                let mut weighted = u.clone();
+                for (row, &w) in w.iter().enumerate() {
+                    weighted.row_mut(row).mapv_inplace(|v| v * w);
+                }
+                let second = weighted.t().dot(&u);
+                let rest: Array1<f64> = y.iter().map(|y| y - level).collect();
+                let cross = weighted.t().dot(&rest);
+                for a in 0..k {
+                    for i in 0..d {
+                        right[a * d + i] += slopes[a] * cross[i];
+                    }
+                    for c in 0..k {
+                        let scale = slopes[a] * slopes[c];
+                        for i in 0..d {
+                            for j in 0..d {
+                                left[[a * d + i, c * d + j]] += scale * second[[i, j]];
+                            }
+                        }
+                    }
+                }
+            }
+            Ok((left, right))
+        })?;
+        let mut left = Array2::<f64>::zeros((d * k, d * k));
+        let mut right = Array1::<f64>::zeros(d * k);
+        for (l, r) in shares {
+            left += &l;
+            right += &r;
+        }
+        let mut left = (&left + &left.t()) * 0.5;
+        let ridge = 1e-8 * left.diag().sum() / (d * k) as f64;
+        left.diag_mut().mapv_inplace(|v| v + ridge);
+        let solution = cholesky(left.view())?.solve(right.view())?;
+        let next = Array2::from_shape_fn((d, k), |(i, a)| solution[a * d + i]);
+        Ok(qr(next.view())?.q)
+    }
+}
+
+impl Reducer for Mave {
+    fn name(&self) -> &'static str {
+        "MAVE"
+    }
+
+    fn components(&self) -> Components {
+        Components::Fixed(self.directions)
+    }
+
+    fn spectrum(&self, data: &dyn Blocks, response: &Response) -> Result<Spectrum, Error> {
+        let setting = Setting::new("MAVE", self.base_points, data, response)?;
+        let (n, d) = setting.z.dim();
+        let k = self.directions;
+        if k == 0 || k > d {
+            return Err(Invalid::Parameter {
+                name: "number of directions",
+                value: k as f64,
+                expected: "at least 1, at most the number of features",
+            }
+            .into());
+        }
+        let start = Spectrum::of(&outer_product(&setting)?, EigenOrder::Algebraic, None)?;
+        let mut b = crate::blocks::leading(&start.vectors, k).to_owned();
+        let n_f = n as f64;
+        let shrink = n_f.powf(-1.0 / (2.0 * (d.max(3) as f64 + 6.0)));
+        let least = 2.34 * n_f.powf(-1.0 / (k as f64 + 4.0));
+        let mut bandwidth = 2.34 * n_f.powf(-1.0 / (d.max(3) as f64 + 6.0));
+        for _ in 0..self.rounds {
+            let next = self.round(&setting, &b, bandwidth)?;
+            let moved = trace_error(next.view(), b.view())?.sqrt();
+            b = next;
+            if moved < 1e-4 && bandwidth <= least {
+                break;
+            }
+            bandwidth = (shrink * bandwidth).max(least);
+        }
+        // The indices in the order of what their slopes explain.
+        let index = setting.z.dot(&b);
+        let slopes = map_parts(setting.base.len(), |j| {
+            let weights = setting.weights(index.view(), setting.base[j], least);
+            let (near, v) = around(index.view(), setting.base[j], &weights);
+            let y: Vec<f64> = near.iter().map(|&i| setting.y[i]).collect();
+            let w: Vec<f64> = near.iter().map(|&i| weights[i]).collect();
+            Ok(plane(&v, &y, &w)?.1)
+        })?;
+        let mut matrix = Array2::<f64>::zeros((k, k));
+        for slope in &slopes {
+            let column = slope.view().insert_axis(Axis(1));
+            matrix += &column.dot(&column.t());
+        }
+        matrix /= slopes.len() as f64;
+        let map = setting.whitening.back().dot(&orthonormal(b.view())?);
+        let spectrum = Spectrum::of(&matrix, EigenOrder::Algebraic, Some(map.view()))?;
+        Ok(Spectrum { samples: n, most: k, ..spectrum })
+    }
+}

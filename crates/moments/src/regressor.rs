@@ -1,0 +1,235 @@
+//! Prediction from the indices.
+
+use fenchel_linalg::factor::cholesky;
+use fenchel_linalg::{AsDesign, Invalid};
+use fenchel_metrics::{k_fold, r2};
+use fenchel_optim::Report;
+use fenchel_optim::model::Saved;
+use ndarray::{Array1, Array2, ArrayView1, Axis};
+use serde::{Deserialize, Serialize};
+
+use crate::blocks::{Blocks, Picked, checked, map_parts};
+use crate::model::fit_blocks;
+use crate::neighbours::nearest_mean;
+use crate::{Error, Reducer, Reduction, Response};
+
+/// How responses are predicted from indices.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Smoother {
+    /// A plane around the point, weights `exp(-||difference||^2 / (2 h^2))`; its width is a bandwidth `h`.
+    #[default]
+    LocalLinear,
+    /// The mean of the nearest indices; its width is their number.
+    Neighbours,
+}
+
+/// A reduction, and a smoother on its indices.
+///
+/// | field | default | meaning |
+/// |---|---|---|
+/// | `reducer` | none | the method that finds the directions |
+/// | `smoother` | `LocalLinear` | how responses are predicted from indices of variance 1 |
+/// | `widths` | 0.15, 0.25, 0.4, 0.6, 1, 1.6 | tried by cross-validation; bandwidths, or numbers of neighbours |
+/// | `folds` | 5 | parts of the samples for that |
+/// | `seed` | 0 | of the folds |
+///
+/// ```
+/// use fenchel_moments::{Components, IndexRegressor, Sir, synthetic};
+///
+/// let features = synthetic::StandardFeatures(5);
+/// let truth = ndarray::Array2::from_shape_fn((5, 1), |(c, _)| (c + 1) as f64);
+/// let problem = synthetic::multi_index(&features, truth, |z| (2.0 * z[0]).tanh(), 600, 0.2, 1)?;
+/// let sir = Sir { components: Components::Fixed(1), ..Sir::default() };
+/// let model = IndexRegressor::new(sir).fit(&problem.x, &problem.y)?;
+/// assert!(model.cross_validated_r2 > 0.8);
+/// assert_eq!(model.predict(&problem.x)?.len(), 600);
+/// # Ok::<(), fenchel_moments::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct IndexRegressor<R> {
+    /// The method that finds the directions.
+    pub reducer: R,
+    /// How responses are predicted from indices.
+    pub smoother: Smoother,
+    /// Widths of the smoother.
+    pub widths: Vec<f64>,
+    /// Parts of the samples.
+    pub folds: usize,
+    /// Seed of the folds.
+    pub seed: u64,
+}
+
+/// A fitted index regression.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct IndexModel {
+    /// The directions.
+    pub reduction: Reduction,
+    /// How responses are predicted.
+    pub smoother: Smoother,
+    /// The width that was chosen.
+    pub width: f64,
+    /// R2 of predictions of held-out responses, the directions being found anew in every fold.
+    pub cross_validated_r2: f64,
+    /// The account of the reduction.
+    pub report: Report,
+    spread: Array1<f64>,
+    indices: Array2<f64>,
+    responses: Vec<f64>,
+}
+
+impl Saved for IndexModel {
+    const KIND: &'static str = "moments-index-regression";
+    const VERSION: u32 = 1;
+
+    fn check(&self) -> Result<(), String> {
+        self.reduction.check()?;
+        let k = self.reduction.components();
+        let fits = self.spread.len() == k && self.indices.dim() == (self.responses.len(), k);
+        if fits && self.width > 0.0 { Ok(()) } else { Err("the parts have different sizes".into()) }
+    }
+}
+
+impl<R: Reducer> IndexRegressor<R> {
+    /// The defaults with a method.
+    pub fn new(reducer: R) -> Self {
+        let widths = vec![0.15, 0.25, 0.4, 0.6, 1.0, 1.6];
+        IndexRegressor { reducer, smoother: Smoother::LocalLinear, widths, folds: 5, seed: 0 }
+    }
+
+    /// Fits directions and smoother; the width is that of the best cross-validated R2.
+    ///
+    /// # Errors
+    /// Those of the method; [`Invalid::Parameter`] for widths out of range.
+    pub fn fit<'a, X: AsDesign + ?Sized>(
+        &self,
+        x: &X,
+        y: impl Into<ArrayView1<'a, f64>>,
+    ) -> Result<IndexModel, Error> {
+        let data = checked(x)?;
+        let response = Response::numbers(y.into(), data.count())?;
+        if self.widths.is_empty() {
+            return Err(Invalid::Empty { what: "widths" }.into());
+        }
+        for &width in &self.widths {
+            Invalid::check_positive("width", width)?;
+        }
+        let (width, cross_validated_r2) = self.choose(&data, &response)?;
+        let fitted = self.fitted(&data, &response, width)?;
+        Ok(IndexModel { cross_validated_r2, ..fitted })
+    }
+
+    fn fitted(
+        &self,
+        data: &dyn Blocks,
+        response: &Response,
+        width: f64,
+    ) -> Result<IndexModel, Error> {
+        let reduction = fit_blocks(&self.reducer, data, response)?;
+        let mut indices = reduction.transform_blocks(data)?;
+        let n = indices.nrows() as f64;
+        let spread: Array1<f64> = indices
+            .columns()
+            .into_iter()
+            .map(|c| (c.dot(&c) / n).sqrt().max(f64::MIN_POSITIVE))
+            .collect();
+        indices /= &spread;
+        Ok(IndexModel {
+            report: reduction.report,
+            reduction,
+            smoother: self.smoother,
+            width,
+            cross_validated_r2: f64::NAN,
+            spread,
+            indices,
+            responses: response.values().to_vec(),
+        })
+    }
+
+    /// The best width and its R2.
+    fn choose(&self, data: &dyn Blocks, response: &Response) -> Result<(f64, f64), Error> {
+        let n = data.count();
+        let mut predicted = vec![vec![0.0; n]; self.widths.len()];
+        for (train, held) in k_fold(n, self.folds, self.seed)? {
+            let inner = Picked { data, index: &train };
+            let mut model = self.fitted(&inner, &response.pick(&train), self.widths[0])?;
+            let outer = Picked { data, index: &held };
+            for (predicted, &width) in predicted.iter_mut().zip(&self.widths) {
+                model.width = width;
+                let values = model.predict_blocks(&outer)?;
+                held.iter().zip(values).for_each(|(&i, v)| predicted[i] = v);
+            }
+        }
+        let mut best = (self.widths[0], f64::NEG_INFINITY);
+        for (predicted, &width) in predicted.iter().zip(&self.widths) {
+            let found = r2(response.values(), predicted)?;
+            if found > best.1 {
+                best = (width, found);
+            }
+        }
+        Ok(best)
+    }
+}
+
+impl IndexModel {
+    /// The predicted response of every row. O(n) a prediction.
+    ///
+    /// # Errors
+    /// [`Invalid::Length`] for another number of features; [`Invalid::NonFinite`].
+    pub fn predict<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array1<f64>, Error> {
+        self.predict_blocks(&x.as_design()?)
+    }
+
+    fn predict_blocks(&self, data: &dyn Blocks) -> Result<Array1<f64>, Error> {
+        let points = self.reduction.transform_blocks(data)? / &self.spread;
+        let n = points.nrows();
+        let parts = (n / 64).clamp(1, 64);
+        let predicted = map_parts(parts, |p| {
+            let rows = p * n / parts..(p + 1) * n / parts;
+            rows.map(|i| match self.smoother {
+                Smoother::Neighbours => {
+                    let count = (self.width.round() as usize).max(1);
+                    Ok(nearest_mean(self.indices.view(), &self.responses, points.row(i), count))
+                }
+                Smoother::LocalLinear => self.local_linear(points.row(i)),
+            })
+            .collect::<Result<Vec<f64>, Error>>()
+        })?;
+        Ok(predicted.concat().into())
+    }
+
+    fn local_linear(&self, point: ArrayView1<f64>) -> Result<f64, Error> {
+        let k = point.len();
+        let scale = -0.5 / (self.width * self.width);
+        let distances: Vec<f64> = self
+            .indices
+            .axis_iter(Axis(0))
+            .map(|row| row.iter().zip(point).map(|(a, b)| (a - b) * (a - b)).sum())
+            .collect();
+        // Relative to the nearest, so that far points lean on what there is.
+        let least = distances.iter().fold(f64::INFINITY, |m, &v| m.min(v));
+        let mut left = Array2::<f64>::zeros((k + 1, k + 1));
+        let mut right = Array1::<f64>::zeros(k + 1);
+        let mut u = vec![1.0; k + 1];
+        for ((row, distance), y) in
+            self.indices.axis_iter(Axis(0)).zip(distances).zip(&self.responses)
+        {
+            let w = (scale * (distance - least)).exp();
+            if w < 1e-9 {
+                continue;
+            }
+            u[1..].iter_mut().zip(row).zip(point).for_each(|((u, a), b)| *u = a - b);
+            for a in 0..=k {
+                right[a] += w * u[a] * y;
+                for b in 0..=k {
+                    left[[a, b]] += w * u[a] * u[b];
+                }
+            }
+        }
+        // A ridge on the slopes alone: beyond the data the prediction is a mean.
+        let ridge = 1e-3 * left[[0, 0]];
+        for a in 1..=k {
+            left[[a, a]] += ridge;
+        }
+        Ok(cholesky(left.view())?.solve(right.view())?[0])
+    }
+}

@@ -1,0 +1,262 @@
+//! Sparse directions, also for more features than samples.
+
+use fenchel_linalg::factor::svd;
+use fenchel_linalg::{AsDesign, Invalid};
+use fenchel_metrics::k_fold;
+use fenchel_optim::fista::{FistaSettings, fista};
+use fenchel_optim::lbfgs::Smooth;
+use fenchel_optim::prox::L1;
+use fenchel_optim::{MAX_MEMORY, Refusal, Report, Stop};
+use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
+use serde::{Deserialize, Serialize};
+
+use crate::blocks::{Blocks, checked, gather};
+use crate::spectrum::normalised;
+use crate::{Error, Reduction, Response, Slices, Slicing, orthonormal};
+
+/// The weight of the l1 norm.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub enum Sparsity {
+    /// A fraction of the smallest weight that leaves no feature.
+    Fraction(f64),
+    /// The fraction of a grid from 0.9 to 0.05 under which the held-out index differs most between slices.
+    CrossValidated {
+        /// Parts of the samples.
+        folds: usize,
+    },
+}
+
+/// Sparse sliced inverse regression (lasso-SIR: Lin, Zhao and Liu, JASA 114, 2019).
+///
+/// For each of the first `k` eigenvectors `eta` of the covariance of slice means, a lasso whose response is never formed:
+///
+/// ```text
+/// min_beta  (1/2) beta' Sigma beta - eta' beta + l1 ||beta||_1
+/// ```
+///
+/// (`Sigma` need not be invertible.) Features are scaled to variance 1 first; the loadings are for the data's units.
+///
+/// | field | default | meaning |
+/// |---|---|---|
+/// | `directions` | 1 | how many directions |
+/// | `slicing` | `Auto` | how the responses are cut |
+/// | `sparsity` | cross-validated, 5 folds | the weight of the l1 norm |
+/// | `stop` | residual 1e-6 | when FISTA ends |
+/// | `seed` | 0 | of the folds |
+/// | `max_memory` | 4 GiB | refuses a copy of the data that is larger |
+///
+/// ```
+/// use fenchel_moments::{LassoSir, synthetic, trace_error};
+/// use ndarray::Array2;
+///
+/// // 300 features, 150 samples, 3 features matter.
+/// let truth = Array2::from_shape_fn((300, 1), |(c, _)| f64::from(c < 3));
+/// let features = synthetic::StandardFeatures(300);
+/// let problem = synthetic::multi_index(&features, truth, |z| z[0].exp(), 150, 0.2, 1)?;
+/// let model = LassoSir::default().fit(&problem.x, &problem.y)?;
+/// assert!(trace_error(model.directions.view(), problem.directions.view())? < 0.2);
+/// assert!(model.loadings.iter().filter(|v| **v != 0.0).count() < 60);
+/// # Ok::<(), fenchel_moments::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LassoSir {
+    /// How many directions.
+    pub directions: usize,
+    /// How the responses are cut.
+    pub slicing: Slicing,
+    /// The weight of the l1 norm.
+    pub sparsity: Sparsity,
+    /// When FISTA ends.
+    pub stop: Stop,
+    /// Seed of the folds.
+    pub seed: u64,
+    /// Largest memory in bytes.
+    pub max_memory: Option<u64>,
+}
+
+impl Default for LassoSir {
+    fn default() -> Self {
+        LassoSir {
+            directions: 1,
+            slicing: Slicing::Auto,
+            sparsity: Sparsity::CrossValidated { folds: 5 },
+            stop: Stop { absolute: 1e-6, relative: 0.0, max_passes: 5000.0, ..Stop::default() },
+            seed: 0,
+            max_memory: MAX_MEMORY,
+        }
+    }
+}
+
+/// `(1/2n) ||X beta||^2 - eta' beta`.
+struct Quadratic<'a> {
+    x: ArrayView2<'a, f64>,
+    eta: ArrayView1<'a, f64>,
+}
+
+impl Smooth for Quadratic<'_> {
+    fn dimension(&self) -> usize {
+        self.x.ncols()
+    }
+
+    fn value_gradient(&mut self, beta: &[f64], gradient: &mut [f64]) -> f64 {
+        let beta = ArrayView1::from(beta);
+        let n = self.x.nrows() as f64;
+        let index = self.x.dot(&beta);
+        let g = self.x.t().dot(&index) / n - self.eta;
+        gradient.iter_mut().zip(&g).for_each(|(out, g)| *out = *g);
+        0.5 * index.dot(&index) / n - self.eta.dot(&beta)
+    }
+}
+
+/// The first eigenvectors of the covariance of slice means, and all eigenvalues.
+fn slice_directions(
+    x: ArrayView2<f64>,
+    slices: &Slices,
+    k: usize,
+) -> Result<(Array2<f64>, Array1<f64>), Error> {
+    let (n, d) = x.dim();
+    let mean = x.sum_axis(Axis(0)) / n as f64;
+    let mut means = Array2::<f64>::zeros((d, slices.len()));
+    for (i, &h) in slices.labels().iter().enumerate() {
+        means.column_mut(h as usize).scaled_add(1.0, &(&x.row(i) - &mean));
+    }
+    for (h, &c) in slices.counts().iter().enumerate() {
+        means.column_mut(h).mapv_inplace(|v| v / (c.max(1) as f64 * n as f64).sqrt());
+    }
+    let found = svd(means.view())?;
+    Ok((crate::blocks::leading(&found.u, k).to_owned(), found.values.mapv(|s| s * s)))
+}
+
+impl LassoSir {
+    /// Fits sparse directions.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for data of the wrong shape or that are not finite, constant features, or settings out of range;
+    /// [`Error::TooManyComponents`]; [`Error::Refused`].
+    pub fn fit<'a, X: AsDesign + ?Sized>(
+        &self,
+        x: &X,
+        y: impl Into<ArrayView1<'a, f64>>,
+    ) -> Result<Reduction, Error> {
+        let data = checked(x)?;
+        let response = Response::numbers(y.into(), data.count())?;
+        let (n, d) = (data.count(), data.width());
+        let needed = (8 * 3 * n as u64).saturating_mul(d as u64);
+        Refusal::check_memory(
+            "lasso-SIR",
+            needed,
+            self.max_memory,
+            "leave features out beforehand",
+        )?;
+        if let Sparsity::Fraction(fraction) = self.sparsity
+            && !(fraction > 0.0 && fraction < 1.0)
+        {
+            let expected = "between 0 and 1";
+            return Err(Invalid::Parameter { name: "sparsity", value: fraction, expected }.into());
+        }
+        let slices = response.slices(self.slicing, self.directions)?;
+        let k = self.directions;
+        if k == 0 || k > d.min(slices.len() - 1) {
+            let most = d.min(slices.len() - 1);
+            let hint = "use more slices";
+            return Err(Error::TooManyComponents { method: "lasso-SIR", asked: k, most, hint });
+        }
+        let mut z = gather(&data);
+        let mean = z.sum_axis(Axis(0)) / n as f64;
+        z -= &mean;
+        let scale: Array1<f64> =
+            z.columns().into_iter().map(|c| (c.dot(&c) / n as f64).sqrt()).collect();
+        if let Some(column) = scale.iter().position(|s| !(*s > 0.0)) {
+            let what = "covariance of the features";
+            return Err(Error::Singular { what, smallest: 0.0, columns: vec![column] });
+        }
+        z /= &scale;
+        let fraction = match self.sparsity {
+            Sparsity::Fraction(fraction) => fraction,
+            Sparsity::CrossValidated { folds } => self.choose(z.view(), &slices, folds)?,
+        };
+        let (eta, eigenvalues) = slice_directions(z.view(), &slices, k)?;
+        let (beta, reports) = self.solve(z.view(), &eta, fraction)?;
+        let loadings = normalised(&beta / &scale.insert_axis(Axis(1)));
+        // Two lassos may keep the same single feature; the span then has fewer directions.
+        let directions = orthonormal(loadings.view())?;
+        let worst = reports
+            .into_iter()
+            .reduce(|a, b| if b.certificate.value() > a.certificate.value() { b } else { a });
+        let Some(report) = worst else {
+            return Err(Invalid::Empty { what: "directions" }.into());
+        };
+        Ok(Reduction {
+            directions,
+            loadings,
+            eigenvalues,
+            mean,
+            method: "lasso-SIR".into(),
+            samples: n,
+            slices: slices.counts().to_vec(),
+            warnings: vec![],
+            report,
+        })
+    }
+
+    fn solve(
+        &self,
+        z: ArrayView2<f64>,
+        eta: &Array2<f64>,
+        fraction: f64,
+    ) -> Result<(Array2<f64>, Vec<Report>), Error> {
+        let mut beta = Array2::zeros(eta.dim());
+        let mut reports = vec![];
+        for (eta, mut out) in eta.columns().into_iter().zip(beta.columns_mut()) {
+            let largest = eta.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
+            let settings = FistaSettings { stop: self.stop, ..FistaSettings::default() };
+            let l1 = L1 { strength: fraction * largest };
+            let start = vec![0.0; eta.len()];
+            let solution = fista(Quadratic { x: z, eta }, l1, &settings, start, &mut ())?;
+            out.assign(&ArrayView1::from(&solution.state.point));
+            reports.push(solution.report);
+        }
+        Ok((beta, reports))
+    }
+
+    /// The fraction under which the held-out first index varies most between slices, relative to its variance.
+    fn choose(&self, z: ArrayView2<f64>, slices: &Slices, folds: usize) -> Result<f64, Error> {
+        let grid = [0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.05];
+        let mut gained = [0.0; 10];
+        let labels: Vec<f64> = slices.labels().iter().map(|&h| f64::from(h)).collect();
+        for (train, held) in k_fold(z.nrows(), folds, self.seed)? {
+            let of = |index: &[usize]| -> Vec<f64> { index.iter().map(|&i| labels[i]).collect() };
+            let inner = z.select(Axis(0), &train);
+            let outer = z.select(Axis(0), &held);
+            let train_slices = Slices::of_classes(&of(&train))?;
+            let (eta, _) = slice_directions(inner.view(), &train_slices, 1)?;
+            for (gain, fraction) in gained.iter_mut().zip(grid) {
+                let (beta, _) = self.solve(inner.view(), &eta, fraction)?;
+                *gain += between_share(&outer.dot(&beta.column(0)), &of(&held));
+            }
+        }
+        let best = (0..10).fold(0, |best, j| if gained[j] > gained[best] { j } else { best });
+        Ok(grid[best])
+    }
+}
+
+/// Variance of the class means over the variance, less what chance would give.
+fn between_share(index: &Array1<f64>, labels: &[f64]) -> f64 {
+    let n = index.len() as f64;
+    let mean = index.sum() / n;
+    let total: f64 = index.iter().map(|v| (v - mean).powi(2)).sum();
+    if !(total > 0.0) {
+        return 0.0;
+    }
+    let mut order: Vec<usize> = (0..labels.len()).collect();
+    order.sort_by(|&i, &j| labels[i].total_cmp(&labels[j]));
+    let between: f64 = order
+        .chunk_by(|&i, &j| labels[i] == labels[j])
+        .map(|members| {
+            let sum: f64 = members.iter().map(|&i| index[i] - mean).sum();
+            sum * sum / members.len() as f64
+        })
+        .sum();
+    between / total
+}
