@@ -33,7 +33,9 @@ use fenchel_linalg::factor::{
 };
 use fenchel_linalg::{AsDesign, Dense, Invalid};
 use fenchel_metrics::{k_fold, r2};
-use fenchel_optim::{Certificate, Iterative, Look, MAX_MEMORY, Progress, Refusal, Status, Stop, run};
+use fenchel_optim::{
+    Certificate, Iterative, Look, MAX_MEMORY, Progress, Refusal, Status, Stop, run,
+};
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
 use serde::{Deserialize, Serialize};
 

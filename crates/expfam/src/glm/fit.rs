@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use fenchel_linalg::{AsDesign, Cholesky, Design, Invalid, multiply};
 use fenchel_optim::model::Saved;
-use fenchel_optim::newton::{Newton, NewtonState, TwiceDifferentiable, WithHessian, newton};
+use fenchel_optim::newton::{Newton, TwiceDifferentiable, WithHessian, newton};
 use fenchel_optim::{Progress, Report, Stop};
 use ndarray::{Array1, ArrayView1, ArrayView2};
 use serde::de::DeserializeOwned;
@@ -123,14 +123,11 @@ impl<F: ScalarFamily + Clone> Glm<F> {
             curvature: vec![0.0; n],
         };
         let start = self.start(&mut objective, n, d)?;
-        let solution =
-            newton(objective, &self.stop, NewtonState::from(start), &mut |progress: &Progress,
-                                                                          _: &Newton<
-                Objective<'_, X::View<'_>, F>,
-            >| {
-                watch(progress)
-            })?;
-        let mut point = solution.state.point;
+        let solution = newton(objective, &self.stop, start, &mut |progress: &Progress,
+                                                                  _: &Newton<
+            Objective<'_, X::View<'_>, F>,
+        >| { watch(progress) })?;
+        let mut point = solution.state;
         let mut objective = Objective {
             family: &self.family,
             design,

@@ -211,7 +211,7 @@ fn methods_built_on_the_kernels_refuse_as_they_do() {
         let settings = NewtonCgSettings { forcing, ..Default::default() };
         refused(newton_cg(&strong, &settings, None, o), "forcing");
     }
-    let start = Some(Point::from(Point::zero(4)));
+    let start = Some(Point::zero(4));
     refused(newton_cg(&strong, &NewtonCgSettings::default(), start, o), "weights");
     refused(miso(&kinked, &MisoSettings::default(), None, o), "miso does not support the hinge");
     let with_intercept = strong.clone().with_intercept();

@@ -256,9 +256,7 @@ fn memory_and_starts_are_checked() {
         newton(&problem, &settings, None, &mut ()),
         Err(Error::MemoryLimit { needed: 256, limit: 255, .. })
     ));
-    assert!(
-        newton(&problem, &NewtonSettings::default(), Some(Point::zero(2).into()), &mut ()).is_err()
-    );
+    assert!(newton(&problem, &NewtonSettings::default(), Some(Point::zero(2)), &mut ()).is_err());
     // A warm start at the solution has nothing to do.
     let s = newton(&problem, &NewtonSettings::default(), None, &mut ()).unwrap();
     let again = newton(&problem, &NewtonSettings::default(), Some(s.state), &mut ()).unwrap();

@@ -179,6 +179,6 @@ fn what_it_cannot_do_is_said_before_anything_is_done() {
     let none = SubsampledNewtonSettings { rows_per_variable: 0.0, ..tight(0) };
     let error = subsampled_newton(&problem, &none, None, &mut ()).unwrap_err();
     assert!(error.to_string().contains("rows_per_variable"), "{error}");
-    let short = Some(fenchel_finite_sum::Point::zero(2).into());
+    let short = Some(fenchel_finite_sum::Point::zero(2));
     assert!(subsampled_newton(&problem, &tight(0), short, &mut ()).is_err());
 }

@@ -61,7 +61,7 @@ impl BayesNet {
     fn may_be_impossible_beyond(&self, kept: &[bool], evidence: &Evidence) -> Result<bool, Error> {
         let beyond = evidence.iter().map(|(v, _)| v.0).filter(|&v| !kept[v as usize]);
         let above = self.dag.ancestors(&beyond.collect::<Vec<u32>>())?;
-        let has_zero = |v: VarId| self.cpt_of(v).iter().any(|&p| p == 0.0);
+        let has_zero = |v: VarId| self.cpt_of(v).contains(&0.0);
         let doubtful = |finding: &Finding| match finding {
             Finding::State(_) => false,
             Finding::Likelihood(likelihood) => likelihood.contains(&0.0),
