@@ -73,6 +73,7 @@ mod experiment;
 mod figure;
 mod finite_sum;
 pub mod frozen;
+mod ggm;
 pub mod number;
 pub mod registry;
 pub mod report;

@@ -5,7 +5,12 @@ use crate::{Error, Experiment};
 /// Every experiment, in the order of the report. Ids are unique and carry the crate.
 pub static ALL: &[Experiment] = &joined::<COUNT>(LISTS);
 
-const LISTS: &[&[Experiment]] = &[&crate::finite_sum::ALL, &crate::crf::ALL, &crate::saddle::ALL];
+const LISTS: &[&[Experiment]] = &[
+    &crate::finite_sum::ALL,
+    &crate::crf::ALL,
+    &crate::saddle::ALL,
+    &crate::ggm::ALL,
+];
 
 const COUNT: usize = {
     let (mut count, mut list) = (0, 0);

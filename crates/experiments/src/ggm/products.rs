@@ -1,0 +1,112 @@
+//! Figure 8.2: how many products the fast maximum looks at.
+
+use fenchel_ggm::max_product;
+use fenchel_optim::random::{Generator, stream};
+use rand::RngExt;
+
+use super::thesis;
+use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series, Source, Table};
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    id: "gg-34",
+    document: super::DOCUMENT,
+    title: "Figure 8.2: products that the fast maximum looks at",
+    needs: &[],
+    run: experiment,
+};
+
+const LINEAR: Source = thesis(
+    "8.2",
+    "Figure 8.2 shows the (worst-case) linear complexity of the fast max-product method on it",
+);
+const ROOT: Source = thesis(
+    "8.1",
+    "McAuley & Caetano's method performs the maximisation in expected time O(sqrt{p})",
+);
+
+/// Uniform on `|x - 1/2| + |y - 1/2| <= 1/2`.
+fn diamond(rng: &mut Generator) -> (f64, f64) {
+    loop {
+        let (x, y): (f64, f64) = (rng.random(), rng.random());
+        if (x - 0.5).abs() + (y - 0.5).abs() <= 0.5 {
+            return (x, y);
+        }
+    }
+}
+
+/// Independent: only the order of the entries matters.
+fn independent(rng: &mut Generator) -> (f64, f64) {
+    (rng.random(), rng.random())
+}
+
+type Draw = fn(&mut Generator) -> (f64, f64);
+
+/// The slope of the least-squares line of logarithms.
+fn slope(points: &[(f64, f64)]) -> f64 {
+    let n = points.len() as f64;
+    let (mut x, mut y, mut xx, mut xy) = (0.0, 0.0, 0.0, 0.0);
+    for &(a, b) in points {
+        let (a, b) = (a.ln(), b.ln());
+        x += a;
+        y += b;
+        xx += a * a;
+        xy += a * b;
+    }
+    (n * xy - x * y) / (n * xx - x * x)
+}
+
+fn experiment(context: &Context) -> Result<Outcome, Failure> {
+    let mut outcome = Outcome::default();
+    let top = context.pick(9, 11);
+    let repeats = context.pick(60, 200);
+    let sizes: Vec<usize> = (1..top).map(|k| 50 << k).collect();
+    outcome.setting("repeats", repeats).setting("entries", format!("{sizes:?}"));
+    let mut figure = Figure::new(
+        "Figure 8.2: products",
+        Axis::log("entries m"),
+        Axis::log("products inspected"),
+    )
+    .caption("Mean over draws. The printed stopping rule.");
+    let mut table = Table::new("Mean number of products", ["entries", "independent", "diamond"]);
+    let draws: [(&str, Draw); 2] = [("independent", independent), ("diamond", diamond)];
+    let mut curves = Vec::new();
+    for (which, (name, draw)) in draws.into_iter().enumerate() {
+        let mut points = Vec::new();
+        for &m in &sizes {
+            context.check()?;
+            let mut sum = 0;
+            for repeat in 0..repeats {
+                let mut rng = stream(context.seed + which as u64, repeat * 1_000_003 + m as u64);
+                let (a, b): (Vec<f64>, Vec<f64>) = (0..m).map(|_| draw(&mut rng)).unzip();
+                let order = |v: &[f64]| {
+                    let mut order: Vec<usize> = (0..m).collect();
+                    order.sort_by(|&i, &j| v[j].total_cmp(&v[i]));
+                    order
+                };
+                sum += max_product(&a, &order(&a), &b, &order(&b))?.products;
+            }
+            points.push((m as f64, sum as f64 / repeats as f64));
+        }
+        figure = figure.with(Series::line_points(name, points.clone()));
+        curves.push(points);
+    }
+    for (k, &m) in sizes.iter().enumerate() {
+        table.push([m.into(), curves[0][k].1.into(), curves[1][k].1.into()]);
+    }
+    let slopes = [slope(&curves[0]), slope(&curves[1])];
+    outcome.claim(
+        ROOT.claim("independent entries: products grow as the root of the length")
+            .on(crate::Ground::Exact)
+            .specification("slope of logarithms in [0.45, 0.55]")
+            .holds((slopes[0], (0.45..=0.55).contains(&slopes[0]))),
+    );
+    outcome.claim(
+        LINEAR
+            .claim("uniform on a diamond: products grow in proportion to the length")
+            .on(crate::Ground::Exact)
+            .specification("slope of logarithms in [0.9, 1.05]")
+            .holds((slopes[1], (0.9..=1.05).contains(&slopes[1]))),
+    );
+    outcome.figure(figure).table(table);
+    Ok(outcome)
+}

@@ -1,0 +1,167 @@
+//! Figure 8.3: true against false edges on walk-summable models of Barabasi-Albert graphs.
+
+use fenchel_ggm::synthetic::{barabasi_albert, walk_summable};
+use fenchel_ggm::threshold::{conditional_covariance, correlation_scores};
+use fenchel_ggm::{
+    GraphicalLasso, Statistics, SupportRule, Weights, grid, neighbourhood_scores, sample, shortcut,
+};
+use fenchel_optim::random::stream;
+use ndarray::{Array1, Array2};
+
+use super::thesis;
+use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series, Source, Table};
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    id: "gg-36",
+    document: super::DOCUMENT,
+    title: "Figure 8.3: edges found by thresholds, lassos and neighbourhoods",
+    needs: &[],
+    run: experiment,
+};
+
+const SIMILAR: Source = thesis(
+    "8.3",
+    "CCT eta = 1 which based on theoretical results should give similar results to SHORTCUT",
+);
+
+const METHODS: [&str; 7] = [
+    "SHORTCUT",
+    "CCT 1",
+    "CCT 2",
+    "correlation",
+    "L1",
+    "neighbourhoods, union",
+    "neighbourhoods, intersection",
+];
+const FALSE: [usize; 6] = [2, 5, 10, 20, 40, 80];
+
+fn scores(method: &str, statistics: &Statistics) -> Result<Array2<f64>, Failure> {
+    let (c, _) = statistics.correlation();
+    let penalties = grid(1.0, 0.01, 60)?;
+    Ok(match method {
+        "SHORTCUT" => shortcut(c.view())?,
+        "CCT 1" => conditional_covariance(statistics, 1, false)?,
+        "CCT 2" => conditional_covariance(statistics, 2, false)?,
+        "correlation" => correlation_scores(statistics),
+        "L1" => {
+            let lasso = GraphicalLasso { l1: Weights::Uniform(1.0), ..GraphicalLasso::default() };
+            let path = lasso.fit_path(statistics, &grid(0.9, 0.02, 40)?)?;
+            let mut scores = Array2::zeros(c.raw_dim());
+            // The penalty at which an edge enters, then its size.
+            for point in &path.points {
+                for &(i, j, x) in &point.precision.edges {
+                    let at = [i as usize, j as usize];
+                    if scores[at] == 0.0 {
+                        scores[at] = point.l1 + 1e-6 * x.abs().min(1.0);
+                        scores[[at[1], at[0]]] = scores[at];
+                    }
+                }
+            }
+            scores
+        }
+        "neighbourhoods, union" => {
+            neighbourhood_scores(statistics, &penalties, SupportRule::Union)?
+        }
+        _ => neighbourhood_scores(statistics, &penalties, SupportRule::Intersection)?,
+    })
+}
+
+/// Share of true edges among those that come before so many false ones.
+fn true_positives(scores: &Array2<f64>, truth: &[(u32, u32)]) -> Vec<f64> {
+    let p = scores.nrows();
+    let mut pairs: Vec<(f64, bool)> = (0..p)
+        .flat_map(|i| (i + 1..p).map(move |j| (i, j)))
+        .map(|(i, j)| (scores[[i, j]], truth.binary_search(&(i as u32, j as u32)).is_ok()))
+        .collect();
+    pairs.sort_by(|a, b| b.0.total_cmp(&a.0));
+    FALSE
+        .iter()
+        .map(|&limit| {
+            let (mut hits, mut wrong) = (0, 0);
+            for &(score, real) in &pairs {
+                if wrong >= limit || score <= 0.0 {
+                    break;
+                }
+                if real { hits += 1 } else { wrong += 1 }
+            }
+            f64::from(hits) / truth.len() as f64
+        })
+        .collect()
+}
+
+fn experiment(context: &Context) -> Result<Outcome, Failure> {
+    let graphs = context.pick(6, 30);
+    let mut outcome = Outcome::default();
+    outcome
+        .setting("graphs", graphs)
+        .setting("truth", "Barabasi-Albert, 60 nodes, m = 2 (116 edges), walk-summable")
+        .setting("samples", 500);
+    let mut means = vec![vec![0.0; FALSE.len()]; METHODS.len()];
+    for graph in 0..graphs {
+        let seed = context.seed + 1000 + graph;
+        let edges = barabasi_albert(60, 2, &mut stream(seed, 0))?;
+        let theta = walk_summable(60, &edges, &mut stream(seed, 1));
+        let x = sample(theta.view(), &Array1::zeros(60), 500, &mut stream(seed, 2))?;
+        let statistics = Statistics::from_data(&x)?;
+        for (m, method) in METHODS.iter().enumerate() {
+            context.check()?;
+            context.progress((graph as f64 + m as f64 / 7.0) / graphs as f64, method);
+            let found = if context.is_frozen(method) {
+                Array2::zeros((60, 60))
+            } else {
+                scores(method, &statistics)?
+            };
+            let rates = true_positives(&found, &edges);
+            means[m].iter_mut().zip(rates).for_each(|(mean, r)| *mean += r / graphs as f64);
+        }
+    }
+    let mut figure = Figure::new(
+        "Figure 8.3: true edges against false ones",
+        Axis::log("false edges"),
+        Axis::linear("share of true edges found"),
+    )
+    .caption("Mean over graphs.");
+    let mut table = Table::new(
+        "Share of true edges before so many false ones",
+        ["method", "2", "5", "10", "20", "40", "80"],
+    );
+    for (m, method) in METHODS.iter().enumerate() {
+        let curve = FALSE.iter().zip(&means[m]).map(|(&f, &t)| (f as f64, t)).collect();
+        figure = figure.with(Series::line_points(*method, curve));
+        table.push([(*method).into()].into_iter().chain(means[m].iter().map(|&v| v.into())));
+    }
+    outcome.figure(figure).table(table);
+    let at = |method: &str, k: usize| {
+        let m = METHODS.iter().position(|m| *m == method).unwrap_or(0);
+        means[m][k]
+    };
+    let apart =
+        (0..FALSE.len()).map(|k| (at("SHORTCUT", k) - at("CCT 1", k)).abs()).fold(0.0, f64::max);
+    outcome.claim(
+        SIMILAR
+            .claim("SHORTCUT and CCT with single variables find the same edges")
+            .rests_on(["SHORTCUT", "CCT 1"])
+            .specification("shares at most 0.02 apart everywhere")
+            .holds((apart, apart <= 0.02)),
+    );
+    let sparse = [at("SHORTCUT", 1), at("CCT 1", 1), at("L1", 1), at("correlation", 1)];
+    outcome.claim(
+        thesis("8.3.1, figure 8.3", "")
+            .claim("few false edges: thresholds of conditional covariances beat the l1 norm, which beats correlations")
+            .rests_on(["SHORTCUT", "CCT 1", "L1"])
+            .specification("at 5 false edges: SHORTCUT and CCT 1 above L1 + 0.05, L1 above correlation + 0.05")
+            .holds((
+                format!("{:.3}, {:.3}; {:.3}; {:.3}", sparse[0], sparse[1], sparse[2], sparse[3]),
+                sparse[0].min(sparse[1]) > sparse[2] + 0.05 && sparse[2] > sparse[3] + 0.05,
+            )),
+    );
+    let dense = (at("L1", 5), at("SHORTCUT", 5));
+    outcome.claim(
+        thesis("8.3.1, figure 8.3", "")
+            .claim("many false edges: the l1 norm is level with SHORTCUT")
+            .rests_on(["L1"])
+            .specification("at 80 false edges: L1 at least SHORTCUT - 0.01")
+            .holds((format!("{:.3} against {:.3}", dense.0, dense.1), dense.0 >= dense.1 - 0.01)),
+    );
+    Ok(outcome)
+}

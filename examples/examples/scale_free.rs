@@ -1,0 +1,39 @@
+//! A network with hubs, found with a penalty that likes hubs and with the l1 norm: which finds more true edges?
+//!
+//! ```text
+//! cargo run --release -p fenchel-examples --example scale_free
+//! ```
+
+use std::error::Error;
+
+use fenchel_ggm::synthetic::{diagonally_dominant, power_law};
+use fenchel_ggm::{DegreePrior, GaussianModel, GraphicalLasso, ScaleFree, Statistics, sample};
+use fenchel_optim::random::stream;
+use ndarray::Array1;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let p = 60;
+    let truth = power_law(p, 2.0, &mut stream(3, 0))?;
+    let theta = diagonally_dominant(p, &truth, -0.2);
+    let x = sample(theta.view(), &Array1::zeros(p), 500, &mut stream(3, 1))?;
+    let statistics = Statistics::from_data(&x)?;
+    println!("{} true edges", truth.len());
+    println!("{:12} {:>8} {:>6} {:>6} {:>8}", "penalty", "strength", "edges", "true", "largest");
+    for strength in [0.12, 0.15, 0.18, 0.22] {
+        let lasso = GraphicalLasso { l1: strength.into(), ..GraphicalLasso::default() };
+        show("l1", strength, &lasso.fit_statistics(&statistics)?, &truth);
+    }
+    for strength in [0.2, 0.25, 0.3, 0.4] {
+        let prior = DegreePrior::Sqrt { beta: 0.2 };
+        let free = ScaleFree { prior, strength, ..ScaleFree::default() };
+        show("scale-free", strength, &free.fit_statistics(&statistics)?, &truth);
+    }
+    Ok(())
+}
+
+fn show(name: &str, strength: f64, model: &GaussianModel, truth: &[(u32, u32)]) {
+    let graph = model.graph();
+    let hits = graph.edges().filter(|edge| truth.contains(edge)).count();
+    let largest = (0..graph.nodes() as u32).map(|i| graph.neighbours(i).len()).max().unwrap_or(0);
+    println!("{name:12} {strength:8} {:6} {hits:6} {largest:8}", graph.edge_count());
+}
