@@ -148,6 +148,12 @@ pub static SETS: &[DataSet] = &[
         published: CDT,
     },
     DataSet {
+        name: "nhefs",
+        files: &["causal/NHEFS.csv"],
+        about: "quitting smoking and weight: 1,629 people, 64 columns",
+        published: "https://miguelhernan.org/whatifbook",
+    },
+    DataSet {
         name: "tuebingen",
         files: &["tuebingen/pairs.csv", "tuebingen/targets.csv"],
         about: "99 cause-effect pairs",

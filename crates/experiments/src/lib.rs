@@ -65,7 +65,8 @@
 //! ```
 #![forbid(unsafe_code)]
 
-pub mod claim;
+pub mod causal;
+mod claim;
 mod crf;
 pub mod data;
 mod error;

@@ -8,6 +8,7 @@ pub static ALL: &[Experiment] = &joined::<COUNT>(LISTS);
 const LISTS: &[&[Experiment]] = &[
     &crate::finite_sum::ALL,
     &crate::crf::ALL,
+    &crate::causal::ALL,
     &crate::saddle::ALL,
     &crate::ggm::ALL,
 ];

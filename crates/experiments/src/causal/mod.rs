@@ -1,0 +1,51 @@
+//! The experiments of chapter 4 of Le Priol's thesis: how fast causal models adapt, and causal tools on known examples.
+//!
+//! | id | figure or table | what |
+//! |---|---|---|
+//! | `ca-ex1` to `ca-ex4` | Figures 4.5, 4.8, 4.9 | categorical adaptation, dense and sparse prior, cause and effect |
+//! | `ca-ex5`, `ca-ex6` | Figures 4.8, 4.9, column 3 | the same, pooled |
+//! | `ca-ex7`, `ca-ex7b` | Figure 4.10 | interventions on mechanisms |
+//! | `ca-ex8` | Figure 4.7b | radius and deviation of the ball of proposition 4.5.2 |
+//! | `ca-ex9` | Table 4.1 | the Bayes error of the direction |
+//! | `ca-ex10` to `ca-ex12` | Figure 4.6 | normal variables |
+//! | `ca-ex13` | section 4.B.4 | the direction learned from adaptation |
+//! | `ca-ex14` | theorem 4.D.2 | a counter-example |
+//! | `ca-ex15` | section 2.3.3 | kidney stones |
+//! | `ca-tuebingen`, `ca-sachs`, `ca-nhefs` | none | real data |
+
+mod adaptation;
+mod normal;
+mod real;
+mod theory;
+
+use crate::{Experiment, Source};
+
+const DOCUMENT: &str = "Le Priol (2021)";
+
+/// The experiments in the order of the thesis.
+pub(crate) const ALL: [Experiment; 19] = [
+    adaptation::DENSE_CAUSE,
+    adaptation::DENSE_EFFECT,
+    adaptation::SPARSE_CAUSE,
+    adaptation::SPARSE_EFFECT,
+    adaptation::DENSE_POOLED,
+    adaptation::SPARSE_POOLED,
+    adaptation::SINGLE,
+    adaptation::MECHANISM,
+    theory::RADIUS,
+    theory::BAYES_ERROR,
+    normal::CAUSE_DISTANCE,
+    normal::EFFECT_DISTANCE,
+    normal::ADAPTATION,
+    theory::META,
+    theory::COUNTER_EXAMPLE,
+    theory::KIDNEY_STONES,
+    real::TUEBINGEN,
+    real::SACHS,
+    real::NHEFS,
+];
+
+/// A sentence of the thesis.
+const fn thesis(section: &'static str, quote: &'static str) -> Source {
+    Source::quoted(DOCUMENT, section, quote)
+}
