@@ -71,6 +71,7 @@ mod crf;
 pub mod data;
 mod error;
 mod experiment;
+mod expfam;
 mod figure;
 mod finite_sum;
 pub mod frozen;

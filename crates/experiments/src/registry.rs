@@ -7,6 +7,7 @@ pub static ALL: &[Experiment] = &joined::<COUNT>(LISTS);
 
 const LISTS: &[&[Experiment]] = &[
     &crate::finite_sum::ALL,
+    &crate::expfam::ALL,
     &crate::crf::ALL,
     &crate::causal::ALL,
     &crate::saddle::ALL,

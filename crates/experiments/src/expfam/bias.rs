@@ -1,0 +1,70 @@
+//! Figure 5.3: the Bregman bias-variance decomposition of MAP for mean and variance of a normal law.
+
+use fenchel_expfam::risk::normal_map;
+
+use super::{LE_PRIOL, le_priol};
+use crate::claim::Ground;
+use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series, Source};
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    id: "ef-3",
+    document: LE_PRIOL,
+    title: "Figure 5.3: bias and variance of MAP",
+    needs: &[],
+    run: experiment,
+};
+
+const BIAS: Source = le_priol(
+    "5.5.2",
+    "These observations hint towards a general $O(1/n^2)$ upper bound for the bias",
+);
+const ASYMPTOTE: Source = le_priol("5.5.2", "The asymptote is $\\frac{1}{n}$.");
+
+fn experiment(context: &Context) -> Result<Outcome, Failure> {
+    let mut outcome = Outcome::default();
+    outcome.setting("truth", "N(0, 1)").setting("prior", "n0 = 1, mean 1, second moment 2");
+    let mut rows = vec![];
+    for n in [1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 1000] {
+        context.check()?;
+        let n = f64::from(n);
+        let (risk, bias, variance) = normal_map(1.0, 1.0, 1.0, n);
+        rows.push((n, risk, bias, variance));
+    }
+    let pick = |f: fn(&(f64, f64, f64, f64)) -> f64| rows.iter().map(|r| (r.0, f(r))).collect();
+    outcome.figure(
+        Figure::new("Risk, bias and variance", Axis::log("n"), Axis::log("nats"))
+            .caption("Exact, by one-dimensional integrals.")
+            .with(Series::line("risk", pick(|r| r.1)))
+            .with(Series::line("bias", pick(|r| r.2)))
+            .with(Series::line("variance", pick(|r| r.3)))
+            .with(Series::line("1/n", pick(|r| 1.0 / r.0)).dashed()),
+    );
+    let at = |n: f64| rows.iter().find(|r| r.0 == n).copied().unwrap_or_default();
+    let slope = (at(100.0).2 / at(30.0).2).ln() / (100.0_f64 / 30.0).ln();
+    outcome.claim(
+        BIAS.claim("the bias of MAP falls like `1/n^2`")
+            .on(Ground::Exact)
+            .specification("log-log slope between n = 30 and 100 below -1.8")
+            .holds((slope, slope < -1.8)),
+    );
+    let end = 1000.0 * at(1000.0).3;
+    outcome.claim(
+        ASYMPTOTE
+            .claim("n times the variance tends to 1")
+            .on(Ground::Exact)
+            .specification("in [0.98, 1.02] at n = 1000")
+            .holds((end, (0.98..1.02).contains(&end))),
+    );
+    let (_, risk, bias, variance) = at(10.0);
+    outcome.claim(
+        ASYMPTOTE
+            .claim("risk, bias and variance at n = 10")
+            .on(Ground::Exact)
+            .specification(".100021 = .013308 + .086713 to 1e-5")
+            .holds((
+                format!("{risk:.6} = {bias:.6} + {variance:.6}"),
+                (risk - 0.100021).abs() < 1e-5 && (bias - 0.013308).abs() < 1e-5,
+            )),
+    );
+    Ok(outcome)
+}

@@ -1,0 +1,73 @@
+//! Figure 5.5: the risk of MAP over the strength and the mean of the prior.
+
+use fenchel_expfam::risk::gamma_map;
+
+use super::{LE_PRIOL, le_priol};
+use crate::claim::Ground;
+use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series, Source};
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    id: "ef-2",
+    document: LE_PRIOL,
+    title: "Figure 5.5: the best priors",
+    needs: &[],
+    run: experiment,
+};
+
+const VALLEY: Source = le_priol(
+    "5.A.6",
+    "for large values of $n_0$, it is $\\mu_0 = \\mu^*$ is the best prior, but for small $n_0$, one better sets larger values for $\\mu_0$. In Figure 5.5, we observe this behavior numerically.",
+);
+
+fn experiment(context: &Context) -> Result<Outcome, Failure> {
+    let mut outcome = Outcome::default();
+    let points = context.pick(17, 41);
+    let axis: Vec<f64> = (0..points)
+        .map(|i| 10f64.powf(-2.0 + 4.0 * f64::from(i) / f64::from(points - 1)))
+        .collect();
+    outcome
+        .setting("grid", format!("{points} x {points} on [1e-2, 1e2]^2"))
+        .setting("truth", "N(0, 1)");
+    let (mut worst, mut least_loss) = (0.0_f64, f64::INFINITY);
+    let mut figure = Figure::new("The best prior mean", Axis::log("n0"), Axis::log("mu0 / mu*"))
+        .caption("For each strength the prior mean of least exact risk, and the line 1 + 1/n0.")
+        .with(
+            Series::line("1 + 1/n0", axis.iter().map(|&n0| (n0, 1.0 + 1.0 / n0)).collect())
+                .dashed(),
+        );
+    for (k, n) in [1.0, 5.0, 10.0].into_iter().enumerate() {
+        let mut best_means = vec![];
+        for &n0 in &axis {
+            context.check()?;
+            context.progress(k as f64 / 3.0, "exact risks");
+            let risks = axis.iter().map(|&r| (gamma_map(0.5, n0, r, n), r));
+            let (best, at) = risks.fold((f64::INFINITY, 1.0), |a, b| if b.0 < a.0 { b } else { a });
+            let on_line = gamma_map(0.5, n0, 1.0 + 1.0 / n0, n);
+            // The grid's minimum, or a better one on the line itself.
+            let best = best.min(on_line);
+            worst = worst.max(on_line / best);
+            if n0 <= 0.1 {
+                least_loss = least_loss.min(gamma_map(0.5, n0, 1.0, n) / best);
+            }
+            best_means.push((n0, at));
+        }
+        figure = figure.with(Series::line_points(format!("n = {n}"), best_means));
+    }
+    outcome.figure(figure);
+    outcome.claim(
+        VALLEY
+            .claim("the risk on the line `mu0 / mu* = 1 + 1/n0` is near the least over prior means, for every strength")
+            .on(Ground::Exact)
+            .specification("at most 1.6 times the least")
+            .holds((worst, worst <= 1.6)),
+    );
+    outcome.claim(
+        VALLEY
+            .claim("for weak priors (`n0 <= 0.1`) the true mean is not the best prior mean")
+            .on(Ground::Exact)
+            .specification("at least twice the least risk")
+            .holds((least_loss, least_loss >= 2.0)),
+    );
+    outcome.note("The text prints `n mu0 / mu* = 1 + 1/n0`; the bound's bias vanishes at `mu0 / mu* = 1 + 1/n0`.");
+    Ok(outcome)
+}
