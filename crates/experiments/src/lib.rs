@@ -76,6 +76,7 @@ mod figure;
 mod finite_sum;
 pub mod frozen;
 mod ggm;
+mod moments;
 pub mod number;
 pub mod registry;
 pub mod report;

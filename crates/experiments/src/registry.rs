@@ -10,6 +10,7 @@ const LISTS: &[&[Experiment]] = &[
     &crate::expfam::ALL,
     &crate::crf::ALL,
     &crate::causal::ALL,
+    &crate::moments::ALL,
     &crate::saddle::ALL,
     &crate::ggm::ALL,
 ];

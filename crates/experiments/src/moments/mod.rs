@@ -1,0 +1,114 @@
+//! The experiments of chapter 2 of Babichev's thesis, on moments for multi-index models.
+//!
+//! | id | figure or table | what |
+//! |---|---|---|
+//! | `mo-e1` | Figure 2-2 | the density of the features |
+//! | `mo-e2` | Figure 2-3 | SIR against SADE, rational model |
+//! | `mo-e3` | Figure 2-4 | SADE, SPHD, PHD+, staircase |
+//! | `mo-e4` | Figure 2-5 | the same, classification |
+//! | `mo-e5` | Figure 2-6 | the same, quadratic model |
+//! | `mo-e6` | Figure 2-7 | learned score on a grid |
+//! | `mo-e7` | Figure 2-8 | one step against two steps, quadratic model |
+//! | `mo-e8` | Figures 2-9 to 2-11 | the same, rational model, more features |
+//! | `mo-e9` | Figure 2-12 | more and more features, MAVE |
+//! | `mo-e10` | Table 2.1 | which method sees what |
+
+mod bandwidth;
+mod contour;
+mod dimension;
+mod exact;
+mod failures;
+mod grid;
+
+use fenchel_moments::{Reduction, synthetic::Problem, trace_error};
+
+use crate::{Axis, Context, Experiment, Failure, Figure, Series, Table};
+
+/// The experiments in the order of the thesis.
+pub(crate) const ALL: [Experiment; 10] = [
+    contour::EXPERIMENT,
+    exact::RATIONAL,
+    exact::STAIRCASE,
+    exact::CLASSIFICATION,
+    exact::QUADRATIC,
+    grid::EXPERIMENT,
+    bandwidth::QUADRATIC,
+    bandwidth::RATIONAL,
+    dimension::EXPERIMENT,
+    failures::EXPERIMENT,
+];
+
+const DOCUMENT: &str =
+    "Babichev, On efficient methods for high-dimensional statistical estimation (thesis, 2019)";
+const SHORT: &str = "Babichev (2019)";
+
+/// Square trace error of a fit.
+fn error(problem: &Problem, model: &Reduction) -> Result<f64, Failure> {
+    Ok(trace_error(model.directions.view(), problem.directions.view())?)
+}
+
+/// Geometric means of errors over draws, against the number of samples.
+struct Curve {
+    name: &'static str,
+    points: Vec<(f64, f64)>,
+}
+
+impl Curve {
+    fn at(&self, n: usize) -> f64 {
+        self.points.iter().find(|p| p.0 == n as f64).map_or(f64::NAN, |p| p.1)
+    }
+
+    /// Slope of the logarithm on the logarithm, by least squares, from so many samples on.
+    fn slope(&self, from: usize) -> f64 {
+        let logs: Vec<(f64, f64)> = self
+            .points
+            .iter()
+            .filter(|p| p.0 >= from as f64)
+            .map(|p| (p.0.ln(), p.1.ln()))
+            .collect();
+        let n = logs.len() as f64;
+        let (x, y) = logs.iter().fold((0.0, 0.0), |s, p| (s.0 + p.0 / n, s.1 + p.1 / n));
+        let top: f64 = logs.iter().map(|p| (p.0 - x) * (p.1 - y)).sum();
+        top / logs.iter().map(|p| (p.0 - x).powi(2)).sum::<f64>()
+    }
+}
+
+/// One curve a method; `errors` gives the errors of all methods on one draw.
+fn curves(
+    context: &Context,
+    names: &[&'static str],
+    sizes: &[usize],
+    repeats: u64,
+    errors: impl Fn(usize, u64) -> Result<Vec<f64>, Failure>,
+) -> Result<Vec<Curve>, Failure> {
+    let mut curves: Vec<Curve> = names.iter().map(|&name| Curve { name, points: vec![] }).collect();
+    for (done, &n) in sizes.iter().enumerate() {
+        let mut logs = vec![0.0; names.len()];
+        for repeat in 0..repeats {
+            context.check()?;
+            context.progress(done as f64 / sizes.len() as f64, "draws");
+            for (log, error) in logs.iter_mut().zip(errors(n, context.seed + repeat)?) {
+                *log += error.max(1e-300).ln() / repeats as f64;
+            }
+        }
+        for (curve, log) in curves.iter_mut().zip(logs) {
+            curve.points.push((n as f64, log.exp()));
+        }
+    }
+    Ok(curves)
+}
+
+/// The curves as a figure, and as a table.
+fn shown(title: &str, caption: &str, axis: Axis, curves: &[Curve]) -> (Figure, Table) {
+    let mut figure = Figure::new(title, axis, Axis::log("square trace error")).caption(caption);
+    for curve in curves {
+        figure = figure.with(Series::line_points(curve.name, curve.points.clone()));
+    }
+    let head: Vec<&str> = std::iter::once("samples").chain(curves.iter().map(|c| c.name)).collect();
+    let mut table = Table::new(format!("{title}: geometric means"), head);
+    for (row, point) in curves[0].points.iter().enumerate() {
+        let errors = curves.iter().map(|c| c.points[row].1.into());
+        table.push(std::iter::once(point.0.into()).chain(errors));
+    }
+    (figure, table)
+}
