@@ -77,6 +77,7 @@ mod finite_sum;
 pub mod frozen;
 mod ggm;
 mod moments;
+mod mrf_learn;
 pub mod number;
 pub mod registry;
 pub mod report;

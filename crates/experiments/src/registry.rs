@@ -9,6 +9,7 @@ const LISTS: &[&[Experiment]] = &[
     &crate::finite_sum::ALL,
     &crate::expfam::ALL,
     &crate::crf::ALL,
+    &crate::mrf_learn::ALL,
     &crate::causal::ALL,
     &crate::moments::ALL,
     &crate::saddle::ALL,

@@ -1,0 +1,25 @@
+//! The experiments of the SPG/TAY paper, on sparse binary Markov random fields.
+//!
+//! | id | figure | what |
+//! |---|---|---|
+//! | `ml-structure` | Figures 1 and 6 | structure learning with 10 nodes: schedules, exact likelihood, pseudo-likelihood |
+//! | `ml-lambda` | Figure 4 | the same for three strengths of the penalty |
+//! | `ml-bound` | Figure 2 | the error of the gradient and its bounds |
+//! | `ml-senate` | Figure 3 | the US Senate, 109th Congress, second session |
+
+mod senate;
+mod structure;
+mod tightness;
+
+use crate::{Experiment, Source};
+
+/// The experiments in the order of the paper.
+pub(crate) const ALL: [Experiment; 4] =
+    [structure::STRUCTURE, structure::LAMBDA, tightness::EXPERIMENT, senate::EXPERIMENT];
+
+/// A sentence of the paper.
+const fn paper(section: &'static str, quote: &'static str) -> Source {
+    Source::quoted(DOCUMENT, section, quote)
+}
+
+const DOCUMENT: &str = "Geng, Kuang, Liu, Wright and Page, Stochastic learning for sparse discrete Markov random fields with controlled gradient approximation error (UAI 2018)";
