@@ -12,13 +12,11 @@
 //! (Defazio's thesis, section 4.4 item 3, where the steps are called just-in-time; the closed forms for
 //! l1 and bounds are this library's).
 
-use fenchel_linalg::Invalid;
 use fenchel_optim::prox::{
     ElasticNet, FusedLasso, GroupLasso, GroupMax, Interval, L1, L1Ball, L2Ball, L2Norm,
     NonnegativeL1, Simplex, SparseGroupLasso, TotalVariation, WeightedL1, Zero, soft_threshold,
 };
 use fenchel_optim::{Regulariser, Separable};
-use serde::{Deserialize, Serialize};
 
 /// The powers `rho^m` and the sums `S_m = 1 + rho + ... + rho^{m-1}` of the affine step `rho x - step g`; or, where
 /// steps change on the way, their products and sums since the last flush.
@@ -34,7 +32,7 @@ pub struct Powers {
 }
 
 /// One step `prox(rho x - pull g, step)`.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Single {
     /// Step of the method.
     pub(crate) step: f64,
@@ -54,7 +52,7 @@ impl Single {
 }
 
 /// Steps that differ, and where each of them leads: `x_b = (C_b / C_a) x_a - g C_b (S_b - S_a)`.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct List {
     steps: Vec<Single>,
     /// `C_k`, the product of the first `k` factors `rho`, and `S_k = sum_{i<k} pull_i / C_{i+1}`.
@@ -69,12 +67,6 @@ impl List {
         self.marks.clear();
         self.marks.push((1.0, 0.0));
         self.uneven = false;
-    }
-
-    /// A list that was read from somewhere.
-    pub(crate) fn check(&self, now: u32) -> Result<(), Invalid> {
-        Invalid::check_length("steps of a saved state", now as usize, self.steps.len())?;
-        Invalid::check_length("steps of a saved state", now as usize + 1, self.marks.len())
     }
 }
 
@@ -137,14 +129,6 @@ impl Powers {
     pub(crate) fn full(&self, now: u32) -> bool {
         now >= self.capacity
             || self.list.as_ref().is_some_and(|list| list.marks[list.steps.len()].0 < SMALLEST)
-    }
-
-    pub(crate) fn list(&self) -> Option<&List> {
-        self.list.as_ref()
-    }
-
-    pub(crate) fn set_list(&mut self, list: List) {
-        self.list = Some(list);
     }
 
     /// The first of the last `m` steps.

@@ -66,9 +66,9 @@ pub use estimators::{
 pub use fista::{OnWeights, fista};
 pub use general::FiniteSum;
 pub use incremental::{
-    Draws, Katyusha, KatyushaSettings, KatyushaState, Sag, SagSettings, Saga, SagaSettings,
-    SagaTheory, Sgd, SgdSettings, SgdState, Snapshot, Svrg, SvrgSettings, SvrgState, TableMethod,
-    TableStart, TableState, katyusha, sag, saga, sgd, svrg,
+    Draws, IncrementalState, Katyusha, KatyushaSettings, Sag, SagSettings, Saga, SagaSettings,
+    SagaTheory, Sgd, SgdSettings, Snapshot, Svrg, SvrgSettings, TableMethod, TableStart,
+    TableState, katyusha, sag, saga, sgd, svrg,
 };
 pub use lbfgs::{lbfgs, owlqn};
 pub use multiclass::{MulticlassPoint, MulticlassProblem, MulticlassSettings};

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::rest::Rest;
 use super::sampling::{Sampling, Score, importance_weights};
-use super::state::{Bias, DualState, Outer, Trail};
+use super::state::DualState;
 use super::tail::Tail;
 use crate::gap::{Gap, origin};
 use crate::{Error, Point, Problem};
@@ -35,6 +35,14 @@ pub enum SdcaStep {
     /// A fraction `mu n / (mu n + L_j)` of the way to the current derivative: one exponential a step,
     /// nearly as many passes. Smooth losses only.
     Constant,
+}
+
+/// The intercept as a coordinate with a proximal term.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bias {
+    value: f64,
+    centre: f64,
+    weight: f64,
 }
 
 /// How far a coordinate moves, in the words of the kernel.
@@ -104,7 +112,7 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
         sampling: &Sampling,
         seed: u64,
         start: Option<DualState>,
-    ) -> Result<(Self, Outer), Error> {
+    ) -> Result<Self, Error> {
         problem.check_dual(method)?;
         let step = step.into();
         let (n, d) = (problem.n(), problem.d());
@@ -128,7 +136,6 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
         if !problem.intercept() {
             state.point.intercept = 0.0;
         }
-        let trail = state.trail.take();
         let bias = problem.intercept().then(|| Bias {
             value: state.point.intercept,
             centre: state.point.intercept,
@@ -142,7 +149,9 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
             _ => curvature(j),
         });
         let curvatures = curvatures.collect();
-        let visits = sampling.visits(n, seed, || importance_weights(problem))?;
+        let mut visits = sampling.visits(n, seed, || importance_weights(problem))?;
+        // What another order or seed has left begins anew.
+        let _ = state.place.take().is_some_and(|place| visits.go_to(&place));
         let mut ascent = Ascent {
             problem,
             centre: if kappa > 0.0 { state.point.weights.clone() } else { Vec::new() },
@@ -170,89 +179,22 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
             bias.centre = bias.value + mean / bias.weight;
         }
         ascent.refresh();
-        let outer = trail.and_then(|trail| ascent.resume(*trail)).unwrap_or(Outer::None);
-        Ok((ascent, outer))
+        Ok(ascent)
     }
 
-    /// Goes on where a run of the same method, problem and settings stood. `None` if the trail is of another run, or
-    /// its sums are not those of the dual variables up to rounding: then nothing has changed.
-    fn resume(&mut self, trail: Trail) -> Option<Outer> {
-        let (n, d) = (self.problem.n(), self.problem.d());
-        let fits = trail.kappa == self.kappa
-            && trail.direction.len() == d
-            && trail.centre.len() == self.centre.len()
-            && trail.steps < REFRESH * n
-            && trail.bias.map(|b| b.weight) == self.bias.map(|b| b.weight)
-            && trail.tail.as_ref().is_none_or(|tail| tail.fits(n))
-            && trail.live.as_ref().is_none_or(|live| check_dual(self.problem, live).is_ok());
-        if !fits {
-            return None;
-        }
-        let live = trail.live.unwrap_or_else(|| self.state.dual.clone());
-        let own = self.refresh_from((trail.centre, live, trail.bias));
-        let close = |a: f64, b: f64, scale: f64| (a - b).abs() <= 1e-9 * scale;
-        let scale = self.direction.iter().fold(f64::MIN_POSITIVE, |m: f64, v| m.max(v.abs()));
-        let same_sums =
-            trail.direction.iter().zip(&self.direction).all(|(a, b)| close(*a, *b, scale));
-        let same_bias = self.bias.zip(trail.bias).is_none_or(|(fresh, kept)| {
-            close(fresh.value, kept.value, 1.0 + kept.centre.abs() + kept.value.abs())
-        });
-        if !(same_sums && same_bias && self.visits.go_to(&trail.place)) {
-            self.refresh_from(own);
-            return None;
-        }
-        self.direction = trail.direction;
-        self.bias = trail.bias;
-        self.steps = trail.steps;
-        self.tail = trail.tail;
-        self.rest = trail.rest;
-        Some(trail.outer)
+    /// The state to return.
+    pub(super) fn into_state(self) -> DualState {
+        DualState { place: Some(self.visits.place()), ..self.state }
     }
 
-    /// Puts another centre, dual variables and intercept in the place of the own, which are returned.
-    fn refresh_from(
-        &mut self,
-        (centre, dual, bias): (Vec<f64>, Vec<f64>, Option<Bias>),
-    ) -> (Vec<f64>, Vec<f64>, Option<Bias>) {
-        let own = (
-            std::mem::replace(&mut self.centre, centre),
-            std::mem::replace(&mut self.state.dual, dual),
-            std::mem::replace(&mut self.bias, bias),
-        );
-        self.refresh();
-        own
-    }
-
-    /// The state to return, with all that another run needs to go on.
-    pub(super) fn into_state(self, outer: Outer) -> DualState {
-        if self.restored {
-            return self.state;
-        }
-        let trail = Trail {
-            place: self.visits.place(),
-            steps: self.steps,
-            direction: self.direction,
-            kappa: self.kappa,
-            centre: self.centre,
-            bias: self.bias,
-            tail: self.tail,
-            rest: self.rest,
-            live: None,
-            outer,
-        };
-        DualState { trail: Some(Box::new(trail)), ..self.state }
-    }
-
-    /// Keeps averages of the dual variables from here on, unless they came with the state.
+    /// Keeps averages of the dual variables from here on.
     pub(super) fn keep_averages(&mut self) {
-        self.tail.get_or_insert_with(|| Tail::new(self.problem.n()));
+        self.tail = Some(Tail::new(self.problem.n()));
     }
 
-    /// Lets terms decline so many offers in a row from here on, unless what that takes came with the state.
+    /// Lets terms decline so many offers in a row from here on.
     pub(super) fn let_terms_rest(&mut self, longest: u8) {
-        let n = self.problem.n();
-        let kept = self.rest.take().filter(|rest| rest.fits(n, longest));
-        self.rest = (longest > 0).then(|| kept.unwrap_or_else(|| Rest::new(n, longest)));
+        self.rest = (longest > 0).then(|| Rest::new(self.problem.n(), longest));
     }
 
     pub(super) fn tail(&self) -> Option<&Tail> {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ascent::{Ascent, SdcaStep};
 use super::momentum::Momentum;
-use super::state::{DualState, Outer};
+use super::state::DualState;
 use crate::{Error, Point, Problem};
 
 /// Settings of [`catalyst`](fn@catalyst).
@@ -94,22 +94,15 @@ where
     let CatalystSettings { kappa, step, order, rest, seed, stop } = settings;
     let kappa = centre_weight("catalyst", problem, *kappa)?;
     let cold = start.is_none();
-    let (mut ascent, outer) =
+    let mut ascent =
         Ascent::new("catalyst", problem, kappa, *step, &order.clone().into(), *seed, start)?;
     ascent.let_terms_rest(*rest);
     let d = problem.d();
-    let mut momentum = Momentum::new(mu / (mu + kappa), ascent.state.point.weights.clone());
-    match outer {
-        Outer::Catalyst { alpha, previous } if previous.len() == d => {
-            (momentum.alpha, momentum.previous) = (alpha, previous);
-        }
-        _ => {}
-    }
+    let momentum = Momentum::new(mu / (mu + kappa), ascent.state.point.weights.clone());
     let accelerates = kappa > 0.0;
     let mut method = Catalyst { ascent, accelerates, cold, momentum, centre: vec![0.0; d] };
     let report = run(&mut method, stop, observer)?;
-    let Catalyst { ascent, momentum: Momentum { alpha, previous, .. }, .. } = method;
-    Ok(Solution { state: ascent.into_state(Outer::Catalyst { alpha, previous }), report })
+    Ok(Solution { state: method.ascent.into_state(), report })
 }
 
 /// The weight of the proximal centre: as given, or `mean L_i / n - mu`, or 0 where that is negative.
@@ -156,7 +149,7 @@ impl<D: Design, L: Loss, R: Separable> Catalyst<'_, '_, D, L, R> {
 }
 
 impl<D: Design, L: Loss, R: Separable> Iterative for Catalyst<'_, '_, D, L, R> {
-    /// One outer step: shares of a pass add up to the same number then, wherever a run is interrupted.
+    /// One outer step.
     fn advance(&mut self, _: f64) -> f64 {
         self.cold = false;
         self.outer_step()

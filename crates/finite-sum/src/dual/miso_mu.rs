@@ -86,7 +86,6 @@ where
         }
     };
     let cold = start.is_none();
-    let (ascent, _) =
-        Ascent::new("miso_mu", problem, 0.0, step, &order.clone().into(), *seed, start)?;
+    let ascent = Ascent::new("miso_mu", problem, 0.0, step, &order.clone().into(), *seed, start)?;
     ascend(ascent, cold, stop, observer)
 }

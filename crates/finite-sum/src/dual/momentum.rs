@@ -11,9 +11,9 @@
 pub(crate) struct Momentum {
     /// `q = mu / (mu + kappa)`
     ratio: f64,
-    pub(crate) alpha: f64,
+    alpha: f64,
     /// `x_old`
-    pub(crate) previous: Vec<f64>,
+    previous: Vec<f64>,
 }
 
 impl Momentum {

@@ -77,7 +77,6 @@ where
     let ProxFinitoSettings { sampling, seed, stop } = settings;
     stop.check()?;
     let cold = start.is_none();
-    let (ascent, _) =
-        Ascent::new("prox_finito", problem, 0.0, Move::Exact, sampling, *seed, start)?;
+    let ascent = Ascent::new("prox_finito", problem, 0.0, Move::Exact, sampling, *seed, start)?;
     ascend(ascent, cold, stop, observer)
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ascent::{Ascent, SdcaStep};
 use super::catalyst::centre_weight;
-use super::state::{DualState, Outer};
+use super::state::DualState;
 use crate::{Error, Point, Problem};
 
 /// Trial steps between the quasi-Newton point (1) and the proximal point (0), which is always taken.
@@ -132,17 +132,12 @@ where
     stop.check()?;
     Invalid::check_positive("memory", *memory as f64)?;
     let kappa = centre_weight("qning", problem, *kappa)?;
-    let (ascent, outer) =
-        Ascent::new("qning", problem, kappa, *step, &order.clone().into(), *seed, start)?;
+    let ascent = Ascent::new("qning", problem, kappa, *step, &order.clone().into(), *seed, start)?;
     let d = problem.d();
-    let (value, pairs) = match outer {
-        Outer::Qning { value, pairs } if pairs.fits(*memory, d) => (value, pairs),
-        _ => (None, Memory::new(*memory)),
-    };
     let mut method = Qning {
         kappa,
-        pairs,
-        value,
+        pairs: Memory::new(*memory),
+        value: None,
         centre: ascent.centre().to_vec(),
         gradient: vec![0.0; d],
         trial: vec![0.0; d],
@@ -150,13 +145,8 @@ where
         direction: vec![0.0; d],
         ascent,
     };
-    if value.is_some() {
-        method.ascent.read_point();
-        envelope_gradient(kappa, &method.centre, &method.ascent, &mut method.gradient);
-    }
     let report = run(&mut method, stop, observer)?;
-    let Qning { ascent, value, pairs, .. } = method;
-    Ok(Solution { state: ascent.into_state(Outer::Qning { value, pairs }), report })
+    Ok(Solution { state: method.ascent.into_state(), report })
 }
 
 /// `g = kappa (y - x)`

@@ -6,13 +6,11 @@
 //! shrinking (Hsieh et al., ICML 2008), not by bounds, which smooth losses do not reach, but by the stale residues that also
 //! adaptive sampling goes by (Le Priol, Piche and Lacoste-Julien, 2018), and nothing needs to be undone at the end.
 
-use serde::{Deserialize, Serialize};
-
 /// In the place of a number of offers declined: the term has not been visited yet.
 const NEVER: u8 = u8::MAX;
 
 /// Which terms rest, and until when.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone)]
 pub(super) struct Rest {
     /// Offers that a term may decline in a row.
     longest: u8,
@@ -28,13 +26,6 @@ impl Rest {
     pub(super) fn new(n: usize, longest: u8) -> Self {
         let longest = longest.min(NEVER - 1);
         Rest { longest, rates: vec![0.0; n], total: 0.0, declined: vec![NEVER; n] }
-    }
-
-    /// Whether this belongs to a run of so many terms and these settings.
-    pub(super) fn fits(&self, n: usize, longest: u8) -> bool {
-        let finite = self.rates.iter().all(|rate| *rate >= 0.0 && rate.is_finite());
-        let lengths = self.rates.len() == n && self.declined.len() == n;
-        finite && self.total.is_finite() && lengths && self.longest == longest.min(NEVER - 1)
     }
 
     /// Whether term `j` declines the offer of a step.
@@ -91,7 +82,6 @@ mod tests {
         assert!((rest.total - expected).abs() < 1e-12);
         rest.refresh();
         assert!((rest.total - expected).abs() < 1e-15 * expected);
-        assert!(rest.fits(4, 3) && !rest.fits(4, 2) && !rest.fits(3, 3));
     }
 
     #[test]

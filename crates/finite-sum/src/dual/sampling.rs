@@ -163,7 +163,7 @@ pub fn sampling_weights<D: Design, L: Loss, R: Separable>(
     sampling: &Sampling,
     state: DualState,
 ) -> Result<Option<Vec<f64>>, Error> {
-    let (mut ascent, _) = Ascent::new("sdca", problem, 0.0, Move::Exact, sampling, 0, Some(state))?;
+    let mut ascent = Ascent::new("sdca", problem, 0.0, Move::Exact, sampling, 0, Some(state))?;
     Ok(match sampling {
         Sampling::Order(_) => None,
         Sampling::Lipschitz => Some(importance_weights(problem)),

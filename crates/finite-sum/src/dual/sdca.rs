@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ascent::{Ascent, SdcaStep, copied};
 use super::sampling::Sampling;
-use super::state::{DualState, Outer};
+use super::state::DualState;
 use crate::{Error, Point, Problem};
 
 /// Settings of [`sdca`](fn@sdca).
@@ -95,7 +95,7 @@ where
     let SdcaSettings { step, sampling, rest, seed, stop } = settings;
     stop.check()?;
     let cold = start.is_none();
-    let (mut ascent, _) = Ascent::new("sdca", problem, 0.0, *step, sampling, *seed, start)?;
+    let mut ascent = Ascent::new("sdca", problem, 0.0, *step, sampling, *seed, start)?;
     ascent.let_terms_rest(*rest);
     ascend(ascent, cold, stop, observer)
 }
@@ -121,13 +121,9 @@ where
     let mut method = Sdca { ascent, cold, average, averaged: false };
     let report = run(&mut method, stop, observer)?;
     let Sdca { ascent, average, averaged, .. } = method;
-    let mut state = ascent.into_state(Outer::None);
+    let mut state = ascent.into_state();
     if let Some(average) = average.filter(|_| averaged) {
-        let live = std::mem::replace(&mut state.dual, average.dual);
-        state.point = average.point;
-        if let Some(trail) = &mut state.trail {
-            trail.live = Some(live);
-        }
+        (state.point, state.dual) = (average.point, average.dual);
     }
     Ok(Solution { state, report })
 }

@@ -1,12 +1,10 @@
 //! The average of the last iterates, for losses with a kink.
 
-use serde::{Deserialize, Serialize};
-
 /// Averages of the dual variables over the last half of the steps at least, and three quarters at most.
 ///
 /// A step costs O(1): a dual variable enters its sum when it changes, with the number of steps that it lasted.
 /// Sums are remembered at every power of two of passes; the average starts at the last but one.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone)]
 pub(super) struct Tail {
     steps: u64,
     /// `sum` of `s_i` over the steps `1..=until[i]`
@@ -17,7 +15,7 @@ pub(super) struct Tail {
 }
 
 /// The sums over the steps `1..=steps`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone)]
 struct Mark {
     steps: u64,
     sums: Vec<f64>,
@@ -27,16 +25,6 @@ impl Tail {
     pub(super) fn new(n: usize) -> Self {
         let start = Mark { steps: 0, sums: vec![0.0; n] };
         Tail { steps: 0, sums: vec![0.0; n], until: vec![0; n], older: start.clone(), newer: start }
-    }
-
-    /// Whether this can be the tail of a run over `n` terms.
-    pub(super) fn fits(&self, n: usize) -> bool {
-        let sums = [&self.sums, &self.older.sums, &self.newer.sums];
-        sums.iter().all(|sums| sums.len() == n)
-            && self.until.len() == n
-            && self.until.iter().all(|&until| until <= self.steps)
-            && self.older.steps <= self.newer.steps
-            && self.newer.steps <= self.steps
     }
 
     /// One more step, in which the dual variable of term `j` ceases to be `old`.

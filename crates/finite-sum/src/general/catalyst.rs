@@ -52,19 +52,14 @@ where
     let kappa = kappa.unwrap_or(by_default.max(0.0));
     Invalid::check_nonnegative("kappa", kappa)?;
     let step = settings.step.resolve(1.0 / (3.0 * (sum.smoothness() + kappa)))?;
-    let mut inner = with_table("general catalyst", sum, settings, (step, 1.0), Some(kappa), start)?;
+    let inner = with_table("general catalyst", sum, settings, (step, 1.0), Some(kappa), start)?;
     let mu = sum.l2() + sum.regulariser().strong_convexity();
     let ratio = if kappa > 0.0 { mu / (mu + kappa) } else { 1.0 };
-    let mut momentum = Momentum::new(ratio, inner.point().to_vec());
-    if let Some(kept) = inner.momentum.take() {
-        (momentum.alpha, momentum.previous) = kept;
-    }
+    let momentum = Momentum::new(ratio, inner.point().to_vec());
     let centre = inner.centre().to_vec();
     let mut method = GeneralCatalyst { inner, momentum, centre, best: None };
     let report = run(&mut method, &settings.stop, observer)?;
-    let GeneralCatalyst { mut inner, momentum: Momentum { alpha, previous, .. }, .. } = method;
-    inner.momentum = Some((alpha, previous));
-    Ok(Solution { state: inner.into_state(), report })
+    Ok(Solution { state: method.inner.into_state(), report })
 }
 
 impl<T: FiniteSum, R: Composite> GeneralCatalyst<'_, '_, T, R> {

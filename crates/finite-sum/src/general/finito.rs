@@ -5,7 +5,7 @@ use fenchel_optim::prox::Zero;
 use fenchel_optim::random::{Order, Visits};
 use fenchel_optim::{Certificate, Iterative, Observer, Solution, run};
 
-use super::state::{Run, SumState, Trail};
+use super::state::SumState;
 use super::{FiniteSum, Sum, SumSettings, check_memory, check_order};
 use crate::Error;
 
@@ -68,7 +68,8 @@ where
     }
     let step = settings.step.resolve(0.5 / sum.l2)?;
     Invalid::check_positive("step", step)?;
-    let SumState { point: w, trail, .. } = start.unwrap_or_else(|| vec![0.0; d].into());
+    let mut start = start.unwrap_or_else(|| vec![0.0; d].into());
+    let w = std::mem::take(&mut start.point);
     sum.check_point(&w)?;
     let mut method = GeneralFinito {
         visits: Visits::new(order, n, settings.seed)?,
@@ -84,9 +85,8 @@ where
         sum,
         w,
     };
-    if let Some(trail) = trail {
-        method.follow(*trail);
-    }
+    method.take(std::mem::take(&mut start.table), start.finito);
+    start.resume(&mut method.visits);
     let report = run(&mut method, &settings.stop, observer)?;
     Ok(Solution { state: method.into_state(), report })
 }
@@ -97,38 +97,31 @@ impl<T: FiniteSum> GeneralFinito<'_, '_, T> {
         &self.w
     }
 
-    /// Goes on where a run of the same settings on the same sum stood, and not at all otherwise.
-    fn follow(&mut self, trail: Trail) {
-        let (n, d) = (self.sum.terms.terms(), self.w.len());
-        let finite = |v: &[f64]| v.iter().all(|v| v.is_finite());
-        let fits = |run: &Run| match run {
-            Run::Finito { table, total, steps } => {
-                (table.is_empty() || table.len() == n * d)
-                    && total.len() == d
-                    && finite(table)
-                    && finite(total)
-                    && *steps < REFRESH * n
-            }
-            _ => false,
-        };
-        let step = self.inverse_step;
-        let followed = trail.follow(NAME, step, self.sum, &self.w, &mut self.visits, fits);
-        let Some(Run::Finito { table, total, steps }) = followed else { return };
-        if !table.is_empty() {
-            (self.table, self.total, self.steps, self.fill) = (table, total, steps, false);
+    /// Takes the table of a former run, if it was made for this step and `l2`.
+    fn take(&mut self, table: Vec<f64>, made_for: Option<(f64, f64)>) {
+        let fits = made_for == Some((self.inverse_step, self.sum.l2))
+            && table.len() == self.table.len()
+            && table.iter().all(|p| p.is_finite());
+        if fits {
+            (self.table, self.fill) = (table, false);
+            self.refresh();
         }
     }
 
-    fn into_state(mut self) -> SumState {
-        if self.restored {
-            return self.w.into();
+    fn into_state(self) -> SumState {
+        if self.restored || self.fill {
+            return SumState::from(self.w).visited(&self.visits);
         }
-        if self.fill {
-            self.table.clear();
+        let finito = Some((self.inverse_step, self.sum.l2));
+        SumState { finito, ..SumState::new(self.w, self.table) }.visited(&self.visits)
+    }
+
+    /// The total from the table, without the rounding of many small updates.
+    fn refresh(&mut self) {
+        self.total.fill(0.0);
+        for p in self.table.chunks_exact(self.w.len()) {
+            self.total.iter_mut().zip(p).for_each(|(total, p)| *total += p);
         }
-        let run = Run::Finito { table: self.table, total: self.total, steps: self.steps };
-        let trail = Trail::new(NAME, self.inverse_step, self.sum, &self.w, &self.visits, run);
-        SumState { trail: Some(trail), ..self.w.into() }
     }
 
     /// `p_j <- f_j'(w) + (l2 - 1/step) w`, and the total with it.
@@ -169,10 +162,7 @@ impl<T: FiniteSum> Iterative for GeneralFinito<'_, '_, T> {
             self.steps += 1;
             if self.steps == REFRESH * n {
                 self.steps = 0;
-                self.total.fill(0.0);
-                for p in self.table.chunks_exact(self.w.len()) {
-                    self.total.iter_mut().zip(p).for_each(|(total, p)| *total += p);
-                }
+                self.refresh();
             }
             self.read_point();
             done += 1;

@@ -1,7 +1,5 @@
 //! SAG, SAGA and SVRG with vectors for gradients.
 
-mod resume;
-
 use fenchel_linalg::Invalid;
 use fenchel_optim::random::{Order, Visits};
 use fenchel_optim::{Certificate, Iterative, Observer, Separable, Solution, run};
@@ -25,7 +23,6 @@ enum Reference {
 
 /// SAG, SAGA or SVRG on a general sum: what an observer of them sees.
 pub struct Incremental<'p, 't, T: FiniteSum, R> {
-    name: &'static str,
     sum: &'p Sum<'t, T, R>,
     /// Up to date after [`flush`](Incremental::flush) only.
     x: Vec<f64>,
@@ -38,8 +35,6 @@ pub struct Incremental<'p, 't, T: FiniteSum, R> {
     average: Vec<f64>,
     /// The proximal centre and its weight, for [`catalyst`](super::catalyst).
     centre: Option<(Vec<f64>, f64)>,
-    /// `alpha` and `x_old` of Catalyst, while it does not run.
-    pub(super) momentum: Option<(f64, Vec<f64>)>,
     /// `l2 + kappa`
     l2: f64,
     step: f64,
@@ -144,6 +139,8 @@ pub(super) fn with_table<'p, 't, T: FiniteSum, R: Composite>(
 ) -> Result<Incremental<'p, 't, T, R>, Error> {
     check_memory(method, sum.stored as u64, settings.memory_limit, "use general::svrg")?;
     let mut start = start.unwrap_or_else(|| vec![0.0; sum.terms().dimension()].into());
+    start.table = start.gradients();
+    start.finito = None;
     let warm = !start.table.is_empty();
     if !warm {
         start.table.resize(sum.stored, 0.0);
@@ -189,12 +186,13 @@ impl<'p, 't, T: FiniteSum, R: Composite> Incremental<'p, 't, T, R> {
         method: &'static str,
         sum: &'p Sum<'t, T, R>,
         settings: &SumSettings,
-        start: SumState,
+        mut start: SumState,
         reference: Reference,
         step: f64,
         kappa: Option<f64>,
     ) -> Result<Self, Error> {
-        let SumState { point: mut x, table, trail } = start;
+        let table = start.gradients();
+        let mut x = std::mem::take(&mut start.point);
         let order = settings.order.as_ref().unwrap_or(&Order::Uniform);
         check_order(method, order)?;
         sum.check_point(&x)?;
@@ -227,11 +225,9 @@ impl<'p, 't, T: FiniteSum, R: Composite> Incremental<'p, 't, T, R> {
             fill: false,
             best: None,
             restored: false,
-            momentum: None,
             evaluations: 0,
             steps: 0,
             shown: x.clone(),
-            name: method,
             sum,
             x,
             reference,
@@ -240,15 +236,22 @@ impl<'p, 't, T: FiniteSum, R: Composite> Incremental<'p, 't, T, R> {
             step,
         };
         result.average_table();
-        if let Some(trail) = trail {
-            result.follow(*trail);
-        }
+        start.resume(&mut result.visits);
         Ok(result)
     }
 
     /// The point of the last certificate.
     pub fn point(&self) -> &[f64] {
         &self.shown
+    }
+
+    /// The state to return, at the point that is shown.
+    pub(super) fn into_state(mut self) -> SumState {
+        // What is not filled yet, or belongs to another point, is computed anew.
+        if self.fill || self.restored {
+            self.table.clear();
+        }
+        SumState::new(self.shown, self.table).visited(&self.visits)
     }
 
     /// Sets the average to that of the table.

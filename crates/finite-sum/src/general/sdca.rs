@@ -5,7 +5,7 @@ use fenchel_optim::prox::Zero;
 use fenchel_optim::random::{Order, Visits};
 use fenchel_optim::{Certificate, Iterative, Observer, Solution, run};
 
-use super::state::{Run, SumState, Trail};
+use super::state::SumState;
 use super::{FiniteSum, Sum, SumSettings, check_memory, check_order};
 use crate::Error;
 
@@ -30,12 +30,7 @@ pub struct GeneralSdca<'p, 't, T: FiniteSum> {
     scratch: T::Scratch,
     old: Vec<f64>,
     new: Vec<f64>,
-    /// `F` at the point of the state that the run goes on from, until it is looked at; then at that of the last look.
-    objective: Option<f64>,
-    unseen: bool,
     best: Option<Best>,
-    /// Whether the best point was restored.
-    restored: bool,
 }
 
 /// Point, table and conjugates.
@@ -84,8 +79,9 @@ where
             "terms without a proximal step; implement prox_term, or use general::saga".into();
         return Err(Error::Unsupported { method: NAME, what });
     }
-    let SumState { point, mut table, trail } = start.unwrap_or_else(|| vec![0.0; d].into());
-    sum.check_point(&point)?;
+    let mut start = start.unwrap_or_else(|| vec![0.0; d].into());
+    sum.check_point(&start.point)?;
+    let mut table = start.gradients();
     if table.is_empty() {
         table.resize(sum.stored, 0.0);
     }
@@ -102,19 +98,15 @@ where
         new: vec![0.0; sum.longest],
         x: vec![0.0; d],
         steps: 0,
-        objective: None,
-        unseen: false,
         best: None,
-        restored: false,
         sum,
         table,
         offsets,
         lambda,
         scratch,
     };
-    if !trail.is_some_and(|trail| method.follow(*trail, point)) {
-        method.refresh();
-    }
+    start.resume(&mut method.visits);
+    method.refresh();
     let report = run(&mut method, &settings.stop, observer)?;
     Ok(Solution { state: method.into_state(), report })
 }
@@ -125,40 +117,8 @@ impl<T: FiniteSum> GeneralSdca<'_, '_, T> {
         &self.x
     }
 
-    /// Goes on where a run on the same sum stood, and not at all otherwise; says whether it was one.
-    fn follow(&mut self, trail: Trail, point: Vec<f64>) -> bool {
-        let n = self.conjugates.len();
-        // The conjugates are those of the table only where the point is.
-        self.refresh();
-        let scale = self.x.iter().fold(f64::MIN_POSITIVE, |m: f64, x| m.max(x.abs()));
-        let own = self.x.iter().zip(&point).all(|(x, kept)| (x - kept).abs() <= 1e-9 * scale);
-        let fits = |run: &Run| match run {
-            Run::Sdca { conjugates, steps, .. } => {
-                own && conjugates.len() == n && *steps < REFRESH * n
-            }
-            _ => false,
-        };
-        match trail.follow(NAME, self.lambda, self.sum, &point, &mut self.visits, fits) {
-            Some(Run::Sdca { conjugates, objective, steps }) => {
-                let known = conjugates.iter().map(|value| value.unwrap_or(f64::INFINITY));
-                self.conjugates = known.collect();
-                (self.x, self.objective, self.steps) = (point, objective, steps);
-                self.unseen = true;
-                true
-            }
-            _ => false,
-        }
-    }
-
     fn into_state(self) -> SumState {
-        if self.restored {
-            return SumState::new(self.x, self.table);
-        }
-        let conjugates = self.conjugates.iter().map(|&value| Some(value).filter(|v| v.is_finite()));
-        let (objective, steps) = (self.objective, self.steps);
-        let run = Run::Sdca { conjugates: conjugates.collect(), objective, steps };
-        let trail = Trail::new(NAME, self.lambda, self.sum, &self.x, &self.visits, run);
-        SumState { trail: Some(trail), ..SumState::new(self.x, self.table) }
+        SumState::new(self.x, self.table).visited(&self.visits)
     }
 
     fn step(&mut self, j: usize) {
@@ -213,11 +173,6 @@ impl<T: FiniteSum> Iterative for GeneralSdca<'_, '_, T> {
     fn certify(&mut self) -> Certificate {
         let certificate = self.sum.certificate(&self.x);
         let Some(objective) = certificate.objective() else { return certificate };
-        let before = self.objective.replace(objective);
-        if std::mem::take(&mut self.unseen) && before != Some(objective) {
-            // Of other terms: they bound nothing here.
-            self.conjugates.fill(f64::INFINITY);
-        }
         let squares: f64 = self.x.iter().map(|x| x * x).sum();
         let conjugates: f64 = self.conjugates.iter().sum();
         let dual = -conjugates / self.conjugates.len() as f64 - 0.5 * self.sum.l2 * squares;
@@ -234,7 +189,6 @@ impl<T: FiniteSum> Iterative for GeneralSdca<'_, '_, T> {
     fn restore(&mut self) {
         if let Some(best) = self.best.take() {
             (self.x, self.table, self.conjugates) = best;
-            self.restored = true;
         }
     }
 }

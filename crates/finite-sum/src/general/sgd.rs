@@ -4,7 +4,7 @@ use fenchel_linalg::Invalid;
 use fenchel_optim::random::{Order, Visits};
 use fenchel_optim::{Certificate, Iterative, Observer, Regulariser, Solution, run};
 
-use super::state::{Run, SumState, Trail};
+use super::state::SumState;
 use super::{FiniteSum, Sum, SumSettings, check_order};
 use crate::Error;
 
@@ -48,24 +48,20 @@ where
     check_order(NAME, order)?;
     let step = settings.step.resolve(1.0 / sum.smoothness())?;
     Invalid::check_positive("step", step)?;
-    let start = start.unwrap_or_else(|| vec![0.0; sum.terms.dimension()].into());
-    let SumState { point: mut x, trail, .. } = start;
+    let mut start = start.unwrap_or_else(|| vec![0.0; sum.terms.dimension()].into());
+    let mut x = std::mem::take(&mut start.point);
     sum.check_point(&x)?;
     if sum.regulariser.value(&x).is_infinite() {
         sum.regulariser.prox(&mut x, step);
     }
     let mut visits = Visits::new(order, sum.terms.terms(), settings.seed)?;
-    let fits = |run: &Run| matches!(run, Run::Sgd { .. });
-    let steps = match trail.and_then(|t| t.follow(NAME, step, sum, &x, &mut visits, fits)) {
-        Some(Run::Sgd { steps }) => steps,
-        _ => 0,
-    };
+    start.resume(&mut visits);
     let mut method = Sgd {
         visits,
         evaluations: 0,
         scratch: sum.terms.scratch(),
         fresh: vec![0.0; sum.longest],
-        steps,
+        steps: start.steps,
         best: None,
         sum,
         x,
@@ -73,8 +69,7 @@ where
     };
     let report = run(&mut method, &settings.stop, observer)?;
     let Sgd { x, steps, visits, .. } = method;
-    let trail = Trail::new(NAME, step, sum, &x, &visits, Run::Sgd { steps });
-    Ok(Solution { state: SumState { trail: Some(trail), ..x.into() }, report })
+    Ok(Solution { state: SumState { steps, ..x.into() }.visited(&visits), report })
 }
 
 impl<T: FiniteSum, R: Regulariser> Sgd<'_, '_, T, R> {

@@ -1,18 +1,13 @@
-//! What the methods for general sums return: a point, a table, and where the run stood.
+//! What the methods for general sums return: a point, a table, and where the visits stand.
 
-use fenchel_optim::Regulariser;
 use fenchel_optim::random::{Place, Visits};
 use serde::{Deserialize, Serialize};
 
-use super::{FiniteSum, Sum};
-
 /// The state of the methods for general sums: the point, and for [`saga`](super::saga()), [`sag`](super::sag()),
 /// [`catalyst`](super::catalyst()) and [`sdca`](super::sdca()) the last gradient of every term on its support, one after the
-/// other.
+/// other; for [`finito`](super::finito()) its own table.
 ///
-/// Given back to the same method with the same sum and settings (of `stop`, anything may differ), it goes on bit for bit
-/// as if the run had not been interrupted. Elsewhere it is a warm start, as is a state made [`from`](From) a point: what it
-/// says beyond the point and a table that fits is not used.
+/// A warm start on this sum or one like it, as is a state made [`from`](From) a point. The visits go on from where they stood.
 ///
 /// ```
 /// use fenchel_finite_sum::general::SumState;
@@ -26,15 +21,39 @@ pub struct SumState {
     pub point: Vec<f64>,
     /// The gradients; empty for a method without, and to have them computed at the point.
     pub table: Vec<f64>,
-    /// Where the run stood; absent in a state made by hand.
+    /// Inverse step and `l2` that the table of Finito belongs to: it holds no gradients.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) trail: Option<Box<Trail>>,
+    pub(super) finito: Option<(f64, f64)>,
+    /// Steps of SGD, on which their size depends.
+    #[serde(default)]
+    pub(super) steps: u64,
+    /// Where the visits stand; absent in a state made by hand.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) place: Option<Place>,
 }
 
 impl SumState {
     /// A warm start.
     pub fn new(point: Vec<f64>, table: Vec<f64>) -> Self {
-        SumState { point, table, trail: None }
+        SumState { point, table, finito: None, steps: 0, place: None }
+    }
+
+    /// The same state, with the visits where they stand.
+    pub(super) fn visited(self, visits: &Visits) -> Self {
+        SumState { place: Some(visits.place()), ..self }
+    }
+
+    /// Lets the visits go on; what another order or seed has left begins anew.
+    pub(super) fn resume(&mut self, visits: &mut Visits) {
+        let _ = self.place.take().is_some_and(|place| visits.go_to(&place));
+    }
+
+    /// The table, unless it is one of Finito.
+    pub(super) fn gradients(&mut self) -> Vec<f64> {
+        if self.finito.is_some() {
+            self.table.clear();
+        }
+        std::mem::take(&mut self.table)
     }
 }
 
@@ -42,94 +61,4 @@ impl From<Vec<f64>> for SumState {
     fn from(point: Vec<f64>) -> Self {
         SumState::new(point, Vec::new())
     }
-}
-
-/// All that a run knows beyond its point and table.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Trail {
-    method: String,
-    step: f64,
-    l2: f64,
-    /// `(l2/2) ||x||^2 + h(x)` at the point of the state; absent where rounding puts it outside the domain.
-    penalty: Option<f64>,
-    place: Place,
-    run: Run,
-}
-
-/// Where one method stands.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) enum Run {
-    Incremental(Lagging),
-    Finito {
-        /// `p_i`, `n x d`; empty where it is still to be filled.
-        table: Vec<f64>,
-        total: Vec<f64>,
-        steps: usize,
-    },
-    Sdca {
-        /// `f_i*(g_i)`, absent before the first visit.
-        conjugates: Vec<Option<f64>>,
-        /// `F` at the point: the conjugates are of the terms that have it.
-        objective: Option<f64>,
-        steps: usize,
-    },
-    Sgd {
-        steps: u64,
-    },
-}
-
-/// Where SAGA, SAG or SVRG stands.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Lagging {
-    /// With the coordinates that were not caught up with.
-    pub(super) x: Vec<f64>,
-    pub(super) average: Vec<f64>,
-    pub(super) steps: usize,
-    pub(super) done: Vec<u32>,
-    pub(super) now: u32,
-    /// The snapshot of SVRG and the steps since.
-    pub(super) snapshot: Option<(Vec<f64>, usize)>,
-    /// The proximal centre of Catalyst and its weight.
-    pub(super) centre: Option<(Vec<f64>, f64)>,
-    /// `alpha` and `x_old` of Catalyst.
-    pub(super) momentum: Option<(f64, Vec<f64>)>,
-}
-
-impl Trail {
-    /// Of a run that is now at the point `shown`.
-    pub(super) fn new<T: FiniteSum, R: Regulariser>(
-        method: &'static str,
-        step: f64,
-        sum: &Sum<'_, T, R>,
-        shown: &[f64],
-        visits: &Visits,
-        run: Run,
-    ) -> Box<Self> {
-        let (l2, penalty, place) = (sum.l2, penalty(sum, shown), visits.place());
-        Box::new(Trail { method: method.into(), step, l2, penalty, place, run })
-    }
-
-    /// Where the run stood, if it was of this method with this step on this sum, `fits`, and the visits go on from there.
-    pub(super) fn follow<T: FiniteSum, R: Regulariser>(
-        self,
-        method: &'static str,
-        step: f64,
-        sum: &Sum<'_, T, R>,
-        shown: &[f64],
-        visits: &mut Visits,
-        fits: impl FnOnce(&Run) -> bool,
-    ) -> Option<Run> {
-        let same = self.method == method
-            && self.step == step
-            && self.l2 == sum.l2
-            && self.penalty == penalty(sum, shown)
-            && fits(&self.run);
-        (same && visits.go_to(&self.place)).then_some(self.run)
-    }
-}
-
-/// Tells one sum on a regularisation path from the next.
-fn penalty<T: FiniteSum, R: Regulariser>(sum: &Sum<'_, T, R>, x: &[f64]) -> Option<f64> {
-    let square: f64 = x.iter().map(|x| x * x).sum();
-    Some(0.5 * sum.l2 * square + sum.regulariser.value(x)).filter(|penalty| penalty.is_finite())
 }

@@ -1,11 +1,12 @@
 //! Loopless Katyusha.
 
 use fenchel_linalg::{Design, multiply_transposed};
-use fenchel_optim::random::{Generator, Order, Place, Visits, stream};
+use fenchel_optim::random::{Generator, Order, Visits, stream};
 use fenchel_optim::{Certificate, Iterative, Loss, Observer, Regulariser, Solution, Stop, run};
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
 
+use super::state::IncrementalState;
 use crate::gap::{Gap, origin};
 use crate::{Error, Point, Problem};
 
@@ -33,24 +34,8 @@ impl Default for KatyushaSettings {
     }
 }
 
-/// The state of Katyusha: a point; given back to the same run, it goes on bit for bit.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct KatyushaState {
-    /// The point.
-    pub point: Point,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    trail: Option<Box<Sequences>>,
-}
-
-impl KatyushaState {
-    /// A warm start.
-    pub fn new(point: Point) -> Self {
-        KatyushaState { point, trail: None }
-    }
-}
-
-/// The three sequences, and where the draws stand.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// The three sequences, and the coin that is thrown for snapshots.
+#[derive(Debug, Clone)]
 struct Sequences {
     y: Point,
     z: Point,
@@ -58,7 +43,6 @@ struct Sequences {
     w: Point,
     /// The full gradient at the snapshot is still to be computed.
     stale: bool,
-    place: Place,
     coin: Generator,
 }
 
@@ -119,9 +103,9 @@ const PULL: f64 = 0.5;
 pub fn katyusha<'p, 'a, D, L, R, O>(
     problem: &'p Problem<'a, D, L, R>,
     settings: &KatyushaSettings,
-    start: Option<KatyushaState>,
+    start: Option<IncrementalState>,
     observer: &mut O,
-) -> Result<Solution<KatyushaState>, Error>
+) -> Result<Solution<IncrementalState>, Error>
 where
     D: Design,
     L: Loss,
@@ -144,36 +128,28 @@ where
     // The l2 term is in the proximal step: L is that of the losses.
     let smoothness = (problem.smoothness() - problem.l2()).max(f64::MIN_POSITIVE);
     let theta = (2.0 * n as f64 * mu / (3.0 * smoothness)).sqrt().min(0.5);
-    let KatyushaState { mut point, trail } =
-        start.unwrap_or_else(|| KatyushaState::new(origin(problem)));
+    let start = start.unwrap_or_else(|| origin(problem).into());
+    let IncrementalState { mut point, place, .. } = start;
     problem.check_point(&point)?;
     let step = PULL / ((1.0 + PULL) * theta * smoothness);
     if problem.regulariser().value(&point.weights).is_infinite() {
         problem.regulariser().prox(&mut point.weights, step);
     }
     let mut visits = Visits::new(order, n, *seed)?;
-    let mut run_state = Sequences {
+    let _ = place.is_some_and(|place| visits.go_to(&place));
+    let sequences = Sequences {
         y: point.clone(),
         z: point.clone(),
         w: point.clone(),
         stale: true,
-        place: visits.place(),
         coin: stream(*seed, 1),
     };
-    if let Some(trail) = trail {
-        let points = [&trail.y, &trail.z, &trail.w];
-        let whole = points.iter().all(|p| problem.check_point(p).is_ok());
-        if whole && trail.coin.get_seed() == run_state.coin.get_seed() && visits.go_to(&trail.place)
-        {
-            run_state = *trail;
-        }
-    }
     let mut method = Katyusha {
         problem,
         theta,
         step,
         x: point.clone(),
-        run: run_state,
+        run: sequences,
         visits,
         table: vec![0.0; n],
         full: Point::zero(d),
@@ -182,14 +158,9 @@ where
         best: None,
         restored: false,
     };
-    if !method.run.stale {
-        method.look_back();
-    }
     let report = run(&mut method, stop, observer)?;
-    let Katyusha { shown, run: mut sequences, visits, restored, .. } = method;
-    sequences.place = visits.place();
-    let trail = (!restored).then(|| Box::new(sequences));
-    Ok(Solution { state: KatyushaState { point: shown, trail }, report })
+    let Katyusha { shown, visits, .. } = method;
+    Ok(Solution { state: IncrementalState::after(shown, 0, &visits), report })
 }
 
 impl<D: Design, L: Loss, R: Regulariser> Katyusha<'_, '_, D, L, R> {

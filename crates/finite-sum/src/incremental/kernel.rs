@@ -6,7 +6,6 @@ use fenchel_optim::{Loss, Separable, StepSize};
 
 use super::draws::Draws;
 use super::search::Search;
-use super::state::Trail;
 use crate::lag::{Composite, Lagged, Powers};
 use crate::{Error, Point, Problem};
 
@@ -294,58 +293,8 @@ impl<'p, 'a, D: Design, L: Loss, R: Composite> Kernel<'p, 'a, D, L, R> {
         self.refresh_average();
     }
 
-    /// Everything that the run knows beyond its point and table.
-    pub(super) fn trail(&self, shown: &Point, method: &'static str) -> Trail {
-        Trail {
-            method: method.into(),
-            step: self.step,
-            penalty: self.penalty(shown),
-            place: self.visits.place(),
-            point: self.point.clone(),
-            average: self.average.clone(),
-            average_intercept: self.average_intercept,
-            done: self.done.clone(),
-            now: self.now,
-            list: self.powers.list().cloned(),
-            search: self.search.clone(),
-        }
-    }
-
-    /// `(l2/2) ||x||^2 + h(x)`: tells one problem on a regularisation path from the next.
-    fn penalty(&self, shown: &Point) -> f64 {
-        let square: f64 = shown.weights.iter().map(|x| x * x).sum();
-        0.5 * self.problem.l2() * square + self.problem.regulariser().value(&shown.weights)
-    }
-
-    /// Goes on where a run of the same method on the same problem stood; says whether it was one.
-    pub(super) fn follow(&mut self, trail: Trail, shown: &Point, method: &'static str) -> bool {
-        let steps_fit = match (&trail.list, self.powers.list()) {
-            (None, None) => {
-                let same = trail.step.to_bits() == self.step.to_bits() || trail.search.is_some();
-                same && trail.now <= self.powers.capacity()
-            }
-            (Some(list), Some(_)) => list.check(trail.now).is_ok(),
-            _ => false,
-        };
-        let fits = trail.method == method
-            && steps_fit
-            && trail.penalty.to_bits() == self.penalty(shown).to_bits()
-            && self.problem.check_point(&trail.point).is_ok()
-            && trail.average.len() == self.average.len()
-            && trail.done.len() == self.done.len()
-            && trail.done.iter().all(|&done| done <= trail.now)
-            && trail.search.is_some() == self.search.is_some()
-            && self.visits.go_to(&trail.place);
-        if fits {
-            self.point = trail.point;
-            self.average = trail.average;
-            self.average_intercept = trail.average_intercept;
-            self.step = trail.step;
-            (self.done, self.now, self.search) = (trail.done, trail.now, trail.search);
-            if let Some(list) = trail.list {
-                self.powers.set_list(list);
-            }
-        }
-        fits
+    /// Where the visits stand.
+    pub(super) fn visits(&mut self) -> &mut Visits {
+        &mut self.visits
     }
 }

@@ -2,7 +2,6 @@
 
 use fenchel_linalg::Design;
 use fenchel_optim::{Certificate, Loss};
-use serde::{Deserialize, Serialize};
 
 use super::kernel::Kernel;
 use crate::Point;
@@ -10,7 +9,7 @@ use crate::gap::Gap;
 use crate::lag::Composite;
 
 /// The running mean of points.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Mean {
     point: Point,
     count: u64,
@@ -38,11 +37,6 @@ impl Mean {
 
     pub(super) fn clear(&mut self) {
         self.count = 0;
-    }
-
-    /// Whether a mean that was read from somewhere belongs to points of this length.
-    pub(super) fn fits(&self, d: usize) -> bool {
-        self.count == 0 || self.point.weights.len() == d
     }
 }
 

@@ -31,9 +31,10 @@ mod svrg;
 mod table_method;
 
 pub use draws::Draws;
-pub use katyusha::{Katyusha, KatyushaSettings, KatyushaState, katyusha};
+pub use katyusha::{Katyusha, KatyushaSettings, katyusha};
 pub use sag::{Sag, SagSettings, sag};
 pub use saga::{Saga, SagaSettings, SagaTheory, saga};
-pub use sgd::{Sgd, SgdSettings, SgdState, sgd};
-pub use svrg::{Snapshot, Svrg, SvrgSettings, SvrgState, svrg};
+pub use sgd::{Sgd, SgdSettings, sgd};
+pub use state::IncrementalState;
+pub use svrg::{Snapshot, Svrg, SvrgSettings, svrg};
 pub use table_method::{TableMethod, TableStart, TableState};

@@ -2,7 +2,6 @@
 
 use fenchel_linalg::Design;
 use fenchel_optim::{Loss, Regulariser};
-use serde::{Deserialize, Serialize};
 
 use crate::Problem;
 
@@ -22,7 +21,7 @@ const NOISE: f64 = 1e-8;
 /// It needs the margin and the norm of the row, and no other look at the data. Source: Schmidt, Le Roux and Bach (2017),
 /// section 4.6, where it doubles once, and shrinks after steps that say nothing too: a few long rows among many, or a loss
 /// that is flat at most margins, then lead to steps far too long.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone)]
 pub(super) struct Search {
     smoothness: f64,
     decay: f64,

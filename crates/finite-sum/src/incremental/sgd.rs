@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::draws::Draws;
 use super::kernel::{Kernel, Plan};
 use super::mean::{Mean, certify};
-use super::state::Trail;
+use super::state::IncrementalState;
 use crate::gap::{Gap, origin};
 use crate::lag::Composite;
 use crate::{Error, Point, Problem};
@@ -47,29 +47,6 @@ impl Default for SgdSettings {
             stop: Stop::default(),
         }
     }
-}
-
-/// The state of SGD: a point; given back to the same run, it goes on bit for bit.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct SgdState {
-    /// The point.
-    pub point: Point,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    trail: Option<Box<SgdTrail>>,
-}
-
-impl SgdState {
-    /// A warm start, from the first step size on.
-    pub fn new(point: Point) -> Self {
-        SgdState { point, trail: None }
-    }
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct SgdTrail {
-    kernel: Trail,
-    done: u64,
-    mean: Option<Mean>,
 }
 
 /// Step `k = 1, 2, ...` is `scale / (offset + slope k)^power`.
@@ -141,9 +118,9 @@ pub struct Sgd<'p, 'a, D, L, R> {
 pub fn sgd<'p, 'a, D, L, R, O>(
     problem: &'p Problem<'a, D, L, R>,
     settings: &SgdSettings,
-    start: Option<SgdState>,
+    start: Option<IncrementalState>,
     observer: &mut O,
-) -> Result<Solution<SgdState>, Error>
+) -> Result<Solution<IncrementalState>, Error>
 where
     D: Design,
     L: Loss,
@@ -159,24 +136,17 @@ where
     let draws = Draws::InOrder;
     let plan =
         Plan { method: name, step: first, search: None, varies: true, order, draws, seed: *seed };
-    let SgdState { point, trail } = start.unwrap_or_else(|| SgdState::new(origin(problem)));
+    let start = start.unwrap_or_else(|| origin(problem).into());
+    let IncrementalState { point, steps: done, place } = start;
     let mut kernel = Kernel::new(problem, point, vec![0.0; problem.n()], &plan)?;
     let shown = kernel.point.clone();
-    let (mut done, mut mean) = (0, average.then(Mean::default));
-    if let Some(trail) = trail {
-        let SgdTrail { kernel: place, done: before, mean: old } = *trail;
-        let whole = old.is_some() == *average && old.iter().all(|mean| mean.fits(problem.d()));
-        if whole && kernel.follow(place, &shown, name) {
-            (done, mean) = (before, old);
-        }
-    }
+    let _ = place.is_some_and(|place| kernel.visits().go_to(&place));
+    let mean = average.then(Mean::default);
     let gap = Gap::new(problem);
     let mut method = Sgd { kernel, schedule, done, mean, shown, gap, best: None };
     let report = run(&mut method, stop, observer)?;
-    let Sgd { mut kernel, shown, done, mean, .. } = method;
-    kernel.step = first;
-    let trail = SgdTrail { kernel: kernel.trail(&shown, name), done, mean };
-    Ok(Solution { state: SgdState { point: shown, trail: Some(Box::new(trail)) }, report })
+    let Sgd { mut kernel, shown, done, .. } = method;
+    Ok(Solution { state: IncrementalState::after(shown, done, kernel.visits()), report })
 }
 
 impl<D: Design, L: Loss, R: Composite> Sgd<'_, '_, D, L, R> {

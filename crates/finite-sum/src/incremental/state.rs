@@ -1,27 +1,37 @@
-//! What an incremental method returns, ready for a warm start or for going on bit for bit.
+//! What SVRG, SGD and Katyusha return.
 
-use fenchel_optim::random::Place;
+use fenchel_optim::random::{Place, Visits};
 use serde::{Deserialize, Serialize};
 
-use super::search::Search;
 use crate::Point;
-use crate::lag::List;
 
-/// All that a run knows beyond its point and table.
+/// The state of [`svrg`](super::svrg()), [`sgd`](super::sgd()) and [`katyusha`](super::katyusha()): a point. The visits go on
+/// from where they stood, and the steps of SGD, which shrink, with the size that they had.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Trail {
-    pub(super) method: String,
-    pub(super) step: f64,
-    pub(super) penalty: f64,
-    pub(super) place: Place,
-    /// With the coordinates that were not caught up with.
-    pub(super) point: Point,
-    pub(super) average: Vec<f64>,
-    pub(super) average_intercept: f64,
-    pub(super) done: Vec<u32>,
-    pub(super) now: u32,
+pub struct IncrementalState {
+    /// The point.
+    pub point: Point,
+    /// Steps that were done, where their size depends on that.
+    #[serde(default)]
+    pub(super) steps: u64,
+    /// Where the visits stand; absent in a state made by hand.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) list: Option<List>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) search: Option<Search>,
+    pub(super) place: Option<Place>,
+}
+
+impl IncrementalState {
+    /// A warm start.
+    pub fn new(point: Point) -> Self {
+        IncrementalState { point, steps: 0, place: None }
+    }
+
+    pub(super) fn after(point: Point, steps: u64, visits: &Visits) -> Self {
+        IncrementalState { point, steps, place: Some(visits.place()) }
+    }
+}
+
+impl From<Point> for IncrementalState {
+    fn from(point: Point) -> Self {
+        IncrementalState::new(point)
+    }
 }

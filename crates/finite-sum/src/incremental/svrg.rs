@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::draws::Draws;
 use super::kernel::{Kernel, Plan};
 use super::mean::Mean;
-use super::state::Trail;
+use super::state::IncrementalState;
 use crate::gap::{Gap, origin};
 use crate::lag::Composite;
 use crate::{Error, Point, Problem};
@@ -73,41 +73,8 @@ impl Default for SvrgSettings {
     }
 }
 
-/// The state of SVRG: a point. A warm start takes a snapshot there.
-///
-/// Given back to the same method on the same problem with the same settings (of `stop`, anything may differ), the
-/// run goes on bit for bit as if it had not been interrupted.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct SvrgState {
-    /// The point.
-    pub point: Point,
-    /// Where the run stood; absent in a state made by hand.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    trail: Option<Box<SvrgTrail>>,
-}
-
-impl SvrgState {
-    /// A warm start.
-    pub fn new(point: Point) -> Self {
-        SvrgState { point, trail: None }
-    }
-}
-
-impl From<Point> for SvrgState {
-    fn from(point: Point) -> Self {
-        SvrgState::new(point)
-    }
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct SvrgTrail {
-    kernel: Trail,
-    table: Vec<f64>,
-    round: Round,
-}
-
 /// Where a run stands between two snapshots.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone)]
 struct Round {
     /// Steps since the snapshot.
     since: usize,
@@ -161,9 +128,9 @@ pub struct Svrg<'p, 'a, D, L, R> {
 pub fn svrg<'p, 'a, D, L, R, O>(
     problem: &'p Problem<'a, D, L, R>,
     settings: &SvrgSettings,
-    start: Option<SvrgState>,
+    start: Option<IncrementalState>,
     observer: &mut O,
-) -> Result<Solution<SvrgState>, Error>
+) -> Result<Solution<IncrementalState>, Error>
 where
     D: Design,
     L: Loss,
@@ -178,35 +145,24 @@ where
     let multiple = if *snapshot == Snapshot::Loopless { 6.0 } else { 4.0 };
     let theory = 1.0 / (multiple * draws.smoothness(problem));
     let plan = Plan::new(name, *step, theory, None, order, *seed)?;
-    let state = start.unwrap_or_else(|| SvrgState::new(origin(problem)));
-    let SvrgState { point, trail } = state;
+    let start = start.unwrap_or_else(|| origin(problem).into());
+    let IncrementalState { point, place, .. } = start;
     let plan = Plan { draws: *draws, ..plan };
     let mut kernel = Kernel::new(problem, point, vec![0.0; problem.n()], &plan)?;
-    let mut round = Round {
+    let _ = place.is_some_and(|place| kernel.visits().go_to(&place));
+    let round = Round {
         since: 0,
         length: 0,
         mean: (*snapshot == Snapshot::Average).then(Mean::default),
         generator: stream(*seed, 1),
     };
     let shown = kernel.point.clone();
-    if let Some(trail) = trail {
-        let SvrgTrail { kernel: place, table, round: old } = *trail;
-        let whole = table.len() == problem.n()
-            && old.mean.is_some() == round.mean.is_some()
-            && old.mean.iter().all(|mean| mean.fits(problem.d()))
-            && old.since <= old.length
-            && old.generator.get_seed() == round.generator.get_seed();
-        if whole && kernel.follow(place, &shown, name) {
-            (kernel.table, round) = (table, old);
-        }
-    }
     let inner = ((inner * problem.n() as f64).round() as usize).max(1);
     let gap = Gap::new(problem);
     let mut method = Svrg { shown, kernel, gap, inner, snapshot: *snapshot, round, best: None };
     let report = run(&mut method, stop, observer)?;
-    let Svrg { kernel, shown, round, .. } = method;
-    let trail = SvrgTrail { kernel: kernel.trail(&shown, name), table: kernel.table, round };
-    Ok(Solution { state: SvrgState { point: shown, trail: Some(Box::new(trail)) }, report })
+    let Svrg { mut kernel, shown, .. } = method;
+    Ok(Solution { state: IncrementalState::after(shown, 0, kernel.visits()), report })
 }
 
 impl<D: Design, L: Loss, R: Composite> Svrg<'_, '_, D, L, R> {

@@ -1,14 +1,13 @@
 //! What SAG and SAGA share: a table of derivatives that is kept up to date.
 
 use fenchel_linalg::Design;
-use fenchel_optim::random::{Order, stream};
+use fenchel_optim::random::{Order, Place, stream};
 use fenchel_optim::{Certificate, Iterative, Loss, Observer, Solution, Stop, run};
 use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 
 use super::kernel::{Kernel, Plan};
 use super::mean::{Mean, certify};
-use super::state::Trail;
 use crate::gap::{Gap, origin};
 use crate::lag::Composite;
 use crate::{Error, Point, Problem};
@@ -32,50 +31,28 @@ pub enum TableStart {
 
 /// The state of SAG and SAGA: a point and one derivative a term.
 ///
-/// Given back to the same method on the same problem with the same settings (of `stop`, anything may differ), the
-/// run goes on bit for bit as if it had not been interrupted. Elsewhere it is a warm start.
+/// A warm start on this problem or one like it: the visits go on from where they stood, and an empty table is filled at the
+/// point, for a pass.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TableState {
     /// The point.
     pub point: Point,
-    /// `s_i`, the derivative of the loss when term `i` was last visited.
+    /// `s_i`, the derivative of the loss when term `i` was last visited; empty to have them computed.
     pub table: Vec<f64>,
-    /// Where the run stood; absent in a state made by hand.
+    /// Where the visits stand; absent in a state made by hand.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    trail: Option<Box<TableTrail>>,
+    place: Option<Place>,
 }
 
 impl TableState {
     /// A warm start.
     pub fn new(point: Point, table: Vec<f64>) -> Self {
-        TableState { point, table, trail: None }
-    }
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct TableTrail {
-    kernel: Trail,
-    pending: Pending,
-    steps: usize,
-    mean: Option<Mean>,
-}
-
-impl TableTrail {
-    /// Whether a trail that was read from somewhere has the right shape.
-    fn fits(&self, n: usize, d: usize, average: bool) -> bool {
-        let introduction = match &self.pending {
-            Pending::Introduce(introduction) => introduction.check(n),
-            Pending::Nothing | Pending::Fill => true,
-        };
-        introduction
-            && self.steps < REFRESH * n
-            && self.mean.is_some() == average
-            && self.mean.iter().all(|mean| mean.fits(d))
+        TableState { point, table, place: None }
     }
 }
 
 /// What is left of the start.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 enum Pending {
     Nothing,
     /// The table is still to be filled: the first thing that `advance` does.
@@ -85,7 +62,7 @@ enum Pending {
 }
 
 /// Terms that enter one by one.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 struct Introduction {
     /// A permutation, in place of uniform draws.
     order: Option<Vec<u32>>,
@@ -102,15 +79,6 @@ impl Introduction {
             terms
         });
         Introduction { order: permutation, seen: vec![false; n], count: 0, steps: 0 }
-    }
-
-    fn check(&self, n: usize) -> bool {
-        let order = self.order.as_deref().unwrap_or_default();
-        self.seen.len() == n
-            && self.steps < n
-            && self.count <= self.steps
-            && (order.is_empty() || order.len() == n)
-            && order.iter().all(|&j| (j as usize) < n)
     }
 }
 
@@ -151,44 +119,35 @@ where
     O: Observer<TableMethod<'p, 'a, D, L, R>>,
 {
     let TablePlan { mut plan, weight, table: filling, average, stop } = settings;
-    let (n, name) = (problem.n(), plan.method);
+    let n = problem.n();
     let cold = start.is_none();
     let state = start.unwrap_or_else(|| TableState::new(origin(problem), vec![0.0; n]));
-    let TableState { point, table, trail } = state;
-    let mut pending = match filling {
+    let TableState { point, mut table, place } = state;
+    let empty = table.is_empty();
+    if empty {
+        table.resize(n, 0.0);
+    }
+    let pending = match filling {
+        _ if empty => Pending::Fill,
         TableStart::Full if cold => Pending::Fill,
         TableStart::FirstPass if cold => {
             Pending::Introduce(Introduction::new(n, plan.order, plan.seed))
         }
         _ => Pending::Nothing,
     };
-    let trail = trail.filter(|trail| trail.fits(n, problem.d(), average));
-    if let Some(trail) = &trail {
-        pending = trail.pending.clone();
-    }
     plan.varies |= matches!(pending, Pending::Introduce(_));
     let mut kernel = Kernel::new(problem, point, table, &plan)?;
-    let mut shown = kernel.point.clone();
-    let (mut steps, mut mean) = (0, average.then(Mean::default));
-    if let Some(trail) = trail {
-        if kernel.follow(trail.kernel, &shown, name) {
-            (steps, mean) = (trail.steps, trail.mean);
-        } else {
-            // A warm start after all.
-            pending = Pending::Nothing;
-            kernel.settle();
-        }
-    }
-    if mean.is_some() {
-        shown = kernel.point.clone();
-    }
+    let shown = kernel.point.clone();
+    let _ = place.is_some_and(|place| kernel.visits().go_to(&place));
+    let mean = average.then(Mean::default);
     let gap = Gap::new(problem);
-    let mut method = TableMethod { kernel, shown, gap, weight, steps, pending, mean, best: None };
+    let mut method =
+        TableMethod { kernel, shown, gap, weight, steps: 0, pending, mean, best: None };
     let report = run(&mut method, stop, observer)?;
-    let TableMethod { kernel, shown, steps, pending, mean, .. } = method;
-    let trail = TableTrail { kernel: kernel.trail(&shown, name), pending, steps, mean };
-    let state = TableState { point: shown, table: kernel.table, trail: Some(Box::new(trail)) };
-    Ok(Solution { state, report })
+    let TableMethod { mut kernel, shown, pending, .. } = method;
+    let place = Some(kernel.visits().place());
+    let table = if pending == Pending::Fill { Vec::new() } else { kernel.table };
+    Ok(Solution { state: TableState { point: shown, table, place }, report })
 }
 
 impl<D: Design, L: Loss, R: Composite> TableMethod<'_, '_, D, L, R> {

@@ -10,7 +10,7 @@ use super::gap::Gap;
 use super::problem::{CURVATURE, MulticlassPoint, MulticlassProblem};
 use super::product::{add_row, multiply_transposed_rows, row_scores};
 use super::sdca::MulticlassSettings;
-use super::state::{Bias, MulticlassState, Trail, expand, reduce};
+use super::state::{Bias, MulticlassState, expand, reduce};
 use super::step::{exact_step, interval_step};
 use crate::Error;
 use crate::dual::{Momentum, Score, check_strength};
@@ -110,7 +110,6 @@ impl<'p, 'a, D: Design, R: Separable> MulticlassAscent<'p, 'a, D, R> {
         let mut state = start.unwrap_or_else(|| {
             MulticlassState::new(MulticlassPoint::zero(d, r), vec![0.0; n * (r - 1)])
         });
-        let trail = state.trail.take();
         problem.check_point(&state.point)?;
         Invalid::check_length("dual", n * (r - 1), state.dual.len())?;
         for (row, p) in state.dual.chunks_exact(r - 1).enumerate() {
@@ -135,7 +134,8 @@ impl<'p, 'a, D: Design, R: Separable> MulticlassAscent<'p, 'a, D, R> {
             (0..n).map(|j| problem.norm_squared(j) / (mu * n as f64) + of_bias).collect::<Vec<_>>();
         check_strength(mu, curvatures.iter().copied())?;
         let weights = || conditions(problem, &curvatures);
-        let visits = settings.sampling.visits(n, settings.seed, weights)?;
+        let mut visits = settings.sampling.visits(n, settings.seed, weights)?;
+        let _ = state.place.take().is_some_and(|place| visits.go_to(&place));
         let mut ascent = MulticlassAscent {
             problem,
             centre: if kappa > 0.0 { state.point.weights.clone() } else { Vec::new() },
@@ -169,66 +169,12 @@ impl<'p, 'a, D: Design, R: Separable> MulticlassAscent<'p, 'a, D, R> {
             }
         }
         ascent.refresh();
-        if let Some(trail) = trail {
-            ascent.resume(*trail);
-        }
         Ok(ascent)
     }
 
-    /// Goes on where a run of the same method, problem and settings stood. A trail of another run, or whose sums are not
-    /// those of the dual variables up to rounding, changes nothing.
-    fn resume(&mut self, trail: Trail) {
-        let size = |bias: &Option<Bias>| {
-            bias.as_ref().map(|bias| (bias.weight, bias.values.len(), bias.centres.len()))
-        };
-        let fits = trail.kappa == self.kappa
-            && trail.direction.len() == self.direction.len()
-            && trail.centre.len() == self.centre.len()
-            && trail.momentum.1.len() == self.momentum.previous.len()
-            && trail.steps < REFRESH * self.problem.n()
-            && size(&trail.bias) == size(&self.bias);
-        if !fits {
-            return;
-        }
-        let centre = std::mem::replace(&mut self.centre, trail.centre);
-        let bias = std::mem::replace(&mut self.bias, trail.bias.clone());
-        self.refresh();
-        let same = |kept: &[f64], fresh: &[f64]| {
-            let scale = fresh.iter().fold(f64::MIN_POSITIVE, |m: f64, v| m.max(v.abs()));
-            kept.iter().zip(fresh).all(|(a, b)| (a - b).abs() <= 1e-9 * scale)
-        };
-        let same_bias = self.bias.iter().zip(&trail.bias).all(|(fresh, kept)| {
-            // The values are differences of what may be larger.
-            let off = fresh.values.iter().zip(&kept.values).zip(&kept.centres);
-            off.into_iter().all(|((a, b), c)| (a - b).abs() <= 1e-9 * (1.0 + b.abs() + c.abs()))
-        });
-        if !(same(&trail.direction, &self.direction)
-            && same_bias
-            && self.visits.go_to(&trail.place))
-        {
-            (self.centre, self.bias) = (centre, bias);
-            self.refresh();
-            return;
-        }
-        (self.direction, self.bias, self.steps) = (trail.direction, trail.bias, trail.steps);
-        (self.momentum.alpha, self.momentum.previous) = trail.momentum;
-    }
-
-    /// The state to return, with all that another run needs to go on.
+    /// The state to return.
     pub(super) fn into_state(self) -> MulticlassState {
-        if self.restored {
-            return self.state;
-        }
-        let trail = Trail {
-            place: self.visits.place(),
-            steps: self.steps,
-            direction: self.direction,
-            kappa: self.kappa,
-            centre: self.centre,
-            bias: self.bias,
-            momentum: (self.momentum.alpha, self.momentum.previous),
-        };
-        MulticlassState { trail: Some(Box::new(trail)), ..self.state }
+        MulticlassState { place: Some(self.visits.place()), ..self.state }
     }
 
     /// `c_j` of every term.

@@ -1,4 +1,4 @@
-//! What a dual method of several classes returns: a point, its dual variables, and where the run stood.
+//! What a dual method of several classes returns: a point, its dual variables, and where the visits stand.
 
 use fenchel_linalg::Design;
 use fenchel_linalg::special::softmax_in_place;
@@ -11,23 +11,22 @@ use super::problem::{MulticlassPoint, MulticlassProblem};
 /// The state of a dual method: the point, and for every term the probabilities of the `r - 1` wrong classes, in
 /// their order; that of the right class is what is left of 1. Nothing is lost: what is stored are the small ones.
 ///
-/// Given back to the same method with the same problem and settings (of `stop`, anything may differ), it goes on bit for bit
-/// as if the run had not been interrupted. Elsewhere it is a warm start.
+/// A warm start of any dual method, on this problem or one like it. The visits go on from where they stood.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MulticlassState {
     /// The point.
     pub point: MulticlassPoint,
     /// `n x (r - 1)` probabilities.
     pub dual: Vec<f64>,
-    /// Where the run stood; absent in a state made by hand.
+    /// Where the visits stand; absent in a state made by hand.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) trail: Option<Box<Trail>>,
+    pub(super) place: Option<Place>,
 }
 
 impl MulticlassState {
     /// A warm start.
     pub fn new(point: MulticlassPoint, dual: Vec<f64>) -> Self {
-        MulticlassState { point, dual, trail: None }
+        MulticlassState { point, dual, place: None }
     }
 
     /// A warm start: the dual variables that belong to a point, `softmax(z_i)`. Half a pass.
@@ -51,22 +50,8 @@ impl MulticlassState {
     }
 }
 
-/// All that a run knows beyond its point and dual variables.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Trail {
-    pub(super) place: Place,
-    pub(super) steps: usize,
-    /// `v`, with the rounding of its history.
-    pub(super) direction: Vec<f64>,
-    pub(super) kappa: f64,
-    pub(super) centre: Vec<f64>,
-    pub(super) bias: Option<Bias>,
-    /// `alpha` and `x_old` of Catalyst.
-    pub(super) momentum: (f64, Vec<f64>),
-}
-
 /// The intercepts, each with a proximal term whose centre follows after every pass, as in the binary case.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone)]
 pub(super) struct Bias {
     pub(super) values: Vec<f64>,
     pub(super) centres: Vec<f64>,

@@ -14,33 +14,30 @@ const REFRESH: usize = 10;
 
 /// The state of Finito and MISO: a point, and the table behind it.
 ///
-/// Given back to the same method with the same problem and settings (of `stop`, anything may differ), it goes on bit for
-/// bit as if the run had not been interrupted. A state made [`from`](From) a point, or of another run, is a warm start:
-/// the table is filled at the point. It holds `n d` numbers; keep its point alone where that is all you need.
+/// A warm start on this problem or one like it. With another step or `l2` the table is filled at the point, which costs a pass
+/// and may lead away from it at first. It holds `n d` numbers; keep its point alone where that is all you need.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PointTableState {
     /// The point.
     pub point: Point,
-    /// Where the run stood.
+    /// What stands behind it; absent in a state made from a point.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    trail: Option<Box<Trail>>,
+    behind: Option<Box<Behind>>,
 }
 
 impl From<Point> for PointTableState {
     fn from(point: Point) -> Self {
-        PointTableState { point, trail: None }
+        PointTableState { point, behind: None }
     }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Trail {
+struct Behind {
+    /// That the table was made for.
     inverse_step: f64,
     l2: f64,
     table: Vec<f64>,
     seen: Vec<bool>,
-    sum: Vec<f64>,
-    fill: bool,
-    steps: usize,
     place: Place,
 }
 
@@ -96,15 +93,15 @@ impl<'p, 'a, D: Design, L: Loss> PointTable<'p, 'a, D, L> {
         }
         let visits = Visits::new(plan.order, n, plan.seed)?;
         let fill = start.is_some() || plan.fill;
-        let PointTableState { point, trail } = start.unwrap_or_else(|| Point::zero(d).into());
+        let PointTableState { point, behind } = start.unwrap_or_else(|| Point::zero(d).into());
         problem.check_point(&point)?;
         let mut new = PointTable {
             problem,
             inverse_step: plan.inverse_step,
             best: point.clone(),
             point,
-            table: Vec::new(),
-            seen: Vec::new(),
+            table: vec![0.0; n * d],
+            seen: vec![false; n],
             count: 0,
             sum: vec![0.0; d],
             fill,
@@ -113,55 +110,41 @@ impl<'p, 'a, D: Design, L: Loss> PointTable<'p, 'a, D, L> {
             gap: Gap::new(problem),
             restored: false,
         };
-        if !trail.is_some_and(|trail| new.resume(*trail)) {
-            new.table = vec![0.0; n * d];
-            new.seen = vec![false; n];
-            new.sum.fill(0.0);
+        if let Some(behind) = behind {
+            new.take(*behind);
         }
         Ok(new)
     }
 
-    /// Goes on where a run of the same method, problem and settings stood; false for a trail of another run, or with
-    /// sums that are not those of its table up to rounding.
-    fn resume(&mut self, trail: Trail) -> bool {
+    /// Takes the table of a former run, if it was made for this step and `l2`.
+    fn take(&mut self, behind: Behind) {
         let (n, d) = (self.problem.n(), self.problem.d());
-        let fits = trail.inverse_step == self.inverse_step
-            && trail.l2 == self.problem.l2()
-            && trail.table.len() == n * d
-            && trail.seen.len() == n
-            && trail.sum.len() == d
-            && trail.steps < REFRESH * n;
-        if !fits {
-            return false;
+        let fits = behind.inverse_step == self.inverse_step
+            && behind.l2 == self.problem.l2()
+            && behind.table.len() == n * d
+            && behind.table.iter().all(|p| p.is_finite())
+            && behind.seen.len() == n;
+        if fits {
+            self.table = behind.table;
+            self.count = behind.seen.iter().filter(|seen| **seen).count();
+            self.seen = behind.seen;
+            self.fill = false;
+            self.refresh_sum();
+            // What another order or seed has left begins anew.
+            let _ = self.visits.go_to(&behind.place);
         }
-        self.table = trail.table;
-        self.refresh_sum();
-        let scale = self.table.iter().fold(f64::MIN_POSITIVE, |m: f64, p| m.max(p.abs()));
-        let slack = 1e-9 * scale * n as f64;
-        let same = self.sum.iter().zip(&trail.sum).all(|(a, b)| (a - b).abs() <= slack);
-        if !(same && self.visits.go_to(&trail.place)) {
-            return false;
-        }
-        self.count = trail.seen.iter().filter(|seen| **seen).count();
-        self.seen = trail.seen;
-        self.sum = trail.sum;
-        self.fill = trail.fill;
-        self.steps = trail.steps;
-        true
     }
 
     pub(super) fn into_state(self) -> PointTableState {
-        let trail = Trail {
+        let behind = Behind {
             inverse_step: self.inverse_step,
             l2: self.problem.l2(),
             place: self.visits.place(),
             table: self.table,
             seen: self.seen,
-            sum: self.sum,
-            fill: self.fill,
-            steps: self.steps,
         };
-        PointTableState { point: self.point, trail: (!self.restored).then(|| Box::new(trail)) }
+        let kept = !self.restored && !self.fill;
+        PointTableState { point: self.point, behind: kept.then(|| Box::new(behind)) }
     }
 
     /// The point `w` of the last step.

@@ -25,14 +25,13 @@ mod newton;
 mod newton_cg;
 mod optimum;
 mod path;
+mod path_from;
 mod rest;
-mod resume;
-mod resume_general;
-mod resume_incremental;
-mod resume_path;
+
 mod sparse_text;
 mod structured;
 mod subsampled;
 mod theory;
 mod trajectories;
+mod warm_start;
 mod weights;

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use crate::common::{Data, data, objective, reference};
 use fenchel_finite_sum::loss::{Hinge, Logistic, SmoothedHinge, Squared};
 use fenchel_finite_sum::{
-    CatalystSettings, DualState, Problem, Sampling, Sdca, SdcaSettings, SdcaStep, catalyst, sdca,
+    CatalystSettings, Problem, Sampling, Sdca, SdcaSettings, SdcaStep, catalyst, sdca,
 };
 use fenchel_linalg::{Csr, Design};
 use fenchel_optim::prox::{L1, Zero};
@@ -118,51 +118,4 @@ fn resting_saves_steps_where_most_terms_are_fitted_well() {
     };
     let (all, resting) = (passes(0), passes(3));
     assert!(resting < 0.8 * all, "{resting} of {all}");
-}
-
-/// In parts, with the state written down in between, the same as at once, bit for bit.
-fn resumes<R: Separable>(
-    name: &str,
-    parts: &[f64],
-    problem: &Problem<'_, Csr<'_, f64>, Logistic, R>,
-    run: impl Fn(&Problem<'_, Csr<'_, f64>, Logistic, R>, Stop, Option<DualState>) -> (DualState, f64),
-) {
-    let (mut state, mut passes) = (None, 0.0);
-    for &part in parts {
-        let (reached, done) = run(problem, Stop::after_passes(part), state);
-        passes += done;
-        let text = serde_json::to_string(&reached).unwrap();
-        state = Some(serde_json::from_str(&text).unwrap());
-    }
-    let (whole, done) = run(problem, Stop::after_passes(passes - 1e-6), None);
-    assert!((done - passes).abs() < 1e-9, "{name}: {done} {passes}");
-    assert_eq!(state, Some(whole), "{name}");
-}
-
-#[test]
-fn interrupted_rest_goes_on() {
-    // Passes that are no multiple of the blocks that are decided at a time.
-    let data = rare(150);
-    let parts = [1.0, 0.3, 2.7, 9.0];
-    let design = || Csr::new(data.sparse.view()).unwrap();
-    let plain = Problem::new(design(), &data.signs, Logistic, Zero, 1e-4).unwrap();
-    let with_l1 = Problem::new(design(), &data.signs, Logistic, L1 { strength: 0.01 }, 1e-4);
-    let with_l1 = with_l1.unwrap().with_intercept();
-    for rest in [1, 3] {
-        resumes(&format!("sdca {rest}"), &parts, &plain, |problem, stop, start| {
-            let settings = SdcaSettings { rest, stop, ..SdcaSettings::default() };
-            let solution = sdca(problem, &settings, start, &mut ()).unwrap();
-            (solution.state, solution.report.passes)
-        });
-        resumes(&format!("sdca l1 {rest}"), &parts, &with_l1, |problem, stop, start| {
-            let settings = SdcaSettings { rest, stop, ..SdcaSettings::default() };
-            let solution = sdca(problem, &settings, start, &mut ()).unwrap();
-            (solution.state, solution.report.passes)
-        });
-        resumes(&format!("catalyst {rest}"), &parts, &plain, |problem, stop, start| {
-            let settings = CatalystSettings { rest, stop, ..CatalystSettings::default() };
-            let solution = catalyst(problem, &settings, start, &mut ()).unwrap();
-            (solution.state, solution.report.passes)
-        });
-    }
 }

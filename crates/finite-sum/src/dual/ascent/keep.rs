@@ -3,9 +3,9 @@
 use fenchel_linalg::Design;
 use fenchel_optim::{Loss, Separable};
 
-use super::Ascent;
+use super::{Ascent, Bias};
 use crate::Point;
-use crate::dual::state::{Bias, DualState};
+use crate::dual::state::DualState;
 
 impl<D: Design, L: Loss, R: Separable> Ascent<'_, '_, D, L, R> {
     /// Dual variables and all that is read off them.
