@@ -69,6 +69,7 @@ pub mod causal;
 mod claim;
 mod crf;
 pub mod data;
+mod documents;
 mod error;
 mod experiment;
 mod expfam;

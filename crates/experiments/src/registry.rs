@@ -7,13 +7,14 @@ pub static ALL: &[Experiment] = &joined::<COUNT>(LISTS);
 
 const LISTS: &[&[Experiment]] = &[
     &crate::finite_sum::ALL,
-    &crate::expfam::ALL,
+    &crate::ggm::ALL,
     &crate::crf::ALL,
     &crate::mrf_learn::ALL,
     &crate::causal::ALL,
+    &crate::expfam::RISKS,
+    &crate::expfam::AVERAGES,
     &crate::moments::ALL,
     &crate::saddle::ALL,
-    &crate::ggm::ALL,
 ];
 
 const COUNT: usize = {

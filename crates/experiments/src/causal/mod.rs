@@ -18,9 +18,8 @@ mod normal;
 mod real;
 mod theory;
 
+use crate::documents::LE_PRIOL as DOCUMENT;
 use crate::{Experiment, Source};
-
-const DOCUMENT: &str = "Le Priol (2021)";
 
 /// The experiments in the order of the thesis.
 pub(crate) const ALL: [Experiment; 19] = [

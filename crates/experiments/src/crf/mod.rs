@@ -18,6 +18,7 @@ mod sampling;
 mod sizes;
 mod tasks;
 
+use crate::documents::ADAPTIVE_SDCA as DOCUMENT;
 use crate::{Experiment, Source};
 
 /// The experiments in the order of the paper.
@@ -36,6 +37,3 @@ pub(crate) const ALL: [Experiment; 8] = [
 const fn paper(section: &'static str, quote: &'static str) -> Source {
     Source::quoted(DOCUMENT, section, quote)
 }
-
-const DOCUMENT: &str = "Le Priol, Piche, Lacoste-Julien, Adaptive stochastic dual coordinate ascent for conditional \
-                        random fields (2018)";

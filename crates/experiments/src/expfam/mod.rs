@@ -12,16 +12,15 @@ mod bias;
 mod priors;
 mod variance;
 
+use crate::documents::{BABICHEV, LE_PRIOL};
 use crate::{Experiment, Source};
 
-/// The experiments in the order of the documents.
-pub(crate) const ALL: [Experiment; 4] =
-    [variance::EXPERIMENT, priors::EXPERIMENT, bias::EXPERIMENT, averages::EXPERIMENT];
+/// Chapter 5 of the first thesis.
+pub(crate) const RISKS: [Experiment; 3] =
+    [variance::EXPERIMENT, priors::EXPERIMENT, bias::EXPERIMENT];
 
-const LE_PRIOL: &str =
-    "Le Priol, Optimization Tools for Non-Asymptotic Statistics in Exponential Families (thesis)";
-const BABICHEV: &str =
-    "Babichev, On efficient methods for high-dimensional statistical estimation (thesis)";
+/// Chapter 3 of the second.
+pub(crate) const AVERAGES: [Experiment; 1] = [averages::EXPERIMENT];
 
 /// A sentence of the first thesis.
 const fn le_priol(section: &'static str, quote: &'static str) -> Source {

@@ -21,6 +21,7 @@ mod sparse;
 mod tasks;
 mod tuned;
 
+use crate::documents::DEFAZIO as DOCUMENT;
 use crate::{Experiment, Source};
 
 /// The experiments in the order of the thesis.
@@ -38,5 +39,3 @@ pub(crate) const ALL: [Experiment; 7] = [
 const fn thesis(section: &'static str, quote: &'static str) -> Source {
     Source::quoted(DOCUMENT, section, quote)
 }
-
-const DOCUMENT: &str = "Defazio, New optimisation methods for machine learning (thesis, 2014)";

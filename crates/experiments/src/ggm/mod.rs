@@ -12,6 +12,7 @@ mod iterations;
 mod products;
 mod roc;
 
+use crate::documents::DEFAZIO as DOCUMENT;
 use crate::{Experiment, Source};
 
 /// The experiments in the order of the thesis.
@@ -22,5 +23,3 @@ pub(crate) const ALL: [Experiment; 4] =
 const fn thesis(section: &'static str, quote: &'static str) -> Source {
     Source::quoted(DOCUMENT, section, quote)
 }
-
-const DOCUMENT: &str = "Defazio, New optimisation methods for machine learning (thesis, 2014)";

@@ -22,6 +22,7 @@ mod grid;
 
 use fenchel_moments::{Reduction, synthetic::Problem, trace_error};
 
+use crate::documents::BABICHEV as DOCUMENT;
 use crate::{Axis, Context, Experiment, Failure, Figure, Series, Table};
 
 /// The experiments in the order of the thesis.
@@ -38,8 +39,6 @@ pub(crate) const ALL: [Experiment; 10] = [
     failures::EXPERIMENT,
 ];
 
-const DOCUMENT: &str =
-    "Babichev, On efficient methods for high-dimensional statistical estimation (thesis, 2019)";
 const SHORT: &str = "Babichev (2019)";
 
 /// Square trace error of a fit.

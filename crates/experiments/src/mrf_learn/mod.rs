@@ -11,6 +11,7 @@ mod senate;
 mod structure;
 mod tightness;
 
+use crate::documents::SPG_TAY as DOCUMENT;
 use crate::{Experiment, Source};
 
 /// The experiments in the order of the paper.
@@ -21,5 +22,3 @@ pub(crate) const ALL: [Experiment; 4] =
 const fn paper(section: &'static str, quote: &'static str) -> Source {
     Source::quoted(DOCUMENT, section, quote)
 }
-
-const DOCUMENT: &str = "Geng, Kuang, Liu, Wright and Page, Stochastic learning for sparse discrete Markov random fields with controlled gradient approximation error (UAI 2018)";

@@ -13,13 +13,11 @@ mod runtime;
 use ndarray::Array2;
 use rand::RngExt;
 
+use crate::documents::BABICHEV as DOCUMENT;
 use crate::{Experiment, Source};
 
 /// The experiments in the order of the thesis.
 pub(crate) const ALL: [Experiment; 3] = [runtime::EXPERIMENT, race::EXPERIMENT, real::EXPERIMENT];
-
-const DOCUMENT: &str =
-    "Babichev, On efficient methods for high-dimensional statistical estimation (thesis, 2019)";
 
 /// A sentence of the thesis.
 const fn thesis(section: &'static str, quote: &'static str) -> Source {

@@ -111,8 +111,12 @@ fn many_columns_and_letters_converge_on_any_number_of_threads() {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| PottsPseudoLikelihood::default().fit(&data).unwrap())
     };
-    let (one, three) = (fit(1), fit(3));
-    assert_eq!(one, three);
+    let [one, three] = [1, 3].map(|threads| {
+        let mut model = fit(threads);
+        model.report = model.report.map(|report| report.without_seconds());
+        model
+    });
+    assert!(one == three, "{:?} and {:?}", one.report, three.report);
     assert!(one.report.unwrap().certificate.relative() <= 1e-4);
     // Weak ridges are harder, and still converge.
     let weak = PottsPseudoLikelihood {
