@@ -13,6 +13,7 @@ use fenchel_expfam::{
 use fenchel_optim::random::stream;
 
 fn main() -> Result<(), Box<dyn Error>> {
+    fenchel_examples::end_on_closed_pipe();
     let truth = Gamma.with_shape_rate(2.5, 0.5)?;
     let waits = truth.samples(400, &mut stream(7, 0));
     let (seen, held_out) = waits.split_at(300);

@@ -13,6 +13,7 @@ use ndarray::{Array2, array};
 use rand::RngExt;
 
 fn main() -> Result<(), Box<dyn Error>> {
+    fenchel_examples::end_on_closed_pipe();
     // 2000 policies with a made-up truth: log rate = -2 + 0.5 young + 0.3 urban.
     let mut rng = stream(11, 0);
     let n = 2000;

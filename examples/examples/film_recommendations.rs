@@ -14,6 +14,7 @@ use fenchel_optim::random::stream;
 use rand::RngExt;
 
 fn main() -> Result<(), Box<dyn Error>> {
+    fenchel_examples::end_on_closed_pipe();
     let (train, test, titles) = match std::env::args().nth(1) {
         Some(folder) => films(Path::new(&folder))?,
         None => tastes()?,

@@ -10,6 +10,7 @@ use fenchel_mrf_learn::potts::contacts::{Structure, precision, write_map};
 use fenchel_mrf_learn::potts::{Alignment, Alphabet, Gaps, PottsPseudoLikelihood};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
+    fenchel_examples::end_on_closed_pipe();
     let family = std::env::args().nth(1).unwrap_or_else(|| "dhfr".to_owned());
     let Some(root) = std::env::var_os("FENCHEL_DATA") else {
         println!("set FENCHEL_DATA to a folder with contacts/{family}.aln.gz");

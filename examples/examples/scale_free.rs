@@ -12,6 +12,7 @@ use fenchel_optim::random::stream;
 use ndarray::Array1;
 
 fn main() -> Result<(), Box<dyn Error>> {
+    fenchel_examples::end_on_closed_pipe();
     let p = 60;
     let truth = power_law(p, 2.0, &mut stream(3, 0))?;
     let theta = diagonally_dominant(p, &truth, -0.2);

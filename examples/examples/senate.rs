@@ -6,6 +6,7 @@ use fenchel_datasets::Folder;
 use fenchel_mrf_learn::{BinaryData, Drawing, MissingPolicy, Penalty, Spg, Warning};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
+    fenchel_examples::end_on_closed_pipe();
     let folder = std::env::var_os("FENCHEL_DATA").map(Folder::new);
     let calls = folder.map(|folder| folder.senate()).transpose()?.flatten();
     let Some(calls) = calls else {

@@ -14,6 +14,7 @@ use fenchel_saddle::{MulticlassL1, Radius};
 use ndarray::{Array2, Axis};
 
 fn main() -> Result<(), Box<dyn Error>> {
+    fenchel_examples::end_on_closed_pipe();
     let mnist = match std::env::var_os("FENCHEL_DATA") {
         Some(root) => Folder::new(root).mnist_test()?,
         None => None,
