@@ -4,6 +4,8 @@
 mod ci;
 #[cfg(feature = "experiments")]
 mod data;
+#[cfg(test)]
+mod doc_tables;
 #[cfg(feature = "experiments")]
 mod meter;
 #[cfg(feature = "experiments")]

@@ -14,7 +14,7 @@
 //! |---|---|
 //! | [`registry`] | the list of experiments and how one is found by its id |
 //! | [`data`] | the real data sets by name: their files and where they are published |
-//! | [`claim`], [`Sample`] | the form of a claim: source, threshold, judgement |
+//! | [`Claim`], [`Sample`] | the form of a claim: source, threshold, judgement |
 //! | [`frozen`] | which claims a method that does nothing would survive |
 //! | [`report`] | storing outcomes, resuming, and writing the page |
 //!
@@ -23,7 +23,7 @@
 //! with the loser pinned ([`Sample`]); no claim survives a method that does nothing ([`frozen`]). A claim that does not
 //! hold is reported as failing; it is registered as a known failure with a [`Reason`] whose number the code checks, and
 //! stays visible. A run *differs* where a verdict is not the registered one, in either direction ([`Claim::differs`]).
-//! How a claim is written: [`claim`].
+//! How a claim is written: [`Claim`].
 //!
 //! # Example
 //! ```

@@ -19,7 +19,7 @@
 //! | `t_i = a_i.x + b` | margins | `n` |
 //! | `s_i` | stored derivatives or dual variables | `n` |
 //! | `mu` | strong convexity, `l2` and what the regulariser adds | |
-//! | `L` | smoothness of a term, `gamma max ||a_i||^2 + l2` | |
+//! | `L` | smoothness of a term, `gamma max \|\|a_i\|\|^2 + l2` | |
 //!
 //! A pass is `n` term gradients. When `n mu >= L` (the big-data condition), every incremental method needs
 //! about ten passes, and permuted [`sdca`](fn@sdca) is the fastest; below, [`catalyst`](fn@catalyst)

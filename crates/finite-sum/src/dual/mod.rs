@@ -24,7 +24,7 @@
 //! | symbol | name |
 //! |---|---|
 //! | `s_i` | dual variable, `phi'` at the optimum (the thesis's `alpha_i = s_i a_i`) |
-//! | `q_j` | `||a_j||^2 / ((l2 + kappa) n)`: how far the margin moves for a unit of `s_j` |
+//! | `q_j` | `\|\|a_j\|\|^2 / ((l2 + kappa) n)`: how far the margin moves for a unit of `s_j` |
 
 mod ascent;
 mod catalyst;

@@ -62,7 +62,7 @@ impl Default for QningSettings {
 /// | symbol | field |
 /// |---|---|
 /// | `y`, `x` | `centre`, the point |
-/// | `G(y) = min_x F(x) + (kappa/2) ||x - y||^2`, by one pass | `value` |
+/// | `G(y) = min_x F(x) + (kappa/2) \|\|x - y\|\|^2`, by one pass | `value` |
 /// | `g = kappa (y - x)`, its gradient | `gradient` |
 #[derive(Debug, Clone)]
 pub struct Qning<'p, 'a, D, L, R> {

@@ -6,7 +6,7 @@
 //!
 //! | method | an iteration costs | when |
 //! |---|---|---|
-//! | [`Method::Quic`], the default | `p |free|` and a Cholesky factorisation with inverse | always; about 5 to 10 iterations to a gap of 1e-10 |
+//! | [`Method::Quic`], the default | `p \|free\|` and a Cholesky factorisation with inverse | always; about 5 to 10 iterations to a gap of 1e-10 |
 //! | [`Method::BlockCoordinate`] | `p` lasso problems | comparison with other programs |
 //! | [`Method::Admm`] | an eigendecomposition | comparison; what other penalties are built on |
 //!

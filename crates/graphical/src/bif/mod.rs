@@ -8,7 +8,7 @@
 //!
 //! | part | what is accepted |
 //! |---|---|
-//! | names, states | anything up to the next `,`, `{`, `}`, `|` or `)`, such as `<5`, `12+`, `Asy/Patch`; or quoted |
+//! | names, states | anything up to the next `,`, `{`, `}`, `\|` or `)`, such as `<5`, `12+`, `Asy/Patch`; or quoted |
 //! | numbers | finite decimals, with or without commas between them |
 //! | rows | in any order, by the states of the parents; `default` fills those that are missing |
 //! | `table` | all numbers: the child's state slowest, then the parents in order, the last one fastest |

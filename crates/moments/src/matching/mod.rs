@@ -24,7 +24,7 @@
 //! |---|---|---|
 //! | `z_j` | centre | `m x d` |
 //! | `h` | bandwidth | |
-//! | `k_ij` | `exp(-||x_i - z_j||^2 / (2 h^2))` | `n x m` |
+//! | `k_ij` | `exp(-\|\|x_i - z_j\|\|^2 / (2 h^2))` | `n x m` |
 //! | `theta` | coefficients | `m` |
 
 pub(crate) mod bumps;

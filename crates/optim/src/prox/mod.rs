@@ -5,19 +5,19 @@
 //! | regulariser | `h(x)` | use |
 //! |---|---|---|
 //! | [`Zero`] | 0 | smooth problems; the l2 term has its own place in a problem |
-//! | [`L1`] | `strength * ||x||_1` | sparse weights |
-//! | [`ElasticNet`] | `l1 ||x||_1 + (l2/2) ||x||^2` | both in one proximal step |
+//! | [`L1`] | `strength * \|\|x\|\|_1` | sparse weights |
+//! | [`ElasticNet`] | `l1 \|\|x\|\|_1 + (l2/2) \|\|x\|\|^2` | both in one proximal step |
 //! | [`Interval`] | 0 on `[lower, upper]^d`, else infinite | bounds, non-negative weights |
-//! | [`WeightedL1`] | `sum_c weights_c |x_c|` | a penalty a coordinate, 0 for none |
+//! | [`WeightedL1`] | `sum_c weights_c \|x_c\|` | a penalty a coordinate, 0 for none |
 //! | [`NonnegativeL1`] | `strength * sum_c x_c`, `x >= 0` | sparse non-negative weights |
-//! | [`GroupLasso`] | `strength * sum_g weights_g ||x_g||` | groups that are zero together |
-//! | [`GroupMax`] | `strength * sum_g weights_g max_{c in g} |x_c|` | groups that are zero together, level at the top |
-//! | [`SparseGroupLasso`] | `l1 ||x||_1 + group * sum_g weights_g ||x_g||` | sparse within groups too |
-//! | [`SortedL1`] | `sum_k weights_k` times the k-th largest `|x_c|` | sparse, and level among correlated columns |
-//! | [`L2Norm`] | `strength * ||x||` | all or nothing |
+//! | [`GroupLasso`] | `strength * sum_g weights_g \|\|x_g\|\|` | groups that are zero together |
+//! | [`GroupMax`] | `strength * sum_g weights_g max_{c in g} \|x_c\|` | groups that are zero together, level at the top |
+//! | [`SparseGroupLasso`] | `l1 \|\|x\|\|_1 + group * sum_g weights_g \|\|x_g\|\|` | sparse within groups too |
+//! | [`SortedL1`] | `sum_k weights_k` times the k-th largest `\|x_c\|` | sparse, and level among correlated columns |
+//! | [`L2Norm`] | `strength * \|\|x\|\|` | all or nothing |
 //! | [`L1Ball`], [`L2Ball`], [`Simplex`] | 0 inside, else infinite | budgets, mixtures |
-//! | [`TotalVariation`] | `strength * sum_c |x_{c+1} - x_c|` | stretches of equal weights |
-//! | [`FusedLasso`] | `l1 ||x||_1 + tv * sum_c |x_{c+1} - x_c|` | and most of them 0 |
+//! | [`TotalVariation`] | `strength * sum_c \|x_{c+1} - x_c\|` | stretches of equal weights |
+//! | [`FusedLasso`] | `l1 \|\|x\|\|_1 + tv * sum_c \|x_{c+1} - x_c\|` | and most of them 0 |
 //!
 //! The first six are [`Separable`]: every method takes them. The others need a proximal step on the whole
 //! vector: FISTA ([`fista`](mod@crate::fista)) takes them, and at O(d) a step SAGA and its kin.
