@@ -18,9 +18,12 @@ pub(crate) enum Failure {
     /// A model that cannot be loaded.
     #[error("{file}: {source}")]
     Model { file: String, source: ModelError },
-    /// A training whose weights are of no use.
+    /// A training that diverged.
     #[error("{report}; nothing was saved")]
     Diverged { report: String },
+    /// A training that ended with weights of no use.
+    #[error("{report}; the objective without weights is {without:.3}, so nothing was saved")]
+    Useless { report: String, without: f64 },
     /// Options that do not go together.
     #[error("{0}")]
     Usage(String),

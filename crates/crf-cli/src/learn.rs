@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::str::FromStr;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use clap::ValueEnum;
@@ -11,7 +12,7 @@ use fenchel_crf::{
     Corpus, CorpusBuilder, Crf, Features, Method, Progress, Report, Snapshot, Start, Status, Stop,
     Support, Watch,
 };
-use fenchel_optim::{Cadence, Certificate};
+use fenchel_optim::{Cadence, Certificate, MAX_MEMORY};
 
 use crate::Failure;
 use crate::input::{self, Columns, Entry, Format, Recipe, Source, Templates, shown};
@@ -62,9 +63,9 @@ pub(crate) struct Arguments {
     /// Passes between two checks [default: 1 with --dev, else by the decay of the gap]
     #[arg(long, value_name = "PASSES")]
     check: Option<f64>,
-    /// Memory that SDCA may take for its marginals, in bytes; K, M and G are understood
-    #[arg(long, value_name = "BYTES", default_value = "4G", value_parser = bytes)]
-    max_memory: u64,
+    /// Memory that SDCA may take for its marginals, in bytes, with K, M or G behind; or none for no limit [default: 4G]
+    #[arg(long, value_name = "BYTES")]
+    max_memory: Option<Limit>,
     /// Seed of the visits of SDCA
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
@@ -121,6 +122,18 @@ enum Algorithm {
     Lbfgs,
 }
 
+/// A number of bytes, or no limit.
+#[derive(Debug, Clone, Copy)]
+struct Limit(Option<u64>);
+
+impl FromStr for Limit {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "none" { Ok(Limit(None)) } else { bytes(text).map(|bytes| Limit(Some(bytes))) }
+    }
+}
+
 fn bytes(text: &str) -> Result<u64, String> {
     let digits = text.trim_end_matches(['K', 'M', 'G']);
     let shift = match &text[digits.len()..] {
@@ -128,7 +141,7 @@ fn bytes(text: &str) -> Result<u64, String> {
         "K" => 10,
         "M" => 20,
         "G" => 30,
-        _ => return Err("expected a number, or one with K, M or G behind".to_owned()),
+        _ => return Err("expected a number, one with K, M or G behind, or none".to_owned()),
     };
     let number: u64 = digits.parse().map_err(|_| "expected a whole number of bytes".to_owned())?;
     number.checked_mul(1 << shift).ok_or_else(|| "more bytes than can be counted".to_owned())
@@ -231,7 +244,7 @@ impl Parameters {
                 Algorithm::Sdca => Method::Sdca,
                 Algorithm::Lbfgs => Method::Lbfgs,
             },
-            max_memory: arguments.max_memory,
+            max_memory: arguments.max_memory.map_or(MAX_MEMORY, |limit| limit.0),
             stop: Stop {
                 relative: self.tolerance,
                 max_passes: self.max_passes,
@@ -306,9 +319,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         return Err(error.into());
     }
     if let Some(report) = &model.report {
-        if report.status == Status::Diverged {
-            return Err(Failure::Diverged { report: summed(report, n) });
-        }
+        check_use(report, &corpus)?;
         display.say(&ending(report, n, arguments.patience));
     }
     if let Some(judge) = judge {
@@ -393,6 +404,22 @@ impl Watch for &mut Follower<'_> {
 
     fn pass(&mut self, at: &Snapshot<'_>) -> ControlFlow<()> {
         self.goes_on(at)
+    }
+}
+
+/// Refuses weights that must not take the place of a good model: a training that diverged, or that ended by itself, not
+/// converged, where it is no better than without weights.
+fn check_use(report: &Report, corpus: &Corpus) -> Result<(), Failure> {
+    let n = corpus.data.sequences() as f64;
+    let without = corpus.data.tokens() as f64 * (corpus.labels.len() as f64).ln();
+    // The sums are not rounded alike.
+    let below = |objective: f64| n * objective < without * (1.0 - 1e-9);
+    let better = report.certificate.objective().is_some_and(below);
+    match report.status {
+        Status::Diverged => Err(Failure::Diverged { report: summed(report, n) }),
+        Status::Converged | Status::Stopped => Ok(()),
+        _ if better || report.passes == 0.0 => Ok(()),
+        _ => Err(Failure::Useless { report: summed(report, n), without }),
     }
 }
 

@@ -3,8 +3,10 @@
 //! The commands and files are those of CRFsuite's `crfsuite`; columns with templates, as CRF++ has them, are read as well.
 #![forbid(unsafe_code)]
 
+mod batches;
 mod dump;
 mod eval;
+mod evaluation;
 mod failure;
 mod input;
 mod learn;

@@ -1,6 +1,7 @@
 //! What can go wrong.
 
 use fenchel_linalg::Invalid;
+use fenchel_optim::Refusal;
 
 /// Why a data set could not be built, a model not be trained or a file not be read.
 ///
@@ -28,26 +29,9 @@ pub enum Error {
         /// What is wrong with it.
         error: Box<Error>,
     },
-    /// A combination that the method cannot treat.
-    #[error("{method} does not support {what}")]
-    Unsupported {
-        /// The method.
-        method: &'static str,
-        /// The part of the problem, and what to use instead.
-        what: String,
-    },
-    /// The method would need more memory than it may use. Nothing was allocated.
-    #[error("{method} needs {needed} bytes, the limit is {limit}: {hint}")]
-    MemoryLimit {
-        /// The method.
-        method: &'static str,
-        /// Bytes that would be needed.
-        needed: u64,
-        /// Bytes that are allowed.
-        limit: u64,
-        /// What to do instead.
-        hint: &'static str,
-    },
+    /// A combination that the method does not treat, or more memory than it may use. Nothing was allocated.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
     /// A text that does not have the form of its format.
     #[error("line {line}, column {column}: {reason}")]
     Format {

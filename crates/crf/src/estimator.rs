@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use fenchel_linalg::Invalid;
-use fenchel_optim::{Progress, Stop};
+use fenchel_optim::{MAX_MEMORY, Progress, Refusal, Stop};
 use serde::{Deserialize, Serialize};
 
 use crate::training::train;
@@ -74,8 +74,8 @@ pub struct Crf {
     pub features: Features,
     /// What trains.
     pub method: Method,
-    /// Bytes that the marginals of SDCA may take.
-    pub max_memory: u64,
+    /// Bytes that the marginals of SDCA may take; `None` for no limit.
+    pub max_memory: Option<u64>,
     /// When to end.
     pub stop: Stop,
     /// Seed of the visits of SDCA.
@@ -89,7 +89,7 @@ impl Default for Crf {
             l1: 0.0,
             features: Features::default(),
             method: Method::Auto,
-            max_memory: 4 << 30,
+            max_memory: MAX_MEMORY,
             stop: Stop::default(),
             seed: 0,
         }
@@ -100,8 +100,8 @@ impl Crf {
     /// Trains a model.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for parameters out of range; [`Error::MemoryLimit`] if SDCA is asked for and does not fit;
-    /// [`Error::Unsupported`] for SDCA with an l1 penalty.
+    /// [`Error::Invalid`] for parameters out of range; [`Error::Refused`] if SDCA is asked for and does not fit into
+    /// `max_memory`, or is asked for with an l1 penalty.
     pub fn fit(&self, corpus: &Corpus) -> Result<CrfModel, Error> {
         self.fit_watched(corpus, None, |_: &Progress, _: &Snapshot<'_>| ControlFlow::Continue(()))
     }
@@ -149,22 +149,24 @@ impl Crf {
     /// stays: SDCA, and L-BFGS if SDCA needs more than 100 passes.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] for SDCA with an l1 penalty.
+    /// [`Error::Refused`] for SDCA with an l1 penalty.
     pub fn resolved(&self, corpus: &Corpus) -> Result<Method, Error> {
         match self.method {
-            Method::Sdca if self.l1 > 0.0 => Err(Error::Unsupported {
-                method: "sdca",
-                what: "an l1 penalty; use Method::Lbfgs, which runs OWL-QN".to_owned(),
-            }),
+            Method::Sdca if self.l1 > 0.0 => {
+                let what = "an l1 penalty; use Method::Lbfgs, which runs OWL-QN";
+                Err(Refusal::unsupported("sdca", what).into())
+            }
             Method::Auto if self.l1 > 0.0 => Ok(Method::Lbfgs),
-            Method::Auto if self.memory(&corpus.data) > self.max_memory => Ok(Method::Lbfgs),
+            Method::Auto if !self.fits(&corpus.data) => Ok(Method::Lbfgs),
             chosen => Ok(chosen),
         }
     }
 
-    /// Bytes that SDCA takes for its marginals.
-    fn memory(&self, data: &Dataset) -> u64 {
-        if self.single_precision(data) { memory::<f32>(data) } else { memory::<f64>(data) }
+    /// Whether the marginals of SDCA fit into `max_memory`.
+    fn fits(&self, data: &Dataset) -> bool {
+        let single = self.single_precision(data);
+        let needed = if single { memory::<f32>(data) } else { memory::<f64>(data) };
+        self.max_memory.is_none_or(|limit| needed <= limit)
     }
 }
 

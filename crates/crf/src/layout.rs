@@ -6,10 +6,10 @@
 
 use fenchel_graphical::chain::{Chain, stride};
 use fenchel_linalg::{Invalid, lanes};
+use fenchel_optim::Refusal;
 
 use crate::dataset::Sequence;
-use crate::problem::{Features, Support};
-use crate::{Dataset, Error, Weights};
+use crate::{Dataset, Error, Features, Support, Weights};
 
 #[derive(Debug, Clone)]
 pub(crate) struct Layout {
@@ -74,10 +74,8 @@ impl Layout {
                 end += if observed { (next - first) as u64 } else { stride as u64 };
             }
             let Ok(end) = u32::try_from(end) else {
-                let needed = 8 * (attributes as u64 + 3) * stride as u64;
-                let hint = "weigh the observed features only, or drop rare attributes";
-                let method = "the weight vector";
-                return Err(Error::MemoryLimit { method, needed, limit: 8 << 32, hint });
+                let what = "more than 2^32 weights: weigh the observed features only, or drop rare attributes";
+                return Err(Refusal::unsupported("a conditional random field", what).into());
             };
             starts.push(end);
         }

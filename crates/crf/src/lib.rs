@@ -49,6 +49,7 @@ mod records;
 mod sag;
 mod scheme;
 mod sdca;
+mod support;
 pub mod synthetic;
 mod tagger;
 pub mod text;
@@ -68,7 +69,7 @@ pub use instance::Instance;
 pub use lbfgs::{Likelihood, lbfgs, owlqn};
 pub use model::CrfModel;
 pub use oeg::{Oeg, OegSettings, oeg};
-pub use problem::{Features, Problem, Support};
+pub use problem::Problem;
 pub use radius::{radius_heuristic, radius_upper};
 pub use sag::{Sag, SagSampling, SagSettings, sag};
 pub use scheme::LabelScheme;
@@ -76,6 +77,7 @@ pub use sdca::{
     DualState, Init, NewtonStart, Sampling, Sdca, SdcaSettings, SdcaStep, memory, sdca,
     single_precision_suffices,
 };
+pub use support::{Features, Support};
 pub use tagger::Tagger;
 pub use vocabulary::Vocabulary;
 pub use watch::{Snapshot, Watch};
@@ -83,7 +85,7 @@ pub use weights::Weights;
 
 // What a caller of this crate needs of its floor.
 pub use fenchel_optim::model::Saved;
-pub use fenchel_optim::{Progress, Report, Status, Stop};
+pub use fenchel_optim::{MAX_MEMORY, Progress, Refusal, Report, Status, Stop};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

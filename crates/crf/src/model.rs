@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use fenchel_linalg::Invalid;
 use fenchel_optim::Report;
 use fenchel_optim::model::Saved;
 use ndarray::Array2;
@@ -147,6 +148,39 @@ impl CrfModel {
         self.tagger().for_all(instances, Tagger::tag)
     }
 
+    /// The share of tokens that get the label that their instance gives them. A label that the model does not know counts as
+    /// wrong. For scores of spans see `ChunkCounts` of `fenchel-metrics`.
+    ///
+    /// ```
+    /// # use fenchel_crf::{CrfModel, Instance, Vocabulary, Weights};
+    /// # let attributes: Vocabulary = ["run"].into_iter().collect();
+    /// # let labels: Vocabulary = ["N", "V"].into_iter().collect();
+    /// # let mut weights = Weights::zeros(1, 2);
+    /// # weights.emission[[0, 1]] = 1.5;
+    /// # let model = CrfModel::new(attributes, labels, weights, None)?;
+    /// let mut sentence = Instance::new();
+    /// for label in ["V", "N"] {
+    ///     sentence.begin_token(label);
+    ///     sentence.push("run", 1.0);
+    /// }
+    /// assert_eq!(model.score(&[sentence])?, 0.5);
+    /// # Ok::<(), fenchel_crf::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`tag_all`](Self::tag_all); [`Error::Invalid`] if there is no sequence.
+    pub fn score(&self, instances: &[Instance]) -> Result<f64, Error> {
+        if instances.is_empty() {
+            return Err(Invalid::Empty { what: "instances" }.into());
+        }
+        let (mut right, mut tokens) = (0, 0);
+        for (instance, found) in instances.iter().zip(self.tag_all(instances)?) {
+            right += instance.labels().zip(&found).filter(|(truth, label)| truth == *label).count();
+            tokens += instance.len();
+        }
+        Ok(right as f64 / tokens as f64)
+    }
+
     /// The `count` weights of attributes that are largest in size, with attribute and label. O(A K).
     pub fn largest_state_weights(&self, count: usize) -> Vec<(&str, &str, f64)> {
         let attributes = self.weights.attributes();
@@ -185,7 +219,7 @@ impl CrfModel {
     /// # Errors
     /// [`Error::Invalid`] for a negative threshold.
     pub fn prune(&mut self, threshold: f64) -> Result<usize, Error> {
-        fenchel_linalg::Invalid::check_nonnegative("threshold", threshold)?;
+        Invalid::check_nonnegative("threshold", threshold)?;
         let before = self.attributes.len();
         for w in self.weights.emission.iter_mut().chain(&mut self.weights.transition) {
             if w.abs() <= threshold {
@@ -229,7 +263,6 @@ fn largest<'a>(
 
 /// Checked weights, each matrix in rows that lie one behind the other, as a tagger reads them.
 fn fitting(mut weights: Weights, attributes: usize, labels: usize) -> Result<Weights, Error> {
-    use fenchel_linalg::Invalid;
     weights.check()?;
     Invalid::check_length("attributes of the weights", attributes, weights.attributes())?;
     Invalid::check_length("labels of the weights", labels, weights.labels())?;

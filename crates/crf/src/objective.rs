@@ -3,12 +3,12 @@
 use std::ops::Range;
 
 use fenchel_graphical::chain::{Chain, ChainMarginals, Probability, stride};
-use fenchel_linalg::lanes;
+use fenchel_linalg::{Invalid, lanes};
 use fenchel_optim::Certificate;
 use fenchel_optim::lbfgs::Smooth;
 
-use crate::Problem;
 use crate::layout::Rows;
+use crate::{Error, Problem, Weights};
 
 /// Parts that the sequences are cut into: each has sums of its own, which are added up in order, so that no bit depends on
 /// threads. As many as there are threads are at work at a time, and only they have memory.
@@ -192,6 +192,21 @@ impl Smooth for Objective<'_, '_> {
     fn certify(&mut self, _: &[f64], value: f64, gradient: &[f64]) -> Certificate {
         let square = lanes::dispatch(|| lanes::dot(gradient, gradient));
         Certificate::gap(value, value - square / (2.0 * self.problem.l2()))
+    }
+}
+
+impl Problem<'_> {
+    /// `P(w)`; weights outside the support count as 0. One pass, n oracle calls.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for weights of another shape or not finite; [`Error::Chain`] if a score overflows.
+    pub fn objective(&self, weights: &Weights) -> Result<f64, Error> {
+        let w = self.layout.pack(weights)?;
+        let value = Objective::new(self).value(&w);
+        if value.is_finite() {
+            return Ok(value);
+        }
+        Err(Invalid::NonFinite { what: "objective", row: 0, column: 0, value }.into())
     }
 }
 

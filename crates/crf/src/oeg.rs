@@ -15,7 +15,9 @@
 use fenchel_graphical::chain::{Chain, ChainMarginals, stride};
 use fenchel_linalg::{Invalid, lanes};
 use fenchel_optim::random::{Order, Visits};
-use fenchel_optim::{Certificate, Iterative, Observer, Solution, Status, Stop, run};
+use fenchel_optim::{
+    Certificate, Iterative, MAX_MEMORY, Observer, Refusal, Solution, Status, Stop, run,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::layout::Rows;
@@ -37,7 +39,7 @@ const REFRESH: u64 = 50;
 /// | `tolerance` | 1e-12 | change of the dual, relative to its terms, that is taken for rounding |
 /// | `init` | `Smoothed { smoothing: 1e-3 }` | where a cold start starts |
 /// | `order` | uniform | the visits |
-/// | `max_memory` | none | bytes that the marginals may take |
+/// | `max_memory` | 4 GiB | bytes that the marginals may take |
 /// | `seed` | 0 | of the visits |
 /// | `stop` | see [`Stop`] | when to end |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -57,7 +59,7 @@ pub struct OegSettings {
     pub init: Init,
     /// The visits.
     pub order: Order,
-    /// Bytes that the marginals may take.
+    /// Bytes that the marginals may take; `None` for no limit.
     pub max_memory: Option<u64>,
     /// Seed of the visits.
     pub seed: u64,
@@ -75,7 +77,7 @@ impl Default for OegSettings {
             tolerance: 1e-12,
             init: Init::default(),
             order: Order::Uniform,
-            max_memory: None,
+            max_memory: MAX_MEMORY,
             seed: 0,
             stop: Stop::default(),
         }
@@ -114,7 +116,7 @@ impl OegSettings {
 /// section 6.4.
 ///
 /// # Errors
-/// [`Error::MemoryLimit`] before anything is allocated; [`Error::Invalid`] for settings out of range or a start of another
+/// [`Error::Refused`] before anything is allocated; [`Error::Invalid`] for settings out of range or a start of another
 /// shape.
 pub fn oeg<'p, 'a, O: Observer<Oeg<'p, 'a>>>(
     problem: &'p Problem<'a>,
@@ -177,10 +179,8 @@ impl<'p, 'a> Oeg<'p, 'a> {
     ) -> Result<Self, Error> {
         let (n, data) = (problem.n(), problem.data());
         let needed = memory::<f64>(data);
-        if let Some(limit) = settings.max_memory.filter(|&limit| limit < needed) {
-            let hint = "train with sdca, which can store pairs as f32, with sag or with lbfgs";
-            return Err(Error::MemoryLimit { method: "oeg", needed, limit, hint });
-        }
+        let hint = "train with sdca, which can store pairs as f32, with sag or with lbfgs";
+        Refusal::check_memory("oeg", needed, settings.max_memory, hint)?;
         let marginals = match start {
             Some(state) => checked(data, state.marginals)?,
             None => settings.init.marginals(problem)?,

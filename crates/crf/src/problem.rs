@@ -1,57 +1,9 @@
 //! The regularised likelihood of a data set.
 
 use fenchel_linalg::{Invalid, lanes};
-use serde::{Deserialize, Serialize};
 
 use crate::layout::Layout;
-use crate::objective::Objective;
-use crate::{Dataset, Error, Weights};
-
-/// Which pairs have a weight.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Support {
-    /// All of them.
-    #[default]
-    All,
-    /// Those that occur in the data, as in CRFsuite. Several times fewer weights, and another optimum.
-    Observed,
-}
-
-/// Which features a model has: by default all, `(A + 3) K + K^2` weights.
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `states` | `All` | which pairs of attribute and label have a weight |
-/// | `transitions` | `All` | which pairs of labels, one behind the other, have a weight |
-/// | `bias` | true | a row of weights that every token has |
-/// | `ends` | true | a row for the first token and one for the last |
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Features {
-    /// Which pairs of attribute and label have a weight, those of bias and ends included.
-    pub states: Support,
-    /// Which pairs of labels, one behind the other, have a weight.
-    pub transitions: Support,
-    /// Whether every token has a bias.
-    pub bias: bool,
-    /// Whether the first token and the last one have weights of their own.
-    pub ends: bool,
-}
-
-impl Default for Features {
-    fn default() -> Self {
-        let (states, transitions) = (Support::All, Support::All);
-        Features { states, transitions, bias: true, ends: true }
-    }
-}
-
-impl Features {
-    /// Those of CRFsuite: what occurs in the data, no bias, no weights for the ends.
-    pub const fn crfsuite() -> Self {
-        let (states, transitions) = (Support::Observed, Support::Observed);
-        Features { states, transitions, bias: false, ends: false }
-    }
-}
+use crate::{Dataset, Error, Features, Weights};
 
 /// The training problem `P(w) = l2/2 norm(w)^2 + 1/n sum_i [log Z_i(w) - s_w(x_i, y_i)]`, per *sequence*.
 ///
@@ -77,8 +29,7 @@ impl<'a> Problem<'a> {
     /// A problem with `l2 > 0`; the documents use `1 / n`. O(entries log entries).
     ///
     /// # Errors
-    /// [`Error::Invalid`] for no sequences, fewer than 2 labels or `l2` out of range; [`Error::MemoryLimit`] beyond 2^32
-    /// weights.
+    /// [`Error::Invalid`] for no sequences, fewer than 2 labels or `l2` out of range; [`Error::Refused`] beyond 2^32 weights.
     pub fn new(data: &'a Dataset, l2: f64, features: Features) -> Result<Self, Error> {
         Invalid::check_positive("l2", l2)?;
         if data.sequences() == 0 {
@@ -126,19 +77,6 @@ impl<'a> Problem<'a> {
     /// Number of weights.
     pub fn weights(&self) -> usize {
         self.layout.features()
-    }
-
-    /// `P(w)`; weights outside the support count as 0. One pass, n oracle calls.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] for weights of another shape or not finite; [`Error::Chain`] if a score overflows.
-    pub fn objective(&self, weights: &Weights) -> Result<f64, Error> {
-        let w = self.layout.pack(weights)?;
-        let value = Objective::new(self).value(&w);
-        if value.is_finite() {
-            return Ok(value);
-        }
-        Err(Invalid::NonFinite { what: "objective", row: 0, column: 0, value }.into())
     }
 
     /// Flat weights with names.

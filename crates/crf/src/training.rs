@@ -110,7 +110,7 @@ impl<'p> Training<'_, 'p> {
         let init = given.map_or_else(Init::default, |given| Init::Weights(given.weights.clone()));
         let settings = SdcaSettings {
             init,
-            max_memory: Some(self.crf.max_memory),
+            max_memory: self.crf.max_memory,
             seed: self.crf.seed,
             stop,
             ..SdcaSettings::default()

@@ -33,9 +33,7 @@ use fenchel_linalg::factor::{
 };
 use fenchel_linalg::{AsDesign, Dense, Invalid};
 use fenchel_metrics::{k_fold, r2};
-use fenchel_optim::{
-    Certificate, Iterative, Look, MAX_MEMORY, Progress, Refusal, Status, Stop, run,
-};
+use fenchel_optim::{Certificate, Iterative, Look, Progress, Refusal, Status, Stop, run};
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
 use serde::{Deserialize, Serialize};
 
@@ -392,15 +390,10 @@ impl DirectSade {
         self.stop.check()?;
         let slices = response.slices(self.slicing, self.components.hint())?;
         let (d, h) = (data.width(), slices.len());
-        let size = (d * h) as u64;
-        let needed = 8 * (4 * size * size + 4 * size * 1000);
+        let size = (d as u64).saturating_mul(h as u64);
+        let needed = size.saturating_mul(size.saturating_add(1000)).saturating_mul(32);
         let hint = "use fewer slices";
-        Refusal::check_memory(
-            "the direct method",
-            needed,
-            self.score.max_memory.or(MAX_MEMORY),
-            hint,
-        )?;
+        Refusal::check_memory("the direct method", needed, self.score.max_memory, hint)?;
         let prepared = self.score.prepare(data)?;
         let (mut t, mut a0) = slice_means(
             prepared.x.view(),

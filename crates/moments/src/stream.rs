@@ -81,7 +81,8 @@ impl SliceMoments {
         let (h, d) = (slices.len() as u64, data.width() as u64);
         // One matrix a slice here, and in each of up to 16 parts of the sum.
         let hint = "use fewer slices, or stream the data through SliceMoments";
-        Refusal::check_memory("sums over slices", 17 * 8 * h * d * (d + 64), MAX_MEMORY, hint)?;
+        let needed = d.saturating_mul(d + 64).saturating_mul(17 * 8 * h);
+        Refusal::check_memory("sums over slices", needed, MAX_MEMORY, hint)?;
         let mut moments = SliceMoments::new(slices.edges().to_vec(), data.width())?;
         moments.add(data, slices.labels())?;
         Ok(moments)

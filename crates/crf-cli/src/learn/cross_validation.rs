@@ -9,7 +9,7 @@ use rand::seq::SliceRandom;
 
 use super::{Arguments, Parameters};
 use crate::Failure;
-use crate::eval::Evaluation;
+use crate::evaluation::Evaluation;
 use crate::input::{self, Recipe};
 
 pub(super) fn run(

@@ -3,7 +3,7 @@
 use fenchel_crf::{Corpus, CrfModel, Instance, Progress, Report, Status, Weights};
 
 use crate::Failure;
-use crate::eval::Evaluation;
+use crate::evaluation::Evaluation;
 
 /// Follows the score on the held-out sequences and keeps the best weights.
 pub(super) struct Judge {

@@ -146,7 +146,8 @@ fn options_and_models_are_checked() {
         ("--tolerance nan", "tolerance is NaN"),
         ("-x -g 9", "--split 9: expected a number from 2 to 4"),
         ("-a sdca --c1 1", "does not support"),
-        ("-a sdca --max-memory 10", "bytes, the limit is 10"),
+        ("-a sdca --max-memory 10", "max_memory is 10 bytes"),
+        ("-a sdca --max-memory 1K -p c2=-1", "c2 is -1"),
         ("-m nowhere/model.json", "nowhere/model.json: "),
         ("-m .", "is a folder"),
     ] {
@@ -171,4 +172,6 @@ fn options_and_models_are_checked() {
     folder.write("columns.txt", COLUMNS);
     assert!(folder.error("learn columns.txt").contains("no attributes: CRFsuite's text has tabs"));
     assert_eq!(folder.run("tag").status.code(), Some(2));
+    assert_eq!(folder.run("learn --max-memory 4T train.txt").status.code(), Some(2));
+    folder.ok("learn -q -a sdca --max-memory none train.txt");
 }

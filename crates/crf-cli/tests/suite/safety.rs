@@ -62,6 +62,34 @@ fn every_flipped_bit_of_a_model_is_refused() {
     }
 }
 
+/// Values whose products leave the range of numbers: the weights are of no use, and the model of before stays.
+#[test]
+fn a_training_that_fails_touches_no_model() {
+    let folder = Folder::new();
+    folder.write("train.txt", attributes());
+    folder.ok("learn -q -m m.json train.txt");
+    let before = fs::read(folder.path("m.json")).unwrap();
+    let same = "A\tx:VALUE\nB\ty:VALUE\n\n".repeat(2);
+    let other = "A\tx:VALUE\nB\ty:VALUE\n\nB\tx:VALUE\nA\ty:-VALUE\n\n";
+    folder.write("overflow.txt", same.replace("VALUE", "1e200"));
+    folder.write("huge.txt", other.replace("VALUE", "1e150"));
+    for (line, message) in [
+        ("-a sdca overflow.txt", "diverged after"),
+        ("overflow.txt", "diverged after"),
+        // Four tokens and two labels: 4 ln 2.
+        ("-a lbfgs overflow.txt", "the objective without weights is 2.773, so nothing was saved"),
+        ("-a sdca huge.txt", "the objective without weights is 2.773, so nothing was saved"),
+        ("huge.txt", "the objective without weights is 2.773, so nothing was saved"),
+    ] {
+        let error = folder.error(&format!("learn -q -m m.json {line}"));
+        assert!(error.contains(message) && error.ends_with("nothing was saved"), "{line}: {error}");
+        assert_eq!(fs::read(folder.path("m.json")).unwrap(), before, "{line}");
+    }
+    // An optimum without weights is an optimum.
+    folder.ok("learn -q -m none.json --c1 1000 train.txt");
+    assert!(folder.ok("dump none.json").contains(" 0 weights"));
+}
+
 /// A training that is killed leaves a checkpoint with the dual variables: the rest of the passes is what is left.
 #[cfg(unix)]
 #[test]

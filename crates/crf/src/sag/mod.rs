@@ -22,7 +22,9 @@ mod lazy;
 use fenchel_graphical::chain::{Chain, stride};
 use fenchel_linalg::{Invalid, lanes};
 use fenchel_optim::lbfgs::Smooth;
-use fenchel_optim::{Certificate, Iterative, Look, Observer, Solution, Status, Stop, run};
+use fenchel_optim::{
+    Certificate, Iterative, Look, MAX_MEMORY, Observer, Refusal, Solution, Status, Stop, run,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::layout::Rows;
@@ -54,7 +56,7 @@ pub enum SagSampling {
 /// | `non_uniformity` | 0.5 | share of the draws by curvature |
 /// | `first` | 1 | curvature of the first sequence |
 /// | `decrease` | 0.9 | what a curvature is multiplied by before its search |
-/// | `max_memory` | none | bytes that the stored gradients may take |
+/// | `max_memory` | 4 GiB | bytes that the stored gradients may take |
 /// | `seed` | 0 | of the visits |
 /// | `stop` | see [`Stop`] | when to end |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -70,7 +72,7 @@ pub struct SagSettings {
     pub first: f64,
     /// Factor of a curvature before its search, in (0, 1].
     pub decrease: f64,
-    /// Bytes that the stored gradients may take.
+    /// Bytes that the stored gradients may take; `None` for no limit.
     pub max_memory: Option<u64>,
     /// Seed of the visits.
     pub seed: u64,
@@ -86,7 +88,7 @@ impl Default for SagSettings {
             non_uniformity: 0.5,
             first: 1.0,
             decrease: 0.9,
-            max_memory: None,
+            max_memory: MAX_MEMORY,
             seed: 0,
             stop: Stop::default(),
         }
@@ -111,13 +113,8 @@ impl SagSettings {
     fn check_memory(&self, data: &Dataset) -> Result<(), Error> {
         let (n, labels) = (data.sequences() as u64, data.labels());
         let entries = data.tokens() as u64 * stride(labels) as u64 + n * (labels as u64).pow(2);
-        match self.max_memory {
-            Some(limit) if limit < 8 * entries => {
-                let (method, needed, hint) = ("sag", 8 * entries, "train with lbfgs");
-                Err(Error::MemoryLimit { method, needed, limit, hint })
-            }
-            _ => Ok(()),
-        }
+        let needed = entries.saturating_mul(8);
+        Ok(Refusal::check_memory("sag", needed, self.max_memory, "train with lbfgs")?)
     }
 
     /// What a curvature is multiplied by before its search: a single one relaxes over a pass instead.
@@ -140,7 +137,7 @@ impl SagSettings {
 /// method for training conditional random fields" (2015), algorithm 3, and section 5.5 for the skipped searches.
 ///
 /// # Errors
-/// [`Error::MemoryLimit`] before anything is allocated; [`Error::Invalid`] for settings out of range or a start of another
+/// [`Error::Refused`] before anything is allocated; [`Error::Invalid`] for settings out of range or a start of another
 /// shape or not finite.
 pub fn sag<'p, 'a, O: Observer<Sag<'p, 'a>>>(
     problem: &'p Problem<'a>,

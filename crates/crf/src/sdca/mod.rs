@@ -19,7 +19,9 @@ mod sampling;
 
 use fenchel_graphical::chain::{ChainMarginals, Probability, stride};
 use fenchel_linalg::Invalid;
-use fenchel_optim::{Certificate, Iterative, Look, Observer, Solution, Status, Stop, run};
+use fenchel_optim::{
+    Certificate, Iterative, Look, MAX_MEMORY, Observer, Refusal, Solution, Status, Stop, run,
+};
 use serde::{Deserialize, Serialize};
 
 pub use init::Init;
@@ -44,7 +46,7 @@ const REFRESH: usize = 50;
 /// | `init` | `Smoothed { smoothing: 1e-3 }` | where a cold start starts |
 /// | `batch` | 1, the algorithm of the paper | blocks that find their directions side by side |
 /// | `refresh` | none | passes between two looks at all gaps, each worth a pass |
-/// | `max_memory` | none | bytes that the marginals may take |
+/// | `max_memory` | 4 GiB | bytes that the marginals may take |
 /// | `seed` | 0 | of the visits |
 /// | `stop` | see [`Stop`] | when to end |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -63,7 +65,7 @@ pub struct SdcaSettings {
     pub batch: usize,
     /// Passes between two looks at all gaps.
     pub refresh: Option<usize>,
-    /// Bytes that the marginals may take.
+    /// Bytes that the marginals may take; `None` for no limit.
     pub max_memory: Option<u64>,
     /// Seed of the visits.
     pub seed: u64,
@@ -80,7 +82,7 @@ impl Default for SdcaSettings {
             init: Init::default(),
             batch: 1,
             refresh: None,
-            max_memory: None,
+            max_memory: MAX_MEMORY,
             seed: 0,
             stop: Stop::default(),
         }
@@ -105,13 +107,8 @@ impl SdcaSettings {
     }
 
     fn check_memory(&self, needed: u64) -> Result<(), Error> {
-        match self.max_memory {
-            Some(limit) if limit < needed => {
-                let hint = "store pairs as f32, merge labels, or train with lbfgs";
-                Err(Error::MemoryLimit { method: "sdca", needed, limit, hint })
-            }
-            _ => Ok(()),
-        }
+        let hint = "store pairs as f32, merge labels, or train with lbfgs";
+        Ok(Refusal::check_memory("sdca", needed, self.max_memory, hint)?)
     }
 }
 
@@ -175,7 +172,7 @@ pub fn memory<T>(data: &Dataset) -> u64 {
 /// regularized loss minimization" (2014), option II.
 ///
 /// # Errors
-/// [`Error::MemoryLimit`] before anything is allocated; [`Error::Invalid`] for settings out of range or a start of another
+/// [`Error::Refused`] before anything is allocated; [`Error::Invalid`] for settings out of range or a start of another
 /// shape.
 pub fn sdca<'p, 'a, T, O>(
     problem: &'p Problem<'a>,

@@ -15,7 +15,7 @@ use fenchel_linalg::Invalid;
 use fenchel_optim::lbfgs::LbfgsSettings;
 use fenchel_optim::prox::Zero;
 use fenchel_optim::random::Order;
-use fenchel_optim::{Cadence, Progress, Status, StepSize, Stop};
+use fenchel_optim::{Cadence, Progress, Refusal, Status, StepSize, Stop};
 
 fn optimum(problem: &Problem<'_>) -> f64 {
     let stop = Stop { absolute: 1e-12, relative: 0.0, ..Stop::default() };
@@ -292,10 +292,10 @@ fn bad_input_is_refused_by_name() {
     }
     let small = SagSettings { max_memory: Some(100), ..base() };
     let error = sag(&problem, &small, None, &mut ()).unwrap_err();
-    assert!(matches!(error, Error::MemoryLimit { method: "sag", limit: 100, .. }));
+    assert!(matches!(error, Error::Refused(Refusal::MemoryLimit { what: "sag", limit: 100, .. })));
     let small = OegSettings { max_memory: Some(100), ..Default::default() };
     let error = oeg(&problem, &small, None, &mut ()).unwrap_err();
-    assert!(matches!(error, Error::MemoryLimit { method: "oeg", limit: 100, .. }));
+    assert!(matches!(error, Error::Refused(Refusal::MemoryLimit { what: "oeg", limit: 100, .. })));
     let (other, _) = &tiny()[1];
     let weights = random_weights(other, 1.0, 1);
     assert!(sag(&problem, &base(), Some(weights.clone()), &mut ()).is_err());

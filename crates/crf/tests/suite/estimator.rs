@@ -234,13 +234,34 @@ fn a_start_counts_until_the_training_is_better() {
 }
 
 #[test]
+fn the_score_is_the_share_of_right_labels() {
+    let model = Crf::default().fit(&corpus(60)).unwrap();
+    let mut instances = vec![Instance::new(), Instance::new()];
+    for (instance, labels) in instances.iter_mut().zip([&["X", "Y", "?"][..], &["Z"]]) {
+        for (kind, label) in labels.iter().enumerate() {
+            instance.begin_token(label);
+            instance.push_pair("kind", &kind.to_string());
+        }
+    }
+    // By hand: what the model says, against the labels; no model says "?".
+    let found = model.tag_all(&instances).unwrap();
+    let pairs = instances.iter().zip(&found).flat_map(|(i, f)| i.labels().zip(f));
+    let right = pairs.filter(|(truth, label)| truth == *label).count();
+    assert_eq!(found[0][..2], ["X", "Y"]);
+    assert_eq!(model.score(&instances).unwrap(), right as f64 / 4.0);
+    assert!(model.score(&[]).unwrap_err().to_string().contains("instances"));
+    assert!(model.score(&[Instance::new()]).is_err());
+}
+
+#[test]
 fn memory_decides_and_parameters_are_checked() {
     let corpus = corpus(10);
-    let tight = Crf { max_memory: 100, ..Crf::default() };
+    let tight = Crf { max_memory: Some(100), ..Crf::default() };
     assert_eq!(tight.resolved(&corpus).unwrap(), Method::Lbfgs);
     assert_eq!(Crf::default().resolved(&corpus).unwrap(), Method::Auto);
+    assert_eq!(Crf { max_memory: None, ..Crf::default() }.resolved(&corpus).unwrap(), Method::Auto);
     let error = Crf { method: Method::Sdca, ..tight }.fit(&corpus).unwrap_err().to_string();
-    assert!(error.contains("the limit is 100"), "{error}");
+    assert!(error.contains("max_memory is 100 bytes"), "{error}");
     assert!(Crf { l2: Some(0.0), ..Crf::default() }.fit(&corpus).is_err());
     assert!(Crf { l1: -1.0, ..Crf::default() }.fit(&corpus).is_err());
     assert!(Crf { l1: f64::NAN, ..Crf::default() }.fit(&corpus).is_err());

@@ -9,7 +9,7 @@ use fenchel_crf::{
 };
 use fenchel_graphical::chain::{ChainMarginals, LogF64, Probability};
 use fenchel_optim::lbfgs::LbfgsSettings;
-use fenchel_optim::{Cadence, Progress, Status, Stop};
+use fenchel_optim::{Cadence, Progress, Refusal, Status, Stop};
 
 const NEWTON: SdcaStep = SdcaStep::Newton { tolerance: 1e-3, start: NewtonStart::Half };
 
@@ -284,7 +284,7 @@ fn memory_is_estimated_and_limited() {
     };
     assert_eq!(limited(estimate), Ok(()));
     assert!(
-        matches!(limited(estimate - 1), Err(Error::MemoryLimit { needed, .. }) if needed == estimate)
+        matches!(limited(estimate - 1), Err(Error::Refused(Refusal::MemoryLimit { needed, .. })) if needed == estimate)
     );
 }
 

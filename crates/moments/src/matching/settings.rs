@@ -227,11 +227,14 @@ impl ScoreMatching {
         let m = match centres {
             Centres::Landmarks(m) => m.min(n),
             Centres::AllSamples => n,
-            Centres::Grid { points, .. } => points.pow(d as u32),
+            Centres::Grid { points, .. } => {
+                points.saturating_pow(u32::try_from(d).unwrap_or(u32::MAX))
+            }
         } as u64;
-        let copies = if self.select.is_some() { 10 } else { 5 };
+        let copies: u64 = if self.select.is_some() { 10 } else { 5 };
         let hint = "use fewer landmarks";
-        let needed = 8 * (copies * m * m + 2 * (n * d) as u64 + 1024 * m);
+        let squares = m.saturating_mul(copies.saturating_mul(m).saturating_add(1024));
+        let needed = squares.saturating_add(2 * (n * d) as u64).saturating_mul(8);
         Refusal::check_memory("score matching", needed, self.max_memory, hint)?;
         let mut x = gather(data);
         let whitening = if self.whiten { Some(Whitening::of(data)?) } else { None };

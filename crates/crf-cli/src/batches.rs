@@ -1,0 +1,106 @@
+//! Labelling a text with a model, a batch of sequences at a time, on all cores: for `tag` and `eval`.
+
+use clap::ValueEnum;
+use fenchel_crf::{CrfModel, Error, LabelScheme, Tagger};
+
+use crate::Failure;
+use crate::input::{self, Entry, Recipe, Source};
+use crate::say::say;
+
+/// A labelling scheme.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Scheme {
+    /// No restriction
+    Any,
+    /// I-X only behind B-X or I-X
+    Bio,
+    /// B, I, E for longer chunks, S for single tokens
+    Iobes,
+}
+
+impl From<Scheme> for LabelScheme {
+    fn from(scheme: Scheme) -> Self {
+        match scheme {
+            Scheme::Any => LabelScheme::Any,
+            Scheme::Bio => LabelScheme::Bio,
+            Scheme::Iobes => LabelScheme::Iobes,
+        }
+    }
+}
+
+/// Hands a text for a model on in batches that are large enough for all cores and small enough for any memory. Whether there
+/// was anything in it.
+pub(crate) fn in_batches(
+    file: &str,
+    recipe: &Recipe,
+    model: &CrfModel,
+    mut each: impl FnMut(&[Entry]) -> Result<(), Failure>,
+) -> Result<bool, Failure> {
+    const TOKENS: usize = 1 << 15;
+    let mut source = Source::open(file, recipe)?;
+    let mut batch: Vec<Entry> = Vec::new();
+    let (mut count, mut tokens, mut any) = (0, 0, false);
+    loop {
+        if count == batch.len() {
+            batch.push(Entry::default());
+        }
+        let more = source.read(&mut batch[count])?;
+        if more {
+            tokens += batch[count].instance.len();
+            count += 1;
+        }
+        if (!more && count > 0) || tokens >= TOKENS {
+            if !any {
+                look_at(&batch[..count], file, model)?;
+            }
+            each(&batch[..count])?;
+            (count, tokens, any) = (0, 0, true);
+        }
+        if !more {
+            break;
+        }
+    }
+    Ok(any)
+}
+
+/// Whether the beginning of a text is what a model was trained on: refuses columns that are no attributes, and warns where nothing
+/// is known.
+fn look_at(batch: &[Entry], file: &str, model: &CrfModel) -> Result<(), Failure> {
+    let tokens =
+        || batch.iter().flat_map(|entry| (0..entry.instance.len()).map(move |t| (entry, t)));
+    let mut names = tokens().flat_map(|(entry, t)| entry.instance.attributes(t)).peekable();
+    if names.peek().is_none() {
+        let mut labels = batch.iter().flat_map(|entry| entry.instance.labels());
+        return match input::not_crfsuite(&mut labels) {
+            Some(reason) => Err(Failure::file(input::shown(file), reason)),
+            None => Ok(()),
+        };
+    }
+    if !model.attributes().is_empty()
+        && names.all(|(name, _)| model.attributes().get(name).is_none())
+    {
+        let file = input::shown(file);
+        say(format_args!(
+            "fenchel-crf: warning: {file}: the model knows none of its attributes; was it trained on text of another form?"
+        ));
+    }
+    Ok(())
+}
+
+/// Asks the same of all sequences of a batch; a message names the line where its sequence begins.
+pub(crate) fn for_all<'m, A: Send>(
+    tagger: &Tagger<'m>,
+    file: &str,
+    batch: &[Entry],
+    ask: impl Fn(&mut Tagger<'m>, &Entry) -> Result<A, Error> + Sync,
+) -> Result<Vec<A>, Failure> {
+    tagger.for_all(batch, ask).map_err(|error| match error {
+        Error::InSequence { sequence, error } => Failure::Text {
+            file: input::shown(file),
+            line: batch[sequence].line,
+            column: 1,
+            reason: error.to_string(),
+        },
+        error => error.into(),
+    })
+}
