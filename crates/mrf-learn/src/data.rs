@@ -219,7 +219,8 @@ impl BinaryData {
         Array2::from_shape_fn((self.rows, self.variables), |(row, i)| self.get(row, i))
     }
 
-    /// The rows of these numbers, in that order, some perhaps more than once: a subsample or a bootstrap sample.
+    /// The rows of these numbers, in that order, some perhaps more than once: a subsample or a bootstrap sample. Cells to
+    /// impute stay so.
     ///
     /// # Errors
     /// [`Invalid::Empty`]; [`Invalid::Layout`] for a row that does not exist.
@@ -230,7 +231,18 @@ impl BinaryData {
         }
         let picked =
             Array2::from_shape_fn((rows.len(), self.variables), |(row, i)| self.get(rows[row], i));
-        let selected = BinaryData::new(picked.view(), MissingPolicy::Error)?;
+        let mut selected = BinaryData::new(picked.view(), MissingPolicy::Error)?;
+        if !self.missing.is_empty() {
+            let mut cells = vec![Vec::new(); self.rows];
+            for &(row, i) in &self.missing {
+                cells[row as usize].push(i);
+            }
+            let cells = rows
+                .iter()
+                .enumerate()
+                .flat_map(|(to, &row)| cells[row].iter().map(move |&i| (to as u32, i)));
+            selected.missing = cells.collect();
+        }
         match &self.weights {
             None => Ok(selected),
             Some(weights) => {

@@ -4,13 +4,15 @@
 //! min_theta  -mean over the data of log P_theta(x) + sum_c s_c |theta_c|,    P_theta(x) ~ exp(theta.psi(x))
 //! ```
 //!
-//! `psi` are the binary variables and their pair products. The crate's README says which method when.
+//! `psi` are the binary variables and their pair products; in [`discrete`] the indicators of the states of any variables and of
+//! their pairs. The crate's README says which method when.
 #![forbid(unsafe_code)]
 
 pub mod bounds;
 mod conditional;
 pub mod coordinates;
 mod data;
+pub mod discrete;
 mod draw;
 mod error;
 mod exact;
@@ -28,6 +30,9 @@ pub use conditional::{
 };
 pub use coordinates::{Coordinates, packed_length, pair_index};
 pub use data::{BinaryData, BinaryEntry, MissingPolicy};
+pub use discrete::{
+    DiscreteData, DiscreteMle, DiscreteModel, DiscretePenalty, DiscreteSpg, TableNorm,
+};
 pub use draw::Drawing;
 pub use error::Error;
 pub use exact::ExactMle;
@@ -36,8 +41,8 @@ pub use oracle::{Enumeration, Oracle, TreeOracle};
 pub use penalty::{Penalty, Strengths, lambda_max};
 pub use selection::Learner;
 pub use spg::{
-    AdaptiveChains, ChainStart, InitialParameters, NonAsymptotic, Schedule, Spg, SpgRecord, Tay,
-    Uncertified, Warning,
+    AdaptiveChains, Averaging, ChainStart, InitialParameters, NonAsymptotic, ObjectiveEstimate,
+    Schedule, Spg, SpgRecord, Tay, Tracking, Uncertified, Warning,
 };
 
 /// The example of the README is a test.

@@ -26,8 +26,24 @@ pub struct Penalty {
     pub lambda: f64,
     /// Factor of the biases, `>= 0`.
     pub unary_weight: f64,
-    /// A factor a coordinate, packed; empty for 1 throughout.
+    /// A factor a coordinate, packed; empty for 1 throughout. Infinity is saved as `null`.
+    #[serde(with = "infinite")]
     pub weights: Vec<f64>,
+}
+
+/// Formats such as JSON have no infinity.
+mod infinite {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(x: &[f64], to: S) -> Result<S::Ok, S::Error> {
+        let finite = |x: &f64| Some(*x).filter(|x| *x != f64::INFINITY);
+        x.iter().map(finite).collect::<Vec<Option<f64>>>().serialize(to)
+    }
+
+    pub(super) fn deserialize<'a, D: Deserializer<'a>>(from: D) -> Result<Vec<f64>, D::Error> {
+        let list = Vec::<Option<f64>>::deserialize(from)?;
+        Ok(list.into_iter().map(|x| x.unwrap_or(f64::INFINITY)).collect())
+    }
 }
 
 impl Default for Penalty {

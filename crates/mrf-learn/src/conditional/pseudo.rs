@@ -101,6 +101,41 @@ impl PseudoLikelihood {
     }
 
     /// The strength of every coordinate.
+    /// The smallest `lambda` that leaves no coupling: from the gradient of the pseudo-likelihood where there is none. A coupling is in two
+    /// conditionals, so that with free biases this is twice that of the likelihood unless [`EdgeWeight::Two`] doubles the penalty too.
+    ///
+    /// # Errors
+    /// As [`Penalty::strengths`].
+    pub fn lambda_max(&self, data: &BinaryData) -> Result<f64, Error> {
+        let p = data.variables();
+        let penalty = Penalty { lambda: 1.0, ..self.penalty.clone() };
+        let strengths = PseudoLikelihood { penalty, ..self.clone() }.strengths(p)?.0;
+        let means = data.means(self.coordinates);
+        let single = |i: usize| means[pair_index(i, i, p)];
+        let free = self.penalty.unary_weight == 0.0;
+        // What a conditional says of its variable: the mean of the data where biases are free, a fair coin where all is 0.
+        let said = |i: usize| match (free, self.coordinates) {
+            (true, _) => single(i),
+            (false, Coordinates::Binary) => 0.5,
+            (false, Coordinates::Spins) => 0.0,
+        };
+        let mut largest: f64 = 0.0;
+        for (c, (i, j)) in pairs(p).enumerate() {
+            let slope = if i == j {
+                if free {
+                    continue;
+                }
+                said(i) - single(i)
+            } else {
+                said(i) * single(j) + said(j) * single(i) - 2.0 * means[c]
+            };
+            if strengths[c] > 0.0 {
+                largest = largest.max(slope.abs() / strengths[c]);
+            }
+        }
+        Ok(largest)
+    }
+
     fn strengths(&self, p: usize) -> Result<Strengths, Error> {
         let mut strengths = self.penalty.strengths(p)?;
         if self.edge_weight == EdgeWeight::Two {

@@ -71,7 +71,8 @@ impl InteractionScreening {
     /// Fits a model in spins. A constant column has no neighbours; its field is that of one more row of each kind.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for settings out of range; [`Error::Refused`] for data with cells to impute.
+    /// [`Error::Invalid`] for settings out of range; [`Error::Refused`] for data with cells to impute; [`Error::UnboundedMle`] where logRISE has no
+    /// minimum, as for two equal columns and `lambda` below 1: raise `lambda`, or use RISE.
     pub fn fit(&self, data: &BinaryData) -> Result<NetworkModel, Error> {
         Invalid::check_nonnegative("lambda", self.lambda)?;
         Invalid::check_nonnegative("threshold", self.threshold)?;
@@ -120,10 +121,16 @@ impl InteractionScreening {
         let mut strengths = vec![self.lambda; p];
         strengths[i] = 0.0;
         let objective = self.objective;
-        let function = Screening { features, weights, objective, own: i, lambda: self.lambda };
+        let (lambda, unbounded) = (self.lambda, false);
+        let mut function = Screening { features, weights, objective, own: i, lambda, unbounded };
         let settings = FistaSettings { stop: self.stop, ..FistaSettings::default() };
         let penalty = WeightedL1 { weights: strengths };
-        let solved = fista(function, penalty, &settings, vec![0.0; p], &mut ())?;
+        let solved = fista(&mut function, penalty, &settings, vec![0.0; p], &mut ())?;
+        if function.unbounded {
+            let pair = |j: usize| (i.min(j) as u32, i.max(j) as u32);
+            let along = (0..p).filter(|&j| j != i && solved.state.point[j] != 0.0);
+            return Err(Error::UnboundedMle { coordinates: along.map(pair).collect() });
+        }
         Ok((solved.state.point, Some(solved.report)))
     }
 }
@@ -135,9 +142,19 @@ struct Screening<'a> {
     /// The place of the field, which is free.
     own: usize,
     lambda: f64,
+    /// Whether a direction was found along which the objective falls for ever.
+    unbounded: bool,
 }
 
 impl Screening<'_> {
+    /// `log S(c x) + lambda c |x|` falls without end in `c` if in every row `features x` exceeds the penalty of `x`.
+    fn falls_for_ever(&self, x: &[f64]) -> bool {
+        let rows = self.exponents(x).into_iter().zip(self.weights).filter(|(_, w)| **w > 0.0);
+        let margin = rows.map(|(e, _)| -e).fold(f64::INFINITY, f64::min);
+        let size: f64 = (0..x.len()).filter(|&j| j != self.own).map(|j| x[j].abs()).sum();
+        margin > self.lambda * size * (1.0 + 1e-9) && margin > 1.0
+    }
+
     /// `-(features x)`, the exponents.
     fn exponents(&self, x: &[f64]) -> Vec<f64> {
         let x = ndarray::ArrayView1::from(x);
@@ -193,7 +210,7 @@ impl Screening<'_> {
     }
 }
 
-impl Smooth for Screening<'_> {
+impl Smooth for &mut Screening<'_> {
     fn dimension(&self) -> usize {
         self.features.ncols()
     }
@@ -212,6 +229,12 @@ impl Smooth for Screening<'_> {
     fn certify_composite(&mut self, x: &[f64], h: f64) -> Option<Certificate> {
         match self.objective {
             ScreeningObjective::Rise => Some(Certificate::gap(self.terms(x).0 + h, self.dual(x))),
+            ScreeningObjective::LogRise if self.falls_for_ever(x) => {
+                // Ends the run; the caller looks at the mark.
+                self.unbounded = true;
+                let value = self.terms(x).0 + h;
+                Some(Certificate::gap(value, value))
+            }
             ScreeningObjective::LogRise => None,
         }
     }

@@ -63,7 +63,9 @@ impl Alphabet {
     /// The code of a letter; that of the gap, [`len`](Self::len), for everything unknown.
     pub fn code(&self, letter: u8) -> u8 {
         let letter = letter.to_ascii_uppercase();
-        let letter = if letter == b'U' && !self.letters.contains(&b'U') { b'T' } else { letter };
+        // In a protein U is selenocysteine, which has no letter of its own among the twenty.
+        let bases = self.letters.iter().all(|letter| b"ACGT".contains(letter));
+        let letter = if letter == b'U' && bases { b'T' } else { letter };
         let place = self.letters.iter().position(|&l| l == letter);
         place.map_or(self.letters.len() as u8, |place| place as u8)
     }

@@ -47,13 +47,20 @@ impl<'a> Structure<'a> {
 /// The judged pairs, highest score first; ties by columns.
 ///
 /// # Errors
-/// [`Invalid::Length`] where structure and scores do not fit.
+/// [`Invalid::Length`] where structure and scores do not fit; [`Invalid::Parameter`] for a score that is NaN.
 pub fn ranked(
     scores: ArrayView2<f64>,
     structure: &Structure<'_>,
 ) -> Result<Vec<(usize, usize)>, Error> {
     let columns = scores.nrows();
+    Invalid::check_length("scores (columns)", columns, scores.ncols())?;
     structure.check(columns)?;
+    for &score in scores {
+        if score.is_nan() {
+            let expected = "a number for every pair";
+            return Err(Invalid::Parameter { name: "scores", value: score, expected }.into());
+        }
+    }
     let mut pairs: Vec<(usize, usize)> = (0..columns)
         .flat_map(|i| (i + 1..columns).map(move |j| (i, j)))
         .filter(|&(i, j)| structure.judged(i, j))

@@ -20,8 +20,8 @@ use crate::Error;
 ///
 /// | field | default | meaning |
 /// |---|---|---|
-/// | `l2` | `None` | weight of the ridge of couplings; `None` is `0.4 (L - 1) / N`, the choice of CCMpred and GREMLIN |
-/// | `l2_fields` | `None` | weight of the ridge of fields; `None` is `20 / N`, theirs too |
+/// | `l2` | `None` | weight of the ridge of couplings; `None` is `0.4 (L - 1) / N`, as in CCMpred |
+/// | `l2_fields` | `None` | weight of the ridge of fields; `None` is `20 / N`, as in CCMpredPy; CCMpred itself has `0.02 / N` |
 /// | `group` | 0 | weight of the group penalty: tables vanish as a whole |
 /// | `max_memory` | 4 GiB | of all that is allocated, in bytes: see [`memory`](Self::memory) |
 /// | `stop` | relative gap 1e-4, 1000 passes | a pass visits every cell |

@@ -2,7 +2,7 @@
 //!
 //! | question | item |
 //! |---|---|
-//! | which `lambda` | [`lambda_path`] with [`Path::best_ebic`], or [`held_out_scores`] |
+//! | which `lambda` | [`lambda_path`], [`Path::refitted`] and [`Path::best_ebic`]; or [`held_out_scores`] |
 //! | which edges, with a bound on the false ones | [`StabilitySelection`] |
 //! | how sure is a coupling | [`EdgeBootstrap`] |
 //! | couplings without the shrinkage | [`refit`] |
@@ -31,6 +31,15 @@ pub trait Learner: Sync {
         crate::Coordinates::Binary
     }
 
+    /// The smallest strength that leaves no coupling.
+    ///
+    /// # Errors
+    /// As [`Penalty::strengths`].
+    fn lambda_max(&self, data: &BinaryData) -> Result<f64, Error> {
+        let coordinates = self.coordinates();
+        crate::lambda_max(&data.means(coordinates), coordinates, &self.penalty(), data.variables())
+    }
+
     /// Learns at a strength, from a former model where there is one and the method can use it.
     ///
     /// # Errors
@@ -44,7 +53,7 @@ pub trait Learner: Sync {
 }
 
 macro_rules! penalised_learner {
-    ($method:ident) => {
+    ($method:ident $($more:item)*) => {
         impl Learner for $method {
             fn penalty(&self) -> Penalty {
                 self.penalty.clone()
@@ -53,6 +62,8 @@ macro_rules! penalised_learner {
             fn coordinates(&self) -> crate::Coordinates {
                 self.coordinates
             }
+
+            $($more)*
 
             fn learn(
                 &self,
@@ -72,7 +83,11 @@ macro_rules! penalised_learner {
 }
 
 penalised_learner!(ExactMle);
-penalised_learner!(PseudoLikelihood);
+penalised_learner!(PseudoLikelihood
+    fn lambda_max(&self, data: &BinaryData) -> Result<f64, Error> {
+        PseudoLikelihood::lambda_max(self, data)
+    }
+);
 penalised_learner!(Spg);
 
 impl Learner for NodewiseLogistic {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Learner;
 use crate::coordinates::{packed_length, pair_index, pairs};
-use crate::{BinaryData, Error, NetworkModel, Penalty, lambda_max};
+use crate::{BinaryData, Error, NetworkModel, Penalty};
 
 /// One strength of a path.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -34,10 +34,10 @@ pub struct Path {
     pub exact: bool,
 }
 
-/// `count` strengths from [`lambda_max`] down to `ratio` times it, in equal ratios.
+/// `count` strengths from [`Learner::lambda_max`] down to `ratio` times it, in equal ratios.
 ///
 /// # Errors
-/// [`Invalid::Parameter`] for a ratio outside (0, 1) or no strength; as [`lambda_max`].
+/// [`Invalid::Parameter`] for a ratio outside (0, 1) or no strength; as [`Learner::lambda_max`].
 pub fn falling_grid(
     data: &BinaryData,
     learner: &impl Learner,
@@ -49,8 +49,7 @@ pub fn falling_grid(
         return Err(Invalid::Parameter { name: "ratio", value: ratio, expected }.into());
     }
     Invalid::check_positive("count", count as f64)?;
-    let (penalty, coordinates) = (learner.penalty(), learner.coordinates());
-    let most = lambda_max(&data.means(coordinates), coordinates, &penalty, data.variables())?;
+    let most = learner.lambda_max(data)?;
     let last = (count - 1).max(1) as f64;
     Ok((0..count).map(|k| most * ratio.powf(k as f64 / last)).collect())
 }
@@ -93,6 +92,32 @@ impl Path {
             -2.0 * n * fit.log_likelihood + k * (n.ln() + 4.0 * gamma * p.ln())
         };
         self.fits.iter().map(one).collect()
+    }
+
+    /// The same networks fitted without a penalty ([`refit`]). The extended criterion is consistent with these likelihoods (Foygel and Drton
+    /// 2010, Barber and Drton 2015); those of shrunken fits favour networks with some edges too many.
+    ///
+    /// # Errors
+    /// As [`refit`].
+    pub fn refitted(&self, data: &BinaryData, method: &crate::ExactMle) -> Result<Path, Error> {
+        let mut fits: Vec<PathFit> = Vec::with_capacity(self.fits.len());
+        for fit in &self.fits {
+            let pairs = |fit: &PathFit| -> Vec<(u32, u32)> {
+                fit.model.model.edges().map(|(i, j, _)| (i, j)).collect()
+            };
+            let known = fits.last().filter(|last| pairs(last) == pairs(fit));
+            let (model, log_likelihood) = match known {
+                Some(last) => (last.model.clone(), last.log_likelihood),
+                None => {
+                    let model = refit(data, &fit.model, method)?;
+                    let value =
+                        if self.exact { model.log_likelihood(data)? } else { model.score(data)? };
+                    (model, value)
+                }
+            };
+            fits.push(PathFit { lambda: fit.lambda, edges: fit.edges, model, log_likelihood });
+        }
+        Ok(Path { fits, rows: self.rows, variables: self.variables, exact: self.exact })
     }
 
     /// The fit with the smallest criterion; the largest strength of several.

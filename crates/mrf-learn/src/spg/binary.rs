@@ -1,5 +1,6 @@
 //! Chains of a binary pairwise model, a bit a variable a chain.
 
+use fenchel_graphical::ais::{AisSettings, ais_binary};
 use fenchel_graphical::{BinaryGibbs, BinaryPairwise, BinaryScan, BinaryStart, Influence};
 use ndarray::Array2;
 
@@ -13,6 +14,8 @@ use crate::{BinaryData, Coordinates, Error};
 pub struct BinarySampler {
     coordinates: Coordinates,
     model: BinaryPairwise,
+    /// `log Z - A(theta)`: not 0 in spins.
+    constant: f64,
     chains: BinaryGibbs,
     start: ChainStart,
     /// Rows of the data, where chains begin there.
@@ -52,6 +55,7 @@ impl BinarySampler {
         Ok(BinarySampler {
             coordinates: settings.coordinates,
             model,
+            constant: 0.0,
             chains,
             start: settings.start,
             rows,
@@ -96,7 +100,7 @@ impl Sampler for BinarySampler {
     }
 
     fn set(&mut self, theta: &[f64]) -> Result<(), Error> {
-        self.model = self.coordinates.model(theta, self.variables())?.0;
+        (self.model, self.constant) = self.coordinates.model(theta, self.variables())?;
         Ok(self.chains.set_model(&self.model)?)
     }
 
@@ -256,6 +260,11 @@ impl Sampler for BinarySampler {
         for (out, target) in out.iter_mut().zip(target) {
             *out = (target - low).max(high - target);
         }
+    }
+
+    fn log_partition(&self, settings: &AisSettings) -> Result<(f64, f64), Error> {
+        let found = ais_binary(&self.model, settings)?;
+        Ok((found.log_partition - self.constant, found.standard_error))
     }
 
     fn edges(&self, theta: &[f64]) -> usize {

@@ -1,12 +1,15 @@
 //! The method: algorithm 3 of the SPG paper with its schedules.
 
+use fenchel_graphical::ais::AisSettings;
 use fenchel_optim::{
     Certificate, Iterative, Look, Observer, Regulariser, Report, Status, StepSize, run,
 };
 
 use super::missing::Missing;
+use super::record::Average;
 use super::{
-    AdaptiveChains, NonAsymptotic, Sampler, Schedule, Spg, SpgRecord, Uncertified, Warning,
+    AdaptiveChains, NonAsymptotic, ObjectiveEstimate, Sampler, Schedule, Spg, SpgRecord, Tracking,
+    Uncertified, Warning,
 };
 use crate::Error;
 
@@ -60,14 +63,9 @@ where
     if let Some(error) = method.failure {
         return Err(error);
     }
-    let count = method.trace.len();
-    let average = settings.average.then(|| {
-        let share = 1.0 / count.max(1) as f64;
-        method.sum.iter().map(|sum| sum * share).collect()
-    });
     Ok(SpgSolution {
         theta: method.theta,
-        average,
+        average: method.average.value(),
         trace: method.trace,
         warnings: method.warnings,
         report,
@@ -77,7 +75,9 @@ where
 /// The binary model of a sampler, where missing cells are to be drawn from it.
 pub trait ModelOf {
     /// The model, or `None` where it is not a binary pairwise one.
-    fn binary(&self) -> Option<&fenchel_graphical::BinaryPairwise>;
+    fn binary(&self) -> Option<&fenchel_graphical::BinaryPairwise> {
+        None
+    }
 }
 
 impl ModelOf for super::BinarySampler {
@@ -100,7 +100,7 @@ pub struct SpgMethod<'a, S, R> {
     /// `norm(G)` cannot be larger, in any iteration.
     cap: f64,
     step: f64,
-    sum: Vec<f64>,
+    average: Average,
     trace: Vec<SpgRecord>,
     warnings: Vec<Warning>,
     quiet: usize,
@@ -136,7 +136,7 @@ impl<'a, S: Sampler + ModelOf, R: Regulariser> SpgMethod<'a, S, R> {
         let cap = reach.iter().zip(&shrunk).map(|(r, s)| (r + (1e6 - s)).powi(2)).sum::<f64>();
         Ok(SpgMethod {
             trial: theta.clone(),
-            sum: vec![0.0; m],
+            average: Average::new(settings.average, m),
             means: vec![0.0; m],
             variances: vec![0.0; m],
             // Missing cells move the target, and groups have subgradients that a far point does not show.
@@ -302,6 +302,8 @@ impl<'a, S: Sampler + ModelOf, R: Regulariser> SpgMethod<'a, S, R> {
                         };
                         if sampling >= 0.5 * mapping && room && sweeps < most {
                             self.sampler.double(k as u64)?;
+                            // The copies share their past: independent they are given where they stand now.
+                            d.fill(1.0);
                             continue;
                         }
                         if sampling >= 0.5 * mapping && !room {
@@ -322,6 +324,29 @@ impl<'a, S: Sampler + ModelOf, R: Regulariser> SpgMethod<'a, S, R> {
             mapping = self.propose();
         }
         self.finish(sweeps, mapping, bias, radius)
+    }
+
+    /// `g` at the current parameters.
+    fn objective(&self, track: Tracking, k: usize) -> Result<ObjectiveEstimate, Error> {
+        let seed = track.ais.seed.wrapping_add(k as u64);
+        let (log_partition, standard_error) =
+            self.sampler.log_partition(&AisSettings { seed, ..track.ais })?;
+        let linear: f64 = self.theta.iter().zip(&self.target).map(|(a, b)| a * b).sum();
+        let value = log_partition - linear + self.regulariser.value(&self.theta);
+        Ok(ObjectiveEstimate { value, standard_error })
+    }
+
+    /// Whether the mean mapping of the last window is within a share of that of the window before.
+    fn level(&self, share: f64) -> bool {
+        let n = self.trace.len();
+        if n < 2 * QUIET {
+            return false;
+        }
+        let mean = |range: std::ops::Range<usize>| -> f64 {
+            self.trace[range].iter().map(|record| record.mapping).sum::<f64>() / QUIET as f64
+        };
+        let (before, now) = (mean(n - 2 * QUIET..n - QUIET), mean(n - QUIET..n));
+        (before - now).abs() < share * before
     }
 
     /// Accepts the step, and writes the record.
@@ -354,9 +379,11 @@ impl<'a, S: Sampler + ModelOf, R: Regulariser> SpgMethod<'a, S, R> {
         }
         std::mem::swap(&mut self.theta, &mut self.trial);
         self.sampler.set(&self.theta)?;
-        if settings.average {
-            self.sum.iter_mut().zip(&self.theta).for_each(|(sum, theta)| *sum += theta);
-        }
+        self.average.add(&self.theta);
+        let objective = match settings.track {
+            Some(track) if k.is_multiple_of(track.every) => Some(self.objective(track, k)?),
+            _ => None,
+        };
         let certified = bias < 0.5 * mapping;
         let (step, edges) = (self.step, self.sampler.edges(&self.theta));
         let bias_bound = bias;
@@ -370,11 +397,15 @@ impl<'a, S: Sampler + ModelOf, R: Regulariser> SpgMethod<'a, S, R> {
             radius,
             certified,
             edges,
+            objective,
         };
         self.trace.push(record);
         self.sweeps += sweeps as u64;
         let floor = settings.noise_floor.is_some_and(|floor| mapping < floor * noise);
         self.quiet = if floor { self.quiet + 1 } else { 0 };
+        if settings.plateau.is_some_and(|least| self.level(least)) {
+            self.quiet = QUIET;
+        }
         let grow = match settings.adaptive {
             AdaptiveChains::Off => false,
             AdaptiveChains::Noise { ratio, most } => noise > 0.5 * ratio * mapping && 2 * q <= most,

@@ -24,11 +24,13 @@
 mod binary;
 mod method;
 mod missing;
+mod record;
 mod sampler;
 mod schedule;
 
 pub use binary::BinarySampler;
-pub use method::{SpgMethod, SpgProblem, spg};
+pub use method::{ModelOf, SpgMethod, SpgProblem, SpgSolution, spg};
+pub use record::{Averaging, ObjectiveEstimate, Tracking};
 pub use sampler::Sampler;
 pub use schedule::{AdaptiveChains, NonAsymptotic, Schedule, Tay, Uncertified};
 
@@ -90,6 +92,9 @@ pub struct SpgRecord {
     pub certified: bool,
     /// Couplings that are not 0 after the step.
     pub edges: usize,
+    /// The objective after the step, where [`Spg::track`] asked for it.
+    #[serde(default)]
+    pub objective: Option<ObjectiveEstimate>,
 }
 
 /// What to know about a fit.
@@ -129,8 +134,10 @@ pub enum Warning {
 /// | `split_chains` | false | the first half of the chains decides about the sweeps, the second takes the step |
 /// | `step` | `Theory` | `0.9 / lambda_max` of the sample covariance, renewed every 10 iterations; or `Constant`, `Scaled`, `Decaying` |
 /// | `initial` | zero | parameters at the start |
-/// | `average` | false | whether to return the average of the iterates too |
+/// | `average` | off | whether to return an average of the iterates too: of all, or of the last half |
+/// | `track` | `None` | the objective every so many iterations, by annealed importance sampling |
 /// | `noise_floor` | 1.2 | ends the run after 10 iterations in a row with `norm(G)` below so many standard errors; `None` for never |
+/// | `plateau` | `None` | ends the run when the mean `norm(G)` of 10 iterations is within this share of that of the 10 before |
 /// | `noise_threshold` | false | with a step, sets couplings to 0 that are smaller than the step times two standard errors of their derivative |
 /// | `max_parameter` | 20 | parameters are held within, so that nothing runs to infinity |
 /// | `stop` | 150 passes, no tolerance | a pass is an iteration; tolerances are of `norm(G)` plus its error bound |
@@ -172,10 +179,14 @@ pub struct Spg {
     pub step: StepSize,
     /// Parameters at the start.
     pub initial: InitialParameters,
-    /// Whether to return the average of the iterates too.
-    pub average: bool,
+    /// Whether to return an average of the iterates too.
+    pub average: Averaging,
+    /// Estimates of the objective along the way.
+    pub track: Option<Tracking>,
     /// Standard errors below which `norm(G)` is noise.
     pub noise_floor: Option<f64>,
+    /// Relative change of the mean `norm(G)` of 10 iterations that counts as none.
+    pub plateau: Option<f64>,
     /// Whether couplings that one step of noise can make are set to 0.
     pub noise_threshold: bool,
     /// Largest absolute value of a parameter.
@@ -200,8 +211,10 @@ impl Default for Spg {
             split_chains: false,
             step: StepSize::Theory,
             initial: InitialParameters::Zero,
-            average: false,
+            average: Averaging::Off,
+            track: None,
             noise_floor: Some(1.2),
+            plateau: None,
             noise_threshold: false,
             max_parameter: 20.0,
             stop: Stop {
@@ -321,6 +334,12 @@ impl Spg {
         }
         if let Some(floor) = self.noise_floor {
             Invalid::check_nonnegative("noise_floor", floor)?;
+        }
+        if let Some(share) = self.plateau {
+            Invalid::check_positive("plateau", share)?;
+        }
+        if let Some(track) = self.track {
+            track.check()?;
         }
         Ok(Invalid::check_positive("max_parameter", self.max_parameter)?)
     }

@@ -1,6 +1,7 @@
 //! What SPG asks of a family of models.
 
 use fenchel_graphical::Influence;
+use fenchel_graphical::ais::AisSettings;
 
 use crate::Error;
 use crate::bounds::BoundKind;
@@ -60,6 +61,12 @@ pub trait Sampler: Clone {
 
     /// The largest possible `|mean over chains - target|` of every statistic.
     fn reach(&self, target: &[f64], out: &mut [f64]);
+
+    /// `A(theta)` by annealed importance sampling, and its standard error.
+    ///
+    /// # Errors
+    /// For settings out of range, and more chains than fit into memory.
+    fn log_partition(&self, settings: &AisSettings) -> Result<(f64, f64), Error>;
 
     /// Couplings that are not 0.
     fn edges(&self, theta: &[f64]) -> usize;

@@ -93,7 +93,12 @@ fn lambda_max_by_hand() {
 fn a_model_comes_back_from_its_file_and_goes_out_as_a_graph() {
     let x = array![[1u8, 1, 0], [1, 1, 1], [0, 0, 1], [0, 0, 0], [1, 1, 0], [0, 1, 1]];
     let data = BinaryData::new(x.view(), MissingPolicy::Error).unwrap();
-    let spg = Spg { penalty: Penalty::l1(0.05), chains: 100, average: true, ..Spg::default() };
+    let spg = Spg {
+        penalty: Penalty::l1(0.05),
+        chains: 100,
+        average: fenchel_mrf_learn::Averaging::All,
+        ..Spg::default()
+    };
     let model = spg.with_iterations(5).fit(&data).unwrap();
     let mut file = vec![];
     model.save(&mut file).unwrap();
@@ -108,4 +113,28 @@ fn a_model_comes_back_from_its_file_and_goes_out_as_a_graph() {
     assert!(model.write_dot(&names[..2], vec![]).is_err());
     assert_eq!(model.predict(&data).unwrap().dim(), (6, 3));
     assert!(model.score(&data).unwrap() < 0.0);
+}
+
+/// Cells to impute stay so in a selection of rows, repeated or not, and with them what methods refuse.
+#[test]
+fn selections_keep_missing_cells() {
+    let x = array![[1i8, -1], [0, 1], [-1, -1], [1, 0]];
+    let data = BinaryData::new(x.view(), MissingPolicy::Impute).unwrap();
+    let picked = data.select(&[2, 0, 1, 2]).unwrap();
+    assert_eq!(picked.missing(), [(0, 0), (0, 1), (1, 1), (3, 0), (3, 1)]);
+    assert!(matches!(fenchel_mrf_learn::ExactMle::default().fit(&picked), Err(Error::Refused(_))));
+}
+
+/// A forbidden edge survives being saved.
+#[test]
+fn infinite_weights_are_saved() {
+    use fenchel_optim::model::Saved;
+    let weights = vec![1.0, f64::INFINITY, 2.0];
+    let penalty = Penalty { weights, ..Penalty::l1(0.1) };
+    let data =
+        BinaryData::new(array![[1u8, 1], [0, 0], [0, 1]].view(), MissingPolicy::Error).unwrap();
+    let model = fenchel_mrf_learn::ExactMle { penalty, ..Default::default() }.fit(&data).unwrap();
+    let mut bytes = vec![];
+    model.save(&mut bytes).unwrap();
+    assert_eq!(fenchel_mrf_learn::NetworkModel::load(&bytes[..]).unwrap(), model);
 }

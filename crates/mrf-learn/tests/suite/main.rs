@@ -4,6 +4,7 @@ mod bounds;
 mod common;
 mod conditional;
 mod data;
+mod discrete;
 mod exact;
 mod oracle;
 mod potts;

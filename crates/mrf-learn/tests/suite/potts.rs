@@ -258,3 +258,18 @@ fn precision_by_hand() {
         precision(scores.view(), &Structure::new(distances.view(), &residues[..2]), 1).is_err()
     );
 }
+
+/// U is a base in an alphabet of bases and unknown, hence a gap, in one of amino acids; scores that are no numbers are refused.
+#[test]
+fn letters_and_scores_that_do_not_fit() {
+    use fenchel_mrf_learn::potts::contacts::{Structure, precision};
+    assert_eq!(Alphabet::nucleotides().code(b'u'), Alphabet::nucleotides().code(b'T'));
+    assert_eq!(usize::from(Alphabet::protein().code(b'U')), Alphabet::protein().len());
+    let distances = ndarray::Array2::from_elem((8, 8), 5.0);
+    let residues: Vec<i64> = (0..8).collect();
+    let structure = Structure::new(distances.view(), &residues);
+    let nan = ndarray::Array2::from_elem((8, 8), f64::NAN);
+    assert!(precision(nan.view(), &structure, 3).is_err());
+    assert!(precision(ndarray::Array2::zeros((8, 7)).view(), &structure, 3).is_err());
+    assert!(precision(ndarray::Array2::zeros((8, 8)).view(), &structure, 3).is_ok());
+}

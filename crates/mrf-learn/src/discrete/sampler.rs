@@ -1,0 +1,216 @@
+//! Chains of a network of discrete variables: the k-state Gibbs oracle.
+
+use fenchel_graphical::ais::{AisSettings, ais};
+use fenchel_graphical::gibbs::{Gibbs, GibbsSettings, Start};
+use fenchel_graphical::{Evidence, FactorGraph, Influence};
+use ndarray::{Array2, Axis};
+
+use super::data::weighted_means;
+use super::{DiscreteData, Layout};
+use crate::Error;
+use crate::bounds::{self, BoundKind};
+use crate::spg::{ChainStart, ModelOf, Sampler, Spg};
+
+/// Chains by [`Gibbs`], with the indicators of states and pairs of states as statistics.
+///
+/// Chains are compiled anew when tables appear or vanish; their states stay.
+#[derive(Debug, Clone)]
+pub struct DiscreteSampler {
+    layout: Layout,
+    support: Vec<(usize, usize)>,
+    graph: FactorGraph,
+    chains: Gibbs,
+    start: ChainStart,
+    rows: Option<Array2<usize>>,
+    seed: u64,
+    /// How often chains were compiled: every time with streams of its own.
+    compiled: u64,
+}
+
+/// Chains that the largest eigenvalue of a covariance is estimated from.
+const SUBSAMPLE: usize = 500;
+/// Power iterations for it.
+const POWER: usize = 15;
+
+impl DiscreteSampler {
+    /// Chains as the settings ask for, of the model without parameters.
+    ///
+    /// # Errors
+    /// [`Error::Graphical`] for more chains than fit into memory.
+    pub fn new(data: &DiscreteData, settings: &Spg) -> Result<Self, Error> {
+        let layout = data.layout().clone();
+        let graph = layout.factor_graph(&vec![0.0; layout.len()])?;
+        let rows = (settings.start == ChainStart::Data).then(|| data.states().mapv(usize::from));
+        let start = rows.as_ref().map_or(Start::Random, |rows| Start::Rows(rows.view()));
+        let (chains, seed) = (settings.chains, settings.seed);
+        let options = GibbsSettings { chains, seed, ..GibbsSettings::default() };
+        let chains = Gibbs::new(&graph, &Evidence::new(), start, &options)?;
+        let (start, support) = (settings.start, Vec::new());
+        Ok(DiscreteSampler { layout, support, graph, chains, start, rows, seed, compiled: 0 })
+    }
+
+    fn compile(&mut self, chains: usize, start: Start<'_>) -> Result<(), Error> {
+        self.compiled += 1;
+        let seed = self.seed ^ self.compiled.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let options = GibbsSettings { chains, seed, ..GibbsSettings::default() };
+        self.chains = Gibbs::new(&self.graph, &Evidence::new(), start, &options)?;
+        Ok(())
+    }
+
+    fn states(&self) -> Array2<u8> {
+        self.chains.samples().mapv(|state| state as u8)
+    }
+}
+
+impl ModelOf for DiscreteSampler {}
+
+impl Sampler for DiscreteSampler {
+    fn dimension(&self) -> usize {
+        self.layout.len()
+    }
+
+    fn variables(&self) -> usize {
+        self.layout.variables()
+    }
+
+    fn chains(&self) -> usize {
+        self.chains.chains()
+    }
+
+    fn set(&mut self, theta: &[f64]) -> Result<(), Error> {
+        let support = self.layout.support(theta);
+        self.graph = self.layout.factor_graph(theta)?;
+        if support == self.support {
+            return Ok(self.chains.set_model(&self.graph)?);
+        }
+        self.support = support;
+        let states = self.chains.samples();
+        self.compile(self.chains(), Start::Rows(states.view()))
+    }
+
+    fn begin(&mut self, _: u64) -> Result<(), Error> {
+        let chains = self.chains();
+        match self.start {
+            ChainStart::Persistent => Ok(()),
+            ChainStart::Restart => self.compile(chains, Start::Random),
+            ChainStart::Data => match self.rows.take() {
+                None => Ok(()),
+                Some(rows) => {
+                    let done = self.compile(chains, Start::Rows(rows.view()));
+                    self.rows = Some(rows);
+                    done
+                }
+            },
+        }
+    }
+
+    fn double(&mut self, _: u64) -> Result<(), Error> {
+        let states = self.chains.samples();
+        self.compile(2 * self.chains(), Start::Rows(states.view()))
+    }
+
+    fn sweep(&mut self) {
+        self.chains.sweep(1);
+    }
+
+    fn means(&self, out: &mut [f64]) {
+        let states = self.states();
+        let share = 1.0 / states.nrows() as f64;
+        out.copy_from_slice(&weighted_means(&self.layout, &states, |_| share));
+    }
+
+    fn half_means(&self, first: &mut [f64], second: &mut [f64]) {
+        let states = self.states();
+        let (a, b) = states.view().split_at(Axis(0), states.nrows() / 2);
+        for (out, part) in [(first, a), (second, b)] {
+            let rows = part.to_owned();
+            let share = 1.0 / rows.nrows() as f64;
+            out.copy_from_slice(&weighted_means(&self.layout, &rows, |_| share));
+        }
+    }
+
+    fn variances(&self, means: &[f64], out: &mut [f64]) {
+        let q = self.chains() as f64;
+        for (v, &mean) in out.iter_mut().zip(means) {
+            *v = q / (q - 1.0) * (mean * (1.0 - mean)).max(0.0);
+        }
+    }
+
+    fn influence(&self) -> Influence {
+        Influence::of_factors(&self.graph).expect("products of pairwise tables fit")
+    }
+
+    /// With [`BoundKind::Coupling`]: the indicators of a variable, or of a pair, are those of one state out of many. Their means differ by at
+    /// most `e` upwards and `e` downwards in all, where `e` bounds the probability that the coupled variables differ, hence by `sqrt(2) e` in norm.
+    fn bias(&self, kind: BoundKind, d: &[f64]) -> f64 {
+        match kind {
+            BoundKind::Paper => {
+                2.0 * (self.dimension() as f64).sqrt() * d.iter().sum::<f64>() + 0.0
+            }
+            BoundKind::Coupling => std::f64::consts::SQRT_2 * bounds::bias_coupling(d),
+        }
+    }
+
+    fn sampling_error(&self, variances: &[f64], doubt: f64) -> f64 {
+        bounds::sampling_error(variances, self.chains(), doubt, 1.0)
+    }
+
+    /// By power iterations without a matrix, as for two states.
+    fn curvature(&self) -> f64 {
+        let states = self.states();
+        let used = states.nrows().min(SUBSAMPLE);
+        let p = self.variables();
+        let cards = self.layout.cards();
+        // The places of the indicators that are 1, a row of places a chain.
+        let places: Vec<Vec<usize>> = (0..used)
+            .map(|c| {
+                let state = |i: usize| usize::from(states[[c, i]]);
+                let fields = (0..p).map(|i| self.layout.field(i).start + state(i));
+                let pairs = self.layout.pairs();
+                let tables = pairs
+                    .map(|(i, j)| self.layout.table(i, j).start + state(i) * cards[j] + state(j));
+                fields.chain(tables).collect()
+            })
+            .collect();
+        let m = self.dimension();
+        let mut mean = vec![0.0; m];
+        for &place in places.iter().flatten() {
+            mean[place] += 1.0 / used as f64;
+        }
+        // A start that no symmetry makes orthogonal to the leading vector.
+        let mut v: Vec<f64> = (0..m)
+            .map(|c| ((c * 7919 % 101) as f64 / 101.0 - 0.4) + 0.01 * (c % 7) as f64)
+            .collect();
+        let mut largest = 0.0;
+        for _ in 0..POWER {
+            let norm = v.iter().map(|v| v * v).sum::<f64>().sqrt();
+            if norm == 0.0 {
+                break;
+            }
+            v.iter_mut().for_each(|v| *v /= norm);
+            let mut next = vec![0.0; m];
+            for row in &places {
+                let along = row.iter().map(|&place| v[place]).sum::<f64>() / used as f64;
+                row.iter().for_each(|&place| next[place] += along);
+            }
+            let along: f64 = mean.iter().zip(&v).map(|(s, v)| s * v).sum();
+            next.iter_mut().zip(&mean).for_each(|(next, s)| *next -= s * along);
+            largest = next.iter().map(|v| v * v).sum::<f64>().sqrt();
+            v = next;
+        }
+        largest
+    }
+
+    fn reach(&self, target: &[f64], out: &mut [f64]) {
+        out.iter_mut().zip(target).for_each(|(out, target)| *out = target.max(1.0 - target));
+    }
+
+    fn log_partition(&self, settings: &AisSettings) -> Result<(f64, f64), Error> {
+        let found = ais(&self.graph, settings)?;
+        Ok((found.log_partition, found.standard_error))
+    }
+
+    fn edges(&self, theta: &[f64]) -> usize {
+        self.layout.support(theta).len()
+    }
+}

@@ -1,0 +1,143 @@
+//! SPG and TAY for variables with any number of states.
+
+use std::ops::ControlFlow;
+
+use fenchel_linalg::Invalid;
+use fenchel_optim::random::stream;
+use fenchel_optim::{Observer, Progress, Refusal};
+use rand::RngExt;
+use serde::{Deserialize, Serialize};
+
+use super::{DiscreteData, DiscreteModel, DiscretePenalty, DiscreteSampler, TableStrengths};
+use crate::spg::{InitialParameters, Spg, SpgMethod, SpgProblem, spg};
+use crate::{Coordinates, Error};
+
+/// The stochastic proximal gradient method for networks of discrete variables: the same iteration, schedules, bounds and record as [`Spg`].
+///
+/// | field | default | meaning |
+/// |---|---|---|
+/// | `penalty` | groups, `lambda` 0.1 | what keeps the graph sparse |
+/// | `method` | [`Spg::default`] | chains, schedule, step and so on; its `penalty` is not used, its `exact_degree` neither, spins are refused |
+///
+/// ```
+/// use fenchel_mrf_learn::{DiscreteData, DiscretePenalty, DiscreteSpg};
+/// use ndarray::Array2;
+///
+/// let x = Array2::from_shape_fn((60, 3), |(n, i)| (if i < 2 { n % 3 } else { n / 12 % 3 }) as u8);
+/// let data = DiscreteData::new(x.view())?;
+/// let model = DiscreteSpg { penalty: DiscretePenalty::group(0.1), ..DiscreteSpg::default() }.fit(&data)?;
+/// let first = model.edges()[0];
+/// assert_eq!((first.0, first.1), (0, 1));
+/// # Ok::<(), fenchel_mrf_learn::Error>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct DiscreteSpg {
+    /// What keeps the graph sparse.
+    pub penalty: DiscretePenalty,
+    /// Chains, schedule, step and so on.
+    pub method: Spg,
+}
+
+type Method<'m> = SpgMethod<'m, DiscreteSampler, TableStrengths>;
+
+impl DiscreteSpg {
+    /// Fits a model.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for settings out of range; [`Error::Refused`] for spins; [`Error::Uncertified`] where the schedule refuses to go on;
+    /// [`Error::Graphical`] for more chains than fit into memory.
+    pub fn fit(&self, data: &DiscreteData) -> Result<DiscreteModel, Error> {
+        self.solve(data, &mut ())
+    }
+
+    /// The same from the parameters of another model, as along a path.
+    ///
+    /// # Errors
+    /// As [`fit`](Self::fit); [`Invalid::Layout`] for a model of other variables.
+    pub fn fit_from(
+        &self,
+        data: &DiscreteData,
+        start: &DiscreteModel,
+    ) -> Result<DiscreteModel, Error> {
+        start.check_layout(data.layout())?;
+        let initial = InitialParameters::Given(start.theta.clone());
+        let method = Spg { initial, ..self.method.clone() };
+        DiscreteSpg { method, ..self.clone() }.fit(data)
+    }
+
+    /// The same, watched; the function sees the progress and the parameters.
+    ///
+    /// # Errors
+    /// As [`fit`](Self::fit).
+    pub fn fit_watched(
+        &self,
+        data: &DiscreteData,
+        mut watch: impl FnMut(&Progress, &[f64]) -> ControlFlow<()>,
+    ) -> Result<DiscreteModel, Error> {
+        let mut observer =
+            |progress: &Progress, method: &Method<'_>| watch(progress, method.parameters());
+        self.solve(data, &mut observer)
+    }
+
+    fn solve<O>(&self, data: &DiscreteData, observer: &mut O) -> Result<DiscreteModel, Error>
+    where
+        O: for<'m> Observer<Method<'m>>,
+    {
+        let settings = &self.method;
+        settings.check()?;
+        if settings.coordinates == Coordinates::Spins {
+            return Err(Refusal::unsupported("DiscreteSpg", "spins").into());
+        }
+        let layout = data.layout();
+        let target = data.means();
+        let start = self.initial(data, &target)?;
+        let problem = SpgProblem {
+            sampler: DiscreteSampler::new(data, settings)?,
+            target,
+            regulariser: self.penalty.strengths(layout)?,
+            missing: None,
+            settings,
+        };
+        let done = spg(problem, start, observer)?;
+        let mut model = DiscreteModel::new(layout.clone(), done.theta, self.penalty, done.report);
+        model.average = done.average;
+        model.trace = done.trace;
+        model.warnings = done.warnings;
+        Ok(model)
+    }
+
+    fn initial(&self, data: &DiscreteData, target: &[f64]) -> Result<Vec<f64>, Error> {
+        let layout = data.layout();
+        let length = layout.len();
+        Ok(match &self.method.initial {
+            InitialParameters::Zero => vec![0.0; length],
+            InitialParameters::Random(scale) => {
+                Invalid::check_nonnegative("initial (scale)", *scale)?;
+                let mut random = stream(self.method.seed, u64::MAX);
+                (0..length).map(|_| scale * (2.0 * random.random::<f64>() - 1.0)).collect()
+            }
+            InitialParameters::Independent => {
+                let mut theta = vec![0.0; length];
+                let rows = data.rows() as f64;
+                for i in 0..layout.variables() {
+                    let range = layout.field(i);
+                    let states = range.len() as f64;
+                    // The means of one more row of every state, so that none is 0.
+                    let logs: Vec<f64> = target[range.clone()]
+                        .iter()
+                        .map(|mean| ((mean * rows + 1.0) / (rows + states)).ln())
+                        .collect();
+                    let centre = logs.iter().sum::<f64>() / states;
+                    theta[range].iter_mut().zip(&logs).for_each(|(t, log)| *t = log - centre);
+                }
+                theta
+            }
+            InitialParameters::Given(theta) => {
+                Invalid::check_length("initial parameters", length, theta.len())?;
+                Invalid::check_finite("initial parameters", theta)?;
+                theta.clone()
+            }
+        })
+    }
+}

@@ -1,0 +1,153 @@
+//! What a run keeps besides its parameters: averages of the iterates, and the objective by annealed importance sampling.
+
+use fenchel_graphical::ais::AisSettings;
+use fenchel_linalg::Invalid;
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+
+/// Whether and how iterates are averaged.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Averaging {
+    /// Not at all.
+    #[default]
+    Off,
+    /// The mean of all iterates, as in theorem 7 of the SPG paper: dense, since a coupling that was ever there stays in it.
+    All,
+    /// The mean of the last half of the iterates or a little more; a parameter that is 0 in at least half of them is 0. Sparse, and less noisy than
+    /// the last iterate.
+    Tail,
+}
+
+/// The objective along a run, by annealed importance sampling of `log Z` (ML-27). It draws from streams of its own: a run that is
+/// tracked takes the same steps, bit for bit, as one that is not.
+///
+/// | field | default | meaning |
+/// |---|---|---|
+/// | `every` | 10 | iterations between two estimates |
+/// | `ais` | [`AisSettings::default`] | steps and chains of an estimate; 500 sweeps of 512 chains unless changed |
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Tracking {
+    /// Iterations between two estimates.
+    pub every: usize,
+    /// Steps and chains of an estimate.
+    pub ais: AisSettings,
+}
+
+impl Default for Tracking {
+    fn default() -> Self {
+        Tracking { every: 10, ais: AisSettings::default() }
+    }
+}
+
+impl Tracking {
+    pub(super) fn check(&self) -> Result<(), Error> {
+        Ok(Invalid::check_positive("track (every)", self.every as f64)?)
+    }
+}
+
+/// An estimate of `g(theta)`, in nats a row.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ObjectiveEstimate {
+    /// The estimate.
+    pub value: f64,
+    /// Its standard error, that of `log Z`.
+    pub standard_error: f64,
+}
+
+/// Sums of the iterates since the last power of two and since the one before: the older always has the last half.
+#[derive(Debug, Clone)]
+pub(super) struct Average {
+    kind: Averaging,
+    rounds: usize,
+    older: Sum,
+    newer: Sum,
+}
+
+#[derive(Debug, Clone)]
+struct Sum {
+    count: usize,
+    sum: Vec<f64>,
+    nonzero: Vec<u32>,
+}
+
+impl Sum {
+    fn new(m: usize) -> Self {
+        Sum { count: 0, sum: vec![0.0; m], nonzero: vec![0; m] }
+    }
+
+    fn add(&mut self, theta: &[f64]) {
+        self.count += 1;
+        for ((sum, count), &theta) in self.sum.iter_mut().zip(&mut self.nonzero).zip(theta) {
+            *sum += theta;
+            *count += u32::from(theta != 0.0);
+        }
+    }
+}
+
+impl Average {
+    pub(super) fn new(kind: Averaging, m: usize) -> Self {
+        let m = if kind == Averaging::Off { 0 } else { m };
+        Average { kind, rounds: 0, older: Sum::new(m), newer: Sum::new(m) }
+    }
+
+    pub(super) fn add(&mut self, theta: &[f64]) {
+        if self.kind == Averaging::Off {
+            return;
+        }
+        self.rounds += 1;
+        self.older.add(theta);
+        if self.kind == Averaging::Tail {
+            self.newer.add(theta);
+            if self.rounds.is_power_of_two() {
+                let empty = Sum::new(theta.len());
+                self.older = std::mem::replace(&mut self.newer, empty);
+            }
+        }
+    }
+
+    pub(super) fn value(self) -> Option<Vec<f64>> {
+        let Sum { count, mut sum, nonzero } = self.older;
+        let share = 1.0 / count.max(1) as f64;
+        sum.iter_mut().for_each(|sum| *sum *= share);
+        match self.kind {
+            Averaging::Off => return None,
+            Averaging::All => {}
+            Averaging::Tail => {
+                for (sum, nonzero) in sum.iter_mut().zip(nonzero) {
+                    if 2 * nonzero as usize <= count {
+                        *sum = 0.0;
+                    }
+                }
+            }
+        }
+        Some(sum)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn averages_have_what_they_say() {
+        let series: Vec<[f64; 2]> = (1..=37)
+            .map(|k| [f64::from(k), if k % 3 == 0 || k < 10 { 1.0 } else { 0.0 }])
+            .collect();
+        let mut all = Average::new(Averaging::All, 2);
+        let mut tail = Average::new(Averaging::Tail, 2);
+        for (k, theta) in series.iter().enumerate() {
+            all.add(theta);
+            tail.add(theta);
+            let first = k + 2 - tail.older.count;
+            // Iterates `first..=k + 1` are the last half, and at most three quarters and one.
+            assert!(2 * tail.older.count > k && 4 * tail.older.count <= 3 * (k + 1) + 4);
+            let mean = (first + k + 1) as f64 / 2.0;
+            assert!((tail.clone().value().unwrap()[0] - mean).abs() < 1e-12);
+        }
+        assert_eq!(all.value().unwrap()[0], 19.0);
+        assert_eq!(tail.value().unwrap()[1], 0.0);
+        assert!(Average::new(Averaging::Off, 2).value().is_none());
+    }
+}
