@@ -3,6 +3,7 @@
 use std::io;
 
 use fenchel_linalg::Invalid;
+use fenchel_optim::Refusal;
 
 use crate::VarId;
 
@@ -70,18 +71,10 @@ pub enum Error {
         /// A variable on the cycle.
         variable: VarId,
     },
-    /// A table of the result would be larger than allowed. Nothing was allocated.
-    #[error("{what} needs {needed} bytes, the limit is {limit}: {hint}")]
-    MemoryLimit {
-        /// What would be allocated.
-        what: &'static str,
-        /// Bytes that would be needed; `u64::MAX` where the number overflows.
-        needed: u64,
-        /// Bytes that are allowed.
-        limit: u64,
-        /// What to do instead.
-        hint: &'static str,
-    },
+    /// What the method does not take, though the arguments are all right: tables beyond `max_memory`, mostly. Nothing was
+    /// allocated.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
     /// More memory than the system gives. Nothing was allocated.
     #[error("{count} {what} need {needed} bytes, which cannot be allocated: ask for fewer")]
     Memory {
@@ -176,6 +169,27 @@ pub enum Error {
         /// What was found and what was expected.
         reason: String,
     },
+    /// A cell of a data set that cannot be used.
+    #[error("row {row}, column {column}: {source}")]
+    Cell {
+        /// The record, counted from 0.
+        row: usize,
+        /// The name of the variable, or its number where names are not known.
+        column: String,
+        /// What is wrong with the cell.
+        source: Box<Error>,
+    },
+    /// A value that is not there, given to a method that needs it.
+    #[error("the value is missing; leave the record out, or use fit_em, which takes such records")]
+    Missing,
+    /// What went wrong with a file.
+    #[error("{path}: {source}")]
+    File {
+        /// The path, as it was given.
+        path: String,
+        /// What went wrong.
+        source: Box<Error>,
+    },
     /// A name that a format has no way to write.
     #[error("{format} has no way to write the name {name:?}")]
     Unwritable {
@@ -195,6 +209,11 @@ pub enum Error {
 }
 
 impl Error {
+    /// The error of a cell of a data set.
+    pub(crate) fn cell(row: usize, column: impl std::fmt::Display, source: Error) -> Error {
+        Error::Cell { row, column: column.to_string(), source: Box::new(source) }
+    }
+
     /// Refuses `count` things of `each` bytes if the system would not give as much: small allocations one by one end in an
     /// abort, not in an error.
     pub(crate) fn check_memory(what: &'static str, count: usize, each: usize) -> Result<(), Error> {

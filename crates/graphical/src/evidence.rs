@@ -48,6 +48,13 @@ impl Evidence {
         self
     }
 
+    /// All findings of both; where both speak of a variable, those of the other.
+    #[must_use]
+    pub fn with(mut self, other: &Evidence) -> Self {
+        other.iter().for_each(|(variable, finding)| self.set(variable, finding.clone()));
+        self
+    }
+
     /// Adds or replaces in place.
     pub fn set(&mut self, variable: VarId, finding: Finding) {
         match self.position(variable) {

@@ -33,6 +33,7 @@ pub mod elimination;
 mod error;
 mod evidence;
 mod factor_graph;
+mod files;
 pub mod gibbs;
 pub mod graph;
 pub mod influence;
@@ -48,7 +49,10 @@ mod variable;
 mod variable_elimination;
 
 pub use ais::{AisEstimate, AisSettings, Ladder, ais, ais_binary};
-pub use bayes_net::{Answer, BayesNet, BayesNetBuilder, Explanation, Prior, Score, WeightedSample};
+pub use bayes_net::{
+    Answer, BayesNet, BayesNetBuilder, Explanation, Findings, Inference, MISSING, Prior, Score,
+    WeightedSample,
+};
 pub use binary::{BinaryGibbs, BinaryPairwise, BinaryScan, BinaryStart};
 pub use bp::{
     BeliefPropagationSettings, Beliefs, EdgeAppearance, MaxBeliefs, Propagation, Schedule,
@@ -63,12 +67,12 @@ pub use gibbs::{Gibbs, GibbsSettings};
 pub use graph::{Graph, Labels};
 pub use influence::Influence;
 pub use junction_tree::{
-    Calibrated, CliqueMarginals, Domain, JunctionTree, MaxCalibrated, Posteriors, TreeCache,
-    Workspace,
+    Calibrated, CliqueMarginals, Domain, JunctionTree, MaxCalibrated, Posteriors, Ranking,
+    TreeCache, Workspace,
 };
 pub use log_linear::LogLinear;
 pub use mean_field::{MeanField, MeanFieldSettings, MeanFieldState, mean_field};
-pub use table::{TABLE_BYTES, Table};
+pub use table::Table;
 pub use variable::{FactorId, VarId};
 pub use variable_elimination::variable_elimination;
 

@@ -11,8 +11,11 @@
 
 use std::collections::VecDeque;
 
+use fenchel_optim::Refusal;
+
 use crate::elimination::elimination_order;
 use crate::stride::cells;
+use crate::table::table_bytes;
 use crate::{Error, Evidence, FactorGraph, OrderingOptions, Table, VarId};
 
 /// `log P(x_query | evidence)`, normalised, over the sorted query.
@@ -20,7 +23,7 @@ use crate::{Error, Evidence, FactorGraph, OrderingOptions, Table, VarId};
 /// # Errors
 /// [`Error::UnknownVariable`], [`Error::RepeatedVariable`]; what [`Evidence::check`] refuses;
 /// [`Error::ImpossibleEvidence`] where the evidence about the components of the query has probability zero;
-/// [`Error::MemoryLimit`] before an intermediate table of more than `options.memory_limit` bytes is made.
+/// [`Error::Refused`] before an intermediate table of more than `options.max_memory` bytes is made.
 ///
 /// A queried variable with hard evidence has the posterior that is certain.
 pub fn variable_elimination(
@@ -45,7 +48,7 @@ pub fn variable_elimination(
     let hidden: Vec<VarId> = hidden.collect();
     let tables = small.factors().to_vec();
     let free: Vec<VarId> = query.iter().copied().filter(|&v| evidence.state(v).is_none()).collect();
-    let mut joint = eliminate(tables, &hidden, &free, options.memory_limit)?;
+    let mut joint = eliminate(tables, &hidden, &free, options.max_memory)?;
     // Observed variables come back, with all probability at the observed state.
     let observed: Vec<VarId> = query.iter().copied().filter(|v| !free.contains(v)).collect();
     for v in observed {
@@ -61,7 +64,11 @@ pub fn variable_elimination(
 }
 
 /// Sums out everything but `keep`, by [`elimination_order`].
-pub(crate) fn sum_out(tables: Vec<Table>, keep: &[VarId], limit: u64) -> Result<Table, Error> {
+pub(crate) fn sum_out(
+    tables: Vec<Table>,
+    keep: &[VarId],
+    max_memory: Option<u64>,
+) -> Result<Table, Error> {
     let size = tables.iter().flat_map(|t| t.scope()).map(|v| v.index() + 1).max().unwrap_or(0);
     let mut cards = vec![1; size];
     for table in &tables {
@@ -73,14 +80,14 @@ pub(crate) fn sum_out(tables: Vec<Table>, keep: &[VarId], limit: u64) -> Result<
     }
     let order = elimination_order(&model, &OrderingOptions::default())?.order;
     let hidden: Vec<VarId> = order.into_iter().filter(|v| !keep.contains(v)).collect();
-    eliminate(model.factors().to_vec(), &hidden, keep, limit)
+    eliminate(model.factors().to_vec(), &hidden, keep, max_memory)
 }
 
 fn eliminate(
     mut tables: Vec<Table>,
     hidden: &[VarId],
     keep: &[VarId],
-    limit: u64,
+    max_memory: Option<u64>,
 ) -> Result<Table, Error> {
     for &v in hidden {
         let (mine, rest): (Vec<Table>, Vec<Table>) =
@@ -89,29 +96,23 @@ fn eliminate(
         if mine.is_empty() {
             continue;
         }
-        let product = multiply(mine, limit)?;
+        let product = multiply(mine, max_memory)?;
         let others: Vec<VarId> = product.scope().iter().copied().filter(|w| *w != v).collect();
         tables.push(product.marginalize_sum(&others)?);
     }
-    let product = multiply(tables, limit)?;
+    let product = multiply(tables, max_memory)?;
     let scope: Vec<VarId> = product.scope().iter().copied().filter(|v| keep.contains(v)).collect();
     product.marginalize_sum(&scope)
 }
 
 /// The product of all, small ones first; its size is checked before anything is allocated.
-fn multiply(mut tables: Vec<Table>, limit: u64) -> Result<Table, Error> {
+fn multiply(mut tables: Vec<Table>, max_memory: Option<u64>) -> Result<Table, Error> {
     let mut union: Vec<(VarId, usize)> = tables.iter().flat_map(Table::dimensions).collect();
     union.sort_unstable();
     union.dedup();
-    let needed = cells(union.iter().map(|s| s.1)).and_then(|c| (c as u64).checked_mul(8));
-    if needed.is_none_or(|bytes| bytes > limit) {
-        return Err(Error::MemoryLimit {
-            what: "a table of variable elimination",
-            needed: needed.unwrap_or(u64::MAX),
-            limit,
-            hint: "try another heuristic, more restarts, or approximate inference",
-        });
-    }
+    let hint = "try another heuristic, more restarts, or approximate inference";
+    let needed = table_bytes(cells(union.iter().map(|s| s.1)));
+    Refusal::check_memory("a table of variable elimination", needed, max_memory, hint)?;
     tables.sort_by_key(|table| std::cmp::Reverse(table.len()));
     let mut product = tables.pop().map_or_else(|| Table::constant(0.0), Ok)?;
     let mut spare = Table::constant(0.0)?;

@@ -1,9 +1,12 @@
 //! Networks piece by piece.
 
+use fenchel_optim::{MAX_MEMORY, Refusal};
+
 use super::cpt::{self, ROW_TOLERANCE};
 use super::names::Names;
 use super::{BayesNet, Cpt};
-use crate::{Error, TABLE_BYTES, VarId};
+use crate::table::table_bytes;
+use crate::{Error, VarId};
 
 /// Collects variables and tables; [`build`](BayesNetBuilder::build) checks them all.
 ///
@@ -63,8 +66,8 @@ impl BayesNetBuilder {
     /// [`Error::Duplicate`] for a variable, a state, a parent or a table that is given twice;
     /// [`Error::Invalid`] for a variable without states; [`Error::UnknownName`]; [`Error::NoCpt`];
     /// [`Error::CptLength`], [`Error::CptEntry`] for a negative, infinite or NaN entry,
-    /// [`Error::CptRowSum`] for a row that does not sum to 1 within 1e-3; [`Error::MemoryLimit`] for a uniform
-    /// table beyond [`TABLE_BYTES`]; [`Error::Cycle`].
+    /// [`Error::CptRowSum`] for a row that does not sum to 1 within 1e-3; [`Error::Refused`] for a uniform
+    /// table beyond [`MAX_MEMORY`]; [`Error::Cycle`].
     pub fn build(self) -> Result<BayesNet, Error> {
         let mut parts = Parts::default();
         for (name, states) in &self.variables {
@@ -83,10 +86,12 @@ impl BayesNetBuilder {
                 Some(values) => values,
                 None => parts.uniform(child, &parents)?,
             };
-            let mut cpt = Cpt { parents, values };
+            let states = parts.states[child.index()].len();
+            let mut cpt = Cpt::new(parents, values, states);
             cpt::check(child, &cpt, &parts.names, &parts.states, ROW_TOLERANCE)?;
             if self.renormalise {
-                cpt::renormalise(&mut cpt.values, parts.states[child.index()].len());
+                let values = cpt.probabilities(states).into_owned();
+                cpt = Cpt::new(cpt.parents, values, states);
             }
             parts.cpts[child.index()] = Some(cpt);
         }
@@ -124,16 +129,9 @@ impl Parts {
         let card = self.states[child.index()].len();
         let scope = parents.iter().map(|p| self.states[p.index()].len()).chain([card]);
         let size = cpt::cells(scope);
-        let bytes = size.map_or(u64::MAX, |size| (size as u64).saturating_mul(8));
-        match size.filter(|_| bytes <= TABLE_BYTES) {
-            Some(size) => Ok(vec![1.0 / card as f64; size]),
-            None => Err(Error::MemoryLimit {
-                what: "a conditional probability table",
-                needed: bytes,
-                limit: TABLE_BYTES,
-                hint: "give the variable fewer parents",
-            }),
-        }
+        let (what, hint) = ("a conditional probability table", "give the variable fewer parents");
+        Refusal::check_memory(what, table_bytes(size), MAX_MEMORY, hint)?;
+        Ok(vec![1.0 / card as f64; size.unwrap_or(0)])
     }
 
     /// A first table for the child, and parents that differ from it and from one another.

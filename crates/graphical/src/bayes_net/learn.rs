@@ -6,10 +6,12 @@
 
 use fenchel_linalg::Invalid;
 use fenchel_linalg::special::ln_gamma;
+use fenchel_optim::Refusal;
 use ndarray::{ArrayView1, ArrayView2};
 use rustc_hash::FxHashMap;
 
 use super::cpt::cells;
+use super::records::unusable;
 use super::{BayesNet, Cpt};
 use crate::{Dag, Error, VarId};
 
@@ -64,8 +66,8 @@ impl Score {
     /// of states.
     ///
     /// # Errors
-    /// [`Error::State`], [`Error::UnknownVariable`], [`Error::RepeatedVariable`], [`Error::Invalid`] for a
-    /// shape or a prior that does not fit, [`Error::MemoryLimit`] if the parents have 2^64 configurations or
+    /// [`Error::Cell`], [`Error::UnknownVariable`], [`Error::RepeatedVariable`], [`Error::Invalid`] for a
+    /// shape or a prior that does not fit, [`Error::Refused`] if the parents have 2^64 configurations or
     /// more.
     pub fn family(
         self,
@@ -126,9 +128,11 @@ impl BayesNet {
     /// A row with neither data nor pseudo-counts becomes uniform.
     ///
     /// # Errors
-    /// As [`Score::family`].
+    /// [`Error::Cell`], which names row and column, for a value that is missing or no state; [`Error::Invalid`] for a shape or a
+    /// prior that does not fit.
     pub fn fit_cpts(&self, data: ArrayView2<'_, usize>, prior: Prior) -> Result<BayesNet, Error> {
         prior.check()?;
+        self.check_data(data, false)?;
         let mut fitted = self.clone();
         for v in self.variables() {
             let counts = Counts::new(data, &self.cards, v, self.parents_of(v))?;
@@ -142,7 +146,7 @@ impl BayesNet {
                 let out = &mut values[row as usize * k..][..k];
                 out.iter_mut().zip(seen).for_each(|(p, n)| *p = (n + alpha) / total);
             }
-            fitted.cpts[v.index()] = Cpt { parents: self.parents_of(v).to_vec(), values };
+            fitted.cpts[v.index()] = Cpt::new(self.parents_of(v).to_vec(), values, k);
         }
         Ok(fitted)
     }
@@ -150,8 +154,10 @@ impl BayesNet {
     /// `sum_rows log P(row)`, in nats; `-inf` if one of them is impossible.
     ///
     /// # Errors
-    /// As [`log_probability`](Self::log_probability).
+    /// [`Error::Cell`], which names row and column, for a value that is missing or no state; [`Error::Invalid`] for another number
+    /// of columns.
     pub fn log_likelihood(&self, data: ArrayView2<'_, usize>) -> Result<f64, Error> {
+        self.check_data(data, false)?;
         let one = |row: ArrayView1<'_, usize>| self.log_probability(&row.to_vec());
         data.rows().into_iter().map(one).sum()
     }
@@ -182,23 +188,20 @@ impl Counts {
             }
         }
         let Some(rows) = cells(parents.iter().map(|p| cards[p.index()])) else {
-            return Err(Error::MemoryLimit {
-                what: "the configurations of the parents",
-                needed: u64::MAX,
-                limit: usize::MAX as u64,
-                hint: "give the variable fewer parents",
-            });
+            let (what, hint) = ("the configurations of the parents", "give it fewer parents");
+            let (needed, limit) = (u64::MAX, usize::MAX as u64);
+            return Err(Refusal::MemoryLimit { what, needed, limit, hint }.into());
         };
         let states = cards[child.index()];
         let mut counts =
             Counts { rows: rows as u64, states, slots: FxHashMap::default(), cells: Vec::new() };
-        for sample in data.rows() {
+        for (record, sample) in data.rows().into_iter().enumerate() {
             let state = |variable: VarId| {
                 let (state, cardinality) = (sample[variable.index()], cards[variable.index()]);
                 if state < cardinality {
                     return Ok(state);
                 }
-                Err(Error::State { variable, state, cardinality })
+                Err(Error::cell(record, variable, unusable(variable, state, cardinality)))
             };
             let mut row = 0;
             for &p in parents {

@@ -9,11 +9,13 @@
 //! | write a network down | [`BayesNet::builder`] |
 //! | read and write files | [`bif`](crate::bif), [`uai`](crate::uai) |
 //! | ask by names, print with names | [`BayesNet::query`], [`BayesNet::cpt_text`], [`Explanation::named`] |
-//! | say what was seen | [`BayesNet::evidence`], by names |
-//! | ask: posteriors, `P(e)`, most probable states | [`BayesNet::posterior`], [`BayesNet::posteriors`], [`BayesNet::log_evidence`], [`BayesNet::most_probable`], [`BayesNet::marginal_map`] |
+//! | say what was seen, by names | [`BayesNet::evidence`], [`BayesNet::soft_evidence`], [`Findings`] |
+//! | ask: posteriors, `P(e)` | [`BayesNet::posterior`], [`BayesNet::posteriors`], [`BayesNet::log_evidence`] |
+//! | ask: most probable states, the k best, those of some variables | [`BayesNet::most_probable`], [`BayesNet::most_probable_k`], [`BayesNet::marginal_map`] |
+//! | the same with another elimination order or memory limit | [`BayesNet::inference`] |
 //! | set variables from outside (the do-operator) | [`BayesNet::intervene`] |
 //! | draw from it, with or without evidence | [`BayesNet::sample`], [`BayesNet::likelihood_weighting`] |
-//! | tables from data, the worth of a graph | [`BayesNetBuilder::arcs`], [`BayesNet::encode`], [`BayesNet::fit_cpts`], [`Score`] |
+//! | tables from data, the worth of a graph | [`BayesNetBuilder::arcs`], [`BayesNet::fit_csv_file`], [`BayesNet::fit_cpts`], [`Score`] |
 //! | hand over to other methods | [`BayesNet::factor_graph`] |
 //!
 //! Sources: Le Priol, definition 2.3.4, (2.36)-(2.37) (GR-04); Koller and Friedman, Probabilistic Graphical
@@ -21,29 +23,37 @@
 
 mod build;
 mod cpt;
+mod findings;
 mod learn;
 mod named;
 mod names;
 mod query;
+mod records;
 mod sample;
 
-use fenchel_linalg::Invalid;
+use std::borrow::Cow;
 
-use crate::{Dag, Error, Evidence, FactorGraph, VarId};
+use fenchel_linalg::Invalid;
+use fenchel_optim::Refusal;
+
+use crate::{Dag, Error, FactorGraph, Finding, VarId};
 
 pub use build::BayesNetBuilder;
 pub(crate) use build::Parts;
 pub(crate) use cpt::{ROW_TOLERANCE, Row, cells, parents_in, renormalise};
+pub use findings::Findings;
 pub use learn::{Prior, Score};
 pub use named::Answer;
 pub(crate) use names::Names;
-pub use query::Explanation;
+pub use query::{Explanation, Inference};
+pub use records::MISSING;
 pub use sample::WeightedSample;
 
 /// A Bayesian network over named variables with named states.
 ///
-/// Tables are stored as they were given: the rounding of a file is not smoothed over (see
-/// [`BayesNetBuilder::renormalise`]).
+/// Tables are kept as they were given, so that a file is written as it was read. A row that does not sum to 1, by the rounding of
+/// its file, counts as divided by its sum wherever a probability is computed. So all ways to a probability agree, whether
+/// they look at the whole network or leave out what does not matter.
 ///
 /// ```
 /// use fenchel_graphical::BayesNet;
@@ -75,8 +85,33 @@ pub struct BayesNet {
 /// column for every state of the child.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Cpt {
-    pub(crate) parents: Vec<VarId>,
-    pub(crate) values: Vec<f64>,
+    parents: Vec<VarId>,
+    /// As they were given.
+    values: Vec<f64>,
+    /// The sums of the rows, where one of them is not 1 up to the rounding of this sum.
+    sums: Option<Vec<f64>>,
+}
+
+impl Cpt {
+    pub(crate) fn new(parents: Vec<VarId>, values: Vec<f64>, states: usize) -> Cpt {
+        let rows = || values.chunks_exact(states).map(|row| row.iter().sum::<f64>());
+        let rounding = states as f64 * f64::EPSILON;
+        let off = rows().any(|sum| (sum - 1.0).abs() > rounding);
+        let sums = off.then(|| rows().collect());
+        Cpt { parents, values, sums }
+    }
+
+    /// What a row is divided by.
+    fn sum(&self, row: usize) -> f64 {
+        self.sums.as_ref().map_or(1.0, |sums| sums[row])
+    }
+
+    /// The table with rows that sum to 1.
+    fn probabilities(&self, states: usize) -> Cow<'_, [f64]> {
+        let Some(sums) = &self.sums else { return Cow::Borrowed(&self.values) };
+        let rows = self.values.chunks_exact(states).zip(sums);
+        Cow::Owned(rows.flat_map(|(row, sum)| row.iter().map(move |value| value / sum)).collect())
+    }
 }
 
 impl BayesNet {
@@ -183,24 +218,6 @@ impl BayesNet {
         &self.dag
     }
 
-    /// Hard evidence from names `(variable, state)`; soft evidence is added with
-    /// [`Evidence::likelihood`].
-    ///
-    /// # Errors
-    /// [`Error::UnknownName`]; [`Error::Duplicate`] for a variable that is listed twice.
-    pub fn evidence(&self, findings: &[(&str, &str)]) -> Result<Evidence, Error> {
-        let mut evidence = Evidence::new();
-        for &(variable, state) in findings {
-            let id = self.variable(variable)?;
-            if evidence.get(id).is_some() {
-                let what = "evidence for variable".to_string();
-                return Err(Error::Duplicate { what, name: variable.into() });
-            }
-            evidence = evidence.observe(id, self.state(id, state)?);
-        }
-        Ok(evidence)
-    }
-
     /// `log P(x)`; `-inf` for an impossible configuration.
     ///
     /// # Errors
@@ -219,27 +236,33 @@ impl BayesNet {
 
     /// `P(x_v | x_parents)` for a configuration of all variables that fits.
     pub(crate) fn entry(&self, variable: VarId, configuration: &[usize]) -> f64 {
-        self.row(variable, configuration)[configuration[variable.index()]]
+        let (row, sum) = self.row(variable, configuration);
+        row[configuration[variable.index()]] / sum
     }
 
-    /// `P(. | x_parents)`.
-    pub(crate) fn row(&self, variable: VarId, configuration: &[usize]) -> &[f64] {
-        let Cpt { parents, values } = &self.cpts[variable.index()];
-        let row =
-            parents.iter().fold(0, |row, p| row * self.cards[p.index()] + configuration[p.index()]);
+    /// `P(. | x_parents)`, and the sum to divide it by.
+    pub(crate) fn row(&self, variable: VarId, configuration: &[usize]) -> (&[f64], f64) {
+        let cpt = &self.cpts[variable.index()];
+        let add = |row, p: &VarId| row * self.cards[p.index()] + configuration[p.index()];
+        let row = cpt.parents.iter().fold(0, add);
         let k = self.cards[variable.index()];
-        &values[row * k..(row + 1) * k]
+        (&cpt.values[row * k..(row + 1) * k], cpt.sum(row))
     }
 
-    /// The network as a product of its tables: factor `i` is `P(x_i | x_parents(i))`, so `log Z = 0` up to
-    /// the rounding of the tables.
+    /// `P(variable | parents)` with rows that sum to 1 up to rounding.
+    pub(crate) fn probabilities(&self, variable: VarId) -> Cow<'_, [f64]> {
+        self.cpts[variable.index()].probabilities(self.cards[variable.index()])
+    }
+
+    /// The network as a product of its tables: factor `i` is `P(x_i | x_parents(i))`, with rows that sum to 1, so `log Z = 0`
+    /// up to rounding.
     ///
     /// # Errors
-    /// [`Error::MemoryLimit`] for a table beyond [`TABLE_BYTES`](crate::TABLE_BYTES).
+    /// [`Error::Refused`] for a table beyond [`MAX_MEMORY`](fenchel_optim::MAX_MEMORY).
     pub fn factor_graph(&self) -> Result<FactorGraph, Error> {
         let mut model = FactorGraph::new(&self.cards)?;
         for variable in self.variables() {
-            model.add_values(&self.scope(variable), self.cpt_of(variable))?;
+            model.add_values(&self.scope(variable), &self.probabilities(variable))?;
         }
         Ok(model)
     }
@@ -255,23 +278,28 @@ impl BayesNet {
     /// Unlike evidence, an intervention says nothing about the causes of `v`:
     /// `P(x | do(x_v = s)) = 1[x_v = s] prod_{i != v} P(x_i | x_parents(i))`, the truncated factorisation.
     ///
+    /// ```
+    /// let net = fenchel_graphical::networks::asia();
+    /// let ban = net.intervene(&[("smoke", "no")])?;
+    /// assert!((ban.query(&["lung"], &[])?.probability(&["yes"])? - 0.01).abs() < 1e-15);
+    /// # Ok::<(), fenchel_graphical::Error>(())
+    /// ```
+    ///
     /// # Errors
-    /// [`Error::UnknownVariable`], [`Error::State`]; [`Error::Duplicate`] for a variable that is set twice.
-    pub fn intervene(&self, settings: &[(VarId, usize)]) -> Result<BayesNet, Error> {
+    /// Those of the names; what [`Evidence::check`](crate::Evidence::check) refuses; [`Error::Refused`] for a likelihood: a variable is set to one state.
+    pub fn intervene<F: Findings + ?Sized>(&self, settings: &F) -> Result<BayesNet, Error> {
+        let settings = settings.evidence(self)?;
+        settings.check(&self.cards)?;
         let mut cpts = self.cpts.clone();
-        for (i, &(variable, state)) in settings.iter().enumerate() {
-            self.check(variable)?;
-            let cardinality = self.cards[variable.index()];
-            if state >= cardinality {
-                return Err(Error::State { variable, state, cardinality });
-            }
-            if settings[..i].iter().any(|(earlier, _)| *earlier == variable) {
-                let what = "intervention on variable".to_string();
-                return Err(Error::Duplicate { what, name: self.name_of(variable).into() });
-            }
-            let mut values = vec![0.0; cardinality];
+        for (variable, finding) in settings.iter() {
+            let &Finding::State(state) = finding else {
+                let what = "likelihoods: name one state, or change the table by with_cpt";
+                return Err(Refusal::unsupported("intervene", what).into());
+            };
+            let states = self.cards[variable.index()];
+            let mut values = vec![0.0; states];
             values[state] = 1.0;
-            cpts[variable.index()] = Cpt { parents: Vec::new(), values };
+            cpts[variable.index()] = Cpt::new(Vec::new(), values, states);
         }
         let (name, names) = (self.name.clone(), self.names.clone());
         BayesNet::assemble(name, names, self.states.clone(), cpts)
@@ -284,7 +312,7 @@ impl BayesNet {
     pub fn with_cpt(&self, variable: VarId, values: &[f64]) -> Result<BayesNet, Error> {
         self.check(variable)?;
         let parents = self.parents_of(variable).to_vec();
-        let cpt = Cpt { parents, values: values.to_vec() };
+        let cpt = Cpt::new(parents, values.to_vec(), self.cards[variable.index()]);
         cpt::check(variable, &cpt, &self.names, &self.states, ROW_TOLERANCE)?;
         let mut changed = self.clone();
         changed.cpts[variable.index()] = cpt;

@@ -2,10 +2,8 @@
 
 use std::fmt;
 
-use ndarray::Array2;
-
 use super::cpt::parents_in;
-use super::{BayesNet, Explanation};
+use super::{BayesNet, Explanation, Findings, Inference};
 use crate::{Error, Table, VarId};
 
 /// `P(variables | evidence)` with the names of its network, from [`BayesNet::query`]. Prints as a table.
@@ -37,16 +35,12 @@ impl BayesNet {
     ///
     /// # Errors
     /// As [`evidence`](Self::evidence) and [`posterior`](Self::posterior).
-    pub fn query(
+    pub fn query<F: Findings + ?Sized>(
         &self,
         variables: &[&str],
-        findings: &[(&str, &str)],
+        findings: &F,
     ) -> Result<Answer<'_>, Error> {
-        let variables: Vec<VarId> =
-            variables.iter().map(|name| self.variable(name)).collect::<Result<_, _>>()?;
-        let evidence = self.evidence(findings)?;
-        let table = self.posterior(&variables, &evidence)?;
-        Ok(Answer { net: self, variables, table, given: pairs(findings) })
+        self.default_inference().query(variables, findings)
     }
 
     /// The table `P(variable | parents)` as text, with the names of the states.
@@ -80,54 +74,23 @@ impl BayesNet {
         let title = title(self.name_of(variable), &names.join(", "));
         Ok(format!("{title}\n{}", columns(&rows, parents.len())))
     }
+}
 
-    /// Records of state names as numbers, one row a record: what [`fit_cpts`](Self::fit_cpts),
-    /// [`log_likelihood`](Self::log_likelihood) and [`Score`](super::Score) take. `header` names the columns
-    /// of the records, in any order; columns that are no variables are passed over.
-    ///
-    /// ```
-    /// use fenchel_graphical::{BayesNet, Prior};
-    ///
-    /// let graph = BayesNet::builder()
-    ///     .variable("rain", &["yes", "no"])
-    ///     .variable("grass", &["wet", "dry"])
-    ///     .arcs("rain", &[])
-    ///     .arcs("grass", &["rain"])
-    ///     .build()?;
-    /// let records = [["1", "wet", "yes"], ["2", "dry", "no"], ["3", "dry", "no"]];
-    /// let data = graph.encode(&["day", "grass", "rain"], &records)?;
-    /// let net = graph.fit_cpts(data.view(), Prior::Dirichlet(1.0))?;
-    /// assert_eq!(net.cpt_of(net.variable("rain")?), [0.4, 0.6]);
-    /// assert_eq!(net.cpt_of(net.variable("grass")?), [2.0 / 3.0, 1.0 / 3.0, 0.25, 0.75]);
-    /// # Ok::<(), fenchel_graphical::Error>(())
-    /// ```
+impl<'a> Inference<'a> {
+    /// As [`BayesNet::query`].
     ///
     /// # Errors
-    /// [`Error::UnknownName`] for a state that a variable does not have, and for a variable that no column has;
-    /// [`Error::Duplicate`] for a column that is named twice; [`Error::Invalid`] for a record of another length.
-    pub fn encode<R: AsRef<[S]>, S: AsRef<str>>(
+    /// As there; [`Error::Invalid`] for no restarts.
+    pub fn query<F: Findings + ?Sized>(
         &self,
-        header: &[&str],
-        records: &[R],
-    ) -> Result<Array2<usize>, Error> {
-        let mut known = super::Names::default();
-        for name in header {
-            known.add(name, || "column".into())?;
-        }
-        let column = |v: VarId| {
-            let name = self.name_of(v);
-            known.find(name).ok_or_else(|| known.unknown("column for variable".into(), name))
-        };
-        let columns: Vec<usize> = self.variables().map(column).collect::<Result<_, _>>()?;
-        let mut data = Array2::zeros((records.len(), self.len()));
-        for (record, mut row) in records.iter().zip(data.rows_mut()) {
-            let record = record.as_ref();
-            fenchel_linalg::Invalid::check_length("a record", header.len(), record.len())?;
-            for (v, &column) in self.variables().zip(&columns) {
-                row[v.index()] = self.state(v, record[column].as_ref())?;
-            }
-        }
-        Ok(data)
+        variables: &[&str],
+        findings: &F,
+    ) -> Result<Answer<'a>, Error> {
+        let net = self.net;
+        let variables: Vec<VarId> =
+            variables.iter().map(|name| net.variable(name)).collect::<Result<_, _>>()?;
+        let table = self.posterior(&variables, findings)?;
+        Ok(Answer { net, variables, table, given: findings.text(net) })
     }
 }
 
@@ -206,11 +169,6 @@ impl Explanation {
         };
         self.variables.iter().zip(&self.states).map(name).collect()
     }
-}
-
-fn pairs(findings: &[(&str, &str)]) -> String {
-    let pairs: Vec<String> = findings.iter().map(|(v, state)| format!("{v} = {state}")).collect();
-    pairs.join(", ")
 }
 
 /// `P(x)` or `P(x | y)`.

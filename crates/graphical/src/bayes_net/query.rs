@@ -1,11 +1,17 @@
 //! Exact answers: what is relevant is kept, the rest never enters a table.
 //!
-//! What is left out counts as summing to 1. Tables whose rows do so only up to the rounding of a file make answers that
-//! leave out different parts differ by as much; renormalise when reading where that matters.
+//! Every row of a table counts as divided by its sum, so what is left out sums to 1 and all answers agree up to rounding,
+//! whatever they leave out.
+//!
+//! An [`Inference`] holds the settings of the elimination orders; the questions of a [`BayesNet`] are those of an inference
+//! with the default settings.
 
 use std::collections::BTreeMap;
 
-use super::BayesNet;
+use fenchel_linalg::Invalid;
+use fenchel_optim::Refusal;
+
+use super::{BayesNet, Findings};
 use crate::{
     Dag, Error, Evidence, FactorGraph, Finding, JunctionTree, OrderingOptions, Table, VarId,
     variable_elimination,
@@ -22,7 +28,35 @@ pub struct Explanation {
     pub log_joint: f64,
 }
 
+/// A network with the settings by which its questions are answered, from [`BayesNet::inference`].
+///
+/// The methods are those of [`BayesNet`] of the same names, and described there.
+///
+/// ```
+/// use fenchel_graphical::{Heuristic, OrderingOptions, networks};
+///
+/// let net = networks::alarm();
+/// let ordering = OrderingOptions { heuristic: Heuristic::MinFill, max_memory: Some(1 << 20), ..Default::default() };
+/// let answer = net.inference(&ordering).query(&["LVFAILURE"], &[("HISTORY", "TRUE")])?;
+/// assert!(answer.probability(&["TRUE"])? > 0.5);
+/// # Ok::<(), fenchel_graphical::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Inference<'a> {
+    pub(super) net: &'a BayesNet,
+    ordering: OrderingOptions,
+}
+
 impl BayesNet {
+    /// Questions with an elimination order and a memory limit of your own.
+    pub fn inference(&self, ordering: &OrderingOptions) -> Inference<'_> {
+        Inference { net: self, ordering: ordering.clone() }
+    }
+
+    pub(super) fn default_inference(&self) -> Inference<'_> {
+        self.inference(&OrderingOptions::default())
+    }
+
     /// `P(query | evidence)` as one table over the sorted query.
     ///
     /// Barren variables, and those that the evidence separates from the query, are left out before anything
@@ -36,38 +70,19 @@ impl BayesNet {
     ///
     /// let net = asia();
     /// let lung = net.variable("lung")?;
-    /// let smoker = net.evidence(&[("smoke", "yes")])?;
-    /// assert!((net.posterior(&[lung], &smoker)?.values()[0] - 0.1).abs() < 1e-15);
+    /// assert!((net.posterior(&[lung], &[("smoke", "yes")])?.values()[0] - 0.1).abs() < 1e-15);
     /// # Ok::<(), fenchel_graphical::Error>(())
     /// ```
     ///
     /// # Errors
-    /// [`Error::UnknownVariable`], [`Error::RepeatedVariable`]; what [`Evidence::check`] refuses;
-    /// [`Error::ImpossibleEvidence`]; [`Error::MemoryLimit`].
-    pub fn posterior(&self, query: &[VarId], evidence: &Evidence) -> Result<Table, Error> {
-        evidence.check(&self.cards)?;
-        for &variable in query {
-            self.check(variable)?;
-        }
-        let kept = self.relevant(query, evidence)?;
-        if self.may_be_impossible_beyond(&kept, evidence)? {
-            self.log_evidence(evidence)?;
-        }
-        let (model, evidence) = self.part(&kept, query, evidence)?;
-        variable_elimination(&model, query, &evidence, &OrderingOptions::default())
-    }
-
-    /// Whether evidence that the kept tables do not speak of could have probability 0: some table above it has a 0.
-    fn may_be_impossible_beyond(&self, kept: &[bool], evidence: &Evidence) -> Result<bool, Error> {
-        let beyond = evidence.iter().map(|(v, _)| v.0).filter(|&v| !kept[v as usize]);
-        let above = self.dag.ancestors(&beyond.collect::<Vec<u32>>())?;
-        let has_zero = |v: VarId| self.cpt_of(v).contains(&0.0);
-        let doubtful = |finding: &Finding| match finding {
-            Finding::State(_) => false,
-            Finding::Likelihood(likelihood) => likelihood.contains(&0.0),
-        };
-        let soft = evidence.iter().any(|(v, finding)| above[v.index()] && doubtful(finding));
-        Ok(soft || self.variables().any(|v| above[v.index()] && has_zero(v)))
+    /// [`Error::UnknownVariable`], [`Error::RepeatedVariable`]; those of the names; what [`Evidence::check`] refuses;
+    /// [`Error::ImpossibleEvidence`]; [`Error::Refused`] for too much memory.
+    pub fn posterior<F: Findings + ?Sized>(
+        &self,
+        query: &[VarId],
+        evidence: &F,
+    ) -> Result<Table, Error> {
+        self.default_inference().posterior(query, evidence)
     }
 
     /// `P(x_v | evidence)` for every variable `v`, by one junction tree.
@@ -76,22 +91,10 @@ impl BayesNet {
     /// [`factor_graph`](Self::factor_graph) once and calibrate it each time.
     ///
     /// # Errors
-    /// What [`Evidence::check`] refuses; [`Error::ImpossibleEvidence`]; [`Error::MemoryLimit`].
-    pub fn posteriors(&self, evidence: &Evidence) -> Result<Vec<Vec<f64>>, Error> {
-        let model = self.factor_graph()?.condition(evidence)?;
-        let tree = JunctionTree::compile(&model, &OrderingOptions::default())?;
-        let mut workspace = tree.workspace();
-        let calibrated = tree.calibrate(&model, &Evidence::new(), &mut workspace)?;
-        let mut marginals = calibrated.marginals();
-        for (variable, finding) in evidence.iter() {
-            if let &Finding::State(state) = finding {
-                let certain = &mut marginals[variable.index()];
-                certain.clear();
-                certain.resize(self.cards[variable.index()], 0.0);
-                certain[state] = 1.0;
-            }
-        }
-        Ok(marginals)
+    /// Those of the names; what [`Evidence::check`] refuses; [`Error::ImpossibleEvidence`]; [`Error::Refused`] for too much
+    /// memory.
+    pub fn posteriors<F: Findings + ?Sized>(&self, evidence: &F) -> Result<Vec<Vec<f64>>, Error> {
+        self.default_inference().posteriors(evidence)
     }
 
     /// `ln P(evidence)`, in nats; soft evidence counts with its likelihoods.
@@ -100,36 +103,37 @@ impl BayesNet {
     ///
     /// # Errors
     /// As [`posteriors`](Self::posteriors).
-    pub fn log_evidence(&self, evidence: &Evidence) -> Result<f64, Error> {
-        evidence.check(&self.cards)?;
-        let observed: Vec<u32> = evidence.iter().map(|(v, _)| v.0).collect();
-        let kept = self.dag.ancestors(&observed)?;
-        let (model, evidence) = self.part(&kept, &[], evidence)?;
-        let model = model.condition(&evidence)?;
-        let tree = JunctionTree::compile(&model, &OrderingOptions::default())?;
-        let mut workspace = tree.workspace();
-        Ok(tree.calibrate(&model, &Evidence::new(), &mut workspace)?.log_partition())
+    pub fn log_evidence<F: Findings + ?Sized>(&self, evidence: &F) -> Result<f64, Error> {
+        self.default_inference().log_evidence(evidence)
     }
 
     /// The configuration of all variables that is most probable given the evidence (MPE).
     ///
     /// # Errors
     /// As [`posteriors`](Self::posteriors).
-    pub fn most_probable(&self, evidence: &Evidence) -> Result<Explanation, Error> {
-        let model = self.factor_graph()?.condition(evidence)?;
-        let tree = JunctionTree::compile(&model, &OrderingOptions::default())?;
-        let mut workspace = tree.workspace();
-        let best = tree.calibrate_max(&model, &Evidence::new(), &mut workspace)?;
-        let (mut states, log_joint) = (best.map(), best.best_score());
-        for (variable, finding) in evidence.iter() {
-            if let &Finding::State(state) = finding {
-                states[variable.index()] = state;
-            }
-        }
-        if log_joint == f64::NEG_INFINITY {
-            return Err(Error::ImpossibleEvidence);
-        }
-        Ok(Explanation { variables: self.variables().collect(), states, log_joint })
+    pub fn most_probable<F: Findings + ?Sized>(&self, evidence: &F) -> Result<Explanation, Error> {
+        self.default_inference().most_probable(evidence)
+    }
+
+    /// The `k` configurations of all variables that are most probable given the evidence, most probable first; fewer where fewer
+    /// are possible. The order of equal ones is that of [`MaxCalibrated::ranking`](crate::MaxCalibrated::ranking).
+    ///
+    /// ```
+    /// let net = fenchel_graphical::networks::asia();
+    /// let best = net.most_probable_k(3, &[("dysp", "yes")])?;
+    /// assert_eq!(best[0], net.most_probable(&[("dysp", "yes")])?);
+    /// assert!(best[0].log_joint >= best[1].log_joint && best[1].log_joint >= best[2].log_joint);
+    /// # Ok::<(), fenchel_graphical::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`posteriors`](Self::posteriors); [`Error::Invalid`] for `k = 0`.
+    pub fn most_probable_k<F: Findings + ?Sized>(
+        &self,
+        k: usize,
+        evidence: &F,
+    ) -> Result<Vec<Explanation>, Error> {
+        self.default_inference().most_probable_k(k, evidence)
     }
 
     /// The states of the query that are most probable given the evidence, the other variables summed out.
@@ -145,43 +149,26 @@ impl BayesNet {
     /// Source: Park and Darwiche, J. Artificial Intelligence Research 21, 2004.
     ///
     /// # Errors
-    /// As [`posterior`](Self::posterior); [`Error::MemoryLimit`] before anything is multiplied.
-    pub fn marginal_map(&self, query: &[VarId], evidence: &Evidence) -> Result<Explanation, Error> {
-        evidence.check(&self.cards)?;
-        for (i, &variable) in query.iter().enumerate() {
-            self.check(variable)?;
-            if query[..i].contains(&variable) {
-                return Err(Error::RepeatedVariable { variable });
-            }
-        }
-        let observed = evidence.iter().map(|(v, _)| v);
-        let named: Vec<u32> = query.iter().copied().chain(observed).map(|v| v.0).collect();
-        let kept = self.dag.ancestors(&named)?;
-        let (model, evidence) = self.part(&kept, query, evidence)?;
-        let mut tables = model.condition(&evidence)?.factors().to_vec();
-        let free = |v: &VarId| evidence.state(*v).is_none();
-        let hidden = self.variables().filter(|v| kept[v.index()] && !query.contains(v) && free(v));
-        let asked = query.iter().copied().filter(free).collect();
-        let [hidden, asked] = plan(&tables, [hidden.collect(), asked])?;
-        eliminate(&mut tables, hidden, |product, keep, _| product.marginalize_sum(keep))?;
-        let mut trace = Vec::new();
-        eliminate(&mut tables, asked, |product, keep, v| {
-            let rest = product.marginalize_max(keep);
-            trace.push((v, product));
-            rest
-        })?;
-        let log_joint: f64 = tables.iter().map(|table| table.log_values()[0]).sum();
-        if log_joint == f64::NEG_INFINITY {
-            return Err(Error::ImpossibleEvidence);
-        }
-        // The last maximum first: its table depends on nothing else.
-        let mut found = evidence.clone();
-        for (v, product) in trace.into_iter().rev() {
-            let state = product.reduce(&hard(&found))?.argmax()[0];
-            found.set(v, Finding::State(state));
-        }
-        let states = query.iter().filter_map(|&v| found.state(v)).collect();
-        Ok(Explanation { variables: query.to_vec(), states, log_joint })
+    /// As [`posterior`](Self::posterior); [`Error::Refused`] before anything is multiplied.
+    pub fn marginal_map<F: Findings + ?Sized>(
+        &self,
+        query: &[VarId],
+        evidence: &F,
+    ) -> Result<Explanation, Error> {
+        self.default_inference().marginal_map(query, evidence)
+    }
+
+    /// Whether evidence that the kept tables do not speak of could have probability 0: some table above it has a 0.
+    fn may_be_impossible_beyond(&self, kept: &[bool], evidence: &Evidence) -> Result<bool, Error> {
+        let beyond = evidence.iter().map(|(v, _)| v.0).filter(|&v| !kept[v as usize]);
+        let above = self.dag.ancestors(&beyond.collect::<Vec<u32>>())?;
+        let has_zero = |v: VarId| self.cpt_of(v).contains(&0.0);
+        let doubtful = |finding: &Finding| match finding {
+            Finding::State(_) => false,
+            Finding::Likelihood(likelihood) => likelihood.contains(&0.0),
+        };
+        let soft = evidence.iter().any(|(v, finding)| above[v.index()] && doubtful(finding));
+        Ok(soft || self.variables().any(|v| above[v.index()] && has_zero(v)))
     }
 
     /// The tables that the posterior of the query depends on. A likelihood counts as an observed child.
@@ -225,7 +212,7 @@ impl BayesNet {
         }
         let mut model = FactorGraph::new(&cards)?;
         for v in tables() {
-            model.add_values(&self.scope(v), self.cpt_of(v))?;
+            model.add_values(&self.scope(v), &self.probabilities(v))?;
         }
         let mut inside = Evidence::new();
         for (v, finding) in evidence.iter() {
@@ -234,6 +221,153 @@ impl BayesNet {
             }
         }
         Ok((model, inside))
+    }
+}
+
+impl Inference<'_> {
+    /// As [`BayesNet::posterior`].
+    ///
+    /// # Errors
+    /// As there; [`Error::Invalid`] for no restarts.
+    pub fn posterior<F: Findings + ?Sized>(
+        &self,
+        query: &[VarId],
+        evidence: &F,
+    ) -> Result<Table, Error> {
+        let (net, evidence) = (self.net, self.evidence(evidence)?);
+        for &variable in query {
+            net.check(variable)?;
+        }
+        let kept = net.relevant(query, &evidence)?;
+        if net.may_be_impossible_beyond(&kept, &evidence)? {
+            self.log_evidence(&evidence)?;
+        }
+        let (model, evidence) = net.part(&kept, query, &evidence)?;
+        variable_elimination(&model, query, &evidence, &self.ordering)
+    }
+
+    /// As [`BayesNet::posteriors`].
+    ///
+    /// # Errors
+    /// As there; [`Error::Invalid`] for no restarts.
+    pub fn posteriors<F: Findings + ?Sized>(&self, evidence: &F) -> Result<Vec<Vec<f64>>, Error> {
+        let (net, evidence) = (self.net, self.evidence(evidence)?);
+        let model = net.factor_graph()?.condition(&evidence)?;
+        let tree = JunctionTree::compile(&model, &self.ordering)?;
+        let mut workspace = tree.workspace();
+        let calibrated = tree.calibrate(&model, &Evidence::new(), &mut workspace)?;
+        let mut marginals = calibrated.marginals();
+        for (variable, finding) in evidence.iter() {
+            if let &Finding::State(state) = finding {
+                let certain = &mut marginals[variable.index()];
+                certain.clear();
+                certain.resize(net.cards[variable.index()], 0.0);
+                certain[state] = 1.0;
+            }
+        }
+        Ok(marginals)
+    }
+
+    /// As [`BayesNet::log_evidence`].
+    ///
+    /// # Errors
+    /// As there; [`Error::Invalid`] for no restarts.
+    pub fn log_evidence<F: Findings + ?Sized>(&self, evidence: &F) -> Result<f64, Error> {
+        let (net, evidence) = (self.net, self.evidence(evidence)?);
+        let observed: Vec<u32> = evidence.iter().map(|(v, _)| v.0).collect();
+        let kept = net.dag.ancestors(&observed)?;
+        let (model, evidence) = net.part(&kept, &[], &evidence)?;
+        let model = model.condition(&evidence)?;
+        let tree = JunctionTree::compile(&model, &self.ordering)?;
+        let mut workspace = tree.workspace();
+        Ok(tree.calibrate(&model, &Evidence::new(), &mut workspace)?.log_partition())
+    }
+
+    /// As [`BayesNet::most_probable`].
+    ///
+    /// # Errors
+    /// As there; [`Error::Invalid`] for no restarts.
+    pub fn most_probable<F: Findings + ?Sized>(&self, evidence: &F) -> Result<Explanation, Error> {
+        self.most_probable_k(1, evidence)?.pop().ok_or(Error::ImpossibleEvidence)
+    }
+
+    /// As [`BayesNet::most_probable_k`].
+    ///
+    /// # Errors
+    /// As there; [`Error::Invalid`] for no restarts.
+    pub fn most_probable_k<F: Findings + ?Sized>(
+        &self,
+        k: usize,
+        evidence: &F,
+    ) -> Result<Vec<Explanation>, Error> {
+        let (net, evidence) = (self.net, self.evidence(evidence)?);
+        Invalid::check_positive("k", k as f64)?;
+        let model = net.factor_graph()?.condition(&evidence)?;
+        let tree = JunctionTree::compile(&model, &self.ordering)?;
+        let mut workspace = tree.workspace();
+        let best = tree.calibrate_max(&model, &Evidence::new(), &mut workspace)?;
+        let explain = |(log_joint, mut states): (f64, Vec<usize>)| {
+            for (variable, finding) in evidence.iter() {
+                if let &Finding::State(state) = finding {
+                    states[variable.index()] = state;
+                }
+            }
+            Explanation { variables: net.variables().collect(), states, log_joint }
+        };
+        let found: Vec<Explanation> = best.ranking().take(k).map(explain).collect();
+        if found.is_empty() { Err(Error::ImpossibleEvidence) } else { Ok(found) }
+    }
+
+    /// As [`BayesNet::marginal_map`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn marginal_map<F: Findings + ?Sized>(
+        &self,
+        query: &[VarId],
+        evidence: &F,
+    ) -> Result<Explanation, Error> {
+        let (net, evidence) = (self.net, self.evidence(evidence)?);
+        for (i, &variable) in query.iter().enumerate() {
+            net.check(variable)?;
+            if query[..i].contains(&variable) {
+                return Err(Error::RepeatedVariable { variable });
+            }
+        }
+        let observed = evidence.iter().map(|(v, _)| v);
+        let named: Vec<u32> = query.iter().copied().chain(observed).map(|v| v.0).collect();
+        let kept = net.dag.ancestors(&named)?;
+        let (model, evidence) = net.part(&kept, query, &evidence)?;
+        let mut tables = model.condition(&evidence)?.factors().to_vec();
+        let free = |v: &VarId| evidence.state(*v).is_none();
+        let hidden = net.variables().filter(|v| kept[v.index()] && !query.contains(v) && free(v));
+        let asked = query.iter().copied().filter(free).collect();
+        let [hidden, asked] = plan(&tables, [hidden.collect(), asked], self.ordering.max_memory)?;
+        eliminate(&mut tables, hidden, |product, keep, _| product.marginalize_sum(keep))?;
+        let mut trace = Vec::new();
+        eliminate(&mut tables, asked, |product, keep, v| {
+            let rest = product.marginalize_max(keep);
+            trace.push((v, product));
+            rest
+        })?;
+        let log_joint: f64 = tables.iter().map(|table| table.log_values()[0]).sum();
+        if log_joint == f64::NEG_INFINITY {
+            return Err(Error::ImpossibleEvidence);
+        }
+        // The last maximum first: its table depends on nothing else.
+        let mut found = evidence.clone();
+        for (v, product) in trace.into_iter().rev() {
+            let state = product.reduce(&hard(&found))?.argmax()[0];
+            found.set(v, Finding::State(state));
+        }
+        let states = query.iter().filter_map(|&v| found.state(v)).collect();
+        Ok(Explanation { variables: query.to_vec(), states, log_joint })
+    }
+
+    fn evidence<F: Findings + ?Sized>(&self, findings: &F) -> Result<Evidence, Error> {
+        let evidence = findings.evidence(self.net)?;
+        evidence.check(&self.net.cards)?;
+        Ok(evidence)
     }
 }
 
@@ -246,8 +380,12 @@ fn hard(evidence: &Evidence) -> Evidence {
 /// is smallest.
 ///
 /// # Errors
-/// [`Error::MemoryLimit`] if a table on the way takes more than tables may.
-fn plan(tables: &[Table], groups: [Vec<VarId>; 2]) -> Result<[Vec<VarId>; 2], Error> {
+/// [`Error::Refused`] if a table on the way takes more than tables may.
+fn plan(
+    tables: &[Table],
+    groups: [Vec<VarId>; 2],
+    max_memory: Option<u64>,
+) -> Result<[Vec<VarId>; 2], Error> {
     type Scope = BTreeMap<VarId, usize>;
     let mut scopes: Vec<Scope> = tables
         .iter()
@@ -268,13 +406,10 @@ fn plan(tables: &[Table], groups: [Vec<VarId>; 2]) -> Result<[Vec<VarId>; 2], Er
             let costs: Vec<f64> = variables.iter().map(|&v| size(&joined(&scopes, v))).collect();
             let next = (0..costs.len()).min_by(|&i, &j| costs[i].total_cmp(&costs[j])).unwrap_or(0);
             let v = variables.swap_remove(next);
-            let needed = 8.0 * costs[next];
-            let limit = OrderingOptions::default().memory_limit;
-            if needed > limit as f64 {
-                let what = "a table of marginal_map";
-                let hint = "ask for fewer variables, or for the states of most_probable";
-                return Err(Error::MemoryLimit { what, needed: needed as u64, limit, hint });
-            }
+            let hint = "ask for fewer variables, or for the states of most_probable";
+            // A cast saturates, which is what is wanted.
+            let needed = (8.0 * costs[next]) as u64;
+            Refusal::check_memory("a table of marginal_map", needed, max_memory, hint)?;
             let mut scope = joined(&scopes, v);
             scope.remove(&v);
             scopes.retain(|scope| !scope.contains_key(&v));

@@ -15,7 +15,7 @@ impl BayesNet {
     pub fn sample(&self, rng: &mut (impl Rng + ?Sized)) -> Vec<usize> {
         let mut configuration = vec![0; self.len()];
         for &v in self.dag.topological_order() {
-            configuration[v as usize] = draw(self.row(VarId(v), &configuration), rng);
+            configuration[v as usize] = draw(self.row(VarId(v), &configuration).0, rng);
         }
         configuration
     }
@@ -53,10 +53,10 @@ impl BayesNet {
         for mut row in configurations.rows_mut() {
             let mut log_weight = 0.0;
             for &v in self.dag.topological_order() {
-                let probabilities = self.row(VarId(v), &configuration);
+                let (probabilities, sum) = self.row(VarId(v), &configuration);
                 configuration[v as usize] = match evidence.get(VarId(v)) {
                     Some(&Finding::State(state)) => {
-                        log_weight += probabilities[state].ln();
+                        log_weight += (probabilities[state] / sum).ln();
                         state
                     }
                     Some(Finding::Likelihood(values)) => {

@@ -24,5 +24,5 @@ mod rows;
 mod tokens;
 mod write;
 
-pub use read::{BifOptions, read, read_file, read_with};
-pub use write::write;
+pub use read::{BifOptions, read, read_file, read_file_with, read_with};
+pub use write::{write, write_file};

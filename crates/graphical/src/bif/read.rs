@@ -1,12 +1,13 @@
 //! The reader: one rule of the grammar, one function.
 
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::BufRead;
 use std::path::Path;
+
+use fenchel_optim::MAX_MEMORY;
 
 use crate::bayes_net::{Cpt, Names, Parts, ROW_TOLERANCE, renormalise};
 use crate::text::Place;
-use crate::{BayesNet, Error, VarId};
+use crate::{BayesNet, Error, VarId, files};
 
 use super::rows::Rows;
 use super::tokens::Tokens;
@@ -15,13 +16,13 @@ use super::tokens::Tokens;
 ///
 /// | name | default | purpose |
 /// |---|---|---|
-/// | `table_bytes` | 2^30 | the most memory that one table may take |
+/// | `max_memory` | [`MAX_MEMORY`] | bytes that all tables together may take; `None` for no limit |
 /// | `tolerance` | 1e-3 | how far the sum of a row may be from 1 |
 /// | `renormalise` | `false` | divide every row by its sum instead of keeping the numbers of the file |
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BifOptions {
-    /// The most memory that one table may take, in bytes.
-    pub table_bytes: u64,
+    /// Bytes that all tables together may take; `None` for no limit.
+    pub max_memory: Option<u64>,
     /// How far the sum of a row may be from 1.
     pub tolerance: f64,
     /// Whether every row is divided by its sum.
@@ -30,7 +31,7 @@ pub struct BifOptions {
 
 impl Default for BifOptions {
     fn default() -> Self {
-        BifOptions { table_bytes: 1 << 30, tolerance: ROW_TOLERANCE, renormalise: false }
+        BifOptions { max_memory: MAX_MEMORY, tolerance: ROW_TOLERANCE, renormalise: false }
     }
 }
 
@@ -61,41 +62,17 @@ pub fn read(from: impl BufRead) -> Result<BayesNet, Error> {
 /// A file packed by gzip is unpacked, whatever its name. A byte order mark at its beginning is passed over.
 ///
 /// # Errors
-/// As [`read`], [`Error::Io`] with the path.
+/// [`Error::File`], which names the file, with the error of [`read`] inside.
 pub fn read_file(path: impl AsRef<Path>) -> Result<BayesNet, Error> {
-    let path = path.as_ref();
-    let at = |error: Error| match error {
-        Error::Io { kind, reason } => {
-            Error::Io { kind, reason: format!("{}: {reason}", path.display()) }
-        }
-        other => other,
-    };
-    let unpacked = File::open(path).and_then(unpack).map_err(|error| at(error.into()))?;
-    read(unpacked).map_err(at)
+    read_file_with(path, &BifOptions::default())
 }
 
-/// The text of a file that may be packed.
-fn unpack(file: File) -> io::Result<Box<dyn BufRead>> {
-    let text: Box<dyn BufRead> = Box::new(BufReader::new(file));
-    let (head, text) = peek(text)?;
-    let text: Box<dyn BufRead> = match head {
-        [0x1F, 0x8B, _] => Box::new(BufReader::new(flate2::bufread::MultiGzDecoder::new(text))),
-        _ => text,
-    };
-    let (head, mut text) = peek(text)?;
-    if head == [0xEF, 0xBB, 0xBF] {
-        text.read_exact(&mut [0; 3])?;
-    }
-    Ok(text)
-}
-
-/// The first three bytes of a text, zeros where it is shorter, and the whole text.
-fn peek(mut text: Box<dyn BufRead>) -> io::Result<([u8; 3], Box<dyn BufRead>)> {
-    let mut start = Vec::new();
-    text.by_ref().take(3).read_to_end(&mut start)?;
-    let mut head = [0; 3];
-    head[..start.len()].copy_from_slice(&start);
-    Ok((head, Box::new(io::Cursor::new(start).chain(text))))
+/// Reads a network from a file, with limits and wishes.
+///
+/// # Errors
+/// [`Error::File`], which names the file, with the error of [`read_with`] inside.
+pub fn read_file_with(path: impl AsRef<Path>, options: &BifOptions) -> Result<BayesNet, Error> {
+    files::read(path.as_ref(), |text| read_with(text, options))
 }
 
 /// Reads a network from BIF text, with limits and wishes.
@@ -109,6 +86,7 @@ pub fn read_with(from: impl BufRead, options: &BifOptions) -> Result<BayesNet, E
         options: *options,
         name: String::new(),
         parts: Parts::default(),
+        bytes: 0,
     };
     reader.document()?;
     reader.parts.build(reader.name)
@@ -119,6 +97,8 @@ struct Reader<R> {
     options: BifOptions,
     name: String,
     parts: Parts,
+    /// Bytes of the tables so far.
+    bytes: u64,
 }
 
 impl<R: BufRead> Reader<R> {
@@ -230,7 +210,7 @@ impl<R: BufRead> Reader<R> {
         self.parts
             .check_parents(child, &parents)
             .map_err(|error| place.fault(error.to_string()))?;
-        let table = Rows::new(&self.parts, child, parents, &self.options, place)?;
+        let table = Rows::new(&self.parts, child, parents, &mut self.bytes, &self.options, place)?;
         self.tokens.expect(b'{')?;
         self.rows(table, place)
     }
@@ -288,7 +268,7 @@ impl<R: BufRead> Reader<R> {
         if self.options.renormalise {
             renormalise(&mut values, states);
         }
-        self.parts.cpts[child.index()] = Some(Cpt { parents, values });
+        self.parts.cpts[child.index()] = Some(Cpt::new(parents, values, states));
         Ok(())
     }
 

@@ -1,6 +1,9 @@
 //! A conditional probability table, row by row.
 
+use fenchel_optim::Refusal;
+
 use crate::bayes_net::{Parts, Row, cells, parents_in};
+use crate::table::table_bytes;
 use crate::text::Place;
 use crate::{Error, VarId};
 
@@ -21,23 +24,21 @@ impl Rows {
         parts: &Parts,
         child: VarId,
         parents: Vec<VarId>,
+        bytes: &mut u64,
         options: &BifOptions,
         place: Place,
     ) -> Result<Rows, Error> {
         let states = parts.states[child.index()].len();
         let rows = cells(parents.iter().map(|p| parts.states[p.index()].len()));
         let size = rows.and_then(|rows| rows.checked_mul(states));
-        let bytes = size.map_or(u64::MAX, |size| (size as u64).saturating_mul(8));
-        let (Some(rows), true) = (rows, bytes <= options.table_bytes) else {
-            let error = Error::MemoryLimit {
-                what: "a conditional probability table",
-                needed: bytes,
-                limit: options.table_bytes,
-                hint: "raise `table_bytes` if the table is meant to be that large",
-            };
-            return Err(place.fault(error.to_string()));
+        *bytes = bytes.saturating_add(table_bytes(size));
+        let hint = "raise max_memory if the table is meant to be that large";
+        Refusal::check_memory("the network up to this table", *bytes, options.max_memory, hint)
+            .map_err(|refusal| place.fault(refusal.to_string()))?;
+        let Some((rows, size)) = rows.zip(size) else {
+            return Err(place.fault("a table of more cells than can be counted"));
         };
-        let values = vec![0.0; rows * states];
+        let values = vec![0.0; size];
         Ok(Rows { child, parents, states, values, given: vec![false; rows] })
     }
 

@@ -1,8 +1,9 @@
 //! The writer: every number as the shortest decimal that reads back to the same bits.
 
 use std::io::Write;
+use std::path::Path;
 
-use crate::{BayesNet, Error};
+use crate::{BayesNet, Error, files};
 
 /// Writes a network as BIF text that [`read`](super::read) reads back to an equal network.
 ///
@@ -53,6 +54,14 @@ pub fn write(net: &BayesNet, mut to: impl Write) -> Result<(), Error> {
         writeln!(to, "}}")?;
     }
     Ok(to.flush()?)
+}
+
+/// Writes a network to a file, whole or not at all; packed by gzip if the name ends in `.gz`.
+///
+/// # Errors
+/// [`Error::File`], which names the file, with the error of [`write()`] inside.
+pub fn write_file(net: &BayesNet, path: impl AsRef<Path>) -> Result<(), Error> {
+    files::write(path.as_ref(), |to| write(net, to))
 }
 
 fn words(names: &[String]) -> Result<String, Error> {

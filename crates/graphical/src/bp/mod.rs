@@ -188,7 +188,7 @@ impl Beliefs {
 /// ```
 ///
 /// # Errors
-/// [`Error::ImpossibleEvidence`] where messages contradict one another; [`Error::MemoryLimit`] for factors over the same variables
+/// [`Error::ImpossibleEvidence`] where messages contradict one another; [`Error::Refused`] for factors over the same variables
 /// whose product does not fit; [`Error::Invalid`] for settings out of range or a start of another model.
 pub fn belief_propagation<O: Observer<Propagation>>(
     model: &FactorGraph,

@@ -24,6 +24,7 @@
 mod greedy;
 
 use fenchel_linalg::Invalid;
+use fenchel_optim::MAX_MEMORY;
 use fenchel_optim::random::stream;
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
@@ -58,7 +59,7 @@ pub enum Heuristic {
 /// | `heuristic` | `Portfolio` | which variable next |
 /// | `restarts` | 32 | orders tried at most |
 /// | `seed` | 0 | how ties fall |
-/// | `memory_limit` | 2^31 | bytes that the tables of a junction tree may take |
+/// | `max_memory` | [`MAX_MEMORY`] | bytes that the tables of a junction tree may take; `None` for no limit |
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OrderingOptions {
     /// Which variable is eliminated next.
@@ -67,8 +68,8 @@ pub struct OrderingOptions {
     pub restarts: usize,
     /// Decides ties.
     pub seed: u64,
-    /// Bytes that tables may take; what needs more is refused before anything is allocated.
-    pub memory_limit: u64,
+    /// Bytes that tables may take; what needs more is refused before anything is allocated. `None` for no limit.
+    pub max_memory: Option<u64>,
 }
 
 impl Default for OrderingOptions {
@@ -77,7 +78,7 @@ impl Default for OrderingOptions {
             heuristic: Heuristic::default(),
             restarts: 32,
             seed: 0,
-            memory_limit: crate::TABLE_BYTES,
+            max_memory: MAX_MEMORY,
         }
     }
 }

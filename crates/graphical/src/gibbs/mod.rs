@@ -133,7 +133,7 @@ impl Gibbs {
     /// # Errors
     /// [`Invalid::Parameter`] for no chain; what [`Evidence::check`] refuses; [`Invalid::Length`], [`Invalid::Empty`] and
     /// [`Error::State`] for a start that does not fit; [`Error::UnknownVariable`], [`Error::RepeatedVariable`] and
-    /// [`Error::MemoryLimit`] for blocks; [`Error::Memory`] for more chains than fit.
+    /// [`Error::Refused`] for blocks; [`Error::Memory`] for more chains than fit.
     pub fn new(
         model: &FactorGraph,
         evidence: &Evidence,

@@ -18,7 +18,7 @@ impl Influence {
     /// Cost: for every factor and ordered pair of its variables, cells x states of `j`.
     ///
     /// # Errors
-    /// [`Error::MemoryLimit`] where a product of factors does not fit, which cannot be if they do.
+    /// [`Error::Refused`] where a product of factors does not fit, which cannot be if they do.
     pub fn of_factors(model: &FactorGraph) -> Result<Self, Error> {
         let mut merged: BTreeMap<&[VarId], Table> = BTreeMap::new();
         for factor in model.factors().iter().filter(|factor| factor.scope().len() >= 2) {

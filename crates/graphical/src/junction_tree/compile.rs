@@ -1,5 +1,7 @@
 //! From an elimination to a tree of cliques.
 
+use fenchel_optim::Refusal;
+
 use crate::elimination::Elimination;
 use crate::stride::{Plan, cells};
 use crate::{Error, FactorGraph, FactorId, VarId};
@@ -24,9 +26,9 @@ impl Clique {
 pub(super) fn compile(
     model: &FactorGraph,
     elimination: &Elimination,
-    memory_limit: u64,
+    max_memory: Option<u64>,
 ) -> Result<JunctionTree, Error> {
-    let mut cliques = maximal(model, elimination, memory_limit)?;
+    let mut cliques = maximal(model, elimination, max_memory)?;
     attach_low(&mut cliques);
     let children = children(&cliques);
     let preorder = preorder(&cliques, &children);
@@ -98,7 +100,7 @@ pub(super) fn compile(
 fn maximal(
     model: &FactorGraph,
     elimination: &Elimination,
-    memory_limit: u64,
+    max_memory: Option<u64>,
 ) -> Result<Vec<Clique>, Error> {
     let n = model.len();
     let mut position = vec![0_usize; n];
@@ -146,14 +148,8 @@ fn maximal(
         let cells = scope.iter().map(|s| s.1).product();
         cliques.push(Clique { scope, shared, parent, cells });
     }
-    if total > memory_limit {
-        return Err(Error::MemoryLimit {
-            what: "the tables of the junction tree",
-            needed: total,
-            limit: memory_limit,
-            hint: "try another heuristic, more restarts, or approximate inference",
-        });
-    }
+    let hint = "try another heuristic, more restarts, or approximate inference";
+    Refusal::check_memory("the junction tree", total, max_memory, hint)?;
     Ok(cliques)
 }
 

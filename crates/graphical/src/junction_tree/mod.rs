@@ -13,7 +13,7 @@
 //! A [`JunctionTree`] is compiled once for a structure (cardinalities and scopes), is immutable and can be shared between
 //! threads. A [`Workspace`] owns all numbers. [`JunctionTree::calibrate`] takes any model of that structure and any evidence,
 //! allocates nothing, and gives a [`Calibrated`] that answers questions; [`JunctionTree::calibrate_max`] does the same for
-//! maxima. Components become trees of a forest. [`JunctionTree::posteriors`] stays with one model and goes from evidence to
+//! maxima, up to the [k best configurations](MaxCalibrated::ranking). Components become trees of a forest. [`JunctionTree::posteriors`] stays with one model and goes from evidence to
 //! evidence: it remembers what the last evidence left unchanged. A [`TreeCache`] keeps the trees of models of few structures.
 //!
 //! **Numbers.** In [`Domain::Scaled`] tables hold probabilities, every message has maximum 1, and logarithms of the scales add
@@ -40,8 +40,10 @@ mod marginals;
 mod maximum;
 mod posteriors;
 mod queries;
+mod ranking;
 mod sample;
 
+use fenchel_optim::MAX_MEMORY;
 use serde::{Deserialize, Serialize};
 
 use crate::elimination::{along, search};
@@ -55,6 +57,7 @@ pub use marginals::{CliqueMarginals, LineDerivatives};
 pub use maximum::MaxCalibrated;
 pub use posteriors::Posteriors;
 pub use queries::Calibrated;
+pub use ranking::Ranking;
 pub use sample::Sampler;
 
 /// In which numbers messages are computed: see the module.
@@ -199,31 +202,31 @@ impl JunctionTree {
     /// Looks for an elimination order and compiles.
     ///
     /// # Errors
-    /// [`Error::MemoryLimit`] where the tables need more than `options.memory_limit`: nothing has been allocated then.
+    /// [`Error::Refused`] where the tables need more than `options.max_memory`: nothing has been allocated then.
     /// [`Invalid`](fenchel_linalg::Invalid) for no restarts.
     pub fn compile(model: &FactorGraph, options: &OrderingOptions) -> Result<Self, Error> {
-        compile::compile(model, &search(model, options)?, options.memory_limit)
+        compile::compile(model, &search(model, options)?, options.max_memory)
     }
 
     /// Compiles along a given elimination order.
     ///
     /// # Errors
-    /// [`Error::MemoryLimit`], and what [`evaluate_order`](crate::elimination::evaluate_order) refuses.
+    /// [`Error::Refused`] beyond `max_memory` bytes (`None` for no limit), and what [`evaluate_order`](crate::elimination::evaluate_order) refuses.
     pub fn with_order(
         model: &FactorGraph,
         order: &[VarId],
-        memory_limit: u64,
+        max_memory: Option<u64>,
     ) -> Result<Self, Error> {
-        compile::compile(model, &along(model, order)?, memory_limit)
+        compile::compile(model, &along(model, order)?, max_memory)
     }
 
     /// The fast path of forests: no factor has more than two variables and the edges form no cycle. Leaves are peeled off in
     /// O(n); inference takes two passes over the edges.
     ///
     /// # Errors
-    /// [`Error::NotATree`]; [`Error::MemoryLimit`] beyond [`TABLE_BYTES`](crate::TABLE_BYTES).
+    /// [`Error::NotATree`]; [`Error::Refused`] beyond [`MAX_MEMORY`].
     pub fn of_tree(model: &FactorGraph) -> Result<Self, Error> {
-        JunctionTree::with_order(model, &compile::leaves_first(model)?, crate::TABLE_BYTES)
+        JunctionTree::with_order(model, &compile::leaves_first(model)?, MAX_MEMORY)
     }
 
     /// Memory for calibrations. Everything is allocated here.

@@ -2,8 +2,8 @@
 
 use fenchel_linalg::special::xlogx;
 use fenchel_linalg::{Invalid, lanes};
+use fenchel_optim::MAX_MEMORY;
 
-use crate::elimination::OrderingOptions;
 use crate::stride::Plan;
 use crate::variable_elimination::sum_out;
 use crate::{Error, FactorId, Table, VarId};
@@ -102,7 +102,7 @@ impl Calibrated<'_> {
     /// the cliques involved is summed out.
     ///
     /// # Errors
-    /// [`Error::UnknownVariable`], [`Error::RepeatedVariable`]; [`Error::MemoryLimit`] for a scope that is too wide.
+    /// [`Error::UnknownVariable`], [`Error::RepeatedVariable`]; [`Error::Refused`] for a scope that is too wide.
     pub fn joint_marginal(&self, scope: &[VarId]) -> Result<Table, Error> {
         for (k, &variable) in scope.iter().enumerate() {
             self.card(variable)?;
@@ -225,8 +225,7 @@ impl Calibrated<'_> {
             tables.push(clique.divide(&self.separator(k)?)?);
             below[nodes[k].parent] += below[k];
         }
-        let limit = OrderingOptions::default().memory_limit;
-        let mut joint = sum_out(tables, scope, limit)?;
+        let mut joint = sum_out(tables, scope, MAX_MEMORY)?;
         joint.normalize()?;
         Ok(joint)
     }

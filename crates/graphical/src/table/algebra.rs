@@ -14,7 +14,7 @@ impl Table {
     /// The product, a table over the union of the scopes.
     ///
     /// # Errors
-    /// [`Error::Cardinality`] where the tables disagree about a variable, [`Error::MemoryLimit`].
+    /// [`Error::Cardinality`] where the tables disagree about a variable, [`Error::Refused`].
     pub fn product(&self, other: &Table) -> Result<Table, Error> {
         let mut out = Table::constant(0.0)?;
         self.product_into(other, &mut out)?;

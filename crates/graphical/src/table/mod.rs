@@ -10,14 +10,12 @@
 pub(crate) mod algebra;
 
 use fenchel_linalg::Invalid;
+use fenchel_optim::{MAX_MEMORY, Refusal};
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
 use crate::stride::{Plan, cells};
 use crate::{Error, VarId};
-
-/// The most bytes that one table may take: 2^31, which is 2^28 cells.
-pub const TABLE_BYTES: u64 = 1 << 31;
 
 const LOG_POTENTIAL: &str = "a finite number or -inf";
 const POTENTIAL: &str = "a finite number >= 0";
@@ -44,8 +42,8 @@ impl Table {
     /// From log-potentials; `cards[k]` states of `scope[k]`, last variable fastest, in the order given.
     ///
     /// # Errors
-    /// [`Error::RepeatedVariable`], [`Error::Potential`] for NaN and `+inf`, [`Error::MemoryLimit`] for a size beyond
-    /// [`TABLE_BYTES`], [`Invalid`] for lengths that disagree and a cardinality of 0.
+    /// [`Error::RepeatedVariable`], [`Error::Potential`] for NaN and `+inf`, [`Error::Refused`] for a size beyond
+    /// [`MAX_MEMORY`], [`Invalid`] for lengths that disagree and a cardinality of 0.
     pub fn new(scope: &[VarId], cards: &[usize], log_values: &[f64]) -> Result<Self, Error> {
         let mut table = Table::shaped(scope, cards, log_values.len())?;
         check_log_potentials(0, log_values)?;
@@ -176,20 +174,19 @@ impl Table {
     }
 }
 
-/// The number of cells, if it is within [`TABLE_BYTES`].
+/// The bytes of a table; `u64::MAX` where its number of cells overflows.
+pub(crate) fn table_bytes(cells: Option<usize>) -> u64 {
+    cells.map_or(u64::MAX, |cells| (cells as u64).saturating_mul(8))
+}
+
+/// The number of cells, if they fit into [`MAX_MEMORY`].
 pub(crate) fn size_of(cards: &[usize]) -> Result<usize, Error> {
     if cards.contains(&0) {
         return Err(Invalid::Parameter { name: "cardinality", value: 0.0, expected: ">= 1" }.into());
     }
-    match cells(cards.iter().copied()) {
-        Some(size) if size as u64 <= TABLE_BYTES / 8 => Ok(size),
-        size => Err(Error::MemoryLimit {
-            what: "a table",
-            needed: size.and_then(|s| (s as u64).checked_mul(8)).unwrap_or(u64::MAX),
-            limit: TABLE_BYTES,
-            hint: "use smaller scopes",
-        }),
-    }
+    let size = cells(cards.iter().copied());
+    Refusal::check_memory("a table", table_bytes(size), MAX_MEMORY, "use smaller scopes")?;
+    Ok(size.unwrap_or(usize::MAX))
 }
 
 pub(crate) fn check_log_potentials(factor: usize, log_values: &[f64]) -> Result<(), Error> {

@@ -17,8 +17,11 @@ mod write;
 
 use crate::{BayesNet, Error, FactorGraph, VarId};
 
-pub use read::{read, read_evidence};
-pub use write::{write, write_evidence, write_log_partition, write_marginals, write_states};
+pub use read::{read, read_evidence, read_evidence_file, read_file};
+pub use write::{
+    write, write_evidence, write_evidence_file, write_file, write_log_partition, write_marginals,
+    write_states,
+};
 
 /// What the first word of a file says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,10 +1,14 @@
 //! The readers. Nothing is allocated by what a file announces, only by what it contains.
 
 use std::io::BufRead;
+use std::path::Path;
+
+use fenchel_optim::{MAX_MEMORY, Refusal};
 
 use super::{Kind, Model};
+use crate::table::table_bytes;
 use crate::text::{Place, Scanner, number, shown};
-use crate::{Error, Evidence, TABLE_BYTES, VarId};
+use crate::{Error, Evidence, VarId, files};
 
 /// Reads a model.
 ///
@@ -18,7 +22,7 @@ use crate::{Error, Evidence, TABLE_BYTES, VarId};
 ///
 /// # Errors
 /// [`Error::Format`] with line and byte column for a token that does not fit, a size that disagrees with the
-/// scope or exceeds [`TABLE_BYTES`], a potential that is negative or not finite, and a text that ends early or
+/// scope or exceeds [`MAX_MEMORY`], a potential that is negative or not finite, and a text that ends early or
 /// goes on; [`Error::Io`].
 pub fn read(from: impl BufRead) -> Result<Model, Error> {
     let mut tokens = Tokens::new(from);
@@ -59,11 +63,8 @@ pub fn read(from: impl BufRead) -> Result<Model, Error> {
                 place.fault(format!("a table of size {size}; its scope has {expected} cells"))
             );
         }
-        if (size as u64).saturating_mul(8) > TABLE_BYTES {
-            return Err(
-                place.fault(format!("a table of {size} cells; at most {} fit", TABLE_BYTES / 8))
-            );
-        }
+        Refusal::check_memory("a table", table_bytes(Some(size)), MAX_MEMORY, "use smaller scopes")
+            .map_err(|refusal| place.fault(refusal.to_string()))?;
         let mut values = Vec::new();
         for _ in 0..size {
             let place = tokens.next("a potential")?;
@@ -121,6 +122,22 @@ pub fn read_evidence(from: impl BufRead, cards: &[usize]) -> Result<Evidence, Er
         evidence = evidence.observe(id, state);
     }
     Ok(evidence)
+}
+
+/// Reads a model from a file, packed by gzip or not.
+///
+/// # Errors
+/// [`Error::File`], which names the file, with the error of [`read`] inside.
+pub fn read_file(path: impl AsRef<Path>) -> Result<Model, Error> {
+    files::read(path.as_ref(), read)
+}
+
+/// Reads hard evidence from a file, packed by gzip or not.
+///
+/// # Errors
+/// [`Error::File`], which names the file, with the error of [`read_evidence`] inside.
+pub fn read_evidence_file(path: impl AsRef<Path>, cards: &[usize]) -> Result<Evidence, Error> {
+    files::read(path.as_ref(), |text| read_evidence(text, cards))
 }
 
 struct Tokens<R> {

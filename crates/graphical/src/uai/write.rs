@@ -1,9 +1,10 @@
 //! The writers.
 
 use std::io::Write;
+use std::path::Path;
 
 use super::{Kind, Model};
-use crate::{Error, Evidence};
+use crate::{Error, Evidence, files};
 
 /// Writes a model that [`read`](super::read) reads back to an equal one.
 ///
@@ -25,6 +26,22 @@ pub fn write(model: &Model, mut to: impl Write) -> Result<(), Error> {
         writeln!(to)?;
     }
     Ok(to.flush()?)
+}
+
+/// Writes a model to a file, whole or not at all; packed by gzip if the name ends in `.gz`.
+///
+/// # Errors
+/// [`Error::File`], which names the file.
+pub fn write_file(model: &Model, path: impl AsRef<Path>) -> Result<(), Error> {
+    files::write(path.as_ref(), |to| write(model, to))
+}
+
+/// Writes hard evidence to a file, as [`write_evidence`].
+///
+/// # Errors
+/// [`Error::File`], which names the file, with the error of [`write_evidence`] inside.
+pub fn write_evidence_file(evidence: &Evidence, path: impl AsRef<Path>) -> Result<(), Error> {
+    files::write(path.as_ref(), |to| write_evidence(evidence, to))
 }
 
 /// Writes hard evidence; likelihoods have no place in the format.

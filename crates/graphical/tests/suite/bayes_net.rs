@@ -3,6 +3,7 @@
 use crate::common::networks::{configurations, joint, marginal, nets};
 use fenchel_graphical::{BayesNet, Dag, Error, Evidence, Prior, Score, VarId, networks};
 use fenchel_linalg::special::chi_squared_tail;
+use fenchel_optim::Refusal;
 use fenchel_optim::random::stream;
 use ndarray::{Array2, Axis};
 use proptest::prelude::*;
@@ -53,7 +54,7 @@ proptest! {
     fn an_intervention_is_the_truncated_factorisation(net in nets(5), pick in any::<[u8; 2]>()) {
         let v = VarId(u32::from(pick[0]) % net.len() as u32);
         let state = usize::from(pick[1]) % net.cards()[v.index()];
-        let set = net.intervene(&[(v, state)]).unwrap();
+        let set = net.intervene(&Evidence::new().observe(v, state)).unwrap();
         prop_assert!(set.parents_of(v).is_empty());
         let cut = net.dag().without_incoming(&[v.0]).unwrap();
         prop_assert_eq!(set.dag(), &cut);
@@ -212,7 +213,10 @@ fn marginal_map_refuses_before_it_builds() {
     let net = net.build().unwrap();
     let query: Vec<VarId> = names.iter().map(|name| net.variable(name).unwrap()).collect();
     let refused = net.marginal_map(&query, &Evidence::new()).unwrap_err();
-    assert!(matches!(refused, Error::MemoryLimit { needed, .. } if needed == 8 << 41), "{refused}");
+    assert!(
+        matches!(refused, Error::Refused(Refusal::MemoryLimit { needed, .. }) if needed == 8 << 41),
+        "{refused}"
+    );
     let few = net.marginal_map(&query[..10], &Evidence::new()).unwrap();
     // ln P(x = 1 ten times) = ln (0.5 0.75^10 + 0.5 0.5^10)
     let expected = (0.5 * 0.75_f64.powi(10) + 0.5 * 0.5_f64.powi(10)).ln();
@@ -253,8 +257,9 @@ fn seeing_and_doing_disagree_about_the_kidney_stones() {
     for (state, seen, done) in [(0, 0.7800, 0.8325), (1, 0.8257, 0.7789)] {
         let p = marginal(&net, &[success], &Evidence::new().observe(treatment, state));
         assert!((p[0] / (p[0] + p[1]) - seen).abs() < 5e-5);
-        let p =
-            marginal(&net.intervene(&[(treatment, state)]).unwrap(), &[success], &Evidence::new());
+        let name = net.states_of(treatment)[state].as_str();
+        let set = net.intervene(&[("treatment", name)]).unwrap();
+        let p = marginal(&set, &[success], &Evidence::new());
         assert!((p[0] - done).abs() < 5e-5);
     }
 }
@@ -313,11 +318,14 @@ fn faults_of_a_network_are_named() {
         "{wrong}"
     );
     let twice = text(net.evidence(&[("HRBP", "LOW"), ("HRBP", "LOW")]).unwrap_err());
-    assert_eq!(twice, "evidence for variable \"HRBP\" is given twice");
-    assert!(matches!(net.intervene(&[(VarId(99), 0)]), Err(Error::UnknownVariable { .. })));
-    assert!(matches!(net.intervene(&[(VarId(0), 2)]), Err(Error::State { .. })));
-    let again = net.intervene(&[(VarId(0), 1), (VarId(0), 1)]);
+    assert_eq!(twice, "the state of variable \"HRBP\" is given twice");
+    let set = |v, state| net.intervene(&Evidence::new().observe(VarId(v), state));
+    assert!(matches!(set(99, 0), Err(Error::UnknownVariable { .. })));
+    assert!(matches!(set(0, 2), Err(Error::State { .. })));
+    let again = net.intervene(&[("HRBP", "LOW"), ("HRBP", "LOW")]);
     assert!(matches!(again, Err(Error::Duplicate { .. })));
+    let soft = net.intervene(&Evidence::new().likelihood(VarId(0), [0.5, 0.5]));
+    assert!(matches!(soft, Err(Error::Refused(Refusal::Unsupported { .. }))));
     assert!(matches!(net.log_probability(&[0]), Err(Error::Invalid(_))));
     assert!(matches!(net.log_probability(&[9; 37]), Err(Error::State { .. })));
     assert!(matches!(net.with_cpt(VarId(0), &[1.0]), Err(Error::CptLength { .. })));
@@ -325,7 +333,10 @@ fn faults_of_a_network_are_named() {
     let family = |score: Score, child, parents: &[VarId]| {
         score.family(data.view(), &[2, 2], VarId(child), parents)
     };
-    assert!(matches!(family(Score::Bic, 0, &[]), Err(Error::State { .. })));
+    assert_eq!(
+        family(Score::Bic, 0, &[]).unwrap_err().to_string(),
+        "row 0, column variable 0: state 5 of variable 0 does not exist: it has 2 states"
+    );
     assert!(matches!(family(Score::Bic, 3, &[]), Err(Error::UnknownVariable { .. })));
     assert!(matches!(family(Score::Bic, 0, &[VarId(0)]), Err(Error::RepeatedVariable { .. })));
     assert!(matches!(family(Score::Bayes(Prior::Bdeu(0.0)), 0, &[]), Err(Error::Invalid(_))));

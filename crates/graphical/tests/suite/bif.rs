@@ -241,7 +241,7 @@ fn absurd_sizes_are_refused_before_memory_is_asked_for() {
         let names: Vec<String> = (1..=parents).map(|v| format!("v{v}")).collect();
         text += &format!("probability ( v0 | {} ) {{ default 0.5, 0.5; }}", names.join(", "));
         let error = bif::read(text.as_bytes()).unwrap_err().to_string();
-        assert!(error.contains("a conditional probability table needs"), "{error}");
+        assert!(error.contains("the network up to this table needs"), "{error}");
     }
 }
 
@@ -309,8 +309,9 @@ fn files_are_read_by_their_path() {
     let net = bif::read_file(format!("{folder}/asia.bif")).unwrap();
     assert_eq!(net, fenchel_graphical::networks::asia());
     let error = bif::read_file(format!("{folder}/nowhere.bif")).unwrap_err();
-    assert!(matches!(&error, Error::Io { kind: std::io::ErrorKind::NotFound, .. }));
-    assert!(error.to_string().contains("nowhere.bif"), "{error}");
+    let Error::File { source, .. } = &error else { panic!("{error:?}") };
+    assert!(matches!(**source, Error::Io { kind: std::io::ErrorKind::NotFound, .. }));
+    assert!(error.to_string().starts_with(&format!("{folder}/nowhere.bif: ")), "{error}");
     // Packed, and with a byte order mark.
     let text = std::fs::read(format!("{folder}/asia.bif")).unwrap();
     let marked = [b"\xEF\xBB\xBF", text.as_slice()].concat();
@@ -326,6 +327,29 @@ fn files_are_read_by_their_path() {
         std::fs::remove_file(place(name)).unwrap();
         assert_eq!(read.unwrap(), net, "{name}");
     }
+    // What is written is read, packed or not, and a fault of the text names the file.
+    for name in ["written.bif", "written.bif.gz"] {
+        bif::write_file(&net, place(name)).unwrap();
+        let packed = std::fs::read(place(name)).unwrap().starts_with(&[0x1F, 0x8B]);
+        assert_eq!(packed, name.ends_with(".gz"));
+        let read = bif::read_file(place(name));
+        std::fs::write(place(name), "network {}\nvariables").unwrap();
+        let error = bif::read_file(place(name)).unwrap_err().to_string();
+        std::fs::remove_file(place(name)).unwrap();
+        assert_eq!(read.unwrap(), net, "{name}");
+        let start = format!("{}: line 2, column 1: ", place(name).display());
+        assert!(error.starts_with(&start), "{error}");
+    }
+    let error = bif::write_file(&net, format!("{folder}/no/where.bif")).unwrap_err().to_string();
+    assert_eq!(error.matches("where.bif").count(), 1, "{error}");
+    let odd = fenchel_graphical::BayesNet::builder().variable("\"", &["x"]).cpt("\"", &[], &[1.0]);
+    let error = bif::write_file(&odd.build().unwrap(), place("odd.bif")).unwrap_err();
+    assert!(error.to_string().starts_with(place("odd.bif").to_str().unwrap()), "{error}");
+    assert!(!place("odd.bif").exists());
+    // Tables together are held against the limit.
+    let tight = bif::BifOptions { max_memory: Some(8 * 30), ..Default::default() };
+    let error = bif::read_file_with(format!("{folder}/asia.bif"), &tight).unwrap_err();
+    assert!(error.to_string().contains("max_memory is 240 bytes"), "{error}");
     // A folder is found, and cannot be read.
     let error = bif::read_file(folder).unwrap_err();
     assert!(error.to_string().starts_with(folder), "{error}");

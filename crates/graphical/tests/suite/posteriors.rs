@@ -201,9 +201,9 @@ fn trees_are_kept_by_structure_and_the_oldest_leaves() {
     wide.add(&[VarId(1), VarId(2)], &[0.0; 9]).unwrap();
     assert!(cache.tree(&wide).unwrap().fits(&wide));
     assert_eq!(cache.len(), 2);
-    let tight = OrderingOptions { memory_limit: 8, ..OrderingOptions::default() };
+    let tight = OrderingOptions { max_memory: Some(8), ..OrderingOptions::default() };
     let refusing = TreeCache::new(tight, 2);
-    assert!(matches!(refusing.tree(&long), Err(Error::MemoryLimit { .. })));
+    assert!(matches!(refusing.tree(&long), Err(Error::Refused(_))));
     assert!(refusing.is_empty());
 }
 

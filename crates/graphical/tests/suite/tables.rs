@@ -3,6 +3,7 @@
 use crate::common::{Enumeration, configurations, distance, log_sum, models};
 use fenchel_graphical::{Error, Evidence, FactorGraph, Finding, Table, VarId};
 use fenchel_linalg::Invalid;
+use fenchel_optim::Refusal;
 use proptest::prelude::*;
 
 const INF: f64 = f64::INFINITY;
@@ -104,7 +105,7 @@ fn bad_tables_are_refused() {
     assert!(matches!(new(&[1], &[3], &[0.0]), Error::Invalid(Invalid::Length { expected: 3, .. })));
     assert!(matches!(
         new(&[1, 2], &[1 << 40, 1 << 40], &[0.0]),
-        Error::MemoryLimit { needed: u64::MAX, .. }
+        Error::Refused(Refusal::MemoryLimit { needed: u64::MAX, .. })
     ));
     assert!(matches!(Table::from_values(&[], &[], &[-1.0]), Err(Error::Potential { .. })));
     let small = Table::ones(&ids(&[0]), &[2]).unwrap();

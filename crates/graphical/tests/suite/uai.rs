@@ -143,7 +143,7 @@ fn bad_models_are_errors_with_their_places() {
         ),
         (
             "MARKOV 1 4294967295 1 1 0 4294967295 1",
-            "line 1, column 27: a table of 4294967295 cells; at most 268435456 fit",
+            "line 1, column 27: a table needs 32 GiB, max_memory is 4 GiB: use smaller scopes",
         ),
     ] {
         assert_eq!(uai::read(text.as_bytes()).unwrap_err().to_string(), expected, "{text}");

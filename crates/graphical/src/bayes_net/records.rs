@@ -1,0 +1,214 @@
+//! Records of state names as numbers, and the other way round.
+//!
+//! Data are an array of states counted from 0: a record a row, a variable a column in the order of the network, [`MISSING`]
+//! where a value is not known.
+
+use std::io::{Read, Write};
+use std::path::Path;
+
+use fenchel_linalg::Invalid;
+use ndarray::{Array2, ArrayView2};
+
+use super::{BayesNet, Names, Prior};
+use crate::{Error, VarId, files};
+
+/// Stands for a state that is not known. [`BayesNet::encode`] puts it where a record has `""`, `"?"` or `"NA"` and no state of that
+/// name; [`BayesNet::fit_em`] takes it, whatever needs complete data refuses it.
+pub const MISSING: usize = usize::MAX;
+
+const BLANKS: [&str; 3] = ["", "?", "NA"];
+
+impl BayesNet {
+    /// Records of state names as numbers, one row a record: what [`fit_cpts`](Self::fit_cpts),
+    /// [`log_likelihood`](Self::log_likelihood) and [`Score`](super::Score) take. `header` names the columns
+    /// of the records, in any order; columns that are no variables are passed over. Values that are not there become
+    /// [`MISSING`].
+    ///
+    /// ```
+    /// use fenchel_graphical::{BayesNet, Prior};
+    ///
+    /// let graph = BayesNet::builder()
+    ///     .variable("rain", &["yes", "no"])
+    ///     .variable("grass", &["wet", "dry"])
+    ///     .arcs("rain", &[])
+    ///     .arcs("grass", &["rain"])
+    ///     .build()?;
+    /// let records = [["1", "wet", "yes"], ["2", "dry", "no"], ["3", "dry", "no"]];
+    /// let data = graph.encode(&["day", "grass", "rain"], &records)?;
+    /// let net = graph.fit_cpts(data.view(), Prior::Dirichlet(1.0))?;
+    /// assert_eq!(net.cpt_of(net.variable("rain")?), [0.4, 0.6]);
+    /// assert_eq!(net.cpt_of(net.variable("grass")?), [2.0 / 3.0, 1.0 / 3.0, 0.25, 0.75]);
+    /// # Ok::<(), fenchel_graphical::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Cell`] with row and column for a state that a variable does not have; [`Error::UnknownName`] for a variable that
+    /// no column has; [`Error::Duplicate`] for a column that is named twice; [`Error::Invalid`] for a record of another length.
+    pub fn encode<R: AsRef<[S]>, S: AsRef<str>>(
+        &self,
+        header: &[&str],
+        records: &[R],
+    ) -> Result<Array2<usize>, Error> {
+        let columns = self.columns(header.iter().copied())?;
+        let mut data = Array2::zeros((records.len(), self.len()));
+        for (row, (record, mut out)) in records.iter().zip(data.rows_mut()).enumerate() {
+            let record = record.as_ref();
+            Invalid::check_length("a record", header.len(), record.len())?;
+            for (v, &column) in self.variables().zip(&columns) {
+                out[v.index()] = self.read_cell(row, v, record[column].as_ref())?;
+            }
+        }
+        Ok(data)
+    }
+
+    /// Reads records from comma-separated values: a line of column names, then a line a record, quoted by `"` where a name
+    /// has a comma. What becomes of the columns and cells is said at [`encode`](Self::encode).
+    ///
+    /// # Errors
+    /// As [`encode`](Self::encode); [`Error::Format`] with the line for text that has not this form; [`Error::Io`].
+    pub fn read_csv(&self, from: impl Read) -> Result<Array2<usize>, Error> {
+        let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(from);
+        let header = reader.headers().map_err(fault)?.clone();
+        let columns = self.columns(header.iter())?;
+        let mut states = Vec::new();
+        let mut record = csv::StringRecord::new();
+        let mut rows = 0;
+        while reader.read_record(&mut record).map_err(fault)? {
+            for (v, &column) in self.variables().zip(&columns) {
+                states.push(self.read_cell(rows, v, &record[column])?);
+            }
+            rows += 1;
+        }
+        let shape = (rows, self.len());
+        Array2::from_shape_vec(shape, states)
+            .map_err(|error| Invalid::Layout { what: "records", reason: error.to_string() }.into())
+    }
+
+    /// Reads records from a file of comma-separated values, packed by gzip or not.
+    ///
+    /// # Errors
+    /// [`Error::File`], which names the file, with the error of [`read_csv`](Self::read_csv) inside.
+    pub fn read_csv_file(&self, path: impl AsRef<Path>) -> Result<Array2<usize>, Error> {
+        files::read(path.as_ref(), |text| self.read_csv(text))
+    }
+
+    /// Writes records as comma-separated values that [`read_csv`](Self::read_csv) reads back. Missing values are written as `""`,
+    /// or as `?` or `NA` where the variable has a state without name.
+    ///
+    /// # Errors
+    /// [`Error::Cell`] for a state that does not exist; [`Error::Invalid`] for another number of columns;
+    /// [`Error::Unwritable`] for a missing value of a variable with states of all three names; [`Error::Io`].
+    pub fn write_csv(&self, data: ArrayView2<'_, usize>, to: impl Write) -> Result<(), Error> {
+        Invalid::check_length("columns of data", self.len(), data.ncols())?;
+        let mut writer = csv::WriterBuilder::new().from_writer(to);
+        writer.write_record(self.variables().map(|v| self.name_of(v))).map_err(fault)?;
+        for (row, record) in data.rows().into_iter().enumerate() {
+            let name =
+                |v: VarId| match (self.states_of(v).get(record[v.index()]), record[v.index()]) {
+                    (Some(state), _) => Ok(state.as_str()),
+                    (None, MISSING) => {
+                        let free = |blank: &&str| self.states[v.index()].find(blank).is_none();
+                        BLANKS.into_iter().find(free).ok_or_else(|| Error::Unwritable {
+                            format: "a missing value of CSV",
+                            name: self.name_of(v).into(),
+                        })
+                    }
+                    (None, state) => {
+                        let cardinality = self.cards[v.index()];
+                        let source = Error::State { variable: v, state, cardinality };
+                        Err(Error::cell(row, format!("{:?}", self.name_of(v)), source))
+                    }
+                };
+            let names: Vec<&str> = self.variables().map(name).collect::<Result<_, _>>()?;
+            writer.write_record(names).map_err(fault)?;
+        }
+        Ok(writer.flush()?)
+    }
+
+    /// Writes records to a file of comma-separated values, packed by gzip if its name ends in `.gz`.
+    ///
+    /// # Errors
+    /// [`Error::File`], which names the file, with the error of [`write_csv`](Self::write_csv) inside.
+    pub fn write_csv_file(
+        &self,
+        data: ArrayView2<'_, usize>,
+        path: impl AsRef<Path>,
+    ) -> Result<(), Error> {
+        files::write(path.as_ref(), |to| self.write_csv(data, to))
+    }
+
+    /// The network with the same graph and tables fitted to a file of comma-separated names:
+    /// [`read_csv_file`](Self::read_csv_file), then [`fit_cpts`](Self::fit_cpts).
+    ///
+    /// # Errors
+    /// Of both; [`Error::File`] throughout. A missing value is named by row and column; [`fit_em`](Self::fit_em) takes such records.
+    pub fn fit_csv_file(&self, path: impl AsRef<Path>, prior: Prior) -> Result<BayesNet, Error> {
+        files::read(path.as_ref(), |text| self.fit_cpts(self.read_csv(text)?.view(), prior))
+    }
+
+    /// Checks that every cell is a state; `missing` says whether [`MISSING`] is one.
+    pub(super) fn check_data(
+        &self,
+        data: ArrayView2<'_, usize>,
+        missing: bool,
+    ) -> Result<(), Error> {
+        Invalid::check_length("columns of data", self.len(), data.ncols())?;
+        for ((row, column), &state) in data.indexed_iter() {
+            let variable = VarId(column as u32);
+            let cardinality = self.cards[column];
+            if state < cardinality || (missing && state == MISSING) {
+                continue;
+            }
+            let source = unusable(variable, state, cardinality);
+            return Err(Error::cell(row, format!("{:?}", self.name_of(variable)), source));
+        }
+        Ok(())
+    }
+
+    /// For every variable its column.
+    fn columns<'a>(&self, header: impl Iterator<Item = &'a str>) -> Result<Vec<usize>, Error> {
+        let mut known = Names::default();
+        for name in header {
+            known.add(name, || "column".into())?;
+        }
+        let column = |v: VarId| {
+            let name = self.name_of(v);
+            known.find(name).ok_or_else(|| known.unknown("column for variable".into(), name))
+        };
+        self.variables().map(column).collect()
+    }
+
+    fn read_cell(&self, row: usize, v: VarId, name: &str) -> Result<usize, Error> {
+        match self.states[v.index()].find(name) {
+            Some(state) => Ok(state),
+            None if BLANKS.contains(&name) => Ok(MISSING),
+            None => {
+                let source = self.state(v, name).err().unwrap_or(Error::Missing);
+                Err(Error::cell(row, format!("{:?}", self.name_of(v)), source))
+            }
+        }
+    }
+}
+
+/// Why a cell cannot be used.
+pub(super) fn unusable(variable: VarId, state: usize, cardinality: usize) -> Error {
+    match state {
+        MISSING => Error::Missing,
+        _ => Error::State { variable, state, cardinality },
+    }
+}
+
+fn fault(error: csv::Error) -> Error {
+    let line = error.position().map_or(1, csv::Position::line);
+    match error.into_kind() {
+        csv::ErrorKind::Io(error) => error.into(),
+        csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
+            let reason = format!("{len} cells; expected {expected_len}, as in the header");
+            Error::Format { line, column: 1, reason }
+        }
+        csv::ErrorKind::Utf8 { .. } => {
+            Error::Format { line, column: 1, reason: "the text is not UTF-8".into() }
+        }
+        other => Error::Format { line, column: 1, reason: format!("{other:?}") },
+    }
+}
