@@ -76,11 +76,13 @@ impl<K: Kernel> pulp::WithSimd for Wide<K> {
 const MAGIC: f64 = 6_755_399_441_055_744.0; // 1.5 * 2^52: adding it rounds to an integer in the low bits
 const MAGIC_F32: f32 = 12_582_912.0; // 1.5 * 2^23
 
+// ln 2 in two parts: products of the first with integers below 2^20 are exact.
+const LN2_HIGH: f64 = 6.931_471_803_691_238e-1;
+const LN2_LOW: f64 = 1.908_214_929_270_587_7e-10;
+
 /// `e^x`, relative error below 4e-16; 0 below -708 and `+inf` above 709.
 #[inline(always)]
 pub fn exp(x: f64) -> f64 {
-    const LN2_HIGH: f64 = 6.931_471_803_691_238e-1;
-    const LN2_LOW: f64 = 1.908_214_929_270_587_7e-10;
     let clamped = if x > -708.0 { x } else { -708.0 };
     let clamped = if clamped < 709.0 { clamped } else { 709.0 };
     let shifted = clamped * std::f64::consts::LOG2_E + MAGIC;
@@ -101,12 +103,67 @@ pub fn exp(x: f64) -> f64 {
     if x.is_nan() { x } else { y }
 }
 
+/// `e^{s + x}` and `e^{s - x}` for one `s` and many `x`, for little more than one exponential.
+///
+/// Both share the reduction of the argument, and the even and the odd part of the polynomial.
+///
+/// ```
+/// use fenchel_linalg::lanes::ExpPair;
+///
+/// let (up, down) = ExpPair::new(-2.0).at(5.0);
+/// assert!((up - 3.0_f64.exp()).abs() < 1e-14 && (down - (-7.0_f64).exp()).abs() < 1e-18);
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct ExpPair {
+    power: f64,
+    factor: f64,
+}
+
+impl ExpPair {
+    /// For a finite `s`, `abs(s) <= 1e6`.
+    pub fn new(s: f64) -> Self {
+        let power = (s * std::f64::consts::LOG2_E).round();
+        ExpPair { power, factor: ((s - power * LN2_HIGH) - power * LN2_LOW).exp() }
+    }
+
+    /// `(e^{s + x}, e^{s - x})`, relative errors below 1e-15; what is below 2e-308 is 0, what is above 8e307 infinite. Arguments
+    /// beyond 1e5 count as 1e5.
+    #[inline(always)]
+    pub fn at(self, x: f64) -> (f64, f64) {
+        let clamped = if x > -1e5 { x } else { -1e5 };
+        let clamped = if clamped < 1e5 { clamped } else { 1e5 };
+        let n = (clamped * std::f64::consts::LOG2_E + MAGIC) - MAGIC;
+        let r = (clamped - n * LN2_HIGH) - n * LN2_LOW;
+        let (z, z2) = (r * r, (r * r) * (r * r));
+        let even = (1.0 + z * 0.5)
+            + ((1.0 / 24.0 + z * (1.0 / 720.0))
+                + (1.0 / 40_320.0 + z * (1.0 / 3_628_800.0) + z2 * (1.0 / 479_001_600.0)) * z2)
+                * z2;
+        let odd = (1.0 + z * (1.0 / 6.0))
+            + ((1.0 / 120.0 + z * (1.0 / 5_040.0))
+                + (1.0 / 362_880.0 + z * (1.0 / 39_916_800.0) + z2 * (1.0 / 6_227_020_800.0)) * z2)
+                * z2;
+        let odd = odd * r;
+        let (up, down) = (even + odd, even - odd);
+        (
+            self.factor * up * power_of_two(self.power + n),
+            self.factor * down * power_of_two(self.power - n),
+        )
+    }
+}
+
+/// `2^n` for an integral `n`; 0 from -1023 downward, infinite from 1024 upward.
+#[inline(always)]
+fn power_of_two(n: f64) -> f64 {
+    let n = if n > -1023.0 { n } else { -1023.0 };
+    let n = if n < 1024.0 { n } else { 1024.0 };
+    f64::from_bits((n + MAGIC).to_bits().wrapping_add(1023) << 52)
+}
+
 /// `ln x`, error below 1.5 units in the last place, for normal positive `x`; what is smaller, zero and negative numbers
 /// included, counts as `f64::MIN_POSITIVE`, whose logarithm is -708.4. `+inf` is not treated.
 #[inline(always)]
 pub fn ln(x: f64) -> f64 {
-    const LN2_HIGH: f64 = 6.931_471_803_691_238e-1;
-    const LN2_LOW: f64 = 1.908_214_929_270_587_7e-10;
     const HALF_ROOT: u64 = 0x3fe6_a09e_0000_0000; // about sqrt(1/2): the mantissa goes to [sqrt(1/2), sqrt(2))
     let x = if x > f64::MIN_POSITIVE { x } else { f64::MIN_POSITIVE };
     let bits = x.to_bits().wrapping_sub(HALF_ROOT).wrapping_add(1023 << 52);
@@ -226,6 +283,16 @@ mod tests {
         }
 
         #[test]
+        fn pairs_agree_with_the_library(s in -900.0..300.0_f64, x in -400.0..400.0_f64) {
+            let (up, down) = ExpPair::new(s).at(x);
+            for (value, at) in [(up, s + x), (down, s - x)] {
+                // The rounding of the sum, times the exponential, is the library's error here.
+                let (exact, slack) = (at.exp(), 1e-15 + at.abs() * f64::EPSILON);
+                prop_assert!((value - exact).abs() <= slack * exact + 2.3e-308);
+            }
+        }
+
+        #[test]
         fn ln_agrees_with_the_library(x in -700.0..700.0_f64, near in 0.5..2.0_f64) {
             for x in [x.exp(), near] {
                 let exact = x.ln();
@@ -241,6 +308,12 @@ mod tests {
                 let exact = f64::from(x).ln();
                 prop_assert!((f64::from(ln_f32(x)) - exact).abs() <= 2.4e-7 * exact.abs() + 1e-9);
             }
+        }
+
+        #[test]
+        fn pairs_stop_at_the_range_of_numbers(x in 1500.0..1e9_f64) {
+            prop_assert_eq!(ExpPair::new(0.5).at(x), (f64::INFINITY, 0.0));
+            prop_assert_eq!(ExpPair::new(0.5).at(-x), (0.0, f64::INFINITY));
         }
 
         #[test]

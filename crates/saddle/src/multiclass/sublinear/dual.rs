@@ -187,13 +187,9 @@ impl Dual {
         if coin < 0.5 {
             return (row, label);
         }
-        let mut sum: f64 = 0.0;
-        for column in self.columns.iter().filter(|c| c.class as usize != label) {
-            sum += column.t[row];
-        }
         let free = self.classes - self.columns.len() - usize::from(self.slots[label] == UNTOUCHED);
-        let rest = free as f64 * self.rest[row];
-        let mut left = within * (sum + rest);
+        // What the row's other classes hold together is what the label leaves.
+        let mut left = within * (1.0 - self.label[row]) / self.beta[row];
         let mut last = None;
         for column in self.columns.iter().filter(|c| c.class as usize != label) {
             if column.t[row] > 0.0 {

@@ -3,7 +3,7 @@
 //! The running sum of `p - q` over the iterates is `sum + (p - q)/alpha * total`, with `total` the sum of all `alpha` so far: a column
 //! pays only when it moves. `sum` then takes back `total` times the change.
 
-use fenchel_linalg::lanes;
+use fenchel_linalg::lanes::{self, ExpPair};
 use serde::{Deserialize, Serialize};
 
 use crate::multiclass::samples::{Rows, Samples};
@@ -16,10 +16,8 @@ pub(super) struct Column {
     pub(super) class: u32,
     g: Vec<f64>,
     sum: Vec<f64>,
-    /// `sum sigma (p + q) / alpha`.
-    weight: f64,
-    /// `sum (p + q) / alpha`.
-    mass: f64,
+    /// `sum sigma (p + q) / alpha` over pieces of the column.
+    pieces: Vec<f64>,
     /// Largest weight since it was last computed in full.
     peak: f64,
 }
@@ -36,9 +34,13 @@ pub(super) struct Primal {
     since: f64,
     pub(super) slots: Vec<u32>,
     pub(super) columns: Vec<Column>,
-    /// Sum of the masses of all iterates.
-    masses: f64,
+    /// `sum sigma (p + q) / alpha` of every column.
+    weights: Vec<f64>,
+    /// `sum (p + q) / alpha` of every column.
+    masses: Vec<f64>,
     mass: f64,
+    /// Sum of `mass` over all iterates.
+    mass_sum: f64,
     pub(super) flushes: u64,
 }
 
@@ -50,19 +52,15 @@ pub(super) struct PrimalRates {
     pub(super) shrink: f64,
 }
 
-struct Sums {
-    weight: f64,
-    mass: f64,
-}
-
 /// `g -= h x` for a whole column.
 struct Update<'a> {
     g: &'a mut [f64],
     sum: &'a mut [f64],
+    pieces: &'a mut [f64],
     x: &'a [f64],
     sigma: &'a [f64],
     h: f64,
-    scale: f64,
+    unit: ExpPair,
     total: f64,
 }
 
@@ -70,68 +68,66 @@ struct Update<'a> {
 const PIECE: usize = 128;
 
 impl lanes::Kernel for Update<'_> {
-    type Output = Sums;
+    /// The mass of the column.
+    type Output = f64;
 
     #[inline(always)]
-    fn compute(self) -> Sums {
-        let Update { g, sum, x, sigma, h, scale, total } = self;
+    fn compute(self) -> f64 {
+        let Update { g, sum, pieces, x, sigma, h, unit, total } = self;
         let mut both = [0.0; PIECE];
-        let mut sums = Sums { weight: 0.0, mass: 0.0 };
-        let mut start = 0;
-        while start < g.len() {
-            let length = (g.len() - start).min(PIECE);
+        let mut mass = 0.0;
+        for (b, weight) in pieces.iter_mut().enumerate() {
+            let (start, length) = (b * PIECE, (g.len() - b * PIECE).min(PIECE));
             let (g, sum) = (&mut g[start..][..length], &mut sum[start..][..length]);
             let (x, sigma, both) =
                 (&x[start..][..length], &sigma[start..][..length], &mut both[..length]);
             for i in 0..length {
                 let old = g[i];
                 let new = old - h * x[i];
-                let (p, q) = (lanes::exp(scale + new), lanes::exp(scale - new));
-                let before = lanes::exp(scale + old) - lanes::exp(scale - old);
+                let ((p, q), (r, s)) = (unit.at(new), unit.at(old));
                 g[i] = new;
-                sum[i] -= ((p - q) - before) * total;
+                sum[i] -= ((p - q) - (r - s)) * total;
                 both[i] = p + q;
             }
-            sums.weight += lanes::dot(sigma, both);
-            sums.mass += lanes::sum(both);
-            start += length;
+            *weight = lanes::dot(sigma, both);
+            mass += lanes::sum(both);
         }
-        sums
+        mass
     }
 }
 
 /// The sums of the split parts, and of their products with sigma.
 struct Mass<'a> {
     g: &'a [f64],
+    pieces: &'a mut [f64],
     sigma: &'a [f64],
-    scale: f64,
+    unit: ExpPair,
 }
 
 impl lanes::Kernel for Mass<'_> {
-    type Output = Sums;
+    type Output = f64;
 
     #[inline(always)]
-    fn compute(self) -> Sums {
-        let Mass { g, sigma, scale } = self;
+    fn compute(self) -> f64 {
+        let Mass { g, pieces, sigma, unit } = self;
         let mut both = [0.0; PIECE];
-        let mut sums = Sums { weight: 0.0, mass: 0.0 };
-        let mut start = 0;
-        while start < g.len() {
-            let length = (g.len() - start).min(PIECE);
+        let mut mass = 0.0;
+        for (b, weight) in pieces.iter_mut().enumerate() {
+            let (start, length) = (b * PIECE, (g.len() - b * PIECE).min(PIECE));
             let (g, sigma, both) =
                 (&g[start..][..length], &sigma[start..][..length], &mut both[..length]);
             for i in 0..length {
-                both[i] = lanes::exp(scale + g[i]) + lanes::exp(scale - g[i]);
+                let (p, q) = unit.at(g[i]);
+                both[i] = p + q;
             }
-            sums.weight += lanes::dot(sigma, both);
-            sums.mass += lanes::sum(both);
-            start += length;
+            *weight = lanes::dot(sigma, both);
+            mass += lanes::sum(both);
         }
-        sums
+        mass
     }
 }
 
-struct Difference<'a>(&'a [f64], f64, f64, &'a mut [f64]);
+struct Difference<'a>(&'a [f64], ExpPair, f64, &'a mut [f64]);
 
 impl lanes::Kernel for Difference<'_> {
     type Output = ();
@@ -139,10 +135,11 @@ impl lanes::Kernel for Difference<'_> {
     /// `out += factor (e^{s + g} - e^{s - g})`
     #[inline(always)]
     fn compute(self) {
-        let Difference(g, scale, factor, out) = self;
+        let Difference(g, unit, factor, out) = self;
         let out = &mut out[..g.len()];
         for i in 0..g.len() {
-            out[i] += factor * (lanes::exp(scale + g[i]) - lanes::exp(scale - g[i]));
+            let (p, q) = unit.at(g[i]);
+            out[i] += factor * (p - q);
         }
     }
 }
@@ -159,8 +156,10 @@ impl Primal {
             since: 0.0,
             slots: vec![UNTOUCHED; k],
             columns: vec![],
-            masses: 0.0,
+            weights: vec![],
+            masses: vec![],
             mass: bound,
+            mass_sum: 0.0,
             flushes: 0,
         }
     }
@@ -171,7 +170,7 @@ impl Primal {
 
     /// `sum sigma (p + q)` over all entries; `sigmas` is the sum of `sigma`.
     pub(super) fn importance(&self, sigmas: f64) -> f64 {
-        let touched: f64 = self.columns.iter().map(|c| c.weight).sum();
+        let touched = lanes::sum(&self.weights);
         self.alpha * (touched + self.untouched() * sigmas)
     }
 
@@ -179,23 +178,21 @@ impl Primal {
     pub(super) fn draw(&self, sigma: &[f64], sigmas: f64, u: f64, within: f64) -> (usize, usize) {
         let d = sigma.len();
         let mut left = u * self.importance(sigmas) / self.alpha;
-        for column in &self.columns {
-            if left < column.weight {
-                let (feature, negative) =
-                    within_column(column, sigma, self.scale, within * column.weight);
-                return (feature + if negative { d } else { 0 }, column.class as usize);
-            }
-            left -= column.weight;
-        }
-        let each = 2.0 * self.scale.exp() * sigmas;
         let free = self.classes - self.columns.len();
-        if free == 0 {
+        let mut slot = self.weights.iter().position(|weight| {
+            left -= weight;
+            left < 0.0
+        });
+        if slot.is_none() && free == 0 {
             // Rounding at the upper end: the last column.
-            let column = &self.columns[self.columns.len() - 1];
-            let (feature, negative) =
-                within_column(column, sigma, self.scale, within * column.weight);
+            slot = Some(self.columns.len() - 1);
+        }
+        if let Some(slot) = slot {
+            let column = &self.columns[slot];
+            let (feature, negative) = self.within(slot, sigma, within);
             return (feature + if negative { d } else { 0 }, column.class as usize);
         }
+        let each = 2.0 * self.scale.exp() * sigmas;
         let nth = ((left / each) as usize).min(free - 1);
         let mut classes = (0..self.classes).filter(|l| self.slots[*l] == UNTOUCHED);
         let class = classes.nth(nth).unwrap_or(0);
@@ -204,6 +201,35 @@ impl Primal {
             if target < sigmas { (false, target) } else { (true, target - sigmas) };
         let feature = crate::games::pick(sigma, target / sigmas);
         (feature + if negative { d } else { 0 }, class)
+    }
+
+    /// The feature of a column at which the partial sums of `sigma (p + q)` exceed a share of the whole.
+    fn within(&self, slot: usize, sigma: &[f64], share: f64) -> (usize, bool) {
+        let column = &self.columns[slot];
+        let unit = ExpPair::new(self.scale);
+        let whole: f64 = column.pieces.iter().sum();
+        let mut left = share * whole;
+        let last = column.pieces.len() - 1;
+        let piece = column.pieces[..last].iter().position(|weight| {
+            let found = left < *weight;
+            left -= if found { 0.0 } else { *weight };
+            found
+        });
+        let start = piece.unwrap_or(last) * PIECE;
+        let mut last = (start, false);
+        for i in start..sigma.len() {
+            if sigma[i] > 0.0 {
+                let (p, q) = unit.at(column.g[i]);
+                for (negative, part) in [(false, p), (true, q)] {
+                    last = (i, negative);
+                    left -= sigma[i] * part;
+                    if left < 0.0 {
+                        return last;
+                    }
+                }
+            }
+        }
+        if sigma[last.0] > 0.0 { last } else { (crate::games::pick(sigma, 1.0), false) }
     }
 
     /// `sigma (p + q)` apart for positive and negative parts: `2d x k` by rows.
@@ -224,18 +250,21 @@ impl Primal {
     pub(super) fn count(&mut self) {
         self.total += self.alpha;
         self.since += 1.0;
-        self.masses += self.mass;
+        self.mass_sum += self.mass;
     }
 
     fn touch(&mut self, class: usize, samples: &Samples) -> usize {
         if self.slots[class] == UNTOUCHED {
             let d = samples.features();
             let unit = 2.0 * self.scale.exp();
-            let weight = unit * samples.column_norms.iter().sum::<f64>();
-            let mass = unit * d as f64;
+            let sums = samples.column_norms.chunks(PIECE).map(|s| unit * s.iter().sum::<f64>());
+            let pieces: Vec<f64> = sums.collect();
+            let weight = pieces.iter().sum();
             self.slots[class] = self.columns.len() as u32;
             let (g, sum) = (vec![0.0; d], vec![0.0; d]);
-            self.columns.push(Column { class: class as u32, g, sum, weight, mass, peak: weight });
+            self.columns.push(Column { class: class as u32, g, sum, pieces, peak: weight });
+            self.weights.push(weight);
+            self.masses.push(unit * d as f64);
         }
         self.slots[class] as usize
     }
@@ -250,44 +279,44 @@ impl Primal {
         let mut looked = 1;
         if let Some((j, class, factor)) = entry {
             let slot = self.touch(class, samples);
-            let (scale, total, h) = (self.scale, self.total, rates.rate * factor);
-            let column = &mut self.columns[slot];
+            let (unit, total, h) = (ExpPair::new(self.scale), self.total, rates.rate * factor);
+            let Column { g, sum, pieces, peak, .. } = &mut self.columns[slot];
+            let (weight, mass) = (&mut self.weights[slot], &mut self.masses[slot]);
             let sigma = &samples.column_norms[..];
             match &samples.rows {
                 Rows::Dense(x) => {
                     let x = x.row(j).to_slice().expect("standard layout");
-                    let (g, sum) = (&mut column.g[..], &mut column.sum[..]);
-                    let sums = lanes::run(Update { g, sum, x, sigma, h, scale, total });
-                    (column.weight, column.mass) = (sums.weight, sums.mass);
+                    *mass = lanes::run(Update { g, sum, pieces, x, sigma, h, unit, total });
+                    *weight = pieces.iter().sum();
                     looked += x.len() as u64;
                 }
                 Rows::Sparse(x) => {
                     let (places, values) = x.part(j);
                     for (c, a) in places.iter().zip(values) {
                         let c = *c as usize;
-                        let old = column.g[c];
+                        let old = g[c];
                         let new = old - h * a;
-                        let (p, q) = (lanes::exp(scale + new), lanes::exp(scale - new));
-                        let (r, s) = (lanes::exp(scale + old), lanes::exp(scale - old));
-                        column.g[c] = new;
-                        column.sum[c] -= ((p - q) - (r - s)) * total;
+                        let ((p, q), (r, s)) = (unit.at(new), unit.at(old));
+                        g[c] = new;
+                        sum[c] -= ((p - q) - (r - s)) * total;
                         let change = (p + q) - (r + s);
-                        column.weight += sigma[c] * change;
-                        column.mass += change;
+                        pieces[c / PIECE] += sigma[c] * change;
+                        *weight += sigma[c] * change;
+                        *mass += change;
                     }
                     looked += places.len() as u64;
-                    column.peak = column.peak.max(column.weight);
+                    *peak = peak.max(*weight);
                     // Differences of large numbers: afresh before they lose more than three digits.
-                    if !(column.weight > 1e-3 * column.peak) {
-                        let sums = lanes::run(Mass { g: &column.g, sigma, scale });
-                        (column.weight, column.mass) = (sums.weight, sums.mass);
-                        column.peak = sums.weight;
-                        looked += column.g.len() as u64;
+                    if !(*weight > 1e-3 * *peak) {
+                        *mass = lanes::run(Mass { g, pieces, sigma, unit });
+                        *weight = pieces.iter().sum();
+                        *peak = *weight;
+                        looked += g.len() as u64;
                     }
                 }
             }
         }
-        let touched: f64 = self.columns.iter().map(|c| c.mass).sum();
+        let touched = lanes::sum(&self.masses);
         let mass = self.alpha * (touched + self.untouched() * samples.features() as f64);
         let nu = rates.shrink.min(self.bound / mass);
         self.alpha *= nu;
@@ -301,14 +330,15 @@ impl Primal {
 
     /// Folds `alpha` into the columns, long before `total` and it differ by more digits than a number has.
     fn flush(&mut self, samples: &Samples) -> u64 {
-        let (scale, total) = (self.scale, self.total);
+        let (old, total) = (ExpPair::new(self.scale), self.total);
         self.scale += self.alpha.ln();
-        for column in &mut self.columns {
-            lanes::run(Difference(&column.g, scale, total, &mut column.sum));
-            let sums =
-                lanes::run(Mass { g: &column.g, sigma: &samples.column_norms, scale: self.scale });
-            (column.weight, column.mass) = (sums.weight, sums.mass);
-            column.peak = sums.weight;
+        let (unit, sigma) = (ExpPair::new(self.scale), &samples.column_norms[..]);
+        for (slot, column) in self.columns.iter_mut().enumerate() {
+            let Column { g, sum, pieces, peak, .. } = column;
+            lanes::run(Difference(g, old, total, sum));
+            self.masses[slot] = lanes::run(Mass { g, pieces, sigma, unit });
+            *peak = pieces.iter().sum();
+            self.weights[slot] = *peak;
         }
         (self.alpha, self.total, self.since) = (1.0, 0.0, 0.0);
         self.flushes += 1;
@@ -319,20 +349,20 @@ impl Primal {
     pub(super) fn average(&self, slot: usize, steps: f64) -> Vec<f64> {
         let column = &self.columns[slot];
         let mut out = column.sum.clone();
-        lanes::run(Difference(&column.g, self.scale, self.total, &mut out));
+        lanes::run(Difference(&column.g, ExpPair::new(self.scale), self.total, &mut out));
         out.iter_mut().for_each(|u| *u /= steps);
         out
     }
 
     /// The mean mass of the iterates.
     pub(super) fn average_mass(&self, steps: f64) -> f64 {
-        self.masses / steps
+        self.mass_sum / steps
     }
 
     /// Forgets the average; the iterate stays.
     pub(super) fn forget(&mut self) {
         self.columns.iter_mut().for_each(|c| c.sum.fill(0.0));
-        (self.total, self.since, self.masses) = (0.0, 0.0, 0.0);
+        (self.total, self.since, self.mass_sum) = (0.0, 0.0, 0.0);
     }
 
     pub(super) fn fits(&self, samples: &Samples, bound: f64) -> bool {
@@ -340,38 +370,10 @@ impl Primal {
         self.bound == bound
             && self.classes == samples.classes()
             && self.slots.len() == self.classes
-            && self
-                .columns
-                .iter()
-                .all(|c| c.g.len() == d && c.sum.len() == d && (c.class as usize) < self.classes)
+            && [self.weights.len(), self.masses.len()] == [self.columns.len(); 2]
+            && self.columns.iter().all(|c| {
+                [c.g.len(), c.sum.len(), c.pieces.len()] == [d, d, d.div_ceil(PIECE)]
+                    && (c.class as usize) < self.classes
+            })
     }
-}
-
-/// The feature of a column at which the partial sums of `sigma (p + q)` exceed the target.
-fn within_column(column: &Column, sigma: &[f64], scale: f64, target: f64) -> (usize, bool) {
-    let (d, mut left, mut start) = (sigma.len(), target, 0);
-    // Whole pieces first: their sums vectorise.
-    while start + PIECE < d {
-        let piece =
-            Mass { g: &column.g[start..start + PIECE], sigma: &sigma[start..start + PIECE], scale };
-        let weight = lanes::run(piece).weight;
-        if left < weight {
-            break;
-        }
-        left -= weight;
-        start += PIECE;
-    }
-    let mut last = (0, false);
-    for i in start..d {
-        if sigma[i] > 0.0 {
-            for (negative, exponent) in [(false, column.g[i]), (true, -column.g[i])] {
-                last = (i, negative);
-                left -= sigma[i] * lanes::exp(scale + exponent);
-                if left < 0.0 {
-                    return last;
-                }
-            }
-        }
-    }
-    if sigma[last.0] > 0.0 { last } else { (crate::games::pick(sigma, 1.0), false) }
 }
