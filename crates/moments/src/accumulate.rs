@@ -31,6 +31,8 @@ pub(crate) enum Outer {
 
 /// Sums over slices of `s_i - shift`.
 pub(crate) struct SliceSums {
+    /// `c_h`: counts, or sums of weights.
+    pub(crate) masses: Vec<f64>,
     /// `t_h`, as rows.
     pub(crate) sums: Array2<f64>,
     /// `sum_i s_i s_i'`, empty unless asked for.
@@ -64,7 +66,7 @@ impl SliceSums {
     ) -> Result<Self, Error> {
         let d = shift.len();
         let roots: Vec<f64> =
-            slices.counts().iter().map(|&c| (1.0 / (c.max(2) - 1) as f64).sqrt()).collect();
+            slices.counts().iter().map(|&c| pair_weight(c as f64).sqrt()).collect();
         let make = || Part {
             sums: Array2::zeros((slices.len(), d)),
             plain: matches!(outer, Outer::Plain | Outer::Both).then(|| Gram::new(d)),
@@ -105,58 +107,69 @@ impl SliceSums {
         let total = |grams: Vec<Gram>| {
             if grams.is_empty() { Array2::zeros((0, 0)) } else { add_grams(grams, d) }
         };
-        Ok(SliceSums { sums, plain: total(plain), by_slice: total(by_slice) })
+        let masses = slices.counts().iter().map(|&c| c as f64).collect();
+        Ok(SliceSums { masses, sums, plain: total(plain), by_slice: total(by_slice) })
     }
 
     /// The mean of all rows.
-    pub(crate) fn mean(&self, n: usize) -> Array1<f64> {
-        self.sums.sum_axis(Axis(0)) / n as f64
+    pub(crate) fn mean(&self) -> Array1<f64> {
+        self.sums.sum_axis(Axis(0)) / self.total()
+    }
+
+    /// `n`, or the sum of all weights.
+    pub(crate) fn total(&self) -> f64 {
+        self.masses.iter().sum()
     }
 
     /// Makes all sums those of `s_i - shift` for a further shift. Exact algebra; the shift should be small.
-    pub(crate) fn recentre(&mut self, shift: ArrayView1<f64>, counts: &[usize]) {
-        let n: usize = counts.iter().sum();
+    pub(crate) fn recentre(&mut self, shift: ArrayView1<f64>) {
+        let n = self.total();
         let d = shift.len();
         if !self.plain.is_empty() {
             let total = self.sums.sum_axis(Axis(0));
-            subtract(&mut self.plain, total.view(), shift, n as f64);
+            subtract(&mut self.plain, total.view(), shift, n);
         }
         if !self.by_slice.is_empty() {
             let mut total = Array1::zeros(d);
             let mut weight = 0.0;
-            for (h, &c) in counts.iter().enumerate() {
-                let w = 1.0 / (c.max(2) - 1) as f64;
+            for (h, &c) in self.masses.iter().enumerate() {
+                let w = pair_weight(c);
                 total.scaled_add(w, &self.sums.row(h));
-                weight += w * c as f64;
+                weight += w * c;
             }
             subtract(&mut self.by_slice, total.view(), shift, weight);
         }
-        for (h, &c) in counts.iter().enumerate() {
-            self.sums.row_mut(h).scaled_add(-(c as f64), &shift);
+        for (h, &c) in self.masses.iter().enumerate() {
+            self.sums.row_mut(h).scaled_add(-c, &shift);
         }
     }
 
-    /// `sum_h p_h m_h m_h'`.
-    pub(crate) fn means_matrix(&self, counts: &[usize]) -> Array2<f64> {
-        let n: usize = counts.iter().sum();
-        let mut scaled = self.sums.clone();
-        for (mut row, &c) in scaled.rows_mut().into_iter().zip(counts) {
-            let scale = 1.0 / (c.max(1) as f64 * n as f64).sqrt();
-            row.mapv_inplace(|v| v * scale);
-        }
+    /// `sum_h p_h m_h m_h'`; empty slices count nothing.
+    pub(crate) fn means_matrix(&self) -> Array2<f64> {
+        let n = self.total();
+        let scaled = self.scaled(|c| if c > 0.0 { 1.0 / (c * n).sqrt() } else { 0.0 });
         scaled.t().dot(&scaled)
     }
 
     /// `(1/n) sum_h (t_h t_h' - sum_{i in h} s_i s_i') / (c_h - 1)`.
-    pub(crate) fn unbiased_matrix(&self, counts: &[usize]) -> Array2<f64> {
-        let n: usize = counts.iter().sum();
+    pub(crate) fn unbiased_matrix(&self) -> Array2<f64> {
+        let scaled = self.scaled(|c| pair_weight(c).sqrt());
+        (scaled.t().dot(&scaled) - &self.by_slice) / self.total()
+    }
+
+    fn scaled(&self, scale: impl Fn(f64) -> f64) -> Array2<f64> {
         let mut scaled = self.sums.clone();
-        for (mut row, &c) in scaled.rows_mut().into_iter().zip(counts) {
-            let scale = 1.0 / ((c.max(2) - 1) as f64).sqrt();
+        for (mut row, &c) in scaled.rows_mut().into_iter().zip(&self.masses) {
+            let scale = scale(c);
             row.mapv_inplace(|v| v * scale);
         }
-        (scaled.t().dot(&scaled) - &self.by_slice) / n as f64
+        scaled
     }
+}
+
+/// `1 / (c - 1)`, the weight of a pair of a slice. Slices of mass 1 or less are refused where pairs are needed.
+pub(crate) fn pair_weight(mass: f64) -> f64 {
+    if mass > 1.0 { 1.0 / (mass - 1.0) } else { 1.0 }
 }
 
 /// `sum w (s - m)(s - m)'` from `sum w s s'`, `sum w s` and `sum w`.

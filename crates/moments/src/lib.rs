@@ -47,6 +47,7 @@ mod subspace;
 pub mod synthetic;
 mod transform;
 mod two_step;
+mod weighted;
 mod whitening;
 
 pub use blocks::Blocks;

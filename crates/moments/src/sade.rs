@@ -144,8 +144,8 @@ impl Sade {
     ) -> Result<Array2<f64>, Error> {
         let data = checked(scores)?;
         let response = Response::numbers(y.into(), data.count())?;
-        let (sums, counts) = self.sums(&data, &response, None)?;
-        self.matrix_of(&sums, &counts)
+        let (sums, _) = self.sums(&data, &response, None)?;
+        Ok(self.matrix_of(&sums))
     }
 
     fn sums(
@@ -202,11 +202,11 @@ impl Sade {
         Ok((sums, slices.counts().to_vec()))
     }
 
-    fn matrix_of(&self, sums: &SliceSums, counts: &[usize]) -> Result<Array2<f64>, Error> {
-        Ok(match self.estimator {
-            SliceEstimator::Unbiased => sums.unbiased_matrix(counts),
-            SliceEstimator::Means => sums.means_matrix(counts),
-        })
+    fn matrix_of(&self, sums: &SliceSums) -> Array2<f64> {
+        match self.estimator {
+            SliceEstimator::Unbiased => sums.unbiased_matrix(),
+            SliceEstimator::Means => sums.means_matrix(),
+        }
     }
 
     /// From sums of scores over slices.
@@ -215,19 +215,20 @@ impl Sade {
         mut sums: SliceSums,
         counts: &[usize],
     ) -> Result<Spectrum, Error> {
-        let n: usize = counts.iter().sum();
-        if self.estimator == SliceEstimator::Unbiased && counts.contains(&1) {
-            let what = "a slice with a single sample: leave it out".to_owned();
+        let n = sums.total();
+        let lone = |&c: &f64| c > 0.0 && c <= 1.0;
+        if self.estimator == SliceEstimator::Unbiased && sums.masses.iter().any(lone) {
+            let what = "a slice with a single sample (a sum of weights of at most 1): leave it out";
             return Err(Refusal::unsupported("SADE", what).into());
         }
         if self.centre_scores {
-            let mean = sums.mean(n);
-            sums.recentre(mean.view(), counts);
+            let mean = sums.mean();
+            sums.recentre(mean.view());
         }
-        let matrix = self.matrix_of(&sums, counts)?;
+        let matrix = self.matrix_of(&sums);
         let d = matrix.nrows();
         let spectrum = if self.standardise {
-            let second = &sums.plain / n as f64;
+            let second = &sums.plain / n;
             let whitening =
                 Whitening::from_moments(Array1::zeros(d), second, "second moment of the scores")?;
             let inner = whitening.map.dot(&matrix).dot(&whitening.back());
@@ -242,7 +243,7 @@ impl Sade {
             SliceEstimator::Means => d.min(filled),
             SliceEstimator::Unbiased => d,
         };
-        Ok(Spectrum { samples: n, slices: counts.to_vec(), most, ..spectrum })
+        Ok(Spectrum { samples: counts.iter().sum(), slices: counts.to_vec(), most, ..spectrum })
     }
 }
 

@@ -16,9 +16,11 @@
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::Refusal;
+use ndarray::ArrayView1;
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
+use crate::stream::checked_weights;
 
 /// How the responses are cut into slices; see the [module](self).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,22 +55,45 @@ impl Slices {
     /// [`Invalid::NonFinite`].
     pub fn new(y: &[f64], slicing: Slicing, components: usize) -> Result<Self, Error> {
         Invalid::check_finite("response", y)?;
-        let n = y.len();
-        if n < 2 {
-            return Err(Invalid::Parameter {
-                name: "number of samples",
-                value: n as f64,
-                expected: "at least 2",
-            }
-            .into());
-        }
         let mut sorted: Vec<u64> = y.iter().map(|&v| ordered(v)).collect();
         sorted.sort_unstable();
         let sorted: Vec<f64> = sorted.into_iter().map(unordered).collect();
-        if sorted[0] == sorted[n - 1] {
-            return Err(Error::ConstantResponse { value: sorted[0] });
+        check_varied(&sorted)?;
+        let ends = ends(&sorted, None, slicing, components)?;
+        Ok(Slices::from_ends(y, &sorted, ends))
+    }
+
+    /// Slices of samples with weights: "equal counts" become equal sums of weights. Samples of weight 0 have no say.
+    ///
+    /// # Errors
+    /// As [`new`](Slices::new), and for weights that are negative or not one a sample. [`Error::Refused`] for
+    /// [`Slicing::Pairs`] and [`Slicing::DrCompatible`], which count samples.
+    pub fn weighted(
+        y: &[f64],
+        weights: &[f64],
+        slicing: Slicing,
+        components: usize,
+    ) -> Result<Self, Error> {
+        Invalid::check_length("weights", y.len(), weights.len())?;
+        let weights = checked_weights(ArrayView1::from(weights))?;
+        Invalid::check_finite("response", y)?;
+        if matches!(slicing, Slicing::Pairs | Slicing::DrCompatible(_)) {
+            let what = "weights: use equal counts, equal widths or classes";
+            return Err(Refusal::unsupported("a slicing rule that counts samples", what).into());
         }
-        let ends = ends(&sorted, slicing, components)?;
+        let kept = y.iter().zip(&weights).filter(|(_, w)| **w > 0.0);
+        let mut pairs: Vec<(f64, f64)> = kept.map(|(&y, &w)| (y + 0.0, w)).collect();
+        pairs.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let sorted: Vec<f64> = pairs.iter().map(|p| p.0).collect();
+        check_varied(&sorted)?;
+        let sums: Vec<f64> = pairs
+            .iter()
+            .scan(0.0, |sum, p| {
+                *sum += p.1;
+                Some(*sum)
+            })
+            .collect();
+        let ends = ends(&sorted, Some(&sums), slicing, components)?;
         Ok(Slices::from_ends(y, &sorted, ends))
     }
 
@@ -193,7 +218,26 @@ fn unordered(bits: u64) -> f64 {
     f64::from_bits(if bits >> 63 == 1 { bits & !(1 << 63) } else { !bits })
 }
 
-fn ends(sorted: &[f64], slicing: Slicing, components: usize) -> Result<Vec<usize>, Error> {
+/// Refuses fewer than two numbers, and numbers that are all equal.
+fn check_varied(sorted: &[f64]) -> Result<(), Error> {
+    let n = sorted.len();
+    if n < 2 {
+        let (name, expected) = ("number of samples", "at least 2");
+        return Err(Invalid::Parameter { name, value: n as f64, expected }.into());
+    }
+    if sorted[0] == sorted[n - 1] {
+        return Err(Error::ConstantResponse { value: sorted[0] });
+    }
+    Ok(())
+}
+
+/// Ranks at which slices end. `sums` are cumulated weights, for equal weights instead of equal counts.
+fn ends(
+    sorted: &[f64],
+    sums: Option<&[f64]>,
+    slicing: Slicing,
+    components: usize,
+) -> Result<Vec<usize>, Error> {
     let n = sorted.len();
     let check = |h: usize| -> Result<(), Error> {
         if h < 2 {
@@ -214,7 +258,15 @@ fn ends(sorted: &[f64], slicing: Slicing, components: usize) -> Result<Vec<usize
         for i in 1..n {
             values += usize::from(sorted[i] != sorted[i - 1]);
             if values > h {
-                return (1..=h).map(|s| s * n / h).filter(|&end| end > 0).collect();
+                let end = |s: usize| match sums {
+                    None => s * n / h,
+                    // The last sum is reached up to rounding.
+                    Some(sums) => {
+                        let wanted = sums[n - 1] * (s as f64 / h as f64) * (1.0 + 1e-12);
+                        sums.partition_point(|&sum| sum <= wanted)
+                    }
+                };
+                return (1..=h).map(end).filter(|&end| end > 0).collect();
             }
         }
         (1..n).filter(|&i| sorted[i] != sorted[i - 1]).chain([n]).collect()

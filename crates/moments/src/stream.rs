@@ -26,10 +26,10 @@
 //! ```
 
 use fenchel_linalg::{AsDesign, Gram, Invalid};
-use fenchel_optim::{MAX_MEMORY, Refusal};
+use fenchel_optim::Refusal;
 use ndarray::{Array1, Array2, ArrayView1};
 
-use crate::accumulate::SliceSums;
+use crate::accumulate::{SliceSums, pair_weight};
 use crate::blocks::{Blocks, checked, fold, rough_mean};
 use crate::model::finish;
 use crate::slicing::slice_of;
@@ -44,6 +44,9 @@ use crate::{
 pub struct SliceMoments {
     edges: Vec<f64>,
     counts: Vec<usize>,
+    /// Sums of weights; the counts without weights.
+    masses: Vec<f64>,
+    weighted: bool,
     /// A point near the data; sums are those of differences from it.
     shift: Option<Array1<f64>>,
     sums: Array2<f64>,
@@ -70,6 +73,8 @@ impl SliceMoments {
         Ok(SliceMoments {
             edges,
             counts: vec![0; h],
+            masses: vec![0.0; h],
+            weighted: false,
             shift: None,
             sums: Array2::zeros((h, features)),
             outer: vec![Array2::zeros((features, features)); h],
@@ -77,14 +82,15 @@ impl SliceMoments {
     }
 
     /// Of data in memory.
-    pub(crate) fn of(data: &dyn Blocks, slices: &Slices) -> Result<Self, Error> {
-        let (h, d) = (slices.len() as u64, data.width() as u64);
-        // One matrix a slice here, and in each of up to 16 parts of the sum.
-        let hint = "use fewer slices, or stream the data through SliceMoments";
-        let needed = d.saturating_mul(d + 64).saturating_mul(17 * 8 * h);
-        Refusal::check_memory("sums over slices", needed, MAX_MEMORY, hint)?;
+    pub(crate) fn of(
+        data: &dyn Blocks,
+        slices: &Slices,
+        weights: Option<&[f64]>,
+        max_memory: Option<u64>,
+    ) -> Result<Self, Error> {
+        check_sums(slices.len(), data.width(), max_memory)?;
         let mut moments = SliceMoments::new(slices.edges().to_vec(), data.width())?;
-        moments.add(data, slices.labels())?;
+        moments.add(data, slices.labels(), weights)?;
         Ok(moments)
     }
 
@@ -97,11 +103,34 @@ impl SliceMoments {
         x: &X,
         y: impl Into<ArrayView1<'a, f64>>,
     ) -> Result<(), Error> {
+        self.batch(x, y.into(), None)
+    }
+
+    /// Adds a batch in which a sample counts as so many. Weights that are whole numbers give what repeated rows give.
+    ///
+    /// # Errors
+    /// As [`partial_fit`](SliceMoments::partial_fit), and for weights that are negative or not finite.
+    pub fn partial_fit_weighted<'a, 'w, X: AsDesign + ?Sized>(
+        &mut self,
+        x: &X,
+        y: impl Into<ArrayView1<'a, f64>>,
+        weights: impl Into<ArrayView1<'w, f64>>,
+    ) -> Result<(), Error> {
+        let weights = checked_weights(weights.into())?;
+        self.batch(x, y.into(), Some(&weights))
+    }
+
+    fn batch<X: AsDesign + ?Sized>(
+        &mut self,
+        x: &X,
+        y: ArrayView1<f64>,
+        weights: Option<&[f64]>,
+    ) -> Result<(), Error> {
         let data = x.as_design()?;
-        let response = Response::numbers(y.into(), data.count())?;
+        let response = Response::numbers(y, data.count())?;
         let labels: Vec<u32> =
             response.values().iter().map(|&y| slice_of(&self.edges, y) as u32).collect();
-        self.add(&data, &labels)
+        self.add(&data, &labels, weights)
     }
 
     /// Adds the scores of a batch, for [`Sade::fit_moments`].
@@ -112,6 +141,16 @@ impl SliceMoments {
         &mut self,
         x: &X,
         y: impl Into<ArrayView1<'a, f64>>,
+        score: &dyn Score,
+    ) -> Result<(), Error> {
+        self.scores(x, y.into(), None, score)
+    }
+
+    pub(crate) fn scores<X: AsDesign + ?Sized>(
+        &mut self,
+        x: &X,
+        y: ArrayView1<f64>,
+        weights: Option<&[f64]>,
         score: &dyn Score,
     ) -> Result<(), Error> {
         let data = checked(x)?;
@@ -127,12 +166,21 @@ impl SliceMoments {
                 expected: self.sums.ncols(),
                 found: data.width(),
             })?;
-        self.partial_fit(&scores, y)
+        self.batch(&scores, y, weights)
     }
 
-    fn add(&mut self, data: &dyn Blocks, labels: &[u32]) -> Result<(), Error> {
+    fn add(
+        &mut self,
+        data: &dyn Blocks,
+        labels: &[u32],
+        weights: Option<&[f64]>,
+    ) -> Result<(), Error> {
         let d = self.sums.ncols();
         Invalid::check_length("columns of the design matrix", d, data.width())?;
+        if let Some(weights) = weights {
+            Invalid::check_length("weights", data.count(), weights.len())?;
+            self.weighted = true;
+        }
         if data.count() == 0 {
             return Ok(());
         }
@@ -140,21 +188,32 @@ impl SliceMoments {
         let h = self.counts.len();
         struct Part {
             counts: Vec<usize>,
+            masses: Vec<f64>,
             sums: Array2<f64>,
             grams: Vec<Option<Gram>>,
         }
-        let make =
-            || Part { counts: vec![0; h], sums: Array2::zeros((h, d)), grams: vec![None; h] };
+        let make = || Part {
+            counts: vec![0; h],
+            masses: vec![0.0; h],
+            sums: Array2::zeros((h, d)),
+            grams: vec![None; h],
+        };
         let parts = fold(data, make, |part, first, rows| {
             for (i, values) in rows.rows().into_iter().enumerate() {
                 let h = labels[first + i] as usize;
+                let weight = weights.map_or(1.0, |w| w[first + i]);
+                if weight == 0.0 {
+                    continue;
+                }
                 part.counts[h] += 1;
+                part.masses[h] += weight;
                 let row = part.grams[h].get_or_insert_with(|| Gram::new(d)).next_row();
-                for c in 0..d {
-                    row[c] = values[c] - shift[c];
+                let root = weight.sqrt();
+                for ((r, value), shift) in row.iter_mut().zip(values).zip(&shift) {
+                    *r = root * (value - shift);
                 }
                 let mut sum = part.sums.row_mut(h);
-                sum.iter_mut().zip(&row[..d]).for_each(|(s, r)| *s += r);
+                sum.iter_mut().zip(&row[..d]).for_each(|(s, r)| *s += root * r);
             }
             Ok(())
         })?;
@@ -162,6 +221,7 @@ impl SliceMoments {
             self.sums += &part.sums;
             for (h, gram) in part.grams.into_iter().enumerate() {
                 self.counts[h] += part.counts[h];
+                self.masses[h] += part.masses[h];
                 if let Some(gram) = gram {
                     let gram = Array2::from_shape_vec((d, d), gram.finish()).expect("d^2 entries");
                     self.outer[h] += &gram;
@@ -185,7 +245,7 @@ impl SliceMoments {
         let by = theirs - &ours;
         let d = by.len();
         for h in 0..self.counts.len() {
-            let count = other.counts[h] as f64;
+            let count = other.masses[h];
             let sum = other.sums.row(h);
             for i in 0..d {
                 for j in 0..d {
@@ -198,13 +258,20 @@ impl SliceMoments {
             self.sums.row_mut(h).scaled_add(1.0, &sum);
             self.sums.row_mut(h).scaled_add(count, &by);
             self.counts[h] += other.counts[h];
+            self.masses[h] += other.masses[h];
         }
+        self.weighted |= other.weighted;
         Ok(())
     }
 
-    /// The number of samples of each slice.
+    /// The number of samples of each slice; those of weight 0 do not count.
     pub fn counts(&self) -> &[usize] {
         &self.counts
+    }
+
+    /// The sum of the weights of each slice: the counts, unless samples had weights.
+    pub fn masses(&self) -> &[f64] {
+        &self.masses
     }
 
     /// Mean and covariance (divisor `n`) of all samples.
@@ -218,15 +285,16 @@ impl SliceMoments {
             }
             .into());
         };
-        let offset = self.sums.sum_axis(ndarray::Axis(0)) / n as f64;
+        let mass: f64 = self.masses.iter().sum();
+        let offset = self.sums.sum_axis(ndarray::Axis(0)) / mass;
         let mut outer = Array2::zeros((offset.len(), offset.len()));
         self.outer.iter().for_each(|o| outer += o);
-        Ok((shift + &offset, centred(outer, &offset, n as f64)))
+        Ok((shift + &offset, centred(outer, &offset, mass)))
     }
 
     /// Mean and covariance (divisor `c_h`) of a slice with samples.
     pub(crate) fn slice(&self, h: usize) -> (Array1<f64>, Array2<f64>) {
-        let count = self.counts[h] as f64;
+        let count = self.masses[h];
         let offset = &self.sums.row(h) / count;
         let mean = match &self.shift {
             Some(shift) => shift + &offset,
@@ -239,11 +307,11 @@ impl SliceMoments {
     fn slice_sums(&self) -> SliceSums {
         let d = self.sums.ncols();
         let (mut plain, mut by_slice) = (Array2::zeros((d, d)), Array2::zeros((d, d)));
-        for (outer, &c) in self.outer.iter().zip(&self.counts) {
+        for (outer, &c) in self.outer.iter().zip(&self.masses) {
             plain += outer;
-            by_slice.scaled_add(1.0 / (c.max(2) - 1) as f64, outer);
+            by_slice.scaled_add(pair_weight(c), outer);
         }
-        SliceSums { sums: self.sums.clone(), plain, by_slice }
+        SliceSums { masses: self.masses.clone(), sums: self.sums.clone(), plain, by_slice }
     }
 }
 
@@ -259,16 +327,45 @@ fn centred(outer: Array2<f64>, offset: &Array1<f64>, n: f64) -> Array2<f64> {
     covariance
 }
 
+/// Refuses sums over slices that need more memory than allowed.
+pub(crate) fn check_sums(
+    slices: usize,
+    width: usize,
+    max_memory: Option<u64>,
+) -> Result<(), Error> {
+    let (h, d) = (slices as u64, width as u64);
+    // One matrix a slice in the sum, and in each of up to 16 parts of it.
+    let needed = d.saturating_mul(d + 64).saturating_mul(17 * 8 * h);
+    let hint = "use fewer slices, or stream the data through SliceMoments";
+    Ok(Refusal::check_memory("sums over slices", needed, max_memory, hint)?)
+}
+
+/// Weights, checked, one after the other.
+pub(crate) fn checked_weights(weights: ArrayView1<f64>) -> Result<Vec<f64>, Error> {
+    let weights = weights.to_vec();
+    Invalid::check_finite("weights", &weights)?;
+    if let Some(row) = weights.iter().position(|&w| w < 0.0) {
+        let reason = format!("row {row} has {}; expected numbers >= 0", weights[row]);
+        return Err(Invalid::Layout { what: "weights", reason }.into());
+    }
+    Ok(weights)
+}
+
 /// The rules for the number of directions that need no data.
 fn fitted(
     method: &dyn Reducer,
     components: Components,
+    moments: &SliceMoments,
     spectrum: Spectrum,
     mean: Array1<f64>,
 ) -> Result<Reduction, Error> {
     if matches!(components, Components::Permutation { .. } | Components::Ladle { .. }) {
         let what =
             "permutations and the ladle on a stream: fix the number of directions".to_owned();
+        return Err(Refusal::unsupported(method.name(), what).into());
+    }
+    if moments.weighted && matches!(components, Components::ChiSquare(_)) {
+        let what = "the chi-squared test of weighted samples: fix the number of directions";
         return Err(Refusal::unsupported(method.name(), what).into());
     }
     // The other rules look at the spectrum alone.
@@ -288,19 +385,18 @@ impl Sir {
         let (mean, covariance) = moments.total()?;
         let whitening = Whitening::from_moments(mean, covariance, "covariance of the features")?;
         let mut sums = moments.slice_sums();
-        let n: usize = moments.counts.iter().sum();
-        let offset = sums.mean(n);
-        sums.recentre(offset.view(), &moments.counts);
-        let matrix = whitening.map.dot(&sums.means_matrix(&moments.counts)).dot(&whitening.back());
+        let offset = sums.mean();
+        sums.recentre(offset.view());
+        let matrix = whitening.map.dot(&sums.means_matrix()).dot(&whitening.back());
         let spectrum = Spectrum::of(&matrix, EigenOrder::Algebraic, Some(whitening.back()))?;
         let filled = moments.counts.iter().filter(|&&c| c > 0).count();
         let spectrum = Spectrum {
-            samples: n,
+            samples: moments.counts.iter().sum(),
             slices: moments.counts.clone(),
             most: offset.len().min(filled - 1),
             ..spectrum
         };
-        fitted(self, self.components, spectrum, whitening.mean)
+        fitted(self, self.components, moments, spectrum, whitening.mean)
     }
 }
 
@@ -310,7 +406,7 @@ impl Save {
     /// # Errors
     /// [`Error::Singular`]; [`Error::Refused`] for rules that need the data again.
     pub fn fit_moments(&self, moments: &SliceMoments) -> Result<Reduction, Error> {
-        fitted(self, self.components, self.spectrum_of(moments)?, moments.total()?.0)
+        fitted(self, self.components, moments, self.spectrum_of(moments)?, moments.total()?.0)
     }
 }
 
@@ -320,7 +416,7 @@ impl DirectionalRegression {
     /// # Errors
     /// [`Error::Singular`]; [`Error::Refused`] for rules that need the data again.
     pub fn fit_moments(&self, moments: &SliceMoments) -> Result<Reduction, Error> {
-        fitted(self, self.components, self.spectrum_of(moments)?, moments.total()?.0)
+        fitted(self, self.components, moments, self.spectrum_of(moments)?, moments.total()?.0)
     }
 }
 
@@ -342,6 +438,6 @@ impl Sade {
             return Err(Refusal::unsupported("SADE", what).into());
         }
         let spectrum = self.spectrum_of_sums(moments.slice_sums(), &moments.counts)?;
-        fitted(self, self.components, spectrum, mean)
+        fitted(self, self.components, moments, spectrum, mean)
     }
 }

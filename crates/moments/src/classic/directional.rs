@@ -1,5 +1,6 @@
 //! Directional regression.
 
+use fenchel_optim::MAX_MEMORY;
 use ndarray::{Array2, Axis};
 use serde::{Deserialize, Serialize};
 
@@ -19,15 +20,28 @@ use crate::{Components, EigenOrder, Error, Reducer, Response, Slicing, Spectrum}
 /// |---|---|---|
 /// | `components` | `EigenGap(10)` | how many directions |
 /// | `slicing` | `Auto` | how the responses are cut |
+/// | `max_memory` | 4 GiB | refuses what needs more: `17 H d (d + 64)` numbers |
 ///
 /// A safe choice between SIR and SAVE for nearly normal features. Cost O(n d^2 + H d^3).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DirectionalRegression {
     /// How many directions.
     pub components: Components,
     /// How the responses are cut.
     pub slicing: Slicing,
+    /// The most memory for the sums, in bytes; `None` is no limit.
+    pub max_memory: Option<u64>,
+}
+
+impl Default for DirectionalRegression {
+    fn default() -> Self {
+        DirectionalRegression {
+            components: Components::default(),
+            slicing: Slicing::Auto,
+            max_memory: MAX_MEMORY,
+        }
+    }
 }
 
 fit_methods!(DirectionalRegression);
@@ -43,7 +57,7 @@ impl Reducer for DirectionalRegression {
 
     fn spectrum(&self, data: &dyn Blocks, response: &Response) -> Result<Spectrum, Error> {
         let slices = response.slices(self.slicing, self.components.hint())?;
-        self.spectrum_of(&SliceMoments::of(data, &slices)?)
+        self.spectrum_of(&SliceMoments::of(data, &slices, None, self.max_memory)?)
     }
 }
 
@@ -53,7 +67,8 @@ impl DirectionalRegression {
     /// # Errors
     /// [`Error::Singular`].
     pub fn spectrum_of(&self, moments: &SliceMoments) -> Result<Spectrum, Error> {
-        let WhitenedSlices { whitening, shares, counts, means, covariances } = whitened(moments)?;
+        let WhitenedSlices { whitening, shares, counts, means, covariances, .. } =
+            whitened(moments)?;
         let d = whitening.mean.len();
         let identity = Array2::<f64>::eye(d);
         let (mut squares, mut between) = (Array2::zeros((d, d)), Array2::<f64>::zeros((d, d)));

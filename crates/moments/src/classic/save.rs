@@ -1,7 +1,7 @@
 //! Sliced average variance estimation.
 
 use fenchel_linalg::Invalid;
-use fenchel_optim::Refusal;
+use fenchel_optim::{MAX_MEMORY, Refusal};
 use ndarray::{Array1, Array2};
 use serde::{Deserialize, Serialize};
 
@@ -22,9 +22,10 @@ use crate::{Components, EigenOrder, Error, Reducer, Response, Slicing, Spectrum}
 /// | `components` | `EigenGap(10)` | how many directions |
 /// | `slicing` | `Auto` | how the responses are cut |
 /// | `unbiased_covariance` | false | divisor `c_h - 1` of the covariance of a slice instead of `c_h` |
+/// | `max_memory` | 4 GiB | refuses what needs more: `17 H d (d + 64)` numbers |
 ///
 /// It sees symmetric dependence, which SIR misses, and needs normal features and more samples. Cost O(n d^2 + H d^3).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Save {
     /// How many directions.
@@ -33,6 +34,19 @@ pub struct Save {
     pub slicing: Slicing,
     /// Whether covariances of slices have the divisor `c_h - 1`.
     pub unbiased_covariance: bool,
+    /// The most memory for the sums, in bytes; `None` is no limit.
+    pub max_memory: Option<u64>,
+}
+
+impl Default for Save {
+    fn default() -> Self {
+        Save {
+            components: Components::default(),
+            slicing: Slicing::Auto,
+            unbiased_covariance: false,
+            max_memory: MAX_MEMORY,
+        }
+    }
 }
 
 fit_methods!(Save);
@@ -48,7 +62,7 @@ impl Reducer for Save {
 
     fn spectrum(&self, data: &dyn Blocks, response: &Response) -> Result<Spectrum, Error> {
         let slices = response.slices(self.slicing, self.components.hint())?;
-        let moments = SliceMoments::of(data, &slices)?;
+        let moments = SliceMoments::of(data, &slices, None, self.max_memory)?;
         self.spectrum_of(&moments)
     }
 }
@@ -59,17 +73,18 @@ impl Save {
     /// # Errors
     /// [`Error::Singular`]; [`Error::Refused`] for a slice with a single sample and `unbiased_covariance`.
     pub fn spectrum_of(&self, moments: &SliceMoments) -> Result<Spectrum, Error> {
-        let WhitenedSlices { whitening, shares, counts, covariances, .. } = whitened(moments)?;
+        let WhitenedSlices { whitening, shares, counts, masses, covariances, .. } =
+            whitened(moments)?;
         let d = whitening.mean.len();
         let identity = Array2::<f64>::eye(d);
         let mut matrix = Array2::zeros((d, d));
-        for ((share, count), mut covariance) in shares.iter().zip(&counts).zip(covariances) {
+        for ((share, mass), mut covariance) in shares.iter().zip(&masses).zip(covariances) {
             if self.unbiased_covariance {
-                if *count < 2 {
-                    let what = "a slice with a single sample: leave it out".to_owned();
+                if *mass <= 1.0 {
+                    let what = "a slice with a single sample: leave it out";
                     return Err(Refusal::unsupported("SAVE with c - 1", what).into());
                 }
-                covariance *= *count as f64 / (*count - 1) as f64;
+                covariance *= mass / (mass - 1.0);
             }
             let rest = &identity - &covariance;
             matrix.scaled_add(*share, &rest.dot(&rest));
@@ -84,6 +99,8 @@ pub(crate) struct WhitenedSlices {
     pub(crate) whitening: Whitening,
     pub(crate) shares: Vec<f64>,
     pub(crate) counts: Vec<usize>,
+    /// The counts, or sums of weights.
+    pub(crate) masses: Vec<f64>,
     /// As rows.
     pub(crate) means: Array2<f64>,
     /// Divisor `c_h`.
@@ -94,7 +111,7 @@ pub(crate) struct WhitenedSlices {
 pub(crate) fn whitened(moments: &SliceMoments) -> Result<WhitenedSlices, Error> {
     let (mean, covariance) = moments.total()?;
     let whitening = Whitening::from_moments(mean, covariance, "covariance of the features")?;
-    let n: usize = moments.counts().iter().sum();
+    let total: f64 = moments.masses().iter().sum();
     let d = whitening.mean.len();
     let filled: Vec<usize> =
         (0..moments.counts().len()).filter(|&h| moments.counts()[h] > 0).collect();
@@ -107,14 +124,15 @@ pub(crate) fn whitened(moments: &SliceMoments) -> Result<WhitenedSlices, Error> 
         .into());
     }
     let mut means = Array2::zeros((filled.len(), d));
-    let (mut shares, mut counts, mut covariances) = (vec![], vec![], vec![]);
+    let (mut shares, mut counts, mut masses, mut covariances) = (vec![], vec![], vec![], vec![]);
     for (row, &h) in filled.iter().enumerate() {
         let (mean, covariance) = moments.slice(h);
         let centred: Array1<f64> = &mean - &whitening.mean;
         means.row_mut(row).assign(&whitening.map.dot(&centred));
         covariances.push(whitening.map.dot(&covariance).dot(&whitening.back()));
         counts.push(moments.counts()[h]);
-        shares.push(moments.counts()[h] as f64 / n as f64);
+        shares.push(moments.masses()[h] / total);
+        masses.push(moments.masses()[h]);
     }
-    Ok(WhitenedSlices { whitening, shares, counts, means, covariances })
+    Ok(WhitenedSlices { whitening, shares, counts, masses, means, covariances })
 }

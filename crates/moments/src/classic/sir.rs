@@ -58,12 +58,12 @@ impl Reducer for Sir {
         let slices = response.slices(self.slicing, self.components.hint())?;
         let shift = rough_mean(data);
         let mut sums = SliceSums::new(data, &slices, shift.view(), Outer::Plain, &plainly)?;
-        let offset = sums.mean(data.count());
-        sums.recentre(offset.view(), slices.counts());
+        let offset = sums.mean();
+        sums.recentre(offset.view());
         let covariance = std::mem::take(&mut sums.plain) / data.count() as f64;
         let whitening =
             Whitening::from_moments(shift + offset, covariance, "covariance of the features")?;
-        let means = sums.means_matrix(slices.counts());
+        let means = sums.means_matrix();
         let matrix = whitening.map.dot(&means).dot(&whitening.back());
         let spectrum = Spectrum::of(&matrix, EigenOrder::Algebraic, Some(whitening.back()))?;
         Ok(Spectrum {

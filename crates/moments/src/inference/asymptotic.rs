@@ -19,13 +19,13 @@
 //! The covariance of the sum over samples is that of the limit. Nothing is assumed of the features but fourth moments;
 //! normality is not. Derived here; for the case of normal features compare Hsing and Carroll, Annals of Statistics 20 (1992).
 
-use fenchel_linalg::AsDesign;
 use fenchel_linalg::special::chi_squared_tail;
+use fenchel_linalg::{AsDesign, Gram};
 use ndarray::{Array1, Array2, ArrayView1, Axis};
 use serde::{Deserialize, Serialize};
 
 use crate::accumulate::{Outer, SliceSums, plainly};
-use crate::blocks::{Blocks, checked, fold, rough_mean};
+use crate::blocks::{Blocks, add_grams, checked, fold, rough_mean};
 use crate::model::fit_blocks;
 use crate::transform::normal_quantile;
 use crate::{Error, Reducer, Reduction, Response, Sir};
@@ -80,7 +80,7 @@ impl DirectionIntervals {
     }
 }
 
-/// Fits SIR, with the standard errors of its loadings. O(n d (d + H)) beside the fit.
+/// Fits SIR, with the standard errors of its loadings. O(k n d^2 + H^2 d^2) beside the fit.
 ///
 /// ```
 /// use fenchel_moments::{Components, Sir, sir_intervals, synthetic};
@@ -122,8 +122,8 @@ fn intervals(
 
     let shift = rough_mean(data);
     let mut sums = SliceSums::new(data, &slices, shift.view(), Outer::Plain, &plainly)?;
-    let offset = sums.mean(n);
-    sums.recentre(offset.view(), slices.counts());
+    let offset = sums.mean();
+    sums.recentre(offset.view());
     let mean = shift + &offset;
     let covariance = &sums.plain / n as f64;
     // Generalised eigenvectors with v' Sigma v = 1, from those of length 1.
@@ -139,65 +139,39 @@ fn intervals(
     } else {
         v.t().dot(&edge_means(data, response.values(), slices.edges(), &mean)?)
     };
-    let ends: Vec<f64> = shares
-        .iter()
-        .scan(0.0, |sum, p| {
-            *sum += p;
-            Some(*sum)
-        })
-        .collect();
+    let constants = Constants::new(&shares, &q, &e, response.is_classes());
     let gaps = |k: usize, j: usize| spectrum.values[k] - spectrum.values[j];
 
     // Rows: coefficients of d v_k on the v_j.
     let parts = fold(
         data,
-        || vec![Array2::<f64>::zeros((d, d)); k],
-        |outer, first, rows| {
+        || vec![Gram::new(d); k],
+        |grams, first, rows| {
             let t = (&rows - &mean).dot(&v);
-            let mut dq = Array2::<f64>::zeros((d, h));
             for (i, t) in t.rows().into_iter().enumerate() {
                 let own = slices.labels()[first + i] as usize;
-                for s in 0..h {
-                    let inside = f64::from(s == own);
-                    // 1{y <= b_s} - F_s, for the upper and the lower edge.
-                    let upper = if s + 1 < h { f64::from(own <= s) - ends[s] } else { 0.0 };
-                    let lower = if s > 0 { f64::from(own < s) - ends[s - 1] } else { 0.0 };
-                    for j in 0..d {
-                        let edge =
-                            e[[j, s]] * upper - if s > 0 { e[[j, s - 1]] * lower } else { 0.0 };
-                        dq[[j, s]] = t[j] * (inside - shares[s]) - q[[j, s]] - edge;
-                    }
-                }
-                for (k, outer) in outer.iter_mut().enumerate() {
+                let Moves { slope, level } = &constants.slices[own];
+                for (k, gram) in grams.iter_mut().enumerate() {
                     let mu = spectrum.values[k];
-                    let mut move_of = Array1::<f64>::zeros(d);
+                    let moves = gram.next_row();
                     for j in 0..d {
-                        let sigma = t[j] * t[k] - f64::from(j == k);
-                        if j == k {
-                            move_of[j] = -0.5 * sigma;
-                            continue;
-                        }
-                        let mut m = 0.0;
-                        for s in 0..h {
-                            m += (dq[[j, s]] * q[[k, s]] + q[[j, s]] * dq[[k, s]]) / shares[s];
-                            if response.is_classes() {
-                                let inside = f64::from(s == own) - shares[s];
-                                m -= q[[j, s]] * q[[k, s]] * inside / (shares[s] * shares[s]);
-                            }
-                        }
-                        move_of[j] = (m - mu * sigma) / gaps(k, j);
+                        moves[j] = if j == k {
+                            -0.5 * (t[k] * t[k] - 1.0)
+                        } else {
+                            let m = t[j] * slope[k] + t[k] * slope[j] - level[[j, k]];
+                            (m - mu * t[j] * t[k]) / gaps(k, j)
+                        };
                     }
-                    let column = move_of.view().insert_axis(Axis(1));
-                    *outer += &column.dot(&column.t());
                 }
             }
             Ok(())
         },
     )?;
-    let mut outer = vec![Array2::<f64>::zeros((d, d)); k];
+    let mut by_direction: Vec<Vec<Gram>> = vec![vec![]; k];
     for part in parts {
-        outer.iter_mut().zip(part).for_each(|(sum, part)| *sum += &part);
+        by_direction.iter_mut().zip(part).for_each(|(grams, gram)| grams.push(gram));
     }
+    let outer: Vec<Array2<f64>> = by_direction.into_iter().map(|g| add_grams(g, d)).collect();
     let mut errors = Array2::zeros((d, k));
     let mut covariances = vec![];
     for (k, outer) in outer.into_iter().enumerate() {
@@ -214,6 +188,52 @@ fn intervals(
         covariances.push(covariance);
     }
     Ok(DirectionIntervals { model, errors, covariances })
+}
+
+/// What `v_j' d M v_k` is for a sample of a slice: `t_j slope_k + t_k slope_j - level_jk`, with `t = v' (x - m)`.
+struct Moves {
+    slope: Array1<f64>,
+    level: Array2<f64>,
+}
+
+/// One for every slice a sample may be in: `d M` depends on the sample through its slice and, linearly, through `t`.
+struct Constants {
+    slices: Vec<Moves>,
+}
+
+impl Constants {
+    /// Columns of `q` and `e` are `v' q_h` and `v' e_h`. O(H^2 d + H^2 d^2) in all.
+    fn new(shares: &[f64], q: &Array2<f64>, e: &Array2<f64>, classes: bool) -> Self {
+        let (d, h) = q.dim();
+        let ends: Vec<f64> = shares
+            .iter()
+            .scan(0.0, |sum, p| {
+                *sum += p;
+                Some(*sum)
+            })
+            .collect();
+        let total = q.sum_axis(Axis(1));
+        let weighted = Array2::from_shape_fn((d, h), |(j, s)| q[[j, s]] / shares[s]);
+        let between = q.dot(&weighted.t());
+        let of = |own: usize| {
+            let fixed = Array2::from_shape_fn((d, h), |(j, s)| {
+                // 1{y <= b_s} - F_s, for the upper and the lower edge.
+                let upper = if s + 1 < h { f64::from(own <= s) - ends[s] } else { 0.0 };
+                let lower =
+                    if s > 0 { e[[j, s - 1]] * (f64::from(own < s) - ends[s - 1]) } else { 0.0 };
+                q[[j, s]] + e[[j, s]] * upper - lower
+            });
+            let half = fixed.dot(&weighted.t());
+            let mut level = &half + &half.t();
+            if classes {
+                // The share of the class moves as well.
+                let column = weighted.column(own).insert_axis(Axis(1));
+                level = level + column.dot(&column.t()) - &between;
+            }
+            Moves { slope: &weighted.column(own) - &total, level }
+        };
+        Constants { slices: (0..h).map(of).collect() }
+    }
 }
 
 /// `E(x - m given y = b_h)` for every edge, as columns (the last slice has none): means over the `n^{3/5}` responses

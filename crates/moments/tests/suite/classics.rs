@@ -88,7 +88,9 @@ fn save_and_directional_regression_are_sums_over_slices() {
     let model = Save { components, slicing: SLICING, ..Save::default() }.fit(&x, &y).unwrap();
     check_whitened(save, &root, &model);
     let matrix = second * 2.0 + between.dot(&between) * 2.0 + &between * (2.0 * length);
-    let model = DirectionalRegression { components, slicing: SLICING }.fit(&x, &y).unwrap();
+    let model = DirectionalRegression { components, slicing: SLICING, ..Default::default() }
+        .fit(&x, &y)
+        .unwrap();
     check_whitened(matrix, &root, &model);
 }
 
@@ -188,21 +190,27 @@ fn chi_squared_tests_hold_their_level() {
     }
 }
 
+/// The tests at a level of 1 % may reject a truth in 1 % of all draws, so that no single draw is judged: at least 18 of 20 for the
+/// rules that look at eigenvalues alone, 4 of 5 for those that resample.
 #[test]
 fn the_number_of_directions_is_found_by_every_rule() {
-    let z = normal(1000, 6, 9);
-    let x = first_columns(&z, 5);
-    let y: Array1<f64> = z.column(0).mapv(|v| (2.0 * v).tanh() * 3.0)
-        + z.column(1).mapv(f64::exp)
-        + &z.column(5) * 0.2;
     let rules = [
-        Components::EigenRatio(3),
-        Components::ChiSquare(0.01),
-        Components::Permutation { level: 0.01, repeats: 99, seed: 1 },
-        Components::Ladle { repeats: 50, seed: 1 },
+        (Components::EigenRatio(3), 20, 18),
+        (Components::ChiSquare(0.01), 20, 18),
+        (Components::Permutation { level: 0.01, repeats: 99, seed: 1 }, 5, 4),
+        (Components::Ladle { repeats: 50, seed: 1 }, 5, 4),
     ];
-    for components in rules {
-        let model = Sir { components, ..Sir::default() }.fit(&x, &y).unwrap();
-        assert_eq!(model.components(), 2, "{components:?}: {}", model.eigenvalues);
+    for (components, draws, least) in rules {
+        let sir = Sir { components, ..Sir::default() };
+        let right = (0..draws).filter(|&seed| {
+            let z = normal(1000, 6, 9 + seed);
+            let x = first_columns(&z, 5);
+            let y: Array1<f64> = z.column(0).mapv(|v| (2.0 * v).tanh() * 3.0)
+                + z.column(1).mapv(f64::exp)
+                + &z.column(5) * 0.2;
+            sir.fit(&x, &y).unwrap().components() == 2
+        });
+        let right = right.count();
+        assert!(right >= least, "{components:?}: {right} of {draws}");
     }
 }

@@ -44,3 +44,18 @@ pub(crate) fn covariance(x: ArrayView2<f64>) -> (Array1<f64>, Array2<f64>) {
 pub(crate) fn first_columns(a: &Array2<f64>, d: usize) -> Array2<f64> {
     Array2::from_shape_fn((a.nrows(), d), |at| a[at])
 }
+
+/// `Psi(x)` (m x d) and `div Psi`, by the definition.
+pub(crate) fn bumps(x: &Array1<f64>, centres: &Array2<f64>, h: f64) -> (Array2<f64>, Array1<f64>) {
+    let (m, d) = centres.dim();
+    let mut psi = Array2::zeros((m, d));
+    let mut div = Array1::zeros(m);
+    for j in 0..m {
+        let u = x - &centres.row(j);
+        let q = u.dot(&u);
+        let k = (-q / (2.0 * h * h)).exp();
+        psi.row_mut(j).assign(&(&u * (-k / (h * h))));
+        div[j] = k * (q / h.powi(4) - d as f64 / (h * h));
+    }
+    (psi, div)
+}

@@ -10,3 +10,5 @@ mod sade;
 mod scores;
 mod streaming;
 mod subspaces;
+mod theory;
+mod weighted;

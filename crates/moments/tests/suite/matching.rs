@@ -11,27 +11,12 @@ use fenchel_optim::model::Saved;
 use fenchel_optim::random::stream;
 use ndarray::{Array1, Array2, Axis, array};
 
-use crate::common::{close, covariance, normal, regression};
+use crate::common::{bumps, close, covariance, normal, regression};
 
 fn relative_error(score: &dyn Score, truth: &dyn Score, x: &Array2<f64>) -> f64 {
     let (found, truth) = (score.score1(x.view()).unwrap(), truth.score1(x.view()).unwrap());
     let squares = |a: &Array2<f64>| a.iter().map(|v| v * v).sum::<f64>();
     squares(&(&found - &truth)) / squares(&truth)
-}
-
-/// `Psi(x)` (m x d) and `div Psi`, by the definition.
-fn bumps(x: &Array1<f64>, centres: &Array2<f64>, h: f64) -> (Array2<f64>, Array1<f64>) {
-    let (m, d) = centres.dim();
-    let mut psi = Array2::zeros((m, d));
-    let mut div = Array1::zeros(m);
-    for j in 0..m {
-        let u = x - &centres.row(j);
-        let q = u.dot(&u);
-        let k = (-q / (2.0 * h * h)).exp();
-        psi.row_mut(j).assign(&(&u * (-k / (h * h))));
-        div[j] = k * (q / h.powi(4) - d as f64 / (h * h));
-    }
-    (psi, div)
 }
 
 fn plain(centres: Centres, h: f64, a: f64) -> ScoreMatching {
@@ -140,15 +125,20 @@ fn a_mixture_in_two_dimensions_is_learned_on_a_grid() {
     assert!((0.0084 / 2.0..0.0084 * 2.0).contains(&large), "{large}");
 }
 
+/// The specification measured a relative error of 0.4 % with n = 10,000 and many features; the mean of six draws is within a factor of 2.
+/// (The error of one draw varies more than that, so that no single seed is judged.)
 #[test]
 fn independent_features_are_learned_one_by_one() {
     let density = ProductMixture::thesis(4).unwrap();
-    let x = density.sample(10_000, &mut stream(1, 0));
     let settings = ScoreMatching { basis: Basis::Separable(30), ..ScoreMatching::default() };
-    let learned = settings.fit(&x).unwrap();
-    let error = relative_error(&learned, &density, &x);
-    assert!(error < 0.01, "{error}");
-    assert!(learned.warning().is_none());
+    let mut mean = 0.0;
+    for seed in 0..6 {
+        let x = density.sample(10_000, &mut stream(seed, 0));
+        let learned = settings.fit(&x).unwrap();
+        assert!(learned.warning().is_none());
+        mean += relative_error(&learned, &density, &x) / 6.0;
+    }
+    assert!((0.002..0.008).contains(&mean), "{mean}");
 }
 
 /// `S2 = S1 S1' - grad S1`, by differences.
@@ -259,6 +249,12 @@ fn settings_out_of_range_are_refused() {
     assert!(small.fit(&narrow).unwrap_err().to_string().contains("too small"));
     let negative = DirectSade { lambda: Lambda::Fixed(-1.0), ..DirectSade::default() };
     assert!(negative.fit(&x, &y).unwrap_err().to_string().contains("lambda = -1"));
+    let norm = |support, solver| {
+        let settings = DirectSade { support, solver, ..DirectSade::default() };
+        settings.fit(&x, &y).unwrap_err().to_string()
+    };
+    assert!(norm(0, DirectSolver::DualFista).contains("support = 0"));
+    assert!(norm(2, DirectSolver::Irls).contains("use DualFista"));
     let affine = ScoreMatching { basis: Basis::Affine, ..default() };
     let direct = DirectSade { score: affine, ..DirectSade::default() };
     assert!(direct.fit(&x, &y).unwrap_err().to_string().contains("another basis than bumps"));
@@ -275,6 +271,7 @@ fn direct(lambda: f64, solver: DirectSolver) -> DirectSade {
         slicing: Slicing::EqualCount(5),
         score: ScoreMatching { offset: false, ..plain(Centres::Landmarks(30), 2.0, 0.05) },
         lambda: Lambda::Fixed(lambda),
+        support: 1,
         solver,
         centre: false,
         refit: false,
@@ -354,14 +351,18 @@ fn learned_scores_find_the_directions() {
     let two_step = LearnedSade { components, score: score.clone(), ..LearnedSade::default() };
     let crossed = LearnedSade { cross_fit: Some(3), ..two_step.clone() };
     let direct = DirectSade { components, score, ..DirectSade::default() };
-    let refit = DirectSade { refit: true, ..direct.clone() };
     let chosen = direct.fit(x, y).unwrap();
     assert_eq!(chosen.path.len(), 12);
+    assert!(chosen.path.iter().any(|p| p.0 == chosen.lambda));
+    let fixed = DirectSade { lambda: Lambda::Fixed(chosen.lambda), ..direct.clone() };
+    let refit = DirectSade { refit: true, ..fixed.clone() };
+    let tighter = DirectSade { support: 2, ..fixed.clone() };
     for model in [
         two_step.fit(x, y).unwrap(),
         crossed.fit(x, y).unwrap(),
         chosen.model,
         refit.fit(x, y).unwrap().model,
+        tighter.fit(x, y).unwrap().model,
     ] {
         let error = trace_error(model.directions.view(), truth).unwrap();
         assert!(error < 0.05, "{}: {error}", model.method);

@@ -36,8 +36,9 @@ fn batches_add_up() {
             Save { components, slicing, ..Save::default() }.fit_moments(&moments),
         ),
         (
-            DirectionalRegression { components, slicing }.fit(&x, &y),
-            DirectionalRegression { components, slicing }.fit_moments(&moments),
+            DirectionalRegression { components, slicing, ..Default::default() }.fit(&x, &y),
+            DirectionalRegression { components, slicing, ..Default::default() }
+                .fit_moments(&moments),
         ),
     ];
     for (whole, streamed) in pairs {

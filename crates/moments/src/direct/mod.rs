@@ -1,0 +1,275 @@
+//! Learning the score and the directions at once.
+//!
+//! The score should be a good score, and its slice means should span few directions:
+//!
+//! ```text
+//! min_theta  (1/2) theta'(C + a I) theta - b' theta + lambda ||A(theta)||_*
+//! ```
+//!
+//! `A(theta)` is the `d x H` matrix with columns `sqrt(p_h) m_h(theta)`, `m_h` the mean of the learned score over slice `h`, and
+//! `||.||_*` the sum of singular values, which favours low rank. (The thesis writes this with a square root of an
+//! indefinite matrix, 2.4.3; its positive part is the matrix of slice means used here.)
+//!
+//! `A` is linear in `theta`: `vec A = a0 + T theta`. With `t0 = a0 + T theta0`, `theta0` the two-step solution and
+//! `M = T (C + a I)^{-1} T'`, the problem is one of `H d` numbers,
+//!
+//! ```text
+//! primal  min_a (1/2)(a - t0)' M^{-1} (a - t0) + lambda ||A||_*
+//! dual    max_{||U||_2 <= lambda}  u' t0 - (1/2) u' M u,      a = t0 - M u
+//! ```
+//!
+//! so that after one factorisation of `C + a I` every `lambda` costs a few systems of order `H d`, and the gap between the two
+//! certifies the answer.
+//!
+//! | solver | step | when |
+//! |---|---|---|
+//! | [`DirectSolver::Irls`] | a system of order `H d`, weights `D = (A A' + eps I)^{1/2}` | 2 to 50 iterations while all singular values stay; stalls at a relative gap of about 1e-5 where some vanish |
+//! | [`DirectSolver::DualFista`] | a product with `M`, singular values clipped at `lambda` | a guaranteed rate; cheap steps for large `H d` |
+//!
+//! With [`DirectSade::support`] above 1 the nuclear norm becomes the spectral k-support norm, which is made for a known rank `k`: the
+//! convex hull of matrices of rank `k` and Frobenius norm 1 is its unit ball. The dual then has `||U||_(k) <= lambda`, the length of the `k` largest
+//! singular values; FISTA solves it, the other solver does not.
+
+mod norm;
+mod path;
+mod reduced;
+mod setting;
+
+use std::ops::ControlFlow;
+
+use fenchel_linalg::factor::svd;
+use fenchel_linalg::{AsDesign, Dense, Invalid};
+use fenchel_optim::{Progress, Refusal, Stop, run};
+use ndarray::{Array1, ArrayView1};
+use serde::{Deserialize, Serialize};
+
+use crate::blocks::{Blocks, checked};
+use crate::matching::learned_bumps;
+use crate::model::finish;
+use crate::whitening::mean_of;
+use crate::{
+    Components, EigenOrder, Error, Reducer, Reduction, Response, Sade, ScoreMatching, Slicing,
+    Spectrum,
+};
+use reduced::Method;
+use setting::Setting;
+
+/// The weight of the nuclear norm.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Lambda {
+    /// A given number.
+    Fixed(f64),
+    /// The one of a path `lambda_top 10^{-j/5}`, `j` = 1 to `steps`, under whose directions nearest neighbours predict held-out
+    /// responses best.
+    CrossValidated {
+        /// Points of the path.
+        steps: usize,
+        /// Parts of the samples.
+        folds: usize,
+    },
+    /// The smallest one of the path under which so many singular values are left. Too much for a good bandwidth
+    /// (experiment `mo-e7`).
+    Rank(usize),
+}
+
+/// How the reduced problem is solved.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum DirectSolver {
+    /// Iteratively reweighted least squares, the scheme of the thesis.
+    Irls,
+    /// Accelerated projected gradients on the dual, with restarts.
+    #[default]
+    DualFista,
+}
+
+/// The direct method; see the [module](self).
+///
+/// | field | default | meaning |
+/// |---|---|---|
+/// | `components` | `EigenGap(10)` | how many directions |
+/// | `slicing` | `Auto` | how the responses are cut |
+/// | `score` | [`ScoreMatching::default`] | the basis of the score: bumps |
+/// | `lambda` | cross-validated, 12 steps, 5 folds | the weight of the nuclear norm |
+/// | `support` | 1 | `k` of the spectral k-support norm; 1 is the nuclear norm |
+/// | `solver` | `DualFista` | how the reduced problem is solved |
+/// | `centre` | true | slice means are taken around the overall mean of the learned score |
+/// | `refit` | false | SADE (unbiased) on the scores of the final `theta`, instead of the singular vectors of `A` |
+/// | `stop` | relative gap 1e-6 | when to end |
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct DirectSade {
+    /// How many directions.
+    pub components: Components,
+    /// How the responses are cut.
+    pub slicing: Slicing,
+    /// The basis of the score.
+    pub score: ScoreMatching,
+    /// The weight of the nuclear norm.
+    pub lambda: Lambda,
+    /// `k` of the k-support norm; 1 is the nuclear norm.
+    pub support: usize,
+    /// How the reduced problem is solved.
+    pub solver: DirectSolver,
+    /// Whether slice means are centred.
+    pub centre: bool,
+    /// Whether SADE is run on the final scores.
+    pub refit: bool,
+    /// When to end.
+    pub stop: Stop,
+}
+
+impl Default for DirectSade {
+    fn default() -> Self {
+        DirectSade {
+            components: Components::default(),
+            slicing: Slicing::Auto,
+            score: ScoreMatching::default(),
+            lambda: Lambda::CrossValidated { steps: 12, folds: 5 },
+            support: 1,
+            solver: DirectSolver::DualFista,
+            centre: true,
+            refit: false,
+            stop: Stop::at_relative(1e-6),
+        }
+    }
+}
+
+/// A fit of the direct method.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DirectFit {
+    /// The directions; its report has the duality gap.
+    pub model: Reduction,
+    /// The weight that was used.
+    pub lambda: f64,
+    /// Singular values of `A`.
+    pub singular_values: Array1<f64>,
+    /// Coefficients of the score.
+    pub theta: Array1<f64>,
+    /// `(lambda, cross-validated R2)` along the path; empty unless cross-validated.
+    pub path: Vec<(f64, f64)>,
+}
+
+impl DirectSade {
+    /// Fits score and directions.
+    ///
+    /// # Errors
+    /// Those of [`ScoreMatching::fit`]; [`Error::Refused`] for another basis than bumps, and for [`DirectSolver::Irls`] with
+    /// the k-support norm.
+    pub fn fit<'a, X: AsDesign + ?Sized>(
+        &self,
+        x: &X,
+        y: impl Into<ArrayView1<'a, f64>>,
+    ) -> Result<DirectFit, Error> {
+        self.fit_watched(x, y, |_| ControlFlow::Continue(()))
+    }
+
+    /// [`fit`](DirectSade::fit), calling `watch` at every certificate of the final `lambda`.
+    ///
+    /// # Errors
+    /// As [`fit`](DirectSade::fit).
+    pub fn fit_watched<'a, X: AsDesign + ?Sized>(
+        &self,
+        x: &X,
+        y: impl Into<ArrayView1<'a, f64>>,
+        mut watch: impl FnMut(&Progress) -> ControlFlow<()>,
+    ) -> Result<DirectFit, Error> {
+        let data = checked(x)?;
+        let response = Response::numbers(y.into(), data.count())?;
+        if self.support == 0 {
+            let expected = "at least 1";
+            return Err(Invalid::Parameter { name: "support", value: 0.0, expected }.into());
+        }
+        if self.support > 1 && self.solver == DirectSolver::Irls {
+            let what = "the k-support norm: use DualFista";
+            return Err(Refusal::unsupported("reweighted least squares", what).into());
+        }
+        let setting = self.prepare(&data, &response)?;
+        let (lambda, path) = self.choose(&setting, &response)?;
+        let mut observer = |progress: &Progress, _: &Method| watch(progress);
+        let zero = Array1::zeros(setting.reduced.t0.len());
+        let mut method = Method::new(&setting.reduced, lambda, self.solver, zero)?;
+        let report = run(&mut method, &self.stop, &mut observer)?;
+        if let Some(error) = method.failure {
+            return Err(error);
+        }
+        let (u, a) = (method.u.clone(), method.a());
+        let theta = &setting.theta0 - &setting.lift.dot(&u);
+        let singular_values = svd(setting.reduced.matrix(&a).view())?.values;
+        let spectrum = self.spectrum_of(&setting, &a, &theta, &response)?;
+        let k = match self.components {
+            Components::Permutation { .. }
+            | Components::Ladle { .. }
+            | Components::ChiSquare(_) => {
+                return Err(Refusal::unsupported(
+                    "the direct method",
+                    "tests of the number of directions: fix it, or use EigenGap",
+                )
+                .into());
+            }
+            other => other.choose(&Named, &spectrum, &data, &response)?,
+        };
+        let mut model = finish(Named.name(), spectrum, k, mean_of(&data)?)?;
+        model.report = report;
+        Ok(DirectFit { model, lambda, singular_values, theta, path })
+    }
+
+    /// Singular vectors of `A`, or SADE on the final scores.
+    fn spectrum_of(
+        &self,
+        setting: &Setting,
+        a: &Array1<f64>,
+        theta: &Array1<f64>,
+        response: &Response,
+    ) -> Result<Spectrum, Error> {
+        let back = setting.back.as_ref().map(|b| b.view());
+        if self.refit {
+            let scores = learned_bumps(
+                setting.x.view(),
+                setting.centres.view(),
+                theta.view(),
+                setting.bandwidth,
+                self.score.offset,
+            );
+            let sade = Sade {
+                slicing: self.slicing,
+                components: self.components,
+                standardise: true,
+                centre_scores: true,
+                ..Sade::default()
+            };
+            let found = sade.spectrum(&Dense::new(scores.view())?, response)?;
+            let vectors = match back {
+                Some(back) => crate::spectrum::normalised(back.dot(&found.vectors)),
+                None => found.vectors,
+            };
+            return Ok(Spectrum { vectors, ..found });
+        }
+        let a = setting.reduced.matrix(a);
+        let spectrum = Spectrum::of(&a.dot(&a.t()), EigenOrder::Algebraic, back)?;
+        let d = setting.reduced.d;
+        let most = d.min(setting.slices.len() - usize::from(self.centre));
+        Ok(Spectrum {
+            samples: response.values().len(),
+            slices: setting.slices.counts().to_vec(),
+            most,
+            ..spectrum
+        })
+    }
+}
+
+/// For messages and rules that look at the spectrum alone.
+struct Named;
+
+impl Reducer for Named {
+    fn name(&self) -> &'static str {
+        "direct SADE"
+    }
+
+    fn components(&self) -> Components {
+        Components::Fixed(1)
+    }
+
+    fn spectrum(&self, _: &dyn Blocks, _: &Response) -> Result<Spectrum, Error> {
+        Err(Refusal::unsupported("direct SADE", "fits without DirectSade::fit").into())
+    }
+}
