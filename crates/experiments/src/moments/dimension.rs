@@ -4,7 +4,7 @@ use fenchel_moments::{
     Basis, Components, LearnedSade, Mave, ProductMixture, Sade, ScoreMatching, Slicing, synthetic,
 };
 
-use super::{DOCUMENT, SHORT, error};
+use super::{DOCUMENT, SHORT, error, sized, unless_frozen};
 use crate::number::short;
 use crate::{
     Axis, Claim, Context, Experiment, Failure, Figure, Outcome, Reason, Series, Size, Source, Table,
@@ -17,6 +17,9 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     needs: &[],
     run,
 };
+
+/// Many directions are hard to find: a loser must be better than this.
+const LOSER: f64 = 0.9;
 
 const LOSE: Source = Source::quoted(
     SHORT,
@@ -46,13 +49,17 @@ fn run(context: &Context) -> Result<Outcome, Failure> {
         };
         let mave =
             Mave { directions: k, base_points: context.pick(60, 200), rounds: context.pick(6, 20) };
-        rows.push([
-            d as f64,
+        let errors = [
             error(&problem, &sade(10).fit(x, y, &density)?)?,
             error(&problem, &sade(50).fit(x, y, &density)?)?,
             error(&problem, &learned.fit(x, y)?)?,
             error(&problem, &mave.fit(x, y)?)?,
-        ]);
+        ];
+        let mut row = [d as f64; 5];
+        for ((entry, error), name) in row[1..].iter_mut().zip(errors).zip(names) {
+            *entry = unless_frozen(context, name, error);
+        }
+        rows.push(row);
     }
     let mut outcome = Outcome::default();
     let mut table = Table::new(
@@ -82,23 +89,28 @@ fn run(context: &Context) -> Result<Outcome, Failure> {
     outcome.claim(judged(
         LOSE.claim("MAVE is better with few features")
             .rests_on(["MAVE", names[1]])
-            .specification("smaller error at the smallest number of features")
+            .specification("smaller error at the smallest number of features, both below 0.9")
             .holds((
                 format!("{} against {}", short(first[4]), short(first[2])),
-                first[4] < first[2],
+                first[4] < first[2] && first[2] < LOSER,
             )),
     ));
     let ratio = |row: [f64; 5]| row[4] / row[2];
     outcome.claim(
-        LOSE.claim("the lead of MAVE shrinks with the number of features")
-            .rests_on(["MAVE", names[1]])
-            .specification(
-                "error of MAVE over that of SADE (50 slices) larger at the last than at the first",
-            )
-            .holds((
-                format!("{} to {}", short(ratio(first)), short(ratio(last))),
-                ratio(last) > ratio(first),
-            )),
+        sized(
+            context,
+            LOSE.claim("the lead of MAVE shrinks with the number of features")
+                .rests_on(["MAVE", names[1]]),
+            "error of MAVE over that of SADE (50 slices, below 0.9) rises from each number of features to the next",
+            "error of MAVE over that of SADE (50 slices, below 0.9) larger at the last than at the first",
+        )
+        .holds((
+            format!("{} to {}", short(ratio(first)), short(ratio(last))),
+            last[2] < LOSER && match context.size {
+                Size::Full => rows.windows(2).all(|r| ratio(r[1]) > ratio(r[0])),
+                Size::Quick => ratio(last) > ratio(first),
+            },
+        )),
     );
     outcome.claim(judged(
         LOSE.claim("MAVE is worse with many features")
@@ -115,11 +127,15 @@ fn run(context: &Context) -> Result<Outcome, Failure> {
     ));
     let worst = rows.iter().map(|r| (r[3] / r[2] - 1.0).abs()).fold(0.0, f64::max);
     outcome.claim(
-        Source::OURS
-            .claim("a separable score learned from the features is as good as the exact one")
-            .rests_on([names[1], names[2]])
-            .ours("errors within 15 %")
-            .holds((worst, worst < 0.15)),
+        sized(
+            context,
+            Source::OURS
+                .claim("a separable score learned from the features is as good as the exact one")
+                .rests_on([names[1], names[2]]),
+            "errors within 3 % at every number of features",
+            "errors within 15 % at every number of features, with one draw of 3,000 samples",
+        )
+        .holds((worst, worst < context.pick(0.15, 0.03))),
     );
     Ok(outcome)
 }
