@@ -2,14 +2,15 @@
 //!
 //! `peer-moments METHOD FILE N D SLICES`: the file holds `N D` numbers of the features, row by row, then `N` responses, as
 //! little-endian doubles. Prints loadings, eigenvalues and seconds as JSON. `peer-moments known N D` times SADE
-//! with the exact score of the thesis' mixture; `peer-moments stream N D` streams batches through SIR.
+//! with the exact score of the thesis' mixture; `peer-moments stream N D` streams batches through SIR; `peer-moments matching N D` learns a score
+//! with a bump at every sample.
 
 use std::error::Error;
 use std::time::Instant;
 
 use fenchel_moments::{
-    Components, GaussianMixture, Phd, Sade, Save, Sir, SliceMoments, Slices, Slicing, Sphd,
-    synthetic,
+    Basis, Centres, Components, GaussianMixture, Phd, Sade, Save, ScoreMatching, Sir, SliceMoments,
+    Slices, Slicing, Sphd, synthetic,
 };
 use fenchel_optim::random::stream;
 use ndarray::{Array1, Array2};
@@ -22,8 +23,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     match arguments.first().map(String::as_str) {
         Some("known") => known(number(1)?, number(2)?),
         Some("stream") => streamed(number(1)?, number(2)?),
+        Some("matching") => matched(number(1)?, number(2)?),
         Some(method) => compared(method, &arguments[1], number(2)?, number(3)?, number(4)?),
-        None => Err("a method, `known` or `stream`".into()),
+        None => Err("a method, `known`, `stream` or `matching`".into()),
     }
 }
 
@@ -102,5 +104,14 @@ fn streamed(n: usize, d: usize) -> Result<(), Box<dyn Error>> {
         model.samples,
         start.elapsed().as_secs_f64()
     );
+    Ok(())
+}
+
+fn matched(n: usize, d: usize) -> Result<(), Box<dyn Error>> {
+    let problem = synthetic::rational(&GaussianMixture::thesis(d)?, n, 0.25, 1)?;
+    let basis = Basis::Bumps(Centres::AllSamples);
+    let start = Instant::now();
+    ScoreMatching { basis, ..ScoreMatching::default() }.fit(&problem.x)?;
+    println!("score matching, n = m = {n}, d = {d}: {:.2} s", start.elapsed().as_secs_f64());
     Ok(())
 }
