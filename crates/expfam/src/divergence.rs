@@ -8,7 +8,7 @@ use fenchel_linalg::special::log1pmx;
 
 use crate::Family;
 use crate::family::dot;
-use crate::quadrature::legendre;
+use crate::special::legendre;
 
 /// Below this fraction of the terms that it is the difference of, the divergence is integrated instead.
 const CANCELS: f64 = 1e-3;
@@ -40,6 +40,13 @@ pub(crate) fn bregman<F: Family + ?Sized>(family: &F, p: &[f64], q: &[f64]) -> f
         .map(|i| legendre(f64::from(i) * width, f64::from(i + 1) * width, &mut integrand))
         .sum();
     integral.max(0.0)
+}
+
+/// `a b - c d`, without cancellation of the rounded products (W. Kahan).
+pub(crate) fn difference_of_products(a: f64, b: f64, c: f64, d: f64) -> f64 {
+    let product = c * d;
+    let lost = libm::fma(-c, d, product);
+    libm::fma(a, b, -product) + lost
 }
 
 /// `e^t - 1 - t >= 0`, the divergence of the exponential function.

@@ -11,9 +11,11 @@ mod error;
 pub mod families;
 pub mod family;
 pub mod glm;
+pub mod maximum_entropy;
 pub mod mirror;
+pub mod mixture;
 mod prior;
-mod quadrature;
+pub mod quantiles;
 pub mod risk;
 pub mod samplers;
 pub mod selfconcordance;
@@ -24,7 +26,9 @@ pub use distribution::Distribution;
 pub use error::Error;
 pub use families::*;
 pub use family::{Density, Evidence, Family, Sample};
+pub use mixture::{Em, Mixture};
 pub use prior::Prior;
+pub use quantiles::Quantiles;
 pub use summary::{Summary, mle, mle_weighted};
 
 /// The examples of the README are tests.

@@ -4,6 +4,8 @@ mod suite {
     mod cases;
     mod estimation;
     mod glm;
+    mod practitioner;
+    mod random;
     mod reference;
     mod risk;
     mod samplers;

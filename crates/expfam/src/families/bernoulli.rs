@@ -56,12 +56,13 @@ pub(crate) fn kl(a: f64, b: f64) -> f64 {
     let d = b - a;
     // log(q_1 / p_1) and log(q_0 / p_0).
     let (kept, lost) = (softplus(-a) - softplus(-b), softplus(a) - softplus(b));
-    let side = |p: f64, q: f64, other: f64, d: f64, log: f64| {
-        let u = other * d.exp_m1();
+    let side = |p: f64, q: f64, (other, log_other): (f64, f64), d: f64, log: f64| {
+        // Where e^d overflows, its product with a small probability need not.
+        let u = if d < 30.0 { other * d.exp_m1() } else { (d + log_other).exp() - other };
         if u.abs() < 0.5 { -p * log1pmx(u) } else { q - p - p * log }
     };
-    side(sigmoid(a), sigmoid(b), sigmoid(-b), d, kept)
-        + side(sigmoid(-a), sigmoid(-b), sigmoid(b), -d, lost)
+    side(sigmoid(a), sigmoid(b), (sigmoid(-b), -softplus(b)), d, kept)
+        + side(sigmoid(-a), sigmoid(-b), (sigmoid(b), -softplus(-b)), -d, lost)
 }
 
 impl Family for Bernoulli {

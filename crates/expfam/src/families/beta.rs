@@ -102,6 +102,14 @@ impl Density for Beta {
     fn mean_log_base(&self, _: &[f64]) -> Result<f64, Error> {
         Ok(0.0)
     }
+
+    fn log_density(&self, eta: &[f64], &x: &f64) -> f64 {
+        eta[0] * x.ln() + eta[1] * (-x).ln_1p() - self.log_partition(eta)
+    }
+
+    fn log_densities(&self, eta: &[f64], x: &[f64], out: &mut [f64]) {
+        super::batch::logs_of_both(x, (eta[0], eta[1], -self.log_partition(eta)), out);
+    }
 }
 
 impl Sample for Beta {

@@ -100,6 +100,12 @@ pub(crate) fn probabilities(eta: &[f64]) -> Vec<f64> {
     p
 }
 
+/// Their logarithms, relative to the likeliest.
+fn log_probabilities(eta: &[f64]) -> Vec<f64> {
+    let (top, rest) = split_log_partition(eta);
+    eta.iter().chain([&0.0]).map(|e| (e - top) - rest).collect()
+}
+
 /// All `K` means from the first `K - 1`.
 fn full(mu: &[f64]) -> Vec<f64> {
     let mut p = mu.to_vec();
@@ -109,6 +115,12 @@ fn full(mu: &[f64]) -> Vec<f64> {
 
 /// `A`: all but the largest term are summed apart, so that a nearly certain category keeps its digits.
 pub(crate) fn log_partition(eta: &[f64]) -> f64 {
+    let (top, rest) = split_log_partition(eta);
+    top + rest
+}
+
+/// The largest exponent, and what `A` is above it.
+fn split_log_partition(eta: &[f64]) -> (f64, f64) {
     let (mut top, mut place) = (0.0, None);
     for (k, &e) in eta.iter().enumerate() {
         if e > top {
@@ -121,7 +133,7 @@ pub(crate) fn log_partition(eta: &[f64]) -> f64 {
             others += (e - top).exp();
         }
     }
-    top + others.ln_1p()
+    (top, others.ln_1p())
 }
 
 /// `eta_k = log mu_k - log(total - sum mu)`.
@@ -168,21 +180,31 @@ pub(crate) fn fisher(total: f64, eta: &[f64], out: &mut [f64]) {
 /// `sum_k p_k (u_k - log(1 + u_k))` with `u_k = q_k / p_k - 1`.
 pub(crate) fn kl(eta_p: &[f64], eta_q: &[f64]) -> f64 {
     let (p, q) = (probabilities(eta_p), probabilities(eta_q));
-    let mut d: Vec<f64> = eta_q.iter().zip(eta_p).map(|(q, p)| q - p).collect();
-    d.push(0.0);
-    // log(q_k / p_k) = d_k - D, where e^D is the mean of e^d under p. A shift by the middle of d keeps small differences small.
-    let high = d.iter().fold(f64::NEG_INFINITY, |a, &b| a.max(b));
-    let low = d.iter().fold(f64::INFINITY, |a, &b| a.min(b));
-    let shift = if high - low < 1.0 { 0.5 * (high + low) } else { 0.0 };
-    let change = if high - low < 1.0 {
-        let mean: f64 = p.iter().zip(&d).map(|(p, d)| p * (d - shift).exp_m1()).sum();
-        mean.ln_1p()
-    } else {
-        log_partition(eta_q) - log_partition(eta_p)
-    };
+    let top = (0..p.len()).max_by(|&j, &k| p[j].total_cmp(&p[k])).unwrap_or(0);
+    let at = |eta: &[f64], k: usize| eta.get(k).copied().unwrap_or(0.0);
+    let change = |k: usize| at(eta_q, k) - at(eta_p, k);
+    let (before, after) = (log_probabilities(eta_p), log_probabilities(eta_q));
+    // With d relative to the likeliest category, log(q_k / p_k) = d_k - D, where e^D is the mean of e^d under p: what is rare counts
+    // in its own digits.
+    let excess: f64 = (0..p.len())
+        .filter(|&k| k != top)
+        .map(|k| {
+            let d = change(k) - change(top);
+            if d < 1.0 {
+                p[k] * d.exp_m1()
+            } else {
+                (after[k] - after[top] + before[top]).exp() - p[k]
+            }
+        })
+        .sum();
+    let total = if excess.is_finite() { excess.ln_1p() } else { before[top] - after[top] };
     let term = |k: usize| {
-        let log = d[k] - shift - change;
-        if log < 1.0 { p[k] * exp_excess(log) } else { q[k] - p[k] - p[k] * log }
+        let log = change(k) - change(top) - total;
+        if log.abs() < 1.0 {
+            p[k] * exp_excess(log)
+        } else {
+            q[k] - p[k] - p[k] * (after[k] - before[k])
+        }
     };
     (0..p.len()).map(term).sum()
 }

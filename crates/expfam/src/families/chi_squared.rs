@@ -69,7 +69,7 @@ impl Family for ChiSquared {
     }
 
     fn kl(&self, p: &[f64], q: &[f64]) -> f64 {
-        ln_gamma_divergence(p[0] + 1.0, q[0] - p[0])
+        ln_gamma_divergence(p[0] + 1.0, q[0] + 1.0, q[0] - p[0])
     }
 }
 

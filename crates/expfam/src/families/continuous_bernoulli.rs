@@ -5,7 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::family::{check_shape, mean_in, point_in};
 use crate::samplers::open_uniform;
-use crate::special::{bessel_ratio, bessel_ratio_slope, inverse_bessel_ratio, ln_sinhc, logit};
+use crate::special::{
+    bessel_ratio, bessel_ratio_slope, integrate_along, inverse_bessel_ratio, ln_sinhc, logit,
+};
 use crate::{Density, Distribution, Error, Family, Sample};
 
 /// `p(x) ~ lambda^x (1 - lambda)^(1 - x)` for `x` in [0, 1]: `T(x) = x`, `eta = log(lambda / (1 - lambda))`,
@@ -83,6 +85,20 @@ impl Family for ContinuousBernoulli {
                 let s = 1.0 / k.sinh();
                 (1.0 / k - s) * (1.0 / k + s)
             };
+    }
+
+    /// Reflected so that the mean is below 1/2, where `A` has no linear part; the integral of the variance for short steps.
+    fn kl(&self, p: &[f64], q: &[f64]) -> f64 {
+        let (p, q) = if p[0] <= 0.0 { (p[0], q[0]) } else { (-p[0], -q[0]) };
+        let d = q - p;
+        if d.abs() < 4.0 || (d < -0.6 * p && d > 1.5 * p) {
+            return integrate_along([(1.0, 1.0)], |s, t| {
+                t * self.variance_along(&[p + s * d], &[d])
+            });
+        }
+        let mut mu = [0.0];
+        self.mean(&[p], &mut mu);
+        self.log_partition(&[q]) - self.log_partition(&[p]) - mu[0] * d
     }
 }
 

@@ -2,7 +2,11 @@
 //!
 //! `A = log 0F1(; d/2; k^2/4)`, `mu = R(k) m` with `R = I_{d/2}(k) / I_{d/2-1}(k)`, `I = (R/k) (1 - m m') + R' m m'`.
 
-use crate::special::{bessel_ratio, bessel_ratio_slope, inverse_bessel_ratio};
+use crate::special::legendre;
+use crate::special::{
+    bessel_ratio, bessel_ratio_slope, inverse_bessel_ratio, ln_bessel_excess,
+    one_minus_bessel_ratio,
+};
 
 /// `k`, without overflow.
 pub(crate) fn length(eta: &[f64]) -> f64 {
@@ -51,4 +55,48 @@ pub(crate) fn fisher(eta: &[f64], out: &mut [f64]) {
             out[i * d + j] = across * rest + along * outer;
         }
     }
+}
+
+/// `d' I d`: what lies across the direction and what lies along it, apart.
+pub(crate) fn variance_along(eta: &[f64], d: &[f64]) -> f64 {
+    let (n, k) = (eta.len(), length(eta));
+    let square = |x: &mut dyn Iterator<Item = f64>| -> f64 { x.map(|x| x * x).sum() };
+    if k == 0.0 {
+        return square(&mut d.iter().copied()) / n as f64;
+    }
+    let along: f64 = eta.iter().zip(d).map(|(e, d)| e / k * d).sum();
+    let across = square(&mut eta.iter().zip(d).map(|(e, d)| d - along * (e / k)));
+    ratio(n, k) * across + bessel_ratio_slope(n, k) * along * along
+}
+
+/// `KL` of two members.
+///
+/// With `A = k + g(k)` it is `(k' - <m, eta'>) + g(k') - g(k) + (1 - R(k)) (<m, eta'> - k)`: the linear part of `A` is gone. Where
+/// that cancels, the variance is integrated along the segment.
+pub(crate) fn kl(p: &[f64], q: &[f64]) -> f64 {
+    let (n, k, to) = (p.len(), length(p), length(q));
+    if k > 1.0 || to > 1.0 {
+        let unit = |e: f64, k: f64| if k > 0.0 { e / k } else { 0.0 };
+        // 1 - cos is half of the squared chord.
+        let chord: f64 = p.iter().zip(q).map(|(p, q)| (unit(*p, k) - unit(*q, to)).powi(2)).sum();
+        let turn = if k > 0.0 && to > 0.0 { 0.5 * to * chord } else { to };
+        let missing = one_minus_bessel_ratio(n, k) * (to - turn - k);
+        let (after, before) = (ln_bessel_excess(n, to), ln_bessel_excess(n, k));
+        let sum = turn + after - before + missing;
+        if sum > 0.03 * (turn + after.abs() + before.abs() + missing.abs()) {
+            return sum;
+        }
+    }
+    let d: Vec<f64> = q.iter().zip(p).map(|(q, p)| q - p).collect();
+    let mut at = d.clone();
+    let panels = if length(&d) > 0.2 * k.max(1.0) { 8 } else { 1 };
+    let width = 1.0 / f64::from(panels);
+    (0..panels)
+        .map(|i| {
+            legendre(f64::from(i) * width, f64::from(i + 1) * width, |s| {
+                at.iter_mut().zip(p.iter().zip(&d)).for_each(|(at, (p, d))| *at = p + s * d);
+                (1.0 - s) * variance_along(&at, &d)
+            })
+        })
+        .sum()
 }

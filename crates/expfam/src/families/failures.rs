@@ -25,9 +25,14 @@ pub(crate) fn kl(r: f64, a: f64, b: f64) -> f64 {
     r * (kept + lost)
 }
 
+/// `(1 - p) / p = e^eta / (1 - e^eta)`
+pub(crate) fn odds(eta: f64) -> f64 {
+    eta.exp() / -eta.exp_m1()
+}
+
 /// A Poisson variable whose rate is a gamma variable.
 pub(crate) fn draw(r: f64, eta: f64, mut rng: &mut dyn Rng) -> f64 {
-    let odds = 1.0 / (-eta).exp_m1();
+    let odds = odds(eta);
     let rate = (log_gamma_variable(r, &mut rng) + odds.ln()).exp();
     super::poisson::poisson(rate.min(1e300), rng)
 }
@@ -61,7 +66,7 @@ macro_rules! failures_family {
 
             fn mean(&self, eta: &[f64], mu: &mut [f64]) {
                 let r: fn(&$type) -> f64 = $r;
-                mu[0] = r(self) / (-eta[0]).exp_m1();
+                mu[0] = r(self) * $crate::families::failures::odds(eta[0]);
             }
 
             fn natural(&self, mu: &[f64], eta: &mut [f64]) -> Result<(), $crate::Error> {
@@ -73,13 +78,13 @@ macro_rules! failures_family {
 
             fn fisher(&self, eta: &[f64], out: &mut [f64]) {
                 let r: fn(&$type) -> f64 = $r;
-                out[0] = r(self) / (-eta[0]).exp_m1() / -eta[0].exp_m1();
+                out[0] = r(self) * $crate::families::failures::odds(eta[0]) / -eta[0].exp_m1();
             }
 
             /// Two terms of one sign.
             fn conjugate_at(&self, eta: &[f64]) -> f64 {
                 let r: fn(&$type) -> f64 = $r;
-                let odds = 1.0 / (-eta[0]).exp_m1();
+                let odds = $crate::families::failures::odds(eta[0]);
                 r(self) * (odds * eta[0] + fenchel_linalg::special::log1mexp(-eta[0]))
             }
 

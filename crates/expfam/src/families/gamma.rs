@@ -5,6 +5,7 @@ use fenchel_linalg::special::log1pmx;
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 
+use crate::divergence::difference_of_products;
 use crate::family::{check_shape, mean_in, natural_in, point_in};
 use crate::samplers::log_gamma_variable;
 use crate::special::{
@@ -94,18 +95,9 @@ impl Family for Gamma {
         eta[0] * digamma(a) - ln_gamma(a) - a + b.ln()
     }
 
-    /// `a' phi(w)` with the ratio `w` of the means, and what the shapes alone do: both positive.
     fn kl(&self, p: &[f64], q: &[f64]) -> f64 {
-        let (a, b, to) = (p[0] + 1.0, -p[1], q[0] + 1.0);
-        let (da, db) = (q[0] - p[0], p[1] - q[1]);
-        // w - 1 with w = (b' / b) / (a' / a).
-        let u = (db * a - da * b) / b / to;
-        let scale = if u.abs() < 0.5 {
-            -log1pmx(u)
-        } else {
-            u - ((-q[1]).ln() - b.ln()) + (to.ln() - a.ln())
-        };
-        to * scale + shape_divergence(a, da)
+        let shapes = (p[0] + 1.0, q[0] + 1.0);
+        divergence((shapes.0, -p[1]), (shapes.1, -q[1]), (q[0] - p[0], p[1] - q[1]))
     }
 
     fn centred_from_mean(&self, mu: &[f64], c: &mut [f64]) {
@@ -143,6 +135,21 @@ impl Family for Gamma {
     }
 }
 
+/// `KL` from `(a, b)` to `(a', b')`, with their differences: `a' phi(w)` with the ratio `w` of the means, and what the shapes alone
+/// do, both positive.
+pub(crate) fn divergence((a, b): (f64, f64), (to, rate): (f64, f64), (da, db): (f64, f64)) -> f64 {
+    // w - 1 with w = (b' / b) / (a' / a).
+    let near = da.abs() < 0.5 * a && db.abs() < 0.5 * b;
+    let u = if near {
+        (db * a - da * b) / b / to
+    } else {
+        difference_of_products(rate / b, a, to, 1.0) / to
+    };
+    let scale =
+        if u.abs() < 0.5 { -log1pmx(u) } else { u - (rate.ln() - b.ln()) + (to.ln() - a.ln()) };
+    to * scale + shape_divergence(a, to, da)
+}
+
 impl Density for Gamma {
     type Point = f64;
 
@@ -174,8 +181,7 @@ impl Density for Gamma {
 
     fn log_densities(&self, eta: &[f64], x: &[f64], out: &mut [f64]) {
         let constant = self.log_partition(eta);
-        super::batch::logs(x, out);
-        out.iter_mut().zip(x).for_each(|(l, x)| *l = eta[0] * *l + eta[1] * x - constant);
+        super::batch::logs_and_values(x, (eta[0], eta[1], -constant), out);
     }
 
     fn centred_mean(&self, x: &[f64], c: &mut [f64]) {

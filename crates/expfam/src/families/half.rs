@@ -128,7 +128,16 @@ pub(crate) fn eigenvalues(mut a: Array2<f64>) -> Vec<f64> {
 
 /// `sum_i phi(lambda_i) / 2` with the eigenvalues of `P + D` relative to `P`, `phi(z) = z - 1 - log z`.
 pub(crate) fn half_phi(precision: &Array2<f64>, difference: Array2<f64>) -> f64 {
-    let Ok(lower) = Cholesky::new(precision.view()) else { return f64::NAN };
+    let Some(relative) = relative_eigenvalues(precision, difference) else { return f64::NAN };
+    -0.5 * relative.iter().map(|&e| fenchel_linalg::special::log1pmx(e)).sum::<f64>()
+}
+
+/// The eigenvalues of `D` relative to a positive definite `P`.
+pub(crate) fn relative_eigenvalues(
+    precision: &Array2<f64>,
+    difference: Array2<f64>,
+) -> Option<Vec<f64>> {
+    let lower = Cholesky::new(precision.view()).ok()?;
     let lower = lower.lower();
     let d = lower.nrows();
     let mut relative = difference;
@@ -143,5 +152,5 @@ pub(crate) fn half_phi(precision: &Array2<f64>, difference: Array2<f64>) -> f64 
         relative = relative.t().to_owned();
     }
     let relative = (&relative + &relative.t()) * 0.5;
-    -0.5 * eigenvalues(relative).iter().map(|&e| fenchel_linalg::special::log1pmx(e)).sum::<f64>()
+    Some(eigenvalues(relative))
 }

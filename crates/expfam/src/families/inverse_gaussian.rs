@@ -5,7 +5,7 @@ use rand::{Rng, RngExt};
 use serde::{Deserialize, Serialize};
 
 use super::normal::HALF_LOG_TAU;
-use crate::divergence::phi;
+use crate::divergence::{difference_of_products, phi};
 use crate::family::{check_shape, mean_in, natural_in, point_in};
 use crate::samplers::standard_normal;
 use crate::special::scaled_exponential_integral;
@@ -98,10 +98,9 @@ impl Family for InverseGaussian {
 
     /// `phi(l' / l) / 2 + l' (m - m')^2 / (2 m m'^2)`.
     fn kl(&self, p: &[f64], q: &[f64]) -> f64 {
-        let (d0, d1) = (q[0] - p[0], q[1] - p[1]);
         let ((m, _), (to, l)) = (parts(p), parts(q));
-        // m^2 - m'^2 from the differences of the parameters.
-        let shift = (p[1] * d0 - d1 * p[0]) / p[0] / q[0] / (m + to);
+        // m^2 - m'^2 = (e2 e1' - e2' e1) / (e1 e1').
+        let shift = difference_of_products(p[1], q[0], q[1], p[0]) / p[0] / q[0] / (m + to);
         0.5 * phi(p[1], q[1]) + 0.5 * l * (shift / to) * (shift / to) / m
     }
 

@@ -6,8 +6,8 @@ use rand::Rng;
 use serde::{Deserialize, Serialize};
 
 use super::half::{self, pack, unpack};
-use super::wishart::{Wishart, check_matrix, statistics};
-use crate::family::check_shape;
+use super::wishart::{Member, Wishart, check_matrix, statistics};
+use crate::family::{check_shape, natural_in};
 use crate::{Density, Distribution, Error, Family, Sample, samplers};
 
 /// The inverses `X = W^-1` of Wishart matrices, by scale `Psi` and degrees `n > d - 1`: `T(X) = (X^-1, log det X)`,
@@ -47,12 +47,10 @@ impl InverseWishart {
         Wishart::new(self.d).expect("the order was checked")
     }
 
-    /// The natural parameter of `X^-1`.
-    fn wishart(&self, eta: &[f64]) -> Vec<f64> {
-        let mut w = eta.to_vec();
+    /// The law of `X^-1`.
+    fn member<'a>(&self, eta: &'a [f64]) -> Member<'a> {
         let last = half::length(self.d);
-        w[last] = -eta[last] - (self.d as f64 + 1.0);
-        w
+        Member { d: self.d, matrix: &eta[..last], above: -eta[last] - self.d as f64 }
     }
 }
 
@@ -79,7 +77,10 @@ impl Family for InverseWishart {
 
     fn check_natural(&self, eta: &[f64]) -> Result<(), Error> {
         check_shape(self, "natural parameter", eta)?;
-        self.inverse().check_natural(&self.wishart(eta))
+        half::factor("scale", &unpack(eta, self.d, -2.0))?;
+        let last = half::length(self.d);
+        let inside = self.member(eta).above > 0.0;
+        natural_in(self, inside, last, eta[last], "a number < -d (degrees > d - 1)")
     }
 
     fn check_mean(&self, mu: &[f64]) -> Result<(), Error> {
@@ -90,12 +91,12 @@ impl Family for InverseWishart {
     }
 
     fn log_partition(&self, eta: &[f64]) -> f64 {
-        self.inverse().log_partition(&self.wishart(eta))
+        self.member(eta).log_partition()
     }
 
     fn mean(&self, eta: &[f64], mu: &mut [f64]) {
-        self.inverse().mean(&self.wishart(eta), mu);
-        mu[half::length(self.d)] *= -1.0;
+        let last = half::length(self.d);
+        mu[last] = -self.member(eta).mean(&mut mu[..last]);
     }
 
     fn natural(&self, mu: &[f64], eta: &mut [f64]) -> Result<(), Error> {
@@ -108,7 +109,7 @@ impl Family for InverseWishart {
     }
 
     fn fisher(&self, eta: &[f64], out: &mut [f64]) {
-        self.inverse().fisher(&self.wishart(eta), out);
+        self.member(eta).fisher(out);
         let (width, last) = (self.dimension(), half::length(self.d));
         for i in 0..last {
             out[i * width + last] *= -1.0;
@@ -117,7 +118,9 @@ impl Family for InverseWishart {
     }
 
     fn kl(&self, p: &[f64], q: &[f64]) -> f64 {
-        self.inverse().kl(&self.wishart(p), &self.wishart(q))
+        let last = half::length(self.d);
+        let change: Vec<f64> = q[..last].iter().zip(p).map(|(q, p)| q - p).collect();
+        self.member(p).kl(&change, self.member(q).above, p[last] - q[last])
     }
 }
 

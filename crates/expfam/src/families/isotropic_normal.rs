@@ -5,7 +5,7 @@ use rand::Rng;
 use serde::{Deserialize, Serialize};
 
 use super::normal::HALF_LOG_TAU;
-use crate::divergence::phi;
+use crate::divergence::{difference_of_products, phi};
 use crate::family::{check_shape, dot, mean_in, natural_in, point_in};
 use crate::samplers::standard_normal;
 use crate::{Density, Distribution, Error, Family, Sample};
@@ -111,8 +111,9 @@ impl Family for IsotropicNormal {
 
     fn kl(&self, p: &[f64], q: &[f64]) -> f64 {
         let (a, b) = (p[self.d], q[self.d]);
-        let shift: f64 =
-            (0..self.d).map(|i| (0.5 * (p[i] * (b - a) - (q[i] - p[i]) * a) / a / b).powi(2)).sum();
+        let shift: f64 = (0..self.d)
+            .map(|i| (0.5 * difference_of_products(p[i], b, q[i], a) / a / b).powi(2))
+            .sum();
         0.5 * self.d as f64 * phi(a, b) - b * shift
     }
 

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::counts::mean_over;
 use crate::family::{check_shape, is_count, mean_in, natural_in, point_in};
 use crate::samplers::open_uniform;
+use crate::special::legendre;
 use crate::{Density, Distribution, Error, Family, Sample};
 
 /// `p(x) = q^x / (-x log(1 - q))` for `x` = 1, 2, ...: `T(x) = x`, `log h = -log x`, `eta = log(q)`,
@@ -37,8 +38,10 @@ impl Distribution<Logarithmic> {
     }
 }
 
-/// Below this `eta`, `q = e^eta` is all but 0.
-const SMALLEST: f64 = -700.0;
+/// Below this `eta` the first terms in `q = e^eta` are all that a double holds.
+const FAR: f64 = -40.0;
+/// No mean parameter leads below: `mu - 1` would be no number.
+const SMALLEST: f64 = -744.0;
 
 /// `-log(1 - q)`.
 fn weight(eta: f64) -> f64 {
@@ -47,13 +50,32 @@ fn weight(eta: f64) -> f64 {
 
 /// `mu - 1 = (q L - (L - q)) / ((1 - q) L)`, where `L - q` is about `q^2 / 2`.
 fn excess(eta: f64) -> f64 {
+    if eta < FAR {
+        return 0.5 * eta.exp();
+    }
     let (q, l) = (eta.exp(), weight(eta));
     let above = if eta < -0.01 { -log1pmx(-q) } else { l - q };
     (q * l - above) / (-eta.exp_m1() * l)
 }
 
+/// `A - eta = log(L / q)`
+fn log_ratio(eta: f64) -> f64 {
+    if eta < FAR {
+        0.5 * eta.exp()
+    } else if eta < -1.0 {
+        // L / q - 1 = (L - q) / q.
+        let q = eta.exp();
+        (-log1pmx(-q) / q).ln_1p()
+    } else {
+        weight(eta).ln() - eta
+    }
+}
+
 /// `q (L - q) / ((1 - q) L)^2`.
 fn variance(eta: f64) -> f64 {
+    if eta < FAR {
+        return 0.5 * eta.exp();
+    }
     let (q, l) = (eta.exp(), weight(eta));
     let above = if eta < -0.01 { -log1pmx(-q) } else { l - q };
     let rest = -eta.exp_m1() * l;
@@ -71,8 +93,7 @@ impl Family for Logarithmic {
 
     fn check_natural(&self, eta: &[f64]) -> Result<(), Error> {
         check_shape(self, "natural parameter", eta)?;
-        let inside = eta[0] < 0.0 && eta[0] >= SMALLEST;
-        natural_in(self, inside, 0, eta[0], "a number < 0, at least -700")
+        natural_in(self, eta[0] < 0.0, 0, eta[0], "a number < 0")
     }
 
     fn check_mean(&self, mu: &[f64]) -> Result<(), Error> {
@@ -82,17 +103,11 @@ impl Family for Logarithmic {
 
     /// `log L`; for small `q` it is near `eta`.
     fn log_partition(&self, eta: &[f64]) -> f64 {
-        if eta[0] < -1.0 {
-            // L / q - 1 = (L - q) / q.
-            let q = eta[0].exp();
-            return eta[0] + (-log1pmx(-q) / q).ln_1p();
-        }
-        // Near L = 1 the logarithm needs L - 1.
-        weight(eta[0]).ln()
+        if eta[0] < -1.0 { eta[0] + log_ratio(eta[0]) } else { weight(eta[0]).ln() }
     }
 
     fn mean(&self, eta: &[f64], mu: &mut [f64]) {
-        mu[0] = 1.0 / ((-eta[0]).exp_m1() * weight(eta[0]));
+        mu[0] = if eta[0] < FAR { 1.0 } else { 1.0 / ((-eta[0]).exp_m1() * weight(eta[0])) };
     }
 
     fn natural(&self, mu: &[f64], eta: &mut [f64]) -> Result<(), Error> {
@@ -111,6 +126,15 @@ impl Family for Logarithmic {
 
     fn fisher(&self, eta: &[f64], out: &mut [f64]) {
         out[0] = variance(eta[0]);
+    }
+
+    /// Without the part `eta` of `A`, which is linear; the integral of the variance for short steps.
+    fn kl(&self, p: &[f64], q: &[f64]) -> f64 {
+        let (p, q, d) = (p[0], q[0], q[0] - p[0]);
+        if d.abs() < 4.0 && d < -0.75 * p && d > 1.5 * p {
+            return d * d * legendre(0.0, 1.0, |s| (1.0 - s) * variance(p + s * d));
+        }
+        log_ratio(q) - log_ratio(p) - excess(p) * d
     }
 }
 

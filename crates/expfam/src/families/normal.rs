@@ -4,7 +4,7 @@ use fenchel_linalg::Invalid;
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 
-use crate::divergence::phi;
+use crate::divergence::{difference_of_products, phi};
 use crate::family::{check_shape, mean_in, natural_in, point_in};
 use crate::samplers::standard_normal;
 use crate::special::ln_gamma;
@@ -121,9 +121,8 @@ impl Family for Normal {
 
     /// `(phi(v / v') + (m - m')^2 / v') / 2`.
     fn kl(&self, p: &[f64], q: &[f64]) -> f64 {
-        let (d0, d1) = (q[0] - p[0], q[1] - p[1]);
-        // m' - m = (e1 d2 - d1 e2) / (2 e2 e2'), without the difference of two large means.
-        let shift = 0.5 * (p[0] * d1 - d0 * p[1]) / p[1] / q[1];
+        // m' - m = (e1 e2' - e1' e2) / (2 e2 e2'), without the difference of two large means.
+        let shift = 0.5 * difference_of_products(p[0], q[1], q[0], p[1]) / p[1] / q[1];
         0.5 * phi(p[1], q[1]) - q[1] * shift * shift
     }
 

@@ -5,9 +5,9 @@
 
 use fenchel_optim::scalar::increasing_root;
 
-use crate::quadrature::legendre;
 use crate::special::{
-    digamma, digamma_drop, inverse_digamma, is_near, ln_beta, trigamma, trigamma_drop,
+    between, digamma, digamma_drop, integrate_along, inverse_digamma, ln_beta, ln_gamma_1p,
+    trigamma, trigamma_drop,
 };
 
 pub(crate) const EXPECTED: &str = "sum_k exp(E log x_k) < 1";
@@ -18,6 +18,14 @@ fn sum(eta: &[f64]) -> f64 {
 
 /// One beta function after another, which does not cancel for large concentrations.
 pub(crate) fn log_partition(eta: &[f64]) -> f64 {
+    if let &[x, y] = eta
+        && x.abs() < 0.12
+        && y.abs() < 0.12
+    {
+        // B(1, 1) = 1: next to it the logarithm has the digits of eta.
+        let sum = x + y;
+        return ln_gamma_1p(x) + ln_gamma_1p(y) - sum.ln_1p() - ln_gamma_1p(sum);
+    }
     let (mut before, mut total) = (eta[0] + 1.0, 0.0);
     for e in &eta[1..] {
         let a = e + 1.0;
@@ -90,21 +98,14 @@ pub(crate) fn variance_along(eta: &[f64], d: &[f64]) -> f64 {
     variance_at(&a, d)
 }
 
-/// By Gauss' rule where no concentration changes by more than a factor of 4, else by the three terms. In concentrations: next to
-/// `eta = -1` they have digits that `eta` lacks.
+/// The integral of the variance along the segment, in concentrations: next to `eta = -1` they have digits that `eta` lacks.
 pub(crate) fn kl(p: &[f64], q: &[f64]) -> f64 {
-    let a: Vec<f64> = p.iter().map(|e| e + 1.0).collect();
-    let d: Vec<f64> = q.iter().zip(p).map(|(q, p)| q - p).collect();
-    if a.iter().zip(&d).all(|(a, d)| is_near(*a, *d)) {
-        let mut at = a.clone();
-        let integral = legendre(0.0, 1.0, |s| {
-            at.iter_mut().zip(&a).zip(&d).for_each(|((at, a), d)| *at = a + s * d);
-            (1.0 - s) * variance_at(&at, &d)
-        });
-        return integral.max(0.0);
-    }
-    let mut mu = a.clone();
-    mean(p, &mut mu);
-    let slope: f64 = mu.iter().zip(&d).map(|(m, d)| m * d).sum();
-    (log_partition(q) - log_partition(p) - slope).max(0.0)
+    let parts: Vec<(f64, f64, f64)> =
+        p.iter().zip(q).map(|(p, q)| (p + 1.0, q + 1.0, q - p)).collect();
+    let d: Vec<f64> = parts.iter().map(|part| part.2).collect();
+    let mut at = d.clone();
+    integrate_along(parts.iter().map(|&(a, to, _)| (a, to)), |s, t| {
+        at.iter_mut().zip(&parts).for_each(|(at, &(a, to, d))| *at = between(a, to, d, s, t));
+        t * variance_at(&at, &d)
+    })
 }

@@ -91,6 +91,14 @@ impl Family for VonMisesFisher {
     fn fisher(&self, eta: &[f64], out: &mut [f64]) {
         direction::fisher(eta, out);
     }
+
+    fn variance_along(&self, eta: &[f64], d: &[f64]) -> f64 {
+        direction::variance_along(eta, d)
+    }
+
+    fn kl(&self, p: &[f64], q: &[f64]) -> f64 {
+        direction::kl(p, q)
+    }
 }
 
 impl Density for VonMisesFisher {

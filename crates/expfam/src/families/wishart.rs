@@ -1,5 +1,6 @@
 //! Random precision matrices.
 
+use fenchel_linalg::special::log1pmx;
 use fenchel_linalg::{Cholesky, Invalid};
 use fenchel_optim::scalar::increasing_root;
 use ndarray::{Array2, ArrayView2};
@@ -9,7 +10,8 @@ use serde::{Deserialize, Serialize};
 use super::half::{self, pack, unpack};
 use crate::family::{check_shape, dot, mean_in, natural_in};
 use crate::special::{
-    digamma_multivariate, ln_gamma_multivariate, log_minus_digamma, trigamma_multivariate,
+    digamma_multivariate_above, ln_gamma_multivariate_above, log_minus_digamma, shape_divergence,
+    trigamma_multivariate_above, x_log_x_divergence_drop,
 };
 use crate::{Density, Distribution, Error, Family, Sample, samplers};
 
@@ -52,9 +54,96 @@ impl Wishart {
     }
 
     /// `n` and the factor of `V^-1`.
-    pub(crate) fn parts(&self, eta: &[f64]) -> Option<(f64, Cholesky)> {
+    fn parts(&self, eta: &[f64]) -> Option<(f64, Cholesky)> {
         let factor = Cholesky::new(unpack(eta, self.d, -2.0).view()).ok()?;
         Some((2.0 * eta[half::length(self.d)] + self.d as f64 + 1.0, factor))
+    }
+
+    fn member<'a>(&self, eta: &'a [f64]) -> Member<'a> {
+        let last = half::length(self.d);
+        Member { d: self.d, matrix: &eta[..last], above: eta[last] + 1.0 }
+    }
+}
+
+/// A Wishart law by `-V^-1 / 2` as a vector and `(n - d + 1) / 2`, which has more digits than `n` next to the border.
+#[derive(Clone, Copy)]
+pub(crate) struct Member<'a> {
+    pub(crate) d: usize,
+    pub(crate) matrix: &'a [f64],
+    pub(crate) above: f64,
+}
+
+impl Member<'_> {
+    fn factor(&self) -> Option<Cholesky> {
+        Cholesky::new(unpack(self.matrix, self.d, -2.0).view()).ok()
+    }
+
+    fn half_degrees(&self) -> f64 {
+        self.above + 0.5 * (self.d as f64 - 1.0)
+    }
+
+    pub(crate) fn log_partition(&self) -> f64 {
+        let Some(factor) = self.factor() else { return f64::NAN };
+        ln_gamma_multivariate_above(self.d, self.above)
+            + self.half_degrees() * (self.d as f64 * std::f64::consts::LN_2 - factor.log_det())
+    }
+
+    /// `n V` as a vector, and `E log det W`.
+    pub(crate) fn mean(&self, mu: &mut [f64]) -> f64 {
+        let Some(factor) = self.factor() else {
+            mu.fill(f64::NAN);
+            return f64::NAN;
+        };
+        pack(&half::inverse(&factor), 2.0 * self.half_degrees(), mu);
+        digamma_multivariate_above(self.d, self.above) + self.d as f64 * std::f64::consts::LN_2
+            - factor.log_det()
+    }
+
+    /// The information of `(W, log det W)`.
+    pub(crate) fn fisher(&self, out: &mut [f64]) {
+        let last = self.matrix.len();
+        let width = last + 1;
+        let Some(factor) = self.factor() else {
+            out.fill(f64::NAN);
+            return;
+        };
+        let (v, n) = (half::inverse(&factor), 2.0 * self.half_degrees());
+        half::block(self.d, (out, width, 0), |i, j, k, l| {
+            n * (v[[i, k]] * v[[j, l]] + v[[i, l]] * v[[j, k]])
+        });
+        let mut cross = vec![0.0; last];
+        pack(&v, 2.0, &mut cross);
+        for (i, c) in cross.into_iter().enumerate() {
+            out[i * width + last] = c;
+            out[last * width + i] = c;
+        }
+        out[last * width + last] = trigamma_multivariate_above(self.d, self.above);
+    }
+
+    /// `KL` to the member at `(matrix + change, to)`, `to = above + step`: `(n'/2) sum phi(n lambda_i / n')` with the eigenvalues of
+    /// `V'^-1` relative to `V^-1`, and what the degrees alone do, both positive.
+    pub(crate) fn kl(&self, change: &[f64], to: f64, step: f64) -> f64 {
+        let (from, change) = (unpack(self.matrix, self.d, -2.0), unpack(change, self.d, -2.0));
+        let Some(relative) = half::relative_eigenvalues(&from, change) else { return f64::NAN };
+        let n = self.half_degrees();
+        let after = to + 0.5 * (self.d as f64 - 1.0);
+        let scale: f64 = relative
+            .iter()
+            .map(|e| {
+                let u = (n * e - step) / after;
+                if u.abs() < 0.5 { -log1pmx(u) } else { u - e.ln_1p() + (after.ln() - n.ln()) }
+            })
+            .sum();
+        let degrees: f64 = (0..self.d)
+            .map(|i| {
+                // Of the gamma functions at x and x', and how they lag behind n / 2.
+                let behind = 0.5 * i as f64;
+                let (x, x_after) = (self.above + behind, to + behind);
+                let rest = 0.5 * (self.d - 1 - i) as f64;
+                shape_divergence(x, x_after, step) + x_log_x_divergence_drop(x, x_after, step, rest)
+            })
+            .sum();
+        after * scale + degrees
     }
 }
 
@@ -94,21 +183,12 @@ impl Family for Wishart {
     }
 
     fn log_partition(&self, eta: &[f64]) -> f64 {
-        let Some((n, factor)) = self.parts(eta) else { return f64::NAN };
-        let d = self.d as f64;
-        ln_gamma_multivariate(self.d, 0.5 * n)
-            + 0.5 * n * (d * std::f64::consts::LN_2 - factor.log_det())
+        self.member(eta).log_partition()
     }
 
     fn mean(&self, eta: &[f64], mu: &mut [f64]) {
-        let Some((n, factor)) = self.parts(eta) else {
-            mu.fill(f64::NAN);
-            return;
-        };
-        pack(&half::inverse(&factor), n, mu);
-        mu[half::length(self.d)] = digamma_multivariate(self.d, 0.5 * n)
-            + self.d as f64 * std::f64::consts::LN_2
-            - factor.log_det();
+        let last = half::length(self.d);
+        mu[last] = self.member(eta).mean(&mut mu[..last]);
     }
 
     /// The degrees solve `sum_i log(n/2) - psi((n - i)/2) = log det E W - E log det W`, an equation of one unknown.
@@ -118,42 +198,34 @@ impl Family for Wishart {
         let factor = half::factor("mean", &mean)?;
         let gap = factor.log_det() - mu[last];
         mean_in(self, gap > 0.0, last, gap, EXPECTED)?;
-        // In y = log(n - d + 1); log(n/2) - psi(x) with x = (n - i)/2 is a difference that does not cancel.
+        // In y = log(n - d + 1).
         let f = |y: f64| {
             let above = y.exp();
             let n = above + d - 1.0;
             let mut value = 0.0;
             for i in 0..self.d {
-                let i = i as f64;
-                value += log_minus_digamma(0.5 * (n - i)) - (-i / n).ln_1p();
+                // x = (n - d + 1 + i) / 2, and log(n / 2) - log(x).
+                let (i, rest) = (i as f64, (self.d - 1 - i) as f64);
+                value += log_minus_digamma(0.5 * (above + i)) + (rest / (above + i)).ln_1p();
             }
-            let slope = d / n - 0.5 * trigamma_multivariate(self.d, 0.5 * n);
+            let slope = d / n - 0.5 * trigamma_multivariate_above(self.d, 0.5 * above);
             (gap.ln() - value.ln(), -above * slope / value)
         };
         let start = (0.5 * d * (d + 1.0) / gap).max(1e-300).ln();
-        let n = increasing_root(f, -600.0, 600.0, start, 1e-16).exp() + d - 1.0;
-        pack(&half::inverse(&factor), -0.5 * n, eta);
-        eta[last] = 0.5 * (n - d - 1.0);
+        let above = increasing_root(f, -600.0, 600.0, start, 1e-16).exp();
+        pack(&half::inverse(&factor), -0.5 * (above + d - 1.0), eta);
+        eta[last] = 0.5 * above - 1.0;
         Ok(())
     }
 
     fn fisher(&self, eta: &[f64], out: &mut [f64]) {
-        let (width, last) = (self.dimension(), half::length(self.d));
-        let Some((n, factor)) = self.parts(eta) else {
-            out.fill(f64::NAN);
-            return;
-        };
-        let v = half::inverse(&factor);
-        half::block(self.d, (out, width, 0), |i, j, k, l| {
-            n * (v[[i, k]] * v[[j, l]] + v[[i, l]] * v[[j, k]])
-        });
-        let mut cross = vec![0.0; last];
-        pack(&v, 2.0, &mut cross);
-        for (i, c) in cross.into_iter().enumerate() {
-            out[i * width + last] = c;
-            out[last * width + i] = c;
-        }
-        out[last * width + last] = trigamma_multivariate(self.d, 0.5 * n);
+        self.member(eta).fisher(out);
+    }
+
+    fn kl(&self, p: &[f64], q: &[f64]) -> f64 {
+        let last = half::length(self.d);
+        let change: Vec<f64> = q[..last].iter().zip(p).map(|(q, p)| q - p).collect();
+        self.member(p).kl(&change, self.member(q).above, q[last] - p[last])
     }
 }
 

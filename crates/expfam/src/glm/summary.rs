@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use fenchel_linalg::quadrature::{Tolerance, integrate};
 use fenchel_linalg::special::erfcx;
 use fenchel_linalg::{Cholesky, Design, Invalid};
 use serde::{Deserialize, Serialize};
@@ -9,7 +10,6 @@ use serde::{Deserialize, Serialize};
 use super::ScalarFamily;
 use super::objective::Objective;
 use crate::Error;
-use crate::quadrature::adaptive;
 use crate::special::ln_gamma;
 
 /// One row of the table.
@@ -179,8 +179,10 @@ fn student_tails(t: f64, degrees: f64) -> f64 {
     // From the top: v = pi/2 - u, the density is sin(v)^(nu - 1).
     let end = std::f64::consts::FRAC_PI_2 - from;
     let peak = end.sin().powf(degrees - 1.0).max(f64::MIN_POSITIVE);
-    let tail = adaptive(0.0, end, 1e-14 * peak * end, &mut |v: f64| v.sin().powf(degrees - 1.0));
-    (2.0 * constant * tail).min(1.0)
+    let tolerance =
+        Tolerance { absolute: 1e-14 * peak * end, relative: 1e-13, ..Tolerance::default() };
+    let tail = integrate(|v| v.sin().powf(degrees - 1.0), 0.0, end, &tolerance);
+    tail.map_or(f64::NAN, |tail| (2.0 * constant * tail.value).min(1.0))
 }
 
 impl fmt::Display for GlmSummary {

@@ -1,10 +1,19 @@
 //! Closed forms, one-dimensional integrals and finite sums.
 
+use fenchel_linalg::quadrature::{Tolerance, integrate_between};
+
 use crate::divergence::phi;
-use crate::quadrature::half_line;
 use crate::special::{
     digamma_multivariate, ln_choose, ln_gamma, log_minus_digamma, scaled_exponential_integral,
 };
+
+/// `int_0^inf f` for a function that varies on the scale `scale`; NaN where it is no number.
+fn half_line(scale: f64, f: impl FnMut(f64) -> f64) -> f64 {
+    let mut points = [0.0, 1e-4, 1e-3, 1e-2, 0.1, 0.5, 2.0, 8.0, 30.0, f64::INFINITY];
+    points.iter_mut().for_each(|t| *t *= scale);
+    let tolerance = Tolerance { absolute: 1e-14 * scale, relative: 1e-13, ..Tolerance::default() };
+    integrate_between(f, &points, &tolerance).map_or(f64::NAN, |integral| integral.value)
+}
 
 /// `d / (2 n)`: every regular family in dimension `d`, maximum likelihood and MAP, to first order.
 pub fn asymptotic(dimension: usize, n: f64) -> f64 {

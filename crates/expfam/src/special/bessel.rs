@@ -98,8 +98,17 @@ pub(crate) fn bessel_ratio_slope(d: usize, k: f64) -> f64 {
         }
         return sum;
     }
-    let ratio = bessel_ratio(d, k);
-    (1.0 - ratio) * (1.0 + ratio) - (m - 1.0) * ratio / k
+    // Down the orders: R_j = 1 / (b_j + R_{j+1}) with b_j = (d + 2j) / k, and R_j' = R_j^2 (b_j / k - R_{j+1}'). The Riccati equation
+    // would cancel.
+    let steps = 60 + (2.0 * k) as usize;
+    let b = |j: usize| (m + 2.0 * j as f64) / k;
+    let mut ratio = 1.0 / b(steps);
+    let mut slope = ratio / k;
+    for j in (0..steps).rev() {
+        ratio = 1.0 / (b(j) + ratio);
+        slope = ratio * ratio * (b(j) / k - slope);
+    }
+    slope
 }
 
 /// The derivative of `R = sum_j r_j k^(2j+1)`; the Riccati equation gives `(2j + d) r_j = -sum_i r_i r_(j-1-i)`, `r_0 = 1/d`. The
@@ -172,9 +181,21 @@ pub fn ln_bessel_normaliser(d: usize, k: f64) -> f64 {
     }
     let nu = 0.5 * m - 1.0;
     if k >= 30.0 && k >= 2.0 * nu * nu {
-        return hankel(nu, k);
+        return k + hankel(nu, k);
     }
     debye(nu, k)
+}
+
+/// `log 0F1(; d/2; k^2 / 4) - k`, with the digits of what is left for large `k`.
+pub(crate) fn ln_bessel_excess(d: usize, k: f64) -> f64 {
+    let nu = 0.5 * d as f64 - 1.0;
+    if d == 3 && k >= 2.0 {
+        return (-(-2.0 * k).exp()).ln_1p() - (2.0 * k).ln();
+    }
+    if k >= 30.0 && k >= 2.0 * nu * nu {
+        return hankel(nu, k);
+    }
+    ln_bessel_normaliser(d, k) - k
 }
 
 fn ln_cosh(k: f64) -> f64 {
@@ -219,7 +240,7 @@ fn from_ln_bessel(nu: f64, k: f64, ln_bessel: f64) -> f64 {
     ln_gamma(nu + 1.0) - nu * (0.5 * k).ln() + ln_bessel
 }
 
-/// Hankel's expansion: `I_nu(k) ~ e^k / sqrt(2 pi k) (1 - (4 nu^2 - 1) / (8 k) + ...)`.
+/// [`from_ln_bessel`] less `k`, by Hankel's expansion: `I_nu(k) ~ e^k / sqrt(2 pi k) (1 - (4 nu^2 - 1) / (8 k) + ...)`.
 fn hankel(nu: f64, k: f64) -> f64 {
     let square = 4.0 * nu * nu;
     let (mut term, mut sum) = (1.0, 1.0);
@@ -235,7 +256,7 @@ fn hankel(nu: f64, k: f64) -> f64 {
             break;
         }
     }
-    from_ln_bessel(nu, k, k - 0.5 * (std::f64::consts::TAU * k).ln() + sum.ln())
+    from_ln_bessel(nu, k, sum.ln() - 0.5 * (std::f64::consts::TAU * k).ln())
 }
 
 /// Debye's uniform expansion in `1 / nu` (Abramowitz and Stegun 9.7.7), at an order of at least 60 from which the order wanted is

@@ -44,7 +44,7 @@ fn by_quadrature(p: f64, x: f64) -> f64 {
                 f64::from(i) / f64::from(panels) * end,
                 f64::from(i + 1) / f64::from(panels) * end,
             );
-            crate::quadrature::legendre(ends.0, ends.1, &mut f)
+            super::panel::legendre(ends.0, ends.1, &mut f)
         })
         .sum()
 }

@@ -2,7 +2,7 @@
 
 use fenchel_linalg::special::{digamma, ln_gamma, tetragamma, trigamma};
 
-use crate::quadrature::legendre;
+use super::panel::legendre;
 
 /// `log(p / (1 - p))`, with all digits near 1/2 too.
 pub fn logit(p: f64) -> f64 {
@@ -80,10 +80,43 @@ pub(crate) fn one_minus_shape_trigamma(a: f64) -> f64 {
                     - z * (1.0 / 30.0 - z * (5.0 / 66.0 - z * (691.0 / 2730.0 - z * 7.0 / 6.0))))))
 }
 
-/// Whether a step of `d` from `a > 0` is small enough for Gauss' rule on functions with their singularity at 0: its error is then
-/// below 1e-15.
-pub(crate) fn is_near(a: f64, d: f64) -> bool {
-    d > -0.75 * a && d < 3.0 * a
+/// Whether a step of `d >= 0` from `a > 0` is small enough for Gauss' rule on functions with their singularity at 0: its error is
+/// then below 1e-15.
+fn is_near(a: f64, d: f64) -> bool {
+    d < 1.5 * a
+}
+
+/// `int_0^1 f(s, 1 - s) ds` along segments from `a` to `to`, both positive, for functions of `a + s (to - a)` with their singularity
+/// at 0. Where a segment comes near to 0 for its length, panels become shorter by factors of 4 towards that end.
+pub(crate) fn integrate_along(
+    segments: impl IntoIterator<Item = (f64, f64)>,
+    mut f: impl FnMut(f64, f64) -> f64,
+) -> f64 {
+    let (mut first, mut last) = (0.0, 0.0);
+    for (a, to) in segments {
+        first = f64::max(first, (to - a) / a);
+        last = f64::max(last, (a - to) / to);
+    }
+    if first <= 1.5 && last <= 1.5 {
+        return legendre(0.0, 1.0, |s| f(s, 1.0 - s));
+    }
+    let mut sum = 0.0;
+    for (ratio, from_end) in [(first, false), (last, true)] {
+        let (mut from, mut to) = (0.0, (1.0 / ratio).min(0.5));
+        loop {
+            sum += legendre(from, to, |s| if from_end { f(1.0 - s, s) } else { f(s, 1.0 - s) });
+            if to >= 0.5 {
+                break;
+            }
+            (from, to) = (to, (4.0 * to).min(0.5));
+        }
+    }
+    sum
+}
+
+/// `a + s (to - a)` from the end that is nearer, with `t = 1 - s`.
+pub(crate) fn between(a: f64, to: f64, d: f64, s: f64, t: f64) -> f64 {
+    if s < 0.5 { a + s * d } else { to - t * d }
 }
 
 /// `psi(a) - psi(a + d)` for `d >= 0`, without the difference of two close numbers.
@@ -104,22 +137,63 @@ pub(crate) fn trigamma_drop(a: f64, d: f64) -> f64 {
     }
 }
 
-/// `log Gamma(a + d) - log Gamma(a) - psi(a) d >= 0`, the divergence of `log Gamma`.
-pub(crate) fn ln_gamma_divergence(a: f64, d: f64) -> f64 {
-    if is_near(a, d) {
-        return d * d * legendre(0.0, 1.0, |s| (1.0 - s) * trigamma(a + s * d));
-    }
-    ln_gamma(a + d) - ln_gamma(a) - digamma(a) * d
+/// `log Gamma(to) - log Gamma(a) - psi(a) d >= 0` with `d = to - a`, which the caller may know to more digits: the divergence of
+/// `log Gamma`.
+pub(crate) fn ln_gamma_divergence(a: f64, to: f64, d: f64) -> f64 {
+    d * d * integrate_along([(a, to)], |s, t| t * trigamma(between(a, to, d, s, t)))
 }
 
 /// The same less the divergence of `x log x`: the part of a gamma law's divergence that is its shape's.
-pub(crate) fn shape_divergence(a: f64, d: f64) -> f64 {
-    if is_near(a, d) {
-        let curvature = |x: f64| one_minus_shape_trigamma(x) / x;
-        return d * d * legendre(0.0, 1.0, |s| (1.0 - s) * curvature(a + s * d));
+pub(crate) fn shape_divergence(a: f64, to: f64, d: f64) -> f64 {
+    let curvature = |x: f64| one_minus_shape_trigamma(x) / x;
+    d * d * integrate_along([(a, to)], |s, t| t * curvature(between(a, to, d, s, t)))
+}
+
+/// The divergence of `x log x` from `a` to `to`, less that from `a + more` to `to + more`, `more >= 0`.
+pub(crate) fn x_log_x_divergence_drop(a: f64, to: f64, d: f64, more: f64) -> f64 {
+    let drop = |x: f64| more / x / (x + more);
+    d * d * integrate_along([(a, to)], |s, t| t * drop(between(a, to, d, s, t)))
+}
+
+/// `log Gamma(1 + x)` for `|x| <= 1/4`, with all digits of `x`: `-log(1 + x) + (1 - gamma) x + sum_k (zeta(k) - 1) (-x)^k / k`.
+pub(crate) fn ln_gamma_1p(x: f64) -> f64 {
+    /// `zeta(k) - 1` from `k = 2` on.
+    const ZETA: [f64; 22] = [
+        0.644_934_066_848_226_4,
+        0.202_056_903_159_594_3,
+        0.082_323_233_711_138_19,
+        0.036_927_755_143_369_93,
+        0.017_343_061_984_449_14,
+        0.008_349_277_381_922_827,
+        0.004_077_356_197_944_339,
+        0.002_008_392_826_082_214_3,
+        0.000_994_575_127_818_085_3,
+        0.000_494_188_604_119_464_5,
+        0.000_246_086_553_308_048_3,
+        0.000_122_713_347_578_489_15,
+        6.124_813_505_870_483e-5,
+        3.058_823_630_702_049e-5,
+        1.528_225_940_865_187e-5,
+        7.637_197_637_899_763e-6,
+        3.817_293_264_999_84e-6,
+        1.908_212_716_553_939e-6,
+        9.539_620_338_727_962e-7,
+        4.769_329_867_878_066e-7,
+        2.384_505_027_277_33e-7,
+        1.192_199_259_653_110_6e-7,
+    ];
+    let mut sum = 0.0;
+    for (i, z) in ZETA.iter().enumerate().rev() {
+        let k = (i + 2) as f64;
+        sum = -x * (sum + z / k);
     }
-    let to = a + d;
-    ln_gamma(to) - ln_gamma(a) - digamma(a) * d - (to * (to.ln() - a.ln()) - d)
+    // sum = sum_k (zeta(k) - 1) / k (-x)^(k - 1).
+    -x.ln_1p() + x * (0.422_784_335_098_467_13 - sum)
+}
+
+/// `sum_{i<d} f(above + i/2)`, which is a multivariate function at `above + (d - 1) / 2` without rounding next to its border.
+fn from_above(d: usize, above: f64, f: impl Fn(f64) -> f64) -> f64 {
+    (0..d).map(|i| f(above + 0.5 * i as f64)).sum()
 }
 
 /// The shape `a` with `log a - psi(a) = s`: the gamma family's maximum likelihood. NaN unless `s > 0`.
@@ -152,17 +226,31 @@ pub fn gamma_shape(s: f64) -> f64 {
 
 /// `log Gamma_d(x) = d (d - 1) / 4 log pi + sum_{i<d} log Gamma(x - i/2)`.
 pub fn ln_gamma_multivariate(d: usize, x: f64) -> f64 {
+    ln_gamma_multivariate_above(d, x - 0.5 * (d as f64 - 1.0))
+}
+
+/// [`ln_gamma_multivariate`] at `above + (d - 1) / 2`.
+pub(crate) fn ln_gamma_multivariate_above(d: usize, above: f64) -> f64 {
     let pairs = (d * d.saturating_sub(1)) as f64;
-    0.25 * pairs * std::f64::consts::PI.ln()
-        + (0..d).map(|i| ln_gamma(x - 0.5 * i as f64)).sum::<f64>()
+    0.25 * pairs * std::f64::consts::PI.ln() + from_above(d, above, ln_gamma)
 }
 
 /// `sum_{i<d} psi(x - i/2)`, the derivative of [`ln_gamma_multivariate`].
 pub fn digamma_multivariate(d: usize, x: f64) -> f64 {
-    (0..d).map(|i| digamma(x - 0.5 * i as f64)).sum()
+    digamma_multivariate_above(d, x - 0.5 * (d as f64 - 1.0))
+}
+
+/// [`digamma_multivariate`] at `above + (d - 1) / 2`.
+pub(crate) fn digamma_multivariate_above(d: usize, above: f64) -> f64 {
+    from_above(d, above, digamma)
 }
 
 /// `sum_{i<d} psi'(x - i/2)`.
 pub fn trigamma_multivariate(d: usize, x: f64) -> f64 {
-    (0..d).map(|i| trigamma(x - 0.5 * i as f64)).sum()
+    trigamma_multivariate_above(d, x - 0.5 * (d as f64 - 1.0))
+}
+
+/// [`trigamma_multivariate`] at `above + (d - 1) / 2`.
+pub(crate) fn trigamma_multivariate_above(d: usize, above: f64) -> f64 {
+    from_above(d, above, trigamma)
 }

@@ -13,19 +13,22 @@
 mod bessel;
 mod expint;
 mod gamma;
+mod panel;
 
 pub use bessel::{bessel_ratio, inverse_bessel_ratio, ln_bessel_normaliser};
-pub(crate) use bessel::{bessel_ratio_slope, ln_sinhc};
+pub(crate) use bessel::{bessel_ratio_slope, ln_bessel_excess, ln_sinhc, one_minus_bessel_ratio};
 pub use expint::scaled_exponential_integral;
 pub use fenchel_linalg::special::{
     digamma, erfcx, inverse_digamma, ln_gamma, log_sum_exp, log1mexp, log1pmx, sigmoid,
     softmax_in_place, softplus, tetragamma, trigamma, xlogx,
 };
 pub(crate) use gamma::{
-    digamma_drop, is_near, ln_choose, ln_gamma_divergence, shape_divergence, stirling_error,
-    trigamma_drop,
+    between, digamma_drop, digamma_multivariate_above, integrate_along, ln_choose, ln_gamma_1p,
+    ln_gamma_divergence, ln_gamma_multivariate_above, shape_divergence, stirling_error,
+    trigamma_drop, trigamma_multivariate_above, x_log_x_divergence_drop,
 };
 pub use gamma::{
     digamma_multivariate, gamma_shape, ln_beta, ln_gamma_multivariate, log_minus_digamma, logit,
     trigamma_multivariate,
 };
+pub(crate) use panel::legendre;

@@ -1,6 +1,7 @@
 //! The families of the tests, each with natural parameters inside of its domain, awkward ones among them.
 
 use fenchel_expfam::*;
+use ndarray::array;
 
 /// A family of numbers.
 pub(super) type Univariate = Box<dyn Sample<Point = f64, Owned = f64>>;
@@ -83,6 +84,24 @@ pub(super) fn others() -> Vec<Members<Box<dyn Family>>> {
         (
             Box::new(NormalVectorZeroMean::new(2).unwrap()),
             vec![vec![-1.0, 0.4, -2.0], vec![-50.0, 3.0, -0.3]],
+        ),
+        (
+            Box::new(
+                NormalVectorKnownCovariance::new(array![[2.0, -0.6], [-0.6, 0.5]].view()).unwrap(),
+            ),
+            vec![vec![0.3, -2.0], vec![1e3, 10.0], vec![0.0, 0.0]],
+        ),
+        (
+            Box::new(NormalGamma),
+            vec![
+                vec![1.5, -2.0, 0.4, -0.3],
+                vec![-0.3, -50.0, 3.0, -7.0],
+                vec![200.0, -1e4, 0.1, -0.5],
+            ],
+        ),
+        (
+            Box::new(NormalWishart::new(2).unwrap()),
+            vec![vec![0.8, -3.0, 0.4, -2.0, 0.3, -0.2, -0.6]],
         ),
         (Box::new(IsotropicNormal::new(3).unwrap()), vec![vec![0.3, 5.0, -1.0, -0.7]]),
         (Box::new(Independent::new(Gamma, 2).unwrap()), vec![vec![1.7, -4.0, -0.5, -3.0]]),

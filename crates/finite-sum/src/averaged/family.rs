@@ -10,6 +10,8 @@ pub trait MeanFunction: Clone + Sync {
     fn log_partition(&self, t: f64) -> f64;
     /// `a'(t)`.
     fn mean(&self, t: f64) -> f64;
+    /// `a''(t)`.
+    fn variance(&self, t: f64) -> f64;
     /// `a'''(t)`.
     fn third(&self, t: f64) -> f64;
     /// `E a'(N(m, v))`, in the mean domain for every `v >= 0`.
@@ -55,6 +57,10 @@ impl MeanFunction for Bernoulli {
         sigmoid(t)
     }
 
+    fn variance(&self, t: f64) -> f64 {
+        sigmoid(t) * sigmoid(-t)
+    }
+
     fn third(&self, t: f64) -> f64 {
         let (p, q) = (sigmoid(t), sigmoid(-t));
         p * q * (q - p)
@@ -97,6 +103,10 @@ impl MeanFunction for Poisson {
         t.exp()
     }
 
+    fn variance(&self, t: f64) -> f64 {
+        t.exp()
+    }
+
     fn third(&self, t: f64) -> f64 {
         t.exp()
     }
@@ -129,6 +139,10 @@ impl MeanFunction for Gaussian {
 
     fn mean(&self, t: f64) -> f64 {
         t
+    }
+
+    fn variance(&self, _: f64) -> f64 {
+        1.0
     }
 
     fn third(&self, _: f64) -> f64 {

@@ -22,12 +22,14 @@
 //! probabilistic modeling", 2018). Its logistic `a(t)` is printed as `log(1 + e^-t)` and means `log(1 + e^t)`; its Laplacian kernel
 //! lacks the minus sign.
 
+mod expansion;
 mod family;
 mod kernel;
 mod method;
 #[cfg(test)]
 mod tests;
 
+pub use expansion::{StationaryExpansion, stationary_expansion};
 pub use family::{Bernoulli, Gaussian, MeanFunction, Poisson};
 pub use kernel::{KernelSgd, laplacian_kernel};
 pub use method::{AveragedSettings, AveragedSgd, Predictions, Predictor, averaged_sgd};

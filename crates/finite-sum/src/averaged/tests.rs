@@ -117,6 +117,56 @@ fn averaged_predictions_beat_the_best_linear_model_where_it_is_wrong() {
     assert!(at(Predictor::Last) > 0.01);
 }
 
+/// Constants of three models by quadrature with 60 x 60 nodes, in the order of the fields.
+#[test]
+fn stationary_expansions_have_the_known_constants() {
+    let rule = fenchel_linalg::quadrature::gauss_normal(60).unwrap();
+    let n = 3600;
+    let x = Array2::from_shape_fn((n, 2), |(i, j)| rule.nodes[if j == 0 { i / 60 } else { i % 60 }]);
+    let weights: Vec<f64> = (0..n).map(|i| rule.weights[i / 60] * rule.weights[i % 60]).collect();
+    type LogOdds = fn(f64, f64) -> f64;
+    let models: [(LogOdds, [f64; 2], [f64; 5]); 3] = [
+        (
+            |a, b| a.sin() + b.sin(),
+            [0.609_314_61, 0.609_314_61],
+            [0.619_099_940_6, 0.106_996_432, 0.009_205_165, -0.014_464_938, 0.003_814_581],
+        ),
+        (
+            |a, b| a * a * a + b * b * b,
+            [1.290_952_32, 1.290_952_32],
+            [0.483_727_25, 0.042_067_307, 0.003_227_958, 0.010_793_927, 0.001_335_981],
+        ),
+        (
+            |a, b| a - 0.5 * b,
+            [1.0, -0.5],
+            [0.582_309_438_4, 0.082_392_611, 0.007_346_170, 0.0, 0.003_018_831],
+        ),
+    ];
+    for (f, best, constants) in models {
+        let means: Vec<f64> = x.outer_iter().map(|r| sigmoid(f(r[0], r[1]))).collect();
+        let variances: Vec<f64> = means.iter().map(|p| p * (1.0 - p)).collect();
+        let found =
+            stationary_expansion(&Bernoulli, x.view(), &weights, &means, &variances).unwrap();
+        for (a, b) in found.best.iter().zip(best) {
+            assert!((a - b).abs() < 1e-7, "{a} {b}");
+        }
+        let values = [
+            found.best_loss,
+            found.last,
+            found.parameters,
+            found.predictions_wrong,
+            found.predictions_right,
+        ];
+        for (a, b) in values.iter().zip(constants) {
+            assert!((a - b).abs() < 1e-8, "{found:?} {b}");
+        }
+    }
+    assert!(stationary_expansion(&Bernoulli, x.view(), &weights[1..], &[], &[]).is_err());
+    let twice = Array2::<f64>::ones((2, 2));
+    let half = [0.5; 2];
+    assert!(stationary_expansion(&Bernoulli, twice.view(), &half, &half, &half).is_err());
+}
+
 #[test]
 fn bad_input_and_divergence() {
     let x = array![[1.0, 2.0], [3.0, 4.0]];

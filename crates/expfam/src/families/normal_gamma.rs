@@ -1,0 +1,259 @@
+//! A mean and a precision together: the law that is conjugate to normal observations.
+
+use fenchel_linalg::Invalid;
+use rand::Rng;
+use serde::{Deserialize, Serialize};
+
+use super::gamma;
+use super::normal::HALF_LOG_TAU;
+use crate::divergence::{difference_of_products, phi};
+use crate::family::{check_shape, mean_in, natural_in, point_in};
+use crate::samplers::{log_gamma_variable, standard_normal};
+use crate::special::{digamma, gamma_shape, ln_gamma, log_minus_digamma, trigamma};
+use crate::{Density, Distribution, Error, Family, Prior, Sample};
+
+/// Points `(m, t)` of a mean and a precision, `t ~ Gamma(a, b)` by shape and rate, `m | t ~ N(m0, 1 / (k t))`.
+///
+/// `T = (log t, t, t m, t m^2)`, `eta = (a - 1/2, -b - k m0^2 / 2, k m0, -k / 2)`,
+/// `A = log Gamma(a) - a log b - log(k) / 2`, `mu = (psi(a) - log b, a / b, m0 a / b, 1 / k + m0^2 a / b)`. Centred coordinates
+/// are `(E t, log E t - E log t, m0, 1 / k)`.
+///
+/// A posterior of [`Normal`](crate::Normal) observations is a member: [`NormalGamma::of_prior`].
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NormalGamma;
+
+/// What the letters of [`NormalGamma`] stand for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct NormalGammaParameters {
+    /// `m0`: the mean of `m`.
+    pub location: f64,
+    /// `k > 0`: how many observations the location is worth.
+    pub weight: f64,
+    /// `a > 0`
+    pub shape: f64,
+    /// `b > 0`
+    pub rate: f64,
+}
+
+impl NormalGamma {
+    /// By textbook parameters.
+    ///
+    /// # Errors
+    /// [`Invalid::NonFinite`] for the location, [`Invalid::Parameter`] unless the others are positive.
+    pub fn with_parameters(
+        self,
+        NormalGammaParameters { location, weight, shape, rate }: NormalGammaParameters,
+    ) -> Result<Distribution<Self>, Error> {
+        Invalid::check_finite("location", &[location])?;
+        Invalid::check_positive("weight", weight)?;
+        Invalid::check_positive("shape", shape)?;
+        Invalid::check_positive("rate", rate)?;
+        let along = weight * location;
+        let eta = [shape - 0.5, -rate - 0.5 * along * location, along, -0.5 * weight];
+        Distribution::from_natural(self, &eta)
+    }
+
+    /// The law of mean and precision under a prior or posterior of normal observations.
+    ///
+    /// # Errors
+    /// Those of [`with_parameters`](Self::with_parameters), where numbers overflow.
+    pub fn of_prior(prior: &Prior<crate::Normal>) -> Result<Distribution<Self>, Error> {
+        let (location, weight, shape, rate) = prior.as_normal_gamma();
+        NormalGamma.with_parameters(NormalGammaParameters { location, weight, shape, rate })
+    }
+}
+
+impl Distribution<NormalGamma> {
+    /// Textbook parameters.
+    pub fn parameters(&self) -> NormalGammaParameters {
+        parts(self.natural())
+    }
+}
+
+fn parts(eta: &[f64]) -> NormalGammaParameters {
+    let weight = -2.0 * eta[3];
+    // b = -eta_1 - eta_2^2 / (2 k): what rounding took from square and quotient is put back, since the two may cancel.
+    let square = eta[2] * eta[2];
+    let lost = libm::fma(eta[2], eta[2], -square);
+    let quotient = square / (2.0 * weight);
+    let rest = libm::fma(-quotient, 2.0 * weight, square) + lost;
+    let rate = -eta[1] - quotient - rest / (2.0 * weight);
+    NormalGammaParameters { location: eta[2] / weight, weight, shape: eta[0] + 0.5, rate }
+}
+
+const GAP: &str = "log E t - E log t > 0";
+const SPREAD: &str = "E t m^2 - (E t m)^2 / E t > 0";
+
+impl Family for NormalGamma {
+    fn name(&self) -> &'static str {
+        "normal-gamma"
+    }
+
+    fn dimension(&self) -> usize {
+        4
+    }
+
+    fn check_natural(&self, eta: &[f64]) -> Result<(), Error> {
+        check_shape(self, "natural parameter", eta)?;
+        natural_in(self, eta[0] > -0.5, 0, eta[0], "a number > -1/2")?;
+        natural_in(self, eta[3] < 0.0, 3, eta[3], "a number < 0")?;
+        let rate = parts(eta).rate;
+        natural_in(self, rate > 0.0, 1, eta[1], "below -eta_2^2 / (2 k)")
+    }
+
+    fn check_mean(&self, mu: &[f64]) -> Result<(), Error> {
+        check_shape(self, "mean parameter", mu)?;
+        mean_in(self, mu[1] > 0.0, 1, mu[1], "a number > 0")?;
+        let gap = mu[1].ln() - mu[0];
+        mean_in(self, gap > 0.0, 0, gap, GAP)?;
+        let spread = mu[3] - mu[2] / mu[1] * mu[2];
+        mean_in(self, spread > 0.0, 3, spread, SPREAD)
+    }
+
+    fn log_partition(&self, eta: &[f64]) -> f64 {
+        let p = parts(eta);
+        ln_gamma(p.shape) - p.shape * p.rate.ln() - 0.5 * p.weight.ln()
+    }
+
+    fn mean(&self, eta: &[f64], mu: &mut [f64]) {
+        let p = parts(eta);
+        let t = p.shape / p.rate;
+        let along = t * p.location;
+        mu[0] = digamma(p.shape) - p.rate.ln();
+        mu[1] = t;
+        mu[2] = along;
+        mu[3] = 1.0 / p.weight + along * p.location;
+    }
+
+    fn natural(&self, mu: &[f64], eta: &mut [f64]) -> Result<(), Error> {
+        self.check_mean(mu)?;
+        let mut c = [0.0; 4];
+        self.centred_from_mean(mu, &mut c);
+        self.natural_from_centred(&c, eta)
+    }
+
+    fn fisher(&self, eta: &[f64], out: &mut [f64]) {
+        let NormalGammaParameters { location: m, weight: k, shape: a, rate: b } = parts(eta);
+        // T is a function of t whose mean given t is t (1, m, m^2); what m adds is in the corner.
+        let of_t = [0.0, 1.0, m, m * m];
+        let (square, own) = (a / b / b, a / b / k);
+        for i in 1..4 {
+            out[i] = of_t[i] / b;
+            out[4 * i] = out[i];
+            for j in 1..4 {
+                out[4 * i + j] = square * of_t[i] * of_t[j];
+            }
+        }
+        out[0] = trigamma(a);
+        out[10] += own;
+        out[11] += 2.0 * m * own;
+        out[14] += 2.0 * m * own;
+        out[15] += 4.0 * m * m * own + 2.0 / k / k;
+    }
+
+    /// Gamma's own, and `(phi(k'/k) + k' E t (m0 - m0')^2) / 2` of the location given `t`.
+    fn kl(&self, p: &[f64], q: &[f64]) -> f64 {
+        let d: [f64; 4] = std::array::from_fn(|i| q[i] - p[i]);
+        let (from, to) = (parts(p), parts(q));
+        // b' - b and m0' - m0 from the differences of the parameters.
+        let product = p[3] * q[3];
+        let rate = -d[1] + 0.25 * (d[2] * (p[2] + q[2]) * p[3] - p[2] * p[2] * d[3]) / product;
+        let shift = 0.5 * difference_of_products(p[2], q[3], q[2], p[3]) / product;
+        let location = to.weight * from.shape / from.rate * shift * shift;
+        gamma::divergence((from.shape, from.rate), (to.shape, to.rate), (d[0], rate))
+            + 0.5 * (phi(p[3], q[3]) + location)
+    }
+
+    fn centred_from_mean(&self, mu: &[f64], c: &mut [f64]) {
+        c[0] = mu[1];
+        c[1] = mu[1].ln() - mu[0];
+        c[2] = mu[2] / mu[1];
+        c[3] = mu[3] - c[2] * mu[2];
+    }
+
+    fn mean_from_centred(&self, c: &[f64], mu: &mut [f64]) {
+        mu[0] = c[0].ln() - c[1];
+        mu[1] = c[0];
+        mu[2] = c[0] * c[2];
+        mu[3] = c[3] + mu[2] * c[2];
+    }
+
+    fn centred_from_natural(&self, eta: &[f64], c: &mut [f64]) {
+        let p = parts(eta);
+        c[0] = p.shape / p.rate;
+        c[1] = log_minus_digamma(p.shape);
+        c[2] = p.location;
+        c[3] = 1.0 / p.weight;
+    }
+
+    fn natural_from_centred(&self, c: &[f64], eta: &mut [f64]) -> Result<(), Error> {
+        mean_in(self, c[0] > 0.0, 1, c[0], "a number > 0")?;
+        mean_in(self, c[1] > 0.0, 0, c[1], GAP)?;
+        mean_in(self, c[3] > 0.0, 3, c[3], SPREAD)?;
+        let (shape, weight) = (gamma_shape(c[1]), 1.0 / c[3]);
+        eta[0] = shape - 0.5;
+        eta[1] = -shape / c[0] - 0.5 * weight * c[2] * c[2];
+        eta[2] = weight * c[2];
+        eta[3] = -0.5 * weight;
+        Ok(())
+    }
+
+    fn blend(&self, into: &mut [f64], share: f64, other: &[f64]) {
+        let keep = 1.0 - share;
+        let (t, s) = (into[0], other[0]);
+        crate::Gamma.blend(&mut into[..2], share, &other[..2]);
+        // Locations count with their precisions.
+        let location = into[2] + share * s / into[0] * (other[2] - into[2]);
+        let between = keep * t * (into[2] - location) * (into[2] - location)
+            + share * s * (other[2] - location) * (other[2] - location);
+        into[3] += share * (other[3] - into[3]) + between;
+        into[2] = location;
+    }
+}
+
+impl Density for NormalGamma {
+    /// `[m, t]`
+    type Point = [f64];
+
+    fn check_point(&self, x: &[f64]) -> Result<(), Error> {
+        Invalid::check_length("observation", 2, x.len())?;
+        point_in(self, x[0].is_finite(), x[0], "a finite mean")?;
+        point_in(self, x[1] > 0.0 && x[1].is_finite(), x[1], "a finite precision > 0")
+    }
+
+    fn statistics(&self, x: &[f64], out: &mut [f64]) {
+        let (m, t) = (x[0], x[1]);
+        out.copy_from_slice(&[t.ln(), t, t * m, t * m * m]);
+    }
+
+    fn log_base(&self, _: &[f64]) -> f64 {
+        -HALF_LOG_TAU
+    }
+
+    fn mean_log_base(&self, _: &[f64]) -> Result<f64, Error> {
+        Ok(-HALF_LOG_TAU)
+    }
+
+    fn centred(&self, x: &[f64], c: &mut [f64]) {
+        c.copy_from_slice(&[x[1], 0.0, x[0], 0.0]);
+    }
+
+    fn log_density(&self, eta: &[f64], x: &[f64]) -> f64 {
+        let (p, d) = (parts(eta), x[0] - parts(eta).location);
+        (p.shape - 0.5) * x[1].ln()
+            - x[1] * (p.rate + 0.5 * p.weight * d * d)
+            - self.log_partition(eta)
+            - HALF_LOG_TAU
+    }
+}
+
+impl Sample for NormalGamma {
+    type Owned = Vec<f64>;
+
+    /// Precisions that underflow are returned as the smallest positive number.
+    fn draw(&self, eta: &[f64], mut rng: &mut dyn Rng) -> Vec<f64> {
+        let p = parts(eta);
+        let t = (log_gamma_variable(p.shape, &mut rng) - p.rate.ln()).exp().max(f64::MIN_POSITIVE);
+        vec![p.location + standard_normal(rng) / (p.weight * t).sqrt(), t]
+    }
+}

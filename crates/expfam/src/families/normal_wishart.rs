@@ -1,0 +1,290 @@
+//! A mean vector and a precision matrix together: the law that is conjugate to normal vectors.
+
+use fenchel_linalg::Invalid;
+use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
+use rand::Rng;
+use serde::{Deserialize, Serialize};
+
+use super::half::{self, pack, pack_outer, unpack};
+use super::normal::HALF_LOG_TAU;
+use super::wishart::{self, Member, Wishart};
+use crate::divergence::{difference_of_products, phi};
+use crate::family::{check_shape, mean_in, natural_in, point_in};
+use crate::samplers::NormalVector as Law;
+use crate::{Density, Distribution, Error, Family, Sample};
+
+/// Points `(m, P)` of a mean and a precision matrix, `P ~ Wishart(V, n)`, `m | P ~ N(m0, (k P)^-1)`.
+///
+/// `T = (log det P, P, P m, m'P m)`, `eta = ((n - d) / 2, -(V^-1 + k m0 m0') / 2, k m0, -k / 2)`,
+/// `A = A_Wishart - (d / 2) log k`, `mu = (E log det P, n V, n V m0, d / k + m0' n V m0)`. Matrices are lower triangles row by row
+/// with `sqrt(2)` off the diagonal. In one dimension it is [`NormalGamma`](crate::NormalGamma) with `n = 2 a`, `V = 1 / (2 b)`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NormalWishart {
+    d: usize,
+}
+
+const SPREAD: &str = "E m'P m - (E P m)'(E P)^-1 (E P m) > 0";
+
+impl NormalWishart {
+    /// The family on vectors of length `d >= 1`.
+    ///
+    /// # Errors
+    /// [`Invalid::Parameter`] for 0.
+    pub fn new(d: usize) -> Result<Self, Error> {
+        Invalid::check_positive("d", d as f64)?;
+        Ok(NormalWishart { d })
+    }
+
+    /// By location `m0`, weight `k`, scale `V` and degrees `n` of the precision.
+    ///
+    /// # Errors
+    /// [`Invalid::Length`]; [`Invalid::NotPositiveDefinite`] with the pivot; [`Invalid::Parameter`] unless the weight is positive;
+    /// [`Error::OutsideNaturalDomain`] unless `degrees > d - 1`.
+    pub fn with_location_scale_degrees(
+        self,
+        location: ArrayView1<f64>,
+        weight: f64,
+        scale: ArrayView2<f64>,
+        degrees: f64,
+    ) -> Result<Distribution<Self>, Error> {
+        let d = self.d;
+        Invalid::check_length("location", d, location.len())?;
+        Invalid::check_length("scale", d, scale.nrows())?;
+        Invalid::check_positive("weight", weight)?;
+        let inverse = half::inverse(&half::factor("scale", &scale.to_owned())?);
+        let mut eta = vec![0.0; self.dimension()];
+        eta[0] = 0.5 * (degrees - d as f64);
+        self.write(&mut eta, &inverse, &location.to_vec(), weight);
+        Distribution::from_natural(self, &eta)
+    }
+
+    /// Where location and weight stand in `eta` and `mu`.
+    fn places(&self) -> (usize, usize) {
+        (1 + half::length(self.d), 1 + half::length(self.d) + self.d)
+    }
+
+    /// All but the first number of `eta`.
+    fn write(&self, eta: &mut [f64], inverse_scale: &Array2<f64>, m: &[f64], k: f64) {
+        let (at, last) = self.places();
+        pack_outer(m, -0.5 * k, &mut eta[1..at]);
+        let mut own = vec![0.0; at - 1];
+        pack(inverse_scale, -0.5, &mut own);
+        eta[1..at].iter_mut().zip(&own).for_each(|(e, own)| *e += own);
+        eta[at..last].iter_mut().zip(m).for_each(|(e, m)| *e = k * m);
+        eta[last] = -0.5 * k;
+    }
+
+    /// Location, weight, and `-V^-1 / 2` of the precision's Wishart law.
+    fn parts(&self, eta: &[f64]) -> (Vec<f64>, f64, Vec<f64>) {
+        let (at, last) = self.places();
+        let k = -2.0 * eta[last];
+        let m: Vec<f64> = eta[at..last].iter().map(|e| e / k).collect();
+        let mut own = vec![0.0; at - 1];
+        pack_outer(&m, 0.5 * k, &mut own);
+        own.iter_mut().zip(&eta[1..at]).for_each(|(own, e)| *own += e);
+        (m, k, own)
+    }
+
+    /// The law of the precision.
+    fn member<'a>(&self, eta: &[f64], own: &'a [f64]) -> Member<'a> {
+        Member { d: self.d, matrix: own, above: eta[0] + 0.5 }
+    }
+
+    fn wishart(&self) -> Wishart {
+        Wishart::new(self.d).expect("the order was checked")
+    }
+
+    /// `n V`, `n V m0`, `E log det P`.
+    fn expected_precision(&self, m: &[f64], law: Member) -> (Array2<f64>, Array1<f64>, f64) {
+        let mut mu = vec![0.0; half::length(self.d)];
+        let log_det = law.mean(&mut mu);
+        let matrix = unpack(&mu, self.d, 1.0);
+        let along = matrix.dot(&ArrayView1::from(m));
+        (matrix, along, log_det)
+    }
+}
+
+impl Distribution<NormalWishart> {
+    /// `m0`.
+    pub fn location(&self) -> Vec<f64> {
+        self.family().parts(self.natural()).0
+    }
+
+    /// `k`.
+    pub fn weight(&self) -> f64 {
+        self.family().parts(self.natural()).1
+    }
+
+    /// The law of the precision matrix, with the scale `V` and the degrees `n`.
+    pub fn precision(&self) -> Distribution<Wishart> {
+        let mut own = self.family().parts(self.natural()).2;
+        own.push(self.natural()[0] - 0.5);
+        Distribution::from_natural(self.family().wishart(), &own)
+            .expect("a part of a checked parameter")
+    }
+}
+
+impl Family for NormalWishart {
+    fn name(&self) -> &'static str {
+        "normal-Wishart"
+    }
+
+    fn dimension(&self) -> usize {
+        half::length(self.d) + self.d + 2
+    }
+
+    fn check_natural(&self, eta: &[f64]) -> Result<(), Error> {
+        check_shape(self, "natural parameter", eta)?;
+        let last = eta.len() - 1;
+        natural_in(self, eta[0] > -0.5, 0, eta[0], "a number > -1/2 (degrees > d - 1)")?;
+        natural_in(self, eta[last] < 0.0, last, eta[last], "a number < 0")?;
+        half::factor("inverse scale", &unpack(&self.parts(eta).2, self.d, -2.0))?;
+        Ok(())
+    }
+
+    fn check_mean(&self, mu: &[f64]) -> Result<(), Error> {
+        let mut eta = vec![0.0; self.dimension()];
+        check_shape(self, "mean parameter", mu)?;
+        self.natural(mu, &mut eta)
+    }
+
+    fn log_partition(&self, eta: &[f64]) -> f64 {
+        let (_, k, own) = self.parts(eta);
+        self.member(eta, &own).log_partition() - 0.5 * self.d as f64 * k.ln()
+    }
+
+    fn mean(&self, eta: &[f64], mu: &mut [f64]) {
+        let (at, last) = self.places();
+        let (m, k, own) = self.parts(eta);
+        let (matrix, along, log_det) = self.expected_precision(&m, self.member(eta, &own));
+        mu[0] = log_det;
+        pack(&matrix, 1.0, &mut mu[1..at]);
+        mu[at..last].iter_mut().zip(&along).for_each(|(mu, a)| *mu = *a);
+        mu[last] = self.d as f64 / k + along.dot(&ArrayView1::from(&m));
+    }
+
+    fn natural(&self, mu: &[f64], eta: &mut [f64]) -> Result<(), Error> {
+        let (at, last) = self.places();
+        let matrix = unpack(&mu[1..], self.d, 1.0);
+        let factor = half::factor("mean", &matrix)?;
+        let m = factor.solve(ArrayView1::from(&mu[at..last]))?;
+        let spread = mu[last] - m.dot(&ArrayView1::from(&mu[at..last]));
+        mean_in(self, spread > 0.0, last, spread, SPREAD)?;
+        let mut of_precision = mu[1..=at].to_vec();
+        of_precision[at - 1] = mu[0];
+        let mut own = vec![0.0; at];
+        self.wishart().natural(&of_precision, &mut own)?;
+        eta[0] = own[at - 1] + 0.5;
+        self.write(eta, &unpack(&own, self.d, -2.0), &m.to_vec(), self.d as f64 / spread);
+        Ok(())
+    }
+
+    /// The Wishart law's by the chain rule: `-V^-1/2` is `eta_P - c c' / (4 e)` with `c = k m0`, `e = -k/2`.
+    fn fisher(&self, eta: &[f64], out: &mut [f64]) {
+        let (d, width, (at, last)) = (self.d, self.dimension(), self.places());
+        let (m, k, own) = self.parts(eta);
+        let (matrix, along, _) = self.expected_precision(&m, self.member(eta, &own));
+        let inner = own.len() + 1;
+        let mut information = vec![0.0; inner * inner];
+        self.member(eta, &own).fisher(&mut information);
+        // The derivatives of the Wishart law's parameter, a column for each of eta.
+        let mut jacobian = Array2::zeros((inner, width));
+        jacobian[[inner - 1, 0]] = 1.0;
+        let mut row = 0;
+        for i in 0..d {
+            for j in 0..=i {
+                let weight = if i == j { 1.0 } else { std::f64::consts::SQRT_2 };
+                jacobian[[row, 1 + row]] = 1.0;
+                jacobian[[row, at + i]] += 0.5 * weight * m[j];
+                jacobian[[row, at + j]] += 0.5 * weight * m[i];
+                jacobian[[row, last]] = weight * m[i] * m[j];
+                row += 1;
+            }
+        }
+        let information =
+            Array2::from_shape_vec((inner, inner), information).expect("a square of its order");
+        let product = jacobian.t().dot(&information).dot(&jacobian);
+        out.iter_mut().zip(&product).for_each(|(out, p)| *out = *p);
+        // The second derivatives, against the mean of P.
+        for i in 0..d {
+            for j in 0..d {
+                out[(at + i) * width + at + j] += matrix[[i, j]] / k;
+            }
+            out[(at + i) * width + last] += 2.0 * along[i] / k;
+            out[last * width + at + i] += 2.0 * along[i] / k;
+        }
+        let square = along.dot(&ArrayView1::from(&m));
+        out[last * width + last] += 4.0 * square / k + 2.0 * d as f64 / k / k;
+    }
+
+    /// The Wishart laws', and `(d phi(k'/k) + k' (m0 - m0')' n V (m0 - m0')) / 2` of the location given `P`.
+    fn kl(&self, p: &[f64], q: &[f64]) -> f64 {
+        let (at, last) = self.places();
+        let (m, k, own) = self.parts(p);
+        let from = self.member(p, &own);
+        let (matrix, _, _) = self.expected_precision(&m, from);
+        // The change of -V^-1/2 = eta_P - c c' / (4 e) from the differences of the parameters.
+        let (e, product, de) = (p[last], p[last] * q[last], q[last] - p[last]);
+        let mut change: Vec<f64> = q[1..at].iter().zip(&p[1..at]).map(|(q, p)| q - p).collect();
+        let mut row = 0;
+        for i in at..last {
+            for j in at..=i {
+                let weight = if i == j { 1.0 } else { std::f64::consts::SQRT_2 };
+                let outer = (q[i] - p[i]) * q[j] + p[i] * (q[j] - p[j]);
+                change[row] -= 0.25 * weight * (outer * e - p[i] * p[j] * de) / product;
+                row += 1;
+            }
+        }
+        let shift: Array1<f64> = (at..last)
+            .map(|i| 0.5 * difference_of_products(p[i], q[last], q[i], e) / product)
+            .collect();
+        let to = k * q[last] / e;
+        from.kl(&change, q[0] + 0.5, q[0] - p[0])
+            + 0.5 * (self.d as f64 * phi(e, q[last]) + to * shift.dot(&matrix.dot(&shift)))
+    }
+}
+
+impl Density for NormalWishart {
+    type Point = (Array1<f64>, Array2<f64>);
+
+    fn check_point(&self, (m, p): &Self::Point) -> Result<(), Error> {
+        Invalid::check_length("observation", self.d, m.len())?;
+        let value = m.iter().find(|m| !m.is_finite());
+        point_in(self, value.is_none(), value.copied().unwrap_or(0.0), "finite numbers")?;
+        wishart::check_matrix(self.d, p)
+    }
+
+    fn statistics(&self, (m, p): &Self::Point, out: &mut [f64]) {
+        let (at, last) = self.places();
+        let along = p.dot(m);
+        out[0] = fenchel_linalg::Cholesky::new(p.view()).map_or(f64::NAN, |f| f.log_det());
+        pack(p, 1.0, &mut out[1..at]);
+        out[at..last].iter_mut().zip(&along).for_each(|(out, a)| *out = *a);
+        out[last] = along.dot(m);
+    }
+
+    fn log_base(&self, _: &Self::Point) -> f64 {
+        -(self.d as f64) * HALF_LOG_TAU
+    }
+
+    fn mean_log_base(&self, _: &[f64]) -> Result<f64, Error> {
+        Ok(-(self.d as f64) * HALF_LOG_TAU)
+    }
+}
+
+impl Sample for NormalWishart {
+    type Owned = (Array1<f64>, Array2<f64>);
+
+    fn draw(&self, eta: &[f64], mut rng: &mut dyn Rng) -> Self::Owned {
+        let (m, k, own) = self.parts(eta);
+        let mut of_precision = own.clone();
+        of_precision.push(eta[0] - 0.5);
+        let p = self.wishart().draw(&of_precision, rng);
+        let precision = &p * k;
+        let location = precision.dot(&ArrayView1::from(&m));
+        match Law::from_natural(location.view(), precision.view()) {
+            Ok(law) => (law.sample(&mut rng), p),
+            Err(_) => (Array1::from_elem(self.d, f64::NAN), p),
+        }
+    }
+}

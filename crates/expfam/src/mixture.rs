@@ -1,0 +1,322 @@
+//! Mixtures of members of one family, fitted by expectation maximisation.
+//!
+//! ```text
+//! maximise  L = sum_i w_i log sum_k pi_k p(x_i | eta_k)  +  sum_k n0 (<mu0, eta_k> - A(eta_k))
+//! ```
+//!
+//! One pass finds the posterior shares `r_ik` of the components (E step) and then the weights `pi` and members `eta` that are best for
+//! them (M step): moment matching, which any family can do. With the shares of the last pass, the evidence bound
+//! `F = L - sum_i w_i KL(r_i || posterior of x_i)` never falls. The certificate is the mean of these divergences at the new
+//! parameters: how far the bound is from the log-likelihood, which is 0 exactly where the method stands still. It does not say
+//! that the point is the best of all; start from several seeds.
+//!
+//! Without the second term (`pseudo_count = 0`) the likelihood of many families is unbounded: a component shrinks onto one
+//! observation. One pseudo-observation of the whole sample's mean a component keeps it bounded.
+//!
+//! EM is mirror descent with the log-partition as reference function and step 1 (Kunstner, Kumar and Schmidt, 2021). O(n K) densities a pass.
+
+use std::borrow::Borrow;
+use std::ops::ControlFlow;
+
+use fenchel_linalg::Invalid;
+use fenchel_linalg::special::softmax_in_place;
+use fenchel_optim::random::stream;
+use fenchel_optim::{Certificate, Iterative, Progress, Report, Stop, run};
+use rand::{Rng, RngExt};
+use serde::{Deserialize, Serialize};
+
+use crate::special::log_sum_exp;
+use crate::{Distribution, Error, Sample, Summary};
+
+/// Expectation maximisation for a mixture.
+///
+/// | field | default | meaning |
+/// |---|---|---|
+/// | `components` | 2 | their number |
+/// | `pseudo_count` | 1 | pseudo-observations a component with the mean of the whole sample |
+/// | `starts` | 5 | random starts, of which the best after ten passes goes on |
+/// | `stop` | certificate 1e-9, 10,000 passes | when to end |
+/// | `seed` | 0 | of the starts |
+///
+/// ```
+/// use fenchel_expfam::{Poisson, mixture::Em};
+///
+/// let counts = [0.0, 1.0, 0.0, 2.0, 1.0, 9.0, 11.0, 10.0, 8.0, 12.0];
+/// let fit = Em { components: 2, ..Em::default() }.fit(Poisson, &counts)?;
+/// let mut rates: Vec<f64> = fit.components.iter().map(|c| c.rate()).collect();
+/// rates.sort_by(f64::total_cmp);
+/// assert!(rates[0] < 2.0 && rates[1] > 8.0);
+/// # Ok::<(), fenchel_expfam::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Em {
+    /// How many components.
+    pub components: usize,
+    /// Weight of the prior of each component.
+    pub pseudo_count: f64,
+    /// Random starts.
+    pub starts: usize,
+    /// When to end.
+    pub stop: Stop,
+    /// Seed of the starts.
+    pub seed: u64,
+}
+
+impl Default for Em {
+    fn default() -> Self {
+        let stop = Stop { absolute: 1e-9, relative: 0.0, max_passes: 10_000.0, ..Stop::default() };
+        Em { components: 2, pseudo_count: 1.0, starts: 5, stop, seed: 0 }
+    }
+}
+
+/// A mixture `sum_k weights_k p(x | components_k)`, with the account of its fit.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(bound(deserialize = "F: crate::Family + Deserialize<'de>"))]
+pub struct Mixture<F> {
+    /// Shares of the components; they add up to 1.
+    pub weights: Vec<f64>,
+    /// The components.
+    pub components: Vec<Distribution<F>>,
+    /// `L` of the sample it was fitted to, in nats.
+    pub objective: f64,
+    /// How the run ended. The objective of its certificate is `-L / n`, its norm the distance of the evidence bound from `L / n`.
+    pub report: Report,
+}
+
+impl<F: Sample + Clone> Mixture<F> {
+    /// `log (weights_k p(x | k))` for all components.
+    fn logs(&self, x: &F::Point, out: &mut Vec<f64>) {
+        logs(&self.weights, &self.components, x, out);
+    }
+
+    /// `log p(x)` in nats.
+    ///
+    /// # Errors
+    /// [`Error::OutsideSupport`].
+    pub fn log_density(&self, x: &F::Point) -> Result<f64, Error> {
+        self.components[0].family().check_point(x)?;
+        let mut out = vec![];
+        self.logs(x, &mut out);
+        Ok(log_sum_exp(&out))
+    }
+
+    /// The posterior shares of the components.
+    ///
+    /// # Errors
+    /// [`Error::OutsideSupport`].
+    pub fn shares(&self, x: &F::Point) -> Result<Vec<f64>, Error> {
+        self.components[0].family().check_point(x)?;
+        let mut out = vec![];
+        self.logs(x, &mut out);
+        softmax_in_place(&mut out);
+        Ok(out)
+    }
+
+    /// The component that `x` most likely comes from.
+    ///
+    /// # Errors
+    /// [`Error::OutsideSupport`].
+    pub fn predict(&self, x: &F::Point) -> Result<usize, Error> {
+        let shares = self.shares(x)?;
+        Ok((0..shares.len()).max_by(|&j, &k| shares[j].total_cmp(&shares[k])).unwrap_or(0))
+    }
+
+    /// The mean log-density of a sample, in nats an observation.
+    ///
+    /// # Errors
+    /// [`Error::OutsideSupport`] with the first observation outside; [`Invalid::Empty`].
+    pub fn score(&self, x: &[F::Owned]) -> Result<f64, Error> {
+        if x.is_empty() {
+            return Err(Invalid::Empty { what: "sample" }.into());
+        }
+        let mut total = 0.0;
+        for (i, x) in x.iter().enumerate() {
+            total += self.log_density(x.borrow()).map_err(|e| e.at(i))?;
+        }
+        Ok(total / x.len() as f64)
+    }
+
+    /// One draw.
+    pub fn sample<R: Rng + ?Sized>(&self, rng: &mut R) -> F::Owned {
+        let mut left: f64 = rng.random();
+        let last = self.weights.len() - 1;
+        let k = self.weights[..last].iter().position(|&w| {
+            left -= w;
+            left < 0.0
+        });
+        self.components[k.unwrap_or(last)].sample(rng)
+    }
+}
+
+fn logs<F: Sample>(
+    weights: &[f64],
+    components: &[Distribution<F>],
+    x: &F::Point,
+    out: &mut Vec<f64>,
+) {
+    let one = |(w, c): (&f64, &Distribution<F>)| w.ln() + c.family().log_density(c.natural(), x);
+    out.clear();
+    out.extend(weights.iter().zip(components).map(one));
+}
+
+/// The two steps as a solver.
+struct Method<'a, F: Sample> {
+    x: &'a [F::Owned],
+    /// What each component starts its summary with.
+    prior: Option<Summary<F>>,
+    family: F,
+    weights: Vec<f64>,
+    components: Vec<Distribution<F>>,
+    /// `r_ik` of the last E step, row by row.
+    shares: Vec<f64>,
+    failure: Option<Error>,
+}
+
+impl<F: Sample + Clone> Method<'_, F> {
+    /// `n0 (<mu0, eta> - A(eta))` of all components.
+    fn penalty(&self) -> f64 {
+        let Some(prior) = &self.prior else { return 0.0 };
+        let Some(mu) = prior.mean() else { return 0.0 };
+        let one = |c: &Distribution<F>| crate::family::dot(&mu, c.natural()) - c.log_partition();
+        prior.weight() * self.components.iter().map(one).sum::<f64>()
+    }
+
+    /// `L` and `sum_i KL(r_i || posterior)`; the posterior becomes the new shares if `keep`.
+    fn expect(&mut self, keep: bool) -> (f64, f64) {
+        let (mut likelihood, mut gap, k) = (0.0, 0.0, self.weights.len());
+        let mut posterior = Vec::with_capacity(k);
+        for (x, shares) in self.x.iter().zip(self.shares.chunks_exact_mut(k)) {
+            logs(&self.weights, &self.components, x.borrow(), &mut posterior);
+            likelihood += log_sum_exp(&posterior);
+            softmax_in_place(&mut posterior);
+            gap += fenchel_linalg::special::kl(shares, &posterior);
+            if keep {
+                shares.copy_from_slice(&posterior);
+            }
+        }
+        (likelihood + self.penalty(), gap)
+    }
+
+    fn maximise(&mut self) -> Result<(), Error> {
+        let (n, k) = (self.x.len(), self.weights.len());
+        for j in 0..k {
+            let mut summary =
+                self.prior.clone().unwrap_or_else(|| Summary::new(self.family.clone()));
+            let mut total = 0.0;
+            for (x, shares) in self.x.iter().zip(self.shares.chunks_exact(k)) {
+                // A share that underflowed is an observation that is not there.
+                if shares[j] > 0.0 {
+                    summary.observe_weighted(x.borrow(), shares[j])?;
+                    total += shares[j];
+                }
+            }
+            self.weights[j] = total / n as f64;
+            self.components[j] = summary.mle()?;
+        }
+        Ok(())
+    }
+}
+
+impl<F: Sample + Clone> Iterative for Method<'_, F> {
+    fn advance(&mut self, _: f64) -> f64 {
+        self.expect(true);
+        let before = (self.weights.clone(), self.components.clone());
+        if let Err(error) = self.maximise() {
+            self.failure = Some(error);
+            (self.weights, self.components) = before;
+        }
+        1.0
+    }
+
+    fn certify(&mut self) -> Certificate {
+        let n = self.x.len() as f64;
+        let (objective, gap) = self.expect(false);
+        Certificate::residual(-objective / n, gap / n, 0.0)
+    }
+
+    fn verdict(&self) -> Option<fenchel_optim::Status> {
+        self.failure.is_some().then_some(fenchel_optim::Status::Stalled)
+    }
+}
+
+impl Em {
+    /// Fits a mixture to observations.
+    ///
+    /// # Errors
+    /// [`Error::OutsideSupport`]; [`Invalid::Empty`]; [`Invalid::Parameter`] for settings out of range; [`Error::BoundaryMean`] for a
+    /// sample on the border, or without pseudo-observations for a component that runs there.
+    pub fn fit<F: Sample + Clone>(&self, family: F, x: &[F::Owned]) -> Result<Mixture<F>, Error> {
+        self.fit_watched(family, x, |_| ControlFlow::Continue(()))
+    }
+
+    /// [`fit`](Self::fit), under the eyes of a closure that may end it.
+    ///
+    /// # Errors
+    /// Those of [`fit`](Self::fit).
+    pub fn fit_watched<F: Sample + Clone>(
+        &self,
+        family: F,
+        x: &[F::Owned],
+        mut watch: impl FnMut(&Progress) -> ControlFlow<()>,
+    ) -> Result<Mixture<F>, Error> {
+        Invalid::check_nonnegative("pseudo_count", self.pseudo_count)?;
+        for (name, value) in [("components", self.components), ("starts", self.starts)] {
+            Invalid::check_positive(name, value as f64)?;
+        }
+        if x.len() < self.components {
+            return Err(Invalid::Length {
+                what: "sample (at least one observation a component)",
+                expected: self.components,
+                found: x.len(),
+            }
+            .into());
+        }
+        let whole = Summary::of_each(family.clone(), x.iter().map(Borrow::borrow))?;
+        let middle = whole.mle()?;
+        let prior = |weight: f64| -> Result<Summary<F>, Error> {
+            let mut prior = whole.clone();
+            prior.discount(weight / whole.weight())?;
+            Ok(prior)
+        };
+        let mut rng = stream(self.seed, 0);
+        let mut best: Option<(f64, Method<'_, F>)> = None;
+        for _ in 0..self.starts {
+            let mut method = Method {
+                x,
+                prior: if self.pseudo_count > 0.0 { Some(prior(self.pseudo_count)?) } else { None },
+                family: family.clone(),
+                weights: vec![1.0 / self.components as f64; self.components],
+                components: vec![middle.clone(); self.components],
+                shares: vec![1.0 / self.components as f64; x.len() * self.components],
+                failure: None,
+            };
+            // A component around each of some observations, as wide as the sample and one more make it.
+            for component in &mut method.components {
+                let mut around = prior(1.0)?;
+                around.observe(x[rng.random_range(0..x.len())].borrow())?;
+                *component = around.mle()?;
+            }
+            if self.starts > 1 {
+                for _ in 0..10 {
+                    method.advance(1.0);
+                }
+            }
+            let value = method.expect(false).0;
+            if best.as_ref().is_none_or(|(before, _)| value > *before) && value.is_finite() {
+                best = Some((value, method));
+            }
+        }
+        let Some((_, mut method)) = best else {
+            return Err(Error::Solver("no start has a finite likelihood".into()));
+        };
+        let mut observer = |progress: &Progress, _: &Method<'_, F>| watch(progress);
+        let report = run(&mut method, &self.stop, &mut observer)?;
+        if let Some(failure) = method.failure.take() {
+            return Err(failure);
+        }
+        let objective = method.expect(false).0;
+        let Method { weights, components, .. } = method;
+        Ok(Mixture { weights, components, objective, report })
+    }
+}

@@ -1,0 +1,156 @@
+//! Where constant-step SGD ends up, to first order in the step: what a simulation should see.
+//!
+//! With `H = F''(theta*)`, the covariance `S` of the gradients at `theta*`, and `C` the solution of `H C + C H = S`, iterates of step
+//! `g` fluctuate around `theta* + g D` with covariance `g C`, where `D = -H^-1 E[a''' (phi'C phi) phi] / 2`. Above the loss of the best
+//! linear model `F* = F(theta*)` this leaves
+//!
+//! | estimate | excess |
+//! |---|---|
+//! | last iterate | `g B`, `B = tr(H C) / 2 = tr(S) / 4` |
+//! | averaged parameters | `g^2 B_parameters`, `B_parameters = D'H D / 2` |
+//! | averaged predictions | `g B_wrong + g^2 B_right` |
+//!
+//! `B_right = -D'H D / 2 + E[(a'''^2 / a'') (phi'C phi)^2] / 8` is what a correct model pays, and
+//! `B_wrong = E[(a''' / (2 a'')) (phi'C phi) (mu* - mu**)]`, of either sign, what a wrong model gains or pays: there `mu* = a'(phi.theta*)`
+//! and `mu** = E[y | x]`. It is 0 where they agree.
+//!
+//! Source: Babichev, section 3.5 and appendix 3.9 (Proposition 3.1). The print loses the double bars of the averages of predictions,
+//! and its term in `D'phi` is 0 because `E[(mu* - mu**) phi] = 0`.
+
+use fenchel_linalg::{Cholesky, Invalid};
+use ndarray::{Array1, Array2, ArrayView2, Axis};
+use serde::{Deserialize, Serialize};
+
+use super::MeanFunction;
+use crate::Error;
+
+/// What [`stationary_expansion`] finds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StationaryExpansion {
+    /// The best linear model `theta*`.
+    pub best: Vec<f64>,
+    /// `F* = E[a(phi.theta*) - mu** phi.theta*]`.
+    pub best_loss: f64,
+    /// `C`, row by row: the covariance of the iterates is `g C`.
+    pub covariance: Vec<f64>,
+    /// `B` of the last iterate.
+    pub last: f64,
+    /// `B_parameters`.
+    pub parameters: f64,
+    /// `B_wrong`.
+    pub predictions_wrong: f64,
+    /// `B_right`.
+    pub predictions_right: f64,
+}
+
+impl StationaryExpansion {
+    /// Excess of averaged predictions over `F*` at step `g`.
+    pub fn predictions(&self, g: f64) -> f64 {
+        g * self.predictions_wrong + g * g * self.predictions_right
+    }
+}
+
+/// The expansion for a law of the data on finitely many points, a quadrature rule for instance: features (one row a point), their
+/// weights (they are normalised), `mu** = E[y | x]`, and the variance of `y` given `x`.
+///
+/// O(n d^2) a Newton step of the best model, and O(d^3).
+///
+/// # Errors
+/// [`Invalid::Length`]; [`Invalid::NonFinite`]; [`Invalid::NotPositiveDefinite`] for features that are dependent, or a best model at
+/// infinity.
+pub fn stationary_expansion<M: MeanFunction>(
+    family: &M,
+    features: ArrayView2<f64>,
+    weights: &[f64],
+    means: &[f64],
+    variances: &[f64],
+) -> Result<StationaryExpansion, Error> {
+    let (n, d) = features.dim();
+    for (what, values) in [("weights", weights), ("means", means), ("variances", variances)] {
+        Invalid::check_length(what, n, values.len())?;
+        Invalid::check_finite(what, values)?;
+    }
+    weights.iter().try_for_each(|&w| Invalid::check_nonnegative("weight", w))?;
+    variances.iter().try_for_each(|&v| Invalid::check_nonnegative("variance", v))?;
+    for row in features.rows() {
+        row.iter().try_for_each(|&x| Invalid::check_finite("features", &[x]))?;
+    }
+    let total: f64 = weights.iter().sum();
+    Invalid::check_positive("sum of the weights", total)?;
+    let weights: Array1<f64> = weights.iter().map(|w| w / total).collect();
+    let weighted = |f: &dyn Fn(usize) -> f64| -> Array1<f64> { (0..n).map(|i| weights[i] * f(i)).collect() };
+    // E[f phi phi'] and E[f phi].
+    let square = |f: &dyn Fn(usize) -> f64| {
+        let scaled = &features * &weighted(f).insert_axis(Axis(1));
+        features.t().dot(&scaled)
+    };
+    let vector = |f: &dyn Fn(usize) -> f64| features.t().dot(&weighted(f));
+    let loss = |eta: &Array1<f64>| -> f64 {
+        (0..n).map(|i| weights[i] * (family.log_partition(eta[i]) - means[i] * eta[i])).sum()
+    };
+
+    let mut theta = Array1::<f64>::zeros(d);
+    let mut eta = features.dot(&theta);
+    for _ in 0..100 {
+        let gradient = vector(&|i| family.mean(eta[i]) - means[i]);
+        let factor = Cholesky::new(square(&|i| family.variance(eta[i])).view())?;
+        let step = factor.solve(gradient.view())?;
+        let before = loss(&eta);
+        let mut size = 1.0;
+        loop {
+            let next = &theta - &(&step * size);
+            let there = features.dot(&next);
+            if loss(&there) <= before + 1e-15 * before.abs() || size < 1e-10 {
+                (theta, eta) = (next, there);
+                break;
+            }
+            size *= 0.5;
+        }
+        if step.iter().zip(&theta).all(|(s, t)| s.abs() <= 1e-14 * (1.0 + t.abs())) {
+            break;
+        }
+    }
+
+    let hessian = square(&|i| family.variance(eta[i]));
+    let noise = square(&|i| (family.mean(eta[i]) - means[i]).powi(2) + variances[i]);
+    let covariance = lyapunov(&hessian, &noise)?;
+    let image = features.dot(&covariance);
+    let spread: Vec<f64> = (0..n).map(|i| image.row(i).dot(&features.row(i))).collect();
+    let factor = Cholesky::new(hessian.view())?;
+    let bend = vector(&|i| family.third(eta[i]) * spread[i]);
+    let shift = factor.solve(bend.view())? * -0.5;
+    let parameters = 0.5 * shift.dot(&hessian.dot(&shift));
+    let ratio = |i: usize| family.third(eta[i]) / family.variance(eta[i]);
+    let right = weighted(&|i| ratio(i) * family.third(eta[i]) * spread[i] * spread[i]).sum() / 8.0;
+    let wrong = weighted(&|i| 0.5 * ratio(i) * spread[i] * (family.mean(eta[i]) - means[i])).sum();
+    Ok(StationaryExpansion {
+        best_loss: loss(&eta),
+        best: theta.to_vec(),
+        last: 0.25 * noise.diag().sum(),
+        covariance: covariance.iter().copied().collect(),
+        parameters,
+        predictions_wrong: wrong,
+        predictions_right: right - parameters,
+    })
+}
+
+/// The `C` with `H C + C H = S`, for a positive definite `H`: Smith's doubling of the Cayley transform. It converges quadratically.
+fn lyapunov(h: &Array2<f64>, s: &Array2<f64>) -> Result<Array2<f64>, Invalid> {
+    let d = h.nrows();
+    let mu = h.diag().sum() / d as f64;
+    let eye = Array2::<f64>::eye(d) * mu;
+    let factor = Cholesky::new((h + &eye).view())?;
+    // A = (mu - H)(mu + H)^-1, Q = 2 mu (mu + H)^-1 S (mu + H)^-1; both symmetric, as H and its functions commute.
+    let mut a = factor.solve_matrix((&eye - h).view())?;
+    let half = factor.solve_matrix(s.view())?;
+    let mut q = factor.solve_matrix(half.t())? * (2.0 * mu);
+    for _ in 0..60 {
+        let add = a.dot(&q).dot(&a.t());
+        q = &q + &add;
+        a = a.dot(&a);
+        if add.iter().zip(&q).all(|(x, q)| x.abs() <= 1e-17 * q.abs()) {
+            break;
+        }
+    }
+    Ok((&q + &q.t()) * 0.5)
+}
