@@ -93,6 +93,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         size,
         seed: context.seed,
         data: context.data.is_some(),
+        facts: facts(),
     };
     let page = report::write(&out, &provenance, &entries)?;
     print!("\n{}", claims_table(&entries).to_text());
@@ -261,6 +262,36 @@ fn shortened(text: &str, room: usize) -> String {
     }
     let kept: String = text.chars().take(room.saturating_sub(1)).collect();
     format!("{}…", kept.trim_end())
+}
+
+/// What the page says of this run: each fact where this machine tells it.
+fn facts() -> Vec<(String, String)> {
+    let told = |program: &str, arguments: &[&str]| {
+        let output = std::process::Command::new(program)
+            .args(arguments)
+            .current_dir(workspace::root())
+            .output()
+            .ok()
+            .filter(|output| output.status.success())?;
+        let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        (!text.is_empty()).then_some(text)
+    };
+    let processor = std::fs::read_to_string("/proc/cpuinfo").ok().and_then(|text| {
+        let line = text.lines().find(|line| line.starts_with("model name"))?;
+        Some(line.split_once(':')?.1.trim().to_owned())
+    });
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let command: Vec<String> = std::env::args().skip(1).collect();
+    [
+        ("Revision", told("git", &["describe", "--always", "--dirty"])),
+        ("Date", told("date", &["-u", "+%F"])),
+        ("Processor", processor.map(|name| format!("{name}, {cores} threads"))),
+        ("Toolchain", told("rustc", &["--version"])),
+        ("Command", Some(format!("cargo xtask {}", command.join(" ")))),
+    ]
+    .into_iter()
+    .filter_map(|(name, value)| Some((name.to_owned(), value?)))
+    .collect()
 }
 
 #[cfg(test)]

@@ -57,7 +57,7 @@ pub(crate) struct Arguments {
     /// End at a duality gap of this fraction of the objective [default: 1e-4]
     #[arg(long, value_name = "RELATIVE")]
     tolerance: Option<f64>,
-    /// End after so many passes over the data
+    /// End after so many passes over the data; a step of L-BFGS that has begun is finished
     #[arg(long, value_name = "N")]
     max_passes: Option<f64>,
     /// Passes between two checks [default: 1 with --dev, else by the decay of the gap]

@@ -52,6 +52,7 @@ mod libsvm;
 mod number;
 mod open;
 mod roll_calls;
+pub mod sets;
 mod table;
 pub mod transform;
 

@@ -68,7 +68,6 @@
 pub mod causal;
 mod claim;
 mod crf;
-pub mod data;
 mod documents;
 mod error;
 mod experiment;
@@ -80,11 +79,14 @@ mod ggm;
 mod moments;
 mod mrf_learn;
 pub mod number;
+mod race;
 pub mod registry;
 pub mod report;
 mod saddle;
 mod sample;
 mod table;
+
+pub use fenchel_datasets::sets as data;
 
 pub use claim::{
     Claim, Expectation, Ground, Judged, Measured, Origin, Reason, Sentence, Source, Stated,

@@ -6,15 +6,15 @@ use crate::{Error, Experiment};
 pub static ALL: &[Experiment] = &joined::<COUNT>(LISTS);
 
 const LISTS: &[&[Experiment]] = &[
-    &crate::finite_sum::ALL,
-    &crate::ggm::ALL,
-    &crate::crf::ALL,
-    &crate::mrf_learn::ALL,
-    &crate::causal::ALL,
-    &crate::expfam::RISKS,
-    &crate::expfam::AVERAGES,
+    crate::finite_sum::ALL,
+    crate::ggm::ALL,
+    crate::crf::ALL,
+    crate::mrf_learn::ALL,
+    crate::causal::ALL,
+    crate::expfam::RISKS,
+    crate::expfam::AVERAGES,
     &crate::moments::ALL,
-    &crate::saddle::ALL,
+    crate::saddle::ALL,
 ];
 
 const COUNT: usize = {

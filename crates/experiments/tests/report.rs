@@ -61,7 +61,9 @@ fn entries() -> Vec<Entry> {
 }
 
 fn write(folder: &Path, entries: &[Entry]) -> String {
-    let provenance = Provenance { version: "0.1.0".into(), size: Size::Quick, seed: 1, data: true };
+    let facts = vec![("Processor".into(), "one & <two>".into())];
+    let (version, size) = ("0.1.0".into(), Size::Quick);
+    let provenance = Provenance { version, size, seed: 1, data: true, facts };
     let path = report::write(folder, &provenance, entries).unwrap();
     std::fs::read_to_string(path).unwrap()
 }
@@ -87,9 +89,28 @@ fn the_page_escapes_everything_and_runs_nothing() {
         ">does not reproduce<",
         "1 experiment ended with an error.",
         "stopped before 1 could finish",
+        "<dt>Processor</dt><dd>one &amp; &lt;two&gt;</dd>",
+        "only what does not hold: 1<",
+        ">1 pass</span> <span class=\"badge known\">1 does not reproduce<",
+        "<use href=\"#xx-1-figure-1\"",
     ] {
         assert!(page.contains(shown), "{shown} is missing");
     }
+}
+
+/// The contents come first, the table of all claims last and collapsed; what holds can be hidden.
+#[test]
+fn the_page_leads_from_the_contents_to_what_does_not_hold() {
+    let page = write(tempfile::tempdir().unwrap().path(), &entries());
+    let at = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text} is missing"));
+    assert!(
+        at("<h2>Contents</h2>") < at("id=\"xx-1\"") && at("id=\"xx-3\"") < at("id=\"all-claims\"")
+    );
+    assert!(at("id=\"all-claims\"") < at("The table of all 2 claims"));
+    // The claim that passes, in its section and in the table; the experiment that was stopped, in the contents and by itself.
+    assert_eq!(page.matches("<tr class=\"holds\">").count(), 2);
+    assert_eq!(page.matches("<li class=\"holds\">").count(), 1);
+    assert_eq!(page.matches("<section class=\"experiment holds\"").count(), 1);
 }
 
 #[test]

@@ -39,8 +39,10 @@ pub struct Chunk<'a> {
 /// assert_eq!(found[0], Chunk { start: 0, end: 2, kind: "NP" });
 /// assert_eq!(found.len(), 3);
 /// ```
-pub fn chunks<'a, L: AsRef<str>>(labels: &'a [L]) -> Vec<Chunk<'a>> {
-    find(labels, false)
+pub fn chunks<'a, L: AsRef<str> + ?Sized + 'a>(
+    labels: impl IntoIterator<Item = &'a L>,
+) -> Vec<Chunk<'a>> {
+    find(&names(labels), false)
 }
 
 /// The chunks of one sequence of labels that begin with `B` or `S`, in order: an `I` or `E` that continues no chunk of its type
@@ -52,15 +54,21 @@ pub fn chunks<'a, L: AsRef<str>>(labels: &'a [L]) -> Vec<Chunk<'a>> {
 /// let found = strict_chunks(&["B-NP", "I-NP", "O", "I-PP", "B-NP"]);
 /// assert_eq!(found, [Chunk { start: 0, end: 2, kind: "NP" }, Chunk { start: 4, end: 5, kind: "NP" }]);
 /// ```
-pub fn strict_chunks<'a, L: AsRef<str>>(labels: &'a [L]) -> Vec<Chunk<'a>> {
-    find(labels, true)
+pub fn strict_chunks<'a, L: AsRef<str> + ?Sized + 'a>(
+    labels: impl IntoIterator<Item = &'a L>,
+) -> Vec<Chunk<'a>> {
+    find(&names(labels), true)
 }
 
-fn find<'a, L: AsRef<str>>(labels: &'a [L], strict: bool) -> Vec<Chunk<'a>> {
+fn names<'a, L: AsRef<str> + ?Sized + 'a>(labels: impl IntoIterator<Item = &'a L>) -> Vec<&'a str> {
+    labels.into_iter().map(AsRef::as_ref).collect()
+}
+
+fn find<'a>(labels: &[&'a str], strict: bool) -> Vec<Chunk<'a>> {
     let mut found = Vec::new();
     let mut open: Option<(usize, &str)> = None;
     for (t, label) in labels.iter().enumerate() {
-        let parsed = parse(label.as_ref());
+        let parsed = parse(label);
         let goes_on = match (open, parsed) {
             (Some((_, kind)), Some((Mark::Inside | Mark::End, next))) => kind == next,
             _ => false,
@@ -157,18 +165,19 @@ impl ChunkCounts {
     ///
     /// # Errors
     /// [`Error::Empty`] for a sequence without tokens, [`Error::Length`] for labellings of different lengths.
-    pub fn add<T: AsRef<str>, P: AsRef<str>>(
+    pub fn add<'t, 'p, T: AsRef<str> + ?Sized + 't, P: AsRef<str> + ?Sized + 'p>(
         &mut self,
-        truth: &[T],
-        predicted: &[P],
+        truth: impl IntoIterator<Item = &'t T>,
+        predicted: impl IntoIterator<Item = &'p P>,
     ) -> Result<(), Error> {
-        crate::error::check_pair(truth, predicted, "predicted")?;
-        let right = truth.iter().zip(predicted).filter(|(t, p)| t.as_ref() == p.as_ref()).count();
+        let (truth, predicted) = (names(truth), names(predicted));
+        crate::error::check_pair(&truth, &predicted, "predicted")?;
+        let right = truth.iter().zip(&predicted).filter(|(t, p)| t == p).count();
         self.tokens += truth.len() as u64;
         self.right_tokens += right as u64;
         self.sequences += 1;
         self.right_sequences += u64::from(right == truth.len());
-        let (truth, predicted) = (find(truth, self.strict), find(predicted, self.strict));
+        let (truth, predicted) = (find(&truth, self.strict), find(&predicted, self.strict));
         for chunk in &truth {
             self.counts(chunk.kind).truth += 1;
         }

@@ -10,13 +10,15 @@
 //!
 //! A score with the denominator 0 is 0: a class that is never predicted has precision 0.
 
+use std::collections::BTreeSet;
+
 use crate::Error;
-use crate::error::check_pair;
-use crate::label::{Binary, positives};
+use crate::error::{check_pair, copied};
+use crate::label::{Binary, Class, checked_classes, positives};
 
 /// The share of predictions that equal the truth. O(n).
 ///
-/// Works on labels of any type that can be compared: classes, signs, strings.
+/// Works on labels of any type that can be compared: classes, signs, strings, a `String` with a `&str`.
 ///
 /// ```
 /// assert_eq!(fenchel_metrics::accuracy(&[1.0, -1.0, 1.0, 1.0], &[1.0, -1.0, -1.0, 1.0])?, 0.75);
@@ -26,12 +28,20 @@ use crate::label::{Binary, positives};
 /// # Errors
 /// [`Error::Empty`], [`Error::Length`]; [`Error::Value`] for a label that does not equal itself, as
 /// NaN does not.
-pub fn accuracy<L: PartialEq>(truth: &[L], predicted: &[L]) -> Result<f64, Error> {
-    check_pair(truth, predicted, "predicted")?;
-    for (what, labels) in [("truth", truth), ("predicted", predicted)] {
-        check_comparable(what, labels)?;
-    }
-    let right = truth.iter().zip(predicted).filter(|(t, p)| t == p).count();
+pub fn accuracy<'t, 'p, T, P>(
+    truth: impl IntoIterator<Item = &'t T>,
+    predicted: impl IntoIterator<Item = &'p P>,
+) -> Result<f64, Error>
+where
+    T: PartialEq + PartialEq<P> + ?Sized + 't,
+    P: PartialEq + ?Sized + 'p,
+{
+    let truth: Vec<&T> = truth.into_iter().collect();
+    let predicted: Vec<&P> = predicted.into_iter().collect();
+    check_pair(&truth, &predicted, "predicted")?;
+    check_comparable("truth", &truth)?;
+    check_comparable("predicted", &predicted)?;
+    let right = truth.iter().zip(&predicted).filter(|(t, p)| **t == **p).count();
     Ok(right as f64 / truth.len() as f64)
 }
 
@@ -87,10 +97,14 @@ impl Scores {
 ///
 /// # Errors
 /// [`Error::Empty`], [`Error::Length`]; [`Error::Value`] for what is no [`Binary`] label.
-pub fn binary_scores<L: Binary>(truth: &[L], predicted: &[L]) -> Result<Scores, Error> {
-    check_pair(truth, predicted, "predicted")?;
-    let truth = positives("truth", truth)?;
-    let predicted = positives("predicted", predicted)?;
+pub fn binary_scores<'t, 'p, T: Binary + 't, P: Binary + 'p>(
+    truth: impl IntoIterator<Item = &'t T>,
+    predicted: impl IntoIterator<Item = &'p P>,
+) -> Result<Scores, Error> {
+    let (truth, predicted) = (copied(truth), copied(predicted));
+    check_pair(&truth, &predicted, "predicted")?;
+    let truth = positives("truth", &truth)?;
+    let predicted = positives("predicted", &predicted)?;
     let count = |t: bool, p: bool| {
         truth.iter().zip(&predicted).filter(|&(&a, &b)| (a, b) == (t, p)).count() as u64
     };
@@ -105,15 +119,21 @@ pub struct Confusion {
 }
 
 impl Confusion {
-    /// Counts. Classes are numbered from 0 to `classes - 1`. O(n + k^2).
+    /// Counts. Classes are numbered from 0 to `classes - 1`, in any integer type; [`Confusion::of_names`] takes names.
+    /// O(n + k^2).
     ///
     /// # Errors
     /// [`Error::Empty`], [`Error::Length`], [`Error::Class`] for a class out of range;
     /// [`Error::Parameter`] if there is no class, or too many for a matrix of counts.
-    pub fn new(truth: &[usize], predicted: &[usize], classes: usize) -> Result<Confusion, Error> {
-        check_pair(truth, predicted, "predicted")?;
-        check_classes("truth", truth, classes)?;
-        check_classes("predicted", predicted, classes)?;
+    pub fn new<'t, 'p, T: Class + 't, P: Class + 'p>(
+        truth: impl IntoIterator<Item = &'t T>,
+        predicted: impl IntoIterator<Item = &'p P>,
+        classes: usize,
+    ) -> Result<Confusion, Error> {
+        let (truth, predicted) = (copied(truth), copied(predicted));
+        check_pair(&truth, &predicted, "predicted")?;
+        let truth = checked_classes("truth", &truth, classes)?;
+        let predicted = checked_classes("predicted", &predicted, classes)?;
         let mut counts = Vec::new();
         let room = classes.checked_mul(classes).map(|size| counts.try_reserve_exact(size));
         if classes == 0 || !matches!(room, Some(Ok(()))) {
@@ -121,10 +141,40 @@ impl Confusion {
             return Err(Error::Parameter { name: "classes", value: classes, expected });
         }
         counts.resize(classes * classes, 0);
-        for (&t, &p) in truth.iter().zip(predicted) {
+        for (t, p) in truth.into_iter().zip(predicted) {
             counts[t * classes + p] += 1;
         }
         Ok(Confusion { counts, classes })
+    }
+
+    /// Counts labels that are names; class `k` is the `k`-th of the returned names, which are sorted. O(n log k + k^2).
+    ///
+    /// ```
+    /// use fenchel_metrics::Confusion;
+    ///
+    /// let (truth, predicted) = (["cat", "dog", "dog"], ["cat", "cat", "dog"]);
+    /// let (confusion, names) = Confusion::of_names(&truth, &predicted)?;
+    /// assert_eq!(names, ["cat", "dog"]);
+    /// assert_eq!(confusion.count(1, 0), 1);
+    /// # Ok::<(), fenchel_metrics::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Empty`], [`Error::Length`]; [`Error::Parameter`] for too many names for a matrix of counts.
+    pub fn of_names<'t, 'p, T: AsRef<str> + ?Sized + 't, P: AsRef<str> + ?Sized + 'p>(
+        truth: impl IntoIterator<Item = &'t T>,
+        predicted: impl IntoIterator<Item = &'p P>,
+    ) -> Result<(Confusion, Vec<String>), Error> {
+        let truth: Vec<&str> = truth.into_iter().map(AsRef::as_ref).collect();
+        let predicted: Vec<&str> = predicted.into_iter().map(AsRef::as_ref).collect();
+        let names: BTreeSet<&str> = truth.iter().chain(&predicted).copied().collect();
+        let names: Vec<&str> = names.into_iter().collect();
+        // Every label is among the names.
+        let numbers = |labels: &[&str]| -> Vec<usize> {
+            labels.iter().map(|label| names.binary_search(label).unwrap_or(usize::MAX)).collect()
+        };
+        let confusion = Confusion::new(&numbers(&truth), &numbers(&predicted), names.len())?;
+        Ok((confusion, names.into_iter().map(str::to_owned).collect()))
     }
 
     /// The number of classes, `k`.
@@ -198,17 +248,6 @@ impl Confusion {
     }
 }
 
-pub(crate) fn check_classes(
-    what: &'static str,
-    labels: &[usize],
-    classes: usize,
-) -> Result<(), Error> {
-    match labels.iter().position(|&class| class >= classes) {
-        None => Ok(()),
-        Some(index) => Err(Error::Class { what, index, class: labels[index], classes }),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -256,7 +295,7 @@ mod tests {
         assert!(
             accuracy(&[1.0], &[f64::NAN]).unwrap_err().to_string().contains("predicted[0] = NaN")
         );
-        assert!(accuracy::<u8>(&[], &[]).is_err());
+        assert!(accuracy::<u8, u8>(&[], &[]).is_err());
         assert!(binary_scores(&[3.0], &[1.0]).is_err());
     }
 

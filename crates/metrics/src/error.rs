@@ -97,6 +97,11 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
+/// What an argument holds, whatever holds it.
+pub(crate) fn copied<'a, T: Copy + 'a>(values: impl IntoIterator<Item = &'a T>) -> Vec<T> {
+    values.into_iter().copied().collect()
+}
+
 /// Two arguments that go together: as long as one another and not empty.
 pub(crate) fn check_pair<A, B>(truth: &[A], other: &[B], what: &'static str) -> Result<(), Error> {
     if truth.is_empty() {

@@ -40,17 +40,18 @@ pub fn k_fold(samples: usize, folds: usize, seed: u64) -> Result<Vec<Split>, Err
 /// # Errors
 /// [`Error::Parameter`] unless `2 <= folds <= labels.len()`; [`Error::Value`] for a label that does
 /// not equal itself, as NaN does not.
-pub fn stratified_k_fold<L: PartialOrd>(
-    labels: &[L],
+pub fn stratified_k_fold<'l, L: PartialOrd + ?Sized + 'l>(
+    labels: impl IntoIterator<Item = &'l L>,
     folds: usize,
     seed: u64,
 ) -> Result<Vec<Split>, Error> {
+    let labels: Vec<&L> = labels.into_iter().collect();
     check_folds(labels.len(), folds)?;
-    check_comparable("labels", labels)?;
+    check_comparable("labels", &labels)?;
     let mut order: Vec<usize> = (0..labels.len()).collect();
     // Stable, so that the order within a class does not depend on the sorting algorithm. Labels
     // that a partial order leaves incomparable stay where they are.
-    order.sort_by(|&a, &b| labels[a].partial_cmp(&labels[b]).unwrap_or(std::cmp::Ordering::Equal));
+    order.sort_by(|&a, &b| labels[a].partial_cmp(labels[b]).unwrap_or(std::cmp::Ordering::Equal));
     let mut draws = SplitMix64 { state: seed };
     for class in order.chunk_by_mut(|&a, &b| labels[a] == labels[b]) {
         shuffle(class, &mut draws);

@@ -1,4 +1,4 @@
-//! Labels of two classes, in the forms they come in.
+//! Labels in the forms they come in: of two classes, and classes by number.
 
 use crate::Error;
 
@@ -7,8 +7,8 @@ use crate::Error;
 /// | type | positive | negative |
 /// |---|---|---|
 /// | `bool` | `true` | `false` |
-/// | `f64`, `i8`, `i32`, `i64` | 1 | -1 or 0 |
-/// | `u8`, `usize` | 1 | 0 |
+/// | `f64`, `f32`, signed integers | 1 | -1 or 0 |
+/// | unsigned integers | 1 | 0 |
 ///
 /// Anything else, NaN included, is an error of the metric that meets it.
 pub trait Binary: Copy {
@@ -45,6 +45,25 @@ impl Binary for f64 {
     }
 }
 
+impl Binary for f32 {
+    fn is_positive(self) -> Option<bool> {
+        Binary::is_positive(f64::from(self))
+    }
+
+    fn shown(self) -> f64 {
+        f64::from(self)
+    }
+}
+
+/// A class by its number, from 0: any integer type.
+pub trait Class: Copy {
+    /// The number; `None` for a negative one.
+    fn number(self) -> Option<usize>;
+
+    /// The class as it is shown in a message.
+    fn shown(self) -> f64;
+}
+
 macro_rules! integers_as_labels {
     ($($integer:ty),*) => {$(
         impl Binary for $integer {
@@ -56,10 +75,37 @@ macro_rules! integers_as_labels {
                 self as f64
             }
         }
+
+        impl Class for $integer {
+            fn number(self) -> Option<usize> {
+                usize::try_from(self).ok()
+            }
+
+            fn shown(self) -> f64 {
+                self as f64
+            }
+        }
     )*};
 }
 
-integers_as_labels!(i8, i32, i64, u8, usize);
+integers_as_labels!(i8, i16, i32, i64, isize, u8, u16, u32, u64, usize);
+
+/// The numbers of classes, each below `classes`.
+pub(crate) fn checked_classes<C: Class>(
+    what: &'static str,
+    labels: &[C],
+    classes: usize,
+) -> Result<Vec<usize>, Error> {
+    let check = |(index, label): (usize, &C)| match label.number() {
+        Some(class) if class < classes => Ok(class),
+        Some(class) => Err(Error::Class { what, index, class, classes }),
+        None => {
+            let (value, expected) = (label.shown(), "a class, numbered from 0");
+            Err(Error::Value { what, index, value, expected })
+        }
+    };
+    labels.iter().enumerate().map(check).collect()
+}
 
 /// All labels as booleans, positive or not.
 pub(crate) fn positives<L: Binary>(what: &'static str, labels: &[L]) -> Result<Vec<bool>, Error> {

@@ -1,5 +1,4 @@
-//! How good predictions are, and which samples to measure it on. Plain functions over slices, no
-//! dependencies.
+//! How good predictions are, and which samples to measure it on. Plain functions, no dependencies.
 //!
 //! | predictions | functions |
 //! |---|---|
@@ -10,8 +9,9 @@
 //! | numbers | [`mean_absolute_error`], [`mean_squared_error`], [`r2`], [`spearman`] |
 //! | none yet | [`k_fold`], [`stratified_k_fold`], [`train_test_split`] |
 //!
-//! The truth always comes first. Two-class labels may be `bool`, or 1 against -1 or 0 in any common
-//! number type ([`Binary`]); classes are numbered from 0. Arguments that a metric has no value for
+//! The truth always comes first. An argument is anything that iterates over references: `&Vec<T>`, `&[T]`, `&[T; N]`,
+//! and `&Array1<T>` or a view of the crate `ndarray`. Two-class labels may be `bool`, or 1 against -1 or 0 in any
+//! number type ([`Binary`]); classes are numbered from 0 in any integer type ([`Class`]), or names. Arguments that a metric has no value for
 //! (lengths that differ, NaN, nothing at all, a single class where two are compared) are an
 //! [`Error`] that names the argument and the position, never a NaN in the result.
 //!
@@ -43,7 +43,7 @@ pub use chunk::{Chunk, ChunkCounts, chunks, strict_chunks};
 pub use confusion::{Confusion, Scores, accuracy, binary_scores};
 pub use error::Error;
 pub use folds::{Split, k_fold, stratified_k_fold, train_test_split};
-pub use label::Binary;
+pub use label::{Binary, Class};
 pub use probability::{LOG_LOSS_CLIP, brier, log_loss, log_loss_multiclass, roc_auc};
 pub use regression::{mean_absolute_error, mean_squared_error, r2, spearman};
 

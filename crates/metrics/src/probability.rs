@@ -1,9 +1,8 @@
 //! How good predicted probabilities and scores are.
 
 use crate::Error;
-use crate::confusion::check_classes;
-use crate::error::{check_pair, check_values};
-use crate::label::{Binary, positives};
+use crate::error::{check_pair, check_values, copied};
+use crate::label::{Binary, Class, checked_classes, positives};
 use crate::rank::midranks;
 
 /// Probabilities are moved into `[EPSILON, 1 - EPSILON]` before their logarithm is taken, so that one
@@ -25,10 +24,13 @@ const SUM_TOLERANCE: f64 = 1e-6;
 /// # Errors
 /// [`Error::Empty`], [`Error::Length`]; [`Error::Value`] for a probability outside [0, 1] or NaN, and
 /// for what is no [`Binary`] label.
-pub fn log_loss<L: Binary>(truth: &[L], probability: &[f64]) -> Result<f64, Error> {
-    let truth = check_probabilities(truth, probability)?;
+pub fn log_loss<'t, 'p, L: Binary + 't>(
+    truth: impl IntoIterator<Item = &'t L>,
+    probability: impl IntoIterator<Item = &'p f64>,
+) -> Result<f64, Error> {
+    let (truth, probability) = checked_probabilities(truth, probability)?;
     let loss = |(&positive, &p): (&bool, &f64)| clipped_log(if positive { p } else { 1.0 - p });
-    Ok(-truth.iter().zip(probability).map(loss).sum::<f64>() / truth.len() as f64)
+    Ok(-truth.iter().zip(&probability).map(loss).sum::<f64>() / truth.len() as f64)
 }
 
 /// Mean squared distance of probability and outcome (0 or 1): the Brier score of two classes, from 0
@@ -36,25 +38,29 @@ pub fn log_loss<L: Binary>(truth: &[L], probability: &[f64]) -> Result<f64, Erro
 ///
 /// # Errors
 /// As [`log_loss`].
-pub fn brier<L: Binary>(truth: &[L], probability: &[f64]) -> Result<f64, Error> {
-    let truth = check_probabilities(truth, probability)?;
+pub fn brier<'t, 'p, L: Binary + 't>(
+    truth: impl IntoIterator<Item = &'t L>,
+    probability: impl IntoIterator<Item = &'p f64>,
+) -> Result<f64, Error> {
+    let (truth, probability) = checked_probabilities(truth, probability)?;
     let squared = |(&positive, &p): (&bool, &f64)| (p - f64::from(positive)).powi(2);
-    Ok(truth.iter().zip(probability).map(squared).sum::<f64>() / truth.len() as f64)
+    Ok(truth.iter().zip(&probability).map(squared).sum::<f64>() / truth.len() as f64)
 }
 
 /// Mean negative log-likelihood of classes, in nats. `probabilities` holds a row of `classes` numbers
-/// a sample, row after row; that of the true class is clipped by [`LOG_LOSS_CLIP`]. O(nk).
+/// a sample, row after row, as `&Array2` does; that of the true class is clipped by [`LOG_LOSS_CLIP`]. O(nk).
 ///
 /// # Errors
 /// [`Error::Empty`], [`Error::Length`], [`Error::Class`]; [`Error::Value`] for a probability outside
 /// [0, 1] or NaN, and, with the position of its first entry, for a row that does not sum to 1 within
 /// 1e-6.
-pub fn log_loss_multiclass(
-    truth: &[usize],
-    probabilities: &[f64],
+pub fn log_loss_multiclass<'t, 'p, C: Class + 't>(
+    truth: impl IntoIterator<Item = &'t C>,
+    probabilities: impl IntoIterator<Item = &'p f64>,
     classes: usize,
 ) -> Result<f64, Error> {
     const WHAT: &str = "probabilities";
+    let (truth, probabilities) = (copied(truth), copied(probabilities));
     if truth.is_empty() {
         return Err(Error::Empty { what: "truth" });
     }
@@ -63,8 +69,8 @@ pub fn log_loss_multiclass(
     if probabilities.len() != expected {
         return Err(Error::Length { what: WHAT, expected, found: probabilities.len() });
     }
-    check_classes("truth", truth, classes)?;
-    check_values(WHAT, probabilities, "a probability", is_probability)?;
+    let truth = checked_classes("truth", &truth, classes)?;
+    check_values(WHAT, &probabilities, "a probability", is_probability)?;
     let mut sum = 0.0;
     // check_classes has seen a class below `classes`, so there is at least one.
     for (row, (&class, p)) in truth.iter().zip(probabilities.chunks_exact(classes)).enumerate() {
@@ -98,25 +104,33 @@ pub fn log_loss_multiclass(
 /// # Errors
 /// [`Error::Empty`], [`Error::Length`]; [`Error::SingleClass`] if there is no pair to compare;
 /// [`Error::Value`] for a score that is NaN (infinite ones have a rank) or what is no [`Binary`] label.
-pub fn roc_auc<L: Binary>(truth: &[L], scores: &[f64]) -> Result<f64, Error> {
-    check_pair(truth, scores, "scores")?;
-    let truth = positives("truth", truth)?;
-    check_values("scores", scores, "a number", |score| !score.is_nan())?;
+pub fn roc_auc<'t, 's, L: Binary + 't>(
+    truth: impl IntoIterator<Item = &'t L>,
+    scores: impl IntoIterator<Item = &'s f64>,
+) -> Result<f64, Error> {
+    let (truth, scores) = (copied(truth), copied(scores));
+    check_pair(&truth, &scores, "scores")?;
+    let truth = positives("truth", &truth)?;
+    check_values("scores", &scores, "a number", |score| !score.is_nan())?;
     let positive = truth.iter().filter(|&&positive| positive).count() as f64;
     let negative = truth.len() as f64 - positive;
     if positive == 0.0 || negative == 0.0 {
         return Err(Error::SingleClass { positive: negative == 0.0 });
     }
-    let ranks = midranks(scores);
+    let ranks = midranks(&scores);
     let sum: f64 =
         ranks.iter().zip(&truth).filter(|(_, positive)| **positive).map(|(r, _)| r).sum();
     Ok((sum - positive * (positive + 1.0) / 2.0) / (positive * negative))
 }
 
-fn check_probabilities<L: Binary>(truth: &[L], probability: &[f64]) -> Result<Vec<bool>, Error> {
-    check_pair(truth, probability, "probability")?;
-    check_values("probability", probability, "a probability", is_probability)?;
-    positives("truth", truth)
+fn checked_probabilities<'t, 'p, L: Binary + 't>(
+    truth: impl IntoIterator<Item = &'t L>,
+    probability: impl IntoIterator<Item = &'p f64>,
+) -> Result<(Vec<bool>, Vec<f64>), Error> {
+    let (truth, probability) = (copied(truth), copied(probability));
+    check_pair(&truth, &probability, "probability")?;
+    check_values("probability", &probability, "a probability", is_probability)?;
+    Ok((positives("truth", &truth)?, probability))
 }
 
 fn is_probability(p: f64) -> bool {

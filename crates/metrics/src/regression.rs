@@ -1,25 +1,31 @@
 //! Errors of predicted numbers.
 
 use crate::Error;
-use crate::error::{check_finite, check_pair};
+use crate::error::{check_finite, check_pair, copied};
 use crate::rank::midranks;
 
 /// Mean absolute error, in the unit of the targets. O(n).
 ///
 /// # Errors
 /// [`Error::Empty`], [`Error::Length`], [`Error::Value`] for NaN and infinities.
-pub fn mean_absolute_error(truth: &[f64], predicted: &[f64]) -> Result<f64, Error> {
-    check(truth, predicted)?;
-    Ok(mean(truth.iter().zip(predicted).map(|(t, p)| (t - p).abs()), truth.len()))
+pub fn mean_absolute_error<'t, 'p>(
+    truth: impl IntoIterator<Item = &'t f64>,
+    predicted: impl IntoIterator<Item = &'p f64>,
+) -> Result<f64, Error> {
+    let (truth, predicted) = checked(truth, predicted)?;
+    Ok(mean(truth.iter().zip(&predicted).map(|(t, p)| (t - p).abs()), truth.len()))
 }
 
 /// Mean squared error, in the squared unit of the targets. O(n).
 ///
 /// # Errors
 /// As [`mean_absolute_error`].
-pub fn mean_squared_error(truth: &[f64], predicted: &[f64]) -> Result<f64, Error> {
-    check(truth, predicted)?;
-    Ok(mean(truth.iter().zip(predicted).map(|(t, p)| (t - p).powi(2)), truth.len()))
+pub fn mean_squared_error<'t, 'p>(
+    truth: impl IntoIterator<Item = &'t f64>,
+    predicted: impl IntoIterator<Item = &'p f64>,
+) -> Result<f64, Error> {
+    let (truth, predicted) = checked(truth, predicted)?;
+    Ok(mean(truth.iter().zip(&predicted).map(|(t, p)| (t - p).powi(2)), truth.len()))
 }
 
 /// Coefficient of determination: the share of the variance of the targets that the predictions
@@ -34,11 +40,14 @@ pub fn mean_squared_error(truth: &[f64], predicted: &[f64]) -> Result<f64, Error
 ///
 /// # Errors
 /// As [`mean_absolute_error`], and [`Error::Constant`] if all targets are equal.
-pub fn r2(truth: &[f64], predicted: &[f64]) -> Result<f64, Error> {
-    check(truth, predicted)?;
-    check_spread("truth", truth)?;
+pub fn r2<'t, 'p>(
+    truth: impl IntoIterator<Item = &'t f64>,
+    predicted: impl IntoIterator<Item = &'p f64>,
+) -> Result<f64, Error> {
+    let (truth, predicted) = checked(truth, predicted)?;
+    check_spread("truth", &truth)?;
     let centre = mean(truth.iter().copied(), truth.len());
-    let left: f64 = truth.iter().zip(predicted).map(|(t, p)| (t - p).powi(2)).sum();
+    let left: f64 = truth.iter().zip(&predicted).map(|(t, p)| (t - p).powi(2)).sum();
     let total: f64 = truth.iter().map(|t| (t - centre).powi(2)).sum();
     Ok(1.0 - left / total)
 }
@@ -48,14 +57,17 @@ pub fn r2(truth: &[f64], predicted: &[f64]) -> Result<f64, Error> {
 ///
 /// # Errors
 /// As [`mean_absolute_error`], and [`Error::Constant`] if all entries of one argument are equal.
-pub fn spearman(truth: &[f64], predicted: &[f64]) -> Result<f64, Error> {
-    check(truth, predicted)?;
-    check_spread("truth", truth)?;
-    check_spread("predicted", predicted)?;
+pub fn spearman<'t, 'p>(
+    truth: impl IntoIterator<Item = &'t f64>,
+    predicted: impl IntoIterator<Item = &'p f64>,
+) -> Result<f64, Error> {
+    let (truth, predicted) = checked(truth, predicted)?;
+    check_spread("truth", &truth)?;
+    check_spread("predicted", &predicted)?;
     // Midranks of n values always have the mean (n + 1) / 2, which is exact.
     let centre = (truth.len() as f64 + 1.0) / 2.0;
     let (mut both, mut first, mut second) = (0.0, 0.0, 0.0);
-    for (a, b) in midranks(truth).into_iter().zip(midranks(predicted)) {
+    for (a, b) in midranks(&truth).into_iter().zip(midranks(&predicted)) {
         let (a, b) = (a - centre, b - centre);
         both += a * b;
         first += a * a;
@@ -64,10 +76,15 @@ pub fn spearman(truth: &[f64], predicted: &[f64]) -> Result<f64, Error> {
     Ok((both / (first * second).sqrt()).clamp(-1.0, 1.0))
 }
 
-fn check(truth: &[f64], predicted: &[f64]) -> Result<(), Error> {
-    check_pair(truth, predicted, "predicted")?;
-    check_finite("truth", truth)?;
-    check_finite("predicted", predicted)
+fn checked<'t, 'p>(
+    truth: impl IntoIterator<Item = &'t f64>,
+    predicted: impl IntoIterator<Item = &'p f64>,
+) -> Result<(Vec<f64>, Vec<f64>), Error> {
+    let (truth, predicted) = (copied(truth), copied(predicted));
+    check_pair(&truth, &predicted, "predicted")?;
+    check_finite("truth", &truth)?;
+    check_finite("predicted", &predicted)?;
+    Ok((truth, predicted))
 }
 
 fn check_spread(what: &'static str, values: &[f64]) -> Result<(), Error> {

@@ -1,12 +1,11 @@
 //! The estimator: hyper-parameters in, a model out.
 
 use fenchel_linalg::{AsDesign, Design, Invalid};
-use fenchel_optim::model::Saved;
-use fenchel_optim::{Report, Stop};
+use fenchel_optim::{Report, Stop, model::Saved};
 use ndarray::{Array1, ArrayView1};
 use serde::{Deserialize, Serialize};
 
-use crate::error::Error;
+use crate::error::Result;
 use crate::method::{ProjectedGradientSettings, projected_gradient};
 use crate::problem::Problem;
 
@@ -27,41 +26,36 @@ impl Default for NonnegativeRidge {
 }
 
 impl NonnegativeRidge {
-    pub fn fit<'y, X: AsDesign + ?Sized>(
+    pub fn fit<'y>(
         &self,
-        x: &X,
+        x: &impl AsDesign,
         y: impl Into<ArrayView1<'y, f64>>,
-    ) -> Result<NonnegativeModel, Error> {
+    ) -> Result<NonnegativeModel> {
         let y = y.into().to_vec();
         let problem = Problem::new(x.as_design()?, &y, self.l2)?;
         let settings = ProjectedGradientSettings { stop: self.stop };
         let solution = projected_gradient(&problem, &settings, None, &mut ())?;
-        Ok(NonnegativeModel { weights: solution.state.into(), report: solution.report })
+        Ok(NonnegativeModel { weights: solution.state, report: solution.report })
     }
 }
 
 /// The fitted model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NonnegativeModel {
-    pub weights: Array1<f64>,
+    pub weights: Vec<f64>,
     pub report: Report,
 }
 
 impl NonnegativeModel {
-    pub fn predict<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array1<f64>, Error> {
+    pub fn predict(&self, x: &impl AsDesign) -> Result<Array1<f64>> {
         let design = x.as_design()?;
         Invalid::check_length("columns", self.weights.len(), design.columns())?;
-        let weights = self.weights.to_vec();
-        Ok((0..design.rows()).map(|i| design.row_dot(i, &weights)).collect())
+        Ok((0..design.rows()).map(|i| design.row_dot(i, &self.weights)).collect())
     }
 
     /// `R^2` of the predictions.
-    pub fn score<'y, X: AsDesign + ?Sized>(
-        &self,
-        x: &X,
-        y: impl Into<ArrayView1<'y, f64>>,
-    ) -> Result<f64, Error> {
-        fenchel_metrics::r2(&y.into().to_vec(), &self.predict(x)?.to_vec())
+    pub fn score<'y>(&self, x: &impl AsDesign, y: impl Into<ArrayView1<'y, f64>>) -> Result<f64> {
+        fenchel_metrics::r2(y.into(), &self.predict(x)?)
             .map_err(|error| Invalid::Layout { what: "targets", reason: error.to_string() }.into())
     }
 }
@@ -70,8 +64,8 @@ impl Saved for NonnegativeModel {
     const KIND: &'static str = "non-negative ridge";
     const VERSION: u32 = 1;
 
-    fn check(&self) -> Result<(), String> {
-        let fits = |w: &f64| w.is_finite() && *w >= 0.0;
-        self.weights.iter().all(fits).then_some(()).ok_or_else(|| "weights: >= 0".into())
+    fn check(&self) -> std::result::Result<(), String> {
+        let fits = self.weights.iter().all(|w| w.is_finite() && *w >= 0.0);
+        fits.then_some(()).ok_or_else(|| "weights: expected finite numbers >= 0".into())
     }
 }

@@ -1,9 +1,5 @@
 //! A crate of Fenchel in small: what CONTRIBUTING, "How to add a crate", takes apart.
 //!
-//! ```text
-//! min_w  1/(2n) ||X w - y||^2 + l2/2 ||w||^2    subject to  w >= 0
-//! ```
-//!
 //! | file | in a crate |
 //! |---|---|
 //! | `error.rs` | `src/error.rs`: the one `Error` |
@@ -13,8 +9,7 @@
 //! | `experiment.rs` | `crates/experiments/src/<crate>/`: a claim of a document, judged |
 //! | `main.rs` | `examples/examples/<task>.rs`: what a user writes |
 
-// Items are `pub` as they would be in a library.
-#![allow(unreachable_pub)]
+#![allow(unreachable_pub)] // Items are `pub` as they would be in a library.
 
 mod error;
 mod estimator;
@@ -30,44 +25,30 @@ use fenchel_optim::model::Saved;
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let data = embedded::wine_alcohol();
     let model = NonnegativeRidge::default().fit(&data.x, &data.y)?;
-    println!("{}", model.report);
-    println!("R2 = {:.3}", model.score(&data.x, &data.y)?);
+    println!("{}\nR2 = {:.3}", model.report, model.score(&data.x, &data.y)?);
 
     let path = std::env::temp_dir().join("fenchel-toy.json");
     model.save_file(&path)?;
     assert_eq!(NonnegativeModel::load_file(&path)?, model);
 
-    let outcome =
-        (experiment::RATE.run)(&Context::new(1)).map_err(|failure| failure.to_string())?;
+    let outcome = (experiment::RATE.run)(&Context::new(1)).map_err(|error| error.to_string())?;
     outcome.claims.iter().for_each(|claim| println!("{}: {}", claim.outcome(), claim.statement));
     Ok(())
 }
 
 #[cfg(test)]
 mod tests {
-    use fenchel_experiments::frozen;
-    use fenchel_optim::Status;
-
     use super::*;
 
-    #[test]
-    fn the_example_runs() {
-        main().unwrap();
-    }
-
-    /// By hand: with `X = I` and `n = 2`, `w_c = max(y_c, 0) / (1 + 2 l2)`.
+    /// With `X = I` and `n = 2`, `w_c = max(y_c, 0) / (1 + 2 l2)`. Targets are anything one-dimensional.
     #[test]
     fn agrees_with_the_closed_form() {
         let x = ndarray::array![[1.0, 0.0], [0.0, 1.0]];
         let ridge = NonnegativeRidge { l2: 0.5, ..Default::default() };
-        // Anything one-dimensional is a vector of targets.
-        for model in [
-            ridge.fit(&x, &[3.0, -1.0]),
-            ridge.fit(&x, &vec![3.0, -1.0]),
-            ridge.fit(&x, &ndarray::array![3.0, -1.0]),
-        ] {
+        let y = ndarray::array![3.0, -1.0];
+        for model in [ridge.fit(&x, &y), ridge.fit(&x, &y.to_vec()), ridge.fit(&x, y.view())] {
             let model = model.unwrap();
-            assert_eq!(model.report.status, Status::Converged);
+            assert_eq!(model.report.status, fenchel_optim::Status::Converged);
             // F* is below 1.4 and mu = 1: a relative gap of 1e-6 leaves sqrt(2 * 1.4e-6) at most.
             assert!((model.weights[0] - 1.5).abs() <= 1.7e-3 && model.weights[1] == 0.0);
         }
@@ -86,8 +67,9 @@ mod tests {
 
     #[test]
     fn the_claim_holds_and_says_something_of_the_method() {
+        main().unwrap();
         let context = Context::new(1);
         assert!(!(experiment::RATE.run)(&context).unwrap().differs());
-        assert_eq!(frozen::check(&experiment::RATE, &context).unwrap(), []);
+        assert_eq!(fenchel_experiments::frozen::check(&experiment::RATE, &context).unwrap(), []);
     }
 }

@@ -7,32 +7,28 @@ use fenchel_linalg::{Design, Invalid};
 use fenchel_optim::{Certificate, Iterative, Observer, Refusal, Solution, Stop, run};
 use serde::{Deserialize, Serialize};
 
-use crate::error::Error;
+use crate::error::Result;
 use crate::problem::Problem;
 
-/// | field | default | |
-/// |---|---|---|
-/// | `stop` | see [`Stop`] | when to end |
+/// When to end.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ProjectedGradientSettings {
     pub stop: Stop,
 }
 
-pub fn projected_gradient<D: Design, O>(
+pub fn projected_gradient<D: Design, O: for<'p> Observer<ProjectedGradient<'p, D>>>(
     problem: &Problem<'_, D>,
     settings: &ProjectedGradientSettings,
     start: Option<Vec<f64>>,
     observer: &mut O,
-) -> Result<Solution<Vec<f64>>, Error>
-where
-    O: for<'p> Observer<ProjectedGradient<'p, D>>,
-{
+) -> Result<Solution<Vec<f64>>> {
     if problem.l2 == 0.0 {
         return Err(Refusal::NeedsStrongConvexity { method: "projected_gradient" }.into());
     }
-    let mut w = start.unwrap_or_else(|| vec![0.0; problem.columns()]);
-    Invalid::check_length("start", problem.columns(), w.len())?;
+    let columns = problem.design.columns();
+    let mut w = start.unwrap_or_else(|| vec![0.0; columns]);
+    Invalid::check_length("start", columns, w.len())?;
     Invalid::check_finite("start", &w)?;
     w.iter_mut().for_each(|w| *w = w.max(0.0));
     let mut method = ProjectedGradient { problem, step: 1.0 / problem.smoothness(), w };

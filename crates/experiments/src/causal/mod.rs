@@ -22,7 +22,7 @@ use crate::documents::LE_PRIOL as DOCUMENT;
 use crate::{Experiment, Source};
 
 /// The experiments in the order of the thesis.
-pub(crate) const ALL: [Experiment; 19] = [
+pub(crate) const ALL: &[Experiment] = &[
     adaptation::DENSE_CAUSE,
     adaptation::DENSE_EFFECT,
     adaptation::SPARSE_CAUSE,

@@ -3,7 +3,7 @@
 use fenchel_crf::{NewtonStart, Sampling, SdcaStep};
 
 use super::paper;
-use super::race::{Curve, Method, curves};
+use super::runs::{Curve, Method, curves};
 use super::tasks::Set;
 use crate::number::short;
 use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Reason, Source, Table};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::paper;
-use super::race::{Course, Curve, Method, Row, curves};
+use super::runs::{Course, Curve, Method, Row, curves};
 use super::tasks::Set;
 use crate::number::short;
 use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Reason, Size, Source, Table};

@@ -13,7 +13,7 @@
 
 mod line_search;
 mod methods;
-mod race;
+mod runs;
 mod sampling;
 mod sizes;
 mod tasks;
@@ -22,7 +22,7 @@ use crate::documents::ADAPTIVE_SDCA as DOCUMENT;
 use crate::{Experiment, Source};
 
 /// The experiments in the order of the paper.
-pub(crate) const ALL: [Experiment; 8] = [
+pub(crate) const ALL: &[Experiment] = &[
     sizes::TABLE_1,
     sampling::FIGURE_2,
     sampling::FIGURE_3,

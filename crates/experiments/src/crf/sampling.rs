@@ -3,7 +3,7 @@
 use fenchel_crf::Sampling;
 
 use super::paper;
-use super::race::{Curve, Method, NEWTON, curves, late};
+use super::runs::{Curve, Method, NEWTON, curves, late};
 use super::tasks::Set;
 use crate::number::short;
 use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Reason, Series, Size, Source};
@@ -243,7 +243,7 @@ type Runs = Vec<std::sync::Arc<Curve>>;
 fn by_share(
     context: &Context,
     outcome: &mut Outcome,
-) -> Result<(std::sync::Arc<super::race::Course>, Runs), Failure> {
+) -> Result<(std::sync::Arc<super::runs::Course>, Runs), Failure> {
     let methods: Vec<(&str, Method)> = NAMES.into_iter().zip(SHARES.map(Method::gap)).collect();
     let (course, runs) = curves(context, Set::Entities, &methods, PASSES, SEEDS)?;
     course.task.describe(outcome);

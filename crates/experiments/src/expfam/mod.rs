@@ -16,11 +16,11 @@ use crate::documents::{BABICHEV, LE_PRIOL};
 use crate::{Experiment, Source};
 
 /// Chapter 5 of the first thesis.
-pub(crate) const RISKS: [Experiment; 3] =
-    [variance::EXPERIMENT, priors::EXPERIMENT, bias::EXPERIMENT];
+pub(crate) const RISKS: &[Experiment] =
+    &[variance::EXPERIMENT, priors::EXPERIMENT, bias::EXPERIMENT];
 
 /// Chapter 3 of the second.
-pub(crate) const AVERAGES: [Experiment; 1] = [averages::EXPERIMENT];
+pub(crate) const AVERAGES: &[Experiment] = &[averages::EXPERIMENT];
 
 /// A sentence of the first thesis.
 const fn le_priol(section: &'static str, quote: &'static str) -> Source {

@@ -7,12 +7,11 @@ use fenchel_optim::Loss;
 use fenchel_optim::prox::Zero;
 use fenchel_optim::random::Order;
 
-use super::race::{
-    Curve, Entry, Method, at_least, at_most, curve, in_passes, judged, optimum, run, table,
-};
+use super::methods::{Entry, Method, judged, optimum, run};
 use super::tasks::{Task, tasks, with_design};
 use super::thesis;
 use crate::number::short;
+use crate::race::{Curve, at_least, at_most, curve, in_passes, table};
 use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Reason, Source};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {

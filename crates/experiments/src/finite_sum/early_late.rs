@@ -6,10 +6,11 @@ use fenchel_linalg::Design;
 use fenchel_optim::prox::Zero;
 use fenchel_optim::random::Order;
 
-use super::race::{Curve, Entry, Method, curve, judged, optimum, run, table};
+use super::methods::{Entry, Method, judged, optimum, run};
 use super::tasks::{Task, tasks, with_design};
 use super::thesis;
 use crate::number::short;
+use crate::race::{Curve, curve, table};
 use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Reason, Source};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {

@@ -9,9 +9,10 @@ use fenchel_optim::random::{Order, Visits, stream};
 use ndarray::{Array1, Array2};
 use rand::RngExt;
 
-use super::race::{Curve, Entry, Method, geometric_mean, optimum, run};
+use super::methods::{Entry, Method, optimum, run};
 use super::thesis;
 use crate::number::short;
+use crate::race::{Curve, geometric_mean};
 use crate::{Context, Failure, Outcome, Source, Table};
 
 const N: usize = 500;

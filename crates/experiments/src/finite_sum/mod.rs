@@ -14,8 +14,8 @@ mod classification;
 mod early_late;
 mod independent;
 mod lower_bound;
+mod methods;
 mod orders;
-mod race;
 mod regression;
 mod sparse;
 mod tasks;
@@ -25,7 +25,7 @@ use crate::documents::DEFAZIO as DOCUMENT;
 use crate::{Experiment, Source};
 
 /// The experiments in the order of the thesis.
-pub(crate) const ALL: [Experiment; 7] = [
+pub(crate) const ALL: &[Experiment] = &[
     classification::EXPERIMENT,
     regression::EXPERIMENT,
     tuned::EXPERIMENT,

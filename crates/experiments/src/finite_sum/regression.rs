@@ -10,7 +10,7 @@ use fenchel_finite_sum::loss::Squared;
 use ndarray::Array2;
 
 use super::classification::{DOZEN, Race, UNCOMPETITIVE, compare};
-use super::race::Method;
+use super::methods::Method;
 use super::tasks::{Matrix, Task};
 use crate::{Context, Experiment, Failure, Outcome, Reason, data};
 

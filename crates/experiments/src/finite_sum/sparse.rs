@@ -10,9 +10,10 @@ use fenchel_optim::prox::L1;
 use fenchel_optim::{Stop, Trace};
 use ndarray::Axis as Dimension;
 
-use super::race::{Curve, curve, in_passes, optimum};
+use super::methods::optimum;
 use super::tasks::{Task, tasks, with_design};
 use super::thesis;
+use crate::race::{Curve, curve, in_passes};
 use crate::{Axis, Context, Experiment, Failure, Figure, Ground, Outcome, Source, Table};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {

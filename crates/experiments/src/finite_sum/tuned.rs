@@ -6,9 +6,10 @@ use fenchel_linalg::Design;
 use fenchel_optim::prox::Zero;
 use fenchel_optim::random::Order;
 
-use super::race::{Curve, Entry, Method, at_most, curve, in_passes, optimum, run, table};
+use super::methods::{Entry, Method, optimum, run};
 use super::tasks::{tasks, with_design};
 use super::thesis;
+use crate::race::{Curve, at_most, curve, in_passes, table};
 use crate::{Axis, Context, Experiment, Failure, Figure, Ground, Outcome, Sentence, Table};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {

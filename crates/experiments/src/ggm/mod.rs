@@ -16,8 +16,8 @@ use crate::documents::DEFAZIO as DOCUMENT;
 use crate::{Experiment, Source};
 
 /// The experiments in the order of the thesis.
-pub(crate) const ALL: [Experiment; 4] =
-    [products::EXPERIMENT, roc::EXPERIMENT, films::EXPERIMENT, iterations::EXPERIMENT];
+pub(crate) const ALL: &[Experiment] =
+    &[products::EXPERIMENT, roc::EXPERIMENT, films::EXPERIMENT, iterations::EXPERIMENT];
 
 /// A sentence of the thesis.
 const fn thesis(section: &'static str, quote: &'static str) -> Source {

@@ -5,6 +5,7 @@ use fenchel_optim::random::{Generator, stream};
 use rand::RngExt;
 
 use super::thesis;
+use crate::race::exponent;
 use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series, Source, Table};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -40,20 +41,6 @@ fn independent(rng: &mut Generator) -> (f64, f64) {
 }
 
 type Draw = fn(&mut Generator) -> (f64, f64);
-
-/// The slope of the least-squares line of logarithms.
-fn slope(points: &[(f64, f64)]) -> f64 {
-    let n = points.len() as f64;
-    let (mut x, mut y, mut xx, mut xy) = (0.0, 0.0, 0.0, 0.0);
-    for &(a, b) in points {
-        let (a, b) = (a.ln(), b.ln());
-        x += a;
-        y += b;
-        xx += a * a;
-        xy += a * b;
-    }
-    (n * xy - x * y) / (n * xx - x * x)
-}
 
 fn experiment(context: &Context) -> Result<Outcome, Failure> {
     let mut outcome = Outcome::default();
@@ -93,7 +80,7 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
     for (k, &m) in sizes.iter().enumerate() {
         table.push([m.into(), curves[0][k].1.into(), curves[1][k].1.into()]);
     }
-    let slopes = [slope(&curves[0]), slope(&curves[1])];
+    let slopes = [exponent(&curves[0]), exponent(&curves[1])];
     outcome.claim(
         ROOT.claim("independent entries: products grow as the root of the length")
             .on(crate::Ground::Exact)

@@ -15,8 +15,8 @@ use crate::documents::SPG_TAY as DOCUMENT;
 use crate::{Experiment, Source};
 
 /// The experiments in the order of the paper.
-pub(crate) const ALL: [Experiment; 4] =
-    [structure::STRUCTURE, structure::LAMBDA, tightness::EXPERIMENT, senate::EXPERIMENT];
+pub(crate) const ALL: &[Experiment] =
+    &[structure::STRUCTURE, structure::LAMBDA, tightness::EXPERIMENT, senate::EXPERIMENT];
 
 /// A sentence of the paper.
 const fn paper(section: &'static str, quote: &'static str) -> Source {

@@ -1,25 +1,16 @@
 //! Files that appear whole or not at all, and names for them.
 
-use std::io::Write;
 use std::path::Path;
 
 use crate::Error;
 
-/// Writes a file by way of a temporary one in the same folder, which is made if need be: whoever
-/// reads it, or interrupts the run, sees the old text or the new one.
+/// Writes a file, in a folder that is made if need be: whoever reads it, or interrupts the run, sees the old text or the
+/// new one.
 pub(super) fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     let failed = |source| Error::File { path: path.to_owned(), source };
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     std::fs::create_dir_all(folder).map_err(failed)?;
-    let mut builder = tempfile::Builder::new();
-    builder.suffix(".partial");
-    // Temporary files are private; a report is for everyone whom the umask lets in.
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    let mut file = builder.tempfile_in(folder).map_err(failed)?;
-    file.write_all(bytes).map_err(failed)?;
-    file.persist(path).map_err(|e| failed(e.error))?;
-    Ok(())
+    fenchel_optim::file::replace(path, |to| to.write_all(bytes)).map_err(failed)
 }
 
 /// Removes the files directly in `folder` that end in one of the extensions; no folder, no work.

@@ -47,11 +47,11 @@ pub(super) fn page(
          <title>Fenchel: the experiments</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n"
     );
     html += &header(provenance, entries);
-    html += &contents(entries);
-    html += &all_claims(entries);
+    html += &contents(entries, attachments);
     for (entry, attached) in entries.iter().zip(attachments) {
         html += &section(entry, attached);
     }
+    html += &all_claims(entries);
     html += "</main>\n</body>\n</html>\n";
     html
 }
@@ -66,16 +66,20 @@ fn header(provenance: &Provenance, entries: &[Entry]) -> String {
     } else {
         "no real data was given; experiments ran on embedded sets and synthetic substitutes"
     };
+    let fact = |(name, value): &(String, String)| {
+        format!("<dt>{}</dt><dd>{}</dd>\n", escape(name), escape(value))
+    };
+    let facts: String = provenance.facts.iter().map(fact).collect();
     format!(
         "<header>\n<h1>Fenchel: the experiments</h1>\n\
          <p class=\"lead\">Every claim of the documents that this version repeats, with what was \
          expected, what was measured, and the verdict. Each quotes its document and says who fixed its \
          threshold: the document, the specification written from it, or this project; and where that was \
          done after a run had been seen. A claim that is known not to hold stays here with the reason.</p>\n\
-         {}{}<dl class=\"facts\">\n<dt>Version</dt><dd>{}</dd>\n<dt>Size</dt><dd>{size}</dd>\n\
-         <dt>Seed</dt><dd>{}</dd>\n<dt>Data</dt><dd>{data}</dd>\n</dl>\n</header>\n",
+         {}<details>\n<summary>How it was run</summary>\n<dl class=\"facts\">\n<dt>Version</dt><dd>{}</dd>\n\
+         <dt>Size</dt><dd>{size}</dd>\n<dt>Seed</dt><dd>{}</dd>\n<dt>Data</dt><dd>{data}</dd>\n{facts}</dl>\n\
+         </details>\n</header>\n",
         summary(entries),
-        origins(entries),
         escape(&provenance.version),
         provenance.seed,
     )
@@ -88,17 +92,8 @@ fn claims(entries: &[Entry]) -> impl Iterator<Item = &Claim> {
 /// The counts a reader looks for first, and whether anything needs attention.
 fn summary(entries: &[Entry]) -> String {
     let count = |outcome: &str| claims(entries).filter(|c| c.outcome() == outcome).count();
-    let kinds = [
-        ("pass", "pass", "pass"),
-        ("fail", "fail", "fail"),
-        ("does not reproduce", "known", "known not to reproduce"),
-        ("unexpected pass", "fail", "pass against what is registered"),
-        ("reason fails", "fail", "whose registered reason fails its check"),
-        ("reported", "reported", "shown where the document gives neither order nor number"),
-        ("not judged", "reported", "not judged: other data than the document's"),
-    ];
     let mut tiles = String::new();
-    for (outcome, class, words) in kinds {
+    for (outcome, class, words) in KINDS {
         let n = count(outcome);
         if n > 0 || outcome == "pass" {
             tiles += &format!("<li class=\"{class}\"><b>{n}</b> {words}</li>\n");
@@ -153,12 +148,66 @@ fn origins(entries: &[Entry]) -> String {
     )
 }
 
-fn contents(entries: &[Entry]) -> String {
+/// The kinds of verdicts, as tiles, counts and badges show them.
+const KINDS: [(&str, &str, &str); 7] = [
+    ("pass", "pass", "pass"),
+    ("fail", "fail", "fail"),
+    ("does not reproduce", "known", "known not to reproduce"),
+    ("unexpected pass", "fail", "pass against what is registered"),
+    ("reason fails", "fail", "whose registered reason fails its check"),
+    ("reported", "reported", "shown where the document gives neither order nor number"),
+    ("not judged", "reported", "not judged: other data than the document's"),
+];
+
+/// Whether a reader who looks for what does not hold wants to see it.
+fn is_open(claim: &Claim) -> bool {
+    claim.verdict == Verdict::Fail || claim.differs()
+}
+
+/// How many claims of an experiment have each verdict.
+fn counts(outcome: &Outcome) -> String {
+    let badge = |&(outcome_word, class, _): &(&str, &str, &str)| {
+        let n = outcome.claims.iter().filter(|c| c.outcome() == outcome_word).count();
+        (n > 0).then(|| badge(class, &format!("{n} {outcome_word}")))
+    };
+    KINDS.iter().filter_map(badge).collect::<Vec<_>>().join(" ")
+}
+
+/// The name of a figure on the page.
+fn figure_id(id: &str, k: usize) -> String {
+    format!("{}-figure-{}", escape(id), k + 1)
+}
+
+/// Width and height of a drawing, from its view box.
+fn extent(svg: &str) -> Option<(f64, f64)> {
+    let numbers = svg.split_once("viewBox=\"")?.1.split_once('"')?.0;
+    let mut numbers = numbers.split_whitespace().skip(2).map(str::parse::<f64>);
+    Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
+}
+
+/// The first figure in small, drawn once more from the place where it stands.
+fn thumbnail(id: &str, attached: &Attachments) -> String {
+    let extent = attached.figures.first().and_then(|drawing| extent(&drawing.svg));
+    let Some((width, height)) = extent else {
+        return "<span class=\"thumb\"></span>".to_owned();
+    };
+    format!(
+        "<svg class=\"thumb\" viewBox=\"0 0 {width} {height}\" aria-hidden=\"true\"><use href=\"#{}\" \
+         width=\"{width}\" height=\"{height}\"/></svg>",
+        figure_id(id, 0)
+    )
+}
+
+fn contents(entries: &[Entry], attachments: &[Attachments]) -> String {
     if entries.is_empty() {
         return "<p>No experiment was run.</p>\n".into();
     }
-    let mut html = String::from("<nav>\n<h2>Contents</h2>\n<ol>\n");
-    for entry in entries {
+    let open = claims(entries).filter(|c| is_open(c)).count();
+    let mut html = format!(
+        "<nav>\n<h2>Contents</h2>\n<p class=\"filter\"><label><input type=\"checkbox\" id=\"only-open\"> only what \
+         does not hold: {open}</label> <a href=\"#all-claims\">all claims in one table</a></p>\n<ol>\n"
+    );
+    for (entry, attached) in entries.iter().zip(attachments) {
         let e = &entry.experiment;
         let state = match &entry.state {
             State::Failed(_) => badge("fail", "error"),
@@ -166,15 +215,24 @@ fn contents(entries: &[Entry]) -> String {
             State::Done(outcome) if outcome.differs() => badge("fail", "differs"),
             State::Done(_) => String::new(),
         };
+        let counts = entry.outcome().map_or(String::new(), counts);
         html += &format!(
-            "<li><a href=\"#{id}\"><span class=\"id\">{id}</span> {}</a> \
-             <small>{}</small> {state}</li>\n",
+            "<li{}><a href=\"#{id}\">{}<span><span class=\"id\">{id}</span> {}</span></a><small>{}</small>\
+             <span class=\"counts\">{counts} {state}</span></li>\n",
+            holds(entry),
+            thumbnail(e.id, attached),
             escape(e.title),
             escape(e.document),
             id = escape(e.id),
         );
     }
     html + "</ol>\n</nav>\n"
+}
+
+/// The mark of an experiment that the filter hides.
+fn holds(entry: &Entry) -> &'static str {
+    let open = entry.differs() || entry.outcome().is_some_and(|o| o.claims.iter().any(is_open));
+    if open { "" } else { " class=\"holds\"" }
 }
 
 fn badge(class: &str, text: &str) -> String {
@@ -231,8 +289,9 @@ fn claim_row(claim: &Claim, id: Option<&str>) -> String {
         _ => format!("<p class=\"quote\">{}{after}; {}</p>", threshold.origin, claim.ground),
     };
     format!(
-        "<tr>{id}<td>{}{source}{why}</td><td data-label=\"Expected\">{}{origin}</td>\
+        "<tr{}>{id}<td>{}{source}{why}</td><td data-label=\"Expected\">{}{origin}</td>\
          <td data-label=\"Measured\">{}</td><td>{}</td></tr>\n",
+        if is_open(claim) { "" } else { " class=\"holds\"" },
         inline(&claim.statement),
         inline(&threshold.text),
         inline(&claim.measured),
@@ -271,21 +330,28 @@ fn all_claims(entries: &[Entry]) -> String {
     if rows.is_empty() {
         return String::new();
     }
-    format!("<section>\n<h2>All claims</h2>\n{}</section>\n", claim_table(&rows, true))
+    format!(
+        "<section id=\"all-claims\">\n<h2>All claims</h2>\n{}<details>\n<summary>The table of all {} \
+         claims</summary>\n{}</details>\n</section>\n",
+        origins(entries),
+        claims(entries).count(),
+        claim_table(&rows, true)
+    )
 }
 
 fn section(entry: &Entry, attached: &Attachments) -> String {
     let e = &entry.experiment;
     let mut html = format!(
-        "<section class=\"experiment\" id=\"{id}\">\n<h2><span class=\"id\">{id}</span> {}</h2>\n\
+        "<section class=\"experiment{}\" id=\"{id}\">\n<h2><span class=\"id\">{id}</span> {}</h2>\n\
          <p class=\"source\">{}</p>\n{}",
+        if holds(entry).is_empty() { "" } else { " holds" },
         escape(e.title),
         escape(e.document),
         data_line(entry),
         id = escape(e.id),
     );
     match &entry.state {
-        State::Done(outcome) => html += &body(outcome, attached),
+        State::Done(outcome) => html += &body(e.id, outcome, attached),
         State::Failed(message) => {
             html += &format!(
                 "<p class=\"attention\">The experiment ended with an error: {}</p>\n",
@@ -316,17 +382,17 @@ fn data_line(entry: &Entry) -> String {
     format!("<p class=\"source\">Data: {}</p>\n", sets.join("; "))
 }
 
-fn body(outcome: &Outcome, attached: &Attachments) -> String {
+fn body(id: &str, outcome: &Outcome, attached: &Attachments) -> String {
     let mut html = String::new();
     if !outcome.claims.is_empty() {
         let rows: String = outcome.claims.iter().map(|c| claim_row(c, None)).collect();
         html += &claim_table(&rows, false);
     }
-    for (figure, drawing) in outcome.figures.iter().zip(&attached.figures) {
+    for (k, (figure, drawing)) in outcome.figures.iter().zip(&attached.figures).enumerate() {
+        let svg = drawing.svg.replacen("<svg ", &format!("<svg id=\"{}\" ", figure_id(id, k)), 1);
         html += &format!(
-            "<figure>\n<div class=\"card\">{}</div>\n<figcaption><h3>{}</h3><p>{}</p>\
+            "<figure>\n<div class=\"card\">{svg}</div>\n<figcaption><h3>{}</h3><p>{}</p>\
              <p class=\"files\"><a href=\"{}\">CSV</a> <a href=\"{}\">SVG</a></p></figcaption>\n</figure>\n",
-            drawing.svg,
             escape(&figure.title),
             inline(&figure.caption),
             escape(&drawing.csv_link),

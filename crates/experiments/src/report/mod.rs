@@ -9,8 +9,8 @@
 //! fs-ex1/table-1-passes-to-1e-8.csv
 //! ```
 //!
-//! The page is a function of the outcomes and of [`Provenance`]: no date, no duration, no path, so that
-//! two runs with the same result give the same bytes. Every file appears whole or not at all.
+//! The page is a function of the outcomes and of [`Provenance`]: no date, no duration, no path but those
+//! that `Provenance` brings, so that two runs with the same result and provenance give the same bytes. Every file appears whole or not at all.
 
 mod axis;
 mod files;
@@ -36,6 +36,8 @@ pub struct Provenance {
     pub seed: u64,
     /// Whether there was a folder of real data.
     pub data: bool,
+    /// What else the page says of the run, by name: revision, date, processor, command.
+    pub facts: Vec<(String, String)>,
 }
 
 /// What became of an experiment.

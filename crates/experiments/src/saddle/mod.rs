@@ -6,8 +6,8 @@
 //! | `sa-race` | Figure 4-2 | the sublinear method, subgradients and mirror prox, with steps of the theory and longer ones |
 //! | `sa-real` | none | accuracy against nonzeros on real data |
 
-mod race;
 mod real;
+mod rivals;
 mod runtime;
 
 use ndarray::Array2;
@@ -17,7 +17,7 @@ use crate::documents::BABICHEV as DOCUMENT;
 use crate::{Experiment, Source};
 
 /// The experiments in the order of the thesis.
-pub(crate) const ALL: [Experiment; 3] = [runtime::EXPERIMENT, race::EXPERIMENT, real::EXPERIMENT];
+pub(crate) const ALL: &[Experiment] = &[runtime::EXPERIMENT, rivals::EXPERIMENT, real::EXPERIMENT];
 
 /// A sentence of the thesis.
 const fn thesis(section: &'static str, quote: &'static str) -> Source {
@@ -45,14 +45,4 @@ fn identity(n: usize, seed: u64) -> (Array2<f64>, Vec<usize>) {
     };
     let y = x.rows().into_iter().map(|row| largest(row, &mut normal)).collect();
     (x, y)
-}
-
-/// The slope of the straight line through `(ln x, ln y)` by least squares.
-fn slope(points: &[(f64, f64)]) -> f64 {
-    let logs: Vec<(f64, f64)> = points.iter().map(|(x, y)| (x.ln(), y.ln())).collect();
-    let n = logs.len() as f64;
-    let (mx, my) =
-        (logs.iter().map(|p| p.0).sum::<f64>() / n, logs.iter().map(|p| p.1).sum::<f64>() / n);
-    let over: f64 = logs.iter().map(|p| (p.0 - mx) * (p.1 - my)).sum();
-    over / logs.iter().map(|p| (p.0 - mx).powi(2)).sum::<f64>()
 }

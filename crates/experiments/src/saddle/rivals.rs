@@ -7,7 +7,8 @@ use fenchel_saddle::{
     SublinearSettings, mirror_prox, subgradient, sublinear,
 };
 
-use super::{identity, slope, thesis};
+use super::{identity, thesis};
+use crate::race::exponent;
 use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series, Source, Table};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -157,7 +158,7 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
     );
     let tail: Vec<(f64, f64)> =
         ends("sublinear, 30 times").iter().rev().take(3).map(|(t, e)| (*t, e.gap)).collect();
-    let of_gap = slope(&tail);
+    let of_gap = exponent(&tail);
     let claim = PROX_WINS.claim("the sublinear method's gap falls with T");
     outcome.claim(
         claim

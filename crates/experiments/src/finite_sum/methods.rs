@@ -1,6 +1,4 @@
-//! Methods side by side on one problem: suboptimality against passes.
-
-use std::ops::ControlFlow;
+//! The methods of a figure, run on one problem.
 
 use fenchel_finite_sum::lag::Lagged;
 use fenchel_finite_sum::{
@@ -12,11 +10,11 @@ use fenchel_linalg::Design;
 use fenchel_optim::lbfgs::LbfgsSettings;
 use fenchel_optim::prox::Zero;
 use fenchel_optim::random::Order;
-use fenchel_optim::{Loss, Observer, Progress, StepSize, Stop};
+use fenchel_optim::{Loss, StepSize, Stop};
 
 use super::tasks::Task;
-use crate::number::short;
-use crate::{Claim, Context, Failure, Judged, Reason, Series, Stated, Table};
+use crate::race::{Curve, Watch, geometric_mean};
+use crate::{Claim, Context, Failure, Judged, Reason, Stated};
 
 /// A method with everything but the order and the seed.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -54,27 +52,6 @@ impl Entry {
     }
 }
 
-/// Suboptimality after each pass.
-#[derive(Debug, Clone)]
-pub(super) struct Curve {
-    pub(super) name: &'static str,
-    pub(super) points: Vec<(f64, f64)>,
-}
-
-/// Keeps the objective of every row, and ends the run when the user asks for it.
-struct Watch<'c, 'd> {
-    context: &'c Context<'d>,
-    rows: Vec<(f64, f64)>,
-}
-
-impl<M: ?Sized> Observer<M> for Watch<'_, '_> {
-    fn observe(&mut self, progress: &Progress, _: &M) -> ControlFlow<()> {
-        let objective = progress.certificate.objective().unwrap_or(f64::INFINITY);
-        self.rows.push((progress.passes, objective));
-        self.context.control()
-    }
-}
-
 /// The optimum, certified to `1e-14` relative or the last digit that can be had.
 pub(super) fn optimum<D: Design, L: Loss, R: Lagged>(
     context: &Context,
@@ -82,7 +59,7 @@ pub(super) fn optimum<D: Design, L: Loss, R: Lagged>(
 ) -> Result<(f64, fenchel_finite_sum::Point), Failure> {
     let stop = Stop { absolute: 1e-16, max_passes: 5000.0, ..Stop::at_relative(1e-14) };
     let settings = CatalystSettings { stop, seed: 1, ..CatalystSettings::default() };
-    let mut watch = Watch { context, rows: vec![] };
+    let mut watch = Watch::new(context);
     let solution = catalyst(problem, &settings, None, &mut watch)?;
     context.check()?;
     let objective = solution.report.certificate.objective();
@@ -101,7 +78,7 @@ pub(super) fn run<D: Design, L: Loss>(
 ) -> Result<Curve, Failure> {
     let mut runs = vec![];
     for k in 0..seeds {
-        let mut watch = Watch { context, rows: vec![] };
+        let mut watch = Watch::new(context);
         let stop = context.stop(entry.name, Stop::after_passes(passes));
         solve(problem, entry, stop, context.seed + k, &mut watch)?;
         context.check()?;
@@ -179,69 +156,6 @@ fn solve<D: Design, L: Loss>(
     Ok(())
 }
 
-/// Rows at which every run has one; a run that found the optimum early stays there.
-pub(super) fn geometric_mean(runs: &[Vec<(f64, f64)>], best: f64) -> Vec<(f64, f64)> {
-    let longest = runs.iter().map(Vec::len).max().unwrap_or(0);
-    (0..longest)
-        .filter_map(|k| {
-            let passes = runs.iter().find_map(|run| run.get(k))?.0;
-            let mut log = 0.0;
-            for run in runs {
-                let (_, objective) = run.get(k).or(run.last())?;
-                log += (objective - best).max(0.0).ln();
-            }
-            Some((passes, (log / runs.len() as f64).exp()))
-        })
-        .collect()
-}
-
-/// A number of passes for people: infinite is never.
-pub(super) fn in_passes(count: f64) -> String {
-    if count.is_finite() { short(count) } else { "never".into() }
-}
-
-impl Curve {
-    /// Suboptimality at a number of passes, by the last row at or before it.
-    pub(super) fn at(&self, passes: f64) -> f64 {
-        let row = self.points.iter().rev().find(|(p, _)| *p <= passes + 1e-9);
-        row.map_or(f64::INFINITY, |row| row.1)
-    }
-
-    /// Passes to a suboptimality, interpolated on the log scale; infinite if it is not reached.
-    pub(super) fn passes_to(&self, target: f64) -> f64 {
-        let Some(k) = self.points.iter().position(|(_, gap)| *gap <= target) else {
-            return f64::INFINITY;
-        };
-        let (p, gap) = self.points[k];
-        match k.checked_sub(1).map(|k| self.points[k]) {
-            Some((before, high)) if gap > 0.0 && high.is_finite() => {
-                before + (p - before) * (high / target).ln() / (high / gap).ln()
-            }
-            _ => p,
-        }
-    }
-
-    /// Decades lost a pass between two numbers of passes, cut where the curve is at rounding level.
-    pub(super) fn slope(&self, from: f64, to: f64) -> f64 {
-        let end = to.min(self.passes_to(1e-12).floor());
-        (self.at(from) / self.at(end)).log10() / (end - from)
-    }
-
-    pub(super) fn series(&self) -> Series {
-        Series::line_points(self.name, self.points.clone())
-    }
-}
-
-/// `a <= factor * b` for two measured numbers; a number that was never reached (infinite, or NaN) proves nothing.
-pub(super) fn at_most(a: f64, factor: f64, b: f64) -> bool {
-    a.is_finite() && b.is_finite() && a <= factor * b
-}
-
-/// `a >= factor * b`, where `b` must have been reached and be above the rounding of the objective.
-pub(super) fn at_least(a: f64, factor: f64, b: f64) -> bool {
-    !a.is_nan() && b.is_finite() && b > 0.0 && a >= factor * b
-}
-
 /// A claim of the document about one task: shown, not judged, on generated data. `known` is why it does not hold on
 /// this task, if it is known not to.
 pub(super) fn judged(
@@ -255,53 +169,4 @@ pub(super) fn judged(
         _ => stated.holds(judged),
     };
     if task.generated { claim.not_judged("generated data") } else { claim }
-}
-
-/// Suboptimality of every curve at a few passes.
-pub(super) fn table(title: String, curves: &[Curve], passes: &[f64]) -> Table {
-    let columns = std::iter::once("method".to_owned())
-        .chain(passes.iter().map(|p| format!("{p} passes")))
-        .chain(["passes to 1e-6".into(), "passes to 1e-8".into()]);
-    let mut table = Table::new(title, columns);
-    for curve in curves {
-        let finite = |passes: f64| if passes.is_finite() { passes.into() } else { "–".into() };
-        let mut row = vec![curve.name.into()];
-        row.extend(passes.iter().map(|&p| curve.at(p).into()));
-        row.extend([finite(curve.passes_to(1e-6)), finite(curve.passes_to(1e-8))]);
-        table.push(row);
-    }
-    table
-}
-
-/// The curve of a name; the names are this module's own constants.
-pub(super) fn curve<'c>(curves: &'c [Curve], name: &str) -> Result<&'c Curve, Failure> {
-    let found = curves.iter().find(|c| c.name == name);
-    found.ok_or_else(|| Failure::new(format!("no curve is called {name}")))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_was_never_reached_proves_nothing() {
-        let (never, nan) = (f64::INFINITY, f64::NAN);
-        assert!(at_most(1.0, 1.0, 1.0) && !at_most(1.1, 1.0, 1.0));
-        assert!(
-            !at_most(never, 0.67, never) && !at_most(nan, 1.0, 1.0) && !at_most(1.0, 1.0, never)
-        );
-        assert!(at_least(never, 10.0, 1.0) && at_least(10.0, 10.0, 1.0));
-        assert!(
-            !at_least(0.0, 10.0, 0.0) && !at_least(never, 1.0, never) && !at_least(nan, 1.0, 1.0)
-        );
-    }
-
-    #[test]
-    fn curves_interpolate_on_the_log_scale_and_say_when_they_do_not_arrive() {
-        let curve = Curve { name: "c", points: vec![(0.0, 1.0), (2.0, 1e-2), (4.0, 1e-6)] };
-        assert!((curve.passes_to(1e-4) - 3.0).abs() < 1e-12);
-        assert_eq!(curve.passes_to(1e-8), f64::INFINITY);
-        assert_eq!(curve.at(3.9), 1e-2);
-        assert!((curve.slope(0.0, 2.0) - 1.0).abs() < 1e-12);
-    }
 }

@@ -1,0 +1,172 @@
+//! Methods side by side: suboptimality against work, what is read off the curves, and figures and tables of them.
+
+use std::ops::ControlFlow;
+
+use fenchel_optim::{Observer, Progress};
+
+use crate::number::short;
+use crate::{Context, Failure, Series, Table};
+
+/// Suboptimality after each pass.
+#[derive(Debug, Clone)]
+pub(crate) struct Curve {
+    pub(crate) name: &'static str,
+    pub(crate) points: Vec<(f64, f64)>,
+}
+
+/// Keeps the objective of every row, and ends the run when the user asks for it.
+pub(crate) struct Watch<'c, 'd> {
+    context: &'c Context<'d>,
+    pub(crate) rows: Vec<(f64, f64)>,
+}
+
+impl<'c, 'd> Watch<'c, 'd> {
+    pub(crate) fn new(context: &'c Context<'d>) -> Self {
+        Watch { context, rows: vec![] }
+    }
+}
+
+impl<M: ?Sized> Observer<M> for Watch<'_, '_> {
+    fn observe(&mut self, progress: &Progress, _: &M) -> ControlFlow<()> {
+        let objective = progress.certificate.objective().unwrap_or(f64::INFINITY);
+        self.rows.push((progress.passes, objective));
+        self.context.control()
+    }
+}
+
+/// Rows at which every run has one; a run that found the optimum early stays there.
+pub(crate) fn geometric_mean(runs: &[Vec<(f64, f64)>], best: f64) -> Vec<(f64, f64)> {
+    let longest = runs.iter().map(Vec::len).max().unwrap_or(0);
+    (0..longest)
+        .filter_map(|k| {
+            let passes = runs.iter().find_map(|run| run.get(k))?.0;
+            let mut log = 0.0;
+            for run in runs {
+                let (_, objective) = run.get(k).or(run.last())?;
+                log += (objective - best).max(0.0).ln();
+            }
+            Some((passes, (log / runs.len() as f64).exp()))
+        })
+        .collect()
+}
+
+/// A number of passes for people: infinite is never.
+pub(crate) fn in_passes(count: f64) -> String {
+    if count.is_finite() { short(count) } else { "never".into() }
+}
+
+impl Curve {
+    /// Suboptimality at a number of passes, by the last row at or before it.
+    pub(crate) fn at(&self, passes: f64) -> f64 {
+        let row = self.points.iter().rev().find(|(p, _)| *p <= passes + 1e-9);
+        row.map_or(f64::INFINITY, |row| row.1)
+    }
+
+    /// Passes to a suboptimality, interpolated on the log scale; infinite if it is not reached.
+    pub(crate) fn passes_to(&self, target: f64) -> f64 {
+        cost_to(self.points.iter().copied(), target)
+    }
+
+    /// Decades lost a pass between two numbers of passes, cut where the curve is at rounding level.
+    pub(crate) fn slope(&self, from: f64, to: f64) -> f64 {
+        let end = to.min(self.passes_to(1e-12).floor());
+        (self.at(from) / self.at(end)).log10() / (end - from)
+    }
+
+    pub(crate) fn series(&self) -> Series {
+        Series::line_points(self.name, self.points.clone())
+    }
+}
+
+/// The cost at which pairs of cost and suboptimality first reach a target, interpolated on the log scale; infinite if they do not.
+pub(crate) fn cost_to(points: impl Iterator<Item = (f64, f64)>, target: f64) -> f64 {
+    let mut before: Option<(f64, f64)> = None;
+    for (cost, gap) in points {
+        if gap <= target {
+            return match before {
+                Some((from, high)) if gap > 0.0 && high.is_finite() => {
+                    from + (cost - from) * (high / target).ln() / (high / gap).ln()
+                }
+                _ => cost,
+            };
+        }
+        before = Some((cost, gap));
+    }
+    f64::INFINITY
+}
+
+/// The slope of the straight line through `(ln x, ln y)` by least squares: the exponent of a power law.
+pub(crate) fn exponent(points: &[(f64, f64)]) -> f64 {
+    let logs: Vec<(f64, f64)> = points.iter().map(|(x, y)| (x.ln(), y.ln())).collect();
+    let n = logs.len() as f64;
+    let (mx, my) =
+        (logs.iter().map(|p| p.0).sum::<f64>() / n, logs.iter().map(|p| p.1).sum::<f64>() / n);
+    let over: f64 = logs.iter().map(|p| (p.0 - mx) * (p.1 - my)).sum();
+    over / logs.iter().map(|p| (p.0 - mx).powi(2)).sum::<f64>()
+}
+
+/// `a <= factor * b` for two measured numbers; a number that was never reached (infinite, or NaN) proves nothing.
+pub(crate) fn at_most(a: f64, factor: f64, b: f64) -> bool {
+    a.is_finite() && b.is_finite() && a <= factor * b
+}
+
+/// `a >= factor * b`, where `b` must have been reached and be above the rounding of the objective.
+pub(crate) fn at_least(a: f64, factor: f64, b: f64) -> bool {
+    !a.is_nan() && b.is_finite() && b > 0.0 && a >= factor * b
+}
+
+/// Suboptimality of every curve at a few passes.
+pub(crate) fn table(title: String, curves: &[Curve], passes: &[f64]) -> Table {
+    let columns = std::iter::once("method".to_owned())
+        .chain(passes.iter().map(|p| format!("{p} passes")))
+        .chain(["passes to 1e-6".into(), "passes to 1e-8".into()]);
+    let mut table = Table::new(title, columns);
+    for curve in curves {
+        let finite = |passes: f64| if passes.is_finite() { passes.into() } else { "–".into() };
+        let mut row = vec![curve.name.into()];
+        row.extend(passes.iter().map(|&p| curve.at(p).into()));
+        row.extend([finite(curve.passes_to(1e-6)), finite(curve.passes_to(1e-8))]);
+        table.push(row);
+    }
+    table
+}
+
+/// The curve of a name; the names are this module's own constants.
+pub(crate) fn curve<'c>(curves: &'c [Curve], name: &str) -> Result<&'c Curve, Failure> {
+    let found = curves.iter().find(|c| c.name == name);
+    found.ok_or_else(|| Failure::new(format!("no curve is called {name}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_never_reached_proves_nothing() {
+        let (never, nan) = (f64::INFINITY, f64::NAN);
+        assert!(at_most(1.0, 1.0, 1.0) && !at_most(1.1, 1.0, 1.0));
+        assert!(
+            !at_most(never, 0.67, never) && !at_most(nan, 1.0, 1.0) && !at_most(1.0, 1.0, never)
+        );
+        assert!(at_least(never, 10.0, 1.0) && at_least(10.0, 10.0, 1.0));
+        assert!(
+            !at_least(0.0, 10.0, 0.0) && !at_least(never, 1.0, never) && !at_least(nan, 1.0, 1.0)
+        );
+    }
+
+    #[test]
+    fn curves_interpolate_on_the_log_scale_and_say_when_they_do_not_arrive() {
+        let curve = Curve { name: "c", points: vec![(0.0, 1.0), (2.0, 1e-2), (4.0, 1e-6)] };
+        assert!((curve.passes_to(1e-4) - 3.0).abs() < 1e-12);
+        assert_eq!(curve.passes_to(1e-8), f64::INFINITY);
+        assert_eq!(curve.at(3.9), 1e-2);
+        assert!((curve.slope(0.0, 2.0) - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_power_law_has_its_exponent() {
+        let points: Vec<(f64, f64)> =
+            [1.0, 2.0, 8.0].iter().map(|&x: &f64| (x, 3.0 * x.powf(-0.5))).collect();
+        assert!((exponent(&points) + 0.5).abs() < 1e-12);
+    }
+}
