@@ -36,6 +36,18 @@ impl Default for Drawing<'_> {
 }
 
 impl NetworkModel {
+    /// Where a drawing puts the variables, in the unit square; downwards is positive.
+    pub fn positions(&self, drawing: &Drawing<'_>) -> Vec<(f64, f64)> {
+        let edges = self.drawn(drawing);
+        let strongest = edges.iter().map(|edge| edge.2.abs()).fold(1e-300, f64::max);
+        layout(self.variables(), &edges, strongest, drawing.iterations)
+    }
+
+    fn drawn(&self, drawing: &Drawing<'_>) -> Vec<(u32, u32, f64)> {
+        let kept = |edge: &(u32, u32, f64)| !drawing.positive_only || edge.2 > 0.0;
+        self.edges().into_iter().filter(kept).collect()
+    }
+
     /// Draws the network: blue lines for positive, orange ones for negative couplings, the thicker the stronger. The same network gives the same
     /// picture.
     ///
@@ -49,13 +61,9 @@ impl NetworkModel {
             }
         }
         Invalid::check_positive("size", drawing.size)?;
-        let edges: Vec<(u32, u32, f64)> = self
-            .edges()
-            .into_iter()
-            .filter(|edge| !drawing.positive_only || edge.2 > 0.0)
-            .collect();
+        let edges = self.drawn(drawing);
         let strongest = edges.iter().map(|edge| edge.2.abs()).fold(1e-300, f64::max);
-        let places = layout(p, &edges, strongest, drawing.iterations);
+        let places = self.positions(drawing);
         let size = drawing.size;
         let at = |v: u32| {
             let (x, y) = places[v as usize];

@@ -78,7 +78,8 @@ impl ExactMle {
     /// Fits a model.
     ///
     /// # Errors
-    /// [`Error::UnboundedMle`] where unpenalised parameters grow without end; [`Error::Refused`]; [`Error::Invalid`] for settings out of range;
+    /// [`Error::UnboundedMle`] where an unpenalised parameter grows without end because a value of a variable, or of a pair, never occurs (other
+    /// directions without end show as parameters that still grow at the pass limit); [`Error::Refused`]; [`Error::Invalid`] for settings out of range;
     /// [`Error::Refused`] for data with cells to impute.
     pub fn fit(&self, data: &BinaryData) -> Result<NetworkModel, Error> {
         self.solve(data, vec![0.0; packed_length(data.variables())], &mut ())

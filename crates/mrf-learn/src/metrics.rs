@@ -21,11 +21,12 @@ pub fn edge_auc(truth: &BinaryPairwise, scores: &[f64]) -> Result<Option<f64>, E
 /// Precision, recall and F1 of the scores that are not 0.
 ///
 /// # Errors
-/// [`Error::Metrics`] for scores that are not one a pair.
+/// [`Error::Metrics`] for scores that are not one a pair; [`Error::Invalid`] for NaN.
 pub fn edge_scores(
     truth: &BinaryPairwise,
     scores: &[f64],
 ) -> Result<fenchel_metrics::Scores, Error> {
+    check_numbers(scores)?;
     let found: Vec<bool> = scores.iter().map(|&score| score != 0.0).collect();
     Ok(fenchel_metrics::binary_scores(&edge_labels(truth), &found)?)
 }
@@ -33,11 +34,23 @@ pub fn edge_scores(
 /// Pairs in which the supports differ: the structural Hamming distance.
 ///
 /// # Errors
-/// [`Error::Invalid`] for scores that are not one a pair.
+/// [`Error::Invalid`] for scores that are not one a pair, or NaN.
 pub fn hamming(truth: &BinaryPairwise, scores: &[f64]) -> Result<usize, Error> {
     let labels = edge_labels(truth);
     fenchel_linalg::Invalid::check_length("scores", labels.len(), scores.len())?;
+    check_numbers(scores)?;
     Ok(labels.iter().zip(scores).filter(|(edge, score)| **edge != (**score != 0.0)).count())
+}
+
+/// NaN is no size of a coupling, and would count as an edge.
+fn check_numbers(scores: &[f64]) -> Result<(), Error> {
+    match scores.iter().find(|score| score.is_nan()) {
+        None => Ok(()),
+        Some(&value) => {
+            let expected = "a number for every pair";
+            Err(fenchel_linalg::Invalid::Parameter { name: "scores", value, expected }.into())
+        }
+    }
 }
 
 /// Whether `i` and `j` are joined, of all pairs `i < j`, row by row.

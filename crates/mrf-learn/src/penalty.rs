@@ -139,13 +139,14 @@ impl Regulariser for Strengths {
 /// biases the fit without couplings is independence.
 ///
 /// # Errors
-/// As [`Penalty::strengths`].
+/// As [`Penalty::strengths`]; [`Invalid::Length`] for means of another length.
 pub fn lambda_max(
     means: &[f64],
     coordinates: Coordinates,
     penalty: &Penalty,
     p: usize,
 ) -> Result<f64, Error> {
+    Invalid::check_length("means", packed_length(p), means.len())?;
     let unit = Penalty { lambda: 1.0, ..penalty.clone() };
     let strengths = unit.strengths(p)?;
     let free = penalty.unary_weight == 0.0;

@@ -69,7 +69,7 @@ pub fn ising_grid(side: usize, coupling: f64) -> Result<BinaryPairwise, Error> {
 /// Independent exact draws by enumeration, up to 24 variables.
 ///
 /// # Errors
-/// [`Invalid::Parameter`] for more variables; [`Invalid::Empty`] for no rows.
+/// [`Error::Refused`] for more variables; [`Invalid::Empty`] for no rows.
 pub fn exact_draws(model: &BinaryPairwise, rows: usize, seed: u64) -> Result<BinaryData, Error> {
     let p = model.variables();
     let mut table = Enumeration::new(p, Some(16 << 24))?;

@@ -41,7 +41,7 @@ pub(crate) fn symmetrise(rows: &[Vec<f64>], rule: Rule) -> Vec<f64> {
     theta
 }
 
-/// One report of many independent problems: sums, and the worst status.
+/// One report of many independent problems: sums (of the seconds too, which are those of one core), and the worst status.
 pub(crate) fn combine(reports: &[Report]) -> Report {
     let mut objective = 0.0;
     let mut value = 0.0;
@@ -62,7 +62,7 @@ pub(crate) fn combine(reports: &[Report]) -> Report {
         certificate,
         passes: reports.iter().map(|report| report.passes).fold(0.0, f64::max),
         oracle_calls: reports.iter().map(|report| report.oracle_calls).sum(),
-        seconds: 0.0,
+        seconds: reports.iter().map(|report| report.seconds).sum(),
     }
 }
 

@@ -77,9 +77,11 @@ impl NodewiseLogistic {
     fn regress(&self, data: &BinaryData, i: usize) -> Result<(Vec<f64>, Option<Report>), Error> {
         let (n, p) = (data.rows(), data.variables());
         let mut row = vec![0.0; p];
-        let ones = (0..n).filter(|&r| data.get(r, i)).count() as f64;
-        if p == 1 || ones == 0.0 || ones == n as f64 {
-            let mean = (ones + 1.0) / (n as f64 + 2.0);
+        let counted = || (0..n).filter(|&r| data.weight(r) > 0.0);
+        let ones = counted().filter(|&r| data.get(r, i)).count() as f64;
+        let all = counted().count() as f64;
+        if p == 1 || ones == 0.0 || ones == all {
+            let mean = (ones + 1.0) / (all + 2.0);
             row[i] = (mean / (1.0 - mean)).ln();
             return Ok((row, None));
         }

@@ -60,7 +60,7 @@ impl Default for PseudoLikelihood {
             penalty: Penalty::default(),
             edge_weight: EdgeWeight::One,
             coordinates: Coordinates::Binary,
-            stop: Stop { absolute: 1e-8, relative: 0.0, max_passes: 10_000.0, ..Stop::default() },
+            stop: Stop { absolute: 1e-6, relative: 0.0, max_passes: 10_000.0, ..Stop::default() },
         }
     }
 }

@@ -100,6 +100,40 @@ impl InteractionScreening {
         NetworkModel::new(&theta, p, Coordinates::Spins, &penalty, combine(&reports))
     }
 
+    /// The smallest `lambda` that leaves no coupling: the largest derivative by a coupling where there is only the field, which is then
+    /// `(1/2) ln` of the odds of the data.
+    ///
+    /// # Errors
+    /// None at present.
+    pub fn lambda_max(&self, data: &BinaryData) -> Result<f64, Error> {
+        let signs = data.signs();
+        let (n, p) = signs.dim();
+        let mut largest: f64 = 0.0;
+        for i in 0..p {
+            let plus: f64 = (0..n).filter(|&r| signs[[r, i]] > 0.0).map(|r| data.weight(r)).sum();
+            let minus = 1.0 - plus;
+            if !(plus > 1e-15 && minus > 1e-15) {
+                continue;
+            }
+            // exp(-s h), times the weight of the row.
+            let (up, down) = ((minus / plus).sqrt(), (plus / minus).sqrt());
+            let scale = match self.objective {
+                ScreeningObjective::Rise => 1.0,
+                ScreeningObjective::LogRise => 0.5 / (plus * minus).sqrt(),
+            };
+            for j in (0..p).filter(|&j| j != i) {
+                let slope: f64 = (0..n)
+                    .map(|r| {
+                        let s = signs[[r, i]];
+                        data.weight(r) * if s > 0.0 { up } else { -down } * signs[[r, j]]
+                    })
+                    .sum();
+                largest = largest.max(scale * slope.abs());
+            }
+        }
+        Ok(largest)
+    }
+
     fn screen(
         &self,
         signs: &Array2<f64>,
@@ -107,10 +141,11 @@ impl InteractionScreening {
         i: usize,
     ) -> Result<(Vec<f64>, Option<Report>), Error> {
         let (n, p) = signs.dim();
-        let ones = signs.column(i).iter().filter(|&&s| s > 0.0).count();
-        if ones == 0 || ones == n {
+        let counted = || signs.column(i).into_iter().zip(weights).filter(|(_, w)| **w > 0.0);
+        let (ones, all) = (counted().filter(|(s, _)| **s > 0.0).count(), counted().count());
+        if ones == 0 || ones == all {
             let mut row = vec![0.0; p];
-            row[i] = 0.5 * ((ones as f64 + 1.0) / ((n - ones) as f64 + 1.0)).ln();
+            row[i] = 0.5 * ((ones as f64 + 1.0) / ((all - ones) as f64 + 1.0)).ln();
             return Ok((row, None));
         }
         // Row x of the features: s_i (s_1, ..., 1 at place i, ..., s_p).

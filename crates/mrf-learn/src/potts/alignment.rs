@@ -95,7 +95,8 @@ impl Alignment {
     /// Codes of letters, sequences x columns. Letters that the alphabet does not have count as gaps, as does everything ambiguous.
     ///
     /// # Errors
-    /// [`Invalid::Empty`] without sequences or with fewer than two columns.
+    /// [`Invalid::Empty`] without sequences; [`Invalid::Parameter`] for fewer than two columns; [`Error::Entry`] for bytes that are no printable
+    /// characters.
     pub fn new(letters: ArrayView2<u8>, alphabet: Alphabet, gaps: Gaps) -> Result<Self, Error> {
         if letters.nrows() == 0 {
             return Err(Invalid::Empty { what: "alignment (sequences)" }.into());
@@ -103,6 +104,12 @@ impl Alignment {
         if letters.ncols() < 2 {
             let (name, value) = ("columns of the alignment", letters.ncols() as f64);
             return Err(Invalid::Parameter { name, value, expected: "at least 2" }.into());
+        }
+        for ((row, column), letter) in letters.indexed_iter() {
+            if !letter.is_ascii_graphic() {
+                let expected = "a printable ASCII character: letters, not codes";
+                return Err(Error::Entry { row, column, value: letter.to_string(), expected });
+            }
         }
         let table: Vec<u8> = (0..=255).map(|letter| alphabet.code(letter)).collect();
         let codes = letters.mapv(|letter| table[usize::from(letter)]);
@@ -143,6 +150,11 @@ impl Alignment {
             Invalid::check_nonnegative("weights", weight)?;
         }
         Invalid::check_positive("weights (sum)", weights.iter().sum())?;
+        // They are kept in single precision while fitting.
+        if let Some(&value) = weights.iter().find(|&&w| w > 0.0 && !(1e-30..=1e30).contains(&w)) {
+            let expected = "0, or between 1e-30 and 1e30";
+            return Err(Invalid::Parameter { name: "weights", value, expected }.into());
+        }
         self.weights = Array1::from(weights.to_vec());
         Ok(self)
     }

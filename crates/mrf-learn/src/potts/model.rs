@@ -162,10 +162,14 @@ impl PottsModel {
     /// The mean log pseudo-likelihood of a sequence, weighted, in nats.
     ///
     /// # Errors
-    /// [`Invalid::Length`] for an alignment of other columns or letters.
+    /// [`Invalid::Length`] or [`Invalid::Layout`] for an alignment of other columns or letters.
     pub fn score(&self, alignment: &Alignment) -> Result<f64, Error> {
         Invalid::check_length("columns of the alignment", self.columns, alignment.columns())?;
         Invalid::check_length("letters of the alignment", self.states, alignment.states())?;
+        if self.alphabet != *alignment.alphabet() {
+            let reason = "its alphabet is not that of the model".to_owned();
+            return Err(Invalid::Layout { what: "alignment", reason }.into());
+        }
         let cells = super::engine::Cells::new(alignment);
         let whole = super::engine::evaluate(&cells, self, None, false);
         Ok(-whole.loss / alignment.effective())

@@ -18,7 +18,8 @@ pub use path::{Path, PathFit, falling_grid, held_out_scores, lambda_path, refit}
 pub use stability::{StabilitySelection, StableEdges};
 
 use crate::{
-    BinaryData, Error, ExactMle, NetworkModel, NodewiseLogistic, Penalty, PseudoLikelihood, Spg,
+    BinaryData, Error, ExactMle, InteractionScreening, NetworkModel, NodewiseLogistic, Penalty,
+    PseudoLikelihood, Spg,
 };
 
 /// A method that learns a network at a given strength of its penalty.
@@ -89,6 +90,29 @@ penalised_learner!(PseudoLikelihood
     }
 );
 penalised_learner!(Spg);
+
+impl Learner for InteractionScreening {
+    fn penalty(&self) -> Penalty {
+        Penalty::edges(self.lambda)
+    }
+
+    fn coordinates(&self) -> crate::Coordinates {
+        crate::Coordinates::Spins
+    }
+
+    fn lambda_max(&self, data: &BinaryData) -> Result<f64, Error> {
+        InteractionScreening::lambda_max(self, data)
+    }
+
+    fn learn(
+        &self,
+        data: &BinaryData,
+        lambda: f64,
+        _: Option<&NetworkModel>,
+    ) -> Result<NetworkModel, Error> {
+        InteractionScreening { lambda, ..self.clone() }.fit(data)
+    }
+}
 
 impl Learner for NodewiseLogistic {
     fn penalty(&self) -> Penalty {

@@ -22,6 +22,8 @@ pub struct BinarySampler {
     rows: Option<Array2<bool>>,
     exact_degree: usize,
     seed: u64,
+    /// How often chains were begun: every time with streams of its own.
+    begun: u64,
 }
 
 /// Chains that the largest eigenvalue of a covariance is estimated from.
@@ -61,6 +63,7 @@ impl BinarySampler {
             rows,
             exact_degree: settings.exact_degree,
             seed: settings.seed,
+            begun: 0,
         })
     }
 
@@ -69,9 +72,15 @@ impl BinarySampler {
         &self.model
     }
 
-    fn restart(&mut self, chains: usize, round: u64, start: BinaryStart) -> Result<(), Error> {
+    /// The states of the chains: chains x variables.
+    pub fn states(&self) -> Array2<bool> {
+        self.chains.samples()
+    }
+
+    fn restart(&mut self, chains: usize, start: BinaryStart) -> Result<(), Error> {
         let p = self.model.variables();
-        let seed = self.seed ^ (round + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.begun += 1;
+        let seed = self.seed ^ self.begun.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let mut fresh =
             BinaryGibbs::new(&dense_model(p)?, chains, start, BinaryScan::Systematic, seed)?;
         fresh.set_model(&self.model)?;
@@ -104,15 +113,15 @@ impl Sampler for BinarySampler {
         Ok(self.chains.set_model(&self.model)?)
     }
 
-    fn begin(&mut self, round: u64) -> Result<(), Error> {
+    fn begin(&mut self, _: u64) -> Result<(), Error> {
         let chains = self.chains();
         match self.start {
             ChainStart::Persistent => Ok(()),
-            ChainStart::Restart => self.restart(chains, round, BinaryStart::Random),
+            ChainStart::Restart => self.restart(chains, BinaryStart::Random),
             ChainStart::Data => match self.rows.take() {
                 None => Ok(()),
                 Some(rows) => {
-                    let done = self.restart(chains, round, BinaryStart::Rows(rows.view()));
+                    let done = self.restart(chains, BinaryStart::Rows(rows.view()));
                     self.rows = Some(rows);
                     done
                 }
@@ -120,9 +129,9 @@ impl Sampler for BinarySampler {
         }
     }
 
-    fn double(&mut self, round: u64) -> Result<(), Error> {
+    fn double(&mut self, _: u64) -> Result<(), Error> {
         let states = self.chains.samples();
-        self.restart(2 * self.chains(), round ^ 1 << 40, BinaryStart::Rows(states.view()))
+        self.restart(2 * self.chains(), BinaryStart::Rows(states.view()))
     }
 
     fn sweep(&mut self) {

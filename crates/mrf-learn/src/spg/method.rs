@@ -292,7 +292,9 @@ impl<'a, S: Sampler + ModelOf, R: Regulariser> SpgMethod<'a, S, R> {
                     let mut error = bias;
                     if let Some(doubt) = doubt {
                         self.sampler.variances(&self.means, &mut self.variances);
-                        let sampling = self.sampler.sampling_error(&self.variances, doubt);
+                        // A half of the chains has at most twice the error.
+                        let halves = if settings.split_chains { 2.0 } else { 1.0 };
+                        let sampling = halves * self.sampler.sampling_error(&self.variances, doubt);
                         error += sampling;
                         let room = match settings.schedule {
                             Schedule::NonAsymptotic(rule) => {
@@ -361,10 +363,12 @@ impl<'a, S: Sampler + ModelOf, R: Regulariser> SpgMethod<'a, S, R> {
         let k = self.trace.len();
         self.sampler.variances(&self.means, &mut self.variances);
         let q = self.sampler.chains();
-        let noise = (self.variances.iter().sum::<f64>() / q as f64).sqrt();
+        // With split chains the gradient is the mean over a half.
+        let used = if settings.split_chains { q - q / 2 } else { q };
+        let noise = (self.variances.iter().sum::<f64>() / used as f64).sqrt();
         if settings.noise_threshold {
             for c in 0..self.trial.len() {
-                let least = 2.0 * self.step * (self.variances[c] / q as f64).sqrt();
+                let least = 2.0 * self.step * (self.variances[c] / used as f64).sqrt();
                 if self.theta[c] == 0.0 && self.trial[c].abs() < least {
                     self.trial[c] = 0.0;
                 }

@@ -3,6 +3,10 @@
 //! The gradient of the likelihood of what is observed has the means of the statistics given the observed cells in the place of
 //! the means of the data. One Gibbs sweep over the missing cells an iteration estimates them; averaging over iterations with
 //! weights `max(1/k, 0.05)` tames the noise.
+//!
+//! EM converges slowly in what the missing cells would have told: with 40 % of the cells missing, 150 iterations end well short of the
+//! optimum, and 1,500 come near. `norm(G)`, the residual of the report and the noise floor are about the gradient at the imputed means of the moment: a small
+//! residual in a flat direction. Raise `max_passes` with the share of missing cells, and set `noise_floor` to `None`.
 
 use fenchel_graphical::BinaryPairwise;
 use fenchel_linalg::special::sigmoid;

@@ -29,7 +29,7 @@ pub trait Sampler: Clone {
     /// For more chains than fit into memory.
     fn begin(&mut self, round: u64) -> Result<(), Error>;
 
-    /// Doubles the chains; the new ones begin where the old ones are.
+    /// Doubles the chains; the new ones begin where the old ones are, and all draw from streams that were not used before.
     ///
     /// # Errors
     /// For more chains than fit into memory.

@@ -40,7 +40,7 @@ fn pseudo_likelihood_is_certified() {
                 penalty: penalty.clone(),
                 edge_weight,
                 coordinates,
-                ..PseudoLikelihood::default()
+                stop: fenchel_optim::Stop { absolute: 1e-8, ..PseudoLikelihood::default().stop },
             };
             let model = method.fit(&data).unwrap();
             let certificate = model.report.certificate;
@@ -219,4 +219,17 @@ fn log_rise_without_a_minimum_is_refused() {
     );
     assert!(with(1.01, ScreeningObjective::LogRise).is_ok());
     assert!(with(0.1, ScreeningObjective::Rise).unwrap().report.certificate.value() <= 3e-6);
+}
+
+/// Rows of weight 0 do not make a constant column vary.
+#[test]
+fn rows_without_weight_do_not_count() {
+    let x = array![[1u8, 1, 0], [0, 0, 1], [0, 1, 1], [0, 0, 0]];
+    let data = BinaryData::new(x.view(), MissingPolicy::Error).unwrap();
+    let data = data.with_weights(&[0.0, 1.0, 1.0, 1.0]).unwrap();
+    let node = NodewiseLogistic { lambda: 0.1, ..Default::default() }.fit(&data).unwrap();
+    // One more row of each kind: odds 1 to 4.
+    assert!((node.parameters()[0] - 0.25_f64.ln()).abs() < 1e-12);
+    let screen = InteractionScreening { lambda: 0.5, ..Default::default() }.fit(&data).unwrap();
+    assert!((screen.parameters()[0] - 0.5 * 0.25_f64.ln()).abs() < 1e-12);
 }

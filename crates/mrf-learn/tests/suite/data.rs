@@ -138,3 +138,12 @@ fn infinite_weights_are_saved() {
     model.save(&mut bytes).unwrap();
     assert_eq!(fenchel_mrf_learn::NetworkModel::load(&bytes[..]).unwrap(), model);
 }
+
+#[test]
+fn scores_and_means_that_do_not_fit() {
+    use fenchel_mrf_learn::metrics;
+    let truth = fenchel_graphical::BinaryPairwise::new(&[0.0; 3], &[(0, 1, 1.0)]).unwrap();
+    assert!(metrics::hamming(&truth, &[1.0, f64::NAN, 0.0]).is_err());
+    assert!(metrics::edge_scores(&truth, &[1.0, f64::NAN, 0.0]).is_err());
+    assert!(lambda_max(&[0.1], Coordinates::Binary, &Penalty::l1(1.0), 3).is_err());
+}

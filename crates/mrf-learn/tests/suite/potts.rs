@@ -262,7 +262,16 @@ fn precision_by_hand() {
 /// U is a base in an alphabet of bases and unknown, hence a gap, in one of amino acids; scores that are no numbers are refused.
 #[test]
 fn letters_and_scores_that_do_not_fit() {
-    use fenchel_mrf_learn::potts::contacts::{Structure, precision};
+    let codes = Array2::<u8>::from_shape_fn((3, 4), |(n, i)| (n + i) as u8);
+    let error = Alignment::new(codes.view(), Alphabet::protein(), Gaps::State);
+    assert!(matches!(error, Err(Error::Entry { row: 0, column: 0, .. })));
+    let alignment = |alphabet| {
+        let letters = Array2::from_shape_fn((6, 4), |(n, i)| b"ACGT"[(n * 3 + i) % 4]);
+        Alignment::new(letters.view(), alphabet, Gaps::State).unwrap()
+    };
+    let model = PottsPseudoLikelihood::default().fit(&alignment(Alphabet::nucleotides())).unwrap();
+    assert!(model.score(&alignment(Alphabet::new("ACTG", '-').unwrap())).is_err());
+    assert!(alignment(Alphabet::nucleotides()).with_weights(&[1e-50; 6]).is_err());
     assert_eq!(Alphabet::nucleotides().code(b'u'), Alphabet::nucleotides().code(b'T'));
     assert_eq!(usize::from(Alphabet::protein().code(b'U')), Alphabet::protein().len());
     let distances = ndarray::Array2::from_elem((8, 8), 5.0);

@@ -97,24 +97,32 @@ fn stable_edges_are_true_and_the_bound_is_its_formula() {
     assert!(StabilitySelection { threshold: 0.5, ..settings }.select(&data, &learner).is_err());
 }
 
-/// A column with a single 1 would be constant in a third of ordinary resamples.
+/// The intervals cover, and are as wide as the Fisher information says: 3.92 times the root of the diagonal of its inverse over n. A column with a
+/// single 1 would be constant in a third of ordinary resamples.
 #[test]
 fn intervals_cover_and_rare_columns_do_no_harm() {
     let truth = chain();
-    let data = synthetic::exact_draws(&truth, 1500, 8).unwrap();
+    let rows = 1500;
     let method = ExactMle { penalty: Penalty::edges(1.0), ..ExactMle::default() };
-    let settings = EdgeBootstrap { draws: 40, lambda: 1e-3, ..EdgeBootstrap::default() };
-    let intervals = settings.intervals(&data, &method).unwrap();
-    assert_eq!(intervals.len(), 15);
-    let covered = intervals
-        .iter()
-        .filter(|e| {
+    let settings = EdgeBootstrap { draws: 60, lambda: 1e-4, ..EdgeBootstrap::default() };
+    let variances = inverse_information(&truth);
+    let (mut covered, mut ratios) = (0, vec![]);
+    for seed in 0..5 {
+        let data = synthetic::exact_draws(&truth, rows, 80 + seed).unwrap();
+        let intervals = settings.intervals(&data, &method).unwrap();
+        assert_eq!(intervals.len(), 15);
+        for e in intervals {
             let value =
                 truth.edges_of(e.i as usize).find(|edge| edge.0 == e.j).map_or(0.0, |edge| edge.1);
-            e.low - 0.05 <= value && value <= e.high + 0.05
-        })
-        .count();
-    assert!(covered >= 12, "{covered} of 15");
+            covered += usize::from(e.low <= value && value <= e.high);
+            let variance = variances[pair_index(e.i as usize, e.j as usize, 6)];
+            ratios.push((e.high - e.low) / (3.92 * (variance / rows as f64).sqrt()));
+        }
+    }
+    // 60 draws leave a level of about 92 %: 69 of 75 with a standard deviation of 2.4, more where intervals of one data set go together.
+    assert!(covered >= 60, "{covered} of 75");
+    ratios.sort_by(f64::total_cmp);
+    assert!((0.8..1.2).contains(&ratios[37]), "{ratios:?}");
     let x = array![[1u8, 1], [0, 0], [0, 1], [0, 0], [0, 1], [0, 0]];
     let rare = BinaryData::new(x.view(), MissingPolicy::Error).unwrap();
     let settings = EdgeBootstrap { draws: 20, lambda: 0.01, ..EdgeBootstrap::default() };
@@ -146,6 +154,33 @@ fn pictures_are_svg_and_the_same_every_time() {
     assert_eq!(picture.matches("<line").count(), model.edges().len());
     let wrong = Drawing { names: &names[..2], ..Drawing::default() };
     assert!(matches!(model.write_svg(&wrong, vec![]), Err(Error::Invalid(_))));
+}
+
+/// The diagonal of the inverse of the covariance of the statistics, by brute force and Gauss-Jordan elimination.
+fn inverse_information(model: &BinaryPairwise) -> Vec<f64> {
+    use crate::common::{bits, brute, statistics};
+    let (_, law, means) = brute(model);
+    let m = means.len();
+    let mut table = vec![vec![0.0; 2 * m]; m];
+    for (s, weight) in law.iter().enumerate() {
+        let psi = statistics(&bits(s, model.variables()));
+        for (a, row) in table.iter_mut().enumerate() {
+            for b in 0..m {
+                row[b] += weight * (psi[a] - means[a]) * (psi[b] - means[b]);
+            }
+        }
+    }
+    (0..m).for_each(|a| table[a][m + a] = 1.0);
+    for a in 0..m {
+        let pivot = table[a][a];
+        table[a].iter_mut().for_each(|x| *x /= pivot);
+        let row = table[a].clone();
+        for b in (0..m).filter(|&b| b != a) {
+            let factor = table[b][a];
+            table[b].iter_mut().zip(&row).for_each(|(x, y)| *x -= factor * y);
+        }
+    }
+    (0..m).map(|a| table[a][m + a]).collect()
 }
 
 /// At the largest strength of a grid no coupling is left, a little below there is one: for every method, in both coordinates.
@@ -183,6 +218,17 @@ fn grids_begin_where_the_first_edge_appears() {
                 if all { check(&fit, most) } else { assert_eq!(fit(1.001 * most), 0) }
             }
         }
+    }
+    use fenchel_mrf_learn::{InteractionScreening, ScreeningObjective};
+    for objective in [ScreeningObjective::Rise, ScreeningObjective::LogRise] {
+        let mut screening = InteractionScreening { objective, ..Default::default() };
+        screening.stop.absolute = 1e-10;
+        let most = Learner::lambda_max(&screening, &data).unwrap();
+        let fit = |lambda: f64| {
+            let model = screening.learn(&data, lambda, None).unwrap();
+            model.edges().iter().filter(|edge| edge.2.abs() > 1e-4).count()
+        };
+        check(&fit, most);
     }
     let nodewise = NodewiseLogistic::default();
     let most = nodewise.lambda_max(&data).unwrap();

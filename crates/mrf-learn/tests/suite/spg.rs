@@ -92,7 +92,10 @@ fn a_seed_determines_every_bit() {
         model
     };
     let a = fit();
-    assert_eq!(a, fit());
+    for threads in [1, 3] {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        assert_eq!(a, pool.install(fit));
+    }
     let c = Spg { seed: 12, ..spg.clone() }.fit(&data).unwrap();
     assert_ne!(a.parameters(), c.parameters());
 }
@@ -293,6 +296,18 @@ fn the_objective_is_tracked_by_annealing() {
     }
 }
 
+/// With split chains the noise is that of a half: larger by the square root of 2.
+#[test]
+fn split_chains_tell_their_noise() {
+    let data = data(6, 300, 9);
+    let noise = |split_chains| {
+        let spg = Spg { split_chains, ..Spg::default() }.with_iterations(1);
+        spg.fit(&data).unwrap().trace[0].noise
+    };
+    // At zero parameters the variances are 1/4 and 3/16, up to the draws.
+    assert!((noise(true) / noise(false) - 2.0_f64.sqrt()).abs() < 0.02);
+}
+
 #[test]
 fn a_plateau_ends_a_run() {
     let data = data(6, 300, 9);
@@ -359,6 +374,28 @@ fn degenerate_data_is_survived() {
         };
         let model = spg.with_iterations(10).fit(&data).unwrap();
         assert!(model.average.is_some());
+    }
+}
+
+/// Copies of chains go their own ways: after a second doubling in one iteration too, draws are new. At zero parameters two sweeps are
+/// independent fair coins, of which 64 chains have the same means of 12 variables with a probability below 2^-30.
+#[test]
+fn doubled_chains_draw_anew() {
+    use fenchel_mrf_learn::spg::{BinarySampler, Sampler};
+    let data = data(12, 50, 3);
+    let settings = Spg { chains: 64, ..Spg::default() };
+    let mut sampler = BinarySampler::new(&data, &settings).unwrap();
+    let mut halves = vec![];
+    for _ in 0..3 {
+        sampler.double(0).unwrap();
+        sampler.sweep();
+        let (mut first, mut second) = (vec![0.0; 78], vec![0.0; 78]);
+        sampler.half_means(&mut first, &mut second);
+        halves.push(first);
+        halves.push(second);
+    }
+    for (at, a) in halves.iter().enumerate() {
+        assert!(halves[at + 1..].iter().all(|b| a != b));
     }
 }
 
