@@ -35,10 +35,7 @@ pub enum Strategy {
 /// [`Error::Invalid`] for different numbers of nodes.
 pub fn shd(truth: &Dag, estimate: &Dag) -> Result<usize, Error> {
     Invalid::check_length("nodes of the estimate", truth.nodes(), estimate.nodes())?;
-    let n = truth.nodes() as u32;
-    let kind = |g: &Dag, a, b| (g.has_arc(a, b), g.has_arc(b, a));
-    let pairs = (0..n).flat_map(|a| (a + 1..n).map(move |b| (a, b)));
-    Ok(pairs.filter(|&(a, b)| kind(truth, a, b) != kind(estimate, a, b)).count())
+    Ok(fenchel_graphical::shd(truth, estimate)?)
 }
 
 /// The structural intervention distance: the number of ordered pairs `(i, j)` for which adjusting for the parents of i in the estimate

@@ -14,6 +14,7 @@
 //! | what will it cost | [`elimination`] |
 //! | chains, with labels or for training | [`chain`] |
 //! | tables of conditional probabilities | [`BayesNet`] |
+//! | graphs from data | [`structure`] |
 //! | features and parameters | [`LogLinear`] |
 //! | models too large for a tree | [`bp`], [`mean_field`](mod@mean_field), [`gibbs`], [`binary`], [`ais`](mod@ais) |
 //! | how long to sample | [`influence`], [`diagnostics`] |
@@ -42,6 +43,7 @@ mod log_linear;
 pub mod mean_field;
 pub mod networks;
 mod stride;
+pub mod structure;
 mod table;
 mod text;
 pub mod uai;
@@ -50,8 +52,8 @@ mod variable_elimination;
 
 pub use ais::{AisEstimate, AisSettings, Ladder, ais, ais_binary};
 pub use bayes_net::{
-    Answer, BayesNet, BayesNetBuilder, Explanation, Findings, Inference, MISSING, Prior, Score,
-    WeightedSample,
+    Answer, BayesNet, BayesNetBuilder, EmFit, EmSettings, EmStart, Explanation, Findings,
+    Inference, MISSING, Prior, Score, WeightedSample,
 };
 pub use binary::{BinaryGibbs, BinaryPairwise, BinaryScan, BinaryStart};
 pub use bp::{
@@ -72,6 +74,7 @@ pub use junction_tree::{
 };
 pub use log_linear::LogLinear;
 pub use mean_field::{MeanField, MeanFieldSettings, MeanFieldState, mean_field};
+pub use structure::{ExactSearch, HillClimbing, IndependenceTest, LearnedDag, Pc, chow_liu, shd};
 pub use table::Table;
 pub use variable::{FactorId, VarId};
 pub use variable_elimination::variable_elimination;

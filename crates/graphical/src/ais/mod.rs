@@ -25,13 +25,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::{BinaryPairwise, Error, FactorGraph};
 
+/// Chains of the pilot run, at most.
+const PILOT: usize = 256;
+
 /// The values of `b` on the way.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum Ladder {
     /// So many equal steps.
     Uniform(usize),
     /// Every step as long as keeps the conditional effective sample size at this share of the chains, in (0, 1). Where the way is
-    /// hard, steps are short. Choosing steps by the same chains costs unbiasedness, by an amount of order 1/chains.
+    /// hard, steps are short. A pilot run with draws of its own finds the steps, so that they do not depend on the weights:
+    /// chains that chose their own steps would understate the error. It has as many chains, at most 256, and costs as much a chain.
     Adaptive(f64),
 }
 
@@ -94,7 +98,7 @@ pub struct AisEstimate {
 /// [`Invalid::Parameter`] for settings out of range; [`Error::Memory`] for more chains than fit.
 pub fn ais_binary(model: &BinaryPairwise, settings: &AisSettings) -> Result<AisEstimate, Error> {
     check(settings)?;
-    Ok(anneal(paths::Binary::new(model, settings)?, settings))
+    estimate(|settings| paths::Binary::new(model, settings), settings)
 }
 
 /// Annealed importance sampling of any model, by [`Gibbs`](crate::Gibbs). For evidence condition the model; the result is then
@@ -104,7 +108,7 @@ pub fn ais_binary(model: &BinaryPairwise, settings: &AisSettings) -> Result<AisE
 /// [`Invalid::Parameter`] for settings out of range; [`Error::Memory`] for more chains than fit; [`Error::ImpossibleEvidence`] where a variable has no possible state.
 pub fn ais(model: &FactorGraph, settings: &AisSettings) -> Result<AisEstimate, Error> {
     check(settings)?;
-    Ok(anneal(paths::Factors::new(model, settings)?, settings))
+    estimate(|settings| paths::Factors::new(model, settings), settings)
 }
 
 /// A family of models from independence (0) to the one wanted (1), with chains.
@@ -133,27 +137,57 @@ fn check(settings: &AisSettings) -> Result<(), Error> {
     Error::check_memory("chains", settings.chains, 2 * size_of::<f64>())
 }
 
-fn anneal(mut path: impl Path, settings: &AisSettings) -> AisEstimate {
+/// The ladder, from a pilot run where it adapts, then the weights.
+fn estimate<P: Path>(
+    path: impl Fn(&AisSettings) -> Result<P, Error>,
+    settings: &AisSettings,
+) -> Result<AisEstimate, Error> {
+    let steps: Vec<f64> = match settings.ladder {
+        Ladder::Uniform(steps) => (1..=steps).map(|k| k as f64 / steps as f64).collect(),
+        Ladder::Adaptive(share) => {
+            let (chains, seed) = (settings.chains.min(PILOT), !settings.seed);
+            let pilot = AisSettings { chains, seed, ..*settings };
+            let mut steps = Vec::new();
+            anneal(&mut path(&pilot)?, &pilot, |b, weights, slopes| {
+                let next = adapt(b, share, weights, slopes);
+                steps.push(next);
+                next
+            });
+            steps
+        }
+    };
+    let mut rest = steps.iter().copied();
+    let log_weights = anneal(&mut path(settings)?, settings, |_, _, _| rest.next().unwrap_or(1.0));
+    let ladder = std::iter::once(0.0).chain(steps).collect();
+    Ok(summarise(log_weights, ladder))
+}
+
+/// The logarithms of the weights along a ladder, whose next step is a function of the present one and of the chains' weights
+/// and slopes.
+fn anneal(
+    path: &mut impl Path,
+    settings: &AisSettings,
+    mut next: impl FnMut(f64, &[f64], &[f64]) -> f64,
+) -> Vec<f64> {
     let mut log_weights = vec![path.log_partition(); settings.chains];
     let mut slopes = vec![0.0; settings.chains];
-    let mut ladder = vec![0.0];
     let mut b = 0.0;
     while b < 1.0 {
         path.slopes(&mut slopes);
-        let next = match settings.ladder {
-            Ladder::Uniform(steps) => ladder.len() as f64 / steps as f64,
-            Ladder::Adaptive(share) => adapt(b, share, &log_weights, &slopes),
-        };
+        let to = next(b, &log_weights, &slopes);
         for (weight, slope) in log_weights.iter_mut().zip(&slopes) {
-            *weight += (next - b) * slope;
+            *weight += (to - b) * slope;
         }
-        b = next;
-        ladder.push(b);
+        b = to;
         if b < 1.0 {
             path.advance(b, settings.sweeps);
         }
     }
-    let chains = settings.chains as f64;
+    log_weights
+}
+
+fn summarise(log_weights: Vec<f64>, ladder: Vec<f64>) -> AisEstimate {
+    let chains = log_weights.len() as f64;
     let log_sum = log_sum_exp(&log_weights);
     let log_partition = log_sum - chains.ln();
     let (effective_samples, standard_error) = if log_sum > f64::NEG_INFINITY {

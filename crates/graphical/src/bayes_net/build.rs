@@ -129,9 +129,7 @@ impl Parts {
         let card = self.states[child.index()].len();
         let scope = parents.iter().map(|p| self.states[p.index()].len()).chain([card]);
         let size = cpt::cells(scope);
-        let (what, hint) = ("a conditional probability table", "give the variable fewer parents");
-        Refusal::check_memory(what, table_bytes(size), MAX_MEMORY, hint)?;
-        Ok(vec![1.0 / card as f64; size.unwrap_or(0)])
+        uniform(card, size)
     }
 
     /// A first table for the child, and parents that differ from it and from one another.
@@ -158,4 +156,11 @@ impl Parts {
         let cpts = cpts.map(|(i, cpt)| cpt.ok_or_else(|| missing(i))).collect::<Result<_, _>>()?;
         BayesNet::assemble(name, self.names, self.states, cpts)
     }
+}
+
+/// So many cells of equal rows of equal numbers; refused where they do not fit.
+pub(super) fn uniform(states: usize, cells: Option<usize>) -> Result<Vec<f64>, Error> {
+    let (what, hint) = ("a conditional probability table", "give the variable fewer parents");
+    Refusal::check_memory(what, table_bytes(cells), MAX_MEMORY, hint)?;
+    Ok(vec![1.0 / states as f64; cells.unwrap_or(0)])
 }

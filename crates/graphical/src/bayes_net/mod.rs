@@ -16,6 +16,9 @@
 //! | set variables from outside (the do-operator) | [`BayesNet::intervene`] |
 //! | draw from it, with or without evidence | [`BayesNet::sample`], [`BayesNet::likelihood_weighting`] |
 //! | tables from data, the worth of a graph | [`BayesNetBuilder::arcs`], [`BayesNet::fit_csv_file`], [`BayesNet::fit_cpts`], [`Score`] |
+//! | variables from columns, another graph | [`BayesNet::from_csv_file`], [`BayesNet::with_graph`] |
+//! | a graph from data | [`structure`](crate::structure) |
+//! | tables from records with missing values | [`BayesNet::fit_em`] |
 //! | hand over to other methods | [`BayesNet::factor_graph`] |
 //!
 //! Sources: Le Priol, definition 2.3.4, (2.36)-(2.37) (GR-04); Koller and Friedman, Probabilistic Graphical
@@ -23,6 +26,7 @@
 
 mod build;
 mod cpt;
+mod em;
 mod findings;
 mod learn;
 mod named;
@@ -41,12 +45,14 @@ use crate::{Dag, Error, FactorGraph, Finding, VarId};
 pub use build::BayesNetBuilder;
 pub(crate) use build::Parts;
 pub(crate) use cpt::{ROW_TOLERANCE, Row, cells, parents_in, renormalise};
+pub use em::{EmFit, EmSettings, EmStart};
 pub use findings::Findings;
 pub use learn::{Prior, Score};
 pub use named::Answer;
 pub(crate) use names::Names;
 pub use query::{Explanation, Inference};
 pub use records::MISSING;
+pub(crate) use records::unusable;
 pub use sample::WeightedSample;
 
 /// A Bayesian network over named variables with named states.
@@ -317,6 +323,24 @@ impl BayesNet {
         let mut changed = self.clone();
         changed.cpts[variable.index()] = cpt;
         Ok(changed)
+    }
+
+    /// The same variables with another graph, every table uniform: for [`fit_cpts`](Self::fit_cpts).
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for another number of nodes; [`Error::Refused`] for a table beyond
+    /// [`MAX_MEMORY`](fenchel_optim::MAX_MEMORY).
+    pub fn with_graph(&self, graph: &Dag) -> Result<BayesNet, Error> {
+        Invalid::check_length("nodes of the graph", self.len(), graph.nodes())?;
+        let table = |v: VarId| {
+            let parents: Vec<VarId> = graph.parents(v.0).iter().map(|&p| VarId(p)).collect();
+            let states = self.cards[v.index()];
+            let scope = parents.iter().map(|p| self.cards[p.index()]).chain([states]);
+            let values = build::uniform(states, cells(scope))?;
+            Ok(Cpt::new(parents, values, states))
+        };
+        let cpts: Vec<Cpt> = self.variables().map(table).collect::<Result<_, Error>>()?;
+        Ok(BayesNet { cpts, dag: graph.clone(), ..self.clone() })
     }
 
     pub(crate) fn check(&self, variable: VarId) -> Result<(), Error> {

@@ -61,13 +61,66 @@ impl BayesNet {
         Ok(data)
     }
 
+    /// A variable for every column of comma-separated values, its states the names that occur, sorted; no arcs, tables of
+    /// frequencies; and the records. Where a column is constant or missing throughout, the variable has one state, or the one
+    /// state `""`.
+    ///
+    /// ```
+    /// use fenchel_graphical::BayesNet;
+    ///
+    /// let (net, data) = BayesNet::from_csv("rain,grass\nyes,wet\nno,dry\nno,?\n".as_bytes())?;
+    /// assert_eq!(net.states_of(net.variable("grass")?), ["dry", "wet"]);
+    /// assert_eq!(data.row(0).to_vec(), [1, 1]);
+    /// # Ok::<(), fenchel_graphical::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Duplicate`] for a column that is named twice; [`Error::Format`] with the line; [`Error::Io`].
+    pub fn from_csv(mut from: impl Read) -> Result<(BayesNet, Array2<usize>), Error> {
+        let mut text = Vec::new();
+        from.read_to_end(&mut text)?;
+        let mut reader = reader(text.as_slice());
+        let header = reader.headers().map_err(fault)?.clone();
+        let mut states = vec![std::collections::BTreeMap::<String, f64>::new(); header.len()];
+        let mut record = csv::StringRecord::new();
+        while reader.read_record(&mut record).map_err(fault)? {
+            for (states, cell) in states.iter_mut().zip(&record) {
+                if !BLANKS.contains(&cell) {
+                    *states.entry(cell.to_string()).or_insert(0.0) += 1.0;
+                }
+            }
+        }
+        let mut net = BayesNet::builder();
+        for (name, states) in header.iter().zip(&states) {
+            let names: Vec<&str> = states.keys().map(String::as_str).collect();
+            let total: f64 = states.values().sum();
+            let shares: Vec<f64> = states.values().map(|n| n / total).collect();
+            net = if names.is_empty() {
+                net.variable(name, &[""]).cpt(name, &[], &[1.0])
+            } else {
+                net.variable(name, &names).cpt(name, &[], &shares)
+            };
+        }
+        let net = net.build()?;
+        let data = net.read_csv(text.as_slice())?;
+        Ok((net, data))
+    }
+
+    /// As [`from_csv`](Self::from_csv), of a file, packed by gzip or not.
+    ///
+    /// # Errors
+    /// [`Error::File`], which names the file, with the error of [`from_csv`](Self::from_csv) inside.
+    pub fn from_csv_file(path: impl AsRef<Path>) -> Result<(BayesNet, Array2<usize>), Error> {
+        files::read(path.as_ref(), BayesNet::from_csv)
+    }
+
     /// Reads records from comma-separated values: a line of column names, then a line a record, quoted by `"` where a name
     /// has a comma. What becomes of the columns and cells is said at [`encode`](Self::encode).
     ///
     /// # Errors
     /// As [`encode`](Self::encode); [`Error::Format`] with the line for text that has not this form; [`Error::Io`].
     pub fn read_csv(&self, from: impl Read) -> Result<Array2<usize>, Error> {
-        let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(from);
+        let mut reader = reader(from);
         let header = reader.headers().map_err(fault)?.clone();
         let columns = self.columns(header.iter())?;
         let mut states = Vec::new();
@@ -191,11 +244,15 @@ impl BayesNet {
 }
 
 /// Why a cell cannot be used.
-pub(super) fn unusable(variable: VarId, state: usize, cardinality: usize) -> Error {
+pub(crate) fn unusable(variable: VarId, state: usize, cardinality: usize) -> Error {
     match state {
         MISSING => Error::Missing,
         _ => Error::State { variable, state, cardinality },
     }
+}
+
+fn reader<R: Read>(from: R) -> csv::Reader<R> {
+    csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(from)
 }
 
 fn fault(error: csv::Error) -> Error {

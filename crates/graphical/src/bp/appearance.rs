@@ -1,22 +1,21 @@
 //! Tree-reweighted belief propagation.
 
-use fenchel_linalg::Invalid;
 use fenchel_optim::random::stream;
-use fenchel_optim::{Observer, Solution, Stop};
+use fenchel_optim::{Observer, Refusal, Solution, Stop};
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
 
 use super::network::Network;
 use super::propagation::Propagation;
 use super::{BeliefPropagationSettings, Beliefs, Schedule, propagate};
-use crate::graph::maximum_spanning_forest;
+use crate::graph::DisjointSets;
 use crate::{Error, FactorGraph};
 
-/// How often each edge appears in the spanning trees that the bound is made of.
+/// How often each factor appears in the forests that the bound is made of. A factor of two variables is an edge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum EdgeAppearance {
-    /// At least this many random spanning forests, each made of the edges used least so far, until every edge has been used;
-    /// 0 means twice the mean degree and 8 more. Always valid.
+    /// At least this many random forests, each made of the factors used least so far, until every factor has been used;
+    /// 0 means twice the number of factors a variable and 8 more. Always valid.
     SpanningTrees(usize),
     /// The same for all edges, (variables - components) / edges. Valid only where the graph looks the same from every edge
     /// (a cycle, a complete graph, a torus).
@@ -63,17 +62,24 @@ impl Default for TreeReweightedSettings {
 /// Tree-reweighted belief propagation: an upper bound of log Z, and marginals that are the optimum of a convex problem.
 ///
 /// ```text
-/// m_{i->j}(x_j) ~ sum_{x_i} psi_ij^(1/rho_ij) psi_i prod_{k != j} m_{k->i}^{rho_ki} / m_{j->i}^(1 - rho_ij)
-/// log Z <= E_b[theta] + sum_i H(b_i) - sum_ij rho_ij I(b_ij)      at the fixed point
+/// m_{f->v}(x_v) ~ sum over the rest of psi_f^(1/rho_f) prod_{u in f, u != v} b_u(x_u) / m_{f->u}(x_u)
+/// b_v ~ psi_v prod_f m_{f->v}^{rho_f}
+/// log Z <= E_b[theta] + sum_v H(b_v) - sum_f rho_f I(b_f),   I(b_f) = sum_{v in f} H(b_v) - H(b_f)      at the fixed point
 /// ```
 ///
-/// The bound is that of a mixture of spanning trees with edge probabilities `rho`; it is exact on trees. Only a run that
-/// `Converged` gives a bound, up to second order in the residual. Factors of two variables at most.
+/// The bound is that of a mixture of forests: sets of factors that form no cycle, `rho_f` the probability that factor `f` is
+/// among them. The entropy of each such part is at least that of the model, and concave, so the sum above is an upper bound with
+/// one optimum. With factors of two variables the parts are spanning trees of the graph. Factors of more
+/// variables enter whole: two of them that share two variables form a cycle. A factor whose variables another one has
+/// becomes part of that one. The bound is exact where all factors together form no cycle. Only a run that `Converged` gives a bound,
+/// up to second order in the residual.
 ///
-/// Source: Wainwright, Jaakkola and Willsky, IEEE Trans. Inf. Theory 51 (2005); named as an oracle in R. Le Priol's thesis, 3.7.
+/// Source: Wainwright, Jaakkola and Willsky, IEEE Trans. Inf. Theory 51 (2005), section V for more variables (hypertrees); named
+/// as an oracle in R. Le Priol's thesis, 3.7.
 ///
 /// # Errors
-/// [`Invalid::Layout`] for a factor of more than two variables; as [`belief_propagation`](super::belief_propagation()).
+/// [`Error::Refused`] for [`EdgeAppearance::Uniform`] and a factor of more than two variables; as
+/// [`belief_propagation`](super::belief_propagation()).
 pub fn tree_reweighted<O: Observer<Propagation>>(
     model: &FactorGraph,
     settings: &TreeReweightedSettings,
@@ -81,48 +87,73 @@ pub fn tree_reweighted<O: Observer<Propagation>>(
     observer: &mut O,
 ) -> Result<Solution<Beliefs>, Error> {
     let TreeReweightedSettings { appearance, seed, schedule, damping, stop } = settings.clone();
-    if let Some(k) = model.factors().iter().position(|factor| factor.scope().len() > 2) {
-        let variables = model.factors()[k].scope().len();
-        let reason =
-            format!("factor {k} has {variables} variables; tree-reweighting needs at most 2");
-        return Err(Invalid::Layout { what: "model", reason }.into());
-    }
-    let mut network = Network::new(model)?;
+    let mut network = Network::absorbed(model)?;
     let weights = weights(&network, appearance, seed)?;
     network.set_weights(&weights)?;
     let settings = BeliefPropagationSettings { schedule, damping, stop };
     propagate(network, &settings, start, observer)
 }
 
-/// The appearance probability of every edge.
+/// The appearance probability of every factor.
 fn weights(network: &Network, appearance: EdgeAppearance, seed: u64) -> Result<Vec<f64>, Error> {
     let nodes = network.cells.len();
-    let ends = |k: usize| {
+    let factors = network.factors.len();
+    let scope = |k: usize| {
         let slots = &network.slots[network.factors[k].slots.clone()];
-        (slots[0].variable as u32, slots[1].variable as u32)
+        slots.iter().map(|slot| slot.variable as u32)
     };
-    let edges = network.factors.len();
-    let mut weighted: Vec<(u32, u32, f64)> =
-        (0..edges).map(|k| (ends(k).0, ends(k).1, 0.0)).collect();
     let trees = match appearance {
         EdgeAppearance::Uniform => {
-            let used = maximum_spanning_forest(nodes, &weighted)?.len();
-            return Ok(vec![used as f64 / edges as f64; edges]);
+            if let Some(k) = (0..factors).find(|&k| scope(k).len() > 2) {
+                let what = format!(
+                    "uniform probabilities with a factor of {} variables; use EdgeAppearance::SpanningTrees",
+                    scope(k).len()
+                );
+                return Err(Refusal::unsupported("tree_reweighted", what).into());
+            }
+            let used = forest(nodes, 0..factors, scope).len();
+            return Ok(vec![used as f64 / factors as f64; factors]);
         }
-        EdgeAppearance::SpanningTrees(0) => (2 * edges).div_ceil(nodes.max(1)) + 8,
+        EdgeAppearance::SpanningTrees(0) => (2 * factors).div_ceil(nodes.max(1)) + 8,
         EdgeAppearance::SpanningTrees(trees) => trees,
     };
     let mut rng = stream(seed, 0);
-    let mut used = vec![0_u32; edges];
+    let mut used = vec![0_u32; factors];
     let mut drawn = 0;
     while drawn < trees || used.contains(&0) {
-        for (edge, &used) in weighted.iter_mut().zip(&used) {
-            edge.2 = rng.random::<f64>() - f64::from(used);
-        }
-        for k in maximum_spanning_forest(nodes, &weighted)? {
+        // The factors used least come first, in a random order.
+        let mut order: Vec<(f64, usize)> =
+            used.iter().map(|&used| f64::from(used) - rng.random::<f64>()).zip(0..).collect();
+        order.sort_by(|a, b| a.0.total_cmp(&b.0));
+        for k in forest(nodes, order.into_iter().map(|(_, k)| k), scope) {
             used[k] += 1;
         }
         drawn += 1;
     }
     Ok(used.iter().map(|&used| f64::from(used) / drawn as f64).collect())
+}
+
+/// The factors, first come first served, that form no cycle with those before.
+fn forest<I: Iterator<Item = u32> + Clone>(
+    nodes: usize,
+    order: impl Iterator<Item = usize>,
+    scope: impl Fn(usize) -> I,
+) -> Vec<usize> {
+    let mut sets = DisjointSets::new(nodes);
+    let mut roots = Vec::new();
+    let mut kept = Vec::new();
+    for k in order {
+        roots.clear();
+        roots.extend(scope(k).map(|v| sets.find(v)));
+        let variables = roots.len();
+        roots.sort_unstable();
+        roots.dedup();
+        if roots.len() == variables {
+            for pair in roots.windows(2) {
+                sets.join(pair[0], pair[1]);
+            }
+            kept.push(k);
+        }
+    }
+    kept
 }

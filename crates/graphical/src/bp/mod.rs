@@ -9,7 +9,7 @@
 //! |---|---|---|
 //! | exact answers, small treewidth | [`JunctionTree`](crate::JunctionTree) | exact |
 //! | marginals of a large sparse model | [`belief_propagation`] | exact on trees; often good, never a bound |
-//! | an upper bound of log Z, and one answer whatever the start | [`tree_reweighted`] | convex: one optimum; pairs only |
+//! | an upper bound of log Z, and one answer whatever the start | [`tree_reweighted`] | convex: one optimum |
 //! | a lower bound of log Z | [`mean_field`](fn@crate::mean_field) | always a bound; misses correlations |
 //! | a likely configuration | [`max_product`] | optimal on trees (`exact`); a good guess else |
 //! | log Z with an error bar | [`crate::ais`](mod@crate::ais) | an estimate, unbiased for Z |
@@ -155,14 +155,16 @@ impl Beliefs {
             values.iter_mut().for_each(|v| *v -= total);
             merged.push(Table::new(factor.table.scope(), factor.table.cards(), &values)?);
         }
-        let table = |home: &Home| match *home {
+        let table = |(home, scope): (&Home, &Vec<VarId>)| match *home {
+            Home::Inside(k) => merged[k].marginalize_sum(scope),
             Home::Constant => Table::constant(0.0),
             Home::Variable(v) => {
                 Table::from_values(&[VarId(v as u32)], &[variables[v].len()], &variables[v])
             }
             Home::Factor(k) => Ok(merged[k].clone()),
         };
-        let factors = network.homes.iter().map(table).collect::<Result<_, _>>()?;
+        let factors =
+            network.homes.iter().zip(&network.scopes).map(table).collect::<Result<_, _>>()?;
         Ok(Beliefs { messages, variables, factors, log_partition })
     }
 }

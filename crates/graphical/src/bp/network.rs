@@ -40,6 +40,8 @@ pub(super) enum Home {
     Constant,
     Variable(usize),
     Factor(usize),
+    /// Part of the table of a factor over more variables.
+    Inside(usize),
 }
 
 #[derive(Debug, Clone)]
@@ -54,6 +56,8 @@ pub(super) struct Network {
     /// The messages to every variable.
     pub(super) into: Vec<Vec<usize>>,
     pub(super) homes: Vec<Home>,
+    /// The scopes of the factors of the model.
+    pub(super) scopes: Vec<Vec<VarId>>,
     pub(super) message_cells: usize,
 }
 
@@ -68,6 +72,15 @@ pub(super) struct Scratch {
 impl Network {
     /// Factors over the same variables become one, sorted by scope; all weights are 1.
     pub(super) fn new(model: &FactorGraph) -> Result<Self, Error> {
+        Network::build(model, false)
+    }
+
+    /// As [`new`](Self::new), and a factor whose variables another factor has as well becomes part of that one.
+    pub(super) fn absorbed(model: &FactorGraph) -> Result<Self, Error> {
+        Network::build(model, true)
+    }
+
+    fn build(model: &FactorGraph, absorb: bool) -> Result<Self, Error> {
         let mut cells = Vec::with_capacity(model.len());
         let mut end = 0;
         for &card in model.cards() {
@@ -93,11 +106,34 @@ impl Network {
                 }
             }
         }
+        let mut hosts: BTreeMap<&[VarId], &[VarId]> = BTreeMap::new();
+        if absorb {
+            let mut scopes: Vec<&[VarId]> = merged.keys().copied().collect();
+            scopes.sort_by_key(|scope| scope.len());
+            for (k, &small) in scopes.iter().enumerate() {
+                let holds =
+                    |large: &&&[VarId]| small.iter().all(|v| large.binary_search(v).is_ok());
+                // The smallest that is larger; that one may be absorbed later, with what it holds.
+                if let Some(&large) =
+                    scopes[k + 1..].iter().filter(|s| s.len() > small.len()).find(holds)
+                    && let (Some(part), Some(whole)) = (merged.remove(small), merged.remove(large))
+                {
+                    merged.insert(large, whole.product(&part)?);
+                    hosts.insert(small, large);
+                }
+            }
+        }
         let numbers: BTreeMap<&[VarId], usize> = merged.keys().copied().zip(0..).collect();
         let home = |factor: &Table| match factor.scope() {
             [] => Home::Constant,
             [v] => Home::Variable(v.index()),
-            scope => Home::Factor(numbers[scope]),
+            mut scope => {
+                let is_part = hosts.contains_key(scope);
+                while let Some(host) = hosts.get(scope) {
+                    scope = *host;
+                }
+                if is_part { Home::Inside(numbers[scope]) } else { Home::Factor(numbers[scope]) }
+            }
         };
         let homes = model.factors().iter().map(home).collect();
         let mut network = Network {
@@ -108,6 +144,7 @@ impl Network {
             slots: Vec::new(),
             into: vec![Vec::new(); model.len()],
             homes,
+            scopes: model.factors().iter().map(|factor| factor.scope().to_vec()).collect(),
             message_cells: 0,
         };
         for table in merged.into_values() {

@@ -3,6 +3,7 @@
 use rustc_hash::FxHashSet;
 
 use super::Dag;
+use crate::Graph;
 
 /// The completed partially directed graph of a class of I-equivalent graphs: an arc where all members
 /// agree on the direction, an edge where they do not.
@@ -50,37 +51,43 @@ impl Dag {
             arcs.insert((a, c));
             arcs.insert((b, c));
         }
-        let compelled = |arcs: &FxHashSet<_>, a: u32, b: u32| {
-            let before = |v: u32| self.parents(v).iter().filter(move |&&p| arcs.contains(&(p, v)));
-            let open = |c: u32| self.is_adjacent(a, c) && !arcs.contains(&(c, a));
-            // 1: c -> a - b, and c is not joined to b.
-            before(a).any(|&c| !self.is_adjacent(c, b))
-                // 2: a -> c -> b.
-                || before(b).any(|&c| arcs.contains(&(a, c)))
-                // 3: a - c -> b <- d - a, and c is not joined to d.
-                || before(b).any(|&c| {
-                    open(c) && before(b).any(|&d| d != c && open(d) && !self.is_adjacent(c, d))
-                })
-        };
-        // A compelled arc has the direction it has here, as this graph is a member of the class.
-        let mut open: Vec<(u32, u32)> = self.arcs().filter(|arc| !arcs.contains(arc)).collect();
-        loop {
-            let before = open.len();
-            open.retain(|&(a, b)| {
-                let now = compelled(&arcs, a, b);
-                if now {
-                    arcs.insert((a, b));
-                }
-                !now
-            });
-            if open.len() == before {
-                break;
-            }
-        }
+        let undirected = direct(&self.skeleton(), &mut arcs);
         let mut directed: Vec<_> = arcs.into_iter().collect();
-        let mut undirected: Vec<_> = open.into_iter().map(|(a, b)| (a.min(b), a.max(b))).collect();
         directed.sort_unstable();
-        undirected.sort_unstable();
         Cpdag { nodes: self.nodes(), directed, undirected }
+    }
+}
+
+/// Adds the arcs that follow by the rules of Meek from those that are there; returns the edges that stay without direction,
+/// ascending.
+pub(crate) fn direct(skeleton: &Graph, arcs: &mut FxHashSet<(u32, u32)>) -> Vec<(u32, u32)> {
+    let is_open = |arcs: &FxHashSet<(u32, u32)>, a, b| {
+        skeleton.has_edge(a, b) && !arcs.contains(&(a, b)) && !arcs.contains(&(b, a))
+    };
+    let follows = |arcs: &FxHashSet<(u32, u32)>, a: u32, b: u32| {
+        let into = |v: u32| {
+            skeleton.neighbours(v).iter().copied().filter(move |&u| arcs.contains(&(u, v)))
+        };
+        // 1: c -> a - b, and c is not joined to b.
+        into(a).any(|c| c != b && !skeleton.has_edge(c, b))
+            // 2: a -> c -> b.
+            || into(b).any(|c| arcs.contains(&(a, c)))
+            // 3: a - c -> b <- d - a, and c is not joined to d.
+            || into(b).any(|c| {
+                is_open(arcs, a, c)
+                    && into(b).any(|d| d != c && is_open(arcs, a, d) && !skeleton.has_edge(c, d))
+            })
+    };
+    let mut open: Vec<(u32, u32)> =
+        skeleton.edges().filter(|&(a, b)| is_open(arcs, a, b)).collect();
+    loop {
+        let before = open.len();
+        open.retain(|&(a, b)| {
+            let arc = [(a, b), (b, a)].into_iter().find(|&(a, b)| follows(arcs, a, b));
+            arc.map(|arc| arcs.insert(arc)).is_none()
+        });
+        if open.len() == before {
+            return open;
+        }
     }
 }

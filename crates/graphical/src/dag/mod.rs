@@ -23,6 +23,7 @@ use crate::graph::{Labels, Picture, check_edge, check_node, check_nodes};
 use crate::{Error, Graph};
 
 pub use equivalence::Cpdag;
+pub(crate) use equivalence::direct;
 
 /// A directed graph over the nodes `0..nodes` without cycles.
 ///

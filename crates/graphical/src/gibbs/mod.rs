@@ -18,13 +18,15 @@
 //! | [`Scan::Chromatic`] | colour by colour | the law of updating every colour at once |
 //! | [`Scan::Blocked`] | blocks drawn jointly, then the rest one by one | strong couplings: one exact draw moves a whole tree |
 //!
-//! With `psi = 0` somewhere, single updates may never leave a part of the states; blocks help, a proof does not exist. How long to
+//! Evidence that is impossible is refused when the chains start. With `psi = 0` somewhere, single updates may never leave a part
+//! of the states, and a start may be impossible ([`Gibbs::impossible_chains`]); blocks help, a proof does not exist. How long to
 //! run: [`Influence::sweeps_needed`](crate::Influence::sweeps_needed) where it proves something, [`crate::diagnostics`] where not.
 //!
 //! Sources: SPG/TAY paper, algorithm 1 (GR-14, GR-15); Geman and Geman, IEEE Trans. PAMI 6 (1984); Hamze and de Freitas, "From fields to
 //! trees", UAI 2004, for blocks; Gonzalez, Low, Gretton and Guestrin, AISTATS 2011, for colours (GR-26).
 
 mod block;
+mod possible;
 mod program;
 
 use fenchel_linalg::Invalid;
@@ -133,7 +135,8 @@ impl Gibbs {
     /// # Errors
     /// [`Invalid::Parameter`] for no chain; what [`Evidence::check`] refuses; [`Invalid::Length`], [`Invalid::Empty`] and
     /// [`Error::State`] for a start that does not fit; [`Error::UnknownVariable`], [`Error::RepeatedVariable`] and
-    /// [`Error::Refused`] for blocks; [`Error::Memory`] for more chains than fit.
+    /// [`Error::Refused`] for blocks; [`Error::Memory`] for more chains than fit; [`Error::ImpossibleEvidence`] where no configuration
+    /// is possible, as far as that can be told: always where the factors with zeros have a junction tree of at most 64 MiB.
     pub fn new(
         model: &FactorGraph,
         evidence: &Evidence,
@@ -149,6 +152,7 @@ impl Gibbs {
         let each = size_of::<Chain>() + size_of::<u32>() * model.len();
         Error::check_memory("chains", *chains, each)?;
         let conditioned = model.condition(evidence)?;
+        possible::check(&conditioned)?;
         let n = model.len();
         let mut order: Vec<u32> =
             (0..n as u32).filter(|&v| evidence.state(VarId(v)).is_none()).collect();
@@ -276,6 +280,12 @@ impl Gibbs {
     /// The mean over the chains of any function of a configuration.
     pub fn mean(&self, mut f: impl FnMut(&[usize]) -> f64) -> f64 {
         (0..self.chains()).map(|c| f(&self.state(c))).sum::<f64>() / self.chains() as f64
+    }
+
+    /// The number of chains whose configuration has probability 0: with `psi = 0` somewhere a start may be impossible, and single
+    /// updates may not lead out of it. What such chains say about the model means nothing.
+    pub fn impossible_chains(&self) -> usize {
+        self.chains.iter().filter(|chain| !self.program.is_possible(&chain.states)).count()
     }
 
     fn observed(&self, v: usize) -> Option<usize> {

@@ -78,6 +78,14 @@ impl Program {
         Ok(())
     }
 
+    /// Whether no factor gives these states probability 0.
+    pub(super) fn is_possible(&self, states: &[u32]) -> bool {
+        self.scopes.iter().zip(&self.starts).all(|(scope, start)| {
+            let add = |at, v: &VarId| at * self.cards[v.index()] + states[v.index()] as usize;
+            self.values[start + scope.iter().fold(0, add)] > f64::NEG_INFINITY
+        })
+    }
+
     /// Draws a variable given all others. Where no state is possible, it stays.
     #[inline]
     pub(super) fn draw(

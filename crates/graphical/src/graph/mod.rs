@@ -22,6 +22,7 @@ use crate::Error;
 
 pub use export::Labels;
 pub(crate) use export::Picture;
+pub(crate) use spanning::DisjointSets;
 pub use spanning::{maximum_spanning_forest, minimum_spanning_forest};
 
 /// An undirected graph without loops or parallel edges over the nodes `0..nodes`.

@@ -61,17 +61,17 @@ fn forest(
 
 /// Disjoint sets that only ever merge: union by size, paths halved.
 #[derive(Debug, Clone)]
-struct DisjointSets {
+pub(crate) struct DisjointSets {
     parent: Vec<u32>,
     size: Vec<u32>,
 }
 
 impl DisjointSets {
-    fn new(n: usize) -> DisjointSets {
+    pub(crate) fn new(n: usize) -> DisjointSets {
         DisjointSets { parent: (0..n as u32).collect(), size: vec![1; n] }
     }
 
-    fn find(&mut self, mut i: u32) -> u32 {
+    pub(crate) fn find(&mut self, mut i: u32) -> u32 {
         while self.parent[i as usize] != i {
             let grandparent = self.parent[self.parent[i as usize] as usize];
             self.parent[i as usize] = grandparent;
@@ -81,7 +81,7 @@ impl DisjointSets {
     }
 
     /// Merges the sets of two elements; `false` if they were one already.
-    fn join(&mut self, a: u32, b: u32) -> bool {
+    pub(crate) fn join(&mut self, a: u32, b: u32) -> bool {
         let (mut a, mut b) = (self.find(a), self.find(b));
         if a == b {
             return false;

@@ -1,0 +1,336 @@
+//! Tables from records with missing values: expectation and maximisation.
+//!
+//! ```text
+//! L(theta) = sum over records of ln P(what is observed | theta) + sum over cells of alpha ln theta
+//! E: N_rk = sum over records of P(parents = r, child = k | what is observed, theta)
+//! M: theta_rk = (N_rk + alpha_rk) / (N_r + alpha_r)
+//! ```
+//!
+//! `alpha` are the pseudo-counts of the [`Prior`]. No step lowers `L`: that is the certificate of the method, and every value is
+//! kept in [`EmFit::objectives`]. With nothing missing one step is [`BayesNet::fit_cpts`]. With much missing, or a variable never
+//! seen, `L` has many local maxima, and saddles: from equal rows a variable that is never seen stays independent of all others.
+//! The default therefore starts from random tables; start again with other seeds and keep the best objective.
+//!
+//! Values may be missing completely at random, or depending on what is observed; not depending on themselves.
+//!
+//! Cost of a step: one calibration of a junction tree for each different record that has a missing value. Complete records are
+//! counted once.
+//!
+//! Source: Dempster, Laird and Rubin, J. Royal Statistical Society B 39 (1977); Lauritzen, Computational Statistics and Data
+//! Analysis 19 (1995).
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+use fenchel_optim::random::stream;
+use fenchel_optim::{Certificate, Iterative, Look, Progress, Report, Stop, run};
+use ndarray::ArrayView2;
+use rand::RngExt;
+use serde::{Deserialize, Serialize};
+
+use super::{BayesNet, Cpt, MISSING, Prior};
+use crate::{Error, Evidence, JunctionTree, OrderingOptions, Table, VarId};
+
+/// Where [`BayesNet::fit_em`] begins.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum EmStart {
+    /// Every row drawn uniformly from all laws, by the seed.
+    #[default]
+    Random,
+    /// The tables of the network. A probability of 0 stays 0 where the prior is 0.
+    Tables,
+}
+
+/// Settings of [`BayesNet::fit_em`].
+///
+/// | field | default | meaning |
+/// |---|---|---|
+/// | `prior` | `Dirichlet(0)` | pseudo-counts; 0 is maximum likelihood |
+/// | `start` | `Random` | tables to begin with |
+/// | `seed` | 0 | of the random tables |
+/// | `ordering` | default | elimination order and memory limit of the junction tree |
+/// | `stop` | residual 1e-6, 1000 passes | the residual is the largest change of a probability by the next step |
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct EmSettings {
+    /// Pseudo-counts.
+    pub prior: Prior,
+    /// Tables to begin with.
+    pub start: EmStart,
+    /// Seed of the random tables.
+    pub seed: u64,
+    /// Elimination order and memory limit of the junction tree.
+    pub ordering: OrderingOptions,
+    /// When to end.
+    pub stop: Stop,
+}
+
+impl Default for EmSettings {
+    fn default() -> Self {
+        let stop = Stop { absolute: 1e-6, relative: 0.0, ..Stop::default() };
+        let (start, ordering) = (EmStart::Random, OrderingOptions::default());
+        EmSettings { prior: Prior::Dirichlet(0.0), start, seed: 0, ordering, stop }
+    }
+}
+
+/// What [`BayesNet::fit_em`] found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EmFit {
+    /// The network with the fitted tables.
+    pub net: BayesNet,
+    /// `sum ln P(what is observed)` at these tables, in nats.
+    pub log_likelihood: f64,
+    /// `L` before the first step and after every one: they never fall, up to rounding.
+    pub objectives: Vec<f64>,
+    /// How the run ended. Its objective is `-L`.
+    pub report: Report,
+}
+
+impl BayesNet {
+    /// The network with the same graph and tables fitted to records some of whose values are [`MISSING`].
+    ///
+    /// ```
+    /// use fenchel_graphical::bayes_net::EmSettings;
+    /// use fenchel_graphical::{BayesNet, MISSING};
+    /// use ndarray::array;
+    ///
+    /// let graph = BayesNet::builder().variable("a", &["0", "1"]).arcs("a", &[]).build()?;
+    /// let data = array![[0], [1], [0], [MISSING]];
+    /// let fit = graph.fit_em(data.view(), &EmSettings::default())?;
+    /// assert!((fit.net.cpt_of(graph.variable("a")?)[0] - 2.0 / 3.0).abs() < 1e-5);
+    /// # Ok::<(), fenchel_graphical::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Cell`] for a value that is neither a state nor missing, and for a record that is impossible under the tables of
+    /// the start; [`Error::Refused`] for a junction tree that takes too much memory; [`Error::Invalid`] for settings out of range.
+    pub fn fit_em(
+        &self,
+        data: ArrayView2<'_, usize>,
+        settings: &EmSettings,
+    ) -> Result<EmFit, Error> {
+        self.fit_em_watched(data, settings, |_| ControlFlow::Continue(()))
+    }
+
+    /// As [`fit_em`](Self::fit_em), with a look at every certificate.
+    ///
+    /// # Errors
+    /// As [`fit_em`](Self::fit_em).
+    pub fn fit_em_watched(
+        &self,
+        data: ArrayView2<'_, usize>,
+        settings: &EmSettings,
+        mut watch: impl FnMut(&Progress) -> ControlFlow<()>,
+    ) -> Result<EmFit, Error> {
+        settings.prior.check()?;
+        self.check_data(data, true)?;
+        let mut method = Em::new(self, data, settings)?;
+        let mut observer = |progress: &Progress, _: &Em| watch(progress);
+        let report = run(&mut method, &settings.stop, &mut observer)?;
+        let Em { net, log_likelihood, objectives, .. } = method;
+        Ok(EmFit { net, log_likelihood, objectives, report })
+    }
+
+    /// All tables drawn uniformly.
+    fn random_tables(&self, seed: u64) -> BayesNet {
+        let mut net = self.clone();
+        let mut random = stream(seed, 0);
+        for v in self.variables() {
+            let states = self.cards[v.index()];
+            let mut values: Vec<f64> =
+                self.cpt_of(v).iter().map(|_| -(1.0 - random.random::<f64>()).ln()).collect();
+            super::renormalise(&mut values, states);
+            net.cpts[v.index()] = Cpt::new(self.parents_of(v).to_vec(), values, states);
+        }
+        net
+    }
+}
+
+/// A record with missing values, and how often it occurs.
+struct Record {
+    evidence: Evidence,
+    weight: f64,
+    /// The families that miss a value.
+    open: Vec<VarId>,
+}
+
+struct Em {
+    net: BayesNet,
+    prior: Prior,
+    tree: JunctionTree,
+    records: Vec<Record>,
+    /// Counts, table by table: of complete records; of whole families in records that are not complete.
+    complete: Vec<Vec<f64>>,
+    known: Vec<Vec<f64>>,
+    /// Expected counts at the present tables.
+    expected: Vec<Vec<f64>>,
+    log_likelihood: f64,
+    objectives: Vec<f64>,
+    calibrations: u64,
+}
+
+impl Em {
+    fn new(
+        net: &BayesNet,
+        data: ArrayView2<'_, usize>,
+        settings: &EmSettings,
+    ) -> Result<Em, Error> {
+        let net = match settings.start {
+            EmStart::Random => net.random_tables(settings.seed),
+            EmStart::Tables => net.clone(),
+        };
+        let zeros = || net.variables().map(|v| vec![0.0; net.cpt_of(v).len()]).collect::<Vec<_>>();
+        let (mut complete, mut known) = (zeros(), zeros());
+        // In an order of their own: the sums do not depend on the order of the records.
+        let mut different: BTreeMap<Vec<usize>, (f64, usize)> = BTreeMap::new();
+        for (row, record) in data.rows().into_iter().enumerate() {
+            different.entry(record.to_vec()).or_insert((0.0, row)).0 += 1.0;
+        }
+        let (mut records, mut rows) = (Vec::new(), Vec::new());
+        for (record, (weight, row)) in different {
+            let misses = |v: &VarId| record[v.index()] == MISSING;
+            let whole = !record.contains(&MISSING);
+            let counts = if whole { &mut complete } else { &mut known };
+            let mut open = Vec::new();
+            for v in net.variables() {
+                if net.scope(v).iter().any(misses) {
+                    open.push(v);
+                } else {
+                    let add = |at, u: &VarId| at * net.cards[u.index()] + record[u.index()];
+                    counts[v.index()][net.scope(v).iter().fold(0, add)] += weight;
+                }
+            }
+            if !whole {
+                let seen = record.iter().enumerate().filter(|cell| *cell.1 != MISSING);
+                let evidence = seen.map(|(v, &state)| (VarId(v as u32), state)).collect();
+                records.push(Record { evidence, weight, open });
+                rows.push(row);
+            }
+        }
+        let tree = JunctionTree::compile(&net.factor_graph()?, &settings.ordering)?;
+        let mut em = Em {
+            expected: zeros(),
+            net,
+            prior: settings.prior,
+            tree,
+            records,
+            complete,
+            known,
+            log_likelihood: 0.0,
+            objectives: Vec::new(),
+            calibrations: 0,
+        };
+        em.expect().map_err(|(record, error)| match record {
+            Some(record) => Error::cell(rows[record], "(all that are observed)", error),
+            None => error,
+        })?;
+        Ok(em)
+    }
+
+    /// The expected counts and the objective at the present tables; the record that cannot be, if there is one.
+    fn expect(&mut self) -> Result<(), (Option<usize>, Error)> {
+        let Em { net, prior, tree, records, complete, known, expected, .. } = self;
+        let model = net.factor_graph().map_err(|error| (None, error))?;
+        let mut workspace = tree.workspace();
+        let (mut likelihood, mut penalty) = (0.0, 0.0);
+        for v in net.variables() {
+            let (table, states) = (net.probabilities(v), net.cards[v.index()]);
+            let alpha = prior.cell((table.len() / states) as f64, states as f64);
+            // 0 ln 0 is 0.
+            let sum = |counts: &[f64]| -> f64 {
+                let terms = counts.iter().zip(table.iter()).filter(|(n, _)| **n > 0.0);
+                terms.map(|(n, p)| n * p.ln()).sum()
+            };
+            likelihood += sum(&complete[v.index()]);
+            if alpha > 0.0 {
+                penalty += alpha * table.iter().map(|p| p.ln()).sum::<f64>();
+            }
+            let fixed = complete[v.index()].iter().zip(&known[v.index()]);
+            expected[v.index()].iter_mut().zip(fixed).for_each(|(out, (a, b))| *out = a + b);
+        }
+        for (number, record) in records.iter().enumerate() {
+            let failed = |error| (Some(number), error);
+            let seen = tree.calibrate(&model, &record.evidence, &mut workspace).map_err(failed)?;
+            likelihood += record.weight * seen.log_partition();
+            for &v in &record.open {
+                let joint = seen.joint_marginal(&net.scope(v)).map_err(failed)?;
+                add(net, v, &joint, record.weight, &mut expected[v.index()]);
+            }
+        }
+        self.calibrations += records.len() as u64;
+        self.log_likelihood = likelihood;
+        self.objectives.push(likelihood + penalty);
+        Ok(())
+    }
+
+    /// The next tables; a row that nothing speaks of becomes uniform.
+    fn maximise(&self) -> Vec<Vec<f64>> {
+        let next = |v: VarId| {
+            let (counts, states) = (&self.expected[v.index()], self.net.cards[v.index()]);
+            let alpha = self.prior.cell((counts.len() / states) as f64, states as f64);
+            let row = |counts: &[f64]| -> Vec<f64> {
+                let total = counts.iter().sum::<f64>() + alpha * states as f64;
+                if total > 0.0 {
+                    counts.iter().map(|n| (n + alpha) / total).collect()
+                } else {
+                    vec![1.0 / states as f64; states]
+                }
+            };
+            counts.chunks_exact(states).flat_map(row).collect()
+        };
+        self.net.variables().map(next).collect()
+    }
+}
+
+/// Adds `weight` times a joint over the sorted family to counts in the order of the table.
+fn add(net: &BayesNet, v: VarId, joint: &Table, weight: f64, counts: &mut [f64]) {
+    let scope = net.scope(v);
+    let stride = |u: &VarId| {
+        let at = scope.iter().position(|w| w == u).unwrap_or(0);
+        scope[at + 1..].iter().map(|w| net.cards[w.index()]).product::<usize>()
+    };
+    let strides: Vec<usize> = joint.scope().iter().map(stride).collect();
+    for (cell, log) in joint.log_values().iter().enumerate() {
+        if *log > f64::NEG_INFINITY {
+            let states = joint.states_of(cell);
+            let at: usize = states.iter().zip(&strides).map(|(state, stride)| state * stride).sum();
+            counts[at] += weight * log.exp();
+        }
+    }
+}
+
+impl Iterative for Em {
+    fn advance(&mut self, passes: f64) -> f64 {
+        let passes = passes.round().max(1.0);
+        for _ in 0..passes as u64 {
+            for (v, values) in self.maximise().into_iter().enumerate() {
+                let parents = self.net.cpts[v].parents.clone();
+                self.net.cpts[v] = Cpt::new(parents, values, self.net.cards[v]);
+            }
+            if self.expect().is_err() {
+                // No step makes a record impossible; rounding to 0 could.
+                self.objectives.push(f64::NEG_INFINITY);
+                return passes;
+            }
+        }
+        passes
+    }
+
+    fn certify(&mut self) -> Certificate {
+        let change = |(v, next): (VarId, Vec<f64>)| {
+            let now = self.net.probabilities(v);
+            now.iter().zip(&next).fold(0.0_f64, |most, (a, b)| most.max((a - b).abs()))
+        };
+        let norm = self.net.variables().zip(self.maximise()).map(change).fold(0.0, f64::max);
+        let objective = self.objectives.last().copied().unwrap_or(f64::NEG_INFINITY);
+        Certificate::residual(-objective, norm, 0.0)
+    }
+
+    fn look(&self) -> Look {
+        Look::Free
+    }
+
+    fn oracle_calls(&self) -> u64 {
+        self.calibrations
+    }
+}

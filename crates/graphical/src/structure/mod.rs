@@ -1,0 +1,64 @@
+//! Graphs from complete records: which variables depend on which.
+//!
+//! | method | gives | assumes | cost |
+//! |---|---|---|---|
+//! | [`HillClimbing`] | a directed graph, a local optimum of a score | | `n^2` family scores, then `2n` a step |
+//! | [`ExactSearch`] | the directed graph of the best score of all | at most 20 variables or so | `n C(n, m)` family scores, `n 2^n` steps |
+//! | [`Pc`] | a class of equivalent graphs, by tests of independence | faithfulness | tests: polynomial for bounded degree |
+//! | [`chow_liu`] | the most likely tree, undirected and directed | | `n^2` pairs of columns |
+//!
+//! Take the exact search where it can be had, hill climbing for more variables, PC where the question is independence and
+//! not a score, the tree where few records must do. [`shd`] says how far a graph is from another. Undirected graphs: the tree, the
+//! skeleton of [`Pc`], the moral graph of a directed one ([`Dag::moralise`](crate::Dag::moralise)).
+//!
+//! Data cannot tell equivalent graphs apart: compare classes ([`Dag::cpdag`](crate::Dag::cpdag)), not graphs.
+//! [`BayesNet::from_csv_file`](crate::BayesNet::from_csv_file) makes variables of columns,
+//! [`BayesNet::with_graph`](crate::BayesNet::with_graph) takes over a graph, [`BayesNet::fit_cpts`](crate::BayesNet::fit_cpts)
+//! fits its tables:
+//!
+//! ```
+//! use fenchel_graphical::structure::{HillClimbing, shd};
+//! use fenchel_graphical::{Prior, Score, networks};
+//!
+//! let truth = networks::asia();
+//! let data = truth.sample_many(5000, &mut fenchel_optim::random::stream(0, 0));
+//! let search = HillClimbing { score: Score::Bayes(Prior::Bdeu(1.0)), ..Default::default() };
+//! let found = search.fit(data.view(), truth.cards())?;
+//! assert!(shd(&truth.dag().cpdag(), &found.dag.cpdag())? < 8);
+//! let net = truth.with_graph(&found.dag)?.fit_cpts(data.view(), Prior::Bdeu(1.0))?;
+//! println!("{}", net.query(&["lung"], &[("xray", "yes")])?);
+//! # Ok::<(), fenchel_graphical::Error>(())
+//! ```
+//!
+//! Source: R. Le Priol's thesis, 2.3.2; each method names its own.
+
+mod chow_liu;
+mod columns;
+mod distance;
+mod exact;
+mod hill_climbing;
+mod independence;
+mod pc;
+
+use fenchel_optim::Report;
+
+use crate::Dag;
+
+pub use chow_liu::{ChowLiuTree, chow_liu};
+pub(crate) use columns::Columns;
+pub use distance::{PartiallyDirected, shd};
+pub use exact::ExactSearch;
+pub use hill_climbing::HillClimbing;
+pub use independence::{IndependenceTest, Tested};
+pub use pc::{Pc, PcFit};
+
+/// A graph that a search found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LearnedDag {
+    /// The graph; node `i` is column `i` of the data.
+    pub dag: Dag,
+    /// Its score.
+    pub score: f64,
+    /// How the search ended. The objective is the score with the other sign, a pass is a change of the graph.
+    pub report: Report,
+}

@@ -1,0 +1,177 @@
+//! Graphs by tests of independence.
+//!
+//! From the complete graph an edge `x - y` goes as soon as some set of neighbours of `x` or of `y` makes the two independent, sets of 0
+//! variables first, then of 1, and so on. The neighbours are those at the beginning of a size, so that the order of the columns does not
+//! matter. Then `x -> z <- y` is directed for `x - z - y` with `x, y` apart and `z` not in the set that separated them, and what
+//! follows by the rules of Meek.
+//!
+//! If the law has exactly the independences of some directed graph (it is faithful) and no test errs, the result is the class of that
+//! graph. Tests err: with few records edges are lost, and v-structures may contradict one another. The one found first, in
+//! the order of `(z, x, y)`, is kept.
+//!
+//! Source: Spirtes, Glymour and Scheines, Causation, Prediction, and Search (2000), 5.4.2; Colombo and Maathuis, J. Machine
+//! Learning Research 15 (2014), for the order; Meek, UAI 1995.
+
+use std::collections::BTreeMap;
+
+use fenchel_linalg::Invalid;
+use ndarray::ArrayView2;
+use rustc_hash::FxHashSet;
+use serde::{Deserialize, Serialize};
+
+use super::{Columns, IndependenceTest};
+use crate::dag::direct;
+use crate::{Cpdag, Error, Graph};
+
+/// Settings of the method, and the method itself: see the [module](crate::structure).
+///
+/// | field | default | meaning |
+/// |---|---|---|
+/// | `test` | `G2` | of independence |
+/// | `level` | 0.01 | an edge stays where the p-value is below this |
+/// | `max_given` | 3 | variables that a test conditions on, at most |
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Pc {
+    /// Of independence.
+    pub test: IndependenceTest,
+    /// An edge stays where the p-value is below this.
+    pub level: f64,
+    /// Variables that a test conditions on, at most.
+    pub max_given: usize,
+}
+
+impl Default for Pc {
+    fn default() -> Self {
+        Pc { test: IndependenceTest::G2, level: 0.01, max_given: 3 }
+    }
+}
+
+/// What [`Pc`] found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PcFit {
+    /// The graph: arcs where the direction follows, edges where it does not. Where tests contradict one another it may be no class of
+    /// graphs without cycles.
+    pub class: Cpdag,
+    /// The graph without directions.
+    pub skeleton: Graph,
+    /// For every pair `a < b` that is not joined the set that separated it.
+    pub separators: BTreeMap<(u32, u32), Vec<u32>>,
+    /// Tests that were made.
+    pub tests: u64,
+}
+
+impl Pc {
+    /// Finds the graph.
+    ///
+    /// # Errors
+    /// [`Error::Cell`] for a value that is missing or no state; [`Error::Invalid`] for another number of columns or a level outside
+    /// (0, 1); [`Error::Refused`] for 2^64 configurations in one test or more.
+    pub fn fit(&self, data: ArrayView2<'_, usize>, cards: &[usize]) -> Result<PcFit, Error> {
+        let columns = Columns::new(data, cards)?;
+        let test = self.test;
+        self.fit_with(cards.len(), |x, y, given| Ok(test.run(&columns, x, y, given)?.p_value))
+    }
+
+    /// As [`fit`](Self::fit), with a test of your own: the p-value of `x` independent of `y` given a set. With d-separation in a
+    /// known graph (1 where separated, else 0) the result is the class of that graph.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for a level outside (0, 1); those of the test.
+    pub fn fit_with(
+        &self,
+        nodes: usize,
+        mut p_value: impl FnMut(u32, u32, &[u32]) -> Result<f64, Error>,
+    ) -> Result<PcFit, Error> {
+        if !(self.level > 0.0 && self.level < 1.0) {
+            let (value, expected) = (self.level, "a number in (0, 1)");
+            return Err(Invalid::Parameter { name: "level", value, expected }.into());
+        }
+        let n = nodes as u32;
+        let mut joined: Vec<Vec<u32>> =
+            (0..n).map(|v| (0..n).filter(|&u| u != v).collect()).collect();
+        let mut separators = BTreeMap::new();
+        let mut tests = 0;
+        for size in 0..=self.max_given {
+            let before = joined.clone();
+            if before.iter().all(|list| list.len() <= size) {
+                break;
+            }
+            for x in 0..n {
+                for y in x + 1..n {
+                    if joined[x as usize].binary_search(&y).is_err() {
+                        continue;
+                    }
+                    let mut separator = None;
+                    'search: for (near, far) in [(x, y), (y, x)] {
+                        let around: Vec<u32> =
+                            before[near as usize].iter().copied().filter(|&u| u != far).collect();
+                        let mut chosen: Vec<usize> = (0..size).collect();
+                        let mut more = around.len() >= size;
+                        while more {
+                            let given: Vec<u32> = chosen.iter().map(|&k| around[k]).collect();
+                            tests += 1;
+                            if p_value(x, y, &given)? >= self.level {
+                                separator = Some(given);
+                                break 'search;
+                            }
+                            more = next(&mut chosen, around.len());
+                        }
+                        if size == 0 {
+                            break;
+                        }
+                    }
+                    if let Some(given) = separator {
+                        separators.insert((x, y), given);
+                        joined[x as usize].retain(|&u| u != y);
+                        joined[y as usize].retain(|&u| u != x);
+                    }
+                }
+            }
+        }
+        let edges = (0u32..).zip(&joined);
+        let edges =
+            edges.flat_map(|(a, list)| list.iter().map(move |&b| (a, b))).filter(|e| e.0 < e.1);
+        let skeleton = Graph::new(nodes, edges)?;
+        let class = class(&skeleton, &separators);
+        Ok(PcFit { class, skeleton, separators, tests })
+    }
+}
+
+/// The next choice of so many of `0..n`, in lexicographic order; whether there is one.
+fn next(chosen: &mut [usize], n: usize) -> bool {
+    let size = chosen.len();
+    for k in (0..size).rev() {
+        if chosen[k] + size - k < n {
+            chosen[k] += 1;
+            for later in k + 1..size {
+                chosen[later] = chosen[later - 1] + 1;
+            }
+            return true;
+        }
+    }
+    false
+}
+
+/// V-structures, and what follows from them.
+fn class(skeleton: &Graph, separators: &BTreeMap<(u32, u32), Vec<u32>>) -> Cpdag {
+    let n = skeleton.nodes() as u32;
+    let mut arcs: FxHashSet<(u32, u32)> = FxHashSet::default();
+    for z in 0..n {
+        let around = skeleton.neighbours(z);
+        for (k, &x) in around.iter().enumerate() {
+            for &y in &around[k + 1..] {
+                let apart = separators.get(&(x, y)).is_some_and(|set| !set.contains(&z));
+                // An arc the other way was found before, and stays.
+                if apart && !arcs.contains(&(z, x)) && !arcs.contains(&(z, y)) {
+                    arcs.insert((x, z));
+                    arcs.insert((y, z));
+                }
+            }
+        }
+    }
+    let undirected = direct(skeleton, &mut arcs);
+    let mut directed: Vec<(u32, u32)> = arcs.into_iter().collect();
+    directed.sort_unstable();
+    Cpdag { nodes: n as usize, directed, undirected }
+}
