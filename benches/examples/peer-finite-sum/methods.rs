@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use fenchel_finite_sum::lag::Lagged;
 use fenchel_finite_sum::loss::{Logistic, Squared};
-use fenchel_finite_sum::newton::{ElasticNetForm, NewtonSettings, newton};
+use fenchel_finite_sum::newton::{AsElasticNet, NewtonSettings, newton};
 use fenchel_finite_sum::{
     CatalystSettings, ElasticNet, LogisticRegression, Problem, SagSettings, SagaSettings,
     SdcaSettings, SdcaStep, SubsampledNewtonSettings, SvrgSettings, catalyst, lbfgs, sag, saga,
@@ -179,7 +179,7 @@ fn by_terms<D, L, R, const W: bool>(
 where
     D: Design,
     L: Loss,
-    R: Lagged + ElasticNetForm,
+    R: Lagged + AsElasticNet,
 {
     let step = match method {
         Method::SdcaConstant | Method::CatalystConstant => SdcaStep::Constant,

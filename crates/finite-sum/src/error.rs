@@ -1,6 +1,7 @@
 //! What can go wrong.
 
 use fenchel_linalg::Invalid;
+use fenchel_optim::Refusal;
 
 /// Why a problem could not be posed or a method not be started.
 ///
@@ -11,30 +12,8 @@ pub enum Error {
     /// An argument that does not fit: shapes, ranges, NaN, labels.
     #[error(transparent)]
     Invalid(#[from] Invalid),
-    /// The method divides by the strong convexity constant, which is 0.
-    #[error("{method} needs a strongly convex regulariser: set l2 > 0")]
-    NeedsStrongConvexity {
-        /// The method.
-        method: &'static str,
-    },
-    /// A combination that the method cannot treat.
-    #[error("{method} does not support {what}")]
-    Unsupported {
-        /// The method.
-        method: &'static str,
-        /// The part of the problem or of the settings, and what to use instead.
-        what: String,
-    },
-    /// The method would need more memory than it may use. Nothing was allocated.
-    #[error("{method} needs {needed} bytes, the limit is {limit}: {hint}")]
-    MemoryLimit {
-        /// The method.
-        method: &'static str,
-        /// Bytes that would be needed.
-        needed: u64,
-        /// Bytes that are allowed.
-        limit: u64,
-        /// What to do instead.
-        hint: &'static str,
-    },
+    /// A problem that the method does not take: a combination it cannot treat, no strong convexity where it divides by it, or
+    /// more memory than it may use.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
 }

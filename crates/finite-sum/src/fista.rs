@@ -69,7 +69,7 @@ impl<R: Regulariser> Regulariser for OnWeights<'_, R> {
 /// ```
 ///
 /// # Errors
-/// [`Error::Unsupported`] for a loss that is not smooth; [`Error::Invalid`] for a start of another shape
+/// [`Error::Refused`] for a loss that is not smooth; [`Error::Invalid`] for a start of another shape
 /// or settings out of range.
 pub fn fista<'p, 'a, D, L, R, O>(
     problem: &'p Problem<'a, D, L, R>,

@@ -17,14 +17,26 @@ use fenchel_optim::fista::gradient_mapping;
 use fenchel_optim::scalar::increasing_root;
 use fenchel_optim::{Certificate, Loss, Regulariser};
 
-use crate::{Point, Problem};
+use crate::{Error, Point, Problem};
+
+impl<D: Design, L: Loss, R: Regulariser> Problem<'_, D, L, R> {
+    /// What can be proved at any point: the duality gap with the dual point `u_i = phi'(a_i.x + b; y_i)`,
+    /// repaired where it is not feasible. Two passes.
+    ///
+    /// # Errors
+    /// [`Invalid`] for a point of the wrong length or with non-finite entries.
+    pub fn certify(&self, point: &Point) -> Result<Certificate, Error> {
+        self.check_point(point)?;
+        Ok(Gap::new(self).at(self, point))
+    }
+}
 
 /// Scratch memory for certificates: `2 n + d` numbers, and `d` more while a dual point is scaled.
 #[derive(Debug, Clone)]
 pub(crate) struct Gap {
     /// `t_i = a_i.x + b` of the point that was certified last.
     pub(crate) margins: Vec<f64>,
-    dual: Vec<f64>,
+    pub(crate) dual: Vec<f64>,
     /// `v = -(1/n) A'u`
     pub(crate) correlation: Vec<f64>,
     /// What the dual point and `v` were multiplied by to become feasible.
@@ -195,32 +207,6 @@ impl Gap {
         self.conclude(problem, weights, objective)
     }
 
-    /// What a dual point `u` of the method's own proves of a point whose margins and objective are known: where the losses
-    /// alone are apart by more than `tolerance`, at once nothing; else half a pass tells.
-    pub(crate) fn prove<D: Design, L: Loss, R: Regulariser>(
-        &mut self,
-        problem: &Problem<'_, D, L, R>,
-        dual: impl Iterator<Item = f64>,
-        (margins, weights, objective): (&[f64], &[f64], f64),
-        tolerance: f64,
-    ) -> Option<Certificate> {
-        if !L::HAS_DUAL || !has_gap(problem) {
-            return None;
-        }
-        self.dual.iter_mut().zip(dual).for_each(|(to, u)| *to = u);
-        if problem.intercept() {
-            balance(&mut self.dual);
-        }
-        let risk = objective - problem.regulariser().value(weights) - problem.quadratic(weights);
-        let products: f64 = self.dual.iter().zip(margins).map(|(u, t)| u * t).sum();
-        let apart = (problem.sum_conjugates(&self.dual, 1.0) - products) / problem.n() as f64;
-        if !(risk + apart <= tolerance) {
-            return None;
-        }
-        self.correlate(problem);
-        Some(Certificate::gap(objective, self.correlated_bound(problem)))
-    }
-
     /// The multiple of dual variables of the method's own, from 0 to 1, at which the dual value is the largest, with the heavier
     /// sign scaled down where there is an intercept; `None` where that is no more than at 0. Half a pass.
     pub(crate) fn best_multiple<D: Design, L: Loss, R: Regulariser>(
@@ -243,11 +229,6 @@ impl Gap {
         let nothing = value(0.0);
         let s = concave_maximiser(&mut value);
         (value(s) > nothing).then(|| self.dual.iter().map(|u| s * u).collect())
-    }
-
-    /// `u` of the last certificate, before it was scaled.
-    pub(crate) fn dual(&self) -> &[f64] {
-        &self.dual
     }
 
     /// The certificate once `v` is known, of `u = phi'` at the point (balanced, where there is an intercept). No pass.

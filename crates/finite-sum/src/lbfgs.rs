@@ -28,7 +28,7 @@ use crate::{Error, Point, Problem};
 /// ```
 ///
 /// # Errors
-/// [`Error::Unsupported`] for a loss that is not smooth; [`Error::Invalid`] for a start of another shape
+/// [`Error::Refused`] for a loss that is not smooth; [`Error::Invalid`] for a start of another shape
 /// or settings out of range.
 pub fn lbfgs<'p, 'a, D, L, O>(
     problem: &'p Problem<'a, D, L, Zero>,

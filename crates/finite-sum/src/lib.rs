@@ -35,6 +35,7 @@ pub mod estimators;
 mod fista;
 mod gap;
 pub mod general;
+mod hessian;
 pub mod incremental;
 pub mod lag;
 mod lbfgs;
@@ -44,14 +45,15 @@ pub mod newton;
 pub mod path;
 pub mod points;
 mod problem;
+mod sampling;
 mod smooth;
 mod terms;
 
 pub use auto::{AutoSettings, AutoState, Automatic, Choice, Method, Reason, auto};
 pub use dual::{
     Catalyst, CatalystSettings, DualState, MisoMuSettings, ProxFinitoSettings, Qning,
-    QningSettings, Sampling, Sdca, SdcaSettings, SdcaStep, catalyst, importance_order, miso_mu,
-    prox_finito, qning, sampling_weights, sdca,
+    QningSettings, Sdca, SdcaSettings, SdcaStep, catalyst, importance_order, miso_mu, prox_finito,
+    qning, sampling_weights, sdca,
 };
 pub use error::Error;
 pub use estimators::{
@@ -66,14 +68,14 @@ pub use estimators::{
 pub use fista::{OnWeights, fista};
 pub use general::FiniteSum;
 pub use incremental::{
-    Draws, IncrementalState, Katyusha, KatyushaSettings, Sag, SagSettings, Saga, SagaSettings,
-    SagaTheory, Sgd, SgdSettings, Snapshot, Svrg, SvrgSettings, TableMethod, TableStart,
-    TableState, katyusha, sag, saga, sgd, svrg,
+    IncrementalState, Katyusha, KatyushaSettings, Sag, SagSettings, Saga, SagaSettings, SagaTheory,
+    Sgd, SgdSettings, Snapshot, Svrg, SvrgSettings, TableMethod, TableStart, TableState, katyusha,
+    sag, saga, sgd, svrg,
 };
 pub use lbfgs::{lbfgs, owlqn};
 pub use multiclass::{MulticlassPoint, MulticlassProblem, MulticlassSettings};
 pub use newton::{
-    ElasticNetForm, Newton, NewtonSettings, SubsampledNewton, SubsampledNewtonSettings, newton,
+    AsElasticNet, Newton, NewtonSettings, SubsampledNewton, SubsampledNewtonSettings, newton,
     newton_cg, subsampled_newton,
 };
 pub use path::{
@@ -84,17 +86,24 @@ pub use points::{
     FinitoSettings, FinitoStart, MisoSettings, PointTable, PointTableState, finito, miso,
 };
 pub use problem::{Point, Problem};
+pub use sampling::Sampling;
 pub use smooth::SmoothPart;
 
 // What a caller of this crate needs of its floor.
-pub use fenchel_linalg::{AsDesign, CsrMatrix, Rows};
+pub use fenchel_linalg::{AsDesign, Csr, CsrMatrix, Dense, Design, Invalid, Rows};
 pub use fenchel_optim::fista::{Fista, FistaSettings, FistaState, FistaStep};
 pub use fenchel_optim::lbfgs::{LbfgsSettings, LbfgsState};
 pub use fenchel_optim::model::Saved;
 pub use fenchel_optim::newton::{Globalisation, NewtonCg, NewtonCgSettings, Preconditioner};
 pub use fenchel_optim::prox;
 pub use fenchel_optim::random::Order;
-pub use fenchel_optim::{Certificate, Report, Solution, Status, StepSize, Stop, Trace};
+pub use fenchel_optim::{
+    Cadence, Certificate, Loss, MAX_MEMORY, Observer, Progress, Refusal, Regulariser, Report,
+    Separable, Solution, Status, StepSize, Stop, Trace,
+};
+
+#[doc = include_str!("../SOURCES.md")]
+pub mod sources {}
 
 /// The examples of the README are tests.
 #[cfg(doctest)]

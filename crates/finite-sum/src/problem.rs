@@ -1,11 +1,11 @@
 //! The problem: data, loss, regulariser, checked once.
 
 use fenchel_linalg::{Design, Invalid, Subset, multiply};
-use fenchel_optim::{Certificate, Loss, Regulariser};
+use fenchel_optim::Refusal;
+use fenchel_optim::{Loss, Regulariser};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
-use crate::gap::Gap;
 
 /// Regularised empirical risk of a linear model,
 ///
@@ -64,7 +64,7 @@ impl<'a, D: Design, L: Loss, R: Regulariser> Problem<'a, D, L, R> {
     ///
     /// # Errors
     /// [`Invalid::Empty`] for no rows or no columns, [`Invalid::Length`] for targets that are not one a
-    /// row, [`Invalid::Label`] for a target that the loss refuses, [`Invalid::Parameter`] for a parameter of
+    /// row, [`Invalid::Target`] or [`Invalid::Label`] for one that the loss refuses, [`Invalid::Parameter`] for a parameter of
     /// the loss out of range or a negative or non-finite weight.
     pub fn new(
         design: D,
@@ -349,16 +349,6 @@ impl<'a, D: Design, L: Loss, R: Regulariser> Problem<'a, D, L, R> {
         Ok(self.objective_at(&margins, &point.weights))
     }
 
-    /// What can be proved at any point: the duality gap with the dual point `u_i = phi'(a_i.x + b; y_i)`,
-    /// repaired where it is not feasible. Two passes.
-    ///
-    /// # Errors
-    /// [`Invalid`] for a point of the wrong length or with non-finite entries.
-    pub fn certify(&self, point: &Point) -> Result<Certificate, Error> {
-        self.check_point(point)?;
-        Ok(Gap::new(self).at(self, point))
-    }
-
     /// `F` from its margins.
     pub(crate) fn objective_at(&self, margins: &[f64], weights: &[f64]) -> f64 {
         self.smooth_objective_at(margins, weights) + self.regulariser.value(weights)
@@ -391,6 +381,21 @@ impl<'a, D: Design, L: Loss, R: Regulariser> Problem<'a, D, L, R> {
         Invalid::check_finite("intercept", &[point.intercept])
     }
 
+    /// Whether a point proves that there is no minimiser: nothing is penalised, and the point is on the right side of every row,
+    /// beyond rounding, so that its multiples are better and better. One pass.
+    pub(crate) fn recedes_along(&self, point: &Point) -> bool {
+        if !(L::RECEDES && R::IDENTITY && self.l2 == 0.0) {
+            return false;
+        }
+        let mut margins = vec![0.0; self.n()];
+        self.margins(point, &mut margins);
+        let norm = point.weights.iter().map(|w| w * w).sum::<f64>().sqrt();
+        (0..self.n()).filter(|&i| self.term_weight(i) > 0.0).all(|i| {
+            let rounding = self.norms_squared[i].sqrt() * norm + point.intercept.abs();
+            self.targets[i] * margins[i] > 1e-12 * rounding
+        })
+    }
+
     /// A method with a step size needs a smooth loss.
     pub(crate) fn check_smooth(&self, method: &'static str) -> Result<(), Error> {
         if self.loss.curvature().is_finite() {
@@ -401,7 +406,7 @@ impl<'a, D: Design, L: Loss, R: Regulariser> Problem<'a, D, L, R> {
         let what = format!(
             "the {name} loss, whose derivative has no Lipschitz constant; use sdca{newton}"
         );
-        Err(Error::Unsupported { method, what })
+        Err(Refusal::unsupported(method, what).into())
     }
 
     /// A dual method needs the conjugate.
@@ -410,7 +415,7 @@ impl<'a, D: Design, L: Loss, R: Regulariser> Problem<'a, D, L, R> {
             return Ok(());
         }
         let what = format!("the {} loss, whose conjugate is not known; use saga", L::NAME);
-        Err(Error::Unsupported { method, what })
+        Err(Refusal::unsupported(method, what).into())
     }
 
     /// A Newton method needs second derivatives, bounded or not.
@@ -424,6 +429,6 @@ impl<'a, D: Design, L: Loss, R: Regulariser> Problem<'a, D, L, R> {
             "whose second derivative is not known; use saga"
         };
         let what = format!("the {} loss, {reason}", L::NAME);
-        Err(Error::Unsupported { method, what })
+        Err(Refusal::unsupported(method, what).into())
     }
 }

@@ -7,7 +7,7 @@ use fenchel_optim::prox::Zero;
 use fenchel_optim::{Certificate, Look, Loss, Regulariser};
 
 use crate::gap::Gap;
-use crate::newton::{RIDGE, Sample, Variables, gram_cost};
+use crate::hessian::{RIDGE, Sample, Variables, gram_cost};
 use crate::{Error, Point, Problem};
 
 /// The smooth part of a problem, risk and l2 term, as one function; the intercept is the last variable.

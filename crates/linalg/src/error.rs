@@ -45,7 +45,17 @@ pub enum Invalid {
         /// The range that is accepted.
         expected: &'static str,
     },
-    /// A label or target that the loss or the estimator cannot use.
+    /// A number that the loss of a regression cannot use.
+    #[error("target of row {row} is {}; expected {expected}", shown(*value))]
+    Target {
+        /// Row, counted from 0.
+        row: usize,
+        /// The value that was found.
+        value: f64,
+        /// What is accepted.
+        expected: &'static str,
+    },
+    /// A label of a class, a sign or a code, that the loss or the estimator cannot use.
     #[error("label of row {row} is {}; expected {expected}", shown(*value))]
     Label {
         /// Row, counted from 0.

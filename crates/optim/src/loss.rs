@@ -35,6 +35,10 @@ pub trait Loss: Sync {
     /// duality gaps; certificates are then norms of the gradient mapping.
     const HAS_DUAL: bool = true;
 
+    /// Whether `phi(s t; y)` falls for ever as `s` grows, for every `t` with `y t > 0`: the loss of a label whose infimum no margin
+    /// attains.
+    const RECEDES: bool = false;
+
     /// `phi(t; y)`.
     fn value(&self, t: f64, y: f64) -> f64;
 
@@ -138,6 +142,6 @@ pub trait Loss: Sync {
     /// Checks the target of a row.
     ///
     /// # Errors
-    /// [`Invalid::Label`] with the row and what the loss expects.
+    /// [`Invalid::Target`], or [`Invalid::Label`] where it is that of a class, with the row and what the loss expects.
     fn check_target(&self, row: usize, y: f64) -> Result<(), Invalid>;
 }

@@ -38,7 +38,8 @@ const METHODS: [(&str, Run); 4] = [
     }),
     ("SAGA", |p, order, seed, steps| {
         let (table, stop) = (TableStart::Zero, after(steps));
-        let settings = SagaSettings { order, seed, table, stop, ..Default::default() };
+        let settings =
+            SagaSettings { sampling: order.into(), seed, table, stop, ..Default::default() };
         Ok(saga(p, &settings, None, &mut ())?.state.point.weights)
     }),
     ("SAG", |p, order, seed, steps| {

@@ -118,14 +118,21 @@ fn solve<D: Design, L: Loss>(
             let step = StepSize::Scaled(scale);
             saga(
                 problem,
-                &SagaSettings { step, order, seed, stop, ..Default::default() },
+                &SagaSettings { step, sampling: order.into(), seed, stop, ..Default::default() },
                 None,
                 watch,
             )?;
         }
         Method::Svrg(scale) => {
             let (step, inner) = (StepSize::Scaled(scale), 1.0);
-            let settings = SvrgSettings { step, inner, order, seed, stop, ..Default::default() };
+            let settings = SvrgSettings {
+                step,
+                inner,
+                sampling: order.into(),
+                seed,
+                stop,
+                ..Default::default()
+            };
             svrg(problem, &settings, None, watch)?;
         }
         Method::Sdca => {

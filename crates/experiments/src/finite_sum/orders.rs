@@ -168,7 +168,8 @@ impl Method {
                 let stop = one_pass();
                 let order = Order::Scripted(order.to_vec());
                 let TableState { point, table, .. } = if self == Method::SagaExplicit {
-                    let settings = SagaSettings { order, stop, ..Default::default() };
+                    let settings =
+                        SagaSettings { sampling: order.into(), stop, ..Default::default() };
                     saga(&problem, &settings, Some(start), &mut ())?.state
                 } else {
                     let settings = SagSettings { order, stop, ..Default::default() };

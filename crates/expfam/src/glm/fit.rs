@@ -171,7 +171,7 @@ impl<F: ScalarFamily + Clone> Glm<F> {
             return Err(Invalid::Empty { what: "design matrix (rows)" }.into());
         }
         if let Some((row, &value)) = y.iter().enumerate().find(|(_, y)| !self.family.accepts(**y)) {
-            return Err(Invalid::Label { row, value, expected: F::TARGETS }.into());
+            return Err(Invalid::Target { row, value, expected: F::TARGETS }.into());
         }
         if let Some(weights) = weights {
             Invalid::check_length("weights", n, weights.len())?;

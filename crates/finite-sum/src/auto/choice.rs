@@ -1,10 +1,12 @@
 //! Which method for which problem: a cost model in passes, evaluated once before the start.
 
 use fenchel_linalg::{Columns, Design};
+use fenchel_optim::Refusal;
 use fenchel_optim::{Loss, Regulariser};
 use serde::{Deserialize, Serialize};
 
-use crate::newton::{ROWS_PER_VARIABLE, full_hessian_cost, gram_cost, sample_rows};
+use crate::hessian::{full_hessian_cost, gram_cost};
+use crate::newton::{ROWS_PER_VARIABLE, sample_rows};
 use crate::{Error, Problem};
 
 /// What L-BFGS is predicted to need without l2, or where rows outnumber features: 31 to 300 were measured there.
@@ -215,12 +217,12 @@ impl Choice {
     /// features are many.
     ///
     /// # Errors
-    /// [`Error::NeedsStrongConvexity`] for a loss with a kink without l2.
+    /// [`Error::Refused`] for a loss with a kink without l2.
     pub(super) fn of<D: Design, L: Loss, R: Regulariser>(
         problem: &Problem<'_, D, L, R>,
         l1: f64,
         relative: f64,
-        memory_limit: u64,
+        max_memory: Option<u64>,
     ) -> Result<Self, Error> {
         let (mu, beta) = (problem.strong_convexity(), conditioning(problem));
         let smooth = problem.loss().curvature().is_finite();
@@ -230,7 +232,7 @@ impl Choice {
             f64::INFINITY
         };
         let lbfgs = if l1 > 0.0 { f64::INFINITY } else { lbfgs_passes(problem, beta, relative) };
-        let hessians = Hessians::of(problem, l1, relative, memory_limit);
+        let hessians = Hessians::of(problem, l1, relative, max_memory);
         let Hessians { affordable, step: newton_step, steps, newton, subsampled } = hessians;
 
         let exact_or_not =
@@ -294,7 +296,7 @@ impl Choice {
         let loss = problem.loss();
         let (method, reason) = if loss.twice_differentiable() && !loss.curvature().is_finite() {
             if !(problem.strong_convexity() > 0.0) {
-                return Err(Error::NeedsStrongConvexity { method: "auto" });
+                return Err(Refusal::NeedsStrongConvexity { method: "auto" }.into());
             }
             (Method::Sdca, Reason::UnboundedCurvature)
         } else if loss.curvature().is_finite() && 10 * problem.n() < problem.d() {
@@ -377,7 +379,7 @@ impl Hessians {
         problem: &Problem<'_, D, L, R>,
         l1: f64,
         relative: f64,
-        memory_limit: u64,
+        max_memory: Option<u64>,
     ) -> Self {
         let design = problem.design();
         let (n, d) = (problem.n() as f64, problem.d() as f64);
@@ -387,7 +389,8 @@ impl Hessians {
             0.0 => order.saturating_mul(order).saturating_mul(16),
             _ => Columns::bytes(design),
         };
-        let affordable = problem.loss().twice_differentiable() && bytes <= memory_limit;
+        let affordable =
+            problem.loss().twice_differentiable() && max_memory.is_none_or(|limit| bytes <= limit);
         // Without l1 the gradient and the Gram matrix, and its factor.
         let (products, factor) = if !affordable {
             (f64::INFINITY, 0.0)
@@ -482,7 +485,7 @@ fn without_second_derivatives<D: Design, L: Loss, R: Regulariser>(
     Ok(match () {
         () if smooth && !L::HAS_DUAL => (Method::Saga, Reason::NoConjugate),
         () if !smooth && strong => (Method::Sdca, Reason::Kink),
-        () if !smooth => return Err(Error::NeedsStrongConvexity { method: "auto" }),
+        () if !smooth => return Err(Refusal::NeedsStrongConvexity { method: "auto" }.into()),
         () if !strong => (Method::Qning, Reason::NotStronglyConvex),
         () if beta < BADLY_CONDITIONED => (Method::Qning, Reason::BadlyConditioned),
         () => (Method::Catalyst, Reason::Dual),

@@ -15,8 +15,7 @@
 //! | a loss of closures, whose conjugate is not known | [`saga`] with backtracking |
 //! | a regulariser that ties the weights together (groups, balls, simplex, total variation, one of your own) | [`fista`](crate::fista()) |
 //!
-//! Catalyst visits rows in short runs in the order of memory. For a loss that is not quadratic, with `beta < 1` and up to 8 MiB of
-//! entries, terms whose dual variables hardly move rest (`CatalystSettings::rest`).
+//! Dual methods visit rows in short runs, in the order of memory.
 //!
 //! `beta = n mu / mean L_i`. What was chosen, why and by which numbers is a [`Choice`], which is returned. The method runs
 //! for three times the passes that were predicted; where its pace says that they will not be enough (looked at after 10
@@ -25,16 +24,16 @@
 //!
 //! Several classes have [`multiclass::auto`](crate::multiclass::auto), general sums [`general::auto`](crate::general::auto).
 
+mod automatic;
 mod choice;
-mod form;
+mod guarded;
 mod head_start;
-mod relay;
 mod run;
 mod state;
 
+pub use automatic::{Automatic, auto};
 pub use choice::{Choice, Method, Reason};
-pub use form::{Automatic, auto};
-pub(crate) use relay::{Show, relay};
+pub(crate) use guarded::{Guarded, guarded};
 pub use run::AutoSettings;
 pub use state::AutoState;
 

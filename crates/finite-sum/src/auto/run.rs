@@ -1,6 +1,7 @@
 //! Running what was chosen.
 
 use fenchel_linalg::{Design, Nonzeros};
+use fenchel_optim::MAX_MEMORY;
 use fenchel_optim::fista::FistaSettings;
 use fenchel_optim::lbfgs::LbfgsSettings;
 use fenchel_optim::newton::NewtonCgSettings;
@@ -10,49 +11,39 @@ use fenchel_optim::{Budget, Clock, Loss, Observer, Regulariser, Report, Solution
 use serde::{Deserialize, Serialize};
 
 use super::choice::{Choice, Method};
+use super::guarded::{Guarded, guarded};
 use super::head_start::HeadStart;
-use super::relay::{Show, relay};
 use super::state::AutoState;
 use crate::dual::{
-    CatalystSettings, DualState, QningSettings, Sampling, SdcaSettings, SdcaStep, catalyst, qning,
-    sdca,
+    CatalystSettings, DualState, QningSettings, SdcaSettings, SdcaStep, catalyst, qning, sdca,
 };
 use crate::gap::Gap;
 use crate::incremental::{SagaSettings, TableState, saga};
 use crate::lag::Lagged;
 use crate::newton::{
-    ElasticNetForm, NewtonSettings, SubsampledNewtonSettings, newton, newton_cg, subsampled_newton,
+    AsElasticNet, NewtonSettings, SubsampledNewtonSettings, newton, newton_cg, subsampled_newton,
 };
+use crate::sampling::Sampling;
 use crate::{Error, Point, Problem, fista, lbfgs};
 
 /// Rows that dual methods visit one after the other: their memory is read forward.
 const RUN: usize = 4;
-/// Outer steps of Catalyst in a row that a term may rest for, where terms rest.
-const REST: u8 = 3;
-/// Bytes of entries that are taken to stay in a cache.
-const CACHE: usize = 8 << 20;
 
 /// Settings of [`auto`](super::auto()).
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `memory_limit` | 4 GiB | for a Hessian or a copy by columns |
-/// | `seed` | 0 | of visiting orders and samples |
-/// | `stop` | see [`Stop`] | when to end; its relative tolerance takes part in the choice |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AutoSettings {
-    /// Largest size of what a method may allocate, in bytes.
-    pub memory_limit: u64,
+    /// Largest size of a Hessian or a copy of the data, in bytes; by default 4 GiB.
+    pub max_memory: Option<u64>,
     /// Seed of visiting orders and samples.
     pub seed: u64,
-    /// When to end.
+    /// When to end; its relative tolerance takes part in the choice.
     pub stop: Stop,
 }
 
 impl Default for AutoSettings {
     fn default() -> Self {
-        AutoSettings { memory_limit: 4 << 30, seed: 0, stop: Stop::default() }
+        AutoSettings { max_memory: MAX_MEMORY, seed: 0, stop: Stop::default() }
     }
 }
 
@@ -66,7 +57,7 @@ pub(super) fn elastic_net<D, L, R, O>(
 where
     D: Design + Copy,
     L: Loss + Copy,
-    R: ElasticNetForm + Lagged + Clone,
+    R: AsElasticNet + Lagged + Clone,
     O: Observer<Method>,
 {
     let ElasticNet { l1, l2 } = problem.regulariser().weights();
@@ -75,7 +66,7 @@ where
         return elastic_net(&smooth, settings, start, observer);
     }
     let budget = Budget::new(settings.stop);
-    match Nonzeros::if_worth(problem.design(), settings.memory_limit) {
+    match Nonzeros::if_worth(problem.design(), settings.max_memory) {
         Some(copy) => choose(&problem.stored_as(copy.view()), settings, budget, start, observer),
         None => choose(problem, settings, budget, start, observer),
     }
@@ -92,15 +83,15 @@ fn choose<D, L, R, O>(
 where
     D: Design + Copy,
     L: Loss + Copy,
-    R: ElasticNetForm + Lagged + Clone,
+    R: AsElasticNet + Lagged + Clone,
     O: Observer<Method>,
 {
-    let AutoSettings { memory_limit, seed, stop } = *settings;
+    let AutoSettings { max_memory, seed, stop } = *settings;
     let l1 = problem.regulariser().weights().l1;
-    let choice = Choice::of(problem, l1, stop.relative, memory_limit)?;
-    let run = Run { problem, l1, seed, memory_limit };
-    let by = |method, start, stop, show: &mut Show<'_, O>| run.by(method, start, stop, show);
-    relay(choice, budget, start, observer, by)
+    let choice = Choice::of(problem, l1, stop.relative, max_memory)?;
+    let run = Run { problem, l1, seed, max_memory };
+    let by = |method, start, stop, watch: &mut Guarded<'_, O>| run.by(method, start, stop, watch);
+    guarded(choice, budget, start, observer, by)
 }
 
 /// With another separable regulariser.
@@ -118,10 +109,10 @@ where
 {
     let AutoSettings { seed, stop, .. } = *settings;
     let choice = Choice::separable(problem, stop.relative)?;
-    let by = |method, start, stop, show: &mut Show<'_, O>| {
-        by_terms(problem, seed, method, start, stop, show)
+    let by = |method, start, stop, watch: &mut Guarded<'_, O>| {
+        by_terms(problem, seed, method, start, stop, watch)
     };
-    relay(choice, Budget::new(stop), start, observer, by)
+    guarded(choice, Budget::new(stop), start, observer, by)
 }
 
 /// The methods that look at one term at a time, and FISTA.
@@ -131,7 +122,7 @@ fn by_terms<D, L, R, O>(
     method: Method,
     start: Option<Point>,
     stop: Stop,
-    show: &mut Show<'_, O>,
+    watch: &mut Guarded<'_, O>,
 ) -> Result<(Point, Report), Error>
 where
     D: Design + Copy,
@@ -141,14 +132,16 @@ where
 {
     match method {
         Method::Catalyst => {
-            let settings = CatalystSettings { seed, stop, ..catalyst_settings(problem) };
+            let (step, order) = (step(problem), Order::Runs(RUN));
+            let settings =
+                CatalystSettings { step, order, seed, stop, ..CatalystSettings::default() };
             let start = start.map(|point| dual_state(problem, point));
-            catalyst(problem, &settings, start, show).map(|s| (s.state.point, s.report))
+            catalyst(problem, &settings, start, watch).map(|s| (s.state.point, s.report))
         }
         Method::Qning => {
             let settings = QningSettings { seed, stop, ..QningSettings::default() };
             let start = start.map(|point| dual_state(problem, point));
-            qning(problem, &settings, start, show).map(|s| (s.state.point, s.report))
+            qning(problem, &settings, start, watch).map(|s| (s.state.point, s.report))
         }
         Method::Saga => {
             let step = StepSize::Backtracking;
@@ -157,12 +150,12 @@ where
                 let DualState { point, dual, .. } = dual_state(problem, point);
                 TableState::new(point, dual)
             });
-            saga(problem, &settings, start, show).map(|s| (s.state.point, s.report))
+            saga(problem, &settings, start, watch).map(|s| (s.state.point, s.report))
         }
         Method::Fista => {
             let settings = FistaSettings { stop, ..FistaSettings::default() };
             let start = start.map(Point::into);
-            fista(problem, &settings, start, show).map(|s| (s.state.point, s.report))
+            fista(problem, &settings, start, watch).map(|s| (s.state.point, s.report))
         }
         _ => {
             // Most dual variables of a loss with a kink end at a bound, where there is no gap.
@@ -170,7 +163,7 @@ where
             let sampling = if kinked { Sampling::Gap } else { Order::Runs(RUN).into() };
             let settings = SdcaSettings { sampling, seed, stop, ..SdcaSettings::default() };
             let start = start.and_then(|at| promising(problem, at));
-            sdca(problem, &settings, start, show).map(|s| (s.state.point, s.report))
+            sdca(problem, &settings, start, watch).map(|s| (s.state.point, s.report))
         }
     }
 }
@@ -180,21 +173,21 @@ struct Run<'r, 'a, D, L, R> {
     problem: &'r Problem<'a, D, L, R>,
     l1: f64,
     seed: u64,
-    memory_limit: u64,
+    max_memory: Option<u64>,
 }
 
 impl<D, L, R> Run<'_, '_, D, L, R>
 where
     D: Design + Copy,
     L: Loss + Copy,
-    R: ElasticNetForm + Lagged + Clone,
+    R: AsElasticNet + Lagged + Clone,
 {
     fn by<O: Observer<Method>>(
         &self,
         method: Method,
         start: Option<Point>,
         stop: Stop,
-        show: &mut Show<'_, O>,
+        watch: &mut Guarded<'_, O>,
     ) -> Result<(Point, Report), Error> {
         let (problem, seed) = (self.problem, self.seed);
         match method {
@@ -205,30 +198,30 @@ where
                     start => start,
                 };
                 let stop = budget.left();
-                let settings = NewtonSettings { memory_limit: self.memory_limit, seed, stop };
-                let Solution { state, report } = newton(problem, &settings, start, show)?;
+                let settings = NewtonSettings { max_memory: self.max_memory, seed, stop };
+                let Solution { state, report } = newton(problem, &settings, start, watch)?;
                 Ok((state, budget.spend(report)))
             }
             Method::SubsampledNewton => {
                 // Only chosen without l1, as the two that follow.
                 let smooth = problem.clone().penalised(Zero, problem.l2())?;
-                let memory_limit = self.memory_limit;
+                let max_memory = self.max_memory;
                 let settings =
-                    SubsampledNewtonSettings { memory_limit, seed, stop, ..Default::default() };
-                subsampled_newton(&smooth, &settings, start, show).map(|s| (s.state, s.report))
+                    SubsampledNewtonSettings { max_memory, seed, stop, ..Default::default() };
+                subsampled_newton(&smooth, &settings, start, watch).map(|s| (s.state, s.report))
             }
             Method::NewtonCg => {
                 let smooth = problem.clone().penalised(Zero, problem.l2())?;
                 let settings = NewtonCgSettings { stop, ..NewtonCgSettings::default() };
-                newton_cg(&smooth, &settings, start, show).map(|s| (s.state, s.report))
+                newton_cg(&smooth, &settings, start, watch).map(|s| (s.state, s.report))
             }
             Method::Lbfgs => {
                 let smooth = problem.clone().penalised(Zero, problem.l2())?;
                 let settings = LbfgsSettings { stop, ..LbfgsSettings::default() };
                 let start = start.map(Point::into);
-                lbfgs(&smooth, &settings, start, show).map(|s| (s.state.point, s.report))
+                lbfgs(&smooth, &settings, start, watch).map(|s| (s.state.point, s.report))
             }
-            _ => by_terms(problem, seed, method, start, stop, show),
+            _ => by_terms(problem, seed, method, start, stop, watch),
         }
     }
 
@@ -251,32 +244,12 @@ where
         }
         let sample = problem.on_rows(&part, &targets, problem.regulariser().weights())?;
         let stop = head.stop(budget.left());
-        let settings = NewtonSettings { memory_limit: self.memory_limit, seed: self.seed, stop };
+        let settings = NewtonSettings { max_memory: self.max_memory, seed: self.seed, stop };
         let Solution { state, mut report } = newton(&sample, &settings, None, &mut ())?;
         report.passes *= head.share();
         budget.spend(report);
         Ok(Some(state))
     }
-}
-
-/// Terms rest where acceleration is needed: there are many passes then, most of them spent on terms that are fitted well. Not
-/// beyond the cache, where rows that are picked out wait for memory longer than all of them read forward; nor for a quadratic
-/// loss, with which no term is ever fitted for good. What rests has exact steps, for constant ones need more visits, and
-/// longer runs, of which about half is visited.
-fn catalyst_settings<D: Design, L: Loss, R: Regulariser>(
-    problem: &Problem<'_, D, L, R>,
-) -> CatalystSettings {
-    let loss = problem.loss();
-    let mean = loss.curvature() * problem.mean_norm_squared();
-    let accelerates = mean > problem.n() as f64 * problem.strong_convexity();
-    let cached = 12 * problem.design().stored() <= CACHE;
-    let (step, run, rest) =
-        if accelerates && cached && loss.twice_differentiable() && !loss.quadratic() {
-            (SdcaStep::Exact, 2 * RUN, REST)
-        } else {
-            (step(problem), RUN, 0)
-        };
-    CatalystSettings { step, order: Order::Runs(run), rest, ..CatalystSettings::default() }
 }
 
 /// The constant step saves exponentials and costs passes where a few rows are long.
@@ -373,11 +346,11 @@ mod tests {
         ];
         for first in methods {
             for second in methods {
-                let run = Run { problem: &smooth, l1: 0.0, seed: 0, memory_limit: u64::MAX };
+                let run = Run { problem: &smooth, l1: 0.0, seed: 0, max_memory: None };
                 let mut nobody = ();
                 let mut by = |method, start, stop| {
-                    let show = &mut Show::new(method, &mut nobody);
-                    run.by(method, start, stop, show).unwrap()
+                    let watch = &mut Guarded::new(method, &mut nobody);
+                    run.by(method, start, stop, watch).unwrap()
                 };
                 let (point, _) = by(first, None, early);
                 let (_, report) = by(second, Some(point), stop);
@@ -407,7 +380,7 @@ mod tests {
         assert_eq!(seen[0].0, solution.state.choice.method);
         let last = solution.state.choice.switched.unwrap_or(solution.state.choice.method);
         assert_eq!(seen.last().unwrap().0, last);
-        let starved = AutoSettings { memory_limit: 100, ..settings };
+        let starved = AutoSettings { max_memory: Some(100), ..settings };
         let other = auto(&problem, &starved, None, &mut ()).unwrap();
         assert_eq!(other.state.choice.method, Method::Qning);
         let (a, b) = (solution.report.certificate, other.report.certificate);
@@ -428,7 +401,7 @@ mod tests {
         let (x, y) = data(1200, 12);
         let design = Dense::new(x.view()).unwrap();
         let problem = Problem::new(design, &y, Logistic, L1 { strength: 1e-3 }, 0.0).unwrap();
-        let run = Run { problem: &problem, l1: 1e-3, seed: 0, memory_limit: u64::MAX };
+        let run = Run { problem: &problem, l1: 1e-3, seed: 0, max_memory: None };
         let watch = Watch(Cell::new(0.0));
         let stop = Stop { max_passes: 60.0, max_seconds: Some(1e3), ..Stop::at_relative(1e-9) };
         let mut budget = Budget::by(&watch, stop);
@@ -446,7 +419,7 @@ mod tests {
                 ..Default::default()
             };
             let (_, report) = run
-                .by(Method::Newton, None, settings.stop, &mut Show::new(Method::Newton, &mut ()))
+                .by(Method::Newton, None, settings.stop, &mut Guarded::new(Method::Newton, &mut ()))
                 .unwrap();
             let most = if max_seconds.is_some() { 0.0 } else { max_passes + 6.0 };
             assert!(report.passes <= most, "{max_passes}: {report}");

@@ -26,13 +26,13 @@ pub trait MeanFunction: Clone + Sync {
     /// Checks a target.
     ///
     /// # Errors
-    /// [`Invalid::Label`].
+    /// [`Invalid::Target`].
     fn check(&self, row: usize, y: f64) -> Result<(), Invalid> {
         let (low, high) = self.range();
         if y >= low && y <= high && y.is_finite() {
             return Ok(());
         }
-        Err(Invalid::Label { row, value: y, expected: self.expected() })
+        Err(Invalid::Target { row, value: y, expected: self.expected() })
     }
 }
 

@@ -70,7 +70,7 @@ impl<M: MeanFunction, K: Fn(&[f64], &[f64]) -> f64> KernelSgd<M, K> {
     /// One step.
     ///
     /// # Errors
-    /// [`Invalid::NonFinite`]; [`Invalid::Label`].
+    /// [`Invalid::NonFinite`]; [`Invalid::Target`].
     pub fn observe(&mut self, x: &[f64], y: f64) -> Result<(), Error> {
         Invalid::check_finite("observation", x)?;
         self.family.check(self.points.len(), y)?;

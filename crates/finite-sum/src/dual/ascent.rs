@@ -3,24 +3,21 @@
 mod keep;
 
 use fenchel_linalg::{Design, Invalid, multiply_transposed};
+use fenchel_optim::Refusal;
 use fenchel_optim::random::Visits;
-use fenchel_optim::{Certificate, Loss, Separable};
+use fenchel_optim::{Certificate, Loss, Regulariser, Separable};
 use serde::{Deserialize, Serialize};
 
-use super::rest::Rest;
-use super::sampling::{Sampling, Score, importance_weights};
 use super::state::DualState;
 use super::tail::Tail;
 use crate::gap::{Gap, origin};
+use crate::sampling::{Sampling, Score};
 use crate::{Error, Point, Problem};
 
 pub(super) use keep::copied;
 
 /// Passes between two computations of `v` from the dual variables.
 const REFRESH: usize = 10;
-
-/// Offers of steps that are decided at a time.
-const BLOCK: usize = 64;
 
 /// How far a coordinate of the dual moves.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,6 +63,14 @@ impl From<SdcaStep> for Move {
     }
 }
 
+/// `mu n + L_j`
+pub(super) fn importance_weights<D: Design, L: Loss, R: Regulariser>(
+    problem: &Problem<'_, D, L, R>,
+) -> Vec<f64> {
+    let floor = problem.strong_convexity() * problem.n() as f64;
+    (0..problem.n()).map(|j| floor + problem.term_smoothness(j)).collect()
+}
+
 /// Dual variables, their sum, a proximal centre, and the step.
 ///
 /// An unpenalised intercept would force `sum_i s_i = 0`, which single coordinates cannot keep. It is
@@ -95,7 +100,6 @@ pub(super) struct Ascent<'p, 'a, D, L, R> {
     steps: usize,
     /// Averages, for a loss with a kink.
     tail: Option<Tail>,
-    rest: Option<Rest>,
     gap: Gap,
     /// The best state that was shown.
     pub(super) best: Option<DualState>,
@@ -118,12 +122,12 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
         let (n, d) = (problem.n(), problem.d());
         let mu = problem.strong_convexity() + kappa;
         if !(mu > 0.0) {
-            return Err(Error::NeedsStrongConvexity { method });
+            return Err(Refusal::NeedsStrongConvexity { method }.into());
         }
         if matches!(step, Move::PerTerm | Move::Fraction(_)) {
             problem.check_smooth(method)?;
         }
-        sampling.check(method, problem)?;
+        sampling.check_dual(method, problem)?;
         if let Some(start) = &start {
             problem.check_point(&start.point)?;
             check_dual(problem, &start.dual)?;
@@ -168,7 +172,6 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
             score: Score::of(sampling),
             steps: 0,
             tail: None,
-            rest: None,
             gap: Gap::new(problem),
             best: None,
             restored: false,
@@ -190,11 +193,6 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
     /// Keeps averages of the dual variables from here on.
     pub(super) fn keep_averages(&mut self) {
         self.tail = Some(Tail::new(self.problem.n()));
-    }
-
-    /// Lets terms decline so many offers in a row from here on.
-    pub(super) fn let_terms_rest(&mut self, longest: u8) {
-        self.rest = (longest > 0).then(|| Rest::new(self.problem.n(), longest));
     }
 
     pub(super) fn tail(&self) -> Option<&Tail> {
@@ -239,76 +237,44 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
         self.problem.n() as f64 / Score::cost(self.score)
     }
 
-    /// Offers a step to so many terms. Returns how many took it: all of them, where none rests.
-    pub(super) fn climb(&mut self, offers: usize) -> usize {
-        let (mut taken, mut left) = (0, offers);
+    /// So many steps.
+    pub(super) fn climb(&mut self, steps: usize) {
+        let n = self.problem.n();
+        let mut left = steps;
         while left > 0 {
-            let block = self.block_length().min(left);
-            taken += self.climb_block(block);
-            left -= block;
-        }
-        taken
-    }
-
-    /// Offers steps until so many were taken, or a few more where terms rest. Returns how many were.
-    pub(super) fn take(&mut self, steps: usize) -> usize {
-        if self.rest.is_none() {
-            return self.climb(steps);
-        }
-        // Whole blocks, so that it does not matter how often this is called.
-        let mut taken = 0;
-        while taken < steps {
-            taken += self.climb_block(self.block_length());
-        }
-        taken
-    }
-
-    /// Offers until the next block begins: a pass begins with one.
-    fn block_length(&self) -> usize {
-        let n = self.problem.n();
-        let in_pass = self.steps % n;
-        (BLOCK - in_pass % BLOCK).min(n - in_pass)
-    }
-
-    /// Offers a step to the next terms, which first decide one and all whether they take it: the steps then follow each other
-    /// without a question between them. Returns how many did.
-    fn climb_block(&mut self, offers: usize) -> usize {
-        let n = self.problem.n();
-        if self.score.is_some() && self.steps.is_multiple_of(n) {
-            let scores = self.scores();
-            // As many scores as terms, none negative.
-            let _ = self.visits.set_scores(&scores);
-        }
-        let mut due = [0; BLOCK];
-        let mut taken = 0;
-        for _ in 0..offers {
-            let j = self.visits.draw();
-            due[taken] = j;
-            taken += usize::from(!self.rest.as_mut().is_some_and(|rest| rest.declines(j)));
-        }
-        for &j in &due[..taken] {
-            self.climb_on(j);
-            if let Some(tail) = &mut self.tail {
-                tail.mark(&self.state.dual);
+            let in_pass = self.steps % n;
+            if in_pass == 0 && self.score.is_some() {
+                let scores = self.scores();
+                // As many scores as terms, none negative.
+                let _ = self.visits.set_scores(&scores);
             }
-        }
-        self.steps += offers;
-        if self.steps.is_multiple_of(n) {
-            if self.steps == REFRESH * n {
-                self.steps = 0;
-                self.refresh();
-                if let Some(rest) = &mut self.rest {
-                    rest.refresh();
+            let run = left.min(n - in_pass);
+            for _ in 0..run {
+                let j = self.visits.draw();
+                self.climb_on(j);
+                if let Some(tail) = &mut self.tail {
+                    tail.mark(&self.state.dual);
                 }
             }
-            if let Some(bias) = &mut self.bias {
-                // Moving the centre moves the value by as much; the dual variables stay.
-                let shift = bias.value - bias.centre;
-                bias.centre += shift;
-                bias.value += shift;
+            (self.steps, left) = (self.steps + run, left - run);
+            if self.steps.is_multiple_of(n) {
+                self.end_pass();
             }
         }
-        taken
+    }
+
+    /// Moves the centre of the intercept, and now and then recomputes what many small updates have rounded.
+    fn end_pass(&mut self) {
+        if self.steps == REFRESH * self.problem.n() {
+            self.steps = 0;
+            self.refresh();
+        }
+        if let Some(bias) = &mut self.bias {
+            // Moving the centre moves the value by as much; the dual variables stay.
+            let shift = bias.value - bias.centre;
+            bias.centre += shift;
+            bias.value += shift;
+        }
     }
 
     /// A step on term `j`.
@@ -343,9 +309,6 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
         self.state.dual[j] = new;
         if let Some(tail) = &mut self.tail {
             tail.record(j, s);
-        }
-        if let Some(rest) = &mut self.rest {
-            rest.visited(j, new - s);
         }
     }
 

@@ -61,7 +61,7 @@ pub struct MisoMuSettings {
 /// ```
 ///
 /// # Errors
-/// [`Error::NeedsStrongConvexity`]; [`Error::Unsupported`] for a loss that is not smooth; [`Error::Invalid`] for a start
+/// [`Error::Refused`] without strong convexity, for a loss that is not smooth; [`Error::Invalid`] for a start
 /// of another shape or outside the domain, or settings out of range.
 pub fn miso_mu<'p, 'a, D, L, R, O>(
     problem: &'p Problem<'a, D, L, R>,

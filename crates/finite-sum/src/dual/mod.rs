@@ -18,9 +18,6 @@
 //! | [`catalyst`] | a proximal centre that is extrapolated | `n mu < L` |
 //! | [`qning`] | a proximal centre that L-BFGS moves | no strong convexity, small l1 |
 //!
-//! With `rest` in the settings of [`sdca`] and [`catalyst`] terms whose dual variables hardly move are passed over a few times
-//! in a row: after the first passes most terms of a classification are fitted well, and steps on them are worth little.
-//!
 //! | symbol | name |
 //! |---|---|
 //! | `s_i` | dual variable, `phi'` at the optimum (the thesis's `alpha_i = s_i a_i`) |
@@ -32,7 +29,6 @@ mod miso_mu;
 mod momentum;
 mod prox_finito;
 mod qning;
-mod rest;
 mod sampling;
 mod sdca;
 mod state;
@@ -41,12 +37,11 @@ mod tail;
 pub use ascent::SdcaStep;
 pub(crate) use ascent::check_strength;
 pub(crate) use momentum::Momentum;
-pub(crate) use sampling::Score;
 
 pub use catalyst::{Catalyst, CatalystSettings, catalyst};
 pub use miso_mu::{MisoMuSettings, miso_mu};
 pub use prox_finito::{ProxFinitoSettings, prox_finito};
 pub use qning::{Qning, QningSettings, qning};
-pub use sampling::{Sampling, importance_order, sampling_weights};
+pub use sampling::{importance_order, sampling_weights};
 pub use sdca::{Sdca, SdcaSettings, sdca};
 pub use state::DualState;

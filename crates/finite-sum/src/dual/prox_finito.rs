@@ -5,9 +5,9 @@ use fenchel_optim::{Loss, Observer, Separable, Solution, Stop};
 use serde::{Deserialize, Serialize};
 
 use super::ascent::{Ascent, Move};
-use super::sampling::Sampling;
 use super::sdca::{Sdca, ascend};
 use super::state::DualState;
+use crate::sampling::Sampling;
 use crate::{Error, Problem};
 
 /// Settings of [`prox_finito`](fn@prox_finito).

@@ -5,8 +5,8 @@ use fenchel_optim::{Certificate, Iterative, Look, Loss, Observer, Separable, Sol
 use serde::{Deserialize, Serialize};
 
 use super::ascent::{Ascent, SdcaStep, copied};
-use super::sampling::Sampling;
 use super::state::DualState;
+use crate::sampling::Sampling;
 use crate::{Error, Point, Problem};
 
 /// Settings of [`sdca`](fn@sdca).
@@ -15,7 +15,6 @@ use crate::{Error, Point, Problem};
 /// |---|---|---|
 /// | `step` | `Exact` | how far a coordinate moves |
 /// | `sampling` | permuted | which term is next; any order converges |
-/// | `rest` | 0 | how many offers in a row a term that hardly moves may decline |
 /// | `seed` | 0 | of the sampling |
 /// | `stop` | see [`Stop`] | when to end |
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -25,9 +24,6 @@ pub struct SdcaSettings {
     pub step: SdcaStep,
     /// Which term is next.
     pub sampling: Sampling,
-    /// How many times in a row a term may be passed over while its dual variable is expected to move by less than the
-    /// mean, going by its last visits; 0 visits every term that is drawn. What is passed over is no part of a pass.
-    pub rest: u8,
     /// Seed of the sampling.
     pub seed: u64,
     /// When to end.
@@ -78,7 +74,7 @@ pub struct Sdca<'p, 'a, D, L, R> {
 /// ```
 ///
 /// # Errors
-/// [`Error::NeedsStrongConvexity`]; [`Error::Unsupported`] for a constant step on a loss that is not
+/// [`Error::Refused`] without strong convexity, for a constant step on a loss that is not
 /// smooth, or a sampling that needs one; [`Error::Invalid`] for a start of another shape or outside the domain, or settings out of range.
 pub fn sdca<'p, 'a, D, L, R, O>(
     problem: &'p Problem<'a, D, L, R>,
@@ -92,11 +88,10 @@ where
     R: Separable,
     O: Observer<Sdca<'p, 'a, D, L, R>>,
 {
-    let SdcaSettings { step, sampling, rest, seed, stop } = settings;
+    let SdcaSettings { step, sampling, seed, stop } = settings;
     stop.check()?;
     let cold = start.is_none();
-    let mut ascent = Ascent::new("sdca", problem, 0.0, *step, sampling, *seed, start)?;
-    ascent.let_terms_rest(*rest);
+    let ascent = Ascent::new("sdca", problem, 0.0, *step, sampling, *seed, start)?;
     ascend(ascent, cold, stop, observer)
 }
 
@@ -155,9 +150,9 @@ impl<D: Design, L: Loss, R: Separable> Iterative for Sdca<'_, '_, D, L, R> {
         self.averaged = false;
         let steps_a_pass = self.ascent.steps_a_pass();
         let steps = (passes * steps_a_pass).round().max(1.0);
-        let taken = self.ascent.take(steps as usize);
+        self.ascent.climb(steps as usize);
         self.ascent.read_point();
-        taken as f64 / steps_a_pass
+        steps / steps_a_pass
     }
 
     fn certify(&mut self) -> Certificate {

@@ -1,4 +1,4 @@
-//! The three ways to fit, the same for every estimator: plainly, with weights, watched. All go to its `solve`.
+//! The four ways to fit, the same for every estimator: plainly, with weights, from a former model, watched. All go to its `solve`.
 
 /// For estimators of classes.
 macro_rules! fit_labels {
@@ -13,7 +13,7 @@ macro_rules! fit_labels {
                 x: &X,
                 y: impl Into<ArrayView1<'y, L>>,
             ) -> Result<$model<L>, Error> {
-                self.solve(x, y.into(), None, &mut unwatched())
+                self.solve(x, y.into(), None, None, &mut unwatched())
             }
 
             #[doc = concat!(
@@ -32,7 +32,24 @@ macro_rules! fit_labels {
                 y: impl Into<ArrayView1<'a, L>>,
                 weights: impl Into<ArrayView1<'a, f64>>,
             ) -> Result<$model<L>, Error> {
-                self.solve(x, y.into(), Some(weights.into()), &mut unwatched())
+                self.solve(x, y.into(), Some(weights.into()), None, &mut unwatched())
+            }
+
+            #[doc = concat!(
+                "As [`fit`](", stringify!($estimator), "::fit), from a former model: a warm start on the same data or data like it."
+            )]
+            ///
+            /// # Errors
+            #[doc = concat!(
+                "As [`fit`](", stringify!($estimator), "::fit), and [`Error::Invalid`] for a model of other features or classes."
+            )]
+            pub fn fit_from<'y, X: AsDesign + ?Sized, L: Label + 'y>(
+                &self,
+                x: &X,
+                y: impl Into<ArrayView1<'y, L>>,
+                start: $model<L>,
+            ) -> Result<$model<L>, Error> {
+                self.solve(x, y.into(), None, Some(start), &mut unwatched())
             }
 
             #[doc = concat!(
@@ -48,7 +65,7 @@ macro_rules! fit_labels {
                 y: impl Into<ArrayView1<'y, L>>,
                 watch: impl FnMut(&Progress) -> ControlFlow<()>,
             ) -> Result<$model<L>, Error> {
-                self.solve(x, y.into(), None, &mut Watch::new(watch))
+                self.solve(x, y.into(), None, None, &mut Watch::new(watch))
             }
         }
     };
@@ -68,7 +85,7 @@ macro_rules! fit_numbers {
                 y: impl Into<ArrayView1<'y, f64>>,
             ) -> Result<LinearModel, Error> {
                 let y = y.into();
-                self.as_net(y.len()).solve(x, y, None, &mut unwatched())
+                self.as_net(y.len()).solve(x, y, None, None, &mut unwatched())
             }
 
             #[doc = concat!(
@@ -88,7 +105,25 @@ macro_rules! fit_numbers {
                 weights: impl Into<ArrayView1<'a, f64>>,
             ) -> Result<LinearModel, Error> {
                 let y = y.into();
-                self.as_net(y.len()).solve(x, y, Some(weights.into()), &mut unwatched())
+                self.as_net(y.len()).solve(x, y, Some(weights.into()), None, &mut unwatched())
+            }
+
+            #[doc = concat!(
+                "As [`fit`](", stringify!($estimator), "::fit), from a former model: a warm start on the same data or data like it."
+            )]
+            ///
+            /// # Errors
+            #[doc = concat!(
+                "As [`fit`](", stringify!($estimator), "::fit), and [`Error::Invalid`] for a model of other features."
+            )]
+            pub fn fit_from<'y, X: AsDesign + ?Sized>(
+                &self,
+                x: &X,
+                y: impl Into<ArrayView1<'y, f64>>,
+                start: LinearModel,
+            ) -> Result<LinearModel, Error> {
+                let y = y.into();
+                self.as_net(y.len()).solve(x, y, None, Some(start), &mut unwatched())
             }
 
             #[doc = concat!(
@@ -105,7 +140,7 @@ macro_rules! fit_numbers {
                 watch: impl FnMut(&Progress) -> ControlFlow<()>,
             ) -> Result<LinearModel, Error> {
                 let y = y.into();
-                self.as_net(y.len()).solve(x, y, None, &mut Watch::new(watch))
+                self.as_net(y.len()).solve(x, y, None, None, &mut Watch::new(watch))
             }
         }
     };

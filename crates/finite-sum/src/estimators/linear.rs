@@ -12,9 +12,9 @@ use super::fits::fit_numbers;
 use super::predictor::{check_weights, scores, support};
 use super::solve::{Fitted, Hyper, Watch, unwatched};
 use super::standardise::Standardiser;
-use crate::Error;
 use crate::auto::Choice;
 use crate::loss::Squared;
+use crate::{Error, Point};
 
 /// Least squares with a ridge penalty:
 ///
@@ -173,6 +173,7 @@ impl ElasticNet {
         x: &X,
         y: ArrayView1<f64>,
         weights: Option<ArrayView1<f64>>,
+        start: Option<LinearModel>,
         watch: &mut Watch<F, W>,
     ) -> Result<LinearModel, Error>
     where
@@ -180,8 +181,13 @@ impl ElasticNet {
         F: FnMut(&Progress) -> ControlFlow<()>,
     {
         let ElasticNet { l1, l2, intercept, stop, seed } = *self;
+        let start = start.map(|LinearModel { weights, intercept, .. }| Point {
+            weights: weights.to_vec(),
+            intercept,
+        });
         let hyper = Hyper { loss: Squared, l1, l2, intercept, stop, seed };
-        let Fitted { weights, intercept, report, choice } = hyper.regress(x, y, weights, watch)?;
+        let Fitted { weights, intercept, report, choice } =
+            hyper.regress(x, y, weights, start, watch)?;
         Ok(LinearModel { weights, intercept, report, choice })
     }
 }

@@ -15,9 +15,9 @@ use super::fits::fit_labels;
 use super::predictor::two_classes;
 use super::solve::{Fitted, Hyper, Watch, unwatched};
 use super::standardise::Standardiser;
-use crate::Error;
 use crate::auto::Choice;
 use crate::loss::Logistic;
+use crate::{Error, Point};
 
 /// Binary logistic regression with l2 and l1 penalties:
 ///
@@ -73,7 +73,7 @@ fit_labels!(
     LogisticModel,
     "two distinct values",
     "[`Error::Invalid`] for data that is empty, not finite or of another shape, labels of one or more than two values, or penalties that are negative.",
-    ""
+    ", all 0 in one of the classes"
 );
 
 impl LogisticRegression {
@@ -82,6 +82,7 @@ impl LogisticRegression {
         x: &X,
         y: ArrayView1<L>,
         weights: Option<ArrayView1<f64>>,
+        start: Option<LogisticModel<L>>,
         watch: &mut Watch<F, W>,
     ) -> Result<LogisticModel<L>, Error>
     where
@@ -89,11 +90,14 @@ impl LogisticRegression {
         L: Label,
         F: FnMut(&Progress) -> ControlFlow<()>,
     {
+        let start = start.map(|LogisticModel { weights, intercept, classes, .. }| {
+            (Point { weights: weights.to_vec(), intercept }, classes)
+        });
         let LogisticRegression { l1, intercept, stop, seed, .. } = *self;
         let by_default = if l1 > 0.0 { 0.0 } else { 1.0 / y.len().max(1) as f64 };
         let l2 = self.l2.unwrap_or(by_default);
         let hyper = Hyper { loss: Logistic, l1, l2, intercept, stop, seed };
-        let (fitted, classes) = hyper.classify(x, y, weights, watch)?;
+        let (fitted, classes) = hyper.classify(x, y, weights, start, watch)?;
         let Fitted { weights, intercept, report, choice } = fitted;
         Ok(LogisticModel { weights, intercept, classes, report, choice })
     }

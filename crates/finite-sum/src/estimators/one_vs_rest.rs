@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::logistic::{LogisticModel, LogisticRegression};
 use super::predictor::score_labels;
 use super::softmax::likeliest;
+use super::solve::same_classes;
 use super::standardise::Standardiser;
 use crate::Error;
 
@@ -51,7 +52,7 @@ impl OneVsRest {
         x: &X,
         y: impl Into<ArrayView1<'y, L>>,
     ) -> Result<OneVsRestModel<L>, Error> {
-        self.fit_classes(y.into(), |is_class| self.binary.fit(x, is_class))
+        self.fit_classes(y.into(), None, |is_class, _| self.binary.fit(x, is_class))
     }
 
     /// As [`fit`](OneVsRest::fit), with one weight a row, as in [`LogisticRegression::fit_weighted`].
@@ -65,13 +66,31 @@ impl OneVsRest {
         weights: impl Into<ArrayView1<'a, f64>>,
     ) -> Result<OneVsRestModel<L>, Error> {
         let weights = weights.into();
-        self.fit_classes(y.into(), |is_class| self.binary.fit_weighted(x, is_class, weights))
+        self.fit_classes(y.into(), None, |is_class, _| {
+            self.binary.fit_weighted(x, is_class, weights)
+        })
+    }
+
+    /// As [`fit`](OneVsRest::fit), from a former model: a warm start on the same data or data like it.
+    ///
+    /// # Errors
+    /// As [`fit`](OneVsRest::fit), and [`Error::Invalid`] for a model of other features or classes.
+    pub fn fit_from<'y, X: AsDesign + Sync + ?Sized, L: Label + 'y>(
+        &self,
+        x: &X,
+        y: impl Into<ArrayView1<'y, L>>,
+        start: OneVsRestModel<L>,
+    ) -> Result<OneVsRestModel<L>, Error> {
+        self.fit_classes(y.into(), Some(start.classes.labels()), |is_class, class| {
+            self.binary.fit_from(x, is_class, start.models[class].clone())
+        })
     }
 
     fn fit_classes<L: Label>(
         &self,
         y: ArrayView1<L>,
-        fit: impl Fn(&[bool]) -> Result<LogisticModel<bool>, Error> + Sync,
+        known: Option<&[L]>,
+        fit: impl Fn(&[bool], usize) -> Result<LogisticModel<bool>, Error> + Sync,
     ) -> Result<OneVsRestModel<L>, Error> {
         let (classes, codes) = Classes::from_labels(&y.to_vec())?;
         if let [label] = classes.labels() {
@@ -79,9 +98,12 @@ impl OneVsRest {
             let label = format!("{label:?}");
             return Err(Invalid::Class { row: 0, label, expected }.into());
         }
+        if let Some(known) = known {
+            same_classes(known, classes.labels())?;
+        }
         let fit = |class: usize| {
             let is_class: Vec<bool> = codes.iter().map(|&code| code == class).collect();
-            fit(&is_class)
+            fit(&is_class, class)
         };
         #[cfg(feature = "parallel")]
         let models: Vec<_> = {

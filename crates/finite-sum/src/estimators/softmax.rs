@@ -14,11 +14,11 @@ use serde::{Deserialize, Serialize};
 
 use super::fits::fit_labels;
 use super::predictor::score_labels;
-use super::solve::{Watch, unwatched};
+use super::solve::{Watch, same_classes, unwatched};
 use super::standardise::Standardiser;
 use crate::Error;
 use crate::auto::{AutoSettings, AutoState, Automatic, Choice};
-use crate::multiclass::{MulticlassAuto, MulticlassProblem, auto, feature_groups};
+use crate::multiclass::{MulticlassAuto, MulticlassPoint, MulticlassProblem, auto, feature_groups};
 
 /// Multinomial logistic regression with l2, l1 and group penalties on the weights `W`, one column a class:
 ///
@@ -89,6 +89,7 @@ impl SoftmaxRegression {
         x: &X,
         y: ArrayView1<L>,
         weights: Option<ArrayView1<f64>>,
+        start: Option<SoftmaxModel<L>>,
         watch: &mut Watch<F, W>,
     ) -> Result<SoftmaxModel<L>, Error>
     where
@@ -101,16 +102,22 @@ impl SoftmaxRegression {
         Invalid::check_nonnegative("l1", self.l1)?;
         Invalid::check_nonnegative("group", self.group)?;
         let (classes, codes) = Classes::from_labels(&y.to_vec())?;
+        let start = start.map(|start| {
+            same_classes(start.classes.labels(), classes.labels())?;
+            let weights = start.weights.iter().copied().collect();
+            Ok::<_, Error>(MulticlassPoint { weights, intercepts: start.intercepts.to_vec() })
+        });
+        let start = start.transpose()?;
         let r = classes.len();
         let problem = self.posed(design, &codes, r, weights)?;
         let Solution { state, report } = if self.group > 0.0 {
             let groups = feature_groups(design.columns(), r)?;
             let h = SparseGroupLasso { groups, l1: self.l1, group: self.group };
-            self.run(problem, h, watch)?
+            self.run(problem, h, start, watch)?
         } else if self.l1 > 0.0 {
-            self.run(problem, L1 { strength: self.l1 }, watch)?
+            self.run(problem, L1 { strength: self.l1 }, start, watch)?
         } else {
-            self.run(problem, Zero, watch)?
+            self.run(problem, Zero, start, watch)?
         };
         let AutoState { point, choice, .. } = state;
         let shape = (design.columns(), r);
@@ -140,6 +147,7 @@ impl SoftmaxRegression {
         &self,
         problem: MulticlassProblem<'_, D, Zero>,
         regulariser: R,
+        start: Option<MulticlassPoint>,
         watch: &mut Watch<F, W>,
     ) -> Result<Solution<MulticlassAuto>, Error>
     where
@@ -148,7 +156,7 @@ impl SoftmaxRegression {
         let l2 = problem.l2();
         let problem = problem.penalised(regulariser, l2)?;
         let settings = AutoSettings { seed: self.seed, stop: self.stop, ..AutoSettings::default() };
-        auto(&problem, &settings, None, watch)
+        auto(&problem, &settings, start, watch)
     }
 }
 

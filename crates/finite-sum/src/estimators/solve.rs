@@ -52,12 +52,13 @@ pub(super) struct Fitted {
 }
 
 impl<L: Loss + Copy> Hyper<L> {
-    /// Fits labels of two values, which are returned.
+    /// Fits labels of two values, which are returned; those of the start must be the same.
     pub(super) fn classify<X, Y, F, const W: bool>(
         self,
         x: &X,
         y: ArrayView1<Y>,
         weights: Option<ArrayView1<f64>>,
+        start: Option<(Point, [Y; 2])>,
         watch: &mut Watch<F, W>,
     ) -> Result<(Fitted, [Y; 2]), Error>
     where
@@ -68,7 +69,11 @@ impl<L: Loss + Copy> Hyper<L> {
         let design = x.as_design_with_norms()?;
         Invalid::check_length("labels", design.0.rows(), y.len())?;
         let (classes, targets) = binary_signs(&y.to_vec())?;
-        Ok((self.fit(design, &targets, weights, watch)?, classes))
+        if let Some(weights) = weights.filter(|weights| weights.len() == y.len()) {
+            check_both_weigh(&y, &targets, weights)?;
+        }
+        let start = start.map(|(point, known)| same_classes(&known, &classes).map(|()| point));
+        Ok((self.fit(design, &targets, weights, start.transpose()?, watch)?, classes))
     }
 
     /// Fits numbers.
@@ -77,13 +82,14 @@ impl<L: Loss + Copy> Hyper<L> {
         x: &X,
         y: ArrayView1<f64>,
         weights: Option<ArrayView1<f64>>,
+        start: Option<Point>,
         watch: &mut Watch<F, W>,
     ) -> Result<Fitted, Error>
     where
         X: AsDesign + ?Sized,
         F: FnMut(&Progress) -> ControlFlow<()>,
     {
-        self.fit(x.as_design_with_norms()?, &y.to_vec(), weights, watch)
+        self.fit(x.as_design_with_norms()?, &y.to_vec(), weights, start, watch)
     }
 
     /// Fits numbers or signs on a design and the squared norms of its rows.
@@ -92,6 +98,7 @@ impl<L: Loss + Copy> Hyper<L> {
         design: (D, Vec<f64>),
         targets: &[f64],
         weights: Option<ArrayView1<f64>>,
+        start: Option<Point>,
         watch: &mut Watch<F, W>,
     ) -> Result<Fitted, Error>
     where
@@ -101,15 +108,16 @@ impl<L: Loss + Copy> Hyper<L> {
         Invalid::check_nonnegative("l1", l1)?;
         if l1 > 0.0 {
             let problem = Problem::with_norms(design, targets, loss, L1 { strength: l1 }, l2)?;
-            return self.run(problem, weights, watch);
+            return self.run(problem, weights, start, watch);
         }
-        self.run(Problem::with_norms(design, targets, loss, Zero, l2)?, weights, watch)
+        self.run(Problem::with_norms(design, targets, loss, Zero, l2)?, weights, start, watch)
     }
 
     fn run<D: Design + Copy, R: Automatic, F, const W: bool>(
         &self,
         problem: Problem<'_, D, L, R>,
         weights: Option<ArrayView1<f64>>,
+        start: Option<Point>,
         watch: &mut Watch<F, W>,
     ) -> Result<Fitted, Error>
     where
@@ -121,8 +129,35 @@ impl<L: Loss + Copy> Hyper<L> {
             Some(weights) => problem.with_weights(&weights.to_vec())?,
         };
         let settings = AutoSettings { seed: self.seed, stop: self.stop, ..AutoSettings::default() };
-        let Solution { state, report } = auto(&problem, &settings, None, watch)?;
+        let Solution { state, report } = auto(&problem, &settings, start, watch)?;
         let Point { weights, intercept } = state.point;
         Ok(Fitted { weights: weights.into(), intercept, report, choice: Some(state.choice) })
     }
+}
+
+/// Refuses weights that leave rows of one class: without a penalty of the intercept there is no minimiser.
+fn check_both_weigh<Y: Label>(
+    labels: &ArrayView1<Y>,
+    signs: &[f64],
+    weights: ArrayView1<f64>,
+) -> Result<(), Invalid> {
+    let first = |sign: f64| signs.iter().zip(weights).position(|(s, w)| *s == sign && *w > 0.0);
+    match (first(-1.0), first(1.0)) {
+        (Some(row), None) | (None, Some(row)) => {
+            let expected = "two distinct labels, but all rows of weight above 0 have this one";
+            Err(Invalid::Class { row, label: format!("{:?}", labels[row]), expected })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Refuses a start that was fitted to other labels.
+pub(super) fn same_classes<Y: Label>(known: &[Y], found: &[Y]) -> Result<(), Invalid> {
+    let same =
+        known.len() == found.len() && known.iter().zip(found).all(|(a, b)| a.order(b).is_eq());
+    if same {
+        return Ok(());
+    }
+    let reason = format!("its classes are {known:?}, those of the labels {found:?}");
+    Err(Invalid::Layout { what: "start", reason })
 }

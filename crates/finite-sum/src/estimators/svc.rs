@@ -14,9 +14,9 @@ use super::fits::fit_labels;
 use super::predictor::two_classes;
 use super::solve::{Fitted, Hyper, Watch, unwatched};
 use super::standardise::Standardiser;
-use crate::Error;
 use crate::auto::Choice;
 use crate::loss::{Hinge, SquaredHinge};
+use crate::{Error, Point};
 
 /// How a support vector machine measures a violated margin; `e = 1 - y t`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -83,8 +83,8 @@ fit_labels!(
     LinearSvc,
     SvcModel,
     "two distinct values",
-    "[`Error::Invalid`] for data that is empty, not finite or of another shape, or labels of one or more than two values; [`Error::NeedsStrongConvexity`] for the hinge with `l2 = 0`.",
-    ""
+    "[`Error::Invalid`] for data that is empty, not finite or of another shape, or labels of one or more than two values; [`Error::Refused`] for the hinge with `l2 = 0`.",
+    ", all 0 in one of the classes"
 );
 
 impl LinearSvc {
@@ -93,6 +93,7 @@ impl LinearSvc {
         x: &X,
         y: ArrayView1<L>,
         weights: Option<ArrayView1<f64>>,
+        start: Option<SvcModel<L>>,
         watch: &mut Watch<F, W>,
     ) -> Result<SvcModel<L>, Error>
     where
@@ -100,16 +101,19 @@ impl LinearSvc {
         L: Label,
         F: FnMut(&Progress) -> ControlFlow<()>,
     {
+        let start = start.map(|SvcModel { weights, intercept, classes, .. }| {
+            (Point { weights: weights.to_vec(), intercept }, classes)
+        });
         let LinearSvc { intercept, stop, seed, .. } = *self;
         let l2 = self.l2.unwrap_or(1.0 / y.len().max(1) as f64);
         let (fitted, classes) = match self.loss {
             SvcLoss::SquaredHinge => {
                 let hyper = Hyper { loss: SquaredHinge, l1: 0.0, l2, intercept, stop, seed };
-                hyper.classify(x, y, weights, watch)?
+                hyper.classify(x, y, weights, start, watch)?
             }
             SvcLoss::Hinge => {
                 let hyper = Hyper { loss: Hinge, l1: 0.0, l2, intercept, stop, seed };
-                hyper.classify(x, y, weights, watch)?
+                hyper.classify(x, y, weights, start, watch)?
             }
         };
         let Fitted { weights, intercept, report, choice } = fitted;

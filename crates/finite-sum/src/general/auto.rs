@@ -1,11 +1,12 @@
 //! The method that suits a general sum.
 
 use fenchel_optim::prox::Zero;
+use fenchel_optim::random::Order;
 use fenchel_optim::{Observer, Solution};
 
 use super::{FiniteSum, Sum, SumSettings, SumState, catalyst, finito, svrg};
 use crate::Error;
-use crate::auto::{AutoState, Choice, Method, Reason, Show};
+use crate::auto::{AutoState, Choice, Guarded, Method, Reason};
 use crate::lag::Composite;
 
 /// Solves a general sum by the method that suits it:
@@ -33,25 +34,30 @@ where
     O: Observer<Method>,
 {
     settings.stop.check()?;
-    let choice = choose(sum, settings.memory_limit);
-    let show = &mut Show::new(choice.method, observer);
+    let choice = choose(sum, settings.max_memory);
+    let watch = &mut Guarded::new(choice.method, observer);
     let Solution { state, report } = match choice.method {
         Method::Finito => {
             let Sum { terms, l2, smoothness, stored, longest, .. } = *sum;
             let smooth = Sum { terms, regulariser: Zero, l2, smoothness, stored, longest };
-            finito(&smooth, settings, start, show)?
+            // No slower in any order that was tried.
+            let order = match &settings.order {
+                Order::Uniform => Order::Permuted,
+                order => order.clone(),
+            };
+            finito(&smooth, &SumSettings { order, ..settings.clone() }, start, watch)?
         }
-        Method::AcceleratedSaga => catalyst(sum, settings, None, start, show)?,
-        _ => svrg(sum, settings, start, show)?,
+        Method::AcceleratedSaga => catalyst(sum, settings, None, start, watch)?,
+        _ => svrg(sum, settings, start, watch)?,
     };
     Ok(Solution { state: AutoState { point: state, choice }, report })
 }
 
-fn choose<T: FiniteSum, R: Composite>(sum: &Sum<'_, T, R>, memory_limit: u64) -> Choice {
+fn choose<T: FiniteSum, R: Composite>(sum: &Sum<'_, T, R>, max_memory: Option<u64>) -> Choice {
     let (n, d) = (sum.terms.terms() as f64, sum.terms.dimension() as f64);
     let smoothness = sum.smoothness();
     let beta = if smoothness > 0.0 { n * sum.l2 / smoothness } else { f64::INFINITY };
-    let limit = memory_limit as f64;
+    let limit = max_memory.map_or(f64::INFINITY, |limit| limit as f64);
     let (method, reason) = match () {
         () if R::IDENTITY && sum.l2 > 0.0 && beta >= 2.0 && 8.0 * n * d <= limit => {
             (Method::Finito, Reason::WellConditionedTerms)

@@ -1,8 +1,9 @@
 //! Finito with vectors for gradients.
 
 use fenchel_linalg::Invalid;
+use fenchel_optim::Refusal;
 use fenchel_optim::prox::Zero;
-use fenchel_optim::random::{Order, Visits};
+use fenchel_optim::random::Visits;
 use fenchel_optim::{Certificate, Iterative, Observer, Solution, run};
 
 use super::state::SumState;
@@ -33,7 +34,7 @@ pub struct GeneralFinito<'p, 't, T: FiniteSum> {
     restored: bool,
 }
 
-/// Finito on a general sum (Defazio's thesis, algorithm 3.1), in permuted order: [`finito`](crate::finito()) with a
+/// Finito on a general sum (Defazio's thesis, algorithm 3.1): [`finito`](crate::finito()) with a
 /// vector a term.
 ///
 /// ```text
@@ -45,8 +46,7 @@ pub struct GeneralFinito<'p, 't, T: FiniteSum> {
 /// puts every term at the start.
 ///
 /// # Errors
-/// [`Error::NeedsStrongConvexity`] for `l2 = 0` without a constant step; [`Error::MemoryLimit`]; as
-/// [`saga`](super::saga) else.
+/// [`Error::Refused`] for `l2 = 0` without a constant step, or too little memory; as [`saga`](super::saga) else.
 pub fn finito<'p, 't, T, O>(
     sum: &'p Sum<'t, T, Zero>,
     settings: &SumSettings,
@@ -60,11 +60,11 @@ where
     settings.stop.check()?;
     let (n, d) = (sum.terms.terms(), sum.terms.dimension());
     let numbers = (n as u64).saturating_mul(d as u64);
-    check_memory(NAME, numbers, settings.memory_limit, "use general::saga or general::svrg")?;
-    let order = settings.order.as_ref().unwrap_or(&Order::Permuted);
+    check_memory(NAME, numbers, settings.max_memory, "use general::saga or general::svrg")?;
+    let order = &settings.order;
     check_order(NAME, order)?;
     if !(sum.l2 > 0.0) {
-        return Err(Error::NeedsStrongConvexity { method: NAME });
+        return Err(Refusal::NeedsStrongConvexity { method: NAME }.into());
     }
     let step = settings.step.resolve(0.5 / sum.l2)?;
     Invalid::check_positive("step", step)?;

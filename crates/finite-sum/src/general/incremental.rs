@@ -1,7 +1,8 @@
 //! SAG, SAGA and SVRG with vectors for gradients.
 
 use fenchel_linalg::Invalid;
-use fenchel_optim::random::{Order, Visits};
+use fenchel_optim::Refusal;
+use fenchel_optim::random::Visits;
 use fenchel_optim::{Certificate, Iterative, Observer, Separable, Solution, run};
 
 use super::state::SumState;
@@ -62,8 +63,8 @@ pub struct Incremental<'p, 't, T: FiniteSum, R> {
 /// together.
 ///
 /// # Errors
-/// [`Error::MemoryLimit`] for a table beyond the limit, before anything is allocated; [`Error::Unsupported`] for
-/// weighted draws; [`Error::Invalid`] for a start of another shape or settings out of range.
+/// [`Error::Refused`] for a table beyond the memory, before anything is allocated, or weighted draws;
+/// [`Error::Invalid`] for a start of another shape or settings out of range.
 pub fn saga<'p, 't, T, R, O>(
     sum: &'p Sum<'t, T, R>,
     settings: &SumSettings,
@@ -84,7 +85,7 @@ where
 /// regulariser its convergence is not proved: it has to be asked for by `unproven_prox`.
 ///
 /// # Errors
-/// As [`saga`]; [`Error::Unsupported`] for a regulariser without `unproven_prox`.
+/// As [`saga`]; [`Error::Refused`] for a regulariser without `unproven_prox`.
 pub fn sag<'p, 't, T, R, O>(
     sum: &'p Sum<'t, T, R>,
     settings: &SumSettings,
@@ -101,7 +102,7 @@ where
         let name = R::NAME;
         let what =
             format!("the {name} regulariser with a proof; use saga, or set unproven_prox to try");
-        return Err(Error::Unsupported { method, what });
+        return Err(Refusal::unsupported(method, what).into());
     }
     let (theory, weight) = (1.0 / sum.smoothness(), 1.0 / sum.terms().terms() as f64);
     tabled(method, sum, settings, theory, weight, start, observer)
@@ -137,7 +138,7 @@ pub(super) fn with_table<'p, 't, T: FiniteSum, R: Composite>(
     kappa: Option<f64>,
     start: Option<SumState>,
 ) -> Result<Incremental<'p, 't, T, R>, Error> {
-    check_memory(method, sum.stored as u64, settings.memory_limit, "use general::svrg")?;
+    check_memory(method, sum.stored as u64, settings.max_memory, "use general::svrg")?;
     let mut start = start.unwrap_or_else(|| vec![0.0; sum.terms().dimension()].into());
     start.table = start.gradients();
     start.finito = None;
@@ -193,7 +194,7 @@ impl<'p, 't, T: FiniteSum, R: Composite> Incremental<'p, 't, T, R> {
     ) -> Result<Self, Error> {
         let table = start.gradients();
         let mut x = std::mem::take(&mut start.point);
-        let order = settings.order.as_ref().unwrap_or(&Order::Uniform);
+        let order = &settings.order;
         check_order(method, order)?;
         sum.check_point(&x)?;
         Invalid::check_positive("step", step)?;
@@ -371,7 +372,7 @@ impl<'p, 't, T: FiniteSum, R: Composite> Incremental<'p, 't, T, R> {
     }
 
     /// Writes the point that is shown, with all coordinates caught up with. Changes nothing else. O(d).
-    fn show(&mut self) {
+    fn write_point(&mut self) {
         self.shown.copy_from_slice(&self.x);
         let Some(regulariser) = self.sum.regulariser.coordinates() else { return };
         for (c, (done, x)) in self.done.iter().zip(&mut self.shown).enumerate() {
@@ -418,7 +419,7 @@ impl<T: FiniteSum, R: Composite> Incremental<'_, '_, T, R> {
         let passes = if self.fill { 2.0 } else { 1.0 };
         let done = self.advance(passes);
         self.flush();
-        self.show();
+        self.write_point();
         done
     }
 
@@ -455,7 +456,7 @@ impl<T: FiniteSum, R: Composite> Iterative for Incremental<'_, '_, T, R> {
     }
 
     fn certify(&mut self) -> Certificate {
-        self.show();
+        self.write_point();
         self.certify_shown()
     }
 

@@ -18,7 +18,7 @@
 //! Terms whose gradients live on few coordinates say so by [`FiniteSum::support`]: the first three then store and
 //! touch no others, with the lagged updates of [`lag`](crate::lag).
 //!
-//! All of them return a [`SumState`], with which they go on bit for bit.
+//! All of them return a [`SumState`], a warm start.
 //!
 //! Certificates: with `l2 > 0` and no regulariser, strong convexity turns the gradient into a gap,
 //! `F* >= F(x) - ||F'(x)||^2 / (2 l2)`; else the norm of the gradient mapping at the step `1/L`. One full gradient, on
@@ -41,6 +41,8 @@ pub use sgd::{Sgd, sgd};
 pub use state::SumState;
 
 use fenchel_linalg::Invalid;
+use fenchel_optim::MAX_MEMORY;
+use fenchel_optim::Refusal;
 use fenchel_optim::fista::gradient_mapping;
 use fenchel_optim::random::Order;
 use fenchel_optim::{Certificate, Regulariser, StepSize, Stop};
@@ -155,9 +157,9 @@ pub struct Sum<'t, T, R> {
 /// |---|---|---|
 /// | `step` | `Theory` | `1/(3L)` for `saga`, `1/L` for `sag`, `1/(4L)` for `svrg`, `1/L` at first for `sgd`; `finito` has `1/(2 l2)`, to be scaled down where `n l2 < 2 L` |
 /// | `inner` | 2 | steps of `svrg` between snapshots, in multiples of `n` |
-/// | `order` | `None` | visiting order; `None` is uniform, permuted for `finito` |
+/// | `order` | `Uniform` | visiting order; `Permuted` is quicker for `finito`, `sdca` and `sgd` |
 /// | `unproven_prox` | false | whether `sag` takes a regulariser, which is not proved to converge |
-/// | `memory_limit` | 4 GiB | for the table of gradients |
+/// | `max_memory` | 4 GiB | for the table of gradients |
 /// | `seed` | 0 | of the visiting order |
 /// | `stop` | see [`Stop`] | when to end; a pass is `n` term gradients |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -168,11 +170,11 @@ pub struct SumSettings {
     /// Steps between two snapshots of `svrg`, in multiples of the number of terms.
     pub inner: f64,
     /// Visiting order.
-    pub order: Option<Order>,
+    pub order: Order,
     /// Whether `sag` takes a regulariser, with which its convergence is not proved.
     pub unproven_prox: bool,
     /// Largest size of the table, in bytes.
-    pub memory_limit: u64,
+    pub max_memory: Option<u64>,
     /// Seed of the visiting order.
     pub seed: u64,
     /// When to end.
@@ -184,9 +186,9 @@ impl Default for SumSettings {
         SumSettings {
             step: StepSize::Theory,
             inner: 2.0,
-            order: None,
+            order: Order::Uniform,
             unproven_prox: false,
-            memory_limit: 4 << 30,
+            max_memory: MAX_MEMORY,
             seed: 0,
             stop: Stop::default(),
         }
@@ -365,17 +367,16 @@ impl Support<'_> {
 fn check_memory(
     method: &'static str,
     numbers: u64,
-    limit: u64,
+    max_memory: Option<u64>,
     hint: &'static str,
 ) -> Result<(), Error> {
-    let needed = numbers.saturating_mul(8);
-    if needed <= limit { Ok(()) } else { Err(Error::MemoryLimit { method, needed, limit, hint }) }
+    Ok(Refusal::check_memory(method, numbers.saturating_mul(8), max_memory, hint)?)
 }
 
 fn check_order(method: &'static str, order: &Order) -> Result<(), Error> {
     if let Order::Weighted(_) = order {
-        let what = "weighted draws; use an unweighted order".into();
-        return Err(Error::Unsupported { method, what });
+        let what = "weighted draws; use an unweighted order";
+        return Err(Refusal::unsupported(method, what).into());
     }
     Ok(())
 }

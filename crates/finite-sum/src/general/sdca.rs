@@ -1,8 +1,9 @@
 //! SDCA by proximal steps on single terms.
 
 use fenchel_linalg::Invalid;
+use fenchel_optim::Refusal;
 use fenchel_optim::prox::Zero;
-use fenchel_optim::random::{Order, Visits};
+use fenchel_optim::random::Visits;
 use fenchel_optim::{Certificate, Iterative, Observer, Solution, run};
 
 use super::state::SumState;
@@ -37,7 +38,7 @@ pub struct GeneralSdca<'p, 't, T: FiniteSum> {
 type Best = (Vec<f64>, Vec<f64>, Vec<f64>);
 
 /// SDCA on a general sum, in its primal form (Defazio's thesis, algorithm 3.2): for terms whose proximal step is known
-/// ([`FiniteSum::prox_term`]), in permuted order.
+/// ([`FiniteSum::prox_term`]). Permuted order is quicker than the default.
 ///
 /// ```text
 /// z = x + lambda g_j,   x <- argmin f_j + ||. - z||^2 / (2 lambda),   g_j <- (z - x) / lambda,   lambda = 1/(l2 n)
@@ -51,8 +52,8 @@ type Best = (Vec<f64>, Vec<f64>, Vec<f64>);
 /// A warm start without a table starts from zeros: dual variables, not points, are what SDCA goes on from.
 ///
 /// # Errors
-/// [`Error::NeedsStrongConvexity`] for `l2 = 0`; [`Error::Unsupported`] for terms without a proximal step or weighted
-/// draws; [`Error::MemoryLimit`]; [`Error::Invalid`] for a start of another shape.
+/// [`Error::Refused`] for `l2 = 0`, terms without a proximal step, weighted draws, or too little memory;
+/// [`Error::Invalid`] for a start of another shape.
 pub fn sdca<'p, 't, T, O>(
     sum: &'p Sum<'t, T, Zero>,
     settings: &SumSettings,
@@ -65,19 +66,18 @@ where
 {
     settings.stop.check()?;
     let (n, d) = (sum.terms.terms(), sum.terms.dimension());
-    check_memory(NAME, sum.stored as u64, settings.memory_limit, "use general::svrg")?;
-    let order = settings.order.as_ref().unwrap_or(&Order::Permuted);
+    check_memory(NAME, sum.stored as u64, settings.max_memory, "use general::svrg")?;
+    let order = &settings.order;
     check_order(NAME, order)?;
     if !(sum.l2 > 0.0) {
-        return Err(Error::NeedsStrongConvexity { method: NAME });
+        return Err(Refusal::NeedsStrongConvexity { method: NAME }.into());
     }
     let lambda = 1.0 / (sum.l2 * n as f64);
     let mut scratch = sum.terms.scratch();
     let mut trial = vec![0.0; sum.support(0).len()];
     if sum.terms.prox_term(0, &mut trial, lambda, &mut scratch).is_none() {
-        let what =
-            "terms without a proximal step; implement prox_term, or use general::saga".into();
-        return Err(Error::Unsupported { method: NAME, what });
+        let what = "terms without a proximal step; implement prox_term, or use general::saga";
+        return Err(Refusal::unsupported(NAME, what).into());
     }
     let mut start = start.unwrap_or_else(|| vec![0.0; d].into());
     sum.check_point(&start.point)?;

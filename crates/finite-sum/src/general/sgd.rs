@@ -1,7 +1,7 @@
 //! Stochastic gradient descent: the baseline.
 
 use fenchel_linalg::Invalid;
-use fenchel_optim::random::{Order, Visits};
+use fenchel_optim::random::Visits;
 use fenchel_optim::{Certificate, Iterative, Observer, Regulariser, Solution, run};
 
 use super::state::SumState;
@@ -28,10 +28,10 @@ pub struct Sgd<'p, 't, T: FiniteSum, R> {
 /// compare with in the first passes, before the others overtake it (the thesis's section 2.2).
 ///
 /// The step is `s_k = s / (1 + s l2 k)` with `l2`, else `s / sqrt(1 + k/n)`, where `s = 1/L` unless the settings say
-/// otherwise. No memory but the point; a step is O(d). The default order is uniform; permuted is quicker.
+/// otherwise. No memory but the point; a step is O(d). Permuted order is quicker than the default.
 ///
 /// # Errors
-/// [`Error::Unsupported`] for weighted draws; [`Error::Invalid`] for a start of another shape or settings out of range.
+/// [`Error::Refused`] for weighted draws; [`Error::Invalid`] for a start of another shape or settings out of range.
 pub fn sgd<'p, 't, T, R, O>(
     sum: &'p Sum<'t, T, R>,
     settings: &SumSettings,
@@ -44,7 +44,7 @@ where
     O: Observer<Sgd<'p, 't, T, R>>,
 {
     settings.stop.check()?;
-    let order = settings.order.as_ref().unwrap_or(&Order::Uniform);
+    let order = &settings.order;
     check_order(NAME, order)?;
     let step = settings.step.resolve(1.0 / sum.smoothness())?;
     Invalid::check_positive("step", step)?;

@@ -1,19 +1,19 @@
 //! The step that all incremental methods share.
 
 use fenchel_linalg::{Design, Invalid, multiply_transposed};
-use fenchel_optim::random::{Order, Visits};
+use fenchel_optim::random::Visits;
 use fenchel_optim::{Loss, Separable, StepSize};
 
-use super::draws::Draws;
 use super::search::Search;
 use crate::lag::{Composite, Lagged, Powers};
+use crate::sampling::Sampling;
 use crate::{Error, Point, Problem};
 
 /// Point, table and averaged gradient, with the coordinates of sparse data caught up with lazily.
 #[derive(Debug, Clone)]
 pub(super) struct Kernel<'p, 'a, D, L, R> {
     pub(super) problem: &'p Problem<'a, D, L, R>,
-    /// Up to date after [`flush`](Kernel::flush) only: see [`show`](Kernel::show).
+    /// Up to date after [`flush`](Kernel::flush) only: see [`write_point`](Kernel::write_point).
     pub(super) point: Point,
     /// `s_i`, one number a term.
     pub(super) table: Vec<f64>,
@@ -33,7 +33,7 @@ pub(super) struct Kernel<'p, 'a, D, L, R> {
 }
 
 /// How a method moves and visits.
-pub(super) struct Plan<'s> {
+pub(super) struct Plan {
     pub(super) method: &'static str,
     /// The step in force, or the first of them.
     pub(super) step: f64,
@@ -41,12 +41,11 @@ pub(super) struct Plan<'s> {
     pub(super) search: Option<f64>,
     /// Whether steps differ from one another.
     pub(super) varies: bool,
-    pub(super) order: &'s Order,
-    pub(super) draws: Draws,
+    pub(super) sampling: Sampling,
     pub(super) seed: u64,
 }
 
-impl<'s> Plan<'s> {
+impl Plan {
     /// A constant step, `theory` unless the settings say otherwise; or a line search, where it would be
     /// `1 / (multiple L)`.
     pub(super) fn new(
@@ -54,13 +53,12 @@ impl<'s> Plan<'s> {
         step: StepSize,
         theory: f64,
         search: Option<f64>,
-        order: &'s Order,
+        sampling: Sampling,
         seed: u64,
     ) -> Result<Self, Error> {
         let search = search.filter(|_| step == StepSize::Backtracking);
         let step = if search.is_some() { theory } else { step.resolve(theory)? };
-        let draws = Draws::InOrder;
-        Ok(Plan { method, step, search, varies: search.is_some(), order, draws, seed })
+        Ok(Plan { method, step, search, varies: search.is_some(), sampling, seed })
     }
 }
 
@@ -70,14 +68,10 @@ impl<'p, 'a, D: Design, L: Loss, R: Composite> Kernel<'p, 'a, D, L, R> {
         problem: &'p Problem<'a, D, L, R>,
         mut point: Point,
         table: Vec<f64>,
-        plan: &Plan<'_>,
+        plan: &Plan,
     ) -> Result<Self, Error> {
         let Plan { method, step, .. } = *plan;
         problem.check_smooth(method)?;
-        if let Order::Weighted(_) = plan.order {
-            let what = "weighted draws; use an unweighted order".into();
-            return Err(Error::Unsupported { method, what });
-        }
         problem.check_point(&point)?;
         Invalid::check_length("table", problem.n(), table.len())?;
         Invalid::check_finite("table", &table)?;
@@ -94,7 +88,7 @@ impl<'p, 'a, D: Design, L: Loss, R: Composite> Kernel<'p, 'a, D, L, R> {
             let shrink = lagged.map_or(1.0, |h| h.shrink(step));
             Powers::new(step, problem.l2(), shrink, capacity)
         };
-        let (visits, importance) = plan.draws.visits(method, problem, plan.order, plan.seed)?;
+        let (visits, importance) = plan.sampling.weighted_visits(method, problem, plan.seed)?;
         let mut kernel = Kernel {
             problem,
             point,
@@ -243,7 +237,7 @@ impl<'p, 'a, D: Design, L: Loss, R: Composite> Kernel<'p, 'a, D, L, R> {
     }
 
     /// Writes the current point, with all coordinates caught up with. Changes nothing. O(d).
-    pub(super) fn show(&self, out: &mut Point) {
+    pub(super) fn write_point(&self, out: &mut Point) {
         out.clone_from(&self.point);
         let Some(regulariser) = Self::lagged(self.problem) else { return };
         for (c, (done, x)) in self.done.iter().zip(&mut out.weights).enumerate() {

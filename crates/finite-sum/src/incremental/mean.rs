@@ -1,55 +1,49 @@
 //! The mean of the points of a run.
 
 use fenchel_linalg::Design;
-use fenchel_optim::{Certificate, Loss};
+use fenchel_optim::{Certificate, Loss, RunningMean};
 
 use super::kernel::Kernel;
 use crate::Point;
 use crate::gap::Gap;
 use crate::lag::Composite;
 
-/// The running mean of points.
+/// The running mean of weights and intercept.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Mean {
-    point: Point,
-    count: u64,
+pub(super) struct PointMean {
+    weights: RunningMean,
+    intercept: RunningMean,
 }
 
-impl Mean {
+impl PointMean {
     /// O(d).
     pub(super) fn add(&mut self, point: &Point) {
-        self.count += 1;
-        if self.count == 1 {
-            self.point.clone_from(point);
-            return;
-        }
-        let share = 1.0 / self.count as f64;
-        for (mean, x) in self.point.weights.iter_mut().zip(&point.weights) {
-            *mean += share * (x - *mean);
-        }
-        self.point.intercept += share * (point.intercept - self.point.intercept);
+        self.weights.add(&point.weights);
+        self.intercept.add(&[point.intercept]);
     }
 
     /// Nothing before the first point.
-    pub(super) fn point(&self) -> Option<&Point> {
-        (self.count > 0).then_some(&self.point)
+    pub(super) fn point(&self) -> Option<Point> {
+        let (weights, intercept) = (self.weights.mean()?.to_vec(), self.intercept.mean()?[0]);
+        Some(Point { weights, intercept })
     }
 
     pub(super) fn clear(&mut self) {
-        self.count = 0;
+        self.weights.clear();
+        self.intercept.clear();
     }
 }
 
 /// Shows the current point of a kernel, or the mean of its points where one is kept and certified better.
 pub(super) fn certify<D: Design, L: Loss, R: Composite>(
     kernel: &Kernel<'_, '_, D, L, R>,
-    mean: Option<&Mean>,
+    mean: Option<&PointMean>,
     gap: &mut Gap,
     shown: &mut Point,
 ) -> Certificate {
-    kernel.show(shown);
+    kernel.write_point(shown);
     let last = gap.at_best_intercept(kernel.problem, shown);
-    let Some(mut mean) = mean.and_then(Mean::point).cloned() else { return last };
+    let Some(mut mean) = mean.and_then(PointMean::point) else { return last };
     let average = gap.at_best_intercept(kernel.problem, &mut mean);
     if average.value() < last.value() {
         *shown = mean;

@@ -1,6 +1,7 @@
 //! SAG.
 
 use fenchel_linalg::Design;
+use fenchel_optim::Refusal;
 use fenchel_optim::random::Order;
 use fenchel_optim::{Loss, Observer, Solution, StepSize, Stop};
 use serde::{Deserialize, Serialize};
@@ -78,7 +79,7 @@ pub type Sag<'p, 'a, D, L, R> = TableMethod<'p, 'a, D, L, R>;
 /// ```
 ///
 /// # Errors
-/// [`Error::Unsupported`] for a loss that is not smooth, weighted draws, or a regulariser without
+/// [`Error::Refused`] for a loss that is not smooth, weighted draws, or a regulariser without
 /// `unproven_prox`; [`Error::Invalid`] for a start of another shape or settings out of range.
 pub fn sag<'p, 'a, D, L, R, O>(
     problem: &'p Problem<'a, D, L, R>,
@@ -100,11 +101,12 @@ where
             "the {} regulariser with a proof; use saga, or set unproven_prox to try",
             R::NAME
         );
-        return Err(Error::Unsupported { method, what });
+        return Err(Refusal::unsupported(method, what).into());
     }
     let theory = 1.0 / problem.smoothness();
+    let sampling = settings.order.clone().into();
     let plan = TablePlan {
-        plan: Plan::new(method, settings.step, theory, Some(1.0), &settings.order, settings.seed)?,
+        plan: Plan::new(method, settings.step, theory, Some(1.0), sampling, settings.seed)?,
         weight: 1.0 / problem.n() as f64,
         table: settings.table,
         average: settings.average,

@@ -1,17 +1,18 @@
 //! SAGA.
 
 use fenchel_linalg::Design;
+use fenchel_optim::Refusal;
 use fenchel_optim::random::Order;
 use fenchel_optim::{Loss, Observer, Solution, StepSize, Stop};
 use serde::{Deserialize, Serialize};
 
-use super::draws::Draws;
 use super::kernel::Plan;
 use super::table_method::{TableMethod, TablePlan, TableStart, TableState, solve};
 use crate::lag::Composite;
+use crate::sampling::Sampling;
 use crate::{Error, Problem};
 
-/// The steps for which SAGA is known to converge. With [`Draws::Mixed`] the mean `Lbar` stands for `L`.
+/// The steps for which SAGA is known to converge. With [`Sampling::Mixed`] the mean `Lbar` stands for `L`.
 ///
 /// `1/(3 Lbar)` is twice what follows from uniform draws by rescaling; it is stable in mean square, and nothing
 /// beyond it is.
@@ -32,8 +33,7 @@ pub enum SagaTheory {
 /// |---|---|---|
 /// | `step` | `Theory` | as `theory` says; `Backtracking`: `1/(3 Lhat)` by the line search of SAG |
 /// | `theory` | `Adaptive` | which of the three steps of the theory |
-/// | `order` | `Uniform` | `Permuted` can be faster or slower; see the access-order experiment |
-/// | `draws` | `InOrder` | `Mixed` where a few rows are much longer than the others |
+/// | `sampling` | `Uniform` | `Permuted` can be faster or slower, see the access-order experiment; `Mixed` where a few rows are much longer than the others |
 /// | `table` | `Full` | how the table is filled |
 /// | `average` | false | also certifies the mean of all points so far, and returns the better; O(d) a step |
 /// | `seed` | 0 | of the visiting order |
@@ -45,10 +45,8 @@ pub struct SagaSettings {
     pub step: StepSize,
     /// Which step `Theory` is.
     pub theory: SagaTheory,
-    /// Visiting order.
-    pub order: Order,
-    /// Probabilities of independent draws.
-    pub draws: Draws,
+    /// Which term is next.
+    pub sampling: Sampling,
     /// How the table is filled before the first step.
     pub table: TableStart,
     /// Whether the average of the points competes with the last (thesis, remark 4.9).
@@ -64,8 +62,7 @@ impl Default for SagaSettings {
         SagaSettings {
             step: StepSize::Theory,
             theory: SagaTheory::Adaptive,
-            order: Order::Uniform,
-            draws: Draws::InOrder,
+            sampling: Order::Uniform.into(),
             table: TableStart::Full,
             average: false,
             seed: 0,
@@ -98,7 +95,7 @@ pub type Saga<'p, 'a, D, L, R> = TableMethod<'p, 'a, D, L, R>;
 /// ```
 ///
 /// # Errors
-/// [`Error::Unsupported`] for a loss that is not smooth or weighted draws; [`Error::Invalid`] for a
+/// [`Error::Refused`] for a loss that is not smooth or weighted draws; [`Error::Invalid`] for a
 /// start of another shape or settings out of range.
 pub fn saga<'p, 'a, D, L, R, O>(
     problem: &'p Problem<'a, D, L, R>,
@@ -113,33 +110,33 @@ where
     O: Observer<Saga<'p, 'a, D, L, R>>,
 {
     let method = "saga";
-    let SagaSettings { step, order, draws, seed, .. } = settings;
+    let SagaSettings { step, sampling, seed, .. } = settings;
     settings.stop.check()?;
     problem.check_smooth(method)?;
-    if *draws == Draws::Lipschitz {
-        let what = "Lipschitz draws, under which its table goes stale; use Draws::Mixed".into();
-        return Err(Error::Unsupported { method, what });
+    if *sampling == Sampling::Lipschitz {
+        let what = "Lipschitz sampling, under which its table goes stale; use Sampling::Mixed";
+        return Err(Refusal::unsupported(method, what).into());
     }
-    if *draws != Draws::InOrder && *step == StepSize::Backtracking {
-        let what = "a line search with weighted draws; use Draws::InOrder".into();
-        return Err(Error::Unsupported { method, what });
+    if *sampling == Sampling::Mixed && *step == StepSize::Backtracking {
+        let what = "a line search with mixed sampling; use an order";
+        return Err(Refusal::unsupported(method, what).into());
     }
-    let largest = match draws {
-        Draws::InOrder => problem.smoothness(),
-        _ => problem.mean_smoothness(),
+    let largest = match sampling {
+        Sampling::Mixed => problem.mean_smoothness(),
+        _ => problem.smoothness(),
     };
     let (mu, n) = (problem.strong_convexity(), problem.n() as f64);
     if settings.theory != SagaTheory::Adaptive && !(mu > 0.0) {
-        return Err(Error::NeedsStrongConvexity { method });
+        return Err(Refusal::NeedsStrongConvexity { method }.into());
     }
     let theory = match settings.theory {
         SagaTheory::Adaptive => 1.0 / (3.0 * largest),
         SagaTheory::StronglyConvex => 1.0 / (2.0 * (mu * n + largest)),
         SagaTheory::StronglyConvexOnAverage => 1.0 / (3.0 * (mu * n + largest)),
     };
-    let plan = Plan::new(method, *step, theory, Some(3.0), order, *seed)?;
+    let plan = Plan::new(method, *step, theory, Some(3.0), sampling.clone(), *seed)?;
     let plan = TablePlan {
-        plan: Plan { draws: *draws, ..plan },
+        plan,
         weight: 1.0,
         table: settings.table,
         average: settings.average,

@@ -5,9 +5,8 @@ use fenchel_optim::random::Order;
 use fenchel_optim::{Certificate, Iterative, Loss, Observer, Solution, StepSize, Stop, run};
 use serde::{Deserialize, Serialize};
 
-use super::draws::Draws;
 use super::kernel::{Kernel, Plan};
-use super::mean::{Mean, certify};
+use super::mean::{PointMean, certify};
 use super::state::IncrementalState;
 use crate::gap::{Gap, origin};
 use crate::lag::Composite;
@@ -84,7 +83,7 @@ pub struct Sgd<'p, 'a, D, L, R> {
     kernel: Kernel<'p, 'a, D, L, R>,
     schedule: Schedule,
     done: u64,
-    mean: Option<Mean>,
+    mean: Option<PointMean>,
     shown: Point,
     gap: Gap,
     best: Option<Point>,
@@ -113,7 +112,7 @@ pub struct Sgd<'p, 'a, D, L, R> {
 /// ```
 ///
 /// # Errors
-/// [`Error::Unsupported`] for a loss that is not smooth or weighted draws; [`Error::Invalid`] for a start of
+/// [`Error::Refused`] for a loss that is not smooth or weighted draws; [`Error::Invalid`] for a start of
 /// another shape or settings out of range.
 pub fn sgd<'p, 'a, D, L, R, O>(
     problem: &'p Problem<'a, D, L, R>,
@@ -133,15 +132,15 @@ where
     problem.check_smooth(name)?;
     let schedule = Schedule::new(*step, problem.smoothness(), problem.strong_convexity())?;
     let first = schedule.step(1);
-    let draws = Draws::InOrder;
+    let sampling = order.clone().into();
     let plan =
-        Plan { method: name, step: first, search: None, varies: true, order, draws, seed: *seed };
+        Plan { method: name, step: first, search: None, varies: true, sampling, seed: *seed };
     let start = start.unwrap_or_else(|| origin(problem).into());
     let IncrementalState { point, steps: done, place } = start;
     let mut kernel = Kernel::new(problem, point, vec![0.0; problem.n()], &plan)?;
     let shown = kernel.point.clone();
     let _ = place.is_some_and(|place| kernel.visits().go_to(&place));
-    let mean = average.then(Mean::default);
+    let mean = average.then(PointMean::default);
     let gap = Gap::new(problem);
     let mut method = Sgd { kernel, schedule, done, mean, shown, gap, best: None };
     let report = run(&mut method, stop, observer)?;

@@ -6,12 +6,12 @@ use fenchel_optim::{Certificate, Iterative, Loss, Observer, Solution, StepSize, 
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
 
-use super::draws::Draws;
 use super::kernel::{Kernel, Plan};
-use super::mean::Mean;
+use super::mean::PointMean;
 use super::state::IncrementalState;
 use crate::gap::{Gap, origin};
 use crate::lag::Composite;
+use crate::sampling::Sampling;
 use crate::{Error, Point, Problem};
 
 /// Where the next full gradient is taken, after `m` steps from the last. The run goes on from that point.
@@ -36,8 +36,7 @@ pub enum Snapshot {
 /// | `step` | `Theory` = `1/(4L)` | `1/(6L)` without an inner loop |
 /// | `inner` | 2 | steps between snapshots (`m`), in multiples of `n` |
 /// | `snapshot` | `Last` | where the next full gradient is taken |
-/// | `order` | `Uniform` | visiting order |
-/// | `draws` | `InOrder` | `Lipschitz` puts the mean in place of `L`, `Mixed` twice the mean |
+/// | `sampling` | `Uniform` | which term is next; `Lipschitz` puts the mean in place of `L`, `Mixed` twice the mean |
 /// | `seed` | 0 | of the visiting order |
 /// | `stop` | see [`Stop`] | when to end; a snapshot counts as one pass |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -49,10 +48,8 @@ pub struct SvrgSettings {
     pub inner: f64,
     /// Where the next snapshot is taken.
     pub snapshot: Snapshot,
-    /// Visiting order.
-    pub order: Order,
-    /// Probabilities of independent draws.
-    pub draws: Draws,
+    /// Which term is next.
+    pub sampling: Sampling,
     /// Seed of the visiting order.
     pub seed: u64,
     /// When to end.
@@ -65,8 +62,7 @@ impl Default for SvrgSettings {
             step: StepSize::Theory,
             inner: 2.0,
             snapshot: Snapshot::Last,
-            order: Order::Uniform,
-            draws: Draws::InOrder,
+            sampling: Order::Uniform.into(),
             seed: 0,
             stop: Stop::default(),
         }
@@ -80,7 +76,7 @@ struct Round {
     since: usize,
     /// Steps from it to the next.
     length: usize,
-    mean: Option<Mean>,
+    mean: Option<PointMean>,
     generator: Generator,
 }
 
@@ -123,7 +119,7 @@ pub struct Svrg<'p, 'a, D, L, R> {
 /// ```
 ///
 /// # Errors
-/// [`Error::Unsupported`] for a loss that is not smooth or weighted orders (see [`Draws`]);
+/// [`Error::Refused`] for a loss that is not smooth or weighted orders (see [`Sampling`]);
 /// [`Error::Invalid`] for a start of another shape or settings out of range.
 pub fn svrg<'p, 'a, D, L, R, O>(
     problem: &'p Problem<'a, D, L, R>,
@@ -138,22 +134,21 @@ where
     O: Observer<Svrg<'p, 'a, D, L, R>>,
 {
     let name = "svrg";
-    let SvrgSettings { step, inner, snapshot, order, draws, seed, stop } = settings;
+    let SvrgSettings { step, inner, snapshot, sampling, seed, stop } = settings;
     stop.check()?;
     problem.check_smooth(name)?;
     Invalid::check_positive("inner", *inner)?;
     let multiple = if *snapshot == Snapshot::Loopless { 6.0 } else { 4.0 };
-    let theory = 1.0 / (multiple * draws.smoothness(problem));
-    let plan = Plan::new(name, *step, theory, None, order, *seed)?;
+    let theory = 1.0 / (multiple * sampling.smoothness(problem));
+    let plan = Plan::new(name, *step, theory, None, sampling.clone(), *seed)?;
     let start = start.unwrap_or_else(|| origin(problem).into());
     let IncrementalState { point, place, .. } = start;
-    let plan = Plan { draws: *draws, ..plan };
     let mut kernel = Kernel::new(problem, point, vec![0.0; problem.n()], &plan)?;
     let _ = place.is_some_and(|place| kernel.visits().go_to(&place));
     let round = Round {
         since: 0,
         length: 0,
-        mean: (*snapshot == Snapshot::Average).then(Mean::default),
+        mean: (*snapshot == Snapshot::Average).then(PointMean::default),
         generator: stream(*seed, 1),
     };
     let shown = kernel.point.clone();
@@ -203,7 +198,7 @@ impl<D: Design, L: Loss, R: Composite> Svrg<'_, '_, D, L, R> {
         if self.round.since == self.round.length
             && let Some(point) = mean.point()
         {
-            self.kernel.move_to(point);
+            self.kernel.move_to(&point);
             mean.clear();
         }
     }
@@ -237,7 +232,7 @@ impl<D: Design, L: Loss, R: Composite> Iterative for Svrg<'_, '_, D, L, R> {
     }
 
     fn certify(&mut self) -> Certificate {
-        self.kernel.show(&mut self.shown);
+        self.kernel.write_point(&mut self.shown);
         self.gap.at_best_intercept(self.kernel.problem, &mut self.shown)
     }
 

@@ -7,9 +7,10 @@ use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 
 use super::kernel::{Kernel, Plan};
-use super::mean::{Mean, certify};
+use super::mean::{PointMean, certify};
 use crate::gap::{Gap, origin};
 use crate::lag::Composite;
+use crate::sampling::Sampling;
 use crate::{Error, Point, Problem};
 
 /// Passes between two recomputations of the averaged gradient from the table.
@@ -72,8 +73,12 @@ struct Introduction {
 }
 
 impl Introduction {
-    fn new(n: usize, order: &Order, seed: u64) -> Self {
-        let permutation = (*order == Order::Uniform).then(|| {
+    fn new(n: usize, sampling: &Sampling, seed: u64) -> Self {
+        let drawn = matches!(
+            sampling,
+            Sampling::Order(Order::Uniform) | Sampling::Mixed | Sampling::Lipschitz
+        );
+        let permutation = drawn.then(|| {
             let mut terms: Vec<u32> = (0..n as u32).collect();
             terms.shuffle(&mut stream(seed, 1));
             terms
@@ -93,13 +98,13 @@ pub struct TableMethod<'p, 'a, D, L, R> {
     weight: f64,
     steps: usize,
     pending: Pending,
-    mean: Option<Mean>,
+    mean: Option<PointMean>,
     best: Option<TableState>,
 }
 
 /// Everything that the two public functions pass on.
 pub(super) struct TablePlan<'s> {
-    pub(super) plan: Plan<'s>,
+    pub(super) plan: Plan,
     pub(super) weight: f64,
     pub(super) table: TableStart,
     pub(super) average: bool,
@@ -131,7 +136,7 @@ where
         _ if empty => Pending::Fill,
         TableStart::Full if cold => Pending::Fill,
         TableStart::FirstPass if cold => {
-            Pending::Introduce(Introduction::new(n, plan.order, plan.seed))
+            Pending::Introduce(Introduction::new(n, &plan.sampling, plan.seed))
         }
         _ => Pending::Nothing,
     };
@@ -139,7 +144,7 @@ where
     let mut kernel = Kernel::new(problem, point, table, &plan)?;
     let shown = kernel.point.clone();
     let _ = place.is_some_and(|place| kernel.visits().go_to(&place));
-    let mean = average.then(Mean::default);
+    let mean = average.then(PointMean::default);
     let gap = Gap::new(problem);
     let mut method =
         TableMethod { kernel, shown, gap, weight, steps: 0, pending, mean, best: None };

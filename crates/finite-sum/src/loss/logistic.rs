@@ -12,6 +12,7 @@ pub struct Logistic;
 
 impl Loss for Logistic {
     const NAME: &'static str = "logistic";
+    const RECEDES: bool = true;
 
     #[inline]
     fn value(&self, t: f64, y: f64) -> f64 {

@@ -53,7 +53,7 @@ fn check_real(row: usize, y: f64) -> Result<(), Invalid> {
     if y.is_finite() {
         Ok(())
     } else {
-        Err(Invalid::Label { row, value: y, expected: "a finite number" })
+        Err(Invalid::Target { row, value: y, expected: "a finite number" })
     }
 }
 

@@ -63,7 +63,7 @@ impl Loss for Poisson {
         if y >= 0.0 && y.is_finite() {
             Ok(())
         } else {
-            Err(Invalid::Label { row, value: y, expected: "a finite number >= 0" })
+            Err(Invalid::Target { row, value: y, expected: "a finite number >= 0" })
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use fenchel_linalg::special::{log_sum_exp, softmax};
 use fenchel_linalg::{Design, Invalid};
+use fenchel_optim::Refusal;
 use fenchel_optim::random::Visits;
 use fenchel_optim::{Certificate, Iterative, Look, Regulariser, Separable};
 use serde::{Deserialize, Serialize};
@@ -13,7 +14,8 @@ use super::sdca::MulticlassSettings;
 use super::state::{Bias, MulticlassState, expand, reduce};
 use super::step::{exact_step, interval_step};
 use crate::Error;
-use crate::dual::{Momentum, Score, check_strength};
+use crate::dual::{Momentum, check_strength};
+use crate::sampling::Score;
 
 /// Passes between two computations of `v` from the dual variables.
 const REFRESH: usize = 10;
@@ -104,7 +106,7 @@ impl<'p, 'a, D: Design, R: Separable> MulticlassAscent<'p, 'a, D, R> {
         let (n, d, r) = (problem.n(), problem.d(), problem.classes());
         let mu = problem.strong_convexity() + kappa;
         if !(mu > 0.0) {
-            return Err(Error::NeedsStrongConvexity { method });
+            return Err(Refusal::NeedsStrongConvexity { method }.into());
         }
         let cold = start.is_none();
         let mut state = start.unwrap_or_else(|| {

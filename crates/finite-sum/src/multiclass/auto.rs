@@ -29,7 +29,7 @@ use fenchel_optim::fista::FistaSettings;
 use fenchel_optim::lbfgs::LbfgsSettings;
 use fenchel_optim::newton::NewtonCgSettings;
 use fenchel_optim::prox::Zero;
-use fenchel_optim::{Budget, Observer, Regulariser, Report, Separable, Solution, Stop};
+use fenchel_optim::{Budget, Observer, Regulariser, Report, Separable, Solution, Status, Stop};
 
 use super::batch::{fista, lbfgs};
 use super::newton::{hessian_bytes, hessian_cost, newton, newton_cg};
@@ -37,7 +37,7 @@ use super::problem::{CURVATURE, MulticlassPoint, MulticlassProblem};
 use super::sdca::{MulticlassSettings, catalyst};
 use super::state::MulticlassState;
 use crate::Error;
-use crate::auto::{AutoSettings, AutoState, Automatic, Choice, Method, Reason, Show, relay};
+use crate::auto::{AutoSettings, AutoState, Automatic, Choice, Guarded, Method, Reason, guarded};
 use crate::newton::NewtonSettings;
 
 /// A pass of exact dual steps with its share of certificates, in batch passes of a dense and of a sparse matrix: as much again
@@ -78,14 +78,20 @@ where
         problem.check_point(start)?;
     }
     let budget = Budget::new(settings.stop);
-    let copy = Nonzeros::if_worth(problem.design(), settings.memory_limit);
+    let copy = Nonzeros::if_worth(problem.design(), settings.max_memory);
     settings.stop = budget.left();
-    match copy {
+    let mut solution = match copy {
         Some(copy) => {
             R::solve_multiclass(&problem.stored_as(copy.view()), &settings, start, observer)
         }
         None => R::solve_multiclass(problem, &settings, start, observer),
+    }?;
+    let report = &mut solution.report;
+    let ended = matches!(report.status, Status::Converged | Status::Stalled | Status::Diverged);
+    if ended && problem.recedes_along(&solution.state.point) {
+        report.status = Status::NoMinimiser;
     }
+    Ok(solution)
 }
 
 /// Without regulariser.
@@ -99,25 +105,25 @@ where
     D: Design + Copy,
     O: Observer<Method>,
 {
-    let AutoSettings { memory_limit, seed, stop } = *settings;
-    let choice = choose(problem, stop.relative, memory_limit);
-    let by = |method, start, stop, show: &mut Show<'_, O>| match method {
+    let AutoSettings { max_memory, seed, stop } = *settings;
+    let choice = choose(problem, stop.relative, max_memory);
+    let by = |method, start, stop, watch: &mut Guarded<'_, O>| match method {
         Method::Newton => {
-            let settings = NewtonSettings { memory_limit, seed, stop };
-            newton(problem, &settings, start, show).map(|s| (s.state, s.report))
+            let settings = NewtonSettings { max_memory, seed, stop };
+            newton(problem, &settings, start, watch).map(|s| (s.state, s.report))
         }
         Method::NewtonCg => {
             let settings = NewtonCgSettings { stop, ..NewtonCgSettings::default() };
-            newton_cg(problem, &settings, start, show).map(|s| (s.state, s.report))
+            newton_cg(problem, &settings, start, watch).map(|s| (s.state, s.report))
         }
         Method::Lbfgs => {
             let settings = LbfgsSettings { stop, ..LbfgsSettings::default() };
             let start = start.map(MulticlassPoint::into);
-            lbfgs(problem, &settings, start, show).map(|s| (s.state.point, s.report))
+            lbfgs(problem, &settings, start, watch).map(|s| (s.state.point, s.report))
         }
-        _ => ascend(problem, seed, start, stop, show),
+        _ => ascend(problem, seed, start, stop, watch),
     };
-    relay(choice, Budget::new(stop), start, observer, by)
+    guarded(choice, Budget::new(stop), start, observer, by)
 }
 
 /// With a separable regulariser.
@@ -135,8 +141,8 @@ where
     let AutoSettings { seed, stop, .. } = *settings;
     let beta = conditioning(problem);
     let choice = Choice { beta, ..Choice::only(Method::Catalyst, Reason::Dual) };
-    let by = |_, start, stop, show: &mut Show<'_, O>| ascend(problem, seed, start, stop, show);
-    relay(choice, Budget::new(stop), start, observer, by)
+    let by = |_, start, stop, watch: &mut Guarded<'_, O>| ascend(problem, seed, start, stop, watch);
+    guarded(choice, Budget::new(stop), start, observer, by)
 }
 
 /// With any regulariser.
@@ -153,12 +159,12 @@ where
 {
     let beta = conditioning(problem);
     let choice = Choice { beta, ..Choice::only(Method::Fista, Reason::JointRegulariser) };
-    let by = |_, start: Option<MulticlassPoint>, stop, show: &mut Show<'_, O>| {
+    let by = |_, start: Option<MulticlassPoint>, stop, watch: &mut Guarded<'_, O>| {
         let settings = FistaSettings { stop, ..FistaSettings::default() };
         let start = start.map(MulticlassPoint::into);
-        fista(problem, &settings, start, show).map(|s| (s.state.point, s.report))
+        fista(problem, &settings, start, watch).map(|s| (s.state.point, s.report))
     };
-    relay(choice, Budget::new(settings.stop), start, observer, by)
+    guarded(choice, Budget::new(settings.stop), start, observer, by)
 }
 
 fn ascend<D: Design, R: Separable, O: Observer<Method>>(
@@ -166,11 +172,11 @@ fn ascend<D: Design, R: Separable, O: Observer<Method>>(
     seed: u64,
     start: Option<MulticlassPoint>,
     stop: Stop,
-    show: &mut Show<'_, O>,
+    watch: &mut Guarded<'_, O>,
 ) -> Result<(MulticlassPoint, Report), Error> {
     let settings = MulticlassSettings { seed, stop, ..MulticlassSettings::default() };
     let start = start.map(|point| MulticlassState::at(problem, point));
-    catalyst(problem, &settings, start, show).map(|s| (s.state.point, s.report))
+    catalyst(problem, &settings, start, watch).map(|s| (s.state.point, s.report))
 }
 
 /// `beta = n mu / mean L_i`
@@ -184,10 +190,10 @@ fn conditioning<D: Design, R: Regulariser>(problem: &MulticlassProblem<'_, D, R>
 fn choose<D: Design>(
     problem: &MulticlassProblem<'_, D, Zero>,
     relative: f64,
-    memory_limit: u64,
+    max_memory: Option<u64>,
 ) -> Choice {
     let beta = conditioning(problem);
-    let newton_step = if hessian_bytes(problem) <= memory_limit {
+    let newton_step = if max_memory.is_none_or(|limit| hessian_bytes(problem) <= limit) {
         1.5 + hessian_cost(problem)
     } else {
         f64::INFINITY
@@ -240,7 +246,7 @@ mod tests {
         let l2 = beta * CURVATURE / N as f64;
         let problem = MulticlassProblem::new(design, &y, classes, Zero, l2).unwrap();
         assert!((conditioning(&problem) - beta).abs() < 1e-12 * beta);
-        choose(&problem, 1e-6, 1 << 30).method
+        choose(&problem, 1e-6, Some(1 << 30)).method
     }
 
     /// What was the quicker on the data sets that the model was made from.

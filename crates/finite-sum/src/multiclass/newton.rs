@@ -10,6 +10,7 @@
 
 use fenchel_linalg::special::softmax_in_place;
 use fenchel_linalg::{Design, Gram};
+use fenchel_optim::Refusal;
 use fenchel_optim::newton::{Newton, NewtonCg, NewtonCgSettings, TwiceDifferentiable, WithHessian};
 use fenchel_optim::prox::Zero;
 use fenchel_optim::{Certificate, Observer, Solution};
@@ -18,7 +19,8 @@ use super::batch::{MulticlassSmooth, begin, dimension, read};
 use super::problem::{MulticlassPoint, MulticlassProblem};
 use super::product::multiply_rows;
 use crate::Error;
-use crate::newton::{NewtonSettings, gram_cost};
+use crate::hessian::gram_cost;
+use crate::newton::NewtonSettings;
 
 impl<D: Design> TwiceDifferentiable for MulticlassSmooth<'_, '_, D, Zero> {
     fn dimension(&self) -> usize {
@@ -159,7 +161,7 @@ pub(super) fn hessian_bytes<D: Design, R: fenchel_optim::Regulariser>(
 /// whatever the conditioning. Memory: two matrices of that order.
 ///
 /// # Errors
-/// [`Error::MemoryLimit`] before the Hessian is allocated; [`Error::Invalid`] for a start of another shape or settings
+/// [`Error::Refused`] before the Hessian is allocated; [`Error::Invalid`] for a start of another shape or settings
 /// out of range.
 pub fn newton<'p, 'a, D, O>(
     problem: &'p MulticlassProblem<'a, D, Zero>,
@@ -171,11 +173,8 @@ where
     D: Design,
     O: Observer<Newton<MulticlassSmooth<'p, 'a, D, Zero>>>,
 {
-    let (needed, limit) = (hessian_bytes(problem), settings.memory_limit);
-    if needed > limit {
-        let (method, hint) = ("multiclass newton", "use newton_cg, which needs no Hessian");
-        return Err(Error::MemoryLimit { method, needed, limit, hint });
-    }
+    let (method, hint) = ("multiclass newton", "use newton_cg, which needs no Hessian");
+    Refusal::check_memory(method, hessian_bytes(problem), settings.max_memory, hint)?;
     let (function, start) = begin(problem, start)?;
     let Solution { state, report } =
         fenchel_optim::newton::newton(function, &settings.stop, start, observer)?;

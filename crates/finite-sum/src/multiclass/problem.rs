@@ -333,6 +333,23 @@ impl<'a, D: Design, R: Regulariser> MulticlassProblem<'a, D, R> {
         multiply_rows(&self.design, &point.weights, &point.intercepts, out);
     }
 
+    /// Whether a point proves that there is no minimiser: nothing is penalised, and the label of every row has the largest score,
+    /// beyond rounding. One pass.
+    pub(crate) fn recedes_along(&self, point: &MulticlassPoint) -> bool {
+        if !(R::IDENTITY && self.l2 == 0.0) {
+            return false;
+        }
+        let r = self.classes;
+        let mut scores = vec![0.0; self.n() * r];
+        self.scores(point, &mut scores);
+        scores.chunks(r).enumerate().filter(|(i, _)| self.term_weight(*i) > 0.0).all(|(i, row)| {
+            let label = self.labels[i];
+            let largest = row.iter().fold(0.0, |m: f64, s| m.max(s.abs()));
+            let others = row.iter().enumerate().filter(|(k, _)| *k != label);
+            others.fold(true, |all, (_, s)| all & (row[label] - s > 1e-12 * largest))
+        })
+    }
+
     /// `F(W, b)`. One pass.
     ///
     /// # Errors

@@ -8,7 +8,7 @@ use super::ascent::{MulticlassAscent, SoftmaxStep};
 use super::problem::{CURVATURE, MulticlassProblem};
 use super::state::MulticlassState;
 use crate::Error;
-use crate::dual::Sampling;
+use crate::sampling::Sampling;
 
 /// Settings of [`sdca`] and [`catalyst`].
 ///
@@ -38,7 +38,7 @@ pub struct MulticlassSettings {
 /// regulariser. Needs `l2 > 0` or a strongly convex regulariser. Memory `n (r - 1) + d r`.
 ///
 /// # Errors
-/// [`Error::NeedsStrongConvexity`]; [`Error::Invalid`] for a start of another shape or outside the simplex, or
+/// [`Error::Refused`] without strong convexity; [`Error::Invalid`] for a start of another shape or outside the simplex, or
 /// settings out of range.
 pub fn sdca<'p, 'a, D, R, O>(
     problem: &'p MulticlassProblem<'a, D, R>,
@@ -95,7 +95,7 @@ pub fn sampling_weights<D: Design, R: Separable>(
     let mut ascent =
         MulticlassAscent::new("multiclass sdca", problem, 0.0, &settings, Some(state))?;
     Ok(match sampling {
-        Sampling::Order(_) => None,
+        Sampling::Order(_) | Sampling::Mixed => None,
         Sampling::Lipschitz => Some(ascent.conditions()),
         _ => Some(ascent.scores()),
     })

@@ -31,7 +31,7 @@ use crate::{Error, Point, Problem};
 /// ```
 ///
 /// # Errors
-/// [`Error::Unsupported`] for a loss with a kink; [`Error::Invalid`] for a start of another shape or settings out of
+/// [`Error::Refused`] for a loss with a kink; [`Error::Invalid`] for a start of another shape or settings out of
 /// range.
 pub fn newton_cg<'p, 'a, D, L, O>(
     problem: &'p Problem<'a, D, L, Zero>,

@@ -50,11 +50,6 @@ impl<'m> Scaled<'m> {
         (least > 1e-100).then(margins)
     }
 
-    /// `r` from `A d + d_b`.
-    pub(super) fn residual(&self, direction: &[f64]) -> Vec<f64> {
-        direction.iter().zip(&self.roots).map(|(t, root)| root * t).collect()
-    }
-
     fn column(&self, k: usize) -> (Option<&[u32]>, &[f64]) {
         (self.columns.column(self.set[k]).0, &self.values[self.offsets[k]..self.offsets[k + 1]])
     }

@@ -1,6 +1,8 @@
 //! Smooth problems of many more rows than features, by way of a part of the rows.
 
 use fenchel_linalg::Design;
+use fenchel_optim::MAX_MEMORY;
+use fenchel_optim::Refusal;
 use fenchel_optim::newton::{QuasiNewton, QuasiNewtonSettings};
 use fenchel_optim::prox::Zero;
 use fenchel_optim::random::{Generator, stream};
@@ -9,9 +11,8 @@ use fenchel_optim::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::gram::{RIDGE, Variables};
-use super::sample::{Sample, Weighted};
 use crate::gap::Gap;
+use crate::hessian::{RIDGE, Sample, Variables, Weighted};
 use crate::smooth::{SmoothPart, point};
 use crate::{Error, Point, Problem};
 
@@ -27,23 +28,16 @@ const ROUGH: f64 = 0.1;
 const ROUGH_PASSES: f64 = 100.0;
 
 /// Settings of [`subsampled_newton`].
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `rows_per_variable` | 40 | rows that are drawn, for each feature (and the intercept); 5% of all at least, 40% at most |
-/// | `memory_limit` | 4 GiB | for a Hessian and its factor |
-/// | `seed` | 0 | of the rows that are drawn |
-/// | `stop` | see [`Stop`] | when to end; a pass is as much work as one look at the data |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SubsampledNewtonSettings {
-    /// Rows to draw for each variable.
+    /// Rows to draw for each feature and the intercept, 5% of all at least and 40% at most; by default 40.
     pub rows_per_variable: f64,
-    /// Largest size of what the method allocates, in bytes.
-    pub memory_limit: u64,
+    /// Largest size of a Hessian and its factor, in bytes; by default 4 GiB.
+    pub max_memory: Option<u64>,
     /// Seed of the rows that are drawn.
     pub seed: u64,
-    /// When to end.
+    /// When to end; a pass is as much work as one look at the data.
     pub stop: Stop,
 }
 
@@ -51,7 +45,7 @@ impl Default for SubsampledNewtonSettings {
     fn default() -> Self {
         SubsampledNewtonSettings {
             rows_per_variable: ROWS_PER_VARIABLE,
-            memory_limit: 4 << 30,
+            max_memory: MAX_MEMORY,
             seed: 0,
             stop: Stop::default(),
         }
@@ -115,7 +109,7 @@ enum At<'p, 'a, D, L> {
 /// ```
 ///
 /// # Errors
-/// [`Error::MemoryLimit`] before anything is allocated; [`Error::Unsupported`] for a loss with a kink;
+/// [`Error::Refused`] for a loss with a kink, or too little memory, before anything is allocated;
 /// [`Error::Invalid`] for a start of another shape or settings out of range.
 pub fn subsampled_newton<'p, 'a, D, L, O>(
     problem: &'p Problem<'a, D, L, Zero>,
@@ -129,15 +123,13 @@ where
     O: Observer<SubsampledNewton<'p, 'a, D, L>>,
 {
     let name = "subsampled_newton";
-    let SubsampledNewtonSettings { rows_per_variable, memory_limit, seed, stop } = *settings;
+    let SubsampledNewtonSettings { rows_per_variable, max_memory, seed, stop } = *settings;
     stop.check()?;
     fenchel_linalg::Invalid::check_positive("rows_per_variable", rows_per_variable)?;
     problem.check_twice_differentiable(name)?;
     let needed = (problem.d() as u64 + 1).saturating_pow(2).saturating_mul(16);
-    if needed > memory_limit {
-        let hint = "use catalyst or lbfgs, which need no Hessian";
-        return Err(Error::MemoryLimit { method: name, needed, limit: memory_limit, hint });
-    }
+    let hint = "use catalyst or lbfgs, which need no Hessian";
+    Refusal::check_memory(name, needed, max_memory, hint)?;
     if let Some(start) = &start {
         problem.check_point(start)?;
     }

@@ -14,6 +14,7 @@
 //! The strong rule (Tibshirani et al., JRSS B 74, 2012) drops the features with `|v_c| < 2 l1 - l1_before` at the
 //! solution for `l1_before`. It is a guess, so that a look at all features must confirm the solution.
 
+use fenchel_optim::Refusal;
 use std::sync::Arc;
 
 use fenchel_linalg::{Columns, Design, Invalid};
@@ -74,17 +75,14 @@ impl Warm {
     /// The origin, with the best intercept. Copies the design by columns.
     pub(crate) fn origin<D: Design, L: Loss, R: Regulariser>(
         problem: &Problem<'_, D, L, R>,
-        memory_limit: u64,
+        max_memory: Option<u64>,
     ) -> Result<Self, Error> {
         let method = "path";
         problem.check_twice_differentiable(method)?;
         problem.check_smooth(method)?;
         let needed = Columns::bytes(problem.design());
-        if needed > memory_limit {
-            let hint =
-                "a path works on a copy of the data by columns; fit single penalties instead";
-            return Err(Error::MemoryLimit { method, needed, limit: memory_limit, hint });
-        }
+        let hint = "a path works on a copy of the data by columns; fit single penalties instead";
+        Refusal::check_memory(method, needed, max_memory, hint)?;
         let columns = Arc::new(Columns::new(problem.design())?);
         let mut point = Point::zero(problem.d());
         let mut gap = Gap::new(problem);
@@ -230,11 +228,6 @@ impl Candidates {
         certificate
     }
 
-    /// Whether they are all features.
-    pub(super) fn all(&self) -> bool {
-        self.alive.is_none()
-    }
-
     /// What a look at the candidates costs, in passes.
     pub(super) fn share(&self) -> f64 {
         if self.alive.is_some() { self.share } else { 1.0 }
@@ -359,7 +352,7 @@ mod tests {
                 if weighted {
                     problem = problem.with_weights(&weights).unwrap();
                 }
-                let origin = Warm::origin(&problem, u64::MAX).unwrap();
+                let origin = Warm::origin(&problem, None).unwrap();
                 let l1 = rng.random_range(0.05..0.9) * origin.largest_correlation();
                 let problem = problem.penalised(L1 { strength: l1 }, l2).unwrap();
                 let stop = Stop { absolute: 0.0, relative: 1e-15, ..Stop::default() };
@@ -378,7 +371,7 @@ mod tests {
                     let mut gap = Gap::new(&problem);
                     problem.margins(&point, &mut gap.margins);
                     let certificate = gap.at_margins(&problem, &mut point);
-                    let distance = (gap.dual().iter().zip(exact.dual()))
+                    let distance = (gap.dual.iter().zip(&exact.dual))
                         .map(|(u, best)| (gap.scale * u - exact.scale * best).powi(2));
                     let distance = distance.sum::<f64>().sqrt() / n as f64;
                     let radius = sphere.radius(n, &certificate);

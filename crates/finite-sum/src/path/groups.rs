@@ -1,9 +1,13 @@
 //! Paths of the group lasso.
 
 use fenchel_linalg::{Csr, CsrMatrix, Dense, Design, Invalid};
+use fenchel_optim::MAX_MEMORY;
+use fenchel_optim::Refusal;
 use fenchel_optim::fista::{FistaSettings, FistaState};
 use fenchel_optim::prox::{Groups, SparseGroupLasso, Zero, soft_threshold};
-use fenchel_optim::{Certificate, Loss, Observer, Regulariser, Report, Solution, Status, Stop};
+use fenchel_optim::{
+    Budget, Certificate, Loss, Observer, Regulariser, Report, Solution, Status, Stop,
+};
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +27,7 @@ const FIRST_CHUNK: f64 = 10.0;
 /// | `l1_ratio` | 0 | share of the l1 norm in the penalty, from 0 (group lasso) to below 1 |
 /// | `grid` | 100 penalties down to 1e-3 of the largest | see [`Grid`] |
 /// | `screening` | true | groups and features that are proved to be 0 are not looked at |
-/// | `memory_limit` | 4 GiB | for the copy of the features that are left; without it all are looked at |
+/// | `max_memory` | 4 GiB | for the copy of the features that are left; without it all are looked at |
 /// | `stop` | relative gap 1e-4 | of every point of the path, see [`Stop`] |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -35,7 +39,7 @@ pub struct GroupPathSettings {
     /// Whether to leave out what is proved to be 0.
     pub screening: bool,
     /// Largest size of the copy of the features that are left, in bytes.
-    pub memory_limit: u64,
+    pub max_memory: Option<u64>,
     /// When a point of the path is done.
     pub stop: Stop,
 }
@@ -46,7 +50,7 @@ impl Default for GroupPathSettings {
             l1_ratio: 0.0,
             grid: Grid::default(),
             screening: true,
-            memory_limit: 4 << 30,
+            max_memory: MAX_MEMORY,
             stop: Stop::default(),
         }
     }
@@ -86,7 +90,7 @@ impl Default for GroupPathSettings {
 /// Reference: Ndiaye, Fercoq, Gramfort and Salmon, "Gap safe screening rules for sparse-group lasso" (2016).
 ///
 /// # Errors
-/// [`Error::Unsupported`] for a loss that is not smooth or without a known conjugate, or features that nothing penalises
+/// [`Error::Refused`] for a loss that is not smooth or without a known conjugate, or features that nothing penalises
 /// (in no group, or in one of weight 0, without l1); [`Error::Invalid`] for groups of another number of features or settings
 /// out of range.
 pub fn group_path<D: Design + Clone, L: Loss + Clone>(
@@ -97,7 +101,7 @@ pub fn group_path<D: Design + Clone, L: Loss + Clone>(
     group_path_from(problem, groups, settings, None, &mut ())
 }
 
-/// As [`group_path`], from where a former path ended, bit for bit, and with an observer that sees every point and may end the
+/// As [`group_path`], from where a former path ended, and with an observer that sees every point and may end the
 /// path after it: see [`path_from`](crate::path_from).
 ///
 /// # Errors
@@ -123,7 +127,7 @@ pub fn group_path_from<D: Design + Clone, L: Loss + Clone, O: Observer<PathPoint
     if !unit.coercive() {
         let what = "features without a penalty; put every feature into a group of positive weight, \
                     or set l1_ratio above 0";
-        return Err(Error::Unsupported { method, what: what.into() });
+        return Err(Refusal::unsupported(method, what).into());
     }
     let mut point = Point::zero(problem.d());
     let mut gap = Gap::new(problem);
@@ -203,6 +207,7 @@ impl Walk<'_> {
         problem: &Problem<'_, D, L, SparseGroupLasso>,
     ) -> Result<(Report, f64), Error> {
         let (stop, d) = (self.settings.stop, problem.d());
+        let budget = Budget::new(stop);
         let mut report = Report {
             status: Status::Converged,
             certificate: Certificate::Uncertified { objective: None },
@@ -220,11 +225,10 @@ impl Walk<'_> {
             let mut shown = self.point.clone();
             report.certificate = self.gap.at_best_intercept(problem, &mut shown);
             report.passes += 1.0;
-            let over = |seconds| stop.max_seconds.is_some_and(|limit| seconds >= limit);
             let ended = match report.status {
                 _ if stop.met_by(&report.certificate) => Some(Status::Converged),
                 _ if report.passes >= stop.max_passes => Some(Status::PassLimit),
-                _ if over(report.seconds) => Some(Status::TimeLimit),
+                _ if budget.left().max_seconds == Some(0.0) => Some(Status::TimeLimit),
                 Status::Stalled | Status::Diverged => Some(report.status),
                 _ => None,
             };
@@ -246,7 +250,7 @@ impl Walk<'_> {
                 continue;
             }
             inner.max_passes = chunk.min(stop.max_passes - report.passes);
-            inner.max_seconds = stop.max_seconds.map(|limit| limit - report.seconds);
+            inner.max_seconds = budget.left().max_seconds;
             chunk *= 2.0;
             let settings = FistaSettings { stop: inner, ..FistaSettings::default() };
             let (solution, share) =
@@ -337,7 +341,7 @@ impl Walk<'_> {
 
     /// These columns, copied in the storage of the design; `None` if the memory is not allowed.
     fn copy<D: Design>(&self, design: &D, columns: &[usize]) -> Option<Part> {
-        let (n, limit) = (design.rows(), self.settings.memory_limit);
+        let (n, limit) = (design.rows(), self.settings.max_memory.unwrap_or(u64::MAX));
         let mut place = vec![usize::MAX; design.columns()];
         columns.iter().enumerate().for_each(|(k, &c)| place[c] = k);
         if D::DENSE {

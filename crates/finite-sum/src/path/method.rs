@@ -41,7 +41,7 @@ impl Default for Grid {
 /// | `grid` | 100 penalties down to 1e-3 of the largest | see [`Grid`] |
 /// | `intercept` | true | an unpenalised intercept; [`path`](fn@path) takes that of its problem |
 /// | `screening` | `Sphere` | features not to look at, see [`Screening`] |
-/// | `memory_limit` | 4 GiB | for the copy of the data by columns |
+/// | `max_memory` | 4 GiB | for the copy of the data by columns |
 /// | `seed` | 0 | of the order of coordinate descent |
 /// | `stop` | relative gap 1e-4 | of every point of the path, see [`Stop`] |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -56,7 +56,7 @@ pub struct PathSettings {
     /// Which features need not be looked at.
     pub screening: Screening,
     /// Largest size of the copy by columns, in bytes.
-    pub memory_limit: u64,
+    pub max_memory: Option<u64>,
     /// Seed of the order of coordinate descent.
     pub seed: u64,
     /// When a point of the path is done.
@@ -65,13 +65,13 @@ pub struct PathSettings {
 
 impl Default for PathSettings {
     fn default() -> Self {
-        let NewtonSettings { memory_limit, seed, stop } = NewtonSettings::default();
+        let NewtonSettings { max_memory, seed, stop } = NewtonSettings::default();
         PathSettings {
             l1_ratio: 1.0,
             grid: Grid::default(),
             intercept: true,
             screening: Screening::default(),
-            memory_limit,
+            max_memory,
             seed,
             stop,
         }
@@ -97,7 +97,7 @@ impl Default for PathSettings {
 ///
 /// # Errors
 /// [`Error::Invalid`] for data that is empty, not finite or of another shape, or settings out of range;
-/// [`Error::MemoryLimit`].
+/// [`Error::Refused`].
 pub fn elastic_net_path<'y, X: AsDesign + ?Sized>(
     x: &X,
     y: impl Into<ArrayView1<'y, f64>>,
@@ -126,7 +126,7 @@ pub fn logistic_path<'y, X: AsDesign + ?Sized, L: Label + 'y>(
 /// The path of any problem with a smooth loss; an l2 term of the problem stays beside the penalty.
 ///
 /// # Errors
-/// [`Error::Unsupported`] for a loss that is not smooth; [`Error::MemoryLimit`]; [`Error::Invalid`] for settings
+/// [`Error::Refused`] for a loss that is not smooth, or too little memory; [`Error::Invalid`] for settings
 /// out of range.
 pub fn path<D: Design + Clone, L: Loss + Clone>(
     problem: &Problem<'_, D, L, Zero>,
@@ -175,7 +175,7 @@ pub fn path_from<D: Design + Clone, L: Loss + Clone, O: Observer<PathPoint>>(
     observer: &mut O,
 ) -> Result<Path, Error> {
     check_ratio(settings.l1_ratio)?;
-    let warm = Warm::origin(problem, settings.memory_limit)?;
+    let warm = Warm::origin(problem, settings.max_memory)?;
     let grid = penalties(&settings.grid, warm.largest_correlation() / settings.l1_ratio)?;
     walk(problem, settings, warm, &grid, start, observer)
 }
@@ -186,7 +186,7 @@ pub(crate) fn sweep<D: Design + Clone, L: Loss + Clone>(
     settings: &PathSettings,
     grid: &[f64],
 ) -> Result<Vec<PathPoint>, Error> {
-    let warm = Warm::origin(problem, settings.memory_limit)?;
+    let warm = Warm::origin(problem, settings.max_memory)?;
     Ok(walk(problem, settings, warm, grid, None, &mut ())?.points)
 }
 
@@ -198,10 +198,10 @@ fn walk<D: Design + Clone, L: Loss + Clone, O: Observer<PathPoint>>(
     start: Option<Path>,
     observer: &mut O,
 ) -> Result<Path, Error> {
-    let PathSettings { l1_ratio, screening, memory_limit, seed, stop, .. } = *settings;
+    let PathSettings { l1_ratio, screening, max_memory, seed, stop, .. } = *settings;
     check_ratio(l1_ratio)?;
     stop.check()?;
-    let newton = NewtonSettings { memory_limit, seed, stop };
+    let newton = NewtonSettings { max_memory, seed, stop };
     let sphere = (screening != Screening::Off).then(|| warm.sphere(problem));
     let (own, features) = (problem.l2(), problem.d());
     let at = |penalty: f64| (L1 { strength: l1_ratio * penalty }, own + (1.0 - l1_ratio) * penalty);

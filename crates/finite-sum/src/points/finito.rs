@@ -1,6 +1,8 @@
 //! Finito.
 
 use fenchel_linalg::{Design, Invalid};
+use fenchel_optim::MAX_MEMORY;
+use fenchel_optim::Refusal;
 use fenchel_optim::prox::Zero;
 use fenchel_optim::random::Order;
 use fenchel_optim::{Loss, Observer, Solution, Stop, run};
@@ -29,7 +31,7 @@ pub enum FinitoStart {
 /// | `alpha` | `None` | inverse step: the step is `1/(alpha mu n)`; at least 1; `None` is `max(2, 2/beta)`, `beta = n mu / L` |
 /// | `order` | `Permuted` | up to twice as fast as `Uniform`; `Cyclic` can diverge |
 /// | `start` | `Full` | how the table is filled |
-/// | `memory_limit` | 4 GiB | for the `n d` numbers of the table |
+/// | `max_memory` | 4 GiB | for the `n d` numbers of the table |
 /// | `seed` | 0 | of the visiting order |
 /// | `stop` | see [`Stop`] | when to end |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -42,7 +44,7 @@ pub struct FinitoSettings {
     /// How the table is filled.
     pub start: FinitoStart,
     /// Largest size of the table, in bytes.
-    pub memory_limit: u64,
+    pub max_memory: Option<u64>,
     /// Seed of the visiting order.
     pub seed: u64,
     /// When to end.
@@ -55,7 +57,7 @@ impl Default for FinitoSettings {
             alpha: None,
             order: Order::Permuted,
             start: FinitoStart::Full,
-            memory_limit: 4 << 30,
+            max_memory: MAX_MEMORY,
             seed: 0,
             stop: Stop::default(),
         }
@@ -88,8 +90,8 @@ impl Default for FinitoSettings {
 /// ```
 ///
 /// # Errors
-/// [`Error::NeedsStrongConvexity`]; [`Error::MemoryLimit`] before anything is allocated;
-/// [`Error::Unsupported`] for a loss that is not smooth, an intercept or weighted draws;
+/// [`Error::Refused`] without strong convexity, without the memory before anything is allocated,
+/// for a loss that is not smooth, an intercept or weighted draws;
 /// [`Error::Invalid`] for settings out of range or a start of another shape.
 pub fn finito<'p, 'a, D, L, O>(
     problem: &'p Problem<'a, D, L, Zero>,
@@ -107,7 +109,7 @@ where
     problem.check_smooth(method)?;
     let mu = problem.l2();
     if mu == 0.0 {
-        return Err(Error::NeedsStrongConvexity { method });
+        return Err(Refusal::NeedsStrongConvexity { method }.into());
     }
     let alpha = settings.alpha.unwrap_or_else(|| f64::max(2.0, 2.0 / problem.big_data_beta()));
     if !(alpha >= 1.0 && alpha.is_finite()) {
@@ -115,15 +117,15 @@ where
         return Err(Invalid::Parameter { name, value, expected: "a finite number >= 1" }.into());
     }
     if let Order::Weighted(_) = settings.order {
-        let what = "weighted draws; use an unweighted order".into();
-        return Err(Error::Unsupported { method, what });
+        let what = "weighted draws; use an unweighted order";
+        return Err(Refusal::unsupported(method, what).into());
     }
     let plan = Plan {
         method,
         inverse_step: alpha * mu,
         order: &settings.order,
         seed: settings.seed,
-        memory_limit: settings.memory_limit,
+        max_memory: settings.max_memory,
         fill: settings.start == FinitoStart::Full,
     };
     let mut table = PointTable::new(problem, &plan, start)?;

@@ -1,6 +1,7 @@
 //! MISO.
 
 use fenchel_linalg::{Design, Invalid};
+use fenchel_optim::MAX_MEMORY;
 use fenchel_optim::prox::Zero;
 use fenchel_optim::random::Order;
 use fenchel_optim::{Loss, Observer, Solution, Stop, run};
@@ -15,7 +16,7 @@ use crate::{Error, Problem};
 /// |---|---|---|
 /// | `smoothness` | `None` | curvature of the upper bounds; `None` is `L`, the smallest for which they are bounds |
 /// | `order` | `Permuted` | any order converges, about equally fast |
-/// | `memory_limit` | 4 GiB | for the `n d` numbers of the table |
+/// | `max_memory` | 4 GiB | for the `n d` numbers of the table |
 /// | `seed` | 0 | of the visiting order |
 /// | `stop` | see [`Stop`] | when to end |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -26,7 +27,7 @@ pub struct MisoSettings {
     /// Visiting order.
     pub order: Order,
     /// Largest size of the table, in bytes.
-    pub memory_limit: u64,
+    pub max_memory: Option<u64>,
     /// Seed of the visiting order.
     pub seed: u64,
     /// When to end.
@@ -38,7 +39,7 @@ impl Default for MisoSettings {
         MisoSettings {
             smoothness: None,
             order: Order::Permuted,
-            memory_limit: 4 << 30,
+            max_memory: MAX_MEMORY,
             seed: 0,
             stop: Stop::default(),
         }
@@ -73,8 +74,8 @@ impl Default for MisoSettings {
 /// ```
 ///
 /// # Errors
-/// [`Error::MemoryLimit`] before anything is allocated; [`Error::Unsupported`] for a loss that is not smooth or an
-/// intercept; [`Error::Invalid`] for settings out of range or a start of another shape.
+/// [`Error::Refused`] for a loss that is not smooth, an intercept, or too little memory, before anything is allocated;
+/// [`Error::Invalid`] for settings out of range or a start of another shape.
 pub fn miso<'p, 'a, D, L, O>(
     problem: &'p Problem<'a, D, L, Zero>,
     settings: &MisoSettings,
@@ -98,7 +99,7 @@ where
         inverse_step,
         order: &settings.order,
         seed: settings.seed,
-        memory_limit: settings.memory_limit,
+        max_memory: settings.max_memory,
         fill: true,
     };
     let mut table = PointTable::new(problem, &plan, start)?;

@@ -1,6 +1,7 @@
 //! The table of points.
 
 use fenchel_linalg::Design;
+use fenchel_optim::Refusal;
 use fenchel_optim::prox::Zero;
 use fenchel_optim::random::{Order, Place, Visits};
 use fenchel_optim::{Certificate, Iterative, Loss};
@@ -47,7 +48,7 @@ pub(super) struct Plan<'s> {
     pub(super) inverse_step: f64,
     pub(super) order: &'s Order,
     pub(super) seed: u64,
-    pub(super) memory_limit: u64,
+    pub(super) max_memory: Option<u64>,
     /// Whether a cold start fills the table at the origin.
     pub(super) fill: bool,
 }
@@ -83,14 +84,12 @@ impl<'p, 'a, D: Design, L: Loss> PointTable<'p, 'a, D, L> {
     ) -> Result<Self, Error> {
         let (method, n, d) = (plan.method, problem.n(), problem.d());
         if problem.intercept() {
-            let what = "an intercept; add a column of ones, or use sdca".into();
-            return Err(Error::Unsupported { method, what });
+            let what = "an intercept; add a column of ones, or use sdca";
+            return Err(Refusal::unsupported(method, what).into());
         }
         let needed = 8u64.saturating_mul(n as u64).saturating_mul(d as u64);
-        if needed > plan.memory_limit {
-            let (limit, hint) = (plan.memory_limit, "use saga or sdca, which keep n numbers");
-            return Err(Error::MemoryLimit { method, needed, limit, hint });
-        }
+        let hint = "use saga or sdca, which keep n numbers";
+        Refusal::check_memory(method, needed, plan.max_memory, hint)?;
         let visits = Visits::new(plan.order, n, plan.seed)?;
         let fill = start.is_some() || plan.fill;
         let PointTableState { point, behind } = start.unwrap_or_else(|| Point::zero(d).into());

@@ -4,6 +4,7 @@ use crate::common::multiclass::{
     codes, objective as multiclass_objective, reference as multiclass_reference,
 };
 use crate::common::{data, objective, reference};
+use fenchel_finite_sum::Refusal;
 use fenchel_finite_sum::general::{self, FiniteSum, Sum, SumSettings};
 use fenchel_finite_sum::loss::{Absolute, Custom, Hinge, Logistic, Poisson, Squared};
 use fenchel_finite_sum::prox::{
@@ -120,10 +121,16 @@ fn a_kink_needs_strong_convexity_and_a_separable_regulariser() {
     assert_eq!((choice.method, choice.reason), (Method::Sdca, Reason::Kink));
     let flat = Problem::new(design, &data.signs, Hinge, h, 0.0).unwrap();
     let refused = auto(&flat, &settings, None, &mut ());
-    assert!(matches!(refused, Err(Error::NeedsStrongConvexity { method: "auto" })));
+    assert!(matches!(
+        refused,
+        Err(Error::Refused(Refusal::NeedsStrongConvexity { method: "auto" }))
+    ));
     let ball = L2Ball { radius: 1.0 };
     let joint = Problem::new(design, &data.reals, Absolute, ball, 0.1).unwrap();
-    assert!(matches!(auto(&joint, &settings, None, &mut ()), Err(Error::Unsupported { .. })));
+    assert!(matches!(
+        auto(&joint, &settings, None, &mut ()),
+        Err(Error::Refused(Refusal::Unsupported { .. }))
+    ));
     let counts: Vec<f64> = (0..30).map(|i| f64::from(i % 3)).collect();
     let problem = Problem::new(design, &counts, Poisson, h, 0.1).unwrap();
     let choice = auto(&problem, &settings, None, &mut ()).unwrap().state.choice;
@@ -168,9 +175,9 @@ fn several_classes_go_to_newton_where_they_are_few() {
     let (w, b) = multiclass_reference(&data.dense, &y, 3, &Zero, 0.05, true);
     let expected = multiclass_objective(&data.dense, &y, 3, &Zero, 0.05, &w, &b);
     // Whatever is allowed, the optimum is the same.
-    for memory_limit in [0, u64::MAX] {
+    for max_memory in [Some(0), None] {
         for l2 in [0.05, 1e-5, 0.0] {
-            let settings = AutoSettings { memory_limit, ..tight() };
+            let settings = AutoSettings { max_memory, ..tight() };
             let s = multiclass::auto(&pose(l2), &settings, None, &mut ()).unwrap();
             let choice = s.state.choice;
             assert_eq!(s.report.status, Status::Converged, "{choice}: {}", s.report);
@@ -178,7 +185,7 @@ fn several_classes_go_to_newton_where_they_are_few() {
                 let found = s.report.certificate.objective().unwrap();
                 assert!((found - expected).abs() <= 1e-8, "{found} {expected}");
             }
-            let method = if memory_limit == 0 { Method::NewtonCg } else { Method::Newton };
+            let method = if max_memory.is_some() { Method::NewtonCg } else { Method::Newton };
             let reason = Reason::Cost;
             assert_eq!((choice.method, choice.reason), (method, reason), "{choice}");
         }
@@ -247,13 +254,13 @@ fn general_sums_go_by_conditioning_and_memory() {
     let total: f64 = springs.0.iter().map(|(w, _)| w / 20.0).sum();
     let pull: f64 = springs.0.iter().map(|(w, p)| w * p[0] / 20.0).sum();
     let stop = Stop { relative: 1e-10, ..Stop::default() };
-    for (l2, memory_limit, method, reason) in [
-        (1.0, 1000, Method::Finito, Reason::WellConditionedTerms),
-        (0.1, 1000, Method::AcceleratedSaga, Reason::TableFits),
-        (1.0, 10, Method::Svrg, Reason::TableTooLarge),
+    for (l2, max_memory, method, reason) in [
+        (1.0, Some(1000), Method::Finito, Reason::WellConditionedTerms),
+        (0.1, Some(1000), Method::AcceleratedSaga, Reason::TableFits),
+        (1.0, Some(10), Method::Svrg, Reason::TableTooLarge),
     ] {
         let sum = Sum::new(&springs, Zero, l2).unwrap();
-        let settings = SumSettings { memory_limit, stop, ..Default::default() };
+        let settings = SumSettings { max_memory, stop, ..Default::default() };
         let s = general::auto(&sum, &settings, None, &mut ()).unwrap();
         assert_eq!((s.state.choice.method, s.state.choice.reason), (method, reason));
         assert_eq!(s.report.status, Status::Converged, "{method:?}: {}", s.report);

@@ -18,7 +18,7 @@ fn from<D: Design + Copy, L: Loss + Copy>(
 ) -> (Point, Report) {
     // Newton's method would need more.
     let stop = Stop { max_passes: 1e4, ..Stop::at_relative(relative) };
-    let settings = AutoSettings { memory_limit: 100, stop, ..Default::default() };
+    let settings = AutoSettings { max_memory: Some(100), stop, ..Default::default() };
     let solution = auto(problem, &settings, start.cloned(), &mut ()).unwrap();
     assert_eq!(solution.state.choice.method, Method::Sdca);
     assert_eq!(solution.report.status, Status::Converged, "{}", solution.report);

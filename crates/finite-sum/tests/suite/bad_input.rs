@@ -1,6 +1,7 @@
 //! Whatever a caller passes comes back as the documented error.
 
 use crate::common::data;
+use fenchel_finite_sum::Refusal;
 use fenchel_finite_sum::loss::{
     Absolute, EpsilonInsensitive, Hinge, Huber, Logistic, Poisson, Quantile, SmoothedHinge, Squared,
 };
@@ -49,7 +50,7 @@ fn problems_are_checked_once() {
         "label of row 1 is 0; expected -1 or +1",
     );
     refused(Problem::new(design(), &[1.0, 2.0], Hinge, Zero, 0.1), "label of row 1 is 2");
-    refused(Problem::new(design(), &[f64::NAN, 0.0], Squared, Zero, 0.1), "label of row 0 is NaN");
+    refused(Problem::new(design(), &[f64::NAN, 0.0], Squared, Zero, 0.1), "target of row 0 is NaN");
     refused(Problem::new(design(), &[1.0, 1.0], Squared, Zero, -0.1), "l2 = -0.1");
     refused(Problem::new(design(), &[1.0, 1.0], Squared, Zero, f64::NAN), "l2 = NaN");
     refused(Problem::new(design(), &[1.0, 1.0], Squared, L1 { strength: -1.0 }, 0.1), "l1 = -1");
@@ -96,9 +97,10 @@ fn targets_of_the_parametrised_losses_are_checked() {
     fn check<L: Loss>(loss: L, y: f64, expected: &str) {
         let x = array![[1.0, 2.0], [3.0, 4.0]];
         let targets = [1.0, y];
+        let what = if expected == "-1 or +1" { "label" } else { "target" };
         refused(
             Problem::new(Dense::new(x.view()).unwrap(), &targets, loss, Zero, 0.1),
-            &format!("label of row 1 is {y}; expected {expected}"),
+            &format!("{what} of row 1 is {y}; expected {expected}"),
         );
     }
     check(Poisson, -1.0, "a finite number >= 0");
@@ -124,7 +126,7 @@ fn methods_refuse_what_they_cannot_treat() {
 
     assert!(matches!(
         sdca(&plain, &SdcaSettings::default(), None, o),
-        Err(Error::NeedsStrongConvexity { method: "sdca" })
+        Err(Error::Refused(Refusal::NeedsStrongConvexity { method: "sdca" }))
     ));
     refused(sdca(&plain, &SdcaSettings::default(), None, o), none);
     refused(finito(&plain, &FinitoSettings::default(), None, o), "finito needs a strongly convex");
@@ -167,15 +169,15 @@ fn methods_refuse_what_they_cannot_treat() {
     refused(sdca(&kinked, &constant, None, o), "sdca does not support the hinge loss");
     refused(sag(&sparse, &SagSettings::default(), None, o), "unproven_prox");
     let weighted = Order::Weighted(vec![1.0; 10]);
-    let settings = SagaSettings { order: weighted.clone(), ..SagaSettings::default() };
+    let settings = SagaSettings { sampling: weighted.clone().into(), ..SagaSettings::default() };
     refused(saga(&strong, &settings, None, o), "saga does not support weighted draws");
     let settings = FinitoSettings { order: weighted, ..FinitoSettings::default() };
     refused(finito(&strong, &settings, None, o), "finito does not support weighted draws");
     let with_intercept = strong.clone().with_intercept();
     refused(finito(&with_intercept, &FinitoSettings::default(), None, o), "an intercept");
-    let settings = FinitoSettings { memory_limit: 239, ..FinitoSettings::default() };
+    let settings = FinitoSettings { max_memory: Some(239), ..FinitoSettings::default() };
     match finito(&strong, &settings, None, o) {
-        Err(Error::MemoryLimit { needed: 240, limit: 239, .. }) => {}
+        Err(Error::Refused(Refusal::MemoryLimit { needed: 240, limit: 239, .. })) => {}
         other => panic!("{other:?}"),
     }
 }
@@ -218,8 +220,8 @@ fn methods_built_on_the_kernels_refuse_as_they_do() {
     refused(miso(&with_intercept, &MisoSettings::default(), None, o), "an intercept");
     let settings = MisoSettings { smoothness: Some(0.0), ..Default::default() };
     refused(miso(&strong, &settings, None, o), "smoothness = 0");
-    let settings = MisoSettings { memory_limit: 239, ..Default::default() };
-    refused(miso(&strong, &settings, None, o), "needs 240 bytes, the limit is 239");
+    let settings = MisoSettings { max_memory: Some(239), ..Default::default() };
+    refused(miso(&strong, &settings, None, o), "needs 240 bytes, max_memory is 239 bytes");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Which method takes which problem (thesis, table 4.1): the whole matrix, as it is in the README.
 
 use crate::common::data;
+use fenchel_finite_sum::Refusal;
 use fenchel_finite_sum::loss::{Hinge, Logistic};
 use fenchel_finite_sum::{
     CatalystSettings, Error, FinitoSettings, KatyushaSettings, MisoMuSettings, MisoSettings,
@@ -16,8 +17,8 @@ use fenchel_optim::{Loss, Stop};
 fn answer<T>(result: Result<T, Error>) -> char {
     match result {
         Ok(_) => 'y',
-        Err(Error::NeedsStrongConvexity { .. }) => 'm',
-        Err(Error::Unsupported { .. }) => 'u',
+        Err(Error::Refused(Refusal::NeedsStrongConvexity { .. })) => 'm',
+        Err(Error::Refused(Refusal::Unsupported { .. })) => 'u',
         Err(other) => panic!("{other}"),
     }
 }

@@ -119,7 +119,6 @@ fn run_sdca<R: Separable>(
         step,
         sampling: Order::Scripted(script()).into(),
         stop: stop(steps, 0.0),
-        rest: 0,
         seed: 0,
     };
     sdca(problem, &settings, None, &mut ()).unwrap().state

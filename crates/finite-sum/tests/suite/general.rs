@@ -2,6 +2,7 @@
 //! they are not.
 
 use crate::common::{data, distance, reference};
+use fenchel_finite_sum::Refusal;
 use fenchel_finite_sum::general::{self, FiniteSum, Sum, SumSettings, SumState};
 use fenchel_finite_sum::loss::Logistic;
 use fenchel_finite_sum::prox::{GroupLasso, Groups, L1, Zero};
@@ -79,7 +80,8 @@ fn trajectories_are_those_of_the_linear_methods() {
         let design = Csr::new(data.sparse.view()).unwrap();
         let problem = Problem::new(design, &data.signs, Logistic, h, l2).unwrap();
         let order = script(n);
-        let settings = SagaSettings { step, order: order.clone(), stop, ..Default::default() };
+        let settings =
+            SagaSettings { step, sampling: order.clone().into(), stop, ..Default::default() };
         let linear_saga = saga(&problem, &settings, None, &mut ()).unwrap().state.point.weights;
         let settings = SagSettings {
             step,
@@ -94,7 +96,7 @@ fn trajectories_are_those_of_the_linear_methods() {
             let sum = Sum::new(&terms, h, l2).unwrap();
             let settings = SumSettings {
                 step,
-                order: Some(order.clone()),
+                order: order.clone(),
                 stop,
                 unproven_prox: true,
                 ..Default::default()
@@ -215,7 +217,7 @@ fn the_proximal_centre_is_a_term_of_every_step() {
         for (k, expected) in reached.iter().enumerate() {
             let settings = SumSettings {
                 step: StepSize::Constant(step),
-                order: Some(Order::Scripted(order.clone())),
+                order: Order::Scripted(order.clone()),
                 stop: Stop::after_passes(2.0 + k as f64),
                 ..Default::default()
             };
@@ -289,19 +291,21 @@ fn bad_input_is_refused() {
     assert!(Sum::new(&none, Zero, 0.1).unwrap_err().to_string().contains("the sum is empty"));
 
     let sum = Sum::new(&terms, Zero, 0.1).unwrap();
-    let small = SumSettings { memory_limit: 319, ..Default::default() };
+    let small = SumSettings { max_memory: Some(319), ..Default::default() };
     for error in [
         general::saga(&sum, &small, None, &mut ()).unwrap_err(),
         general::finito(&sum, &small, None, &mut ()).unwrap_err(),
     ] {
-        assert!(matches!(error, Error::MemoryLimit { needed: 320, limit: 319, .. }), "{error}");
+        assert!(
+            matches!(error, Error::Refused(Refusal::MemoryLimit { needed: 320, limit: 319, .. })),
+            "{error}"
+        );
     }
     assert!(general::svrg(&sum, &small, None, &mut ()).is_ok());
-    let weighted =
-        SumSettings { order: Some(Order::Weighted(vec![1.0; 10])), ..Default::default() };
+    let weighted = SumSettings { order: Order::Weighted(vec![1.0; 10]), ..Default::default() };
     assert!(matches!(
         general::sag(&sum, &weighted, None, &mut ()).unwrap_err(),
-        Error::Unsupported { .. }
+        Error::Refused(Refusal::Unsupported { .. })
     ));
     let settings = SumSettings::default();
     let l1 = Sum::new(&terms, L1 { strength: 0.1 }, 0.1).unwrap();
@@ -315,7 +319,7 @@ fn bad_input_is_refused() {
     let flat = Sum::new(&terms, Zero, 0.0).unwrap();
     assert!(matches!(
         general::finito(&flat, &settings, None, &mut ()).unwrap_err(),
-        Error::NeedsStrongConvexity { .. }
+        Error::Refused(Refusal::NeedsStrongConvexity { .. })
     ));
 }
 

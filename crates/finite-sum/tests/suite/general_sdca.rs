@@ -1,6 +1,7 @@
 //! SDCA by proximal steps on terms of any form.
 
 use crate::common::{Data, data, distance, reference};
+use fenchel_finite_sum::Refusal;
 use fenchel_finite_sum::general::{self, FiniteSum, Sum, SumSettings, SumState};
 use fenchel_finite_sum::loss::Logistic;
 use fenchel_finite_sum::prox::Zero;
@@ -93,7 +94,7 @@ fn on_linear_terms_it_is_sdca() {
             let settings =
                 SdcaSettings { sampling: script.clone().into(), stop, ..Default::default() };
             let linear = sdca(&problem, &settings, None, &mut ()).unwrap();
-            let settings = SumSettings { order: Some(script.clone()), stop, ..Default::default() };
+            let settings = SumSettings { order: script.clone(), stop, ..Default::default() };
             let general = general::sdca(&sum, &settings, None, &mut ()).unwrap();
             let off = distance(&linear.state.point.weights, &general.state.point);
             assert!(off < 1e-12, "{steps} steps: {off:e}");
@@ -134,14 +135,14 @@ fn bad_input_is_refused() {
     let settings = SumSettings::default();
     let sum = Sum::new(&terms, Zero, 0.0).unwrap();
     let error = general::sdca(&sum, &settings, None, &mut ()).unwrap_err();
-    assert!(matches!(error, Error::NeedsStrongConvexity { .. }), "{error}");
+    assert!(matches!(error, Error::Refused(Refusal::NeedsStrongConvexity { .. })), "{error}");
     let sum = Sum::new(&terms, Zero, 0.1).unwrap();
     let start = SumState::new(vec![0.0; 3], vec![0.0; 4]);
     let error = general::sdca(&sum, &settings, Some(start), &mut ()).unwrap_err();
     assert!(error.to_string().contains("table"), "{error}");
-    let settings = SumSettings { memory_limit: 8, ..settings };
+    let settings = SumSettings { max_memory: Some(8), ..settings };
     let error = general::sdca(&sum, &settings, None, &mut ()).unwrap_err();
-    assert!(matches!(error, Error::MemoryLimit { .. }), "{error}");
+    assert!(matches!(error, Error::Refused(Refusal::MemoryLimit { .. })), "{error}");
     terms.has_prox = false;
     let sum = Sum::new(&terms, Zero, 0.1).unwrap();
     let error = general::sdca(&sum, &SumSettings::default(), None, &mut ()).unwrap_err();

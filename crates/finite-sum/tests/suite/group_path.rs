@@ -1,6 +1,7 @@
 //! Paths of the group lasso: against an independent solver and closed forms.
 
 use crate::common::{data, distance, objective, reference};
+use fenchel_finite_sum::Refusal;
 use fenchel_finite_sum::loss::{Hinge, Logistic, Poisson, Squared};
 use fenchel_finite_sum::prox::{Groups, SparseGroupLasso, Zero};
 use fenchel_finite_sum::{
@@ -77,7 +78,7 @@ fn a_copy_that_is_not_allowed_is_not_made() {
     let problem = |x| Problem::new(x, &data.reals, Squared, Zero, 0.0).unwrap();
     let problem = problem(Dense::new(data.dense.view()).unwrap());
     let path = group_path(&problem, &groups(), &settings(0.0, true)).unwrap();
-    let starved = GroupPathSettings { memory_limit: 10, ..settings(0.0, true) };
+    let starved = GroupPathSettings { max_memory: Some(10), ..settings(0.0, true) };
     let starved = group_path(&problem, &groups(), &starved).unwrap();
     for (a, b) in path.points.iter().zip(&starved.points) {
         assert_eq!(b.report.status, Status::Converged, "{}", b.report);
@@ -139,7 +140,10 @@ fn what_does_not_fit_is_named() {
     assert!(group_path(&problem, &partly, &settings(0.1, true)).is_ok());
     let kinked = Problem::new(dense(), &data.signs, Hinge, Zero, 0.1).unwrap();
     let error = group_path(&kinked, &groups(), &with(0.0)).unwrap_err();
-    assert!(matches!(error, Error::Unsupported { method: "group_path", .. }), "{error}");
+    assert!(
+        matches!(error, Error::Refused(Refusal::Unsupported { method: "group_path", .. })),
+        "{error}"
+    );
     let far: Vec<f64> = data.reals.iter().map(|y| 1e300 * y).collect();
     let far = Problem::new(dense(), &far, Squared, Zero, 0.0).unwrap();
     let error = group_path(&far, &groups(), &with(0.0)).unwrap_err().to_string();

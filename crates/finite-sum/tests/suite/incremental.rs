@@ -10,12 +10,12 @@ use crate::common::{Data, data, distance};
 use fenchel_finite_sum::lag::Lagged;
 use fenchel_finite_sum::loss::Logistic;
 use fenchel_finite_sum::{
-    Draws, Problem, SagSettings, SagaSettings, SagaTheory, SgdSettings, Snapshot, Svrg,
+    Problem, SagSettings, SagaSettings, SagaTheory, Sampling, SgdSettings, Snapshot, Svrg,
     SvrgSettings, TableStart, sag, saga, sgd, svrg,
 };
 use fenchel_linalg::{Csr, Dense, Design};
 use fenchel_optim::prox::{L1, Separable, Zero};
-use fenchel_optim::random::Order;
+use fenchel_optim::random::{Order, Visits};
 use fenchel_optim::{Cadence, Certificate, Progress, Status, StepSize, Stop};
 
 #[test]
@@ -56,7 +56,8 @@ fn the_line_search_of_sag_and_saga_is_as_printed() {
                 |p| sag(p, &sag_settings, None, &mut ()).unwrap().state.point.weights,
                 |p| sag(p, &sag_settings, None, &mut ()).unwrap().state.point.weights,
             );
-            let settings = SagaSettings { step, order, stop, ..Default::default() };
+            let settings =
+                SagaSettings { step, sampling: order.into(), stop, ..Default::default() };
             check(
                 "saga",
                 data,
@@ -84,15 +85,15 @@ fn mixed_sampling_weighs_the_correction_and_not_the_table() {
         let step = 1.0 / (3.0 * (mean + L2));
         let mut x = vec![0.0; D];
         let mut table = sum.table(&x);
-        for &j in &script()[..steps] {
+        let mut visits = Visits::new(&Order::Weighted(p.clone()), N, 0).unwrap();
+        for j in (0..steps).map(|_| visits.draw()) {
             let g = sum.slope(j, &x);
             let along = plus((g - table[j]) / (n * p[j]), &sum.row(j), &sum.average(&table, n));
             x = sum.step(&x, &along, step);
             table[j] = g;
         }
         let settings = SagaSettings {
-            draws: Draws::Mixed,
-            order: Order::Scripted(script()),
+            sampling: Sampling::Mixed,
             stop: stop(steps, 1.0),
             ..SagaSettings::default()
         };
@@ -130,7 +131,7 @@ fn the_first_pass_averages_over_the_terms_seen() {
             let settings = SagaSettings {
                 step: StepSize::Constant(STEP),
                 table: TableStart::FirstPass,
-                order: Order::Scripted(order.clone()),
+                sampling: Order::Scripted(order.clone()).into(),
                 stop: stop(steps, 0.0),
                 ..SagaSettings::default()
             };
@@ -168,21 +169,26 @@ fn the_first_pass_visits_every_term_once() {
 #[test]
 fn snapshots_are_taken_where_they_should_be() {
     let data = data(N, D, 0.4, 5);
-    fn one<R: Lagged + Copy>(data: &Data, regulariser: R, snapshot: Snapshot, draws: Draws) {
+    fn one<R: Lagged + Copy>(data: &Data, regulariser: R, snapshot: Snapshot, lipschitz: bool) {
         let sum = Sum::new(data, regulariser);
         let total: f64 = (0..N).map(|j| sum.smoothness(j)).sum();
-        let importance = |j: usize| match draws {
-            Draws::InOrder => 1.0,
-            _ => total / (N as f64 * sum.smoothness(j)),
+        let importance = |j: usize| match lipschitz {
+            false => 1.0,
+            true => total / (N as f64 * sum.smoothness(j)),
         };
-        // Pure Lipschitz draws never visit a term of weight 0.
-        let order: Vec<usize> = script().into_iter().filter(|&j| sum.scales[j] > 0.0).collect();
+        // Lipschitz draws never visit a term of weight 0.
+        let (sampling, order) = if lipschitz {
+            let p = (0..N).map(|j| sum.smoothness(j) / total).collect();
+            let mut visits = Visits::new(&Order::Weighted(p), N, 0).unwrap();
+            (Sampling::Lipschitz, (0..STEPS).map(|_| visits.draw()).collect())
+        } else {
+            (Order::Scripted(script()).into(), script())
+        };
         let settings = SvrgSettings {
             step: StepSize::Constant(STEP),
             inner: 0.75,
             snapshot,
-            draws,
-            order: Order::Scripted(order.clone()),
+            sampling,
             stop: Stop { check: Cadence::Every(1.0 / N as f64), ..stop(STEPS, 0.0) },
             ..SvrgSettings::default()
         };
@@ -227,7 +233,7 @@ fn snapshots_are_taken_where_they_should_be() {
                 x = total.iter().map(|t| t / length as f64).collect();
             }
         }
-        let name = format!("{snapshot:?} {draws:?}");
+        let name = format!("{snapshot:?} {lipschitz:?}");
         check(
             &name,
             data,
@@ -241,9 +247,9 @@ fn snapshots_are_taken_where_they_should_be() {
         assert_eq!(lengths.iter().skip(1).all(|l| *l == 9), fixed, "{name} {lengths:?}");
     }
     for snapshot in [Snapshot::Last, Snapshot::Average, Snapshot::Random, Snapshot::Loopless] {
-        for draws in [Draws::InOrder, Draws::Lipschitz] {
-            one(&data, Zero, snapshot, draws);
-            one(&data, L1 { strength: 0.03 }, snapshot, draws);
+        for lipschitz in [false, true] {
+            one(&data, Zero, snapshot, lipschitz);
+            one(&data, L1 { strength: 0.03 }, snapshot, lipschitz);
         }
     }
 }
@@ -268,7 +274,7 @@ fn the_average_competes_with_the_last_point() {
     let settings = SagaSettings {
         step: StepSize::Constant(step),
         average: true,
-        order: Order::Scripted(script()),
+        sampling: Order::Scripted(script()).into(),
         stop: stop(STEPS, 1.0),
         ..SagaSettings::default()
     };
@@ -351,14 +357,14 @@ fn mixed_sampling_beats_uniform_draws_on_uneven_rows() {
     }
     let design = Dense::new(data.dense.view()).unwrap();
     let problem = Problem::new(design, &data.signs, Logistic, Zero, 1e-3).unwrap();
-    let passes = |draws| {
+    let passes = |sampling: Sampling| {
         let stop = Stop { absolute: 1e-8, relative: 0.0, max_passes: 20_000.0, ..Stop::default() };
-        let settings = SagaSettings { draws, stop, ..SagaSettings::default() };
+        let settings = SagaSettings { sampling, stop, ..SagaSettings::default() };
         let report = saga(&problem, &settings, None, &mut ()).unwrap().report;
         assert_eq!(report.status, Status::Converged, "{report}");
         report.passes
     };
-    let (uniform, mixed) = (passes(Draws::InOrder), passes(Draws::Mixed));
+    let (uniform, mixed) = (passes(Order::Uniform.into()), passes(Sampling::Mixed));
     assert!(3.0 * mixed <= uniform, "{mixed} {uniform}");
 }
 
@@ -383,11 +389,12 @@ fn every_variant_reaches_a_closed_gap() {
             closed(&format!("sag {table:?} {step:?}"), report.certificate);
         }
     }
-    for draws in [Draws::InOrder, Draws::Mixed, Draws::Lipschitz] {
+    for sampling in [Order::Uniform.into(), Sampling::Mixed, Sampling::Lipschitz] {
         for snapshot in [Snapshot::Last, Snapshot::Average, Snapshot::Random, Snapshot::Loopless] {
-            let settings = SvrgSettings { draws, snapshot, stop, ..Default::default() };
+            let settings =
+                SvrgSettings { sampling: sampling.clone(), snapshot, stop, ..Default::default() };
             let report = svrg(&problem, &settings, None, &mut ()).unwrap().report;
-            closed(&format!("svrg {draws:?} {snapshot:?}"), report.certificate);
+            closed(&format!("svrg {sampling:?} {snapshot:?}"), report.certificate);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The tests of the public interface, one program: `cargo test -p fenchel-finite-sum --test suite FILE::`.
 
+mod ascent;
 mod auto;
 mod auto_start;
 mod bad_input;
@@ -26,7 +27,7 @@ mod newton_cg;
 mod optimum;
 mod path;
 mod path_from;
-mod rest;
+mod promises;
 
 mod sparse_text;
 mod structured;

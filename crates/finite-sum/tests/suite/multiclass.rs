@@ -3,6 +3,7 @@
 
 use crate::common::multiclass::{codes, objective, reference};
 use crate::common::{data, distance};
+use fenchel_finite_sum::Refusal;
 use fenchel_finite_sum::loss::Logistic;
 use fenchel_finite_sum::multiclass::{
     MulticlassState, SoftmaxStep, catalyst, exact_step, feature_groups, fista, interval_step,
@@ -302,7 +303,7 @@ fn bad_input_is_refused_by_name() {
     assert!(error.contains("class without rows = 3"), "{error}");
     let settings = MulticlassSettings::default();
     let error = sdca(&problem, &settings, None, &mut ()).unwrap_err();
-    assert!(matches!(error, Error::NeedsStrongConvexity { .. }));
+    assert!(matches!(error, Error::Refused(Refusal::NeedsStrongConvexity { .. })));
     let problem = MulticlassProblem::new(design(), &y, 3, Zero, 0.1).unwrap();
     let start = |dual: Vec<f64>| Some(MulticlassState::new(MulticlassPoint::zero(D, 3), dual));
     for dual in [vec![0.0; 3], vec![0.6; 20], vec![-0.1; 20], vec![f64::NAN; 20]] {

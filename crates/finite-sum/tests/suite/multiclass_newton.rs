@@ -2,6 +2,7 @@
 
 use crate::common::multiclass::{codes, objective, reference};
 use crate::common::{data, distance};
+use fenchel_finite_sum::Refusal;
 use fenchel_finite_sum::multiclass::{newton, newton_cg};
 use fenchel_finite_sum::prox::Zero;
 use fenchel_finite_sum::{
@@ -137,9 +138,11 @@ fn a_hessian_that_is_not_allowed_is_refused_before_it_is_made() {
     let y = vec![0, 1, 2, 0, 1, 2, 0, 1, 2, 0];
     let design = Dense::new(data.dense.view()).unwrap();
     let problem = MulticlassProblem::new(design, &y, 3, Zero, 0.1).unwrap();
-    let settings = NewtonSettings { memory_limit: 100, ..Default::default() };
+    let settings = NewtonSettings { max_memory: Some(100), ..Default::default() };
     let error = newton(&problem, &settings, None, &mut ()).unwrap_err();
-    let Error::MemoryLimit { needed, limit, .. } = error else { panic!("{error}") };
+    let Error::Refused(Refusal::MemoryLimit { needed, limit, .. }) = error else {
+        panic!("{error}")
+    };
     assert_eq!((needed, limit), (16 * 15 * 15, 100));
     let short = Some(MulticlassPoint::zero(4, 3));
     assert!(newton(&problem, &NewtonSettings::default(), short.clone(), &mut ()).is_err());

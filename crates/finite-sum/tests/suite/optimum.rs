@@ -58,8 +58,7 @@ fn every_method<D: Design, L: Loss + Copy>(
             Sampling::LipschitzGap,
         ] {
             let name = format!("sdca {sampling:?}");
-            let settings =
-                SdcaSettings { step, sampling, seed: 3, stop, ..SdcaSettings::default() };
+            let settings = SdcaSettings { step, sampling, seed: 3, stop };
             let s = sdca(&problem, &settings, None, &mut ()).unwrap();
             done(&name, s.state.point, s.report);
         }

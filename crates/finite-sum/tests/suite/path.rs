@@ -2,6 +2,7 @@
 
 use crate::common::{data, distance, objective, reference};
 use fenchel_datasets::embedded;
+use fenchel_finite_sum::Refusal;
 use fenchel_finite_sum::loss::{Logistic, Squared, SquaredHinge};
 use fenchel_finite_sum::{
     AsDesign, Error, Grid, NewtonSettings, Path, PathSettings, Problem, Screening, Status, Stop,
@@ -169,6 +170,6 @@ fn settings_out_of_range_are_named() {
     assert!(text(PathSettings { grid, ..base.clone() }).contains("grid of penalties is empty"));
     let grid = Grid::Log { count: 3, smallest: 2.0 };
     assert!(text(PathSettings { grid, ..base.clone() }).contains("smallest of the grid = 2"));
-    let limited = PathSettings { memory_limit: 10, ..base };
-    assert!(matches!(refused(limited), Error::MemoryLimit { .. }));
+    let limited = PathSettings { max_memory: Some(10), ..base };
+    assert!(matches!(refused(limited), Error::Refused(Refusal::MemoryLimit { .. })));
 }

@@ -2,6 +2,7 @@
 //! solver; losses given by closures.
 
 use crate::common::{data, distance, objective, reference};
+use fenchel_finite_sum::Refusal;
 use fenchel_finite_sum::lag::Composite;
 use fenchel_finite_sum::loss::{Custom, Hinge, Huber, Logistic, Squared};
 use fenchel_finite_sum::prox::{
@@ -227,7 +228,10 @@ fn fista_refuses_what_it_cannot_do() {
     let design = || Dense::new(data.dense.view()).unwrap();
     let problem = Problem::new(design(), &data.signs, Hinge, Zero, 0.1).unwrap();
     let error = fista(&problem, &FistaSettings::default(), None, &mut ()).unwrap_err();
-    assert!(matches!(error, Error::Unsupported { method: "fista", .. }), "{error}");
+    assert!(
+        matches!(error, Error::Refused(Refusal::Unsupported { method: "fista", .. })),
+        "{error}"
+    );
     let problem = Problem::new(design(), &data.signs, Logistic, Zero, 0.1).unwrap();
     let short = Some(Point::zero(2).into());
     assert!(fista(&problem, &FistaSettings::default(), short, &mut ()).is_err());

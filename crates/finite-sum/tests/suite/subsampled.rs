@@ -1,5 +1,6 @@
 //! Subsampled Newton against Newton's method on all rows, which is tested against an independent solver.
 
+use fenchel_finite_sum::Refusal;
 use fenchel_finite_sum::loss::{Hinge, Huber, Logistic, Poisson, Squared};
 use fenchel_finite_sum::{
     Error, NewtonSettings, Problem, SubsampledNewtonSettings, newton, subsampled_newton,
@@ -173,9 +174,12 @@ fn what_it_cannot_do_is_said_before_anything_is_done() {
     let kinked = Problem::new(design, &y, Hinge, Zero, 0.1).unwrap();
     let error = subsampled_newton(&kinked, &tight(0), None, &mut ()).unwrap_err();
     assert!(error.to_string().contains("hinge loss, which has a kink"), "{error}");
-    let starved = SubsampledNewtonSettings { memory_limit: 100, ..tight(0) };
+    let starved = SubsampledNewtonSettings { max_memory: Some(100), ..tight(0) };
     let error = subsampled_newton(&problem, &starved, None, &mut ()).unwrap_err();
-    assert!(matches!(error, Error::MemoryLimit { needed: 256, limit: 100, .. }), "{error}");
+    assert!(
+        matches!(error, Error::Refused(Refusal::MemoryLimit { needed: 256, limit: 100, .. })),
+        "{error}"
+    );
     let none = SubsampledNewtonSettings { rows_per_variable: 0.0, ..tight(0) };
     let error = subsampled_newton(&problem, &none, None, &mut ()).unwrap_err();
     assert!(error.to_string().contains("rows_per_variable"), "{error}");

@@ -162,7 +162,7 @@ fn saga_follows_algorithm_4_1() {
     for steps in [1, 2, 3, 10, STEPS] {
         let settings = SagaSettings {
             step: StepSize::Constant(STEP),
-            order: Order::Scripted(script()),
+            sampling: Order::Scripted(script()).into(),
             stop: stop(steps, 1.0),
             ..SagaSettings::default()
         };
@@ -213,7 +213,7 @@ fn svrg_follows_algorithm_2_3() {
         let settings = SvrgSettings {
             step: StepSize::Constant(STEP),
             inner: 1.0,
-            order: Order::Scripted(script()),
+            sampling: Order::Scripted(script()).into(),
             stop: stop(steps, snapshots),
             ..SvrgSettings::default()
         };

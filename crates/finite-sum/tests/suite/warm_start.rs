@@ -85,7 +85,6 @@ fn methods<'p>(
     };
     vec![
         method!("sdca", sdca, l1, SdcaSettings {}),
-        method!("sdca, at rest", sdca, l1, SdcaSettings { rest: 3 }),
         method!("prox_finito", prox_finito, l1, ProxFinitoSettings {}),
         method!("miso_mu", miso_mu, l1, MisoMuSettings {}),
         method!("catalyst", catalyst, l1, CatalystSettings {}),

@@ -4,7 +4,7 @@ use crate::common::{Data, data, objective, reference};
 use fenchel_finite_sum::lag::Lagged;
 use fenchel_finite_sum::loss::{Hinge, Logistic, Poisson, Squared};
 use fenchel_finite_sum::{
-    CatalystSettings, Draws, ElasticNetForm, FinitoSettings, FistaSettings, KatyushaSettings,
+    AsElasticNet, CatalystSettings, FinitoSettings, FistaSettings, KatyushaSettings,
     MisoMuSettings, MisoSettings, NewtonCgSettings, NewtonSettings, PathSettings, Point, Problem,
     ProxFinitoSettings, QningSettings, SagSettings, SagaSettings, Sampling, Screening,
     SdcaSettings, SdcaStep, SgdSettings, SvrgSettings, catalyst, finito, fista, katyusha, lbfgs,
@@ -42,7 +42,7 @@ fn copies(data: &Data, y: &[f64], weights: &[f64]) -> (Array2<f64>, Vec<f64>) {
 }
 
 /// What every method that knows the regulariser makes of the problem.
-fn solutions<D: Design, L: Loss, R: Lagged + ElasticNetForm>(
+fn solutions<D: Design, L: Loss, R: Lagged + AsElasticNet>(
     problem: &Problem<'_, D, L, R>,
 ) -> Vec<(&'static str, Point, Report)> {
     let stop = tight();
@@ -80,11 +80,11 @@ fn solutions<D: Design, L: Loss, R: Lagged + ElasticNetForm>(
     let s = katyusha(problem, &KatyushaSettings { stop, ..Default::default() }, None, &mut ());
     let s = s.unwrap();
     all.push(("katyusha", s.state.point, s.report));
-    let draws = Draws::Mixed;
-    let settings = SagaSettings { draws, stop, ..Default::default() };
+    let sampling = Sampling::Mixed;
+    let settings = SagaSettings { sampling, stop, ..Default::default() };
     let s = saga(problem, &settings, None, &mut ()).unwrap();
     all.push(("saga, mixed draws", s.state.point, s.report));
-    let settings = SvrgSettings { draws: Draws::Lipschitz, stop, ..Default::default() };
+    let settings = SvrgSettings { sampling: Sampling::Lipschitz, stop, ..Default::default() };
     let s = svrg(problem, &settings, None, &mut ()).unwrap();
     all.push(("svrg, Lipschitz draws", s.state.point, s.report));
     let s = fista(problem, &FistaSettings { stop, ..Default::default() }, None, &mut ()).unwrap();
@@ -93,7 +93,7 @@ fn solutions<D: Design, L: Loss, R: Lagged + ElasticNetForm>(
 }
 
 /// Runs every method on the weighted problem, and compares with the independent solver on the copies.
-fn check<L: Loss + Copy, R: Lagged + ElasticNetForm + Copy>(
+fn check<L: Loss + Copy, R: Lagged + AsElasticNet + Copy>(
     loss: L,
     regulariser: R,
     l2: f64,

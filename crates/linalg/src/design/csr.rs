@@ -125,6 +125,13 @@ impl<'a, T: Scalar> Csr<'a, T> {
         let layout = |reason: String| Err(Invalid::Layout { what: "design matrix", reason });
         for (row, bounds) in offsets.windows(2).enumerate() {
             let (from, to) = (bounds[0], bounds[1]);
+            // An offset beyond the entries falls to their number somewhere behind.
+            if to > values.len() {
+                let entries = values.len();
+                return layout(format!(
+                    "offset {to} at row {row}, but there are {entries} entries"
+                ));
+            }
             if from > to {
                 return layout(format!("offsets fall from {from} to {to} at row {row}"));
             }
@@ -258,6 +265,7 @@ mod tests {
     #[test]
     fn malformed_storage_is_refused_with_its_place() {
         refused(&[0, 2], &[1, 0], &[1.0, 2.0], "row 0: column 0 after 1");
+        refused(&[0, 3, 2], &[0, 1], &[1.0, 1.0], "offset 3 at row 0, but there are 2 entries");
         refused(&[0, 2], &[1, 1], &[1.0, 2.0], "row 0: column 1 after 1");
         refused(&[0, 1], &[3], &[1.0], "row 0: column 3, but d = 3");
         refused(&[0, 2, 1], &[0, 1], &[1.0, 2.0], "offsets must rise");

@@ -9,11 +9,10 @@ const SAMPLE: usize = 64;
 const WORTH: f64 = 0.25;
 
 /// An owned copy, row by row, of the entries of a design that are not 0: 12 bytes each.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Nonzeros {
-    /// The last is the number of entries; none for no rows.
+    /// The last is the number of entries.
     offsets: Vec<usize>,
-    /// Behind the entries there may be more, which count nothing.
     columns_of: Vec<u32>,
     values: Vec<f64>,
     columns: usize,
@@ -21,9 +20,9 @@ pub struct Nonzeros {
 
 impl Nonzeros {
     /// A copy where a dense design is mostly zeros, at most a quarter of its entries being others: products over the
-    /// copy then cost less than half. `None` for any other design, and for a copy of more than `memory_limit` bytes. O(nd)
+    /// copy then cost less than half. `None` for any other design, and for a copy of more than `max_memory` bytes. O(nd)
     /// for the copy, O(d) for a refusal by a sample of the rows.
-    pub fn if_worth<D: Design>(design: &D, memory_limit: u64) -> Option<Self> {
+    pub fn if_worth<D: Design>(design: &D, max_memory: Option<u64>) -> Option<Self> {
         let (n, d) = (design.rows(), design.columns());
         if !D::DENSE || n == 0 || u32::try_from(d).is_err() {
             return None;
@@ -36,7 +35,8 @@ impl Nonzeros {
         let sampled = n.min(SAMPLE);
         let nonzeros: usize = (0..sampled).map(|k| count(k * n / sampled)).sum();
         let share = nonzeros as f64 / (sampled * d) as f64;
-        let room = usize::try_from(memory_limit.saturating_sub(8 * (n as u64 + 1)) / 12);
+        let room =
+            usize::try_from(max_memory.unwrap_or(u64::MAX).saturating_sub(8 * (n as u64 + 1)) / 12);
         if share > WORTH {
             return None;
         }
@@ -77,61 +77,9 @@ impl Nonzeros {
         Some(copy)
     }
 
-    /// Bytes that so many entries take, in so many rows.
-    pub fn bytes(rows: usize, entries: usize) -> u64 {
-        8 * (rows as u64 + 1) + 12 * entries as u64
-    }
-
-    /// A copy of some columns, listed in ascending order and numbered as they are listed. They hold
-    /// `stored` entries that are not 0. O(nnz + d).
-    ///
-    /// # Panics
-    /// If a column is listed that is not there, or they hold more entries.
-    pub fn of_columns<D: Design>(design: &D, columns: &[usize], stored: usize) -> Self {
-        let mut copy = Nonzeros::default();
-        copy.copy_columns(design, columns, stored);
-        copy
-    }
-
-    /// [`of_columns`](Nonzeros::of_columns) in the place of this copy, and in its memory as far as that reaches.
-    ///
-    /// # Panics
-    /// As [`of_columns`](Nonzeros::of_columns).
-    pub fn copy_columns<D: Design>(&mut self, design: &D, columns: &[usize], stored: usize) {
-        const ABSENT: u32 = u32::MAX;
-        let mut number = vec![ABSENT; design.columns()];
-        for (k, &c) in columns.iter().enumerate() {
-            number[c] = k as u32;
-        }
-        let n = design.rows();
-        let Nonzeros { offsets, columns_of, values, .. } = self;
-        offsets.clear();
-        offsets.push(0);
-        // As in `new`: what is not wanted is written over.
-        let longest = (0..n).map(|i| design.row_stored(i)).max().unwrap_or(0);
-        let room = (stored + longest).max(values.len());
-        columns_of.resize(room, 0);
-        values.resize(room, 0.0);
-        let (columns_of, values) = (&mut columns_of[..], &mut values[..]);
-        let mut length = 0;
-        for i in 0..n {
-            design.row_entries(i, |c, a| {
-                let k = number[c];
-                columns_of[length] = k;
-                values[length] = a;
-                length += usize::from((k != ABSENT) & (a != 0.0));
-            });
-            offsets.push(length);
-        }
-        self.columns = columns.len();
-    }
-
     /// The copy as a design.
     pub fn view(&self) -> Csr<'_, f64> {
-        let stored = self.offsets.last().copied().unwrap_or(0);
-        let offsets = if self.offsets.is_empty() { &[0][..] } else { &self.offsets };
-        let (columns_of, values) = (&self.columns_of[..stored], &self.values[..stored]);
-        Csr::unchecked(offsets, columns_of, values, self.columns)
+        Csr::unchecked(&self.offsets, &self.columns_of, &self.values, self.columns)
     }
 }
 
@@ -159,7 +107,7 @@ mod tests {
                 }
             });
             let dense = Dense::new(x.view()).unwrap();
-            let copy = Nonzeros::if_worth(&dense, u64::MAX).unwrap();
+            let copy = Nonzeros::if_worth(&dense, None).unwrap();
             let view = copy.view();
             let stored = x.iter().filter(|a| **a != 0.0).count();
             assert_eq!((view.rows(), view.columns(), view.stored()), (100, d, stored));
@@ -176,9 +124,9 @@ mod tests {
     #[test]
     fn full_and_sparse_designs_are_left_alone() {
         let x = Array2::from_shape_fn((50, 8), |(i, j)| if (i + j) % 2 == 0 { 1.0 } else { 0.0 });
-        assert!(Nonzeros::if_worth(&Dense::new(x.view()).unwrap(), u64::MAX).is_none());
+        assert!(Nonzeros::if_worth(&Dense::new(x.view()).unwrap(), None).is_none());
         let sparse = Csr::from_parts(&[0, 1], &[5], &[1.0], 100).unwrap();
-        assert!(Nonzeros::if_worth(&sparse, u64::MAX).is_none());
+        assert!(Nonzeros::if_worth(&sparse, None).is_none());
     }
 
     #[test]
@@ -189,36 +137,8 @@ mod tests {
         });
         let design = Dense::new(x.view()).unwrap();
         let bytes = 8 * 129 + 12 * (64 + 64 * 5);
-        assert!(Nonzeros::if_worth(&design, bytes).is_some());
-        assert!(Nonzeros::if_worth(&design, bytes - 1).is_none());
-        assert!(Nonzeros::if_worth(&design, 0).is_none());
-    }
-
-    #[test]
-    fn some_columns_are_numbered_as_listed() {
-        let x = Array2::from_shape_fn((40, 7), |(i, j)| ((i * 3 + j * 5) % 4) as f64 - 1.0);
-        let design = Dense::new(x.view()).unwrap();
-        let columns = [0, 2, 5, 6];
-        let stored = columns.iter().map(|&c| x.column(c).iter().filter(|a| **a != 0.0).count());
-        let copy = Nonzeros::of_columns(&design, &columns, stored.sum());
-        assert_eq!(copy.view().columns(), 4);
-        for i in 0..40 {
-            let mut row = vec![0.0; 4];
-            copy.view().row_entries(i, |k, a| row[k] = a);
-            assert_eq!(row, columns.map(|c| x[[i, c]]));
-        }
-        assert!(is_sound(&copy, 4));
-        // In the place of a longer or a shorter copy the same.
-        for before in [vec![3], vec![0, 1, 2, 3, 4, 5, 6], vec![]] {
-            let entries = |c: &[usize]| c.iter().map(|_| 40).sum();
-            let mut again = Nonzeros::of_columns(&design, &before, entries(&before));
-            assert!(is_sound(&again, before.len()));
-            again.copy_columns(&design, &columns, entries(&columns));
-            assert!(is_sound(&again, 4));
-            assert_eq!(again.offsets, copy.offsets);
-            let (again, copy) = (again.view(), copy.view());
-            assert!((0..40).all(|i| again.row(i) == copy.row(i)));
-        }
-        assert_eq!(Nonzeros::default().view().rows(), 0);
+        assert!(Nonzeros::if_worth(&design, Some(bytes)).is_some());
+        assert!(Nonzeros::if_worth(&design, Some(bytes - 1)).is_none());
+        assert!(Nonzeros::if_worth(&design, Some(0)).is_none());
     }
 }

@@ -66,10 +66,7 @@ pub(super) fn advance<M: Downhill>(method: &mut M, passes: f64) -> f64 {
             break;
         }
     }
-    let descent = method.descent();
-    let done = descent.evaluations - descent.reported;
-    descent.reported = descent.evaluations;
-    done as f64 + std::mem::take(&mut descent.beside)
+    method.descent().account()
 }
 
 impl<S: Smooth> Descent<S> {
@@ -99,6 +96,13 @@ impl<S: Smooth> Descent<S> {
             idle: 0,
             stalled: false,
         }
+    }
+
+    /// The passes that nobody has counted yet.
+    fn account(&mut self) -> f64 {
+        let done = self.evaluations - self.reported;
+        self.reported = self.evaluations;
+        done as f64 + std::mem::take(&mut self.beside)
     }
 
     /// The state to return.

@@ -36,6 +36,9 @@ pub enum Status {
     Diverged,
     /// The observer asked to stop.
     Stopped,
+    /// The returned point proves that no minimiser exists: as its multiples grow, the objective falls for ever. Without a penalty
+    /// that is so for the logistic loss of data that a hyperplane separates.
+    NoMinimiser,
 }
 
 impl std::fmt::Display for Status {
@@ -48,6 +51,7 @@ impl std::fmt::Display for Status {
             Status::NoiseFloor => "at the noise floor",
             Status::Diverged => "diverged",
             Status::Stopped => "stopped by the observer",
+            Status::NoMinimiser => "no minimiser exists",
         })
     }
 }

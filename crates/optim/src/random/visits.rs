@@ -59,17 +59,10 @@ enum Kind {
     Scored { scores: SumTree, fade: f64 },
 }
 
-/// Where a sequence of [`Visits`] stands: what a state keeps so that a later run goes on bit for bit.
+/// The generator of a sequence of [`Visits`]: what a state takes along, so that a warm start does not draw the same again.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Place {
     generator: Generator,
-    /// The permutation of the running pass; empty for other orders.
-    permutation: Vec<u32>,
-    /// Position in the permutation, the script or the cycle; 0 for independent draws.
-    next: usize,
-    /// The scores that draws go by; empty for other orders.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    scores: Vec<f64>,
 }
 
 impl Visits {
@@ -145,52 +138,20 @@ impl Visits {
         }
     }
 
-    /// Where the sequence stands. O(n) for [`Order::Permuted`] and for scores.
+    /// The generator as it stands.
     pub fn place(&self) -> Place {
-        let (permutation, next) = match &self.kind {
-            Kind::Uniform | Kind::Weighted(_) | Kind::Scored { .. } => (Vec::new(), 0),
-            Kind::Permuted { order, next, .. } => (order.clone(), *next),
-            Kind::Listed { next, .. } | Kind::Cyclic { next } => (Vec::new(), *next),
-        };
-        let scores = match &self.kind {
-            Kind::Scored { scores, .. } => (0..self.n).map(|i| scores.get(i)).collect(),
-            _ => Vec::new(),
-        };
-        Place { generator: self.generator.clone(), permutation, next, scores }
+        Place { generator: self.generator.clone() }
     }
 
-    /// Goes on from a place of a sequence with the same order, `n` and seed. Any other place is ignored, and
-    /// the answer is false. O(n) for [`Order::Permuted`] and for scores.
+    /// Goes on drawing from a place of the same seed; a permutation begins anew. Any other place is ignored, and the answer is
+    /// false.
     pub fn go_to(&mut self, place: &Place) -> bool {
-        let Place { generator, permutation, next: at, scores: kept } = place;
-        let same_stream = generator.get_seed() == self.generator.get_seed()
-            && generator.get_stream() == self.generator.get_stream();
-        let fits = match &self.kind {
-            Kind::Uniform | Kind::Weighted(_) | Kind::Scored { .. } => {
-                permutation.is_empty() && *at == 0
-            }
-            Kind::Permuted { .. } => *at <= self.n && is_permutation(permutation, self.n),
-            Kind::Listed { order, .. } => permutation.is_empty() && *at < order.len(),
-            Kind::Cyclic { .. } => permutation.is_empty() && *at < self.n,
-        };
-        let scores_fit = match &mut self.kind {
-            _ if !(same_stream && fits) => false,
-            Kind::Scored { scores, .. } => scores.set_all(kept).is_ok(),
-            _ => kept.is_empty(),
-        };
-        if !scores_fit {
-            return false;
+        let same = place.generator.get_seed() == self.generator.get_seed()
+            && place.generator.get_stream() == self.generator.get_stream();
+        if same {
+            self.generator = place.generator.clone();
         }
-        self.generator = generator.clone();
-        match &mut self.kind {
-            Kind::Uniform | Kind::Weighted(_) | Kind::Scored { .. } => {}
-            Kind::Permuted { order, next, .. } => {
-                order.clone_from(permutation);
-                *next = *at;
-            }
-            Kind::Listed { next, .. } | Kind::Cyclic { next } => *next = *at,
-        }
-        true
+        same
     }
 
     /// The next term.
@@ -243,54 +204,28 @@ fn shuffle_runs(order: &mut Vec<u32>, run: usize, generator: &mut Generator) {
     }
 }
 
-/// Whether each of `0..n` occurs exactly once.
-fn is_permutation(order: &[u32], n: usize) -> bool {
-    let mut seen = vec![false; n];
-    order.len() == n
-        && order
-            .iter()
-            .all(|&i| seen.get_mut(i as usize).is_some_and(|seen| !std::mem::replace(seen, true)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_place_resumes_its_sequence_and_no_other() {
-        let n = 7;
-        let orders = [
-            Order::Uniform,
-            Order::Permuted,
-            Order::Runs(3),
-            Order::Runs(40),
-            Order::Cyclic,
-            Order::Weighted(vec![1.0, 2.0, 0.0, 3.0, 1.0, 1.0, 4.0]),
-            Order::Scripted(vec![3, 1, 6]),
-        ];
-        for order in &orders {
-            for count in [0, 1, 6, 7, 8, 23] {
-                let mut first = Visits::new(order, n, 5).unwrap();
-                for _ in 0..count {
-                    first.draw();
-                }
-                let mut second = Visits::new(order, n, 5).unwrap();
-                assert!(second.go_to(&first.place()), "{order:?}");
-                for _ in 0..30 {
-                    assert_eq!(first.draw(), second.draw(), "{order:?} after {count}");
-                }
-            }
-        }
-        let place = Visits::new(&Order::Permuted, n, 5).unwrap().place();
-        assert!(!Visits::new(&Order::Permuted, n, 6).unwrap().go_to(&place), "another seed");
-        assert!(!Visits::new(&Order::Permuted, n + 1, 5).unwrap().go_to(&place), "another n");
-        assert!(!Visits::new(&Order::Uniform, n, 5).unwrap().go_to(&place), "another order");
-        let broken = Place { permutation: vec![0; n], ..place };
-        assert!(!Visits::new(&Order::Permuted, n, 5).unwrap().go_to(&broken), "no permutation");
+    fn a_place_takes_the_generator_along() {
+        let mut first = Visits::new(&Order::Uniform, 7, 5).unwrap();
+        assert!((0..23).all(|_| first.draw() < 7));
+        let mut second = Visits::new(&Order::Uniform, 7, 5).unwrap();
+        assert!(second.go_to(&first.place()));
+        assert!((0..30).all(|_| first.draw() == second.draw()));
+        assert!(!Visits::new(&Order::Uniform, 7, 6).unwrap().go_to(&first.place()), "another seed");
+        // The next permutation is another one.
+        let mut first = Visits::new(&Order::Permuted, 50, 5).unwrap();
+        let begun: Vec<usize> = (0..50).map(|_| first.draw()).collect();
+        let mut second = Visits::new(&Order::Permuted, 50, 5).unwrap();
+        assert!(second.go_to(&first.place()));
+        assert_ne!((0..50).map(|_| second.draw()).collect::<Vec<_>>(), begun);
     }
 
     #[test]
-    fn scores_are_followed_and_resumed() {
+    fn scores_are_followed() {
         let scores = [0.0, 1.0, 5.0, 2.0];
         // Without fading: frequencies are the scores, 2 degrees of freedom (13.8 is exceeded with probability 1e-3).
         let mut visits = Visits::scored(&scores, 1.0, 3).unwrap();
@@ -305,16 +240,9 @@ mod tests {
         first.sort_unstable();
         assert_eq!(first, [1, 2, 3]);
         assert!((0..100).any(|_| once.draw() == 0));
-        // A place keeps the scores as they stand.
-        let mut other = Visits::scored(&[1.0; 4], 0.5, 3).unwrap();
         let mut half = Visits::scored(&scores, 0.5, 3).unwrap();
-        assert_eq!((0..5).map(|_| half.draw()).count(), 5);
-        assert!(other.go_to(&half.place()));
-        assert!((0..30).all(|_| half.draw() == other.draw()));
         half.set_scores(&[0.0, 0.0, 0.0, 1.0]).unwrap();
         assert_eq!(half.draw(), 3);
-        assert!(!other.go_to(&Visits::new(&Order::Uniform, 4, 3).unwrap().place()));
-        assert!(!Visits::new(&Order::Uniform, 4, 3).unwrap().go_to(&half.place()));
         assert!(half.set_scores(&[1.0; 3]).is_err());
         assert!(Visits::scored(&[], 1.0, 0).is_err());
         assert!(Visits::scored(&[f64::NAN], 1.0, 0).is_err());

@@ -13,7 +13,7 @@ fn chosen_for<L: Loss>(loss: L, (n, d): (usize, usize), beta: f64, l1: f64) -> C
     let curvature = if loss.curvature().is_finite() { loss.curvature() } else { 1.0 };
     let l2 = curvature * beta / n as f64;
     let design = Dense::new(x.view()).unwrap();
-    let limit = 4 << 30;
+    let limit = Some(4 << 30);
     if l1 > 0.0 {
         let problem = Problem::new(design, &y, loss, L1 { strength: l1 }, l2).unwrap();
         return Choice::of(&problem, l1, 1e-6, limit).unwrap();
@@ -68,8 +68,8 @@ fn kinks_go_to_sdca_and_unbounded_curvature_to_newton() {
     assert_eq!(chosen_for(Squared, (50, 5), 0.01, 0.1).method, Method::Newton);
     let x = Array2::from_elem((3, 2), 1.0);
     let problem = Problem::new(Dense::new(x.view()).unwrap(), &[1.0; 3], Hinge, Zero, 0.0).unwrap();
-    let refused = Choice::of(&problem, 0.0, 1e-6, 4 << 30);
-    assert!(matches!(refused, Err(Error::NeedsStrongConvexity { .. })));
+    let refused = Choice::of(&problem, 0.0, 1e-6, Some(4 << 30));
+    assert!(matches!(refused, Err(Error::Refused(Refusal::NeedsStrongConvexity { .. }))));
 }
 
 /// Text: more features than rows are worth. The dual method at every conditioning of the measured table.
@@ -107,7 +107,7 @@ fn chosen_on_short_rows(n: usize, d: usize, beta: f64) -> Choice {
     let y = vec![1.0; n];
     let l2 = 0.25 * beta / n as f64;
     let problem = Problem::new(Csr::new(x.view()).unwrap(), &y, Logistic, Zero, l2).unwrap();
-    Choice::of(&problem, 0.0, 1e-6, 4 << 30).unwrap()
+    Choice::of(&problem, 0.0, 1e-6, Some(4 << 30)).unwrap()
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn memory_that_is_not_allowed_is_not_chosen() {
     let y = vec![1.0; 500];
     let design = Dense::new(x.view()).unwrap();
     let problem = Problem::new(design, &y, Logistic, L1 { strength: 0.1 }, 0.0).unwrap();
-    let choice = Choice::of(&problem, 0.1, 1e-6, 1000).unwrap();
+    let choice = Choice::of(&problem, 0.1, 1e-6, Some(1000)).unwrap();
     assert_eq!((choice.method, choice.reason), (Method::Qning, Reason::NotStronglyConvex));
     assert_eq!(choice.second(), None);
     assert!(choice.to_string().starts_with("QNing: n mu / mean L = 0.00e0; predicted passes:"));

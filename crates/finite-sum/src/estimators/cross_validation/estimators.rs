@@ -230,7 +230,7 @@ impl ElasticNetCv {
         let scores = plan.scores(&self.l1_ratios, |t, y| (t - y).powi(2))?;
         CrossValidated::new(scores, choose, |score| {
             let net = ElasticNet { l1: score.l1(), l2: score.l2(), intercept, stop, seed };
-            net.solve(x, y, weights, &mut unwatched())
+            net.solve(x, y, weights, None, &mut unwatched())
         })
     }
 }
@@ -339,7 +339,7 @@ impl LogisticRegressionCv {
         CrossValidated::new(scores, choose, |score| {
             let (l1, l2) = (score.l1(), Some(score.l2()));
             let fit = LogisticRegression { l1, l2, intercept, stop, seed };
-            fit.solve(x, y, weights, &mut unwatched())
+            fit.solve(x, y, weights, None, &mut unwatched())
         })
     }
 }
@@ -361,7 +361,7 @@ impl LinearSvcCv {
         };
         CrossValidated::new(scores, choose, |score| {
             let fit = LinearSvc { loss, l2: Some(score.l2()), intercept, stop, seed };
-            fit.solve(x, y, weights, &mut unwatched())
+            fit.solve(x, y, weights, None, &mut unwatched())
         })
     }
 }
@@ -396,7 +396,7 @@ impl SoftmaxRegressionCv {
             let (l1, l2) = (score.l1(), Some(score.l2()));
             let fit =
                 SoftmaxRegression { l1, l2, intercept, stop, seed, ..SoftmaxRegression::default() };
-            fit.solve(x, y, weights, &mut unwatched())
+            fit.solve(x, y, weights, None, &mut unwatched())
         })
     }
 }

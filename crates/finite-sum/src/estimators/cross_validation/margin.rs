@@ -60,7 +60,7 @@ impl<D: Design + Copy, L: Loss + Copy> Plan<'_, D, L> {
         l1_ratio: f64,
     ) -> Result<Vec<f64>, Error> {
         if l1_ratio > 0.0 {
-            let origin = Warm::origin(problem, self.settings.memory_limit)?;
+            let origin = Warm::origin(problem, self.settings.max_memory)?;
             let first = origin.largest_correlation() / l1_ratio;
             return penalties(self.grid.unwrap_or(&SPARSE), first);
         }
@@ -112,8 +112,13 @@ impl<D: Design + Copy, L: Loss + Copy> Plan<'_, D, L> {
         let ridge = |&l2: &f64| {
             let hyper = Hyper { loss: self.loss, l1: 0.0, l2, intercept, stop, seed };
             let weights = weights.map(ArrayView1::from);
-            let Fitted { weights, intercept, .. } =
-                hyper.fit((design, norms_squared.clone()), targets, weights, &mut unwatched())?;
+            let Fitted { weights, intercept, .. } = hyper.fit(
+                (design, norms_squared.clone()),
+                targets,
+                weights,
+                None,
+                &mut unwatched(),
+            )?;
             Ok(Point { weights: weights.to_vec(), intercept })
         };
         grid.iter().map(ridge).collect()

@@ -33,7 +33,7 @@ fn sdca_attains_the_lower_bound_of_theorem_5_1() {
         let unseen = (N - seen.len()) as f64 / 4.0;
         assert!((excess - unseen).abs() < 1e-12, "{excess} {unseen}");
         let settings = SagaSettings {
-            order,
+            sampling: order.into(),
             table: TableStart::Zero,
             step: StepSize::Theory,
             stop,
@@ -145,7 +145,7 @@ fn theorem_5_2() {
         let stop = Stop::after_passes(t as f64);
         for order in [Order::Uniform, Order::Permuted, Order::Cyclic] {
             let settings = SumSettings {
-                order: Some(order),
+                order,
                 step: StepSize::Constant(0.5 / l),
                 stop,
                 ..SumSettings::default()

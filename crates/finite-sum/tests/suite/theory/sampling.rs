@@ -82,7 +82,7 @@ impl State {
     fn expected_rise<L: Loss>(&self, problem: &Toy<'_, L>, step: SdcaStep, p: &[f64]) -> f64 {
         let rise = |j: usize| {
             let (order, stop) = one_step(j);
-            let settings = SdcaSettings { step, sampling: order.into(), rest: 0, stop, seed: 0 };
+            let settings = SdcaSettings { step, sampling: order.into(), stop, seed: 0 };
             let after = sdca(problem, &settings, Some(self.state()), &mut ()).unwrap();
             dual_value(problem, &after.state.dual) - self.value
         };

@@ -6,10 +6,10 @@ use fenchel_optim::prox::{
     ElasticNet, FusedLasso, GroupLasso, GroupMax, Interval, L1, L1Ball, L2Ball, L2Norm,
     NonnegativeL1, Simplex, SparseGroupLasso, TotalVariation, WeightedL1, Zero,
 };
-use fenchel_optim::{Budget, Loss, Observer, Regulariser, Solution};
+use fenchel_optim::{Budget, Loss, Observer, Regulariser, Solution, Status};
 
 use super::choice::{Choice, Method};
-use super::relay::{Show, relay};
+use super::guarded::{Guarded, guarded};
 use super::run::{AutoSettings, elastic_net, separable};
 use super::state::AutoState;
 use crate::multiclass::{MulticlassAuto, MulticlassPoint, MulticlassProblem, auto as multiclass};
@@ -23,12 +23,15 @@ use crate::{Error, Point, Problem, fista};
 /// where the dual value is the largest. That is as good as the point for a smooth loss; at a kink any dual variable may belong
 /// to a point, and a start saves half of the passes at best, little for small `l2`.
 ///
+/// Where nothing is penalised and the logistic loss ends at a point that separates the classes, the status is
+/// [`Status::NoMinimiser`]: the point is proof of it.
+///
 /// The observer sees the progress and the [`Method`] at work. Costs and certificates are those of the method; the
 /// report adds up what both took if there was a change. A choice costs O(n).
 ///
 /// # Errors
-/// [`Error::NeedsStrongConvexity`] for a loss with a kink without l2; [`Error::MemoryLimit`] if only Newton's method can
-/// treat the loss and its memory is not allowed; [`Error::Unsupported`] for a loss with a kink or without a curvature
+/// [`Error::Refused`] for a loss with a kink without l2, if only Newton's method can treat the loss and its memory is not
+/// allowed, or for a loss with a kink or without a curvature
 /// bound under a regulariser that is not separable; [`Error::Invalid`] for a start of another shape or settings out of
 /// range.
 pub fn auto<D, L, R, O>(
@@ -51,7 +54,13 @@ where
         }
         Ok::<_, Error>(point)
     });
-    R::solve(problem, settings, start.transpose()?, observer)
+    let mut solution = R::solve(problem, settings, start.transpose()?, observer)?;
+    let report = &mut solution.report;
+    let ended = matches!(report.status, Status::Converged | Status::Stalled | Status::Diverged);
+    if ended && problem.recedes_along(&solution.state.point) {
+        report.status = Status::NoMinimiser;
+    }
+    Ok(solution)
 }
 
 /// A regulariser that [`auto`](super::auto()) takes.
@@ -74,13 +83,13 @@ pub trait Automatic: Regulariser + Clone {
         L: Loss + Copy,
         O: Observer<Method>,
     {
-        let by = |_, start: Option<Point>, stop, show: &mut Show<'_, O>| {
+        let by = |_, start: Option<Point>, stop, watch: &mut Guarded<'_, O>| {
             let settings = FistaSettings { stop, ..FistaSettings::default() };
             let start = start.map(Point::into);
-            let Solution { state, report } = fista(problem, &settings, start, show)?;
+            let Solution { state, report } = fista(problem, &settings, start, watch)?;
             Ok((state.point, report))
         };
-        relay(Choice::joint(problem), Budget::new(settings.stop), start, observer, by)
+        guarded(Choice::joint(problem), Budget::new(settings.stop), start, observer, by)
     }
 
     /// The same for several classes.

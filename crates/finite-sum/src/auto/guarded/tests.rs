@@ -54,33 +54,34 @@ impl Iterative for Falling {
     }
 }
 
-/// What a method of `relay` was given: its name, the weight that it starts at, and its passes.
+/// What a method of `guarded` was given: its name, the weight that it starts at, and its passes.
 type Given = (Method, Option<f64>, f64);
 
 fn fall<O: Observer<Method>>(
     given: &mut Vec<Given>,
     (method, start, stop): (Method, Option<Point>, Stop),
-    show: &mut Show<'_, O>,
+    watch: &mut Guarded<'_, O>,
 ) -> Result<(Point, Report), Error> {
     let passes = start.map(|start| start.weights[0]);
     given.push((method, passes, stop.max_passes));
     let digit = if method == Method::Catalyst { 100.0 } else { 10.0 };
     let mut falling = Falling { passes: passes.unwrap_or(0.0), digit };
-    let report = run(&mut falling, &stop, show)?;
+    let report = run(&mut falling, &stop, watch)?;
     Ok((Point { weights: vec![falling.passes], intercept: 0.0 }, report))
 }
 
-/// What `relay` does with such methods, and what they were given.
-fn relayed<O: Observer<Method>>(
+/// What `guarded` does with such methods, and what they were given.
+fn taken_over<O: Observer<Method>>(
     choice: Choice,
     stop: Stop,
     start: Option<Point>,
     observer: &mut O,
 ) -> (Solution<AutoState>, Vec<Given>) {
     let mut given = vec![];
-    let by =
-        |method, start, stop, show: &mut Show<'_, O>| fall(&mut given, (method, start, stop), show);
-    let solution = relay(choice, Budget::new(stop), start, observer, by).unwrap();
+    let by = |method, start, stop, watch: &mut Guarded<'_, O>| {
+        fall(&mut given, (method, start, stop), watch)
+    };
+    let solution = guarded(choice, Budget::new(stop), start, observer, by).unwrap();
     (solution, given)
 }
 
@@ -103,7 +104,7 @@ fn the_second_method_goes_on_where_the_first_was_given_up() {
         seen.push((*method, progress.passes));
         ControlFlow::Continue(())
     };
-    let (Solution { state, report }, given) = relayed(slow(), stop, None, &mut observer);
+    let (Solution { state, report }, given) = taken_over(slow(), stop, None, &mut observer);
     assert_eq!((state.point.weights, state.choice.switched), (vec![60.0], Some(Method::Newton)));
     // Three times the promise; then what is left, without guard.
     let first = (Method::Catalyst, None, 60.0);
@@ -126,7 +127,7 @@ fn limits_hold_for_both_methods() {
     }
     let watch = Watch(Cell::new(50.0));
     let mut given = vec![];
-    let by = |_: Method, _: Option<Point>, stop: Stop, _: &mut Show<'_, ()>| {
+    let by = |_: Method, _: Option<Point>, stop: Stop, _: &mut Guarded<'_, ()>| {
         given.push((stop.max_passes, stop.max_seconds));
         watch.0.set(watch.0.get() + 7.0);
         let (status, certificate) = (Status::Stalled, Certificate::gap(1.0, 0.0));
@@ -134,7 +135,7 @@ fn limits_hold_for_both_methods() {
         Ok((Point::zero(1), report))
     };
     let stop = Stop { max_seconds: Some(10.0), ..until(9.0) };
-    let solution = relay(slow(), Budget::by(&watch, stop), None, &mut (), by).unwrap();
+    let solution = guarded(slow(), Budget::by(&watch, stop), None, &mut (), by).unwrap();
     assert_eq!(given, [(9.0, Some(10.0)), (5.0, Some(3.0))]);
     let Report { passes, oracle_calls, seconds, .. } = solution.report;
     assert_eq!((passes, oracle_calls, seconds), (8.0, 2, 1.0));
@@ -144,7 +145,7 @@ fn limits_hold_for_both_methods() {
 #[test]
 fn an_observer_that_ends_the_run_ends_it() {
     let mut ends = |_: &Progress, _: &Method| ControlFlow::Break(());
-    let solution = relayed(slow(), Stop::default(), None, &mut ends);
+    let solution = taken_over(slow(), Stop::default(), None, &mut ends);
     let (Solution { state, report }, given) = solution;
     assert_eq!((report.status, state.choice.switched, given.len()), (Status::Stopped, None, 1));
 }

@@ -17,38 +17,38 @@ const FIRST_LOOK: f64 = 10.0;
 
 /// Runs the method of the choice under guard, and the second one from where it stood if it was given up, stalled or diverged. `by`
 /// runs one method from a point; the report adds up both, and the limits hold for both together.
-pub(crate) fn relay<P, O: Observer<Method>, C: Clock>(
+pub(crate) fn guarded<P, O: Observer<Method>, C: Clock>(
     mut choice: Choice,
     mut budget: Budget<C>,
     start: Option<P>,
     observer: &mut O,
-    mut by: impl FnMut(Method, Option<P>, Stop, &mut Show<'_, O>) -> Result<(P, Report), Error>,
+    mut by: impl FnMut(Method, Option<P>, Stop, &mut Guarded<'_, O>) -> Result<(P, Report), Error>,
 ) -> Result<Solution<AutoState<P>>, Error> {
     let whole = budget.left();
     let mut first = whole;
-    let mut show = Show::new(choice.method, observer);
+    let mut watch = Guarded::new(choice.method, observer);
     let second = choice.second();
     if second.is_some() {
         let limit = (PATIENCE * choice.promised).max(LEAST);
         first.max_passes = whole.max_passes.min(limit);
-        show.guard = choice.method.keeps_pace().then_some((limit, whole));
+        watch.guard = choice.method.keeps_pace().then_some((limit, whole));
     }
-    let (point, report) = by(choice.method, start, first, &mut show)?;
+    let (point, report) = by(choice.method, start, first, &mut watch)?;
     let report = budget.spend(report);
     let out_of_passes = report.status == Status::PassLimit && first.max_passes < whole.max_passes;
     let broken = matches!(report.status, Status::Stalled | Status::Diverged);
-    let failed = show.gave_up || out_of_passes || broken;
+    let failed = watch.gave_up || out_of_passes || broken;
     let Some(second) = second.filter(|_| failed) else {
         return Ok(Solution { state: AutoState { point, choice }, report });
     };
     choice.switched = Some(second);
-    let mut show = Show { before: Some(report), ..Show::new(second, show.observer) };
-    let (point, report) = by(second, Some(point), budget.left(), &mut show)?;
+    let mut watch = Guarded { before: Some(report), ..Guarded::new(second, watch.observer) };
+    let (point, report) = by(second, Some(point), budget.left(), &mut watch)?;
     Ok(Solution { state: AutoState { point, choice }, report: budget.spend(report) })
 }
 
 /// Shows an observer of `auto` the progress of a method, and ends it where the guard gives it up.
-pub(crate) struct Show<'o, O> {
+pub(crate) struct Guarded<'o, O> {
     observer: &'o mut O,
     method: Method,
     /// The account of the method that was given up.
@@ -59,15 +59,15 @@ pub(crate) struct Show<'o, O> {
     gave_up: bool,
 }
 
-impl<'o, O> Show<'o, O> {
+impl<'o, O> Guarded<'o, O> {
     /// Without guard.
     pub(crate) fn new(method: Method, observer: &'o mut O) -> Self {
         let outlook = Outlook::default();
-        Show { observer, method, before: None, guard: None, outlook, gave_up: false }
+        Guarded { observer, method, before: None, guard: None, outlook, gave_up: false }
     }
 }
 
-impl<M: ?Sized, O: Observer<Method>> Observer<M> for Show<'_, O> {
+impl<M: ?Sized, O: Observer<Method>> Observer<M> for Guarded<'_, O> {
     const WATCHES: bool = O::WATCHES;
 
     fn observe(&mut self, progress: &Progress, _: &M) -> ControlFlow<()> {

@@ -25,27 +25,15 @@ use super::gram::{RIDGE, Variables};
 pub(crate) type Weighted = Vec<(usize, f64)>;
 
 /// All rows with some curvature.
-pub(super) fn all(h: &[f64]) -> Weighted {
+pub(crate) fn all(h: &[f64]) -> Weighted {
     h.iter().copied().enumerate().filter(|(_, h)| *h > 0.0).collect()
-}
-
-/// About `count` rows, less where many are drawn for sure, for a Hessian of second derivatives `h`. Two looks at the data.
-pub(super) fn draw<D: Design>(
-    design: &D,
-    h: &[f64],
-    variables: Variables<'_>,
-    count: f64,
-    rng: &mut Generator,
-) -> Weighted {
-    let rows = draw_rows(design, h, variables, count, rng);
-    rows.into_iter().map(|(i, weight)| (i, weight * h[i])).collect()
 }
 
 /// Rows that stand for all in one Hessian after the other.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Sample {
     /// Multiplied by `1 / p_i`.
-    pub(super) rows: Weighted,
+    pub(crate) rows: Weighted,
     count: f64,
     rng: Generator,
     /// Whether they have not served yet.
@@ -54,7 +42,7 @@ pub(crate) struct Sample {
 
 impl Sample {
     /// About `count` rows by their leverage for second derivatives `h`. One pass.
-    pub(super) fn draw<D: Design>(
+    pub(crate) fn draw<D: Design>(
         design: &D,
         h: &[f64],
         variables: Variables<'_>,
@@ -167,8 +155,8 @@ mod tests {
             let design = Dense::new(x.view()).unwrap();
             let rng = &mut stream(seed, 0);
             let variables = Variables { set: &[0, 1, 2], intercept: false, l2: 1e-6 };
-            let rows = draw(&design, &h, variables, 30.0, rng);
-            assert!(rows.contains(&(17, 0.25)), "{seed}");
+            let rows = draw_rows(&design, &h, variables, 30.0, rng);
+            assert!(rows.contains(&(17, 1.0)), "{seed}");
             assert!((20..=32).contains(&rows.len()), "{}", rows.len());
         }
     }

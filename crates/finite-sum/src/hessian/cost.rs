@@ -1,0 +1,30 @@
+//! What the Hessians of Newton's method cost.
+
+use fenchel_linalg::Design;
+
+/// Rows of which at least one entry in so many is not 0 count as dense.
+const DENSE: f64 = 4.0;
+
+/// What the Hessian of all rows and features costs, in passes.
+pub(crate) fn full_hessian_cost<D: Design>(design: &D) -> f64 {
+    let stored = design.stored();
+    gram_cost(design.rows(), design.columns(), stored as f64) / stored.max(1) as f64
+}
+
+/// What a Gram matrix of order `m` costs, in entries of a pass over the data, for `stored` entries of the set in all,
+/// spread over the rows like a Poisson count.
+pub(crate) fn gram_cost(rows: usize, m: usize, stored: f64) -> f64 {
+    let (n, mean) = (rows as f64, stored / rows as f64);
+    if is_dense(rows, m, stored) {
+        // Eight to sixteen at a time.
+        n * (m as f64 * (m as f64 / 60.0 + 0.25))
+    } else {
+        // A scattered multiplication and addition is nearly as dear as a sparse entry.
+        n * (0.4 * (mean * mean + mean) + 0.5 * mean)
+    }
+}
+
+/// Whether the rows are full enough for the regular loops of dense ones.
+pub(super) fn is_dense(rows: usize, m: usize, stored: f64) -> bool {
+    DENSE * stored >= rows as f64 * m as f64
+}
