@@ -1,18 +1,19 @@
 //! Exponentiated gradient, stochastic average gradient and the finite sum: the same optimum as L-BFGS, and what each
 //! method promises on the way (CRF-36, 37, 39).
 
+use std::cell::Cell;
 use std::ops::ControlFlow;
 
 use crate::common::*;
 use fenchel_crf::synthetic::{OcrLike, TextLike, ocr_like, text_like};
 use fenchel_crf::{
-    CrfFiniteSum, DualState, Error, Features, Init, Oeg, OegSettings, Problem, Sag, SagSampling,
-    SagSettings, Support, lbfgs, oeg, sag,
+    CrfFiniteSum, DualState, Error, Features, Init, Likelihood, Oeg, OegSettings, Problem, Sag,
+    SagSampling, SagSettings, Support, lbfgs, oeg, sag,
 };
 use fenchel_finite_sum::general::{FiniteSum, Sum, SumSettings, saga, sgd, svrg};
 use fenchel_graphical::chain::ChainMarginals;
 use fenchel_linalg::Invalid;
-use fenchel_optim::lbfgs::LbfgsSettings;
+use fenchel_optim::lbfgs::{LbfgsSettings, Smooth};
 use fenchel_optim::prox::Zero;
 use fenchel_optim::random::Order;
 use fenchel_optim::{Cadence, Progress, Refusal, Status, StepSize, Stop};
@@ -32,6 +33,46 @@ const SAGS: [(SagSampling, bool); 3] = [
     (SagSampling::Curvature, false),
     (SagSampling::Curvature, true),
 ];
+
+/// The problem's own function, counting how often it is asked.
+struct Counted<'c, 'p, 'a>(Likelihood<'p, 'a>, &'c Cell<u32>);
+
+impl Smooth for Counted<'_, '_, '_> {
+    fn dimension(&self) -> usize {
+        self.0.dimension()
+    }
+
+    fn value_gradient(&mut self, w: &[f64], gradient: &mut [f64]) -> f64 {
+        self.1.set(self.1.get() + 1);
+        self.0.value_gradient(w, gradient)
+    }
+}
+
+/// What a run reports is what it evaluated. It ends above its limit only by the search of the last step: allowed as many
+/// passes as that took, it ends at its limit.
+#[test]
+fn a_pass_of_l_bfgs_is_an_evaluation() {
+    let (data, l2) = &tiny()[1];
+    let problem = problem(data, 1e-3 * l2);
+    let settings = |max_passes: f64| LbfgsSettings {
+        stop: Stop { max_passes, absolute: 0.0, relative: 0.0, ..Stop::default() },
+        ..LbfgsSettings::default()
+    };
+    for limit in 0..15 {
+        let limit = f64::from(limit);
+        let report = lbfgs(&problem, &settings(limit), None, &mut ()).unwrap().report;
+        let count = Cell::new(0);
+        let counted = Counted(Likelihood::new(&problem), &count);
+        let start = vec![0.0; counted.dimension()];
+        let same = fenchel_optim::lbfgs::lbfgs(counted, &settings(limit), start, &mut ()).unwrap();
+        assert_eq!(report.passes, same.report.passes);
+        // The start is evaluated even where no pass is allowed.
+        assert_eq!(report.passes, if limit == 0.0 { 0.0 } else { f64::from(count.get()) });
+        assert!(report.passes >= limit, "{report}");
+        let exactly = lbfgs(&problem, &settings(report.passes), None, &mut ()).unwrap().report;
+        assert_eq!(exactly.passes, report.passes, "{report}");
+    }
+}
 
 #[test]
 fn oeg_reaches_the_optimum_where_n_l2_is_not_tiny() {
