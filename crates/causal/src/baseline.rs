@@ -1,8 +1,12 @@
 //! Why not just count? Bayesian updates as a baseline for stochastic gradient steps, and which mechanism was changed.
 //!
 //! ```text
-//! p(y | x) = (n_c p_ref(y | x) + count_xy) / (n_c + count_x)        a mechanism, centred on the reference
+//! p(y | x) = (n_c p_ref(y | x) + count_xy) / (n_c + count_x)        a mechanism, centred on the reference    BayesianPair
+//! p(x, y)  = (n_0 p_ref(x, y) + count_xy) / (n_0 + count)           the joint table                          BayesianJoint
 //! ```
+//!
+//! Neither has a step to tune, only the weight of the reference. A pair keeps mechanisms without samples exactly; a joint table forgets the
+//! reference everywhere alike.
 //!
 //! Source: not in the thesis; its published code has the joint version (CA-61, CA-62).
 
@@ -12,7 +16,7 @@ use ndarray::{Array1, Array2};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
-use crate::categorical::CategoricalPair;
+use crate::categorical::{CategoricalPair, JointCategorical};
 use crate::direction::evidence;
 
 /// Posterior means of the mechanisms of a causal pair, with the reference as prior.
@@ -139,5 +143,64 @@ impl BayesianPair {
             }
         }
         sum
+    }
+}
+
+/// The posterior mean of the joint table, with a reference as prior.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BayesianJoint {
+    log_prior: Array2<f64>,
+    counts: Array2<f64>,
+}
+
+impl BayesianJoint {
+    /// Centred on the joint distribution of a pair, with the weight of `strength` samples.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for a strength that is not positive.
+    pub fn new(reference: &CategoricalPair, strength: f64) -> Result<BayesianJoint, Error> {
+        Invalid::check_positive("strength", strength)?;
+        let log_prior = reference.log_joint() + strength.ln();
+        Ok(BayesianJoint { counts: Array2::zeros(log_prior.dim()), log_prior })
+    }
+
+    /// One sample in every cell beforehand: the rule of succession, which knows no reference.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for no cells.
+    pub fn uniform(kx: usize, ky: usize) -> Result<BayesianJoint, Error> {
+        if kx * ky == 0 {
+            return Err(Invalid::Empty { what: "the joint table" }.into());
+        }
+        Ok(BayesianJoint { log_prior: Array2::zeros((kx, ky)), counts: Array2::zeros((kx, ky)) })
+    }
+
+    /// Counts a sample (x, y). O(1).
+    ///
+    /// # Errors
+    /// [`Error::Category`].
+    pub fn learn(&mut self, (x, y): (usize, usize)) -> Result<(), Error> {
+        let (rows, columns) = self.counts.dim();
+        for (what, value, categories) in [("X", x, rows), ("Y", y, columns)] {
+            if value >= categories {
+                return Err(Error::Category { what, value, categories });
+            }
+        }
+        self.counts[(x, y)] += 1.0;
+        Ok(())
+    }
+
+    /// The posterior mean. O(K^2).
+    ///
+    /// # Errors
+    /// As [`JointCategorical::from_logits`].
+    pub fn model(&self) -> Result<JointCategorical, Error> {
+        let mut logits = self.log_prior.clone();
+        logits.zip_mut_with(&self.counts, |l, &n| {
+            if n > 0.0 {
+                *l = fenchel_linalg::special::log_add_exp(*l, n.ln());
+            }
+        });
+        JointCategorical::from_logits(logits.view())
     }
 }

@@ -53,7 +53,7 @@ pub fn dense_prior(joint: &CategoricalPair) -> DirectionPosterior {
 /// The posterior given counts `n(x, y)`, a row for each state of X: the ratio of the marginal likelihoods of both directions, with
 /// concentration 1 for the marginal variable and `rows_x`, `rows_y` for the rows of Y given X and of X given Y.
 ///
-/// Concentrations of 1 are the dense prior (K2); `1 / K` (BDeu) makes the two equal whatever the counts.
+/// Concentrations of 1 are the dense prior (K2). For K states of both, `1 / K` (BDeu) makes the two equal whatever the counts.
 ///
 /// # Errors
 /// [`Error::Invalid`] for no cells, counts that are negative or not finite, concentrations that are not positive.

@@ -17,9 +17,9 @@
 use fenchel_finite_sum::{ElasticNet, LogisticRegression};
 use fenchel_linalg::Invalid;
 use fenchel_linalg::special::sigmoid;
-use fenchel_optim::Stop;
 use fenchel_optim::model::Saved;
 use fenchel_optim::random::stream;
+use fenchel_optim::{Report, Stop};
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 use crate::Error;
 use crate::adapt::each;
 
-/// How the two models are used.
+/// How the two models are used. Where x tells the arms apart without error, the last two are refused: [`Error::Separated`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum EffectMethod {
     /// The outcome model alone (the g-formula).
@@ -121,16 +121,20 @@ pub struct EffectModel {
     pub mean_treated: f64,
     /// The mean outcome if nobody were.
     pub mean_control: f64,
-    /// The standard deviation over the bootstrap; NaN without one.
-    pub standard_error: f64,
-    /// Quantiles of the bootstrap; NaN without one.
-    pub interval: (f64, f64),
+    /// The standard deviation over the bootstrap, if there is one.
+    pub standard_error: Option<f64>,
+    /// Quantiles of the bootstrap, if there is one.
+    pub interval: Option<(f64, f64)>,
     /// Resamples in which one arm was empty or a model could not be fitted; left out.
     pub failed_resamples: usize,
     /// How alike the arms are.
     pub overlap: Overlap,
     /// The propensity of every person.
     pub propensity: Array1<f64>,
+    /// How the fit of the propensity ended, and what is proved about it.
+    pub report: Report,
+    /// The same of the outcome model, where the method has one.
+    pub outcome_report: Option<Report>,
 }
 
 impl Saved for EffectModel {
@@ -155,6 +159,8 @@ struct Fitted {
     treated: f64,
     control: f64,
     propensity: Array1<f64>,
+    report: Report,
+    outcome_report: Option<Report>,
 }
 
 impl EffectEstimator {
@@ -162,23 +168,42 @@ impl EffectEstimator {
     ///
     /// # Errors
     /// [`Error::Invalid`] for no rows, lengths, entries that are not finite, an empty arm, an interaction with a column that does not
-    /// exist, a level outside (0, 1); [`Error::FiniteSum`].
+    /// exist, a level outside (0, 1); [`Error::Separated`]; [`Error::FiniteSum`].
     pub fn fit<'a>(
         &self,
         x: ArrayView2<'_, f64>,
         treated: &[bool],
         y: impl Into<ArrayView1<'a, f64>>,
     ) -> Result<EffectModel, Error> {
+        self.fit_weighted(x, treated, y, &vec![1.0; x.nrows()])
+    }
+
+    /// The same where row i stands for `weights[i]` people: the effect is the mean over all of them. Rows of weight 0 count for nothing.
+    /// The bootstrap draws rows, and keeps the weight of each.
+    ///
+    /// # Errors
+    /// As [`fit`](Self::fit); [`Error::Invalid`] for weights of another length, negative or not finite, and an arm without weight.
+    pub fn fit_weighted<'a, 'b>(
+        &self,
+        x: ArrayView2<'_, f64>,
+        treated: &[bool],
+        y: impl Into<ArrayView1<'a, f64>>,
+        weights: impl Into<ArrayView1<'b, f64>>,
+    ) -> Result<EffectModel, Error> {
         let y: Vec<f64> = y.into().to_vec();
-        self.check(x, treated, &y)?;
+        let given: Vec<f64> = weights.into().to_vec();
+        self.check(x, treated, &y, &given)?;
         let n = x.nrows();
-        let x = standardised(x);
-        let whole = self.once(&x, treated, &y, &vec![1.0; n])?;
-        let overlap = overlap(&x, treated, &whole.propensity);
+        let x = standardised(x, &given);
+        let whole = self.once(&x, treated, &y, &given)?;
+        let overlap = overlap(&x, treated, &whole.propensity, &given);
         let resample = |k: usize| -> Result<Option<f64>, Error> {
             let mut rng = stream(self.seed, k as u64);
             let mut weights = vec![0.0; n];
-            (0..n).for_each(|_| weights[rng.random_range(0..n)] += 1.0);
+            for _ in 0..n {
+                let i = rng.random_range(0..n);
+                weights[i] += given[i];
+            }
             let fitted = self.once(&x, treated, &y, &weights);
             Ok(fitted.ok().map(|f| f.treated - f.control).filter(|e| e.is_finite()))
         };
@@ -186,9 +211,6 @@ impl EffectEstimator {
         let failed_resamples = self.bootstrap - draws.len();
         draws.sort_by(f64::total_cmp);
         let quantile = |q: f64| {
-            if draws.is_empty() {
-                return f64::NAN;
-            }
             let place = q * (draws.len() - 1) as f64;
             let (low, part) = (place.floor() as usize, place.fract());
             draws[low] + part * (draws[(low + 1).min(draws.len() - 1)] - draws[low])
@@ -201,35 +223,55 @@ impl EffectEstimator {
             effect: whole.treated - whole.control,
             mean_treated: whole.treated,
             mean_control: whole.control,
-            standard_error: if draws.len() > 1 { variance.sqrt() } else { f64::NAN },
-            interval: (quantile(tail), quantile(1.0 - tail)),
+            standard_error: (draws.len() > 1).then(|| variance.sqrt()),
+            interval: (draws.len() > 1).then(|| (quantile(tail), quantile(1.0 - tail))),
             failed_resamples,
             overlap,
             propensity: whole.propensity,
+            report: whole.report,
+            outcome_report: whole.outcome_report,
         })
     }
 
-    fn check(&self, x: ArrayView2<'_, f64>, treated: &[bool], y: &[f64]) -> Result<(), Error> {
+    fn check(
+        &self,
+        x: ArrayView2<'_, f64>,
+        treated: &[bool],
+        y: &[f64],
+        weights: &[f64],
+    ) -> Result<(), Error> {
         let n = x.nrows();
         if n == 0 {
             return Err(Invalid::Empty { what: "x" }.into());
         }
         Invalid::check_length("treated", n, treated.len())?;
         Invalid::check_length("y", n, y.len())?;
+        Invalid::check_length("weights", n, weights.len())?;
+        for &w in weights {
+            Invalid::check_nonnegative("weight", w)?;
+        }
         Invalid::check_finite("y", y)?;
         for ((row, column), &value) in x.indexed_iter() {
             if !value.is_finite() {
                 return Err(Invalid::NonFinite { what: "x", row, column, value }.into());
             }
         }
-        let ones = treated.iter().filter(|a| **a).count();
-        if ones == 0 || ones == n {
-            let what = if ones == 0 { "the treated arm" } else { "the untreated arm" };
-            return Err(Invalid::Empty { what }.into());
-        }
+        check_arms(treated, weights)?;
         if let Some(&j) = self.interactions.iter().find(|&&j| j >= x.ncols()) {
             let (value, expected) = (j as f64, "a column of x");
             return Err(Invalid::Parameter { name: "interactions", value, expected }.into());
+        }
+        let coefficients = 1
+            + x.ncols()
+            + match self.method {
+                EffectMethod::Weighting => 0,
+                _ => 1 + self.interactions.len(),
+            };
+        let rows = weights.iter().filter(|w| **w > 0.0).count();
+        if rows <= coefficients {
+            let reason =
+                format!("{rows} rows with weight for {coefficients} coefficients; expected more");
+            return Err(Invalid::Layout { what: "x", reason }.into());
         }
         if !(self.level > 0.0 && self.level < 1.0) {
             let (value, expected) = (self.level, "a number in (0, 1)");
@@ -246,17 +288,30 @@ impl EffectEstimator {
         y: &[f64],
         weights: &[f64],
     ) -> Result<Fitted, Error> {
+        // A resample may have lost an arm.
+        check_arms(treated, weights)?;
         let n = x.nrows();
         let arm: Array1<f64> = treated.iter().map(|&a| f64::from(u8::from(a))).collect();
-        let propensity = {
+        let (propensity, report) = {
             let regression = LogisticRegression {
                 l2: Some(0.0),
                 stop: self.stop,
                 ..LogisticRegression::default()
             };
             let model = regression.fit_weighted(x, &arm, weights)?;
-            x.dot(&model.weights).mapv(|t| sigmoid(t + model.intercept))
+            let fitted = x.dot(&model.weights).mapv(|t| sigmoid(t + model.intercept));
+            (fitted, model.report)
         };
+        if self.method != EffectMethod::Standardisation {
+            let bound = |on: bool, start: f64, pick: fn(f64, f64) -> f64| {
+                let arm = (0..n).filter(|&i| treated[i] == on && weights[i] > 0.0);
+                arm.map(|i| propensity[i]).fold(start, pick)
+            };
+            if bound(true, 1.0, f64::min) > bound(false, 0.0, f64::max) {
+                return Err(Error::Separated);
+            }
+        }
+        let mut outcome_report = None;
         let total: f64 = weights.iter().sum();
         let outcome = |a: f64| {
             let k = x.ncols();
@@ -269,10 +324,11 @@ impl EffectEstimator {
                 }
             })
         };
-        let predict = || -> Result<(Array1<f64>, Array1<f64>), Error> {
+        let mut predict = || -> Result<(Array1<f64>, Array1<f64>), Error> {
             let regression =
                 ElasticNet { l1: 0.0, l2: 0.0, stop: self.stop, ..ElasticNet::default() };
             let model = regression.fit_weighted(&outcome(f64::NAN), y, weights)?;
+            outcome_report = Some(model.report);
             let at = |a: f64| outcome(a).dot(&model.weights) + model.intercept;
             Ok((at(1.0), at(0.0)))
         };
@@ -301,44 +357,64 @@ impl EffectEstimator {
             }
             EffectMethod::DoublyRobust => {
                 let (one, zero) = predict()?;
-                let up = |i: usize| one[i] + arm[i] * (y[i] - one[i]) / propensity[i];
-                let down =
-                    |i: usize| zero[i] + (1.0 - arm[i]) * (y[i] - zero[i]) / (1.0 - propensity[i]);
+                // Each correction divides by the propensity of one's own arm, which is not 0.
+                let correction = |i: usize, on: bool, fitted: f64, p: f64| {
+                    fitted + if treated[i] == on { (y[i] - fitted) / p } else { 0.0 }
+                };
+                let up = |i: usize| correction(i, true, one[i], propensity[i]);
+                let down = |i: usize| correction(i, false, zero[i], 1.0 - propensity[i]);
                 (mean(&mut (0..n).map(up)), mean(&mut (0..n).map(down)))
             }
         };
-        Ok(Fitted { treated, control, propensity })
+        Ok(Fitted { treated, control, propensity, report, outcome_report })
     }
 }
 
-/// Columns of mean 0 and variance 1; constant ones become 0. The fits do not change, their conditioning does.
-fn standardised(x: ArrayView2<'_, f64>) -> Array2<f64> {
+fn check_arms(treated: &[bool], weights: &[f64]) -> Result<(), Invalid> {
+    for (arm, what) in [(true, "the treated arm"), (false, "the untreated arm")] {
+        if !treated.iter().zip(weights).any(|(&a, &w)| a == arm && w > 0.0) {
+            return Err(Invalid::Empty { what });
+        }
+    }
+    Ok(())
+}
+
+/// Columns of mean 0 and variance 1 over everybody; constant ones become 0. The fits do not change, their conditioning does.
+fn standardised(x: ArrayView2<'_, f64>, weights: &[f64]) -> Array2<f64> {
+    let total: f64 = weights.iter().sum();
     let mut out = x.to_owned();
     for mut column in out.columns_mut() {
-        let mean = column.mean().unwrap_or(0.0);
+        // Squares of the largest and of the smallest numbers would not be numbers.
+        let largest = column.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
+        if largest > 0.0 {
+            column /= largest;
+        }
+        let mean = column.iter().zip(weights).map(|(v, w)| v * w).sum::<f64>() / total;
         column -= mean;
-        let size = (column.dot(&column) / column.len() as f64).sqrt();
-        if size > 0.0 {
-            column /= size;
+        let square = column.iter().zip(weights).map(|(v, w)| v * v * w).sum::<f64>() / total;
+        if square > 0.0 {
+            column /= square.sqrt();
         }
     }
     out
 }
 
-fn overlap(x: &Array2<f64>, treated: &[bool], propensity: &Array1<f64>) -> Overlap {
-    let pick = |on: bool| (0..treated.len()).filter(move |&i| treated[i] == on);
+fn overlap(x: &Array2<f64>, treated: &[bool], propensity: &Array1<f64>, people: &[f64]) -> Overlap {
+    let pick = |on: bool| (0..treated.len()).filter(move |&i| treated[i] == on && people[i] > 0.0);
     let range = |on: bool| {
         pick(on).map(|i| propensity[i]).fold((1.0_f64, 0.0_f64), |(a, b), p| (a.min(p), b.max(p)))
     };
     let weight = |i: usize| 1.0 / if treated[i] { propensity[i] } else { 1.0 - propensity[i] };
     let effective = |on: bool| {
-        let (sum, square) =
-            pick(on).fold((0.0, 0.0), |(s, q), i| (s + weight(i), q + weight(i) * weight(i)));
+        let add = |(s, q): (f64, f64), i: usize| {
+            (s + people[i] * weight(i), q + people[i] * weight(i) * weight(i))
+        };
+        let (sum, square) = pick(on).fold((0.0, 0.0), add);
         sum * sum / square
     };
     let difference = |weighted: bool| {
         let mean = |j: usize, on: bool| {
-            let w = |i: usize| if weighted { weight(i) } else { 1.0 };
+            let w = |i: usize| people[i] * if weighted { weight(i) } else { 1.0 };
             let (sum, all) =
                 pick(on).fold((0.0, 0.0), |(s, a), i| (s + w(i) * x[(i, j)], a + w(i)));
             sum / all
@@ -346,13 +422,15 @@ fn overlap(x: &Array2<f64>, treated: &[bool], propensity: &Array1<f64>) -> Overl
         // Columns have variance 1 over everybody.
         (0..x.ncols()).map(|j| (mean(j, true) - mean(j, false)).abs()).fold(0.0, f64::max)
     };
-    let extreme = propensity.iter().filter(|p| !(0.05..=0.95).contains(*p)).count();
+    let outside = |p: f64| !(0.05..=0.95).contains(&p);
+    let extreme: f64 =
+        (0..treated.len()).filter(|&i| outside(propensity[i])).map(|i| people[i]).sum();
     Overlap {
         treated: range(true),
         control: range(false),
         effective_treated: effective(true),
         effective_control: effective(false),
-        extreme: extreme as f64 / treated.len() as f64,
+        extreme: extreme / people.iter().sum::<f64>(),
         imbalance: difference(false),
         imbalance_weighted: difference(true),
     }

@@ -96,6 +96,19 @@ impl Partial {
 /// # Errors
 /// [`Error::TooMany`]; [`Error::TooManyNodes`], [`Error::Invalid`], [`Error::Graphical`] for edges that are no class.
 pub fn members(class: &Cpdag, limit: usize) -> Result<Vec<Dag>, Error> {
+    let sorted = |edges: &[(u32, u32)]| {
+        let mut edges = edges.to_vec();
+        edges.sort_unstable();
+        edges
+    };
+    let whole = member(class)?.cpdag();
+    let undirected: Vec<(u32, u32)> =
+        class.undirected.iter().map(|&(a, b)| (a.min(b), a.max(b))).collect();
+    if sorted(&class.directed) != whole.directed || sorted(&undirected) != whole.undirected {
+        let reason =
+            "expected all graphs that are equivalent to some directed acyclic graph".into();
+        return Err(Invalid::Layout { what: "the class", reason }.into());
+    }
     let mut found = Vec::new();
     let mut open = vec![Partial::new(class)?];
     while let Some(graph) = open.pop() {

@@ -89,6 +89,11 @@ pub enum Error {
         /// The states of the variables where it is undefined, as `name=state`.
         at: String,
     },
+    /// Treated and untreated people who can be told apart without error: no propensity model has a largest likelihood.
+    #[error(
+        "the columns of x tell treated and untreated people apart without error: there is no propensity to weight by"
+    )]
+    Separated,
     /// Evidence that has probability zero.
     #[error("the evidence has probability zero")]
     ImpossibleEvidence,

@@ -29,11 +29,27 @@ pub struct Mechanism {
 
 /// A model of a causal graph with every number given, those of the hidden causes too.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Parts")]
 pub struct LatentModel {
     graph: Admg,
     cards: Vec<usize>,
     latents: Vec<Vec<f64>>,
     mechanisms: Vec<Mechanism>,
+}
+
+#[derive(Deserialize)]
+struct Parts {
+    graph: Admg,
+    cards: Vec<usize>,
+    latents: Vec<Vec<f64>>,
+    mechanisms: Vec<Mechanism>,
+}
+
+impl TryFrom<Parts> for LatentModel {
+    type Error = Error;
+    fn try_from(p: Parts) -> Result<LatentModel, Error> {
+        LatentModel::new(p.graph, p.cards, p.latents, p.mechanisms)
+    }
 }
 
 impl LatentModel {
@@ -206,7 +222,7 @@ fn row(states: usize, rng: &mut (impl Rng + ?Sized)) -> Vec<f64> {
 }
 
 /// Cliques of the bidirected edges that contain every edge, each grown greedily from an edge that is not yet covered.
-fn clique_cover(graph: &Admg) -> Vec<NodeSet> {
+pub(crate) fn clique_cover(graph: &Admg) -> Vec<NodeSet> {
     let mut cover: Vec<NodeSet> = Vec::new();
     for (a, b) in graph.bidirected() {
         let edge = NodeSet::from_iter([a, b]);

@@ -125,6 +125,7 @@ impl MetaLearner {
         let (GammaStep::Plain(eta) | GammaStep::RmsProp(eta)) = self.gamma_step;
         Invalid::check_positive("gamma_step", eta)?;
         Invalid::check_positive("step", self.step)?;
+        Invalid::check_finite("gamma", &[self.gamma])?;
         if !(0.0..=1.0).contains(&self.effect_share) {
             let value = self.effect_share;
             return Err(Invalid::Parameter {
@@ -189,51 +190,5 @@ impl MetaLearner {
             model = model.mean_gradient_step(batch, self.step)?;
         }
         Ok(paid)
-    }
-}
-
-impl CategoricalPair {
-    /// One step on the mean loss of a batch of samples (x, y).
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] for an empty batch or a step that is not positive; [`Error::Category`].
-    pub fn mean_gradient_step(
-        &self,
-        batch: &[(usize, usize)],
-        step: f64,
-    ) -> Result<CategoricalPair, Error> {
-        Invalid::check_positive("step", step)?;
-        if batch.is_empty() {
-            return Err(Invalid::Empty { what: "the batch" }.into());
-        }
-        let (a, b) = self.shape();
-        let n = batch.len() as f64;
-        let mut counts = ndarray::Array2::<f64>::zeros((a, b));
-        for &(x, y) in batch {
-            let (i, j) = match self.direction() {
-                crate::categorical::Direction::Causal => (x, y),
-                crate::categorical::Direction::Anticausal => (y, x),
-            };
-            for (what, value, categories) in
-                [("the marginal variable", i, a), ("the conditional variable", j, b)]
-            {
-                if value >= categories {
-                    return Err(Error::Category { what, value, categories });
-                }
-            }
-            counts[(i, j)] += 1.0 / n;
-        }
-        let weights = counts.sum_axis(ndarray::Axis(1));
-        let marginal = &self.marginal() - &((self.marginal_probabilities() - &weights) * step);
-        let mut rows = self.conditional().to_owned();
-        for ((mut row, seen), &w) in rows.rows_mut().into_iter().zip(counts.rows()).zip(&weights) {
-            if w > 0.0 {
-                let mut p = row.to_vec();
-                fenchel_linalg::special::softmax_in_place(&mut p);
-                row.iter_mut().zip(&p).zip(&seen).for_each(|((s, p), c)| *s -= step * (w * p - c));
-            }
-        }
-        let pair = CategoricalPair::from_logits(marginal.view(), rows.view())?;
-        Ok(pair.relabelled(self.direction()))
     }
 }

@@ -16,11 +16,37 @@ use crate::{Error, NodeSet};
 const CELLS: usize = 1 << 27;
 
 /// Numbers over the states of some nodes, the last node of the rising scope fastest.
+///
+/// Undefined cells are saved as `null`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Parts")]
 pub struct ProbabilityTable {
     scope: Vec<u32>,
     cards: Vec<usize>,
     values: Vec<f64>,
+}
+
+#[derive(Deserialize)]
+struct Parts {
+    scope: Vec<u32>,
+    cards: Vec<usize>,
+    values: Vec<Option<f64>>,
+}
+
+impl TryFrom<Parts> for ProbabilityTable {
+    type Error = Error;
+    fn try_from(p: Parts) -> Result<ProbabilityTable, Error> {
+        Invalid::check_length("cards", p.scope.len(), p.cards.len())?;
+        if let Some(pair) = p.scope.windows(2).find(|pair| pair[0] >= pair[1]) {
+            let reason = format!("node {} after node {}; expected them rising", pair[1], pair[0]);
+            return Err(Invalid::Layout { what: "scope", reason }.into());
+        }
+        Invalid::check_length("values", size(&p.cards)?, p.values.len())?;
+        let known: Vec<f64> = p.values.iter().flatten().copied().collect();
+        check_probabilities("probability", &known)?;
+        let values = p.values.iter().map(|v| v.unwrap_or(f64::NAN)).collect();
+        Ok(ProbabilityTable { scope: p.scope, cards: p.cards, values })
+    }
 }
 
 impl ProbabilityTable {

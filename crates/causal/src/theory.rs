@@ -153,6 +153,13 @@ pub fn asgd_bound(distance_sq: f64, gradient_sq: f64, c: f64, steps: usize) -> f
     (distance_sq / c + c * gradient_sq) / (2.0 * (steps as f64).sqrt())
 }
 
+/// The constant step that makes [`asgd_bound`] smallest for T steps: `distance / (B sqrt(T))`, with the bound `distance B / sqrt(T)`.
+///
+/// Source: (4.7).
+pub fn asgd_step(distance_sq: f64, gradient_sq: f64, steps: usize) -> f64 {
+    (distance_sq / gradient_sq / steps as f64).sqrt()
+}
+
 /// A bound on the mean suboptimality of the proximal method with step `c / sqrt(T)`, `c <= 1 / (5 B)`, for losses that are convex and
 /// B-smooth: `(distance^2 / c + (5/2) c noise) / sqrt(T) + gap / T`, with `noise = E |grad f_i(opt) - grad f(opt)|^2` and the first gap.
 ///

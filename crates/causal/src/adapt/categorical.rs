@@ -3,14 +3,14 @@
 //! A sample changes the marginal and one row. The sums of the other rows are brought up to date when a row is touched, or
 //! read: `sum_r += (t - last_r) theta_r`. So a step costs O(K) and allocates nothing.
 
-use fenchel_linalg::Invalid;
-use fenchel_linalg::special::softmax;
+use fenchel_linalg::{Invalid, lanes};
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 
+use super::kernels::{Descend, Divergence, Mean};
 use super::{Average, Task};
 use crate::Error;
-use crate::categorical::{Anova, CategoricalPair, Direction, JointCategorical, kl_of_logs};
+use crate::categorical::{Anova, CategoricalPair, Direction, JointCategorical};
 
 /// Momentum of the steps. The thesis' remark that its comparison carries over to methods whose rate depends on the distance names
 /// both (section 4.4); there is no bound for them here.
@@ -71,9 +71,7 @@ impl Block {
 
     /// One step on `-log softmax(scores)[seen]`; `scratch` has the same length.
     fn step(&mut self, seen: usize, step: f64, scratch: &mut [f64]) {
-        softmax(&self.scores, scratch);
-        scratch[seen] -= 1.0;
-        self.scores.iter_mut().zip(&*scratch).for_each(|(s, g)| *s -= step * g);
+        lanes::run(Descend { scores: &mut self.scores, scratch, seen, step });
     }
 
     /// The same with momentum; `seen` of `None` moves by the velocity alone.
@@ -95,18 +93,42 @@ impl Block {
         }
     }
 
-    fn average(&self, now: usize, average: Average) -> Vec<f64> {
+    fn mean(&self, now: usize, average: Average) -> Mean<'_> {
         let count = match average {
             Average::Last => 0,
             Average::Uniform => now,
             Average::Tail { from } => now.saturating_sub(from),
         };
-        if count == 0 {
-            return self.scores.clone();
+        let (missed, count) = ((now - self.last) as f64, count as f64);
+        Mean { sum: &self.sum, scores: &self.scores, missed, count }
+    }
+
+    fn average(&self, now: usize, average: Average) -> Vec<f64> {
+        let mut out = vec![0.0; self.scores.len()];
+        self.mean(now, average).write(&mut out);
+        out
+    }
+}
+
+/// A distribution that averages are compared with: `log p` and `p`, a row for each state of a model's marginal variable.
+#[derive(Debug, Clone)]
+struct Goal {
+    log: Vec<f64>,
+    p: Vec<f64>,
+}
+
+impl Goal {
+    fn new(log: impl Iterator<Item = f64>) -> Goal {
+        let log: Vec<f64> = log.collect();
+        Goal { p: log.iter().map(|l| l.exp()).collect(), log }
+    }
+
+    fn of(pair: &CategoricalPair, direction: Direction) -> Goal {
+        let log = pair.log_joint();
+        match direction {
+            Direction::Causal => Goal::new(log.iter().copied()),
+            Direction::Anticausal => Goal::new(log.t().iter().copied()),
         }
-        let missed = (now - self.last) as f64;
-        let mean = self.sum.iter().zip(&self.scores).map(|(s, t)| (s + missed * t) / count as f64);
-        mean.collect()
     }
 }
 
@@ -132,6 +154,7 @@ pub struct CategoricalSgd {
     momentum: Momentum,
     now: usize,
     direction: Direction,
+    /// Twice as long as the marginal and as a row.
     scratch: (Vec<f64>, Vec<f64>),
 }
 
@@ -157,7 +180,7 @@ impl CategoricalSgd {
             momentum,
             now: 0,
             direction: start.direction(),
-            scratch: (vec![0.0; a], vec![0.0; b]),
+            scratch: (vec![0.0; 2 * a], vec![0.0; 2 * b]),
         })
     }
 
@@ -172,7 +195,7 @@ impl CategoricalSgd {
         };
         for (what, value, categories) in [
             ("the marginal variable", a, self.rows.len()),
-            ("the conditional variable", b, self.scratch.1.len()),
+            ("the conditional variable", b, self.columns()),
         ] {
             if value >= categories {
                 return Err(Error::Category { what, value, categories });
@@ -183,20 +206,38 @@ impl CategoricalSgd {
             self.rows.iter_mut().for_each(|r| r.forget(self.now));
         }
         self.now += 1;
+        let (rows, columns) = (self.rows.len(), self.columns());
+        let (first, second) = (&mut self.scratch.0[..rows], &mut self.scratch.1[..columns]);
         self.marginal.catch_up(self.now);
         if self.momentum == Momentum::Off {
-            self.marginal.step(a, self.step, &mut self.scratch.0);
+            self.marginal.step(a, self.step, first);
             self.rows[a].catch_up(self.now);
-            self.rows[a].step(b, self.step, &mut self.scratch.1);
+            self.rows[a].step(b, self.step, second);
         } else {
-            self.marginal.glide(Some(a), self.step, self.momentum, &mut self.scratch.0);
+            self.marginal.glide(Some(a), self.step, self.momentum, first);
             for (r, row) in self.rows.iter_mut().enumerate() {
                 row.catch_up(self.now);
                 let seen = (r == a).then_some(b);
-                row.glide(seen, self.step, self.momentum, &mut self.scratch.1);
+                row.glide(seen, self.step, self.momentum, second);
             }
         }
         Ok(())
+    }
+
+    fn columns(&self) -> usize {
+        self.scratch.1.len() / 2
+    }
+
+    /// `KL(goal || average)`. O(K^2), nothing is allocated.
+    fn divergence(&mut self, goal: &Goal) -> f64 {
+        let (now, average) = (self.now, self.average);
+        lanes::run(Divergence {
+            target: (&goal.log, &goal.p),
+            weights: Some(self.marginal.mean(now, average)),
+            rows: self.rows.iter().map(|row| row.mean(now, average)),
+            scratch: &mut self.scratch.1,
+            weight_scratch: &mut self.scratch.0,
+        })
     }
 
     /// The average so far. O(K^2).
@@ -244,7 +285,7 @@ impl JointSgd {
     pub fn new(start: &JointCategorical, step: f64, average: Average) -> Result<JointSgd, Error> {
         Invalid::check_positive("step", step)?;
         let logits: Vec<f64> = start.logits().iter().copied().collect();
-        let (columns, scratch) = (start.logits().ncols(), vec![0.0; logits.len()]);
+        let (columns, scratch) = (start.logits().ncols(), vec![0.0; 2 * logits.len()]);
         Ok(JointSgd { block: Block::new(logits), columns, step, average, now: 0, scratch })
     }
 
@@ -253,7 +294,8 @@ impl JointSgd {
     /// # Errors
     /// [`Error::Category`].
     pub fn learn(&mut self, (x, y): (usize, usize)) -> Result<(), Error> {
-        let rows = self.scratch.len() / self.columns;
+        let cells = self.scratch.len() / 2;
+        let rows = cells / self.columns;
         for (what, value, categories) in [("X", x, rows), ("Y", y, self.columns)] {
             if value >= categories {
                 return Err(Error::Category { what, value, categories });
@@ -264,8 +306,19 @@ impl JointSgd {
         }
         self.now += 1;
         self.block.catch_up(self.now);
-        self.block.step(x * self.columns + y, self.step, &mut self.scratch);
+        self.block.step(x * self.columns + y, self.step, &mut self.scratch[..cells]);
         Ok(())
+    }
+
+    /// `KL(goal || average)`. O(K^2), nothing is allocated.
+    fn divergence(&mut self, goal: &Goal) -> f64 {
+        lanes::run(Divergence {
+            target: (&goal.log, &goal.p),
+            weights: None,
+            rows: std::iter::once(self.block.mean(self.now, self.average)),
+            scratch: &mut self.scratch,
+            weight_scratch: &mut [],
+        })
     }
 
     /// The average scores so far, a row for each state of X.
@@ -279,7 +332,7 @@ impl JointSgd {
 pub struct CategoricalTask {
     reference: CategoricalPair,
     transfer: CategoricalPair,
-    log_transfer: Vec<f64>,
+    goals: [Goal; 2],
     momentum: Momentum,
 }
 
@@ -297,9 +350,9 @@ impl CategoricalTask {
             let reason = "expected causal pairs: reverse them first".into();
             return Err(Invalid::Layout { what: "the direction", reason }.into());
         }
-        let log_transfer = transfer.log_joint().iter().copied().collect();
+        let goals = [Direction::Causal, Direction::Anticausal].map(|d| Goal::of(transfer, d));
         let (reference, transfer) = (reference.clone(), transfer.clone());
-        Ok(CategoricalTask { reference, transfer, log_transfer, momentum: Momentum::Off })
+        Ok(CategoricalTask { reference, transfer, goals, momentum: Momentum::Off })
     }
 
     /// The same with momentum in the two directed models.
@@ -336,10 +389,7 @@ impl Task for CategoricalTask {
             for (t, &sample) in samples.iter().enumerate() {
                 sgd.learn(sample)?;
                 if (t + 1) % every == 0 {
-                    let scores = sgd.scores();
-                    let total = fenchel_linalg::special::log_sum_exp(&scores);
-                    let q = scores.iter().map(|s| s - total);
-                    curve.push(kl_of_logs(self.log_transfer.iter().copied(), q));
+                    curve.push(sgd.divergence(&self.goals[0]));
                 }
             }
             return Ok(curve);
@@ -349,8 +399,7 @@ impl Task for CategoricalTask {
         for (t, &sample) in samples.iter().enumerate() {
             sgd.learn(sample)?;
             if (t + 1) % every == 0 {
-                let q = sgd.model().log_joint();
-                curve.push(kl_of_logs(self.log_transfer.iter().copied(), q.iter().copied()));
+                curve.push(sgd.divergence(&self.goals[model]));
             }
         }
         Ok(curve)

@@ -20,6 +20,8 @@
 //! Source: Le Priol, section 4.4, appendices 4.A.1 and 4.D.2 (CA-15, CA-16, CA-21, CA-25, CA-34, CA-40).
 
 mod categorical;
+mod gradient;
+mod kernels;
 mod normal;
 mod sweep;
 

@@ -136,8 +136,8 @@ pub fn adjustment_sets(
 /// nonparametrically: the parents of the nodes on causal paths, without those nodes, their descendants and the treatment.
 ///
 /// # Errors
-/// As [`is_back_door`]; [`Error::NoSuchSet`] if no set can be adjusted for, which without hidden causes and with one treatment
-/// happens only where x is an effect of y, or has no effect on y.
+/// As [`is_back_door`]; [`Error::NoSuchSet`] if no set can be adjusted for, which with one treatment happens only where x is an effect of y,
+/// or has no effect on y; and for every graph with bidirected edges, where a best set need not exist.
 pub fn optimal_adjustment(graph: &Admg, x: NodeSet, y: NodeSet) -> Result<NodeSet, Error> {
     check(graph, x, y, NodeSet::EMPTY)?;
     let causal = causal_nodes(graph, x, y);

@@ -1,5 +1,6 @@
 //! One vector of scores for all cells: a model without a direction.
 
+use fenchel_linalg::Invalid;
 use ndarray::{Array2, ArrayView2};
 use serde::{Deserialize, Serialize};
 
@@ -10,11 +11,45 @@ use crate::Error;
 ///
 /// Source: Le Priol, section 4.5.4 (CA-02).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Parts")]
 pub struct JointCategorical {
     logits: Array2<f64>,
 }
 
+#[derive(Deserialize)]
+struct Parts {
+    logits: Array2<f64>,
+}
+
+impl TryFrom<Parts> for JointCategorical {
+    type Error = Error;
+    fn try_from(p: Parts) -> Result<JointCategorical, Error> {
+        JointCategorical::from_logits(p.logits.view())
+    }
+}
+
 impl JointCategorical {
+    /// From scores, to which any constant may be added.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for no cells and scores that are not finite.
+    pub fn from_logits(logits: ArrayView2<'_, f64>) -> Result<JointCategorical, Error> {
+        if logits.is_empty() {
+            return Err(Invalid::Empty { what: "the joint scores" }.into());
+        }
+        for ((row, column), &value) in logits.indexed_iter() {
+            if !value.is_finite() {
+                let what = "the joint scores";
+                return Err(Invalid::NonFinite { what, row, column, value }.into());
+            }
+        }
+        let mut cells: Vec<f64> = logits.iter().copied().collect();
+        center(&mut cells);
+        let columns = logits.ncols();
+        let logits = Array2::from_shape_fn(logits.dim(), |(i, j)| cells[i * columns + j]);
+        Ok(JointCategorical { logits })
+    }
+
     /// The joint of a pair.
     pub fn of(pair: &CategoricalPair) -> JointCategorical {
         let mut logits = pair.log_joint();

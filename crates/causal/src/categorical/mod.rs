@@ -158,6 +158,26 @@ impl CategoricalPair {
         CategoricalPair::from_logits(logits.row(0), conditional.view())
     }
 
+    /// As [`from_probabilities`](Self::from_probabilities), with probabilities below `floor` raised to it: a zero has no finite score.
+    ///
+    /// # Errors
+    /// As there; [`Error::Invalid`] for a floor that is not positive.
+    pub fn from_probabilities_above(
+        floor: f64,
+        marginal: ArrayView1<'_, f64>,
+        conditional: ArrayView2<'_, f64>,
+    ) -> Result<CategoricalPair, Error> {
+        Invalid::check_positive("floor", floor)?;
+        let row = marginal.insert_axis(ndarray::Axis(0));
+        let raised = |what, rows| -> Result<Array2<f64>, Error> {
+            check_distributions(what, rows)?;
+            Ok(rows.mapv(|p| p.max(floor).ln()))
+        };
+        let logits = raised("the marginal", row)?;
+        let conditional = raised("the conditional", conditional)?;
+        CategoricalPair::from_logits(logits.row(0), conditional.view())
+    }
+
     /// From the logarithms of a joint distribution, up to a constant: rows are the marginal variable.
     ///
     /// # Errors
@@ -347,6 +367,14 @@ fn check_shape(expected: (usize, usize), found: (usize, usize)) -> Result<(), In
 
 /// Logarithms of rows that must be distributions without zeros.
 fn logs(what: &'static str, rows: ArrayView2<'_, f64>) -> Result<Array2<f64>, Error> {
+    check_distributions(what, rows)?;
+    match rows.indexed_iter().find(|(_, p)| **p == 0.0) {
+        Some(((row, column), _)) => Err(Error::ZeroProbability { what, row, column }),
+        None => Ok(rows.mapv(f64::ln)),
+    }
+}
+
+fn check_distributions(what: &'static str, rows: ArrayView2<'_, f64>) -> Result<(), Error> {
     for ((row, column), &value) in rows.indexed_iter() {
         if !value.is_finite() {
             return Err(Invalid::NonFinite { what, row, column, value }.into());
@@ -355,9 +383,6 @@ fn logs(what: &'static str, rows: ArrayView2<'_, f64>) -> Result<Array2<f64>, Er
             let expected = "a probability";
             return Err(Invalid::Parameter { name: what, value, expected }.into());
         }
-        if value == 0.0 {
-            return Err(Error::ZeroProbability { what, row, column });
-        }
     }
     for (row, cells) in rows.rows().into_iter().enumerate() {
         let sum = cells.sum();
@@ -365,7 +390,7 @@ fn logs(what: &'static str, rows: ArrayView2<'_, f64>) -> Result<Array2<f64>, Er
             return Err(Error::NotADistribution { what, row, sum });
         }
     }
-    Ok(rows.mapv(f64::ln))
+    Ok(())
 }
 
 impl CategoricalPair {

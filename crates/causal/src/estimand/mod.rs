@@ -19,7 +19,7 @@ mod simplify;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Admg, NodeSet, Query};
+use crate::{Admg, Error, NodeSet, Query};
 
 /// A formula in the observed law. A node in it stands for the value of the variable; a sum binds its nodes.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -87,6 +87,7 @@ impl Expr {
 
 /// A causal query and the formula that answers it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Parts")]
 pub struct Estimand {
     /// The names of the nodes.
     pub names: Vec<String>,
@@ -96,6 +97,31 @@ pub struct Estimand {
     pub arbitrary: NodeSet,
     /// The formula.
     pub expr: Expr,
+}
+
+#[derive(Deserialize)]
+struct Parts {
+    names: Vec<String>,
+    query: Query,
+    arbitrary: NodeSet,
+    expr: Expr,
+}
+
+impl TryFrom<Parts> for Estimand {
+    type Error = Error;
+    fn try_from(p: Parts) -> Result<Estimand, Error> {
+        let Parts { names, query, arbitrary, expr } = p;
+        let asked = query.outcome | query.treatment | query.given;
+        let nameless = (asked | expr.variables()).iter().find(|&v| v as usize >= names.len());
+        let reason = match nameless {
+            Some(v) => format!("node {v} has no name; there are {}", names.len()),
+            None if arbitrary != expr.free() - asked => {
+                "other arbitrary nodes than the formula has".into()
+            }
+            None => return Ok(Estimand { names, query, arbitrary, expr }),
+        };
+        Err(fenchel_linalg::Invalid::Layout { what: "the estimand", reason }.into())
+    }
 }
 
 impl Estimand {

@@ -71,17 +71,21 @@ impl Writer<'_> {
 
     fn name(&self, v: u32, primes: &HashMap<u32, usize>) -> String {
         let name = &self.names[v as usize];
-        let marks = "'".repeat(primes.get(&v).copied().unwrap_or(0));
-        if self.style == Style::Plain || name.chars().count() == 1 {
+        // Longer than the primes of any name, so that no bound variable looks like another node.
+        let own = |name: &String| name.len() - name.trim_end_matches('\'').len();
+        let mark = 1 + self.names.iter().map(own).max().unwrap_or(0);
+        let marks = "'".repeat(mark * primes.get(&v).copied().unwrap_or(0));
+        let letter = name.chars().count() == 1 && name.chars().all(char::is_alphanumeric);
+        if self.style == Style::Plain || letter {
             return format!("{name}{marks}");
         }
-        let safe: String = name
-            .chars()
-            .flat_map(|c| {
-                let escape = matches!(c, '_' | '%' | '&' | '#' | '$' | '{' | '}');
-                escape.then_some('\\').into_iter().chain([c])
-            })
-            .collect();
+        let escaped = |c: char| match c {
+            '_' | '%' | '&' | '#' | '$' | '{' | '}' => format!("\\{c}"),
+            '\\' => r"\textbackslash{}".into(),
+            '^' | '~' => format!("\\{c}{{}}"),
+            _ => c.to_string(),
+        };
+        let safe: String = name.chars().map(escaped).collect();
         format!(r"\text{{{safe}}}{marks}")
     }
 

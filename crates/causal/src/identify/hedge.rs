@@ -2,12 +2,18 @@
 
 use std::fmt;
 
+use fenchel_optim::random::stream;
 use serde::{Deserialize, Serialize};
 
 use super::Found;
 use crate::admg::View;
 use crate::latent::{LatentModel, Mechanism};
 use crate::{Admg, Error, NodeSet, ProbabilityTable, Query};
+
+/// A difference of two conditionals that is large enough not to look further. Set so that eight nodes take milliseconds.
+const ENOUGH: f64 = 0.002;
+/// Pairs of models to look at where the first does not differ on a conditional.
+const ATTEMPTS: u64 = 17;
 
 /// Two nested sets of nodes, each joined by hidden causes and each leading to the same roots, of which the treatment cuts only
 /// the outer one.
@@ -60,21 +66,58 @@ impl Hedge {
     }
 
     /// Two models of the graph with the same observed law, strictly positive on the states that its variables have, and
-    /// different `P(outcome | do(treatment))` of the query that [`failed`](Self::failed).
+    /// different effects: on the query that [`failed`](Self::failed), and on the conditional that was [asked](Self::query).
     ///
     /// Variables of the hedge are parities of their hidden causes and parents. The roots are a little noisy. Their parity is
     /// handed down to the outcome as a second bit of the variables on the way. All other variables are constant.
+    ///
+    /// This may change the law of the conditions alone, so that a conditional stays as it is. Then the noise of the roots and all
+    /// variables outside of the hedge get random mechanisms, the same in both models, which may use all edges of the graph. They see
+    /// the hedge only through observed variables, so that the observed laws stay equal. A few such pairs are tried until the
+    /// conditionals differ by 0.002. (Dense random graphs with up to eight nodes need it in a third of the conditional queries.)
     ///
     /// # Errors
     /// None for a hedge that [`identify`](super::identify) returned; [`Error::Invalid`] for one with altered sets.
     pub fn witness(&self) -> Result<Witness, Error> {
         let graph = &self.graph;
-        graph.check_set(self.outer | self.inner)?;
+        for q in [self.failed, self.query] {
+            graph.check_set(q.outcome | q.treatment | q.given)?;
+        }
+        graph.check_set(self.outer | self.inner | self.roots)?;
         let tree = bidirected_tree(graph.view(), self.inner, self.outer);
         let next = self.forest();
         let road = self.road();
         let model = |inner_only: bool| self.model(&tree, &next, &road, inner_only);
-        Ok(Witness { first: model(false)?, second: model(true)? })
+        let mut best = Witness { first: model(false)?, second: model(true)? };
+        if self.query.given.is_empty() {
+            return Ok(best);
+        }
+        // A graph whose joint table would be too large is left with the first pair.
+        let Ok(Disagreement { effect: mut apart, .. }) = best.check(self.query) else {
+            return Ok(best);
+        };
+        for attempt in 0..ATTEMPTS {
+            if apart >= ENOUGH {
+                break;
+            }
+            // First with binary variables, which is cheap; then with second bits at some, at last at all inner nodes.
+            let some = |v: &u32| attempt >= 4 && attempt >> (v % 4) & 1 == 1;
+            let all = attempt + 1 == ATTEMPTS;
+            let wide = (0..graph.len() as u32).filter(|v| all || some(v)).collect();
+            let model = |inner_only: bool| {
+                self.noisy_model(&tree, &next, inner_only, wide, &mut stream(1, attempt))
+            };
+            // Tables that would be too large are passed over.
+            let (Ok(first), Ok(second)) = (model(false), model(true)) else { continue };
+            let witness = Witness { first, second };
+            match witness.check(self.query) {
+                Ok(found) if found.effect > apart && found.effect.is_finite() => {
+                    (best, apart) = (witness, found.effect);
+                }
+                _ => {}
+            }
+        }
+        Ok(best)
     }
 
     /// The one child inside the hedge that every node but a root hands its value to.
@@ -86,6 +129,30 @@ impl Hedge {
         (0..self.graph.len() as u32)
             .map(|v| if self.outer.contains(v) { child(v) } else { None })
             .collect()
+    }
+
+    /// Whether u hands its value to v within the hedge of a model.
+    pub(super) fn hands_on(&self, next: &[Option<u32>], u: u32, v: u32, inner_only: bool) -> bool {
+        next[u as usize] == Some(v)
+            && self.outer.contains(v)
+            && (!inner_only || !self.inner.contains(v) || self.inner.contains(u))
+    }
+
+    /// The hidden causes of v within the hedge of a model, as numbers of edges of the tree.
+    pub(super) fn hidden(&self, tree: &[(u32, u32)], v: u32, inner_only: bool) -> Vec<u32> {
+        let ours = |edge: &(u32, u32)| {
+            let (a, b) = *edge;
+            let apart = inner_only
+                && self.inner.contains(v)
+                && !(self.inner.contains(a) && self.inner.contains(b));
+            (a == v || b == v) && !apart
+        };
+        (0..tree.len() as u32).filter(|&k| ours(&tree[k as usize])).collect()
+    }
+
+    /// The graph of the query.
+    pub(super) fn graph(&self) -> &Admg {
+        &self.graph
     }
 
     /// From every root the next node on a shortest directed path to the outcome that avoids the treatment.
@@ -131,11 +198,7 @@ impl Hedge {
         let cards: Vec<usize> = (0..n as u32).map(card).collect();
         let mut mechanisms = Vec::with_capacity(n);
         for v in 0..n as u32 {
-            let in_hedge = |u: u32| {
-                next[u as usize] == Some(v)
-                    && self.outer.contains(v)
-                    && (!inner_only || !self.inner.contains(v) || self.inner.contains(u))
-            };
+            let in_hedge = |u: u32| self.hands_on(next, u, v, inner_only);
             let on_road = |u: u32| {
                 carries.contains(v)
                     && road[u as usize] == Some(v)
@@ -144,15 +207,7 @@ impl Hedge {
             };
             let parents: Vec<u32> =
                 self.graph.parents(v).iter().filter(|&u| in_hedge(u) || on_road(u)).collect();
-            let ours = |edge: &(u32, u32)| {
-                let (a, b) = *edge;
-                let apart = inner_only
-                    && self.inner.contains(v)
-                    && !(self.inner.contains(a) && self.inner.contains(b));
-                (a == v || b == v) && !apart
-            };
-            let latents: Vec<u32> =
-                (0..tree.len() as u32).filter(|&k| ours(&tree[k as usize])).collect();
+            let latents = self.hidden(tree, v, inner_only);
             let value = |states: &[usize]| -> (usize, usize) {
                 let (mut hedge, mut carried) = (0, 0);
                 for (&u, &s) in parents.iter().zip(states) {

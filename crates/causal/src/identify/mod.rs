@@ -21,6 +21,7 @@
 //! distributions, AAAI 2006, and Identification of conditional interventional distributions, UAI 2006; Huang and Valtorta, UAI 2006.
 
 mod hedge;
+mod noisy;
 
 use crate::admg::View;
 use crate::estimand::{Estimand, Expr};

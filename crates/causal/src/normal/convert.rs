@@ -123,6 +123,12 @@ impl NaturalPair {
     pub fn distance_sq(&self, other: &NaturalPair) -> Result<f64, Error> {
         Invalid::check_length("dimension of X", self.eta.len(), other.eta.len())?;
         Invalid::check_length("dimension of Y", self.intercept.len(), other.intercept.len())?;
+        let matrices =
+            |p: &NaturalPair| [p.precision.dim(), p.slope.dim(), p.precision_given.dim()];
+        for (a, b) in matrices(self).into_iter().zip(matrices(other)) {
+            Invalid::check_length("rows of a matrix", a.0, b.0)?;
+            Invalid::check_length("columns of a matrix", a.1, b.1)?;
+        }
         let matrix = |a: &Array2<f64>, b: &Array2<f64>| (a - b).mapv(|e| e * e).sum();
         let vector = |a: &Array1<f64>, b: &Array1<f64>| (a - b).mapv(|e| e * e).sum();
         Ok(vector(&self.eta, &other.eta)

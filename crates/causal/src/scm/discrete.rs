@@ -29,11 +29,27 @@ use crate::{Admg, Error, NodeSet, ProbabilityTable};
 /// # Ok::<(), fenchel_causal::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Parts")]
 pub struct DiscreteScm {
     graph: Admg,
     cards: Vec<usize>,
     noise: Vec<Vec<f64>>,
     functions: Vec<Vec<usize>>,
+}
+
+#[derive(Deserialize)]
+struct Parts {
+    graph: Admg,
+    cards: Vec<usize>,
+    noise: Vec<Vec<f64>>,
+    functions: Vec<Vec<usize>>,
+}
+
+impl TryFrom<Parts> for DiscreteScm {
+    type Error = Error;
+    fn try_from(p: Parts) -> Result<DiscreteScm, Error> {
+        DiscreteScm::new(p.graph, p.cards, p.noise, p.functions)
+    }
 }
 
 impl DiscreteScm {
@@ -132,10 +148,10 @@ impl DiscreteScm {
     /// what is and what would have been.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for another number of noises; [`Error::Category`]; [`Error::UnknownNode`].
+    /// [`Error::Invalid`] for another number of noises; [`Error::Category`]; [`Error::UnknownNode`]; [`Error::Duplicate`].
     pub fn run(&self, noise: &[usize], set: &[(u32, usize)]) -> Result<Vec<usize>, Error> {
         Invalid::check_length("noise", self.cards.len(), noise.len())?;
-        self.check_states(set)?;
+        self.check_states("an intervention on", set)?;
         let mut states = vec![0; self.cards.len()];
         for &v in self.graph.topological_order() {
             let i = v as usize;
@@ -158,8 +174,8 @@ impl DiscreteScm {
         Ok(states)
     }
 
-    fn check_states(&self, states: &[(u32, usize)]) -> Result<(), Error> {
-        for &(v, value) in states {
+    fn check_states(&self, what: &'static str, states: &[(u32, usize)]) -> Result<(), Error> {
+        for (k, &(v, value)) in states.iter().enumerate() {
             self.graph.check_set(if (v as usize) < NodeSet::CAPACITY {
                 NodeSet::one(v)
             } else {
@@ -168,6 +184,9 @@ impl DiscreteScm {
             let categories = self.cards[v as usize];
             if value >= categories {
                 return Err(Error::Category { what: "a node", value, categories });
+            }
+            if states[..k].iter().any(|(u, _)| *u == v) {
+                return Err(Error::Duplicate { what, name: self.graph.name(v).into() });
             }
         }
         Ok(())
@@ -179,16 +198,16 @@ impl DiscreteScm {
     /// Two copies of the model share their noise (the twin network); the rest is elimination, smallest table first.
     ///
     /// # Errors
-    /// [`Error::ImpossibleEvidence`]; [`Error::Category`], [`Error::UnknownNode`], [`Error::Refused`].
+    /// [`Error::ImpossibleEvidence`]; [`Error::Category`], [`Error::UnknownNode`], [`Error::Duplicate`], [`Error::Refused`].
     pub fn counterfactual(
         &self,
         evidence: &[(u32, usize)],
         set: &[(u32, usize)],
         outcome: u32,
     ) -> Result<Vec<f64>, Error> {
-        self.check_states(evidence)?;
-        self.check_states(set)?;
-        self.check_states(&[(outcome, 0)])?;
+        self.check_states("evidence on", evidence)?;
+        self.check_states("an intervention on", set)?;
+        self.check_states("the outcome", &[(outcome, 0)])?;
         let n = self.cards.len() as u32;
         let mut factors = Vec::new();
         for v in 0..n {
@@ -220,15 +239,14 @@ impl DiscreteScm {
         for (v, state) in fixed {
             factors = factors.iter().map(|f| f.fix(v, state)).collect();
         }
-        if let Some(&(_, state)) = set.iter().find(|(v, _)| *v == outcome) {
-            return Ok((0..self.cards[outcome as usize])
-                .map(|k| f64::from(u8::from(k == state)))
-                .collect());
-        }
         let law = eliminate(factors, 2 * n + outcome)?;
         let total: f64 = law.values().iter().sum();
         if !(total > 0.0) {
             return Err(Error::ImpossibleEvidence);
+        }
+        if let Some(&(_, state)) = set.iter().find(|(v, _)| *v == outcome) {
+            let states = 0..self.cards[outcome as usize];
+            return Ok(states.map(|k| f64::from(u8::from(k == state))).collect());
         }
         Ok(law.values().iter().map(|p| p / total).collect())
     }

@@ -22,11 +22,33 @@ use crate::{Admg, Error};
 /// # Ok::<(), fenchel_causal::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Parts")]
 pub struct LinearGaussianScm {
     graph: Admg,
     weights: Array2<f64>,
     intercepts: Vec<f64>,
     variances: Vec<f64>,
+}
+
+#[derive(Deserialize)]
+struct Parts {
+    graph: Admg,
+    weights: Array2<f64>,
+    intercepts: Vec<f64>,
+    variances: Vec<f64>,
+}
+
+impl TryFrom<Parts> for LinearGaussianScm {
+    type Error = Error;
+    fn try_from(p: Parts) -> Result<LinearGaussianScm, Error> {
+        let n = p.graph.len();
+        Invalid::check_length("rows of the weights", n, p.weights.nrows())?;
+        Invalid::check_length("columns of the weights", n, p.weights.ncols())?;
+        let given = p.weights.indexed_iter().filter(|(_, w)| **w != 0.0);
+        let edges: Vec<(u32, u32, f64)> =
+            given.map(|((b, a), &w)| (a as u32, b as u32, w)).collect();
+        LinearGaussianScm::new(p.graph, &edges, p.intercepts, p.variances)
+    }
 }
 
 /// Weights, intercepts, and 0 for nodes that were set.
@@ -112,8 +134,12 @@ impl LinearGaussianScm {
     fn set(&self, set: &[(u32, f64)]) -> Result<Mutilated, Error> {
         let (mut w, mut c) = (self.weights.clone(), Array1::from_vec(self.intercepts.clone()));
         let mut keep = Array1::ones(self.intercepts.len());
-        for &(v, value) in set {
+        for (k, &(v, value)) in set.iter().enumerate() {
             self.check(v, value)?;
+            if set[..k].iter().any(|(u, _)| *u == v) {
+                let name = self.graph.name(v).into();
+                return Err(Error::Duplicate { what: "an intervention on", name });
+            }
             let i = v as usize;
             w.row_mut(i).fill(0.0);
             c[i] = value;

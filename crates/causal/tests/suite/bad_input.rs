@@ -29,6 +29,53 @@ fn graphs() {
     assert_eq!(message(Admg::new(&["A", "A"], &[], &[])), "node \"A\" is given twice");
 }
 
+/// What was saved is read again, and checked like what is built: no file makes a model that its constructor refuses.
+#[test]
+fn saved_models_are_checked() {
+    use fenchel_causal::scm::{DiscreteScm, LinearGaussianScm};
+    use fenchel_causal::{Estimand, LatentModel};
+    use serde_json::{Value, from_value, json, to_value};
+
+    fn altered<T>(model: &T, field: &str, to: Value) -> bool
+    where
+        T: serde::Serialize + serde::de::DeserializeOwned + PartialEq + std::fmt::Debug,
+    {
+        let mut value = to_value(model).unwrap();
+        assert_eq!(&from_value::<T>(value.clone()).unwrap(), model);
+        value[field] = to;
+        from_value::<T>(value).is_err()
+    }
+
+    let g = Admg::parse("X -> Y").unwrap();
+    let table = ProbabilityTable::joint(&[2, 2], &[0.1, 0.2, 0.3, 0.4]).unwrap();
+    assert!(altered(&table, "scope", json!([1, 0])) && altered(&table, "cards", json!([2, 3])));
+    assert!(altered(&table, "values", json!([0.1, 0.2, 0.3, -0.4])));
+    let model = LatentModel::random(&g, &[2, 2], &mut crate::common::rng(1)).unwrap();
+    assert!(altered(&model, "cards", json!([2, 3])) && altered(&model, "mechanisms", json!([])));
+    let functions = vec![vec![0, 1], vec![0, 1, 1, 0]];
+    let noise = vec![vec![0.5, 0.5]; 2];
+    let scm = DiscreteScm::new(g.clone(), vec![2, 2], noise, functions).unwrap();
+    assert!(altered(&scm, "functions", json!([[0, 7], [0, 1, 1, 0]])));
+    let linear =
+        LinearGaussianScm::new(g.clone(), &[(0, 1, 2.0)], vec![0.0; 2], vec![1.0; 2]).unwrap();
+    assert!(altered(&linear, "variances", json!([1.0, -1.0])));
+    assert!(altered(
+        &linear,
+        "weights",
+        json!({"v": 1, "dim": [2, 2], "data": [0.0, 3.0, 2.0, 0.0]})
+    ));
+    let effect = identify(&g, g.query("P(Y | do(X))").unwrap()).unwrap();
+    assert!(altered::<Estimand>(&effect, "names", json!(["X"])));
+    assert!(altered::<Estimand>(&effect, "arbitrary", to_value(g.all()).unwrap()));
+
+    // Undefined cells stay undefined.
+    let empty = ProbabilityTable::joint(&[2, 2], &[0.5, 0.5, 0.0, 0.0]).unwrap();
+    let law = effect.evaluate(&empty).unwrap();
+    let back: ProbabilityTable = from_value(to_value(&law).unwrap()).unwrap();
+    assert!(matches!(back.at(&[(0, 1), (1, 0)]), Err(Error::Positivity { .. })));
+    assert_eq!(law.distance(&back), 0.0);
+}
+
 #[test]
 fn queries() {
     let g = Admg::parse("X -> Y").unwrap();

@@ -3,7 +3,7 @@
 use fenchel_causal::adapt::{
     Average, CategoricalSgd, CategoricalTask, JointSgd, Momentum, SweepSettings, Task, sweep,
 };
-use fenchel_causal::baseline::BayesianPair;
+use fenchel_causal::baseline::{BayesianJoint, BayesianPair};
 use fenchel_causal::categorical::{
     Anova, CategoricalPair, Intervention, JointCategorical, kl_of_logs,
 };
@@ -11,7 +11,8 @@ use fenchel_causal::direction::{bayes_error, dense_prior, from_counts};
 use fenchel_causal::meta::{MetaLearner, regret};
 use fenchel_causal::prior::{CategoricalPrior, Target};
 use fenchel_causal::theory::{
-    Favours, asgd_bound, effect_ball, expected, expected_partition_variance, radius_sq_thesis,
+    Favours, asgd_bound, asgd_step, effect_ball, expected, expected_partition_variance,
+    radius_sq_thesis,
 };
 use fenchel_linalg::special::{log_sum_exp, trigamma};
 use ndarray::{Array1, Array2, array};
@@ -337,14 +338,17 @@ fn priors_have_their_moments() {
     );
 }
 
-/// Theorem 4.A.1 with its constants: the mean KL over 100 runs is below the bound for all three models and steps over two decades.
+/// Theorem 4.A.1 with its constants: the mean KL over 100 runs is below the bound for all three models, steps over two decades, and
+/// eight pairs of either prior.
 #[test]
 fn the_bound_of_averaged_descent_holds() {
     let (k, steps) = (8, 100);
-    for target in [Target::Cause, Target::Effect] {
-        let prior = CategoricalPrior::dense(k);
-        let p = prior.sample(&mut rng(1)).unwrap();
-        let q = p.intervene(&prior.sample_intervention(&p, target, &mut rng(2)).unwrap()).unwrap();
+    for seed in 0..8 {
+        let target = [Target::Cause, Target::Effect][seed as usize % 2];
+        let prior = if seed < 4 { CategoricalPrior::dense(k) } else { CategoricalPrior::sparse(k) };
+        let p = prior.sample(&mut rng(seed)).unwrap();
+        let change = prior.sample_intervention(&p, target, &mut rng(seed + 50)).unwrap();
+        let q = p.intervene(&change).unwrap();
         let task = CategoricalTask::new(&p, &q).unwrap();
         for (model, b2) in [(0, 4.0), (1, 4.0), (2, 2.0)] {
             for c in [0.3, 3.0, 30.0] {
@@ -388,8 +392,14 @@ fn a_sweep_is_deterministic_and_finds_the_order_of_figure_4_5() {
         steps: vec![0.3, 1.0, 3.0],
         ..SweepSettings::default()
     };
-    let cause = sweep(&tasks(Target::Cause), &settings).unwrap();
-    assert_eq!(cause, sweep(&tasks(Target::Cause), &settings).unwrap());
+    let on_threads = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| sweep(&tasks(Target::Cause), &settings).unwrap())
+    };
+    let cause = on_threads(1);
+    for threads in [2, 5] {
+        assert_eq!(cause, on_threads(threads), "{threads} threads");
+    }
     let start: Vec<f64> = (0..3).map(|m| cause.mean_at(m, 0)).collect();
     assert!((start[0] - start[1]).abs() < 1e-12 && (start[0] - start[2]).abs() < 1e-12);
     assert!(cause.mean_at(0, 20) < cause.mean_at(1, 20));
@@ -455,5 +465,125 @@ fn counting_finds_the_changed_mechanism() {
         assert!(share > 0.99, "{target:?}: {found:?}");
         assert!(q.kl(&learner.model().unwrap()).unwrap() < 0.02);
         assert!(learner.log_evidence() < 0.0);
+    }
+}
+
+/// The step that the theorem recommends minimises its bound, which is then `distance B / sqrt(T)`.
+#[test]
+fn the_best_step_of_the_bound() {
+    let (distance_sq, b2, steps) = (7.0, 4.0, 50);
+    let root = f64::from(steps).sqrt();
+    let best = asgd_step(distance_sq, b2, steps as usize) * root;
+    let bound = |c: f64| asgd_bound(distance_sq, b2, c, steps as usize);
+    assert!((bound(best) - (distance_sq * b2).sqrt() / root).abs() < 1e-14);
+    assert!(bound(0.99 * best) > bound(best) && bound(1.01 * best) > bound(best));
+}
+
+/// Without noise the step is the mean of the steps on single samples, weighted by the target, in both directions.
+#[test]
+fn the_expected_step_is_the_mean_of_the_steps_on_samples() {
+    let (start, target) = (pair(3, 4, 2.0, 1), pair(3, 4, 2.0, 2));
+    for start in [start.clone(), start.reverse()] {
+        let weights = target.log_joint().mapv(f64::exp);
+        let mut marginal = Array1::zeros(start.shape().0);
+        let mut rows = Array2::zeros(start.shape());
+        for ((x, y), &w) in weights.indexed_iter() {
+            let one = start.mean_gradient_step(&[(x, y)], 0.3).unwrap();
+            marginal.scaled_add(w, &one.marginal());
+            rows.scaled_add(w, &one.conditional());
+        }
+        let found = start.expected_gradient_step(&target, 0.3).unwrap();
+        assert!(
+            gap(&marginal, found.marginal()) < 1e-14 && gap(&rows, found.conditional()) < 1e-14
+        );
+        assert_eq!(found.direction(), start.direction());
+    }
+    assert!(start.expected_gradient_step(&pair(3, 5, 1.0, 3), 0.1).is_err());
+    assert!(start.expected_gradient_step(&target, 0.0).is_err());
+}
+
+/// Counting in the joint table, by hand.
+#[test]
+fn counting_in_the_joint_table() {
+    let p = pair(2, 3, 1.0, 4);
+    let mut learner = BayesianJoint::new(&p, 10.0).unwrap();
+    let mut uniform = BayesianJoint::uniform(2, 3).unwrap();
+    for sample in [(0, 1), (0, 1), (1, 2), (0, 0)] {
+        learner.learn(sample).unwrap();
+        uniform.learn(sample).unwrap();
+    }
+    let counts = array![[1.0, 2.0, 0.0], [0.0, 0.0, 1.0]];
+    let law = |j: &JointCategorical| j.factorise().unwrap().log_joint().mapv(f64::exp);
+    let expected = (p.log_joint().mapv(f64::exp) * 10.0 + &counts) / 14.0;
+    assert!(gap(&law(&learner.model().unwrap()), &expected) < 1e-14);
+    assert!(gap(&law(&uniform.model().unwrap()), &((counts + 1.0) / 10.0)) < 1e-14);
+    assert_eq!(
+        learner.learn((2, 0)).unwrap_err().to_string(),
+        "category 2 of X: there are 2, counted from 0"
+    );
+    assert!(BayesianJoint::new(&p, 0.0).is_err() && BayesianJoint::uniform(0, 3).is_err());
+}
+
+/// A zero has no finite score unless a floor lifts it.
+#[test]
+fn floors() {
+    let (marginal, rows) = (array![0.5, 0.5], array![[1.0, 0.0], [0.25, 0.75]]);
+    let refused = CategoricalPair::from_probabilities(marginal.view(), rows.view()).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "the conditional is zero at row 0, column 1; give a floor or a pseudo-count"
+    );
+    let p = CategoricalPair::from_probabilities_above(1e-6, marginal.view(), rows.view()).unwrap();
+    let log = p.log_joint();
+    assert!((log[(0, 1)] - log[(0, 0)] - 1e-6_f64.ln()).abs() < 1e-12);
+    assert!((log[(1, 1)] - 0.375_f64.ln()).abs() < 1e-12);
+    assert!(CategoricalPair::from_probabilities_above(0.0, marginal.view(), rows.view()).is_err());
+    let bad = array![[1.0, 0.1], [0.25, 0.75]];
+    assert!(CategoricalPair::from_probabilities_above(1e-6, marginal.view(), bad.view()).is_err());
+}
+
+/// Scores are checked when a saved model is read.
+#[test]
+fn saved_joints_are_checked() {
+    let joint = JointCategorical::of(&pair(2, 2, 1.0, 5));
+    let text = serde_json::to_string(&joint).unwrap();
+    let back: JointCategorical = serde_json::from_str(&text).unwrap();
+    assert!(gap(back.logits(), joint.logits()) < 1e-15);
+    let broken =
+        text.replacen("\"dim\":[2,2]", "\"dim\":[0,2]", 1).replacen("\"data\":[", "\"data\":[", 1);
+    assert!(serde_json::from_str::<JointCategorical>(&broken).is_err());
+}
+
+/// The curves of a task are the divergences of the learners' models, for scores of any size and numbers of states that no vector divides.
+#[test]
+fn curves_are_the_divergences_of_the_models() {
+    for (kx, ky, size) in [(3, 5, 1.0), (7, 4, 20.0), (9, 11, 300.0), (1, 3, 2.0)] {
+        let (p, q) = (pair(kx, ky, size, 1), pair(kx, ky, size, 2));
+        let task = CategoricalTask::new(&p, &q).unwrap();
+        let samples = task.draw(30, &mut rng(3));
+        for average in [Average::Last, Average::Uniform, Average::Tail { from: 7 }] {
+            let curves = [0, 1, 2].map(|m| task.run(m, 0.7, average, 1, &samples).unwrap());
+            let mut directed = [p.clone(), p.reverse()]
+                .map(|start| CategoricalSgd::new(&start, 0.7, average, Momentum::Off).unwrap());
+            let mut joint = JointSgd::new(&JointCategorical::of(&p), 0.7, average).unwrap();
+            for (t, &sample) in samples.iter().enumerate() {
+                let mut expected = Vec::new();
+                for sgd in &mut directed {
+                    sgd.learn(sample).unwrap();
+                    expected.push(q.kl(&sgd.model()).unwrap());
+                }
+                joint.learn(sample).unwrap();
+                let scores = Array2::from_shape_vec((kx, ky), joint.scores()).unwrap();
+                expected
+                    .push(q.kl(&CategoricalPair::from_log_joint(scores.view()).unwrap()).unwrap());
+                for (curve, kl) in curves.iter().zip(expected) {
+                    let found = curve[t + 1];
+                    assert!(
+                        (found - kl).abs() <= 1e-12 * (1.0 + kl),
+                        "{kx} {ky} {size} {t}: {found} {kl}"
+                    );
+                }
+            }
+        }
     }
 }

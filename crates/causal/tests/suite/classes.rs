@@ -4,7 +4,7 @@ use fenchel_causal::adjustment::adjust;
 use fenchel_causal::distance::{Strategy, adjustment_distance, shd, sid};
 use fenchel_causal::equivalence::{identify_in_class, is_identifiable, members};
 use fenchel_causal::{Admg, LatentModel, NodeSet, ProbabilityTable, Query, identify};
-use fenchel_graphical::Dag;
+use fenchel_graphical::{Cpdag, Dag};
 
 use crate::common::{names, pairs, random_graph, rng};
 
@@ -82,6 +82,14 @@ fn a_class_answers_where_all_members_agree() {
             }
         }
     }
+}
+
+/// 0 -> 1 - 2 is no class: one way to direct the edge makes a v-structure.
+#[test]
+fn edges_that_are_no_class() {
+    let wrong = Cpdag { nodes: 3, directed: vec![(0, 1)], undirected: vec![(1, 2)] };
+    let error = members(&wrong, 10).unwrap_err().to_string();
+    assert!(error.starts_with("the class: expected all graphs that are equivalent"), "{error}");
 }
 
 #[test]

@@ -89,6 +89,8 @@ pub(crate) fn judge(model: &LatentModel, query: Query) -> bool {
                 "{graph}: {hedge}: the effects differ by {:e}",
                 apart.effect
             );
+            let asked = witness.check(query).unwrap();
+            assert!(asked.effect > 1e-3, "{graph}: {query:?} differs by {:e}", asked.effect);
             let law = witness.first.observed().unwrap();
             assert!(law.values().iter().all(|p| *p > 0.0), "{graph}: {hedge}: a zero in the law");
             false

@@ -62,6 +62,25 @@ fn random_graphs_with_sets_and_conditions() {
     assert!(yes > 50 && no > 50, "{yes} identifiable, {no} not: both must be tried");
 }
 
+/// The parity of the hedge alone would move the law of the condition and leave the conditional as it is: random mechanisms around
+/// the hedge are needed, in the last two with a second bit inside it.
+#[test]
+fn two_models_differ_on_the_conditional_itself() {
+    for (graph, query) in [
+        ("X -> Z; X <-> Z; Z <-> Y", "P(Y | do(X), Z)"),
+        ("A -> B -> D; A -> C; B -> C -> D; A <-> C; B <-> C; B <-> D", "P(A | do(C), D)"),
+        ("A -> B -> C -> D; A -> D; A <-> B; A <-> D; B <-> C; B <-> D", "P(B | do(A), C, D)"),
+    ] {
+        let g = Admg::parse(graph).unwrap();
+        let query = g.query(query).unwrap();
+        let Err(Error::NotIdentifiable(hedge)) = identify(&g, query) else { panic!("{graph}") };
+        let witness = hedge.witness().unwrap();
+        let (failed, asked) = (witness.check(hedge.failed).unwrap(), witness.check(query).unwrap());
+        assert!(failed.observed < 1e-15 && failed.effect > 1e-3, "{graph}: {failed:?}");
+        assert!(asked.effect > 1e-3, "{graph}: {asked:?}");
+    }
+}
+
 #[test]
 fn variables_with_more_states() {
     let mut rng = rng(3);
@@ -114,6 +133,18 @@ fn textbook_graphs() {
             (found, _) => panic!("{graph}: {query}: {found:?}"),
         }
     }
+}
+
+/// A node may be called X': the primes of bound variables are longer then. LaTeX's own signs are escaped.
+#[test]
+fn names_that_look_like_bound_variables() {
+    let g = Admg::parse("X -> M -> Y; X <-> Y; X' -> Y").unwrap();
+    let e = identify(&g, g.query("P(Y | do(X), X')").unwrap()).unwrap().to_string();
+    assert!(e.contains("sum_{X''}") && !e.contains("sum_{X'}"), "{e}");
+    let g = Admg::new(&["%", "a^b"], &[(0, 1)], &[]).unwrap();
+    let query = Query::new(NodeSet::one(1), NodeSet::one(0));
+    let latex = identify(&g, query).unwrap().latex();
+    assert!(latex.ends_with(r"P(\text{a\^{}b} \mid \text{\%})"), "{latex}");
 }
 
 #[test]

@@ -87,6 +87,26 @@ fn without_evidence_a_counterfactual_is_the_effect_of_the_network() {
     assert!((law[1] - 1.0).abs() < 1e-12);
 }
 
+/// What contradicts itself is refused, also where the answer would not depend on it.
+#[test]
+fn contradictions() {
+    let scm = random_scm(2, 1);
+    let twice = scm.counterfactual(&[(0, 1), (0, 0)], &[], 1).unwrap_err();
+    assert_eq!(twice.to_string(), format!("evidence on {:?} is given twice", scm.graph().name(0)));
+    assert!(matches!(scm.counterfactual(&[], &[(0, 1), (0, 1)], 1), Err(Error::Duplicate { .. })));
+    let noise = scm.sample_noise(&mut rng(1));
+    assert!(matches!(scm.run(&noise, &[(1, 0), (1, 1)]), Err(Error::Duplicate { .. })));
+    let linear =
+        LinearGaussianScm::new(scm.graph().clone(), &[], vec![0.0; 2], vec![1.0; 2]).unwrap();
+    assert!(matches!(linear.law(&[(0, 1.0), (0, 2.0)]), Err(Error::Duplicate { .. })));
+    let never =
+        DiscreteScm::new(Admg::parse("X").unwrap(), vec![2], vec![vec![1.0]], vec![vec![0]])
+            .unwrap();
+    let set = never.counterfactual(&[(0, 1)], &[(0, 0)], 0);
+    assert_eq!(set, Err(Error::ImpossibleEvidence), "the outcome is set, the evidence impossible");
+    assert_eq!(never.counterfactual(&[(0, 0)], &[(0, 1)], 0).unwrap(), [0.0, 1.0]);
+}
+
 #[test]
 fn refusals() {
     let scm = random_scm(2, 1);

@@ -16,6 +16,7 @@
 mod adaptation;
 mod normal;
 mod real;
+mod runs;
 mod theory;
 
 use crate::documents::LE_PRIOL as DOCUMENT;

@@ -1,0 +1,96 @@
+//! Steps on the mean loss of a batch, and on the expected loss.
+
+use fenchel_linalg::Invalid;
+use fenchel_linalg::special::softmax_in_place;
+use ndarray::{Array2, ArrayView2, Axis};
+
+use crate::Error;
+use crate::categorical::{CategoricalPair, Direction};
+
+impl CategoricalPair {
+    /// One step on the mean loss of a batch of samples (x, y). O(K^2).
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for an empty batch or a step that is not positive; [`Error::Category`].
+    pub fn mean_gradient_step(
+        &self,
+        batch: &[(usize, usize)],
+        step: f64,
+    ) -> Result<CategoricalPair, Error> {
+        if batch.is_empty() {
+            return Err(Invalid::Empty { what: "the batch" }.into());
+        }
+        let (a, b) = self.shape();
+        let mut weights = Array2::<f64>::zeros((a, b));
+        for &(x, y) in batch {
+            let (i, j) = match self.direction() {
+                Direction::Causal => (x, y),
+                Direction::Anticausal => (y, x),
+            };
+            for (what, value, categories) in
+                [("the marginal variable", i, a), ("the conditional variable", j, b)]
+            {
+                if value >= categories {
+                    return Err(Error::Category { what, value, categories });
+                }
+            }
+            weights[(i, j)] += 1.0 / batch.len() as f64;
+        }
+        self.step_towards(weights.view(), step)
+    }
+
+    /// One step on the expected loss under a target, without noise: `s <- s - step (p - p*)` for the marginal,
+    /// `s_{b|a} <- s_{b|a} - step p*(a) (p(b|a) - p*(b|a))` for the rows. O(K^2).
+    ///
+    /// ```
+    /// use fenchel_causal::categorical::CategoricalPair;
+    /// use ndarray::array;
+    ///
+    /// let rows = array![[0.0, 0.0], [0.0, 0.0]];
+    /// let target = CategoricalPair::from_logits(array![1.0, -1.0].view(), array![[2.0, 0.0], [0.0, 1.0]].view())?;
+    /// let mut model = CategoricalPair::from_logits(array![0.0, 0.0].view(), rows.view())?;
+    /// for _ in 0..500 {
+    ///     model = model.expected_gradient_step(&target, 1.0)?;
+    /// }
+    /// assert!(target.kl(&model)? < 1e-9);
+    /// # Ok::<(), fenchel_causal::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for a step that is not positive or other numbers of states.
+    pub fn expected_gradient_step(
+        &self,
+        target: &CategoricalPair,
+        step: f64,
+    ) -> Result<CategoricalPair, Error> {
+        let p = target.log_joint().mapv(f64::exp);
+        let weights = match self.direction() {
+            Direction::Causal => p,
+            Direction::Anticausal => p.reversed_axes(),
+        };
+        Invalid::check_length("states of the marginal variable", self.shape().0, weights.nrows())?;
+        Invalid::check_length("states of the other variable", self.shape().1, weights.ncols())?;
+        self.step_towards(weights.view(), step)
+    }
+
+    /// One step on the loss of a distribution over the cells, a row for each state of the marginal variable.
+    fn step_towards(
+        &self,
+        weights: ArrayView2<'_, f64>,
+        step: f64,
+    ) -> Result<CategoricalPair, Error> {
+        Invalid::check_positive("step", step)?;
+        let sums = weights.sum_axis(Axis(1));
+        let marginal = &self.marginal() - &((self.marginal_probabilities() - &sums) * step);
+        let mut rows = self.conditional().to_owned();
+        for ((mut row, seen), &w) in rows.rows_mut().into_iter().zip(weights.rows()).zip(&sums) {
+            if w > 0.0 {
+                let mut p = row.to_vec();
+                softmax_in_place(&mut p);
+                row.iter_mut().zip(&p).zip(&seen).for_each(|((s, p), c)| *s -= step * (w * p - c));
+            }
+        }
+        let pair = CategoricalPair::from_logits(marginal.view(), rows.view())?;
+        Ok(pair.relabelled(self.direction()))
+    }
+}
