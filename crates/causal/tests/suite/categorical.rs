@@ -549,8 +549,8 @@ fn saved_joints_are_checked() {
     let text = serde_json::to_string(&joint).unwrap();
     let back: JointCategorical = serde_json::from_str(&text).unwrap();
     assert!(gap(back.logits(), joint.logits()) < 1e-15);
-    let broken =
-        text.replacen("\"dim\":[2,2]", "\"dim\":[0,2]", 1).replacen("\"data\":[", "\"data\":[", 1);
+    let broken = text.replacen("\"dim\":[2,2]", "\"dim\":[0,2]", 1);
+    assert_ne!(broken, text);
     assert!(serde_json::from_str::<JointCategorical>(&broken).is_err());
 }
 
