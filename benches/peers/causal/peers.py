@@ -9,8 +9,6 @@ import warnings
 warnings.simplefilter("ignore")
 logging.disable(logging.WARNING)
 
-import ananke.graphs
-import ananke.identification
 import antecedent
 import causaleffect
 import networkx
@@ -136,21 +134,6 @@ class Antecedent:
         return True, []
 
 
-class Ananke:
-    """Verdicts of one-line ID; its formula is a string of kernels."""
-
-    def __init__(self, graph, nodes):
-        pairs = lambda edges: [(name(a), name(b)) for a, b in edges]
-        names = [name(k) for k in range(nodes)]
-        self.graph = ananke.graphs.ADMG(names, di_edges=pairs(graph["directed"]), bi_edges=pairs(graph["bidirected"]))
-
-    def ask(self, x, y):
-        return ananke.identification.OneLineID(self.graph, [name(x)], [name(y)]).id()
-
-    def read(self, answer, x, y, tables):
-        return bool(answer), []
-
-
 class DoWhy:
     """Back-door and front-door sets."""
 
@@ -206,7 +189,6 @@ ALL = {
     "y0": Y0,
     "causaleffect": CausalEffect,
     "antecedent": Antecedent,
-    "ananke": Ananke,
     "dowhy": DoWhy,
     "pgmpy": Pgmpy,
 }

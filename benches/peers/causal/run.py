@@ -1,4 +1,4 @@
-"""Fenchel's identification beside y0, causaleffect, antecedent, ananke, dowhy and pgmpy; its adaptation beside numpy.
+"""Fenchel's identification beside y0, causaleffect, antecedent, dowhy and pgmpy; its adaptation beside numpy.
 
     cargo xtask peers causal [-- --quick]      (about 6 minutes; with --quick half of one)
 
@@ -161,7 +161,7 @@ def adaptation(runner, quick):
 
 def report(ours, tallies, curves, every):
     """The page."""
-    version = lambda name: importlib.metadata.version({"pgmpy": "pgmpy-no-torch", "ananke": "ananke-causal"}.get(name, name))
+    version = lambda name: importlib.metadata.version({"pgmpy": "pgmpy-no-torch"}.get(name, name))
     lines = [
         "# Identification and adaptation against peers",
         "",
