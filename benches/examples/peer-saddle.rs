@@ -1,7 +1,7 @@
 //! This project's side of `cargo xtask peers saddle`.
 //!
 //! ```text
-//! peer-saddle serve [--data FOLDER]     reads requests from standard input
+//! peer-saddle serve     reads requests from standard input
 //! ```
 //!
 //! A line on standard input is a JSON request, a line on standard output its answer:
@@ -10,31 +10,33 @@
 //! |---|---|---|
 //! | `{"lp": {c, a, b, g, h, low, high}}` | solves a linear program (`null` bounds are infinite) | outcome, objective, seconds |
 //! | `{"hinge": {x, y, classes, radius, penalty, relative}}` | PDHG on the l1 hinge problem | objective, gap, seconds |
-//! | `{"mnist": {penalty, radius, seconds}}` | the estimator on four fifths of the MNIST test images | accuracy on the rest, nonzeros, gap, seconds |
+//! | `{"fit": {rows, columns, offsets, places, values, y, penalty, radius, seconds}}` | the estimator on four fifths of the rows | accuracy on every fifth, nonzeros, gap, seconds |
+//! | `{"race": {n, seconds}}` | Figure 4-2 by wall time | what each method has reached |
 
 use std::error::Error;
 use std::io::{BufRead, Write};
 use std::time::Instant;
 
-use fenchel_datasets::Folder;
 use fenchel_linalg::AsDesign;
-use fenchel_optim::Stop;
+use fenchel_optim::random::stream;
+use fenchel_optim::{Cadence, StepSize, Stop};
 use fenchel_saddle::{
-    HingeBilinear, LinearProgram, LpOutcome, LpSettings, Multiclass, MulticlassL1, MulticlassLoss,
-    PdhgSettings, Radius, Samples, linear_program, pdhg,
+    HingeBilinear, LinearProgram, LpOutcome, LpSettings, MirrorProxSettings, Multiclass,
+    MulticlassL1, MulticlassLoss, PdhgSettings, Radius, SaddleProblem, Samples, Solver,
+    SubgradientSettings, SublinearSettings, linear_program, mirror_prox, pdhg, subgradient,
+    sublinear,
 };
-use ndarray::{Array2, Axis};
+use ndarray::Array2;
+use rand::RngExt;
 use serde_json::{Value, json};
 
 type Answer = Result<Value, Box<dyn Error>>;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let data = match arguments.as_slice() {
-        [serve] if serve == "serve" => None,
-        [serve, flag, folder] if serve == "serve" && flag == "--data" => Some(folder.clone()),
-        _ => return Err("usage: peer-saddle serve [--data FOLDER]".into()),
-    };
+    if arguments != ["serve"] {
+        return Err("usage: peer-saddle serve".into());
+    }
     let mut out = std::io::stdout().lock();
     for line in std::io::stdin().lock().lines() {
         let request: Value = serde_json::from_str(&line?)?;
@@ -42,8 +44,10 @@ fn main() -> Result<(), Box<dyn Error>> {
             program(lp)?
         } else if let Some(hinge) = request.get("hinge") {
             optimum(hinge)?
-        } else if let Some(mnist) = request.get("mnist") {
-            digits(mnist, data.as_deref())?
+        } else if let Some(data) = request.get("fit") {
+            fit(data)?
+        } else if let Some(size) = request.get("race") {
+            race(size)?
         } else {
             return Err("unknown request".into());
         };
@@ -115,20 +119,27 @@ fn optimum(request: &Value) -> Answer {
     }))
 }
 
-fn digits(request: &Value, data: Option<&str>) -> Answer {
-    let images = match data {
-        Some(root) => Folder::new(root).mnist_test()?,
-        None => None,
-    };
-    let Some(images) = images else { return Ok(Value::Null) };
-    let x = images.x.mapv(|v| f64::from(v) / 255.0);
-    let y: Vec<u8> = images.y.to_vec();
-    // Every fifth image is left out; the peers do the same.
-    let (test, train): (Vec<usize>, Vec<usize>) = (0..y.len()).partition(|j| j % 5 == 0);
-    let part =
-        |rows: &[usize]| (x.select(Axis(0), rows), rows.iter().map(|j| y[*j]).collect::<Vec<u8>>());
-    let ((train_x, train_y), (test_x, test_y)) = (part(&train), part(&test));
+fn fit(request: &Value) -> Answer {
     let number = |name: &str| request[name].as_f64().unwrap_or(f64::NAN);
+    let whole = |name: &str| -> Vec<usize> {
+        numbers(&request[name], f64::NAN).iter().map(|v| *v as usize).collect()
+    };
+    let (offsets, places, values) =
+        (whole("offsets"), whole("places"), numbers(&request["values"], f64::NAN));
+    let (y, columns) = (whole("y"), number("columns") as usize);
+    // Every fifth row is left out; the peers do the same.
+    let part = |test: bool| {
+        let (mut from, mut at, mut of, mut labels) = (vec![0_usize], vec![], vec![], vec![]);
+        for j in (0..y.len()).filter(|j| (j % 5 == 0) == test) {
+            at.extend(places[offsets[j]..offsets[j + 1]].iter().map(|c| *c as u32));
+            of.extend(&values[offsets[j]..offsets[j + 1]]);
+            from.push(at.len());
+            labels.push(y[j]);
+        }
+        (from, at, of, labels)
+    };
+    let (train, test) = (part(false), part(true));
+    let x = sprs::CsMatI::new((train.3.len(), columns), train.0, train.1, train.2);
     let stop = Stop {
         relative: 0.01,
         max_passes: f64::INFINITY,
@@ -139,14 +150,91 @@ fn digits(request: &Value, data: Option<&str>) -> Answer {
         penalty: number("penalty"),
         radius: Radius::At(number("radius")),
         standardise: false,
+        solver: match request["solver"].as_str() {
+            Some("pdhg") => Solver::Pdhg,
+            Some("prox") => Solver::MirrorProx,
+            _ => Solver::Auto,
+        },
         stop,
         ..Default::default()
     };
     let start = Instant::now();
-    let model = estimator.fit(&train_x, &train_y)?;
+    let model = estimator.fit(&x, &train.3)?;
     let seconds = start.elapsed().as_secs_f64();
+    let out = sprs::CsMatI::new((test.3.len(), columns), test.0, test.1, test.2);
     Ok(json!({
-        "accuracy": model.score(&test_x, &test_y)?, "nonzeros": model.nonzeros(), "solver": format!("{:?}", model.solver),
+        "accuracy": model.score(&out, &test.3)?, "nonzeros": model.nonzeros(), "solver": format!("{:?}", model.solver),
         "objective": model.report.certificate.objective(), "gap": model.report.certificate.value(), "seconds": seconds,
     }))
+}
+
+/// Each method for the same seconds on the problem of Figure 4-2: primal value, and gap where the method has one.
+fn race(request: &Value) -> Answer {
+    let n = request["n"].as_u64().unwrap_or(200) as usize;
+    let seconds = request["seconds"].as_f64().unwrap_or(10.0);
+    let mut random = stream(1, 4);
+    let mut normal = || {
+        let (a, b): (f64, f64) = (random.random(), random.random());
+        (-2.0 * (1.0 - a).ln()).sqrt() * (std::f64::consts::TAU * b).cos()
+    };
+    let x = Array2::from_shape_simple_fn((n, n), &mut normal);
+    let scale = (n as f64).sqrt().recip();
+    let y: Vec<usize> = x
+        .rows()
+        .into_iter()
+        .map(|row| {
+            let noisy: Vec<f64> = row.iter().map(|v| v + scale * normal()).collect();
+            (0..n).fold(0, |best, l| if noisy[l] > noisy[best] { l } else { best })
+        })
+        .collect();
+    let samples = Samples::new(&x.as_design()?, &y, n, None)?;
+    let problem = Multiclass::new(&samples, MulticlassLoss::Hinge, n as f64, 1e-3)?;
+    let stop = Stop {
+        absolute: 0.0,
+        relative: 0.0,
+        max_passes: f64::INFINITY,
+        max_seconds: Some(seconds),
+        check: Cadence::Doubling(64.0),
+        ..Stop::default()
+    };
+    let mut rows = vec![];
+    // The theory's step needs the number of steps beforehand: those of a trial of a tenth of the time, times nine.
+    let trial = Stop { max_seconds: Some(0.1 * seconds), ..stop };
+    let settings =
+        |step, horizon, stop| SublinearSettings { step, horizon, stop, ..Default::default() };
+    let first =
+        sublinear(&problem, &settings(StepSize::Theory, Some(1_000_000), trial), None, &mut ())?;
+    let horizon = Some((9 * first.state.steps()).max(1));
+    for (name, step) in
+        [("sublinear, theory", StepSize::Theory), ("sublinear, 30 times", StepSize::Scaled(30.0))]
+    {
+        let state = sublinear(&problem, &settings(step, horizon, stop), None, &mut ())?.state;
+        let certificate = state.certificate(&problem);
+        rows.push(json!({"method": name, "steps": state.steps(), "objective": certificate.objective(), "gap": certificate.value()}));
+    }
+    let estimator = MulticlassL1 {
+        penalty: 1e-3,
+        radius: Radius::At(n as f64),
+        solver: Solver::Sublinear,
+        intercept: false,
+        standardise: false,
+        stop,
+        ..Default::default()
+    };
+    let model = estimator.fit(&x, &y)?;
+    let certificate = model.report.certificate;
+    rows.push(json!({"method": "estimator, Pilot", "objective": certificate.objective(), "gap": certificate.value()}));
+    let every = Stop { check: Cadence::Every(1.0), ..stop };
+    for (name, frobenius) in
+        [("SSM, same radius", None), ("SSM, norm of the truth", Some((n as f64).sqrt()))]
+    {
+        let ssm = SubgradientSettings { frobenius, stop: every, ..Default::default() };
+        let u = subgradient(&problem, &ssm, &mut ())?.state;
+        rows.push(json!({"method": name, "objective": problem.primal(&u)}));
+    }
+    let prox = MirrorProxSettings { stop: every, ..Default::default() };
+    let state = mirror_prox(&problem, &prox, None, &mut ())?.state;
+    let objective = problem.objective(&state.x);
+    rows.push(json!({"method": "mirror prox", "objective": objective, "gap": objective - problem.lower_bound(&state.y)}));
+    Ok(json!({"n": n, "seconds": seconds, "rows": rows}))
 }

@@ -89,3 +89,43 @@ impl Conjugate {
         }
     }
 }
+
+/// Losses of a margin `m = y f(x)` of two classes, with `y` of -1 and 1: what Figure 1-1 of the thesis draws.
+///
+/// Each convex one is an upper bound of the error count, scaled so that it is 1 at `m = 0`, and falls there: a minimiser over all
+/// functions then has the sign of the best classifier (Bartlett, Jordan and McAuliffe, 2006).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MarginLoss {
+    /// 1 where `m <= 0`: the errors themselves, not convex.
+    ZeroOne,
+    /// `(1 - m)^2`.
+    Quadratic,
+    /// `max(0, 1 - m)`.
+    Hinge,
+    /// `ln(1 + e^{-m}) / ln 2`.
+    Logistic,
+    /// `e^{-m}`.
+    Exponential,
+}
+
+impl MarginLoss {
+    /// All of them, in the order of the figure.
+    pub const ALL: [MarginLoss; 5] = [
+        MarginLoss::ZeroOne,
+        MarginLoss::Quadratic,
+        MarginLoss::Hinge,
+        MarginLoss::Logistic,
+        MarginLoss::Exponential,
+    ];
+
+    /// The loss at a margin.
+    pub fn value(self, margin: f64) -> f64 {
+        match self {
+            MarginLoss::ZeroOne => f64::from(margin <= 0.0),
+            MarginLoss::Quadratic => (1.0 - margin).powi(2),
+            MarginLoss::Hinge => (1.0 - margin).max(0.0),
+            MarginLoss::Logistic => softplus(-margin) / std::f64::consts::LN_2,
+            MarginLoss::Exponential => (-margin).exp(),
+        }
+    }
+}

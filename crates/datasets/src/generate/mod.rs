@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | [`spgen`] | sparse, columns of very different frequency; labels and targets | integer weights |
 //! | [`low_rank`] | dense, of low rank; targets | weights |
+//! | [`topics`] | sparse rows of words by Zipf's law; labels of many classes | telling words of each class |
 //!
 //! All draws come from SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number
 //! generators", OOPSLA 2014), which a few lines of any language reproduce. What [`spgen`] makes is
@@ -12,9 +13,11 @@
 
 mod low_rank;
 mod spgen;
+mod topics;
 
 pub use low_rank::{LowRank, LowRankData, low_rank};
 pub use spgen::{Spgen, SpgenData, spgen};
+pub use topics::{Topics, TopicsData, topics};
 
 /// SplitMix64: a counter and a mixing function.
 #[derive(Debug, Clone)]

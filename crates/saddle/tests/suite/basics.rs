@@ -292,3 +292,20 @@ fn the_baseline_keeps_its_bound() {
         assert!(mean - optimum <= bound && mean > optimum, "{mean} {optimum} {bound}");
     }
 }
+
+/// Figure 1-1: convex losses are above the count of errors, 1 at 0, convex but for the count itself.
+#[test]
+fn losses_of_a_margin_bound_the_errors() {
+    use fenchel_saddle::conjugate::MarginLoss;
+    let grid: Vec<f64> = (-400..=400).map(|i| f64::from(i) / 100.0).collect();
+    for loss in MarginLoss::ALL {
+        assert_eq!(loss.value(0.0), 1.0, "{loss:?}");
+        for m in &grid {
+            assert!(loss.value(*m) >= MarginLoss::ZeroOne.value(*m), "{loss:?} at {m}");
+            let chord = 0.5 * (loss.value(m - 0.7) + loss.value(m + 0.7));
+            let convex = loss.value(*m) <= chord + 1e-12;
+            assert!(convex || loss == MarginLoss::ZeroOne, "{loss:?} at {m}");
+        }
+    }
+    assert!((MarginLoss::Logistic.value(1.0) - 0.451_941_083_083_048_2).abs() < 1e-15);
+}

@@ -172,6 +172,45 @@ fn draws_follow_the_law() {
     }
 }
 
+/// Drawn entries are unbiased estimates of the iterates: their mean differs from the average by a martingale over `T`, whose entries
+/// are at most `R max(sigma) / sigma_i` and hence have a variance of at most that times `R` over `T`.
+#[test]
+fn drawn_entries_average_to_the_weights() {
+    let samples = data::samples(40, 6, 3, 8);
+    let (radius, steps) = (3.0, 200_000_u64);
+    let problem = Multiclass::new(&samples, MulticlassLoss::Hinge, radius, 0.01).unwrap();
+    let stop = Stop {
+        check: Cadence::Every(1e9),
+        ..Stop::after_passes(steps as f64 * (40.0 + 6.0) / 240.0)
+    };
+    let settings = SublinearSettings {
+        step: StepSize::Scaled(30.0),
+        horizon: Some(steps),
+        stop,
+        noisy: true,
+        ..Default::default()
+    };
+    let state = sublinear(&problem, &settings, None, &mut ()).unwrap().state;
+    let mut noisy = [[0.0; 3]; 6];
+    state.noisy_weights().into_iter().for_each(|(i, l, v)| noisy[i][l] = v);
+    let norms: Vec<f64> =
+        data::dense(40, 6, 3, 8).0.columns().into_iter().map(|c| c.dot(&c).sqrt()).collect();
+    let top = norms.iter().copied().fold(0.0, f64::max);
+    let mut seen = 0.0_f64;
+    for (class, column) in state.weights() {
+        for i in 0..6 {
+            let room = 5.0 * radius * (top / norms[i] / steps as f64).sqrt();
+            assert!((noisy[i][class] - column[i]).abs() <= room, "{noisy:?} {column:?}");
+            seen = seen.max(column[i].abs() / room);
+        }
+    }
+    assert!(seen > 5.0, "the weights are below the noise: {seen}");
+    let without =
+        sublinear(&problem, &SublinearSettings { noisy: false, ..settings }, None, &mut ());
+    let without = without.unwrap().state;
+    assert!(without.noisy_weights().is_empty() && without.weights() == state.weights());
+}
+
 #[test]
 fn runs_repeat_resume_and_report() {
     let samples = data::samples(50, 20, 6, 7);

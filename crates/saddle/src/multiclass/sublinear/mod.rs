@@ -23,6 +23,8 @@ pub(crate) mod certificate;
 mod dual;
 mod primal;
 
+use std::collections::BTreeMap;
+
 use fenchel_linalg::Invalid;
 use fenchel_optim::random::{Generator, stream};
 use fenchel_optim::{
@@ -49,6 +51,7 @@ use crate::problem::SaddleProblem;
 /// | `stop` | [`Stop::default`] | a pass is `nnz / (nnz of a mean row + of a mean column)` steps: as many entries as the data have |
 /// | `seed` | 0 | of the draws |
 /// | `script` | none | draws in the place of random ones, for tests |
+/// | `noisy` | false | also averages the single drawn entries of `U`: [`SublinearState::noisy_weights`] |
 /// | `max_memory` | 4 GiB | refused beforehand where all classes could need more |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -64,6 +67,8 @@ pub struct SublinearSettings {
     /// Draws in the place of random ones.
     #[serde(skip)]
     pub script: Vec<Draw>,
+    /// Whether to average the drawn entries too.
+    pub noisy: bool,
     /// Most bytes to use; `None` for no limit.
     pub max_memory: Option<u64>,
 }
@@ -77,6 +82,7 @@ impl Default for SublinearSettings {
             stop,
             seed: 0,
             script: vec![],
+            noisy: false,
             max_memory: MAX_MEMORY,
         }
     }
@@ -90,6 +96,8 @@ pub struct SublinearState {
     /// Steps in the average.
     steps: u64,
     random: Generator,
+    /// Sums of drawn entries of `U`, by class and feature.
+    noisy: Option<BTreeMap<u64, f64>>,
 }
 
 impl SublinearState {
@@ -97,7 +105,7 @@ impl SublinearState {
     pub(crate) fn new(problem: &Multiclass, random: Generator) -> Self {
         let samples = problem.samples();
         let (primal, dual) = (Primal::new(samples, problem.radius()), Dual::new(samples));
-        SublinearState { primal, dual, steps: 0, random }
+        SublinearState { primal, dual, steps: 0, random, noisy: None }
     }
 
     /// Steps in the average.
@@ -134,6 +142,19 @@ impl SublinearState {
         v
     }
 
+    /// The mean of the drawn entries `(feature, class, weight)`: an unbiased estimate of the averaged weights with at most one entry
+    /// a step, O(1) a step. Empty unless [`SublinearSettings::noisy`] was set.
+    ///
+    /// It may lie outside the ball: an entry is `sum sigma (p + q)` over `sigma_i`. It has a primal guarantee alone; its objective
+    /// and the lower bound of the averaged `V` make a certificate. Source: Remark 6 of the thesis.
+    pub fn noisy_weights(&self) -> Vec<(usize, usize, f64)> {
+        let steps = self.steps.max(1) as f64;
+        let entry = |(at, sum): (&u64, &f64)| {
+            ((at & 0xffff_ffff) as usize, (at >> 32) as usize, sum / steps)
+        };
+        self.noisy.iter().flatten().map(entry).filter(|e| e.2 != 0.0).collect()
+    }
+
     /// The mean of `sum p + sum q` over the iterates, at least the norm of the averaged weights.
     pub fn mass(&self) -> f64 {
         self.primal.average_mass(self.steps.max(1) as f64)
@@ -168,6 +189,7 @@ impl SublinearState {
     pub fn restarted(mut self) -> Self {
         self.primal.forget();
         self.dual.forget();
+        self.noisy = self.noisy.map(|_| BTreeMap::new());
         self.steps = 0;
         self
     }
@@ -244,7 +266,7 @@ impl Sublinear<'_> {
     /// One step.
     fn iterate(&mut self) {
         let samples = self.problem.samples();
-        let SublinearState { primal, dual, random, .. } = &mut self.state;
+        let SublinearState { primal, dual, random, noisy, .. } = &mut self.state;
         let d = samples.features();
         let (of_u, of_v) = (primal.importance(self.sigmas), dual.importance());
         let given = self.script.next();
@@ -272,6 +294,9 @@ impl Sublinear<'_> {
                 let scale = sign * of_u / sigma;
                 self.operations += fill(&self.columns, i, scale, &mut self.xi);
                 dual_entry = Some((i, class, scale.abs()));
+                if let Some(noisy) = noisy {
+                    *noisy.entry((class as u64) << 32 | i as u64).or_default() += scale;
+                }
             }
         }
         primal.count();
@@ -403,6 +428,8 @@ where
         }
     };
     let mut method = Sublinear::new(problem, state, gamma);
+    let began = method.state.noisy.take().filter(|_| settings.noisy);
+    method.state.noisy = settings.noisy.then(|| began.unwrap_or_default());
     method.script = settings.script.clone().into_iter();
     let report = run(&mut method, &settings.stop, observer)?;
     Ok(Solution { state: method.state, report })
