@@ -82,7 +82,7 @@ pub fn topics(settings: &Topics) -> TopicsData {
         sum += 1.0 / (w as f64 + 10.0);
         sums.push(sum);
     }
-    let mut below = |n: usize, random: &mut SplitMix64| ((1.0 - random.unit()) * n as f64) as usize;
+    let below = |n: usize, random: &mut SplitMix64| ((1.0 - random.unit()) * n as f64) as usize;
     for _ in 0..rows {
         let topic = below(topics, &mut random);
         let mut row: Vec<u32> = (0..length)

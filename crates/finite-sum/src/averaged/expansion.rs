@@ -78,7 +78,8 @@ pub fn stationary_expansion<M: MeanFunction>(
     let total: f64 = weights.iter().sum();
     Invalid::check_positive("sum of the weights", total)?;
     let weights: Array1<f64> = weights.iter().map(|w| w / total).collect();
-    let weighted = |f: &dyn Fn(usize) -> f64| -> Array1<f64> { (0..n).map(|i| weights[i] * f(i)).collect() };
+    let weighted =
+        |f: &dyn Fn(usize) -> f64| -> Array1<f64> { (0..n).map(|i| weights[i] * f(i)).collect() };
     // E[f phi phi'] and E[f phi].
     let square = |f: &dyn Fn(usize) -> f64| {
         let scaled = &features * &weighted(f).insert_axis(Axis(1));

@@ -122,7 +122,8 @@ fn averaged_predictions_beat_the_best_linear_model_where_it_is_wrong() {
 fn stationary_expansions_have_the_known_constants() {
     let rule = fenchel_linalg::quadrature::gauss_normal(60).unwrap();
     let n = 3600;
-    let x = Array2::from_shape_fn((n, 2), |(i, j)| rule.nodes[if j == 0 { i / 60 } else { i % 60 }]);
+    let x =
+        Array2::from_shape_fn((n, 2), |(i, j)| rule.nodes[if j == 0 { i / 60 } else { i % 60 }]);
     let weights: Vec<f64> = (0..n).map(|i| rule.weights[i / 60] * rule.weights[i % 60]).collect();
     type LogOdds = fn(f64, f64) -> f64;
     let models: [(LogOdds, [f64; 2], [f64; 5]); 3] = [
