@@ -7,6 +7,8 @@
 //! Sums over rows are made of a fixed number of parts, which depends on the data's shape alone. The parts are computed on all
 //! cores and added in their order: results do not depend on the number of threads.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use fenchel_linalg::{AsDesign, Design, Gram, Invalid};
 use ndarray::{Array1, Array2, ArrayView2, ArrayViewMut2, Axis, Slice};
 
@@ -14,6 +16,11 @@ use crate::Error;
 
 /// Rows of a block.
 pub(crate) const BLOCK: usize = 256;
+
+/// Most parts of a sum over rows of `d` columns.
+pub(crate) fn most_parts(d: usize) -> usize {
+    if d <= 256 { 16 } else { 4 }
+}
 
 /// An `n x d` matrix with finite entries that is read by blocks of rows. Every [`Design`] is one.
 pub trait Blocks: Sync {
@@ -70,6 +77,38 @@ impl Blocks for Picked<'_> {
     }
 }
 
+/// Data that know how many of their rows were read.
+pub(crate) struct Counted<'a> {
+    data: &'a dyn Blocks,
+    rows: AtomicU64,
+}
+
+impl<'a> Counted<'a> {
+    pub(crate) fn new(data: &'a dyn Blocks) -> Self {
+        Counted { data, rows: AtomicU64::new(0) }
+    }
+
+    /// Rows read, over the number of rows.
+    pub(crate) fn passes(&self) -> f64 {
+        self.rows.load(Ordering::Relaxed) as f64 / self.count().max(1) as f64
+    }
+}
+
+impl Blocks for Counted<'_> {
+    fn count(&self) -> usize {
+        self.data.count()
+    }
+
+    fn width(&self) -> usize {
+        self.data.width()
+    }
+
+    fn read(&self, from: usize, out: ArrayViewMut2<f64>) {
+        self.rows.fetch_add(out.nrows() as u64, Ordering::Relaxed);
+        self.data.read(from, out);
+    }
+}
+
 /// Checks a design and its size.
 pub(crate) fn checked<X: AsDesign + ?Sized>(x: &X) -> Result<X::View<'_>, Error> {
     let design = x.as_design()?;
@@ -103,8 +142,7 @@ pub(crate) fn fold<T: Send>(
     step: impl Fn(&mut T, usize, ArrayView2<f64>) -> Result<(), Error> + Sync + Send,
 ) -> Result<Vec<T>, Error> {
     let (n, d) = (data.count(), data.width());
-    let most = if d <= 256 { 16 } else { 4 };
-    let parts = (n / (4 * BLOCK)).clamp(1, most);
+    let parts = (n / (4 * BLOCK)).clamp(1, most_parts(d));
     map_parts(parts, |part| {
         let (from, to) = (part * n / parts, (part + 1) * n / parts);
         let mut value = make();

@@ -10,7 +10,8 @@
 //! | [`Components::Ladle`], Luo and Li 2016 | nothing but a gap | `repeats` fits |
 //!
 //! The sequential rules test "at most `k` directions" for `k` = 0, 1, ... and stop at the first `k` that is not
-//! rejected; at least one direction is kept.
+//! rejected; at least one direction is kept, and all that the method can find if every test rejects. Gap, ratio and ladle compare
+//! eigenvalue `k` with the next one: of `d` features they keep at most `d - 1` directions.
 
 use fenchel_linalg::special::chi_squared_tail;
 use fenchel_optim::Refusal;
@@ -23,6 +24,7 @@ use fenchel_linalg::{Dense, Invalid};
 use fenchel_optim::random::stream;
 
 use crate::blocks::{Blocks, Picked, gather, leading, map_parts};
+use crate::inference::kept;
 use crate::subspace::orthonormal;
 use crate::whitening::Whitening;
 use crate::{Error, Reducer, Response, Spectrum};
@@ -80,7 +82,8 @@ impl Components {
         response: &Response,
     ) -> Result<usize, Error> {
         let d = spectrum.vectors.nrows();
-        let top = spectrum.most.min(d.max(2) - 1).max(1);
+        let all = spectrum.most.min(d).max(1);
+        let top = all.min(d.max(2) - 1);
         match *self {
             Components::Fixed(k) => {
                 spectrum.check_count(method.name(), k)?;
@@ -100,17 +103,17 @@ impl Components {
             Components::ChiSquare(level) => {
                 check_level(level)?;
                 let tests = chi_square_tests(method, spectrum)?;
-                Ok(first_accepted(&tests, level).clamp(1, top))
+                Ok(first_accepted(&tests, level).clamp(1, all))
             }
             Components::Permutation { level, repeats, seed } => {
                 check_level(level)?;
-                for k in 1..top {
+                for k in 1..all {
                     let test = permutation_test(method, data, response, k, repeats, seed)?;
                     if test.p_value > level {
                         return Ok(k);
                     }
                 }
-                Ok(top)
+                Ok(all)
             }
             Components::Ladle { repeats, seed } => {
                 let ladle = ladle(method, spectrum, data, response, repeats, seed)?;
@@ -132,7 +135,7 @@ fn check_most(most: usize) -> Result<(), Invalid> {
     })
 }
 
-fn check_level(level: f64) -> Result<(), Invalid> {
+pub(crate) fn check_level(level: f64) -> Result<(), Invalid> {
     if level > 0.0 && level < 1.0 {
         return Ok(());
     }
@@ -264,10 +267,10 @@ fn cholesky_of(matrix: Array2<f64>) -> Result<Array2<f64>, Error> {
 }
 
 /// The ladle of Luo and Li: for `k` = 0, 1, ... the bootstrap variability of the first `k` directions plus the share of
-/// the next eigenvalue. Its minimum is the estimate of `k`.
+/// the next eigenvalue. Its minimum is the estimate of `k`. Degenerate resamples are left out.
 ///
 /// # Errors
-/// Those of the method; [`Invalid::Parameter`] unless `repeats >= 1`.
+/// [`Invalid::Parameter`] unless `repeats >= 1`; [`Error::TooFewResamples`] if less than half of them can be fitted.
 pub fn ladle(
     method: &dyn Reducer,
     spectrum: &Spectrum,
@@ -278,6 +281,11 @@ pub fn ladle(
 ) -> Result<Vec<f64>, Error> {
     check_repeats(repeats)?;
     let (n, d) = (data.count(), data.width());
+    if d < 2 {
+        // There is nothing to choose: the share of no direction is all.
+        let found = spectrum.values.iter().map(|l| l.abs()).sum::<f64>();
+        return Ok(vec![found / (1.0 + found)]);
+    }
     // Among many features the variability is flat; the paper stops at d / ln d.
     let most = if d > 10 { (d as f64 / (d as f64).ln()) as usize } else { d - 1 };
     let most = most.min(spectrum.most);
@@ -286,10 +294,15 @@ pub fn ladle(
     let rows = map_parts(repeats, |b| {
         let mut rng = stream(seed, b as u64);
         let index: Vec<usize> = (0..n).map(|_| rng.random_range(0..n)).collect();
-        let found = method.spectrum(&Picked { data, index: &index }, &response.pick(&index))?;
-        let inner = base.t().dot(&bases(&found.vectors)?);
-        Ok((1..=most).map(|k| 1.0 - determinant(&inner, k).abs()).collect::<Vec<_>>())
+        let found = || -> Result<_, Error> {
+            let found = method.spectrum(&Picked { data, index: &index }, &response.pick(&index))?;
+            let inner = base.t().dot(&bases(&found.vectors)?);
+            Ok((1..=most).map(|k| 1.0 - determinant(&inner, k).abs()).collect::<Vec<_>>())
+        };
+        Ok(found())
     })?;
+    let (rows, _) = kept(rows, 1)?;
+    let repeats = rows.len();
     let mut variability = vec![0.0; most + 1];
     for row in rows {
         variability[1..].iter_mut().zip(row).for_each(|(v, r)| *v += r / repeats as f64);

@@ -67,6 +67,28 @@ pub enum Error {
         /// Square root of the dimension, in whitened units.
         suggested: f64,
     },
+    /// All eigenvalues are 0: no direction is better than another.
+    #[error(
+        "all eigenvalues of {method} are 0: the response has no such moment with these features or scores"
+    )]
+    NoDirection {
+        /// The method.
+        method: &'static str,
+    },
+    /// Most resamples were degenerate: a constant response, dependent features, a class with a single sample.
+    #[error(
+        "{kept} of {repeats} resamples could be fitted, at least {least} are needed; the first that failed: {reason}"
+    )]
+    TooFewResamples {
+        /// Resamples with a fit.
+        kept: usize,
+        /// Resamples drawn.
+        repeats: usize,
+        /// The smallest number that is enough.
+        least: usize,
+        /// The error of the first one left out.
+        reason: String,
+    },
     /// Newton's method found no solution of the moment equations.
     #[error(
         "the moment equations were not solved after {iterations} iterations: largest difference {residual:e}"

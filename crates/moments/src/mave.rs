@@ -13,6 +13,7 @@
 
 use fenchel_linalg::factor::{cholesky, qr};
 use fenchel_linalg::{Invalid, lanes};
+use fenchel_optim::Status;
 use ndarray::{Array1, Array2, ArrayView2, Axis};
 use serde::{Deserialize, Serialize};
 
@@ -50,7 +51,10 @@ fit_methods!(Opg);
 /// |---|---|---|
 /// | `directions` | 1 | how many directions: it has no eigenvalues to choose by |
 /// | `base_points` | 500 | planes are fitted around so many samples |
-/// | `rounds` | 50 | most alternations |
+/// | `rounds` | 50 | most alternations, at least 1 |
+///
+/// It ends where a round moves the span by less than 1e-4 at the smallest bandwidth; after `rounds` without that the status
+/// of the report is a pass limit. The certificate is that movement, in whitened features.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Mave {
@@ -91,11 +95,14 @@ impl Setting {
         }
         let y = response.as_numbers(method)?;
         let n = data.count();
-        let mean = y.iter().sum::<f64>() / n as f64;
-        let spread = (y.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / n as f64).sqrt();
-        if !(spread > 0.0) {
+        if y.iter().all(|v| *v == y[0]) {
             return Err(Error::ConstantResponse { value: y[0] });
         }
+        // Relative to the largest, so that no square overflows or vanishes.
+        let largest = y.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
+        let y: Vec<f64> = y.iter().map(|v| v / largest).collect();
+        let mean = y.iter().sum::<f64>() / n as f64;
+        let spread = (y.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / n as f64).sqrt();
         let y = y.iter().map(|v| (v - mean) / spread).collect();
         let whitening = Whitening::of(data)?;
         let z = whitening.apply(gather(data).view());
@@ -195,7 +202,7 @@ impl Reducer for Opg {
         let matrix = outer_product(&setting)?;
         let back = setting.whitening.back();
         let spectrum = Spectrum::of(&matrix, EigenOrder::Algebraic, Some(back))?;
-        Ok(Spectrum { samples: data.count(), ..spectrum })
+        Ok(Spectrum { samples: data.count(), passes: 1.0, ..spectrum })
     }
 }
 
@@ -273,6 +280,10 @@ impl Reducer for Mave {
     }
 
     fn spectrum(&self, data: &dyn Blocks, response: &Response) -> Result<Spectrum, Error> {
+        if self.rounds == 0 {
+            let (name, expected) = ("rounds", "at least 1");
+            return Err(Invalid::Parameter { name, value: 0.0, expected }.into());
+        }
         let setting = Setting::new("MAVE", self.base_points, data, response)?;
         let (n, d) = setting.z.dim();
         let k = self.directions;
@@ -290,11 +301,14 @@ impl Reducer for Mave {
         let shrink = n_f.powf(-1.0 / (2.0 * (d.max(3) as f64 + 6.0)));
         let least = 2.34 * n_f.powf(-1.0 / (k as f64 + 4.0));
         let mut bandwidth = 2.34 * n_f.powf(-1.0 / (d.max(3) as f64 + 6.0));
-        for _ in 0..self.rounds {
+        let (mut status, mut moved, mut rounds) = (Status::PassLimit, f64::INFINITY, 0);
+        while rounds < self.rounds {
             let next = self.round(&setting, &b, bandwidth)?;
-            let moved = trace_error(next.view(), b.view())?.sqrt();
+            moved = trace_error(next.view(), b.view())?.max(0.0).sqrt();
             b = next;
+            rounds += 1;
             if moved < 1e-4 && bandwidth <= least {
+                status = Status::Converged;
                 break;
             }
             bandwidth = (shrink * bandwidth).max(least);
@@ -316,6 +330,8 @@ impl Reducer for Mave {
         matrix /= slopes.len() as f64;
         let map = setting.whitening.back().dot(&orthonormal(b.view())?);
         let spectrum = Spectrum::of(&matrix, EigenOrder::Algebraic, Some(map.view()))?;
-        Ok(Spectrum { samples: n, most: k, ..spectrum })
+        // The start and the last slopes are a look at the data each.
+        let passes = rounds as f64 + 2.0;
+        Ok(Spectrum { samples: n, most: k, residual: moved, status, passes, ..spectrum })
     }
 }

@@ -2,11 +2,11 @@
 
 use fenchel_linalg::{AsDesign, Invalid};
 use fenchel_optim::model::Saved;
-use fenchel_optim::{Certificate, Report, Status};
+use fenchel_optim::{Certificate, Clock, Report, Wall};
 use ndarray::{Array1, Array2};
 use serde::{Deserialize, Serialize};
 
-use crate::blocks::{Blocks, checked, fold, leading};
+use crate::blocks::{Blocks, Counted, checked, fold, leading};
 use crate::components::Components;
 use crate::subspace::orthonormal;
 use crate::whitening::mean_of;
@@ -58,7 +58,9 @@ pub struct Reduction {
     pub slices: Vec<usize>,
     /// What the user should know.
     pub warnings: Vec<Warning>,
-    /// The account of the fit. The certificate is the Frobenius norm of `M V - V diag(eigenvalues)`.
+    /// The account of the fit, of the choice of the number of directions too. The certificate is the Frobenius norm of
+    /// `M V - V diag(eigenvalues)`; for [`Mave`](crate::Mave) the distance between the spans of its last two rounds. Passes are
+    /// rows read over rows, and rounds on a copy in memory.
     pub report: Report,
 }
 
@@ -138,9 +140,19 @@ pub fn fit_blocks(
     data: &dyn Blocks,
     response: &Response,
 ) -> Result<Reduction, Error> {
-    let spectrum = method.spectrum(data, response)?;
-    let k = method.components().choose(method, &spectrum, data, response)?;
-    finish(method.name(), spectrum, k, mean_of(data)?)
+    let wall = Wall::start();
+    let data = Counted::new(data);
+    let spectrum = method.spectrum(&data, response)?;
+    let k = method.components().choose(method, &spectrum, &data, response)?;
+    let mean = mean_of(&data)?;
+    let spent = Spent { passes: data.passes() + spectrum.passes, seconds: wall.seconds() };
+    finish(method.name(), spectrum, k, mean, spent)
+}
+
+/// What a fit took.
+pub(crate) struct Spent {
+    pub(crate) passes: f64,
+    pub(crate) seconds: f64,
 }
 
 /// The model of a spectrum and a number of directions.
@@ -149,8 +161,12 @@ pub(crate) fn finish(
     spectrum: Spectrum,
     k: usize,
     mean: Array1<f64>,
+    spent: Spent,
 ) -> Result<Reduction, Error> {
     spectrum.check_count(name, k)?;
+    if spectrum.values.iter().all(|&l| l == 0.0) {
+        return Err(Error::NoDirection { method: name });
+    }
     let loadings = leading(&spectrum.vectors, k).to_owned();
     let directions = orthonormal(loadings.view())?;
     let mut warnings = spectrum.warnings;
@@ -171,11 +187,11 @@ pub(crate) fn finish(
         slices: spectrum.slices,
         warnings,
         report: Report {
-            status: Status::Converged,
+            status: spectrum.status,
             certificate: Certificate::residual(objective, spectrum.residual, 0.0),
-            passes: 1.0,
+            passes: spent.passes,
             oracle_calls: 0,
-            seconds: 0.0,
+            seconds: spent.seconds,
         },
     })
 }

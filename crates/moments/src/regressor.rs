@@ -19,8 +19,27 @@ pub enum Smoother {
     /// A plane around the point, weights `exp(-||difference||^2 / (2 h^2))`; its width is a bandwidth `h`.
     #[default]
     LocalLinear,
-    /// The mean of the nearest indices; its width is their number.
+    /// The mean of the nearest indices; its width is their number, a whole number.
     Neighbours,
+}
+
+impl Smoother {
+    /// The widths that are tried unless others are given.
+    fn widths(self) -> Vec<f64> {
+        match self {
+            Smoother::LocalLinear => vec![0.15, 0.25, 0.4, 0.6, 1.0, 1.6],
+            Smoother::Neighbours => vec![5.0, 10.0, 20.0, 40.0, 80.0],
+        }
+    }
+
+    fn check_width(self, width: f64) -> Result<(), Invalid> {
+        Invalid::check_positive("width", width)?;
+        if self == Smoother::Neighbours && !(width >= 1.0 && width.fract() == 0.0) {
+            let expected = "a whole number of neighbours";
+            return Err(Invalid::Parameter { name: "width", value: width, expected });
+        }
+        Ok(())
+    }
 }
 
 /// A reduction, and a smoother on its indices.
@@ -29,7 +48,7 @@ pub enum Smoother {
 /// |---|---|---|
 /// | `reducer` | none | the method that finds the directions |
 /// | `smoother` | `LocalLinear` | how responses are predicted from indices of variance 1 |
-/// | `widths` | 0.15, 0.25, 0.4, 0.6, 1, 1.6 | tried by cross-validation; bandwidths, or numbers of neighbours |
+/// | `widths` | empty: the smoother's own | tried by cross-validation: bandwidths (0.15, 0.25, 0.4, 0.6, 1, 1.6), or numbers of neighbours (5, 10, 20, 40, 80) |
 /// | `folds` | 5 | parts of the samples for that |
 /// | `seed` | 0 | of the folds |
 ///
@@ -51,7 +70,7 @@ pub struct IndexRegressor<R> {
     pub reducer: R,
     /// How responses are predicted from indices.
     pub smoother: Smoother,
-    /// Widths of the smoother.
+    /// Widths of the smoother; empty for its own.
     pub widths: Vec<f64>,
     /// Parts of the samples.
     pub folds: usize,
@@ -85,15 +104,30 @@ impl Saved for IndexModel {
         self.reduction.check()?;
         let k = self.reduction.components();
         let fits = self.spread.len() == k && self.indices.dim() == (self.responses.len(), k);
-        if fits && self.width > 0.0 { Ok(()) } else { Err("the parts have different sizes".into()) }
+        if !fits {
+            return Err("the parts have different sizes".into());
+        }
+        if self.responses.is_empty() {
+            return Err("no samples".into());
+        }
+        self.smoother.check_width(self.width).map_err(|error| error.to_string())?;
+        if !self.spread.iter().all(|s| s.is_finite() && *s > 0.0) {
+            return Err("the spread of an index is not a positive number".into());
+        }
+        let finite = self.indices.iter().chain(&self.responses).chain([&self.cross_validated_r2]);
+        if finite.into_iter().all(|v| v.is_finite()) {
+            Ok(())
+        } else {
+            Err("not all numbers are finite".into())
+        }
     }
 }
 
 impl<R: Reducer> IndexRegressor<R> {
     /// The defaults with a method.
     pub fn new(reducer: R) -> Self {
-        let widths = vec![0.15, 0.25, 0.4, 0.6, 1.0, 1.6];
-        IndexRegressor { reducer, smoother: Smoother::LocalLinear, widths, folds: 5, seed: 0 }
+        let smoother = Smoother::LocalLinear;
+        IndexRegressor { reducer, smoother, widths: vec![], folds: 5, seed: 0 }
     }
 
     /// Fits directions and smoother; the width is that of the best cross-validated R2.
@@ -107,13 +141,12 @@ impl<R: Reducer> IndexRegressor<R> {
     ) -> Result<IndexModel, Error> {
         let data = checked(x)?;
         let response = Response::numbers(y.into(), data.count())?;
-        if self.widths.is_empty() {
-            return Err(Invalid::Empty { what: "widths" }.into());
+        let own = if self.widths.is_empty() { self.smoother.widths() } else { vec![] };
+        let widths = if own.is_empty() { &self.widths } else { &own };
+        for &width in widths {
+            self.smoother.check_width(width)?;
         }
-        for &width in &self.widths {
-            Invalid::check_positive("width", width)?;
-        }
-        let (width, cross_validated_r2) = self.choose(&data, &response)?;
+        let (width, cross_validated_r2) = self.choose(&data, &response, widths)?;
         let fitted = self.fitted(&data, &response, width)?;
         Ok(IndexModel { cross_validated_r2, ..fitted })
     }
@@ -146,25 +179,38 @@ impl<R: Reducer> IndexRegressor<R> {
     }
 
     /// The best width and its R2.
-    fn choose(&self, data: &dyn Blocks, response: &Response) -> Result<(f64, f64), Error> {
+    fn choose(
+        &self,
+        data: &dyn Blocks,
+        response: &Response,
+        widths: &[f64],
+    ) -> Result<(f64, f64), Error> {
         let n = data.count();
-        let mut predicted = vec![vec![0.0; n]; self.widths.len()];
+        let mut predicted = vec![vec![0.0; n]; widths.len()];
         for (train, held) in k_fold(n, self.folds, self.seed)? {
             let inner = Picked { data, index: &train };
-            let mut model = self.fitted(&inner, &response.pick(&train), self.widths[0])?;
+            let mut model = self.fitted(&inner, &response.pick(&train), widths[0])?;
             let outer = Picked { data, index: &held };
-            for (predicted, &width) in predicted.iter_mut().zip(&self.widths) {
+            for (predicted, &width) in predicted.iter_mut().zip(widths) {
                 model.width = width;
                 let values = model.predict_blocks(&outer)?;
                 held.iter().zip(values).for_each(|(&i, v)| predicted[i] = v);
             }
         }
-        let mut best = (self.widths[0], f64::NEG_INFINITY);
-        for (predicted, &width) in predicted.iter().zip(&self.widths) {
-            let found = r2(response.values(), predicted)?;
+        // Relative to the largest, so that no square overflows or vanishes.
+        let largest = response.values().iter().fold(f64::MIN_POSITIVE, |m, v| m.max(v.abs()));
+        let values: Vec<f64> = response.values().iter().map(|v| v / largest).collect();
+        let mut best = (widths[0], f64::NEG_INFINITY);
+        for (predicted, &width) in predicted.iter().zip(widths) {
+            let predicted: Vec<f64> = predicted.iter().map(|v| v / largest).collect();
+            let found = r2(&values, &predicted)?;
             if found > best.1 {
                 best = (width, found);
             }
+        }
+        if !best.1.is_finite() {
+            let reason = "they are not finite for any width".to_owned();
+            return Err(Invalid::Layout { what: "held-out predictions", reason }.into());
         }
         Ok(best)
     }
@@ -187,7 +233,7 @@ impl IndexModel {
             let rows = p * n / parts..(p + 1) * n / parts;
             rows.map(|i| match self.smoother {
                 Smoother::Neighbours => {
-                    let count = (self.width.round() as usize).max(1);
+                    let count = (self.width as usize).max(1);
                     Ok(nearest_mean(self.indices.view(), &self.responses, points.row(i), count))
                 }
                 Smoother::LocalLinear => self.local_linear(points.row(i)),

@@ -248,7 +248,7 @@ fn ends(
             }
             .into());
         }
-        if 2 * h > n && n > 3 {
+        if h > n / 2 && n > 3 {
             return Err(Error::TooManySlices { slices: h, samples: n, most: n / 2 });
         }
         Ok(())

@@ -2,6 +2,7 @@
 
 use fenchel_linalg::Invalid;
 use fenchel_linalg::factor::symmetric_eigen;
+use fenchel_optim::Status;
 use ndarray::{Array1, Array2, ArrayView2, Axis};
 use serde::{Deserialize, Serialize};
 
@@ -26,8 +27,13 @@ pub struct Spectrum {
     /// Directions as columns, in the coordinates of the data, of length 1. The entry of largest
     /// absolute value of each is positive.
     pub vectors: Array2<f64>,
-    /// Frobenius norm of `M V - V diag(values)` in the coordinates of the eigenproblem.
+    /// Frobenius norm of `M V - V diag(values)` in the coordinates of the eigenproblem. For [`Mave`](crate::Mave), whose
+    /// directions solve no eigenproblem, the distance between the spans of its last two rounds.
     pub residual: f64,
+    /// How the method ended: [`Status::Converged`], unless it is iterative and a limit stopped it.
+    pub status: Status,
+    /// Looks at a copy of the data in memory, beside the rows that were read: rounds of an iterative method.
+    pub passes: f64,
     /// The number of samples.
     pub samples: usize,
     /// The number of samples of each slice; empty for methods without slices.
@@ -125,6 +131,8 @@ impl Spectrum {
             values,
             vectors: normalised(vectors),
             residual,
+            status: Status::Converged,
+            passes: 0.0,
             samples: 0,
             slices: vec![],
             most: d,

@@ -26,12 +26,14 @@
 //! ```
 
 use fenchel_linalg::{AsDesign, Gram, Invalid};
-use fenchel_optim::Refusal;
+use fenchel_optim::model::Saved;
+use fenchel_optim::{Clock, MAX_MEMORY, Refusal, Wall};
 use ndarray::{Array1, Array2, ArrayView1};
+use serde::{Deserialize, Serialize};
 
 use crate::accumulate::{SliceSums, pair_weight};
-use crate::blocks::{Blocks, checked, fold, rough_mean};
-use crate::model::finish;
+use crate::blocks::{Blocks, checked, fold, most_parts, rough_mean};
+use crate::model::{Spent, finish};
 use crate::slicing::slice_of;
 use crate::whitening::Whitening;
 use crate::{
@@ -39,42 +41,127 @@ use crate::{
     Score, Sir, Slices, Spectrum,
 };
 
-/// Counts, sums and sums of outer products of every slice.
-#[derive(Debug, Clone)]
+/// What rows were summed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+enum Content {
+    /// Features, around a point near the data.
+    Features,
+    /// Scores, around 0.
+    Scores,
+}
+
+impl Content {
+    fn name(self) -> &'static str {
+        match self {
+            Content::Features => "features",
+            Content::Scores => "scores",
+        }
+    }
+}
+
+/// Counts, sums and sums of outer products of every slice, either of features or of scores. It can be saved, and go on
+/// after it was loaded.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SliceMoments {
     edges: Vec<f64>,
     counts: Vec<usize>,
     /// Sums of weights; the counts without weights.
     masses: Vec<f64>,
     weighted: bool,
+    /// Features or scores; none before the first row.
+    content: Option<Content>,
+    /// Seconds spent on adding.
+    seconds: f64,
     /// A point near the data; sums are those of differences from it.
     shift: Option<Array1<f64>>,
     sums: Array2<f64>,
     outer: Vec<Array2<f64>>,
 }
 
+fn check_edges(edges: &[f64]) -> Result<(), Invalid> {
+    Invalid::check_finite("edges of the slices", edges)?;
+    if let Some(k) = edges.windows(2).position(|e| !(e[0] < e[1])) {
+        let reason =
+            format!("edge {} is {} after {}; edges must ascend", k + 1, edges[k + 1], edges[k]);
+        return Err(Invalid::Layout { what: "edges of the slices", reason });
+    }
+    Ok(())
+}
+
+impl Saved for SliceMoments {
+    const KIND: &'static str = "moments-slice-sums";
+    const VERSION: u32 = 1;
+
+    fn check(&self) -> Result<(), String> {
+        check_edges(&self.edges).map_err(|error| error.to_string())?;
+        let (h, d) = (self.edges.len() + 1, self.sums.ncols());
+        let sizes = h > 1
+            && d > 0
+            && self.counts.len() == h
+            && self.masses.len() == h
+            && self.sums.nrows() == h
+            && self.outer.len() == h
+            && self.outer.iter().all(|outer| outer.dim() == (d, d))
+            && self.shift.as_ref().is_none_or(|shift| shift.len() == d);
+        if !sizes {
+            return Err(format!("the parts do not fit {h} slices and {d} columns"));
+        }
+        let numbers = self.sums.iter().chain(self.outer.iter().flatten());
+        let numbers = numbers.chain(self.shift.iter().flatten()).chain(&self.masses);
+        if !numbers.chain([&self.seconds]).all(|v| v.is_finite()) {
+            return Err("not all numbers are finite".into());
+        }
+        for (h, (&count, &mass)) in self.counts.iter().zip(&self.masses).enumerate() {
+            let fits = if self.weighted { mass >= 0.0 } else { mass == count as f64 };
+            if !fits || (count == 0) != (mass == 0.0) {
+                return Err(format!("slice {h} has {count} samples of mass {mass}"));
+            }
+        }
+        if self.content.is_some() != self.shift.is_some()
+            || (self.content.is_none() && self.counts.iter().any(|&c| c > 0))
+        {
+            return Err("it is not said whether these are features or scores".into());
+        }
+        if self.content == Some(Content::Scores) && self.shift.iter().flatten().any(|&s| s != 0.0) {
+            return Err("sums of scores must be around 0".into());
+        }
+        Ok(())
+    }
+}
+
 impl SliceMoments {
     /// Nothing yet. Slice `h` takes responses in `(edges[h-1], edges[h]]`; there is one slice more than edges.
-    /// Memory: `H d (d + 1)` numbers.
+    /// Memory: `H d (d + 1)` numbers, and up to 16 times as many while a batch is added.
     ///
     /// # Errors
-    /// [`Invalid::Parameter`] without edges or features; [`Invalid::Layout`] unless the edges ascend.
+    /// [`Invalid::Empty`] without edges or features; [`Invalid::Layout`] unless the edges ascend; [`Error::Refused`] for more than
+    /// 4 GiB, see [`with_limit`](SliceMoments::with_limit).
     pub fn new(edges: Vec<f64>, features: usize) -> Result<Self, Error> {
+        SliceMoments::with_limit(edges, features, MAX_MEMORY)
+    }
+
+    /// [`new`](SliceMoments::new) with another limit of memory in bytes; `None`: no limit.
+    ///
+    /// # Errors
+    /// As [`new`](SliceMoments::new).
+    pub fn with_limit(
+        edges: Vec<f64>,
+        features: usize,
+        max_memory: Option<u64>,
+    ) -> Result<Self, Error> {
         if edges.is_empty() || features == 0 {
             return Err(Invalid::Empty { what: "edges of the slices, or the features" }.into());
         }
-        Invalid::check_finite("edges of the slices", &edges)?;
-        if let Some(k) = edges.windows(2).position(|e| !(e[0] < e[1])) {
-            let reason =
-                format!("edge {} is {} after {}; edges must ascend", k + 1, edges[k + 1], edges[k]);
-            return Err(Invalid::Layout { what: "edges of the slices", reason }.into());
-        }
+        check_edges(&edges)?;
         let h = edges.len() + 1;
+        check_sums(h, features, max_memory)?;
         Ok(SliceMoments {
             edges,
             counts: vec![0; h],
             masses: vec![0.0; h],
             weighted: false,
+            content: None,
+            seconds: 0.0,
             shift: None,
             sums: Array2::zeros((h, features)),
             outer: vec![Array2::zeros((features, features)); h],
@@ -88,22 +175,22 @@ impl SliceMoments {
         weights: Option<&[f64]>,
         max_memory: Option<u64>,
     ) -> Result<Self, Error> {
-        check_sums(slices.len(), data.width(), max_memory)?;
-        let mut moments = SliceMoments::new(slices.edges().to_vec(), data.width())?;
-        moments.add(data, slices.labels(), weights)?;
+        let edges = slices.edges().to_vec();
+        let mut moments = SliceMoments::with_limit(edges, data.width(), max_memory)?;
+        moments.add(data, slices.labels(), weights, Content::Features)?;
         Ok(moments)
     }
 
     /// Adds a batch. O(n d^2).
     ///
     /// # Errors
-    /// [`Invalid::Length`]; [`Invalid::NonFinite`].
+    /// [`Invalid::Length`]; [`Invalid::NonFinite`]; [`Invalid::Layout`] if it holds scores.
     pub fn partial_fit<'a, X: AsDesign + ?Sized>(
         &mut self,
         x: &X,
         y: impl Into<ArrayView1<'a, f64>>,
     ) -> Result<(), Error> {
-        self.batch(x, y.into(), None)
+        self.batch(x, y.into(), None, Content::Features)
     }
 
     /// Adds a batch in which a sample counts as so many. Weights that are whole numbers give what repeated rows give.
@@ -117,7 +204,7 @@ impl SliceMoments {
         weights: impl Into<ArrayView1<'w, f64>>,
     ) -> Result<(), Error> {
         let weights = checked_weights(weights.into())?;
-        self.batch(x, y.into(), Some(&weights))
+        self.batch(x, y.into(), Some(&weights), Content::Features)
     }
 
     fn batch<X: AsDesign + ?Sized>(
@@ -125,18 +212,19 @@ impl SliceMoments {
         x: &X,
         y: ArrayView1<f64>,
         weights: Option<&[f64]>,
+        content: Content,
     ) -> Result<(), Error> {
         let data = x.as_design()?;
         let response = Response::numbers(y, data.count())?;
         let labels: Vec<u32> =
             response.values().iter().map(|&y| slice_of(&self.edges, y) as u32).collect();
-        self.add(&data, &labels, weights)
+        self.add(&data, &labels, weights, content)
     }
 
     /// Adds the scores of a batch, for [`Sade::fit_moments`].
     ///
     /// # Errors
-    /// As [`partial_fit`](SliceMoments::partial_fit), and those of the score.
+    /// As [`partial_fit`](SliceMoments::partial_fit), those of the score, and [`Invalid::Layout`] if it holds features.
     pub fn partial_fit_scores<'a, X: AsDesign + ?Sized>(
         &mut self,
         x: &X,
@@ -153,9 +241,9 @@ impl SliceMoments {
         weights: Option<&[f64]>,
         score: &dyn Score,
     ) -> Result<(), Error> {
+        let wall = Wall::start();
         let data = checked(x)?;
-        // Scores have mean 0; sums around it are those that SADE needs.
-        self.shift.get_or_insert_with(|| Array1::zeros(self.sums.ncols()));
+        self.check_content(Content::Scores)?;
         let parts = fold(&data, Vec::new, |part: &mut Vec<f64>, _, rows| {
             part.extend(score.score1(rows)?.iter());
             Ok(())
@@ -166,7 +254,8 @@ impl SliceMoments {
                 expected: self.sums.ncols(),
                 found: data.width(),
             })?;
-        self.batch(&scores, y, weights)
+        self.seconds += wall.seconds();
+        self.batch(&scores, y, weights, Content::Scores)
     }
 
     fn add(
@@ -174,17 +263,26 @@ impl SliceMoments {
         data: &dyn Blocks,
         labels: &[u32],
         weights: Option<&[f64]>,
+        content: Content,
     ) -> Result<(), Error> {
+        let wall = Wall::start();
+        self.check_content(content)?;
         let d = self.sums.ncols();
         Invalid::check_length("columns of the design matrix", d, data.width())?;
         if let Some(weights) = weights {
             Invalid::check_length("weights", data.count(), weights.len())?;
-            self.weighted = true;
         }
         if data.count() == 0 {
             return Ok(());
         }
-        let shift = self.shift.get_or_insert_with(|| rough_mean(data)).clone();
+        self.weighted |= weights.is_some();
+        self.content = Some(content);
+        let shift = self.shift.get_or_insert_with(|| match content {
+            Content::Features => rough_mean(data),
+            // Scores have mean 0; sums around it are those that SADE needs.
+            Content::Scores => Array1::zeros(d),
+        });
+        let shift = shift.clone();
         let h = self.counts.len();
         struct Part {
             counts: Vec<usize>,
@@ -228,19 +326,40 @@ impl SliceMoments {
                 }
             }
         }
+        self.seconds += wall.seconds();
         Ok(())
+    }
+
+    /// Refuses to take scores for features, or features for scores. Sums of nothing are both.
+    fn check_content(&self, expected: Content) -> Result<(), Invalid> {
+        match self.content {
+            Some(found) if found != expected => {
+                let (found, expected) = (found.name(), expected.name());
+                let reason = format!("they hold {found}, expected {expected}");
+                Err(Invalid::Layout { what: "sums over slices", reason })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses sums of scores where features are needed.
+    pub(crate) fn check_features(&self) -> Result<(), Invalid> {
+        self.check_content(Content::Features)
     }
 
     /// Adds what another stream over the same slices has collected.
     ///
     /// # Errors
-    /// [`Invalid::Layout`] unless edges and features agree.
+    /// [`Invalid::Layout`] unless edges and features agree, and for sums of features and of scores.
     pub fn merge(&mut self, other: &SliceMoments) -> Result<(), Error> {
         if self.edges != other.edges || self.sums.dim() != other.sums.dim() {
             let reason = "edges or number of features differ".to_owned();
             return Err(Invalid::Layout { what: "sums over slices", reason }.into());
         }
-        let Some(theirs) = &other.shift else { return Ok(()) };
+        let (Some(theirs), Some(content)) = (&other.shift, other.content) else { return Ok(()) };
+        self.check_content(content)?;
+        self.content = Some(content);
+        self.seconds += other.seconds;
         let ours = self.shift.get_or_insert_with(|| theirs.clone()).clone();
         let by = theirs - &ours;
         let d = by.len();
@@ -334,8 +453,10 @@ pub(crate) fn check_sums(
     max_memory: Option<u64>,
 ) -> Result<(), Error> {
     let (h, d) = (slices as u64, width as u64);
-    // One matrix a slice in the sum, and in each of up to 16 parts of it.
-    let needed = d.saturating_mul(d + 64).saturating_mul(17 * 8 * h);
+    // One matrix a slice in the sum, and in each part of it.
+    let parts = most_parts(width) as u64;
+    let numbers = d.saturating_mul(d.saturating_add(64)).saturating_mul(h);
+    let needed = numbers.saturating_mul((parts + 1) * 8);
     let hint = "use fewer slices, or stream the data through SliceMoments";
     Ok(Refusal::check_memory("sums over slices", needed, max_memory, hint)?)
 }
@@ -358,6 +479,7 @@ fn fitted(
     moments: &SliceMoments,
     spectrum: Spectrum,
     mean: Array1<f64>,
+    wall: Wall,
 ) -> Result<Reduction, Error> {
     if matches!(components, Components::Permutation { .. } | Components::Ladle { .. }) {
         let what =
@@ -373,15 +495,18 @@ fn fitted(
     let nothing = Response::numbers(ArrayView1::from(&[]), 0)?;
     let data = fenchel_linalg::Dense::new(none.view())?;
     let k = components.choose(method, &spectrum, &data, &nothing)?;
-    finish(method.name(), spectrum, k, mean)
+    let spent = Spent { passes: 1.0, seconds: moments.seconds + wall.seconds() };
+    finish(method.name(), spectrum, k, mean, spent)
 }
 
 impl Sir {
     /// Fits the directions to sums over slices.
     ///
     /// # Errors
-    /// [`Error::Singular`]; [`Error::Refused`] for rules that need the data again.
+    /// [`Error::Singular`]; [`Error::Refused`] for rules that need the data again; [`Invalid::Layout`] for sums of scores.
     pub fn fit_moments(&self, moments: &SliceMoments) -> Result<Reduction, Error> {
+        let wall = Wall::start();
+        moments.check_features()?;
         let (mean, covariance) = moments.total()?;
         let whitening = Whitening::from_moments(mean, covariance, "covariance of the features")?;
         let mut sums = moments.slice_sums();
@@ -396,7 +521,7 @@ impl Sir {
             most: offset.len().min(filled - 1),
             ..spectrum
         };
-        fitted(self, self.components, moments, spectrum, whitening.mean)
+        fitted(self, self.components, moments, spectrum, whitening.mean, wall)
     }
 }
 
@@ -404,9 +529,11 @@ impl Save {
     /// Fits the directions to sums over slices.
     ///
     /// # Errors
-    /// [`Error::Singular`]; [`Error::Refused`] for rules that need the data again.
+    /// [`Error::Singular`]; [`Error::Refused`] for rules that need the data again; [`Invalid::Layout`] for sums of scores.
     pub fn fit_moments(&self, moments: &SliceMoments) -> Result<Reduction, Error> {
-        fitted(self, self.components, moments, self.spectrum_of(moments)?, moments.total()?.0)
+        let wall = Wall::start();
+        let spectrum = self.spectrum_of(moments)?;
+        fitted(self, self.components, moments, spectrum, moments.total()?.0, wall)
     }
 }
 
@@ -414,9 +541,11 @@ impl DirectionalRegression {
     /// Fits the directions to sums over slices.
     ///
     /// # Errors
-    /// [`Error::Singular`]; [`Error::Refused`] for rules that need the data again.
+    /// [`Error::Singular`]; [`Error::Refused`] for rules that need the data again; [`Invalid::Layout`] for sums of scores.
     pub fn fit_moments(&self, moments: &SliceMoments) -> Result<Reduction, Error> {
-        fitted(self, self.components, moments, self.spectrum_of(moments)?, moments.total()?.0)
+        let wall = Wall::start();
+        let spectrum = self.spectrum_of(moments)?;
+        fitted(self, self.components, moments, spectrum, moments.total()?.0, wall)
     }
 }
 
@@ -425,19 +554,23 @@ impl Sade {
     ///
     /// # Errors
     /// [`Error::Refused`] for rules that need the data again, a slice with a single sample, or the weighting by
-    /// the response, which the sums do not have.
+    /// the response, which the sums do not have; [`Invalid::Layout`] for sums of features.
     pub fn fit_moments(
         &self,
         moments: &SliceMoments,
         mean: Array1<f64>,
     ) -> Result<Reduction, Error> {
+        let wall = Wall::start();
+        moments.check_content(Content::Scores)?;
+        moments.total()?;
         Invalid::check_length("mean", moments.sums.ncols(), mean.len())?;
+        Invalid::check_finite("mean", &mean.to_vec())?;
         if self.weight_by_response || self.winsorise.is_some() {
             let what =
                 "weights by response or winsorising on sums that were collected without".to_owned();
             return Err(Refusal::unsupported("SADE", what).into());
         }
         let spectrum = self.spectrum_of_sums(moments.slice_sums(), &moments.counts)?;
-        fitted(self, self.components, moments, spectrum, mean)
+        fitted(self, self.components, moments, spectrum, mean, wall)
     }
 }

@@ -8,7 +8,7 @@ use fenchel_linalg::{AsDesign, Invalid};
 use ndarray::ArrayView1;
 
 use crate::blocks::{Blocks, checked, fold};
-use crate::stream::{check_sums, checked_weights};
+use crate::stream::checked_weights;
 use crate::{
     DirectionalRegression, Error, Reduction, Response, Sade, Save, Score, Sir, SliceMoments,
     Slices, Slicing,
@@ -76,7 +76,6 @@ impl Sade {
         let weights = checked_weights(weights.into())?;
         let slices =
             Slices::weighted(response.values(), &weights, self.slicing, self.components.hint())?;
-        check_sums(slices.len(), data.width(), fenchel_optim::MAX_MEMORY)?;
         let mut moments = SliceMoments::new(slices.edges().to_vec(), data.width())?;
         moments.scores(x, y, Some(&weights), score)?;
         let parts = fold(
@@ -95,6 +94,9 @@ impl Sade {
             mean += &sum;
             total += mass;
         }
-        self.fit_moments(&moments, mean / total)
+        let mut model = self.fit_moments(&moments, mean / total)?;
+        // The mean was a second look.
+        model.report.passes += 1.0;
+        Ok(model)
     }
 }

@@ -115,7 +115,7 @@ fn run(context: &Context) -> Result<Outcome, Failure> {
             if context.is_frozen("SIR, limit") {
                 continue;
             }
-            let (lower, upper) = found.intervals(LEVEL);
+            let (lower, upper) = found.intervals(LEVEL)?;
             count(&mut inside, &lower, &upper, &problem.directions);
             joint += usize::from(found.contains(0, problem.directions.column(0), LEVEL)?);
         }
@@ -171,7 +171,7 @@ fn run(context: &Context) -> Result<Outcome, Failure> {
             if context.is_frozen(name) {
                 continue;
             }
-            let (lower, upper) = found.intervals(LEVEL);
+            let (lower, upper) = found.intervals(LEVEL)?;
             count(&mut inside, &lower, &upper, &problem.directions);
         }
         let all = shares(&inside, draws);

@@ -109,6 +109,7 @@ pub(crate) struct WhitenedSlices {
 
 /// Empty slices are left out.
 pub(crate) fn whitened(moments: &SliceMoments) -> Result<WhitenedSlices, Error> {
+    moments.check_features()?;
     let (mean, covariance) = moments.total()?;
     let whitening = Whitening::from_moments(mean, covariance, "covariance of the features")?;
     let total: f64 = moments.masses().iter().sum();

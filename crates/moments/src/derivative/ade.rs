@@ -75,6 +75,8 @@ impl Reducer for AdeWith<'_> {
             values: Array1::from_elem(1, length),
             vectors: normalised(mean.insert_axis(Axis(1))),
             residual: 0.0,
+            status: fenchel_optim::Status::Converged,
+            passes: 0.0,
             samples: n,
             slices: vec![],
             most: 1,

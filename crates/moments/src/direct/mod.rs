@@ -45,7 +45,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::blocks::{Blocks, checked};
 use crate::matching::learned_bumps;
-use crate::model::finish;
+use crate::model::{Spent, finish};
 use crate::whitening::mean_of;
 use crate::{
     Components, EigenOrder, Error, Reducer, Reduction, Response, Sade, ScoreMatching, Slicing,
@@ -137,7 +137,8 @@ impl Default for DirectSade {
 /// A fit of the direct method.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DirectFit {
-    /// The directions; its report has the duality gap.
+    /// The directions. The report is that of the last solver, at the chosen `lambda`, with its duality gap; the path and the
+    /// set-up are not counted.
     pub model: Reduction,
     /// The weight that was used.
     pub lambda: f64,
@@ -208,7 +209,9 @@ impl DirectSade {
             }
             other => other.choose(&Named, &spectrum, &data, &response)?,
         };
-        let mut model = finish(Named.name(), spectrum, k, mean_of(&data)?)?;
+        let fenchel_optim::Report { passes, seconds, .. } = report;
+        let spent = Spent { passes, seconds };
+        let mut model = finish(Named.name(), spectrum, k, mean_of(&data)?, spent)?;
         model.report = report;
         Ok(DirectFit { model, lambda, singular_values, theta, path })
     }

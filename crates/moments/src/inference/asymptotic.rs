@@ -20,14 +20,15 @@
 //! normality is not. Derived here; for the case of normal features compare Hsing and Carroll, Annals of Statistics 20 (1992).
 
 use fenchel_linalg::special::chi_squared_tail;
-use fenchel_linalg::{AsDesign, Gram};
+use fenchel_linalg::{AsDesign, Gram, Invalid};
 use ndarray::{Array1, Array2, ArrayView1, Axis};
 use serde::{Deserialize, Serialize};
 
 use crate::accumulate::{Outer, SliceSums, plainly};
 use crate::blocks::{Blocks, add_grams, checked, fold, rough_mean};
+use crate::components::check_level;
+use crate::inference::normal_intervals;
 use crate::model::fit_blocks;
-use crate::transform::normal_quantile;
 use crate::{Error, Reducer, Reduction, Response, Sir};
 
 /// Loadings with their normal limit.
@@ -43,9 +44,11 @@ pub struct DirectionIntervals {
 
 impl DirectionIntervals {
     /// Lower and upper ends of intervals for the loadings at a level such as 0.95.
-    pub fn intervals(&self, level: f64) -> (Array2<f64>, Array2<f64>) {
-        let width = &self.errors * normal_quantile(0.5 + 0.5 * level.clamp(0.0, 1.0));
-        (&self.model.loadings - &width, &self.model.loadings + &width)
+    ///
+    /// # Errors
+    /// [`Invalid::Parameter`] unless the level lies between 0 and 1.
+    pub fn intervals(&self, level: f64) -> Result<(Array2<f64>, Array2<f64>), Error> {
+        Ok(normal_intervals(&self.model.loadings, &self.errors, level)?)
     }
 
     /// For every loading the probability of one as large if the feature had no part in the direction.
@@ -55,10 +58,12 @@ impl DirectionIntervals {
         p
     }
 
-    /// Whether a direction lies in the joint region of direction `k` at a level: chi-squared with `d - 1` degrees of freedom.
+    /// Whether a direction lies in the joint region of direction `k` (from 0) at a level: chi-squared with `d - 1` degrees of
+    /// freedom. Length and sign of the direction do not matter.
     ///
     /// # Errors
-    /// [`Invalid::Length`](fenchel_linalg::Invalid::Length) for another number of features.
+    /// [`Invalid::Length`] for another number of features; [`Invalid::NonFinite`]; [`Invalid::Parameter`] if there is no direction
+    /// `k`, for a direction of length 0, and unless the level lies between 0 and 1.
     pub fn contains(
         &self,
         k: usize,
@@ -66,7 +71,20 @@ impl DirectionIntervals {
         level: f64,
     ) -> Result<bool, Error> {
         let d = self.model.loadings.nrows();
-        fenchel_linalg::Invalid::check_length("direction", d, direction.len())?;
+        check_level(level)?;
+        if k >= self.covariances.len().min(self.model.loadings.ncols()) {
+            let expected = "less than the number of directions";
+            return Err(Invalid::Parameter { name: "k", value: k as f64, expected }.into());
+        }
+        Invalid::check_length("direction", d, direction.len())?;
+        Invalid::check_finite("direction", &direction.to_vec())?;
+        // By its largest entry first: squares of entries near 1e-200 vanish.
+        let largest = direction.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
+        Invalid::check_positive("length of the direction", largest)?;
+        if d == 1 {
+            return Ok(true);
+        }
+        let direction = &direction / largest;
         let estimate = self.model.loadings.column(k);
         let length = direction.dot(&direction).sqrt();
         let sign = estimate.dot(&direction).signum();

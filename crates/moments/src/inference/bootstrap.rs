@@ -2,13 +2,14 @@
 
 use fenchel_linalg::{AsDesign, Invalid};
 use fenchel_optim::random::stream;
-use ndarray::{Array2, ArrayView1, Axis};
+use ndarray::{Array2, ArrayView1};
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
 
 use crate::blocks::{Blocks, Picked, checked, leading, map_parts};
+use crate::components::check_level;
+use crate::inference::normal_intervals;
 use crate::model::fit_blocks;
-use crate::transform::normal_quantile;
 use crate::{Error, Reducer, Reduction, Response, orthonormal, trace_error};
 
 /// Settings of [`bootstrap`].
@@ -41,26 +42,65 @@ pub struct BootstrapDirections {
     pub errors: Array2<f64>,
     /// Square trace errors between the span of each resample and that of the data, ascending.
     pub distances: Vec<f64>,
+    /// Degenerate resamples that were left out: a constant response, dependent features, a class with a single sample. What is
+    /// said holds given that a resample is not degenerate.
+    pub left_out: usize,
 }
 
 impl BootstrapDirections {
     /// Lower and upper ends of normal intervals for the loadings at a level such as 0.95.
-    pub fn intervals(&self, level: f64) -> (Array2<f64>, Array2<f64>) {
-        let width = &self.errors * normal_quantile(0.5 + 0.5 * level.clamp(0.0, 1.0));
-        (&self.model.loadings - &width, &self.model.loadings + &width)
+    ///
+    /// # Errors
+    /// [`Invalid::Parameter`] unless the level lies between 0 and 1.
+    pub fn intervals(&self, level: f64) -> Result<(Array2<f64>, Array2<f64>), Error> {
+        Ok(normal_intervals(&self.model.loadings, &self.errors, level)?)
     }
 
     /// The square trace error that a share `level` of the resamples stays within: a ball around the span.
-    pub fn radius(&self, level: f64) -> f64 {
-        let rank = (level.clamp(0.0, 1.0) * self.distances.len() as f64).ceil() as usize;
-        self.distances.get(rank.saturating_sub(1)).copied().unwrap_or(f64::NAN)
+    ///
+    /// # Errors
+    /// [`Invalid::Parameter`] unless the level lies between 0 and 1; [`Invalid::Empty`] without resamples.
+    pub fn radius(&self, level: f64) -> Result<f64, Error> {
+        check_level(level)?;
+        let rank = (level * self.distances.len() as f64).ceil() as usize;
+        let empty = Invalid::Empty { what: "resamples" };
+        Ok(*self.distances.get(rank.saturating_sub(1)).ok_or(empty)?)
     }
 }
 
-/// Fits a method to the data and to resamples of them. The number of directions is that of the data.
+/// What could be found of the resamples, and how many were left out. An error on a resample of data that can be fitted
+/// themselves is due to the resample.
+pub(crate) fn kept<T>(found: Vec<Result<T, Error>>, few: usize) -> Result<(Vec<T>, usize), Error> {
+    let repeats = found.len();
+    let least = repeats.div_ceil(2).max(few);
+    let mut first = None;
+    let mut kept = Vec::with_capacity(repeats);
+    for found in found {
+        match found {
+            Ok(found) => kept.push(found),
+            Err(error) => {
+                first.get_or_insert(error);
+            }
+        }
+    }
+    match first {
+        Some(error) if kept.len() < least => {
+            let reason = error.to_string();
+            Err(Error::TooFewResamples { kept: kept.len(), repeats, least, reason })
+        }
+        _ => {
+            let left_out = repeats - kept.len();
+            Ok((kept, left_out))
+        }
+    }
+}
+
+/// Fits a method to the data and to resamples of them. The number of directions is that of the data. Degenerate resamples
+/// are left out and counted.
 ///
 /// # Errors
-/// Those of the method; [`Invalid::Parameter`] for fewer than two repeats.
+/// Those of the method on the data; [`Invalid::Parameter`] for fewer than two repeats; [`Error::TooFewResamples`] if less than
+/// half of the resamples, or less than two, can be fitted.
 pub fn bootstrap<'a, X: AsDesign + ?Sized>(
     method: &dyn Reducer,
     x: &X,
@@ -78,17 +118,23 @@ pub fn bootstrap<'a, X: AsDesign + ?Sized>(
     let resamples = map_parts(settings.repeats, |b| {
         let mut rng = stream(settings.seed, b as u64);
         let index: Vec<usize> = (0..n).map(|_| rng.random_range(0..n)).collect();
-        let found =
-            method.spectrum(&Picked { data: &data, index: &index }, &response.pick(&index))?;
-        let mut loadings = leading(&found.vectors, k).to_owned();
-        let distance = trace_error(orthonormal(loadings.view())?.view(), model.directions.view())?;
-        for j in 0..k {
-            let sign = loadings.column(j).dot(&model.loadings.column(j)).signum();
-            loadings.column_mut(j).mapv_inplace(|v| v * sign);
-        }
-        Ok((loadings, distance))
+        let found = || -> Result<_, Error> {
+            let found =
+                method.spectrum(&Picked { data: &data, index: &index }, &response.pick(&index))?;
+            found.check_count(method.name(), k)?;
+            let mut loadings = leading(&found.vectors, k).to_owned();
+            let distance =
+                trace_error(orthonormal(loadings.view())?.view(), model.directions.view())?;
+            for j in 0..k {
+                let sign = loadings.column(j).dot(&model.loadings.column(j)).signum();
+                loadings.column_mut(j).mapv_inplace(|v| v * sign);
+            }
+            Ok((loadings, distance))
+        };
+        Ok(found())
     })?;
-    let count = settings.repeats as f64;
+    let (resamples, left_out) = kept(resamples, 2)?;
+    let count = resamples.len() as f64;
     let mut mean = Array2::<f64>::zeros((d, k));
     for (loadings, _) in &resamples {
         mean.scaled_add(1.0 / count, loadings);
@@ -100,6 +146,5 @@ pub fn bootstrap<'a, X: AsDesign + ?Sized>(
     errors.mapv_inplace(|v| (v / (count - 1.0)).sqrt());
     let mut distances: Vec<f64> = resamples.into_iter().map(|(_, distance)| distance).collect();
     distances.sort_unstable_by(f64::total_cmp);
-    debug_assert_eq!(errors.len_of(Axis(0)), d);
-    Ok(BootstrapDirections { model, errors, distances })
+    Ok(BootstrapDirections { model, errors, distances, left_out })
 }

@@ -25,7 +25,7 @@ pub struct LearnedScore {
     pub diagnostics: ScoreDiagnostics,
     /// Bandwidth and ridge that were chosen, with the risks; `None` if they were given.
     pub selected: Option<Selected>,
-    /// The account: the objective is the risk that was minimised, without the part that the offset fixes.
+    /// The account, of the selection and the diagnostics too: the objective is the risk that was minimised, without the part that the offset fixes.
     pub report: Report,
 }
 
@@ -76,7 +76,7 @@ impl LearnedScore {
         let report = Report {
             status: Status::Converged,
             certificate: Certificate::Uncertified { objective: Some(objective) },
-            passes: 1.0,
+            passes: 0.0,
             oracle_calls: 0,
             seconds: 0.0,
         };

@@ -3,7 +3,7 @@
 use fenchel_linalg::factor::cholesky;
 use fenchel_linalg::{AsDesign, Cholesky, Invalid};
 use fenchel_optim::random::stream;
-use fenchel_optim::{MAX_MEMORY, Refusal};
+use fenchel_optim::{Clock, MAX_MEMORY, Refusal, Wall};
 use ndarray::{Array1, Array2, ArrayView2};
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ use super::learned::{Form, LearnedScore};
 use super::select::{Selected, Selection};
 use super::separable::fit_separable;
 use crate::Error;
-use crate::blocks::{Blocks, checked, gather};
+use crate::blocks::{Blocks, Counted, checked, gather};
 use crate::whitening::Whitening;
 
 /// The functions that a score is made of.
@@ -151,6 +151,15 @@ impl ScoreMatching {
     }
 
     pub(crate) fn fit_blocks(&self, data: &dyn Blocks) -> Result<LearnedScore, Error> {
+        let wall = Wall::start();
+        let data = Counted::new(data);
+        let mut score = self.learned(&data)?;
+        score.report.passes = data.passes();
+        score.report.seconds = wall.seconds();
+        Ok(score)
+    }
+
+    fn learned(&self, data: &dyn Blocks) -> Result<LearnedScore, Error> {
         self.check(data)?;
         match self.basis {
             Basis::Affine => {

@@ -41,7 +41,9 @@ fn sir_solves_the_generalised_eigenproblem_of_slice_means() {
         let other = expected.vectors.column(3 - k).insert_axis(Axis(1));
         assert!(trace_error(one, other).unwrap() < 1e-22);
     }
-    assert_eq!(model.report.passes, 1.0);
+    // The sums and the mean, each around a shift from up to 1,024 rows.
+    let n = x.nrows() as f64;
+    assert_eq!(model.report.passes, 2.0 * (1.0 + n.min(1024.0) / n));
     assert!(model.report.certificate.value() < 1e-13);
 }
 

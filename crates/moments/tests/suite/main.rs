@@ -4,6 +4,7 @@ mod bad_input;
 mod classics;
 mod common;
 mod derivatives;
+mod honesty;
 mod inference;
 mod matching;
 mod sade;
