@@ -1,0 +1,161 @@
+"""Fenchel's exponential families against scipy and statrs, its generalised linear models against statsmodels, on one thread.
+
+    cargo xtask peers expfam [-- --quick]
+
+Two parts. Accuracy: entropies and means of the 1,000 members a family in crates/expfam/tests/reference/tables, judged alike for
+every library: a failure is an error beyond 1e-13 of the value and 16 units of rounding of the terms it is the sum of. Regressions:
+logistic and Poisson, n rows and 50 columns, to a relative gap of 1e-8 in the mean negative log-likelihood.
+"""
+
+import os
+
+# Before numpy is imported, which reads them once.
+for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS"):
+    os.environ[name] = "1"
+
+import argparse
+import json
+import math
+import pathlib
+import subprocess
+import time
+import warnings
+
+import numpy as np
+import scipy.stats as st
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+TABLES = ROOT / "crates/expfam/tests/reference/tables"
+EPS = np.finfo(float).eps
+
+
+def logistic(t):
+    return 1 / (1 + math.exp(-t)) if t > -700 else math.exp(t)
+
+
+def normal(e):
+    v = -0.5 / e[1]
+    return st.norm(e[0] * v, math.sqrt(v))
+
+
+# Name: (dimension, scipy's law from a natural parameter). Those with log h = 0, so that the entropy is A - <eta, mu>.
+LAWS = {
+    "bernoulli": (1, lambda e: st.bernoulli(logistic(e[0]))),
+    "geometric": (1, lambda e: st.geom(-math.expm1(e[0]), loc=-1)),
+    "exponential": (1, lambda e: st.expon(scale=-1 / e[0])),
+    "laplace": (1, lambda e: st.laplace(scale=-1 / e[0])),
+    "gamma": (2, lambda e: st.gamma(e[0] + 1, scale=-1 / e[1])),
+    "inverse_gamma": (2, lambda e: st.invgamma(-e[0] - 1, scale=-e[1])),
+    "beta": (2, lambda e: st.beta(e[0] + 1, e[1] + 1)),
+    "dirichlet": (3, lambda e: st.dirichlet([x + 1 for x in e])),
+    "normal": (2, normal),
+    "von_mises": (2, lambda e: st.vonmises(math.hypot(*e), loc=math.atan2(e[1], e[0]))),
+}
+# What the base measure adds to A - <eta, mu>.
+BASE = {"normal": 0.5 * math.log(2 * math.pi), "von_mises": math.log(2 * math.pi)}
+
+
+def rows(name, k):
+    width = 3 * k + 2 + k * (k + 1) // 2
+    table = np.fromfile(TABLES / f"{name}.f64", dtype="<f8")
+    return table.reshape(-1, width)
+
+
+def accuracy(runner):
+    ours = json.loads(subprocess.run([runner, "entropies", str(TABLES)], capture_output=True, text=True, check=True).stdout)
+    out = []
+    for name, (k, law) in LAWS.items():
+        failures, broken, worst = 0, 0, 0.0
+        for row in rows(name, k):
+            eta, a, mu = row[:k], row[k], row[k + 1 : 2 * k + 1]
+            base = BASE.get(name, 0.0)
+            terms = [a, base] + [-e * m for e, m in zip(eta, mu)]
+            entropy = math.fsum(terms)
+            allowed = 1e-13 * abs(entropy) + 16 * EPS * sum(map(abs, terms)) + 1e-300
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    found = float(law(eta).entropy())
+            except Exception:
+                found = math.nan
+            if not math.isfinite(found):
+                broken += 1
+                continue
+            error = abs(found - float(entropy))
+            failures += error > allowed
+            worst = max(worst, error / max(abs(entropy), 1e-300))
+        result = dict(family=name, scipy=dict(failures=int(failures), not_finite=broken, worst=float(worst)))
+        result.update({who: counts[name] for who, counts in ours.items() if name in counts})
+        print(json.dumps(result), flush=True)
+        out.append(result)
+    return out
+
+
+def regression(runner, family, n, d, folder, peer):
+    rng = np.random.default_rng(7)
+    x = rng.standard_normal((n, d))
+    beta = rng.standard_normal(d) / math.sqrt(d)
+    eta = x @ beta
+    if family == "logistic":
+        y = (rng.random(n) < 1 / (1 + np.exp(-eta))).astype(float)
+    else:
+        y = rng.poisson(np.exp(0.5 * eta)).astype(float)
+
+    def value(b):
+        z = x @ b[:d] + b[d]
+        a = np.logaddexp(0, z) if family == "logistic" else np.exp(z)
+        return float(np.mean(a - y * z))
+
+    path = folder / f"{family}.f64"
+    with open(path, "wb") as out:
+        x.tofile(out)
+        y.tofile(out)
+    command = [runner, "glm", family, str(path), str(n), str(d)]
+    ours = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    path.unlink()
+    results = {"fenchel": (ours["seconds"], value(np.array(ours["coefficients"])))}
+    if peer:
+        import statsmodels.api as sm
+
+        design = np.column_stack([x, np.ones(n)])
+        law = sm.families.Binomial() if family == "logistic" else sm.families.Poisson()
+        # Iterations of IRLS until the gap is met: no more than needed is charged.
+        best = results["fenchel"][1]
+        for iterations in range(2, 30):
+            start = time.perf_counter()
+            fit = sm.GLM(y, design, family=law).fit(maxiter=iterations, tol=0.0)
+            seconds = time.perf_counter() - start
+            found = value(fit.params)
+            if found - best <= 1e-8 * abs(best):
+                results["statsmodels"] = (seconds, found)
+                break
+    best = min(v for _, v in results.values())
+    report = dict(family=family, n=n, d=d)
+    for who, (seconds, v) in results.items():
+        report[who] = dict(seconds=round(seconds, 3), relative_gap=(v - best) / abs(best))
+    print(json.dumps(report), flush=True)
+    return report
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--runner", required=True)
+    parser.add_argument("--out", required=True, type=pathlib.Path)
+    parser.add_argument("--data")
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--rows", type=int)
+    parser.add_argument("--part", choices=["accuracy", "regression"])
+    arguments = parser.parse_args()
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    results = {}
+    if arguments.part != "regression":
+        results["accuracy"] = accuracy(arguments.runner)
+    if arguments.part != "accuracy":
+        n = arguments.rows or (100_000 if arguments.quick else 1_000_000)
+        families = ["logistic", "poisson"]
+        results["regression"] = [regression(arguments.runner, f, n, 50, arguments.out, True) for f in families]
+    (arguments.out / "expfam.json").write_text(json.dumps(results, indent=1))
+
+
+if __name__ == "__main__":
+    main()
