@@ -17,7 +17,7 @@ use std::error::Error;
 use std::io::{BufRead, Write};
 use std::time::Instant;
 
-use fenchel_linalg::AsDesign;
+use fenchel_linalg::{AsDesign, CsrMatrix};
 use fenchel_optim::random::stream;
 use fenchel_optim::{Cadence, StepSize, Stop};
 use fenchel_saddle::{
@@ -129,17 +129,18 @@ fn fit(request: &Value) -> Answer {
     let (y, columns) = (whole("y"), number("columns") as usize);
     // Every fifth row is left out; the peers do the same.
     let part = |test: bool| {
-        let (mut from, mut at, mut of, mut labels) = (vec![0_usize], vec![], vec![], vec![]);
+        let (mut from, mut at, mut of, mut labels) =
+            (vec![0_usize], vec![], Vec::<f64>::new(), vec![]);
         for j in (0..y.len()).filter(|j| (j % 5 == 0) == test) {
             at.extend(places[offsets[j]..offsets[j + 1]].iter().map(|c| *c as u32));
-            of.extend(&values[offsets[j]..offsets[j + 1]]);
+            of.extend_from_slice(&values[offsets[j]..offsets[j + 1]]);
             from.push(at.len());
             labels.push(y[j]);
         }
         (from, at, of, labels)
     };
     let (train, test) = (part(false), part(true));
-    let x = sprs::CsMatI::new((train.3.len(), columns), train.0, train.1, train.2);
+    let x = CsrMatrix::new((train.3.len(), columns), train.0, train.1, train.2);
     let stop = Stop {
         relative: 0.01,
         max_passes: f64::INFINITY,
@@ -161,7 +162,7 @@ fn fit(request: &Value) -> Answer {
     let start = Instant::now();
     let model = estimator.fit(&x, &train.3)?;
     let seconds = start.elapsed().as_secs_f64();
-    let out = sprs::CsMatI::new((test.3.len(), columns), test.0, test.1, test.2);
+    let out = CsrMatrix::new((test.3.len(), columns), test.0, test.1, test.2);
     Ok(json!({
         "accuracy": model.score(&out, &test.3)?, "nonzeros": model.nonzeros(), "solver": format!("{:?}", model.solver),
         "objective": model.report.certificate.objective(), "gap": model.report.certificate.value(), "seconds": seconds,
@@ -195,7 +196,6 @@ fn race(request: &Value) -> Answer {
         max_passes: f64::INFINITY,
         max_seconds: Some(seconds),
         check: Cadence::Doubling(64.0),
-        ..Stop::default()
     };
     let mut rows = vec![];
     // The theory's step needs the number of steps beforehand: those of a trial of a tenth of the time, times nine.
