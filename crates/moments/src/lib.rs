@@ -57,6 +57,8 @@ pub use derivative::{Ade, AdeWith, PhdPlus, PhdPlusWith, Sphd, SphdEstimator, Sp
 pub use direct::{DirectFit, DirectSade, DirectSolver, Lambda};
 pub use ellipticity::{Advice, Ellipticity};
 pub use error::Error;
+pub use fenchel_optim::model::Saved;
+pub use fenchel_optim::{Progress, Report, Status, Stop};
 pub use gmm::{
     GmmFit, Moments, gaussian_single_index, generalised_method_of_moments, method_of_moments,
     uniform_from_moments,

@@ -29,6 +29,15 @@ pub trait Reducer: Sync {
     /// Those of the method.
     fn spectrum(&self, data: &dyn Blocks, response: &Response) -> Result<Spectrum, Error>;
 
+    /// What the user should know beside the warnings of the spectrum; asked for once a fit, not for resamples.
+    ///
+    /// # Errors
+    /// Those of the method.
+    fn warnings(&self, data: &dyn Blocks) -> Result<Vec<Warning>, Error> {
+        let _ = data;
+        Ok(vec![])
+    }
+
     /// Statistic and degrees of freedom of a chi-squared test for "there are at most `k` directions", if the theory
     /// of the method has one.
     fn tail_test(&self, spectrum: &Spectrum, k: usize) -> Option<(f64, f64)> {
@@ -142,7 +151,8 @@ pub fn fit_blocks(
 ) -> Result<Reduction, Error> {
     let wall = Wall::start();
     let data = Counted::new(data);
-    let spectrum = method.spectrum(&data, response)?;
+    let mut spectrum = method.spectrum(&data, response)?;
+    spectrum.warnings.extend(method.warnings(&data)?);
     let k = method.components().choose(method, &spectrum, &data, response)?;
     let mean = mean_of(&data)?;
     let spent = Spent { passes: data.passes() + spectrum.passes, seconds: wall.seconds() };

@@ -1,6 +1,16 @@
 //! Means over nearest neighbours.
 
+use fenchel_metrics::r2;
 use ndarray::{ArrayView1, ArrayView2};
+
+use crate::Error;
+
+/// R2 of numbers relative to the largest, so that no square overflows or vanishes.
+pub(crate) fn scaled_r2(values: &[f64], predicted: &[f64]) -> Result<f64, Error> {
+    let largest = values.iter().fold(f64::MIN_POSITIVE, |m, v| m.max(v.abs()));
+    let scaled = |v: &[f64]| v.iter().map(|v| v / largest).collect::<Vec<f64>>();
+    Ok(r2(&scaled(values), &scaled(predicted))?)
+}
 
 /// The mean response of the `count` rows that are nearest to `point`; ties go to the earlier row.
 pub(crate) fn nearest_mean(

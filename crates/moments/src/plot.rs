@@ -27,8 +27,9 @@ struct Frame {
 impl Frame {
     fn new(x: (f64, f64), y: (f64, f64), title: &str, labels: (&str, &str)) -> Self {
         let pad = |(low, high): (f64, f64)| {
-            let room = if high > low { 0.04 * (high - low) } else { 0.5 };
-            (low - room, high + room)
+            // Halves: the difference of two finite numbers may overflow.
+            let room = if high > low { 0.08 * (0.5 * high - 0.5 * low) } else { 0.5 };
+            ((low - room).max(f64::MIN), (high + room).min(f64::MAX))
         };
         let mut frame = Frame { x: pad(x), y: pad(y), svg: String::new() };
         let svg = &mut frame.svg;
@@ -54,8 +55,11 @@ impl Frame {
     }
 
     fn at(&self, x: f64, y: f64) -> (f64, f64) {
-        let u = (x - self.x.0) / (self.x.1 - self.x.0);
-        let v = (y - self.y.0) / (self.y.1 - self.y.0);
+        let share = |v: f64, (low, high): (f64, f64)| {
+            let length = 0.5 * high - 0.5 * low;
+            if length > 0.0 { (0.5 * v - 0.5 * low) / length } else { 0.5 }
+        };
+        let (u, v) = (share(x, self.x), share(y, self.y));
         (LEFT + u * (WIDTH - LEFT - RIGHT), HEIGHT - BOTTOM - v * (HEIGHT - TOP - BOTTOM))
     }
 
@@ -110,7 +114,7 @@ fn number(v: f64) -> String {
 
 /// About five round numbers in a range.
 fn ticks((low, high): (f64, f64)) -> Vec<f64> {
-    let raw = (high - low) / 5.0;
+    let raw = high / 5.0 - low / 5.0;
     if !(raw > 0.0 && raw.is_finite()) {
         return vec![low];
     }

@@ -2,7 +2,7 @@
 
 use fenchel_linalg::factor::cholesky;
 use fenchel_linalg::{AsDesign, Invalid};
-use fenchel_metrics::{k_fold, r2};
+use fenchel_metrics::k_fold;
 use fenchel_optim::Report;
 use fenchel_optim::model::Saved;
 use ndarray::{Array1, Array2, ArrayView1, Axis};
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::blocks::{Blocks, Picked, checked, map_parts};
 use crate::model::fit_blocks;
-use crate::neighbours::nearest_mean;
+use crate::neighbours::{nearest_mean, scaled_r2};
 use crate::{Error, Reducer, Reduction, Response};
 
 /// How responses are predicted from indices.
@@ -197,13 +197,9 @@ impl<R: Reducer> IndexRegressor<R> {
                 held.iter().zip(values).for_each(|(&i, v)| predicted[i] = v);
             }
         }
-        // Relative to the largest, so that no square overflows or vanishes.
-        let largest = response.values().iter().fold(f64::MIN_POSITIVE, |m, v| m.max(v.abs()));
-        let values: Vec<f64> = response.values().iter().map(|v| v / largest).collect();
         let mut best = (widths[0], f64::NEG_INFINITY);
         for (predicted, &width) in predicted.iter().zip(widths) {
-            let predicted: Vec<f64> = predicted.iter().map(|v| v / largest).collect();
-            let found = r2(&values, &predicted)?;
+            let found = scaled_r2(response.values(), predicted)?;
             if found > best.1 {
                 best = (width, found);
             }

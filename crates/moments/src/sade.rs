@@ -25,7 +25,8 @@ use crate::blocks::{Blocks, checked};
 use crate::model::{discrete_columns, fit_blocks};
 use crate::whitening::Whitening;
 use crate::{
-    Components, EigenOrder, Error, Reducer, Reduction, Response, Score, Slicing, Spectrum,
+    Components, EigenOrder, Error, Reducer, Reduction, Response, Score, ScoreDiagnostics, Slicing,
+    Spectrum, Warning,
 };
 
 /// How the covariance of slice means is estimated.
@@ -301,5 +302,9 @@ impl Reducer for SadeWith<'_> {
         let mut spectrum = self.settings.spectrum_of_sums(sums, &counts)?;
         spectrum.warnings.extend(discrete_columns(data));
         Ok(spectrum)
+    }
+
+    fn warnings(&self, data: &dyn Blocks) -> Result<Vec<Warning>, Error> {
+        Ok(ScoreDiagnostics::of_some(data, self.score)?.warning().into_iter().collect())
     }
 }

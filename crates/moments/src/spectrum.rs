@@ -67,6 +67,11 @@ pub enum Warning {
         /// Frobenius norm of the difference, relative to that of the identity.
         deviation: f64,
     },
+    /// The mean of a score is not 0: its density lies elsewhere than the features.
+    ScoreOffset {
+        /// The largest absolute entry of the mean, in standard deviations of the score.
+        offset: f64,
+    },
     /// The last direction kept and the first left out have nearly the same eigenvalue.
     NoGap {
         /// Directions kept.
@@ -93,6 +98,10 @@ impl std::fmt::Display for Warning {
                 f,
                 "the score violates E[(x - mu) S1'] = I by {:.0} %: change the bandwidth or the ridge",
                 100.0 * deviation
+            ),
+            Warning::ScoreOffset { offset } => write!(
+                f,
+                "the mean of the score, 0 for the density of the features, is {offset:.2} of its standard deviations: another density"
             ),
             Warning::NoGap { kept, ratio } => write!(
                 f,

@@ -9,7 +9,10 @@ use super::fit_with_score;
 use crate::blocks::{Blocks, fold};
 use crate::model::discrete_columns;
 use crate::spectrum::normalised;
-use crate::{Components, Error, Reducer, Response, ResponseTransform, Score, Spectrum, Warning};
+use crate::{
+    Components, Error, Reducer, Response, ResponseTransform, Score, ScoreDiagnostics, Spectrum,
+    Warning,
+};
 
 /// Average derivative estimation: the direction `(1/n) sum_i y_i S1(x_i)`, which estimates the mean gradient of the
 /// regression (thesis, lemma 2.1).
@@ -83,5 +86,9 @@ impl Reducer for AdeWith<'_> {
             noise: None,
             warnings,
         })
+    }
+
+    fn warnings(&self, data: &dyn Blocks) -> Result<Vec<Warning>, Error> {
+        Ok(ScoreDiagnostics::of_some(data, self.score)?.warning().into_iter().collect())
     }
 }

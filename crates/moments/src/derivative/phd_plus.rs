@@ -10,7 +10,8 @@ use crate::classic::linear_residuals;
 use crate::model::discrete_columns;
 use crate::whitening::Whitening;
 use crate::{
-    Components, EigenOrder, Error, Reducer, Response, ResponseTransform, SecondOrderScore, Spectrum,
+    Components, EigenOrder, Error, Reducer, Response, ResponseTransform, ScoreDiagnostics,
+    SecondOrderScore, Spectrum, Warning,
 };
 
 /// PHD+: the eigenvectors of `(1/n) sum_i y_i S2(x_i)`, which estimates the mean Hessian of the regression (thesis, lemma 2.3).
@@ -74,5 +75,9 @@ impl Reducer for PhdPlusWith<'_> {
         let matrix = self.matrix(data, response)?;
         let spectrum = Spectrum::of(&matrix, self.settings.order, None)?;
         Ok(Spectrum { samples: data.count(), warnings: discrete_columns(data), ..spectrum })
+    }
+
+    fn warnings(&self, data: &dyn Blocks) -> Result<Vec<Warning>, Error> {
+        Ok(ScoreDiagnostics::of_some(data, self.score)?.warning().into_iter().collect())
     }
 }

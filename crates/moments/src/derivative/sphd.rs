@@ -8,7 +8,8 @@ use super::fit_with_score;
 use crate::blocks::{BLOCK, Blocks, Picked, map_parts};
 use crate::model::discrete_columns;
 use crate::{
-    Components, EigenOrder, Error, Reducer, Response, SecondOrderScore, Slicing, Spectrum,
+    Components, EigenOrder, Error, Reducer, Response, ScoreDiagnostics, SecondOrderScore, Slicing,
+    Spectrum, Warning,
 };
 
 /// How the mean square of the slice means is estimated.
@@ -140,5 +141,9 @@ impl Reducer for SphdWith<'_> {
             warnings: discrete_columns(data),
             ..spectrum
         })
+    }
+
+    fn warnings(&self, data: &dyn Blocks) -> Result<Vec<Warning>, Error> {
+        Ok(ScoreDiagnostics::of_some(data, self.score)?.warning().into_iter().collect())
     }
 }

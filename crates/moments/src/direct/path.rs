@@ -2,14 +2,14 @@
 
 use fenchel_linalg::Invalid;
 use fenchel_linalg::factor::svd;
-use fenchel_metrics::{k_fold, r2};
+use fenchel_metrics::k_fold;
 use fenchel_optim::{Stop, run};
 use ndarray::{Array1, ArrayView2, Axis};
 
 use super::reduced::Method;
 use super::setting::Setting;
 use super::{DirectSade, DirectSolver, Lambda};
-use crate::neighbours::nearest_mean;
+use crate::neighbours::{nearest_mean, scaled_r2};
 use crate::{Error, Response};
 
 impl DirectSade {
@@ -85,5 +85,5 @@ fn neighbours_r2(index: ArrayView2<f64>, y: &[f64], folds: usize) -> Result<f64,
             predicted[i] = nearest_mean(inner.view(), &values, index.row(i), 15);
         }
     }
-    Ok(r2(y, &predicted)?)
+    scaled_r2(y, &predicted)
 }

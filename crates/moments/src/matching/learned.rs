@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::bumps::{kernel, squares};
 use super::select::Selected;
 use super::separable::Coordinate;
-use crate::blocks::{Blocks, Picked};
+use crate::blocks::Blocks;
 use crate::score::check_columns;
 use crate::whitening::Whitening;
 use crate::{Error, Score, ScoreDiagnostics, SecondOrderScore, Warning};
@@ -72,6 +72,7 @@ impl LearnedScore {
             moment_error: Array2::zeros((d, d)),
             deviation: 0.0,
             expected_deviation: 0.0,
+            offset: 0.0,
         };
         let report = Report {
             status: Status::Converged,
@@ -82,10 +83,7 @@ impl LearnedScore {
         };
         let mut score =
             LearnedScore { whitening, offset, dim: d, form, diagnostics: empty, selected, report };
-        let n = data.count();
-        let looks = n.min(5000);
-        let index: Vec<usize> = (0..looks).map(|k| k * n / looks).collect();
-        score.diagnostics = ScoreDiagnostics::of(&Picked { data, index: &index }, &score)?;
+        score.diagnostics = ScoreDiagnostics::of_some(data, &score)?;
         Ok(score)
     }
 

@@ -5,7 +5,7 @@ use ndarray::{Array1, Array2, Axis};
 use serde::{Deserialize, Serialize};
 
 use super::Score;
-use crate::blocks::{Blocks, checked, fold};
+use crate::blocks::{Blocks, Picked, checked, fold};
 use crate::whitening::mean_of;
 use crate::{Error, Warning};
 
@@ -24,6 +24,9 @@ pub struct ScoreDiagnostics {
     pub deviation: f64,
     /// What `deviation` would be by chance for the true score.
     pub expected_deviation: f64,
+    /// The largest absolute entry of `mean`, in standard deviations of its column of `S1`: 0 for the true score, but for chance.
+    #[serde(default)]
+    pub offset: f64,
 }
 
 impl ScoreDiagnostics {
@@ -66,7 +69,12 @@ impl ScoreDiagnostics {
         }
         let error = |square: f64, mean: f64| ((square - mean * mean).max(0.0) / n).sqrt();
         let mean = &sums.row(0) / n;
-        let mean_error = (0..d).map(|c| error(sums[[1, c]] / n, mean[c])).collect();
+        let mean_error: Array1<f64> = (0..d).map(|c| error(sums[[1, c]] / n, mean[c])).collect();
+        let offset = |c: usize| {
+            let spread = (mean_error[c] * n.sqrt()).max(f64::MIN_POSITIVE);
+            (mean[c].abs() / spread).min(f64::MAX)
+        };
+        let offset = (0..d).map(offset).fold(0.0, f64::max);
         let moment = first / n;
         let moment_error = Array2::from_shape_fn((d, d), |at| error(second[at] / n, moment[at]));
         let rest = &moment - &Array2::<f64>::eye(d);
@@ -79,11 +87,26 @@ impl ScoreDiagnostics {
             moment_error,
             deviation,
             expected_deviation,
+            offset,
         })
     }
 
-    /// A warning if the score misses by more than 20 %, and by more than chance explains.
+    /// The same on at most 5,000 of the samples.
+    pub(crate) fn of_some(data: &dyn Blocks, score: &dyn Score) -> Result<Self, Error> {
+        let n = data.count();
+        let looks = n.min(5000);
+        let index: Vec<usize> = (0..looks).map(|k| k * n / looks).collect();
+        ScoreDiagnostics::of(&Picked { data, index: &index }, score)
+    }
+
+    /// A warning if the mean of the score is more than 0.2 of its standard deviations and five standard errors from 0, or if the
+    /// moment misses by more than 20 % and by more than chance explains. (Chance is measured with the score itself, and grows with
+    /// its error: a density at a wrong place is seen by the mean alone.)
     pub fn warning(&self) -> Option<Warning> {
+        let far = |(mean, error): (&f64, &f64)| mean.abs() > 5.0 * error;
+        if self.offset > 0.2 && self.mean.iter().zip(&self.mean_error).any(far) {
+            return Some(Warning::ScoreOffset { offset: self.offset });
+        }
         let poor = self.deviation > 0.2 && self.deviation > 3.0 * self.expected_deviation;
         poor.then_some(Warning::PoorScore { deviation: self.deviation })
     }

@@ -1,9 +1,8 @@
 //! A score given by a function.
 
-use fenchel_linalg::Invalid;
 use ndarray::{Array2, ArrayView1, ArrayView2, ArrayViewMut1};
 
-use super::{Score, check_columns};
+use super::{Score, check_columns, finite};
 use crate::Error;
 
 /// The score that a closure computes: `f(x, out)` writes `-grad log p(x)` into `out`.
@@ -43,11 +42,6 @@ impl<F: Fn(ArrayView1<f64>, ArrayViewMut1<f64>) + Sync> Score for FnScore<F> {
         for (x, out) in x.rows().into_iter().zip(s.rows_mut()) {
             (self.f)(x, out);
         }
-        match s.indexed_iter().find(|(_, v)| !v.is_finite()) {
-            None => Ok(s),
-            Some(((row, column), &value)) => {
-                Err(Invalid::NonFinite { what: "score of the closure", row, column, value }.into())
-            }
-        }
+        Ok(finite(s, "score of the closure")?)
     }
 }

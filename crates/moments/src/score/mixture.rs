@@ -173,15 +173,23 @@ impl GaussianMixture {
     }
 
     /// Responsibilities (`n x R`) and `u_r` of every row.
-    fn responsibilities(&self, x: ArrayView2<f64>) -> (Array2<f64>, Vec<Array2<f64>>) {
+    fn responsibilities(
+        &self,
+        x: ArrayView2<f64>,
+    ) -> Result<(Array2<f64>, Vec<Array2<f64>>), Error> {
         let (mut logs, scores) = self.evaluate(x, true);
-        for mut row in logs.rows_mut() {
+        for (i, mut row) in logs.rows_mut().into_iter().enumerate() {
             let most = row.fold(f64::NEG_INFINITY, |m, &v| m.max(v));
+            if !most.is_finite() {
+                // The square of a distance overflowed.
+                let what = "logarithm of the density of the mixture";
+                return Err(Invalid::NonFinite { what, row: i, column: 0, value: most }.into());
+            }
             row.mapv_inplace(|v| (v - most).exp());
             let sum = row.sum();
             row /= sum;
         }
-        (logs, scores)
+        Ok((logs, scores))
     }
 }
 
@@ -192,7 +200,7 @@ impl Score for GaussianMixture {
 
     fn score1(&self, x: ArrayView2<f64>) -> Result<Array2<f64>, Error> {
         check_columns(x, self.dim)?;
-        let (shares, scores) = self.responsibilities(x);
+        let (shares, scores) = self.responsibilities(x)?;
         let mut sum = Array2::zeros(x.dim());
         for (r, u) in scores.iter().enumerate() {
             for (i, mut row) in sum.rows_mut().into_iter().enumerate() {
@@ -211,7 +219,7 @@ impl SecondOrderScore for GaussianMixture {
     ) -> Result<Array2<f64>, Error> {
         check_columns(x, self.dim)?;
         Invalid::check_length("weights", x.nrows(), weights.len())?;
-        let (shares, scores) = self.responsibilities(x);
+        let (shares, scores) = self.responsibilities(x)?;
         let mut sum = Array2::zeros((self.dim, self.dim));
         for ((part, u), share) in self.parts.iter().zip(&scores).zip(shares.columns()) {
             let weights = &share * &weights;
@@ -237,7 +245,7 @@ impl SecondOrderScore for GaussianMixture {
     ) -> Result<Array2<f64>, Error> {
         check_columns(x, self.dim)?;
         Invalid::check_length("weights", x.nrows(), weights.len())?;
-        let (shares, scores) = self.responsibilities(x);
+        let (shares, scores) = self.responsibilities(x)?;
         let scalars: Vec<Option<f64>> = self
             .parts
             .iter()

@@ -81,6 +81,14 @@ pub trait SecondOrderScore: Score {
     }
 }
 
+/// Scores without NaN or infinity: squares of far rows overflow, closures may do anything.
+pub(crate) fn finite(scores: Array2<f64>, what: &'static str) -> Result<Array2<f64>, Invalid> {
+    match scores.indexed_iter().find(|(_, v)| !v.is_finite()) {
+        None => Ok(scores),
+        Some(((row, column), &value)) => Err(Invalid::NonFinite { what, row, column, value }),
+    }
+}
+
 /// Checks the number of columns.
 pub(crate) fn check_columns(x: ArrayView2<f64>, dim: usize) -> Result<(), Invalid> {
     Invalid::check_length("columns of the features (the score's dimension)", dim, x.ncols())

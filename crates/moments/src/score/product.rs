@@ -6,7 +6,7 @@ use rand::RngExt;
 use rand_distr::{Distribution, StandardNormal};
 use serde::{Deserialize, Serialize};
 
-use super::{Score, SecondOrderScore, check_columns};
+use super::{Score, SecondOrderScore, check_columns, finite};
 use crate::Error;
 
 /// One part of the density of a feature.
@@ -105,6 +105,9 @@ impl ProductMixture {
     }
 }
 
+/// In messages.
+const WHAT: &str = "score of the product mixture";
+
 impl Score for ProductMixture {
     fn dim(&self) -> usize {
         self.features.len()
@@ -114,7 +117,7 @@ impl Score for ProductMixture {
         check_columns(x, self.dim())?;
         let mut s = x.to_owned();
         s.indexed_iter_mut().for_each(|((_, c), v)| *v = Self::at(&self.features[c], *v).0);
-        Ok(s)
+        Ok(finite(s, WHAT)?)
     }
 }
 
@@ -133,6 +136,7 @@ impl SecondOrderScore for ProductMixture {
             *v = value;
             slopes[c] += weights[i] * slope;
         }
+        let s = finite(s, WHAT)?;
         let weighted = &s * &weights.insert_axis(Axis(1));
         let mut sum = weighted.t().dot(&s);
         sum.diag_mut().zip_mut_with(&slopes, |v, slope| *v -= slope);

@@ -1,9 +1,11 @@
 //! What a fit says about itself is so, and what is not known is an error.
 
 use fenchel_moments::{
-    BootstrapSettings, Components, DirectionalRegression, Error, FnScore, Gaussian, IndexModel,
-    IndexRegressor, Mave, Opg, Sade, Save, Sir, SliceEstimator, SliceMoments, Slicing, Smoother,
-    bootstrap, sir_intervals, synthetic, trace_error,
+    Ade, BootstrapSettings, Components, DirectionalRegression, Error, FnScore, Gaussian,
+    GaussianMixture, IndexModel, IndexRegressor, Mave, Opg, PhdPlus, ProductMixture, Reduction,
+    Response, Sade, Save, Score, ScoreDiagnostics, SecondOrderScore, Sir, SliceEstimator,
+    SliceMoments, Slicing, Smoother, Sphd, Warning, bootstrap, permutation_test, sir_intervals,
+    summary_svg, synthetic, trace_error,
 };
 use fenchel_optim::Status;
 use fenchel_optim::model::Saved;
@@ -246,6 +248,15 @@ fn all_directions_can_be_kept() {
     let y = z.column(0).mapv(f64::exp) + &z.column(2) * 0.2;
     let sir = Sir { components: Components::ChiSquare(0.001), ..Sir::default() };
     assert_eq!(sir.fit(&x, &y).unwrap().components(), 1);
+    // At least one is kept; whether there is any is the test of none.
+    let design = fenchel_linalg::Dense::new(x.view()).unwrap();
+    let none = |y: &Array1<f64>| {
+        let response = Response::numbers(y.view(), 4000).unwrap();
+        permutation_test(&sir, &design, &response, 0, 39, 1).unwrap().p_value
+    };
+    let unrelated = z.column(2).to_owned();
+    assert_eq!(sir.fit(&x, &unrelated).unwrap().components(), 1);
+    assert!(none(&y) < 0.03 && none(&unrelated) > 0.05);
 }
 
 #[test]
@@ -291,4 +302,59 @@ fn too_many_slices_are_refused() {
     ] {
         told(Sir { slicing, ..one() }.fit(&x, &y), "at most 25 slices");
     }
+}
+
+/// The commonest mistake with a given density: it is not that of the features.
+#[test]
+fn a_wrong_density_is_flagged() {
+    let x = normal(500, 4, 3);
+    let noise = normal(500, 1, 4);
+    let truth = array![1.0, 2.0, 3.0, 4.0];
+    let y: Array1<f64> = x.dot(&truth).mapv(|v| v + 0.02 * v.powi(3)) + &noise.column(0) * 0.1;
+    let one = Components::Fixed(1);
+    let fits = |mean: f64, variance: f64| -> Vec<(Reduction, Option<Warning>)> {
+        let covariance = ndarray::Array2::eye(4) * variance;
+        let score = Gaussian::new(Array1::from_elem(4, mean), covariance.view()).unwrap();
+        let said = ScoreDiagnostics::new(&x, &score).unwrap().warning();
+        let sade = Sade { components: one, ..Sade::default() };
+        let sphd = Sphd { components: one, ..Sphd::default() };
+        let phd = PhdPlus { components: one, ..PhdPlus::default() };
+        [
+            sade.fit(&x, &y, &score).unwrap(),
+            Ade::default().fit(&x, &y, &score).unwrap(),
+            sphd.fit(&x, &y, &score).unwrap(),
+            phd.fit(&x, &y, &score).unwrap(),
+        ]
+        .into_iter()
+        .map(|model| (model, said.clone()))
+        .collect()
+    };
+    let about_score =
+        |w: &Warning| matches!(w, Warning::ScoreOffset { .. } | Warning::PoorScore { .. });
+    for (model, said) in fits(0.0, 1.0) {
+        assert_eq!(said, None);
+        assert!(!model.warnings.iter().any(about_score), "{}: {:?}", model.method, model.warnings);
+    }
+    for (mean, variance) in [(5.0, 0.01), (0.5, 1.0), (0.0, 0.5), (0.0, 2.0)] {
+        for (model, said) in fits(mean, variance) {
+            let said = said.unwrap();
+            assert!(model.warnings.contains(&said), "{}: {:?}", model.method, model.warnings);
+            let offset = matches!(said, Warning::ScoreOffset { offset } if offset > 0.4);
+            assert_eq!(offset, mean > 0.0, "{said}");
+        }
+    }
+    // Far from all parts there is no density left to differentiate.
+    let mixture = GaussianMixture::thesis(4).unwrap();
+    told(mixture.score1((&x * 1e200).view()), "density of the mixture");
+    let product = ProductMixture::thesis(4).unwrap();
+    told(product.score1((&x * 1e200).view()), "score of the product mixture: NaN at row 0");
+    assert!(product.score2_sum((&x * 1e200).view(), Array1::ones(500).view()).is_err());
+}
+
+#[test]
+fn figures_of_huge_numbers_have_coordinates() {
+    let (index, y) = (array![-1.7e308, 0.0, 1.7e308], array![1.7e308, -1.7e308, 1e300]);
+    let svg = summary_svg(index.view(), y.view(), "").unwrap();
+    assert!(!svg.contains("NaN") && !svg.contains("\"inf") && !svg.contains("\"-inf"), "{svg}");
+    assert_eq!(svg.matches("<circle").count(), 3);
 }
