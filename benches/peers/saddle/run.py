@@ -15,10 +15,12 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYO
     os.environ[name] = "1"
 
 import argparse
+import functools
 import gzip
 import json
 import pathlib
 import subprocess
+import sys
 import time
 
 import numpy as np
@@ -155,12 +157,25 @@ def documents(rows=5000, words=20_000, topics=100, length=50, telling=3, noise=0
     return x, y
 
 
+@functools.cache
+def install(name):
+    """Installs an optional peer; one that does not install is left out with a message."""
+    lines = pathlib.Path(__file__).with_name("requirements-optional.txt").read_text().split()
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    done = subprocess.run(command + [line for line in lines if line.startswith(name)], capture_output=True, text=True)
+    if done.returncode:
+        print(f"left out: {name} does not install here", flush=True)
+    return done.returncode == 0
+
+
 def wabbit(x, y, train, test, l1, passes):
     """One against all with the hinge and truncated gradients, in memory. None where it is not installed."""
     try:
         from vowpalwabbit import Workspace
     except ImportError:
-        return None
+        if not install("vowpalwabbit"):
+            return None
+        from vowpalwabbit import Workspace
     k = int(y.max()) + 1
 
     def lines(rows, labels):
