@@ -109,12 +109,14 @@ impl<F: Family> Distribution<F> {
 
     /// `KL(self || other)` in nats.
     ///
-    /// Both must be of one family with the same fixed quantities; see [`try_kl`](Self::try_kl) where that is not known.
-    ///
-    /// # Panics
-    /// If the dimensions differ.
-    pub fn kl(&self, other: &Self) -> f64 {
-        assert_eq!(self.natural.len(), other.natural.len(), "two members of one family");
+    /// NaN for members with different fixed quantities; [`try_kl`](Self::try_kl) has an error that says so.
+    pub fn kl(&self, other: &Self) -> f64
+    where
+        F: PartialEq,
+    {
+        if self.family != other.family {
+            return f64::NAN;
+        }
         self.family.kl(&self.natural, &other.natural)
     }
 
@@ -126,21 +128,16 @@ impl<F: Family> Distribution<F> {
     where
         F: PartialEq,
     {
-        if self.family != other.family {
-            return Err(Error::Unavailable {
-                family: self.family.name(),
-                what: "the divergence of members with different fixed quantities",
-                hint: "use the same dimension, number of trials and known parameters",
-            });
-        }
+        check_same(&self.family, &other.family, "the divergence of members")?;
         Ok(self.kl(other))
     }
 
     /// The symmetrised divergence `KL(p || q) + KL(q || p) = <eta_p - eta_q, mu_p - mu_q>`.
-    ///
-    /// # Panics
-    /// As [`kl`](Self::kl).
-    pub fn symmetrised_kl(&self, other: &Self) -> f64 {
+    /// NaN where [`kl`](Self::kl) is.
+    pub fn symmetrised_kl(&self, other: &Self) -> f64
+    where
+        F: PartialEq,
+    {
         self.kl(other) + other.kl(self)
     }
 }
@@ -213,6 +210,19 @@ impl<F: Sample> Distribution<F> {
         let n = draws.max(2) as f64;
         Ok((mean, (square / (n * (n - 1.0))).sqrt()))
     }
+}
+
+/// The error of two families that differ in what they hold fixed.
+pub(crate) fn check_same<F: Family + PartialEq>(
+    a: &F,
+    b: &F,
+    what: &'static str,
+) -> Result<(), Error> {
+    if a == b {
+        return Ok(());
+    }
+    let hint = "the fixed quantities differ; use the same dimension, number of trials and known parameters";
+    Err(Error::Unavailable { family: a.name(), what, hint })
 }
 
 pub(crate) fn check_points<F: Density>(family: &F, x: &[F::Point]) -> Result<(), Error>

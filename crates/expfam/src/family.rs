@@ -54,6 +54,15 @@ pub trait Family {
     /// [`Invalid::Length`], [`Invalid::NonFinite`], [`Error::OutsideMeanDomain`].
     fn check_mean(&self, mu: &[f64]) -> Result<(), Error>;
 
+    /// Checks that a mean in double precision tells this member from the border of the domain. Data that are equal up to
+    /// rounding have no maximum of the likelihood, and this is how [`Summary::mle`](crate::Summary::mle) knows.
+    ///
+    /// # Errors
+    /// [`Error::BoundaryMean`].
+    fn check_resolved(&self, _: &[f64]) -> Result<(), Error> {
+        Ok(())
+    }
+
     /// `A(eta)`.
     fn log_partition(&self, eta: &[f64]) -> f64;
 
@@ -255,6 +264,18 @@ pub(crate) fn mean_in(
 ) -> Result<(), Error> {
     let family = family.name();
     if holds { Ok(()) } else { Err(Error::OutsideMeanDomain { family, index, value, expected }) }
+}
+
+/// The error of data without spread, if a concentration is beyond what a mean in double precision tells from infinity.
+pub(crate) fn resolved(family: &(impl Family + ?Sized), concentration: f64) -> Result<(), Error> {
+    if concentration < 1e14 {
+        return Ok(());
+    }
+    Err(Error::BoundaryMean {
+        family: family.name(),
+        reason: "observations that differ by more than rounding",
+        remedy: "use a conjugate prior with positive weight, or more data",
+    })
 }
 
 /// `Ok` if the condition holds, else the error of an observation.

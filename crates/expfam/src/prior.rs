@@ -102,8 +102,11 @@ impl<F: Family + Clone> Prior<F> {
     /// The posterior after data.
     ///
     /// # Errors
-    /// [`Invalid::Length`] for a summary of another dimension; [`Error::OutsideNaturalDomain`] where numbers overflow.
-    pub fn posterior(&self, data: &Summary<F>) -> Result<Self, Error> {
+    /// [`Error::Unavailable`] for a summary with other fixed quantities; [`Error::OutsideNaturalDomain`] where numbers overflow.
+    pub fn posterior(&self, data: &Summary<F>) -> Result<Self, Error>
+    where
+        F: PartialEq,
+    {
         let mut summary = self.summary.clone();
         summary.merge(data)?;
         Self::from_summary(summary)
@@ -139,7 +142,7 @@ impl<F: Evidence + Clone> Prior<F> {
     /// `Z(posterior) / Z(prior)`, the marginal likelihood without the base measure of the data.
     fn log_ratio(&self, data: &Summary<F>) -> Result<f64, Error> {
         let mut all = self.summary.clone();
-        all.merge(data)?;
+        all.add(data.centred(), data.weight());
         let after = self.family().log_prior_normaliser(all.weight(), all.centred());
         Ok(after - self.log_normaliser())
     }

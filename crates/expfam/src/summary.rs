@@ -3,7 +3,8 @@
 use fenchel_linalg::Invalid;
 use serde::{Deserialize, Serialize};
 
-use crate::distribution::check_points;
+use crate::distribution::{check_points, check_same};
+use crate::family::check_shape;
 use crate::{Density, Distribution, Error, Family};
 
 /// Everything that data say about the parameter: their total weight and the mean of `T`, in centred coordinates.
@@ -22,6 +23,7 @@ use crate::{Density, Distribution, Error, Family};
 /// # Ok::<(), fenchel_expfam::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Unchecked<F>", bound(deserialize = "F: Family + Deserialize<'de>"))]
 pub struct Summary<F> {
     family: F,
     weight: f64,
@@ -29,6 +31,24 @@ pub struct Summary<F> {
     /// Room for one observation.
     #[serde(skip)]
     room: Vec<f64>,
+}
+
+/// What a file may hold.
+#[derive(Deserialize)]
+struct Unchecked<F> {
+    family: F,
+    weight: f64,
+    centred: Vec<f64>,
+}
+
+impl<F: Family> TryFrom<Unchecked<F>> for Summary<F> {
+    type Error = Error;
+
+    fn try_from(read: Unchecked<F>) -> Result<Self, Error> {
+        Invalid::check_nonnegative("weight", read.weight)?;
+        check_shape(&read.family, "centred mean", &read.centred)?;
+        Ok(Summary::from_parts(read.family, read.weight, read.centred))
+    }
 }
 
 impl<F: Family> Summary<F> {
@@ -67,9 +87,12 @@ impl<F: Family> Summary<F> {
     /// Adds what another summary has seen.
     ///
     /// # Errors
-    /// [`Invalid::Length`] if the other summary is of another dimension.
-    pub fn merge(&mut self, other: &Self) -> Result<(), Error> {
-        Invalid::check_length("summary", self.centred.len(), other.centred.len())?;
+    /// [`Error::Unavailable`] if the fixed quantities differ: dimensions, numbers of trials, known parameters.
+    pub fn merge(&mut self, other: &Self) -> Result<(), Error>
+    where
+        F: PartialEq,
+    {
+        check_same(&self.family, &other.family, "the merger of summaries")?;
         self.add(&other.centred, other.weight);
         Ok(())
     }
@@ -119,7 +142,9 @@ impl<F: Family> Summary<F> {
         if !(self.weight > 0.0) {
             return Err(Invalid::Empty { what: "data" }.into());
         }
-        Distribution::from_centred(self.family.clone(), &self.centred).map_err(Error::of_data)
+        let fitted = Distribution::from_centred(self.family.clone(), &self.centred);
+        let resolved = fitted.and_then(|p| p.family().check_resolved(p.natural()).map(|()| p));
+        resolved.map_err(Error::of_data)
     }
 }
 
@@ -188,8 +213,20 @@ impl<F: Density> Summary<F> {
         if x.is_empty() {
             return Ok(());
         }
-        let mut part = vec![0.0; self.family.dimension()];
-        self.family.centred_mean(x, &mut part);
+        let k = self.family.dimension();
+        let mut part = vec![0.0; k];
+        let (mut first, mut next) = (vec![0.0; k], vec![0.0; k]);
+        self.family.centred(&x[0], &mut first);
+        // The mean of equal numbers is that number, without the rounding of their sum.
+        let constant = x.iter().all(|x| {
+            self.family.centred(x, &mut next);
+            first == next
+        });
+        if constant {
+            part = first;
+        } else {
+            self.family.centred_mean(x, &mut part);
+        }
         self.add(&part, x.len() as f64);
         Ok(())
     }
@@ -213,8 +250,11 @@ impl<F: Density> Summary<F> {
         Ok(())
     }
 
-    /// Takes one observation out again. Rounding is relative to what was there before: a summary that forgets for long should
-    /// be made anew now and then.
+    /// Takes one observation out again, which must have been observed: that is not checked, a summary keeps no observations.
+    ///
+    /// Rounding is relative to what was there before. What is left after an outlier of size `s` has an error of about
+    /// `1e-16 s^2` in the variance: of 1, 2 and 1e9, forgetting 1e9 leaves no digit. A summary that forgets outliers, or forgets
+    /// for long, is to be made anew from the observations.
     ///
     /// # Errors
     /// [`Error::OutsideSupport`]; [`Invalid::Parameter`] if less than one observation is there.

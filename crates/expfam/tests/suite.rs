@@ -7,6 +7,7 @@ mod suite {
     mod practitioner;
     mod random;
     mod reference;
+    mod refusals;
     mod risk;
     mod samplers;
     mod special;

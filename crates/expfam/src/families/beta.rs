@@ -49,6 +49,10 @@ impl Family for Beta {
         natural_in(self, outside.is_none(), index, eta[index], "a number > -1")
     }
 
+    fn check_resolved(&self, eta: &[f64]) -> Result<(), Error> {
+        crate::family::resolved(self, eta.iter().map(|e| e + 1.0).sum())
+    }
+
     fn check_mean(&self, mu: &[f64]) -> Result<(), Error> {
         check_shape(self, "mean parameter", mu)?;
         let slack = simplex::slack(mu);

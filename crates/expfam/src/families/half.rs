@@ -1,7 +1,7 @@
 //! Half-vectorisation with `sqrt(2)` off the diagonal: the dot product of two vectors is the trace product of the matrices.
 
 use fenchel_linalg::{Cholesky, Invalid};
-use ndarray::Array2;
+use ndarray::{Array2, ArrayView2};
 
 /// Length for order `d`.
 pub(crate) fn length(d: usize) -> usize {
@@ -55,8 +55,27 @@ pub(crate) fn inverse(factor: &Cholesky) -> Array2<f64> {
     (&full + &full.t()) * 0.5
 }
 
-/// The factor of a positive definite matrix under its name.
+/// Checks that a matrix is square and symmetric, up to rounding of its largest entry.
+pub(crate) fn check_symmetric(what: &'static str, matrix: ArrayView2<f64>) -> Result<(), Invalid> {
+    let d = Invalid::check_square(what, matrix.dim())?;
+    let allowed = 1e-8 * matrix.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
+    for i in 0..d {
+        for j in 0..i {
+            let (lower, upper) = (matrix[[i, j]], matrix[[j, i]]);
+            if (lower - upper).abs() > allowed {
+                let reason = format!(
+                    "entry ({i}, {j}) is {lower} but ({j}, {i}) is {upper}; expected a symmetric matrix"
+                );
+                return Err(Invalid::Layout { what, reason });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The factor of a symmetric positive definite matrix under its name.
 pub(crate) fn factor(what: &'static str, matrix: &Array2<f64>) -> Result<Cholesky, Invalid> {
+    check_symmetric(what, matrix.view())?;
     Cholesky::new(matrix.view()).map_err(|error| match error {
         Invalid::NotPositiveDefinite { pivot, value, .. } => {
             Invalid::NotPositiveDefinite { what, pivot, value }

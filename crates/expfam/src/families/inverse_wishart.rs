@@ -30,13 +30,14 @@ impl InverseWishart {
     /// By scale and degrees of freedom; the mean is `scale / (degrees - d - 1)`.
     ///
     /// # Errors
-    /// [`Invalid::NotPositiveDefinite`] with the pivot; [`Error::OutsideNaturalDomain`] unless `degrees > d - 1`.
+    /// [`Invalid::NotPositiveDefinite`] with the pivot; [`Invalid::Layout`] unless symmetric; [`Error::OutsideNaturalDomain`] unless `degrees > d - 1`.
     pub fn with_scale_degrees(
         self,
         scale: ArrayView2<f64>,
         degrees: f64,
     ) -> Result<Distribution<Self>, Error> {
         Invalid::check_length("scale", self.d, scale.nrows())?;
+        half::check_symmetric("scale", scale)?;
         let mut eta = vec![0.0; self.dimension()];
         pack(&scale.to_owned(), -0.5, &mut eta);
         eta[half::length(self.d)] = -0.5 * (degrees + self.d as f64 + 1.0);
@@ -81,6 +82,10 @@ impl Family for InverseWishart {
         let last = half::length(self.d);
         let inside = self.member(eta).above > 0.0;
         natural_in(self, inside, last, eta[last], "a number < -d (degrees > d - 1)")
+    }
+
+    fn check_resolved(&self, eta: &[f64]) -> Result<(), Error> {
+        crate::family::resolved(self, self.member(eta).above)
     }
 
     fn check_mean(&self, mu: &[f64]) -> Result<(), Error> {

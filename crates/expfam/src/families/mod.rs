@@ -15,7 +15,7 @@ mod failures;
 mod gamma;
 mod gamma_known_shape;
 mod geometric;
-mod half;
+pub(crate) mod half;
 mod independent;
 mod inverse_gamma;
 mod inverse_gaussian;

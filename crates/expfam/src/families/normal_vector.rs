@@ -34,7 +34,8 @@ impl NormalVector {
     /// By mean and covariance.
     ///
     /// # Errors
-    /// [`Invalid::NotPositiveDefinite`] with the pivot; [`Invalid::Length`]; [`Invalid::NonFinite`].
+    /// [`Invalid::NotPositiveDefinite`] with the pivot; [`Invalid::Layout`] unless symmetric; [`Invalid::Length`];
+    /// [`Invalid::NonFinite`].
     pub fn with_mean_covariance(
         self,
         mean: ArrayView1<f64>,
@@ -58,6 +59,7 @@ impl NormalVector {
     ) -> Result<Distribution<Self>, Error> {
         Invalid::check_length("P m", self.d, location.len())?;
         Invalid::check_length("precision", self.d, precision.nrows())?;
+        half::check_symmetric("precision", precision)?;
         let mut eta = location.to_vec();
         eta.resize(self.dimension(), 0.0);
         pack(&precision.to_owned(), -0.5, &mut eta[self.d..]);

@@ -67,6 +67,10 @@ impl Family for VonMisesFisher {
         check_shape(self, "natural parameter", eta)
     }
 
+    fn check_resolved(&self, eta: &[f64]) -> Result<(), Error> {
+        crate::family::resolved(self, direction::length(eta))
+    }
+
     fn check_mean(&self, mu: &[f64]) -> Result<(), Error> {
         check_shape(self, "mean parameter", mu)?;
         let length = direction::length(mu);

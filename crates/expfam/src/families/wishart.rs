@@ -175,6 +175,10 @@ impl Family for Wishart {
         natural_in(self, eta[last] > -1.0, last, eta[last], "a number > -1 (degrees > d - 1)")
     }
 
+    fn check_resolved(&self, eta: &[f64]) -> Result<(), Error> {
+        crate::family::resolved(self, self.member(eta).above)
+    }
+
     fn check_mean(&self, mu: &[f64]) -> Result<(), Error> {
         check_shape(self, "mean parameter", mu)?;
         let last = half::length(self.d);

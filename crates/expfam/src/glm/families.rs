@@ -31,6 +31,23 @@ pub trait ScalarFamily: Sync {
     fn deviance(&self, y: f64, mu: f64) -> f64;
     /// `log p(y)` at mean `mu`, weight `w` and dispersion `phi`.
     fn log_likelihood(&self, y: f64, mu: f64, weight: f64, dispersion: f64) -> f64;
+
+    /// The deviance at mean `a'(eta)`, also where that mean rounds to the border of its range.
+    fn deviance_at(&self, y: f64, eta: f64) -> f64 {
+        self.deviance(y, self.mean(eta))
+    }
+
+    /// The log-likelihood at mean `a'(eta)`, also where that mean rounds to the border of its range.
+    fn log_likelihood_at(&self, y: f64, eta: f64, weight: f64, dispersion: f64) -> f64 {
+        self.log_likelihood(y, self.mean(eta), weight, dispersion)
+    }
+
+    /// Whether the loss of a target does not grow along any multiple of the change `z` of `eta`, and strictly falls if `z` is
+    /// not 0. If that holds for all rows, the likelihood has no maximum.
+    fn recedes(&self, y: f64, z: f64) -> bool {
+        let _ = y;
+        z == 0.0
+    }
 }
 
 /// Bernoulli targets, or shares of successes with the numbers of trials as weights; logit link.
@@ -64,16 +81,34 @@ impl ScalarFamily for Logistic {
     }
 
     fn deviance(&self, y: f64, mu: f64) -> f64 {
-        2.0 * (xlogx(y) - y * mu.ln() + xlogx(1.0 - y) - cross(1.0 - y, 1.0 - mu))
+        2.0 * (xlogx(y) - cross(y, mu) + xlogx(1.0 - y) - cross(1.0 - y, 1.0 - mu))
+    }
+
+    fn deviance_at(&self, y: f64, eta: f64) -> f64 {
+        // -log of the mean and of its complement, which stay finite where these round to 0.
+        let excess = y * softplus(-eta) + (1.0 - y) * softplus(eta);
+        (2.0 * (xlogx(y) + xlogx(1.0 - y) + excess)).max(0.0)
+    }
+
+    fn log_likelihood_at(&self, y: f64, eta: f64, weight: f64, _: f64) -> f64 {
+        choices(y, weight) - weight * (y * softplus(-eta) + (1.0 - y) * softplus(eta))
+    }
+
+    fn recedes(&self, y: f64, z: f64) -> bool {
+        z == 0.0 || (y == 0.0 && z < 0.0) || (y == 1.0 && z > 0.0)
     }
 
     fn log_likelihood(&self, y: f64, mu: f64, weight: f64, _: f64) -> f64 {
-        let choose = if weight.fract() == 0.0 && (weight * y - (weight * y).round()).abs() < 1e-6 {
-            crate::special::ln_choose(weight, (weight * y).round())
-        } else {
-            0.0
-        };
-        choose + weight * (cross(y, mu) + cross(1.0 - y, 1.0 - mu))
+        choices(y, weight) + weight * (cross(y, mu) + cross(1.0 - y, 1.0 - mu))
+    }
+}
+
+/// Log of the number of ways to `w y` successes in `w` trials; 0 unless both are whole.
+fn choices(y: f64, weight: f64) -> f64 {
+    if weight.fract() == 0.0 && (weight * y - (weight * y).round()).abs() < 1e-6 {
+        crate::special::ln_choose(weight, (weight * y).round())
+    } else {
+        0.0
     }
 }
 
@@ -114,6 +149,20 @@ impl ScalarFamily for LogLinear {
 
     fn deviance(&self, y: f64, mu: f64) -> f64 {
         if y == 0.0 { 2.0 * mu } else { 2.0 * y * phi(y, mu) }
+    }
+
+    fn deviance_at(&self, y: f64, eta: f64) -> f64 {
+        let mu = eta.exp();
+        // A mean that underflows still has a logarithm.
+        if mu > 0.0 { self.deviance(y, mu) } else { 2.0 * (xlogx(y) - y * eta - y) }
+    }
+
+    fn log_likelihood_at(&self, y: f64, eta: f64, weight: f64, _: f64) -> f64 {
+        weight * (y * eta - eta.exp() - ln_gamma(y + 1.0))
+    }
+
+    fn recedes(&self, y: f64, z: f64) -> bool {
+        z == 0.0 || (y == 0.0 && z < 0.0)
     }
 
     fn log_likelihood(&self, y: f64, mu: f64, weight: f64, _: f64) -> f64 {

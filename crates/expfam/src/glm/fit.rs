@@ -5,12 +5,13 @@ use std::ops::ControlFlow;
 use fenchel_linalg::{AsDesign, Cholesky, Design, Invalid, multiply};
 use fenchel_optim::model::Saved;
 use fenchel_optim::newton::{Newton, TwiceDifferentiable, WithHessian, newton};
-use fenchel_optim::{Progress, Report, Stop};
+use fenchel_optim::{Progress, Report, Status, Stop};
 use ndarray::{Array1, ArrayView1, ArrayView2};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::objective::Objective;
+use super::summary::null_intercept;
 use super::{GlmSummary, ScalarFamily};
 use crate::Error;
 
@@ -25,7 +26,10 @@ use crate::Error;
 /// | `family` | | [`Logistic`](super::Logistic), [`LogLinear`](super::LogLinear), ... |
 /// | `intercept` | true | whether there is a `b`, without penalty |
 /// | `l2` | 0 | ridge, on the scale of the mean loss |
-/// | `stop` | gradient below 1e-10, 100 passes of work a variable | when to end |
+/// | `stop` | gradient below 1e-10 of its terms, 1e6 passes | when to end |
+///
+/// `stop.absolute` counts in units of what cancels in the gradient, the norm over columns of `(1/W) sum_i w_i |x_ij| (|y_i| + mu_i)` at the
+/// start: targets and columns of any unit are fitted alike.
 ///
 /// ```
 /// use fenchel_expfam::glm::{Glm, LogLinear};
@@ -65,8 +69,12 @@ impl<F: ScalarFamily + Clone> Glm<F> {
     ///
     /// # Errors
     /// [`Invalid`] for shapes, NaN and targets outside of the mean domain; [`Invalid::RankDeficient`] where columns depend on each
-    /// other. A fit that does not converge (separable logistic data without `l2`) has the status
-    /// [`PassLimit`](fenchel_optim::Status::PassLimit) or [`Stalled`](fenchel_optim::Status::Stalled) in its report.
+    /// other. A fit that does not converge says so in the status of its report.
+    ///
+    /// Without `l2`, logistic data that a hyperplane separates have no maximum of the likelihood. The status is then
+    /// [`NoMinimiser`](Status::NoMinimiser), the fitted point is the proof, and the summary ends with a warning. Where the hyperplane
+    /// goes through some of the rows, or counts of 0 are separated from others, the point proves nothing: the summary warns of fitted
+    /// means at the border of their range, and the status is [`Stalled`](Status::Stalled) where the curvature vanished.
     pub fn fit<'y, X: AsDesign + ?Sized>(
         &self,
         x: &X,
@@ -123,8 +131,9 @@ impl<F: ScalarFamily + Clone> Glm<F> {
             curvature: vec![0.0; n],
         };
         let start = self.start(&mut objective, n, d)?;
-        let solution = newton(objective, &self.stop, start, &mut |progress: &Progress,
-                                                                  _: &Newton<
+        let stop = Stop { absolute: self.stop.absolute * objective.size(&start), ..self.stop };
+        let solution = newton(objective, &stop, start, &mut |progress: &Progress,
+                                                             _: &Newton<
             Objective<'_, X::View<'_>, F>,
         >| { watch(progress) })?;
         let mut point = solution.state;
@@ -142,20 +151,31 @@ impl<F: ScalarFamily + Clone> Glm<F> {
         objective.multiply(&point, &mut z);
         objective.bend(&z);
         let (hessian, _) = objective.hessian();
-        let summary = GlmSummary::new(
-            &mut objective,
-            &point,
-            &z,
-            weights,
-            hessian_factor(&hessian, point.len())?,
-        )?;
+        let mut report = solution.report;
+        let factor = match hessian_factor(&hessian, point.len()) {
+            Ok(factor) => Some(factor),
+            Err(deficient) => {
+                // Are the columns dependent, or has the curvature of the family vanished at the end of its range?
+                objective.curvature.copy_from_slice(&objective.shares);
+                hessian_factor(&objective.hessian().0, point.len()).map_err(|_| deficient)?;
+                if report.status == Status::Converged {
+                    report.status = Status::Stalled;
+                }
+                None
+            }
+        };
+        let unbounded = self.l2 == 0.0 && recedes(&self.family, &y, &objective.shares, &z);
+        if unbounded {
+            report.status = Status::NoMinimiser;
+        }
+        let summary = GlmSummary::new(&mut objective, &point, &z, weights, factor, unbounded)?;
         let intercept = if self.intercept { point.pop().unwrap_or(0.0) } else { 0.0 };
         Ok(GlmModel {
             family: self.family.clone(),
             coefficients: point,
             intercept,
             summary,
-            report: solution.report,
+            report,
         })
     }
 
@@ -184,7 +204,7 @@ impl<F: ScalarFamily + Clone> Glm<F> {
         Ok(())
     }
 
-    /// The origin, with the intercept of the mean; without an intercept, a family with a bounded domain has no such start.
+    /// The origin, with the intercept of the model without columns; without an intercept, a family with a bounded domain has no such start.
     fn start<D: Design>(
         &self,
         objective: &mut Objective<'_, D, F>,
@@ -202,11 +222,7 @@ impl<F: ScalarFamily + Clone> Glm<F> {
                     remedy: "leave the intercept out and add a penalty, or take more data",
                 });
             }
-            let shift: f64 = match objective.offset {
-                None => 0.0,
-                Some(offset) => objective.shares.iter().zip(offset).map(|(s, o)| s * o).sum(),
-            };
-            start[d] = eta - shift;
+            start[d] = null_intercept(objective);
         }
         let mut z = vec![0.0; n];
         objective.multiply(&start, &mut z);
@@ -221,6 +237,17 @@ impl<F: ScalarFamily + Clone> Glm<F> {
     }
 }
 
+/// Whether the likelihood grows for ever along the fitted direction `z`, the linear predictor without the offset.
+fn recedes<F: ScalarFamily>(family: &F, y: &[f64], shares: &[f64], z: &[f64]) -> bool {
+    let largest = z.iter().fold(0.0, |m: f64, z| m.max(z.abs()));
+    // What is below rounding has no sign.
+    let clear = |z: f64| z == 0.0 || z.abs() > 1e-12 * largest;
+    let mut rows = (0..z.len()).filter(|&i| shares[i] > 0.0);
+    largest > 0.0
+        && rows.clone().any(|i| z[i] != 0.0)
+        && rows.all(|i| clear(z[i]) && family.recedes(y[i], z[i]))
+}
+
 fn hessian_factor(hessian: &[f64], k: usize) -> Result<Cholesky, Error> {
     let view = ArrayView2::from_shape((k, k), hessian).expect("k^2 entries");
     // A pivot that rounding left is as good as none.
@@ -229,14 +256,34 @@ fn hessian_factor(hessian: &[f64], k: usize) -> Result<Cholesky, Error> {
     match Cholesky::new(view) {
         Ok(factor) => {
             let lower = factor.lower();
-            match (0..k).find(|&j| lower[[j, j]].powi(2) <= 1e-13 * scale[j]) {
-                None => Ok(factor),
-                Some(pivot) => Err(deficient(pivot)),
+            if (0..k).all(|j| lower[[j, j]].powi(2) > 1e-13 * scale[j]) {
+                Ok(factor)
+            } else {
+                Err(deficient(rank(hessian, k)))
             }
         }
-        Err(Invalid::NotPositiveDefinite { pivot, .. }) => Err(deficient(pivot)),
+        Err(Invalid::NotPositiveDefinite { .. }) => Err(deficient(rank(hessian, k))),
         Err(other) => Err(other.into()),
     }
+}
+
+/// The number of independent columns behind a Gram matrix, by elimination that passes over dependent ones.
+fn rank(gram: &[f64], k: usize) -> usize {
+    let mut a = gram.to_vec();
+    let mut rank = 0;
+    for j in 0..k {
+        if !(a[j * k + j] > 1e-13 * gram[j * k + j]) {
+            continue;
+        }
+        rank += 1;
+        for i in j + 1..k {
+            let share = a[i * k + j] / a[j * k + j];
+            for l in j + 1..k {
+                a[i * k + l] -= share * a[j * k + l];
+            }
+        }
+    }
+    rank
 }
 
 /// A fitted generalised linear model.
@@ -286,6 +333,13 @@ impl<F: ScalarFamily + Serialize + DeserializeOwned> Saved for GlmModel<F> {
     const VERSION: u32 = 1;
 
     fn check(&self) -> Result<(), String> {
+        let (family, link) = (&self.summary.family, &self.summary.link);
+        if (family.as_str(), link.as_str()) != (F::NAME, F::LINK) {
+            let (name, other) = (F::NAME, F::LINK);
+            return Err(format!(
+                "family {family} with link {link}; expected {name} with link {other}"
+            ));
+        }
         let finite = self.coefficients.iter().chain([&self.intercept]).all(|c| c.is_finite());
         if finite { Ok(()) } else { Err("coefficients must be finite".into()) }
     }

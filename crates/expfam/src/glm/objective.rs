@@ -25,6 +25,23 @@ impl<D: Design, F: ScalarFamily> Objective<'_, D, F> {
         z[i] + self.offset.map_or(0.0, |o| o[i])
     }
 
+    /// The norm over columns of `sum_i share_i |x_ij| (|y_i| + |mu_i|)`: what cancels in the gradient. 1 where that is 0.
+    pub(super) fn size(&self, x: &[f64]) -> f64 {
+        let (n, d) = (self.y.len(), self.design.columns());
+        let mut z = vec![0.0; n];
+        self.multiply(x, &mut z);
+        let mut sums = vec![0.0; self.dimension()];
+        for i in (0..n).filter(|&i| self.shares[i] > 0.0) {
+            let part = self.shares[i] * (self.y[i].abs() + self.family.mean(self.eta(i, &z)).abs());
+            self.design.row_entries(i, |j, v| sums[j] += part * v.abs());
+            if self.intercept {
+                sums[d] += part;
+            }
+        }
+        let norm = sums.iter().map(|s| s * s).sum::<f64>().sqrt();
+        if norm > 0.0 && norm.is_finite() { norm } else { 1.0 }
+    }
+
     fn penalty(&self, x: &[f64]) -> f64 {
         let d = self.design.columns();
         0.5 * self.l2 * x[..d].iter().map(|x| x * x).sum::<f64>()

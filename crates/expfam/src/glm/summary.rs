@@ -4,7 +4,8 @@ use std::fmt;
 
 use fenchel_linalg::quadrature::{Tolerance, integrate};
 use fenchel_linalg::special::erfcx;
-use fenchel_linalg::{Cholesky, Design, Invalid};
+use fenchel_linalg::{Cholesky, Design};
+use fenchel_optim::scalar::increasing_root;
 use serde::{Deserialize, Serialize};
 
 use super::ScalarFamily;
@@ -19,15 +20,21 @@ pub struct Coefficient {
     pub name: String,
     /// The estimate.
     pub estimate: f64,
-    /// `sqrt(phi (X'WX)^-1_jj)`.
+    /// `sqrt(phi (X'WX)^-1_jj)`; NaN where the dispersion is, and where the curvature has vanished.
+    #[serde(with = "finite_or_null")]
     pub standard_error: f64,
     /// Estimate over standard error: normal where the dispersion is known, else Student's t.
+    #[serde(with = "finite_or_null")]
     pub statistic: f64,
     /// Two-sided p-value of the coefficient being 0.
+    #[serde(with = "finite_or_null")]
     pub p_value: f64,
 }
 
 /// What is known about a fit. With a penalty the standard errors are those of the penalised Hessian.
+///
+/// A number that does not exist is NaN, and null in a file: the dispersion with no residual degrees of freedom, and with it standard
+/// errors and p-values; likelihood and AIC of a perfect fit, where the likelihood of the dispersion is unbounded.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GlmSummary {
     /// Name of the family.
@@ -36,20 +43,32 @@ pub struct GlmSummary {
     pub link: String,
     /// The intercept first, if there is one.
     pub coefficients: Vec<Coefficient>,
-    /// `phi`: 1, or Pearson's chi-squared over the residual degrees of freedom.
+    /// Whether the family fixes the dispersion at 1.
+    pub known_dispersion: bool,
+    /// `phi`: 1, or Pearson's chi-squared over the residual degrees of freedom; NaN if there are none.
+    #[serde(with = "finite_or_null")]
     pub dispersion: f64,
     /// Deviance of the fit.
+    #[serde(with = "finite_or_null")]
     pub deviance: f64,
     /// Deviance of the model with an intercept (and offset) only; without an intercept, of `eta = offset`.
+    #[serde(with = "finite_or_null")]
     pub null_deviance: f64,
     /// `n` less the number of coefficients (rows of weight 0 do not count).
     pub residual_degrees: usize,
     /// `n` less 1, or `n` without an intercept.
     pub null_degrees: usize,
     /// Log-likelihood, at the maximum likelihood dispersion `deviance / n` where it is not known.
+    #[serde(with = "finite_or_null")]
     pub log_likelihood: f64,
     /// `2 k - 2 log-likelihood`; a dispersion that is not known counts as a parameter.
+    #[serde(with = "finite_or_null")]
     pub aic: f64,
+    /// Rows whose fitted mean is within 1e-8 of 0, or of 1 for shares: a sign of separated data, whose likelihood grows for ever.
+    /// Families of estimated dispersion count none.
+    pub at_border: usize,
+    /// The fitted point is proof that the likelihood has no maximum.
+    pub unbounded: bool,
 }
 
 impl GlmSummary {
@@ -58,7 +77,8 @@ impl GlmSummary {
         point: &[f64],
         z: &[f64],
         weights: Option<&[f64]>,
-        factor: Cholesky,
+        factor: Option<Cholesky>,
+        unbounded: bool,
     ) -> Result<Self, Error> {
         let (family, n, k) = (objective.family, objective.y.len(), point.len());
         let weight = |i: usize| weights.map_or(1.0, |w| w[i]);
@@ -66,36 +86,48 @@ impl GlmSummary {
         let counted = rows.clone().count();
         let total: f64 = (0..n).map(weight).sum();
         let residual_degrees = counted.saturating_sub(k);
-        let means: Vec<f64> = (0..n).map(|i| family.mean(objective.eta(i, z))).collect();
+        let etas: Vec<f64> = (0..n).map(|i| objective.eta(i, z)).collect();
         let deviance: f64 =
-            rows.clone().map(|i| weight(i) * family.deviance(objective.y[i], means[i])).sum();
+            rows.clone().map(|i| weight(i) * family.deviance_at(objective.y[i], etas[i])).sum();
         let dispersion = if F::KNOWN_DISPERSION {
             1.0
         } else {
             let pearson: f64 = rows
                 .clone()
                 .map(|i| {
-                    let r = objective.y[i] - means[i];
-                    weight(i) * r * r / family.variance(objective.eta(i, z))
+                    let r = objective.y[i] - family.mean(etas[i]);
+                    weight(i) * r * r / family.variance(etas[i])
                 })
                 .sum();
-            pearson / residual_degrees as f64
+            if residual_degrees > 0 { pearson / residual_degrees as f64 } else { f64::NAN }
         };
-        let null = null_means(objective, weights)?;
+        let null = if objective.intercept { null_intercept(objective) } else { 0.0 };
+        let null: Vec<f64> =
+            (0..n).map(|i| null + objective.offset.map_or(0.0, |o| o[i])).collect();
         let null_deviance: f64 =
-            rows.clone().map(|i| weight(i) * family.deviance(objective.y[i], null[i])).sum();
+            rows.clone().map(|i| weight(i) * family.deviance_at(objective.y[i], null[i])).sum();
         let likely = if F::KNOWN_DISPERSION { 1.0 } else { deviance / counted as f64 };
-        let log_likelihood: f64 =
-            rows.map(|i| family.log_likelihood(objective.y[i], means[i], weight(i), likely)).sum();
+        let log_likelihood: f64 = rows
+            .clone()
+            .map(|i| family.log_likelihood_at(objective.y[i], etas[i], weight(i), likely))
+            .sum();
+        let at_border = if F::KNOWN_DISPERSION {
+            rows.filter(|&i| family.variance(etas[i]) < 1e-8).count()
+        } else {
+            0
+        };
         let mut coefficients = vec![];
         let d = k - usize::from(objective.intercept);
         for j in 0..k {
             let mut unit = vec![0.0; k];
             unit[j] = 1.0;
-            factor.solve_in_place(&mut unit)?;
+            match &factor {
+                Some(factor) => factor.solve_in_place(&mut unit)?,
+                None => unit[j] = f64::NAN,
+            }
             // The Hessian is of the mean loss: that of the sum is `total` times as large.
-            let standard_error = (dispersion * unit[j] / total).sqrt();
-            let statistic = point[j] / standard_error;
+            let standard_error = finite((dispersion * unit[j] / total).sqrt());
+            let statistic = finite(point[j] / standard_error);
             let p_value = if F::KNOWN_DISPERSION {
                 normal_tails(statistic)
             } else {
@@ -118,48 +150,64 @@ impl GlmSummary {
             family: F::NAME.into(),
             link: F::LINK.into(),
             coefficients,
-            dispersion,
-            deviance,
-            null_deviance,
+            known_dispersion: F::KNOWN_DISPERSION,
+            dispersion: finite(dispersion),
+            deviance: finite(deviance),
+            null_deviance: finite(null_deviance),
             residual_degrees,
             null_degrees: counted - usize::from(objective.intercept),
-            log_likelihood,
-            aic: 2.0 * parameters as f64 - 2.0 * log_likelihood,
+            log_likelihood: finite(log_likelihood),
+            aic: finite(2.0 * parameters as f64 - 2.0 * log_likelihood),
+            at_border,
+            unbounded,
         })
     }
 }
 
-/// Means of the model with the intercept alone: in closed form without an offset, else by Newton's method in one variable.
-fn null_means<D: Design, F: ScalarFamily>(
-    objective: &Objective<'_, D, F>,
-    weights: Option<&[f64]>,
-) -> Result<Vec<f64>, Invalid> {
-    let (family, n) = (objective.family, objective.y.len());
-    let weight = |i: usize| weights.map_or(1.0, |w| w[i]);
-    let offset = |i: usize| objective.offset.map_or(0.0, |o| o[i]);
-    if !objective.intercept {
-        return Ok((0..n).map(|i| family.mean(offset(i))).collect());
-    }
-    let total: f64 = (0..n).map(weight).sum();
-    let mean = (0..n).map(|i| weight(i) * objective.y[i]).sum::<f64>() / total;
-    if objective.offset.is_none() {
-        return Ok(vec![mean; n]);
-    }
-    let mut b = family.link(mean) - (0..n).map(|i| weight(i) * offset(i)).sum::<f64>() / total;
-    for _ in 0..100 {
-        let slope: f64 =
-            (0..n).map(|i| weight(i) * (family.mean(b + offset(i)) - objective.y[i])).sum();
-        let curvature: f64 = (0..n).map(|i| weight(i) * family.variance(b + offset(i))).sum();
-        let mut step = slope / curvature;
-        while !(0..n).all(|i| family.log_partition(b - step + offset(i)).is_finite()) {
-            step *= 0.5;
+/// The intercept of the model without columns: in closed form without an offset, else by Newton's method in one variable.
+///
+/// With offsets from `o` to `O` it lies between `link(mean) - O` and `link(mean) - o`; steps stay in that bracket, and there are at
+/// most 200.
+pub(super) fn null_intercept<D: Design, F: ScalarFamily>(objective: &Objective<'_, D, F>) -> f64 {
+    let (family, share) = (objective.family, &objective.shares);
+    let mean: f64 = share.iter().zip(objective.y).map(|(s, y)| s * y).sum();
+    let eta = family.link(mean);
+    let Some(offset) = objective.offset else { return eta };
+    let rows: Vec<usize> = (0..share.len()).filter(|&i| share[i] > 0.0).collect();
+    let low = rows.iter().fold(f64::INFINITY, |low, &i| low.min(offset[i]));
+    let high = rows.iter().fold(f64::NEG_INFINITY, |high, &i| high.max(offset[i]));
+    let excess = |b: f64| {
+        // Outside of the domain the mean is beyond any number.
+        if !family.log_partition(b + high).is_finite() {
+            return (f64::INFINITY, 0.0);
         }
-        b -= step;
-        if !(step.abs() > 1e-14 * (1.0 + b.abs())) {
-            break;
-        }
+        rows.iter().fold((0.0, 0.0), |(value, slope), &i| {
+            let eta = b + offset[i];
+            let residual = family.mean(eta) - objective.y[i];
+            (value + share[i] * residual, slope + share[i] * family.variance(eta))
+        })
+    };
+    let start = eta - rows.iter().map(|&i| share[i] * offset[i]).sum::<f64>();
+    increasing_root(excess, eta - high, eta - low, start, 1e-15)
+}
+
+/// Numbers of a file: null where there is no finite value, read back as NaN.
+mod finite_or_null {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "the form that serde asks for")]
+    pub(super) fn serialize<S: Serializer>(x: &f64, to: S) -> Result<S::Ok, S::Error> {
+        x.is_finite().then_some(*x).serialize(to)
     }
-    Ok((0..n).map(|i| family.mean(b + offset(i))).collect())
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+        Ok(Option::deserialize(from)?.unwrap_or(f64::NAN))
+    }
+}
+
+/// NaN for what is not finite.
+fn finite(x: f64) -> f64 {
+    if x.is_finite() { x } else { f64::NAN }
 }
 
 /// `P(|Z| > |z|)`.
@@ -187,8 +235,8 @@ fn student_tails(t: f64, degrees: f64) -> f64 {
 
 impl fmt::Display for GlmSummary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let known = self.dispersion == 1.0;
-        let (t, p) = if known { ("z value", "Pr(>|z|)") } else { ("t value", "Pr(>|t|)") };
+        let (t, p) =
+            if self.known_dispersion { ("z value", "Pr(>|z|)") } else { ("t value", "Pr(>|t|)") };
         writeln!(f, "family: {}, link: {}\n", self.family, self.link)?;
         writeln!(f, "{:14} {:>12} {:>12} {:>9} {:>10}", "", "estimate", "std. error", t, p)?;
         for c in &self.coefficients {
@@ -216,6 +264,20 @@ impl fmt::Display for GlmSummary {
             "residual deviance: {:.4} on {} degrees of freedom",
             self.deviance, self.residual_degrees
         )?;
-        write!(f, "AIC: {:.4}", self.aic)
+        write!(f, "AIC: {:.4}", self.aic)?;
+        if self.unbounded {
+            write!(
+                f,
+                "\nwarning: the likelihood has no maximum, a hyperplane separates the targets; set l2 > 0"
+            )?;
+        } else if self.at_border > 0 {
+            write!(
+                f,
+                "\nwarning: {} fitted means are at the border of their range; if estimates and standard errors are large, the \
+                 likelihood may have no maximum: set l2 > 0",
+                self.at_border
+            )?;
+        }
+        Ok(())
     }
 }

@@ -31,7 +31,7 @@ impl Simulated {
 ///
 /// # Errors
 /// [`Invalid::Parameter`] for 0 trials or 0 observations.
-pub fn monte_carlo<F: Sample + Clone>(
+pub fn monte_carlo<F: Sample + Clone + PartialEq>(
     truth: &Distribution<F>,
     prior: Option<&Prior<F>>,
     n: usize,
@@ -81,7 +81,7 @@ pub struct BiasVariance {
 ///
 /// # Errors
 /// [`Invalid::Empty`]; those of [`Family::check_natural`] if the mean of the natural parameters overflows.
-pub fn bias_variance<F: Family + Clone>(
+pub fn bias_variance<F: Family + Clone + PartialEq>(
     truth: &Distribution<F>,
     estimates: &[Distribution<F>],
 ) -> Result<BiasVariance, Error> {

@@ -1,11 +1,12 @@
 //! Normal vectors, alone and together with their covariance.
 
-use fenchel_linalg::{Cholesky, Invalid};
+use fenchel_linalg::Invalid;
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
 use rand::Rng;
 
 use super::scalar::standard_normal;
 use super::wishart::{InverseWishart, Wishart};
+use crate::families::half;
 
 /// The normal distribution on vectors, ready to draw: O(d^2) a draw, no inverse is formed.
 ///
@@ -39,7 +40,7 @@ impl NormalVector {
     /// # Errors
     /// [`Invalid::NotPositiveDefinite`] with the pivot; [`Invalid::Length`]; [`Invalid::NonFinite`].
     pub fn new(mean: ArrayView1<f64>, covariance: ArrayView2<f64>) -> Result<Self, Invalid> {
-        let factor = Cholesky::new(covariance)?.lower().to_owned();
+        let factor = half::factor("covariance", &covariance.to_owned())?.lower().to_owned();
         NormalVector::from_covariance_factor(mean, factor)
     }
 
@@ -48,7 +49,7 @@ impl NormalVector {
     /// # Errors
     /// As [`new`](Self::new).
     pub fn from_natural(eta: ArrayView1<f64>, precision: ArrayView2<f64>) -> Result<Self, Invalid> {
-        let factor = Cholesky::new(precision)?;
+        let factor = half::factor("precision", &precision.to_owned())?;
         Invalid::check_length("natural parameter", factor.order(), eta.len())?;
         let mean = factor.solve(eta)?;
         Ok(NormalVector { mean, factor: Factor::Precision(factor.lower().to_owned()) })

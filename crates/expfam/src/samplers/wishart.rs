@@ -3,11 +3,12 @@
 //!
 //! Reference: M. S. Bartlett, "On the theory of statistical regression" (1933).
 
-use fenchel_linalg::{Cholesky, Invalid};
+use fenchel_linalg::Invalid;
 use ndarray::{Array2, ArrayView2};
 use rand::Rng;
 
 use super::scalar::{gamma_variable, standard_normal};
+use crate::families::half;
 
 /// The Wishart distribution: `sum of degrees` outer products of `N(0, scale)` vectors, for `degrees > d - 1`, whole or not.
 ///
@@ -33,7 +34,7 @@ impl Wishart {
     /// # Errors
     /// [`Invalid::NotPositiveDefinite`] with the pivot; [`Invalid::Parameter`] unless `degrees > d - 1`.
     pub fn new(scale: ArrayView2<f64>, degrees: f64) -> Result<Self, Invalid> {
-        let factor = Cholesky::new(scale)?.lower().to_owned();
+        let factor = half::factor("scale", &scale.to_owned())?.lower().to_owned();
         check_degrees(degrees, factor.nrows())?;
         Ok(Wishart { factor, degrees })
     }
@@ -78,7 +79,7 @@ impl InverseWishart {
     /// # Errors
     /// As [`Wishart::new`].
     pub fn new(scale: ArrayView2<f64>, degrees: f64) -> Result<Self, Invalid> {
-        let factor = Cholesky::new(scale)?.lower().to_owned();
+        let factor = half::factor("scale", &scale.to_owned())?.lower().to_owned();
         check_degrees(degrees, factor.nrows())?;
         Ok(InverseWishart { factor, degrees })
     }

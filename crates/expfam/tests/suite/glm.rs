@@ -141,3 +141,100 @@ fn bad_input_and_data_without_an_optimum() {
     assert!((slope + 0.1 * fitted.coefficients[0]).abs() < 1e-9);
     assert!(fitted.predict(&array![[1.0, 2.0]]).is_err());
 }
+
+/// Offsets of any size: the null model ends, and its deviance is a number that a file keeps.
+#[test]
+fn null_models_with_large_offsets_end() {
+    let x = Array2::from_shape_fn((6, 1), |(i, _)| i as f64);
+    for shift in [-800.0, -100.0, -40.0, -20.0, 20.0, 100.0] {
+        let offset = [shift, 0.0, 0.0, 0.0, 0.0, 0.0];
+        let y = [1.0, 0.0, 1.0, 0.0, 1.0, 0.0];
+        let fitted = Glm::new(Logistic).fit_weighted(&x, &y, None, Some(&offset)).unwrap();
+        let null = fitted.summary.null_deviance;
+        assert!(null.is_finite() && null >= fitted.summary.deviance - 1e-6, "{shift}: {null}");
+        let mut file = vec![];
+        fitted.save(&mut file).unwrap();
+        assert_eq!(GlmModel::<Logistic>::load(&file[..]).unwrap(), fitted);
+    }
+}
+
+#[test]
+fn deviances_at_the_border_are_numbers() {
+    assert_eq!(Logistic.deviance(0.0, 0.0), 0.0);
+    assert_eq!(Logistic.deviance(1.0, 1.0), 0.0);
+    assert_eq!(Logistic.deviance_at(1.0, -800.0), 1600.0);
+    assert_eq!(LogLinear.deviance_at(1.0, -800.0), 2.0 * 799.0);
+    assert!(
+        (Logistic.deviance_at(0.3, 0.7) - Logistic.deviance(0.3, Logistic.mean(0.7))).abs() < 1e-14
+    );
+}
+
+#[test]
+fn as_many_coefficients_as_rows_leave_no_dispersion() {
+    let x = array![[0.0], [1.0]];
+    let fitted = Glm::new(Identity).fit(&x, &[1.0, 3.0]).unwrap();
+    assert_eq!(fitted.summary.residual_degrees, 0);
+    assert!(fitted.summary.dispersion.is_nan());
+    assert!(fitted.summary.coefficients.iter().all(|c| c.p_value.is_nan()));
+    let mut file = vec![];
+    fitted.save(&mut file).unwrap();
+    let loaded = GlmModel::<Identity>::load(&file[..]).unwrap();
+    assert_eq!(format!("{loaded:?}"), format!("{fitted:?}"));
+    assert!(fitted.summary.to_string().contains("t value"));
+}
+
+#[test]
+fn a_model_is_not_loaded_as_one_of_another_family() {
+    let x = Array2::from_shape_fn((6, 1), |(i, _)| i as f64);
+    let fitted = Glm::new(LogLinear).fit(&x, &[1.0, 0.0, 2.0, 3.0, 5.0, 9.0]).unwrap();
+    let mut file = vec![];
+    fitted.save(&mut file).unwrap();
+    let refused = GlmModel::<Logistic>::load(&file[..]).unwrap_err().to_string();
+    assert!(refused.contains("poisson"), "{refused}");
+}
+
+#[test]
+fn separated_data_say_so() {
+    let x = Array2::from_shape_fn((6, 1), |(i, _)| i as f64);
+    let far = x.mapv(|x| 1000.0 * x);
+    for x in [&x, &far] {
+        let fitted = Glm::new(Logistic).fit(x, &[0.0, 0.0, 0.0, 1.0, 1.0, 1.0]).unwrap();
+        assert_eq!(fitted.report.status, Status::NoMinimiser);
+        assert!(fitted.summary.to_string().contains("warning: the likelihood has no maximum"));
+    }
+    let ones = Glm { intercept: false, ..Glm::new(Logistic) }.fit(&x, &[1.0; 6]).unwrap();
+    assert_eq!(ones.report.status, Status::NoMinimiser);
+    // The hyperplane goes through two rows.
+    let on = array![[0.0], [1.0], [2.0], [2.0], [3.0], [4.0]];
+    let quasi = Glm::new(Logistic).fit(&on, &[0.0, 0.0, 0.0, 1.0, 1.0, 1.0]).unwrap();
+    assert!(quasi.summary.to_string().contains("warning"), "{}", quasi.summary);
+    let counts = Glm::new(LogLinear).fit(&x, &[0.0, 0.0, 0.0, 0.0, 0.0, 1e6]).unwrap();
+    assert!(counts.summary.to_string().contains("warning"), "{}", counts.summary);
+    let fine = Glm::new(Logistic).fit(&x, &[0.0, 1.0, 0.0, 1.0, 0.0, 1.0]).unwrap();
+    assert_eq!(fine.report.status, Status::Converged);
+    assert!(!fine.summary.to_string().contains("warning"));
+}
+
+#[test]
+fn units_of_the_targets_do_not_change_the_fit() {
+    let x = Array2::from_shape_fn((6, 1), |(i, _)| i as f64);
+    let y = [1.0, 0.0, 2.0, 3.0, 5.0, 9.0];
+    let (line, log) =
+        (Glm::new(Identity).fit(&x, &y).unwrap(), Glm::new(LogLinear).fit(&x, &y).unwrap());
+    for unit in [1e-12, 1e-6, 1e8, 1e10] {
+        let y: Vec<f64> = y.iter().map(|y| unit * y).collect();
+        let scaled = Glm::new(Identity).fit(&x, &y).unwrap();
+        assert_eq!(scaled.report.status, Status::Converged, "{unit}");
+        assert!((scaled.coefficients[0] / unit - line.coefficients[0]).abs() < 1e-8, "{unit}");
+        let scaled = Glm::new(LogLinear).fit(&x, &y).unwrap();
+        assert_eq!(scaled.report.status, Status::Converged, "{unit}");
+        assert!((scaled.coefficients[0] - log.coefficients[0]).abs() < 1e-8, "{unit}");
+    }
+}
+
+#[test]
+fn a_repeated_column_leaves_the_rank_of_the_others() {
+    let x = Array2::from_shape_fn((6, 2), |(i, _)| i as f64);
+    let refused = Glm::new(Identity).fit(&x, &[1.0, 0.0, 2.0, 3.0, 5.0, 9.0]).unwrap_err();
+    assert!(refused.to_string().contains("rank 2; expected 3"), "{refused}");
+}
