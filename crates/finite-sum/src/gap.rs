@@ -24,7 +24,7 @@ impl<D: Design, L: Loss, R: Regulariser> Problem<'_, D, L, R> {
     /// repaired where it is not feasible. Two passes.
     ///
     /// # Errors
-    /// [`Invalid`] for a point of the wrong length or with non-finite entries.
+    /// [`Error::Invalid`] for a point of the wrong length or with non-finite entries.
     pub fn certify(&self, point: &Point) -> Result<Certificate, Error> {
         self.check_point(point)?;
         Ok(Gap::new(self).at(self, point))
