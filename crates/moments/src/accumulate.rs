@@ -13,7 +13,7 @@
 use fenchel_linalg::Gram;
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
 
-use crate::blocks::{Blocks, add_grams, fold};
+use crate::blocks::{Blocks, add_grams, each_row, fold};
 use crate::{Error, Slices};
 
 /// What is summed beside the `t_h`.
@@ -51,7 +51,8 @@ pub(crate) fn plainly(_: usize, _: ArrayView2<f64>) -> Result<Option<Array2<f64>
 }
 
 struct Part {
-    sums: Array2<f64>,
+    /// Row after row.
+    sums: Vec<f64>,
     plain: Option<Gram>,
     by_slice: Option<Gram>,
 }
@@ -68,7 +69,7 @@ impl SliceSums {
         let roots: Vec<f64> =
             slices.counts().iter().map(|&c| pair_weight(c as f64).sqrt()).collect();
         let make = || Part {
-            sums: Array2::zeros((slices.len(), d)),
+            sums: vec![0.0; slices.len() * d],
             plain: matches!(outer, Outer::Plain | Outer::Both).then(|| Gram::new(d)),
             by_slice: matches!(outer, Outer::BySlice | Outer::Both).then(|| Gram::new(d)),
         };
@@ -78,29 +79,27 @@ impl SliceSums {
             let transformed = transform(first, rows)?;
             let rows = transformed.as_ref().map_or(rows, |t| t.view());
             let mut row = vec![0.0; d];
-            for (i, values) in rows.rows().into_iter().enumerate() {
+            each_row(rows, |i, values| {
                 let h = labels[first + i] as usize;
                 for ((row, value), shift) in row.iter_mut().zip(values).zip(&shift) {
                     *row = value - shift;
                 }
-                let mut sum = part.sums.row_mut(h);
-                if let Some(sum) = sum.as_slice_mut() {
-                    sum.iter_mut().zip(&row).for_each(|(s, r)| *s += r);
-                }
+                let sum = &mut part.sums[h * d..][..d];
+                sum.iter_mut().zip(&row).for_each(|(s, r)| *s += r);
                 if let Some(gram) = &mut part.plain {
                     gram.next_row()[..d].copy_from_slice(&row);
                 }
                 if let Some(gram) = &mut part.by_slice {
-                    let scaled = gram.next_row();
-                    scaled.iter_mut().zip(&row).for_each(|(s, r)| *s = r * roots[h]);
+                    let (scaled, root) = (gram.next_row(), roots[h]);
+                    scaled.iter_mut().zip(&row).for_each(|(s, r)| *s = r * root);
                 }
-            }
+            });
             Ok(())
         })?;
-        let mut sums = Array2::zeros((slices.len(), d));
+        let mut sums = Array2::<f64>::zeros((slices.len(), d));
         let (mut plain, mut by_slice) = (vec![], vec![]);
         for part in parts {
-            sums += &part.sums;
+            sums.iter_mut().zip(&part.sums).for_each(|(all, own)| *all += own);
             plain.extend(part.plain);
             by_slice.extend(part.by_slice);
         }

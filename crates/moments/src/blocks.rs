@@ -46,10 +46,8 @@ impl<D: Design> Blocks for D {
     fn read(&self, from: usize, mut out: ArrayViewMut2<f64>) {
         for (i, mut row) in out.rows_mut().into_iter().enumerate() {
             if let Some(row) = row.as_slice_mut() {
-                if !D::DENSE {
-                    row.fill(0.0);
-                }
-                self.row_entries(from + i, |c, a| row[c] = a);
+                row.fill(0.0);
+                self.row_axpy(from + i, 1.0, row);
             }
         }
     }
@@ -157,6 +155,14 @@ pub(crate) fn fold<T: Send>(
         }
         Ok(value)
     })
+}
+
+/// `f(i, row)` for the rows of a block: loops over slices vectorise.
+pub(crate) fn each_row(rows: ArrayView2<f64>, mut f: impl FnMut(usize, &[f64])) {
+    let d = rows.ncols().max(1);
+    let rows = rows.as_standard_layout();
+    let entries = rows.as_slice().unwrap_or(&[]);
+    entries.chunks_exact(d).enumerate().for_each(|(i, row)| f(i, row));
 }
 
 /// `f(0), f(1), ...` in order, on all cores.

@@ -12,8 +12,8 @@ pub enum Error {
     /// An argument that does not fit: shapes, ranges, NaN, labels.
     #[error(transparent)]
     Invalid(#[from] Invalid),
-    /// All responses are equal, or one class is the only one.
-    #[error("one unique response value ({value}): slicing is impossible")]
+    /// All responses are equal.
+    #[error("response: one unique response value ({value}) in all rows; expected at least two")]
     ConstantResponse {
         /// The value.
         value: f64,
@@ -42,10 +42,32 @@ pub enum Error {
         /// What to do instead.
         hint: &'static str,
     },
+    /// Columns of the features (or of the scores) with a single value.
+    #[error("{what} is singular: columns {} are constant; leave them out", Columns(columns))]
+    Constant {
+        /// The matrix.
+        what: &'static str,
+        /// The columns.
+        columns: Vec<usize>,
+    },
+    /// Not more samples than features: every covariance is singular.
+    #[error(
+        "{samples} samples of {features} features: {what} is singular; expected more samples than features: leave \
+         features out, or use `LassoSir`"
+    )]
+    FewSamples {
+        /// The matrix.
+        what: &'static str,
+        /// The samples.
+        samples: usize,
+        /// The features.
+        features: usize,
+    },
     /// The covariance of the features (or the second moment of the scores) cannot be inverted.
     #[error(
-        "{what} is singular: its smallest eigenvalue is {smallest:e} times its largest (columns {columns:?} \
-         are constant or depend on one another): leave some of them out, or use `LassoSir`"
+        "{what} is singular: columns {} depend on one another (smallest eigenvalue {smallest:.1e} times the largest); \
+         leave at least one of them out, or use `LassoSir`",
+        Columns(columns)
     )]
     Singular {
         /// The matrix.
@@ -54,6 +76,16 @@ pub enum Error {
         smallest: f64,
         /// The columns that take part in the dependence.
         columns: Vec<usize>,
+    },
+    /// What went wrong when a fold was left out.
+    #[error("without fold {fold} of {folds}: {source}")]
+    Fold {
+        /// The fold, counted from 0.
+        fold: usize,
+        /// The number of folds.
+        folds: usize,
+        /// The error of the rest.
+        source: Box<Error>,
     },
     /// The basis functions vanish at the data.
     #[error(
@@ -105,4 +137,38 @@ pub enum Error {
     /// A metric refused its arguments.
     #[error(transparent)]
     Metric(#[from] fenchel_metrics::Error),
+}
+
+impl Error {
+    /// Says which fold was left out: `map_err(Error::without(fold, folds))`.
+    pub(crate) fn without(fold: usize, folds: usize) -> impl FnOnce(Error) -> Error {
+        move |source| Error::Fold { fold, folds, source: Box::new(source) }
+    }
+}
+
+/// An [`Invalid`] of a matrix under its own name.
+pub(crate) fn named(what: &'static str) -> impl FnOnce(Invalid) -> Invalid {
+    move |invalid| match invalid {
+        Invalid::NotPositiveDefinite { pivot, value, .. } => {
+            Invalid::NotPositiveDefinite { what, pivot, value }
+        }
+        Invalid::NonFinite { row, column, value, .. } => {
+            Invalid::NonFinite { what, row, column, value }
+        }
+        Invalid::Layout { reason, .. } => Invalid::Layout { what, reason },
+        other => other,
+    }
+}
+
+/// Columns, the first twenty of them.
+struct Columns<'a>(&'a [usize]);
+
+impl std::fmt::Display for Columns<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        const SHOWN: usize = 20;
+        match self.0.len() {
+            n if n > SHOWN => write!(f, "{:?} and {} more", &self.0[..SHOWN], n - SHOWN),
+            _ => write!(f, "{:?}", self.0),
+        }
+    }
 }

@@ -95,9 +95,6 @@ impl Setting {
         }
         let y = response.as_numbers(method)?;
         let n = data.count();
-        if y.iter().all(|v| *v == y[0]) {
-            return Err(Error::ConstantResponse { value: y[0] });
-        }
         // Relative to the largest, so that no square overflows or vanishes.
         let largest = y.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
         let y: Vec<f64> = y.iter().map(|v| v / largest).collect();

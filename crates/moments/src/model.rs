@@ -154,7 +154,10 @@ pub fn fit_blocks(
     let mut spectrum = method.spectrum(&data, response)?;
     spectrum.warnings.extend(method.warnings(&data)?);
     let k = method.components().choose(method, &spectrum, &data, response)?;
-    let mean = mean_of(&data)?;
+    let mean = match spectrum.mean.take() {
+        Some(mean) => mean,
+        None => mean_of(&data)?,
+    };
     let spent = Spent { passes: data.passes() + spectrum.passes, seconds: wall.seconds() };
     finish(method.name(), spectrum, k, mean, spent)
 }

@@ -187,9 +187,10 @@ impl<R: Reducer> IndexRegressor<R> {
     ) -> Result<(f64, f64), Error> {
         let n = data.count();
         let mut predicted = vec![vec![0.0; n]; widths.len()];
-        for (train, held) in k_fold(n, self.folds, self.seed)? {
+        for (fold, (train, held)) in k_fold(n, self.folds, self.seed)?.into_iter().enumerate() {
             let inner = Picked { data, index: &train };
-            let mut model = self.fitted(&inner, &response.pick(&train), widths[0])?;
+            let fitted = self.fitted(&inner, &response.pick(&train), widths[0]);
+            let mut model = fitted.map_err(Error::without(fold, self.folds))?;
             let outer = Picked { data, index: &held };
             for (predicted, &width) in predicted.iter_mut().zip(widths) {
                 model.width = width;

@@ -34,10 +34,15 @@ impl<'a> Response<'a> {
     /// Classes of any label type, coded in their order.
     ///
     /// # Errors
-    /// [`Invalid::Length`] unless there is one a sample; [`Invalid::Class`].
+    /// [`Invalid::Length`] unless there is one a sample; [`Invalid::Class`], for a single class too.
     pub fn classes<L: Label>(y: &[L], samples: usize) -> Result<Self, Error> {
         Invalid::check_length("response", samples, y.len())?;
         let (_, codes) = Classes::from_labels(y)?;
+        if let (Some(label), true) = (y.first(), codes.iter().all(|&c| c == 0)) {
+            let (label, expected) =
+                (format!("{label:?}"), "at least two classes; all rows have this one");
+            return Err(Invalid::Class { row: 0, label, expected }.into());
+        }
         let values = codes.into_iter().map(|c| c as f64).collect();
         Ok(Response { values, classes: true })
     }
@@ -71,11 +76,14 @@ impl<'a> Response<'a> {
         }
     }
 
-    /// The numbers, for methods that average them.
+    /// The numbers, not all equal, for methods that average them.
     pub(crate) fn as_numbers(&self, method: &'static str) -> Result<&[f64], Error> {
         if self.classes {
             let what = "classes: it averages responses; use SADE, SPHD, SIR or SAVE".to_owned();
             return Err(Refusal::unsupported(method, what).into());
+        }
+        if let Some(&value) = self.values.first().filter(|v| self.values.iter().all(|w| w == *v)) {
+            return Err(Error::ConstantResponse { value });
         }
         Ok(&self.values)
     }

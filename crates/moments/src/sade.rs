@@ -230,8 +230,8 @@ impl Sade {
         let d = matrix.nrows();
         let spectrum = if self.standardise {
             let second = &sums.plain / n;
-            let whitening =
-                Whitening::from_moments(Array1::zeros(d), second, "second moment of the scores")?;
+            let (what, samples) = ("second moment of the scores", counts.iter().sum());
+            let whitening = Whitening::from_moments(Array1::zeros(d), second, what, samples)?;
             let inner = whitening.map.dot(&matrix).dot(&whitening.back());
             // The whitened scores see G^{-1/2} w; this takes it back to w.
             let map = whitening.covariance.dot(&whitening.back());

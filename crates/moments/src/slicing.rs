@@ -58,7 +58,7 @@ impl Slices {
         let mut sorted: Vec<u64> = y.iter().map(|&v| ordered(v)).collect();
         sorted.sort_unstable();
         let sorted: Vec<f64> = sorted.into_iter().map(unordered).collect();
-        check_varied(&sorted)?;
+        check_varied(&sorted, "number of samples")?;
         let ends = ends(&sorted, None, slicing, components)?;
         Ok(Slices::from_ends(y, &sorted, ends))
     }
@@ -85,7 +85,7 @@ impl Slices {
         let mut pairs: Vec<(f64, f64)> = kept.map(|(&y, &w)| (y + 0.0, w)).collect();
         pairs.sort_by(|a, b| a.0.total_cmp(&b.0));
         let sorted: Vec<f64> = pairs.iter().map(|p| p.0).collect();
-        check_varied(&sorted)?;
+        check_varied(&sorted, "number of samples with a weight above 0")?;
         let sums: Vec<f64> = pairs
             .iter()
             .scan(0.0, |sum, p| {
@@ -171,7 +171,7 @@ impl Slices {
             Some(h) => Err(Refusal::unsupported(
                 "the unbiased estimator",
                 format!(
-                    "slice {h} with {} sample; leave this class out or use slice means",
+                    "slice {h} with {} sample; expected at least 2 in every slice: use slice means, or leave this class out",
                     self.counts[h]
                 ),
             )
@@ -219,10 +219,10 @@ fn unordered(bits: u64) -> f64 {
 }
 
 /// Refuses fewer than two numbers, and numbers that are all equal.
-fn check_varied(sorted: &[f64]) -> Result<(), Error> {
+fn check_varied(sorted: &[f64], name: &'static str) -> Result<(), Error> {
     let n = sorted.len();
     if n < 2 {
-        let (name, expected) = ("number of samples", "at least 2");
+        let expected = "at least 2";
         return Err(Invalid::Parameter { name, value: n as f64, expected }.into());
     }
     if sorted[0] == sorted[n - 1] {

@@ -157,7 +157,11 @@ impl LassoSir {
         }
         let slices = response.slices(self.slicing, self.directions)?;
         let k = self.directions;
-        if k == 0 || k > d.min(slices.len() - 1) {
+        if k == 0 {
+            let (name, expected) = ("number of directions", "at least 1");
+            return Err(Invalid::Parameter { name, value: 0.0, expected }.into());
+        }
+        if k > d.min(slices.len() - 1) {
             let most = d.min(slices.len() - 1);
             let hint = "use more slices";
             return Err(Error::TooManyComponents { method: "lasso-SIR", asked: k, most, hint });
@@ -169,7 +173,7 @@ impl LassoSir {
             z.columns().into_iter().map(|c| (c.dot(&c) / n as f64).sqrt()).collect();
         if let Some(column) = scale.iter().position(|s| !(*s > 0.0)) {
             let what = "covariance of the features";
-            return Err(Error::Singular { what, smallest: 0.0, columns: vec![column] });
+            return Err(Error::Constant { what, columns: vec![column] });
         }
         z /= &scale;
         let fraction = match self.sparsity {
@@ -225,11 +229,12 @@ impl LassoSir {
         let grid = [0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.05];
         let mut gained = [0.0; 10];
         let labels: Vec<f64> = slices.labels().iter().map(|&h| f64::from(h)).collect();
-        for (train, held) in k_fold(z.nrows(), folds, self.seed)? {
+        for (fold, (train, held)) in k_fold(z.nrows(), folds, self.seed)?.into_iter().enumerate() {
             let of = |index: &[usize]| -> Vec<f64> { index.iter().map(|&i| labels[i]).collect() };
             let inner = z.select(Axis(0), &train);
             let outer = z.select(Axis(0), &held);
-            let train_slices = Slices::of_classes(&of(&train))?;
+            let train_slices =
+                Slices::of_classes(&of(&train)).map_err(Error::without(fold, folds))?;
             let (eta, _) = slice_directions(inner.view(), &train_slices, 1)?;
             for (gain, fraction) in gained.iter_mut().zip(grid) {
                 let (beta, _) = self.solve(inner.view(), &eta, fraction)?;

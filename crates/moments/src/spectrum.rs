@@ -34,6 +34,8 @@ pub struct Spectrum {
     pub status: Status,
     /// Looks at a copy of the data in memory, beside the rows that were read: rounds of an iterative method.
     pub passes: f64,
+    /// The mean of the features, for methods that know it from their sums; it costs a look at the data otherwise.
+    pub mean: Option<Array1<f64>>,
     /// The number of samples.
     pub samples: usize,
     /// The number of samples of each slice; empty for methods without slices.
@@ -142,6 +144,7 @@ impl Spectrum {
             residual,
             status: Status::Converged,
             passes: 0.0,
+            mean: None,
             samples: 0,
             slices: vec![],
             most: d,

@@ -71,8 +71,10 @@ impl LearnedSade {
             return Ok((scored(data, &score)?, Some(score)));
         };
         let mut scores = Array2::zeros((data.count(), data.width()));
-        for (train, held) in k_fold(data.count(), folds, self.score.seed)? {
-            let score = self.score.fit_blocks(&Picked { data, index: &train })?;
+        let parts = k_fold(data.count(), folds, self.score.seed)?;
+        for (fold, (train, held)) in parts.into_iter().enumerate() {
+            let score = self.score.fit_blocks(&Picked { data, index: &train });
+            let score = score.map_err(Error::without(fold, folds))?;
             let rows = scored(&Picked { data, index: &held }, &score)?;
             for (row, &i) in rows.rows().into_iter().zip(&held) {
                 scores.index_axis_mut(Axis(0), i).assign(&row);

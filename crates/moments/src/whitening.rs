@@ -6,7 +6,7 @@ use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
-use crate::blocks::{Blocks, add_grams, fold, rough_mean};
+use crate::blocks::{Blocks, add_grams, each_row, fold, rough_mean};
 
 /// `z = W (x - mean)` with `W Sigma W' = I`.
 ///
@@ -30,28 +30,40 @@ const SINGULAR: f64 = 1e-12;
 impl Whitening {
     /// From the data, in one look.
     pub(crate) fn of(data: &dyn Blocks) -> Result<Self, Error> {
-        let d = data.width();
-        let n = data.count() as f64;
-        let shift = rough_mean(data);
+        Ok(Whitening::along(data, || (), |(), _, _| {})?.0)
+    }
+
+    /// From the data, and whatever else one look can sum: `step(part, i, x_i - near)`. The whitening, the parts, and `near`, a point
+    /// near the mean.
+    pub(crate) fn along<T: Send>(
+        data: &dyn Blocks,
+        make: impl Fn() -> T + Sync + Send,
+        step: impl Fn(&mut T, usize, &[f64]) + Sync + Send,
+    ) -> Result<(Self, Vec<T>, Array1<f64>), Error> {
+        let (n, d) = (data.count() as f64, data.width());
+        let near = rough_mean(data);
+        let from = near.to_vec();
         let parts = fold(
             data,
-            || (Array1::<f64>::zeros(d), Gram::new(d)),
-            |(sum, gram), _, rows| {
-                for values in rows.rows() {
-                    let row = gram.next_row();
-                    for c in 0..d {
-                        row[c] = values[c] - shift[c];
-                        sum[c] += row[c];
+            || (vec![0.0; d], Gram::new(d), make()),
+            |(sum, gram, other), first, rows| {
+                each_row(rows, |i, values| {
+                    let row = &mut gram.next_row()[..d];
+                    for ((row, value), from) in row.iter_mut().zip(values).zip(&from) {
+                        *row = value - from;
                     }
-                }
+                    sum.iter_mut().zip(&*row).for_each(|(s, r)| *s += r);
+                    step(other, first + i, row);
+                });
                 Ok(())
             },
         )?;
         let mut sum = Array1::zeros(d);
-        let mut grams = vec![];
-        for (part, gram) in parts {
-            sum += &part;
+        let (mut grams, mut others) = (vec![], vec![]);
+        for (part, gram, other) in parts {
+            sum += &Array1::from(part);
             grams.push(gram);
+            others.push(other);
         }
         let offset = sum / n;
         let mut covariance = add_grams(grams, d) / n;
@@ -60,16 +72,25 @@ impl Whitening {
                 covariance[[i, j]] -= offset[i] * offset[j];
             }
         }
-        Whitening::from_moments(shift + offset, covariance, "covariance of the features")
+        let what = "covariance of the features";
+        let whitening = Whitening::from_moments(&near + &offset, covariance, what, data.count())?;
+        Ok((whitening, others, near))
     }
 
-    /// From a mean and a covariance.
+    /// From a mean and a covariance of so many samples.
     pub(crate) fn from_moments(
         mean: Array1<f64>,
         covariance: Array2<f64>,
         what: &'static str,
+        samples: usize,
     ) -> Result<Self, Error> {
-        let (map, conditioning) = inverse_root(covariance.view(), mean.view(), what)?;
+        let features = mean.len();
+        let (map, conditioning) = match inverse_root(covariance.view(), mean.view(), what) {
+            Err(Error::Singular { .. }) if samples <= features => {
+                return Err(Error::FewSamples { what, samples, features });
+            }
+            found => found?,
+        };
         Ok(Whitening { mean, covariance, map, conditioning })
     }
 
@@ -95,7 +116,7 @@ fn inverse_root(
         .filter(|&c| !(covariance[[c, c]] > (1e-14 * mean[c]).powi(2) && covariance[[c, c]] > 0.0))
         .collect();
     if !constant.is_empty() {
-        return Err(Error::Singular { what, smallest: 0.0, columns: constant });
+        return Err(Error::Constant { what, columns: constant });
     }
     let scale: Array1<f64> = (0..d).map(|c| 1.0 / covariance[[c, c]].sqrt()).collect();
     let correlation =

@@ -83,6 +83,7 @@ impl DirectionalRegression {
         }
         let matrix = squares + between.dot(&between) * 2.0 + between * (2.0 * length);
         let spectrum = Spectrum::of(&matrix, EigenOrder::Algebraic, Some(whitening.back()))?;
-        Ok(Spectrum { samples: counts.iter().sum(), slices: counts, ..spectrum })
+        let mean = Some(whitening.mean);
+        Ok(Spectrum { mean, samples: counts.iter().sum(), slices: counts, ..spectrum })
     }
 }

@@ -1,10 +1,12 @@
 //! Principal Hessian directions.
 
+use fenchel_linalg::Gram;
 use fenchel_linalg::factor::cholesky;
-use ndarray::{Array1, Array2, ArrayView1, Axis};
+use fenchel_linalg::lanes::dot;
+use ndarray::{Array1, Array2};
 use serde::{Deserialize, Serialize};
 
-use crate::blocks::{Blocks, fold};
+use crate::blocks::{Blocks, add_grams, each_row, fold};
 use crate::model::fit_methods;
 use crate::transform::ResponseTransform;
 use crate::whitening::Whitening;
@@ -25,7 +27,7 @@ use crate::{Components, EigenOrder, Error, Reducer, Response, Spectrum};
 /// | `order` | `Absolute` | which eigenvalues come first; negative curvature counts too |
 /// | `response` | `Center` | what is done to the response |
 ///
-/// Linear dependence has no Hessian and is not found. Cost O(n d^2).
+/// Linear dependence has no Hessian and is not found. Cost O(n d^2), one look at the data, two for residuals.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Phd {
@@ -63,32 +65,37 @@ impl Reducer for Phd {
 
     fn spectrum(&self, data: &dyn Blocks, response: &Response) -> Result<Spectrum, Error> {
         let y = self.response.apply(response.as_numbers("pHd")?);
-        let whitening = Whitening::of(data)?;
-        let r = if self.residual { linear_residuals(data, y, &whitening)? } else { y };
-        let d = data.width();
-        let parts = fold(
-            data,
-            || Array2::<f64>::zeros((d, d)),
-            |sum, first, rows| {
-                let centred = &rows - &whitening.mean;
-                let weights = ArrayView1::from(&r[first..first + rows.nrows()]);
-                let weighted = &centred * &weights.insert_axis(Axis(1));
-                ndarray::linalg::general_mat_mul(1.0, &weighted.t(), &centred, 1.0, sum);
-                Ok(())
-            },
-        )?;
-        let moment = parts.into_iter().fold(Array2::zeros((d, d)), |s, p| s + p);
-        let moment = moment / data.count() as f64;
+        let (n, d) = (data.count() as f64, data.width());
+        // Weights that are known go along with the covariance; residuals need it first.
+        let (whitening, parts, near) = if self.residual {
+            let Line { whitening, near, slope, mean } = line(data, &y)?;
+            let (slope, from) = (slope.to_vec(), near.to_vec());
+            let level =
+                mean - slope.iter().zip(&whitening.mean - &near).map(|(s, o)| s * o).sum::<f64>();
+            let parts = fold(
+                data,
+                || (Weighted::new(d), vec![0.0; d]),
+                |(sums, u), first, rows| {
+                    each_row(rows, |i, values| {
+                        for ((u, value), from) in u.iter_mut().zip(values).zip(&from) {
+                            *u = value - from;
+                        }
+                        sums.add(y[first + i] - level - dot(&slope, u), u);
+                    });
+                    Ok(())
+                },
+            )?;
+            (whitening, parts.into_iter().map(|(sums, _)| sums).collect(), near)
+        } else {
+            Whitening::along(data, || Weighted::new(d), |sums, i, u| sums.add(y[i], u))?
+        };
+        let (moment, variance) = Weighted::around(parts, &(&whitening.mean - &near), n);
         let matrix = whitening.map.dot(&moment).dot(&whitening.back());
         let mut spectrum = Spectrum::of(&matrix, self.order, Some(whitening.back()))?;
         spectrum.samples = data.count();
-        if self.residual {
-            // The test divides by the variance of the residuals; it is kept where the eigenvalues are.
-            let n = r.len() as f64;
-            let mean = r.iter().sum::<f64>() / n;
-            let variance = r.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / n;
-            spectrum.noise = Some(variance);
-        }
+        // The test divides by the variance of the residuals; it is kept where the eigenvalues are.
+        spectrum.noise = self.residual.then_some(variance);
+        spectrum.mean = Some(whitening.mean);
         Ok(spectrum)
     }
 
@@ -106,25 +113,80 @@ impl Reducer for Phd {
     }
 }
 
-/// What a linear regression on the features leaves of the response.
-pub(crate) fn linear_residuals(
-    data: &dyn Blocks,
-    y: Vec<f64>,
-    whitening: &Whitening,
-) -> Result<Vec<f64>, Error> {
-    let mean = y.iter().sum::<f64>() / y.len() as f64;
-    let d = data.width();
-    let parts = fold(
-        data,
-        || Array1::<f64>::zeros(d),
-        |sum, first, rows| {
-            let y: ArrayView1<f64> = ArrayView1::from(&y[first..first + rows.nrows()]);
-            *sum += &(&rows - &whitening.mean).t().dot(&(&y - mean));
-            Ok(())
-        },
-    )?;
-    let cross = parts.into_iter().fold(Array1::zeros(d), |s, p| s + p) / y.len() as f64;
+/// `sum r`, `sum r^2`, `sum r u` and `sum r u u'` of weights of either sign.
+struct Weighted {
+    total: f64,
+    squares: f64,
+    first: Vec<f64>,
+    above: Gram,
+    below: Gram,
+}
+
+impl Weighted {
+    fn new(d: usize) -> Self {
+        let (above, below) = (Gram::new(d), Gram::new(d));
+        Weighted { total: 0.0, squares: 0.0, first: vec![0.0; d], above, below }
+    }
+
+    fn add(&mut self, r: f64, u: &[f64]) {
+        self.total += r;
+        self.squares += r * r;
+        self.first.iter_mut().zip(u).for_each(|(sum, u)| *sum += r * u);
+        let gram = if r < 0.0 { &mut self.below } else { &mut self.above };
+        let root = r.abs().sqrt();
+        gram.next_row().iter_mut().zip(u).for_each(|(out, u)| *out = root * u);
+    }
+
+    /// `(1/n) sum r (u - offset)(u - offset)'` and the variance of `r`.
+    fn around(parts: Vec<Weighted>, offset: &Array1<f64>, n: f64) -> (Array2<f64>, f64) {
+        let d = offset.len();
+        let (mut total, mut squares, mut first) = (0.0, 0.0, Array1::<f64>::zeros(d));
+        let (mut above, mut below) = (vec![], vec![]);
+        for part in parts {
+            total += part.total;
+            squares += part.squares;
+            first += &Array1::from(part.first);
+            above.push(part.above);
+            below.push(part.below);
+        }
+        let mut moment = add_grams(above, d) - add_grams(below, d);
+        for i in 0..d {
+            for j in 0..d {
+                let crossed = first[i] * offset[j] + offset[i] * first[j];
+                moment[[i, j]] += total * offset[i] * offset[j] - crossed;
+            }
+        }
+        (moment / n, squares / n - (total / n).powi(2))
+    }
+}
+
+/// A linear regression on the features.
+struct Line {
+    whitening: Whitening,
+    /// A point near the mean of the features.
+    near: Array1<f64>,
+    slope: Array1<f64>,
+    /// Of the response.
+    mean: f64,
+}
+
+/// The regression of `y` on the features, in one look.
+fn line(data: &dyn Blocks, y: &[f64]) -> Result<Line, Error> {
+    let (n, d) = (y.len() as f64, data.width());
+    let mean = y.iter().sum::<f64>() / n;
+    let add = |sum: &mut Vec<f64>, i: usize, u: &[f64]| {
+        let r = y[i] - mean;
+        sum.iter_mut().zip(u).for_each(|(sum, u)| *sum += r * u);
+    };
+    let (whitening, parts, near) = Whitening::along(data, || vec![0.0; d], add)?;
+    let cross = parts.into_iter().fold(Array1::zeros(d), |s, p| s + Array1::from(p)) / n;
     let slope = cholesky(whitening.covariance.view())?.solve(cross.view())?;
+    Ok(Line { whitening, near, slope, mean })
+}
+
+/// What a linear regression on the features leaves of the response. Two looks at the data.
+pub(crate) fn linear_residuals(data: &dyn Blocks, y: Vec<f64>) -> Result<Vec<f64>, Error> {
+    let Line { whitening, slope, mean, .. } = line(data, &y)?;
     let parts = fold(data, Vec::new, |part: &mut Vec<f64>, first, rows| {
         let fitted = (&rows - &whitening.mean).dot(&slope);
         part.extend(fitted.iter().enumerate().map(|(i, f)| y[first + i] - mean - f));

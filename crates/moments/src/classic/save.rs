@@ -90,8 +90,18 @@ impl Save {
             matrix.scaled_add(*share, &rest.dot(&rest));
         }
         let spectrum = Spectrum::of(&matrix, EigenOrder::Algebraic, Some(whitening.back()))?;
-        Ok(Spectrum { samples: counts.iter().sum(), slices: counts, ..spectrum })
+        let mean = Some(whitening.mean);
+        Ok(Spectrum { mean, samples: counts.iter().sum(), slices: counts, ..spectrum })
     }
+}
+
+/// Refuses sums of which all but one slice are empty.
+pub(crate) fn check_filled(slices: usize) -> Result<(), Invalid> {
+    let (name, expected) = ("number of slices with samples", "at least 2");
+    if slices < 2 {
+        return Err(Invalid::Parameter { name, value: slices as f64, expected });
+    }
+    Ok(())
 }
 
 /// Means and covariances of slices in whitened coordinates.
@@ -111,19 +121,13 @@ pub(crate) struct WhitenedSlices {
 pub(crate) fn whitened(moments: &SliceMoments) -> Result<WhitenedSlices, Error> {
     moments.check_features()?;
     let (mean, covariance) = moments.total()?;
-    let whitening = Whitening::from_moments(mean, covariance, "covariance of the features")?;
+    let (what, samples) = ("covariance of the features", moments.counts().iter().sum());
+    let whitening = Whitening::from_moments(mean, covariance, what, samples)?;
     let total: f64 = moments.masses().iter().sum();
     let d = whitening.mean.len();
     let filled: Vec<usize> =
         (0..moments.counts().len()).filter(|&h| moments.counts()[h] > 0).collect();
-    if filled.len() < 2 {
-        return Err(Invalid::Parameter {
-            name: "number of slices with samples",
-            value: filled.len() as f64,
-            expected: "at least 2",
-        }
-        .into());
-    }
+    check_filled(filled.len())?;
     let mut means = Array2::zeros((filled.len(), d));
     let (mut shares, mut counts, mut masses, mut covariances) = (vec![], vec![], vec![], vec![]);
     for (row, &h) in filled.iter().enumerate() {

@@ -61,12 +61,13 @@ impl Reducer for Sir {
         let offset = sums.mean();
         sums.recentre(offset.view());
         let covariance = std::mem::take(&mut sums.plain) / data.count() as f64;
-        let whitening =
-            Whitening::from_moments(shift + offset, covariance, "covariance of the features")?;
+        let what = "covariance of the features";
+        let whitening = Whitening::from_moments(shift + offset, covariance, what, data.count())?;
         let means = sums.means_matrix();
         let matrix = whitening.map.dot(&means).dot(&whitening.back());
         let spectrum = Spectrum::of(&matrix, EigenOrder::Algebraic, Some(whitening.back()))?;
         Ok(Spectrum {
+            mean: Some(whitening.mean),
             samples: data.count(),
             slices: slices.counts().to_vec(),
             most: data.width().min(slices.len() - 1),

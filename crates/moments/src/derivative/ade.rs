@@ -80,6 +80,7 @@ impl Reducer for AdeWith<'_> {
             residual: 0.0,
             status: fenchel_optim::Status::Converged,
             passes: 0.0,
+            mean: None,
             samples: n,
             slices: vec![],
             most: 1,

@@ -8,7 +8,6 @@ use super::fit_with_score;
 use crate::blocks::{Blocks, fold};
 use crate::classic::linear_residuals;
 use crate::model::discrete_columns;
-use crate::whitening::Whitening;
 use crate::{
     Components, EigenOrder, Error, Reducer, Response, ResponseTransform, ScoreDiagnostics,
     SecondOrderScore, Spectrum, Warning,
@@ -46,7 +45,7 @@ impl PhdPlusWith<'_> {
         let d = data.width();
         Invalid::check_length("dimension of the score", d, self.score.dim())?;
         if self.settings.residual {
-            y = linear_residuals(data, y, &Whitening::of(data)?)?;
+            y = linear_residuals(data, y)?;
         }
         let parts = fold(
             data,

@@ -60,6 +60,10 @@ impl DirectSade {
             }
             _ => {
                 let Lambda::Rank(most) = self.lambda else { return Ok((top, vec![])) };
+                if most == 0 || most > setting.reduced.d {
+                    let (name, expected) = ("rank", "at least 1, at most the number of features");
+                    return Err(Invalid::Parameter { name, value: most as f64, expected }.into());
+                }
                 // Projections make singular values vanish exactly where reweighting only makes them small.
                 let largest = svd(setting.reduced.matrix(&setting.reduced.t0).view())?.values[0];
                 for j in -10..=15 {

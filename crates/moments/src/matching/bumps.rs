@@ -23,7 +23,7 @@ const ROWS: usize = 512;
 /// Rows of a stripe of `C`.
 const STRIPE: usize = 128;
 
-/// `C`, `b` (sums, not yet divided by the number of rows) and the sum of all kernels.
+/// `C`, `b` (sums, not yet divided by the number of rows) and the sum of the kernels between different points.
 pub(crate) struct System {
     pub(crate) c: Array2<f64>,
     pub(crate) b: Array1<f64>,
@@ -122,7 +122,8 @@ impl System {
                     if offset {
                         b[j] += kernel * (own[i] - inner) / h2;
                     }
-                    kernels += kernel;
+                    // A centre at the sample itself says nothing about the width.
+                    kernels += if distance > 1e-12 * (own[i] + zz[j]) { kernel } else { 0.0 };
                     row[j] = kernel * (0.5 * own[i] - inner);
                 }
             }

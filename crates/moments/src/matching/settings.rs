@@ -14,6 +14,7 @@ use super::select::{Selected, Selection};
 use super::separable::fit_separable;
 use crate::Error;
 use crate::blocks::{Blocks, Counted, checked, gather};
+use crate::error::named;
 use crate::whitening::Whitening;
 
 /// The functions that a score is made of.
@@ -187,11 +188,13 @@ impl ScoreMatching {
                 return Err(Refusal::unsupported("score matching", what).into());
             }
             Invalid::check_finite("ends of the grid", &[low, high])?;
-            if !(low < high) || points < 2 {
-                let expected = "low < high, at least 2 points";
-                return Err(
-                    Invalid::Parameter { name: "grid", value: points as f64, expected }.into()
-                );
+            if !(low < high) {
+                let (name, expected) = ("high end of the grid", "more than the low end");
+                return Err(Invalid::Parameter { name, value: high, expected }.into());
+            }
+            if points < 2 {
+                let (name, expected) = ("points of the grid", "at least 2");
+                return Err(Invalid::Parameter { name, value: points as f64, expected }.into());
             }
         }
         Ok(())
@@ -318,7 +321,8 @@ pub(crate) fn ridged(
         match cholesky(c.view()) {
             Ok(factor) => return Ok((factor, added)),
             Err(error @ Invalid::NotPositiveDefinite { .. }) if attempts == 3 => {
-                return Err(error.into());
+                let what = "C + ridge I of score matching (take a larger ridge)";
+                return Err(named(what)(error).into());
             }
             Err(Invalid::NotPositiveDefinite { .. }) => {
                 attempts += 1;

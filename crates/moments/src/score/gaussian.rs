@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Score, SecondOrderScore, check_columns};
 use crate::Error;
+use crate::error::named;
 
 /// Normal features: `S1 = P (x - mu)`, `S2 = S1 S1' - P` for the precision matrix `P`.
 ///
@@ -26,7 +27,7 @@ impl Gaussian {
         let d = Invalid::check_square("covariance", covariance.dim())?;
         Invalid::check_length("mean", d, mean.len())?;
         Invalid::check_finite("mean", &mean.to_vec())?;
-        let precision = inverse(&cholesky(covariance)?);
+        let precision = inverse(&cholesky(covariance).map_err(named("covariance"))?);
         Ok(Gaussian { mean, precision })
     }
 

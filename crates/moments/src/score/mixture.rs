@@ -8,6 +8,7 @@ use rand_distr::{Distribution, StandardNormal};
 
 use super::{Score, SecondOrderScore, check_columns};
 use crate::Error;
+use crate::error::named;
 
 /// One part of a [`GaussianMixture`].
 #[derive(Debug, Clone, PartialEq)]
@@ -57,7 +58,8 @@ impl GaussianMixture {
     ///
     /// # Errors
     /// [`Invalid::Empty`]; [`Invalid::Parameter`] unless the weights are positive and add up to 1;
-    /// [`Invalid::NotPositiveDefinite`]; [`Invalid::Length`]; [`Invalid::NonFinite`].
+    /// [`Invalid::Empty`]; [`Invalid::Parameter`] unless the weights add up to 1; [`Invalid::Layout`] with the part and what is
+    /// wrong with it.
     pub fn new(parts: Vec<Component>) -> Result<Self, Error> {
         let Some(first) = parts.first() else {
             return Err(Invalid::Empty { what: "mixture" }.into());
@@ -65,22 +67,22 @@ impl GaussianMixture {
         let dim = first.mean.len();
         let total: f64 = parts.iter().map(|p| p.weight).sum();
         if !((total - 1.0).abs() < 1e-9) {
-            let expected = "weights that add up to 1";
+            let expected = "1, up to 1e-9";
             return Err(Invalid::Parameter {
-                name: "weight of the mixture",
+                name: "sum of the weights of the mixture",
                 value: total,
                 expected,
             }
             .into());
         }
         let mut up_to = 0.0;
-        let prepare = |part: Component| -> Result<Prepared, Error> {
-            Invalid::check_positive("weight of the mixture", part.weight)?;
-            Invalid::check_length("mean of the mixture", dim, part.mean.len())?;
-            Invalid::check_finite("mean of the mixture", &part.mean.to_vec())?;
+        let mut prepare = |part: Component| -> Result<Prepared, Invalid> {
+            Invalid::check_positive("weight", part.weight)?;
+            Invalid::check_length("mean", dim, part.mean.len())?;
+            Invalid::check_finite("mean", &part.mean.to_vec())?;
             let d = Invalid::check_square("covariance", part.covariance.dim())?;
-            Invalid::check_length("covariance of the mixture", dim, d)?;
-            let factor = cholesky(part.covariance.view())?;
+            Invalid::check_length("covariance", dim, d)?;
+            let factor = cholesky(part.covariance.view()).map_err(named("covariance"))?;
             up_to += part.weight;
             let scale = part.covariance[[0, 0]];
             let isotropic = part
@@ -99,7 +101,11 @@ impl GaussianMixture {
                 up_to,
             })
         };
-        let parts = parts.into_iter().map(prepare).collect::<Result<Vec<_>, _>>()?;
+        let one = |(k, part): (usize, Component)| {
+            let reason = |invalid: Invalid| format!("part {k}: {invalid}");
+            prepare(part).map_err(|i| Invalid::Layout { what: "mixture", reason: reason(i) })
+        };
+        let parts = parts.into_iter().enumerate().map(one).collect::<Result<Vec<_>, _>>()?;
         Ok(GaussianMixture { parts, dim })
     }
 

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Score, SecondOrderScore, check_columns};
 use crate::Error;
+use crate::error::named;
 
 /// Student's t with `nu` degrees of freedom, location `mu` and scale matrix `Sigma = P^{-1}`; `q = (x-mu)'P(x-mu)`:
 ///
@@ -32,7 +33,8 @@ impl StudentT {
         Invalid::check_length("location", d, location.len())?;
         Invalid::check_finite("location", &location.to_vec())?;
         Invalid::check_positive("degrees", degrees)?;
-        Ok(StudentT { location, precision: inverse(&cholesky(scale)?), degrees })
+        let precision = inverse(&cholesky(scale).map_err(named("scale matrix"))?);
+        Ok(StudentT { location, precision, degrees })
     }
 
     /// `S1` of every row, and `w`.

@@ -1,12 +1,23 @@
 //! What users get wrong, and what they are told.
 
-use fenchel_moments::{Components, Error, Gaussian, Phd, Sade, Save, Sir, SliceEstimator, Slicing};
-use ndarray::{Array1, Array2};
+use fenchel_moments::{
+    Ade, Bandwidth, Basis, Centres, Component, Components, DirectSade, Error, Gaussian,
+    GaussianMixture, IndexRegressor, Lambda, LassoSir, Opg, Phd, PhdPlus, Sade, Save,
+    ScoreMatching, Sir, SliceEstimator, SliceMoments, Slicing, Sphd, StudentT,
+};
+use ndarray::{Array1, Array2, array};
 
 use crate::common::regression;
 
+#[track_caller]
 fn told(result: Result<fenchel_moments::Reduction, Error>, expected: &str) {
-    let error = result.unwrap_err().to_string();
+    tells(result, expected);
+}
+
+#[track_caller]
+fn tells<T>(result: Result<T, Error>, expected: &str) {
+    let Err(error) = result else { panic!("accepted; expected: {expected}") };
+    let error = error.to_string();
     assert!(error.contains(expected), "{error}\nexpected: {expected}");
 }
 
@@ -57,9 +68,19 @@ fn dependent_columns_are_named() {
     }
     let mut constant = x.clone();
     constant.column_mut(2).fill(7.25);
-    told(Phd::default().fit(&constant, &y), "columns [2]");
-    // More features than samples: singular too.
-    told(Sir::default().fit(&regression(8, 9, 3).0, &regression(8, 9, 3).1), "singular");
+    told(Phd::default().fit(&constant, &y), "columns [2] are constant");
+    told(LassoSir::default().fit(&constant, &y), "columns [2] are constant");
+    // Not more samples than features.
+    let (x, y) = regression(9, 9, 3);
+    for result in
+        [Sir::default().fit(&x, &y), Save::default().fit(&x, &y), Phd::default().fit(&x, &y)]
+    {
+        told(result, "9 samples of 9 features: covariance of the features is singular");
+    }
+    // Of many columns the first twenty are named.
+    let wide = Array2::from_shape_fn((40, 30), |(i, c)| if c < 29 { 1.0 } else { i as f64 });
+    let y = Array1::from_iter((0..40).map(f64::from));
+    told(Sir::default().fit(&wide, &y), "18, 19] and 9 more are constant");
 }
 
 #[test]
@@ -74,4 +95,72 @@ fn scores_are_checked() {
     assert!(means.fit_classes(&x, &classes, &score).is_ok());
     let clipped = Sade { winsorise: Some(-1.0), ..Sade::default() };
     told(clipped.fit(&x, &y, &score), "winsorise = -1");
+    let skew = array![[1.0, 2.0], [2.0, 1.0]];
+    tells(Gaussian::new(Array1::zeros(2), skew.view()), "covariance is not positive definite");
+    tells(StudentT::new(Array1::zeros(2), skew.view(), 3.0), "scale matrix is not positive");
+    let part = |weight: f64, covariance: &Array2<f64>| Component {
+        weight,
+        mean: Array1::zeros(2),
+        covariance: covariance.clone(),
+    };
+    let (one, fine) = (Array2::eye(2), Array2::eye(3));
+    let mixture = |parts: Vec<Component>| GaussianMixture::new(parts);
+    tells(mixture(vec![]), "mixture is empty");
+    tells(mixture(vec![part(0.5, &one)]), "sum of the weights of the mixture = 0.5");
+    tells(mixture(vec![part(0.5, &one), part(0.5, &skew)]), "mixture: part 1: covariance is not");
+    tells(mixture(vec![part(0.5, &one), part(0.5, &fine)]), "mixture: part 1: covariance");
+    tells(mixture(vec![part(1.5, &one), part(-0.5, &one)]), "mixture: part 1: weight = -0.5");
+}
+
+/// A constant response is called that by every method, and a single class by its label.
+#[test]
+fn one_response_is_named() {
+    let (x, _) = regression(50, 3, 1);
+    let y = Array1::from_elem(50, 2.5);
+    let score = Gaussian::standard(3).unwrap();
+    for result in [
+        Sir::default().fit(&x, &y),
+        Phd::default().fit(&x, &y),
+        Opg::default().fit(&x, &y),
+        Ade::default().fit(&x, &y, &score),
+        PhdPlus::default().fit(&x, &y, &score),
+        Sphd::default().fit(&x, &y, &score),
+        LassoSir::default().fit(&x, &y),
+    ] {
+        told(result, "response: one unique response value (2.5) in all rows");
+    }
+    told(
+        Sir::default().fit_classes(&x, &["b"; 50]),
+        "label of row 0 is \"b\"; expected at least two",
+    );
+    // Without the fold of row 3 all responses are equal.
+    let lone = Array1::from_shape_fn(50, |i| f64::from(i == 3));
+    tells(LassoSir::default().fit(&x, &lone), "of 5: response: one unique response value (0)");
+    tells(IndexRegressor::new(Sir::default()).fit(&x, &lone), "of 5: response: one unique");
+    told(Sir::default().fit_weighted(&x, &lone, &Array1::zeros(50)), "with a weight above 0 = 0");
+}
+
+#[test]
+fn settings_are_named() {
+    let (x, y) = regression(50, 3, 1);
+    let matching =
+        |basis, bandwidth| ScoreMatching { basis, bandwidth, ..ScoreMatching::default() };
+    let (bumps, one) = (Basis::Bumps(Centres::AllSamples), Bandwidth::Relative(1.0));
+    // Bumps that see nothing but their own centre.
+    tells(matching(bumps, Bandwidth::Absolute(1e-9)).fit(&x), "bandwidth 0.000000001 is too small");
+    let grid = |low, high, points| Basis::Bumps(Centres::Grid { low, high, points });
+    tells(matching(grid(2.0, 1.0, 4), one).fit(&x), "high end of the grid = 1; expected more");
+    tells(matching(grid(0.0, 1.0, 1), one).fit(&x), "points of the grid = 1");
+    for rank in [0, 4] {
+        let direct = DirectSade { lambda: Lambda::Rank(rank), ..DirectSade::default() };
+        tells(direct.fit(&x, &y), &format!("rank = {rank}; expected at least 1, at most"));
+    }
+    let lasso = LassoSir { directions: 0, ..LassoSir::default() };
+    told(lasso.fit(&x, &y), "number of directions = 0");
+    tells(SliceMoments::new(vec![], 3), "list of edges of the slices is empty");
+    tells(SliceMoments::new(vec![0.0], 0), "number of features = 0");
+    let mut moments = SliceMoments::new(vec![1e9], 3).unwrap();
+    moments.partial_fit(&x, &y).unwrap();
+    told(Sir::default().fit_moments(&moments), "number of slices with samples = 1");
+    told(Save::default().fit_moments(&moments), "number of slices with samples = 1");
 }

@@ -25,21 +25,19 @@
 //! # Ok::<(), fenchel_moments::Error>(())
 //! ```
 
-use fenchel_linalg::{AsDesign, Gram, Invalid};
-use fenchel_optim::model::Saved;
+mod add;
+mod fit;
+mod saved;
+
+use fenchel_linalg::{AsDesign, Invalid};
 use fenchel_optim::{Clock, MAX_MEMORY, Refusal, Wall};
 use ndarray::{Array1, Array2, ArrayView1};
 use serde::{Deserialize, Serialize};
 
 use crate::accumulate::{SliceSums, pair_weight};
-use crate::blocks::{Blocks, checked, fold, most_parts, rough_mean};
-use crate::model::{Spent, finish};
+use crate::blocks::{Blocks, checked, fold, most_parts};
 use crate::slicing::slice_of;
-use crate::whitening::Whitening;
-use crate::{
-    Components, DirectionalRegression, EigenOrder, Error, Reducer, Reduction, Response, Sade, Save,
-    Score, Sir, Slices, Spectrum,
-};
+use crate::{Error, Response, Score, Slices};
 
 /// What rows were summed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -88,53 +86,12 @@ fn check_edges(edges: &[f64]) -> Result<(), Invalid> {
     Ok(())
 }
 
-impl Saved for SliceMoments {
-    const KIND: &'static str = "moments-slice-sums";
-    const VERSION: u32 = 1;
-
-    fn check(&self) -> Result<(), String> {
-        check_edges(&self.edges).map_err(|error| error.to_string())?;
-        let (h, d) = (self.edges.len() + 1, self.sums.ncols());
-        let sizes = h > 1
-            && d > 0
-            && self.counts.len() == h
-            && self.masses.len() == h
-            && self.sums.nrows() == h
-            && self.outer.len() == h
-            && self.outer.iter().all(|outer| outer.dim() == (d, d))
-            && self.shift.as_ref().is_none_or(|shift| shift.len() == d);
-        if !sizes {
-            return Err(format!("the parts do not fit {h} slices and {d} columns"));
-        }
-        let numbers = self.sums.iter().chain(self.outer.iter().flatten());
-        let numbers = numbers.chain(self.shift.iter().flatten()).chain(&self.masses);
-        if !numbers.chain([&self.seconds]).all(|v| v.is_finite()) {
-            return Err("not all numbers are finite".into());
-        }
-        for (h, (&count, &mass)) in self.counts.iter().zip(&self.masses).enumerate() {
-            let fits = if self.weighted { mass >= 0.0 } else { mass == count as f64 };
-            if !fits || (count == 0) != (mass == 0.0) {
-                return Err(format!("slice {h} has {count} samples of mass {mass}"));
-            }
-        }
-        if self.content.is_some() != self.shift.is_some()
-            || (self.content.is_none() && self.counts.iter().any(|&c| c > 0))
-        {
-            return Err("it is not said whether these are features or scores".into());
-        }
-        if self.content == Some(Content::Scores) && self.shift.iter().flatten().any(|&s| s != 0.0) {
-            return Err("sums of scores must be around 0".into());
-        }
-        Ok(())
-    }
-}
-
 impl SliceMoments {
     /// Nothing yet. Slice `h` takes responses in `(edges[h-1], edges[h]]`; there is one slice more than edges.
     /// Memory: `H d (d + 1)` numbers, and up to 16 times as many while a batch is added.
     ///
     /// # Errors
-    /// [`Invalid::Empty`] without edges or features; [`Invalid::Layout`] unless the edges ascend; [`Error::Refused`] for more than
+    /// [`Invalid::Empty`] without edges; [`Invalid::Parameter`] without features; [`Invalid::Layout`] unless the edges ascend; [`Error::Refused`] for more than
     /// 4 GiB, see [`with_limit`](SliceMoments::with_limit).
     pub fn new(edges: Vec<f64>, features: usize) -> Result<Self, Error> {
         SliceMoments::with_limit(edges, features, MAX_MEMORY)
@@ -149,8 +106,12 @@ impl SliceMoments {
         features: usize,
         max_memory: Option<u64>,
     ) -> Result<Self, Error> {
-        if edges.is_empty() || features == 0 {
-            return Err(Invalid::Empty { what: "edges of the slices, or the features" }.into());
+        if edges.is_empty() {
+            return Err(Invalid::Empty { what: "list of edges of the slices" }.into());
+        }
+        if features == 0 {
+            let (name, expected) = ("number of features", "at least 1");
+            return Err(Invalid::Parameter { name, value: 0.0, expected }.into());
         }
         check_edges(&edges)?;
         let h = edges.len() + 1;
@@ -256,78 +217,6 @@ impl SliceMoments {
             })?;
         self.seconds += wall.seconds();
         self.batch(&scores, y, weights, Content::Scores)
-    }
-
-    fn add(
-        &mut self,
-        data: &dyn Blocks,
-        labels: &[u32],
-        weights: Option<&[f64]>,
-        content: Content,
-    ) -> Result<(), Error> {
-        let wall = Wall::start();
-        self.check_content(content)?;
-        let d = self.sums.ncols();
-        Invalid::check_length("columns of the design matrix", d, data.width())?;
-        if let Some(weights) = weights {
-            Invalid::check_length("weights", data.count(), weights.len())?;
-        }
-        if data.count() == 0 {
-            return Ok(());
-        }
-        self.weighted |= weights.is_some();
-        self.content = Some(content);
-        let shift = self.shift.get_or_insert_with(|| match content {
-            Content::Features => rough_mean(data),
-            // Scores have mean 0; sums around it are those that SADE needs.
-            Content::Scores => Array1::zeros(d),
-        });
-        let shift = shift.clone();
-        let h = self.counts.len();
-        struct Part {
-            counts: Vec<usize>,
-            masses: Vec<f64>,
-            sums: Array2<f64>,
-            grams: Vec<Option<Gram>>,
-        }
-        let make = || Part {
-            counts: vec![0; h],
-            masses: vec![0.0; h],
-            sums: Array2::zeros((h, d)),
-            grams: vec![None; h],
-        };
-        let parts = fold(data, make, |part, first, rows| {
-            for (i, values) in rows.rows().into_iter().enumerate() {
-                let h = labels[first + i] as usize;
-                let weight = weights.map_or(1.0, |w| w[first + i]);
-                if weight == 0.0 {
-                    continue;
-                }
-                part.counts[h] += 1;
-                part.masses[h] += weight;
-                let row = part.grams[h].get_or_insert_with(|| Gram::new(d)).next_row();
-                let root = weight.sqrt();
-                for ((r, value), shift) in row.iter_mut().zip(values).zip(&shift) {
-                    *r = root * (value - shift);
-                }
-                let mut sum = part.sums.row_mut(h);
-                sum.iter_mut().zip(&row[..d]).for_each(|(s, r)| *s += root * r);
-            }
-            Ok(())
-        })?;
-        for part in parts {
-            self.sums += &part.sums;
-            for (h, gram) in part.grams.into_iter().enumerate() {
-                self.counts[h] += part.counts[h];
-                self.masses[h] += part.masses[h];
-                if let Some(gram) = gram {
-                    let gram = Array2::from_shape_vec((d, d), gram.finish()).expect("d^2 entries");
-                    self.outer[h] += &gram;
-                }
-            }
-        }
-        self.seconds += wall.seconds();
-        Ok(())
     }
 
     /// Refuses to take scores for features, or features for scores. Sums of nothing are both.
@@ -470,107 +359,4 @@ pub(crate) fn checked_weights(weights: ArrayView1<f64>) -> Result<Vec<f64>, Erro
         return Err(Invalid::Layout { what: "weights", reason }.into());
     }
     Ok(weights)
-}
-
-/// The rules for the number of directions that need no data.
-fn fitted(
-    method: &dyn Reducer,
-    components: Components,
-    moments: &SliceMoments,
-    spectrum: Spectrum,
-    mean: Array1<f64>,
-    wall: Wall,
-) -> Result<Reduction, Error> {
-    if matches!(components, Components::Permutation { .. } | Components::Ladle { .. }) {
-        let what =
-            "permutations and the ladle on a stream: fix the number of directions".to_owned();
-        return Err(Refusal::unsupported(method.name(), what).into());
-    }
-    if moments.weighted && matches!(components, Components::ChiSquare(_)) {
-        let what = "the chi-squared test of weighted samples: fix the number of directions";
-        return Err(Refusal::unsupported(method.name(), what).into());
-    }
-    // The other rules look at the spectrum alone.
-    let none = Array2::<f64>::zeros((0, mean.len()));
-    let nothing = Response::numbers(ArrayView1::from(&[]), 0)?;
-    let data = fenchel_linalg::Dense::new(none.view())?;
-    let k = components.choose(method, &spectrum, &data, &nothing)?;
-    let spent = Spent { passes: 1.0, seconds: moments.seconds + wall.seconds() };
-    finish(method.name(), spectrum, k, mean, spent)
-}
-
-impl Sir {
-    /// Fits the directions to sums over slices.
-    ///
-    /// # Errors
-    /// [`Error::Singular`]; [`Error::Refused`] for rules that need the data again; [`Invalid::Layout`] for sums of scores.
-    pub fn fit_moments(&self, moments: &SliceMoments) -> Result<Reduction, Error> {
-        let wall = Wall::start();
-        moments.check_features()?;
-        let (mean, covariance) = moments.total()?;
-        let whitening = Whitening::from_moments(mean, covariance, "covariance of the features")?;
-        let mut sums = moments.slice_sums();
-        let offset = sums.mean();
-        sums.recentre(offset.view());
-        let matrix = whitening.map.dot(&sums.means_matrix()).dot(&whitening.back());
-        let spectrum = Spectrum::of(&matrix, EigenOrder::Algebraic, Some(whitening.back()))?;
-        let filled = moments.counts.iter().filter(|&&c| c > 0).count();
-        let spectrum = Spectrum {
-            samples: moments.counts.iter().sum(),
-            slices: moments.counts.clone(),
-            most: offset.len().min(filled - 1),
-            ..spectrum
-        };
-        fitted(self, self.components, moments, spectrum, whitening.mean, wall)
-    }
-}
-
-impl Save {
-    /// Fits the directions to sums over slices.
-    ///
-    /// # Errors
-    /// [`Error::Singular`]; [`Error::Refused`] for rules that need the data again; [`Invalid::Layout`] for sums of scores.
-    pub fn fit_moments(&self, moments: &SliceMoments) -> Result<Reduction, Error> {
-        let wall = Wall::start();
-        let spectrum = self.spectrum_of(moments)?;
-        fitted(self, self.components, moments, spectrum, moments.total()?.0, wall)
-    }
-}
-
-impl DirectionalRegression {
-    /// Fits the directions to sums over slices.
-    ///
-    /// # Errors
-    /// [`Error::Singular`]; [`Error::Refused`] for rules that need the data again; [`Invalid::Layout`] for sums of scores.
-    pub fn fit_moments(&self, moments: &SliceMoments) -> Result<Reduction, Error> {
-        let wall = Wall::start();
-        let spectrum = self.spectrum_of(moments)?;
-        fitted(self, self.components, moments, spectrum, moments.total()?.0, wall)
-    }
-}
-
-impl Sade {
-    /// Fits the directions to sums of scores over slices. `mean` is that of the features, which the model subtracts.
-    ///
-    /// # Errors
-    /// [`Error::Refused`] for rules that need the data again, a slice with a single sample, or the weighting by
-    /// the response, which the sums do not have; [`Invalid::Layout`] for sums of features.
-    pub fn fit_moments(
-        &self,
-        moments: &SliceMoments,
-        mean: Array1<f64>,
-    ) -> Result<Reduction, Error> {
-        let wall = Wall::start();
-        moments.check_content(Content::Scores)?;
-        moments.total()?;
-        Invalid::check_length("mean", moments.sums.ncols(), mean.len())?;
-        Invalid::check_finite("mean", &mean.to_vec())?;
-        if self.weight_by_response || self.winsorise.is_some() {
-            let what =
-                "weights by response or winsorising on sums that were collected without".to_owned();
-            return Err(Refusal::unsupported("SADE", what).into());
-        }
-        let spectrum = self.spectrum_of_sums(moments.slice_sums(), &moments.counts)?;
-        fitted(self, self.components, moments, spectrum, mean, wall)
-    }
 }
