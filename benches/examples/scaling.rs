@@ -45,7 +45,7 @@ fn row(rows: usize) -> Result<(), Box<dyn Error>> {
     let per_entry = |seconds: f64| 1e9 * seconds / (PASSES * data.x.nnz() as f64);
     let settings = SdcaSettings { stop, ..SdcaSettings::default() };
     let single = sdca(&problem, &settings, None, &mut Trace::new())?.report.seconds;
-    let settings = SdcaSettings { sampling: Order::Runs(4).into(), ..settings };
+    let settings = SdcaSettings { order: Order::Runs(4), ..settings };
     let fours = sdca(&problem, &settings, None, &mut Trace::new())?.report.seconds;
     let settings = SagaSettings { stop, ..SagaSettings::default() };
     let saga = saga(&problem, &settings, None, &mut Trace::new())?.report.seconds;

@@ -42,18 +42,18 @@ mod lbfgs;
 pub mod loss;
 pub mod multiclass;
 pub mod newton;
+pub mod order;
 pub mod path;
 pub mod points;
 mod problem;
-mod sampling;
 mod smooth;
 mod terms;
 
 pub use auto::{AutoSettings, AutoState, Automatic, Choice, Method, Reason, auto};
 pub use dual::{
     Catalyst, CatalystSettings, DualState, MisoMuSettings, ProxFinitoSettings, Qning,
-    QningSettings, Sdca, SdcaSettings, SdcaStep, catalyst, importance_order, miso_mu, prox_finito,
-    qning, sampling_weights, sdca,
+    QningSettings, Sdca, SdcaSettings, SdcaStep, catalyst, draw_weights, miso_mu, prox_finito,
+    qning, sdca,
 };
 pub use error::Error;
 pub use estimators::{
@@ -86,7 +86,6 @@ pub use points::{
     FinitoSettings, FinitoStart, MisoSettings, PointTable, PointTableState, finito, miso,
 };
 pub use problem::{Point, Problem};
-pub use sampling::Sampling;
 pub use smooth::SmoothPart;
 
 // What a caller of this crate needs of its floor.

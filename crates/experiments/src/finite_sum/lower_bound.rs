@@ -32,14 +32,12 @@ type Run = fn(&Worst, Order, u64, usize) -> Result<Vec<f64>, fenchel_finite_sum:
 
 const METHODS: [(&str, Run); 4] = [
     ("SDCA", |p, order, seed, steps| {
-        let settings =
-            SdcaSettings { sampling: order.into(), seed, stop: after(steps), ..Default::default() };
+        let settings = SdcaSettings { order, seed, stop: after(steps), ..Default::default() };
         Ok(sdca(p, &settings, None, &mut ())?.state.point.weights)
     }),
     ("SAGA", |p, order, seed, steps| {
         let (table, stop) = (TableStart::Zero, after(steps));
-        let settings =
-            SagaSettings { sampling: order.into(), seed, table, stop, ..Default::default() };
+        let settings = SagaSettings { order, seed, table, stop, ..Default::default() };
         Ok(saga(p, &settings, None, &mut ())?.state.point.weights)
     }),
     ("SAG", |p, order, seed, steps| {

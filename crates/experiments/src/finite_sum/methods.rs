@@ -118,30 +118,18 @@ fn solve<D: Design, L: Loss>(
             let step = StepSize::Scaled(scale);
             saga(
                 problem,
-                &SagaSettings { step, sampling: order.into(), seed, stop, ..Default::default() },
+                &SagaSettings { step, order, seed, stop, ..Default::default() },
                 None,
                 watch,
             )?;
         }
         Method::Svrg(scale) => {
             let (step, inner) = (StepSize::Scaled(scale), 1.0);
-            let settings = SvrgSettings {
-                step,
-                inner,
-                sampling: order.into(),
-                seed,
-                stop,
-                ..Default::default()
-            };
+            let settings = SvrgSettings { step, inner, order, seed, stop, ..Default::default() };
             svrg(problem, &settings, None, watch)?;
         }
         Method::Sdca => {
-            sdca(
-                problem,
-                &SdcaSettings { sampling: order.into(), seed, stop, ..Default::default() },
-                None,
-                watch,
-            )?;
+            sdca(problem, &SdcaSettings { order, seed, stop, ..Default::default() }, None, watch)?;
         }
         Method::Finito(alpha) | Method::FullFinito(alpha) => {
             let first = matches!(entry.method, Method::Finito(_));

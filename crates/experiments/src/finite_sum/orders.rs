@@ -133,8 +133,7 @@ impl Method {
                 let problem = task.problem()?;
                 let start = DualState::new(Point::zero(2), state);
                 let order = Order::Scripted(order.to_vec());
-                let settings =
-                    SdcaSettings { sampling: order.into(), stop: one_pass(), ..Default::default() };
+                let settings = SdcaSettings { order, stop: one_pass(), ..Default::default() };
                 Ok(sdca(&problem, &settings, Some(start), &mut ())?.state.dual)
             }
             // x, then the table of gradients of f_i = (a_i.x)^2 / 2 + (mu/2) ||x||^2.
@@ -168,8 +167,7 @@ impl Method {
                 let stop = one_pass();
                 let order = Order::Scripted(order.to_vec());
                 let TableState { point, table, .. } = if self == Method::SagaExplicit {
-                    let settings =
-                        SagaSettings { sampling: order.into(), stop, ..Default::default() };
+                    let settings = SagaSettings { order, stop, ..Default::default() };
                     saga(&problem, &settings, Some(start), &mut ())?.state
                 } else {
                     let settings = SagSettings { order, stop, ..Default::default() };

@@ -23,7 +23,6 @@ use crate::lag::Lagged;
 use crate::newton::{
     AsElasticNet, NewtonSettings, SubsampledNewtonSettings, newton, newton_cg, subsampled_newton,
 };
-use crate::sampling::Sampling;
 use crate::{Error, Point, Problem, fista, lbfgs};
 
 /// Rows that dual methods visit one after the other: their memory is read forward.
@@ -160,8 +159,8 @@ where
         _ => {
             // Most dual variables of a loss with a kink end at a bound, where there is no gap.
             let kinked = !problem.loss().twice_differentiable();
-            let sampling = if kinked { Sampling::Gap } else { Order::Runs(RUN).into() };
-            let settings = SdcaSettings { sampling, seed, stop, ..SdcaSettings::default() };
+            let order = if kinked { Order::Gap } else { Order::Runs(RUN) };
+            let settings = SdcaSettings { order, seed, stop, ..SdcaSettings::default() };
             let start = start.and_then(|at| promising(problem, at));
             sdca(problem, &settings, start, watch).map(|s| (s.state.point, s.report))
         }

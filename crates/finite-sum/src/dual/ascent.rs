@@ -4,14 +4,14 @@ mod keep;
 
 use fenchel_linalg::{Design, Invalid, multiply_transposed};
 use fenchel_optim::Refusal;
-use fenchel_optim::random::Visits;
+use fenchel_optim::random::{Order, Visits};
 use fenchel_optim::{Certificate, Loss, Regulariser, Separable};
 use serde::{Deserialize, Serialize};
 
 use super::state::DualState;
 use super::tail::Tail;
 use crate::gap::{Gap, origin};
-use crate::sampling::{Sampling, Score};
+use crate::order::{Score, check_dual as check_order, dual_visits};
 use crate::{Error, Point, Problem};
 
 pub(super) use keep::copied;
@@ -113,7 +113,7 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
         problem: &'p Problem<'a, D, L, R>,
         kappa: f64,
         step: impl Into<Move>,
-        sampling: &Sampling,
+        order: &Order,
         seed: u64,
         start: Option<DualState>,
     ) -> Result<Self, Error> {
@@ -127,7 +127,7 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
         if matches!(step, Move::PerTerm | Move::Fraction(_)) {
             problem.check_smooth(method)?;
         }
-        sampling.check_dual(method, problem)?;
+        check_order(order, method, problem)?;
         if let Some(start) = &start {
             problem.check_point(&start.point)?;
             check_dual(problem, &start.dual)?;
@@ -153,7 +153,7 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
             _ => curvature(j),
         });
         let curvatures = curvatures.collect();
-        let mut visits = sampling.visits(n, seed, || importance_weights(problem))?;
+        let mut visits = dual_visits(order, n, seed, || importance_weights(problem))?;
         // What another order or seed has left begins anew.
         let _ = state.place.take().is_some_and(|place| visits.go_to(&place));
         let mut ascent = Ascent {
@@ -169,7 +169,7 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
             curvatures,
             bias,
             visits,
-            score: Score::of(sampling),
+            score: Score::of(order),
             steps: 0,
             tail: None,
             gap: Gap::new(problem),

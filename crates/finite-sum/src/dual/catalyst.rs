@@ -87,10 +87,10 @@ where
     settings.stop.check()?;
     let mu = problem.strong_convexity();
     let CatalystSettings { kappa, step, order, seed, stop } = settings;
+    order.check_given("catalyst")?;
     let kappa = centre_weight("catalyst", problem, *kappa)?;
     let cold = start.is_none();
-    let ascent =
-        Ascent::new("catalyst", problem, kappa, *step, &order.clone().into(), *seed, start)?;
+    let ascent = Ascent::new("catalyst", problem, kappa, *step, order, *seed, start)?;
     let d = problem.d();
     let momentum = Momentum::new(mu / (mu + kappa), ascent.state.point.weights.clone());
     let accelerates = kappa > 0.0;

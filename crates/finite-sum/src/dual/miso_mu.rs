@@ -85,7 +85,8 @@ where
             return Err(Invalid::Parameter { name, value, expected }.into());
         }
     };
+    order.check_given("miso_mu")?;
     let cold = start.is_none();
-    let ascent = Ascent::new("miso_mu", problem, 0.0, step, &order.clone().into(), *seed, start)?;
+    let ascent = Ascent::new("miso_mu", problem, 0.0, step, order, *seed, start)?;
     ascend(ascent, cold, stop, observer)
 }

@@ -1,27 +1,27 @@
 //! Prox-Finito.
 
 use fenchel_linalg::Design;
+use fenchel_optim::random::Order;
 use fenchel_optim::{Loss, Observer, Separable, Solution, Stop};
 use serde::{Deserialize, Serialize};
 
 use super::ascent::{Ascent, Move};
 use super::sdca::{Sdca, ascend};
 use super::state::DualState;
-use crate::sampling::Sampling;
 use crate::{Error, Problem};
 
 /// Settings of [`prox_finito`](fn@prox_finito).
 ///
 /// | field | default | meaning |
 /// |---|---|---|
-/// | `sampling` | permuted | how terms are drawn |
+/// | `order` | `Permuted` | which term is next |
 /// | `seed` | 0 | of the draws |
 /// | `stop` | see [`Stop`] | when to end |
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ProxFinitoSettings {
     /// How terms are drawn.
-    pub sampling: Sampling,
+    pub order: Order,
     /// Seed of the draws.
     pub seed: u64,
     /// When to end.
@@ -41,20 +41,20 @@ pub struct ProxFinitoSettings {
 ///
 /// For a linear model `f_i'(phi_i) - mu phi_i = s_i a_i`: the points cancel, the scalars `s_i` are enough, and the
 /// proximal step is the exact coordinate step of [`sdca`](super::sdca()). So this is that method, with the thesis's
-/// sampling; and its lower model of the objective, the `B` of theorem 3.17, is the dual value of the certificate.
+/// order; and its lower model of the objective, the `B` of theorem 3.17, is the dual value of the certificate.
 /// The suboptimality of `B` falls by the factor `1 - mu/(mu n + L)` a step, with the largest `L_i` for uniform draws
-/// and their mean for Lipschitz sampling (theorem 3.4; `L_i` of the loss alone).
+/// and their mean for the Lipschitz order (theorem 3.4; `L_i` of the loss alone).
 ///
 /// ```
 /// use fenchel_finite_sum::loss::Logistic;
 /// use fenchel_finite_sum::prox::Zero;
-/// use fenchel_finite_sum::{AsDesign, Problem, Status, ProxFinitoSettings, Sampling, prox_finito};
+/// use fenchel_finite_sum::{AsDesign, Problem, Status, Order, ProxFinitoSettings, prox_finito};
 ///
 /// let a = ndarray::array![[1.0, 0.5], [-0.3, 2.0], [0.7, -1.0], [-1.5, 0.2]];
 /// let y = [1.0, -1.0, 1.0, -1.0];
 /// let problem = Problem::new(a.as_design()?, &y, Logistic, Zero, 0.1)?;
 /// // Long rows more often.
-/// let settings = ProxFinitoSettings { sampling: Sampling::Lipschitz, ..Default::default() };
+/// let settings = ProxFinitoSettings { order: Order::Lipschitz, ..Default::default() };
 /// let solution = prox_finito(&problem, &settings, None, &mut ())?;
 /// assert_eq!(solution.report.status, Status::Converged);
 /// # Ok::<(), fenchel_finite_sum::Error>(())
@@ -74,9 +74,9 @@ where
     R: Separable,
     O: Observer<Sdca<'p, 'a, D, L, R>>,
 {
-    let ProxFinitoSettings { sampling, seed, stop } = settings;
+    let ProxFinitoSettings { order, seed, stop } = settings;
     stop.check()?;
     let cold = start.is_none();
-    let ascent = Ascent::new("prox_finito", problem, 0.0, Move::Exact, sampling, *seed, start)?;
+    let ascent = Ascent::new("prox_finito", problem, 0.0, Move::Exact, order, *seed, start)?;
     ascend(ascent, cold, stop, observer)
 }

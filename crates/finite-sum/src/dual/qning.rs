@@ -129,10 +129,11 @@ where
     O: Observer<Qning<'p, 'a, D, L, R>>,
 {
     let QningSettings { kappa, memory, step, order, seed, stop } = settings;
+    order.check_given("qning")?;
     stop.check()?;
     Invalid::check_positive("memory", *memory as f64)?;
     let kappa = centre_weight("qning", problem, *kappa)?;
-    let ascent = Ascent::new("qning", problem, kappa, *step, &order.clone().into(), *seed, start)?;
+    let ascent = Ascent::new("qning", problem, kappa, *step, order, *seed, start)?;
     let d = problem.d();
     let mut method = Qning {
         kappa,

@@ -1,12 +1,12 @@
 //! SDCA.
 
 use fenchel_linalg::Design;
+use fenchel_optim::random::Order;
 use fenchel_optim::{Certificate, Iterative, Look, Loss, Observer, Separable, Solution, Stop, run};
 use serde::{Deserialize, Serialize};
 
 use super::ascent::{Ascent, SdcaStep, copied};
 use super::state::DualState;
-use crate::sampling::Sampling;
 use crate::{Error, Point, Problem};
 
 /// Settings of [`sdca`](fn@sdca).
@@ -14,8 +14,8 @@ use crate::{Error, Point, Problem};
 /// | field | default | meaning |
 /// |---|---|---|
 /// | `step` | `Exact` | how far a coordinate moves |
-/// | `sampling` | permuted | which term is next; any order converges |
-/// | `seed` | 0 | of the sampling |
+/// | `order` | `Permuted` | which term is next; any converges |
+/// | `seed` | 0 | of the order |
 /// | `stop` | see [`Stop`] | when to end |
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -23,8 +23,8 @@ pub struct SdcaSettings {
     /// How far a coordinate moves.
     pub step: SdcaStep,
     /// Which term is next.
-    pub sampling: Sampling,
-    /// Seed of the sampling.
+    pub order: Order,
+    /// Seed of the order.
     pub seed: u64,
     /// When to end.
     pub stop: Stop,
@@ -51,7 +51,7 @@ pub struct Sdca<'p, 'a, D, L, R> {
 ///
 /// It is also the thesis's primal SDCA (algorithm 3.2, a proximal step on one term) and, for linear models,
 /// [`prox_finito`](super::prox_finito()): the same iterates from the same start, written in other variables.
-/// Terms may be drawn by their Lipschitz constants, dual residues or gaps: [`Sampling`].
+/// Terms may be drawn by their Lipschitz constants, dual residues or gaps: [`order`](crate::order).
 ///
 /// Needs `l2 > 0` (or a strongly convex regulariser). A step costs O(nnz of the row), memory is
 /// O(n + d). The dual suboptimality falls in expectation by the factor `1 - mu/(L + mu n)` a step. It is
@@ -75,7 +75,7 @@ pub struct Sdca<'p, 'a, D, L, R> {
 ///
 /// # Errors
 /// [`Error::Refused`] without strong convexity, for a constant step on a loss that is not
-/// smooth, or a sampling that needs one; [`Error::Invalid`] for a start of another shape or outside the domain, or settings out of range.
+/// smooth, or an order that needs one; [`Error::Invalid`] for a start of another shape or outside the domain, or settings out of range.
 pub fn sdca<'p, 'a, D, L, R, O>(
     problem: &'p Problem<'a, D, L, R>,
     settings: &SdcaSettings,
@@ -88,10 +88,10 @@ where
     R: Separable,
     O: Observer<Sdca<'p, 'a, D, L, R>>,
 {
-    let SdcaSettings { step, sampling, seed, stop } = settings;
+    let SdcaSettings { step, order, seed, stop } = settings;
     stop.check()?;
     let cold = start.is_none();
-    let ascent = Ascent::new("sdca", problem, 0.0, *step, sampling, *seed, start)?;
+    let ascent = Ascent::new("sdca", problem, 0.0, *step, order, *seed, start)?;
     ascend(ascent, cold, stop, observer)
 }
 

@@ -7,7 +7,7 @@ use fenchel_optim::random::Visits;
 use fenchel_optim::{Certificate, Iterative, Observer, Solution, run};
 
 use super::state::SumState;
-use super::{FiniteSum, Sum, SumSettings, check_memory, check_order};
+use super::{FiniteSum, Sum, SumSettings, check_memory};
 use crate::Error;
 
 const NAME: &str = "general finito";
@@ -62,7 +62,7 @@ where
     let numbers = (n as u64).saturating_mul(d as u64);
     check_memory(NAME, numbers, settings.max_memory, "use general::saga or general::svrg")?;
     let order = &settings.order;
-    check_order(NAME, order)?;
+    order.check_plain(NAME)?;
     if !(sum.l2 > 0.0) {
         return Err(Refusal::NeedsStrongConvexity { method: NAME }.into());
     }

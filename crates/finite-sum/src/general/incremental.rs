@@ -6,7 +6,7 @@ use fenchel_optim::random::Visits;
 use fenchel_optim::{Certificate, Iterative, Observer, Separable, Solution, run};
 
 use super::state::SumState;
-use super::{FiniteSum, Sum, SumSettings, check_memory, check_order};
+use super::{FiniteSum, Sum, SumSettings, check_memory};
 use crate::Error;
 use crate::lag::{Composite, Lagged, Powers};
 
@@ -195,7 +195,7 @@ impl<'p, 't, T: FiniteSum, R: Composite> Incremental<'p, 't, T, R> {
         let table = start.gradients();
         let mut x = std::mem::take(&mut start.point);
         let order = &settings.order;
-        check_order(method, order)?;
+        order.check_plain(method)?;
         sum.check_point(&x)?;
         Invalid::check_positive("step", step)?;
         if sum.regulariser.value(&x).is_infinite() {

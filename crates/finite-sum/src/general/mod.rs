@@ -372,11 +372,3 @@ fn check_memory(
 ) -> Result<(), Error> {
     Ok(Refusal::check_memory(method, numbers.saturating_mul(8), max_memory, hint)?)
 }
-
-fn check_order(method: &'static str, order: &Order) -> Result<(), Error> {
-    if let Order::Weighted(_) = order {
-        let what = "weighted draws; use an unweighted order";
-        return Err(Refusal::unsupported(method, what).into());
-    }
-    Ok(())
-}

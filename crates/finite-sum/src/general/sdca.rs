@@ -7,7 +7,7 @@ use fenchel_optim::random::Visits;
 use fenchel_optim::{Certificate, Iterative, Observer, Solution, run};
 
 use super::state::SumState;
-use super::{FiniteSum, Sum, SumSettings, check_memory, check_order};
+use super::{FiniteSum, Sum, SumSettings, check_memory};
 use crate::Error;
 
 const NAME: &str = "general sdca";
@@ -68,7 +68,7 @@ where
     let (n, d) = (sum.terms.terms(), sum.terms.dimension());
     check_memory(NAME, sum.stored as u64, settings.max_memory, "use general::svrg")?;
     let order = &settings.order;
-    check_order(NAME, order)?;
+    order.check_plain(NAME)?;
     if !(sum.l2 > 0.0) {
         return Err(Refusal::NeedsStrongConvexity { method: NAME }.into());
     }

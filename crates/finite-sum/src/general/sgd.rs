@@ -5,7 +5,7 @@ use fenchel_optim::random::Visits;
 use fenchel_optim::{Certificate, Iterative, Observer, Regulariser, Solution, run};
 
 use super::state::SumState;
-use super::{FiniteSum, Sum, SumSettings, check_order};
+use super::{FiniteSum, Sum, SumSettings};
 use crate::Error;
 
 const NAME: &str = "general sgd";
@@ -45,7 +45,7 @@ where
 {
     settings.stop.check()?;
     let order = &settings.order;
-    check_order(NAME, order)?;
+    order.check_plain(NAME)?;
     let step = settings.step.resolve(1.0 / sum.smoothness())?;
     Invalid::check_positive("step", step)?;
     let mut start = start.unwrap_or_else(|| vec![0.0; sum.terms.dimension()].into());

@@ -124,10 +124,7 @@ where
     if !(mu > 0.0) {
         return Err(Refusal::NeedsStrongConvexity { method }.into());
     }
-    if let Order::Weighted(_) = order {
-        let what = "weighted draws; use an unweighted order";
-        return Err(Refusal::unsupported(method, what).into());
-    }
+    order.check_plain(method)?;
     let (n, d) = (problem.n(), problem.d());
     // The l2 term is in the proximal step: L is that of the losses.
     let smoothness = (problem.smoothness() - problem.l2()).max(f64::MIN_POSITIVE);

@@ -1,12 +1,12 @@
 //! The step that all incremental methods share.
 
 use fenchel_linalg::{Design, Invalid, multiply_transposed};
-use fenchel_optim::random::Visits;
+use fenchel_optim::random::{Order, Visits};
 use fenchel_optim::{Loss, Separable, StepSize};
 
 use super::search::Search;
 use crate::lag::{Composite, Lagged, Powers};
-use crate::sampling::Sampling;
+use crate::order::incremental_visits;
 use crate::{Error, Point, Problem};
 
 /// Point, table and averaged gradient, with the coordinates of sparse data caught up with lazily.
@@ -41,7 +41,7 @@ pub(super) struct Plan {
     pub(super) search: Option<f64>,
     /// Whether steps differ from one another.
     pub(super) varies: bool,
-    pub(super) sampling: Sampling,
+    pub(super) order: Order,
     pub(super) seed: u64,
 }
 
@@ -53,12 +53,12 @@ impl Plan {
         step: StepSize,
         theory: f64,
         search: Option<f64>,
-        sampling: Sampling,
+        order: Order,
         seed: u64,
     ) -> Result<Self, Error> {
         let search = search.filter(|_| step == StepSize::Backtracking);
         let step = if search.is_some() { theory } else { step.resolve(theory)? };
-        Ok(Plan { method, step, search, varies: search.is_some(), sampling, seed })
+        Ok(Plan { method, step, search, varies: search.is_some(), order, seed })
     }
 }
 
@@ -88,7 +88,7 @@ impl<'p, 'a, D: Design, L: Loss, R: Composite> Kernel<'p, 'a, D, L, R> {
             let shrink = lagged.map_or(1.0, |h| h.shrink(step));
             Powers::new(step, problem.l2(), shrink, capacity)
         };
-        let (visits, importance) = plan.sampling.weighted_visits(method, problem, plan.seed)?;
+        let (visits, importance) = incremental_visits(&plan.order, method, problem, plan.seed)?;
         let mut kernel = Kernel {
             problem,
             point,

@@ -104,9 +104,10 @@ where
         return Err(Refusal::unsupported(method, what).into());
     }
     let theory = 1.0 / problem.smoothness();
-    let sampling = settings.order.clone().into();
+    settings.order.check_plain(method)?;
+    let order = settings.order.clone();
     let plan = TablePlan {
-        plan: Plan::new(method, settings.step, theory, Some(1.0), sampling, settings.seed)?,
+        plan: Plan::new(method, settings.step, theory, Some(1.0), order, settings.seed)?,
         weight: 1.0 / problem.n() as f64,
         table: settings.table,
         average: settings.average,

@@ -9,10 +9,9 @@ use serde::{Deserialize, Serialize};
 use super::kernel::Plan;
 use super::table_method::{TableMethod, TablePlan, TableStart, TableState, solve};
 use crate::lag::Composite;
-use crate::sampling::Sampling;
 use crate::{Error, Problem};
 
-/// The steps for which SAGA is known to converge. With [`Sampling::Mixed`] the mean `Lbar` stands for `L`.
+/// The steps for which SAGA is known to converge. With [`Order::Mixed`] the mean `Lbar` stands for `L`.
 ///
 /// `1/(3 Lbar)` is twice what follows from uniform draws by rescaling; it is stable in mean square, and nothing
 /// beyond it is.
@@ -33,7 +32,7 @@ pub enum SagaTheory {
 /// |---|---|---|
 /// | `step` | `Theory` | as `theory` says; `Backtracking`: `1/(3 Lhat)` by the line search of SAG |
 /// | `theory` | `Adaptive` | which of the three steps of the theory |
-/// | `sampling` | `Uniform` | `Permuted` can be faster or slower, see the access-order experiment; `Mixed` where a few rows are much longer than the others |
+/// | `order` | `Uniform` | `Permuted` can be faster or slower, see the access-order experiment; `Mixed` where a few rows are much longer than the others |
 /// | `table` | `Full` | how the table is filled |
 /// | `average` | false | also certifies the mean of all points so far, and returns the better; O(d) a step |
 /// | `seed` | 0 | of the visiting order |
@@ -46,7 +45,7 @@ pub struct SagaSettings {
     /// Which step `Theory` is.
     pub theory: SagaTheory,
     /// Which term is next.
-    pub sampling: Sampling,
+    pub order: Order,
     /// How the table is filled before the first step.
     pub table: TableStart,
     /// Whether the average of the points competes with the last (thesis, remark 4.9).
@@ -62,7 +61,7 @@ impl Default for SagaSettings {
         SagaSettings {
             step: StepSize::Theory,
             theory: SagaTheory::Adaptive,
-            sampling: Order::Uniform.into(),
+            order: Order::Uniform,
             table: TableStart::Full,
             average: false,
             seed: 0,
@@ -110,19 +109,19 @@ where
     O: Observer<Saga<'p, 'a, D, L, R>>,
 {
     let method = "saga";
-    let SagaSettings { step, sampling, seed, .. } = settings;
+    let SagaSettings { step, order, seed, .. } = settings;
     settings.stop.check()?;
     problem.check_smooth(method)?;
-    if *sampling == Sampling::Lipschitz {
-        let what = "Lipschitz sampling, under which its table goes stale; use Sampling::Mixed";
+    if *order == Order::Lipschitz {
+        let what = "the Lipschitz order, under which its table goes stale; use Order::Mixed";
         return Err(Refusal::unsupported(method, what).into());
     }
-    if *sampling == Sampling::Mixed && *step == StepSize::Backtracking {
-        let what = "a line search with mixed sampling; use an order";
+    if *order == Order::Mixed && *step == StepSize::Backtracking {
+        let what = "a line search in mixed order; use a plain one";
         return Err(Refusal::unsupported(method, what).into());
     }
-    let largest = match sampling {
-        Sampling::Mixed => problem.mean_smoothness(),
+    let largest = match order {
+        Order::Mixed => problem.mean_smoothness(),
         _ => problem.smoothness(),
     };
     let (mu, n) = (problem.strong_convexity(), problem.n() as f64);
@@ -134,7 +133,7 @@ where
         SagaTheory::StronglyConvex => 1.0 / (2.0 * (mu * n + largest)),
         SagaTheory::StronglyConvexOnAverage => 1.0 / (3.0 * (mu * n + largest)),
     };
-    let plan = Plan::new(method, *step, theory, Some(3.0), sampling.clone(), *seed)?;
+    let plan = Plan::new(method, *step, theory, Some(3.0), order.clone(), *seed)?;
     let plan = TablePlan {
         plan,
         weight: 1.0,

@@ -132,9 +132,9 @@ where
     problem.check_smooth(name)?;
     let schedule = Schedule::new(*step, problem.smoothness(), problem.strong_convexity())?;
     let first = schedule.step(1);
-    let sampling = order.clone().into();
-    let plan =
-        Plan { method: name, step: first, search: None, varies: true, sampling, seed: *seed };
+    order.check_plain(name)?;
+    let order = order.clone();
+    let plan = Plan { method: name, step: first, search: None, varies: true, order, seed: *seed };
     let start = start.unwrap_or_else(|| origin(problem).into());
     let IncrementalState { point, steps: done, place } = start;
     let mut kernel = Kernel::new(problem, point, vec![0.0; problem.n()], &plan)?;

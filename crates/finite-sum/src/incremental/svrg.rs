@@ -11,7 +11,7 @@ use super::mean::PointMean;
 use super::state::IncrementalState;
 use crate::gap::{Gap, origin};
 use crate::lag::Composite;
-use crate::sampling::Sampling;
+use crate::order::smoothness;
 use crate::{Error, Point, Problem};
 
 /// Where the next full gradient is taken, after `m` steps from the last. The run goes on from that point.
@@ -36,7 +36,7 @@ pub enum Snapshot {
 /// | `step` | `Theory` = `1/(4L)` | `1/(6L)` without an inner loop |
 /// | `inner` | 2 | steps between snapshots (`m`), in multiples of `n` |
 /// | `snapshot` | `Last` | where the next full gradient is taken |
-/// | `sampling` | `Uniform` | which term is next; `Lipschitz` puts the mean in place of `L`, `Mixed` twice the mean |
+/// | `order` | `Uniform` | which term is next; `Lipschitz` puts the mean in place of `L`, `Mixed` twice the mean |
 /// | `seed` | 0 | of the visiting order |
 /// | `stop` | see [`Stop`] | when to end; a snapshot counts as one pass |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -49,7 +49,7 @@ pub struct SvrgSettings {
     /// Where the next snapshot is taken.
     pub snapshot: Snapshot,
     /// Which term is next.
-    pub sampling: Sampling,
+    pub order: Order,
     /// Seed of the visiting order.
     pub seed: u64,
     /// When to end.
@@ -62,7 +62,7 @@ impl Default for SvrgSettings {
             step: StepSize::Theory,
             inner: 2.0,
             snapshot: Snapshot::Last,
-            sampling: Order::Uniform.into(),
+            order: Order::Uniform,
             seed: 0,
             stop: Stop::default(),
         }
@@ -119,7 +119,7 @@ pub struct Svrg<'p, 'a, D, L, R> {
 /// ```
 ///
 /// # Errors
-/// [`Error::Refused`] for a loss that is not smooth or weighted orders (see [`Sampling`]);
+/// [`Error::Refused`] for a loss that is not smooth or weighted orders;
 /// [`Error::Invalid`] for a start of another shape or settings out of range.
 pub fn svrg<'p, 'a, D, L, R, O>(
     problem: &'p Problem<'a, D, L, R>,
@@ -134,13 +134,13 @@ where
     O: Observer<Svrg<'p, 'a, D, L, R>>,
 {
     let name = "svrg";
-    let SvrgSettings { step, inner, snapshot, sampling, seed, stop } = settings;
+    let SvrgSettings { step, inner, snapshot, order, seed, stop } = settings;
     stop.check()?;
     problem.check_smooth(name)?;
     Invalid::check_positive("inner", *inner)?;
     let multiple = if *snapshot == Snapshot::Loopless { 6.0 } else { 4.0 };
-    let theory = 1.0 / (multiple * sampling.smoothness(problem));
-    let plan = Plan::new(name, *step, theory, None, sampling.clone(), *seed)?;
+    let theory = 1.0 / (multiple * smoothness(problem, order));
+    let plan = Plan::new(name, *step, theory, None, order.clone(), *seed)?;
     let start = start.unwrap_or_else(|| origin(problem).into());
     let IncrementalState { point, place, .. } = start;
     let mut kernel = Kernel::new(problem, point, vec![0.0; problem.n()], &plan)?;

@@ -10,7 +10,6 @@ use super::kernel::{Kernel, Plan};
 use super::mean::{PointMean, certify};
 use crate::gap::{Gap, origin};
 use crate::lag::Composite;
-use crate::sampling::Sampling;
 use crate::{Error, Point, Problem};
 
 /// Passes between two recomputations of the averaged gradient from the table.
@@ -73,11 +72,8 @@ struct Introduction {
 }
 
 impl Introduction {
-    fn new(n: usize, sampling: &Sampling, seed: u64) -> Self {
-        let drawn = matches!(
-            sampling,
-            Sampling::Order(Order::Uniform) | Sampling::Mixed | Sampling::Lipschitz
-        );
+    fn new(n: usize, order: &Order, seed: u64) -> Self {
+        let drawn = matches!(order, Order::Uniform | Order::Mixed | Order::Lipschitz);
         let permutation = drawn.then(|| {
             let mut terms: Vec<u32> = (0..n as u32).collect();
             terms.shuffle(&mut stream(seed, 1));
@@ -136,7 +132,7 @@ where
         _ if empty => Pending::Fill,
         TableStart::Full if cold => Pending::Fill,
         TableStart::FirstPass if cold => {
-            Pending::Introduce(Introduction::new(n, &plan.sampling, plan.seed))
+            Pending::Introduce(Introduction::new(n, &plan.order, plan.seed))
         }
         _ => Pending::Nothing,
     };

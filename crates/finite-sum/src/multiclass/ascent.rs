@@ -15,7 +15,7 @@ use super::state::{Bias, MulticlassState, expand, reduce};
 use super::step::{exact_step, interval_step};
 use crate::Error;
 use crate::dual::{Momentum, check_strength};
-use crate::sampling::Score;
+use crate::order::{Score, check_adaptive, dual_visits};
 
 /// Passes between two computations of `v` from the dual variables.
 const REFRESH: usize = 10;
@@ -108,6 +108,7 @@ impl<'p, 'a, D: Design, R: Separable> MulticlassAscent<'p, 'a, D, R> {
         if !(mu > 0.0) {
             return Err(Refusal::NeedsStrongConvexity { method }.into());
         }
+        check_adaptive(&settings.order, method)?;
         let cold = start.is_none();
         let mut state = start.unwrap_or_else(|| {
             MulticlassState::new(MulticlassPoint::zero(d, r), vec![0.0; n * (r - 1)])
@@ -136,7 +137,7 @@ impl<'p, 'a, D: Design, R: Separable> MulticlassAscent<'p, 'a, D, R> {
             (0..n).map(|j| problem.norm_squared(j) / (mu * n as f64) + of_bias).collect::<Vec<_>>();
         check_strength(mu, curvatures.iter().copied())?;
         let weights = || conditions(problem, &curvatures);
-        let mut visits = settings.sampling.visits(n, settings.seed, weights)?;
+        let mut visits = dual_visits(&settings.order, n, settings.seed, weights)?;
         let _ = state.place.take().is_some_and(|place| visits.go_to(&place));
         let mut ascent = MulticlassAscent {
             problem,
@@ -150,7 +151,7 @@ impl<'p, 'a, D: Design, R: Separable> MulticlassAscent<'p, 'a, D, R> {
             bias,
             curvatures,
             visits,
-            score: Score::of(&settings.sampling),
+            score: Score::of(&settings.order),
             steps: 0,
             cold,
             scratch: Scratch {

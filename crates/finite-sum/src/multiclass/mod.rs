@@ -53,6 +53,6 @@ pub(crate) use product::multiply_rows as scores;
 
 pub(crate) use problem::CURVATURE;
 pub use problem::{MulticlassPoint, MulticlassProblem, feature_groups};
-pub use sdca::{MulticlassSettings, catalyst, sampling_weights, sdca};
+pub use sdca::{MulticlassSettings, catalyst, draw_weights, sdca};
 pub use state::MulticlassState;
 pub use step::{exact_step, interval_step};

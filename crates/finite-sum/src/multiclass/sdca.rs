@@ -1,6 +1,7 @@
 //! SDCA with one distribution a term, and Catalyst on top: the methods around the kernel.
 
 use fenchel_linalg::{Design, Invalid};
+use fenchel_optim::random::Order;
 use fenchel_optim::{Observer, Separable, Solution, Stop, run};
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +9,6 @@ use super::ascent::{MulticlassAscent, SoftmaxStep};
 use super::problem::{CURVATURE, MulticlassProblem};
 use super::state::MulticlassState;
 use crate::Error;
-use crate::sampling::Sampling;
 
 /// Settings of [`sdca`] and [`catalyst`].
 ///
@@ -16,8 +16,8 @@ use crate::sampling::Sampling;
 /// |---|---|---|
 /// | `kappa` | `None` | weight of Catalyst's proximal centre; `None` is `mean L_i / n - mu`; not used by `sdca` |
 /// | `step` | `Exact` | how far a distribution moves |
-/// | `sampling` | permuted | which term is next |
-/// | `seed` | 0 | of the sampling |
+/// | `order` | `Permuted` | which term is next |
+/// | `seed` | 0 | of the order |
 /// | `stop` | see [`Stop`] | when to end |
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -27,8 +27,8 @@ pub struct MulticlassSettings {
     /// How far a distribution moves.
     pub step: SoftmaxStep,
     /// Which term is next. `d_i` is the Euclidean distance from `softmax(z_i)`, `g_i` the Kullback-Leibler divergence.
-    pub sampling: Sampling,
-    /// Seed of the sampling.
+    pub order: Order,
+    /// Seed of the order.
     pub seed: u64,
     /// When to end.
     pub stop: Stop,
@@ -82,22 +82,21 @@ where
 }
 
 /// The probabilities, up to a factor, by which the first term of a run of [`sdca`] from this state is drawn; `None` for an
-/// order. A pass.
+/// order that is given. A pass.
 ///
 /// # Errors
 /// As [`sdca`].
-pub fn sampling_weights<D: Design, R: Separable>(
+pub fn draw_weights<D: Design, R: Separable>(
     problem: &MulticlassProblem<'_, D, R>,
-    sampling: &Sampling,
+    order: &Order,
     state: MulticlassState,
 ) -> Result<Option<Vec<f64>>, Error> {
-    let settings = MulticlassSettings { sampling: sampling.clone(), ..Default::default() };
+    let settings = MulticlassSettings { order: order.clone(), ..Default::default() };
     let mut ascent =
         MulticlassAscent::new("multiclass sdca", problem, 0.0, &settings, Some(state))?;
-    Ok(match sampling {
-        Sampling::Order(_) | Sampling::Mixed => None,
-        Sampling::Lipschitz => Some(ascent.conditions()),
-        _ => Some(ascent.scores()),
+    Ok(match order {
+        Order::Lipschitz => Some(ascent.conditions()),
+        order => (!order.is_given()).then(|| ascent.scores()),
     })
 }
 

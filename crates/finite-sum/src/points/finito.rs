@@ -116,10 +116,7 @@ where
         let (name, value) = ("alpha", alpha);
         return Err(Invalid::Parameter { name, value, expected: "a finite number >= 1" }.into());
     }
-    if let Order::Weighted(_) = settings.order {
-        let what = "weighted draws; use an unweighted order";
-        return Err(Refusal::unsupported(method, what).into());
-    }
+    settings.order.check_plain(method)?;
     let plan = Plan {
         method,
         inverse_step: alpha * mu,

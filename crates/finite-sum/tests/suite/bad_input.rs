@@ -8,9 +8,8 @@ use fenchel_finite_sum::loss::{
 use fenchel_finite_sum::{
     CatalystSettings, Error, FinitoSettings, Lasso, LogisticRegression, MisoMuSettings,
     MisoSettings, NewtonCgSettings, NewtonSettings, Point, Problem, ProxFinitoSettings,
-    QningSettings, SagSettings, SagaSettings, Sampling, SdcaSettings, SdcaStep, SvrgSettings,
-    catalyst, finito, lbfgs, miso, miso_mu, newton, newton_cg, prox_finito, qning, sag, saga, sdca,
-    svrg,
+    QningSettings, SagSettings, SagaSettings, SdcaSettings, SdcaStep, SvrgSettings, catalyst,
+    finito, lbfgs, miso, miso_mu, newton, newton_cg, prox_finito, qning, sag, saga, sdca, svrg,
 };
 use fenchel_linalg::{CsrMatrix, Dense, Invalid};
 use fenchel_optim::lbfgs::LbfgsSettings;
@@ -169,10 +168,10 @@ fn methods_refuse_what_they_cannot_treat() {
     refused(sdca(&kinked, &constant, None, o), "sdca does not support the hinge loss");
     refused(sag(&sparse, &SagSettings::default(), None, o), "unproven_prox");
     let weighted = Order::Weighted(vec![1.0; 10]);
-    let settings = SagaSettings { sampling: weighted.clone().into(), ..SagaSettings::default() };
-    refused(saga(&strong, &settings, None, o), "saga does not support weighted draws");
+    let settings = SagaSettings { order: weighted.clone(), ..SagaSettings::default() };
+    refused(saga(&strong, &settings, None, o), "saga does not support the weighted order");
     let settings = FinitoSettings { order: weighted, ..FinitoSettings::default() };
-    refused(finito(&strong, &settings, None, o), "finito does not support weighted draws");
+    refused(finito(&strong, &settings, None, o), "finito does not support the weighted order");
     let with_intercept = strong.clone().with_intercept();
     refused(finito(&with_intercept, &FinitoSettings::default(), None, o), "an intercept");
     let settings = FinitoSettings { max_memory: Some(239), ..FinitoSettings::default() };
@@ -198,10 +197,10 @@ fn methods_built_on_the_kernels_refuse_as_they_do() {
         refused(miso_mu(&strong, &settings, None, o), "damping");
     }
     refused(prox_finito(&plain, &ProxFinitoSettings::default(), None, o), "prox_finito needs a");
-    let settings = ProxFinitoSettings { sampling: Sampling::Lipschitz, ..Default::default() };
+    let settings = ProxFinitoSettings { order: Order::Lipschitz, ..Default::default() };
     refused(
         prox_finito(&kinked, &settings, None, o),
-        "prox_finito does not support this sampling of the hinge loss",
+        "prox_finito does not support the Lipschitz order with the hinge loss",
     );
     refused(qning(&kinked, &QningSettings::default(), None, o), "qning does not support the hinge");
     let settings = QningSettings { memory: 0, ..Default::default() };
@@ -256,10 +255,7 @@ fn settings_are_checked_before_any_work() {
         (Order::Weighted(vec![1.0]), "expected length 10, found 1"),
         (Order::Weighted(vec![-1.0; 10]), "weight = -1"),
     ] {
-        refused(
-            sdca(&problem, &SdcaSettings { sampling: order.into(), ..Default::default() }, None, o),
-            expected,
-        );
+        refused(sdca(&problem, &SdcaSettings { order, ..Default::default() }, None, o), expected);
     }
 }
 

@@ -83,7 +83,7 @@ fn sdca_dual_never_falls() {
         let problem = Problem::new(design, &data.signs, loss, regulariser, 0.02).unwrap();
         let mut last = f64::NEG_INFINITY;
         let settings = SdcaSettings {
-            sampling: Order::Scripted((0..200).map(|step| (step * 7) % 20).collect()).into(),
+            order: Order::Scripted((0..200).map(|step| (step * 7) % 20).collect()),
             stop: Stop { check: Cadence::Every(0.05), ..Stop::after_passes(10.0) },
             ..SdcaSettings::default()
         };

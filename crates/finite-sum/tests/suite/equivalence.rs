@@ -3,7 +3,7 @@
 use crate::common::{Data, data, distance};
 use fenchel_finite_sum::loss::Logistic;
 use fenchel_finite_sum::{
-    DualState, FinitoSettings, MisoMuSettings, MisoSettings, Problem, ProxFinitoSettings, Sampling,
+    DualState, FinitoSettings, MisoMuSettings, MisoSettings, Problem, ProxFinitoSettings,
     SdcaSettings, SdcaStep, finito, miso, miso_mu, prox_finito, sdca,
 };
 use fenchel_linalg::{Csr, Dense};
@@ -115,12 +115,8 @@ fn run_sdca<R: Separable>(
     step: SdcaStep,
     steps: usize,
 ) -> DualState {
-    let settings = SdcaSettings {
-        step,
-        sampling: Order::Scripted(script()).into(),
-        stop: stop(steps, 0.0),
-        seed: 0,
-    };
+    let settings =
+        SdcaSettings { step, order: Order::Scripted(script()), stop: stop(steps, 0.0), seed: 0 };
     sdca(problem, &settings, None, &mut ()).unwrap().state
 }
 
@@ -136,7 +132,7 @@ fn primal_sdca_and_prox_finito_are_sdca() {
         let primal = textbook_primal_sdca(&data, steps);
         let (output, last) = textbook_prox_finito(&data, steps);
         let settings = ProxFinitoSettings {
-            sampling: Sampling::Order(Order::Scripted(script())),
+            order: Order::Scripted(script()),
             stop: stop(steps, 0.0),
             seed: 0,
         };

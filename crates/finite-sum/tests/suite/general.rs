@@ -80,8 +80,7 @@ fn trajectories_are_those_of_the_linear_methods() {
         let design = Csr::new(data.sparse.view()).unwrap();
         let problem = Problem::new(design, &data.signs, Logistic, h, l2).unwrap();
         let order = script(n);
-        let settings =
-            SagaSettings { step, sampling: order.clone().into(), stop, ..Default::default() };
+        let settings = SagaSettings { step, order: order.clone(), stop, ..Default::default() };
         let linear_saga = saga(&problem, &settings, None, &mut ()).unwrap().state.point.weights;
         let settings = SagSettings {
             step,

@@ -91,8 +91,7 @@ fn on_linear_terms_it_is_sdca() {
         let sum = Sum::new(&terms, Zero, l2).unwrap();
         for steps in [1, 14, 200] {
             let stop = Stop::after_passes(steps as f64 / N as f64);
-            let settings =
-                SdcaSettings { sampling: script.clone().into(), stop, ..Default::default() };
+            let settings = SdcaSettings { order: script.clone(), stop, ..Default::default() };
             let linear = sdca(&problem, &settings, None, &mut ()).unwrap();
             let settings = SumSettings { order: script.clone(), stop, ..Default::default() };
             let general = general::sdca(&sum, &settings, None, &mut ()).unwrap();

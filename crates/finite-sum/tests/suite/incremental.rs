@@ -10,8 +10,8 @@ use crate::common::{Data, data, distance};
 use fenchel_finite_sum::lag::Lagged;
 use fenchel_finite_sum::loss::Logistic;
 use fenchel_finite_sum::{
-    Problem, SagSettings, SagaSettings, SagaTheory, Sampling, SgdSettings, Snapshot, Svrg,
-    SvrgSettings, TableStart, sag, saga, sgd, svrg,
+    Problem, SagSettings, SagaSettings, SagaTheory, SgdSettings, Snapshot, Svrg, SvrgSettings,
+    TableStart, sag, saga, sgd, svrg,
 };
 use fenchel_linalg::{Csr, Dense, Design};
 use fenchel_optim::prox::{L1, Separable, Zero};
@@ -56,8 +56,7 @@ fn the_line_search_of_sag_and_saga_is_as_printed() {
                 |p| sag(p, &sag_settings, None, &mut ()).unwrap().state.point.weights,
                 |p| sag(p, &sag_settings, None, &mut ()).unwrap().state.point.weights,
             );
-            let settings =
-                SagaSettings { step, sampling: order.into(), stop, ..Default::default() };
+            let settings = SagaSettings { step, order, stop, ..Default::default() };
             check(
                 "saga",
                 data,
@@ -92,11 +91,8 @@ fn mixed_sampling_weighs_the_correction_and_not_the_table() {
             x = sum.step(&x, &along, step);
             table[j] = g;
         }
-        let settings = SagaSettings {
-            sampling: Sampling::Mixed,
-            stop: stop(steps, 1.0),
-            ..SagaSettings::default()
-        };
+        let settings =
+            SagaSettings { order: Order::Mixed, stop: stop(steps, 1.0), ..SagaSettings::default() };
         check(
             "saga",
             &data,
@@ -131,7 +127,7 @@ fn the_first_pass_averages_over_the_terms_seen() {
             let settings = SagaSettings {
                 step: StepSize::Constant(STEP),
                 table: TableStart::FirstPass,
-                sampling: Order::Scripted(order.clone()).into(),
+                order: Order::Scripted(order.clone()),
                 stop: stop(steps, 0.0),
                 ..SagaSettings::default()
             };
@@ -177,18 +173,18 @@ fn snapshots_are_taken_where_they_should_be() {
             true => total / (N as f64 * sum.smoothness(j)),
         };
         // Lipschitz draws never visit a term of weight 0.
-        let (sampling, order) = if lipschitz {
+        let (order, visited) = if lipschitz {
             let p = (0..N).map(|j| sum.smoothness(j) / total).collect();
             let mut visits = Visits::new(&Order::Weighted(p), N, 0).unwrap();
-            (Sampling::Lipschitz, (0..STEPS).map(|_| visits.draw()).collect())
+            (Order::Lipschitz, (0..STEPS).map(|_| visits.draw()).collect())
         } else {
-            (Order::Scripted(script()).into(), script())
+            (Order::Scripted(script()), script())
         };
         let settings = SvrgSettings {
             step: StepSize::Constant(STEP),
             inner: 0.75,
             snapshot,
-            sampling,
+            order,
             stop: Stop { check: Cadence::Every(1.0 / N as f64), ..stop(STEPS, 0.0) },
             ..SvrgSettings::default()
         };
@@ -223,7 +219,7 @@ fn snapshots_are_taken_where_they_should_be() {
             let (mut total, mut walked) = (vec![0.0; D], 0);
             used = start;
             while walked < length && used < spent {
-                let j = order[k % order.len()];
+                let j = visited[k % visited.len()];
                 let delta = importance(j) * (sum.slope(j, &x) - table[j]);
                 x = sum.step(&x, &plus(delta, &sum.row(j), &full), STEP);
                 total = total.iter().zip(&x).map(|(t, x)| t + x).collect();
@@ -274,7 +270,7 @@ fn the_average_competes_with_the_last_point() {
     let settings = SagaSettings {
         step: StepSize::Constant(step),
         average: true,
-        sampling: Order::Scripted(script()).into(),
+        order: Order::Scripted(script()),
         stop: stop(STEPS, 1.0),
         ..SagaSettings::default()
     };
@@ -357,14 +353,14 @@ fn mixed_sampling_beats_uniform_draws_on_uneven_rows() {
     }
     let design = Dense::new(data.dense.view()).unwrap();
     let problem = Problem::new(design, &data.signs, Logistic, Zero, 1e-3).unwrap();
-    let passes = |sampling: Sampling| {
+    let passes = |order: Order| {
         let stop = Stop { absolute: 1e-8, relative: 0.0, max_passes: 20_000.0, ..Stop::default() };
-        let settings = SagaSettings { sampling, stop, ..SagaSettings::default() };
+        let settings = SagaSettings { order, stop, ..SagaSettings::default() };
         let report = saga(&problem, &settings, None, &mut ()).unwrap().report;
         assert_eq!(report.status, Status::Converged, "{report}");
         report.passes
     };
-    let (uniform, mixed) = (passes(Order::Uniform.into()), passes(Sampling::Mixed));
+    let (uniform, mixed) = (passes(Order::Uniform), passes(Order::Mixed));
     assert!(3.0 * mixed <= uniform, "{mixed} {uniform}");
 }
 
@@ -389,12 +385,12 @@ fn every_variant_reaches_a_closed_gap() {
             closed(&format!("sag {table:?} {step:?}"), report.certificate);
         }
     }
-    for sampling in [Order::Uniform.into(), Sampling::Mixed, Sampling::Lipschitz] {
+    for order in [Order::Uniform, Order::Mixed, Order::Lipschitz] {
         for snapshot in [Snapshot::Last, Snapshot::Average, Snapshot::Random, Snapshot::Loopless] {
             let settings =
-                SvrgSettings { sampling: sampling.clone(), snapshot, stop, ..Default::default() };
+                SvrgSettings { order: order.clone(), snapshot, stop, ..Default::default() };
             let report = svrg(&problem, &settings, None, &mut ()).unwrap().report;
-            closed(&format!("svrg {sampling:?} {snapshot:?}"), report.certificate);
+            closed(&format!("svrg {order:?} {snapshot:?}"), report.certificate);
         }
     }
 }

@@ -13,7 +13,7 @@ use fenchel_finite_sum::prox::{ElasticNet, GroupLasso, L1, Zero};
 use fenchel_finite_sum::{
     CatalystSettings, Certificate, Error, FistaSettings, LogisticRegression, MulticlassPoint,
     MulticlassProblem, MulticlassSettings, OneVsRest, OneVsRestModel, Order, Problem, Report,
-    Sampling, Saved, SoftmaxModel, SoftmaxRegression, Status, Stop, catalyst as binary_catalyst,
+    Saved, SoftmaxModel, SoftmaxRegression, Status, Stop, catalyst as binary_catalyst,
 };
 use fenchel_linalg::special::softmax;
 use fenchel_linalg::{Csr, Dense, Design};
@@ -57,9 +57,9 @@ fn dual_methods<D2: Design + Copy, R: Separable + Copy>(
         // One number less than classes a row.
         assert_eq!(s.state.dual.len(), y.len() * 2);
         if l2 > 0.0 {
-            for sampling in [Sampling::Lipschitz, Sampling::Residual, Sampling::Gap] {
-                let name = format!("{name} {sampling:?}");
-                let settings = MulticlassSettings { sampling, ..settings.clone() };
+            for order in [Order::Lipschitz, Order::Residual, Order::Gap] {
+                let name = format!("{name} {order:?}");
+                let settings = MulticlassSettings { order, ..settings.clone() };
                 let s = sdca(&problem, &settings, None, &mut ()).unwrap();
                 check(&name, &s.report, &s.state.point, w, best);
             }
@@ -219,7 +219,7 @@ fn the_dual_never_falls() {
         for j in 0..150 {
             let settings = MulticlassSettings {
                 step,
-                sampling: Order::Scripted(vec![(j * 7) % 20]).into(),
+                order: Order::Scripted(vec![(j * 7) % 20]),
                 stop: Stop::after_passes(0.05),
                 ..Default::default()
             };

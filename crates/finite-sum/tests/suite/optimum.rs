@@ -8,9 +8,8 @@ use fenchel_finite_sum::loss::{
 use fenchel_finite_sum::{
     CatalystSettings, FinitoSettings, Globalisation, MisoMuSettings, MisoSettings,
     NewtonCgSettings, NewtonSettings, Point, Preconditioner, Problem, ProxFinitoSettings,
-    QningSettings, SagSettings, SagaSettings, Sampling, SdcaSettings, SdcaStep, SvrgSettings,
-    catalyst, finito, lbfgs, miso, miso_mu, newton, newton_cg, prox_finito, qning, sag, saga, sdca,
-    svrg,
+    QningSettings, SagSettings, SagaSettings, SdcaSettings, SdcaStep, SvrgSettings, catalyst,
+    finito, lbfgs, miso, miso_mu, newton, newton_cg, prox_finito, qning, sag, saga, sdca, svrg,
 };
 use fenchel_linalg::{Csr, CsrMatrix, Dense, Design};
 use fenchel_optim::lbfgs::LbfgsSettings;
@@ -50,15 +49,11 @@ fn every_method<D: Design, L: Loss + Copy>(
     };
     let stop = tight();
     for step in [SdcaStep::Exact, SdcaStep::Constant] {
-        for sampling in [
-            Order::Uniform.into(),
-            Order::Permuted.into(),
-            Sampling::Residual,
-            Sampling::Gap,
-            Sampling::LipschitzGap,
-        ] {
-            let name = format!("sdca {sampling:?}");
-            let settings = SdcaSettings { step, sampling, seed: 3, stop };
+        for order in
+            [Order::Uniform, Order::Permuted, Order::Residual, Order::Gap, Order::LipschitzGap]
+        {
+            let name = format!("sdca {order:?}");
+            let settings = SdcaSettings { step, order, seed: 3, stop };
             let s = sdca(&problem, &settings, None, &mut ()).unwrap();
             done(&name, s.state.point, s.report);
         }
@@ -75,8 +70,8 @@ fn every_method<D: Design, L: Loss + Copy>(
     let settings = MisoMuSettings { stop, ..MisoMuSettings::default() };
     let s = miso_mu(&problem, &settings, None, &mut ()).unwrap();
     done("miso_mu", s.state.point, s.report);
-    let sampling = Sampling::Lipschitz;
-    let settings = ProxFinitoSettings { sampling, stop, ..ProxFinitoSettings::default() };
+    let order = Order::Lipschitz;
+    let settings = ProxFinitoSettings { order, stop, ..ProxFinitoSettings::default() };
     let s = prox_finito(&problem, &settings, None, &mut ()).unwrap();
     done("prox_finito", s.state.point, s.report);
     for globalisation in [Globalisation::LineSearch, Globalisation::TrustRegion] {
@@ -239,8 +234,8 @@ fn certified<L: Loss + Copy>(loss: L, classify: bool) {
     let stop = Stop { relative: 1e-6, max_passes: 20_000.0, ..Stop::default() };
     let solve = |problem: &Problem<'_, _, L, Zero>, relative: f64| {
         let stop = Stop { relative, ..stop };
-        let [first, second] = [Sampling::Gap, Sampling::default()].map(|sampling| {
-            let settings = SdcaSettings { sampling, stop, ..SdcaSettings::default() };
+        let [first, second] = [Order::Gap, Order::default()].map(|order| {
+            let settings = SdcaSettings { order, stop, ..SdcaSettings::default() };
             let s = sdca(problem, &settings, None, &mut ()).unwrap();
             assert_eq!(s.report.status, Status::Converged, "{}: {}", L::NAME, s.report);
             (s.state.point, s.report.certificate.objective().unwrap())

@@ -162,7 +162,7 @@ fn saga_follows_algorithm_4_1() {
     for steps in [1, 2, 3, 10, STEPS] {
         let settings = SagaSettings {
             step: StepSize::Constant(STEP),
-            sampling: Order::Scripted(script()).into(),
+            order: Order::Scripted(script()),
             stop: stop(steps, 1.0),
             ..SagaSettings::default()
         };
@@ -213,7 +213,7 @@ fn svrg_follows_algorithm_2_3() {
         let settings = SvrgSettings {
             step: StepSize::Constant(STEP),
             inner: 1.0,
-            sampling: Order::Scripted(script()).into(),
+            order: Order::Scripted(script()),
             stop: stop(steps, snapshots),
             ..SvrgSettings::default()
         };
@@ -232,7 +232,7 @@ fn sdca_follows_algorithm_2_1() {
     let data = data(N, D, 0.4, 4);
     for steps in [1, 2, 3, 10, STEPS] {
         let settings = SdcaSettings {
-            sampling: Order::Scripted(script()).into(),
+            order: Order::Scripted(script()),
             stop: stop(steps, 0.0),
             ..SdcaSettings::default()
         };

@@ -175,7 +175,7 @@ fn visits_go_on() {
     let design = Csr::new(data.sparse.view()).unwrap();
     let problem = Problem::new(design, &data.signs, Logistic, Zero, 0.05).unwrap();
     let settings = SdcaSettings {
-        sampling: Order::Uniform.into(),
+        order: Order::Uniform,
         stop: Stop::after_passes(1.0),
         ..SdcaSettings::default()
     };

@@ -6,14 +6,14 @@ use fenchel_finite_sum::loss::{Hinge, Logistic, Poisson, Squared};
 use fenchel_finite_sum::{
     AsElasticNet, CatalystSettings, FinitoSettings, FistaSettings, KatyushaSettings,
     MisoMuSettings, MisoSettings, NewtonCgSettings, NewtonSettings, PathSettings, Point, Problem,
-    ProxFinitoSettings, QningSettings, SagSettings, SagaSettings, Sampling, Screening,
-    SdcaSettings, SdcaStep, SgdSettings, SvrgSettings, catalyst, finito, fista, katyusha, lbfgs,
-    miso, miso_mu, newton, newton_cg, path, prox_finito, qning, sag, saga, sdca, sgd, svrg,
+    ProxFinitoSettings, QningSettings, SagSettings, SagaSettings, Screening, SdcaSettings,
+    SdcaStep, SgdSettings, SvrgSettings, catalyst, finito, fista, katyusha, lbfgs, miso, miso_mu,
+    newton, newton_cg, path, prox_finito, qning, sag, saga, sdca, sgd, svrg,
 };
 use fenchel_linalg::{Csr, Dense, Design};
 use fenchel_optim::lbfgs::LbfgsSettings;
 use fenchel_optim::prox::{ElasticNet, L1, Zero};
-use fenchel_optim::random::stream;
+use fenchel_optim::random::{Order, stream};
 use fenchel_optim::{Certificate, Loss, Regulariser, Report, Status, Stop};
 use ndarray::{Array2, Axis};
 use rand::RngExt;
@@ -72,19 +72,19 @@ fn solutions<D: Design, L: Loss, R: Lagged + AsElasticNet>(
     let s = miso_mu(problem, &MisoMuSettings { stop, ..Default::default() }, None, &mut ());
     let s = s.unwrap();
     all.push(("miso_mu", s.state.point, s.report));
-    for sampling in [Sampling::default(), Sampling::Lipschitz] {
-        let settings = ProxFinitoSettings { sampling, stop, ..Default::default() };
+    for order in [Order::default(), Order::Lipschitz] {
+        let settings = ProxFinitoSettings { order, stop, ..Default::default() };
         let s = prox_finito(problem, &settings, None, &mut ()).unwrap();
         all.push(("prox_finito", s.state.point, s.report));
     }
     let s = katyusha(problem, &KatyushaSettings { stop, ..Default::default() }, None, &mut ());
     let s = s.unwrap();
     all.push(("katyusha", s.state.point, s.report));
-    let sampling = Sampling::Mixed;
-    let settings = SagaSettings { sampling, stop, ..Default::default() };
+    let order = Order::Mixed;
+    let settings = SagaSettings { order, stop, ..Default::default() };
     let s = saga(problem, &settings, None, &mut ()).unwrap();
     all.push(("saga, mixed draws", s.state.point, s.report));
-    let settings = SvrgSettings { sampling: Sampling::Lipschitz, stop, ..Default::default() };
+    let settings = SvrgSettings { order: Order::Lipschitz, stop, ..Default::default() };
     let s = svrg(problem, &settings, None, &mut ()).unwrap();
     all.push(("svrg, Lipschitz draws", s.state.point, s.report));
     let s = fista(problem, &FistaSettings { stop, ..Default::default() }, None, &mut ()).unwrap();

@@ -2,14 +2,16 @@
 
 mod alias;
 mod max_tree;
+mod order;
 mod sum_tree;
 mod tree;
 mod visits;
 
 pub use alias::Alias;
 pub use max_tree::MaxTree;
+pub use order::Order;
 pub use sum_tree::SumTree;
-pub use visits::{Order, Place, Visits};
+pub use visits::{Place, Visits};
 
 use rand::SeedableRng;
 

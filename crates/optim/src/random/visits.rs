@@ -1,45 +1,11 @@
-//! In which order the terms of a sum are visited.
+//! The visits of one run.
 
 use fenchel_linalg::Invalid;
 use rand::RngExt;
 use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 
-use super::{Alias, Generator, SumTree, stream};
-
-/// The order in which a method visits `n` terms (thesis of Defazio, sections 2.1.3 and 5.2).
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub enum Order {
-    /// Independent uniform draws.
-    Uniform,
-    /// A new random permutation for every pass. The fastest for most methods, and unsafe for SAG.
-    #[default]
-    Permuted,
-    /// Runs of so many consecutive terms, the runs in a new random permutation for every pass, cut at another place: nearly as
-    /// good as single terms for a few rows, and memory is read forward. Where rows that follow each other are alike,
-    /// long runs cost passes.
-    Runs(usize),
-    /// `0, 1, ..., n-1` again and again. Can be slow, or diverge: see the access-order experiment.
-    Cyclic,
-    /// Independent draws with probabilities proportional to the weights.
-    Weighted(Vec<f64>),
-    /// These terms in this order, again from the start after the last: replays a trajectory exactly.
-    Scripted(Vec<usize>),
-}
-
-impl Order {
-    /// The order's name in messages.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Order::Uniform => "uniform",
-            Order::Permuted => "permuted",
-            Order::Runs(_) => "runs",
-            Order::Cyclic => "cyclic",
-            Order::Weighted(_) => "weighted",
-            Order::Scripted(_) => "scripted",
-        }
-    }
-}
+use super::{Alias, Generator, Order, SumTree, stream};
 
 /// The visits of one run: an endless sequence of terms.
 #[derive(Debug, Clone)]
@@ -71,7 +37,8 @@ impl Visits {
     ///
     /// # Errors
     /// [`Invalid::Empty`] for `n = 0` or an empty script, [`Invalid::Length`] and
-    /// [`Invalid::Parameter`] for weights that do not fit, [`Invalid::Parameter`] for a scripted term `>= n`.
+    /// [`Invalid::Parameter`] for weights that do not fit, [`Invalid::Parameter`] for a scripted term `>= n`,
+    /// [`Invalid::Layout`] for an order that is not [given](Order::is_given).
     pub fn new(order: &Order, n: usize, seed: u64) -> Result<Self, Invalid> {
         if n == 0 {
             return Err(Invalid::Empty { what: "the sum" });
@@ -108,6 +75,15 @@ impl Visits {
                     });
                 }
                 Kind::Listed { order: script.clone(), next: 0 }
+            }
+            Order::Mixed
+            | Order::Lipschitz
+            | Order::Residual
+            | Order::Gap
+            | Order::LipschitzGap
+            | Order::LargestGap => {
+                let reason = format!("{} draws need weights or scores of the terms", order.name());
+                return Err(Invalid::Layout { what: "order", reason });
             }
         };
         Ok(Visits { n, kind, generator: stream(seed, 0) })
@@ -314,5 +290,6 @@ mod tests {
         assert!(Visits::new(&Order::Weighted(vec![1.0]), 2, 0).is_err());
         assert!(Visits::new(&Order::Weighted(vec![1.0, -1.0]), 2, 0).is_err());
         assert!(Visits::new(&Order::Weighted(vec![0.0, 0.0]), 2, 0).is_err());
+        assert!(Visits::new(&Order::Gap, 2, 0).is_err());
     }
 }

@@ -27,13 +27,13 @@ fn sdca_attains_the_lower_bound_of_theorem_5_1() {
         let seen: std::collections::BTreeSet<usize> = script[..k].iter().copied().collect();
         let stop = Stop { max_passes: k as f64 / N as f64, ..Stop::after_passes(1.0) };
         let order = Order::Scripted(script.to_vec());
-        let settings = SdcaSettings { sampling: order.clone().into(), stop, ..Default::default() };
+        let settings = SdcaSettings { order: order.clone(), stop, ..Default::default() };
         let s = sdca(&problem, &settings, None, &mut ()).unwrap();
         let excess = problem.objective(&s.state.point).unwrap() - N as f64 / 4.0;
         let unseen = (N - seen.len()) as f64 / 4.0;
         assert!((excess - unseen).abs() < 1e-12, "{excess} {unseen}");
         let settings = SagaSettings {
-            sampling: order.into(),
+            order,
             table: TableStart::Zero,
             step: StepSize::Theory,
             stop,

@@ -2,7 +2,8 @@
 //! the step `1/(3 Lbar)`, however uneven the rows, and not beyond.
 
 use fenchel_finite_sum::loss::Squared;
-use fenchel_finite_sum::{Problem, Sampling};
+use fenchel_finite_sum::order::probabilities;
+use fenchel_finite_sum::{Order, Problem};
 use fenchel_linalg::Dense;
 use fenchel_optim::prox::Zero;
 use fenchel_optim::random::stream;
@@ -50,7 +51,7 @@ fn mixed_draws_are_stable_in_mean_square() {
         let problem = Problem::new(design, &y, Squared, Zero, 0.0).unwrap();
         let l: Vec<f64> = (0..n).map(|j| problem.term_smoothness(j)).collect();
         let mean = l.iter().sum::<f64>() / n as f64;
-        let p = Sampling::Mixed.probabilities(&problem);
+        let p = probabilities(&problem, &Order::Mixed);
         assert!((p.iter().sum::<f64>() - 1.0).abs() < 1e-14);
         mixed = mixed.max(radius(&l, &p, 1.0 / (3.0 * mean)));
         longer = longer.max(radius(&l, &p, 2.0 / (3.0 * mean)));

@@ -58,8 +58,8 @@ fn sdca_contracts_at_its_rate_on_the_mean_of_200_seeds() {
             let below: Vec<f64> = (0..200)
                 .map(|seed| {
                     let stop = Stop { max_passes: k as f64 / N as f64, ..Stop::after_passes(1.0) };
-                    let sampling = Order::Uniform.into();
-                    let settings = SdcaSettings { step, sampling, stop, seed };
+                    let order = Order::Uniform;
+                    let settings = SdcaSettings { step, order, stop, seed };
                     let s = sdca(&problem, &settings, None, &mut ()).unwrap();
                     terms.best - dual_value(&problem, &s.state.dual)
                 })
@@ -95,7 +95,7 @@ fn sdca_contracts_at_its_rate() {
                     .map(|j| {
                         let (order, stop) = one_step(j);
                         let start = DualState::new(Point::zero(D), dual.clone());
-                        let settings = SdcaSettings { step, sampling: order.into(), stop, seed: 0 };
+                        let settings = SdcaSettings { step, order, stop, seed: 0 };
                         let s = sdca(&problem, &settings, Some(start), &mut ()).unwrap();
                         best - dual_value(&problem, &s.state.dual)
                     })

@@ -2,7 +2,7 @@
 
 use fenchel_finite_sum::loss::Logistic;
 use fenchel_finite_sum::{
-    DualState, Point, Problem, ProxFinitoSettings, Sampling, importance_order, prox_finito,
+    DualState, Point, Problem, ProxFinitoSettings, draw_weights, prox_finito,
 };
 use fenchel_linalg::Dense;
 use fenchel_optim::prox::Zero;
@@ -24,7 +24,7 @@ fn problem(terms: &Terms) -> Toy<'_> {
 fn step(problem: &Toy<'_>, dual: &[f64], j: usize) -> Vec<f64> {
     let (order, stop) = one_step(j);
     let start = DualState::new(Point::zero(D), dual.to_vec());
-    let settings = ProxFinitoSettings { sampling: Sampling::Order(order), stop, seed: 0 };
+    let settings = ProxFinitoSettings { order, stop, seed: 0 };
     prox_finito(problem, &settings, Some(start), &mut ()).unwrap().state.dual
 }
 
@@ -72,9 +72,8 @@ fn theorems_3_17_and_3_4() {
         let mu = 10f64.powf(rng.random_range(-2.5..0.0));
         let terms = Terms::new(seed, |_| mu);
         let problem = problem(&terms);
-        let Order::Weighted(weights) = importance_order(&problem).unwrap() else {
-            panic!("weights")
-        };
+        let start = DualState::new(Point::zero(problem.d()), vec![0.0; N]);
+        let weights = draw_weights(&problem, &Order::Lipschitz, start).unwrap().unwrap();
         for (weight, l) in weights.iter().zip(&terms.smoothness) {
             assert!((weight - (mu * N as f64 + l - mu)).abs() < 1e-12 * weight);
         }
@@ -116,8 +115,8 @@ fn theorem_3_18_on_the_mean_of_200_seeds() {
         let stop = Stop { max_passes: k as f64 / N as f64, ..Stop::after_passes(1.0) };
         let excess: Vec<f64> = (0..200)
             .map(|seed| {
-                let sampling = Sampling::Order(Order::Uniform);
-                let settings = ProxFinitoSettings { sampling, seed, stop };
+                let order = Order::Uniform;
+                let settings = ProxFinitoSettings { order, seed, stop };
                 let s = prox_finito(&problem, &settings, None, &mut ()).unwrap();
                 problem.objective(&s.state.point).unwrap() - terms.best
             })

@@ -8,8 +8,8 @@ use crate::common::{Data, data};
 use fenchel_finite_sum::loss::{Hinge, Logistic, Squared};
 use fenchel_finite_sum::multiclass::{self, MulticlassState};
 use fenchel_finite_sum::{
-    DualState, MulticlassPoint, MulticlassProblem, MulticlassSettings, Point, Problem, Sampling,
-    SdcaSettings, SdcaStep, sampling_weights, sdca,
+    DualState, MulticlassPoint, MulticlassProblem, MulticlassSettings, Point, Problem,
+    SdcaSettings, SdcaStep, draw_weights, sdca,
 };
 use fenchel_linalg::{Dense, Design};
 use fenchel_optim::prox::Zero;
@@ -72,8 +72,8 @@ impl State {
     }
 
     /// What the library draws by, made to sum to 1.
-    fn probabilities<L: Loss>(&self, problem: &Toy<'_, L>, sampling: &Sampling) -> Vec<f64> {
-        let weights = sampling_weights(problem, sampling, self.state()).unwrap().unwrap();
+    fn probabilities<L: Loss>(&self, problem: &Toy<'_, L>, order: &Order) -> Vec<f64> {
+        let weights = draw_weights(problem, order, self.state()).unwrap().unwrap();
         let total: f64 = weights.iter().sum();
         weights.iter().map(|w| w / total).collect()
     }
@@ -82,7 +82,7 @@ impl State {
     fn expected_rise<L: Loss>(&self, problem: &Toy<'_, L>, step: SdcaStep, p: &[f64]) -> f64 {
         let rise = |j: usize| {
             let (order, stop) = one_step(j);
-            let settings = SdcaSettings { step, sampling: order.into(), stop, seed: 0 };
+            let settings = SdcaSettings { step, order, stop, seed: 0 };
             let after = sdca(problem, &settings, Some(self.state()), &mut ()).unwrap();
             dual_value(problem, &after.state.dual) - self.value
         };
@@ -124,7 +124,7 @@ fn residues_contract_at_the_rate_of_theorem_3() {
         let data = data(N, D, 1.0, seed);
         let problem = pose(&data, Squared, false, mu);
         let state = State::random(&problem, &data, &mut rng);
-        let p = state.probabilities(&problem, &Sampling::Residual);
+        let p = state.probabilities(&problem, &Order::Residual);
         let by_hand = state.residues.iter().zip(&state.conditions).map(|(d, c)| d * c.sqrt());
         proportional(&p, by_hand, "residues");
         let theta = state.theta(&p);
@@ -155,7 +155,7 @@ fn residues_contract_at_the_rate_of_theorem_3() {
         let before = best - state.value;
         assert!(before - exact <= (1.0 - theta) * before * (1.0 + 1e-9), "seed {seed}");
         // No other draws are better, and those by c_i alone are no better than 1 / sum c_i.
-        let importance = state.probabilities(&problem, &Sampling::Lipschitz);
+        let importance = state.probabilities(&problem, &Order::Lipschitz);
         proportional(&importance, state.conditions.iter().copied(), "importance");
         let of_importance = 1.0 / state.conditions.iter().sum::<f64>();
         assert!((state.theta(&importance) - of_importance).abs() <= 1e-12);
@@ -189,11 +189,11 @@ fn gaps_contract_at_the_rates_of_theorems_4_and_5() {
             let square = state.non_uniformity();
             let quadratic_mean = (c.iter().map(|c| c * c).sum::<f64>() / n).sqrt();
             let both = state.gaps.iter().zip(c).map(|(g, c)| g * c);
-            let gaps = state.probabilities(&problem, &Sampling::Gap);
+            let gaps = state.probabilities(&problem, &Order::Gap);
             proportional(&gaps, state.gaps.iter().copied(), "gaps");
-            let lipschitz = state.probabilities(&problem, &Sampling::LipschitzGap);
+            let lipschitz = state.probabilities(&problem, &Order::LipschitzGap);
             proportional(&lipschitz, both, "gaps and constants");
-            let importance = state.probabilities(&problem, &Sampling::Lipschitz);
+            let importance = state.probabilities(&problem, &Order::Lipschitz);
             for step in [SdcaStep::Exact, SdcaStep::Constant] {
                 let rise = |p: &[f64]| state.expected_rise(&problem, step, p);
                 for (which, rise, bound) in [
@@ -261,8 +261,8 @@ fn distributions_contract_at_the_rates_too() {
             })
             .collect();
         let start = || MulticlassState::new(MulticlassPoint::zero(D, R), reduced(&p));
-        let probabilities = |sampling: Sampling| -> Vec<f64> {
-            let weights = multiclass::sampling_weights(&problem, &sampling, start());
+        let probabilities = |order: Order| -> Vec<f64> {
+            let weights = multiclass::draw_weights(&problem, &order, start());
             let weights = weights.unwrap().unwrap();
             let total: f64 = weights.iter().sum();
             weights.iter().map(|w| w / total).collect()
@@ -286,20 +286,19 @@ fn distributions_contract_at_the_rates_too() {
         let rises: Vec<f64> = (0..N)
             .map(|j| {
                 let (order, stop) = one_step(j);
-                let settings =
-                    MulticlassSettings { sampling: order.into(), stop, ..Default::default() };
+                let settings = MulticlassSettings { order, stop, ..Default::default() };
                 let after = multiclass::sdca(&problem, &settings, Some(start()), &mut ()).unwrap();
                 value(&after.state) - before
             })
             .collect();
         let expected = |p: &[f64]| p.iter().zip(&rises).map(|(p, r)| p * r).sum::<f64>();
-        let by_residues = probabilities(Sampling::Residual);
+        let by_residues = probabilities(Order::Residual);
         proportional(&by_residues, residues.iter().zip(&c).map(|(d, c)| d * c.sqrt()), "residues");
-        let by_gaps = probabilities(Sampling::Gap);
+        let by_gaps = probabilities(Order::Gap);
         proportional(&by_gaps, gaps.iter().copied(), "gaps");
-        let by_both = probabilities(Sampling::LipschitzGap);
+        let by_both = probabilities(Order::LipschitzGap);
         proportional(&by_both, gaps.iter().zip(&c).map(|(g, c)| g * c), "both");
-        let importance = probabilities(Sampling::Lipschitz);
+        let importance = probabilities(Order::Lipschitz);
         proportional(&importance, c.iter().copied(), "importance");
         let gap = gaps.iter().sum::<f64>() / n;
         let square = gaps.iter().map(|g| g * g).sum::<f64>() / n / (gap * gap);
@@ -323,15 +322,15 @@ fn scores_are_renewed_every_pass_and_fade_by_ten() {
     let design = Dense::new(data.dense.view()).unwrap();
     let problem = Problem::new(design, &data.signs, Logistic, Zero, 0.02).unwrap();
     let n = problem.n();
-    for sampling in [Sampling::Residual, Sampling::Gap, Sampling::LipschitzGap] {
+    for order in [Order::Residual, Order::Gap, Order::LipschitzGap] {
         let mut state = DualState::new(Point::zero(D), vec![0.0; n]);
         let mut visits = Visits::scored(&vec![0.0; n], 0.1, 7).unwrap();
         for pass in 1..=4 {
-            let scores = sampling_weights(&problem, &sampling, state.clone()).unwrap().unwrap();
+            let scores = draw_weights(&problem, &order, state.clone()).unwrap().unwrap();
             visits.set_scores(&scores).unwrap();
             let script: Vec<usize> = (0..n).map(|_| visits.draw()).collect();
             let settings = SdcaSettings {
-                sampling: Order::Scripted(script).into(),
+                order: Order::Scripted(script),
                 stop: Stop::after_passes(1.0),
                 ..Default::default()
             };
@@ -339,11 +338,11 @@ fn scores_are_renewed_every_pass_and_fade_by_ten() {
             // Scores are worth half a pass.
             let stop = Stop::after_passes(1.5 * f64::from(pass));
             let settings =
-                SdcaSettings { sampling: sampling.clone(), seed: 7, stop, ..Default::default() };
+                SdcaSettings { order: order.clone(), seed: 7, stop, ..Default::default() };
             let found = sdca(&problem, &settings, None, &mut ()).unwrap();
             assert_eq!(found.report.passes, 1.5 * f64::from(pass));
             for (a, b) in found.state.dual.iter().zip(&by_hand.dual) {
-                assert!((a - b).abs() <= 1e-12, "{sampling:?} pass {pass}: {a} {b}");
+                assert!((a - b).abs() <= 1e-12, "{order:?} pass {pass}: {a} {b}");
             }
             state = DualState::new(by_hand.point, by_hand.dual);
         }
@@ -356,18 +355,18 @@ fn draws_by_gaps_spare_support_vector_machines_most_of_their_passes() {
     let data = data(1500, 20, 0.5, 4);
     let design = Dense::new(data.dense.view()).unwrap();
     let problem = Problem::new(design, &data.signs, Hinge, Zero, 0.1 / 1500.0).unwrap();
-    let passes = |sampling: Sampling| {
+    let passes = |order: Order| {
         let stop = Stop { relative: 1e-3, max_passes: 5000.0, ..Stop::default() };
-        let settings = SdcaSettings { sampling, stop, ..Default::default() };
+        let settings = SdcaSettings { order, stop, ..Default::default() };
         let report = sdca(&problem, &settings, None, &mut ()).unwrap().report;
         assert!(report.certificate.value() <= 1e-3, "{report}");
         report.passes
     };
-    let (gap, permuted) = (passes(Sampling::Gap), passes(Sampling::default()));
+    let (gap, permuted) = (passes(Order::Gap), passes(Order::default()));
     assert!(2.0 * gap <= permuted, "{gap} {permuted}");
     // Residues need a Lipschitz constant.
-    let settings = SdcaSettings { sampling: Sampling::Residual, ..Default::default() };
+    let settings = SdcaSettings { order: Order::Residual, ..Default::default() };
     let refused = sdca(&problem, &settings, None, &mut ()).unwrap_err().to_string();
-    assert!(refused.contains("hinge") && refused.contains("Sampling::Gap"), "{refused}");
+    assert!(refused.contains("hinge") && refused.contains("Order::Gap"), "{refused}");
     assert_eq!(problem.design().rows(), 1500);
 }

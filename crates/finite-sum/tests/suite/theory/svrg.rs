@@ -84,7 +84,7 @@ fn theorem_4_10_in_a_round_of_two_steps() {
             let settings = SvrgSettings {
                 step: StepSize::Constant(0.25 / terms.largest()),
                 inner: 2.0 / N as f64,
-                sampling: Order::Scripted(script.to_vec()).into(),
+                order: Order::Scripted(script.to_vec()),
                 stop: Stop::after_passes(1.0 + script.len() as f64 / N as f64),
                 ..SvrgSettings::default()
             };

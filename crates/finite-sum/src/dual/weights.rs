@@ -1,0 +1,26 @@
+//! The weights by which dual methods draw terms.
+
+use fenchel_linalg::Design;
+use fenchel_optim::random::Order;
+use fenchel_optim::{Loss, Separable};
+
+use super::ascent::{Ascent, Move, importance_weights};
+use super::state::DualState;
+use crate::{Error, Problem};
+
+/// The probabilities, up to a factor, by which the first term of a run of [`sdca`](fn@super::sdca) from this state is drawn;
+/// `None` for an order that is given. A pass.
+///
+/// # Errors
+/// As [`sdca`](fn@super::sdca).
+pub fn draw_weights<D: Design, L: Loss, R: Separable>(
+    problem: &Problem<'_, D, L, R>,
+    order: &Order,
+    state: DualState,
+) -> Result<Option<Vec<f64>>, Error> {
+    let mut ascent = Ascent::new("sdca", problem, 0.0, Move::Exact, order, 0, Some(state))?;
+    Ok(match order {
+        Order::Lipschitz => Some(importance_weights(problem)),
+        order => (!order.is_given()).then(|| ascent.scores()),
+    })
+}
