@@ -10,7 +10,7 @@
 //! |---|---|---|
 //! | `{"lp": {c, a, b, g, h, low, high}}` | solves a linear program (`null` bounds are infinite) | outcome, objective, seconds |
 //! | `{"hinge": {x, y, classes, radius, penalty, relative}}` | PDHG on the l1 hinge problem | objective, gap, seconds |
-//! | `{"fit": {rows, columns, offsets, places, values, y, penalty, radius, seconds}}` | the estimator on four fifths of the rows | accuracy on every fifth, nonzeros, gap, seconds |
+//! | `{"fit": {rows, columns, offsets, places, values, y, penalty, radius, seconds, solver}}` | the estimator on four fifths of the rows | accuracy on every fifth, nonzeros, gap, seconds |
 //! | `{"race": {n, seconds}}` | Figure 4-2 by wall time | what each method has reached |
 
 use std::error::Error;
@@ -149,11 +149,13 @@ fn fit(request: &Value) -> Answer {
     };
     let estimator = MulticlassL1 {
         penalty: number("penalty"),
-        radius: Radius::At(number("radius")),
+        radius: request["radius"].as_f64().map_or(Radius::FromPenalty, Radius::At),
         standardise: false,
         solver: match request["solver"].as_str() {
             Some("pdhg") => Solver::Pdhg,
             Some("prox") => Solver::MirrorProx,
+            Some("mirror") => Solver::MirrorPdhg,
+            Some("sublinear") => Solver::Sublinear,
             _ => Solver::Auto,
         },
         stop,

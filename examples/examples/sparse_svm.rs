@@ -10,7 +10,7 @@ use std::error::Error;
 use fenchel_datasets::{Folder, embedded};
 use fenchel_metrics::{Confusion, train_test_split};
 use fenchel_optim::Stop;
-use fenchel_saddle::{MulticlassL1, Radius};
+use fenchel_saddle::MulticlassL1;
 use ndarray::{Array2, Axis};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -41,8 +41,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         ..Stop::default()
     };
     let estimator = MulticlassL1 {
-        penalty: 0.002,
-        radius: Radius::At(20.0),
+        penalty: 0.001,
         // Border pixels are nearly always 0: standardised, they would weigh as much as the others.
         standardise: false,
         stop,

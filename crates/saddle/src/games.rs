@@ -99,10 +99,16 @@ impl SaddleProblem for MatrixGame {
     }
 
     fn field(&self, x: &[f64], y: &[f64], gx: &mut [f64], gy: &mut [f64]) {
-        let pays = self.matrix.dot(&ArrayView1::from(y));
-        let earns = self.matrix.t().dot(&ArrayView1::from(x));
-        gx.iter_mut().zip(&pays).for_each(|(g, v)| *g = *v);
-        gy.iter_mut().zip(&earns).for_each(|(g, v)| *g = -v);
+        self.grad_x(y, gx);
+        self.grad_y(x, gy);
+    }
+
+    fn field_x(&self, y: &[f64], gx: &mut [f64]) {
+        self.grad_x(y, gx);
+    }
+
+    fn field_y(&self, x: &[f64], gy: &mut [f64]) {
+        self.grad_y(x, gy);
     }
 
     /// The largest payment, in absolute value.

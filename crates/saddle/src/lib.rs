@@ -9,7 +9,7 @@
 //! | several classes, a linear classifier with few weights | [`MulticlassL1`] |
 //! | a matrix game | [`matrix_game`], [`exact_game`], [`sampled_game`] |
 //! | a linear program | [`linear_program`] |
-//! | a saddle point of your own, in a geometry of [`setup`] | [`SaddleProblem`] with [`mirror_prox`] |
+//! | a saddle point of your own, in a geometry of [`setup`] | [`SaddleProblem`] with [`mirror_pdhg`] or [`mirror_prox`] |
 //! | a polyhedral one, for many digits | [`Bilinear`] with [`pdhg`](fn@pdhg) |
 //! | one convex function | [`minimise`] |
 //!
@@ -23,6 +23,7 @@ mod games;
 mod lp;
 pub mod minimise;
 mod mirror_descent;
+mod mirror_pdhg;
 mod mirror_prox;
 pub mod multiclass;
 pub mod norms;
@@ -40,6 +41,7 @@ pub use mirror_descent::{
     At, MirrorDescent, MirrorDescentSettings, Oracle, Potential, mirror_descent,
     stochastic_mirror_descent,
 };
+pub use mirror_pdhg::{MirrorPdhg, MirrorPdhgSettings, mirror_pdhg};
 pub use mirror_prox::{MirrorProx, MirrorProxSettings, mirror_prox};
 pub use multiclass::{
     Draw, Dual, Geometry, HingeBilinear, Law, Multiclass, MulticlassLoss, Primal, Sampler, Samples,

@@ -25,6 +25,18 @@ pub trait SaddleProblem {
     /// Writes `grad_x f(x, y)` and `-grad_y f(x, y)`.
     fn field(&self, x: &[f64], y: &[f64], gx: &mut [f64], gy: &mut [f64]);
 
+    /// The first half of the field of a bilinear problem, where it does not depend on `x`: one product.
+    fn field_x(&self, y: &[f64], gx: &mut [f64]) {
+        let x = vec![0.0; self.x_setup().dimension()];
+        self.field(&x, y, gx, &mut vec![0.0; y.len()]);
+    }
+
+    /// The second half, where it does not depend on `y`.
+    fn field_y(&self, x: &[f64], gy: &mut [f64]) {
+        let y = vec![0.0; self.y_setup().dimension()];
+        self.field(x, &y, &mut vec![0.0; x.len()], gy);
+    }
+
     /// The Lipschitz constant of `grad_x f` in `y`, in the norms of the two setups; the same as that of `grad_y f` in `x`. The
     /// methods assume that `f` is bilinear up to terms that the setups hold.
     fn coupling(&self) -> f64;

@@ -15,7 +15,7 @@ pub(crate) struct Walk<'a> {
     pub(crate) gx: Vec<f64>,
     pub(crate) gy: Vec<f64>,
     /// What `gamma` is multiplied by to give the `eta` of either block; `2 Omega` for the balanced potential.
-    rates: (f64, f64),
+    pub(crate) rates: (f64, f64),
     average: (Vec<f64>, Vec<f64>),
     best: Option<(Vec<f64>, Vec<f64>, Trail)>,
 }

@@ -2,11 +2,14 @@
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::random::stream;
-use fenchel_optim::{Certificate, Iterative, Refusal, StepSize};
+use fenchel_optim::{Certificate, Iterative, Refusal, StepSize, Stop};
 
+use super::choice::cheapest;
 use super::{SaddleStep, Solver};
 use crate::Error;
+use crate::mirror_pdhg::{MirrorPdhg, MirrorPdhgSettings};
 use crate::mirror_prox::{MirrorProx, MirrorProxSettings};
+use crate::multiclass::problem::DualParts;
 use crate::multiclass::sublinear::{
     Sublinear, SublinearState, bytes, certificate::sparse_loss, theory,
 };
@@ -16,14 +19,17 @@ use crate::pdhg::{Pdhg, PdhgSettings, PdhgState};
 /// Weights by classes; absent classes have weights 0.
 pub(super) type Columns = Vec<(usize, Vec<f64>)>;
 
-/// Weights are cut off below this share of the largest one, where the objective does not mind.
-const CUT: f64 = 1e-2;
+/// Weights are cut off below one of these shares of the largest one, where the objective hardly minds: entropies leave no zeros.
+const CUTS: [f64; 3] = [0.1, 0.03, 0.01];
+/// The part of the gap that zeros may cost.
+const PRICE: f64 = 0.05;
 /// Factors of the theory's step that `Pilot` tries.
 const FACTORS: [f64; 7] = [1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0];
 
 pub(super) enum Engine<'a> {
     Sublinear(Box<Phases<'a>>),
     Prox(Box<MirrorProx<'a>>, usize),
+    Mirror(Box<MirrorPdhg<'a>>, usize),
     Pdhg(Box<Pdhg<'a>>, usize),
 }
 
@@ -40,7 +46,7 @@ pub(super) struct Phases<'a> {
     factor: f64,
     horizon: u64,
     left: u64,
-    shown: Vec<(Columns, f64)>,
+    shown: Vec<(Columns, DualParts)>,
     steps_a_pass: f64,
     done: u64,
 }
@@ -104,11 +110,12 @@ impl<'a> Phases<'a> {
     }
 
     fn show(&mut self) -> f64 {
-        let certificate = self.method.state().certificate(self.problem);
-        if let Certificate::Gap { lower_bound, .. } = certificate {
-            self.shown.push((self.method.state().weights(), lower_bound));
-        }
-        certificate.value()
+        let state = self.method.state();
+        let (weights, parts) = (state.weights(), state.dual_parts(self.problem));
+        let lower_bound = parts.within(self.problem.radius(), self.problem.penalty());
+        let gap = objective(self.problem, &weights) - lower_bound;
+        self.shown.push((weights, parts));
+        gap
     }
 
     /// At the end of a phase.
@@ -179,6 +186,11 @@ impl<'a> Engine<'a> {
         Ok(Engine::Prox(Box::new(method), problem.samples().classes()))
     }
 
+    pub(super) fn mirror(problem: &'a Multiclass<'a>) -> Result<Self, Error> {
+        let method = MirrorPdhg::new(problem, &MirrorPdhgSettings::default(), None)?;
+        Ok(Engine::Mirror(Box::new(method), problem.samples().classes()))
+    }
+
     pub(super) fn pdhg(
         problem: &'a HingeBilinear<'a>,
         classes: usize,
@@ -192,6 +204,7 @@ impl<'a> Engine<'a> {
         match self {
             Engine::Sublinear(phases) => phases.advance(passes),
             Engine::Prox(method, _) => method.advance(passes),
+            Engine::Mirror(method, _) => method.advance(passes),
             Engine::Pdhg(method, _) => method.advance(passes),
         }
     }
@@ -200,12 +213,13 @@ impl<'a> Engine<'a> {
         match self {
             Engine::Sublinear(phases) => phases.done,
             Engine::Prox(method, _) => method.oracle_calls(),
+            Engine::Mirror(method, _) => method.oracle_calls(),
             Engine::Pdhg(method, _) => method.oracle_calls(),
         }
     }
 
     /// Weights and lower bounds since the last time.
-    pub(super) fn shown(&mut self, problem: &Multiclass) -> Vec<(Columns, f64)> {
+    pub(super) fn shown(&mut self, problem: &Multiclass) -> Vec<(Columns, DualParts)> {
         match self {
             Engine::Sublinear(phases) => {
                 if phases.method.state().steps() > 0 || phases.done == 0 {
@@ -215,12 +229,16 @@ impl<'a> Engine<'a> {
             }
             Engine::Prox(method, k) => {
                 let (x, y) = method.averages();
-                vec![(by_classes(&x[..x.len() - 1], *k), problem.dual(y))]
+                vec![(by_classes(&x[..x.len() - 1], *k), problem.dual_parts(y))]
+            }
+            Engine::Mirror(method, k) => {
+                let (x, y) = method.averages();
+                vec![(by_classes(&x[..x.len() - 1], *k), problem.dual_parts(y))]
             }
             Engine::Pdhg(method, k) => {
                 method.certify();
                 let (x, y) = method.best();
-                vec![(by_classes(x, *k), problem.dual(y))]
+                vec![(by_classes(x, *k), problem.dual_parts(y))]
             }
         }
     }
@@ -282,17 +300,40 @@ impl<'a> Fitting<'a> {
     fn consider(&mut self, columns: Columns) {
         let value = objective(self.problem, &columns);
         let tops = columns.iter().flat_map(|(_, c)| c).fold(0.0_f64, |m, u| m.max(u.abs()));
-        let mut pruned = columns.clone();
-        cut(&mut pruned, CUT * tops);
-        let without = objective(self.problem, &pruned);
-        // A hundredth of what is proved anyway is a fair price for zeros.
-        let room = 0.01 * (value - self.lower_bound).max(0.0);
+        let room = PRICE * (value - self.lower_bound).max(0.0);
         let room = if room.is_finite() { room } else { 0.0 };
-        let (value, columns) =
-            if without <= value + room { (without, pruned) } else { (value, columns) };
-        if value < self.objective {
-            (self.objective, self.best) = (value, columns);
+        let mut chosen = (value, columns);
+        for share in CUTS {
+            let mut pruned = chosen.1.clone();
+            cut(&mut pruned, share * tops);
+            let without = objective(self.problem, &pruned);
+            if without <= value + room {
+                chosen = (without, pruned);
+                break;
+            }
         }
+        if chosen.0 < self.objective {
+            (self.objective, self.best) = chosen;
+        }
+    }
+}
+
+impl Fitting<'_> {
+    /// The best weights without as many of the small ones as a twentieth of the gap pays for, while the tolerance stays met.
+    pub(super) fn thinned(self, stop: &Stop) -> Columns {
+        let gap = self.objective - self.lower_bound;
+        let tolerance = stop.tolerance(Some(self.objective));
+        let most = if gap <= tolerance { tolerance - gap } else { f64::INFINITY };
+        let room = most.min(PRICE * gap);
+        let tops = self.best.iter().flat_map(|(_, c)| c).fold(0.0_f64, |m, u| m.max(u.abs()));
+        for share in [0.3, 0.2, 0.15, 0.1, 0.07, 0.05, 0.03, 0.02] {
+            let mut columns = self.best.clone();
+            cut(&mut columns, share * tops);
+            if objective(self.problem, &columns) <= self.objective + room {
+                return columns;
+            }
+        }
+        self.best
     }
 }
 
@@ -310,11 +351,13 @@ impl Iterative for Fitting<'_> {
     }
 
     fn certify(&mut self) -> Certificate {
-        let shown = self.engine.shown(self.problem);
-        for (_, lower_bound) in &shown {
-            self.lower_bound = self.lower_bound.max(*lower_bound);
+        let (radius, penalty) = (self.problem.radius(), self.problem.penalty());
+        for (columns, parts) in self.engine.shown(self.problem) {
+            self.consider(columns);
+            // Weights whose penalty alone exceeds the objective reached are no better: the optimum is in a smaller ball.
+            let within = if penalty > 0.0 { radius.min(self.objective / penalty) } else { radius };
+            self.lower_bound = self.lower_bound.max(parts.within(within, penalty));
         }
-        shown.into_iter().for_each(|(columns, _)| self.consider(columns));
         Certificate::gap(self.objective, self.lower_bound)
     }
 
@@ -324,18 +367,12 @@ impl Iterative for Fitting<'_> {
 }
 
 /// The method for a problem.
-pub(super) fn choose(solver: Solver, problem: &Multiclass) -> Result<Solver, Error> {
-    let s = problem.samples();
+pub(super) fn choose(solver: Solver, problem: &Multiclass, stop: &Stop) -> Result<Solver, Error> {
     let hinge = problem.loss() == MulticlassLoss::Hinge;
     let entries = problem.geometry().primal == Primal::Entries;
     let unsupported = |method, what: &str| Err(Refusal::unsupported(method, what).into());
     match solver {
-        Solver::Auto if !hinge => Ok(Solver::MirrorProx),
-        // A product of this size takes a millisecond or so, and PDHG wants thousands.
-        Solver::Auto if s.stored() as f64 * s.classes() as f64 <= 2e6 || !entries => {
-            Ok(Solver::Pdhg)
-        }
-        Solver::Auto => Ok(Solver::Sublinear),
+        Solver::Auto => cheapest(problem, stop),
         Solver::Sublinear if !hinge => unsupported("the sublinear method", "the softmax loss"),
         Solver::Sublinear if !entries => unsupported("the sublinear method", "the norm of rows"),
         Solver::Pdhg if !hinge => unsupported("pdhg", "the softmax loss"),

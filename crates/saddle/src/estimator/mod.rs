@@ -1,5 +1,6 @@
 //! The estimator: a sparse linear classifier of several classes, with its certificate.
 
+mod choice;
 mod engine;
 mod model;
 
@@ -39,11 +40,13 @@ pub enum Radius {
 /// Which method fits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Solver {
-    /// Softmax: mirror prox. Hinge: PDHG where a product is cheap, else the sublinear method.
+    /// The one that the theory's bounds say is cheapest to the tolerance, or best at the end of the time limit.
     #[default]
     Auto,
     /// The sublinear method: a rough solution soon, for large `n`, `d`, `k`. Hinge and l1 norm only.
     Sublinear,
+    /// [`mirror_pdhg`](fn@crate::mirror_pdhg) with its line search: two or three digits.
+    MirrorPdhg,
     /// Mirror prox with a line search.
     MirrorProx,
     /// Restarted PDHG: many digits. Hinge only.
@@ -309,8 +312,11 @@ impl MulticlassL1 {
     ) -> Result<(MulticlassL1Model<L>, Option<PdhgState>), Error> {
         let s = &posed.samples;
         let geometry = Geometry { primal: self.norm, dual: Dual::Entropy };
-        let problem = Multiclass::with_geometry(s, self.loss, radius, self.penalty, geometry)?;
-        let solver = choose(self.solver, &problem)?;
+        // Weights of a larger norm are worse than none.
+        let most = self.loss.at_zero(s.classes()) / self.penalty;
+        let bound = if self.penalty > 0.0 { radius.min(most) } else { radius };
+        let problem = Multiclass::with_geometry(s, self.loss, bound, self.penalty, geometry)?;
+        let solver = choose(self.solver, &problem, &self.stop)?;
         let mut stop = self.stop;
         let dense = (s.rows() + s.features()) as u64 * s.classes() as u64 * 8;
         let room = |copies: u64| {
@@ -328,6 +334,13 @@ impl MulticlassL1 {
                     stop.check = Cadence::Doubling((look / steps_a_pass(s)).max(1.0));
                 }
                 Engine::sublinear(&problem, self.step, self.seed, self.max_memory)?
+            }
+            Solver::MirrorPdhg => {
+                room(12)?;
+                if stop.check == Cadence::Adaptive {
+                    stop.check = Cadence::Every(20.0);
+                }
+                Engine::mirror(&problem)?
             }
             Solver::MirrorProx => {
                 room(10)?;
@@ -351,7 +364,7 @@ impl MulticlassL1 {
             Some(watch) => run(&mut fitting, &stop, &mut |p: &Progress, _: &Fitting| watch(p))?,
         };
         let state = fitting.engine.state();
-        let best = fitting.best;
+        let best = fitting.thinned(&self.stop);
         // From exactly what is returned.
         let value = objective(&problem, &best);
         let lower_bound = match report.certificate {

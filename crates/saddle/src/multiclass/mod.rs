@@ -31,7 +31,8 @@
 //! Source: Babichev's thesis, sections 4.1 to 4.5.
 
 mod bilinear;
-mod problem;
+pub(crate) mod problem;
+mod products;
 pub(crate) mod samples;
 mod sampling;
 mod subgradient;

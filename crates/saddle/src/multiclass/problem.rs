@@ -104,6 +104,22 @@ pub enum Dual {
     Euclidean,
 }
 
+/// The parts of a lower bound.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct DualParts {
+    /// `-F(V)`.
+    pub(crate) gain: f64,
+    /// The dual norm of `X'(V - Y)/n`.
+    pub(crate) gradient: f64,
+}
+
+impl DualParts {
+    /// The lower bound over a ball of this radius: what the gradient has above the penalty costs the radius.
+    pub(crate) fn within(self, radius: f64, penalty: f64) -> f64 {
+        self.gain - radius * (self.gradient - penalty).max(0.0)
+    }
+}
+
 /// The geometry of a problem: Table 4.1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Geometry {
@@ -247,6 +263,11 @@ impl<'a> Multiclass<'a> {
 
     /// `D(V)` of `n x k` dual variables.
     pub fn dual(&self, v: &[f64]) -> f64 {
+        self.dual_parts(v).within(self.bound, self.penalty)
+    }
+
+    /// What `D(V)` is made of.
+    pub(crate) fn dual_parts(&self, v: &[f64]) -> DualParts {
         let s = self.samples;
         let (d, k) = (s.features(), s.classes());
         let mut shifted = v.to_vec();
@@ -260,7 +281,7 @@ impl<'a> Multiclass<'a> {
                 .map(|row| row.iter().map(|g| g * g).sum::<f64>().sqrt())
                 .fold(0.0, f64::max),
         };
-        self.gain(v) - self.excess(top / s.rows() as f64)
+        DualParts { gain: self.gain(v), gradient: top / s.rows() as f64 }
     }
 
     /// `-F(V)`.
@@ -270,11 +291,6 @@ impl<'a> Multiclass<'a> {
         let sum: f64 =
             rows.map(|(j, row)| s.margins[j] * self.loss.gain(row, s.labels[j] as usize)).sum();
         sum / s.rows() as f64
-    }
-
-    /// `R max(0, norm of the gradient - lambda)`: what the dual loses.
-    pub(crate) fn excess(&self, gradient: f64) -> f64 {
-        self.bound * (gradient - self.penalty).max(0.0)
     }
 
     /// `V` becomes `V - Y`.
@@ -325,15 +341,25 @@ impl SaddleProblem for Multiclass<'_> {
 
     /// Two products, O(n d k).
     fn field(&self, x: &[f64], y: &[f64], gx: &mut [f64], gy: &mut [f64]) {
+        self.field_x(y, gx);
+        self.field_y(x, gy);
+    }
+
+    fn field_x(&self, y: &[f64], gx: &mut [f64]) {
         let s = self.samples;
         let (k, scale) = (s.classes(), 1.0 / s.rows() as f64);
         let entries = s.features() * k;
-        gy.copy_from_slice(y);
-        self.shift(gy);
-        s.transposed(gy, k, &mut gx[..entries]);
+        let mut shifted = y.to_vec();
+        self.shift(&mut shifted);
+        s.transposed(&shifted, k, &mut gx[..entries]);
         gx[..entries].iter_mut().for_each(|g| *g *= scale);
         gx[entries] = self.penalty;
-        s.scores(&x[..entries], k, gy);
+    }
+
+    fn field_y(&self, x: &[f64], gy: &mut [f64]) {
+        let s = self.samples;
+        let (k, scale) = (s.classes(), 1.0 / s.rows() as f64);
+        s.scores(&x[..s.features() * k], k, gy);
         self.linear(gy);
         gy.iter_mut().for_each(|g| *g *= -scale);
     }

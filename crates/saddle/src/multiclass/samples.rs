@@ -4,6 +4,7 @@ use fenchel_linalg::{Design, Invalid};
 use ndarray::linalg::general_mat_mul;
 use ndarray::{Array2, ArrayView2, ArrayViewMut2};
 
+use super::products::{self, add};
 use crate::Error;
 
 /// Samples with labels `0..k`, each row multiplied by its weight.
@@ -233,6 +234,10 @@ impl Samples {
         }
     }
 
+    pub(crate) fn is_sparse(&self) -> bool {
+        matches!(self.rows, Rows::Sparse(_))
+    }
+
     /// The copy by columns: that of the transpose.
     pub(crate) fn columns(&self) -> Rows {
         match &self.rows {
@@ -250,15 +255,7 @@ impl Samples {
                 let mut out = ArrayViewMut2::from_shape((n, width), out).expect("n x width");
                 general_mat_mul(1.0, x, &u, 0.0, &mut out);
             }
-            Rows::Sparse(x) => {
-                for (j, out) in out.chunks_mut(width.max(1)).enumerate() {
-                    out.fill(0.0);
-                    let (of, values) = x.part(j);
-                    for (c, a) in of.iter().zip(values) {
-                        add(*a, &u[*c as usize * width..][..width], out);
-                    }
-                }
-            }
+            Rows::Sparse(x) => products::scores(x, u, width, out),
         }
     }
 
@@ -271,15 +268,7 @@ impl Samples {
                 let mut out = ArrayViewMut2::from_shape((d, width), out).expect("d x width");
                 general_mat_mul(1.0, &x.t(), &z, 0.0, &mut out);
             }
-            Rows::Sparse(x) => {
-                out.fill(0.0);
-                for (j, z) in z.chunks(width.max(1)).enumerate() {
-                    let (of, values) = x.part(j);
-                    for (c, a) in of.iter().zip(values) {
-                        add(*a, z, &mut out[*c as usize * width..][..width]);
-                    }
-                }
-            }
+            Rows::Sparse(x) => products::transposed(x, z, width, out),
         }
     }
 
@@ -292,14 +281,5 @@ impl Samples {
                 of.iter().zip(values).for_each(|(c, a)| out[*c as usize] += scale * a);
             }
         }
-    }
-}
-
-/// `out += scale x`
-#[inline]
-fn add(scale: f64, x: &[f64], out: &mut [f64]) {
-    let out = &mut out[..x.len()];
-    for k in 0..x.len() {
-        out[k] += scale * x[k];
     }
 }

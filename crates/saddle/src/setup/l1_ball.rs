@@ -16,7 +16,7 @@
 
 use fenchel_linalg::lanes;
 
-use super::Setup;
+use super::{Divergence, Setup};
 
 /// The l1 ball of radius `R` in `m` dimensions.
 ///
@@ -142,14 +142,11 @@ impl Setup for L1Ball {
     }
 
     fn divergence(&self, z: &[f64], w: &[f64]) -> f64 {
-        let (m, scale) = (self.dimension, z[self.dimension] - w[self.dimension]);
-        // KL(z, w) as sum z (t + e^-t - 1), t = ln(z/w): no cancellation near z = w.
-        let term = |log: f64, t: f64| log.exp() * (t + (-t).exp_m1());
-        let both = (0..m).map(|i| {
-            let t = z[i] - w[i];
-            term(z[m] + z[i], scale + t) + term(z[m] - z[i], scale - t)
-        });
-        self.bound * both.sum::<f64>()
+        let m = self.dimension;
+        let part = |sign: f64| {
+            lanes::run(Divergence { z: &z[..m], w: &w[..m], sign, shifts: (z[m], w[m]) })
+        };
+        self.bound * (part(1.0) + part(-1.0))
     }
 
     fn radius(&self) -> f64 {

@@ -18,6 +18,8 @@
 //! Every potential is 1-strongly convex in the norm that its file names, and `Omega` bounds
 //! `D(z, centre)` over the domain. Source: Babichev's thesis, sections 1.2.2 and 4.2.
 
+use fenchel_linalg::lanes;
+
 mod euclidean;
 mod group_ball;
 mod l1_ball;
@@ -28,6 +30,45 @@ pub use group_ball::GroupBall;
 pub use l1_ball::L1Ball;
 pub(crate) use simplexes::project_rows;
 pub use simplexes::{EuclideanSimplexes, Simplexes};
+
+/// `sum z ln(z/w) - z + w` of numbers given by their logarithms: `shift + sign a`.
+pub(crate) struct Divergence<'a> {
+    pub(crate) z: &'a [f64],
+    pub(crate) w: &'a [f64],
+    pub(crate) sign: f64,
+    pub(crate) shifts: (f64, f64),
+}
+
+impl lanes::Kernel for Divergence<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn compute(self) -> f64 {
+        let Divergence { z, w, sign, shifts } = self;
+        let w = &w[..z.len()];
+        let term = |z: f64, w: f64| {
+            let (z, w) = (shifts.0 + sign * z, shifts.1 + sign * w);
+            let t = z - w;
+            let (of_z, of_w) = (lanes::exp(z), lanes::exp(w));
+            // Near z = w the series of t + e^-t - 1: the sum would cancel.
+            let near = t
+                * t
+                * (1.0 / 2.0 - t * (1.0 / 6.0 - t * (1.0 / 24.0 - t * (1.0 / 120.0 - t / 720.0))));
+            if t.abs() < 0.03 { of_z * near } else { of_z * (t - 1.0) + of_w }
+        };
+        let mut sums = [0.0; 8];
+        let ((bz, rz), (bw, rw)) = (z.as_chunks::<8>(), w.as_chunks::<8>());
+        for (z, w) in bz.iter().zip(bw) {
+            for l in 0..8 {
+                sums[l] += term(z[l], w[l]);
+            }
+        }
+        for (l, (z, w)) in rz.iter().zip(rw).enumerate() {
+            sums[l] += term(*z, *w);
+        }
+        lanes::sum(&sums)
+    }
+}
 
 /// A domain, a potential and the step they define.
 ///

@@ -309,3 +309,21 @@ fn losses_of_a_margin_bound_the_errors() {
     }
     assert!((MarginLoss::Logistic.value(1.0) - 0.451_941_083_083_048_2).abs() < 1e-15);
 }
+
+/// Products with sparse rows, for every number of classes that has a kernel of its own and one beyond: the same objective and dual as dense ones.
+#[test]
+fn sparse_products_are_those_of_the_dense_matrix() {
+    use fenchel_linalg::AsDesign;
+    for k in [2, 4, 5, 9, 12, 13, 16, 17, 33] {
+        let (csr, dense, y) = data::sparse(60, 11, k, 5);
+        let a = fenchel_saddle::Samples::new(&csr.as_design().unwrap(), &y, k, None).unwrap();
+        let b = fenchel_saddle::Samples::new(&dense.as_design().unwrap(), &y, k, None).unwrap();
+        let one = Multiclass::new(&a, MulticlassLoss::Hinge, 5.0, 0.01).unwrap();
+        let two = Multiclass::new(&b, MulticlassLoss::Hinge, 5.0, 0.01).unwrap();
+        let u: Vec<f64> = (0..11 * k).map(|i| (1.3 * i as f64).sin()).collect();
+        let row = 0.5 * (k * (k + 1)) as f64;
+        let v: Vec<f64> = (0..60 * k).map(|i| (i % k + 1) as f64 / row).collect();
+        assert!((one.primal(&u) - two.primal(&u)).abs() < 1e-12, "{k}");
+        assert!((one.dual(&v) - two.dual(&v)).abs() < 1e-12, "{k}");
+    }
+}

@@ -3,9 +3,9 @@
 use fenchel_optim::random::stream;
 use fenchel_optim::{Cadence, StepSize, Stop};
 use fenchel_saddle::{
-    At, Dual, Geometry, MirrorDescentSettings, MirrorProxSettings, Multiclass, MulticlassLoss,
-    Oracle, Primal, SaddleProblem, Sampler, Sampling, SublinearSettings, mirror_descent,
-    mirror_prox, stochastic_mirror_descent, sublinear,
+    At, Dual, Geometry, MirrorDescentSettings, MirrorPdhgSettings, MirrorProxSettings, Multiclass,
+    MulticlassLoss, Oracle, Primal, SaddleProblem, Sampler, Sampling, SublinearSettings,
+    mirror_descent, mirror_pdhg, mirror_prox, stochastic_mirror_descent, sublinear,
 };
 use rand::RngExt;
 
@@ -63,6 +63,81 @@ fn mirror_prox_keeps_its_bound() {
             assert!(worst > 0.1, "{geometry:?} {loss:?}: {worst}");
         }
     }
+}
+
+/// `2 (r + 1/r) a/T` with the constant step, in all geometries, and far below it with the line search, which must not end above the constant
+/// step's gap.
+#[test]
+fn mirror_pdhg_keeps_its_bound() {
+    let geometries = [Primal::Entries, Primal::Rows]
+        .into_iter()
+        .flat_map(|primal| [Dual::Entropy, Dual::Euclidean].map(|dual| Geometry { primal, dual }));
+    for geometry in geometries {
+        for (loss, k) in [(HINGE, 4), (HINGE, 2), (SOFTMAX, 4)] {
+            if loss == SOFTMAX && geometry.dual == Dual::Euclidean {
+                continue;
+            }
+            let samples = data::samples(30, 6, k, 2);
+            let problem = Multiclass::with_geometry(&samples, loss, 4.0, 0.01, geometry).unwrap();
+            for balance in [1.0, 3.0] {
+                let mut worst = 0.0_f64;
+                for steps in [1.0, 10.0, 100.0, 1000.0] {
+                    let gap = |step| {
+                        let settings = MirrorPdhgSettings { step, balance, stop: once(steps) };
+                        let state = mirror_pdhg(&problem, &settings, None, &mut ()).unwrap().state;
+                        problem.split_gap(&state.x, &state.y)
+                    };
+                    let bound = 2.0 * problem.scale() * (balance + 1.0 / balance) / steps;
+                    let ratio = gap(StepSize::Theory) / bound;
+                    assert!(ratio <= 1.0, "{geometry:?} {loss:?} {steps}: {ratio}");
+                    worst = worst.max(ratio);
+                    if steps == 1000.0 {
+                        let searched = gap(StepSize::Backtracking) / bound;
+                        assert!(searched <= ratio, "{geometry:?} {loss:?}: {searched} {ratio}");
+                    }
+                }
+                assert!(worst > 0.05, "{geometry:?} {loss:?}: {worst}");
+            }
+        }
+    }
+}
+
+/// The halves of the field are the field; with the default of the trait too.
+#[test]
+fn halves_of_the_field_are_the_field() {
+    struct Whole<'a>(&'a Multiclass<'a>);
+    impl SaddleProblem for Whole<'_> {
+        fn x_setup(&self) -> &dyn fenchel_saddle::Setup {
+            self.0.x_setup()
+        }
+        fn y_setup(&self) -> &dyn fenchel_saddle::Setup {
+            self.0.y_setup()
+        }
+        fn field(&self, x: &[f64], y: &[f64], gx: &mut [f64], gy: &mut [f64]) {
+            self.0.field(x, y, gx, gy);
+        }
+        fn coupling(&self) -> f64 {
+            self.0.coupling()
+        }
+        fn objective(&self, x: &[f64]) -> f64 {
+            self.0.objective(x)
+        }
+        fn lower_bound(&self, y: &[f64]) -> f64 {
+            self.0.lower_bound(y)
+        }
+    }
+    let samples = data::samples(20, 5, 3, 4);
+    let problem = Multiclass::new(&samples, HINGE, 3.0, 0.02).unwrap();
+    let settings = MirrorPdhgSettings { stop: once(50.0), ..Default::default() };
+    let one = mirror_pdhg(&problem, &settings, None, &mut ()).unwrap().state;
+    let two = mirror_pdhg(&Whole(&problem), &settings, None, &mut ()).unwrap().state;
+    assert_eq!(one, two);
+    // A run in two parts is the run in one: the state takes all along but the step's first growth.
+    let half =
+        MirrorPdhgSettings { step: StepSize::Theory, stop: once(25.0), ..Default::default() };
+    let first = mirror_pdhg(&problem, &half, None, &mut ()).unwrap().state;
+    let last = mirror_pdhg(&problem, &half, Some(first), &mut ()).unwrap().state;
+    assert!(problem.split_gap(&last.x, &last.y) < 2.0 * problem.scale() * (10.0 / 3.0) / 25.0);
 }
 
 /// The repaired Theorem 4.2, `(3 sqrt(10) a + (7/sqrt(2)) s) / sqrt(T)`, for both samplings and for the lazy form.

@@ -47,3 +47,20 @@ pub(crate) fn sparse(
     }
     (CsrMatrix::new((n, d), offsets, places, values), x, y)
 }
+
+/// Correlated features in `k` classes: a dozen hidden factors, entries between 0 and 1.
+pub(crate) fn correlated(n: usize, d: usize, k: usize, seed: u64) -> (Array2<f64>, Vec<usize>) {
+    let mut rng = stream(seed, 9);
+    let factors = 12;
+    let centres = Array2::from_shape_fn((k, factors), |_| rng.random_range(-1.7..1.7));
+    let loads = Array2::from_shape_fn((factors, d), |_| {
+        let size: f64 = rng.random_range(0.0..1.0);
+        if rng.random_range(0.0..1.0) < 0.3 { size } else { 0.0 }
+    });
+    let y: Vec<usize> = (0..n).map(|_| rng.random_range(0..k)).collect();
+    let hidden = Array2::from_shape_fn((n, factors), |(j, f)| {
+        (centres[[y[j], f]] + rng.random_range(-1.7_f64..1.7)).max(0.0)
+    });
+    let x = hidden.dot(&loads).mapv(|v| (0.4 * v).clamp(0.0, 1.0));
+    (x, y)
+}

@@ -55,6 +55,7 @@ fn certificates_cover_the_truth() {
         let solvers = [
             (Solver::Pdhg, SaddleStep::Pilot),
             (Solver::MirrorProx, SaddleStep::Pilot),
+            (Solver::MirrorPdhg, SaddleStep::Pilot),
             (Solver::Sublinear, SaddleStep::Pilot),
             (Solver::Sublinear, SaddleStep::Size(StepSize::Scaled(1000.0))),
             (Solver::Sublinear, SaddleStep::Size(StepSize::Constant(50.0))),
@@ -229,6 +230,49 @@ fn fits_repeat_and_are_watched() {
         if looks == 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     assert_eq!((stopped.unwrap().report.status, looks), (Status::Stopped, 3));
+}
+
+/// The choice follows the predicted costs: many digits of a small problem by restarts, a few digits of a looser one by the mirror method, a large
+/// one with no time by samples. All reach what they are asked for.
+#[test]
+fn the_cheapest_method_is_chosen() {
+    let (x, y) = data::dense(100, 20, 4, 8);
+    let estimator = MulticlassL1 {
+        penalty: 0.02,
+        stop: Stop { relative: 1e-5, max_passes: 20_000.0, ..Stop::default() },
+        ..Default::default()
+    };
+    let exact = estimator.fit(&x, &y).unwrap();
+    assert_eq!((exact.solver, exact.report.status), (Solver::Pdhg, Status::Converged));
+    let (x, y) = data::correlated(1200, 200, 10, 1);
+    let stop = Stop { relative: 0.1, max_passes: 2000.0, ..Stop::default() };
+    let rough = MulticlassL1 { penalty: 0.003, stop, ..Default::default() }.fit(&x, &y).unwrap();
+    assert_eq!((rough.solver, rough.report.status), (Solver::MirrorPdhg, Status::Converged));
+    let softmax = MulticlassL1 { loss: MulticlassLoss::Softmax, stop, ..Default::default() };
+    let softmax = softmax.fit(&x, &y).unwrap();
+    assert_eq!((softmax.solver, softmax.report.status), (Solver::MirrorPdhg, Status::Converged));
+    let (x, y) = data::dense(250, 250, 250, 1);
+    let stop = Stop { max_seconds: Some(0.02), ..stop };
+    let radius = Radius::At(250.0);
+    let hasty = MulticlassL1 { radius, stop, ..Default::default() }.fit(&x, &y).unwrap();
+    assert_eq!(hasty.solver, Solver::Sublinear);
+}
+
+/// The lower bound uses that weights whose penalty exceeds the objective are no better: a radius that is far too large costs no certificate.
+#[test]
+fn a_loose_radius_is_forgiven() {
+    let (x, y) = data::correlated(200, 30, 5, 3);
+    let fit = |radius: f64| {
+        let stop = Stop { relative: 0.02, max_passes: 3000.0, ..Stop::default() };
+        let radius = Radius::At(radius);
+        let solver = Solver::MirrorPdhg;
+        MulticlassL1 { radius, stop, solver, ..Default::default() }.fit(&x, &y).unwrap().report
+    };
+    let (close, loose) = (fit(30.0), fit(1e4));
+    assert_eq!((close.status, loose.status), (Status::Converged, Status::Converged));
+    let of = |r: &fenchel_optim::Report| r.certificate.objective().unwrap();
+    assert!(of(&loose) <= of(&close) + close.certificate.value());
+    assert!(of(&close) <= of(&loose) + loose.certificate.value());
 }
 
 #[test]

@@ -7,7 +7,7 @@ use fenchel_optim::Certificate;
 
 use super::SublinearState;
 use super::primal::UNTOUCHED;
-use crate::multiclass::problem::Multiclass;
+use crate::multiclass::problem::{DualParts, Multiclass};
 
 /// Classes whose products are computed together.
 const GROUP: usize = 32;
@@ -34,6 +34,10 @@ impl SublinearState {
 
     /// `D` of the averaged dual variables, their rows divided by their sums.
     fn lower_bound(&self, problem: &Multiclass) -> f64 {
+        self.dual_parts(problem).within(problem.radius(), problem.penalty())
+    }
+
+    pub(crate) fn dual_parts(&self, problem: &Multiclass) -> DualParts {
         let samples = problem.samples();
         let (n, d, k) = (samples.rows(), samples.features(), samples.classes());
         let dual = &self.dual;
@@ -89,7 +93,7 @@ impl SublinearState {
                 top = base.iter().fold(top, |m, g| m.max(g.abs()));
             }
         }
-        gain / n as f64 - problem.excess(top / n as f64)
+        DualParts { gain: gain / n as f64, gradient: top / n as f64 }
     }
 }
 

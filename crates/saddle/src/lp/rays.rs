@@ -1,0 +1,61 @@
+//! Proofs that a program has no solution: two auxiliary programs that always have one.
+
+use ndarray::Array2;
+
+use super::scaled::solve;
+use super::{LinearProgram, LpSettings};
+use crate::Error;
+
+/// Least violation: `min sum (s+ + s-)` with `A x + s+ - s- = b`, `G x + s+ >= h`. Its multipliers are a ray where it is positive; where
+/// it is 0 its point is feasible.
+pub(super) type Phase = (Option<Vec<f64>>, Option<Vec<f64>>, f64);
+
+pub(super) fn infeasible(program: &LinearProgram, settings: &LpSettings) -> Result<Phase, Error> {
+    let (m, d) = program.matrix.dim();
+    let e = program.equations;
+    let mut matrix = Array2::zeros((m, d + m + e));
+    program.matrix.indexed_iter().for_each(|((i, j), a)| matrix[[i, j]] = *a);
+    (0..m).for_each(|i| matrix[[i, d + i]] = 1.0);
+    (0..e).for_each(|i| matrix[[i, d + m + i]] = -1.0);
+    let mut cost = vec![0.0; d];
+    cost.extend(vec![1.0; m + e]);
+    let (mut low, mut high) = (program.low.clone(), program.high.clone());
+    low.extend(vec![0.0; m + e]);
+    high.extend(vec![f64::INFINITY; m + e]);
+    let phase =
+        LinearProgram { cost, matrix, right: program.right.clone(), equations: e, low, high };
+    let (x, mut y, report) = solve(&phase, settings, settings.max_passes)?;
+    let x = x[..d].to_vec();
+    if program.violation(&x) <= settings.tolerance {
+        return Ok((None, Some(x), report.passes));
+    }
+    y[e..].iter_mut().for_each(|y| *y = y.max(0.0));
+    let size = y.iter().fold(0.0_f64, |m, y| m.max(y.abs()));
+    if size > 0.0 {
+        y.iter_mut().for_each(|y| *y /= size);
+    }
+    let right = program.right.iter().fold(1.0_f64, |m, b| m.max(b.abs()));
+    let proved = program.farkas(&y, settings.tolerance) > 100.0 * settings.tolerance * right;
+    Ok((proved.then_some(y), None, report.passes))
+}
+
+/// Steepest bounded recession: `min c'r` with `A r = 0`, `G r >= 0`, `-1 <= r <= 1` and the signs that the bounds allow.
+pub(super) fn unbounded(
+    program: &LinearProgram,
+    settings: &LpSettings,
+) -> Result<(Option<Vec<f64>>, f64), Error> {
+    let end = |bound: f64, to: f64| if bound.is_finite() { 0.0 } else { to };
+    let cone = LinearProgram {
+        right: vec![0.0; program.right.len()],
+        low: program.low.iter().map(|l| end(*l, -1.0)).collect(),
+        high: program.high.iter().map(|u| end(*u, 1.0)).collect(),
+        ..program.clone()
+    };
+    let (ray, _, report) = solve(&cone, settings, settings.max_passes)?;
+    let size = program.cost.iter().fold(1.0_f64, |m, c| m.max(c.abs()));
+    let falls: f64 = program.cost.iter().zip(&ray).map(|(c, r)| c * r).sum();
+    // The violation counts a direction of length 1.
+    let proved =
+        cone.violation(&ray) <= settings.tolerance && falls < -100.0 * settings.tolerance * size;
+    Ok((proved.then_some(ray), report.passes))
+}

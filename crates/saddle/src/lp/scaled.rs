@@ -1,0 +1,185 @@
+//! PDHG on a program with rows and columns of about the same size.
+
+use fenchel_linalg::Cholesky;
+use fenchel_optim::{Certificate, Report, Stop};
+use ndarray::{Array2, ArrayView1, Axis};
+
+use super::{LinearProgram, LpSettings};
+use crate::Error;
+use crate::pdhg::{Bilinear, PdhgSettings, pdhg, spectral_norm};
+
+/// The program in scaled variables.
+struct Scaled<'a> {
+    program: &'a LinearProgram,
+    matrix: Array2<f64>,
+    rows: Vec<f64>,
+    columns: Vec<f64>,
+    norm: f64,
+}
+
+impl<'a> Scaled<'a> {
+    fn new(program: &'a LinearProgram) -> Self {
+        let mut matrix = program.matrix.clone();
+        let (m, d) = matrix.dim();
+        let (mut rows, mut columns) = (vec![1.0; m], vec![1.0; d]);
+        let mut divide = |by_row: &dyn Fn(ArrayView1<f64>) -> f64,
+                          by_column: &dyn Fn(ArrayView1<f64>) -> f64| {
+            let safe = |v: f64| if v > 0.0 { v.sqrt() } else { 1.0 };
+            let r: Vec<f64> = matrix.axis_iter(Axis(0)).map(|row| safe(by_row(row))).collect();
+            let c: Vec<f64> = matrix.axis_iter(Axis(1)).map(|col| safe(by_column(col))).collect();
+            matrix.indexed_iter_mut().for_each(|((i, j), v)| *v /= r[i] * c[j]);
+            rows.iter_mut().zip(&r).for_each(|(s, r)| *s /= r);
+            columns.iter_mut().zip(&c).for_each(|(s, c)| *s /= c);
+        };
+        let top = |v: ArrayView1<f64>| v.iter().fold(0.0_f64, |m, a| m.max(a.abs()));
+        let sum = |v: ArrayView1<f64>| v.iter().map(|a| a.abs()).sum::<f64>();
+        for _ in 0..10 {
+            divide(&top, &top);
+        }
+        divide(&sum, &sum);
+        let norm = spectral_norm(
+            d,
+            m,
+            |x, out| {
+                out.copy_from_slice(matrix.dot(&ArrayView1::from(x)).as_slice().expect("a vector"))
+            },
+            |y, out| {
+                out.copy_from_slice(
+                    matrix.t().dot(&ArrayView1::from(y)).as_slice().expect("a vector"),
+                )
+            },
+        );
+        Scaled { program, matrix, rows, columns, norm }
+    }
+
+    /// In the variables of the program.
+    fn original(&self, x: &[f64], y: &[f64]) -> (Vec<f64>, Vec<f64>) {
+        let times = |v: &[f64], s: &[f64]| v.iter().zip(s).map(|(v, s)| v * s).collect();
+        (times(x, &self.columns), times(y, &self.rows))
+    }
+}
+
+impl Bilinear for Scaled<'_> {
+    fn dimensions(&self) -> (usize, usize) {
+        (self.columns.len(), self.rows.len())
+    }
+
+    /// `c - A'y`.
+    fn grad_x(&self, y: &[f64], out: &mut [f64]) {
+        let product = self.matrix.t().dot(&ArrayView1::from(y));
+        for j in 0..out.len() {
+            out[j] = self.columns[j] * self.program.cost[j] - product[j];
+        }
+    }
+
+    /// `A x - b`: the negative of the gradient.
+    fn grad_y(&self, x: &[f64], out: &mut [f64]) {
+        let product = self.matrix.dot(&ArrayView1::from(x));
+        for i in 0..out.len() {
+            out[i] = product[i] - self.rows[i] * self.program.right[i];
+        }
+    }
+
+    fn prox_x(&self, z: &mut [f64], _: f64) {
+        let p = self.program;
+        for j in 0..z.len() {
+            z[j] = z[j].clamp(p.low[j] / self.columns[j], p.high[j] / self.columns[j]);
+        }
+    }
+
+    fn prox_y(&self, z: &mut [f64], _: f64) {
+        z[self.program.equations..].iter_mut().for_each(|y| *y = y.max(0.0));
+    }
+
+    fn norm(&self) -> f64 {
+        self.norm
+    }
+
+    fn certificate(&self, x: &[f64], y: &[f64]) -> Certificate {
+        let (x, y) = self.original(x, y);
+        let objective = self.program.cost.iter().zip(&x).map(|(c, x)| c * x).sum();
+        Certificate::residual(objective, self.program.error(&x, &y), 0.0)
+    }
+
+    /// The equations of what looks active: free variables against tight rows, in both directions.
+    fn polished(&self, x: &[f64], y: &[f64]) -> Option<(Vec<f64>, Vec<f64>)> {
+        let p = self.program;
+        let (mut gx, mut gy) = (vec![0.0; x.len()], vec![0.0; y.len()]);
+        self.grad_x(y, &mut gx);
+        self.grad_y(x, &mut gy);
+        let end = |j: usize| {
+            let (l, u) = (p.low[j] / self.columns[j], p.high[j] / self.columns[j]);
+            // At a bound if a gradient step of length 1 would push it there.
+            if x[j] - gx[j] <= l {
+                Some(l)
+            } else if x[j] - gx[j] >= u {
+                Some(u)
+            } else {
+                None
+            }
+        };
+        let ends: Vec<Option<f64>> = (0..x.len()).map(end).collect();
+        let free: Vec<usize> = (0..x.len()).filter(|j| ends[*j].is_none()).collect();
+        let tight: Vec<usize> =
+            (0..y.len()).filter(|i| *i < p.equations || y[*i] - gy[*i] > 0.0).collect();
+        if free.len() > 400 || tight.len() > 400 {
+            return None;
+        }
+        let mut px: Vec<f64> = (0..x.len()).map(|j| ends[j].unwrap_or(x[j])).collect();
+        let mut py: Vec<f64> = vec![0.0; y.len()];
+        tight.iter().for_each(|i| py[*i] = y[*i]);
+        let block = Array2::from_shape_fn((tight.len(), free.len()), |(i, j)| {
+            self.matrix[[tight[i], free[j]]]
+        });
+        // Twice: the second correction takes what rounding left of the first.
+        for _ in 0..2 {
+            self.grad_y(&px, &mut gy);
+            let short: Vec<f64> = tight.iter().map(|i| -gy[*i]).collect();
+            let step = least_norm(&block, &short)?;
+            free.iter().zip(&step).for_each(|(j, s)| px[*j] += s);
+            self.grad_x(&py, &mut gx);
+            let short: Vec<f64> = free.iter().map(|j| gx[*j]).collect();
+            let step = least_norm(&block.t().to_owned(), &short)?;
+            tight.iter().zip(&step).for_each(|(i, s)| py[*i] += s);
+        }
+        self.prox_x(&mut px, 1.0);
+        self.prox_y(&mut py, 1.0);
+        Some((px, py))
+    }
+}
+
+/// The shortest `v` that comes closest to `B v = r`, by normal equations with a trace of a ridge.
+fn least_norm(b: &Array2<f64>, r: &[f64]) -> Option<Vec<f64>> {
+    let (m, d) = b.dim();
+    if m == 0 || d == 0 {
+        return Some(vec![0.0; d]);
+    }
+    let wide = m <= d;
+    let mut gram = if wide { b.dot(&b.t()) } else { b.t().dot(b) };
+    let ridge = 1e-13 * gram.diag().iter().fold(f64::MIN_POSITIVE, |m: f64, v| m.max(*v));
+    gram.diag_mut().iter_mut().for_each(|v| *v += ridge);
+    let factor = Cholesky::new(gram.view()).ok()?;
+    let r = ArrayView1::from(r);
+    let v = if wide {
+        b.t().dot(&factor.solve(r).ok()?)
+    } else {
+        factor.solve(b.t().dot(&r).view()).ok()?
+    };
+    v.iter().all(|v| v.is_finite()).then(|| v.to_vec())
+}
+
+/// PDHG on a program: primal and dual point, report.
+pub(super) fn solve(
+    program: &LinearProgram,
+    settings: &LpSettings,
+    passes: f64,
+) -> Result<(Vec<f64>, Vec<f64>, Report), Error> {
+    let scaled = Scaled::new(program);
+    let stop =
+        Stop { absolute: settings.tolerance, relative: 0.0, max_passes: passes, ..Stop::default() };
+    let stop = Stop { check: fenchel_optim::Cadence::Every(40.0), ..stop };
+    let pdhg_settings = PdhgSettings { polish: settings.polish, stop, ..PdhgSettings::default() };
+    let solution = pdhg(&scaled, &pdhg_settings, None, &mut ())?;
+    let (x, y) = scaled.original(&solution.state.x, &solution.state.y);
+    Ok((x, y, solution.report))
+}
