@@ -1,6 +1,7 @@
-//! This project's side of `cargo xtask peers expfam`, and that of statrs.
+//! This project's side of `cargo xtask peers expfam`, and those of statrs and rv.
 //!
-//! `peer-expfam entropies TABLES` judges entropies of the members in the reference tables; `peer-expfam glm FAMILY FILE N D` fits a
+//! `peer-expfam entropies TABLES` judges entropies of the members in the reference tables, `peer-expfam divergences TABLES` their
+//! divergences; `peer-expfam glm FAMILY FILE N D` fits a
 //! regression to a file of doubles, the design row by row and then the targets.
 
 use std::collections::BTreeMap;
@@ -10,6 +11,8 @@ use fenchel_expfam::glm::{Glm, LogLinear, Logistic, ScalarFamily};
 use fenchel_expfam::*;
 use fenchel_optim::Stop;
 use ndarray::ArrayView2;
+use rv::dist as third;
+use rv::traits::{Entropy as _, KlDivergence as _};
 use serde::Serialize;
 use statrs::distribution as other;
 use statrs::statistics::Distribution as _;
@@ -20,9 +23,10 @@ fn main() -> Result<(), Failure> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["entropies", tables] => entropies(tables),
+        ["divergences", tables] => divergences(tables),
         ["glm", "logistic", file, n, d] => glm(Logistic, file, n.parse()?, d.parse()?),
         ["glm", "poisson", file, n, d] => glm(LogLinear, file, n.parse()?, d.parse()?),
-        _ => Err("entropies TABLES, or glm FAMILY FILE N D".into()),
+        _ => Err("entropies TABLES, divergences TABLES, or glm FAMILY FILE N D".into()),
     }
 }
 
@@ -33,6 +37,7 @@ fn doubles(path: &str) -> Result<Vec<f64>, Failure> {
 
 #[derive(Default, Serialize)]
 struct Count {
+    members: usize,
     failures: usize,
     not_finite: usize,
     worst: f64,
@@ -45,91 +50,152 @@ fn ours(family: impl Density + 'static) -> Entropy {
     Box::new(move |eta| family.entropy(eta).ok())
 }
 
-fn entropies(tables: &str) -> Result<(), Failure> {
+/// One family: its table, its dimension, what the base measure adds to the entropy, and who computes it.
+struct Case {
+    name: &'static str,
+    k: usize,
+    base: f64,
+    sides: Vec<(&'static str, Entropy)>,
+}
+
+fn case(name: &'static str, k: usize, base: f64, family: impl Density + 'static) -> Case {
+    Case { name, k, base, sides: vec![("fenchel", ours(family))] }
+}
+
+impl Case {
+    fn statrs(mut self, f: impl Fn(&[f64]) -> Option<f64> + 'static) -> Self {
+        self.sides.push(("statrs", Box::new(f)));
+        self
+    }
+
+    fn rv(mut self, f: impl Fn(&[f64]) -> Option<f64> + 'static) -> Self {
+        self.sides.push(("rv", Box::new(f)));
+        self
+    }
+}
+
+fn cases() -> Result<Vec<Case>, Failure> {
     let half_log_tau = 0.5 * std::f64::consts::TAU.ln();
-    // Name, dimension, what the base measure adds to the entropy, ours, theirs.
-    let cases: Vec<(&str, usize, f64, Entropy, Option<Entropy>)> = vec![
-        (
-            "bernoulli",
-            1,
-            0.0,
-            ours(Bernoulli),
-            Some(Box::new(|e| other::Bernoulli::new(1.0 / (1.0 + (-e[0]).exp())).ok()?.entropy())),
-        ),
-        (
-            "geometric",
-            1,
-            0.0,
-            ours(Geometric),
-            Some(Box::new(|e| other::Geometric::new(-e[0].exp_m1()).ok()?.entropy())),
-        ),
-        (
-            "exponential",
-            1,
-            0.0,
-            ours(Exponential),
-            Some(Box::new(|e| other::Exp::new(-e[0]).ok()?.entropy())),
-        ),
-        (
-            "laplace",
-            1,
-            0.0,
-            ours(Laplace::new(0.0)?),
-            Some(Box::new(|e| other::Laplace::new(0.0, -1.0 / e[0]).ok()?.entropy())),
-        ),
-        (
-            "gamma",
-            2,
-            0.0,
-            ours(Gamma),
-            Some(Box::new(|e| other::Gamma::new(e[0] + 1.0, -e[1]).ok()?.entropy())),
-        ),
-        (
-            "inverse_gamma",
-            2,
-            0.0,
-            ours(InverseGamma),
-            Some(Box::new(|e| other::InverseGamma::new(-e[0] - 1.0, -e[1]).ok()?.entropy())),
-        ),
-        (
-            "beta",
-            2,
-            0.0,
-            ours(Beta),
-            Some(Box::new(|e| other::Beta::new(e[0] + 1.0, e[1] + 1.0).ok()?.entropy())),
-        ),
-        ("dirichlet", 3, 0.0, ours(Dirichlet::new(3)?), None),
-        (
-            "normal",
-            2,
-            half_log_tau,
-            ours(Normal),
-            Some(Box::new(|e| {
+    let share = |e: f64| 1.0 / (1.0 + (-e).exp());
+    Ok(vec![
+        case("bernoulli", 1, 0.0, Bernoulli)
+            .statrs(move |e| other::Bernoulli::new(share(e[0])).ok()?.entropy())
+            .rv(move |e| Some(third::Bernoulli::new(share(e[0])).ok()?.entropy())),
+        case("geometric", 1, 0.0, Geometric)
+            .statrs(|e| other::Geometric::new(-e[0].exp_m1()).ok()?.entropy())
+            // In bits there.
+            .rv(|e| {
+                let bits = third::Geometric::new(-e[0].exp_m1()).ok()?.entropy();
+                Some(std::f64::consts::LN_2 * bits)
+            }),
+        case("exponential", 1, 0.0, Exponential)
+            .statrs(|e| other::Exp::new(-e[0]).ok()?.entropy())
+            .rv(|e| Some(third::Exponential::new(-e[0]).ok()?.entropy())),
+        case("laplace", 1, 0.0, Laplace::new(0.0)?)
+            .statrs(|e| other::Laplace::new(0.0, -1.0 / e[0]).ok()?.entropy())
+            .rv(|e| Some(third::Laplace::new(0.0, -1.0 / e[0]).ok()?.entropy())),
+        case("gamma", 2, 0.0, Gamma)
+            .statrs(|e| other::Gamma::new(e[0] + 1.0, -e[1]).ok()?.entropy())
+            .rv(|e| Some(third::Gamma::new(e[0] + 1.0, -e[1]).ok()?.entropy())),
+        case("inverse_gamma", 2, 0.0, InverseGamma)
+            .statrs(|e| other::InverseGamma::new(-e[0] - 1.0, -e[1]).ok()?.entropy())
+            .rv(|e| Some(third::InvGamma::new(-e[0] - 1.0, -e[1]).ok()?.entropy())),
+        case("beta", 2, 0.0, Beta)
+            .statrs(|e| other::Beta::new(e[0] + 1.0, e[1] + 1.0).ok()?.entropy())
+            .rv(|e| Some(third::Beta::new(e[0] + 1.0, e[1] + 1.0).ok()?.entropy())),
+        case("dirichlet", 3, 0.0, Dirichlet::new(3)?),
+        case("normal", 2, half_log_tau, Normal)
+            .statrs(|e| {
                 let v = -0.5 / e[1];
                 other::Normal::new(e[0] * v, v.sqrt()).ok()?.entropy()
-            })),
-        ),
-        ("von_mises", 2, 2.0 * half_log_tau, ours(VonMises), None),
-    ];
-    let mut result: BTreeMap<&str, BTreeMap<&str, Count>> = BTreeMap::new();
-    for (name, k, base, ours, theirs) in cases {
+            })
+            .rv(|e| {
+                let v = -0.5 / e[1];
+                Some(third::Gaussian::new(e[0] * v, v.sqrt()).ok()?.entropy())
+            }),
+        case("von_mises", 2, 2.0 * half_log_tau, VonMises).rv(|e| {
+            let (k, m) = (e[0].hypot(e[1]), e[1].atan2(e[0]));
+            Some(third::VonMises::new(m, k).ok()?.entropy())
+        }),
+    ])
+}
+
+type Counts = BTreeMap<&'static str, BTreeMap<&'static str, Count>>;
+
+fn entropies(tables: &str) -> Result<(), Failure> {
+    let mut result = Counts::new();
+    for Case { name, k, base, sides } in cases()? {
         let numbers = doubles(&format!("{tables}/{name}.f64"))?;
-        let sides = [("fenchel", Some(ours)), ("statrs", theirs)];
-        for (who, entropy) in sides.into_iter().filter_map(|(who, f)| Some((who, f?))) {
+        for (who, entropy) in sides {
             let mut count = Count::default();
-            for row in numbers.chunks_exact(3 * k + 2 + k * (k + 1) / 2) {
+            for row in numbers.chunks_exact(width(k)) {
                 let (eta, a, mu) = (&row[..k], row[k], &row[k + 1..2 * k + 1]);
                 let products: Vec<f64> = eta.iter().zip(mu).map(|(e, m)| -e * m).collect();
                 let expected = a + base + products.iter().sum::<f64>();
                 let terms = a.abs() + base + products.iter().map(|t| t.abs()).sum::<f64>();
                 let allowed = 1e-13 * expected.abs() + 16.0 * f64::EPSILON * terms + 1e-300;
-                match entropy(eta).filter(|h| h.is_finite()) {
-                    None => count.not_finite += 1,
-                    Some(found) => {
-                        let error = (found - expected).abs();
-                        count.failures += usize::from(error > allowed);
-                        count.worst = count.worst.max(error / expected.abs().max(1e-300));
-                    }
+                count.judge(entropy(eta), expected, allowed);
+            }
+            result.entry(who).or_default().insert(name, count);
+        }
+    }
+    println!("{}", serde_json::to_string(&result)?);
+    Ok(())
+}
+
+/// The divergence of two members, by natural parameters.
+type Divergence = Box<dyn Fn(&[f64], &[f64]) -> Option<f64>>;
+
+/// `KL(p || q)` of the pairs in the tables, to 1e-13 of the value, where rv has it. statrs has none.
+fn divergences(tables: &str) -> Result<(), Failure> {
+    let share = |e: f64| third::Bernoulli::new(1.0 / (1.0 + (-e).exp()));
+    let normal = |e: &[f64]| {
+        let v = -0.5 / e[1];
+        third::Gaussian::new(e[0] * v, v.sqrt())
+    };
+    let cases: Vec<(&str, usize, Divergence, Divergence)> = vec![
+        (
+            "bernoulli",
+            1,
+            Box::new(|p, q| Some(Bernoulli.kl(p, q))),
+            Box::new(move |p, q| Some(share(p[0]).ok()?.kl(&share(q[0]).ok()?))),
+        ),
+        (
+            "poisson",
+            1,
+            Box::new(|p, q| Some(Poisson.kl(p, q))),
+            Box::new(|p, q| {
+                let q = third::Poisson::new(q[0].exp()).ok()?;
+                Some(third::Poisson::new(p[0].exp()).ok()?.kl(&q))
+            }),
+        ),
+        (
+            "exponential",
+            1,
+            Box::new(|p, q| Some(Exponential.kl(p, q))),
+            Box::new(|p, q| {
+                let q = third::Exponential::new(-q[0]).ok()?;
+                Some(third::Exponential::new(-p[0]).ok()?.kl(&q))
+            }),
+        ),
+        (
+            "normal",
+            2,
+            Box::new(|p, q| Some(Normal.kl(p, q))),
+            Box::new(move |p, q| Some(normal(p).ok()?.kl(&normal(q).ok()?))),
+        ),
+    ];
+    let mut result = Counts::new();
+    for (name, k, ours, theirs) in cases {
+        let numbers = doubles(&format!("{tables}/{name}.f64"))?;
+        for (who, kl) in [("fenchel", ours), ("rv", theirs)] {
+            let mut count = Count::default();
+            for row in numbers.chunks_exact(width(k)) {
+                let (p, q) = (&row[..k], &row[width(k) - k - 1..width(k) - 1]);
+                let expected = row[width(k) - 1];
+                // Beyond 709 the mean of a Poisson law is no number.
+                if expected.is_finite() && p[0].exp() < f64::MAX && q[0].exp() < f64::MAX {
+                    count.judge(kl(p, q), expected, 1e-13 * expected + 1e-300);
                 }
             }
             result.entry(who).or_default().insert(name, count);
@@ -137,6 +203,24 @@ fn entropies(tables: &str) -> Result<(), Failure> {
     }
     println!("{}", serde_json::to_string(&result)?);
     Ok(())
+}
+
+/// Numbers in a row of a table of a family of dimension `k`.
+fn width(k: usize) -> usize {
+    3 * k + 2 + k * (k + 1) / 2
+}
+
+impl Count {
+    fn judge(&mut self, found: Option<f64>, expected: f64, allowed: f64) {
+        self.members += 1;
+        let Some(found) = found.filter(|h| h.is_finite()) else {
+            self.not_finite += 1;
+            return;
+        };
+        let error = (found - expected).abs();
+        self.failures += usize::from(error > allowed);
+        self.worst = self.worst.max(error / expected.abs().max(1e-300));
+    }
 }
 
 #[derive(Serialize)]
@@ -151,8 +235,8 @@ fn glm<F: ScalarFamily + Clone>(family: F, file: &str, n: usize, d: usize) -> Re
     let (x, y) = numbers.split_at(n * d);
     let x = ArrayView2::from_shape((n, d), x)?;
     let start = Instant::now();
-    // The norm of the gradient: of a mean loss with curvature of about 0.1, 1e-5 is a gap of 1e-9.
-    let stop = Stop { absolute: 1e-5, relative: 0.0, ..Stop::default() };
+    // The norm of the gradient in units of its terms, about 5 here: of a mean loss with curvature of about 0.1, 1e-6 is a gap of 1e-10.
+    let stop = Stop { absolute: 1e-6, relative: 0.0, ..Stop::default() };
     let model = Glm { stop, ..Glm::new(family) }.fit(&x, y)?;
     let seconds = start.elapsed().as_secs_f64();
     let mut coefficients = model.coefficients.clone();

@@ -49,6 +49,20 @@ pub(crate) fn difference_of_products(a: f64, b: f64, c: f64, d: f64) -> f64 {
     libm::fma(a, b, -product) + lost
 }
 
+/// `sum_i a_i b_i` as if with twice the digits (T. Ogita, S. M. Rump, S. Oishi, "Accurate sum and dot product", 2005).
+pub(crate) fn accurate_dot(pairs: impl Iterator<Item = (f64, f64)>) -> f64 {
+    let (mut sum, mut lost) = (0.0, 0.0);
+    for (a, b) in pairs {
+        let product = a * b;
+        lost += libm::fma(a, b, -product);
+        let next = sum + product;
+        let part = next - sum;
+        lost += (sum - (next - part)) + (product - part);
+        sum = next;
+    }
+    sum + lost
+}
+
 /// `e^t - 1 - t >= 0`, the divergence of the exponential function.
 pub(crate) fn exp_excess(t: f64) -> f64 {
     let u = t.exp_m1();

@@ -12,8 +12,11 @@
 //! | constant `g` | exponential forgetting; it does not converge |
 //!
 //! `f` is 1-smooth and 1-strongly convex relative to `A`, with equality: [`relative_gap`]. Steps count from 1 (the text counts
-//! them wrongly in (5.135)). References: Le Priol, sections 5.2, 5.6 and 5.F; for general objectives the Bregman step of
-//! [`descend`] is that of Babichev, section 1.2, whose simplex set-up is the categorical family here (multiplicative updates).
+//! them wrongly in (5.135)). References: Le Priol, sections 5.2, 5.6 and 5.F.
+//!
+//! Here the variable is `eta` and the step is taken in `mu`. Babichev's section 1.2 has it the other way round: the variable is a
+//! point of the simplex, `mu` of the categorical family, and the step is taken in `eta`, a multiplicative update. That is the entropic
+//! set-up of `fenchel-saddle`, with its rates.
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::{Certificate, Iterative, Observer, Report, Solution, Status, Stop, run};

@@ -120,13 +120,20 @@ impl<F: Family> Summary<F> {
         }
     }
 
-    /// Multiplies the total weight: by `1 - g` before every observation, old data are forgotten at rate `g`.
+    /// Multiplies the total weight by a factor from 0 to 1: by `1 - g` before every observation, old data are forgotten at rate `g`.
+    /// At 0, and where the weight underflows, nothing is left.
     ///
     /// # Errors
-    /// [`Invalid::Parameter`] unless `0 <= factor`.
+    /// [`Invalid::Parameter`] for another factor.
     pub fn discount(&mut self, factor: f64) -> Result<(), Error> {
-        Invalid::check_nonnegative("factor", factor)?;
+        if !(0.0..=1.0).contains(&factor) {
+            let (name, value) = ("factor", factor);
+            return Err(Invalid::Parameter { name, value, expected: "from 0 to 1" }.into());
+        }
         self.weight *= factor;
+        if self.weight == 0.0 {
+            self.centred.fill(0.0);
+        }
         Ok(())
     }
 

@@ -136,7 +136,17 @@ impl Density for Bernoulli {
     }
 
     fn centred_mean(&self, x: &[f64], c: &mut [f64]) {
-        c[0] = x.iter().sum::<f64>() / x.len() as f64;
+        c[0] = super::batch::mean(x);
+    }
+
+    fn log_densities(&self, eta: &[f64], x: &[f64], out: &mut [f64]) {
+        let (tail, head) = (self.log_density(eta, &0.0), self.log_density(eta, &1.0));
+        super::batch::each(
+            x,
+            out,
+            #[inline(always)]
+            |x| if x == 1.0 { head } else { tail },
+        );
     }
 }
 

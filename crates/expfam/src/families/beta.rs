@@ -1,6 +1,6 @@
 //! Numbers between 0 and 1.
 
-use fenchel_linalg::Invalid;
+use fenchel_linalg::{Invalid, lanes};
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 
@@ -113,6 +113,11 @@ impl Density for Beta {
 
     fn log_densities(&self, eta: &[f64], x: &[f64], out: &mut [f64]) {
         super::batch::logs_of_both(x, (eta[0], eta[1], -self.log_partition(eta)), out);
+    }
+
+    fn centred_mean(&self, x: &[f64], c: &mut [f64]) {
+        c[0] = super::batch::mean_of_positive(x, lanes::ln, f64::ln);
+        c[1] = super::batch::mean_of_positive(x, super::batch::ln_one_minus, |x| (-x).ln_1p());
     }
 }
 

@@ -14,7 +14,8 @@ use crate::{Density, Distribution, Error, Evidence, Family, Prior, Sample};
 /// `eta_k = log(p_k / p_K)`, `A = log(1 + sum_k e^eta_k)`, `mu_k = p_k` for `k < K`.
 ///
 /// The last category is the reference. [`with_log_weights`](Categorical::with_log_weights) takes all `K` log-weights, which are
-/// determined up to a common shift only.
+/// determined up to a common shift only. The share of the last category is what the others leave of 1: one below 1e-16 counts as
+/// none, so that a rare category is better not the last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Categorical {
     categories: usize,

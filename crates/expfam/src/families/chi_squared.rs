@@ -1,6 +1,6 @@
 //! Sums of squared standard normal variables.
 
-use fenchel_linalg::Invalid;
+use fenchel_linalg::{Invalid, lanes};
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 
@@ -90,6 +90,14 @@ impl Density for ChiSquared {
 
     fn mean_log_base(&self, eta: &[f64]) -> Result<f64, Error> {
         Ok(-(eta[0] + 1.0))
+    }
+
+    fn log_densities(&self, eta: &[f64], x: &[f64], out: &mut [f64]) {
+        super::batch::logs_and_values(x, (eta[0], -0.5, -self.log_partition(eta)), out);
+    }
+
+    fn centred_mean(&self, x: &[f64], c: &mut [f64]) {
+        c[0] = super::batch::mean_of_positive(x, lanes::ln, f64::ln);
     }
 }
 

@@ -124,6 +124,16 @@ impl Density for ContinuousBernoulli {
     fn centred_mean(&self, x: &[f64], c: &mut [f64]) {
         c[0] = super::batch::mean(x);
     }
+
+    fn log_densities(&self, eta: &[f64], x: &[f64], out: &mut [f64]) {
+        let (slope, constant) = (eta[0], -self.log_partition(eta));
+        super::batch::each(
+            x,
+            out,
+            #[inline(always)]
+            |x| slope * x + constant,
+        );
+    }
 }
 
 impl Sample for ContinuousBernoulli {

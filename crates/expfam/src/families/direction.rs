@@ -64,9 +64,17 @@ pub(crate) fn variance_along(eta: &[f64], d: &[f64]) -> f64 {
     if k == 0.0 {
         return square(&mut d.iter().copied()) / n as f64;
     }
-    let along: f64 = eta.iter().zip(d).map(|(e, d)| e / k * d).sum();
-    let across = square(&mut eta.iter().zip(d).map(|(e, d)| d - along * (e / k)));
-    ratio(n, k) * across + bessel_ratio_slope(n, k) * along * along
+    // For large `k` in units of `k`: squares overflow beyond 1e154, and `R'` is below the smallest number.
+    let unit = if k > 1.0 { k } else { 1.0 };
+    let along: f64 = eta.iter().zip(d).map(|(e, d)| e / k * (d / unit)).sum();
+    let across = square(&mut eta.iter().zip(d).map(|(e, d)| d / unit - along * (e / k)));
+    let slope = if k < 1e100 {
+        bessel_ratio_slope(n, k) * unit * unit
+    } else {
+        // k^2 R' to all digits
+        0.5 * (n as f64 - 1.0)
+    };
+    ratio(n, k) * unit * unit * across + slope * along * along
 }
 
 /// `KL` of two members.

@@ -5,7 +5,7 @@ use fenchel_linalg::special::log1pmx;
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 
-use crate::divergence::difference_of_products;
+use crate::divergence::{difference_of_products, phi};
 use crate::family::{check_shape, mean_in, natural_in, point_in};
 use crate::samplers::log_gamma_variable;
 use crate::special::{
@@ -128,9 +128,8 @@ impl Family for Gamma {
     /// `log E x - E log x` of a mixture is the mean of the parts' own plus that between their means.
     fn blend(&self, into: &mut [f64], share: f64, other: &[f64]) {
         let mean = into[0] + share * (other[0] - into[0]);
-        let between = (1.0 - share) * log1pmx((into[0] - mean) / mean)
-            + share * log1pmx((other[0] - mean) / mean);
-        into[1] += share * (other[1] - into[1]) - between;
+        let between = (1.0 - share) * phi(mean, into[0]) + share * phi(mean, other[0]);
+        into[1] += share * (other[1] - into[1]) + between;
         into[0] = mean;
     }
 }
@@ -187,8 +186,8 @@ impl Density for Gamma {
     fn centred_mean(&self, x: &[f64], c: &mut [f64]) {
         let mean = super::batch::mean(x);
         c[0] = mean;
-        // The sum of -log(x / mean), whose terms x / mean - 1 add up to 0.
-        c[1] = -super::batch::sum(x, |x| log1pmx((x - mean) / mean)) / x.len() as f64;
+        // The mean of -log(x / mean), whose terms x / mean - 1 add up to 0.
+        c[1] = super::batch::sum(x, |x| phi(mean, x)) / x.len() as f64;
     }
 }
 

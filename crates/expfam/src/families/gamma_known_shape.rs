@@ -8,7 +8,7 @@ use super::scale::scale_family;
 use crate::family::point_in;
 use crate::samplers::log_gamma_variable;
 use crate::special::{digamma, ln_gamma};
-use crate::{Density, Distribution, Error, Sample};
+use crate::{Density, Distribution, Error, Family, Sample};
 
 /// The gamma family whose shape `a` is known: `T(x) = x`, `eta = -rate`, `A = -a log(rate)`, `mu = a / rate`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -67,6 +67,15 @@ impl Density for GammaKnownShape {
 
     fn mean_log_base(&self, eta: &[f64]) -> Result<f64, Error> {
         Ok((self.shape - 1.0) * (digamma(self.shape) - (-eta[0]).ln()) - ln_gamma(self.shape))
+    }
+
+    fn log_densities(&self, eta: &[f64], x: &[f64], out: &mut [f64]) {
+        let constant = -ln_gamma(self.shape) - self.log_partition(eta);
+        super::batch::logs_and_values(x, (self.shape - 1.0, eta[0], constant), out);
+    }
+
+    fn centred_mean(&self, x: &[f64], c: &mut [f64]) {
+        c[0] = super::batch::mean(x);
     }
 }
 

@@ -59,6 +59,16 @@ impl Density for Geometric {
     fn centred_mean(&self, x: &[f64], c: &mut [f64]) {
         c[0] = super::batch::mean(x);
     }
+
+    fn log_densities(&self, eta: &[f64], x: &[f64], out: &mut [f64]) {
+        let (slope, constant) = (eta[0], log1mexp(-eta[0]));
+        super::batch::each(
+            x,
+            out,
+            #[inline(always)]
+            |x| slope * x + constant,
+        );
+    }
 }
 
 impl Sample for Geometric {

@@ -1,6 +1,6 @@
 //! Reciprocals of gamma variables.
 
-use fenchel_linalg::Invalid;
+use fenchel_linalg::{Invalid, lanes};
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 
@@ -136,6 +136,17 @@ impl Density for InverseGamma {
     fn centred(&self, x: &f64, c: &mut [f64]) {
         c[0] = 1.0 / x;
         c[1] = 0.0;
+    }
+
+    fn log_densities(&self, eta: &[f64], x: &[f64], out: &mut [f64]) {
+        let (a, b, constant) = (eta[0], eta[1], -self.log_partition(eta));
+        super::batch::each_positive(
+            x,
+            out,
+            #[inline(always)]
+            |x: f64| a * lanes::ln(x) + (b / x + constant),
+            |x| a * x.ln() + (b / x + constant),
+        );
     }
 }
 

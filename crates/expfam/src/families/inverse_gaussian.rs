@@ -1,6 +1,6 @@
 //! First passage times of a drifting Brownian motion.
 
-use fenchel_linalg::Invalid;
+use fenchel_linalg::{Invalid, lanes};
 use rand::{Rng, RngExt};
 use serde::{Deserialize, Serialize};
 
@@ -172,6 +172,36 @@ impl Density for InverseGaussian {
         let (m, l) = parts(eta);
         let d = (x - m) / m;
         0.5 * (l.ln() - l * d * d / x) - 1.5 * x.ln() - HALF_LOG_TAU
+    }
+
+    fn log_densities(&self, eta: &[f64], x: &[f64], out: &mut [f64]) {
+        let (m, l) = parts(eta);
+        let constant = 0.5 * l.ln() - HALF_LOG_TAU;
+        let (half, inverse) = (-0.5 * l, 1.0 / m);
+        super::batch::each_positive(
+            x,
+            out,
+            #[inline(always)]
+            |x: f64| {
+                let d = (x - m) * inverse;
+                half * d * d / x + (constant - 1.5 * lanes::ln(x))
+            },
+            |x| self.log_density(eta, &x),
+        );
+    }
+
+    fn centred_mean(&self, x: &[f64], c: &mut [f64]) {
+        let mean = super::batch::mean(x);
+        c[0] = mean;
+        // The mean of 1/x - 1/mean, whose terms in x - mean add up to 0.
+        c[1] = super::batch::mean_of(
+            x,
+            #[inline(always)]
+            |x| {
+                let d = (x - mean) / mean;
+                d * d / x
+            },
+        );
     }
 }
 

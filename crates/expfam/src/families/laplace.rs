@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::scale::scale_family;
 use crate::family::point_in;
 use crate::samplers::open_uniform;
-use crate::{Density, Distribution, Error, Sample};
+use crate::{Density, Distribution, Error, Family, Sample};
 
 /// `p(x) = e^(-|x - m| / b) / (2 b)` with the location `m` known: `T(x) = |x - m|`, `eta = -1 / b`, `A = log(2 b)`, `mu = b`.
 ///
@@ -68,6 +68,25 @@ impl Density for Laplace {
 
     fn mean_log_base(&self, _: &[f64]) -> Result<f64, Error> {
         Ok(0.0)
+    }
+
+    fn log_densities(&self, eta: &[f64], x: &[f64], out: &mut [f64]) {
+        let (slope, location, constant) = (eta[0], self.location, -self.log_partition(eta));
+        super::batch::each(
+            x,
+            out,
+            #[inline(always)]
+            |x| slope * (x - location).abs() + constant,
+        );
+    }
+
+    fn centred_mean(&self, x: &[f64], c: &mut [f64]) {
+        let location = self.location;
+        c[0] = super::batch::mean_of(
+            x,
+            #[inline(always)]
+            |x| (x - location).abs(),
+        );
     }
 }
 

@@ -1,5 +1,6 @@
 //! Positive numbers whose logarithm is normal.
 
+use fenchel_linalg::lanes;
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 
@@ -124,6 +125,43 @@ impl Density for LogNormal {
     fn log_density(&self, eta: &[f64], x: &f64) -> f64 {
         let log = x.ln();
         Normal.log_density(eta, &log) - log
+    }
+
+    fn log_densities(&self, eta: &[f64], x: &[f64], out: &mut [f64]) {
+        let (m, v) = super::normal::moments(eta);
+        let constant = -0.5 * v.ln() - super::normal::HALF_LOG_TAU;
+        let slope = eta[1];
+        super::batch::each_positive(
+            x,
+            out,
+            #[inline(always)]
+            |x: f64| {
+                let log = lanes::ln(x);
+                slope * ((log - m) * (log - m)) + (constant - log)
+            },
+            |x| self.log_density(eta, &x),
+        );
+    }
+
+    fn centred_mean(&self, x: &[f64], c: &mut [f64]) {
+        let mean = super::batch::mean_of_positive(x, lanes::ln, f64::ln);
+        let rest = super::batch::mean_of_positive(
+            x,
+            #[inline(always)]
+            |x| lanes::ln(x) - mean,
+            |x| x.ln() - mean,
+        );
+        let square = super::batch::mean_of_positive(
+            x,
+            #[inline(always)]
+            |x: f64| {
+                let d = lanes::ln(x) - mean;
+                d * d
+            },
+            |x| (x.ln() - mean).powi(2),
+        );
+        c[0] = mean + rest;
+        c[1] = (square - rest * rest).max(0.0);
     }
 }
 

@@ -76,6 +76,10 @@ impl Density for NegativeBinomial {
     fn centred_mean(&self, x: &[f64], c: &mut [f64]) {
         c[0] = super::batch::mean(x);
     }
+
+    fn log_densities(&self, eta: &[f64], x: &[f64], out: &mut [f64]) {
+        super::batch::counts(x, out, |x| self.log_density(eta, &x));
+    }
 }
 
 impl Sample for NegativeBinomial {

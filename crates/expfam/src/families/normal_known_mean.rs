@@ -8,7 +8,7 @@ use super::normal::HALF_LOG_TAU;
 use super::scale::scale_family;
 use crate::family::point_in;
 use crate::samplers::standard_normal;
-use crate::{Density, Distribution, Error, Sample};
+use crate::{Density, Distribution, Error, Family, Sample};
 
 /// The normal family whose mean `m` is known, by variance `v`: `T(x) = (x - m)^2`, `eta = -1 / (2 v)`, `A = log(v) / 2`,
 /// `mu = v`. The example of Le Priol, section 5.4.
@@ -68,6 +68,26 @@ impl Density for NormalKnownMean {
 
     fn mean_log_base(&self, _: &[f64]) -> Result<f64, Error> {
         Ok(-HALF_LOG_TAU)
+    }
+
+    fn log_densities(&self, eta: &[f64], x: &[f64], out: &mut [f64]) {
+        let (slope, mean) = (eta[0], self.mean);
+        let constant = -self.log_partition(eta) - HALF_LOG_TAU;
+        super::batch::each(
+            x,
+            out,
+            #[inline(always)]
+            |x| slope * ((x - mean) * (x - mean)) + constant,
+        );
+    }
+
+    fn centred_mean(&self, x: &[f64], c: &mut [f64]) {
+        let mean = self.mean;
+        c[0] = super::batch::mean_of(
+            x,
+            #[inline(always)]
+            |x| (x - mean) * (x - mean),
+        );
     }
 }
 

@@ -127,6 +127,17 @@ impl Density for NormalKnownVariance {
     fn centred_mean(&self, x: &[f64], c: &mut [f64]) {
         c[0] = super::batch::mean(x);
     }
+
+    fn log_densities(&self, eta: &[f64], x: &[f64], out: &mut [f64]) {
+        let (mean, half) = (self.variance * eta[0], -0.5 / self.variance);
+        let constant = -0.5 * self.variance.ln() - HALF_LOG_TAU;
+        super::batch::each(
+            x,
+            out,
+            #[inline(always)]
+            |x| half * ((x - mean) * (x - mean)) + constant,
+        );
+    }
 }
 
 impl Sample for NormalKnownVariance {

@@ -1,13 +1,13 @@
 //! Heavy tails above a known threshold.
 
-use fenchel_linalg::Invalid;
+use fenchel_linalg::{Invalid, lanes};
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 
 use super::scale::scale_family;
 use crate::family::point_in;
 use crate::samplers::open_uniform;
-use crate::{Density, Distribution, Error, Sample};
+use crate::{Density, Distribution, Error, Family, Sample};
 
 /// `p(x) = a m^a x^(-a-1)` for `x >= m`, with the minimum `m` known: `T(x) = log(x / m)`, `eta = -a`, `A = -log(a)`, `mu = 1 / a`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -71,6 +71,29 @@ impl Density for Pareto {
 
     fn mean_log_base(&self, eta: &[f64]) -> Result<f64, Error> {
         Ok(1.0 / eta[0] - self.minimum.ln())
+    }
+
+    fn log_densities(&self, eta: &[f64], x: &[f64], out: &mut [f64]) {
+        // eta log(x / x_m) - A - log x
+        let (slope, minimum, constant) = (eta[0], self.minimum, -self.log_partition(eta));
+        let exact = |x: f64| slope * (x / minimum).ln() - x.ln() + constant;
+        super::batch::each_positive(
+            x,
+            out,
+            #[inline(always)]
+            |x: f64| slope * lanes::ln(x / minimum) - lanes::ln(x) + constant,
+            exact,
+        );
+    }
+
+    fn centred_mean(&self, x: &[f64], c: &mut [f64]) {
+        let minimum = self.minimum;
+        c[0] = super::batch::mean_of_positive(
+            x,
+            #[inline(always)]
+            |x: f64| lanes::ln(x / minimum),
+            |x| (x / minimum).ln(),
+        );
     }
 }
 

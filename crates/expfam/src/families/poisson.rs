@@ -129,15 +129,8 @@ impl Density for Poisson {
         -self.kl(&[x.ln()], eta) - 0.5 * (std::f64::consts::TAU * x).ln() - stirling_error(x)
     }
 
-    /// Small counts come again and again: their values stand in a table.
     fn log_densities(&self, eta: &[f64], x: &[f64], out: &mut [f64]) {
-        let size = if x.len() >= 1024 { 256 } else { 0 };
-        let table: Vec<f64> =
-            (0..size).map(|x: u32| self.log_density(eta, &f64::from(x))).collect();
-        for (out, x) in out.iter_mut().zip(x) {
-            let known = table.get(*x as usize).copied();
-            *out = known.unwrap_or_else(|| self.log_density(eta, x));
-        }
+        super::batch::counts(x, out, |x| self.log_density(eta, &x));
     }
 
     fn centred_mean(&self, x: &[f64], c: &mut [f64]) {

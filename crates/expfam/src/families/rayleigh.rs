@@ -1,6 +1,6 @@
 //! Lengths of plane normal vectors.
 
-use fenchel_linalg::Invalid;
+use fenchel_linalg::{Invalid, lanes};
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ use super::scale::scale_family;
 use crate::family::point_in;
 use crate::samplers::open_uniform;
 use crate::special::digamma;
-use crate::{Density, Distribution, Error, Sample};
+use crate::{Density, Distribution, Error, Family, Sample};
 
 /// `p(x) = x / s^2 e^(-x^2 / (2 s^2))` for `x > 0`: `T(x) = x^2`, `eta = -1 / (2 s^2)`, `A = -log(-2 eta)`, `mu = 2 s^2`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,6 +51,25 @@ impl Density for Rayleigh {
 
     fn mean_log_base(&self, eta: &[f64]) -> Result<f64, Error> {
         Ok(0.5 * (digamma(1.0) - (-eta[0]).ln()))
+    }
+
+    fn log_densities(&self, eta: &[f64], x: &[f64], out: &mut [f64]) {
+        let (slope, constant) = (eta[0], -self.log_partition(eta));
+        super::batch::each_positive(
+            x,
+            out,
+            #[inline(always)]
+            |x: f64| slope * (x * x) + (lanes::ln(x) + constant),
+            |x| slope * (x * x) + (x.ln() + constant),
+        );
+    }
+
+    fn centred_mean(&self, x: &[f64], c: &mut [f64]) {
+        c[0] = super::batch::mean_of(
+            x,
+            #[inline(always)]
+            |x| x * x,
+        );
     }
 }
 

@@ -46,13 +46,21 @@ pub(crate) fn mean(eta: &[f64], mu: &mut [f64]) {
     }
 }
 
-/// `1 - sum_k exp(mu_k)`, positive inside of the mean domain.
+/// `1 - sum_k exp(mu_k)`, positive inside of the mean domain: the largest term is next to 1 where it is small.
 pub(crate) fn slack(mu: &[f64]) -> f64 {
-    1.0 - mu.iter().map(|m| m.exp()).sum::<f64>()
+    let top = largest(mu);
+    let rest = mu.iter().enumerate().filter(|&(k, _)| k != top).map(|(_, m)| m.exp());
+    -mu[top].exp_m1() - rest.sum::<f64>()
 }
 
-/// The sum `s` solves `sum_k psi^-1(mu_k + psi(s)) = s`, an equation of one unknown; the concentrations follow from it. O(K) a step,
-/// ten steps or so.
+fn largest(x: &[f64]) -> usize {
+    (1..x.len()).fold(0, |top, k| if x[k] > x[top] { k } else { top })
+}
+
+/// The concentrations of a mean inside of its domain. O(K) a step, ten steps or so.
+///
+/// A start is the sum `s` with `sum_k psi^-1(mu_k + psi(s)) = s`, an equation of one unknown. It loses digits where one
+/// concentration is a small part of the sum; Newton's method on `log(mu_k(a) / mu_k)` in `log a` then finds them.
 pub(crate) fn natural(mu: &[f64], eta: &mut [f64]) {
     let k = mu.len() as f64;
     let f = |y: f64| {
@@ -69,7 +77,58 @@ pub(crate) fn natural(mu: &[f64], eta: &mut [f64]) {
     let start = (0.5 * (k - 1.0) / slack(mu)).ln();
     let y = increasing_root(f, -690.0, 690.0, start, 1e-16);
     let psi = digamma(y.exp());
-    eta.iter_mut().zip(mu).for_each(|(e, m)| *e = inverse_digamma(m + psi) - 1.0);
+    let mut a: Vec<f64> = mu.iter().map(|m| inverse_digamma(m + psi)).collect();
+    polish(mu, &mut a);
+    eta.iter_mut().zip(&a).for_each(|(e, a)| *e = a - 1.0);
+}
+
+/// Newton's method for `log(mu_k(a) / mu_k) = 0` in `y_k = log a_k`, where means are near powers of concentrations; steps of at most
+/// a factor of 20. It ends where residuals no longer fall.
+fn polish(mu: &[f64], a: &mut [f64]) {
+    let k = a.len();
+    let (mut off, mut change) = (vec![0.0; k], vec![0.0; k]);
+    let (mut best, mut least, mut without) = (a.to_vec(), f64::INFINITY, 0);
+    for _ in 0..200 {
+        if !a.iter().all(|a| *a > 0.0 && *a < 1e300) {
+            break;
+        }
+        let s: f64 = a.iter().sum();
+        let top = largest(a);
+        let beside: f64 = a.iter().enumerate().filter(|&(j, _)| j != top).map(|(_, a)| a).sum();
+        let rest = |j: usize| if j == top { beside } else { s - a[j] };
+        let mut residual = 0.0_f64;
+        for j in 0..k {
+            let mean = digamma_drop(a[j], rest(j));
+            let log = (mean / mu[j]).ln();
+            residual = residual.max(log.abs());
+            off[j] = -log * mean;
+        }
+        if residual < least {
+            (least, without) = (residual, 0);
+            best.copy_from_slice(a);
+        } else {
+            without += 1;
+        }
+        if residual <= 2.0 * f64::EPSILON || without > 6 || residual.is_nan() {
+            break;
+        }
+        // (diag(t) - c 11') x = off, by Sherman and Morrison; 1 - c / t of the largest concentration without cancellation.
+        let c = trigamma(s);
+        let t = |j: usize| trigamma(a[j]);
+        let others: f64 = (0..k).filter(|&j| j != top).map(|j| c / t(j)).sum();
+        let denominator = trigamma_drop(a[top], beside) / t(top) - others;
+        let sum: f64 = (0..k).map(|j| off[j] / t(j)).sum();
+        let mut longest = 0.0_f64;
+        for j in 0..k {
+            let x = off[j] / t(j)
+                + if denominator > 0.0 { c / t(j) * (sum / denominator) } else { 0.0 };
+            change[j] = x / a[j];
+            longest = longest.max(change[j].abs());
+        }
+        let damp = if longest > 3.0 { 3.0 / longest } else { 1.0 };
+        a.iter_mut().zip(&change).for_each(|(a, d)| *a *= (damp * d).exp());
+    }
+    a.copy_from_slice(&best);
 }
 
 pub(crate) fn fisher(eta: &[f64], out: &mut [f64]) {

@@ -114,6 +114,46 @@ impl Density for VonMises {
     fn mean_log_base(&self, _: &[f64]) -> Result<f64, Error> {
         Ok(-2.0 * HALF_LOG_TAU)
     }
+
+    fn log_densities(&self, eta: &[f64], x: &[f64], out: &mut [f64]) {
+        let (c, s) = (eta[0], eta[1]);
+        let constant = -self.log_partition(eta) - 2.0 * HALF_LOG_TAU;
+        if x.iter().any(|x| x.abs() > super::batch::NEAR) {
+            for (out, x) in out.iter_mut().zip(x) {
+                let (sin, cos) = x.sin_cos();
+                *out = c * cos + s * sin + constant;
+            }
+            return;
+        }
+        super::batch::each(
+            x,
+            out,
+            #[inline(always)]
+            |x| {
+                let (cos, sin) = super::batch::cos_sin(x);
+                c * cos + s * sin + constant
+            },
+        );
+    }
+
+    fn centred_mean(&self, x: &[f64], c: &mut [f64]) {
+        let far = x.iter().any(|x| x.abs() > super::batch::NEAR);
+        if far {
+            c[0] = super::batch::sum(x, f64::cos) / x.len() as f64;
+            c[1] = super::batch::sum(x, f64::sin) / x.len() as f64;
+            return;
+        }
+        c[0] = super::batch::mean_of(
+            x,
+            #[inline(always)]
+            |x| super::batch::cos_sin(x).0,
+        );
+        c[1] = super::batch::mean_of(
+            x,
+            #[inline(always)]
+            |x| super::batch::cos_sin(x).1,
+        );
+    }
 }
 
 impl Sample for VonMises {

@@ -1,12 +1,17 @@
 //! The conditional families, one natural parameter each.
 
+use fenchel_linalg::Invalid;
 use fenchel_linalg::special::{ln_gamma, sigmoid, softplus, xlogx};
 use serde::{Deserialize, Serialize};
 
+use super::batch;
 use crate::divergence::phi;
 use crate::special::logit;
 
-/// A family of one natural parameter as a generalised linear model needs it.
+/// A family of one parameter `eta` as a generalised linear model needs it. The loss of a row is convex in `eta`.
+///
+/// With the canonical link the loss is `a(eta) - y eta`, and nothing of [`loss`](Self::loss), [`slope`](Self::slope) and
+/// [`curvature`](Self::curvature) need be written.
 pub trait ScalarFamily: Sync {
     /// Its name in messages and summaries.
     const NAME: &'static str;
@@ -17,13 +22,16 @@ pub trait ScalarFamily: Sync {
     /// What targets have to be.
     const TARGETS: &'static str;
 
-    /// `a(eta)`, `+inf` outside of the domain.
+    /// What linear predictors have to be.
+    const PREDICTORS: &'static str = "a finite number";
+
+    /// `a(eta)`, `+inf` outside of the domain. Of another than the canonical link: 0 inside.
     fn log_partition(&self, eta: f64) -> f64;
-    /// `a'(eta)`.
+    /// `E y`: `a'(eta)`.
     fn mean(&self, eta: f64) -> f64;
-    /// `a''(eta)`.
+    /// The expected second derivative of the loss: `a''(eta)`.
     fn variance(&self, eta: f64) -> f64;
-    /// The `eta` with `a'(eta) = mu`.
+    /// The `eta` with mean `mu`.
     fn link(&self, mu: f64) -> f64;
     /// Whether a target is in the closed mean domain.
     fn accepts(&self, y: f64) -> bool;
@@ -31,6 +39,58 @@ pub trait ScalarFamily: Sync {
     fn deviance(&self, y: f64, mu: f64) -> f64;
     /// `log p(y)` at mean `mu`, weight `w` and dispersion `phi`.
     fn log_likelihood(&self, y: f64, mu: f64, weight: f64, dispersion: f64) -> f64;
+
+    /// Checks the fixed quantities of the family.
+    ///
+    /// # Errors
+    /// [`Invalid::Parameter`].
+    fn check(&self) -> Result<(), Invalid> {
+        Ok(())
+    }
+
+    /// Whether `eta` is in the open domain.
+    fn in_domain(&self, eta: f64) -> bool {
+        eta.is_finite()
+    }
+
+    /// The part of the negative log-likelihood that depends on `eta`; `+inf` outside of the domain.
+    fn loss(&self, y: f64, eta: f64) -> f64 {
+        self.log_partition(eta) - y * eta
+    }
+
+    /// Its derivative.
+    fn slope(&self, y: f64, eta: f64) -> f64 {
+        self.mean(eta) - y
+    }
+
+    /// Its second derivative.
+    fn curvature(&self, y: f64, eta: f64) -> f64 {
+        let _ = y;
+        self.variance(eta)
+    }
+
+    /// Writes `share_i` times the slope of every row, and returns the sum of `share_i` times the loss. Rows of share 0 count
+    /// nothing, even outside of the domain. Slopes outside of it are NaN.
+    fn losses(&self, eta: &[f64], y: &[f64], shares: &[f64], slopes: &mut [f64]) -> f64 {
+        let mut sum = 0.0;
+        for (i, slope) in slopes.iter_mut().enumerate() {
+            *slope = 0.0;
+            if shares[i] > 0.0 {
+                let loss = self.loss(y[i], eta[i]);
+                sum += shares[i] * loss;
+                let inside = loss < f64::INFINITY;
+                *slope = if inside { shares[i] * self.slope(y[i], eta[i]) } else { f64::NAN };
+            }
+        }
+        sum
+    }
+
+    /// Writes `share_i` times the curvature of every row.
+    fn curvatures(&self, eta: &[f64], y: &[f64], shares: &[f64], out: &mut [f64]) {
+        for (i, out) in out.iter_mut().enumerate() {
+            *out = if shares[i] > 0.0 { shares[i] * self.curvature(y[i], eta[i]) } else { 0.0 };
+        }
+    }
 
     /// The deviance at mean `a'(eta)`, also where that mean rounds to the border of its range.
     fn deviance_at(&self, y: f64, eta: f64) -> f64 {
@@ -84,14 +144,20 @@ impl ScalarFamily for Logistic {
         2.0 * (xlogx(y) - cross(y, mu) + xlogx(1.0 - y) - cross(1.0 - y, 1.0 - mu))
     }
 
+    fn losses(&self, eta: &[f64], y: &[f64], shares: &[f64], slopes: &mut [f64]) -> f64 {
+        batch::logistic_losses(eta, y, shares, slopes)
+    }
+
+    fn curvatures(&self, eta: &[f64], _: &[f64], shares: &[f64], out: &mut [f64]) {
+        batch::logistic_curvatures(eta, shares, out);
+    }
+
     fn deviance_at(&self, y: f64, eta: f64) -> f64 {
-        // -log of the mean and of its complement, which stay finite where these round to 0.
-        let excess = y * softplus(-eta) + (1.0 - y) * softplus(eta);
-        (2.0 * (xlogx(y) + xlogx(1.0 - y) + excess)).max(0.0)
+        (2.0 * (xlogx(y) + xlogx(1.0 - y) + surprise(y, eta))).max(0.0)
     }
 
     fn log_likelihood_at(&self, y: f64, eta: f64, weight: f64, _: f64) -> f64 {
-        choices(y, weight) - weight * (y * softplus(-eta) + (1.0 - y) * softplus(eta))
+        choices(y, weight) - weight * surprise(y, eta)
     }
 
     fn recedes(&self, y: f64, z: f64) -> bool {
@@ -103,9 +169,21 @@ impl ScalarFamily for Logistic {
     }
 }
 
+/// `-y log p - (1 - y) log(1 - p)` with the log-odds `eta` of `p`, finite where `p` rounds to 0 or 1.
+fn surprise(y: f64, eta: f64) -> f64 {
+    match y {
+        0.0 => softplus(eta),
+        1.0 => softplus(-eta),
+        y => y * softplus(-eta) + (1.0 - y) * softplus(eta),
+    }
+}
+
 /// Log of the number of ways to `w y` successes in `w` trials; 0 unless both are whole.
 fn choices(y: f64, weight: f64) -> f64 {
-    if weight.fract() == 0.0 && (weight * y - (weight * y).round()).abs() < 1e-6 {
+    if y == 0.0 || y == 1.0 {
+        // There is one way.
+        0.0
+    } else if weight.fract() == 0.0 && (weight * y - (weight * y).round()).abs() < 1e-6 {
         crate::special::ln_choose(weight, (weight * y).round())
     } else {
         0.0
@@ -113,7 +191,7 @@ fn choices(y: f64, weight: f64) -> f64 {
 }
 
 /// `y log mu`, 0 at `y = 0`.
-fn cross(y: f64, mu: f64) -> f64 {
+pub(super) fn cross(y: f64, mu: f64) -> f64 {
     if y == 0.0 { 0.0 } else { y * mu.ln() }
 }
 
@@ -149,6 +227,14 @@ impl ScalarFamily for LogLinear {
 
     fn deviance(&self, y: f64, mu: f64) -> f64 {
         if y == 0.0 { 2.0 * mu } else { 2.0 * y * phi(y, mu) }
+    }
+
+    fn losses(&self, eta: &[f64], y: &[f64], shares: &[f64], slopes: &mut [f64]) -> f64 {
+        batch::log_linear_losses(eta, y, shares, slopes)
+    }
+
+    fn curvatures(&self, eta: &[f64], _: &[f64], shares: &[f64], out: &mut [f64]) {
+        batch::log_linear_curvatures(eta, shares, out);
     }
 
     fn deviance_at(&self, y: f64, eta: f64) -> f64 {
@@ -219,6 +305,11 @@ impl ScalarFamily for Reciprocal {
     const LINK: &'static str = "-1/mu";
     const KNOWN_DISPERSION: bool = false;
     const TARGETS: &'static str = "a finite number > 0";
+    const PREDICTORS: &'static str = "a number < 0";
+
+    fn in_domain(&self, eta: f64) -> bool {
+        eta < 0.0
+    }
 
     fn log_partition(&self, eta: f64) -> f64 {
         if eta < 0.0 { -(-eta).ln() } else { f64::INFINITY }
@@ -259,6 +350,11 @@ impl ScalarFamily for InverseSquare {
     const LINK: &'static str = "-1/(2 mu^2)";
     const KNOWN_DISPERSION: bool = false;
     const TARGETS: &'static str = "a finite number > 0";
+    const PREDICTORS: &'static str = "a number < 0";
+
+    fn in_domain(&self, eta: f64) -> bool {
+        eta < 0.0
+    }
 
     fn log_partition(&self, eta: f64) -> f64 {
         if eta < 0.0 { -(-2.0 * eta).sqrt() } else { f64::INFINITY }

@@ -4,8 +4,11 @@ use std::ops::ControlFlow;
 
 use fenchel_linalg::{AsDesign, Cholesky, Design, Invalid, multiply};
 use fenchel_optim::model::Saved;
-use fenchel_optim::newton::{Newton, TwiceDifferentiable, WithHessian, newton};
-use fenchel_optim::{Progress, Report, Status, Stop};
+use fenchel_optim::newton::{
+    Newton, QuasiNewton, QuasiNewtonSettings, TwiceDifferentiable, WithHessian, newton,
+    quasi_newton,
+};
+use fenchel_optim::{Progress, Report, Solution, Status, Stop};
 use ndarray::{Array1, ArrayView1, ArrayView2};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -15,11 +18,13 @@ use super::summary::null_intercept;
 use super::{GlmSummary, ScalarFamily};
 use crate::Error;
 
-/// A generalised linear model with the canonical link of its family:
+/// A generalised linear model:
 ///
 /// ```text
 /// minimise over beta, b:   (1/W) sum_i w_i (a(eta_i) - y_i eta_i) + (l2/2) |beta|^2,    eta_i = x_i.beta + b + offset_i
 /// ```
+///
+/// (with the loss of the family in place of `a(eta) - y eta` where the link is not canonical).
 ///
 /// | field | default | meaning |
 /// |---|---|---|
@@ -120,43 +125,30 @@ impl<F: ScalarFamily + Clone> Glm<F> {
             None => vec![1.0 / n as f64; n],
             Some(w) => w.iter().map(|w| w / total).collect(),
         };
-        let mut objective = Objective {
-            family: &self.family,
-            design,
-            y: &y,
-            shares: shares.clone(),
-            offset,
-            l2: self.l2,
-            intercept: self.intercept,
-            curvature: vec![0.0; n],
+        let make = || {
+            let (l2, intercept) = (self.l2, self.intercept);
+            Objective::new(&self.family, design, (&y[..], &shares[..]), offset, l2, intercept)
         };
+        let mut objective = make();
         let start = self.start(&mut objective, n, d)?;
         let stop = Stop { absolute: self.stop.absolute * objective.size(&start), ..self.stop };
-        let solution = newton(objective, &stop, start, &mut |progress: &Progress,
-                                                             _: &Newton<
-            Objective<'_, X::View<'_>, F>,
-        >| { watch(progress) })?;
-        let mut point = solution.state;
-        let mut objective = Objective {
-            family: &self.family,
-            design,
-            y: &y,
-            shares,
-            offset,
-            l2: self.l2,
-            intercept: self.intercept,
-            curvature: vec![0.0; n],
+        let (mut point, mut report) = if objective.has_many_rows() {
+            self.by_some_rows(objective, &stop, start, make, &mut watch)?
+        } else {
+            let solution =
+                newton(objective, &stop, start, &mut |p: &Progress, _: &Newton<_>| watch(p))?;
+            (solution.state, solution.report)
         };
+        let mut objective = make();
         let mut z = vec![0.0; n];
         objective.multiply(&point, &mut z);
-        objective.bend(&z);
+        objective.bend_expected(&z);
         let (hessian, _) = objective.hessian();
-        let mut report = solution.report;
         let factor = match hessian_factor(&hessian, point.len()) {
             Ok(factor) => Some(factor),
             Err(deficient) => {
                 // Are the columns dependent, or has the curvature of the family vanished at the end of its range?
-                objective.curvature.copy_from_slice(&objective.shares);
+                objective.flatten();
                 hessian_factor(&objective.hessian().0, point.len()).map_err(|_| deficient)?;
                 if report.status == Status::Converged {
                     report.status = Status::Stalled;
@@ -164,7 +156,7 @@ impl<F: ScalarFamily + Clone> Glm<F> {
                 None
             }
         };
-        let unbounded = self.l2 == 0.0 && recedes(&self.family, &y, &objective.shares, &z);
+        let unbounded = self.l2 == 0.0 && recedes(&self.family, &y, &shares, &z);
         if unbounded {
             report.status = Status::NoMinimiser;
         }
@@ -179,6 +171,42 @@ impl<F: ScalarFamily + Clone> Glm<F> {
         })
     }
 
+    /// For many more rows than coefficients: L-BFGS that begins with the Hessian of some rows, each step one look at the data.
+    /// Where it ends before its tolerance, Newton's method goes on.
+    fn by_some_rows<'a, D: Design>(
+        &self,
+        objective: Objective<'a, D, F>,
+        stop: &Stop,
+        start: Vec<f64>,
+        again: impl Fn() -> Objective<'a, D, F>,
+        watch: &mut impl FnMut(&Progress) -> ControlFlow<()>,
+    ) -> Result<(Vec<f64>, Report), Error> {
+        let settings = QuasiNewtonSettings { renewal: 4, stop: *stop, ..Default::default() };
+        let first = quasi_newton(
+            objective,
+            &settings,
+            start,
+            &mut |progress: &Progress, _: &QuasiNewton<_>| watch(progress),
+        )?;
+        let Solution { state, report } = first;
+        if report.status != Status::Stalled {
+            return Ok((state, report));
+        }
+        let rest = Stop {
+            max_passes: (stop.max_passes - report.passes).max(0.0),
+            max_seconds: stop.max_seconds.map(|s| (s - report.seconds).max(0.0)),
+            ..*stop
+        };
+        let mut second =
+            newton(again(), &rest, state, &mut |progress: &Progress, _: &Newton<_>| {
+                watch(progress)
+            })?;
+        second.report.passes += report.passes;
+        second.report.seconds += report.seconds;
+        second.report.oracle_calls += report.oracle_calls;
+        Ok((second.state, second.report))
+    }
+
     fn check(
         &self,
         n: usize,
@@ -186,6 +214,7 @@ impl<F: ScalarFamily + Clone> Glm<F> {
         weights: Option<&[f64]>,
         offset: Option<&[f64]>,
     ) -> Result<(), Error> {
+        self.family.check()?;
         Invalid::check_length("targets", n, y.len())?;
         if n == 0 {
             return Err(Invalid::Empty { what: "design matrix (rows)" }.into());
@@ -302,7 +331,7 @@ pub struct GlmModel<F> {
 }
 
 impl<F: ScalarFamily> GlmModel<F> {
-    /// `eta`, one a row, without offset.
+    /// `eta`, one a row, without offset. It may lie outside of the family's domain.
     ///
     /// # Errors
     /// [`Invalid::Length`] for another number of columns; [`Invalid::NonFinite`].
@@ -317,9 +346,37 @@ impl<F: ScalarFamily> GlmModel<F> {
     /// `E[y | x]`, one a row, without offset.
     ///
     /// # Errors
-    /// As [`predict_natural`](Self::predict_natural).
+    /// As [`predict_natural`](Self::predict_natural); [`Error::OutsideNaturalDomain`] with the first row whose `eta` no member of
+    /// the family has: a linear predictor of [`Reciprocal`](super::Reciprocal) that is not negative, say.
     pub fn predict<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array1<f64>, Error> {
-        Ok(self.predict_natural(x)?.mapv_into(|eta| self.family.mean(eta)))
+        self.means(self.predict_natural(x)?)
+    }
+
+    /// `E[y | x]` at `eta = x.beta + b + offset`, one a row. With `offset = log(exposure)` of a model with log link these are
+    /// numbers of events.
+    ///
+    /// # Errors
+    /// As [`predict`](Self::predict); [`Invalid::Length`] and [`Invalid::NonFinite`] for the offset.
+    pub fn predict_with_offset<X: AsDesign + ?Sized>(
+        &self,
+        x: &X,
+        offset: &[f64],
+    ) -> Result<Array1<f64>, Error> {
+        let mut eta = self.predict_natural(x)?;
+        Invalid::check_length("offset", eta.len(), offset.len())?;
+        Invalid::check_finite("offset", offset)?;
+        eta.iter_mut().zip(offset).for_each(|(e, o)| *e += o);
+        self.means(eta)
+    }
+
+    fn means(&self, eta: Array1<f64>) -> Result<Array1<f64>, Error> {
+        if let Some((index, &value)) =
+            eta.iter().enumerate().find(|(_, e)| !self.family.in_domain(**e))
+        {
+            let (family, expected) = (F::NAME, F::PREDICTORS);
+            return Err(Error::OutsideNaturalDomain { family, index, value, expected });
+        }
+        Ok(eta.mapv_into(|eta| self.family.mean(eta)))
     }
 
     /// What R's `summary(glm(...))` prints.

@@ -1,26 +1,57 @@
 //! The negative log-likelihood as a function of the coefficients.
 
-use fenchel_linalg::{Design, Gram, multiply, multiply_transposed};
+use std::ops::Range;
+
+use fenchel_linalg::{
+    Design, Gram, lanes, multiply, multiply_squares_transposed, multiply_through,
+    multiply_transposed,
+};
 use fenchel_optim::Certificate;
-use fenchel_optim::newton::{TwiceDifferentiable, WithHessian};
+use fenchel_optim::newton::{Preconditioned, TwiceDifferentiable, WithHessian};
+use fenchel_optim::random::stream;
+use rand::RngExt;
 
 use super::ScalarFamily;
 
-/// `(1/W) sum_i w_i (a(eta_i) - y_i eta_i) + (l2/2) |beta|^2` with `eta_i = x_i.beta + b + offset_i`. The intercept, if there is one,
+/// Rows that are looked at together.
+const CHUNK: usize = 256;
+/// Rows that stand for all in a Hessian: so many a coefficient, and at least this share of all.
+const ROWS_A_COEFFICIENT: usize = 40;
+const LEAST: f64 = 0.05;
+
+/// `(1/W) sum_i w_i loss(y_i, eta_i) + (l2/2) |beta|^2` with `eta_i = x_i.beta + b + offset_i`. The intercept, if there is one,
 /// is the last variable and has no penalty.
 pub(super) struct Objective<'a, D, F> {
     pub(super) family: &'a F,
     pub(super) design: D,
     pub(super) y: &'a [f64],
     /// `w_i / W`
-    pub(super) shares: Vec<f64>,
+    pub(super) shares: &'a [f64],
     pub(super) offset: Option<&'a [f64]>,
     pub(super) l2: f64,
     pub(super) intercept: bool,
-    pub(super) curvature: Vec<f64>,
+    /// Share times second derivative of the loss, where [`bend`](TwiceDifferentiable::bend) was called last.
+    curvature: Vec<f64>,
+    /// Share times slope of the loss, where it was looked at last.
+    slopes: Vec<f64>,
+    /// Rows that stand for all, and how the diagonal of their Hessian has to grow to be that of all.
+    sample: Option<(Vec<usize>, Vec<f64>)>,
 }
 
-impl<D: Design, F: ScalarFamily> Objective<'_, D, F> {
+impl<'a, D: Design, F: ScalarFamily> Objective<'a, D, F> {
+    pub(super) fn new(
+        family: &'a F,
+        design: D,
+        (y, shares): (&'a [f64], &'a [f64]),
+        offset: Option<&'a [f64]>,
+        l2: f64,
+        intercept: bool,
+    ) -> Self {
+        let n = y.len();
+        let (curvature, slopes, sample) = (vec![0.0; n], vec![0.0; n], None);
+        Objective { family, design, y, shares, offset, l2, intercept, curvature, slopes, sample }
+    }
+
     pub(super) fn eta(&self, i: usize, z: &[f64]) -> f64 {
         z[i] + self.offset.map_or(0.0, |o| o[i])
     }
@@ -46,6 +77,128 @@ impl<D: Design, F: ScalarFamily> Objective<'_, D, F> {
         let d = self.design.columns();
         0.5 * self.l2 * x[..d].iter().map(|x| x * x).sum::<f64>()
     }
+
+    /// The sum of the losses at margins `z`, with slopes written to `self.slopes`.
+    fn sum_losses(&mut self, z: &[f64]) -> f64 {
+        let rows =
+            Rows { family: self.family, y: self.y, shares: self.shares, offset: self.offset };
+        rows.losses(0..z.len(), z, 0.0, &mut self.slopes)
+    }
+
+    /// `out = X' slopes + l2 x`, and the sum of the slopes for the intercept. Half a pass.
+    fn transpose(&self, x: &[f64], out: &mut [f64]) {
+        let d = self.design.columns();
+        multiply_transposed(&self.design, &self.slopes, &mut out[..d]);
+        out.iter_mut().zip(&x[..d]).for_each(|(o, x)| *o += self.l2 * x);
+        if self.intercept {
+            out[d] = lanes::sum(&self.slopes);
+        }
+    }
+
+    /// Keeps the expected second derivatives in place of those of the loss.
+    pub(super) fn bend_expected(&mut self, z: &[f64]) {
+        for i in 0..z.len() {
+            let variance = || self.family.variance(self.eta(i, z));
+            self.curvature[i] =
+                if self.shares[i] > 0.0 { self.shares[i] * variance() } else { 0.0 };
+        }
+    }
+
+    /// Keeps second derivatives of 1: the Hessian is then the matrix of the columns alone.
+    pub(super) fn flatten(&mut self) {
+        self.curvature.copy_from_slice(self.shares);
+    }
+
+    /// Whether some of the rows make a Hessian that is good enough to be much cheaper.
+    pub(super) fn has_many_rows(&self) -> bool {
+        self.sample_size() <= 0.4 * self.y.len() as f64
+    }
+
+    fn sample_size(&self) -> f64 {
+        let least = LEAST * self.y.len() as f64;
+        least.max((ROWS_A_COEFFICIENT * self.dimension()) as f64)
+    }
+
+    /// One row out of every so many, at random.
+    fn draw(&self) -> Vec<usize> {
+        let n = self.y.len();
+        let step = (n as f64 / self.sample_size()).max(1.0);
+        let mut rng = stream(0, 0);
+        let count = (n as f64 / step) as usize;
+        (0..count)
+            .map(|k| ((k as f64 + rng.random::<f64>()) * step) as usize)
+            .map(|i| i.min(n - 1))
+            .collect()
+    }
+
+    /// `sum_i h_i x_i x_i'` over some rows, the intercept last, without the penalty.
+    fn gram(&self, rows: impl Iterator<Item = usize>) -> Vec<f64> {
+        let (d, k) = (self.design.columns(), self.dimension());
+        let mut gram = Gram::new(k);
+        for i in rows {
+            let h = self.curvature[i];
+            if h > 0.0 {
+                let root = h.sqrt();
+                let row = gram.next_row();
+                self.design.row_axpy(i, root, &mut row[..d]);
+                if self.intercept {
+                    row[d] = root;
+                }
+            }
+        }
+        gram.finish()
+    }
+
+    fn add_penalty(&self, matrix: &mut [f64]) {
+        let k = self.dimension();
+        (0..self.design.columns()).for_each(|j| matrix[j * k + j] += self.l2);
+    }
+}
+
+/// What a loop over rows needs.
+struct Rows<'a, F> {
+    family: &'a F,
+    y: &'a [f64],
+    shares: &'a [f64],
+    offset: Option<&'a [f64]>,
+}
+
+impl<F: ScalarFamily> Rows<'_, F> {
+    /// The sum of the losses of some rows, given their `x_i.beta`, with share times slope written to `slopes`.
+    fn losses(&self, rows: Range<usize>, t: &[f64], intercept: f64, slopes: &mut [f64]) -> f64 {
+        let mut eta = [0.0; CHUNK];
+        let mut sum = 0.0;
+        for (k, (t, slopes)) in t.chunks(CHUNK).zip(slopes.chunks_mut(CHUNK)).enumerate() {
+            let here = rows.start + k * CHUNK..rows.start + k * CHUNK + t.len();
+            let eta = &mut eta[..t.len()];
+            self.shift(here.clone(), t, intercept, eta);
+            sum += self.family.losses(eta, &self.y[here.clone()], &self.shares[here], slopes);
+        }
+        sum
+    }
+
+    fn curvatures(&self, z: &[f64], out: &mut [f64]) {
+        let mut eta = [0.0; CHUNK];
+        for (k, (z, out)) in z.chunks(CHUNK).zip(out.chunks_mut(CHUNK)).enumerate() {
+            let here = k * CHUNK..k * CHUNK + z.len();
+            let eta = &mut eta[..z.len()];
+            self.shift(here.clone(), z, 0.0, eta);
+            self.family.curvatures(eta, &self.y[here.clone()], &self.shares[here], out);
+        }
+    }
+
+    /// `eta = t + intercept + offset`.
+    fn shift(&self, rows: Range<usize>, t: &[f64], intercept: f64, eta: &mut [f64]) {
+        match self.offset {
+            None => eta.iter_mut().zip(t).for_each(|(e, t)| *e = t + intercept),
+            Some(offset) => {
+                let offset = &offset[rows];
+                for i in 0..eta.len() {
+                    eta[i] = t[i] + intercept + offset[i];
+                }
+            }
+        }
+    }
 }
 
 impl<D: Design, F: ScalarFamily> TwiceDifferentiable for Objective<'_, D, F> {
@@ -66,49 +219,27 @@ impl<D: Design, F: ScalarFamily> TwiceDifferentiable for Objective<'_, D, F> {
     }
 
     fn value(&mut self, x: &[f64], z: &[f64]) -> f64 {
-        let sum: f64 = (0..z.len())
-            .map(|i| {
-                let eta = self.eta(i, z);
-                // A row of weight 0 counts nothing, even outside of the domain.
-                if self.shares[i] == 0.0 {
-                    return 0.0;
-                }
-                self.shares[i] * (self.family.log_partition(eta) - self.y[i] * eta)
-            })
-            .sum();
-        sum + self.penalty(x)
+        self.sum_losses(z) + self.penalty(x)
     }
 
     fn measure(&mut self, x: &mut [f64], z: &mut Vec<f64>, gradient: &mut [f64]) -> Certificate {
-        let d = self.design.columns();
-        let residuals: Vec<f64> = (0..z.len())
-            .map(|i| self.shares[i] * (self.family.mean(self.eta(i, z)) - self.y[i]))
-            .collect();
-        multiply_transposed(&self.design, &residuals, &mut gradient[..d]);
-        gradient.iter_mut().zip(&x[..d]).for_each(|(g, x)| *g += self.l2 * x);
-        if self.intercept {
-            gradient[d] = residuals.iter().sum();
-        }
-        let norm = gradient.iter().map(|g| g * g).sum::<f64>().sqrt();
         let objective = self.value(x, z);
-        Certificate::Residual { objective: Some(objective), norm, error: 0.0 }
+        self.transpose(x, gradient);
+        residual(objective, gradient)
     }
 
     fn bend(&mut self, z: &[f64]) {
-        for i in 0..z.len() {
-            self.curvature[i] = self.shares[i] * self.family.variance(self.eta(i, z));
-        }
+        let rows =
+            Rows { family: self.family, y: self.y, shares: self.shares, offset: self.offset };
+        rows.curvatures(z, &mut self.curvature);
     }
 
     fn diagonal(&mut self, out: &mut [f64]) {
         let d = self.design.columns();
-        out.fill(0.0);
-        for (i, &h) in self.curvature.iter().enumerate() {
-            self.design.row_entries(i, |j, v| out[j] += h * v * v);
-        }
+        multiply_squares_transposed(&self.design, &self.curvature, &mut out[..d]);
         out[..d].iter_mut().for_each(|o| *o += self.l2);
         if self.intercept {
-            out[d] = self.curvature.iter().sum();
+            out[d] = lanes::sum(&self.curvature);
         }
     }
 
@@ -123,22 +254,96 @@ impl<D: Design, F: ScalarFamily> TwiceDifferentiable for Objective<'_, D, F> {
     }
 }
 
+/// The certificate of a problem without a dual point: the norm of the gradient.
+fn residual(objective: f64, gradient: &[f64]) -> Certificate {
+    let norm = gradient.iter().map(|g| g * g).sum::<f64>().sqrt();
+    Certificate::Residual { objective: Some(objective), norm, error: 0.0 }
+}
+
 impl<D: Design, F: ScalarFamily> WithHessian for Objective<'_, D, F> {
     fn hessian(&mut self) -> (Vec<f64>, f64) {
-        let (d, k) = (self.design.columns(), self.dimension());
-        let mut gram = Gram::new(k);
-        for (i, &h) in self.curvature.iter().enumerate() {
-            if h > 0.0 {
-                let root = h.sqrt();
-                let row = gram.next_row();
-                self.design.row_axpy(i, root, &mut row[..d]);
-                if self.intercept {
-                    row[d] = root;
-                }
+        let mut matrix = self.gram(0..self.y.len());
+        self.add_penalty(&mut matrix);
+        (matrix, 0.25 * self.dimension() as f64)
+    }
+}
+
+impl<D: Design, F: ScalarFamily> Preconditioned for Objective<'_, D, F> {
+    /// The Hessian of some of the rows, scaled so that its diagonal is that of all rows where it was made first. A column that
+    /// none of them has keeps its place by that.
+    fn preconditioner(&mut self, z: &[f64]) -> (Vec<f64>, f64) {
+        let k = self.dimension();
+        self.bend(z);
+        let mut passes = LEAST * 0.25 * k as f64;
+        let (rows, growth) = self.sample.take().unwrap_or_else(|| {
+            passes += 0.5;
+            (self.draw(), vec![])
+        });
+        let mut matrix = self.gram(rows.iter().copied());
+        let first = growth.is_empty();
+        let mut growth = growth;
+        if first {
+            growth = vec![0.0; k];
+            self.diagonal(&mut growth);
+            growth[..self.design.columns()].iter_mut().for_each(|g| *g -= self.l2);
+            for j in 0..k {
+                let part = matrix[j * k + j];
+                growth[j] =
+                    if part > 0.0 { (growth[j].max(0.0) / part).sqrt() } else { -growth[j] };
             }
         }
-        let mut matrix = gram.finish();
-        (0..d).for_each(|j| matrix[j * k + j] += self.l2);
-        (matrix, 0.25 * k as f64)
+        for i in 0..k {
+            for j in 0..k {
+                matrix[i * k + j] *= growth[i].max(0.0) * growth[j].max(0.0);
+            }
+            if growth[i] < 0.0 {
+                matrix[i * k + i] = -growth[i];
+            }
+        }
+        self.sample = Some((rows, growth));
+        self.add_penalty(&mut matrix);
+        (matrix, passes)
+    }
+
+    fn look(&mut self, x: &[f64], z: &mut [f64], gradient: &mut [f64]) -> f64 {
+        let d = self.design.columns();
+        let intercept = x.get(d).copied().unwrap_or(0.0);
+        let rows =
+            Rows { family: self.family, y: self.y, shares: self.shares, offset: self.offset };
+        let value = multiply_through(
+            &self.design,
+            &x[..d],
+            z,
+            &mut self.slopes,
+            &mut gradient[..d],
+            |range, t, slopes| rows.losses(range, t, intercept, slopes),
+        );
+        if self.intercept {
+            z.iter_mut().for_each(|z| *z += intercept);
+            gradient[d] = lanes::sum(&self.slopes);
+        }
+        gradient.iter_mut().zip(&x[..d]).for_each(|(g, x)| *g += self.l2 * x);
+        value + self.penalty(x)
+    }
+
+    fn evaluate(&mut self, x: &[f64], z: &[f64]) -> f64 {
+        self.value(x, z)
+    }
+
+    fn slope(&self, x: &[f64], w: &[f64], a: &[f64]) -> f64 {
+        let d = self.design.columns();
+        lanes::dot(&self.slopes, a) + self.l2 * lanes::dot(&x[..d], &w[..d])
+    }
+
+    fn gradient(&mut self, x: &[f64], out: &mut [f64]) {
+        self.transpose(x, out);
+    }
+
+    fn certificate(&mut self, _: &[f64], value: f64, gradient: &[f64]) -> Option<Certificate> {
+        Some(residual(value, gradient))
+    }
+
+    fn estimate(&self, gradient: &[f64]) -> f64 {
+        residual(0.0, gradient).value()
     }
 }

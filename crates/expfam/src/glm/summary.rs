@@ -169,7 +169,7 @@ impl GlmSummary {
 /// With offsets from `o` to `O` it lies between `link(mean) - O` and `link(mean) - o`; steps stay in that bracket, and there are at
 /// most 200.
 pub(super) fn null_intercept<D: Design, F: ScalarFamily>(objective: &Objective<'_, D, F>) -> f64 {
-    let (family, share) = (objective.family, &objective.shares);
+    let (family, share) = (objective.family, objective.shares);
     let mean: f64 = share.iter().zip(objective.y).map(|(s, y)| s * y).sum();
     let eta = family.link(mean);
     let Some(offset) = objective.offset else { return eta };
@@ -178,13 +178,12 @@ pub(super) fn null_intercept<D: Design, F: ScalarFamily>(objective: &Objective<'
     let high = rows.iter().fold(f64::NEG_INFINITY, |high, &i| high.max(offset[i]));
     let excess = |b: f64| {
         // Outside of the domain the mean is beyond any number.
-        if !family.log_partition(b + high).is_finite() {
+        if !family.in_domain(b + high) || !family.loss(0.0, b + high).is_finite() {
             return (f64::INFINITY, 0.0);
         }
         rows.iter().fold((0.0, 0.0), |(value, slope), &i| {
-            let eta = b + offset[i];
-            let residual = family.mean(eta) - objective.y[i];
-            (value + share[i] * residual, slope + share[i] * family.variance(eta))
+            let (y, eta) = (objective.y[i], b + offset[i]);
+            (value + share[i] * family.slope(y, eta), slope + share[i] * family.curvature(y, eta))
         })
     };
     let start = eta - rows.iter().map(|&i| share[i] * offset[i]).sum::<f64>();

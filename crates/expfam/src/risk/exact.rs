@@ -7,6 +7,12 @@ use crate::special::{
     digamma_multivariate, ln_choose, ln_gamma, log_minus_digamma, scaled_exponential_integral,
 };
 
+/// Whether all numbers of the first list are positive and finite, and those of the second finite and not negative.
+fn valid(positive: &[f64], nonnegative: &[f64]) -> bool {
+    positive.iter().all(|x| *x > 0.0 && x.is_finite())
+        && nonnegative.iter().all(|x| *x >= 0.0 && x.is_finite())
+}
+
 /// `int_0^inf f` for a function that varies on the scale `scale`; NaN where it is no number.
 fn half_line(scale: f64, f: impl FnMut(f64) -> f64) -> f64 {
     let mut points = [0.0, 1e-4, 1e-3, 1e-2, 0.1, 0.5, 2.0, 8.0, 30.0, f64::INFINITY];
@@ -17,18 +23,27 @@ fn half_line(scale: f64, f: impl FnMut(f64) -> f64) -> f64 {
 
 /// `d / (2 n)`: every regular family in dimension `d`, maximum likelihood and MAP, to first order.
 pub fn asymptotic(dimension: usize, n: f64) -> f64 {
+    if !valid(&[n], &[]) {
+        return f64::NAN;
+    }
     0.5 * dimension as f64 / n
 }
 
 /// Maximum likelihood for a gamma law of known shape `a` (1/2: the variance of a normal law; 1: an exponential law):
 /// `a (1 / (n a - 1) + psi(n a) - log(n a))`, infinite for `n a <= 1`. Le Priol (5.45)-(5.48).
 pub fn gamma_mle(shape: f64, n: f64) -> f64 {
+    if !valid(&[shape], &[n]) {
+        return f64::NAN;
+    }
     let na = n * shape;
     if na > 1.0 { shape * (1.0 / (na - 1.0) - log_minus_digamma(na)) } else { f64::INFINITY }
 }
 
 /// `1 / (n (n a - 1)) <= risk <= 1 / (2 n) + 1 / (n (n a - 1))`: theorem 5.A.1.
 pub fn gamma_mle_bounds(shape: f64, n: f64) -> (f64, f64) {
+    if !valid(&[shape], &[n]) {
+        return (f64::NAN, f64::NAN);
+    }
     let na = n * shape;
     if na <= 1.0 {
         return (f64::INFINITY, f64::INFINITY);
@@ -40,6 +55,9 @@ pub fn gamma_mle_bounds(shape: f64, n: f64) -> (f64, f64) {
 /// `E[mu* / mu_MAP]` with `n0` pseudo-observations at `r = mu0 / mu*`: `(n0 + n) a e^(c a) E_{n a}(c a)` with `c = n0 r`, the
 /// generalised exponential integral. Le Priol, lemma 5.A.3.
 pub fn mean_ratio(shape: f64, n0: f64, r: f64, n: f64) -> f64 {
+    if !valid(&[shape, n0, r], &[n]) {
+        return f64::NAN;
+    }
     let c = n0 * r;
     if n == 0.0 {
         return n0 / c;
@@ -49,6 +67,9 @@ pub fn mean_ratio(shape: f64, n0: f64, r: f64, n: f64) -> f64 {
 
 /// Lemma 5.A.3: bounds of [`mean_ratio`].
 pub fn mean_ratio_bounds(shape: f64, n0: f64, r: f64, n: f64) -> (f64, f64) {
+    if !valid(&[shape, n0, r], &[n]) {
+        return (f64::NAN, f64::NAN);
+    }
     let (c, total) = (n0 * r, n0 + n);
     let low = total / (c + n);
     let mut high = total / (c + (n - 1.0 / shape).max(0.0));
@@ -63,6 +84,9 @@ pub fn mean_ratio_bounds(shape: f64, n0: f64, r: f64, n: f64) -> (f64, f64) {
 ///
 /// With an exactly right prior (`r = 1`) the risk first *rises* from 0 and falls after a few observations.
 pub fn gamma_map(shape: f64, n0: f64, r: f64, n: f64) -> f64 {
+    if !valid(&[shape, r], &[n0, n]) {
+        return f64::NAN;
+    }
     if n0 == 0.0 {
         return gamma_mle(shape, n);
     }
@@ -88,12 +112,18 @@ pub fn gamma_map(shape: f64, n0: f64, r: f64, n: f64) -> f64 {
 
 /// `E` of the symmetrised divergence of MAP: `a (E[mu*/mu] - 1 + (c - n0) / (n0 + n))`.
 pub fn gamma_map_symmetrised(shape: f64, n0: f64, r: f64, n: f64) -> f64 {
+    if !valid(&[shape, n0, r], &[n]) {
+        return f64::NAN;
+    }
     shape * (mean_ratio(shape, n0, r, n) - 1.0 + (n0 * r - n0) / (n0 + n))
 }
 
 /// An upper bound on the symmetrised risk of MAP, and so on its risk. Theorem 5.A.5 of Le Priol, with the factor `a` of (5.99) that
 /// is lost in print.
 pub fn gamma_map_bound(shape: f64, n0: f64, r: f64, n: f64) -> f64 {
+    if !valid(&[shape, n0, r], &[n]) {
+        return f64::NAN;
+    }
     let (c, a) = (n0 * r, shape);
     if n * a >= 1.0 {
         let off = r - 1.0 / (a * n0) - 1.0;
@@ -105,6 +135,9 @@ pub fn gamma_map_bound(shape: f64, n0: f64, r: f64, n: f64) -> f64 {
 /// Maximum likelihood of the covariance of `N(0, V)` in dimension `d`: `p / (n - d - 1) + (psi_d(n/2) - d log(n/2)) / 2` with
 /// `p = d (d + 1) / 2`; infinite for `n <= d + 1`. Theorem 5.A.2.
 pub fn covariance_mle(d: usize, n: f64) -> f64 {
+    if !(d > 0 && valid(&[], &[n])) {
+        return f64::NAN;
+    }
     let m = d as f64;
     if n <= m + 1.0 {
         return f64::INFINITY;
@@ -115,6 +148,9 @@ pub fn covariance_mle(d: usize, n: f64) -> f64 {
 
 /// `p / (2 n) + p (d + 1 + 1 / (2 d)) / (n (n - d - 1))`, above [`covariance_mle`].
 pub fn covariance_mle_bound(d: usize, n: f64) -> f64 {
+    if !(d > 0 && valid(&[], &[n])) {
+        return f64::NAN;
+    }
     let m = d as f64;
     if n <= m + 1.0 {
         return f64::INFINITY;
@@ -125,6 +161,9 @@ pub fn covariance_mle_bound(d: usize, n: f64) -> f64 {
 
 /// Maximum likelihood of mean and covariance of a normal law in dimension `d`; infinite for `n <= d + 2`.
 pub fn normal_vector_mle(d: usize, n: f64) -> f64 {
+    if !(d > 0 && valid(&[], &[n])) {
+        return f64::NAN;
+    }
     let m = d as f64;
     if n <= m + 2.0 {
         return f64::INFINITY;
@@ -136,6 +175,9 @@ pub fn normal_vector_mle(d: usize, n: f64) -> f64 {
 /// MAP of mean and variance of a normal law, truth `N(0, 1)`, with `n0` pseudo-observations of mean `m0` and variance `v0`: risk, bias
 /// and variance of the Bregman decomposition. By affine invariance any truth reduces to this one.
 pub fn normal_map(n0: f64, m0: f64, v0: f64, n: f64) -> (f64, f64, f64) {
+    if !(valid(&[n0, v0, n], &[]) && m0.is_finite()) {
+        return (f64::NAN, f64::NAN, f64::NAN);
+    }
     let total = n0 + n;
     let k = n0 * n / total;
     let weight = |t: f64| {
@@ -174,6 +216,9 @@ pub fn quadratic_mle(d: usize, n: f64) -> f64 {
 
 /// MAP of a mean with identity covariance: `(n d + n0^2 |mu* - mu0|^2) / (2 (n + n0)^2)`.
 pub fn quadratic_map(d: usize, n0: f64, distance: f64, n: f64) -> f64 {
+    if !valid(&[n0 + n], &[n0, distance, n]) {
+        return f64::NAN;
+    }
     let total = n + n0;
     0.5 * (n * d as f64 + (n0 * distance) * (n0 * distance)) / (total * total)
 }
@@ -181,6 +226,11 @@ pub fn quadratic_map(d: usize, n0: f64, distance: f64, n: f64) -> f64 {
 /// MAP of category probabilities: `sum_k p_k E log(p_k (n0 + n) / (n0 q_k + N_k))` with `N_k` binomial, a finite sum. Maximum
 /// likelihood (`n0 = 0`) has infinite risk for every `n`.
 pub fn categorical_map(p: &[f64], n0: f64, prior: &[f64], n: u32) -> f64 {
+    let total: f64 = p.iter().sum();
+    let law = p.len() == prior.len() && valid(prior, p) && (total - 1.0).abs() < 1e-9;
+    if !law || !valid(&[], &[n0]) {
+        return f64::NAN;
+    }
     if n0 == 0.0 {
         return f64::INFINITY;
     }
@@ -207,6 +257,9 @@ pub fn categorical_map(p: &[f64], n0: f64, prior: &[f64], n: u32) -> f64 {
 
 /// MAP of a Poisson rate: the sum over `S ~ Poisson(n rate)` of `KL`. Infinite for `n0 = 0`, since no event may occur.
 pub fn poisson_map(rate: f64, n0: f64, prior_mean: f64, n: f64) -> f64 {
+    if !valid(&[rate, prior_mean, n0 + n], &[n0, n]) {
+        return f64::NAN;
+    }
     if n0 == 0.0 {
         return f64::INFINITY;
     }

@@ -23,8 +23,17 @@ families = {
 }
 
 
+SIZE = 1.5
+counts = ((5 * i * i) % 9).astype(float)
+# The log link is not the canonical one: the slope of the loss is (mu - y) mu / (mu + mu^2 / size).
+families["negative binomial, log"] = (np.exp, lambda e: SIZE * np.exp(e) / (SIZE + np.exp(e)), counts, weights, offset)
+families["negative binomial, canonical"] = (lambda e: SIZE / np.expm1(-e), lambda e: SIZE * np.exp(-e) / np.expm1(-e) ** 2, counts, weights, -offset)
+
+
 def deviance(name, y, m):
     with np.errstate(divide="ignore", invalid="ignore"):
+        if name.startswith("negative"):
+            return 2 * (special.xlogy(y, y / m) - (y + SIZE) * np.log((y + SIZE) / (m + SIZE)))
         if name == "binomial":
             return -2 * (special.xlogy(y, m) + special.xlogy(1 - y, 1 - m))
         if name == "poisson":
@@ -42,6 +51,8 @@ link = {
     "gaussian": lambda m: m,
     "gamma": lambda m: -1 / m,
     "inverse gaussian": lambda m: -0.5 / m**2,
+    "negative binomial, log": np.log,
+    "negative binomial, canonical": lambda m: np.log(m / (m + SIZE)),
 }
 
 
@@ -51,7 +62,11 @@ def fit(name, x, mean, variance, y, w, o):
     for _ in range(60):
         eta = x @ b + o
         h = w * variance(eta)
-        b = b + np.linalg.solve((x.T * h) @ x, x.T @ (w * (y - mean(eta))))
+        mu = mean(eta)
+        slope = w * (y - mu)
+        if name == "negative binomial, log":
+            slope *= mu / (mu + mu**2 / SIZE)
+        b = b + np.linalg.solve((x.T * h) @ x, x.T @ slope)
     return b
 
 
@@ -59,7 +74,7 @@ for name, (mean, variance, y, w, o) in families.items():
     b = fit(name, x, mean, variance, y, w, o)
     eta = x @ b + o
     mu = mean(eta)
-    known = name in ("binomial", "poisson")
+    known = name in ("binomial", "poisson") or name.startswith("negative")
     df = n - 3
     phi = 1.0 if known else np.sum(w * (y - mu) ** 2 / variance(eta)) / df
     se = np.sqrt(phi * np.diag(np.linalg.inv((x.T * (w * variance(eta))) @ x)))
@@ -73,6 +88,7 @@ for name, (mean, variance, y, w, o) in families.items():
         "gaussian": lambda: np.sum(stats.norm.logpdf(y, mu, np.sqrt(s / w))),
         "gamma": lambda: np.sum(stats.gamma.logpdf(y, w / s, scale=mu * s / w)),
         "inverse gaussian": lambda: np.sum(0.5 * np.log(w / s / (2 * np.pi * y**3)) - w / s * (y - mu) ** 2 / (2 * mu**2 * y)),
-    }[name]()
+        "negative binomial": lambda: np.sum(w * stats.nbinom.logpmf(y, SIZE, SIZE / (SIZE + mu))),
+    }[name.split(",")[0]]()
     rows = [b, se, p, [phi, dev0, dev, 2 * (3 + (not known)) - 2 * loglik]]
     print(f'        // {name}\n        [' + ", ".join("[" + ", ".join(f"{v:.12e}" for v in r) + "]" for r in rows) + "],")

@@ -207,3 +207,42 @@ fn models_survive_json() {
     let data = Summary::of(Gamma, &[1.0, 2.0]).unwrap();
     assert_eq!(back.posterior(&data).unwrap().map(), prior.posterior(&data).unwrap().map());
 }
+
+/// A gamma law of small shape gives numbers of which one is 10^40 times the other: the mean of the logarithm keeps its digits.
+#[test]
+fn gamma_summaries_keep_tiny_observations() {
+    let x = [1e-300, 1e-40, 1e-12, 1e-8, 0.3, 2.0];
+    let mean = x.iter().sum::<f64>() / 6.0;
+    let expected = mean.ln() - x.iter().map(|x: &f64| x.ln()).sum::<f64>() / 6.0;
+    let whole = Summary::of(Gamma, &x).unwrap();
+    let mut parts = Summary::new(Gamma);
+    x.iter().for_each(|x| parts.observe(x).unwrap());
+    for summary in [&whole, &parts] {
+        let mu = summary.mean().unwrap();
+        assert!(close(mu[1].ln() - mu[0], expected, 1e-14), "{mu:?} {expected}");
+        assert!(summary.mle().unwrap().shape() < 0.01);
+    }
+}
+
+/// Discounting every observation is exponential forgetting; a category that was discounted to nothing is as if never seen.
+#[test]
+fn discounts_forget() {
+    let mut summary = Summary::new(Categorical::new(2).unwrap());
+    for i in 0..400_usize {
+        summary.discount(0.9).unwrap();
+        summary.observe(&usize::from(i >= 200)).unwrap();
+    }
+    // 200 times 0.9 of the others.
+    let expected = 1.0 - 0.9_f64.powi(200);
+    assert!(close(summary.weight(), (1.0 - 0.9_f64.powi(400)) / 0.1, 1e-12));
+    assert!((1.0 - summary.mean().unwrap()[0] - expected).abs() < 1e-12);
+    assert!(summary.mle().is_ok(), "the other category is still there");
+    summary.discount(0.0).unwrap();
+    assert_eq!(summary.weight(), 0.0);
+    assert!(summary.mean().is_none() && summary.mle().is_err());
+    summary.observe(&1).unwrap();
+    assert!(matches!(summary.mle(), Err(Error::BoundaryMean { .. })));
+    for factor in [-0.1, 1.1, f64::NAN, f64::INFINITY] {
+        assert!(summary.discount(factor).is_err(), "{factor}");
+    }
+}

@@ -9,7 +9,7 @@ use ndarray::{Array2, array};
 /// Estimates, standard errors, p-values (intercept first); dispersion, null deviance, deviance, AIC.
 /// `tests/reference/glm.py` makes the rows by iteratively reweighted least squares.
 #[rustfmt::skip]
-const REFERENCE: [[&[f64]; 4]; 5] = [
+const REFERENCE: [[&[f64]; 4]; 7] = [
         // binomial
         [&[-1.158182673079e+00, -7.172342040875e-02, 1.711826982063e+00], &[8.469051763619e-01, 4.465224599051e-01, 1.105210940170e+00], &[1.714539012164e-01, 8.723874399211e-01, 1.214132103898e-01], &[1.000000000000e+00, 6.444345769962e+01, 6.178551360505e+01, 6.778551360505e+01]],
         // poisson
@@ -20,6 +20,10 @@ const REFERENCE: [[&[f64]; 4]; 5] = [
         [&[-5.074426158378e-01, -4.881398935825e-02, 1.569950723235e-01], &[1.248325280686e-01, 6.911096479576e-02, 1.691654821743e-01], &[5.562524498799e-04, 4.877564792285e-01, 3.639233119405e-01], &[2.279811145990e-01, 6.881456546377e+00, 6.549383585765e+00, 7.389621691895e+01]],
         // inverse gaussian
         [&[-1.083267495683e-01, -2.370633411798e-02, 5.574226712773e-02], &[5.318827102149e-02, 2.889839151375e-02, 7.021259287219e-02], &[5.448743291066e-02, 4.212401362641e-01, 4.361294254579e-01], &[1.871912897622e-01, 7.691541791542e+00, 7.416380746804e+00, 7.539024155340e+01]],
+        // negative binomial, log
+        [&[1.110448159017e+00, 2.790636269395e-02, 2.440855119087e-01], &[3.813056821210e-01, 2.017401546686e-01, 4.873427529539e-01], &[3.588633766004e-03, 8.899809992864e-01, 6.164768465892e-01], &[1.000000000000e+00, 4.752919323216e+01, 4.727020329043e+01, 2.475832806370e+02]],
+        // negative binomial, canonical
+        [&[-2.149889527093e-01, -4.008183750853e-02, 2.061174404480e-01], &[8.401219007928e-02, 4.472579429071e-02, 1.326267528380e-01], &[1.049674217438e-02, 3.701629016525e-01, 1.201566021880e-01], &[1.000000000000e+00, 6.639956497014e+01, 6.349077614705e+01, 2.638038534936e+02]],
 ];
 
 struct Data {
@@ -46,13 +50,16 @@ fn check<F: ScalarFamily + Clone>(
     family: F,
     y: impl Fn(i32) -> f64,
     weighted: bool,
-    shifted: bool,
+    shift: f64,
 ) -> GlmModel<F> {
     let Data { x, weights, offset } = data();
     let y: Vec<f64> = (0..24).map(y).collect();
-    let fitted = Glm::new(family)
-        .fit_weighted(&x, &y, weighted.then_some(&weights[..]), shifted.then_some(&offset[..]))
-        .unwrap();
+    let (weights, offset) = (
+        weighted.then_some(&weights[..]),
+        (shift != 0.0).then(|| offset.iter().map(|o| shift * o).collect::<Vec<_>>()),
+    );
+    let glm = Glm::new(family);
+    let fitted = glm.fit_weighted(&x, &y, weights, offset.as_deref()).unwrap();
     assert_eq!(fitted.report.status, Status::Converged, "{}", F::NAME);
     let s = fitted.summary();
     let close = |what: &str, found: f64, expected: f64, tolerance: f64| {
@@ -79,11 +86,15 @@ fn check<F: ScalarFamily + Clone>(
 #[test]
 fn fits_agree_with_reweighted_least_squares() {
     let positive = |i: i32| 0.5 + f64::from((11 * i) % 13) / 4.0;
-    check(REFERENCE[0], Logistic, |i| if (3 * i) % 7 < 3 { 1.0 } else { 0.0 }, true, false);
-    check(REFERENCE[1], LogLinear, |i| f64::from((5 * i * i) % 9), false, true);
-    check(REFERENCE[2], Identity, |i| 0.3 * f64::from((11 * i) % 13) - 1.0, true, true);
-    check(REFERENCE[3], Reciprocal, positive, false, false);
-    let model = check(REFERENCE[4], InverseSquare, positive, true, false);
+    check(REFERENCE[0], Logistic, |i| if (3 * i) % 7 < 3 { 1.0 } else { 0.0 }, true, 0.0);
+    check(REFERENCE[1], LogLinear, |i| f64::from((5 * i * i) % 9), false, 1.0);
+    check(REFERENCE[2], Identity, |i| 0.3 * f64::from((11 * i) % 13) - 1.0, true, 1.0);
+    check(REFERENCE[3], Reciprocal, positive, false, 0.0);
+    let (log, canonical) =
+        (NegativeBinomialLog { size: 1.5 }, NegativeBinomialCanonical { size: 1.5 });
+    check(REFERENCE[5], log, |i| f64::from((5 * i * i) % 9), true, 1.0);
+    check(REFERENCE[6], canonical, |i| f64::from((5 * i * i) % 9), true, -1.0);
+    let model = check(REFERENCE[4], InverseSquare, positive, true, 0.0);
     let text = model.summary().to_string();
     assert!(
         text.contains("(intercept)")
@@ -237,4 +248,120 @@ fn a_repeated_column_leaves_the_rank_of_the_others() {
     let x = Array2::from_shape_fn((6, 2), |(i, _)| i as f64);
     let refused = Glm::new(Identity).fit(&x, &[1.0, 0.0, 2.0, 3.0, 5.0, 9.0]).unwrap_err();
     assert!(refused.to_string().contains("rank 2; expected 3"), "{refused}");
+}
+
+/// The rows of the small problems, 200 times: more rows than Newton's method is used for, and the same coefficients. Standard errors
+/// are smaller by the root of 200.
+#[test]
+fn many_rows_give_the_fit_of_their_distinct_ones() {
+    fn check<F: ScalarFamily + Clone>(family: F, y: impl Fn(i32) -> f64, shift: f64) {
+        let Data { x, weights, offset } = data();
+        let offset: Vec<f64> = offset.iter().map(|o| shift * o).collect();
+        let y: Vec<f64> = (0..24).map(y).collect();
+        let glm = Glm::new(family);
+        let few = glm.fit_weighted(&x, &y, Some(&weights), Some(&offset)).unwrap();
+        let many = |v: &[f64]| -> Vec<f64> { (0..4800).map(|i| v[(7 * i) % 24]).collect() };
+        let wide = Array2::from_shape_fn((4800, 2), |(i, j)| x[[(7 * i) % 24, j]]);
+        let fitted = glm
+            .fit_weighted(&wide, &many(&y), Some(&many(&weights)), Some(&many(&offset)))
+            .unwrap();
+        assert_eq!(fitted.report.status, Status::Converged, "{} {}", F::NAME, F::LINK);
+        for (a, b) in fitted.summary.coefficients.iter().zip(&few.summary.coefficients) {
+            assert!((a.estimate - b.estimate).abs() < 1e-8, "{} {a:?} {b:?}", F::NAME);
+            if F::KNOWN_DISPERSION {
+                let ratio = b.standard_error / a.standard_error;
+                assert!((ratio - 200.0_f64.sqrt()).abs() < 1e-6, "{} {ratio}", F::NAME);
+            }
+        }
+        let ratio = fitted.summary.deviance / few.summary.deviance;
+        assert!((ratio - 200.0).abs() < 1e-7, "{} {ratio}", F::NAME);
+    }
+    let counts = |i: i32| f64::from((5 * i * i) % 9);
+    let positive = |i: i32| 0.5 + f64::from((11 * i) % 13) / 4.0;
+    check(Logistic, |i| if (3 * i) % 7 < 3 { 1.0 } else { 0.0 }, 1.0);
+    check(LogLinear, counts, 1.0);
+    check(Identity, |i| 0.3 * f64::from((11 * i) % 13) - 1.0, 1.0);
+    check(Reciprocal, positive, -0.1);
+    check(InverseSquare, positive, -0.01);
+    check(NegativeBinomialLog::GEOMETRIC, counts, 1.0);
+    check(NegativeBinomialCanonical::GEOMETRIC, counts, -1.0);
+}
+
+/// Columns that few rows have: most samples of the rows miss them.
+#[test]
+fn rare_columns_are_fitted_from_many_rows() {
+    let n = 5000;
+    let x = Array2::from_shape_fn((n, 3), |(i, j)| match j {
+        0 => ((i * 37) % 101) as f64 / 50.0 - 1.0,
+        1 => f64::from(u8::from(i % 2500 == 17)),
+        _ => f64::from(u8::from(i < 3)),
+    });
+    let y: Vec<f64> = (0..n).map(|i| ((i * i) % 5) as f64).collect();
+    let fitted = Glm::new(LogLinear).fit(&x, &y).unwrap();
+    assert_eq!(fitted.report.status, Status::Converged);
+    // The normal equations hold: of an indicator, the rows' means add up to their targets.
+    let mean = fitted.predict(&x).unwrap();
+    for j in 0..3 {
+        let slope: f64 = (0..n).map(|i| (mean[i] - y[i]) * x[[i, j]]).sum();
+        assert!(slope.abs() < 1e-5, "{j}: {slope}");
+    }
+    // Separated data end with a warning here as well.
+    let y: Vec<f64> = x.column(0).iter().map(|&x| f64::from(u8::from(x > 0.0))).collect();
+    let apart = Glm::new(Logistic).fit(&x.select(ndarray::Axis(1), &[0]), &y).unwrap();
+    assert_eq!(apart.report.status, Status::NoMinimiser);
+}
+
+#[test]
+fn predictions_take_offsets_and_stay_inside_of_the_domain() {
+    let Data { x, offset, .. } = data();
+    let y: Vec<f64> = (0..24).map(|i| f64::from((5 * i * i) % 9)).collect();
+    let fitted = Glm::new(LogLinear).fit_weighted(&x, &y, None, Some(&offset)).unwrap();
+    let mean = fitted.predict_with_offset(&x, &offset).unwrap();
+    // With an intercept the fitted means add up to the targets.
+    assert!((mean.sum() - y.iter().sum::<f64>()).abs() < 1e-6);
+    let without = fitted.predict(&x).unwrap();
+    assert!((mean[1] / without[1] - offset[1].exp()).abs() < 1e-12);
+    assert!(fitted.predict_with_offset(&x, &offset[1..]).is_err());
+    assert!(fitted.predict_with_offset(&x, &[f64::NAN; 24]).is_err());
+
+    let positive: Vec<f64> = (0..24).map(|i| 0.5 + f64::from((11 * i) % 13) / 4.0).collect();
+    let fitted = Glm::new(Reciprocal).fit(&x, &positive).unwrap();
+    let far = array![[0.0, 0.0], [0.0, 100.0]];
+    assert!(fitted.predict_natural(&far).unwrap()[1] > 0.0);
+    let refused = fitted.predict(&far).unwrap_err();
+    assert!(matches!(refused, Error::OutsideNaturalDomain { index: 1, .. }), "{refused}");
+    assert!(refused.to_string().contains("a number < 0"), "{refused}");
+}
+
+/// A run without passes ends where it began, with an honest status.
+#[test]
+fn no_passes_are_a_status() {
+    let Data { x, .. } = data();
+    let y: Vec<f64> = (0..24).map(|i| f64::from((5 * i * i) % 9)).collect();
+    let mut glm = Glm::new(LogLinear);
+    glm.stop.max_passes = 0.0;
+    let fitted = glm.fit(&x, &y).unwrap();
+    assert_eq!(fitted.report.status, Status::PassLimit);
+    // The null model.
+    let mean = y.iter().sum::<f64>() / 24.0;
+    assert_eq!(fitted.coefficients, [0.0, 0.0]);
+    assert!((fitted.intercept - mean.ln()).abs() < 1e-12);
+    assert!((fitted.summary.deviance - fitted.summary.null_deviance).abs() < 1e-9);
+}
+
+#[test]
+fn sizes_of_negative_binomials_are_checked() {
+    let x = array![[0.0], [1.0], [2.0]];
+    for size in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        let refused = Glm::new(NegativeBinomialLog { size }).fit(&x, &[1.0, 0.0, 4.0]).unwrap_err();
+        assert!(refused.to_string().contains("size"), "{refused}");
+        let glm = Glm::new(NegativeBinomialCanonical { size });
+        assert!(glm.fit(&x, &[1.0, 0.0, 4.0]).is_err());
+    }
+    // A large size is a Poisson model.
+    let y = [1.0, 0.0, 4.0];
+    let a = Glm::new(NegativeBinomialLog { size: 1e9 }).fit(&x, &y).unwrap();
+    let b = Glm::new(LogLinear).fit(&x, &y).unwrap();
+    assert!((a.coefficients[0] - b.coefficients[0]).abs() < 1e-6);
+    assert!((a.summary.deviance - b.summary.deviance).abs() < 1e-6);
 }

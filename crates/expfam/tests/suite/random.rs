@@ -1,4 +1,4 @@
-//! Random natural parameters of every family: no NaN, round trips, the equality of Fenchel and Young.
+//! Random natural parameters of every family: no NaN, round trips, the inequality of Fenchel and Young and its equality at pairs.
 //!
 //! `FENCHEL_RANDOM_PARAMETERS=1000000 cargo test --release -p fenchel-expfam --test suite random -- --nocapture` does a million a
 //! family; the suite does fewer.
@@ -49,6 +49,25 @@ fn random_parameters_have_no_nan_and_come_back() {
             let kl = family.kl(&eta, &other);
             assert!(kl >= 0.0, "{name} KL {kl} {eta:?} {other:?}");
             assert!(family.kl(&eta, &eta) == 0.0, "{name} {eta:?}");
+            // A + A* = <eta, mu> at the pair, and no less elsewhere.
+            let dual = family.conjugate_at(&eta);
+            let products = |eta: &[f64]| -> (f64, f64) {
+                let terms = eta.iter().zip(&mu).map(|(e, m)| e * m);
+                terms.fold((0.0, 0.0), |(sum, size), t| (sum + t, size + t.abs()))
+            };
+            let (inner, size) = products(&eta);
+            let slack = 1e-9 * (a.abs() + dual.abs() + size) + 1e-300;
+            if slack.is_finite() {
+                let off = a + dual - inner;
+                assert!(off.abs() <= slack, "{name} {eta:?}: A + A* - <eta, mu> = {off:e}");
+            }
+            let (inner, size) = products(&other);
+            let there = family.log_partition(&other);
+            let slack = 1e-9 * (there.abs() + dual.abs() + size) + 1e-300;
+            if slack.is_finite() {
+                let gap = there + dual - inner;
+                assert!(gap >= -slack, "{name} {eta:?} {other:?}: {gap:e}");
+            }
             // By centred coordinates, which do not cancel. What rounds to the border has no way back: a documented error.
             family.centred_from_natural(&eta, &mut mu);
             assert!(!mu.iter().any(|m| m.is_nan()), "{name} centred {eta:?}: {mu:?}");

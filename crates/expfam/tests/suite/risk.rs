@@ -274,3 +274,27 @@ fn local_bounds_hold_where_they_claim() {
     assert!(local_bound(&Bernoulli.with_p(0.3).unwrap(), &[0.3]).is_err());
     close(samples_for_quadratic_regime(2), 43.0, 0.01);
 }
+
+#[test]
+fn arguments_that_are_no_such_thing_give_no_number() {
+    for bad in [f64::NAN, -1.0, f64::INFINITY] {
+        assert!(gamma_mle(bad, 5.0).is_nan() && gamma_mle(0.5, bad).is_nan());
+        assert!(gamma_mle_bounds(bad, 5.0).0.is_nan() && mean_ratio(0.5, bad, 1.0, 3.0).is_nan());
+        assert!(gamma_map(bad, 1.0, 1.0, 3.0).is_nan() && gamma_map(0.5, bad, 1.0, 3.0).is_nan());
+        assert!(gamma_map(0.5, 1.0, bad, 3.0).is_nan() && gamma_map(0.5, 1.0, 1.0, bad).is_nan());
+        assert!(gamma_map_bound(0.5, 1.0, bad, 3.0).is_nan());
+        assert!(gamma_map_symmetrised(0.5, bad, 1.0, 3.0).is_nan());
+        assert!(covariance_mle(3, bad).is_nan() && covariance_mle_bound(3, bad).is_nan());
+        assert!(normal_vector_mle(3, bad).is_nan() && normal_map(1.0, 0.0, bad, 3.0).0.is_nan());
+        assert!(
+            quadratic_map(2, 1.0, bad, 3.0).is_nan() && poisson_map(bad, 1.0, 1.0, 3.0).is_nan()
+        );
+        assert!(categorical_map(&[0.5, 0.5], bad, &[0.5, 0.5], 3).is_nan());
+    }
+    assert!(covariance_mle(0, 9.0).is_nan() && normal_vector_mle(0, 9.0).is_nan());
+    // Lengths that differ, and what is no law.
+    assert!(categorical_map(&[0.5, 0.5], 1.0, &[1.0], 3).is_nan());
+    assert!(categorical_map(&[0.5, 0.2], 1.0, &[0.5, 0.5], 3).is_nan());
+    assert!(categorical_map(&[0.5, 0.5], 1.0, &[0.0, 1.0], 3).is_nan());
+    assert_eq!(categorical_map(&[0.5, 0.5], 0.0, &[0.5, 0.5], 3), f64::INFINITY);
+}

@@ -472,3 +472,45 @@ fn the_edges_of_the_domains() {
     assert!((ln_gamma_multivariate(2, 4.2) - two).abs() < 1e-14);
     assert!((trigamma_multivariate(2, 4.2) - trigamma(4.2) - trigamma(3.7)).abs() < 1e-15);
 }
+
+/// Concentrations whose squares are no numbers. `KL` of members of one direction tends to `(d - 1) phi(k' / k) / 2`, and of one
+/// concentration to `k (1 - cos)`.
+#[test]
+fn huge_concentrations_have_finite_divergences() {
+    use fenchel_expfam::{Family, VonMises, VonMisesFisher};
+    fn check(family: &dyn Family, d: usize) {
+        for k in [1e20, 1e120, 1e200, 1e300] {
+            let at = |k: f64, turn: f64| {
+                let mut eta = vec![0.0; d];
+                (eta[0], eta[1]) = (k * turn.cos(), k * turn.sin());
+                eta
+            };
+            // Along an axis, so that the members have exactly one direction.
+            let p = at(k, 0.0);
+            family.check_natural(&p).unwrap();
+            let half = 0.5 * (d as f64 - 1.0);
+            for ratio in [1.0 + 1e-7, 1.1, 2.0, 1e3] {
+                let q: Vec<f64> = p.iter().map(|e| e * ratio).collect();
+                let (z, exact) = (ratio - 1.0, ratio - 1.0 - ratio.ln());
+                let expected = half * if z < 1e-3 { z * z * (0.5 - z / 3.0) } else { exact };
+                let found = family.kl(&p, &q);
+                let close = (found - expected).abs() <= 1e-8 * expected;
+                assert!(close, "{d} {k:e} {ratio}: {found:e} {expected:e}");
+            }
+            // 1 - cos(1)
+            let found = family.kl(&p, &at(k, 1.0)) / k;
+            assert!((found - 0.459_697_694_131_860_3).abs() < 1e-13, "{d} {k:e}: {found}");
+            let mut mu = vec![0.0; d];
+            let mut information = vec![0.0; d * d];
+            family.mean(&p, &mut mu);
+            family.fisher(&p, &mut information);
+            assert!((mu[0] - 1.0).abs() < 1e-15, "{mu:?}");
+            assert!(information.iter().all(|i| i.is_finite()));
+            assert!(family.log_partition(&p).is_finite());
+            assert_eq!(family.kl(&p, &p), 0.0);
+        }
+    }
+    check(&VonMises, 2);
+    check(&VonMisesFisher::new(3).unwrap(), 3);
+    check(&VonMisesFisher::new(5).unwrap(), 5);
+}

@@ -242,3 +242,45 @@ fn draws_have_the_moments_of_their_law() {
         }
     }
 }
+
+/// Many observations at once agree with one after the other: densities, and summaries with the merger of single ones.
+#[test]
+fn many_observations_are_as_good_as_one_after_the_other() {
+    for (family, etas) in univariate() {
+        for eta in &etas {
+            let mut rng = stream(14, 0);
+            let mut x: Vec<f64> = (0..2100).map(|_| family.draw(eta, &mut rng)).collect();
+            for extreme in [1e-320, 1e-308, 1.0 - 1e-16, 1.0, 1e300] {
+                if family.check_point(&extreme).is_ok() {
+                    x.push(extreme);
+                }
+            }
+            let mut out = vec![0.0; x.len()];
+            family.log_densities(eta, &x, &mut out);
+            for (x, found) in x.iter().zip(&out) {
+                let expected = family.log_density(eta, x);
+                let close = (found - expected).abs() <= 1e-13 * (1.0 + expected.abs())
+                    || *found == expected;
+                // What cancels: parameters of 10^8 against their normaliser.
+                let terms = 1e-15 * eta.iter().fold(0.0, |a: f64, e| a.max(e.abs()));
+                let close = close || (found - expected).abs() <= terms * (1.0 + expected.abs());
+                assert!(close, "{} {eta:?} at {x:e}: {found} {expected}", family.name());
+            }
+            // Without the extremes, whose squares overflow.
+            let x = &x[..2100];
+            let k = family.dimension();
+            let (mut all, mut one, mut point) = (vec![0.0; k], vec![0.0; k], vec![0.0; k]);
+            family.centred_mean(x, &mut all);
+            family.centred(&x[0], &mut one);
+            for (i, x) in x.iter().enumerate().skip(1) {
+                family.centred(x, &mut point);
+                family.blend(&mut one, 1.0 / (i + 1) as f64, &point);
+            }
+            let scale = one.iter().fold(0.0, |a: f64, c| a.max(c.abs()));
+            for (a, b) in all.iter().zip(&one) {
+                let close = (a - b).abs() <= 1e-11 * (b.abs() + 1e-3 * scale) || a == b;
+                assert!(close, "{} {eta:?}: {all:?} {one:?}", family.name());
+            }
+        }
+    }
+}
