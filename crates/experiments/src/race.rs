@@ -43,7 +43,9 @@ pub(crate) fn geometric_mean(runs: &[Vec<(f64, f64)>], best: f64) -> Vec<(f64, f
             let mut log = 0.0;
             for run in runs {
                 let (_, objective) = run.get(k).or(run.last())?;
-                log += (objective - best).max(0.0).ln();
+                // What is no number any more has overflowed.
+                let gap = if objective.is_nan() { f64::INFINITY } else { objective - best };
+                log += gap.max(0.0).ln();
             }
             Some((passes, (log / runs.len() as f64).exp()))
         })

@@ -13,7 +13,7 @@ const LISTS: &[&[Experiment]] = &[
     crate::causal::ALL,
     crate::expfam::RISKS,
     crate::expfam::AVERAGES,
-    &crate::moments::ALL,
+    crate::moments::ALL,
     crate::saddle::ALL,
 ];
 

@@ -91,5 +91,6 @@ where
     let weights = OnWeights { regulariser: problem.regulariser(), weights: problem.d() };
     let Solution { state, report } =
         fenchel_optim::fista::fista(part, weights, settings, start, observer)?;
-    Ok(Solution { state: state.map(|x| point(problem.d(), &x)), report })
+    let state = state.map(|x| point(problem.d(), &x));
+    Ok(Solution { report: problem.judged(report, &state.point), state })
 }

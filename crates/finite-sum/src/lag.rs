@@ -96,7 +96,7 @@ impl Powers {
         Powers { single, l2, table, capacity, list: None }
     }
 
-    /// Steps that are told one by one, up to `capacity` of them between two flushes.
+    /// Steps that are reported one by one, up to `capacity` of them between two flushes.
     pub(crate) fn listed(l2: f64, capacity: u32) -> Self {
         let single = Single { step: f64::NAN, rho: 0.5, drift: 0.0, pull: 0.0 };
         let mut list = List::default();

@@ -30,17 +30,12 @@ use crate::{Error, Point, Problem};
 /// # Errors
 /// [`Error::Refused`] for a loss that is not smooth; [`Error::Invalid`] for a start of another shape
 /// or settings out of range.
-pub fn lbfgs<'p, 'a, D, L, O>(
+pub fn lbfgs<'p, 'a, D: Design, L: Loss, O: Observer<Lbfgs<SmoothPart<'p, 'a, D, L, Zero>>>>(
     problem: &'p Problem<'a, D, L, Zero>,
     settings: &LbfgsSettings,
     start: Option<LbfgsState<Point>>,
     observer: &mut O,
-) -> Result<Solution<LbfgsState<Point>>, Error>
-where
-    D: Design,
-    L: Loss,
-    O: Observer<Lbfgs<SmoothPart<'p, 'a, D, L, Zero>>>,
-{
+) -> Result<Solution<LbfgsState<Point>>, Error> {
     settings.stop.check()?;
     problem.check_smooth("lbfgs")?;
     let (at, memory) = start.map(|start| (start.point, start.memory)).unzip();
@@ -48,7 +43,8 @@ where
     let start = LbfgsState { point: x, memory: memory.unwrap_or_default() };
     let Solution { state, report } =
         fenchel_optim::lbfgs::lbfgs(function, settings, start, observer)?;
-    Ok(Solution { state: state.map(|x| point(problem.d(), &x)), report })
+    let state = state.map(|x| point(problem.d(), &x));
+    Ok(Solution { report: problem.judged(report, &state.point), state })
 }
 
 /// OWL-QN, which is L-BFGS with an l1 penalty, for smooth losses; the intercept has no penalty.
@@ -74,17 +70,12 @@ where
 ///
 /// # Errors
 /// As [`lbfgs`].
-pub fn owlqn<'p, 'a, D, L, O>(
+pub fn owlqn<'p, 'a, D: Design, L: Loss, O: Observer<Owlqn<SmoothPart<'p, 'a, D, L, L1>>>>(
     problem: &'p Problem<'a, D, L, L1>,
     settings: &LbfgsSettings,
     start: Option<LbfgsState<Point>>,
     observer: &mut O,
-) -> Result<Solution<LbfgsState<Point>>, Error>
-where
-    D: Design,
-    L: Loss,
-    O: Observer<Owlqn<SmoothPart<'p, 'a, D, L, L1>>>,
-{
+) -> Result<Solution<LbfgsState<Point>>, Error> {
     settings.stop.check()?;
     problem.check_smooth("owlqn")?;
     let (at, memory) = start.map(|start| (start.point, start.memory)).unzip();

@@ -46,6 +46,7 @@ pub mod order;
 pub mod path;
 pub mod points;
 mod problem;
+mod recession;
 mod smooth;
 mod terms;
 

@@ -381,21 +381,6 @@ impl<'a, D: Design, L: Loss, R: Regulariser> Problem<'a, D, L, R> {
         Invalid::check_finite("intercept", &[point.intercept])
     }
 
-    /// Whether a point proves that there is no minimiser: nothing is penalised, and the point is on the right side of every row,
-    /// beyond rounding, so that its multiples are better and better. One pass.
-    pub(crate) fn recedes_along(&self, point: &Point) -> bool {
-        if !(L::RECEDES && R::IDENTITY && self.l2 == 0.0) {
-            return false;
-        }
-        let mut margins = vec![0.0; self.n()];
-        self.margins(point, &mut margins);
-        let norm = point.weights.iter().map(|w| w * w).sum::<f64>().sqrt();
-        (0..self.n()).filter(|&i| self.term_weight(i) > 0.0).all(|i| {
-            let rounding = self.norms_squared[i].sqrt() * norm + point.intercept.abs();
-            self.targets[i] * margins[i] > 1e-12 * rounding
-        })
-    }
-
     /// A method with a step size needs a smooth loss.
     pub(crate) fn check_smooth(&self, method: &'static str) -> Result<(), Error> {
         if self.loss.curvature().is_finite() {

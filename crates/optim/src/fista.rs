@@ -92,18 +92,13 @@ impl<P> FistaState<P> {
 /// # Errors
 /// [`Invalid`] for a start of the wrong length or with non-finite entries, a regulariser that does not fit, or
 /// settings out of range.
-pub fn fista<S, R, O>(
+pub fn fista<S: Smooth, R: Regulariser, O: Observer<Fista<S, R>>>(
     function: S,
     regulariser: R,
     settings: &FistaSettings,
     start: impl Into<FistaState>,
     observer: &mut O,
-) -> Result<Solution<FistaState>, Invalid>
-where
-    S: Smooth,
-    R: Regulariser,
-    O: Observer<Fista<S, R>>,
-{
+) -> Result<Solution<FistaState>, Invalid> {
     let start = start.into();
     settings.stop.check()?;
     Invalid::check_length("start", function.dimension(), start.point.len())?;

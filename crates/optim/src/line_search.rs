@@ -24,7 +24,7 @@ const CURVATURE: f64 = 0.9;
 ///
 /// let f = |t: f64| (t - 0.1) * (t - 0.1); // slope -0.2 at 0
 /// let mut search = Armijo::new(f(0.0), -0.2, 1.0);
-/// while search.tell(f(search.step())) == Search::Continue {}
+/// while search.record(f(search.step())) == Search::Continue {}
 /// assert_eq!(search.step(), 0.125);
 /// ```
 #[derive(Debug, Clone)]
@@ -52,7 +52,7 @@ impl Armijo {
     }
 
     /// Takes the value at [`step`](Armijo::step); one that is infinite or NaN is too high. Fails after 60 trials.
-    pub fn tell(&mut self, value: f64) -> Search {
+    pub fn record(&mut self, value: f64) -> Search {
         let noise = 4.0 * f64::EPSILON * self.value.abs();
         if value <= self.value + self.decrease * self.step * self.slope + noise {
             return Search::Accept;
@@ -67,7 +67,7 @@ impl Armijo {
 }
 
 /// A search for a step with the strong Wolfe conditions, driven from outside: ask for a
-/// [`step`](Wolfe::step), evaluate there, [`tell`](Wolfe::tell) the result.
+/// [`step`](Wolfe::step), evaluate there, [`record`](Wolfe::record) the result.
 ///
 /// Reference: Nocedal and Wright, "Numerical Optimization" (2006), algorithms 3.5 and 3.6: grow until
 /// a minimum is bracketed, two to ten times by the secant of the slopes, then zoom in by cubic interpolation, bisecting where that is no help.
@@ -100,7 +100,7 @@ impl Wolfe {
     }
 
     /// Takes the value and the slope along the direction at [`step`](Wolfe::step).
-    pub fn tell(&mut self, value: f64, slope: f64) -> Search {
+    pub fn record(&mut self, value: f64, slope: f64) -> Search {
         self.evaluations += 1;
         let here = Trial { step: self.step, value, slope };
         // Near a minimum the values differ by rounding only, and the slopes know better.
@@ -169,7 +169,7 @@ mod tests {
         let run = |f: &dyn Fn(f64) -> f64, slope: f64| {
             let mut search = Armijo::new(f(0.0), slope, 4.0);
             loop {
-                match search.tell(f(search.step())) {
+                match search.record(f(search.step())) {
                     Search::Accept => return Some(search.step()),
                     Search::Continue => {}
                     Search::Fail => return None,
@@ -188,7 +188,7 @@ mod tests {
         let mut wolfe = Wolfe::new(value, slope, first);
         loop {
             let (value, slope) = f(wolfe.step());
-            match wolfe.tell(value, slope) {
+            match wolfe.record(value, slope) {
                 Search::Accept => return (wolfe.step, wolfe.evaluations),
                 Search::Continue => {}
                 Search::Fail => panic!("failed after {} evaluations", wolfe.evaluations),

@@ -10,13 +10,13 @@ use fenchel_crf::{
     CrfFiniteSum, DualState, Error, Features, Init, Likelihood, Oeg, OegSettings, Problem, Sag,
     SagSampling, SagSettings, Support, lbfgs, oeg, sag,
 };
-use fenchel_finite_sum::general::{FiniteSum, Sum, SumSettings, saga, sgd, svrg};
+use fenchel_finite_sum::general::{FiniteSum, Sum, SumSettings, saga, svrg};
 use fenchel_graphical::chain::ChainMarginals;
 use fenchel_linalg::Invalid;
 use fenchel_optim::lbfgs::{LbfgsSettings, Smooth};
 use fenchel_optim::prox::Zero;
 use fenchel_optim::random::Order;
-use fenchel_optim::{Cadence, Progress, Refusal, Status, StepSize, Stop};
+use fenchel_optim::{Cadence, Progress, Refusal, Status, Stop};
 
 fn optimum(problem: &Problem<'_>) -> f64 {
     let stop = Stop { absolute: 1e-12, relative: 0.0, ..Stop::default() };
@@ -396,14 +396,6 @@ fn finite_sum_methods_approach_the_optimum() {
     let settings = SumSettings { stop, ..settings };
     let solution = svrg(&sum, &settings, None, &mut ()).unwrap();
     assert!((-1e-11..=1e-9).contains(&above(&solution.state.point)));
-    let step = StepSize::Scaled(5.0);
-    let settings = SumSettings { step, stop: Stop::after_passes(300.0), ..SumSettings::default() };
-    let solution = sgd(&sum, &settings, None, &mut ()).unwrap();
-    assert!(
-        (-1e-11..=1e-2).contains(&above(&solution.state.point)),
-        "{}",
-        above(&solution.state.point)
-    );
 }
 
 #[test]

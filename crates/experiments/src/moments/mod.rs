@@ -28,7 +28,7 @@ use crate::documents::BABICHEV as DOCUMENT;
 use crate::{Axis, Context, Experiment, Failure, Figure, Sentence, Series, Size, Stated, Table};
 
 /// The experiments in the order of the thesis.
-pub(crate) const ALL: [Experiment; 11] = [
+pub(crate) const ALL: &[Experiment] = &[
     contour::EXPERIMENT,
     exact::RATIONAL,
     exact::STAIRCASE,

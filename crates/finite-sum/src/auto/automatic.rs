@@ -1,18 +1,21 @@
 //! Which methods a regulariser is open to, and the solver that goes by it.
 
-use fenchel_linalg::Design;
+use std::ops::Deref;
+
+use fenchel_linalg::{Design, Nonzeros};
 use fenchel_optim::fista::FistaSettings;
 use fenchel_optim::prox::{
     ElasticNet, FusedLasso, GroupLasso, GroupMax, Interval, L1, L1Ball, L2Ball, L2Norm,
     NonnegativeL1, Simplex, SparseGroupLasso, TotalVariation, WeightedL1, Zero,
 };
-use fenchel_optim::{Budget, Loss, Observer, Regulariser, Solution, Status};
+use fenchel_optim::{Budget, Loss, Observer, Regulariser, Solution};
 
 use super::choice::{Choice, Method};
 use super::guarded::{Guarded, guarded};
-use super::run::{AutoSettings, elastic_net, separable};
+use super::run::{AutoSettings, Run, by_terms};
 use super::state::AutoState;
-use crate::multiclass::{MulticlassAuto, MulticlassPoint, MulticlassProblem, auto as multiclass};
+use crate::lag::Lagged;
+use crate::newton::AsElasticNet;
 use crate::{Error, Point, Problem, fista};
 
 /// Solves a problem by the method that suits it: see [the module](super).
@@ -23,8 +26,8 @@ use crate::{Error, Point, Problem, fista};
 /// where the dual value is the largest. That is as good as the point for a smooth loss; at a kink any dual variable may belong
 /// to a point, and a start saves half of the passes at best, little for small `l2`.
 ///
-/// Where nothing is penalised and the logistic loss ends at a point that separates the classes, the status is
-/// [`Status::NoMinimiser`]: the point is proof of it.
+/// Where nothing is penalised and a hyperplane separates the classes of the logistic loss, be it through some of the rows, the
+/// status is [`NoMinimiser`](fenchel_optim::Status::NoMinimiser), as that of each method called directly.
 ///
 /// The observer sees the progress and the [`Method`] at work. Costs and certificates are those of the method; the
 /// report adds up what both took if there was a change. A choice costs O(n).
@@ -34,18 +37,12 @@ use crate::{Error, Point, Problem, fista};
 /// allowed, or for a loss with a kink or without a curvature
 /// bound under a regulariser that is not separable; [`Error::Invalid`] for a start of another shape or settings out of
 /// range.
-pub fn auto<D, L, R, O>(
+pub fn auto<D: Design + Copy, L: Loss + Copy, R: Automatic, O: Observer<Method>>(
     problem: &Problem<'_, D, L, R>,
     settings: &AutoSettings,
     start: Option<Point>,
     observer: &mut O,
-) -> Result<Solution<AutoState>, Error>
-where
-    D: Design + Copy,
-    L: Loss + Copy,
-    R: Automatic,
-    O: Observer<Method>,
-{
+) -> Result<Solution<AutoState>, Error> {
     settings.stop.check()?;
     let start = start.map(|mut point| {
         problem.check_point(&point)?;
@@ -54,13 +51,7 @@ where
         }
         Ok::<_, Error>(point)
     });
-    let mut solution = R::solve(problem, settings, start.transpose()?, observer)?;
-    let report = &mut solution.report;
-    let ended = matches!(report.status, Status::Converged | Status::Stalled | Status::Diverged);
-    if ended && problem.recedes_along(&solution.state.point) {
-        report.status = Status::NoMinimiser;
-    }
-    Ok(solution)
+    R::dispatch(Binary { problem, settings, start: start.transpose()?, observer })
 }
 
 /// A regulariser that [`auto`](super::auto()) takes.
@@ -68,21 +59,106 @@ where
 /// What it does by default is FISTA, which takes any regulariser: for one of your own,
 /// `impl Automatic for MyPenalty {}`.
 pub trait Automatic: Regulariser + Clone {
-    /// Solves a problem by the methods that this regulariser is open to. The start has been checked.
-    ///
-    /// # Errors
-    /// Those of the methods.
-    fn solve<D, L, O>(
-        problem: &Problem<'_, D, L, Self>,
-        settings: &AutoSettings,
-        start: Option<Point>,
-        observer: &mut O,
-    ) -> Result<Solution<AutoState>, Error>
+    /// Solves a problem by the methods that this regulariser is open to.
+    fn dispatch<C: Call<Self>>(call: C) -> C::Solved {
+        call.joint()
+    }
+}
+
+/// A problem to solve, with settings, start and observer: the same choice for one margin and for several classes.
+pub trait Call<R: Regulariser>: Sized {
+    /// What comes back.
+    type Solved;
+
+    /// With l1, l2, both or neither.
+    fn elastic_net(self) -> Self::Solved
     where
-        D: Design + Copy,
-        L: Loss + Copy,
-        O: Observer<Method>,
+        R: AsElasticNet + Lagged + Clone;
+
+    /// With another regulariser that is a sum over coordinates.
+    fn separable(self) -> Self::Solved
+    where
+        R: Lagged;
+
+    /// With any regulariser.
+    fn joint(self) -> Self::Solved;
+
+    /// With the regulariser that this one refers to, which is copied.
+    fn owned<S: Automatic>(self) -> Self::Solved
+    where
+        R: Deref<Target = S>;
+}
+
+macro_rules! open_to {
+    ($methods:ident: $($regulariser:ty),*) => {$(
+        impl Automatic for $regulariser {
+            fn dispatch<C: Call<Self>>(call: C) -> C::Solved {
+                call.$methods()
+            }
+        }
+    )*};
+}
+
+open_to!(elastic_net: Zero, L1, ElasticNet);
+open_to!(separable: Interval, WeightedL1, NonnegativeL1);
+open_to!(joint: GroupLasso, GroupMax, SparseGroupLasso, L2Norm, L1Ball, L2Ball, Simplex, TotalVariation, FusedLasso);
+
+impl<R: Automatic> Automatic for &R {
+    fn dispatch<C: Call<Self>>(call: C) -> C::Solved {
+        call.owned()
+    }
+}
+
+/// A problem of one margin.
+struct Binary<'c, 'a, D, L, R, O> {
+    problem: &'c Problem<'a, D, L, R>,
+    settings: &'c AutoSettings,
+    start: Option<Point>,
+    observer: &'c mut O,
+}
+
+impl<D, L, R, O> Call<R> for Binary<'_, '_, D, L, R, O>
+where
+    D: Design + Copy,
+    L: Loss + Copy,
+    R: Regulariser + Clone,
+    O: Observer<Method>,
+{
+    type Solved = Result<Solution<AutoState>, Error>;
+
+    fn elastic_net(self) -> Self::Solved
+    where
+        R: AsElasticNet + Lagged,
     {
+        let Binary { problem, settings, start, observer } = self;
+        let ElasticNet { l1, l2 } = problem.regulariser().weights();
+        if l1 == 0.0 && !R::IDENTITY {
+            let problem = &problem.clone().penalised(Zero, problem.l2() + l2)?;
+            return Binary { problem, settings, start, observer }.elastic_net();
+        }
+        let budget = Budget::new(settings.stop);
+        match Nonzeros::if_worth(problem.design(), settings.max_memory) {
+            Some(copy) => {
+                Run::of(&problem.stored_as(copy.view()), settings).go(budget, start, observer)
+            }
+            None => Run::of(problem, settings).go(budget, start, observer),
+        }
+    }
+
+    fn separable(self) -> Self::Solved
+    where
+        R: Lagged,
+    {
+        let Binary { problem, settings: AutoSettings { seed, stop, .. }, start, observer } = self;
+        let choice = Choice::separable(problem, stop.relative)?;
+        let by = |method, start, stop, watch: &mut Guarded<'_, O>| {
+            by_terms(problem, *seed, method, start, stop, watch)
+        };
+        guarded(choice, Budget::new(*stop), start, observer, by)
+    }
+
+    fn joint(self) -> Self::Solved {
+        let Binary { problem, settings, start, observer } = self;
         let by = |_, start: Option<Point>, stop, watch: &mut Guarded<'_, O>| {
             let settings = FistaSettings { stop, ..FistaSettings::default() };
             let start = start.map(Point::into);
@@ -92,103 +168,13 @@ pub trait Automatic: Regulariser + Clone {
         guarded(Choice::joint(problem), Budget::new(settings.stop), start, observer, by)
     }
 
-    /// The same for several classes.
-    ///
-    /// # Errors
-    /// Those of the methods.
-    fn solve_multiclass<D, O>(
-        problem: &MulticlassProblem<'_, D, Self>,
-        settings: &AutoSettings,
-        start: Option<MulticlassPoint>,
-        observer: &mut O,
-    ) -> Result<Solution<MulticlassAuto>, Error>
+    fn owned<S: Automatic>(self) -> Self::Solved
     where
-        D: Design + Copy,
-        O: Observer<Method>,
+        R: Deref<Target = S>,
     {
-        multiclass::joint(problem, settings, start, observer)
-    }
-}
-
-macro_rules! solved_by {
-    ($solver:ident, $multiclass:ident: $($regulariser:ty),*) => {$(
-        impl Automatic for $regulariser {
-            fn solve<D, L, O>(
-                problem: &Problem<'_, D, L, Self>,
-                settings: &AutoSettings,
-                start: Option<Point>,
-                observer: &mut O,
-            ) -> Result<Solution<AutoState>, Error>
-            where
-                D: Design + Copy,
-                L: Loss + Copy,
-                O: Observer<Method>,
-            {
-                $solver(problem, settings, start, observer)
-            }
-
-            fn solve_multiclass<D, O>(
-                problem: &MulticlassProblem<'_, D, Self>,
-                settings: &AutoSettings,
-                start: Option<MulticlassPoint>,
-                observer: &mut O,
-            ) -> Result<Solution<MulticlassAuto>, Error>
-            where
-                D: Design + Copy,
-                O: Observer<Method>,
-            {
-                multiclass::$multiclass(problem, settings, start, observer)
-            }
-        }
-    )*};
-}
-
-solved_by!(elastic_net, smooth: Zero);
-solved_by!(elastic_net, separable: L1, ElasticNet);
-solved_by!(separable, separable: Interval, WeightedL1, NonnegativeL1);
-impl Automatic for GroupLasso {}
-impl Automatic for GroupMax {}
-impl Automatic for SparseGroupLasso {}
-impl Automatic for L2Norm {}
-impl Automatic for L1Ball {}
-impl Automatic for L2Ball {}
-impl Automatic for Simplex {}
-impl Automatic for TotalVariation {}
-impl Automatic for FusedLasso {}
-
-/// What it refers to is copied: the methods are those of the regulariser itself.
-impl<R: Automatic> Automatic for &R {
-    fn solve<D, L, O>(
-        problem: &Problem<'_, D, L, Self>,
-        settings: &AutoSettings,
-        start: Option<Point>,
-        observer: &mut O,
-    ) -> Result<Solution<AutoState>, Error>
-    where
-        D: Design + Copy,
-        L: Loss + Copy,
-        O: Observer<Method>,
-    {
-        let own = R::clone(problem.regulariser());
-        R::solve(&problem.clone().penalised(own, problem.l2())?, settings, start, observer)
-    }
-
-    fn solve_multiclass<D, O>(
-        problem: &MulticlassProblem<'_, D, Self>,
-        settings: &AutoSettings,
-        start: Option<MulticlassPoint>,
-        observer: &mut O,
-    ) -> Result<Solution<MulticlassAuto>, Error>
-    where
-        D: Design + Copy,
-        O: Observer<Method>,
-    {
-        let own = R::clone(problem.regulariser());
-        R::solve_multiclass(
-            &problem.clone().penalised(own, problem.l2())?,
-            settings,
-            start,
-            observer,
-        )
+        let Binary { problem, settings, start, observer } = self;
+        let own = S::clone(problem.regulariser());
+        let problem = &problem.clone().penalised(own, problem.l2())?;
+        S::dispatch(Binary { problem, settings, start, observer })
     }
 }

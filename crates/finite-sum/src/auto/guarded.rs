@@ -71,13 +71,13 @@ impl<M: ?Sized, O: Observer<Method>> Observer<M> for Guarded<'_, O> {
     const WATCHES: bool = O::WATCHES;
 
     fn observe(&mut self, progress: &Progress, _: &M) -> ControlFlow<()> {
-        let mut shown = *progress;
+        let mut seen = *progress;
         if let Some(before) = &self.before {
-            shown.passes += before.passes;
-            shown.oracle_calls += before.oracle_calls;
-            shown.seconds += before.seconds;
+            seen.passes += before.passes;
+            seen.oracle_calls += before.oracle_calls;
+            seen.seconds += before.seconds;
         }
-        self.observer.observe(&shown, &self.method)?;
+        self.observer.observe(&seen, &self.method)?;
         let Progress { passes, certificate, .. } = *progress;
         // A look at the limit says when the run ends, not how it goes.
         let Some((limit, stop)) = self.guard.filter(|(_, stop)| passes < stop.max_passes) else {

@@ -31,7 +31,7 @@ mod head_start;
 mod run;
 mod state;
 
-pub use automatic::{Automatic, auto};
+pub use automatic::{Automatic, Call, auto};
 pub use choice::{Choice, Method, Reason};
 pub(crate) use guarded::{Guarded, guarded};
 pub use run::AutoSettings;

@@ -1,11 +1,11 @@
 //! Running what was chosen.
 
-use fenchel_linalg::{Design, Nonzeros};
+use fenchel_linalg::Design;
 use fenchel_optim::MAX_MEMORY;
 use fenchel_optim::fista::FistaSettings;
 use fenchel_optim::lbfgs::LbfgsSettings;
 use fenchel_optim::newton::NewtonCgSettings;
-use fenchel_optim::prox::{ElasticNet, Zero};
+use fenchel_optim::prox::Zero;
 use fenchel_optim::random::{Order, stream};
 use fenchel_optim::{Budget, Clock, Loss, Observer, Regulariser, Report, Solution, StepSize, Stop};
 use serde::{Deserialize, Serialize};
@@ -46,89 +46,15 @@ impl Default for AutoSettings {
     }
 }
 
-/// With l1, l2, both or neither.
-pub(super) fn elastic_net<D, L, R, O>(
-    problem: &Problem<'_, D, L, R>,
-    settings: &AutoSettings,
-    start: Option<Point>,
-    observer: &mut O,
-) -> Result<Solution<AutoState>, Error>
-where
-    D: Design + Copy,
-    L: Loss + Copy,
-    R: AsElasticNet + Lagged + Clone,
-    O: Observer<Method>,
-{
-    let ElasticNet { l1, l2 } = problem.regulariser().weights();
-    if l1 == 0.0 && !R::IDENTITY {
-        let smooth = problem.clone().penalised(Zero, problem.l2() + l2)?;
-        return elastic_net(&smooth, settings, start, observer);
-    }
-    let budget = Budget::new(settings.stop);
-    match Nonzeros::if_worth(problem.design(), settings.max_memory) {
-        Some(copy) => choose(&problem.stored_as(copy.view()), settings, budget, start, observer),
-        None => choose(problem, settings, budget, start, observer),
-    }
-}
-
-/// Chooses a method for the data as it is stored, and runs it.
-fn choose<D, L, R, O>(
-    problem: &Problem<'_, D, L, R>,
-    settings: &AutoSettings,
-    budget: Budget,
-    start: Option<Point>,
-    observer: &mut O,
-) -> Result<Solution<AutoState>, Error>
-where
-    D: Design + Copy,
-    L: Loss + Copy,
-    R: AsElasticNet + Lagged + Clone,
-    O: Observer<Method>,
-{
-    let AutoSettings { max_memory, seed, stop } = *settings;
-    let l1 = problem.regulariser().weights().l1;
-    let choice = Choice::of(problem, l1, stop.relative, max_memory)?;
-    let run = Run { problem, l1, seed, max_memory };
-    let by = |method, start, stop, watch: &mut Guarded<'_, O>| run.by(method, start, stop, watch);
-    guarded(choice, budget, start, observer, by)
-}
-
-/// With another separable regulariser.
-pub(super) fn separable<D, L, R, O>(
-    problem: &Problem<'_, D, L, R>,
-    settings: &AutoSettings,
-    start: Option<Point>,
-    observer: &mut O,
-) -> Result<Solution<AutoState>, Error>
-where
-    D: Design + Copy,
-    L: Loss + Copy,
-    R: Lagged,
-    O: Observer<Method>,
-{
-    let AutoSettings { seed, stop, .. } = *settings;
-    let choice = Choice::separable(problem, stop.relative)?;
-    let by = |method, start, stop, watch: &mut Guarded<'_, O>| {
-        by_terms(problem, seed, method, start, stop, watch)
-    };
-    guarded(choice, Budget::new(stop), start, observer, by)
-}
-
 /// The methods that look at one term at a time, and FISTA.
-fn by_terms<D, L, R, O>(
+pub(super) fn by_terms<D: Design + Copy, L: Loss + Copy, R: Lagged, O: Observer<Method>>(
     problem: &Problem<'_, D, L, R>,
     seed: u64,
     method: Method,
     start: Option<Point>,
     stop: Stop,
     watch: &mut Guarded<'_, O>,
-) -> Result<(Point, Report), Error>
-where
-    D: Design + Copy,
-    L: Loss + Copy,
-    R: Lagged,
-    O: Observer<Method>,
-{
+) -> Result<(Point, Report), Error> {
     match method {
         Method::Catalyst => {
             let (step, order) = (step(problem), Order::Runs(RUN));
@@ -167,20 +93,36 @@ where
     }
 }
 
-/// One problem and what all methods share.
-struct Run<'r, 'a, D, L, R> {
+/// One problem with l1, l2, both or neither, and what all methods share.
+pub(super) struct Run<'r, 'a, D, L, R> {
     problem: &'r Problem<'a, D, L, R>,
     l1: f64,
     seed: u64,
     max_memory: Option<u64>,
 }
 
-impl<D, L, R> Run<'_, '_, D, L, R>
-where
-    D: Design + Copy,
-    L: Loss + Copy,
-    R: AsElasticNet + Lagged + Clone,
+impl<'r, 'a, D: Design + Copy, L: Loss + Copy, R: AsElasticNet + Lagged + Clone>
+    Run<'r, 'a, D, L, R>
 {
+    pub(super) fn of(problem: &'r Problem<'a, D, L, R>, settings: &AutoSettings) -> Self {
+        let AutoSettings { max_memory, seed, .. } = *settings;
+        Run { problem, l1: problem.regulariser().weights().l1, seed, max_memory }
+    }
+
+    /// Chooses a method for the data as it is stored, and runs it.
+    pub(super) fn go<O: Observer<Method>>(
+        &self,
+        budget: Budget,
+        start: Option<Point>,
+        observer: &mut O,
+    ) -> Result<Solution<AutoState>, Error> {
+        let relative = budget.left().relative;
+        let choice = Choice::of(self.problem, self.l1, relative, self.max_memory)?;
+        let by =
+            |method, start, stop, watch: &mut Guarded<'_, O>| self.by(method, start, stop, watch);
+        guarded(choice, budget, start, observer, by)
+    }
+
     fn by<O: Observer<Method>>(
         &self,
         method: Method,

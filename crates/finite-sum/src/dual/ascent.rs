@@ -101,7 +101,7 @@ pub(super) struct Ascent<'p, 'a, D, L, R> {
     /// Averages, for a loss with a kink.
     tail: Option<Tail>,
     gap: Gap,
-    /// The best state that was shown.
+    /// The best state that was certified.
     pub(super) best: Option<DualState>,
     /// Whether it was restored, which the rest does not belong to.
     pub(super) restored: bool,

@@ -63,18 +63,12 @@ pub struct MisoMuSettings {
 /// # Errors
 /// [`Error::Refused`] without strong convexity, for a loss that is not smooth; [`Error::Invalid`] for a start
 /// of another shape or outside the domain, or settings out of range.
-pub fn miso_mu<'p, 'a, D, L, R, O>(
+pub fn miso_mu<'p, 'a, D: Design, L: Loss, R: Separable, O: Observer<Sdca<'p, 'a, D, L, R>>>(
     problem: &'p Problem<'a, D, L, R>,
     settings: &MisoMuSettings,
     start: Option<DualState>,
     observer: &mut O,
-) -> Result<Solution<DualState>, Error>
-where
-    D: Design,
-    L: Loss,
-    R: Separable,
-    O: Observer<Sdca<'p, 'a, D, L, R>>,
-{
+) -> Result<Solution<DualState>, Error> {
     let MisoMuSettings { damping, order, seed, stop } = settings;
     stop.check()?;
     let step = match *damping {

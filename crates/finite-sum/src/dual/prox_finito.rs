@@ -62,18 +62,12 @@ pub struct ProxFinitoSettings {
 ///
 /// # Errors
 /// As [`sdca`](super::sdca()).
-pub fn prox_finito<'p, 'a, D, L, R, O>(
+pub fn prox_finito<'p, 'a, D: Design, L: Loss, R: Separable, O: Observer<Sdca<'p, 'a, D, L, R>>>(
     problem: &'p Problem<'a, D, L, R>,
     settings: &ProxFinitoSettings,
     start: Option<DualState>,
     observer: &mut O,
-) -> Result<Solution<DualState>, Error>
-where
-    D: Design,
-    L: Loss,
-    R: Separable,
-    O: Observer<Sdca<'p, 'a, D, L, R>>,
-{
+) -> Result<Solution<DualState>, Error> {
     let ProxFinitoSettings { order, seed, stop } = settings;
     stop.check()?;
     let cold = start.is_none();

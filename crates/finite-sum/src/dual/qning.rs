@@ -116,18 +116,12 @@ pub struct Qning<'p, 'a, D, L, R> {
 ///
 /// # Errors
 /// As [`sdca`](super::sdca()).
-pub fn qning<'p, 'a, D, L, R, O>(
+pub fn qning<'p, 'a, D: Design, L: Loss, R: Separable, O: Observer<Qning<'p, 'a, D, L, R>>>(
     problem: &'p Problem<'a, D, L, R>,
     settings: &QningSettings,
     start: Option<DualState>,
     observer: &mut O,
-) -> Result<Solution<DualState>, Error>
-where
-    D: Design,
-    L: Loss,
-    R: Separable,
-    O: Observer<Qning<'p, 'a, D, L, R>>,
-{
+) -> Result<Solution<DualState>, Error> {
     let QningSettings { kappa, memory, step, order, seed, stop } = settings;
     order.check_given("qning")?;
     stop.check()?;

@@ -76,18 +76,12 @@ pub struct Sdca<'p, 'a, D, L, R> {
 /// # Errors
 /// [`Error::Refused`] without strong convexity, for a constant step on a loss that is not
 /// smooth, or an order that needs one; [`Error::Invalid`] for a start of another shape or outside the domain, or settings out of range.
-pub fn sdca<'p, 'a, D, L, R, O>(
+pub fn sdca<'p, 'a, D: Design, L: Loss, R: Separable, O: Observer<Sdca<'p, 'a, D, L, R>>>(
     problem: &'p Problem<'a, D, L, R>,
     settings: &SdcaSettings,
     start: Option<DualState>,
     observer: &mut O,
-) -> Result<Solution<DualState>, Error>
-where
-    D: Design,
-    L: Loss,
-    R: Separable,
-    O: Observer<Sdca<'p, 'a, D, L, R>>,
-{
+) -> Result<Solution<DualState>, Error> {
     let SdcaSettings { step, order, seed, stop } = settings;
     stop.check()?;
     let cold = start.is_none();
@@ -126,12 +120,12 @@ where
 impl<D: Design, L: Loss, R: Separable> Sdca<'_, '_, D, L, R> {
     /// The point of the last certificate.
     pub fn point(&self) -> &Point {
-        &self.shown().point
+        &self.certified().point
     }
 
     /// The dual variables of the last certificate.
     pub fn dual(&self) -> &[f64] {
-        &self.shown().dual
+        &self.certified().dual
     }
 
     /// The dual variables after the last step, never their average: with exact steps their value never falls.
@@ -139,7 +133,7 @@ impl<D: Design, L: Loss, R: Separable> Sdca<'_, '_, D, L, R> {
         &self.ascent.state.dual
     }
 
-    fn shown(&self) -> &DualState {
+    fn certified(&self) -> &DualState {
         self.average.as_ref().filter(|_| self.averaged).unwrap_or(&self.ascent.state)
     }
 }
@@ -173,7 +167,7 @@ impl<D: Design, L: Loss, R: Separable> Iterative for Sdca<'_, '_, D, L, R> {
 
     fn keep(&mut self) {
         let best = self.ascent.best.take();
-        self.ascent.best = Some(copied(best, self.shown()));
+        self.ascent.best = Some(copied(best, self.certified()));
     }
 
     fn restore(&mut self) {

@@ -13,7 +13,7 @@ macro_rules! fit_labels {
                 x: &X,
                 y: impl Into<ArrayView1<'y, L>>,
             ) -> Result<$model<L>, Error> {
-                self.solve(x, y.into(), None, None, &mut unwatched())
+                self.solve(x, y.into(), None, None, &mut ())
             }
 
             #[doc = concat!(
@@ -32,7 +32,7 @@ macro_rules! fit_labels {
                 y: impl Into<ArrayView1<'a, L>>,
                 weights: impl Into<ArrayView1<'a, f64>>,
             ) -> Result<$model<L>, Error> {
-                self.solve(x, y.into(), Some(weights.into()), None, &mut unwatched())
+                self.solve(x, y.into(), Some(weights.into()), None, &mut ())
             }
 
             #[doc = concat!(
@@ -49,7 +49,7 @@ macro_rules! fit_labels {
                 y: impl Into<ArrayView1<'y, L>>,
                 start: $model<L>,
             ) -> Result<$model<L>, Error> {
-                self.solve(x, y.into(), None, Some(start), &mut unwatched())
+                self.solve(x, y.into(), None, Some(start), &mut ())
             }
 
             #[doc = concat!(
@@ -65,7 +65,7 @@ macro_rules! fit_labels {
                 y: impl Into<ArrayView1<'y, L>>,
                 watch: impl FnMut(&Progress) -> ControlFlow<()>,
             ) -> Result<$model<L>, Error> {
-                self.solve(x, y.into(), None, None, &mut Watch::new(watch))
+                self.solve(x, y.into(), None, None, &mut Watch(watch))
             }
         }
     };
@@ -85,7 +85,7 @@ macro_rules! fit_numbers {
                 y: impl Into<ArrayView1<'y, f64>>,
             ) -> Result<LinearModel, Error> {
                 let y = y.into();
-                self.as_net(y.len()).solve(x, y, None, None, &mut unwatched())
+                self.as_net(y.len()).solve(x, y, None, None, &mut ())
             }
 
             #[doc = concat!(
@@ -105,7 +105,7 @@ macro_rules! fit_numbers {
                 weights: impl Into<ArrayView1<'a, f64>>,
             ) -> Result<LinearModel, Error> {
                 let y = y.into();
-                self.as_net(y.len()).solve(x, y, Some(weights.into()), None, &mut unwatched())
+                self.as_net(y.len()).solve(x, y, Some(weights.into()), None, &mut ())
             }
 
             #[doc = concat!(
@@ -123,7 +123,7 @@ macro_rules! fit_numbers {
                 start: LinearModel,
             ) -> Result<LinearModel, Error> {
                 let y = y.into();
-                self.as_net(y.len()).solve(x, y, None, Some(start), &mut unwatched())
+                self.as_net(y.len()).solve(x, y, None, Some(start), &mut ())
             }
 
             #[doc = concat!(
@@ -140,7 +140,7 @@ macro_rules! fit_numbers {
                 watch: impl FnMut(&Progress) -> ControlFlow<()>,
             ) -> Result<LinearModel, Error> {
                 let y = y.into();
-                self.as_net(y.len()).solve(x, y, None, None, &mut Watch::new(watch))
+                self.as_net(y.len()).solve(x, y, None, None, &mut Watch(watch))
             }
         }
     };

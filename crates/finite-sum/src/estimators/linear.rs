@@ -4,15 +4,15 @@ use std::ops::ControlFlow;
 
 use fenchel_linalg::{AsDesign, Invalid};
 use fenchel_optim::model::Saved;
-use fenchel_optim::{Progress, Report, Stop};
+use fenchel_optim::{Observer, Progress, Report, Stop};
 use ndarray::{Array1, ArrayView1};
 use serde::{Deserialize, Serialize};
 
 use super::fits::fit_numbers;
 use super::predictor::{check_weights, scores, support};
-use super::solve::{Fitted, Hyper, Watch, unwatched};
+use super::solve::{Fitted, Hyper, Watch};
 use super::standardise::Standardiser;
-use crate::auto::Choice;
+use crate::auto::{Choice, Method};
 use crate::loss::Squared;
 use crate::{Error, Point};
 
@@ -168,18 +168,14 @@ impl ElasticNet {
         self
     }
 
-    pub(super) fn solve<X, F, const W: bool>(
+    pub(super) fn solve<X: AsDesign + ?Sized, O: Observer<Method>>(
         &self,
         x: &X,
         y: ArrayView1<f64>,
         weights: Option<ArrayView1<f64>>,
         start: Option<LinearModel>,
-        watch: &mut Watch<F, W>,
-    ) -> Result<LinearModel, Error>
-    where
-        X: AsDesign + ?Sized,
-        F: FnMut(&Progress) -> ControlFlow<()>,
-    {
+        watch: &mut O,
+    ) -> Result<LinearModel, Error> {
         let ElasticNet { l1, l2, intercept, stop, seed } = *self;
         let start = start.map(|LinearModel { weights, intercept, .. }| Point {
             weights: weights.to_vec(),

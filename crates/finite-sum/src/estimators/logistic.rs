@@ -6,16 +6,16 @@ use fenchel_linalg::AsDesign;
 use fenchel_linalg::labels::Label;
 use fenchel_linalg::special::sigmoid;
 use fenchel_optim::model::Saved;
-use fenchel_optim::{Progress, Report, Stop};
+use fenchel_optim::{Observer, Progress, Report, Stop};
 use ndarray::{Array1, ArrayView1};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::fits::fit_labels;
 use super::predictor::two_classes;
-use super::solve::{Fitted, Hyper, Watch, unwatched};
+use super::solve::{Fitted, Hyper, Watch};
 use super::standardise::Standardiser;
-use crate::auto::Choice;
+use crate::auto::{Choice, Method};
 use crate::loss::Logistic;
 use crate::{Error, Point};
 
@@ -77,19 +77,14 @@ fit_labels!(
 );
 
 impl LogisticRegression {
-    pub(super) fn solve<X, L, F, const W: bool>(
+    pub(super) fn solve<X: AsDesign + ?Sized, L: Label, O: Observer<Method>>(
         &self,
         x: &X,
         y: ArrayView1<L>,
         weights: Option<ArrayView1<f64>>,
         start: Option<LogisticModel<L>>,
-        watch: &mut Watch<F, W>,
-    ) -> Result<LogisticModel<L>, Error>
-    where
-        X: AsDesign + ?Sized,
-        L: Label,
-        F: FnMut(&Progress) -> ControlFlow<()>,
-    {
+        watch: &mut O,
+    ) -> Result<LogisticModel<L>, Error> {
         let start = start.map(|LogisticModel { weights, intercept, classes, .. }| {
             (Point { weights: weights.to_vec(), intercept }, classes)
         });

@@ -7,17 +7,17 @@ use fenchel_linalg::special::softmax_in_place;
 use fenchel_linalg::{AsDesign, Design, Invalid};
 use fenchel_optim::model::Saved;
 use fenchel_optim::prox::{L1, SparseGroupLasso, Zero};
-use fenchel_optim::{Progress, Report, Solution, Stop};
+use fenchel_optim::{Observer, Progress, Report, Solution, Stop};
 use ndarray::{Array1, Array2, ArrayView1, Axis};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::fits::fit_labels;
 use super::predictor::score_labels;
-use super::solve::{Watch, same_classes, unwatched};
+use super::solve::{Watch, same_classes};
 use super::standardise::Standardiser;
 use crate::Error;
-use crate::auto::{AutoSettings, AutoState, Automatic, Choice};
+use crate::auto::{AutoSettings, AutoState, Automatic, Choice, Method};
 use crate::multiclass::{MulticlassAuto, MulticlassPoint, MulticlassProblem, auto, feature_groups};
 
 /// Multinomial logistic regression with l2, l1 and group penalties on the weights `W`, one column a class:
@@ -84,19 +84,14 @@ fit_labels!(
 );
 
 impl SoftmaxRegression {
-    pub(super) fn solve<X, L, F, const W: bool>(
+    pub(super) fn solve<X: AsDesign + ?Sized, L: Label, O: Observer<Method>>(
         &self,
         x: &X,
         y: ArrayView1<L>,
         weights: Option<ArrayView1<f64>>,
         start: Option<SoftmaxModel<L>>,
-        watch: &mut Watch<F, W>,
-    ) -> Result<SoftmaxModel<L>, Error>
-    where
-        X: AsDesign + ?Sized,
-        L: Label,
-        F: FnMut(&Progress) -> ControlFlow<()>,
-    {
+        watch: &mut O,
+    ) -> Result<SoftmaxModel<L>, Error> {
         let design = x.as_design()?;
         Invalid::check_length("labels", design.rows(), y.len())?;
         Invalid::check_nonnegative("l1", self.l1)?;
@@ -143,16 +138,13 @@ impl SoftmaxRegression {
         if self.intercept { problem.with_intercepts() } else { Ok(problem) }
     }
 
-    fn run<D: Design + Copy, R: Automatic, F, const W: bool>(
+    fn run<D: Design + Copy, R: Automatic, O: Observer<Method>>(
         &self,
         problem: MulticlassProblem<'_, D, Zero>,
         regulariser: R,
         start: Option<MulticlassPoint>,
-        watch: &mut Watch<F, W>,
-    ) -> Result<Solution<MulticlassAuto>, Error>
-    where
-        F: FnMut(&Progress) -> ControlFlow<()>,
-    {
+        watch: &mut O,
+    ) -> Result<Solution<MulticlassAuto>, Error> {
         let l2 = problem.l2();
         let problem = problem.penalised(regulariser, l2)?;
         let settings = AutoSettings { seed: self.seed, stop: self.stop, ..AutoSettings::default() };

@@ -8,26 +8,13 @@ use fenchel_optim::prox::{L1, Zero};
 use fenchel_optim::{Loss, Observer, Progress, Report, Solution, Stop};
 use ndarray::{Array1, ArrayView1};
 
-use crate::auto::{AutoSettings, Automatic, Choice, auto};
+use crate::auto::{AutoSettings, Automatic, Choice, Method, auto};
 use crate::{Error, Point, Problem};
 
-/// An observer of any method, which sees its progress alone. An estimator does not show its method.
-pub(super) struct Watch<F, const WATCHES: bool>(F);
+/// An observer of any method, which sees its progress alone. The method of an estimator is not public.
+pub(super) struct Watch<F>(pub(super) F);
 
-impl<F: FnMut(&Progress) -> ControlFlow<()>> Watch<F, true> {
-    pub(super) fn new(watch: F) -> Self {
-        Watch(watch)
-    }
-}
-
-/// Watches nothing and costs nothing.
-pub(super) fn unwatched() -> Watch<fn(&Progress) -> ControlFlow<()>, false> {
-    Watch(|_| ControlFlow::Continue(()))
-}
-
-impl<M: ?Sized, F: FnMut(&Progress) -> ControlFlow<()>, const W: bool> Observer<M> for Watch<F, W> {
-    const WATCHES: bool = W;
-
+impl<M: ?Sized, F: FnMut(&Progress) -> ControlFlow<()>> Observer<M> for Watch<F> {
     fn observe(&mut self, progress: &Progress, _: &M) -> ControlFlow<()> {
         (self.0)(progress)
     }
@@ -53,19 +40,14 @@ pub(super) struct Fitted {
 
 impl<L: Loss + Copy> Hyper<L> {
     /// Fits labels of two values, which are returned; those of the start must be the same.
-    pub(super) fn classify<X, Y, F, const W: bool>(
+    pub(super) fn classify<X: AsDesign + ?Sized, Y: Label, O: Observer<Method>>(
         self,
         x: &X,
         y: ArrayView1<Y>,
         weights: Option<ArrayView1<f64>>,
         start: Option<(Point, [Y; 2])>,
-        watch: &mut Watch<F, W>,
-    ) -> Result<(Fitted, [Y; 2]), Error>
-    where
-        X: AsDesign + ?Sized,
-        Y: Label,
-        F: FnMut(&Progress) -> ControlFlow<()>,
-    {
+        watch: &mut O,
+    ) -> Result<(Fitted, [Y; 2]), Error> {
         let design = x.as_design_with_norms()?;
         Invalid::check_length("labels", design.0.rows(), y.len())?;
         let (classes, targets) = binary_signs(&y.to_vec())?;
@@ -77,33 +59,26 @@ impl<L: Loss + Copy> Hyper<L> {
     }
 
     /// Fits numbers.
-    pub(super) fn regress<X, F, const W: bool>(
+    pub(super) fn regress<X: AsDesign + ?Sized, O: Observer<Method>>(
         self,
         x: &X,
         y: ArrayView1<f64>,
         weights: Option<ArrayView1<f64>>,
         start: Option<Point>,
-        watch: &mut Watch<F, W>,
-    ) -> Result<Fitted, Error>
-    where
-        X: AsDesign + ?Sized,
-        F: FnMut(&Progress) -> ControlFlow<()>,
-    {
+        watch: &mut O,
+    ) -> Result<Fitted, Error> {
         self.fit(x.as_design_with_norms()?, &y.to_vec(), weights, start, watch)
     }
 
     /// Fits numbers or signs on a design and the squared norms of its rows.
-    pub(super) fn fit<D: Design + Copy, F, const W: bool>(
+    pub(super) fn fit<D: Design + Copy, O: Observer<Method>>(
         self,
         design: (D, Vec<f64>),
         targets: &[f64],
         weights: Option<ArrayView1<f64>>,
         start: Option<Point>,
-        watch: &mut Watch<F, W>,
-    ) -> Result<Fitted, Error>
-    where
-        F: FnMut(&Progress) -> ControlFlow<()>,
-    {
+        watch: &mut O,
+    ) -> Result<Fitted, Error> {
         let Hyper { loss, l1, l2, .. } = self;
         Invalid::check_nonnegative("l1", l1)?;
         if l1 > 0.0 {
@@ -113,16 +88,13 @@ impl<L: Loss + Copy> Hyper<L> {
         self.run(Problem::with_norms(design, targets, loss, Zero, l2)?, weights, start, watch)
     }
 
-    fn run<D: Design + Copy, R: Automatic, F, const W: bool>(
+    fn run<D: Design + Copy, R: Automatic, O: Observer<Method>>(
         &self,
         problem: Problem<'_, D, L, R>,
         weights: Option<ArrayView1<f64>>,
         start: Option<Point>,
-        watch: &mut Watch<F, W>,
-    ) -> Result<Fitted, Error>
-    where
-        F: FnMut(&Progress) -> ControlFlow<()>,
-    {
+        watch: &mut O,
+    ) -> Result<Fitted, Error> {
         let problem = if self.intercept { problem.with_intercept() } else { problem };
         let problem = match weights {
             None => problem,

@@ -5,16 +5,16 @@ use std::ops::ControlFlow;
 use fenchel_linalg::AsDesign;
 use fenchel_linalg::labels::Label;
 use fenchel_optim::model::Saved;
-use fenchel_optim::{Progress, Report, Stop};
+use fenchel_optim::{Observer, Progress, Report, Stop};
 use ndarray::{Array1, ArrayView1};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::fits::fit_labels;
 use super::predictor::two_classes;
-use super::solve::{Fitted, Hyper, Watch, unwatched};
+use super::solve::{Fitted, Hyper, Watch};
 use super::standardise::Standardiser;
-use crate::auto::Choice;
+use crate::auto::{Choice, Method};
 use crate::loss::{Hinge, SquaredHinge};
 use crate::{Error, Point};
 
@@ -88,19 +88,14 @@ fit_labels!(
 );
 
 impl LinearSvc {
-    pub(super) fn solve<X, L, F, const W: bool>(
+    pub(super) fn solve<X: AsDesign + ?Sized, L: Label, O: Observer<Method>>(
         &self,
         x: &X,
         y: ArrayView1<L>,
         weights: Option<ArrayView1<f64>>,
         start: Option<SvcModel<L>>,
-        watch: &mut Watch<F, W>,
-    ) -> Result<SvcModel<L>, Error>
-    where
-        X: AsDesign + ?Sized,
-        L: Label,
-        F: FnMut(&Progress) -> ControlFlow<()>,
-    {
+        watch: &mut O,
+    ) -> Result<SvcModel<L>, Error> {
         let start = start.map(|SvcModel { weights, intercept, classes, .. }| {
             (Point { weights: weights.to_vec(), intercept }, classes)
         });

@@ -22,17 +22,12 @@ use crate::lag::Composite;
 ///
 /// # Errors
 /// Those of the methods, but for the memory.
-pub fn auto<T, R, O>(
+pub fn auto<T: FiniteSum, R: Composite, O: Observer<Method>>(
     sum: &Sum<'_, T, R>,
     settings: &SumSettings,
     start: Option<SumState>,
     observer: &mut O,
-) -> Result<Solution<AutoState<SumState>>, Error>
-where
-    T: FiniteSum,
-    R: Composite,
-    O: Observer<Method>,
-{
+) -> Result<Solution<AutoState<SumState>>, Error> {
     settings.stop.check()?;
     let choice = choose(sum, settings.max_memory);
     let watch = &mut Guarded::new(choice.method, observer);

@@ -35,18 +35,13 @@ pub struct GeneralCatalyst<'p, 't, T: FiniteSum, R> {
 ///
 /// # Errors
 /// As [`saga`](super::saga); [`Error::Invalid`] for a `kappa` that is negative or not finite.
-pub fn catalyst<'p, 't, T, R, O>(
+pub fn catalyst<'p, 't, T: FiniteSum, R: Composite, O: Observer<GeneralCatalyst<'p, 't, T, R>>>(
     sum: &'p Sum<'t, T, R>,
     settings: &SumSettings,
     kappa: Option<f64>,
     start: Option<SumState>,
     observer: &mut O,
-) -> Result<Solution<SumState>, Error>
-where
-    T: FiniteSum,
-    R: Composite,
-    O: Observer<GeneralCatalyst<'p, 't, T, R>>,
-{
+) -> Result<Solution<SumState>, Error> {
     settings.stop.check()?;
     let by_default = 3.0 * sum.smoothness / sum.terms().terms() as f64 - sum.l2();
     let kappa = kappa.unwrap_or(by_default.max(0.0));

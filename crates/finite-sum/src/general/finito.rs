@@ -47,16 +47,12 @@ pub struct GeneralFinito<'p, 't, T: FiniteSum> {
 ///
 /// # Errors
 /// [`Error::Refused`] for `l2 = 0` without a constant step, or too little memory; as [`saga`](super::saga) else.
-pub fn finito<'p, 't, T, O>(
+pub fn finito<'p, 't, T: FiniteSum, O: Observer<GeneralFinito<'p, 't, T>>>(
     sum: &'p Sum<'t, T, Zero>,
     settings: &SumSettings,
     start: Option<SumState>,
     observer: &mut O,
-) -> Result<Solution<SumState>, Error>
-where
-    T: FiniteSum,
-    O: Observer<GeneralFinito<'p, 't, T>>,
-{
+) -> Result<Solution<SumState>, Error> {
     settings.stop.check()?;
     let (n, d) = (sum.terms.terms(), sum.terms.dimension());
     let numbers = (n as u64).saturating_mul(d as u64);

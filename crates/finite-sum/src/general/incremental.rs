@@ -28,7 +28,7 @@ pub struct Incremental<'p, 't, T: FiniteSum, R> {
     /// Up to date after [`flush`](Incremental::flush) only.
     x: Vec<f64>,
     /// The point that was certified last.
-    shown: Vec<f64>,
+    certified: Vec<f64>,
     reference: Reference,
     table: Vec<f64>,
     offsets: Vec<usize>,
@@ -65,17 +65,12 @@ pub struct Incremental<'p, 't, T: FiniteSum, R> {
 /// # Errors
 /// [`Error::Refused`] for a table beyond the memory, before anything is allocated, or weighted draws;
 /// [`Error::Invalid`] for a start of another shape or settings out of range.
-pub fn saga<'p, 't, T, R, O>(
+pub fn saga<'p, 't, T: FiniteSum, R: Composite, O: Observer<Incremental<'p, 't, T, R>>>(
     sum: &'p Sum<'t, T, R>,
     settings: &SumSettings,
     start: Option<SumState>,
     observer: &mut O,
-) -> Result<Solution<SumState>, Error>
-where
-    T: FiniteSum,
-    R: Composite,
-    O: Observer<Incremental<'p, 't, T, R>>,
-{
+) -> Result<Solution<SumState>, Error> {
     let method = "general saga";
     let theory = 1.0 / (3.0 * sum.smoothness());
     tabled(method, sum, settings, theory, 1.0, start, observer)
@@ -86,17 +81,12 @@ where
 ///
 /// # Errors
 /// As [`saga`]; [`Error::Refused`] for a regulariser without `unproven_prox`.
-pub fn sag<'p, 't, T, R, O>(
+pub fn sag<'p, 't, T: FiniteSum, R: Composite, O: Observer<Incremental<'p, 't, T, R>>>(
     sum: &'p Sum<'t, T, R>,
     settings: &SumSettings,
     start: Option<SumState>,
     observer: &mut O,
-) -> Result<Solution<SumState>, Error>
-where
-    T: FiniteSum,
-    R: Composite,
-    O: Observer<Incremental<'p, 't, T, R>>,
-{
+) -> Result<Solution<SumState>, Error> {
     let method = "general sag";
     if !R::IDENTITY && !settings.unproven_prox {
         let name = R::NAME;
@@ -108,7 +98,7 @@ where
     tabled(method, sum, settings, theory, weight, start, observer)
 }
 
-fn tabled<'p, 't, T, R, O>(
+fn tabled<'p, 't, T: FiniteSum, R: Composite, O: Observer<Incremental<'p, 't, T, R>>>(
     method: &'static str,
     sum: &'p Sum<'t, T, R>,
     settings: &SumSettings,
@@ -116,12 +106,7 @@ fn tabled<'p, 't, T, R, O>(
     weight: f64,
     start: Option<SumState>,
     observer: &mut O,
-) -> Result<Solution<SumState>, Error>
-where
-    T: FiniteSum,
-    R: Composite,
-    O: Observer<Incremental<'p, 't, T, R>>,
-{
+) -> Result<Solution<SumState>, Error> {
     settings.stop.check()?;
     let step = settings.step.resolve(theory)?;
     let mut method = with_table(method, sum, settings, (step, weight), None, start)?;
@@ -159,17 +144,12 @@ pub(super) fn with_table<'p, 't, T: FiniteSum, R: Composite>(
 ///
 /// # Errors
 /// As [`saga`], without the memory.
-pub fn svrg<'p, 't, T, R, O>(
+pub fn svrg<'p, 't, T: FiniteSum, R: Composite, O: Observer<Incremental<'p, 't, T, R>>>(
     sum: &'p Sum<'t, T, R>,
     settings: &SumSettings,
     start: Option<SumState>,
     observer: &mut O,
-) -> Result<Solution<SumState>, Error>
-where
-    T: FiniteSum,
-    R: Composite,
-    O: Observer<Incremental<'p, 't, T, R>>,
-{
+) -> Result<Solution<SumState>, Error> {
     settings.stop.check()?;
     Invalid::check_positive("inner", settings.inner)?;
     let inner = ((settings.inner * sum.terms().terms() as f64).round() as usize).max(1);
@@ -228,7 +208,7 @@ impl<'p, 't, T: FiniteSum, R: Composite> Incremental<'p, 't, T, R> {
             restored: false,
             evaluations: 0,
             steps: 0,
-            shown: x.clone(),
+            certified: x.clone(),
             sum,
             x,
             reference,
@@ -243,16 +223,16 @@ impl<'p, 't, T: FiniteSum, R: Composite> Incremental<'p, 't, T, R> {
 
     /// The point of the last certificate.
     pub fn point(&self) -> &[f64] {
-        &self.shown
+        &self.certified
     }
 
-    /// The state to return, at the point that is shown.
+    /// The state to return, at the point that was certified last.
     pub(super) fn into_state(mut self) -> SumState {
         // What is not filled yet, or belongs to another point, is computed anew.
         if self.fill || self.restored {
             self.table.clear();
         }
-        SumState::new(self.shown, self.table).visited(&self.visits)
+        SumState::new(self.certified, self.table).visited(&self.visits)
     }
 
     /// Sets the average to that of the table.
@@ -371,11 +351,11 @@ impl<'p, 't, T: FiniteSum, R: Composite> Incremental<'p, 't, T, R> {
         }
     }
 
-    /// Writes the point that is shown, with all coordinates caught up with. Changes nothing else. O(d).
+    /// Writes the point to certify, with all coordinates caught up with. Changes nothing else. O(d).
     fn write_point(&mut self) {
-        self.shown.copy_from_slice(&self.x);
+        self.certified.copy_from_slice(&self.x);
         let Some(regulariser) = self.sum.regulariser.coordinates() else { return };
-        for (c, (done, x)) in self.done.iter().zip(&mut self.shown).enumerate() {
+        for (c, (done, x)) in self.done.iter().zip(&mut self.certified).enumerate() {
             let missed = self.now - done;
             if missed > 0 {
                 *x = regulariser.catch_up(c, *x, self.average[c], missed, &self.powers);
@@ -423,15 +403,15 @@ impl<T: FiniteSum, R: Composite> Incremental<'_, '_, T, R> {
         done
     }
 
-    /// What can be proved at the point that is shown.
+    /// What can be proved at the point that was certified last.
     pub(super) fn certify_shown(&self) -> Certificate {
-        self.sum.certificate(&self.shown)
+        self.sum.certificate(&self.certified)
     }
 
     /// Goes back to a point; the state will say nothing else.
     pub(super) fn restore_to(&mut self, point: Vec<f64>) {
         self.flush();
-        self.shown.clone_from(&point);
+        self.certified.clone_from(&point);
         self.x = point;
         self.restored = true;
     }
@@ -465,7 +445,7 @@ impl<T: FiniteSum, R: Composite> Iterative for Incremental<'_, '_, T, R> {
     }
 
     fn keep(&mut self) {
-        self.best.get_or_insert_default().clone_from(&self.shown);
+        self.best.get_or_insert_default().clone_from(&self.certified);
     }
 
     fn restore(&mut self) {

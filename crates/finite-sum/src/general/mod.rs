@@ -12,7 +12,6 @@
 //! | [`svrg`] | 2 vectors | two gradients, and a full one now and then | the table does not fit |
 //! | [`finito`] | `n d` numbers | one gradient, O(d) | `n l2 >= 2 L`, dense gradients |
 //! | [`sdca`] | as `saga` | one proximal step | terms that have one; no step size |
-//! | [`sgd`] | none | one gradient, O(d) | a baseline, the first pass or two |
 //! | [`auto`] | within the limit | | chooses between `finito`, `catalyst` and `svrg`, and says why |
 //!
 //! Terms whose gradients live on few coordinates say so by [`FiniteSum::support`]: the first three then store and
@@ -29,7 +28,6 @@ mod catalyst;
 mod finito;
 mod incremental;
 mod sdca;
-mod sgd;
 mod state;
 
 pub use auto::auto;
@@ -37,7 +35,6 @@ pub use catalyst::{GeneralCatalyst, catalyst};
 pub use finito::{GeneralFinito, finito};
 pub use incremental::{Incremental, sag, saga, svrg};
 pub use sdca::{GeneralSdca, sdca};
-pub use sgd::{Sgd, sgd};
 pub use state::SumState;
 
 use fenchel_linalg::Invalid;
@@ -155,9 +152,9 @@ pub struct Sum<'t, T, R> {
 ///
 /// | field | default | meaning |
 /// |---|---|---|
-/// | `step` | `Theory` | `1/(3L)` for `saga`, `1/L` for `sag`, `1/(4L)` for `svrg`, `1/L` at first for `sgd`; `finito` has `1/(2 l2)`, to be scaled down where `n l2 < 2 L` |
+/// | `step` | `Theory` | `1/(3L)` for `saga`, `1/L` for `sag`, `1/(4L)` for `svrg`; `finito` has `1/(2 l2)`, to be scaled down where `n l2 < 2 L` |
 /// | `inner` | 2 | steps of `svrg` between snapshots, in multiples of `n` |
-/// | `order` | `Uniform` | visiting order; `Permuted` is quicker for `finito`, `sdca` and `sgd` |
+/// | `order` | `Uniform` | visiting order; `Permuted` is quicker for `finito` and `sdca` |
 /// | `unproven_prox` | false | whether `sag` takes a regulariser, which is not proved to converge |
 /// | `max_memory` | 4 GiB | for the table of gradients |
 /// | `seed` | 0 | of the visiting order |

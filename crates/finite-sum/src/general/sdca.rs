@@ -54,16 +54,12 @@ type Best = (Vec<f64>, Vec<f64>, Vec<f64>);
 /// # Errors
 /// [`Error::Refused`] for `l2 = 0`, terms without a proximal step, weighted draws, or too little memory;
 /// [`Error::Invalid`] for a start of another shape.
-pub fn sdca<'p, 't, T, O>(
+pub fn sdca<'p, 't, T: FiniteSum, O: Observer<GeneralSdca<'p, 't, T>>>(
     sum: &'p Sum<'t, T, Zero>,
     settings: &SumSettings,
     start: Option<SumState>,
     observer: &mut O,
-) -> Result<Solution<SumState>, Error>
-where
-    T: FiniteSum,
-    O: Observer<GeneralSdca<'p, 't, T>>,
-{
+) -> Result<Solution<SumState>, Error> {
     settings.stop.check()?;
     let (n, d) = (sum.terms.terms(), sum.terms.dimension());
     check_memory(NAME, sum.stored as u64, settings.max_memory, "use general::svrg")?;

@@ -61,11 +61,13 @@ pub struct Katyusha<'p, 'a, D, L, R> {
     /// `phi_i'` at the snapshot, and the gradient there.
     table: Vec<f64>,
     full: Point,
-    shown: Point,
+    certified: Point,
     gap: Gap,
     best: Option<Point>,
     /// Whether it was restored, which the sequences do not belong to.
     restored: bool,
+    /// Term gradients that may still be computed: a snapshot that they do not pay for is not taken.
+    left: f64,
 }
 
 /// `theta_2`
@@ -81,7 +83,7 @@ const PULL: f64 = 0.5;
 /// z+ = prox(z - (e/L) g, e/L) of (l2/2) ||.||^2 + h;   y = x + theta_1 (z+ - z);   w = y, old, with probability 1/n
 /// ```
 ///
-/// Under a regulariser the run ends by a proximal gradient step from `y`, which has the zeros that a combination of points has
+/// A run keeps to its limit of passes from the first snapshot on, which is one pass. Under a regulariser it ends by a proximal gradient step from `y`, which has the zeros that a combination of points has
 /// not, and is certified no worse.
 ///
 /// A baseline: its steps are dense, O(d) each, and on no problem that was tried it is the fastest method; for that see
@@ -154,24 +156,29 @@ where
         visits,
         table: vec![0.0; n],
         full: Point::zero(d),
-        shown: point,
+        certified: point,
         gap: Gap::new(problem),
         best: None,
         restored: false,
+        left: 0.0,
     };
-    let mut report = run(&mut method, stop, observer)?;
+    // The last step is part of the limit.
+    let last = if R::IDENTITY { 0.0 } else { 1.0 };
+    let stop = Stop { max_passes: (stop.max_passes - last).max(0.0), ..*stop };
+    method.left = stop.max_passes * n as f64;
+    let mut report = run(&mut method, &stop, observer)?;
     if !R::IDENTITY && report.passes > 0.0 {
         report.certificate = method.finish(report.certificate);
         report.passes += 1.0;
     }
-    let Katyusha { shown, visits, .. } = method;
-    Ok(Solution { state: IncrementalState::after(shown, 0, &visits), report })
+    let Katyusha { certified, visits, .. } = method;
+    Ok(Solution { state: IncrementalState::after(certified, 0, &visits), report })
 }
 
 impl<D: Design, L: Loss, R: Regulariser> Katyusha<'_, '_, D, L, R> {
     /// The point of the last certificate.
     pub fn point(&self) -> &Point {
-        &self.shown
+        &self.certified
     }
 
     /// A proximal gradient step from the point that is returned: the iterates combine points, so that a coordinate that belongs
@@ -179,10 +186,10 @@ impl<D: Design, L: Loss, R: Regulariser> Katyusha<'_, '_, D, L, R> {
     /// for every point. One pass, and a certificate.
     fn finish(&mut self, before: Certificate) -> Certificate {
         let problem = self.problem;
-        self.run.w.clone_from(&self.shown);
+        self.run.w.clone_from(&self.certified);
         self.look_back();
         let step = 1.0 / problem.mean_smoothness();
-        let mut end = self.shown.clone();
+        let mut end = self.certified.clone();
         for (x, g) in end.weights.iter_mut().zip(&self.full.weights) {
             *x -= step * (g + problem.l2() * *x);
         }
@@ -200,7 +207,7 @@ impl<D: Design, L: Loss, R: Regulariser> Katyusha<'_, '_, D, L, R> {
             }
             _ => return before,
         };
-        self.shown = end;
+        self.certified = end;
         better
     }
 
@@ -225,7 +232,8 @@ impl<D: Design, L: Loss, R: Regulariser> Katyusha<'_, '_, D, L, R> {
             *x = theta * z.weights[c] + PULL * w.weights[c] + rest * y.weights[c];
         }
         self.x.intercept = theta * z.intercept + PULL * w.intercept + rest * y.intercept;
-        if coin.random::<f64>() * (problem.n() as f64) < 1.0 {
+        let affordable = self.left >= problem.n() as f64;
+        if coin.random::<f64>() * (problem.n() as f64) < 1.0 && affordable {
             w.clone_from(y);
             *stale = true;
         }
@@ -257,31 +265,32 @@ impl<D: Design, L: Loss, R: Regulariser> Iterative for Katyusha<'_, '_, D, L, R>
         let budget = ((passes * n as f64).round() as usize).max(1);
         let mut spent = 0;
         while spent < budget {
+            let cost = if self.run.stale { n } else { 1 };
+            self.left -= cost as f64;
             if self.run.stale {
-                self.look_back();
-                spent += n;
+                self.look_back()
             } else {
-                self.step_once();
-                spent += 1;
+                self.step_once()
             }
+            spent += cost;
         }
         spent as f64 / n as f64
     }
 
     fn certify(&mut self) -> Certificate {
         if !self.restored {
-            self.shown.clone_from(&self.run.y);
+            self.certified.clone_from(&self.run.y);
         }
-        self.gap.at_best_intercept(self.problem, &mut self.shown)
+        self.gap.at_best_intercept(self.problem, &mut self.certified)
     }
 
     fn keep(&mut self) {
-        self.best.get_or_insert_default().clone_from(&self.shown);
+        self.best.get_or_insert_default().clone_from(&self.certified);
     }
 
     fn restore(&mut self) {
         if let Some(best) = self.best.take() {
-            self.shown = best;
+            self.certified = best;
             self.restored = true;
         }
     }

@@ -34,19 +34,19 @@ impl PointMean {
     }
 }
 
-/// Shows the current point of a kernel, or the mean of its points where one is kept and certified better.
+/// Certifies the current point of a kernel, or the mean of its points where one is kept and certified better.
 pub(super) fn certify<D: Design, L: Loss, R: Composite>(
     kernel: &Kernel<'_, '_, D, L, R>,
     mean: Option<&PointMean>,
     gap: &mut Gap,
-    shown: &mut Point,
+    certified: &mut Point,
 ) -> Certificate {
-    kernel.write_point(shown);
-    let last = gap.at_best_intercept(kernel.problem, shown);
+    kernel.write_point(certified);
+    let last = gap.at_best_intercept(kernel.problem, certified);
     let Some(mut mean) = mean.and_then(PointMean::point) else { return last };
     let average = gap.at_best_intercept(kernel.problem, &mut mean);
     if average.value() < last.value() {
-        *shown = mean;
+        *certified = mean;
         return average;
     }
     last

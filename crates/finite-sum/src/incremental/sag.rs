@@ -81,18 +81,12 @@ pub type Sag<'p, 'a, D, L, R> = TableMethod<'p, 'a, D, L, R>;
 /// # Errors
 /// [`Error::Refused`] for a loss that is not smooth, weighted draws, or a regulariser without
 /// `unproven_prox`; [`Error::Invalid`] for a start of another shape or settings out of range.
-pub fn sag<'p, 'a, D, L, R, O>(
+pub fn sag<'p, 'a, D: Design, L: Loss, R: Composite, O: Observer<Sag<'p, 'a, D, L, R>>>(
     problem: &'p Problem<'a, D, L, R>,
     settings: &SagSettings,
     start: Option<TableState>,
     observer: &mut O,
-) -> Result<Solution<TableState>, Error>
-where
-    D: Design,
-    L: Loss,
-    R: Composite,
-    O: Observer<Sag<'p, 'a, D, L, R>>,
-{
+) -> Result<Solution<TableState>, Error> {
     let method = "sag";
     settings.stop.check()?;
     problem.check_smooth(method)?;

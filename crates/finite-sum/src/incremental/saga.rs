@@ -96,18 +96,12 @@ pub type Saga<'p, 'a, D, L, R> = TableMethod<'p, 'a, D, L, R>;
 /// # Errors
 /// [`Error::Refused`] for a loss that is not smooth or weighted draws; [`Error::Invalid`] for a
 /// start of another shape or settings out of range.
-pub fn saga<'p, 'a, D, L, R, O>(
+pub fn saga<'p, 'a, D: Design, L: Loss, R: Composite, O: Observer<Saga<'p, 'a, D, L, R>>>(
     problem: &'p Problem<'a, D, L, R>,
     settings: &SagaSettings,
     start: Option<TableState>,
     observer: &mut O,
-) -> Result<Solution<TableState>, Error>
-where
-    D: Design,
-    L: Loss,
-    R: Composite,
-    O: Observer<Saga<'p, 'a, D, L, R>>,
-{
+) -> Result<Solution<TableState>, Error> {
     let method = "saga";
     let SagaSettings { step, order, seed, .. } = settings;
     settings.stop.check()?;

@@ -84,7 +84,7 @@ pub struct Sgd<'p, 'a, D, L, R> {
     schedule: Schedule,
     done: u64,
     mean: Option<PointMean>,
-    shown: Point,
+    certified: Point,
     gap: Gap,
     best: Option<Point>,
 }
@@ -114,18 +114,12 @@ pub struct Sgd<'p, 'a, D, L, R> {
 /// # Errors
 /// [`Error::Refused`] for a loss that is not smooth or weighted draws; [`Error::Invalid`] for a start of
 /// another shape or settings out of range.
-pub fn sgd<'p, 'a, D, L, R, O>(
+pub fn sgd<'p, 'a, D: Design, L: Loss, R: Composite, O: Observer<Sgd<'p, 'a, D, L, R>>>(
     problem: &'p Problem<'a, D, L, R>,
     settings: &SgdSettings,
     start: Option<IncrementalState>,
     observer: &mut O,
-) -> Result<Solution<IncrementalState>, Error>
-where
-    D: Design,
-    L: Loss,
-    R: Composite,
-    O: Observer<Sgd<'p, 'a, D, L, R>>,
-{
+) -> Result<Solution<IncrementalState>, Error> {
     let name = "sgd";
     let SgdSettings { step, average, order, seed, stop } = settings;
     stop.check()?;
@@ -138,20 +132,21 @@ where
     let start = start.unwrap_or_else(|| origin(problem).into());
     let IncrementalState { point, steps: done, place } = start;
     let mut kernel = Kernel::new(problem, point, vec![0.0; problem.n()], &plan)?;
-    let shown = kernel.point.clone();
+    let certified = kernel.point.clone();
     let _ = place.is_some_and(|place| kernel.visits().go_to(&place));
     let mean = average.then(PointMean::default);
     let gap = Gap::new(problem);
-    let mut method = Sgd { kernel, schedule, done, mean, shown, gap, best: None };
+    let mut method = Sgd { kernel, schedule, done, mean, certified, gap, best: None };
     let report = run(&mut method, stop, observer)?;
-    let Sgd { mut kernel, shown, done, .. } = method;
-    Ok(Solution { state: IncrementalState::after(shown, done, kernel.visits()), report })
+    let Sgd { mut kernel, certified, done, .. } = method;
+    let report = problem.judged(report, &certified);
+    Ok(Solution { state: IncrementalState::after(certified, done, kernel.visits()), report })
 }
 
 impl<D: Design, L: Loss, R: Composite> Sgd<'_, '_, D, L, R> {
     /// The point of the last certificate.
     pub fn point(&self) -> &Point {
-        &self.shown
+        &self.certified
     }
 
     fn step(&mut self) {
@@ -181,11 +176,11 @@ impl<D: Design, L: Loss, R: Composite> Iterative for Sgd<'_, '_, D, L, R> {
     }
 
     fn certify(&mut self) -> Certificate {
-        certify(&self.kernel, self.mean.as_ref(), &mut self.gap, &mut self.shown)
+        certify(&self.kernel, self.mean.as_ref(), &mut self.gap, &mut self.certified)
     }
 
     fn keep(&mut self) {
-        self.best.get_or_insert_with(Point::default).clone_from(&self.shown);
+        self.best.get_or_insert_with(Point::default).clone_from(&self.certified);
     }
 
     fn restore(&mut self) {

@@ -85,7 +85,7 @@ struct Round {
 pub struct Svrg<'p, 'a, D, L, R> {
     kernel: Kernel<'p, 'a, D, L, R>,
     /// The point that was certified last: the kernel's, with the intercept at its optimum.
-    shown: Point,
+    certified: Point,
     gap: Gap,
     inner: usize,
     snapshot: Snapshot,
@@ -121,18 +121,12 @@ pub struct Svrg<'p, 'a, D, L, R> {
 /// # Errors
 /// [`Error::Refused`] for a loss that is not smooth or weighted orders;
 /// [`Error::Invalid`] for a start of another shape or settings out of range.
-pub fn svrg<'p, 'a, D, L, R, O>(
+pub fn svrg<'p, 'a, D: Design, L: Loss, R: Composite, O: Observer<Svrg<'p, 'a, D, L, R>>>(
     problem: &'p Problem<'a, D, L, R>,
     settings: &SvrgSettings,
     start: Option<IncrementalState>,
     observer: &mut O,
-) -> Result<Solution<IncrementalState>, Error>
-where
-    D: Design,
-    L: Loss,
-    R: Composite,
-    O: Observer<Svrg<'p, 'a, D, L, R>>,
-{
+) -> Result<Solution<IncrementalState>, Error> {
     let name = "svrg";
     let SvrgSettings { step, inner, snapshot, order, seed, stop } = settings;
     stop.check()?;
@@ -151,19 +145,20 @@ where
         mean: (*snapshot == Snapshot::Average).then(PointMean::default),
         generator: stream(*seed, 1),
     };
-    let shown = kernel.point.clone();
+    let certified = kernel.point.clone();
     let inner = ((inner * problem.n() as f64).round() as usize).max(1);
     let gap = Gap::new(problem);
-    let mut method = Svrg { shown, kernel, gap, inner, snapshot: *snapshot, round, best: None };
+    let mut method = Svrg { certified, kernel, gap, inner, snapshot: *snapshot, round, best: None };
     let report = run(&mut method, stop, observer)?;
-    let Svrg { mut kernel, shown, .. } = method;
-    Ok(Solution { state: IncrementalState::after(shown, 0, kernel.visits()), report })
+    let Svrg { mut kernel, certified, .. } = method;
+    let report = problem.judged(report, &certified);
+    Ok(Solution { state: IncrementalState::after(certified, 0, kernel.visits()), report })
 }
 
 impl<D: Design, L: Loss, R: Composite> Svrg<'_, '_, D, L, R> {
     /// The point of the last certificate.
     pub fn point(&self) -> &Point {
-        &self.shown
+        &self.certified
     }
 
     /// Steps from the last snapshot to the next.
@@ -232,12 +227,12 @@ impl<D: Design, L: Loss, R: Composite> Iterative for Svrg<'_, '_, D, L, R> {
     }
 
     fn certify(&mut self) -> Certificate {
-        self.kernel.write_point(&mut self.shown);
-        self.gap.at_best_intercept(self.kernel.problem, &mut self.shown)
+        self.kernel.write_point(&mut self.certified);
+        self.gap.at_best_intercept(self.kernel.problem, &mut self.certified)
     }
 
     fn keep(&mut self) {
-        self.best.get_or_insert_with(Point::default).clone_from(&self.shown);
+        self.best.get_or_insert_with(Point::default).clone_from(&self.certified);
     }
 
     fn restore(&mut self) {

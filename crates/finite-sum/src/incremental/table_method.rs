@@ -88,7 +88,7 @@ impl Introduction {
 pub struct TableMethod<'p, 'a, D, L, R> {
     kernel: Kernel<'p, 'a, D, L, R>,
     /// The point that was certified last: the kernel's, with the intercept at its optimum, or the average.
-    shown: Point,
+    certified: Point,
     gap: Gap,
     /// `w`: 1 for SAGA, 1/n for SAG.
     weight: f64,
@@ -138,23 +138,24 @@ where
     };
     plan.varies |= matches!(pending, Pending::Introduce(_));
     let mut kernel = Kernel::new(problem, point, table, &plan)?;
-    let shown = kernel.point.clone();
+    let certified = kernel.point.clone();
     let _ = place.is_some_and(|place| kernel.visits().go_to(&place));
     let mean = average.then(PointMean::default);
     let gap = Gap::new(problem);
     let mut method =
-        TableMethod { kernel, shown, gap, weight, steps: 0, pending, mean, best: None };
+        TableMethod { kernel, certified, gap, weight, steps: 0, pending, mean, best: None };
     let report = run(&mut method, stop, observer)?;
-    let TableMethod { mut kernel, shown, pending, .. } = method;
+    let TableMethod { mut kernel, certified, pending, .. } = method;
+    let report = kernel.problem.judged(report, &certified);
     let place = Some(kernel.visits().place());
     let table = if pending == Pending::Fill { Vec::new() } else { kernel.table };
-    Ok(Solution { state: TableState { point: shown, table, place }, report })
+    Ok(Solution { state: TableState { point: certified, table, place }, report })
 }
 
 impl<D: Design, L: Loss, R: Composite> TableMethod<'_, '_, D, L, R> {
     /// The point of the last certificate.
     pub fn point(&self) -> &Point {
-        &self.shown
+        &self.certified
     }
 
     /// The stored derivatives.
@@ -223,17 +224,17 @@ impl<D: Design, L: Loss, R: Composite> Iterative for TableMethod<'_, '_, D, L, R
     }
 
     fn certify(&mut self) -> Certificate {
-        certify(&self.kernel, self.mean.as_ref(), &mut self.gap, &mut self.shown)
+        certify(&self.kernel, self.mean.as_ref(), &mut self.gap, &mut self.certified)
     }
 
     fn keep(&mut self) {
         let table = &self.kernel.table;
         match &mut self.best {
             Some(best) => {
-                best.point.clone_from(&self.shown);
+                best.point.clone_from(&self.certified);
                 best.table.clone_from(table);
             }
-            None => self.best = Some(TableState::new(self.shown.clone(), table.clone())),
+            None => self.best = Some(TableState::new(self.certified.clone(), table.clone())),
         }
     }
 

@@ -72,7 +72,7 @@ pub struct MulticlassAscent<'p, 'a, D, R> {
     cold: bool,
     scratch: Scratch,
     gap: Gap,
-    /// The best state that was shown.
+    /// The best state that was certified.
     best: Option<MulticlassState>,
     /// Whether it was restored, which the rest does not belong to.
     restored: bool,

@@ -24,12 +24,14 @@
 //! pass that Newton's method counts for its Hessian took 2.5 on dense rows. As in the binary case ([`auto`](mod@crate::auto)) the
 //! second best method takes over once.
 
+use std::ops::Deref;
+
 use fenchel_linalg::{Design, Nonzeros};
 use fenchel_optim::fista::FistaSettings;
 use fenchel_optim::lbfgs::LbfgsSettings;
 use fenchel_optim::newton::NewtonCgSettings;
-use fenchel_optim::prox::Zero;
-use fenchel_optim::{Budget, Observer, Regulariser, Report, Separable, Solution, Status, Stop};
+use fenchel_optim::prox::{ElasticNet, Zero};
+use fenchel_optim::{Budget, Observer, Regulariser, Report, Separable, Solution, Stop};
 
 use super::batch::{fista, lbfgs};
 use super::newton::{hessian_bytes, hessian_cost, newton, newton_cg};
@@ -37,8 +39,11 @@ use super::problem::{CURVATURE, MulticlassPoint, MulticlassProblem};
 use super::sdca::{MulticlassSettings, catalyst};
 use super::state::MulticlassState;
 use crate::Error;
-use crate::auto::{AutoSettings, AutoState, Automatic, Choice, Guarded, Method, Reason, guarded};
-use crate::newton::NewtonSettings;
+use crate::auto::{
+    AutoSettings, AutoState, Automatic, Call, Choice, Guarded, Method, Reason, guarded,
+};
+use crate::lag::Lagged;
+use crate::newton::{AsElasticNet, NewtonSettings};
 
 /// A pass of exact dual steps with its share of certificates, in batch passes of a dense and of a sparse matrix: as much again
 /// for rows in random order, and a price a row for the exponentials, in entries, of which those of a dense matrix are cheap.
@@ -61,17 +66,12 @@ pub type MulticlassAuto = AutoState<MulticlassPoint>;
 ///
 /// # Errors
 /// [`Error::Invalid`] for a start of another shape or settings out of range.
-pub fn auto<D, R, O>(
+pub fn auto<D: Design + Copy, R: Automatic, O: Observer<Method>>(
     problem: &MulticlassProblem<'_, D, R>,
     settings: &AutoSettings,
     start: Option<MulticlassPoint>,
     observer: &mut O,
-) -> Result<Solution<MulticlassAuto>, Error>
-where
-    D: Design + Copy,
-    R: Automatic,
-    O: Observer<Method>,
-{
+) -> Result<Solution<MulticlassAuto>, Error> {
     let mut settings = settings.clone();
     settings.stop.check()?;
     if let Some(start) = &start {
@@ -80,31 +80,83 @@ where
     let budget = Budget::new(settings.stop);
     let copy = Nonzeros::if_worth(problem.design(), settings.max_memory);
     settings.stop = budget.left();
-    let mut solution = match copy {
+    let settings = &settings;
+    match copy {
         Some(copy) => {
-            R::solve_multiclass(&problem.stored_as(copy.view()), &settings, start, observer)
+            let problem = &problem.stored_as(copy.view());
+            R::dispatch(Classes { problem, settings, start, observer })
         }
-        None => R::solve_multiclass(problem, &settings, start, observer),
-    }?;
-    let report = &mut solution.report;
-    let ended = matches!(report.status, Status::Converged | Status::Stalled | Status::Diverged);
-    if ended && problem.recedes_along(&solution.state.point) {
-        report.status = Status::NoMinimiser;
+        None => R::dispatch(Classes { problem, settings, start, observer }),
     }
-    Ok(solution)
+}
+
+/// A problem of several classes.
+struct Classes<'c, 'a, D, R, O> {
+    problem: &'c MulticlassProblem<'a, D, R>,
+    settings: &'c AutoSettings,
+    start: Option<MulticlassPoint>,
+    observer: &'c mut O,
+}
+
+impl<D: Design + Copy, R: Regulariser + Clone, O: Observer<Method>> Call<R>
+    for Classes<'_, '_, D, R, O>
+{
+    type Solved = Result<Solution<MulticlassAuto>, Error>;
+
+    fn elastic_net(self) -> Self::Solved
+    where
+        R: AsElasticNet + Lagged,
+    {
+        let ElasticNet { l1, l2 } = self.problem.regulariser().weights();
+        if l1 > 0.0 {
+            return self.separable();
+        }
+        let problem = self.problem.clone().penalised(Zero, self.problem.l2() + l2)?;
+        smooth(&problem, self.settings, self.start, self.observer)
+    }
+
+    fn separable(self) -> Self::Solved
+    where
+        R: Lagged,
+    {
+        let Classes { problem, settings: AutoSettings { seed, stop, .. }, start, observer } = self;
+        let beta = conditioning(problem);
+        let choice = Choice { beta, ..Choice::only(Method::Catalyst, Reason::Dual) };
+        let by =
+            |_, start, stop, watch: &mut Guarded<'_, O>| ascend(problem, *seed, start, stop, watch);
+        guarded(choice, Budget::new(*stop), start, observer, by)
+    }
+
+    fn joint(self) -> Self::Solved {
+        let Classes { problem, settings, start, observer } = self;
+        let beta = conditioning(problem);
+        let choice = Choice { beta, ..Choice::only(Method::Fista, Reason::JointRegulariser) };
+        let by = |_, start: Option<MulticlassPoint>, stop, watch: &mut Guarded<'_, O>| {
+            let settings = FistaSettings { stop, ..FistaSettings::default() };
+            let start = start.map(MulticlassPoint::into);
+            fista(problem, &settings, start, watch).map(|s| (s.state.point, s.report))
+        };
+        guarded(choice, Budget::new(settings.stop), start, observer, by)
+    }
+
+    fn owned<S: Automatic>(self) -> Self::Solved
+    where
+        R: Deref<Target = S>,
+    {
+        let Classes { problem, settings, start, observer } = self;
+        let own = S::clone(problem.regulariser());
+        let problem = &problem.clone().penalised(own, problem.l2())?;
+        S::dispatch(Classes { problem, settings, start, observer })
+    }
 }
 
 /// Without regulariser.
-pub(crate) fn smooth<D, O>(
+fn smooth<D: Design + Copy, O: Observer<Method>>(
     problem: &MulticlassProblem<'_, D, Zero>,
     settings: &AutoSettings,
     start: Option<MulticlassPoint>,
     observer: &mut O,
-) -> Result<Solution<MulticlassAuto>, Error>
-where
-    D: Design + Copy,
-    O: Observer<Method>,
-{
+) -> Result<Solution<MulticlassAuto>, Error> {
     let AutoSettings { max_memory, seed, stop } = *settings;
     let choice = choose(problem, stop.relative, max_memory);
     let by = |method, start, stop, watch: &mut Guarded<'_, O>| match method {
@@ -124,47 +176,6 @@ where
         _ => ascend(problem, seed, start, stop, watch),
     };
     guarded(choice, Budget::new(stop), start, observer, by)
-}
-
-/// With a separable regulariser.
-pub(crate) fn separable<D, R, O>(
-    problem: &MulticlassProblem<'_, D, R>,
-    settings: &AutoSettings,
-    start: Option<MulticlassPoint>,
-    observer: &mut O,
-) -> Result<Solution<MulticlassAuto>, Error>
-where
-    D: Design + Copy,
-    R: Separable,
-    O: Observer<Method>,
-{
-    let AutoSettings { seed, stop, .. } = *settings;
-    let beta = conditioning(problem);
-    let choice = Choice { beta, ..Choice::only(Method::Catalyst, Reason::Dual) };
-    let by = |_, start, stop, watch: &mut Guarded<'_, O>| ascend(problem, seed, start, stop, watch);
-    guarded(choice, Budget::new(stop), start, observer, by)
-}
-
-/// With any regulariser.
-pub(crate) fn joint<D, R, O>(
-    problem: &MulticlassProblem<'_, D, R>,
-    settings: &AutoSettings,
-    start: Option<MulticlassPoint>,
-    observer: &mut O,
-) -> Result<Solution<MulticlassAuto>, Error>
-where
-    D: Design + Copy,
-    R: Regulariser,
-    O: Observer<Method>,
-{
-    let beta = conditioning(problem);
-    let choice = Choice { beta, ..Choice::only(Method::Fista, Reason::JointRegulariser) };
-    let by = |_, start: Option<MulticlassPoint>, stop, watch: &mut Guarded<'_, O>| {
-        let settings = FistaSettings { stop, ..FistaSettings::default() };
-        let start = start.map(MulticlassPoint::into);
-        fista(problem, &settings, start, watch).map(|s| (s.state.point, s.report))
-    };
-    guarded(choice, Budget::new(settings.stop), start, observer, by)
 }
 
 fn ascend<D: Design, R: Separable, O: Observer<Method>>(

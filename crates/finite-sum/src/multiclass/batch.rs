@@ -112,22 +112,19 @@ pub(super) fn begin<'p, 'a, D: Design, R: Regulariser>(
 ///
 /// # Errors
 /// [`Error::Invalid`] for a start of another shape or settings out of range.
-pub fn lbfgs<'p, 'a, D, O>(
+pub fn lbfgs<'p, 'a, D: Design, O: Observer<Lbfgs<MulticlassSmooth<'p, 'a, D, Zero>>>>(
     problem: &'p MulticlassProblem<'a, D, Zero>,
     settings: &LbfgsSettings,
     start: Option<LbfgsState<MulticlassPoint>>,
     observer: &mut O,
-) -> Result<Solution<LbfgsState<MulticlassPoint>>, Error>
-where
-    D: Design,
-    O: Observer<Lbfgs<MulticlassSmooth<'p, 'a, D, Zero>>>,
-{
+) -> Result<Solution<LbfgsState<MulticlassPoint>>, Error> {
     let (point, memory) = start.map(|start| (start.point, start.memory)).unzip();
     let (function, point) = begin(problem, point)?;
     let start = LbfgsState { point, memory: memory.unwrap_or_default() };
     let Solution { state, report } =
         fenchel_optim::lbfgs::lbfgs(function, settings, start, observer)?;
-    Ok(Solution { state: state.map(|x| read(problem, &x)), report })
+    let state = state.map(|x| read(problem, &x));
+    Ok(Solution { report: problem.judged(report, &state.point), state })
 }
 
 /// FISTA for multinomial logistic regression with any regulariser of the `d r` weights, such as the group lasso
@@ -153,5 +150,6 @@ where
     let regulariser = OnWeights { regulariser: problem.regulariser(), weights };
     let Solution { state, report } =
         fenchel_optim::fista::fista(function, regulariser, settings, start, observer)?;
-    Ok(Solution { state: state.map(|x| read(problem, &x)), report })
+    let state = state.map(|x| read(problem, &x));
+    Ok(Solution { report: problem.judged(report, &state.point), state })
 }

@@ -163,40 +163,34 @@ pub(super) fn hessian_bytes<D: Design, R: fenchel_optim::Regulariser>(
 /// # Errors
 /// [`Error::Refused`] before the Hessian is allocated; [`Error::Invalid`] for a start of another shape or settings
 /// out of range.
-pub fn newton<'p, 'a, D, O>(
+pub fn newton<'p, 'a, D: Design, O: Observer<Newton<MulticlassSmooth<'p, 'a, D, Zero>>>>(
     problem: &'p MulticlassProblem<'a, D, Zero>,
     settings: &NewtonSettings,
     start: Option<MulticlassPoint>,
     observer: &mut O,
-) -> Result<Solution<MulticlassPoint>, Error>
-where
-    D: Design,
-    O: Observer<Newton<MulticlassSmooth<'p, 'a, D, Zero>>>,
-{
+) -> Result<Solution<MulticlassPoint>, Error> {
     let (method, hint) = ("multiclass newton", "use newton_cg, which needs no Hessian");
     Refusal::check_memory(method, hessian_bytes(problem), settings.max_memory, hint)?;
     let (function, start) = begin(problem, start)?;
     let Solution { state, report } =
         fenchel_optim::newton::newton(function, &settings.stop, start, observer)?;
-    Ok(Solution { state: read(problem, &state), report })
+    let state = read(problem, &state);
+    Ok(Solution { report: problem.judged(report, &state), state })
 }
 
 /// Newton-CG: a Newton step by conjugate gradients, a pass a product with the Hessian. For many features and small `l2`.
 ///
 /// # Errors
 /// [`Error::Invalid`] for a start of another shape or settings out of range.
-pub fn newton_cg<'p, 'a, D, O>(
+pub fn newton_cg<'p, 'a, D: Design, O: Observer<NewtonCg<MulticlassSmooth<'p, 'a, D, Zero>>>>(
     problem: &'p MulticlassProblem<'a, D, Zero>,
     settings: &NewtonCgSettings,
     start: Option<MulticlassPoint>,
     observer: &mut O,
-) -> Result<Solution<MulticlassPoint>, Error>
-where
-    D: Design,
-    O: Observer<NewtonCg<MulticlassSmooth<'p, 'a, D, Zero>>>,
-{
+) -> Result<Solution<MulticlassPoint>, Error> {
     let (function, start) = begin(problem, start)?;
     let Solution { state, report } =
         fenchel_optim::newton::newton_cg(function, settings, start, observer)?;
-    Ok(Solution { state: read(problem, &state), report })
+    let state = read(problem, &state);
+    Ok(Solution { report: problem.judged(report, &state), state })
 }

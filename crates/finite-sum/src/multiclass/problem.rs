@@ -3,7 +3,7 @@
 use fenchel_linalg::special::log_sum_exp;
 use fenchel_linalg::{Design, Invalid};
 use fenchel_optim::prox::Groups;
-use fenchel_optim::{Certificate, Regulariser};
+use fenchel_optim::{Certificate, Regulariser, Report, Status};
 use serde::{Deserialize, Serialize};
 
 use super::gap::Gap;
@@ -333,12 +333,18 @@ impl<'a, D: Design, R: Regulariser> MulticlassProblem<'a, D, R> {
         multiply_rows(&self.design, &point.weights, &point.intercepts, out);
     }
 
-    /// Whether a point proves that there is no minimiser: nothing is penalised, and the label of every row has the largest score,
-    /// beyond rounding. One pass.
-    pub(crate) fn recedes_along(&self, point: &MulticlassPoint) -> bool {
-        if !(R::IDENTITY && self.l2 == 0.0) {
-            return false;
+    /// The report of a run that has ended at a point, with [`Status::NoMinimiser`] where the point proves that there is none:
+    /// nothing is penalised, and the label of every row has the largest score. One pass then.
+    pub(super) fn judged(&self, report: Report, point: &MulticlassPoint) -> Report {
+        let ended = matches!(report.status, Status::Converged | Status::Stalled | Status::Diverged);
+        if ended && R::IDENTITY && self.l2 == 0.0 && self.recedes_along(point) {
+            return Report { status: Status::NoMinimiser, ..report };
         }
+        report
+    }
+
+    /// Whether the label of every row has the largest score, beyond rounding.
+    fn recedes_along(&self, point: &MulticlassPoint) -> bool {
         let r = self.classes;
         let mut scores = vec![0.0; self.n() * r];
         self.scores(point, &mut scores);

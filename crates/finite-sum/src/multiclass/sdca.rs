@@ -40,17 +40,12 @@ pub struct MulticlassSettings {
 /// # Errors
 /// [`Error::Refused`] without strong convexity; [`Error::Invalid`] for a start of another shape or outside the simplex, or
 /// settings out of range.
-pub fn sdca<'p, 'a, D, R, O>(
+pub fn sdca<'p, 'a, D: Design, R: Separable, O: Observer<MulticlassAscent<'p, 'a, D, R>>>(
     problem: &'p MulticlassProblem<'a, D, R>,
     settings: &MulticlassSettings,
     start: Option<MulticlassState>,
     observer: &mut O,
-) -> Result<Solution<MulticlassState>, Error>
-where
-    D: Design,
-    R: Separable,
-    O: Observer<MulticlassAscent<'p, 'a, D, R>>,
-{
+) -> Result<Solution<MulticlassState>, Error> {
     solve("multiclass sdca", problem, 0.0, settings, start, observer)
 }
 
@@ -59,17 +54,12 @@ where
 ///
 /// # Errors
 /// As [`sdca`].
-pub fn catalyst<'p, 'a, D, R, O>(
+pub fn catalyst<'p, 'a, D: Design, R: Separable, O: Observer<MulticlassAscent<'p, 'a, D, R>>>(
     problem: &'p MulticlassProblem<'a, D, R>,
     settings: &MulticlassSettings,
     start: Option<MulticlassState>,
     observer: &mut O,
-) -> Result<Solution<MulticlassState>, Error>
-where
-    D: Design,
-    R: Separable,
-    O: Observer<MulticlassAscent<'p, 'a, D, R>>,
-{
+) -> Result<Solution<MulticlassState>, Error> {
     let mean = CURVATURE * problem.mean_norm_squared();
     let by_default = if mean == 0.0 && problem.strong_convexity() == 0.0 {
         1.0
@@ -100,19 +90,14 @@ pub fn draw_weights<D: Design, R: Separable>(
     })
 }
 
-fn solve<'p, 'a, D, R, O>(
+fn solve<'p, 'a, D: Design, R: Separable, O: Observer<MulticlassAscent<'p, 'a, D, R>>>(
     method: &'static str,
     problem: &'p MulticlassProblem<'a, D, R>,
     kappa: f64,
     settings: &MulticlassSettings,
     start: Option<MulticlassState>,
     observer: &mut O,
-) -> Result<Solution<MulticlassState>, Error>
-where
-    D: Design,
-    R: Separable,
-    O: Observer<MulticlassAscent<'p, 'a, D, R>>,
-{
+) -> Result<Solution<MulticlassState>, Error> {
     settings.stop.check()?;
     let mut method = MulticlassAscent::new(method, problem, kappa, settings, start)?;
     let report = run(&mut method, &settings.stop, observer)?;

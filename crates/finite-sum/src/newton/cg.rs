@@ -49,5 +49,6 @@ where
     let (function, start) = SmoothPart::new(problem, start)?;
     let Solution { state, report } =
         fenchel_optim::newton::newton_cg(function, settings, start, observer)?;
-    Ok(Solution { state: point(problem.d(), &state), report })
+    let state = point(problem.d(), &state);
+    Ok(Solution { report: problem.judged(report, &state), state })
 }

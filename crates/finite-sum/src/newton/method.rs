@@ -17,7 +17,7 @@ use fenchel_optim::{
 use serde::{Deserialize, Serialize};
 
 use super::model::Model;
-use super::warm::{Candidates, Warm};
+use super::screening::Candidates;
 use crate::gap::Gap;
 use crate::hessian::RIDGE;
 use crate::{Error, Point, Problem};
@@ -123,18 +123,12 @@ pub struct Newton<'p, 'a, D, L, R> {
 /// # Errors
 /// [`Error::Refused`] for a loss with a kink, or too little memory, before anything is allocated;
 /// [`Error::Invalid`] for a start of another shape or settings out of range.
-pub fn newton<'p, 'a, D, L, R, O>(
+pub fn newton<'p, 'a, D: Design, L: Loss, R: AsElasticNet, O: Observer<Newton<'p, 'a, D, L, R>>>(
     problem: &'p Problem<'a, D, L, R>,
     settings: &NewtonSettings,
     start: Option<Point>,
     observer: &mut O,
-) -> Result<Solution<Point>, Error>
-where
-    D: Design,
-    L: Loss,
-    R: AsElasticNet,
-    O: Observer<Newton<'p, 'a, D, L, R>>,
-{
+) -> Result<Solution<Point>, Error> {
     let method = "newton";
     settings.stop.check()?;
     problem.check_twice_differentiable(method)?;
@@ -171,7 +165,7 @@ where
             }
         };
     }
-    Ok(Solution { state: method.point, report })
+    Ok(Solution { report: problem.judged(report, &method.point), state: method.point })
 }
 
 impl<'p, 'a, D: Design, L: Loss, R: AsElasticNet> Newton<'p, 'a, D, L, R> {
@@ -209,11 +203,11 @@ impl<'p, 'a, D: Design, L: Loss, R: AsElasticNet> Newton<'p, 'a, D, L, R> {
     /// Goes on from the solution of a neighbouring problem, looking at the candidates only.
     pub(super) fn resume(
         problem: &'p Problem<'a, D, L, R>,
-        warm: Warm,
+        (point, gap): (Point, Gap),
+        columns: Arc<Columns>,
         candidates: Candidates,
         settings: &NewtonSettings,
     ) -> Self {
-        let Warm { point, gap, columns } = warm;
         Newton { columns: Some(columns), candidates, ..Newton::new(problem, point, gap, settings) }
     }
 

@@ -19,7 +19,7 @@
 //! | step | `method/step.rs` | a search on the margins |
 //! | Newton-CG, without l1 | `cg.rs`, [`fenchel_optim::newton`] | the model by products with the Hessian, for many features; memory O(n + d) |
 //! | subsampled Newton, without l1 | `subsampled.rs`, [`fenchel_optim::newton`] | the problem on drawn rows, then L-BFGS on all of them that begins with the Hessian of those rows |
-//! | paths | `warm.rs` | warm starts, and features that are proved to be 0 |
+//! | paths | `warm.rs`, `screening.rs` | warm starts, and features that are proved to be 0 |
 //!
 //! What was tried and left out, because it gained less than 1.2 times in the median of the problems it was for: conjugate
 //! gradients in one orthant after another, rows drawn by leverage for the models with l1, Hessians kept for later steps, forcing
@@ -32,13 +32,15 @@ mod cg;
 mod method;
 mod model;
 mod scaled;
+mod screening;
 mod subsampled;
 mod warm;
 
+pub(crate) use screening::sphere_radius;
 pub(crate) use subsampled::{ROWS_PER_VARIABLE, sample_rows};
-pub(crate) use warm::{Warm, check_grid, sphere_radius};
+pub(crate) use warm::{Warm, check_grid};
 
 pub use cg::newton_cg;
 pub use method::{AsElasticNet, Newton, NewtonSettings, newton};
+pub use screening::Screening;
 pub use subsampled::{SubsampledNewton, SubsampledNewtonSettings, subsampled_newton};
-pub use warm::Screening;

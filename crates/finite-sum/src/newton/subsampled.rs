@@ -146,7 +146,10 @@ where
     let report = run(&mut method, &stop, observer)?;
     match method.failed {
         Some(error) => Err(error),
-        None => Ok(Solution { state: method.point(), report }),
+        None => {
+            let state = method.point();
+            Ok(Solution { report: problem.judged(report, &state), state })
+        }
     }
 }
 

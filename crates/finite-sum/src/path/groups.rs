@@ -222,8 +222,8 @@ impl Walk<'_> {
         let mut state: Option<FistaState<Point>> = None;
         loop {
             // FISTA goes on from its own intercept; the certificate has the best one.
-            let mut shown = self.point.clone();
-            report.certificate = self.gap.at_best_intercept(problem, &mut shown);
+            let mut certified = self.point.clone();
+            report.certificate = self.gap.at_best_intercept(problem, &mut certified);
             report.passes += 1.0;
             let ended = match report.status {
                 _ if stop.met_by(&report.certificate) => Some(Status::Converged),
@@ -234,7 +234,7 @@ impl Walk<'_> {
             };
             let left = self.left(problem, &report.certificate);
             if let Some(status) = ended {
-                self.point = shown;
+                self.point = certified;
                 report.status = status;
                 return Ok((report, 1.0 - left.len() as f64 / d as f64));
             }

@@ -83,7 +83,7 @@ impl Path {
         &grid[grid.partition_point(|&penalty| penalty >= last)..]
     }
 
-    /// Adds a point, and shows it. Whether to go on.
+    /// Adds a point, and calls the observer. Whether to go on.
     pub(super) fn push<O: Observer<PathPoint>>(
         &mut self,
         point: PathPoint,

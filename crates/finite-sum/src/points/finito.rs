@@ -93,17 +93,12 @@ impl Default for FinitoSettings {
 /// [`Error::Refused`] without strong convexity, without the memory before anything is allocated,
 /// for a loss that is not smooth, an intercept or weighted draws;
 /// [`Error::Invalid`] for settings out of range or a start of another shape.
-pub fn finito<'p, 'a, D, L, O>(
+pub fn finito<'p, 'a, D: Design, L: Loss, O: Observer<PointTable<'p, 'a, D, L>>>(
     problem: &'p Problem<'a, D, L, Zero>,
     settings: &FinitoSettings,
     start: Option<PointTableState>,
     observer: &mut O,
-) -> Result<Solution<PointTableState>, Error>
-where
-    D: Design,
-    L: Loss,
-    O: Observer<PointTable<'p, 'a, D, L>>,
-{
+) -> Result<Solution<PointTableState>, Error> {
     let method = "finito";
     settings.stop.check()?;
     problem.check_smooth(method)?;

@@ -76,17 +76,12 @@ impl Default for MisoSettings {
 /// # Errors
 /// [`Error::Refused`] for a loss that is not smooth, an intercept, or too little memory, before anything is allocated;
 /// [`Error::Invalid`] for settings out of range or a start of another shape.
-pub fn miso<'p, 'a, D, L, O>(
+pub fn miso<'p, 'a, D: Design, L: Loss, O: Observer<PointTable<'p, 'a, D, L>>>(
     problem: &'p Problem<'a, D, L, Zero>,
     settings: &MisoSettings,
     start: Option<PointTableState>,
     observer: &mut O,
-) -> Result<Solution<PointTableState>, Error>
-where
-    D: Design,
-    L: Loss,
-    O: Observer<PointTable<'p, 'a, D, L>>,
-{
+) -> Result<Solution<PointTableState>, Error> {
     let method = "miso";
     settings.stop.check()?;
     problem.check_smooth(method)?;
@@ -104,5 +99,6 @@ where
     };
     let mut table = PointTable::new(problem, &plan, start)?;
     let report = run(&mut table, &settings.stop, observer)?;
+    let report = problem.judged(report, table.point());
     Ok(Solution { state: table.into_state(), report })
 }

@@ -343,34 +343,3 @@ fn groups_of_a_general_sum_are_zero_together() {
         }
     }
 }
-
-/// From theory: with steps `1/(L + mu k)` the distance falls like `1/k`. And SGD is ahead of nothing in the end.
-#[test]
-fn sgd_falls_like_one_over_k() {
-    let data = data(40, 6, 0.5, 6);
-    let (w, _) = reference(&data.dense, &data.signs, &Logistic, &Zero, 0.05, false);
-    for sparse in [false, true] {
-        let terms = Terms::new(&data.dense, &data.signs, sparse);
-        let sum = Sum::new(&terms, Zero, 0.05).unwrap();
-        let off = |passes: f64| {
-            let squares = (0..20).map(|seed| {
-                let settings =
-                    SumSettings { seed, stop: Stop::after_passes(passes), ..Default::default() };
-                let s = general::sgd(&sum, &settings, None, &mut ()).unwrap();
-                s.state.point.iter().zip(&w).map(|(a, b)| (a - b).powi(2)).sum::<f64>()
-            });
-            squares.sum::<f64>() / 20.0
-        };
-        let (early, late) = (off(20.0), off(320.0));
-        // 16 times the passes: a sixteenth of the squared distance, within the noise of 20 seeds.
-        assert!(late <= early / 6.0, "{early:e} {late:e}");
-    }
-    let terms = Terms::new(&data.dense, &data.signs, true);
-    let sum = Sum::new(&terms, L1 { strength: 10.0 }, 0.0).unwrap();
-    let s =
-        general::sgd(&sum, &SumSettings::default(), Some(vec![1.0; 6].into()), &mut ()).unwrap();
-    assert_eq!((s.report.status, s.state.point), (Status::Converged, vec![0.0; 6]));
-    assert!(
-        general::sgd(&sum, &SumSettings::default(), Some(vec![1.0; 5].into()), &mut ()).is_err()
-    );
-}

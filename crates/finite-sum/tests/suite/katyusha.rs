@@ -34,9 +34,10 @@ fn katyusha_on_one_term_is_as_printed() {
             y[c] = x[c] + theta * (next - z[c]);
             z[c] = next;
         }
-        // A snapshot after every step: two passes each.
+        // A snapshot before every step: two passes each, and one for the end of the run.
+        let passes = 2.0 * steps as f64 + 1.0;
         let settings = KatyushaSettings {
-            stop: Stop { absolute: 0.0, relative: 0.0, ..Stop::after_passes(2.0 * steps as f64) },
+            stop: Stop { absolute: 0.0, relative: 0.0, ..Stop::after_passes(passes) },
             ..KatyushaSettings::default()
         };
         let found = katyusha(&problem, &settings, None, &mut ()).unwrap().state.point.weights;

@@ -3,12 +3,16 @@
 use fenchel_finite_sum::loss::{Logistic, Squared};
 use fenchel_finite_sum::prox::{GroupLasso, Groups, L1, Zero};
 use fenchel_finite_sum::{
-    ElasticNet, KatyushaSettings, Lasso, LinearSvc, LogisticRegression, MulticlassProblem,
-    OneVsRest, Problem, Ridge, SoftmaxRegression, Status, Stop, SvcLoss, auto, katyusha,
-    multiclass,
+    ElasticNet, FistaSettings, KatyushaSettings, Lasso, LbfgsSettings, LinearSvc,
+    LogisticRegression, MisoSettings, MulticlassProblem, NewtonCgSettings, NewtonSettings,
+    OneVsRest, Problem, Ridge, SagaSettings, SoftmaxRegression, Status, Stop,
+    SubsampledNewtonSettings, SvcLoss, SvrgSettings, auto, fista, katyusha, lbfgs, miso,
+    multiclass, newton, newton_cg, saga, subsampled_newton, svrg,
 };
 use fenchel_linalg::{AsDesign, Csr, Dense, Invalid};
+use fenchel_optim::random::stream;
 use ndarray::{Array2, array};
+use rand::RngExt;
 
 use crate::common::data;
 
@@ -124,6 +128,106 @@ fn separable_data_without_a_penalty_have_no_minimiser() {
     let problem = Problem::new(x.as_design().unwrap(), &y, Squared, Zero, 0.0).unwrap();
     let solution = auto(&problem, &auto_settings(1e-6), None, &mut ()).unwrap();
     assert_ne!(solution.report.status, Status::NoMinimiser);
+}
+
+/// The status of every direct call on unpenalised logistic data.
+fn statuses(x: &Array2<f64>, y: &[f64], intercept: bool) -> Vec<(&'static str, Status)> {
+    let problem = Problem::new(x.as_design().unwrap(), y, Logistic, Zero, 0.0).unwrap();
+    let problem = if intercept { problem.with_intercept() } else { problem };
+    let stop = Stop::at_relative(1e-6);
+    let o = &mut ();
+    let newtons = NewtonSettings { stop, ..Default::default() };
+    let cg = NewtonCgSettings { stop, ..Default::default() };
+    let sampled = SubsampledNewtonSettings { stop, ..Default::default() };
+    let memory = LbfgsSettings { stop, ..Default::default() };
+    vec![
+        ("newton", newton(&problem, &newtons, None, o).unwrap().report.status),
+        ("newton_cg", newton_cg(&problem, &cg, None, o).unwrap().report.status),
+        ("subsampled", subsampled_newton(&problem, &sampled, None, o).unwrap().report.status),
+        ("lbfgs", lbfgs(&problem, &memory, None, o).unwrap().report.status),
+        ("auto", auto(&problem, &auto_settings(1e-6), None, o).unwrap().report.status),
+    ]
+}
+
+/// A rotated feature separates half of the rows; the others lie on its hyperplane, with labels by chance. One separated row on
+/// the wrong side, and there is a minimiser.
+#[test]
+fn hyperplanes_through_some_rows_leave_no_minimiser() {
+    for (seed, intercept) in [(0, false), (1, true), (2, false), (3, true)] {
+        let mut rng = stream(seed, 0);
+        let (n, d) = (60, 4);
+        let mut y: Vec<f64> = (0..n).map(|i| if i % 3 == 0 { -1.0 } else { 1.0 }).collect();
+        let mut plain = Array2::from_shape_fn((n, d), |_| rng.random_range(-1.0..1.0));
+        for i in 0..n {
+            plain[[i, 0]] = if i < n / 2 { 0.0 } else { y[i] * rng.random_range(0.2..1.0) };
+        }
+        let turn = Array2::from_shape_fn((d, d), |_| rng.random_range(-1.0..1.0));
+        let x = plain.dot(&turn);
+        for (method, status) in statuses(&x, &y, intercept) {
+            assert_eq!(status, Status::NoMinimiser, "{method}, seed {seed}");
+        }
+        y[n - 1] = -y[n - 1];
+        for (method, status) in statuses(&x, &y, intercept) {
+            assert_eq!(status, Status::Converged, "{method}, seed {seed}");
+        }
+    }
+}
+
+#[test]
+fn separated_data_are_recognised_by_direct_calls() {
+    let x = array![[0.0, 1.0], [1.0, 0.5], [3.0, 0.0], [4.0, 1.0], [3.5, -1.0]];
+    let y = [-1.0, -1.0, 1.0, 1.0, 1.0];
+    for (method, status) in statuses(&x, &y, true) {
+        assert_eq!(status, Status::NoMinimiser, "{method}");
+    }
+    let problem = Problem::new(x.as_design().unwrap(), &y, Logistic, Zero, 0.0).unwrap();
+    let stop = Stop { absolute: 0.02, relative: 0.0, max_passes: 1e5, ..Stop::default() };
+    let o = &mut ();
+    let statuses = [
+        saga(&problem, &SagaSettings { stop, ..Default::default() }, None, o)
+            .unwrap()
+            .report
+            .status,
+        svrg(&problem, &SvrgSettings { stop, ..Default::default() }, None, o)
+            .unwrap()
+            .report
+            .status,
+        fista(&problem, &FistaSettings { stop, ..Default::default() }, None, o)
+            .unwrap()
+            .report
+            .status,
+        miso(&problem, &MisoSettings { stop, ..Default::default() }, None, o)
+            .unwrap()
+            .report
+            .status,
+    ];
+    assert_eq!(statuses, [Status::NoMinimiser; 4]);
+    let labels = [0, 0, 1, 1, 1];
+    let problem = MulticlassProblem::new(x.as_design().unwrap(), &labels, 2, Zero, 0.0).unwrap();
+    let solution = multiclass::newton_cg(&problem, &Default::default(), None, o).unwrap();
+    assert_eq!(solution.report.status, Status::NoMinimiser);
+}
+
+#[test]
+fn katyusha_keeps_to_its_limit_of_passes() {
+    let x = Array2::from_shape_fn((50, 5), |(i, c)| ((i * 7 + c * 3) % 11) as f64 / 11.0 - 0.4);
+    let y: Vec<f64> = (0..50).map(|i| if i % 3 == 0 { -1.0 } else { 1.0 }).collect();
+    let design = x.as_design().unwrap();
+    let l1 = Problem::new(design, &y, Logistic, L1 { strength: 1e-3 }, 1e-3).unwrap();
+    let smooth = Problem::new(design, &y, Logistic, Zero, 1e-3).unwrap();
+    for (seed, max_passes) in [(0, 3.0), (1, 7.0), (2, 7.5), (3, 12.0), (4, 12.25)] {
+        let stop = Stop { max_passes, absolute: 0.0, relative: 0.0, ..Stop::default() };
+        let settings = KatyushaSettings { seed, stop, ..Default::default() };
+        let reports = [
+            katyusha(&l1, &settings, None, &mut ()).unwrap().report,
+            katyusha(&smooth, &settings, None, &mut ()).unwrap().report,
+        ];
+        for report in reports {
+            // A term gradient is not divided.
+            assert!(report.passes < max_passes + 1.0 / 50.0, "{max_passes}: {report}");
+            assert!(report.passes >= max_passes - 1.1, "{max_passes}: {report}");
+        }
+    }
 }
 
 /// Every estimator goes on from its own model: no pass at the optimum, never worse, and not from other features or classes.

@@ -109,7 +109,6 @@ fn methods<'p>(
         method!("general: saga", general::saga, sum, SumSettings {}),
         method!("general: sag", general::sag, sum, SumSettings {}),
         method!("general: svrg", general::svrg, sum, SumSettings {}),
-        method!("general: sgd", general::sgd, sum, SumSettings {}),
         method!("general: finito", general::finito, sum, SumSettings {}),
         method!("general: catalyst", accelerated, sum, SumSettings {}),
     ]

@@ -168,7 +168,7 @@ impl<S: Smooth> Downhill for Lbfgs<S> {
                 *t = x + step * r;
             }
             let (value, gradient) = at.try_point();
-            match wolfe.tell(value, dot(gradient, &direction)) {
+            match wolfe.record(value, dot(gradient, &direction)) {
                 Search::Accept => {
                     at.value = value;
                     break true;
@@ -260,10 +260,10 @@ mod tests {
         }
     }
 
-    /// A bowl whose inverse Hessian is told, up to a multiple.
-    struct Told(Bowl);
+    /// A bowl whose inverse Hessian is known, up to a multiple.
+    struct Scaled(Bowl);
 
-    impl Smooth for Told {
+    impl Smooth for Scaled {
         fn dimension(&self) -> usize {
             self.0.dimension()
         }
@@ -277,18 +277,18 @@ mod tests {
         }
     }
 
-    /// With the inverse Hessian to begin with, a line is left to search: the first pair tells its multiple.
+    /// With the inverse Hessian to begin with, a line is left to search: the first pair gives its multiple.
     #[test]
-    fn begins_with_the_diagonal_it_is_told() {
+    fn begins_with_the_diagonal_it_is_given() {
         let scales: Vec<f64> = (0..30).map(|c| 1.3f64.powi(c)).collect();
         let plain = lbfgs(Bowl(scales.clone()), &settings(1e-9), vec![0.0; 30], &mut ()).unwrap();
-        let told = lbfgs(Told(Bowl(scales)), &settings(1e-9), vec![0.0; 30], &mut ()).unwrap();
-        assert_eq!(told.report.status, Status::Converged);
-        assert!(told.state.point.iter().all(|x| (x - 1.0).abs() < 1e-9));
-        let (few, many) = (told.report.oracle_calls, plain.report.oracle_calls);
+        let scaled = lbfgs(Scaled(Bowl(scales)), &settings(1e-9), vec![0.0; 30], &mut ()).unwrap();
+        assert_eq!(scaled.report.status, Status::Converged);
+        assert!(scaled.state.point.iter().all(|x| (x - 1.0).abs() < 1e-9));
+        let (few, many) = (scaled.report.oracle_calls, plain.report.oracle_calls);
         assert!(few <= 5 && 5 * few < many, "{few} {many}");
         // The diagonal counts half a pass.
-        assert_eq!(told.report.passes, few as f64 + 0.5);
+        assert_eq!(scaled.report.passes, few as f64 + 0.5);
     }
 
     #[test]

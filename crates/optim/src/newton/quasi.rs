@@ -51,7 +51,7 @@ pub struct QuasiNewton<F> {
     /// Whether the start has been looked at.
     seen: bool,
     /// The point of the last certificate, where that is not the running one, and the certificate.
-    shown: Option<(Vec<f64>, Certificate)>,
+    certified: Option<(Vec<f64>, Certificate)>,
     step: Vec<f64>,
     step_margins: Vec<f64>,
 }
@@ -99,7 +99,7 @@ impl<F: Preconditioned> QuasiNewton<F> {
             memory: Memory::new(memory),
             renewal,
             factor: None,
-            shown: None,
+            certified: None,
             age: 0,
             step: vec![0.0; at.x.len()],
             step_margins: vec![0.0; at.z.len()],
@@ -110,7 +110,7 @@ impl<F: Preconditioned> QuasiNewton<F> {
 
     /// The current point.
     pub fn point(&self) -> &[f64] {
-        self.shown.as_ref().map_or(&self.at.x, |(point, _)| point)
+        self.certified.as_ref().map_or(&self.at.x, |(point, _)| point)
     }
 
     /// The function, as it is now.
@@ -120,7 +120,7 @@ impl<F: Preconditioned> QuasiNewton<F> {
 
     /// The point to return.
     pub fn into_point(self) -> Vec<f64> {
-        self.shown.map_or(self.at.x, |(point, _)| point)
+        self.certified.map_or(self.at.x, |(point, _)| point)
     }
 
     /// One step. Returns its cost in passes.
@@ -129,7 +129,7 @@ impl<F: Preconditioned> QuasiNewton<F> {
         if self.at.stalled {
             return passes;
         }
-        self.shown = None;
+        self.certified = None;
         if self.factor.is_none() || self.age >= self.renewal {
             passes += self.renew();
         }
@@ -267,13 +267,13 @@ impl<F: Preconditioned> Iterative for QuasiNewton<F> {
         if let Some(certificate) = *certificate {
             return certificate;
         }
-        if let Some((_, certificate)) = self.shown {
+        if let Some((_, certificate)) = self.certified {
             return certificate;
         }
         let mut point = x.clone();
         self.step_margins.clone_from(z);
         let found = function.measure(&mut point, &mut self.step_margins, &mut self.step);
-        self.shown = Some((point, found));
+        self.certified = Some((point, found));
         found
     }
 

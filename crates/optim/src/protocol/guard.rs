@@ -31,7 +31,7 @@ impl Rank {
     }
 }
 
-/// What the looks of a run have shown.
+/// The certificates of a run so far.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Guard {
     lower_bound: Option<f64>,

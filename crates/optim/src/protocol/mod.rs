@@ -36,8 +36,8 @@ pub enum Status {
     Diverged,
     /// The observer asked to stop.
     Stopped,
-    /// The returned point proves that no minimiser exists: as its multiples grow, the objective falls for ever. Without a penalty
-    /// that is so for the logistic loss of data that a hyperplane separates.
+    /// No minimiser exists: the returned point, or a direction that was found from it, is one along which the objective falls for
+    /// ever. Without a penalty that is so for the logistic loss of data that a hyperplane separates, be it through some of the rows.
     NoMinimiser,
 }
 

@@ -330,7 +330,7 @@ proptest! {
             let t = wolfe.step();
             prop_assert!(t > 0.0 && t.is_finite());
             evaluations += 1;
-            match wolfe.tell(f(t).0, f(t).1) {
+            match wolfe.record(f(t).0, f(t).1) {
                 Search::Accept => break t,
                 Search::Continue => prop_assert!(evaluations < 40),
                 Search::Fail => panic!("failed after {evaluations} evaluations"),

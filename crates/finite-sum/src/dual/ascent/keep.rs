@@ -21,7 +21,7 @@ impl<D: Design, L: Loss, R: Separable> Ascent<'_, '_, D, L, R> {
         self.centre.copy_from_slice(centre);
     }
 
-    /// Keeps what is shown, where that is not an average, as the best so far.
+    /// Keeps what was certified, where that is not an average, as the best so far.
     pub(in crate::dual) fn keep(&mut self) {
         let best = self.best.take();
         self.best = Some(copied(best, &self.state));

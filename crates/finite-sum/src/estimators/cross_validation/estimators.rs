@@ -13,7 +13,7 @@ use super::scores::{Choose, CrossValidated, Score, Scoring};
 use super::{margin, softmax};
 use crate::Error;
 use crate::auto::AutoSettings;
-use crate::estimators::solve::unwatched;
+
 use crate::estimators::{
     ElasticNet, LinearModel, LinearSvc, LogisticModel, LogisticRegression, SoftmaxModel,
     SoftmaxRegression, SvcLoss, SvcModel,
@@ -230,7 +230,7 @@ impl ElasticNetCv {
         let scores = plan.scores(&self.l1_ratios, |t, y| (t - y).powi(2))?;
         CrossValidated::new(scores, choose, |score| {
             let net = ElasticNet { l1: score.l1(), l2: score.l2(), intercept, stop, seed };
-            net.solve(x, y, weights, None, &mut unwatched())
+            net.solve(x, y, weights, None, &mut ())
         })
     }
 }
@@ -271,18 +271,14 @@ struct Signs<'a, D> {
 }
 
 impl<'a, D: Design + Copy> Signs<'a, D> {
-    fn new<X, L>(
+    fn new<X: AsDesign<View<'a> = D> + ?Sized, L: Label>(
         x: &'a X,
         y: ArrayView1<L>,
         weights: Option<ArrayView1<f64>>,
         folds: usize,
         grid: Option<&'a Grid>,
         settings: PathSettings,
-    ) -> Result<Self, Error>
-    where
-        X: AsDesign<View<'a> = D> + ?Sized,
-        L: Label,
-    {
+    ) -> Result<Self, Error> {
         let design = x.as_design()?;
         Invalid::check_length("labels", design.rows(), y.len())?;
         let (_, signs) = binary_signs(&y.to_vec())?;
@@ -339,7 +335,7 @@ impl LogisticRegressionCv {
         CrossValidated::new(scores, choose, |score| {
             let (l1, l2) = (score.l1(), Some(score.l2()));
             let fit = LogisticRegression { l1, l2, intercept, stop, seed };
-            fit.solve(x, y, weights, None, &mut unwatched())
+            fit.solve(x, y, weights, None, &mut ())
         })
     }
 }
@@ -361,7 +357,7 @@ impl LinearSvcCv {
         };
         CrossValidated::new(scores, choose, |score| {
             let fit = LinearSvc { loss, l2: Some(score.l2()), intercept, stop, seed };
-            fit.solve(x, y, weights, None, &mut unwatched())
+            fit.solve(x, y, weights, None, &mut ())
         })
     }
 }
@@ -396,7 +392,7 @@ impl SoftmaxRegressionCv {
             let (l1, l2) = (score.l1(), Some(score.l2()));
             let fit =
                 SoftmaxRegression { l1, l2, intercept, stop, seed, ..SoftmaxRegression::default() };
-            fit.solve(x, y, weights, None, &mut unwatched())
+            fit.solve(x, y, weights, None, &mut ())
         })
     }
 }

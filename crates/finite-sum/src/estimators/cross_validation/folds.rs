@@ -25,7 +25,7 @@ pub(super) struct Folds {
 }
 
 impl Folds {
-    /// Cuts the rows whose weight is not 0 into `count` folds. `cut` is told which rows these are, and answers with places
+    /// Cuts the rows whose weight is not 0 into `count` folds. `cut` gets their indices, and answers with places
     /// among them.
     ///
     /// # Errors

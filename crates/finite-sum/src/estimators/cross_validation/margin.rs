@@ -8,7 +8,7 @@ use ndarray::ArrayView1;
 
 use super::folds::{Folds, KINKED, RIDGE, SPARSE};
 use super::scores::Score;
-use crate::estimators::solve::{Fitted, Hyper, unwatched};
+use crate::estimators::solve::{Fitted, Hyper};
 use crate::newton::Warm;
 use crate::path::{Grid, PathSettings, penalties, sweep};
 use crate::{Error, Point, Problem};
@@ -112,13 +112,8 @@ impl<D: Design + Copy, L: Loss + Copy> Plan<'_, D, L> {
         let ridge = |&l2: &f64| {
             let hyper = Hyper { loss: self.loss, l1: 0.0, l2, intercept, stop, seed };
             let weights = weights.map(ArrayView1::from);
-            let Fitted { weights, intercept, .. } = hyper.fit(
-                (design, norms_squared.clone()),
-                targets,
-                weights,
-                None,
-                &mut unwatched(),
-            )?;
+            let Fitted { weights, intercept, .. } =
+                hyper.fit((design, norms_squared.clone()), targets, weights, None, &mut ())?;
             Ok(Point { weights: weights.to_vec(), intercept })
         };
         grid.iter().map(ridge).collect()

@@ -153,11 +153,9 @@ fn theorem_5_2() {
             let excess = |x: &[f64]| chains.objective(x) - best;
             let saga = general::saga(&sum, &settings, None, &mut ()).unwrap();
             let svrg = general::svrg(&sum, &settings, None, &mut ()).unwrap();
-            let sgd = general::sgd(&sum, &settings, None, &mut ()).unwrap();
             for (excess, passes, name) in [
                 (excess(&saga.state.point), saga.report.passes, "saga"),
                 (excess(&svrg.state.point), svrg.report.passes, "svrg"),
-                (excess(&sgd.state.point), sgd.report.passes, "sgd"),
             ] {
                 let bound = bound((passes * n as f64).round() as usize);
                 assert!(excess >= bound * (1.0 - 1e-12), "{name}, t = {t}: {excess} {bound}");
