@@ -21,29 +21,30 @@ use crate::progress::Display;
 use crate::say::{log_to, say};
 
 mod cross_validation;
+mod groups;
 mod judge;
 
 use judge::Judge;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// Where to save the model; without it nothing is saved
+    /// Where to save the model, - for standard output; without it nothing is saved
     #[arg(short, long, value_name = "MODEL")]
     model: Option<PathBuf>,
     /// What trains
     #[arg(short, long, value_enum, default_value_t = Algorithm::Auto)]
     algorithm: Algorithm,
     /// Weight of the squared norm against the sum over the sequences, as in CRFsuite [default: 1]
-    #[arg(long, value_name = "X", conflicts_with = "l2")]
+    #[arg(long, value_name = "X", conflicts_with = "l2", allow_hyphen_values = true)]
     c2: Option<f64>,
     /// The same against the mean: c2 = n l2 / 2
-    #[arg(long, value_name = "X")]
+    #[arg(long, value_name = "X", allow_hyphen_values = true)]
     l2: Option<f64>,
     /// Weight of the l1 norm, as in CRFsuite
-    #[arg(long, value_name = "X")]
+    #[arg(long, value_name = "X", allow_hyphen_values = true)]
     c1: Option<f64>,
     /// Leave out attributes that occur fewer times
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     min_frequency: Option<u32>,
     /// Weights for the pairs of attribute and label and the transitions that occur: CRFsuite's default, and ours
     #[arg(long, conflicts_with = "all_pairs")]
@@ -55,39 +56,43 @@ pub(crate) struct Arguments {
     #[arg(long)]
     bias: bool,
     /// End at a duality gap of this fraction of the objective [default: 1e-4]
-    #[arg(long, value_name = "RELATIVE")]
+    #[arg(long, value_name = "RELATIVE", allow_hyphen_values = true)]
     tolerance: Option<f64>,
-    /// End after so many passes over the data; a step of L-BFGS that has begun is finished
-    #[arg(long, value_name = "N")]
+    /// End after so many passes over the data [default: 10000]; L-BFGS takes one step at least, which is two passes, and
+    /// finishes a step that has begun
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
     max_passes: Option<f64>,
-    /// Passes between two checks [default: 1 with --dev, else by the decay of the gap]
-    #[arg(long, value_name = "PASSES")]
+    /// Passes between two checks [default: 1 with --dev or --holdout, else by the decay of the gap]
+    #[arg(long, value_name = "PASSES", allow_hyphen_values = true)]
     check: Option<f64>,
     /// Memory that SDCA may take for its marginals, in bytes, with K, M or G behind; or none for no limit [default: 4G]
     #[arg(long, value_name = "BYTES")]
     max_memory: Option<Limit>,
     /// Seed of the visits of SDCA
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
     seed: u64,
     /// Number of threads [default: all]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     threads: Option<usize>,
     /// Labelled sequences that are not trained on: they choose the model that is saved
     #[arg(long, value_name = "FILE")]
     dev: Option<String>,
-    /// End after so many checks without a better score on --dev
-    #[arg(long, value_name = "CHECKS", requires = "dev")]
+    /// End after so many checks without a better score on the held-out sequences
+    #[arg(long, value_name = "CHECKS", allow_negative_numbers = true)]
     patience: Option<u32>,
     /// Begin at the weights of a model, or where a checkpoint was written; names decide, so that the data may be other data
     #[arg(long, value_name = "MODEL")]
     resume: Option<PathBuf>,
     /// Write a checkpoint, MODEL.checkpoint, every so many seconds; 0 for none. It is removed when the model is saved
-    #[arg(long, value_name = "SECONDS", default_value_t = 60.0)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 60.0, allow_hyphen_values = true)]
     checkpoint: f64,
-    /// Divide the sequences into so many groups, at random by --seed: for --cross-validate
-    #[arg(short = 'g', long, value_name = "N", default_value_t = 10, requires = "cross_validate")]
-    split: usize,
-    /// Train once without each of the groups and show how well it is labelled; no model is saved
+    /// Divide the sequences into so many groups, at random by --seed; without it every file is a group
+    #[arg(short = 'g', long, value_name = "N", allow_negative_numbers = true)]
+    split: Option<usize>,
+    /// Hold this group out, from 1, as --dev does with a file
+    #[arg(short = 'e', long, value_name = "GROUP", conflicts_with_all = ["dev", "cross_validate"], allow_negative_numbers = true)]
+    holdout: Option<usize>,
+    /// Train once without each of the groups (ten of one file) and show how well it is labelled; no model is saved
     #[arg(short = 'x', long, conflicts_with_all = ["model", "dev", "resume"])]
     cross_validate: bool,
     /// Write what is shown to this file as well
@@ -158,6 +163,8 @@ struct Parameters {
     transitions: Support,
     tolerance: f64,
     max_passes: f64,
+    check_every: Option<f64>,
+    checkpoint: f64,
 }
 
 impl Parameters {
@@ -172,7 +179,9 @@ impl Parameters {
             states: support,
             transitions: support,
             tolerance: arguments.tolerance.unwrap_or(1e-4),
-            max_passes: arguments.max_passes.unwrap_or(1000.0),
+            max_passes: arguments.max_passes.unwrap_or(Crf::default().stop.max_passes),
+            check_every: arguments.check,
+            checkpoint: arguments.checkpoint,
         };
         for parameter in &arguments.parameters {
             let wrong = |reason: &str| Failure::Usage(format!("-p {parameter}: {reason}"));
@@ -213,21 +222,29 @@ impl Parameters {
             ("l2", self.l2),
             ("tolerance", Some(self.tolerance)),
             ("max-passes", Some(self.max_passes)),
+            ("checkpoint", Some(self.checkpoint)),
         ] {
             let value = value.unwrap_or(0.0);
-            if !(value >= 0.0) || value.is_infinite() && name != "max-passes" {
+            let unlimited = ["max-passes", "checkpoint"].contains(&name);
+            if !(value >= 0.0) || value.is_infinite() && !unlimited {
                 let reason = format!("{name} is {value}; expected a finite number >= 0");
                 return Err(Failure::Usage(reason));
             }
         }
-        Ok(())
+        match self.check_every {
+            Some(passes) if !(passes > 0.0) => {
+                let reason = format!("check is {passes}; expected a number > 0");
+                Err(Failure::Usage(reason))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The estimator for a corpus of `n` sequences.
     fn estimator(&self, arguments: &Arguments, n: f64) -> Crf {
         let check = match arguments.check {
             Some(passes) => Cadence::Every(passes),
-            None if arguments.dev.is_some() => Cadence::Every(1.0),
+            None if arguments.dev.is_some() || arguments.holdout.is_some() => Cadence::Every(1.0),
             None => Cadence::Adaptive,
         };
         Crf {
@@ -282,6 +299,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         log_to(file)?;
     }
     let parameters = Parameters::new(arguments)?;
+    if arguments.patience.is_some() && arguments.dev.is_none() && arguments.holdout.is_none() {
+        let reason = "--patience needs held-out sequences: --dev FILE or --holdout GROUP";
+        return Err(Failure::Usage(reason.to_owned()));
+    }
     let target = arguments.model.as_deref().map(Target::new).transpose()?;
     let resumed = arguments.resume.as_deref().map(input::load_start).transpose()?;
     let template = arguments.templates.load(arguments.format)?;
@@ -291,9 +312,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     if arguments.cross_validate {
         return cross_validation::run(arguments, &parameters, &recipe);
     }
-    let corpus = read_corpus(&arguments.files, &recipe, parameters.min_frequency)?;
-    let held_out = arguments.dev.as_deref().map(|file| input::read_all(file, &recipe));
-    let held_out = held_out.transpose()?;
+    let (corpus, held_out) = match arguments.holdout {
+        Some(group) => groups::hold_out(arguments, group, &parameters, &recipe)?,
+        None => {
+            let corpus = read_corpus(&arguments.files, &recipe, parameters.min_frequency)?;
+            let held_out = arguments.dev.as_deref().map(|file| input::read_all(file, &recipe));
+            (corpus, held_out.transpose()?)
+        }
+    };
     let n = corpus.data.sequences() as f64;
     let estimator = parameters.estimator(arguments, n);
     let mut display = Display::new(arguments.quiet, corpus.data.sequences(), parameters.tolerance);
@@ -319,7 +345,20 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         return Err(error.into());
     }
     if let Some(report) = &model.report {
-        check_use(report, &corpus)?;
+        let trained = match &judge {
+            Some(judge) => arguments.resume.is_some() || judge.best_after() > 0.0,
+            None => false,
+        };
+        if let Err(failure) = check_use(report, trained, &corpus) {
+            // Who interrupts a training knows that it was not at its end: no failure, but no model either.
+            if report.status != Status::Stopped {
+                return Err(failure);
+            }
+            say(format_args!("fenchel-crf: {failure}"));
+            close(checkpoints, &display, "");
+            display.finish();
+            return Ok(ExitCode::from(130));
+        }
         display.say(&ending(report, n, arguments.patience));
     }
     if let Some(judge) = judge {
@@ -329,16 +368,20 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     if let Some(target) = &target {
         target.save(&model)?;
     }
-    if let Some(checkpoints) = checkpoints {
-        if interrupted() && checkpoints.path().exists() {
-            let path = checkpoints.path().display();
-            display.say(&format!("the model is saved; to go on: --resume {path}"));
-        } else {
-            checkpoints.remove();
-        }
-    }
+    close(checkpoints, &display, "the model is saved; ");
     display.finish();
     Ok(if interrupted() { ExitCode::from(130) } else { ExitCode::SUCCESS })
+}
+
+/// Removes the checkpoint of a training that came to its end; after an interruption says how to go on from it.
+fn close(checkpoints: Option<Checkpoints>, display: &Display, saved: &str) {
+    let Some(checkpoints) = checkpoints else { return };
+    if interrupted() && checkpoints.path().exists() {
+        let path = checkpoints.path().display();
+        display.say(&format!("{saved}to go on: --resume {path}"));
+    } else {
+        checkpoints.remove();
+    }
 }
 
 /// What is trained on, and how.
@@ -407,9 +450,9 @@ impl Watch for &mut Follower<'_> {
     }
 }
 
-/// Refuses weights that must not take the place of a good model: a training that diverged, or that ended by itself, not
-/// converged, where it is no better than without weights.
-fn check_use(report: &Report, corpus: &Corpus) -> Result<(), Failure> {
+/// Refuses weights that must not take the place of a good model: of a training that diverged, and of one that ended before it
+/// converged where they are no better than none. `trained`: held-out sequences have chosen weights after the start.
+fn check_use(report: &Report, trained: bool, corpus: &Corpus) -> Result<(), Failure> {
     let n = corpus.data.sequences() as f64;
     let without = corpus.data.tokens() as f64 * (corpus.labels.len() as f64).ln();
     // The sums are not rounded alike.
@@ -417,7 +460,9 @@ fn check_use(report: &Report, corpus: &Corpus) -> Result<(), Failure> {
     let better = report.certificate.objective().is_some_and(below);
     match report.status {
         Status::Diverged => Err(Failure::Diverged { report: summed(report, n) }),
-        Status::Converged | Status::Stopped => Ok(()),
+        Status::Converged => Ok(()),
+        Status::Stopped if better || trained => Ok(()),
+        Status::Stopped => Err(Failure::Useless { report: ending(report, n, None), without }),
         _ if better || report.passes == 0.0 => Ok(()),
         _ => Err(Failure::Useless { report: summed(report, n), without }),
     }
@@ -465,6 +510,11 @@ fn read_corpus(files: &[String], recipe: &Recipe, min_frequency: u32) -> Result<
             return Err(Failure::file(shown(file), "no sequences"));
         }
     }
+    finish(builder, min_frequency)
+}
+
+/// The corpus, if it is one of attributes.
+fn finish(builder: CorpusBuilder, min_frequency: u32) -> Result<Corpus, Failure> {
     let corpus = builder.finish(min_frequency)?;
     match input::not_crfsuite(corpus.labels.iter()).filter(|_| corpus.attributes.is_empty()) {
         Some(reason) => Err(Failure::Usage(reason.to_owned())),

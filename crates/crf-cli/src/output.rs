@@ -1,32 +1,46 @@
 //! The file of a model and the checkpoints beside it.
 
-use std::io;
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use fenchel_crf::{CrfModel, Saved, Snapshot};
 use fenchel_optim::file;
+use fenchel_optim::model::ModelError;
 
 use crate::Failure;
 use crate::say::say;
 
 /// Where a model will be saved.
-pub(crate) struct Target {
-    path: PathBuf,
+pub(crate) enum Target {
+    File(PathBuf),
+    StandardOutput,
 }
 
 impl Target {
-    /// Refuses a place where no file can be made, before hours of training.
+    /// `-` is standard output. Refuses a place where no file can be made, before hours of training.
     pub(crate) fn new(path: &Path) -> Result<Self, Failure> {
+        if path == Path::new("-") {
+            return Ok(Target::StandardOutput);
+        }
         file::check_writable(path).map_err(Failure::Write)?;
-        Ok(Target { path: path.to_path_buf() })
+        Ok(Target::File(path.to_path_buf()))
     }
 
     /// Saves. A failure leaves the file that was there as it was.
     pub(crate) fn save(&self, model: &CrfModel) -> Result<(), Failure> {
-        let name = self.path.display().to_string();
-        model.save_file(&self.path).map_err(|source| match source {
-            fenchel_optim::model::ModelError::Io(error) => Failure::Write(error),
+        let (done, name) = match self {
+            Target::File(path) => (model.save_file(path), path.display().to_string()),
+            Target::StandardOutput => {
+                let out = BufWriter::with_capacity(1 << 20, io::stdout().lock());
+                (model.save(out), "standard output".to_owned())
+            }
+        };
+        done.map_err(|source| match source {
+            // That of a file names it.
+            ModelError::Io(error) if matches!(self, Target::File(_)) => Failure::Write(error),
+            // Not `Output`: who reads a model wants all of it.
+            ModelError::Io(error) => Failure::file(name, error),
             source => Failure::Model { file: name, source },
         })
     }
@@ -35,22 +49,25 @@ impl Target {
 /// A file beside the model from which a training goes on that was ended without notice.
 pub(crate) struct Checkpoints {
     path: PathBuf,
+    /// The model, whose mode is that of the checkpoint.
+    model: PathBuf,
     every: Duration,
     last: Instant,
     failed: bool,
 }
 
 impl Checkpoints {
-    /// Beside the model, unless that is no regular file: a device or a pipe keeps nothing.
+    /// Beside the model, unless that goes to a device, a pipe or standard output, which keep nothing.
     pub(crate) fn new(model: &Path, seconds: f64) -> Option<Self> {
-        if !(seconds > 0.0) || model.exists() && !model.is_file() {
+        if !(seconds > 0.0) || model == Path::new("-") || !file::is_replaced(model) {
             return None;
         }
         let mut name = model.file_name()?.to_owned();
         name.push(".checkpoint");
         let path = model.with_file_name(name);
         let every = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
-        Some(Checkpoints { path, every, last: Instant::now(), failed: false })
+        let model = model.to_path_buf();
+        Some(Checkpoints { path, model, every, last: Instant::now(), failed: false })
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -66,7 +83,8 @@ impl Checkpoints {
     }
 
     pub(crate) fn write(&mut self, at: &Snapshot<'_>) {
-        let done: io::Result<()> = file::replace(&self.path, |to| at.save_checkpoint(to));
+        let write = |to: &mut dyn Write| at.save_checkpoint(to);
+        let done = file::replace_as_private(&self.path, &self.model, write);
         if let Err(error) = done
             && !std::mem::replace(&mut self.failed, true)
         {

@@ -12,17 +12,21 @@ use crate::{
     memory, single_precision_suffices,
 };
 
+/// Dense attributes and a weak penalty take thousands of passes; they are of few weights, and quick.
+const MAX_PASSES: f64 = 10_000.0;
+
 /// What trains a [`Crf`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Method {
     /// OWL-QN for `l1 > 0`, else SDCA if the marginals fit into `max_memory`, else L-BFGS. Where SDCA has not converged after
-    /// 100 passes, because the penalty is weak, L-BFGS goes on from its weights.
+    /// 100 passes, because the penalty is weak, L-BFGS goes on from its weights, or from none where those are better.
     #[default]
     Auto,
     /// Dual coordinate ascent with gap sampling: fewest passes, memory for the marginals of all pairs. They are stored in
     /// single precision where the tolerance and `l2` allow it ([`single_precision_suffices`]), else in double.
     Sdca,
-    /// L-BFGS, with an l1 penalty OWL-QN: on all cores, little memory.
+    /// L-BFGS, with an l1 penalty OWL-QN: on all cores. It remembers up to 100 pairs of vectors, as long as they take no more
+    /// than 64 MiB, and 10 at least.
     Lbfgs,
 }
 
@@ -39,7 +43,7 @@ pub enum Method {
 /// | `features` | all pairs | which pairs of attribute and label have a weight |
 /// | `method` | `Auto` | what trains |
 /// | `max_memory` | 4 GiB | bytes that the marginals of SDCA may take |
-/// | `stop` | relative gap 1e-4 | when to end, see [`Stop`] |
+/// | `stop` | relative gap 1e-4, 10,000 passes | when to end, see [`Stop`] |
 /// | `seed` | 0 | of the visits of SDCA |
 ///
 /// ```
@@ -90,7 +94,7 @@ impl Default for Crf {
             features: Features::default(),
             method: Method::Auto,
             max_memory: MAX_MEMORY,
-            stop: Stop::default(),
+            stop: Stop { max_passes: MAX_PASSES, ..Stop::default() },
             seed: 0,
         }
     }

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! Worth it for a single query; for all marginals, or the same query again and again, use a
-//! [`JunctionTree`](crate::JunctionTree). Components that the query does not touch are never looked at.
+//! [`JunctionTree`](crate::JunctionTree). Components that neither the query nor the evidence touches are never looked at.
 //!
 //! Source: Zhang and Poole (1994); Dechter (1999).
 
@@ -22,7 +22,7 @@ use crate::{Error, Evidence, FactorGraph, OrderingOptions, Table, VarId};
 ///
 /// # Errors
 /// [`Error::UnknownVariable`], [`Error::RepeatedVariable`]; what [`Evidence::check`] refuses;
-/// [`Error::ImpossibleEvidence`] where the evidence about the components of the query has probability zero;
+/// [`Error::ImpossibleEvidence`] where the evidence has probability zero, wherever in the model it is;
 /// [`Error::Refused`] before an intermediate table of more than `options.max_memory` bytes is made.
 ///
 /// A queried variable with hard evidence has the posterior that is certain.
@@ -35,10 +35,20 @@ pub fn variable_elimination(
     let cards = model.cards_of(query)?;
     let shape = Table::ones(query, &cards)?;
     let given = model.condition(evidence)?;
-    let relevant = reachable(&given, query);
+    // The evidence may cut the model into parts. Those that it touches must be possible.
+    let mut touched: Vec<VarId> = query.to_vec();
+    for factor in model.factors() {
+        let scope = factor.scope();
+        if scope.iter().any(|&v| evidence.get(v).is_some()) {
+            touched.extend(scope.iter().filter(|&&v| evidence.state(v).is_none()));
+        }
+    }
+    touched.extend(evidence.iter().map(|(v, _)| v));
+    let relevant = reachable(&given, &touched);
     let mut small = FactorGraph::new(given.cards())?;
     for factor in given.factors() {
-        if factor.scope().iter().any(|v| relevant[v.index()]) {
+        // Where everything is observed a number is left.
+        if factor.scope().is_empty() || factor.scope().iter().any(|v| relevant[v.index()]) {
             small.add_table(factor.clone())?;
         }
     }
@@ -123,11 +133,11 @@ fn multiply(mut tables: Vec<Table>, max_memory: Option<u64>) -> Result<Table, Er
     Ok(product)
 }
 
-/// The variables connected to the query.
-fn reachable(model: &FactorGraph, query: &[VarId]) -> Vec<bool> {
+/// The variables connected to some.
+fn reachable(model: &FactorGraph, some: &[VarId]) -> Vec<bool> {
     let neighbours = model.neighbours();
     let mut seen = vec![false; model.len()];
-    let mut queue: VecDeque<VarId> = query.iter().copied().collect();
+    let mut queue: VecDeque<VarId> = some.iter().copied().collect();
     queue.iter().for_each(|v| seen[v.index()] = true);
     while let Some(v) = queue.pop_front() {
         for &w in &neighbours[v.index()] {

@@ -3,7 +3,7 @@
 //! [`replace`] writes a draft beside the file and renames it when all is written and on the disk. Whoever reads the
 //! file, or interrupts the writing, finds the old content or the new one.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,10 +11,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Replaces the content of a file by what `write` writes.
 ///
 /// - A file that is there keeps its mode, and its content until all is written. A link is followed.
-/// - A device or a pipe is written to as it is.
+/// - A device or a pipe is written to as it is, and so is what a process has open, by its name in `/dev`: `/dev/stdout`, or a
+///   shell's `>(command)`.
 /// - A draft that an earlier process left behind is removed.
+/// - The file is a new one of the old name. Its other names (hard links) keep the old content; its owner is this process's.
 ///
-/// The draft is called `.NAME.PROCESS-COUNT.partial` and stands in the folder of the file.
+/// The draft is called `.NAME.PROCESS-COUNT.partial` and stands in the folder of the file, with the mode of the file.
 ///
 /// # Errors
 /// Those of the file system and of `write`, with the path in front. The file is then as it was.
@@ -23,7 +25,23 @@ pub fn replace(
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<()> {
     let path = path.as_ref();
-    place(path).and_then(|place| place.fill(write)).map_err(|error| at(path, &error))
+    replace_as_private(path, path, write)
+}
+
+/// As [`replace`], for a file that tells what another one holds: it gets the mode of `secret`, if that is there.
+///
+/// # Errors
+/// Those of [`replace`].
+pub fn replace_as_private(
+    path: impl AsRef<Path>,
+    secret: impl AsRef<Path>,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    let path = path.as_ref();
+    let mode = |path: &Path| fs::metadata(path).ok().filter(fs::Metadata::is_file);
+    let mode = mode(secret.as_ref()).or_else(|| mode(path));
+    let mode = mode.map(|metadata| metadata.permissions());
+    place(path).and_then(|place| place.fill(mode, write)).map_err(|error| at(path, &error))
 }
 
 /// Refuses a path that [`replace`] could not write to: before the work whose result goes there.
@@ -33,12 +51,17 @@ pub fn replace(
 pub fn check_writable(path: impl AsRef<Path>) -> io::Result<()> {
     let path = path.as_ref();
     let check = |place| match place {
-        Place::Regular(file) => Draft::new(&file).map(drop),
-        Place::Stream(file) => OpenOptions::new().write(true).open(file).map(drop),
+        Place::Regular(file) => Draft::new(&file, None).map(drop),
+        Place::Stream(file) => OpenOptions::new().append(true).open(file).map(drop),
         // Opening a pipe would wait for its reader.
         Place::Pipe(_) => Ok(()),
     };
     place(path).and_then(check).map_err(|error| at(path, &error))
+}
+
+/// Whether [`replace`] would put a new file in the place of the old one, rather than write to what is there.
+pub fn is_replaced(path: impl AsRef<Path>) -> bool {
+    matches!(place(path.as_ref()), Ok(Place::Regular(_)))
 }
 
 /// Says which file it was.
@@ -50,56 +73,65 @@ pub(crate) fn at(path: &Path, error: &io::Error) -> io::Error {
 enum Place {
     /// A regular file, or none yet.
     Regular(PathBuf),
-    /// A device.
+    /// A device, or what a process has open.
     Stream(PathBuf),
     /// A pipe.
     Pipe(PathBuf),
 }
 
 fn place(path: &Path) -> io::Result<Place> {
-    let path = end_of_links(path)?;
-    let Ok(metadata) = fs::metadata(&path) else { return Ok(Place::Regular(path)) };
-    if metadata.is_dir() {
-        return Err(io::Error::new(io::ErrorKind::IsADirectory, "is a folder"));
+    // The system follows links that name no file as well, such as those of pipes that a process has open.
+    if let Ok(metadata) = fs::metadata(path) {
+        if metadata.is_dir() {
+            return Err(io::Error::new(io::ErrorKind::IsADirectory, "is a folder"));
+        }
+        #[cfg(unix)]
+        if std::os::unix::fs::FileTypeExt::is_fifo(&metadata.file_type()) {
+            return Ok(Place::Pipe(path.to_path_buf()));
+        }
+        if !metadata.is_file() {
+            return Ok(Place::Stream(path.to_path_buf()));
+        }
     }
-    #[cfg(unix)]
-    if std::os::unix::fs::FileTypeExt::is_fifo(&metadata.file_type()) {
-        return Ok(Place::Pipe(path));
-    }
-    Ok(if metadata.is_file() { Place::Regular(path) } else { Place::Stream(path) })
-}
-
-/// The path that symbolic links lead to, whether a file is there or not.
-fn end_of_links(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_path_buf();
     // More links in a row than any system follows.
     for _ in 0..64 {
         match fs::read_link(&path) {
+            Ok(_) if is_open_file(&path) => return Ok(Place::Stream(path)),
             Ok(target) => path = folder_of(&path).join(target),
-            Err(_) => return Ok(path),
+            Err(_) => return Ok(Place::Regular(path)),
         }
     }
     Err(io::Error::other("too many symbolic links in a row"))
 }
 
+/// Whether a link stands for a file that a process has open (`/proc/PROCESS/fd/NUMBER`): whoever opened it would not see a new
+/// file of the same name.
+fn is_open_file(link: &Path) -> bool {
+    let folder = fs::canonicalize(folder_of(link)).unwrap_or_default();
+    folder.starts_with("/proc") && folder.ends_with("fd")
+}
+
 impl Place {
-    fn fill(self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    /// Writes to what is there, or puts a new file with the given mode in its place.
+    fn fill(
+        self,
+        mode: Option<Permissions>,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> io::Result<()> {
         match self {
             Place::Stream(path) | Place::Pipe(path) => {
-                let mut to = BufWriter::new(OpenOptions::new().write(true).open(path)?);
+                let mut to = BufWriter::new(OpenOptions::new().append(true).open(path)?);
                 write(&mut to)?;
                 to.flush()
             }
             Place::Regular(path) => {
-                let draft = Draft::new(&path)?;
+                let draft = Draft::new(&path, mode)?;
                 let mut to = BufWriter::with_capacity(1 << 20, &draft.file);
                 write(&mut to)?;
                 to.flush()?;
                 drop(to);
                 draft.file.sync_all()?;
-                if let Ok(metadata) = fs::metadata(&path) {
-                    draft.file.set_permissions(metadata.permissions())?;
-                }
                 draft.rename_to(&path)
             }
         }
@@ -114,24 +146,37 @@ struct Draft {
 }
 
 impl Draft {
-    fn new(path: &Path) -> io::Result<Draft> {
+    /// Nobody can read a draft who could not read the file: it is made with the mode that it will have.
+    fn new(path: &Path, mode: Option<Permissions>) -> io::Result<Draft> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let name = path.file_name().ok_or_else(|| io::Error::other("not the name of a file"))?;
         let folder = folder_of(path);
         let start = format!(".{}.", name.to_string_lossy());
         remove_abandoned(folder, &start);
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        if let Some(mode) = &mode {
+            use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+            options.mode(mode.mode() & 0o777);
+        }
         loop {
             let count = COUNT.fetch_add(1, Ordering::Relaxed);
             let path = folder.join(format!("{start}{}-{count}.partial", std::process::id()));
-            let file = match OpenOptions::new().write(true).create_new(true).open(&path) {
+            let file = match options.open(&path) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
                 opened => opened?,
             };
+            let draft = Draft { file, path, renamed: false };
+            // What the mask of the process took away.
+            if let Some(mode) = &mode {
+                draft.file.set_permissions(mode.clone())?;
+            }
             // File systems without locks lose the cleaning of abandoned drafts, nothing else.
-            let _ = file.lock();
+            let _ = draft.file.lock();
             // Between the two calls another process may have taken the draft for an abandoned one.
-            if path.exists() {
-                return Ok(Draft { file, path, renamed: false });
+            if draft.path.exists() {
+                return Ok(draft);
             }
         }
     }
@@ -251,6 +296,68 @@ mod tests {
         assert_eq!(fs::read(folder.0.join("absent")).unwrap(), b"made");
         symlink("loop", folder.0.join("loop")).unwrap();
         assert!(check_writable(folder.0.join("loop")).is_err());
+        // Another name of the file keeps the old content.
+        fs::hard_link(&path, folder.0.join("other name")).unwrap();
+        replace(&path, |to| to.write_all(b"newer")).unwrap();
+        assert_eq!(fs::read(folder.0.join("other name")).unwrap(), b"new");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn drafts_are_as_private_as_the_file_from_the_beginning() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = Folder::new("private");
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        let path = folder.0.join("model");
+        fs::write(&path, "old").unwrap();
+        for expected in [0o600, 0o640, 0o666] {
+            fs::set_permissions(&path, Permissions::from_mode(expected)).unwrap();
+            let see = |to: &mut dyn Write| {
+                to.write_all(b"new")?;
+                let draft = folder.names().into_iter().find(|name| name.ends_with(".partial"));
+                assert_eq!(mode(&folder.0.join(draft.unwrap())), expected);
+                Ok(())
+            };
+            replace(&path, see).unwrap();
+            assert_eq!(mode(&path), expected);
+            // A file that tells what the model holds is no more open than the model.
+            let beside = folder.0.join("beside");
+            replace_as_private(&beside, &path, |to| to.write_all(b"the same")).unwrap();
+            assert_eq!(mode(&beside), expected);
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_a_process_has_open_is_written_to() {
+        use std::io::{Read, Seek};
+        use std::os::fd::AsRawFd;
+        let folder = Folder::new("open");
+        // A pipe without a name: the target of its link is no path.
+        let (mut reader, writer) = std::io::pipe().unwrap();
+        let name = format!("/dev/fd/{}", writer.as_raw_fd());
+        check_writable(&name).unwrap();
+        assert!(!is_replaced(&name));
+        replace(&name, |to| to.write_all(b"through")).unwrap();
+        drop(writer);
+        let mut found = String::new();
+        reader.read_to_string(&mut found).unwrap();
+        assert_eq!(found, "through");
+        // A file that is open: what its process wrote stays, and it sees what is written.
+        let path = folder.0.join("log");
+        let mut options = OpenOptions::new();
+        let mut file =
+            options.read(true).write(true).create(true).truncate(true).open(&path).unwrap();
+        file.write_all(b"before ").unwrap();
+        let name = format!("/proc/self/fd/{}", file.as_raw_fd());
+        check_writable(&name).unwrap();
+        assert!(!is_replaced(&name) && is_replaced(&path));
+        replace(&name, |to| to.write_all(b"behind")).unwrap();
+        let mut found = String::new();
+        file.rewind().unwrap();
+        file.read_to_string(&mut found).unwrap();
+        assert_eq!(found, "before behind");
+        assert_eq!(folder.names(), ["log"]);
     }
 
     #[cfg(unix)]

@@ -53,6 +53,11 @@ impl Judge {
         Ok(score)
     }
 
+    /// The passes after which the best weights were seen.
+    pub(super) fn best_after(&self) -> f64 {
+        self.best.as_ref().map_or(0.0, |(_, _, seen)| seen.passes)
+    }
+
     /// Makes the model the best one that was seen, with what was proved about it; says which one that is.
     pub(super) fn put_best_into(self, model: &mut CrfModel) -> Result<String, Failure> {
         let Some((score, weights, seen)) = self.best else { return Ok(String::new()) };

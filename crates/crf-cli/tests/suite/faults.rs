@@ -143,6 +143,13 @@ fn options_and_models_are_checked() {
         ("--l2 1 -p c2=1", "--l2 is given as well"),
         ("--c2 -1", "c2 is -1; expected a finite number >= 0"),
         ("-p c2=-1 nowhere.txt", "c2 is -1"),
+        ("--l2 -1", "l2 is -1; expected a finite number >= 0"),
+        ("--c1 -1e-3", "c1 is -0.001; expected a finite number >= 0"),
+        ("--tolerance -1", "tolerance is -1; expected"),
+        ("--max-passes -1", "max-passes is -1; expected"),
+        ("--check -1 nowhere.txt", "check is -1; expected a number > 0"),
+        ("--check 0 nowhere.txt", "check is 0; expected a number > 0"),
+        ("--checkpoint -1 nowhere.txt", "checkpoint is -1; expected a finite number >= 0"),
         ("--tolerance nan", "tolerance is NaN"),
         ("-x -g 9", "--split 9: expected a number from 2 to 4"),
         ("-a sdca --c1 1", "does not support"),
@@ -151,7 +158,6 @@ fn options_and_models_are_checked() {
         ("-m nowhere/model.json", "nowhere/model.json: "),
         ("-m .", "is a folder"),
     ] {
-        let options = options.replace("--c2 -1", "--c2=-1");
         let error = folder.error(&format!("learn -q {options} train.txt"));
         assert!(error.contains(message), "{options}: {error}");
     }
@@ -173,5 +179,16 @@ fn options_and_models_are_checked() {
     assert!(folder.error("learn columns.txt").contains("no attributes: CRFsuite's text has tabs"));
     assert_eq!(folder.run("tag").status.code(), Some(2));
     assert_eq!(folder.run("learn --max-memory 4T train.txt").status.code(), Some(2));
+    for (option, name) in [
+        ("--threads -1", "--threads <N>"),
+        ("--patience -1", "--patience <CHECKS>"),
+        ("--seed -1", "--seed <N>"),
+        ("--min-frequency -1", "--min-frequency <N>"),
+        ("-g -1", "--split <N>"),
+    ] {
+        let output = folder.run(&format!("learn {option} train.txt"));
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert!(message.contains(&format!("invalid value '-1' for '{name}'")), "{message}");
+    }
     folder.ok("learn -q -a sdca --max-memory none train.txt");
 }

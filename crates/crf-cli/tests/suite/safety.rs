@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::common::{Folder, attributes};
@@ -46,6 +47,59 @@ fn links_modes_and_devices_stay_what_they_are() {
     let names: Vec<_> =
         fs::read_dir(folder.path(".")).unwrap().map(|e| e.unwrap().file_name()).collect();
     assert_eq!(names.len(), 4, "{names:?}");
+}
+
+/// A model goes where standard output goes, by each of its names.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_model_is_piped() {
+    let folder = Folder::new();
+    folder.write("train.txt", attributes());
+    folder.ok("learn -q -m m.json train.txt");
+    for name in ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"] {
+        let piped = folder.ok(&format!("learn -q -m {name} train.txt"));
+        folder.write("piped.json", piped);
+        assert_eq!(folder.content("piped.json"), folder.content("m.json"), "{name}");
+    }
+    // A file that standard output goes to has what others wrote before.
+    let mut log = fs::File::create(folder.path("log.json")).unwrap();
+    std::io::Write::write_all(&mut log, b"first line\n").unwrap();
+    let mut command = folder.command("learn -q -m /dev/stdout train.txt");
+    assert!(command.stdin(Stdio::null()).stdout(log).status().unwrap().success());
+    let log = fs::read_to_string(folder.path("log.json")).unwrap();
+    folder.write("piped.json", log.strip_prefix("first line\n").unwrap());
+    folder.ok("dump piped.json");
+    // Nothing is left anywhere, not even a file called -.
+    let mut names: Vec<_> =
+        fs::read_dir(folder.path(".")).unwrap().map(|e| e.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["log.json", "m.json", "piped.json", "train.txt"]);
+    assert!(!Path::new("/dev/stdout.checkpoint").exists());
+    let mut closed =
+        folder.command("learn -q -m - train.txt").stdout(Stdio::piped()).spawn().unwrap();
+    drop(closed.stdout.take());
+    assert_eq!(closed.wait().unwrap().code(), Some(1), "a model that nobody reads is lost");
+}
+
+/// Checkpoints hold what the model holds: nobody else may read them.
+#[cfg(unix)]
+#[test]
+fn a_checkpoint_is_as_private_as_its_model() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = Folder::new();
+    folder.write("train.txt", attributes().repeat(30));
+    folder.write("m.json", "the old model");
+    fs::set_permissions(folder.path("m.json"), fs::Permissions::from_mode(0o600)).unwrap();
+    let line = "learn -q -m m.json -a sdca --tolerance 0 --max-passes 100000000 --checkpoint 1e-9 train.txt";
+    let mut child = folder.command(line).spawn().unwrap();
+    let checkpoint = folder.path("m.json.checkpoint");
+    while !checkpoint.exists() {
+        std::thread::yield_now();
+    }
+    let mode = fs::metadata(&checkpoint).unwrap().permissions().mode();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(mode & 0o777, 0o600);
 }
 
 #[test]
@@ -151,14 +205,23 @@ fn a_killed_training_goes_on_from_its_checkpoint() {
 #[cfg(unix)]
 #[test]
 fn a_terminated_training_saves_its_model_and_a_checkpoint() {
+    use std::os::unix::fs::MetadataExt;
     let folder = Folder::new();
     folder.write("train.txt", attributes().repeat(50));
-    let line = "learn -m m.json -a sdca --tolerance 0 --max-passes 100000000 --check 1000000 --seed 3 train.txt";
+    let line = "learn -m m.json -a sdca --tolerance 0 --max-passes 100000000 --check 1000000 --checkpoint 1e-9 --seed 3 \
+                train.txt";
     let mut child = folder.command(line).stderr(Stdio::piped()).spawn().unwrap();
     let mut log = BufReader::new(child.stderr.take().unwrap()).lines();
     // The head and the first check: no other one comes in the time of this test.
     for _ in 0..3 {
         log.next().unwrap().unwrap();
+    }
+    // Every pass makes a checkpoint, a new file: after some of them the weights are better than none.
+    let mut seen = std::collections::BTreeSet::new();
+    while seen.len() < 10 {
+        let found = fs::metadata(folder.path("m.json.checkpoint"));
+        seen.extend(found.map(|file| (file.ino(), file.mtime(), file.mtime_nsec())));
+        std::thread::yield_now();
     }
     let kill = Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
     assert!(kill.success());
@@ -170,6 +233,32 @@ fn a_terminated_training_saves_its_model_and_a_checkpoint() {
     folder.ok("learn -q -m again.json --resume m.json.checkpoint train.txt");
 }
 
+/// Weights that are no better than none do not take the place of a model, whoever ends the training.
+#[cfg(unix)]
+#[test]
+fn a_training_interrupted_in_vain_touches_no_model() {
+    let folder = Folder::new();
+    folder.write("train.txt", attributes());
+    folder.ok("learn -q -m m.json train.txt");
+    let before = fs::read(folder.path("m.json")).unwrap();
+    // Products that leave the range of numbers: no pass helps.
+    folder.write("huge.txt", "A\tx:1e150\nB\ty:1e150\n\nB\tx:1e150\nA\ty:-1e150\n\n");
+    let line = "learn -m m.json -a sdca --tolerance 0 --max-passes 100000000 --check 1 huge.txt";
+    let mut child = folder.command(line).stderr(Stdio::piped()).spawn().unwrap();
+    let mut log = BufReader::new(child.stderr.take().unwrap()).lines();
+    for _ in 0..5 {
+        log.next().unwrap().unwrap();
+    }
+    let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(kill.success());
+    let rest: Vec<String> = log.map(Result::unwrap).collect();
+    assert_eq!(child.wait().unwrap().code(), Some(130), "{rest:?}");
+    let told = "the objective without weights is 2.773, so nothing was saved";
+    assert!(rest.iter().any(|l| l.contains("interrupted after") && l.ends_with(told)), "{rest:?}");
+    assert!(rest.iter().any(|l| l.starts_with("to go on: --resume m.json.checkpoint")), "{rest:?}");
+    assert_eq!(fs::read(folder.path("m.json")).unwrap(), before);
+}
+
 #[test]
 fn texts_of_other_editors_are_read() {
     let folder = Folder::new();
@@ -177,10 +266,11 @@ fn texts_of_other_editors_are_read() {
     folder.write("plain.txt", &text);
     folder.write("marked.txt", [b"\xEF\xBB\xBF", text.as_bytes()].concat());
     folder.write("blanks.txt", text.replace("\n\n", "\n   \n"));
+    folder.write("tabs.txt", text.replace("\n\n", "\n \t \n"));
     folder.ok("learn -q -m plain.json plain.txt");
-    for other in ["marked.txt", "blanks.txt"] {
+    for other in ["marked.txt", "blanks.txt", "tabs.txt"] {
         folder.ok(&format!("learn -q -m other.json {other}"));
-        assert_eq!(folder.ok("dump --top 0 other.json"), folder.ok("dump --top 0 plain.json"));
+        assert_eq!(folder.content("other.json"), folder.content("plain.json"), "{other}");
     }
     folder.write("latin.txt", b"A\tw=caf\xe9\nB\tw=th\xe9\n\nA\tw=caf\xe9\n");
     folder.ok("learn -q -m latin.json --latin1 latin.txt");
@@ -197,6 +287,13 @@ fn cross_validation_labels_every_sequence_once() {
     let shown = folder.ok("learn -q -x -g 4 --seed 2 train.txt");
     assert!(shown.contains("group 4 of 4: held-out F1"), "{shown}");
     assert!(shown.contains("12 sequences, 48 tokens"), "{shown}");
+    // Without a number of groups every file is one.
+    folder.write("more.txt", attributes());
+    let shown = folder.ok("learn -q -x train.txt more.txt");
+    assert!(
+        shown.contains("group 2 of 2: ") && shown.contains("16 sequences, 64 tokens"),
+        "{shown}"
+    );
     folder.ok("learn -m m.json -l log.txt train.txt");
     let log = fs::read_to_string(folder.path("log.txt")).unwrap();
     assert!(log.contains("converged after") && log.contains("passes"), "{log}");

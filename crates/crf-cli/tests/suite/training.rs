@@ -60,6 +60,58 @@ fn held_out_sequences_choose_the_model_and_end_the_training() {
     assert!(table.contains("11 correct"), "{table}");
 }
 
+/// As CRFsuite's `learn -e 2 train.txt test.txt` and `-g N -e M`: a group that is not trained on.
+#[test]
+fn a_group_is_held_out() {
+    let folder = Folder::new();
+    folder.write("train.txt", (attributes() + "\n").repeat(2));
+    folder.write("dev.txt", attributes());
+    folder.ok("learn -q -m one.json train.txt");
+    let output = folder.run("learn -m two.json -e2 train.txt dev.txt");
+    let log = String::from_utf8(output.stderr).unwrap();
+    assert!(log.contains("8 sequences") && log.contains("best held-out F1"), "{log}");
+    let output = folder.run("learn -m dev.json --dev dev.txt train.txt");
+    assert!(output.status.success());
+    assert_eq!(folder.content("two.json"), folder.content("dev.json"));
+    let output = folder.run("learn -g 4 -e 3 --patience 2 train.txt");
+    let log = String::from_utf8(output.stderr).unwrap();
+    assert!(log.contains("6 sequences") && log.contains("held-out F1"), "{log}");
+    for (line, message) in [
+        ("-e 3 train.txt dev.txt", "--holdout 3: expected a group from 1 to 2"),
+        ("-e 0 -g 4 train.txt", "--holdout 0: expected a group from 1 to 4"),
+        (
+            "-e 1 train.txt",
+            "--holdout 1: expected --split N, or several files, which are the groups then",
+        ),
+        ("-e 1 -g 9 train.txt", "--split 9: expected a number from 2 to 8, of the sequences"),
+        (
+            "--patience 2 train.txt",
+            "--patience needs held-out sequences: --dev FILE or --holdout GROUP",
+        ),
+    ] {
+        assert_eq!(folder.error(&format!("learn -q {line}")), message);
+    }
+}
+
+/// A pass of L-BFGS is an evaluation: the start is one, a step at least another, and a step that has begun is finished.
+#[test]
+fn a_limit_of_passes_is_what_is_documented() {
+    let folder = Folder::new();
+    folder.write("train.txt", attributes().repeat(3));
+    let passes = |options: &str| {
+        folder.ok(&format!("learn -q -m m.json --tolerance 0 {options} train.txt"));
+        let json: serde_json::Value =
+            serde_json::from_str(&folder.ok("dump --json m.json")).unwrap();
+        json["report"]["passes"].as_f64().unwrap()
+    };
+    assert_eq!(passes("-a lbfgs -p max_iterations=1"), 2.0);
+    for limit in [2.0, 3.0, 7.0] {
+        assert_eq!(passes(&format!("-a sdca --max-passes {limit}")), limit);
+        let found = passes(&format!("-a lbfgs --max-passes {limit}"));
+        assert!(found >= limit && found <= limit + 3.0, "{found} passes, limit {limit}");
+    }
+}
+
 #[test]
 fn resuming_begins_where_the_model_ended() {
     let folder = Folder::new();

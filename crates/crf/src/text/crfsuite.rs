@@ -1,6 +1,7 @@
 //! The text format of CRFsuite.
 //!
-//! A line a token: `label`, then attributes `name` or `name:value`, with tabs between; an empty line, or one of blanks, behind each sequence.
+//! A line a token: `label`, then attributes `name` or `name:value`, with tabs between; an empty line, or one of blanks and tabs,
+//! behind each sequence.
 //! In names `\:` is a colon and `\\` a backslash. A line that begins with `@eos` also ends a sequence.
 
 use std::io::{BufRead, Write};
@@ -61,7 +62,9 @@ impl<R: BufRead> InstanceReader<R> {
             while matches!(self.bytes.last(), Some(b'\n' | b'\r')) {
                 self.bytes.pop();
             }
-            if self.bytes.iter().all(|&b| b == b' ') || self.bytes.starts_with(b"@eos") {
+            if self.bytes.iter().all(|b| matches!(b, b' ' | b'\t'))
+                || self.bytes.starts_with(b"@eos")
+            {
                 if end || !instance.is_empty() {
                     return Ok(!instance.is_empty());
                 }
@@ -181,8 +184,10 @@ mod tests {
         assert_eq!(found[0].attributes(1).len(), 0);
         assert_eq!(found[1].attributes(0).collect::<Vec<_>>(), [("y", 2.0)]);
         assert!(all("").unwrap().is_empty());
-        let found = all("A\tx\n  \nB\ty\n").unwrap();
-        assert_eq!(found.iter().map(Instance::len).collect::<Vec<_>>(), [1, 1]);
+        for blank in ["  ", " \t ", "\t\t", "\t\r"] {
+            let found = all(&format!("A\tx\n{blank}\nB\ty\n")).unwrap();
+            assert_eq!(found.iter().map(Instance::len).collect::<Vec<_>>(), [1, 1], "{blank:?}");
+        }
     }
 
     #[test]

@@ -1,7 +1,10 @@
 //! Networks: building them, drawing from them, fitting and scoring them.
 
 use crate::common::networks::{configurations, joint, marginal, nets};
-use fenchel_graphical::{BayesNet, Dag, Error, Evidence, Prior, Score, VarId, networks};
+use fenchel_graphical::{
+    BayesNet, Dag, Error, Evidence, OrderingOptions, Prior, Score, VarId, networks,
+    variable_elimination,
+};
 use fenchel_linalg::special::chi_squared_tail;
 use fenchel_optim::Refusal;
 use fenchel_optim::random::stream;
@@ -188,6 +191,20 @@ fn impossible_evidence_is_refused_wherever_it_stands() {
     for v in net.variables().filter(|&v| impossible.state(v).is_none()) {
         assert_eq!(net.posterior(&[v], &impossible), Err(Error::ImpossibleEvidence), "{v:?}");
     }
+    // As a plain model: what is observed cuts `asia` off from `lung`, where nothing is left.
+    let cut = net.evidence(&[("tub", "yes"), ("either", "no")]).unwrap();
+    let model = net.factor_graph().unwrap();
+    for v in net.variables() {
+        let found = variable_elimination(&model, &[v], &cut, &OrderingOptions::default());
+        assert_eq!(found, Err(Error::ImpossibleEvidence), "{v:?}");
+    }
+    // Everything observed: numbers are left, and one of them is 0.
+    let all = net.variables().fold(cut.clone(), |e, v| match e.state(v) {
+        Some(_) => e,
+        None => e.observe(v, 0),
+    });
+    let found = variable_elimination(&model, &[], &all, &OrderingOptions::default());
+    assert_eq!(found, Err(Error::ImpossibleEvidence));
     // Possible evidence changes nothing.
     let possible = net.evidence(&[("either", "yes"), ("tub", "no"), ("lung", "yes")]).unwrap();
     let asia = net.variable("asia").unwrap();

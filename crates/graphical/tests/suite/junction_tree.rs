@@ -104,6 +104,13 @@ proptest! {
         let answers = tree.calibrate(&model, &evidence, &mut workspace);
         if exact.log_partition == -INF {
             prop_assert_eq!(answers.err(), Some(Error::ImpossibleEvidence));
+            // Variable elimination looks wherever the evidence is, whatever is asked for.
+            if Enumeration::of(&model).log_partition > -INF {
+                for v in model.variables() {
+                    let alone = variable_elimination(&model, &[v], &evidence, &OrderingOptions::default());
+                    prop_assert_eq!(alone.err(), Some(Error::ImpossibleEvidence));
+                }
+            }
             return Ok(());
         }
         let answers = answers.unwrap();

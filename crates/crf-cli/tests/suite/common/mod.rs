@@ -83,6 +83,12 @@ impl Folder {
         String::from_utf8(output.stdout).unwrap()
     }
 
+    /// All that a model holds, but for the seconds that its training took.
+    pub(crate) fn content(&self, model: &str) -> String {
+        let dump = self.ok(&format!("dump --top 0 {model}"));
+        dump.lines().filter(|line| !line.starts_with("training, ")).collect::<Vec<_>>().join("\n")
+    }
+
     /// The message of a run that fails.
     pub(crate) fn error(&self, line: &str) -> String {
         let output = self.run(line);

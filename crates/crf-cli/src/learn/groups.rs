@@ -1,0 +1,85 @@
+//! The labelled sequences in groups: one a file, or so many at random.
+
+use fenchel_crf::{Corpus, CorpusBuilder, Instance};
+use fenchel_optim::random::stream;
+use rand::seq::SliceRandom;
+
+use super::{Arguments, Parameters, finish};
+use crate::Failure;
+use crate::input::{self, Recipe};
+
+/// Sequences, each with the number of its group.
+pub(super) struct Groups {
+    sequences: Vec<(usize, Instance)>,
+    pub(super) count: usize,
+}
+
+impl Groups {
+    /// Those of `--split`; without it every file is one. `of_one_file` is how many a single file is divided into.
+    pub(super) fn read(
+        arguments: &Arguments,
+        recipe: &Recipe,
+        of_one_file: usize,
+    ) -> Result<Self, Failure> {
+        let mut sequences = Vec::new();
+        for (group, file) in arguments.files.iter().enumerate() {
+            sequences.extend(input::read_all(file, recipe)?.into_iter().map(|i| (group, i)));
+        }
+        let files = arguments.files.len();
+        let one = (files == 1).then_some(of_one_file);
+        let Some(count) = arguments.split.or(one) else {
+            return Ok(Groups { sequences, count: files });
+        };
+        if count < 2 || count > sequences.len() {
+            let all = sequences.len();
+            let reason =
+                format!("--split {count}: expected a number from 2 to {all}, of the sequences");
+            return Err(Failure::Usage(reason));
+        }
+        sequences.shuffle(&mut stream(arguments.seed, 0));
+        let numbered = sequences.into_iter().enumerate();
+        Ok(Groups { sequences: numbered.map(|(i, (_, s))| (i % count, s)).collect(), count })
+    }
+
+    /// All but a group to train on, and the group.
+    pub(super) fn without(
+        &self,
+        group: usize,
+        min_frequency: u32,
+    ) -> Result<(Corpus, Vec<Instance>), Failure> {
+        let mut builder = CorpusBuilder::new();
+        let mut held_out = Vec::new();
+        for (of, instance) in &self.sequences {
+            if *of == group {
+                held_out.push(instance.clone());
+            } else {
+                builder.push(instance)?;
+            }
+        }
+        Ok((finish(builder, min_frequency)?, held_out))
+    }
+}
+
+/// What `--holdout` asks for: a corpus and the group, counted from 1, that is not in it.
+pub(super) fn hold_out(
+    arguments: &Arguments,
+    group: usize,
+    parameters: &Parameters,
+    recipe: &Recipe,
+) -> Result<(Corpus, Option<Vec<Instance>>), Failure> {
+    let files = arguments.files.len();
+    if arguments.split.is_none() && files < 2 {
+        let reason = format!(
+            "--holdout {group}: expected --split N, or several files, which are the groups then"
+        );
+        return Err(Failure::Usage(reason));
+    }
+    let count = arguments.split.unwrap_or(files);
+    if group == 0 || group > count {
+        let reason = format!("--holdout {group}: expected a group from 1 to {count}");
+        return Err(Failure::Usage(reason));
+    }
+    let groups = Groups::read(arguments, recipe, count)?;
+    let (corpus, held_out) = groups.without(group - 1, parameters.min_frequency)?;
+    Ok((corpus, Some(held_out)))
+}
