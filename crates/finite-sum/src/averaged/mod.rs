@@ -15,6 +15,9 @@
 //! | [`Predictor::Gaussian`] | O(d^2) | as good, from the mean and covariance of the iterates |
 //! | [`Predictor::Taylor`] | O(d^2) | as printed; leaves the domain at large steps, and is clamped there |
 //!
+//! Kernels: [`KernelSgd`] is exact and O(n^2); Nystrom features (`fenchel_linalg::factor::Nystrom`) or [`RandomFeatures`] make rows
+//! for [`AveragedSgd`].
+//!
 //! Stable steps are about `2 / (max a'' R^2)` and below, with `R^2` the mean of `|phi|^2`; [`AveragedSettings::step`] is half of that
 //! by default. Single pass by default: the theory needs fresh samples.
 //!
@@ -24,6 +27,7 @@
 
 mod expansion;
 mod family;
+mod features;
 mod kernel;
 mod method;
 #[cfg(test)]
@@ -31,5 +35,6 @@ mod tests;
 
 pub use expansion::{StationaryExpansion, stationary_expansion};
 pub use family::{Bernoulli, Gaussian, MeanFunction, Poisson};
+pub use features::RandomFeatures;
 pub use kernel::{KernelSgd, laplacian_kernel};
 pub use method::{AveragedSettings, AveragedSgd, Predictions, Predictor, averaged_sgd};

@@ -192,3 +192,30 @@ fn bad_input_and_divergence() {
     assert_eq!(method.status(), Status::Diverged);
     assert!(method.averaged().iter().all(|m| m.is_finite()));
 }
+
+/// Inner products of 20,000 features are the kernel within five standard errors of `1 / sqrt(m)`; a row has length 1.
+#[test]
+fn random_features_have_the_kernel_as_their_mean() {
+    let x: Array2<f64> = array![[0.3, -1.0], [1.0, 0.5], [-2.0, 0.1], [0.3, -0.9]];
+    let m = 20_000;
+    let laplacian = RandomFeatures::laplacian(2, m, 1.5, 1).unwrap();
+    let gaussian = RandomFeatures::gaussian(2, m, 1.5, 2).unwrap();
+    assert_eq!(laplacian.count(), m);
+    let (phi, psi) = (laplacian.features(&x).unwrap(), gaussian.features(&x).unwrap());
+    for i in 0..4 {
+        assert!((phi.row(i).dot(&phi.row(i)) - 1.0).abs() < 1e-12);
+        for j in 0..i {
+            let d = &x.row(i) - &x.row(j);
+            let sum = d.iter().map(|d| d.abs()).sum::<f64>();
+            let first = phi.row(i).dot(&phi.row(j)) - (-sum / 1.5).exp();
+            let second = psi.row(i).dot(&psi.row(j)) - (-0.5 * d.dot(&d) / 2.25).exp();
+            let allowed = 5.0 / (m as f64).sqrt();
+            assert!(first.abs() < allowed && second.abs() < allowed, "{first} {second}");
+        }
+    }
+    assert!(RandomFeatures::gaussian(2, 3, 1.0, 0).is_err());
+    assert!(RandomFeatures::gaussian(0, 2, 1.0, 0).is_err());
+    assert!(RandomFeatures::laplacian(2, 2, 0.0, 0).is_err());
+    assert!(gaussian.features(&array![[1.0]]).is_err());
+    assert!(gaussian.features(&array![[1.0, f64::NAN]]).is_err());
+}

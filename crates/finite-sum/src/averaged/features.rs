@@ -1,0 +1,109 @@
+//! Random features of shift-invariant kernels.
+
+use std::f64::consts::{PI, TAU};
+
+use fenchel_linalg::{AsDesign, Design, Invalid};
+use fenchel_optim::random::{Generator, stream};
+use ndarray::Array2;
+use rand::RngExt;
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+
+/// `m` random features `phi(x)` with `E phi(s).phi(t) = k(s, t)`: cosines and sines of `m / 2` random frequencies,
+///
+/// ```text
+/// phi(x) = sqrt(2/m) (cos w_1.x, sin w_1.x, cos w_2.x, ...)
+/// ```
+///
+/// The error of one kernel value has a standard deviation of at most `1 / sqrt(m)`, and `phi(x).phi(x) = 1` exactly. Nystrom
+/// features (`fenchel_linalg::factor`) look at the data and are better for as many columns; these need no data and no kernel
+/// matrix, so that a stream can begin at once. O(m d) a row.
+///
+/// Reference: A. Rahimi, B. Recht, "Random features for large-scale kernel machines" (2007).
+///
+/// ```
+/// use fenchel_finite_sum::averaged::{AveragedSettings, AveragedSgd, Bernoulli, Predictor, RandomFeatures};
+/// use ndarray::array;
+///
+/// // The exclusive or, which no linear model learns.
+/// let x = array![[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]];
+/// let map = RandomFeatures::gaussian(2, 200, 0.5, 7)?;
+/// let phi = map.features(&x)?;
+/// let mut method = AveragedSgd::new(Bernoulli, AveragedSettings::default());
+/// for _ in 0..200 {
+///     method.partial_fit(&phi, &[0.0, 1.0, 1.0, 0.0])?;
+/// }
+/// let p = method.predict(&phi, Predictor::Exact)?.means;
+/// assert!(p[0] < 0.2 && p[1] > 0.8 && p[2] > 0.8 && p[3] < 0.2);
+/// # Ok::<(), fenchel_finite_sum::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RandomFeatures {
+    columns: usize,
+    /// One after the other.
+    frequencies: Vec<f64>,
+}
+
+impl RandomFeatures {
+    /// For `exp(-|s - t|_1 / sigma)`: coordinates of frequencies follow Cauchy's law of scale `1 / sigma`.
+    ///
+    /// # Errors
+    /// [`Invalid::Parameter`] unless there are columns, an even number of features of at least 2, and `sigma > 0`.
+    pub fn laplacian(columns: usize, m: usize, sigma: f64, seed: u64) -> Result<Self, Error> {
+        RandomFeatures::new(columns, m, sigma, seed, |rng| (PI * (rng.random::<f64>() - 0.5)).tan())
+    }
+
+    /// For `exp(-|s - t|^2 / (2 sigma^2))`: frequencies are normal with deviation `1 / sigma`.
+    ///
+    /// # Errors
+    /// As [`laplacian`](Self::laplacian).
+    pub fn gaussian(columns: usize, m: usize, sigma: f64, seed: u64) -> Result<Self, Error> {
+        RandomFeatures::new(columns, m, sigma, seed, |rng| {
+            let (u, v): (f64, f64) = (1.0 - rng.random::<f64>(), rng.random());
+            (-2.0 * u.ln()).sqrt() * (TAU * v).cos()
+        })
+    }
+
+    fn new(
+        columns: usize,
+        m: usize,
+        sigma: f64,
+        seed: u64,
+        draw: impl Fn(&mut Generator) -> f64,
+    ) -> Result<Self, Error> {
+        Invalid::check_positive("columns", columns as f64)?;
+        Invalid::check_positive("sigma", sigma)?;
+        if m < 2 || !m.is_multiple_of(2) {
+            let (name, value, expected) = ("features", m as f64, "an even number, at least 2");
+            return Err(Invalid::Parameter { name, value, expected }.into());
+        }
+        let mut rng = stream(seed, 0);
+        let frequencies = (0..columns * m / 2).map(|_| draw(&mut rng) / sigma).collect();
+        Ok(RandomFeatures { columns, frequencies })
+    }
+
+    /// The number of features, `m`.
+    pub fn count(&self) -> usize {
+        2 * self.frequencies.len() / self.columns
+    }
+
+    /// The features of every row, `n x m`.
+    ///
+    /// # Errors
+    /// [`Invalid::Length`] for another number of columns; [`Invalid::NonFinite`].
+    pub fn features<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array2<f64>, Error> {
+        let design = x.as_design()?;
+        Invalid::check_length("columns of the design", self.columns, design.columns())?;
+        let scale = (2.0 / self.count() as f64).sqrt();
+        let mut out = Array2::zeros((design.rows(), self.count()));
+        for (i, mut row) in out.outer_iter_mut().enumerate() {
+            for (k, w) in self.frequencies.chunks_exact(self.columns).enumerate() {
+                let (sin, cos) = design.row_dot(i, w).sin_cos();
+                row[2 * k] = scale * cos;
+                row[2 * k + 1] = scale * sin;
+            }
+        }
+        Ok(out)
+    }
+}
