@@ -33,22 +33,20 @@ impl Frame {
         };
         let mut frame = Frame { x: pad(x), y: pad(y), svg: String::new() };
         let svg = &mut frame.svg;
+        let (across, down) = (0.5 * (LEFT + WIDTH - RIGHT), 0.5 * (TOP + HEIGHT - BOTTOM));
         let _ = write!(
             svg,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" font-family=\"sans-serif\" font-size=\"12\">\n\
              <rect width=\"{WIDTH}\" height=\"{HEIGHT}\" fill=\"white\"/>\n\
              <rect x=\"{LEFT}\" y=\"{TOP}\" width=\"{}\" height=\"{}\" fill=\"none\" stroke=\"#888\"/>\n\
-             <text x=\"{}\" y=\"18\" text-anchor=\"middle\" font-size=\"13\">{}</text>\n\
-             <text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n\
-             <text x=\"14\" y=\"{}\" text-anchor=\"middle\" transform=\"rotate(-90 14 {1})\">{}</text>\n",
+             <text x=\"{across}\" y=\"18\" text-anchor=\"middle\" font-size=\"13\">{}</text>\n\
+             <text x=\"{across}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n\
+             <text x=\"14\" y=\"{down}\" text-anchor=\"middle\" transform=\"rotate(-90 14 {down})\">{}</text>\n",
             WIDTH - LEFT - RIGHT,
             HEIGHT - TOP - BOTTOM,
-            0.5 * (LEFT + WIDTH - RIGHT),
             escaped(title),
-            0.5 * (LEFT + WIDTH - RIGHT),
             HEIGHT - 10.0,
             escaped(labels.0),
-            0.5 * (TOP + HEIGHT - BOTTOM),
             escaped(labels.1),
         );
         frame
@@ -85,12 +83,9 @@ impl Frame {
         );
     }
 
-    fn point(&mut self, x: f64, y: f64, radius: f64, colour: &str) {
+    fn point(&mut self, x: f64, y: f64, radius: f64, paint: &str) {
         let (x, y) = self.at(x, y);
-        let _ = writeln!(
-            self.svg,
-            "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius}\" fill=\"{colour}\"/>"
-        );
+        let _ = writeln!(self.svg, "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius}\" {paint}/>");
     }
 
     fn finish(mut self) -> String {
@@ -139,12 +134,12 @@ pub fn scree_svg(model: &Reduction) -> String {
         (1.0, shown.len().max(2) as f64),
         (low.min(0.0), high),
         &title,
-        ("number", "eigenvalue"),
+        ("direction", "eigenvalue"),
     );
     for y in ticks((low.min(0.0), high)) {
         frame.tick_y(y);
     }
-    let every = shown.len().div_ceil(10).max(1);
+    let every = shown.len().div_ceil(15).max(1);
     for k in (0..shown.len()).step_by(every) {
         frame.tick_x((k + 1) as f64);
     }
@@ -160,8 +155,8 @@ pub fn scree_svg(model: &Reduction) -> String {
         path.join(" ")
     );
     for (k, &v) in shown.iter().enumerate() {
-        let colour = if k < model.components() { "#1f4e9c" } else { "#b9c4d6" };
-        frame.point((k + 1) as f64, v, 4.5, colour);
+        let paint = if k < model.components() { "fill=\"#1f4e9c\"" } else { "fill=\"#b9c4d6\"" };
+        frame.point((k + 1) as f64, v, 4.5, paint);
     }
     frame.finish()
 }
@@ -192,7 +187,7 @@ pub fn summary_svg(
     // Dots overlap less when there are many.
     let radius = (40.0 / (index.len() as f64).sqrt()).clamp(0.8, 2.5);
     for (&x, &v) in index.iter().zip(y) {
-        frame.point(x, v, radius, "#1f4e9c80");
+        frame.point(x, v, radius, "fill=\"#1f4e9c\" fill-opacity=\"0.5\"");
     }
     Ok(frame.finish())
 }

@@ -4,8 +4,8 @@ use fenchel_moments::{
     Ade, BootstrapSettings, Components, DirectionalRegression, Error, FnScore, Gaussian,
     GaussianMixture, IndexModel, IndexRegressor, Mave, Opg, PhdPlus, ProductMixture, Reduction,
     Response, Sade, Save, Score, ScoreDiagnostics, SecondOrderScore, Sir, SliceEstimator,
-    SliceMoments, Slicing, Smoother, Sphd, Warning, bootstrap, permutation_test, sir_intervals,
-    summary_svg, synthetic, trace_error,
+    SliceMoments, Slicing, Smoother, Sphd, Warning, bootstrap, permutation_test, scree_svg,
+    sir_intervals, summary_svg, synthetic, trace_error,
 };
 use fenchel_optim::Status;
 use fenchel_optim::model::Saved;
@@ -357,4 +357,21 @@ fn figures_of_huge_numbers_have_coordinates() {
     let svg = summary_svg(index.view(), y.view(), "").unwrap();
     assert!(!svg.contains("NaN") && !svg.contains("\"inf") && !svg.contains("\"-inf"), "{svg}");
     assert_eq!(svg.matches("<circle").count(), 3);
+}
+
+/// A label that is turned around another point than its own leaves the picture.
+#[test]
+fn labels_are_turned_where_they_stand() {
+    let (x, y) = regression(60, 3, 1);
+    let summary = summary_svg(x.column(0), y.view(), "").unwrap();
+    for svg in [scree_svg(&one().fit(&x, &y).unwrap()), summary] {
+        let turned: Vec<&str> = svg.lines().filter(|line| line.contains("rotate(")).collect();
+        let [label] = turned[..] else { panic!("{svg}") };
+        let between = |from: &str, to: &str| {
+            let rest = &label[label.find(from).unwrap() + from.len()..];
+            rest[..rest.find(to).unwrap()].to_owned()
+        };
+        let at = format!("{} {}", between("x=\"", "\""), between("y=\"", "\""));
+        assert_eq!(between("rotate(-90 ", ")"), at);
+    }
 }
