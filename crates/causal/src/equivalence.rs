@@ -9,8 +9,9 @@
 
 use fenchel_graphical::{Cpdag, Dag};
 use fenchel_linalg::Invalid;
+use fenchel_optim::random::stream;
 
-use crate::{Admg, Error, Estimand, NodeSet, Query, identify};
+use crate::{Admg, Error, Estimand, LatentModel, NodeSet, Query, identify};
 
 /// A partially directed graph, closed under Meek's rules after each orientation.
 #[derive(Debug, Clone)]
@@ -165,23 +166,46 @@ pub fn is_identifiable(class: &Cpdag, outcome: NodeSet, treatment: NodeSet) -> R
     Ok(!found.meets(outcome))
 }
 
+/// The most graphs of a class that are compared for a conditional query.
+const COMPARED: usize = 512;
+/// Conditionals of random laws that differ by less are the same.
+const SAME: f64 = 1e-9;
+
 /// The formula for a query on which all graphs of the class agree, or `None` where they do not.
 ///
+/// A conditional query follows where the effect on outcome and conditions is the same in all graphs. Where it is not, the conditional
+/// may still be: then all graphs, at most 512, are compared on two random laws of the class. Conditionals are fractions of polynomials
+/// in the tables, so that random laws tell different ones apart.
+///
 /// # Errors
-/// As [`is_identifiable`] and [`identify`](fn@crate::identify). [`Error::Invalid`] for a conditional query: only effects on a whole
-/// population are covered.
+/// As [`is_identifiable`] and [`identify`](fn@crate::identify). For conditional queries [`Error::TooMany`] graphs, and
+/// [`Error::Refused`] for more nodes than a joint table holds.
 pub fn identify_in_class<S: AsRef<str>>(
     class: &Cpdag,
     names: &[S],
     query: Query,
 ) -> Result<Option<Estimand>, Error> {
-    if !query.given.is_empty() {
-        let reason = "conditional queries are not covered; expected none given".into();
-        return Err(Invalid::Layout { what: "query", reason }.into());
+    let graph = Admg::from_dag(&member(class)?, names)?;
+    let found = identify(&graph, query)?;
+    if is_identifiable(class, query.outcome | query.given, query.treatment)? {
+        return Ok(Some(found));
     }
-    if !is_identifiable(class, query.outcome, query.treatment)? {
+    if query.given.is_empty() {
         return Ok(None);
     }
-    let graph = Admg::from_dag(&member(class)?, names)?;
-    identify(&graph, query).map(Some)
+    let others = members(class, COMPARED)?
+        .iter()
+        .map(|dag| identify(&Admg::from_dag(dag, names)?, query))
+        .collect::<Result<Vec<_>, Error>>()?;
+    let cards: Vec<usize> = (0..graph.len()).map(|v| 2 + v % 2).collect();
+    for law in 0..2 {
+        let law = LatentModel::random(&graph, &cards, &mut stream(law, 0))?.observed()?;
+        let first = found.evaluate(&law)?;
+        for other in &others {
+            if other.evaluate(&law)?.distance(&first) > SAME {
+                return Ok(None);
+            }
+        }
+    }
+    Ok(Some(found))
 }

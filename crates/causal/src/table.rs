@@ -71,8 +71,8 @@ impl ProbabilityTable {
     /// pseudo-count for every cell.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for no rows, another number of columns than of cards, a negative pseudo-count;
-    /// [`Error::Category`]; [`Error::Refused`].
+    /// [`Error::Invalid`] for no rows, another number of columns than of cards, a negative pseudo-count, a state that a column does
+    /// not have; [`Error::Refused`].
     pub fn from_data(
         data: ArrayView2<'_, usize>,
         cards: &[usize],
@@ -85,11 +85,15 @@ impl ProbabilityTable {
         }
         let size = size(cards)?;
         let mut values = vec![pseudo_count; size];
-        for row in data.rows() {
+        for (i, row) in data.rows().into_iter().enumerate() {
             let mut cell = 0;
-            for (&value, &categories) in row.iter().zip(cards) {
+            for (c, (&value, &categories)) in row.iter().zip(cards).enumerate() {
                 if value >= categories {
-                    return Err(Error::Category { what: "a column of data", value, categories });
+                    let reason = format!(
+                        "state {value} at row {i}, column {c}; expected 0 to {}",
+                        categories - 1
+                    );
+                    return Err(Invalid::Layout { what: "data", reason }.into());
                 }
                 cell = cell * categories + value;
             }
@@ -161,8 +165,8 @@ impl ProbabilityTable {
     /// Pairs for other nodes are passed over.
     ///
     /// # Errors
-    /// [`Error::Positivity`] where the number is undefined; [`Error::Category`]; [`Error::Invalid`] for a node of the scope
-    /// without a state.
+    /// [`Error::Positivity`] where the number is undefined; [`Error::Invalid`] for a node of the scope without a state, or with one
+    /// that it does not have.
     pub fn at(&self, states: &[(u32, usize)]) -> Result<f64, Error> {
         let mut cell = 0;
         for (&node, &categories) in self.scope.iter().zip(&self.cards) {
@@ -173,7 +177,9 @@ impl ProbabilityTable {
                 return Err(Invalid::Layout { what: "states", reason }.into());
             };
             if value >= categories {
-                return Err(Error::Category { what: "a node", value, categories });
+                let reason =
+                    format!("state {value} of node {node}; expected 0 to {}", categories - 1);
+                return Err(Invalid::Layout { what: "states", reason }.into());
             }
             cell = cell * categories + value;
         }

@@ -24,13 +24,15 @@ mod gradient;
 mod kernels;
 mod normal;
 mod sweep;
+mod task;
 
 use serde::{Deserialize, Serialize};
 
-pub use categorical::{CategoricalSgd, CategoricalTask, JointSgd, Momentum};
+pub use categorical::{CategoricalSgd, JointSgd, Momentum};
 pub use normal::{NormalTask, ProximalSgd, ProximalStep};
 pub(crate) use sweep::each;
 pub use sweep::{Curve, Summary, Sweep, SweepSettings, Task, sweep};
+pub use task::CategoricalTask;
 
 /// Which iterates the average is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -45,4 +47,15 @@ pub enum Average {
         /// The first step that counts.
         from: usize,
     },
+}
+
+impl Average {
+    /// The number of iterates after so many steps; 0 for the last iterate alone.
+    fn count(self, now: usize) -> usize {
+        match self {
+            Average::Last => 0,
+            Average::Uniform => now,
+            Average::Tail { from } => now.saturating_sub(from),
+        }
+    }
 }

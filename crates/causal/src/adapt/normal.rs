@@ -169,11 +169,7 @@ impl ProximalSgd {
 
     /// The average so far, or `None` once the parameters are no longer finite: the step was too long.
     pub fn model(&self) -> Option<CholeskyPair> {
-        let count = match self.average {
-            Average::Last => 0,
-            Average::Uniform => self.now,
-            Average::Tail { from } => self.now.saturating_sub(from),
-        };
+        let count = self.average.count(self.now);
         let (_, zeta, factor) = self.marginal.average(count);
         let (slope, shift, given) = self.conditional.average(count);
         let pair = CholeskyPair::new(zeta, factor, slope, shift, given).ok()?;

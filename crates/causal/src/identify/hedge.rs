@@ -294,14 +294,18 @@ impl Witness {
 impl fmt::Display for Hedge {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let show = |s| self.graph.show(s);
+        let (outer, inner, roots) = (show(self.outer), show(self.inner), show(self.roots));
+        let cut = show((self.outer - self.inner) & self.failed.treatment);
+        let (y, x) = (show(self.failed.outcome), show(self.failed.treatment));
+        if self.query != self.failed {
+            let (asked, z) = (show(self.query.outcome), show(self.query.given));
+            let x = show(self.query.treatment);
+            write!(f, "P({asked} | do({x}), {z}) needs ")?;
+        }
         write!(
             f,
-            "P({} | do({})) has the hedge {{{}}} over {{{}}} with roots {{{}}}",
-            show(self.failed.outcome),
-            show(self.failed.treatment),
-            show(self.outer),
-            show(self.inner),
-            show(self.roots)
+            "P({y} | do({x})): what is seen may come from hidden causes that join {{{outer}}}, which setting {cut} cuts, or from \
+             hidden causes within {{{inner}}}, which it does not (hedge {{{outer}}} over {{{inner}}} with roots {{{roots}}})"
         )
     }
 }

@@ -270,7 +270,7 @@ fn bad_arguments_are_refused() {
     let mut sgd = CategoricalSgd::new(&p, 1.0, Average::Uniform, Momentum::Off).unwrap();
     assert_eq!(
         sgd.learn((0, 2)).unwrap_err().to_string(),
-        "category 2 of the conditional variable: there are 2, counted from 0"
+        "category 2 of Y: there are 2, counted from 0"
     );
     for step in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         assert!(CategoricalSgd::new(&p, step, Average::Uniform, Momentum::Off).is_err());

@@ -6,7 +6,7 @@ use fenchel_causal::equivalence::{identify_in_class, is_identifiable, members};
 use fenchel_causal::{Admg, LatentModel, NodeSet, ProbabilityTable, Query, identify};
 use fenchel_graphical::{Cpdag, Dag};
 
-use crate::common::{names, pairs, random_graph, rng};
+use crate::common::{names, pairs, random_graph, random_query, rng};
 
 fn dag(g: &Admg) -> Dag {
     Dag::new(g.len(), g.directed()).unwrap()
@@ -92,15 +92,58 @@ fn edges_that_are_no_class() {
     assert!(error.starts_with("the class: expected all graphs that are equivalent"), "{error}");
 }
 
+/// The edge X - Z may go either way, so that the effect of X on Y and Z is not determined. That on Y given Z is: `P(Y | X, Z)`.
 #[test]
-fn a_query_on_a_class_that_is_not_covered() {
-    let class = Dag::new(3, [(0, 1), (1, 2)]).unwrap().cpdag();
+fn a_condition_may_settle_what_the_class_leaves_open() {
+    let g = Admg::parse("X -> Z; X -> Y; Z -> Y; W -> Y").unwrap();
+    let class = dag(&g).cpdag();
+    assert_eq!(class.undirected.len(), 1);
+    let names = ["X", "Z", "Y", "W"];
+    let found = |text: &str| identify_in_class(&class, &names, g.query(text).unwrap()).unwrap();
+    assert!(found("P(Y, Z | do(X))").is_none() && found("P(Z | do(X), W)").is_none());
+    let formula = found("P(Y | do(X), Z)").unwrap();
+    let joint = LatentModel::random(&g, &[2, 3, 2, 2], &mut rng(5)).unwrap().observed().unwrap();
+    let seen = identify(&g, g.query("P(Y | X, Z)").unwrap()).unwrap().evaluate(&joint).unwrap();
+    assert!(formula.evaluate(&joint).unwrap().distance(&seen) < 1e-14);
+    // A chain: whether 1 is set in front of 2 or behind it makes a difference.
+    let chain = Dag::new(3, [(0, 1), (1, 2)]).unwrap().cpdag();
     let query = Query::new(NodeSet::one(2), NodeSet::one(1)).given(NodeSet::one(0));
-    let error = identify_in_class(&class, &names(3), query).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "query: conditional queries are not covered; expected none given"
-    );
+    assert!(identify_in_class(&chain, &["a", "b", "c"], query).unwrap().is_none());
+}
+
+/// Conditional queries on classes against the formulas of all members, on laws of their own.
+#[test]
+fn conditional_queries_on_classes() {
+    let mut rng = rng(31);
+    let (mut yes, mut no) = (0, 0);
+    for k in 0..120 {
+        let n = 3 + k % 3;
+        let g = random_graph(n, 0.5, 0.0, &mut rng);
+        let mut query = random_query(n, &mut rng);
+        while query.given.is_empty() {
+            query = random_query(n, &mut rng);
+        }
+        let class = dag(&g).cpdag();
+        let joint = LatentModel::random(&g, &vec![3; n], &mut rng).unwrap().observed().unwrap();
+        let of = |dag: &Dag| {
+            let member = Admg::from_dag(dag, &names(n)).unwrap();
+            identify(&member, query).unwrap().evaluate(&joint).unwrap()
+        };
+        let values: Vec<ProbabilityTable> = members(&class, 600).unwrap().iter().map(of).collect();
+        let spread = values.iter().map(|v| v.distance(&values[0])).fold(0.0, f64::max);
+        match identify_in_class(&class, &names(n), query).unwrap() {
+            Some(formula) => {
+                yes += 1;
+                assert!(spread < 1e-11, "{g}: {query:?}: {spread:e}");
+                assert!(formula.evaluate(&joint).unwrap().distance(&values[0]) < 1e-11);
+            }
+            None => {
+                no += 1;
+                assert!(spread > 1e-9, "{g}: {query:?}: {spread:e}");
+            }
+        }
+    }
+    assert!(yes > 20 && no > 20, "{yes} with a formula, {no} without");
 }
 
 /// The distance counts the pairs for which the estimate's formula is wrong on a random distribution of the truth.

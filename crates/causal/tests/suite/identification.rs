@@ -153,8 +153,14 @@ fn the_hedge_names_its_sets() {
     let error = identify(&g, g.query("P(Y | do(X))").unwrap()).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "not identifiable: P(Y | do(X)) has the hedge {X, Y} over {Y} with roots {Y}"
+        "not identifiable: P(Y | do(X)): what is seen may come from hidden causes that join {X, Y}, which setting X cuts, or \
+         from hidden causes within {Y}, which it does not (hedge {X, Y} over {Y} with roots {Y})"
     );
+    let g = Admg::parse("X -> Z; X <-> Z; Z <-> Y").unwrap();
+    let error = identify(&g, g.query("P(Y | do(X), Z)").unwrap()).unwrap_err().to_string();
+    let start =
+        "not identifiable: P(Y | do(X), Z) needs P(Z, Y | do(X)): what is seen may come from";
+    assert!(error.starts_with(start) && error.contains("which setting X cuts"), "{error}");
 }
 
 #[test]

@@ -1,0 +1,102 @@
+//! The task of the categorical experiments: from a reference to a transfer distribution.
+
+use fenchel_linalg::Invalid;
+use rand::Rng;
+
+use super::kernels::Goal;
+use super::{Average, CategoricalSgd, JointSgd, Momentum, Task};
+use crate::Error;
+use crate::categorical::{Anova, CategoricalPair, Direction, JointCategorical};
+
+/// A reference and a transfer distribution, and the three models that go from one to the other: causal, anticausal, joint.
+#[derive(Debug, Clone)]
+pub struct CategoricalTask {
+    /// Causal, anticausal.
+    starts: [CategoricalPair; 2],
+    start: JointCategorical,
+    transfer: CategoricalPair,
+    /// Causal, anticausal, joint.
+    goals: [Goal; 3],
+    momentum: Momentum,
+}
+
+impl CategoricalTask {
+    /// From two pairs in the causal direction.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for other numbers of states or another direction.
+    pub fn new(
+        reference: &CategoricalPair,
+        transfer: &CategoricalPair,
+    ) -> Result<CategoricalTask, Error> {
+        reference.distance_sq(transfer)?;
+        if reference.direction() != Direction::Causal {
+            let reason = "expected causal pairs: reverse them first".into();
+            return Err(Invalid::Layout { what: "the direction", reason }.into());
+        }
+        let log = transfer.log_joint();
+        let (xs, ys) = log.dim();
+        let goals = [
+            Goal::new(log.iter().copied(), ys),
+            Goal::new(log.t().iter().copied(), xs),
+            Goal::new(log.iter().copied(), xs * ys),
+        ];
+        Ok(CategoricalTask {
+            starts: [reference.clone(), reference.reverse()],
+            start: JointCategorical::of(reference),
+            transfer: transfer.clone(),
+            goals,
+            momentum: Momentum::Off,
+        })
+    }
+
+    /// The same with momentum in the two directed models.
+    #[must_use]
+    pub fn momentum(self, momentum: Momentum) -> CategoricalTask {
+        CategoricalTask { momentum, ..self }
+    }
+}
+
+impl Task for CategoricalTask {
+    type Sample = (usize, usize);
+    const MODELS: &'static [&'static str] = &["causal", "anticausal", "joint"];
+
+    fn draw(&self, samples: usize, rng: &mut impl Rng) -> Vec<(usize, usize)> {
+        self.transfer.sample(samples, rng)
+    }
+
+    fn distance_sq(&self, model: usize) -> Result<f64, Error> {
+        let all = Anova::of(&self.starts[0]).distances(&Anova::of(&self.transfer))?;
+        Ok([all.causal, all.anticausal, all.joint][model])
+    }
+
+    fn run(
+        &self,
+        model: usize,
+        step: f64,
+        average: Average,
+        every: usize,
+        samples: &[(usize, usize)],
+    ) -> Result<Vec<f64>, Error> {
+        let goal = &self.goals[model];
+        let mut curve = Vec::with_capacity(1 + samples.len() / every);
+        if model == 2 {
+            let mut sgd = JointSgd::new(&self.start, step, average)?;
+            curve.push(sgd.divergence(goal));
+            for batch in samples.chunks_exact(every) {
+                for &sample in batch {
+                    sgd.learn(sample)?;
+                }
+                curve.push(sgd.divergence(goal));
+            }
+            return Ok(curve);
+        }
+        let mut sgd = CategoricalSgd::new(&self.starts[model], step, average, self.momentum)?;
+        curve.push(sgd.divergence(goal));
+        for batch in samples.chunks_exact(every) {
+            sgd.learn_all(batch)?;
+            curve.push(sgd.divergence(goal));
+        }
+        Ok(curve)
+    }
+}
