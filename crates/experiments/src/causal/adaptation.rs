@@ -4,7 +4,7 @@ use fenchel_causal::adapt::Momentum;
 use fenchel_causal::prior::{CategoricalPrior, Target};
 
 use super::runs::{Runs, counting, pairs, show, sweep_pairs};
-use super::{DOCUMENT, thesis};
+use super::{entry, thesis};
 use crate::number::short;
 use crate::{Context, Experiment, Failure, Ground, Outcome, Source};
 
@@ -38,14 +38,6 @@ const SINGLE_SPARSE: Source = thesis(
     "4.B.5",
     "there is a slight advantage for the causal model which performs comparably to the joint model",
 );
-
-const fn entry(
-    id: &'static str,
-    title: &'static str,
-    run: fn(&Context) -> Result<Outcome, Failure>,
-) -> Experiment {
-    Experiment { id, document: DOCUMENT, title, needs: &[], run }
-}
 
 pub(super) const DENSE_CAUSE: Experiment =
     entry("ca-ex1", "Figure 4.5a, b: dense prior, intervention on the cause", dense_cause);

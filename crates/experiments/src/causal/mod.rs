@@ -11,16 +11,18 @@
 //! | `ca-ex13` | section 4.B.4 | the direction learned from adaptation |
 //! | `ca-ex14` | theorem 4.D.2 | a counter-example |
 //! | `ca-ex15` | section 2.3.3 | kidney stones |
+//! | `ca-census` | none | formulas and refusals on random graphs, checked on models |
 //! | `ca-tuebingen`, `ca-sachs`, `ca-nhefs` | none | real data |
 
 mod adaptation;
+mod census;
 mod normal;
 mod real;
 mod runs;
 mod theory;
 
 use crate::documents::LE_PRIOL as DOCUMENT;
-use crate::{Experiment, Source};
+use crate::{Context, Experiment, Failure, Outcome, Source};
 
 /// The experiments in the order of the thesis.
 pub(crate) const ALL: &[Experiment] = &[
@@ -40,10 +42,20 @@ pub(crate) const ALL: &[Experiment] = &[
     theory::META,
     theory::COUNTER_EXAMPLE,
     theory::KIDNEY_STONES,
+    census::CENSUS,
     real::TUEBINGEN,
     real::SACHS,
     real::NHEFS,
 ];
+
+/// An experiment of the thesis that needs no data.
+const fn entry(
+    id: &'static str,
+    title: &'static str,
+    run: fn(&Context) -> Result<Outcome, Failure>,
+) -> Experiment {
+    Experiment { id, document: DOCUMENT, title, needs: &[], run }
+}
 
 /// A sentence of the thesis.
 const fn thesis(section: &'static str, quote: &'static str) -> Source {

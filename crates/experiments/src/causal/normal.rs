@@ -6,36 +6,25 @@ use fenchel_causal::prior::{NormalPrior, Target};
 use fenchel_optim::random::stream;
 
 use super::runs::Runs;
-use super::{DOCUMENT, thesis};
+use super::{entry, thesis};
 use crate::number::short;
 use crate::{Axis, Context, Experiment, Failure, Figure, Ground, Judged, Outcome, Series, Source};
 
 const K: usize = 10;
 const MODELS: [&str; 2] = ["causal", "anticausal"];
 
-pub(super) const CAUSE_DISTANCE: Experiment = Experiment {
-    id: "ca-ex10",
-    document: DOCUMENT,
-    title: "Figure 4.6, row 1: distances after an intervention on the cause",
-    needs: &[],
-    run: |context| distances(context, Target::Cause),
-};
-
-pub(super) const EFFECT_DISTANCE: Experiment = Experiment {
-    id: "ca-ex11",
-    document: DOCUMENT,
-    title: "Figure 4.6, row 2: distances after an intervention on the effect",
-    needs: &[],
-    run: |context| distances(context, Target::Effect),
-};
-
-pub(super) const ADAPTATION: Experiment = Experiment {
-    id: "ca-ex12",
-    document: DOCUMENT,
-    title: "Figure 4.6, columns 3 and 4: stochastic proximal gradient",
-    needs: &[],
-    run: adaptation,
-};
+pub(super) const CAUSE_DISTANCE: Experiment = entry(
+    "ca-ex10",
+    "Figure 4.6, row 1: distances after an intervention on the cause",
+    |context| distances(context, Target::Cause),
+);
+pub(super) const EFFECT_DISTANCE: Experiment = entry(
+    "ca-ex11",
+    "Figure 4.6, row 2: distances after an intervention on the effect",
+    |context| distances(context, Target::Effect),
+);
+pub(super) const ADAPTATION: Experiment =
+    entry("ca-ex12", "Figure 4.6, columns 3 and 4: stochastic proximal gradient", adaptation);
 
 fn pairs(
     seed: u64,

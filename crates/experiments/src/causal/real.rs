@@ -12,29 +12,24 @@ use fenchel_optim::random::stream;
 use ndarray::{Array2, Axis as Direction};
 use rand::RngExt;
 
-use super::DOCUMENT;
+use super::entry;
 use crate::number::short;
 use crate::{Cell, Context, Experiment, Failure, Ground, Outcome, Source, Table};
 
-const fn entry(
-    id: &'static str,
-    title: &'static str,
-    needs: &'static [&'static str],
-    run: fn(&Context) -> Result<Outcome, Failure>,
-) -> Experiment {
-    Experiment { id, document: DOCUMENT, title, needs, run }
-}
-
-pub(super) const TUEBINGEN: Experiment = entry(
-    "ca-tuebingen",
-    "Cause-effect pairs: directions by Bayes, adaptation, regression",
-    &["tuebingen"],
-    tuebingen,
-);
-pub(super) const SACHS: Experiment =
-    entry("ca-sachs", "Protein signalling: distances of learned graphs", &["sachs"], sachs);
+pub(super) const TUEBINGEN: Experiment = Experiment {
+    needs: &["tuebingen"],
+    ..entry(
+        "ca-tuebingen",
+        "Cause-effect pairs: directions by Bayes, adaptation, regression",
+        tuebingen,
+    )
+};
+pub(super) const SACHS: Experiment = Experiment {
+    needs: &["sachs"],
+    ..entry("ca-sachs", "Protein signalling: distances of learned graphs", sachs)
+};
 pub(super) const NHEFS: Experiment =
-    entry("ca-nhefs", "Quitting smoking and weight", &["nhefs"], nhefs);
+    Experiment { needs: &["nhefs"], ..entry("ca-nhefs", "Quitting smoking and weight", nhefs) };
 
 fn absent(set: &str) -> Outcome {
     let mut outcome = Outcome::default();

@@ -13,20 +13,12 @@ use fenchel_optim::random::stream;
 use ndarray::{Array2, array};
 use rand::RngExt;
 
-use super::{DOCUMENT, thesis};
+use super::{entry, thesis};
 use crate::number::short;
 use crate::{
     Axis, Cell, Context, Experiment, Failure, Figure, Ground, Outcome, Reason, Series, Source,
     Table,
 };
-
-const fn entry(
-    id: &'static str,
-    title: &'static str,
-    run: fn(&Context) -> Result<Outcome, Failure>,
-) -> Experiment {
-    Experiment { id, document: DOCUMENT, title, needs: &[], run }
-}
 
 pub(super) const RADIUS: Experiment = entry("ca-ex8", "Figure 4.7b: radius and deviation", radius);
 pub(super) const BAYES_ERROR: Experiment =
