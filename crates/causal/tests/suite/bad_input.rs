@@ -101,7 +101,7 @@ fn tables() {
     assert!(matches!(ProbabilityTable::joint(&[1 << 20, 1 << 20], &[]), Err(Error::Refused(_))));
     let data = array![[0_usize, 2]];
     let error = message(ProbabilityTable::from_data(data.view(), &[2, 2], 0.0));
-    assert_eq!(error, "category 2 of a column of data: there are 2, counted from 0");
+    assert_eq!(error, "data: state 2 at row 0, column 1; expected 0 to 1");
 }
 
 /// A treatment that never happens has no effect that data could tell; the other one has.
