@@ -112,11 +112,6 @@ pub(crate) fn at_most(a: f64, factor: f64, b: f64) -> bool {
     a.is_finite() && b.is_finite() && a <= factor * b
 }
 
-/// `a >= factor * b`, where `b` must have been reached and be above the rounding of the objective.
-pub(crate) fn at_least(a: f64, factor: f64, b: f64) -> bool {
-    !a.is_nan() && b.is_finite() && b > 0.0 && a >= factor * b
-}
-
 /// Suboptimality of every curve at a few passes.
 pub(crate) fn table(title: String, curves: &[Curve], passes: &[f64]) -> Table {
     let columns = std::iter::once("method".to_owned())
@@ -149,10 +144,6 @@ mod tests {
         assert!(at_most(1.0, 1.0, 1.0) && !at_most(1.1, 1.0, 1.0));
         assert!(
             !at_most(never, 0.67, never) && !at_most(nan, 1.0, 1.0) && !at_most(1.0, 1.0, never)
-        );
-        assert!(at_least(never, 10.0, 1.0) && at_least(10.0, 10.0, 1.0));
-        assert!(
-            !at_least(0.0, 10.0, 0.0) && !at_least(never, 1.0, never) && !at_least(nan, 1.0, 1.0)
         );
     }
 

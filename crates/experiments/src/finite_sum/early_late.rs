@@ -6,12 +6,12 @@ use fenchel_linalg::Design;
 use fenchel_optim::prox::Zero;
 use fenchel_optim::random::Order;
 
-use super::methods::{Entry, Method, judged, optimum, run};
+use super::methods::{Entry, Line, Method, judged, line, means, optimum, run};
 use super::tasks::{Task, tasks, with_design};
 use super::thesis;
 use crate::number::short;
-use crate::race::{Curve, curve, table};
-use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Reason, Source};
+use crate::race::table;
+use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Reason, Sample, Source};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "fs-ex7",
@@ -23,9 +23,20 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 
 /// L-BFGS is said to take 30 to 100 iterations to overtake.
 const PASSES: f64 = 40.0;
-const EARLY: [f64; 3] = [1.0, 2.0, 3.0];
+/// At passes 1 and 2 L-BFGS has not left its start.
+const EARLY: f64 = 3.0;
 const LATE: [f64; 4] = [5.0, 10.0, 20.0, 40.0];
 
+/// L-BFGS until it arrives.
+const LONG: &str = "L-BFGS, many passes";
+const MANY: f64 = 400.0;
+
+const ACCEPTABLE: Source =
+    thesis("1.3", "SGD gives acceptable solutions after 5-10 epochs (passes over the data)");
+const TEN_TIMES: Source = thesis(
+    "1.3",
+    "The difference being in theory thousands of times faster convergence, and in practice usually 10-20 times better.",
+);
 const EARLY_STAGE: Source = thesis(
     "1.3",
     "Stochastic methods such as SGD [...] exhibit rapid convergence during early stages of optimisation, yielding a good \
@@ -52,7 +63,7 @@ fn entries() -> Vec<Entry> {
 
 fn experiment(context: &Context) -> Result<Outcome, Failure> {
     let mut outcome = Outcome::default();
-    let seeds = context.pick(2, 5);
+    let seeds = context.pick(3, 5);
     outcome
         .setting("l2", "2 L0 / (n - 2) with L0 = max ||a_i||^2 / 4, so that n mu = 2 L")
         .setting("rows", "unit norm")
@@ -70,8 +81,10 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
             context.progress((k as f64 + share) / count, &format!("{}: {what}", task.name));
         };
         tick(0.0, "optimum");
-        let curves = with_design!(task, |design| race(context, design, &task.y, seeds, &tick)?);
-        judge(&mut outcome, task, &curves)?;
+        let lines = with_design!(task, |design| race(context, design, &task.y, seeds, &tick)?);
+        judge(&mut outcome, task, &lines)?;
+        // The long run of L-BFGS is for one claim.
+        let curves = means(&lines[..lines.len() - 1]);
         let mut figure = Figure::new(
             format!("Figure 1.1 on {}", task.name),
             Axis::linear("passes over the data"),
@@ -100,28 +113,26 @@ fn race<D: Design>(
     y: &[f64],
     seeds: u64,
     tick: &dyn Fn(f64, &str),
-) -> Result<Vec<Curve>, Failure> {
+) -> Result<Vec<Line>, Failure> {
     let l0 = 0.25 * design.row_norms_squared().into_iter().fold(0.0, f64::max);
     let problem = Problem::new(design, y, Logistic, Zero, 2.0 * l0 / (y.len() as f64 - 2.0))?;
     let (best, _) = optimum(context, &problem)?;
     let entries = entries();
-    let mut curves = vec![];
+    let mut lines = vec![];
     for (k, entry) in entries.iter().enumerate() {
         tick((k + 1) as f64 / (entries.len() + 1) as f64, entry.name);
         let seeds = if entry.method == Method::Lbfgs { 1 } else { seeds };
-        curves.push(run(context, &problem, entry, PASSES, seeds, best)?);
+        lines.push(run(context, &problem, entry, PASSES, seeds, best)?);
     }
-    Ok(curves)
+    let long = Entry::new(LONG, Method::Lbfgs, Order::Cyclic);
+    lines.push(run(context, &problem, &long, MANY, 1, best)?);
+    Ok(lines)
 }
 
-fn judge(outcome: &mut Outcome, task: &Task, curves: &[Curve]) -> Result<(), Failure> {
-    let (sgd, lbfgs, saga) =
-        (curve(curves, "SGD")?, curve(curves, "L-BFGS")?, curve(curves, "SAGA")?);
+fn judge(outcome: &mut Outcome, task: &Task, lines: &[Line]) -> Result<(), Failure> {
+    let (sgd, lbfgs, saga) = (line(lines, "SGD")?, line(lines, "L-BFGS")?, line(lines, "SAGA")?);
     let name = task.name;
-    let pairs = |a: &Curve, b: &Curve, at: &[f64]| {
-        let pair = |&p: &f64| format!("{} against {}", short(a.at(p)), short(b.at(p)));
-        at.iter().map(pair).collect::<Vec<_>>().join(", ")
-    };
+    let start = saga.start();
     let stated = |source: Source, what: &str, methods: &[&str], expected: &str| {
         let sentence = source.claim(format!("{name}: {what}")).rests_on(methods.iter().copied());
         sentence.on(task.ground()).ours(expected)
@@ -132,10 +143,24 @@ fn judge(outcome: &mut Outcome, task: &Task, curves: &[Curve]) -> Result<(), Fai
             EARLY_STAGE,
             "SGD is rapid in the early stage",
             &["SGD", "L-BFGS"],
-            "a lower objective than L-BFGS after 1, 2 and 3 passes",
-        ),
-        (pairs(sgd, lbfgs, &EARLY), EARLY.iter().all(|&p| sgd.at(p) < lbfgs.at(p))),
+            "in every seed, a lower objective than L-BFGS after 3 passes, when that has lost a tenth of F - F*",
+        )
+        .fixed_after_a_run(),
+        sgd.at(EARLY)?.below(&lbfgs.at(EARLY)?).and(lbfgs.at(EARLY)?.past_start(start, 1.1)),
         None,
+    ));
+    outcome.claim(judged(
+        task,
+        stated(
+            ACCEPTABLE,
+            "SGD gives an acceptable solution after 5 to 10 passes",
+            &["SGD"],
+            "in every seed, F - F* after 10 passes at most a hundredth of that at the start",
+        ),
+        sgd.at(10.0)?.past_start(start, 100.0),
+        matches!(name, "mnist" | "adult").then(|| {
+            Reason::unknown("the hundredth is this experiment's; one seed in three, or more, ends just above it")
+        }),
     ));
     outcome.claim(judged(
         task,
@@ -143,9 +168,11 @@ fn judge(outcome: &mut Outcome, task: &Task, curves: &[Curve]) -> Result<(), Fai
             ACCURATE,
             "SGD hardly ends at a solution of high accuracy",
             &["SGD"],
-            "F - F* >= 1e-4 after 40 passes",
+            "in every seed, F - F* after 40 passes from 1e-4 up to a thirtieth of that at the start",
         ),
-        (sgd.at(PASSES), sgd.at(PASSES) >= 1e-4),
+        Sample::exact(1e-4)
+            .at_most(1.0, &sgd.at(PASSES)?)
+            .and(sgd.at(PASSES)?.past_start(start, 30.0)),
         None,
     ));
     outcome.claim(judged(
@@ -154,13 +181,13 @@ fn judge(outcome: &mut Outcome, task: &Task, curves: &[Curve]) -> Result<(), Fai
             EVENTUALLY,
             "L-BFGS eventually gives a better solution than SGD",
             &["L-BFGS", "SGD"],
-            "a lower objective after 40 passes",
+            "in every seed, a lower objective after 40 passes, when SGD is at a thirtieth of its start at most",
         ),
-        (pairs(lbfgs, sgd, &[PASSES]), lbfgs.at(PASSES) < sgd.at(PASSES)),
+        lbfgs.at(PASSES)?.below(&sgd.at(PASSES)?).and(sgd.at(PASSES)?.past_start(start, 30.0)),
         None,
     ));
     // On w8a three rows in a hundred are positive.
-    let ahead = |p: f64| saga.at(p) < sgd.at(p);
+    let ahead = |p: f64| saga.mean.at(p) < sgd.mean.at(p);
     let from = (1..=PASSES as usize).find(|&p| (p..=PASSES as usize).all(|p| ahead(p as f64)));
     let known = (name == "w8a").then(|| {
         Reason::checked(
@@ -170,22 +197,41 @@ fn judge(outcome: &mut Outcome, task: &Task, curves: &[Curve]) -> Result<(), Fai
             from.is_some_and(|p| (6..=10).contains(&p)),
         )
     });
+    let mut both = sgd.at(PASSES)?.past_start(start, 30.0).named("SGD");
+    both = both.and(lbfgs.at(PASSES)?.past_start(start, 30.0).named("L-BFGS"));
+    for passes in LATE {
+        let own = saga.at(passes)?;
+        let done = own.values().iter().all(|gap| *gap <= 1e-10);
+        let rival = own.below(&lbfgs.at(passes)?);
+        both =
+            both.and(own.below(&sgd.at(passes)?).named(format!("{} passes, SGD", short(passes))));
+        both = both.and((rival.measured, rival.holds || done));
+    }
     outcome.claim(judged(
         task,
         stated(
             BOTH_WORLDS,
             "an incremental gradient method has the best of both worlds",
             &["SAGA", "SGD", "L-BFGS"],
-            "after 5, 10, 20 and 40 passes SAGA is below SGD, and below L-BFGS or at F - F* <= 1e-10",
+            "in every seed, after 5, 10, 20 and 40 passes SAGA is below SGD, and below L-BFGS or at F - F* <= 1e-10",
         ),
-        (
-            format!("SAGA and SGD: {}", pairs(saga, sgd, &LATE)),
-            LATE.iter().all(|&p| {
-                let own = saga.at(p);
-                own < sgd.at(p) && (own < lbfgs.at(p) || own <= 1e-10)
-            }),
-        ),
+        both,
         known,
+    ));
+    let (quick, slow) = (saga.passes_to(1e-6)?, line(lines, LONG)?.passes_to(1e-6)?);
+    outcome.claim(judged(
+        task,
+        stated(
+            TEN_TIMES,
+            "an incremental gradient method is 10 to 20 times better than a batch method",
+            &["SAGA", LONG],
+            "in every seed, L-BFGS needs 10 to 20 times the passes of SAGA to F - F* = 1e-6",
+        ),
+        quick.ahead_by(10.0, &slow).and(slow.at_most(20.0, &quick)),
+        Some(Reason::unknown(
+            "at this accuracy and n mu = 2 L, L-BFGS needs 1.4 to 5 times the passes; how many it needs is decided by the spectrum of \
+             the data, which no bound of the document knows",
+        )),
     ));
     Ok(())
 }

@@ -3,8 +3,8 @@
 use fenchel_finite_sum::lag::Lagged;
 use fenchel_finite_sum::{
     CatalystSettings, Error, FinitoSettings, FinitoStart, MisoSettings, Problem, SagSettings,
-    SagaSettings, SdcaSettings, SgdSettings, SvrgSettings, catalyst, finito, lbfgs, miso, sag,
-    saga, sdca, sgd, svrg,
+    SagaSettings, SdcaSettings, SgdSettings, SvrgSettings, TableStart, catalyst, finito, lbfgs,
+    miso, sag, saga, sdca, sgd, svrg,
 };
 use fenchel_linalg::Design;
 use fenchel_optim::lbfgs::LbfgsSettings;
@@ -14,7 +14,7 @@ use fenchel_optim::{Loss, StepSize, Stop};
 
 use super::tasks::Task;
 use crate::race::{Curve, Watch, geometric_mean};
-use crate::{Claim, Context, Failure, Judged, Reason, Stated};
+use crate::{Claim, Context, Failure, Judged, Reason, Sample, Stated};
 
 /// A method with everything but the order and the seed.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -24,8 +24,10 @@ pub(super) enum Method {
     Sgd {
         decaying: bool,
     },
-    /// Multiple of `1/L`.
+    /// Multiple of `1/L`; terms are introduced in the first pass, as in the thesis.
     Sag(f64),
+    /// The same with a table that is full from the start: for losses whose derivative has no bound.
+    FullSag(f64),
     /// Multiple of `1/(3L)`.
     Saga(f64),
     /// Multiple of `1/(4L)`; a snapshot every `n` steps.
@@ -67,7 +69,74 @@ pub(super) fn optimum<D: Design, L: Loss, R: Lagged>(
     Ok((objective, solution.state.point))
 }
 
-/// Runs an entry with several seeds; the curve is the geometric mean of the suboptimalities.
+/// A method on one problem: a curve a seed, and their geometric mean.
+pub(super) struct Line {
+    pub(super) mean: Curve,
+    pub(super) seeds: Vec<Curve>,
+}
+
+impl Line {
+    /// A number of each curve. A method without randomness has one.
+    pub(super) fn sample(&self, number: impl Fn(&Curve) -> f64) -> Result<Sample, Failure> {
+        match &self.seeds[..] {
+            [only] => Ok(Sample::exact(number(only))),
+            seeds => Sample::over_seeds(seeds.iter().map(number).collect()),
+        }
+    }
+
+    pub(super) fn at(&self, passes: f64) -> Result<Sample, Failure> {
+        self.sample(|curve| curve.at(passes))
+    }
+
+    pub(super) fn passes_to(&self, target: f64) -> Result<Sample, Failure> {
+        self.sample(|curve| curve.passes_to(target))
+    }
+
+    /// The least suboptimality of each curve.
+    pub(super) fn least(&self) -> Result<Sample, Failure> {
+        self.sample(|curve| curve.points.iter().fold(f64::INFINITY, |low, p| low.min(p.1)))
+    }
+
+    /// `F - F*` at the start.
+    pub(super) fn start(&self) -> f64 {
+        self.mean.at(0.0)
+    }
+
+    /// Passes to a target of the mean: what one of several steps is chosen by, with what is left where it is not reached.
+    pub(super) fn key(&self, target: f64, passes: f64) -> (f64, f64) {
+        (self.mean.passes_to(target), self.mean.at(passes))
+    }
+}
+
+/// The line of a name.
+pub(super) fn line<'l>(lines: &'l [Line], name: &str) -> Result<&'l Line, Failure> {
+    let found = lines.iter().find(|line| line.mean.name == name);
+    found.ok_or_else(|| Failure::new(format!("no line is called {name}")))
+}
+
+/// The curves to draw.
+pub(super) fn means(lines: &[Line]) -> Vec<Curve> {
+    lines.iter().map(|line| line.mean.clone()).collect()
+}
+
+/// The best of several entries: the fewest passes to 1e-8, or the least that is left; with its place.
+pub(super) fn best_of(
+    entries: impl IntoIterator<Item = Entry>,
+    passes: f64,
+    mut run: impl FnMut(&Entry) -> Result<Line, Failure>,
+) -> Result<(Line, usize), Failure> {
+    let mut winner: Option<(Line, usize)> = None;
+    for (k, entry) in entries.into_iter().enumerate() {
+        let line = run(&entry)?;
+        let key = |line: &Line| line.key(1e-8, passes);
+        if winner.as_ref().is_none_or(|(old, _)| key(&line) < key(old)) {
+            winner = Some((line, k));
+        }
+    }
+    winner.ok_or_else(|| Failure::new("no entry to choose from"))
+}
+
+/// Runs an entry with several seeds.
 pub(super) fn run<D: Design, L: Loss>(
     context: &Context,
     problem: &Problem<'_, D, L, Zero>,
@@ -75,7 +144,7 @@ pub(super) fn run<D: Design, L: Loss>(
     passes: f64,
     seeds: u64,
     best: f64,
-) -> Result<Curve, Failure> {
+) -> Result<Line, Failure> {
     let mut runs = vec![];
     for k in 0..seeds {
         let mut watch = Watch::new(context);
@@ -84,7 +153,10 @@ pub(super) fn run<D: Design, L: Loss>(
         context.check()?;
         runs.push(watch.rows);
     }
-    Ok(Curve { name: entry.name, points: geometric_mean(&runs, best) })
+    let name = entry.name;
+    let one = |run: Vec<(f64, f64)>| Curve { name, points: geometric_mean(&[run], best) };
+    let mean = Curve { name, points: geometric_mean(&runs, best) };
+    Ok(Line { mean, seeds: runs.into_iter().map(one).collect() })
 }
 
 fn solve<D: Design, L: Loss>(
@@ -105,14 +177,12 @@ fn solve<D: Design, L: Loss>(
             let settings = SgdSettings { step, order, seed, stop, ..Default::default() };
             sgd(problem, &settings, None, watch)?;
         }
-        Method::Sag(scale) => {
+        Method::Sag(scale) | Method::FullSag(scale) => {
             let step = StepSize::Scaled(scale);
-            sag(
-                problem,
-                &SagSettings { step, order, seed, stop, ..Default::default() },
-                None,
-                watch,
-            )?;
+            let first = matches!(entry.method, Method::Sag(_));
+            let table = if first { TableStart::FirstPass } else { TableStart::Full };
+            let settings = SagSettings { step, order, table, seed, stop, ..Default::default() };
+            sag(problem, &settings, None, watch)?;
         }
         Method::Saga(scale) => {
             let step = StepSize::Scaled(scale);

@@ -11,7 +11,9 @@ use fenchel_optim::{Cadence, Stop};
 use ndarray::Array2;
 
 use super::{independent, thesis};
-use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series, Source, Table};
+use crate::{
+    Axis, Context, Experiment, Failure, Figure, Outcome, Reason, Sample, Series, Source, Table,
+};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "fs-ex5",
@@ -62,6 +64,9 @@ enum Method {
     SmallSag,
     /// `alpha = 2 n`: steps that are `n` times as small.
     SmallFinito,
+    /// Steps that are ten times as small.
+    TenthSag,
+    TenthFinito,
 }
 
 impl Method {
@@ -84,14 +89,16 @@ impl Method {
             Method::SagExplicit => "SAG, explicit l2",
             Method::SmallSag => "SAG, 1/(nL)",
             Method::SmallFinito => "Finito, alpha 2n",
+            Method::TenthSag => "SAG, 1/(10 L)",
+            Method::TenthFinito => "Finito, alpha 20",
         }
     }
 
     /// Numbers in the state of the method.
     fn dimension(self, n: usize) -> usize {
         match self {
-            Method::Finito | Method::SmallFinito => 2 * n,
-            Method::Saga | Method::Sag | Method::SmallSag => 2 + 2 * n,
+            Method::Finito | Method::SmallFinito | Method::TenthFinito => 2 * n,
+            Method::Saga | Method::Sag | Method::SmallSag | Method::TenthSag => 2 + 2 * n,
             Method::SagaExplicit | Method::SagExplicit => 2 + n,
             Method::Sdca => n,
         }
@@ -108,9 +115,13 @@ impl Method {
         let row = |j: usize| [task.design[[j, 0]], task.design[[j, 1]]];
         match self {
             // The table of points determines everything: w = mean(phi) - mean(f') / (alpha mu).
-            Method::Finito | Method::SmallFinito => {
+            Method::Finito | Method::SmallFinito | Method::TenthFinito => {
                 let (nf, mu) = (n as f64, task.mu);
-                let alpha = if self == Method::Finito { 2.0 } else { 2.0 * nf };
+                let alpha = match self {
+                    Method::Finito => 2.0,
+                    Method::TenthFinito => 20.0,
+                    _ => 2.0 * nf,
+                };
                 let part = |point: &[f64], a: [f64; 2]| {
                     let t = a[0] * point[0] + a[1] * point[1];
                     [0, 1].map(|c| point[c] - (t * a[c] + mu * point[c]) / (alpha * mu))
@@ -137,11 +148,12 @@ impl Method {
                 Ok(sdca(&problem, &settings, Some(start), &mut ())?.state.dual)
             }
             // x, then the table of gradients of f_i = (a_i.x)^2 / 2 + (mu/2) ||x||^2.
-            Method::Saga | Method::Sag | Method::SmallSag => {
+            Method::Saga | Method::Sag | Method::SmallSag | Method::TenthSag => {
                 let (nf, l) = (n as f64, 1.0 + task.mu);
                 let (step, weight) = match self {
                     Method::Saga => (1.0 / (3.0 * l), 1.0),
                     Method::Sag => (1.0 / l, 1.0 / nf),
+                    Method::TenthSag => (0.1 / l, 1.0 / nf),
                     _ => (1.0 / (nf * l), 1.0 / nf),
                 };
                 let table = state.split_off(2);
@@ -220,6 +232,39 @@ impl Method {
         }
         Ok((log / seeds as f64).exp())
     }
+}
+
+/// The terms permuted once, then visited in that order for ever.
+fn once_permuted(context: &Context, outcome: &mut Outcome, task: &Rotating) -> Result<(), Failure> {
+    let name = "Finito, permuted once";
+    let mut factors = vec![];
+    for seed in 0..3 {
+        let mut visits = Visits::new(&Order::Permuted, task.n(), context.seed + seed)?;
+        let script = (0..task.n()).map(|_| visits.draw()).collect();
+        let factor = Method::Finito.factor(task, &Order::Scripted(script), 1, seed)?;
+        // Frozen, it stays where it is, which is no divergence.
+        factors.push(if context.is_frozen(name) { 1.0 } else { factor });
+    }
+    let factors = Sample::over_seeds(factors)?;
+    let converges = factors.values().iter().all(|factor| *factor < 0.95);
+    outcome.claim(
+        thesis(
+            "3.2",
+            "The technique of pre-permuting the data, then doing in order passes after that, is not enough.",
+        )
+        .claim("Finito does not converge where a permutation is made once and kept")
+        .rests_on([name])
+        .ours("factor of a pass above 1 for each of three permutations")
+        .known_failure(
+            Sample::exact(1.0).below(&factors),
+            Reason::checked(
+                "what spoils the cyclic order here is that features turn slowly, which any permutation ends: the largest factor",
+                factors.values().iter().fold(0.0, |m: f64, v| m.max(*v)),
+                converges,
+            ),
+        ),
+    );
+    Ok(())
 }
 
 fn one_pass() -> Stop {
@@ -311,14 +356,6 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
     let similar = "The permuted ordering converges at a similar rate to randomised ordering, but sometimes 50% slower or \
                    faster.";
     pattern(similar, Saga, "converges in permuted", down, saga.1, saga.1 < 0.95);
-    pattern(
-        "Cyclic ordering converges but extremely slowly.",
-        Saga,
-        "neither converges nor diverges in cyclic",
-        "factor within 0.05 of 1",
-        saga.2,
-        (saga.2 - 1.0).abs() <= 0.05,
-    );
     pattern(rapid, Sag, "converges in random", down, sag.0, sag.0 < 0.95);
     let slow = "The permuted ordering is extremely slow, sometimes diverging, particularly if aggressive step sizes are \
                 used.";
@@ -327,6 +364,21 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
     pattern(diverges, Sag, "diverges in cyclic", up, sag.2, sag.2 > 1.05);
     let slow = "Cyclic ordering is extremely slow but convergent.";
     pattern(slow, Sdca, "converges in cyclic", "factor < 1", sdca.2, sdca.2 < 1.0);
+    outcome.claim(
+        thesis("5.2", "Cyclic ordering converges but extremely slowly.")
+            .claim("SAGA converges slowly in cyclic order")
+            .rests_on([Saga.name()])
+            .document("factor < 1")
+            .known_failure(
+                (saga.2, saga.2 < 1.0),
+                Reason::checked(
+                    "the factor is the spectral radius of the map of one pass, computed without a run; with turning features it is \
+                     above 1, by less than 0.05",
+                    saga.2,
+                    saga.2 > 1.0 && saga.2 < 1.05,
+                ),
+            ),
+    );
     outcome.claim(
         thesis("5.2", faster)
             .claim("Finito is faster in permuted than in random order")
@@ -354,6 +406,24 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
         .rests_on([method.name()]);
         outcome.claim(sentence.document("factor < 1").holds((factor, factor < 1.0)));
     }
+    for method in [Method::TenthSag, Method::TenthFinito] {
+        let frozen = context.is_frozen(method.name());
+        let factor = if frozen { 1.0 } else { method.cyclic_factor(&task)? };
+        let stated = thesis(
+            "3.2",
+            "Even reducing the step size in SAG or Finito by 1 or 2 orders of magnitude does not fix convergence.",
+        )
+        .claim(format!("{}: cyclic order does not converge with a tenth of the step", method.name()))
+        .rests_on([method.name()])
+        .document("factor > 1");
+        outcome.claim(if method == Method::TenthSag {
+            stated.holds((factor, factor > 1.0))
+        } else {
+            let why = "with 100 turning features a tenth is enough for Finito, as a hundredth, the n-th part of section 5.2, is";
+            stated.known_failure((factor, factor > 1.0), Reason::unknown(why))
+        });
+    }
+    once_permuted(context, &mut outcome, &task)?;
     let small = Rotating::new(30);
     let small_cyclic = [Method::Finito, Method::Sag].map(|m| m.cyclic_factor(&small));
     let [finito_small, sag_small] = small_cyclic;
@@ -364,7 +434,7 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
         format!("{:.3}, {:.2}, {:.2}", finito_small?, sag_permuted, sag_small?),
     ));
     outcome.figure(figure).table(table);
-    independent::experiment(context, &mut outcome, seeds)?;
+    independent::experiment(context, &mut outcome)?;
     outcome.note(
         "Divergence needs structure in the order. On independent data cyclic Finito often converges; sorted \
          classes or slowly turning features, as here, show a method one direction for most of a pass.",

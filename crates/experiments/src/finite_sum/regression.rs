@@ -5,13 +5,19 @@ use std::path::Path;
 use fenchel_datasets::generate::{LowRank, low_rank};
 use fenchel_datasets::transform::normalise_rows;
 use fenchel_datasets::{Dataset, Folder, TableOptions, embedded, table_file};
-use fenchel_finite_sum::Standardiser;
 use fenchel_finite_sum::loss::Squared;
+use fenchel_finite_sum::{Problem, Standardiser};
+use fenchel_linalg::Design;
+use fenchel_optim::prox::Zero;
+use fenchel_optim::random::Order;
 use ndarray::Array2;
 
-use super::classification::{DOZEN, Race, UNCOMPETITIVE, compare};
-use super::methods::Method;
-use super::tasks::{Matrix, Task};
+use super::classification::{
+    CLEAR, DOZEN, NO_GAIN, RELIABLE, Race, SPOILT, TWICE, UNCOMPETITIVE, compare,
+};
+use super::methods::{Entry, Line, Method, judged, optimum, run};
+use super::tasks::{Matrix, Task, with_design};
+use super::thesis;
 use crate::{Context, Experiment, Failure, Outcome, Reason, data};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -23,10 +29,26 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 };
 
 /// Known on the sets that stand in for those of the thesis.
-fn known(task: &Task, what: &str) -> Option<Reason> {
+fn known(task: &Task, what: &str, _: &[Line]) -> Option<Reason> {
     match (task.name, what) {
+        ("abalone", TWICE) => Some(Reason::unknown(
+            "the ratio of the medians is 0.67, and single seeds lie on both sides",
+        )),
+        ("sachs", SPOILT) => Some(Reason::unknown(
+            "with the step that is best at random, permuted SAG hardly leaves its start in one of three seeds before it grows",
+        )),
+        (_, NO_GAIN) => Some(Reason::unknown(
+            "on least squares alpha = 1 is more than no gain: permuted Finito is not at 1e-8 after 20 passes",
+        )),
+        (_, CLEAR | RELIABLE) => Some(Reason::unknown(
+            "permuted SDCA, which has no step to choose, is ahead on every set; no number of this run explains why the thesis saw \
+             the contrary",
+        )),
         ("abalone" | "sachs", DOZEN) => Some(Reason::unknown(
             "the dozen is this project's; the pass that fills the table is not the reason, for one pass more does not help",
+        )),
+        ("abalone", UNCOMPETITIVE) => Some(Reason::unknown(
+            "Finito and SDCA are more than 100 times ahead; SAG with the best of five steps is not",
         )),
         ("sachs", UNCOMPETITIVE) => Some(Reason::checked(
             "with as few features as its memory of ten, L-BFGS on a quadratic ends like conjugate gradients, within about \
@@ -40,7 +62,7 @@ fn known(task: &Task, what: &str) -> Option<Reason> {
 
 fn experiment(context: &Context) -> Result<Outcome, Failure> {
     let mut outcome = Outcome::default();
-    let seeds = context.pick(2, 5);
+    let seeds = context.pick(3, 5);
     outcome
         .setting("l2", "2 L0 / (n - 2) with L0 = max ||a_i||^2, so that n mu = 2 L")
         .setting("features", "standardised, then rows of unit norm")
@@ -48,14 +70,56 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
         .setting("start", "0; SAG, SAGA and Finito fill their tables (one pass)")
         .setting("seeds a curve (geometric mean)", seeds);
     outcome.note(
-        "Finito starts with a full table, as its theorems assume. The thesis's rule of introducing terms one by one \
-         takes steps of n/(4k) curvatures at its k-th term, which the bounded derivatives of the log loss forgive; \
-         with the squared loss the iterates overflowed on every set that was tried.",
+        "SAG and Finito start with full tables, as their theorems assume: the thesis's rule of introducing terms one by one, \
+         which the bounded derivatives of the log loss forgive, is judged by itself.",
     );
     let tasks = tasks(context, &mut outcome)?;
-    let race = Race { loss: Squared, finito: Method::FullFinito, seeds, known };
+    let (finito, sag) =
+        (Method::FullFinito as fn(f64) -> Method, Method::FullSag as fn(f64) -> Method);
+    let race = Race { loss: Squared, finito, sag, seeds, known };
     compare(context, &mut outcome, &tasks, &race, "Figure 3.2", "Squared loss", "F - F*")?;
+    for task in &tasks {
+        first_pass(context, &mut outcome, task, seeds)?;
+    }
     Ok(outcome)
+}
+
+/// The thesis's rule of the first pass, where the derivatives of the loss have no bound.
+fn first_pass(
+    context: &Context,
+    outcome: &mut Outcome,
+    task: &Task,
+    seeds: u64,
+) -> Result<(), Failure> {
+    const NAME: &str = "Finito, terms introduced";
+    let line = with_design!(task, |design| {
+        let largest = design.row_norms_squared().into_iter().fold(0.0, f64::max);
+        let mu = 2.0 * largest / (design.rows() as f64 - 2.0);
+        let problem = Problem::new(design, &task.y, Squared, Zero, mu)?;
+        let (best, _) = optimum(context, &problem)?;
+        let entry = Entry::new(NAME, Method::Finito(2.0), Order::Permuted);
+        run(context, &problem, &entry, 3.0, seeds, best)?
+    });
+    let start = line.start();
+    let first = line.mean.at(1.0);
+    let known = Reason::checked(
+        "the k-th term of the first pass is followed by a step of n/(4k) inverse curvatures, and the derivatives of the squared \
+         loss grow with the residuals: F - F* after that pass, over that at the start",
+        first / start,
+        // Infinite, or not a number, is what an overflow leaves.
+        !(first <= 1e3 * start),
+    );
+    let stated = thesis(
+        "3.3",
+        "For Finito, during the first pass, since we do not have derivatives for each phi_i yet, we simply sum over the k terms \
+         seen so far",
+    )
+    .claim(format!("{}: Finito that introduces its terms in the first pass converges", task.name))
+    .rests_on([NAME])
+    .on(task.ground())
+    .ours("in every seed, F - F* after 3 passes at most a tenth of that at the start");
+    outcome.claim(judged(task, stated, line.at(3.0)?.past_start(start, 10.0), Some(known)));
+    Ok(())
 }
 
 fn tasks(context: &Context, outcome: &mut Outcome) -> Result<Vec<Task>, Failure> {

@@ -6,11 +6,14 @@ use fenchel_linalg::Design;
 use fenchel_optim::prox::Zero;
 use fenchel_optim::random::Order;
 
-use super::methods::{Entry, Method, optimum, run};
-use super::tasks::{tasks, with_design};
+use super::methods::{Entry, Line, Method, best_of, line, means, optimum, run};
+use super::tasks::{Task, tasks, with_design};
 use super::thesis;
-use crate::race::{Curve, at_most, curve, in_passes, table};
-use crate::{Axis, Context, Experiment, Failure, Figure, Ground, Outcome, Sentence, Table};
+use crate::number::short;
+use crate::race::{Curve, at_most, in_passes, table};
+use crate::{
+    Axis, Context, Experiment, Failure, Figure, Ground, Outcome, Reason, SEEDS, Sentence, Table,
+};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "fs-ex3",
@@ -53,6 +56,8 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
     outcome
         .setting("l2", "2 L0 / (n - 2) with L0 = max ||a_i||^2 / 4")
         .setting("steps", format!("2^k times the method's own, k in {grid:?}"))
+        .setting("first pass", "SAG and Finito introduce their terms in it, as in the thesis")
+        .setting("seeds", "one for the choice of the step, three for the claims")
         .setting("best step", "fewest passes to F - F* = 1e-8; of several that do not get there, least F - F* at the end");
     let tasks = tasks(context, &mut outcome)?;
     let count = tasks.len();
@@ -62,11 +67,13 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
             context.progress((k as f64 + share) / count as f64, &format!("{}: {what}", task.name));
         };
         tick(0.0, "optimum");
-        let (mut curves, steps) =
+        let (lines, steps) =
             with_design!(task, |design| race(context, design, &task.y, grid, &tick)?);
-        facts.push((task.name, Facts::new(&curves)?));
+        facts.push((task, Facts::new(&lines)?));
+        let mut curves = means(&lines);
         // The thesis counts epochs of n steps; here a pass is n gradients, snapshots included.
-        let by_steps = curve(&curves, "SVRG")?.points.iter().map(|(p, v)| (0.5 * p, *v)).collect();
+        let svrg = &line(&lines, "SVRG")?.mean;
+        let by_steps = svrg.points.iter().map(|(p, v)| (0.5 * p, *v)).collect();
         curves.push(Curve { name: "SVRG by steps", points: by_steps });
         let mut figure = Figure::new(
             format!("Figure 4.1 on {}", task.name),
@@ -87,11 +94,18 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
             Table::new(format!("Best step on {}", task.name), ["method", "log2 of the factor"]);
         for (name, k) in steps {
             chosen.push([name.into(), f64::from(k).into()]);
+            // A smaller step of Finito is a larger alpha; a larger one than alpha = 1 there is not.
+            let edge = k == grid[0] || Some(&k) == grid.last();
+            if edge && !(name.starts_with("Finito") && k > 0) {
+                outcome.note(format!(
+                    "On {} the best step of {name} is at the edge of the grid.",
+                    task.name
+                ));
+            }
         }
         outcome.table(chosen);
     }
-    let generated = tasks.iter().any(|task| task.generated);
-    judge(&mut outcome, if generated { Ground::Generated } else { Ground::Real }, &facts);
+    judge(&mut outcome, &facts);
     Ok(outcome)
 }
 
@@ -101,64 +115,83 @@ fn race<D: Design>(
     y: &[f64],
     grid: &[i32],
     tick: &dyn Fn(f64, &str),
-) -> Result<(Vec<Curve>, Steps), Failure> {
+) -> Result<(Vec<Line>, Steps), Failure> {
     let l0 = 0.25 * design.row_norms_squared().into_iter().fold(0.0, f64::max);
     let problem = Problem::new(design, y, Logistic, Zero, 2.0 * l0 / (y.len() as f64 - 2.0))?;
     let (best, _) = optimum(context, &problem)?;
-    let (mut curves, mut steps) = (vec![], vec![]);
+    let (mut lines, mut steps) = (vec![], vec![]);
     let families = families();
     for (i, family) in families.iter().enumerate() {
         tick((i + 1) as f64 / (families.len() + 1) as f64, family.name);
         let scales = if family.tunable { grid } else { &[0] };
-        let mut winner: Option<(Curve, i32)> = None;
-        for &k in scales {
-            let entry =
-                Entry::new(family.name, (family.method)(2f64.powi(k)), family.order.clone());
-            let curve = run(context, &problem, &entry, PASSES, 1, best)?;
-            // Curves that all end at rounding level are told apart by when they got there.
-            let key = |c: &Curve| (c.passes_to(1e-8), c.at(PASSES));
-            if winner.as_ref().is_none_or(|(old, _)| key(&curve) < key(old)) {
-                winner = Some((curve, k));
-            }
-        }
-        if let Some((curve, k)) = winner {
-            curves.push(curve);
-            steps.push((family.name, k));
-        }
+        let entry =
+            |k: &i32| Entry::new(family.name, (family.method)(2f64.powi(*k)), family.order.clone());
+        let one = |entry: &Entry| run(context, &problem, entry, PASSES, 1, best);
+        let (_, chosen) = best_of(scales.iter().map(entry), PASSES, one)?;
+        let seeds = if family.name == "L-BFGS" { 1 } else { SEEDS as u64 };
+        lines.push(run(context, &problem, &entry(&scales[chosen]), PASSES, seeds, best)?);
+        steps.push((family.name, scales[chosen]));
     }
-    Ok((curves, steps))
+    Ok((lines, steps))
 }
 
-/// What the thesis says of Figure 4.1, on one data set.
+/// What the thesis says of Figure 4.1, on one data set: the worst of the seeds.
 struct Facts {
-    permuted_finito_first: bool,
+    /// Largest passes of permuted Finito to 1e-8, and the least of its rivals.
+    finito: (f64, f64),
+    /// Passes to 1e-6 of SVRG by steps, at most, and of permuted Finito, at least.
     svrg: (f64, f64),
+    /// Passes to 1e-6: SAGA, Finito, SDCA.
     similar: [f64; 3],
-    sag_last_early: bool,
+    /// `F - F*` after 2 passes: the least of SAG, and the largest of the others.
+    early: (f64, f64),
+    /// Passes to 1e-6 of SVRG by gradients, and of the quickest and the slowest of the others.
+    middle: (f64, f64, f64),
+    /// Passes to 1e-8 of SAGA, at most, and of SAG, at least.
+    replacement: (f64, f64),
+    /// Every method that is left behind has moved.
+    moved: bool,
 }
+
+const RIVALS: [&str; 6] = ["SAG", "SAGA", "SDCA", "Finito", "L-BFGS", "SVRG"];
 
 impl Facts {
-    fn new(curves: &[Curve]) -> Result<Self, Failure> {
-        let to =
-            |name: &str, target: f64| Ok::<f64, Failure>(curve(curves, name)?.passes_to(target));
-        let finito = to("Finito permuted", 1e-8)?;
-        let rivals = ["SAG", "SAGA", "SDCA", "Finito", "L-BFGS", "SVRG"];
-        let mut first = true;
-        for name in rivals {
-            // A rival that never arrives is behind, if Finito arrives.
-            first &= finito.is_finite() && finito <= to(name, 1e-8)?;
+    fn new(lines: &[Line]) -> Result<Self, Failure> {
+        let to = |name: &str, target: f64| {
+            let passes = line(lines, name)?.passes_to(target)?;
+            let (low, high) = passes
+                .values()
+                .iter()
+                .fold((f64::INFINITY, 0.0f64), |(l, h), v| (l.min(*v), h.max(*v)));
+            Ok::<_, Failure>((low, high))
+        };
+        let mut rival = f64::INFINITY;
+        let mut moved = true;
+        for name in RIVALS {
+            rival = rival.min(to(name, 1e-8)?.0);
+            let line = line(lines, name)?;
+            moved &= line.least()?.past_start(line.start(), 3.0).holds;
         }
-        let early = |name: &str| Ok::<f64, Failure>(curve(curves, name)?.at(2.0));
-        let sag = early("SAG")?;
-        let mut last = true;
+        let early = |name: &str| Ok::<_, Failure>(line(lines, name)?.at(2.0)?.values().to_vec());
+        let sag = early("SAG")?.into_iter().fold(f64::INFINITY, f64::min);
+        let mut others = 0.0f64;
         for name in ["SAGA", "SDCA", "Finito", "Finito permuted", "SVRG"] {
-            last &= sag >= early(name)?;
+            others = early(name)?.into_iter().fold(others, f64::max);
         }
+        let mut pack = (f64::INFINITY, 0.0f64);
+        for name in ["SAG", "SAGA", "SDCA", "Finito", "Finito permuted"] {
+            let (low, high) = to(name, 1e-6)?;
+            pack = (pack.0.min(low), pack.1.max(high));
+        }
+        let median = |name: &str| Ok::<f64, Failure>(line(lines, name)?.passes_to(1e-6)?.median());
         Ok(Facts {
-            permuted_finito_first: first,
-            svrg: (0.5 * to("SVRG", 1e-6)?, to("Finito permuted", 1e-6)?),
-            similar: [to("SAGA", 1e-6)?, to("Finito", 1e-6)?, to("SDCA", 1e-6)?],
-            sag_last_early: last,
+            finito: (to("Finito permuted", 1e-8)?.1, rival),
+            svrg: (0.5 * to("SVRG", 1e-6)?.1, to("Finito permuted", 1e-6)?.0),
+            similar: [median("SAGA")?, median("Finito")?, median("SDCA")?],
+            early: (sag, others),
+            middle: (median("SVRG")?, pack.0, pack.1),
+            replacement: (to("SAGA", 1e-8)?.1, to("SAG", 1e-8)?.0),
+            moved,
         })
     }
 
@@ -168,56 +201,96 @@ impl Facts {
     }
 }
 
-fn judge(outcome: &mut Outcome, ground: Ground, facts: &[(&'static str, Facts)]) {
+/// Judged where all sets are real; else shown.
+fn judge(outcome: &mut Outcome, facts: &[(&Task, Facts)]) {
+    let generated = facts.iter().any(|(task, _)| task.generated);
+    let ground = if generated { Ground::Generated } else { Ground::Real };
     // All but one of the data sets, as in three of the thesis's four.
     let needed = facts.len() - 1;
     let mut count = |sentence: Sentence,
                      holds: &dyn Fn(&Facts) -> bool,
-                     detail: &dyn Fn(&Facts) -> String| {
+                     detail: &dyn Fn(&Facts) -> String,
+                     known: Option<&str>| {
         let n = facts.iter().filter(|(_, f)| holds(f)).count();
         let details: Vec<String> =
-            facts.iter().map(|(name, f)| format!("{name}: {}", detail(f))).collect();
-        let stated = sentence.ours(format!("on at least {needed} of {} data sets", facts.len()));
-        let measured = format!("on {n} ({})", details.join("; "));
-        outcome.claim(stated.holds((measured, n >= needed)));
+            facts.iter().map(|(task, f)| format!("{}: {}", task.name, detail(f))).collect();
+        let stated =
+            sentence.on(ground).ours(format!("on at least {needed} of {} data sets", facts.len()));
+        let judged = (format!("on {n} ({})", details.join("; ")), n >= needed);
+        let claim = match known {
+            Some(why) if !generated => stated.known_failure(judged, Reason::unknown(why)),
+            _ => stated.holds(judged),
+        };
+        outcome.claim(if generated {
+            claim.not_judged("generated data among the sets")
+        } else {
+            claim
+        });
     };
-    let yes = |b: bool| if b { "yes" } else { "no" }.to_owned();
+    let to = |(a, b): (f64, f64)| format!("{} to {}", in_passes(a), in_passes(b));
     count(
         thesis(
             "4.5",
             "We can see that Finito (perm) performs the best on a per epoch equivalent basis",
         )
-        .claim("Finito with permutation is the best per pass (to 1e-8)")
-        .rests_on(["Finito permuted", "SAG", "SAGA", "SDCA", "Finito", "L-BFGS", "SVRG"])
-        .on(ground),
-        &|f| f.permuted_finito_first,
-        &|f| yes(f.permuted_finito_first),
+        .claim("Finito with permutation is the best per pass (to 1e-8, in every seed; its rivals have left their starts)")
+        .rests_on(["Finito permuted", "SAG", "SAGA", "SDCA", "Finito", "L-BFGS", "SVRG"]),
+        &|f| at_most(f.finito.0, 1.0, f.finito.1.min(PASSES)) && f.moved,
+        &|f| to(f.finito),
+        None,
     );
     count(
         thesis("4.5", "SVRG is similarly fast on a per epoch basis")
-            .claim("SVRG counted by steps is similarly fast: at most 1.6 times permuted Finito's epochs to 1e-6")
-            .rests_on(["SVRG", "Finito permuted"])
-            .on(ground),
+            .claim("SVRG counted by steps is similarly fast: at most 1.6 times permuted Finito's epochs to 1e-6, in every seed")
+            .rests_on(["SVRG", "Finito permuted"]),
         &|f| at_most(f.svrg.0, 1.6, f.svrg.1),
-        &|f| format!("{} to {}", in_passes(f.svrg.0), in_passes(f.svrg.1)),
+        &|f| to(f.svrg),
+        None,
+    );
+    count(
+        thesis(
+            "4.5",
+            "when considering the number of gradient evaluations per epoch is double that of the other methods for this problem, \
+             it is middle of the pack",
+        )
+        .claim("SVRG by gradients is in the middle of the incremental methods: passes to 1e-6 between the quickest and the slowest")
+        .rests_on(["SVRG", "SAG", "SAGA", "SDCA", "Finito", "Finito permuted"]),
+        &|f| f.middle.0.is_finite() && f.middle.1 < f.middle.0 && f.middle.0 < f.middle.2 && f.moved,
+        &|f| format!("{} in {} to {}", in_passes(f.middle.0), in_passes(f.middle.1), in_passes(f.middle.2)),
+        None,
     );
     count(
         thesis(
             "4.5",
             "SAGA can be seen to perform similar to the non-permuted Finito case, and to SDCA.",
         )
-        .claim("SAGA, random Finito and SDCA need similar numbers of passes to 1e-6 (within a factor of 1.6)")
-        .rests_on(["SAGA", "Finito", "SDCA"])
-        .on(ground),
+        .claim("SAGA, random Finito and SDCA need similar numbers of passes to 1e-6 (medians within a factor of 1.6)")
+        .rests_on(["SAGA", "Finito", "SDCA"]),
         &Facts::similar,
         &|f| f.similar.map(in_passes).join(", "),
+        None,
     );
     count(
         thesis("4.5", "Note that SAG is slower than the other methods at the beginning.")
-            .claim("SAG with a constant step is the slowest incremental method after 2 passes")
-            .rests_on(["SAG", "SAGA", "SDCA", "Finito", "Finito permuted", "SVRG"])
-            .on(ground),
-        &|f| f.sag_last_early,
-        &|f| yes(f.sag_last_early),
+            .claim("SAG with a constant step is the slowest incremental method after 2 passes, in every seed")
+            .rests_on(["SAG", "SAGA", "SDCA", "Finito", "Finito permuted", "SVRG"]),
+        &|f| f.early.0 >= f.early.1 && f.moved,
+        &|f| format!("{} against at most {}", short(f.early.0), short(f.early.1)),
+        Some(
+            "with its terms introduced in the first pass, as section 3.3 has it, and its best step, SAG is not behind; the thesis \
+             does not say whether it was run so here",
+        ),
+    );
+    count(
+        thesis("4.3.1", "The theoretical and practical convergence rate is better for SAGA")
+            .claim(
+                "SAGA needs fewer passes than SAG to 1e-8, each with its best step, in every seed",
+            )
+            .rests_on(["SAGA", "SAG"]),
+        &|f| at_most(f.replacement.0, 1.0, f.replacement.1.min(PASSES)) && f.moved,
+        &|f| to(f.replacement),
+        Some(
+            "on two sets of four the slowest seed of SAGA is behind the quickest of SAG, by less than an eighth",
+        ),
     );
 }
