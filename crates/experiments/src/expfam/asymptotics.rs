@@ -1,0 +1,77 @@
+//! Section 5.5.1: the risk of every family tends to `d / (2n)`.
+
+use fenchel_expfam::risk;
+
+use super::{LE_PRIOL, le_priol};
+use crate::claim::Ground;
+use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series, Source};
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    id: "ef-7",
+    document: LE_PRIOL,
+    title: "Section 5.5.1: n times the risk tends to d / 2",
+    needs: &[],
+    run: experiment,
+};
+
+const LIMIT: Source = le_priol(
+    "5.5.1",
+    "As a reference point for any finite convergence rate, it is interesting to briefly review the classical asymptotic behavior of these quantities",
+);
+
+/// A family, the dimension of its parameter, and its risk as a function of `n`.
+type Case = (&'static str, usize, fn(f64) -> f64);
+
+const CASES: [Case; 9] = [
+    ("normal variance, MLE", 1, |n| risk::gamma_mle(0.5, n)),
+    ("exponential, MLE", 1, |n| risk::gamma_mle(1.0, n)),
+    ("gamma of shape 3, MAP", 1, |n| risk::gamma_map(3.0, 1.0, 2.0, n)),
+    ("normal, MAP", 2, |n| risk::normal_map(1.0, 1.0, 1.0, n).0),
+    ("covariance of order 3, MLE", 6, |n| risk::covariance_mle(3, n)),
+    ("normal vector of dimension 2, MLE", 5, |n| risk::normal_vector_mle(2, n)),
+    ("normal of known variance, MAP", 1, |n| risk::quadratic_map(1, 1.0, 2.0, n)),
+    ("Poisson of rate 3, MAP", 1, |n| risk::poisson_map(3.0, 1.0, 2.0, n)),
+    ("three categories, MAP", 2, |n| {
+        risk::categorical_map(&[0.2, 0.3, 0.5], 1.0, &[0.4, 0.4, 0.2], n as u32)
+    }),
+];
+
+fn experiment(context: &Context) -> Result<Outcome, Failure> {
+    let mut outcome = Outcome::default();
+    let mut figure = Figure::new(
+        "Distance of n times the risk from d / 2",
+        Axis::log("n"),
+        Axis::log("|2 n risk / d - 1|"),
+    )
+    .caption("Closed forms, one-dimensional integrals and finite sums.");
+    let (mut worst, mut orders) = (0.0_f64, (f64::INFINITY, 0.0_f64));
+    for (name, d, risk) in CASES {
+        context.check()?;
+        let off = |n: f64| (2.0 * n * risk(n) / d as f64 - 1.0).abs();
+        let curve: Vec<(f64, f64)> =
+            [10.0, 30.0, 100.0, 300.0, 1e3, 3e3, 1e4].map(|n| (n, off(n))).to_vec();
+        let (near, far) = (curve[4].1, curve[6].1);
+        worst = worst.max(far);
+        orders = (orders.0.min(near / far), orders.1.max(near / far));
+        figure = figure.with(Series::line_points(name, curve));
+    }
+    outcome.figure(figure);
+    outcome.claim(
+        LIMIT
+            .claim("n times the risk tends to d / 2 for nine families, by maximum likelihood and by MAP")
+            .on(Ground::Exact)
+            .specification("within 1 % at n = 10^4")
+            .holds((worst, worst <= 0.01)),
+    );
+    outcome.claim(
+        LIMIT
+            .claim("what is left falls like 1/n")
+            .on(Ground::Exact)
+            .specification("by a factor of 8 to 12 from n = 10^3 to 10^4, for each of them")
+            .holds((
+                format!("{:.2} to {:.2}", orders.0, orders.1),
+                orders.0 >= 8.0 && orders.1 <= 12.0,
+            )),
+    );
+    Ok(outcome)
+}

@@ -1,0 +1,157 @@
+//! Table 5.1: three notions of the variance of stochastic mirror descent, for the variance of a normal law.
+
+use fenchel_expfam::mirror::{
+    Schedule, StochasticMirrorDescent, gamma_gap_of_minima, normal_variance_noise,
+};
+use fenchel_expfam::{Family, NormalKnownMean};
+use fenchel_optim::random::stream;
+
+use super::{LE_PRIOL, le_priol};
+use crate::claim::Ground;
+use crate::table::Cell;
+use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series, Source, Table};
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    id: "ef-6",
+    document: LE_PRIOL,
+    title: "Table 5.1: notions of variance for stochastic mirror descent",
+    needs: &[],
+    run: experiment,
+};
+
+const UNBOUNDED: Source = le_priol(
+    "5.6.2",
+    "In general, this uniform bound over  $\\hat{\\mu}_n$  cannot hold for *barrier* objectives – functions exploding to infinity in some finite point of space.",
+);
+const GAP: Source = le_priol(
+    "5.6.2",
+    "For probabilistic models, such a bound is finite as soon as the model cannot give infinite density to any data point  $x$ .",
+);
+const CONSTANT: Source = le_priol(
+    "5.6.2",
+    "only proves linear convergence to a variance ball of size  $\\frac{C}{\\alpha}$  under constant step-size",
+);
+const RATE: Source = le_priol("5.6", "we know that MAP converges asymptotically as  $O(n^{-1})$");
+
+/// Mean divergence from the truth after so many observations.
+fn mean_risk(
+    context: &Context,
+    schedule: Schedule,
+    ends: &[u64],
+    trials: usize,
+) -> Result<Vec<f64>, Failure> {
+    let family = NormalKnownMean::default();
+    let truth = family.with_variance(1.0)?;
+    let start = family.with_variance(4.0)?;
+    let mut sums = vec![0.0; ends.len()];
+    for trial in 0..trials {
+        context.check()?;
+        let mut rng = stream(context.seed, trial as u64);
+        let mut method = StochasticMirrorDescent::new(&start, schedule)?;
+        for (sum, &end) in sums.iter_mut().zip(ends) {
+            while method.steps() < end && !context.is_frozen("SMD") {
+                method.observe(&truth.sample(&mut rng))?;
+            }
+            *sum += truth.kl(&method.estimate()?) / trials as f64;
+        }
+    }
+    Ok(sums)
+}
+
+fn experiment(context: &Context) -> Result<Outcome, Failure> {
+    let mut outcome = Outcome::default();
+    let trials = context.pick(400, 4000);
+    outcome
+        .setting("truth", "N(0, 1)")
+        .setting("start", "variance 4")
+        .setting("step of (5.31) and (5.33)", "1/2")
+        .setting("trials of the runs", trials);
+    let places = [1.0, 1e-2, 1e-4, 1e-6, 1e-8];
+    let noise: Vec<f64> = places.iter().map(|&m| normal_variance_noise(1.0, m, 0.5)).collect();
+    let slope = (noise[4] / noise[3]).ln() / (places[4] / places[3]).ln();
+    // (5.33) at the iterate m, step 1/2: infinite where m - (1 - x^2) <= 0 has positive probability.
+    let mut rng = stream(context.seed, 1 << 40);
+    let truth = NormalKnownMean::default().with_variance(1.0)?;
+    let outside = |m: f64, rng: &mut _| {
+        let hits = (0..10_000).filter(|_| {
+            let x: f64 = truth.sample(rng);
+            m - (1.0 - x * x) <= 0.0
+        });
+        hits.count() as f64 / 10_000.0
+    };
+    let shares: Vec<f64> = places[1..].iter().map(|&m| outside(m, &mut rng)).collect();
+    let gap = gamma_gap_of_minima(0.5);
+    let mut table = Table::new(
+        "Three notions at the iterate of variance m",
+        ["m", "(5.31)", "P(infinite) in (5.33)", "(5.35)"],
+    );
+    for (i, &m) in places.iter().enumerate() {
+        let share = if i == 0 { 0.0 } else { shares[i - 1] };
+        table.push([Cell::from(m), Cell::from(noise[i]), Cell::from(share), Cell::from(gap)]);
+    }
+    outcome.table(table);
+    outcome.claim(
+        UNBOUNDED
+            .claim("the variance (5.31) has no bound over the iterates: it grows like `m^(-1/2)`")
+            .on(Ground::Exact)
+            .specification(".15568, 5.3543, 61.675 at m = 1, 1e-2, 1e-4, and slope -1/2 beyond")
+            .holds((
+                slope,
+                (noise[0] - 0.15568).abs() < 1e-5
+                    && (noise[1] - 5.3543).abs() < 1e-4
+                    && (noise[2] - 61.675).abs() < 1e-3
+                    && (slope + 0.5).abs() < 0.01,
+            )),
+    );
+    let least = shares.iter().copied().fold(f64::INFINITY, f64::min);
+    outcome.claim(
+        UNBOUNDED
+            .claim("the variance at the optimum (5.33) is infinite at iterates below `2 g mu*`: the step leaves the domain with positive probability")
+            .on(Ground::Exact)
+            .specification("with probability above 1/2 at m <= 1e-2")
+            .holds((least, least > 0.5)),
+    );
+    outcome.claim(
+        GAP.claim("the optimality gap (5.35) is finite")
+            .on(Ground::Exact)
+            .specification(".635181422730739 nats, to 1e-13")
+            .holds((gap, (gap - 0.635_181_422_730_739).abs() < 1e-13)),
+    );
+    let ends = [10, 30, 100, 300, 1000, 2000];
+    let constant = mean_risk(context, Schedule::Constant(0.1), &ends, trials)?;
+    context.progress(0.5, "runs");
+    let decaying = mean_risk(context, Schedule::Map { pseudo_count: 1.0 }, &ends, trials)?;
+    let start = NormalKnownMean::default().kl(&[-0.5], &[-0.125]);
+    let points = |values: &[f64]| -> Vec<(f64, f64)> {
+        ends.iter().zip(values).map(|(&n, &r)| (n as f64, r)).collect()
+    };
+    outcome.figure(
+        Figure::new("Risk of stochastic mirror descent", Axis::log("n"), Axis::log("nats"))
+            .caption("Mean divergence from the truth.")
+            .with(Series::line_points("step 0.1", points(&constant)))
+            .with(Series::line_points("step 1 / (1 + n), MAP", points(&decaying)))
+            .with(
+                Series::line("1/(2n)", ends.iter().map(|&n| (n as f64, 0.5 / n as f64)).collect())
+                    .dashed(),
+            ),
+    );
+    let (settled, end) = (constant[4], constant[5]);
+    outcome.claim(
+        CONSTANT
+            .claim("with a constant step it ends in a ball around the optimum")
+            .rests_on(["SMD"])
+            .specification("risks at n = 1000 and 2000 within 25 % of each other, below half of the start's, above 0.01")
+            .holds((
+                format!("{settled:.4}, {end:.4}"),
+                (0.8..1.25).contains(&(end / settled)) && end < 0.5 * start && end > 0.01,
+            )),
+    );
+    let scaled = 2000.0 * decaying[5];
+    outcome.claim(
+        RATE.claim("with steps `1 / (n0 + n)` n times the risk tends to 1/2")
+            .rests_on(["SMD"])
+            .specification("in [0.42, 0.58] at n = 2000")
+            .holds((scaled, (0.42..0.58).contains(&scaled))),
+    );
+    Ok(outcome)
+}

@@ -1,0 +1,149 @@
+//! Figures 5.2 and 5.8: where estimates of mean and variance of a normal law lie, and their means in both parametrisations.
+
+use fenchel_expfam::risk::normal_map;
+use fenchel_expfam::{Family, Normal, Prior, Summary};
+use fenchel_optim::random::stream;
+
+use super::{LE_PRIOL, le_priol};
+use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series, Source};
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    id: "ef-4",
+    document: LE_PRIOL,
+    title: "Figures 5.2 and 5.8: paths of MLE and MAP in both parametrisations",
+    needs: &[],
+    run: experiment,
+};
+
+const DUAL: Source = le_priol(
+    "5.4.2",
+    "In dual space, MAP is a scaled version of the MLE (5.11) with expectation  $\\mathbb{E}[\\hat{\\mu}_n^{\\text{MAP}}] =: \\bar{\\mu}_n$  (light green), and MLE is unbiased",
+);
+const PRIMAL: Source = le_priol(
+    "5.4.2",
+    "In primal space, MAP has expectation  $\\tilde{\\theta}_n$  (red), which intervenes in the bias-variance decomposition (5.30)",
+);
+
+/// The prior of figure 5.8: four pseudo-observations of mean 1 and second moment 2.
+const N0: f64 = 4.0;
+const MU0: [f64; 2] = [1.0, 2.0];
+const MU: [f64; 2] = [0.0, 1.0];
+
+/// Sums of what is seen in the trials.
+#[derive(Default)]
+struct Sums {
+    map_mean: [f64; 2],
+    map_squares: [f64; 2],
+    map_natural: [f64; 2],
+    mle_mean: [f64; 2],
+    mle_squares: [f64; 2],
+    clouds: [Vec<(f64, f64)>; 2],
+}
+
+fn simulate(context: &Context, n: usize, trials: usize) -> Result<Sums, Failure> {
+    let prior = Prior::new(Normal, N0, &MU0)?;
+    let truth = Normal.with_mean_variance(0.0, 1.0)?;
+    let mut rng = stream(context.seed, n as u64);
+    let mut sums = Sums::default();
+    for trial in 0..trials {
+        let data = Summary::of(Normal, &truth.samples(n, &mut rng))?;
+        let map = if context.is_frozen("MAP") { prior.clone() } else { prior.posterior(&data)? };
+        let (mean, natural) = (map.mean(), map.map().natural().to_vec());
+        // Without data there is the prior's mean.
+        let seen = if context.is_frozen("MLE") { None } else { data.mean() };
+        let seen = seen.unwrap_or(MU0.to_vec());
+        for i in 0..2 {
+            let share = 1.0 / trials as f64;
+            sums.map_mean[i] += share * mean[i];
+            sums.map_squares[i] += share * mean[i] * mean[i];
+            sums.map_natural[i] += share * natural[i];
+            sums.mle_mean[i] += share * seen[i];
+            sums.mle_squares[i] += share * seen[i] * seen[i];
+        }
+        if trial < 300 {
+            sums.clouds[0].push((mean[0], mean[1] - mean[0] * mean[0]));
+            sums.clouds[1].push((seen[0], seen[1] - seen[0] * seen[0]));
+        }
+    }
+    Ok(sums)
+}
+
+/// Distance of a mean from where it should be, in standard errors; the farther coordinate.
+fn errors(mean: [f64; 2], squares: [f64; 2], expected: [f64; 2], trials: usize) -> f64 {
+    (0..2)
+        .map(|i| {
+            let variance = (squares[i] - mean[i] * mean[i]).max(1e-300);
+            (mean[i] - expected[i]).abs() / (variance / trials as f64).sqrt()
+        })
+        .fold(0.0, f64::max)
+}
+
+fn experiment(context: &Context) -> Result<Outcome, Failure> {
+    let mut outcome = Outcome::default();
+    let trials = context.pick(4000, 50_000);
+    outcome
+        .setting("truth", "N(0, 1)")
+        .setting("prior", "n0 = 4, mean 1, second moment 2")
+        .setting("trials", trials);
+    let (mut dual_map, mut dual_mle, mut bias_off) = (0.0_f64, 0.0_f64, 0.0_f64);
+    let (mut dual, mut primal) = (vec![], vec![]);
+    let mut least_gap = f64::INFINITY;
+    for n in [3, 5, 10, 20] {
+        context.check()?;
+        context.progress(f64::from(n) / 20.0, "simulating");
+        let size = f64::from(n);
+        let sums = simulate(context, n as usize, trials)?;
+        let expected = [0, 1].map(|i| (N0 * MU0[i] + size * MU[i]) / (N0 + size));
+        dual_map = dual_map.max(errors(sums.map_mean, sums.map_squares, expected, trials));
+        dual_mle = dual_mle.max(errors(sums.mle_mean, sums.mle_squares, MU, trials));
+        // The image of the primal mean, and the divergence of the truth to it.
+        let mut image = [0.0; 2];
+        Normal.mean(&sums.map_natural, &mut image);
+        let bias = Normal.kl(&[0.0, -0.5], &sums.map_natural);
+        let (_, exact, _) = normal_map(N0, 1.0, 1.0, size);
+        bias_off = bias_off.max((bias / exact - 1.0).abs());
+        least_gap = least_gap.min((sums.map_mean[1] - image[1]).abs());
+        dual.push((sums.map_mean[0], sums.map_mean[1]));
+        primal.push((image[0], image[1]));
+        if n == 3 {
+            let [map, mle] = sums.clouds;
+            outcome.figure(
+                Figure::new(
+                    "Estimates from three observations",
+                    Axis::linear("mean"),
+                    Axis::log("variance"),
+                )
+                .caption("The first 300 trials; the truth is (0, 1), the prior's centre (1, 1).")
+                .with(Series::points("MLE", mle))
+                .with(Series::points("MAP", map)),
+            );
+        }
+    }
+    outcome.figure(
+        Figure::new("Means of MAP for n = 3, 5, 10, 20", Axis::linear("E x"), Axis::linear("E x^2"))
+            .caption("The mean of the mean parameters lies on the segment from prior to truth; the image of the mean of the natural parameters does not.")
+            .with(Series::line_points("mean of mu", dual))
+            .with(Series::line_points("image of the mean of eta", primal))
+            .with(Series::line("segment", vec![(MU0[0], MU0[1]), (MU[0], MU[1])]).dashed()),
+    );
+    outcome.claim(
+        DUAL.claim("the mean of MAP's mean parameter is `(n0 mu0 + n mu*) / (n0 + n)`")
+            .rests_on(["MAP"])
+            .specification("within 4.5 standard errors, n = 3, 5, 10, 20")
+            .holds((dual_map, dual_map <= 4.5)),
+    );
+    outcome.claim(
+        DUAL.claim("maximum likelihood is unbiased in the mean parameter")
+            .rests_on(["MLE"])
+            .specification("within 4.5 standard errors, n = 3, 5, 10, 20")
+            .holds((dual_mle, dual_mle <= 4.5)),
+    );
+    outcome.claim(
+        PRIMAL
+            .claim("the divergence to the mean natural parameter is the exact bias term, and its image is not the mean of the mean parameters")
+            .rests_on(["MAP"])
+            .specification("bias within 25 % of the integral, images at least 0.02 apart")
+            .holds((format!("{bias_off:.3}, {least_gap:.3}"), bias_off <= 0.25 && least_gap >= 0.02)),
+    );
+    Ok(outcome)
+}

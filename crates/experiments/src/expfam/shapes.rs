@@ -1,0 +1,139 @@
+//! Figures 5.4, 5.6, 5.7 and 5.9: the functions that the bounds are made of.
+
+use fenchel_expfam::selfconcordance::{RADIUS, w};
+use fenchel_expfam::{Exponential, Family, Normal};
+
+use super::{LE_PRIOL, le_priol};
+use crate::claim::Ground;
+use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series, Source};
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    id: "ef-5",
+    document: LE_PRIOL,
+    title: "Figures 5.4, 5.6, 5.7 and 5.9: barriers, the mirror map, self-concordance",
+    needs: &[],
+    run: experiment,
+};
+
+const UPPER: Source = le_priol(
+    "5.A.2",
+    "Illustration of  $\\phi(z)$  (orange) and its upper bound  $\\phi(z) + \\phi(z^{-1})$  (grey). They both are barriers near 0.",
+);
+const CROSSING: Source = le_priol("5.D", "The two curves cross each other at  $t \\approx 0.21$ .");
+const MAPS: Source = le_priol(
+    "5.B",
+    "**Figure 5.7 – Visualizations of the Gaussian mirror-map.** (top) Grid deformation produce by  $\\nabla A(\\theta)$ . (bottom) Grid deformation produced by  $\\nabla A^*(\\mu)$ .",
+);
+
+fn experiment(context: &Context) -> Result<Outcome, Failure> {
+    context.check()?;
+    let mut outcome = Outcome::default();
+    // phi(z) is the divergence of exponential laws whose rates have the ratio z.
+    let phi = |z: f64| Exponential.kl(&[-1.0], &[-z]);
+    let grid: Vec<f64> = (-60..=60).map(|i| 10f64.powf(f64::from(i) / 20.0)).collect();
+    let upper = |z: f64| (z - 1.0) * (z - 1.0) / z;
+    let identity = grid
+        .iter()
+        .filter(|z| **z != 1.0)
+        .map(|&z| ((phi(z) + phi(1.0 / z)) / upper(z) - 1.0).abs())
+        .fold(0.0, f64::max);
+    let below = grid.iter().all(|&z| phi(z) <= upper(z) * (1.0 + 1e-14));
+    let curve = |f: &dyn Fn(f64) -> f64| grid.iter().map(|&z| (z, f(z))).collect::<Vec<_>>();
+    outcome.figure(
+        Figure::new("phi and its bound", Axis::log("z"), Axis::log("nats").limits(1e-3, 1e3))
+            .with(Series::line("phi(z) = z - 1 - log z", curve(&phi)))
+            .with(Series::line("phi(z) + phi(1/z)", curve(&upper)).dashed()),
+    );
+    outcome.claim(
+        UPPER
+            .claim("`phi(z) <= phi(z) + phi(1/z) = (z - 1)^2 / z`")
+            .on(Ground::Exact)
+            .document("at most 1, and the identity to 1e-12, for z from 1e-3 to 1e3")
+            .holds((identity, below && identity <= 1e-12)),
+    );
+    let barrier = phi(1e-300);
+    outcome.claim(
+        UPPER
+            .claim("both are barriers at 0")
+            .on(Ground::Exact)
+            .document("phi(1e-300) > 600, the bound > 1e299")
+            .holds((barrier, barrier > 600.0 && upper(1e-300) > 1e299)),
+    );
+
+    let ts: Vec<f64> = (1..=90).map(|i| f64::from(i) / 200.0).collect();
+    let composed = |t: f64| w(t / (1.0 - t));
+    let sides = |t: f64| composed(t) - t * t;
+    outcome.figure(
+        Figure::new("w*(t / (1 - t)) against t^2", Axis::linear("t"), Axis::linear(""))
+            .caption("Their crossing is the radius of the local quadratic bound.")
+            .with(Series::line("w*(t / (1 - t))", ts.iter().map(|&t| (t, composed(t))).collect()))
+            .with(Series::line("t^2", ts.iter().map(|&t| (t, t * t)).collect()).dashed())
+            .with(Series::line("w*(t)", ts.iter().map(|&t| (t, w(t))).collect())),
+    );
+    let crossing = ts.iter().all(|&t| (sides(t) < 0.0) == (t < RADIUS));
+    let off = sides(RADIUS).abs();
+    outcome.claim(
+        CROSSING
+            .claim("the curves cross once, at 0.2153")
+            .on(Ground::Exact)
+            .document("0.21 when cut to two digits; equal to 1e-9 there, and ordered on both sides")
+            .holds((RADIUS, crossing && off <= 1e-9 && (0.21..0.22).contains(&RADIUS))),
+    );
+
+    // The mirror map of a normal law, on a grid of natural parameters, and back.
+    let mut figure =
+        Figure::new("The image of a grid under grad A", Axis::linear("E x"), Axis::linear("E x^2"))
+            .caption("Lines of constant eta_1 and of constant eta_2.");
+    let mut worst = 0.0_f64;
+    let image = |e1: f64, e2: f64| {
+        let mut mu = [0.0; 2];
+        Normal.mean(&[e1, e2], &mut mu);
+        mu
+    };
+    for i in -4..=4 {
+        let line = |f: &dyn Fn(f64) -> (f64, f64)| -> Vec<(f64, f64)> {
+            (0..=40).map(|j| f(f64::from(j) / 40.0)).collect()
+        };
+        let e1 = 0.5 * f64::from(i);
+        let along = line(&|s| {
+            let mu = image(e1, -0.3 - 1.7 * s);
+            (mu[0], mu[1])
+        });
+        figure = figure.with(Series::line(format!("eta_1 = {e1}"), along));
+    }
+    for i in 1..=4 {
+        let e2 = -0.3 * f64::from(i);
+        let along: Vec<(f64, f64)> = (-20..=20)
+            .map(|j| {
+                let mu = image(0.1 * f64::from(j), e2);
+                (mu[0], mu[1])
+            })
+            .collect();
+        figure = figure.with(Series::line(format!("eta_2 = {e2:.1}"), along).dashed());
+        for j in -20..=20 {
+            let eta = [0.1 * f64::from(j), e2];
+            let mut back = [0.0; 2];
+            Normal.natural(&image(eta[0], eta[1]), &mut back)?;
+            worst = worst.max((back[0] - eta[0]).abs().max((back[1] - eta[1]).abs()));
+        }
+    }
+    outcome.figure(figure);
+    let contours = |f: &dyn Fn(f64, f64) -> f64, y: f64| -> Vec<(f64, f64)> {
+        (-40..=40).map(|j| 0.05 * f64::from(j)).map(|x| (x, f(x, y))).collect()
+    };
+    let a = |e1: f64, e2: f64| Normal.log_partition(&[e1, e2]);
+    let mut figure =
+        Figure::new("The log-partition function", Axis::linear("eta_1"), Axis::linear("A"))
+            .caption("Sections at constant eta_2.");
+    for e2 in [-0.25, -0.5, -1.0, -2.0] {
+        figure = figure.with(Series::line(format!("eta_2 = {e2}"), contours(&a, e2)));
+    }
+    outcome.figure(figure);
+    outcome.claim(
+        MAPS.claim("the two maps undo each other on the grid")
+            .on(Ground::Exact)
+            .specification("to 1e-12")
+            .holds((worst, worst <= 1e-12)),
+    );
+    Ok(outcome)
+}
