@@ -8,6 +8,7 @@
 //! |---|---|
 //! | a sparse precision matrix with a proof of accuracy | [`GraphicalLasso`], [`graphical_lasso`] |
 //! | which penalty | [`GraphicalLassoCv`], [`Path::ebic`], [`stars`](fn@stars), [`stability_selection`](fn@stability_selection) |
+//! | several groups of samples, several graphs that are alike | [`joint`] |
 //! | density, samples, conditional distributions | [`GaussianModel`] |
 //! | graphs and matrices with a known truth | [`synthetic`] |
 //!
@@ -22,6 +23,7 @@ mod gabp;
 pub mod glasso;
 mod inference;
 pub mod item_field;
+pub mod joint;
 pub mod laplacian;
 pub mod missing;
 mod model;
@@ -35,6 +37,7 @@ pub mod reweighted;
 pub mod scale_free;
 mod select;
 mod shortcut;
+mod shrinkage;
 mod statistics;
 pub mod synthetic;
 pub mod threshold;
@@ -61,6 +64,7 @@ pub use select::{
     CrossValidated, GraphicalLassoCv, Stability, Stars, StarsSettings, stability_selection, stars,
 };
 pub use shortcut::{MaxProduct, Shortcut, max_product, shortcut};
+pub use shrinkage::{Shrunk, ledoit_wolf};
 pub use statistics::Statistics;
 
 /// The example of the README is a test.

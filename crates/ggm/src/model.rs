@@ -51,6 +51,13 @@ impl GaussianModel {
         self.mean.len()
     }
 
+    /// The same model where variable `i` was divided by `units[i]` before the fit.
+    pub(crate) fn in_units(mut self, units: &Array1<f64>) -> Self {
+        self.precision.indexed_iter_mut().for_each(|((i, j), x)| *x /= units[i] * units[j]);
+        self.covariance.indexed_iter_mut().for_each(|((i, j), x)| *x *= units[i] * units[j]);
+        self
+    }
+
     /// The graph of the entries that are not 0.
     pub fn graph(&self) -> Graph {
         graph_of(self.precision.view())

@@ -101,10 +101,7 @@ fn reweighted(
         return Err(Invalid::Empty { what: "rounds" }.into());
     }
     let p = statistics.variables();
-    let (c, units) = match scale {
-        Scale::Correlation => statistics.correlation(),
-        Scale::Covariance => (statistics.covariance.clone(), ndarray::Array1::ones(p)),
-    };
+    let (c, units) = statistics.on(scale)?;
     let mut x = Array2::<f64>::zeros((p, p));
     let mut state: Option<GlassoState> = None;
     let mut objective = Vec::new();
@@ -122,10 +119,7 @@ fn reweighted(
     let (Some(state), Some(report)) = (state, last) else {
         return Err(Invalid::Empty { what: "rounds" }.into());
     };
-    let mut covariance = state.covariance();
-    let mut precision = x;
-    precision.indexed_iter_mut().for_each(|((i, j), x)| *x /= units[i] * units[j]);
-    covariance.indexed_iter_mut().for_each(|((i, j), x)| *x *= units[i] * units[j]);
-    let mean = statistics.mean.clone();
-    Ok(Reweighted { model: GaussianModel { mean, precision, covariance, report }, objective })
+    let (mean, covariance) = (statistics.mean.clone(), state.covariance());
+    let model = GaussianModel { mean, precision: x, covariance, report }.in_units(&units);
+    Ok(Reweighted { model, objective })
 }

@@ -12,7 +12,7 @@ use fenchel_linalg::{AsDesign, Design, Gram, Invalid, factor};
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
 use serde::{Deserialize, Serialize};
 
-use crate::Error;
+use crate::{Error, Scale};
 
 /// Mean, covariance and size of a sample.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -121,6 +121,19 @@ impl Statistics {
     pub fn correlation(&self) -> (Array2<f64>, Array1<f64>) {
         let scale = self.covariance.diag().mapv(f64::sqrt);
         (correlations(&self.covariance, &scale), scale)
+    }
+
+    /// The matrix that a penalty on `scale` refers to, and the units that lead back from it.
+    pub(crate) fn on(&self, scale: Scale) -> Result<(Array2<f64>, Array1<f64>), Error> {
+        let diagonal = self.covariance.diag();
+        let columns: Vec<usize> = (0..self.variables()).filter(|&i| !(diagonal[i] > 0.0)).collect();
+        if !columns.is_empty() {
+            return Err(Error::ZeroVariance { columns });
+        }
+        Ok(match scale {
+            Scale::Correlation => self.correlation(),
+            Scale::Covariance => (self.covariance.clone(), Array1::ones(self.variables())),
+        })
     }
 }
 

@@ -44,7 +44,7 @@ impl Lambda {
 }
 
 #[inline(always)]
-pub(super) fn soft(z: f64, t: f64) -> f64 {
+pub(crate) fn soft(z: f64, t: f64) -> f64 {
     if z > t {
         z - t
     } else if z < -t {

@@ -5,12 +5,16 @@ use crate::problem::Problem;
 /// The connected components of `{|C_ij| > Lambda_ij}`, which are those of the solution: each ascending, ordered by their
 /// smallest nodes. O(p^2).
 pub fn components(problem: &Problem<'_>) -> Vec<Vec<u32>> {
-    let p = problem.order();
+    let (c, weights) = (&problem.covariance, problem.weights);
+    components_by(problem.order(), |i, j| c[[i, j]].abs() > weights.at(i, j))
+}
+
+/// The connected components of the graph of the pairs `(i, j)`, `j < i`, that are joined.
+pub(crate) fn components_by(p: usize, joined: impl Fn(usize, usize) -> bool) -> Vec<Vec<u32>> {
     let mut sets = Sets { parent: (0..p as u32).collect() };
     for i in 0..p {
-        let row = problem.covariance.row(i);
         for j in 0..i {
-            if row[j].abs() > problem.weights.at(i, j) {
+            if joined(i, j) {
                 sets.join(i as u32, j as u32);
             }
         }

@@ -34,7 +34,9 @@ use crate::error::{Error, check_memory};
 use crate::problem::Problem;
 
 pub(crate) use admm::{balance, positive_part};
+pub(crate) use block::soft;
 pub use components::components;
+pub(crate) use components::components_by;
 pub use part::Screened;
 pub(crate) use part::repaired;
 pub use state::{GlassoState, Precision};

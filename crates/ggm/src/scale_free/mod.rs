@@ -11,6 +11,7 @@
 //! | function | what |
 //! |---|---|
 //! | [`ScaleFree`] | the estimator, by ADMM with a certificate |
+//! | [`NodeGroups`] | the same method for the sum of the l2 norms of the rows: whole nodes become independent |
 //! | [`DegreePrior`] | `h` |
 //! | [`omega`], [`prior`] | the penalty and the prior |
 //! | [`row_prox`] | one row exactly: sort, then pool adjacent violators, O(p log p) |
@@ -18,7 +19,7 @@
 //! | [`competitors`] | subgradients and the minimum-norm point for the same proximal problem; proximal gradients for the whole |
 //! | [`erg`] | graphs drawn from the prior |
 //!
-//! Screening into components is not valid for this penalty. Source: Defazio, chapter 7 (GG-18 to GG-26).
+//! Screening into components is not valid for this penalty. Source: Defazio, section 6.4 (GG-17) and chapter 7 (GG-18 to GG-26).
 
 mod admm;
 pub mod competitors;
@@ -27,6 +28,6 @@ mod penalty;
 pub mod prox;
 mod row;
 
-pub use admm::{ScaleFree, ScaleFreeAdmm};
+pub use admm::{NodeGroups, ScaleFree, ScaleFreeAdmm};
 pub use penalty::{DegreePrior, omega, prior};
 pub use row::{RowOrder, row_prox};

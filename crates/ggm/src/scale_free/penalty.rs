@@ -97,10 +97,15 @@ pub fn omega(x: ArrayView2<f64>, increments: &[f64]) -> Result<f64, Error> {
     for i in 0..p {
         row.clear();
         row.extend((0..p).filter(|&j| j != i).map(|j| x[[i, j]].abs()));
-        row.sort_unstable_by(|a, b| b.total_cmp(a));
+        falling(&mut row);
         sum += row.iter().zip(increments).map(|(x, h)| x * h).sum::<f64>();
     }
     Ok(sum)
+}
+
+/// Sorts by falling size.
+pub(super) fn falling(row: &mut [f64]) {
+    row.sort_unstable_by(|a, b| b.abs().total_cmp(&a.abs()));
 }
 
 /// `F(E) - F(empty) = sum_v (h(degree of v) - h(0))`.

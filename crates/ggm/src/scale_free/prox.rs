@@ -15,7 +15,7 @@ use fenchel_optim::{Certificate, Iterative, Observer, Solution, Stop, run};
 use ndarray::{Array2, ArrayView2};
 use serde::{Deserialize, Serialize};
 
-use super::row::{RowOrder, row_prox};
+use super::row::{RowNorm, RowOrder};
 use crate::Error;
 
 /// Settings of [`prox_omega`].
@@ -58,7 +58,7 @@ pub struct DualDecomposition {
     pub(super) p: usize,
     pub(super) z: Vec<f64>,
     pub(super) scale: f64,
-    increments: Vec<f64>,
+    pub(super) norm: RowNorm,
     accelerated: bool,
     step: f64,
     /// Multipliers, antisymmetric.
@@ -78,14 +78,15 @@ impl DualDecomposition {
     pub(super) fn new(
         z: Vec<f64>,
         p: usize,
-        increments: &[f64],
+        norm: RowNorm,
         scale: f64,
         settings: &ProxSettings,
     ) -> Self {
+        let width = if norm.has_diagonal() { p } else { p.saturating_sub(1) };
         let mut method = DualDecomposition {
             p,
             scale,
-            increments: increments.to_vec(),
+            norm,
             accelerated: settings.accelerated,
             step: settings.step,
             v: vec![0.0; p * p],
@@ -94,7 +95,7 @@ impl DualDecomposition {
             rows: vec![0.0; p * p],
             orders: vec![RowOrder::default(); p],
             residual: f64::INFINITY,
-            room: (vec![0.0; p.saturating_sub(1)], vec![0.0; p.saturating_sub(1)]),
+            room: (vec![0.0; width], vec![0.0; width]),
             z,
         };
         method.solve_rows();
@@ -114,16 +115,17 @@ impl DualDecomposition {
         let (w, x) = &mut self.room;
         for i in 0..p {
             let (z, v) = (&self.z[i * p..][..p], &self.ahead[i * p..][..p]);
-            let off = |k: usize| if k < i { k } else { k + 1 };
-            for k in 0..p - 1 {
+            let whole = self.norm.has_diagonal();
+            let off = |k: usize| if whole || k < i { k } else { k + 1 };
+            for k in 0..w.len() {
                 w[k] = z[off(k)] - v[off(k)];
             }
-            row_prox(w, &self.increments, self.scale, x, &mut self.orders[i]);
+            self.norm.prox(w, self.scale, x, &mut self.orders[i]);
             let out = &mut self.rows[i * p..][..p];
-            for k in 0..p - 1 {
+            out[i] = z[i];
+            for k in 0..x.len() {
                 out[off(k)] = x[k];
             }
-            out[i] = z[i];
         }
         let mut sum = 0.0;
         for i in 0..p {
@@ -172,7 +174,7 @@ impl DualDecomposition {
     pub(super) fn symmetric(&self, out: &mut [f64]) {
         let p = self.p;
         for i in 0..p {
-            out[i * p + i] = self.z[i * p + i];
+            out[i * p + i] = self.rows[i * p + i];
             for j in 0..i {
                 let (a, b) = (self.rows[i * p + j], self.rows[j * p + i]);
                 let x = if a == 0.0 || b == 0.0 { 0.0 } else { 0.5 * (a + b) };
@@ -183,8 +185,7 @@ impl DualDecomposition {
     }
 
     pub(super) fn omega(&self, x: &[f64]) -> f64 {
-        let view = ArrayView2::from_shape((self.p, self.p), x).expect("p x p");
-        super::omega(view, &self.increments).unwrap_or(f64::NAN)
+        self.norm.total(x, self.p)
     }
 
     /// Multipliers that the rows were solved with.
@@ -242,7 +243,8 @@ pub fn prox_omega<O: Observer<DualDecomposition>>(
         }
     }
     let entries = z.iter().copied().collect();
-    let mut method = DualDecomposition::new(entries, p, increments, scale, settings);
+    let mut method =
+        DualDecomposition::new(entries, p, RowNorm::Sorted(increments.to_vec()), scale, settings);
     if let Some(v) = start {
         Invalid::check_length("start", p, v.nrows())?;
         Invalid::check_length("start", p, v.ncols())?;

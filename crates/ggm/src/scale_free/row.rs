@@ -1,5 +1,7 @@
 //! One row of the proximal problem, exactly.
 
+use crate::scale_free::penalty::falling;
+
 /// The order of a row's entries, kept from one call to the next: it changes little between iterations, so that
 /// putting it right costs O(p) instead of a sort.
 #[derive(Debug, Clone, Default)]
@@ -63,5 +65,78 @@ fn sort(order: &mut [u32], w: &[f64]) {
             order.sort_unstable_by(|&a, &b| size(b).total_cmp(&size(a)).then(a.cmp(&b)));
             return;
         }
+    }
+}
+
+/// The norm of a row of a symmetric matrix, of which the penalty is the sum over rows.
+#[derive(Debug, Clone)]
+pub(crate) enum RowNorm {
+    /// `sum_k h'(k) |x|_(k)` off the diagonal, by the increments `h'`.
+    Sorted(Vec<f64>),
+    /// `||x||_2`, with the entry on the diagonal or without.
+    Euclidean {
+        /// Whether the diagonal is part of the row.
+        diagonal: bool,
+    },
+}
+
+impl RowNorm {
+    /// Whether the entry on the diagonal is part of a row.
+    pub(super) fn has_diagonal(&self) -> bool {
+        matches!(self, RowNorm::Euclidean { diagonal: true })
+    }
+
+    /// `argmin_x scale norm(x) + ||x - w||^2 / 2`.
+    pub(super) fn prox(&self, w: &[f64], scale: f64, out: &mut [f64], order: &mut RowOrder) {
+        match self {
+            RowNorm::Sorted(increments) => row_prox(w, increments, scale, out, order),
+            RowNorm::Euclidean { .. } => {
+                let norm = w.iter().map(|w| w * w).sum::<f64>().sqrt();
+                let keep = if norm > scale { 1.0 - scale / norm } else { 0.0 };
+                out.iter_mut().zip(w).for_each(|(x, w)| *x = keep * w);
+            }
+        }
+    }
+
+    /// The norm; the row is sorted where need be.
+    pub(super) fn value(&self, row: &mut [f64]) -> f64 {
+        match self {
+            RowNorm::Sorted(increments) => {
+                falling(row);
+                row.iter().zip(increments).map(|(x, h)| x.abs() * h).sum()
+            }
+            RowNorm::Euclidean { .. } => row.iter().map(|x| x * x).sum::<f64>().sqrt(),
+        }
+    }
+
+    /// The dual norm of a row: at most 1 for subgradients.
+    pub(super) fn dual(&self, row: &mut [f64]) -> f64 {
+        match self {
+            RowNorm::Sorted(increments) => {
+                falling(row);
+                let (mut sum, mut allowed, mut worst) = (0.0, 0.0, 0.0_f64);
+                for (value, h) in row.iter().zip(increments) {
+                    sum += value.abs();
+                    allowed += h;
+                    if sum > 0.0 {
+                        worst = worst.max(sum / allowed);
+                    }
+                }
+                worst
+            }
+            RowNorm::Euclidean { .. } => row.iter().map(|x| x * x).sum::<f64>().sqrt(),
+        }
+    }
+
+    /// The sum over the rows of a `p x p` matrix.
+    pub(super) fn total(&self, x: &[f64], p: usize) -> f64 {
+        let mut row = Vec::with_capacity(p);
+        let mut sum = 0.0;
+        for i in 0..p {
+            row.clear();
+            row.extend((0..p).filter(|&j| j != i || self.has_diagonal()).map(|j| x[i * p + j]));
+            sum += self.value(&mut row);
+        }
+        sum
     }
 }

@@ -10,6 +10,7 @@ use fenchel_optim::random::stream;
 use fenchel_optim::{Cadence, Progress, Refusal, Status, Stop};
 use ndarray::{Array2, array};
 use proptest::prelude::*;
+use rand::RngExt;
 
 use crate::common::{inverse, ista, objective, statistics, violation};
 
@@ -211,6 +212,46 @@ fn ill_conditioned_inputs_end_certified_or_refused() {
     let problem = Problem::new(c.view(), &free).unwrap();
     let error = graphical_lasso(&problem, &GlassoSettings::default(), None, &mut ()).unwrap_err();
     assert!(matches!(error, Error::Unbounded { .. }), "{error}");
+}
+
+#[test]
+fn inputs_that_failed_elsewhere_end_certified_or_refused() {
+    // scikit-learn 17621: the rows of the identity as data. All covariances are -1/9, the solution's -1/9 + 0.01.
+    let c = Array2::from_shape_fn((3, 3), |(i, j)| if i == j { 2.0 / 9.0 } else { -1.0 / 9.0 });
+    let found = solve(&c, &Weights::Uniform(0.01), &tight(Method::Quic, 1e-12));
+    let w = Array2::from_shape_fn((3, 3), |(i, j)| c[[i, j]] + if i == j { 0.0 } else { 0.01 });
+    let (expected, _) = inverse(&w).unwrap();
+    assert!((&found - &expected).iter().all(|d| d.abs() < 1e-4), "{found}");
+    // 12228: not a covariance matrix.
+    let indefinite = array![[96.0, 12.0], [12.0, -61.0]];
+    let error = Problem::new(indefinite.view(), &Weights::Uniform(0.1)).unwrap_err();
+    assert_eq!(error, Error::ZeroVariance { columns: vec![1] });
+    let error = fenchel_ggm::Statistics::from_covariance(indefinite.view(), 10).unwrap_err();
+    assert!(error.to_string().contains("variance 1 is -61"), "{error}");
+    // 11417: positive definite, but only just; least angle regression overflowed.
+    let hilbert = Array2::from_shape_fn((10, 10), |(i, j)| 1e3 / (i + j + 1) as f64);
+    let solution = certified(&hilbert, 0.01);
+    assert!(inverse(&solution).is_some());
+    // GGLasso 41: counts with many zeros, 31 samples of more variables, units that differ by a thousand.
+    let mut rng = stream(41, 0);
+    let mut x = Array2::zeros((31, 50));
+    for ((_, j), v) in x.indexed_iter_mut() {
+        let count = if rng.random::<f64>() < 0.7 { 0 } else { rng.random_range(1..20) };
+        *v = f64::from(count) * 10f64.powi(j as i32 % 4 - 2);
+    }
+    let c = fenchel_ggm::Statistics::from_data(&x).unwrap().covariance;
+    let solution = certified(&c, 0.1);
+    let smallest = fenchel_linalg::factor::symmetric_eigen(solution.view()).unwrap().values[0];
+    assert!(smallest > 0.0, "{smallest}");
+}
+
+/// The solution at a gap of 1e-6, absolute or relative to the objective.
+fn certified(c: &Array2<f64>, l1: f64) -> Array2<f64> {
+    let weights = Weights::Uniform(l1);
+    let problem = Problem::new(c.view(), &weights).unwrap();
+    let solution = graphical_lasso(&problem, &GlassoSettings::default(), None, &mut ()).unwrap();
+    assert_eq!(solution.report.status, Status::Converged, "{}", solution.report);
+    solution.state.precision()
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod common;
 mod estimator;
 mod extensions;
 mod glasso;
+mod groups;
 mod item_field;
 mod path;
 mod scale_free;
