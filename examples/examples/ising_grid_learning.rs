@@ -1,11 +1,11 @@
 //! Learns an Ising grid from samples, three ways, and counts the edges that were found.
 //!
-//! `cargo run --release -p fenchel-examples --example ising_grid_learning`
+//! `cargo run --release -p fenchel-examples --example ising_grid_learning [network.svg]` also draws the network of the first.
 
 use fenchel_graphical::{BinaryGibbs, BinaryScan, BinaryStart};
 use fenchel_mrf_learn::{
-    BinaryData, Coordinates, InteractionScreening, MissingPolicy, NodewiseLogistic, Penalty, Spg,
-    metrics, synthetic,
+    BinaryData, Coordinates, Drawing, InteractionScreening, MissingPolicy, NodewiseLogistic,
+    Penalty, Spg, metrics, synthetic,
 };
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -42,6 +42,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let missing = labels.iter().zip(&scores).filter(|(edge, s)| **edge && **s == 0.0).count();
         let extra = labels.iter().zip(&scores).filter(|(edge, s)| !**edge && **s != 0.0).count();
         println!("{name:<22} {:>6} {auc:>8.4} {missing:>8} {extra:>8}", model.edges().len());
+    }
+    // True edges are found where the grid is seen: the layout knows nothing of it.
+    if let Some(path) = std::env::args().nth(1) {
+        let names: Vec<String> = (0..36).map(|v| format!("{},{}", v / 6, v % 6)).collect();
+        let drawing = Drawing { names: &names, ..Drawing::default() };
+        sampled.write_svg(&drawing, std::fs::File::create(&path)?)?;
+        println!("\ndrawn to {path}");
     }
     Ok(())
 }

@@ -100,6 +100,8 @@ pub struct BinaryData {
     planes: Vec<u64>,
     weights: Option<Vec<f64>>,
     missing: Vec<(u32, u32)>,
+    /// Rows that were left out, as they were counted.
+    dropped: Vec<u32>,
 }
 
 /// More variables than `u16` can count have more parameters than memory.
@@ -125,6 +127,7 @@ impl BinaryData {
                 Invalid::Parameter { name: "data (columns)", value: p as f64, expected }.into()
             );
         }
+        let mut dropped = Vec::new();
         let mut kept: Vec<Vec<Option<bool>>> = Vec::with_capacity(n);
         for (row, entries) in x.rows().into_iter().enumerate() {
             let mut bits = Vec::with_capacity(p);
@@ -141,6 +144,8 @@ impl BinaryData {
             }
             if policy != MissingPolicy::DropRow || bits.iter().all(Option::is_some) {
                 kept.push(bits);
+            } else {
+                dropped.push(row as u32);
             }
         }
         if kept.is_empty() {
@@ -162,7 +167,7 @@ impl BinaryData {
                 }
             }
         }
-        Ok(BinaryData { rows, variables: p, words, planes, weights: None, missing })
+        Ok(BinaryData { rows, variables: p, words, planes, weights: None, missing, dropped })
     }
 
     /// Gives every row a weight; they are divided by their sum.
@@ -249,6 +254,12 @@ impl BinaryData {
                 selected.with_weights(&rows.iter().map(|&row| weights[row]).collect::<Vec<_>>())
             }
         }
+    }
+
+    /// The rows that [`MissingPolicy::DropRow`] left out, in the order of the input and counted from 0. Models that are fitted say how
+    /// many ([`Warning::RowsDropped`](crate::Warning)).
+    pub fn dropped(&self) -> &[u32] {
+        &self.dropped
     }
 
     /// The cells that are to be drawn anew, as (row, variable).

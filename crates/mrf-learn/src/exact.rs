@@ -135,7 +135,7 @@ impl ExactMle {
         if let Some(error) = likelihood.failure {
             return Err(error);
         }
-        NetworkModel::new(&solved.state.point, p, self.coordinates, &self.penalty, solved.report)
+        NetworkModel::new(&solved.state.point, data, self.coordinates, &self.penalty, solved.report)
     }
 }
 

@@ -5,8 +5,8 @@ use fenchel_graphical::{
 };
 use fenchel_linalg::Invalid;
 use fenchel_linalg::special::{sigmoid, softplus};
-use fenchel_optim::Report;
 use fenchel_optim::model::Saved;
+use fenchel_optim::{Refusal, Report};
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 use std::io::Write;
@@ -40,12 +40,17 @@ pub struct NetworkModel {
 impl NetworkModel {
     pub(crate) fn new(
         theta: &[f64],
-        p: usize,
+        data: &BinaryData,
         coordinates: Coordinates,
         penalty: &Penalty,
         report: Report,
     ) -> Result<Self, Error> {
-        let (model, _) = coordinates.model(theta, p)?;
+        let (model, _) = coordinates.model(theta, data.variables())?;
+        let (dropped, kept) = (data.dropped().len(), data.rows());
+        let warnings = match dropped {
+            0 => Vec::new(),
+            dropped => vec![Warning::RowsDropped { dropped, kept }],
+        };
         let penalty = penalty.clone();
         Ok(NetworkModel {
             model,
@@ -54,7 +59,7 @@ impl NetworkModel {
             report,
             average: None,
             trace: Vec::new(),
-            warnings: Vec::new(),
+            warnings,
         })
     }
 
@@ -106,16 +111,18 @@ impl NetworkModel {
     /// `P(x_i = 1 | the other variables)` of every cell: samples x variables.
     ///
     /// # Errors
-    /// [`Invalid::Length`] for data with another number of variables.
+    /// [`Invalid::Length`] for data with another number of variables. [`Error::Refused`] for data with cells to impute.
     pub fn predict(&self, data: &BinaryData) -> Result<Array2<f64>, Error> {
+        Self::check_complete(data, "NetworkModel::predict")?;
         Ok(self.logits(data)?.mapv_into(sigmoid))
     }
 
     /// The mean log pseudo-likelihood of a row, `sum_i log P(x_i | the others)`, in nats.
     ///
     /// # Errors
-    /// As [`predict`](Self::predict).
+    /// As [`predict`](Self::predict). [`Error::Refused`] for data with cells to impute.
     pub fn score(&self, data: &BinaryData) -> Result<f64, Error> {
+        Self::check_complete(data, "NetworkModel::score")?;
         let logits = self.logits(data)?;
         let row = |row: usize| -> f64 {
             let cell = |i: usize| {
@@ -125,6 +132,15 @@ impl NetworkModel {
             (0..data.variables()).map(cell).sum()
         };
         Ok((0..data.rows()).map(|k| data.weight(k) * row(k)).sum())
+    }
+
+    /// Cells to impute have no value that could be counted.
+    fn check_complete(data: &BinaryData, what: &'static str) -> Result<(), Error> {
+        if data.missing().is_empty() {
+            return Ok(());
+        }
+        let hint = "cells to impute: they have no value; drop their rows, or read them as 0";
+        Err(Refusal::unsupported(what, hint).into())
     }
 
     fn logits(&self, data: &BinaryData) -> Result<Array2<f64>, Error> {
@@ -138,9 +154,10 @@ impl NetworkModel {
     /// The mean log-likelihood of a row, exact: by enumeration up to 20 variables, by a junction tree beyond.
     ///
     /// # Errors
-    /// [`Error::Refused`] or [`Error::Graphical`] for graphs that are too dense.
+    /// [`Error::Refused`] or [`Error::Graphical`] for graphs that are too dense. [`Error::Refused`] for data with cells to impute.
     pub fn log_likelihood(&self, data: &BinaryData) -> Result<f64, Error> {
         Invalid::check_length("variables of the data", self.variables(), data.variables())?;
+        Self::check_complete(data, "NetworkModel::log_likelihood")?;
         let p = self.variables();
         let mut oracle =
             crate::oracle::AnyOracle::new(crate::Oracle::Auto, p, fenchel_optim::MAX_MEMORY)?;

@@ -7,7 +7,7 @@ use rand::RngExt;
 use rand::seq::SliceRandom;
 
 use super::BinaryPairwise;
-use super::update::{FEW, Rule, light};
+use super::update::{FEW, Rule, few, light};
 use super::xoshiro::Lanes;
 use crate::Error;
 
@@ -45,7 +45,7 @@ pub enum BinaryStart<'a> {
 /// order of visits. Blocks of up to 512 chains run on all cores; every bit is determined by the seed, on any number of
 /// threads and any instruction set.
 ///
-/// With at most six neighbours, a conditional probability is exact to 2^-64; with more, its logit is added up in single
+/// With few neighbours (at most six, two where a block is narrow), a conditional probability is exact to 2^-64; with more, its logit is added up in single
 /// precision and compared with a uniform number of 24 bits (about 1e-7).
 ///
 /// ```
@@ -68,6 +68,9 @@ pub struct BinaryGibbs {
     blocks: Blocks,
     chains: usize,
 }
+
+/// Bytes of the nearest cache that the numbers of a block may take.
+const NEAR: usize = 24_576;
 
 /// The words a variable has in a block are a constant of the loops.
 #[derive(Debug, Clone)]
@@ -134,17 +137,29 @@ impl BinaryGibbs {
             let colours = model.colouring();
             order.sort_by_key(|&i| colours[i as usize]);
         }
-        // Numbers take 32 times the room of bits: narrow blocks keep them in the nearest cache.
-        let wide = model.largest_degree() <= FEW;
-        let blocks = match chains.div_ceil(64) {
-            _ if !wide => Blocks::One(make_blocks(p, chains, !wide, start, seed)?),
-            1 => Blocks::One(make_blocks(p, chains, !wide, start, seed)?),
-            2 => Blocks::Two(make_blocks(p, chains, !wide, start, seed)?),
-            3..=4 => Blocks::Four(make_blocks(p, chains, !wide, start, seed)?),
-            _ => Blocks::Eight(make_blocks(p, chains, !wide, start, seed)?),
+        // Numbers take 32 times the room of bits: blocks are so narrow that they stay in the nearest cache.
+        let lit = model.largest_degree() > FEW;
+        let most = if lit { NEAR / (p * size_of::<[f32; 64]>()).max(1) } else { 8 };
+        let words = chains.div_ceil(64).next_power_of_two();
+        let blocks = match words.min(most) {
+            0..=1 => Blocks::One(make_blocks(p, chains, lit, start, seed)?),
+            2..=3 => Blocks::Two(make_blocks(p, chains, lit, start, seed)?),
+            4..=7 => Blocks::Four(make_blocks(p, chains, lit, start, seed)?),
+            _ => Blocks::Eight(make_blocks(p, chains, lit, start, seed)?),
         };
-        let rules = (0..p).map(|i| Rule::new(model, i)).collect();
-        Ok(BinaryGibbs { rules, scan, order, blocks, chains })
+        let mut gibbs = BinaryGibbs { rules: Vec::new(), scan, order, blocks, chains };
+        gibbs.rules = gibbs.rules_of(model);
+        Ok(gibbs)
+    }
+
+    fn rules_of(&self, model: &BinaryPairwise) -> Vec<Rule> {
+        let few = few(match &self.blocks {
+            Blocks::One(_) => 1,
+            Blocks::Two(_) => 2,
+            Blocks::Four(_) => 4,
+            Blocks::Eight(_) => 8,
+        });
+        (0..model.variables()).map(|i| Rule::new(model, i, few)).collect()
     }
 
     /// Number of chains, `q`.
@@ -163,7 +178,7 @@ impl BinaryGibbs {
     /// [`Invalid::Length`] for a model with another number of variables.
     pub fn set_model(&mut self, model: &BinaryPairwise) -> Result<(), Error> {
         Invalid::check_length("variables of the model", self.variables(), model.variables())?;
-        self.rules = (0..model.variables()).map(|i| Rule::new(model, i)).collect();
+        self.rules = self.rules_of(model);
         if self.scan == BinaryScan::Chromatic {
             let colours = model.colouring();
             self.order.sort_by_key(|&i| (colours[i as usize], i));
@@ -211,6 +226,19 @@ impl BinaryGibbs {
         with_blocks!(&self.blocks, blocks => {
             lanes::dispatch(|| count(blocks, self.chains, |block| (block.planes[i], block.planes[j])))
         })
+    }
+
+    /// The same of all pairs `i <= j` at once, by rows of the upper triangle: a block is read once. O(p^2 q / 128).
+    ///
+    /// # Panics
+    /// Unless `out` has `p (p + 1) / 2` numbers.
+    pub fn pair_counts(&self, out: &mut [u64]) {
+        let p = self.variables();
+        assert_eq!(out.len(), p * (p + 1) / 2, "a number a pair");
+        out.fill(0);
+        with_blocks!(&self.blocks, blocks => {
+            lanes::run(PairCounts { blocks, chains: self.chains, out });
+        });
     }
 
     /// Of every chain `log P(x) + log Z` under a model, this one's or another. O(q (p + edges)).
@@ -334,6 +362,44 @@ impl<const W: usize> lanes::Kernel for Sweep<'_, W> {
     }
 }
 
+/// Counts of all pairs.
+struct PairCounts<'a, const W: usize> {
+    blocks: &'a [Block<W>],
+    chains: usize,
+    out: &'a mut [u64],
+}
+
+impl<const W: usize> lanes::Kernel for PairCounts<'_, W> {
+    type Output = ();
+
+    #[inline(always)]
+    fn compute(self) {
+        for (b, block) in self.blocks.iter().enumerate() {
+            let mut used = [0; W];
+            for (w, used) in used.iter_mut().enumerate() {
+                let rest = self.chains.saturating_sub(64 * (W * b + w)).min(64);
+                *used = if rest == 64 { u64::MAX } else { (1 << rest) - 1 };
+            }
+            let mut at = 0;
+            for (i, x) in block.planes.iter().enumerate() {
+                let mut x = *x;
+                for w in 0..W {
+                    x[w] &= used[w];
+                }
+                let others = &block.planes[i..];
+                for (out, y) in self.out[at..][..others.len()].iter_mut().zip(others) {
+                    let mut count = 0;
+                    for w in 0..W {
+                        count += (x[w] & y[w]).count_ones();
+                    }
+                    *out += u64::from(count);
+                }
+                at += others.len();
+            }
+        }
+    }
+}
+
 fn score_blocks<const W: usize>(blocks: &[Block<W>], model: &BinaryPairwise, out: &mut [f64]) {
     for (block, out) in blocks.iter().zip(out.chunks_mut(64 * W)) {
         for (w, out) in out.chunks_mut(64).enumerate() {
@@ -426,7 +492,7 @@ mod tests {
             .filter(|&(i, j, _)| i == 9 || i + j < 8)
             .collect();
         let model = BinaryPairwise::new(&[-0.2; 10], &edges).unwrap();
-        let rules: Vec<Rule> = (0..10).map(|i| Rule::new(&model, i)).collect();
+        let rules: Vec<Rule> = (0..10).map(|i| Rule::new(&model, i, FEW)).collect();
         let order: Vec<u32> = (0..10).collect();
         let mut plain = make_blocks::<4>(10, 256, false, BinaryStart::Random, 3).unwrap().remove(0);
         let mut wide = plain.clone();
@@ -440,5 +506,22 @@ mod tests {
         lanes::Kernel::compute(sweep(&mut plain));
         lanes::run(sweep(&mut wide));
         assert_eq!(plain.planes, wide.planes);
+    }
+
+    /// All counts at once are the single ones, in blocks of every width and with chains that fill no word.
+    #[test]
+    fn counts_of_all_pairs_are_those_of_each() {
+        for (p, chains) in [(5, 70), (11, 1000), (20, 300), (40, 130), (120, 65)] {
+            let edges: Vec<(u32, u32, f64)> = (1..p as u32).map(|j| (0, j, 0.2)).collect();
+            let model = BinaryPairwise::new(&vec![-0.3; p], &edges).unwrap();
+            let mut gibbs =
+                BinaryGibbs::new(&model, chains, BinaryStart::Random, BinaryScan::Systematic, 1)
+                    .unwrap();
+            gibbs.sweep(2);
+            let mut counts = vec![0; p * (p + 1) / 2];
+            gibbs.pair_counts(&mut counts);
+            let single = (0..p).flat_map(|i| (i..p).map(move |j| (i, j)));
+            assert!(single.zip(&counts).all(|((i, j), count)| gibbs.pair_count(i, j) == *count));
+        }
     }
 }

@@ -18,6 +18,17 @@ use super::xoshiro::Lanes;
 /// Most neighbours for threshold bits: 2^6 configurations fit into a word.
 pub(super) const FEW: usize = 6;
 
+/// Most neighbours for which threshold bits are cheaper than fields, in blocks of `words` words: a random number of 512 bits and the
+/// bookkeeping of a configuration serve all words at once.
+pub(super) fn few(words: usize) -> usize {
+    match words {
+        1 => 2,
+        2 => 4,
+        4 => 5,
+        _ => FEW,
+    }
+}
+
 /// How one variable is drawn.
 #[derive(Debug, Clone)]
 pub(super) enum Rule {
@@ -28,13 +39,14 @@ pub(super) enum Rule {
 }
 
 impl Rule {
-    pub(super) fn new(model: &BinaryPairwise, i: usize) -> Self {
-        if model.degree(i) > FEW {
+    /// With threshold bits for up to `few` neighbours, at most [`FEW`].
+    pub(super) fn new(model: &BinaryPairwise, i: usize, few: usize) -> Self {
+        if model.degree(i) > few.min(FEW) {
             let neighbours = model.edges_of(i).map(|(j, coupling)| (j, coupling as f32)).collect();
             return Rule::Field { bias: model.bias()[i] as f32, neighbours };
         }
         let mut neighbours = [0; FEW];
-        let mut patterns = Box::new([0; 64]);
+        let mut thresholds = [0; 64];
         for (slot, (j, _)) in neighbours.iter_mut().zip(model.edges_of(i)) {
             *slot = j;
         }
@@ -42,11 +54,9 @@ impl Rule {
             let on = model.edges_of(i).enumerate().filter(|(bit, _)| k >> bit & 1 == 1);
             let logit = model.bias()[i] + on.map(|(_, (_, coupling))| coupling).sum::<f64>();
             // Conversion saturates: probability 1 becomes 1 - 2^-64.
-            let threshold = (sigmoid(logit) * 2.0_f64.powi(64)) as u64;
-            for (b, pattern) in patterns.iter_mut().enumerate() {
-                *pattern |= (threshold >> (63 - b) & 1) << k;
-            }
+            thresholds[k] = (sigmoid(logit) * 2.0_f64.powi(64)) as u64;
         }
+        let patterns = Box::new(bits_of(thresholds));
         Rule::Thresholds { neighbours, count: model.degree(i), patterns }
     }
 
@@ -71,6 +81,24 @@ impl Rule {
             Rule::Field { bias, neighbours } => draw_by_field(*bias, neighbours, lit, random),
         }
     }
+}
+
+/// Element `b` of the result has bit `k` set where element `k` has bit `63 - b`: a transpose by halves (Hacker's Delight, 7-3).
+fn bits_of(mut rows: [u64; 64]) -> [u64; 64] {
+    let (mut half, mut mask) = (32, 0x0000_0000_ffff_ffff_u64);
+    while half > 0 {
+        let mut k = 0;
+        while k < 64 {
+            let swap = (rows[k] >> half ^ rows[k | half]) & mask;
+            rows[k] ^= swap << half;
+            rows[k | half] ^= swap;
+            k = ((k | half) + 1) & !half;
+        }
+        half >>= 1;
+        mask ^= mask << half;
+    }
+    rows.reverse();
+    rows
 }
 
 /// `K` is at least the number of configurations.
@@ -166,6 +194,23 @@ pub(super) fn light<const W: usize>(plane: &[u64; W], lit: &mut [[f32; 64]; W]) 
             let word = (plane[w] >> (32 * half)) as u32;
             for l in 0..32 {
                 lit[w][32 * half + l] = if word & (1 << l) != 0 { 1.0 } else { 0.0 };
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_are_those_of_the_numbers() {
+        let rows: [u64; 64] = std::array::from_fn(|k| {
+            (k as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(k as u32)
+        });
+        for (b, pattern) in bits_of(rows).into_iter().enumerate() {
+            for (k, row) in rows.iter().enumerate() {
+                assert_eq!(pattern >> k & 1, row >> (63 - b) & 1, "{b} {k}");
             }
         }
     }

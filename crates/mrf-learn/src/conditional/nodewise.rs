@@ -70,7 +70,7 @@ impl NodewiseLogistic {
         let reports: Vec<Report> = reports.into_iter().flatten().collect();
         let penalty = Penalty::edges(self.lambda);
         let theta = symmetrise(&rows, self.rule);
-        NetworkModel::new(&theta, p, Coordinates::Binary, &penalty, combine(&reports))
+        NetworkModel::new(&theta, data, Coordinates::Binary, &penalty, combine(&reports))
     }
 
     /// Couplings of `i` with the others and, at place `i`, its bias.

@@ -173,7 +173,7 @@ impl PseudoLikelihood {
         let mut conditionals = Conditionals::new(data, self.coordinates, strengths.clone());
         let settings = FistaSettings { stop: self.stop, ..FistaSettings::default() };
         let solved = fista(&mut conditionals, &strengths, &settings, start, observer)?;
-        NetworkModel::new(&solved.state.point, p, self.coordinates, &self.penalty, solved.report)
+        NetworkModel::new(&solved.state.point, data, self.coordinates, &self.penalty, solved.report)
     }
 }
 

@@ -97,7 +97,7 @@ impl InteractionScreening {
         }
         let reports: Vec<Report> = reports.into_iter().flatten().collect();
         let penalty = Penalty::edges(self.lambda);
-        NetworkModel::new(&theta, p, Coordinates::Spins, &penalty, combine(&reports))
+        NetworkModel::new(&theta, data, Coordinates::Spins, &penalty, combine(&reports))
     }
 
     /// The smallest `lambda` that leaves no coupling: the largest derivative by a coupling where there is only the field, which is then

@@ -141,8 +141,8 @@ pub(super) fn weighted_means(
     let p = layout.variables();
     let cards = layout.cards();
     let parts = for_all(p, |i| {
-        let first = if i + 1 < p { layout.table(i, i + 1).start } else { 0 };
-        let end = if i + 1 < p { layout.table(i, p - 1).end } else { 0 };
+        let first = if i + 1 < p { layout.table_of(i, i + 1).start } else { 0 };
+        let end = if i + 1 < p { layout.table_of(i, p - 1).end } else { 0 };
         let mut field = vec![0.0; cards[i]];
         let mut tables = vec![0.0; end - first];
         for (row, x) in states.rows().into_iter().enumerate() {

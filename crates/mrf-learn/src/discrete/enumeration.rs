@@ -63,7 +63,7 @@ impl DiscreteEnumeration {
                 scratch[0] = theta[layout.field(i)][a];
                 let mut known = 1;
                 for (j, &other) in cards[..i].iter().enumerate() {
-                    let table = &theta[layout.table(j, i)];
+                    let table = &theta[layout.table_of(j, i)];
                     for b in (1..other).rev() {
                         let value = table[b * card + a];
                         let (from, to) = scratch.split_at_mut(b * known);
@@ -120,7 +120,7 @@ impl DiscreteEnumeration {
                 let mut inner = size;
                 for j in (0..i).rev() {
                     inner /= cards[j];
-                    let table = &mut out[layout.table(j, i)];
+                    let table = &mut out[layout.table_of(j, i)];
                     for b in 0..cards[j] {
                         let block = &work[b * inner..(b + 1) * inner];
                         table[b * cards[i] + a] = lanes::sum(block) / total;

@@ -147,7 +147,7 @@ fn check_bounded(layout: &Layout, target: &[f64], strengths: &TableStrengths) ->
         coordinates.extend(fields.map(|i| (i as u32, i as u32)));
     }
     if strengths.free_tables() {
-        let tables = layout.pairs().filter(|&(i, j)| absent(layout.table(i, j)));
+        let tables = layout.pairs().filter(|&(i, j)| absent(layout.table_of(i, j)));
         coordinates.extend(tables.map(|(i, j)| (i as u32, j as u32)));
     }
     if coordinates.is_empty() { Ok(()) } else { Err(Error::UnboundedMle { coordinates }) }
@@ -215,7 +215,7 @@ impl Likelihood {
         for (i, j) in self.layout.pairs() {
             let (a, b) = (&singles[self.layout.field(i)], &singles[self.layout.field(j)]);
             let products = a.iter().flat_map(|a| b.iter().map(move |b| a * b));
-            for (at, product) in self.layout.table(i, j).zip(products) {
+            for (at, product) in self.layout.table_of(i, j).zip(products) {
                 off[at] = c * (means[at] - self.target[at]) + s * (product - self.target[at]);
             }
         }

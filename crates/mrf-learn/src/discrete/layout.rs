@@ -15,7 +15,7 @@ use crate::Error;
 /// use fenchel_mrf_learn::discrete::Layout;
 ///
 /// let layout = Layout::new(&[2, 3])?;
-/// assert_eq!((layout.field(1), layout.table(0, 1), layout.len()), (2..5, 5..11, 11));
+/// assert_eq!((layout.field(1), layout.table(0, 1)?, layout.len()), (2..5, 5..11, 11));
 /// # Ok::<(), fenchel_mrf_learn::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -87,11 +87,21 @@ impl Layout {
 
     /// The table of `i < j`.
     ///
-    /// # Panics
-    /// Unless `i < j` and `j` is a variable.
-    pub fn table(&self, i: usize, j: usize) -> Range<usize> {
+    /// # Errors
+    /// [`Invalid::Layout`] unless `i < j` and `j` is a variable.
+    pub fn table(&self, i: usize, j: usize) -> Result<Range<usize>, Error> {
         let p = self.cards.len();
-        assert!(i < j && j < p, "variables {i} < {j} of {p}");
+        if i < j && j < p {
+            return Ok(self.table_of(i, j));
+        }
+        let reason = format!("variables {i} and {j}: expected i < j < {p}");
+        Err(Invalid::Layout { what: "table of a pair", reason }.into())
+    }
+
+    /// The same of a pair that is known to be one.
+    #[inline]
+    pub(super) fn table_of(&self, i: usize, j: usize) -> Range<usize> {
+        let p = self.cards.len();
         let at = i * (2 * p - i - 1) / 2 + j - i - 1;
         self.tables[at]..self.tables[at + 1]
     }
@@ -118,7 +128,7 @@ impl Layout {
             graph.add(&[VarId(i as u32)], &theta[self.field(i)])?;
         }
         for (i, j) in self.support(theta) {
-            graph.add(&[VarId(i as u32), VarId(j as u32)], &theta[self.table(i, j)])?;
+            graph.add(&[VarId(i as u32), VarId(j as u32)], &theta[self.table_of(i, j)])?;
         }
         Ok(graph)
     }
@@ -126,7 +136,7 @@ impl Layout {
     /// The pairs whose tables are not 0 throughout.
     pub(super) fn support(&self, theta: &[f64]) -> Vec<(usize, usize)> {
         self.pairs()
-            .filter(|&(i, j)| theta[self.table(i, j)].iter().any(|&value| value != 0.0))
+            .filter(|&(i, j)| theta[self.table_of(i, j)].iter().any(|&value| value != 0.0))
             .collect()
     }
 }

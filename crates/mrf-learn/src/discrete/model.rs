@@ -57,11 +57,16 @@ impl DiscreteModel {
 
     /// The table of `i < j`; the state of `i` counts the rows.
     ///
-    /// # Panics
-    /// Unless `i < j` and `j` is a variable.
-    pub fn table(&self, i: usize, j: usize) -> ArrayView2<'_, f64> {
+    /// # Errors
+    /// [`Invalid::Layout`] unless `i < j` and `j` is a variable.
+    pub fn table(&self, i: usize, j: usize) -> Result<ArrayView2<'_, f64>, Error> {
+        self.layout.table(i, j)?;
+        Ok(self.table_of(i, j))
+    }
+
+    fn table_of(&self, i: usize, j: usize) -> ArrayView2<'_, f64> {
         let (rows, columns) = (self.layout.cards()[i], self.layout.cards()[j]);
-        let table = &self.theta[self.layout.table(i, j)];
+        let table = &self.theta[self.layout.table_of(i, j)];
         ArrayView2::from_shape((rows, columns), table).expect("a table of the layout")
     }
 
@@ -83,7 +88,7 @@ impl DiscreteModel {
     }
 
     fn strength(&self, i: usize, j: usize) -> f64 {
-        let table = self.table(i, j);
+        let table = self.table_of(i, j);
         let (rows, columns) = table.dim();
         let mean = table.sum() / (rows * columns) as f64;
         let by_row: Vec<f64> = table.rows().into_iter().map(|r| r.sum() / columns as f64).collect();
@@ -147,7 +152,7 @@ impl DiscreteModel {
         }
         let mut logits = self.theta[self.layout.field(i)].to_vec();
         for j in (0..p).filter(|&j| j != i) {
-            let table = self.table(i.min(j), i.max(j));
+            let table = self.table_of(i.min(j), i.max(j));
             let other = usize::from(x[j]);
             for (a, logit) in logits.iter_mut().enumerate() {
                 *logit += if i < j { table[[a, other]] } else { table[[other, a]] };

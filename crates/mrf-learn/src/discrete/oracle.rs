@@ -76,7 +76,7 @@ impl DiscreteOracle {
                 };
                 for j in i + 1..p {
                     let card = layout.cards()[j];
-                    let row = &mut out[layout.table(i, j)][a * card..(a + 1) * card];
+                    let row = &mut out[layout.table_of(i, j)][a * card..(a + 1) * card];
                     row.iter_mut().zip(&given[j]).for_each(|(to, b)| *to = share * b);
                 }
             }

@@ -78,7 +78,7 @@ impl DiscretePenalty {
             let (a, b) = (&means[layout.field(i)], &means[layout.field(j)]);
             let product = a.iter().flat_map(|a| b.iter().map(move |b| a * b));
             let off: Vec<f64> =
-                means[layout.table(i, j)].iter().zip(product).map(|(x, y)| x - y).collect();
+                means[layout.table_of(i, j)].iter().zip(product).map(|(x, y)| x - y).collect();
             largest = largest.max(self.norm.dual(&off));
         }
         Ok(largest)
@@ -131,7 +131,7 @@ impl TableStrengths {
             share = off[..split].iter().fold(share, |s, x| s.min(fit(x.abs(), self.field)));
         }
         for (i, j) in self.layout.pairs() {
-            share = share.min(fit(self.norm.dual(&off[self.layout.table(i, j)]), self.table));
+            share = share.min(fit(self.norm.dual(&off[self.layout.table_of(i, j)]), self.table));
         }
         share
     }
@@ -146,7 +146,8 @@ impl Regulariser for TableStrengths {
 
     fn value(&self, x: &[f64]) -> f64 {
         let fields: f64 = x[..self.layout.table_start()].iter().map(|x| x.abs()).sum();
-        let tables = self.layout.pairs().map(|(i, j)| self.norm.value(&x[self.layout.table(i, j)]));
+        let tables =
+            self.layout.pairs().map(|(i, j)| self.norm.value(&x[self.layout.table_of(i, j)]));
         self.field * fields + self.table * tables.sum::<f64>()
     }
 
@@ -160,7 +161,7 @@ impl Regulariser for TableStrengths {
             }
             TableNorm::Group => {
                 for (i, j) in self.layout.pairs() {
-                    let table = &mut x[self.layout.table(i, j)];
+                    let table = &mut x[self.layout.table_of(i, j)];
                     let norm = self.norm.value(table);
                     let scale = if norm <= threshold { 0.0 } else { 1.0 - threshold / norm };
                     table.iter_mut().for_each(|x| *x *= scale);

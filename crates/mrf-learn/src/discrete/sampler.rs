@@ -9,7 +9,7 @@ use super::data::weighted_means;
 use super::{DiscreteData, Layout};
 use crate::Error;
 use crate::bounds::{self, BoundKind};
-use crate::spg::{ChainStart, ModelOf, Sampler, Spg};
+use crate::spg::{Begin, ModelOf, Origin, Sampler, Spg};
 
 /// Chains by [`Gibbs`], with the indicators of states and pairs of states as statistics.
 ///
@@ -20,11 +20,7 @@ pub struct DiscreteSampler {
     support: Vec<(usize, usize)>,
     graph: FactorGraph,
     chains: Gibbs,
-    start: ChainStart,
-    rows: Option<Array2<usize>>,
-    seed: u64,
-    /// How often chains were compiled: every time with streams of its own.
-    compiled: u64,
+    begin: Begin<usize>,
 }
 
 /// Chains that the largest eigenvalue of a covariance is estimated from.
@@ -40,18 +36,17 @@ impl DiscreteSampler {
     pub fn new(data: &DiscreteData, settings: &Spg) -> Result<Self, Error> {
         let layout = data.layout().clone();
         let graph = layout.factor_graph(&vec![0.0; layout.len()])?;
-        let rows = (settings.start == ChainStart::Data).then(|| data.states().mapv(usize::from));
+        let begin = Begin::new(settings, || data.states().mapv(usize::from));
+        let rows = begin.rows();
         let start = rows.as_ref().map_or(Start::Random, |rows| Start::Rows(rows.view()));
         let (chains, seed) = (settings.chains, settings.seed);
         let options = GibbsSettings { chains, seed, ..GibbsSettings::default() };
         let chains = Gibbs::new(&graph, &Evidence::new(), start, &options)?;
-        let (start, support) = (settings.start, Vec::new());
-        Ok(DiscreteSampler { layout, support, graph, chains, start, rows, seed, compiled: 0 })
+        Ok(DiscreteSampler { layout, support: Vec::new(), graph, chains, begin })
     }
 
     fn compile(&mut self, chains: usize, start: Start<'_>) -> Result<(), Error> {
-        self.compiled += 1;
-        let seed = self.seed ^ self.compiled.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let seed = self.begin.fresh_seed();
         let options = GibbsSettings { chains, seed, ..GibbsSettings::default() };
         self.chains = Gibbs::new(&self.graph, &Evidence::new(), start, &options)?;
         Ok(())
@@ -90,17 +85,10 @@ impl Sampler for DiscreteSampler {
 
     fn begin(&mut self, _: u64) -> Result<(), Error> {
         let chains = self.chains();
-        match self.start {
-            ChainStart::Persistent => Ok(()),
-            ChainStart::Restart => self.compile(chains, Start::Random),
-            ChainStart::Data => match self.rows.take() {
-                None => Ok(()),
-                Some(rows) => {
-                    let done = self.compile(chains, Start::Rows(rows.view()));
-                    self.rows = Some(rows);
-                    done
-                }
-            },
+        match self.begin.of_iteration() {
+            Origin::There => Ok(()),
+            Origin::Random => self.compile(chains, Start::Random),
+            Origin::Rows(rows) => self.compile(chains, Start::Rows(rows.view())),
         }
     }
 
@@ -167,8 +155,9 @@ impl Sampler for DiscreteSampler {
                 let state = |i: usize| usize::from(states[[c, i]]);
                 let fields = (0..p).map(|i| self.layout.field(i).start + state(i));
                 let pairs = self.layout.pairs();
-                let tables = pairs
-                    .map(|(i, j)| self.layout.table(i, j).start + state(i) * cards[j] + state(j));
+                let tables = pairs.map(|(i, j)| {
+                    self.layout.table_of(i, j).start + state(i) * cards[j] + state(j)
+                });
                 fields.chain(tables).collect()
             })
             .collect();

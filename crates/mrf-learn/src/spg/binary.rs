@@ -4,7 +4,7 @@ use fenchel_graphical::ais::{AisSettings, ais_binary};
 use fenchel_graphical::{BinaryGibbs, BinaryPairwise, BinaryScan, BinaryStart, Influence};
 use ndarray::Array2;
 
-use super::{ChainStart, Sampler, Spg};
+use super::{Begin, Origin, Sampler, Spg};
 use crate::bounds::{self, BoundKind};
 use crate::coordinates::{packed_length, pair_index, pairs};
 use crate::{BinaryData, Coordinates, Error};
@@ -17,13 +17,8 @@ pub struct BinarySampler {
     /// `log Z - A(theta)`: not 0 in spins.
     constant: f64,
     chains: BinaryGibbs,
-    start: ChainStart,
-    /// Rows of the data, where chains begin there.
-    rows: Option<Array2<bool>>,
+    begin: Begin<bool>,
     exact_degree: usize,
-    seed: u64,
-    /// How often chains were begun: every time with streams of its own.
-    begun: u64,
 }
 
 /// Chains that the largest eigenvalue of a covariance is estimated from.
@@ -39,12 +34,13 @@ impl BinarySampler {
     pub fn new(data: &BinaryData, settings: &Spg) -> Result<Self, Error> {
         let p = data.variables();
         let model = BinaryPairwise::new(&vec![0.0; p], &[])?;
-        let rows = (settings.start == ChainStart::Data).then(|| data.to_array());
+        let begin = Begin::new(settings, || data.to_array());
+        let rows = begin.rows();
         let start = match &rows {
             Some(rows) => BinaryStart::Rows(rows.view()),
             None => BinaryStart::Random,
         };
-        // Many neighbours are to come: narrow blocks, as a dense model has.
+        // Many neighbours are to come: blocks as a dense model has.
         let dense = dense_model(p)?;
         let mut chains = BinaryGibbs::new(
             &dense,
@@ -59,11 +55,8 @@ impl BinarySampler {
             model,
             constant: 0.0,
             chains,
-            start: settings.start,
-            rows,
+            begin,
             exact_degree: settings.exact_degree,
-            seed: settings.seed,
-            begun: 0,
         })
     }
 
@@ -79,8 +72,7 @@ impl BinarySampler {
 
     fn restart(&mut self, chains: usize, start: BinaryStart) -> Result<(), Error> {
         let p = self.model.variables();
-        self.begun += 1;
-        let seed = self.seed ^ self.begun.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let seed = self.begin.fresh_seed();
         let mut fresh =
             BinaryGibbs::new(&dense_model(p)?, chains, start, BinaryScan::Systematic, seed)?;
         fresh.set_model(&self.model)?;
@@ -115,17 +107,10 @@ impl Sampler for BinarySampler {
 
     fn begin(&mut self, _: u64) -> Result<(), Error> {
         let chains = self.chains();
-        match self.start {
-            ChainStart::Persistent => Ok(()),
-            ChainStart::Restart => self.restart(chains, BinaryStart::Random),
-            ChainStart::Data => match self.rows.take() {
-                None => Ok(()),
-                Some(rows) => {
-                    let done = self.restart(chains, BinaryStart::Rows(rows.view()));
-                    self.rows = Some(rows);
-                    done
-                }
-            },
+        match self.begin.of_iteration() {
+            Origin::There => Ok(()),
+            Origin::Random => self.restart(chains, BinaryStart::Random),
+            Origin::Rows(rows) => self.restart(chains, BinaryStart::Rows(rows.view())),
         }
     }
 
@@ -140,9 +125,10 @@ impl Sampler for BinarySampler {
 
     fn means(&self, out: &mut [f64]) {
         let p = self.variables();
-        for (c, (i, j)) in pairs(p).enumerate() {
-            out[c] = self.chains.pair_mean(i, j);
-        }
+        let mut counts = vec![0; out.len()];
+        self.chains.pair_counts(&mut counts);
+        let chains = self.chains() as f64;
+        out.iter_mut().zip(counts).for_each(|(mean, count)| *mean = count as f64 / chains);
         self.coordinates.from_binary_means(out, p);
     }
 

@@ -29,7 +29,7 @@ pub struct SpgProblem<'a, S, R> {
 
 /// What [`spg`] returns.
 #[derive(Debug, Clone)]
-pub struct SpgSolution {
+pub struct SpgSolution<S> {
     /// The last iterate.
     pub theta: Vec<f64>,
     /// The average of all iterates, where it was asked for.
@@ -40,6 +40,8 @@ pub struct SpgSolution {
     pub warnings: Vec<Warning>,
     /// How it ended.
     pub report: Report,
+    /// The chains as the last iteration left them. With them and `theta` a later [`spg`] goes on where this one ended.
+    pub sampler: S,
 }
 
 /// Runs the stochastic proximal gradient method from `theta`.
@@ -50,7 +52,7 @@ pub fn spg<S, R, O>(
     problem: SpgProblem<'_, S, R>,
     theta: Vec<f64>,
     observer: &mut O,
-) -> Result<SpgSolution, Error>
+) -> Result<SpgSolution<S>, Error>
 where
     S: Sampler + ModelOf,
     R: Regulariser,
@@ -69,6 +71,7 @@ where
         trace: method.trace,
         warnings: method.warnings,
         report,
+        sampler: method.sampler,
     })
 }
 

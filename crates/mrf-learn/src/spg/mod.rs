@@ -32,6 +32,7 @@ pub use binary::BinarySampler;
 pub use method::{ModelOf, SpgMethod, SpgProblem, SpgSolution, spg};
 pub use record::{Averaging, ObjectiveEstimate, Tracking};
 pub use sampler::Sampler;
+pub(crate) use sampler::{Begin, Origin};
 pub use schedule::{AdaptiveChains, NonAsymptotic, Schedule, Tay, Uncertified};
 
 use fenchel_optim::Refusal;
@@ -111,6 +112,13 @@ pub enum Warning {
     Uncertified {
         /// The iteration, counted from 0.
         iteration: usize,
+    },
+    /// Rows with a missing value were left out of the data.
+    RowsDropped {
+        /// How many.
+        dropped: usize,
+        /// How many were kept.
+        kept: usize,
     },
     /// A parameter was held at `max_parameter`.
     Clamped {
@@ -297,9 +305,9 @@ impl Spg {
             SpgProblem { sampler, target, regulariser: strengths, missing, settings: self };
         let done = spg(problem, theta, observer)?;
         let (coordinates, penalty) = (self.coordinates, &self.penalty);
-        let mut model = NetworkModel::new(&done.theta, p, coordinates, penalty, done.report)?;
+        let mut model = NetworkModel::new(&done.theta, data, coordinates, penalty, done.report)?;
         model.trace = done.trace;
-        model.warnings = done.warnings;
+        model.warnings.extend(done.warnings);
         if let Some(average) = done.average {
             model.average = Some(coordinates.model(&average, p)?.0);
         }

@@ -1,10 +1,62 @@
 //! What SPG asks of a family of models.
 
+use std::sync::Arc;
+
 use fenchel_graphical::Influence;
 use fenchel_graphical::ais::AisSettings;
+use ndarray::Array2;
 
+use super::{ChainStart, Spg};
 use crate::Error;
 use crate::bounds::BoundKind;
+
+/// Where chains begin, and the streams that they draw from: every time new ones.
+#[derive(Debug, Clone)]
+pub(crate) struct Begin<T> {
+    /// Rows of the data, where chains begin there.
+    rows: Option<Arc<Array2<T>>>,
+    start: ChainStart,
+    seed: u64,
+    /// How often chains were begun.
+    begun: u64,
+}
+
+/// What the chains of an iteration begin with.
+pub(crate) enum Origin<T> {
+    /// Nothing new: they go on.
+    There,
+    /// Random states.
+    Random,
+    /// Rows of states, again and again.
+    Rows(Arc<Array2<T>>),
+}
+
+impl<T> Begin<T> {
+    pub(crate) fn new(settings: &Spg, rows: impl FnOnce() -> Array2<T>) -> Self {
+        let rows = (settings.start == ChainStart::Data).then(|| Arc::new(rows()));
+        Begin { rows, start: settings.start, seed: settings.seed, begun: 0 }
+    }
+
+    /// The rows of the first start, if any.
+    pub(crate) fn rows(&self) -> Option<Arc<Array2<T>>> {
+        self.rows.clone()
+    }
+
+    /// The start of an iteration.
+    pub(crate) fn of_iteration(&self) -> Origin<T> {
+        match (self.start, &self.rows) {
+            (ChainStart::Restart, _) => Origin::Random,
+            (ChainStart::Data, Some(rows)) => Origin::Rows(rows.clone()),
+            (ChainStart::Persistent | ChainStart::Data, _) => Origin::There,
+        }
+    }
+
+    /// A seed that was not used before.
+    pub(crate) fn fresh_seed(&mut self) -> u64 {
+        self.begun += 1;
+        self.seed ^ self.begun.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    }
+}
 
 /// Chains of a model whose parameters change: the sampled side of a gradient.
 pub trait Sampler: Clone {

@@ -147,3 +147,29 @@ fn scores_and_means_that_do_not_fit() {
     assert!(metrics::edge_scores(&truth, &[1.0, f64::NAN, 0.0]).is_err());
     assert!(lambda_max(&[0.1], Coordinates::Binary, &Penalty::l1(1.0), 3).is_err());
 }
+
+/// A cell to impute has no value: what would count it refuses. Rows that were dropped are named by the data and counted by the model.
+#[test]
+fn missing_cells_are_not_zeros() {
+    let x = array![[1i8, -1, 0], [0, 1, 1], [1, 1, -1], [1, 0, 0], [0, 0, 1], [1, 1, 1]];
+    let dropped = BinaryData::new(x.view(), MissingPolicy::DropRow).unwrap();
+    assert_eq!((dropped.dropped(), dropped.rows()), (&[0_u32, 2][..], 4));
+    let pseudo =
+        fenchel_mrf_learn::PseudoLikelihood { penalty: Penalty::l1(0.1), ..Default::default() };
+    let model = pseudo.fit(&dropped).unwrap();
+    let told = fenchel_mrf_learn::Warning::RowsDropped { dropped: 2, kept: 4 };
+    assert_eq!(model.warnings, [told]);
+    let sampled = Spg { chains: 64, ..Spg::default() }.with_iterations(2).fit(&dropped).unwrap();
+    assert!(sampled.warnings.contains(&told));
+    let holes = BinaryData::new(x.view(), MissingPolicy::Impute).unwrap();
+    assert!(holes.dropped().is_empty());
+    for (name, error) in [
+        ("predict", model.predict(&holes).unwrap_err()),
+        ("score", model.score(&holes).unwrap_err()),
+        ("log_likelihood", model.log_likelihood(&holes).unwrap_err()),
+    ] {
+        let text = error.to_string();
+        assert!(matches!(error, Error::Refused(_)) && text.contains(name), "{text}");
+    }
+    assert!(model.score(&dropped).unwrap() < 0.0);
+}

@@ -93,7 +93,7 @@ fn chain_data(rows: usize) -> DiscreteData {
     let layout = Layout::new(&cards).unwrap();
     let mut theta = vec![0.0; layout.len()];
     for (i, j, seed) in [(0, 1, 1), (1, 2, 2)] {
-        let range = layout.table(i, j);
+        let range = layout.table(i, j).unwrap();
         let table = random(range.len(), 2.0, seed);
         theta[range].copy_from_slice(&table);
     }
@@ -158,7 +158,7 @@ fn the_exact_fit_is_certified() {
         DiscreteMle { penalty: DiscretePenalty::group(0.05), ..DiscreteMle::default() }.fit(&data);
     let model = model.unwrap();
     for (i, j) in data.layout().pairs() {
-        let table = model.table(i, j);
+        let table = model.table(i, j).unwrap();
         let rows = table.rows().into_iter().map(|row| row.sum().abs());
         let columns = table.columns().into_iter().map(|column| column.sum().abs());
         assert!(rows.chain(columns).all(|sum| sum < 1e-5));
@@ -205,7 +205,7 @@ fn two_states_are_the_binary_model() {
     // The same chain of conditionals: influence and bounds of the bias agree.
     let influence = b.influence().unwrap().to_dense();
     let coupling = |i: usize, j: usize| {
-        let t = b.table(i.min(j), i.max(j));
+        let t = b.table(i.min(j), i.max(j)).unwrap();
         t[[0, 0]] + t[[1, 1]] - t[[0, 1]] - t[[1, 0]]
     };
     for i in 0..5 {
@@ -380,4 +380,15 @@ fn bad_arguments_are_named() {
     let method = Spg { chains: 50, step: StepSize::Theory, ..Spg::default() }.with_iterations(20);
     let sampled = DiscreteSpg { penalty: DiscretePenalty::group(0.0), method }.fit(&flat).unwrap();
     assert!(sampled.theta.iter().all(|t| t.is_finite()));
+}
+
+/// Pairs that there are not are an error.
+#[test]
+fn tables_of_no_pair_are_refused() {
+    let layout = Layout::new(&[2, 3, 2]).unwrap();
+    for (i, j) in [(1, 1), (2, 1), (0, 3), (7, 9)] {
+        let error = layout.table(i, j).unwrap_err().to_string();
+        assert!(error.contains(&format!("variables {i} and {j}")), "{error}");
+    }
+    assert_eq!(layout.table(1, 2).unwrap(), 17..23);
 }

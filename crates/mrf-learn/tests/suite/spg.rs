@@ -495,3 +495,33 @@ fn doubled_chains_begin_anew_for_the_bound() {
         assert_eq!(pair[1], (false, once[0]));
     }
 }
+
+/// A run in two halves, the second from the parameters and the chains of the first, is the run in one.
+#[test]
+fn a_run_goes_on_with_its_chains() {
+    use fenchel_mrf_learn::spg::{BinarySampler, SpgProblem, SpgSolution, spg};
+    let data = data(5, 300, 3);
+    let settings = |iterations| {
+        let schedule = Schedule::Fixed(2);
+        let step = StepSize::Constant(0.3);
+        let spg = Spg { schedule, step, chains: 200, noise_floor: None, ..Spg::default() };
+        spg.with_iterations(iterations)
+    };
+    let run = |settings: &Spg, from: Option<SpgSolution<BinarySampler>>| {
+        let (sampler, theta) = match from {
+            Some(done) => (done.sampler, done.theta),
+            None => (BinarySampler::new(&data, settings).unwrap(), vec![0.0; 15]),
+        };
+        let target = data.means(Coordinates::Binary);
+        let regulariser = Penalty::l1(0.02).strengths(5).unwrap();
+        let problem = SpgProblem { sampler, target, regulariser, missing: None, settings };
+        spg(problem, theta, &mut ()).unwrap()
+    };
+    let (half, whole) = (settings(4), settings(8));
+    let first = run(&half, None);
+    let middle = first.theta.clone();
+    let two = run(&half, Some(first));
+    let one = run(&whole, None);
+    assert_eq!(one.theta, two.theta);
+    assert_ne!(one.theta, middle);
+}
