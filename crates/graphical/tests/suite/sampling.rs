@@ -558,9 +558,9 @@ fn more_chains_than_memory_are_refused() {
         assert!(count == chains && needed as f64 >= (8.0 * chains as f64).min(u64::MAX as f64));
         let bits = BinaryGibbs::new(&binary, chains, BinaryStart::Zero, BinaryScan::Systematic, 0);
         let (count, needed) = refused(bits.map(|_| ()));
-        // Degree 8: a bit and 4 bytes a variable.
+        // Degree 8: a bit and 4 bytes a variable. Nine variables leave room for blocks of 512 chains.
         let bytes = 9.0 * (1.0 / 8.0 + 4.0) * chains as f64;
-        assert!(count == chains.div_ceil(64) && needed as f64 >= bytes.min(u64::MAX as f64));
+        assert!(count == chains.div_ceil(512) && needed as f64 >= bytes.min(u64::MAX as f64));
         let settings = AisSettings { chains, ..AisSettings::default() };
         refused(ais_binary(&binary, &settings).map(|_| ()));
         refused(ais(&model, &settings).map(|_| ()));
