@@ -3,10 +3,12 @@
 //! | id | figure | what |
 //! |---|---|---|
 //! | `ml-structure` | Figures 1 and 6 | structure learning with 10 nodes: schedules, exact likelihood, pseudo-likelihood |
+//! | `ml-structure-20` | Figure 1 | the same with 20 nodes, and with weaker couplings |
 //! | `ml-lambda` | Figure 4 | the same for three strengths of the penalty |
 //! | `ml-bound` | Figure 2 | the error of the gradient and its bounds |
 //! | `ml-senate` | Figure 3 | the US Senate, 109th Congress, second session |
 
+mod larger;
 mod senate;
 mod structure;
 mod tightness;
@@ -15,8 +17,13 @@ use crate::documents::SPG_TAY as DOCUMENT;
 use crate::{Experiment, Source};
 
 /// The experiments in the order of the paper.
-pub(crate) const ALL: &[Experiment] =
-    &[structure::STRUCTURE, structure::LAMBDA, tightness::EXPERIMENT, senate::EXPERIMENT];
+pub(crate) const ALL: &[Experiment] = &[
+    structure::STRUCTURE,
+    larger::EXPERIMENT,
+    structure::LAMBDA,
+    tightness::EXPERIMENT,
+    senate::EXPERIMENT,
+];
 
 /// A sentence of the paper.
 const fn paper(section: &'static str, quote: &'static str) -> Source {

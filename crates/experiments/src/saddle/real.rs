@@ -1,8 +1,9 @@
 //! Accuracy against nonzeros along a path of radii, on real data.
 
-use fenchel_datasets::embedded;
+use fenchel_datasets::{Folder, embedded, generate};
+use fenchel_linalg::CsrMatrix;
 use fenchel_optim::Stop;
-use fenchel_saddle::{MulticlassL1, MulticlassLoss};
+use fenchel_saddle::{MulticlassL1, MulticlassL1Model, MulticlassLoss};
 use ndarray::{Array2, Axis as Direction};
 
 use crate::{Axis, Context, Experiment, Failure, Figure, Ground, Outcome, Series, Source, Table};
@@ -10,8 +11,8 @@ use crate::{Axis, Context, Experiment, Failure, Figure, Ground, Outcome, Series,
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "sa-real",
     document: super::DOCUMENT,
-    title: "Accuracy against nonzeros on iris, wine and digits",
-    needs: &[],
+    title: "Accuracy against nonzeros on iris, wine, digits; images and documents",
+    needs: &["mnist-test"],
     run: experiment,
 };
 
@@ -97,11 +98,101 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
             .rests_on(["fit"])
             .ours("at least 0.85 on all three")
             .fixed_after_a_run()
-            .holds((least, least >= 0.9)),
+            .holds((least, least >= 0.85)),
     );
     let claim = Source::OURS.claim("every fit of the path is certified");
     outcome
         .claim(claim.on(Ground::Real).rests_on(["fit"]).reported("largest relative gap", largest));
     outcome.table(table).figure(figure);
+    large(context, &mut outcome)?;
     Ok(outcome)
+}
+
+/// MNIST (where the folder of data has it, at full size) and generated documents, a fit each with the default method.
+fn large(context: &Context, outcome: &mut Outcome) -> Result<(), Failure> {
+    let mut table = Table::new(
+        "One fit with the default method, every fifth row left out",
+        [
+            ("data", ""),
+            ("method", ""),
+            ("weights", ""),
+            ("test accuracy", ""),
+            ("relative gap", ""),
+        ],
+    );
+    let estimator = |penalty: f64| {
+        let stop =
+            Stop { relative: 0.2, max_passes: context.pick(400.0, 2000.0), ..Stop::default() };
+        let stop = context.stop("fit", stop);
+        MulticlassL1 { penalty, standardise: false, stop, ..MulticlassL1::default() }
+    };
+    let topics = context.pick(10, 100);
+    let documents = generate::topics(&generate::Topics {
+        rows: context.pick(600, 5000),
+        words: context.pick(800, 20_000),
+        topics,
+        ..generate::Topics::default()
+    });
+    let part = |test: bool| {
+        let (mut offsets, mut places, mut values, mut y) = (vec![0], vec![], vec![], vec![]);
+        for j in (0..documents.labels.len()).filter(|j| (j % 5 == 0) == test) {
+            let row = documents.offsets[j]..documents.offsets[j + 1];
+            places.extend_from_slice(&documents.places[row.clone()]);
+            values.extend_from_slice(&documents.values[row]);
+            offsets.push(places.len());
+            y.push(documents.labels[j]);
+        }
+        (CsrMatrix::new((y.len(), documents.columns), offsets, places, values), y)
+    };
+    context.progress(0.9, "documents");
+    let ((x, y), (test_x, test_y)) = (part(false), part(true));
+    let model = estimator(context.pick(1e-3, 1e-4)).fit(&x, &y)?;
+    let accuracy = model.score(&test_x, &test_y)?;
+    let mut row = |name: &str, model: &MulticlassL1Model<usize>, accuracy: f64| {
+        table.push([
+            name.into(),
+            format!("{:?}", model.solver).into(),
+            (model.nonzeros() as f64).into(),
+            accuracy.into(),
+            model.report.certificate.relative().into(),
+        ]);
+    };
+    row(&format!("documents of {topics} topics"), &model, accuracy);
+    let (accuracy, chance) = (accuracy, 1.0 / topics as f64);
+    let claim = Source::OURS.claim("documents are told apart by a few telling words");
+    outcome.claim(
+        claim
+            .rests_on(["fit"])
+            .ours("test accuracy at least 5 times chance; a tenth of the labels is noise")
+            .holds((accuracy, accuracy >= 5.0 * chance)),
+    );
+    let images = match &context.data {
+        Some(root) if context.pick(false, true) => Folder::new(root).mnist_test()?,
+        _ => None,
+    };
+    if let Some(images) = images {
+        context.progress(0.95, "images");
+        let x = images.x.mapv(|v| f64::from(v) / 255.0);
+        let y: Vec<usize> = images.y.iter().map(|v| usize::from(*v)).collect();
+        let (test, train): (Vec<usize>, Vec<usize>) = (0..y.len()).partition(|j| j % 5 == 0);
+        let take = |rows: &[usize]| {
+            (x.select(Direction(0), rows), rows.iter().map(|j| y[*j]).collect::<Vec<_>>())
+        };
+        let ((x, y), (test_x, test_y)) = (take(&train), take(&test));
+        let model = estimator(1e-3).fit(&x, &y)?;
+        let accuracy = model.score(&test_x, &test_y)?;
+        row("MNIST, 8,000 images", &model, accuracy);
+        let claim = Source::OURS.claim("images of digits are classified");
+        outcome.claim(
+            claim
+                .on(Ground::Real)
+                .rests_on(["fit"])
+                .ours("test accuracy at least 0.85")
+                .holds((accuracy, accuracy >= 0.85)),
+        );
+    } else {
+        outcome.note("MNIST is used at full size only, and where the folder of data has it.");
+    }
+    outcome.table(table);
+    Ok(())
 }
