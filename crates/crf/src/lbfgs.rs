@@ -13,8 +13,8 @@ use crate::{Error, Problem, Weights};
 /// [`sdca`](fn@crate::sdca) on sparse text and little memory beside the weights: `8 d (2 memory + 5)` bytes, and `8 d`
 /// for each thread, up to eight. The certificate is the duality gap `norm(grad P)^2 / (2 l2)`.
 ///
-/// The start costs a pass, and so does every point that a line search tries. A step that has begun is finished: a run may
-/// end above its limit of passes, by what the search of its last step tried beyond it.
+/// The start costs a pass, and so does every point that a line search tries. A run takes one step at least, which is two passes,
+/// and finishes a step that has begun: it may end above its limit of passes, by what the search of its last step tried beyond it.
 ///
 /// ```
 /// use fenchel_crf::{Dataset, Features, Problem, Token, lbfgs};

@@ -71,10 +71,10 @@ pub use model::CrfModel;
 pub use oeg::{Oeg, OegSettings, oeg};
 pub use problem::Problem;
 pub use radius::{radius_heuristic, radius_upper};
-pub use sag::{Sag, SagSampling, SagSettings, sag};
+pub use sag::{Sag, SagSettings, sag};
 pub use scheme::LabelScheme;
 pub use sdca::{
-    DualState, Init, NewtonStart, Sampling, Sdca, SdcaSettings, SdcaStep, memory, sdca,
+    DualState, Init, NewtonStart, Sdca, SdcaSettings, SdcaStep, memory, sdca,
     single_precision_suffices,
 };
 pub use support::{Features, Support};
@@ -85,6 +85,7 @@ pub use weights::Weights;
 
 // What a caller of this crate needs of its floor.
 pub use fenchel_optim::model::Saved;
+pub use fenchel_optim::random::Order;
 pub use fenchel_optim::{MAX_MEMORY, Progress, Refusal, Report, Status, Stop};
 
 #[cfg(doctest)]

@@ -1,9 +1,9 @@
 //! The curvatures of the sequences, and draws by them.
 
-use fenchel_optim::random::{Generator, MaxTree, SumTree, stream};
+use fenchel_optim::random::{Generator, MaxTree, Order, SumTree, stream};
 use rand::RngExt;
 
-use super::{SagSampling, SagSettings};
+use super::SagSettings;
 use crate::Error;
 
 /// The curvatures `L_i`.
@@ -15,14 +15,11 @@ pub(super) enum Curvature {
 impl Curvature {
     pub(super) fn new(settings: &SagSettings, n: usize) -> Result<Self, Error> {
         let first = settings.first;
-        Ok(match settings.sampling {
-            SagSampling::Uniform => {
-                Curvature::One { value: first, relax: (-1.0 / n as f64).exp2(), n }
-            }
-            SagSampling::Curvature => {
-                let none = vec![0.0; n];
-                Curvature::Each { sum: SumTree::new(&none)?, max: MaxTree::new(&none)?, first }
-            }
+        Ok(if settings.order == Order::Uniform {
+            Curvature::One { value: first, relax: (-1.0 / n as f64).exp2(), n }
+        } else {
+            let none = vec![0.0; n];
+            Curvature::Each { sum: SumTree::new(&none)?, max: MaxTree::new(&none)?, first }
         })
     }
 
@@ -88,10 +85,7 @@ pub(super) struct Draws {
 
 impl Draws {
     pub(super) fn new(settings: &SagSettings) -> Self {
-        let share = match settings.sampling {
-            SagSampling::Uniform => 0.0,
-            SagSampling::Curvature => settings.non_uniformity,
-        };
+        let share = if settings.order == Order::Uniform { 0.0 } else { settings.non_uniformity };
         Draws { generator: stream(settings.seed, 0), share }
     }
 

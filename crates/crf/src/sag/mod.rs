@@ -22,6 +22,7 @@ mod lazy;
 use fenchel_graphical::chain::{Chain, stride};
 use fenchel_linalg::{Invalid, lanes};
 use fenchel_optim::lbfgs::Smooth;
+use fenchel_optim::random::Order;
 use fenchel_optim::{
     Certificate, Iterative, Look, MAX_MEMORY, Observer, Refusal, Solution, Status, Stop, run,
 };
@@ -36,22 +37,11 @@ use lazy::Lazy;
 /// Squared norms of gradients below this are not worth a search.
 const FLAT: f64 = 1e-8;
 
-/// Which sequence [`sag`](fn@sag) visits next, and how long its steps are.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum SagSampling {
-    /// Uniform draws, one curvature for all, steps `1 / (L + l2)`: SAG.
-    Uniform,
-    /// Half of the draws by the curvatures `L_i` of the sequences seen so far, and steps between `1/L_max` and `1/L_mean`:
-    /// SAG-NUS.
-    #[default]
-    Curvature,
-}
-
 /// Settings of [`sag`](fn@sag).
 ///
 /// | field | default | meaning |
 /// |---|---|---|
-/// | `sampling` | `Curvature` | which sequence is next |
+/// | `order` | `Lipschitz` | which sequence is next, and how long the steps are: see below |
 /// | `skip` | false | whether searches that keep succeeding at once are skipped: SAG-NUS* |
 /// | `non_uniformity` | 0.5 | share of the draws by curvature |
 /// | `first` | 1 | curvature of the first sequence |
@@ -59,11 +49,18 @@ pub enum SagSampling {
 /// | `max_memory` | 4 GiB | bytes that the stored gradients may take |
 /// | `seed` | 0 | of the visits |
 /// | `stop` | see [`Stop`] | when to end |
+///
+/// | order | draws | steps |
+/// |---|---|---|
+/// | `Uniform`: SAG | uniform | `1 / (L + l2)`, one curvature `L` for all |
+/// | `Lipschitz`: SAG-NUS | a share by the curvatures `L_i` of the sequences seen so far | between `1 / max L_i` and `1 / mean L_i` |
+///
+/// Other orders are refused.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SagSettings {
     /// Which sequence is next.
-    pub sampling: SagSampling,
+    pub order: Order,
     /// Whether searches that keep succeeding at once are skipped, twice as many each time.
     pub skip: bool,
     /// Share of the draws by curvature, in `[0, 1]`.
@@ -83,7 +80,7 @@ pub struct SagSettings {
 impl Default for SagSettings {
     fn default() -> Self {
         SagSettings {
-            sampling: SagSampling::default(),
+            order: Order::Lipschitz,
             skip: false,
             non_uniformity: 0.5,
             first: 1.0,
@@ -96,18 +93,20 @@ impl Default for SagSettings {
 }
 
 impl SagSettings {
-    fn check(&self) -> Result<(), Invalid> {
+    fn check(&self) -> Result<(), Error> {
+        let taken = matches!(self.order, Order::Uniform | Order::Lipschitz);
+        self.order.check("sag", taken, "Uniform or Lipschitz")?;
         let expected = "a number in [0, 1]";
         if !(0.0..=1.0).contains(&self.non_uniformity) {
             let (name, value) = ("non_uniformity", self.non_uniformity);
-            return Err(Invalid::Parameter { name, value, expected });
+            return Err(Invalid::Parameter { name, value, expected }.into());
         }
         if !(self.decrease > 0.0 && self.decrease <= 1.0) {
             let (name, expected) = ("decrease", "a number in (0, 1]");
-            return Err(Invalid::Parameter { name, value: self.decrease, expected });
+            return Err(Invalid::Parameter { name, value: self.decrease, expected }.into());
         }
         Invalid::check_positive("first", self.first)?;
-        self.stop.check()
+        Ok(self.stop.check()?)
     }
 
     fn check_memory(&self, data: &Dataset) -> Result<(), Error> {
@@ -119,10 +118,7 @@ impl SagSettings {
 
     /// What a curvature is multiplied by before its search: a single one relaxes over a pass instead.
     fn decrease(&self) -> f64 {
-        match self.sampling {
-            SagSampling::Uniform => 1.0,
-            SagSampling::Curvature => self.decrease,
-        }
+        if self.order == Order::Uniform { 1.0 } else { self.decrease }
     }
 }
 

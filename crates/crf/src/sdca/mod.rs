@@ -10,7 +10,7 @@
 //! | `v = -1/(l2 n) F d` | direction on the weights | |
 //! | `s` | step that maximises the dual along the two | [`SdcaStep`] |
 //! | `m_i + s d`, `w + s v` | the move | |
-//! | `g_i = KL(m_i, p)` | the block's gap; `P(w) - D(m)` is their mean | [`Sampling`] |
+//! | `g_i = KL(m_i, p)` | the block's gap; `P(w) - D(m)` is their mean | [`SdcaSettings::order`] |
 
 mod block;
 mod init;
@@ -19,6 +19,7 @@ mod sampling;
 
 use fenchel_graphical::chain::{ChainMarginals, Probability, stride};
 use fenchel_linalg::Invalid;
+use fenchel_optim::random::Order;
 use fenchel_optim::{
     Certificate, Iterative, Look, MAX_MEMORY, Observer, Refusal, Solution, Status, Stop, run,
 };
@@ -26,12 +27,11 @@ use serde::{Deserialize, Serialize};
 
 pub use init::Init;
 pub use line_search::{NewtonStart, SdcaStep};
-pub use sampling::Sampling;
 
 use crate::objective::{Objective, each};
 use crate::{Dataset, Error, Problem, Weights, radius_heuristic, radius_upper};
 use block::{Block, Known};
-use sampling::Sampler;
+use sampling::{Sampler, needs_radii};
 
 /// Passes between two computations of `w` from the marginals, which remove what rounding has added up.
 const REFRESH: usize = 50;
@@ -40,7 +40,7 @@ const REFRESH: usize = 50;
 ///
 /// | field | default | meaning |
 /// |---|---|---|
-/// | `sampling` | `Gap` | which sequence is next |
+/// | `order` | `Gap` | which sequence is next: see below |
 /// | `non_uniformity` | 0.8 | share of the adaptive draws; the others are uniform |
 /// | `step` | `SingleNewton` | how far a block moves |
 /// | `init` | `Smoothed { smoothing: 1e-3 }` | where a cold start starts |
@@ -49,11 +49,16 @@ const REFRESH: usize = 50;
 /// | `max_memory` | 4 GiB | bytes that the marginals may take |
 /// | `seed` | 0 | of the visits |
 /// | `stop` | see [`Stop`] | when to end |
+///
+/// Orders that are drawn by gaps know the gap of every sequence from its last visit. With probability `1 - non_uniformity` a sequence
+/// is drawn uniformly all the same, so that no gap gets too old. `L_i` of [`Order`] is the squared radius `R_i` of the features, and
+/// `mu` is `l2`: the Importance sampling of the paper is `Lipschitz`, Gap x importance is `LipschitzGap`, Max is `LargestGap`.
+/// `Mixed` and `Residual` are refused.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SdcaSettings {
     /// Which sequence is next.
-    pub sampling: Sampling,
+    pub order: Order,
     /// Share of the adaptive draws, in `[0, 1]`.
     pub non_uniformity: f64,
     /// How far a block moves.
@@ -76,7 +81,7 @@ pub struct SdcaSettings {
 impl Default for SdcaSettings {
     fn default() -> Self {
         SdcaSettings {
-            sampling: Sampling::default(),
+            order: Order::Gap,
             non_uniformity: 0.8,
             step: SdcaStep::default(),
             init: Init::default(),
@@ -454,14 +459,14 @@ pub fn single_precision_suffices(data: &Dataset, l2: f64, relative: f64) -> bool
 fn sampler(problem: &Problem<'_>, settings: &SdcaSettings) -> Result<Sampler, Error> {
     let (n, data) = (problem.n(), problem.data());
     let scale = 1.0 / (problem.l2() * n as f64);
-    let importance = match settings.sampling.needs_radii() {
+    let importance = match needs_radii(&settings.order) {
         true => (0..n).map(|i| 1.0 + scale * radius_heuristic(data, i)).collect(),
         false => Vec::new(),
     };
     // More than any block can have: P(0) is their mean at the true labels.
     let first = 10.0 * data.tokens() as f64 / n as f64 * (data.labels() as f64).ln();
-    let SdcaSettings { sampling, non_uniformity, seed, .. } = settings;
-    Sampler::new(sampling, n, *non_uniformity, importance, first.max(100.0), *seed)
+    let SdcaSettings { order, non_uniformity, seed, .. } = settings;
+    Sampler::new(order, n, *non_uniformity, importance, first.max(100.0), *seed)
 }
 
 /// `1 / (1 + R_i / (l2 n))` where the step needs it.

@@ -1,51 +1,25 @@
-//! Which block is next.
+//! Which block is next: what an [`Order`] means for the blocks of [`sdca`](fn@crate::sdca).
+//!
+//! The adaptive orders keep the gap of every block from its last visit. With probability `1 - non_uniformity` a sequence is
+//! drawn uniformly all the same, so that no gap gets too old.
+//!
+//! | order | probability of block `i` | name in the paper |
+//! |---|---|---|
+//! | plain ones, `Weighted` | see [`Order`] | Uniform |
+//! | `Lipschitz` | `1 + R_i / (l2 n)` with the radius `R_i` of its features | Importance |
+//! | `Gap` | its last gap `g_i` | Gap |
+//! | `LipschitzGap` | `g_i (1 + R_i / (l2 n))` | Gap x importance |
+//! | `LargestGap` | the largest `g_i`, the first of equal ones | Max |
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::random::{Generator, MaxTree, Order, SumTree, Visits, stream};
 use rand::RngExt;
-use serde::{Deserialize, Serialize};
 
 use crate::Error;
 
-/// Which sequence is visited next.
-///
-/// The adaptive schemes keep the gap of every block from its last visit. With probability `1 - non_uniformity` a sequence is
-/// drawn uniformly all the same, so that no gap gets too old.
-///
-/// | scheme | probability of block `i` |
-/// |---|---|
-/// | `Uniform` | `1/n`, independent draws |
-/// | `Cyclic`, `Permuted`, `Scripted` | as in [`Order`] |
-/// | `Importance` | `1 + R_i / (l2 n)` with the radius `R_i` of its features |
-/// | `Gap` | its last gap `g_i` |
-/// | `GapImportance` | `g_i (1 + R_i / (l2 n))` |
-/// | `Max` | the largest `g_i`, the first of equal ones |
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub enum Sampling {
-    /// Independent uniform draws.
-    Uniform,
-    /// In order, again and again.
-    Cyclic,
-    /// A new random order every pass.
-    Permuted,
-    /// This order, again and again: replays a trajectory.
-    Scripted(Vec<usize>),
-    /// By the radius of the features.
-    Importance,
-    /// By the last gap: the fastest on sparse text.
-    #[default]
-    Gap,
-    /// By the last gap and the radius.
-    GapImportance,
-    /// The largest last gap.
-    Max,
-}
-
-impl Sampling {
-    /// Whether the radii of the blocks are needed.
-    pub(super) fn needs_radii(&self) -> bool {
-        matches!(self, Sampling::Importance | Sampling::GapImportance)
-    }
+/// Whether the radii of the blocks are needed.
+pub(super) fn needs_radii(order: &Order) -> bool {
+    matches!(order, Order::Lipschitz | Order::LipschitzGap)
 }
 
 #[derive(Debug, Clone)]
@@ -72,7 +46,7 @@ enum Scheme {
 impl Sampler {
     /// `first` is the gap that every block is thought to have before its first visit.
     pub(super) fn new(
-        sampling: &Sampling,
+        order: &Order,
         n: usize,
         non_uniformity: f64,
         importance: Vec<f64>,
@@ -84,25 +58,24 @@ impl Sampler {
             return Err(Invalid::Parameter { name, value: non_uniformity, expected }.into());
         }
         let gaps = vec![first; n];
-        let ordered = |order: &Order| Visits::new(order, n, seed);
-        let scheme = match sampling {
-            Sampling::Uniform => Scheme::Ordered(ordered(&Order::Uniform)?),
-            Sampling::Cyclic => Scheme::Ordered(ordered(&Order::Cyclic)?),
-            Sampling::Permuted => Scheme::Ordered(ordered(&Order::Permuted)?),
-            Sampling::Scripted(script) => {
-                Scheme::Ordered(ordered(&Order::Scripted(script.clone()))?)
+        let scheme = match order {
+            Order::Lipschitz => {
+                let visits = Visits::new(&Order::Weighted(importance.clone()), n, seed)?;
+                Scheme::Drawn { visits }
             }
-            Sampling::Importance => {
-                Scheme::Drawn { visits: ordered(&Order::Weighted(importance.clone()))? }
-            }
-            Sampling::Gap => Scheme::Summed(SumTree::new(&gaps)?),
-            Sampling::GapImportance => {
+            Order::Gap => Scheme::Summed(SumTree::new(&gaps)?),
+            Order::LipschitzGap => {
                 let weights: Vec<f64> = importance.iter().map(|c| first * c).collect();
                 Scheme::Summed(SumTree::new(&weights)?)
             }
-            Sampling::Max => Scheme::Largest(MaxTree::new(&gaps)?),
+            Order::LargestGap => Scheme::Largest(MaxTree::new(&gaps)?),
+            given => {
+                let expected = "a given order, Lipschitz, Gap, LipschitzGap or LargestGap";
+                given.check("sdca", given.is_given(), expected)?;
+                Scheme::Ordered(Visits::new(given, n, seed)?)
+            }
         };
-        let importance = if *sampling == Sampling::GapImportance { importance } else { Vec::new() };
+        let importance = if *order == Order::LipschitzGap { importance } else { Vec::new() };
         Ok(Sampler { scheme, generator: stream(seed, 1), non_uniformity, importance, gaps })
     }
 
@@ -156,9 +129,9 @@ mod tests {
     const GAPS: [f64; 7] = [0.5, 3.0, 0.0, 1.0, 0.25, 7.25, 0.0];
     const RADII: [f64; 7] = [1.0, 2.0, 9.0, 4.0, 1.5, 3.0, 1.0];
 
-    fn sampler(sampling: &Sampling, n: usize, share: f64) -> Sampler {
-        let radii = if sampling.needs_radii() { RADII[..n].to_vec() } else { Vec::new() };
-        Sampler::new(sampling, n, share, radii, 100.0, 5).unwrap()
+    fn sampler(order: &Order, n: usize, share: f64) -> Sampler {
+        let radii = if needs_radii(order) { RADII[..n].to_vec() } else { Vec::new() };
+        Sampler::new(order, n, share, radii, 100.0, 5).unwrap()
     }
 
     /// The probability, under `weights` mixed with uniform draws, of frequencies at least as far off.
@@ -184,11 +157,11 @@ mod tests {
     #[test]
     fn draws_follow_the_last_gaps_mixed_with_uniform_ones() {
         for share in [0.0, 0.5, 0.8, 1.0] {
-            let mut gap = sampler(&Sampling::Gap, 7, share);
+            let mut gap = sampler(&Order::Gap, 7, share);
             assert!(tail(&mut gap, &[100.0; 7], share) > 1e-3);
-            let mut both = sampler(&Sampling::GapImportance, 7, share);
+            let mut both = sampler(&Order::LipschitzGap, 7, share);
             assert!(tail(&mut both, &RADII, share) > 1e-3);
-            let mut importance = sampler(&Sampling::Importance, 7, share);
+            let mut importance = sampler(&Order::Lipschitz, 7, share);
             // Recorded twice: only the last one counts.
             for gaps in [[1.0; 7], GAPS] {
                 for (i, gap_i) in gaps.into_iter().enumerate() {
@@ -207,7 +180,7 @@ mod tests {
 
     #[test]
     fn a_held_block_is_drawn_uniformly_only_until_its_gap_is_known() {
-        let mut gap = sampler(&Sampling::Gap, 7, 1.0);
+        let mut gap = sampler(&Order::Gap, 7, 1.0);
         (0..7).for_each(|i| gap.record(i, GAPS[i]));
         gap.hold(5);
         let mut without = GAPS;
@@ -222,7 +195,7 @@ mod tests {
 
     #[test]
     fn the_largest_gap_is_the_first_of_equal_ones() {
-        let mut max = sampler(&Sampling::Max, 7, 1.0);
+        let mut max = sampler(&Order::LargestGap, 7, 1.0);
         assert_eq!(max.draw(), 0);
         (0..7).for_each(|i| max.record(i, GAPS[i]));
         assert_eq!((max.draw(), max.draw()), (5, 5));
@@ -234,7 +207,7 @@ mod tests {
 
     #[test]
     fn a_single_block_is_always_next() {
-        for sampling in [Sampling::Uniform, Sampling::Importance, Sampling::Gap, Sampling::Max] {
+        for sampling in [Order::Uniform, Order::Lipschitz, Order::Gap, Order::LargestGap] {
             let mut one = sampler(&sampling, 1, 0.8);
             one.record(0, 0.0);
             assert!((0..50).all(|_| one.draw() == 0), "{sampling:?}");
@@ -243,7 +216,7 @@ mod tests {
 
     #[test]
     fn gaps_that_are_no_weights_do_no_harm() {
-        let mut gap = sampler(&Sampling::Gap, 2, 1.0);
+        let mut gap = sampler(&Order::Gap, 2, 1.0);
         gap.record(0, -1e-13);
         gap.record(1, f64::INFINITY);
         assert_eq!(gap.gaps(), [0.0, 1e100]);

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use crate::common::*;
-use fenchel_crf::{Dataset, Problem, Sampling, Sdca, SdcaSettings, SdcaStep, Support, Token, sdca};
+use fenchel_crf::{Dataset, Order, Problem, Sdca, SdcaSettings, SdcaStep, Support, Token, sdca};
 use fenchel_optim::{Cadence, Progress, Status, Stop};
 use rand::{RngExt, SeedableRng};
 
@@ -75,12 +75,12 @@ fn the_dual_never_falls_however_much_blocks_overlap() {
 fn batches_reach_the_same_optimum() {
     for (data, l2) in [(overlapping(3), 1.0 / 12.0), tiny().remove(2)] {
         let problem = problem(&data, l2);
-        for sampling in [Sampling::Gap, Sampling::Permuted, Sampling::Max, Sampling::Uniform] {
+        for order in [Order::Gap, Order::Permuted, Order::LargestGap, Order::Uniform] {
             let value = |batch: usize| {
                 let stop =
                     Stop { absolute: 1e-9, relative: 0.0, max_passes: 5000.0, ..Stop::default() };
-                let sampling = sampling.clone();
-                let settings = SdcaSettings { batch, sampling, stop, ..Default::default() };
+                let order = order.clone();
+                let settings = SdcaSettings { batch, order, stop, ..Default::default() };
                 let solution = sdca::<f64, _>(&problem, &settings, None, &mut ()).unwrap();
                 assert_eq!(solution.report.status, Status::Converged, "{settings:?}");
                 problem.objective(&solution.state.weights).unwrap()

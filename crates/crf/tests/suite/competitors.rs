@@ -7,15 +7,14 @@ use std::ops::ControlFlow;
 use crate::common::*;
 use fenchel_crf::synthetic::{OcrLike, TextLike, ocr_like, text_like};
 use fenchel_crf::{
-    CrfFiniteSum, DualState, Error, Features, Init, Likelihood, Oeg, OegSettings, Problem, Sag,
-    SagSampling, SagSettings, Support, lbfgs, oeg, sag,
+    CrfFiniteSum, DualState, Error, Features, Init, Likelihood, Oeg, OegSettings, Order, Problem,
+    Sag, SagSettings, Support, lbfgs, oeg, sag,
 };
 use fenchel_finite_sum::general::{FiniteSum, Sum, SumSettings, saga, svrg};
 use fenchel_graphical::chain::ChainMarginals;
 use fenchel_linalg::Invalid;
 use fenchel_optim::lbfgs::{LbfgsSettings, Smooth};
 use fenchel_optim::prox::Zero;
-use fenchel_optim::random::Order;
 use fenchel_optim::{Cadence, Progress, Refusal, Status, Stop};
 
 fn optimum(problem: &Problem<'_>) -> f64 {
@@ -28,11 +27,8 @@ fn until(absolute: f64) -> Stop {
     Stop { absolute, relative: 0.0, max_passes: 4000.0, ..Stop::default() }
 }
 
-const SAGS: [(SagSampling, bool); 3] = [
-    (SagSampling::Uniform, false),
-    (SagSampling::Curvature, false),
-    (SagSampling::Curvature, true),
-];
+const SAGS: [(Order, bool); 3] =
+    [(Order::Uniform, false), (Order::Lipschitz, false), (Order::Lipschitz, true)];
 
 /// The problem's own function, counting how often it is asked.
 struct Counted<'c, 'p, 'a>(Likelihood<'p, 'a>, &'c Cell<u32>);
@@ -198,13 +194,13 @@ fn every_sag_reaches_the_optimum() {
             let features = Features { states, transitions: states, ..Features::default() };
             let problem = Problem::new(data, *l2, features).unwrap();
             let best = optimum(&problem);
-            for (sampling, skip) in SAGS {
+            for (order, skip) in SAGS {
                 let stop = until(1e-8);
-                let settings = SagSettings { sampling, skip, stop, ..Default::default() };
+                let settings = SagSettings { order, skip, stop, ..Default::default() };
                 let solution = sag(&problem, &settings, None, &mut ()).unwrap();
                 assert_eq!(solution.report.status, Status::Converged, "{}", solution.report);
                 let above = problem.objective(&solution.state).unwrap() - best;
-                assert!((-1e-11..=1e-8).contains(&above), "{sampling:?} {skip} {above:e}");
+                assert!((-1e-11..=1e-8).contains(&above), "{settings:?} {above:e}");
             }
         }
     }
@@ -257,13 +253,13 @@ fn lazy_updates_are_the_dense_ones() {
 fn skipped_searches_save_oracle_calls() {
     let data = text_like(&TextLike { sequences: 60, words: 200, ..TextLike::default() }).unwrap();
     let problem = problem(&data, 1.0 / 60.0);
-    let calls = |sampling, skip| {
+    let calls = |order, skip| {
         let stop = Stop::after_passes(20.0);
-        let settings = SagSettings { sampling, skip, stop, ..Default::default() };
+        let settings = SagSettings { order, skip, stop, ..Default::default() };
         sag(&problem, &settings, None, &mut ()).unwrap().report.oracle_calls as f64 / 1200.0
     };
-    let searched = calls(SagSampling::Curvature, false);
-    let skipped = calls(SagSampling::Curvature, true);
+    let searched = calls(Order::Lipschitz, false);
+    let skipped = calls(Order::Lipschitz, true);
     assert!((1.9..2.4).contains(&searched), "{searched}");
     assert!((1.0..1.7).contains(&skipped), "{skipped}");
 }
@@ -281,9 +277,10 @@ fn certificates_change_no_bit_and_a_seed_determines_all() {
     assert_eq!(by_oeg(often, 1), by_oeg(rarely, 1));
     assert_ne!(by_oeg(often, 1), by_oeg(often, 2));
     let mut watch = |_: &Progress, _: &Sag<'_, '_>| ControlFlow::Continue(());
-    for (sampling, skip) in SAGS {
+    for (order, skip) in SAGS {
         let mut by_sag = |stop, seed| {
-            let settings = SagSettings { sampling, skip, stop, seed, ..Default::default() };
+            let order = order.clone();
+            let settings = SagSettings { order, skip, stop, seed, ..Default::default() };
             sag(&problem, &settings, None, &mut watch).unwrap().state
         };
         assert_eq!(by_sag(often, 1), by_sag(rarely, 1));
@@ -339,6 +336,9 @@ fn bad_input_is_refused_by_name() {
     assert!(matches!(error, Error::Refused(Refusal::MemoryLimit { what: "oeg", limit: 100, .. })));
     let (other, _) = &tiny()[1];
     let weights = random_weights(other, 1.0, 1);
+    let settings = SagSettings { order: Order::Gap, ..base() };
+    let message = sag(&problem, &settings, None, &mut ()).unwrap_err().to_string();
+    assert!(message.contains("the gap order; expected Uniform or Lipschitz"), "{message}");
     assert!(sag(&problem, &base(), Some(weights.clone()), &mut ()).is_err());
     let state = DualState { weights, marginals: vec![] };
     assert!(oeg(&problem, &OegSettings::default(), Some(state), &mut ()).is_err());

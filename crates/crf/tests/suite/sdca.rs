@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use crate::common::*;
 use fenchel_crf::{
-    Dataset, DualState, Error, Init, NewtonStart, Problem, Sampling, Sdca, SdcaSettings, SdcaStep,
+    Dataset, DualState, Error, Init, NewtonStart, Order, Problem, Sdca, SdcaSettings, SdcaStep,
     lbfgs, memory, sdca,
 };
 use fenchel_graphical::chain::{ChainMarginals, LogF64, Probability};
@@ -36,7 +36,7 @@ fn joints<T: Probability>(data: &Dataset, marginals: &[ChainMarginals<T>]) -> Ve
 }
 
 #[test]
-fn every_step_and_every_sampling_reaches_the_optimum() {
+fn every_step_and_every_order_reaches_the_optimum() {
     let steps = [
         SdcaStep::SingleNewton,
         NEWTON,
@@ -45,29 +45,28 @@ fn every_step_and_every_sampling_reaches_the_optimum() {
         SdcaStep::Armijo { decrease: 1e-4, shrink: 0.5 },
         SdcaStep::SkipIfImproves,
     ];
-    let samplings = [
-        Sampling::Uniform,
-        Sampling::Cyclic,
-        Sampling::Permuted,
-        Sampling::Importance,
-        Sampling::Gap,
-        Sampling::GapImportance,
-        Sampling::Max,
+    let orders = [
+        Order::Uniform,
+        Order::Cyclic,
+        Order::Permuted,
+        Order::Lipschitz,
+        Order::Gap,
+        Order::LipschitzGap,
+        Order::LargestGap,
     ];
-    let defaults = steps.into_iter().map(|step| (step, Sampling::Gap));
-    let all = defaults.chain(samplings.into_iter().map(|sampling| (NEWTON, sampling)));
+    let defaults = steps.into_iter().map(|step| (step, Order::Gap));
+    let all = defaults.chain(orders.into_iter().map(|order| (NEWTON, order)));
     let tiny = tiny();
-    for (step, sampling) in all {
+    for (step, order) in all {
         for (data, l2) in &tiny[..3] {
             let problem = problem(data, *l2);
             let stop = until(1e-9);
-            let settings =
-                SdcaSettings { step, sampling: sampling.clone(), stop, ..Default::default() };
+            let settings = SdcaSettings { step, order: order.clone(), stop, ..Default::default() };
             let solution = sdca::<f64, _>(&problem, &settings, None, &mut ()).unwrap();
             let report = solution.report;
-            assert_eq!(report.status, Status::Converged, "{step:?} {sampling:?} {report}");
+            assert_eq!(report.status, Status::Converged, "{step:?} {order:?} {report}");
             let above = problem.objective(&solution.state.weights).unwrap() - optimum(&problem);
-            assert!((-1e-11..=1e-9).contains(&above), "{step:?} {sampling:?} {above:e}");
+            assert!((-1e-11..=1e-9).contains(&above), "{step:?} {order:?} {above:e}");
         }
     }
 }
@@ -136,9 +135,9 @@ fn a_newton_step_is_the_best_on_a_grid() {
         let problem = problem(&data, l2);
         let after = |step: SdcaStep, i: usize| {
             let n = data.sequences() as f64;
-            let sampling = Sampling::Scripted(vec![i]);
+            let order = Order::Scripted(vec![i]);
             let stop = Stop { check: Cadence::Every(1.0 / n), ..Stop::after_passes(1.0 / n) };
-            let settings = SdcaSettings { step, sampling, stop, ..Default::default() };
+            let settings = SdcaSettings { step, order, stop, ..Default::default() };
             let mut dual = 0.0;
             let mut watch = |_: &Progress, method: &Sdca<'_, '_, f64>| {
                 dual = method.dual().unwrap();
@@ -307,8 +306,11 @@ fn bad_settings_and_starts_are_refused() {
     ] {
         assert!(refused(SdcaSettings { step, ..Default::default() }), "{step:?}");
     }
-    assert!(refused(SdcaSettings { sampling: Sampling::Scripted(vec![99]), ..Default::default() }));
-    assert!(refused(SdcaSettings { sampling: Sampling::Scripted(vec![]), ..Default::default() }));
+    assert!(refused(SdcaSettings { order: Order::Scripted(vec![99]), ..Default::default() }));
+    assert!(refused(SdcaSettings { order: Order::Scripted(vec![]), ..Default::default() }));
+    for order in [Order::Mixed, Order::Residual] {
+        assert!(refused(SdcaSettings { order, ..Default::default() }));
+    }
     let settings = SdcaSettings { stop: Stop::after_passes(1.0), ..Default::default() };
     let mut state = sdca::<f64, _>(&problem, &settings, None, &mut ()).unwrap().state;
     state.marginals.pop();

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use crate::common::*;
 use fenchel_crf::{
-    NewtonStart, Problem, Progress, Sampling, Sdca, SdcaSettings, SdcaStep, Stop, lbfgs, sdca,
+    NewtonStart, Order, Problem, Progress, Sdca, SdcaSettings, SdcaStep, Stop, lbfgs, sdca,
 };
 use fenchel_optim::Cadence;
 use fenchel_optim::lbfgs::LbfgsSettings;
@@ -180,8 +180,8 @@ fn the_mean_trajectory_meets_the_rate() {
                 let stop =
                     Stop { check: Cadence::Every(1.0), ..Stop::after_passes(f64::from(passes)) };
                 let step = SdcaStep::Newton { tolerance: 1e-6, start: NewtonStart::Half };
-                let sampling = Sampling::Uniform;
-                let settings = SdcaSettings { sampling, step, seed, stop, ..Default::default() };
+                let order = Order::Uniform;
+                let settings = SdcaSettings { order, step, seed, stop, ..Default::default() };
                 let mut below = Vec::new();
                 let mut watch = |_: &Progress, method: &Sdca<'_, '_, f64>| {
                     below.push(best - method.dual().unwrap());

@@ -1,6 +1,6 @@
 //! Figure 8: how exact the line search must be.
 
-use fenchel_crf::{NewtonStart, Sampling, SdcaStep};
+use fenchel_crf::{NewtonStart, Order, SdcaStep};
 
 use super::paper;
 use super::runs::{Curve, Method, curves};
@@ -32,7 +32,7 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
         ("one Newton step", SdcaStep::SingleNewton),
         ("always 0.5", SdcaStep::Fixed(0.5)),
     ]
-    .map(|(name, step)| (name, Method::Sdca(Sampling::Gap, 0.8, step)));
+    .map(|(name, step)| (name, Method::Sdca(Order::Gap, 0.8, step)));
     let (course, runs) = curves(context, Set::Entities, &methods, PASSES, 1)?;
     let task = &course.task;
     task.describe(&mut outcome);

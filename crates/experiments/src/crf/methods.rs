@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use fenchel_crf::Dataset;
+
 use super::paper;
 use super::runs::{Course, Curve, Method, Row, curves};
 use super::tasks::Set;
@@ -314,4 +316,11 @@ fn errors(context: &Context) -> Result<Outcome, Failure> {
     }
     outcome.table(table);
     Ok(outcome)
+}
+
+/// `a`, the most attributes that a token has, and its share of all, `a / A`.
+pub(super) fn density(data: &Dataset) -> (usize, f64) {
+    let tokens = data.iter().flat_map(|s| (0..s.len()).map(move |t| s.attributes(t).count()));
+    let most = tokens.max().unwrap_or(0);
+    (most, most as f64 / data.attributes().max(1) as f64)
 }

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use fenchel_crf::{
-    Features, NewtonStart, Oeg, OegSettings, Problem, Sag, SagSettings, Sampling, Sdca,
-    SdcaSettings, SdcaStep, Weights, lbfgs, oeg, sag, sdca,
+    Features, NewtonStart, Oeg, OegSettings, Order, Problem, Sag, SagSettings, Sdca, SdcaSettings,
+    SdcaStep, Weights, lbfgs, oeg, sag, sdca,
 };
 use fenchel_optim::lbfgs::LbfgsSettings;
 use fenchel_optim::{Observer, Progress, Stop};
@@ -19,8 +19,8 @@ use crate::{Context, Failure, Series};
 /// A method with all that tells its runs apart.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Method {
-    /// Scheme, share of the adaptive draws, step.
-    Sdca(Sampling, f64, SdcaStep),
+    /// Order, share of the adaptive draws, step.
+    Sdca(Order, f64, SdcaStep),
     Oeg,
     /// With skipped searches or not.
     Sag(bool),
@@ -31,11 +31,11 @@ pub(super) const NEWTON: SdcaStep = SdcaStep::Newton { tolerance: 1e-3, start: N
 
 impl Method {
     pub(super) fn gap(share: f64) -> Method {
-        Method::Sdca(Sampling::Gap, share, NEWTON)
+        Method::Sdca(Order::Gap, share, NEWTON)
     }
 
     pub(super) fn uniform() -> Method {
-        Method::Sdca(Sampling::Uniform, 0.8, NEWTON)
+        Method::Sdca(Order::Uniform, 0.8, NEWTON)
     }
 }
 
@@ -199,9 +199,9 @@ fn run(
         || *method == Method::uniform();
     let mut watch = Watch { context, course, tested, rows: Vec::new() };
     match method.clone() {
-        Method::Sdca(sampling, non_uniformity, step) => {
+        Method::Sdca(order, non_uniformity, step) => {
             let settings =
-                SdcaSettings { sampling, non_uniformity, step, seed, stop, ..Default::default() };
+                SdcaSettings { order, non_uniformity, step, seed, stop, ..Default::default() };
             sdca::<f64, _>(&problem, &settings, None, &mut watch)?;
         }
         Method::Oeg => {

@@ -1,6 +1,6 @@
 //! Figures 2, 3 and 9: which sequence is next, and what is known of the gap.
 
-use fenchel_crf::Sampling;
+use fenchel_crf::Order;
 
 use super::paper;
 use super::runs::{Curve, Method, NEWTON, curves, late};
@@ -41,19 +41,19 @@ const NAMES: [&str; 5] = ["share 0", "share 0.2", "share 0.5", "share 0.8", "sha
 const IMPORTANCE: Source =
     paper("6.3", "We also observe that Importance performs worse than Uniform");
 
-fn scheme(sampling: Sampling) -> Method {
-    Method::Sdca(sampling, 0.8, NEWTON)
+fn scheme(order: Order) -> Method {
+    Method::Sdca(order, 0.8, NEWTON)
 }
 
 fn schemes(context: &Context) -> Result<Outcome, Failure> {
     let mut outcome = settings();
     context.progress(0.0, "OCR");
     let methods = [
-        ("Gap", scheme(Sampling::Gap)),
-        ("Gap x importance", scheme(Sampling::GapImportance)),
-        ("Uniform", scheme(Sampling::Uniform)),
-        ("Importance", scheme(Sampling::Importance)),
-        ("Max", scheme(Sampling::Max)),
+        ("Gap", scheme(Order::Gap)),
+        ("Gap x importance", scheme(Order::LipschitzGap)),
+        ("Uniform", scheme(Order::Uniform)),
+        ("Importance", scheme(Order::Lipschitz)),
+        ("Max", scheme(Order::LargestGap)),
     ];
     let (course, ocr) = curves(context, Set::Ocr, &methods, PASSES, SEEDS)?;
     let task = &course.task;
