@@ -233,6 +233,9 @@ fn judge(outcome: &mut Outcome, task: &Task, known: Known, lines: &[Line]) -> Re
         let source = if quote.is_empty() { crate::Source::OURS } else { thesis(section, quote) };
         let sentence = source.claim(format!("{}: {what}", task.name)).on(task.ground());
         let stated = sentence.rests_on(methods.iter().copied()).ours(expected);
+        // How these two are judged was settled with results at hand.
+        let stated =
+            if [SIMILAR, SPOILT].contains(&what) { stated.fixed_after_a_run() } else { stated };
         outcome.claim(judged(task, stated, found, known(task, what, lines)));
     };
     let (random, permuted) = (of("Finito")?, of("Finito permuted")?);
