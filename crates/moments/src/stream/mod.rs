@@ -182,7 +182,7 @@ impl SliceMoments {
         self.add(&data, &labels, weights, content)
     }
 
-    /// Adds the scores of a batch, for [`Sade::fit_moments`].
+    /// Adds the scores of a batch, for [`Sade::fit_moments`](crate::Sade::fit_moments).
     ///
     /// # Errors
     /// As [`partial_fit`](SliceMoments::partial_fit), those of the score, and [`Invalid::Layout`] if it holds features.
