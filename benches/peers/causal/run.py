@@ -204,6 +204,7 @@ def report(ours, tallies, curves, every):
 def main():
     """Measures and writes the page."""
     options = arguments()
+    options.out.mkdir(parents=True, exist_ok=True)
     runner = Runner(options.runner)
     curves = adaptation(runner, options.quick)
     print(curves, flush=True)
