@@ -26,7 +26,7 @@ use crate::mirror_descent::{
     At, MirrorDescent, MirrorDescentSettings, Oracle, stochastic_mirror_descent,
 };
 use crate::mirror_prox::{MirrorProx, MirrorProxSettings, mirror_prox};
-use crate::pdhg::{Bilinear, Pdhg, PdhgSettings, PdhgState, pdhg, spectral_norm};
+use crate::pdhg::{Bilinear, Pdhg, PdhgSettings, PdhgState, longest, pdhg, spectral_norm};
 use crate::problem::{SaddleProblem, SaddleState};
 use crate::setup::{Setup, Simplexes, project_rows};
 
@@ -256,8 +256,8 @@ impl Bilinear for MatrixGame {
             to.iter_mut().zip(from).for_each(|(t, f)| *t = f)
         };
         spectral_norm(
-            p,
-            m,
+            (p, m),
+            longest(&self.matrix),
             |y, out| set(out, self.matrix.dot(&ArrayView1::from(y))),
             |x, out| set(out, self.matrix.t().dot(&ArrayView1::from(x))),
         )

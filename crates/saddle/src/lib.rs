@@ -16,6 +16,7 @@
 //! The README has the table of methods with their guarantees, and what was found wrong in the document.
 #![forbid(unsafe_code)]
 
+mod active;
 pub mod conjugate;
 mod error;
 mod estimator;
@@ -35,6 +36,9 @@ mod walk;
 
 pub use error::Error;
 pub use estimator::{ClassWeights, MulticlassL1, MulticlassL1Model, Radius, SaddleStep, Solver};
+pub use fenchel_linalg::{AsDesign, CsrMatrix};
+pub use fenchel_optim::model::Saved;
+pub use fenchel_optim::{Cadence, Certificate, Progress, Report, Status, StepSize, Stop};
 pub use games::{MatrixGame, exact_game, matrix_game, sampled_game, value_bounds};
 pub use lp::{LinearProgram, LpOutcome, LpSettings, LpSolution, linear_program};
 pub use mirror_descent::{

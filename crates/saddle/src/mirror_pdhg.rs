@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::problem::{SaddleProblem, SaddleState};
-use crate::walk::Walk;
+use crate::walk::{Stepped, Walk, along};
 
 /// Settings of [`mirror_pdhg`].
 ///
@@ -58,16 +58,19 @@ const SHRINKAGE: f64 = 0.6;
 
 /// The running method, as an observer sees it.
 pub struct MirrorPdhg<'a> {
-    walk: Walk<'a>,
-    gamma: f64,
-    search: bool,
+    base: Stepped<'a>,
+    ahead: Ahead,
+}
+
+/// What an iteration knows beside the walk.
+struct Ahead {
     refused: bool,
     /// `-grad_y f` at the current `x`, and at the one before.
     at_x: (Vec<f64>, Vec<f64>),
     /// The next `x`: its place and its point.
     next: (Vec<f64>, Vec<f64>),
-    /// Products, two of which are a field.
-    products: u64,
+    /// The place in `y` and `grad_x f` before the step in `y`.
+    before: (Vec<f64>, Vec<f64>),
 }
 
 impl<'a> MirrorPdhg<'a> {
@@ -76,66 +79,67 @@ impl<'a> MirrorPdhg<'a> {
         settings: &MirrorPdhgSettings,
         start: Option<SaddleState>,
     ) -> Result<Self, Error> {
-        let theory = 0.5 / problem.scale();
-        let search = settings.step == StepSize::Backtracking;
-        let gamma = if search { theory } else { settings.step.resolve(theory)? };
-        if !(gamma < f64::INFINITY) {
-            let expected = "a finite number > 0; are the data that small?";
-            return Err(Invalid::Parameter { name: "step", value: gamma, expected }.into());
-        }
         let balance = settings.balance;
         Invalid::check_positive("balance", balance)?;
-        let walk = Walk::new(problem, start)?;
-        let rates = (walk.rates.0 / balance, walk.rates.1 * balance);
-        let mut walk = walk.with_rates(rates);
-        let gamma = walk.trail.step.filter(|_| search).unwrap_or(gamma);
-        let mut at_x = vec![0.0; walk.y.len()];
-        problem.field_x(&walk.y, &mut walk.gx);
-        problem.field_y(&walk.x, &mut at_x);
+        let mut base = Stepped::new(problem, settings.step, start)?;
+        let rates = base.walk.rates;
+        base.walk = base.walk.with_rates((rates.0 / balance, rates.1 * balance));
+        let walk = &base.walk;
         let next = (walk.trail.place_x.clone(), walk.x.clone());
-        let at_x = (at_x.clone(), at_x);
-        let mut method =
-            MirrorPdhg { walk, gamma, search, refused: false, at_x, next, products: 2 };
-        method.look_ahead(gamma);
+        let before = (walk.trail.place_y.clone(), walk.gx.clone());
+        let at_x = (walk.gy.clone(), walk.gy.clone());
+        let mut method = MirrorPdhg { base, ahead: Ahead { refused: false, at_x, next, before } };
+        method.ahead.begin(&mut method.base);
         Ok(method)
     }
 
+    /// The averages so far.
+    pub(crate) fn averages(&mut self) -> (&[f64], &[f64]) {
+        self.base.walk.averages()
+    }
+
+    /// The step in force.
+    pub fn step(&self) -> f64 {
+        self.base.gamma
+    }
+}
+
+impl Ahead {
+    /// The products at the current pair, and the first step in `x`.
+    fn begin(&mut self, base: &mut Stepped) {
+        let walk = &mut base.walk;
+        walk.problem.field_x(&walk.y, &mut walk.gx);
+        walk.problem.field_y(&walk.x, &mut self.at_x.0);
+        self.at_x.1.copy_from_slice(&self.at_x.0);
+        self.look(walk, base.gamma);
+    }
+
     /// The next step in `x` from the current place along the current gradient.
-    fn look_ahead(&mut self, gamma: f64) {
-        let (walk, (place, point)) = (&self.walk, &mut self.next);
+    fn look(&mut self, walk: &Walk, gamma: f64) {
+        let (place, point) = (&mut self.next.0, &mut self.next.1);
         let setup = walk.problem.x_setup();
         place.copy_from_slice(&walk.trail.place_x);
         setup.step(place, &walk.gx, gamma * walk.rates.0);
         setup.point(place, point);
     }
 
-    /// The averages so far.
-    pub(crate) fn averages(&mut self) -> (&[f64], &[f64]) {
-        self.walk.averages()
-    }
-
-    /// The step in force.
-    pub fn step(&self) -> f64 {
-        self.gamma
-    }
-
-    fn iterate(&mut self) {
-        let problem = self.walk.problem;
+    /// One iteration: two products, one more for each step that the line search refuses.
+    fn iterate(&mut self, base: &mut Stepped) -> u64 {
+        let (problem, last) = (base.walk.problem, base.gamma);
         let setup = problem.y_setup();
         // The step in x was looked at already.
-        std::mem::swap(&mut self.walk.trail.place_x, &mut self.next.0);
-        std::mem::swap(&mut self.walk.x, &mut self.next.1);
+        std::mem::swap(&mut base.walk.trail.place_x, &mut self.next.0);
+        std::mem::swap(&mut base.walk.x, &mut self.next.1);
         std::mem::swap(&mut self.at_x.0, &mut self.at_x.1);
-        problem.field_y(&self.walk.x, &mut self.at_x.0);
-        self.products += 1;
-        let from_y = self.walk.trail.place_y.clone();
-        let old_gx = self.walk.gx.clone();
-        let last = self.gamma;
-        if self.search {
-            self.gamma *= GROWTH[usize::from(self.refused)];
+        problem.field_y(&base.walk.x, &mut self.at_x.0);
+        let mut products = 1;
+        self.before.0.copy_from_slice(&base.walk.trail.place_y);
+        self.before.1.copy_from_slice(&base.walk.gx);
+        if base.search {
+            base.gamma *= GROWTH[usize::from(self.refused)];
         }
         loop {
-            let (gamma, walk) = (self.gamma, &mut self.walk);
+            let (gamma, walk) = (base.gamma, &mut base.walk);
             let theta = gamma / last;
             for (g, (new, old)) in walk.gy.iter_mut().zip(self.at_x.0.iter().zip(&self.at_x.1)) {
                 *g = new + theta * (new - old);
@@ -143,61 +147,51 @@ impl<'a> MirrorPdhg<'a> {
             setup.step(&mut walk.trail.place_y, &walk.gy, gamma * walk.rates.1);
             setup.point(&walk.trail.place_y, &mut walk.y);
             problem.field_x(&walk.y, &mut walk.gx);
-            self.products += 1;
-            self.look_ahead(gamma);
-            if !self.search || self.allowed(&from_y, &old_gx) || gamma < 1e-300 {
+            products += 1;
+            self.look(walk, gamma);
+            if !base.search || self.allowed(&base.walk, gamma) || gamma < 1e-300 {
                 break;
             }
             self.refused = true;
-            self.gamma *= SHRINKAGE;
-            self.walk.trail.place_y.copy_from_slice(&from_y);
+            base.gamma *= SHRINKAGE;
+            base.walk.trail.place_y.copy_from_slice(&self.before.0);
         }
-        self.walk.accumulate(if self.search { self.gamma } else { 1.0 });
-        self.walk.trail.steps += 1;
+        base.accumulate(base.gamma);
+        products
     }
 
-    fn allowed(&self, from_y: &[f64], old_gx: &[f64]) -> bool {
-        let walk = &self.walk;
-        let pairs = walk.gx.iter().zip(old_gx).zip(walk.x.iter().zip(&self.next.1));
-        let moved: f64 = pairs.map(|((new, old), (x, next))| (new - old) * (x - next)).sum();
-        let room =
-            walk.divergence((&self.next.0, &walk.trail.place_y), (&walk.trail.place_x, from_y));
-        self.gamma * moved <= room
+    fn allowed(&self, walk: &Walk, gamma: f64) -> bool {
+        let moved = along((&walk.gx, &self.before.1), (&walk.x, &self.next.1));
+        let (here, there) = (
+            (&walk.trail.place_x[..], &self.before.0[..]),
+            (&self.next.0[..], &walk.trail.place_y[..]),
+        );
+        gamma * moved <= walk.divergence(there, here)
     }
 }
 
 impl Iterative for MirrorPdhg<'_> {
     fn advance(&mut self, passes: f64) -> f64 {
-        let before = self.products;
-        loop {
-            self.iterate();
-            let done = 0.5 * (self.products - before) as f64;
-            if done >= passes - 1e-9 {
-                return done;
-            }
-        }
+        let MirrorPdhg { base, ahead } = self;
+        base.advance(passes, |base| ahead.iterate(base))
     }
 
     fn certify(&mut self) -> Certificate {
-        self.walk.certify()
+        self.base.walk.certify()
     }
 
     /// Products.
     fn oracle_calls(&self) -> u64 {
-        self.products
+        self.base.products()
     }
 
     fn keep(&mut self) {
-        self.walk.keep();
+        self.base.walk.keep();
     }
 
     fn restore(&mut self) {
-        self.walk.restore();
-        let problem = self.walk.problem;
-        problem.field_x(&self.walk.y, &mut self.walk.gx);
-        problem.field_y(&self.walk.x, &mut self.at_x.0);
-        self.at_x.1.copy_from_slice(&self.at_x.0);
-        self.look_ahead(self.gamma);
+        self.base.walk.restore();
+        self.ahead.begin(&mut self.base);
     }
 }
 
@@ -216,6 +210,5 @@ where
 {
     let mut method = MirrorPdhg::new(problem, settings, start)?;
     let report = run(&mut method, &settings.stop, observer)?;
-    method.walk.trail.step = method.search.then_some(method.gamma);
-    Ok(Solution { state: method.walk.state(), report })
+    Ok(Solution { state: method.base.state(), report })
 }

@@ -9,13 +9,12 @@
 //! two fields (passes) an iteration. Choose it for an accuracy of a few digits in a non-Euclidean geometry; for many digits of
 //! a polyhedral problem choose [`pdhg`](fn@crate::pdhg). Source: (4.2.8), Remark 4 of the thesis; Nemirovski (2004).
 
-use fenchel_linalg::Invalid;
 use fenchel_optim::{Certificate, Iterative, Observer, Solution, StepSize, Stop, run};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::problem::{SaddleProblem, SaddleState};
-use crate::walk::Walk;
+use crate::walk::{Stepped, along};
 
 /// Settings of [`mirror_prox`].
 ///
@@ -34,11 +33,19 @@ pub struct MirrorProxSettings {
 
 /// The running method, as an observer sees it.
 pub struct MirrorProx<'a> {
-    walk: Walk<'a>,
-    gamma: f64,
-    search: bool,
-    fields: u64,
+    base: Stepped<'a>,
+    memory: Memory,
 }
+
+/// What an iteration remembers of the pair that it began at, and of the half point.
+struct Memory {
+    from: Pair,
+    field: Pair,
+    half: Pair,
+    half_place: Pair,
+}
+
+type Pair = (Vec<f64>, Vec<f64>);
 
 impl<'a> MirrorProx<'a> {
     pub(crate) fn new(
@@ -46,107 +53,99 @@ impl<'a> MirrorProx<'a> {
         settings: &MirrorProxSettings,
         start: Option<SaddleState>,
     ) -> Result<Self, Error> {
-        let theory = 0.5 / problem.scale();
-        let search = settings.step == StepSize::Backtracking;
-        let gamma = if search { theory } else { settings.step.resolve(theory)? };
-        if !(gamma < f64::INFINITY) {
-            let expected = "a finite number > 0; are the data that small?";
-            return Err(Invalid::Parameter { name: "step", value: gamma, expected }.into());
-        }
-        let walk = Walk::new(problem, start)?;
-        let gamma = walk.trail.step.filter(|_| search).unwrap_or(gamma);
-        Ok(MirrorProx { walk, gamma, search, fields: 0 })
+        let base = Stepped::new(problem, settings.step, start)?;
+        let walk = &base.walk;
+        let places = (walk.trail.place_x.clone(), walk.trail.place_y.clone());
+        let points = (walk.x.clone(), walk.y.clone());
+        let (from, half_place) = (places.clone(), places);
+        let memory = Memory { from, field: points.clone(), half: points, half_place };
+        Ok(MirrorProx { base, memory })
     }
 
     /// The averages so far.
     pub(crate) fn averages(&mut self) -> (&[f64], &[f64]) {
-        self.walk.averages()
+        self.base.walk.averages()
+    }
+
+    /// The step in force.
+    pub fn step(&self) -> f64 {
+        self.base.gamma
     }
 }
 
-impl MirrorProx<'_> {
-    /// The step in force.
-    pub fn step(&self) -> f64 {
-        self.gamma
-    }
-
+impl Memory {
     /// One iteration: two fields, more where a line search refuses its first step.
-    fn iterate(&mut self) -> u64 {
-        let walk = &mut self.walk;
-        let (from_x, from_y) = (walk.trail.place_x.clone(), walk.trail.place_y.clone());
+    fn iterate(&mut self, base: &mut Stepped) -> u64 {
+        let Memory { from, field, half, half_place } = self;
+        let walk = &mut base.walk;
+        copy(from, (&walk.trail.place_x, &walk.trail.place_y));
         walk.field();
-        let (gx, gy) = (walk.gx.clone(), walk.gy.clone());
-        let mut fields = 1;
+        copy(field, (&walk.gx, &walk.gy));
+        let mut products = 2;
         loop {
-            let gamma = self.gamma;
+            let (gamma, walk) = (base.gamma, &mut base.walk);
             walk.step(gamma);
-            let (half_x, half_y) = (walk.x.clone(), walk.y.clone());
+            copy(half, (&walk.x, &walk.y));
+            copy(half_place, (&walk.trail.place_x, &walk.trail.place_y));
             walk.field();
-            fields += 1;
-            let half =
-                self.search.then(|| (walk.trail.place_x.clone(), walk.trail.place_y.clone()));
-            walk.trail.place_x.copy_from_slice(&from_x);
-            walk.trail.place_y.copy_from_slice(&from_y);
-            let moved = |walk: &Walk| {
-                let part = |g: &[f64], old: &[f64], half: &[f64], next: &[f64]| -> f64 {
-                    (0..g.len()).map(|i| (g[i] - old[i]) * (half[i] - next[i])).sum()
-                };
-                part(&walk.gx, &gx, &half_x, &walk.x) + part(&walk.gy, &gy, &half_y, &walk.y)
-            };
-            // The half point is what is averaged, whether or not the search goes on.
+            products += 2;
+            walk.trail.place_x.copy_from_slice(&from.0);
+            walk.trail.place_y.copy_from_slice(&from.1);
             walk.step(gamma);
-            if let Some((hx, hy)) = half {
+            if base.search {
+                let moved = along((&walk.gx, &field.0), (&half.0, &walk.x))
+                    + along((&walk.gy, &field.1), (&half.1, &walk.y));
+                let middle = (&half_place.0[..], &half_place.1[..]);
                 let next = (&walk.trail.place_x[..], &walk.trail.place_y[..]);
-                let half = (&hx[..], &hy[..]);
-                let room = walk.divergence(half, (&from_x, &from_y)) + walk.divergence(next, half);
-                if !(gamma * moved(walk) <= room) && gamma > 1e-300 {
-                    self.gamma *= 0.5;
-                    walk.trail.place_x.copy_from_slice(&from_x);
-                    walk.trail.place_y.copy_from_slice(&from_y);
-                    walk.gx.copy_from_slice(&gx);
-                    walk.gy.copy_from_slice(&gy);
+                let room =
+                    walk.divergence(middle, (&from.0, &from.1)) + walk.divergence(next, middle);
+                if !(gamma * moved <= room) && gamma > 1e-300 {
+                    base.gamma *= 0.5;
+                    walk.trail.place_x.copy_from_slice(&from.0);
+                    walk.trail.place_y.copy_from_slice(&from.1);
+                    walk.gx.copy_from_slice(&field.0);
+                    walk.gy.copy_from_slice(&field.1);
                     continue;
                 }
-                self.gamma *= 1.2;
+                base.gamma *= 1.2;
             }
-            let (next_x, next_y) =
-                (std::mem::replace(&mut walk.x, half_x), std::mem::replace(&mut walk.y, half_y));
-            // Points of a longer step weigh more.
-            walk.accumulate(if self.search { gamma } else { 1.0 });
-            (walk.x, walk.y) = (next_x, next_y);
-            walk.trail.steps += 1;
-            return fields;
+            // The half point is what is averaged.
+            std::mem::swap(&mut walk.x, &mut half.0);
+            std::mem::swap(&mut walk.y, &mut half.1);
+            base.accumulate(gamma);
+            std::mem::swap(&mut base.walk.x, &mut half.0);
+            std::mem::swap(&mut base.walk.y, &mut half.1);
+            return products;
         }
     }
+}
+
+fn copy(to: &mut Pair, from: (&[f64], &[f64])) {
+    to.0.copy_from_slice(from.0);
+    to.1.copy_from_slice(from.1);
 }
 
 impl Iterative for MirrorProx<'_> {
     fn advance(&mut self, passes: f64) -> f64 {
-        let mut done = 0;
-        loop {
-            let fields = self.iterate();
-            self.fields += fields;
-            done += fields;
-            if done as f64 >= passes {
-                return done as f64;
-            }
-        }
+        let MirrorProx { base, memory } = self;
+        base.advance(passes, |base| memory.iterate(base))
     }
 
     fn certify(&mut self) -> Certificate {
-        self.walk.certify()
+        self.base.walk.certify()
     }
 
+    /// Fields.
     fn oracle_calls(&self) -> u64 {
-        self.fields
+        self.base.products() / 2
     }
 
     fn keep(&mut self) {
-        self.walk.keep();
+        self.base.walk.keep();
     }
 
     fn restore(&mut self) {
-        self.walk.restore();
+        self.base.walk.restore();
     }
 }
 
@@ -165,6 +164,5 @@ where
 {
     let mut method = MirrorProx::new(problem, settings, start)?;
     let report = run(&mut method, &settings.stop, observer)?;
-    method.walk.trail.step = method.search.then_some(method.gamma);
-    Ok(Solution { state: method.walk.state(), report })
+    Ok(Solution { state: method.base.state(), report })
 }

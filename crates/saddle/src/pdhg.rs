@@ -14,6 +14,7 @@
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::{Certificate, Iterative, Observer, Solution, Stop, run};
+use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
@@ -62,7 +63,7 @@ pub trait Bilinear {
 /// | field | default | meaning |
 /// |---|---|---|
 /// | `restarts` | true | begin again from the better of iterate and average |
-/// | `polish` | true | try [`Bilinear::polished`] at restarts |
+/// | `polish` | true | try [`Bilinear::polished`], at restarts and after each eighth of the steps so far |
 /// | `every` | 20 | steps between looks at the gap for restarts |
 /// | `balance` | 1 | first ratio of the steps, `tau = 0.99/(balance K)`, `sigma = 0.99 balance/K` |
 /// | `stop` | [`Stop::default`] | a pass is one step: two products |
@@ -106,7 +107,7 @@ pub struct PdhgState {
 }
 
 impl PdhgState {
-    /// A warm start.
+    /// A warm start. It is projected on the domain.
     pub fn at(x: Vec<f64>, y: Vec<f64>) -> Self {
         PdhgState { x, y, balance: None }
     }
@@ -131,6 +132,8 @@ pub struct Pdhg<'a> {
     length: u64,
     steps: u64,
     restarts: u64,
+    /// Steps at the last attempt to polish.
+    polished: u64,
     best: Candidate,
 }
 
@@ -156,7 +159,11 @@ impl<'a> Pdhg<'a> {
                 Invalid::check_finite("start.x", &state.x)?;
                 Invalid::check_finite("start.y", &state.y)?;
                 omega = state.balance.unwrap_or(omega);
-                (state.x, state.y)
+                let PdhgState { mut x, mut y, .. } = state;
+                // Outside of its domain a pair would prove what is not true.
+                problem.prox_x(&mut x, f64::MIN_POSITIVE);
+                problem.prox_y(&mut y, f64::MIN_POSITIVE);
+                (x, y)
             }
         };
         Invalid::check_positive("balance", omega)?;
@@ -177,6 +184,7 @@ impl<'a> Pdhg<'a> {
             length: 0,
             steps: 0,
             restarts: 0,
+            polished: 0,
             best: Candidate { certificate, x: x.clone(), y: y.clone() },
             x,
             y,
@@ -234,25 +242,30 @@ impl<'a> Pdhg<'a> {
             return;
         }
         let value = here.value().min(there.value());
+        let average = there.value() < here.value();
         let long = self.length as f64 > 0.36 * self.steps as f64;
-        if !(value < 0.2 * self.level || long) {
+        let restart = value < 0.2 * self.level || long;
+        let since = self.steps - self.polished;
+        if self.settings.polish && (restart || since >= (self.steps / 8).max(100)) {
+            self.polished = self.steps;
+            let (x, y) = if average { (&ax, &ay) } else { (&self.x, &self.y) };
+            if let Some((x, y)) = self.problem.polished(x, y) {
+                let certificate = self.problem.certificate(&x, &y);
+                self.consider(certificate, &x, &y);
+            }
+        }
+        if !restart {
             return;
         }
-        if there.value() < here.value() {
+        if average {
             (self.x, self.y) = (ax, ay);
         }
-        let distance = |a: &[f64], b: &[f64]| {
-            a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt()
-        };
+        let distance =
+            |a: &[f64], b: &[f64]| length(&a.iter().zip(b).map(|(a, b)| a - b).collect::<Vec<_>>());
+        let moves = |v: &[f64], d: f64| d > 1e-10 * length(v).min(1.0) && d < f64::INFINITY;
         let (dx, dy) = (distance(&self.x, &self.anchor.0), distance(&self.y, &self.anchor.1));
-        if dx > 1e-10 && dy > 1e-10 {
-            self.omega = (0.5 * (dy / dx).ln() + 0.5 * self.omega.ln()).exp();
-        }
-        if self.settings.polish
-            && let Some((x, y)) = self.problem.polished(&self.x, &self.y)
-        {
-            let certificate = self.problem.certificate(&x, &y);
-            self.consider(certificate, &x, &y);
+        if moves(&self.x, dx) && moves(&self.y, dy) {
+            self.omega = (0.5 * (dy.ln() - dx.ln()) + 0.5 * self.omega.ln()).exp();
         }
         self.anchor = (self.x.clone(), self.y.clone());
         self.sum_x.fill(0.0);
@@ -315,10 +328,11 @@ where
     Ok(Solution { state, report })
 }
 
-/// The spectral norm of a linear map by power iteration, a little above the truth.
+/// The spectral norm of a linear map by power iteration, a little above the truth. `least` is a bound from below: a start that is nearly
+/// orthogonal to the largest direction would miss it.
 pub(crate) fn spectral_norm(
-    dx: usize,
-    dy: usize,
+    (dx, dy): (usize, usize),
+    least: f64,
     mut forward: impl FnMut(&[f64], &mut [f64]),
     mut backward: impl FnMut(&[f64], &mut [f64]),
 ) -> f64 {
@@ -326,18 +340,33 @@ pub(crate) fn spectral_norm(
     let mut x: Vec<f64> = (0..dx).map(|i| 1.0 + 0.5 * (1.7 * i as f64 + 0.3).sin()).collect();
     let (mut y, mut norm) = (vec![0.0; dy], 0.0);
     for _ in 0..200 {
-        let size = x.iter().map(|v| v * v).sum::<f64>().sqrt();
+        let size = length(&x);
         if !(size > 0.0) {
-            return 0.0;
+            break;
         }
         x.iter_mut().for_each(|v| *v /= size);
         forward(&x, &mut y);
-        let last = std::mem::replace(&mut norm, y.iter().map(|v| v * v).sum::<f64>().sqrt());
+        let last = std::mem::replace(&mut norm, length(&y));
         if (norm - last).abs() <= 1e-4 * norm {
             break;
         }
         backward(&y, &mut x);
     }
     // The iteration ends below: the steps keep a margin of 1 % beside this one.
-    norm * 1.01
+    norm.max(least) * 1.01
+}
+
+/// The largest Euclidean norm of a row or column: at most the spectral norm.
+pub(crate) fn longest(matrix: &Array2<f64>) -> f64 {
+    let all = matrix.rows().into_iter().chain(matrix.columns());
+    all.map(length).fold(0.0, f64::max)
+}
+
+/// The Euclidean norm, without overflow or underflow.
+fn length<'a>(v: impl IntoIterator<Item = &'a f64> + Clone) -> f64 {
+    let top = v.clone().into_iter().fold(0.0_f64, |m, a| m.max(a.abs()));
+    if !(top > 0.0 && top < f64::INFINITY) {
+        return top;
+    }
+    top * v.into_iter().map(|a| (a / top).powi(2)).sum::<f64>().sqrt()
 }

@@ -1,7 +1,7 @@
-//! What all mirror methods share: the two places, the points there, the average.
+//! What all mirror methods share: the two places, the points there, the average; and the loop of those that search for their step.
 
 use fenchel_linalg::Invalid;
-use fenchel_optim::Certificate;
+use fenchel_optim::{Certificate, StepSize};
 
 use crate::Error;
 use crate::problem::{SaddleProblem, SaddleState, Trail};
@@ -143,4 +143,73 @@ impl<'a> Walk<'a> {
         self.averages();
         SaddleState { x: self.average.0, y: self.average.1, trail: Some(self.trail) }
     }
+}
+
+/// A walk with one step for both blocks, given or found by a line search: mirror prox and mirror PDHG.
+pub(crate) struct Stepped<'a> {
+    pub(crate) walk: Walk<'a>,
+    pub(crate) gamma: f64,
+    pub(crate) search: bool,
+    products: u64,
+}
+
+impl<'a> Stepped<'a> {
+    /// The step of the theory is `1/(2a)`, and so is the first one of a search.
+    pub(crate) fn new(
+        problem: &'a dyn SaddleProblem,
+        step: StepSize,
+        start: Option<SaddleState>,
+    ) -> Result<Self, Error> {
+        let theory = 0.5 / problem.scale();
+        let search = step == StepSize::Backtracking;
+        let gamma = if search { theory } else { step.resolve(theory)? };
+        if !(gamma < f64::INFINITY) {
+            let expected = "a finite number > 0; are the data that small?";
+            return Err(Invalid::Parameter { name: "step", value: gamma, expected }.into());
+        }
+        let walk = Walk::new(problem, start)?;
+        let gamma = walk.trail.step.filter(|_| search).unwrap_or(gamma);
+        Ok(Stepped { walk, gamma, search, products: 0 })
+    }
+
+    /// Iterations until so many passes are done. An iteration moves the walk and says how many products it took, two of which are a
+    /// field and a pass.
+    pub(crate) fn advance(
+        &mut self,
+        passes: f64,
+        mut iterate: impl FnMut(&mut Self) -> u64,
+    ) -> f64 {
+        let before = self.products;
+        loop {
+            let products = iterate(self);
+            self.products += products;
+            let done = 0.5 * (self.products - before) as f64;
+            if done >= passes - 1e-9 {
+                return done;
+            }
+        }
+    }
+
+    /// Adds the current point to the average: points of a longer step weigh more.
+    pub(crate) fn accumulate(&mut self, gamma: f64) {
+        self.walk.accumulate(if self.search { gamma } else { 1.0 });
+        self.walk.trail.steps += 1;
+    }
+
+    /// Products so far.
+    pub(crate) fn products(&self) -> u64 {
+        self.products
+    }
+
+    /// Where it ends, with the step to go on with.
+    pub(crate) fn state(mut self) -> SaddleState {
+        self.walk.trail.step = self.search.then_some(self.gamma);
+        self.walk.state()
+    }
+}
+
+/// `<new - old, x - next>`: what a field changed along a move.
+pub(crate) fn along((new, old): (&[f64], &[f64]), (x, next): (&[f64], &[f64])) -> f64 {
+    let pairs = new.iter().zip(old).zip(x.iter().zip(next));
+    pairs.map(|((new, old), (x, next))| (new - old) * (x - next)).sum()
 }

@@ -8,6 +8,8 @@ mod bounds;
 mod data;
 #[path = "suite/estimator.rs"]
 mod estimator;
+#[path = "suite/extremes.rs"]
+mod extremes;
 #[path = "suite/games.rs"]
 mod games;
 #[path = "suite/programs.rs"]

@@ -6,11 +6,12 @@
 //! | restarted PDHG | `0.25 b ln(P(0)/e)^2`, `b = R norm2(X) / sqrt(n)` | two products and `(n + d) k` projections |
 //! | sublinear, hinge and l1 norm only | `(0.2 s / e)^2` | `n + d + k` entries with exponentials |
 //!
-//! `a = L sqrt(Omega_U Omega_V)` and `s` are the constants of the bounds `O(a/T)` and `O(s/sqrt(T))`; restarts whose number and length grow
-//! with the digits, in units of `b`, are what sharpness promises. The bounds are for the worst case: the factors in front are what
-//! generated problems took (uniform features in 5 and in 100 classes, correlated features in 10, wine and handwritten digits). They
-//! Restarted PDHG also wins wherever it takes a moment only: its weights are sparse, those of the other two are thinned afterwards. The factors
-//! were 0.01 to 0.05 for the first, 0.15 to 0.45 for the second, 0.05 to 0.6 for the third.
+//! `a = L sqrt(Omega_U Omega_V)` and `s` are the constants of the bounds `O(a/T)` and `O(s/sqrt(T))`. Restarts, whose number and length
+//! grow with the digits, in units of `b`, are what sharpness promises. The bounds are for the worst case; the factors in front are what
+//! generated problems took (uniform features in 5 and in 100 classes, correlated features in 10, wine and handwritten digits): 0.01 to
+//! 0.05 for the first method, 0.15 to 0.45 for the second, 0.05 to 0.6 for the third.
+//!
+//! Restarted PDHG also wins wherever it takes a moment only: its weights are sparse, those of the other two are thinned afterwards.
 
 use fenchel_optim::Stop;
 

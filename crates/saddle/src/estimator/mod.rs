@@ -9,7 +9,8 @@ use std::ops::ControlFlow;
 use fenchel_linalg::labels::{Classes, Label};
 use fenchel_linalg::{AsDesign, Design, Invalid};
 use fenchel_optim::{
-    Cadence, Certificate, MAX_MEMORY, Progress, Refusal, Report, StepSize, Stop, run,
+    Budget, Cadence, Certificate, MAX_MEMORY, Progress, Refusal, Report, Status, StepSize, Stop,
+    run,
 };
 use ndarray::ArrayView1;
 use serde::{Deserialize, Serialize};
@@ -32,8 +33,8 @@ pub enum Radius {
     FromPenalty,
     /// A bound on the norm of the weights (of the scaled features where `standardise` is set).
     At(f64),
-    /// The least of a doubling sequence at which the bound no longer holds the weights back (Remark 1 of the thesis). Limits of `stop` count
-    /// for each radius.
+    /// The least of a doubling sequence at which the bound no longer holds the weights back (Remark 1 of the thesis). Limits of `stop` hold
+    /// for all radii together.
     Search,
 }
 
@@ -165,7 +166,7 @@ impl MulticlassL1 {
     ///
     /// # Errors
     /// [`Error::Invalid`] for data that are empty, not finite or of another shape, fewer than two classes, parameters out of range;
-    /// [`Error::Refused`] for a solver that cannot treat the loss or the norm; [`Error::Refused`].
+    /// [`Error::Refused`] for a solver that cannot treat the loss or the norm, and for more memory than `max_memory`.
     pub fn fit<'y, X, L>(
         &self,
         x: &X,
@@ -212,7 +213,8 @@ impl MulticlassL1 {
         self.solve(x, y.into(), None, Some(&mut watch))
     }
 
-    /// Models for several radii, in their order: accuracy against nonzeros. PDHG begins each from the last.
+    /// Models for several radii, in their order: accuracy against nonzeros. PDHG begins each from the last. The radii take the place of
+    /// `radius`; limits of `stop` count for each.
     ///
     /// # Errors
     /// As [`fit`](MulticlassL1::fit).
@@ -233,7 +235,7 @@ impl MulticlassL1 {
         let mut models = vec![];
         for radius in radii {
             check_radius(*radius)?;
-            let (model, state) = self.at_radius(&posed, *radius, start, &mut None)?;
+            let (model, state) = self.at_radius(&posed, *radius, &self.stop, start, &mut None)?;
             start = state;
             models.push(model);
         }
@@ -256,11 +258,11 @@ impl MulticlassL1 {
         let at_zero = self.loss.at_zero(posed.samples.classes());
         match self.radius {
             Radius::At(radius) => {
-                Ok(self.at_radius(&posed, check_radius(radius)?, None, &mut watch)?.0)
+                Ok(self.at_radius(&posed, check_radius(radius)?, &self.stop, None, &mut watch)?.0)
             }
             Radius::FromPenalty => {
                 Invalid::check_positive("penalty (or set radius)", self.penalty)?;
-                Ok(self.at_radius(&posed, at_zero / self.penalty, None, &mut watch)?.0)
+                Ok(self.at_radius(&posed, at_zero / self.penalty, &self.stop, None, &mut watch)?.0)
             }
             Radius::Search => self.search(&posed, at_zero, &mut watch),
         }
@@ -282,18 +284,25 @@ impl MulticlassL1 {
         let most = if self.penalty > 0.0 { at_zero / self.penalty } else { f64::INFINITY };
         let mut start = None;
         let mut last: Option<MulticlassL1Model<L>> = None;
+        let mut budget = Budget::new(self.stop);
         for _ in 0..40 {
-            let (model, state) = self.at_radius(posed, radius.min(most), start, watch)?;
+            let left = budget.left();
+            let (model, state) = self.at_radius(posed, radius.min(most), &left, start, watch)?;
             start = state;
+            let spent = budget.spend(model.report);
             let value =
                 |m: &MulticlassL1Model<L>| m.report.certificate.objective().unwrap_or(at_zero);
             let gained = last.as_ref().map_or(f64::INFINITY, |old| value(old) - value(&model));
             let enough = self.stop.tolerance(Some(value(&model))).max(1e-3 * at_zero);
             let free = model.scaled_norm < 0.95 * radius;
-            let stopped = model.report.status == fenchel_optim::Status::Stopped;
-            let better = gained > 0.0;
-            if better || last.is_none() {
+            let ended = [Status::Stopped, Status::PassLimit, Status::TimeLimit];
+            let stopped = ended.contains(&model.report.status);
+            if gained > 0.0 {
                 last = Some(model);
+            }
+            if let Some(last) = &mut last {
+                let Report { passes, oracle_calls, seconds, .. } = spent;
+                last.report = Report { passes, oracle_calls, seconds, ..last.report };
             }
             if free || gained < enough || radius >= most || stopped {
                 break;
@@ -307,6 +316,7 @@ impl MulticlassL1 {
         &self,
         posed: &Posed<L>,
         radius: f64,
+        stop: &Stop,
         start: Option<PdhgState>,
         watch: &mut Watch,
     ) -> Result<(MulticlassL1Model<L>, Option<PdhgState>), Error> {
@@ -316,8 +326,8 @@ impl MulticlassL1 {
         let most = self.loss.at_zero(s.classes()) / self.penalty;
         let bound = if self.penalty > 0.0 { radius.min(most) } else { radius };
         let problem = Multiclass::with_geometry(s, self.loss, bound, self.penalty, geometry)?;
-        let solver = choose(self.solver, &problem, &self.stop)?;
-        let mut stop = self.stop;
+        let solver = choose(self.solver, &problem, stop)?;
+        let mut stop = *stop;
         let dense = (s.rows() + s.features()) as u64 * s.classes() as u64 * 8;
         let room = |copies: u64| {
             let hint = "use Solver::Sublinear, or raise max_memory";
@@ -415,6 +425,12 @@ impl<L: Label> Posed<L> {
             }
             ClassWeights::Each(each) => {
                 Invalid::check_length("class_weights", k, each.len())?;
+                if let Some(at) = each.iter().position(|w| !(*w >= 0.0 && w.is_finite())) {
+                    let (weight, label) = (each[at], &classes.labels()[at]);
+                    let reason =
+                        format!("{weight} for label {label:?}; expected a finite number >= 0");
+                    return Err(Invalid::Layout { what: "class_weights", reason }.into());
+                }
                 Some(each.clone())
             }
         };
@@ -425,20 +441,33 @@ impl<L: Label> Posed<L> {
                 Some((0..codes.len()).map(|j| each[codes[j]] * w.map_or(1.0, |w| w[j])).collect())
             }
         };
-        let mut scales = vec![];
-        if estimator.standardise {
-            let mut squares = vec![0.0; design.columns()];
-            for j in 0..design.rows() {
-                design.row_entries(j, |c, a| squares[c] += a * a);
-            }
-            let n = design.rows() as f64;
-            scales = squares
-                .iter()
-                .map(|s: &f64| if *s > 0.0 && s.is_finite() { (n / s).sqrt() } else { 1.0 })
-                .collect();
-        }
+        let scales = if estimator.standardise { inverse_sizes(design) } else { vec![] };
         let preparation = Preparation { scales: scales.clone(), intercept: estimator.intercept };
         let samples = Samples::prepared(design, &codes, k, weights.as_deref(), &preparation)?;
         Ok(Posed { samples, classes, scales })
     }
+}
+
+/// One over the root mean square of each column; 1 where that is no number. Squares are of shares of the largest entry: they neither
+/// overflow nor vanish.
+fn inverse_sizes<D: Design>(design: &D) -> Vec<f64> {
+    let mut tops = vec![0.0_f64; design.columns()];
+    for j in 0..design.rows() {
+        design.row_entries(j, |c, a| tops[c] = tops[c].max(a.abs()));
+    }
+    let mut squares = vec![0.0; design.columns()];
+    for j in 0..design.rows() {
+        design.row_entries(j, |c, a| {
+            if tops[c] > 0.0 {
+                squares[c] += (a / tops[c]).powi(2);
+            }
+        });
+    }
+    let n = design.rows() as f64;
+    let inverse = |(square, top): (&f64, &f64)| {
+        let scale = (n / square).sqrt() / top;
+        // Weights are multiplied by it in the end, and stay numbers.
+        if scale > 0.0 && scale < 1e304 { scale } else { 1.0 }
+    };
+    squares.iter().zip(&tops).map(inverse).collect()
 }

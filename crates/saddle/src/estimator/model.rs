@@ -97,7 +97,7 @@ impl<L: Label> MulticlassL1Model<L> {
     /// The scores `U'x + b`, one row a row of `x`, one column a class. O(nnz of a row, times weights of a feature).
     ///
     /// # Errors
-    /// [`Error::Invalid`] for rows that are not finite or of another length than the weights.
+    /// [`Error::Invalid`] for rows that are not finite, of another length than the weights, or so large that a score overflows.
     pub fn decision_function<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array2<f64>, Error> {
         let design = x.as_design()?;
         Invalid::check_length("columns of the design matrix", self.features, design.columns())?;
@@ -113,6 +113,10 @@ impl<L: Label> MulticlassL1Model<L> {
                     row[classes[e] as usize] += a * values[e];
                 }
             });
+            if let Some(score) = row.iter().find(|score| !score.is_finite()) {
+                let reason = format!("{score} at row {j}; the features times the weights overflow");
+                return Err(Invalid::Layout { what: "scores", reason }.into());
+            }
         }
         Ok(scores)
     }
@@ -146,7 +150,7 @@ impl<L: Label> MulticlassL1Model<L> {
         Ok(scores)
     }
 
-    /// The accuracy: the share of the rows whose label is predicted.
+    /// The accuracy: the share of the rows whose label is predicted. A label that the fit has not seen, or a NaN, is never predicted.
     ///
     /// # Errors
     /// [`Error::Invalid`] for labels that are not one a row, no rows, or rows that do not fit.
@@ -163,7 +167,8 @@ impl<L: Label> MulticlassL1Model<L> {
         if truth.is_empty() {
             return Err(Invalid::Empty { what: "labels" }.into());
         }
-        let right = predicted.iter().zip(truth).filter(|(p, t)| p.order(t).is_eq()).count();
+        let right =
+            predicted.iter().zip(truth).filter(|(p, t)| t.is_label() && p.order(t).is_eq()).count();
         Ok(right as f64 / predicted.len() as f64)
     }
 
@@ -214,6 +219,13 @@ impl<L: Label> MulticlassL1Model<L> {
         let design = x.as_design()?;
         Invalid::check_length("columns of the design matrix", self.features, design.columns())?;
         let posed = Posed::new(&self.settings, &design, y, weights)?;
+        let (found, known) = (posed.classes.labels(), self.classes.labels());
+        let same = found.len() == known.len()
+            && found.iter().zip(known).all(|(found, known)| found.order(known).is_eq());
+        if !same {
+            let reason = "their labels are not those of the fit".to_owned();
+            return Err(Invalid::Layout { what: "data", reason }.into());
+        }
         let geometry = Geometry { primal: self.settings.norm, dual: Dual::Entropy };
         let (loss, penalty) = (self.settings.loss, self.settings.penalty);
         let problem =
@@ -230,8 +242,7 @@ impl<L: Label> MulticlassL1Model<L> {
         let mut columns = by_classes(&u, k);
         let known = self.report.certificate.objective().unwrap_or(f64::NAN);
         let found = objective(&problem, &columns);
-        let same = posed.classes.len() == k && (found - known).abs() <= 1e-9 * (1.0 + known.abs());
-        if !same {
+        if !((found - known).abs() <= 1e-9 * (1.0 + known.abs())) {
             let reason = format!(
                 "the model's objective on them is {found}, and {known} on the data of the fit"
             );
@@ -273,6 +284,12 @@ impl<L: Label + Serialize + DeserializeOwned> Saved for MulticlassL1Model<L> {
         if let Some(place) = self.intercepts.iter().chain(&self.scales).position(|v| !v.is_finite())
         {
             return Err(format!("intercept or scale {place} is not finite"));
+        }
+        if let Some(place) = self.scales.iter().position(|s| !(*s > 0.0)) {
+            return Err(format!("scale {place} is {}; expected a number > 0", self.scales[place]));
+        }
+        if !(self.radius > 0.0 && self.radius.is_finite()) {
+            return Err(format!("the radius is {}; expected a finite number > 0", self.radius));
         }
         for (at, (i, l, w)) in self.weights.iter().enumerate() {
             if !(w.is_finite() && (*i as usize) < d && (*l as usize) < k) {

@@ -1,12 +1,12 @@
 //! PDHG on a program with rows and columns of about the same size.
 
-use fenchel_linalg::Cholesky;
 use fenchel_optim::{Certificate, Report, Stop};
 use ndarray::{Array2, ArrayView1, Axis};
 
 use super::{LinearProgram, LpSettings};
 use crate::Error;
-use crate::pdhg::{Bilinear, PdhgSettings, pdhg, spectral_norm};
+use crate::active::Equations;
+use crate::pdhg::{Bilinear, PdhgSettings, longest, pdhg, spectral_norm};
 
 /// The program in scaled variables.
 struct Scaled<'a> {
@@ -38,8 +38,8 @@ impl<'a> Scaled<'a> {
         }
         divide(&sum, &sum);
         let norm = spectral_norm(
-            d,
-            m,
+            (d, m),
+            longest(&matrix),
             |x, out| {
                 out.copy_from_slice(matrix.dot(&ArrayView1::from(x)).as_slice().expect("a vector"))
             },
@@ -50,6 +50,21 @@ impl<'a> Scaled<'a> {
             },
         );
         Scaled { program, matrix, rows, columns, norm }
+    }
+
+    /// The first ratio of the steps: how much larger multipliers are than points. 1 unless the data say that it is far from that.
+    fn balance(&self) -> f64 {
+        let p = self.program;
+        let top = |values: &mut dyn Iterator<Item = f64>| {
+            values.filter(|v| v.is_finite()).fold(0.0_f64, |m, v| m.max(v.abs()))
+        };
+        let costs = top(&mut p.cost.iter().zip(&self.columns).map(|(c, s)| c * s));
+        let rights = top(&mut p.right.iter().zip(&self.rows).map(|(b, s)| b * s));
+        let lows = top(&mut p.low.iter().zip(&self.columns).map(|(l, s)| l / s));
+        let highs = top(&mut p.high.iter().zip(&self.columns).map(|(u, s)| u / s));
+        let ratio = costs / rights.max(lows).max(highs);
+        let usual = (1e-3..=1e3).contains(&ratio);
+        if usual || !(ratio > 0.0 && ratio.is_finite()) { 1.0 } else { ratio }
     }
 
     /// In the variables of the program.
@@ -131,41 +146,22 @@ impl Bilinear for Scaled<'_> {
         let block = Array2::from_shape_fn((tight.len(), free.len()), |(i, j)| {
             self.matrix[[tight[i], free[j]]]
         });
+        let equations = Equations::new(block)?;
         // Twice: the second correction takes what rounding left of the first.
         for _ in 0..2 {
             self.grad_y(&px, &mut gy);
             let short: Vec<f64> = tight.iter().map(|i| -gy[*i]).collect();
-            let step = least_norm(&block, &short)?;
+            let step = equations.solve(&short)?;
             free.iter().zip(&step).for_each(|(j, s)| px[*j] += s);
             self.grad_x(&py, &mut gx);
             let short: Vec<f64> = free.iter().map(|j| gx[*j]).collect();
-            let step = least_norm(&block.t().to_owned(), &short)?;
+            let step = equations.solve_transposed(&short)?;
             tight.iter().zip(&step).for_each(|(i, s)| py[*i] += s);
         }
         self.prox_x(&mut px, 1.0);
         self.prox_y(&mut py, 1.0);
         Some((px, py))
     }
-}
-
-/// The shortest `v` that comes closest to `B v = r`, by normal equations with a trace of a ridge.
-fn least_norm(b: &Array2<f64>, r: &[f64]) -> Option<Vec<f64>> {
-    let (m, d) = b.dim();
-    if m == 0 || d == 0 {
-        return Some(vec![0.0; d]);
-    }
-    let wide = m <= d;
-    let mut gram = if wide { b.dot(&b.t()) } else { b.t().dot(b) };
-    let ridge = 1e-13 * gram.diag().iter().fold(f64::MIN_POSITIVE, |m: f64, v| m.max(*v));
-    gram.diag_mut().iter_mut().for_each(|v| *v += ridge);
-    let factor = Cholesky::new(gram.view()).ok()?;
-    let r = ArrayView1::from(r);
-    let v = if wide {
-        b.t().dot(&factor.solve(r).ok()?)
-    } else {
-        factor.solve(b.t().dot(&r).view()).ok()?
-    };
-    v.iter().all(|v| v.is_finite()).then(|| v.to_vec())
 }
 
 /// PDHG on a program: primal and dual point, report.
@@ -178,7 +174,8 @@ pub(super) fn solve(
     let stop =
         Stop { absolute: settings.tolerance, relative: 0.0, max_passes: passes, ..Stop::default() };
     let stop = Stop { check: fenchel_optim::Cadence::Every(40.0), ..stop };
-    let pdhg_settings = PdhgSettings { polish: settings.polish, stop, ..PdhgSettings::default() };
+    let (polish, balance) = (settings.polish, scaled.balance());
+    let pdhg_settings = PdhgSettings { polish, balance, stop, ..PdhgSettings::default() };
     let solution = pdhg(&scaled, &pdhg_settings, None, &mut ())?;
     let (x, y) = scaled.original(&solution.state.x, &solution.state.y);
     Ok((x, y, solution.report))

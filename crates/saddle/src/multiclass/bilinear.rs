@@ -3,6 +3,7 @@
 use fenchel_linalg::project;
 use fenchel_optim::{Certificate, Refusal};
 
+use super::polish;
 use super::problem::{Multiclass, MulticlassLoss, Primal};
 use crate::Error;
 use crate::pdhg::{Bilinear, spectral_norm};
@@ -26,8 +27,8 @@ impl<'a> HingeBilinear<'a> {
         }
         let s = problem.samples();
         let norm = spectral_norm(
-            s.features(),
-            s.rows(),
+            (s.features(), s.rows()),
+            s.largest_column(),
             |x, out| s.scores(x, 1, out),
             |y, out| s.transposed(y, 1, out),
         );
@@ -94,6 +95,14 @@ impl Bilinear for HingeBilinear<'_> {
 
     fn certificate(&self, x: &[f64], y: &[f64]) -> Certificate {
         Certificate::gap(self.problem.primal(x), self.problem.dual(y))
+    }
+
+    /// The equations of what looks active; none for norms of rows, whose ball has no corners.
+    fn polished(&self, x: &[f64], y: &[f64]) -> Option<(Vec<f64>, Vec<f64>)> {
+        match self.problem.geometry().primal {
+            Primal::Entries => polish::polished(self, self.problem, x, y),
+            Primal::Rows => None,
+        }
     }
 
     fn start(&self) -> (Vec<f64>, Vec<f64>) {

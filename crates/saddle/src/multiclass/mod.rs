@@ -31,6 +31,7 @@
 //! Source: Babichev's thesis, sections 4.1 to 4.5.
 
 mod bilinear;
+mod polish;
 pub(crate) mod problem;
 mod products;
 pub(crate) mod samples;

@@ -39,6 +39,18 @@ pub(crate) enum Rows {
     Sparse(Compressed),
 }
 
+impl Rows {
+    fn each(&self, j: usize, f: &mut dyn FnMut(usize, f64)) {
+        match self {
+            Rows::Dense(x) => x.row(j).iter().enumerate().for_each(|(c, a)| f(c, *a)),
+            Rows::Sparse(x) => {
+                let (of, values) = x.part(j);
+                of.iter().zip(values).for_each(|(c, a)| f(*c as usize, *a));
+            }
+        }
+    }
+}
+
 /// Entries of rows, or of columns, one after another.
 #[derive(Debug, Clone)]
 pub(crate) struct Compressed {
@@ -126,16 +138,10 @@ impl Samples {
         let mut margins = vec![1.0; n];
         if let Some(weights) = weights {
             Invalid::check_length("weights", n, weights.len())?;
-            for (row, w) in weights.iter().enumerate() {
-                if !(*w >= 0.0 && w.is_finite()) {
-                    return Err(Invalid::NonFinite {
-                        what: "weights (all >= 0)",
-                        row,
-                        column: 0,
-                        value: *w,
-                    }
-                    .into());
-                }
+            if let Some(row) = weights.iter().position(|w| !(*w >= 0.0 && w.is_finite())) {
+                let reason =
+                    format!("{} at row {row}; expected a finite number >= 0", weights[row]);
+                return Err(Invalid::Layout { what: "weights", reason }.into());
             }
             kept.retain(|i| weights[*i] > 0.0);
             let total: f64 = weights.iter().sum();
@@ -180,23 +186,19 @@ impl Samples {
             Rows::Sparse(Compressed { offsets, places, values })
         };
         let (mut squares, mut row_tops) = (vec![0.0; d], vec![0.0; kept.len()]);
-        let each = |j: usize, f: &mut dyn FnMut(usize, f64)| match &rows {
-            Rows::Dense(x) => x.row(j).iter().enumerate().for_each(|(c, a)| f(c, *a)),
-            Rows::Sparse(x) => {
-                let (of, values) = x.part(j);
-                of.iter().zip(values).for_each(|(c, a)| f(*c as usize, *a));
-            }
-        };
         for j in 0..kept.len() {
             let mut top = 0.0_f64;
-            each(j, &mut |c, a| {
+            rows.each(j, &mut |c, a| {
                 squares[c] += a * a;
                 top = top.max(a.abs());
             });
             row_tops[j] = top;
         }
         let column_norms: Vec<f64> = squares.iter().map(|s: &f64| s.sqrt()).collect();
-        Invalid::check_finite("column norms of the design matrix", &column_norms)?;
+        if let Some(c) = column_norms.iter().position(|norm| !norm.is_finite()) {
+            let reason = format!("the norm of column {c} overflows; divide it by its size first");
+            return Err(Invalid::Layout { what: "design matrix", reason }.into());
+        }
         let labels = kept.iter().map(|i| labels[*i] as u32).collect();
         Ok(Samples { rows, labels, margins, classes, features: d, column_norms, row_tops })
     }
@@ -270,6 +272,11 @@ impl Samples {
             }
             Rows::Sparse(x) => products::transposed(x, z, width, out),
         }
+    }
+
+    /// Calls `f` with the features and entries of row `j`.
+    pub(crate) fn each(&self, j: usize, mut f: impl FnMut(usize, f64)) {
+        self.rows.each(j, &mut f);
     }
 
     /// `out += scale x_j`.
