@@ -8,6 +8,8 @@
 //! |---|---|
 //! | a sparse precision matrix with a proof of accuracy | [`GraphicalLasso`], [`graphical_lasso`] |
 //! | which penalty | [`GraphicalLassoCv`], [`Path::ebic`], [`stars`](fn@stars), [`stability_selection`](fn@stability_selection) |
+//! | variables that were never observed | [`LatentGraphicalLasso`] |
+//! | outputs given inputs | [`GaussianCrf`] |
 //! | several groups of samples, several graphs that are alike | [`joint`] |
 //! | density, samples, conditional distributions | [`GaussianModel`] |
 //! | graphs and matrices with a known truth | [`synthetic`] |
@@ -17,6 +19,7 @@
 
 pub mod bethe;
 mod chow_liu;
+pub mod conditional;
 mod error;
 mod estimator;
 mod gabp;
@@ -25,9 +28,11 @@ mod inference;
 pub mod item_field;
 pub mod joint;
 pub mod laplacian;
+pub mod latent;
 pub mod missing;
 mod model;
 mod neighbourhood;
+pub mod partial;
 mod path;
 mod penalty;
 pub mod problem;
@@ -44,16 +49,19 @@ pub mod threshold;
 mod watch;
 
 pub use chow_liu::chow_liu;
+pub use conditional::{GaussianCrf, GaussianCrfModel};
 pub use error::Error;
 pub use estimator::{GraphicalLasso, Scale};
 pub use gabp::{GaussianBeliefs, gaussian_belief_propagation};
 pub use glasso::{GlassoSettings, GlassoState, Method, Precision, graphical_lasso};
 pub use inference::{Bootstrap, Debiased, bootstrap, debiased};
 pub use item_field::{ItemField, ItemFieldModel, Ratings};
+pub use latent::{LatentGraphicalLasso, LatentModel};
 pub use model::{Gaussian, GaussianModel, graph_of, partial_correlations, sample};
 pub use neighbourhood::{
     Neighbourhoods, SupportRule, neighbourhood_scores, neighbourhood_selection,
 };
+pub use partial::PartialCorrelationLasso;
 pub use path::{Path, PathPoint, grid};
 pub use penalty::Weights;
 pub use problem::Problem;

@@ -21,6 +21,8 @@ pub struct Reweighted {
     pub model: GaussianModel,
     /// The concave objective after every round, on the scale of the penalty.
     pub objective: Vec<f64>,
+    /// Iterations of all rounds together.
+    pub passes: f64,
 }
 
 /// The logarithmic penalty; `rounds` weighted problems, the first with the weights `l1 / eps`.
@@ -106,6 +108,7 @@ fn reweighted(
     let mut state: Option<GlassoState> = None;
     let mut objective = Vec::new();
     let mut last = None;
+    let mut passes = 0.0;
     for _ in 0..rounds {
         let weights = Weights::Each(weights(&x));
         let problem = Problem::new(c.view(), &weights)?;
@@ -113,6 +116,7 @@ fn reweighted(
         x = solution.state.precision();
         let loss = (&c * &x).sum() - solution.state.log_det();
         objective.push(loss + penalty(&x));
+        passes += solution.report.passes;
         last = Some(solution.report);
         state = Some(solution.state);
     }
@@ -121,5 +125,5 @@ fn reweighted(
     };
     let (mean, covariance) = (statistics.mean.clone(), state.covariance());
     let model = GaussianModel { mean, precision: x, covariance, report }.in_units(&units);
-    Ok(Reweighted { model, objective })
+    Ok(Reweighted { model, objective, passes })
 }

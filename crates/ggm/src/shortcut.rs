@@ -37,8 +37,10 @@ pub struct Shortcut<T> {
     ends: Vec<(u32, u32)>,
 }
 
-/// Rows of a tile: so many lists stay in cache while others pass by.
-const TILE: usize = 8;
+/// Bytes of the rows of a tile, which stay in a core's own cache while others pass by.
+const TILE_BYTES: usize = 1 << 18;
+/// Bytes that come from memory together.
+const LINE_BYTES: usize = 64;
 
 impl<T: Scalar> Shortcut<T> {
     /// Sorts the rows of a correlation matrix. O(p^2 log p).
@@ -93,7 +95,17 @@ impl<T: Scalar> Shortcut<T> {
         let mut weights = Array2::zeros((self.p, self.p));
         for (i, j, w) in self.search(0.0) {
             weights[[i as usize, j as usize]] = w;
-            weights[[j as usize, i as usize]] = w;
+        }
+        // The other triangle in squares: a column at a time would touch a line of memory an entry.
+        let square = 64;
+        for top in (0..self.p).step_by(square) {
+            for left in (0..=top).step_by(square) {
+                for i in top..(top + square).min(self.p) {
+                    for j in left..(left + square).min(i) {
+                        weights[[i, j]] = weights[[j, i]];
+                    }
+                }
+            }
         }
         weights
     }
@@ -110,12 +122,18 @@ impl<T: Scalar> Shortcut<T> {
     }
 
     fn search(&self, threshold: f64) -> Vec<(u32, u32, f64)> {
-        let tiles = self.p.div_ceil(TILE);
+        let rows = (TILE_BYTES / (self.p.max(1) * size_of::<T>())).clamp(2, 32);
+        let tiles = self.p.div_ceil(rows);
+        let range = |tile: usize| tile * rows..((tile + 1) * rows).min(self.p);
         let tile = |a: usize| {
             let mut found = Vec::new();
             for b in a..tiles {
-                for i in a * TILE..((a + 1) * TILE).min(self.p) {
-                    for j in (b * TILE).max(i + 1)..((b + 1) * TILE).min(self.p) {
+                // With a threshold few pairs of a tile are searched at all.
+                if threshold == 0.0 {
+                    range(b).for_each(|j| self.fetch(j));
+                }
+                for i in range(a) {
+                    for j in range(b).skip_while(|&j| j <= i) {
                         let w = self.weight(i, j, threshold);
                         if w > 0.0 && w >= threshold {
                             found.push((i as u32, j as u32, w));
@@ -129,6 +147,21 @@ impl<T: Scalar> Shortcut<T> {
         return (0..tiles).into_par_iter().flat_map_iter(tile).collect();
         #[cfg(not(feature = "parallel"))]
         return (0..tiles).flat_map(tile).collect();
+    }
+
+    /// Brings a row and the heads of its lists into the cache in order: the search will jump about in them.
+    fn fetch(&self, j: usize) {
+        let mut sum = 0.0;
+        let step = LINE_BYTES / size_of::<T>();
+        let row = &self.correlation[j * self.p..][..self.p];
+        row.iter().step_by(step).for_each(|v| sum += v.to_f64());
+        for positive in [true, false] {
+            let (order, values) = self.list(j, positive);
+            let head = 4 * step.min(values.len());
+            values.iter().take(head).step_by(step).for_each(|v| sum += v.to_f64());
+            order.iter().take(head).step_by(step).for_each(|&k| sum += f64::from(k));
+        }
+        std::hint::black_box(sum);
     }
 
     fn weight(&self, i: usize, j: usize, threshold: f64) -> f64 {
@@ -161,7 +194,7 @@ impl<T: Scalar> Shortcut<T> {
                 if l != i {
                     best = f64::max(best, sign * values_j[s].to_f64() * row_i[l].to_f64());
                 }
-                if best >= enough && best > 0.0 && threshold > 0.0 && best > enough {
+                if threshold > 0.0 && best > enough {
                     return 0.0;
                 }
             }

@@ -25,6 +25,7 @@ mod part;
 mod quic;
 mod state;
 mod support;
+mod unit;
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::{MAX_MEMORY, Observer, Report, Solution, Stop, run};
@@ -40,6 +41,7 @@ pub(crate) use components::components_by;
 pub use part::Screened;
 pub(crate) use part::repaired;
 pub use state::{GlassoState, Precision};
+pub(crate) use unit::UnitDiagonal;
 
 /// How a component is solved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -125,7 +127,7 @@ pub fn graphical_lasso<O: Observer<Screened>>(
         if settings.screening { components(problem) } else { vec![(0..p as u32).collect()] };
     let squares = parts.iter().map(|nodes| (nodes.len() as u64).pow(2)).sum::<u64>();
     let hint = "raise the penalty, so that the graph falls into smaller components, or max_memory";
-    check_memory("the graphical lasso", squares.saturating_mul(6), settings.max_memory, hint)?;
+    check_memory("the graphical lasso", squares.saturating_mul(7), settings.max_memory, hint)?;
     let mut method = Screened::new(problem, settings, parts, start)?;
     let report: Report = run(&mut method, &settings.stop, observer)?;
     if report.certificate.value() == f64::INFINITY && method.degenerate() {

@@ -249,6 +249,7 @@ impl lanes::Kernel for Sweep<'_> {
         let mut v = vec![0.0; k];
         let mut g = Vec::new();
         let mut before = Vec::new();
+        let (mut own, mut among, mut gathered) = (Vec::new(), Vec::new(), Vec::new());
         let mut decrease = 0.0;
         for i in 0..k {
             let (from, to) = (starts[i], starts[i + 1]);
@@ -270,6 +271,12 @@ impl lanes::Kernel for Sweep<'_> {
             for &j in row {
                 g.push(lanes::dot(&w[j as usize * k..][..k], &v));
             }
+            // Entries of `W` between the free columns of the row, gathered when they are first used: later rounds read them in order.
+            own.clear();
+            own.extend(row.iter().map(|&l| wi[l as usize]));
+            among.resize(row.len() * row.len(), 0.0);
+            gathered.clear();
+            gathered.resize(row.len(), false);
             let mut first = 0.0;
             for inner in 0..4 {
                 let mut gained = 0.0;
@@ -289,15 +296,20 @@ impl lanes::Kernel for Sweep<'_> {
                     let twice = if i == j { 1.0 } else { 2.0 };
                     let change = t * ((now + mu).abs() - now.abs());
                     gained -= twice * (mu * (slope + 0.5 * curvature * mu) + change);
-                    let wj = &w[j * k..][..k];
                     if i == j {
-                        for (g, &l) in g.iter_mut().zip(row) {
-                            *g += mu * wi[i] * wi[l as usize];
+                        for (g, &l) in g.iter_mut().zip(&own) {
+                            *g += mu * wi[i] * l;
                         }
-                    } else {
-                        for (g, &l) in g.iter_mut().zip(row) {
-                            *g += mu * (wi[i] * wj[l as usize] + wij * wi[l as usize]);
-                        }
+                        continue;
+                    }
+                    let near = &mut among[at * row.len()..][..row.len()];
+                    if !gathered[at] {
+                        gathered[at] = true;
+                        let wj = &w[j * k..][..k];
+                        near.iter_mut().zip(row).for_each(|(n, &l)| *n = wj[l as usize]);
+                    }
+                    for ((g, &n), &l) in g.iter_mut().zip(&*near).zip(&own) {
+                        *g += mu * (wi[i] * n + wij * l);
                     }
                 }
                 decrease += gained;

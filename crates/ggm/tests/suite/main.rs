@@ -2,11 +2,13 @@
 
 mod bethe;
 mod common;
+mod conditional;
 mod estimator;
 mod extensions;
 mod glasso;
 mod groups;
 mod item_field;
+mod latent;
 mod path;
 mod scale_free;
 mod shortcut;

@@ -1,0 +1,166 @@
+//! The likelihood with its dual, and the penalty.
+
+use fenchel_linalg::Invalid;
+use fenchel_linalg::factor::{self, InPlaceCholesky};
+use fenchel_optim::lbfgs::Smooth;
+use fenchel_optim::{Certificate, Regulariser};
+use ndarray::{Array2, ArrayView2};
+
+use crate::Error;
+use crate::glasso::soft;
+
+/// The smooth part: `L` by rows, then `T` by rows.
+pub(super) struct Likelihood {
+    p: usize,
+    pub(super) q: usize,
+    l1: f64,
+    input_l1: f64,
+    xx: Array2<f64>,
+    xy: Array2<f64>,
+    pub(super) yy: Array2<f64>,
+    /// `S_xx^+ S_xy`.
+    regression: Array2<f64>,
+}
+
+/// What value and gradient share.
+struct Parts {
+    value: f64,
+    /// `L^-1`.
+    w: Array2<f64>,
+    /// `T L^-1`.
+    b: Array2<f64>,
+    /// `S_xx T L^-1`.
+    sb: Array2<f64>,
+}
+
+impl Likelihood {
+    pub(super) fn new(
+        c: &Array2<f64>,
+        p: usize,
+        l1: f64,
+        input_l1: f64,
+    ) -> Result<Likelihood, Error> {
+        let q = c.nrows() - p;
+        let block = |rows: usize, columns: usize, at: (usize, usize)| {
+            Array2::from_shape_fn((rows, columns), |(i, j)| c[[at.0 + i, at.1 + j]])
+        };
+        let (xx, xy, yy) = (block(p, p, (0, 0)), block(p, q, (0, p)), block(q, q, (p, p)));
+        let eigen = factor::symmetric_eigen(xx.view())?;
+        let cut = 1e-12 * eigen.values[p - 1];
+        let pseudo = eigen.map(|v| if v > cut { 1.0 / v } else { 0.0 });
+        let regression = pseudo.dot(&xy);
+        Ok(Likelihood { p, q, l1, input_l1, xx, xy, yy, regression })
+    }
+
+    /// `None` outside the domain.
+    fn parts(&self, point: &[f64]) -> Option<Parts> {
+        let (p, q) = (self.p, self.q);
+        let factor = InPlaceCholesky::new(point[..q * q].to_vec(), q).ok()?;
+        let mut w = Array2::zeros((q, q));
+        factor.inverse(w.as_slice_mut()?);
+        let l = ArrayView2::from_shape((q, q), &point[..q * q]).ok()?;
+        let t = ArrayView2::from_shape((p, q), &point[q * q..]).ok()?;
+        let b = t.dot(&w);
+        let sb = self.xx.dot(&b);
+        let value = (&self.yy * &l).sum() + 2.0 * (&self.xy * &t).sum() + (&sb * &t).sum()
+            - factor.log_det();
+        Some(Parts { value, w, b, sb })
+    }
+}
+
+impl Smooth for Likelihood {
+    fn dimension(&self) -> usize {
+        self.q * (self.q + self.p)
+    }
+
+    fn value_gradient(&mut self, x: &[f64], gradient: &mut [f64]) -> f64 {
+        let Some(parts) = self.parts(x) else {
+            gradient.fill(0.0);
+            return f64::INFINITY;
+        };
+        let q = self.q;
+        let inner = parts.b.t().dot(&parts.sb);
+        for i in 0..q {
+            for j in 0..=i {
+                let mean = 0.5 * (inner[[i, j]] + inner[[j, i]]);
+                let value = self.yy[[i, j]] - parts.w[[i, j]] - mean;
+                gradient[i * q + j] = value;
+                gradient[j * q + i] = value;
+            }
+        }
+        let rows = gradient[q * q..].iter_mut().zip(self.xy.iter().zip(&parts.sb));
+        rows.for_each(|(g, (s, sb))| *g = 2.0 * (s + sb));
+        parts.value
+    }
+
+    fn value_only(&mut self, x: &[f64]) -> f64 {
+        self.parts(x).map_or(f64::INFINITY, |parts| parts.value)
+    }
+
+    fn certify_composite(&mut self, x: &[f64], h: f64) -> Option<Certificate> {
+        let parts = self.parts(x)?;
+        let q = self.q;
+        // Towards the gradient from S_xy, which is in the range of S_xx, as far as the box allows.
+        let away = -&parts.sb - &self.xy;
+        let largest = away.iter().fold(0.0_f64, |a, v| a.max(v.abs()));
+        let by = if largest > 0.5 * self.input_l1 { 0.5 * self.input_l1 / largest } else { 1.0 };
+        let v = &self.xy + &(&away * by);
+        let preimage = &self.regression * (1.0 - by) - &parts.b * by;
+        let explained = v.t().dot(&preimage);
+        let inner = parts.b.t().dot(&parts.sb);
+        let mut dual = vec![0.0; q * q];
+        for i in 0..q {
+            for j in 0..=i {
+                let bound = if i == j { 0.0 } else { self.l1 };
+                let mean = |m: &Array2<f64>| 0.5 * (m[[i, j]] + m[[j, i]]);
+                let z = parts.w[[i, j]] + mean(&inner) - self.yy[[i, j]];
+                let value = self.yy[[i, j]] + z.clamp(-bound, bound) - mean(&explained);
+                dual[i * q + j] = value;
+                dual[j * q + i] = value;
+            }
+        }
+        let objective = parts.value + h;
+        Some(match InPlaceCholesky::new(dual, q) {
+            Ok(factor) => Certificate::gap(objective, factor.log_det() + q as f64),
+            Err(_) => Certificate::Uncertified { objective: Some(objective) },
+        })
+    }
+}
+
+/// The l1 norms of the two matrices, that of the first without its diagonal.
+pub(super) struct Blocks {
+    pub(super) outputs: usize,
+    pub(super) l1: f64,
+    pub(super) input_l1: f64,
+}
+
+impl Blocks {
+    fn weight(&self, at: usize) -> f64 {
+        let q = self.outputs;
+        if at >= q * q {
+            self.input_l1
+        } else if at.is_multiple_of(q + 1) {
+            0.0
+        } else {
+            self.l1
+        }
+    }
+}
+
+impl Regulariser for Blocks {
+    const NAME: &'static str = "l1 norms of couplings";
+
+    fn check(&self, _columns: usize) -> Result<(), Invalid> {
+        Ok(())
+    }
+
+    fn value(&self, x: &[f64]) -> f64 {
+        x.iter().enumerate().map(|(at, x)| self.weight(at) * x.abs()).sum()
+    }
+
+    fn prox(&self, x: &mut [f64], step: f64) {
+        for (at, x) in x.iter_mut().enumerate() {
+            *x = soft(*x, step * self.weight(at));
+        }
+    }
+}

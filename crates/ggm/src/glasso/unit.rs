@@ -1,0 +1,85 @@
+//! The graphical lasso over matrices with a unit diagonal.
+
+use ndarray::Array2;
+
+use super::block::{Block, Lambda};
+use super::quic::Quic;
+
+/// `min_R <C, R> - log det R + l1 sum_(i != j) |R_ij|` over positive definite `R` with ones on the diagonal, where `C` may change between the steps.
+pub(crate) struct UnitDiagonal {
+    block: Block,
+    quic: Quic,
+}
+
+impl UnitDiagonal {
+    /// From the identity.
+    pub(crate) fn new(covariance: &Array2<f64>, l1: f64) -> UnitDiagonal {
+        let k = covariance.nrows();
+        let block = Block {
+            nodes: (0..k as u32).collect(),
+            k,
+            scale: vec![1.0; k],
+            c: covariance.iter().copied().collect(),
+            lambda: Lambda::Product { rate: vec![l1.sqrt(); k], diagonal: vec![0.0; k] },
+        };
+        let mut eye = vec![0.0; k * k];
+        (0..k).for_each(|i| eye[i * k + i] = 1.0);
+        let mut quic = Quic::new(&block, eye.clone(), eye, 0.0);
+        quic.fixed_diagonal = true;
+        UnitDiagonal { block, quic }
+    }
+
+    /// The same point with the covariances `d_i C_ij d_j`.
+    pub(crate) fn rescaled(&mut self, covariance: &Array2<f64>, d: &[f64]) {
+        let k = self.block.k;
+        for ((i, j), c) in covariance.indexed_iter() {
+            self.block.c[i * k + j] = d[i] * c * d[j];
+        }
+        self.quic.linear = self.block.linear(&self.quic.x);
+    }
+
+    /// One Newton step.
+    pub(crate) fn step(&mut self) {
+        self.quic.step(&self.block);
+    }
+
+    /// The point.
+    pub(crate) fn x(&self) -> &[f64] {
+        &self.quic.x
+    }
+
+    /// Its inverse.
+    pub(crate) fn inverse(&self) -> &[f64] {
+        &self.quic.w
+    }
+
+    pub(crate) fn objective(&self) -> f64 {
+        self.quic.linear - self.quic.log_det
+    }
+
+    /// The largest violation of the optimality conditions: off the diagonal those of the graphical lasso; on it, where `C` is free to
+    /// be rescaled, row sums of `C o R` are 1.
+    pub(crate) fn violation(&self) -> f64 {
+        let k = self.block.k;
+        let (x, w, c) = (&self.quic.x, &self.quic.w, &self.block.c);
+        let mut worst = 0.0_f64;
+        for i in 0..k {
+            let mut row = -1.0;
+            for j in 0..k {
+                let at = i * k + j;
+                row += c[at] * x[at];
+                if i == j {
+                    continue;
+                }
+                let (gradient, bound) = (c[at] - w[at], self.block.lambda.at(i, j));
+                worst = worst.max(if x[at] == 0.0 {
+                    gradient.abs() - bound
+                } else {
+                    (gradient + bound * x[at].signum()).abs()
+                });
+            }
+            worst = worst.max(row.abs());
+        }
+        worst
+    }
+}

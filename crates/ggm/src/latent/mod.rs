@@ -1,0 +1,252 @@
+//! Sparse plus low rank: the graph of the observed variables where others were never seen.
+//!
+//! ```text
+//! min_(S, L)  <C, S - L> - log det(S - L) + sum_ij Lambda_ij |S_ij| + rank_penalty tr L,      L positive semidefinite
+//! ```
+//!
+//! If observed and hidden variables are Gaussian together, the precision of the observed ones is `K_O - K_OH K_H^-1 K_HO`: the sparse
+//! matrix `S = K_O` of what they say of one another given all others, less a matrix `L` of the rank of the number of hidden variables.
+//!
+//! **Dual.** With `R = S - L` as a constraint and `U` its multiplier the Lagrangian
+//!
+//! ```text
+//! <C, R> - log det R + sum_ij Lambda_ij |S_ij| + rank_penalty tr L + <U, R - S + L>
+//! ```
+//!
+//! has its least value over `R` at `(C + U)^-1`, and over `S` and `L` it is bounded where `|U_ij| <= Lambda_ij` and `U + rank_penalty I` is
+//! positive semidefinite:
+//!
+//! ```text
+//! max_U  log det(C + U) + p      |U_ij| <= Lambda_ij,   U + rank_penalty I positive semidefinite
+//! ```
+//!
+//! **Certificate.** What soft-thresholding takes away is in the box, and stays there when it is shrunk until its smallest eigenvalue is at
+//! least `-rank_penalty`. Where `rank_penalty` is at least the largest row sum of `Lambda` no eigenvalue of the box is below it, `L` is 0, and
+//! the problem is the [graphical lasso](crate::glasso).
+//!
+//! ADMM on the three matrices against the plane `R = S - L`: two eigendecompositions an iteration, about `18 p^3` operations.
+//!
+//! Source: Chandrasekaran, Parrilo and Willsky, Annals of Statistics 40, 2012; Ma, Xue and Zou, Neural Computation 25, 2013.
+
+mod admm;
+
+use std::ops::ControlFlow;
+
+use fenchel_graphical::Graph;
+use fenchel_linalg::factor;
+use fenchel_linalg::{AsDesign, Design, Invalid};
+use fenchel_optim::model::Saved;
+use fenchel_optim::{MAX_MEMORY, Progress, Report, Stop, run};
+use ndarray::{Array1, Array2, ArrayView2};
+use serde::{Deserialize, Serialize};
+
+use self::admm::{Point, SparseLowRank};
+use crate::error::check_memory;
+use crate::glasso::default_stop;
+use crate::watch::{Watch, unwatched};
+use crate::{Error, GaussianModel, Scale, Statistics, Weights, graph_of};
+
+/// A sparse graph over the observed variables, and a few hidden variables that explain the rest.
+///
+/// | field | default | meaning |
+/// |---|---|---|
+/// | `l1` | `Uniform(0.1)` | weights of the sparse part; a number leaves the diagonal free |
+/// | `rank_penalty` | 0.5 | price of the trace of the low-rank part: the larger, the fewer hidden variables |
+/// | `scale` | correlation | what both refer to |
+/// | `rho` | 0.5 | first penalty parameter of ADMM, then balanced |
+/// | `stop` | gap 1e-6, absolute or relative; 1000 iterations | when to end |
+/// | `max_memory` | 4 GiB | bytes that may be allocated; `None` for no limit |
+///
+/// ```
+/// use fenchel_ggm::{LatentGraphicalLasso, Statistics};
+/// use ndarray::array;
+///
+/// // Four variables that all follow a fifth one, which was not observed.
+/// let c = array![[1.0, 0.5, 0.5, 0.5], [0.5, 1.0, 0.5, 0.5], [0.5, 0.5, 1.0, 0.5], [0.5, 0.5, 0.5, 1.0]];
+/// let statistics = Statistics::from_covariance(c.view(), 100)?;
+/// let model = LatentGraphicalLasso { rank_penalty: 0.2, ..Default::default() }.fit_statistics(&statistics)?;
+/// assert_eq!((model.hidden(), model.graph().edge_count()), (1, 0));
+/// assert!(model.report.certificate.value() <= 1e-5);
+/// # Ok::<(), fenchel_ggm::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LatentGraphicalLasso {
+    /// Weights of the sparse part.
+    pub l1: Weights,
+    /// Weight of the trace of the low-rank part.
+    pub rank_penalty: f64,
+    /// What the weights refer to.
+    pub scale: Scale,
+    /// First penalty parameter of ADMM.
+    pub rho: f64,
+    /// When to end.
+    pub stop: Stop,
+    /// Bytes that may be allocated.
+    pub max_memory: Option<u64>,
+}
+
+impl Default for LatentGraphicalLasso {
+    fn default() -> Self {
+        LatentGraphicalLasso {
+            l1: Weights::default(),
+            rank_penalty: 0.5,
+            scale: Scale::Correlation,
+            rho: 0.5,
+            stop: default_stop(),
+            max_memory: MAX_MEMORY,
+        }
+    }
+}
+
+/// The distribution of the observed variables, split into a graph and hidden variables.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LatentModel {
+    /// The observed variables by themselves: precision `S - F F'`, which need not be sparse.
+    pub observed: GaussianModel,
+    /// `S`, the precision of the observed variables given the hidden ones, with exact zeros.
+    pub sparse: Array2<f64>,
+    /// `F`, `p x h`: the low-rank part is `F F'`. Columns by falling length, each determined up to its sign.
+    pub loadings: Array2<f64>,
+    /// The account of the fit.
+    pub report: Report,
+}
+
+impl LatentModel {
+    /// Number of hidden variables: the rank of the low-rank part.
+    pub fn hidden(&self) -> usize {
+        self.loadings.ncols()
+    }
+
+    /// The graph of the observed variables given the hidden ones.
+    pub fn graph(&self) -> Graph {
+        graph_of(self.sparse.view())
+    }
+
+    /// `L = F F'`.
+    pub fn low_rank(&self) -> Array2<f64> {
+        self.loadings.dot(&self.loadings.t())
+    }
+
+    /// The means of the hidden variables given each row, `n x h`, up to the sign of a column: `(x - mu) F`. Given the observed variables
+    /// each has variance 1.
+    ///
+    /// # Errors
+    /// [`Invalid`] for data of another width.
+    pub fn transform<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array2<f64>, Error> {
+        let x = x.as_design()?;
+        let p = self.observed.variables();
+        Invalid::check_length("columns of the data", p, x.columns())?;
+        let mut out = Array2::zeros((x.rows(), self.hidden()));
+        let mut row = vec![0.0; p];
+        for i in 0..x.rows() {
+            row.iter_mut().zip(&self.observed.mean).for_each(|(r, m)| *r = -m);
+            x.row_axpy(i, 1.0, &mut row);
+            for (out, f) in out.row_mut(i).iter_mut().zip(self.loadings.columns()) {
+                *out = f.iter().zip(&row).map(|(f, r)| f * r).sum();
+            }
+        }
+        Ok(out)
+    }
+
+    /// The mean log-density of the rows, in nats: that of the observed variables.
+    ///
+    /// # Errors
+    /// As [`GaussianModel::score`].
+    pub fn score<X: AsDesign + ?Sized>(&self, x: &X) -> Result<f64, Error> {
+        self.observed.score(x)
+    }
+}
+
+impl Saved for LatentModel {
+    const KIND: &'static str = "graphical model with hidden variables";
+    const VERSION: u32 = 1;
+
+    fn check(&self) -> Result<(), String> {
+        let p = self.observed.variables();
+        if self.sparse.dim() != (p, p) || self.loadings.nrows() != p {
+            return Err(format!("the sparse part must be {p} x {p}, with {p} rows of loadings"));
+        }
+        if !self.sparse.iter().chain(&self.loadings).all(|v| v.is_finite()) {
+            return Err("the sparse part and the loadings must be finite".into());
+        }
+        self.observed.check()
+    }
+}
+
+impl LatentGraphicalLasso {
+    /// Fits a data matrix, a sample a row.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for data that are empty, not finite or a single row, and for settings out of range;
+    /// [`Error::ZeroVariance`] for columns that never vary; [`Error::Refused`] beyond the memory limit.
+    pub fn fit<X: AsDesign + ?Sized>(&self, x: &X) -> Result<LatentModel, Error> {
+        self.fit_statistics(&Statistics::from_data(x)?)
+    }
+
+    /// Fits a mean and covariance matrix.
+    ///
+    /// # Errors
+    /// As [`fit`](LatentGraphicalLasso::fit).
+    pub fn fit_statistics(&self, statistics: &Statistics) -> Result<LatentModel, Error> {
+        self.solve(statistics, &mut unwatched())
+    }
+
+    /// As [`fit_statistics`](LatentGraphicalLasso::fit_statistics), showing `watch` the certificates; `Break` ends the fit.
+    ///
+    /// # Errors
+    /// As [`fit`](LatentGraphicalLasso::fit).
+    pub fn fit_watched(
+        &self,
+        statistics: &Statistics,
+        watch: impl FnMut(&Progress) -> ControlFlow<()>,
+    ) -> Result<LatentModel, Error> {
+        self.solve(statistics, &mut Watch::new(watch))
+    }
+
+    fn solve<F, const W: bool>(
+        &self,
+        statistics: &Statistics,
+        watch: &mut Watch<F, W>,
+    ) -> Result<LatentModel, Error>
+    where
+        F: FnMut(&Progress) -> ControlFlow<()>,
+    {
+        let p = statistics.variables();
+        self.l1.check(p)?;
+        Invalid::check_positive("rank_penalty", self.rank_penalty)?;
+        Invalid::check_positive("rho", self.rho)?;
+        let hint = "leave columns out, or raise max_memory";
+        check_memory("hidden variables", 16 * (p as u64).pow(2), self.max_memory, hint)?;
+        let (covariance, units) = statistics.on(self.scale)?;
+        let mut method = SparseLowRank::new(&covariance, &self.l1, self.rank_penalty, self.rho);
+        let report = run(&mut method, &self.stop, watch)?;
+        let Point { sparse, low_rank, precision, factor, .. } = method.point();
+        let loadings = loadings(&low_rank, p, method.rank, &units)?;
+        let mut inverse = vec![0.0; p * p];
+        factor.inverse(&mut inverse);
+        let square = |m: Vec<f64>| Array2::from_shape_vec((p, p), m).expect("p x p");
+        let mut sparse = square(sparse);
+        sparse.indexed_iter_mut().for_each(|((i, j), x)| *x /= units[i] * units[j]);
+        let (precision, covariance) = (square(precision), square(inverse));
+        let observed =
+            GaussianModel { mean: statistics.mean.clone(), precision, covariance, report }
+                .in_units(&units);
+        Ok(LatentModel { observed, sparse, loadings, report })
+    }
+}
+
+/// `F` with `F F' = L`, in the units of the data.
+fn loadings(
+    low_rank: &[f64],
+    p: usize,
+    rank: usize,
+    units: &Array1<f64>,
+) -> Result<Array2<f64>, Error> {
+    let view = ArrayView2::from_shape((p, p), low_rank).expect("p x p");
+    let eigen = factor::symmetric_eigen(view)?;
+    let kept: Vec<usize> = (0..p).rev().take(rank).filter(|&k| eigen.values[k] > 0.0).collect();
+    Ok(Array2::from_shape_fn((p, kept.len()), |(i, k)| {
+        eigen.vectors[[i, kept[k]]] * eigen.values[kept[k]].sqrt() / units[i]
+    }))
+}
