@@ -113,6 +113,11 @@ impl PdhgState {
     }
 }
 
+/// The relative gap from which on a polish is worth its cost.
+const CLOSE: f64 = 0.05;
+/// Corrections in a row.
+const ROUNDS: u32 = 3;
+
 /// The running method, as an observer sees it.
 pub struct Pdhg<'a> {
     problem: &'a dyn Bilinear,
@@ -230,6 +235,26 @@ impl<'a> Pdhg<'a> {
         }
     }
 
+    /// Corrects what is active, looks what is active then, and so on as long as that helps.
+    fn polish(&mut self, (x, y): (&[f64], &[f64]), certificate: Certificate) {
+        if matches!(certificate, Certificate::Gap { .. }) && certificate.relative() > CLOSE {
+            return;
+        }
+        let (mut least, mut failures) = (certificate.value(), 0);
+        let mut pair = self.problem.polished(x, y);
+        for _ in 0..ROUNDS {
+            let Some((x, y)) = pair else { return };
+            let certificate = self.problem.certificate(&x, &y);
+            self.consider(certificate, &x, &y);
+            failures = if certificate.value() < least { 0 } else { failures + 1 };
+            least = least.min(certificate.value());
+            if failures > 1 || certificate.relative() < 1e-14 {
+                return;
+            }
+            pair = self.problem.polished(&x, &y);
+        }
+    }
+
     /// Looks at iterate and average, and begins again from the better one where that is due.
     fn look(&mut self) {
         let here = self.problem.certificate(&self.x, &self.y);
@@ -248,11 +273,8 @@ impl<'a> Pdhg<'a> {
         let since = self.steps - self.polished;
         if self.settings.polish && (restart || since >= (self.steps / 8).max(100)) {
             self.polished = self.steps;
-            let (x, y) = if average { (&ax, &ay) } else { (&self.x, &self.y) };
-            if let Some((x, y)) = self.problem.polished(x, y) {
-                let certificate = self.problem.certificate(&x, &y);
-                self.consider(certificate, &x, &y);
-            }
+            let pair = if average { (&ax[..], &ay[..]) } else { (&x[..], &y[..]) };
+            self.polish(pair, if average { there } else { here });
         }
         if !restart {
             return;

@@ -302,15 +302,17 @@ impl LinearProgram {
         falls < -100.0 * tolerance * self.dearest() && !activity.iter().enumerate().any(leaves)
     }
 
-    /// The largest entry of each row, and of each column after rows are divided by theirs.
+    /// The largest entry of each row, and of each column after rows are divided by theirs; 1 for those without entries.
     fn sizes(&self) -> (Vec<f64>, Vec<f64>) {
         let top = |m: f64, a: &f64| m.max(a.abs());
-        let rows: Vec<f64> =
-            self.matrix.rows().into_iter().map(|r| r.iter().fold(0.0, top)).collect();
+        let or_one = |v: f64| if v > 0.0 { v } else { 1.0 };
+        let rows = self.matrix.rows().into_iter().map(|row| or_one(row.iter().fold(0.0, top)));
+        let rows: Vec<f64> = rows.collect();
         let mut columns = vec![0.0_f64; self.cost.len()];
-        for ((i, j), a) in self.matrix.indexed_iter().filter(|(_, a)| **a != 0.0) {
+        for ((i, j), a) in self.matrix.indexed_iter() {
             columns[j] = columns[j].max((a / rows[i]).abs());
         }
+        columns.iter_mut().for_each(|c| *c = or_one(*c));
         (rows, columns)
     }
 }

@@ -13,6 +13,14 @@ pub(super) type Phase = (Option<Vec<f64>>, Option<Vec<f64>>, f64);
 pub(super) fn infeasible(program: &LinearProgram, settings: &LpSettings) -> Result<Phase, Error> {
     let (m, d) = program.matrix.dim();
     let e = program.equations;
+    // A row without entries that asks for something is a proof by itself.
+    let asks = |i: &usize| program.right[*i] > 0.0 || (*i < e && program.right[*i] < 0.0);
+    let empty = |i: &usize| program.matrix.row(*i).iter().all(|a| *a == 0.0);
+    if let Some(i) = (0..m).find(|i| asks(i) && empty(i)) {
+        let mut ray = vec![0.0; m];
+        ray[i] = program.right[i].signum();
+        return Ok((Some(ray), None, 0.0));
+    }
     let mut matrix = Array2::zeros((m, d + m + e));
     program.matrix.indexed_iter().for_each(|((i, j), a)| matrix[[i, j]] = *a);
     (0..m).for_each(|i| matrix[[i, d + i]] = 1.0);

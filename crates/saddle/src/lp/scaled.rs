@@ -116,18 +116,32 @@ impl Bilinear for Scaled<'_> {
         Certificate::residual(objective, self.program.error(&x, &y), 0.0)
     }
 
-    /// The equations of what looks active: free variables against tight rows, in both directions.
+    /// The better of two guesses at what is active: by a step of length 1, and by one as long as the sizes of the pair ask for.
     fn polished(&self, x: &[f64], y: &[f64]) -> Option<(Vec<f64>, Vec<f64>)> {
+        let size = |v: &[f64]| v.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
+        let ratio = size(x) / size(y);
+        let other = if ratio > 0.0 && ratio.is_finite() { Some(ratio) } else { None };
+        let pairs = [Some(1.0), other].into_iter().flatten();
+        let pairs = pairs.filter_map(|length| self.corrected(x, y, length));
+        let error = |(x, y): &(Vec<f64>, Vec<f64>)| self.certificate(x, y).value();
+        pairs.min_by(|a, b| error(a).total_cmp(&error(b)))
+    }
+}
+
+impl Scaled<'_> {
+    /// The equations of what looks active: free variables against tight rows, in both directions.
+    fn corrected(&self, x: &[f64], y: &[f64], length: f64) -> Option<(Vec<f64>, Vec<f64>)> {
         let p = self.program;
         let (mut gx, mut gy) = (vec![0.0; x.len()], vec![0.0; y.len()]);
         self.grad_x(y, &mut gx);
         self.grad_y(x, &mut gy);
         let end = |j: usize| {
             let (l, u) = (p.low[j] / self.columns[j], p.high[j] / self.columns[j]);
-            // At a bound if a gradient step of length 1 would push it there.
-            if x[j] - gx[j] <= l {
+            // At a bound if a gradient step would push it there.
+            let there = x[j] - length * gx[j];
+            if there <= l {
                 Some(l)
-            } else if x[j] - gx[j] >= u {
+            } else if there >= u {
                 Some(u)
             } else {
                 None
@@ -136,7 +150,7 @@ impl Bilinear for Scaled<'_> {
         let ends: Vec<Option<f64>> = (0..x.len()).map(end).collect();
         let free: Vec<usize> = (0..x.len()).filter(|j| ends[*j].is_none()).collect();
         let tight: Vec<usize> =
-            (0..y.len()).filter(|i| *i < p.equations || y[*i] - gy[*i] > 0.0).collect();
+            (0..y.len()).filter(|i| *i < p.equations || y[*i] - gy[*i] / length > 0.0).collect();
         if free.len() > 400 || tight.len() > 400 {
             return None;
         }

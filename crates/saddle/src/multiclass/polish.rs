@@ -15,7 +15,7 @@ use crate::pdhg::Bilinear;
 use crate::setup::project_rows;
 
 /// A polish may cost as many multiplications as this many steps of PDHG, and in any case so many.
-const STEPS: usize = 100;
+const STEPS: usize = 50;
 const LEAST: usize = 20_000_000;
 
 /// The active parts of a pair.
