@@ -1,13 +1,11 @@
 //! Figure 8.3: true against false edges on walk-summable models of Barabasi-Albert graphs.
 
 use fenchel_ggm::synthetic::{barabasi_albert, walk_summable};
-use fenchel_ggm::threshold::{conditional_covariance, correlation_scores};
-use fenchel_ggm::{
-    GraphicalLasso, Statistics, SupportRule, Weights, grid, neighbourhood_scores, sample, shortcut,
-};
+use fenchel_ggm::{Statistics, sample};
 use fenchel_optim::random::stream;
 use ndarray::{Array1, Array2};
 
+use super::selection::{METHODS, scores};
 use super::thesis;
 use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Series, Source, Table};
 
@@ -24,47 +22,7 @@ const SIMILAR: Source = thesis(
     "CCT eta = 1 which based on theoretical results should give similar results to SHORTCUT",
 );
 
-const METHODS: [&str; 7] = [
-    "SHORTCUT",
-    "CCT 1",
-    "CCT 2",
-    "correlation",
-    "L1",
-    "neighbourhoods, union",
-    "neighbourhoods, intersection",
-];
 const FALSE: [usize; 6] = [2, 5, 10, 20, 40, 80];
-
-fn scores(method: &str, statistics: &Statistics) -> Result<Array2<f64>, Failure> {
-    let (c, _) = statistics.correlation();
-    let penalties = grid(1.0, 0.01, 60)?;
-    Ok(match method {
-        "SHORTCUT" => shortcut(c.view())?,
-        "CCT 1" => conditional_covariance(statistics, 1, false)?,
-        "CCT 2" => conditional_covariance(statistics, 2, false)?,
-        "correlation" => correlation_scores(statistics),
-        "L1" => {
-            let lasso = GraphicalLasso { l1: Weights::Uniform(1.0), ..GraphicalLasso::default() };
-            let path = lasso.fit_path(statistics, &grid(0.9, 0.02, 40)?)?;
-            let mut scores = Array2::zeros(c.raw_dim());
-            // The penalty at which an edge enters, then its size.
-            for point in &path.points {
-                for &(i, j, x) in &point.precision.edges {
-                    let at = [i as usize, j as usize];
-                    if scores[at] == 0.0 {
-                        scores[at] = point.l1 + 1e-6 * x.abs().min(1.0);
-                        scores[[at[1], at[0]]] = scores[at];
-                    }
-                }
-            }
-            scores
-        }
-        "neighbourhoods, union" => {
-            neighbourhood_scores(statistics, &penalties, SupportRule::Union)?
-        }
-        _ => neighbourhood_scores(statistics, &penalties, SupportRule::Intersection)?,
-    })
-}
 
 /// Share of true edges among those that come before so many false ones.
 fn true_positives(scores: &Array2<f64>, truth: &[(u32, u32)]) -> Vec<f64> {

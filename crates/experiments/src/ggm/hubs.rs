@@ -1,0 +1,196 @@
+//! Figure 7.2: a network of genes from few samples, by three penalties.
+
+use fenchel_ggm::reweighted::liu_ihler;
+use fenchel_ggm::synthetic::{diagonally_dominant, power_law};
+use fenchel_ggm::{
+    DegreePrior, Error, GlassoSettings, GraphicalLasso, Scale, ScaleFree, Statistics, Weights,
+    graph_of, sample,
+};
+use fenchel_graphical::Graph;
+use fenchel_optim::Stop;
+use fenchel_optim::random::stream;
+use ndarray::Array1;
+
+use super::thesis;
+use crate::{Context, Experiment, Failure, Outcome, Reason, Sample, Source, Table};
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    id: "gg-28",
+    document: super::DOCUMENT,
+    title: "Figure 7.2: hubs and clusters of a network of genes",
+    needs: &[],
+    run: experiment,
+};
+
+const STAR: Source = thesis(
+    "7.5.2",
+    "The star subgraph centered around gene 60 is more clearly defined in the submodular relaxation reconstruction",
+);
+const LESS: Source = thesis(
+    "7.5.2",
+    "the tight cluster of genes in the right is less clustered in the L_1 reconstruction",
+);
+const CLUSTER: Source = thesis(
+    "7.5.2",
+    "The reweighted L_1 method produced a quite different reconstruction, with greater clustering.",
+);
+
+const METHODS: [&str; 3] = ["L1", "submodular", "reweighted L1"];
+/// Edges of the network that is drawn, and how far a reconstruction may be from it.
+const EDGES: (usize, usize) = (50, 3);
+
+fn reconstruct(method: &str, statistics: &Statistics, level: f64) -> Result<Graph, Error> {
+    let stop = Stop { absolute: 1e-3, relative: 0.0, max_passes: 300.0, ..Stop::default() };
+    let settings = GlassoSettings { stop, ..GlassoSettings::default() };
+    let precision = match method {
+        "L1" => {
+            let lasso =
+                GraphicalLasso { l1: Weights::Uniform(level), stop, ..GraphicalLasso::default() };
+            lasso.fit_statistics(statistics)?.precision
+        }
+        "submodular" => {
+            let prior = DegreePrior::default();
+            let strength = level / prior.increments(statistics.variables())?[0];
+            let free = ScaleFree { prior, strength, stop, ..ScaleFree::default() };
+            free.fit_statistics(statistics)?.precision
+        }
+        _ => {
+            let l1 = 2.0 * level;
+            liu_ihler(statistics, Scale::Correlation, l1, 1.0, 5, &settings)?.model.precision
+        }
+    };
+    Ok(graph_of(precision.view()))
+}
+
+/// The graph with about as many edges as asked for, by bisection of the level.
+fn tuned(context: &Context, method: &str, statistics: &Statistics) -> Result<Graph, Failure> {
+    let empty = Graph::new(statistics.variables(), [])?;
+    if context.is_frozen(method) {
+        return Ok(empty);
+    }
+    let (mut low, mut high) = (0.1_f64, 2.0_f64);
+    let mut best = empty;
+    let distance = |graph: &Graph| graph.edge_count().abs_diff(EDGES.0);
+    for _ in 0..14 {
+        context.check()?;
+        let level = (low * high).sqrt();
+        let graph = reconstruct(method, statistics, level)?;
+        if graph.edge_count() < EDGES.0 {
+            high = level;
+        } else {
+            low = level;
+        }
+        if distance(&graph) < distance(&best) {
+            best = graph;
+        }
+        if distance(&best) <= EDGES.1 {
+            break;
+        }
+    }
+    Ok(best)
+}
+
+/// Edges, largest degree, variance of the degrees, mean local clustering of nodes with two neighbours or more.
+fn shape(graph: &Graph) -> [f64; 4] {
+    let p = graph.nodes();
+    let degrees: Vec<f64> = (0..p as u32).map(|v| graph.neighbours(v).len() as f64).collect();
+    let mean = degrees.iter().sum::<f64>() / p as f64;
+    let variance = degrees.iter().map(|d| (d - mean).powi(2)).sum::<f64>() / p as f64;
+    let (mut sum, mut count) = (0.0, 0);
+    for v in 0..p as u32 {
+        let near = graph.neighbours(v);
+        if near.len() < 2 {
+            continue;
+        }
+        let pairs =
+            near.iter().enumerate().flat_map(|(k, &a)| near[..k].iter().map(move |&b| (a, b)));
+        let joined = pairs.filter(|&(a, b)| graph.has_edge(a, b)).count();
+        sum += 2.0 * joined as f64 / (near.len() * (near.len() - 1)) as f64;
+        count += 1;
+    }
+    let clustering = if count > 0 { sum / f64::from(count) } else { 0.0 };
+    [graph.edge_count() as f64, degrees.iter().copied().fold(0.0, f64::max), variance, clustering]
+}
+
+fn experiment(context: &Context) -> Result<Outcome, Failure> {
+    let (p, networks) = context.pick((80, 4), (500, 5));
+    let mut outcome = Outcome::default();
+    outcome
+        .setting("genes", p)
+        .setting("networks", networks)
+        .setting("truth", "degrees with exponent 2, weights -1, 69 samples")
+        .setting("edges", format!("{} +- {}", EDGES.0, EDGES.1));
+    outcome.note(
+        "The micro-array data GDS1429 are absent: generated networks of genes with hubs took their place. The document says of its own data that \
+         they are too small for a statistical analysis of degrees.",
+    );
+    let mut shapes = vec![Vec::new(); METHODS.len()];
+    for network in 0..networks {
+        let seed = context.seed + 400 + network;
+        let edges = power_law(p, 2.0, &mut stream(seed, 0))?;
+        let theta = diagonally_dominant(p, &edges, -1.0);
+        let x = sample(theta.view(), &Array1::zeros(p), 69, &mut stream(seed, 1))?;
+        let statistics = Statistics::from_data(&x)?;
+        for (m, method) in METHODS.iter().enumerate() {
+            context.progress((network as f64 + m as f64 / 3.0) / networks as f64, method);
+            shapes[m].push(shape(&tuned(context, method, &statistics)?));
+        }
+    }
+    let columns = ["method", "edges", "largest degree", "variance of degrees", "clustering"];
+    let mut table = Table::new("Reconstructed networks, means", columns);
+    for (method, rows) in METHODS.iter().zip(&shapes) {
+        let mean = |k: usize| rows.iter().map(|row| row[k]).sum::<f64>() / rows.len() as f64;
+        let numbers = (0..4).map(|k| mean(k).into());
+        table.push(std::iter::once((*method).into()).chain(numbers));
+    }
+    outcome.table(table);
+    let sample = |m: usize, k: usize| {
+        Sample::over_seeds(shapes[m].iter().map(|row: &[f64; 4]| row[k]).collect())
+    };
+    let sized = |m: usize| {
+        let all = shapes[m].iter().all(|row| (row[0] - EDGES.0 as f64).abs() <= EDGES.1 as f64);
+        (if all { "50 +- 3 edges" } else { "other numbers of edges" }, all)
+    };
+    outcome.claim(
+        STAR.claim("the submodular penalty has hubs at least as large, and degrees that vary as much, as the l1 norm")
+            .rests_on([METHODS[0], METHODS[1]])
+            .specification("largest degree and variance of the degrees at least those of l1 in every network, both at 50 +- 3 edges")
+            .holds(
+                sample(0, 1)?
+                    .at_most(1.0, &sample(1, 1)?)
+                    .and(sample(0, 2)?.at_most(1.0, &sample(1, 2)?))
+                    .and(sized(0))
+                    .and(sized(1)),
+            ),
+    );
+    let (of_l1, of_submodular) = (sample(0, 3)?, sample(1, 3)?);
+    outcome.claim(
+        LESS.claim("the l1 norm clusters less than the submodular penalty")
+            .rests_on([METHODS[0], METHODS[1]])
+            .document("an order of the mean clustering coefficients in every network, both at 50 +- 3 edges")
+            .fixed_after_a_run()
+            .holds(of_l1.below(&of_submodular).and(sized(0)).and(sized(1))),
+    );
+    outcome.claim(
+        STAR.claim("the submodular penalty clusters no more than the l1 norm")
+            .rests_on([METHODS[0], METHODS[1]])
+            .specification("mean clustering coefficient at most that of l1 in every network, both at 50 +- 3 edges")
+            .known_failure(
+                of_submodular.at_most(1.0, &of_l1).and(sized(0)).and(sized(1)),
+                Reason::checked(
+                    "The specification turns the sentence of the document round, which calls the l1 reconstruction less clustered. Median clustering of l1:",
+                    of_l1.median(),
+                    of_l1.median() < of_submodular.median(),
+                ),
+            ),
+    );
+    outcome.claim(
+        CLUSTER
+            .claim("reweighted l1 clusters more than the submodular penalty")
+            .rests_on([METHODS[1], METHODS[2]])
+            .document("an order, both at 50 +- 3 edges")
+            .holds(of_submodular.below(&sample(2, 3)?).and(sized(1)).and(sized(2)))
+            .not_judged("generated networks"),
+    );
+    Ok(outcome)
+}

@@ -1,0 +1,51 @@
+//! Seven ways to rank the pairs of variables by how likely they are joined.
+
+use fenchel_ggm::threshold::{conditional_covariance, correlation_scores};
+use fenchel_ggm::{
+    GraphicalLasso, Statistics, SupportRule, Weights, grid, neighbourhood_scores, shortcut,
+};
+use ndarray::Array2;
+
+use crate::Failure;
+
+pub(super) const METHODS: [&str; 7] = [
+    "SHORTCUT",
+    "CCT 1",
+    "CCT 2",
+    "correlation",
+    "L1",
+    "neighbourhoods, union",
+    "neighbourhoods, intersection",
+];
+
+/// A score a pair, 0 where nothing speaks for an edge.
+pub(super) fn scores(method: &str, statistics: &Statistics) -> Result<Array2<f64>, Failure> {
+    let (c, _) = statistics.correlation();
+    let penalties = grid(1.0, 0.01, 60)?;
+    Ok(match method {
+        "SHORTCUT" => shortcut(c.view())?,
+        "CCT 1" => conditional_covariance(statistics, 1, false)?,
+        "CCT 2" => conditional_covariance(statistics, 2, false)?,
+        "correlation" => correlation_scores(statistics),
+        "L1" => {
+            let lasso = GraphicalLasso { l1: Weights::Uniform(1.0), ..GraphicalLasso::default() };
+            let path = lasso.fit_path(statistics, &grid(0.9, 0.02, 40)?)?;
+            let mut scores = Array2::zeros(c.raw_dim());
+            // The penalty at which an edge enters, then its size.
+            for point in &path.points {
+                for &(i, j, x) in &point.precision.edges {
+                    let at = [i as usize, j as usize];
+                    if scores[at] == 0.0 {
+                        scores[at] = point.l1 + 1e-6 * x.abs().min(1.0);
+                        scores[[at[1], at[0]]] = scores[at];
+                    }
+                }
+            }
+            scores
+        }
+        "neighbourhoods, union" => {
+            neighbourhood_scores(statistics, &penalties, SupportRule::Union)?
+        }
+        _ => neighbourhood_scores(statistics, &penalties, SupportRule::Intersection)?,
+    })
+}
