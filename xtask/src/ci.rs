@@ -1,4 +1,5 @@
-//! `cargo xtask ci`: what a change must pass, in the order in which a failure is cheapest to find.
+//! `cargo xtask ci`: what a change must pass. Two lanes run beside each other, since no step uses all processors from its
+//! beginning to its end.
 
 use std::io;
 use std::path::Path;
@@ -14,56 +15,85 @@ pub(crate) struct Arguments {
     only: Option<String>,
 }
 
-/// The steps, in order.
-const NAMES: [&str; 6] = ["format", "lint", "test", "doc", "examples", "benches"];
+const NAMES: [&str; 5] = ["format", "lint", "doc", "test", "doctest"];
+
+/// The steps of a lane run one after the other, and a failure ends the lane. The other goes on, so that one run tells all.
+const LANES: [&[&str]; 2] = [&["format", "lint", "doc"], &["test", "doctest"]];
 
 /// The command of a step.
 fn command(step: &str) -> Command {
     let mut cargo = workspace::cargo();
     match step {
         "format" => cargo.args(["fmt", "--all", "--check"]),
+        // Examples and benchmarks too: what the compiler checks, clippy checks.
         "lint" => cargo
             .args(["clippy", "--workspace", "--all-targets", "--all-features"])
             .args(["--", "-D", "warnings"]),
-        // With documentation tests and a short reproduction (tests/smoke.rs); all features, so that optional modules are
-        // tested too.
-        "test" => cargo.args(["test", "--workspace", "--all-features"]),
         "doc" => cargo
             .args(["doc", "--workspace", "--no-deps", "--all-features"])
             .env("RUSTDOCFLAGS", "-D warnings"),
-        // The tests have built them with all features; here the default ones, as a user has them.
-        "examples" => cargo.args(["check", "--examples", "--workspace"]),
-        _ => cargo.args(["check", "--benches", "-p", "fenchel-benches"]),
+        // With a short reproduction (tests/smoke.rs). All features, so that optional modules are tested too. `--tests`
+        // leaves out the programs that have no tests: the examples, and this project's side of the peers.
+        "test" => cargo.args(["test", "--workspace", "--all-features", "--tests"]),
+        _ => cargo.args(["test", "--workspace", "--all-features", "--doc"]),
     };
+    if LANES[0].contains(&step) {
+        // Cargo lets one command at a time into a folder.
+        cargo.env("CARGO_TARGET_DIR", workspace::target().join("checks"));
+    }
     cargo
 }
 
-pub(crate) fn run(arguments: &Arguments) -> io::Result<ExitCode> {
-    let chosen = |name: &&&str| arguments.only.as_deref().is_none_or(|only| only == **name);
-    let steps: Vec<&str> = NAMES.iter().filter(chosen).copied().collect();
+/// What became of a step.
+struct Ran {
+    step: &'static str,
+    seconds: f64,
+    failure: Option<String>,
+}
 
-    let mut times = Vec::new();
-    let mut failure = None;
-    for step in &steps {
+pub(crate) fn run(arguments: &Arguments) -> io::Result<ExitCode> {
+    let chosen = |step: &&&str| arguments.only.as_deref().is_none_or(|only| only == **step);
+    let [checks, tests] = LANES.map(|lane| lane.iter().filter(chosen).copied().collect::<Vec<_>>());
+
+    // What the tests say goes on as they run. The checks speak when one fails, or where they are alone.
+    let quiet = !tests.is_empty();
+    let ran: Vec<Ran> = std::thread::scope(|scope| {
+        let beside = scope.spawn(|| run_lane(&checks, quiet));
+        let tests = run_lane(&tests, false);
+        let checks = beside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        checks.into_iter().chain(tests).collect()
+    });
+
+    let steps: Vec<&str> = [checks, tests].concat();
+    println!("\n{}", summary(&steps, &ran));
+    let failures: Vec<&str> = ran.iter().filter_map(|ran| ran.failure.as_deref()).collect();
+    if failures.is_empty() {
+        println!("everything passed");
+        return Ok(ExitCode::SUCCESS);
+    }
+    Err(io::Error::other(failures.join("\n")))
+}
+
+/// Runs steps until one fails.
+fn run_lane(steps: &[&'static str], quiet: bool) -> Vec<Ran> {
+    let mut lane = Vec::new();
+    for step in steps {
         let mut command = command(step);
         println!("\n== {step}: {}", spelled(&command));
         let start = Instant::now();
-        let result = workspace::stream(&mut command, &format!("step `{step}`"));
-        times.push((*step, start.elapsed().as_secs_f64(), result.is_ok()));
-        if let Err(why) = result {
-            failure = Some(format!("{why}; to repeat it alone: cargo xtask ci --only {step}"));
+        let what = format!("step `{step}`");
+        let run = if quiet { workspace::stream_failure } else { workspace::stream };
+        let result = run(&mut command, &what);
+        let seconds = start.elapsed().as_secs_f64();
+        let again = |why| format!("{why}; to repeat it alone: cargo xtask ci --only {step}");
+        let failure = result.err().map(again);
+        let failed = failure.is_some();
+        lane.push(Ran { step, seconds, failure });
+        if failed {
             break;
         }
     }
-
-    println!("\n{}", summary(&steps, &times));
-    match failure {
-        Some(why) => Err(io::Error::other(why)),
-        None => {
-            println!("everything passed");
-            Ok(ExitCode::SUCCESS)
-        }
-    }
+    lane
 }
 
 /// A command as one would type it.
@@ -77,32 +107,61 @@ fn spelled(command: &Command) -> String {
 }
 
 /// A line a step, with its seconds.
-fn summary(steps: &[&str], times: &[(&str, f64, bool)]) -> String {
-    let line = |(k, step): (usize, &&str)| match times.get(k) {
-        Some((_, seconds, true)) => format!("{step:<10} {seconds:>7.1} s  passed\n"),
-        Some((_, seconds, false)) => format!("{step:<10} {seconds:>7.1} s  FAILED\n"),
+fn summary(steps: &[&str], ran: &[Ran]) -> String {
+    let line = |step: &&str| match ran.iter().find(|ran| ran.step == *step) {
+        Some(Ran { seconds, failure: None, .. }) => {
+            format!("{step:<10} {seconds:>7.1} s  passed\n")
+        }
+        Some(Ran { seconds, .. }) => format!("{step:<10} {seconds:>7.1} s  FAILED\n"),
         None => format!("{step:<10} {:>9}  not run\n", ""),
     };
-    steps.iter().enumerate().map(line).collect()
+    steps.iter().map(line).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::OsStr;
+
     use super::*;
 
     #[test]
     fn every_step_has_a_command_of_its_own() {
         let commands: Vec<String> = NAMES.iter().map(|n| spelled(&command(n))).collect();
-        assert_eq!(commands[0], "cargo fmt --all --check");
-        assert!(commands[3].starts_with("RUSTDOCFLAGS='-D warnings' cargo doc"));
+        assert!(commands[0].ends_with("cargo fmt --all --check"));
+        assert!(commands[2].ends_with(
+            "RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --all-features"
+        ));
         for (k, c) in commands.iter().enumerate() {
             assert!(!commands[..k].contains(c), "{c}");
         }
     }
 
     #[test]
+    fn every_step_is_in_one_lane_and_the_lanes_have_folders_of_their_own() {
+        assert_eq!(LANES.concat(), NAMES);
+        let folder = |step: &&str| {
+            let command = command(step);
+            let mut set = command.get_envs();
+            set.find(|(key, _)| *key == "CARGO_TARGET_DIR")
+                .map(|(_, value)| value.map(OsStr::to_owned))
+        };
+        let [checks, tests] = LANES.map(|lane| lane.iter().map(folder).collect::<Vec<_>>());
+        assert!(checks.iter().all(|folder| folder.is_some() && !tests.contains(folder)));
+    }
+
+    #[test]
+    fn a_program_that_is_not_there_is_a_failure() {
+        let mut nothing = Command::new("fenchel-no-such-program");
+        assert!(workspace::stream_failure(&mut nothing, "step").is_err());
+    }
+
+    #[test]
     fn the_summary_tells_failed_from_not_run() {
-        let text = summary(&["a", "b", "c"], &[("a", 1.26, true), ("b", 0.5, false)]);
+        let ran = [
+            Ran { step: "a", seconds: 1.26, failure: None },
+            Ran { step: "b", seconds: 0.5, failure: Some("why".to_owned()) },
+        ];
+        let text = summary(&["a", "b", "c"], &ran);
         let lines: Vec<Vec<&str>> =
             text.lines().map(|line| line.split_whitespace().collect()).collect();
         assert_eq!(lines[0], ["a", "1.3", "s", "passed"]);

@@ -26,7 +26,7 @@ use clap::Parser;
 #[derive(Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask", version)]
 enum Command {
-    /// Format, lints, tests, documentation, examples and a short reproduction: what a change must pass
+    /// Format, lints, documentation, tests and a short reproduction: what a change must pass
     Ci(ci::Arguments),
     /// Run the experiments and write the report
     #[cfg(feature = "experiments")]

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::io;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, ExitStatus, Output};
 
 /// The root of the workspace.
 pub(crate) fn root() -> &'static Path {
@@ -12,7 +12,6 @@ pub(crate) fn root() -> &'static Path {
 }
 
 /// The build folder, where everything made goes.
-#[cfg(feature = "experiments")]
 pub(crate) fn target() -> std::path::PathBuf {
     // A relative CARGO_TARGET_DIR counts from where cargo was called; joined, an absolute one stands.
     match std::env::var_os("CARGO_TARGET_DIR") {
@@ -31,7 +30,23 @@ pub(crate) fn cargo() -> Command {
 
 /// Runs a command with its output going where ours goes, and says which one failed.
 pub(crate) fn stream(command: &mut Command, what: &str) -> io::Result<()> {
-    let status = command.status().map_err(|e| {
+    judge(command.status(), command, what)
+}
+
+/// The same, but what the command says is shown in one piece, and only if it fails.
+pub(crate) fn stream_failure(command: &mut Command, what: &str) -> io::Result<()> {
+    let output = command.output();
+    if let Ok(Output { status, stdout, stderr }) = &output
+        && !status.success()
+    {
+        let said = [stderr, stdout].map(|text| String::from_utf8_lossy(text));
+        println!("\n== {what} failed, and said:\n{}", said.concat());
+    }
+    judge(output.map(|output| output.status), command, what)
+}
+
+fn judge(status: io::Result<ExitStatus>, command: &Command, what: &str) -> io::Result<()> {
+    let status = status.map_err(|e| {
         io::Error::new(
             e.kind(),
             format!("{what}: cannot run {}: {e}", command.get_program().display()),
@@ -47,6 +62,27 @@ pub(crate) fn stream(command: &mut Command, what: &str) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// `test = false` spares the compiler a copy of a library without unit tests; it would hide those that come later.
+    #[test]
+    fn no_test_is_in_a_target_that_is_not_tested() {
+        let crates = std::fs::read_dir(root().join("crates")).unwrap();
+        let folders = crates.map(|entry| entry.unwrap().path());
+        for folder in folders.chain(["examples", "benches"].map(|name| root().join(name))) {
+            let manifest = std::fs::read_to_string(folder.join("Cargo.toml")).unwrap();
+            let tested = !manifest.lines().any(|line| line == "test = false");
+            assert!(tested || !has_tests(&folder.join("src")), "{}", folder.display());
+        }
+        assert!(has_tests(&root().join("xtask/src")));
+    }
+
+    fn has_tests(path: &Path) -> bool {
+        if path.is_dir() {
+            let mut entries = std::fs::read_dir(path).unwrap();
+            return entries.any(|entry| has_tests(&entry.unwrap().path()));
+        }
+        std::fs::read_to_string(path).unwrap().contains("#[cfg(test)]")
+    }
 
     #[test]
     fn the_root_holds_the_workspace() {
