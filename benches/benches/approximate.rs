@@ -3,10 +3,10 @@
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use fenchel_graphical::bp::Schedule;
-use fenchel_graphical::gibbs::{Scan, Start};
+use fenchel_graphical::gibbs::Start;
 use fenchel_graphical::{
-    AisSettings, BeliefPropagationSettings, BinaryGibbs, BinaryPairwise, BinaryScan, BinaryStart,
-    Evidence, FactorGraph, Gibbs, GibbsSettings, VarId, ais, ais_binary, belief_propagation,
+    AisSettings, BeliefPropagationSettings, BinaryGibbs, BinaryPairwise, BinaryStart, Evidence,
+    FactorGraph, Gibbs, GibbsSettings, Order, VarId, ais, ais_binary, belief_propagation,
 };
 use fenchel_optim::random::stream;
 use rand::RngExt;
@@ -60,7 +60,7 @@ fn approximate(c: &mut Criterion) {
             });
         }
         group.throughput(Throughput::Elements(u64::from(SITES) * CHAINS as u64));
-        let settings = GibbsSettings { chains: CHAINS, scan: Scan::Systematic, seed: 0 };
+        let settings = GibbsSettings { chains: CHAINS, scan: Order::Cyclic.into(), seed: 0 };
         let mut chains =
             Gibbs::new(&model, &Evidence::new(), Start::Random, &settings).expect("possible");
         group.bench_function("Gibbs, a sweep", |b| b.iter(|| chains.sweep(1)));
@@ -70,7 +70,7 @@ fn approximate(c: &mut Criterion) {
     let factors = model.factor_graph().expect("small");
     let mut group = c.benchmark_group("grid 32 x 32, binary pairs");
     group.throughput(Throughput::Elements(u64::from(SITES) * CHAINS as u64));
-    let scan = BinaryScan::Systematic;
+    let scan = Order::Cyclic;
     let mut chains = BinaryGibbs::new(&model, CHAINS, BinaryStart::Random, scan, 0).expect("fits");
     group.bench_function("BinaryGibbs, a sweep", |b| b.iter(|| chains.sweep(1)));
     let settings = AisSettings::default();

@@ -7,7 +7,7 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use fenchel_graphical::{BinaryGibbs, BinaryPairwise, BinaryScan, BinaryStart};
+use fenchel_graphical::{BinaryGibbs, BinaryPairwise, BinaryStart, Order};
 use fenchel_optim::random::stream;
 use rand::{Rng, RngExt};
 
@@ -102,7 +102,7 @@ fn gibbs(criterion: &mut Criterion) {
         group.throughput(Throughput::Elements((CHAINS * model.variables()) as u64));
         let mut plain = Plain::new(&model);
         group.bench_function("plain loop", |b| b.iter(|| plain.sweep()));
-        let (start, scan) = (BinaryStart::Random, BinaryScan::Systematic);
+        let (start, scan) = (BinaryStart::Random, Order::Cyclic);
         let mut chains = BinaryGibbs::new(&model, CHAINS, start, scan, 4).unwrap();
         group.bench_function("BinaryGibbs", |b| b.iter(|| chains.sweep(1)));
         group.bench_function("statistics", |b| b.iter(|| black_box(chains.statistics())));

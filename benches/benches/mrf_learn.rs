@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use fenchel_graphical::{BinaryGibbs, BinaryScan, BinaryStart};
+use fenchel_graphical::{BinaryGibbs, BinaryStart, Order};
 use fenchel_mrf_learn::{
     BinaryData, Enumeration, MissingPolicy, Penalty, Schedule, Spg, packed_length, synthetic,
 };
@@ -11,7 +11,7 @@ use fenchel_optim::StepSize;
 
 fn data(p: usize, rows: usize) -> BinaryData {
     let truth = synthetic::random_network(p, 0.3, (0.3, 0.8), 1).expect("in range");
-    let (start, scan) = (BinaryStart::Random, BinaryScan::Systematic);
+    let (start, scan) = (BinaryStart::Random, Order::Cyclic);
     let mut chains = BinaryGibbs::new(&truth, rows, start, scan, 1).expect("fits");
     chains.sweep(100);
     BinaryData::new(chains.samples().view(), MissingPolicy::Error).expect("bits")
@@ -46,7 +46,7 @@ fn gradient(c: &mut Criterion) {
     c.bench_function("means by enumeration, p = 20", |b| {
         b.iter(|| table.means(black_box(&truth), &mut means).expect("finite"));
     });
-    let (start, scan) = (BinaryStart::Random, BinaryScan::Systematic);
+    let (start, scan) = (BinaryStart::Random, Order::Cyclic);
     let chains = BinaryGibbs::new(&truth, 5000, start, scan, 1).expect("fits");
     let mut counts = vec![0; packed_length(20)];
     c.bench_function("pair counts, p = 20, q = 5,000", |b| {

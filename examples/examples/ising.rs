@@ -12,8 +12,8 @@ use std::error::Error;
 
 use fenchel_graphical::diagnostics::{RunSettings, run_until};
 use fenchel_graphical::{
-    AisSettings, BeliefPropagationSettings, BinaryGibbs, BinaryPairwise, BinaryScan, BinaryStart,
-    EdgeAppearance, FactorGraph, MeanFieldSettings, TreeReweightedSettings, ais_binary,
+    AisSettings, BeliefPropagationSettings, BinaryGibbs, BinaryPairwise, BinaryStart,
+    EdgeAppearance, FactorGraph, MeanFieldSettings, Scan, TreeReweightedSettings, ais_binary,
     belief_propagation, mean_field, tree_reweighted,
 };
 
@@ -34,7 +34,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (model, constant) = BinaryPairwise::from_spins(&[0.0; (SIDE * SIDE) as usize], &bonds)?;
     let factors = model.factor_graph()?;
 
-    let mut chains = BinaryGibbs::new(&model, 256, BinaryStart::Random, BinaryScan::Chromatic, 1)?;
+    let mut chains = BinaryGibbs::new(&model, 256, BinaryStart::Random, Scan::Chromatic, 1)?;
     let settings =
         RunSettings { burn_in: 500, most_draws: 1000, thin: 5, ..RunSettings::default() };
     let energy = |chains: &BinaryGibbs, out: &mut [f64]| {

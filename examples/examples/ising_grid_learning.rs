@@ -2,7 +2,7 @@
 //!
 //! `cargo run --release -p fenchel-examples --example ising_grid_learning [network.svg]` also draws the network of the first.
 
-use fenchel_graphical::{BinaryGibbs, BinaryScan, BinaryStart};
+use fenchel_graphical::{BinaryGibbs, BinaryStart, Order};
 use fenchel_mrf_learn::{
     BinaryData, Coordinates, Drawing, InteractionScreening, MissingPolicy, NodewiseLogistic,
     Penalty, Spg, metrics, synthetic,
@@ -12,7 +12,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     fenchel_examples::end_on_closed_pipe();
     // A 6 x 6 grid of spins, neighbours coupled by 0.3; 4,000 samples by Gibbs sampling.
     let truth = synthetic::ising_grid(6, 0.3)?;
-    let (start, scan) = (BinaryStart::Random, BinaryScan::Systematic);
+    let (start, scan) = (BinaryStart::Random, Order::Cyclic);
     let mut chains = BinaryGibbs::new(&truth, 4000, start, scan, 1)?;
     chains.sweep(500);
     let data = BinaryData::new(chains.samples().view(), MissingPolicy::Error)?;

@@ -55,7 +55,7 @@ pub use bayes_net::{
     Answer, BayesNet, BayesNetBuilder, EmFit, EmSettings, EmStart, Explanation, Findings,
     Inference, MISSING, Prior, Score, WeightedSample,
 };
-pub use binary::{BinaryGibbs, BinaryPairwise, BinaryScan, BinaryStart};
+pub use binary::{BinaryGibbs, BinaryPairwise, BinaryStart};
 pub use bp::{
     BeliefPropagationSettings, Beliefs, EdgeAppearance, MaxBeliefs, Propagation, Schedule,
     TreeReweightedSettings, belief_propagation, max_product, moment_matching, tree_reweighted,
@@ -65,7 +65,7 @@ pub use elimination::{EliminationReport, Heuristic, OrderingOptions};
 pub use error::Error;
 pub use evidence::{Evidence, Finding};
 pub use factor_graph::FactorGraph;
-pub use gibbs::{Gibbs, GibbsSettings};
+pub use gibbs::{Gibbs, GibbsSettings, Scan};
 pub use graph::{Graph, Labels};
 pub use influence::Influence;
 pub use junction_tree::{
@@ -78,6 +78,9 @@ pub use structure::{ExactSearch, HillClimbing, IndependenceTest, LearnedDag, Pc,
 pub use table::Table;
 pub use variable::{FactorId, VarId};
 pub use variable_elimination::variable_elimination;
+
+// What a caller of this crate needs of its floor.
+pub use fenchel_optim::random::Order;
 
 /// The example of the README is a test.
 #[cfg(doctest)]

@@ -1,7 +1,7 @@
 //! A learned network: parameters, proof, record, and what one does with it.
 
 use fenchel_graphical::{
-    BinaryGibbs, BinaryPairwise, BinaryScan, BinaryStart, Graph, Influence, Labels,
+    BinaryGibbs, BinaryPairwise, BinaryStart, Graph, Influence, Labels, Order,
 };
 use fenchel_linalg::Invalid;
 use fenchel_linalg::special::{sigmoid, softplus};
@@ -172,7 +172,7 @@ impl NetworkModel {
     /// # Errors
     /// Those of [`BinaryGibbs::new`].
     pub fn sample(&self, samples: usize, sweeps: usize, seed: u64) -> Result<Array2<bool>, Error> {
-        let (start, scan) = (BinaryStart::Random, BinaryScan::Systematic);
+        let (start, scan) = (BinaryStart::Random, Order::Cyclic);
         let mut chains = BinaryGibbs::new(&self.model, samples, start, scan, seed)?;
         chains.sweep(sweeps);
         Ok(chains.samples())

@@ -5,8 +5,8 @@ use fenchel_linalg::special::{log_sum_exp, softplus};
 use super::{AisSettings, Path};
 use crate::gibbs::{Gibbs, GibbsSettings, Scan, Start};
 use crate::{
-    BinaryGibbs, BinaryPairwise, BinaryScan, BinaryStart, Error, Evidence, FactorGraph, FactorId,
-    Table, VarId,
+    BinaryGibbs, BinaryPairwise, BinaryStart, Error, Evidence, FactorGraph, FactorId, Order, Table,
+    VarId,
 };
 
 /// In spins: fields `h`, couplings `b J`.
@@ -28,7 +28,7 @@ impl Binary {
         let slope = BinaryPairwise::new(&down, &edges)?;
         let independent = BinaryPairwise::new(&base, &[])?;
         let AisSettings { chains, seed, .. } = *settings;
-        let (start, scan) = (BinaryStart::Zero, BinaryScan::Systematic);
+        let (start, scan) = (BinaryStart::Zero, Order::Cyclic);
         let mut chains = BinaryGibbs::new(&independent, chains, start, scan, seed)?;
         // Independent variables: one sweep is an exact draw.
         chains.sweep(1);
@@ -84,7 +84,7 @@ impl Factors {
             path.add_table(Table::ones(factor.scope(), factor.cards())?)?;
         }
         let AisSettings { chains, seed, .. } = *settings;
-        let settings = GibbsSettings { chains, scan: Scan::Systematic, seed };
+        let settings = GibbsSettings { chains, scan: Scan::default(), seed };
         let mut chains = Gibbs::new(&path, &Evidence::new(), Start::Random, &settings)?;
         chains.sweep(1);
         Ok(Factors { base, target: model.clone(), path, chains, values: Vec::new() })

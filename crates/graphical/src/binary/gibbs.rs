@@ -1,6 +1,7 @@
 //! Gibbs sampling of many chains of a binary pairwise model.
 
 use fenchel_linalg::{Invalid, lanes};
+use fenchel_optim::Refusal;
 use fenchel_optim::random::{Generator, stream};
 use ndarray::{Array2, ArrayView2};
 use rand::RngExt;
@@ -10,20 +11,7 @@ use super::BinaryPairwise;
 use super::update::{FEW, Rule, few, light};
 use super::xoshiro::Lanes;
 use crate::Error;
-
-/// In which order a sweep visits the variables. The chains of a block of at most 512 share the order, not the draws.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum BinaryScan {
-    /// `0, 1, ..., p - 1`, as algorithm 1 of the SPG paper.
-    #[default]
-    Systematic,
-    /// A new permutation every sweep.
-    Permuted,
-    /// `p` independent uniform draws.
-    Uniform,
-    /// Colour by colour of a [colouring](BinaryPairwise::colouring): variables of a colour do not depend on one another.
-    Chromatic,
-}
+use crate::gibbs::{Next, Scan};
 
 /// Where the chains begin.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -41,18 +29,18 @@ pub enum BinaryStart<'a> {
 
 /// `q` chains of Gibbs sampling (algorithm 1 of the SPG paper), a bit a variable a chain.
 ///
-/// Chains are independent of one another, or with [`BinaryScan::Permuted`] and [`BinaryScan::Uniform`] independent given the
-/// order of visits. Blocks of up to 512 chains run on all cores; every bit is determined by the seed, on any number of
+/// Chains are independent of one another, or with `Order::Permuted` and `Order::Uniform` independent given the
+/// order of visits, which the chains of a block share. Blocks of up to 512 chains run on all cores; every bit is determined by the seed, on any number of
 /// threads and any instruction set.
 ///
 /// With few neighbours (at most six, two where a block is narrow), a conditional probability is exact to 2^-64; with more, its logit is added up in single
 /// precision and compared with a uniform number of 24 bits (about 1e-7).
 ///
 /// ```
-/// use fenchel_graphical::{BinaryGibbs, BinaryPairwise, BinaryScan, BinaryStart};
+/// use fenchel_graphical::{BinaryGibbs, BinaryPairwise, BinaryStart, Order};
 ///
 /// let model = BinaryPairwise::new(&[0.0, 0.0], &[(0, 1, 1.5)])?;
-/// let mut chains = BinaryGibbs::new(&model, 10_000, BinaryStart::Random, BinaryScan::Systematic, 0)?;
+/// let mut chains = BinaryGibbs::new(&model, 10_000, BinaryStart::Random, Order::Cyclic, 0)?;
 /// chains.sweep(50);
 /// // P(x_0 = x_1 = 1) = e^1.5 / (3 + e^1.5)
 /// let exact = 1.5_f64.exp() / (3.0 + 1.5_f64.exp());
@@ -62,8 +50,9 @@ pub enum BinaryStart<'a> {
 #[derive(Debug, Clone)]
 pub struct BinaryGibbs {
     rules: Vec<Rule>,
-    scan: BinaryScan,
-    /// The order of a systematic or chromatic sweep.
+    next: Next,
+    chromatic: bool,
+    /// The order of a cyclic or chromatic sweep.
     order: Vec<u32>,
     blocks: Blocks,
     chains: usize,
@@ -107,17 +96,24 @@ impl BinaryGibbs {
     /// Starts `chains` chains. Memory: 1/8 byte a variable a chain, chains rounded up to 64 times a power of two; 4 bytes more
     /// once a model with more than six neighbours somewhere is swept.
     ///
+    /// `scan` is an [`Order`](crate::Order), `Cyclic` (algorithm 1 of the SPG paper), `Permuted` or `Uniform`, or
+    /// [`Scan::Chromatic`], by the [colouring](BinaryPairwise::colouring) of the model. Blocks are for [`Gibbs`](crate::Gibbs).
+    ///
     /// # Errors
     /// [`Invalid::Parameter`] for no chain, [`Error::Memory`] for more than fit; [`Invalid::Length`] for states of another length,
-    /// [`Invalid::Empty`] for no row.
+    /// [`Invalid::Empty`] for no row; [`Error::Refused`] for a scan that is not taken.
     pub fn new(
         model: &BinaryPairwise,
         chains: usize,
         start: BinaryStart,
-        scan: BinaryScan,
+        scan: impl Into<Scan>,
         seed: u64,
     ) -> Result<Self, Error> {
-        let p = model.variables();
+        let (p, scan) = (model.variables(), scan.into());
+        if let Scan::Blocked(_) = scan {
+            return Err(Refusal::unsupported("BinaryGibbs", "blocks; use Gibbs").into());
+        }
+        let (next, chromatic) = (scan.next("BinaryGibbs")?, scan == Scan::Chromatic);
         if chains == 0 {
             let expected = "at least one chain";
             return Err(Invalid::Parameter { name: "chains", value: 0.0, expected }.into());
@@ -133,7 +129,7 @@ impl BinaryGibbs {
             BinaryStart::Random | BinaryStart::Zero => {}
         }
         let mut order: Vec<u32> = (0..p as u32).collect();
-        if scan == BinaryScan::Chromatic {
+        if chromatic {
             let colours = model.colouring();
             order.sort_by_key(|&i| colours[i as usize]);
         }
@@ -147,7 +143,7 @@ impl BinaryGibbs {
             4..=7 => Blocks::Four(make_blocks(p, chains, lit, start, seed)?),
             _ => Blocks::Eight(make_blocks(p, chains, lit, start, seed)?),
         };
-        let mut gibbs = BinaryGibbs { rules: Vec::new(), scan, order, blocks, chains };
+        let mut gibbs = BinaryGibbs { rules: Vec::new(), next, chromatic, order, blocks, chains };
         gibbs.rules = gibbs.rules_of(model);
         Ok(gibbs)
     }
@@ -179,7 +175,7 @@ impl BinaryGibbs {
     pub fn set_model(&mut self, model: &BinaryPairwise) -> Result<(), Error> {
         Invalid::check_length("variables of the model", self.variables(), model.variables())?;
         self.rules = self.rules_of(model);
-        if self.scan == BinaryScan::Chromatic {
+        if self.chromatic {
             let colours = model.colouring();
             self.order.sort_by_key(|&i| (colours[i as usize], i));
         }
@@ -188,9 +184,9 @@ impl BinaryGibbs {
 
     /// Does `sweeps` sweeps of `p` updates in every chain.
     pub fn sweep(&mut self, sweeps: usize) {
-        let (rules, order, scan) = (&self.rules[..], &self.order[..], self.scan);
+        let (rules, order, next) = (&self.rules[..], &self.order[..], self.next);
         with_blocks!(&mut self.blocks, blocks => {
-            each(blocks, |block| lanes::run(Sweep { block, rules, order, scan, sweeps }));
+            each(blocks, |block| lanes::run(Sweep { block, rules, order, next, sweeps }));
         });
     }
 
@@ -328,7 +324,7 @@ struct Sweep<'a, const W: usize> {
     block: &'a mut Block<W>,
     rules: &'a [Rule],
     order: &'a [u32],
-    scan: BinaryScan,
+    next: Next,
     sweeps: usize,
 }
 
@@ -337,21 +333,20 @@ impl<const W: usize> lanes::Kernel for Sweep<'_, W> {
 
     #[inline(always)]
     fn compute(self) {
-        let Sweep { block, rules, order, scan, sweeps } = self;
+        let Sweep { block, rules, order, next, sweeps } = self;
         let lit = rules.iter().any(|rule| matches!(rule, Rule::Field { .. }));
         block.lit.resize(if lit { rules.len() } else { 0 }, [[0.0; 64]; W]);
         for (plane, lit) in block.planes.iter().zip(&mut block.lit) {
             light(plane, lit);
         }
-        let mut permutation =
-            if scan == BinaryScan::Permuted { order.to_vec() } else { Vec::new() };
+        let mut permutation = if next == Next::Shuffled { order.to_vec() } else { Vec::new() };
         for _ in 0..sweeps {
             permutation.shuffle(&mut block.visits);
             for step in 0..order.len() {
-                let i = match scan {
-                    BinaryScan::Systematic | BinaryScan::Chromatic => order[step] as usize,
-                    BinaryScan::Permuted => permutation[step] as usize,
-                    BinaryScan::Uniform => block.visits.random_range(0..order.len()),
+                let i = match next {
+                    Next::Listed => order[step] as usize,
+                    Next::Shuffled => permutation[step] as usize,
+                    Next::Drawn => block.visits.random_range(0..order.len()),
                 };
                 block.planes[i] = rules[i].draw(&block.planes, &block.lit, &mut block.random);
                 if lit {
@@ -481,6 +476,7 @@ fn count<const W: usize>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Order;
 
     #[test]
     fn bits_do_not_depend_on_the_instruction_set() {
@@ -496,13 +492,8 @@ mod tests {
         let order: Vec<u32> = (0..10).collect();
         let mut plain = make_blocks::<4>(10, 256, false, BinaryStart::Random, 3).unwrap().remove(0);
         let mut wide = plain.clone();
-        let sweep = |block| Sweep {
-            block,
-            rules: &rules,
-            order: &order,
-            scan: BinaryScan::Permuted,
-            sweeps: 7,
-        };
+        let sweep =
+            |block| Sweep { block, rules: &rules, order: &order, next: Next::Shuffled, sweeps: 7 };
         lanes::Kernel::compute(sweep(&mut plain));
         lanes::run(sweep(&mut wide));
         assert_eq!(plain.planes, wide.planes);
@@ -515,8 +506,7 @@ mod tests {
             let edges: Vec<(u32, u32, f64)> = (1..p as u32).map(|j| (0, j, 0.2)).collect();
             let model = BinaryPairwise::new(&vec![-0.3; p], &edges).unwrap();
             let mut gibbs =
-                BinaryGibbs::new(&model, chains, BinaryStart::Random, BinaryScan::Systematic, 1)
-                    .unwrap();
+                BinaryGibbs::new(&model, chains, BinaryStart::Random, Order::Cyclic, 1).unwrap();
             gibbs.sweep(2);
             let mut counts = vec![0; p * (p + 1) / 2];
             gibbs.pair_counts(&mut counts);

@@ -11,7 +11,7 @@ mod gibbs;
 mod update;
 mod xoshiro;
 
-pub use gibbs::{BinaryGibbs, BinaryScan, BinaryStart};
+pub use gibbs::{BinaryGibbs, BinaryStart};
 
 use fenchel_linalg::Invalid;
 use ndarray::ArrayView2;

@@ -12,11 +12,14 @@
 //!
 //! | scan | a sweep is | when |
 //! |---|---|---|
-//! | [`Scan::Systematic`] | all variables in order | the default; what [`crate::influence`] bounds |
-//! | [`Scan::Permuted`] | a new order every time | orders that could resonate with the model |
-//! | [`Scan::Uniform`] | as many uniform draws | reversible chains, for theory |
+//! | `Order::Cyclic` | all variables in order | the default; what [`crate::influence`] bounds |
+//! | `Order::Permuted` | a new order every time | orders that could resonate with the model |
+//! | `Order::Uniform` | as many uniform draws | reversible chains, for theory |
 //! | [`Scan::Chromatic`] | colour by colour | the law of updating every colour at once |
 //! | [`Scan::Blocked`] | blocks drawn jointly, then the rest one by one | strong couplings: one exact draw moves a whole tree |
+//!
+//! A [`Scan`] is one of these. The first three are the orders of all methods that look at terms one by one
+//! ([`Order`](crate::Order)); the other two know the graph, which an order does not.
 //!
 //! Evidence that is impossible is refused when the chains start. With `psi = 0` somewhere, single updates may never leave a part
 //! of the states, and a start may be impossible ([`Gibbs::impossible_chains`]); blocks help, a proof does not exist. How long to
@@ -28,6 +31,7 @@
 mod block;
 mod possible;
 mod program;
+mod scan;
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::random::{Generator, stream};
@@ -40,25 +44,10 @@ use crate::{Error, Evidence, FactorGraph, VarId};
 
 use block::{Block, Room};
 use program::Program;
+pub(crate) use scan::Next;
 
 pub use block::tree_blocks;
-
-/// In which order a sweep visits the variables: see the module.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Scan {
-    /// In order.
-    #[default]
-    Systematic,
-    /// A new permutation every sweep, for every chain its own.
-    Permuted,
-    /// As many uniform draws as there are variables.
-    Uniform,
-    /// In the order of a greedy colouring.
-    Chromatic,
-    /// These blocks, each drawn exactly from its joint law given the rest, then all other variables in order. A block costs a
-    /// junction tree calibration; [`tree_blocks`] proposes blocks that are trees.
-    Blocked(Vec<Vec<VarId>>),
-}
+pub use scan::Scan;
 
 /// Where the chains begin. Observed variables are in their observed states in any case.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -79,14 +68,14 @@ pub enum Start<'a> {
 /// | field | default | meaning |
 /// |---|---|---|
 /// | `chains` | 64 | independent chains |
-/// | `scan` | `Systematic` | order of the visits |
+/// | `scan` | `Order::Cyclic` | what a sweep visits next |
 /// | `seed` | 0 | determines every draw, on any number of threads |
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct GibbsSettings {
     /// Independent chains.
     pub chains: usize,
-    /// Order of the visits.
+    /// What a sweep visits next.
     pub scan: Scan,
     /// Seed of the start and of all draws.
     pub seed: u64,
@@ -94,7 +83,7 @@ pub struct GibbsSettings {
 
 impl Default for GibbsSettings {
     fn default() -> Self {
-        GibbsSettings { chains: 64, scan: Scan::Systematic, seed: 0 }
+        GibbsSettings { chains: 64, scan: Scan::default(), seed: 0 }
     }
 }
 
@@ -116,7 +105,7 @@ impl Default for GibbsSettings {
 pub struct Gibbs {
     program: Program,
     evidence: Evidence,
-    scan: Scan,
+    next: Next,
     order: Vec<u32>,
     blocks: Vec<Block>,
     chains: Vec<Chain>,
@@ -135,7 +124,7 @@ impl Gibbs {
     /// # Errors
     /// [`Invalid::Parameter`] for no chain; what [`Evidence::check`] refuses; [`Invalid::Length`], [`Invalid::Empty`] and
     /// [`Error::State`] for a start that does not fit; [`Error::UnknownVariable`], [`Error::RepeatedVariable`] and
-    /// [`Error::Refused`] for blocks; [`Error::Memory`] for more chains than fit; [`Error::ImpossibleEvidence`] where no configuration
+    /// [`Error::Refused`] for blocks; [`Error::Refused`] for an order that is not taken; [`Error::Memory`] for more chains than fit; [`Error::ImpossibleEvidence`] where no configuration
     /// is possible, as far as that can be told: always where the factors with zeros have a junction tree of at most 64 MiB.
     pub fn new(
         model: &FactorGraph,
@@ -144,6 +133,7 @@ impl Gibbs {
         settings: &GibbsSettings,
     ) -> Result<Self, Error> {
         let GibbsSettings { chains, scan, seed } = settings;
+        let next = scan.next("Gibbs")?;
         if *chains == 0 {
             let expected = "at least one chain";
             return Err(Invalid::Parameter { name: "chains", value: 0.0, expected }.into());
@@ -166,7 +156,7 @@ impl Gibbs {
                 blocks = Block::compile(&conditioned, lists, &order)?;
                 order.retain(|&v| !lists.iter().flatten().any(|w| w.0 == v));
             }
-            Scan::Systematic | Scan::Permuted | Scan::Uniform => {}
+            Scan::Single(_) => {}
         }
         let make = |c: usize| {
             let mut random = stream(*seed, c as u64);
@@ -183,7 +173,7 @@ impl Gibbs {
         let chains = (0..*chains).map(make).collect();
         let program = Program::new(&conditioned);
         let evidence = evidence.clone();
-        Ok(Gibbs { program, evidence, scan: scan.clone(), order, blocks, chains })
+        Ok(Gibbs { program, evidence, next, order, blocks, chains })
     }
 
     /// Number of chains.
@@ -206,7 +196,7 @@ impl Gibbs {
 
     /// Does `sweeps` sweeps in every chain.
     pub fn sweep(&mut self, sweeps: usize) {
-        let Gibbs { program, scan, order, blocks, chains, .. } = self;
+        let Gibbs { program, next, order, blocks, chains, .. } = self;
         let work = |part: &mut [Chain]| {
             let mut rooms: Vec<Room> = blocks.iter().map(Block::room).collect();
             let mut weights = Vec::new();
@@ -217,13 +207,13 @@ impl Gibbs {
                     for (block, room) in blocks.iter().zip(&mut rooms) {
                         block.draw(program, room, states, random);
                     }
-                    if *scan == Scan::Permuted {
+                    if *next == Next::Shuffled {
                         visits.copy_from_slice(order);
                         visits.shuffle(random);
                     }
                     for step in 0..visits.len() {
-                        let v = match scan {
-                            Scan::Uniform => order[random.random_range(0..order.len())],
+                        let v = match next {
+                            Next::Drawn => order[random.random_range(0..order.len())],
                             _ => visits[step],
                         };
                         program.draw(v as usize, states, &mut weights, random);

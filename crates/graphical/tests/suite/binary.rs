@@ -1,14 +1,14 @@
 //! Binary pairwise models against enumeration.
 
 use crate::common::p_value;
-use fenchel_graphical::{BinaryGibbs, BinaryPairwise, BinaryScan, BinaryStart};
+use fenchel_graphical::{BinaryGibbs, BinaryPairwise, BinaryStart, Error, Order, Scan, VarId};
 use fenchel_linalg::special::sigmoid;
 use fenchel_optim::random::stream;
 use ndarray::Array2;
 use proptest::prelude::*;
 use rand::RngExt;
 
-const SYSTEMATIC: BinaryScan = BinaryScan::Systematic;
+const CYCLIC: Scan = Scan::Single(Order::Cyclic);
 
 /// A random model: every pair joined with probability `density`, parameters up to `size`.
 fn random_model(p: usize, density: f64, size: f64, seed: u64) -> BinaryPairwise {
@@ -71,15 +71,15 @@ fn one_sweep_has_the_law_of_the_kernel() {
         let mut law = vec![0.0; 1 << p];
         law[from] = 1.0;
         let colours = model.colouring();
-        for scan in [SYSTEMATIC, BinaryScan::Chromatic] {
+        for scan in [CYCLIC, Scan::Chromatic] {
             let mut order: Vec<usize> = (0..p).collect();
-            if scan == BinaryScan::Chromatic {
+            if scan == Scan::Chromatic {
                 order.sort_by_key(|&i| colours[i]);
             }
             let exact = order.iter().fold(law.clone(), |law, &i| redraw(&model, &law, i));
             let start = state(p, from);
             let start = BinaryStart::State(&start);
-            let mut chains = BinaryGibbs::new(&model, 200_000, start, scan, 17).unwrap();
+            let mut chains = BinaryGibbs::new(&model, 200_000, start, scan.clone(), 17).unwrap();
             chains.sweep(1);
             let p_value = p_value(&histogram(&chains), &exact);
             assert!(p_value > 1e-6, "{p} variables, {scan:?}: {p_value}");
@@ -91,9 +91,9 @@ fn one_sweep_has_the_law_of_the_kernel() {
 fn every_scan_and_width_reaches_the_model() {
     let model = random_model(8, 0.5, 1.0, 99);
     let law = enumerate(&model);
-    let scans = [SYSTEMATIC, BinaryScan::Permuted, BinaryScan::Uniform, BinaryScan::Chromatic];
-    for scan in scans {
-        let mut chains = BinaryGibbs::new(&model, 100_000, BinaryStart::Zero, scan, 5).unwrap();
+    for scan in [CYCLIC, Order::Permuted.into(), Order::Uniform.into(), Scan::Chromatic] {
+        let start = BinaryStart::Zero;
+        let mut chains = BinaryGibbs::new(&model, 100_000, start, scan.clone(), 5).unwrap();
         chains.sweep(60);
         let p_value = p_value(&histogram(&chains), &law);
         assert!(p_value > 1e-6, "{scan:?}: {p_value}");
@@ -103,7 +103,7 @@ fn every_scan_and_width_reaches_the_model() {
         let mut counts = vec![0.0; law.len()];
         for seed in 0..400 {
             let start = BinaryStart::Random;
-            let mut block = BinaryGibbs::new(&model, chains, start, SYSTEMATIC, seed).unwrap();
+            let mut block = BinaryGibbs::new(&model, chains, start, CYCLIC, seed).unwrap();
             block.sweep(40);
             for (total, count) in counts.iter_mut().zip(histogram(&block)) {
                 *total += count;
@@ -119,7 +119,7 @@ fn strong_couplings_stay_exact() {
     // Logits of +-40: probabilities down to 4e-18.
     let model = BinaryPairwise::new(&[-40.0, 0.0, 3.0], &[(0, 1, 80.0), (1, 2, -1.0)]).unwrap();
     let start = BinaryStart::State(&[false, true, false]);
-    let mut chains = BinaryGibbs::new(&model, 1_000, start, SYSTEMATIC, 0).unwrap();
+    let mut chains = BinaryGibbs::new(&model, 1_000, start, CYCLIC, 0).unwrap();
     chains.sweep(1);
     assert_eq!(chains.mean(0), 1.0, "x_0 follows x_1");
 }
@@ -128,8 +128,7 @@ fn strong_couplings_stay_exact() {
 fn statistics_are_counts_of_the_samples() {
     let model = random_model(6, 0.8, 1.0, 4);
     for chains in [1, 63, 64, 65, 130, 300, 1_000] {
-        let mut gibbs =
-            BinaryGibbs::new(&model, chains, BinaryStart::Random, SYSTEMATIC, 1).unwrap();
+        let mut gibbs = BinaryGibbs::new(&model, chains, BinaryStart::Random, CYCLIC, 1).unwrap();
         gibbs.sweep(3);
         let samples = gibbs.samples();
         let statistics = gibbs.statistics();
@@ -153,7 +152,7 @@ fn a_seed_determines_every_bit_on_any_number_of_threads() {
     let run = |threads: usize, seed: u64| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {
-            let (start, scan) = (BinaryStart::Random, BinaryScan::Permuted);
+            let (start, scan) = (BinaryStart::Random, Order::Permuted);
             let mut chains = BinaryGibbs::new(&model, 3_000, start, scan, seed).unwrap();
             chains.sweep(5);
             chains.samples()
@@ -169,7 +168,7 @@ fn states_go_in_and_out() {
     let model = random_model(5, 0.5, 1.0, 2);
     let rows = Array2::from_shape_fn((3, 5), |(r, i)| (r + i) % 2 == 0);
     let start = BinaryStart::Rows(rows.view());
-    let mut chains = BinaryGibbs::new(&model, 7, start, SYSTEMATIC, 0).unwrap();
+    let mut chains = BinaryGibbs::new(&model, 7, start, CYCLIC, 0).unwrap();
     for chain in 0..7 {
         assert_eq!(chains.state(chain), rows.row(chain % 3).to_vec());
     }
@@ -218,7 +217,7 @@ fn bad_models_are_refused_by_name() {
     assert!(BinaryPairwise::from_matrix(Array2::zeros((2, 3)).view()).is_err());
     let model = BinaryPairwise::new(&[0.0; 2], &[(0, 1, 0.0)]).unwrap();
     assert_eq!(model.edge_count(), 0, "a coupling of 0 is no edge");
-    let start = |start: BinaryStart, chains| BinaryGibbs::new(&model, chains, start, SYSTEMATIC, 0);
+    let start = |start: BinaryStart, chains| BinaryGibbs::new(&model, chains, start, CYCLIC, 0);
     assert!(start(BinaryStart::Zero, 0).is_err());
     assert!(start(BinaryStart::State(&[true]), 1).is_err());
     let none = Array2::from_elem((0, 2), false);
@@ -248,4 +247,21 @@ proptest! {
         }
         prop_assert_eq!(BinaryPairwise::from_matrix(theta.view()).unwrap(), model);
     }
+}
+
+#[test]
+fn orders_that_a_sweep_does_not_know_are_refused() {
+    let model = random_model(3, 1.0, 1.0, 1);
+    let error = |scan: Scan| {
+        let found = BinaryGibbs::new(&model, 1, BinaryStart::Zero, scan, 0);
+        let error = found.unwrap_err();
+        assert!(matches!(error, Error::Refused(_)), "{error}");
+        error.to_string()
+    };
+    assert_eq!(
+        error(Order::Gap.into()),
+        "BinaryGibbs does not support the gap order; expected Cyclic, Permuted or Uniform"
+    );
+    let blocks = error(Scan::Blocked(vec![vec![VarId(0)]]));
+    assert_eq!(blocks, "BinaryGibbs does not support blocks; use Gibbs");
 }

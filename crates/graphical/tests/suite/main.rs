@@ -9,6 +9,7 @@ mod clique_marginals;
 mod common;
 mod em;
 mod graphs;
+mod impossible;
 mod influence;
 mod junction_tree;
 mod log_linear;

@@ -7,8 +7,7 @@ use fenchel_graphical::diagnostics::{
 };
 use fenchel_graphical::gibbs::{Gibbs, GibbsSettings, Scan, Start, tree_blocks};
 use fenchel_graphical::{
-    BinaryGibbs, BinaryPairwise, BinaryScan, BinaryStart, Error, Evidence, FactorGraph, Graph,
-    VarId,
+    BinaryGibbs, BinaryPairwise, BinaryStart, Error, Evidence, FactorGraph, Graph, Order, VarId,
 };
 use fenchel_optim::random::stream;
 use ndarray::Array2;
@@ -76,7 +75,7 @@ fn one_sweep_has_the_law_of_the_kernel() {
     start[index(model.cards(), &from)] = 1.0;
     let blocks = Scan::Blocked(vec![vars(&[3, 1]), vars(&[0, 4])]);
     let cases: [(Scan, Vec<Vec<usize>>); 2] = [
-        (Scan::Systematic, (0..5).map(|v| vec![v]).collect()),
+        (Order::Cyclic.into(), (0..5).map(|v| vec![v]).collect()),
         (blocks, vec![vec![3, 1], vec![0, 4], vec![2]]),
     ];
     for (scan, updates) in cases {
@@ -100,7 +99,9 @@ fn one_sweep_has_the_law_of_the_kernel() {
         mix(&pairs.iter().map(|&(a, b)| one(&one(&start, a), b)).collect::<Vec<_>>())
     };
     let uniform = orders(&[(0, 0), (0, 1), (1, 0), (1, 1)]);
-    for (scan, exact) in [(Scan::Uniform, uniform), (Scan::Permuted, orders(&[(0, 1), (1, 0)]))] {
+    let permuted = orders(&[(0, 1), (1, 0)]);
+    for (scan, exact) in [(Scan::from(Order::Uniform), uniform), (Order::Permuted.into(), permuted)]
+    {
         let settings = GibbsSettings { chains: 40_000, scan: scan.clone(), seed: 5 };
         let mut chains =
             Gibbs::new(&pair, &Evidence::new(), Start::State(&[1, 2]), &settings).unwrap();
@@ -117,8 +118,13 @@ fn every_scan_reaches_the_model_given_evidence() {
     let conditioned = model.condition(&evidence).unwrap();
     let exact = Enumeration::of(&conditioned);
     let blocks = tree_blocks(&conditioned);
-    let scans =
-        [Scan::Systematic, Scan::Permuted, Scan::Uniform, Scan::Chromatic, Scan::Blocked(blocks)];
+    let scans = [
+        Scan::default(),
+        Order::Permuted.into(),
+        Order::Uniform.into(),
+        Scan::Chromatic,
+        Scan::Blocked(blocks),
+    ];
     for scan in scans {
         let settings = GibbsSettings { chains: 20_000, scan: scan.clone(), seed: 11 };
         let mut chains = Gibbs::new(&model, &evidence, Start::Random, &settings).unwrap();
@@ -181,7 +187,7 @@ fn zeros_are_never_entered() {
 fn a_seed_determines_every_draw_on_any_number_of_threads() {
     let model = small(4);
     let blocks = tree_blocks(&model);
-    for scan in [Scan::Permuted, Scan::Blocked(blocks)] {
+    for scan in [Order::Permuted.into(), Scan::Blocked(blocks)] {
         let run = |threads: usize, seed: u64, parts: &[usize]| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             pool.install(|| {
@@ -237,6 +243,11 @@ fn states_go_in_and_out_and_bad_input_is_refused() {
     );
     let blocked =
         |lists: Vec<Vec<VarId>>| GibbsSettings { scan: Scan::Blocked(lists), ..settings.clone() };
+    let runs = GibbsSettings { scan: Order::Runs(2).into(), ..settings.clone() };
+    assert_eq!(
+        error(Start::Zero, &runs).to_string(),
+        "Gibbs does not support the runs order; expected Cyclic, Permuted or Uniform"
+    );
     let twice = error(Start::Zero, &blocked(vec![vars(&[0, 1]), vars(&[1])]));
     assert!(matches!(twice, Error::RepeatedVariable { .. }));
     assert!(matches!(
@@ -320,7 +331,7 @@ fn chains_that_disagree_are_seen() {
 #[test]
 fn runs_go_on_until_the_mean_is_known() {
     let model = BinaryPairwise::new(&[-1.0, 0.5, 0.0], &[(0, 1, 1.0), (1, 2, -2.0)]).unwrap();
-    let scan = BinaryScan::Systematic;
+    let scan = Order::Cyclic;
     let mut chains = BinaryGibbs::new(&model, 64, BinaryStart::Zero, scan, 9).unwrap();
     let settings =
         RunSettings { effective_samples: 20_000.0, burn_in: 20, ..RunSettings::default() };
@@ -388,8 +399,7 @@ fn scores_of_all_chains_are_scores() {
         let model = random_binary(p, density, 2.0, 5);
         for chains in [1, 64, 100, 700] {
             let mut gibbs =
-                BinaryGibbs::new(&model, chains, BinaryStart::Random, BinaryScan::Systematic, 2)
-                    .unwrap();
+                BinaryGibbs::new(&model, chains, BinaryStart::Random, Order::Cyclic, 2).unwrap();
             gibbs.sweep(1);
             let mut scores = vec![0.0; chains];
             gibbs.log_scores(&model, &mut scores).unwrap();
@@ -556,7 +566,7 @@ fn more_chains_than_memory_are_refused() {
         let (count, needed) = refused(general.map(|_| ()));
         // Two states of 4 bytes at the least.
         assert!(count == chains && needed as f64 >= (8.0 * chains as f64).min(u64::MAX as f64));
-        let bits = BinaryGibbs::new(&binary, chains, BinaryStart::Zero, BinaryScan::Systematic, 0);
+        let bits = BinaryGibbs::new(&binary, chains, BinaryStart::Zero, Order::Cyclic, 0);
         let (count, needed) = refused(bits.map(|_| ()));
         // Degree 8: a bit and 4 bytes a variable. Nine variables leave room for blocks of 512 chains.
         let bytes = 9.0 * (1.0 / 8.0 + 4.0) * chains as f64;

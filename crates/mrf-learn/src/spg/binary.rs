@@ -1,7 +1,7 @@
 //! Chains of a binary pairwise model, a bit a variable a chain.
 
 use fenchel_graphical::ais::{AisSettings, ais_binary};
-use fenchel_graphical::{BinaryGibbs, BinaryPairwise, BinaryScan, BinaryStart, Influence};
+use fenchel_graphical::{BinaryGibbs, BinaryPairwise, BinaryStart, Influence, Order};
 use ndarray::Array2;
 
 use super::{Begin, Origin, Sampler, Spg};
@@ -42,13 +42,8 @@ impl BinarySampler {
         };
         // Many neighbours are to come: blocks as a dense model has.
         let dense = dense_model(p)?;
-        let mut chains = BinaryGibbs::new(
-            &dense,
-            settings.chains,
-            start,
-            BinaryScan::Systematic,
-            settings.seed,
-        )?;
+        let mut chains =
+            BinaryGibbs::new(&dense, settings.chains, start, Order::Cyclic, settings.seed)?;
         chains.set_model(&model)?;
         Ok(BinarySampler {
             coordinates: settings.coordinates,
@@ -73,8 +68,7 @@ impl BinarySampler {
     fn restart(&mut self, chains: usize, start: BinaryStart) -> Result<(), Error> {
         let p = self.model.variables();
         let seed = self.begin.fresh_seed();
-        let mut fresh =
-            BinaryGibbs::new(&dense_model(p)?, chains, start, BinaryScan::Systematic, seed)?;
+        let mut fresh = BinaryGibbs::new(&dense_model(p)?, chains, start, Order::Cyclic, seed)?;
         fresh.set_model(&self.model)?;
         self.chains = fresh;
         Ok(())

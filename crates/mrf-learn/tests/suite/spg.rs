@@ -103,7 +103,7 @@ fn a_seed_determines_every_bit() {
 /// Theorem 4: over many repetitions the error of the gradient stays below the bound.
 #[test]
 fn the_nonasymptotic_bound_holds() {
-    use fenchel_graphical::{BinaryGibbs, BinaryScan, BinaryStart};
+    use fenchel_graphical::{BinaryGibbs, BinaryStart, Order};
     let model = synthetic::random_network(5, 0.6, (0.3, 1.0), 8).unwrap();
     let means = brute(&model).2;
     let influence = Influence::bound(&model);
@@ -113,7 +113,7 @@ fn the_nonasymptotic_bound_holds() {
     let mut ratio: f64 = 0.0;
     for seed in 0..1000 {
         let start = BinaryStart::State(&[true; 5]);
-        let mut chains = BinaryGibbs::new(&model, q, start, BinaryScan::Systematic, seed).unwrap();
+        let mut chains = BinaryGibbs::new(&model, q, start, Order::Cyclic, seed).unwrap();
         chains.sweep(3);
         let mut found = vec![];
         for i in 0..5 {
