@@ -2,6 +2,7 @@
 //!
 //! | id | figure or table | what |
 //! |---|---|---|
+//! | `gg-27` | Figure 7.1 | scale-free graphs: edges found against false ones |
 //! | `gg-28` | Figure 7.2 | hubs and clusters of a network of genes |
 //! | `gg-29` | Figure 7.3 | three methods for a proximal operator |
 //! | `gg-30` | section 7.5.4 | the cost of three penalties |
@@ -15,6 +16,7 @@
 
 mod costs;
 mod films;
+mod graphs;
 mod held_out;
 mod hubs;
 mod iterations;
@@ -29,6 +31,7 @@ use crate::{Experiment, Source};
 
 /// The experiments in the order of the thesis.
 pub(crate) const ALL: &[Experiment] = &[
+    graphs::EXPERIMENT,
     hubs::EXPERIMENT,
     prox::EXPERIMENT,
     costs::EXPERIMENT,

@@ -1,0 +1,353 @@
+//! Figure 7.1: true against false edges on scale-free graphs, by penalties that know of degrees and one that does not.
+
+use fenchel_ggm::reweighted::liu_ihler;
+use fenchel_ggm::synthetic::{Edges, barabasi_albert, diagonally_dominant, power_law};
+use fenchel_ggm::{
+    DegreePrior, Error, GlassoSettings, GraphicalLasso, Scale, ScaleFree, Statistics, Weights,
+    grid, sample,
+};
+use fenchel_optim::Stop;
+use fenchel_optim::random::stream;
+use ndarray::{Array1, Array2};
+
+use super::thesis;
+use crate::number::short;
+use crate::{
+    Axis, Context, Experiment, Failure, Figure, Outcome, Reason, Series, Size, Source, Table,
+};
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    id: "gg-27",
+    document: super::DOCUMENT,
+    title: "Figure 7.1: scale-free graphs, edges found by submodular and l1 penalties",
+    needs: &[],
+    run: experiment,
+};
+
+const SUPERIOR: Source = thesis(
+    "7.5.1",
+    "our method with the square-root weighting presents results superior to those from Liu and Ihler (2011) for these datasets",
+);
+const LOG: Source = thesis(
+    "7.5.1",
+    "the log based weights give very similar but not identical results to the reweighting scheme which also uses a log term",
+);
+const SPARSER: Source = thesis(
+    "7.5.1",
+    "The only case where it gives inferior reconstructions is when it is forced to give a sparser reconstruction than the original graph.",
+);
+
+const P: usize = 60;
+const FALSE: [f64; 7] = [2.0, 5.0, 10.0, 20.0, 40.0, 80.0, 160.0];
+const METHODS: [&str; 4] = ["L1", "reweighted L1", "square root", "logarithm"];
+// Places in `METHODS`.
+const L1: usize = 0;
+const REWEIGHTED: usize = 1;
+const ROOT: usize = 2;
+const LOGARITHM: usize = 3;
+
+/// One setting of a method.
+#[derive(Debug, Clone, PartialEq)]
+enum Setting {
+    L1,
+    Reweighted { eps: f64 },
+    Free(DegreePrior),
+}
+
+impl Setting {
+    fn text(&self) -> String {
+        match self {
+            Setting::L1 => "none".into(),
+            Setting::Reweighted { eps } => format!("eps = {eps}"),
+            Setting::Free(DegreePrior::Sqrt { beta }) => format!("beta = {beta}"),
+            Setting::Free(DegreePrior::Log { eps, beta }) => format!("eps = {eps}, beta = {beta}"),
+            Setting::Free(prior) => format!("{prior:?}"),
+        }
+    }
+}
+
+/// The same number of settings for every method that has any.
+fn settings(context: &Context) -> [Vec<Setting>; 4] {
+    let count = context.pick(2, 5);
+    let eps = [1.0, 0.5, 2.0, 0.3, 4.0];
+    let beta = [0.2, 0.1, 0.4, 0.05, 0.8];
+    let both = [(1.0, 1.0), (1.0, 0.5), (0.5, 1.0), (0.5, 0.5), (1.0, 2.0)];
+    let root = |&beta: &f64| Setting::Free(DegreePrior::Sqrt { beta });
+    let log = |&(eps, beta): &(f64, f64)| Setting::Free(DegreePrior::Log { eps, beta });
+    [
+        vec![Setting::L1],
+        eps[..count].iter().map(|&eps| Setting::Reweighted { eps }).collect(),
+        beta[..count].iter().map(root).collect(),
+        both[..count].iter().map(log).collect(),
+    ]
+}
+
+/// The precision matrix at a level of the penalty: about the price of the eleventh edge of a node.
+fn solve(setting: &Setting, statistics: &Statistics, level: f64) -> Result<Array2<f64>, Error> {
+    let stop = Stop { absolute: 1e-4, relative: 0.0, ..Stop::default() };
+    Ok(match setting {
+        Setting::L1 => {
+            let lasso =
+                GraphicalLasso { l1: Weights::Uniform(level), stop, ..GraphicalLasso::default() };
+            lasso.fit_statistics(statistics)?.precision
+        }
+        Setting::Reweighted { eps } => {
+            let settings = GlassoSettings { stop, ..GlassoSettings::default() };
+            let l1 = level * (1.0 + eps);
+            liu_ihler(statistics, Scale::Correlation, l1, *eps, 6, &settings)?.model.precision
+        }
+        Setting::Free(prior) => {
+            let strength = level / prior.increments(P)?[10];
+            let free = ScaleFree { prior: prior.clone(), strength, stop, ..ScaleFree::default() };
+            free.fit_statistics(statistics)?.precision
+        }
+    })
+}
+
+/// Share of the true edges at each number of false ones, between the models of a path.
+fn shares(
+    context: &Context,
+    setting: &Setting,
+    statistics: &Statistics,
+    truth: &Edges,
+) -> Result<Vec<f64>, Failure> {
+    let mut curve = vec![(0.0, 0.0)];
+    for level in grid(0.45, 0.09, context.pick(14, 24))? {
+        context.check()?;
+        let found = solve(setting, statistics, level)?;
+        let (mut hits, mut wrong) = (0.0, 0.0);
+        for ((i, j), &x) in found.indexed_iter() {
+            if i < j && x != 0.0 {
+                let real = truth.binary_search(&(i as u32, j as u32)).is_ok();
+                *if real { &mut hits } else { &mut wrong } += 1.0;
+            }
+        }
+        curve.push((wrong, hits / truth.len() as f64));
+        if wrong >= FALSE[FALSE.len() - 1] {
+            break;
+        }
+    }
+    curve.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    let at = |limit: f64| match curve.iter().position(|point| point.0 >= limit) {
+        Some(k) if k > 0 => {
+            let (from, to) = (curve[k - 1], curve[k]);
+            from.1 + (to.1 - from.1) * (limit - from.0) / (to.0 - from.0)
+        }
+        _ => curve[curve.len() - 1].1,
+    };
+    Ok(FALSE.iter().map(|&limit| at(limit)).collect())
+}
+
+type Draw = fn(u64) -> Result<Edges, Error>;
+
+const FAMILIES: [(&str, Draw); 3] = [
+    ("Barabasi-Albert, m = 1", |seed| barabasi_albert(P, 1, &mut stream(seed, 0))),
+    ("Barabasi-Albert, m = 2", |seed| barabasi_albert(P, 2, &mut stream(seed, 0))),
+    ("degrees with exponent 2", |seed| power_law(P, 2.0, &mut stream(seed, 0))),
+];
+
+/// A graph and what 500 samples of its model say.
+fn instance(draw: Draw, seed: u64) -> Result<(Edges, Statistics), Failure> {
+    let edges = draw(seed)?;
+    let theta = diagonally_dominant(P, &edges, -0.2);
+    let x = sample(theta.view(), &Array1::zeros(P), 500, &mut stream(seed, 1))?;
+    Ok((edges, Statistics::from_data(&x)?))
+}
+
+/// Shares of the scored graphs: a method, a graph, a number of false edges.
+struct Family {
+    shares: Vec<Vec<Vec<f64>>>,
+    /// Mean number of true edges.
+    edges: f64,
+}
+
+impl Family {
+    fn mean(&self, method: usize, k: usize) -> f64 {
+        let all = &self.shares[method];
+        all.iter().map(|graph| graph[k]).sum::<f64>() / all.len() as f64
+    }
+
+    /// Mean and standard error of a difference over the graphs.
+    fn difference(&self, a: usize, b: usize, k: usize) -> (f64, f64) {
+        let pairs = self.shares[a].iter().zip(&self.shares[b]);
+        let all: Vec<f64> = pairs.map(|(a, b)| a[k] - b[k]).collect();
+        let count = all.len() as f64;
+        let mean = all.iter().sum::<f64>() / count;
+        let spread = all.iter().map(|d| (d - mean).powi(2)).sum::<f64>() / (count - 1.0);
+        (mean, (spread / count).sqrt())
+    }
+
+    /// Differences at some numbers of false edges, for people.
+    fn told(&self, a: usize, b: usize, places: &[usize]) -> String {
+        let one = |&k: &usize| {
+            let (mean, error) = self.difference(a, b, k);
+            format!("{mean:+.3} ({error:.3}) at {}", FALSE[k])
+        };
+        places.iter().map(one).collect::<Vec<_>>().join(", ")
+    }
+}
+
+fn scored(context: &Context, which: usize, outcome: &mut Outcome) -> Result<Family, Failure> {
+    let (name, draw) = FAMILIES[which];
+    let (tuned, graphs) = context.pick((1, 6), (6, 30));
+    let seed = context.seed + 100_000 * (1 + which as u64);
+    let mut chosen = Vec::new();
+    for (m, candidates) in settings(context).into_iter().enumerate() {
+        context.progress((which as f64 + 0.1 * m as f64) / 3.0, METHODS[m]);
+        let mut best = (f64::NEG_INFINITY, candidates[0].clone());
+        for setting in candidates.iter().filter(|_| candidates.len() > 1) {
+            let mut sum = 0.0;
+            for graph in 0..tuned {
+                let (edges, statistics) = instance(draw, seed + 50_000 + graph)?;
+                // From 10 to 80 false edges.
+                sum += shares(context, setting, &statistics, &edges)?[2..6].iter().sum::<f64>();
+            }
+            if sum > best.0 {
+                best = (sum, setting.clone());
+            }
+        }
+        outcome.setting(format!("{name}: {}", METHODS[m]), best.1.text());
+        chosen.push(best.1);
+    }
+    let mut family = Family { shares: vec![Vec::new(); METHODS.len()], edges: 0.0 };
+    for graph in 0..graphs {
+        let (edges, statistics) = instance(draw, seed + graph)?;
+        family.edges += edges.len() as f64 / graphs as f64;
+        for (m, setting) in chosen.iter().enumerate() {
+            let done = 0.4 + 0.6 * graph as f64 / graphs as f64;
+            context.progress((which as f64 + done) / 3.0, METHODS[m]);
+            let found = if context.is_frozen(METHODS[m]) {
+                vec![0.0; FALSE.len()]
+            } else {
+                shares(context, setting, &statistics, &edges)?
+            };
+            family.shares[m].push(found);
+        }
+    }
+    Ok(family)
+}
+
+fn experiment(context: &Context) -> Result<Outcome, Failure> {
+    let mut outcome = Outcome::default();
+    outcome
+        .setting("graphs", context.pick(6, 30))
+        .setting("graphs to tune on", context.pick(1, 6))
+        .setting("settings a method", context.pick(2, 5))
+        .setting("nodes", P)
+        .setting("samples", 500);
+    outcome.note(
+        "Settings are chosen on graphs of their own, the same number for each method. The document names neither the grid, nor eps, nor the m \
+         of its Barabasi-Albert graphs: both are run.",
+    );
+    let mut families = Vec::new();
+    for (which, (name, _)) in FAMILIES.iter().enumerate() {
+        let family = scored(context, which, &mut outcome)?;
+        let mut figure = Figure::new(
+            format!("Figure 7.1: {name}"),
+            Axis::log("false edges"),
+            Axis::linear("share of true edges found"),
+        )
+        .caption(format!("Mean over graphs with {} edges in the mean.", short(family.edges)));
+        let columns = ["method", "2", "5", "10", "20", "40", "80", "160"];
+        let mut table = Table::new(format!("Share of true edges, {name}"), columns);
+        for (m, method) in METHODS.iter().enumerate() {
+            let row: Vec<f64> = (0..FALSE.len()).map(|k| family.mean(m, k)).collect();
+            let curve = FALSE.iter().copied().zip(row.iter().copied()).collect();
+            figure = figure.with(Series::line_points(*method, curve));
+            table.push(std::iter::once((*method).into()).chain(row.into_iter().map(Into::into)));
+        }
+        outcome.figure(figure).table(table);
+        families.push(family);
+    }
+    for (family, (name, _)) in families.iter().zip(FAMILIES) {
+        judge(&mut outcome, family, name, context.size);
+    }
+    Ok(outcome)
+}
+
+fn judge(outcome: &mut Outcome, family: &Family, name: &str, size: Size) {
+    let dense: Vec<usize> = (0..FALSE.len()).filter(|&k| FALSE[k] >= family.edges).collect();
+    let pinned = family.mean(L1, 6) >= 0.5;
+    let level = |k: &usize| {
+        let (mean, error) = family.difference(ROOT, L1, *k);
+        mean >= -2.0 * error
+    };
+    let told = family.told(ROOT, L1, &dense);
+    outcome.claim(
+        SUPERIOR
+            .claim(format!("{name}: the square root is no worse than the l1 norm where as many false edges are allowed as there are true ones"))
+            .rests_on([METHODS[ROOT], METHODS[L1]])
+            .specification("mean difference at least -2 standard errors; the l1 norm finds half of the edges at 160 false ones")
+            .holds((told, dense.iter().all(level) && pinned)),
+    );
+    if name.starts_with("degrees") {
+        let places = [2, 3, 4, 5];
+        let above = |&k: &usize| {
+            let (mean, error) = family.difference(ROOT, L1, k);
+            mean > 2.0 * error
+        };
+        let stated = SUPERIOR
+            .claim(format!("{name}: the square root beats the l1 norm"))
+            .rests_on([METHODS[ROOT], METHODS[L1]])
+            .specification("mean difference above 2 standard errors at 10, 20, 40 and 80 false edges; the l1 norm finds half of the edges at 160");
+        let judged = (family.told(ROOT, L1, &places), places.iter().all(above) && pinned);
+        let least = places.map(|k| family.difference(ROOT, L1, k).0);
+        let least = least.into_iter().fold(f64::INFINITY, f64::min);
+        outcome.claim(match size {
+            Size::Full => stated.holds(judged),
+            Size::Quick => stated.known_failure(
+                judged,
+                Reason::checked(
+                    "Six graphs are too few: the differences have the sign of the document at all four numbers of false edges, but their standard errors are more \
+                     than half as large at two of them. The least difference:",
+                    least,
+                    least > 0.0,
+                ),
+            ),
+        });
+    }
+    let places = [3, 4, 5];
+    let above = |&k: &usize| {
+        let (mean, error) = family.difference(ROOT, REWEIGHTED, k);
+        mean > 2.0 * error
+    };
+    outcome.claim(
+        SUPERIOR
+            .claim(format!("{name}: the square root beats reweighted l1"))
+            .rests_on([METHODS[ROOT], METHODS[REWEIGHTED]])
+            .ours("mean difference above 2 standard errors at 20, 40 and 80 false edges; reweighted l1 finds half of the edges at 160")
+            .known_failure(
+                (
+                    family.told(ROOT, REWEIGHTED, &places),
+                    places.iter().all(above) && family.mean(REWEIGHTED, 6) >= 0.5,
+                ),
+                Reason::unknown(
+                    "Both are tuned with the same number of settings on separate graphs. The trials of the specification, 16 graphs a family, had \
+                     reweighted l1 level or ahead too. The document names neither its grid nor its eps.",
+                ),
+            ),
+    );
+    let apart = (2..FALSE.len())
+        .map(|k| (family.mean(LOGARITHM, k) - family.mean(REWEIGHTED, k)).abs())
+        .fold(0.0, f64::max);
+    let both = family.mean(LOGARITHM, 6).min(family.mean(REWEIGHTED, 6));
+    outcome.claim(
+        LOG.claim(format!("{name}: the logarithm and reweighted l1 find similar shares"))
+            .rests_on([METHODS[LOGARITHM], METHODS[REWEIGHTED]])
+            .ours("means at most 0.1 apart from 10 false edges on, not equal, both at least 0.5 at 160")
+            .holds((apart, apart <= 0.1 && apart > 0.0 && both >= 0.5)),
+    );
+    if name.ends_with("m = 2") {
+        let (mean, error) = family.difference(ROOT, L1, 0);
+        outcome.claim(
+            SPARSER
+                .claim(format!("{name}: with two false edges the square root finds fewer true ones than the l1 norm"))
+                .rests_on([METHODS[L1], METHODS[ROOT]])
+                .ours("mean difference below -2 standard errors; the square root finds half of the edges at 160")
+                .holds((
+                    format!("{mean:+.3} ({error:.3})"),
+                    mean < -2.0 * error && family.mean(ROOT, 6) >= 0.5,
+                )),
+        );
+    }
+}
