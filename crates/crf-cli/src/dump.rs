@@ -14,7 +14,7 @@ pub(crate) struct Arguments {
     /// The model
     model: PathBuf,
     /// How many weights to show for each label, and how many transitions; 0 for all
-    #[arg(long, default_value_t = 10, value_name = "N")]
+    #[arg(long, default_value_t = 10, value_name = "N", allow_negative_numbers = true)]
     top: usize,
     /// Write one JSON object instead of tables
     #[arg(long)]

@@ -33,7 +33,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_enum, default_value_t = Scheme::Any)]
     scheme: Scheme,
     /// Number of threads [default: all]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     threads: Option<usize>,
 }
 

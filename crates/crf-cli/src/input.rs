@@ -5,7 +5,7 @@ use std::path::Path;
 
 use clap::ValueEnum;
 use fenchel_crf::text::{Boundary, InstanceReader, Template};
-use fenchel_crf::{Checkpoint, CrfModel, Instance, Saved, is_checkpoint};
+use fenchel_crf::{Checkpoint, Corpus, CrfModel, Instance, Saved, Start, is_checkpoint};
 use fenchel_datasets::{ConllOptions, ConllReader, Encoding, Sentence, decompress, open};
 
 use crate::Failure;
@@ -36,7 +36,7 @@ pub(crate) enum Preset {
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct Columns {
     /// The column of the label, from 0 [default: the last; 3 in CoNLL-U]
-    #[arg(long, value_name = "COLUMN")]
+    #[arg(long, value_name = "COLUMN", allow_negative_numbers = true)]
     label_column: Option<usize>,
     /// The text is ISO 8859-1
     #[arg(long)]
@@ -62,6 +62,11 @@ pub(crate) struct Templates {
 }
 
 impl Templates {
+    /// The file that holds them, if one does.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        self.template.as_deref().map(Path::new)
+    }
+
     pub(crate) fn load(&self, format: Option<Format>) -> Result<Option<Template>, Failure> {
         if format == Some(Format::Conllu) && self.template_preset.is_some() {
             let reason = "the presets read the first two columns, which are number and word in CoNLL-U: \
@@ -266,6 +271,12 @@ pub(crate) fn read_all(file: &str, recipe: &Recipe) -> Result<Vec<Instance>, Fai
     if all.is_empty() {
         return Err(Failure::file(shown(file), "no sequences"));
     }
+    let bare = |i: &Instance| (0..i.len()).all(|t| i.attributes(t).len() == 0);
+    if all.iter().all(bare)
+        && let Some(reason) = not_crfsuite(all.iter().flat_map(Instance::labels))
+    {
+        return Err(Failure::file(shown(file), reason));
+    }
     Ok(all)
 }
 
@@ -371,8 +382,29 @@ pub(crate) fn shown(file: &str) -> String {
     if file == "-" { "standard input".to_owned() } else { file.to_owned() }
 }
 
-/// Where a training begins: a checkpoint, or a model.
-pub(crate) fn load_start(path: &Path) -> Result<Checkpoint, Failure> {
+/// Where a training begins.
+pub(crate) enum Resumed {
+    Model(CrfModel),
+    Checkpoint(Checkpoint),
+}
+
+impl Resumed {
+    pub(crate) fn model(&self) -> &CrfModel {
+        match self {
+            Resumed::Model(model) => model,
+            Resumed::Checkpoint(at) => &at.model,
+        }
+    }
+
+    pub(crate) fn start(self, corpus: &Corpus) -> Start {
+        match self {
+            Resumed::Model(model) => model.weights_for(&corpus.attributes, &corpus.labels).into(),
+            Resumed::Checkpoint(at) => at.into(),
+        }
+    }
+}
+
+pub(crate) fn load_start(path: &Path) -> Result<Resumed, Failure> {
     let name = path.display().to_string();
     let file = std::fs::File::open(path).map_err(|error| Failure::file(&name, error))?;
     let mut head = Vec::new();
@@ -380,9 +412,10 @@ pub(crate) fn load_start(path: &Path) -> Result<Checkpoint, Failure> {
     read.map_err(|error| Failure::file(&name, error))?;
     if is_checkpoint(&head) {
         return Checkpoint::load(Cursor::new(head).chain(file))
+            .map(Resumed::Checkpoint)
             .map_err(|error| Failure::crf(&name, error));
     }
-    Ok(Checkpoint { model: load_model(path)?, duals: None })
+    load_model(path).map(Resumed::Model)
 }
 
 pub(crate) fn load_model(path: &Path) -> Result<CrfModel, Failure> {

@@ -1,30 +1,29 @@
 //! `fenchel-crf learn`
 
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::str::FromStr;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use clap::ValueEnum;
 use fenchel_crf::text::Template;
-use fenchel_crf::{
-    Corpus, CorpusBuilder, Crf, Features, Method, Progress, Report, Snapshot, Start, Status, Stop,
-    Support, Watch,
-};
-use fenchel_optim::{Cadence, Certificate, MAX_MEMORY};
+use fenchel_crf::{Corpus, CorpusBuilder, Crf, Method, Progress, Snapshot, Start, Status, Watch};
 
 use crate::Failure;
 use crate::input::{self, Columns, Entry, Format, Recipe, Source, Templates, shown};
+use crate::interrupts::{self, interrupted};
 use crate::output::{Checkpoints, Target};
 use crate::progress::Display;
 use crate::say::{log_to, say};
 
 mod cross_validation;
+mod ending;
 mod groups;
 mod judge;
+mod parameters;
 
+use ending::{check_use, ending};
 use judge::Judge;
+use parameters::{Limit, Parameters};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
@@ -66,7 +65,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "PASSES", allow_hyphen_values = true)]
     check: Option<f64>,
     /// Memory that SDCA may take for its marginals, in bytes, with K, M or G behind; or none for no limit [default: 4G]
-    #[arg(long, value_name = "BYTES")]
+    #[arg(long, value_name = "BYTES", allow_hyphen_values = true)]
     max_memory: Option<Limit>,
     /// Seed of the visits of SDCA
     #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
@@ -127,178 +126,16 @@ enum Algorithm {
     Lbfgs,
 }
 
-/// A number of bytes, or no limit.
-#[derive(Debug, Clone, Copy)]
-struct Limit(Option<u64>);
-
-impl FromStr for Limit {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        if text == "none" { Ok(Limit(None)) } else { bytes(text).map(|bytes| Limit(Some(bytes))) }
-    }
-}
-
-fn bytes(text: &str) -> Result<u64, String> {
-    let digits = text.trim_end_matches(['K', 'M', 'G']);
-    let shift = match &text[digits.len()..] {
-        "" => 0,
-        "K" => 10,
-        "M" => 20,
-        "G" => 30,
-        _ => return Err("expected a number, one with K, M or G behind, or none".to_owned()),
-    };
-    let number: u64 = digits.parse().map_err(|_| "expected a whole number of bytes".to_owned())?;
-    number.checked_mul(1 << shift).ok_or_else(|| "more bytes than can be counted".to_owned())
-}
-
-/// The parameters after CRFsuite's names are translated.
-#[derive(Debug, Clone)]
-struct Parameters {
-    c1: f64,
-    c2: Option<f64>,
-    l2: Option<f64>,
-    min_frequency: u32,
-    states: Support,
-    transitions: Support,
-    tolerance: f64,
-    max_passes: f64,
-    check_every: Option<f64>,
-    checkpoint: f64,
-}
-
-impl Parameters {
-    fn new(arguments: &Arguments) -> Result<Self, Failure> {
-        let possible = |number: f64| if number != 0.0 { Support::All } else { Support::Observed };
-        let support = if arguments.all_pairs { Support::All } else { Support::Observed };
-        let mut found = Parameters {
-            c1: arguments.c1.unwrap_or(0.0),
-            c2: arguments.c2,
-            l2: arguments.l2,
-            min_frequency: arguments.min_frequency.unwrap_or(0),
-            states: support,
-            transitions: support,
-            tolerance: arguments.tolerance.unwrap_or(1e-4),
-            max_passes: arguments.max_passes.unwrap_or(Crf::default().stop.max_passes),
-            check_every: arguments.check,
-            checkpoint: arguments.checkpoint,
-        };
-        for parameter in &arguments.parameters {
-            let wrong = |reason: &str| Failure::Usage(format!("-p {parameter}: {reason}"));
-            let (name, value) =
-                parameter.split_once('=').ok_or_else(|| wrong("expected NAME=VALUE"))?;
-            let number: f64 = value.parse().map_err(|_| wrong("expected a number"))?;
-            match name {
-                "c1" => found.c1 = number,
-                "c2" if found.l2.is_some() => return Err(wrong("--l2 is given as well")),
-                "c2" => found.c2 = Some(number),
-                // CRFsuite compares a sum of values with this number, so that 2.5 lets 3 pass.
-                "feature.minfreq" if (0.0..=f64::from(u32::MAX)).contains(&number) => {
-                    found.min_frequency = number.ceil() as u32;
-                }
-                "feature.minfreq" => return Err(wrong("expected a number >= 0")),
-                "feature.possible_states" => found.states = possible(number),
-                "feature.possible_transitions" => found.transitions = possible(number),
-                "max_iterations" => found.max_passes = number,
-                "epsilon" => found.tolerance = number,
-                "num_memories" | "period" | "delta" | "linesearch" | "max_linesearch"
-                | "calibration.eta" => {
-                    say(format_args!(
-                        "fenchel-crf: -p {parameter} has no counterpart here and is ignored"
-                    ));
-                }
-                _ => return Err(wrong("not a parameter; see --help for those that are")),
-            }
-        }
-        found.check()?;
-        Ok(found)
-    }
-
-    /// Ranges, by the names of the options, before any data are read.
-    fn check(&self) -> Result<(), Failure> {
-        for (name, value) in [
-            ("c1", Some(self.c1)),
-            ("c2", self.c2),
-            ("l2", self.l2),
-            ("tolerance", Some(self.tolerance)),
-            ("max-passes", Some(self.max_passes)),
-            ("checkpoint", Some(self.checkpoint)),
-        ] {
-            let value = value.unwrap_or(0.0);
-            let unlimited = ["max-passes", "checkpoint"].contains(&name);
-            if !(value >= 0.0) || value.is_infinite() && !unlimited {
-                let reason = format!("{name} is {value}; expected a finite number >= 0");
-                return Err(Failure::Usage(reason));
-            }
-        }
-        match self.check_every {
-            Some(passes) if !(passes > 0.0) => {
-                let reason = format!("check is {passes}; expected a number > 0");
-                Err(Failure::Usage(reason))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// The estimator for a corpus of `n` sequences.
-    fn estimator(&self, arguments: &Arguments, n: f64) -> Crf {
-        let check = match arguments.check {
-            Some(passes) => Cadence::Every(passes),
-            None if arguments.dev.is_some() || arguments.holdout.is_some() => Cadence::Every(1.0),
-            None => Cadence::Adaptive,
-        };
-        Crf {
-            l2: Some(self.l2.unwrap_or(2.0 * self.c2.unwrap_or(1.0) / n)),
-            l1: self.c1 / n,
-            features: Features {
-                states: self.states,
-                transitions: self.transitions,
-                bias: arguments.bias,
-                ends: arguments.bias,
-            },
-            method: match arguments.algorithm {
-                Algorithm::Auto => Method::Auto,
-                Algorithm::Sdca => Method::Sdca,
-                Algorithm::Lbfgs => Method::Lbfgs,
-            },
-            max_memory: arguments.max_memory.map_or(MAX_MEMORY, |limit| limit.0),
-            stop: Stop {
-                relative: self.tolerance,
-                max_passes: self.max_passes,
-                check,
-                ..Stop::default()
-            },
-            seed: arguments.seed,
-        }
-    }
-}
-
-/// How often the user, or the system, has asked to end.
-static INTERRUPTS: AtomicU32 = AtomicU32::new(0);
-
-fn interrupted() -> bool {
-    INTERRUPTS.load(Ordering::SeqCst) > 0
-}
-
-/// The first Ctrl-C, or signal to end, ends the training within a pass, the second one the program.
-fn watch_interrupts() {
-    let done = ctrlc::set_handler(|| {
-        if INTERRUPTS.fetch_add(1, Ordering::SeqCst) > 0 {
-            std::process::exit(130);
-        }
-        say("\nending within a pass; once more to quit without saving");
-    });
-    if let Err(error) = done {
-        say(format_args!("fenchel-crf: Ctrl-C will not save a model: {error}"));
-    }
-}
-
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     crate::use_threads(arguments.threads)?;
+    check_outputs(arguments)?;
     if let Some(file) = &arguments.log_to_file {
         log_to(file)?;
     }
     let parameters = Parameters::new(arguments)?;
+    if arguments.patience == Some(0) {
+        return Err(Failure::Usage("--patience 0: expected a number >= 1".to_owned()));
+    }
     if arguments.patience.is_some() && arguments.dev.is_none() && arguments.holdout.is_none() {
         let reason = "--patience needs held-out sequences: --dev FILE or --holdout GROUP";
         return Err(Failure::Usage(reason.to_owned()));
@@ -306,7 +143,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let target = arguments.model.as_deref().map(Target::new).transpose()?;
     let resumed = arguments.resume.as_deref().map(input::load_start).transpose()?;
     let template = arguments.templates.load(arguments.format)?;
-    let template = template.or_else(|| resumed.as_ref()?.model.template.clone());
+    let template = template.or_else(|| resumed.as_ref()?.model().template.clone());
     let recipe = Recipe::new(arguments.format, template, &arguments.columns, true)?;
 
     if arguments.cross_validate {
@@ -323,13 +160,22 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let n = corpus.data.sequences() as f64;
     let estimator = parameters.estimator(arguments, n);
     let mut display = Display::new(arguments.quiet, corpus.data.sequences(), parameters.tolerance);
-    display.say(&heading(&corpus, &estimator)?);
+    let start = resumed.map(|resumed| resumed.start(&corpus));
+    display.say(&heading(&corpus, &estimator, start.as_ref())?);
     let mut judge = held_out.map(|instances| Judge::new(&corpus, instances)).transpose()?;
-    watch_interrupts();
+    interrupts::watch();
 
-    display.head(judge.as_ref().map(Judge::name));
     let model = arguments.model.as_deref();
     let checkpoints = model.and_then(|path| Checkpoints::new(path, arguments.checkpoint));
+    if let (Some(checkpoints), None) = (&checkpoints, &arguments.resume)
+        && checkpoints.path().exists()
+    {
+        let path = checkpoints.path().display();
+        say(format_args!(
+            "fenchel-crf: warning: {path} is of a training that did not end; without --resume {path} it will be written over"
+        ));
+    }
+    display.head(judge.as_ref().map(Judge::name));
     let mut follower = Follower {
         judge: judge.as_mut(),
         display: &mut display,
@@ -338,7 +184,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         template: recipe.template(),
         failed: None,
     };
-    let start = resumed.map(Start::from);
     let mut model = estimator.fit_watched(&corpus, start, &mut follower)?;
     let Follower { checkpoints, failed, .. } = follower;
     if let Some(error) = failed {
@@ -373,6 +218,34 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     Ok(if interrupted() { ExitCode::from(130) } else { ExitCode::SUCCESS })
 }
 
+/// Refuses to write over a text that is read.
+fn check_outputs(arguments: &Arguments) -> Result<(), Failure> {
+    let Arguments { files, dev, model, log_to_file: log, resume, .. } = arguments;
+    let texts = files.iter().chain(dev).filter(|file| *file != "-").map(Path::new);
+    let read: Vec<&Path> = texts.chain(arguments.templates.file()).collect();
+    let file = |path: &Path| std::fs::canonicalize(path).ok().filter(|path| path.is_file());
+    let same = |a: &Path, b: &Path| a == b || file(a).is_some() && file(a) == file(b);
+    let both = |option: &str, path: &Path, use_of_it: &str| {
+        let path = path.display();
+        Err(Failure::Usage(format!("{option} {path}: {use_of_it} too; name another file")))
+    };
+    for (option, path) in [("--model", model), ("--log-to-file", log)] {
+        if let Some(path) = path.as_deref().filter(|path| read.iter().any(|text| same(text, path)))
+        {
+            return both(option, path, "it is read");
+        }
+    }
+    match (log, model, resume) {
+        (Some(log), Some(model), _) if log != Path::new("-") && same(log, model) => {
+            both("--log-to-file", log, "the model is saved there")
+        }
+        (Some(log), _, Some(resume)) if same(log, resume) => {
+            both("--log-to-file", log, "it is read")
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Removes the checkpoint of a training that came to its end; after an interruption says how to go on from it.
 fn close(checkpoints: Option<Checkpoints>, display: &Display, saved: &str) {
     let Some(checkpoints) = checkpoints else { return };
@@ -385,8 +258,10 @@ fn close(checkpoints: Option<Checkpoints>, display: &Display, saved: &str) {
 }
 
 /// What is trained on, and how.
-fn heading(corpus: &Corpus, estimator: &Crf) -> Result<String, Failure> {
+fn heading(corpus: &Corpus, estimator: &Crf, start: Option<&Start>) -> Result<String, Failure> {
+    let primal = matches!(start, Some(Start::Checkpoint(at)) if at.duals.is_none());
     let method = match estimator.resolved(corpus)? {
+        Method::Auto if primal => "L-BFGS",
         Method::Lbfgs if estimator.l1 > 0.0 => "OWL-QN",
         Method::Lbfgs => "L-BFGS",
         Method::Sdca | Method::Auto => "SDCA",
@@ -448,53 +323,6 @@ impl Watch for &mut Follower<'_> {
     fn pass(&mut self, at: &Snapshot<'_>) -> ControlFlow<()> {
         self.goes_on(at)
     }
-}
-
-/// Refuses weights that must not take the place of a good model: of a training that diverged, and of one that ended before it
-/// converged where they are no better than none. `trained`: held-out sequences have chosen weights after the start.
-fn check_use(report: &Report, trained: bool, corpus: &Corpus) -> Result<(), Failure> {
-    let n = corpus.data.sequences() as f64;
-    let without = corpus.data.tokens() as f64 * (corpus.labels.len() as f64).ln();
-    // The sums are not rounded alike.
-    let below = |objective: f64| n * objective < without * (1.0 - 1e-9);
-    let better = report.certificate.objective().is_some_and(below);
-    match report.status {
-        Status::Diverged => Err(Failure::Diverged { report: summed(report, n) }),
-        Status::Converged => Ok(()),
-        Status::Stopped if better || trained => Ok(()),
-        Status::Stopped => Err(Failure::Useless { report: ending(report, n, None), without }),
-        _ if better || report.passes == 0.0 => Ok(()),
-        _ => Err(Failure::Useless { report: summed(report, n), without }),
-    }
-}
-
-/// How the training ended, in the words of who ended it.
-fn ending(report: &Report, n: f64, patience: Option<u32>) -> String {
-    let text = summed(report, n);
-    let reason = match (report.status, patience) {
-        (Status::Stopped, _) if interrupted() => "interrupted".to_owned(),
-        (Status::Stopped, Some(checks)) => format!("no better score in {checks} checks, ended"),
-        _ => return text,
-    };
-    text.replacen(&Status::Stopped.to_string(), &reason, 1)
-}
-
-/// A report in the sums that the lines before it show.
-fn summed(report: &Report, n: f64) -> String {
-    let certificate = match report.certificate {
-        Certificate::Gap { objective, lower_bound } => {
-            Certificate::Gap { objective: n * objective, lower_bound: n * lower_bound }
-        }
-        Certificate::Residual { objective, norm, error } => Certificate::Residual {
-            objective: objective.map(|objective| n * objective),
-            norm: n * norm,
-            error: n * error,
-        },
-        Certificate::Uncertified { objective } => {
-            Certificate::Uncertified { objective: objective.map(|objective| n * objective) }
-        }
-    };
-    Report { certificate, ..*report }.to_string()
 }
 
 fn read_corpus(files: &[String], recipe: &Recipe, min_frequency: u32) -> Result<Corpus, Failure> {

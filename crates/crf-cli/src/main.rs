@@ -9,6 +9,7 @@ mod eval;
 mod evaluation;
 mod failure;
 mod input;
+mod interrupts;
 mod learn;
 mod output;
 mod progress;
@@ -66,7 +67,14 @@ fn main() -> ExitCode {
 
 /// Sets the number of threads of everything that runs in parallel.
 fn use_threads(threads: Option<usize>) -> Result<(), Failure> {
+    /// More would be started for minutes.
+    const MOST: usize = 4096;
     let Some(threads) = threads else { return Ok(()) };
+    if threads > MOST {
+        let reason =
+            format!("--threads {threads}: expected a number from 0 to {MOST}, 0 for all cores");
+        return Err(Failure::Usage(reason));
+    }
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
     pool.map_err(|error| Failure::Usage(format!("--threads {threads}: {error}")))
 }

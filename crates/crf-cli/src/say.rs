@@ -1,8 +1,8 @@
 //! Lines for people, on standard error.
 
 use std::fmt::Display;
-use std::fs::File;
-use std::io::{self, Write};
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
 use std::path::Path;
 use std::sync::Mutex;
 
@@ -26,10 +26,29 @@ pub(crate) fn note(line: impl Display) {
     }
 }
 
-/// From here on lines go to this file too.
+/// How a log begins; the arguments follow.
+const HEAD: &str = "fenchel-crf learn";
+
+/// From here on lines go to this file too. Whatever does not begin as a log does is not overwritten: CRFsuite's `-l` takes no name,
+/// so that here the text to train on could be taken for one.
 pub(crate) fn log_to(path: &Path) -> Result<(), Failure> {
-    let file =
-        File::create(path).map_err(|error| Failure::file(path.display().to_string(), error))?;
+    let name = || path.display().to_string();
+    let failed = |error| Failure::file(name(), error);
+    let is_file = std::fs::metadata(path).is_ok_and(|found| found.is_file());
+    if is_file {
+        let mut head = Vec::new();
+        let old = File::open(path).map_err(failed)?;
+        old.take(HEAD.len() as u64).read_to_end(&mut head).map_err(failed)?;
+        if !head.is_empty() && head != HEAD.as_bytes() {
+            let reason = "is there already and is no log of learn; name another file";
+            return Err(Failure::file(name(), reason));
+        }
+    }
+    let mut options = OpenOptions::new();
+    let mut file = options.write(true).create(true).truncate(is_file).open(path).map_err(failed)?;
+    let arguments: Vec<String> =
+        std::env::args_os().skip(2).map(|word| word.to_string_lossy().into_owned()).collect();
+    let _ = writeln!(file, "{HEAD} {}", arguments.join(" "));
     if let Ok(mut log) = LOG.lock() {
         *log = Some(file);
     }

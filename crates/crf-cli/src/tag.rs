@@ -32,7 +32,7 @@ pub(crate) struct Arguments {
     #[arg(short = 'l', long)]
     marginal_all: bool,
     /// Write the N most probable labellings, with probabilities
-    #[arg(long, value_name = "N", conflicts_with_all = ["marginal", "marginal_all", "test"])]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, conflicts_with_all = ["marginal", "marginal_all", "test"])]
     k_best: Option<usize>,
     /// Hold the labelling to a scheme
     #[arg(long, value_enum, default_value_t = Scheme::Any)]
@@ -51,7 +51,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     columns: Columns,
     /// Number of threads [default: all]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     threads: Option<usize>,
 }
 

@@ -19,7 +19,8 @@ const MAX_PASSES: f64 = 10_000.0;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Method {
     /// OWL-QN for `l1 > 0`, else SDCA if the marginals fit into `max_memory`, else L-BFGS. Where SDCA has not converged after
-    /// 100 passes, because the penalty is weak, L-BFGS goes on from its weights, or from none where those are better.
+    /// 50 passes, because the penalty is weak, L-BFGS goes on from its weights, or from none where those are better. It goes on
+    /// from a [`Checkpoint`] without dual variables as well: that is one of L-BFGS.
     #[default]
     Auto,
     /// Dual coordinate ascent with gap sampling: fewest passes, memory for the marginals of all pairs. They are stored in
@@ -150,7 +151,7 @@ impl Crf {
     }
 
     /// The method for a corpus. [`Method::Auto`] is resolved to `Lbfgs` where an l1 penalty or the memory asks for it; else it
-    /// stays: SDCA, and L-BFGS if SDCA needs more than 100 passes.
+    /// stays: SDCA, and L-BFGS if SDCA needs more than 50 passes.
     ///
     /// # Errors
     /// [`Error::Refused`] for SDCA with an l1 penalty.

@@ -15,7 +15,7 @@ use crate::{
 
 /// Passes after which [`Method::Auto`] goes on with L-BFGS. Dual ascent needs about ten on sparse text; where it needs more
 /// than this the penalty is weak, and curvature pays.
-const DUAL_PASSES: f64 = 100.0;
+const DUAL_PASSES: f64 = 50.0;
 
 /// Pairs of vectors that L-BFGS remembers: as many as fit into 64 MiB, but 10 to 100. On dense attributes under a weak penalty
 /// a long memory saves nine passes of ten, and of few weights it costs little.
@@ -32,15 +32,17 @@ pub(crate) fn train(
     start: Option<Start>,
     watch: &mut dyn Watch,
 ) -> Result<(Weights, Report), Error> {
-    let duals = match &start {
-        Some(Start::Checkpoint(checkpoint)) => fitting_duals(checkpoint, corpus),
-        _ => None,
+    let (duals, primal) = match &start {
+        Some(Start::Checkpoint(at)) => (fitting_duals(at, corpus), at.duals.is_none()),
+        _ => (None, false),
     };
     let given = start.map(|start| start.weights(corpus));
     let given = given.map(|weights| Given::new(problem, weights)).transpose()?;
     let mut training = Training { crf, corpus, problem, watch, given, done: None };
     match crf.resolved(corpus)? {
         Method::Lbfgs => training.batch(crf.stop),
+        // Where the training was is where it goes on: dual ascent would begin far from these weights.
+        Method::Auto if primal => training.batch(crf.stop),
         Method::Sdca => training.dual(duals, crf.stop),
         Method::Auto => {
             let max_passes = crf.stop.max_passes.min(DUAL_PASSES);
@@ -150,7 +152,7 @@ impl<'p> Training<'_, 'p> {
         let given = self.given.as_ref().filter(|_| self.crf.l1 == 0.0);
         let (corpus, problem, done) = (self.corpus, self.problem, self.done);
         let watch = &mut *self.watch;
-        Watcher { corpus, problem, watch, given, done, stop: self.crf.stop }
+        Watcher { corpus, problem, watch, given, ahead: true, done, stop: self.crf.stop }
     }
 
     /// The better one of the weights found and those given, and the account of the whole training.
@@ -219,6 +221,8 @@ struct Watcher<'w, 'p> {
     problem: &'w Problem<'p>,
     watch: &'w mut dyn Watch,
     given: Option<&'w Given>,
+    /// Whether the given weights, if there are any, were the better ones at the last check.
+    ahead: bool,
     done: Option<Report>,
     stop: Stop,
 }
@@ -229,6 +233,7 @@ impl<M: Snap> Observer<M> for Watcher<'_, '_> {
     fn observe(&mut self, progress: &Progress, method: &M) -> ControlFlow<()> {
         let certificate = whole(self.done, progress.certificate);
         let given = self.given.and_then(|given| given.better(certificate));
+        self.ahead = given.is_some();
         let certificate = given.map_or(certificate, |(_, certificate)| certificate);
         let before = self.done.map_or((0.0, 0, 0.0), |r| (r.passes, r.oracle_calls, r.seconds));
         let progress = Progress {
@@ -251,7 +256,9 @@ impl<M: Snap> Observer<M> for Watcher<'_, '_> {
     }
 
     fn poll(&mut self, method: &M) -> ControlFlow<()> {
-        let weights = || method.weights_now(self.problem);
+        let given = self.given.filter(|_| self.ahead);
+        let weights =
+            || given.map_or_else(|| method.weights_now(self.problem), |at| at.weights.clone());
         let duals = method.duals_now();
         let (corpus, duals) = (self.corpus, duals.as_deref());
         self.watch.pass(&Snapshot { corpus, weights: &weights, duals, template: None })

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Replaces the content of a file by what `write` writes.
 ///
-/// - A file that is there keeps its mode, and its content until all is written. A link is followed.
+/// - A file that is there keeps its mode, and its content until all is written. A link is followed. A read-only one is refused.
 /// - A device or a pipe is written to as it is, and so is what a process has open, by its name in `/dev`: `/dev/stdout`, or a
 ///   shell's `>(command)`.
 /// - A draft that an earlier process left behind is removed.
@@ -150,6 +150,9 @@ impl Draft {
     fn new(path: &Path, mode: Option<Permissions>) -> io::Result<Draft> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let name = path.file_name().ok_or_else(|| io::Error::other("not the name of a file"))?;
+        if fs::metadata(path).is_ok_and(|found| found.permissions().readonly()) {
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, "is read-only"));
+        }
         let folder = folder_of(path);
         let start = format!(".{}.", name.to_string_lossy());
         remove_abandoned(folder, &start);
@@ -300,6 +303,26 @@ mod tests {
         fs::hard_link(&path, folder.0.join("other name")).unwrap();
         replace(&path, |to| to.write_all(b"newer")).unwrap();
         assert_eq!(fs::read(folder.0.join("other name")).unwrap(), b"new");
+    }
+
+    /// Whoever takes the right to write away from a file wants to keep it, though the folder would let it go.
+    #[test]
+    fn a_file_that_is_read_only_stays() {
+        let folder = Folder::new("read-only");
+        let path = folder.0.join("kept");
+        fs::write(&path, "old").unwrap();
+        let writable = fs::metadata(&path).unwrap().permissions();
+        let mut mode = writable.clone();
+        mode.set_readonly(true);
+        fs::set_permissions(&path, mode).unwrap();
+        for failed in [check_writable(&path), replace(&path, |to| to.write_all(b"new"))] {
+            assert!(failed.unwrap_err().to_string().ends_with("kept: is read-only"));
+        }
+        assert_eq!(
+            (fs::read(&path).unwrap(), folder.names()),
+            (b"old".to_vec(), vec!["kept".to_owned()])
+        );
+        fs::set_permissions(&path, writable).unwrap();
     }
 
     #[cfg(unix)]

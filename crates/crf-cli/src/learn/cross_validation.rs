@@ -8,6 +8,7 @@ use super::{Arguments, Parameters};
 use crate::Failure;
 use crate::evaluation::Evaluation;
 use crate::input::Recipe;
+use crate::say::note;
 
 /// Groups of a single file where `--split` does not say.
 const GROUPS: usize = 10;
@@ -18,7 +19,10 @@ pub(super) fn run(
     recipe: &Recipe,
 ) -> Result<ExitCode, Failure> {
     let groups = Groups::read(arguments, recipe, GROUPS)?;
-    let mut out = std::io::stdout().lock();
+    let show = |lines: &str| {
+        note(lines);
+        writeln!(std::io::stdout(), "{lines}")
+    };
     let mut whole = Evaluation::default();
     for group in 0..groups.count {
         let (corpus, held_out) = groups.without(group, parameters.min_frequency)?;
@@ -33,9 +37,10 @@ pub(super) fn run(
         }
         let (score, name) = part.score();
         let (number, count) = (group + 1, groups.count);
-        writeln!(out, "group {number} of {count}: {name} {:.2}", 100.0 * score)?;
+        show(&format!("group {number} of {count}: {name} {:.2}", 100.0 * score))?;
     }
-    writeln!(out)?;
-    whole.write(false, &mut out)?;
+    let mut tables = Vec::new();
+    whole.write(false, &mut tables)?;
+    show(&format!("\n{}", String::from_utf8_lossy(&tables).trim_end()))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -32,8 +32,15 @@ impl Groups {
         };
         if count < 2 || count > sequences.len() {
             let all = sequences.len();
-            let reason =
-                format!("--split {count}: expected a number from 2 to {all}, of the sequences");
+            let reason = match arguments.split {
+                None if all < 2 => format!("{all} sequence in one group; expected two groups"),
+                None => format!(
+                    "--cross-validate divides one file into {count} groups; expected --split N from 2 to {all}"
+                ),
+                Some(_) => {
+                    format!("--split {count}: expected a number from 2 to {all}, of the sequences")
+                }
+            };
             return Err(Failure::Usage(reason));
         }
         sequences.shuffle(&mut stream(arguments.seed, 0));
@@ -56,7 +63,9 @@ impl Groups {
                 builder.push(instance)?;
             }
         }
-        Ok((finish(builder, min_frequency)?, held_out))
+        let name = || format!("the sequences without group {}", group + 1);
+        let corpus = finish(builder, min_frequency);
+        Ok((corpus.map_err(|error| Failure::file(name(), error))?, held_out))
     }
 }
 

@@ -136,14 +136,17 @@ fn conllu_without_its_format_is_told_which_option_to_give() {
 fn options_and_models_are_checked() {
     let folder = Folder::new();
     folder.write("train.txt", attributes());
+    folder.write("columns.txt", COLUMNS);
     for (options, message) in [
         ("-p c3=1", "-p c3=1: not a parameter"),
         ("-p c2", "expected NAME=VALUE"),
         ("-p c2=x", "expected a number"),
         ("--l2 1 -p c2=1", "--l2 is given as well"),
-        ("--c2 -1", "c2 is -1; expected a finite number >= 0"),
+        ("--c2 -1", "c2 is -1; expected a finite number > 0"),
+        ("-p c2=0 nowhere.txt", "c2 is 0; expected a finite number > 0"),
+        ("--c1 1 --c2 0 nowhere.txt", "c2 is 0; expected a finite number > 0"),
         ("-p c2=-1 nowhere.txt", "c2 is -1"),
-        ("--l2 -1", "l2 is -1; expected a finite number >= 0"),
+        ("--l2 -1", "l2 is -1; expected a finite number > 0"),
         ("--c1 -1e-3", "c1 is -0.001; expected a finite number >= 0"),
         ("--tolerance -1", "tolerance is -1; expected"),
         ("--max-passes -1", "max-passes is -1; expected"),
@@ -152,6 +155,11 @@ fn options_and_models_are_checked() {
         ("--checkpoint -1 nowhere.txt", "checkpoint is -1; expected a finite number >= 0"),
         ("--tolerance nan", "tolerance is NaN"),
         ("-x -g 9", "--split 9: expected a number from 2 to 4"),
+        ("-x", "--cross-validate divides one file into 10 groups; expected --split N from 2 to 4"),
+        ("--patience 0 --dev train.txt", "--patience 0: expected a number >= 1"),
+        ("--dev columns.txt", "columns.txt: no attributes: CRFsuite's text has tabs"),
+        ("--threads 100000", "--threads 100000: expected a number from 0 to 4096"),
+        ("-p feature.minfreq=1e10", "expected a number from 0 to 4294967295"),
         ("-a sdca --c1 1", "does not support"),
         ("-a sdca --max-memory 10", "max_memory is 10 bytes"),
         ("-a sdca --max-memory 1K -p c2=-1", "c2 is -1"),
@@ -161,6 +169,9 @@ fn options_and_models_are_checked() {
         let error = folder.error(&format!("learn -q {options} train.txt"));
         assert!(error.contains(message), "{options}: {error}");
     }
+    folder.write("lonely.txt", "A\tx\n\nB\ty\n\n");
+    let error = folder.error("learn -x -g 2 lonely.txt");
+    assert!(error.starts_with("the sequences without group 1: labels = 1; expected"), "{error}");
     folder.write("other.json", r#"{"kind":"logistic regression","version":1,"model":{}}"#);
     let error = folder.error("tag -m other.json train.txt");
     assert!(
@@ -175,7 +186,6 @@ fn options_and_models_are_checked() {
     );
     folder.write("binary.model", b"lCRF\x00\x01FOMC");
     assert!(folder.error("tag -m binary.model train.txt").contains("a model of CRFsuite"));
-    folder.write("columns.txt", COLUMNS);
     assert!(folder.error("learn columns.txt").contains("no attributes: CRFsuite's text has tabs"));
     assert_eq!(folder.run("tag").status.code(), Some(2));
     assert_eq!(folder.run("learn --max-memory 4T train.txt").status.code(), Some(2));
@@ -185,6 +195,8 @@ fn options_and_models_are_checked() {
         ("--seed -1", "--seed <N>"),
         ("--min-frequency -1", "--min-frequency <N>"),
         ("-g -1", "--split <N>"),
+        ("--label-column -1", "--label-column <COLUMN>"),
+        ("--max-memory -1", "--max-memory <BYTES>"),
     ] {
         let output = folder.run(&format!("learn {option} train.txt"));
         let message = String::from_utf8(output.stderr).unwrap();

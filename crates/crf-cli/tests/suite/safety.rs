@@ -231,6 +231,79 @@ fn a_terminated_training_saves_its_model_and_a_checkpoint() {
     assert!(rest.iter().any(|line| line.contains("--resume m.json.checkpoint")), "{rest:?}");
     folder.ok("dump m.json");
     folder.ok("learn -q -m again.json --resume m.json.checkpoint train.txt");
+    let anew = folder.run("learn -q -m m.json train.txt");
+    let told = "without --resume m.json.checkpoint it will be written over";
+    assert!(String::from_utf8_lossy(&anew.stderr).contains(told), "{anew:?}");
+    assert!(!folder.run("learn -m m.json train.txt").stderr.starts_with(b"fenchel-crf: warning"));
+}
+
+/// A terminal that closes ends a training like Ctrl-C, unless it was started by `nohup`, which has the signal ignored.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_training_started_by_nohup_survives_its_terminal() {
+    let folder = Folder::new();
+    // Products that leave the range of numbers: no pass helps, and none is the last.
+    folder.write("huge.txt", "A\tx:1e150\nB\ty:1e150\n\nB\tx:1e150\nA\ty:-1e150\n\n");
+    let options = "learn -a sdca --tolerance 0 --max-passes 100000000 --check 1 huge.txt";
+    for ignored in [true, false] {
+        let program = env!("CARGO_BIN_EXE_fenchel-crf");
+        let trap = if ignored { "trap '' HUP; " } else { "" };
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &format!("{trap}exec {program} {options}")]);
+        let mut child = shell.current_dir(folder.path("")).stderr(Stdio::piped()).spawn().unwrap();
+        let mut log = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+        let send = |signal: &str| {
+            let kill = Command::new("kill").args([signal, &child.id().to_string()]).status();
+            assert!(kill.unwrap().success());
+        };
+        assert_eq!(log.by_ref().take(5).count(), 5);
+        send("-HUP");
+        if ignored {
+            let more: Vec<String> = log.by_ref().take(1000).collect();
+            assert_eq!(more.len(), 1000, "ended: {:?}", more.last());
+            assert!(!more.iter().any(|line| line.contains("ending")), "{more:?}");
+            send("-TERM");
+        }
+        let rest: Vec<String> = log.collect();
+        assert_eq!(child.wait().unwrap().code(), Some(130), "{rest:?}");
+        assert!(rest.iter().any(|line| line.contains("interrupted after")), "{rest:?}");
+    }
+}
+
+/// A model or a log in the place of the text would be the end of the text.
+#[test]
+fn no_text_that_is_read_is_written_over() {
+    let folder = Folder::new();
+    let text = attributes();
+    folder.write("train.txt", &text);
+    folder.write("columns.txt", crate::common::COLUMNS);
+    folder.write("template", "U0:%x[0,0]\n");
+    #[cfg(unix)]
+    std::os::unix::fs::symlink("train.txt", folder.path("link.txt")).unwrap();
+    for (options, message) in [
+        ("-m train.txt train.txt", "--model train.txt: it is read too; name another file"),
+        ("-m ./train.txt train.txt", "--model ./train.txt: it is read too"),
+        ("-m train.txt --dev train.txt columns.txt", "--model train.txt: it is read too"),
+        ("-l link.txt train.txt", "--log-to-file link.txt: it is read too"),
+        ("-m template --template template columns.txt", "--model template: it is read too"),
+        ("-m m.json -l m.json train.txt", "--log-to-file m.json: the model is saved there too"),
+        // As CRFsuite has it, without the name of a log: the text comes from standard input then.
+        ("-m m.json -l train.txt", "train.txt: is there already and is no log of learn"),
+    ] {
+        let error = folder.error(&format!("learn {options}"));
+        assert!(error.starts_with(message), "{options}: {error}");
+        assert_eq!(fs::read_to_string(folder.path("train.txt")).unwrap(), text, "{options}");
+    }
+    assert!(!folder.path("m.json").exists());
+    // A log of before is written anew, and has what is shown on standard output too.
+    folder.ok("learn -q -x -g 2 -l log.txt train.txt");
+    folder.ok("learn -q -x -g 3 -l log.txt train.txt");
+    let log = fs::read_to_string(folder.path("log.txt")).unwrap();
+    assert!(
+        log.starts_with("fenchel-crf learn -q -x -g 3 -l log.txt train.txt\ngroup 1 of 3"),
+        "{log}"
+    );
+    assert!(log.contains("4 sequences, 16 tokens"), "{log}");
 }
 
 /// Weights that are no better than none do not take the place of a model, whoever ends the training.

@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 
 use fenchel_crf::synthetic::{OcrLike, TextLike, ocr_like, text_like};
 use fenchel_crf::{
-    Corpus, CorpusBuilder, Crf, Dataset, Features, Instance, Method, Problem, Progress, Sdca,
-    SdcaSettings, Snapshot, Status, Stop, Support, sdca,
+    Checkpoint, Corpus, CorpusBuilder, Crf, Dataset, Features, Instance, Method, Problem, Progress,
+    Sdca, SdcaSettings, Snapshot, Status, Stop, Support, Watch, Weights, sdca,
 };
 use fenchel_optim::Cadence;
 use fenchel_optim::random::stream;
@@ -255,6 +255,64 @@ fn a_start_counts_until_the_training_is_better() {
     let found = report.certificate.value();
     // Single precision steps back by 2.4e-7 (1 + log K) a token.
     assert!(found >= expected - 1e-7 && found <= expected + 1e-5, "{found} {expected}");
+}
+
+/// What a checkpoint would hold, between the checks too: a training that is killed twice loses nothing that it had.
+#[test]
+fn between_checks_a_start_counts_as_well() {
+    struct Between<'p> {
+        problem: &'p Problem<'p>,
+        behind: bool,
+        before: f64,
+        seen: usize,
+    }
+    impl Watch for &mut Between<'_> {
+        fn check(&mut self, progress: &Progress, _: &Snapshot<'_>) -> ControlFlow<()> {
+            self.behind &= progress.certificate.objective().unwrap() >= self.before;
+            ControlFlow::Continue(())
+        }
+
+        fn pass(&mut self, at: &Snapshot<'_>) -> ControlFlow<()> {
+            let now = self.problem.objective(&at.weights()).unwrap();
+            if self.behind {
+                assert!(now <= self.before, "{now} {}", self.before);
+                self.seen += 1;
+            }
+            ControlFlow::Continue(())
+        }
+    }
+    let corpus = handwriting();
+    let l2 = 2e-5 / corpus.data.sequences() as f64;
+    let problem = Problem::new(&corpus.data, l2, Features::default()).unwrap();
+    let batch = Crf { l2: Some(l2), method: Method::Lbfgs, ..Crf::default() };
+    let start: Weights = batch.fit(&corpus).unwrap().weights().clone();
+    let before = problem.objective(&start).unwrap();
+    let stop = Stop { max_passes: 8.0, check: Cadence::Every(4.0), ..Stop::at_relative(1e-9) };
+    let dual = Crf { method: Method::Sdca, stop, ..batch };
+    let mut watch = Between { problem: &problem, behind: true, before, seen: 0 };
+    dual.fit_watched(&corpus, Some(start.into()), &mut watch).unwrap();
+    assert!(watch.seen >= 3, "{} looks between the checks", watch.seen);
+}
+
+/// A checkpoint of L-BFGS has no dual variables: the method that chooses goes on with L-BFGS.
+#[test]
+fn a_checkpoint_without_dual_variables_goes_on_with_lbfgs() {
+    let corpus = handwriting();
+    let l2 = Some(2e-5 / corpus.data.sequences() as f64);
+    let batch = Crf { l2, method: Method::Lbfgs, ..Crf::default() };
+    let mut file = Vec::new();
+    let keep = |progress: &Progress, at: &Snapshot<'_>| {
+        file.clear();
+        at.save_checkpoint(&mut file).unwrap();
+        if progress.passes < 20.0 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    };
+    batch.fit_watched(&corpus, None, keep).unwrap();
+    let at = Checkpoint::load(&file[..]).unwrap();
+    assert_eq!(at.duals, None);
+    let expected = batch.fit_from(&corpus, at.clone().into()).unwrap();
+    let found = Crf { method: Method::Auto, ..batch }.fit_from(&corpus, at.into()).unwrap();
+    assert_eq!(found.weights(), expected.weights());
+    assert_eq!(found.report.unwrap().passes, expected.report.unwrap().passes);
 }
 
 #[test]

@@ -1,0 +1,54 @@
+//! What the end of a training means for its model, and how it is told.
+
+use fenchel_crf::{Corpus, Report, Status};
+use fenchel_optim::Certificate;
+
+use crate::Failure;
+use crate::interrupts::interrupted;
+
+/// Refuses weights that must not take the place of a good model: of a training that diverged, and of one that ended before it
+/// converged where they are no better than none. `trained`: held-out sequences have chosen weights after the start.
+pub(super) fn check_use(report: &Report, trained: bool, corpus: &Corpus) -> Result<(), Failure> {
+    let n = corpus.data.sequences() as f64;
+    let without = corpus.data.tokens() as f64 * (corpus.labels.len() as f64).ln();
+    // The sums are not rounded alike.
+    let below = |objective: f64| n * objective < without * (1.0 - 1e-9);
+    let better = report.certificate.objective().is_some_and(below);
+    match report.status {
+        Status::Diverged => Err(Failure::Diverged { report: summed(report, n) }),
+        Status::Converged => Ok(()),
+        Status::Stopped if better || trained => Ok(()),
+        Status::Stopped => Err(Failure::Useless { report: ending(report, n, None), without }),
+        _ if better || report.passes == 0.0 => Ok(()),
+        _ => Err(Failure::Useless { report: summed(report, n), without }),
+    }
+}
+
+/// How the training ended, in the words of who ended it.
+pub(super) fn ending(report: &Report, n: f64, patience: Option<u32>) -> String {
+    let text = summed(report, n);
+    let reason = match (report.status, patience) {
+        (Status::Stopped, _) if interrupted() => "interrupted".to_owned(),
+        (Status::Stopped, Some(checks)) => format!("no better score in {checks} checks, ended"),
+        _ => return text,
+    };
+    text.replacen(&Status::Stopped.to_string(), &reason, 1)
+}
+
+/// A report in the sums that the lines before it show.
+fn summed(report: &Report, n: f64) -> String {
+    let certificate = match report.certificate {
+        Certificate::Gap { objective, lower_bound } => {
+            Certificate::Gap { objective: n * objective, lower_bound: n * lower_bound }
+        }
+        Certificate::Residual { objective, norm, error } => Certificate::Residual {
+            objective: objective.map(|objective| n * objective),
+            norm: n * norm,
+            error: n * error,
+        },
+        Certificate::Uncertified { objective } => {
+            Certificate::Uncertified { objective: objective.map(|objective| n * objective) }
+        }
+    };
+    Report { certificate, ..*report }.to_string()
+}
