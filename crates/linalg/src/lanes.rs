@@ -16,6 +16,9 @@
 //!
 //! Bits do not depend on the instruction set: nothing here is contracted into fused operations, and [`sum`] and
 //! [`dot`] add in a fixed order of eight lanes. Within one loop the same care is the caller's.
+//!
+//! A build with debug assertions runs everything as it is compiled, for the instructions of the build: the compiler makes
+//! no vector instructions at the optimisation of such builds, and each kernel is compiled once instead of three times.
 
 /// Runs a small closure compiled for the widest vector instructions that this machine has, chosen at run time.
 ///
@@ -25,7 +28,14 @@
 /// a few nanoseconds, so dispatch around a whole loop and not around a row.
 #[inline]
 pub fn dispatch<R>(f: impl FnOnce() -> R) -> R {
-    pulp::Arch::new().dispatch(f)
+    #[cfg(debug_assertions)]
+    {
+        f()
+    }
+    #[cfg(not(debug_assertions))]
+    {
+        widest(f)
+    }
 }
 
 /// A computation of any size for [`run`]: its arguments are the fields, its work is [`compute`](Kernel::compute).
@@ -59,11 +69,26 @@ pub trait Kernel {
 /// ```
 #[inline]
 pub fn run<K: Kernel>(kernel: K) -> K::Output {
-    pulp::Arch::new().dispatch(Wide(kernel))
+    #[cfg(debug_assertions)]
+    {
+        kernel.compute()
+    }
+    #[cfg(not(debug_assertions))]
+    {
+        widest(Wide(kernel))
+    }
 }
 
+#[cfg(any(test, not(debug_assertions)))]
+#[inline]
+fn widest<W: pulp::WithSimd>(work: W) -> W::Output {
+    pulp::Arch::new().dispatch(work)
+}
+
+#[cfg(any(test, not(debug_assertions)))]
 struct Wide<K>(K);
 
+#[cfg(any(test, not(debug_assertions)))]
 impl<K: Kernel> pulp::WithSimd for Wide<K> {
     type Output = K::Output;
 
@@ -319,10 +344,22 @@ mod tests {
         #[test]
         fn bits_do_not_depend_on_the_instruction_set(x in proptest::collection::vec(-700.0..700.0_f64, 0..50)) {
             let plain: Vec<f64> = x.iter().map(|&v| ln(exp(v))).collect();
-            let wide = dispatch(|| x.iter().map(|&v| ln(exp(v))).collect::<Vec<f64>>());
-            prop_assert_eq!(&plain, &wide);
+            prop_assert_eq!(&plain, &widest(|| x.iter().map(|&v| ln(exp(v))).collect::<Vec<f64>>()));
+            prop_assert_eq!(sum(&x), widest(|| sum(&x)));
+            prop_assert_eq!(dot(&x, &plain), widest(Wide(Dot(&x, &plain))));
+            prop_assert_eq!(dot(&x, &plain), run(Dot(&x, &plain)));
             prop_assert_eq!(sum(&x), dispatch(|| sum(&x)));
-            prop_assert_eq!(dot(&x, &plain), dispatch(|| dot(&x, &plain)));
+        }
+    }
+
+    struct Dot<'a>(&'a [f64], &'a [f64]);
+
+    impl Kernel for Dot<'_> {
+        type Output = f64;
+
+        #[inline(always)]
+        fn compute(self) -> f64 {
+            dot(self.0, self.1)
         }
     }
 
