@@ -9,6 +9,9 @@
 //! A restart also balances the two steps by how far `x` and `y` have moved. Sources: Chambolle and Pock (2011); Applegate, Hinder, Lu
 //! and Lubin, *Faster first-order primal-dual methods for linear programming using restarts and sharpness* (2023).
 //!
+//! Near the solution a *polish* solves the equations of what a pair says is active, where the problem knows them
+//! ([`Bilinear::polished`]). The last digits come at once if the guess is right, and the certificate says whether it is.
+//!
 //! Choose it for accuracies below 1e-3; [`mirror_prox`](fn@crate::mirror_prox) where the proximal maps have no closed form, the
 //! sublinear method where a single product is too dear.
 
