@@ -96,7 +96,8 @@ where
     let accelerates = kappa > 0.0;
     let mut method = Catalyst { ascent, accelerates, cold, momentum, centre: vec![0.0; d] };
     let report = run(&mut method, stop, observer)?;
-    Ok(Solution { state: method.ascent.into_state(), report })
+    let state = method.ascent.into_state();
+    Ok(Solution { report: problem.judged(report, &state.point), state })
 }
 
 /// The weight of the proximal centre: as given, or `mean L_i / n - mu`, or 0 where that is negative.

@@ -141,7 +141,8 @@ pub fn qning<'p, 'a, D: Design, L: Loss, R: Separable, O: Observer<Qning<'p, 'a,
         ascent,
     };
     let report = run(&mut method, stop, observer)?;
-    Ok(Solution { state: method.ascent.into_state(), report })
+    let state = method.ascent.into_state();
+    Ok(Solution { report: problem.judged(report, &state.point), state })
 }
 
 /// `g = kappa (y - x)`

@@ -101,5 +101,6 @@ fn solve<'p, 'a, D: Design, R: Separable, O: Observer<MulticlassAscent<'p, 'a, D
     settings.stop.check()?;
     let mut method = MulticlassAscent::new(method, problem, kappa, settings, start)?;
     let report = run(&mut method, &settings.stop, observer)?;
-    Ok(Solution { state: method.into_state(), report })
+    let state = method.into_state();
+    Ok(Solution { report: problem.judged(report, &state.point), state })
 }

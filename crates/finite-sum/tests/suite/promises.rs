@@ -3,11 +3,12 @@
 use fenchel_finite_sum::loss::{Logistic, Squared};
 use fenchel_finite_sum::prox::{GroupLasso, Groups, L1, Zero};
 use fenchel_finite_sum::{
-    ElasticNet, FistaSettings, KatyushaSettings, Lasso, LbfgsSettings, LinearSvc,
-    LogisticRegression, MisoSettings, MulticlassProblem, NewtonCgSettings, NewtonSettings,
-    OneVsRest, Problem, Ridge, SagaSettings, SoftmaxRegression, Status, Stop,
-    SubsampledNewtonSettings, SvcLoss, SvrgSettings, auto, fista, katyusha, lbfgs, miso,
-    multiclass, newton, newton_cg, saga, subsampled_newton, svrg,
+    CatalystSettings, ElasticNet, FistaSettings, KatyushaSettings, Lasso, LbfgsSettings, LinearSvc,
+    LogisticRegression, MisoSettings, MulticlassProblem, MulticlassSettings, NewtonCgSettings,
+    NewtonSettings, OneVsRest, Problem, QningSettings, Ridge, SagSettings, SagaSettings,
+    SgdSettings, SoftmaxRegression, Status, Stop, SubsampledNewtonSettings, SvcLoss, SvrgSettings,
+    auto, catalyst, fista, katyusha, lbfgs, miso, multiclass, newton, newton_cg, qning, sag, saga,
+    sgd, subsampled_newton, svrg,
 };
 use fenchel_linalg::{AsDesign, Csr, Dense, Invalid};
 use fenchel_optim::random::stream;
@@ -200,11 +201,24 @@ fn separated_data_are_recognised_by_direct_calls() {
             .unwrap()
             .report
             .status,
+        sag(&problem, &SagSettings { stop, ..Default::default() }, None, o).unwrap().report.status,
+        sgd(&problem, &SgdSettings { stop, ..Default::default() }, None, o).unwrap().report.status,
+        catalyst(&problem, &CatalystSettings { stop, ..Default::default() }, None, o)
+            .unwrap()
+            .report
+            .status,
+        qning(&problem, &QningSettings { stop, ..Default::default() }, None, o)
+            .unwrap()
+            .report
+            .status,
     ];
-    assert_eq!(statuses, [Status::NoMinimiser; 4]);
+    assert_eq!(statuses, [Status::NoMinimiser; 8]);
     let labels = [0, 0, 1, 1, 1];
     let problem = MulticlassProblem::new(x.as_design().unwrap(), &labels, 2, Zero, 0.0).unwrap();
     let solution = multiclass::newton_cg(&problem, &Default::default(), None, o).unwrap();
+    assert_eq!(solution.report.status, Status::NoMinimiser);
+    let settings = MulticlassSettings { stop, ..Default::default() };
+    let solution = multiclass::catalyst(&problem, &settings, None, o).unwrap();
     assert_eq!(solution.report.status, Status::NoMinimiser);
 }
 
