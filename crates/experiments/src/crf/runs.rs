@@ -14,7 +14,7 @@ use fenchel_optim::{Observer, Progress, Stop};
 
 use super::tasks::{Set, Task};
 use crate::race::cost_to;
-use crate::{Context, Failure, Series};
+use crate::{Context, Failure, Sample, Series};
 
 /// A method with all that tells its runs apart.
 #[derive(Debug, Clone, PartialEq)]
@@ -53,6 +53,8 @@ pub(super) struct Row {
     pub(super) evaluations: f64,
     /// Wrong tokens and sequences of the test set.
     pub(super) errors: (f64, f64),
+    /// Of the method alone.
+    pub(super) seconds: f64,
 }
 
 /// The rows of one run.
@@ -130,6 +132,7 @@ impl<M: Watched> Observer<M> for Watch<'_, '_> {
             ratio: method.estimate() / progress.certificate.value(),
             evaluations: method.evaluations(),
             errors: errors.unwrap_or((f64::NAN, f64::NAN)),
+            seconds: progress.seconds,
         });
         self.context.control()
     }
@@ -214,7 +217,8 @@ fn run(
             sag(&problem, &settings, None, &mut watch)?;
         }
         Method::Lbfgs => {
-            let stop = Stop { max_passes: 10.0 * stop.max_passes, ..stop };
+            // As many calls as the figures show.
+            let stop = Stop { max_passes: 2.25 * stop.max_passes, ..stop };
             lbfgs(&problem, &LbfgsSettings { stop, ..Default::default() }, None, &mut watch)?;
             // An evaluation is one oracle call a sequence.
             watch.rows.iter_mut().for_each(|row| row.calls = row.passes);
@@ -224,7 +228,7 @@ fn run(
     Ok(watch.rows)
 }
 
-/// Curves of several methods on one course: medians over the seeds. Two runs at a time.
+/// Curves of several methods on one course: medians over the seeds.
 pub(super) fn curves(
     context: &Context,
     set: Set,
@@ -232,6 +236,24 @@ pub(super) fn curves(
     passes: f64,
     seeds: u64,
 ) -> Result<(Arc<Course>, Vec<Arc<Curve>>), Failure> {
+    let (course, runs) = by_seed(context, set, methods, passes, seeds)?;
+    let median = |runs: &Vec<Arc<Curve>>| {
+        Arc::new(Curve { name: runs[0].name.clone(), rows: medians(runs) })
+    };
+    Ok((course, runs.iter().map(median).collect()))
+}
+
+/// The curves of one method, one a seed.
+type Seeds = Vec<Arc<Curve>>;
+
+/// One curve a seed of several methods on one course. Two runs at a time.
+pub(super) fn by_seed(
+    context: &Context,
+    set: Set,
+    methods: &[(&str, Method)],
+    passes: f64,
+    seeds: u64,
+) -> Result<(Arc<Course>, Vec<Seeds>), Failure> {
     let course = course(context, set)?;
     let key = |name: &str, method: &Method, seed: u64| {
         let frozen = context.is_frozen(name);
@@ -262,9 +284,11 @@ pub(super) fn curves(
         let mut runs = Vec::new();
         for k in 0..seeds {
             let missing = || Err(Failure::new("a run is missing"));
-            runs.push(kept(&CURVES, &key(name, method, context.seed + k), missing)?);
+            let run = kept(&CURVES, &key(name, method, context.seed + k), missing)?;
+            // Another figure may have asked for the run by another name.
+            runs.push(Arc::new(Curve { name: (*name).to_owned(), rows: run.rows.clone() }));
         }
-        curves.push(Arc::new(Curve { name: (*name).to_owned(), rows: medians(&runs) }));
+        curves.push(runs);
     }
     Ok((course, curves))
 }
@@ -286,6 +310,7 @@ fn medians(runs: &[Arc<Curve>]) -> Vec<Row> {
                 ratio: median(|r| r.ratio),
                 evaluations: median(|r| r.evaluations),
                 errors: (median(|r| r.errors.0), median(|r| r.errors.1)),
+                seconds: median(|r| r.seconds),
             }
         })
         .collect()
@@ -303,9 +328,23 @@ impl Curve {
         cost_to(self.rows.iter().map(|row| (cost(row), row.above)), target)
     }
 
+    /// Pins a loser: by the last row at most a tenth is left of `P - P*` at the start.
+    pub(super) fn has_left_its_start(&self) -> bool {
+        let last = self.rows.last().map_or(f64::NAN, |row| row.above);
+        last < 0.1 * self.at(0.0).above
+    }
+
     pub(super) fn series(&self, x: fn(&Row) -> f64, y: fn(&Row) -> f64) -> Series {
         Series::line(self.name.clone(), self.rows.iter().map(|row| (x(row), y(row))).collect())
     }
+}
+
+/// A number of every seed's curve.
+pub(super) fn sample(
+    runs: &[Arc<Curve>],
+    number: impl Fn(&Curve) -> f64,
+) -> Result<Sample, Failure> {
+    Sample::over_seeds(runs.iter().map(|run| number(run)).collect())
 }
 
 /// The geometric mean of `P - P*` over the passes 10 to 15.

@@ -3,7 +3,7 @@
 use fenchel_crf::Order;
 
 use super::paper;
-use super::runs::{Curve, Method, NEWTON, curves, late};
+use super::runs::{Curve, Method, NEWTON, by_seed, curves, late, sample};
 use super::tasks::Set;
 use crate::number::short;
 use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Reason, Series, Size, Source};
@@ -28,7 +28,7 @@ pub(super) const FIGURE_9: Experiment = Experiment {
     id: "crf-47",
     document: super::DOCUMENT,
     title: "Figure 9: estimated against true gap",
-    needs: &["conll2002-nl"],
+    needs: &["conll2002-nl", "ocr", "conll2000"],
     run: estimates,
 };
 
@@ -67,18 +67,43 @@ fn schemes(context: &Context) -> Result<Outcome, Failure> {
     .claim("OCR: sampling by gaps is ahead of uniform sampling")
     .rests_on(["Gap", "Uniform"])
     .ours("P - P* at passes 10 to 15 at most 0.5 times as large");
-    outcome.claim(task.judge(best.holds((ratio(gap, uniform), gap <= 0.5 * uniform))));
+    let left = [0, 1, 2, 3, 4].map(|k| ocr[k].has_left_its_start());
+    let judged = (ratio(gap, uniform), gap <= 0.5 * uniform && left[2]);
+    outcome.claim(task.judge(best.holds(judged)));
+    let (_, seeds) = by_seed(context, Set::Ocr, &methods, PASSES, SEEDS)?;
+    // The least `P - P*` of one scheme over that of another, over the seeds and passes; above 1 the first is always worse.
+    let worse_by = |worse: usize, better: usize, passes: &[f64]| {
+        let ratios = seeds[worse].iter().zip(&seeds[better]).flat_map(|(worse, better)| {
+            passes.iter().map(move |&p| worse.at(p).above / better.at(p).above)
+        });
+        ratios.fold(f64::INFINITY, f64::min)
+    };
     let product = paper("6.3", "Gap x Importance performs worse than Gap")
         .claim("OCR: importance does not improve on gaps")
         .rests_on(["Gap", "Gap x importance"])
-        .ours("Gap at most 1.1 times Gap x importance")
-        .fixed_after_a_run();
-    outcome.claim(task.judge(product.holds((ratio(gap, both), gap <= 1.1 * both))));
-    outcome.claim(
-        IMPORTANCE
-            .claim("OCR: importance sampling is worse than uniform sampling")
-            .reported("Importance against Uniform", ratio(importance, uniform)),
-    );
+        .document("P - P* of Gap x importance above that of Gap after 5, 10 and 15 passes, in each of three seeds");
+    let least = worse_by(1, 0, &[5.0, 10.0, 15.0]);
+    outcome.claim(task.judge(product.known_failure(
+        (
+            format!("{} times at least; {} late", short(least), ratio(both, gap)),
+            least > 1.0 && left[1],
+        ),
+        Reason::unknown(
+            "the two are close here, and which one is ahead depends on the pass and the seed",
+        ),
+    )));
+    let least = worse_by(3, 2, &[10.0, 15.0]);
+    let order = IMPORTANCE
+        .claim("OCR: importance sampling is worse than uniform sampling")
+        .rests_on(["Uniform", "Importance"])
+        .document("P - P* of Importance above that of Uniform after 10 and 15 passes, in each of three seeds");
+    outcome.claim(task.judge(order.known_failure(
+        (
+            format!("{} times at least; {} late", short(least), ratio(importance, uniform)),
+            least > 1.0 && left[3],
+        ),
+        Reason::unknown("the radii are those of the paper's appendix C; its folds and weights of the bias are not known"),
+    )));
     const MAX: Source = paper(
         "6.3",
         "Max sampling is not robust enough to the staleness of the gap estimates and fails to converge here.",
@@ -88,7 +113,7 @@ fn schemes(context: &Context) -> Result<Outcome, Failure> {
         .rests_on(["Gap", "Max"])
         .ours("Max more than 3 times as large as Gap")
         .fixed_after_a_run();
-    let judged = (ratio(max, gap), max > 3.0 * gap);
+    let judged = (ratio(max, gap), max > 3.0 * gap && left[4]);
     let by = max / gap;
     outcome.claim(task.judge(match context.size {
         Size::Quick => worse.holds(judged),
@@ -107,7 +132,7 @@ fn schemes(context: &Context) -> Result<Outcome, Failure> {
         .rests_on(["Max"])
         .ours("P - P* at pass 15 not below half of that at pass 5");
     outcome.claim(task.judge(fails.known_failure(
-        (ratio(last, early), last > 0.5 * early),
+        (ratio(last, early), last > 0.5 * early && early < 0.5 * ocr[4].at(0.0).above),
         Reason::unknown(
             "here the table is updated after every visit and a fifth of the draws is uniform, as in the paper; whether the \
              paper's program updated it was not tried",
@@ -119,23 +144,18 @@ fn schemes(context: &Context) -> Result<Outcome, Failure> {
     );
 
     context.progress(0.7, "entities");
-    let (course, entities) = curves(context, Set::Entities, &methods, PASSES, 1)?;
+    let (course, seeds) = by_seed(context, Set::Entities, &methods[2..4], PASSES, SEEDS)?;
+    let (_, entities) = curves(context, Set::Entities, &methods, PASSES, 1)?;
     let task = &course.task;
     task.describe(&mut outcome);
-    let (importance, uniform) = (late(&entities[3]), late(&entities[2]));
-    let factor = importance / uniform;
-    let worse = IMPORTANCE
+    let (uniform, importance) = (sample(&seeds[0], late)?, sample(&seeds[1], late)?);
+    let start = seeds[1][0].at(0.0).above;
+    let worse = Source::OURS
         .claim("Entities: importance sampling is worse than uniform sampling")
         .rests_on(["Uniform", "Importance"])
-        .ours("P - P* at passes 10 to 15 more than 5 times as large");
-    outcome.claim(task.judge(worse.known_failure(
-        (ratio(importance, uniform), importance > 5.0 * uniform),
-        Reason::checked(
-            "the order is the document's and holds; the factor was fixed on other sentences",
-            factor,
-            factor > 1.0,
-        ),
-    )));
+        .ours("P - P* at passes 10 to 15 larger, in each of three seeds");
+    let judged = uniform.below(&importance).and(importance.past_start(start, 10.0));
+    outcome.claim(task.judge(worse.holds(judged)));
     outcome.figure(figure("Sampling schemes on Dutch entities", &entities));
     Ok(outcome)
 }
@@ -154,12 +174,23 @@ fn shares(context: &Context) -> Result<Outcome, Failure> {
         .claim("The more adaptive, the faster")
         .rests_on(&NAMES[..4])
         .document("P - P* after 10 passes falls over the shares 0, 0.2, 0.5, 0.8");
-    let falls = at[..4].is_sorted_by(|a, b| a > b);
+    let falls = at[..4].is_sorted_by(|a, b| a > b) && runs[0].has_left_its_start();
     outcome.claim(task.task.judge(faster.holds((list(&at[..4]), falls))));
+    let to_one = SHARE
+        .claim("Up to 1 more adaptive draws only improve")
+        .rests_on(NAMES)
+        .document("P - P* after 10 passes falls over all five shares");
+    outcome.claim(task.task.judge(to_one.known_failure(
+        (list(&at), falls && at[4] < at[3]),
+        Reason::unknown(
+            "only the last step, from 0.8 to 1, is not a fall; that gaps recorded too low are seen late is not the reason, for at \
+             share 1 too the recorded gaps are above the true ones (figure 9)",
+        ),
+    )));
     let marginal = SHARE
         .claim("Beyond 0.8 little changes")
         .rests_on(&NAMES[3..])
-        .ours("P - P* at share 1 within a factor 3 of that at 0.8");
+        .specification("P - P* at share 1 within a factor 3 of that at 0.8");
     let near = at[4] < 3.0 * at[3] && at[4] > at[3] / 3.0;
     outcome.claim(task.task.judge(marginal.holds((list(&at[3..]), near))));
     outcome.figure(
@@ -173,9 +204,15 @@ fn estimates(context: &Context) -> Result<Outcome, Failure> {
     let mut outcome = settings();
     let (task, runs) = by_share(context, &mut outcome)?;
     let ratios = |run: &Curve| -> Vec<f64> {
-        run.rows.iter().filter(|row| row.passes >= 4.0).map(|row| row.ratio).collect()
+        let rows = run.rows.iter().filter(|row| row.passes >= 4.0);
+        let all: Vec<f64> = rows.map(|row| row.ratio).collect();
+        // A run that did not get so far shows nothing.
+        if all.is_empty() { vec![f64::NAN] } else { all }
     };
     let range = |all: &[f64]| {
+        if all.iter().any(|r| r.is_nan()) {
+            return (f64::NAN, f64::NAN);
+        }
         all.iter().fold((f64::INFINITY, 0.0f64), |(low, high), r| (low.min(*r), high.max(*r)))
     };
     let middle: Vec<f64> = [2, 3].iter().flat_map(|&k| ratios(&runs[k])).collect();
@@ -186,31 +223,62 @@ fn estimates(context: &Context) -> Result<Outcome, Failure> {
         .ours("ratio within [0.3, 3] after the third pass, at shares 0.5 and 0.8");
     let judged = (format!("{} to {}", short(low), short(high)), low >= 0.3 && high <= 3.0);
     outcome.claim(task.task.judge(guess.holds(judged)));
-    let all: Vec<f64> = runs.iter().flat_map(|run| ratios(run)).collect();
-    let (low, high) = range(&all);
+    const ALWAYS: Source =
+        paper("6.3", "Empirically, it always remains within a factor 2 of the true duality gap.");
     let adaptive: Vec<f64> = runs[1..].iter().flat_map(|run| ratios(run)).collect();
     let (least, most) = range(&adaptive);
-    let always = Source::OURS
-        .claim("The guess is always within a factor of 2")
-        .rests_on(NAMES)
-        .specification("ratio within [0.5, 2] after the third pass, at all shares");
+    let always = ALWAYS
+        .claim("Entities: with adaptive draws the guess is always within a factor of 2")
+        .rests_on(&NAMES[1..])
+        .document("ratio within [0.5, 2] after the third pass, at the shares 0.2 to 1");
+    let within = |(low, high): (f64, f64)| low >= 0.5 && high <= 2.0;
+    let shown = |(low, high): (f64, f64)| format!("{} to {}", short(low), short(high));
+    outcome.claim(task.task.judge(always.holds((shown((least, most)), within((least, most))))));
+    let uniform = range(&ratios(&runs[0]));
+    // By then every sequence was drawn, but for a chance of `n exp(-12)`.
+    let late: Vec<f64> =
+        runs[0].rows.iter().filter(|row| row.passes >= 12.0).map(|row| row.ratio).collect();
+    let late = range(&late);
+    let always = ALWAYS
+        .claim("Entities: with uniform draws the guess is always within a factor of 2")
+        .rests_on(&NAMES[..1])
+        .document("ratio within [0.5, 2] after the third pass, at share 0");
     outcome.claim(task.task.judge(always.known_failure(
-        (format!("{} to {}", short(low), short(high)), low >= 0.5 && high <= 2.0),
+        (shown(uniform), within(uniform)),
         Reason::checked(
-            "only share 0 leaves the band: a sequence that was not visited counts with its first guess, which is too large",
-            format!("{} to {} at the other shares", short(least), short(most)),
-            least >= 0.5 && most <= 2.0,
+            "a sequence counts with its first guess, 100, until it is drawn: from pass 12 on all were, and the ratio is within 2",
+            shown(late),
+            within(late),
         ),
     )));
+    for set in [Set::Ocr, Set::Chunks] {
+        let methods = [NAMES[0], NAMES[3]].into_iter().zip([0.0, 0.8].map(Method::gap));
+        let methods: Vec<(&str, Method)> = methods.collect();
+        let (course, others) = curves(context, set, &methods, PASSES, 1)?;
+        course.task.describe(&mut outcome);
+        let band = range(&ratios(&others[1]));
+        let claim = ALWAYS
+            .claim(format!("{}: the guess is always within a factor of 2", course.task.name))
+            .rests_on([NAMES[3]])
+            .document("ratio within [0.5, 2] after the third pass, at share 0.8");
+        outcome.claim(course.task.judge(claim.holds((shown(band), within(band)))));
+        let ends = [&others[0], &others[1]].map(|run| run.at(PASSES).ratio);
+        let sides = SIDES
+            .claim(format!("{}: uniform sampling overestimates more", course.task.name))
+            .rests_on([NAMES[0], NAMES[3]])
+            .document("ratio after 15 passes larger at share 0 than at 0.8");
+        let measured = format!("{} against {}", short(ends[0]), short(ends[1]));
+        let moved = others.iter().all(|run| run.at(PASSES).above < 0.5 * run.at(0.0).above);
+        outcome.claim(course.task.judge(sides.holds((measured, ends[0] > ends[1] && moved))));
+    }
     let last: Vec<f64> = runs.iter().map(|run| run.at(PASSES).ratio).collect();
     let smallest = last.iter().copied().fold(f64::INFINITY, f64::min);
-    let sides = paper(
-        "figure 9",
-        "The gap sampling tends to underestimate this value, whereas the uniform sampling tends to over-estimate it.",
-    )
-    .claim("Uniform sampling overestimates, sampling by gaps underestimates")
-    .rests_on(NAMES)
-    .ours("the ratio after 15 passes falls with the share and is above 1 at share 0, below at 1");
+    let sides = SIDES
+        .claim("Uniform sampling overestimates, sampling by gaps underestimates")
+        .rests_on(NAMES)
+        .ours(
+            "the ratio after 15 passes falls with the share and is above 1 at share 0, below at 1",
+        );
     outcome.claim(task.task.judge(sides.known_failure(
         (
             last.iter().map(|r| short(*r)).collect::<Vec<_>>().join(", "),
@@ -237,6 +305,11 @@ fn estimates(context: &Context) -> Result<Outcome, Failure> {
     outcome.figure(figure);
     Ok(outcome)
 }
+
+const SIDES: Source = paper(
+    "figure 9",
+    "The gap sampling tends to underestimate this value, whereas the uniform sampling tends to over-estimate it.",
+);
 
 type Runs = Vec<std::sync::Arc<Curve>>;
 
