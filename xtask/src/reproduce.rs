@@ -44,6 +44,9 @@ pub(crate) struct Arguments {
     /// Run again what a former run has finished
     #[arg(long)]
     fresh: bool,
+    /// Put the counts of a whole run with all real data into README.md
+    #[arg(long, conflicts_with_all = ["smoke", "list"])]
+    readme: bool,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
@@ -102,7 +105,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
             println!("{} ended with an error: {message}", entry.experiment.id);
         }
     }
-    println!("\nreport: {}", page.display());
+    println!("\n{}\nreport: {}", report::counts(&entries).to_text(), page.display());
+    if arguments.readme {
+        if let Some(missing) = all.iter().find(|e| entries.iter().all(|o| o.experiment.id != e.id))
+        {
+            return Err(Failure::new(format!("no counts are written: {} was not run", missing.id)));
+        }
+        report::write_counts(&workspace::root().join("README.md"), &provenance, &entries)?;
+    }
     Ok(match (failing, stopped()) {
         (true, _) => {
             println!("a verdict differs from the registered one, or an experiment failed");

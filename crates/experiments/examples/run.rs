@@ -1,4 +1,4 @@
-//! Runs experiments without the report, and asks which claims a method that does nothing would survive:
+//! Runs experiments without the report; `--frozen` then asks which claims a method that does nothing would survive:
 //!
 //! `cargo run --release -p fenchel-experiments --example run -- fs-ex6 [--data DIR] [--full] [--frozen]`
 
@@ -24,22 +24,8 @@ fn run(arguments: impl Iterator<Item = String>) -> Result<ExitCode, Failure> {
     let context = Context { data, size, ..Context::new(1) };
     let mut surprises = 0;
     for experiment in registry::select(registry::ALL, &queries)? {
-        if freeze {
-            for survivor in frozen::check(experiment, &context)? {
-                surprises += 1;
-                let frozen = if survivor.method.is_empty() {
-                    "rests on no method".to_owned()
-                } else {
-                    format!("passes with {} frozen", survivor.method)
-                };
-                println!(
-                    "{}: {frozen}: {} ({})",
-                    experiment.id, survivor.statement, survivor.measured
-                );
-            }
-            continue;
-        }
-        for claim in (experiment.run)(&context)?.claims {
+        let outcome = (experiment.run)(&context)?;
+        for claim in &outcome.claims {
             surprises += usize::from(claim.differs());
             println!(
                 "{}: {}: {} [{}; expected {}]",
@@ -49,6 +35,21 @@ fn run(arguments: impl Iterator<Item = String>) -> Result<ExitCode, Failure> {
                 claim.measured,
                 claim.threshold.text
             );
+        }
+        for note in &outcome.notes {
+            println!("{}: note: {note}", experiment.id);
+        }
+        if !freeze {
+            continue;
+        }
+        for survivor in frozen::survivors(experiment, &context, &outcome)? {
+            surprises += 1;
+            let frozen = if survivor.method.is_empty() {
+                "rests on no method".to_owned()
+            } else {
+                format!("passes with {} frozen", survivor.method)
+            };
+            println!("{}: {frozen}: {} ({})", experiment.id, survivor.statement, survivor.measured);
         }
     }
     Ok(if surprises == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })

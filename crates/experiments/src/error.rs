@@ -30,6 +30,12 @@ pub enum Error {
         /// Why it could not be.
         reason: String,
     },
+    /// The counts of claims cannot be written into a README.
+    #[error("no counts are written: {reason}")]
+    Counts {
+        /// What is missing.
+        reason: String,
+    },
     /// The drawing back end refused a figure.
     #[error("figure `{title}`: {reason}")]
     Figure {

@@ -22,7 +22,7 @@
 //! # Ok::<(), Failure>(())
 //! ```
 
-use crate::{Claim, Context, Experiment, Failure, Ground, Verdict};
+use crate::{Claim, Context, Experiment, Failure, Ground, Outcome, Verdict};
 
 /// A claim that passes although a method it rests on never left its start.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,13 +35,24 @@ pub struct Survivor {
     pub measured: String,
 }
 
-/// Runs an experiment once as it is and once with each method frozen; the claims that pass all the same, and those that
-/// pass and name no method although one is run ([`Ground::Exact`] claims need not).
+/// Runs an experiment once as it is, then once with each method frozen: [`survivors`] of the first run.
 ///
 /// # Errors
 /// The experiment's own.
 pub fn check(experiment: &Experiment, context: &Context) -> Result<Vec<Survivor>, Failure> {
-    let honest = (experiment.run)(context)?;
+    survivors(experiment, context, &(experiment.run)(context)?)
+}
+
+/// Runs an experiment once with each method frozen; the claims that pass all the same, and those that pass in the
+/// `honest` run and name no method although one is run ([`Ground::Exact`] claims need not).
+///
+/// # Errors
+/// The experiment's own.
+pub fn survivors(
+    experiment: &Experiment,
+    context: &Context,
+    honest: &Outcome,
+) -> Result<Vec<Survivor>, Failure> {
     let mut methods: Vec<String> = Vec::new();
     for method in honest.claims.iter().flat_map(|claim| &claim.rests_on) {
         if !methods.contains(method) {
@@ -72,7 +83,7 @@ mod tests {
     use fenchel_optim::Stop;
 
     use super::*;
-    use crate::{Outcome, Sample, Source};
+    use crate::{Sample, Source};
 
     /// `F - F*` of a method that loses a factor a pass, from 1.
     fn gap(context: &Context, method: &str, factor: f64) -> f64 {

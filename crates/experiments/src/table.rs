@@ -201,6 +201,20 @@ impl Table {
         }
         text
     }
+
+    /// The table as Markdown, without its title.
+    pub fn to_markdown(&self) -> String {
+        let line = |cells: &mut dyn Iterator<Item = String>| {
+            let cells: Vec<String> = cells.map(|cell| cell.replace('|', "\\|")).collect();
+            format!("| {} |\n", cells.join(" | "))
+        };
+        let mut text = line(&mut self.columns.iter().map(Column::heading));
+        text += &format!("|{}\n", "---|".repeat(self.columns.len()));
+        for row in &self.rows {
+            text += &line(&mut row.iter().map(Cell::short));
+        }
+        text
+    }
 }
 
 /// CSV text of a heading and rows; rows may differ in length.
@@ -255,6 +269,13 @@ mod tests {
              SAG                               7     NaN\n\
              L-BFGS                            –    1e-9\n"
         );
+    }
+
+    #[test]
+    fn markdown_escapes_bars() {
+        let mut table = Table::new("t", [("|x|", "m")]);
+        table.push([1.5.into()]).push(["a|b".into()]);
+        assert_eq!(table.to_markdown(), "| \\|x\\| (m) |\n|---|\n| 1.5 |\n| a\\|b |\n");
     }
 
     #[test]

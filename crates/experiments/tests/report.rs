@@ -154,3 +154,56 @@ fn an_entry_differs_on_errors_and_surprises_only() {
     let page = write(tempfile::tempdir().unwrap().path(), &[]);
     assert!(page.contains("No experiment was run."));
 }
+
+/// One claim a cell; a claim that is shown only counts as such, and so does one that is not judged.
+#[test]
+fn claims_are_counted_by_data_origin_and_verdict() {
+    let mut entries = entries();
+    let mut shown = outcome();
+    shown.claims.iter_mut().for_each(|claim| *claim = claim.clone().not_judged("other data"));
+    shown.claim(
+        Source::OURS.claim("counted").on(Ground::Exact).specification("3").holds((3.0, true)),
+    );
+    entries[2].state = State::Done(Box::new(shown));
+    assert_eq!(
+        report::counts(&entries).to_markdown(),
+        "| measured on | threshold of the document | of the specification | ours | known not to reproduce | shown only |\n\
+         |---|---|---|---|---|---|\n\
+         | real data | 1 of 1 | 0 of 0 | 0 of 0 | 0 | 0 |\n\
+         | generated data | 0 of 0 | 0 of 0 | 0 of 1 | 1 | 2 |\n\
+         | exact | 0 of 0 | 1 of 1 | 0 of 0 | 0 | 0 |\n\
+         | all | 1 of 1 | 1 of 1 | 0 of 1 | 1 | 2 |\n"
+    );
+    let page = write(tempfile::tempdir().unwrap().path(), &entries);
+    assert!(page.contains("<td>real data</td><td>1 of 1</td><td>0 of 0</td>"));
+}
+
+/// The README keeps what is around the marks; a run that is not whole changes nothing.
+#[test]
+fn counts_are_written_for_a_whole_run_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let readme = folder.path().join("README.md");
+    let facts = vec![("Date".into(), "2000-01-02".into())];
+    let provenance =
+        Provenance { version: "0".into(), size: Size::Quick, seed: 1, data: true, facts };
+    let write = |entries: &[Entry]| report::write_counts(&readme, &provenance, entries);
+    let marked = "a\n<!-- counts: written by `cargo xtask reproduce --readme` -->\nold\n<!-- end of counts -->\nz\n";
+    let mut whole = entries();
+    whole.truncate(1);
+    std::fs::write(&readme, marked).unwrap();
+    assert!(write(&whole).unwrap_err().to_string().contains("xx-1 ran without ijcnn1"));
+    assert!(write(&entries()[1..]).unwrap_err().to_string().contains("xx-2 has no outcome"));
+    assert_eq!(std::fs::read_to_string(&readme).unwrap(), marked);
+    whole[0].data.push("ijcnn1".into());
+    for _ in 0..2 {
+        write(&whole).unwrap();
+    }
+    let text = std::fs::read_to_string(&readme).unwrap();
+    assert!(text.starts_with("a\n<!-- counts") && text.ends_with("<!-- end of counts -->\nz\n"));
+    assert!(
+        text.contains("(1 experiments, quick run with real data on 2000-01-02)")
+            && !text.contains("\nold\n")
+    );
+    std::fs::write(&readme, "no marks").unwrap();
+    assert!(write(&whole).unwrap_err().to_string().contains("lacks the line"));
+}

@@ -10,6 +10,7 @@
 //! | `fs-ex6` | Theorem 5.1 | the lower bound and its worst case |
 //! | `fs-ex7` | Figure 1.1 | early and late stages: SGD, L-BFGS, SAGA |
 
+mod breast_cancer;
 mod classification;
 mod early_late;
 mod independent;

@@ -10,7 +10,7 @@ use fenchel_optim::random::{Order, Visits};
 use fenchel_optim::{Cadence, Stop};
 use ndarray::Array2;
 
-use super::{independent, thesis};
+use super::{breast_cancer, independent, thesis};
 use crate::{
     Axis, Context, Experiment, Failure, Figure, Outcome, Reason, Sample, Series, Source, Table,
 };
@@ -435,6 +435,7 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
     ));
     outcome.figure(figure).table(table);
     independent::experiment(context, &mut outcome)?;
+    breast_cancer::experiment(context, &mut outcome)?;
     outcome.note(
         "Divergence needs structure in the order. On independent data cyclic Finito often converges; sorted \
          classes or slowly turning features, as here, show a method one direction for most of a pass.",

@@ -12,6 +12,7 @@ mod larger;
 mod senate;
 mod structure;
 mod tightness;
+mod trials;
 
 use crate::documents::SPG_TAY as DOCUMENT;
 use crate::{Experiment, Source};

@@ -1,7 +1,7 @@
 //! The page: one self-contained file, no scripts, every text escaped.
 
-use super::{Attachments, Entry, Provenance, State};
-use crate::{Claim, Column, Expectation, Ground, Origin, Outcome, Size, Source, Table, Verdict};
+use super::{Attachments, Entry, Provenance, State, counts};
+use crate::{Claim, Column, Expectation, Outcome, Size, Source, Table, Verdict};
 
 const STYLE: &str = include_str!("style.css");
 
@@ -121,33 +121,6 @@ fn summary(entries: &[Entry]) -> String {
     )
 }
 
-/// Judged claims by what they were measured on and by who fixed the threshold.
-fn origins(entries: &[Entry]) -> String {
-    let judged = |c: &&Claim| c.verdict != Verdict::Reported;
-    if !claims(entries).any(|c| judged(&c)) {
-        return String::new();
-    }
-    let origins = [Origin::Document, Origin::Specification, Origin::Ours];
-    let mut rows = String::new();
-    for ground in [Ground::Real, Ground::Generated, Ground::Exact] {
-        let cells: String = origins
-            .iter()
-            .map(|&origin| {
-                let of = |c: &&Claim| c.ground == ground && c.threshold.origin == origin;
-                let all: Vec<&Claim> = claims(entries).filter(judged).filter(of).collect();
-                let pass = all.iter().filter(|c| c.verdict == Verdict::Pass).count();
-                format!("<td class=\"number\">{pass} of {}</td>", all.len())
-            })
-            .collect();
-        rows += &format!("<tr><td>{ground}</td>{cells}</tr>\n");
-    }
-    format!(
-        "<div class=\"scroll\"><table>\n<caption>Claims that pass, of those that are judged</caption>\n<thead><tr>\
-         <th>measured on</th><th class=\"number\">threshold of the document</th><th class=\"number\">of the \
-         specification</th><th class=\"number\">ours</th></tr></thead>\n<tbody>\n{rows}</tbody>\n</table></div>\n"
-    )
-}
-
 /// The kinds of verdicts, as tiles, counts and badges show them.
 const KINDS: [(&str, &str, &str); 7] = [
     ("pass", "pass", "pass"),
@@ -165,7 +138,7 @@ fn is_open(claim: &Claim) -> bool {
 }
 
 /// How many claims of an experiment have each verdict.
-fn counts(outcome: &Outcome) -> String {
+fn badges(outcome: &Outcome) -> String {
     let badge = |&(outcome_word, class, _): &(&str, &str, &str)| {
         let n = outcome.claims.iter().filter(|c| c.outcome() == outcome_word).count();
         (n > 0).then(|| badge(class, &format!("{n} {outcome_word}")))
@@ -215,7 +188,7 @@ fn contents(entries: &[Entry], attachments: &[Attachments]) -> String {
             State::Done(outcome) if outcome.differs() => badge("fail", "differs"),
             State::Done(_) => String::new(),
         };
-        let counts = entry.outcome().map_or(String::new(), counts);
+        let counts = entry.outcome().map_or(String::new(), badges);
         html += &format!(
             "<li{}><a href=\"#{id}\">{}<span><span class=\"id\">{id}</span> {}</span></a><small>{}</small>\
              <span class=\"counts\">{counts} {state}</span></li>\n",
@@ -333,7 +306,7 @@ fn all_claims(entries: &[Entry]) -> String {
     format!(
         "<section id=\"all-claims\">\n<h2>All claims</h2>\n{}<details>\n<summary>The table of all {} \
          claims</summary>\n{}</details>\n</section>\n",
-        origins(entries),
+        table_of(&counts(entries), ""),
         claims(entries).count(),
         claim_table(&rows, true)
     )
@@ -416,6 +389,11 @@ fn body(id: &str, outcome: &Outcome, attached: &Attachments) -> String {
 }
 
 fn data_table(table: &Table, link: &str) -> String {
+    table_of(table, &format!(" <a class=\"files\" href=\"{}\">CSV</a>", escape(link)))
+}
+
+/// A table; `after` stands behind its title, as it is.
+fn table_of(table: &Table, after: &str) -> String {
     let class = |c: usize| if table.is_numeric(c) { " class=\"number\"" } else { "" };
     let heading = |(c, column): (usize, &Column)| {
         let unit = if column.unit.is_empty() {
@@ -437,10 +415,9 @@ fn data_table(table: &Table, link: &str) -> String {
         rows += &format!("<tr>{cells}{}</tr>\n", "<td></td>".repeat(missing));
     }
     format!(
-        "<div class=\"scroll\"><table>\n<caption>{} <a class=\"files\" href=\"{}\">CSV</a></caption>\n\
+        "<div class=\"scroll\"><table>\n<caption>{}{after}</caption>\n\
          <thead><tr>{headings}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table></div>\n",
         escape(&table.title),
-        escape(link),
     )
 }
 

@@ -13,6 +13,7 @@
 //! that `Provenance` brings, so that two runs with the same result and provenance give the same bytes. Every file appears whole or not at all.
 
 mod axis;
+mod counts;
 mod files;
 mod html;
 mod pen;
@@ -21,6 +22,7 @@ mod svg;
 
 use std::path::{Path, PathBuf};
 
+pub use counts::{counts, write_counts};
 pub use store::{Key, Record, Store, build_fingerprint};
 
 use crate::{Error, Experiment, Figure, Outcome, Size};

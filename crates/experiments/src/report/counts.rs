@@ -1,0 +1,88 @@
+//! Claims counted: by what they were measured on, by who fixed the threshold, by the verdict. The page and the README
+//! of the workspace show the same table.
+
+use std::path::Path;
+
+use super::{Entry, Provenance, files};
+use crate::{Claim, Error, Expectation, Ground, Origin, Size, Table, Verdict};
+
+const BEGIN: &str = "<!-- counts: written by `cargo xtask reproduce --readme` -->\n";
+const END: &str = "<!-- end of counts -->\n";
+
+/// How many claims pass of those that are judged, by data (rows) and by origin of the threshold (columns).
+pub fn counts(entries: &[Entry]) -> Table {
+    let claims: Vec<&Claim> =
+        entries.iter().filter_map(Entry::outcome).flat_map(|outcome| &outcome.claims).collect();
+    let columns = [
+        "measured on",
+        "threshold of the document",
+        "of the specification",
+        "ours",
+        "known not to reproduce",
+        "shown only",
+    ];
+    let mut table = Table::new("Claims that pass, of those that are judged", columns);
+    let grounds = [Some(Ground::Real), Some(Ground::Generated), Some(Ground::Exact), None];
+    for ground in grounds {
+        let here = || claims.iter().filter(|c| ground.is_none_or(|ground| c.ground == ground));
+        let mut row = vec![ground.map_or("all".to_owned(), |ground| ground.to_string()).into()];
+        for origin in [Origin::Document, Origin::Specification, Origin::Ours] {
+            let judged =
+                |c: &&&Claim| c.threshold.origin == origin && c.verdict != Verdict::Reported;
+            let pass = here().filter(judged).filter(|c| c.verdict == Verdict::Pass).count();
+            row.push(format!("{pass} of {}", here().filter(judged).count()).into());
+        }
+        let known = |c: &&&Claim| {
+            matches!(c.registered, Expectation::DoesNotReproduce { .. }) && !c.differs()
+        };
+        row.push(here().filter(known).count().into());
+        row.push(here().filter(|c| c.verdict == Verdict::Reported).count().into());
+        table.push(row);
+    }
+    table
+}
+
+/// Puts the counts of a whole run with all real data between the two marks of a README.
+///
+/// # Errors
+/// [`Error::Counts`] for a run that is not whole or a README without marks; [`Error::File`].
+pub fn write_counts(
+    readme: &Path,
+    provenance: &Provenance,
+    entries: &[Entry],
+) -> Result<(), Error> {
+    let refuse = |reason: String| Err(Error::Counts { reason });
+    for entry in entries {
+        let id = entry.experiment.id;
+        if entry.outcome().is_none() {
+            return refuse(format!("{id} has no outcome"));
+        }
+        if let Some(set) =
+            entry.experiment.needs.iter().find(|set| !entry.data.contains(&(**set).to_owned()))
+        {
+            return refuse(format!("{id} ran without {set}"));
+        }
+    }
+    let text = std::fs::read_to_string(readme)
+        .map_err(|source| Error::File { path: readme.to_owned(), source })?;
+    let Some((before, rest)) = text.split_once(BEGIN) else {
+        return refuse(format!("{} lacks the line {}", readme.display(), BEGIN.trim_end()));
+    };
+    let Some((_, after)) = rest.split_once(END) else {
+        return refuse(format!("{} lacks the line {}", readme.display(), END.trim_end()));
+    };
+    let date = provenance.facts.iter().find(|(name, _)| name == "Date");
+    let date = date.map_or(String::new(), |(_, date)| format!(" on {date}"));
+    let size = match provenance.size {
+        Size::Quick => "quick",
+        Size::Full => "full",
+    };
+    let experiments = entries.len();
+    let table = counts(entries);
+    let text = format!(
+        "{before}{BEGIN}{} ({experiments} experiments, {size} run with real data{date}):\n\n{}{END}{after}",
+        table.title,
+        table.to_markdown()
+    );
+    files::write_atomically(readme, text.as_bytes())
+}
