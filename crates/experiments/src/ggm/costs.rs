@@ -17,7 +17,7 @@ use crate::{Context, Experiment, Failure, Outcome, Sample, Source, Table};
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "gg-30",
     document: super::DOCUMENT,
-    title: "Section 7.5.4: the cost of l1, submodular and reweighted penalties",
+    title: "Section 7.5.4: what three penalties cost",
     needs: &[],
     run: experiment,
 };

@@ -19,7 +19,7 @@ use crate::{
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "gg-27",
     document: super::DOCUMENT,
-    title: "Figure 7.1: scale-free graphs, edges found by submodular and l1 penalties",
+    title: "Figure 7.1: true and false edges of scale-free graphs",
     needs: &[],
     run: experiment,
 };
