@@ -13,7 +13,7 @@ use crate::{Admg, Error, NodeSet, ProbabilityTable, Query};
 /// A difference of two conditionals that is large enough not to look further. Set so that eight nodes take milliseconds.
 const ENOUGH: f64 = 0.002;
 /// Pairs of models to look at where the first does not differ on a conditional.
-const ATTEMPTS: u64 = 65;
+const ATTEMPTS: u64 = 17;
 
 /// Two nested sets of nodes, each joined by hidden causes and each leading to the same roots, of which the treatment cuts only
 /// the outer one.

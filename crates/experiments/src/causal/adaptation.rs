@@ -6,7 +6,7 @@ use fenchel_causal::prior::{CategoricalPrior, Target};
 use super::runs::{Runs, counting, pairs, show, sweep_pairs};
 use super::{entry, thesis};
 use crate::number::short;
-use crate::{Context, Experiment, Failure, Ground, Outcome, Source};
+use crate::{Context, Experiment, Failure, Ground, Outcome, Reason, Source};
 
 const K: usize = 20;
 const ALL: [&str; 3] = ["causal", "anticausal", "joint"];
@@ -299,7 +299,14 @@ fn sparse_pooled(context: &Context) -> Result<Outcome, Failure> {
             .specification(
                 "mean KL at 100 samples, over the seeds, within 6 % of each other; each fell",
             )
-            .holds(crate::Judged::from((text(&runs)?, high <= 1.06 * low)).and(runs.moved(MOVED)?)),
+            .known_failure(
+                crate::Judged::from((text(&runs)?, high <= 1.06 * low)).and(runs.moved(MOVED)?),
+                Reason::checked(
+                    "the specification's own means, 6.8, 6.7 and 6.4, lie as far apart: by a factor of 1.0625",
+                    high / low,
+                    (1.06..1.075).contains(&(high / low)),
+                ),
+            ),
     );
     Ok(outcome)
 }
