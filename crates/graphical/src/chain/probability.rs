@@ -68,7 +68,8 @@ pub struct LineTerms {
 }
 
 impl LineTerms {
-    pub(super) fn minus(self, other: LineTerms) -> LineTerms {
+    /// Terms of cliques less those of separators.
+    pub fn minus(self, other: LineTerms) -> LineTerms {
         LineTerms {
             slope: self.slope - other.slope,
             curvature: self.curvature - other.curvature,

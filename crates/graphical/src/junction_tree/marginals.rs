@@ -165,6 +165,25 @@ impl JunctionTree {
         Ok(CliqueMarginals { log_cliques, log_separators })
     }
 
+    /// Marginals from probabilities, as [`Calibrated::write_marginals`](super::Calibrated::write_marginals) gives them.
+    ///
+    /// # Errors
+    /// [`Invalid::Length`]; [`Invalid::Layout`] for tables that do not sum to 1 or contradict each other by more than 1e-9.
+    pub fn marginals_of(
+        &self,
+        cliques: &[f64],
+        separators: &[f64],
+    ) -> Result<CliqueMarginals, Error> {
+        let logs = |values: &[f64]| values.iter().map(|x| x.ln()).collect();
+        let marginals =
+            CliqueMarginals { log_cliques: logs(cliques), log_separators: logs(separators) };
+        if self.is_consistent(&marginals, 1e-9)? {
+            return Ok(marginals);
+        }
+        let reason = "do not sum to 1 or contradict each other".to_owned();
+        Err(Invalid::Layout { what: "marginals", reason }.into())
+    }
+
     /// Whether tables are normalised and agree on separators, each probability within `tolerance`.
     ///
     /// # Errors

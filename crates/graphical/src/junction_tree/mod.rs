@@ -231,25 +231,28 @@ impl JunctionTree {
 
     /// Memory for calibrations. Everything is allocated here.
     pub fn workspace(&self) -> Workspace {
-        Workspace {
-            tables: vec![0.0; self.clique_cells],
-            up: vec![0.0; self.separator_cells],
-            separators: vec![0.0; self.separator_cells],
-            ratio: vec![0.0; self.scratch],
-            turned: vec![0.0; self.scratch],
-            factor: vec![0.0; self.largest_factor],
-            tops: vec![0.0; self.nodes.len()],
-            scales: vec![Scale::default(); self.nodes.len()],
-            log_partition: 0.0,
-            in_logs: false,
-        }
+        let mut workspace = Workspace::default();
+        self.shape(&mut workspace);
+        workspace
+    }
+
+    /// Gives a workspace the shape of this tree. Allocates only to grow.
+    fn shape(&self, workspace: &mut Workspace) {
+        workspace.tables.resize(self.clique_cells, 0.0);
+        workspace.up.resize(self.separator_cells, 0.0);
+        workspace.separators.resize(self.separator_cells, 0.0);
+        workspace.ratio.resize(self.scratch, 0.0);
+        workspace.turned.resize(self.scratch, 0.0);
+        workspace.factor.resize(self.largest_factor, 0.0);
+        workspace.tops.resize(self.nodes.len(), 0.0);
+        workspace.scales.resize(self.nodes.len(), Scale::default());
     }
 
     /// Sums: log Z and all marginals given evidence.
     ///
     /// # Errors
     /// [`Error::ImpossibleEvidence`]; what [`Evidence::check`] refuses; [`Invalid`](fenchel_linalg::Invalid) for a model of
-    /// another structure. A workspace of another tree is replaced by a fitting one.
+    /// another structure. A workspace of another tree takes this one's shape.
     pub fn calibrate<'a>(
         &'a self,
         model: &FactorGraph,
@@ -305,6 +308,11 @@ impl JunctionTree {
         self.clique_cells
     }
 
+    /// The number of cells of all separators.
+    pub fn separator_cells(&self) -> usize {
+        self.separator_cells
+    }
+
     /// The largest clique minus 1.
     pub fn width(&self) -> usize {
         self.nodes
@@ -342,15 +350,7 @@ impl JunctionTree {
     ) -> Result<(), Error> {
         self.check_model(model)?;
         evidence.check(&self.cards)?;
-        let fits = workspace.tables.len() == self.clique_cells
-            && workspace.up.len() == self.separator_cells
-            && workspace.ratio.len() == self.scratch
-            && workspace.turned.len() == self.scratch
-            && workspace.factor.len() == self.largest_factor
-            && workspace.scales.len() == self.nodes.len();
-        if !fits {
-            *workspace = self.workspace();
-        }
+        self.shape(workspace);
         Ok(())
     }
 }

@@ -8,7 +8,7 @@ use crate::stride::Plan;
 use crate::variable_elimination::sum_out;
 use crate::{Error, FactorId, Table, VarId};
 
-use super::{CliqueMarginals, JunctionTree, Node, Workspace};
+use super::{CliqueMarginals, JunctionTree, Node, Placed, Workspace};
 
 /// A tree that has been calibrated: every table is a marginal given the evidence.
 #[derive(Debug)]
@@ -180,6 +180,28 @@ impl Calibrated<'_> {
         }
     }
 
+    /// All clique and separator marginals as probabilities: [`cells`](JunctionTree::cells) and
+    /// [`separator_cells`](JunctionTree::separator_cells) of them, in the order of [`clique_marginals`](Self::clique_marginals).
+    ///
+    /// # Errors
+    /// [`Invalid::Length`].
+    pub fn write_marginals(
+        &self,
+        cliques: &mut [f64],
+        separators: &mut [f64],
+    ) -> Result<(), Error> {
+        let Workspace { tables, separators: own, .. } = self.workspace;
+        Invalid::check_length("cliques", tables.len(), cliques.len())?;
+        Invalid::check_length("separators", own.len(), separators.len())?;
+        for (out, values) in [(cliques, tables), (separators, own)] {
+            out.copy_from_slice(values);
+            if self.workspace.in_logs {
+                lanes::dispatch(|| out.iter_mut().for_each(|x| *x = lanes::exp(*x)));
+            }
+        }
+        Ok(())
+    }
+
     pub(super) fn log(&self, value: f64) -> f64 {
         if self.workspace.in_logs { value } else { value.ln() }
     }
@@ -268,6 +290,32 @@ impl lanes::Kernel for Margin<'_> {
 }
 
 impl JunctionTree {
+    /// The margin on the scope of every factor, in its sorted order, of tables over all cliques such as
+    /// [`Calibrated::write_marginals`] gives. `scratch` is memory.
+    ///
+    /// # Errors
+    /// [`Invalid::Length`].
+    pub fn factor_margins(
+        &self,
+        cliques: &[f64],
+        scratch: &mut Vec<f64>,
+        mut visit: impl FnMut(FactorId, &[f64]),
+    ) -> Result<(), Error> {
+        Invalid::check_length("cliques", self.clique_cells, cliques.len())?;
+        scratch.resize(self.largest_factor, 0.0);
+        for node in &self.nodes {
+            let table = &cliques[node.table.clone()];
+            for Placed { factor, plan } in &self.placed[node.factors.clone()] {
+                let scope = &self.scopes[factor.index()];
+                let size = scope.iter().map(|v| self.cards[v.index()]).product();
+                let out = &mut scratch[..size];
+                lanes::run(Margin { plan, table, out, in_logs: false });
+                visit(*factor, out);
+            }
+        }
+        Ok(())
+    }
+
     /// The root of every node.
     pub(super) fn roots(&self) -> Vec<usize> {
         let mut roots: Vec<usize> = Vec::with_capacity(self.nodes.len());
