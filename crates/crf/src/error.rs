@@ -29,6 +29,22 @@ pub enum Error {
         /// What is wrong with it.
         error: Box<Error>,
     },
+    /// Something wrong with one of several graphs.
+    #[error("graph {graph}: {error}")]
+    InGraph {
+        /// Its number, from 0.
+        graph: usize,
+        /// What is wrong with it.
+        error: Box<Error>,
+    },
+    /// A clique that does not fit its graph or its template.
+    #[error("clique {clique}: {reason}")]
+    Clique {
+        /// Its number in the graph, from 0.
+        clique: usize,
+        /// What was found and what was expected.
+        reason: String,
+    },
     /// A combination that the method does not treat, or more memory than it may use. Nothing was allocated.
     #[error(transparent)]
     Refused(#[from] Refusal),
@@ -50,6 +66,11 @@ pub enum Error {
 impl Error {
     pub(crate) fn read(error: std::io::Error) -> Self {
         Error::Read(error.to_string())
+    }
+
+    /// The error of one graph with its number among others.
+    pub(crate) fn in_graph(self, graph: usize) -> Self {
+        Error::InGraph { graph, error: Box::new(self) }
     }
 
     /// The error of one sequence with its number among others.

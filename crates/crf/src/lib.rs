@@ -1,4 +1,4 @@
-//! Linear-chain conditional random fields with certified training.
+//! Conditional random fields with certified training: linear chains, and graphs with a narrow junction tree.
 //!
 //! A sequence of `T` tokens with attributes `x` has the labelling `y` with probability
 //!
@@ -17,6 +17,7 @@
 //! | labels, the k best labellings, marginals, spans, for new sentences | [`CrfModel`], [`Tagger`] |
 //! | only labellings that a scheme such as BIO allows | [`LabelScheme`], [`Tagger::with_scheme`] |
 //! | choose the trainer and see it work | [`Problem`] and [`sdca`](fn@sdca), [`lbfgs`](fn@lbfgs), [`owlqn`](fn@owlqn), [`oeg`](fn@oeg), [`sag`](fn@sag) |
+//! | labels on trees, skip chains, narrow grids | [`GraphCrf`], [`graph_sdca`](fn@graph_sdca), [`graph_lbfgs`](fn@graph_lbfgs) |
 //! | the same objective for any incremental method | [`CrfFiniteSum`] |
 //! | memory of the marginals before anything is allocated | [`memory`](fn@memory) |
 //!
@@ -37,6 +38,7 @@ mod error;
 mod estimator;
 mod feature;
 mod finite_sum;
+mod graph;
 mod instance;
 mod layout;
 mod lbfgs;
@@ -65,6 +67,10 @@ pub use error::Error;
 pub use estimator::{Crf, Method, Start};
 pub use feature::Feature;
 pub use finite_sum::CrfFiniteSum;
+pub use graph::{
+    CliqueTemplate, GraphCrf, GraphDataset, GraphDualState, GraphInstance, GraphLikelihood,
+    GraphModel, GraphProblem, GraphSdca, GraphSdcaSettings, TreeMarginals, graph_lbfgs, graph_sdca,
+};
 pub use instance::Instance;
 pub use lbfgs::{Likelihood, lbfgs, owlqn};
 pub use model::CrfModel;

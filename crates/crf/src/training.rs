@@ -15,11 +15,11 @@ use crate::{
 
 /// Passes after which [`Method::Auto`] goes on with L-BFGS. Dual ascent needs about ten on sparse text; where it needs more
 /// than this the penalty is weak, and curvature pays.
-const DUAL_PASSES: f64 = 50.0;
+pub(crate) const DUAL_PASSES: f64 = 50.0;
 
 /// Pairs of vectors that L-BFGS remembers: as many as fit into 64 MiB, but 10 to 100. On dense attributes under a weak penalty
 /// a long memory saves nine passes of ten, and of few weights it costs little.
-fn pairs(dimension: usize) -> usize {
+pub(crate) fn pairs(dimension: usize) -> usize {
     const BYTES: usize = 1 << 26;
     (BYTES / (16 * dimension.max(1))).clamp(10, 100)
 }
@@ -62,7 +62,7 @@ pub(crate) fn train(
 }
 
 /// What a run leaves to the next one; `None` where that is nothing.
-fn left_of(stop: &Stop, report: &Report) -> Option<Stop> {
+pub(crate) fn left_of(stop: &Stop, report: &Report) -> Option<Stop> {
     let max_passes = stop.max_passes - report.passes;
     let max_seconds = stop.max_seconds.map(|limit| limit - report.seconds);
     (max_passes > 0.0 && max_seconds.is_none_or(|seconds| seconds > 0.0)).then_some(Stop {
@@ -178,7 +178,7 @@ impl<'p> Training<'_, 'p> {
 }
 
 /// A certificate with the lower bound of a method before: it holds for every point.
-fn whole(done: Option<Report>, now: Certificate) -> Certificate {
+pub(crate) fn whole(done: Option<Report>, now: Certificate) -> Certificate {
     match (done.map(|report| report.certificate), now) {
         (
             Some(Certificate::Gap { lower_bound: known, .. }),

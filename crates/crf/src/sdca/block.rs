@@ -106,7 +106,7 @@ impl<T: Probability> Block<T> {
         (log_z - entropy - score).max(0.0)
     }
 
-    fn line(&self) -> Line<'_, T> {
+    fn line(&self) -> Line<'_, ChainMarginals<T>> {
         Line {
             from: &self.marginals,
             target: &self.target,

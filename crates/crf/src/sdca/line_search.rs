@@ -72,7 +72,7 @@ pub enum NewtonStart {
 }
 
 impl SdcaStep {
-    pub(super) fn check(&self) -> Result<(), Error> {
+    pub(crate) fn check(&self) -> Result<(), Error> {
         let within = |name, value: f64, range: std::ops::RangeInclusive<f64>, expected| {
             if range.contains(&value) {
                 return Ok(());
@@ -94,44 +94,56 @@ impl SdcaStep {
     }
 
     /// Whether the entropies of the blocks are kept up to date.
-    pub(super) fn tracks(&self) -> bool {
+    pub(crate) fn tracks(&self) -> bool {
         *self != SdcaStep::SingleNewton
     }
 
     /// Whether an infinite slope at the border is no obstacle.
-    pub(super) fn starts_anywhere(&self) -> bool {
+    pub(crate) fn starts_anywhere(&self) -> bool {
         matches!(self, SdcaStep::Fixed(_) | SdcaStep::Brent { .. })
     }
 }
 
+/// Marginals of which the entropy along a segment is known: those of a chain, and those of a junction tree.
+pub(crate) trait Segment {
+    /// The terms at `(1 - step) self + step target`.
+    fn line_terms(&self, target: &Self, step: f64) -> LineTerms;
+}
+
+impl<T: Probability> Segment for ChainMarginals<T> {
+    fn line_terms(&self, target: &Self, step: f64) -> LineTerms {
+        ChainMarginals::line_terms(self, target, step)
+    }
+}
+
 /// The line of one block.
-pub(super) struct Line<'m, T> {
-    pub(super) from: &'m ChainMarginals<T>,
-    pub(super) target: &'m ChainMarginals<T>,
+pub(crate) struct Line<'m, M> {
+    pub(crate) from: &'m M,
+    pub(crate) target: &'m M,
     /// `c`
-    pub(super) linear: f64,
+    pub(crate) linear: f64,
     /// `q`
-    pub(super) quadratic: f64,
+    pub(crate) quadratic: f64,
     /// `H(m)` and the block's gap, if the method tracks them.
-    pub(super) tracked: Option<(f64, f64)>,
+    pub(crate) tracked: Option<(f64, f64)>,
     /// The block's last step.
-    pub(super) previous: f64,
+    pub(crate) previous: f64,
     /// The step of the theory.
-    pub(super) safe: f64,
+    pub(crate) safe: f64,
 }
 
 /// A step.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Move {
-    pub(super) step: f64,
+pub(crate) struct Move {
+    pub(crate) step: f64,
     /// The entropy after it, if the search knows.
-    pub(super) entropy: Option<f64>,
+    pub(crate) entropy: Option<f64>,
     /// The block's gap before it: exact, or an estimate.
-    pub(super) gap: f64,
+    pub(crate) gap: f64,
     /// Evaluations of the entropy or its derivatives.
-    pub(super) evaluations: u32,
+    pub(crate) evaluations: u32,
     /// The terms at 1/2, if the step is one Newton step from there.
-    pub(super) middle: Option<LineTerms>,
+    pub(crate) middle: Option<LineTerms>,
 }
 
 /// Newton's method in a bracket: what is known, and where to look next.
@@ -163,7 +175,7 @@ impl Bracket {
     }
 }
 
-impl<T: Probability> Line<'_, T> {
+impl<M: Segment> Line<'_, M> {
     fn terms(&self, step: f64) -> LineTerms {
         self.from.line_terms(self.target, step)
     }
@@ -177,12 +189,12 @@ impl<T: Probability> Line<'_, T> {
     }
 
     /// `f(step) - f(0)`
-    pub(super) fn gain(&self, step: f64, entropy: f64) -> f64 {
+    pub(crate) fn gain(&self, step: f64, entropy: f64) -> f64 {
         let before = self.tracked.map_or(f64::NAN, |(entropy, _)| entropy);
         entropy - before + step * (self.linear - 0.5 * step * self.quadratic)
     }
 
-    pub(super) fn search(&self, rule: SdcaStep) -> Move {
+    pub(crate) fn search(&self, rule: SdcaStep) -> Move {
         let gap = self.tracked.map_or(0.0, |(_, gap)| gap);
         let to = |step: f64, evaluations: u32| {
             let entropy = Some(self.terms(step).entropy);
@@ -242,7 +254,7 @@ impl<T: Probability> Line<'_, T> {
     ///
     /// `f'(0)` was the sum of two divergences, about the curvature. If less than half of it is left, a Newton step is not
     /// trusted unless `f` still rises at its end: `f` is concave, so that it has then risen all the way.
-    pub(super) fn again(&self, rule: SdcaStep, found: Move, before: f64) -> Move {
+    pub(crate) fn again(&self, rule: SdcaStep, found: Move, before: f64) -> Move {
         match (rule, found.middle) {
             (SdcaStep::Fixed(_) | SdcaStep::Safe, _) => found,
             (_, Some(terms)) => {
@@ -311,7 +323,7 @@ mod tests {
         from: &'m ChainMarginals,
         target: &'m ChainMarginals,
         (linear, quadratic): (f64, f64),
-    ) -> Line<'m, f64> {
+    ) -> Line<'m, ChainMarginals> {
         let tracked = Some((from.entropy(), 0.0));
         Line { from, target, linear, quadratic, tracked, previous: 0.3, safe: 0.1 }
     }

@@ -14,8 +14,8 @@
 
 mod block;
 mod init;
-mod line_search;
-mod sampling;
+pub(crate) mod line_search;
+pub(crate) mod sampling;
 
 use fenchel_graphical::chain::{ChainMarginals, Probability, stride};
 use fenchel_linalg::Invalid;

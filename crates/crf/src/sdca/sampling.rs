@@ -18,12 +18,12 @@ use rand::RngExt;
 use crate::Error;
 
 /// Whether the radii of the blocks are needed.
-pub(super) fn needs_radii(order: &Order) -> bool {
+pub(crate) fn needs_radii(order: &Order) -> bool {
     matches!(order, Order::Lipschitz | Order::LipschitzGap)
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Sampler {
+pub(crate) struct Sampler {
     scheme: Scheme,
     generator: Generator,
     non_uniformity: f64,
@@ -45,7 +45,7 @@ enum Scheme {
 
 impl Sampler {
     /// `first` is the gap that every block is thought to have before its first visit.
-    pub(super) fn new(
+    pub(crate) fn new(
         order: &Order,
         n: usize,
         non_uniformity: f64,
@@ -79,7 +79,7 @@ impl Sampler {
         Ok(Sampler { scheme, generator: stream(seed, 1), non_uniformity, importance, gaps })
     }
 
-    pub(super) fn draw(&mut self) -> usize {
+    pub(crate) fn draw(&mut self) -> usize {
         if let Scheme::Ordered(visits) = &mut self.scheme {
             return visits.draw();
         }
@@ -95,7 +95,7 @@ impl Sampler {
     }
 
     /// Draws block `i` by its gap no more until the next [`record`](Self::record).
-    pub(super) fn hold(&mut self, i: usize) {
+    pub(crate) fn hold(&mut self, i: usize) {
         let _ = match &mut self.scheme {
             Scheme::Summed(tree) => tree.set(i, 0.0),
             Scheme::Largest(tree) => tree.set(i, 0.0),
@@ -104,7 +104,7 @@ impl Sampler {
     }
 
     /// Takes the gap that block `i` was found to have.
-    pub(super) fn record(&mut self, i: usize, gap: f64) {
+    pub(crate) fn record(&mut self, i: usize, gap: f64) {
         let gap = gap.clamp(0.0, 1e100);
         self.gaps[i] = gap;
         // Gaps are finite and not negative, which is all that the trees ask for.
@@ -116,7 +116,7 @@ impl Sampler {
     }
 
     /// The last known gaps.
-    pub(super) fn gaps(&self) -> &[f64] {
+    pub(crate) fn gaps(&self) -> &[f64] {
         &self.gaps
     }
 }

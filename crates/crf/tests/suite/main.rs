@@ -5,6 +5,8 @@ mod common;
 mod competitors;
 mod dataset;
 mod estimator;
+mod graph_sdca;
+mod graphs;
 mod objective;
 mod sdca;
 mod symmetries;

@@ -1,5 +1,7 @@
 //! Tiny models whose labellings can all be written down.
 
+pub(crate) mod graphs;
+
 use fenchel_crf::{Dataset, Features, Problem, Token, Weights};
 use ndarray::{Array1, Array2};
 use rand::{RngExt, SeedableRng};

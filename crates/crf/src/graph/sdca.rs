@@ -1,0 +1,336 @@
+//! SDCA on the marginals of junction trees: algorithm 2 of the paper, for any decomposable model.
+
+use fenchel_linalg::{Invalid, lanes};
+use fenchel_optim::random::Order;
+use fenchel_optim::{
+    Certificate, Iterative, Look, MAX_MEMORY, Observer, Refusal, Solution, Status, Stop, run,
+};
+use serde::{Deserialize, Serialize};
+
+use super::oracle::{Oracle, TreeMarginals};
+use super::problem::GraphProblem;
+use crate::Error;
+use crate::SdcaStep;
+use crate::sdca::line_search::Line;
+use crate::sdca::mean;
+use crate::sdca::sampling::{Sampler, needs_radii};
+
+/// Passes between two computations of `w` from the marginals, which remove what rounding has added up.
+const REFRESH: u64 = 50;
+
+/// Settings of [`graph_sdca`].
+///
+/// | field | default | meaning |
+/// |---|---|---|
+/// | `order` | `Gap` | which graph is next, as for [`SdcaSettings`](crate::SdcaSettings) |
+/// | `non_uniformity` | 0.8 | share of the adaptive draws; the others are uniform |
+/// | `step` | `SingleNewton` | how far a graph's marginals move |
+/// | `smoothing` | 1e-3 | share of the uniform distribution in a cold start, in (0, 1] |
+/// | `max_memory` | 4 GiB | bytes that the marginals may take |
+/// | `seed` | 0 | of the visits |
+/// | `stop` | see [`Stop`] | when to end |
+///
+/// The radii behind `Lipschitz`, `LipschitzGap` and [`SdcaStep::Safe`] are upper bounds here.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct GraphSdcaSettings {
+    /// Which graph is next.
+    pub order: Order,
+    /// Share of the adaptive draws, in `[0, 1]`.
+    pub non_uniformity: f64,
+    /// How far the marginals of a graph move.
+    pub step: SdcaStep,
+    /// Share of the uniform distribution in a cold start.
+    pub smoothing: f64,
+    /// Bytes that the marginals may take; `None` for no limit.
+    pub max_memory: Option<u64>,
+    /// Seed of the visits.
+    pub seed: u64,
+    /// When to end.
+    pub stop: Stop,
+}
+
+impl Default for GraphSdcaSettings {
+    fn default() -> Self {
+        GraphSdcaSettings {
+            order: Order::Gap,
+            non_uniformity: 0.8,
+            step: SdcaStep::default(),
+            smoothing: 1e-3,
+            max_memory: MAX_MEMORY,
+            seed: 0,
+            stop: Stop::default(),
+        }
+    }
+}
+
+/// The state of [`graph_sdca`]. A warm start reads the marginals only, so that the state of another `l2` will do.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GraphDualState {
+    /// The flat weights, in the order of [`GraphProblem`].
+    pub weights: Vec<f64>,
+    /// The dual variables, one distribution a graph.
+    pub marginals: Vec<TreeMarginals>,
+}
+
+/// Stochastic dual coordinate ascent with adaptive sampling, for graphs.
+///
+/// A step calibrates the junction tree of one graph and takes two or three passes over its marginals. Needs
+/// [`GraphProblem::memory`] bytes; where that is too much use [`graph_lbfgs`](fn@crate::graph_lbfgs). The certificate is the
+/// duality gap, the mean over the graphs of `KL(m_i, p(. | x_i; w))`.
+///
+/// ```
+/// use fenchel_crf::{GraphDataset, GraphInstance, GraphProblem, GraphSdcaSettings, CliqueTemplate, graph_sdca};
+///
+/// // A cycle of three variables: nodes with one attribute of three, edges with a constant one.
+/// let mut data = GraphDataset::new(vec![CliqueTemplate::new(&[2], 3), CliqueTemplate::new(&[2, 2], 1)])?;
+/// for label in [0, 1, 1] {
+///     let mut cycle = GraphInstance::new(&[2, 2, 2]);
+///     for v in 0..3 {
+///         cycle.clique(0, &[v], &[(label as u32, 1.0), (2, 1.0)]).clique(1, &[v, (v + 1) % 3], &[(0, 1.0)]);
+///     }
+///     data.push(cycle, &[label; 3])?;
+/// }
+/// let problem = GraphProblem::new(&data, 1.0 / 3.0, None)?;
+/// let solution = graph_sdca(&problem, &GraphSdcaSettings::default(), None, &mut ())?;
+/// assert!(solution.report.certificate.relative() <= 1e-4);
+/// # Ok::<(), fenchel_crf::Error>(())
+/// ```
+///
+/// Source: R. Le Priol, A. Piche, S. Lacoste-Julien, "Adaptive stochastic dual coordinate ascent for conditional random
+/// fields" (2018), section 3.2 and algorithm 2.
+///
+/// # Errors
+/// [`Error::Refused`] before anything is allocated; [`Error::Invalid`] for settings out of range or a start of other graphs.
+pub fn graph_sdca<'p, 'a, O: Observer<GraphSdca<'p, 'a>>>(
+    problem: &'p GraphProblem<'a>,
+    settings: &GraphSdcaSettings,
+    start: Option<GraphDualState>,
+    observer: &mut O,
+) -> Result<Solution<GraphDualState>, Error> {
+    let mut method = GraphSdca::new(problem, settings, start)?;
+    let report = run(&mut method, &settings.stop, observer)?;
+    let GraphSdca { w: weights, marginals, .. } = method;
+    Ok(Solution { state: GraphDualState { weights, marginals }, report })
+}
+
+/// SDCA on graphs: what an observer of [`graph_sdca`] sees.
+pub struct GraphSdca<'p, 'a> {
+    problem: &'p GraphProblem<'a>,
+    step: SdcaStep,
+    w: Vec<f64>,
+    marginals: Vec<TreeMarginals>,
+    sampler: Sampler,
+    /// `H(m_i)`; empty unless the step tracks them.
+    entropies: Vec<f64>,
+    /// The last step of every graph.
+    steps: Vec<f64>,
+    /// `1 / (1 + R_i / (l2 n))`; empty unless the step needs it.
+    safe: Vec<f64>,
+    oracle: Oracle,
+    /// `m_i`, then `d = p - m_i` on the cells of the graph that is visited.
+    direction: Vec<f64>,
+    /// `F d` on its rows.
+    sums: Vec<f64>,
+    visits: u64,
+    oracle_calls: u64,
+    broken: bool,
+    /// The weights with the lowest certified objective.
+    best: Option<Vec<f64>>,
+}
+
+impl<'p, 'a> GraphSdca<'p, 'a> {
+    fn new(
+        problem: &'p GraphProblem<'a>,
+        settings: &GraphSdcaSettings,
+        start: Option<GraphDualState>,
+    ) -> Result<Self, Error> {
+        settings.stop.check()?;
+        settings.step.check()?;
+        let smoothing = settings.smoothing;
+        if !(smoothing > 0.0 && smoothing <= 1.0) {
+            let (name, expected) = ("smoothing", "a number in (0, 1]");
+            return Err(Invalid::Parameter { name, value: smoothing, expected }.into());
+        }
+        let hint = "narrow the graphs, or train with L-BFGS";
+        Refusal::check_memory("sdca", problem.memory(), settings.max_memory, hint)?;
+        let graphs = problem.items.iter().zip(&problem.data.truths);
+        let marginals: Vec<TreeMarginals> = match start {
+            Some(state) => checked(problem, state.marginals)?,
+            None => graphs
+                .map(|(item, truth)| TreeMarginals::smoothed(problem.tree(item), truth, smoothing))
+                .collect::<Result<_, _>>()?,
+        };
+        let conditions = |needed: bool| if needed { problem.conditions() } else { Vec::new() };
+        let GraphSdcaSettings { order, non_uniformity, seed, .. } = settings;
+        // More than any graph can have: P(0) is their mean at the true labels.
+        let first = (10.0 * problem.uniform_objective()).max(100.0);
+        let importance = conditions(needs_radii(order));
+        let n = problem.n();
+        let mut method = GraphSdca {
+            problem,
+            step: settings.step,
+            w: Vec::new(),
+            sampler: Sampler::new(order, n, *non_uniformity, importance, first, *seed)?,
+            entropies: Vec::new(),
+            steps: vec![0.5; n],
+            safe: conditions(settings.step == SdcaStep::Safe).iter().map(|c| 1.0 / c).collect(),
+            oracle: Oracle::new(&problem.structures),
+            direction: Vec::new(),
+            sums: Vec::new(),
+            marginals,
+            visits: 0,
+            oracle_calls: 0,
+            broken: false,
+            best: None,
+        };
+        method.recompute();
+        Ok(method)
+    }
+
+    /// The current weights.
+    pub fn weights(&self) -> &[f64] {
+        &self.w
+    }
+
+    /// The marginals of every graph.
+    pub fn marginals(&self) -> &[TreeMarginals] {
+        &self.marginals
+    }
+
+    /// The last known gap of every graph; a large number for those that have not been visited. Exact for all steps but
+    /// `SingleNewton`, which estimates them.
+    pub fn gaps(&self) -> &[f64] {
+        self.sampler.gaps()
+    }
+
+    /// `1 / (l2 n)`
+    fn scale(&self) -> f64 {
+        1.0 / (self.problem.l2 * self.problem.n() as f64)
+    }
+
+    /// `w` and the entropies from the marginals.
+    fn recompute(&mut self) {
+        self.w = self.weights_of();
+        if self.step.tracks() {
+            self.entropies = self.marginals.iter().map(TreeMarginals::entropy).collect();
+        }
+    }
+
+    /// `w(m) = 1/(l2 n) sum_i [F(x_i, y_i) - E_m F(x_i, .)]`
+    fn weights_of(&mut self) -> Vec<f64> {
+        let scale = self.scale();
+        let mut w: Vec<f64> = self.problem.counts.iter().map(|count| scale * count).collect();
+        for (item, m) in self.problem.items.iter().zip(&self.marginals) {
+            self.oracle.cells(self.problem, item, m, &mut self.direction);
+            item.sums(&self.direction, &mut self.sums);
+            item.scatter(-scale, &self.sums, &mut w);
+        }
+        w
+    }
+
+    /// Algorithm 2 on one graph: ask the oracle, find the direction on the marginals and on the weights, search the line, move.
+    fn climb(&mut self) {
+        let (problem, scale) = (self.problem, self.scale());
+        let i = self.sampler.draw();
+        let item = &problem.items[i];
+        self.oracle_calls += 1;
+        let Some(log_z) = self.oracle.infer(problem, item, &self.w) else {
+            self.broken = true;
+            return;
+        };
+        self.oracle.cells(problem, item, &self.marginals[i], &mut self.direction);
+        let score = self.oracle.expected_score(&self.direction);
+        let gap = |entropy: &f64| (*entropy, (log_z - entropy - score).max(0.0));
+        let tracked = self.entropies.get(i).map(gap);
+        let expected = self.oracle.expected.iter();
+        self.direction.iter_mut().zip(expected).for_each(|(d, p)| *d = p - *d);
+        item.sums(&self.direction, &mut self.sums);
+        let line = Line {
+            from: &self.marginals[i],
+            target: &self.oracle.target,
+            linear: self.oracle.expected_score(&self.direction),
+            quadratic: scale * lanes::dot(&self.sums, &self.sums),
+            tracked,
+            previous: self.steps[i],
+            safe: self.safe.get(i).copied().unwrap_or(0.0),
+        };
+        let found = line.search(self.step);
+        item.scatter(-scale * found.step, &self.sums, &mut self.w);
+        self.marginals[i].mix(&self.oracle.target, found.step);
+        if let (Some(entropy), Some(known)) = (found.entropy, self.entropies.get_mut(i)) {
+            *known = entropy;
+        }
+        self.sampler.record(i, found.gap);
+        self.steps[i] = found.step;
+        self.visits += 1;
+    }
+}
+
+impl Iterative for GraphSdca<'_, '_> {
+    fn advance(&mut self, passes: f64) -> f64 {
+        let n = self.problem.n();
+        let wanted = (passes * n as f64).round().max(1.0) as usize;
+        for _ in 0..wanted {
+            self.climb();
+            if self.broken {
+                break;
+            }
+            if self.visits.is_multiple_of(REFRESH * n as u64) {
+                self.recompute();
+            }
+        }
+        wanted as f64 / n as f64
+    }
+
+    /// `P` at the current weights against `D` at the marginals, with their own weights computed afresh.
+    fn certify(&mut self) -> Certificate {
+        let objective = self.problem.value(&self.w, &mut self.oracle);
+        let w = self.weights_of();
+        let entropies: Vec<f64> = self.marginals.iter().map(TreeMarginals::entropy).collect();
+        Certificate::gap(objective, mean(&entropies) - 0.5 * self.problem.l2 * lanes::dot(&w, &w))
+    }
+
+    /// Ascent of the dual is no descent of the primal.
+    fn returns_best(&self) -> bool {
+        true
+    }
+
+    /// The weights alone: the marginals stay, their dual value never falls.
+    fn restore(&mut self) {
+        if let Some(best) = self.best.take() {
+            self.w = best;
+        }
+    }
+
+    fn keep(&mut self) {
+        self.best = Some(self.w.clone());
+    }
+
+    fn oracle_calls(&self) -> u64 {
+        self.oracle_calls
+    }
+
+    /// The mean of the last known gaps; a cold start is not worth a certificate.
+    fn look(&self) -> Look {
+        if self.visits == 0 { Look::Vain } else { Look::Guess(mean(self.sampler.gaps())) }
+    }
+
+    /// Scores that overflow have no marginals.
+    fn verdict(&self) -> Option<Status> {
+        self.broken.then_some(Status::Diverged)
+    }
+}
+
+/// Marginals that fit the graphs: others would prove a bound that is none.
+fn checked(
+    problem: &GraphProblem<'_>,
+    marginals: Vec<TreeMarginals>,
+) -> Result<Vec<TreeMarginals>, Error> {
+    Invalid::check_length("start.marginals", problem.n(), marginals.len())?;
+    for (i, (item, m)) in problem.items.iter().zip(&marginals).enumerate() {
+        let fits = problem.tree(item).marginals_of(&m.cliques, &m.separators);
+        fits.map_err(|error| Error::from(error).in_graph(i))?;
+    }
+    Ok(marginals)
+}

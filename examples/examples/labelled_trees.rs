@@ -1,0 +1,59 @@
+//! Labels on random trees: train, read how far from the optimum the weights are, and see what the edges are worth.
+//!
+//! ```text
+//! cargo run --release -p fenchel-examples --example labelled_trees
+//! ```
+//!
+//! A child has its parent's label three times of four, and shows its own two times of three.
+
+use std::error::Error;
+
+use fenchel_crf::{CliqueTemplate, GraphCrf, GraphDataset, GraphInstance};
+use fenchel_optim::random::stream;
+use rand::{Rng, RngExt};
+
+const LABELS: usize = 3;
+const SIZE: usize = 12;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    fenchel_examples::end_on_closed_pipe();
+    for (name, with_edges) in [("nodes and edges", true), ("nodes alone", false)] {
+        let (train, test) = (data(400, with_edges, 0)?, data(400, with_edges, 1)?);
+        let model = GraphCrf::default().fit(&train)?;
+        println!("{name}: {}", model.report.ok_or("trained here")?);
+        println!("  {:.1} % of the labels of new trees are right", 100.0 * model.score(&test)?);
+        if let Some(weights) = model.weights_of(1).filter(|_| with_edges) {
+            println!("  weights of the joint labels of an edge:\n{weights:7.2}");
+        }
+    }
+    Ok(())
+}
+
+/// Trees with a template of nodes, one attribute a shown label, and one of edges from a parent to a child.
+fn data(count: usize, with_edges: bool, seed: u64) -> Result<GraphDataset, Box<dyn Error>> {
+    let mut rng = stream(seed, 0);
+    let node = CliqueTemplate::new(&[LABELS], LABELS);
+    let edge = CliqueTemplate::new(&[LABELS, LABELS], 1);
+    let mut data = GraphDataset::new(vec![node, edge])?;
+    for _ in 0..count {
+        let mut tree = GraphInstance::new(&[LABELS; SIZE]);
+        let mut labels = vec![rng.random_range(0..LABELS)];
+        for child in 1..SIZE {
+            let parent = rng.random_range(0..child);
+            labels.push(noisy(labels[parent], 0.75, &mut rng));
+            if with_edges {
+                tree.clique(1, &[parent, child], &[(0, 1.0)]);
+            }
+        }
+        for (v, &label) in labels.iter().enumerate() {
+            tree.clique(0, &[v], &[(noisy(label, 2.0 / 3.0, &mut rng) as u32, 1.0)]);
+        }
+        data.push(tree, &labels)?;
+    }
+    Ok(data)
+}
+
+/// The label, or with probability `1 - kept` one of the others.
+fn noisy(label: usize, kept: f64, rng: &mut impl Rng) -> usize {
+    if rng.random_bool(kept) { label } else { (label + rng.random_range(1..LABELS)) % LABELS }
+}
