@@ -34,7 +34,14 @@ impl Debiased {
     }
 
     /// Edges `(i, j, p-value)` that the procedure of Benjamini and Hochberg accepts at a false discovery rate, smallest p-value first.
-    pub fn edges(&self, rate: f64) -> Vec<(u32, u32, f64)> {
+    ///
+    /// # Errors
+    /// [`Invalid::Parameter`] for a rate that is not in `[0, 1]`.
+    pub fn edges(&self, rate: f64) -> Result<Vec<(u32, u32, f64)>, Error> {
+        if !(0.0..=1.0).contains(&rate) {
+            let expected = "in [0, 1]";
+            return Err(Invalid::Parameter { name: "rate", value: rate, expected }.into());
+        }
         let values = self.p_values();
         let p = values.nrows();
         let mut all = Vec::new();
@@ -47,7 +54,7 @@ impl Debiased {
         let count = all.len() as f64;
         let last = (0..all.len()).rev().find(|&k| all[k].2 <= rate * (k + 1) as f64 / count);
         all.truncate(last.map_or(0, |k| k + 1));
-        all
+        Ok(all)
     }
 }
 

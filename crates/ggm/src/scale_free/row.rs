@@ -1,5 +1,8 @@
 //! One row of the proximal problem, exactly.
 
+use fenchel_linalg::Invalid;
+
+use crate::Error;
 use crate::scale_free::penalty::falling;
 
 /// The order of a row's entries, kept from one call to the next: it changes little between iterations, so that
@@ -14,8 +17,40 @@ pub struct RowOrder {
 ///
 /// Sort by size, subtract `scale h'`, pool adjacent violators of the falling order, cut at 0, give the signs back (algorithm
 /// 7.2; GG-23). It is the proximal operator of the sorted l1 norm. O(p log p), or O(p) where the order is nearly that of the
-/// last call. More entries than increments or room is the caller's mistake: only the common length is used.
-pub fn row_prox(w: &[f64], increments: &[f64], scale: f64, out: &mut [f64], order: &mut RowOrder) {
+/// last call.
+///
+/// # Errors
+/// [`Invalid`] for fewer increments than entries, room of another length, entries that are not finite, and increments or a scale that are
+/// negative or not finite, or increments that rise.
+pub fn row_prox(
+    w: &[f64],
+    increments: &[f64],
+    scale: f64,
+    out: &mut [f64],
+    order: &mut RowOrder,
+) -> Result<(), Error> {
+    Invalid::check_finite("row", w)?;
+    Invalid::check_length("room for the row", w.len(), out.len())?;
+    Invalid::check_nonnegative("scale", scale)?;
+    let Some(used) = increments.get(..w.len()) else {
+        let (what, expected, found) = ("increments", w.len(), increments.len());
+        return Err(Invalid::Length { what, expected, found }.into());
+    };
+    let mut last = f64::INFINITY;
+    for &value in used {
+        Invalid::check_nonnegative("increment", value)?;
+        if value > last {
+            let expected = "increments that do not rise";
+            return Err(Invalid::Parameter { name: "increment", value, expected }.into());
+        }
+        last = value;
+    }
+    pooled(w, used, scale, out, order);
+    Ok(())
+}
+
+/// [`row_prox`] of arguments that fit; of other lengths the common one.
+fn pooled(w: &[f64], increments: &[f64], scale: f64, out: &mut [f64], order: &mut RowOrder) {
     let n = w.len().min(increments.len()).min(out.len());
     let RowOrder { order, sums } = order;
     if order.len() != n {
@@ -89,7 +124,7 @@ impl RowNorm {
     /// `argmin_x scale norm(x) + ||x - w||^2 / 2`.
     pub(super) fn prox(&self, w: &[f64], scale: f64, out: &mut [f64], order: &mut RowOrder) {
         match self {
-            RowNorm::Sorted(increments) => row_prox(w, increments, scale, out, order),
+            RowNorm::Sorted(increments) => pooled(w, increments, scale, out, order),
             RowNorm::Euclidean { .. } => {
                 let norm = w.iter().map(|w| w * w).sum::<f64>().sqrt();
                 let keep = if norm > scale { 1.0 - scale / norm } else { 0.0 };

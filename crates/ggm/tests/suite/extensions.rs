@@ -183,7 +183,7 @@ fn debiased_estimates_have_normal_errors() {
             }
         }
         if seed == 0 {
-            let edges = found.edges(0.05);
+            let edges = found.edges(0.05).unwrap();
             let hits = edges.iter().filter(|e| e.1 == e.0 + 1).count();
             assert!(hits == 7 && edges.len() <= 10, "{edges:?}");
         }

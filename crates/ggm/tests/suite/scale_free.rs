@@ -113,7 +113,7 @@ proptest! {
         let mut found = vec![0.0; w.len()];
         let mut order = RowOrder::default();
         for _ in 0..2 {
-            row_prox(&w, &h, scale, &mut found, &mut order);
+            row_prox(&w, &h, scale, &mut found, &mut order).unwrap();
             for (a, b) in found.iter().zip(&expected) {
                 prop_assert!((a - b).abs() < 1e-12, "{found:?} {expected:?}");
             }
