@@ -7,6 +7,7 @@ use crate::Error;
 
 /// Ratings, by user and by item.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Lists")]
 pub struct Ratings {
     users: usize,
     items: usize,
@@ -107,5 +108,33 @@ impl Ratings {
             }
         };
         self.by_item.iter().map(of).collect()
+    }
+}
+
+/// Ratings as a file has them, which need not fit together.
+#[derive(Deserialize)]
+struct Lists {
+    users: usize,
+    items: usize,
+    by_user: Vec<Vec<(u32, f64)>>,
+    by_item: Vec<Vec<(u32, f64)>>,
+    count: usize,
+}
+
+impl TryFrom<Lists> for Ratings {
+    type Error = String;
+
+    fn try_from(lists: Lists) -> Result<Self, String> {
+        let Lists { users, items, by_user, by_item, count } = lists;
+        if by_user.len() != users || by_item.len() != items {
+            return Err(format!("expected lists of {users} users and {items} items"));
+        }
+        let all =
+            (0..).zip(&by_user).flat_map(|(u, list)| list.iter().map(move |&(i, r)| (u, i, r)));
+        let ratings = Ratings::new(users, items, all).map_err(|e| e.to_string())?;
+        if ratings.by_user != by_user || ratings.by_item != by_item || ratings.count != count {
+            return Err("the ratings by user, by item and their number must be the same".into());
+        }
+        Ok(ratings)
     }
 }

@@ -170,6 +170,15 @@ impl Saved for LatentModel {
         if !self.sparse.iter().chain(&self.loadings).all(|v| v.is_finite()) {
             return Err("the sparse part and the loadings must be finite".into());
         }
+        let size = |i: usize| self.sparse[[i, i]].abs().sqrt();
+        let difference = &self.sparse - &self.low_rank() - &self.observed.precision;
+        if let Some(((i, j), d)) =
+            difference.indexed_iter().find(|((i, j), d)| d.abs() > 1e-6 * size(*i) * size(*j))
+        {
+            return Err(format!(
+                "the sparse part less the low-rank part must be the precision; entry ({i}, {j}) differs by {d:e}"
+            ));
+        }
         self.observed.check()
     }
 }
