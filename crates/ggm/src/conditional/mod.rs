@@ -173,6 +173,17 @@ impl Saved for GaussianCrfModel {
     }
 }
 
+/// The result with the argument called by its role.
+fn named<T>(what: &'static str, result: Result<T, Invalid>) -> Result<T, Invalid> {
+    result.map_err(|error| match error {
+        Invalid::Layout { reason, .. } => Invalid::Layout { what, reason },
+        Invalid::NonFinite { row, column, value, .. } => {
+            Invalid::NonFinite { what, row, column, value }
+        }
+        other => other,
+    })
+}
+
 /// Rows less a mean, dense.
 fn centred<X: AsDesign + ?Sized>(
     what: &'static str,
@@ -190,7 +201,8 @@ fn centred<X: AsDesign + ?Sized>(
 }
 
 impl GaussianCrf {
-    /// Fits inputs `x` and outputs `y`, a sample a row.
+    /// Fits inputs `x` and outputs `y`, a sample a row. Views of some columns of one matrix must be copied first (`to_owned`); the statistics
+    /// of the whole matrix need no copy ([`fit_statistics`](GaussianCrf::fit_statistics)).
     ///
     /// # Errors
     /// [`Error::Invalid`] for data that are empty, not finite, a single row, or of different numbers of rows, and for settings out of range;
@@ -200,7 +212,7 @@ impl GaussianCrf {
         X: AsDesign + ?Sized,
         Y: AsDesign + ?Sized,
     {
-        let (x, y) = (x.as_design()?, y.as_design()?);
+        let (x, y) = (named("inputs", x.as_design())?, named("outputs", y.as_design())?);
         let (inputs, outputs) = (x.columns(), y.columns());
         self.check_width(inputs + outputs)?;
         Invalid::check_length("rows of the outputs", x.rows(), y.rows())?;
