@@ -14,8 +14,8 @@ pub enum Error {
     Invalid(#[from] Invalid),
     /// Variables that never vary, where nothing regularises their variance.
     #[error(
-        "columns {columns:?} have variance 0 and no penalty on the diagonal: the likelihood is unbounded; \
-         leave them out or penalise the diagonal"
+        "columns {columns:?} have variance 0, or one too small to divide by, and no penalty on the diagonal: the likelihood is unbounded; \
+         leave them out, take larger units, or penalise the diagonal"
     )]
     ZeroVariance {
         /// The columns, ascending, counted from 0.
