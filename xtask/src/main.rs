@@ -15,6 +15,8 @@ mod peers;
 #[path = "../../examples/src/pipe.rs"]
 mod pipe;
 #[cfg(feature = "experiments")]
+mod remaining;
+#[cfg(feature = "experiments")]
 mod reproduce;
 mod workspace;
 

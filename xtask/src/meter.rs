@@ -18,16 +18,17 @@ pub(crate) struct Meter {
 }
 
 impl Meter {
-    pub(crate) fn new(id: &'static str, title: &str) -> Self {
+    /// `place` is where in the run the experiment stands: `7 of 76`.
+    pub(crate) fn new(id: &'static str, place: &str, title: &str) -> Self {
         let bar = ProgressBar::new(FINE as u64);
-        let template = "{prefix:<10} [{bar:28}] {percent:>3} % {elapsed:>4}  {msg}";
+        let template = "{prefix:<22} [{bar:28}] {percent:>3} % {elapsed:>4}  {msg}";
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style.progress_chars("=> "));
         }
-        bar.set_prefix(id);
+        bar.set_prefix(format!("{id:<12} {place}"));
         bar.set_message(title.to_owned());
         if bar.is_hidden() {
-            eprintln!("{id:<10} {title}");
+            eprintln!("{id:<12} {title}");
         } else {
             bar.enable_steady_tick(Duration::from_millis(250));
         }
@@ -46,16 +47,19 @@ impl Meter {
         if let Some(quarter) = next_quarter(fraction, *printed) {
             *printed = quarter;
             let seconds = self.start.elapsed().as_secs();
-            eprintln!("{:<10} {:>3} % after {seconds} s: {doing}", self.id, 25 * quarter);
+            eprintln!("{:<12} {:>3} % after {seconds} s: {doing}", self.id, 25 * quarter);
         }
     }
 
-    /// Replaces the bar by a line that stays; returns the seconds that went by.
-    pub(crate) fn finish(&self, line: &str) -> f64 {
-        let seconds = self.start.elapsed().as_secs_f64();
+    /// The seconds that went by.
+    pub(crate) fn seconds(&self) -> f64 {
+        self.start.elapsed().as_secs_f64()
+    }
+
+    /// Replaces the bar by a line that stays.
+    pub(crate) fn finish(&self, line: &str) {
         self.bar.finish_and_clear();
-        eprintln!("{:<10} {line} ({seconds:.1} s)", self.id);
-        seconds
+        eprintln!("{:<12} {line}", self.id);
     }
 }
 

@@ -13,6 +13,7 @@ use fenchel_experiments::{
 
 use crate::data::{data_folder, describe_data};
 use crate::meter::Meter;
+use crate::remaining::{Remaining, duration};
 use crate::workspace;
 
 /// What a shell reports of a program that was interrupted.
@@ -76,11 +77,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         build: report::build_fingerprint(&std::env::current_exe()?)?,
         fresh: arguments.fresh,
     };
+    let due: Vec<&&Experiment> =
+        selected.iter().filter(|e| session.kept(e, &context).is_none()).collect();
+    let mut remaining = Remaining::new(due.iter().map(|e| session.store.seconds(e.id)).collect());
     let mut entries = Vec::new();
     let mut failing = false;
     for experiment in all {
         if selected.iter().any(|s| s.id == experiment.id) {
-            let entry = session.entry(experiment, &context)?;
+            let entry = session.entry(experiment, &context, &mut remaining)?;
             failing |= entry.differs();
             entries.push(entry);
         } else if let Some(entry) =
@@ -99,13 +103,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         facts: facts(),
     };
     let page = report::write(&out, &provenance, &entries)?;
-    print!("\n{}", claims_table(&entries).to_text());
-    for entry in &entries {
-        if let State::Failed(message) = &entry.state {
-            println!("{} ended with an error: {message}", entry.experiment.id);
-        }
-    }
-    println!("\n{}\nreport: {}", report::counts(&entries).to_text(), page.display());
+    print_results(&entries);
+    println!("report: {}", page.display());
     if arguments.readme {
         if let Some(missing) = all.iter().find(|e| entries.iter().all(|o| o.experiment.id != e.id))
         {
@@ -157,45 +156,65 @@ struct Session {
 
 impl Session {
     /// Runs an experiment, unless a former run has.
-    fn entry(&self, experiment: &Experiment, context: &Context) -> Result<Entry, Failure> {
+    fn entry(
+        &self,
+        experiment: &Experiment,
+        context: &Context,
+        remaining: &mut Remaining,
+    ) -> Result<Entry, Failure> {
+        if let Some(record) = self.kept(experiment, context) {
+            println!("{:<12} {}, from a former run", experiment.id, verdicts(&record.outcome));
+            return Ok(done(experiment, record));
+        }
         let key = Key::new(experiment, context, &self.build);
         let data = key.data.clone();
-        let entry = |state| Entry { experiment: *experiment, data, state };
-        if !self.fresh
-            && let Some(record) = self.store.load(&key)
-        {
-            println!("{:<10} {}, from a former run", experiment.id, verdicts(&record.outcome));
-            return Ok(entry(State::Done(Box::new(record.outcome))));
-        }
+        let without = |state| Entry { experiment: *experiment, data, state, seconds: None };
         if (context.stopped)() {
-            return Ok(entry(State::Stopped));
+            return Ok(without(State::Stopped));
         }
-        let meter = Meter::new(experiment.id, experiment.title);
+        let meter = Meter::new(experiment.id, &remaining.place(), experiment.title);
         let tick = |fraction: f64, doing: &str| meter.tick(fraction, doing);
         let result = guarded(experiment, &Context { tick: &tick, ..context.clone() });
+        let seconds = meter.seconds();
+        remaining.done(seconds);
+        let line = |words: &str| format!("{words} ({seconds:.1} s; {})", remaining.line());
         Ok(match result {
             Ok(outcome) => {
-                let seconds = meter.finish(&verdicts(&outcome));
+                meter.finish(&line(&verdicts(&outcome)));
                 let record = Record { key, seconds, outcome };
                 self.store.save(&record)?;
-                entry(State::Done(Box::new(record.outcome)))
+                done(experiment, record)
             }
             Err(failure) if failure.is_stopped() => {
                 meter.finish("stopped");
-                entry(State::Stopped)
+                without(State::Stopped)
             }
             Err(failure) => {
-                meter.finish(&format!("failed: {failure}"));
-                entry(State::Failed(failure.to_string()))
+                meter.finish(&line(&format!("failed: {failure}")));
+                without(State::Failed(failure.to_string()))
             }
         })
+    }
+
+    /// What a former run under the same circumstances found, unless everything is to run again.
+    fn kept(&self, experiment: &Experiment, context: &Context) -> Option<Record> {
+        if self.fresh { None } else { self.store.load(&Key::new(experiment, context, &self.build)) }
     }
 
     /// The outcome of a former run under the same circumstances.
     fn former(&self, experiment: &Experiment, context: &Context) -> Option<Entry> {
         let record = self.store.load(&Key::new(experiment, context, &self.build))?;
-        let state = State::Done(Box::new(record.outcome));
-        Some(Entry { experiment: *experiment, data: record.key.data, state })
+        Some(done(experiment, record))
+    }
+}
+
+/// A finished experiment of the report.
+fn done(experiment: &Experiment, record: Record) -> Entry {
+    Entry {
+        experiment: *experiment,
+        data: record.key.data,
+        state: State::Done(Box::new(record.outcome)),
+        seconds: Some(record.seconds),
     }
 }
 
@@ -228,10 +247,34 @@ fn verdicts(outcome: &Outcome) -> String {
     counts.iter().map(|(word, n)| format!("{n} {word}")).collect::<Vec<_>>().join(", ")
 }
 
-fn claims_table(entries: &[Entry]) -> Table {
+/// A run of at most so many claims shows them all; a longer one shows those with another verdict than registered.
+const SHOWN: usize = 60;
+
+/// What a run found, as far as it came: claims, errors, counts, what was not reached.
+fn print_results(entries: &[Entry]) {
+    let claims = entries.iter().filter_map(Entry::outcome).map(|o| o.claims.len()).sum::<usize>();
+    let table = claims_table(entries, |claim| claims <= SHOWN || claim.differs());
+    if !table.rows.is_empty() {
+        print!("\n{}", table.to_text());
+    }
+    for entry in entries {
+        if let State::Failed(message) = &entry.state {
+            println!("{} ended with an error: {message}", entry.experiment.id);
+        }
+    }
+    if claims > 0 {
+        println!("\n{}", report::counts(entries).to_text());
+    }
+    let seconds: f64 = entries.iter().filter_map(|e| e.seconds).sum();
+    let finished = entries.iter().filter(|e| e.outcome().is_some()).count();
+    let (all, time) = (entries.len(), duration(seconds));
+    println!("{finished} of {all} experiments finished, {claims} claims, {time} of work");
+}
+
+fn claims_table(entries: &[Entry], shown: impl Fn(&Claim) -> bool) -> Table {
     let mut table = Table::new("Claims", ["id", "claim", "expected", "measured", "verdict"]);
     for entry in entries {
-        for claim in entry.outcome().iter().flat_map(|o| &o.claims) {
+        for claim in entry.outcome().iter().flat_map(|o| &o.claims).filter(|c| shown(c)) {
             table.push([
                 entry.experiment.id.into(),
                 shortened(&claim.statement, 60).into(),
@@ -348,14 +391,17 @@ mod tests {
     fn what_is_done_is_not_done_again() {
         let folder = tempfile::tempdir().unwrap();
         let session = session(folder.path());
-        let first = session.entry(&experiment(passes), &context(&|| false)).unwrap();
+        let mut remaining = Remaining::new(vec![None]);
+        let first =
+            session.entry(&experiment(passes), &context(&|| false), &mut remaining).unwrap();
+        assert_eq!(remaining.line(), "1 of 1");
         // Under the same key a second experiment is not even called.
         let broken = experiment(|_| panic!("called"));
-        let second = session.entry(&broken, &context(&|| false)).unwrap();
+        let second = session.entry(&broken, &context(&|| false), &mut remaining).unwrap();
         assert_eq!(first.state, second.state);
         assert!(session.former(&broken, &context(&|| false)).is_some());
         let fresh = Session { fresh: true, ..session };
-        let third = fresh.entry(&broken, &context(&|| false)).unwrap();
+        let third = fresh.entry(&broken, &context(&|| false), &mut remaining).unwrap();
         assert_eq!(third.state, State::Failed("panicked: called".into()));
     }
 
@@ -364,13 +410,16 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let session = session(folder.path());
         let stops = experiment(|context| context.check().map(|()| Outcome::default()));
-        assert_eq!(session.entry(&stops, &context(&|| true)).unwrap().state, State::Stopped);
+        let entry = |experiment: &Experiment, stop: &(dyn Fn() -> bool + Sync)| {
+            session.entry(experiment, &context(stop), &mut Remaining::new(vec![None; 3])).unwrap()
+        };
+        assert_eq!(entry(&stops, &|| true).state, State::Stopped);
         let stops_later = experiment(|_| Err(Failure::stopped()));
-        let entry = session.entry(&stops_later, &context(&|| false)).unwrap();
-        assert_eq!(entry.state, State::Stopped);
-        assert!(!entry.differs());
+        let stopped = entry(&stops_later, &|| false);
+        assert_eq!(stopped.state, State::Stopped);
+        assert!(!stopped.differs());
         let fails = experiment(|_| Err(Failure::new("no")));
-        assert!(session.entry(&fails, &context(&|| false)).unwrap().differs());
+        assert!(entry(&fails, &|| false).differs());
         assert!(session.former(&fails, &context(&|| false)).is_none());
     }
 

@@ -84,6 +84,7 @@ pub mod registry;
 pub mod report;
 mod saddle;
 mod sample;
+pub mod synopsis;
 mod table;
 
 pub use fenchel_datasets::sets as data;

@@ -51,6 +51,7 @@ fn entries() -> Vec<Entry> {
     let entry = |id, needs, data: &[&str], state| Entry {
         experiment: experiment(id, needs),
         data: data.iter().map(|d| (*d).to_owned()).collect(),
+        seconds: matches!(state, State::Done(_)).then_some(12.3),
         state,
     };
     vec![
@@ -206,4 +207,63 @@ fn counts_are_written_for_a_whole_run_only() {
     );
     std::fs::write(&readme, "no marks").unwrap();
     assert!(write(&whole).unwrap_err().to_string().contains("lacks the line"));
+}
+
+/// A sentence about several data sets is one row; its cells are judged one by one. Several figures stand in a grid.
+#[test]
+fn claims_that_differ_by_their_data_set_are_one_row() {
+    let mut outcome = outcome();
+    let claim = |set: &str, holds: bool| {
+        let stated = Source::OURS.claim(format!("{set}: faster")).ours("fewer passes");
+        match holds {
+            true => stated.holds(("7 against 12", true)),
+            false => stated.known_failure(("9 against 8", false), Reason::unknown("not known")),
+        }
+    };
+    outcome.claim(claim("w8a", true)).claim(claim("adult", false)).claim(claim("sachs", true));
+    let one = &outcome.figures[0];
+    let two = Figure { title: "Second".into(), ..one.clone() };
+    outcome.figure(two);
+    let mut entries = entries();
+    entries.truncate(1);
+    entries[0].state = State::Done(Box::new(outcome));
+    let page = write(tempfile::tempdir().unwrap().path(), &entries);
+    let section =
+        &page[page.find("<section class").unwrap()..page.find("id=\"all-claims\"").unwrap()];
+    assert_eq!(section.matches("<ul class=\"sets\">").count(), 1);
+    assert_eq!(section.matches("Expected: fewer passes").count(), 1);
+    assert_eq!(section.matches("<td>faster").count(), 1);
+    assert_eq!(section.matches("<li class=\"holds\">").count(), 2);
+    assert_eq!(section.matches("Registered as not reproducing: not known").count(), 1);
+    assert!(section.contains("<div class=\"grid\">") && section.contains("took 12.3 s"));
+    // The table of all claims has a row for each.
+    assert_eq!(page.matches(": faster<").count(), 3);
+}
+
+/// A browser, where one is installed, finds the same places and complains of nothing.
+#[test]
+fn a_browser_shows_the_page_without_a_complaint() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), &entries());
+    let run = std::process::Command::new("chromium")
+        .args([
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--enable-logging=stderr",
+            "--dump-dom",
+        ])
+        .args(["--no-first-run", "--disable-background-networking", "--disable-component-update"])
+        .arg(format!("--user-data-dir={}", folder.path().join("profile").display()))
+        .arg(format!("file://{}", folder.path().join("report.html").display()))
+        .output();
+    let Ok(output) = run else {
+        println!("skipped: there is no program `chromium`");
+        return;
+    };
+    let (page, log) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!(page.matches("<figure>").count(), 1, "{log}");
+    assert_eq!(page.matches("<section").count(), 4);
+    assert!(!log.contains("CONSOLE"), "{log}");
 }

@@ -9,8 +9,8 @@
 //! fs-ex1/table-1-passes-to-1e-8.csv
 //! ```
 //!
-//! The page is a function of the outcomes and of [`Provenance`]: no date, no duration, no path but those
-//! that `Provenance` brings, so that two runs with the same result and provenance give the same bytes. Every file appears whole or not at all.
+//! The page is a function of the entries and of [`Provenance`]: the same entries and provenance give the same bytes. Every file
+//! appears whole or not at all.
 
 mod axis;
 mod counts;
@@ -62,6 +62,8 @@ pub struct Entry {
     pub data: Vec<String>,
     /// What became of it.
     pub state: State,
+    /// How long its run took, in seconds of wall clock; `None` where it did not finish.
+    pub seconds: Option<f64>,
 }
 
 impl Entry {

@@ -75,6 +75,12 @@ impl Store {
         (record.key == *key).then_some(record)
     }
 
+    /// How long the experiment took in whatever run was kept last, in seconds: other code, data or size may take another time.
+    pub fn seconds(&self, id: &str) -> Option<f64> {
+        let text = std::fs::read(self.path(id)).ok()?;
+        serde_json::from_slice::<Record>(&text).ok().map(|record| record.seconds)
+    }
+
     /// Keeps a record in place of any former one of the same experiment.
     ///
     /// # Errors

@@ -1,0 +1,187 @@
+//! Claims as rows: what is said, expected and measured, and the verdict. Claims that differ only by their data set are one row.
+
+use super::super::{Entry, State, counts};
+use super::section::table_of;
+use super::{badge, claims, escape, inline, is_open};
+use crate::{Claim, Expectation, Source, Verdict};
+
+fn verdict(claim: &Claim) -> String {
+    let class = match (&claim.registered, claim.verdict) {
+        (Expectation::DoesNotReproduce { why }, Verdict::Fail) if why.checked => "known",
+        (Expectation::DoesNotReproduce { .. }, Verdict::Pass) | (_, Verdict::Fail) => "fail",
+        (_, Verdict::Pass) => "pass",
+        (_, Verdict::Reported) => "reported",
+    };
+    badge(class, claim.outcome())
+}
+
+/// Who says it, in which words.
+fn source(claim: &Claim) -> String {
+    if claim.source.is_ours() {
+        return "<p class=\"quote\">This project&#39;s own.</p>".to_owned();
+    }
+    let Source { document, section, quote } = &claim.source;
+    format!(
+        "<p class=\"quote\"><q>{}</q> <cite>{}, {}</cite></p>",
+        inline(quote),
+        escape(document),
+        escape(section)
+    )
+}
+
+/// Why a claim fails or is not judged.
+fn why(claim: &Claim) -> String {
+    match &claim.registered {
+        Expectation::DoesNotReproduce { why } => {
+            let check = match (why.measured.is_empty(), why.checked) {
+                (true, _) => " (not known)".to_owned(),
+                (_, true) => format!(" (measured: {})", inline(&why.measured)),
+                (_, false) => format!(" (measured: {}, which it is not)", inline(&why.measured)),
+            };
+            format!(
+                "<p class=\"why\">Registered as not reproducing: {}{check}</p>",
+                inline(&why.text)
+            )
+        }
+        Expectation::NotJudged { why } => {
+            format!("<p class=\"why\">Not judged: {}</p>", inline(why))
+        }
+        _ => String::new(),
+    }
+}
+
+/// The threshold, who fixed it, and on what the claim was measured.
+fn expected(claim: &Claim) -> String {
+    let threshold = &claim.threshold;
+    let after = if threshold.before { "" } else { ", after a run" };
+    let origin = match claim.verdict {
+        Verdict::Reported => String::new(),
+        _ => format!("<p class=\"quote\">{}{after}; {}</p>", threshold.origin, claim.ground),
+    };
+    format!("{}{origin}", inline(&threshold.text))
+}
+
+/// The mark of what the filter hides.
+fn holds(open: bool) -> &'static str {
+    if open { "" } else { " class=\"holds\"" }
+}
+
+fn single(claim: &Claim, id: Option<&str>) -> String {
+    let id = id.map_or(String::new(), |id| {
+        let id = escape(id);
+        format!("<td class=\"id\"><a href=\"#{id}\">{id}</a></td>")
+    });
+    format!(
+        "<tr{}>{id}<td>{}{}{}</td><td data-label=\"Expected\">{}</td><td data-label=\"Measured\">{}</td>\
+         <td>{}</td></tr>\n",
+        holds(is_open(claim)),
+        inline(&claim.statement),
+        source(claim),
+        why(claim),
+        expected(claim),
+        inline(&claim.measured),
+        verdict(claim),
+    )
+}
+
+/// A statement as data set and sentence: `w8a: permutation makes Finito faster`. The name in front may have a few words.
+fn split(claim: &Claim) -> Option<(&str, &str)> {
+    let (name, sentence) = claim.statement.split_once(": ")?;
+    (name.chars().count() <= 30 && !sentence.is_empty()).then_some((name, sentence))
+}
+
+/// Claims in the order of their first members, those together that say the same of several data sets.
+fn grouped(claims: &[Claim]) -> Vec<Vec<&Claim>> {
+    let mut groups: Vec<Vec<&Claim>> = Vec::new();
+    for claim in claims {
+        let same = |group: &&mut Vec<&Claim>| {
+            let (a, b) = (split(group[0]), split(claim));
+            a.is_some() && a.map(|a| a.1) == b.map(|b| b.1) && group[0].source == claim.source
+        };
+        match groups.iter_mut().find(same) {
+            Some(group) => group.push(claim),
+            None => groups.push(vec![claim]),
+        }
+    }
+    groups
+}
+
+/// One row for a claim on several data sets, one cell a set.
+fn group_row(group: &[&Claim]) -> String {
+    let first = expected(group[0]);
+    let alike = group.iter().all(|claim| expected(claim) == first);
+    let cell = |claim: &&Claim| {
+        let own = if alike {
+            String::new()
+        } else {
+            format!("<p class=\"own\">Expected: {}</p>", expected(claim))
+        };
+        format!(
+            "<li{}><span class=\"id\">{}</span> {}<p>{}</p>{own}{}</li>",
+            holds(is_open(claim)),
+            escape(split(claim).map_or("", |s| s.0)),
+            verdict(claim),
+            inline(&claim.measured),
+            why(claim),
+        )
+    };
+    let cells: String = group.iter().map(cell).collect();
+    let expected =
+        if alike { format!("<p class=\"all\">Expected: {first}</p>") } else { String::new() };
+    format!(
+        "<tr{}><td>{}{}</td><td colspan=\"3\">{expected}<ul class=\"sets\">{cells}</ul></td></tr>\n",
+        holds(group.iter().any(|claim| is_open(claim))),
+        inline(split(group[0]).map_or("", |s| s.1)),
+        source(group[0]),
+    )
+}
+
+/// The claims of one experiment.
+pub(super) fn of_experiment(claims: &[Claim]) -> String {
+    let row = |group: &Vec<&Claim>| match group[..] {
+        [claim] => single(claim, None),
+        _ => group_row(group),
+    };
+    table(&grouped(claims).iter().map(row).collect::<String>(), false)
+}
+
+fn table(rows: &str, with_id: bool) -> String {
+    let id = if with_id { "<th>Experiment</th>" } else { "" };
+    format!(
+        "<div class=\"scroll\"><table class=\"claims\">\n<thead><tr>{id}<th>Claim</th><th>Expected</th>\
+         <th>Measured</th><th>Verdict</th></tr></thead>\n<tbody>\n{rows}</tbody>\n</table></div>\n"
+    )
+}
+
+/// The counts and, collapsed, a table of every claim of every experiment.
+pub(super) fn all(entries: &[Entry]) -> String {
+    let mut rows = String::new();
+    for entry in entries {
+        let id = entry.experiment.id;
+        match &entry.state {
+            State::Done(outcome) => {
+                outcome.claims.iter().for_each(|c| rows += &single(c, Some(id)));
+            }
+            State::Failed(message) => {
+                rows += &format!(
+                    "<tr><td class=\"id\"><a href=\"#{id}\">{id}</a></td><td colspan=\"3\">{}</td>\
+                     <td>{}</td></tr>\n",
+                    inline(message),
+                    badge("fail", "error"),
+                    id = escape(id),
+                );
+            }
+            State::Stopped => {}
+        }
+    }
+    if rows.is_empty() {
+        return String::new();
+    }
+    format!(
+        "<section id=\"all-claims\">\n<h2>All claims</h2>\n{}<details>\n<summary>The table of all {} \
+         claims</summary>\n{}</details>\n</section>\n",
+        table_of(&counts(entries), ""),
+        claims(entries).count(),
+        table(&rows, true)
+    )
+}

@@ -1,0 +1,177 @@
+//! The page: one self-contained file, no scripts, every text escaped.
+
+mod claims;
+mod contents;
+mod section;
+
+use super::{Attachments, Entry, Provenance, State};
+use crate::{Claim, Size, Verdict};
+
+const STYLE: &str = include_str!("../style.css");
+
+/// Text with the five characters that mean something to HTML and XML replaced.
+pub(in crate::report) fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            _ => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+/// Escaped text in which a pair of backticks encloses code.
+fn inline(text: &str) -> String {
+    let parts: Vec<&str> = text.split('`').collect();
+    // An odd number of parts means that every backtick has its partner.
+    if parts.len().is_multiple_of(2) {
+        return escape(text);
+    }
+    let wrap = |(k, part): (usize, &&str)| {
+        if k % 2 == 1 { format!("<code>{}</code>", escape(part)) } else { escape(part) }
+    };
+    parts.iter().enumerate().map(wrap).collect()
+}
+
+/// The whole page; `attachments` go with `entries` one to one.
+pub(in crate::report) fn page(
+    provenance: &Provenance,
+    entries: &[Entry],
+    attachments: &[Attachments],
+) -> String {
+    let mut html = format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n\
+         <title>Fenchel: the experiments</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n"
+    );
+    html += &header(provenance, entries);
+    html += &contents::contents(entries, attachments);
+    for (entry, attached) in entries.iter().zip(attachments) {
+        html += &section::section(entry, attached);
+    }
+    html += &claims::all(entries);
+    html += "</main>\n</body>\n</html>\n";
+    html
+}
+
+fn header(provenance: &Provenance, entries: &[Entry]) -> String {
+    let size = match provenance.size {
+        Size::Quick => "quick: smaller than in the documents, minutes in all",
+        Size::Full => "full: the sizes of the documents",
+    };
+    let data = if provenance.data {
+        "a folder of real data was given; each experiment says which sets it found"
+    } else {
+        "no real data was given; experiments ran on embedded sets and synthetic substitutes"
+    };
+    let fact = |(name, value): &(String, String)| {
+        format!("<dt>{}</dt><dd>{}</dd>\n", escape(name), escape(value))
+    };
+    let facts: String = provenance.facts.iter().map(fact).collect();
+    let seconds: f64 = entries.iter().filter_map(|e| e.seconds).sum();
+    let time = if seconds > 0.0 {
+        format!(
+            "<dt>Time</dt><dd>{seconds:.0} s of wall clock, one experiment after the other</dd>\n"
+        )
+    } else {
+        String::new()
+    };
+    format!(
+        "<header>\n<h1>Fenchel: the experiments</h1>\n\
+         <p class=\"lead\">Every claim of the documents that this version repeats, with what was \
+         expected, what was measured, and the verdict. Each quotes its document and says who fixed its \
+         threshold: the document, the specification written from it, or this project; and where that was \
+         done after a run had been seen. A claim that is known not to hold stays here with the reason.</p>\n\
+         {}<details>\n<summary>How it was run</summary>\n<dl class=\"facts\">\n<dt>Version</dt><dd>{}</dd>\n\
+         <dt>Size</dt><dd>{size}</dd>\n<dt>Seed</dt><dd>{}</dd>\n<dt>Data</dt><dd>{data}</dd>\n{facts}{time}</dl>\n\
+         </details>\n</header>\n",
+        summary(entries),
+        escape(&provenance.version),
+        provenance.seed,
+    )
+}
+
+fn claims(entries: &[Entry]) -> impl Iterator<Item = &Claim> {
+    entries.iter().filter_map(Entry::outcome).flat_map(|outcome| &outcome.claims)
+}
+
+/// The counts a reader looks for first, and whether anything needs attention.
+fn summary(entries: &[Entry]) -> String {
+    let count = |outcome: &str| claims(entries).filter(|c| c.outcome() == outcome).count();
+    let mut tiles = String::new();
+    for (outcome, class, words) in KINDS {
+        let n = count(outcome);
+        if n > 0 || outcome == "pass" {
+            tiles += &format!("<li class=\"{class}\"><b>{n}</b> {words}</li>\n");
+        }
+    }
+    let failed = entries.iter().filter(|e| matches!(e.state, State::Failed(_))).count();
+    let stopped = entries.iter().filter(|e| e.state == State::Stopped).count();
+    let differ = claims(entries).filter(|c| c.differs()).count();
+    let mut sentences = vec![match differ {
+        0 => "Every verdict is the registered one.".to_owned(),
+        1 => "One verdict differs from the registered one.".into(),
+        n => format!("{n} verdicts differ from the registered ones."),
+    }];
+    if failed > 0 {
+        let are = if failed == 1 { "experiment" } else { "experiments" };
+        sentences.push(format!("{failed} {are} ended with an error."));
+    }
+    if stopped > 0 {
+        sentences.push(format!("The run was stopped before {stopped} could finish."));
+    }
+    let class = if differ + failed > 0 { "attention" } else { "calm" };
+    format!(
+        "<ul class=\"tiles\">\n{tiles}</ul>\n<p class=\"{class}\">{}</p>\n",
+        sentences.join(" ")
+    )
+}
+
+/// The kinds of verdicts, as tiles, counts and badges show them.
+const KINDS: [(&str, &str, &str); 7] = [
+    ("pass", "pass", "pass"),
+    ("fail", "fail", "fail"),
+    ("does not reproduce", "known", "known not to reproduce"),
+    ("unexpected pass", "fail", "pass against what is registered"),
+    ("reason fails", "fail", "whose registered reason fails its check"),
+    ("reported", "reported", "shown where the document gives neither order nor number"),
+    ("not judged", "reported", "not judged: other data than the document's"),
+];
+
+/// Whether a reader who looks for what does not hold wants to see it.
+fn is_open(claim: &Claim) -> bool {
+    claim.verdict == Verdict::Fail || claim.differs()
+}
+
+/// The mark of an experiment that the filter hides.
+fn holds(entry: &Entry) -> &'static str {
+    let open = entry.differs() || entry.outcome().is_some_and(|o| o.claims.iter().any(is_open));
+    if open { "" } else { " class=\"holds\"" }
+}
+
+fn badge(class: &str, text: &str) -> String {
+    format!("<span class=\"badge {class}\">{}</span>", escape(text))
+}
+
+/// The name of a figure on the page.
+fn figure_id(id: &str, k: usize) -> String {
+    format!("{}-figure-{}", escape(id), k + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn markup_in_a_text_stays_text() {
+        assert_eq!(escape("<a href=\"x\">&'"), "&lt;a href=&quot;x&quot;&gt;&amp;&#39;");
+        assert_eq!(inline("gap `a < b` & c"), "gap <code>a &lt; b</code> &amp; c");
+        assert_eq!(inline("a lone ` stays"), "a lone ` stays");
+    }
+}

@@ -1,0 +1,142 @@
+//! The section of an experiment: its question and answer, claims, figures, tables, settings.
+
+use super::super::{Attachments, Drawing, Entry, State};
+use super::{claims, escape, figure_id, holds, inline};
+use crate::{Column, Figure, Outcome, Table, synopsis};
+
+pub(super) fn section(entry: &Entry, attached: &Attachments) -> String {
+    let e = &entry.experiment;
+    let mut html = format!(
+        "<section class=\"experiment{}\" id=\"{id}\">\n<h2><span class=\"id\">{id}</span> {}</h2>\n\
+         {}<p class=\"source\">{}</p>\n{}{}",
+        if holds(entry).is_empty() { "" } else { " holds" },
+        escape(e.title),
+        question(e.id),
+        escape(e.document),
+        data_line(entry),
+        origin_line(entry),
+        id = escape(e.id),
+    );
+    match &entry.state {
+        State::Done(outcome) => html += &body(e.id, outcome, attached),
+        State::Failed(message) => {
+            html += &format!(
+                "<p class=\"attention\">The experiment ended with an error: {}</p>\n",
+                inline(message)
+            );
+        }
+        State::Stopped => {
+            html += "<p>The run was stopped before this experiment finished.</p>\n";
+        }
+    }
+    html + "</section>\n"
+}
+
+/// What is asked, and what was learnt.
+fn question(id: &str) -> String {
+    let Some(synopsis) = synopsis::find(id) else { return String::new() };
+    format!(
+        "<p class=\"question\">{} <span class=\"learnt\">{}</span></p>\n",
+        inline(synopsis.question),
+        inline(synopsis.learnt)
+    )
+}
+
+/// Where the code is, how to run it alone, how long it took.
+fn origin_line(entry: &Entry) -> String {
+    let id = escape(entry.experiment.id);
+    let file = synopsis::find(entry.experiment.id)
+        .map(|synopsis| format!("<code>{}</code>; ", escape(synopsis.file)))
+        .unwrap_or_default();
+    let took = entry.seconds.map_or(String::new(), |seconds| format!("; took {seconds:.1} s"));
+    format!("<p class=\"source\">{file}<code>cargo xtask reproduce --only {id}</code>{took}</p>\n")
+}
+
+fn data_line(entry: &Entry) -> String {
+    if entry.experiment.needs.is_empty() {
+        return String::new();
+    }
+    let sets: Vec<String> = entry
+        .experiment
+        .needs
+        .iter()
+        .map(|name| {
+            let real = entry.data.iter().any(|d| d == name);
+            let words = if real { "real" } else { "absent, substituted" };
+            format!("<b>{}</b> {words}", escape(name))
+        })
+        .collect();
+    format!("<p class=\"source\">Data: {}</p>\n", sets.join("; "))
+}
+
+fn body(id: &str, outcome: &Outcome, attached: &Attachments) -> String {
+    let mut html = figures(id, outcome, attached);
+    if !outcome.claims.is_empty() {
+        html += &claims::of_experiment(&outcome.claims);
+    }
+    for (table, link) in outcome.tables.iter().zip(&attached.tables) {
+        html += &data_table(table, link);
+    }
+    for note in &outcome.notes {
+        html += &format!("<p class=\"note\">{}</p>\n", inline(note));
+    }
+    if !outcome.settings.is_empty() {
+        html += "<details>\n<summary>Settings</summary>\n<dl class=\"facts\">\n";
+        for (name, value) in &outcome.settings {
+            html += &format!("<dt>{}</dt><dd>{}</dd>\n", escape(name), escape(value));
+        }
+        html += "</dl>\n</details>\n";
+    }
+    html
+}
+
+/// One figure beside its caption; several in a grid, captions below.
+fn figures(id: &str, outcome: &Outcome, attached: &Attachments) -> String {
+    let drawn = |(k, (figure, drawing)): (usize, (&Figure, &Drawing))| {
+        let svg = drawing.svg.replacen("<svg ", &format!("<svg id=\"{}\" ", figure_id(id, k)), 1);
+        format!(
+            "<figure>\n<div class=\"card\">{svg}</div>\n<figcaption><h3>{}</h3><p>{}</p>\
+             <p class=\"files\"><a href=\"{}\">CSV</a> <a href=\"{}\">SVG</a></p></figcaption>\n</figure>\n",
+            escape(&figure.title),
+            inline(&figure.caption),
+            escape(&drawing.csv_link),
+            escape(&drawing.svg_link),
+        )
+    };
+    let html: String =
+        outcome.figures.iter().zip(&attached.figures).enumerate().map(drawn).collect();
+    if outcome.figures.len() > 1 { format!("<div class=\"grid\">\n{html}</div>\n") } else { html }
+}
+
+fn data_table(table: &Table, link: &str) -> String {
+    table_of(table, &format!(" <a class=\"files\" href=\"{}\">CSV</a>", escape(link)))
+}
+
+/// A table; `after` stands behind its title, as it is.
+pub(super) fn table_of(table: &Table, after: &str) -> String {
+    let class = |c: usize| if table.is_numeric(c) { " class=\"number\"" } else { "" };
+    let heading = |(c, column): (usize, &Column)| {
+        let unit = if column.unit.is_empty() {
+            String::new()
+        } else {
+            format!(" <small>{}</small>", escape(&column.unit))
+        };
+        format!("<th{}>{}{unit}</th>", class(c), escape(&column.name))
+    };
+    let headings: String = table.columns.iter().enumerate().map(heading).collect();
+    let mut rows = String::new();
+    for row in &table.rows {
+        let missing = table.columns.len().saturating_sub(row.len());
+        let cells: String = row
+            .iter()
+            .enumerate()
+            .map(|(c, cell)| format!("<td{}>{}</td>", class(c), inline(&cell.short())))
+            .collect();
+        rows += &format!("<tr>{cells}{}</tr>\n", "<td></td>".repeat(missing));
+    }
+    format!(
+        "<div class=\"scroll\"><table>\n<caption>{}{after}</caption>\n\
+         <thead><tr>{headings}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table></div>\n",
+        escape(&table.title),
+    )
+}

@@ -1,0 +1,91 @@
+//! How far a run of many experiments is, and about how long the rest takes.
+
+/// What has been done and what is left, in the order of the run.
+pub(crate) struct Remaining {
+    /// Seconds that each experiment took in a former run, where there was one.
+    former: Vec<Option<f64>>,
+    /// Seconds that those took which this run has finished.
+    taken: Vec<f64>,
+}
+
+impl Remaining {
+    pub(crate) fn new(former: Vec<Option<f64>>) -> Self {
+        Remaining { former, taken: Vec::new() }
+    }
+
+    /// One more is done.
+    pub(crate) fn done(&mut self, seconds: f64) {
+        self.taken.push(seconds);
+    }
+
+    /// Which experiment is next: `7 of 76`.
+    pub(crate) fn place(&self) -> String {
+        format!("{} of {}", (self.taken.len() + 1).min(self.former.len()), self.former.len())
+    }
+
+    /// Seconds that the rest takes: as long as in a former run, on the whole as much faster or slower as this run is so far.
+    /// An experiment without a former run takes the mean of those that are known. `None` where nothing is.
+    pub(crate) fn seconds(&self) -> Option<f64> {
+        let (past, future) = self.former.split_at(self.taken.len().min(self.former.len()));
+        let both = || past.iter().zip(&self.taken).filter_map(|(f, t)| Some(((*f)?, *t)));
+        let (before, now) = both().fold((0.0, 0.0), |sum, (f, t)| (sum.0 + f, sum.1 + t));
+        let pace = if before > 0.0 { now / before } else { 1.0 };
+        let known = self.former.iter().flatten().map(|f| pace * f);
+        let new = past.iter().zip(&self.taken).filter(|(f, _)| f.is_none()).map(|(_, t)| *t);
+        let all: Vec<f64> = known.chain(new).collect();
+        if all.is_empty() {
+            return None;
+        }
+        let mean = all.iter().sum::<f64>() / all.len() as f64;
+        Some(future.iter().map(|f| f.map_or(mean, |f| pace * f)).sum())
+    }
+
+    /// `12 of 76, about 6 min to go`, after an experiment.
+    pub(crate) fn line(&self) -> String {
+        let count = format!("{} of {}", self.taken.len(), self.former.len());
+        match self.seconds() {
+            _ if self.taken.len() >= self.former.len() => count,
+            Some(seconds) => format!("{count}, about {} to go", duration(seconds)),
+            None => count,
+        }
+    }
+}
+
+/// `40 s`, `6 min`, `1 h 20 min`.
+pub(crate) fn duration(seconds: f64) -> String {
+    let minutes = (seconds / 60.0).round() as u64;
+    match minutes {
+        0 | 1 => format!("{:.0} s", seconds.max(0.0)),
+        2..60 => format!("{minutes} min"),
+        _ => format!("{} h {} min", minutes / 60, minutes % 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rest_is_estimated_by_former_runs_at_the_pace_of_this_one() {
+        let mut remaining = Remaining::new(vec![Some(10.0), None, Some(30.0), None]);
+        assert_eq!(remaining.place(), "1 of 4");
+        // The two without a former run take the mean, 20 s.
+        assert_eq!(remaining.seconds(), Some(80.0));
+        remaining.done(20.0);
+        // Twice as slow as before: 60 s, and twice the mean of 20 s and 60 s.
+        assert_eq!(remaining.seconds(), Some(60.0 + 2.0 * 40.0));
+        remaining.done(40.0);
+        assert_eq!(remaining.seconds(), Some(60.0 + 40.0));
+        assert_eq!(remaining.line(), "2 of 4, about 2 min to go");
+        remaining.done(1.0);
+        remaining.done(1.0);
+        assert_eq!((remaining.line().as_str(), remaining.seconds()), ("4 of 4", Some(0.0)));
+        assert_eq!(Remaining::new(vec![None; 3]).line(), "0 of 3");
+    }
+
+    #[test]
+    fn durations_are_rounded() {
+        let shown: Vec<String> = [0.4, 59.0, 89.0, 600.0, 4800.0].map(duration).into();
+        assert_eq!(shown, ["0 s", "59 s", "89 s", "10 min", "1 h 20 min"]);
+    }
+}
