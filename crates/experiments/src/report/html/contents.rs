@@ -11,28 +11,34 @@ pub(super) fn contents(entries: &[Entry], attachments: &[Attachments]) -> String
     let open = claims(entries).filter(|c| is_open(c)).count();
     let mut html = format!(
         "<nav>\n<h2>Contents</h2>\n<p class=\"filter\"><label><input type=\"checkbox\" id=\"only-open\"> only what \
-         does not hold: {open}</label> <a href=\"#all-claims\">all claims in one table</a></p>\n<ol>\n"
+         does not hold: {open}</label> <a href=\"#all-claims\">all claims in one table</a></p>\n"
     );
-    for (entry, attached) in entries.iter().zip(attachments) {
-        let e = &entry.experiment;
-        let state = match &entry.state {
-            State::Failed(_) => badge("fail", "error"),
-            State::Stopped => badge("reported", "stopped"),
-            State::Done(outcome) if outcome.differs() => badge("fail", "differs"),
-            State::Done(_) => String::new(),
-        };
-        let counts = entry.outcome().map_or(String::new(), badges);
-        html += &format!(
-            "<li{}><a href=\"#{id}\">{}<span><span class=\"id\">{id}</span> {}</span></a><small>{}</small>\
-             <span class=\"counts\">{counts} {state}</span></li>\n",
-            holds(entry),
-            thumbnail(e.id, attached),
-            escape(e.title),
-            escape(e.document),
-            id = escape(e.id),
-        );
+    let pairs: Vec<(&Entry, &Attachments)> = entries.iter().zip(attachments).collect();
+    for group in pairs.chunk_by(|a, b| a.0.experiment.document == b.0.experiment.document) {
+        html += &format!("<h3>{}</h3>\n<ol>\n", escape(group[0].0.experiment.document));
+        group.iter().for_each(|(entry, attached)| html += &line(entry, attached));
+        html += "</ol>\n";
     }
-    html + "</ol>\n</nav>\n"
+    html + "</nav>\n"
+}
+
+fn line(entry: &Entry, attached: &Attachments) -> String {
+    let e = &entry.experiment;
+    let state = match &entry.state {
+        State::Failed(_) => badge("fail", "error"),
+        State::Stopped => badge("reported", "stopped"),
+        State::Done(outcome) if outcome.differs() => badge("fail", "differs"),
+        State::Done(_) => String::new(),
+    };
+    let counts = entry.outcome().map_or(String::new(), badges);
+    format!(
+        "<li{}><a href=\"#{id}\">{}<span><span class=\"id\">{id}</span> {}</span></a>\
+         <span class=\"counts\">{counts} {state}</span></li>\n",
+        holds(entry),
+        thumbnail(e.id, attached),
+        escape(e.title),
+        id = escape(e.id),
+    )
 }
 
 /// How many claims of an experiment have each verdict.

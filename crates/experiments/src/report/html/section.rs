@@ -46,7 +46,7 @@ fn question(id: &str) -> String {
 fn origin_line(entry: &Entry) -> String {
     let id = escape(entry.experiment.id);
     let file = synopsis::find(entry.experiment.id)
-        .map(|synopsis| format!("<code>{}</code>; ", escape(synopsis.file)))
+        .map(|synopsis| format!("<code>crates/experiments/src/{}</code>; ", escape(synopsis.file)))
         .unwrap_or_default();
     let took = entry.seconds.map_or(String::new(), |seconds| format!("; took {seconds:.1} s"));
     format!("<p class=\"source\">{file}<code>cargo xtask reproduce --only {id}</code>{took}</p>\n")
