@@ -108,8 +108,13 @@ fn grouped(claims: &[Claim]) -> Vec<Vec<&Claim>> {
 
 /// One row for a claim on several data sets, one cell a set.
 fn group_row(group: &[&Claim]) -> String {
-    let first = expected(group[0]);
-    let alike = group.iter().all(|claim| expected(claim) == first);
+    let key = |claim: &Claim| {
+        (claim.threshold.text.clone(), claim.threshold.origin, claim.threshold.before)
+    };
+    let alike = group.iter().all(|claim| key(claim) == key(group[0]));
+    // A claim that is not judged does not say who fixed the threshold.
+    let judged = group.iter().find(|claim| claim.verdict != Verdict::Reported).unwrap_or(&group[0]);
+    let first = expected(judged);
     let cell = |claim: &&Claim| {
         let own = if alike {
             String::new()
