@@ -5,6 +5,7 @@ use std::borrow::Borrow;
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 
+use crate::families::batch;
 use crate::{Density, Error, Family, Sample};
 
 /// A member of an exponential family: the family and a checked natural parameter.
@@ -229,5 +230,14 @@ pub(crate) fn check_points<F: Density>(family: &F, x: &[F::Point]) -> Result<(),
 where
     F::Point: Sized,
 {
+    // Whether all are inside has no branch a point; which one is not, is asked only then.
+    let inside = batch::all(
+        x,
+        #[inline(always)]
+        |x| family.check_point(x).is_ok(),
+    );
+    if inside {
+        return Ok(());
+    }
     x.iter().enumerate().try_for_each(|(i, x)| family.check_point(x).map_err(|e| e.at(i)))
 }

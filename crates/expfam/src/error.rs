@@ -82,6 +82,15 @@ impl Error {
         self
     }
 
+    /// The same error where the observations are behind others.
+    #[must_use]
+    pub(crate) fn behind(mut self, others: usize) -> Self {
+        if let Error::OutsideSupport { index, .. } = &mut self {
+            *index += others;
+        }
+        self
+    }
+
     /// What a mean outside of the open domain says about data: it lies on the border.
     #[must_use]
     pub(crate) fn of_data(self) -> Self {

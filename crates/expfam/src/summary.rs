@@ -33,6 +33,9 @@ pub struct Summary<F> {
     room: Vec<f64>,
 }
 
+/// Observations that are checked and summed together: while they are in the cache.
+const BLOCK: usize = 1 << 14;
+
 /// What a file may hold.
 #[derive(Deserialize)]
 struct Unchecked<F> {
@@ -216,25 +219,31 @@ impl<F: Density> Summary<F> {
     where
         F::Point: Sized,
     {
-        check_points(&self.family, x)?;
-        if x.is_empty() {
-            return Ok(());
-        }
         let k = self.family.dimension();
-        let mut part = vec![0.0; k];
-        let (mut first, mut next) = (vec![0.0; k], vec![0.0; k]);
-        self.family.centred(&x[0], &mut first);
-        // The mean of equal numbers is that number, without the rounding of their sum.
-        let constant = x.iter().all(|x| {
-            self.family.centred(x, &mut next);
-            first == next
-        });
-        if constant {
-            part = first;
-        } else {
-            self.family.centred_mean(x, &mut part);
+        let (mut part, mut first, mut next) = (vec![0.0; k], vec![0.0; k], vec![0.0; k]);
+        // Apart from what is there, which stays as it is where an observation is outside.
+        let (mut weight, mut seen) = (0.0, vec![0.0; k]);
+        for (block, x) in x.chunks(BLOCK).enumerate() {
+            check_points(&self.family, x).map_err(|e| e.behind(block * BLOCK))?;
+            self.family.centred(&x[0], &mut first);
+            // The mean of equal numbers is that number, without the rounding of their sum.
+            let constant = x.iter().all(|x| {
+                self.family.centred(x, &mut next);
+                first == next
+            });
+            if constant {
+                part.copy_from_slice(&first);
+            } else {
+                self.family.centred_mean(x, &mut part);
+            }
+            weight += x.len() as f64;
+            if block == 0 {
+                seen.copy_from_slice(&part);
+            } else {
+                self.family.blend(&mut seen, x.len() as f64 / weight, &part);
+            }
         }
-        self.add(&part, x.len() as f64);
+        self.add(&seen, weight);
         Ok(())
     }
 

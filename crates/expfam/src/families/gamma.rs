@@ -187,7 +187,7 @@ impl Density for Gamma {
         let mean = super::batch::mean(x);
         c[0] = mean;
         // The mean of -log(x / mean), whose terms x / mean - 1 add up to 0.
-        c[1] = super::batch::sum(x, |x| phi(mean, x)) / x.len() as f64;
+        c[1] = super::batch::mean_excess_of_logs(x, mean);
     }
 }
 

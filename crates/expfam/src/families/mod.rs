@@ -1,6 +1,6 @@
 //! The families, one file each.
 
-mod batch;
+pub(crate) mod batch;
 mod bernoulli;
 mod beta;
 mod binomial;

@@ -40,6 +40,11 @@ pub trait ScalarFamily: Sync {
     /// `log p(y)` at mean `mu`, weight `w` and dispersion `phi`.
     fn log_likelihood(&self, y: f64, mu: f64, weight: f64, dispersion: f64) -> f64;
 
+    /// The least `M` with `|a'''| <= M a''` everywhere, with the canonical link; `None` where there is none. It makes a gradient a proved gap.
+    fn third_over_second(&self) -> Option<f64> {
+        None
+    }
+
     /// Checks the fixed quantities of the family.
     ///
     /// # Errors
@@ -119,6 +124,11 @@ impl ScalarFamily for Logistic {
     const LINK: &'static str = "logit";
     const KNOWN_DISPERSION: bool = true;
     const TARGETS: &'static str = "a number in [0, 1]";
+
+    /// `a''' = a'' (1 - 2 mu)`.
+    fn third_over_second(&self) -> Option<f64> {
+        Some(1.0)
+    }
 
     fn log_partition(&self, eta: f64) -> f64 {
         softplus(eta)
@@ -205,6 +215,11 @@ impl ScalarFamily for LogLinear {
     const KNOWN_DISPERSION: bool = true;
     const TARGETS: &'static str = "a finite number >= 0";
 
+    /// `a''' = a''`.
+    fn third_over_second(&self) -> Option<f64> {
+        Some(1.0)
+    }
+
     fn log_partition(&self, eta: f64) -> f64 {
         eta.exp()
     }
@@ -265,6 +280,11 @@ impl ScalarFamily for Identity {
     const LINK: &'static str = "identity";
     const KNOWN_DISPERSION: bool = false;
     const TARGETS: &'static str = "a finite number";
+
+    /// `a''' = 0`.
+    fn third_over_second(&self) -> Option<f64> {
+        Some(0.0)
+    }
 
     fn log_partition(&self, eta: f64) -> f64 {
         0.5 * eta * eta

@@ -13,6 +13,7 @@ use ndarray::{Array1, ArrayView1, ArrayView2};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::certificate::proved;
 use super::objective::Objective;
 use super::summary::null_intercept;
 use super::{GlmSummary, ScalarFamily};
@@ -159,6 +160,10 @@ impl<F: ScalarFamily + Clone> Glm<F> {
         let unbounded = self.l2 == 0.0 && recedes(&self.family, &y, &shares, &z);
         if unbounded {
             report.status = Status::NoMinimiser;
+        } else if let Some(factor) = &factor
+            && let Some(gap) = proved(&mut objective, &point, &z, (&hessian, factor))
+        {
+            report.certificate = gap;
         }
         let summary = GlmSummary::new(&mut objective, &point, &z, weights, factor, unbounded)?;
         let intercept = if self.intercept { point.pop().unwrap_or(0.0) } else { 0.0 };
@@ -326,7 +331,7 @@ pub struct GlmModel<F> {
     pub intercept: f64,
     /// Standard errors, deviances and the like.
     pub summary: GlmSummary,
-    /// How the run ended.
+    /// How the run ended. Its certificate is a proved gap where there is one, as the [module](super) says, else the norm of the gradient.
     pub report: Report,
 }
 

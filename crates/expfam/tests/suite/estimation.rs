@@ -246,3 +246,45 @@ fn discounts_forget() {
         assert!(summary.discount(factor).is_err(), "{factor}");
     }
 }
+
+/// Many observations are checked and summed by blocks: the same estimates as from a sum over all of them, the place of an observation
+/// that is outside, and nothing counted then.
+#[test]
+fn many_observations_are_summed_by_blocks() {
+    let n = 50_001;
+    let x: Vec<f64> = (0..n).map(|i| 0.25 + f64::from((i * 7919) % 1009) / 512.0).collect();
+    // Dyadic numbers: these sums are exact.
+    let mean = x.iter().sum::<f64>() / f64::from(n);
+    let square = x.iter().map(|x| x * x).sum::<f64>() / f64::from(n);
+    let normal = mle(Normal, &x).unwrap();
+    assert!(close(normal.location(), mean, 1e-14), "{}", normal.location());
+    assert!(close(normal.variance(), square - mean * mean, 1e-13));
+    let logs = pairs(&x.iter().map(|x| (x / mean).ln()).collect::<Vec<_>>()) / f64::from(n);
+    let gamma = Summary::of(Gamma, &x).unwrap();
+    let spread = gamma.mean().unwrap();
+    let by_hand = mean.ln() + logs;
+    assert!(spread.iter().any(|m| close(*m, by_hand, 1e-13)), "{spread:?} {by_hand}");
+    let counts: Vec<f64> = (0..n).map(|i| f64::from((i * 31) % 17)).collect();
+    let exact = counts.iter().sum::<f64>() / f64::from(n);
+    assert!(close(mle(Poisson, &counts).unwrap().rate(), exact, 1e-14));
+    assert_eq!(Summary::of(Exponential, &vec![0.1; 40_000]).unwrap().mean(), Some(vec![0.1]));
+
+    let mut summary = Summary::of(Poisson, &counts[..10]).unwrap();
+    let before = summary.clone();
+    for (place, bad) in [(3, -1.0), (20_000, 0.5), (50_000, f64::NAN)] {
+        let mut counts = counts.clone();
+        counts[place] = bad;
+        let error = summary.observe_all(&counts).unwrap_err();
+        assert!(matches!(error, Error::OutsideSupport { index, .. } if index == place), "{error}");
+        assert_eq!(summary, before);
+    }
+}
+
+/// The sum by halves, whose rounding grows with the logarithm of the length.
+fn pairs(x: &[f64]) -> f64 {
+    match x {
+        [] => 0.0,
+        [one] => *one,
+        _ => pairs(&x[..x.len() / 2]) + pairs(&x[x.len() / 2..]),
+    }
+}
