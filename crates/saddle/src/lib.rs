@@ -52,7 +52,7 @@ pub use multiclass::{
     Sampling, Subgradient, SubgradientSettings, Sublinear, SublinearSettings, SublinearState,
     subgradient, sublinear,
 };
-pub use pdhg::{Bilinear, Pdhg, PdhgSettings, PdhgState, pdhg};
+pub use pdhg::{Bilinear, Pair, Pdhg, PdhgSettings, PdhgState, Steps, pdhg};
 pub use problem::{SaddleProblem, SaddleState};
 pub use setup::Setup;
 pub use stochastic_mirror_prox::{StochasticMirrorProx, stochastic_mirror_prox};

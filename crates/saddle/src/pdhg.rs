@@ -51,6 +51,11 @@ pub trait Bilinear {
         None
     }
 
+    /// The problem's own way to take a step, which may use that rows of `x` are 0. The same iterates, up to rounding.
+    fn steps(&self) -> Option<Box<dyn Steps + '_>> {
+        None
+    }
+
     /// A feasible pair to begin with.
     fn start(&self) -> (Vec<f64>, Vec<f64>) {
         let (dx, dy) = self.dimensions();
@@ -58,6 +63,52 @@ pub trait Bilinear {
         self.prox_x(&mut x, 1.0);
         self.prox_y(&mut y, 1.0);
         (x, y)
+    }
+}
+
+/// How [`pdhg`](fn@crate::pdhg) takes its steps.
+pub trait Steps {
+    /// One step of either block.
+    fn step(&mut self, pair: Pair<'_>, tau: f64, sigma: f64);
+
+    /// The pair is another one than the last step left.
+    fn jumped(&mut self) {}
+}
+
+/// What a step changes.
+#[derive(Debug)]
+pub struct Pair<'a> {
+    /// The minimising block.
+    pub x: &'a mut [f64],
+    /// The maximising block.
+    pub y: &'a mut [f64],
+    /// The sum of `x` since the last restart, to which the new one is added.
+    pub sum_x: &'a mut [f64],
+    /// The same for `y`.
+    pub sum_y: &'a mut [f64],
+}
+
+/// Two products and two proximal maps.
+struct Plain<'a> {
+    problem: &'a dyn Bilinear,
+    gx: Vec<f64>,
+    gy: Vec<f64>,
+    extra: Vec<f64>,
+}
+
+impl Steps for Plain<'_> {
+    fn step(&mut self, pair: Pair<'_>, tau: f64, sigma: f64) {
+        let Pair { x, y, sum_x, sum_y } = pair;
+        self.problem.grad_x(y, &mut self.gx);
+        self.extra.copy_from_slice(x);
+        x.iter_mut().zip(&self.gx).for_each(|(x, g)| *x -= tau * g);
+        self.problem.prox_x(x, tau);
+        self.extra.iter_mut().zip(&*x).for_each(|(old, new)| *old = 2.0 * new - *old);
+        self.problem.grad_y(&self.extra, &mut self.gy);
+        y.iter_mut().zip(&self.gy).for_each(|(y, g)| *y -= sigma * g);
+        self.problem.prox_y(y, sigma);
+        sum_x.iter_mut().zip(x).for_each(|(s, x)| *s += *x);
+        sum_y.iter_mut().zip(y).for_each(|(s, y)| *s += *y);
     }
 }
 
@@ -131,15 +182,15 @@ pub struct Pdhg<'a> {
     y: Vec<f64>,
     sum_x: Vec<f64>,
     sum_y: Vec<f64>,
-    gx: Vec<f64>,
-    gy: Vec<f64>,
-    extra: Vec<f64>,
+    steps_of: Box<dyn Steps + 'a>,
     anchor: (Vec<f64>, Vec<f64>),
     /// The certificate's value at the last restart.
     level: f64,
     length: u64,
     steps: u64,
     restarts: u64,
+    /// Steps at the last look at iterate and average.
+    looked: u64,
     /// Steps at the last attempt to polish.
     polished: u64,
     best: Candidate,
@@ -184,14 +235,16 @@ impl<'a> Pdhg<'a> {
             omega,
             sum_x: vec![0.0; dx],
             sum_y: vec![0.0; dy],
-            gx: vec![0.0; dx],
-            gy: vec![0.0; dy],
-            extra: vec![0.0; dx],
+            steps_of: problem.steps().unwrap_or_else(|| {
+                let (gx, gy, extra) = (vec![0.0; dx], vec![0.0; dy], vec![0.0; dx]);
+                Box::new(Plain { problem, gx, gy, extra })
+            }),
             anchor: (x.clone(), y.clone()),
             level: certificate.value(),
             length: 0,
             steps: 0,
             restarts: 0,
+            looked: 0,
             polished: 0,
             best: Candidate { certificate, x: x.clone(), y: y.clone() },
             x,
@@ -211,16 +264,9 @@ impl<'a> Pdhg<'a> {
 
     fn step(&mut self) {
         let (tau, sigma) = (0.99 / (self.omega * self.norm), 0.99 * self.omega / self.norm);
-        self.problem.grad_x(&self.y, &mut self.gx);
-        self.extra.copy_from_slice(&self.x);
-        self.x.iter_mut().zip(&self.gx).for_each(|(x, g)| *x -= tau * g);
-        self.problem.prox_x(&mut self.x, tau);
-        self.extra.iter_mut().zip(&self.x).for_each(|(old, new)| *old = 2.0 * new - *old);
-        self.problem.grad_y(&self.extra, &mut self.gy);
-        self.y.iter_mut().zip(&self.gy).for_each(|(y, g)| *y -= sigma * g);
-        self.problem.prox_y(&mut self.y, sigma);
-        self.sum_x.iter_mut().zip(&self.x).for_each(|(s, x)| *s += x);
-        self.sum_y.iter_mut().zip(&self.y).for_each(|(s, y)| *s += y);
+        let (x, y) = (&mut self.x[..], &mut self.y[..]);
+        let pair = Pair { x, y, sum_x: &mut self.sum_x, sum_y: &mut self.sum_y };
+        self.steps_of.step(pair, tau, sigma);
         self.length += 1;
         self.steps += 1;
     }
@@ -260,6 +306,7 @@ impl<'a> Pdhg<'a> {
 
     /// Looks at iterate and average, and begins again from the better one where that is due.
     fn look(&mut self) {
+        self.looked = self.steps;
         let here = self.problem.certificate(&self.x, &self.y);
         let (ax, ay) = self.average();
         let there = self.problem.certificate(&ax, &ay);
@@ -284,6 +331,7 @@ impl<'a> Pdhg<'a> {
         }
         if average {
             (self.x, self.y) = (ax, ay);
+            self.steps_of.jumped();
         }
         let distance =
             |a: &[f64], b: &[f64]| length(&a.iter().zip(b).map(|(a, b)| a - b).collect::<Vec<_>>());
@@ -318,6 +366,10 @@ impl Iterative for Pdhg<'_> {
 
     /// That of the best pair seen.
     fn certify(&mut self) -> Certificate {
+        if self.looked == self.steps {
+            return self.best.certificate;
+        }
+        self.looked = self.steps;
         let here = self.problem.certificate(&self.x, &self.y);
         let (x, y) = (self.x.clone(), self.y.clone());
         self.consider(here, &x, &y);

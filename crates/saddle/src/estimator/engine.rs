@@ -2,9 +2,10 @@
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::random::stream;
-use fenchel_optim::{Certificate, Iterative, Refusal, StepSize, Stop};
+use fenchel_optim::{Iterative, Refusal, StepSize, Stop};
 
 use super::choice::cheapest;
+use super::race::Race;
 use super::{SaddleStep, Solver};
 use crate::Error;
 use crate::mirror_pdhg::{MirrorPdhg, MirrorPdhgSettings};
@@ -19,10 +20,6 @@ use crate::pdhg::{Pdhg, PdhgSettings, PdhgState};
 /// Weights by classes; absent classes have weights 0.
 pub(super) type Columns = Vec<(usize, Vec<f64>)>;
 
-/// Weights are cut off below one of these shares of the largest one, where the objective hardly minds: entropies leave no zeros.
-const CUTS: [f64; 3] = [0.1, 0.03, 0.01];
-/// The part of the gap that zeros may cost.
-const PRICE: f64 = 0.05;
 /// Factors of the theory's step that `Pilot` tries.
 const FACTORS: [f64; 7] = [1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0];
 
@@ -31,6 +28,7 @@ pub(super) enum Engine<'a> {
     Prox(Box<MirrorProx<'a>>, usize),
     Mirror(Box<MirrorPdhg<'a>>, usize),
     Pdhg(Box<Pdhg<'a>>, usize),
+    Race(Race<'a>, usize),
 }
 
 /// The sublinear method in phases: trials of steps, then horizons that double.
@@ -200,8 +198,30 @@ impl<'a> Engine<'a> {
         Ok(Engine::Pdhg(Box::new(method), classes))
     }
 
+    /// PDHG and the mirror method, of which the better one goes on.
+    pub(super) fn race(
+        problem: &'a Multiclass<'a>,
+        bilinear: &'a HingeBilinear<'a>,
+    ) -> Result<Self, Error> {
+        let exact = Pdhg::new(bilinear, PdhgSettings::default(), None)?;
+        let mirror = MirrorPdhg::new(problem, &MirrorPdhgSettings::default(), None)?;
+        Ok(Engine::Race(Race::new(exact, mirror), problem.samples().classes()))
+    }
+
+    /// The method at work; of two, the one that is ahead.
+    pub(super) fn solver(&self) -> Solver {
+        match self {
+            Engine::Sublinear(..) => Solver::Sublinear,
+            Engine::Prox(..) => Solver::MirrorProx,
+            Engine::Mirror(..) => Solver::MirrorPdhg,
+            Engine::Pdhg(..) => Solver::Pdhg,
+            Engine::Race(race, _) => race.solver(),
+        }
+    }
+
     pub(super) fn advance(&mut self, passes: f64) -> f64 {
         match self {
+            Engine::Race(race, _) => race.advance(passes),
             Engine::Sublinear(phases) => phases.advance(passes),
             Engine::Prox(method, _) => method.advance(passes),
             Engine::Mirror(method, _) => method.advance(passes),
@@ -211,6 +231,7 @@ impl<'a> Engine<'a> {
 
     pub(super) fn calls(&self) -> u64 {
         match self {
+            Engine::Race(race, _) => race.calls(),
             Engine::Sublinear(phases) => phases.done,
             Engine::Prox(method, _) => method.oracle_calls(),
             Engine::Mirror(method, _) => method.oracle_calls(),
@@ -231,28 +252,38 @@ impl<'a> Engine<'a> {
                 let (x, y) = method.averages();
                 vec![(by_classes(&x[..x.len() - 1], *k), problem.dual_parts(y))]
             }
-            Engine::Mirror(method, k) => {
-                let (x, y) = method.averages();
-                vec![(by_classes(&x[..x.len() - 1], *k), problem.dual_parts(y))]
-            }
-            Engine::Pdhg(method, k) => {
-                method.certify();
-                let (x, y) = method.best();
-                vec![(by_classes(x, *k), problem.dual_parts(y))]
+            Engine::Mirror(method, k) => vec![of_mirror(method, *k, problem)],
+            Engine::Pdhg(method, k) => vec![of_pdhg(method, *k, problem)],
+            Engine::Race(race, k) => {
+                let exact = race.exact.as_deref_mut().map(|m| of_pdhg(m, *k, problem));
+                let mirror = race.mirror.as_deref_mut().map(|m| of_mirror(m, *k, problem));
+                race.tidy();
+                exact.into_iter().chain(mirror).collect()
             }
         }
     }
 
     /// Where PDHG stands.
     pub(super) fn state(&self) -> Option<PdhgState> {
-        match self {
-            Engine::Pdhg(method, _) => {
-                let (x, y) = method.best();
-                Some(PdhgState::at(x.to_vec(), y.to_vec()))
-            }
-            _ => None,
-        }
+        let method = match self {
+            Engine::Pdhg(method, _) => method,
+            Engine::Race(race, _) if race.solver() == Solver::Pdhg => race.exact.as_ref()?,
+            _ => return None,
+        };
+        let (x, y) = method.best();
+        Some(PdhgState::at(x.to_vec(), y.to_vec()))
     }
+}
+
+fn of_mirror(method: &mut MirrorPdhg, k: usize, problem: &Multiclass) -> (Columns, DualParts) {
+    let (x, y) = method.averages();
+    (by_classes(&x[..x.len() - 1], k), problem.dual_parts(y))
+}
+
+fn of_pdhg(method: &mut Pdhg, k: usize, problem: &Multiclass) -> (Columns, DualParts) {
+    method.certify();
+    let (x, y) = method.best();
+    (by_classes(x, k), problem.dual_parts(y))
 }
 
 /// Columns of a matrix by rows that are not all 0.
@@ -282,92 +313,12 @@ pub(super) fn objective(problem: &Multiclass, columns: &Columns) -> f64 {
     problem.primal(&by_rows(columns, s.features(), s.classes()))
 }
 
-/// A method, the best weights that it has shown, and nothing worse than no weights at all.
-pub(super) struct Fitting<'a> {
-    problem: &'a Multiclass<'a>,
-    pub(super) engine: Engine<'a>,
-    objective: f64,
-    pub(super) best: Columns,
-    lower_bound: f64,
-}
-
-impl<'a> Fitting<'a> {
-    pub(super) fn new(problem: &'a Multiclass<'a>, engine: Engine<'a>) -> Self {
-        let objective = objective(problem, &vec![]);
-        Fitting { problem, engine, objective, best: vec![], lower_bound: f64::NEG_INFINITY }
-    }
-
-    fn consider(&mut self, columns: Columns) {
-        let value = objective(self.problem, &columns);
-        let tops = columns.iter().flat_map(|(_, c)| c).fold(0.0_f64, |m, u| m.max(u.abs()));
-        let room = PRICE * (value - self.lower_bound).max(0.0);
-        let room = if room.is_finite() { room } else { 0.0 };
-        let mut chosen = (value, columns);
-        for share in CUTS {
-            let mut pruned = chosen.1.clone();
-            cut(&mut pruned, share * tops);
-            let without = objective(self.problem, &pruned);
-            if without <= value + room {
-                chosen = (without, pruned);
-                break;
-            }
-        }
-        if chosen.0 < self.objective {
-            (self.objective, self.best) = chosen;
-        }
-    }
-}
-
-impl Fitting<'_> {
-    /// The best weights without as many of the small ones as a twentieth of the gap pays for, while the tolerance stays met.
-    pub(super) fn thinned(self, stop: &Stop) -> Columns {
-        let gap = self.objective - self.lower_bound;
-        let tolerance = stop.tolerance(Some(self.objective));
-        let most = if gap <= tolerance { tolerance - gap } else { f64::INFINITY };
-        let room = most.min(PRICE * gap);
-        let tops = self.best.iter().flat_map(|(_, c)| c).fold(0.0_f64, |m, u| m.max(u.abs()));
-        for share in [0.3, 0.2, 0.15, 0.1, 0.07, 0.05, 0.03, 0.02] {
-            let mut columns = self.best.clone();
-            cut(&mut columns, share * tops);
-            if objective(self.problem, &columns) <= self.objective + room {
-                return columns;
-            }
-        }
-        self.best
-    }
-}
-
-/// Entries below the threshold become 0, and columns of zeros go.
-pub(super) fn cut(columns: &mut Columns, threshold: f64) {
-    for (_, column) in columns.iter_mut() {
-        column.iter_mut().filter(|u| u.abs() < threshold).for_each(|u| *u = 0.0);
-    }
-    columns.retain(|(_, column)| column.iter().any(|u| *u != 0.0));
-}
-
-impl Iterative for Fitting<'_> {
-    fn advance(&mut self, passes: f64) -> f64 {
-        self.engine.advance(passes)
-    }
-
-    fn certify(&mut self) -> Certificate {
-        let (radius, penalty) = (self.problem.radius(), self.problem.penalty());
-        for (columns, parts) in self.engine.shown(self.problem) {
-            self.consider(columns);
-            // Weights whose penalty alone exceeds the objective reached are no better: the optimum is in a smaller ball.
-            let within = if penalty > 0.0 { radius.min(self.objective / penalty) } else { radius };
-            self.lower_bound = self.lower_bound.max(parts.within(within, penalty));
-        }
-        Certificate::gap(self.objective, self.lower_bound)
-    }
-
-    fn oracle_calls(&self) -> u64 {
-        self.engine.calls()
-    }
-}
-
-/// The method for a problem.
-pub(super) fn choose(solver: Solver, problem: &Multiclass, stop: &Stop) -> Result<Solver, Error> {
+/// The method for a problem; `None` for a race of PDHG and the mirror method.
+pub(super) fn choose(
+    solver: Solver,
+    problem: &Multiclass,
+    stop: &Stop,
+) -> Result<Option<Solver>, Error> {
     let hinge = problem.loss() == MulticlassLoss::Hinge;
     let entries = problem.geometry().primal == Primal::Entries;
     let unsupported = |method, what: &str| Err(Refusal::unsupported(method, what).into());
@@ -376,7 +327,7 @@ pub(super) fn choose(solver: Solver, problem: &Multiclass, stop: &Stop) -> Resul
         Solver::Sublinear if !hinge => unsupported("the sublinear method", "the softmax loss"),
         Solver::Sublinear if !entries => unsupported("the sublinear method", "the norm of rows"),
         Solver::Pdhg if !hinge => unsupported("pdhg", "the softmax loss"),
-        other => Ok(other),
+        other => Ok(Some(other)),
     }
 }
 

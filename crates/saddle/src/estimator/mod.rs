@@ -2,7 +2,9 @@
 
 mod choice;
 mod engine;
+mod fitting;
 mod model;
+mod race;
 
 use std::ops::ControlFlow;
 
@@ -15,7 +17,8 @@ use fenchel_optim::{
 use ndarray::ArrayView1;
 use serde::{Deserialize, Serialize};
 
-use self::engine::{Engine, Fitting, by_rows, check_radius, choose, objective};
+use self::engine::{Engine, by_rows, check_radius, choose, objective};
+use self::fitting::Fitting;
 pub use self::model::MulticlassL1Model;
 use crate::Error;
 use crate::multiclass::samples::Preparation;
@@ -41,7 +44,7 @@ pub enum Radius {
 /// Which method fits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Solver {
-    /// The one that the theory's bounds say is cheapest to the tolerance, or best at the end of the time limit.
+    /// Chosen by the bounds of the theory and, where PDHG and the mirror method both may be cheapest, by a race of both.
     #[default]
     Auto,
     /// The sublinear method: a rough solution soon, for large `n`, `d`, `k`. Hinge and l1 norm only.
@@ -326,7 +329,11 @@ impl MulticlassL1 {
         let most = self.loss.at_zero(s.classes()) / self.penalty;
         let bound = if self.penalty > 0.0 { radius.min(most) } else { radius };
         let problem = Multiclass::with_geometry(s, self.loss, bound, self.penalty, geometry)?;
-        let solver = choose(self.solver, &problem, stop)?;
+        let solver = match (self.solver, &start) {
+            // The radius before has left PDHG's pair.
+            (Solver::Auto, Some(_)) => Some(Solver::Pdhg),
+            (solver, _) => choose(solver, &problem, stop)?,
+        };
         let mut stop = *stop;
         let dense = (s.rows() + s.features()) as u64 * s.classes() as u64 * 8;
         let room = |copies: u64| {
@@ -334,9 +341,12 @@ impl MulticlassL1 {
             let needed = dense.saturating_mul(copies);
             Refusal::check_memory("a method on whole matrices", needed, self.max_memory, hint)
         };
+        // Both methods at once, where there is room for both.
+        let solver =
+            if solver.is_none() && room(22).is_err() { Some(Solver::Pdhg) } else { solver };
         let bilinear;
         let engine = match solver {
-            Solver::Sublinear => {
+            Some(Solver::Sublinear) => {
                 if stop.check == Cadence::Adaptive {
                     // A look costs as much as so many passes: half of the time at most.
                     let each = s.rows() + s.features() + s.classes();
@@ -345,35 +355,33 @@ impl MulticlassL1 {
                 }
                 Engine::sublinear(&problem, self.step, self.seed, self.max_memory)?
             }
-            Solver::MirrorPdhg => {
+            Some(Solver::MirrorPdhg) => {
                 room(12)?;
-                if stop.check == Cadence::Adaptive {
-                    stop.check = Cadence::Every(20.0);
-                }
                 Engine::mirror(&problem)?
             }
-            Solver::MirrorProx => {
+            Some(Solver::MirrorProx) => {
                 room(10)?;
-                if stop.check == Cadence::Adaptive {
-                    stop.check = Cadence::Every(20.0);
-                }
                 Engine::prox(&problem)?
             }
-            Solver::Pdhg | Solver::Auto => {
+            Some(Solver::Pdhg) => {
                 room(10)?;
-                if stop.check == Cadence::Adaptive {
-                    stop.check = Cadence::Every(20.0);
-                }
                 bilinear = HingeBilinear::new(&problem)?;
                 Engine::pdhg(&bilinear, s.classes(), start)?
             }
+            Some(Solver::Auto) | None => {
+                bilinear = HingeBilinear::new(&problem)?;
+                Engine::race(&problem, &bilinear)?
+            }
         };
+        if stop.check == Cadence::Adaptive {
+            stop.check = Cadence::Every(20.0);
+        }
         let mut fitting = Fitting::new(&problem, engine);
         let report = match watch {
             None => run(&mut fitting, &stop, &mut ())?,
             Some(watch) => run(&mut fitting, &stop, &mut |p: &Progress, _: &Fitting| watch(p))?,
         };
-        let state = fitting.engine.state();
+        let (state, solver) = (fitting.engine.state(), fitting.engine.solver());
         let best = fitting.thinned(&self.stop);
         // From exactly what is returned.
         let value = objective(&problem, &best);

@@ -9,7 +9,8 @@ use ndarray::{Array1, Array2, ArrayView1};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::engine::{by_classes, cut, objective};
+use super::engine::{by_classes, objective};
+use super::fitting::cut;
 use super::{MulticlassL1, Posed, Radius, Solver};
 use crate::Error;
 use crate::multiclass::{Dual, Geometry, Multiclass};

@@ -5,8 +5,9 @@ use fenchel_optim::{Certificate, Refusal};
 
 use super::polish;
 use super::problem::{Multiclass, MulticlassLoss, Primal};
+use super::steps::HingeSteps;
 use crate::Error;
-use crate::pdhg::{Bilinear, spectral_norm};
+use crate::pdhg::{Bilinear, Steps, spectral_norm};
 use crate::setup::project_rows;
 
 /// The hinge problem as a polyhedral saddle point: `x` is `U` by rows, `y` is `V` by rows.
@@ -101,6 +102,14 @@ impl Bilinear for HingeBilinear<'_> {
     fn polished(&self, x: &[f64], y: &[f64]) -> Option<(Vec<f64>, Vec<f64>)> {
         match self.problem.geometry().primal {
             Primal::Entries => polish::polished(self, self.problem, x, y),
+            Primal::Rows => None,
+        }
+    }
+
+    /// Those that leave out what stays 0, where the norm has zeros.
+    fn steps(&self) -> Option<Box<dyn Steps + '_>> {
+        match self.problem.geometry().primal {
+            Primal::Entries => Some(Box::new(HingeSteps::new(self.problem))),
             Primal::Rows => None,
         }
     }

@@ -36,6 +36,7 @@ pub(crate) mod problem;
 mod products;
 pub(crate) mod samples;
 mod sampling;
+mod steps;
 mod subgradient;
 pub(crate) mod sublinear;
 

@@ -1,18 +1,22 @@
 //! The data of a multiclass problem: an owned, weighted copy, its constants and its products.
 
+use std::sync::OnceLock;
+
 use fenchel_linalg::{Design, Invalid};
 use ndarray::linalg::general_mat_mul;
 use ndarray::{Array2, ArrayView2, ArrayViewMut2};
 
-use super::products::{self, add};
+use super::products::{self, Which, add};
 use crate::Error;
 
 /// Samples with labels `0..k`, each row multiplied by its weight.
 ///
-/// The copy takes 8 bytes an entry of a dense design, 12 an entry of a sparse one.
+/// The copy takes 8 bytes an entry of a dense design, 12 an entry of a sparse one, and 12 more once a method needs its columns.
 #[derive(Debug, Clone)]
 pub struct Samples {
     pub(crate) rows: Rows,
+    /// Sparse rows by columns, made when a product with the transpose asks for them.
+    by_columns: OnceLock<Compressed>,
     pub(crate) labels: Vec<u32>,
     /// Margin of each row: its weight, of mean 1.
     pub(crate) margins: Vec<f64>,
@@ -200,7 +204,17 @@ impl Samples {
             return Err(Invalid::Layout { what: "design matrix", reason }.into());
         }
         let labels = kept.iter().map(|i| labels[*i] as u32).collect();
-        Ok(Samples { rows, labels, margins, classes, features: d, column_norms, row_tops })
+        let by_columns = OnceLock::new();
+        Ok(Samples {
+            rows,
+            by_columns,
+            labels,
+            margins,
+            classes,
+            features: d,
+            column_norms,
+            row_tops,
+        })
     }
 
     /// Number of rows of positive weight, `n`.
@@ -244,8 +258,12 @@ impl Samples {
     pub(crate) fn columns(&self) -> Rows {
         match &self.rows {
             Rows::Dense(x) => Rows::Dense(x.t().as_standard_layout().into_owned()),
-            Rows::Sparse(x) => Rows::Sparse(x.transposed(self.features)),
+            Rows::Sparse(x) => Rows::Sparse(self.sparse_columns(x).clone()),
         }
+    }
+
+    fn sparse_columns(&self, x: &Compressed) -> &Compressed {
+        self.by_columns.get_or_init(|| x.transposed(self.features))
     }
 
     /// `out = X U` for `width` columns: `d x width` in, `n x width` out, by rows.
@@ -257,7 +275,7 @@ impl Samples {
                 let mut out = ArrayViewMut2::from_shape((n, width), out).expect("n x width");
                 general_mat_mul(1.0, x, &u, 0.0, &mut out);
             }
-            Rows::Sparse(x) => products::scores(x, u, width, out),
+            Rows::Sparse(x) => products::rows(x, Which::All, u, width, out),
         }
     }
 
@@ -270,7 +288,19 @@ impl Samples {
                 let mut out = ArrayViewMut2::from_shape((d, width), out).expect("d x width");
                 general_mat_mul(1.0, &x.t(), &z, 0.0, &mut out);
             }
-            Rows::Sparse(x) => products::transposed(x, z, width, out),
+            Rows::Sparse(x) => {
+                products::rows(self.sparse_columns(x), Which::All, z, width, out);
+            }
+        }
+    }
+
+    /// The rows of `X' Z` of some features, one after another; of all of them where the design is dense.
+    pub(crate) fn some_transposed(&self, rows: &[u32], z: &[f64], width: usize, out: &mut [f64]) {
+        match &self.rows {
+            Rows::Dense(_) => self.transposed(z, width, out),
+            Rows::Sparse(x) => {
+                products::rows(self.sparse_columns(x), Which::These(rows), z, width, out);
+            }
         }
     }
 

@@ -28,8 +28,8 @@ mod simplexes;
 pub use euclidean::{Domain, Euclidean};
 pub use group_ball::GroupBall;
 pub use l1_ball::L1Ball;
-pub(crate) use simplexes::project_rows;
 pub use simplexes::{EuclideanSimplexes, Simplexes};
+pub(crate) use simplexes::{project_row, project_rows};
 
 /// `sum z ln(z/w) - z + w` of numbers given by their logarithms: `shift + sign a`.
 pub(crate) struct Divergence<'a> {
