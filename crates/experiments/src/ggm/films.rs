@@ -104,12 +104,12 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
         ("cosine on a fixed graph, k = 10", "0.8107", |a, b, _, _| Ok(cosine(a, b, 10, true)?)),
         ("cosine among rated films, k = 10", "none", |a, b, _, _| Ok(cosine(a, b, 10, false)?)),
         ("least-squares neighbours, k = 10", "0.7510", |a, b, _, s| {
-            Ok(NeighbourhoodModel::fit(a, 10, &s[0])?.mean_absolute_error(a, b))
+            Ok(NeighbourhoodModel::fit(a, 10, &s[0])?.mean_absolute_error(a, b)?)
         }),
         ("latent factors, 50", "0.7321", |a, b, _, s| {
-            Ok(FactorModel::fit(a, 50, &s[1]).mean_absolute_error(a, b))
+            Ok(FactorModel::fit(a, 50, &s[1])?.mean_absolute_error(a, b)?)
         }),
-        ("film means", "none", |a, b, _, _| Ok(item_means(a, b))),
+        ("film means", "none", |a, b, _, _| Ok(item_means(a, b)?)),
     ];
     let mut table = Table::new("Mean absolute error", ["method", "here", "Table 9.1"]);
     let mut found = Vec::new();
@@ -119,7 +119,7 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
         for (train, test) in &folds {
             context.check()?;
             sum += if context.is_frozen(name) {
-                item_means(train, test)
+                item_means(train, test)?
             } else {
                 method(train, test, &field, &[sgd, factors])?
             };

@@ -9,6 +9,7 @@
 //! | `gg-33` | Figure 8.1 | how the work of SHORTCUT grows |
 //! | `gg-34` | Figure 8.2 | how many products SHORTCUT's maximum looks at |
 //! | `gg-36` | Figure 8.3 | edges found against false ones, seven methods |
+//! | `gg-36b` | Figure 8.4 | the same on Erdos-Renyi graphs |
 //! | `gg-37` | Figure 8.5 | shares: held-out likelihood after a refit |
 //! | `gg-38` | Figure 8.6 | temperatures: the same |
 //! | `gg-53` | Table 9.1 | films: item fields beside other recommenders |
@@ -37,7 +38,8 @@ pub(crate) const ALL: &[Experiment] = &[
     costs::EXPERIMENT,
     shortcut::EXPERIMENT,
     products::EXPERIMENT,
-    roc::EXPERIMENT,
+    roc::PREFERENTIAL,
+    roc::RANDOM,
     held_out::STOCKS,
     held_out::CLIMATE,
     films::EXPERIMENT,
