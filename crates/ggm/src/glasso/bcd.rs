@@ -32,7 +32,7 @@ pub(super) struct Bcd {
 
 impl Bcd {
     /// From a positive definite `x` and its inverse. The dual point is the inverse clipped to the box where that is
-    /// positive definite, else the covariance with its diagonal weights.
+    /// positive definite, else the covariance shrunken towards its diagonal as far as the box allows.
     pub(super) fn new(block: &Block, x: Vec<f64>, inverse: &[f64]) -> Bcd {
         let k = block.k;
         let mut w = vec![0.0; k * k];
@@ -44,14 +44,13 @@ impl Bcd {
             }
         }
         if InPlaceCholesky::new(w.clone(), k).is_err() {
+            block.shrunk(&mut w);
             for i in 0..k {
-                for j in 0..k {
-                    let c = block.c[i * k + j];
-                    let shrunk = c - c.clamp(-block.lambda.at(i, j), block.lambda.at(i, j));
-                    w[i * k + j] = if i == j { c + block.lambda.at(i, i) } else { shrunk };
+                for j in 0..i {
+                    w[i * k + j] = w[j * k + i];
                 }
             }
-            // Soft-thresholding may leave the cone; the identity (the diagonal) never does.
+            // Without a penalty somewhere that may be singular; the identity (the diagonal) never is.
             if InPlaceCholesky::new(w.clone(), k).is_err() {
                 for i in 0..k {
                     for j in 0..k {

@@ -137,13 +137,14 @@ impl Block {
             }
         }
         if best == f64::NEG_INFINITY {
-            best = self.shrunk_dual(room);
+            self.shrunk(room);
+            best = self.log_det_of(room);
         }
         best + k as f64
     }
 
-    /// `log det` of `(1 - t) C + t diag(C) + diag(Lambda)` with the largest `t` in the box.
-    fn shrunk_dual(&self, room: &mut Vec<f64>) -> f64 {
+    /// `(1 - t) C + t diag(C) + diag(Lambda)` with the largest `t` in the box; the upper triangle.
+    pub(super) fn shrunk(&self, room: &mut [f64]) {
         let k = self.k;
         let mut t = 1.0_f64;
         for i in 0..k {
@@ -161,7 +162,6 @@ impl Block {
                     keep * self.c[i * k + j] + if i == j { self.lambda.at(i, i) } else { 0.0 };
             }
         }
-        self.log_det_of(room)
     }
 
     fn log_det_of(&self, room: &mut Vec<f64>) -> f64 {

@@ -6,7 +6,7 @@
 //!
 //! | method | an iteration costs | when |
 //! |---|---|---|
-//! | [`Method::Quic`], the default | `p \|free\|` and a Cholesky factorisation with inverse | always; about 5 to 10 iterations to a gap of 1e-10 |
+//! | [`Method::Quic`], the default | `p \|free\|` a sweep, a Cholesky factorisation with inverse a step | always |
 //! | [`Method::BlockCoordinate`] | `p` lasso problems | comparison with other programs |
 //! | [`Method::Admm`] | an eigendecomposition | comparison; what other penalties are built on |
 //!
@@ -21,8 +21,10 @@ mod admm;
 mod bcd;
 mod block;
 mod components;
+mod gradient;
 mod part;
 mod quic;
+mod start;
 mod state;
 mod support;
 mod unit;
@@ -61,7 +63,7 @@ pub enum Method {
 /// |---|---|---|
 /// | `method` | QUIC | how a component is solved |
 /// | `screening` | true | solve components by themselves |
-/// | `stop` | gap 1e-6, absolute or relative; 1000 iterations | when to end; a pass is one iteration |
+/// | `stop` | gap 1e-6, absolute or relative; 1000 iterations | when to end; a pass is one iteration, with QUIC a Newton step or the gradient steps before it |
 /// | `max_memory` | 4 GiB | bytes that may be allocated; `None` for no limit |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -127,13 +129,14 @@ pub fn graphical_lasso<O: Observer<Screened>>(
         if settings.screening { components(problem) } else { vec![(0..p as u32).collect()] };
     let squares = parts.iter().map(|nodes| (nodes.len() as u64).pow(2)).sum::<u64>();
     let hint = "raise the penalty, so that the graph falls into smaller components, or max_memory";
-    check_memory("the graphical lasso", squares.saturating_mul(7), settings.max_memory, hint)?;
+    check_memory("the graphical lasso", squares.saturating_mul(9), settings.max_memory, hint)?;
     let mut method = Screened::new(problem, settings, parts, start)?;
     let report: Report = run(&mut method, &settings.stop, observer)?;
     if report.certificate.value() == f64::INFINITY && method.degenerate() {
         return Err(Error::Unbounded {
             what: "the graphical lasso",
-            reason: "some edges have no penalty and the covariance matrix is singular there; penalise them",
+            reason: "the covariance matrix is singular where edges have no penalty, or has negative eigenvalues beyond the penalty; \
+                     penalise these edges, or see `nearest_correlation`",
         });
     }
     Ok(Solution { state: method.into_state(), report })

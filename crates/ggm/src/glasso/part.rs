@@ -7,8 +7,9 @@ use rayon::prelude::*;
 
 use super::admm::Admm;
 use super::bcd::Bcd;
-use super::block::{Block, soft};
+use super::block::Block;
 use super::quic::Quic;
+use super::start::{closed_form, warm};
 use super::state::{Component, GlassoState};
 use super::{GlassoSettings, Method};
 use crate::error::Error;
@@ -16,7 +17,7 @@ use crate::problem::Problem;
 
 /// The graphical lasso by components: what an observer sees.
 ///
-/// A pass is one iteration of every component that is not done.
+/// A pass is one iteration of every component that is not done: with QUIC a Newton step, or as many gradient steps as cost the same.
 pub struct Screened {
     order: usize,
     parts: Vec<Part>,
@@ -81,7 +82,7 @@ impl Screened {
         self.parts.iter().map(|part| part.block.k).collect()
     }
 
-    /// Whether a diagonal entry has run away, as it does where the likelihood is unbounded.
+    /// Whether a component has no lower bound, as where the likelihood is unbounded.
     pub(super) fn degenerate(&self) -> bool {
         self.parts.iter().any(|part| part.lower == f64::NEG_INFINITY)
     }
@@ -217,7 +218,7 @@ impl Part {
         self.iterations += 1;
         let promising = match &mut self.solver {
             Solver::Quic(quic) => {
-                quic.step(&self.block);
+                quic.step(&self.block, self.share);
                 quic.stalled || quic.estimate <= self.share
             }
             Solver::Bcd(bcd) => {
@@ -232,6 +233,10 @@ impl Part {
         if promising {
             self.look();
             self.rests = self.gap() <= self.share || self.stalled();
+            let gap = self.gap();
+            if let Solver::Quic(quic) = &mut self.solver {
+                quic.correct(gap);
+            }
         }
     }
 
@@ -297,69 +302,4 @@ pub(crate) fn repaired(mut x: Vec<f64>, k: usize) -> (Vec<f64>, InPlaceCholesky)
         }
     }
     unreachable!("a positive diagonal matrix is positive definite")
-}
-
-/// The solution for one or two variables, where the inverse of the soft-thresholded covariances is it.
-fn closed_form(block: &Block) -> Option<(Vec<f64>, Vec<f64>, f64)> {
-    match block.k {
-        1 => Some((vec![1.0], vec![1.0], 0.0)),
-        2 => {
-            let s = soft(block.c[1], block.lambda.at(0, 1));
-            let det = (1.0 - s) * (1.0 + s);
-            if !(det > 0.0) {
-                return None;
-            }
-            let off = -s / det;
-            Some((vec![1.0 / det, off, off, 1.0 / det], vec![1.0, s, s, 1.0], -det.ln()))
-        }
-        _ => None,
-    }
-}
-
-/// The former solution on the nodes of a block.
-fn warm(
-    block: &Block,
-    start: &GlassoState,
-    place: &[(u32, u32)],
-) -> Option<(Vec<f64>, Vec<f64>, f64)> {
-    let k = block.k;
-    let mut x = vec![0.0; k * k];
-    let mut w = vec![0.0; k * k];
-    let mut used: Vec<u32> = block.nodes.iter().map(|&i| place[i as usize].0).collect();
-    for a in 0..k {
-        let (c, i) = place[block.nodes[a] as usize];
-        let component = start.components.get(c as usize)?;
-        let size = component.nodes.len();
-        for b in 0..k {
-            let (other, j) = place[block.nodes[b] as usize];
-            if other == c {
-                let at = i as usize * size + j as usize;
-                // An edge that is forbidden now must go; the inverse is then another.
-                let scale = block.scale[a] * block.scale[b];
-                x[a * k + b] = component.precision[at] / scale;
-                w[a * k + b] = component.covariance[at] * scale;
-            }
-        }
-    }
-    used.sort_unstable();
-    used.dedup();
-    let whole: usize = used.iter().map(|&c| start.components[c as usize].nodes.len()).sum();
-    let mut forbidden = false;
-    for a in 0..k {
-        for b in 0..k {
-            if x[a * k + b] != 0.0 && block.lambda.at(a, b) == f64::INFINITY {
-                x[a * k + b] = 0.0;
-                forbidden = true;
-            }
-        }
-    }
-    if whole == k && !forbidden {
-        let log_det: f64 = used.iter().map(|&c| start.components[c as usize].log_det).sum();
-        return Some((x, w, log_det + block.shift()));
-    }
-    // Only a part of a former component: its principal submatrix, inverted anew.
-    let factor = InPlaceCholesky::new(x.clone(), k).ok()?;
-    factor.inverse(&mut w);
-    let log_det = factor.log_det();
-    Some((x, w, log_det))
 }

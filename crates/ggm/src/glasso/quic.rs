@@ -21,6 +21,7 @@ use fenchel_linalg::factor::InPlaceCholesky;
 use fenchel_linalg::lanes;
 
 use super::block::{Block, Lambda, soft};
+use super::gradient::Gradients;
 use super::support;
 
 /// Where QUIC stands on one block.
@@ -37,7 +38,8 @@ pub(super) struct Quic {
     pub(super) factorisations: u64,
     /// Off-diagonal entries only: the diagonal of `X` stays.
     pub(super) fixed_diagonal: bool,
-    room: Vec<f64>,
+    pub(super) gradients: Gradients,
+    pub(super) room: Vec<f64>,
 }
 
 /// The free entries of the upper triangle by rows, and the direction there.
@@ -60,12 +62,13 @@ impl Quic {
             stalled: false,
             factorisations: 0,
             fixed_diagonal: false,
+            gradients: Gradients::new(),
             room: Vec::new(),
         }
     }
 
     /// One Newton step.
-    pub(super) fn step(&mut self, block: &Block) {
+    pub(super) fn newton_step(&mut self, block: &Block) {
         let mut direction = self.free(block);
         let (_, last) = self.descend(block, &mut direction);
         self.search(block, &direction, last);

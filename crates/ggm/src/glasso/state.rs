@@ -2,7 +2,7 @@
 
 use fenchel_linalg::factor::InPlaceCholesky;
 use fenchel_linalg::{Invalid, factor};
-use ndarray::{Array2, ArrayView2};
+use ndarray::{Array1, Array2, ArrayView2};
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
@@ -29,18 +29,43 @@ impl GlassoState {
     /// # Errors
     /// [`Invalid`] for a matrix that is not symmetric positive definite.
     pub fn from_precision(precision: ArrayView2<f64>) -> Result<GlassoState, Error> {
-        let p = Invalid::check_square("precision", precision.dim())?;
-        factor::cholesky(precision)?;
-        let entries: Vec<f64> = precision.iter().copied().collect();
-        let factor = InPlaceCholesky::new(entries.clone(), p).map_err(|_| {
-            Invalid::NotPositiveDefinite { what: "precision", pivot: p - 1, value: 0.0 }
+        Self::checked("precision", precision)
+    }
+
+    fn checked(what: &'static str, precision: ArrayView2<f64>) -> Result<GlassoState, Error> {
+        let p = Invalid::check_square(what, precision.dim())?;
+        factor::cholesky(precision).map_err(|error| match error {
+            Invalid::NonFinite { row, column, value, .. } => {
+                Invalid::NonFinite { what, row, column, value }
+            }
+            Invalid::NotPositiveDefinite { pivot, value, .. } => {
+                Invalid::NotPositiveDefinite { what, pivot, value }
+            }
+            Invalid::Layout { reason, .. } => Invalid::Layout { what, reason },
+            other => other,
         })?;
+        let entries: Vec<f64> = precision.iter().copied().collect();
+        let factor = InPlaceCholesky::new(entries.clone(), p)
+            .map_err(|_| Invalid::NotPositiveDefinite { what, pivot: p - 1, value: 0.0 })?;
         let mut covariance = vec![0.0; p * p];
         factor.inverse(&mut covariance);
         let nodes = (0..p as u32).collect();
         let log_det = factor.log_det();
         let component = Component { nodes, precision: entries, covariance, log_det };
         Ok(GlassoState { order: p, components: vec![component] })
+    }
+
+    /// The same from the precision of a former model, in the units of the data, where variable `i` is divided by `units[i]`.
+    pub(crate) fn in_units(
+        precision: ArrayView2<f64>,
+        units: &Array1<f64>,
+    ) -> Result<GlassoState, Error> {
+        let what = "precision of the start";
+        let p = Invalid::check_square(what, precision.dim())?;
+        Invalid::check_length("variables of the start", units.len(), p)?;
+        let scaled =
+            Array2::from_shape_fn((p, p), |(i, j)| precision[[i, j]] * units[i] * units[j]);
+        Self::checked(what, scaled.view())
     }
 
     /// Number of variables.

@@ -4,6 +4,7 @@ use ndarray::Array2;
 
 use super::block::{Block, Lambda};
 use super::quic::Quic;
+use super::state::GlassoState;
 
 /// `min_R <C, R> - log det R + l1 sum_(i != j) |R_ij|` over positive definite `R` with ones on the diagonal, where `C` may change between the steps.
 pub(crate) struct UnitDiagonal {
@@ -12,8 +13,8 @@ pub(crate) struct UnitDiagonal {
 }
 
 impl UnitDiagonal {
-    /// From the identity.
-    pub(crate) fn new(covariance: &Array2<f64>, l1: f64) -> UnitDiagonal {
+    /// From `D^-1 Theta D^-1` for the precision `Theta` of `start`, with `D^2` its diagonal.
+    pub(crate) fn new(covariance: &Array2<f64>, l1: f64, start: &GlassoState) -> UnitDiagonal {
         let k = covariance.nrows();
         let block = Block {
             nodes: (0..k as u32).collect(),
@@ -22,9 +23,13 @@ impl UnitDiagonal {
             c: covariance.iter().copied().collect(),
             lambda: Lambda::Product { rate: vec![l1.sqrt(); k], diagonal: vec![0.0; k] },
         };
-        let mut eye = vec![0.0; k * k];
-        (0..k).for_each(|i| eye[i * k + i] = 1.0);
-        let mut quic = Quic::new(&block, eye.clone(), eye, 0.0);
+        let (theta, inverse) = (start.precision(), start.covariance());
+        let d = theta.diag().mapv(f64::sqrt);
+        let one = |(i, j)| if i == j { 1.0 } else { theta[[i, j]] / (d[i] * d[j]) };
+        let x = Array2::from_shape_fn((k, k), one).into_raw_vec_and_offset().0;
+        let w = Array2::from_shape_fn((k, k), |(i, j)| inverse[[i, j]] * d[i] * d[j]);
+        let log_det = start.log_det() - 2.0 * d.mapv(f64::ln).sum();
+        let mut quic = Quic::new(&block, x, w.into_raw_vec_and_offset().0, log_det);
         quic.fixed_diagonal = true;
         UnitDiagonal { block, quic }
     }
@@ -40,7 +45,7 @@ impl UnitDiagonal {
 
     /// One Newton step.
     pub(crate) fn step(&mut self) {
-        self.quic.step(&self.block);
+        self.quic.newton_step(&self.block);
     }
 
     /// The point.

@@ -102,6 +102,25 @@ fn quic_converges_quadratically() {
     assert!(gaps[last] <= 1e-11);
 }
 
+/// Large and dense enough for gradient steps before the Newton steps.
+#[test]
+fn dense_solutions_are_those_of_the_other_methods() {
+    let c = covariance(120, 60, 9);
+    for weights in [Weights::Uniform(0.12), Weights::Each(Array2::from_elem((120, 120), 0.15))] {
+        let problem = Problem::new(c.view(), &weights).unwrap();
+        let run =
+            |method, gap| graphical_lasso(&problem, &tight(method, gap), None, &mut ()).unwrap();
+        let (quic, other) = (run(Method::Quic, 1e-9), run(Method::BlockCoordinate, 1e-6));
+        assert_eq!(quic.report.status, Status::Converged, "{}", quic.report);
+        assert!(quic.state.sparse().edges.len() > 900, "{}", quic.state.sparse().edges.len());
+        let values = [&quic, &other].map(|s| s.report.certificate.objective().unwrap());
+        assert!(values[0] <= values[1] + 1e-9 && values[1] <= values[0] + 1e-6, "{values:?}");
+        assert!(violation(&c, &weights, &quic.state.precision()) < 1e-3);
+        // Many factorisations a pass: these were gradient steps.
+        assert!(quic.report.oracle_calls as f64 > 4.0 * quic.report.passes, "{}", quic.report);
+    }
+}
+
 #[test]
 fn screening_changes_nothing_but_the_work() {
     let c = covariance(25, 30, 11);

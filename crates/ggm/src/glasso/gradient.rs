@@ -1,0 +1,230 @@
+//! Proximal gradient steps before a Newton step of [QUIC](super::quic), where many entries are free.
+//!
+//! ```text
+//! X+ = S(X - t (C - W), t Lambda)
+//! ```
+//!
+//! A step costs a Cholesky factorisation a trial and one inverse, whatever the number of free entries. A Newton step costs sweeps over all of
+//! them. So many gradient steps come before a Newton step as cost the same, until a Newton step gains more than those before it: neither kind
+//! can then waste more than about half of the time. Sparse problems, where this number is small, keep to Newton steps alone.
+//!
+//! The step sizes are the two of Barzilai and Borwein in turn, halved until `-log det` at the new point is below its quadratic model
+//! with curvature `1 / t`, so that no step raises the objective.
+//!
+//! Source: Guillot, Rajaratnam, Rolfs, Maleki and Wong, "Iterative thresholding algorithm for sparse inverse covariance estimation", NIPS 2012.
+
+use fenchel_linalg::factor::InPlaceCholesky;
+
+use super::block::Block;
+use super::quic::Quic;
+
+/// What a round of steps hands on to the next one.
+pub(super) struct Gradients {
+    /// Steps until the next Newton step; `None` after it.
+    left: Option<usize>,
+    size: f64,
+    /// By how much the steps since the last Newton step lowered the objective.
+    gained: f64,
+    /// Whether a Newton step gained more than the steps before it: from then on there are Newton steps alone.
+    outdone: bool,
+    /// Which of the two sizes is next.
+    short: bool,
+    /// How much larger than the last decrease the gap was when it was last looked at.
+    gap_by_decrease: f64,
+    next: Vec<f64>,
+    inverse: Vec<f64>,
+}
+
+impl Gradients {
+    pub(super) fn new() -> Gradients {
+        Gradients {
+            left: None,
+            size: 1.0,
+            gained: 0.0,
+            outdone: false,
+            short: false,
+            gap_by_decrease: 2.0,
+            next: Vec::new(),
+            inverse: Vec::new(),
+        }
+    }
+}
+
+/// Blocks of lower order make Newton steps alone: their sweeps stay in cache, and factorisations in blocks gain nothing.
+const SMALL: usize = 100;
+
+/// Steps that cost as much as a Newton step with so many free entries on or above the diagonal; 0 if they are too few to be of use.
+///
+/// About twenty sweeps of `8 k free` operations against `4 k^3 / 3` operations, which blocked products do four times as fast.
+fn affordable(k: usize, free: usize) -> usize {
+    let steps = 480 * free / (k * k);
+    if k < SMALL || steps < 10 { 0 } else { steps.min(100) }
+}
+
+/// A proximal step `D`; sums over both triangles.
+struct Trial {
+    /// `<W, D>`
+    inverse: f64,
+    /// `||D||^2`
+    square: f64,
+    /// `<C, X> + penalty(X)` at the new point
+    linear: f64,
+}
+
+impl Quic {
+    /// Gradient steps, as many as cost a Newton step, or until `enough`, a guess of the gap, is reached; then, at the next call, a Newton step.
+    pub(super) fn step(&mut self, block: &Block, enough: f64) {
+        let before = self.linear - self.log_det;
+        let left = match self.gradients.left.take() {
+            Some(left) => left,
+            None if self.gradients.outdone => 0,
+            None => {
+                self.gradients.gained = 0.0;
+                affordable(block.k, self.free_entries(block))
+            }
+        };
+        if left == 0 {
+            self.newton_step(block);
+            let gained = before - (self.linear - self.log_det);
+            self.gradients.outdone |= gained > self.gradients.gained;
+            return;
+        }
+        for done in 1..=left {
+            if !self.gradient_step(block) {
+                // As far as rounding lets them.
+                self.gradients.left = Some(0);
+                break;
+            }
+            self.gradients.left = Some(left - done);
+            if self.estimate <= enough {
+                break;
+            }
+        }
+        mirror(&mut self.x, block.k);
+        self.gradients.gained += before - (self.linear - self.log_det);
+    }
+
+    /// After a look at a gap that was larger than the estimate.
+    pub(super) fn correct(&mut self, gap: f64) {
+        if self.estimate > 0.0 && gap > self.estimate && gap.is_finite() {
+            self.gradients.gap_by_decrease *= (gap / self.estimate).clamp(1.5, 10.0);
+        }
+    }
+
+    fn free_entries(&self, block: &Block) -> usize {
+        let k = block.k;
+        let free = |i: usize| {
+            let (x, w, c) = (&self.x[i * k..][..k], &self.w[i * k..][..k], &block.c[i * k..][..k]);
+            (i + 1..k)
+                .filter(|&j| x[j] != 0.0 || (c[j] - w[j]).abs() > block.lambda.at(i, j))
+                .count()
+        };
+        k + (0..k).map(free).sum::<usize>()
+    }
+
+    /// One step; false if rounding hides what it gains. Of `x` the upper triangle alone is read and written.
+    fn gradient_step(&mut self, block: &Block) -> bool {
+        let k = block.k;
+        for _ in 0..40 {
+            let size = self.gradients.size;
+            let trial = self.try_step(block, size);
+            let quadratic = 0.5 * trial.square / size;
+            let decrease = self.linear - trial.linear + trial.inverse - quadratic;
+            let rounding = 4e-16 * (self.linear.abs() + self.log_det.abs() + k as f64);
+            if !(decrease > rounding) {
+                return false;
+            }
+            self.room.clear();
+            self.room.extend_from_slice(&self.gradients.next);
+            self.factorisations += 1;
+            match InPlaceCholesky::new(std::mem::take(&mut self.room), k) {
+                Ok(factor) => {
+                    let log_det = factor.log_det();
+                    let gained = self.linear - trial.linear + log_det - self.log_det;
+                    if self.log_det - log_det <= quadratic - trial.inverse + rounding {
+                        if !(gained > 0.0) {
+                            // The factorisation of a nearly singular matrix knows its determinant less well.
+                            self.room = factor.into_entries();
+                            return false;
+                        }
+                        std::mem::swap(&mut self.w, &mut self.gradients.inverse);
+                        self.w.resize(k * k, 0.0);
+                        factor.inverse(&mut self.w);
+                        self.room = factor.into_entries();
+                        self.log_det = log_det;
+                        self.linear = trial.linear;
+                        self.estimate = self.gradients.gap_by_decrease * decrease;
+                        self.next_size(k, trial.square);
+                        std::mem::swap(&mut self.x, &mut self.gradients.next);
+                        return true;
+                    }
+                    self.room = factor.into_entries();
+                }
+                Err(memory) => self.room = memory,
+            }
+            self.gradients.size *= 0.5;
+        }
+        false
+    }
+
+    /// Puts the upper triangle of the new point into `next`.
+    fn try_step(&mut self, block: &Block, size: f64) -> Trial {
+        let k = block.k;
+        let next = &mut self.gradients.next;
+        next.resize(k * k, 0.0);
+        let (mut inverse, mut square, mut linear) = (0.0, 0.0, 0.0);
+        for i in 0..k {
+            let row = i * k + i..(i + 1) * k;
+            let (x, w, c) = (&self.x[row.clone()], &self.w[row.clone()], &block.c[row.clone()]);
+            let next = &mut next[row];
+            for (j, new) in next.iter_mut().enumerate() {
+                let z = x[j] - size * (c[j] - w[j]);
+                let t = size * block.lambda.at(i, i + j);
+                *new = z - z.max(-t).min(t);
+            }
+            let (mut along, mut length, mut value) = (0.0, 0.0, 0.0);
+            for j in 1..next.len() {
+                let d = next[j] - x[j];
+                along += w[j] * d;
+                length += d * d;
+                if next[j] != 0.0 {
+                    value += c[j] * next[j] + block.lambda.at(i, i + j) * next[j].abs();
+                }
+            }
+            let d = next[0] - x[0];
+            inverse += 2.0 * along + w[0] * d;
+            square += 2.0 * length + d * d;
+            linear += 2.0 * value + (c[0] + block.lambda.at(i, i)) * next[0];
+        }
+        Trial { inverse, square, linear }
+    }
+
+    /// The size of the next step from what the last one, with `next` and `inverse` still to be compared, did to point and inverse.
+    fn next_size(&mut self, k: usize, square: f64) {
+        let (mut along, mut change) = (0.0, 0.0);
+        for i in 0..k {
+            let row = i * k + i..(i + 1) * k;
+            let (x, next) = (&self.x[row.clone()], &self.gradients.next[row.clone()]);
+            let (w, old) = (&self.w[row.clone()], &self.gradients.inverse[row]);
+            for j in 0..x.len() {
+                let twice = if j == 0 { 1.0 } else { 2.0 };
+                let y = old[j] - w[j];
+                along += twice * (next[j] - x[j]) * y;
+                change += twice * y * y;
+            }
+        }
+        let size = if self.gradients.short { along / change } else { square / along };
+        self.gradients.short = !self.gradients.short;
+        if size > 0.0 && size.is_finite() {
+            self.gradients.size = size;
+        }
+    }
+}
+
+fn mirror(x: &mut [f64], k: usize) {
+    for i in 0..k {
+        for j in 0..i {
+            x[i * k + j] = x[j * k + i];
+        }
+    }
+}
