@@ -15,6 +15,7 @@ use fenchel_linalg::Invalid;
 use fenchel_linalg::factor::InPlaceCholesky;
 use fenchel_optim::lbfgs::{LbfgsSettings, Smooth, lbfgs};
 use fenchel_optim::{MAX_MEMORY, Report};
+use ndarray::{Array2, ArrayView2};
 
 use crate::error::check_memory;
 use crate::{Error, gaussian_belief_propagation};
@@ -28,11 +29,70 @@ pub struct LaplacianFit {
     pub report: Report,
 }
 
+/// The Laplacian with these weights: the precision matrix of an improper model, in which only differences have a distribution.
+///
+/// # Errors
+/// [`Invalid`] for lengths that do not fit, edges that are no pairs of nodes below `p`, and weights that are negative or not finite.
+pub fn matrix(p: usize, edges: &[(u32, u32)], weights: &[f64]) -> Result<Array2<f64>, Error> {
+    Invalid::check_length("weights", edges.len(), weights.len())?;
+    check_edges(p, edges)?;
+    let mut out = Array2::zeros((p, p));
+    for (&(i, j), &w) in edges.iter().zip(weights) {
+        Invalid::check_nonnegative("weight of an edge", w)?;
+        let (i, j) = (i as usize, j as usize);
+        out[[i, i]] += w;
+        out[[j, j]] += w;
+        out[[i, j]] -= w;
+        out[[j, i]] -= w;
+    }
+    Ok(out)
+}
+
+/// Edges and weights of a matrix that is a Laplacian: symmetric, no positive entry off the diagonal (a Z-matrix), and rows whose sums are 0
+/// but for rounding (active diagonal dominance). `(i, j, w)` with `i < j`, ascending.
+///
+/// # Errors
+/// [`Invalid`] that names the first entry or row that is not so.
+pub fn weights(precision: ArrayView2<f64>) -> Result<Vec<(u32, u32, f64)>, Error> {
+    let what = "Laplacian";
+    let p = Invalid::check_square(what, precision.dim())?;
+    let refused = |reason: String| Err(Invalid::Layout { what, reason }.into());
+    let mut found = Vec::new();
+    for i in 0..p {
+        let (mut sum, mut size) = (0.0, 0.0);
+        for j in 0..p {
+            let (value, mirror) = (precision[[i, j]], precision[[j, i]]);
+            if !value.is_finite() {
+                return Err(Invalid::NonFinite { what, row: i, column: j, value }.into());
+            }
+            if (value - mirror).abs() > 1e-10 * value.abs().max(mirror.abs()) {
+                return refused(format!("entry ({i}, {j}) is {value} but ({j}, {i}) is {mirror}"));
+            }
+            if i != j && value > 0.0 {
+                return refused(format!("entry ({i}, {j}) is {value}; expected none above 0"));
+            }
+            if j > i && value < 0.0 {
+                found.push((i as u32, j as u32, -value));
+            }
+            sum += value;
+            size += value.abs();
+        }
+        if sum.abs() > 1e-10 * size {
+            return refused(format!("row {i} adds up to {sum}; expected 0"));
+        }
+    }
+    Ok(found)
+}
+
 fn check(p: usize, edges: &[(u32, u32)], spread: &[f64]) -> Result<(), Error> {
     Invalid::check_length("variances of differences", edges.len(), spread.len())?;
     for &v in spread {
         Invalid::check_positive("variance of a difference", v)?;
     }
+    check_edges(p, edges)
+}
+
+fn check_edges(p: usize, edges: &[(u32, u32)]) -> Result<(), Error> {
     match edges.iter().find(|e| e.0 == e.1 || e.0.max(e.1) as usize >= p) {
         Some((i, j)) => {
             let reason = format!("({i}, {j}) in a graph of {p} nodes");
@@ -61,10 +121,13 @@ pub fn exact(
     for (c, nodes) in graph.components().iter().enumerate() {
         nodes.iter().for_each(|&i| component[i as usize] = (c, nodes.len() as f64));
     }
-    let function = Exact { p, edges, spread, component, inverse: vec![0.0; p * p] };
+    // In units in which spreads are about 1: the objective, which the stopping rule looks at, has logarithms of them.
+    let unit = spread.iter().map(|v| v.ln() / spread.len() as f64).sum::<f64>().exp();
+    let spread: Vec<f64> = spread.iter().map(|v| v / unit).collect();
     let start: Vec<f64> = spread.iter().map(|v| -v.ln()).collect();
+    let function = Exact { p, edges, spread: &spread, component, inverse: vec![0.0; p * p] };
     let solution = lbfgs(function, settings, start, &mut ())?;
-    let weights = solution.state.point.iter().map(|t| t.exp()).collect();
+    let weights = solution.state.point.iter().map(|t| t.exp() / unit).collect();
     Ok(LaplacianFit { weights, report: solution.report })
 }
 
@@ -116,7 +179,8 @@ impl Smooth for Exact<'_> {
 }
 
 /// Maximum likelihood with the Bethe approximation of the partition function: its stationary points are those of
-/// [`diagonal_ascent`](crate::bethe::diagonal_ascent). `ridge` is added to the diagonal, as a fraction of it, so that the messages have a limit.
+/// [`diagonal_ascent`](crate::bethe::diagonal_ascent). `ridge` is added to the diagonal, as a fraction of it, so that the messages have
+/// a limit; it must be positive. Components that are trees get their exact weights, `1 / v_ij`.
 ///
 /// # Errors
 /// As [`exact`].
@@ -128,7 +192,16 @@ pub fn bethe(
     settings: &LbfgsSettings,
 ) -> Result<LaplacianFit, Error> {
     check(p, edges, spread)?;
-    Invalid::check_nonnegative("ridge", ridge)?;
+    Invalid::check_positive("ridge", ridge)?;
+    // On a tree the approximation is exact, and the weights are known.
+    let tree = crate::bethe::tree_nodes(p, edges)?;
+    let of_tree = |e: usize| tree[edges[e].0 as usize];
+    let kept: Vec<usize> = (0..edges.len()).filter(|&e| !of_tree(e)).collect();
+    let all_edges = edges;
+    let mut weights: Vec<f64> = spread.iter().map(|v| 1.0 / v).collect();
+    let edges: Vec<(u32, u32)> = kept.iter().map(|&e| all_edges[e]).collect();
+    let spread: Vec<f64> = kept.iter().map(|&e| spread[e]).collect();
+    let (edges, spread) = (edges.as_slice(), spread.as_slice());
     let function = Bethe { p, edges, spread, ridge };
     let mut degree = vec![0.0_f64; p];
     for &(i, j) in edges {
@@ -145,7 +218,7 @@ pub fn bethe(
         })
         .collect();
     let solution = lbfgs(function, settings, start, &mut ())?;
-    let weights = solution.state.point.iter().map(|t| t.exp()).collect();
+    kept.iter().zip(&solution.state.point).for_each(|(&e, t)| weights[e] = t.exp());
     Ok(LaplacianFit { weights, report: solution.report })
 }
 
@@ -178,7 +251,7 @@ impl Smooth for Bethe<'_> {
             return f64::INFINITY;
         };
         let c = &beliefs.covariance;
-        let entropy = crate::bethe::entropy(&beliefs.variance, self.edges, c);
+        let entropy = crate::bethe::entropy_of(&beliefs.variance, self.edges, c);
         let mut energy: f64 = diagonal.iter().zip(&beliefs.variance).map(|(d, c)| d * c).sum();
         for (&(_, _, theta), c) in edges.iter().zip(c) {
             energy += 2.0 * theta * c;

@@ -14,11 +14,13 @@
 //! | [`Training::BetheLikelihood`] | belief propagation in L-BFGS | [`laplacian::bethe`](crate::laplacian::bethe()) |
 //! | [`Training::ExactLikelihood`] | O(p^3) an evaluation | [`laplacian::exact`](crate::laplacian::exact()) |
 //!
-//! [`baselines`] has what it is compared with. Source: Defazio, chapter 9 (GG-50 to GG-54).
+//! [`AttributeField`] lets the means depend on attributes of the users. [`baselines`] has what it is compared with. Source: Defazio, chapter 9 (GG-50 to GG-54, GG-57).
 
+mod attributes;
 pub mod baselines;
 mod model;
 mod ratings;
 
+pub use attributes::{AttributeField, AttributeFieldModel};
 pub use model::{ItemField, ItemFieldModel, ItemGraph, Training};
 pub use ratings::Ratings;

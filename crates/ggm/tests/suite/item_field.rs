@@ -1,10 +1,10 @@
 //! Gaussian belief propagation, Laplacians, and the recommender on top.
 
 use fenchel_ggm::bethe::{AscentSettings, diagonal_ascent};
-use fenchel_ggm::item_field::Training;
 use fenchel_ggm::item_field::baselines::{
     FactorModel, NeighbourhoodModel, SgdSettings, cosine, item_means,
 };
+use fenchel_ggm::item_field::{AttributeField, AttributeFieldModel, Training};
 use fenchel_ggm::synthetic::{barabasi_albert, diagonally_dominant};
 use fenchel_ggm::{
     Error, ItemField, ItemFieldModel, Ratings, gaussian_belief_propagation, laplacian,
@@ -71,6 +71,35 @@ fn without_one_node_a_connected_laplacian_is_positive_definite() {
         let minor = Array2::from_shape_fn((8, 8), |(a, b)| theta[[keep[a], keep[b]]]);
         assert!(Cholesky::new(minor.view()).is_ok());
     }
+}
+
+#[test]
+fn laplacians_are_told_from_other_matrices() {
+    let mut rng = stream(4, 0);
+    let edges = barabasi_albert(12, 2, &mut rng).unwrap();
+    let w: Vec<f64> = edges.iter().map(|_| 10.0_f64.powf(rng.random_range(-3.0..3.0))).collect();
+    let theta = laplacian::matrix(12, &edges, &w).unwrap();
+    let mut expected: Vec<_> = edges.iter().zip(&w).map(|(&(i, j), &w)| (i, j, w)).collect();
+    expected.sort_by_key(|e| (e.0, e.1));
+    assert_eq!(laplacian::weights(theta.view()).unwrap(), expected);
+    // x' Theta x is the weighted sum of squared differences.
+    let x: Vec<f64> = (0..12).map(|i| (i as f64).sin()).collect();
+    let form: f64 = theta.indexed_iter().map(|((i, j), t)| x[i] * t * x[j]).sum();
+    let difference = |&(i, j): &(u32, u32)| x[i as usize] - x[j as usize];
+    let sum: f64 = edges.iter().zip(&w).map(|(e, w)| w * difference(e).powi(2)).sum();
+    assert!((form - sum).abs() < 1e-10 * sum);
+    let message = |at: (usize, usize), value: f64| {
+        let mut other = theta.clone();
+        other[at] = value;
+        laplacian::weights(other.view()).unwrap_err().to_string()
+    };
+    assert!(message((3, 3), 1e9).contains("row 3"));
+    assert!(message((2, 5), 7.0).contains("(2, 5)"));
+    assert!(message((0, 1), f64::NAN).contains("row 0, column 1"));
+    assert!(laplacian::weights(Array2::<f64>::zeros((2, 3)).view()).is_err());
+    assert!(laplacian::matrix(3, &[(0, 1)], &[-1.0]).unwrap_err().to_string().contains("weight"));
+    assert!(laplacian::matrix(3, &[(0, 3)], &[1.0]).unwrap_err().to_string().contains("(0, 3)"));
+    assert!(laplacian::matrix(3, &[(0, 1)], &[]).is_err());
 }
 
 fn spreads(p: usize, edges: &[(u32, u32)]) -> (Vec<f64>, Vec<f64>, Vec<f64>) {
@@ -175,7 +204,7 @@ fn tastes(users: u32, items: u32, seed: u64) -> (Ratings, Ratings) {
 #[test]
 fn every_training_beats_the_mean() {
     let (train, test) = tastes(150, 20, 1);
-    let mean = item_means(&train, &test);
+    let mean = item_means(&train, &test).unwrap();
     for training in [
         Training::default(),
         Training::ClosedForm,
@@ -191,9 +220,9 @@ fn every_training_beats_the_mean() {
     }
     let sgd = SgdSettings { passes: 30, step: 0.02, decay: 0.95, l2: 0.02, seed: 1 };
     let near = NeighbourhoodModel::fit(&train, 5, &sgd).unwrap();
-    assert!(near.mean_absolute_error(&train, &test) < 0.6 * mean);
-    let factors = FactorModel::fit(&train, 3, &sgd);
-    assert!(factors.mean_absolute_error(&train, &test) < 0.6 * mean);
+    assert!(near.mean_absolute_error(&train, &test).unwrap() < 0.6 * mean);
+    let factors = FactorModel::fit(&train, 3, &sgd).unwrap();
+    assert!(factors.mean_absolute_error(&train, &test).unwrap() < 0.6 * mean);
     assert!(cosine(&train, &test, 5, true).unwrap() < 0.7 * mean);
     assert!(cosine(&train, &test, 5, false).unwrap() < 0.7 * mean);
 }
@@ -254,4 +283,90 @@ fn bad_ratings_are_refused() {
     // One rating: no variance, no edge, the means.
     let model = ItemField::default().fit(&one).unwrap();
     assert_eq!(model.predict(&[]).unwrap(), [1.0, 1.0]);
+}
+
+type Rated = Vec<(u32, u32, f64)>;
+
+/// Ratings of `300 x 12`, about two thirds known: a field on a chain of items around means that depend on two attributes.
+fn with_attributes(seed: u64) -> (Rated, Array2<f64>, Array2<f64>) {
+    let mut rng = stream(seed, 7);
+    let attributes = Array2::from_shape_fn((300, 2), |_| f64::from(rng.random::<bool>()));
+    let effects = Array2::from_shape_fn((12, 2), |_| 2.0 * rng.random::<f64>() - 1.0);
+    let mut ratings = Vec::new();
+    for user in 0..300 {
+        let mut level = 0.5 * (rng.random::<f64>() - 0.5);
+        for item in 0..12 {
+            level += 0.3 * (rng.random::<f64>() - 0.5);
+            let shift = effects.row(item).dot(&attributes.row(user));
+            if rng.random::<f64>() < 0.67 {
+                ratings.push((user as u32, item as u32, 3.0 + shift + level));
+            }
+        }
+    }
+    (ratings, attributes, effects)
+}
+
+#[test]
+fn attributes_move_means_and_nothing_else() {
+    let (all, attributes, effects) = with_attributes(3);
+    let ratings = Ratings::new(300, 12, all.iter().copied()).unwrap();
+    let fit = AttributeField { ridge: 1e-6, ..AttributeField::default() };
+    let model = fit.fit(&ratings, &attributes).unwrap();
+    // 200 ratings with a standard deviation of about 0.3 an item, attributes of variance 1/4: standard errors below 0.05.
+    let worst = (&model.effects - &effects).iter().fold(0.0_f64, |m, d| m.max(d.abs()));
+    assert!(worst < 0.2, "{worst}");
+    // Once the shifts are taken off it is an item field.
+    let left = all.iter().map(|&(u, i, r)| {
+        (u, i, r - model.effects.row(i as usize).dot(&attributes.row(u as usize)))
+    });
+    let left = Ratings::new(300, 12, left).unwrap();
+    let graph = fit.field.graph(&left).unwrap();
+    let plain = fit.field.train(&graph, (-100.0, 100.0)).unwrap();
+    let (a, known) = ([1.0, 0.0], [(2, 4.0), (7, 2.5)]);
+    let shift = model.effects.dot(&ndarray::aview1(&a));
+    let moved = known.map(|(i, r): (u32, f64)| (i, r - shift[i as usize]));
+    let expected = plain.predict(&moved).unwrap();
+    let found = model.predict(&a, &known).unwrap();
+    for i in 0..12 {
+        let value = (expected[i] + shift[i]).clamp(model.range.0, model.range.1);
+        assert!((found[i] - value).abs() < 1e-9, "{i}");
+    }
+    assert_eq!((found[2], found[7]), (4.0, 2.5));
+    let mut file = Vec::new();
+    model.save(&mut file).unwrap();
+    assert_eq!(AttributeFieldModel::load(&file[..]).unwrap(), model);
+}
+
+#[test]
+fn attributes_help_where_ratings_depend_on_them() {
+    let (all, attributes, _) = with_attributes(4);
+    let (test, train): (Vec<_>, Vec<_>) = all.iter().enumerate().partition(|(k, _)| k % 5 == 0);
+    let train = Ratings::new(300, 12, train.into_iter().map(|(_, &r)| r)).unwrap();
+    let with = AttributeField::default().fit(&train, &attributes).unwrap();
+    let without = ItemField::default().fit(&train).unwrap();
+    let (mut errors, mut plain) = (0.0, 0.0);
+    for &(_, &(u, i, r)) in &test {
+        let known = train.of_user(u as usize);
+        let a = attributes.row(u as usize);
+        errors += (with.predict(a, known).unwrap()[i as usize] - r).abs();
+        plain += (without.predict(known).unwrap()[i as usize] - r).abs();
+    }
+    assert!(errors < 0.8 * plain, "{errors} {plain}");
+}
+
+#[test]
+fn attributes_that_do_not_fit_are_refused() {
+    let (all, attributes, _) = with_attributes(5);
+    let ratings = Ratings::new(300, 12, all).unwrap();
+    let fit = AttributeField::default();
+    let text = |error: Error| error.to_string();
+    let short = Array2::<f64>::zeros((299, 2));
+    assert!(text(fit.fit(&ratings, &short).unwrap_err()).contains("rows of the attributes"));
+    let none = AttributeField { ridge: 0.0, ..fit.clone() };
+    assert!(text(none.fit(&ratings, &attributes).unwrap_err()).contains("ridge"));
+    let model = fit.fit(&ratings, &attributes).unwrap();
+    assert!(text(model.predict(&[1.0], &[]).unwrap_err()).contains("attributes"));
+    assert!(text(model.predict(&[1.0, f64::NAN], &[]).unwrap_err()).contains("attributes"));
+    assert!(model.predict(&[1.0, 0.0], &[(12, 3.0)]).is_err());
+    assert!(model.predict(&[1.0, 0.0], &[(1, f64::NAN)]).is_err());
 }
