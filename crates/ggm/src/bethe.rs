@@ -41,16 +41,18 @@ pub fn closed_form(
             let reason = format!("({i}, {j}) in a matrix of order {p}");
             return Err(Invalid::Layout { what: "edges", reason }.into());
         }
-        let c = covariance[[i, j]];
-        let det = diagonal[i] * diagonal[j] - c * c;
+        // In correlations, so that no product leaves the range of the numbers.
+        let (a, b) = (diagonal[i].sqrt(), diagonal[j].sqrt());
+        let r = covariance[[i, j]] / a / b;
+        let det = (1.0 - r) * (1.0 + r);
         if !(det > 0.0) {
             let reason = "the covariances of an edge are singular";
             return Err(Error::Unbounded { what: "the Bethe entropy", reason });
         }
-        precision[[i, j]] -= c / det;
-        precision[[j, i]] -= c / det;
-        precision[[i, i]] += diagonal[j] / det - 1.0 / diagonal[i];
-        precision[[j, j]] += diagonal[i] / det - 1.0 / diagonal[j];
+        precision[[i, j]] -= r / det / a / b;
+        precision[[j, i]] = precision[[i, j]];
+        precision[[i, i]] += r * r / det / diagonal[i];
+        precision[[j, j]] += r * r / det / diagonal[j];
     }
     Ok(precision)
 }
@@ -141,6 +143,24 @@ pub fn diagonal_ascent(
 ) -> Result<Ascent, Error> {
     check_pairs(variances, edges, covariances)?;
     Invalid::check_positive("step", settings.step)?;
+    if settings.kind == DiagonalStep::Multiplicative {
+        // Free of units: in those of the largest variance no product leaves the range of the numbers.
+        let unit = variances.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
+        let over = |values: &[f64]| values.iter().map(|v| v / unit).collect::<Vec<_>>();
+        let mut found = ascend(&over(variances), edges, &over(covariances), settings)?;
+        found.weights.iter_mut().for_each(|w| *w /= unit);
+        found.variances.iter_mut().for_each(|v| *v *= unit);
+        return Ok(found);
+    }
+    ascend(variances, edges, covariances, settings)
+}
+
+fn ascend(
+    variances: &[f64],
+    edges: &[(u32, u32)],
+    covariances: &[f64],
+    settings: &AscentSettings,
+) -> Result<Ascent, Error> {
     let p = variances.len();
     let tree = tree_nodes(p, edges)?;
     let mut c = variances.to_vec();
@@ -187,7 +207,16 @@ pub fn diagonal_ascent(
 }
 
 /// `H(C)`; `-inf` if the covariances of an edge are singular.
-pub fn entropy(variances: &[f64], edges: &[(u32, u32)], covariances: &[f64]) -> f64 {
+///
+/// # Errors
+/// [`Invalid`] for lengths that do not fit, edges beyond the nodes, variances that are not positive.
+pub fn entropy(variances: &[f64], edges: &[(u32, u32)], covariances: &[f64]) -> Result<f64, Error> {
+    check_pairs(variances, edges, covariances)?;
+    Ok(entropy_of(variances, edges, covariances))
+}
+
+/// The same of arguments that are known to fit.
+pub(crate) fn entropy_of(variances: &[f64], edges: &[(u32, u32)], covariances: &[f64]) -> f64 {
     let mut sum: f64 = variances.iter().map(|v| v.ln()).sum();
     for (&(i, j), c) in edges.iter().zip(covariances) {
         let (a, b) = (variances[i as usize], variances[j as usize]);
@@ -232,7 +261,7 @@ pub(crate) fn check_pairs(
 }
 
 /// Nodes of components without cycles.
-fn tree_nodes(p: usize, edges: &[(u32, u32)]) -> Result<Vec<bool>, Error> {
+pub(crate) fn tree_nodes(p: usize, edges: &[(u32, u32)]) -> Result<Vec<bool>, Error> {
     let graph = fenchel_graphical::Graph::new(p, edges.iter().copied())?;
     let mut tree = vec![false; p];
     for component in graph.components() {

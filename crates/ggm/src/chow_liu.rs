@@ -5,7 +5,7 @@ use fenchel_optim::{Certificate, Report, Status};
 use ndarray::Array2;
 
 use crate::threshold::mutual_information;
-use crate::{Error, GaussianModel, GlassoState, Statistics, bethe};
+use crate::{Error, GaussianModel, GlassoState, Scale, Statistics, bethe};
 
 /// The Gaussian tree model with the highest likelihood: the spanning tree with the largest sum of mutual informations,
 /// whose precision matrix matches the variances and the covariances along the edges.
@@ -19,10 +19,7 @@ use crate::{Error, GaussianModel, GlassoState, Statistics, bethe};
 /// [`Error::ZeroVariance`]; [`Error::Unbounded`] for perfectly correlated pairs.
 pub fn chow_liu(statistics: &Statistics) -> Result<GaussianModel, Error> {
     let p = statistics.variables();
-    let constant: Vec<usize> = (0..p).filter(|&i| !(statistics.covariance[[i, i]] > 0.0)).collect();
-    if !constant.is_empty() {
-        return Err(Error::ZeroVariance { columns: constant });
-    }
+    let (correlation, units) = statistics.on(Scale::Correlation)?;
     let information = mutual_information(statistics);
     let mut pairs = Vec::new();
     for i in 0..p {
@@ -39,9 +36,10 @@ pub fn chow_liu(statistics: &Statistics) -> Result<GaussianModel, Error> {
     }
     let forest = maximum_spanning_forest(p, &pairs)?;
     let edges: Vec<(u32, u32)> = forest.iter().map(|&e| (pairs[e].0, pairs[e].1)).collect();
-    let precision: Array2<f64> = bethe::closed_form(statistics.covariance.view(), &edges)?;
+    let precision: Array2<f64> = bethe::closed_form(correlation.view(), &edges)?;
     let state = GlassoState::from_precision(precision.view())?;
-    let objective = (&statistics.covariance * &precision).sum() - state.log_det();
+    let objective =
+        (&correlation * &precision).sum() - state.log_det() + 2.0 * units.mapv(f64::ln).sum();
     let report = Report {
         status: Status::Converged,
         certificate: Certificate::gap(objective, objective),
@@ -50,5 +48,5 @@ pub fn chow_liu(statistics: &Statistics) -> Result<GaussianModel, Error> {
         seconds: 0.0,
     };
     let mean = statistics.mean.clone();
-    Ok(GaussianModel { mean, precision, covariance: state.covariance(), report })
+    Ok(GaussianModel { mean, precision, covariance: state.covariance(), report }.in_units(&units))
 }

@@ -1,7 +1,7 @@
 //! What can go wrong.
 
 use fenchel_linalg::Invalid;
-use fenchel_optim::Refusal;
+use fenchel_optim::{Refusal, Report, Status};
 
 /// Why a model could not be fitted or a question not be answered.
 ///
@@ -69,6 +69,31 @@ impl From<fenchel_metrics::Error> for Error {
     fn from(error: fenchel_metrics::Error) -> Self {
         Error::Invalid(Invalid::Layout { what: "folds", reason: error.to_string() })
     }
+}
+
+/// Refuses a likelihood without a penalty whose covariance matrix, of variances about 1, is singular.
+pub(crate) fn check_regular(
+    what: &'static str,
+    covariance: ndarray::ArrayView2<f64>,
+) -> Result<(), Error> {
+    let found = fenchel_linalg::factor::cholesky(covariance).ok();
+    let smallest = found.map_or(0.0, |f| f.lower().diag().iter().copied().fold(1.0, f64::min));
+    if smallest >= 1e-7 {
+        return Ok(());
+    }
+    let reason = "nothing is penalised and the covariance matrix is singular; penalise it";
+    Err(Error::Unbounded { what, reason })
+}
+
+/// Refuses the end of a run that left all bounds.
+pub(crate) fn check_bounded(what: &'static str, report: &Report) -> Result<(), Error> {
+    let objective = report.certificate.objective();
+    if report.status != Status::Diverged && objective.is_none_or(f64::is_finite) {
+        return Ok(());
+    }
+    let reason = "the covariance matrix is singular or has negative eigenvalues where the penalty is too small, or its variances are of very \
+                  different sizes; raise the penalty, or take `Scale::Correlation`";
+    Err(Error::Unbounded { what, reason })
 }
 
 /// Refuses what would not fit; `numbers` of eight bytes.

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use fenchel_linalg::AsDesign;
 use fenchel_optim::{MAX_MEMORY, Progress, Stop};
-use ndarray::ArrayView1;
+use ndarray::{Array1, ArrayView1};
 use serde::{Deserialize, Serialize};
 
 use crate::error::check_memory;
@@ -130,12 +130,11 @@ impl GraphicalLasso {
         statistics: &Statistics,
         start: &GaussianModel,
     ) -> Result<GaussianModel, Error> {
-        let mut precision = start.precision.clone();
-        if self.scale == Scale::Correlation && precision.nrows() == statistics.variables() {
-            let scale = statistics.covariance.diag().mapv(f64::sqrt);
-            precision.indexed_iter_mut().for_each(|((i, j), x)| *x *= scale[i] * scale[j]);
-        }
-        let start = GlassoState::from_precision(precision.view())?;
+        let units = match self.scale {
+            Scale::Covariance => Array1::ones(statistics.variables()),
+            Scale::Correlation => statistics.on(self.scale)?.1,
+        };
+        let start = GlassoState::in_units(start.precision.view(), &units)?;
         Ok(self.solve(statistics, Some(start), &mut unwatched())?.0)
     }
 
@@ -156,6 +155,7 @@ impl GraphicalLasso {
     where
         F: FnMut(&Progress) -> ControlFlow<()>,
     {
+        statistics.check()?;
         let settings = GlassoSettings {
             method: self.method,
             stop: self.stop,

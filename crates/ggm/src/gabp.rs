@@ -29,10 +29,11 @@ pub struct GaussianBeliefs {
 }
 
 /// Synchronous belief propagation on a precision matrix given by its diagonal and its edges `(i, j, Theta_ij)`, with the potential `b`;
-/// ends when no message changes by more than `tolerance`, relatively.
+/// ends when no message changes by more than `tolerance`, relatively, or after `max_iterations`: then
+/// [`change`](GaussianBeliefs::change) is still above the tolerance, infinite if there was no iteration.
 ///
 /// # Errors
-/// [`Invalid`] for lengths and nodes that do not fit; [`Error::NotWalkSummable`] for a message without positive precision.
+/// [`Invalid`] for lengths and nodes that do not fit and a tolerance that is negative or not finite; [`Error::NotWalkSummable`] for a message without positive precision.
 pub fn gaussian_belief_propagation(
     diagonal: &[f64],
     edges: &[(u32, u32, f64)],
@@ -41,6 +42,7 @@ pub fn gaussian_belief_propagation(
     max_iterations: usize,
 ) -> Result<GaussianBeliefs, Error> {
     let p = diagonal.len();
+    Invalid::check_nonnegative("tolerance", tolerance)?;
     Invalid::check_length("b", p, b.len())?;
     Invalid::check_finite("diagonal", diagonal)?;
     Invalid::check_finite("b", b)?;

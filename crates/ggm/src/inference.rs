@@ -13,7 +13,7 @@ use ndarray::{Array2, ArrayView2, Axis};
 use rand::RngExt;
 
 use crate::rank::normal_cdf;
-use crate::select::each;
+use crate::select::{each, within};
 use crate::{Error, GaussianModel, GraphicalLasso, Statistics};
 
 /// Debiased precision matrix with standard errors.
@@ -61,10 +61,14 @@ impl Debiased {
 /// Removes the first-order bias of a graphical lasso with a penalty near `sqrt(log p / n)`.
 ///
 /// # Errors
-/// [`Invalid::Length`] for statistics of another order.
+/// [`Invalid`] for statistics of another order or without samples.
 pub fn debiased(model: &GaussianModel, statistics: &Statistics) -> Result<Debiased, Error> {
     let p = model.variables();
     Invalid::check_length("statistics", p, statistics.variables())?;
+    if statistics.samples == 0 {
+        let (name, expected) = ("samples", "at least 1");
+        return Err(Invalid::Parameter { name, value: 0.0, expected }.into());
+    }
     let theta = &model.precision;
     let product = theta.dot(&statistics.covariance).dot(theta);
     let estimate = Array2::from_shape_fn((p, p), |(i, j)| {
@@ -103,14 +107,19 @@ pub fn bootstrap(
         let expected = "in (0, 1)";
         return Err(Invalid::Parameter { name: "coverage", value: coverage, expected }.into());
     }
-    if resamples == 0 || x.nrows() == 0 {
-        return Err(Invalid::Empty { what: "resamples" }.into());
+    if resamples == 0 {
+        let (name, expected) = ("resamples", "at least 1");
+        return Err(Invalid::Parameter { name, value: 0.0, expected }.into());
+    }
+    if x.nrows() == 0 {
+        return Err(Invalid::Empty { what: "data" }.into());
     }
     let (n, p) = x.dim();
     let partials = each(resamples, |k| {
         let mut rng = stream(seed, k as u64);
         let rows: Vec<usize> = (0..n).map(|_| rng.random_range(0..n)).collect();
-        Ok(lasso.fit(&x.select(Axis(0), &rows))?.partial_correlations())
+        let fit = lasso.fit(&x.select(Axis(0), &rows));
+        Ok(within("resample", k, fit)?.partial_correlations())
     })?;
     let (mut lower, mut upper) = (Array2::zeros((p, p)), Array2::zeros((p, p)));
     let mut frequency = Array2::zeros((p, p));

@@ -17,6 +17,9 @@
 //! The crate's README has the whole table of choices.
 #![forbid(unsafe_code)]
 
+#[macro_use]
+mod fits;
+
 pub mod bethe;
 mod chow_liu;
 pub mod conditional;
@@ -47,6 +50,11 @@ mod statistics;
 pub mod synthetic;
 pub mod threshold;
 mod watch;
+
+pub use fenchel_graphical::{Graph, Labels};
+pub use fenchel_optim::model::Saved;
+pub use fenchel_optim::random::stream;
+pub use fenchel_optim::{Progress, Report, Status, Stop};
 
 pub use chow_liu::chow_liu;
 pub use conditional::{GaussianCrf, GaussianCrfModel};

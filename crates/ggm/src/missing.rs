@@ -9,9 +9,10 @@
 //! Source: Stadler and Buehlmann, Statistics and Computing 22, 2012; Defazio, section 9.10.1 (GG-56).
 
 use fenchel_linalg::{Invalid, factor};
+use fenchel_optim::Status;
 use ndarray::{Array1, Array2, ArrayView2};
 
-use crate::{Error, GaussianModel, GraphicalLasso, Statistics, nearest_correlation};
+use crate::{Error, GaussianModel, GraphicalLasso, Scale, Statistics, nearest_correlation};
 
 fn check(x: ArrayView2<f64>) -> Result<Array1<f64>, Error> {
     if x.nrows() < 2 || x.ncols() == 0 {
@@ -101,16 +102,22 @@ pub fn pairwise(x: ArrayView2<f64>) -> Result<(Statistics, f64), Error> {
 /// What [`em`] found.
 #[derive(Debug, Clone)]
 pub struct Em {
-    /// The model.
+    /// The model; its report is that of the last graphical lasso.
     pub model: GaussianModel,
     /// Expected statistics of the last iteration.
     pub statistics: Statistics,
-    /// `-(2/n)` log-likelihood of what is observed, plus the penalty, without constants, before every iteration; does not rise.
+    /// `-(2/n)` log-likelihood of what is observed, plus the penalty, without constants, before every iteration; does not rise by more than the
+    /// accuracy of the lasso.
     pub objective: Vec<f64>,
+    /// `Converged`, or `PassLimit` where the iterations ran out.
+    pub status: Status,
 }
 
 /// Expectation maximisation: missing entries by their conditional means and covariances, then a graphical lasso on the expected
-/// statistics; at most `iterations`, until the objective falls by less than `tolerance`. O(n u^3) an iteration, `u` missing entries a row.
+/// statistics; at most `iterations`, until the objective changes by at most `tolerance`
+/// or the gap of the lasso. O(n u^3) an iteration, `u` missing entries a row.
+///
+/// [`Scale::Correlation`] means the standard deviations of [`mean_imputed`] here: the units of the penalty stay the same in all iterations.
 ///
 /// # Errors
 /// As [`mean_imputed`] and [`GraphicalLasso::fit`].
@@ -122,64 +129,88 @@ pub fn em(
 ) -> Result<Em, Error> {
     Invalid::check_nonnegative("tolerance", tolerance)?;
     let (n, p) = x.dim();
-    let mut statistics = mean_imputed(x)?;
+    let first = mean_imputed(x)?;
+    let (covariance, units) = match lasso.scale {
+        Scale::Covariance => (first.covariance.clone(), Array1::ones(p)),
+        Scale::Correlation => first.on(Scale::Correlation)?,
+    };
+    // Centred, so that no digits go where means are large.
+    let z = (&x - &first.mean) / &units;
+    let mut logs = 0.0;
+    for (unit, column) in units.iter().zip(z.columns()) {
+        let known = column.iter().filter(|z| !z.is_nan()).count();
+        logs += 2.0 * unit.ln() * known as f64 / n as f64;
+    }
+    let lasso = GraphicalLasso { scale: Scale::Covariance, ..lasso.clone() };
+    let mut statistics = Statistics { covariance, mean: Array1::zeros(p), samples: n };
     let mut model = lasso.fit_statistics(&statistics)?;
-    let mut objective = Vec::new();
+    let mut objective: Vec<f64> = Vec::new();
+    let mut status = Status::PassLimit;
     for _ in 0..iterations {
-        let mut mean = Array1::<f64>::zeros(p);
-        let mut second = Array2::<f64>::zeros((p, p));
-        let mut loss = 0.0;
-        let log_det = factor::cholesky(model.precision.view())?.log_det();
-        for row in x.rows() {
-            let known: Vec<(usize, f64)> =
-                row.iter().copied().enumerate().filter(|v| !v.1.is_nan()).collect();
-            let given = model.condition(&known)?;
-            let mut full = row.to_owned();
-            for (at, &i) in given.variables.iter().enumerate() {
-                full[i] = given.mean[at];
-            }
-            for (a, &i) in given.variables.iter().enumerate() {
-                for (b, &j) in given.variables.iter().enumerate() {
-                    second[[i, j]] += given.covariance[[a, b]];
-                }
-            }
-            // The density of what is known: the joint one at the conditional mean over the conditional one there.
-            let d = &full - &model.mean;
-            let missing = if given.variables.is_empty() {
-                0.0
-            } else {
-                factor::cholesky(given.covariance.view())?.log_det()
-            };
-            loss += model.precision.dot(&d).dot(&d) - log_det - missing;
-            mean += &full;
-            for i in 0..p {
-                for j in 0..p {
-                    second[[i, j]] += full[i] * full[j];
-                }
-            }
-        }
-        let unit = match lasso.scale {
-            crate::Scale::Covariance => Array1::ones(p),
-            crate::Scale::Correlation => statistics.covariance.diag().mapv(f64::sqrt),
-        };
+        let (loss, next) = expected(z.view(), &model)?;
         let mut penalty = 0.0;
         for ((i, j), v) in model.precision.indexed_iter() {
             if *v != 0.0 {
-                penalty += lasso.l1.at(i, j) * v.abs() * unit[i] * unit[j];
+                penalty += lasso.l1.at(i, j) * v.abs();
             }
         }
-        objective.push(loss / n as f64 + penalty);
-        let count = objective.len();
-        if count > 1 && objective[count - 2] - objective[count - 1] <= tolerance {
+        let value = loss + penalty + logs;
+        let fine = tolerance.max(model.report.certificate.value());
+        let settled = objective.last().is_some_and(|last| (last - value).abs() <= fine);
+        objective.push(value);
+        if settled {
+            status = Status::Converged;
             break;
         }
-        mean /= n as f64;
-        second /= n as f64;
-        let covariance = Array2::from_shape_fn((p, p), |(i, j)| {
-            second[[i.max(j), i.min(j)]] - mean[i] * mean[j]
-        });
-        statistics = Statistics { covariance, mean, samples: n };
+        statistics = next;
         model = lasso.fit_statistics(&statistics)?;
     }
-    Ok(Em { model, statistics, objective })
+    let back = |mean: &Array1<f64>| &first.mean + &(mean * &units);
+    statistics.mean = back(&statistics.mean);
+    statistics.covariance.indexed_iter_mut().for_each(|((i, j), c)| *c *= units[i] * units[j]);
+    let mut model = model.in_units(&units);
+    model.mean = back(&model.mean);
+    Ok(Em { model, statistics, objective, status })
+}
+
+/// Minus twice the mean log-likelihood of what is there, without its constant, and the expected statistics.
+fn expected(x: ArrayView2<f64>, model: &GaussianModel) -> Result<(f64, Statistics), Error> {
+    let (n, p) = x.dim();
+    let mut mean = Array1::<f64>::zeros(p);
+    let mut second = Array2::<f64>::zeros((p, p));
+    let mut loss = 0.0;
+    let log_det = factor::cholesky(model.precision.view())?.log_det();
+    for row in x.rows() {
+        let known: Vec<(usize, f64)> =
+            row.iter().copied().enumerate().filter(|v| !v.1.is_nan()).collect();
+        let given = model.condition(&known)?;
+        let mut full = row.to_owned();
+        for (at, &i) in given.variables.iter().enumerate() {
+            full[i] = given.mean[at];
+        }
+        for (a, &i) in given.variables.iter().enumerate() {
+            for (b, &j) in given.variables.iter().enumerate() {
+                second[[i, j]] += given.covariance[[a, b]];
+            }
+        }
+        // The density of what is known: the joint one at the conditional mean over the conditional one there.
+        let d = &full - &model.mean;
+        let missing = if given.variables.is_empty() {
+            0.0
+        } else {
+            factor::cholesky(given.covariance.view())?.log_det()
+        };
+        loss += model.precision.dot(&d).dot(&d) - log_det - missing;
+        mean += &full;
+        for i in 0..p {
+            for j in 0..p {
+                second[[i, j]] += full[i] * full[j];
+            }
+        }
+    }
+    mean /= n as f64;
+    second /= n as f64;
+    let covariance =
+        Array2::from_shape_fn((p, p), |(i, j)| second[[i.max(j), i.min(j)]] - mean[i] * mean[j]);
+    Ok((loss / n as f64, Statistics { covariance, mean, samples: n }))
 }

@@ -170,6 +170,9 @@ impl GaussianModel {
 }
 
 /// The graph of the entries off the diagonal that are not 0.
+///
+/// # Panics
+/// Unless the matrix is square.
 pub fn graph_of(precision: ArrayView2<f64>) -> Graph {
     let p = precision.nrows();
     let mut edges = Vec::new();
@@ -184,6 +187,9 @@ pub fn graph_of(precision: ArrayView2<f64>) -> Graph {
 }
 
 /// `-Theta_ij / sqrt(Theta_ii Theta_jj)`, with ones on the diagonal.
+///
+/// # Panics
+/// Unless the matrix is square.
 pub fn partial_correlations(precision: ArrayView2<f64>) -> Array2<f64> {
     let root = precision.diag().mapv(f64::sqrt);
     Array2::from_shape_fn(precision.raw_dim(), |(i, j)| {
@@ -203,6 +209,7 @@ pub fn sample(
 ) -> Result<Array2<f64>, Error> {
     let p = Invalid::check_square("precision", precision.dim())?;
     Invalid::check_length("mean", p, mean.len())?;
+    Invalid::check_finite("mean", &mean.to_vec())?;
     let singular =
         || Invalid::NotPositiveDefinite { what: "precision", pivot: p - 1, value: f64::NAN };
     let factor = InPlaceCholesky::new(precision.iter().copied().collect(), p)
@@ -230,6 +237,14 @@ impl Saved for GaussianModel {
             return Err("the mean must be finite".into());
         }
         factor::cholesky(self.precision.view()).map_err(|e| e.to_string())?;
-        factor::cholesky(self.covariance.view()).map(|_| ()).map_err(|e| e.to_string())
+        factor::cholesky(self.covariance.view()).map_err(|e| e.to_string())?;
+        // On one vector, in the units of the variables.
+        let scale = self.covariance.diag().mapv(f64::sqrt);
+        let back = self.precision.dot(&self.covariance.dot(&scale.mapv(f64::recip)));
+        if back.iter().zip(&scale).all(|(b, s)| (b * s - 1.0).abs() <= 0.01) {
+            Ok(())
+        } else {
+            Err("the covariance must be the inverse of the precision".into())
+        }
     }
 }

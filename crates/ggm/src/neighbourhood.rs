@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::select::each;
 use crate::synthetic::Edges;
-use crate::{Error, Statistics};
+use crate::{Error, Scale, Statistics};
 
 /// When two regressions make an edge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -30,6 +30,8 @@ pub enum SupportRule {
 pub struct Neighbourhoods {
     /// Row `i` has the coefficients of the regression of variable `i`, 0 on the diagonal, for columns of variance 1.
     pub coefficients: Array2<f64>,
+    /// Whether all regressions came to rest.
+    pub converged: bool,
 }
 
 impl Neighbourhoods {
@@ -50,7 +52,8 @@ impl Neighbourhoods {
     }
 }
 
-/// All regressions at one penalty, each to a largest change of 1e-9 of a coefficient.
+/// All regressions at one penalty, each to a largest change of 1e-9 of a coefficient or 5000 sweeps; see
+/// [`converged`](Neighbourhoods::converged).
 ///
 /// # Errors
 /// [`Invalid::Parameter`] for a negative penalty; [`Error::ZeroVariance`].
@@ -60,10 +63,12 @@ pub fn neighbourhood_selection(statistics: &Statistics, l1: f64) -> Result<Neigh
     let p = c.nrows();
     let rows = each(p, |i| {
         let mut b = vec![0.0; p];
-        regress(&c, i, l1, &mut b);
-        Ok(b)
+        let converged = regress(&c, i, l1, &mut b);
+        Ok((b, converged))
     })?;
-    Ok(Neighbourhoods { coefficients: Array2::from_shape_fn((p, p), |(i, j)| rows[i][j]) })
+    let converged = rows.iter().all(|row| row.1);
+    let coefficients = Array2::from_shape_fn((p, p), |(i, j)| rows[i].0[j]);
+    Ok(Neighbourhoods { coefficients, converged })
 }
 
 /// The largest penalty of a falling grid at which each edge is there, 0 if it never is: a score to rank edges by.
@@ -102,17 +107,11 @@ pub fn neighbourhood_scores(
 }
 
 fn standardised(statistics: &Statistics) -> Result<Array2<f64>, Error> {
-    let diagonal = statistics.covariance.diag();
-    let columns: Vec<usize> = (0..diagonal.len()).filter(|&i| !(diagonal[i] > 0.0)).collect();
-    if columns.is_empty() {
-        Ok(statistics.correlation().0)
-    } else {
-        Err(Error::ZeroVariance { columns })
-    }
+    Ok(statistics.on(Scale::Correlation)?.0)
 }
 
-/// Coordinate descent from `b`, on active coordinates between sweeps over all.
-fn regress(c: &Array2<f64>, i: usize, l1: f64, b: &mut [f64]) {
+/// Coordinate descent from `b`, on active coordinates between sweeps over all; whether it came to rest.
+fn regress(c: &Array2<f64>, i: usize, l1: f64, b: &mut [f64]) -> bool {
     let p = b.len();
     let mut rest = c.row(i).to_vec();
     for k in 0..p {
@@ -137,7 +136,8 @@ fn regress(c: &Array2<f64>, i: usize, l1: f64, b: &mut [f64]) {
             }
         }
         if all && largest <= 1e-9 {
-            break;
+            return true;
         }
     }
+    false
 }

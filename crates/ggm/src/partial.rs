@@ -8,8 +8,8 @@
 //! which of them are 0. The penalty of [`GraphicalLasso`](crate::GraphicalLasso) on correlations does not depend on units either, but it weighs an edge by
 //! the conditional variances of its ends: edges at variables that the others explain well, as hubs are, cost more there than here.
 //!
-//! The problem is convex in `R` and in `d`, not in both together: what is found is a stationary point, reached from independent columns without
-//! ever raising the objective. In turn `R` makes a Newton step of QUIC that leaves the diagonal alone, and `d` solves
+//! The problem is convex in `R` and in `d`, not in both together: what is found is a stationary point, reached from independent columns, or from a former
+//! model, without ever raising the objective. In turn `R` makes a Newton step of QUIC that leaves the diagonal alone, and `d` solves
 //! `d_i (C o R d)_i = 1` by coordinates. O(p^3) an iteration.
 //!
 //! The penalty is bounded, since partial correlations are. With a singular covariance matrix the problem has no optimum.
@@ -18,15 +18,15 @@
 
 use std::ops::ControlFlow;
 
-use fenchel_linalg::{AsDesign, Invalid, factor};
+use fenchel_linalg::{Invalid, factor};
 use fenchel_optim::{Certificate, Iterative, MAX_MEMORY, Progress, Report, Stop, run};
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 
 use crate::error::check_memory;
 use crate::glasso::UnitDiagonal;
-use crate::watch::{Watch, unwatched};
-use crate::{Error, GaussianModel, Scale, Statistics};
+use crate::watch::Watch;
+use crate::{Error, GaussianModel, GlassoState, Scale, Statistics};
 
 /// A sparse precision matrix by an l1 penalty on the partial correlations.
 ///
@@ -64,40 +64,19 @@ impl Default for PartialCorrelationLasso {
     }
 }
 
+fits!(
+    PartialCorrelationLasso,
+    GaussianModel,
+    "[`Error::Invalid`] for data that are empty, not finite or a single row, and for settings out of range; [`Error::ZeroVariance`] for \
+     columns that never vary; [`Error::RankDeficient`] for a singular covariance matrix, as there is with fewer samples than variables; \
+     [`Error::Refused`] beyond the memory limit."
+);
+
 impl PartialCorrelationLasso {
-    /// Fits a data matrix, a sample a row.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] for data that are empty, not finite or a single row, and for settings out of range; [`Error::ZeroVariance`] for
-    /// columns that never vary; [`Error::RankDeficient`] for a singular covariance matrix, as there is with fewer samples than variables;
-    /// [`Error::Refused`] beyond the memory limit.
-    pub fn fit<X: AsDesign + ?Sized>(&self, x: &X) -> Result<GaussianModel, Error> {
-        self.fit_statistics(&Statistics::from_data(x)?)
-    }
-
-    /// Fits a mean and covariance matrix.
-    ///
-    /// # Errors
-    /// As [`fit`](PartialCorrelationLasso::fit).
-    pub fn fit_statistics(&self, statistics: &Statistics) -> Result<GaussianModel, Error> {
-        self.solve(statistics, &mut unwatched())
-    }
-
-    /// As [`fit_statistics`](PartialCorrelationLasso::fit_statistics), showing `watch` the certificates; `Break` ends the fit.
-    ///
-    /// # Errors
-    /// As [`fit`](PartialCorrelationLasso::fit).
-    pub fn fit_watched(
-        &self,
-        statistics: &Statistics,
-        watch: impl FnMut(&Progress) -> ControlFlow<()>,
-    ) -> Result<GaussianModel, Error> {
-        self.solve(statistics, &mut Watch::new(watch))
-    }
-
     fn solve<F, const W: bool>(
         &self,
         statistics: &Statistics,
+        start: Option<&GaussianModel>,
         watch: &mut Watch<F, W>,
     ) -> Result<GaussianModel, Error>
     where
@@ -114,11 +93,13 @@ impl PartialCorrelationLasso {
             let hint = "take the shrunken covariances of `ledoit_wolf`, or the graphical lasso";
             return Err(Error::RankDeficient { what: "the penalty on partial correlations", hint });
         }
-        let mut method = Alternating {
-            unit: UnitDiagonal::new(&correlation, self.l1),
-            correlation,
-            scale: vec![1.0; p],
+        let start = match start {
+            Some(start) => GlassoState::in_units(start.precision.view(), &units)?,
+            None => GlassoState::from_precision(Array2::eye(p).view())?,
         };
+        let scale = start.precision().diag().mapv(f64::sqrt).to_vec();
+        let unit = UnitDiagonal::new(&correlation, self.l1, &start);
+        let mut method = Alternating { unit, correlation, scale };
         let report: Report = run(&mut method, &self.stop, watch)?;
         let d = &method.scale;
         let (precision, covariance) = (

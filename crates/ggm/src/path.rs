@@ -3,7 +3,7 @@
 //! | criterion | formula, smaller is better | needs |
 //! |---|---|---|
 //! | [`Path::ebic`] | `n L(Theta) + E log n + 4 gamma E log p`, `E` edges | a covariance matrix and `n` |
-//! | [`cross_validate`](crate::GraphicalLassoCv) | `L` of held-out samples | data |
+//! | [`GraphicalLassoCv`](crate::GraphicalLassoCv) | `L` of held-out samples | data |
 //! | [`stars`](crate::stars()) | instability of the edges over subsamples | data |
 //! | [`stability_selection`](crate::stability_selection()) | how often an edge is selected | data |
 //!
@@ -16,7 +16,7 @@ use fenchel_optim::Report;
 use serde::{Deserialize, Serialize};
 
 use crate::glasso::{GlassoSettings, GlassoState, Precision, graphical_lasso};
-use crate::{Error, GaussianModel, GraphicalLasso, Problem, Scale, Statistics, Weights};
+use crate::{Error, GaussianModel, GraphicalLasso, Problem, Scale, Statistics};
 
 /// Models along a grid of penalties.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -34,7 +34,7 @@ pub struct Path {
 /// The model at one penalty, in the units of the data.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PathPoint {
-    /// The factor of the weights.
+    /// The penalty; the factor of the weights where these are a matrix.
     pub l1: f64,
     /// The precision matrix.
     pub precision: Precision,
@@ -62,8 +62,10 @@ impl PathPoint {
     /// The model with its dense matrices. O(p^3).
     ///
     /// # Errors
-    /// [`Invalid::NotPositiveDefinite`] if the point was changed by hand.
+    /// [`Invalid`] for a mean of another length or that is not finite; [`Invalid::NotPositiveDefinite`] if the point was changed by hand.
     pub fn model(&self, mean: &[f64]) -> Result<GaussianModel, Error> {
+        Invalid::check_length("mean", self.precision.diagonal.len(), mean.len())?;
+        Invalid::check_finite("mean", mean)?;
         let precision = self.precision.dense();
         let covariance = GlassoState::from_precision(precision.view())?.covariance();
         let mean = mean.to_vec().into();
@@ -73,17 +75,22 @@ impl PathPoint {
 
 impl Path {
     /// The point with the least [extended BIC](PathPoint::ebic). `gamma = 0` is BIC, 0.5 the usual choice for `p` near or above `n`.
-    pub fn ebic(&self, gamma: f64) -> &PathPoint {
+    ///
+    /// # Errors
+    /// [`Invalid`] for a `gamma` that is negative or not finite, and for a path without points.
+    pub fn ebic(&self, gamma: f64) -> Result<&PathPoint, Error> {
+        Invalid::check_nonnegative("gamma", gamma)?;
         let value = |point: &&PathPoint| point.ebic(self.samples, gamma);
-        self.points.iter().min_by(|a, b| value(a).total_cmp(&value(b))).expect("a path has a point")
+        let best = self.points.iter().min_by(|a, b| value(a).total_cmp(&value(b)));
+        Ok(best.ok_or(Invalid::Empty { what: "path" })?)
     }
 
     /// The model of the point with the least extended BIC.
     ///
     /// # Errors
-    /// As [`PathPoint::model`].
+    /// As [`ebic`](Path::ebic) and [`PathPoint::model`].
     pub fn ebic_model(&self, gamma: f64) -> Result<GaussianModel, Error> {
-        self.ebic(gamma).model(&self.mean)
+        self.ebic(gamma)?.model(&self.mean)
     }
 }
 
@@ -98,42 +105,43 @@ pub fn grid(largest: f64, ratio: f64, count: usize) -> Result<Vec<f64>, Error> {
             Invalid::Parameter { name: "ratio", value: ratio, expected: "in (0, 1]" }.into()
         );
     }
-    if count == 0 {
-        return Err(Invalid::Empty { what: "grid of penalties" }.into());
+    if count == 0 || count > 1_000_000 {
+        let (name, value) = ("count", count as f64);
+        return Err(Invalid::Parameter { name, value, expected: "1 to 1,000,000" }.into());
     }
     let step = if count > 1 { ratio.ln() / (count - 1) as f64 } else { 0.0 };
     Ok((0..count).map(|k| largest * (step * k as f64).exp()).collect())
 }
 
 impl GraphicalLasso {
-    /// Fits a whole path. The weights `l1` of the estimator are multiplied by each factor in turn; with
-    /// `l1: Weights::Uniform(1.0)` the factors are the penalties. The largest factor is done first.
+    /// Fits a whole path, the largest penalty first. Of the estimator's `l1` only the shape counts: with `Weights::Uniform` and
+    /// `Weights::WithDiagonal` each penalty takes the place of the weight, with `Weights::Each` the matrix is multiplied by it.
     ///
     /// ```
-    /// use fenchel_ggm::{GraphicalLasso, Statistics, Weights, grid};
+    /// use fenchel_ggm::{GraphicalLasso, Statistics, grid};
     /// use ndarray::array;
     ///
     /// let c = array![[1.0, 0.6, 0.2], [0.6, 1.0, 0.5], [0.2, 0.5, 1.0]];
     /// let statistics = Statistics::from_covariance(c.view(), 100)?;
-    /// let lasso = GraphicalLasso { l1: Weights::Uniform(1.0), ..GraphicalLasso::default() };
-    /// let path = lasso.fit_path(&statistics, &grid(0.6, 0.05, 10)?)?;
+    /// let path = GraphicalLasso::default().fit_path(&statistics, &grid(0.6, 0.05, 10)?)?;
     /// assert_eq!(path.points[0].edges(), 0);
-    /// let best = path.ebic(0.5);
+    /// let best = path.ebic(0.5)?;
     /// assert_eq!(best.edges(), 2);
     /// # Ok::<(), fenchel_ggm::Error>(())
     /// ```
     ///
     /// # Errors
-    /// As [`fit`](GraphicalLasso::fit); [`Invalid`] for an empty grid or factors that are negative or not finite.
-    pub fn fit_path(&self, statistics: &Statistics, factors: &[f64]) -> Result<Path, Error> {
-        if factors.is_empty() {
+    /// As [`fit`](GraphicalLasso::fit); [`Invalid`] for an empty grid or penalties that are negative or not finite.
+    pub fn fit_path(&self, statistics: &Statistics, penalties: &[f64]) -> Result<Path, Error> {
+        if penalties.is_empty() {
             return Err(Invalid::Empty { what: "grid of penalties" }.into());
         }
-        for &factor in factors {
-            Invalid::check_nonnegative("penalty", factor)?;
+        for &l1 in penalties {
+            Invalid::check_nonnegative("penalty", l1)?;
         }
-        let mut factors = factors.to_vec();
-        factors.sort_by(|a, b| b.total_cmp(a));
+        statistics.check()?;
+        let mut penalties = penalties.to_vec();
+        penalties.sort_by(|a, b| b.total_cmp(a));
         let settings = GlassoSettings {
             method: self.method,
             stop: self.stop,
@@ -159,9 +167,9 @@ impl GraphicalLasso {
         };
         let log_scale: f64 = scale.iter().map(|s| 2.0 * s.ln()).sum();
         let mut state: Option<GlassoState> = None;
-        let mut points = Vec::with_capacity(factors.len());
-        for l1 in factors {
-            let weights: Weights = self.l1.scaled(l1);
+        let mut points = Vec::with_capacity(penalties.len());
+        for l1 in penalties {
+            let weights = self.l1.at_penalty(l1);
             let problem = Problem::new(covariance.view(), &weights)?;
             let solution = graphical_lasso(&problem, &settings, state.take(), &mut ())?;
             let mut precision = solution.state.sparse();

@@ -79,14 +79,23 @@ impl Weights {
         }
     }
 
-    /// The same weights times a number.
+    /// The same weights times a number. Forbidden edges stay forbidden, also with a factor of 0.
     pub fn scaled(&self, by: f64) -> Weights {
         match self {
             Weights::Uniform(l1) => Weights::Uniform(l1 * by),
             Weights::WithDiagonal(l1) => Weights::WithDiagonal(l1 * by),
-            Weights::Each(matrix) => {
-                Weights::Each(matrix.mapv(|w| if w == 0.0 { 0.0 } else { w * by }))
-            }
+            Weights::Each(matrix) => Weights::Each(
+                matrix.mapv(|w| if w == 0.0 || w == f64::INFINITY { w } else { w * by }),
+            ),
+        }
+    }
+
+    /// The weights of a path at one of its penalties: a single weight gives way to the penalty, a matrix is multiplied by it.
+    pub(crate) fn at_penalty(&self, l1: f64) -> Weights {
+        match self {
+            Weights::Uniform(_) => Weights::Uniform(l1),
+            Weights::WithDiagonal(_) => Weights::WithDiagonal(l1),
+            Weights::Each(_) => self.scaled(l1),
         }
     }
 }

@@ -83,6 +83,9 @@ impl<'a> Problem<'a> {
 
     /// The dual value of the point that a precision matrix and its inverse `W` suggest: `W` clipped to the box, and on the
     /// boundary of the box where `Theta` is not 0. `-inf` if that is not positive definite.
+    ///
+    /// # Panics
+    /// Unless both matrices are of the order of the problem.
     pub fn dual(&self, precision: ArrayView2<f64>, inverse: ArrayView2<f64>) -> f64 {
         let clipped = Array2::from_shape_fn(self.covariance.raw_dim(), |(i, j)| {
             let (c, bound) = (self.covariance[[i, j]], self.weights.at(i, j));

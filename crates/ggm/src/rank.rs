@@ -96,9 +96,13 @@ pub fn kendall_bridge(x: ArrayView2<f64>) -> Result<Array2<f64>, Error> {
     Ok(Array2::from_shape_fn((p, p), |(i, j)| at(i, j)))
 }
 
-/// Kendall's tau-b by a merge sort that counts exchanges (Knight 1966). O(n log n); 0 if either is constant.
+/// Kendall's tau-b by a merge sort that counts exchanges (Knight 1966). O(n log n); 0 if either is constant. Of the longer one only as many
+/// numbers are read as the shorter one has.
 pub fn tau(a: &[f64], b: &[f64]) -> f64 {
     let n = a.len().min(b.len());
+    // Total order puts -0.0 before 0.0; they are ties.
+    let plain = |x: &[f64]| -> Vec<f64> { x.iter().map(|v| v + 0.0).collect() };
+    let (a, b) = (plain(a), plain(b));
     let mut order: Vec<usize> = (0..n).collect();
     order.sort_unstable_by(|&i, &j| a[i].total_cmp(&a[j]).then(b[i].total_cmp(&b[j])));
     let pairs = |count: usize| (count * count.saturating_sub(1) / 2) as f64;
@@ -144,20 +148,29 @@ fn merge_sort(values: &mut [f64], room: &mut [f64]) -> f64 {
 }
 
 /// Correlations of the latent normal variables behind ordinal columns, by maximum likelihood for each pair with the thresholds of the
-/// margins. Any numbers serve as categories; columns with many values cost more.
+/// margins. Any numbers serve as categories, at most 50 a column. Estimates are kept between -0.999 and 0.999; a column of one category has
+/// correlation 0 with all others.
 ///
 /// # Errors
-/// As [`nonparanormal`].
+/// As [`nonparanormal`]; [`Invalid`] for a column of more than 50 different values: those are no categories, take [`kendall_bridge`].
 pub fn polychoric(x: ArrayView2<f64>) -> Result<Array2<f64>, Error> {
     check(x)?;
     let (n, p) = x.dim();
     let coded: Vec<(Vec<usize>, Vec<f64>)> = x
         .columns()
         .into_iter()
-        .map(|column| {
+        .enumerate()
+        .map(|(at, column)| {
             let mut levels = column.to_vec();
             levels.sort_unstable_by(f64::total_cmp);
             levels.dedup();
+            if levels.len() > 50 {
+                let found = levels.len();
+                let reason = format!(
+                    "column {at} has {found} different values; expected at most 50 categories (see `kendall_bridge`)"
+                );
+                return Err(Error::from(Invalid::Layout { what: "data", reason }));
+            }
             let codes: Vec<usize> =
                 column.iter().map(|v| levels.partition_point(|l| l < v)).collect();
             let mut counts = vec![0.0; levels.len()];
@@ -169,9 +182,9 @@ pub fn polychoric(x: ArrayView2<f64>) -> Result<Array2<f64>, Error> {
                 cuts.push(normal_quantile(sum / n as f64));
             }
             cuts.push(f64::INFINITY);
-            (codes, cuts)
+            Ok((codes, cuts))
         })
-        .collect();
+        .collect::<Result<_, _>>()?;
     let rows = each(p, |i| {
         Ok((0..i).map(|j| polychoric_pair(&coded[i], &coded[j])).collect::<Vec<f64>>())
     })?;
@@ -181,6 +194,9 @@ pub fn polychoric(x: ArrayView2<f64>) -> Result<Array2<f64>, Error> {
 
 fn polychoric_pair(a: &(Vec<usize>, Vec<f64>), b: &(Vec<usize>, Vec<f64>)) -> f64 {
     let (rows, columns) = (a.1.len() - 1, b.1.len() - 1);
+    if rows == 1 || columns == 1 {
+        return 0.0;
+    }
     let mut table = vec![0.0; rows * columns];
     for (&i, &j) in a.0.iter().zip(&b.0) {
         table[i * columns + j] += 1.0;
@@ -330,29 +346,39 @@ pub struct Repaired {
     pub smallest_before: f64,
     /// Frobenius distance from the matrix that was given; 0 if nothing was to be done.
     pub distance: f64,
-    /// Alternating projections done.
+    /// Alternating projections done, at most 500.
     pub iterations: usize,
+    /// Whether the projections came to rest; the matrix is a correlation matrix in either case, but not the nearest one.
+    pub converged: bool,
 }
 
 /// The nearest correlation matrix with eigenvalues of at least `floor`, by Higham's alternating projections.
 ///
 /// # Errors
-/// [`Invalid`] for a matrix that is not square, symmetric and finite, or a floor that is not in `[0, 1)`.
+/// [`Invalid`] for a matrix that is not square, symmetric and finite, whose diagonal is not 1 but for rounding; a floor that is not in `[0, 1)`.
 pub fn nearest_correlation(matrix: ArrayView2<f64>, floor: f64) -> Result<Repaired, Error> {
     if !(0.0..1.0).contains(&floor) {
         let expected = "in [0, 1)";
         return Err(Invalid::Parameter { name: "floor", value: floor, expected }.into());
     }
     let first = factor::symmetric_eigen(matrix)?;
+    if let Some((i, d)) = matrix.diag().iter().enumerate().find(|(_, d)| (*d - 1.0).abs() > 1e-6) {
+        let reason =
+            format!("entry ({i}, {i}) is {d}; expected 1: divide by standard deviations first");
+        return Err(Invalid::Layout { what: "correlation matrix", reason }.into());
+    }
     let smallest_before = first.values[0];
     if smallest_before >= floor && matrix.diag().iter().all(|&d| d == 1.0) {
         let correlation = matrix.to_owned();
-        return Ok(Repaired { correlation, smallest_before, distance: 0.0, iterations: 0 });
+        let (distance, iterations) = (0.0, 0);
+        let converged = true;
+        return Ok(Repaired { correlation, smallest_before, distance, iterations, converged });
     }
     let mut y = matrix.to_owned();
     let mut correction = Array2::<f64>::zeros(matrix.raw_dim());
     let mut iterations = 0;
-    while iterations < 500 {
+    let mut converged = false;
+    while !converged && iterations < 500 {
         iterations += 1;
         let r = &y - &correction;
         // A little above the floor, so that setting the diagonal does not undo it.
@@ -369,9 +395,7 @@ pub fn nearest_correlation(matrix: ArrayView2<f64>, floor: f64) -> Result<Repair
         y = x;
         y.diag_mut().fill(1.0);
         let change = (&y - &before).mapv(|d| d * d).sum().sqrt();
-        if change <= 1e-10 * y.mapv(|v| v * v).sum().sqrt() {
-            break;
-        }
+        converged = change <= 1e-10 * y.mapv(|v| v * v).sum().sqrt();
     }
     // What is left of the floor after the last projection on the diagonal: shrink by it.
     let smallest = factor::symmetric_eigen(y.view())?.values[0];
@@ -380,5 +404,5 @@ pub fn nearest_correlation(matrix: ArrayView2<f64>, floor: f64) -> Result<Repair
         y.indexed_iter_mut().filter(|((i, j), _)| i != j).for_each(|(_, v)| *v *= 1.0 - t);
     }
     let distance = (&y - &matrix).mapv(|d| d * d).sum().sqrt();
-    Ok(Repaired { correlation: y, smallest_before, distance, iterations })
+    Ok(Repaired { correlation: y, smallest_before, distance, iterations, converged })
 }

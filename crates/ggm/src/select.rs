@@ -118,8 +118,8 @@ impl GraphicalLassoCv {
         let splits = k_fold(x.nrows(), self.folds, self.seed)?;
         let losses = each(splits.len(), |k| {
             let (train, test) = &splits[k];
-            let path =
-                lasso.fit_path(&Statistics::from_data(&x.select(Axis(0), train))?, &penalties)?;
+            let statistics = Statistics::from_data(&x.select(Axis(0), train))?;
+            let path = within("the rows outside fold", k, lasso.fit_path(&statistics, &penalties))?;
             Ok(held_out(&path, x.select(Axis(0), test).view()))
         })?;
         let path = lasso.fit_path(&statistics, &penalties)?;
@@ -244,7 +244,8 @@ pub fn stars(x: ArrayView2<f64>, settings: &StarsSettings) -> Result<Stars, Erro
     let p = statistics.variables();
     let paths = each(settings.subsamples, |k| {
         let rows = subsample(n, size, settings.seed, k as u64);
-        lasso.fit_path(&Statistics::from_data(&x.select(Axis(0), &rows))?, &penalties)
+        let part = Statistics::from_data(&x.select(Axis(0), &rows))?;
+        within("subsample", k, lasso.fit_path(&part, &penalties))
     })?;
     let path = lasso.fit_path(&statistics, &penalties)?;
     let pairs = (p * (p - 1) / 2).max(1) as f64;
@@ -298,12 +299,16 @@ pub fn stability_selection(
         return Err(Invalid::Parameter { name: "threshold", value: threshold, expected }.into());
     }
     let (n, p) = x.dim();
+    if pairs > 1_000_000 {
+        let (name, value) = ("pairs", pairs as f64);
+        return Err(Invalid::Parameter { name, value, expected: "at most 1,000,000" }.into());
+    }
     check_subsamples(n, n / 2, pairs)?;
     let graphs = each(2 * pairs, |k| {
         let order = subsample(n, n, seed, k as u64 / 2);
         let half = n / 2;
         let rows = if k % 2 == 0 { &order[..half] } else { &order[half..2 * half] };
-        let model = lasso.fit(&x.select(Axis(0), rows))?;
+        let model = within("half-sample", k, lasso.fit(&x.select(Axis(0), rows)))?;
         Ok(model.graph().edges().collect::<Vec<_>>())
     })?;
     let mut frequency: Array2<f64> = Array2::zeros((p, p));
@@ -329,13 +334,27 @@ pub fn stability_selection(
     Ok(Stability { frequency, edges, selected, false_edges })
 }
 
+/// Says that columns do not vary within a part of the rows, where they do in all of them.
+pub(crate) fn within<T>(part: &str, k: usize, result: Result<T, Error>) -> Result<T, Error> {
+    result.map_err(|error| match error {
+        Error::ZeroVariance { columns } => {
+            let reason = format!(
+                "columns {columns:?} do not vary within {part} {k}; leave them out, or take more rows"
+            );
+            Invalid::Layout { what: "data", reason }.into()
+        }
+        other => other,
+    })
+}
+
 fn check_subsamples(n: usize, size: usize, count: usize) -> Result<(), Error> {
     if size < 2 || size > n {
         let (name, value) = ("rows of a subsample", size as f64);
         return Err(Invalid::Parameter { name, value, expected: "at least 2, at most all" }.into());
     }
     if count == 0 {
-        return Err(Invalid::Empty { what: "list of subsamples" }.into());
+        let (name, expected) = ("number of subsamples or pairs", "at least 1");
+        return Err(Invalid::Parameter { name, value: 0.0, expected }.into());
     }
     Ok(())
 }

@@ -43,10 +43,10 @@ const TILE_BYTES: usize = 1 << 18;
 const LINE_BYTES: usize = 64;
 
 impl<T: Scalar> Shortcut<T> {
-    /// Sorts the rows of a correlation matrix. O(p^2 log p).
+    /// Sorts the rows of a correlation matrix, which is taken to be symmetric. O(p^2 log p).
     ///
     /// # Errors
-    /// [`Invalid`] for a matrix that is not square or not finite; [`Error::Refused`] beyond `max_memory` bytes.
+    /// [`Invalid`] for a matrix that is not square, not finite or of other numbers than correlations; [`Error::Refused`] beyond `max_memory` bytes.
     pub fn new(correlation: ArrayView2<T>, max_memory: Option<u64>) -> Result<Self, Error> {
         let what = "correlation";
         let p = Invalid::check_square(what, correlation.dim())?;
@@ -54,8 +54,14 @@ impl<T: Scalar> Shortcut<T> {
         let hint = "store the correlations as f32, or raise max_memory";
         Refusal::check_memory("SHORTCUT", bytes, max_memory, hint)?;
         for ((row, column), v) in correlation.indexed_iter() {
-            if !v.to_f64().is_finite() {
-                return Err(Invalid::NonFinite { what, row, column, value: v.to_f64() }.into());
+            let value = v.to_f64();
+            if !value.is_finite() {
+                return Err(Invalid::NonFinite { what, row, column, value }.into());
+            }
+            // Rounding in single precision may go a little beyond.
+            if value.abs() > 1.001 {
+                let reason = format!("entry ({row}, {column}) is {value}; expected a correlation");
+                return Err(Invalid::Layout { what, reason }.into());
             }
         }
         let correlation: Vec<T> = correlation.iter().copied().collect();
@@ -233,7 +239,8 @@ pub struct MaxProduct {
 /// `order_a` lists all places of `a` by falling value, and `order_b` those of `b`.
 ///
 /// # Errors
-/// [`Invalid::Length`] unless all four have the same length; [`Invalid::Layout`] for orders that are no permutations.
+/// [`Invalid::Length`] unless all four have the same length; [`Invalid::Layout`] for orders that are no permutations, or along which the values
+/// rise or are negative.
 pub fn max_product(
     a: &[f64],
     order_a: &[usize],
@@ -255,6 +262,19 @@ pub fn max_product(
         Ok(place)
     };
     let (place_a, place_b) = (inverse(order_a)?, inverse(order_b)?);
+    for (values, order) in [(a, order_a), (b, order_b)] {
+        let mut before = f64::INFINITY;
+        for &k in order {
+            if !(values[k] <= before && values[k] >= 0.0) {
+                let reason = format!(
+                    "value {k} is {}, after {before}; expected none above it or below 0",
+                    values[k]
+                );
+                return Err(Invalid::Layout { what: "order", reason }.into());
+            }
+            before = values[k];
+        }
+    }
     let (mut end_a, mut end_b) = (m, m);
     let mut found = MaxProduct { value: 0.0, products: 0 };
     let mut s = 0;

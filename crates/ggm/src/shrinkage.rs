@@ -44,14 +44,16 @@ pub fn ledoit_wolf<X: AsDesign + ?Sized>(x: &X) -> Result<Shrunk, Error> {
     let (n, p) = (x.rows(), x.columns());
     let target = statistics.covariance.diag().sum() / p as f64;
     Invalid::check_finite("covariance", &[target])?;
-    let square: f64 = statistics.covariance.iter().map(|c| c * c).sum();
-    let distance = (square - p as f64 * target * target).max(0.0);
+    // Fourth powers of the data: in units in which the mean variance is 1 they stay in range.
+    let unit = if target > 0.0 { target } else { 1.0 };
+    let square: f64 = statistics.covariance.iter().map(|c| (c / unit).powi(2)).sum();
+    let distance = (square - p as f64 * (target / unit).powi(2)).max(0.0);
     let mut row = vec![0.0; p];
     let mut fourth = 0.0;
     for i in 0..n {
         row.iter_mut().zip(&statistics.mean).for_each(|(r, m)| *r = -m);
         x.row_axpy(i, 1.0, &mut row);
-        fourth += row.iter().map(|r| r * r).sum::<f64>().powi(2);
+        fourth += row.iter().map(|r| (r / unit.sqrt()).powi(2)).sum::<f64>().powi(2);
     }
     let error = (fourth / n as f64 - square).max(0.0) / n as f64;
     let shrinkage = if distance > error { error / distance } else { 1.0 };

@@ -21,7 +21,7 @@ pub struct Statistics {
     pub covariance: Array2<f64>,
     /// Means, one a variable.
     pub mean: Array1<f64>,
-    /// Number of samples, `n`.
+    /// Number of samples, `n`: rows, where they are weighted those with a positive weight.
     pub samples: usize,
 }
 
@@ -29,11 +29,11 @@ impl Statistics {
     /// From a data matrix, a sample a row.
     ///
     /// # Errors
-    /// [`Invalid`] for data that is empty or not finite, or fewer than two rows.
+    /// [`Invalid`] for data that is empty or not finite, fewer than two rows, or covariances beyond the largest number.
     pub fn from_data<X: AsDesign + ?Sized>(x: &X) -> Result<Statistics, Error> {
         let x = x.as_design()?;
         check_rows(&x)?;
-        Ok(weighted(&x, None))
+        weighted(&x, None)
     }
 
     /// As [`from_data`](Statistics::from_data), with one weight `>= 0` a row; only proportions matter.
@@ -54,15 +54,15 @@ impl Statistics {
         }
         Invalid::check_positive("sum of weights", total)?;
         let shares: Vec<f64> = weights.iter().map(|w| w / total).collect();
-        Ok(weighted(&x, Some(&shares)))
+        weighted(&x, Some(&shares))
     }
 
     /// From a covariance matrix of `samples` samples with mean 0. The matrix is made symmetric.
     ///
     /// # Errors
-    /// [`Invalid`] for a matrix that is not square, not finite, or asymmetric beyond rounding; a negative variance; fewer
-    /// than two samples. [`Error::NotPositiveSemidefinite`] if the smallest eigenvalue is below `-1e-8 tr(C)/p`; that check
-    /// costs a Cholesky factorisation.
+    /// [`Invalid`] for a matrix that is not square, not finite, or asymmetric beyond rounding; a variance that is negative, or too small to
+    /// be divided by; fewer than two samples. [`Error::NotPositiveSemidefinite`] if the matrix of correlations has an eigenvalue below
+    /// `-1e-8`; that check costs a Cholesky factorisation.
     pub fn from_covariance(
         covariance: ArrayView2<f64>,
         samples: usize,
@@ -80,40 +80,77 @@ impl Statistics {
             }
             largest = largest.max(value.abs());
         }
+        let refused = |reason: String| Err(Invalid::Layout { what, reason }.into());
         for i in 0..p {
             let value = covariance[[i, i]];
             if value < 0.0 {
-                let reason = format!("variance {i} is {value}; expected a number >= 0");
-                return Err(Invalid::Layout { what, reason }.into());
+                return refused(format!("variance {i} is {value}; expected a number >= 0"));
             }
-            for j in 0..i {
-                let (a, b) = (covariance[[i, j]], covariance[[j, i]]);
-                if (a - b).abs() > factor::SYMMETRY * largest {
-                    let reason = format!("entry ({i}, {j}) is {a} but ({j}, {i}) is {b}");
-                    return Err(Invalid::Layout { what, reason }.into());
-                }
+            if value != 0.0 && value < f64::MIN_POSITIVE {
+                let least = f64::MIN_POSITIVE;
+                return refused(format!(
+                    "variance {i} is {value:e}; expected 0 or at least {least:e}"
+                ));
             }
         }
-        let mut c =
-            Array2::from_shape_fn((p, p), |(i, j)| 0.5 * (covariance[[i, j]] + covariance[[j, i]]));
-        let slack = 1e-8 * c.diag().sum() / p as f64;
-        c.diag_mut().mapv_inplace(|v| v + slack.max(f64::MIN_POSITIVE));
-        if factor::cholesky(c.view()).is_err() {
-            c.diag_mut().mapv_inplace(|v| v - slack.max(f64::MIN_POSITIVE));
-            let value = factor::symmetric_eigen(c.view())?.values[0];
+        // Both checks in correlations, so that a large variance hides nothing of the others.
+        let scale = covariance.diag().mapv(|v| if v > 0.0 { v.sqrt() } else { largest.sqrt() });
+        let scale = scale.mapv(|s| if s > 0.0 { s } else { 1.0 });
+        let mut r = Array2::zeros((p, p));
+        for i in 0..p {
+            for j in 0..=i {
+                let (a, b) = (covariance[[i, j]], covariance[[j, i]]);
+                let (lower, upper) = (a / scale[i] / scale[j], b / scale[i] / scale[j]);
+                if (lower - upper).abs() > factor::SYMMETRY {
+                    return refused(format!("entry ({i}, {j}) is {a} but ({j}, {i}) is {b}"));
+                }
+                r[[i, j]] = 0.5 * (lower + upper);
+                r[[j, i]] = r[[i, j]];
+            }
+        }
+        let slack = 1e-8;
+        r.diag_mut().mapv_inplace(|v| v + slack);
+        if factor::cholesky(r.view()).is_err() {
+            let value = factor::symmetric_eigen(r.view())?.values[0] - slack;
             if value < -slack {
                 return Err(Error::NotPositiveSemidefinite { value });
             }
         }
-        for i in 0..p {
-            c[[i, i]] = covariance[[i, i]];
-        }
+        let half = |i: usize, j: usize| 0.5 * covariance[[i, j]] + 0.5 * covariance[[j, i]];
+        let c = Array2::from_shape_fn((p, p), |(i, j)| half(i.max(j), i.min(j)));
         Ok(Statistics { covariance: c, mean: Array1::zeros(p), samples })
     }
 
     /// Number of variables, `p`.
     pub fn variables(&self) -> usize {
         self.mean.len()
+    }
+
+    /// What a caller may have put into the fields.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        let what = "covariance";
+        let p = Invalid::check_square(what, self.covariance.dim())?;
+        Invalid::check_length("mean", p, self.mean.len())?;
+        match self.covariance.indexed_iter().find(|(_, c)| !c.is_finite()) {
+            Some(((row, column), &value)) => {
+                Err(Invalid::NonFinite { what, row, column, value }.into())
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// As [`on`](Statistics::on), for methods whose speed depends on units: on the covariance scale divided by `unit`, see [`unit_of`].
+    pub(crate) fn within(
+        &self,
+        scale: Scale,
+        unit: f64,
+    ) -> Result<(Array2<f64>, Array1<f64>), Error> {
+        let (mut covariance, mut units) = self.on(scale)?;
+        if unit != 1.0 {
+            covariance.mapv_inplace(|c| c / unit);
+            units.fill(unit.sqrt());
+        }
+        Ok((covariance, units))
     }
 
     /// Correlations with ones on the diagonal, and standard deviations. A variable of variance 0 has correlation 0
@@ -125,6 +162,7 @@ impl Statistics {
 
     /// The matrix that a penalty on `scale` refers to, and the units that lead back from it.
     pub(crate) fn on(&self, scale: Scale) -> Result<(Array2<f64>, Array1<f64>), Error> {
+        self.check()?;
         let diagonal = self.covariance.diag();
         let columns: Vec<usize> = (0..self.variables()).filter(|&i| !(diagonal[i] > 0.0)).collect();
         if !columns.is_empty() {
@@ -134,6 +172,20 @@ impl Statistics {
             Scale::Correlation => self.correlation(),
             Scale::Covariance => (self.covariance.clone(), Array1::ones(self.variables())),
         })
+    }
+}
+
+/// The power of 4 next to the mean variance, by which it and its root divide without rounding; 1 on the correlation scale. A penalty
+/// divided by it is the same penalty in these units.
+pub(crate) fn unit_of<'a>(scale: Scale, variances: impl Iterator<Item = &'a f64>) -> f64 {
+    let (mut logs, mut count) = (0.0, 0.0);
+    for v in variances.filter(|v| **v > 0.0 && v.is_finite()) {
+        logs += v.log2();
+        count += 1.0;
+    }
+    match scale {
+        Scale::Covariance if count > 0.0 => 2.0_f64.powi(2 * (0.5 * logs / count).round() as i32),
+        _ => 1.0,
     }
 }
 
@@ -160,7 +212,7 @@ fn check_rows(x: &impl Design) -> Result<(), Error> {
     Ok(())
 }
 
-fn weighted<D: Design>(x: &D, shares: Option<&[f64]>) -> Statistics {
+fn weighted<D: Design>(x: &D, shares: Option<&[f64]>) -> Result<Statistics, Error> {
     let (n, p) = (x.rows(), x.columns());
     let share = |i: usize| shares.map_or(1.0 / n as f64, |s| s[i]);
     let mut mean = vec![0.0; p];
@@ -195,5 +247,12 @@ fn weighted<D: Design>(x: &D, shares: Option<&[f64]>) -> Statistics {
         sums.iter_mut().for_each(|v| *v /= n as f64);
     }
     let covariance = Array2::from_shape_vec((p, p), sums).expect("p x p sums");
-    Statistics { covariance, mean: mean.into(), samples: n }
+    if let Some(((i, j), _)) = covariance.indexed_iter().find(|(_, c)| !c.is_finite()) {
+        let reason = format!(
+            "the covariance of columns {i} and {j} overflows; divide the columns by a number of their size"
+        );
+        return Err(Invalid::Layout { what: "data", reason }.into());
+    }
+    let samples = shares.map_or(n, |shares| shares.iter().filter(|s| **s > 0.0).count());
+    Ok(Statistics { covariance, mean: mean.into(), samples })
 }

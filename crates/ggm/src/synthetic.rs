@@ -74,7 +74,8 @@ pub fn barabasi_albert(p: usize, m: usize, rng: &mut (impl Rng + ?Sized)) -> Res
 }
 
 /// A simple graph whose degrees are drawn from `P(d) ~ d^-exponent`, `1 <= d <= p/2`: a graph with these degrees
-/// (Havel and Hakimi), mixed by swaps of the ends of pairs of edges that keep the degrees.
+/// (Havel and Hakimi), mixed by swaps of the ends of pairs of edges that keep the degrees. Where the sum of the degrees is odd one of them
+/// is larger by one.
 ///
 /// # Errors
 /// [`Invalid::Parameter`] for an exponent that is not positive or fewer than 4 nodes.
@@ -97,6 +98,10 @@ pub fn power_law(p: usize, exponent: f64, rng: &mut (impl Rng + ?Sized)) -> Resu
                 (at.unwrap_or(0) + 1, node)
             })
             .collect();
+        // An odd sum has no graph: one node, any, has one edge more.
+        if degrees.iter().map(|d| d.0).sum::<usize>() % 2 == 1 {
+            degrees[rng.random_range(0..p)].0 += 1;
+        }
         if let Some(mut edges) = havel_hakimi(&mut degrees) {
             swap_ends(&mut edges, p, rng);
             edges.sort_unstable();
@@ -107,9 +112,6 @@ pub fn power_law(p: usize, exponent: f64, rng: &mut (impl Rng + ?Sized)) -> Resu
 
 /// A graph with these degrees, if there is one.
 fn havel_hakimi(degrees: &mut [(usize, u32)]) -> Option<Edges> {
-    if degrees.iter().map(|d| d.0).sum::<usize>() % 2 == 1 {
-        return None;
-    }
     let mut edges = Vec::new();
     loop {
         degrees.sort_unstable_by(|a, b| b.cmp(a));
@@ -155,6 +157,9 @@ fn swap_ends(edges: &mut Edges, p: usize, rng: &mut (impl Rng + ?Sized)) {
 
 /// The precision matrix of chapter 7: `weight` on the edges, `0.5 + |weight| degree` on the diagonal. The thesis takes
 /// `weight = -0.2`.
+///
+/// # Panics
+/// For an edge with a node beyond `p`.
 pub fn diagonally_dominant(p: usize, edges: &[(u32, u32)], weight: f64) -> Array2<f64> {
     let mut precision = Array2::eye(p) * 0.5;
     for &(i, j) in edges {
@@ -172,6 +177,9 @@ pub fn diagonally_dominant(p: usize, edges: &[(u32, u32)], weight: f64) -> Array
 ///
 /// The pairwise blocks are singular, so that the sum alone need not be positive definite; the thesis is silent on it and on
 /// the law of `b`.
+///
+/// # Panics
+/// For an edge with a node beyond `p`.
 pub fn walk_summable(p: usize, edges: &[(u32, u32)], rng: &mut (impl Rng + ?Sized)) -> Array2<f64> {
     let mut precision: Array2<f64> = Array2::zeros((p, p));
     let log2 = std::f64::consts::LN_2;

@@ -21,6 +21,9 @@ use crate::synthetic::Edges;
 use crate::{Error, Statistics, partial_correlations};
 
 /// Pairs `(i, j)`, `i < j`, with a score of at least `level`, ascending.
+///
+/// # Panics
+/// Unless the matrix of scores is square.
 pub fn edges_above(scores: ArrayView2<f64>, level: f64) -> Edges {
     let p = scores.nrows();
     let mut edges = Vec::new();
@@ -70,7 +73,11 @@ fn information(r: f64) -> f64 {
 }
 
 /// The least of `-log(1 - r_ij.k^2) / 2` over conditioning variables `k`, and of the unconditional mutual information.
+///
+/// # Errors
+/// [`Invalid`] for statistics whose parts do not fit or are not finite.
 pub fn conditional_mutual_information(statistics: &Statistics) -> Result<Array2<f64>, Error> {
+    statistics.check()?;
     let (c, _) = statistics.correlation();
     let p = c.nrows();
     let rows = each(p, |i| {
@@ -104,6 +111,7 @@ pub fn conditional_covariance(
     eta: usize,
     allow_quartic: bool,
 ) -> Result<Array2<f64>, Error> {
+    statistics.check()?;
     let method = "conditional covariance thresholding";
     let p = statistics.variables();
     if eta > 2 {
@@ -120,7 +128,7 @@ pub fn conditional_covariance(
     let mut best = conditional_one(&c)?;
     if eta == 2 {
         // Given k, the covariances are one rank-one update away; given l as well, another.
-        let given: Vec<Array2<f64>> = each(p, |k| {
+        let one = |k: usize| {
             let mut left: Array2<f64> =
                 Array2::from_shape_fn((p, p), |(i, j)| c[[i, j]] - c[[i, k]] * c[[k, j]]);
             let mut best = Array2::from_elem((p, p), f64::INFINITY);
@@ -144,9 +152,12 @@ pub fn conditional_covariance(
                 }
             }
             Ok(best)
-        })?;
-        for other in given {
-            best.zip_mut_with(&other, |b, o| *b = b.min(*o));
+        };
+        // A few at a time: all would be p matrices of p x p.
+        for first in (0..p).step_by(16) {
+            for other in each(16.min(p - first), |at| one(first + at))? {
+                best.zip_mut_with(&other, |b, o| *b = b.min(*o));
+            }
         }
         for i in 0..p {
             for j in 0..i {

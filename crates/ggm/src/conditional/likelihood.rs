@@ -7,6 +7,7 @@ use fenchel_optim::{Certificate, Regulariser};
 use ndarray::{Array2, ArrayView2};
 
 use crate::Error;
+use crate::error::check_regular;
 use crate::glasso::soft;
 
 /// The smooth part: `L` by rows, then `T` by rows.
@@ -20,6 +21,8 @@ pub(super) struct Likelihood {
     pub(super) yy: Array2<f64>,
     /// `S_xx^+ S_xy`.
     regression: Array2<f64>,
+    /// Added to objective and bound, for the units.
+    pub(super) shift: f64,
 }
 
 /// What value and gradient share.
@@ -49,7 +52,21 @@ impl Likelihood {
         let cut = 1e-12 * eigen.values[p - 1];
         let pseudo = eigen.map(|v| if v > cut { 1.0 / v } else { 0.0 });
         let regression = pseudo.dot(&xy);
-        Ok(Likelihood { p, q, l1, input_l1, xx, xy, yy, regression })
+        Ok(Likelihood { p, q, l1, input_l1, xx, xy, yy, regression, shift: 0.0 })
+    }
+
+    /// Without a penalty on the inputs the outputs must keep a variance given them; without any penalty, a covariance matrix of full rank.
+    pub(super) fn check_bounded(&self) -> Result<(), Error> {
+        if self.input_l1 > 0.0 {
+            return Ok(());
+        }
+        let what = "the conditional field";
+        let left = &self.yy - &self.xy.t().dot(&self.regression);
+        if self.l1 == 0.0 {
+            return check_regular(what, left.view());
+        }
+        let variances = left.diag().to_owned();
+        check_regular(what, Array2::from_diag(&variances).view())
     }
 
     /// `None` outside the domain.
@@ -119,9 +136,9 @@ impl Smooth for Likelihood {
                 dual[j * q + i] = value;
             }
         }
-        let objective = parts.value + h;
+        let objective = parts.value + h + self.shift;
         Some(match InPlaceCholesky::new(dual, q) {
-            Ok(factor) => Certificate::gap(objective, factor.log_det() + q as f64),
+            Ok(factor) => Certificate::gap(objective, factor.log_det() + q as f64 + self.shift),
             Err(_) => Certificate::Uncertified { objective: Some(objective) },
         })
     }

@@ -36,10 +36,11 @@ use ndarray::{Array1, Array2};
 use serde::{Deserialize, Serialize};
 
 use self::likelihood::{Blocks, Likelihood};
-use crate::error::check_memory;
+use crate::error::{check_bounded, check_memory};
 use crate::glasso::default_stop;
+use crate::statistics::unit_of;
 use crate::watch::{Watch, unwatched};
-use crate::{Error, Scale, Statistics, graph_of};
+use crate::{Error, GlassoState, Scale, Statistics, graph_of};
 
 /// A sparse Gaussian conditional random field of outputs given inputs.
 ///
@@ -234,7 +235,22 @@ impl GaussianCrf {
         statistics: &Statistics,
         inputs: usize,
     ) -> Result<GaussianCrfModel, Error> {
-        self.solve(statistics, inputs, &mut unwatched())
+        self.solve(statistics, inputs, None, &mut unwatched())
+    }
+
+    /// As [`fit_statistics`](GaussianCrf::fit_statistics), from a former model, in the units of the data: a warm start at other penalties, or on
+    /// data like the former ones.
+    ///
+    /// # Errors
+    /// As [`fit_statistics`](GaussianCrf::fit_statistics), and for a start of other inputs or outputs or with a precision that is not positive
+    /// definite.
+    pub fn fit_from(
+        &self,
+        statistics: &Statistics,
+        inputs: usize,
+        start: &GaussianCrfModel,
+    ) -> Result<GaussianCrfModel, Error> {
+        self.solve(statistics, inputs, Some(start), &mut unwatched())
     }
 
     /// As [`fit_statistics`](GaussianCrf::fit_statistics), showing `watch` the certificates; `Break` ends the fit.
@@ -247,7 +263,7 @@ impl GaussianCrf {
         inputs: usize,
         watch: impl FnMut(&Progress) -> ControlFlow<()>,
     ) -> Result<GaussianCrfModel, Error> {
-        self.solve(statistics, inputs, &mut Watch::new(watch))
+        self.solve(statistics, inputs, None, &mut Watch::new(watch))
     }
 
     fn check_width(&self, columns: usize) -> Result<(), Error> {
@@ -259,6 +275,7 @@ impl GaussianCrf {
         &self,
         statistics: &Statistics,
         inputs: usize,
+        start: Option<&GaussianCrfModel>,
         watch: &mut Watch<F, W>,
     ) -> Result<GaussianCrfModel, Error>
     where
@@ -273,15 +290,41 @@ impl GaussianCrf {
         Invalid::check_nonnegative("l1", self.l1)?;
         Invalid::check_nonnegative("input_l1", self.input_l1)?;
         self.check_width(all)?;
-        let (covariance, units) = statistics.on(self.scale)?;
-        let function = Likelihood::new(&covariance, inputs, self.l1, self.input_l1)?;
-        let penalty = Blocks { outputs: function.q, l1: self.l1, input_l1: self.input_l1 };
         let (p, q) = (inputs, all - inputs);
-        let mut start = vec![0.0; q * q + p * q];
-        // Without inputs and without couplings.
-        (0..q).for_each(|j| start[j * q + j] = 1.0 / function.yy[[j, j]]);
+        let (mut covariance, mut units) = statistics.on(self.scale)?;
+        // Inputs and outputs each in units of their mean variance.
+        let variances = statistics.covariance.diag();
+        let input_unit = unit_of(self.scale, variances.iter().take(p)).sqrt();
+        let output_unit = unit_of(self.scale, variances.iter().skip(p)).sqrt();
+        if self.scale == Scale::Covariance {
+            units = (0..all).map(|i| if i < p { input_unit } else { output_unit }).collect();
+            covariance.indexed_iter_mut().for_each(|((i, j), c)| *c /= units[i] * units[j]);
+        }
+        let l1 = self.l1 / (output_unit * output_unit);
+        let input_l1 = self.input_l1 / (input_unit * output_unit);
+        let mut function = Likelihood::new(&covariance, inputs, l1, input_l1)?;
+        function.shift = 2.0 * q as f64 * output_unit.ln();
+        function.check_bounded()?;
+        let penalty = Blocks { outputs: q, l1, input_l1 };
+        let mut point = vec![0.0; q * q + p * q];
+        match start {
+            Some(start) => {
+                Invalid::check_length("inputs of the start", p, start.coupling.nrows())?;
+                Invalid::check_length("outputs of the start", q, start.coupling.ncols())?;
+                let output_units: Array1<f64> = units.iter().skip(p).copied().collect();
+                let state = GlassoState::in_units(start.precision.view(), &output_units)?;
+                let coupling = start.coupling.indexed_iter();
+                let coupling = coupling.map(|((i, j), t)| t * units[i] * output_units[j]);
+                point.clear();
+                point.extend(state.precision());
+                point.extend(coupling);
+            }
+            // Without inputs and without couplings.
+            None => (0..q).for_each(|j| point[j * q + j] = 1.0 / function.yy[[j, j]]),
+        }
         let settings = FistaSettings { stop: self.stop, ..FistaSettings::default() };
-        let solution = fista(function, penalty, &settings, start, watch)?;
+        let solution = fista(function, penalty, &settings, point, watch)?;
+        check_bounded("the conditional field", &solution.report)?;
         let point = &solution.state.point;
         let precision = Array2::from_shape_fn((q, q), |(i, j)| {
             point[i * q + j] / (units[p + i] * units[p + j])

@@ -10,6 +10,7 @@
 //!
 //! All return mean absolute errors on held-out ratings.
 
+use fenchel_linalg::Invalid;
 use fenchel_optim::random::stream;
 use rand::seq::SliceRandom;
 use rand_distr::{Distribution, StandardNormal};
@@ -23,10 +24,20 @@ fn error(test: &Ratings, mut predict: impl FnMut(usize, usize) -> f64) -> f64 {
     total / test.count() as f64
 }
 
+/// That the users and items of a test are those of the training.
+fn check_test(users: usize, items: usize, test: &Ratings) -> Result<(), Error> {
+    Invalid::check_length("users of the test", users, test.users())?;
+    Ok(Invalid::check_length("items of the test", items, test.items())?)
+}
+
 /// The item's mean for everybody.
-pub fn item_means(train: &Ratings, test: &Ratings) -> f64 {
+///
+/// # Errors
+/// [`Invalid`] for a test of other numbers of users or items.
+pub fn item_means(train: &Ratings, test: &Ratings) -> Result<f64, Error> {
+    check_test(train.users(), train.items(), test)?;
     let means = train.item_means();
-    error(test, |_, i| means[i])
+    Ok(error(test, |_, i| means[i]))
 }
 
 /// Cosine similarities of centred ratings over users who rated both: of item `i` with all others.
@@ -52,8 +63,9 @@ fn similarities(train: &Ratings, means: &[f64], i: usize) -> Vec<(f64, u32)> {
 /// lot; the thesis has the first.
 ///
 /// # Errors
-/// None at present.
+/// [`Invalid`] for a test of other numbers of users or items.
 pub fn cosine(train: &Ratings, test: &Ratings, k: usize, fixed_graph: bool) -> Result<f64, Error> {
+    check_test(train.users(), train.items(), test)?;
     let means = train.item_means();
     let (low, high) = train.range();
     let sums = each(train.items(), |i| {
@@ -102,6 +114,24 @@ pub struct SgdSettings {
     pub seed: u64,
 }
 
+impl SgdSettings {
+    fn check(&self) -> Result<(), Error> {
+        Invalid::check_positive("step", self.step)?;
+        Invalid::check_positive("decay", self.decay)?;
+        Ok(Invalid::check_nonnegative("l2", self.l2)?)
+    }
+
+    /// That the steps were small enough for the weights to stay numbers.
+    fn check_end(&self, biases: &Biases) -> Result<(), Error> {
+        if biases.user.iter().chain(&biases.item).all(|b| b.is_finite()) {
+            return Ok(());
+        }
+        let (name, value) = ("step", self.step);
+        let expected = "a smaller number: the weights grew beyond all bounds";
+        Err(Invalid::Parameter { name, value, expected }.into())
+    }
+}
+
 /// Least-squares neighbours: `r = b_ui + |R|^-1/2 sum_(j in R) (r_uj - b_uj) w_ij` over the rated ones among the `k` most similar items.
 #[derive(Debug, Clone)]
 pub struct NeighbourhoodModel {
@@ -148,8 +178,9 @@ impl NeighbourhoodModel {
     /// Trains; `settings` of the thesis' scale: step 0.005, l2 0.002.
     ///
     /// # Errors
-    /// None at present.
+    /// [`Invalid`] for settings out of range, or steps with which the weights diverge.
     pub fn fit(train: &Ratings, k: usize, settings: &SgdSettings) -> Result<Self, Error> {
+        settings.check()?;
         let means = train.item_means();
         let near = each(train.items(), |i| {
             let mut near = similarities(train, &means, i);
@@ -183,6 +214,7 @@ impl NeighbourhoodModel {
             }
             step *= settings.decay;
         }
+        settings.check_end(&model.biases)?;
         Ok(model)
     }
 
@@ -202,14 +234,21 @@ impl NeighbourhoodModel {
     }
 
     /// Mean absolute error on held-out ratings.
-    pub fn mean_absolute_error(&self, train: &Ratings, test: &Ratings) -> f64 {
+    ///
+    /// # Errors
+    /// [`Invalid`] for ratings of other numbers of users or items.
+    pub fn mean_absolute_error(&self, train: &Ratings, test: &Ratings) -> Result<f64, Error> {
+        let (users, items) = (self.fixed.user.len(), self.fixed.item.len());
+        Invalid::check_length("users of the training", users, train.users())?;
+        Invalid::check_length("items of the training", items, train.items())?;
+        check_test(users, items, test)?;
         let (low, high) = train.range();
         let mut rated = Vec::new();
-        error(test, |u, i| {
+        Ok(error(test, |u, i| {
             self.rated(train, u, i, &mut rated);
             let norm = if rated.is_empty() { 0.0 } else { 1.0 / (rated.len() as f64).sqrt() };
             self.value(u, i, &rated, norm).clamp(low, high)
-        })
+        }))
     }
 }
 
@@ -223,7 +262,11 @@ pub struct FactorModel {
 
 impl FactorModel {
     /// Trains; usual settings: step 0.01, decay 0.9 a pass, l2 0.05.
-    pub fn fit(train: &Ratings, factors: usize, settings: &SgdSettings) -> Self {
+    ///
+    /// # Errors
+    /// As [`NeighbourhoodModel::fit`].
+    pub fn fit(train: &Ratings, factors: usize, settings: &SgdSettings) -> Result<Self, Error> {
+        settings.check()?;
         let mut rng = stream(settings.seed, u64::MAX);
         let mut table = |n: usize| -> Vec<Vec<f64>> {
             let mut draw = || {
@@ -251,7 +294,8 @@ impl FactorModel {
             }
             step *= settings.decay;
         }
-        model
+        settings.check_end(&model.biases)?;
+        Ok(model)
     }
 
     fn value(&self, u: usize, i: usize) -> f64 {
@@ -260,8 +304,12 @@ impl FactorModel {
     }
 
     /// Mean absolute error on held-out ratings.
-    pub fn mean_absolute_error(&self, train: &Ratings, test: &Ratings) -> f64 {
+    ///
+    /// # Errors
+    /// [`Invalid`] for a test of other numbers of users or items.
+    pub fn mean_absolute_error(&self, train: &Ratings, test: &Ratings) -> Result<f64, Error> {
+        check_test(self.users.len(), self.items.len(), test)?;
         let (low, high) = train.range();
-        error(test, |u, i| self.value(u, i).clamp(low, high))
+        Ok(error(test, |u, i| self.value(u, i).clamp(low, high)))
     }
 }

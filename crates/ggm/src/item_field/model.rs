@@ -161,9 +161,17 @@ impl ItemField {
     /// Learns the weights of a graph; predictions are kept within `range`.
     ///
     /// # Errors
-    /// Those of the training.
+    /// [`Invalid`] for a range that is not finite and in order, and for a graph whose parts do not fit or are not finite; those of the training.
     pub fn train(&self, graph: &ItemGraph, range: (f64, f64)) -> Result<ItemFieldModel, Error> {
         let ItemGraph { means, variances, edges, covariances } = graph;
+        Invalid::check_finite("range", &[range.0, range.1])?;
+        if range.0 > range.1 {
+            let reason = format!("({}, {}); expected the smaller end first", range.0, range.1);
+            return Err(Invalid::Layout { what: "range", reason }.into());
+        }
+        Invalid::check_length("variances", means.len(), variances.len())?;
+        Invalid::check_finite("means", means)?;
+        crate::bethe::check_pairs(variances, edges, covariances)?;
         let spread = || -> Vec<f64> {
             let of = |(&(i, j), c): (&(u32, u32), &f64)| {
                 variances[i as usize] + variances[j as usize] - 2.0 * c
@@ -234,7 +242,7 @@ impl ItemFieldModel {
     /// have their mean. Conjugate gradients, O(E) an iteration.
     ///
     /// # Errors
-    /// [`Invalid`] for an item that does not exist, or a rating that is not finite.
+    /// [`Invalid`] for an item that does not exist or is there twice, or a rating that is not finite.
     pub fn predict(&self, known: &[(u32, f64)]) -> Result<Vec<f64>, Error> {
         let given = self.known(known)?;
         let p = self.means.len();
@@ -338,6 +346,10 @@ impl ItemFieldModel {
                 return Err(Invalid::Parameter { name, value, expected }.into());
             };
             Invalid::check_finite("known rating", &[value])?;
+            if given[item as usize].is_some() {
+                let reason = format!("item {item} is rated twice");
+                return Err(Invalid::Layout { what: "known ratings", reason }.into());
+            }
             given[item as usize] = Some(value - mean);
         }
         Ok(given)

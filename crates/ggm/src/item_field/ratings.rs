@@ -26,6 +26,12 @@ impl Ratings {
         items: usize,
         ratings: impl IntoIterator<Item = (u32, u32, f64)>,
     ) -> Result<Ratings, Error> {
+        for (name, count) in [("users", users), ("items", items)] {
+            if count > u32::MAX as usize {
+                let (value, expected) = (count as f64, "at most 4,294,967,295");
+                return Err(Invalid::Parameter { name, value, expected }.into());
+            }
+        }
         let mut by_user = vec![Vec::new(); users];
         let mut by_item = vec![Vec::new(); items];
         let mut count = 0;

@@ -21,18 +21,24 @@
 //!
 //! Source: Danaher, Wang and Witten, JRSS B 76, 2014, there with `n_k` in place of `w_k`.
 
+mod admm;
+mod penalty;
+
+use std::ops::ControlFlow;
+
 use fenchel_graphical::Graph;
-use fenchel_linalg::Invalid;
-use fenchel_linalg::factor::InPlaceCholesky;
-use fenchel_optim::{Certificate, Iterative, MAX_MEMORY, Report, Stop, run};
+use fenchel_linalg::{AsDesign, Invalid};
+use fenchel_optim::{MAX_MEMORY, Progress, Report, Stop, run};
 use ndarray::{Array1, Array2};
-#[cfg(feature = "parallel")]
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::error::check_memory;
-use crate::glasso::{balance, components_by, default_stop, positive_part, repaired, soft};
-use crate::{Error, GaussianModel, Scale, Statistics};
+use self::admm::{Joint, Part};
+use self::penalty::Penalty;
+use crate::error::{check_bounded, check_memory, check_regular};
+use crate::glasso::{components_by, default_stop, repaired};
+use crate::statistics::unit_of;
+use crate::watch::{Watch, unwatched};
+use crate::{Error, GaussianModel, GlassoState, Scale, Statistics};
 
 /// What pulls the groups towards one another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -126,12 +132,56 @@ impl JointModel {
 }
 
 impl JointGraphicalLasso {
+    /// Fits data matrices over the same variables, a group each, a sample a row.
+    ///
+    /// # Errors
+    /// As [`fit_statistics`](JointGraphicalLasso::fit_statistics), and [`Invalid`] for data that are empty, not finite or a single row.
+    pub fn fit<X: AsDesign>(&self, groups: &[X]) -> Result<JointModel, Error> {
+        let groups: Result<Vec<_>, Error> = groups.iter().map(Statistics::from_data).collect();
+        self.fit_statistics(&groups?)
+    }
+
     /// Fits the means and covariance matrices of the groups.
     ///
     /// # Errors
     /// [`Invalid`] for no groups, groups of different widths, and settings out of range; [`Error::ZeroVariance`] for a variable that
     /// never varies within a group; [`Error::Refused`] beyond the memory limit.
     pub fn fit_statistics(&self, groups: &[Statistics]) -> Result<JointModel, Error> {
+        self.solve(groups, None, &mut unwatched())
+    }
+
+    /// As [`fit_statistics`](JointGraphicalLasso::fit_statistics), from a former model of as many groups, in the units of the data: a warm start
+    /// at other penalties, or on data like the former ones.
+    ///
+    /// # Errors
+    /// As [`fit_statistics`](JointGraphicalLasso::fit_statistics), and for a start of other groups or variables or that is not positive
+    /// definite.
+    pub fn fit_from(&self, groups: &[Statistics], start: &JointModel) -> Result<JointModel, Error> {
+        self.solve(groups, Some(start), &mut unwatched())
+    }
+
+    /// As [`fit_statistics`](JointGraphicalLasso::fit_statistics), showing `watch` the certificates; `Break` ends the fit with the models so
+    /// far.
+    ///
+    /// # Errors
+    /// As [`fit_statistics`](JointGraphicalLasso::fit_statistics).
+    pub fn fit_watched(
+        &self,
+        groups: &[Statistics],
+        watch: impl FnMut(&Progress) -> ControlFlow<()>,
+    ) -> Result<JointModel, Error> {
+        self.solve(groups, None, &mut Watch::new(watch))
+    }
+
+    fn solve<F, const W: bool>(
+        &self,
+        groups: &[Statistics],
+        start: Option<&JointModel>,
+        watch: &mut Watch<F, W>,
+    ) -> Result<JointModel, Error>
+    where
+        F: FnMut(&Progress) -> ControlFlow<()>,
+    {
         let Some(first) = groups.first() else {
             return Err(Invalid::Empty { what: "groups" }.into());
         };
@@ -148,9 +198,23 @@ impl JointGraphicalLasso {
         let hint = "fit fewer groups or variables, or raise max_memory";
         let numbers = (p as u64).pow(2).saturating_mul(9 * groups.len() as u64);
         check_memory("joint graphs", numbers, self.max_memory, hint)?;
-        let scaled = groups.iter().map(|group| group.on(self.scale));
+        let variances = groups.iter().flat_map(|group| group.covariance.diag().into_iter());
+        let unit = unit_of(self.scale, variances);
+        let scaled = groups.iter().map(|group| group.within(self.scale, unit));
         let scaled: Vec<(Array2<f64>, Array1<f64>)> = scaled.collect::<Result<_, _>>()?;
-        let penalty = Penalty { l1: self.l1, similarity: self.similarity, coupling: self.coupling };
+        let (l1, similarity) = (self.l1 / unit, self.similarity / unit);
+        if l1 == 0.0 && (similarity == 0.0 || self.coupling == Coupling::Fused) && p > 1 {
+            let what = "joint graphs";
+            if similarity == 0.0 {
+                scaled.iter().try_for_each(|(c, _)| check_regular(what, c.view()))?;
+            } else {
+                // What all groups share is not penalised.
+                let mut pooled = Array2::zeros((p, p));
+                scaled.iter().zip(&shares).for_each(|((c, _), w)| pooled.scaled_add(*w, c));
+                check_regular(what, pooled.view())?;
+            }
+        }
+        let penalty = Penalty { l1, similarity, coupling: self.coupling };
         let parts = components_by(p, |i, j| {
             let mut t: Vec<f64> =
                 scaled.iter().zip(&shares).map(|((c, _), w)| w * c[[i, j]]).collect();
@@ -158,13 +222,13 @@ impl JointGraphicalLasso {
             t.iter().any(|&t| t != 0.0)
         });
         let matrices: Vec<&Array2<f64>> = scaled.iter().map(|(c, _)| c).collect();
-        let mut method = Joint {
-            parts: parts
-                .into_iter()
-                .map(|nodes| Part::new(nodes, &matrices, &shares, penalty, self.rho))
-                .collect(),
-        };
-        let report = run(&mut method, &self.stop, &mut ())?;
+        let start = start.map(|start| precisions(start, &scaled)).transpose()?;
+        let part =
+            |nodes| Part::new(nodes, &matrices, &shares, penalty, self.rho, start.as_deref());
+        let shift = p as f64 * unit.ln();
+        let mut method = Joint { parts: parts.into_iter().map(part).collect(), shift };
+        let report = run(&mut method, &self.stop, watch)?;
+        check_bounded("joint graphs", &report)?;
         let mut models: Vec<GaussianModel> = groups
             .iter()
             .map(|group| GaussianModel {
@@ -195,205 +259,15 @@ impl JointGraphicalLasso {
     }
 }
 
-/// The penalty of one entry over all groups.
-#[derive(Debug, Clone, Copy)]
-struct Penalty {
-    l1: f64,
-    similarity: f64,
-    coupling: Coupling,
-}
-
-impl Penalty {
-    fn value(&self, t: &[f64]) -> f64 {
-        let shared = match self.coupling {
-            Coupling::Group => t.iter().map(|t| t * t).sum::<f64>().sqrt(),
-            Coupling::Fused => (0..t.len())
-                .flat_map(|k| (0..k).map(move |l| (k, l)))
-                .map(|(k, l)| (t[k] - t[l]).abs())
-                .sum(),
-        };
-        self.l1 * t.iter().map(|t| t.abs()).sum::<f64>() + self.similarity * shared
-    }
-
-    /// `argmin_x step penalty(x) + ||x - t||^2 / 2`, in place.
-    ///
-    /// Soft-thresholding first and then the norm, or the fusion first and then soft-thresholding: in these orders the
-    /// composition is exact. The fusion of sorted values is a shift by rank and an isotonic regression.
-    fn prox(&self, t: &mut [f64], step: f64) {
-        let (l1, similarity) = (step * self.l1, step * self.similarity);
-        match self.coupling {
-            Coupling::Group => {
-                t.iter_mut().for_each(|t| *t = soft(*t, l1));
-                let norm = t.iter().map(|t| t * t).sum::<f64>().sqrt();
-                let keep = if norm > similarity { 1.0 - similarity / norm } else { 0.0 };
-                t.iter_mut().for_each(|t| *t *= keep);
-            }
-            Coupling::Fused => {
-                let count = t.len();
-                let mut order: Vec<usize> = (0..count).collect();
-                order.sort_by(|&a, &b| t[a].total_cmp(&t[b]));
-                // Blocks of equal values, rising: mean and size.
-                let mut blocks: Vec<(f64, usize)> = Vec::with_capacity(count);
-                for (rank, &k) in order.iter().enumerate() {
-                    let shift = (2 * rank + 1) as f64 - count as f64;
-                    let mut block = (t[k] - similarity * shift, 1);
-                    while let Some(&(mean, size)) = blocks.last() {
-                        if mean < block.0 {
-                            break;
-                        }
-                        blocks.pop();
-                        let sum = mean * size as f64 + block.0 * block.1 as f64;
-                        block = (sum / (size + block.1) as f64, size + block.1);
-                    }
-                    blocks.push(block);
-                }
-                let values =
-                    blocks.iter().flat_map(|&(mean, size)| std::iter::repeat_n(mean, size));
-                for (&k, value) in order.iter().zip(values) {
-                    t[k] = soft(value, l1);
-                }
-            }
-        }
-    }
-}
-
-/// All components.
-struct Joint {
-    parts: Vec<Part>,
-}
-
-/// The matrices of all groups on one component.
-struct Part {
-    nodes: Vec<u32>,
-    penalty: Penalty,
-    shares: Vec<f64>,
-    c: Vec<Vec<f64>>,
-    y: Vec<Vec<f64>>,
-    u: Vec<Vec<f64>>,
-    rho: f64,
-    iterations: u32,
-    bounds: (f64, f64),
-}
-
-impl Part {
-    fn new(
-        nodes: Vec<u32>,
-        matrices: &[&Array2<f64>],
-        shares: &[f64],
-        penalty: Penalty,
-        rho: f64,
-    ) -> Part {
-        let k = nodes.len();
-        let c: Vec<Vec<f64>> = matrices
-            .iter()
-            .map(|c| {
-                let at = |i: u32| nodes.iter().map(move |&j| c[[i as usize, j as usize]]);
-                nodes.iter().flat_map(|&i| at(i)).collect()
-            })
-            .collect();
-        let diagonal = |c: &Vec<f64>| {
-            let mut y = vec![0.0; k * k];
-            (0..k).for_each(|i| y[i * k + i] = 1.0 / c[i * k + i]);
-            y
-        };
-        let y = c.iter().map(diagonal).collect();
-        let u = vec![vec![0.0; k * k]; c.len()];
-        let bounds = (f64::INFINITY, f64::NEG_INFINITY);
-        let shares = shares.to_vec();
-        Part { nodes, penalty, shares, c, y, u, rho, iterations: 0, bounds }
-    }
-
-    fn advance(&mut self) {
-        let k = self.nodes.len();
-        // A variable by itself is solved from the start.
-        if k == 1 {
-            return;
-        }
-        let groups = self.c.len();
-        let mut x = Vec::with_capacity(groups);
-        for g in 0..groups {
-            let rho = self.rho / self.shares[g];
-            let (y, u, c) = (&self.y[g], &self.u[g], &self.c[g]);
-            let a: Vec<f64> = (0..k * k).map(|at| rho * (y[at] - u[at]) - c[at]).collect();
-            let Some(found) = positive_part(&a, k, rho) else { return };
-            x.push(found);
-        }
-        let (mut primal, mut dual) = (0.0, 0.0);
-        let mut t = vec![0.0; groups];
-        for i in 0..k {
-            for j in 0..=i {
-                let (at, mirror) = (i * k + j, j * k + i);
-                for g in 0..groups {
-                    t[g] = x[g][at] + self.u[g][at];
-                }
-                if i != j {
-                    self.penalty.prox(&mut t, 1.0 / self.rho);
-                }
-                let twice = if i == j { 1.0 } else { 2.0 };
-                for g in 0..groups {
-                    let z = x[g][at] + self.u[g][at];
-                    primal += twice * (x[g][at] - t[g]).powi(2);
-                    dual += twice * (t[g] - self.y[g][at]).powi(2);
-                    for place in [at, mirror] {
-                        self.y[g][place] = t[g];
-                        self.u[g][place] = z - t[g];
-                    }
-                }
-            }
-        }
-        self.iterations += 1;
-        let change = balance(primal.sqrt(), self.rho * dual.sqrt());
-        if change != 1.0 && self.iterations.is_multiple_of(5) {
-            self.rho *= change;
-            self.u.iter_mut().flatten().for_each(|u| *u /= change);
-        }
-    }
-
-    fn look(&mut self) {
-        let k = self.nodes.len();
-        let (mut objective, mut lower) = (0.0, 0.0);
-        let mut points = Vec::with_capacity(self.c.len());
-        for g in 0..self.c.len() {
-            let (x, factor) = repaired(self.y[g].clone(), k);
-            let trace: f64 = x.iter().zip(&self.c[g]).map(|(x, c)| x * c).sum();
-            objective += self.shares[g] * (trace - factor.log_det());
-            let by = self.rho / self.shares[g];
-            let s = self.c[g].iter().zip(&self.u[g]).map(|(c, u)| c + by * u).collect();
-            lower += match InPlaceCholesky::new(s, k) {
-                Ok(factor) => self.shares[g] * (factor.log_det() + k as f64),
-                Err(_) => f64::NEG_INFINITY,
-            };
-            points.push(x);
-        }
-        for i in 0..k {
-            for j in 0..i {
-                let t: Vec<f64> = points.iter().map(|x| x[i * k + j]).collect();
-                objective += 2.0 * self.penalty.value(&t);
-            }
-        }
-        self.bounds = (objective, lower);
-    }
-}
-
-impl Joint {
-    fn each(&mut self, work: impl Fn(&mut Part) + Sync + Send) {
-        #[cfg(feature = "parallel")]
-        self.parts.par_iter_mut().for_each(work);
-        #[cfg(not(feature = "parallel"))]
-        self.parts.iter_mut().for_each(work);
-    }
-}
-
-impl Iterative for Joint {
-    fn advance(&mut self, _passes: f64) -> f64 {
-        self.each(Part::advance);
-        1.0
-    }
-
-    fn certify(&mut self) -> Certificate {
-        self.each(Part::look);
-        let bounds = self.parts.iter().map(|part| part.bounds);
-        let (objective, lower) = bounds.fold((0.0, 0.0), |a, b| (a.0 + b.0, a.1 + b.1));
-        Certificate::gap(objective, lower)
-    }
+/// The precision matrices of a former model on the scale of the fit.
+fn precisions(
+    start: &JointModel,
+    scaled: &[(Array2<f64>, Array1<f64>)],
+) -> Result<Vec<Array2<f64>>, Error> {
+    Invalid::check_length("groups of the start", scaled.len(), start.models.len())?;
+    let each = start.models.iter().zip(scaled);
+    each.map(|(model, (_, units))| {
+        Ok(GlassoState::in_units(model.precision.view(), units)?.precision())
+    })
+    .collect()
 }

@@ -1,11 +1,13 @@
 //! ADMM on the three matrices.
 
+use fenchel_linalg::Invalid;
 use fenchel_linalg::factor::{self, InPlaceCholesky};
 use fenchel_optim::{Certificate, Iterative};
-use ndarray::{Array2, ArrayView2};
+use ndarray::{Array1, Array2, ArrayView2};
 
-use crate::Weights;
+use super::LatentModel;
 use crate::glasso::{balance, positive_part, repaired, soft};
+use crate::{Error, GlassoState, Weights};
 
 /// A feasible point: both parts, their difference, its Cholesky factor and the objective.
 pub(super) struct Point {
@@ -34,6 +36,8 @@ pub(super) struct SparseLowRank<'a> {
     dual: Vec<f64>,
     pub(super) rank: usize,
     iterations: u64,
+    /// Added to objective and bound, for the units.
+    pub(super) shift: f64,
 }
 
 impl<'a> SparseLowRank<'a> {
@@ -61,7 +65,35 @@ impl<'a> SparseLowRank<'a> {
             dual: zero(),
             rank: 0,
             iterations: 0,
+            shift: 0.0,
         }
+    }
+
+    /// From a former model. At the optimum `rho t` is what its covariance has more than `C`.
+    pub(super) fn begin(&mut self, start: &LatentModel, units: &Array1<f64>) -> Result<(), Error> {
+        let p = self.p;
+        let low_rank = start.low_rank();
+        let order = Invalid::check_square("sparse part of the start", start.sparse.dim())?;
+        Invalid::check_length("variables of the start", p, order)?;
+        Invalid::check_length("loadings of the start", p, low_rank.nrows())?;
+        let state = GlassoState::in_units((&start.sparse - &low_rank).view(), units)?;
+        let covariance = state.covariance();
+        for i in 0..p {
+            for j in 0..p {
+                let (at, unit) = (i * p + j, units[i] * units[j]);
+                let bound = self.weights.at(i, j);
+                let (s, l) = (start.sparse[[i, j]] * unit, low_rank[[i, j]] * unit);
+                self.sparse[at] = if bound == f64::INFINITY { 0.0 } else { s };
+                self.low_rank[at] = l;
+                self.dual[at] = covariance[[i, j]] - self.c[at];
+                self.t[at] = self.dual[at] / self.rho;
+                for (plane, value) in self.plane.iter_mut().zip([s - l, s, l]) {
+                    plane[at] = value;
+                }
+            }
+        }
+        self.rank = start.hidden();
+        Ok(())
     }
 
     /// The present iterate, moved into the domain where it is outside.
@@ -81,7 +113,7 @@ impl<'a> SparseLowRank<'a> {
                 break;
             }
         }
-        let mut objective = -factor.log_det();
+        let mut objective = self.shift - factor.log_det();
         for i in 0..p {
             for j in 0..p {
                 let at = i * p + j;
@@ -173,7 +205,7 @@ impl Iterative for SparseLowRank<'_> {
         let by = if lowest > self.price { self.price / lowest } else { 1.0 };
         let s = u.iter().zip(&self.c).map(|(u, c)| c + by * u).collect();
         match InPlaceCholesky::new(s, p) {
-            Ok(factor) => Certificate::gap(objective, factor.log_det() + p as f64),
+            Ok(factor) => Certificate::gap(objective, factor.log_det() + p as f64 + self.shift),
             Err(_) => nothing,
         }
     }

@@ -41,9 +41,10 @@ use ndarray::{Array1, Array2, ArrayView2};
 use serde::{Deserialize, Serialize};
 
 use self::admm::{Point, SparseLowRank};
-use crate::error::check_memory;
+use crate::error::{check_bounded, check_memory, check_regular};
 use crate::glasso::default_stop;
-use crate::watch::{Watch, unwatched};
+use crate::statistics::unit_of;
+use crate::watch::Watch;
 use crate::{Error, GaussianModel, Scale, Statistics, Weights, graph_of};
 
 /// A sparse graph over the observed variables, and a few hidden variables that explain the rest.
@@ -183,39 +184,18 @@ impl Saved for LatentModel {
     }
 }
 
+fits!(
+    LatentGraphicalLasso,
+    LatentModel,
+    "[`Error::Invalid`] for data that are empty, not finite or a single row, and for settings out of range; [`Error::ZeroVariance`] for \
+     columns that never vary; [`Error::Refused`] beyond the memory limit."
+);
+
 impl LatentGraphicalLasso {
-    /// Fits a data matrix, a sample a row.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] for data that are empty, not finite or a single row, and for settings out of range;
-    /// [`Error::ZeroVariance`] for columns that never vary; [`Error::Refused`] beyond the memory limit.
-    pub fn fit<X: AsDesign + ?Sized>(&self, x: &X) -> Result<LatentModel, Error> {
-        self.fit_statistics(&Statistics::from_data(x)?)
-    }
-
-    /// Fits a mean and covariance matrix.
-    ///
-    /// # Errors
-    /// As [`fit`](LatentGraphicalLasso::fit).
-    pub fn fit_statistics(&self, statistics: &Statistics) -> Result<LatentModel, Error> {
-        self.solve(statistics, &mut unwatched())
-    }
-
-    /// As [`fit_statistics`](LatentGraphicalLasso::fit_statistics), showing `watch` the certificates; `Break` ends the fit.
-    ///
-    /// # Errors
-    /// As [`fit`](LatentGraphicalLasso::fit).
-    pub fn fit_watched(
-        &self,
-        statistics: &Statistics,
-        watch: impl FnMut(&Progress) -> ControlFlow<()>,
-    ) -> Result<LatentModel, Error> {
-        self.solve(statistics, &mut Watch::new(watch))
-    }
-
     fn solve<F, const W: bool>(
         &self,
         statistics: &Statistics,
+        start: Option<&LatentModel>,
         watch: &mut Watch<F, W>,
     ) -> Result<LatentModel, Error>
     where
@@ -227,9 +207,20 @@ impl LatentGraphicalLasso {
         Invalid::check_positive("rho", self.rho)?;
         let hint = "leave columns out, or raise max_memory";
         check_memory("hidden variables", 16 * (p as u64).pow(2), self.max_memory, hint)?;
-        let (covariance, units) = statistics.on(self.scale)?;
-        let mut method = SparseLowRank::new(&covariance, &self.l1, self.rank_penalty, self.rho);
+        let unit = unit_of(self.scale, statistics.covariance.diag().iter());
+        let (covariance, units) = statistics.within(self.scale, unit)?;
+        let weights = self.l1.scaled(1.0 / unit);
+        if (0..p).all(|i| (0..p).all(|j| i == j || weights.at(i, j) == 0.0)) && p > 1 {
+            check_regular("the penalty on the sparse part", covariance.view())?;
+        }
+        let mut method =
+            SparseLowRank::new(&covariance, &weights, self.rank_penalty / unit, self.rho);
+        method.shift = p as f64 * unit.ln();
+        if let Some(start) = start {
+            method.begin(start, &units)?;
+        }
         let report = run(&mut method, &self.stop, watch)?;
+        check_bounded("sparse plus low rank", &report)?;
         let Point { sparse, low_rank, precision, factor, .. } = method.point();
         let loadings = loadings(&low_rank, p, method.rank, &units)?;
         let mut inverse = vec![0.0; p * p];

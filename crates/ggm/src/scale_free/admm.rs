@@ -2,8 +2,8 @@
 
 use std::ops::ControlFlow;
 
+use fenchel_linalg::Invalid;
 use fenchel_linalg::factor::InPlaceCholesky;
-use fenchel_linalg::{AsDesign, Invalid};
 use fenchel_optim::{Certificate, Iterative, Progress, Report, Stop, run};
 use ndarray::{Array2, ArrayView2};
 use serde::{Deserialize, Serialize};
@@ -11,8 +11,10 @@ use serde::{Deserialize, Serialize};
 use super::penalty::DegreePrior;
 use super::prox::{DualDecomposition, ProxSettings};
 use super::row::RowNorm;
+use crate::error::{check_bounded, check_regular};
 use crate::glasso::{balance, default_stop, positive_part};
-use crate::watch::{Watch, unwatched};
+use crate::statistics::unit_of;
+use crate::watch::Watch;
 use crate::{Error, GaussianModel, GlassoState, Scale, Statistics};
 
 /// A sparse precision matrix whose graph has hubs:
@@ -69,38 +71,17 @@ impl Default for ScaleFree {
     }
 }
 
+fits!(
+    ScaleFree,
+    GaussianModel,
+    "As [`GraphicalLasso::fit`](crate::GraphicalLasso::fit), and for a prior or settings out of range."
+);
+
 impl ScaleFree {
-    /// Fits a data matrix, a sample a row.
-    ///
-    /// # Errors
-    /// As [`GraphicalLasso::fit`](crate::GraphicalLasso::fit), and for a prior or settings out of range.
-    pub fn fit<X: AsDesign + ?Sized>(&self, x: &X) -> Result<GaussianModel, Error> {
-        self.fit_statistics(&Statistics::from_data(x)?)
-    }
-
-    /// Fits a mean and covariance matrix.
-    ///
-    /// # Errors
-    /// As [`fit`](ScaleFree::fit).
-    pub fn fit_statistics(&self, statistics: &Statistics) -> Result<GaussianModel, Error> {
-        self.solve(statistics, &mut unwatched())
-    }
-
-    /// As [`fit_statistics`](ScaleFree::fit_statistics), showing `watch` the certificates; `Break` ends the fit.
-    ///
-    /// # Errors
-    /// As [`fit`](ScaleFree::fit).
-    pub fn fit_watched(
-        &self,
-        statistics: &Statistics,
-        watch: impl FnMut(&Progress) -> ControlFlow<()>,
-    ) -> Result<GaussianModel, Error> {
-        self.solve(statistics, &mut Watch::new(watch))
-    }
-
     fn solve<F, const W: bool>(
         &self,
         statistics: &Statistics,
+        start: Option<&GaussianModel>,
         watch: &mut Watch<F, W>,
     ) -> Result<GaussianModel, Error>
     where
@@ -109,34 +90,59 @@ impl ScaleFree {
         let increments = self.prior.increments(statistics.variables())?;
         Invalid::check_nonnegative("strength", self.strength)?;
         let norm = RowNorm::Sorted(increments);
-        by_rows(statistics, norm, self.strength, self.scale, self.rho, &self.stop, watch)
+        let (what, strength) = ("the scale-free penalty", self.strength);
+        let rows = ByRows { what, norm, strength, scale: self.scale, rho: self.rho };
+        rows.solve(statistics, start, &self.stop, watch)
     }
 }
 
 /// `min_X <C, X> - log det X + strength sum_i norm(X_i)`.
-fn by_rows<F, const W: bool>(
-    statistics: &Statistics,
+struct ByRows {
+    what: &'static str,
     norm: RowNorm,
     strength: f64,
     scale: Scale,
     rho: f64,
-    stop: &Stop,
-    watch: &mut Watch<F, W>,
-) -> Result<GaussianModel, Error>
-where
-    F: FnMut(&Progress) -> ControlFlow<()>,
-{
-    let p = statistics.variables();
-    Invalid::check_positive("rho", rho)?;
-    let (covariance, units) = statistics.on(scale)?;
-    let mut method = ScaleFreeAdmm::with_norm(covariance.view(), norm, strength, rho);
-    let report: Report = run(&mut method, stop, watch)?;
-    let (x, _) = crate::glasso::repaired(method.y, p);
-    let state =
-        GlassoState::from_precision(Array2::from_shape_vec((p, p), x).expect("p x p").view())?;
-    let (precision, covariance) = (state.precision(), state.covariance());
-    Ok(GaussianModel { mean: statistics.mean.clone(), precision, covariance, report }
-        .in_units(&units))
+}
+
+impl ByRows {
+    fn solve<F, const W: bool>(
+        self,
+        statistics: &Statistics,
+        start: Option<&GaussianModel>,
+        stop: &Stop,
+        watch: &mut Watch<F, W>,
+    ) -> Result<GaussianModel, Error>
+    where
+        F: FnMut(&Progress) -> ControlFlow<()>,
+    {
+        let p = statistics.variables();
+        Invalid::check_positive("rho", self.rho)?;
+        let unit = unit_of(self.scale, statistics.covariance.diag().iter());
+        let (covariance, units) = statistics.within(self.scale, unit)?;
+        let strength = self.strength / unit;
+        let nothing = match &self.norm {
+            RowNorm::Sorted(increments) => increments.first().is_none_or(|h| !(h * strength > 0.0)),
+            RowNorm::Euclidean { .. } => strength == 0.0,
+        };
+        if nothing && p > 1 {
+            check_regular(self.what, covariance.view())?;
+        }
+        let start = start.map(|start| GlassoState::in_units(start.precision.view(), &units));
+        let start = start.transpose()?;
+        let (norm, covariance) = (self.norm, covariance.view());
+        let mut method =
+            ScaleFreeAdmm::with_norm(covariance, norm, strength, self.rho, start.as_ref());
+        method.shift = p as f64 * unit.ln();
+        let report: Report = run(&mut method, stop, watch)?;
+        check_bounded(self.what, &report)?;
+        let (x, _) = crate::glasso::repaired(method.y, p);
+        let state =
+            GlassoState::from_precision(Array2::from_shape_vec((p, p), x).expect("p x p").view())?;
+        let (precision, covariance) = (state.precision(), state.covariance());
+        Ok(GaussianModel { mean: statistics.mean.clone(), precision, covariance, report }
+            .in_units(&units))
+    }
 }
 
 /// A sparse precision matrix in which whole nodes become independent: all edges of a node are one group.
@@ -191,24 +197,23 @@ impl Default for NodeGroups {
     }
 }
 
-impl NodeGroups {
-    /// Fits a data matrix, a sample a row.
-    ///
-    /// # Errors
-    /// As [`ScaleFree::fit`].
-    pub fn fit<X: AsDesign + ?Sized>(&self, x: &X) -> Result<GaussianModel, Error> {
-        self.fit_statistics(&Statistics::from_data(x)?)
-    }
+fits!(NodeGroups, GaussianModel, "As [`ScaleFree::fit`].");
 
-    /// Fits a mean and covariance matrix.
-    ///
-    /// # Errors
-    /// As [`fit`](NodeGroups::fit).
-    pub fn fit_statistics(&self, statistics: &Statistics) -> Result<GaussianModel, Error> {
+impl NodeGroups {
+    fn solve<F, const W: bool>(
+        &self,
+        statistics: &Statistics,
+        start: Option<&GaussianModel>,
+        watch: &mut Watch<F, W>,
+    ) -> Result<GaussianModel, Error>
+    where
+        F: FnMut(&Progress) -> ControlFlow<()>,
+    {
         Invalid::check_nonnegative("strength", self.strength)?;
         let norm = RowNorm::Euclidean { diagonal: self.diagonal };
-        let watch = &mut unwatched();
-        by_rows(statistics, norm, self.strength, self.scale, self.rho, &self.stop, watch)
+        let (what, strength) = ("the penalty on node groups", self.strength);
+        let rows = ByRows { what, norm, strength, scale: self.scale, rho: self.rho };
+        rows.solve(statistics, start, &self.stop, watch)
     }
 }
 
@@ -225,6 +230,8 @@ pub struct ScaleFreeAdmm {
     residual: f64,
     /// Iterations of the inner method so far.
     pub inner_iterations: u64,
+    /// Added to objective and bound, for the units.
+    shift: f64,
     iterations: u64,
 }
 
@@ -232,13 +239,16 @@ impl ScaleFreeAdmm {
     /// From the identity, as the thesis does.
     ///
     /// The arguments are trusted: [`ScaleFree`] checks them.
+    ///
+    /// # Panics
+    /// Unless the matrix is square, with one increment fewer than it has rows.
     pub fn new(
         covariance: ArrayView2<f64>,
         increments: &[f64],
         strength: f64,
         rho: f64,
     ) -> ScaleFreeAdmm {
-        Self::with_norm(covariance, RowNorm::Sorted(increments.to_vec()), strength, rho)
+        Self::with_norm(covariance, RowNorm::Sorted(increments.to_vec()), strength, rho, None)
     }
 
     fn with_norm(
@@ -246,23 +256,32 @@ impl ScaleFreeAdmm {
         norm: RowNorm,
         strength: f64,
         rho: f64,
+        start: Option<&GlassoState>,
     ) -> ScaleFreeAdmm {
         let p = covariance.nrows();
         let c: Vec<f64> = covariance.iter().copied().collect();
-        let mut y = vec![0.0; p * p];
+        let (mut y, mut u) = (vec![0.0; p * p], vec![0.0; p * p]);
         (0..p).for_each(|i| y[i * p + i] = 1.0 / c[i * p + i]);
+        if let Some(start) = start {
+            // At the optimum `rho U` is what the covariance of the model has more than `C`.
+            y = start.precision().into_iter().collect();
+            let more = &start.covariance() - &covariance;
+            u = more.into_iter().map(|m| m / rho).collect();
+        }
         let settings = ProxSettings::default();
-        let inner = DualDecomposition::new(y.clone(), p, norm, strength / rho, &settings);
+        let z = y.iter().zip(&u).map(|(y, u)| y + u).collect();
+        let inner = DualDecomposition::new(z, p, norm, strength / rho, &settings);
         ScaleFreeAdmm {
             p,
             c,
             strength,
             rho,
             y,
-            u: vec![0.0; p * p],
+            u,
             inner,
             residual: f64::INFINITY,
             inner_iterations: 0,
+            shift: 0.0,
             iterations: 0,
         }
     }
@@ -324,7 +343,8 @@ impl Iterative for ScaleFreeAdmm {
         let p = self.p;
         let (point, factor) = crate::glasso::repaired(self.y.clone(), p);
         let trace: f64 = point.iter().zip(&self.c).map(|(x, c)| x * c).sum();
-        let objective = trace - factor.log_det() + self.strength * self.inner.omega(&point);
+        let objective =
+            trace - factor.log_det() + self.strength * self.inner.omega(&point) + self.shift;
         // Subgradients of the rows, scaled into the dual ball where rounding put them outside.
         let scale = self.inner.scale;
         let mut g = vec![0.0; p * p];
@@ -353,7 +373,7 @@ impl Iterative for ScaleFreeAdmm {
             }
         }
         match InPlaceCholesky::new(s, p) {
-            Ok(factor) => Certificate::gap(objective, factor.log_det() + p as f64),
+            Ok(factor) => Certificate::gap(objective, factor.log_det() + p as f64 + self.shift),
             Err(_) => Certificate::Uncertified { objective: Some(objective) },
         }
     }

@@ -7,7 +7,22 @@ use ndarray::{Array2, ArrayView2};
 use super::prox::{ProxSettings, prox_omega};
 use crate::Error;
 
+fn check(z: ArrayView2<f64>, increments: &[f64], scale: f64) -> Result<usize, Error> {
+    let p = Invalid::check_square("matrix", z.dim())?;
+    Invalid::check_length("increments", p - 1, increments.len())?;
+    Invalid::check_nonnegative("scale", scale)?;
+    match z.indexed_iter().find(|(_, z)| !z.is_finite()) {
+        Some(((row, column), &value)) => {
+            Err(Invalid::NonFinite { what: "matrix", row, column, value }.into())
+        }
+        None => Ok(p),
+    }
+}
+
 /// Subgradient steps `t0 / sqrt(k)` on the proximal problem; returns the best objective after every step, and its point.
+///
+/// # Errors
+/// [`Invalid`] for shapes that do not fit, entries or a first step that are not finite, and a negative scale.
 pub fn subgradient(
     z: ArrayView2<f64>,
     increments: &[f64],
@@ -15,8 +30,8 @@ pub fn subgradient(
     first_step: f64,
     steps: usize,
 ) -> Result<(Vec<f64>, Array2<f64>), Error> {
-    let p = Invalid::check_square("matrix", z.dim())?;
-    Invalid::check_length("increments", p - 1, increments.len())?;
+    let p = check(z, increments, scale)?;
+    Invalid::check_finite("first step", &[first_step])?;
     let mut x = z.to_owned();
     let mut best = (f64::INFINITY, x.clone());
     let mut history = Vec::with_capacity(steps);
@@ -66,8 +81,7 @@ pub fn minimum_norm_point(
     scale: f64,
     cycles: usize,
 ) -> Result<MinimumNorm, Error> {
-    let p = Invalid::check_square("matrix", z.dim())?;
-    Invalid::check_length("increments", p - 1, increments.len())?;
+    let p = check(z, increments, scale)?;
     let pairs: Vec<(usize, usize)> = (0..p).flat_map(|i| (i + 1..p).map(move |j| (i, j))).collect();
     let target: Vec<f64> = pairs.iter().map(|&(i, j)| z[[i, j]]).collect();
     // The vertex with the largest inner product with g.

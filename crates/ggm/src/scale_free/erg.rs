@@ -1,5 +1,6 @@
 //! Graphs from a degree prior, `P(E) ~ exp(-F(E))`, by Metropolis flips of edges (GG-26).
 
+use fenchel_linalg::Invalid;
 use rand::{Rng, RngExt};
 
 use super::penalty::DegreePrior;
@@ -20,8 +21,9 @@ impl ErgSampler {
     /// From the empty graph.
     ///
     /// # Errors
-    /// Those of [`DegreePrior::increments`].
+    /// Those of [`DegreePrior::increments`]; [`Invalid`] for a strength that is negative or not finite.
     pub fn new(p: usize, prior: &DegreePrior, strength: f64) -> Result<ErgSampler, Error> {
+        Invalid::check_nonnegative("strength", strength)?;
         let increments = prior.increments(p)?.iter().map(|h| strength * h).collect();
         Ok(ErgSampler { p, increments, joined: vec![false; p * p], degree: vec![0; p] })
     }

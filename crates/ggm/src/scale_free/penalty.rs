@@ -109,6 +109,9 @@ pub(super) fn falling(row: &mut [f64]) {
 }
 
 /// `F(E) - F(empty) = sum_v (h(degree of v) - h(0))`.
+///
+/// # Panics
+/// For an edge with a node beyond `p`, and for a node with more edges than there are increments.
 pub fn prior(p: usize, edges: &[(u32, u32)], increments: &[f64]) -> f64 {
     let mut degree = vec![0; p];
     for &(i, j) in edges {

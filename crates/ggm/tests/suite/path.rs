@@ -60,7 +60,7 @@ fn the_criteria_find_a_chain() {
             800.0 * point.loss + edges * (800f64.ln() + 2.0 * (p as f64).ln())
         })
         .fold(f64::INFINITY, f64::min);
-    assert!((path.ebic(0.5).ebic(800, 0.5) - by_hand).abs() < 1e-9);
+    assert!((path.ebic(0.5).unwrap().ebic(800, 0.5) - by_hand).abs() < 1e-9);
 
     let settings = StarsSettings { subsamples: 10, ..StarsSettings::default() };
     let chosen = stars(x.view(), &settings).unwrap();
