@@ -114,6 +114,12 @@ pub static ALL: &[Synopsis] = &[
         "With few false edges thresholds of conditional covariances are ahead of the lasso; with many they are level.",
     ),
     about(
+        "gg-36b",
+        "ggm/roc.rs",
+        "Do the rules come in the same order on random graphs without hubs?",
+        "Yes: thresholds of conditional covariances are ahead with few false edges, SHORTCUT and both conditional tests find about the same edges, and with many the lasso is level.",
+    ),
+    about(
         "gg-37",
         "ggm/held_out.rs",
         "Which rule selects the graph of share returns that predicts best?",
