@@ -11,6 +11,7 @@
 //! | `crf-46` | Figure 8 | precision of the line search |
 //! | `crf-47` | Figure 9 | estimated against true gap |
 
+mod errors;
 mod line_search;
 mod methods;
 mod runs;
@@ -28,7 +29,7 @@ pub(crate) const ALL: &[Experiment] = &[
     sampling::FIGURE_3,
     methods::FIGURE_4,
     methods::FIGURE_6,
-    methods::FIGURE_7,
+    errors::FIGURE_7,
     line_search::FIGURE_8,
     sampling::FIGURE_9,
 ];

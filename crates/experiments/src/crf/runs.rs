@@ -12,7 +12,7 @@ use fenchel_crf::{
 use fenchel_optim::lbfgs::LbfgsSettings;
 use fenchel_optim::{Observer, Progress, Stop};
 
-use super::tasks::{Set, Task};
+use super::tasks::{Part, Set, Task};
 use crate::race::cost_to;
 use crate::{Context, Failure, Sample, Series};
 
@@ -158,10 +158,10 @@ fn kept<T>(
 }
 
 /// The data set in the size of the run, with its optimum to 1e-8 relative, certified.
-pub(super) fn course(context: &Context, set: Set) -> Result<Arc<Course>, Failure> {
-    let key = format!("{set:?} {} {:?}", context.size, context.data);
+pub(super) fn course(context: &Context, set: Set, part: Part) -> Result<Arc<Course>, Failure> {
+    let key = format!("{set:?} {part:?} {} {:?}", context.size, context.data);
     kept(&COURSES, &key, || {
-        let task = set.load(context)?;
+        let task = set.load(context, part)?;
         let problem = problem(&task)?;
         let stop = Stop { absolute: 0.0, relative: 1e-8, max_passes: 3000.0, ..Stop::default() };
         let (weights, report) = if set == Set::Ocr {
@@ -228,7 +228,42 @@ fn run(
     Ok(watch.rows)
 }
 
-/// Curves of several methods on one course: medians over the seeds.
+/// The runs of one method on one course, and the median of every number.
+pub(super) struct Line {
+    pub(super) median: Arc<Curve>,
+    /// One a seed; a single one where the method has no randomness.
+    pub(super) seeds: Vec<Arc<Curve>>,
+}
+
+impl Line {
+    pub(super) fn name(&self) -> &str {
+        &self.median.name
+    }
+
+    /// A number of every seed's curve.
+    pub(super) fn sample(&self, number: impl Fn(&Curve) -> f64) -> Result<Sample, Failure> {
+        match &self.seeds[..] {
+            [only] => Ok(Sample::exact(number(only))),
+            seeds => Sample::over_seeds(seeds.iter().map(|run| number(run)).collect()),
+        }
+    }
+
+    /// `P - P*` after so many passes.
+    pub(super) fn at(&self, passes: f64) -> Result<Sample, Failure> {
+        self.sample(|run| run.at(passes).above)
+    }
+
+    pub(super) fn to(&self, target: f64, cost: fn(&Row) -> f64) -> Result<Sample, Failure> {
+        self.sample(|run| run.to(target, cost))
+    }
+
+    /// Pins a loser in every seed.
+    pub(super) fn has_left_its_start(&self) -> bool {
+        self.seeds.iter().all(|run| run.has_left_its_start())
+    }
+}
+
+/// The medians of [`lines`], where one seed is enough or nothing but a figure is made of them.
 pub(super) fn curves(
     context: &Context,
     set: Set,
@@ -236,32 +271,31 @@ pub(super) fn curves(
     passes: f64,
     seeds: u64,
 ) -> Result<(Arc<Course>, Vec<Arc<Curve>>), Failure> {
-    let (course, runs) = by_seed(context, set, methods, passes, seeds)?;
-    let median = |runs: &Vec<Arc<Curve>>| {
-        Arc::new(Curve { name: runs[0].name.clone(), rows: medians(runs) })
-    };
-    Ok((course, runs.iter().map(median).collect()))
+    let (course, lines) = lines(context, (set, Part::Most), methods, passes, seeds)?;
+    Ok((course, lines.into_iter().map(|line| line.median).collect()))
 }
 
-/// The curves of one method, one a seed.
-type Seeds = Vec<Arc<Curve>>;
-
-/// One curve a seed of several methods on one course. Two runs at a time.
-pub(super) fn by_seed(
+/// Several methods on one course, with so many seeds. Two runs at a time.
+pub(super) fn lines(
     context: &Context,
-    set: Set,
+    (set, part): (Set, Part),
     methods: &[(&str, Method)],
     passes: f64,
     seeds: u64,
-) -> Result<(Arc<Course>, Vec<Seeds>), Failure> {
-    let course = course(context, set)?;
+) -> Result<(Arc<Course>, Vec<Line>), Failure> {
+    let course = course(context, set, part)?;
     let key = |name: &str, method: &Method, seed: u64| {
         let frozen = context.is_frozen(name);
-        format!("{set:?} {} {:?} {method:?} {passes} {seed} {frozen}", context.size, context.data)
+        let of = (set, part, context.size, &context.data);
+        format!("{of:?} {method:?} {passes} {seed} {frozen}")
+    };
+    let of = |method: &Method| {
+        let count = if *method == Method::Lbfgs { 1 } else { seeds };
+        (0..count).map(|k| context.seed + k)
     };
     let jobs: Vec<(&str, &Method, u64)> = methods
         .iter()
-        .flat_map(|(name, method)| (0..seeds).map(move |k| (*name, method, context.seed + k)))
+        .flat_map(|(name, method)| of(method).map(move |seed| (*name, method, seed)))
         .collect();
     let next = AtomicUsize::new(0);
     let work = || -> Result<(), Failure> {
@@ -279,18 +313,19 @@ pub(super) fn by_seed(
         let mine = work();
         other.join().unwrap_or_else(|_| Err(Failure::new("a run panicked"))).and(mine)
     })?;
-    let mut curves = Vec::new();
+    let mut lines = Vec::new();
     for (name, method) in methods {
-        let mut runs = Vec::new();
-        for k in 0..seeds {
+        let mut seeds = Vec::new();
+        for seed in of(method) {
             let missing = || Err(Failure::new("a run is missing"));
-            let run = kept(&CURVES, &key(name, method, context.seed + k), missing)?;
+            let run = kept(&CURVES, &key(name, method, seed), missing)?;
             // Another figure may have asked for the run by another name.
-            runs.push(Arc::new(Curve { name: (*name).to_owned(), rows: run.rows.clone() }));
+            seeds.push(Arc::new(Curve { name: (*name).to_owned(), rows: run.rows.clone() }));
         }
-        curves.push(runs);
+        let median = Arc::new(Curve { name: (*name).to_owned(), rows: medians(&seeds) });
+        lines.push(Line { median, seeds });
     }
-    Ok((course, curves))
+    Ok((course, lines))
 }
 
 /// The median of every number at every row that all runs have.
@@ -337,14 +372,6 @@ impl Curve {
     pub(super) fn series(&self, x: fn(&Row) -> f64, y: fn(&Row) -> f64) -> Series {
         Series::line(self.name.clone(), self.rows.iter().map(|row| (x(row), y(row))).collect())
     }
-}
-
-/// A number of every seed's curve.
-pub(super) fn sample(
-    runs: &[Arc<Curve>],
-    number: impl Fn(&Curve) -> f64,
-) -> Result<Sample, Failure> {
-    Sample::over_seeds(runs.iter().map(|run| number(run)).collect())
 }
 
 /// The geometric mean of `P - P*` over the passes 10 to 15.

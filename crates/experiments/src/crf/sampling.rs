@@ -3,8 +3,8 @@
 use fenchel_crf::Order;
 
 use super::paper;
-use super::runs::{Curve, Method, NEWTON, by_seed, curves, late, sample};
-use super::tasks::Set;
+use super::runs::{Curve, Method, NEWTON, curves, late, lines};
+use super::tasks::{Part, Set};
 use crate::number::short;
 use crate::{Axis, Context, Experiment, Failure, Figure, Outcome, Reason, Series, Size, Source};
 
@@ -55,7 +55,8 @@ fn schemes(context: &Context) -> Result<Outcome, Failure> {
         ("Importance", scheme(Order::Lipschitz)),
         ("Max", scheme(Order::LargestGap)),
     ];
-    let (course, ocr) = curves(context, Set::Ocr, &methods, PASSES, SEEDS)?;
+    let (course, all) = lines(context, (Set::Ocr, Part::Most), &methods, PASSES, SEEDS)?;
+    let ocr: Vec<_> = all.iter().map(|line| line.median.clone()).collect();
     let task = &course.task;
     task.describe(&mut outcome);
     let [gap, both, uniform, importance, max] = [0, 1, 2, 3, 4].map(|k| late(&ocr[k]));
@@ -70,10 +71,9 @@ fn schemes(context: &Context) -> Result<Outcome, Failure> {
     let left = [0, 1, 2, 3, 4].map(|k| ocr[k].has_left_its_start());
     let judged = (ratio(gap, uniform), gap <= 0.5 * uniform && left[2]);
     outcome.claim(task.judge(best.holds(judged)));
-    let (_, seeds) = by_seed(context, Set::Ocr, &methods, PASSES, SEEDS)?;
     // The least `P - P*` of one scheme over that of another, over the seeds and passes; above 1 the first is always worse.
     let worse_by = |worse: usize, better: usize, passes: &[f64]| {
-        let ratios = seeds[worse].iter().zip(&seeds[better]).flat_map(|(worse, better)| {
+        let ratios = all[worse].seeds.iter().zip(&all[better].seeds).flat_map(|(worse, better)| {
             passes.iter().map(move |&p| worse.at(p).above / better.at(p).above)
         });
         ratios.fold(f64::INFINITY, f64::min)
@@ -144,12 +144,13 @@ fn schemes(context: &Context) -> Result<Outcome, Failure> {
     );
 
     context.progress(0.7, "entities");
-    let (course, seeds) = by_seed(context, Set::Entities, &methods[2..4], PASSES, SEEDS)?;
+    let (course, pair) =
+        lines(context, (Set::Entities, Part::Most), &methods[2..4], PASSES, SEEDS)?;
     let (_, entities) = curves(context, Set::Entities, &methods, PASSES, 1)?;
     let task = &course.task;
     task.describe(&mut outcome);
-    let (uniform, importance) = (sample(&seeds[0], late)?, sample(&seeds[1], late)?);
-    let start = seeds[1][0].at(0.0).above;
+    let (uniform, importance) = (pair[0].sample(late)?, pair[1].sample(late)?);
+    let start = pair[1].median.at(0.0).above;
     let worse = Source::OURS
         .claim("Entities: importance sampling is worse than uniform sampling")
         .rests_on(["Uniform", "Importance"])

@@ -1,6 +1,6 @@
 //! Table 1: the sizes of the data sets and the memory of the dual variables.
 
-use super::methods::density;
+use super::errors::density;
 use super::paper;
 use super::tasks::Set;
 use crate::{Context, Experiment, Failure, Ground, Outcome, Reason, Table};

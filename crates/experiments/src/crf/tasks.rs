@@ -17,6 +17,14 @@ pub(super) enum Set {
     Parts,
 }
 
+/// How much of a data set the quick run takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    Most,
+    /// Where six methods run with three seeds each: fewer sentences of text.
+    Few,
+}
+
 /// A training problem with what it is tested on.
 pub(super) struct Task {
     pub(super) name: &'static str,
@@ -39,18 +47,22 @@ impl Set {
     }
 
     /// Training sequences of the quick run; of the full run too where memory sets the limit.
-    fn limit(self, context: &Context) -> usize {
-        match self {
-            Set::Ocr => context.pick(2_000, usize::MAX),
-            Set::Chunks => context.pick(1_200, usize::MAX),
-            Set::Entities => context.pick(3_000, usize::MAX),
-            Set::Parts => context.pick(300, 3_000),
-        }
+    fn limit(self, context: &Context, part: Part) -> usize {
+        let quick = match (self, part) {
+            (Set::Ocr, _) => 2_000,
+            (Set::Chunks, Part::Most) => 1_200,
+            (Set::Chunks, Part::Few) => 300,
+            (Set::Entities, Part::Most) => 3_000,
+            (Set::Entities, Part::Few) => 750,
+            (Set::Parts, Part::Most) => 300,
+            (Set::Parts, Part::Few) => 150,
+        };
+        context.pick(quick, if self == Set::Parts { 3_000 } else { usize::MAX })
     }
 
     /// The data set in the size of the run, or a generated one in its place.
-    pub(super) fn load(self, context: &Context) -> Result<Task, Failure> {
-        Ok(match self.real(context, self.limit(context))? {
+    pub(super) fn load(self, context: &Context, part: Part) -> Result<Task, Failure> {
+        Ok(match self.real(context, self.limit(context, part))? {
             Some(task) => task,
             None => self.synthetic()?,
         })
