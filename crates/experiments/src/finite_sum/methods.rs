@@ -119,21 +119,40 @@ pub(super) fn means(lines: &[Line]) -> Vec<Curve> {
     lines.iter().map(|line| line.mean.clone()).collect()
 }
 
-/// The best of several entries: the fewest passes to 1e-8, or the least that is left; with its place.
-pub(super) fn best_of(
-    entries: impl IntoIterator<Item = Entry>,
+/// The best of the steps `2^k` times a method's own: the fewest passes to 1e-8, or the least that is left. `k` begins in
+/// [`STEPS`], and goes on beyond an end for as long as the best is there.
+pub(super) fn best_step(
     passes: f64,
-    mut run: impl FnMut(&Entry) -> Result<Line, Failure>,
-) -> Result<(Line, usize), Failure> {
-    let mut winner: Option<(Line, usize)> = None;
-    for (k, entry) in entries.into_iter().enumerate() {
-        let line = run(&entry)?;
-        let key = |line: &Line| line.key(1e-8, passes);
-        if winner.as_ref().is_none_or(|(old, _)| key(&line) < key(old)) {
-            winner = Some((line, k));
-        }
+    mut run: impl FnMut(f64) -> Result<Line, Failure>,
+) -> Result<Step, Failure> {
+    let mut tried = |k: i32| Ok::<_, Failure>((run(2f64.powi(k))?.key(1e-8, passes), k));
+    let (mut low, mut high) = STEPS;
+    let mut best = tried(low)?;
+    for k in low + 1..=high {
+        let found = tried(k)?;
+        best = if found.0 < best.0 { found } else { best };
     }
-    winner.ok_or_else(|| Failure::new("no entry to choose from"))
+    while (best.1 == low && low > -WIDEST) || (best.1 == high && high < WIDEST) {
+        let k = if best.1 == low { low - 1 } else { high + 1 };
+        (low, high) = (low.min(k), high.max(k));
+        let found = tried(k)?;
+        best = if found.0 < best.0 { found } else { best };
+    }
+    Ok(Step { k: best.1, at_edge: best.1 == low || best.1 == high })
+}
+
+/// The powers of two that are tried in any case.
+pub(super) const STEPS: (i32, i32) = (-2, 2);
+/// The last power of two on either side.
+const WIDEST: i32 = 10;
+
+/// The best of several steps.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Step {
+    /// Its logarithm to base 2, in multiples of the method's own.
+    pub(super) k: i32,
+    /// Whether no step beyond it was tried.
+    pub(super) at_edge: bool,
 }
 
 /// Runs an entry with several seeds.
