@@ -40,8 +40,8 @@ struct Prediction {
     cost: Box<dyn Fn(f64) -> f64>,
 }
 
-/// The cheapest method to the tolerance. Where a time limit ends all of them before it, the one with the least gap by then. `None` where a
-/// race has to tell.
+/// The cheapest method to the tolerance. Where a time limit ends all of them before it, the one with the least gap by then, if that is less than
+/// no weights have. `None` where a race has to tell.
 pub(super) fn cheapest(problem: &Multiclass, stop: &Stop) -> Result<Option<Solver>, Error> {
     let at_zero = problem.loss().at_zero(problem.samples().classes());
     let wanted = stop.tolerance(Some(at_zero)).clamp(1e-9 * at_zero, at_zero);
@@ -67,7 +67,12 @@ pub(super) fn cheapest(problem: &Multiclass, stop: &Stop) -> Result<Option<Solve
         return Ok(Some(cheapest));
     }
     let cheapest = least(gap).1;
-    Ok(Some(cheapest).filter(|cheapest| *cheapest == Solver::Sublinear || exact.is_none()))
+    // A gap of `P(0)` and more is no promise: no weights at all have as much. Samples are then right only where products are too dear.
+    let fits = predictions
+        .iter()
+        .any(|p| p.solver != Solver::Sublinear && (p.cost)(f64::INFINITY) <= budget);
+    let samples = cheapest == Solver::Sublinear && (gap < at_zero || !fits);
+    Ok(Some(cheapest).filter(|_| samples || exact.is_none()))
 }
 
 fn predictions(problem: &Multiclass, at_zero: f64) -> Result<Vec<Prediction>, Error> {
@@ -92,4 +97,42 @@ fn predictions(problem: &Multiclass, at_zero: f64) -> Result<Vec<Prediction>, Er
         }
     }
     Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::multiclass::Samples;
+    use fenchel_linalg::{AsDesign, CsrMatrix};
+
+    /// With a budget in which no bound promises anything, a few products decide: where they fit there is a race, else samples. With all the
+    /// time there is, bounds that are far apart are trusted.
+    #[test]
+    fn bounds_that_promise_nothing_are_not_believed() {
+        let (rows, words, topics) = (3000, 50_000, 300);
+        let (mut offsets, mut places) = (vec![0], vec![]);
+        for j in 0..rows {
+            let place = |i: usize| {
+                let u = ((j * 7919 + i * 104_729) % 10_007) as f64 / 10_007.0;
+                (words as f64 * u.powi(4)) as u32
+            };
+            let mut row: Vec<u32> = (0..80).map(place).collect();
+            row.sort_unstable();
+            row.dedup();
+            places.extend(row);
+            offsets.push(places.len());
+        }
+        let x = CsrMatrix::new((rows, words), offsets, places.clone(), vec![0.11; places.len()]);
+        let y: Vec<usize> = (0..rows).map(|j| (j * j + 3) % topics).collect();
+        let samples = Samples::new(&x.as_design().unwrap(), &y, topics, None).unwrap();
+        let problem = Multiclass::new(&samples, MulticlassLoss::Hinge, 1e4, 1e-4).unwrap();
+        let choice = |problem: &Multiclass, max_seconds, relative| {
+            cheapest(problem, &Stop { max_seconds, relative, ..Stop::default() }).unwrap()
+        };
+        assert_eq!(choice(&problem, Some(10.0), 0.01), None);
+        assert_eq!(choice(&problem, Some(0.5), 0.01), Some(Solver::Sublinear));
+        assert_eq!(choice(&problem, None, 1e-7), Some(Solver::Pdhg));
+        let softmax = Multiclass::new(&samples, MulticlassLoss::Softmax, 1e4, 1e-4).unwrap();
+        assert_eq!(choice(&softmax, Some(10.0), 0.01), Some(Solver::MirrorPdhg));
+    }
 }
