@@ -10,8 +10,8 @@ use std::error::Error;
 
 use fenchel_datasets::{Dataset, LibsvmOptions, embedded, libsvm_file};
 use fenchel_finite_sum::{
-    AsDesign, Grid, LogisticModel, LogisticRegression, LogisticRegressionCv, PathSettings, Rows,
-    Saved, Scoring, balanced_weights, logistic_path, penalty_of_c,
+    AsDesign, ClassWeights, Grid, LogisticModel, LogisticRegression, LogisticRegressionCv,
+    PathSettings, Rows, Saved, Scoring, logistic_path, penalty_of_c,
 };
 use fenchel_metrics::train_test_split;
 
@@ -38,9 +38,10 @@ fn tour<X: AsDesign + Sync>(data: &Dataset<X>) -> Result<(), Box<dyn Error>> {
     // LogisticRegression(C=10, class_weight="balanced").fit(x, y)
     let fit = LogisticRegression {
         l2: Some(penalty_of_c(10.0, train.len())),
+        class_weights: ClassWeights::Balanced,
         ..LogisticRegression::default()
     };
-    let model = fit.fit_weighted(&x, &y, &balanced_weights(&y)?)?;
+    let model = fit.fit(&x, &y)?;
     // model.coef_, model.intercept_, model.classes_, model.n_iter_
     let largest = model.weights.iter().fold(0.0, |m: f64, w| m.max(w.abs()));
     println!("largest weight {largest:.3}, intercept {:.3}", model.intercept);

@@ -62,9 +62,10 @@ pub use estimators::{
     Score, Scoring, SoftmaxRegressionCv,
 };
 pub use estimators::{
-    ElasticNet, Label, Lasso, LinearModel, LinearSvc, LogisticModel, LogisticRegression, OneVsRest,
-    OneVsRestModel, Ridge, SoftmaxModel, SoftmaxRegression, Standardiser, SvcLoss, SvcModel,
-    balanced_weights, penalty_of_c,
+    ClassWeights, ElasticNet, GroupLasso, Label, Lasso, LinearModel, LinearSvc, LogisticModel,
+    LogisticRegression, OneVsRest, OneVsRestModel, PoissonModel, PoissonRegressor, Ridge,
+    SoftmaxModel, SoftmaxRegression, Standardised, Standardiser, SvcLoss, SvcModel, penalty_of_c,
+    weighted_penalty_of_c,
 };
 pub use fista::{OnWeights, fista};
 pub use general::FiniteSum;

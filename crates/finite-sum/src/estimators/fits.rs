@@ -71,9 +71,9 @@ macro_rules! fit_labels {
     };
 }
 
-/// For estimators of numbers, each an [`ElasticNet`](super::ElasticNet) in its own words.
+/// For estimators of numbers. `posed` makes the estimator that does the work on so many rows.
 macro_rules! fit_numbers {
-    ($estimator:ident, $errors:literal) => {
+    ($estimator:ident, $model:ident, $errors:literal) => {
         impl $estimator {
             /// Fits a model to an `n x d` design and `n` targets.
             ///
@@ -83,9 +83,9 @@ macro_rules! fit_numbers {
                 &self,
                 x: &X,
                 y: impl Into<ArrayView1<'y, f64>>,
-            ) -> Result<LinearModel, Error> {
+            ) -> Result<$model, Error> {
                 let y = y.into();
-                self.as_net(y.len()).solve(x, y, None, None, &mut ())
+                self.posed(y.len()).solve(x, y, None, None, &mut ())
             }
 
             #[doc = concat!(
@@ -103,9 +103,9 @@ macro_rules! fit_numbers {
                 x: &X,
                 y: impl Into<ArrayView1<'a, f64>>,
                 weights: impl Into<ArrayView1<'a, f64>>,
-            ) -> Result<LinearModel, Error> {
+            ) -> Result<$model, Error> {
                 let y = y.into();
-                self.as_net(y.len()).solve(x, y, Some(weights.into()), None, &mut ())
+                self.posed(y.len()).solve(x, y, Some(weights.into()), None, &mut ())
             }
 
             #[doc = concat!(
@@ -120,10 +120,10 @@ macro_rules! fit_numbers {
                 &self,
                 x: &X,
                 y: impl Into<ArrayView1<'y, f64>>,
-                start: LinearModel,
-            ) -> Result<LinearModel, Error> {
+                start: $model,
+            ) -> Result<$model, Error> {
                 let y = y.into();
-                self.as_net(y.len()).solve(x, y, None, Some(start), &mut ())
+                self.posed(y.len()).solve(x, y, None, Some(start), &mut ())
             }
 
             #[doc = concat!(
@@ -138,9 +138,9 @@ macro_rules! fit_numbers {
                 x: &X,
                 y: impl Into<ArrayView1<'y, f64>>,
                 watch: impl FnMut(&Progress) -> ControlFlow<()>,
-            ) -> Result<LinearModel, Error> {
+            ) -> Result<$model, Error> {
                 let y = y.into();
-                self.as_net(y.len()).solve(x, y, None, None, &mut Watch(watch))
+                self.posed(y.len()).solve(x, y, None, None, &mut Watch(watch))
             }
         }
     };

@@ -60,11 +60,12 @@ impl Default for Ridge {
 
 fit_numbers!(
     Ridge,
+    LinearModel,
     "[`Error::Invalid`] for data that is empty, not finite or of another shape, or a negative penalty."
 );
 
 impl Ridge {
-    fn as_net(&self, n: usize) -> ElasticNet {
+    fn posed(&self, n: usize) -> ElasticNet {
         let Ridge { l2, intercept, stop, seed } = *self;
         ElasticNet { l1: 0.0, l2: l2.unwrap_or(1.0 / n.max(1) as f64), intercept, stop, seed }
     }
@@ -114,11 +115,12 @@ impl Default for Lasso {
 
 fit_numbers!(
     Lasso,
+    LinearModel,
     "[`Error::Invalid`] for data that is empty, not finite or of another shape, or a negative penalty."
 );
 
 impl Lasso {
-    fn as_net(&self, _: usize) -> ElasticNet {
+    fn posed(&self, _: usize) -> ElasticNet {
         let Lasso { l1, intercept, stop, seed } = *self;
         ElasticNet { l1, l2: 0.0, intercept, stop, seed }
     }
@@ -160,11 +162,12 @@ impl Default for ElasticNet {
 
 fit_numbers!(
     ElasticNet,
+    LinearModel,
     "[`Error::Invalid`] for data that is empty, not finite or of another shape, or a negative penalty."
 );
 
 impl ElasticNet {
-    fn as_net(&self, _: usize) -> &ElasticNet {
+    fn posed(&self, _: usize) -> &ElasticNet {
         self
     }
 

@@ -11,6 +11,7 @@ use ndarray::{Array1, ArrayView1};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::class_weights::ClassWeights;
 use super::fits::fit_labels;
 use super::predictor::two_classes;
 use super::solve::{Fitted, Hyper, Watch};
@@ -30,6 +31,7 @@ use crate::{Error, Point};
 /// | `l2` | `None` | weight of the ridge term; `None` is `1/n`, scikit-learn's `C = 1`, or 0 where `l1 > 0` |
 /// | `l1` | 0 | weight of the l1 norm |
 /// | `intercept` | true | an unpenalised intercept |
+/// | `class_weights` | `Equal` | how much the rows of a class count, see [`ClassWeights`] |
 /// | `stop` | relative gap 1e-4 | when to end, see [`Stop`] |
 /// | `seed` | 0 | of the visiting order |
 ///
@@ -46,7 +48,8 @@ use crate::{Error, Point};
 /// ```
 ///
 /// scikit-learn weighs the sum of the losses by `C`, here the mean loss has weight 1: its `C` is `1/(l2 n)`,
-/// and with an l1 penalty `1/(l1 n)`. [`penalty_of_c`](super::penalty_of_c) is that formula.
+/// and with an l1 penalty `1/(l1 n)`. [`penalty_of_c`](super::penalty_of_c) is that formula, and
+/// [`weighted_penalty_of_c`](super::weighted_penalty_of_c) the one for rows with weights.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LogisticRegression {
@@ -56,6 +59,8 @@ pub struct LogisticRegression {
     pub l1: f64,
     /// Whether to fit an unpenalised intercept.
     pub intercept: bool,
+    /// How much the rows of each class count.
+    pub class_weights: ClassWeights,
     /// When to end.
     pub stop: Stop,
     /// Seed of the visiting order.
@@ -64,7 +69,8 @@ pub struct LogisticRegression {
 
 impl Default for LogisticRegression {
     fn default() -> Self {
-        LogisticRegression { l2: None, l1: 0.0, intercept: true, stop: Stop::default(), seed: 0 }
+        let (class_weights, stop) = (ClassWeights::default(), Stop::default());
+        LogisticRegression { l2: None, l1: 0.0, intercept: true, class_weights, stop, seed: 0 }
     }
 }
 
@@ -91,6 +97,8 @@ impl LogisticRegression {
         let LogisticRegression { l1, intercept, stop, seed, .. } = *self;
         let by_default = if l1 > 0.0 { 0.0 } else { 1.0 / y.len().max(1) as f64 };
         let l2 = self.l2.unwrap_or(by_default);
+        let own = self.class_weights.times(y, weights)?;
+        let weights = own.as_deref().map(ArrayView1::from).or(weights);
         let hyper = Hyper { loss: Logistic, l1, l2, intercept, stop, seed };
         let (fitted, classes) = hyper.classify(x, y, weights, start, watch)?;
         let Fitted { weights, intercept, report, choice } = fitted;

@@ -4,6 +4,8 @@
 //! |---|---|---|
 //! | a number | l2 | [`Ridge`] |
 //! | a number, from few of the features | l1, or l1 and l2 | [`Lasso`], [`ElasticNet`] |
+//! | a number, from few groups of features | groups, or groups and l1 | [`GroupLasso`] |
+//! | a count or a rate | l2, l1, or both | [`PoissonRegressor`] |
 //! | one of two classes, with probabilities | l2, l1, or both | [`LogisticRegression`] |
 //! | one of two classes, by a margin | l2 | [`LinearSvc`] |
 //! | one of several classes, with probabilities | l2, l1, groups | [`SoftmaxRegression`] |
@@ -30,34 +32,44 @@
 //! ```
 //!
 //! Penalties treat all features alike: [`Standardiser`] brings them to one scale, and a model back to the raw
-//! features. Class labels are whatever the data calls them, any [`Label`]: strings, integers, numbers.
+//! features; [`Standardised`] is a model together with its scale. Class labels are whatever the data calls them, any [`Label`]: strings, integers, numbers.
 
+mod class_weights;
 mod cross_validation;
 mod fits;
+mod group_lasso;
 mod linear;
 mod logistic;
 mod one_vs_rest;
+mod poisson;
 mod predictor;
 mod softmax;
 mod solve;
 mod standardise;
+mod standardised;
 mod svc;
 
+pub use class_weights::ClassWeights;
 pub use cross_validation::{
     Choose, CrossValidated, ElasticNetCv, LassoCv, LinearSvcCv, LogisticRegressionCv, RidgeCv,
     Score, Scoring, SoftmaxRegressionCv,
 };
-use fenchel_linalg::labels::Classes;
 pub use fenchel_linalg::labels::Label;
+pub use group_lasso::GroupLasso;
 pub use linear::{ElasticNet, Lasso, LinearModel, Ridge};
 pub use logistic::{LogisticModel, LogisticRegression};
 pub use one_vs_rest::{OneVsRest, OneVsRestModel};
+pub use poisson::{PoissonModel, PoissonRegressor};
 pub use softmax::{SoftmaxModel, SoftmaxRegression};
 pub use standardise::Standardiser;
+pub use standardised::Standardised;
 pub use svc::{LinearSvc, SvcLoss, SvcModel};
 
+use ndarray::ArrayView1;
+
 /// The weight of a penalty, on the scale of the mean loss, that is the inverse regularisation strength `C` of
-/// scikit-learn and liblinear on `rows` rows: `1 / (C rows)`.
+/// scikit-learn and liblinear on `rows` rows: `1 / (C rows)`. Rows of weights whose sum is not `rows` need
+/// [`weighted_penalty_of_c`].
 ///
 /// ```
 /// use fenchel_finite_sum::{LogisticRegression, penalty_of_c};
@@ -70,22 +82,20 @@ pub fn penalty_of_c(c: f64, rows: usize) -> f64 {
     1.0 / (c * rows as f64)
 }
 
-/// Row weights that give every class the same total: `n / (k n_c)` for a row of class `c` of `k`. For
-/// `fit_weighted` where one class is rare; scikit-learn's `class_weight="balanced"`.
+/// As [`penalty_of_c`], for rows with weights: `1 / (C sum_i w_i)`. scikit-learn weighs the sum of the losses, so that twice the
+/// weights are half the penalty; here only the proportions of the weights matter.
 ///
 /// ```
-/// use fenchel_finite_sum::balanced_weights;
+/// use fenchel_finite_sum::{ClassWeights, LogisticRegression, weighted_penalty_of_c};
 ///
-/// assert_eq!(balanced_weights(&["no", "no", "no", "yes"])?, [2.0 / 3.0, 2.0 / 3.0, 2.0 / 3.0, 2.0]);
+/// // LogisticRegression(C=0.5, class_weight={"yes": 3})
+/// let y = ["no", "no", "no", "yes"];
+/// let class_weights = ClassWeights::of([("yes", 3.0)]);
+/// let l2 = Some(weighted_penalty_of_c(0.5, &class_weights.weights(&y)?));
+/// assert_eq!(l2, Some(1.0 / (0.5 * 6.0)));
+/// let fit = LogisticRegression { l2, class_weights, ..Default::default() };
 /// # Ok::<(), fenchel_finite_sum::Error>(())
 /// ```
-///
-/// # Errors
-/// [`Error::Invalid`](crate::Error::Invalid) without labels, or for a NaN or an infinity among them.
-pub fn balanced_weights<L: Label>(labels: &[L]) -> Result<Vec<f64>, crate::Error> {
-    let (classes, codes) = Classes::from_labels(labels)?;
-    let mut counts = vec![0.0; classes.len()];
-    codes.iter().for_each(|&code| counts[code] += 1.0);
-    let share = labels.len() as f64 / classes.len() as f64;
-    Ok(codes.iter().map(|&code| share / counts[code]).collect())
+pub fn weighted_penalty_of_c<'w>(c: f64, weights: impl Into<ArrayView1<'w, f64>>) -> f64 {
+    1.0 / (c * weights.into().sum())
 }

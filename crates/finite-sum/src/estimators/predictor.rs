@@ -35,7 +35,9 @@ pub(super) fn accuracy<L: Label>(
     if truth.is_empty() {
         return Err(Invalid::Empty { what: "labels" }.into());
     }
-    let right = predicted.iter().zip(truth).filter(|(p, t)| p.order(t).is_eq()).count();
+    // A NaN is in no order: not even its own.
+    let right = |(p, t): &(&L, &L)| t.is_label() && p.order(t).is_eq();
+    let right = predicted.iter().zip(truth).filter(right).count();
     Ok(right as f64 / predicted.len() as f64)
 }
 

@@ -12,6 +12,7 @@ use ndarray::{Array1, Array2, ArrayView1, Axis};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::class_weights::ClassWeights;
 use super::fits::fit_labels;
 use super::predictor::score_labels;
 use super::solve::{Watch, same_classes};
@@ -32,6 +33,7 @@ use crate::multiclass::{MulticlassAuto, MulticlassPoint, MulticlassProblem, auto
 /// | `l1` | 0 | weight of the l1 norm |
 /// | `group` | 0 | weight of the group norm: a feature counts for all classes or for none |
 /// | `intercept` | true | an unpenalised intercept for every class |
+/// | `class_weights` | `Equal` | how much the rows of a class count, see [`ClassWeights`] |
 /// | `stop` | relative gap 1e-4 | when to end, see [`Stop`] |
 /// | `seed` | 0 | of the visiting order |
 ///
@@ -62,6 +64,8 @@ pub struct SoftmaxRegression {
     pub group: f64,
     /// Whether to fit unpenalised intercepts.
     pub intercept: bool,
+    /// How much the rows of each class count.
+    pub class_weights: ClassWeights,
     /// When to end.
     pub stop: Stop,
     /// Seed of the visiting order.
@@ -70,8 +74,15 @@ pub struct SoftmaxRegression {
 
 impl Default for SoftmaxRegression {
     fn default() -> Self {
-        let stop = Stop::default();
-        SoftmaxRegression { l2: None, l1: 0.0, group: 0.0, intercept: true, stop, seed: 0 }
+        SoftmaxRegression {
+            l2: None,
+            l1: 0.0,
+            group: 0.0,
+            intercept: true,
+            class_weights: ClassWeights::default(),
+            stop: Stop::default(),
+            seed: 0,
+        }
     }
 }
 
@@ -97,6 +108,8 @@ impl SoftmaxRegression {
         Invalid::check_nonnegative("l1", self.l1)?;
         Invalid::check_nonnegative("group", self.group)?;
         let (classes, codes) = Classes::from_labels(&y.to_vec())?;
+        let own = self.class_weights.times(y, weights)?;
+        let weights = own.as_deref().map(ArrayView1::from).or(weights);
         let start = start.map(|start| {
             same_classes(start.classes.labels(), classes.labels())?;
             let weights = start.weights.iter().copied().collect();

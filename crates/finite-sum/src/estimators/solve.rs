@@ -88,7 +88,8 @@ impl<L: Loss + Copy> Hyper<L> {
         self.run(Problem::with_norms(design, targets, loss, Zero, l2)?, weights, start, watch)
     }
 
-    fn run<D: Design + Copy, R: Automatic, O: Observer<Method>>(
+    /// Fits a problem that is posed.
+    pub(super) fn run<D: Design + Copy, R: Automatic, O: Observer<Method>>(
         &self,
         problem: Problem<'_, D, L, R>,
         weights: Option<ArrayView1<f64>>,

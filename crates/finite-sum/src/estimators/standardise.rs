@@ -109,6 +109,19 @@ impl Standardiser {
         Ok(())
     }
 
+    /// What a file can get wrong, for a model of so many features.
+    pub(super) fn check_file(&self, features: usize) -> Result<(), String> {
+        self.check(features).map_err(|error| error.to_string())?;
+        let usable = |c: usize| self.means[c].is_finite() && self.deviations[c].is_normal();
+        match (0..features).find(|&c| !(usable(c) && self.deviations[c] > 0.0)) {
+            None => Ok(()),
+            Some(c) => Err(format!(
+                "mean and deviation of feature {c} are {} and {}; expected finite numbers, the second above 0",
+                self.means[c], self.deviations[c]
+            )),
+        }
+    }
+
     fn check(&self, features: usize) -> Result<(), Invalid> {
         Invalid::check_length("standard deviations", self.means.len(), self.deviations.len())?;
         Invalid::check_length("features", self.means.len(), features)

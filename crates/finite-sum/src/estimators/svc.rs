@@ -10,6 +10,7 @@ use ndarray::{Array1, ArrayView1};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::class_weights::ClassWeights;
 use super::fits::fit_labels;
 use super::predictor::two_classes;
 use super::solve::{Fitted, Hyper, Watch};
@@ -39,6 +40,7 @@ pub enum SvcLoss {
 /// | `loss` | squared hinge | see [`SvcLoss`] |
 /// | `l2` | `None` | weight of the ridge term, above 0; `None` is `1/n` |
 /// | `intercept` | true | an unpenalised intercept |
+/// | `class_weights` | `Equal` | how much the rows of a class count, see [`ClassWeights`] |
 /// | `stop` | relative gap 1e-4 | when to end, see [`Stop`] |
 /// | `seed` | 0 | of the visiting order |
 ///
@@ -66,6 +68,8 @@ pub struct LinearSvc {
     pub l2: Option<f64>,
     /// Whether to fit an unpenalised intercept.
     pub intercept: bool,
+    /// How much the rows of each class count.
+    pub class_weights: ClassWeights,
     /// When to end.
     pub stop: Stop,
     /// Seed of the visiting order.
@@ -75,7 +79,8 @@ pub struct LinearSvc {
 impl Default for LinearSvc {
     fn default() -> Self {
         let (loss, stop) = (SvcLoss::default(), Stop::default());
-        LinearSvc { loss, l2: None, intercept: true, stop, seed: 0 }
+        let class_weights = ClassWeights::default();
+        LinearSvc { loss, l2: None, intercept: true, class_weights, stop, seed: 0 }
     }
 }
 
@@ -101,6 +106,8 @@ impl LinearSvc {
         });
         let LinearSvc { intercept, stop, seed, .. } = *self;
         let l2 = self.l2.unwrap_or(1.0 / y.len().max(1) as f64);
+        let own = self.class_weights.times(y, weights)?;
+        let weights = own.as_deref().map(ArrayView1::from).or(weights);
         let (fitted, classes) = match self.loss {
             SvcLoss::SquaredHinge => {
                 let hyper = Hyper { loss: SquaredHinge, l1: 0.0, l2, intercept, stop, seed };

@@ -2,8 +2,8 @@
 
 use fenchel_datasets::embedded;
 use fenchel_finite_sum::{
-    ElasticNet, Lasso, LinearModel, LinearSvc, LogisticModel, LogisticRegression, OneVsRest, Ridge,
-    Rows, SoftmaxRegression, Standardiser, SvcLoss, SvcModel, balanced_weights, penalty_of_c,
+    ClassWeights, ElasticNet, Lasso, LinearModel, LinearSvc, LogisticModel, LogisticRegression,
+    OneVsRest, Ridge, Rows, SoftmaxRegression, Standardiser, SvcLoss, SvcModel, penalty_of_c,
 };
 use fenchel_linalg::CsrMatrix;
 use fenchel_metrics::accuracy;
@@ -337,7 +337,7 @@ fn rows_of_a_matrix_are_a_matrix_and_scores_are_accuracy_and_r2() {
 #[test]
 fn balanced_weights_sum_to_the_same_for_every_class() {
     let labels = [3, 1, 1, 1, 2, 2];
-    let weights = balanced_weights(&labels).unwrap();
+    let weights = ClassWeights::Balanced.weights(&labels).unwrap();
     for class in 1..=3 {
         let total: f64 =
             labels.iter().zip(&weights).filter(|(l, _)| **l == class).map(|(_, w)| w).sum();

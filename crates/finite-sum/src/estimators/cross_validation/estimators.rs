@@ -1,24 +1,24 @@
 //! The estimators.
 
-use fenchel_linalg::labels::{Classes, Label, binary_signs};
-use fenchel_linalg::special::softplus;
+use fenchel_linalg::labels::{Classes, Label};
 use fenchel_linalg::{AsDesign, Design, Invalid};
 use fenchel_metrics::{k_fold, stratified_k_fold};
-use fenchel_optim::{Loss, Stop};
+use fenchel_optim::Stop;
 use ndarray::ArrayView1;
 use serde::{Deserialize, Serialize};
 
 use super::folds::Folds;
-use super::scores::{Choose, CrossValidated, Score, Scoring};
-use super::{margin, softmax};
+use super::margin::{self, Judge};
+use super::scores::{Choose, CrossValidated, Scoring};
+use super::softmax;
 use crate::Error;
 use crate::auto::AutoSettings;
 
 use crate::estimators::{
-    ElasticNet, LinearModel, LinearSvc, LogisticModel, LogisticRegression, SoftmaxModel,
-    SoftmaxRegression, SvcLoss, SvcModel,
+    ClassWeights, ElasticNet, LinearModel, LogisticModel, SoftmaxModel, SoftmaxRegression, SvcLoss,
+    SvcModel,
 };
-use crate::loss::{Hinge, Logistic, Squared, SquaredHinge};
+use crate::loss::Squared;
 use crate::path::{Grid, PathSettings};
 
 macro_rules! cross_validated {
@@ -93,11 +93,13 @@ cross_validated! {
 }
 
 cross_validated! {
-    /// [`LogisticRegression`] with its penalty chosen by cross-validation on stratified folds: ridge by default,
+    /// [`LogisticRegression`](crate::LogisticRegression) with its penalty chosen by cross-validation on stratified folds: ridge by default,
     /// or the shares of l1 in `l1_ratios`.
     LogisticRegressionCv {
         /// Shares of the l1 norm to try, from 0 to 1.
         l1_ratios: Vec<f64> = vec![0.0],
+        /// How much the rows of each class count, in the fits, the scores and the grid.
+        class_weights: ClassWeights = ClassWeights::default(),
         /// What the folds are scored by.
         scoring: Scoring = Scoring::default(),
     }
@@ -122,16 +124,22 @@ cross_validated! {
     SoftmaxRegressionCv {
         /// Shares of the l1 norm to try, from 0 to 1.
         l1_ratios: Vec<f64> = vec![0.0],
+        /// How much the rows of each class count, in the fits, the scores and the grid.
+        class_weights: ClassWeights = ClassWeights::default(),
         /// What the folds are scored by.
         scoring: Scoring = Scoring::default(),
     }
 }
 
 cross_validated! {
-    /// [`LinearSvc`] with its penalty chosen by cross-validation on stratified folds, by the share of errors.
+    /// [`LinearSvc`](crate::LinearSvc) with its penalty chosen by cross-validation on stratified folds, by the share of errors or the AUC.
     LinearSvcCv {
         /// How a violated margin is measured.
         loss: SvcLoss = SvcLoss::default(),
+        /// How much the rows of each class count, in the fits, the scores and the grid.
+        class_weights: ClassWeights = ClassWeights::default(),
+        /// What the folds are scored by; there are no probabilities for a log loss.
+        scoring: Scoring = Scoring::Errors,
     }
 }
 
@@ -227,7 +235,7 @@ impl ElasticNetCv {
             folds: &folds,
             settings: PathSettings { intercept, stop, seed, ..PathSettings::default() },
         };
-        let scores = plan.scores(&self.l1_ratios, |t, y| (t - y).powi(2))?;
+        let scores = plan.scores(&self.l1_ratios, Judge::Rows(|t, y| (t - y).powi(2)))?;
         CrossValidated::new(scores, choose, |score| {
             let net = ElasticNet { l1: score.l1(), l2: score.l2(), intercept, stop, seed };
             net.solve(x, y, weights, None, &mut ())
@@ -261,107 +269,6 @@ impl RidgeCv {
     }
 }
 
-/// Labels of two values as signs, with stratified folds of them.
-struct Signs<'a, D> {
-    design: D,
-    signs: Vec<f64>,
-    folds: Folds,
-    grid: Option<&'a Grid>,
-    settings: PathSettings,
-}
-
-impl<'a, D: Design + Copy> Signs<'a, D> {
-    fn new<X: AsDesign<View<'a> = D> + ?Sized, L: Label>(
-        x: &'a X,
-        y: ArrayView1<L>,
-        weights: Option<ArrayView1<f64>>,
-        folds: usize,
-        grid: Option<&'a Grid>,
-        settings: PathSettings,
-    ) -> Result<Self, Error> {
-        let design = x.as_design()?;
-        Invalid::check_length("labels", design.rows(), y.len())?;
-        let (_, signs) = binary_signs(&y.to_vec())?;
-        let folds = Folds::new(signs.len(), weights, folds, |rows| {
-            let present: Vec<f64> = rows.iter().map(|&row| signs[row]).collect();
-            stratified_k_fold(&present, folds, settings.seed)
-        })?;
-        Ok(Signs { design, signs, folds, grid, settings })
-    }
-
-    fn scores<L: Loss + Copy>(
-        &self,
-        loss: L,
-        l1_ratios: &[f64],
-        score: fn(f64, f64) -> f64,
-    ) -> Result<Vec<Score>, Error> {
-        let plan = margin::Plan {
-            design: self.design,
-            targets: &self.signs,
-            loss,
-            grid: self.grid,
-            folds: &self.folds,
-            settings: self.settings.clone(),
-        };
-        plan.scores(l1_ratios, score)
-    }
-}
-
-fn log_loss(margin: f64, sign: f64) -> f64 {
-    softplus(-sign * margin)
-}
-
-/// A score of 0 is the first class, as in `predict`.
-fn error(margin: f64, sign: f64) -> f64 {
-    if (margin > 0.0) == (sign > 0.0) { 0.0 } else { 1.0 }
-}
-
-impl LogisticRegressionCv {
-    fn solve<X: AsDesign + ?Sized, L: Label>(
-        &self,
-        x: &X,
-        y: ArrayView1<L>,
-        weights: Option<ArrayView1<f64>>,
-    ) -> Result<CrossValidated<LogisticModel<L>>, Error> {
-        let LogisticRegressionCv { choose, intercept, stop, seed, .. } = *self;
-        let settings = PathSettings { intercept, stop, seed, ..PathSettings::default() };
-        let grid = self.grid.as_ref();
-        let task = Signs::new(x, y, weights, self.folds, grid, settings)?;
-        let score = match self.scoring {
-            Scoring::LogLoss => log_loss,
-            Scoring::Errors => error,
-        };
-        let scores = task.scores(Logistic, &self.l1_ratios, score)?;
-        CrossValidated::new(scores, choose, |score| {
-            let (l1, l2) = (score.l1(), Some(score.l2()));
-            let fit = LogisticRegression { l1, l2, intercept, stop, seed };
-            fit.solve(x, y, weights, None, &mut ())
-        })
-    }
-}
-
-impl LinearSvcCv {
-    fn solve<X: AsDesign + ?Sized, L: Label>(
-        &self,
-        x: &X,
-        y: ArrayView1<L>,
-        weights: Option<ArrayView1<f64>>,
-    ) -> Result<CrossValidated<SvcModel<L>>, Error> {
-        let LinearSvcCv { loss, choose, intercept, stop, seed, .. } = *self;
-        let settings = PathSettings { intercept, stop, seed, ..PathSettings::default() };
-        let grid = self.grid.as_ref();
-        let task = Signs::new(x, y, weights, self.folds, grid, settings)?;
-        let scores = match loss {
-            SvcLoss::Hinge => task.scores(Hinge, &[0.0], error)?,
-            SvcLoss::SquaredHinge => task.scores(SquaredHinge, &[0.0], error)?,
-        };
-        CrossValidated::new(scores, choose, |score| {
-            let fit = LinearSvc { loss, l2: Some(score.l2()), intercept, stop, seed };
-            fit.solve(x, y, weights, None, &mut ())
-        })
-    }
-}
-
 impl SoftmaxRegressionCv {
     fn solve<X: AsDesign + ?Sized, L: Label>(
         &self,
@@ -373,6 +280,8 @@ impl SoftmaxRegressionCv {
         let design = x.as_design()?;
         Invalid::check_length("labels", design.rows(), y.len())?;
         let (classes, codes) = Classes::from_labels(&y.to_vec())?;
+        let own = self.class_weights.times(y, weights)?;
+        let weights = own.as_deref().map(ArrayView1::from).or(weights);
         let folds = Folds::new(codes.len(), weights, folds, |rows| {
             let present: Vec<usize> = rows.iter().map(|&row| codes[row]).collect();
             stratified_k_fold(&present, folds, seed)

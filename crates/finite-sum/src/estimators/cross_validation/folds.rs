@@ -68,6 +68,35 @@ impl Folds {
         rows.iter().zip(scores).map(|(&row, score)| weights[row] / total * score).sum()
     }
 
+    /// The share of the pairs of a row of target above 0 and one of another whose scores are in the wrong order, equal ones
+    /// counting half; a pair weighs the product of its weights. `rows` are pairs of score and target.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] where there is no such pair.
+    pub(super) fn misranked(&self, places: &[usize], rows: Vec<(f64, f64)>) -> Result<f64, Error> {
+        let weight = |place: usize| self.weights.as_ref().map_or(1.0, |weights| weights[place]);
+        let mut rows: Vec<(f64, bool, f64)> = (rows.into_iter().zip(places))
+            .map(|((score, y), &place)| (score, y > 0.0, weight(place)))
+            .collect();
+        rows.sort_by(|a, b| a.0.total_cmp(&b.0));
+        if rows.iter().any(|row| row.0.is_nan()) {
+            return Ok(f64::NAN);
+        }
+        let (mut positive, mut negative, mut wrong) = (0.0, 0.0, 0.0);
+        for tied in rows.chunk_by(|a, b| a.0 == b.0) {
+            let of = |sign: bool| tied.iter().filter(|r| r.1 == sign).map(|r| r.2).sum::<f64>();
+            let (up, down) = (of(true), of(false));
+            wrong += down * (positive + 0.5 * up);
+            positive += up;
+            negative += down;
+        }
+        if positive > 0.0 && negative > 0.0 {
+            return Ok(wrong / (positive * negative));
+        }
+        let reason = "a fold has rows of one class only, which have no order; use fewer folds";
+        Err(Invalid::Layout { what: "labels", reason: reason.into() }.into())
+    }
+
     /// The table: for every share of the l1 norm its penalties, falling, each with the scores of all folds. `fold` fits
     /// along a grid on one side of a split, and scores on the other.
     ///

@@ -13,6 +13,15 @@ use crate::newton::Warm;
 use crate::path::{Grid, PathSettings, penalties, sweep};
 use crate::{Error, Point, Problem};
 
+/// What the rows of a fold are judged by.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Judge {
+    /// The mean of a number of each row's margin and target.
+    Rows(fn(f64, f64) -> f64),
+    /// The share of pairs in the wrong order: [`Folds::misranked`].
+    Ranks,
+}
+
 /// What is to be fitted on the folds.
 pub(super) struct Plan<'a, D, L> {
     pub(super) design: D,
@@ -25,17 +34,13 @@ pub(super) struct Plan<'a, D, L> {
 }
 
 impl<D: Design + Copy, L: Loss + Copy> Plan<'_, D, L> {
-    /// The table; `score` judges a row by its margin and its target.
-    pub(super) fn scores(
-        &self,
-        l1_ratios: &[f64],
-        score: fn(f64, f64) -> f64,
-    ) -> Result<Vec<Score>, Error> {
+    /// The table.
+    pub(super) fn scores(&self, l1_ratios: &[f64], by: Judge) -> Result<Vec<Score>, Error> {
         let problem = self.pose(self.design, self.targets, self.folds.weights())?;
         self.folds.table(
             l1_ratios,
             |l1_ratio| self.penalties(&problem, l1_ratio),
-            |split, l1_ratio, grid| self.fold(split, l1_ratio, grid, score),
+            |split, l1_ratio, grid| self.fold(split, l1_ratio, grid, by),
         )
     }
 
@@ -77,20 +82,21 @@ impl<D: Design + Copy, L: Loss + Copy> Plan<'_, D, L> {
         (train, test): &Split,
         l1_ratio: f64,
         grid: &[f64],
-        score: fn(f64, f64) -> f64,
+        by: Judge,
     ) -> Result<Vec<f64>, Error> {
         let targets: Vec<f64> = train.iter().map(|&i| self.targets[i]).collect();
         let weights = self.folds.weights_of(train);
         let rows = Subset::new(self.design, train);
         let points = self.points(rows, &targets, weights.as_deref(), l1_ratio, grid)?;
         let of = |point: &Point| {
-            let rows = test.iter().map(|&i| {
-                let margin = self.design.row_dot(i, &point.weights) + point.intercept;
-                score(margin, self.targets[i])
-            });
-            self.folds.mean(test, rows)
+            let margin = |&i: &usize| self.design.row_dot(i, &point.weights) + point.intercept;
+            let rows = test.iter().map(|i| (margin(i), self.targets[*i]));
+            match by {
+                Judge::Rows(score) => Ok(self.folds.mean(test, rows.map(|(t, y)| score(t, y)))),
+                Judge::Ranks => self.folds.misranked(test, rows.collect()),
+            }
         };
-        Ok(points.iter().map(of).collect())
+        points.iter().map(of).collect()
     }
 
     fn points(

@@ -11,9 +11,9 @@
 //! | [`RidgeCv`] | `l2` | mean squared error |
 //! | [`LassoCv`] | `l1` | mean squared error |
 //! | [`ElasticNetCv`] | the penalty and the share of l1 in it | mean squared error |
-//! | [`LogisticRegressionCv`] | the same | log loss (nats) or share of errors |
-//! | [`SoftmaxRegressionCv`] | the same, for several classes | the same |
-//! | [`LinearSvcCv`] | `l2` | share of errors |
+//! | [`LogisticRegressionCv`] | the same | log loss (nats), share of errors, or 1 less the AUC |
+//! | [`SoftmaxRegressionCv`] | the same, for several classes | the same, the AUC for two |
+//! | [`LinearSvcCv`] | `l2` | share of errors, or 1 less the AUC |
 //!
 //! Row weights take part in everything: in the fits on the folds, in the means of their scores, in the grid and in the model.
 //! Folds count rows, not weights. A row of weight 0 is left out before the folds are cut, and a whole weight is as good as
@@ -24,6 +24,7 @@ mod folds;
 mod margin;
 mod scores;
 mod softmax;
+mod two_classes;
 
 pub use estimators::{
     ElasticNetCv, LassoCv, LinearSvcCv, LogisticRegressionCv, RidgeCv, SoftmaxRegressionCv,

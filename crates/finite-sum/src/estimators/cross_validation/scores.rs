@@ -24,6 +24,9 @@ pub enum Scoring {
     LogLoss,
     /// Share of the labels that are predicted wrong.
     Errors,
+    /// Of two classes: 1 less the area under the ROC curve, which is the share of the pairs of a row of each class that the
+    /// scores put in the wrong order; equal scores count half.
+    Auc,
 }
 
 /// One penalty, and how it did on the folds.

@@ -3,6 +3,7 @@
 use fenchel_linalg::special::log_sum_exp;
 use fenchel_linalg::{Design, Subset};
 use fenchel_metrics::Split;
+use fenchel_optim::Refusal;
 use fenchel_optim::prox::{L1, Zero};
 
 use super::folds::{Folds, RIDGE, SPARSE};
@@ -27,6 +28,10 @@ pub(super) struct Plan<'a, D> {
 impl<D: Design + Copy> Plan<'_, D> {
     /// The table.
     pub(super) fn scores(&self, l1_ratios: &[f64]) -> Result<Vec<Score>, Error> {
+        if self.scoring == Scoring::Auc && self.classes != 2 {
+            let what = format!("the AUC of {} classes: it is of two", self.classes);
+            return Err(Refusal::unsupported("SoftmaxRegressionCv", what).into());
+        }
         let problem = self.pose(self.design, self.codes, self.folds.weights())?;
         self.folds.table(
             l1_ratios,
@@ -84,25 +89,29 @@ impl<D: Design + Copy> Plan<'_, D> {
             let posed = problem.clone().penalised(regulariser(penalty), l2_ratio * penalty)?;
             let point = auto(&posed, &self.settings, start.take(), &mut ())?.state.point;
             scores(&rows, &point.weights, &point.intercepts, &mut z);
-            let judged = z.chunks_exact(self.classes).zip(test);
-            let judged = judged.map(|(z, &i)| self.scoring.of_scores(z, self.codes[i]));
-            result.push(self.folds.mean(test, judged));
+            let rows = z.chunks_exact(self.classes).zip(test).map(|(z, &i)| (z, self.codes[i]));
+            result.push(match self.scoring {
+                Scoring::LogLoss => {
+                    self.folds.mean(test, rows.map(|(z, class)| log_loss(z, class)))
+                }
+                Scoring::Errors => self.folds.mean(test, rows.map(|(z, class)| error(z, class))),
+                Scoring::Auc => {
+                    let margins = rows.map(|(z, class)| (z[1] - z[0], class as f64));
+                    self.folds.misranked(test, margins.collect())?
+                }
+            });
             start = Some(point);
         }
         Ok(result)
     }
 }
 
-impl Scoring {
-    /// Of one row with a score a class.
-    fn of_scores(self, z: &[f64], class: usize) -> f64 {
-        match self {
-            Scoring::LogLoss => log_sum_exp(z) - z[class],
-            Scoring::Errors => {
-                // The first of equals, as in `predict`.
-                let better = |k: usize| z[k] > z[class] || (k < class && z[k] == z[class]);
-                if (0..z.len()).any(better) { 1.0 } else { 0.0 }
-            }
-        }
-    }
+fn log_loss(z: &[f64], class: usize) -> f64 {
+    log_sum_exp(z) - z[class]
+}
+
+/// The first of equals is predicted, as in `predict`.
+fn error(z: &[f64], class: usize) -> f64 {
+    let better = |k: usize| z[k] > z[class] || (k < class && z[k] == z[class]);
+    if (0..z.len()).any(better) { 1.0 } else { 0.0 }
 }

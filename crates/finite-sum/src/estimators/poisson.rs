@@ -1,0 +1,183 @@
+//! Regression of counts.
+
+use std::ops::ControlFlow;
+
+use fenchel_linalg::special::xlogx;
+use fenchel_linalg::{AsDesign, Invalid};
+use fenchel_optim::model::Saved;
+use fenchel_optim::{Loss, Observer, Progress, Report, Status, Stop};
+use ndarray::{Array1, ArrayView1};
+use serde::{Deserialize, Serialize};
+
+use super::fits::fit_numbers;
+use super::predictor::{check_weights, scores, support};
+use super::solve::{Fitted, Hyper, Watch};
+use super::standardise::Standardiser;
+use crate::auto::{Choice, Method};
+use crate::loss::Poisson;
+use crate::{Error, Point};
+
+/// Poisson regression with log link and l2 and l1 penalties:
+///
+/// ```text
+/// min_{x, b}  (1/n) sum_i (exp(a_i.x + b) - y_i (a_i.x + b)) + (l2/2) ||x||^2 + l1 ||x||_1
+/// ```
+///
+/// | field | default | meaning |
+/// |---|---|---|
+/// | `l2` | 1 | weight of half the squared norm; scikit-learn's `alpha` |
+/// | `l1` | 0 | weight of the l1 norm |
+/// | `intercept` | true | an unpenalised intercept |
+/// | `stop` | relative gap 1e-4 | when to end, see [`Stop`] |
+/// | `seed` | 0 | of the visiting order |
+///
+/// The targets are counts or rates, `>= 0`. For counts over exposures `e_i` (years, kilometres) fit the rates `y_i / e_i` by
+/// `fit_weighted` with the weights `e_i`. Where every count is 0 the intercept falls for ever: the report then says
+/// [`NoMinimiser`](Status::NoMinimiser).
+///
+/// ```
+/// use fenchel_finite_sum::PoissonRegressor;
+/// use ndarray::array;
+///
+/// // The counts double with every unit of x.
+/// let x = array![[0.0], [1.0], [2.0], [3.0]];
+/// let model = PoissonRegressor { l2: 0.0, ..Default::default() }.fit(&x, &[1.0, 2.0, 4.0, 8.0])?;
+/// assert!((model.predict(&array![[4.0]])?[0] - 16.0).abs() < 0.5);
+/// # Ok::<(), fenchel_finite_sum::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PoissonRegressor {
+    /// Weight of `||x||^2 / 2`.
+    pub l2: f64,
+    /// Weight of `||x||_1`.
+    pub l1: f64,
+    /// Whether to fit an unpenalised intercept.
+    pub intercept: bool,
+    /// When to end.
+    pub stop: Stop,
+    /// Seed of the visiting order.
+    pub seed: u64,
+}
+
+impl Default for PoissonRegressor {
+    fn default() -> Self {
+        PoissonRegressor { l2: 1.0, l1: 0.0, intercept: true, stop: Stop::default(), seed: 0 }
+    }
+}
+
+fit_numbers!(
+    PoissonRegressor,
+    PoissonModel,
+    "[`Error::Invalid`] for data that is empty, not finite or of another shape, a negative target, or a negative penalty."
+);
+
+impl PoissonRegressor {
+    fn posed(&self, _: usize) -> &Self {
+        self
+    }
+
+    fn solve<X: AsDesign + ?Sized, O: Observer<Method>>(
+        &self,
+        x: &X,
+        y: ArrayView1<f64>,
+        weights: Option<ArrayView1<f64>>,
+        start: Option<PoissonModel>,
+        watch: &mut O,
+    ) -> Result<PoissonModel, Error> {
+        let PoissonRegressor { l1, l2, intercept, mut stop, seed } = *self;
+        let start = start.map(|PoissonModel { weights, intercept, .. }| Point {
+            weights: weights.to_vec(),
+            intercept,
+        });
+        let counts = |i: usize| weights.is_none_or(|w| w.get(i).is_none_or(|w| *w > 0.0));
+        let unbounded = intercept && !y.iter().enumerate().any(|(i, y)| *y != 0.0 && counts(i));
+        if unbounded {
+            // Where it ends says nothing.
+            stop.max_passes = stop.max_passes.min(FEW);
+        }
+        let hyper = Hyper { loss: Poisson, l1, l2, intercept, stop, seed };
+        let Fitted { weights, intercept, mut report, choice } =
+            hyper.regress(x, y, weights, start, watch)?;
+        if unbounded {
+            report.status = Status::NoMinimiser;
+        }
+        Ok(PoissonModel { weights, intercept, report, choice })
+    }
+}
+
+/// Passes of a fit that has no end.
+const FEW: f64 = 20.0;
+
+/// A fitted Poisson regression.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PoissonModel {
+    /// One weight a feature: the logarithm of the factor by which one unit of it multiplies the mean.
+    pub weights: Array1<f64>,
+    /// The intercept.
+    pub intercept: f64,
+    /// The account of the fit, with its certificate.
+    pub report: Report,
+    /// Which method was chosen, and why; `None` in a model from a file that does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub choice: Option<Choice>,
+}
+
+impl PoissonModel {
+    /// The predicted mean, one a row.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for rows that are not finite or of another length than the weights.
+    pub fn predict<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array1<f64>, Error> {
+        Ok(scores(x, &self.weights, self.intercept)?.mapv_into(f64::exp))
+    }
+
+    /// `D^2`, the share of the deviance of the counts that is explained: 1 is perfect, 0 as good as their mean.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for counts that are not one a row, negative, not finite or all equal, or rows that are not finite or of
+    /// another length than the weights.
+    pub fn score<'y, X: AsDesign + ?Sized>(
+        &self,
+        x: &X,
+        y: impl Into<ArrayView1<'y, f64>>,
+    ) -> Result<f64, Error> {
+        let (logs, y) = (scores(x, &self.weights, self.intercept)?, y.into());
+        Invalid::check_length("targets", logs.len(), y.len())?;
+        y.iter().enumerate().try_for_each(|(row, &y)| Poisson.check_target(row, y))?;
+        let mean = y.mean().ok_or(Invalid::Empty { what: "targets" })?;
+        // Half the deviance of one row from the logarithm of a mean.
+        let deviance = |y: f64, log: f64| xlogx(y) - y + Poisson.value(log, y);
+        let found: f64 = y.iter().zip(&logs).map(|(&y, &log)| deviance(y, log)).sum();
+        if y.iter().all(|&other| other == y[0]) {
+            let reason = "all are equal: there is no deviance to explain".to_owned();
+            return Err(Invalid::Layout { what: "targets", reason }.into());
+        }
+        let of_mean: f64 = y.iter().map(|&y| deviance(y, mean.ln())).sum();
+        Ok(1.0 - found / of_mean)
+    }
+
+    /// The features with a non-zero weight, ascending.
+    pub fn support(&self) -> Vec<usize> {
+        support(&self.weights)
+    }
+
+    /// The same predictor for features that were not standardised: fit on `scale.transform(&x)`, then predict
+    /// on `x` itself.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for another number of features.
+    pub fn for_raw_features(mut self, scale: &Standardiser) -> Result<Self, Error> {
+        scale.fold_into(self.weights.view_mut(), &mut self.intercept)?;
+        Ok(self)
+    }
+}
+
+impl Saved for PoissonModel {
+    const KIND: &'static str = "Poisson regression";
+    const VERSION: u32 = 1;
+
+    fn check(&self) -> Result<(), String> {
+        check_weights(&self.weights, self.intercept)
+    }
+}

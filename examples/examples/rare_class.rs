@@ -1,0 +1,57 @@
+//! A rare class: l1 logistic regression on a LIBSVM file, the rare class weighed up, the penalty chosen by the area under the
+//! ROC curve on five folds.
+//!
+//! ```text
+//! cargo run --release -p fenchel-examples --example rare_class [-- FILE]
+//! ```
+//!
+//! Without a file of two classes it writes generated sparse data to a temporary one.
+
+use std::error::Error;
+use std::path::PathBuf;
+
+use fenchel_datasets::generate::{Spgen, spgen};
+use fenchel_datasets::{LibsvmOptions, libsvm_file, write_libsvm};
+use fenchel_finite_sum::{
+    ClassWeights, Grid, LogisticModel, LogisticRegressionCv, Rows, Saved, Scoring,
+};
+use fenchel_metrics::{Confusion, roc_auc, train_test_split};
+use ndarray::Axis;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    fenchel_examples::end_on_closed_pipe();
+    let folder = tempfile::tempdir()?;
+    let path = match std::env::args_os().nth(1) {
+        Some(path) => PathBuf::from(path),
+        None => {
+            let path = folder.path().join("generated.svm");
+            let data = spgen(&Spgen { rows: 2_000, ..Spgen::default() })?.classification();
+            write_libsvm(std::fs::File::create(&path)?, &data)?;
+            path
+        }
+    };
+    let data = libsvm_file(&path, &LibsvmOptions::default())?;
+    let (train, test) = train_test_split(data.y.len(), 0.25, 1)?;
+    let (x, new) = (Rows::new(&data.x, &train), Rows::new(&data.x, &test));
+    let (y, truth) = (data.y.select(Axis(0), &train), data.y.select(Axis(0), &test));
+
+    let cv = LogisticRegressionCv {
+        l1_ratios: vec![1.0],
+        grid: Some(Grid::Log { count: 10, smallest: 1e-2 }),
+        // Or by name: `ClassWeights::of([(1.0, 5.0)])`.
+        class_weights: ClassWeights::Balanced,
+        scoring: Scoring::Auc,
+        ..LogisticRegressionCv::default()
+    };
+    let fitted = cv.fit(&x, &y)?;
+    println!("1 - AUC on 5 folds\n{fitted}");
+    let file = folder.path().join("model.json");
+    fitted.model.save_file(&file)?;
+
+    let model = LogisticModel::<f64>::load_file(&file)?;
+    println!("{} of {} features are used", model.support().len(), model.weights.len());
+    let positive = truth.mapv(|y| y == model.classes[1]);
+    println!("AUC on the rows set aside: {:.4}", roc_auc(&positive, &model.predict_proba(&new)?)?);
+    println!("{}", Confusion::new(&truth, &model.predict(&new)?)?);
+    Ok(())
+}
