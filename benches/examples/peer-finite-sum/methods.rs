@@ -118,7 +118,13 @@ fn on<X: AsDesign, const W: bool>(
     let Penalty { l2, l1 } = penalty;
     match (method, task) {
         (Method::Auto, Task::Logistic) => {
-            let fit = LogisticRegression { l2: Some(l2), l1, intercept: false, stop, seed: 0 };
+            let fit = LogisticRegression {
+                l2: Some(l2),
+                l1,
+                intercept: false,
+                stop,
+                ..LogisticRegression::default()
+            };
             let model = if W {
                 fit.fit_watched(x, y.view(), |progress| watch.look(progress))?
             } else {

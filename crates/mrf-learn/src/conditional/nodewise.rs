@@ -90,9 +90,9 @@ impl NodewiseLogistic {
             f64::from(u8::from(data.get(r, other(at))))
         });
         let y = Array1::from_shape_fn(n, |r| f64::from(u8::from(data.get(r, i))));
-        let LogisticRegression { intercept, .. } = LogisticRegression::default();
         let (l1, stop, seed) = (self.lambda, self.stop, self.seed ^ i as u64);
-        let method = LogisticRegression { l2: Some(0.0), l1, intercept, stop, seed };
+        let method =
+            LogisticRegression { l2: Some(0.0), l1, stop, seed, ..LogisticRegression::default() };
         let model = if data.is_weighted() {
             let weights = Array1::from_shape_fn(n, |r| data.weight(r) * n as f64);
             method.fit_weighted(&x, &y, &weights)?
