@@ -15,7 +15,7 @@ use fenchel_datasets::{LibsvmOptions, libsvm_file, write_libsvm};
 use fenchel_finite_sum::{
     ClassWeights, Grid, LogisticModel, LogisticRegressionCv, Rows, Saved, Scoring,
 };
-use fenchel_metrics::{Confusion, roc_auc, train_test_split};
+use fenchel_metrics::{binary_scores, roc_auc, train_test_split};
 use ndarray::Axis;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -52,6 +52,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("{} of {} features are used", model.support().len(), model.weights.len());
     let positive = truth.mapv(|y| y == model.classes[1]);
     println!("AUC on the rows set aside: {:.4}", roc_auc(&positive, &model.predict_proba(&new)?)?);
-    println!("{}", Confusion::new(&truth, &model.predict(&new)?)?);
+    let found = binary_scores(&positive, &model.predict(&new)?.mapv(|y| y == model.classes[1]))?;
+    println!("precision {:.3}, recall {:.3}", found.precision, found.recall);
     Ok(())
 }
