@@ -75,7 +75,7 @@ fn information(r: f64) -> f64 {
 /// The least of `-log(1 - r_ij.k^2) / 2` over conditioning variables `k`, and of the unconditional mutual information.
 ///
 /// # Errors
-/// [`Invalid`] for statistics whose parts do not fit or are not finite.
+/// [`Error::Invalid`] for statistics whose parts do not fit or are not finite.
 pub fn conditional_mutual_information(statistics: &Statistics) -> Result<Array2<f64>, Error> {
     statistics.check()?;
     let (c, _) = statistics.correlation();
