@@ -11,9 +11,8 @@
 //! alike. The answer is a conjugate prior, so that posteriors, evidence and predictive densities follow.
 
 use fenchel_linalg::Invalid;
-use fenchel_linalg::special::{chi_squared_tail, erfcx};
 
-use crate::special::ln_beta;
+use crate::special::{beta_tails, gamma_tails, logit, normal_tails, sigmoid};
 use crate::{
     Bernoulli, Beta, Density, Distribution, Error, Exponential, Gamma, InverseGamma, LogNormal,
     Normal, NormalKnownMean, NormalKnownVariance, Poisson, Prior,
@@ -40,6 +39,7 @@ pub trait Quantiles: Density<Point = f64> + Copy {
     /// # Errors
     /// As [`with_quantiles`](Self::with_quantiles).
     fn between(self, low: f64, high: f64, mass: f64) -> Result<Distribution<Self>, Error> {
+        check_mass(mass)?;
         let tail = 0.5 * (1.0 - mass);
         self.with_quantiles((low, tail), (high, 1.0 - tail))
     }
@@ -63,6 +63,7 @@ pub fn maximum_entropy_within<F: Quantiles>(
     high: f64,
     mass: f64,
 ) -> Result<Distribution<F>, Error> {
+    check_mass(mass)?;
     let member = |share: f64| {
         let below = share * (1.0 - mass);
         let found = family.with_quantiles((low, below), (high, below + mass));
@@ -88,18 +89,36 @@ pub fn maximum_entropy_within<F: Quantiles>(
     member(0.5 * (a + b)).map(|(_, p)| p)
 }
 
+fn check_mass(mass: f64) -> Result<(), Error> {
+    let expected = "a probability inside (0, 1)";
+    let bad = Invalid::Parameter { name: "mass", value: mass, expected };
+    if mass > 0.0 && mass < 1.0 { Ok(()) } else { Err(bad.into()) }
+}
+
 fn check(first: (f64, f64), second: (f64, f64), (low, high): (f64, f64)) -> Result<(), Error> {
     let bad = |name, value, expected| Err(Invalid::Parameter { name, value, expected }.into());
-    if !(first.0 > low && first.0 < high && second.0 < high && second.0.is_finite()) {
-        return bad("quantile", first.0, "points inside of the support");
+    for (name, x) in [("first quantile", first.0), ("second quantile", second.0)] {
+        if !(x > low && x < high && x.is_finite()) {
+            return bad(name, x, "a finite number inside of the support");
+        }
     }
     if !(second.0 > first.0) {
         return bad("second quantile", second.0, "a number above the first");
     }
-    if !(first.1 > 0.0 && first.1 < second.1 && second.1 < 1.0) {
-        return bad("probability", first.1, "two probabilities inside (0, 1) that rise");
+    for (name, p) in [("first probability", first.1), ("second probability", second.1)] {
+        if !(p > 0.0 && p < 1.0) {
+            return bad(name, p, "a number inside (0, 1)");
+        }
+    }
+    if !(second.1 > first.1) {
+        return bad("second probability", second.1, "a number above the first");
     }
     Ok(())
+}
+
+/// How much more probability lies below than asked for, from the smaller of both tails.
+fn excess(found: (f64, f64), (below, above): (f64, f64)) -> f64 {
+    if below < above { found.0 - below } else { above - found.1 }
 }
 
 /// The root of a function that rises (or falls) on `[low, high]`, to the last bits; `None` without a change of sign.
@@ -123,16 +142,10 @@ fn bisect(mut low: f64, mut high: f64, f: impl Fn(f64) -> f64) -> Option<f64> {
     Some(0.5 * (low + high))
 }
 
-/// `P(Z <= z)` of a standard normal variable.
-fn normal_cdf(z: f64) -> f64 {
-    let tail = 0.5 * erfcx(z.abs() * std::f64::consts::FRAC_1_SQRT_2) * (-0.5 * z * z).exp();
-    if z < 0.0 { tail } else { 1.0 - tail }
-}
-
 /// The point with `P(Z <= z) = p`.
 fn normal_quantile(p: f64) -> f64 {
     let (tail, sign) = if p < 0.5 { (p, -1.0) } else { (1.0 - p, 1.0) };
-    let z = bisect(0.0, 40.0, |z| normal_cdf(-z).ln() - tail.ln()).unwrap_or(0.0);
+    let z = bisect(0.0, 40.0, |z| normal_tails(z).1.ln() - tail.ln()).unwrap_or(0.0);
     sign * z
 }
 
@@ -147,7 +160,7 @@ fn none<T>(family: &'static str) -> Result<T, Error> {
 impl Quantiles for Normal {
     fn cdf(self, eta: &[f64], x: f64) -> f64 {
         let (m, v) = crate::families::normal_moments(eta);
-        normal_cdf((x - m) / v.sqrt())
+        normal_tails((x - m) / v.sqrt()).0
     }
 
     fn with_quantiles(
@@ -158,7 +171,11 @@ impl Quantiles for Normal {
         check(first, second, (f64::NEG_INFINITY, f64::INFINITY))?;
         let (a, b) = (normal_quantile(first.1), normal_quantile(second.1));
         let deviation = (second.0 - first.0) / (b - a);
-        self.with_mean_variance(first.0 - a * deviation, deviation * deviation)
+        let (mean, variance) = (first.0 - a * deviation, deviation * deviation);
+        if !(variance > 0.0 && variance.is_finite() && mean.is_finite()) {
+            return none("normal");
+        }
+        self.with_mean_variance(mean, variance)
     }
 }
 
@@ -178,41 +195,44 @@ impl Quantiles for LogNormal {
     }
 }
 
-/// `P(X <= x)` of a gamma variable.
-fn gamma_cdf(shape: f64, x: f64) -> f64 {
-    1.0 - chi_squared_tail(2.0 * x, 2.0 * shape)
+/// Shape and first quantile, in units of the scale, of the gamma law whose quantiles are in the ratio `ratio` and have the given
+/// probabilities below and above: the first quantile for a shape that the second decides, since the larger the shape, the nearer
+/// are the two.
+fn gamma_member(ratio: f64, first: (f64, f64), second: (f64, f64)) -> Option<(f64, f64)> {
+    let point = |shape: f64| {
+        bisect(-700.0, 30.0, |log| excess(gamma_tails(shape, log.exp()), first)).map(f64::exp)
+    };
+    let missing = |log_shape: f64| {
+        let shape = log_shape.exp();
+        // A shape so small that the point is no number spreads too far.
+        point(shape).map_or(-1.0, |z| excess(gamma_tails(shape, z * ratio), second))
+    };
+    let shape = bisect(-5.0, 16.0, missing)?.exp();
+    Some((shape, point(shape)?))
 }
 
 impl Quantiles for Gamma {
     fn cdf(self, eta: &[f64], x: f64) -> f64 {
-        gamma_cdf(eta[0] + 1.0, -eta[1] * x)
+        gamma_tails(eta[0] + 1.0, -eta[1] * x).0
     }
 
-    /// The rate from the first quantile, for a shape that the second decides: the larger the shape, the nearer the two.
     fn with_quantiles(
         self,
         first: (f64, f64),
         second: (f64, f64),
     ) -> Result<Distribution<Self>, Error> {
         check(first, second, (0.0, f64::INFINITY))?;
-        let rate = |shape: f64| {
-            let at = |log: f64| gamma_cdf(shape, log.exp() * first.0) - first.1;
-            bisect(-700.0, 30.0, at).map(f64::exp)
-        };
-        let missing = |log_shape: f64| {
-            let shape = log_shape.exp();
-            // A shape so small that the rate is no number spreads too far.
-            rate(shape).map_or(-1.0, |rate| gamma_cdf(shape, rate * second.0) - second.1)
-        };
-        let Some(log_shape) = bisect(-5.0, 16.0, missing) else { return none("gamma") };
-        let shape = log_shape.exp();
-        self.with_shape_rate(shape, rate(shape).unwrap_or(f64::NAN))
+        let tails = |p: f64| (p, 1.0 - p);
+        match gamma_member(second.0 / first.0, tails(first.1), tails(second.1)) {
+            Some((shape, z)) if usable(z / first.0) => self.with_shape_rate(shape, z / first.0),
+            _ => none("gamma"),
+        }
     }
 }
 
 impl Quantiles for InverseGamma {
     fn cdf(self, eta: &[f64], x: f64) -> f64 {
-        if x > 0.0 { chi_squared_tail(-2.0 * eta[1] / x, 2.0 * (-eta[0] - 1.0)) } else { 0.0 }
+        if x > 0.0 { gamma_tails(-eta[0] - 1.0, -eta[1] / x).1 } else { 0.0 }
     }
 
     fn with_quantiles(
@@ -221,46 +241,24 @@ impl Quantiles for InverseGamma {
         second: (f64, f64),
     ) -> Result<Distribution<Self>, Error> {
         check(first, second, (0.0, f64::INFINITY))?;
-        let inverse = Gamma
-            .with_quantiles((1.0 / second.0, 1.0 - second.1), (1.0 / first.0, 1.0 - first.1))?;
-        Distribution::from_natural(self, &[-inverse.shape() - 1.0, -inverse.rate()])
+        // What lies below x lies above 1 / x of the gamma law.
+        let tails = |p: f64| (1.0 - p, p);
+        match gamma_member(second.0 / first.0, tails(second.1), tails(first.1)) {
+            Some((shape, z)) if usable(z * second.0) => {
+                Distribution::from_natural(self, &[-shape - 1.0, -z * second.0])
+            }
+            _ => none("inverse gamma"),
+        }
     }
 }
 
-/// `P(X <= x)` of a beta variable: the continued fraction of DLMF 8.17.22, from the side where it converges quickly.
-fn beta_cdf(a: f64, b: f64, x: f64) -> f64 {
-    if x <= 0.0 {
-        return 0.0;
-    }
-    if x >= 1.0 {
-        return 1.0;
-    }
-    if x > (a + 1.0) / (a + b + 2.0) {
-        return 1.0 - beta_cdf(b, a, 1.0 - x);
-    }
-    let front = (a * x.ln() + b * (-x).ln_1p() - ln_beta(a, b)).exp() / a;
-    // Lentz's method on 1 / (1 + d_1 / (1 + d_2 / (1 + ...))).
-    let (mut c, mut delta, mut value) = (1.0, 0.0, 1.0);
-    for j in 1..10_000_u32 {
-        let m = f64::from(j / 2);
-        let d = if j % 2 == 0 {
-            m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m))
-        } else {
-            -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0))
-        };
-        delta = 1.0 / (1.0 + d * delta);
-        c = 1.0 + d / c;
-        value *= c * delta;
-        if (c * delta - 1.0).abs() < 1e-16 {
-            break;
-        }
-    }
-    front / value
+fn usable(rate: f64) -> bool {
+    rate > 0.0 && rate.is_finite()
 }
 
 impl Quantiles for Beta {
     fn cdf(self, eta: &[f64], x: f64) -> f64 {
-        beta_cdf(eta[0] + 1.0, eta[1] + 1.0, x)
+        beta_tails(eta[0] + 1.0, eta[1] + 1.0, x).0
     }
 
     /// The mean from the first quantile, for a concentration that the second decides.
@@ -270,25 +268,29 @@ impl Quantiles for Beta {
         second: (f64, f64),
     ) -> Result<Distribution<Self>, Error> {
         check(first, second, (0.0, 1.0))?;
-        let shapes = |total: f64, logit: f64| {
-            (total * crate::special::sigmoid(logit), total * crate::special::sigmoid(-logit))
-        };
+        let tails = |p: f64| (p, 1.0 - p);
+        let shapes = |total: f64, logit: f64| (total * sigmoid(logit), total * sigmoid(-logit));
+        // The mean lies within some decades of the interval, be it as near to 0 or 1 as it may.
+        let (low, high) = (logit(first.0) - 40.0, logit(second.0) + 40.0);
         let middle = |total: f64| {
-            bisect(-40.0, 40.0, |logit| {
+            bisect(low, high, |logit| {
                 let (a, b) = shapes(total, logit);
-                beta_cdf(a, b, first.0) - first.1
+                excess(beta_tails(a, b, first.0), tails(first.1))
             })
         };
         let missing = |log_total: f64| {
             let total = log_total.exp();
             middle(total).map_or(-1.0, |logit| {
                 let (a, b) = shapes(total, logit);
-                beta_cdf(a, b, second.0) - second.1
+                excess(beta_tails(a, b, second.0), tails(second.1))
             })
         };
-        let Some(log_total) = bisect(-4.0, 14.0, missing) else { return none("beta") };
+        // The nearer to 0 or 1, the larger the concentration of the same relative width.
+        let far = -second.0.ln() - (-first.0).ln_1p();
+        let Some(log_total) = bisect(-4.0, 14.0 + far, missing) else { return none("beta") };
         let total = log_total.exp();
-        let (a, b) = shapes(total, middle(total).unwrap_or(f64::NAN));
+        let Some(logit) = middle(total) else { return none("beta") };
+        let (a, b) = shapes(total, logit);
         self.with_shapes(a, b)
     }
 }

@@ -1,43 +1,75 @@
 //! Means over a discrete law by summing its series.
 
 use crate::Error;
+use crate::special::legendre_nodes;
 
-/// Terms after which a sum is given up.
-const TERMS: u64 = 20_000_000;
+/// Terms that are summed one by one on each side of the mode, and before an end of the range.
+const TERMS: f64 = 16_384.0;
+
+/// Where the probability is so far below that of the mode, on the log scale, nothing is left.
+const NOTHING: f64 = -44.0;
 
 /// `E f(x)` over the whole numbers `first..=last`, outward from the mode until the probabilities are below 1e-19 of the mode's.
 ///
+/// A law that is not over after [`TERMS`] terms is so smooth there that its sum is an integral up to 1e-15:
+/// `sum_(x >= a) g(x) = int_(a - 1/2) g + g'(a - 1/2) / 24 - ...` (Euler and Maclaurin). `log_p` and `f` are to be smooth between the
+/// whole numbers as well.
+///
 /// # Errors
-/// [`Error::Unavailable`] for a law so wide that the sum would take too long.
+/// [`Error::Unavailable`] for a law whose mode is beyond 2^52, where whole numbers soon skip, or whose probabilities overflow.
 pub(crate) fn mean_over(
     family: &'static str,
     (first, mode, last): (f64, f64, f64),
     log_p: impl Fn(f64) -> f64,
     f: impl Fn(f64) -> f64,
 ) -> Result<f64, Error> {
-    let (mut total, mut mass) = (0.0, 0.0);
-    let top = log_p(mode);
-    let mut terms = 0;
-    for (start, step) in [(mode, 1.0), (mode - 1.0, -1.0)] {
-        let mut x: f64 = start;
-        while x >= first && x <= last {
-            let p = (log_p(x) - top).exp();
-            total += p * f(x);
-            mass += p;
-            if p < 1e-19 && (x - mode).abs() > 2.0 {
-                break;
-            }
-            x += step;
-            terms += 1;
-            if terms > TERMS {
-                let what = "the mean of the base measure";
-                return Err(Error::Unavailable {
-                    family,
-                    what,
-                    hint: "the law is too wide to sum",
-                });
-            }
-        }
+    let (what, hint) = ("the mean of the base measure", "the law is too wide for whole numbers");
+    let unavailable = Error::Unavailable { family, what, hint };
+    if mode > 2f64.powi(52) {
+        return Err(unavailable);
     }
-    Ok(total / mass)
+    let top = log_p(mode);
+    let p = |x: f64| (log_p(x) - top).exp();
+    let (mut total, mut mass) = (0.0, 0.0);
+    let mut add = |weight: f64, x: f64| {
+        total += weight * p(x) * f(x);
+        mass += weight * p(x);
+    };
+    for (start, step, end) in [(mode, 1.0, last), (mode - 1.0, -1.0, first)] {
+        // The next term, and how many are left.
+        let (mut x, left) = (start, |x: f64| (end - x) * step + 1.0);
+        let sum = |x: &mut f64, add: &mut dyn FnMut(f64, f64)| {
+            for _ in 0..TERMS as usize {
+                if !(left(*x) > 0.0) {
+                    break;
+                }
+                add(1.0, *x);
+                let over = log_p(*x) - top < NOTHING && (*x - mode).abs() > 2.0;
+                *x += step;
+                if over {
+                    return true;
+                }
+            }
+            !(left(*x) > 0.0)
+        };
+        if sum(&mut x, &mut add) {
+            continue;
+        }
+        // g'(x - 1/2) is the difference of two terms; at the other end it counts with the other sign.
+        let edge = |x: f64, weight: f64, add: &mut dyn FnMut(f64, f64)| {
+            add(weight / 24.0, x);
+            add(-weight / 24.0, x - step);
+        };
+        edge(x, 1.0, &mut add);
+        while log_p(x) - top > NOTHING && left(x) > TERMS {
+            let width = ((x - mode).abs() / 16.0).floor().min(left(x) - TERMS).max(1.0);
+            let from = x - 0.5 * step;
+            legendre_nodes(width, |node, weight| add(weight, from + step * node));
+            x += step * width;
+        }
+        edge(x, -1.0, &mut add);
+        sum(&mut x, &mut add);
+    }
+    let mean = total / mass;
+    if mean.is_finite() { Ok(mean) } else { Err(unavailable) }
 }

@@ -14,6 +14,7 @@ mod bessel;
 mod expint;
 mod gamma;
 mod panel;
+mod tails;
 
 pub use bessel::{bessel_ratio, inverse_bessel_ratio, ln_bessel_normaliser};
 pub(crate) use bessel::{bessel_ratio_slope, ln_bessel_excess, ln_sinhc, one_minus_bessel_ratio};
@@ -31,4 +32,5 @@ pub use gamma::{
     digamma_multivariate, gamma_shape, ln_beta, ln_gamma_multivariate, log_minus_digamma, logit,
     trigamma_multivariate,
 };
-pub(crate) use panel::legendre;
+pub(crate) use panel::{legendre, legendre_nodes};
+pub(crate) use tails::{beta_tails, gamma_tails, normal_tails};

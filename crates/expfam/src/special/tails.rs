@@ -1,0 +1,74 @@
+//! Probabilities below and above a point, each with its own digits: the smaller of the two is never the difference of the other and 1.
+
+use std::f64::consts::FRAC_1_SQRT_2;
+
+use fenchel_linalg::special::{chi_squared_cdf, chi_squared_tail, erfcx};
+
+use super::ln_beta;
+
+/// `P(X <= x)` and `P(X > x)`.
+pub(crate) type Tails = (f64, f64);
+
+/// Of a standard normal variable.
+pub(crate) fn normal_tails(z: f64) -> Tails {
+    let tail = 0.5 * erfcx(z.abs() * FRAC_1_SQRT_2) * (-0.5 * z * z).exp();
+    if z < 0.0 { (tail, 1.0 - tail) } else { (1.0 - tail, tail) }
+}
+
+/// Of a gamma variable of rate 1.
+pub(crate) fn gamma_tails(shape: f64, x: f64) -> Tails {
+    (chi_squared_cdf(2.0 * x, 2.0 * shape), chi_squared_tail(2.0 * x, 2.0 * shape))
+}
+
+/// Of a beta variable: the continued fraction of DLMF 8.17.22, from the side where it converges quickly.
+///
+/// With one shape far larger than everything else the fraction loses digits, and `-log(1 - X)` is a gamma variable up to a
+/// relative error of the square of their quotient (J. Wise, 1950).
+pub(crate) fn beta_tails(a: f64, b: f64, x: f64) -> Tails {
+    if x <= 0.0 {
+        return (0.0, 1.0);
+    }
+    if x >= 1.0 {
+        return (1.0, 0.0);
+    }
+    let logs = (x.ln(), (-x).ln_1p());
+    let gamma = |small: f64, large: f64, log: f64| {
+        let rate = large + 0.5 * (small - 1.0);
+        let point = -rate * log;
+        (small + 1.0 + point < 1e-8 * rate).then(|| gamma_tails(small, point))
+    };
+    if let Some(tails) = gamma(a, b, logs.1) {
+        return tails;
+    }
+    if let Some((above, below)) = gamma(b, a, logs.0) {
+        return (below, above);
+    }
+    if x > (a + 1.0) / (a + b + 2.0) {
+        let above = beta_fraction(b, a, 1.0 - x, (logs.1, logs.0));
+        (1.0 - above, above)
+    } else {
+        let below = beta_fraction(a, b, x, logs);
+        (below, 1.0 - below)
+    }
+}
+
+/// `P(X <= x)` given `log x` and `log(1 - x)`, by Lentz's method on `1 / (1 + d_1 / (1 + d_2 / (1 + ...)))`.
+fn beta_fraction(a: f64, b: f64, x: f64, (log_x, log_rest): (f64, f64)) -> f64 {
+    let front = (a * log_x + b * log_rest - ln_beta(a, b)).exp() / a;
+    let (mut c, mut delta, mut value) = (1.0, 0.0, 1.0);
+    for j in 1..10_000_u32 {
+        let m = f64::from(j / 2);
+        let d = if j % 2 == 0 {
+            m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m))
+        } else {
+            -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0))
+        };
+        delta = 1.0 / (1.0 + d * delta);
+        c = 1.0 + d / c;
+        value *= c * delta;
+        if (c * delta - 1.0).abs() < 1e-16 {
+            break;
+        }
+    }
+    front / value
+}
