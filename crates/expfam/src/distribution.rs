@@ -2,6 +2,7 @@
 
 use std::borrow::Borrow;
 
+use fenchel_linalg::Invalid;
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 
@@ -192,13 +193,18 @@ impl<F: Sample> Distribution<F> {
     /// `q` of any family on the same points.
     ///
     /// # Errors
-    /// [`Error::OutsideSupport`] for a draw that `q` gives probability 0: the divergence is infinite.
+    /// [`Error::OutsideSupport`] for a draw that `q` gives probability 0: the divergence is infinite. [`Invalid::Parameter`] for
+    /// fewer than 2 draws, which have no standard error.
     pub fn monte_carlo_kl<G: Density<Point = F::Point>, R: Rng + ?Sized>(
         &self,
         q: &Distribution<G>,
         draws: usize,
         rng: &mut R,
     ) -> Result<(f64, f64), Error> {
+        if draws < 2 {
+            let (name, value) = ("draws", draws as f64);
+            return Err(Invalid::Parameter { name, value, expected: "at least 2" }.into());
+        }
         let (mut mean, mut square) = (0.0, 0.0);
         for i in 0..draws {
             let x = self.sample(rng);
@@ -208,7 +214,7 @@ impl<F: Sample> Distribution<F> {
             square += step * (ratio - mean) * i as f64;
             mean += step;
         }
-        let n = draws.max(2) as f64;
+        let n = draws as f64;
         Ok((mean, (square / (n * (n - 1.0))).sqrt()))
     }
 }

@@ -93,10 +93,10 @@ impl Error {
 
     /// What a mean outside of the open domain says about data: it lies on the border.
     #[must_use]
-    pub(crate) fn of_data(self) -> Self {
+    pub(crate) fn of_data(self, family: &'static str) -> Self {
         match self {
-            Error::Invalid(Invalid::NotPositiveDefinite { what, .. }) => Error::BoundaryMean {
-                family: what,
+            Error::Invalid(Invalid::NotPositiveDefinite { .. }) => Error::BoundaryMean {
+                family,
                 reason: "more independent observations than dimensions",
                 remedy: "use a conjugate prior with positive weight, or more data",
             },

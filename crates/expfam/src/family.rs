@@ -278,6 +278,18 @@ pub(crate) fn resolved(family: &(impl Family + ?Sized), concentration: f64) -> R
     })
 }
 
+/// The error of a conjugate law whose natural parameter `-b - lost`, in place of `-b`, keeps less than six digits of `b`.
+pub(crate) fn digits_kept(family: &(impl Family + ?Sized), lost: f64) -> Result<(), Error> {
+    if lost < 1e10 {
+        return Ok(());
+    }
+    Err(Error::Unavailable {
+        family: family.name(),
+        what: "a natural parameter with six digits of the scale",
+        hint: "the location is too far from 0 for its spread; subtract a number near it from all data",
+    })
+}
+
 /// `Ok` if the condition holds, else the error of an observation.
 pub(crate) fn point_in(
     family: &(impl Family + ?Sized),

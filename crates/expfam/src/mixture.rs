@@ -1,12 +1,12 @@
 //! Mixtures of members of one family, fitted by expectation maximisation.
 //!
 //! ```text
-//! maximise  L = sum_i w_i log sum_k pi_k p(x_i | eta_k)  +  sum_k n0 (<mu0, eta_k> - A(eta_k))
+//! maximise  L = sum_i log sum_k pi_k p(x_i | eta_k)  +  sum_k n0 (<mu0, eta_k> - A(eta_k))
 //! ```
 //!
 //! One pass finds the posterior shares `r_ik` of the components (E step) and then the weights `pi` and members `eta` that are best for
 //! them (M step): moment matching, which any family can do. With the shares of the last pass, the evidence bound
-//! `F = L - sum_i w_i KL(r_i || posterior of x_i)` never falls. The certificate is the mean of these divergences at the new
+//! `F = L - sum_i KL(r_i || posterior of x_i)` never falls. The certificate is the mean of these divergences at the new
 //! parameters: how far the bound is from the log-likelihood, which is 0 exactly where the method stands still. It does not say
 //! that the point is the best of all; start from several seeds.
 //!
@@ -72,7 +72,7 @@ impl Default for Em {
 
 /// A mixture `sum_k weights_k p(x | components_k)`, with the account of its fit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(bound(deserialize = "F: crate::Family + Deserialize<'de>"))]
+#[serde(try_from = "Unchecked<F>", bound(deserialize = "F: crate::Family + Deserialize<'de>"))]
 pub struct Mixture<F> {
     /// Shares of the components; they add up to 1.
     pub weights: Vec<f64>,
@@ -82,6 +82,39 @@ pub struct Mixture<F> {
     pub objective: f64,
     /// How the run ended. The objective of its certificate is `-L / n`, its norm the distance of the evidence bound from `L / n`.
     pub report: Report,
+}
+
+/// What a file may hold.
+#[derive(Deserialize)]
+#[serde(bound(deserialize = "F: crate::Family + Deserialize<'de>"))]
+struct Unchecked<F> {
+    weights: Vec<f64>,
+    components: Vec<Distribution<F>>,
+    objective: f64,
+    report: Report,
+}
+
+impl<F: crate::Family> TryFrom<Unchecked<F>> for Mixture<F> {
+    type Error = Error;
+
+    fn try_from(read: Unchecked<F>) -> Result<Self, Error> {
+        let Unchecked { weights, components, objective, report } = read;
+        let Some(first) = components.first() else {
+            return Err(Invalid::Empty { what: "components" }.into());
+        };
+        Invalid::check_length("weights", components.len(), weights.len())?;
+        weights.iter().try_for_each(|&w| Invalid::check_nonnegative("weight", w))?;
+        let total: f64 = weights.iter().sum();
+        if !((total - 1.0).abs() < 1e-6) {
+            let (name, expected) = ("sum of the weights", "1");
+            return Err(Invalid::Parameter { name, value: total, expected }.into());
+        }
+        let dimension = first.family().dimension();
+        components
+            .iter()
+            .try_for_each(|c| Invalid::check_length("component", dimension, c.natural().len()))?;
+        Ok(Mixture { weights, components, objective, report })
+    }
 }
 
 impl<F: Sample + Clone> Mixture<F> {
@@ -104,19 +137,27 @@ impl<F: Sample + Clone> Mixture<F> {
     /// The posterior shares of the components.
     ///
     /// # Errors
-    /// [`Error::OutsideSupport`].
+    /// [`Error::OutsideSupport`]; [`Error::Unavailable`] for a point so far away that its log-density overflows under every
+    /// component.
     pub fn shares(&self, x: &F::Point) -> Result<Vec<f64>, Error> {
         self.components[0].family().check_point(x)?;
         let mut out = vec![];
         self.logs(x, &mut out);
         softmax_in_place(&mut out);
+        if out.iter().any(|share| share.is_nan()) {
+            return Err(Error::Unavailable {
+                family: self.components[0].family().name(),
+                what: "a share of the components",
+                hint: "the log-density of this point overflows under each of them",
+            });
+        }
         Ok(out)
     }
 
     /// The component that `x` most likely comes from.
     ///
     /// # Errors
-    /// [`Error::OutsideSupport`].
+    /// As [`shares`](Self::shares).
     pub fn predict(&self, x: &F::Point) -> Result<usize, Error> {
         let shares = self.shares(x)?;
         Ok((0..shares.len()).max_by(|&j, &k| shares[j].total_cmp(&shares[k])).unwrap_or(0))
@@ -274,17 +315,14 @@ impl Em {
         }
         let whole = Summary::of_each(family.clone(), x.iter().map(Borrow::borrow))?;
         let middle = whole.mle()?;
-        let prior = |weight: f64| -> Result<Summary<F>, Error> {
-            let mut prior = whole.clone();
-            prior.discount(weight / whole.weight())?;
-            Ok(prior)
-        };
+        let prior =
+            |weight: f64| Summary::from_parts(family.clone(), weight, whole.centred().to_vec());
         let mut rng = stream(self.seed, 0);
         let mut best: Option<(f64, Method<'_, F>)> = None;
         for _ in 0..self.starts {
             let mut method = Method {
                 x,
-                prior: if self.pseudo_count > 0.0 { Some(prior(self.pseudo_count)?) } else { None },
+                prior: (self.pseudo_count > 0.0).then(|| prior(self.pseudo_count)),
                 family: family.clone(),
                 weights: vec![1.0 / self.components as f64; self.components],
                 components: vec![middle.clone(); self.components],
@@ -293,7 +331,7 @@ impl Em {
             };
             // A component around each of some observations, as wide as the sample and one more make it.
             for component in &mut method.components {
-                let mut around = prior(1.0)?;
+                let mut around = prior(1.0);
                 around.observe(x[rng.random_range(0..x.len())].borrow())?;
                 *component = around.mle()?;
             }

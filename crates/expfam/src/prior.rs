@@ -33,10 +33,36 @@ use crate::{Density, Distribution, Error, Evidence, Family, Summary};
 /// # Ok::<(), fenchel_expfam::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(bound(deserialize = "F: Family + Clone + Deserialize<'de>"))]
+#[serde(try_from = "Unchecked<F>", bound(deserialize = "F: Family + Clone + Deserialize<'de>"))]
 pub struct Prior<F> {
     summary: Summary<F>,
     map: Distribution<F>,
+}
+
+/// What a file may hold.
+#[derive(Deserialize)]
+#[serde(bound(deserialize = "F: Family + Deserialize<'de>"))]
+struct Unchecked<F> {
+    summary: Summary<F>,
+    map: Distribution<F>,
+}
+
+impl<F: Family + Clone> TryFrom<Unchecked<F>> for Prior<F> {
+    type Error = Error;
+
+    /// The mode has to be that of the summary, up to rounding.
+    fn try_from(Unchecked { summary, map }: Unchecked<F>) -> Result<Self, Error> {
+        Invalid::check_positive("weight of the prior", summary.weight())?;
+        let (family, centred) = (summary.family().clone(), summary.centred());
+        let map = Distribution::from_natural(family.clone(), map.natural())?;
+        let found = Distribution::from_centred(family, centred)?;
+        let apart = map.family().kl(found.natural(), map.natural());
+        if apart > 1e-8 {
+            let expected = "a mode whose divergence from that of the summary is 0";
+            return Err(Invalid::Parameter { name: "map", value: apart, expected }.into());
+        }
+        Ok(Prior { summary, map })
+    }
 }
 
 impl<F: Family + Clone> Prior<F> {

@@ -154,7 +154,7 @@ impl<F: Family> Summary<F> {
         }
         let fitted = Distribution::from_centred(self.family.clone(), &self.centred);
         let resolved = fitted.and_then(|p| p.family().check_resolved(p.natural()).map(|()| p));
-        resolved.map_err(Error::of_data)
+        resolved.map_err(|error| error.of_data(self.family.name()))
     }
 }
 

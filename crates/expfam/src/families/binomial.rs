@@ -7,15 +7,19 @@ use rand_distr::Distribution as _;
 use serde::{Deserialize, Serialize};
 
 use super::counts::mean_over;
+use super::file::checked_file;
 use crate::family::{check_shape, is_count, mean_in, point_in};
 use crate::special::{ln_beta, ln_choose};
 use crate::{Bernoulli, Density, Distribution, Error, Evidence, Family, Sample};
 
 /// `x` successes in `N` trials, `N` known: `T(x) = x`, `eta = log(p / (1 - p))`, `A = N log(1 + e^eta)`, `mu = N p`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Unchecked")]
 pub struct Binomial {
     trials: f64,
 }
+
+checked_file!(Binomial { trials: f64 } Binomial::new(super::file::trials(trials)?));
 
 impl Binomial {
     /// The family of `trials >= 1`.

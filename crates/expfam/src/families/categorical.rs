@@ -5,6 +5,7 @@ use fenchel_linalg::special::softmax_in_place;
 use rand::{Rng, RngExt};
 use serde::{Deserialize, Serialize};
 
+use super::file::checked_file;
 use crate::divergence::exp_excess;
 use crate::family::{check_shape, mean_in, point_in};
 use crate::special::ln_gamma;
@@ -17,9 +18,12 @@ use crate::{Density, Distribution, Error, Evidence, Family, Prior, Sample};
 /// determined up to a common shift only. The share of the last category is what the others leave of 1: one below 1e-16 counts as
 /// none, so that a rare category is better not the last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Unchecked")]
 pub struct Categorical {
     categories: usize,
 }
+
+checked_file!(Categorical { categories: usize } Categorical::new(categories));
 
 impl Categorical {
     /// The family of `categories >= 2`.

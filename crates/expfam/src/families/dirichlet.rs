@@ -4,6 +4,7 @@ use fenchel_linalg::Invalid;
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 
+use super::file::checked_file;
 use super::simplex;
 use crate::family::{check_shape, mean_in, natural_in, point_in};
 use crate::{Density, Distribution, Error, Family, Sample, samplers};
@@ -14,9 +15,12 @@ use crate::{Density, Distribution, Error, Family, Sample, samplers};
 /// The base measure is Lebesgue's on the first `K - 1` entries. For draws in logs, and concentrations of 1e-8, see
 /// [`samplers::Dirichlet`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Unchecked")]
 pub struct Dirichlet {
     categories: usize,
 }
+
+checked_file!(Dirichlet { categories: usize } Dirichlet::new(categories));
 
 impl Dirichlet {
     /// The family on `categories >= 2` entries.

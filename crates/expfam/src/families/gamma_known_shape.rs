@@ -4,6 +4,7 @@ use fenchel_linalg::Invalid;
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 
+use super::file::checked_file;
 use super::scale::scale_family;
 use crate::family::point_in;
 use crate::samplers::log_gamma_variable;
@@ -12,9 +13,12 @@ use crate::{Density, Distribution, Error, Family, Sample};
 
 /// The gamma family whose shape `a` is known: `T(x) = x`, `eta = -rate`, `A = -a log(rate)`, `mu = a / rate`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Unchecked")]
 pub struct GammaKnownShape {
     shape: f64,
 }
+
+checked_file!(GammaKnownShape { shape: f64 } GammaKnownShape::new(shape));
 
 impl GammaKnownShape {
     /// The family of the given shape.

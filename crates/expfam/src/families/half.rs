@@ -3,6 +3,19 @@
 use fenchel_linalg::{Cholesky, Invalid};
 use ndarray::{Array2, ArrayView2};
 
+/// Checks that there are matrices of order `d`, and that the numbers of one take no more than 4 GiB.
+pub(crate) fn check_order(d: usize) -> Result<(), Invalid> {
+    let bytes = d.checked_add(1).and_then(|width| d.checked_mul(width)?.checked_mul(4));
+    if d > 0
+        && bytes
+            .is_some_and(|bytes| fenchel_optim::MAX_MEMORY.is_none_or(|most| bytes as u64 <= most))
+    {
+        return Ok(());
+    }
+    let expected = "an order from 1 up whose matrices take at most 4 GiB";
+    Err(Invalid::Parameter { name: "d", value: d as f64, expected })
+}
+
 /// Length for order `d`.
 pub(crate) fn length(d: usize) -> usize {
     d * (d + 1) / 2
@@ -79,6 +92,9 @@ pub(crate) fn factor(what: &'static str, matrix: &Array2<f64>) -> Result<Cholesk
     Cholesky::new(matrix.view()).map_err(|error| match error {
         Invalid::NotPositiveDefinite { pivot, value, .. } => {
             Invalid::NotPositiveDefinite { what, pivot, value }
+        }
+        Invalid::NonFinite { row, column, value, .. } => {
+            Invalid::NonFinite { what, row, column, value }
         }
         other => other,
     })

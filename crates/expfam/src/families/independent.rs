@@ -12,18 +12,38 @@ use crate::{Density, Error, Evidence, Family, Sample};
 ///
 /// Parameters stand one entry after another; `A` and the divergences are sums, the Fisher information is block diagonal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Unchecked<F>", bound(deserialize = "F: Family + Deserialize<'de>"))]
 pub struct Independent<F> {
     family: F,
     count: usize,
+}
+
+/// What a file may hold.
+#[derive(Deserialize)]
+struct Unchecked<F> {
+    family: F,
+    count: usize,
+}
+
+impl<F: Family> TryFrom<Unchecked<F>> for Independent<F> {
+    type Error = Error;
+
+    fn try_from(Unchecked { family, count }: Unchecked<F>) -> Result<Self, Error> {
+        Independent::new(family, count)
+    }
 }
 
 impl<F: Family> Independent<F> {
     /// `count >= 1` entries.
     ///
     /// # Errors
-    /// [`Invalid::Parameter`] for 0.
+    /// [`Invalid::Parameter`] for 0, and for more entries than a vector can have.
     pub fn new(family: F, count: usize) -> Result<Self, Error> {
         Invalid::check_positive("count", count as f64)?;
+        if family.dimension().checked_mul(count).is_none() {
+            let (name, value, expected) = ("count", count as f64, "entries that a vector can have");
+            return Err(Invalid::Parameter { name, value, expected }.into());
+        }
         Ok(Independent { family, count })
     }
 

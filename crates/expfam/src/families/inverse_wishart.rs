@@ -5,6 +5,7 @@ use ndarray::{Array2, ArrayView2};
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 
+use super::file::checked_file;
 use super::half::{self, pack, unpack};
 use super::wishart::{Member, Wishart, check_matrix, statistics};
 use crate::family::{check_shape, natural_in};
@@ -13,9 +14,12 @@ use crate::{Density, Distribution, Error, Family, Sample, samplers};
 /// The inverses `X = W^-1` of Wishart matrices, by scale `Psi` and degrees `n > d - 1`: `T(X) = (X^-1, log det X)`,
 /// `eta = (-Psi / 2, -(n + d + 1) / 2)`, `A = log Gamma_d(n/2) + (n d / 2) log 2 - (n/2) log det Psi`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Unchecked")]
 pub struct InverseWishart {
     d: usize,
 }
+
+checked_file!(InverseWishart { d: usize } InverseWishart::new(d));
 
 impl InverseWishart {
     /// The family of order `d >= 1`.
@@ -23,7 +27,7 @@ impl InverseWishart {
     /// # Errors
     /// [`Invalid::Parameter`] for 0.
     pub fn new(d: usize) -> Result<Self, Error> {
-        Invalid::check_positive("d", d as f64)?;
+        half::check_order(d)?;
         Ok(InverseWishart { d })
     }
 

@@ -4,6 +4,7 @@ use fenchel_linalg::Invalid;
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 
+use super::file::checked_file;
 use super::normal::HALF_LOG_TAU;
 use crate::divergence::{difference_of_products, phi};
 use crate::family::{check_shape, dot, mean_in, natural_in, point_in};
@@ -15,9 +16,12 @@ use crate::{Density, Distribution, Error, Family, Sample};
 ///
 /// The maximum likelihood variance divides by `n d` (Le Priol (2.8) lacks the `d`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Unchecked")]
 pub struct IsotropicNormal {
     d: usize,
 }
+
+checked_file!(IsotropicNormal { d: usize } IsotropicNormal::new(d));
 
 impl IsotropicNormal {
     /// The family on vectors of length `d >= 1`.

@@ -4,6 +4,7 @@ use fenchel_linalg::Invalid;
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 
+use super::file::checked_file;
 use super::scale::scale_family;
 use crate::family::point_in;
 use crate::samplers::open_uniform;
@@ -13,9 +14,12 @@ use crate::{Density, Distribution, Error, Family, Sample};
 ///
 /// With an unknown location the Laplace laws are no exponential family.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Unchecked")]
 pub struct Laplace {
     location: f64,
 }
+
+checked_file!(Laplace { location: f64 } Laplace::new(location));
 
 impl Laplace {
     /// The family around the given location.

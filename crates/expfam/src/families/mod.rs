@@ -12,6 +12,7 @@ mod direction;
 mod dirichlet;
 mod exponential;
 mod failures;
+mod file;
 mod gamma;
 mod gamma_known_shape;
 mod geometric;

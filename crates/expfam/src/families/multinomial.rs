@@ -6,6 +6,7 @@ use rand_distr::Distribution as _;
 use serde::{Deserialize, Serialize};
 
 use super::categorical;
+use super::file::checked_file;
 use crate::family::{check_shape, is_count, point_in};
 use crate::special::ln_gamma;
 use crate::{Binomial, Categorical, Density, Distribution, Error, Evidence, Family, Sample};
@@ -13,10 +14,13 @@ use crate::{Binomial, Categorical, Density, Distribution, Error, Evidence, Famil
 /// Counts `x_1, ..., x_K` with sum `N`: `T(x)` holds the first `K - 1`, `eta_k = log(p_k / p_K)`,
 /// `A = N log(1 + sum_k e^eta_k)`, `mu_k = N p_k`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Unchecked")]
 pub struct Multinomial {
     trials: f64,
     categories: usize,
 }
+
+checked_file!(Multinomial { trials: f64, categories: usize } Multinomial::new(super::file::trials(trials)?, categories));
 
 impl Multinomial {
     /// The family of `trials >= 1` and `categories >= 2`.

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::counts::mean_over;
 use super::failures::failures_family;
+use super::file::checked_file;
 use crate::family::{is_count, mean_in, point_in};
 use crate::special::ln_beta;
 use crate::{Density, Distribution, Error, Family, Sample};
@@ -13,9 +14,12 @@ use crate::{Density, Distribution, Error, Family, Sample};
 /// `p(x) = Gamma(x + r) / (Gamma(r) x!) p^r (1 - p)^x`, with `r > 0` known, whole or not: `T(x) = x`, `eta = log(1 - p)`,
 /// `A = -r log(p)`, `mu = r (1 - p) / p`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Unchecked")]
 pub struct NegativeBinomial {
     successes: f64,
 }
+
+checked_file!(NegativeBinomial { successes: f64 } NegativeBinomial::new(successes));
 
 impl NegativeBinomial {
     /// The family of `r` successes.

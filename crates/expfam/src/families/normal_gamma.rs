@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::gamma;
 use super::normal::HALF_LOG_TAU;
 use crate::divergence::{difference_of_products, phi};
-use crate::family::{check_shape, mean_in, natural_in, point_in};
+use crate::family::{check_shape, digits_kept, mean_in, natural_in, point_in};
 use crate::samplers::{log_gamma_variable, standard_normal};
 use crate::special::{digamma, gamma_shape, ln_gamma, log_minus_digamma, trigamma};
 use crate::{Density, Distribution, Error, Family, Prior, Sample};
@@ -39,7 +39,9 @@ impl NormalGamma {
     /// By textbook parameters.
     ///
     /// # Errors
-    /// [`Invalid::NonFinite`] for the location, [`Invalid::Parameter`] unless the others are positive.
+    /// [`Invalid::NonFinite`] for the location, [`Invalid::Parameter`] unless the others are positive,
+    /// [`Error::OutsideNaturalDomain`] where means overflow. [`Error::Unavailable`] where `k m0^2 / (2 b)` is above 1e10: the natural
+    /// parameter is then too coarse for the rate. Subtracting a number near `m0` from all data helps.
     pub fn with_parameters(
         self,
         NormalGammaParameters { location, weight, shape, rate }: NormalGammaParameters,
@@ -48,6 +50,7 @@ impl NormalGamma {
         Invalid::check_positive("weight", weight)?;
         Invalid::check_positive("shape", shape)?;
         Invalid::check_positive("rate", rate)?;
+        digits_kept(&self, 0.5 * weight * location / rate * location)?;
         let along = weight * location;
         let eta = [shape - 0.5, -rate - 0.5 * along * location, along, -0.5 * weight];
         Distribution::from_natural(self, &eta)
@@ -56,7 +59,8 @@ impl NormalGamma {
     /// The law of mean and precision under a prior or posterior of normal observations.
     ///
     /// # Errors
-    /// Those of [`with_parameters`](Self::with_parameters), where numbers overflow.
+    /// Those of [`with_parameters`](Self::with_parameters), where numbers overflow or the location is too far from 0 for the spread
+    /// of the data.
     pub fn of_prior(prior: &Prior<crate::Normal>) -> Result<Distribution<Self>, Error> {
         let (location, weight, shape, rate) = prior.as_normal_gamma();
         NormalGamma.with_parameters(NormalGammaParameters { location, weight, shape, rate })
@@ -97,8 +101,21 @@ impl Family for NormalGamma {
         check_shape(self, "natural parameter", eta)?;
         natural_in(self, eta[0] > -0.5, 0, eta[0], "a number > -1/2")?;
         natural_in(self, eta[3] < 0.0, 3, eta[3], "a number < 0")?;
-        let rate = parts(eta).rate;
-        natural_in(self, rate > 0.0, 1, eta[1], "below -eta_2^2 / (2 k)")
+        let p = parts(eta);
+        natural_in(self, p.rate > 0.0, 1, eta[1], "below -eta_2^2 / (2 k)")?;
+        let largest = p.shape / p.rate * (1.0 + p.location * p.location) + 1.0 / p.weight;
+        natural_in(
+            self,
+            largest.is_finite(),
+            1,
+            eta[1],
+            "a rate at which E t and E t m^2 are finite",
+        )
+    }
+
+    fn check_resolved(&self, eta: &[f64]) -> Result<(), Error> {
+        let p = parts(eta);
+        digits_kept(self, 0.5 * p.weight * p.location / p.rate * p.location)
     }
 
     fn check_mean(&self, mu: &[f64]) -> Result<(), Error> {

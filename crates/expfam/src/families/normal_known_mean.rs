@@ -4,6 +4,7 @@ use fenchel_linalg::Invalid;
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 
+use super::file::checked_file;
 use super::normal::HALF_LOG_TAU;
 use super::scale::scale_family;
 use crate::family::point_in;
@@ -13,9 +14,12 @@ use crate::{Density, Distribution, Error, Family, Sample};
 /// The normal family whose mean `m` is known, by variance `v`: `T(x) = (x - m)^2`, `eta = -1 / (2 v)`, `A = log(v) / 2`,
 /// `mu = v`. The example of Le Priol, section 5.4.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Unchecked")]
 pub struct NormalKnownMean {
     mean: f64,
 }
+
+checked_file!(NormalKnownMean { mean: f64 } NormalKnownMean::new(mean));
 
 impl NormalKnownMean {
     /// The family around the given mean.

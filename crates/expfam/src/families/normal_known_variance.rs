@@ -4,6 +4,7 @@ use fenchel_linalg::Invalid;
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 
+use super::file::checked_file;
 use super::normal::HALF_LOG_TAU;
 use crate::family::{check_shape, point_in};
 use crate::samplers::standard_normal;
@@ -12,9 +13,12 @@ use crate::{Density, Distribution, Error, Evidence, Family, Sample};
 /// The normal family whose variance `v` is known: `T(x) = x`, `eta = m / v`, `A = v eta^2 / 2`, `mu = m`. The quadratic example
 /// of Le Priol, section 5.5.2.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Unchecked")]
 pub struct NormalKnownVariance {
     variance: f64,
 }
+
+checked_file!(NormalKnownVariance { variance: f64 } NormalKnownVariance::new(variance));
 
 impl NormalKnownVariance {
     /// The family of the given variance.

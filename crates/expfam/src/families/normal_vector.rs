@@ -5,6 +5,7 @@ use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 
+use super::file::checked_file;
 use super::half::{self, pack, pack_outer, unpack};
 use super::normal::HALF_LOG_TAU;
 use crate::divergence::accurate_dot;
@@ -18,9 +19,12 @@ use crate::{Density, Distribution, Error, Evidence, Family, Sample};
 /// `T(x) = (x, x x')`, `eta = (P m, -P/2)`, `A = m'P m / 2 - log det(P) / 2`, `mu = (m, V + m m')`. Matrices are lower triangles row
 /// by row, with `sqrt(2)` off the diagonal. Centred coordinates are `(m, V)`. Everything goes through Cholesky factors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Unchecked")]
 pub struct NormalVector {
     d: usize,
 }
+
+checked_file!(NormalVector { d: usize } NormalVector::new(d));
 
 impl NormalVector {
     /// The family on vectors of length `d >= 1`.
@@ -28,7 +32,7 @@ impl NormalVector {
     /// # Errors
     /// [`Invalid::Parameter`] for 0.
     pub fn new(d: usize) -> Result<Self, Error> {
-        Invalid::check_positive("d", d as f64)?;
+        half::check_order(d)?;
         Ok(NormalVector { d })
     }
 

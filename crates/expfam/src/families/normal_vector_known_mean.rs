@@ -5,6 +5,7 @@ use ndarray::{Array1, Array2, ArrayView2};
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 
+use super::file::checked_file;
 use super::half::{self, pack, pack_outer, unpack};
 use super::normal::HALF_LOG_TAU;
 use crate::family::{check_shape, point_in};
@@ -14,9 +15,12 @@ use crate::{Density, Distribution, Error, Family, Sample};
 /// The normal family on vectors of length `d` with mean 0, by covariance `V`: `T(x) = x x'`, `eta = -V^-1 / 2`,
 /// `A = log det(V) / 2`, `mu = V`. The example of Le Priol, section 5.A.2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Unchecked")]
 pub struct NormalVectorZeroMean {
     d: usize,
 }
+
+checked_file!(NormalVectorZeroMean { d: usize } NormalVectorZeroMean::new(d));
 
 impl NormalVectorZeroMean {
     /// The family on vectors of length `d >= 1`.
@@ -24,7 +28,7 @@ impl NormalVectorZeroMean {
     /// # Errors
     /// [`Invalid::Parameter`] for 0.
     pub fn new(d: usize) -> Result<Self, Error> {
-        Invalid::check_positive("d", d as f64)?;
+        half::check_order(d)?;
         Ok(NormalVectorZeroMean { d })
     }
 

@@ -5,11 +5,12 @@ use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 
+use super::file::checked_file;
 use super::half::{self, pack, pack_outer, unpack};
 use super::normal::HALF_LOG_TAU;
 use super::wishart::{self, Member, Wishart};
 use crate::divergence::{difference_of_products, phi};
-use crate::family::{check_shape, mean_in, natural_in, point_in};
+use crate::family::{check_shape, digits_kept, mean_in, natural_in, point_in};
 use crate::samplers::NormalVector as Law;
 use crate::{Density, Distribution, Error, Family, Sample};
 
@@ -19,9 +20,12 @@ use crate::{Density, Distribution, Error, Family, Sample};
 /// `A = A_Wishart - (d / 2) log k`, `mu = (E log det P, n V, n V m0, d / k + m0' n V m0)`. Matrices are lower triangles row by row
 /// with `sqrt(2)` off the diagonal. In one dimension it is [`NormalGamma`](crate::NormalGamma) with `n = 2 a`, `V = 1 / (2 b)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Unchecked")]
 pub struct NormalWishart {
     d: usize,
 }
+
+checked_file!(NormalWishart { d: usize } NormalWishart::new(d));
 
 const SPREAD: &str = "E m'P m - (E P m)'(E P)^-1 (E P m) > 0";
 
@@ -31,7 +35,7 @@ impl NormalWishart {
     /// # Errors
     /// [`Invalid::Parameter`] for 0.
     pub fn new(d: usize) -> Result<Self, Error> {
-        Invalid::check_positive("d", d as f64)?;
+        half::check_order(d)?;
         Ok(NormalWishart { d })
     }
 
@@ -39,7 +43,8 @@ impl NormalWishart {
     ///
     /// # Errors
     /// [`Invalid::Length`]; [`Invalid::NotPositiveDefinite`] with the pivot; [`Invalid::Parameter`] unless the weight is positive;
-    /// [`Error::OutsideNaturalDomain`] unless `degrees > d - 1`.
+    /// [`Error::OutsideNaturalDomain`] unless `degrees > d - 1`. [`Error::Unavailable`] where `k (sum_i |m0_i| sqrt(V_ii))^2` is above
+    /// 1e10: the natural parameter is then too coarse for the scale. Subtracting vectors near `m0` from all data helps.
     pub fn with_location_scale_degrees(
         self,
         location: ArrayView1<f64>,
@@ -51,10 +56,16 @@ impl NormalWishart {
         Invalid::check_length("location", d, location.len())?;
         Invalid::check_length("scale", d, scale.nrows())?;
         Invalid::check_positive("weight", weight)?;
+        Invalid::check_finite("degrees", &[degrees])?;
+        let location = location.to_vec();
+        Invalid::check_finite("location", &location)?;
         let inverse = half::inverse(&half::factor("scale", &scale.to_owned())?);
         let mut eta = vec![0.0; self.dimension()];
         eta[0] = 0.5 * (degrees - d as f64);
-        self.write(&mut eta, &inverse, &location.to_vec(), weight);
+        // Rounding moves V^-1 by k |m_i| |m_j| at (i, j), relative to V^-1 by this at most.
+        let far: f64 = location.iter().zip(scale.diag()).map(|(m, v)| m.abs() * v.sqrt()).sum();
+        digits_kept(&self, weight * far * far)?;
+        self.write(&mut eta, &inverse, &location, weight);
         Distribution::from_natural(self, &eta)
     }
 

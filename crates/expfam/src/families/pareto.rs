@@ -4,6 +4,7 @@ use fenchel_linalg::{Invalid, lanes};
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 
+use super::file::checked_file;
 use super::scale::scale_family;
 use crate::family::point_in;
 use crate::samplers::open_uniform;
@@ -11,9 +12,12 @@ use crate::{Density, Distribution, Error, Family, Sample};
 
 /// `p(x) = a m^a x^(-a-1)` for `x >= m`, with the minimum `m` known: `T(x) = log(x / m)`, `eta = -a`, `A = -log(a)`, `mu = 1 / a`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Unchecked")]
 pub struct Pareto {
     minimum: f64,
 }
+
+checked_file!(Pareto { minimum: f64 } Pareto::new(minimum));
 
 impl Pareto {
     /// The family above the given minimum.

@@ -5,6 +5,7 @@ use rand::{Rng, RngExt};
 use serde::{Deserialize, Serialize};
 
 use super::direction;
+use super::file::checked_file;
 use crate::family::{check_shape, dot, mean_in, point_in};
 use crate::samplers::{gamma_variable, open_uniform, standard_normal};
 use crate::special::ln_bessel_normaliser;
@@ -13,9 +14,12 @@ use crate::{Density, Distribution, Error, Family, Sample};
 /// `p(x) ~ exp(k m'x)` for unit vectors `x` in `R^d`, `d >= 2`, with respect to the *uniform probability* on the sphere:
 /// `T(x) = x`, `eta = k m`, `A = log 0F1(; d/2; k^2/4)`, `mu = (I_{d/2} / I_{d/2-1})(k) m`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Unchecked")]
 pub struct VonMisesFisher {
     d: usize,
 }
+
+checked_file!(VonMisesFisher { d: usize } VonMisesFisher::new(d));
 
 impl VonMisesFisher {
     /// The family on the sphere in `R^d`, `d >= 2`.

@@ -4,6 +4,7 @@ use fenchel_linalg::Invalid;
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 
+use super::file::checked_file;
 use super::scale::scale_family;
 use crate::family::point_in;
 use crate::samplers::open_uniform;
@@ -12,9 +13,12 @@ use crate::{Density, Distribution, Error, Sample};
 
 /// The Weibull family whose shape `k` is known, by scale `l`: `T(x) = x^k`, `eta = -l^-k`, `A = -log(-eta)`, `mu = l^k`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Unchecked")]
 pub struct Weibull {
     shape: f64,
 }
+
+checked_file!(Weibull { shape: f64 } Weibull::new(shape));
 
 impl Weibull {
     /// The family of the given shape.

@@ -7,6 +7,7 @@ use ndarray::{Array2, ArrayView2};
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 
+use super::file::checked_file;
 use super::half::{self, pack, unpack};
 use crate::family::{check_shape, dot, mean_in, natural_in};
 use crate::special::{
@@ -20,9 +21,12 @@ use crate::{Density, Distribution, Error, Family, Sample, samplers};
 /// `T(W) = (W, log det W)`, `eta = (-V^-1 / 2, (n - d - 1) / 2)`, `A = log Gamma_d(n/2) + (n d / 2) log 2 + (n/2) log det V`,
 /// `mu = (n V, psi_d(n/2) + d log 2 + log det V)`. Matrices are lower triangles row by row with `sqrt(2)` off the diagonal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Unchecked")]
 pub struct Wishart {
     d: usize,
 }
+
+checked_file!(Wishart { d: usize } Wishart::new(d));
 
 const EXPECTED: &str = "log det E W - E log det W > 0";
 
@@ -32,7 +36,7 @@ impl Wishart {
     /// # Errors
     /// [`Invalid::Parameter`] for 0.
     pub fn new(d: usize) -> Result<Self, Error> {
-        Invalid::check_positive("d", d as f64)?;
+        half::check_order(d)?;
         Ok(Wishart { d })
     }
 

@@ -1,0 +1,31 @@
+//! Families read from files: fixed quantities go through the constructor, as a caller's do.
+
+/// Implements `TryFrom<Unchecked>`, for `#[serde(try_from = "Unchecked")]`, with the fields as the file has them.
+macro_rules! checked_file {
+    ($family:ident { $($field:ident: $type:ty),+ } $make:expr) => {
+        /// What a file may hold.
+        #[derive(serde::Deserialize)]
+        struct Unchecked {
+            $($field: $type),+
+        }
+
+        impl TryFrom<Unchecked> for $family {
+            type Error = $crate::Error;
+
+            fn try_from(Unchecked { $($field),+ }: Unchecked) -> Result<Self, $crate::Error> {
+                $make
+            }
+        }
+    };
+}
+
+pub(super) use checked_file;
+
+/// A number of trials that a file has as a number.
+pub(super) fn trials(value: f64) -> Result<u32, crate::Error> {
+    if value.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&value) {
+        return Ok(value as u32);
+    }
+    let (name, expected) = ("trials", "a whole number below 2^32");
+    Err(fenchel_linalg::Invalid::Parameter { name, value, expected }.into())
+}
