@@ -6,7 +6,7 @@
 //! | the means of the statistics of a family | [`Distribution::from_mean`](crate::Distribution::from_mean): the family's member *is* the law of maximum entropy relative to its base measure |
 //! | that a number of a family lies in an interval with some probability | [`maximum_entropy_within`](crate::quantiles::maximum_entropy_within) |
 
-use fenchel_linalg::special::log_sum_exp;
+use fenchel_linalg::special::{log_sum_exp, softmax_in_place};
 use fenchel_linalg::{Cholesky, Invalid};
 use fenchel_optim::{Certificate, Iterative, Report, Status, Stop, run};
 use ndarray::ArrayView2;
@@ -25,7 +25,8 @@ pub struct MaximumEntropy {
     /// `KL(p || q)`, in nats: what the means say beyond the base law. Of the uniform base law, the log of the number of values less
     /// the entropy.
     pub divergence: f64,
-    /// How the run ended. The norm of its certificate is the distance of the means from those that were asked for.
+    /// How the run ended. The norm of its certificate is the distance of the means from those that were asked for, each statistic in
+    /// a unit of its own size.
     pub report: Report,
 }
 
@@ -33,11 +34,13 @@ pub struct MaximumEntropy {
 /// `statistics` is `t_i`, of value `i`.
 ///
 /// Newton's method on the dual problem, `minimise log sum_i q_i exp(<l, t_i>) - <l, means>`, with backtracking; O(n k^2) a step. Means
-/// that no law with all `p_i > 0` has are found out by multipliers that grow without end: the status is then not
-/// [`Status::Converged`].
+/// that no law with all `p_i > 0` has are found out by multipliers that grow without end: the status is then
+/// [`Status::NoMinimiser`] where the multipliers prove it, else [`Status::Stalled`] or [`Status::PassLimit`], and the law is the
+/// one where the method stopped. Statistics may be of any unit.
 ///
 /// # Errors
-/// [`Invalid::Length`]; [`Invalid::NonFinite`]; [`Invalid::Parameter`] unless all base weights are positive.
+/// [`Invalid::Length`]; [`Invalid::NonFinite`], of multipliers as well, where a unit is so small that they overflow;
+/// [`Invalid::Parameter`] unless all base weights are positive.
 ///
 /// ```
 /// use fenchel_expfam::maximum_entropy::maximum_entropy;
@@ -61,40 +64,80 @@ pub fn maximum_entropy(
         return Err(Invalid::Empty { what: "statistics" }.into());
     }
     base.iter().try_for_each(|&q| Invalid::check_positive("base weight", q))?;
-    let rows: Vec<Vec<f64>> = statistics.rows().into_iter().map(|r| r.to_vec()).collect();
-    rows.iter().try_for_each(|row| Invalid::check_finite("statistics", row))?;
-    let total: f64 = base.iter().sum();
-    let logs: Vec<f64> = base.iter().map(|q| (q / total).ln()).collect();
-    // Statistics relative to the means: the gradient at l is then their mean.
-    let rows: Vec<Vec<f64>> =
-        rows.iter().map(|row| row.iter().zip(means).map(|(t, m)| t - m).collect()).collect();
-    let scale = rows.iter().flatten().fold(0.0, |a: f64, t| a.max(t.abs()));
-    let mut dual = Dual { logs, rows, multipliers: vec![0.0; means.len()], stalled: false };
+    statistics
+        .rows()
+        .into_iter()
+        .try_for_each(|row| Invalid::check_finite("statistics", &row.to_vec()))?;
+    let mut logs: Vec<f64> = base.iter().map(|q| q.ln()).collect();
+    let total = log_sum_exp(&logs);
+    logs.iter_mut().for_each(|q| *q -= total);
+    // Statistics relative to the means, each in a unit of its own, by powers of 2: the gradient at l is then their mean.
+    let mut rows = vec![vec![0.0; means.len()]; base.len()];
+    let mut units = vec![1.0; means.len()];
+    for (j, (column, &mean)) in statistics.columns().into_iter().zip(means).enumerate() {
+        let size = power_of_two(column.iter().fold(mean.abs(), |a, t| a.max(t.abs())));
+        let relative = |t: f64| t / size - mean / size;
+        let spread = power_of_two(column.iter().fold(0.0, |a: f64, &t| a.max(relative(t).abs())));
+        rows.iter_mut().zip(&column).for_each(|(row, &t)| row[j] = relative(t) / spread);
+        units[j] = size * spread;
+    }
+    let mut dual =
+        Dual { logs, rows, multipliers: vec![0.0; means.len()], moved: 0.0, stalled: false };
+    // Exponents carry the rounding of the logs of the base law.
+    let steep = dual.logs.iter().fold(1.0, |a: f64, q| a.max(q.abs()));
     let stop = Stop {
-        absolute: 1e-14 * scale.max(f64::MIN_POSITIVE) * means.len() as f64,
+        absolute: 1e-14 * steep * means.len() as f64,
         relative: 0.0,
         max_passes: 200.0,
         ..Stop::default()
     };
-    let report = run(&mut dual, &stop, &mut ())?;
-    let (value, probabilities) = dual.at(&dual.multipliers);
-    // At the solution KL = <l, means> - log Z, the dual value.
-    Ok(MaximumEntropy { probabilities, multipliers: dual.multipliers, divergence: -value, report })
+    let mut report = run(&mut dual, &stop, &mut ())?;
+    if dual.separates() {
+        report.status = Status::NoMinimiser;
+    } else if report.status == Status::Converged {
+        let multipliers = dual.multipliers.clone();
+        dual.advance(1.0);
+        dual.multipliers = multipliers;
+        // On the border every step multiplies the probabilities outside of it by another 1/e: the means never are those asked for.
+        if dual.moved > 0.1 {
+            report.status = Status::Stalled;
+        }
+    }
+    let probabilities = dual.at(&dual.multipliers).1;
+    let divergence = probabilities
+        .iter()
+        .zip(&dual.logs)
+        .filter(|(p, _)| **p > 0.0)
+        .map(|(p, q)| p * (p.ln() - q))
+        .sum();
+    let multipliers: Vec<f64> = dual.multipliers.iter().zip(&units).map(|(l, u)| l / u).collect();
+    Invalid::check_finite("multipliers (statistics of so small a unit)", &multipliers)?;
+    Ok(MaximumEntropy { probabilities, multipliers, divergence, report })
 }
+
+/// The power of 2 at or below a number; 1 for 0.
+fn power_of_two(x: f64) -> f64 {
+    if x > 0.0 { 2f64.powi(x.log2().floor().clamp(-1022.0, 1023.0) as i32) } else { 1.0 }
+}
+
+/// No exponent changes by more in a step: far away the quadratic model says nothing about lengths.
+const LONGEST: f64 = 30.0;
 
 struct Dual {
     logs: Vec<f64>,
     rows: Vec<Vec<f64>>,
     multipliers: Vec<f64>,
+    /// The largest change of an exponent that the last full step asked for.
+    moved: f64,
     stalled: bool,
 }
 
 impl Dual {
     fn at(&self, multipliers: &[f64]) -> (f64, Vec<f64>) {
-        let exponents: Vec<f64> =
+        let mut p: Vec<f64> =
             self.logs.iter().zip(&self.rows).map(|(q, t)| q + dot(multipliers, t)).collect();
-        let value = log_sum_exp(&exponents);
-        let p = exponents.iter().map(|e| (e - value).exp()).collect();
+        let value = log_sum_exp(&p);
+        softmax_in_place(&mut p);
         (value, p)
     }
 
@@ -104,6 +147,20 @@ impl Dual {
             mean.iter_mut().zip(row).for_each(|(m, t)| *m += p * t);
         }
         mean
+    }
+
+    /// Whether the multipliers are a direction in which no statistic is above its mean, and some are below: no law with all
+    /// `p_i > 0` then has these means.
+    fn separates(&self) -> bool {
+        let mut below = false;
+        let rounding = 4.0 * f64::EPSILON * self.multipliers.len() as f64;
+        let none_above = self.rows.iter().all(|row| {
+            let along = dot(&self.multipliers, row);
+            let size: f64 = row.iter().zip(&self.multipliers).map(|(t, l)| (t * l).abs()).sum();
+            below |= along < 0.0;
+            along + rounding * size <= 0.0
+        });
+        none_above && below
     }
 }
 
@@ -121,9 +178,17 @@ impl Iterative for Dual {
         }
         let mut step = gradient.clone();
         let solved = Cholesky::with_ridge(&hessian, k).and_then(|f| f.solve_in_place(&mut step));
-        if solved.is_err() {
-            self.stalled = true;
-            return 1.0;
+        let largest =
+            |step: &[f64]| self.rows.iter().map(|row| dot(step, row).abs()).fold(0.0, f64::max);
+        self.moved = largest(&step);
+        // Without any curvature, all of the mass at one value, the gradient shows the way.
+        if solved.is_err() || !self.moved.is_finite() {
+            step.copy_from_slice(&gradient);
+            self.moved = f64::INFINITY;
+        }
+        if self.moved > LONGEST {
+            let shorter = LONGEST / largest(&step);
+            step.iter_mut().for_each(|s| *s *= shorter);
         }
         let decrease = dot(&step, &gradient);
         let mut size = 1.0;
