@@ -2,18 +2,19 @@
 
 use std::ops::ControlFlow;
 
-use fenchel_linalg::{AsDesign, Cholesky, Design, Invalid, multiply};
+use fenchel_linalg::{AsDesign, Design, Invalid, multiply};
 use fenchel_optim::model::Saved;
 use fenchel_optim::newton::{
     Newton, QuasiNewton, QuasiNewtonSettings, TwiceDifferentiable, WithHessian, newton,
     quasi_newton,
 };
 use fenchel_optim::{Progress, Report, Solution, Status, Stop};
-use ndarray::{Array1, ArrayView1, ArrayView2};
+use ndarray::{Array1, ArrayView1};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::certificate::proved;
+use super::checks::{check_squares, hessian_factor, recedes};
 use super::objective::Objective;
 use super::summary::null_intercept;
 use super::{GlmSummary, ScalarFamily};
@@ -34,8 +35,8 @@ use crate::Error;
 /// | `l2` | 0 | ridge, on the scale of the mean loss |
 /// | `stop` | gradient below 1e-10 of its terms, 1e6 passes | when to end |
 ///
-/// `stop.absolute` counts in units of what cancels in the gradient, the norm over columns of `(1/W) sum_i w_i |x_ij| (|y_i| + mu_i)` at the
-/// start: targets and columns of any unit are fitted alike.
+/// `stop` and the certificate count each coordinate of the gradient in units of what cancels in it, `(1/W) sum_i w_i |x_ij| (|y_i| + mu_i)`
+/// at the start: columns of any unit are fitted alike, as long as their squares neither overflow nor vanish, and so are targets.
 ///
 /// ```
 /// use fenchel_expfam::glm::{Glm, LogLinear};
@@ -126,18 +127,23 @@ impl<F: ScalarFamily + Clone> Glm<F> {
             None => vec![1.0 / n as f64; n],
             Some(w) => w.iter().map(|w| w / total).collect(),
         };
-        let make = || {
-            let (l2, intercept) = (self.l2, self.intercept);
-            Objective::new(&self.family, design, (&y[..], &shares[..]), offset, l2, intercept)
-        };
-        let mut objective = make();
+        check_squares::<F, _>(&design, &y, &shares)?;
+        let (l2, intercept) = (self.l2, self.intercept);
+        let targets = (&y[..], &shares[..]);
+        let mut objective = Objective::new(&self.family, design, targets, offset, l2, intercept);
         let start = self.start(&mut objective, n, d)?;
-        let stop = Stop { absolute: self.stop.absolute * objective.size(&start), ..self.stop };
+        let units = objective.units(&start);
+        let make = || {
+            let mut new = Objective::new(&self.family, design, targets, offset, l2, intercept);
+            new.units.clone_from(&units);
+            new
+        };
+        objective.units.clone_from(&units);
         let (mut point, mut report) = if objective.has_many_rows() {
-            self.by_some_rows(objective, &stop, start, make, &mut watch)?
+            self.by_some_rows(objective, start, make, &mut watch)?
         } else {
-            let solution =
-                newton(objective, &stop, start, &mut |p: &Progress, _: &Newton<_>| watch(p))?;
+            let watch = &mut |p: &Progress, _: &Newton<_>| watch(p);
+            let solution = newton(objective, &self.stop, start, watch)?;
             (solution.state, solution.report)
         };
         let mut objective = make();
@@ -181,11 +187,11 @@ impl<F: ScalarFamily + Clone> Glm<F> {
     fn by_some_rows<'a, D: Design>(
         &self,
         objective: Objective<'a, D, F>,
-        stop: &Stop,
         start: Vec<f64>,
         again: impl Fn() -> Objective<'a, D, F>,
         watch: &mut impl FnMut(&Progress) -> ControlFlow<()>,
     ) -> Result<(Vec<f64>, Report), Error> {
+        let stop = &self.stop;
         let settings = QuasiNewtonSettings { renewal: 4, stop: *stop, ..Default::default() };
         let first = quasi_newton(
             objective,
@@ -269,55 +275,6 @@ impl<F: ScalarFamily + Clone> Glm<F> {
             hint: "fit with an intercept, and with offsets that keep eta below 0",
         })
     }
-}
-
-/// Whether the likelihood grows for ever along the fitted direction `z`, the linear predictor without the offset.
-fn recedes<F: ScalarFamily>(family: &F, y: &[f64], shares: &[f64], z: &[f64]) -> bool {
-    let largest = z.iter().fold(0.0, |m: f64, z| m.max(z.abs()));
-    // What is below rounding has no sign.
-    let clear = |z: f64| z == 0.0 || z.abs() > 1e-12 * largest;
-    let mut rows = (0..z.len()).filter(|&i| shares[i] > 0.0);
-    largest > 0.0
-        && rows.clone().any(|i| z[i] != 0.0)
-        && rows.all(|i| clear(z[i]) && family.recedes(y[i], z[i]))
-}
-
-fn hessian_factor(hessian: &[f64], k: usize) -> Result<Cholesky, Error> {
-    let view = ArrayView2::from_shape((k, k), hessian).expect("k^2 entries");
-    // A pivot that rounding left is as good as none.
-    let scale: Vec<f64> = (0..k).map(|j| hessian[j * k + j]).collect();
-    let deficient = |rank| Error::from(Invalid::RankDeficient { what: "design", rank, columns: k });
-    match Cholesky::new(view) {
-        Ok(factor) => {
-            let lower = factor.lower();
-            if (0..k).all(|j| lower[[j, j]].powi(2) > 1e-13 * scale[j]) {
-                Ok(factor)
-            } else {
-                Err(deficient(rank(hessian, k)))
-            }
-        }
-        Err(Invalid::NotPositiveDefinite { .. }) => Err(deficient(rank(hessian, k))),
-        Err(other) => Err(other.into()),
-    }
-}
-
-/// The number of independent columns behind a Gram matrix, by elimination that passes over dependent ones.
-fn rank(gram: &[f64], k: usize) -> usize {
-    let mut a = gram.to_vec();
-    let mut rank = 0;
-    for j in 0..k {
-        if !(a[j * k + j] > 1e-13 * gram[j * k + j]) {
-            continue;
-        }
-        rank += 1;
-        for i in j + 1..k {
-            let share = a[i * k + j] / a[j * k + j];
-            for l in j + 1..k {
-                a[i * k + l] -= share * a[j * k + l];
-            }
-        }
-    }
-    rank
 }
 
 /// A fitted generalised linear model.

@@ -22,7 +22,8 @@
 //! The certificate of the fitted point is a proved gap for the logistic, Poisson and normal families: their third derivatives are at most
 //! a multiple of the second, so that gradient and Hessian at a point bound the suboptimality (Bach 2010), without a dual point. It is there
 //! once the point is close, as converged ones are. While the method runs, after a fit that ended far away, and for the other families,
-//! whose curvature grows without such a bound or is not that of a canonical link, it is the norm of the gradient.
+//! whose curvature grows without such a bound or is not that of a canonical link, it is the norm of the gradient, each coordinate in
+//! units of what cancels in it.
 //!
 //! The solvers of `fenchel-finite-sum` are not used. Their certificate is a duality gap, and it needs what is missing here: an
 //! `l2 > 0` (without it no dual point is feasible before the optimum), one loss for all rows (an offset gives each row its own, whose
@@ -37,6 +38,7 @@
 
 mod batch;
 mod certificate;
+mod checks;
 mod families;
 mod fit;
 mod negative_binomial;

@@ -1,12 +1,13 @@
 //! Counts with more variance than a Poisson law: `mu + mu^2 / size`, with a known size.
 
 use fenchel_linalg::Invalid;
-use fenchel_linalg::special::{ln_gamma, log1mexp, sigmoid, softplus};
+use fenchel_linalg::special::{log1mexp, sigmoid, softplus};
 use serde::{Deserialize, Serialize};
 
 use super::ScalarFamily;
 use super::families::cross;
 use crate::divergence::phi;
+use crate::special::ln_beta;
 
 /// Negative binomial targets of known size `r`, variance `mu + mu^2 / r`; log link. `r = 1` is the geometric law.
 ///
@@ -44,7 +45,8 @@ fn deviance(r: f64, y: f64, mu: f64) -> f64 {
 }
 
 fn log_likelihood(r: f64, y: f64, mu: f64, weight: f64) -> f64 {
-    let choices = ln_gamma(y + r) - ln_gamma(r) - ln_gamma(y + 1.0);
+    // log Gamma(y + r) - log Gamma(r) - log Gamma(y + 1), which cancels for large r.
+    let choices = if y == 0.0 { 0.0 } else { -y.ln() - ln_beta(y, r) };
     weight * (choices - r * (mu / r).ln_1p() + cross(y, mu / (mu + r)))
 }
 

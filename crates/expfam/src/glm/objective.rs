@@ -34,6 +34,8 @@ pub(super) struct Objective<'a, D, F> {
     curvature: Vec<f64>,
     /// Share times slope of the loss, where it was looked at last.
     slopes: Vec<f64>,
+    /// What a coordinate of the gradient is measured in, of [`units`](Self::units) once it was called.
+    pub(super) units: Vec<f64>,
     /// Rows that stand for all, and how the diagonal of their Hessian has to grow to be that of all.
     sample: Option<(Vec<usize>, Vec<f64>)>,
 }
@@ -49,15 +51,28 @@ impl<'a, D: Design, F: ScalarFamily> Objective<'a, D, F> {
     ) -> Self {
         let n = y.len();
         let (curvature, slopes, sample) = (vec![0.0; n], vec![0.0; n], None);
-        Objective { family, design, y, shares, offset, l2, intercept, curvature, slopes, sample }
+        let units = vec![1.0; design.columns() + usize::from(intercept)];
+        Objective {
+            family,
+            design,
+            y,
+            shares,
+            offset,
+            l2,
+            intercept,
+            curvature,
+            slopes,
+            units,
+            sample,
+        }
     }
 
     pub(super) fn eta(&self, i: usize, z: &[f64]) -> f64 {
         z[i] + self.offset.map_or(0.0, |o| o[i])
     }
 
-    /// The norm over columns of `sum_i share_i |x_ij| (|y_i| + |mu_i|)`: what cancels in the gradient. 1 where that is 0.
-    pub(super) fn size(&self, x: &[f64]) -> f64 {
+    /// `sum_i share_i |x_ij| (|y_i| + |mu_i|)`, one a column: what cancels in the gradient. 1 where that is 0.
+    pub(super) fn units(&self, x: &[f64]) -> Vec<f64> {
         let (n, d) = (self.y.len(), self.design.columns());
         let mut z = vec![0.0; n];
         self.multiply(x, &mut z);
@@ -69,8 +84,15 @@ impl<'a, D: Design, F: ScalarFamily> Objective<'a, D, F> {
                 sums[d] += part;
             }
         }
-        let norm = sums.iter().map(|s| s * s).sum::<f64>().sqrt();
-        if norm > 0.0 && norm.is_finite() { norm } else { 1.0 }
+        sums.iter_mut().filter(|s| !(**s > 0.0 && s.is_finite())).for_each(|s| *s = 1.0);
+        sums
+    }
+
+    /// The certificate of a problem without a dual point: the norm of the gradient, each coordinate in its unit.
+    fn residual(&self, objective: f64, gradient: &[f64]) -> Certificate {
+        let square = |(g, u): (&f64, &f64)| (g / u) * (g / u);
+        let norm = gradient.iter().zip(&self.units).map(square).sum::<f64>().sqrt();
+        Certificate::Residual { objective: Some(objective), norm, error: 0.0 }
     }
 
     fn penalty(&self, x: &[f64]) -> f64 {
@@ -225,7 +247,7 @@ impl<D: Design, F: ScalarFamily> TwiceDifferentiable for Objective<'_, D, F> {
     fn measure(&mut self, x: &mut [f64], z: &mut Vec<f64>, gradient: &mut [f64]) -> Certificate {
         let objective = self.value(x, z);
         self.transpose(x, gradient);
-        residual(objective, gradient)
+        self.residual(objective, gradient)
     }
 
     fn bend(&mut self, z: &[f64]) {
@@ -252,12 +274,6 @@ impl<D: Design, F: ScalarFamily> TwiceDifferentiable for Objective<'_, D, F> {
             out[d] = bent.iter().sum();
         }
     }
-}
-
-/// The certificate of a problem without a dual point: the norm of the gradient.
-fn residual(objective: f64, gradient: &[f64]) -> Certificate {
-    let norm = gradient.iter().map(|g| g * g).sum::<f64>().sqrt();
-    Certificate::Residual { objective: Some(objective), norm, error: 0.0 }
 }
 
 impl<D: Design, F: ScalarFamily> WithHessian for Objective<'_, D, F> {
@@ -340,10 +356,10 @@ impl<D: Design, F: ScalarFamily> Preconditioned for Objective<'_, D, F> {
     }
 
     fn certificate(&mut self, _: &[f64], value: f64, gradient: &[f64]) -> Option<Certificate> {
-        Some(residual(value, gradient))
+        Some(self.residual(value, gradient))
     }
 
     fn estimate(&self, gradient: &[f64]) -> f64 {
-        residual(0.0, gradient).value()
+        self.residual(0.0, gradient).value()
     }
 }

@@ -58,7 +58,8 @@ pub struct GlmSummary {
     pub residual_degrees: usize,
     /// `n` less 1, or `n` without an intercept.
     pub null_degrees: usize,
-    /// Log-likelihood, at the maximum likelihood dispersion `deviance / n` where it is not known.
+    /// Log-likelihood, at the dispersion `deviance / n` where it is not known, and `phi / w_i` of a row of weight `w_i`. For weighted
+    /// gamma and inverse Gaussian targets R has `deviance / sum_i w_i` and weighs the log-densities instead: its AIC is another one.
     #[serde(with = "finite_or_null")]
     pub log_likelihood: f64,
     /// `2 k - 2 log-likelihood`; a dispersion that is not known counts as a parameter.

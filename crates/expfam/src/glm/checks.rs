@@ -1,0 +1,92 @@
+//! Whether a problem can be fitted in double precision, and whether a fit is one: sizes, separation, rank.
+
+use fenchel_linalg::{Cholesky, Design, Invalid, multiply_squares_transposed};
+use ndarray::ArrayView2;
+
+use super::ScalarFamily;
+use crate::Error;
+
+/// Second derivatives are sums of squares of columns, dispersions of targets: they have to be numbers with all their digits.
+pub(super) fn check_squares<F: ScalarFamily, D: Design>(
+    design: &D,
+    y: &[f64],
+    shares: &[f64],
+) -> Result<(), Error> {
+    let usable = |square: f64| square.is_finite() && square > f64::MIN_POSITIVE / f64::EPSILON;
+    let mut squares = vec![0.0; design.columns()];
+    multiply_squares_transposed(design, shares, &mut squares);
+    if let Some(column) = squares.iter().position(|&s| !usable(s)) {
+        // A column of zeros has no unit: it is dependent on the others.
+        let mut largest: f64 = 0.0;
+        for i in 0..design.rows() {
+            design.row_entries(i, |j, v| {
+                largest = if j == column { largest.max(v.abs()) } else { largest }
+            });
+        }
+        if largest > 0.0 {
+            let what = "design matrix";
+            let reason = format!(
+                "the squares of column {column} overflow or vanish, its largest entry is {largest:e}; divide it by its size first"
+            );
+            return Err(Invalid::Layout { what, reason }.into());
+        }
+    }
+    let counted = shares.iter().zip(y).filter(|(s, _)| **s > 0.0);
+    let largest = counted.clone().fold(0.0, |a: f64, (_, y)| a.max(y.abs()));
+    let square: f64 = counted.map(|(s, y)| s * y * y).sum();
+    if !F::KNOWN_DISPERSION && largest > 0.0 && !usable(square) {
+        let expected =
+            "targets whose squares neither overflow nor vanish: divide them by their size first";
+        return Err(Invalid::Parameter { name: "largest target", value: largest, expected }.into());
+    }
+    Ok(())
+}
+
+/// Whether the likelihood grows for ever along the fitted direction `z`, the linear predictor without the offset.
+pub(super) fn recedes<F: ScalarFamily>(family: &F, y: &[f64], shares: &[f64], z: &[f64]) -> bool {
+    let largest = z.iter().fold(0.0, |m: f64, z| m.max(z.abs()));
+    // What is below rounding has no sign.
+    let clear = |z: f64| z == 0.0 || z.abs() > 1e-12 * largest;
+    let mut rows = (0..z.len()).filter(|&i| shares[i] > 0.0);
+    largest > 0.0
+        && rows.clone().any(|i| z[i] != 0.0)
+        && rows.all(|i| clear(z[i]) && family.recedes(y[i], z[i]))
+}
+
+pub(super) fn hessian_factor(hessian: &[f64], k: usize) -> Result<Cholesky, Error> {
+    let view = ArrayView2::from_shape((k, k), hessian).expect("k^2 entries");
+    // A pivot that rounding left is as good as none.
+    let scale: Vec<f64> = (0..k).map(|j| hessian[j * k + j]).collect();
+    let deficient = |rank| Error::from(Invalid::RankDeficient { what: "design", rank, columns: k });
+    match Cholesky::new(view) {
+        Ok(factor) => {
+            let lower = factor.lower();
+            if (0..k).all(|j| lower[[j, j]].powi(2) > 1e-13 * scale[j]) {
+                Ok(factor)
+            } else {
+                Err(deficient(rank(hessian, k)))
+            }
+        }
+        Err(Invalid::NotPositiveDefinite { .. }) => Err(deficient(rank(hessian, k))),
+        Err(other) => Err(other.into()),
+    }
+}
+
+/// The number of independent columns behind a Gram matrix, by elimination that passes over dependent ones.
+fn rank(gram: &[f64], k: usize) -> usize {
+    let mut a = gram.to_vec();
+    let mut rank = 0;
+    for j in 0..k {
+        if !(a[j * k + j] > 1e-13 * gram[j * k + j]) {
+            continue;
+        }
+        rank += 1;
+        for i in j + 1..k {
+            let share = a[i * k + j] / a[j * k + j];
+            for l in j + 1..k {
+                a[i * k + l] -= share * a[j * k + l];
+            }
+        }
+    }
+    rank
+}
