@@ -3,6 +3,7 @@
 mod suite {
     mod cases;
     mod estimation;
+    mod extremes;
     mod glm;
     mod practitioner;
     mod random;
