@@ -4,6 +4,7 @@ use std::f64::consts::{PI, TAU};
 
 use fenchel_linalg::{AsDesign, Design, Invalid};
 use fenchel_optim::random::{Generator, stream};
+use fenchel_optim::{MAX_MEMORY, Refusal};
 use ndarray::Array2;
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
@@ -17,7 +18,7 @@ use crate::Error;
 /// ```
 ///
 /// The error of one kernel value has a standard deviation of at most `1 / sqrt(m)`, and `phi(x).phi(x) = 1` exactly. Nystrom
-/// features (`fenchel_linalg::factor`) look at the data and are better for as many columns; these need no data and no kernel
+/// features (`fenchel_linalg::factor`, of its feature `factor`) look at the data and are better for as many columns; these need no data and no kernel
 /// matrix, so that a stream can begin at once. O(m d) a row.
 ///
 /// Reference: A. Rahimi, B. Recht, "Random features for large-scale kernel machines" (2007).
@@ -49,7 +50,8 @@ impl RandomFeatures {
     /// For `exp(-|s - t|_1 / sigma)`: coordinates of frequencies follow Cauchy's law of scale `1 / sigma`.
     ///
     /// # Errors
-    /// [`Invalid::Parameter`] unless there are columns, an even number of features of at least 2, and `sigma > 0`.
+    /// [`Invalid::Parameter`] unless there are columns, an even number of features of at least 2, and `sigma > 0`, not so small that
+    /// frequencies overflow; [`Refusal::MemoryLimit`] for more than 4 GiB of frequencies.
     pub fn laplacian(columns: usize, m: usize, sigma: f64, seed: u64) -> Result<Self, Error> {
         RandomFeatures::new(columns, m, sigma, seed, |rng| (PI * (rng.random::<f64>() - 0.5)).tan())
     }
@@ -78,8 +80,15 @@ impl RandomFeatures {
             let (name, value, expected) = ("features", m as f64, "an even number, at least 2");
             return Err(Invalid::Parameter { name, value, expected }.into());
         }
+        let bytes = (columns as u64).saturating_mul(m as u64 / 2).saturating_mul(8);
+        let hint = "take fewer features";
+        Refusal::check_memory("the frequencies", bytes, MAX_MEMORY, hint)?;
         let mut rng = stream(seed, 0);
-        let frequencies = (0..columns * m / 2).map(|_| draw(&mut rng) / sigma).collect();
+        let frequencies: Vec<f64> = (0..m / 2 * columns).map(|_| draw(&mut rng) / sigma).collect();
+        if !frequencies.iter().all(|w| w.is_finite()) {
+            let expected = "a width at which frequencies, numbers over sigma, do not overflow";
+            return Err(Invalid::Parameter { name: "sigma", value: sigma, expected }.into());
+        }
         Ok(RandomFeatures { columns, frequencies })
     }
 
@@ -91,7 +100,7 @@ impl RandomFeatures {
     /// The features of every row, `n x m`.
     ///
     /// # Errors
-    /// [`Invalid::Length`] for another number of columns; [`Invalid::NonFinite`].
+    /// [`Invalid::Length`] for another number of columns; [`Invalid::NonFinite`], of products of rows and frequencies as well.
     pub fn features<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array2<f64>, Error> {
         let design = x.as_design()?;
         Invalid::check_length("columns of the design", self.columns, design.columns())?;
@@ -99,7 +108,12 @@ impl RandomFeatures {
         let mut out = Array2::zeros((design.rows(), self.count()));
         for (i, mut row) in out.outer_iter_mut().enumerate() {
             for (k, w) in self.frequencies.chunks_exact(self.columns).enumerate() {
-                let (sin, cos) = design.row_dot(i, w).sin_cos();
+                let angle = design.row_dot(i, w);
+                if !angle.is_finite() {
+                    let (what, row, column) = ("row times frequency", i, k);
+                    return Err(Invalid::NonFinite { what, row, column, value: angle }.into());
+                }
+                let (sin, cos) = angle.sin_cos();
                 row[2 * k] = scale * cos;
                 row[2 * k + 1] = scale * sin;
             }

@@ -6,13 +6,19 @@ use super::MeanFunction;
 use crate::Error;
 
 /// `exp(-|s - t|_1 / sigma)`.
-pub fn laplacian_kernel(sigma: f64) -> impl Fn(&[f64], &[f64]) -> f64 {
-    move |s, t| (-s.iter().zip(t).map(|(s, t)| (s - t).abs()).sum::<f64>() / sigma).exp()
+///
+/// # Errors
+/// [`Invalid::Parameter`] unless `sigma > 0`.
+pub fn laplacian_kernel(sigma: f64) -> Result<impl Fn(&[f64], &[f64]) -> f64, Error> {
+    Invalid::check_positive("sigma", sigma)?;
+    Ok(move |s: &[f64], t: &[f64]| {
+        (-s.iter().zip(t).map(|(s, t)| (s - t).abs()).sum::<f64>() / sigma).exp()
+    })
 }
 
 /// Constant-step SGD on `eta(x) = sum_t alpha_t k(x_t, x)`: `alpha_n = -g (a'(eta(x_n)) - y_n)`, older coefficients shrink by
 /// `1 - g l2`. A step costs a kernel a stored point, O(n^2) in all: for more than some ten thousand points use
-/// Nystrom features (`fenchel_linalg::factor`) with [`AveragedSgd`](super::AveragedSgd).
+/// Nystrom features (`fenchel_linalg::factor`, of its feature `factor`) with [`AveragedSgd`](super::AveragedSgd).
 ///
 /// Predictions are averaged for queries that are given before the run: exactly, one kernel a step and query.
 #[derive(Debug, Clone)]
@@ -36,7 +42,8 @@ impl<M: MeanFunction, K: Fn(&[f64], &[f64]) -> f64> KernelSgd<M, K> {
     /// Before any data, with the points where predictions will be wanted.
     ///
     /// # Errors
-    /// [`Invalid::Parameter`] unless `step > 0`, `l2 >= 0` and `step * l2 < 1`.
+    /// [`Invalid::Parameter`] unless `step > 0`, `l2 >= 0` and `step * l2 < 1`; [`Invalid::Length`] for queries of different lengths;
+    /// [`Invalid::NonFinite`].
     pub fn new(
         family: M,
         kernel: K,
@@ -49,6 +56,10 @@ impl<M: MeanFunction, K: Fn(&[f64], &[f64]) -> f64> KernelSgd<M, K> {
         if step * l2 >= 1.0 {
             let (name, value) = ("step * l2", step * l2);
             return Err(Invalid::Parameter { name, value, expected: "a number below 1" }.into());
+        }
+        for query in &queries {
+            Invalid::check_length("query", queries[0].len(), query.len())?;
+            Invalid::check_finite("query", query)?;
         }
         let m = queries.len();
         let start = family.mean(0.0);
@@ -70,13 +81,19 @@ impl<M: MeanFunction, K: Fn(&[f64], &[f64]) -> f64> KernelSgd<M, K> {
     /// One step.
     ///
     /// # Errors
-    /// [`Invalid::NonFinite`]; [`Invalid::Target`].
+    /// [`Invalid::Length`] for another length than of the queries, or of the first observation; [`Invalid::NonFinite`], of the
+    /// kernel's values as well; [`Invalid::Target`]. The observation is not counted then.
     pub fn observe(&mut self, x: &[f64], y: f64) -> Result<(), Error> {
+        let first = self.queries.first().or(self.points.first());
+        Invalid::check_length("observation", first.map_or(x.len(), Vec::len), x.len())?;
         Invalid::check_finite("observation", x)?;
         self.family.check(self.points.len(), y)?;
         let sum: f64 =
             self.points.iter().zip(&self.alpha).map(|(p, a)| a * (self.kernel)(p, x)).sum();
         let change = -self.step * (self.family.mean(self.scale * sum) - y);
+        let reached: Vec<f64> = self.queries.iter().map(|q| (self.kernel)(x, q)).collect();
+        Invalid::check_finite("step", &[change])?;
+        Invalid::check_finite("kernel", &reached)?;
         let shrink = 1.0 - self.step * self.l2;
         self.scale *= shrink;
         if self.scale < 1e-100 {
@@ -86,8 +103,8 @@ impl<M: MeanFunction, K: Fn(&[f64], &[f64]) -> f64> KernelSgd<M, K> {
         self.alpha.push(change / self.scale);
         self.points.push(x.to_vec());
         let share = 1.0 / (self.points.len() + 1) as f64;
-        for (q, query) in self.queries.iter().enumerate() {
-            self.natural[q] = shrink * self.natural[q] + change * (self.kernel)(x, query);
+        for (q, kernel) in reached.into_iter().enumerate() {
+            self.natural[q] = shrink * self.natural[q] + change * kernel;
             self.natural_mean[q] += share * (self.natural[q] - self.natural_mean[q]);
             let mean = self.family.mean(self.natural[q]);
             self.prediction_mean[q] += share * (mean - self.prediction_mean[q]);

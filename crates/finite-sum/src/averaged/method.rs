@@ -75,6 +75,7 @@ pub struct Predictions {
 /// # Ok::<(), fenchel_finite_sum::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Unchecked<M>", bound(deserialize = "M: Deserialize<'de>"))]
 pub struct AveragedSgd<M> {
     family: M,
     settings: AveragedSettings,
@@ -90,6 +91,58 @@ pub struct AveragedSgd<M> {
     stride: u64,
     steps: u64,
     diverged: bool,
+}
+
+/// What a file may hold.
+#[derive(Deserialize)]
+struct Unchecked<M> {
+    family: M,
+    settings: AveragedSettings,
+    step: f64,
+    theta: Vec<f64>,
+    mean: Vec<f64>,
+    sampled: u64,
+    centre: Vec<f64>,
+    scatter: Vec<f64>,
+    snapshots: Vec<Vec<f64>>,
+    stride: u64,
+    steps: u64,
+    diverged: bool,
+}
+
+impl<M> TryFrom<Unchecked<M>> for AveragedSgd<M> {
+    type Error = Error;
+
+    /// All iterates have one length, and a covariance is kept from the first rows on or never.
+    fn try_from(read: Unchecked<M>) -> Result<Self, Error> {
+        let Unchecked { family, settings, step, theta, mean, sampled, centre, .. } = read;
+        let Unchecked { scatter, snapshots, stride, steps, diverged, .. } = read;
+        let d = theta.len();
+        Invalid::check_length("mean", d, mean.len())?;
+        let kept = if settings.covariance_every > 0 { d } else { 0 };
+        Invalid::check_length("centre", kept, centre.len())?;
+        Invalid::check_length("scatter", kept.saturating_mul(kept), scatter.len())?;
+        snapshots.iter().try_for_each(|s| Invalid::check_length("snapshot", d, s.len()))?;
+        Invalid::check_positive("stride", stride as f64)?;
+        if d > 0 {
+            Invalid::check_positive("snapshots", snapshots.len() as f64)?;
+            Invalid::check_positive("step", step)?;
+        }
+        Ok(AveragedSgd {
+            family,
+            settings,
+            step,
+            theta,
+            mean,
+            sampled,
+            centre,
+            scatter,
+            snapshots,
+            stride,
+            steps,
+            diverged,
+        })
+    }
 }
 
 impl<M: MeanFunction> AveragedSgd<M> {
@@ -144,7 +197,15 @@ impl<M: MeanFunction> AveragedSgd<M> {
             let (name, value) = ("snapshots", snapshots as f64);
             return Err(Invalid::Parameter { name, value, expected: "at least 2" }.into());
         }
+        if d == 0 {
+            return Err(Invalid::Empty { what: "design matrix (columns)" }.into());
+        }
         let step = match (step, self.family.curvature()) {
+            (None, Some(_)) if !squares.is_finite() => {
+                let (name, value) = ("mean square of the first rows", squares);
+                let expected = "a finite number: divide columns by their size, or set a step";
+                return Err(Invalid::Parameter { name, value, expected }.into());
+            }
             (Some(step), _) => step,
             (None, Some(curvature)) if squares > 0.0 => 1.0 / (curvature * squares),
             (None, Some(_)) => 1.0,
@@ -268,7 +329,7 @@ impl<M: MeanFunction> AveragedSgd<M> {
     ///
     /// # Errors
     /// [`Invalid::Empty`] before the first rows; [`Invalid::Length`] for another number of columns; [`Invalid::Parameter`] if a
-    /// covariance is needed that was not kept.
+    /// covariance is needed that was not kept; [`Invalid::NonFinite`] for a mean that overflows, as after a divergence.
     pub fn predict<X: AsDesign + ?Sized>(
         &self,
         x: &X,
@@ -283,9 +344,12 @@ impl<M: MeanFunction> AveragedSgd<M> {
             let (name, value) = ("covariance_every", 0.0);
             return Err(Invalid::Parameter { name, value, expected: "at least 1" }.into());
         }
+        if predictor == Predictor::Last {
+            Invalid::check_finite("last iterate", &self.theta)?;
+        }
         let (low, high) = self.family.range();
         let mut clamped = 0;
-        let means = (0..design.rows())
+        let means: Array1<f64> = (0..design.rows())
             .map(|i| {
                 let middle = || design.row_dot(i, &self.mean);
                 match predictor {
@@ -307,6 +371,9 @@ impl<M: MeanFunction> AveragedSgd<M> {
                 }
             })
             .collect();
+        if let Some((row, &value)) = means.iter().enumerate().find(|(_, m)| !m.is_finite()) {
+            return Err(Invalid::NonFinite { what: "prediction", row, column: 0, value }.into());
+        }
         Ok(Predictions { means, clamped })
     }
 }

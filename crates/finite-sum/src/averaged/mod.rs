@@ -15,7 +15,7 @@
 //! | [`Predictor::Gaussian`] | O(d^2) | as good, from the mean and covariance of the iterates |
 //! | [`Predictor::Taylor`] | O(d^2) | as printed; leaves the domain at large steps, and is clamped there |
 //!
-//! Kernels: [`KernelSgd`] is exact and O(n^2); Nystrom features (`fenchel_linalg::factor::Nystrom`) or [`RandomFeatures`] make rows
+//! Kernels: [`KernelSgd`] is exact and O(n^2); Nystrom features (`fenchel_linalg::factor::Nystrom`, of the feature `factor`) or [`RandomFeatures`] make rows
 //! for [`AveragedSgd`].
 //!
 //! Stable steps are about `2 / (max a'' R^2)` and below, with `R^2` the mean of `|phi|^2`; [`AveragedSettings::step`] is half of that

@@ -193,6 +193,51 @@ fn bad_input_and_divergence() {
     assert!(method.averaged().iter().all(|m| m.is_finite()));
 }
 
+#[test]
+fn overflow_and_states_that_do_not_fit_are_refused() {
+    let x = array![[1.0, 2.0], [3.0, 4.0]];
+    let base = AveragedSettings::default();
+    let message =
+        |found: Result<AveragedSgd<Bernoulli>, crate::Error>| found.unwrap_err().to_string();
+    let huge = averaged_sgd(Bernoulli, &(&x * 1e300), &[0.0, 1.0], &base);
+    assert!(message(huge).contains("mean square of the first rows"));
+    let none = averaged_sgd(Bernoulli, &Array2::<f64>::zeros((2, 0)), &[0.0, 1.0], &base);
+    assert!(message(none).contains("columns"));
+    let wild = AveragedSettings { step: Some(10.0), covariance_every: 1, ..base.clone() };
+    let method = averaged_sgd(Poisson, &(&x * 30.0), &[5.0, 0.0], &wild).unwrap();
+    assert_eq!(method.status(), Status::Diverged);
+    assert!(method.predict(&x, Predictor::Last).is_err());
+    // A state is read back as it was, and not with another length.
+    let method = averaged_sgd(Bernoulli, &x, &[0.0, 1.0], &base).unwrap();
+    let text = serde_json::to_value(&method).unwrap();
+    assert_eq!(serde_json::from_value::<AveragedSgd<Bernoulli>>(text.clone()).unwrap(), method);
+    for field in ["mean", "scatter", "centre", "snapshots"] {
+        let mut bad = text.clone();
+        bad[field] = serde_json::json!([]);
+        assert!(serde_json::from_value::<AveragedSgd<Bernoulli>>(bad).is_err(), "{field}");
+    }
+}
+
+#[test]
+fn kernels_and_features_that_are_no_numbers_are_refused() {
+    assert!(laplacian_kernel(0.0).is_err() && laplacian_kernel(-1.0).is_err());
+    let kernel = || laplacian_kernel(1.0).unwrap();
+    assert!(
+        KernelSgd::new(Bernoulli, kernel(), 0.5, 0.0, vec![vec![1.0], vec![1.0, 2.0]]).is_err()
+    );
+    assert!(KernelSgd::new(Bernoulli, kernel(), 0.5, 0.0, vec![vec![f64::NAN]]).is_err());
+    let mut method = KernelSgd::new(Bernoulli, kernel(), 0.5, 0.0, vec![vec![1.0]]).unwrap();
+    assert!(method.observe(&[1.0, 2.0], 1.0).is_err() && method.observe(&[], 1.0).is_err());
+    method.observe(&[1.0], 1.0).unwrap();
+    // One step of size 1/2 from eta = 0: 0.5 (1 - sigma(0)) k(1, 1).
+    assert_eq!(method.natural(), [0.25]);
+    assert!(RandomFeatures::gaussian(1, 4, 1e-310, 0).is_err());
+    assert!(RandomFeatures::laplacian(1, 4, 1e-310, 0).is_err());
+    assert!(RandomFeatures::gaussian(3, usize::MAX - 1, 1.0, 0).is_err());
+    let narrow = RandomFeatures::gaussian(2, 4, 1e-10, 0).unwrap();
+    assert!(narrow.features(&array![[1e300, 1e300]]).is_err());
+}
+
 /// Inner products of 20,000 features are the kernel within five standard errors of `1 / sqrt(m)`; a row has length 1.
 #[test]
 fn random_features_have_the_kernel_as_their_mean() {
