@@ -58,9 +58,16 @@ pub fn alignment(from: impl BufRead, format: AlignmentFormat) -> Result<Sequence
     let mut sequences: Vec<(u64, Vec<u8>)> = Vec::new();
     let mut headed = None;
     for (line, text) in from.lines().enumerate() {
-        let text = text?;
-        let text = text.trim();
         let line = line as u64 + 1;
+        let text = text.map_err(|error| match error.kind() {
+            std::io::ErrorKind::InvalidData => Error::format(line, 1, "bytes that are no UTF-8"),
+            _ => error.into(),
+        })?;
+        // Some editors begin a file with a byte order mark.
+        let text = text.trim_start_matches('\u{feff}').trim();
+        if line == 1 && text.starts_with("# STOCKHOLM") {
+            return Err(Error::format(line, 1, "a Stockholm file; convert it to FASTA"));
+        }
         if text.is_empty() || text.starts_with(';') {
             continue;
         }
@@ -113,7 +120,10 @@ pub fn alignment(from: impl BufRead, format: AlignmentFormat) -> Result<Sequence
         }
         let length = letters.len() - before;
         let expected = *columns.get_or_insert(length);
-        if length != expected || length == 0 {
+        if length == 0 {
+            return Err(Error::format(*line, 1, "a sequence without columns"));
+        }
+        if length != expected {
             let reason =
                 format!("the sequence has {length} columns; expected {expected}, as the first has");
             return Err(Error::format(*line, 1, reason));
@@ -247,5 +257,19 @@ mod tests {
         for bad in ["r,1\n2,0\n", "r,1\n1,x\n", "r,1,2\n1,0,1\n", "r,1\n1,0,3\n", ""] {
             assert!(column_distances(bad.as_bytes()).is_err(), "{bad:?}");
         }
+    }
+
+    #[test]
+    fn files_that_are_no_alignments_say_why() {
+        let message = |bytes: &[u8]| {
+            super::alignment(bytes, AlignmentFormat::Auto).map(|_| ()).unwrap_err().to_string()
+        };
+        assert!(message(b">a\nAC\n>b\n>c\nAC\n").contains("without columns"));
+        assert!(
+            message(b">a\nA\xffC\n").contains("line 2") && message(b">\xff\n").contains("UTF-8")
+        );
+        assert!(message(b"# STOCKHOLM 1.0\na AC\n//\n").contains("Stockholm"));
+        let marked = super::alignment("\u{feff}>a\nAC\n".as_bytes(), AlignmentFormat::Auto);
+        assert_eq!(marked.unwrap().names, ["a"]);
     }
 }
