@@ -10,6 +10,7 @@
 //! | `crf-45` | Figure 7 | test errors |
 //! | `crf-46` | Figure 8 | precision of the line search |
 //! | `crf-47` | Figure 9 | estimated against true gap |
+//! | `crf-trees` | section 3.2 | algorithm 2 on trees and skip chains |
 
 mod errors;
 mod line_search;
@@ -18,6 +19,7 @@ mod runs;
 mod sampling;
 mod sizes;
 mod tasks;
+mod trees;
 
 use crate::documents::ADAPTIVE_SDCA as DOCUMENT;
 use crate::{Experiment, Source};
@@ -32,6 +34,7 @@ pub(crate) const ALL: &[Experiment] = &[
     errors::FIGURE_7,
     line_search::FIGURE_8,
     sampling::FIGURE_9,
+    trees::TREES,
 ];
 
 /// A sentence of the paper.

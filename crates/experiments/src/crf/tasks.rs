@@ -219,13 +219,13 @@ impl Task {
 }
 
 /// At most `limit` items, evenly spread over all.
-fn spread<T: Clone>(items: &[T], limit: usize) -> Vec<T> {
+pub(super) fn spread<T: Clone>(items: &[T], limit: usize) -> Vec<T> {
     let count = items.len().min(limit.max(1));
     (0..count).map(|k| items[k * items.len() / count].clone()).collect()
 }
 
 /// Word and part of speech.
-fn cells(sentence: &Sentence, lower: bool) -> Vec<[String; 2]> {
+pub(super) fn cells(sentence: &Sentence, lower: bool) -> Vec<[String; 2]> {
     let word = |word: &str| if lower { word.to_lowercase() } else { word.to_owned() };
     let parts = sentence.column(1).map(str::to_owned);
     sentence.column(0).map(word).zip(parts).map(|(word, part)| [word, part]).collect()
