@@ -63,7 +63,8 @@ impl GraphModel {
         ArrayView2::from_shape((own.attributes, own.cells()), block).ok()
     }
 
-    /// The most probable labels.
+    /// The most probable labels, together. Where single labels count, take for each the one of the largest
+    /// [marginal](Self::marginals): strong edges make all labels alike in the best labelling sooner than in the marginals.
     ///
     /// # Errors
     /// What [`GraphDataset::push`] says of a graph, without its number; [`Error::Chain`] with the refusal of a graph that needs more
