@@ -112,7 +112,8 @@ impl BinaryData {
     ///
     /// # Errors
     /// [`Invalid::Empty`] without rows or columns, or where every row is dropped; [`Error::Entry`] for what is not binary, or missing under
-    /// [`MissingPolicy::Error`]; [`Invalid::Parameter`] for more than 65,535 variables.
+    /// [`MissingPolicy::Error`]; [`Invalid::Parameter`] for more than 65,535 variables; [`Invalid::Layout`] for a column to impute in
+    /// which nothing was observed.
     pub fn new<T: BinaryEntry>(x: ArrayView2<T>, policy: MissingPolicy) -> Result<Self, Error> {
         let (n, p) = x.dim();
         if n == 0 {
@@ -150,6 +151,12 @@ impl BinaryData {
         }
         if kept.is_empty() {
             return Err(Invalid::Empty { what: "data (rows without a missing value)" }.into());
+        }
+        if policy == MissingPolicy::Impute
+            && let Some(column) = (0..p).find(|&i| kept.iter().all(|bits| bits[i].is_none()))
+        {
+            let reason = format!("column {column} has no observed cell; leave it out");
+            return Err(Invalid::Layout { what: "data", reason }.into());
         }
         let rows = kept.len();
         let words = rows.div_ceil(64);

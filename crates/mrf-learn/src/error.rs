@@ -36,7 +36,7 @@ pub enum Error {
     /// The likelihood has no maximum: an unpenalised parameter grows without end.
     #[error(
         "the maximum likelihood estimate is at infinity along {} unpenalised parameter(s), the first {:?}; penalise them or drop constant columns",
-        coordinates.len(), coordinates.first()
+        coordinates.len(), coordinates.first().unwrap_or(&(0, 0))
     )]
     UnboundedMle {
         /// The pairs `(i, j)`, `i <= j`, whose parameters grow; `(i, i)` is a bias.

@@ -170,8 +170,9 @@ impl NetworkModel {
     /// sweeps are proved to suffice.
     ///
     /// # Errors
-    /// Those of [`BinaryGibbs::new`].
+    /// Those of [`BinaryGibbs::new`]; [`Invalid::Parameter`] for no samples.
     pub fn sample(&self, samples: usize, sweeps: usize, seed: u64) -> Result<Array2<bool>, Error> {
+        Invalid::check_positive("samples", samples as f64)?;
         let (start, scan) = (BinaryStart::Random, Order::Cyclic);
         let mut chains = BinaryGibbs::new(&self.model, samples, start, scan, seed)?;
         chains.sweep(sweeps);

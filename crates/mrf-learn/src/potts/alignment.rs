@@ -28,10 +28,15 @@ impl Alphabet {
     /// Any letters and a gap.
     ///
     /// # Errors
-    /// [`Invalid::Layout`] for a letter that occurs twice, the gap included; [`Invalid::Parameter`] for fewer than 2 letters or more than 31.
+    /// [`Invalid::Layout`] for a letter that occurs twice, the gap included, and for one that is no printable ASCII character;
+    /// [`Invalid::Parameter`] for fewer than 2 letters or more than 31.
     pub fn new(letters: &str, gap: char) -> Result<Self, Error> {
         let upper = letters.to_ascii_uppercase().into_bytes();
-        if !(2..=31).contains(&upper.len()) || !gap.is_ascii() {
+        if let Some(other) = letters.chars().chain([gap]).find(|c| !c.is_ascii_graphic()) {
+            let reason = format!("{other:?} is no printable ASCII character");
+            return Err(Invalid::Layout { what: "letters", reason }.into());
+        }
+        if !(2..=31).contains(&upper.len()) {
             let (name, value) = ("letters", upper.len() as f64);
             return Err(Invalid::Parameter { name, value, expected: "2 to 31 letters" }.into());
         }

@@ -31,7 +31,8 @@ pub(super) struct Cells {
 }
 
 impl Cells {
-    pub(super) fn new(alignment: &Alignment) -> Self {
+    /// With weights in units of `unit`.
+    pub(super) fn new(alignment: &Alignment, unit: f64) -> Self {
         let (sequences, columns) = alignment.codes().dim();
         let states = alignment.states();
         let missing = (columns * states) as u32;
@@ -46,7 +47,7 @@ impl Cells {
             }
             present.push(here);
         }
-        let weights = alignment.weights().iter().map(|&w| w as f32).collect();
+        let weights = alignment.weights().iter().map(|&w| (w / unit) as f32).collect();
         Cells { sequences, columns, states, rows, weights, present }
     }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use fenchel_linalg::Invalid;
 use fenchel_linalg::special::softmax_in_place;
 use fenchel_optim::random::stream;
-use fenchel_optim::{Refusal, Report};
+use fenchel_optim::{MAX_MEMORY, Refusal, Report};
 use ndarray::Array2;
 use rand::RngExt;
 
@@ -95,12 +95,24 @@ impl PottsModel {
         (&mut self.fields, &mut self.couplings)
     }
 
+    /// Checks that codes are those of [`Alphabet::code`]: of letters, or of the gap.
+    fn check_codes(&self, codes: &[u8]) -> Result<(), Error> {
+        Invalid::check_length("codes", self.columns, codes.len())?;
+        if let Some(&code) = codes.iter().find(|&&c| usize::from(c) > self.alphabet.len()) {
+            let expected = "the code of a letter or of the gap, as Alphabet::code has it";
+            return Err(
+                Invalid::Parameter { name: "code", value: f64::from(code), expected }.into()
+            );
+        }
+        Ok(())
+    }
+
     /// `sum_i h_i(x_i) + sum_{i<j} J_ij(x_i, x_j)`: `log P(x) + log Z`. Missing cells count 0.
     ///
     /// # Errors
-    /// [`Invalid::Length`].
+    /// [`Invalid::Length`]; [`Invalid::Parameter`] for a code that the alphabet does not have: a letter as a byte, say.
     pub fn log_score(&self, codes: &[u8]) -> Result<f64, Error> {
-        Invalid::check_length("codes", self.columns, codes.len())?;
+        self.check_codes(codes)?;
         let q = self.states;
         let known = |i: usize| Some(usize::from(codes[i])).filter(|&a| a < q);
         let mut score = 0.0;
@@ -119,9 +131,9 @@ impl PottsModel {
     /// The logits of the letters of column `i` given the other cells.
     ///
     /// # Errors
-    /// [`Invalid::Length`]; [`Invalid::Parameter`] for a column that does not exist.
+    /// As [`log_score`](Self::log_score); [`Invalid::Parameter`] for a column that does not exist.
     pub fn logits(&self, codes: &[u8], i: usize) -> Result<Vec<f64>, Error> {
-        Invalid::check_length("codes", self.columns, codes.len())?;
+        self.check_codes(codes)?;
         if i >= self.columns {
             let expected = "a column of the model";
             return Err(Invalid::Parameter { name: "column", value: i as f64, expected }.into());
@@ -170,14 +182,20 @@ impl PottsModel {
             let reason = "its alphabet is not that of the model".to_owned();
             return Err(Invalid::Layout { what: "alignment", reason }.into());
         }
-        let cells = super::engine::Cells::new(alignment);
+        let cells = super::engine::Cells::new(alignment, 1.0);
         let whole = super::engine::evaluate(&cells, self, None, false);
         Ok(-whole.loss / alignment.effective())
     }
 
     /// Draws by Gibbs sampling from random sequences: draws x columns, as codes. Every draw is a chain of its own.
-    pub fn sample(&self, draws: usize, sweeps: usize, seed: u64) -> Array2<u8> {
+    ///
+    /// # Errors
+    /// [`Error::Refused`] for more than 4 GiB of draws.
+    pub fn sample(&self, draws: usize, sweeps: usize, seed: u64) -> Result<Array2<u8>, Error> {
         let (columns, q) = (self.columns, self.states);
+        // Each is held twice, the first time with a pointer of its own.
+        let bytes = (draws as u64).saturating_mul(2 * columns as u64 + 24);
+        Refusal::check_memory("the draws", bytes, MAX_MEMORY, "take fewer draws")?;
         let rows = for_all(draws, |draw| {
             let mut random = stream(seed, draw as u64);
             let mut codes: Vec<u8> =
@@ -197,7 +215,7 @@ impl PottsModel {
             }
             codes
         });
-        Array2::from_shape_fn((draws, columns), |(draw, i)| rows[draw][i])
+        Ok(Array2::from_shape_fn((draws, columns), |(draw, i)| rows[draw][i]))
     }
 
     /// The same distribution in the zero-sum gauge: rows and columns of every coupling table, and fields, sum to 0. The couplings with

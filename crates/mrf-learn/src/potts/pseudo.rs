@@ -101,7 +101,7 @@ impl PottsPseudoLikelihood {
     /// Fits a model.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for settings out of range, a ridge of 0 included; [`Error::Refused`] for more memory than allowed.
+    /// [`Error::Invalid`] for settings out of range, a ridge of 0 or beyond single precision included; [`Error::Refused`] for more memory than allowed.
     pub fn fit(&self, alignment: &Alignment) -> Result<PottsModel, Error> {
         self.solve(alignment, &mut ())
     }
@@ -132,13 +132,16 @@ impl PottsPseudoLikelihood {
         let hint = "take fewer sequences or columns, or raise max_memory";
         let needed = self.memory(alignment);
         Refusal::check_memory("the pseudo-likelihood fit", needed, self.max_memory, hint)?;
+        // The largest weight is the unit: the objective is a mean, and single precision is for what is near 1.
+        let unit = alignment.weights().iter().fold(0.0, |a: f64, w| a.max(*w));
+        let effective = effective / unit;
         let ridge = Ridge {
-            couplings: l2 * effective,
-            fields: l2_fields * effective,
+            couplings: single("l2", l2, effective)?,
+            fields: single("l2_fields", l2_fields, effective)?,
             group: self.group * effective,
             effective,
         };
-        let cells = Cells::new(alignment);
+        let cells = Cells::new(alignment, unit);
         let model = PottsModel::zero(alignment);
         if self.group > 0.0 {
             fit_groups(&cells, model, ridge, self, observer)
@@ -146,6 +149,17 @@ impl PottsPseudoLikelihood {
             fit_ridge(&cells, model, ridge, self, observer)
         }
     }
+}
+
+/// A ridge times the effective number of sequences, whose inverse can be squared in single precision.
+fn single(name: &'static str, value: f64, effective: f64) -> Result<f64, Error> {
+    let product = value * effective;
+    if (1e-18..=1e18).contains(&product) {
+        return Ok(product);
+    }
+    let expected = "a number between 1e-18 and 1e18 when multiplied by the effective number of sequences, \
+                    counted in units of the largest weight";
+    Err(Invalid::Parameter { name, value, expected }.into())
 }
 
 /// One closure for two methods.

@@ -6,6 +6,7 @@
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::random::stream;
+use fenchel_optim::{MAX_MEMORY, Refusal};
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
 
@@ -62,7 +63,8 @@ impl EdgeBootstrap {
     /// Intervals of all pairs `i < j`, in order.
     ///
     /// # Errors
-    /// [`Invalid::Parameter`] for fewer than two draws or a level outside (0, 1); those of the method.
+    /// [`Invalid::Parameter`] for fewer than two draws or a level outside (0, 1); [`Error::Refused`] for more draws than
+    /// memory; those of the method.
     pub fn intervals(
         &self,
         data: &BinaryData,
@@ -77,6 +79,9 @@ impl EdgeBootstrap {
             return Err(Invalid::Parameter { name: "level", value: self.level, expected }.into());
         }
         Invalid::check_nonnegative("lambda", self.lambda)?;
+        let p = data.variables() as u64;
+        let bytes = (self.draws as u64).saturating_mul(24 + 4 * p * (p + 1));
+        Refusal::check_memory("the couplings of all draws", bytes, MAX_MEMORY, "take fewer draws")?;
         let fits: Result<Vec<Vec<f64>>, Error> = for_all(self.draws, |draw| {
             let mut random = stream(self.seed, draw as u64);
             let weights: Vec<f64> = (0..data.rows())

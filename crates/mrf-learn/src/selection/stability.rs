@@ -6,6 +6,7 @@
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::random::stream;
+use fenchel_optim::{MAX_MEMORY, Refusal};
 use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 
@@ -57,7 +58,8 @@ impl StabilitySelection {
     /// Runs it.
     ///
     /// # Errors
-    /// [`Invalid::Parameter`] for a threshold outside (1/2, 1], no round, or fewer than 4 rows; those of the method.
+    /// [`Invalid::Parameter`] for a threshold outside (1/2, 1], no round, or fewer than 4 rows; [`Error::Refused`] for more
+    /// rounds than memory; those of the method.
     pub fn select(&self, data: &BinaryData, learner: &impl Learner) -> Result<StableEdges, Error> {
         if !(self.threshold > 0.5 && self.threshold <= 1.0) {
             let expected = "a share in (1/2, 1]";
@@ -66,6 +68,8 @@ impl StabilitySelection {
         }
         Invalid::check_positive("pairs", self.pairs as f64)?;
         Invalid::check_nonnegative("lambda", self.lambda)?;
+        let bytes = (self.pairs as u64).saturating_mul(2 * size_of::<Vec<(u32, u32)>>() as u64);
+        Refusal::check_memory("the edges of all halves", bytes, MAX_MEMORY, "take fewer pairs")?;
         let (n, p) = (data.rows(), data.variables());
         if n < 4 {
             let (name, value) = ("rows", n as f64);

@@ -35,6 +35,10 @@ fn missing_cells_follow_the_policy() {
     assert_eq!(imputed.missing(), [(1, 0)]);
     let all = array![[-1i8], [-1]];
     assert!(BinaryData::new(all.view(), MissingPolicy::DropRow).is_err());
+    // A column without a single value says nothing about edges.
+    let never = array![[1i8, -1], [0, -1]];
+    let error = BinaryData::new(never.view(), MissingPolicy::Impute).unwrap_err().to_string();
+    assert!(error.contains("column 1"), "{error}");
 }
 
 /// 130 rows: the last word is not full.

@@ -178,7 +178,7 @@ fn the_zero_sum_gauge_is_the_same_distribution() {
 fn draws_follow_the_model() {
     let data = alignment(Gaps::Missing);
     let model = PottsPseudoLikelihood { l2: Some(5e-4), ..method(0.0) }.fit(&data).unwrap();
-    let draws = model.sample(2000, 20, 4);
+    let draws = model.sample(2000, 20, 4).unwrap();
     let same = draws.rows().into_iter().filter(|row| row[0] == row[1]).count() as f64 / 2000.0;
     // As the fit sees the data: by weight.
     let share = |test: &dyn Fn(u8, u8) -> bool| -> f64 {
@@ -187,7 +187,7 @@ fn draws_follow_the_model() {
     };
     let in_data = share(&|a, b| a < 4 && a == b) / share(&|a, b| a < 4 && b < 4);
     assert!(same > 0.4 && (same - in_data).abs() < 0.15, "{same} {in_data}");
-    assert_eq!(draws, model.sample(2000, 20, 4));
+    assert_eq!(draws, model.sample(2000, 20, 4).unwrap());
 }
 
 #[test]
@@ -281,4 +281,45 @@ fn letters_and_scores_that_do_not_fit() {
     assert!(precision(nan.view(), &structure, 3).is_err());
     assert!(precision(ndarray::Array2::zeros((8, 7)).view(), &structure, 3).is_err());
     assert!(precision(ndarray::Array2::zeros((8, 8)).view(), &structure, 3).is_ok());
+}
+
+#[test]
+fn ridges_beyond_single_precision_and_codes_of_no_letter_are_refused() {
+    let data = alignment(Gaps::State);
+    let base = PottsPseudoLikelihood::default();
+    for value in [1e300, 1e-300, 1e-30] {
+        let bad = [
+            PottsPseudoLikelihood { l2: Some(value), ..base.clone() },
+            PottsPseudoLikelihood { l2_fields: Some(value), ..base.clone() },
+        ];
+        for (method, name) in bad.iter().zip(["l2 = ", "l2_fields = "]) {
+            let text = method.fit(&data).unwrap_err().to_string();
+            assert!(text.contains(name), "{text}");
+        }
+    }
+    let model = method(0.0).fit(&data).unwrap();
+    for codes in [[200; 5], [b'A'; 5]] {
+        assert!(model.log_score(&codes).is_err() && model.mutation_effects(&codes).is_err());
+    }
+    assert!(model.log_score(&[4, 0, 1, 2, 3]).is_ok());
+    assert!(matches!(model.sample(usize::MAX, 0, 0), Err(Error::Refused(_))));
+    assert!(Alphabet::new("\u{e9}", '-').is_err() && Alphabet::new("AB", '\u{e9}').is_err());
+}
+
+/// The objective is a mean: the unit of the weights does not count.
+#[test]
+fn weights_of_any_unit_give_one_model() {
+    let data = alignment(Gaps::State);
+    let fit = |unit: f64| {
+        let weights = data.weights() * unit;
+        let weighted = data.clone().with_weights(weights.as_slice().unwrap()).unwrap();
+        method(0.0).fit(&weighted).unwrap()
+    };
+    // Powers of 2 round nothing.
+    let one = fit(1.0);
+    for exponent in [-90, 80] {
+        let other = fit(2f64.powi(exponent));
+        assert_eq!(other.fields(), one.fields());
+        assert_eq!(other.coupling(0, 1), one.coupling(0, 1));
+    }
 }

@@ -95,6 +95,8 @@ fn stable_edges_are_true_and_the_bound_is_its_formula() {
     assert!((found.false_edges - found.edges_per_half.powi(2) / (0.6 * 15.0)).abs() < 1e-12);
     assert!(found.frequencies.iter().all(|f| (0.0..=1.0 + 1e-12).contains(f)));
     assert!(StabilitySelection { threshold: 0.5, ..settings }.select(&data, &learner).is_err());
+    let endless = StabilitySelection { pairs: usize::MAX, ..settings }.select(&data, &learner);
+    assert!(matches!(endless, Err(Error::Refused(_))));
 }
 
 /// The intervals cover, and are as wide as the Fisher information says: 3.92 times the root of the diagonal of its inverse over n. A column with a
@@ -128,6 +130,8 @@ fn intervals_cover_and_rare_columns_do_no_harm() {
     let settings = EdgeBootstrap { draws: 20, lambda: 0.01, ..EdgeBootstrap::default() };
     assert!(settings.intervals(&rare, &method).unwrap()[0].low.is_finite());
     assert!(EdgeBootstrap { draws: 1, ..settings }.intervals(&rare, &method).is_err());
+    let endless = EdgeBootstrap { draws: usize::MAX, ..settings }.intervals(&rare, &method);
+    assert!(matches!(endless, Err(Error::Refused(_))));
 }
 
 #[test]
