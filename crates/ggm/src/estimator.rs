@@ -82,7 +82,7 @@ impl GraphicalLasso {
     /// [`Error::ZeroVariance`] for columns that never vary; [`Error::Refused`] beyond the memory limit.
     pub fn fit<X: AsDesign + ?Sized>(&self, x: &X) -> Result<GaussianModel, Error> {
         self.check_width(x)?;
-        self.fit_statistics(&Statistics::from_data(x)?)
+        self.fit_statistics(&Statistics::from_data_within(x, self.max_memory)?)
     }
 
     /// As [`fit`](GraphicalLasso::fit), with one weight `>= 0` a row; only proportions matter.
@@ -95,7 +95,8 @@ impl GraphicalLasso {
         weights: impl Into<ArrayView1<'a, f64>>,
     ) -> Result<GaussianModel, Error> {
         self.check_width(x)?;
-        self.fit_statistics(&Statistics::from_weighted(x, weights)?)
+        let statistics = Statistics::weighted_within(x, weights.into(), self.max_memory)?;
+        self.fit_statistics(&statistics)
     }
 
     /// As [`fit`](GraphicalLasso::fit), showing `watch` every iteration with its certificate; `Break` ends the fit with
@@ -109,7 +110,8 @@ impl GraphicalLasso {
         watch: impl FnMut(&Progress) -> ControlFlow<()>,
     ) -> Result<GaussianModel, Error> {
         self.check_width(x)?;
-        Ok(self.solve(&Statistics::from_data(x)?, None, &mut Watch::new(watch))?.0)
+        let statistics = Statistics::from_data_within(x, self.max_memory)?;
+        Ok(self.solve(&statistics, None, &mut Watch::new(watch))?.0)
     }
 
     /// Fits a mean and covariance matrix.

@@ -3,7 +3,7 @@
 
 /// The ways to fit, for an estimator and its model.
 macro_rules! fits {
-    ($estimator:ident, $model:ident, $errors:literal) => {
+    ($estimator:ident, $model:ident, $limit:expr, $errors:literal) => {
         impl $estimator {
             /// Fits a data matrix, a sample a row.
             ///
@@ -13,7 +13,8 @@ macro_rules! fits {
                 &self,
                 x: &X,
             ) -> Result<$model, $crate::Error> {
-                self.fit_statistics(&$crate::Statistics::from_data(x)?)
+                let limit: fn(&$estimator) -> Option<u64> = $limit;
+                self.fit_statistics(&$crate::Statistics::from_data_within(x, limit(self))?)
             }
 
             /// Fits a mean and covariance matrix.

@@ -14,7 +14,7 @@
 use fenchel_linalg::Invalid;
 use fenchel_linalg::factor::InPlaceCholesky;
 use fenchel_optim::lbfgs::{LbfgsSettings, Smooth, lbfgs};
-use fenchel_optim::{MAX_MEMORY, Report};
+use fenchel_optim::{Certificate, MAX_MEMORY, Report, Status};
 use ndarray::{Array2, ArrayView2};
 
 use crate::error::check_memory;
@@ -84,6 +84,17 @@ pub fn weights(precision: ArrayView2<f64>) -> Result<Vec<(u32, u32, f64)>, Error
     Ok(found)
 }
 
+/// The account of weights that are known without any search.
+fn known() -> Report {
+    Report {
+        status: Status::Converged,
+        certificate: Certificate::Residual { objective: None, norm: 0.0, error: 0.0 },
+        passes: 0.0,
+        oracle_calls: 0,
+        seconds: 0.0,
+    }
+}
+
 fn check(p: usize, edges: &[(u32, u32)], spread: &[f64]) -> Result<(), Error> {
     Invalid::check_length("variances of differences", edges.len(), spread.len())?;
     for &v in spread {
@@ -126,6 +137,9 @@ pub fn exact(
     let spread: Vec<f64> = spread.iter().map(|v| v / unit).collect();
     let start: Vec<f64> = spread.iter().map(|v| -v.ln()).collect();
     let function = Exact { p, edges, spread: &spread, component, inverse: vec![0.0; p * p] };
+    if edges.is_empty() {
+        return Ok(LaplacianFit { weights: Vec::new(), report: known() });
+    }
     let solution = lbfgs(function, settings, start, &mut ())?;
     let weights = solution.state.point.iter().map(|t| t.exp() / unit).collect();
     Ok(LaplacianFit { weights, report: solution.report })
@@ -217,6 +231,9 @@ pub fn bethe(
             (share.min(1.0) / v).ln()
         })
         .collect();
+    if kept.is_empty() {
+        return Ok(LaplacianFit { weights, report: known() });
+    }
     let solution = lbfgs(function, settings, start, &mut ())?;
     kept.iter().zip(&solution.state.point).for_each(|(&e, t)| weights[e] = t.exp());
     Ok(LaplacianFit { weights, report: solution.report })

@@ -9,9 +9,10 @@
 //! Source: Stadler and Buehlmann, Statistics and Computing 22, 2012; Defazio, section 9.10.1 (GG-56).
 
 use fenchel_linalg::{Invalid, factor};
-use fenchel_optim::Status;
+use fenchel_optim::{MAX_MEMORY, Status, Stop};
 use ndarray::{Array1, Array2, ArrayView2};
 
+use crate::statistics::check_order;
 use crate::{Error, GaussianModel, GraphicalLasso, Scale, Statistics, nearest_correlation};
 
 fn check(x: ArrayView2<f64>) -> Result<Array1<f64>, Error> {
@@ -63,6 +64,7 @@ pub fn mean_imputed(x: ArrayView2<f64>) -> Result<Statistics, Error> {
 pub fn pairwise(x: ArrayView2<f64>) -> Result<(Statistics, f64), Error> {
     let means = check(x)?;
     let p = x.ncols();
+    check_order(p, MAX_MEMORY)?;
     let mut c = Array2::<f64>::zeros((p, p));
     for i in 0..p {
         for j in 0..=i {
@@ -106,16 +108,15 @@ pub struct Em {
     pub model: GaussianModel,
     /// Expected statistics of the last iteration.
     pub statistics: Statistics,
-    /// `-(2/n)` log-likelihood of what is observed, plus the penalty, without constants, before every iteration; does not rise by more than the
-    /// accuracy of the lasso.
+    /// `-(2/n)` log-likelihood of what is observed, plus the penalty, without constants, before every iteration; does not rise by more than
+    /// `tolerance`.
     pub objective: Vec<f64>,
     /// `Converged`, or `PassLimit` where the iterations ran out.
     pub status: Status,
 }
 
 /// Expectation maximisation: missing entries by their conditional means and covariances, then a graphical lasso on the expected
-/// statistics; at most `iterations`, until the objective changes by at most `tolerance`
-/// or the gap of the lasso. O(n u^3) an iteration, `u` missing entries a row.
+/// statistics; at most `iterations`, until the objective changes by at most `tolerance`. O(n u^3) an iteration, `u` missing entries a row.
 ///
 /// [`Scale::Correlation`] means the standard deviations of [`mean_imputed`] here: the units of the penalty stay the same in all iterations.
 ///
@@ -141,7 +142,13 @@ pub fn em(
         let known = column.iter().filter(|z| !z.is_nan()).count();
         logs += 2.0 * unit.ln() * known as f64 / n as f64;
     }
-    let lasso = GraphicalLasso { scale: Scale::Covariance, ..lasso.clone() };
+    // Each lasso starts from the last model and is at least as accurate as the iterations are to be: then nothing rises.
+    let stop = Stop {
+        absolute: lasso.stop.absolute.min(tolerance),
+        relative: lasso.stop.relative.min(tolerance),
+        ..lasso.stop
+    };
+    let lasso = GraphicalLasso { scale: Scale::Covariance, stop, ..lasso.clone() };
     let mut statistics = Statistics { covariance, mean: Array1::zeros(p), samples: n };
     let mut model = lasso.fit_statistics(&statistics)?;
     let mut objective: Vec<f64> = Vec::new();
@@ -155,15 +162,14 @@ pub fn em(
             }
         }
         let value = loss + penalty + logs;
-        let fine = tolerance.max(model.report.certificate.value());
-        let settled = objective.last().is_some_and(|last| (last - value).abs() <= fine);
+        let settled = objective.last().is_some_and(|last| (last - value).abs() <= tolerance);
         objective.push(value);
         if settled {
             status = Status::Converged;
             break;
         }
+        model = lasso.fit_from(&next, &model)?;
         statistics = next;
-        model = lasso.fit_statistics(&statistics)?;
     }
     let back = |mean: &Array1<f64>| &first.mean + &(mean * &units);
     statistics.mean = back(&statistics.mean);

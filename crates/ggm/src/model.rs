@@ -60,7 +60,7 @@ impl GaussianModel {
 
     /// The graph of the entries that are not 0.
     pub fn graph(&self) -> Graph {
-        graph_of(self.precision.view())
+        support(self.precision.view())
     }
 
     /// `(i, j, partial correlation)` with `i < j`, the strongest first.
@@ -77,7 +77,7 @@ impl GaussianModel {
 
     /// `-Theta_ij / sqrt(Theta_ii Theta_jj)`, with ones on the diagonal.
     pub fn partial_correlations(&self) -> Array2<f64> {
-        partial_correlations(self.precision.view())
+        partials(self.precision.view())
     }
 
     /// `log N(x; mu, Theta^-1)` of every row, in nats.
@@ -171,9 +171,15 @@ impl GaussianModel {
 
 /// The graph of the entries off the diagonal that are not 0.
 ///
-/// # Panics
-/// Unless the matrix is square.
-pub fn graph_of(precision: ArrayView2<f64>) -> Graph {
+/// # Errors
+/// [`Invalid`] unless the matrix is square.
+pub fn graph_of(precision: ArrayView2<f64>) -> Result<Graph, Error> {
+    Invalid::check_square("precision", precision.dim())?;
+    Ok(support(precision))
+}
+
+/// [`graph_of`] a square matrix.
+pub(crate) fn support(precision: ArrayView2<f64>) -> Graph {
     let p = precision.nrows();
     let mut edges = Vec::new();
     for i in 0..p {
@@ -188,9 +194,18 @@ pub fn graph_of(precision: ArrayView2<f64>) -> Graph {
 
 /// `-Theta_ij / sqrt(Theta_ii Theta_jj)`, with ones on the diagonal.
 ///
-/// # Panics
-/// Unless the matrix is square.
-pub fn partial_correlations(precision: ArrayView2<f64>) -> Array2<f64> {
+/// # Errors
+/// [`Invalid`] unless the matrix is square with a positive diagonal.
+pub fn partial_correlations(precision: ArrayView2<f64>) -> Result<Array2<f64>, Error> {
+    Invalid::check_square("precision", precision.dim())?;
+    for &value in precision.diag() {
+        Invalid::check_positive("diagonal of the precision", value)?;
+    }
+    Ok(partials(precision))
+}
+
+/// [`partial_correlations`] of a matrix that has them.
+pub(crate) fn partials(precision: ArrayView2<f64>) -> Array2<f64> {
     let root = precision.diag().mapv(f64::sqrt);
     Array2::from_shape_fn(precision.raw_dim(), |(i, j)| {
         if i == j { 1.0 } else { -precision[[i, j]] / root[i] / root[j] }
@@ -238,13 +253,19 @@ impl Saved for GaussianModel {
         }
         factor::cholesky(self.precision.view()).map_err(|e| e.to_string())?;
         factor::cholesky(self.covariance.view()).map_err(|e| e.to_string())?;
-        // On one vector, in the units of the variables.
+        // In standard deviations, and relative to what rounding may be multiplied by.
         let scale = self.covariance.diag().mapv(f64::sqrt);
-        let back = self.precision.dot(&self.covariance.dot(&scale.mapv(f64::recip)));
-        if back.iter().zip(&scale).all(|(b, s)| (b * s - 1.0).abs() <= 0.01) {
-            Ok(())
-        } else {
-            Err("the covariance must be the inverse of the precision".into())
+        let inflation = &self.precision.diag() * &self.covariance.diag();
+        let product = self.precision.dot(&self.covariance);
+        let wrong = product.indexed_iter().find(|((i, j), v)| {
+            let expected = if i == j { 1.0 } else { 0.0 };
+            (*v * scale[*i] / scale[*j] - expected).abs() > 1e-6 * inflation[*i]
+        });
+        match wrong {
+            Some(((i, j), _)) => Err(format!(
+                "the covariance must be the inverse of the precision; entry ({i}, {j}) of their product is not that of the identity"
+            )),
+            None => Ok(()),
         }
     }
 }

@@ -67,6 +67,7 @@ impl Default for PartialCorrelationLasso {
 fits!(
     PartialCorrelationLasso,
     GaussianModel,
+    |fit| fit.max_memory,
     "[`Error::Invalid`] for data that are empty, not finite or a single row, and for settings out of range; [`Error::ZeroVariance`] for \
      columns that never vary; [`Error::RankDeficient`] for a singular covariance matrix, as there is with fewer samples than variables; \
      [`Error::Refused`] beyond the memory limit."

@@ -64,8 +64,11 @@ impl<'a> Problem<'a> {
         self.covariance.nrows()
     }
 
-    /// `P(Theta)`; infinite unless `Theta` is positive definite. `n^3 / 3` operations.
+    /// `P(Theta)`; infinite unless `Theta` is positive definite and of the order of the problem. `n^3 / 3` operations.
     pub fn objective(&self, precision: ArrayView2<f64>) -> f64 {
+        if precision.dim() != self.covariance.dim() {
+            return f64::INFINITY;
+        }
         let Ok(factor) = factor::cholesky(precision) else { return f64::INFINITY };
         self.linear(precision) - factor.log_det()
     }
@@ -82,11 +85,13 @@ impl<'a> Problem<'a> {
     }
 
     /// The dual value of the point that a precision matrix and its inverse `W` suggest: `W` clipped to the box, and on the
-    /// boundary of the box where `Theta` is not 0. `-inf` if that is not positive definite.
-    ///
-    /// # Panics
-    /// Unless both matrices are of the order of the problem.
+    /// boundary of the box where `Theta` is not 0. `-inf`, which is always a bound, if that is not positive definite and for matrices of
+    /// another order.
     pub fn dual(&self, precision: ArrayView2<f64>, inverse: ArrayView2<f64>) -> f64 {
+        let shape = self.covariance.dim();
+        if precision.dim() != shape || inverse.dim() != shape {
+            return f64::NEG_INFINITY;
+        }
         let clipped = Array2::from_shape_fn(self.covariance.raw_dim(), |(i, j)| {
             let (c, bound) = (self.covariance[[i, j]], self.weights.at(i, j));
             match precision[[i, j]] {

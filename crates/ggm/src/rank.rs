@@ -12,9 +12,11 @@
 //! Source: Liu, Lafferty and Wasserman, JMLR 10, 2009; Liu et al., Annals of Statistics 40, 2012; Higham, IMA J. Numerical Analysis 22, 2002; Defazio, section 6.2.
 
 use fenchel_linalg::{Invalid, factor};
+use fenchel_optim::MAX_MEMORY;
 use ndarray::{Array1, Array2, ArrayView2};
 
 use crate::select::each;
+use crate::statistics::check_order;
 use crate::{Error, Statistics};
 
 /// Ranks from 1, ties share their mean.
@@ -86,6 +88,7 @@ pub fn spearman_bridge(x: ArrayView2<f64>) -> Result<Array2<f64>, Error> {
 pub fn kendall_bridge(x: ArrayView2<f64>) -> Result<Array2<f64>, Error> {
     check(x)?;
     let p = x.ncols();
+    check_order(p, MAX_MEMORY)?;
     let columns: Vec<Vec<f64>> = x.columns().into_iter().map(|c| c.to_vec()).collect();
     let rows = each(p, |i| {
         Ok((0..i)
@@ -156,6 +159,7 @@ fn merge_sort(values: &mut [f64], room: &mut [f64]) -> f64 {
 pub fn polychoric(x: ArrayView2<f64>) -> Result<Array2<f64>, Error> {
     check(x)?;
     let (n, p) = x.dim();
+    check_order(p, MAX_MEMORY)?;
     let coded: Vec<(Vec<usize>, Vec<f64>)> = x
         .columns()
         .into_iter()

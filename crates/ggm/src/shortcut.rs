@@ -43,10 +43,10 @@ const TILE_BYTES: usize = 1 << 18;
 const LINE_BYTES: usize = 64;
 
 impl<T: Scalar> Shortcut<T> {
-    /// Sorts the rows of a correlation matrix, which is taken to be symmetric. O(p^2 log p).
+    /// Sorts the rows of a correlation matrix. O(p^2 log p).
     ///
     /// # Errors
-    /// [`Invalid`] for a matrix that is not square, not finite or of other numbers than correlations; [`Error::Refused`] beyond `max_memory` bytes.
+    /// [`Invalid`] for a matrix that is not square, not finite, not symmetric or of other numbers than correlations; [`Error::Refused`] beyond `max_memory` bytes.
     pub fn new(correlation: ArrayView2<T>, max_memory: Option<u64>) -> Result<Self, Error> {
         let what = "correlation";
         let p = Invalid::check_square(what, correlation.dim())?;
@@ -65,6 +65,11 @@ impl<T: Scalar> Shortcut<T> {
             }
         }
         let correlation: Vec<T> = correlation.iter().copied().collect();
+        if let Some((i, j)) = asymmetric(&correlation, p) {
+            let (a, b) = (correlation[i * p + j].to_f64(), correlation[j * p + i].to_f64());
+            let reason = format!("entry ({i}, {j}) is {a} but ({j}, {i}) is {b}");
+            return Err(Invalid::Layout { what, reason }.into());
+        }
         let mut order = vec![0_u32; p * p];
         let mut sorted = correlation.clone();
         let sort = |(i, (order, sorted)): (usize, (&mut [u32], &mut [T]))| {
@@ -214,6 +219,21 @@ impl<T: Scalar> Shortcut<T> {
         let from = i * self.p;
         (&self.order[from..][range.clone()], &self.sorted[from..][range])
     }
+}
+
+/// The first entry below the diagonal that is another number than its mirror image, beyond the rounding of correlations. In squares: a column
+/// at a time would touch a line of memory an entry.
+fn asymmetric<T: Scalar>(matrix: &[T], p: usize) -> Option<(usize, usize)> {
+    const SQUARE: usize = 64;
+    let apart =
+        |i: usize, j: usize| (matrix[i * p + j].to_f64() - matrix[j * p + i].to_f64()).abs();
+    let mut corners =
+        (0..p).step_by(SQUARE).flat_map(|t| (0..=t).step_by(SQUARE).map(move |l| (t, l)));
+    corners.find_map(|(top, left)| {
+        let mut pairs = (top..(top + SQUARE).min(p))
+            .flat_map(|i| (left..(left + SQUARE).min(i)).map(move |j| (i, j)));
+        pairs.find(|&(i, j)| apart(i, j) > 1e-3)
+    })
 }
 
 /// Weights of SHORTCUT from a correlation matrix: `W_ij <= ` the conditional covariance score with `eta = 1`.

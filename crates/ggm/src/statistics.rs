@@ -9,9 +9,11 @@
 //! O(n p^2 / 2), two passes over the data.
 
 use fenchel_linalg::{AsDesign, Design, Gram, Invalid, factor};
+use fenchel_optim::MAX_MEMORY;
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
 use serde::{Deserialize, Serialize};
 
+use crate::error::check_memory;
 use crate::{Error, Scale};
 
 /// Mean, covariance and size of a sample.
@@ -29,10 +31,22 @@ impl Statistics {
     /// From a data matrix, a sample a row.
     ///
     /// # Errors
-    /// [`Invalid`] for data that is empty or not finite, fewer than two rows, or covariances beyond the largest number.
+    /// [`Invalid`] for data that is empty or not finite, fewer than two rows, or covariances beyond the largest number;
+    /// [`Error::Refused`] where they need more than 4 GiB.
     pub fn from_data<X: AsDesign + ?Sized>(x: &X) -> Result<Statistics, Error> {
-        let x = x.as_design()?;
-        check_rows(&x)?;
+        Statistics::from_data_within(x, MAX_MEMORY)
+    }
+
+    /// As [`from_data`](Statistics::from_data), within so many bytes; `None` for no limit. Nothing is allocated before the check.
+    ///
+    /// # Errors
+    /// As `from_data`, with this limit.
+    pub fn from_data_within<X: AsDesign + ?Sized>(
+        x: &X,
+        max_memory: Option<u64>,
+    ) -> Result<Statistics, Error> {
+        let x = design(x)?;
+        check_rows(&x, max_memory)?;
         weighted(&x, None)
     }
 
@@ -44,9 +58,16 @@ impl Statistics {
         x: &X,
         weights: impl Into<ArrayView1<'a, f64>>,
     ) -> Result<Statistics, Error> {
-        let x = x.as_design()?;
-        check_rows(&x)?;
-        let weights = weights.into();
+        Statistics::weighted_within(x, weights.into(), MAX_MEMORY)
+    }
+
+    pub(crate) fn weighted_within<X: AsDesign + ?Sized>(
+        x: &X,
+        weights: ArrayView1<'_, f64>,
+        max_memory: Option<u64>,
+    ) -> Result<Statistics, Error> {
+        let x = design(x)?;
+        check_rows(&x, max_memory)?;
         Invalid::check_length("weights", x.rows(), weights.len())?;
         let total: f64 = weights.sum();
         for &w in weights {
@@ -200,7 +221,29 @@ pub(crate) fn correlations(c: &Array2<f64>, scale: &Array1<f64>) -> Array2<f64> 
     })
 }
 
-fn check_rows(x: &impl Design) -> Result<(), Error> {
+/// The data; where a number is missing it says who takes that.
+fn design<X: AsDesign + ?Sized>(x: &X) -> Result<X::View<'_>, Error> {
+    x.as_design().map_err(|error| match error {
+        Invalid::NonFinite { row, column, value, .. } if value.is_nan() => {
+            let what = "data (for missing entries see the module `missing`)";
+            Invalid::NonFinite { what, row, column, value }.into()
+        }
+        other => other.into(),
+    })
+}
+
+/// Refuses a covariance matrix of `p` variables, and the sums that it comes from, beyond a limit.
+pub(crate) fn check_order(p: usize, max_memory: Option<u64>) -> Result<(), Error> {
+    let numbers = (p as u64).saturating_mul(p as u64).saturating_mul(2);
+    check_memory(
+        "the covariance matrix",
+        numbers,
+        max_memory,
+        "leave columns out, or raise the limit",
+    )
+}
+
+fn check_rows(x: &impl Design, max_memory: Option<u64>) -> Result<(), Error> {
     if x.rows() == 0 || x.columns() == 0 {
         return Err(Invalid::Empty { what: "data" }.into());
     }
@@ -209,7 +252,7 @@ fn check_rows(x: &impl Design) -> Result<(), Error> {
             Invalid::Parameter { name: "samples", value: 1.0, expected: "at least 2" }.into()
         );
     }
-    Ok(())
+    check_order(x.columns(), max_memory)
 }
 
 fn weighted<D: Design>(x: &D, shares: Option<&[f64]>) -> Result<Statistics, Error> {

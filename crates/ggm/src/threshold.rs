@@ -12,20 +12,25 @@
 //!
 //! All but the mutual informations are on the correlation scale. Source: Defazio, sections 6.3.3, 6.3.4 and 8.1 (GG-09 to GG-14).
 
-use fenchel_linalg::{factor, lanes};
+use fenchel_linalg::{Invalid, factor, lanes};
 use fenchel_optim::Refusal;
 use ndarray::{Array2, ArrayView2};
 
+use crate::model::partials;
 use crate::select::each;
 use crate::synthetic::Edges;
-use crate::{Error, Statistics, partial_correlations};
+use crate::{Error, Statistics};
 
 /// Pairs `(i, j)`, `i < j`, with a score of at least `level`, ascending.
 ///
-/// # Panics
-/// Unless the matrix of scores is square.
-pub fn edges_above(scores: ArrayView2<f64>, level: f64) -> Edges {
-    let p = scores.nrows();
+/// # Errors
+/// [`Invalid`] unless the matrix of scores is square; for a level that is NaN.
+pub fn edges_above(scores: ArrayView2<f64>, level: f64) -> Result<Edges, Error> {
+    let p = Invalid::check_square("scores", scores.dim())?;
+    if level.is_nan() {
+        let (name, expected) = ("level", "a number");
+        return Err(Invalid::Parameter { name, value: level, expected }.into());
+    }
     let mut edges = Vec::new();
     for i in 0..p {
         for j in i + 1..p {
@@ -34,7 +39,7 @@ pub fn edges_above(scores: ArrayView2<f64>, level: f64) -> Edges {
             }
         }
     }
-    edges
+    Ok(edges)
 }
 
 /// Absolute correlations, 0 on the diagonal.
@@ -58,7 +63,7 @@ pub fn inverse_scores(statistics: &Statistics) -> Result<Array2<f64>, Error> {
         return Err(singular);
     }
     let inverse = factor::inverse(&found);
-    let mut scores = partial_correlations(inverse.view()).mapv(f64::abs);
+    let mut scores = partials(inverse.view()).mapv(f64::abs);
     scores.diag_mut().fill(0.0);
     Ok(scores)
 }

@@ -59,7 +59,7 @@ fn reconstruct(method: &str, statistics: &Statistics, level: f64) -> Result<Grap
             liu_ihler(statistics, Scale::Correlation, l1, 1.0, 5, &settings)?.model.precision
         }
     };
-    Ok(graph_of(precision.view()))
+    graph_of(precision.view())
 }
 
 /// The graph with about as many edges as asked for, by bisection of the level.

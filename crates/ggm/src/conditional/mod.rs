@@ -38,9 +38,10 @@ use serde::{Deserialize, Serialize};
 use self::likelihood::{Blocks, Likelihood};
 use crate::error::{check_bounded, check_memory};
 use crate::glasso::default_stop;
+use crate::model::support;
 use crate::statistics::unit_of;
 use crate::watch::{Watch, unwatched};
-use crate::{Error, GlassoState, Scale, Statistics, graph_of};
+use crate::{Error, GlassoState, Scale, Statistics};
 
 /// A sparse Gaussian conditional random field of outputs given inputs.
 ///
@@ -112,7 +113,7 @@ pub struct GaussianCrfModel {
 impl GaussianCrfModel {
     /// The graph of the outputs given the inputs.
     pub fn graph(&self) -> Graph {
-        graph_of(self.precision.view())
+        support(self.precision.view())
     }
 
     /// `-T L^-1`, `p x q`: the coefficients of the regression of the outputs on the inputs that the model implies.
@@ -223,7 +224,7 @@ impl GaussianCrf {
             x.row_axpy(i, 1.0, &mut row[..inputs]);
             y.row_axpy(i, 1.0, &mut row[inputs..]);
         }
-        self.fit_statistics(&Statistics::from_data(&both)?, inputs)
+        self.fit_statistics(&Statistics::from_data_within(&both, self.max_memory)?, inputs)
     }
 
     /// Fits the means and covariances of all columns, the `inputs` first, then the outputs.

@@ -1,6 +1,7 @@
 //! Ratings of items by users.
 
 use fenchel_linalg::Invalid;
+use fenchel_optim::{MAX_MEMORY, Refusal};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
@@ -20,18 +21,17 @@ impl Ratings {
     /// From `(user, item, rating)`, counted from 0.
     ///
     /// # Errors
-    /// [`Invalid`] for users or items out of range, ratings that are not finite, and pairs that occur twice.
+    /// [`Invalid`] for users or items out of range, ratings that are not finite, and pairs that occur twice; [`Error::Refused`] for so many
+    /// users and items that the lists need more than 4 GiB.
     pub fn new(
         users: usize,
         items: usize,
         ratings: impl IntoIterator<Item = (u32, u32, f64)>,
     ) -> Result<Ratings, Error> {
-        for (name, count) in [("users", users), ("items", items)] {
-            if count > u32::MAX as usize {
-                let (value, expected) = (count as f64, "at most 4,294,967,295");
-                return Err(Invalid::Parameter { name, value, expected }.into());
-            }
-        }
+        let lists = (users as u64).saturating_add(items as u64);
+        let bytes = lists.saturating_mul(size_of::<Vec<(u32, f64)>>() as u64);
+        let hint = "count users and items from 0 without gaps";
+        Refusal::check_memory("the lists of ratings", bytes, MAX_MEMORY, hint)?;
         let mut by_user = vec![Vec::new(); users];
         let mut by_item = vec![Vec::new(); items];
         let mut count = 0;

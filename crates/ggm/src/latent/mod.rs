@@ -43,9 +43,10 @@ use serde::{Deserialize, Serialize};
 use self::admm::{Point, SparseLowRank};
 use crate::error::{check_bounded, check_memory, check_regular};
 use crate::glasso::default_stop;
+use crate::model::support;
 use crate::statistics::unit_of;
 use crate::watch::Watch;
-use crate::{Error, GaussianModel, Scale, Statistics, Weights, graph_of};
+use crate::{Error, GaussianModel, Scale, Statistics, Weights};
 
 /// A sparse graph over the observed variables, and a few hidden variables that explain the rest.
 ///
@@ -121,7 +122,7 @@ impl LatentModel {
 
     /// The graph of the observed variables given the hidden ones.
     pub fn graph(&self) -> Graph {
-        graph_of(self.sparse.view())
+        support(self.sparse.view())
     }
 
     /// `L = F F'`.
@@ -187,6 +188,7 @@ impl Saved for LatentModel {
 fits!(
     LatentGraphicalLasso,
     LatentModel,
+    |fit| fit.max_memory,
     "[`Error::Invalid`] for data that are empty, not finite or a single row, and for settings out of range; [`Error::ZeroVariance`] for \
      columns that never vary; [`Error::Refused`] beyond the memory limit."
 );

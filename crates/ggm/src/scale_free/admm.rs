@@ -74,6 +74,7 @@ impl Default for ScaleFree {
 fits!(
     ScaleFree,
     GaussianModel,
+    |_| fenchel_optim::MAX_MEMORY,
     "As [`GraphicalLasso::fit`](crate::GraphicalLasso::fit), and for a prior or settings out of range."
 );
 
@@ -197,7 +198,7 @@ impl Default for NodeGroups {
     }
 }
 
-fits!(NodeGroups, GaussianModel, "As [`ScaleFree::fit`].");
+fits!(NodeGroups, GaussianModel, |_| fenchel_optim::MAX_MEMORY, "As [`ScaleFree::fit`].");
 
 impl NodeGroups {
     fn solve<F, const W: bool>(

@@ -110,13 +110,22 @@ pub(super) fn falling(row: &mut [f64]) {
 
 /// `F(E) - F(empty) = sum_v (h(degree of v) - h(0))`.
 ///
-/// # Panics
-/// For an edge with a node beyond `p`, and for a node with more edges than there are increments.
-pub fn prior(p: usize, edges: &[(u32, u32)], increments: &[f64]) -> f64 {
+/// # Errors
+/// [`Invalid`] for an edge that is no pair of nodes below `p`, and for a node with more edges than there are increments.
+pub fn prior(p: usize, edges: &[(u32, u32)], increments: &[f64]) -> Result<f64, Error> {
     let mut degree = vec![0; p];
     for &(i, j) in edges {
+        if i == j || i.max(j) as usize >= p {
+            let reason = format!("({i}, {j}) in a graph of {p} nodes");
+            return Err(Invalid::Layout { what: "edges", reason }.into());
+        }
         degree[i as usize] += 1;
         degree[j as usize] += 1;
     }
-    degree.iter().map(|&d| increments[..d].iter().sum::<f64>()).sum()
+    let most = degree.iter().copied().max().unwrap_or(0);
+    if most > increments.len() {
+        let (what, expected, found) = ("increments", most, increments.len());
+        return Err(Invalid::Length { what, expected, found }.into());
+    }
+    Ok(degree.iter().map(|&d| increments[..d].iter().sum::<f64>()).sum())
 }

@@ -3,15 +3,22 @@
 use std::ops::Range;
 
 use fenchel_ggm::item_field::Training;
-use fenchel_ggm::scale_free::{RowOrder, row_prox};
+use fenchel_ggm::rank::{kendall_bridge, polychoric};
+use fenchel_ggm::scale_free::{NodeGroups, RowOrder, prior, row_prox};
 use fenchel_ggm::synthetic::{chain, diagonally_dominant};
+use fenchel_ggm::threshold::edges_above;
 use fenchel_ggm::{
-    GaussianCrf, GaussianModel, GraphicalLasso, ItemField, LatentGraphicalLasso, LatentModel,
-    Ratings, Statistics, debiased,
+    Error, GaussianCrf, GaussianModel, GraphicalLasso, GraphicalLassoCv, ItemField,
+    LatentGraphicalLasso, LatentModel, PartialCorrelationLasso, Problem, Ratings, ScaleFree,
+    Shortcut, StarsSettings, Statistics, Weights, debiased, graph_of, laplacian, ledoit_wolf,
+    missing, partial_correlations, stars,
 };
+use fenchel_optim::lbfgs::LbfgsSettings;
 use fenchel_optim::model::Saved;
-use fenchel_optim::{Certificate, Status};
-use ndarray::{Array2, Axis};
+use fenchel_optim::random::stream;
+use fenchel_optim::{Certificate, Refusal, Status};
+use ndarray::{Array2, Axis, array};
+use rand::RngExt;
 use serde::{Deserialize, Serialize};
 
 use crate::common::data;
@@ -155,4 +162,133 @@ fn a_closed_form_has_converged() {
 fn a_model_comes_back_from_its_file() {
     let model: GaussianModel = GraphicalLasso::default().fit(&chain_data(100, 5)).unwrap();
     assert_eq!(loaded(&model).unwrap(), model);
+}
+
+#[test]
+fn matrices_of_other_shapes_are_refused() {
+    let tall = Array2::<f64>::ones((3, 2));
+    let text = |error: Error| error.to_string();
+    assert!(text(graph_of(tall.view()).unwrap_err()).contains("3 x 2"));
+    assert!(text(partial_correlations(tall.view()).unwrap_err()).contains("3 x 2"));
+    assert!(text(edges_above(tall.view(), 0.5).unwrap_err()).contains("3 x 2"));
+    let flat = array![[1.0, 0.5], [0.5, 0.0]];
+    assert!(text(partial_correlations(flat.view()).unwrap_err()).contains("diagonal"));
+    assert!(text(edges_above(flat.view(), f64::NAN).unwrap_err()).contains("level"));
+    let (c, weights) = (Array2::<f64>::eye(3), Weights::Uniform(0.1));
+    let problem = Problem::new(c.view(), &weights).unwrap();
+    let small = Array2::<f64>::eye(2);
+    assert_eq!(problem.dual(small.view(), small.view()), f64::NEG_INFINITY);
+    assert_eq!(problem.objective(small.view()), f64::INFINITY);
+    assert_eq!(problem.objective(Array2::eye(4).view()), f64::INFINITY);
+}
+
+#[test]
+fn graphs_with_nodes_that_do_not_exist_have_no_prior() {
+    let text = |edges: &[(u32, u32)], h: &[f64]| prior(3, edges, h).unwrap_err().to_string();
+    assert!(text(&[(0, 5)], &[1.0, 0.5]).contains("(0, 5)"));
+    assert!(text(&[(1, 1)], &[1.0, 0.5]).contains("(1, 1)"));
+    assert!(text(&[(0, 1), (0, 2)], &[1.0]).contains("increments"));
+    assert_eq!(prior(3, &[(0, 1), (0, 2)], &[1.0, 0.5]).unwrap(), 1.5 + 1.0 + 1.0);
+}
+
+#[test]
+fn correlations_of_a_shortcut_are_symmetric() {
+    let mut r = Array2::<f64>::eye(130);
+    r[[3, 100]] = 0.4;
+    let error = Shortcut::new(r.view(), None).unwrap_err().to_string();
+    assert!(error.contains("entry (100, 3)"), "{error}");
+    r[[100, 3]] = 0.4;
+    assert_eq!(Shortcut::new(r.view(), None).unwrap().edges(0.1).unwrap(), [(3, 100, 0.4)]);
+}
+
+/// Three rows of 300,000 columns: 720 GB of covariances.
+#[test]
+fn covariances_beyond_the_limit_are_refused_before_they_are_allocated() {
+    let x = Array2::<f64>::from_shape_fn((3, 300_000), |(i, j)| ((i * j) % 7) as f64);
+    let refused = |name: &str, error: Error| {
+        assert!(matches!(error, Error::Refused(Refusal::MemoryLimit { .. })), "{name}: {error}");
+    };
+    let small = Some(1 << 20);
+    refused("statistics", Statistics::from_data(&x).unwrap_err());
+    refused("weighted", Statistics::from_weighted(&x, &[1.0, 2.0, 1.0]).unwrap_err());
+    refused("lasso", GraphicalLasso::default().fit(&x).unwrap_err());
+    let latent = LatentGraphicalLasso { max_memory: small, ..LatentGraphicalLasso::default() };
+    refused("latent", latent.fit(&x).unwrap_err());
+    let partial = PartialCorrelationLasso { max_memory: small, ..Default::default() };
+    refused("partial", partial.fit(&x).unwrap_err());
+    refused("scale-free", ScaleFree::default().fit(&x).unwrap_err());
+    refused("node groups", NodeGroups::default().fit(&x).unwrap_err());
+    refused("shrinkage", ledoit_wolf(&x).unwrap_err());
+    refused("cross-validation", GraphicalLassoCv::default().fit(x.view()).unwrap_err());
+    refused("stars", stars(x.view(), &StarsSettings::default()).unwrap_err());
+    refused("imputed", missing::mean_imputed(x.view()).unwrap_err());
+    refused("pairwise", missing::pairwise(x.view()).unwrap_err());
+    refused("tau", kendall_bridge(x.view()).unwrap_err());
+    refused("polychoric", polychoric(x.view()).unwrap_err());
+    // The limit is the caller's: two matrices of 5 x 5.
+    let few = chain_data(20, 5);
+    refused("within", Statistics::from_data_within(&few, Some(399)).unwrap_err());
+    assert!(Statistics::from_data_within(&few, Some(400)).is_ok());
+    refused("ratings", Ratings::new(4_000_000_000, 2, [(0, 0, 1.0)]).unwrap_err());
+}
+
+#[test]
+fn a_missing_entry_is_told_where_to_go() {
+    let mut x = chain_data(20, 3);
+    x[[4, 1]] = f64::NAN;
+    let error = GraphicalLasso::default().fit(&x).unwrap_err().to_string();
+    assert!(error.contains("`missing`") || error.contains("row 4"), "{error}");
+    let error = Statistics::from_data(&x).unwrap_err().to_string();
+    assert!(error.contains("`missing`") && error.contains("row 4, column 1"), "{error}");
+}
+
+/// Twelve sets on which the objective rose at the third iteration, and the loop took it for the end.
+#[test]
+fn expectation_maximisation_never_rises_at_its_defaults() {
+    for seed in 1..=12 {
+        let (n, p) = (40 + 10 * (seed as usize % 5), 5 + seed as usize % 4);
+        let mut x = data(diagonally_dominant(p, &chain(p), -0.4).view(), n, seed);
+        let mut rng = stream(seed, 1);
+        x.mapv_inplace(|v| if rng.random::<f64>() < 0.2 { f64::NAN } else { v });
+        let found = missing::em(x.view(), &GraphicalLasso::default(), 500, 1e-8).unwrap();
+        assert_eq!(found.status, Status::Converged, "{seed}: {:?}", found.objective);
+        assert!(found.objective.windows(2).all(|w| w[1] <= w[0] + 1e-8), "{:?}", found.objective);
+    }
+}
+
+#[test]
+fn nothing_to_maximise_has_converged() {
+    let settings = LbfgsSettings::default();
+    let none = laplacian::exact(3, &[], &[], &settings).unwrap();
+    let tree = laplacian::bethe(3, &[(0, 1), (1, 2)], &[2.0, 4.0], 1e-4, &settings).unwrap();
+    assert_eq!(tree.weights, [0.5, 0.25]);
+    assert_eq!((none.report.status, tree.report.status), (Status::Converged, Status::Converged));
+    let equal = Ratings::new(3, 2, [(0, 0, 4.0), (1, 0, 4.0), (2, 1, 4.0)]).unwrap();
+    let field = ItemField { training: Training::ExactLikelihood, ..ItemField::default() };
+    assert_eq!(field.fit(&equal).unwrap().report.status, Status::Converged);
+}
+
+/// Spreads of 1e300: on a triangle of equal spreads the resistance is 2/3 of a single edge's, so that `w = 2 / (3 v)`.
+#[test]
+fn exact_laplacians_do_not_depend_on_units() {
+    let edges = [(0, 1), (1, 2), (0, 2)];
+    for v in [1e-300, 1.0, 1e300] {
+        let found = laplacian::exact(3, &edges, &[v; 3], &LbfgsSettings::default()).unwrap();
+        assert_eq!(found.report.status, Status::Converged);
+        for w in found.weights {
+            assert!((w * v - 2.0 / 3.0).abs() < 1e-3, "{v}: {}", w * v);
+        }
+    }
+}
+
+#[test]
+fn the_covariance_of_a_saved_model_is_the_inverse() {
+    let model = GraphicalLasso::default().fit(&(chain_data(100, 5) * 1e-3)).unwrap();
+    assert_eq!(loaded(&model).unwrap(), model);
+    let mut other = model.clone();
+    for at in [[0, 1], [1, 0]] {
+        other.covariance[at] *= 1.001;
+    }
+    let error = loaded(&other).unwrap_err();
+    assert!(error.contains("inverse of the precision"), "{error}");
 }
