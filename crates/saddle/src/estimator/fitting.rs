@@ -47,17 +47,20 @@ impl<'a> Fitting<'a> {
 }
 
 impl Fitting<'_> {
-    /// The best weights without as many of the small ones as a twentieth of the gap pays for, while the tolerance stays met.
+    /// The best weights without as many of the small ones as a twentieth of the gap pays for, while the tolerance stays met. Where the gap is
+    /// large, they cost no more than a twentieth of the objective, and never as much as no weights do.
     pub(super) fn thinned(self, stop: &Stop) -> Columns {
         let gap = self.objective - self.lower_bound;
         let tolerance = stop.tolerance(Some(self.objective));
         let most = if gap <= tolerance { tolerance - gap } else { f64::INFINITY };
-        let room = most.min(PRICE * gap);
+        let most = most.min(PRICE * self.objective.abs());
+        let ceiling =
+            (self.objective + most.min(PRICE * gap)).min(objective(self.problem, &vec![]));
         let tops = self.best.iter().flat_map(|(_, c)| c).fold(0.0_f64, |m, u| m.max(u.abs()));
         for share in [0.3, 0.2, 0.15, 0.1, 0.07, 0.05, 0.03, 0.02] {
             let mut columns = self.best.clone();
             cut(&mut columns, share * tops);
-            if objective(self.problem, &columns) <= self.objective + room {
+            if objective(self.problem, &columns) <= ceiling {
                 return columns;
             }
         }

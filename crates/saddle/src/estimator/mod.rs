@@ -232,6 +232,7 @@ impl MulticlassL1 {
         L: Label + 'y,
     {
         let y = y.into();
+        self.stop.check()?;
         let design = x.as_design()?;
         let posed = Posed::new(self, &design, y, None)?;
         let mut start = None;
@@ -256,6 +257,8 @@ impl MulticlassL1 {
         X: AsDesign + ?Sized,
         L: Label,
     {
+        self.stop.check()?;
+        Invalid::check_nonnegative("penalty", self.penalty)?;
         let design = x.as_design()?;
         let posed = Posed::new(self, &design, y, weights)?;
         let at_zero = self.loss.at_zero(posed.samples.classes());
@@ -271,7 +274,8 @@ impl MulticlassL1 {
         }
     }
 
-    /// Doubles the radius while the weights press against it and the objective falls.
+    /// Doubles the radius while the objective falls. That the weights do not press against a radius is no reason to end: they may stop short of it
+    /// because the tolerance is met there.
     fn search<L: Label>(
         &self,
         posed: &Posed<L>,
@@ -297,7 +301,6 @@ impl MulticlassL1 {
                 |m: &MulticlassL1Model<L>| m.report.certificate.objective().unwrap_or(at_zero);
             let gained = last.as_ref().map_or(f64::INFINITY, |old| value(old) - value(&model));
             let enough = self.stop.tolerance(Some(value(&model))).max(1e-3 * at_zero);
-            let free = model.scaled_norm < 0.95 * radius;
             let ended = [Status::Stopped, Status::PassLimit, Status::TimeLimit];
             let stopped = ended.contains(&model.report.status);
             if gained > 0.0 {
@@ -307,7 +310,7 @@ impl MulticlassL1 {
                 let Report { passes, oracle_calls, seconds, .. } = spent;
                 last.report = Report { passes, oracle_calls, seconds, ..last.report };
             }
-            if free || gained < enough || radius >= most || stopped {
+            if gained < enough || radius >= most || stopped {
                 break;
             }
             radius *= 2.0;
@@ -439,7 +442,9 @@ impl<L: Label> Posed<L> {
                         format!("{weight} for label {label:?}; expected a finite number >= 0");
                     return Err(Invalid::Layout { what: "class_weights", reason }.into());
                 }
-                Some(each.clone())
+                // Only their ratios matter: the largest is 1, so that none overflows or vanishes.
+                let top = each.iter().fold(0.0_f64, |m, w| m.max(*w));
+                Some(each.iter().map(|w| if top > 0.0 { w / top } else { *w }).collect())
             }
         };
         let weights: Option<Vec<f64>> = match (weights, of_class) {

@@ -82,7 +82,7 @@ pub struct LpSolution {
 ///
 /// | field | default | meaning |
 /// |---|---|---|
-/// | `tolerance` | 1e-8 | largest relative error of the optimality conditions, and of rays |
+/// | `tolerance` | 1e-8 | largest relative error of the optimality conditions, and of rays; below 1. Costs along a ray that are smaller than it, relative to the largest cost, count as 0 |
 /// | `max_passes` | 100,000 | steps, of the program and of each auxiliary one |
 /// | `polish` | true | solve for the active constraints exactly where that helps |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -343,6 +343,11 @@ fn stacked(rows: &[Array1<f64>], columns: usize) -> Array2<f64> {
 /// [`Error::Invalid`] for settings out of range.
 pub fn linear_program(program: &LinearProgram, settings: &LpSettings) -> Result<LpSolution, Error> {
     Invalid::check_positive("tolerance", settings.tolerance)?;
+    if settings.tolerance >= 1.0 {
+        // It is relative: with 1 and more anything would be optimal.
+        let (value, expected) = (settings.tolerance, "a number below 1, since it is relative");
+        return Err(Invalid::Parameter { name: "tolerance", value, expected }.into());
+    }
     Invalid::check_positive("max_passes", settings.max_passes)?;
     // Most programs with a solution are solved in a few thousand steps. Then rays are looked for, then the rest is spent.
     let first = settings.max_passes.min(4000.0);

@@ -426,3 +426,58 @@ fn bad_input_is_named() {
     assert!(model.predict(&Array2::<f64>::zeros((1, 4))).is_err());
     assert!(model.predict_proba(&x).is_err());
 }
+
+/// Without a penalty the loss of separable classes has no positive lower limit: a search ends where the objective has stopped falling, far
+/// below the first radius at which a loose tolerance is met.
+#[test]
+fn a_search_goes_on_while_the_objective_falls() {
+    let data = embedded::iris();
+    let estimator = MulticlassL1 {
+        loss: MulticlassLoss::Softmax,
+        penalty: 0.0,
+        radius: Radius::Search,
+        stop: Stop { relative: 0.05, max_passes: 20_000.0, ..Stop::default() },
+        ..Default::default()
+    };
+    let model = estimator.fit(&data.x, &data.y).unwrap();
+    // Maximum likelihood has 0.0397 (L-BFGS-B), and 0.0503 is reached within a ball of radius 100.
+    let objective = model.report.certificate.objective().unwrap();
+    assert!(objective < 0.3 && model.radius > 10.0, "{objective} at {}", model.radius);
+}
+
+/// Zeros are paid for out of the gap, which may be anything: what is returned is never worse than no weights.
+#[test]
+fn weights_are_never_worse_than_none() {
+    let data = embedded::iris();
+    for (solver, penalty, passes) in [
+        (Solver::Sublinear, 0.01, 1000.0),
+        (Solver::Pdhg, 1e-300, 200.0),
+        (Solver::MirrorProx, 1e-6, 20.0),
+    ] {
+        let stop = Stop { max_passes: passes, ..Stop::default() };
+        let estimator = MulticlassL1 { solver, penalty, stop, ..Default::default() };
+        let model = estimator.fit(&data.x, &data.y).unwrap();
+        let objective = model.report.certificate.objective().unwrap();
+        assert!(objective <= 1.0, "{solver:?}: {objective}");
+    }
+}
+
+#[test]
+fn class_weights_matter_by_their_ratios() {
+    let (x, y) = data::dense(30, 3, 3, 11);
+    let fit = |each: [f64; 3]| {
+        let class_weights = ClassWeights::Each(each.to_vec());
+        let model = MulticlassL1 { class_weights, ..Default::default() }.fit(&x, &y).unwrap();
+        model.report.certificate.objective().unwrap()
+    };
+    assert_eq!(fit([1e-320; 3]), fit([1.0; 3]));
+    assert_eq!(fit([1e300, 2e300, 1e300]), fit([1.0, 2.0, 1.0]));
+    let stop = Stop { max_seconds: Some(f64::NAN), ..Stop::default() };
+    for (radius, penalty) in [(Radius::Search, 0.1), (Radius::FromPenalty, 0.1)] {
+        let estimator = MulticlassL1 { radius, penalty, stop, ..Default::default() };
+        assert!(estimator.fit(&x, &y).unwrap_err().to_string().contains("max_seconds"));
+    }
+    let endless =
+        MulticlassL1 { radius: Radius::Search, penalty: f64::INFINITY, ..Default::default() };
+    assert!(endless.fit(&x, &y).unwrap_err().to_string().contains("penalty"));
+}
