@@ -175,7 +175,7 @@ pub static ALL: &[Synopsis] = &[
     ),
     about(
         "crf-45",
-        "crf/methods.rs",
+        "crf/errors.rs",
         "Do all methods reach the same test error, and how soon?",
         "All are within a few tokens of the optimum's error after a few passes, so their order there is noise.",
     ),
