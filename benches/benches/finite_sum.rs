@@ -17,9 +17,10 @@ use criterion::{
 use fenchel_datasets::generate::{LowRank, Spgen, low_rank, spgen};
 use fenchel_datasets::transform::{normalise_rows, signs};
 use fenchel_finite_sum::loss::Logistic;
-use fenchel_finite_sum::{
-    Point, Problem, SagaSettings, SdcaSettings, SdcaStep, SvrgSettings, saga, sdca, svrg,
+use fenchel_finite_sum::methods::{
+    SagaSettings, SdcaSettings, SdcaStep, SvrgSettings, saga, sdca, svrg,
 };
+use fenchel_finite_sum::{Point, Problem};
 use fenchel_linalg::{AsDesign, Design, multiply, multiply_transposed};
 use fenchel_optim::prox::{L1, Zero};
 use fenchel_optim::{Cadence, Stop};

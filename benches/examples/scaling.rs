@@ -11,8 +11,9 @@ use std::error::Error;
 use std::time::Instant;
 
 use fenchel_datasets::generate::{Spgen, spgen};
+use fenchel_finite_sum::Problem;
 use fenchel_finite_sum::loss::Logistic;
-use fenchel_finite_sum::{Problem, SagaSettings, SdcaSettings, SvrgSettings, saga, sdca, svrg};
+use fenchel_finite_sum::methods::{SagaSettings, SdcaSettings, SvrgSettings, saga, sdca, svrg};
 use fenchel_linalg::AsDesign;
 use fenchel_optim::prox::Zero;
 use fenchel_optim::random::Order;

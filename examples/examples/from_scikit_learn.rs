@@ -9,9 +9,10 @@
 use std::error::Error;
 
 use fenchel_datasets::{Dataset, LibsvmOptions, embedded, libsvm_file};
+use fenchel_finite_sum::path::{Grid, PathSettings, logistic_path};
+use fenchel_finite_sum::prelude::{AsDesign, Rows, Saved};
 use fenchel_finite_sum::{
-    AsDesign, ClassWeights, Grid, LogisticModel, LogisticRegression, LogisticRegressionCv,
-    PathSettings, Rows, Saved, Scoring, logistic_path, penalty_of_c,
+    ClassWeights, LogisticModel, LogisticRegression, LogisticRegressionCv, Scoring, penalty_of_c,
 };
 use fenchel_metrics::train_test_split;
 

@@ -6,8 +6,9 @@
 
 use std::error::Error;
 
+use fenchel_finite_sum::prelude::Saved;
 use fenchel_finite_sum::{
-    GroupLasso, Lasso, LinearModel, PoissonModel, PoissonRegressor, Saved, Standardised,
+    GroupLasso, Lasso, LinearModel, PoissonModel, PoissonRegressor, Standardised,
 };
 use ndarray::{Array1, Array2, array};
 

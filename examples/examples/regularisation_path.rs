@@ -7,7 +7,8 @@
 use std::error::Error;
 
 use fenchel_datasets::embedded::{self, WINE_FEATURES};
-use fenchel_finite_sum::{Grid, PathSettings, Standardiser, elastic_net_path};
+use fenchel_finite_sum::Standardiser;
+use fenchel_finite_sum::path::{Grid, PathSettings, elastic_net_path};
 
 fn main() -> Result<(), Box<dyn Error>> {
     fenchel_examples::end_on_closed_pipe();

@@ -4,14 +4,14 @@ use std::error::Error;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use fenchel_finite_sum::lag::Lagged;
 use fenchel_finite_sum::loss::{Logistic, Squared};
-use fenchel_finite_sum::newton::{AsElasticNet, NewtonSettings, newton};
-use fenchel_finite_sum::{
-    CatalystSettings, ElasticNet, LogisticRegression, Problem, SagSettings, SagaSettings,
-    SdcaSettings, SdcaStep, SubsampledNewtonSettings, SvrgSettings, catalyst, lbfgs, sag, saga,
-    sdca, subsampled_newton, svrg,
+use fenchel_finite_sum::methods::lag::Lagged;
+use fenchel_finite_sum::methods::newton::{AsElasticNet, NewtonSettings, newton};
+use fenchel_finite_sum::methods::{
+    CatalystSettings, SagSettings, SagaSettings, SdcaSettings, SdcaStep, SubsampledNewtonSettings,
+    SvrgSettings, catalyst, lbfgs, sag, saga, sdca, subsampled_newton, svrg,
 };
+use fenchel_finite_sum::{ElasticNet, LogisticRegression, Problem};
 use fenchel_linalg::{AsDesign, Design};
 use fenchel_optim::lbfgs::LbfgsSettings;
 use fenchel_optim::prox::{L1, Zero};

@@ -1,9 +1,10 @@
 //! Theorem 5.1: no method that looks at terms only when it visits them beats `(1 - 1/n)^k`.
 
+use fenchel_finite_sum::Problem;
 use fenchel_finite_sum::loss::Squared;
-use fenchel_finite_sum::{
-    FinitoSettings, FinitoStart, Problem, SagSettings, SagaSettings, SdcaSettings, TableStart,
-    finito, sag, saga, sdca,
+use fenchel_finite_sum::methods::{
+    FinitoSettings, FinitoStart, SagSettings, SagaSettings, SdcaSettings, TableStart, finito, sag,
+    saga, sdca,
 };
 use fenchel_linalg::Dense;
 use fenchel_optim::prox::Zero;

@@ -1,11 +1,12 @@
 //! The methods of a figure, run on one problem.
 
-use fenchel_finite_sum::lag::Lagged;
-use fenchel_finite_sum::{
-    CatalystSettings, Error, FinitoSettings, FinitoStart, MisoSettings, Problem, SagSettings,
-    SagaSettings, SdcaSettings, SgdSettings, SvrgSettings, TableStart, catalyst, finito, lbfgs,
-    miso, sag, saga, sdca, sgd, svrg,
+use fenchel_finite_sum::methods::lag::Lagged;
+use fenchel_finite_sum::methods::{
+    CatalystSettings, FinitoSettings, FinitoStart, MisoSettings, SagSettings, SagaSettings,
+    SdcaSettings, SgdSettings, SvrgSettings, TableStart, catalyst, finito, lbfgs, miso, sag, saga,
+    sdca, sgd, svrg,
 };
+use fenchel_finite_sum::{Error, Problem};
 use fenchel_linalg::Design;
 use fenchel_optim::lbfgs::LbfgsSettings;
 use fenchel_optim::prox::Zero;

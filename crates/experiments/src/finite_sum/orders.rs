@@ -1,9 +1,10 @@
 //! Table 5.1: what the access order does to each method.
 
 use fenchel_finite_sum::loss::Squared;
-use fenchel_finite_sum::{
-    DualState, Point, Problem, SagSettings, SagaSettings, SdcaSettings, TableState, sag, saga, sdca,
+use fenchel_finite_sum::methods::{
+    DualState, SagSettings, SagaSettings, SdcaSettings, TableState, sag, saga, sdca,
 };
+use fenchel_finite_sum::{Point, Problem};
 use fenchel_linalg::{Dense, spectral::spectral_radius};
 use fenchel_optim::prox::Zero;
 use fenchel_optim::random::{Order, Visits};

@@ -2,9 +2,10 @@
 
 use fenchel_datasets::embedded;
 use fenchel_finite_sum::loss::Logistic;
-use fenchel_finite_sum::{
-    Point, Problem, SagSettings, SagaSettings, SdcaSettings, SvrgSettings, sag, saga, sdca, svrg,
+use fenchel_finite_sum::methods::{
+    SagSettings, SagaSettings, SdcaSettings, SvrgSettings, sag, saga, sdca, svrg,
 };
+use fenchel_finite_sum::{Point, Problem};
 use fenchel_linalg::{Dense, Design, multiply_transposed};
 use fenchel_optim::prox::L1;
 use fenchel_optim::{Stop, Trace};
@@ -209,7 +210,8 @@ fn race<D: Design + Copy>(
         let mut rows = vec![];
         let mut failed = None;
         let mut watch =
-            |p: &fenchel_optim::Progress, m: &fenchel_finite_sum::Sdca<'_, '_, D, Logistic, L1>| {
+            |p: &fenchel_optim::Progress,
+             m: &fenchel_finite_sum::methods::Sdca<'_, '_, D, Logistic, L1>| {
                 match problem.objective(m.point()) {
                     Ok(value) => rows.push((p.passes, (value - best).max(0.0))),
                     Err(error) => failed = Some(error),

@@ -14,9 +14,10 @@ use super::choice::{Choice, Method};
 use super::guarded::{Guarded, guarded};
 use super::run::{AutoSettings, Run, by_terms};
 use super::state::AutoState;
-use crate::lag::Lagged;
-use crate::newton::AsElasticNet;
-use crate::{Error, Point, Problem, fista};
+use crate::methods::fista;
+use crate::methods::lag::Lagged;
+use crate::methods::newton::AsElasticNet;
+use crate::{Error, Point, Problem};
 
 /// Solves a problem by the method that suits it: see [the module](super).
 ///

@@ -5,8 +5,8 @@ use fenchel_optim::Refusal;
 use fenchel_optim::{Loss, Regulariser};
 use serde::{Deserialize, Serialize};
 
-use crate::hessian::{full_hessian_cost, gram_cost};
-use crate::newton::{ROWS_PER_VARIABLE, sample_rows};
+use crate::methods::hessian::{full_hessian_cost, gram_cost};
+use crate::methods::newton::{ROWS_PER_VARIABLE, sample_rows};
 use crate::{Error, Problem};
 
 /// What L-BFGS is predicted to need without l2, or where rows outnumber features: 31 to 300 were measured there.
@@ -40,25 +40,25 @@ const SPARSE_NEWTON_PASSES: f64 = 40.0;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Method {
-    /// [`sdca`](crate::sdca()) with exact steps.
+    /// [`sdca`](crate::methods::sdca()) with exact steps.
     Sdca,
-    /// [`catalyst`](crate::catalyst()), which is SDCA where there is nothing to accelerate.
+    /// [`catalyst`](crate::methods::catalyst()), which is SDCA where there is nothing to accelerate.
     Catalyst,
-    /// [`newton`](crate::newton()).
+    /// [`newton`](crate::methods::newton()).
     Newton,
-    /// [`subsampled_newton`](crate::subsampled_newton()).
+    /// [`subsampled_newton`](crate::methods::subsampled_newton()).
     SubsampledNewton,
-    /// [`newton_cg`](crate::newton_cg()).
+    /// [`newton_cg`](crate::methods::newton_cg()).
     NewtonCg,
-    /// [`lbfgs`](crate::lbfgs()).
+    /// [`lbfgs`](crate::methods::lbfgs()).
     Lbfgs,
-    /// [`qning`](crate::qning()).
+    /// [`qning`](crate::methods::qning()).
     Qning,
-    /// [`saga`](crate::saga()) with backtracking.
+    /// [`saga`](crate::methods::saga()) with backtracking.
     Saga,
     /// [`general::catalyst`](crate::general::catalyst), which is SAGA where there is nothing to accelerate.
     AcceleratedSaga,
-    /// [`fista`](crate::fista()).
+    /// [`fista`](crate::methods::fista()).
     Fista,
     /// [`general::finito`](crate::general::finito).
     Finito,

@@ -3,17 +3,17 @@
 //! | case | method |
 //! |---|---|
 //! | loss with a kink (hinge, absolute, quantile) | [`sdca`] with exact steps, terms drawn by their gaps; needs `l2 > 0` |
-//! | l1, badly conditioned dual (`beta < 1`) or a quadratic loss, `phi''` known | [`newton`](fn@crate::newton) on a working set |
-//! | no l1, few features: some Newton steps cost less than the passes of the dual method | [`newton`](fn@crate::newton), and [`subsampled_newton`](fn@crate::subsampled_newton), where that is cheaper, for `l2 > 0` and at least 100 rows a feature |
+//! | l1, badly conditioned dual (`beta < 1`) or a quadratic loss, `phi''` known | [`newton`](fn@crate::methods::newton) on a working set |
+//! | no l1, few features: some Newton steps cost less than the passes of the dual method | [`newton`](fn@crate::methods::newton), and [`subsampled_newton`](fn@crate::methods::subsampled_newton), where that is cheaper, for `l2 > 0` and at least 100 rows a feature |
 //! | well conditioned dual (`beta >= 1`), with l1 or without | [`catalyst`], which then is SDCA |
 //! | no l1, many features, `0.005 <= beta < 1` | [`catalyst`] |
 //! | no l1, many features (`n < 50 d`), short rows (fewer than 36 entries), `beta >= 0.005` | [`lbfgs`] |
 //! | no l1, many features, `0 < beta < 0.005` | [`newton_cg`] |
 //! | no l1, many features, no l2 | [`lbfgs`] |
 //! | l1, and no memory for a copy by columns | [`catalyst`], or [`qning`] without l2 |
-//! | bounds, a weight a coordinate, non-negative l1 | [`catalyst`]; [`qning`] for `beta < 0.005`; [`fista`](crate::fista()) for `n < d / 10` |
+//! | bounds, a weight a coordinate, non-negative l1 | [`catalyst`]; [`qning`] for `beta < 0.005`; [`fista`](crate::methods::fista()) for `n < d / 10` |
 //! | a loss of closures, whose conjugate is not known | [`saga`] with backtracking |
-//! | a regulariser that ties the weights together (groups, balls, simplex, total variation, one of your own) | [`fista`](crate::fista()) |
+//! | a regulariser that ties the weights together (groups, balls, simplex, total variation, one of your own) | [`fista`](crate::methods::fista()) |
 //!
 //! Dual methods visit rows in short runs, in the order of memory.
 //!
@@ -38,4 +38,4 @@ pub use run::AutoSettings;
 pub use state::AutoState;
 
 #[allow(unused_imports, reason = "named in the table")]
-use crate::{catalyst, lbfgs, newton, newton_cg, qning, saga, sdca};
+use crate::methods::{catalyst, lbfgs, newton, newton_cg, qning, saga, sdca};

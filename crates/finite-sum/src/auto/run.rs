@@ -14,16 +14,17 @@ use super::choice::{Choice, Method};
 use super::guarded::{Guarded, guarded};
 use super::head_start::HeadStart;
 use super::state::AutoState;
-use crate::dual::{
+use crate::gap::Gap;
+use crate::methods::dual::{
     CatalystSettings, DualState, QningSettings, SdcaSettings, SdcaStep, catalyst, qning, sdca,
 };
-use crate::gap::Gap;
-use crate::incremental::{SagaSettings, TableState, saga};
-use crate::lag::Lagged;
-use crate::newton::{
+use crate::methods::incremental::{SagaSettings, TableState, saga};
+use crate::methods::lag::Lagged;
+use crate::methods::newton::{
     AsElasticNet, NewtonSettings, SubsampledNewtonSettings, newton, newton_cg, subsampled_newton,
 };
-use crate::{Error, Point, Problem, fista, lbfgs};
+use crate::methods::{fista, lbfgs};
+use crate::{Error, Point, Problem};
 
 /// Rows that dual methods visit one after the other: their memory is read forward.
 const RUN: usize = 4;

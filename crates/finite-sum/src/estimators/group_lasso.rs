@@ -31,7 +31,7 @@ use crate::{Error, Point, Problem};
 /// | `stop` | relative gap 1e-4 | when to end, see [`Stop`] |
 /// | `seed` | 0 | FISTA, the method, draws nothing |
 ///
-/// A whole grid of penalties is cheaper by [`group_path`](crate::group_path).
+/// A whole grid of penalties is cheaper by [`group_path`](crate::path::group_path).
 ///
 /// ```
 /// use fenchel_finite_sum::GroupLasso;

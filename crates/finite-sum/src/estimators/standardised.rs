@@ -17,7 +17,8 @@ use crate::Error;
 /// one file with the scale in it.
 ///
 /// ```
-/// use fenchel_finite_sum::{LinearModel, Ridge, Saved, Standardised};
+/// use fenchel_finite_sum::prelude::Saved;
+/// use fenchel_finite_sum::{LinearModel, Ridge, Standardised};
 /// use ndarray::array;
 ///
 /// let x = array![[1000.0, 0.1], [3000.0, 0.2], [5000.0, 0.2], [7000.0, 0.4]];

@@ -47,7 +47,7 @@ pub enum SvcLoss {
 /// scikit-learn's `C` is `1/(l2 n)` for the hinge and `1/(2 l2 n)` for the squared hinge, which it writes without
 /// the half. Its `LinearSVC` penalises the intercept; here it is free.
 ///
-/// The hinge is fitted by [`sdca`](fn@crate::sdca), the squared hinge by what suits the problem.
+/// The hinge is fitted by [`sdca`](fn@crate::methods::sdca), the squared hinge by what suits the problem.
 ///
 /// ```
 /// use fenchel_finite_sum::{LinearSvc, SvcLoss};

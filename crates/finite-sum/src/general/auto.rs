@@ -7,7 +7,7 @@ use fenchel_optim::{Observer, Solution};
 use super::{FiniteSum, Sum, SumSettings, SumState, catalyst, finito, svrg};
 use crate::Error;
 use crate::auto::{AutoState, Choice, Guarded, Method, Reason};
-use crate::lag::Composite;
+use crate::methods::lag::Composite;
 
 /// Solves a general sum by the method that suits it:
 ///

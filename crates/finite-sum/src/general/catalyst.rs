@@ -6,8 +6,8 @@ use fenchel_optim::{Certificate, Iterative, Observer, Solution, run};
 use super::incremental::{Incremental, with_table};
 use super::{FiniteSum, Sum, SumSettings, SumState};
 use crate::Error;
-use crate::dual::Momentum;
-use crate::lag::Composite;
+use crate::methods::dual::Momentum;
+use crate::methods::lag::Composite;
 
 /// Catalyst on a general sum: what an observer of [`catalyst`] sees.
 pub struct GeneralCatalyst<'p, 't, T: FiniteSum, R> {
@@ -26,7 +26,7 @@ pub struct GeneralCatalyst<'p, 't, T: FiniteSum, R> {
 /// x+ ~ argmin F(x) + (kappa/2) ||x - y||^2,   y = x+ + b (x+ - x)
 /// ```
 ///
-/// One pass of SAGA an outer step, the table carried over; the factors `b` are those of [`catalyst`](crate::catalyst()) for
+/// One pass of SAGA an outer step, the table carried over; the factors `b` are those of [`catalyst`](crate::methods::catalyst()) for
 /// linear models. SAGA contracts by `1 - (l2 + kappa) / (3L)` a step: with `kappa = 3 L/n - l2`, the default, by an `n`-th,
 /// the most that it can. Without acceleration to be had (`kappa <= 0`) it is SAGA. For terms that are badly
 /// conditioned, `n l2 < 3 L`, or not strongly convex at all.

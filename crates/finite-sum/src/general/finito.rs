@@ -34,7 +34,7 @@ pub struct GeneralFinito<'p, 't, T: FiniteSum> {
     restored: bool,
 }
 
-/// Finito on a general sum (Defazio's thesis, algorithm 3.1): [`finito`](crate::finito()) with a
+/// Finito on a general sum (Defazio's thesis, algorithm 3.1): [`finito`](crate::methods::finito()) with a
 /// vector a term.
 ///
 /// ```text

@@ -8,7 +8,7 @@ use fenchel_optim::{Certificate, Iterative, Observer, Separable, Solution, run};
 use super::state::SumState;
 use super::{FiniteSum, Sum, SumSettings, check_memory};
 use crate::Error;
-use crate::lag::{Composite, Lagged, Powers};
+use crate::methods::lag::{Composite, Lagged, Powers};
 
 /// Passes between two computations of the average from the table.
 const REFRESH: usize = 10;
@@ -57,7 +57,7 @@ pub struct Incremental<'p, 't, T: FiniteSum, R> {
     evaluations: u64,
 }
 
-/// SAGA on a general sum (Defazio's thesis, algorithm 4.1): [`saga`](crate::saga()) with a vector a term.
+/// SAGA on a general sum (Defazio's thesis, algorithm 4.1): [`saga`](crate::methods::saga()) with a vector a term.
 ///
 /// The first pass fills the table. A step is O(length of the support), O(d) under a regulariser that ties coordinates
 /// together.
@@ -76,7 +76,7 @@ pub fn saga<'p, 't, T: FiniteSum, R: Composite, O: Observer<Incremental<'p, 't, 
     tabled(method, sum, settings, theory, 1.0, start, observer)
 }
 
-/// SAG on a general sum (Defazio's thesis, algorithm 2.2): [`sag`](crate::sag()) with a vector a term. With a
+/// SAG on a general sum (Defazio's thesis, algorithm 2.2): [`sag`](crate::methods::sag()) with a vector a term. With a
 /// regulariser its convergence is not proved: it has to be asked for by `unproven_prox`.
 ///
 /// # Errors

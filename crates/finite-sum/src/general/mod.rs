@@ -15,7 +15,7 @@
 //! | [`auto`] | within the limit | | chooses between `finito`, `catalyst` and `svrg`, and says why |
 //!
 //! Terms whose gradients live on few coordinates say so by [`FiniteSum::support`]: the first three then store and
-//! touch no others, with the lagged updates of [`lag`](crate::lag).
+//! touch no others, with the lagged updates of [`lag`](crate::methods::lag).
 //!
 //! All of them return a [`SumState`], a warm start.
 //!
@@ -85,7 +85,7 @@ use crate::Error;
 /// let sag = general::sag(&sum, &settings, None, &mut ())?.state.point;
 /// let svrg = general::svrg(&sum, &settings, None, &mut ())?.state.point;
 /// // n l2 < 2 L: a smaller step.
-/// let small = SumSettings { step: fenchel_finite_sum::StepSize::Scaled(0.2), ..settings.clone() };
+/// let small = SumSettings { step: fenchel_finite_sum::prelude::StepSize::Scaled(0.2), ..settings.clone() };
 /// let finito = general::finito(&sum, &small, None, &mut ())?.state.point;
 /// for x in [&sag, &svrg, &finito] {
 ///     assert!((x[0] - saga[0]).abs() < 0.1 && (x[1] - saga[1]).abs() < 0.1);

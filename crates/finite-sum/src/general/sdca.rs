@@ -47,7 +47,7 @@ type Best = (Vec<f64>, Vec<f64>, Vec<f64>);
 /// No step size, and a certificate of its own: with `f_i*(g_i) = g_i.phi_i - f_i(phi_i)` the dual value bounds the optimum
 /// from below as soon as every term has been visited. It is the `B` of Prox-Finito (algorithm 3.3), which is the same
 /// method once the l2 term is folded into the terms. A step is a proximal step, and O(support of the term) besides;
-/// memory as [`saga`](super::saga). For terms of one margin use [`sdca`](crate::sdca()), which stores a number a term.
+/// memory as [`saga`](super::saga). For terms of one margin use [`sdca`](crate::methods::sdca()), which stores a number a term.
 ///
 /// A warm start without a table starts from zeros: dual variables, not points, are what SDCA goes on from.
 ///

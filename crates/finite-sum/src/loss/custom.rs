@@ -6,14 +6,16 @@ use fenchel_optim::Loss;
 /// A convex, differentiable loss that is given by a closure `(t, y) -> (phi(t; y), phi'(t; y))` and a bound on
 /// its curvature, the Lipschitz constant of `phi'`.
 ///
-/// For the primal methods: [`saga`](crate::saga()), [`svrg`](crate::svrg()), [`sag`](crate::sag()),
-/// [`finito`](crate::finito()), [`fista`](crate::fista()), [`lbfgs`](crate::lbfgs()). The conjugate is not known, so
+/// For the primal methods: [`saga`](crate::methods::saga()), [`svrg`](crate::methods::svrg()), [`sag`](crate::methods::sag()),
+/// [`finito`](crate::methods::finito()), [`fista`](crate::methods::fista()), [`lbfgs`](crate::methods::lbfgs()). The conjugate is not known, so
 /// that dual methods refuse it, and certificates are gaps only where strong convexity alone gives them; else they
 /// are norms of the gradient mapping. Any finite target is accepted.
 ///
 /// ```
 /// use fenchel_finite_sum::loss::Custom;
-/// use fenchel_finite_sum::{Problem, SagaSettings, prox::Zero, saga};
+/// use fenchel_finite_sum::methods::{SagaSettings, saga};
+/// use fenchel_finite_sum::prox::Zero;
+/// use fenchel_finite_sum::Problem;
 /// use fenchel_linalg::AsDesign;
 /// use ndarray::array;
 ///

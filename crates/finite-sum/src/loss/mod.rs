@@ -17,8 +17,8 @@
 //! | [`Poisson`] | `e^t - y t` | none | `v log v - v`, `v = u + y >= 0` | `>= 0` |
 //! | [`Custom`] | a closure | given | not known | real |
 //!
-//! Here `r = t - y` and `g` is the width. A loss without `gamma` is for [`sdca`](crate::sdca()), whose exact
-//! steps need none; that of Poisson is also for [`newton`](crate::newton()).
+//! Here `r = t - y` and `g` is the width. A loss without `gamma` is for [`sdca`](crate::methods::sdca()), whose exact
+//! steps need none; that of Poisson is also for [`newton`](crate::methods::newton()).
 
 mod custom;
 mod hinge;

@@ -10,7 +10,7 @@ use super::onto_domain;
 /// less a constant of `y`. The targets need not be whole.
 ///
 /// Its derivative has no Lipschitz constant, so that methods with a step size refuse it:
-/// [`sdca`](crate::sdca()) and [`newton`](crate::newton()) take it.
+/// [`sdca`](crate::methods::sdca()) and [`newton`](crate::methods::newton()) take it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Poisson;
 

@@ -14,8 +14,8 @@ use super::sdca::MulticlassSettings;
 use super::state::{Bias, MulticlassState, expand, reduce};
 use super::step::{exact_step, interval_step};
 use crate::Error;
-use crate::dual::{Momentum, check_strength};
-use crate::order::{Score, check_adaptive, dual_visits};
+use crate::methods::dual::{Momentum, check_strength};
+use crate::methods::order::{Score, check_adaptive, dual_visits};
 
 /// Passes between two computations of `v` from the dual variables.
 const REFRESH: usize = 10;

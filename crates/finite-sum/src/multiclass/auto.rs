@@ -42,8 +42,8 @@ use crate::Error;
 use crate::auto::{
     AutoSettings, AutoState, Automatic, Call, Choice, Guarded, Method, Reason, guarded,
 };
-use crate::lag::Lagged;
-use crate::newton::{AsElasticNet, NewtonSettings};
+use crate::methods::lag::Lagged;
+use crate::methods::newton::{AsElasticNet, NewtonSettings};
 
 /// A pass of exact dual steps with its share of certificates, in batch passes of a dense and of a sparse matrix: as much again
 /// for rows in random order, and a price a row for the exponentials, in entries, of which those of a dense matrix are cheap.

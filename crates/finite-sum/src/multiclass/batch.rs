@@ -11,7 +11,7 @@ use super::gap::Gap;
 use super::problem::{MulticlassPoint, MulticlassProblem};
 use super::product::multiply_transposed_rows;
 use crate::Error;
-use crate::fista::OnWeights;
+use crate::methods::OnWeights;
 
 /// The smooth part of a multinomial problem as one function of `d r` weights and, behind them, `r` intercepts.
 #[derive(Debug, Clone)]

@@ -19,8 +19,8 @@ use super::batch::{MulticlassSmooth, begin, dimension, read};
 use super::problem::{MulticlassPoint, MulticlassProblem};
 use super::product::multiply_rows;
 use crate::Error;
-use crate::hessian::gram_cost;
-use crate::newton::NewtonSettings;
+use crate::methods::hessian::gram_cost;
+use crate::methods::newton::NewtonSettings;
 
 impl<D: Design> TwiceDifferentiable for MulticlassSmooth<'_, '_, D, Zero> {
     fn dimension(&self) -> usize {

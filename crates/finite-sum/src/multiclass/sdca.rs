@@ -49,7 +49,7 @@ pub fn sdca<'p, 'a, D: Design, R: Separable, O: Observer<MulticlassAscent<'p, 'a
     solve("multiclass sdca", problem, 0.0, settings, start, observer)
 }
 
-/// Accelerated SDCA for multinomial logistic regression: the scheme of [`catalyst`](crate::catalyst()) with
+/// Accelerated SDCA for multinomial logistic regression: the scheme of [`catalyst`](crate::methods::catalyst()) with
 /// `mean L_i = mean ||a_i||^2 / 2`. The same as [`sdca`] where there is nothing to accelerate.
 ///
 /// # Errors

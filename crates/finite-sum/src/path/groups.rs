@@ -14,8 +14,9 @@ use serde::{Deserialize, Serialize};
 use super::method::{Grid, penalties};
 use super::result::{Path, PathPoint};
 use crate::gap::Gap;
-use crate::newton::sphere_radius;
-use crate::{Error, Point, Problem, fista};
+use crate::methods::fista;
+use crate::methods::newton::sphere_radius;
+use crate::{Error, Point, Problem};
 
 /// Passes of FISTA before the first new look at all features; each look doubles them.
 const FIRST_CHUNK: f64 = 10.0;
@@ -75,7 +76,9 @@ impl Default for GroupPathSettings {
 /// ```
 /// use fenchel_finite_sum::loss::Squared;
 /// use fenchel_finite_sum::prox::{Groups, Zero};
-/// use fenchel_finite_sum::{AsDesign, GroupPathSettings, Problem, group_path};
+/// use fenchel_finite_sum::path::{GroupPathSettings, group_path};
+/// use fenchel_finite_sum::prelude::AsDesign;
+/// use fenchel_finite_sum::Problem;
 ///
 /// let x = ndarray::array![[1.0, 0.9, 0.3], [2.0, 2.2, -0.1], [3.0, 2.8, 0.2], [4.0, 4.1, -0.3]];
 /// let y = [2.0, 4.1, 5.9, 8.0];
@@ -102,7 +105,7 @@ pub fn group_path<D: Design + Clone, L: Loss + Clone>(
 }
 
 /// As [`group_path`], from where a former path ended, and with an observer that sees every point and may end the
-/// path after it: see [`path_from`](crate::path_from).
+/// path after it: see [`path_from`](crate::path::path_from).
 ///
 /// # Errors
 /// As [`group_path`]; [`Error::Invalid`] for a start of other features or another share of the l1 norm.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::result::{Path, PathPoint};
 use crate::loss::{Logistic, Squared};
-use crate::newton::{NewtonSettings, Screening, Warm, check_grid};
+use crate::methods::newton::{NewtonSettings, Screening, Warm, check_grid};
 use crate::{Error, Problem};
 
 /// The penalties of a path.
@@ -85,7 +85,7 @@ impl Default for PathSettings {
 /// ```
 ///
 /// ```
-/// use fenchel_finite_sum::{PathSettings, elastic_net_path};
+/// use fenchel_finite_sum::path::{PathSettings, elastic_net_path};
 /// use ndarray::array;
 ///
 /// let x = array![[1.0, 0.3], [2.0, -0.1], [3.0, 0.2], [4.0, -0.3]];
@@ -148,7 +148,10 @@ pub fn path<D: Design + Clone, L: Loss + Clone>(
 ///
 /// use fenchel_finite_sum::loss::Squared;
 /// use fenchel_finite_sum::prox::Zero;
-/// use fenchel_finite_sum::{AsDesign, PathPoint, PathSettings, Problem, path, path_from};
+/// use fenchel_finite_sum::path::{PathPoint, PathSettings, path_from};
+/// use fenchel_finite_sum::prelude::AsDesign;
+/// use fenchel_finite_sum::Problem;
+/// use fenchel_finite_sum::path::path;
 ///
 /// let x = ndarray::array![[1.0, 0.3], [2.0, -0.1], [3.0, 0.2], [4.0, -0.3]];
 /// let y = [2.0, 4.1, 5.9, 8.0];

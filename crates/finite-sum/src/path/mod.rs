@@ -26,7 +26,7 @@ mod groups;
 mod method;
 mod result;
 
-pub use crate::newton::Screening;
+pub use crate::methods::newton::Screening;
 pub use groups::{GroupPathSettings, group_path, group_path_from};
 pub use method::{Grid, PathSettings, elastic_net_path, logistic_path, path, path_from};
 pub use result::{Path, PathPoint};

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Error, Point};
 
-/// The solutions of a path, the penalty falling. Every one of them is where [`path_from`](crate::path_from) and
-/// [`group_path_from`](crate::group_path_from) go on.
+/// The solutions of a path, the penalty falling. Every one of them is where [`path_from`](crate::path::path_from) and
+/// [`group_path_from`](crate::path::group_path_from) go on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Path {
     /// Number of features, `d`.

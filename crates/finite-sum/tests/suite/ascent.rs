@@ -3,8 +3,9 @@
 use std::ops::ControlFlow;
 
 use crate::common::{Data, data};
+use fenchel_finite_sum::Problem;
 use fenchel_finite_sum::loss::{Hinge, Logistic};
-use fenchel_finite_sum::{Problem, Sdca, SdcaSettings, sdca};
+use fenchel_finite_sum::methods::{Sdca, SdcaSettings, sdca};
 use fenchel_linalg::{Csr, Design};
 use fenchel_optim::prox::{L1, Zero};
 use fenchel_optim::{Cadence, Loss, Progress, Separable, Stop};

@@ -4,17 +4,19 @@ use crate::common::multiclass::{
     codes, objective as multiclass_objective, reference as multiclass_reference,
 };
 use crate::common::{data, objective, reference};
-use fenchel_finite_sum::Refusal;
 use fenchel_finite_sum::general::{self, FiniteSum, Sum, SumSettings};
 use fenchel_finite_sum::loss::{Absolute, Custom, Hinge, Logistic, Poisson, Squared};
+use fenchel_finite_sum::multiclass::MulticlassProblem;
+use fenchel_finite_sum::prelude::Refusal;
+use fenchel_finite_sum::prelude::{Saved, Status, Stop};
 use fenchel_finite_sum::prox::{
     ElasticNet, FusedLasso, GroupLasso, Groups, Interval, L1, L1Ball, L2Ball, L2Norm,
     NonnegativeL1, Simplex, SparseGroupLasso, TotalVariation, WeightedL1, Zero,
 };
 use fenchel_finite_sum::{
     AutoSettings, Automatic, Choice, ElasticNet as Net, Error, Lasso, LinearModel, LinearSvc,
-    LogisticModel, LogisticRegression, Method, MulticlassProblem, OneVsRest, Problem, Reason,
-    Ridge, Saved, SoftmaxRegression, Status, Stop, SvcLoss, auto, multiclass,
+    LogisticModel, LogisticRegression, Method, OneVsRest, Problem, Reason, Ridge,
+    SoftmaxRegression, SvcLoss, auto, multiclass,
 };
 use fenchel_linalg::{Csr, Dense};
 use fenchel_optim::{Loss, Regulariser};
@@ -199,7 +201,7 @@ fn several_classes_go_to_newton_where_they_are_few() {
     let problem = MulticlassProblem::new(design, &y, 3, h, 0.0).unwrap();
     let s = multiclass::auto(&problem, &tight(), None, &mut ()).unwrap();
     assert_eq!((s.state.choice.method, s.report.status), (Method::Fista, Status::Converged));
-    let wide = fenchel_finite_sum::MulticlassPoint::zero(D + 1, 3);
+    let wide = fenchel_finite_sum::multiclass::MulticlassPoint::zero(D + 1, 3);
     assert!(multiclass::auto(&problem, &tight(), Some(wide), &mut ()).is_err());
 }
 

@@ -3,9 +3,8 @@
 use crate::common::data;
 use fenchel_datasets::embedded::breast_cancer;
 use fenchel_finite_sum::loss::{Hinge, Poisson};
-use fenchel_finite_sum::{
-    AsDesign, AutoSettings, Method, Point, Problem, Report, Standardiser, Status, auto,
-};
+use fenchel_finite_sum::prelude::{AsDesign, Report, Status};
+use fenchel_finite_sum::{AutoSettings, Method, Point, Problem, Standardiser, auto};
 use fenchel_linalg::{Csr, Design};
 use fenchel_optim::prox::Zero;
 use fenchel_optim::{Loss, Stop};

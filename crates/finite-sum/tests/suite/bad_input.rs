@@ -1,16 +1,17 @@
 //! Whatever a caller passes comes back as the documented error.
 
 use crate::common::data;
-use fenchel_finite_sum::Refusal;
 use fenchel_finite_sum::loss::{
     Absolute, EpsilonInsensitive, Hinge, Huber, Logistic, Poisson, Quantile, SmoothedHinge, Squared,
 };
-use fenchel_finite_sum::{
-    CatalystSettings, Error, FinitoSettings, Lasso, LogisticRegression, MisoMuSettings,
-    MisoSettings, NewtonCgSettings, NewtonSettings, Point, Problem, ProxFinitoSettings,
-    QningSettings, SagSettings, SagaSettings, SdcaSettings, SdcaStep, SvrgSettings, catalyst,
-    finito, lbfgs, miso, miso_mu, newton, newton_cg, prox_finito, qning, sag, saga, sdca, svrg,
+use fenchel_finite_sum::methods::{
+    CatalystSettings, FinitoSettings, MisoMuSettings, MisoSettings, NewtonCgSettings,
+    NewtonSettings, ProxFinitoSettings, QningSettings, SagSettings, SagaSettings, SdcaSettings,
+    SdcaStep, SvrgSettings, catalyst, finito, lbfgs, miso, miso_mu, newton, newton_cg, prox_finito,
+    qning, sag, saga, sdca, svrg,
 };
+use fenchel_finite_sum::prelude::Refusal;
+use fenchel_finite_sum::{Error, Lasso, LogisticRegression, Point, Problem};
 use fenchel_linalg::{CsrMatrix, Dense, Invalid};
 use fenchel_optim::lbfgs::LbfgsSettings;
 use fenchel_optim::prox::{ElasticNet, Interval, L1, Zero};

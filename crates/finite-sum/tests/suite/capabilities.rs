@@ -1,14 +1,15 @@
 //! Which method takes which problem (thesis, table 4.1): the whole matrix, as it is in the README.
 
 use crate::common::data;
-use fenchel_finite_sum::Refusal;
 use fenchel_finite_sum::loss::{Hinge, Logistic};
-use fenchel_finite_sum::{
-    CatalystSettings, Error, FinitoSettings, KatyushaSettings, MisoMuSettings, MisoSettings,
-    Problem, ProxFinitoSettings, QningSettings, SagSettings, SagaSettings, SdcaSettings,
-    SgdSettings, SvrgSettings, catalyst, finito, katyusha, miso, miso_mu, prox_finito, qning, sag,
-    saga, sdca, sgd, svrg,
+use fenchel_finite_sum::methods::{
+    CatalystSettings, FinitoSettings, KatyushaSettings, MisoMuSettings, MisoSettings,
+    ProxFinitoSettings, QningSettings, SagSettings, SagaSettings, SdcaSettings, SgdSettings,
+    SvrgSettings, catalyst, finito, katyusha, miso, miso_mu, prox_finito, qning, sag, saga, sdca,
+    sgd, svrg,
 };
+use fenchel_finite_sum::prelude::Refusal;
+use fenchel_finite_sum::{Error, Problem};
 use fenchel_linalg::Dense;
 use fenchel_optim::prox::{L1, Zero};
 use fenchel_optim::{Loss, Stop};

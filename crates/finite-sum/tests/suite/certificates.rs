@@ -4,7 +4,8 @@ use std::ops::ControlFlow;
 
 use crate::common::{data, objective, reference};
 use fenchel_finite_sum::loss::{Hinge, Logistic, Squared, SquaredHinge};
-use fenchel_finite_sum::{Point, Problem, Sdca, SdcaSettings, sdca};
+use fenchel_finite_sum::methods::{Sdca, SdcaSettings, sdca};
+use fenchel_finite_sum::{Point, Problem};
 use fenchel_linalg::Csr;
 use fenchel_optim::prox::{ElasticNet, Interval, L1, Zero};
 use fenchel_optim::random::{Order, stream};

@@ -1,8 +1,9 @@
 //! Weights of classes and rows on scikit-learn's scale: the same `C`, the same model.
 
+use fenchel_finite_sum::prelude::Stop;
 use fenchel_finite_sum::{
     ClassWeights, LinearSvc, LogisticRegression, LogisticRegressionCv, OneVsRest, PoissonRegressor,
-    SoftmaxRegression, SoftmaxRegressionCv, Stop, SvcLoss, penalty_of_c, weighted_penalty_of_c,
+    SoftmaxRegression, SoftmaxRegressionCv, SvcLoss, penalty_of_c, weighted_penalty_of_c,
 };
 use ndarray::Array2;
 

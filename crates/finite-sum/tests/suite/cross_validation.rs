@@ -3,10 +3,12 @@
 use crate::common::data;
 use crate::common::multiclass::codes;
 use fenchel_datasets::embedded;
+use fenchel_finite_sum::path::Grid;
+use fenchel_finite_sum::prelude::Stop;
 use fenchel_finite_sum::{
-    Choose, CrossValidated, ElasticNet, ElasticNetCv, Grid, LassoCv, LinearModel, LinearSvc,
-    LinearSvcCv, LogisticRegression, LogisticRegressionCv, RidgeCv, Score, Scoring,
-    SoftmaxRegression, SoftmaxRegressionCv, Standardiser, Stop, SvcLoss,
+    Choose, CrossValidated, ElasticNet, ElasticNetCv, LassoCv, LinearModel, LinearSvc, LinearSvcCv,
+    LogisticRegression, LogisticRegressionCv, RidgeCv, Score, Scoring, SoftmaxRegression,
+    SoftmaxRegressionCv, Standardiser, SvcLoss,
 };
 use fenchel_linalg::Cholesky;
 use fenchel_metrics::{

@@ -2,10 +2,11 @@
 
 use fenchel_datasets::generate::{Spgen, spgen};
 use fenchel_finite_sum::loss::Logistic;
-use fenchel_finite_sum::{
-    CatalystSettings, NewtonCgSettings, Point, Problem, QningSettings, SagaSettings, SdcaSettings,
-    SvrgSettings, catalyst, newton_cg, qning, saga, sdca, svrg,
+use fenchel_finite_sum::methods::{
+    CatalystSettings, NewtonCgSettings, QningSettings, SagaSettings, SdcaSettings, SvrgSettings,
+    catalyst, newton_cg, qning, saga, sdca, svrg,
 };
+use fenchel_finite_sum::{Point, Problem};
 use fenchel_linalg::AsDesign;
 use fenchel_optim::prox::{L1, Zero};
 use fenchel_optim::{Cadence, Stop, Trace};

@@ -6,10 +6,13 @@ use crate::common::{data, reference};
 use crate::general_sdca::Terms;
 use fenchel_finite_sum::general::{self, Sum, SumSettings, SumState};
 use fenchel_finite_sum::loss::{Hinge, Huber, Logistic, Poisson, Squared, SquaredHinge};
+use fenchel_finite_sum::methods::{
+    KatyushaSettings, LbfgsSettings, QningSettings, SagSettings, SagaSettings, SdcaSettings,
+    SgdSettings, SvrgSettings, katyusha, lbfgs, qning, sag, saga, sdca, sgd, svrg,
+};
+use fenchel_finite_sum::prelude::{Report, Status, StepSize, Stop};
 use fenchel_finite_sum::{
-    AutoSettings, KatyushaSettings, LbfgsSettings, LogisticRegression, OneVsRest, Point, Problem,
-    QningSettings, Report, SagSettings, SagaSettings, SdcaSettings, SgdSettings, Standardiser,
-    Status, StepSize, Stop, SvrgSettings, auto, katyusha, lbfgs, qning, sag, saga, sdca, sgd, svrg,
+    AutoSettings, LogisticRegression, OneVsRest, Point, Problem, Standardiser, auto,
 };
 use fenchel_linalg::{Csr, Dense};
 use fenchel_optim::prox::{L1, Zero};

@@ -1,10 +1,11 @@
 //! One method in several formulations: as printed, with a point and a gradient kept for every term, and as implemented.
 
 use crate::common::{Data, data, distance};
+use fenchel_finite_sum::Problem;
 use fenchel_finite_sum::loss::Logistic;
-use fenchel_finite_sum::{
-    DualState, FinitoSettings, MisoMuSettings, MisoSettings, Problem, ProxFinitoSettings,
-    SdcaSettings, SdcaStep, finito, miso, miso_mu, prox_finito, sdca,
+use fenchel_finite_sum::methods::{
+    DualState, FinitoSettings, MisoMuSettings, MisoSettings, ProxFinitoSettings, SdcaSettings,
+    SdcaStep, finito, miso, miso_mu, prox_finito, sdca,
 };
 use fenchel_linalg::{Csr, Dense};
 use fenchel_optim::prox::{L1, Zero};

@@ -1,9 +1,10 @@
 //! Estimators on real data, and their files.
 
 use fenchel_datasets::embedded;
+use fenchel_finite_sum::prelude::Rows;
 use fenchel_finite_sum::{
     ClassWeights, ElasticNet, Lasso, LinearModel, LinearSvc, LogisticModel, LogisticRegression,
-    OneVsRest, Ridge, Rows, SoftmaxRegression, Standardiser, SvcLoss, SvcModel, penalty_of_c,
+    OneVsRest, Ridge, SoftmaxRegression, Standardiser, SvcLoss, SvcModel, penalty_of_c,
 };
 use fenchel_linalg::CsrMatrix;
 use fenchel_metrics::accuracy;

@@ -1,10 +1,12 @@
 //! Counts, groups, the area under the ROC curve, and models that take their scale along.
 
 use fenchel_datasets::embedded;
+use fenchel_finite_sum::path::Grid;
+use fenchel_finite_sum::prelude::{Rows, Saved, Status, Stop};
 use fenchel_finite_sum::{
     CrossValidated, GroupLasso, Lasso, LinearModel, LinearSvcCv, LogisticModel, LogisticRegression,
-    LogisticRegressionCv, PoissonModel, PoissonRegressor, Ridge, Rows, Saved, Scoring,
-    SoftmaxRegression, SoftmaxRegressionCv, Standardised, Standardiser, Status, Stop, path::Grid,
+    LogisticRegressionCv, PoissonModel, PoissonRegressor, Ridge, Scoring, SoftmaxRegression,
+    SoftmaxRegressionCv, Standardised, Standardiser,
 };
 use fenchel_metrics::stratified_k_fold;
 use ndarray::{Array1, Array2, array};

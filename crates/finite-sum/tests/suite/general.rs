@@ -2,14 +2,13 @@
 //! they are not.
 
 use crate::common::{data, distance, reference};
-use fenchel_finite_sum::Refusal;
 use fenchel_finite_sum::general::{self, FiniteSum, Sum, SumSettings, SumState};
 use fenchel_finite_sum::loss::Logistic;
+use fenchel_finite_sum::methods::{SagSettings, SagaSettings, sag, saga};
+use fenchel_finite_sum::prelude::Refusal;
+use fenchel_finite_sum::prelude::{Certificate, Order, Status, StepSize, Stop};
 use fenchel_finite_sum::prox::{GroupLasso, Groups, L1, Zero};
-use fenchel_finite_sum::{
-    Certificate, Error, Order, Point, Problem, SagSettings, SagaSettings, Status, StepSize, Stop,
-    sag, saga,
-};
+use fenchel_finite_sum::{Error, Point, Problem};
 use fenchel_linalg::Csr;
 use fenchel_optim::Loss;
 use ndarray::Array2;

@@ -1,11 +1,13 @@
 //! SDCA by proximal steps on terms of any form.
 
 use crate::common::{Data, data, distance, reference};
-use fenchel_finite_sum::Refusal;
 use fenchel_finite_sum::general::{self, FiniteSum, Sum, SumSettings, SumState};
 use fenchel_finite_sum::loss::Logistic;
+use fenchel_finite_sum::methods::{SdcaSettings, sdca};
+use fenchel_finite_sum::prelude::Refusal;
+use fenchel_finite_sum::prelude::{Order, Status, Stop};
 use fenchel_finite_sum::prox::Zero;
-use fenchel_finite_sum::{Error, Order, Problem, SdcaSettings, Status, Stop, sdca};
+use fenchel_finite_sum::{Error, Problem};
 use fenchel_linalg::Csr;
 use fenchel_optim::Loss;
 

@@ -1,12 +1,12 @@
 //! Paths of the group lasso: against an independent solver and closed forms.
 
 use crate::common::{data, distance, objective, reference};
-use fenchel_finite_sum::Refusal;
 use fenchel_finite_sum::loss::{Hinge, Logistic, Poisson, Squared};
+use fenchel_finite_sum::path::{Grid, GroupPathSettings, Path, group_path};
+use fenchel_finite_sum::prelude::Refusal;
+use fenchel_finite_sum::prelude::{AsDesign, Status, Stop};
 use fenchel_finite_sum::prox::{Groups, SparseGroupLasso, Zero};
-use fenchel_finite_sum::{
-    AsDesign, Error, Grid, GroupPathSettings, Path, Problem, Status, Stop, group_path,
-};
+use fenchel_finite_sum::{Error, Problem};
 use fenchel_linalg::{Csr, Dense};
 use fenchel_optim::Loss;
 use ndarray::{Array2, array};

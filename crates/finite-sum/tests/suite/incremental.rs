@@ -7,11 +7,12 @@ use crate::common::textbook::{
     D, L2, N, STEP, STEPS, Sum, TextbookSearch, check, plus, script, stop, weights,
 };
 use crate::common::{Data, data, distance};
-use fenchel_finite_sum::lag::Lagged;
+use fenchel_finite_sum::Problem;
 use fenchel_finite_sum::loss::Logistic;
-use fenchel_finite_sum::{
-    Problem, SagSettings, SagaSettings, SagaTheory, SgdSettings, Snapshot, Svrg, SvrgSettings,
-    TableStart, sag, saga, sgd, svrg,
+use fenchel_finite_sum::methods::lag::Lagged;
+use fenchel_finite_sum::methods::{
+    SagSettings, SagaSettings, SagaTheory, SgdSettings, Snapshot, Svrg, SvrgSettings, TableStart,
+    sag, saga, sgd, svrg,
 };
 use fenchel_linalg::{Csr, Dense, Design};
 use fenchel_optim::prox::{L1, Separable, Zero};

@@ -1,8 +1,9 @@
 //! Katyusha: the algorithm as printed, its gap, and a saved run.
 
 use crate::common::{data, distance};
+use fenchel_finite_sum::Problem;
 use fenchel_finite_sum::loss::Logistic;
-use fenchel_finite_sum::{KatyushaSettings, Problem, katyusha};
+use fenchel_finite_sum::methods::{KatyushaSettings, katyusha};
 use fenchel_linalg::{Csr, Dense};
 use fenchel_optim::prox::L1;
 use fenchel_optim::{Loss, Status, Stop};

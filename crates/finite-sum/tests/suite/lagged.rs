@@ -1,11 +1,10 @@
 //! Sparse steps with lagged coordinates equal dense steps, for every separable regulariser.
 
 use crate::common::data;
-use fenchel_finite_sum::lag::Lagged;
 use fenchel_finite_sum::loss::{Logistic, Squared};
-use fenchel_finite_sum::{
-    Point, Problem, SagSettings, SagaSettings, SvrgSettings, sag, saga, svrg,
-};
+use fenchel_finite_sum::methods::lag::Lagged;
+use fenchel_finite_sum::methods::{SagSettings, SagaSettings, SvrgSettings, sag, saga, svrg};
+use fenchel_finite_sum::{Point, Problem};
 use fenchel_linalg::{Csr, Dense, Design};
 use fenchel_optim::prox::{ElasticNet, Interval, L1, Zero};
 use fenchel_optim::{Cadence, Loss, StepSize, Stop};

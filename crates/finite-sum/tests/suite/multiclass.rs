@@ -3,17 +3,18 @@
 
 use crate::common::multiclass::{codes, objective, reference};
 use crate::common::{data, distance};
-use fenchel_finite_sum::Refusal;
 use fenchel_finite_sum::loss::Logistic;
+use fenchel_finite_sum::methods::{CatalystSettings, FistaSettings, catalyst as binary_catalyst};
+use fenchel_finite_sum::multiclass::{MulticlassPoint, MulticlassProblem, MulticlassSettings};
 use fenchel_finite_sum::multiclass::{
     MulticlassState, SoftmaxStep, catalyst, exact_step, feature_groups, fista, interval_step,
     lbfgs, sdca,
 };
+use fenchel_finite_sum::prelude::Refusal;
+use fenchel_finite_sum::prelude::{Certificate, Order, Report, Saved, Status, Stop};
 use fenchel_finite_sum::prox::{ElasticNet, GroupLasso, L1, Zero};
 use fenchel_finite_sum::{
-    CatalystSettings, Certificate, Error, FistaSettings, LogisticRegression, MulticlassPoint,
-    MulticlassProblem, MulticlassSettings, OneVsRest, OneVsRestModel, Order, Problem, Report,
-    Saved, SoftmaxModel, SoftmaxRegression, Status, Stop, catalyst as binary_catalyst,
+    Error, LogisticRegression, OneVsRest, OneVsRestModel, Problem, SoftmaxModel, SoftmaxRegression,
 };
 use fenchel_linalg::special::softmax;
 use fenchel_linalg::{Csr, Dense, Design};

@@ -2,13 +2,15 @@
 
 use crate::common::multiclass::{codes, objective, reference};
 use crate::common::{data, distance};
-use fenchel_finite_sum::Refusal;
-use fenchel_finite_sum::multiclass::{newton, newton_cg};
-use fenchel_finite_sum::prox::Zero;
-use fenchel_finite_sum::{
-    Certificate, Error, Globalisation, MulticlassPoint, MulticlassProblem, NewtonCgSettings,
-    NewtonSettings, Preconditioner, Report, Status, Stop,
+use fenchel_finite_sum::Error;
+use fenchel_finite_sum::methods::{
+    Globalisation, NewtonCgSettings, NewtonSettings, Preconditioner,
 };
+use fenchel_finite_sum::multiclass::{MulticlassPoint, MulticlassProblem};
+use fenchel_finite_sum::multiclass::{newton, newton_cg};
+use fenchel_finite_sum::prelude::Refusal;
+use fenchel_finite_sum::prelude::{Certificate, Report, Status, Stop};
+use fenchel_finite_sum::prox::Zero;
 use fenchel_linalg::{Csr, Dense, Design};
 use fenchel_optim::random::stream;
 use ndarray::{Array2, array};

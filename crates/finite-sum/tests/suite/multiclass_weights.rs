@@ -2,15 +2,14 @@
 
 use crate::common::multiclass::{codes, objective, reference};
 use crate::common::{Data, data};
+use fenchel_finite_sum::methods::{FistaSettings, NewtonCgSettings, NewtonSettings};
+use fenchel_finite_sum::multiclass::{MulticlassPoint, MulticlassProblem, MulticlassSettings};
 use fenchel_finite_sum::multiclass::{
     SoftmaxStep, catalyst, feature_groups, fista, lbfgs, newton, newton_cg, sdca,
 };
+use fenchel_finite_sum::prelude::{Certificate, Report, Status, Stop};
 use fenchel_finite_sum::prox::{ElasticNet, GroupLasso, L1, Zero};
-use fenchel_finite_sum::{
-    Certificate, FistaSettings, LogisticRegression, MulticlassPoint, MulticlassProblem,
-    MulticlassSettings, NewtonCgSettings, NewtonSettings, OneVsRest, Report, SoftmaxRegression,
-    Status, Stop,
-};
+use fenchel_finite_sum::{LogisticRegression, OneVsRest, SoftmaxRegression};
 use fenchel_linalg::{Csr, Dense, Design};
 use fenchel_optim::lbfgs::LbfgsSettings;
 use fenchel_optim::random::stream;

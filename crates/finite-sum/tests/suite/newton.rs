@@ -2,10 +2,11 @@
 
 use crate::common::{Data, data, distance, objective, reference};
 use fenchel_datasets::embedded;
-use fenchel_finite_sum::Refusal;
 use fenchel_finite_sum::loss::{Logistic, Squared, SquaredHinge};
-use fenchel_finite_sum::newton::AsElasticNet;
-use fenchel_finite_sum::{Error, NewtonSettings, Point, Problem, newton};
+use fenchel_finite_sum::methods::newton::AsElasticNet;
+use fenchel_finite_sum::methods::{NewtonSettings, newton};
+use fenchel_finite_sum::prelude::Refusal;
+use fenchel_finite_sum::{Error, Point, Problem};
 use fenchel_linalg::{Csr, Dense};
 use fenchel_optim::prox::{ElasticNet, L1, Zero};
 use fenchel_optim::random::stream;
@@ -216,7 +217,7 @@ fn memory_and_starts_are_checked() {
 /// OWL-QN against the independent solver: dense and sparse, with and without intercept, l2 and weights.
 mod owlqn {
     use super::*;
-    use fenchel_finite_sum::owlqn;
+    use fenchel_finite_sum::methods::owlqn;
     use fenchel_optim::lbfgs::LbfgsSettings;
 
     fn check<L: Loss + Copy>(loss: L, l1: f64, l2: f64, (n, d): (usize, usize), seed: u64) {

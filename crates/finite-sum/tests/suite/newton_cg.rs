@@ -1,9 +1,10 @@
 //! Newton-CG at its corners: quadratic problems, rounding, empty and collinear columns, steps that overflow.
 
 use crate::common::{data, distance, objective, reference};
+use fenchel_finite_sum::Problem;
 use fenchel_finite_sum::loss::{Logistic, Poisson, Squared};
-use fenchel_finite_sum::{
-    Globalisation, NewtonCgSettings, NewtonSettings, Preconditioner, Problem, newton, newton_cg,
+use fenchel_finite_sum::methods::{
+    Globalisation, NewtonCgSettings, NewtonSettings, Preconditioner, newton, newton_cg,
 };
 use fenchel_linalg::Dense;
 use fenchel_optim::prox::Zero;

@@ -5,12 +5,13 @@ use fenchel_finite_sum::loss::{
     Absolute, EpsilonInsensitive, Hinge, Huber, Logistic, Poisson, Quantile, SmoothedHinge,
     Squared, SquaredHinge,
 };
-use fenchel_finite_sum::{
+use fenchel_finite_sum::methods::{
     CatalystSettings, FinitoSettings, Globalisation, MisoMuSettings, MisoSettings,
-    NewtonCgSettings, NewtonSettings, Point, Preconditioner, Problem, ProxFinitoSettings,
-    QningSettings, SagSettings, SagaSettings, SdcaSettings, SdcaStep, SvrgSettings, catalyst,
-    finito, lbfgs, miso, miso_mu, newton, newton_cg, prox_finito, qning, sag, saga, sdca, svrg,
+    NewtonCgSettings, NewtonSettings, Preconditioner, ProxFinitoSettings, QningSettings,
+    SagSettings, SagaSettings, SdcaSettings, SdcaStep, SvrgSettings, catalyst, finito, lbfgs, miso,
+    miso_mu, newton, newton_cg, prox_finito, qning, sag, saga, sdca, svrg,
 };
+use fenchel_finite_sum::{Point, Problem};
 use fenchel_linalg::{Csr, CsrMatrix, Dense, Design};
 use fenchel_optim::lbfgs::LbfgsSettings;
 use fenchel_optim::prox::{ElasticNet, Interval, L1, Zero};

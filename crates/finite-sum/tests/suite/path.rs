@@ -2,12 +2,15 @@
 
 use crate::common::{data, distance, objective, reference};
 use fenchel_datasets::embedded;
-use fenchel_finite_sum::Refusal;
 use fenchel_finite_sum::loss::{Logistic, Squared, SquaredHinge};
-use fenchel_finite_sum::{
-    AsDesign, Error, Grid, NewtonSettings, Path, PathSettings, Problem, Screening, Status, Stop,
-    elastic_net_path, logistic_path, newton, path,
+use fenchel_finite_sum::methods::{NewtonSettings, newton};
+use fenchel_finite_sum::path::path;
+use fenchel_finite_sum::path::{
+    Grid, Path, PathSettings, Screening, elastic_net_path, logistic_path,
 };
+use fenchel_finite_sum::prelude::Refusal;
+use fenchel_finite_sum::prelude::{AsDesign, Status, Stop};
+use fenchel_finite_sum::{Error, Problem};
 use fenchel_optim::Loss;
 use fenchel_optim::prox::{L1, Zero};
 use ndarray::{Array2, array};

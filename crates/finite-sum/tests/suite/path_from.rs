@@ -3,12 +3,14 @@
 use std::ops::ControlFlow;
 
 use crate::common::data;
+use fenchel_finite_sum::Problem;
 use fenchel_finite_sum::loss::{Logistic, Squared};
-use fenchel_finite_sum::prox::{Groups, Zero};
-use fenchel_finite_sum::{
-    Grid, GroupPathSettings, Path, PathPoint, PathSettings, Problem, Screening, group_path,
-    group_path_from, path, path_from,
+use fenchel_finite_sum::path::path;
+use fenchel_finite_sum::path::{
+    Grid, GroupPathSettings, Path, PathPoint, PathSettings, Screening, group_path, group_path_from,
+    path_from,
 };
+use fenchel_finite_sum::prox::{Groups, Zero};
 use fenchel_linalg::{Csr, Design};
 use fenchel_optim::{Loss, Observer, Progress, Stop};
 

@@ -1,14 +1,18 @@
 //! What a user relies on: exact zeros, refusals that say why, a status that is true, warm starts of estimators.
 
 use fenchel_finite_sum::loss::{Logistic, Squared};
+use fenchel_finite_sum::methods::{
+    CatalystSettings, FistaSettings, KatyushaSettings, LbfgsSettings, MisoSettings,
+    NewtonCgSettings, NewtonSettings, QningSettings, SagSettings, SagaSettings, SgdSettings,
+    SubsampledNewtonSettings, SvrgSettings, catalyst, fista, katyusha, lbfgs, miso, newton,
+    newton_cg, qning, sag, saga, sgd, subsampled_newton, svrg,
+};
+use fenchel_finite_sum::multiclass::{MulticlassProblem, MulticlassSettings};
+use fenchel_finite_sum::prelude::{Status, Stop};
 use fenchel_finite_sum::prox::{GroupLasso, Groups, L1, Zero};
 use fenchel_finite_sum::{
-    CatalystSettings, ElasticNet, FistaSettings, KatyushaSettings, Lasso, LbfgsSettings, LinearSvc,
-    LogisticRegression, MisoSettings, MulticlassProblem, MulticlassSettings, NewtonCgSettings,
-    NewtonSettings, OneVsRest, Problem, QningSettings, Ridge, SagSettings, SagaSettings,
-    SgdSettings, SoftmaxRegression, Status, Stop, SubsampledNewtonSettings, SvcLoss, SvrgSettings,
-    auto, catalyst, fista, katyusha, lbfgs, miso, multiclass, newton, newton_cg, qning, sag, saga,
-    sgd, subsampled_newton, svrg,
+    ElasticNet, Lasso, LinearSvc, LogisticRegression, OneVsRest, Problem, Ridge, SoftmaxRegression,
+    SvcLoss, auto, multiclass,
 };
 use fenchel_linalg::{AsDesign, Csr, Dense, Invalid};
 use fenchel_optim::random::stream;

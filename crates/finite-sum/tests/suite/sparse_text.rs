@@ -1,8 +1,9 @@
 //! Passes on sparse text-like data: SPGEN(20000, 5000, 30, seed 7, noise 3000), rows normalised.
 
 use fenchel_datasets::generate::{Spgen, spgen};
+use fenchel_finite_sum::Problem;
 use fenchel_finite_sum::loss::Logistic;
-use fenchel_finite_sum::{NewtonSettings, Problem, SdcaSettings, newton, sdca};
+use fenchel_finite_sum::methods::{NewtonSettings, SdcaSettings, newton, sdca};
 use fenchel_linalg::{AsDesign, Design, multiply_transposed};
 use fenchel_optim::prox::{L1, Zero};
 use fenchel_optim::{Status, Stop, Trace};

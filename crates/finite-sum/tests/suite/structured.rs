@@ -2,18 +2,19 @@
 //! solver; losses given by closures.
 
 use crate::common::{data, distance, objective, reference};
-use fenchel_finite_sum::Refusal;
-use fenchel_finite_sum::lag::Composite;
 use fenchel_finite_sum::loss::{Custom, Hinge, Huber, Logistic, Squared};
+use fenchel_finite_sum::methods::lag::Composite;
+use fenchel_finite_sum::methods::{
+    FinitoSettings, FistaSettings, NewtonSettings, SagSettings, SagaSettings, SdcaSettings,
+    SgdSettings, SvrgSettings, TableStart, finito, fista, newton, sag, saga, sdca, sgd, svrg,
+};
+use fenchel_finite_sum::prelude::Refusal;
+use fenchel_finite_sum::prelude::{Certificate, Status, StepSize, Stop};
 use fenchel_finite_sum::prox::{
     ElasticNet, FusedLasso, GroupLasso, GroupMax, Groups, Interval, L1, L1Ball, L2Ball, L2Norm,
     NonnegativeL1, Simplex, SparseGroupLasso, TotalVariation, WeightedL1, Zero,
 };
-use fenchel_finite_sum::{
-    Certificate, Error, FinitoSettings, FistaSettings, NewtonSettings, Point, Problem, SagSettings,
-    SagaSettings, SdcaSettings, SgdSettings, Status, StepSize, Stop, SvrgSettings, TableStart,
-    finito, fista, newton, sag, saga, sdca, sgd, svrg,
-};
+use fenchel_finite_sum::{Error, Point, Problem};
 use fenchel_linalg::{Csr, Dense};
 use fenchel_optim::fista::FistaStep;
 use fenchel_optim::random::Order;

@@ -1,10 +1,11 @@
 //! Subsampled Newton against Newton's method on all rows, which is tested against an independent solver.
 
-use fenchel_finite_sum::Refusal;
 use fenchel_finite_sum::loss::{Hinge, Huber, Logistic, Poisson, Squared};
-use fenchel_finite_sum::{
-    Error, NewtonSettings, Problem, SubsampledNewtonSettings, newton, subsampled_newton,
+use fenchel_finite_sum::methods::{
+    NewtonSettings, SubsampledNewtonSettings, newton, subsampled_newton,
 };
+use fenchel_finite_sum::prelude::Refusal;
+use fenchel_finite_sum::{Error, Problem};
 use fenchel_linalg::{Csr, CsrMatrix, Dense};
 use fenchel_optim::prox::Zero;
 use fenchel_optim::random::stream;

@@ -1,10 +1,11 @@
 //! Step by step against the algorithms as the documents print them.
 
 use crate::common::{Data, data, distance};
+use fenchel_finite_sum::Problem;
 use fenchel_finite_sum::loss::Logistic;
-use fenchel_finite_sum::{
-    FinitoSettings, FinitoStart, Problem, SagSettings, SagaSettings, SdcaSettings, SvrgSettings,
-    finito, sag, saga, sdca, svrg,
+use fenchel_finite_sum::methods::{
+    FinitoSettings, FinitoStart, SagSettings, SagaSettings, SdcaSettings, SvrgSettings, finito,
+    sag, saga, sdca, svrg,
 };
 use fenchel_linalg::{Csr, Dense};
 use fenchel_optim::prox::{L1, Zero, soft_threshold};
@@ -166,8 +167,9 @@ fn saga_follows_algorithm_4_1() {
             stop: stop(steps, 1.0),
             ..SagaSettings::default()
         };
-        let weights =
-            |s: fenchel_optim::Solution<fenchel_finite_sum::TableState>| s.state.point.weights;
+        let weights = |s: fenchel_optim::Solution<fenchel_finite_sum::methods::TableState>| {
+            s.state.point.weights
+        };
         both_storages!(
             data,
             Zero,

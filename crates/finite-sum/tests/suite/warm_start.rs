@@ -4,15 +4,16 @@
 use crate::common::{Data, data};
 use fenchel_finite_sum::general::{self, FiniteSum, Sum, SumSettings, SumState};
 use fenchel_finite_sum::loss::Logistic;
-use fenchel_finite_sum::prox::{L1, Zero};
-use fenchel_finite_sum::{
+use fenchel_finite_sum::methods::{
     CatalystSettings, DualState, FinitoSettings, FistaSettings, KatyushaSettings, LbfgsSettings,
-    MisoMuSettings, MisoSettings, MulticlassProblem, MulticlassSettings, NewtonCgSettings,
-    NewtonSettings, Problem, ProxFinitoSettings, QningSettings, SagSettings, SagaSettings,
-    SdcaSettings, SgdSettings, SubsampledNewtonSettings, SvrgSettings, catalyst, finito, fista,
-    katyusha, lbfgs, miso, miso_mu, multiclass, newton, newton_cg, prox_finito, qning, sag, saga,
-    sdca, sgd, subsampled_newton, svrg,
+    MisoMuSettings, MisoSettings, NewtonCgSettings, NewtonSettings, ProxFinitoSettings,
+    QningSettings, SagSettings, SagaSettings, SdcaSettings, SgdSettings, SubsampledNewtonSettings,
+    SvrgSettings, catalyst, finito, fista, katyusha, lbfgs, miso, miso_mu, newton, newton_cg,
+    prox_finito, qning, sag, saga, sdca, sgd, subsampled_newton, svrg,
 };
+use fenchel_finite_sum::multiclass::{MulticlassProblem, MulticlassSettings};
+use fenchel_finite_sum::prox::{L1, Zero};
+use fenchel_finite_sum::{Problem, multiclass};
 use fenchel_linalg::Csr;
 use fenchel_optim::random::Order;
 use fenchel_optim::{Loss, Report, Status, Stop};

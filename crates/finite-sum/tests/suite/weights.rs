@@ -1,15 +1,18 @@
 //! A row of weight 2 is two rows, and a row of weight 0 is none.
 
 use crate::common::{Data, data, objective, reference};
-use fenchel_finite_sum::lag::Lagged;
 use fenchel_finite_sum::loss::{Hinge, Logistic, Poisson, Squared};
-use fenchel_finite_sum::{
+use fenchel_finite_sum::methods::lag::Lagged;
+use fenchel_finite_sum::methods::{
     AsElasticNet, CatalystSettings, FinitoSettings, FistaSettings, KatyushaSettings,
-    MisoMuSettings, MisoSettings, NewtonCgSettings, NewtonSettings, PathSettings, Point, Problem,
-    ProxFinitoSettings, QningSettings, SagSettings, SagaSettings, Screening, SdcaSettings,
-    SdcaStep, SgdSettings, SvrgSettings, catalyst, finito, fista, katyusha, lbfgs, miso, miso_mu,
-    newton, newton_cg, path, prox_finito, qning, sag, saga, sdca, sgd, svrg,
+    MisoMuSettings, MisoSettings, NewtonCgSettings, NewtonSettings, ProxFinitoSettings,
+    QningSettings, SagSettings, SagaSettings, SdcaSettings, SdcaStep, SgdSettings, SvrgSettings,
+    catalyst, finito, fista, katyusha, lbfgs, miso, miso_mu, newton, newton_cg, prox_finito, qning,
+    sag, saga, sdca, sgd, svrg,
 };
+use fenchel_finite_sum::path::path;
+use fenchel_finite_sum::path::{PathSettings, Screening};
+use fenchel_finite_sum::{Point, Problem};
 use fenchel_linalg::{Csr, Dense, Design};
 use fenchel_optim::lbfgs::LbfgsSettings;
 use fenchel_optim::prox::{ElasticNet, L1, Zero};

@@ -9,7 +9,7 @@ use ndarray::ArrayView1;
 use super::folds::{Folds, KINKED, RIDGE, SPARSE};
 use super::scores::Score;
 use crate::estimators::solve::{Fitted, Hyper};
-use crate::newton::Warm;
+use crate::methods::newton::Warm;
 use crate::path::{Grid, PathSettings, penalties, sweep};
 use crate::{Error, Point, Problem};
 

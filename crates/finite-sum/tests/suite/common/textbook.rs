@@ -1,8 +1,8 @@
 //! Incremental methods written out: what the trajectories of the real ones are compared with.
 
 use fenchel_finite_sum::Problem;
-use fenchel_finite_sum::lag::Lagged;
 use fenchel_finite_sum::loss::Logistic;
+use fenchel_finite_sum::methods::lag::Lagged;
 use fenchel_linalg::{Csr, Dense};
 use fenchel_optim::prox::Separable;
 use fenchel_optim::{Loss, Stop};

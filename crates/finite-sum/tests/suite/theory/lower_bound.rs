@@ -1,9 +1,10 @@
 //! Lower bounds (thesis, section 5.1).
 
+use fenchel_finite_sum::Problem;
 use fenchel_finite_sum::general::{self, FiniteSum, Sum, SumSettings};
 use fenchel_finite_sum::loss::{Logistic, Squared};
-use fenchel_finite_sum::{Problem, SdcaSettings};
-use fenchel_finite_sum::{SagaSettings, TableStart, saga, sdca};
+use fenchel_finite_sum::methods::SdcaSettings;
+use fenchel_finite_sum::methods::{SagaSettings, TableStart, saga, sdca};
 use fenchel_linalg::Dense;
 use fenchel_optim::prox::Zero;
 use fenchel_optim::random::Order;

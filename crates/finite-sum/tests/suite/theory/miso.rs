@@ -2,8 +2,9 @@
 
 use std::ops::ControlFlow;
 
+use fenchel_finite_sum::Problem;
 use fenchel_finite_sum::loss::Logistic;
-use fenchel_finite_sum::{MisoSettings, PointTable, Problem, miso};
+use fenchel_finite_sum::methods::{MisoSettings, PointTable, miso};
 use fenchel_linalg::Dense;
 use fenchel_optim::prox::Zero;
 use fenchel_optim::random::{Order, Visits};

@@ -1,9 +1,10 @@
 //! SAGA with mixed draws, `p_j = 1/(2n) + L_j/(2 n Lbar)`, on least squares in one variable: stable in mean square with
 //! the step `1/(3 Lbar)`, however uneven the rows, and not beyond.
 
+use fenchel_finite_sum::Problem;
 use fenchel_finite_sum::loss::Squared;
-use fenchel_finite_sum::order::probabilities;
-use fenchel_finite_sum::{Order, Problem};
+use fenchel_finite_sum::methods::order::probabilities;
+use fenchel_finite_sum::prelude::Order;
 use fenchel_linalg::Dense;
 use fenchel_optim::prox::Zero;
 use fenchel_optim::random::stream;

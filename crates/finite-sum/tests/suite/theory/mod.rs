@@ -15,7 +15,8 @@ mod terms;
 
 use crate::common::{data, reference};
 use fenchel_finite_sum::loss::{Logistic, Squared};
-use fenchel_finite_sum::{DualState, Point, Problem, SdcaSettings, SdcaStep, sdca};
+use fenchel_finite_sum::methods::{DualState, SdcaSettings, SdcaStep, sdca};
+use fenchel_finite_sum::{Point, Problem};
 use fenchel_linalg::{Dense, Design, multiply_transposed};
 use fenchel_optim::prox::Zero;
 use fenchel_optim::random::{Order, stream};

@@ -1,9 +1,8 @@
 //! The rates of Prox-Finito (thesis, sections 3.6.2 and 3.8), for the method as it is implemented.
 
 use fenchel_finite_sum::loss::Logistic;
-use fenchel_finite_sum::{
-    DualState, Point, Problem, ProxFinitoSettings, draw_weights, prox_finito,
-};
+use fenchel_finite_sum::methods::{DualState, ProxFinitoSettings, draw_weights, prox_finito};
+use fenchel_finite_sum::{Point, Problem};
 use fenchel_linalg::Dense;
 use fenchel_optim::prox::Zero;
 use fenchel_optim::random::{Order, stream};

@@ -4,9 +4,10 @@
 use std::ops::ControlFlow;
 
 use fenchel_finite_sum::loss::Squared;
-use fenchel_finite_sum::{
-    Point, Problem, SagSettings, Snapshot, Svrg, SvrgSettings, TableStart, sag, svrg,
+use fenchel_finite_sum::methods::{
+    SagSettings, Snapshot, Svrg, SvrgSettings, TableStart, sag, svrg,
 };
+use fenchel_finite_sum::{Point, Problem};
 use fenchel_linalg::Dense;
 use fenchel_optim::prox::{L1, Zero};
 use fenchel_optim::random::stream;

@@ -4,8 +4,9 @@
 //! tables `f_i'(phi_i)`. The explicit l2 of this crate is another placement of the same term, so for `mu > 0` the step is
 //! written out here; the crate's own step is checked by the trajectory tests, and by the theorem for `mu = 0`.
 
+use fenchel_finite_sum::Problem;
 use fenchel_finite_sum::loss::Logistic;
-use fenchel_finite_sum::{Problem, SagaSettings, saga};
+use fenchel_finite_sum::methods::{SagaSettings, saga};
 use fenchel_linalg::Dense;
 use fenchel_optim::prox::Regulariser;
 use fenchel_optim::random::{Order, Visits, stream};

@@ -6,11 +6,10 @@
 use crate::common::multiclass::codes;
 use crate::common::{Data, data};
 use fenchel_finite_sum::loss::{Hinge, Logistic, Squared};
+use fenchel_finite_sum::methods::{DualState, SdcaSettings, SdcaStep, draw_weights, sdca};
 use fenchel_finite_sum::multiclass::{self, MulticlassState};
-use fenchel_finite_sum::{
-    DualState, MulticlassPoint, MulticlassProblem, MulticlassSettings, Point, Problem,
-    SdcaSettings, SdcaStep, draw_weights, sdca,
-};
+use fenchel_finite_sum::multiclass::{MulticlassPoint, MulticlassProblem, MulticlassSettings};
+use fenchel_finite_sum::{Point, Problem};
 use fenchel_linalg::{Dense, Design};
 use fenchel_optim::prox::Zero;
 use fenchel_optim::random::{Generator, Order, Visits, stream};

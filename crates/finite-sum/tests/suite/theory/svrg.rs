@@ -8,7 +8,8 @@
 //! ```
 
 use fenchel_finite_sum::loss::Logistic;
-use fenchel_finite_sum::{Point, Problem, SvrgSettings, svrg};
+use fenchel_finite_sum::methods::{SvrgSettings, svrg};
+use fenchel_finite_sum::{Point, Problem};
 use fenchel_linalg::Dense;
 use fenchel_optim::prox::Zero;
 use fenchel_optim::random::{Order, stream};

@@ -1,0 +1,399 @@
+//! The coordinate step and the state that all dual methods share.
+
+mod keep;
+
+use fenchel_linalg::{Design, Invalid, multiply_transposed};
+use fenchel_optim::Refusal;
+use fenchel_optim::random::{Order, Visits};
+use fenchel_optim::{Certificate, Loss, Regulariser, Separable};
+use serde::{Deserialize, Serialize};
+
+use super::state::DualState;
+use super::tail::Tail;
+use crate::gap::{Gap, origin};
+use crate::methods::order::{Score, check_dual as check_order, dual_visits};
+use crate::{Error, Point, Problem};
+
+pub(super) use keep::copied;
+
+/// Passes between two computations of `v` from the dual variables.
+const REFRESH: usize = 10;
+
+/// How far a coordinate of the dual moves.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum SdcaStep {
+    /// To the maximum along the coordinate: exact without a regulariser, and exact for a quadratic lower
+    /// bound of the dual with one. A handful of exponentials a step for the logistic loss.
+    #[default]
+    Exact,
+    /// The same point, found by a search of the interval between the dual variable and the current derivative
+    /// ([`Loss::interval_step`]): needs no closed form, and a few derivatives a step.
+    Interval,
+    /// A fraction `mu n / (mu n + L_j)` of the way to the current derivative: one exponential a step,
+    /// nearly as many passes. Smooth losses only.
+    Constant,
+}
+
+/// The intercept as a coordinate with a proximal term.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bias {
+    value: f64,
+    centre: f64,
+    weight: f64,
+}
+
+/// How far a coordinate moves, in the words of the kernel.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Move {
+    Exact,
+    Interval,
+    /// By the fraction `1 / (1 + gamma q_j) = mu n / (mu n + L_j)`.
+    PerTerm,
+    /// By a given fraction.
+    Fraction(f64),
+}
+
+impl From<SdcaStep> for Move {
+    fn from(step: SdcaStep) -> Self {
+        match step {
+            SdcaStep::Exact => Move::Exact,
+            SdcaStep::Interval => Move::Interval,
+            SdcaStep::Constant => Move::PerTerm,
+        }
+    }
+}
+
+/// `mu n + L_j`
+pub(super) fn importance_weights<D: Design, L: Loss, R: Regulariser>(
+    problem: &Problem<'_, D, L, R>,
+) -> Vec<f64> {
+    let floor = problem.strong_convexity() * problem.n() as f64;
+    (0..problem.n()).map(|j| floor + problem.term_smoothness(j)).collect()
+}
+
+/// Dual variables, their sum, a proximal centre, and the step.
+///
+/// An unpenalised intercept would force `sum_i s_i = 0`, which single coordinates cannot keep. It is
+/// therefore a coordinate of its own with a proximal term `(weight/2) (b - centre)^2` whose centre
+/// follows after every pass: the proximal point method in one variable.
+#[derive(Debug, Clone)]
+pub(super) struct Ascent<'p, 'a, D, L, R> {
+    pub(super) problem: &'p Problem<'a, D, L, R>,
+    pub(super) state: DualState,
+    step: Move,
+    /// Weight of the proximal centre, 0 for none.
+    kappa: f64,
+    centre: Vec<f64>,
+    /// `v`
+    direction: Vec<f64>,
+    /// `l2 + kappa`
+    l2: f64,
+    /// `1 / (l2 + kappa)` and `1 / n`
+    per_l2: f64,
+    per_n: f64,
+    /// One number a term: `q_j = ||a_j||^2 / (mu n)`, or the fraction `1 / (1 + gamma q_j)` of a constant step.
+    curvatures: Vec<f64>,
+    bias: Option<Bias>,
+    visits: Visits,
+    /// What the visits go by, and the scores.
+    score: Option<Score>,
+    steps: usize,
+    /// Averages, for a loss with a kink.
+    tail: Option<Tail>,
+    gap: Gap,
+    /// The best state that was certified.
+    pub(super) best: Option<DualState>,
+    /// Whether it was restored, which the rest does not belong to.
+    pub(super) restored: bool,
+}
+
+impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
+    pub(super) fn new(
+        method: &'static str,
+        problem: &'p Problem<'a, D, L, R>,
+        kappa: f64,
+        step: impl Into<Move>,
+        order: &Order,
+        seed: u64,
+        start: Option<DualState>,
+    ) -> Result<Self, Error> {
+        problem.check_dual(method)?;
+        let step = step.into();
+        let (n, d) = (problem.n(), problem.d());
+        let mu = problem.strong_convexity() + kappa;
+        if !(mu > 0.0) {
+            return Err(Refusal::NeedsStrongConvexity { method }.into());
+        }
+        if matches!(step, Move::PerTerm | Move::Fraction(_)) {
+            problem.check_smooth(method)?;
+        }
+        check_order(order, method, problem)?;
+        if let Some(start) = &start {
+            problem.check_point(&start.point)?;
+            check_dual(problem, &start.dual)?;
+        }
+        let mut state = start.unwrap_or_else(|| {
+            let smooth = problem.loss().curvature().is_finite();
+            let point = if smooth { origin(problem) } else { Point::zero(d) };
+            DualState::new(point, vec![0.0; n])
+        });
+        if !problem.intercept() {
+            state.point.intercept = 0.0;
+        }
+        let bias = problem.intercept().then(|| Bias {
+            value: state.point.intercept,
+            centre: state.point.intercept,
+            weight: bias_weight(problem, mu),
+        });
+        let of_bias = bias.map_or(0.0, |bias| 1.0 / (bias.weight * n as f64));
+        let curvature = |j: usize| problem.norm_squared(j) / (mu * n as f64) + of_bias;
+        check_strength(mu, (0..n).map(curvature))?;
+        let curvatures = (0..n).map(|j| match step {
+            Move::PerTerm => 1.0 / (1.0 + problem.term_curvature(j) * curvature(j)),
+            _ => curvature(j),
+        });
+        let curvatures = curvatures.collect();
+        let mut visits = dual_visits(order, n, seed, || importance_weights(problem))?;
+        // What another order or seed has left begins anew.
+        let _ = state.place.take().is_some_and(|place| visits.go_to(&place));
+        let mut ascent = Ascent {
+            problem,
+            centre: if kappa > 0.0 { state.point.weights.clone() } else { Vec::new() },
+            state,
+            step,
+            kappa,
+            direction: vec![0.0; d],
+            l2: problem.l2() + kappa,
+            per_l2: 1.0 / (problem.l2() + kappa),
+            per_n: 1.0 / n as f64,
+            curvatures,
+            bias,
+            visits,
+            score: Score::of(order),
+            steps: 0,
+            tail: None,
+            gap: Gap::new(problem),
+            best: None,
+            restored: false,
+        };
+        if let Some(bias) = &mut ascent.bias {
+            // The given intercept is where the run starts: put the centre where it makes it so.
+            let mean = ascent.state.dual.iter().sum::<f64>() / n as f64;
+            bias.centre = bias.value + mean / bias.weight;
+        }
+        ascent.refresh();
+        Ok(ascent)
+    }
+
+    /// The state to return.
+    pub(super) fn into_state(self) -> DualState {
+        DualState { place: Some(self.visits.place()), ..self.state }
+    }
+
+    /// Keeps averages of the dual variables from here on.
+    pub(super) fn keep_averages(&mut self) {
+        self.tail = Some(Tail::new(self.problem.n()));
+    }
+
+    pub(super) fn tail(&self) -> Option<&Tail> {
+        self.tail.as_ref()
+    }
+
+    /// `direction` from the dual variables, without the rounding of many small updates. O(nnz).
+    fn refresh(&mut self) {
+        let n = self.problem.n() as f64;
+        multiply_transposed(self.problem.design(), &self.state.dual, &mut self.direction);
+        self.direction.iter_mut().for_each(|v| *v /= -n);
+        for (v, y) in self.direction.iter_mut().zip(&self.centre) {
+            *v += self.kappa * y;
+        }
+        if let Some(bias) = &mut self.bias {
+            bias.value = bias.centre - self.state.dual.iter().sum::<f64>() / (n * bias.weight);
+        }
+    }
+
+    /// The scores of all terms at the point of the dual variables. Half a pass.
+    pub(super) fn scores(&mut self) -> Vec<f64> {
+        let Some(score) = self.score else { return Vec::new() };
+        self.read_point();
+        let problem = self.problem;
+        problem.margins(&self.state.point, &mut self.gap.margins);
+        let terms = self.gap.margins.iter().zip(&self.state.dual).zip(&self.curvatures);
+        let score_of = |(j, ((&t, &s), &stored)): (usize, ((&f64, &f64), &f64))| {
+            let curvature = problem.term_curvature(j);
+            let q = match self.step {
+                Move::PerTerm => (1.0 / stored - 1.0) / curvature,
+                _ => stored,
+            };
+            let residue = || (problem.derivative(j, t) - s).abs();
+            let gap = || problem.value(j, t) + problem.conjugate(j, s) - s * t;
+            score.from(residue, gap, curvature, q)
+        };
+        terms.enumerate().map(score_of).collect()
+    }
+
+    /// Steps that cost a pass.
+    pub(super) fn steps_a_pass(&self) -> f64 {
+        self.problem.n() as f64 / Score::cost(self.score)
+    }
+
+    /// So many steps.
+    pub(super) fn climb(&mut self, steps: usize) {
+        let n = self.problem.n();
+        let mut left = steps;
+        while left > 0 {
+            let in_pass = self.steps % n;
+            if in_pass == 0 && self.score.is_some() {
+                let scores = self.scores();
+                // As many scores as terms, none negative.
+                let _ = self.visits.set_scores(&scores);
+            }
+            let run = left.min(n - in_pass);
+            for _ in 0..run {
+                let j = self.visits.draw();
+                self.climb_on(j);
+                if let Some(tail) = &mut self.tail {
+                    tail.mark(&self.state.dual);
+                }
+            }
+            (self.steps, left) = (self.steps + run, left - run);
+            if self.steps.is_multiple_of(n) {
+                self.end_pass();
+            }
+        }
+    }
+
+    /// Moves the centre of the intercept, and now and then recomputes what many small updates have rounded.
+    fn end_pass(&mut self) {
+        if self.steps == REFRESH * self.problem.n() {
+            self.steps = 0;
+            self.refresh();
+        }
+        if let Some(bias) = &mut self.bias {
+            // Moving the centre moves the value by as much; the dual variables stay.
+            let shift = bias.value - bias.centre;
+            bias.centre += shift;
+            bias.value += shift;
+        }
+    }
+
+    /// A step on term `j`.
+    #[inline]
+    fn climb_on(&mut self, j: usize) {
+        let problem = self.problem;
+        let (design, regulariser) = (problem.design(), problem.regulariser());
+        let mut margin = if R::IDENTITY {
+            design.row_dot(j, &self.direction) * self.per_l2
+        } else {
+            let (v, l2) = (&self.direction[..], self.l2);
+            let mut sum = 0.0;
+            design.row_entries(j, |c, a| sum += a * regulariser.conjugate_gradient(c, v[c], l2));
+            sum
+        };
+        if let Some(bias) = &self.bias {
+            margin += bias.value;
+        }
+        let s = self.state.dual[j];
+        let q = self.curvatures[j];
+        let new = match self.step {
+            Move::Exact => problem.dual_step(j, margin + q * s, q, margin),
+            Move::Interval => problem.interval_step(j, margin + q * s, q, margin),
+            Move::PerTerm => s + q * (problem.derivative(j, margin) - s),
+            Move::Fraction(c) => s + c * (problem.derivative(j, margin) - s),
+        };
+        let move_by = (new - s) * self.per_n;
+        design.row_axpy(j, -move_by, &mut self.direction);
+        if let Some(bias) = &mut self.bias {
+            bias.value -= move_by / bias.weight;
+        }
+        self.state.dual[j] = new;
+        if let Some(tail) = &mut self.tail {
+            tail.record(j, s);
+        }
+    }
+
+    /// Reads the point off the dual variables. O(d).
+    pub(super) fn read_point(&mut self) {
+        let regulariser = self.problem.regulariser();
+        for (c, (x, &v)) in self.state.point.weights.iter_mut().zip(&self.direction).enumerate() {
+            *x = regulariser.conjugate_gradient(c, v, self.l2);
+        }
+        if let Some(bias) = &self.bias {
+            self.state.point.intercept = bias.value;
+        }
+    }
+
+    /// Moves the proximal centre; the dual variables stay. O(d).
+    pub(super) fn move_centre(&mut self, to: &[f64]) {
+        for ((v, y), new) in self.direction.iter_mut().zip(&mut self.centre).zip(to) {
+            *v += self.kappa * (new - *y);
+            *y = *new;
+        }
+    }
+
+    pub(super) fn centre(&self) -> &[f64] {
+        &self.centre
+    }
+
+    /// `F` at the point that was read last. Half a pass.
+    pub(super) fn objective(&mut self) -> f64 {
+        self.problem.margins(&self.state.point, &mut self.gap.margins);
+        self.problem.objective_at(&self.gap.margins, &self.state.point.weights)
+    }
+
+    /// The point that belongs to given dual variables, and its gap against them. A pass and a half.
+    pub(super) fn certify_dual(&mut self, dual: &[f64], point: &mut Point) -> Certificate {
+        let (problem, n) = (self.problem, self.problem.n() as f64);
+        multiply_transposed(problem.design(), dual, &mut point.weights);
+        for (c, x) in point.weights.iter_mut().enumerate() {
+            *x = problem.regulariser().conjugate_gradient(c, -*x / n, self.l2);
+        }
+        point.intercept = self.state.point.intercept;
+        self.gap.with_dual(problem, point, dual)
+    }
+
+    /// The gap of the point against the dual variables themselves. Two half passes.
+    pub(super) fn certify(&mut self) -> Certificate {
+        if !self.restored {
+            self.read_point();
+        }
+        self.gap.with_dual(self.problem, &mut self.state.point, &self.state.dual)
+    }
+}
+
+/// Strong convexity that is nothing beside the rows leaves no dual step: `||a_j||^2 / (mu n)` has to be a number.
+pub(crate) fn check_strength(
+    mu: f64,
+    mut curvatures: impl Iterator<Item = f64>,
+) -> Result<(), Invalid> {
+    if curvatures.all(f64::is_finite) {
+        return Ok(());
+    }
+    let (name, expected) =
+        ("strong convexity", "more for rows of this size; raise l2 or scale the features down");
+    Err(Invalid::Parameter { name, value: mu, expected })
+}
+
+/// Dual variables of the right number, finite, and in the domain of the conjugate.
+fn check_dual<D: Design, L: Loss, R: Separable>(
+    problem: &Problem<'_, D, L, R>,
+    dual: &[f64],
+) -> Result<(), Invalid> {
+    Invalid::check_length("dual", problem.n(), dual.len())?;
+    Invalid::check_finite("dual", dual)?;
+    for (row, &value) in dual.iter().enumerate() {
+        if problem.conjugate(row, value) == f64::INFINITY {
+            let reason = format!("{value:?} of row {row} is outside the domain of its conjugate");
+            return Err(Invalid::Layout { what: "dual", reason });
+        }
+    }
+    Ok(())
+}
+
+/// Weight of the proximal term on the intercept: light enough to be followed in a pass or two, heavy
+/// enough not to dominate the step sizes `q_j`, which it enters beside the norms of the rows.
+fn bias_weight<D: Design, L: Loss, R: Separable>(problem: &Problem<'_, D, L, R>, mu: f64) -> f64 {
+    let by_rows = 4.0 * mu / problem.mean_norm_squared().max(f64::MIN_POSITIVE);
+    let by_terms = 4.0 * problem.loss().curvature() / problem.n() as f64;
+    by_rows.min(by_terms).max(1e-12)
+}

@@ -1,0 +1,170 @@
+//! Catalyst: acceleration of SDCA for `n < L / mu`, and without strong convexity at all.
+
+use fenchel_linalg::{Design, Invalid};
+use fenchel_optim::random::Order;
+use fenchel_optim::{Certificate, Iterative, Look, Loss, Observer, Separable, Solution, Stop, run};
+use serde::{Deserialize, Serialize};
+
+use super::ascent::{Ascent, SdcaStep};
+use super::momentum::Momentum;
+use super::state::DualState;
+use crate::{Error, Point, Problem};
+
+/// Settings of [`catalyst`](fn@catalyst).
+///
+/// | field | default | meaning |
+/// |---|---|---|
+/// | `kappa` | `None` | weight of the proximal centre; `None` is `mean L_i / n - mu` |
+/// | `step` | `Exact` | step of the inner SDCA |
+/// | `order` | `Permuted` | visiting order of the inner SDCA |
+/// | `seed` | 0 | of the visiting order |
+/// | `stop` | see [`Stop`] | when to end |
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CatalystSettings {
+    /// Weight of the proximal centre, 0 for none.
+    pub kappa: Option<f64>,
+    /// Step of the inner method.
+    pub step: SdcaStep,
+    /// Visiting order of the inner method.
+    pub order: Order,
+    /// Seed of the visiting order.
+    pub seed: u64,
+    /// When to end.
+    pub stop: Stop,
+}
+
+/// Catalyst on one problem: what an observer of [`catalyst`](fn@catalyst) sees.
+#[derive(Debug, Clone)]
+pub struct Catalyst<'p, 'a, D, L, R> {
+    ascent: Ascent<'p, 'a, D, L, R>,
+    accelerates: bool,
+    cold: bool,
+    momentum: Momentum,
+    /// Scratch: the next centre.
+    centre: Vec<f64>,
+}
+
+/// Accelerated SDCA: the thesis's ASDCA, section 2.3.3, in the form of Catalyst.
+///
+/// Each outer step is one pass of SDCA on `F + (kappa/2) ||x - y||^2`, with the dual variables carried
+/// over, followed by an extrapolation `y = x + b (x - x_old)` that restarts when it points uphill. With
+/// `kappa = mean L_i / n - mu` (the mean over the rows, so that a few long ones do not spoil it) the cost
+/// grows with `sqrt(L / mu)` instead of `L / mu`. Where `kappa` would not be positive there is nothing
+/// to accelerate, and the method is SDCA. Without any strong convexity (l1 alone) it is the proximal
+/// point method, accelerated.
+///
+/// Original papers: Shalev-Shwartz and Zhang, "Accelerated proximal SDCA", Mathematical Programming 155
+/// (2016); Lin, Mairal and Harchaoui, "Catalyst", JMLR 18 (2018).
+///
+/// ```
+/// use fenchel_finite_sum::loss::Logistic;
+/// use fenchel_finite_sum::prox::Zero;
+/// use fenchel_finite_sum::methods::{CatalystSettings, catalyst};
+/// use fenchel_finite_sum::prelude::{AsDesign, Status};
+/// use fenchel_finite_sum::Problem;
+///
+/// let a = ndarray::array![[1.0, 0.5], [-0.3, 2.0], [0.7, -1.0], [-1.5, 0.2]];
+/// let y = [1.0, -1.0, 1.0, -1.0];
+/// let problem = Problem::new(a.as_design()?, &y, Logistic, Zero, 1e-3)?;
+/// let solution = catalyst(&problem, &CatalystSettings::default(), None, &mut ())?;
+/// assert_eq!(solution.report.status, Status::Converged);
+/// # Ok::<(), fenchel_finite_sum::Error>(())
+/// ```
+///
+/// # Errors
+/// As [`sdca`](super::sdca()).
+pub fn catalyst<'p, 'a, D, L, R, O>(
+    problem: &'p Problem<'a, D, L, R>,
+    settings: &CatalystSettings,
+    start: Option<DualState>,
+    observer: &mut O,
+) -> Result<Solution<DualState>, Error>
+where
+    D: Design,
+    L: Loss,
+    R: Separable,
+    O: Observer<Catalyst<'p, 'a, D, L, R>>,
+{
+    settings.stop.check()?;
+    let mu = problem.strong_convexity();
+    let CatalystSettings { kappa, step, order, seed, stop } = settings;
+    order.check_given("catalyst")?;
+    let kappa = centre_weight("catalyst", problem, *kappa)?;
+    let cold = start.is_none();
+    let ascent = Ascent::new("catalyst", problem, kappa, *step, order, *seed, start)?;
+    let d = problem.d();
+    let momentum = Momentum::new(mu / (mu + kappa), ascent.state.point.weights.clone());
+    let accelerates = kappa > 0.0;
+    let mut method = Catalyst { ascent, accelerates, cold, momentum, centre: vec![0.0; d] };
+    let report = run(&mut method, stop, observer)?;
+    let state = method.ascent.into_state();
+    Ok(Solution { report: problem.judged(report, &state.point), state })
+}
+
+/// The weight of the proximal centre: as given, or `mean L_i / n - mu`, or 0 where that is negative.
+pub(super) fn centre_weight<D: Design, L: Loss, R: Separable>(
+    method: &'static str,
+    problem: &Problem<'_, D, L, R>,
+    given: Option<f64>,
+) -> Result<f64, Error> {
+    if let Some(kappa) = given {
+        Invalid::check_nonnegative("kappa", kappa)?;
+        return Ok(kappa);
+    }
+    problem.check_smooth(method)?;
+    let mean = problem.loss().curvature() * problem.mean_norm_squared();
+    let kappa = mean / problem.n() as f64 - problem.strong_convexity();
+    // All rows 0: any centre will do.
+    Ok(if mean == 0.0 && problem.strong_convexity() == 0.0 { 1.0 } else { kappa.max(0.0) })
+}
+
+impl<D: Design, L: Loss, R: Separable> Catalyst<'_, '_, D, L, R> {
+    /// The current point.
+    pub fn point(&self) -> &Point {
+        &self.ascent.state.point
+    }
+
+    /// The dual variables.
+    pub fn dual(&self) -> &[f64] {
+        &self.ascent.state.dual
+    }
+
+    /// A pass of steps, and the extrapolation of the centre.
+    fn outer_step(&mut self) {
+        self.ascent.climb(self.ascent.problem.n());
+        self.ascent.read_point();
+        if !self.accelerates {
+            return;
+        }
+        self.centre.copy_from_slice(self.ascent.centre());
+        self.momentum.extrapolate(&self.ascent.state.point.weights, &mut self.centre);
+        self.ascent.move_centre(&self.centre);
+    }
+}
+
+impl<D: Design, L: Loss, R: Separable> Iterative for Catalyst<'_, '_, D, L, R> {
+    /// One outer step.
+    fn advance(&mut self, _: f64) -> f64 {
+        self.cold = false;
+        self.outer_step();
+        1.0
+    }
+
+    fn certify(&mut self) -> Certificate {
+        self.ascent.certify()
+    }
+
+    fn keep(&mut self) {
+        self.ascent.keep();
+    }
+
+    fn restore(&mut self) {
+        self.ascent.restore();
+    }
+
+    /// A cold start is not worth a certificate.
+    fn look(&self) -> Look {
+        if self.cold { Look::Vain } else { Look::Costs }
+    }
+}

@@ -1,0 +1,88 @@
+//! MISOmu: constant steps, one number a term.
+
+use fenchel_linalg::{Design, Invalid};
+use fenchel_optim::random::Order;
+use fenchel_optim::{Loss, Observer, Separable, Solution, Stop};
+use serde::{Deserialize, Serialize};
+
+use super::ascent::{Ascent, Move};
+use super::sdca::{Sdca, ascend};
+use super::state::DualState;
+use crate::{Error, Problem};
+
+/// Settings of [`miso_mu`](fn@miso_mu).
+///
+/// | field | default | meaning |
+/// |---|---|---|
+/// | `damping` | `None` | fraction `c` of a full step, in (0, 1]; `None` is `mu n / (mu n + L_j)` for term `j` |
+/// | `order` | `Permuted` | visiting order |
+/// | `seed` | 0 | of the visiting order |
+/// | `stop` | see [`Stop`] | when to end |
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MisoMuSettings {
+    /// Fraction of a full step; `None` for the method's own.
+    pub damping: Option<f64>,
+    /// Visiting order.
+    pub order: Order,
+    /// Seed of the visiting order.
+    pub seed: u64,
+    /// When to end.
+    pub stop: Stop,
+}
+
+/// MISOmu (Defazio's thesis, section 3.4) for smooth losses, proximal for a separable regulariser.
+///
+/// A step moves the stored derivative `s_j` towards the current one:
+///
+/// ```text
+/// s_j <- s_j + c (phi_j'(a_j.x) - s_j),     x = -(1/(mu n)) sum_i s_i a_i
+/// ```
+///
+/// With `c = 1` it is Finito with `alpha = 1`, whose stored points cancel: `n` numbers are enough and sparse data
+/// stays sparse. The full step is proved for `n mu >= 2 L` and diverges for `n mu < L / 2` or so. The default
+/// `c = mu n / (mu n + L_j)` ascends the dual in expectation whatever the conditioning, and makes this
+/// [`sdca`](super::sdca()) with [`Constant`](super::SdcaStep::Constant) steps. A step costs O(nnz of the row).
+///
+/// Original papers: Mairal, "Incremental majorization-minimization optimization", SIAM Journal on Optimization 25
+/// (2015); Lin, Mairal and Harchaoui, "Catalyst", JMLR 18 (2018), for the damping.
+///
+/// ```
+/// use fenchel_finite_sum::loss::Logistic;
+/// use fenchel_finite_sum::prox::Zero;
+/// use fenchel_finite_sum::methods::{MisoMuSettings, miso_mu};
+/// use fenchel_finite_sum::prelude::{AsDesign, Status};
+/// use fenchel_finite_sum::Problem;
+///
+/// let a = ndarray::array![[1.0, 0.5], [-0.3, 2.0], [0.7, -1.0], [-1.5, 0.2]];
+/// let y = [1.0, -1.0, 1.0, -1.0];
+/// let problem = Problem::new(a.as_design()?, &y, Logistic, Zero, 0.1)?;
+/// let solution = miso_mu(&problem, &MisoMuSettings::default(), None, &mut ())?;
+/// assert_eq!(solution.report.status, Status::Converged);
+/// # Ok::<(), fenchel_finite_sum::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Refused`] without strong convexity, for a loss that is not smooth; [`Error::Invalid`] for a start
+/// of another shape or outside the domain, or settings out of range.
+pub fn miso_mu<'p, 'a, D: Design, L: Loss, R: Separable, O: Observer<Sdca<'p, 'a, D, L, R>>>(
+    problem: &'p Problem<'a, D, L, R>,
+    settings: &MisoMuSettings,
+    start: Option<DualState>,
+    observer: &mut O,
+) -> Result<Solution<DualState>, Error> {
+    let MisoMuSettings { damping, order, seed, stop } = settings;
+    stop.check()?;
+    let step = match *damping {
+        None => Move::PerTerm,
+        Some(c) if c > 0.0 && c <= 1.0 => Move::Fraction(c),
+        Some(value) => {
+            let (name, expected) = ("damping", "a number in (0, 1]");
+            return Err(Invalid::Parameter { name, value, expected }.into());
+        }
+    };
+    order.check_given("miso_mu")?;
+    let cold = start.is_none();
+    let ascent = Ascent::new("miso_mu", problem, 0.0, step, order, *seed, start)?;
+    ascend(ascent, cold, stop, observer)
+}

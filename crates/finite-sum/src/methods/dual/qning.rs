@@ -1,0 +1,255 @@
+//! QNing: L-BFGS on the Moreau envelope.
+
+use fenchel_linalg::{Design, Invalid};
+use fenchel_optim::lbfgs::Memory;
+use fenchel_optim::random::Order;
+use fenchel_optim::{Certificate, Iterative, Loss, Observer, Separable, Solution, Stop, run};
+use serde::{Deserialize, Serialize};
+
+use super::ascent::{Ascent, SdcaStep};
+use super::catalyst::centre_weight;
+use super::state::DualState;
+use crate::{Error, Point, Problem};
+
+/// Trial steps between the quasi-Newton point (1) and the proximal point (0), which is always taken.
+const BLENDS: [f64; 4] = [1.0, 0.5, 0.25, 0.0];
+
+/// A trial whose value is this many times that of the centre is undone.
+const WILD: f64 = 2.0;
+
+/// Settings of [`qning`](fn@qning).
+///
+/// | field | default | meaning |
+/// |---|---|---|
+/// | `kappa` | `None` | weight of the proximal centre; `None` is `mean L_i / n - mu` |
+/// | `memory` | 10 | pairs of L-BFGS |
+/// | `step` | `Exact` | step of the inner SDCA |
+/// | `order` | `Permuted` | visiting order of the inner SDCA |
+/// | `seed` | 0 | of the visiting order |
+/// | `stop` | see [`Stop`] | when to end |
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct QningSettings {
+    /// Weight of the proximal centre, 0 for none.
+    pub kappa: Option<f64>,
+    /// Number of pairs of L-BFGS, at least 1.
+    pub memory: usize,
+    /// Step of the inner method.
+    pub step: SdcaStep,
+    /// Visiting order of the inner method.
+    pub order: Order,
+    /// Seed of the visiting order.
+    pub seed: u64,
+    /// When to end.
+    pub stop: Stop,
+}
+
+impl Default for QningSettings {
+    fn default() -> Self {
+        QningSettings {
+            kappa: None,
+            memory: 10,
+            step: SdcaStep::default(),
+            order: Order::default(),
+            seed: 0,
+            stop: Stop::default(),
+        }
+    }
+}
+
+/// QNing on one problem: what an observer of [`qning`](fn@qning) sees.
+///
+/// | symbol | field |
+/// |---|---|
+/// | `y`, `x` | `centre`, the point |
+/// | `G(y) = min_x F(x) + (kappa/2) \|\|x - y\|\|^2`, by one pass | `value` |
+/// | `g = kappa (y - x)`, its gradient | `gradient` |
+#[derive(Debug, Clone)]
+pub struct Qning<'p, 'a, D, L, R> {
+    ascent: Ascent<'p, 'a, D, L, R>,
+    kappa: f64,
+    pairs: Memory,
+    /// `None` before the first look.
+    value: Option<f64>,
+    centre: Vec<f64>,
+    gradient: Vec<f64>,
+    trial: Vec<f64>,
+    trial_gradient: Vec<f64>,
+    /// `r = H g`
+    direction: Vec<f64>,
+}
+
+/// QNing on SDCA: the proximal centre `y` of [`catalyst`](super::catalyst()) moved by L-BFGS instead of by
+/// extrapolation.
+///
+/// The envelope `G(y) = min_x F(x) + (kappa/2) ||x - y||^2` has the minimum of `F`, is smooth even with l1, and has the
+/// gradient `kappa (y - x)`. One pass of SDCA, its dual variables carried over, stands for the inner minimum; half a
+/// pass evaluates `G` for the test that accepts a quasi-Newton step,
+///
+/// ```text
+/// y+ = y - e H g - (1 - e) g / kappa,   e = 1, 1/2, 1/4, 0,   until G(y+) <= G(y) - ||g||^2 / (4 kappa) or e = 0.
+/// ```
+///
+/// A trial that ends above `2 |G(y)|` leaves no trace in the dual variables.
+///
+/// Against Catalyst, passes to a relative 1e-6 / 1e-10 (logistic loss): with l1 at a hundredth of its largest useful
+/// value 28 / 57 to 59 / 127 on generated sparse text, 20 / 30 to 27 / 41 on Reuters, 15 / 24 to 13 / 20 on census
+/// data; with `n l2 = 0.04 mean L_i` 36 / 58 to 48 / 88, 36 / 57 to 30 / 51 and 18 / 38 to 15 / 29. So: first choice for
+/// l1 alone with many features. Where `kappa` would not be positive, the method is SDCA. Memory: `3 n + (2 memory + 10) d`
+/// numbers.
+///
+/// Original paper: Lin, Mairal and Harchaoui, "An inexact variable metric proximal point algorithm for generic
+/// quasi-Newton acceleration", SIAM Journal on Optimization 29 (2019).
+///
+/// ```
+/// use fenchel_finite_sum::loss::Logistic;
+/// use fenchel_finite_sum::prox::Zero;
+/// use fenchel_finite_sum::methods::{QningSettings, qning};
+/// use fenchel_finite_sum::prelude::{AsDesign, Status};
+/// use fenchel_finite_sum::Problem;
+///
+/// let a = ndarray::array![[1.0, 0.5], [-0.3, 2.0], [0.7, -1.0], [-1.5, 0.2]];
+/// let y = [1.0, -1.0, 1.0, -1.0];
+/// let problem = Problem::new(a.as_design()?, &y, Logistic, Zero, 1e-3)?;
+/// let solution = qning(&problem, &QningSettings::default(), None, &mut ())?;
+/// assert_eq!(solution.report.status, Status::Converged);
+/// # Ok::<(), fenchel_finite_sum::Error>(())
+/// ```
+///
+/// # Errors
+/// As [`sdca`](super::sdca()).
+pub fn qning<'p, 'a, D: Design, L: Loss, R: Separable, O: Observer<Qning<'p, 'a, D, L, R>>>(
+    problem: &'p Problem<'a, D, L, R>,
+    settings: &QningSettings,
+    start: Option<DualState>,
+    observer: &mut O,
+) -> Result<Solution<DualState>, Error> {
+    let QningSettings { kappa, memory, step, order, seed, stop } = settings;
+    order.check_given("qning")?;
+    stop.check()?;
+    Invalid::check_positive("memory", *memory as f64)?;
+    let kappa = centre_weight("qning", problem, *kappa)?;
+    let ascent = Ascent::new("qning", problem, kappa, *step, order, *seed, start)?;
+    let d = problem.d();
+    let mut method = Qning {
+        kappa,
+        pairs: Memory::new(*memory),
+        value: None,
+        centre: ascent.centre().to_vec(),
+        gradient: vec![0.0; d],
+        trial: vec![0.0; d],
+        trial_gradient: vec![0.0; d],
+        direction: vec![0.0; d],
+        ascent,
+    };
+    let report = run(&mut method, stop, observer)?;
+    let state = method.ascent.into_state();
+    Ok(Solution { report: problem.judged(report, &state.point), state })
+}
+
+/// `g = kappa (y - x)`
+fn envelope_gradient<D, L, R>(
+    kappa: f64,
+    centre: &[f64],
+    ascent: &Ascent<'_, '_, D, L, R>,
+    out: &mut [f64],
+) {
+    for (g, (y, x)) in out.iter_mut().zip(centre.iter().zip(&ascent.state.point.weights)) {
+        *g = kappa * (y - x);
+    }
+}
+
+fn squared_norm(v: &[f64]) -> f64 {
+    v.iter().map(|v| v * v).sum()
+}
+
+impl<D: Design, L: Loss, R: Separable> Qning<'_, '_, D, L, R> {
+    /// The current point.
+    pub fn point(&self) -> &Point {
+        &self.ascent.state.point
+    }
+
+    /// The dual variables.
+    pub fn dual(&self) -> &[f64] {
+        &self.ascent.state.dual
+    }
+
+    /// One inner pass from the centre in `trial`. Writes the gradient, returns the value. A pass and a half.
+    fn look(&mut self) -> f64 {
+        self.ascent.move_centre(&self.trial);
+        self.ascent.climb(self.ascent.problem.n());
+        self.ascent.read_point();
+        envelope_gradient(self.kappa, &self.trial, &self.ascent, &mut self.trial_gradient);
+        self.ascent.objective() + squared_norm(&self.trial_gradient) / (2.0 * self.kappa)
+    }
+
+    /// `r = H g`, the gradient step itself before there is a pair.
+    fn find_direction(&mut self) {
+        self.direction.copy_from_slice(&self.gradient);
+        let first_scale = self.pairs.is_empty().then_some(1.0 / self.kappa);
+        self.pairs.apply(&mut self.direction, first_scale);
+    }
+
+    /// Moves the centre once. Returns the cost in passes.
+    fn outer_step(&mut self) -> f64 {
+        if self.kappa == 0.0 {
+            self.ascent.climb(self.ascent.problem.n());
+            self.ascent.read_point();
+            return 1.0;
+        }
+        let mut passes = 0.0;
+        if let Some(value) = self.value {
+            self.find_direction();
+            let enough = value - squared_norm(&self.gradient) / (4.0 * self.kappa);
+            let from = self.ascent.place();
+            for blend in BLENDS {
+                for (c, y) in self.trial.iter_mut().enumerate() {
+                    *y = self.centre[c]
+                        - blend * self.direction[c]
+                        - (1.0 - blend) * self.gradient[c] / self.kappa;
+                }
+                let trial_value = self.look();
+                self.value = Some(trial_value);
+                passes += 1.5;
+                if trial_value <= enough {
+                    break;
+                }
+                // From a centre far off, dual variables would lead the next pass astray.
+                if blend > 0.0 && !(trial_value <= WILD * value.abs()) {
+                    self.ascent.go_back(&from, &self.centre);
+                }
+            }
+            self.pairs.push(&self.centre, &self.trial, &self.gradient, &self.trial_gradient);
+        } else {
+            self.trial.copy_from_slice(&self.centre);
+            self.value = Some(self.look());
+            passes = 1.5;
+        }
+        std::mem::swap(&mut self.centre, &mut self.trial);
+        std::mem::swap(&mut self.gradient, &mut self.trial_gradient);
+        passes
+    }
+}
+
+impl<D: Design, L: Loss, R: Separable> Iterative for Qning<'_, '_, D, L, R> {
+    /// Whole outer steps only.
+    fn advance(&mut self, passes: f64) -> f64 {
+        let mut done = self.outer_step();
+        while done + 1.0 <= passes {
+            done += self.outer_step();
+        }
+        done
+    }
+
+    fn certify(&mut self) -> Certificate {
+        self.ascent.certify()
+    }
+
+    fn keep(&mut self) {
+        self.ascent.keep();
+    }
+
+    fn restore(&mut self) {
+        self.ascent.restore();
+    }
+}

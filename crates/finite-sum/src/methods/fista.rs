@@ -1,0 +1,98 @@
+//! FISTA: the batch method for every regulariser, separable or not.
+
+use fenchel_linalg::{Design, Invalid};
+use fenchel_optim::fista::{Fista, FistaSettings, FistaState};
+use fenchel_optim::{Loss, Observer, Regulariser, Solution};
+
+use crate::methods::smooth::{SmoothPart, point};
+use crate::{Error, Point, Problem};
+
+/// A regulariser of the weights alone: the intercept, behind them, is free.
+#[derive(Debug, Clone, Copy)]
+pub struct OnWeights<'p, R> {
+    pub(crate) regulariser: &'p R,
+    pub(crate) weights: usize,
+}
+
+impl<R: Regulariser> Regulariser for OnWeights<'_, R> {
+    const NAME: &'static str = R::NAME;
+    const IDENTITY: bool = R::IDENTITY;
+
+    fn check(&self, _: usize) -> Result<(), Invalid> {
+        self.regulariser.check(self.weights)
+    }
+
+    fn value(&self, x: &[f64]) -> f64 {
+        self.regulariser.value(&x[..self.weights])
+    }
+
+    fn prox(&self, x: &mut [f64], step: f64) {
+        self.regulariser.prox(&mut x[..self.weights], step);
+    }
+
+    fn conjugate(&self, v: &[f64], l2: f64) -> f64 {
+        let (weights, intercept) = v.split_at(self.weights);
+        self.regulariser.conjugate(weights, l2) + crate::prox::Zero.conjugate(intercept, l2)
+    }
+
+    fn dual_scale(&self, v: &[f64], l2: f64) -> f64 {
+        let (weights, intercept) = v.split_at(self.weights);
+        let free = crate::prox::Zero.dual_scale(intercept, l2);
+        self.regulariser.dual_scale(weights, l2).min(free)
+    }
+
+    fn coercive(&self) -> bool {
+        false
+    }
+}
+
+/// FISTA with backtracking and adaptive restart, for smooth losses and any regulariser.
+///
+/// The method for constraints and penalties that tie all weights together ([`prox`](crate::prox): balls, simplex,
+/// groups, total variation), and for few rows. An iteration is a pass for the gradient and half a pass for each
+/// trial of a step. The method itself is [`fenchel_optim::fista`].
+///
+/// Certifies a duality gap where `l2 > 0` or the regulariser is coercive and the conjugate of the loss is known,
+/// else the norm of the gradient mapping.
+///
+/// ```
+/// use fenchel_finite_sum::loss::Logistic;
+/// use fenchel_finite_sum::prox::Simplex;
+/// use fenchel_finite_sum::methods::{FistaSettings, fista};
+/// use fenchel_finite_sum::prelude::{AsDesign, Status};
+/// use fenchel_finite_sum::Problem;
+///
+/// let a = ndarray::array![[1.0, 0.5], [-0.3, 2.0], [0.7, -1.0], [-1.5, 0.2]];
+/// let y = [1.0, -1.0, 1.0, -1.0];
+/// let problem = Problem::new(a.as_design()?, &y, Logistic, Simplex { radius: 1.0 }, 0.1)?;
+/// let solution = fista(&problem, &FistaSettings::default(), None, &mut ())?;
+/// assert_eq!(solution.report.status, Status::Converged);
+/// # Ok::<(), fenchel_finite_sum::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Refused`] for a loss that is not smooth; [`Error::Invalid`] for a start of another shape
+/// or settings out of range.
+pub fn fista<'p, 'a, D, L, R, O>(
+    problem: &'p Problem<'a, D, L, R>,
+    settings: &FistaSettings,
+    start: Option<FistaState<Point>>,
+    observer: &mut O,
+) -> Result<Solution<FistaState<Point>>, Error>
+where
+    D: Design,
+    L: Loss,
+    R: Regulariser,
+    O: Observer<Fista<SmoothPart<'p, 'a, D, L, R>, OnWeights<'p, R>>>,
+{
+    settings.stop.check()?;
+    problem.check_smooth("fista")?;
+    let (at, step) = start.map(|start| (start.point, start.step)).unzip();
+    let (part, x) = SmoothPart::new(problem, at)?;
+    let start = FistaState { point: x, step: step.flatten() };
+    let weights = OnWeights { regulariser: problem.regulariser(), weights: problem.d() };
+    let Solution { state, report } =
+        fenchel_optim::fista::fista(part, weights, settings, start, observer)?;
+    let state = state.map(|x| point(problem.d(), &x));
+    Ok(Solution { report: problem.judged(report, &state.point), state })
+}

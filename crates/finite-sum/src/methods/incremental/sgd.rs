@@ -1,0 +1,194 @@
+//! Stochastic gradient descent.
+
+use fenchel_linalg::{Design, Invalid};
+use fenchel_optim::random::Order;
+use fenchel_optim::{Certificate, Iterative, Loss, Observer, Solution, StepSize, Stop, run};
+use serde::{Deserialize, Serialize};
+
+use super::kernel::{Kernel, Plan};
+use super::mean::{PointMean, certify};
+use super::state::IncrementalState;
+use crate::gap::{Gap, origin};
+use crate::methods::lag::Composite;
+use crate::{Error, Point, Problem};
+
+/// Settings of [`sgd`](fn@sgd).
+///
+/// | field | default | meaning |
+/// |---|---|---|
+/// | `step` | `Theory` = `1/(L + mu k)` | or `Scaled`, `Constant`, `Decaying` (`theta / k` has `power` 1) |
+/// | `average` | false | also certifies the mean of all points so far, and returns the better; O(d) a step |
+/// | `order` | `Uniform` | visiting order |
+/// | `seed` | 0 | of the visiting order |
+/// | `stop` | see [`Stop`] | when to end |
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SgdSettings {
+    /// Step size.
+    pub step: StepSize,
+    /// Whether the average of the points competes with the last.
+    pub average: bool,
+    /// Visiting order.
+    pub order: Order,
+    /// Seed of the visiting order.
+    pub seed: u64,
+    /// When to end.
+    pub stop: Stop,
+}
+
+impl Default for SgdSettings {
+    fn default() -> Self {
+        SgdSettings {
+            step: StepSize::Theory,
+            average: false,
+            order: Order::Uniform,
+            seed: 0,
+            stop: Stop::default(),
+        }
+    }
+}
+
+/// Step `k = 1, 2, ...` is `scale / (offset + slope k)^power`.
+#[derive(Debug, Clone, Copy)]
+struct Schedule {
+    scale: f64,
+    offset: f64,
+    slope: f64,
+    power: f64,
+}
+
+impl Schedule {
+    fn new(step: StepSize, smoothness: f64, mu: f64) -> Result<Self, Error> {
+        let plain = Schedule { scale: 1.0, offset: 1.0, slope: 0.0, power: 1.0 };
+        Ok(match step {
+            StepSize::Decaying { first, power } => {
+                Invalid::check_positive("step (first)", first)?;
+                Invalid::check_nonnegative("step (power)", power)?;
+                Schedule { scale: first, offset: 0.0, slope: 1.0, power }
+            }
+            StepSize::Constant(_) => Schedule { scale: step.resolve(1.0)?, ..plain },
+            _ => Schedule { scale: step.resolve(1.0)?, offset: smoothness, slope: mu, power: 1.0 },
+        })
+    }
+
+    fn step(&self, k: u64) -> f64 {
+        let base = self.offset + self.slope * k as f64;
+        self.scale / if self.power == 1.0 { base } else { base.powf(self.power) }
+    }
+}
+
+/// SGD on one problem: what an observer of [`sgd`](fn@sgd) sees.
+#[derive(Debug, Clone)]
+pub struct Sgd<'p, 'a, D, L, R> {
+    kernel: Kernel<'p, 'a, D, L, R>,
+    schedule: Schedule,
+    done: u64,
+    mean: Option<PointMean>,
+    certified: Point,
+    gap: Gap,
+    best: Option<Point>,
+}
+
+/// Stochastic gradient descent, `x <- prox((1 - step_k l2) x - step_k phi_j'(a_j.x) a_j, step_k)` (thesis, section
+/// 2.2).
+///
+/// The classical method, which remembers nothing: good for the first pass or two, then stalled by the noise of its
+/// gradients. A baseline. A step costs O(nnz of the row). Original paper: Robbins and Monro (1951); averages: Polyak
+/// and Juditsky, SIAM Journal on Control and Optimization 30 (1992).
+///
+/// ```
+/// use fenchel_finite_sum::loss::Logistic;
+/// use fenchel_finite_sum::prox::Zero;
+/// use fenchel_finite_sum::methods::{SgdSettings, sgd};
+/// use fenchel_finite_sum::prelude::{AsDesign, Stop};
+/// use fenchel_finite_sum::Problem;
+///
+/// let a = ndarray::array![[1.0, 0.5], [-0.3, 2.0], [0.7, -1.0], [-1.5, 0.2]];
+/// let y = [1.0, -1.0, 1.0, -1.0];
+/// let problem = Problem::new(a.as_design()?, &y, Logistic, Zero, 0.1)?;
+/// // Three passes are what it is good for.
+/// let settings = SgdSettings { stop: Stop::after_passes(3.0), ..SgdSettings::default() };
+/// let point = sgd(&problem, &settings, None, &mut ())?.state.point;
+/// assert!(problem.objective(&point)? < 2f64.ln());
+/// # Ok::<(), fenchel_finite_sum::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Refused`] for a loss that is not smooth or weighted draws; [`Error::Invalid`] for a start of
+/// another shape or settings out of range.
+pub fn sgd<'p, 'a, D: Design, L: Loss, R: Composite, O: Observer<Sgd<'p, 'a, D, L, R>>>(
+    problem: &'p Problem<'a, D, L, R>,
+    settings: &SgdSettings,
+    start: Option<IncrementalState>,
+    observer: &mut O,
+) -> Result<Solution<IncrementalState>, Error> {
+    let name = "sgd";
+    let SgdSettings { step, average, order, seed, stop } = settings;
+    stop.check()?;
+    problem.check_smooth(name)?;
+    let schedule = Schedule::new(*step, problem.smoothness(), problem.strong_convexity())?;
+    let first = schedule.step(1);
+    order.check_plain(name)?;
+    let order = order.clone();
+    let plan = Plan { method: name, step: first, search: None, varies: true, order, seed: *seed };
+    let start = start.unwrap_or_else(|| origin(problem).into());
+    let IncrementalState { point, steps: done, place } = start;
+    let mut kernel = Kernel::new(problem, point, vec![0.0; problem.n()], &plan)?;
+    let certified = kernel.point.clone();
+    let _ = place.is_some_and(|place| kernel.visits().go_to(&place));
+    let mean = average.then(PointMean::default);
+    let gap = Gap::new(problem);
+    let mut method = Sgd { kernel, schedule, done, mean, certified, gap, best: None };
+    let report = run(&mut method, stop, observer)?;
+    let Sgd { mut kernel, certified, done, .. } = method;
+    let report = problem.judged(report, &certified);
+    Ok(Solution { state: IncrementalState::after(certified, done, kernel.visits()), report })
+}
+
+impl<D: Design, L: Loss, R: Composite> Sgd<'_, '_, D, L, R> {
+    /// The point of the last certificate.
+    pub fn point(&self) -> &Point {
+        &self.certified
+    }
+
+    fn step(&mut self) {
+        self.done += 1;
+        self.kernel.step = self.schedule.step(self.done);
+        if self.kernel.step * self.kernel.problem.l2() < 0.5 {
+            self.kernel.step::<false>(1.0);
+        } else {
+            // Lagged steps need 1 - step l2 > 0.
+            self.kernel.flush();
+            let j = self.kernel.draw();
+            self.kernel.visit_dense::<false>(j, 1.0, 1.0);
+        }
+        if let Some(mean) = &mut self.mean {
+            self.kernel.flush();
+            mean.add(&self.kernel.point);
+        }
+    }
+}
+
+impl<D: Design, L: Loss, R: Composite> Iterative for Sgd<'_, '_, D, L, R> {
+    fn advance(&mut self, passes: f64) -> f64 {
+        let n = self.kernel.problem.n() as f64;
+        let steps = (passes * n).round().max(1.0);
+        (0..steps as u64).for_each(|_| self.step());
+        steps / n
+    }
+
+    fn certify(&mut self) -> Certificate {
+        certify(&self.kernel, self.mean.as_ref(), &mut self.gap, &mut self.certified)
+    }
+
+    fn keep(&mut self) {
+        self.best.get_or_insert_with(Point::default).clone_from(&self.certified);
+    }
+
+    fn restore(&mut self) {
+        if let Some(best) = self.best.take() {
+            self.kernel.move_to(&best);
+            self.mean = None;
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! SVRG.
+
+use fenchel_linalg::{Design, Invalid};
+use fenchel_optim::random::{Generator, Order, stream};
+use fenchel_optim::{Certificate, Iterative, Loss, Observer, Solution, StepSize, Stop, run};
+use rand::RngExt;
+use serde::{Deserialize, Serialize};
+
+use super::kernel::{Kernel, Plan};
+use super::mean::PointMean;
+use super::state::IncrementalState;
+use crate::gap::{Gap, origin};
+use crate::methods::lag::Composite;
+use crate::methods::order::smoothness;
+use crate::{Error, Point, Problem};
+
+/// Where the next full gradient is taken, after `m` steps from the last. The run goes on from that point.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Snapshot {
+    /// At the last point: what is used in practice, and what section 4.7 of the thesis is about.
+    #[default]
+    Last,
+    /// At the average of the `m` points (Xiao and Zhang). O(d) a step.
+    Average,
+    /// At one of the `m` points, drawn at random (S2GD). The steps beyond it are never made.
+    Random,
+    /// At the current point after every step with probability `1/m`: no inner loop at all (Kovalev, Horvath and
+    /// Richtarik, "Don't jump through hoops", ALT 2020).
+    Loopless,
+}
+
+/// Settings of [`svrg`](fn@svrg).
+///
+/// | field | default | meaning |
+/// |---|---|---|
+/// | `step` | `Theory` = `1/(4L)` | `1/(6L)` without an inner loop |
+/// | `inner` | 2 | steps between snapshots (`m`), in multiples of `n` |
+/// | `snapshot` | `Last` | where the next full gradient is taken |
+/// | `order` | `Uniform` | which term is next; `Lipschitz` puts the mean in place of `L`, `Mixed` twice the mean |
+/// | `seed` | 0 | of the visiting order |
+/// | `stop` | see [`Stop`] | when to end; a snapshot counts as one pass |
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SvrgSettings {
+    /// Step size.
+    pub step: StepSize,
+    /// Steps between two snapshots, in multiples of the number of terms.
+    pub inner: f64,
+    /// Where the next snapshot is taken.
+    pub snapshot: Snapshot,
+    /// Which term is next.
+    pub order: Order,
+    /// Seed of the visiting order.
+    pub seed: u64,
+    /// When to end.
+    pub stop: Stop,
+}
+
+impl Default for SvrgSettings {
+    fn default() -> Self {
+        SvrgSettings {
+            step: StepSize::Theory,
+            inner: 2.0,
+            snapshot: Snapshot::Last,
+            order: Order::Uniform,
+            seed: 0,
+            stop: Stop::default(),
+        }
+    }
+}
+
+/// Where a run stands between two snapshots.
+#[derive(Debug, Clone)]
+struct Round {
+    /// Steps since the snapshot.
+    since: usize,
+    /// Steps from it to the next.
+    length: usize,
+    mean: Option<PointMean>,
+    generator: Generator,
+}
+
+/// SVRG on one problem: what an observer of [`svrg`](fn@svrg) sees.
+#[derive(Debug, Clone)]
+pub struct Svrg<'p, 'a, D, L, R> {
+    kernel: Kernel<'p, 'a, D, L, R>,
+    /// The point that was certified last: the kernel's, with the intercept at its optimum.
+    certified: Point,
+    gap: Gap,
+    inner: usize,
+    snapshot: Snapshot,
+    round: Round,
+    best: Option<Point>,
+}
+
+/// SVRG (Defazio's thesis, algorithm 2.3), proximal (section 2.5).
+///
+/// The derivatives at the snapshot are cached, one number a term, so that a step costs one term gradient,
+/// as in SAGA: a round of `m` steps is `1 + m/n` passes. For smooth, strongly convex problems, snapshots at the
+/// average or a random point and steps `1/eta` with `eta > 4L`, the suboptimality of snapshots falls in expectation
+/// by the factor `eta/(mu (1 - 4L/eta) m) + 4L (m + 1)/(eta (1 - 4L/eta) m)` a round. Without strong convexity
+/// nothing is proved. Original papers: Johnson and Zhang, NIPS 2013; Xiao and Zhang, SIAM Journal on Optimization
+/// 24 (2014); Konecny and Richtarik (S2GD), Frontiers in Applied Mathematics and Statistics 3 (2017).
+///
+/// ```
+/// use fenchel_finite_sum::loss::Logistic;
+/// use fenchel_finite_sum::prox::Zero;
+/// use fenchel_finite_sum::methods::{Snapshot, SvrgSettings, svrg};
+/// use fenchel_finite_sum::prelude::{AsDesign, Status};
+/// use fenchel_finite_sum::Problem;
+///
+/// let a = ndarray::array![[1.0, 0.5], [-0.3, 2.0], [0.7, -1.0], [-1.5, 0.2]];
+/// let y = [1.0, -1.0, 1.0, -1.0];
+/// let problem = Problem::new(a.as_design()?, &y, Logistic, Zero, 0.1)?;
+/// for snapshot in [Snapshot::Last, Snapshot::Average, Snapshot::Random, Snapshot::Loopless] {
+///     let settings = SvrgSettings { snapshot, ..SvrgSettings::default() };
+///     let solution = svrg(&problem, &settings, None, &mut ())?;
+///     assert_eq!(solution.report.status, Status::Converged);
+/// }
+/// # Ok::<(), fenchel_finite_sum::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Refused`] for a loss that is not smooth or weighted orders;
+/// [`Error::Invalid`] for a start of another shape or settings out of range.
+pub fn svrg<'p, 'a, D: Design, L: Loss, R: Composite, O: Observer<Svrg<'p, 'a, D, L, R>>>(
+    problem: &'p Problem<'a, D, L, R>,
+    settings: &SvrgSettings,
+    start: Option<IncrementalState>,
+    observer: &mut O,
+) -> Result<Solution<IncrementalState>, Error> {
+    let name = "svrg";
+    let SvrgSettings { step, inner, snapshot, order, seed, stop } = settings;
+    stop.check()?;
+    problem.check_smooth(name)?;
+    Invalid::check_positive("inner", *inner)?;
+    let multiple = if *snapshot == Snapshot::Loopless { 6.0 } else { 4.0 };
+    let theory = 1.0 / (multiple * smoothness(problem, order));
+    let plan = Plan::new(name, *step, theory, None, order.clone(), *seed)?;
+    let start = start.unwrap_or_else(|| origin(problem).into());
+    let IncrementalState { point, place, .. } = start;
+    let mut kernel = Kernel::new(problem, point, vec![0.0; problem.n()], &plan)?;
+    let _ = place.is_some_and(|place| kernel.visits().go_to(&place));
+    let round = Round {
+        since: 0,
+        length: 0,
+        mean: (*snapshot == Snapshot::Average).then(PointMean::default),
+        generator: stream(*seed, 1),
+    };
+    let certified = kernel.point.clone();
+    let inner = ((inner * problem.n() as f64).round() as usize).max(1);
+    let gap = Gap::new(problem);
+    let mut method = Svrg { certified, kernel, gap, inner, snapshot: *snapshot, round, best: None };
+    let report = run(&mut method, stop, observer)?;
+    let Svrg { mut kernel, certified, .. } = method;
+    let report = problem.judged(report, &certified);
+    Ok(Solution { state: IncrementalState::after(certified, 0, kernel.visits()), report })
+}
+
+impl<D: Design, L: Loss, R: Composite> Svrg<'_, '_, D, L, R> {
+    /// The point of the last certificate.
+    pub fn point(&self) -> &Point {
+        &self.certified
+    }
+
+    /// Steps from the last snapshot to the next.
+    pub fn round_length(&self) -> usize {
+        self.round.length
+    }
+
+    /// Takes the full gradient at the current point. One pass.
+    fn take_snapshot(&mut self) {
+        self.kernel.fill_table();
+        let Round { since, length, generator, .. } = &mut self.round;
+        *since = 0;
+        *length = match self.snapshot {
+            Snapshot::Last | Snapshot::Average => self.inner,
+            Snapshot::Random => generator.random_range(1..=self.inner),
+            Snapshot::Loopless => first_success(1.0 / self.inner as f64, generator),
+        };
+    }
+
+    /// Steps of one round.
+    fn walk(&mut self, steps: usize) {
+        self.round.since += steps;
+        let Some(mean) = &mut self.round.mean else {
+            (0..steps).for_each(|_| self.kernel.step::<false>(1.0));
+            return;
+        };
+        for _ in 0..steps {
+            self.kernel.step::<false>(1.0);
+            self.kernel.flush();
+            mean.add(&self.kernel.point);
+        }
+        if self.round.since == self.round.length
+            && let Some(point) = mean.point()
+        {
+            self.kernel.move_to(&point);
+            mean.clear();
+        }
+    }
+}
+
+/// How often a coin is thrown until it first shows heads, of probability `p`.
+fn first_success(p: f64, generator: &mut Generator) -> usize {
+    // In (0, 1].
+    let toss = 1.0 - generator.random::<f64>();
+    let tails = (toss.ln() / (-p).ln_1p()).floor();
+    1 + tails.min(1e15) as usize
+}
+
+impl<D: Design, L: Loss, R: Composite> Iterative for Svrg<'_, '_, D, L, R> {
+    fn advance(&mut self, passes: f64) -> f64 {
+        let n = self.kernel.problem.n();
+        // Work in units of term gradients, so that passes add up exactly.
+        let budget = ((passes * n as f64).round() as usize).max(1);
+        let mut spent = 0;
+        while spent < budget {
+            if self.round.since == self.round.length {
+                self.take_snapshot();
+                spent += n;
+            }
+            let left = self.round.length - self.round.since;
+            let steps = left.min(budget.saturating_sub(spent));
+            self.walk(steps);
+            spent += steps;
+        }
+        spent as f64 / n as f64
+    }
+
+    fn certify(&mut self) -> Certificate {
+        self.kernel.write_point(&mut self.certified);
+        self.gap.at_best_intercept(self.kernel.problem, &mut self.certified)
+    }
+
+    fn keep(&mut self) {
+        self.best.get_or_insert_with(Point::default).clone_from(&self.certified);
+    }
+
+    fn restore(&mut self) {
+        if let Some(best) = self.best.take() {
+            self.kernel.move_to(&best);
+        }
+    }
+}

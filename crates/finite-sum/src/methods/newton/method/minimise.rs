@@ -1,0 +1,67 @@
+//! The minimiser of one step's model.
+
+use std::sync::Arc;
+
+use fenchel_linalg::{Columns, Design};
+use fenchel_optim::Loss;
+
+use super::super::model::Minimum;
+use super::{AsElasticNet, Newton};
+use crate::methods::hessian::gram_cost;
+
+/// A Gram matrix is written down at once where it costs no more passes than this: minimising a model by its columns takes
+/// about as many, of dearer entries.
+const GRAM_PASSES: f64 = 12.0;
+/// A Gram matrix of this order is small whatever the data.
+const SMALL: usize = 512;
+
+impl<D: Design, L: Loss, R: AsElasticNet> Newton<'_, '_, D, L, R> {
+    /// The minimiser of the model, and whether it was found over columns; none if there can be no copy by columns.
+    pub(super) fn minimise(
+        &mut self,
+        set: &[usize],
+        slope: Option<f64>,
+    ) -> Option<(Minimum, bool)> {
+        let design = self.problem.design();
+        let (stored, order) = (self.stored(set), set.len() + usize::from(slope.is_some()));
+        let cost = gram_cost(design.rows(), order, stored as f64);
+        let small = order <= SMALL || order * order <= 2 * stored;
+        let at_once = small && cost <= GRAM_PASSES * design.stored() as f64;
+        if self.l1 > 0.0 && !at_once {
+            return self.minimise_by_columns(set, slope).map(|minimum| (minimum, true));
+        }
+        let mut rng = self.rng.clone();
+        let model = self.model(set, slope);
+        let gram = model.gram(design, stored);
+        let mut minimum =
+            if self.l1 > 0.0 { model.descend_on(&gram, &mut rng) } else { model.solve(&gram) };
+        minimum.entries += cost;
+        self.rng = rng;
+        Some((minimum, false))
+    }
+
+    /// By coordinate descent over the columns of the set.
+    fn minimise_by_columns(&mut self, set: &[usize], slope: Option<f64>) -> Option<Minimum> {
+        self.copy_columns()?;
+        let design = self.problem.design();
+        let (mut rng, mut room) = (self.rng.clone(), std::mem::take(&mut self.room));
+        let columns = self.columns.as_deref()?;
+        let minimum = self.model(set, slope).descend(design, columns, &mut rng, &mut room);
+        (self.rng, self.room) = (rng, room);
+        Some(minimum)
+    }
+
+    /// The copy of the data by columns, if there is none yet; `None` if there can be none.
+    fn copy_columns(&mut self) -> Option<()> {
+        let design = self.problem.design();
+        if self.columns.is_none() {
+            // Checked by the public function.
+            let columns = match D::DENSE {
+                true => Columns::new(design),
+                false => Columns::counted(design, &self.counts),
+            };
+            self.columns = Some(Arc::new(columns.ok()?));
+        }
+        Some(())
+    }
+}

@@ -1,0 +1,301 @@
+//! Smooth problems of many more rows than features, by way of a part of the rows.
+
+use fenchel_linalg::Design;
+use fenchel_optim::MAX_MEMORY;
+use fenchel_optim::Refusal;
+use fenchel_optim::newton::{QuasiNewton, QuasiNewtonSettings};
+use fenchel_optim::prox::Zero;
+use fenchel_optim::random::{Generator, stream};
+use fenchel_optim::{
+    Budget, Certificate, Iterative, Look, Loss, Observer, Solution, Status, Stop, run,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::gap::Gap;
+use crate::methods::hessian::{RIDGE, Sample, Variables, Weighted};
+use crate::methods::smooth::{SmoothPart, point};
+use crate::{Error, Point, Problem};
+
+/// Rows to draw for each variable, by default.
+pub(crate) const ROWS_PER_VARIABLE: f64 = 40.0;
+/// At least this share of the rows is drawn.
+const LEAST: f64 = 0.05;
+/// And at most this one.
+const MOST: f64 = 0.4;
+/// The problem on the drawn rows is solved to this relative gap: what they do not know cannot be learned from them.
+const ROUGH: f64 = 0.1;
+/// Passes over the drawn rows for that, at most.
+const ROUGH_PASSES: f64 = 100.0;
+
+/// Settings of [`subsampled_newton`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SubsampledNewtonSettings {
+    /// Rows to draw for each feature and the intercept, 5% of all at least and 40% at most; by default 40.
+    pub rows_per_variable: f64,
+    /// Largest size of a Hessian and its factor, in bytes; by default 4 GiB.
+    pub max_memory: Option<u64>,
+    /// Seed of the rows that are drawn.
+    pub seed: u64,
+    /// When to end; a pass is as much work as one look at the data.
+    pub stop: Stop,
+}
+
+impl Default for SubsampledNewtonSettings {
+    fn default() -> Self {
+        SubsampledNewtonSettings {
+            rows_per_variable: ROWS_PER_VARIABLE,
+            max_memory: MAX_MEMORY,
+            seed: 0,
+            stop: Stop::default(),
+        }
+    }
+}
+
+/// How many rows [`subsampled_newton`] draws; `None` where they would be most of all.
+pub(crate) fn sample_rows(rows: usize, variables: usize, per_variable: f64) -> Option<f64> {
+    let rows = rows as f64;
+    // Of less than one row there may be none.
+    let count = f64::max(per_variable * variables as f64, LEAST * rows).max(1.0);
+    (count <= MOST * rows).then_some(count)
+}
+
+/// Subsampled Newton on one problem: what an observer of [`subsampled_newton`] sees.
+#[derive(Debug, Clone)]
+pub struct SubsampledNewton<'p, 'a, D, L> {
+    problem: &'p Problem<'a, D, L, Zero>,
+    rows_per_variable: f64,
+    settings: QuasiNewtonSettings,
+    /// What the run may take in all.
+    budget: Budget,
+    rng: Generator,
+    at: At<'p, 'a, D, L>,
+    /// Why there was no beginning. The problem was checked, and so are its parts: nothing is known to bring this about.
+    failed: Option<Error>,
+}
+
+#[derive(Debug, Clone)]
+enum At<'p, 'a, D, L> {
+    /// Where the run begins; `None` is the origin.
+    Start(Option<Point>),
+    Method(Box<QuasiNewton<SmoothPart<'p, 'a, D, L, Zero>>>),
+}
+
+/// Newton's method on a part of the rows, then L-BFGS on all of them that begins with the Hessian of that part: for twice
+/// differentiable losses without regulariser (`l2 >= 0`) and many more rows than features.
+///
+/// Rows are drawn by their leverage, divided by the probability of it (see [`newton`](mod@crate::methods::newton)), and the problem
+/// on them is solved roughly. From there every step on all rows takes one pass: the Hessian of the drawn rows is near enough
+/// to that of all for the gradient to fall to about a quarter a step, whatever the conditioning. Every eight steps rows are
+/// drawn anew, where the problem has come to. To a relative gap of 1e-6, for `l2` from `1/n` to `0.01/n`, the report counted
+/// 7 to 10 passes on engine data, 9 to 14 on census data and 23 to 49 on web pages, of which Hessians are the larger part.
+/// A given point is used as it is, without the problem on the drawn rows. Memory: two Hessians, and `6 n + 25 d` numbers. Certifies a duality gap where `l2 > 0`, else the norm of the gradient.
+///
+/// References: Roosta-Khorasani and Mahoney, "Sub-sampled Newton methods", Mathematical Programming 174 (2019); Nocedal
+/// and Wright, "Numerical Optimization" (2006), algorithm 7.4. That the Hessian of a sample is what L-BFGS begins with, and
+/// its solution where, is ours.
+///
+/// ```
+/// use fenchel_finite_sum::loss::Logistic;
+/// use fenchel_finite_sum::prox::Zero;
+/// use fenchel_finite_sum::methods::subsampled_newton;
+/// use fenchel_finite_sum::prelude::{AsDesign, Status};
+/// use fenchel_finite_sum::Problem;
+///
+/// let a = ndarray::array![[1.0, 0.5], [-0.3, 2.0], [0.7, -1.0], [-1.5, 0.2]];
+/// let y = [1.0, -1.0, 1.0, -1.0];
+/// let problem = Problem::new(a.as_design()?, &y, Logistic, Zero, 0.1)?;
+/// let solution = subsampled_newton(&problem, &Default::default(), None, &mut ())?;
+/// assert_eq!(solution.report.status, Status::Converged);
+/// # Ok::<(), fenchel_finite_sum::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Refused`] for a loss with a kink, or too little memory, before anything is allocated;
+/// [`Error::Invalid`] for a start of another shape or settings out of range.
+pub fn subsampled_newton<'p, 'a, D, L, O>(
+    problem: &'p Problem<'a, D, L, Zero>,
+    settings: &SubsampledNewtonSettings,
+    start: Option<Point>,
+    observer: &mut O,
+) -> Result<Solution<Point>, Error>
+where
+    D: Design + Copy,
+    L: Loss + Copy,
+    O: Observer<SubsampledNewton<'p, 'a, D, L>>,
+{
+    let name = "subsampled_newton";
+    let SubsampledNewtonSettings { rows_per_variable, max_memory, seed, stop } = *settings;
+    stop.check()?;
+    fenchel_linalg::Invalid::check_positive("rows_per_variable", rows_per_variable)?;
+    problem.check_twice_differentiable(name)?;
+    let needed = (problem.d() as u64 + 1).saturating_pow(2).saturating_mul(16);
+    let hint = "use catalyst or lbfgs, which need no Hessian";
+    Refusal::check_memory(name, needed, max_memory, hint)?;
+    if let Some(start) = &start {
+        problem.check_point(start)?;
+    }
+    let settings = QuasiNewtonSettings { stop, ..QuasiNewtonSettings::default() };
+    let mut method = SubsampledNewton {
+        problem,
+        rows_per_variable,
+        settings,
+        rng: stream(seed, 0),
+        budget: Budget::new(stop),
+        at: At::Start(start),
+        failed: None,
+    };
+    let report = run(&mut method, &stop, observer)?;
+    match method.failed {
+        Some(error) => Err(error),
+        None => {
+            let state = method.point();
+            Ok(Solution { report: problem.judged(report, &state), state })
+        }
+    }
+}
+
+impl<D: Design + Copy, L: Loss + Copy> SubsampledNewton<'_, '_, D, L> {
+    /// The current point.
+    pub fn point(&self) -> Point {
+        let d = self.problem.d();
+        match &self.at {
+            At::Start(start) => start.clone().unwrap_or_else(|| Point::zero(d)),
+            At::Method(method) => point(d, method.point()),
+        }
+    }
+
+    fn variables(&self) -> usize {
+        self.problem.d() + usize::from(self.problem.intercept())
+    }
+
+    /// Draws rows, solves the problem on them if there is no start, and gets ready to go on from there. Returns what it
+    /// cost in passes.
+    fn begin(&mut self) -> Result<f64, Error> {
+        let At::Start(start) = &mut self.at else { return Ok(0.0) };
+        let mut start = start.take();
+        let problem = self.problem;
+        let mut passes = 0.0;
+        let mut sample = None;
+        if let Some(count) = sample_rows(problem.n(), self.variables(), self.rows_per_variable) {
+            let drawn = draw(problem, start.as_ref(), count, self.rng.clone());
+            passes += if start.is_some() { 1.5 } else { 1.0 };
+            // Without l2 the sample may be separable, and its solution at infinity.
+            if start.is_none() && problem.l2() > 0.0 {
+                let (point, cost) = solve_roughly(problem, &drawn.rows, self.budget.left())?;
+                start = Some(point);
+                passes += cost;
+            }
+            sample = Some(drawn);
+        }
+        let (mut function, x) = SmoothPart::new(problem, start)?;
+        if let Some(sample) = sample {
+            function = function.sampled(sample);
+        }
+        self.at = At::Method(Box::new(QuasiNewton::new(function, &self.settings, x)?));
+        Ok(passes)
+    }
+}
+
+/// About `count` rows, by their leverage at `start`.
+fn draw<D: Design, L: Loss>(
+    problem: &Problem<'_, D, L, Zero>,
+    start: Option<&Point>,
+    count: f64,
+    rng: Generator,
+) -> Sample {
+    let mut margins = vec![0.0; problem.n()];
+    if let Some(start) = start {
+        problem.margins(start, &mut margins);
+    }
+    let mut h = vec![0.0; problem.n()];
+    problem.seconds(&margins, 1.0 / problem.n() as f64, &mut h);
+    let set: Vec<usize> = (0..problem.d()).collect();
+    let l2 = problem.l2() + RIDGE;
+    let variables = Variables { set: &set, intercept: problem.intercept(), l2 };
+    Sample::draw(problem.design(), &h, variables, count, rng)
+}
+
+/// When to end on rows that are this share of the data, with so much left for all of it.
+fn rough_stop(share: f64, left: Stop) -> Stop {
+    let max_passes = ROUGH_PASSES.min(left.max_passes / share.max(f64::MIN_POSITIVE));
+    Stop { max_passes, max_seconds: left.max_seconds, ..Stop::at_relative(ROUGH) }
+}
+
+/// The problem on these rows alone, solved to [`ROUGH`], and its cost in passes over all rows.
+fn solve_roughly<D: Design + Copy, L: Loss + Copy>(
+    problem: &Problem<'_, D, L, Zero>,
+    rows: &Weighted,
+    left: Stop,
+) -> Result<(Point, f64), Error> {
+    let index: Vec<usize> = rows.iter().map(|&(i, _)| i).collect();
+    let targets: Vec<f64> = index.iter().map(|&i| problem.targets()[i]).collect();
+    let weights: Vec<f64> = rows.iter().map(|&(i, w)| w * problem.term_weight(i)).collect();
+    let part = problem.on_rows(&index, &targets, Zero)?.with_weights(&weights)?;
+    let share = part.design().stored() as f64 / problem.design().stored().max(1) as f64;
+    let stop = rough_stop(share, left);
+    let (function, x) = SmoothPart::new(&part, None)?;
+    let settings = QuasiNewtonSettings { stop, ..QuasiNewtonSettings::default() };
+    let solution = fenchel_optim::newton::quasi_newton(function, &settings, x, &mut ())?;
+    Ok((point(problem.d(), &solution.state), share * solution.report.passes))
+}
+
+impl<D: Design + Copy, L: Loss + Copy> Iterative for SubsampledNewton<'_, '_, D, L> {
+    /// One step, whatever it costs; the first is what comes before all rows are looked at.
+    fn advance(&mut self, passes: f64) -> f64 {
+        match &mut self.at {
+            At::Method(method) => method.advance(passes),
+            At::Start(_) => match self.begin() {
+                Ok(passes) => passes,
+                Err(error) => {
+                    self.failed = Some(error);
+                    1.0
+                }
+            },
+        }
+    }
+
+    fn certify(&mut self) -> Certificate {
+        match &mut self.at {
+            At::Method(method) => method.certify(),
+            At::Start(_) => Gap::new(self.problem).at(self.problem, &self.point()),
+        }
+    }
+
+    /// The origin is left before it is looked at.
+    fn look(&self) -> Look {
+        match &self.at {
+            At::Start(None) => Look::Guess(f64::INFINITY),
+            At::Start(Some(_)) => Look::Free,
+            At::Method(method) => method.look(),
+        }
+    }
+
+    /// Accepted steps.
+    fn oracle_calls(&self) -> u64 {
+        match &self.at {
+            At::Start(_) => 0,
+            At::Method(method) => method.oracle_calls(),
+        }
+    }
+
+    fn verdict(&self) -> Option<Status> {
+        match &self.at {
+            At::Start(_) => self.failed.as_ref().map(|_| Status::Stalled),
+            At::Method(method) => method.verdict(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_for_all_rows_limits_the_beginning() {
+        let left = Stop { max_passes: 6.0, max_seconds: Some(2.5), ..Stop::default() };
+        let stop = rough_stop(0.25, left);
+        assert_eq!((stop.max_passes, stop.max_seconds, stop.relative), (24.0, Some(2.5), ROUGH));
+        assert_eq!(rough_stop(1e-3, left).max_passes, ROUGH_PASSES);
+    }
+}

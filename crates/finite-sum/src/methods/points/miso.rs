@@ -1,0 +1,106 @@
+//! MISO.
+
+use fenchel_linalg::{Design, Invalid};
+use fenchel_optim::MAX_MEMORY;
+use fenchel_optim::prox::Zero;
+use fenchel_optim::random::Order;
+use fenchel_optim::{Loss, Observer, Solution, Stop, run};
+use serde::{Deserialize, Serialize};
+
+use super::table::{Plan, PointTable, PointTableState};
+use crate::{Error, Problem};
+
+/// Settings of [`miso`](fn@miso).
+///
+/// | field | default | meaning |
+/// |---|---|---|
+/// | `smoothness` | `None` | curvature of the upper bounds; `None` is `L`, the smallest for which they are bounds |
+/// | `order` | `Permuted` | any order converges, about equally fast |
+/// | `max_memory` | 4 GiB | for the `n d` numbers of the table |
+/// | `seed` | 0 | of the visiting order |
+/// | `stop` | see [`Stop`] | when to end |
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MisoSettings {
+    /// Curvature of the upper bounds; `None` for the method's own.
+    pub smoothness: Option<f64>,
+    /// Visiting order.
+    pub order: Order,
+    /// Largest size of the table, in bytes.
+    pub max_memory: Option<u64>,
+    /// Seed of the visiting order.
+    pub seed: u64,
+    /// When to end.
+    pub stop: Stop,
+}
+
+impl Default for MisoSettings {
+    fn default() -> Self {
+        MisoSettings {
+            smoothness: None,
+            order: Order::Permuted,
+            max_memory: MAX_MEMORY,
+            seed: 0,
+            stop: Stop::default(),
+        }
+    }
+}
+
+/// MISO with quadratic upper bounds (Defazio's thesis, section 3.4), for smooth losses, `l2 >= 0`.
+///
+/// Every term is bounded above by a parabola of curvature `L` at its own point, and `w` minimises the mean of the
+/// bounds:
+///
+/// ```text
+/// w = (1/n) sum_i phi_i - (1/(L n)) sum_i f_i'(phi_i),     phi_j <- w
+/// ```
+///
+/// Finito with `alpha = L / mu`: as safe as gradient descent, in any order and without strong convexity, and about as
+/// slow: the path to the minimum shortens by `1 - mu/((mu + L) n)` a step (theorem 5.5). A baseline, and a method for
+/// orders that nobody chose. With `l2 > 0`, [`miso_mu`](crate::methods::miso_mu()) is the fast one. Original paper: Mairal,
+/// "Incremental majorization-minimization optimization", SIAM Journal on Optimization 25 (2015).
+///
+/// ```
+/// use fenchel_finite_sum::loss::Logistic;
+/// use fenchel_finite_sum::prox::Zero;
+/// use fenchel_finite_sum::methods::{MisoSettings, miso};
+/// use fenchel_finite_sum::prelude::{AsDesign, Status};
+/// use fenchel_finite_sum::Problem;
+///
+/// let a = ndarray::array![[1.0, 0.5], [-0.3, 2.0], [0.7, -1.0], [-1.5, 0.2]];
+/// let y = [1.0, -1.0, 1.0, -1.0];
+/// let problem = Problem::new(a.as_design()?, &y, Logistic, Zero, 1.0)?;
+/// let solution = miso(&problem, &MisoSettings::default(), None, &mut ())?;
+/// assert_eq!(solution.report.status, Status::Converged);
+/// # Ok::<(), fenchel_finite_sum::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Refused`] for a loss that is not smooth, an intercept, or too little memory, before anything is allocated;
+/// [`Error::Invalid`] for settings out of range or a start of another shape.
+pub fn miso<'p, 'a, D: Design, L: Loss, O: Observer<PointTable<'p, 'a, D, L>>>(
+    problem: &'p Problem<'a, D, L, Zero>,
+    settings: &MisoSettings,
+    start: Option<PointTableState>,
+    observer: &mut O,
+) -> Result<Solution<PointTableState>, Error> {
+    let method = "miso";
+    settings.stop.check()?;
+    problem.check_smooth(method)?;
+    // All rows 0 and no l2: every bound is flat, and any curvature will do.
+    let own = Some(problem.smoothness()).filter(|l| *l > 0.0).unwrap_or(1.0);
+    let inverse_step = settings.smoothness.unwrap_or(own);
+    Invalid::check_positive("smoothness", inverse_step)?;
+    let plan = Plan {
+        method,
+        inverse_step,
+        order: &settings.order,
+        seed: settings.seed,
+        max_memory: settings.max_memory,
+        fill: true,
+    };
+    let mut table = PointTable::new(problem, &plan, start)?;
+    let report = run(&mut table, &settings.stop, observer)?;
+    let report = problem.judged(report, table.point());
+    Ok(Solution { state: table.into_state(), report })
+}

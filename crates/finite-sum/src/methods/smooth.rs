@@ -1,0 +1,355 @@
+//! A problem as one function of its weights and, behind them, its intercept: what the batch methods minimise.
+
+use fenchel_linalg::{Design, lanes, multiply, multiply_squares_transposed, multiply_transposed};
+use fenchel_optim::lbfgs::Smooth;
+use fenchel_optim::newton::{Preconditioned, TwiceDifferentiable};
+use fenchel_optim::prox::Zero;
+use fenchel_optim::{Certificate, Look, Loss, Regulariser};
+
+use crate::gap::Gap;
+use crate::methods::hessian::{RIDGE, Sample, Variables, gram_cost};
+use crate::{Error, Point, Problem};
+
+/// The smooth part of a problem, risk and l2 term, as one function; the intercept is the last variable.
+#[derive(Debug, Clone)]
+pub struct SmoothPart<'p, 'a, D, L, R> {
+    problem: &'p Problem<'a, D, L, R>,
+    /// A number a row: `phi_i' / n` where the function was evaluated last.
+    rows: Vec<f64>,
+    /// Room for margins.
+    margins: Vec<f64>,
+    /// The weights where the data was looked at last, for which the correlation stands in `gap`.
+    place: Vec<f64>,
+    /// `phi''(t_i) / n`
+    h: Vec<f64>,
+    /// Rows that stand for all in the preconditioner; `None` is all of them.
+    sample: Option<Sample>,
+    gap: Gap,
+}
+
+impl<'p, 'a, D: Design, L: Loss, R: Regulariser> SmoothPart<'p, 'a, D, L, R> {
+    /// The function, and the variables of a start.
+    pub(crate) fn new(
+        problem: &'p Problem<'a, D, L, R>,
+        start: Option<Point>,
+    ) -> Result<(Self, Vec<f64>), Error> {
+        let start = start.unwrap_or_else(|| Point::zero(problem.d()));
+        problem.check_point(&start)?;
+        let mut x = start.weights;
+        if problem.intercept() {
+            x.push(start.intercept);
+        }
+        let (rows, gap) = (vec![0.0; problem.n()], Gap::new(problem));
+        let margins = rows.clone();
+        let place = Vec::new();
+        Ok((SmoothPart { problem, rows, margins, place, h: Vec::new(), sample: None, gap }, x))
+    }
+
+    /// The same function with a preconditioner of these rows.
+    pub(crate) fn sampled(self, sample: Sample) -> Self {
+        SmoothPart { sample: Some(sample), ..self }
+    }
+
+    /// From margins in `rows`: the value, with `phi_i' / n` in their place.
+    fn differentiate(&mut self, x: &[f64]) -> f64 {
+        let (d, n) = (self.problem.d(), self.problem.n() as f64);
+        self.problem.smooth_objective_through(&mut self.rows, &x[..d], 1.0 / n)
+    }
+
+    /// Value, margins and gradient at `x`, with `phi_i' / n` in `rows`. One look at the data.
+    fn look(&mut self, x: &[f64], z: &mut [f64], gradient: &mut [f64]) -> f64 {
+        let (weights, rest) = x.split_at(self.problem.d());
+        let place = (weights, rest.first().copied().unwrap_or(0.0));
+        let (out, rest) = gradient.split_at_mut(weights.len());
+        let share = 1.0 / self.problem.n() as f64;
+        let value = self.problem.look(place, z, &mut self.rows, share, out);
+        if !R::IDENTITY {
+            self.place.clear();
+            self.place.extend_from_slice(weights);
+            self.gap.correlation.iter_mut().zip(&*out).for_each(|(v, o)| *v = -o);
+        }
+        out.iter_mut().zip(weights).for_each(|(o, w)| *o += self.problem.l2() * w);
+        if let Some(o) = rest.first_mut() {
+            *o = self.rows.iter().sum();
+        }
+        value
+    }
+
+    /// `out = A'rows + l2 v`, and the sum of the rows for the intercept. Half a pass.
+    fn transpose(&self, v: &[f64], out: &mut [f64]) {
+        let (out, rest) = out.split_at_mut(self.problem.d());
+        multiply_transposed(self.problem.design(), &self.rows, out);
+        for (o, v) in out.iter_mut().zip(v) {
+            *o += self.problem.l2() * v;
+        }
+        if let Some(o) = rest.first_mut() {
+            *o = self.rows.iter().sum();
+        }
+    }
+}
+
+/// The point that the variables stand for.
+pub(crate) fn point(d: usize, x: &[f64]) -> Point {
+    let (weights, rest) = x.split_at(d);
+    Point { weights: weights.to_vec(), intercept: rest.first().copied().unwrap_or(0.0) }
+}
+
+/// `A x + b`. Half a pass.
+fn margins<D: Design, L: Loss, R: Regulariser>(
+    problem: &Problem<'_, D, L, R>,
+    x: &[f64],
+    out: &mut [f64],
+) {
+    let (weights, rest) = x.split_at(problem.d());
+    multiply(problem.design(), weights, out);
+    if let Some(intercept) = rest.first() {
+        out.iter_mut().for_each(|t| *t += intercept);
+    }
+}
+
+fn dimension<D: Design, L: Loss, R: Regulariser>(problem: &Problem<'_, D, L, R>) -> usize {
+    problem.d() + usize::from(problem.intercept())
+}
+
+impl<D: Design, L: Loss, R: Regulariser> Smooth for SmoothPart<'_, '_, D, L, R> {
+    /// With an intercept the gap takes a pass.
+    fn look(&self, gradient: &[f64]) -> Look {
+        let l2 = self.problem.l2();
+        match R::IDENTITY {
+            false => Look::Costs,
+            true if self.problem.intercept() && l2 > 0.0 => {
+                Look::Guess(dot(gradient, gradient) / (2.0 * l2))
+            }
+            true => Look::Free,
+        }
+    }
+
+    fn dimension(&self) -> usize {
+        dimension(self.problem)
+    }
+
+    fn value_gradient(&mut self, x: &[f64], gradient: &mut [f64]) -> f64 {
+        let mut margins = std::mem::take(&mut self.margins);
+        let value = self.look(x, &mut margins, gradient);
+        self.margins = margins;
+        value
+    }
+
+    /// `(l2 + (gamma/n) sum_i c_i a_ic^2)^(-1/2)`, the inverse root of the diagonal of the largest Hessian, that of the intercept last.
+    /// The root is half way between the identity and the scale of each feature. With it L-BFGS takes half of the passes on generated
+    /// text (36 for 72 at `l2 = 0.01/n`), about as many on pages and census data, and up to a third more on news stories, where the
+    /// whole inverse takes three times as many.
+    fn inverse_diagonal(&mut self) -> Option<Vec<f64>> {
+        let (problem, share) = (self.problem, 1.0 / self.problem.n() as f64);
+        let curvature = |i: usize| share * problem.term_curvature(i);
+        let curvatures: Vec<f64> = (0..problem.n()).map(curvature).collect();
+        let mut diagonal = vec![0.0; problem.d()];
+        multiply_squares_transposed(problem.design(), &curvatures, &mut diagonal);
+        diagonal.iter_mut().for_each(|h| *h += problem.l2());
+        if problem.intercept() {
+            diagonal.push(curvatures.iter().sum());
+        }
+        // A feature that is always 0 does not move.
+        let largest = diagonal.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
+        diagonal.iter_mut().for_each(|h| *h = (*h / largest).max(f64::EPSILON).sqrt().recip());
+        Some(diagonal)
+    }
+
+    fn value_only(&mut self, x: &[f64]) -> f64 {
+        // The rows are no longer those of the last look.
+        self.place.clear();
+        margins(self.problem, x, &mut self.rows);
+        self.problem.smooth_objective_at(&self.rows, &x[..self.problem.d()])
+    }
+
+    /// Of a problem without regulariser: a duality gap where `l2 > 0`, else the norm of the gradient. With one: the duality
+    /// gap of the whole, without a further look at the data where it was looked at last.
+    fn certify(&mut self, x: &[f64], value: f64, gradient: &[f64]) -> Certificate {
+        let problem = self.problem;
+        if !R::IDENTITY {
+            if problem.intercept() || x != self.place {
+                return self.gap.at(problem, &point(problem.d(), x));
+            }
+            let n = problem.n() as f64;
+            return self.gap.conclude_with(problem, x, value, self.rows.iter().map(|u| n * u));
+        }
+        let norm_squared: f64 = gradient.iter().map(|g| g * g).sum();
+        let l2 = self.problem.l2();
+        if l2 == 0.0 {
+            Certificate::residual(value, norm_squared.sqrt(), 0.0)
+        } else if self.problem.intercept() && value.is_finite() {
+            self.gap.at(self.problem, &point(self.problem.d(), x))
+        } else {
+            // For u = phi' the gap is ||F'||^2 / (2 l2): no further look at the data.
+            Certificate::gap(value, value - norm_squared / (2.0 * l2))
+        }
+    }
+
+    fn certify_composite(&mut self, x: &[f64], _: f64) -> Option<Certificate> {
+        Some(self.gap.at(self.problem, &point(self.problem.d(), x)))
+    }
+}
+
+impl<D: Design, L: Loss> TwiceDifferentiable for SmoothPart<'_, '_, D, L, Zero> {
+    fn dimension(&self) -> usize {
+        dimension(self.problem)
+    }
+
+    fn margins(&self) -> usize {
+        self.problem.n()
+    }
+
+    fn multiply(&self, v: &[f64], z: &mut [f64]) {
+        margins(self.problem, v, z);
+    }
+
+    fn value(&mut self, x: &[f64], z: &[f64]) -> f64 {
+        self.problem.smooth_objective_at(z, &x[..self.problem.d()])
+    }
+
+    /// A duality gap where `l2 > 0`, else the norm of the gradient, with the intercept at its optimum.
+    fn measure(&mut self, x: &mut [f64], z: &mut Vec<f64>, gradient: &mut [f64]) -> Certificate {
+        let (problem, d) = (self.problem, self.problem.d());
+        if problem.l2() > 0.0 && !problem.intercept() {
+            self.rows.copy_from_slice(z);
+            let value = self.differentiate(x);
+            self.transpose(x, gradient);
+            return self.certify(x, value, gradient);
+        }
+        let mut point = point(d, x);
+        std::mem::swap(z, &mut self.gap.margins);
+        let certificate = self.gap.at_margins(problem, &mut point);
+        std::mem::swap(z, &mut self.gap.margins);
+        // With the intercept at its optimum the dual point was feasible as it stood: v = -(1/n) A' phi'.
+        let weights = self.gap.correlation.iter().zip(&point.weights);
+        for (g, (v, x)) in gradient.iter_mut().zip(weights) {
+            *g = problem.l2() * x - v;
+        }
+        if problem.intercept() {
+            x[d] = point.intercept;
+            gradient[d] = problem.sum_derivatives(z) / problem.n() as f64;
+        }
+        certificate
+    }
+
+    fn bend(&mut self, z: &[f64]) {
+        self.h.resize(z.len(), 0.0);
+        self.problem.seconds(z, 1.0 / self.problem.n() as f64, &mut self.h);
+    }
+
+    fn diagonal(&mut self, out: &mut [f64]) {
+        let (out, rest) = out.split_at_mut(self.problem.d());
+        multiply_squares_transposed(self.problem.design(), &self.h, out);
+        out.iter_mut().for_each(|o| *o += self.problem.l2());
+        if let Some(o) = rest.first_mut() {
+            *o = self.h.iter().sum();
+        }
+    }
+
+    fn curve(&mut self, v: &[f64], z: &[f64], out: &mut [f64]) {
+        for ((s, t), h) in self.rows.iter_mut().zip(z).zip(&self.h) {
+            *s = h * t;
+        }
+        self.transpose(v, out);
+    }
+}
+
+impl<D: Design, L: Loss> Preconditioned for SmoothPart<'_, '_, D, L, Zero> {
+    fn preconditioner(&mut self, z: &[f64]) -> (Vec<f64>, f64) {
+        let (problem, design) = (self.problem, self.problem.design());
+        self.bend(z);
+        let set: Vec<usize> = (0..problem.d()).collect();
+        let l2 = problem.l2() + RIDGE;
+        let variables = Variables { set: &set, intercept: problem.intercept(), l2 };
+        let h = &self.h;
+        let (rows, drawn) = match &mut self.sample {
+            None => (h.iter().copied().enumerate().collect(), 0.0),
+            Some(sample) => sample.weighted(design, h, variables),
+        };
+        let all = design.stored().max(1) as f64;
+        let stored: usize = rows.iter().map(|&(i, _)| design.row_stored(i)).sum();
+        let matrix = variables.gram(design, &rows, stored as f64);
+        let m = variables.order();
+        let cost = gram_cost(rows.len(), m, stored as f64) + (m as f64).powi(3) / 6.0;
+        (matrix, drawn + cost / all)
+    }
+
+    fn look(&mut self, x: &[f64], z: &mut [f64], gradient: &mut [f64]) -> f64 {
+        SmoothPart::look(self, x, z, gradient)
+    }
+
+    fn evaluate(&mut self, x: &[f64], z: &[f64]) -> f64 {
+        self.rows.copy_from_slice(z);
+        self.differentiate(x)
+    }
+
+    fn slope(&self, x: &[f64], w: &[f64], a: &[f64]) -> f64 {
+        let d = self.problem.d();
+        dot(&self.rows, a) + self.problem.l2() * dot(&x[..d], &w[..d])
+    }
+
+    fn gradient(&mut self, x: &[f64], out: &mut [f64]) {
+        self.transpose(x, out);
+    }
+
+    fn certificate(&mut self, x: &[f64], value: f64, gradient: &[f64]) -> Option<Certificate> {
+        let free = !self.problem.intercept() || self.problem.l2() == 0.0;
+        free.then(|| self.certify(x, value, gradient))
+    }
+
+    fn estimate(&self, gradient: &[f64]) -> f64 {
+        let gradient = &gradient[..self.problem.d()];
+        dot(gradient, gradient) / (2.0 * self.problem.l2())
+    }
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    lanes::dispatch(|| lanes::dot(a, b))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::loss::Logistic;
+    use fenchel_linalg::Dense;
+    use fenchel_optim::prox::L1;
+    use ndarray::Array2;
+
+    /// With weights, an intercept, and a feature that is always 0: `1 / sqrt(h_c)`, up to a multiple.
+    #[test]
+    fn the_first_matrix_of_lbfgs_is_the_inverse_root_of_the_curvatures() {
+        let a = ndarray::array![[1.0, 0.0, 2.0], [3.0, 0.0, -1.0]];
+        let design = Dense::new(a.view()).unwrap();
+        let problem = Problem::new(design, &[1.0, -1.0], Logistic, Zero, 0.0).unwrap();
+        let problem = problem.with_weights(&[3.0, 1.0]).unwrap().with_intercept();
+        let (mut function, _) = SmoothPart::new(&problem, None).unwrap();
+        let found = function.inverse_diagonal().unwrap();
+        // The weights are 1.5 and 0.5.
+        let h = [1.5 + 0.5 * 9.0, 1.5 * 4.0 + 0.5, 1.5 + 0.5].map(|sum: f64| sum / 8.0);
+        let multiples = [(found[0], h[0]), (found[2], h[1]), (found[3], h[2])];
+        for (found_c, h) in multiples {
+            let expected = found[0] * (0.75 / h).sqrt();
+            assert!((found_c - expected).abs() < 1e-14 * expected, "{found:?}");
+        }
+        assert!(found[1].is_finite() && found[1] > found[0]);
+    }
+
+    /// Whatever was evaluated in between, a certificate is that of the point it is asked for.
+    #[test]
+    fn a_value_elsewhere_does_not_change_a_certificate() {
+        let a = Array2::from_shape_fn((9, 3), |(i, c)| ((3 * i + 5 * c) as f64).sin());
+        let y: Vec<f64> = (0..9).map(|i| if i % 3 == 0 { 1.0 } else { -1.0 }).collect();
+        let design = Dense::new(a.view()).unwrap();
+        let problem = Problem::new(design, &y, Logistic, L1 { strength: 0.05 }, 0.0).unwrap();
+        let x = [0.3, -0.2, 0.0];
+        let expected = problem.certify(&Point { weights: x.to_vec(), intercept: 0.0 }).unwrap();
+        let (mut function, _) = SmoothPart::new(&problem, None).unwrap();
+        let mut gradient = [0.0; 3];
+        let value = function.value_gradient(&x, &mut gradient) + 0.05 * 0.5;
+        for elsewhere in [None, Some([2.0, 1.0, -1.0])] {
+            elsewhere.map(|x| function.value_only(&x));
+            let found = function.certify(&x, value, &gradient);
+            assert!((found.value() - expected.value()).abs() <= 1e-14, "{found} {expected}");
+        }
+    }
+}
