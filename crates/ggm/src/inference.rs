@@ -96,8 +96,8 @@ pub struct Bootstrap {
 ///
 /// # Errors
 /// As [`GraphicalLasso::fit`]; [`Invalid`] for no resamples, or a coverage that is not in `(0, 1)`.
-pub fn bootstrap(
-    x: ArrayView2<f64>,
+pub fn bootstrap<'a>(
+    x: impl Into<ArrayView2<'a, f64>>,
     lasso: &GraphicalLasso,
     resamples: usize,
     coverage: f64,
@@ -111,6 +111,7 @@ pub fn bootstrap(
         let (name, expected) = ("resamples", "at least 1");
         return Err(Invalid::Parameter { name, value: 0.0, expected }.into());
     }
+    let x = x.into();
     if x.nrows() == 0 {
         return Err(Invalid::Empty { what: "data" }.into());
     }

@@ -44,7 +44,8 @@ fn check(x: ArrayView2<f64>) -> Result<Array1<f64>, Error> {
 ///
 /// # Errors
 /// [`Invalid`] for infinite entries, columns without any entry, and fewer than two rows.
-pub fn mean_imputed(x: ArrayView2<f64>) -> Result<Statistics, Error> {
+pub fn mean_imputed<'a>(x: impl Into<ArrayView2<'a, f64>>) -> Result<Statistics, Error> {
+    let x = x.into();
     let means = check(x)?;
     let full =
         Array2::from_shape_fn(
@@ -61,7 +62,8 @@ pub fn mean_imputed(x: ArrayView2<f64>) -> Result<Statistics, Error> {
 ///
 /// # Errors
 /// As [`mean_imputed`], and for pairs of columns without a common row.
-pub fn pairwise(x: ArrayView2<f64>) -> Result<(Statistics, f64), Error> {
+pub fn pairwise<'a>(x: impl Into<ArrayView2<'a, f64>>) -> Result<(Statistics, f64), Error> {
+    let x = x.into();
     let means = check(x)?;
     let p = x.ncols();
     check_order(p, MAX_MEMORY)?;
@@ -122,13 +124,14 @@ pub struct Em {
 ///
 /// # Errors
 /// As [`mean_imputed`] and [`GraphicalLasso::fit`].
-pub fn em(
-    x: ArrayView2<f64>,
+pub fn em<'a>(
+    x: impl Into<ArrayView2<'a, f64>>,
     lasso: &GraphicalLasso,
     iterations: usize,
     tolerance: f64,
 ) -> Result<Em, Error> {
     Invalid::check_nonnegative("tolerance", tolerance)?;
+    let x = x.into();
     let (n, p) = x.dim();
     let first = mean_imputed(x)?;
     let (covariance, units) = match lasso.scale {

@@ -58,7 +58,8 @@ fn rank_columns(x: ArrayView2<f64>) -> Result<Array2<f64>, Error> {
 ///
 /// # Errors
 /// [`Invalid`] for fewer than two rows or entries that are not finite.
-pub fn nonparanormal(x: ArrayView2<f64>) -> Result<Array2<f64>, Error> {
+pub fn nonparanormal<'a>(x: impl Into<ArrayView2<'a, f64>>) -> Result<Array2<f64>, Error> {
+    let x = x.into();
     let n = x.nrows() as f64;
     let mut scores = rank_columns(x)?.mapv(|r| normal_quantile(r / (n + 1.0)));
     for mut column in scores.columns_mut() {
@@ -74,7 +75,8 @@ pub fn nonparanormal(x: ArrayView2<f64>) -> Result<Array2<f64>, Error> {
 ///
 /// # Errors
 /// As [`nonparanormal`].
-pub fn spearman_bridge(x: ArrayView2<f64>) -> Result<Array2<f64>, Error> {
+pub fn spearman_bridge<'a>(x: impl Into<ArrayView2<'a, f64>>) -> Result<Array2<f64>, Error> {
+    let x = x.into();
     let (rho, _) = Statistics::from_data(&rank_columns(x)?)?.correlation();
     let mut out = rho.mapv(|r| 2.0 * (std::f64::consts::PI * r / 6.0).sin());
     out.diag_mut().fill(1.0);
@@ -85,7 +87,8 @@ pub fn spearman_bridge(x: ArrayView2<f64>) -> Result<Array2<f64>, Error> {
 ///
 /// # Errors
 /// As [`nonparanormal`].
-pub fn kendall_bridge(x: ArrayView2<f64>) -> Result<Array2<f64>, Error> {
+pub fn kendall_bridge<'a>(x: impl Into<ArrayView2<'a, f64>>) -> Result<Array2<f64>, Error> {
+    let x = x.into();
     check(x)?;
     let p = x.ncols();
     check_order(p, MAX_MEMORY)?;
@@ -156,7 +159,8 @@ fn merge_sort(values: &mut [f64], room: &mut [f64]) -> f64 {
 ///
 /// # Errors
 /// As [`nonparanormal`]; [`Invalid`] for a column of more than 50 different values: those are no categories, take [`kendall_bridge`].
-pub fn polychoric(x: ArrayView2<f64>) -> Result<Array2<f64>, Error> {
+pub fn polychoric<'a>(x: impl Into<ArrayView2<'a, f64>>) -> Result<Array2<f64>, Error> {
+    let x = x.into();
     check(x)?;
     let (n, p) = x.dim();
     check_order(p, MAX_MEMORY)?;
@@ -359,7 +363,8 @@ pub struct Repaired {
 /// The nearest correlation matrix with eigenvalues of at least `floor`, by Higham's alternating projections.
 ///
 /// # Errors
-/// [`Invalid`] for a matrix that is not square, symmetric and finite, whose diagonal is not 1 but for rounding; a floor that is not in `[0, 1)`.
+/// [`Invalid`] for a matrix that is not square, symmetric and finite, whose diagonal is not 1 but for rounding, or with an entry beyond
+/// 1e6; a floor that is not in `[0, 1)`.
 pub fn nearest_correlation(matrix: ArrayView2<f64>, floor: f64) -> Result<Repaired, Error> {
     if !(0.0..1.0).contains(&floor) {
         let expected = "in [0, 1)";
@@ -369,6 +374,11 @@ pub fn nearest_correlation(matrix: ArrayView2<f64>, floor: f64) -> Result<Repair
     if let Some((i, d)) = matrix.diag().iter().enumerate().find(|(_, d)| (*d - 1.0).abs() > 1e-6) {
         let reason =
             format!("entry ({i}, {i}) is {d}; expected 1: divide by standard deviations first");
+        return Err(Invalid::Layout { what: "correlation matrix", reason }.into());
+    }
+    // The rounding of a larger entry exceeds the tolerance of the iteration, next to a diagonal of 1.
+    if let Some(((i, j), v)) = matrix.indexed_iter().find(|(_, v)| v.abs() > 1e6) {
+        let reason = format!("entry ({i}, {j}) is {v:e}; expected a correlation, at most 1e6");
         return Err(Invalid::Layout { what: "correlation matrix", reason }.into());
     }
     let smallest_before = first.values[0];

@@ -9,11 +9,11 @@
 //! Source: Liu, Roeder and Wasserman, NIPS 2010 (StARS); Meinshausen and Buehlmann, JRSS B 72, 2010; Shah and Samworth,
 //! JRSS B 75, 2013 (complementary pairs).
 
-use fenchel_linalg::Invalid;
+use fenchel_linalg::{AsDesign, Invalid};
 use fenchel_metrics::k_fold;
-use fenchel_optim::Stop;
 use fenchel_optim::random::stream;
-use ndarray::{Array2, ArrayView2, Axis};
+use fenchel_optim::{MAX_MEMORY, Stop};
+use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
 use rand::seq::SliceRandom;
 #[cfg(feature = "parallel")]
 use rayon::prelude::*;
@@ -21,7 +21,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::glasso::default_stop;
 use crate::path::Path;
-use crate::{Error, GaussianModel, GraphicalLasso, Problem, Scale, Statistics, Weights, grid};
+use crate::statistics::dense;
+use crate::{
+    Error, GaussianModel, GraphicalLasso, Method, Problem, Scale, Statistics, Weights, grid,
+};
 
 /// The work of every item, on all cores, in order.
 pub(crate) fn each<T: Send>(
@@ -42,7 +45,9 @@ pub(crate) fn each<T: Send>(
 /// | `folds` | 5 | parts of the data, each left out once |
 /// | `one_standard_error` | false | the largest penalty within one standard error of the best: sparser graphs |
 /// | `scale` | correlation | what the penalty refers to |
+/// | `method` | QUIC | of every fit |
 /// | `stop` | gap 1e-6 | of every fit |
+/// | `max_memory` | 4 GiB | of every fit; `None`: no limit |
 /// | `seed` | 0 | of the folds |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -55,8 +60,12 @@ pub struct GraphicalLassoCv {
     pub one_standard_error: bool,
     /// What the penalty refers to.
     pub scale: Scale,
+    /// How a component is solved.
+    pub method: Method,
     /// When a fit ends.
     pub stop: Stop,
+    /// Bytes that a fit may allocate.
+    pub max_memory: Option<u64>,
     /// Seed of the folds.
     pub seed: u64,
 }
@@ -68,7 +77,9 @@ impl Default for GraphicalLassoCv {
             folds: 5,
             one_standard_error: false,
             scale: Scale::Correlation,
+            method: Method::Quic,
             stop: default_stop(),
+            max_memory: MAX_MEMORY,
             seed: 0,
         }
     }
@@ -103,26 +114,56 @@ impl GraphicalLassoCv {
     ///
     /// # Errors
     /// As [`GraphicalLasso::fit`]; [`Error::Invalid`] for fewer than two folds or more folds than rows.
-    pub fn fit(&self, x: ArrayView2<f64>) -> Result<CrossValidated, Error> {
-        let statistics = Statistics::from_data(&x)?;
+    pub fn fit<X: AsDesign + ?Sized>(&self, x: &X) -> Result<CrossValidated, Error> {
+        let statistics = Statistics::from_data_within(x, self.max_memory)?;
+        self.choose(dense(x)?.view(), None, &statistics)
+    }
+
+    /// As [`fit`](GraphicalLassoCv::fit), with one weight `>= 0` a row, in the fits and in the held-out likelihood; only proportions
+    /// matter.
+    ///
+    /// # Errors
+    /// As `fit`, for weights of another length, negative, or all 0, and for a fold, or all rows outside of one, whose weights are all 0.
+    pub fn fit_weighted<'a, X: AsDesign + ?Sized>(
+        &self,
+        x: &X,
+        weights: impl Into<ArrayView1<'a, f64>>,
+    ) -> Result<CrossValidated, Error> {
+        let weights = weights.into();
+        let statistics = Statistics::weighted_within(x, weights, self.max_memory)?;
+        self.choose(dense(x)?.view(), Some(weights), &statistics)
+    }
+
+    fn choose(
+        &self,
+        x: ArrayView2<f64>,
+        weights: Option<ArrayView1<f64>>,
+        statistics: &Statistics,
+    ) -> Result<CrossValidated, Error> {
         let penalties = match &self.penalties {
             Some(penalties) => penalties.clone(),
-            None => default_grid(&statistics, self.scale)?,
+            None => default_grid(statistics, self.scale)?,
         };
         let lasso = GraphicalLasso {
             l1: Weights::Uniform(1.0),
             scale: self.scale,
+            method: self.method,
             stop: self.stop,
-            ..GraphicalLasso::default()
+            max_memory: self.max_memory,
         };
         let splits = k_fold(x.nrows(), self.folds, self.seed)?;
         let losses = each(splits.len(), |k| {
             let (train, test) = &splits[k];
-            let statistics = Statistics::from_data(&x.select(Axis(0), train))?;
+            let rows = x.select(Axis(0), train);
+            let of = |rows: &[usize]| weights.map(|w| w.select(Axis(0), rows));
+            let statistics = match of(train) {
+                Some(w) => Statistics::weighted_within(&rows, w.view(), self.max_memory)?,
+                None => Statistics::from_data_within(&rows, self.max_memory)?,
+            };
             let path = within("the rows outside fold", k, lasso.fit_path(&statistics, &penalties))?;
-            Ok(held_out(&path, x.select(Axis(0), test).view()))
+            held_out(&path, x.select(Axis(0), test).view(), of(test))
         })?;
-        let path = lasso.fit_path(&statistics, &penalties)?;
+        let path = lasso.fit_path(statistics, &penalties)?;
         let count = losses.len() as f64;
         let (mut loss, mut standard_error) = (Vec::new(), Vec::new());
         for k in 0..path.points.len() {
@@ -150,23 +191,31 @@ impl GraphicalLassoCv {
 }
 
 /// `<C, Theta> - log det Theta` of every point, with the test samples centred by the training means.
-fn held_out(path: &Path, test: ArrayView2<f64>) -> Vec<f64> {
-    let n = test.nrows() as f64;
-    let centred = &test - &ndarray::ArrayView1::from(&path.mean);
+fn held_out(
+    path: &Path,
+    test: ArrayView2<f64>,
+    weights: Option<Array1<f64>>,
+) -> Result<Vec<f64>, Error> {
+    let weights = weights.unwrap_or_else(|| Array1::ones(test.nrows()));
+    let total = weights.sum();
+    Invalid::check_positive("sum of the weights of a fold", total)?;
+    let centred = &test - &ArrayView1::from(&path.mean);
     let loss = |point: &crate::PathPoint| {
         let precision = &point.precision;
         let mut sum = 0.0;
-        for row in centred.rows() {
+        for (row, weight) in centred.rows().into_iter().zip(&weights) {
+            let mut form = 0.0;
             for (x, t) in row.iter().zip(&precision.diagonal) {
-                sum += t * x * x;
+                form += t * x * x;
             }
             for &(i, j, t) in &precision.edges {
-                sum += 2.0 * t * row[i as usize] * row[j as usize];
+                form += 2.0 * t * row[i as usize] * row[j as usize];
             }
+            sum += weight * form;
         }
-        sum / n - point.log_det
+        sum / total - point.log_det
     };
-    path.points.iter().map(loss).collect()
+    Ok(path.points.iter().map(loss).collect())
 }
 
 /// Settings of [`stars()`].
@@ -177,6 +226,10 @@ fn held_out(path: &Path, test: ArrayView2<f64>) -> Vec<f64> {
 /// | `subsamples` | 20 | how many |
 /// | `size` | `None`: `10 sqrt(n)` above 144 rows, else `0.8 n` | rows a subsample |
 /// | `threshold` | 0.1 | largest acceptable instability |
+/// | `scale` | correlation | what the penalty refers to |
+/// | `method` | QUIC | of every fit |
+/// | `stop` | gap 1e-6 | of every fit |
+/// | `max_memory` | 4 GiB | of every fit; `None`: no limit |
 /// | `seed` | 0 | of the subsamples |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -191,6 +244,12 @@ pub struct StarsSettings {
     pub threshold: f64,
     /// What the penalty refers to.
     pub scale: Scale,
+    /// How a component is solved.
+    pub method: Method,
+    /// When a fit ends.
+    pub stop: Stop,
+    /// Bytes that a fit may allocate.
+    pub max_memory: Option<u64>,
     /// Seed of the subsamples.
     pub seed: u64,
 }
@@ -203,6 +262,9 @@ impl Default for StarsSettings {
             size: None,
             threshold: 0.1,
             scale: Scale::Correlation,
+            method: Method::Quic,
+            stop: default_stop(),
+            max_memory: MAX_MEMORY,
             seed: 0,
         }
     }
@@ -225,9 +287,13 @@ pub struct Stars {
 ///
 /// # Errors
 /// As [`GraphicalLasso::fit`]; [`Invalid`] for no subsamples, a size that is not in `2..=n`, or a threshold that is negative.
-pub fn stars(x: ArrayView2<f64>, settings: &StarsSettings) -> Result<Stars, Error> {
+pub fn stars<'a>(
+    x: impl Into<ArrayView2<'a, f64>>,
+    settings: &StarsSettings,
+) -> Result<Stars, Error> {
+    let x = x.into();
     let n = x.nrows();
-    let statistics = Statistics::from_data(&x)?;
+    let statistics = Statistics::from_data_within(&x, settings.max_memory)?;
     let penalties = match &settings.penalties {
         Some(penalties) => penalties.clone(),
         None => default_grid(&statistics, settings.scale)?,
@@ -239,12 +305,14 @@ pub fn stars(x: ArrayView2<f64>, settings: &StarsSettings) -> Result<Stars, Erro
     let lasso = GraphicalLasso {
         l1: Weights::Uniform(1.0),
         scale: settings.scale,
-        ..GraphicalLasso::default()
+        method: settings.method,
+        stop: settings.stop,
+        max_memory: settings.max_memory,
     };
     let p = statistics.variables();
     let paths = each(settings.subsamples, |k| {
         let rows = subsample(n, size, settings.seed, k as u64);
-        let part = Statistics::from_data(&x.select(Axis(0), &rows))?;
+        let part = Statistics::from_data_within(&x.select(Axis(0), &rows), settings.max_memory)?;
         within("subsample", k, lasso.fit_path(&part, &penalties))
     })?;
     let path = lasso.fit_path(&statistics, &penalties)?;
@@ -287,8 +355,8 @@ pub struct Stability {
 ///
 /// # Errors
 /// As [`GraphicalLasso::fit`]; [`Invalid`] for a threshold that is not in `(1/2, 1]`, no pairs, or fewer than four rows.
-pub fn stability_selection(
-    x: ArrayView2<f64>,
+pub fn stability_selection<'a>(
+    x: impl Into<ArrayView2<'a, f64>>,
     lasso: &GraphicalLasso,
     pairs: usize,
     threshold: f64,
@@ -298,6 +366,7 @@ pub fn stability_selection(
         let expected = "in (1/2, 1]";
         return Err(Invalid::Parameter { name: "threshold", value: threshold, expected }.into());
     }
+    let x = x.into();
     let (n, p) = x.dim();
     if pairs > 1_000_000 {
         let (name, value) = ("pairs", pairs as f64);

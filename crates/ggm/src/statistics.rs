@@ -221,6 +221,17 @@ pub(crate) fn correlations(c: &Array2<f64>, scale: &Array1<f64>) -> Array2<f64> 
     })
 }
 
+/// The data as a dense matrix, for what takes rows apart.
+pub(crate) fn dense<X: AsDesign + ?Sized>(x: &X) -> Result<Array2<f64>, Error> {
+    let x = design(x)?;
+    let (n, p) = (x.rows(), x.columns());
+    let mut values = vec![0.0; n * p];
+    for (i, row) in values.chunks_mut(p.max(1)).enumerate() {
+        x.row_axpy(i, 1.0, row);
+    }
+    Ok(Array2::from_shape_vec((n, p), values).expect("n x p values"))
+}
+
 /// The data; where a number is missing it says who takes that.
 fn design<X: AsDesign + ?Sized>(x: &X) -> Result<X::View<'_>, Error> {
     x.as_design().map_err(|error| match error {

@@ -13,7 +13,7 @@
 use fenchel_linalg::Invalid;
 use fenchel_linalg::special::{entropy, softmax_in_place};
 use fenchel_optim::random::stream;
-use fenchel_optim::{Certificate, Iterative, Look, Observer, Solution, Stop, run};
+use fenchel_optim::{Certificate, CertificateCost, Iterative, Observer, Solution, Stop, run};
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
 
@@ -230,7 +230,7 @@ impl Iterative for MeanField<'_> {
         Certificate::residual(-self.bound(), norm, 0.0)
     }
 
-    fn look(&self) -> Look {
-        Look::Guess(self.change)
+    fn certificate_cost(&self) -> CertificateCost {
+        CertificateCost::Estimated(self.change)
     }
 }

@@ -32,7 +32,7 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | (root) | [`run`], [`Iterative`], [`Look`], [`Stop`], [`Certificate`], [`Report`], [`Observer`], [`Trace`], [`Budget`], [`Average`], [`StepSize`], [`Refusal`], [`MAX_MEMORY`] |
+//! | (root) | [`run`], [`Iterative`], [`CertificateCost`], [`Stop`], [`Certificate`], [`Report`], [`Observer`], [`Trace`], [`Budget`], [`Average`], [`StepSize`], [`Refusal`], [`MAX_MEMORY`] |
 //! | [`loss`] | losses of one margin, with conjugates and exact dual steps |
 //! | [`prox`] | regularisers and proximal operators |
 //! | [`random`] | seeds, streams, visiting orders, alias tables, sum trees |
@@ -60,8 +60,8 @@ mod step;
 
 pub use loss::Loss;
 pub use protocol::{
-    Average, Budget, Cadence, Certificate, Clock, Iterative, Look, Observer, Progress, Report,
-    RunningMean, Solution, Status, Stop, Trace, Wall, limit, run, run_by,
+    Average, Budget, Cadence, Certificate, CertificateCost, Clock, Iterative, Observer, Progress,
+    Report, RunningMean, Solution, Status, Stop, Trace, Wall, limit, run, run_by,
 };
 pub use prox::{Regulariser, Separable};
 pub use refusal::{MAX_MEMORY, Refusal};

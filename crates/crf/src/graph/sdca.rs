@@ -3,7 +3,8 @@
 use fenchel_linalg::{Invalid, lanes};
 use fenchel_optim::random::Order;
 use fenchel_optim::{
-    Certificate, Iterative, Look, MAX_MEMORY, Observer, Refusal, Solution, Status, Stop, run,
+    Certificate, CertificateCost, Iterative, MAX_MEMORY, Observer, Refusal, Solution, Status, Stop,
+    run,
 };
 use serde::{Deserialize, Serialize};
 
@@ -312,8 +313,12 @@ impl Iterative for GraphSdca<'_, '_> {
     }
 
     /// The mean of the last known gaps; a cold start is not worth a certificate.
-    fn look(&self) -> Look {
-        if self.visits == 0 { Look::Vain } else { Look::Guess(mean(self.sampler.gaps())) }
+    fn certificate_cost(&self) -> CertificateCost {
+        if self.visits == 0 {
+            CertificateCost::Uninformative
+        } else {
+            CertificateCost::Estimated(mean(self.sampler.gaps()))
+        }
     }
 
     /// Scores that overflow have no marginals.

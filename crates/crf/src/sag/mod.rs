@@ -24,7 +24,8 @@ use fenchel_linalg::{Invalid, lanes};
 use fenchel_optim::lbfgs::Smooth;
 use fenchel_optim::random::Order;
 use fenchel_optim::{
-    Certificate, Iterative, Look, MAX_MEMORY, Observer, Refusal, Solution, Status, Stop, run,
+    Certificate, CertificateCost, Iterative, MAX_MEMORY, Observer, Refusal, Solution, Status, Stop,
+    run,
 };
 use serde::{Deserialize, Serialize};
 
@@ -451,14 +452,14 @@ impl Iterative for Sag<'_, '_> {
     }
 
     /// The gap if the stored gradients were up to date; a guess only once every sequence has been seen.
-    fn look(&self) -> Look {
+    fn certificate_cost(&self) -> CertificateCost {
         if self.met < self.problem.n() {
-            return Look::Vain;
+            return CertificateCost::Uninformative;
         }
         let (w, l2) = (self.flat(), self.problem.l2());
         let scale = 1.0 / self.met as f64;
         let gradient = self.point.direction.iter().zip(&w).map(|(d, w)| scale * d + l2 * w);
-        Look::Guess(gradient.map(|g| g * g).sum::<f64>() / (2.0 * l2))
+        CertificateCost::Estimated(gradient.map(|g| g * g).sum::<f64>() / (2.0 * l2))
     }
 
     /// Scores that overflow have no marginals.

@@ -21,7 +21,8 @@ use fenchel_graphical::chain::{ChainMarginals, Probability, stride};
 use fenchel_linalg::Invalid;
 use fenchel_optim::random::Order;
 use fenchel_optim::{
-    Certificate, Iterative, Look, MAX_MEMORY, Observer, Refusal, Solution, Status, Stop, run,
+    Certificate, CertificateCost, Iterative, MAX_MEMORY, Observer, Refusal, Solution, Status, Stop,
+    run,
 };
 use serde::{Deserialize, Serialize};
 
@@ -435,8 +436,12 @@ impl<T: Probability> Iterative for Sdca<'_, '_, T> {
     }
 
     /// The mean of the last known gaps; a cold start is not worth a certificate.
-    fn look(&self) -> Look {
-        if self.cold { Look::Vain } else { Look::Guess(mean(self.sampler.gaps())) }
+    fn certificate_cost(&self) -> CertificateCost {
+        if self.cold {
+            CertificateCost::Uninformative
+        } else {
+            CertificateCost::Estimated(mean(self.sampler.gaps()))
+        }
     }
 
     /// Scores that overflow have no marginals.

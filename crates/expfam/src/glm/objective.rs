@@ -321,7 +321,7 @@ impl<D: Design, F: ScalarFamily> Preconditioned for Objective<'_, D, F> {
         (matrix, passes)
     }
 
-    fn look(&mut self, x: &[f64], z: &mut [f64], gradient: &mut [f64]) -> f64 {
+    fn value_and_gradient(&mut self, x: &[f64], z: &mut [f64], gradient: &mut [f64]) -> f64 {
         let d = self.design.columns();
         let intercept = x.get(d).copied().unwrap_or(0.0);
         let rows =

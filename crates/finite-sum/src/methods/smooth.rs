@@ -4,7 +4,7 @@ use fenchel_linalg::{Design, lanes, multiply, multiply_squares_transposed, multi
 use fenchel_optim::lbfgs::Smooth;
 use fenchel_optim::newton::{Preconditioned, TwiceDifferentiable};
 use fenchel_optim::prox::Zero;
-use fenchel_optim::{Certificate, Look, Loss, Regulariser};
+use fenchel_optim::{Certificate, CertificateCost, Loss, Regulariser};
 
 use crate::gap::Gap;
 use crate::methods::hessian::{RIDGE, Sample, Variables, gram_cost};
@@ -57,7 +57,7 @@ impl<'p, 'a, D: Design, L: Loss, R: Regulariser> SmoothPart<'p, 'a, D, L, R> {
     }
 
     /// Value, margins and gradient at `x`, with `phi_i' / n` in `rows`. One look at the data.
-    fn look(&mut self, x: &[f64], z: &mut [f64], gradient: &mut [f64]) -> f64 {
+    fn value_and_gradient(&mut self, x: &[f64], z: &mut [f64], gradient: &mut [f64]) -> f64 {
         let (weights, rest) = x.split_at(self.problem.d());
         let place = (weights, rest.first().copied().unwrap_or(0.0));
         let (out, rest) = gradient.split_at_mut(weights.len());
@@ -113,14 +113,14 @@ fn dimension<D: Design, L: Loss, R: Regulariser>(problem: &Problem<'_, D, L, R>)
 
 impl<D: Design, L: Loss, R: Regulariser> Smooth for SmoothPart<'_, '_, D, L, R> {
     /// With an intercept the gap takes a pass.
-    fn look(&self, gradient: &[f64]) -> Look {
+    fn certificate_cost(&self, gradient: &[f64]) -> CertificateCost {
         let l2 = self.problem.l2();
         match R::IDENTITY {
-            false => Look::Costs,
+            false => CertificateCost::Passes,
             true if self.problem.intercept() && l2 > 0.0 => {
-                Look::Guess(dot(gradient, gradient) / (2.0 * l2))
+                CertificateCost::Estimated(dot(gradient, gradient) / (2.0 * l2))
             }
-            true => Look::Free,
+            true => CertificateCost::Free,
         }
     }
 
@@ -130,7 +130,7 @@ impl<D: Design, L: Loss, R: Regulariser> Smooth for SmoothPart<'_, '_, D, L, R> 
 
     fn value_gradient(&mut self, x: &[f64], gradient: &mut [f64]) -> f64 {
         let mut margins = std::mem::take(&mut self.margins);
-        let value = self.look(x, &mut margins, gradient);
+        let value = self.value_and_gradient(x, &mut margins, gradient);
         self.margins = margins;
         value
     }
@@ -274,8 +274,8 @@ impl<D: Design, L: Loss> Preconditioned for SmoothPart<'_, '_, D, L, Zero> {
         (matrix, drawn + cost / all)
     }
 
-    fn look(&mut self, x: &[f64], z: &mut [f64], gradient: &mut [f64]) -> f64 {
-        SmoothPart::look(self, x, z, gradient)
+    fn value_and_gradient(&mut self, x: &[f64], z: &mut [f64], gradient: &mut [f64]) -> f64 {
+        SmoothPart::value_and_gradient(self, x, z, gradient)
     }
 
     fn evaluate(&mut self, x: &[f64], z: &[f64]) -> f64 {

@@ -4,7 +4,7 @@ use fenchel_linalg::special::{log_sum_exp, softmax};
 use fenchel_linalg::{Design, Invalid};
 use fenchel_optim::Refusal;
 use fenchel_optim::random::Visits;
-use fenchel_optim::{Certificate, Iterative, Look, Regulariser, Separable};
+use fenchel_optim::{Certificate, CertificateCost, Iterative, Regulariser, Separable};
 use serde::{Deserialize, Serialize};
 
 use super::gap::Gap;
@@ -392,7 +392,7 @@ impl<D: Design, R: Separable> Iterative for MulticlassAscent<'_, '_, D, R> {
     }
 
     /// A cold start is not worth a certificate.
-    fn look(&self) -> Look {
-        if self.cold { Look::Vain } else { Look::Costs }
+    fn certificate_cost(&self) -> CertificateCost {
+        if self.cold { CertificateCost::Uninformative } else { CertificateCost::Passes }
     }
 }

@@ -1,7 +1,7 @@
 //! All components of a problem as one method for [`run`](fenchel_optim::run()).
 
 use fenchel_linalg::factor::InPlaceCholesky;
-use fenchel_optim::{Certificate, Iterative, Look, Status};
+use fenchel_optim::{Certificate, CertificateCost, Iterative, Status};
 #[cfg(feature = "parallel")]
 use rayon::prelude::*;
 
@@ -128,16 +128,16 @@ impl Iterative for Screened {
         self.parts.iter().map(|part| part.solver.factorisations()).sum()
     }
 
-    fn look(&self) -> Look {
+    fn certificate_cost(&self) -> CertificateCost {
         let mut total = 0.0;
         for part in &self.parts {
             if !part.rests {
-                return Look::Guess(f64::INFINITY);
+                return CertificateCost::Estimated(f64::INFINITY);
             }
             total += part.gap();
         }
         // Resting parts are worth a look in any case: the tolerance depends on the objective.
-        Look::Guess(if self.looked { total } else { 0.0 })
+        CertificateCost::Estimated(if self.looked { total } else { 0.0 })
     }
 
     fn verdict(&self) -> Option<Status> {

@@ -323,6 +323,10 @@ fn iterations_say_how_they_ended() {
     assert_eq!(beliefs(1e-9, 0).unwrap().change, f64::INFINITY);
     assert!(nearest_correlation(array![[4.0, 1.0], [1.0, 9.0]].view(), 0.0).is_err());
     assert!(nearest_correlation(array![[1.0, 0.5], [0.5, 1.0]].view(), 0.0).unwrap().converged);
+    // Beyond 1 by sampling pairs: the nearest is 1. Beyond all correlations: refused.
+    let near = nearest_correlation(array![[1.0, 1e5], [1e5, 1.0]].view(), 0.0).unwrap();
+    assert!((near.correlation[[0, 1]] - 1.0).abs() <= 1e-9, "{near:?}");
+    assert!(nearest_correlation(array![[1.0, 1e150], [1e150, 1.0]].view(), 0.0).is_err());
 }
 
 #[test]

@@ -2,11 +2,12 @@
 
 use fenchel_ggm::synthetic::{barabasi_albert, chain, diagonally_dominant};
 use fenchel_ggm::{
-    GraphicalLasso, GraphicalLassoCv, Scale, Stars, StarsSettings, Statistics, Weights, grid,
-    stability_selection, stars,
+    Error, GraphicalLasso, GraphicalLassoCv, Scale, Stars, StarsSettings, Statistics, Weights,
+    grid, stability_selection, stars,
 };
+use fenchel_metrics::k_fold;
 use fenchel_optim::random::stream;
-use ndarray::Array2;
+use ndarray::{Array2, Axis};
 
 use crate::common::{data, inverse};
 
@@ -63,22 +64,22 @@ fn the_criteria_find_a_chain() {
     assert!((path.ebic(0.5).unwrap().ebic(800, 0.5) - by_hand).abs() < 1e-9);
 
     let settings = StarsSettings { subsamples: 10, ..StarsSettings::default() };
-    let chosen = stars(x.view(), &settings).unwrap();
+    let chosen = stars(&x, &settings).unwrap();
     assert!(chosen.instability.is_sorted());
     let (hits, _) = count(&chosen.model.graph().edges().collect::<Vec<_>>());
     assert_eq!(hits, p - 1, "StARS keeps every true edge");
 
     let lasso = GraphicalLasso { l1: 0.2.into(), ..GraphicalLasso::default() };
-    let stability = stability_selection(x.view(), &lasso, 10, 0.9, 1).unwrap();
+    let stability = stability_selection(&x, &lasso, 10, 0.9, 1).unwrap();
     let (hits, all) = count(&stability.edges);
     assert!(hits >= p - 2 && all <= hits + 2, "stability: {hits} of {all}");
     let q = stability.selected;
     let bound = q * q / (0.8 * (p * (p - 1) / 2) as f64);
     assert!((stability.false_edges - bound).abs() < 1e-12);
 
-    let cv = GraphicalLassoCv::default().fit(x.view()).unwrap();
+    let cv = GraphicalLassoCv::default().fit(&x).unwrap();
     let wide = GraphicalLassoCv { one_standard_error: true, ..GraphicalLassoCv::default() };
-    let sparse = wide.fit(x.view()).unwrap();
+    let sparse = wide.fit(&x).unwrap();
     assert!(sparse.l1 >= cv.l1);
     assert_eq!(cv.loss, sparse.loss);
     assert!(cv.l1 < cv.penalties[0] && cv.loss.len() == 20);
@@ -87,7 +88,48 @@ fn the_criteria_find_a_chain() {
         stars.model.report = stars.model.report.without_seconds();
         stars
     };
-    assert_eq!(timeless(stars(x.view(), &settings).unwrap()), timeless(chosen));
+    assert_eq!(timeless(stars(&x, &settings).unwrap()), timeless(chosen));
+}
+
+/// Integer weights are repeated rows: in the fits, and in the held-out likelihood by hand.
+#[test]
+fn weighted_cross_validation_counts_rows() {
+    let x = data(diagonally_dominant(6, &chain(6), 0.3).view(), 60, 3);
+    let cv = GraphicalLassoCv { penalties: Some(vec![0.3, 0.1]), ..GraphicalLassoCv::default() };
+    let plain = cv.fit(&x).unwrap();
+    let ones = cv.fit_weighted(&x, &vec![2.5; 60]).unwrap();
+    for (a, b) in plain.loss.iter().zip(&ones.loss) {
+        assert!((a - b).abs() <= 1e-6, "{a} {b}");
+    }
+    let weights: Vec<f64> = (0..60).map(|i| (i % 3) as f64).collect();
+    let found = cv.fit_weighted(&x, &weights).unwrap();
+    let mut by_hand = [0.0; 2];
+    for (train, test) in k_fold(60, 5, 0).unwrap() {
+        let repeated = |rows: &[usize]| -> Vec<usize> {
+            rows.iter().flat_map(|&i| std::iter::repeat_n(i, i % 3)).collect()
+        };
+        let train = Statistics::from_data(&x.select(Axis(0), &repeated(&train))).unwrap();
+        let test = &x.select(Axis(0), &repeated(&test)) - &train.mean;
+        for (total, l1) in by_hand.iter_mut().zip([0.3, 0.1]) {
+            let lasso = GraphicalLasso { l1: l1.into(), ..GraphicalLasso::default() };
+            let model = lasso.fit_statistics(&train).unwrap();
+            let covariance = test.t().dot(&test) / test.nrows() as f64;
+            let (_, log_det) = inverse(&model.precision).unwrap();
+            *total += ((covariance * &model.precision).sum() - log_det) / 5.0;
+        }
+    }
+    // Two fits to a gap of 1e-6 are at most 1e-3 apart, and the loss of these data changes by less than 10 times that.
+    for (a, b) in found.loss.iter().zip(by_hand) {
+        assert!((a - b).abs() <= 1e-2, "{a} {b}");
+    }
+    assert!((found.loss[0] - plain.loss[0]).abs() > 1e-2, "weights of 0, 1, 2 are other data");
+    let mut first = vec![0.0; 60];
+    first[0] = 1.0;
+    first[1] = 1.0;
+    assert!(cv.fit_weighted(&x, &first).unwrap_err().to_string().contains("weights"));
+    assert!(cv.fit_weighted(&x, &first[..59]).is_err());
+    let small = GraphicalLassoCv { max_memory: Some(100), ..cv };
+    assert!(matches!(small.fit(&x), Err(Error::Refused(_))));
 }
 
 #[test]
@@ -98,10 +140,10 @@ fn bad_settings_are_refused() {
     assert_eq!(grid(2.0, 0.1, 1).unwrap(), [2.0]);
     assert!(unit(Scale::Covariance).fit_path(&statistics, &[]).is_err());
     assert!(unit(Scale::Covariance).fit_path(&statistics, &[-1.0]).is_err());
-    assert!(GraphicalLassoCv { folds: 1, ..Default::default() }.fit(x.view()).is_err());
-    assert!(stars(x.view(), &StarsSettings { subsamples: 0, ..Default::default() }).is_err());
-    assert!(stars(x.view(), &StarsSettings { size: Some(21), ..Default::default() }).is_err());
+    assert!(GraphicalLassoCv { folds: 1, ..Default::default() }.fit(&x).is_err());
+    assert!(stars(&x, &StarsSettings { subsamples: 0, ..Default::default() }).is_err());
+    assert!(stars(&x, &StarsSettings { size: Some(21), ..Default::default() }).is_err());
     let lasso = GraphicalLasso::default();
-    assert!(stability_selection(x.view(), &lasso, 5, 0.5, 0).is_err());
-    assert!(stability_selection(x.view(), &lasso, 0, 0.9, 0).is_err());
+    assert!(stability_selection(&x, &lasso, 5, 0.5, 0).is_err());
+    assert!(stability_selection(&x, &lasso, 0, 0.9, 0).is_err());
 }

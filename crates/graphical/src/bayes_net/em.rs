@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use fenchel_optim::random::stream;
-use fenchel_optim::{Certificate, Iterative, Look, Progress, Report, Stop, run};
+use fenchel_optim::{Certificate, CertificateCost, Iterative, Progress, Report, Stop, run};
 use ndarray::ArrayView2;
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
@@ -326,8 +326,8 @@ impl Iterative for Em {
         Certificate::residual(-objective, norm, 0.0)
     }
 
-    fn look(&self) -> Look {
-        Look::Free
+    fn certificate_cost(&self) -> CertificateCost {
+        CertificateCost::Free
     }
 
     fn oracle_calls(&self) -> u64 {

@@ -2,7 +2,7 @@
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::random::MaxTree;
-use fenchel_optim::{Certificate, Iterative, Look};
+use fenchel_optim::{Certificate, CertificateCost, Iterative};
 
 use super::network::{Network, Scratch};
 use super::{BeliefPropagationSettings, Schedule};
@@ -222,8 +222,8 @@ impl Iterative for Propagation {
         self.computed
     }
 
-    fn look(&self) -> Look {
-        Look::Guess(self.change)
+    fn certificate_cost(&self) -> CertificateCost {
+        CertificateCost::Estimated(self.change)
     }
 }
 

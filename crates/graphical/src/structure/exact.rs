@@ -10,7 +10,7 @@
 //! Source: Silander and Myllymäki, UAI 2006.
 
 use fenchel_linalg::Invalid;
-use fenchel_optim::{Certificate, Iterative, Look, MAX_MEMORY, Refusal, Stop, run};
+use fenchel_optim::{Certificate, CertificateCost, Iterative, MAX_MEMORY, Refusal, Stop, run};
 use ndarray::ArrayView2;
 use serde::{Deserialize, Serialize};
 
@@ -198,8 +198,8 @@ impl Iterative for Search<'_> {
         }
     }
 
-    fn look(&self) -> Look {
-        Look::Free
+    fn certificate_cost(&self) -> CertificateCost {
+        CertificateCost::Free
     }
 
     /// Families whose score was computed.

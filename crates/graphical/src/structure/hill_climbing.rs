@@ -13,7 +13,7 @@ use std::ops::ControlFlow;
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::random::{Generator, stream};
-use fenchel_optim::{Certificate, Iterative, Look, Progress, Stop, run};
+use fenchel_optim::{Certificate, CertificateCost, Iterative, Progress, Stop, run};
 use ndarray::ArrayView2;
 use rand::{Rng, RngExt};
 use rustc_hash::FxHashMap;
@@ -443,8 +443,8 @@ impl Iterative for Climb<'_> {
         }
     }
 
-    fn look(&self) -> Look {
-        Look::Free
+    fn certificate_cost(&self) -> CertificateCost {
+        CertificateCost::Free
     }
 
     /// Families whose score was computed.

@@ -1,7 +1,7 @@
 //! The reduced problem: `H d` numbers, one factorisation for every `lambda`.
 
 use fenchel_linalg::factor::{cholesky, svd, symmetric_eigen};
-use fenchel_optim::{Certificate, Iterative, Look, Status};
+use fenchel_optim::{Certificate, CertificateCost, Iterative, Status};
 use ndarray::{Array1, Array2};
 
 use super::DirectSolver;
@@ -154,8 +154,8 @@ impl<'a> Method<'a> {
 }
 
 impl Iterative for Method<'_> {
-    fn look(&self) -> Look {
-        Look::Free
+    fn certificate_cost(&self) -> CertificateCost {
+        CertificateCost::Free
     }
 
     fn advance(&mut self, _: f64) -> f64 {

@@ -11,7 +11,7 @@
 
 use fenchel_linalg::lanes;
 use fenchel_optim::random::stream;
-use fenchel_optim::{Certificate, Iterative, Look, Observer, run};
+use fenchel_optim::{Certificate, CertificateCost, Iterative, Observer, run};
 use rand::seq::SliceRandom;
 
 use super::engine::{Cells, GROUP, evaluate, gather, lanes_for, logits, scatter, softmax};
@@ -317,7 +317,11 @@ impl Iterative for PottsSdca<'_> {
         self.passes * (self.cells.columns * self.cells.sequences) as u64
     }
 
-    fn look(&self) -> Look {
-        if self.passes == 0 { Look::Vain } else { Look::Guess(self.gain / self.ridge.effective) }
+    fn certificate_cost(&self) -> CertificateCost {
+        if self.passes == 0 {
+            CertificateCost::Uninformative
+        } else {
+            CertificateCost::Estimated(self.gain / self.ridge.effective)
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use fenchel_graphical::ais::AisSettings;
 use fenchel_optim::{
-    Certificate, Iterative, Look, Observer, Regulariser, Report, Status, StepSize, run,
+    Certificate, CertificateCost, Iterative, Observer, Regulariser, Report, Status, StepSize, run,
 };
 
 use super::missing::Missing;
@@ -479,8 +479,8 @@ impl<S: Sampler + ModelOf, R: Regulariser> Iterative for SpgMethod<'_, S, R> {
         self.sweeps
     }
 
-    fn look(&self) -> Look {
-        Look::Guess(self.trace.last().map_or(f64::INFINITY, |last| last.mapping))
+    fn certificate_cost(&self) -> CertificateCost {
+        CertificateCost::Estimated(self.trace.last().map_or(f64::INFINITY, |last| last.mapping))
     }
 
     fn verdict(&self) -> Option<Status> {

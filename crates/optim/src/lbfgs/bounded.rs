@@ -25,7 +25,7 @@ use fenchel_linalg::Invalid;
 use super::descent::{Descent, Downhill, advance};
 use super::memory::{dot, norm};
 use super::{LbfgsSettings, LbfgsState, Smooth};
-use crate::{Certificate, Iterative, Look, Observer, Solution, Status, run};
+use crate::{Certificate, CertificateCost, Iterative, Observer, Solution, Status, run};
 
 /// Values this near to each other, as a fraction, are rounding: the projected gradient tells the points apart.
 const NOISE: f64 = 1e-13;
@@ -212,8 +212,8 @@ impl<S: Smooth> Downhill for BoundedLbfgs<S> {
 }
 
 impl<S: Smooth> Iterative for BoundedLbfgs<S> {
-    fn look(&self) -> Look {
-        self.at.function.look(&self.projected)
+    fn certificate_cost(&self) -> CertificateCost {
+        self.at.function.certificate_cost(&self.projected)
     }
 
     fn advance(&mut self, passes: f64) -> f64 {

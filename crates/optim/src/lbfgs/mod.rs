@@ -14,7 +14,7 @@ use fenchel_linalg::Invalid;
 use serde::{Deserialize, Serialize};
 
 use crate::line_search::{Search, Wolfe};
-use crate::{Certificate, Iterative, Look, Observer, Solution, Status, Stop, run};
+use crate::{Certificate, CertificateCost, Iterative, Observer, Solution, Status, Stop, run};
 
 mod bounded;
 mod descent;
@@ -80,8 +80,8 @@ pub trait Smooth {
     }
 
     /// What [`certify`](Smooth::certify) costs at the point evaluated last, and what it would show, given the gradient there.
-    fn look(&self, _gradient: &[f64]) -> Look {
-        Look::Costs
+    fn certificate_cost(&self, _gradient: &[f64]) -> CertificateCost {
+        CertificateCost::Passes
     }
 
     /// What can be proved at `x` about this function plus a regulariser `h`, given `h(x)`. `None`, without more
@@ -188,8 +188,8 @@ impl<S: Smooth> Downhill for Lbfgs<S> {
 }
 
 impl<S: Smooth> Iterative for Lbfgs<S> {
-    fn look(&self) -> Look {
-        self.0.function.look(&self.0.gradient)
+    fn certificate_cost(&self) -> CertificateCost {
+        self.0.function.certificate_cost(&self.0.gradient)
     }
 
     fn advance(&mut self, passes: f64) -> f64 {

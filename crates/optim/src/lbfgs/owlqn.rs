@@ -15,7 +15,7 @@ use fenchel_linalg::Invalid;
 use super::descent::{Descent, Downhill, advance, quasi_newton};
 use super::memory::dot;
 use super::{LbfgsSettings, LbfgsState, Smooth};
-use crate::{Certificate, Iterative, Look, Observer, Solution, Status, run};
+use crate::{Certificate, CertificateCost, Iterative, Observer, Solution, Status, run};
 
 /// Minimises `f(x) + sum_c l1[c] |x_c|` from `start`, a point or the state of a former run. A weight 0 leaves its
 /// variable unpenalised.
@@ -131,8 +131,8 @@ impl<S: Smooth> Iterative for Owlqn<S> {
         at.function.certify(&at.x, at.value, pseudo)
     }
 
-    fn look(&self) -> Look {
-        self.at.function.look(&self.pseudo)
+    fn certificate_cost(&self) -> CertificateCost {
+        self.at.function.certificate_cost(&self.pseudo)
     }
 
     fn oracle_calls(&self) -> u64 {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::system::{Promise, Quadratic, System};
 use super::{Descent, Place, TwiceDifferentiable};
-use crate::{Certificate, Iterative, Look, Observer, Solution, Status, Stop, run};
+use crate::{Certificate, CertificateCost, Iterative, Observer, Solution, Status, Stop, run};
 
 /// How far to trust the quadratic model.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -218,8 +218,8 @@ impl<F: TwiceDifferentiable> Iterative for NewtonCg<F> {
         self.at.measure()
     }
 
-    fn look(&self) -> Look {
-        Look::Free
+    fn certificate_cost(&self) -> CertificateCost {
+        CertificateCost::Free
     }
 
     /// Accepted steps.

@@ -3,7 +3,7 @@
 use fenchel_linalg::{Cholesky, Invalid};
 
 use super::{Descent, WithHessian, dot};
-use crate::{Certificate, Iterative, Look, Observer, Solution, Status, Stop, run};
+use crate::{Certificate, CertificateCost, Iterative, Observer, Solution, Status, Stop, run};
 
 /// Minimises a function of few variables from `start` by Newton's method with a line search.
 ///
@@ -75,8 +75,8 @@ impl<F: WithHessian> Iterative for Newton<F> {
         self.at.measure()
     }
 
-    fn look(&self) -> Look {
-        Look::Free
+    fn certificate_cost(&self) -> CertificateCost {
+        CertificateCost::Free
     }
 
     /// Accepted steps.

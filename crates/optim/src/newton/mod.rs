@@ -4,8 +4,8 @@
 //! F(x) = f(z) + q(x),     z = A x,     H = A' f''(z) A + q''
 //! ```
 //!
-//! where `q` is quadratic, and looking at `f` is cheap beside a product with `A`. The margins `z` of a step are those of the
-//! point plus a multiple of those of the direction: a line search costs no look at the data.
+//! where `q` is quadratic, and evaluating `f` is cheap beside a product with `A`. The margins `z` of a step are those of the
+//! point plus a multiple of those of the direction: a line search costs no pass over the data.
 //!
 //! | you have | use |
 //! |---|---|
@@ -78,8 +78,8 @@ pub trait Preconditioned: TwiceDifferentiable {
     fn preconditioner(&mut self, z: &[f64]) -> (Vec<f64>, f64);
 
     /// `F(x)`, with `z = A x` written to `z` and `F'(x)` to `gradient`. Keeps `f'(z)` as [`evaluate`](Self::evaluate). One
-    /// pass, by one look at the data where that can be.
-    fn look(&mut self, x: &[f64], z: &mut [f64], gradient: &mut [f64]) -> f64 {
+    /// pass, by one pass over the data where that can be.
+    fn value_and_gradient(&mut self, x: &[f64], z: &mut [f64], gradient: &mut [f64]) -> f64 {
         self.multiply(x, z);
         let value = self.evaluate(x, z);
         self.gradient(x, gradient);

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Descent, Place, Preconditioned, dot};
 use crate::lbfgs::Memory;
-use crate::{Certificate, Iterative, Look, Observer, Solution, Status, Stop, run};
+use crate::{Certificate, CertificateCost, Iterative, Observer, Solution, Status, Stop, run};
 
 /// A step ends where the slope along it has fallen to this fraction.
 const SLOPE: f64 = 0.5;
@@ -48,7 +48,7 @@ pub struct QuasiNewton<F> {
     factor: Option<Cholesky>,
     /// Steps that it has served.
     age: usize,
-    /// Whether the start has been looked at.
+    /// Whether the start has been evaluated.
     seen: bool,
     /// The point of the last certificate, where that is not the running one, and the certificate.
     certified: Option<(Vec<f64>, Certificate)>,
@@ -60,7 +60,7 @@ pub struct QuasiNewton<F> {
 /// [`preconditioner`](Preconditioned::preconditioner), from `start`.
 ///
 /// A step costs a pass and two triangular solves; the margins of the step serve a search for a slope of at most half the
-/// first, which looks at the function's values alone. Where the eigenvalues of the matrix against the Hessian lie within
+/// first, which uses the function's values alone. Where the eigenvalues of the matrix against the Hessian lie within
 /// `[1/k, 1]` the error of the gradient falls by about `(sqrt k - 1) / (sqrt k + 1)` a step near the solution, as for
 /// preconditioned conjugate gradients. Ends as `Stalled` when the model's decrease is below the rounding of the objective
 /// and the gradient no longer halves.
@@ -125,7 +125,7 @@ impl<F: Preconditioned> QuasiNewton<F> {
 
     /// One step. Returns its cost in passes.
     fn step(&mut self) -> f64 {
-        let mut passes = self.look();
+        let mut passes = self.begin();
         if self.at.stalled {
             return passes;
         }
@@ -149,7 +149,7 @@ impl<F: Preconditioned> QuasiNewton<F> {
         let from = at.place();
         let before = at.gradient.clone();
         at.x.iter_mut().zip(&self.step).for_each(|(x, w)| *x += w);
-        let value = at.function.look(&at.x, &mut at.z, &mut at.gradient);
+        let value = at.function.value_and_gradient(&at.x, &mut at.z, &mut at.gradient);
         passes += 1.0;
         let here = dot(&at.gradient, &self.step);
         let accepted = if good(here, slope, value, at.objective + at.slack()) {
@@ -179,13 +179,13 @@ impl<F: Preconditioned> QuasiNewton<F> {
         passes
     }
 
-    /// Value, margins and gradient at the start. Returns the cost in passes.
-    fn look(&mut self) -> f64 {
+    /// Value, margins, gradient and certificate at the start. Returns the cost in passes.
+    fn begin(&mut self) -> f64 {
         if std::mem::replace(&mut self.seen, true) {
             return 0.0;
         }
         let at = &mut self.at;
-        at.objective = at.function.look(&at.x, &mut at.z, &mut at.gradient);
+        at.objective = at.function.value_and_gradient(&at.x, &mut at.z, &mut at.gradient);
         self.prove();
         1.0
     }
@@ -260,9 +260,9 @@ impl<F: Preconditioned> Iterative for QuasiNewton<F> {
         self.step()
     }
 
-    /// Where the proof is not for nothing it is that of a point beside the run, which goes on the same whoever looks.
+    /// Where the proof costs passes it is that of a point beside the run, so that the run is the same whether or not it is asked for.
     fn certify(&mut self) -> Certificate {
-        self.look();
+        self.begin();
         let Descent { function, x, z, certificate, .. } = &mut self.at;
         if let Some(certificate) = *certificate {
             return certificate;
@@ -277,10 +277,10 @@ impl<F: Preconditioned> Iterative for QuasiNewton<F> {
         found
     }
 
-    fn look(&self) -> Look {
+    fn certificate_cost(&self) -> CertificateCost {
         match self.seen && self.at.certificate.is_none() {
-            true => Look::Guess(self.at.function.estimate(&self.at.gradient)),
-            false => Look::Free,
+            true => CertificateCost::Estimated(self.at.function.estimate(&self.at.gradient)),
+            false => CertificateCost::Free,
         }
     }
 

@@ -2,14 +2,14 @@
 
 use super::Certificate;
 
-/// A run that stands above its best look by this many times its own scale may have diverged.
+/// A run that stands above its best certificate by this many times its own scale may have diverged.
 const FAR: f64 = 10.0;
 /// It has if it came there by so many rises in a row.
 const RISES: u32 = 3;
 /// The fraction of an objective that the rounding of a long sum may change.
 const ROUNDING: f64 = 1e-10;
 
-/// What a look says about where the point stands among others.
+/// What a certificate says about where the point stands among others.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Rank {
     /// An objective, which has no natural zero, or a bound on what is lost, which has.
@@ -46,7 +46,7 @@ pub(super) struct Guard {
 }
 
 impl Guard {
-    /// Takes a look into account: true if the point is the best so far.
+    /// Takes a certificate into account: true if the point is the best so far.
     pub(super) fn see(&mut self, certificate: &Certificate) -> bool {
         let mut possible = 0.0;
         if let Certificate::Gap { lower_bound, .. } = *certificate {
@@ -85,7 +85,7 @@ impl Guard {
         certificate.with_lower_bound(self.lower_bound.unwrap_or(f64::NEG_INFINITY))
     }
 
-    /// Whether the last look showed a worse point than the best one.
+    /// Whether the last certificate showed a worse point than the best one.
     pub(super) fn worse_than_best(&self) -> bool {
         self.lost || self.last.is_some_and(|last| last.high > self.best)
     }
@@ -104,11 +104,11 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The look at which a run with such certificates is called diverged.
-    fn ends(looks: impl IntoIterator<Item = Certificate>) -> Option<usize> {
+    /// The certificate at which a run is called diverged.
+    fn ends(certificates: impl IntoIterator<Item = Certificate>) -> Option<usize> {
         let mut guard = Guard::default();
-        looks.into_iter().position(|look| {
-            guard.see(&look);
+        certificates.into_iter().position(|certificate| {
+            guard.see(&certificate);
             guard.diverged()
         })
     }
@@ -129,7 +129,7 @@ mod tests {
             assert_eq!(known(&growth, shift), Some(4), "{shift}");
             let later: Vec<f64> = [2.0, 1.0].into_iter().chain(growth).collect();
             assert_eq!(known(&later, shift), Some(7), "{shift}");
-            // A tenth more from look to look.
+            // A tenth more from one to the next.
             let slow: Vec<f64> = (0..100).map(|k| 1.1f64.powi(k)).collect();
             assert_eq!(known(&slow, shift), Some(8), "{shift}");
         }
@@ -174,8 +174,8 @@ mod tests {
         assert_eq!(ends(norms.map(|norm| residual(norm, 2.5))), None);
         let mut guard = Guard::default();
         // The smallest bound is the best, not the smallest norm.
-        let looks = [residual(2.0, 0.0), residual(1.0, 2.0), residual(1.5, 0.1)];
-        assert_eq!(looks.map(|look| guard.see(&look)), [true, false, true]);
+        let certificates = [residual(2.0, 0.0), residual(1.0, 2.0), residual(1.5, 0.1)];
+        assert_eq!(certificates.map(|certificate| guard.see(&certificate)), [true, false, true]);
         assert!(!guard.worse_than_best());
         guard.see(&residual(1.55, 0.1));
         assert!(guard.worse_than_best());

@@ -12,7 +12,7 @@ pub use average::{Average, RunningMean};
 pub use certificate::Certificate;
 pub use clock::{Budget, Clock, Wall};
 pub use observer::{Observer, Progress, Trace};
-pub use run::{Iterative, Look, run, run_by};
+pub use run::{CertificateCost, Iterative, run, run_by};
 pub use stop::{Cadence, Stop, limit};
 
 use serde::{Deserialize, Serialize};

@@ -25,7 +25,7 @@ pub struct Progress {
 /// nothing. Any `FnMut(&Progress, &M) -> ControlFlow<()>` is an
 /// observer, a [`Trace`] keeps the record, and a pair `(a, b)` is both.
 pub trait Observer<M: ?Sized> {
-    /// Whether anyone looks: if not, checks may be skipped.
+    /// Whether anyone watches: if not, checks may be skipped.
     const WATCHES: bool = true;
 
     /// Whether [`poll`](Observer::poll) wants to be called: the method then moves on by a pass at a time.

@@ -9,21 +9,21 @@ use super::guard::Guard;
 use super::stop::Pace;
 use super::{Cadence, Certificate, Observer, Progress, Report, Status, Stop};
 
-/// What the next look at a method, the computation of its certificate, costs and would show.
+/// What a method's next certificate costs, and what it would show.
 ///
-/// It decides when [`run`] looks, never what is proved. Under a cadence other than [`Cadence::Adaptive`] the looks are where
-/// the cadence says; a guess can still save them.
+/// It decides when [`run`] computes a certificate, never what is proved. Under a cadence other than [`Cadence::Adaptive`] the
+/// cadence says when; an estimate can still save a certificate.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Look {
-    /// It costs nothing beyond what the next step needs anyway: taken after every step.
+pub enum CertificateCost {
+    /// It costs nothing beyond what the next step needs anyway: computed after every step.
     Free,
-    /// It costs a pass or two: taken where the decay of those before predicts the end.
-    Costs,
-    /// It costs a pass or two, and its value is about this: the guess is asked for after every pass, and the look taken as soon
-    /// as the guess meets the tolerance.
-    Guess(f64),
-    /// It costs a pass or two and shows a cold start, of which nothing good is known: not taken unless someone watches.
-    Vain,
+    /// It costs a pass or two: computed where the decay of those before predicts the end.
+    Passes,
+    /// It costs a pass or two, and its value is about this. The estimate is asked for after every pass; the certificate is
+    /// computed as soon as the estimate meets the tolerance.
+    Estimated(f64),
+    /// It costs a pass or two, and the point is a cold start that cannot meet any tolerance: computed for observers only.
+    Uninformative,
 }
 
 /// A checked problem, a state, and how to move on: all that a method has to say.
@@ -34,9 +34,9 @@ pub trait Iterative {
     /// What can be proved about the current point, computed from that point itself.
     fn certify(&mut self) -> Certificate;
 
-    /// What that costs, and what it would show. O(d), at most.
-    fn look(&self) -> Look {
-        Look::Costs
+    /// What the next certificate costs, and what it would show. O(d), at most.
+    fn certificate_cost(&self) -> CertificateCost {
+        CertificateCost::Passes
     }
 
     /// Evaluations of the method's own oracle so far.
@@ -50,8 +50,8 @@ pub trait Iterative {
     /// Goes back to the remembered point.
     fn restore(&mut self) {}
 
-    /// Whether the best point that was looked at is returned, rather than the last one: for methods whose points come and
-    /// go, as those of a stochastic method at its noise floor.
+    /// Whether the best certified point is returned, rather than the last one: for methods whose points become worse again,
+    /// as those of a stochastic method at its noise floor.
     fn returns_best(&self) -> bool {
         false
     }
@@ -69,8 +69,8 @@ pub trait Iterative {
 /// every later point).
 ///
 /// Points are ranked by their objective, or where a certificate has none by its proved bound. A run diverges when that number
-/// is known no longer, or when it has risen over three looks in a row and stands above the best one by more than 10 times
-/// the scale of the run: the largest of the first gap, the first change, and the decrease from the first look to the best. No
+/// is known no longer, or when it has risen over three certificates in a row and stands above the best one by more than 10 times
+/// the scale of the run: the largest of the first gap, the first change, and the decrease from the first certificate to the best. No
 /// constant added to the objective changes that. The best point is then restored and certified.
 ///
 /// # Errors
@@ -102,7 +102,7 @@ pub fn run_by<M: Iterative, O: Observer<M>>(
 trait Driven {
     fn advance(&mut self, passes: f64) -> f64;
     fn certify(&mut self) -> Certificate;
-    fn look(&self) -> Look;
+    fn certificate_cost(&self) -> CertificateCost;
     fn oracle_calls(&self) -> u64;
     fn keep(&mut self);
     fn restore(&mut self);
@@ -131,8 +131,8 @@ impl<M: Iterative, O: Observer<M>> Driven for Watched<'_, M, O> {
     fn certify(&mut self) -> Certificate {
         self.method.certify()
     }
-    fn look(&self) -> Look {
-        self.method.look()
+    fn certificate_cost(&self) -> CertificateCost {
+        self.method.certificate_cost()
     }
     fn oracle_calls(&self) -> u64 {
         self.method.oracle_calls()
@@ -170,7 +170,7 @@ fn drive(
     let over = || stop.max_seconds.is_some_and(|limit| clock.seconds() - begin >= limit);
     let adaptive = stop.check == Cadence::Adaptive;
     let (mut guard, mut pace) = (Guard::default(), Pace::default());
-    // Passes done, and those at which the next look is due.
+    // Passes done, and those at which the next certificate is due.
     let (mut passes, mut next) = (0.0, 0.0);
     let mut seconds = 0.0;
     let mut asked_to_stop = false;
@@ -186,20 +186,23 @@ fn drive(
         } else {
             method.verdict()
         };
-        let look = method.look();
-        // Where a look, or a guess of it, is free, every step is an occasion.
-        let often = adaptive && matches!(look, Look::Free | Look::Guess(_));
+        let cost = method.certificate_cost();
+        // Where a certificate, or an estimate of it, is free, it is asked for after every step.
+        let often =
+            adaptive && matches!(cost, CertificateCost::Free | CertificateCost::Estimated(_));
         let due = passes >= next || ended.is_some();
-        let looks = (due || often)
-            && match look {
-                Look::Free | Look::Costs => true,
-                Look::Guess(guess) => (watches && due) || stop.may_be_met(guess, &certificate),
-                Look::Vain => watches,
+        let certifies = (due || often)
+            && match cost {
+                CertificateCost::Free | CertificateCost::Passes => true,
+                CertificateCost::Estimated(estimate) => {
+                    (watches && due) || stop.may_be_met(estimate, &certificate)
+                }
+                CertificateCost::Uninformative => watches,
             };
-        if looks {
+        if certifies {
             certificate = see(method, &mut guard);
-            // A look for an observer alone leaves no trace: the looks to come are the same whether anyone watches.
-            if look != Look::Vain {
+            // A certificate for an observer alone does not change when the next ones are computed.
+            if cost != CertificateCost::Uninformative {
                 pace.record(passes, certificate.value());
             }
             let oracle_calls = method.oracle_calls();
@@ -216,15 +219,15 @@ fn drive(
         }
         if due {
             let tolerance = stop.tolerance(certificate.objective());
-            // A cadence shorter than nothing would look for ever without moving.
+            // A cadence shorter than that would certify for ever without moving.
             next = passes + pace.ahead(stop.check, passes, tolerance).max(2.0 * NOTHING);
         }
-        // The look may have taken the time that was left.
+        // The certificate may have taken the time that was left.
         if let Some(status) = ended.or_else(|| over().then_some(Status::TimeLimit)) {
-            if !looks {
+            if !certifies {
                 certificate = see(method, &mut guard);
             }
-            // The last point may turn out better than the guess said.
+            // The last point may turn out better than the estimate said.
             break match () {
                 () if guard.diverged() => Status::Diverged,
                 () if stop.met_by(&certificate) => Status::Converged,
@@ -232,9 +235,9 @@ fn drive(
             };
         }
         let target = if next < stop.max_passes - NOTHING { next } else { stop.max_passes };
-        let slice = match look {
-            Look::Free if often => 0.0,
-            Look::Guess(_) if often => 1.0,
+        let slice = match cost {
+            CertificateCost::Free if often => 0.0,
+            CertificateCost::Estimated(_) if often => 1.0,
             _ if polls || stop.max_seconds.is_some() => 1.0,
             _ => f64::INFINITY,
         };

@@ -1,4 +1,4 @@
-//! When a run ends, and how often it looks.
+//! When a run ends, and how often it computes a certificate.
 
 use fenchel_linalg::Invalid;
 use serde::{Deserialize, Serialize};
@@ -52,7 +52,7 @@ impl Stop {
         Stop { relative, ..Stop::default() }
     }
 
-    /// Runs for `passes` unless the certificate is exactly 0 before, looking after each pass: for curves.
+    /// Runs for `passes` unless the certificate is exactly 0 before, with a certificate after each pass: for curves.
     pub fn after_passes(passes: f64) -> Self {
         Stop {
             absolute: 0.0,
@@ -97,7 +97,7 @@ impl Stop {
         }
     }
 
-    /// Whether a look of about this value may end the run, as far as the objective is known by an earlier one.
+    /// Whether a certificate of about this value may end the run, as far as the objective is known by an earlier one.
     pub(super) fn may_be_met(&self, guess: f64, known: &Certificate) -> bool {
         guess < f64::INFINITY && guess <= self.tolerance(known.objective().or(Some(f64::INFINITY)))
     }
@@ -183,7 +183,7 @@ impl Pace {
         let Seen { passes: to, value: low } = self.last?;
         let rate = (high / low).ln() / (to - from);
         let needed = (low / tolerance).ln() / rate;
-        // Without a decay to go by (rate <= 0, infinite values, tolerance 0) look again in 5 passes.
+        // Without a decay to go by (rate <= 0, infinite values, tolerance 0) certify again in 5 passes.
         if needed.is_finite() && needed > 0.0 {
             Some(needed.ceil().clamp(1.0, 10.0))
         } else {
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn doubling_looks_at_powers_of_two() {
+    fn doubling_certifies_at_powers_of_two() {
         let pace = Pace::default();
         let mut at = 0.0;
         let mut seen = vec![];

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use crate::common::Toy;
-use crate::protocol::{halving, looks, objective, stop, unknown};
+use crate::protocol::{certified_at, halving, objective, stop, unknown};
 use fenchel_optim::{Cadence, Certificate, Observer, Progress, Report, Status, Stop, Trace, run};
 
 #[test]
@@ -16,7 +16,7 @@ fn a_pair_shows_every_row_to_both() {
     };
     let mut pair = (first, Trace::new());
     let report = run(&mut Toy::new(halving), &stop(0.0, 9.0), &mut pair).unwrap();
-    assert_eq!((report.status, looks(&pair.1).len()), (Status::Stopped, 4));
+    assert_eq!((report.status, certified_at(&pair.1).len()), (Status::Stopped, 4));
     assert_eq!(calls, 4);
     // The other way round, and three of them.
     let last = |progress: &Progress, _: &Toy<_>| {
@@ -25,7 +25,7 @@ fn a_pair_shows_every_row_to_both() {
     let mut triple = (Trace::new(), (Trace::new(), last));
     let report = run(&mut Toy::new(halving), &stop(0.0, 9.0), &mut triple).unwrap();
     assert_eq!(report.status, Status::Stopped);
-    assert_eq!(looks(&triple.0), [0.0, 1.0, 2.0]);
+    assert_eq!(certified_at(&triple.0), [0.0, 1.0, 2.0]);
     assert_eq!(triple.0, triple.1.0);
 }
 

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use crate::common::{Toy, Watch};
 use fenchel_linalg::Invalid;
 use fenchel_optim::{
-    Cadence, Certificate, Look, Progress, Status, StepSize, Stop, Trace, run, run_by,
+    Cadence, Certificate, CertificateCost, Progress, Status, StepSize, Stop, Trace, run, run_by,
 };
 use proptest::prelude::*;
 
@@ -32,8 +32,8 @@ pub(crate) fn stop(absolute: f64, passes: f64) -> Stop {
     Stop { absolute, ..Stop::after_passes(passes) }
 }
 
-/// The passes at which a run looked.
-pub(crate) fn looks(trace: &Trace) -> Vec<f64> {
+/// The passes at which a run was certified.
+pub(crate) fn certified_at(trace: &Trace) -> Vec<f64> {
     trace.rows.iter().map(|row| row.passes).collect()
 }
 
@@ -70,7 +70,7 @@ fn a_time_limit_is_no_error_and_cuts_long_rounds() {
     assert_eq!((report.status, report.passes, toy.steps), (Status::TimeLimit, 0.0, 0));
     assert_eq!(report.certificate, halving(0));
 
-    // Steps of 2 seconds each, and looks of 1: in 10 seconds there is time for the first look and five steps, the last of
+    // Steps of 2 seconds each, and certificates of 1: in 10 seconds there is time for the first certificate and five steps, the last of
     // which outlasts the limit.
     let watch = Watch::default();
     watch.pass(1e9);
@@ -89,9 +89,9 @@ fn a_time_limit_is_no_error_and_cuts_long_rounds() {
     assert_eq!(watch.0.get(), 1e9 + 12.0);
 }
 
-/// A limit is on the wall: looks and observers use it up, although they are not the method's own time.
+/// A limit is on the wall: certificates and observers use it up, although they are not the method's own time.
 #[test]
-fn looks_count_against_a_time_limit() {
+fn certificates_count_against_a_time_limit() {
     let watch = Watch::default();
     let mut toy = Toy::new(halving);
     toy.pause = Some((&watch, 1.0, 3.0));
@@ -237,10 +237,10 @@ fn seconds_are_always_measured() {
 #[test]
 fn a_guess_saves_certificates_while_nobody_watches() {
     // 2^-k, known for free.
-    let guess: fn(u64) -> Look = |k| Look::Guess(0.5f64.powi(k as i32));
-    let certified = |look: fn(u64) -> Look, absolute: f64, watched: bool| {
+    let guess: fn(u64) -> CertificateCost = |k| CertificateCost::Estimated(0.5f64.powi(k as i32));
+    let certified = |cost: fn(u64) -> CertificateCost, absolute: f64, watched: bool| {
         let mut toy = Toy::new(halving);
-        toy.look = look;
+        toy.cost = cost;
         let stop = stop(absolute, 20.0);
         let report = if watched {
             run(&mut toy, &stop, &mut Trace::new())
@@ -249,26 +249,43 @@ fn a_guess_saves_certificates_while_nobody_watches() {
         };
         (report.unwrap().status, toy.steps, toy.certified)
     };
-    let cold: fn(u64) -> Look =
-        |k| if k < 9 { Look::Vain } else { Look::Guess(0.5f64.powi(k as i32)) };
+    let cold: fn(u64) -> CertificateCost = |k| {
+        if k < 9 {
+            CertificateCost::Uninformative
+        } else {
+            CertificateCost::Estimated(0.5f64.powi(k as i32))
+        }
+    };
     let tolerance = 0.5f64.powi(10);
-    // Without a guess, or watched, at every look; with one, when it is good enough, and at the end.
-    assert_eq!(certified(|_| Look::Costs, tolerance, false), (Status::Converged, 10, 11));
+    // Without an estimate, or watched, whenever it is due; with one, when it is good enough, and at the end.
+    assert_eq!(
+        certified(|_| CertificateCost::Passes, tolerance, false),
+        (Status::Converged, 10, 11)
+    );
     assert_eq!(certified(guess, tolerance, true), (Status::Converged, 10, 11));
     assert_eq!(certified(guess, tolerance, false), (Status::Converged, 10, 1));
     assert_eq!(certified(cold, tolerance, false), (Status::Converged, 10, 1));
     assert_eq!(certified(guess, 0.0, false), (Status::PassLimit, 20, 1));
     // A guess that promises too much costs a certificate and proves nothing.
-    assert_eq!(certified(|_| Look::Guess(0.0), tolerance, false), (Status::Converged, 10, 11));
+    assert_eq!(
+        certified(|_| CertificateCost::Estimated(0.0), tolerance, false),
+        (Status::Converged, 10, 11)
+    );
     // One that promises too little, or nothing, is put right at the end.
-    assert_eq!(certified(|_| Look::Guess(1.0), tolerance, false), (Status::Converged, 20, 1));
-    assert_eq!(certified(|_| Look::Guess(f64::NAN), tolerance, false), (Status::Converged, 20, 1));
+    assert_eq!(
+        certified(|_| CertificateCost::Estimated(1.0), tolerance, false),
+        (Status::Converged, 20, 1)
+    );
+    assert_eq!(
+        certified(|_| CertificateCost::Estimated(f64::NAN), tolerance, false),
+        (Status::Converged, 20, 1)
+    );
 }
 
 #[test]
 fn a_guess_relative_to_the_objective_is_compared_with_the_last_known_one() {
     let mut toy = Toy::new(halving);
-    toy.look = |k| Look::Guess(0.5f64.powi(k as i32));
+    toy.cost = |k| CertificateCost::Estimated(0.5f64.powi(k as i32));
     let relative = Stop { absolute: 0.0, relative: 1.5e-3, ..stop(0.0, 20.0) };
     let report = run(&mut toy, &relative, &mut ()).unwrap();
     // The objective is unknown at first, so that the start is certified; it is 2 there, and the guess
@@ -279,7 +296,7 @@ fn a_guess_relative_to_the_objective_is_compared_with_the_last_known_one() {
 #[test]
 fn a_run_that_blows_up_unseen_is_still_restored() {
     let mut toy = Toy::new(|k| if k < 5 { halving(k) } else { objective(f64::NAN) });
-    toy.look = |k| Look::Guess(if k == 0 { 0.0 } else { f64::INFINITY });
+    toy.cost = |k| CertificateCost::Estimated(if k == 0 { 0.0 } else { f64::INFINITY });
     let report = run(&mut toy, &stop(1e-3, 20.0), &mut ()).unwrap();
     assert_eq!((report.status, toy.steps), (Status::Diverged, 0));
     assert_eq!(report.certificate, halving(0));
@@ -301,53 +318,57 @@ fn certificates_and_observers_are_not_on_the_clock() {
     assert_eq!(watch.0.get(), 6.0 + 8.0 * 30.0);
 }
 
-// ---- where it looks, and what it returns
+// ---- when it certifies, and what it returns
 
-/// The looks of a run without anyone watching, by the certificates that were computed.
-fn unwatched(look: fn(u64) -> Look, stop: &Stop) -> (Status, f64, Vec<u64>) {
-    let looks = std::cell::RefCell::new(vec![]);
+/// The certificates of a run without anyone watching.
+fn unwatched(cost: fn(u64) -> CertificateCost, stop: &Stop) -> (Status, f64, Vec<u64>) {
+    let certified = std::cell::RefCell::new(vec![]);
     let mut toy = Toy::new(|k| {
-        looks.borrow_mut().push(k);
+        certified.borrow_mut().push(k);
         halving(k)
     });
-    (toy.look, toy.per_pass) = (look, 2.0);
+    (toy.cost, toy.per_pass) = (cost, 2.0);
     let report = run(&mut toy, stop, &mut ()).unwrap();
-    (report.status, report.passes, looks.into_inner())
+    (report.status, report.passes, certified.into_inner())
 }
 
 #[test]
-fn a_look_is_taken_where_it_pays() {
+fn a_certificate_is_computed_where_it_pays() {
     let adaptive = |absolute| Stop { check: Cadence::Adaptive, ..stop(absolute, 20.0) };
     let tolerance = 0.5f64.powi(9);
     // Free: after every step, of which there are two in a pass.
-    let free = unwatched(|_| Look::Free, &adaptive(tolerance));
+    let free = unwatched(|_| CertificateCost::Free, &adaptive(tolerance));
     assert_eq!(free, (Status::Converged, 4.5, (0..=9).collect()));
     // Costly: at the start, after 2 passes, and where these two predict the end.
-    let costs = unwatched(|_| Look::Costs, &adaptive(tolerance));
+    let costs = unwatched(|_| CertificateCost::Passes, &adaptive(tolerance));
     assert_eq!(costs, (Status::Converged, 5.0, vec![0, 4, 10]));
     // With a guess, asked for after every pass: once, at the end.
-    let guess = unwatched(|k| Look::Guess(0.5f64.powi(k as i32)), &adaptive(tolerance));
+    let guess =
+        unwatched(|k| CertificateCost::Estimated(0.5f64.powi(k as i32)), &adaptive(tolerance));
     assert_eq!(guess, (Status::Converged, 5.0, vec![10]));
-    // A cold start is not looked at; what follows is where it would be.
-    let cold = |k| if k == 0 { Look::Vain } else { Look::Costs };
+    // A cold start is not certified; what follows is where it would be.
+    let cold = |k| if k == 0 { CertificateCost::Uninformative } else { CertificateCost::Passes };
     assert_eq!(unwatched(cold, &adaptive(tolerance)).2[..2], [4, 8]);
-    // Another cadence asks for no guess in between, and gives a free look no more often.
+    // Another cadence asks for no estimate in between, and computes a free certificate no more often.
     let every = Stop { check: Cadence::Every(3.0), ..stop(tolerance, 20.0) };
-    let guess = unwatched(|k| Look::Guess(0.5f64.powi(k as i32)), &every);
+    let guess = unwatched(|k| CertificateCost::Estimated(0.5f64.powi(k as i32)), &every);
     assert_eq!(guess, (Status::Converged, 6.0, vec![12]));
-    assert_eq!(unwatched(|_| Look::Free, &every), (Status::Converged, 6.0, vec![0, 6, 12]));
+    assert_eq!(
+        unwatched(|_| CertificateCost::Free, &every),
+        (Status::Converged, 6.0, vec![0, 6, 12])
+    );
 }
 
-/// Who watches a method that guesses sees it at the usual looks, not at every guess.
+/// Who watches a method with estimates sees it at the usual certificates, not at every estimate.
 #[test]
-fn a_guess_costs_an_observer_no_looks() {
+fn an_estimate_costs_an_observer_no_certificate() {
     let mut toy = Toy::new(halving);
-    toy.look = |k| Look::Guess(0.5f64.powi(k as i32));
+    toy.cost = |k| CertificateCost::Estimated(0.5f64.powi(k as i32));
     let mut trace = Trace::new();
     let stop = Stop { check: Cadence::Adaptive, ..stop(0.5f64.powi(30), 100.0) };
     let report = run(&mut toy, &stop, &mut trace).unwrap();
     assert_eq!((report.status, toy.certified), (Status::Converged, trace.rows.len() as u64));
-    assert_eq!(looks(&trace), [0.0, 2.0, 12.0, 22.0, 30.0]);
+    assert_eq!(certified_at(&trace), [0.0, 2.0, 12.0, 22.0, 30.0]);
 }
 
 /// Two random walks with the same steps: by objectives, and by bounds with an error where objectives rank nothing.
@@ -369,7 +390,7 @@ fn the_best_point_is_returned_where_a_method_asks_for_it() {
     };
     assert_eq!([last(&by_objective, false), last(&by_objective, true)], [5, 2]);
     assert_eq!([last(&by_bound, false), last(&by_bound, true)], [5, 2]);
-    // Also where the observer or a limit ends the run, but not where it has converged, at its best look.
+    // Also where the observer or a limit ends the run, but not where it has converged, at its best certificate.
     let mut toy = Toy::new(by_bound);
     toy.returns_best = true;
     let report = run(&mut toy, &stop(1.0, 5.0), &mut ()).unwrap();
@@ -425,11 +446,14 @@ fn the_best_lower_bound_is_kept() {
 #[test]
 fn no_passes_certify_the_start() {
     for (tolerance, status) in [(0.5, Status::PassLimit), (1.0, Status::Converged)] {
-        for look in [|_| Look::Costs, |_| Look::Vain, |_| Look::Guess(f64::INFINITY)]
-            as [fn(u64) -> Look; 3]
+        for cost in [
+            |_| CertificateCost::Passes,
+            |_| CertificateCost::Uninformative,
+            |_| CertificateCost::Estimated(f64::INFINITY),
+        ] as [fn(u64) -> CertificateCost; 3]
         {
             let mut toy = Toy::new(halving);
-            toy.look = look;
+            toy.cost = cost;
             let report = run(&mut toy, &stop(tolerance, 0.0), &mut ()).unwrap();
             assert_eq!((report.status, report.passes, toy.steps), (status, 0.0, 0));
             assert_eq!((report.certificate, toy.certified), (halving(0), 1));
@@ -437,51 +461,51 @@ fn no_passes_certify_the_start() {
     }
 }
 
-// ---- when it looks
+// ---- cadences
 
 #[test]
-fn cadences_look_when_they_say() {
-    let looks_of = |check: Cadence, max_passes: f64, per_pass: f64| {
+fn cadences_certify_when_they_say() {
+    let passes_of = |check: Cadence, max_passes: f64, per_pass: f64| {
         let mut toy = Toy::new(unknown);
         toy.per_pass = per_pass;
         let mut trace = Trace::new();
         run(&mut toy, &Stop { check, ..stop(0.0, max_passes) }, &mut trace).unwrap();
-        looks(&trace)
+        certified_at(&trace)
     };
-    assert_eq!(looks_of(Cadence::Every(2.5), 10.0, 2.0), [0.0, 2.5, 5.0, 7.5, 10.0]);
-    assert_eq!(looks_of(Cadence::Every(3.0), 10.0, 1.0), [0.0, 3.0, 6.0, 9.0, 10.0]);
+    assert_eq!(passes_of(Cadence::Every(2.5), 10.0, 2.0), [0.0, 2.5, 5.0, 7.5, 10.0]);
+    assert_eq!(passes_of(Cadence::Every(3.0), 10.0, 1.0), [0.0, 3.0, 6.0, 9.0, 10.0]);
     // A step of a whole pass cannot be cut.
-    assert_eq!(looks_of(Cadence::Every(0.25), 2.0, 1.0), [0.0, 1.0, 2.0]);
-    // The shortest cadence still moves by a step a look.
-    assert_eq!(looks_of(Cadence::Every(1e-12), 1.0, 4.0), [0.0, 0.25, 0.5, 0.75, 1.0]);
-    assert_eq!(looks_of(Cadence::Doubling(1.0), 10.0, 1.0), [0.0, 1.0, 2.0, 4.0, 8.0, 10.0]);
-    assert_eq!(looks_of(Cadence::Doubling(0.5), 3.0, 2.0), [0.0, 0.5, 1.0, 2.0, 3.0]);
+    assert_eq!(passes_of(Cadence::Every(0.25), 2.0, 1.0), [0.0, 1.0, 2.0]);
+    // The shortest cadence still moves by a step a certificate.
+    assert_eq!(passes_of(Cadence::Every(1e-12), 1.0, 4.0), [0.0, 0.25, 0.5, 0.75, 1.0]);
+    assert_eq!(passes_of(Cadence::Doubling(1.0), 10.0, 1.0), [0.0, 1.0, 2.0, 4.0, 8.0, 10.0]);
+    assert_eq!(passes_of(Cadence::Doubling(0.5), 3.0, 2.0), [0.0, 0.5, 1.0, 2.0, 3.0]);
     // Nothing to extrapolate from: 2 passes, then 5 at a time.
-    assert_eq!(looks_of(Cadence::Adaptive, 14.0, 1.0), [0.0, 2.0, 7.0, 12.0, 14.0]);
+    assert_eq!(passes_of(Cadence::Adaptive, 14.0, 1.0), [0.0, 2.0, 7.0, 12.0, 14.0]);
 }
 
 #[test]
-fn adaptive_looks_where_the_decay_predicts_the_end() {
-    let looks_at = |absolute: f64, curve: fn(u64) -> Certificate| {
+fn adaptive_certifies_where_the_decay_predicts_the_end() {
+    let passes_at = |absolute: f64, curve: fn(u64) -> Certificate| {
         let mut trace = Trace::new();
         let stop = Stop { check: Cadence::Adaptive, ..stop(absolute, 1000.0) };
         let report = run(&mut Toy::new(curve), &stop, &mut trace).unwrap();
         assert_eq!(report.status, Status::Converged);
-        looks(&trace)
+        certified_at(&trace)
     };
-    // A decade a pass: after the looks at 0 and 2, 1e-7 is 5 passes away.
-    assert_eq!(looks_at(1.0001e-7, decimals), [0.0, 2.0, 7.0]);
-    // At most 10 passes from look to look.
-    assert_eq!(looks_at(1.0001e-25, decimals), [0.0, 2.0, 12.0, 22.0, 25.0]);
+    // A decade a pass: after the certificates at 0 and 2, 1e-7 is 5 passes away.
+    assert_eq!(passes_at(1.0001e-7, decimals), [0.0, 2.0, 7.0]);
+    // At most 10 passes from one to the next.
+    assert_eq!(passes_at(1.0001e-25, decimals), [0.0, 2.0, 12.0, 22.0, 25.0]);
     // At least 1, where the decay slows down.
     let slowing: fn(u64) -> Certificate = |k| Certificate::Residual {
         objective: None,
         norm: if k < 3 { 10f64.powi(-(k as i32)) } else { 2e-3 - 1e-4 * k as f64 },
         error: 0.0,
     };
-    let looks = looks_at(1.45e-3, slowing);
-    assert_eq!(looks[..3], [0.0, 2.0, 3.0]);
-    assert_eq!(*looks.last().unwrap(), 6.0);
+    let passes = passes_at(1.45e-3, slowing);
+    assert_eq!(passes[..3], [0.0, 2.0, 3.0]);
+    assert_eq!(*passes.last().unwrap(), 6.0);
 }
 
 proptest! {

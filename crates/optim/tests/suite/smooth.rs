@@ -162,9 +162,9 @@ proptest! {
         prop_assert!(above <= rounding, "{above:e} {rounding:e}");
     }
 
-    /// Strong convexity turns the gradient into a lower bound: at every look it lies below the optimum.
+    /// Strong convexity turns the gradient into a lower bound: at every certificate it lies below the optimum.
     #[test]
-    fn certified_gaps_hold_at_every_look(d in 2usize..20, mu in 0.01..1.0f64, seed: u64) {
+    fn certified_gaps_hold_at_every_certificate(d in 2usize..20, mu in 0.01..1.0f64, seed: u64) {
         let f = Quadratic { strong: true, ..Quadratic::random(d, mu, seed) };
         let best = f.value(&eliminate(f.a.clone(), f.b.clone()));
         let mut settings = settings(1e-9, 10);

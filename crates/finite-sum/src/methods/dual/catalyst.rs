@@ -2,7 +2,9 @@
 
 use fenchel_linalg::{Design, Invalid};
 use fenchel_optim::random::Order;
-use fenchel_optim::{Certificate, Iterative, Look, Loss, Observer, Separable, Solution, Stop, run};
+use fenchel_optim::{
+    Certificate, CertificateCost, Iterative, Loss, Observer, Separable, Solution, Stop, run,
+};
 use serde::{Deserialize, Serialize};
 
 use super::ascent::{Ascent, SdcaStep};
@@ -164,7 +166,7 @@ impl<D: Design, L: Loss, R: Separable> Iterative for Catalyst<'_, '_, D, L, R> {
     }
 
     /// A cold start is not worth a certificate.
-    fn look(&self) -> Look {
-        if self.cold { Look::Vain } else { Look::Costs }
+    fn certificate_cost(&self) -> CertificateCost {
+        if self.cold { CertificateCost::Uninformative } else { CertificateCost::Passes }
     }
 }

@@ -12,7 +12,7 @@ use fenchel_linalg::{Columns, Design};
 use fenchel_optim::prox::{ElasticNet, L1, Zero};
 use fenchel_optim::random::{Generator, stream};
 use fenchel_optim::{
-    Certificate, Iterative, Look, Loss, Observer, Separable, Solution, Status, Stop, run,
+    Certificate, CertificateCost, Iterative, Loss, Observer, Separable, Solution, Status, Stop, run,
 };
 use serde::{Deserialize, Serialize};
 
@@ -299,8 +299,8 @@ impl<D: Design, L: Loss, R: AsElasticNet> Iterative for Newton<'_, '_, D, L, R> 
         self.measure()
     }
 
-    fn look(&self) -> Look {
-        Look::Free
+    fn certificate_cost(&self) -> CertificateCost {
+        CertificateCost::Free
     }
 
     /// Outer steps.

@@ -7,7 +7,7 @@ use fenchel_optim::newton::{QuasiNewton, QuasiNewtonSettings};
 use fenchel_optim::prox::Zero;
 use fenchel_optim::random::{Generator, stream};
 use fenchel_optim::{
-    Budget, Certificate, Iterative, Look, Loss, Observer, Solution, Status, Stop, run,
+    Budget, Certificate, CertificateCost, Iterative, Loss, Observer, Solution, Status, Stop, run,
 };
 use serde::{Deserialize, Serialize};
 
@@ -263,11 +263,11 @@ impl<D: Design + Copy, L: Loss + Copy> Iterative for SubsampledNewton<'_, '_, D,
     }
 
     /// The origin is left before it is looked at.
-    fn look(&self) -> Look {
+    fn certificate_cost(&self) -> CertificateCost {
         match &self.at {
-            At::Start(None) => Look::Guess(f64::INFINITY),
-            At::Start(Some(_)) => Look::Free,
-            At::Method(method) => method.look(),
+            At::Start(None) => CertificateCost::Estimated(f64::INFINITY),
+            At::Start(Some(_)) => CertificateCost::Free,
+            At::Method(method) => method.certificate_cost(),
         }
     }
 

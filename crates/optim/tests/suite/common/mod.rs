@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use fenchel_optim::{Certificate, Clock, Iterative, Look, Status};
+use fenchel_optim::{Certificate, CertificateCost, Clock, Iterative, Status};
 
 /// A clock that stands still unless someone moves it.
 #[derive(Debug, Default)]
@@ -29,8 +29,8 @@ pub(crate) struct Toy<'w, F> {
     pub(crate) per_pass: f64,
     /// Whether a call of `advance` does one step only, however much is asked for.
     pub(crate) single: bool,
-    /// What the next look costs and would show after so many steps.
-    pub(crate) look: fn(u64) -> Look,
+    /// What the next certificate costs and would show after so many steps.
+    pub(crate) cost: fn(u64) -> CertificateCost,
     /// Whether the best point is returned.
     pub(crate) returns_best: bool,
     /// What the method knows about itself from a step on.
@@ -56,7 +56,7 @@ impl<F: FnMut(u64) -> Certificate> Toy<'_, F> {
             curve,
             per_pass: 1.0,
             single: false,
-            look: |_| Look::Costs,
+            cost: |_| CertificateCost::Passes,
             returns_best: false,
             verdict: None,
             pause: None,
@@ -82,8 +82,8 @@ impl<F: FnMut(u64) -> Certificate> Iterative for Toy<'_, F> {
 
     fn certify(&mut self) -> Certificate {
         self.certified += 1;
-        if let Some((watch, _, look)) = self.pause {
-            watch.pass(look);
+        if let Some((watch, _, certificate)) = self.pause {
+            watch.pass(certificate);
         }
         (self.curve)(self.steps)
     }
@@ -93,8 +93,8 @@ impl<F: FnMut(u64) -> Certificate> Iterative for Toy<'_, F> {
         3 * self.steps
     }
 
-    fn look(&self) -> Look {
-        (self.look)(self.steps)
+    fn certificate_cost(&self) -> CertificateCost {
+        (self.cost)(self.steps)
     }
 
     fn returns_best(&self) -> bool {
