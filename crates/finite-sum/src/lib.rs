@@ -47,6 +47,7 @@ pub mod path;
 pub mod prelude;
 mod problem;
 mod recession;
+mod settings;
 mod terms;
 
 pub use auto::{AutoSettings, AutoState, Automatic, Choice, Method, Reason, auto};

@@ -54,10 +54,8 @@ pub enum Method {
     Lbfgs,
     /// [`qning`](crate::methods::qning()).
     Qning,
-    /// [`saga`](crate::methods::saga()) with backtracking.
+    /// [`saga`](crate::methods::saga()) with backtracking, or [`general::saga`](crate::general::saga).
     Saga,
-    /// [`general::catalyst`](crate::general::catalyst), which is SAGA where there is nothing to accelerate.
-    AcceleratedSaga,
     /// [`fista`](crate::methods::fista()).
     Fista,
     /// [`general::finito`](crate::general::finito).
@@ -78,7 +76,6 @@ impl Method {
             Method::Lbfgs => "L-BFGS",
             Method::Qning => "QNing",
             Method::Saga => "SAGA",
-            Method::AcceleratedSaga => "accelerated SAGA",
             Method::Fista => "FISTA",
             Method::Finito => "Finito",
             Method::Svrg => "SVRG",

@@ -7,31 +7,20 @@ use serde::{Deserialize, Serialize};
 
 use super::MeanFunction;
 use crate::Error;
+use crate::settings::settings;
 
-/// Settings of [`AveragedSgd`].
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `step` | `1 / (max a'' R^2)`, `R^2` of the first rows | `g`; needed for a family without `max a''` |
-/// | `l2` | 0 | ridge |
-/// | `snapshots` | 256 | iterates that are stored, evenly spread over the run; at least 2 |
-/// | `covariance_every` | 10 | steps between two looks at the covariance, for `Gaussian` and `Taylor`; 0: never |
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct AveragedSettings {
-    /// The constant step.
-    pub step: Option<f64>,
-    /// Weight of the quadratic penalty.
-    pub l2: f64,
-    /// Stored iterates, at most.
-    pub snapshots: usize,
-    /// Steps between two updates of the covariance.
-    pub covariance_every: u64,
-}
-
-impl Default for AveragedSettings {
-    fn default() -> Self {
-        AveragedSettings { step: None, l2: 0.0, snapshots: 256, covariance_every: 10 }
+settings! {
+    /// Settings of [`AveragedSgd`].
+    pub struct AveragedSettings {
+        /// The constant step; `None` is `1 / (max a'' R^2)` with the `R^2` of the first rows, for families that have `max
+        /// a''`.
+        step: Option<f64> = None,
+        /// Weight of the quadratic penalty.
+        l2: f64 = 0.0,
+        /// Iterates that are stored, evenly spread over the run; at least 2.
+        snapshots: usize = 256,
+        /// Steps between two looks at the covariance, for `Gaussian` and `Taylor`; 0 is never.
+        covariance_every: u64 = 10,
     }
 }
 

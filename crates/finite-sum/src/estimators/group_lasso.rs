@@ -6,64 +6,49 @@ use fenchel_linalg::{AsDesign, Design, Invalid};
 use fenchel_optim::prox::{Groups, SparseGroupLasso};
 use fenchel_optim::{Observer, Progress, Stop};
 use ndarray::ArrayView1;
-use serde::{Deserialize, Serialize};
 
 use super::fits::fit_numbers;
 use super::linear::LinearModel;
 use super::solve::{Fitted, Hyper, Watch};
 use crate::auto::Method;
 use crate::loss::Squared;
+use crate::settings::settings;
 use crate::{Error, Point, Problem};
 
-/// Least squares with a penalty that takes whole groups of features or none, and with an l1 norm as well the sparse group
-/// lasso:
-///
-/// ```text
-/// min_{x, b}  (1/2n) sum_i (a_i.x + b - y_i)^2 + group sum_g sqrt(|g|) ||x_g|| + l1 ||x||_1
-/// ```
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `groups` | none, must be set | the features of each group, counted from 0; in one group at most, in none not penalised by `group` |
-/// | `group` | 1 | weight of the sum of the norms |
-/// | `l1` | 0 | weight of the l1 norm |
-/// | `intercept` | true | an unpenalised intercept |
-/// | `stop` | relative gap 1e-4 | when to end, see [`Stop`] |
-/// | `seed` | 0 | FISTA, the method, draws nothing |
-///
-/// A whole grid of penalties is cheaper by [`group_path`](crate::path::group_path).
-///
-/// ```
-/// use fenchel_finite_sum::GroupLasso;
-/// use ndarray::array;
-///
-/// let x = array![[1.0, 0.9, 0.3], [2.0, 2.2, -0.1], [3.0, 2.8, 0.2], [4.0, 4.1, -0.3]];
-/// let fit = GroupLasso { groups: vec![vec![0, 1], vec![2]], group: 0.2, ..GroupLasso::default() };
-/// let model = fit.fit(&x, &[2.0, 4.1, 5.9, 8.0])?;
-/// assert_eq!(model.support(), [0, 1]);
-/// # Ok::<(), fenchel_finite_sum::Error>(())
-/// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct GroupLasso {
-    /// The features of each group.
-    pub groups: Vec<Vec<usize>>,
-    /// Weight of `sum_g sqrt(|g|) ||x_g||`.
-    pub group: f64,
-    /// Weight of `||x||_1`.
-    pub l1: f64,
-    /// Whether to fit an unpenalised intercept.
-    pub intercept: bool,
-    /// When to end.
-    pub stop: Stop,
-    /// Seed, of which FISTA makes no use.
-    pub seed: u64,
-}
-
-impl Default for GroupLasso {
-    fn default() -> Self {
-        let (groups, stop) = (vec![], Stop::default());
-        GroupLasso { groups, group: 1.0, l1: 0.0, intercept: true, stop, seed: 0 }
+settings! {
+    /// Least squares with a penalty that takes whole groups of features or none, and with an l1 norm as well the sparse group
+    /// lasso:
+    ///
+    /// ```text
+    /// min_{x, b}  (1/2n) sum_i (a_i.x + b - y_i)^2 + group sum_g sqrt(|g|) ||x_g|| + l1 ||x||_1
+    /// ```
+    ///
+    /// A whole grid of penalties is cheaper by [`group_path`](crate::path::group_path).
+    ///
+    /// ```
+    /// use fenchel_finite_sum::GroupLasso;
+    /// use ndarray::array;
+    ///
+    /// let x = array![[1.0, 0.9, 0.3], [2.0, 2.2, -0.1], [3.0, 2.8, 0.2], [4.0, 4.1, -0.3]];
+    /// let fit = GroupLasso { groups: vec![vec![0, 1], vec![2]], group: 0.2, ..GroupLasso::default() };
+    /// let model = fit.fit(&x, &[2.0, 4.1, 5.9, 8.0])?;
+    /// assert_eq!(model.support(), [0, 1]);
+    /// # Ok::<(), fenchel_finite_sum::Error>(())
+    /// ```
+    pub struct GroupLasso {
+        /// The features of each group, counted from 0, in one group at most; what is in none is not penalised by `group`.
+        /// To be set.
+        groups: Vec<Vec<usize>> = vec![],
+        /// Weight of `sum_g sqrt(|g|) ||x_g||`.
+        group: f64 = 1.0,
+        /// Weight of `||x||_1`.
+        l1: f64 = 0.0,
+        /// Whether to fit an unpenalised intercept.
+        intercept: bool = true,
+        /// When to end, see [`Stop`].
+        stop: Stop = Stop::default(),
+        /// Seed, of which FISTA makes no use.
+        seed: u64 = 0,
     }
 }
 

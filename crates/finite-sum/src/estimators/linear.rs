@@ -14,47 +14,35 @@ use super::solve::{Fitted, Hyper, Watch};
 use super::standardise::Standardiser;
 use crate::auto::{Choice, Method};
 use crate::loss::Squared;
+use crate::settings::settings;
 use crate::{Error, Point};
 
-/// Least squares with a ridge penalty:
-///
-/// ```text
-/// min_{x, b}  (1/2n) sum_i (a_i.x + b - y_i)^2 + (l2/2) ||x||^2
-/// ```
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `l2` | `None` | weight of half the squared norm; `None` is `1/n`, scikit-learn's `alpha = 1`; in general its `alpha` is `l2 n` |
-/// | `intercept` | true | an unpenalised intercept |
-/// | `stop` | relative gap 1e-4 | when to end, see [`Stop`] |
-/// | `seed` | 0 | of the visiting order |
-///
-/// ```
-/// use fenchel_finite_sum::Ridge;
-/// use ndarray::array;
-///
-/// let x = array![[1.0], [2.0], [3.0], [4.0]];
-/// let model = Ridge::default().fit(&x, &[2.0, 4.0, 6.0, 8.0])?;
-/// // The slope is 2 * 5 / (5 + 1): the sum of squares around the mean against alpha = 1.
-/// assert!((model.weights[0] - 2.0 * 5.0 / 6.0).abs() < 1e-2);
-/// # Ok::<(), fenchel_finite_sum::Error>(())
-/// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Ridge {
-    /// Weight of `||x||^2 / 2`; `None` is `1/n`.
-    pub l2: Option<f64>,
-    /// Whether to fit an unpenalised intercept.
-    pub intercept: bool,
-    /// When to end.
-    pub stop: Stop,
-    /// Seed of the visiting order.
-    pub seed: u64,
-}
-
-impl Default for Ridge {
-    fn default() -> Self {
-        Ridge { l2: None, intercept: true, stop: Stop::default(), seed: 0 }
+settings! {
+    /// Least squares with a ridge penalty:
+    ///
+    /// ```text
+    /// min_{x, b}  (1/2n) sum_i (a_i.x + b - y_i)^2 + (l2/2) ||x||^2
+    /// ```
+    ///
+    /// ```
+    /// use fenchel_finite_sum::Ridge;
+    /// use ndarray::array;
+    ///
+    /// let x = array![[1.0], [2.0], [3.0], [4.0]];
+    /// let model = Ridge::default().fit(&x, &[2.0, 4.0, 6.0, 8.0])?;
+    /// // The slope is 2 * 5 / (5 + 1): the sum of squares around the mean against alpha = 1.
+    /// assert!((model.weights[0] - 2.0 * 5.0 / 6.0).abs() < 1e-2);
+    /// # Ok::<(), fenchel_finite_sum::Error>(())
+    /// ```
+    pub struct Ridge {
+        /// Weight of `||x||^2 / 2`; `None` is `1/n`, scikit-learn's `alpha = 1`; in general its `alpha` is `l2 n`.
+        l2: Option<f64> = None,
+        /// Whether to fit an unpenalised intercept.
+        intercept: bool = true,
+        /// When to end, see [`Stop`].
+        stop: Stop = Stop::default(),
+        /// Seed of the visiting order.
+        seed: u64 = 0,
     }
 }
 
@@ -71,45 +59,32 @@ impl Ridge {
     }
 }
 
-/// Least squares with an l1 penalty:
-///
-/// ```text
-/// min_{x, b}  (1/2n) sum_i (a_i.x + b - y_i)^2 + l1 ||x||_1
-/// ```
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `l1` | 1 | weight of the l1 norm; scikit-learn's `alpha` |
-/// | `intercept` | true | an unpenalised intercept |
-/// | `stop` | relative gap 1e-4 | when to end, see [`Stop`] |
-/// | `seed` | 0 | of the visiting order |
-///
-/// ```
-/// use fenchel_finite_sum::Lasso;
-/// use ndarray::array;
-///
-/// let x = array![[1.0, 0.3], [2.0, -0.1], [3.0, 0.2], [4.0, -0.3]];
-/// let y = array![2.0, 4.1, 5.9, 8.0];
-/// let model = Lasso { l1: 0.1, ..Lasso::default() }.fit(&x, &y)?;
-/// assert!((model.weights[0] - 1.9).abs() < 0.1 && model.weights[1] == 0.0);
-/// # Ok::<(), fenchel_finite_sum::Error>(())
-/// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Lasso {
-    /// Weight of `||x||_1`.
-    pub l1: f64,
-    /// Whether to fit an unpenalised intercept.
-    pub intercept: bool,
-    /// When to end.
-    pub stop: Stop,
-    /// Seed of the visiting order.
-    pub seed: u64,
-}
-
-impl Default for Lasso {
-    fn default() -> Self {
-        Lasso { l1: 1.0, intercept: true, stop: Stop::default(), seed: 0 }
+settings! {
+    /// Least squares with an l1 penalty:
+    ///
+    /// ```text
+    /// min_{x, b}  (1/2n) sum_i (a_i.x + b - y_i)^2 + l1 ||x||_1
+    /// ```
+    ///
+    /// ```
+    /// use fenchel_finite_sum::Lasso;
+    /// use ndarray::array;
+    ///
+    /// let x = array![[1.0, 0.3], [2.0, -0.1], [3.0, 0.2], [4.0, -0.3]];
+    /// let y = array![2.0, 4.1, 5.9, 8.0];
+    /// let model = Lasso { l1: 0.1, ..Lasso::default() }.fit(&x, &y)?;
+    /// assert!((model.weights[0] - 1.9).abs() < 0.1 && model.weights[1] == 0.0);
+    /// # Ok::<(), fenchel_finite_sum::Error>(())
+    /// ```
+    pub struct Lasso {
+        /// Weight of `||x||_1`; scikit-learn's `alpha`.
+        l1: f64 = 1.0,
+        /// Whether to fit an unpenalised intercept.
+        intercept: bool = true,
+        /// When to end, see [`Stop`].
+        stop: Stop = Stop::default(),
+        /// Seed of the visiting order.
+        seed: u64 = 0,
     }
 }
 
@@ -126,37 +101,23 @@ impl Lasso {
     }
 }
 
-/// Least squares with l1 and l2 penalties:
-///
-/// ```text
-/// min_{x, b}  (1/2n) sum_i (a_i.x + b - y_i)^2 + l1 ||x||_1 + (l2/2) ||x||^2
-/// ```
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `l1` | 0.5 | weight of the l1 norm; scikit-learn's `alpha * l1_ratio` |
-/// | `l2` | 0.5 | weight of half the squared norm; scikit-learn's `alpha * (1 - l1_ratio)` |
-/// | `intercept` | true | an unpenalised intercept |
-/// | `stop` | relative gap 1e-4 | when to end, see [`Stop`] |
-/// | `seed` | 0 | of the visiting order |
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct ElasticNet {
-    /// Weight of `||x||_1`.
-    pub l1: f64,
-    /// Weight of `||x||^2 / 2`.
-    pub l2: f64,
-    /// Whether to fit an unpenalised intercept.
-    pub intercept: bool,
-    /// When to end.
-    pub stop: Stop,
-    /// Seed of the visiting order.
-    pub seed: u64,
-}
-
-impl Default for ElasticNet {
-    fn default() -> Self {
-        ElasticNet { l1: 0.5, l2: 0.5, intercept: true, stop: Stop::default(), seed: 0 }
+settings! {
+    /// Least squares with l1 and l2 penalties:
+    ///
+    /// ```text
+    /// min_{x, b}  (1/2n) sum_i (a_i.x + b - y_i)^2 + l1 ||x||_1 + (l2/2) ||x||^2
+    /// ```
+    pub struct ElasticNet {
+        /// Weight of `||x||_1`; scikit-learn's `alpha * l1_ratio`.
+        l1: f64 = 0.5,
+        /// Weight of `||x||^2 / 2`; scikit-learn's `alpha * (1 - l1_ratio)`.
+        l2: f64 = 0.5,
+        /// Whether to fit an unpenalised intercept.
+        intercept: bool = true,
+        /// When to end, see [`Stop`].
+        stop: Stop = Stop::default(),
+        /// Seed of the visiting order.
+        seed: u64 = 0,
     }
 }
 

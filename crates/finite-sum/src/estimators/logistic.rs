@@ -18,59 +18,44 @@ use super::solve::{Fitted, Hyper, Watch};
 use super::standardise::Standardiser;
 use crate::auto::{Choice, Method};
 use crate::loss::Logistic;
+use crate::settings::settings;
 use crate::{Error, Point};
 
-/// Binary logistic regression with l2 and l1 penalties:
-///
-/// ```text
-/// min_{x, b}  (1/n) sum_i log(1 + exp(-y_i (a_i.x + b))) + (l2/2) ||x||^2 + l1 ||x||_1
-/// ```
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `l2` | `None` | weight of the ridge term; `None` is `1/n`, scikit-learn's `C = 1`, or 0 where `l1 > 0` |
-/// | `l1` | 0 | weight of the l1 norm |
-/// | `intercept` | true | an unpenalised intercept |
-/// | `class_weights` | `Equal` | how much the rows of a class count, see [`ClassWeights`] |
-/// | `stop` | relative gap 1e-4 | when to end, see [`Stop`] |
-/// | `seed` | 0 | of the visiting order |
-///
-/// ```
-/// use fenchel_finite_sum::LogisticRegression;
-/// use ndarray::array;
-///
-/// let x = array![[0.0, 1.0], [1.0, 0.5], [3.0, 0.0], [4.0, 1.0]];
-/// let y = ["no", "no", "yes", "yes"];
-/// let model = LogisticRegression::default().fit(&x, &y)?;
-/// assert_eq!(model.predict(&x)?, array!["no", "no", "yes", "yes"]);
-/// assert!(model.report.certificate.relative() <= 1e-4);
-/// # Ok::<(), fenchel_finite_sum::Error>(())
-/// ```
-///
-/// scikit-learn weighs the sum of the losses by `C`, here the mean loss has weight 1: its `C` is `1/(l2 n)`,
-/// and with an l1 penalty `1/(l1 n)`. [`penalty_of_c`](super::penalty_of_c) is that formula, and
-/// [`weighted_penalty_of_c`](super::weighted_penalty_of_c) the one for rows with weights.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct LogisticRegression {
-    /// Weight of `||x||^2 / 2`; `None` is `1/n`, or 0 where `l1 > 0`.
-    pub l2: Option<f64>,
-    /// Weight of `||x||_1`.
-    pub l1: f64,
-    /// Whether to fit an unpenalised intercept.
-    pub intercept: bool,
-    /// How much the rows of each class count.
-    pub class_weights: ClassWeights,
-    /// When to end.
-    pub stop: Stop,
-    /// Seed of the visiting order.
-    pub seed: u64,
-}
-
-impl Default for LogisticRegression {
-    fn default() -> Self {
-        let (class_weights, stop) = (ClassWeights::default(), Stop::default());
-        LogisticRegression { l2: None, l1: 0.0, intercept: true, class_weights, stop, seed: 0 }
+settings! {
+    /// Binary logistic regression with l2 and l1 penalties:
+    ///
+    /// ```text
+    /// min_{x, b}  (1/n) sum_i log(1 + exp(-y_i (a_i.x + b))) + (l2/2) ||x||^2 + l1 ||x||_1
+    /// ```
+    ///
+    /// ```
+    /// use fenchel_finite_sum::LogisticRegression;
+    /// use ndarray::array;
+    ///
+    /// let x = array![[0.0, 1.0], [1.0, 0.5], [3.0, 0.0], [4.0, 1.0]];
+    /// let y = ["no", "no", "yes", "yes"];
+    /// let model = LogisticRegression::default().fit(&x, &y)?;
+    /// assert_eq!(model.predict(&x)?, array!["no", "no", "yes", "yes"]);
+    /// assert!(model.report.certificate.relative() <= 1e-4);
+    /// # Ok::<(), fenchel_finite_sum::Error>(())
+    /// ```
+    ///
+    /// scikit-learn weighs the sum of the losses by `C`, here the mean loss has weight 1: its `C` is `1/(l2 n)`,
+    /// and with an l1 penalty `1/(l1 n)`. [`penalty_of_c`](super::penalty_of_c) is that formula, and
+    /// [`weighted_penalty_of_c`](super::weighted_penalty_of_c) the one for rows with weights.
+    pub struct LogisticRegression {
+        /// Weight of `||x||^2 / 2`; `None` is `1/n`, scikit-learn's `C = 1`, or 0 where `l1 > 0`.
+        l2: Option<f64> = None,
+        /// Weight of `||x||_1`.
+        l1: f64 = 0.0,
+        /// Whether to fit an unpenalised intercept.
+        intercept: bool = true,
+        /// How much the rows of each class count.
+        class_weights: ClassWeights = ClassWeights::Equal,
+        /// When to end, see [`Stop`].
+        stop: Stop = Stop::default(),
+        /// Seed of the visiting order.
+        seed: u64 = 0,
     }
 }
 

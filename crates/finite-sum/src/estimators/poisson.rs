@@ -15,54 +15,41 @@ use super::solve::{Fitted, Hyper, Watch};
 use super::standardise::Standardiser;
 use crate::auto::{Choice, Method};
 use crate::loss::Poisson;
+use crate::settings::settings;
 use crate::{Error, Point};
 
-/// Poisson regression with log link and l2 and l1 penalties:
-///
-/// ```text
-/// min_{x, b}  (1/n) sum_i (exp(a_i.x + b) - y_i (a_i.x + b)) + (l2/2) ||x||^2 + l1 ||x||_1
-/// ```
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `l2` | 1 | weight of half the squared norm; scikit-learn's `alpha` |
-/// | `l1` | 0 | weight of the l1 norm |
-/// | `intercept` | true | an unpenalised intercept |
-/// | `stop` | relative gap 1e-4 | when to end, see [`Stop`] |
-/// | `seed` | 0 | of the visiting order |
-///
-/// The targets are counts or rates, `>= 0`. For counts over exposures `e_i` (years, kilometres) fit the rates `y_i / e_i` by
-/// `fit_weighted` with the weights `e_i`. Where every count is 0 the intercept falls for ever: the report then says
-/// [`NoMinimiser`](Status::NoMinimiser).
-///
-/// ```
-/// use fenchel_finite_sum::PoissonRegressor;
-/// use ndarray::array;
-///
-/// // The counts double with every unit of x.
-/// let x = array![[0.0], [1.0], [2.0], [3.0]];
-/// let model = PoissonRegressor { l2: 0.0, ..Default::default() }.fit(&x, &[1.0, 2.0, 4.0, 8.0])?;
-/// assert!((model.predict(&array![[4.0]])?[0] - 16.0).abs() < 0.5);
-/// # Ok::<(), fenchel_finite_sum::Error>(())
-/// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct PoissonRegressor {
-    /// Weight of `||x||^2 / 2`.
-    pub l2: f64,
-    /// Weight of `||x||_1`.
-    pub l1: f64,
-    /// Whether to fit an unpenalised intercept.
-    pub intercept: bool,
-    /// When to end.
-    pub stop: Stop,
-    /// Seed of the visiting order.
-    pub seed: u64,
-}
-
-impl Default for PoissonRegressor {
-    fn default() -> Self {
-        PoissonRegressor { l2: 1.0, l1: 0.0, intercept: true, stop: Stop::default(), seed: 0 }
+settings! {
+    /// Poisson regression with log link and l2 and l1 penalties:
+    ///
+    /// ```text
+    /// min_{x, b}  (1/n) sum_i (exp(a_i.x + b) - y_i (a_i.x + b)) + (l2/2) ||x||^2 + l1 ||x||_1
+    /// ```
+    ///
+    /// The targets are counts or rates, `>= 0`. For counts over exposures `e_i` (years, kilometres) fit the rates `y_i / e_i` by
+    /// `fit_weighted` with the weights `e_i`. Where every count is 0 the intercept falls for ever: the report then says
+    /// [`NoMinimiser`](Status::NoMinimiser).
+    ///
+    /// ```
+    /// use fenchel_finite_sum::PoissonRegressor;
+    /// use ndarray::array;
+    ///
+    /// // The counts double with every unit of x.
+    /// let x = array![[0.0], [1.0], [2.0], [3.0]];
+    /// let model = PoissonRegressor { l2: 0.0, ..Default::default() }.fit(&x, &[1.0, 2.0, 4.0, 8.0])?;
+    /// assert!((model.predict(&array![[4.0]])?[0] - 16.0).abs() < 0.5);
+    /// # Ok::<(), fenchel_finite_sum::Error>(())
+    /// ```
+    pub struct PoissonRegressor {
+        /// Weight of `||x||^2 / 2`; scikit-learn's `alpha`.
+        l2: f64 = 1.0,
+        /// Weight of `||x||_1`.
+        l1: f64 = 0.0,
+        /// Whether to fit an unpenalised intercept.
+        intercept: bool = true,
+        /// When to end, see [`Stop`].
+        stop: Stop = Stop::default(),
+        /// Seed of the visiting order.
+        seed: u64 = 0,
     }
 }
 

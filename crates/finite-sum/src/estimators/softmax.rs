@@ -20,69 +20,46 @@ use super::standardise::Standardiser;
 use crate::Error;
 use crate::auto::{AutoSettings, AutoState, Automatic, Choice, Method};
 use crate::multiclass::{MulticlassAuto, MulticlassPoint, MulticlassProblem, auto, feature_groups};
+use crate::settings::settings;
 
-/// Multinomial logistic regression with l2, l1 and group penalties on the weights `W`, one column a class:
-///
-/// ```text
-/// min_{W, b}  (1/n) sum_i -log softmax(W'a_i + b)_{y_i} + (l2/2) ||W||^2 + l1 ||W||_1 + group sqrt(r) sum_c ||W_c||
-/// ```
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `l2` | `None` | weight of the ridge term; `None` is `1/n`, scikit-learn's `C = 1`, or 0 where `l1 + group > 0` |
-/// | `l1` | 0 | weight of the l1 norm |
-/// | `group` | 0 | weight of the group norm: a feature counts for all classes or for none |
-/// | `intercept` | true | an unpenalised intercept for every class |
-/// | `class_weights` | `Equal` | how much the rows of a class count, see [`ClassWeights`] |
-/// | `stop` | relative gap 1e-4 | when to end, see [`Stop`] |
-/// | `seed` | 0 | of the visiting order |
-///
-/// The method is the one that [`multiclass::auto`](crate::multiclass::auto) chooses: accelerated dual ascent with a
-/// distribution a row, Newton's method for few features and classes or very small penalties, FISTA where `group > 0`; the
-/// model's `choice` says which, and why. For many classes with little data each, compare
-/// [`OneVsRest`](super::OneVsRest), whose fits are independent.
-///
-/// ```
-/// use fenchel_finite_sum::SoftmaxRegression;
-/// use ndarray::array;
-///
-/// let x = array![[0.0, 1.0], [0.2, 1.1], [3.0, 0.0], [3.1, 0.2], [0.1, -2.0], [0.0, -2.2]];
-/// let y = ["up", "up", "right", "right", "down", "down"];
-/// let model = SoftmaxRegression::default().fit(&x, &y)?;
-/// assert_eq!(model.predict(&x)?.to_vec(), y);
-/// assert!(model.report.certificate.relative() <= 1e-4);
-/// # Ok::<(), fenchel_finite_sum::Error>(())
-/// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct SoftmaxRegression {
-    /// Weight of `||W||^2 / 2`; `None` is `1/n`, or 0 where another penalty is set.
-    pub l2: Option<f64>,
-    /// Weight of `||W||_1`.
-    pub l1: f64,
-    /// Weight of the norms of the rows of `W`, each times `sqrt(r)`.
-    pub group: f64,
-    /// Whether to fit unpenalised intercepts.
-    pub intercept: bool,
-    /// How much the rows of each class count.
-    pub class_weights: ClassWeights,
-    /// When to end.
-    pub stop: Stop,
-    /// Seed of the visiting order.
-    pub seed: u64,
-}
-
-impl Default for SoftmaxRegression {
-    fn default() -> Self {
-        SoftmaxRegression {
-            l2: None,
-            l1: 0.0,
-            group: 0.0,
-            intercept: true,
-            class_weights: ClassWeights::default(),
-            stop: Stop::default(),
-            seed: 0,
-        }
+settings! {
+    /// Multinomial logistic regression with l2, l1 and group penalties on the weights `W`, one column a class:
+    ///
+    /// ```text
+    /// min_{W, b}  (1/n) sum_i -log softmax(W'a_i + b)_{y_i} + (l2/2) ||W||^2 + l1 ||W||_1 + group sqrt(r) sum_c ||W_c||
+    /// ```
+    ///
+    /// The method is the one that [`multiclass::auto`](crate::multiclass::auto) chooses: accelerated dual ascent with a
+    /// distribution a row, Newton's method for few features and classes or very small penalties, FISTA where `group > 0`; the
+    /// model's `choice` says which, and why. For many classes with little data each, compare
+    /// [`OneVsRest`](super::OneVsRest), whose fits are independent.
+    ///
+    /// ```
+    /// use fenchel_finite_sum::SoftmaxRegression;
+    /// use ndarray::array;
+    ///
+    /// let x = array![[0.0, 1.0], [0.2, 1.1], [3.0, 0.0], [3.1, 0.2], [0.1, -2.0], [0.0, -2.2]];
+    /// let y = ["up", "up", "right", "right", "down", "down"];
+    /// let model = SoftmaxRegression::default().fit(&x, &y)?;
+    /// assert_eq!(model.predict(&x)?.to_vec(), y);
+    /// assert!(model.report.certificate.relative() <= 1e-4);
+    /// # Ok::<(), fenchel_finite_sum::Error>(())
+    /// ```
+    pub struct SoftmaxRegression {
+        /// Weight of `||W||^2 / 2`; `None` is `1/n`, scikit-learn's `C = 1`, or 0 where `l1 + group > 0`.
+        l2: Option<f64> = None,
+        /// Weight of `||W||_1`.
+        l1: f64 = 0.0,
+        /// Weight of the norms of the rows of `W`, each times `sqrt(r)`: a feature counts for all classes or for none.
+        group: f64 = 0.0,
+        /// Whether to fit an unpenalised intercept for every class.
+        intercept: bool = true,
+        /// How much the rows of each class count.
+        class_weights: ClassWeights = ClassWeights::Equal,
+        /// When to end, see [`Stop`].
+        stop: Stop = Stop::default(),
+        /// Seed of the visiting order.
+        seed: u64 = 0,
     }
 }
 

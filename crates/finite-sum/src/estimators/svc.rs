@@ -17,6 +17,7 @@ use super::solve::{Fitted, Hyper, Watch};
 use super::standardise::Standardiser;
 use crate::auto::{Choice, Method};
 use crate::loss::{Hinge, SquaredHinge};
+use crate::settings::settings;
 use crate::{Error, Point};
 
 /// How a support vector machine measures a violated margin; `e = 1 - y t`.
@@ -29,58 +30,41 @@ pub enum SvcLoss {
     SquaredHinge,
 }
 
-/// A binary linear support vector machine:
-///
-/// ```text
-/// min_{x, b}  (1/n) sum_i phi(1 - y_i (a_i.x + b)) + (l2/2) ||x||^2
-/// ```
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `loss` | squared hinge | see [`SvcLoss`] |
-/// | `l2` | `None` | weight of the ridge term, above 0; `None` is `1/n` |
-/// | `intercept` | true | an unpenalised intercept |
-/// | `class_weights` | `Equal` | how much the rows of a class count, see [`ClassWeights`] |
-/// | `stop` | relative gap 1e-4 | when to end, see [`Stop`] |
-/// | `seed` | 0 | of the visiting order |
-///
-/// scikit-learn's `C` is `1/(l2 n)` for the hinge and `1/(2 l2 n)` for the squared hinge, which it writes without
-/// the half. Its `LinearSVC` penalises the intercept; here it is free.
-///
-/// The hinge is fitted by [`sdca`](fn@crate::methods::sdca), the squared hinge by what suits the problem.
-///
-/// ```
-/// use fenchel_finite_sum::{LinearSvc, SvcLoss};
-/// use ndarray::array;
-///
-/// let x = array![[0.0, 1.0], [1.0, 0.5], [3.0, 0.0], [4.0, 1.0]];
-/// let svc = LinearSvc { loss: SvcLoss::Hinge, ..LinearSvc::default() };
-/// let model = svc.fit(&x, &[3, 3, 8, 8])?;
-/// assert_eq!(model.predict(&x)?, array![3, 3, 8, 8]);
-/// # Ok::<(), fenchel_finite_sum::Error>(())
-/// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct LinearSvc {
-    /// How a violated margin is measured.
-    pub loss: SvcLoss,
-    /// Weight of `||x||^2 / 2`; `None` is `1/n`.
-    pub l2: Option<f64>,
-    /// Whether to fit an unpenalised intercept.
-    pub intercept: bool,
-    /// How much the rows of each class count.
-    pub class_weights: ClassWeights,
-    /// When to end.
-    pub stop: Stop,
-    /// Seed of the visiting order.
-    pub seed: u64,
-}
-
-impl Default for LinearSvc {
-    fn default() -> Self {
-        let (loss, stop) = (SvcLoss::default(), Stop::default());
-        let class_weights = ClassWeights::default();
-        LinearSvc { loss, l2: None, intercept: true, class_weights, stop, seed: 0 }
+settings! {
+    /// A binary linear support vector machine:
+    ///
+    /// ```text
+    /// min_{x, b}  (1/n) sum_i phi(1 - y_i (a_i.x + b)) + (l2/2) ||x||^2
+    /// ```
+    ///
+    /// scikit-learn's `C` is `1/(l2 n)` for the hinge and `1/(2 l2 n)` for the squared hinge, which it writes without
+    /// the half. Its `LinearSVC` penalises the intercept; here it is free.
+    ///
+    /// The hinge is fitted by [`sdca`](fn@crate::methods::sdca), the squared hinge by what suits the problem.
+    ///
+    /// ```
+    /// use fenchel_finite_sum::{LinearSvc, SvcLoss};
+    /// use ndarray::array;
+    ///
+    /// let x = array![[0.0, 1.0], [1.0, 0.5], [3.0, 0.0], [4.0, 1.0]];
+    /// let svc = LinearSvc { loss: SvcLoss::Hinge, ..LinearSvc::default() };
+    /// let model = svc.fit(&x, &[3, 3, 8, 8])?;
+    /// assert_eq!(model.predict(&x)?, array![3, 3, 8, 8]);
+    /// # Ok::<(), fenchel_finite_sum::Error>(())
+    /// ```
+    pub struct LinearSvc {
+        /// How a violated margin is measured.
+        loss: SvcLoss = SvcLoss::SquaredHinge,
+        /// Weight of `||x||^2 / 2`, above 0; `None` is `1/n`.
+        l2: Option<f64> = None,
+        /// Whether to fit an unpenalised intercept.
+        intercept: bool = true,
+        /// How much the rows of each class count.
+        class_weights: ClassWeights = ClassWeights::Equal,
+        /// When to end, see [`Stop`].
+        stop: Stop = Stop::default(),
+        /// Seed of the visiting order.
+        seed: u64 = 0,
     }
 }
 

@@ -4,7 +4,7 @@ use fenchel_optim::prox::Zero;
 use fenchel_optim::random::Order;
 use fenchel_optim::{Observer, Solution};
 
-use super::{FiniteSum, Sum, SumSettings, SumState, catalyst, finito, svrg};
+use super::{FiniteSum, Sum, SumSettings, SumState, finito, saga, svrg};
 use crate::Error;
 use crate::auto::{AutoState, Choice, Guarded, Method, Reason};
 use crate::methods::lag::Composite;
@@ -14,7 +14,7 @@ use crate::methods::lag::Composite;
 /// | case | method |
 /// |---|---|
 /// | no regulariser, `n l2 >= 2 L`, and `n d` numbers within the memory limit | [`finito`], permuted |
-/// | a table of gradients within the memory limit | [`catalyst`], which is SAGA for `n l2 >= 3 L` |
+/// | a table of gradients within the memory limit | [`saga`] |
 /// | else | [`svrg`] |
 ///
 /// The observer sees the progress and the [`Method`] at work. Of the settings, `step` and `order` are those of the
@@ -42,7 +42,7 @@ pub fn auto<T: FiniteSum, R: Composite, O: Observer<Method>>(
             };
             finito(&smooth, &SumSettings { order, ..settings.clone() }, start, watch)?
         }
-        Method::AcceleratedSaga => catalyst(sum, settings, None, start, watch)?,
+        Method::Saga => saga(sum, settings, start, watch)?,
         _ => svrg(sum, settings, start, watch)?,
     };
     Ok(Solution { state: AutoState { point: state, choice }, report })
@@ -57,7 +57,7 @@ fn choose<T: FiniteSum, R: Composite>(sum: &Sum<'_, T, R>, max_memory: Option<u6
         () if R::IDENTITY && sum.l2 > 0.0 && beta >= 2.0 && 8.0 * n * d <= limit => {
             (Method::Finito, Reason::WellConditionedTerms)
         }
-        () if 8.0 * sum.stored as f64 <= limit => (Method::AcceleratedSaga, Reason::TableFits),
+        () if 8.0 * sum.stored as f64 <= limit => (Method::Saga, Reason::TableFits),
         () => (Method::Svrg, Reason::TableTooLarge),
     };
     Choice { beta, ..Choice::only(method, reason) }

@@ -1,7 +1,6 @@
-//! SAG, SAGA and SVRG with vectors for gradients.
+//! SAGA and SVRG with vectors for gradients.
 
 use fenchel_linalg::Invalid;
-use fenchel_optim::Refusal;
 use fenchel_optim::random::Visits;
 use fenchel_optim::{Certificate, Iterative, Observer, Separable, Solution, run};
 
@@ -13,16 +12,16 @@ use crate::methods::lag::{Composite, Lagged, Powers};
 /// Passes between two computations of the average from the table.
 const REFRESH: usize = 10;
 
-/// What the correction `delta = f_j'(x) - reference` is multiplied by, and where the reference comes from.
+/// Where the reference of the correction `delta = f_j'(x) - reference` comes from.
 #[derive(Debug, Clone)]
 enum Reference {
-    /// The table: SAGA with weight 1, SAG with weight `1/n` on the step.
-    Table { weight: f64 },
+    /// The table: SAGA.
+    Table,
     /// The gradient at a snapshot, renewed after so many steps.
     Snapshot { point: Vec<f64>, inner: usize, since: usize },
 }
 
-/// SAG, SAGA or SVRG on a general sum: what an observer of them sees.
+/// SAGA or SVRG on a general sum: what an observer of them sees.
 pub struct Incremental<'p, 't, T: FiniteSum, R> {
     sum: &'p Sum<'t, T, R>,
     /// Up to date after [`flush`](Incremental::flush) only.
@@ -32,12 +31,8 @@ pub struct Incremental<'p, 't, T: FiniteSum, R> {
     reference: Reference,
     table: Vec<f64>,
     offsets: Vec<usize>,
-    /// Of the table (or the gradient at the snapshot), less `kappa y` with a proximal centre `y`.
+    /// Of the table, or the gradient at the snapshot.
     average: Vec<f64>,
-    /// The proximal centre and its weight, for [`catalyst`](super::catalyst).
-    centre: Option<(Vec<f64>, f64)>,
-    /// `l2 + kappa`
-    l2: f64,
     step: f64,
     powers: Powers,
     /// Steps done by a coordinate, out of `now` since the last flush.
@@ -71,59 +66,10 @@ pub fn saga<'p, 't, T: FiniteSum, R: Composite, O: Observer<Incremental<'p, 't, 
     start: Option<SumState>,
     observer: &mut O,
 ) -> Result<Solution<SumState>, Error> {
-    let method = "general saga";
-    let theory = 1.0 / (3.0 * sum.smoothness());
-    tabled(method, sum, settings, theory, 1.0, start, observer)
-}
-
-/// SAG on a general sum (Defazio's thesis, algorithm 2.2): [`sag`](crate::methods::sag()) with a vector a term. With a
-/// regulariser its convergence is not proved: it has to be asked for by `unproven_prox`.
-///
-/// # Errors
-/// As [`saga`]; [`Error::Refused`] for a regulariser without `unproven_prox`.
-pub fn sag<'p, 't, T: FiniteSum, R: Composite, O: Observer<Incremental<'p, 't, T, R>>>(
-    sum: &'p Sum<'t, T, R>,
-    settings: &SumSettings,
-    start: Option<SumState>,
-    observer: &mut O,
-) -> Result<Solution<SumState>, Error> {
-    let method = "general sag";
-    if !R::IDENTITY && !settings.unproven_prox {
-        let name = R::NAME;
-        let what =
-            format!("the {name} regulariser with a proof; use saga, or set unproven_prox to try");
-        return Err(Refusal::unsupported(method, what).into());
-    }
-    let (theory, weight) = (1.0 / sum.smoothness(), 1.0 / sum.terms().terms() as f64);
-    tabled(method, sum, settings, theory, weight, start, observer)
-}
-
-fn tabled<'p, 't, T: FiniteSum, R: Composite, O: Observer<Incremental<'p, 't, T, R>>>(
-    method: &'static str,
-    sum: &'p Sum<'t, T, R>,
-    settings: &SumSettings,
-    theory: f64,
-    weight: f64,
-    start: Option<SumState>,
-    observer: &mut O,
-) -> Result<Solution<SumState>, Error> {
     settings.stop.check()?;
-    let step = settings.step.resolve(theory)?;
-    let mut method = with_table(method, sum, settings, (step, weight), None, start)?;
-    let report = run(&mut method, &settings.stop, observer)?;
-    Ok(Solution { state: method.into_state(), report })
-}
-
-/// SAGA (`weight` 1) or SAG (`1/n`) with this step, and a proximal centre of weight `kappa` at the start.
-pub(super) fn with_table<'p, 't, T: FiniteSum, R: Composite>(
-    method: &'static str,
-    sum: &'p Sum<'t, T, R>,
-    settings: &SumSettings,
-    (step, weight): (f64, f64),
-    kappa: Option<f64>,
-    start: Option<SumState>,
-) -> Result<Incremental<'p, 't, T, R>, Error> {
+    let method = "general saga";
     check_memory(method, sum.stored as u64, settings.max_memory, "use general::svrg")?;
+    let step = settings.step.resolve(1.0 / (3.0 * sum.smoothness()))?;
     let mut start = start.unwrap_or_else(|| vec![0.0; sum.terms().dimension()].into());
     start.table = start.gradients();
     start.finito = None;
@@ -133,10 +79,10 @@ pub(super) fn with_table<'p, 't, T: FiniteSum, R: Composite>(
     }
     Invalid::check_length("table", sum.stored, start.table.len())?;
     Invalid::check_finite("table", &start.table)?;
-    let reference = Reference::Table { weight };
-    let mut method = Incremental::new(method, sum, settings, start, reference, step, kappa)?;
+    let mut method = Incremental::new(method, sum, settings, start, Reference::Table, step)?;
     method.fill = !warm;
-    Ok(method)
+    let report = run(&mut method, &settings.stop, observer)?;
+    Ok(Solution { state: method.into_state(), report })
 }
 
 /// SVRG on a general sum (Defazio's thesis, algorithm 2.3), with the last inner point as the next snapshot: no table,
@@ -157,7 +103,7 @@ pub fn svrg<'p, 't, T: FiniteSum, R: Composite, O: Observer<Incremental<'p, 't, 
     let start = SumState { table: Vec::new(), ..start };
     let reference = Reference::Snapshot { point: start.point.clone(), inner, since: inner };
     let step = settings.step.resolve(0.25 / sum.smoothness())?;
-    let mut method = Incremental::new("general svrg", sum, settings, start, reference, step, None)?;
+    let mut method = Incremental::new("general svrg", sum, settings, start, reference, step)?;
     let report = run(&mut method, &settings.stop, observer)?;
     Ok(Solution { state: method.into_state(), report })
 }
@@ -170,7 +116,6 @@ impl<'p, 't, T: FiniteSum, R: Composite> Incremental<'p, 't, T, R> {
         mut start: SumState,
         reference: Reference,
         step: f64,
-        kappa: Option<f64>,
     ) -> Result<Self, Error> {
         let table = start.gradients();
         let mut x = std::mem::take(&mut start.point);
@@ -183,7 +128,6 @@ impl<'p, 't, T: FiniteSum, R: Composite> Incremental<'p, 't, T, R> {
         }
         let (n, d) = (sum.terms.terms(), sum.terms.dimension());
         let capacity = n.min(u32::MAX as usize - 1) as u32;
-        let l2 = sum.l2 + kappa.unwrap_or(0.0);
         let shrink = sum.regulariser.coordinates().map_or(1.0, |h| h.shrink(step));
         let mut offsets = vec![0];
         if !table.is_empty() {
@@ -193,14 +137,12 @@ impl<'p, 't, T: FiniteSum, R: Composite> Incremental<'p, 't, T, R> {
             }));
         }
         let mut result = Incremental {
-            powers: Powers::new(step, l2, shrink, capacity),
+            powers: Powers::new(step, sum.l2, shrink, capacity),
             visits: Visits::new(order, n, settings.seed)?,
             scratch: sum.terms.scratch(),
             fresh: vec![0.0; sum.longest],
             old: vec![0.0; sum.longest],
             average: vec![0.0; d],
-            centre: kappa.map(|kappa| (x.clone(), kappa)),
-            l2,
             done: vec![0; d],
             now: 0,
             fill: false,
@@ -227,7 +169,7 @@ impl<'p, 't, T: FiniteSum, R: Composite> Incremental<'p, 't, T, R> {
     }
 
     /// The state to return, at the point that was certified last.
-    pub(super) fn into_state(mut self) -> SumState {
+    fn into_state(mut self) -> SumState {
         // What is not filled yet, or belongs to another point, is computed anew.
         if self.fill || self.restored {
             self.table.clear();
@@ -245,27 +187,6 @@ impl<'p, 't, T: FiniteSum, R: Composite> Incremental<'p, 't, T, R> {
                 self.average[support.at(k)] += g / n as f64;
             }
         }
-        if let Some((centre, kappa)) = &self.centre {
-            self.average.iter_mut().zip(centre).for_each(|(g, y)| *g -= kappa * y);
-        }
-    }
-
-    /// The proximal centre; nothing without one.
-    pub(super) fn centre(&self) -> &[f64] {
-        self.centre.as_ref().map_or(&[], |(centre, _)| centre)
-    }
-
-    /// Moves the proximal centre; without a regulariser the point, where the next pass starts, is pulled along. O(d).
-    pub(super) fn move_centre(&mut self, to: &[f64]) {
-        let Some((centre, kappa)) = &mut self.centre else { return };
-        let pull = if R::IDENTITY && *kappa > 0.0 { *kappa / self.l2 } else { 0.0 };
-        for (((y, new), g), x) in centre.iter_mut().zip(to).zip(&mut self.average).zip(&mut self.x)
-        {
-            let shift = new - *y;
-            *g -= *kappa * shift;
-            *x += pull * shift;
-            *y = *new;
-        }
     }
 
     /// Fills the table at the current point. One pass.
@@ -280,7 +201,7 @@ impl<'p, 't, T: FiniteSum, R: Composite> Incremental<'p, 't, T, R> {
 
     /// The average of a table without the rounding of many small updates, after so many steps.
     fn refresh_average(&mut self) {
-        if let Reference::Table { .. } = self.reference {
+        if let Reference::Table = self.reference {
             self.steps += 1;
             if self.steps == REFRESH * self.sum.terms.terms() {
                 self.steps = 0;
@@ -312,20 +233,20 @@ impl<'p, 't, T: FiniteSum, R: Composite> Incremental<'p, 't, T, R> {
         let fresh = &mut self.fresh[..support.len()];
         sum.terms.gradient(j, &self.x, &mut self.scratch, fresh);
         self.evaluations += 1;
-        let (old, weight, share) = match &mut self.reference {
-            Reference::Table { weight } => {
+        let (old, share) = match &mut self.reference {
+            Reference::Table => {
                 let start = self.offsets[j];
-                (&mut self.table[start..start + support.len()], *weight, 1.0 / n)
+                (&mut self.table[start..start + support.len()], 1.0 / n)
             }
             Reference::Snapshot { point, since, .. } => {
                 let old = &mut self.old[..support.len()];
                 sum.terms.gradient(j, point, &mut self.scratch, old);
                 self.evaluations += 1;
                 *since += 1;
-                (old, 1.0, 0.0)
+                (old, 0.0)
             }
         };
-        let rho = 1.0 - step * self.l2;
+        let rho = 1.0 - step * sum.l2;
         if coordinates.is_none() {
             for (x, g) in self.x.iter_mut().zip(&self.average) {
                 *x = rho * *x - step * g;
@@ -336,11 +257,11 @@ impl<'p, 't, T: FiniteSum, R: Composite> Incremental<'p, 't, T, R> {
             let delta = fresh - *old;
             match coordinates {
                 Some(regulariser) => {
-                    let forward = rho * self.x[c] - step * (weight * delta + self.average[c]);
+                    let forward = rho * self.x[c] - step * (delta + self.average[c]);
                     self.x[c] = regulariser.prox_coordinate(c, forward, step);
                     self.done[c] = now + 1;
                 }
-                None => self.x[c] -= step * weight * delta,
+                None => self.x[c] -= step * delta,
             }
             self.average[c] += share * delta;
             *old = *fresh;
@@ -393,30 +314,6 @@ impl<'p, 't, T: FiniteSum, R: Composite> Incremental<'p, 't, T, R> {
     }
 }
 
-impl<T: FiniteSum, R: Composite> Incremental<'_, '_, T, R> {
-    /// A pass of steps, after the one that fills the table where that is due. Returns the passes.
-    pub(super) fn advance_whole(&mut self) -> f64 {
-        let passes = if self.fill { 2.0 } else { 1.0 };
-        let done = self.advance(passes);
-        self.flush();
-        self.write_point();
-        done
-    }
-
-    /// What can be proved at the point that was certified last.
-    pub(super) fn certify_shown(&self) -> Certificate {
-        self.sum.certificate(&self.certified)
-    }
-
-    /// Goes back to a point; the state will say nothing else.
-    pub(super) fn restore_to(&mut self, point: Vec<f64>) {
-        self.flush();
-        self.certified.clone_from(&point);
-        self.x = point;
-        self.restored = true;
-    }
-}
-
 impl<T: FiniteSum, R: Composite> Iterative for Incremental<'_, '_, T, R> {
     fn advance(&mut self, passes: f64) -> f64 {
         let n = self.sum.terms.terms() as f64;
@@ -437,7 +334,7 @@ impl<T: FiniteSum, R: Composite> Iterative for Incremental<'_, '_, T, R> {
 
     fn certify(&mut self) -> Certificate {
         self.write_point();
-        self.certify_shown()
+        self.sum.certificate(&self.certified)
     }
 
     fn oracle_calls(&self) -> u64 {
@@ -450,7 +347,10 @@ impl<T: FiniteSum, R: Composite> Iterative for Incremental<'_, '_, T, R> {
 
     fn restore(&mut self) {
         if let Some(best) = self.best.take() {
-            self.restore_to(best);
+            self.flush();
+            self.certified.clone_from(&best);
+            self.x = best;
+            self.restored = true;
         }
     }
 }

@@ -7,14 +7,12 @@
 //! | method | memory | per step | when |
 //! |---|---|---|---|
 //! | [`saga`] | a gradient a term | one gradient | the default |
-//! | [`catalyst`] | the same | one gradient | `n l2 < 3 L`, or no l2: accelerated SAGA |
-//! | [`sag`] | the same | one gradient | longer steps; not proved with a regulariser |
 //! | [`svrg`] | 2 vectors | two gradients, and a full one now and then | the table does not fit |
 //! | [`finito`] | `n d` numbers | one gradient, O(d) | `n l2 >= 2 L`, dense gradients |
 //! | [`sdca`] | as `saga` | one proximal step | terms that have one; no step size |
-//! | [`auto`] | within the limit | | chooses between `finito`, `catalyst` and `svrg`, and says why |
+//! | [`auto`] | within the limit | | chooses between `finito`, `saga` and `svrg`, and says why |
 //!
-//! Terms whose gradients live on few coordinates say so by [`FiniteSum::support`]: the first three then store and
+//! Terms whose gradients live on few coordinates say so by [`FiniteSum::support`]: `saga`, `svrg` and `sdca` then store and
 //! touch no others, with the lagged updates of [`lag`](crate::methods::lag).
 //!
 //! All of them return a [`SumState`], a warm start.
@@ -24,16 +22,14 @@
 //! all cores.
 
 mod auto;
-mod catalyst;
 mod finito;
 mod incremental;
 mod sdca;
 mod state;
 
 pub use auto::auto;
-pub use catalyst::{GeneralCatalyst, catalyst};
 pub use finito::{GeneralFinito, finito};
-pub use incremental::{Incremental, sag, saga, svrg};
+pub use incremental::{Incremental, saga, svrg};
 pub use sdca::{GeneralSdca, sdca};
 pub use state::SumState;
 
@@ -43,9 +39,9 @@ use fenchel_optim::Refusal;
 use fenchel_optim::fista::gradient_mapping;
 use fenchel_optim::random::Order;
 use fenchel_optim::{Certificate, Regulariser, StepSize, Stop};
-use serde::{Deserialize, Serialize};
 
 use crate::Error;
+use crate::settings::settings;
 
 /// Differentiable, convex terms `f_1, ..., f_n` of a vector.
 ///
@@ -82,12 +78,11 @@ use crate::Error;
 /// let sum = Sum::new(&points, Zero, 0.1)?;
 /// let settings = SumSettings::default();
 /// let saga = general::saga(&sum, &settings, None, &mut ())?.state.point;
-/// let sag = general::sag(&sum, &settings, None, &mut ())?.state.point;
 /// let svrg = general::svrg(&sum, &settings, None, &mut ())?.state.point;
 /// // n l2 < 2 L: a smaller step.
 /// let small = SumSettings { step: fenchel_finite_sum::prelude::StepSize::Scaled(0.2), ..settings.clone() };
 /// let finito = general::finito(&sum, &small, None, &mut ())?.state.point;
-/// for x in [&sag, &svrg, &finito] {
+/// for x in [&svrg, &finito] {
 ///     assert!((x[0] - saga[0]).abs() < 0.1 && (x[1] - saga[1]).abs() < 0.1);
 /// }
 /// # Ok::<(), fenchel_finite_sum::Error>(())
@@ -148,47 +143,22 @@ pub struct Sum<'t, T, R> {
     longest: usize,
 }
 
-/// Settings of the methods for general sums.
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `step` | `Theory` | `1/(3L)` for `saga`, `1/L` for `sag`, `1/(4L)` for `svrg`; `finito` has `1/(2 l2)`, to be scaled down where `n l2 < 2 L` |
-/// | `inner` | 2 | steps of `svrg` between snapshots, in multiples of `n` |
-/// | `order` | `Uniform` | visiting order; `Permuted` is quicker for `finito` and `sdca` |
-/// | `unproven_prox` | false | whether `sag` takes a regulariser, which is not proved to converge |
-/// | `max_memory` | 4 GiB | for the table of gradients |
-/// | `seed` | 0 | of the visiting order |
-/// | `stop` | see [`Stop`] | when to end; a pass is `n` term gradients |
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct SumSettings {
-    /// Step size.
-    pub step: StepSize,
-    /// Steps between two snapshots of `svrg`, in multiples of the number of terms.
-    pub inner: f64,
-    /// Visiting order.
-    pub order: Order,
-    /// Whether `sag` takes a regulariser, with which its convergence is not proved.
-    pub unproven_prox: bool,
-    /// Largest size of the table, in bytes.
-    pub max_memory: Option<u64>,
-    /// Seed of the visiting order.
-    pub seed: u64,
-    /// When to end.
-    pub stop: Stop,
-}
-
-impl Default for SumSettings {
-    fn default() -> Self {
-        SumSettings {
-            step: StepSize::Theory,
-            inner: 2.0,
-            order: Order::Uniform,
-            unproven_prox: false,
-            max_memory: MAX_MEMORY,
-            seed: 0,
-            stop: Stop::default(),
-        }
+settings! {
+    /// Settings of the methods for general sums.
+    pub struct SumSettings {
+        /// Step size. `Theory` is `1/(3L)` for `saga`, `1/(4L)` for `svrg`, and `1/(2 l2)` for `finito`,
+        /// to be scaled down where `n l2 < 2 L`.
+        step: StepSize = StepSize::Theory,
+        /// Steps of `svrg` between two snapshots, in multiples of the number of terms.
+        inner: f64 = 2.0,
+        /// Visiting order; `Permuted` is quicker for `finito` and `sdca`.
+        order: Order = Order::Uniform,
+        /// Largest size of the table, in bytes.
+        max_memory: Option<u64> = MAX_MEMORY,
+        /// Seed of the visiting order.
+        seed: u64 = 0,
+        /// When to end; a pass is `n` term gradients.
+        stop: Stop = Stop::default(),
     }
 }
 

@@ -3,8 +3,7 @@
 use fenchel_optim::random::{Place, Visits};
 use serde::{Deserialize, Serialize};
 
-/// The state of the methods for general sums: the point, and for [`saga`](super::saga()), [`sag`](super::sag()),
-/// [`catalyst`](super::catalyst()) and [`sdca`](super::sdca()) the last gradient of every term on its support, one after the
+/// The state of the methods for general sums: the point, and for [`saga`](super::saga()) and [`sdca`](super::sdca()) the last gradient of every term on its support, one after the
 /// other; for [`finito`](super::finito()) its own table.
 ///
 /// A warm start on this sum or one like it, as is a state made [`from`](From) a point. The visits go on from where they stood.

@@ -8,9 +8,9 @@
 //! |---|---|
 //! | [`dual`] | [`sdca`](fn@sdca), [`catalyst`](fn@catalyst), [`qning`](fn@qning), [`miso_mu`](fn@miso_mu), [`prox_finito`](fn@prox_finito) |
 //! | [`mod@newton`] | [`newton`](fn@newton), [`newton_cg`](fn@newton_cg), [`subsampled_newton`](fn@subsampled_newton) |
-//! | [`incremental`] | [`saga`](fn@saga), [`sag`](fn@sag), [`svrg`](fn@svrg), [`sgd`](fn@sgd), [`katyusha`](fn@katyusha) |
+//! | [`incremental`] | [`saga`](fn@saga), [`sag`](fn@sag), [`svrg`](fn@svrg), [`sgd`](fn@sgd) |
 //! | [`points`] | [`finito`](fn@finito), [`miso`](fn@miso) |
-//! | batch | [`fista`](fn@fista), [`lbfgs`](fn@lbfgs), [`owlqn`](fn@owlqn) |
+//! | batch | [`fista`](fn@fista), [`lbfgs`](fn@lbfgs) |
 //!
 //! [`order`] has which term is next, [`lag`] the updates that make a step on a sparse row O(nnz).
 
@@ -32,11 +32,10 @@ pub use dual::{
 };
 pub use fista::{OnWeights, fista};
 pub use incremental::{
-    IncrementalState, Katyusha, KatyushaSettings, Sag, SagSettings, Saga, SagaSettings, SagaTheory,
-    Sgd, SgdSettings, Snapshot, Svrg, SvrgSettings, TableMethod, TableStart, TableState, katyusha,
-    sag, saga, sgd, svrg,
+    IncrementalState, Sag, SagSettings, Saga, SagaSettings, SagaTheory, Sgd, SgdSettings, Snapshot,
+    Svrg, SvrgSettings, TableMethod, TableStart, TableState, sag, saga, sgd, svrg,
 };
-pub use lbfgs::{lbfgs, owlqn};
+pub use lbfgs::lbfgs;
 pub use newton::{
     AsElasticNet, Newton, NewtonSettings, SubsampledNewton, SubsampledNewtonSettings, newton,
     newton_cg, subsampled_newton,

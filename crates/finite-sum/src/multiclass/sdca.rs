@@ -3,35 +3,27 @@
 use fenchel_linalg::{Design, Invalid};
 use fenchel_optim::random::Order;
 use fenchel_optim::{Observer, Separable, Solution, Stop, run};
-use serde::{Deserialize, Serialize};
 
 use super::ascent::{MulticlassAscent, SoftmaxStep};
 use super::problem::{CURVATURE, MulticlassProblem};
 use super::state::MulticlassState;
 use crate::Error;
+use crate::settings::settings;
 
-/// Settings of [`sdca`] and [`catalyst`].
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `kappa` | `None` | weight of Catalyst's proximal centre; `None` is `mean L_i / n - mu`; not used by `sdca` |
-/// | `step` | `Exact` | how far a distribution moves |
-/// | `order` | `Permuted` | which term is next |
-/// | `seed` | 0 | of the order |
-/// | `stop` | see [`Stop`] | when to end |
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct MulticlassSettings {
-    /// Weight of the proximal centre, 0 for none.
-    pub kappa: Option<f64>,
-    /// How far a distribution moves.
-    pub step: SoftmaxStep,
-    /// Which term is next. `d_i` is the Euclidean distance from `softmax(z_i)`, `g_i` the Kullback-Leibler divergence.
-    pub order: Order,
-    /// Seed of the order.
-    pub seed: u64,
-    /// When to end.
-    pub stop: Stop,
+settings! {
+    /// Settings of [`sdca`] and [`catalyst`].
+    pub struct MulticlassSettings {
+        /// Weight of Catalyst's proximal centre, 0 for none; `None` is `mean L_i / n - mu`. Not used by `sdca`.
+        kappa: Option<f64> = None,
+        /// How far a distribution moves.
+        step: SoftmaxStep = SoftmaxStep::Exact,
+        /// Which term is next. `d_i` is the Euclidean distance from `softmax(z_i)`, `g_i` the Kullback-Leibler divergence.
+        order: Order = Order::Permuted,
+        /// Seed of the visiting order.
+        seed: u64 = 0,
+        /// When to end, see [`Stop`].
+        stop: Stop = Stop::default(),
+    }
 }
 
 /// SDCA for multinomial logistic regression (Defazio's thesis, section 2.3.2), proximal for a separable

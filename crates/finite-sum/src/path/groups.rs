@@ -9,51 +9,31 @@ use fenchel_optim::{
     Budget, Certificate, Loss, Observer, Regulariser, Report, Solution, Status, Stop,
 };
 use ndarray::Array2;
-use serde::{Deserialize, Serialize};
 
 use super::method::{Grid, penalties};
 use super::result::{Path, PathPoint};
 use crate::gap::Gap;
 use crate::methods::fista;
 use crate::methods::newton::sphere_radius;
+use crate::settings::settings;
 use crate::{Error, Point, Problem};
 
 /// Passes of FISTA before the first new look at all features; each look doubles them.
 const FIRST_CHUNK: f64 = 10.0;
 
-/// Settings of [`group_path`].
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `l1_ratio` | 0 | share of the l1 norm in the penalty, from 0 (group lasso) to below 1 |
-/// | `grid` | 100 penalties down to 1e-3 of the largest | see [`Grid`] |
-/// | `screening` | true | groups and features that are proved to be 0 are not looked at |
-/// | `max_memory` | 4 GiB | for the copy of the features that are left; without it all are looked at |
-/// | `stop` | relative gap 1e-4 | of every point of the path, see [`Stop`] |
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct GroupPathSettings {
-    /// Share of the l1 norm in the penalty.
-    pub l1_ratio: f64,
-    /// The penalties.
-    pub grid: Grid,
-    /// Whether to leave out what is proved to be 0.
-    pub screening: bool,
-    /// Largest size of the copy of the features that are left, in bytes.
-    pub max_memory: Option<u64>,
-    /// When a point of the path is done.
-    pub stop: Stop,
-}
-
-impl Default for GroupPathSettings {
-    fn default() -> Self {
-        GroupPathSettings {
-            l1_ratio: 0.0,
-            grid: Grid::default(),
-            screening: true,
-            max_memory: MAX_MEMORY,
-            stop: Stop::default(),
-        }
+settings! {
+    /// Settings of [`group_path`].
+    pub struct GroupPathSettings {
+        /// Share of the l1 norm in the penalty, from 0 (group lasso) to below 1.
+        l1_ratio: f64 = 0.0,
+        /// The penalties: 100 of them, down to 1e-3 of the largest, unless said otherwise.
+        grid: Grid = Grid::default(),
+        /// Whether to leave out groups and features that are proved to be 0.
+        screening: bool = true,
+        /// Largest size of the copy of the features that are left, in bytes; without it all are looked at.
+        max_memory: Option<u64> = MAX_MEMORY,
+        /// When a point of the path is done.
+        stop: Stop = Stop::default(),
     }
 }
 

@@ -3,13 +3,14 @@
 use fenchel_linalg::labels::{Label, binary_signs};
 use fenchel_linalg::{AsDesign, Design, Invalid};
 use fenchel_optim::prox::{L1, Zero};
-use fenchel_optim::{Loss, Observer, Stop};
+use fenchel_optim::{Loss, MAX_MEMORY, Observer, Stop};
 use ndarray::ArrayView1;
 use serde::{Deserialize, Serialize};
 
 use super::result::{Path, PathPoint};
 use crate::loss::{Logistic, Squared};
 use crate::methods::newton::{NewtonSettings, Screening, Warm, check_grid};
+use crate::settings::settings;
 use crate::{Error, Problem};
 
 /// The penalties of a path.
@@ -33,48 +34,23 @@ impl Default for Grid {
     }
 }
 
-/// Settings of a path.
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `l1_ratio` | 1 | share of the l1 norm in the penalty, above 0 and at most 1 |
-/// | `grid` | 100 penalties down to 1e-3 of the largest | see [`Grid`] |
-/// | `intercept` | true | an unpenalised intercept; [`path`](fn@path) takes that of its problem |
-/// | `screening` | `Sphere` | features not to look at, see [`Screening`] |
-/// | `max_memory` | 4 GiB | for the copy of the data by columns |
-/// | `seed` | 0 | of the order of coordinate descent |
-/// | `stop` | relative gap 1e-4 | of every point of the path, see [`Stop`] |
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct PathSettings {
-    /// Share of the l1 norm in the penalty.
-    pub l1_ratio: f64,
-    /// The penalties.
-    pub grid: Grid,
-    /// Whether to fit an unpenalised intercept.
-    pub intercept: bool,
-    /// Which features need not be looked at.
-    pub screening: Screening,
-    /// Largest size of the copy by columns, in bytes.
-    pub max_memory: Option<u64>,
-    /// Seed of the order of coordinate descent.
-    pub seed: u64,
-    /// When a point of the path is done.
-    pub stop: Stop,
-}
-
-impl Default for PathSettings {
-    fn default() -> Self {
-        let NewtonSettings { max_memory, seed, stop } = NewtonSettings::default();
-        PathSettings {
-            l1_ratio: 1.0,
-            grid: Grid::default(),
-            intercept: true,
-            screening: Screening::default(),
-            max_memory,
-            seed,
-            stop,
-        }
+settings! {
+    /// Settings of a path.
+    pub struct PathSettings {
+        /// Share of the l1 norm in the penalty, above 0 and at most 1.
+        l1_ratio: f64 = 1.0,
+        /// The penalties: 100 of them, down to 1e-3 of the largest, unless said otherwise.
+        grid: Grid = Grid::default(),
+        /// Whether to fit an unpenalised intercept; [`path`](fn@path) takes that of its problem.
+        intercept: bool = true,
+        /// Which features need not be looked at.
+        screening: Screening = Screening::default(),
+        /// Largest size of the copy of the data by columns, in bytes.
+        max_memory: Option<u64> = MAX_MEMORY,
+        /// Seed of the order of coordinate descent.
+        seed: u64 = 0,
+        /// When a point of the path is done.
+        stop: Stop = Stop::default(),
     }
 }
 

@@ -258,7 +258,7 @@ fn general_sums_go_by_conditioning_and_memory() {
     let stop = Stop { relative: 1e-10, ..Stop::default() };
     for (l2, max_memory, method, reason) in [
         (1.0, Some(1000), Method::Finito, Reason::WellConditionedTerms),
-        (0.1, Some(1000), Method::AcceleratedSaga, Reason::TableFits),
+        (0.1, Some(1000), Method::Saga, Reason::TableFits),
         (1.0, Some(10), Method::Svrg, Reason::TableTooLarge),
     ] {
         let sum = Sum::new(&springs, Zero, l2).unwrap();
@@ -278,7 +278,7 @@ fn general_sums_go_by_conditioning_and_memory() {
     let sum = Sum::new(&springs, L1 { strength: 0.5 }, 1.0).unwrap();
     let settings = SumSettings { stop, ..Default::default() };
     let s = general::auto(&sum, &settings, None, &mut ()).unwrap();
-    assert_eq!(s.state.choice.method, Method::AcceleratedSaga);
+    assert_eq!(s.state.choice.method, Method::Saga);
 }
 
 /// A fitted model says which method was chosen, and so does its file.

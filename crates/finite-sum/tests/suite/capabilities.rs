@@ -3,10 +3,9 @@
 use crate::common::data;
 use fenchel_finite_sum::loss::{Hinge, Logistic};
 use fenchel_finite_sum::methods::{
-    CatalystSettings, FinitoSettings, KatyushaSettings, MisoMuSettings, MisoSettings,
-    ProxFinitoSettings, QningSettings, SagSettings, SagaSettings, SdcaSettings, SgdSettings,
-    SvrgSettings, catalyst, finito, katyusha, miso, miso_mu, prox_finito, qning, sag, saga, sdca,
-    sgd, svrg,
+    CatalystSettings, FinitoSettings, MisoMuSettings, MisoSettings, ProxFinitoSettings,
+    QningSettings, SagSettings, SagaSettings, SdcaSettings, SgdSettings, SvrgSettings, catalyst,
+    finito, miso, miso_mu, prox_finito, qning, sag, saga, sdca, sgd, svrg,
 };
 use fenchel_finite_sum::prelude::Refusal;
 use fenchel_finite_sum::{Error, Problem};
@@ -25,7 +24,7 @@ fn answer<T>(result: Result<T, Error>) -> char {
 }
 
 /// Columns: strongly convex; `mu = 0`; l2 and a proximal regulariser; a loss with a kink and l2.
-const MATRIX: [(&str, &str); 12] = [
+const MATRIX: [(&str, &str); 11] = [
     ("sdca", "ymyy"),
     ("catalyst", "yyyu"),
     ("qning", "yyyu"),
@@ -35,7 +34,6 @@ const MATRIX: [(&str, &str); 12] = [
     ("sag", "yyuu"),
     ("svrg", "yyyu"),
     ("sgd", "yyyu"),
-    ("katyusha", "ymyu"),
     ("finito", "ym-u"),
     ("miso", "yy-u"),
 ];
@@ -62,10 +60,6 @@ macro_rules! every {
             ("sag", answer(sag(p, &SagSettings { stop, ..Default::default() }, None, o))),
             ("svrg", answer(svrg(p, &SvrgSettings { stop, ..Default::default() }, None, o))),
             ("sgd", answer(sgd(p, &SgdSettings { stop, ..Default::default() }, None, o))),
-            (
-                "katyusha",
-                answer(katyusha(p, &KatyushaSettings { stop, ..Default::default() }, None, o)),
-            ),
         ]
     }};
 }

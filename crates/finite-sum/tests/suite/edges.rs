@@ -7,8 +7,8 @@ use crate::general_sdca::Terms;
 use fenchel_finite_sum::general::{self, Sum, SumSettings, SumState};
 use fenchel_finite_sum::loss::{Hinge, Huber, Logistic, Poisson, Squared, SquaredHinge};
 use fenchel_finite_sum::methods::{
-    KatyushaSettings, LbfgsSettings, QningSettings, SagSettings, SagaSettings, SdcaSettings,
-    SgdSettings, SvrgSettings, katyusha, lbfgs, qning, sag, saga, sdca, sgd, svrg,
+    LbfgsSettings, QningSettings, SagSettings, SagaSettings, SdcaSettings, SgdSettings,
+    SvrgSettings, lbfgs, qning, sag, saga, sdca, sgd, svrg,
 };
 use fenchel_finite_sum::prelude::{Report, Status, StepSize, Stop};
 use fenchel_finite_sum::{
@@ -49,8 +49,6 @@ fn targets_far_from_zero_are_no_divergence() {
     }
     let settings = SvrgSettings { stop, ..Default::default() };
     check("svrg", svrg(&problem, &settings, None, &mut ()).unwrap().report, 1.0001);
-    let settings = KatyushaSettings { stop, ..Default::default() };
-    check("katyusha", katyusha(&problem, &settings, None, &mut ()).unwrap().report, 1.0001);
     let settings = SdcaSettings { stop, ..Default::default() };
     check("sdca", sdca(&problem, &settings, None, &mut ()).unwrap().report, 1.0001);
     let settings = SgdSettings { stop, ..Default::default() };

@@ -4,7 +4,7 @@
 use crate::common::{data, distance, reference};
 use fenchel_finite_sum::general::{self, FiniteSum, Sum, SumSettings, SumState};
 use fenchel_finite_sum::loss::Logistic;
-use fenchel_finite_sum::methods::{SagSettings, SagaSettings, sag, saga};
+use fenchel_finite_sum::methods::{SagaSettings, saga};
 use fenchel_finite_sum::prelude::Refusal;
 use fenchel_finite_sum::prelude::{Certificate, Order, Status, StepSize, Stop};
 use fenchel_finite_sum::prox::{GroupLasso, Groups, L1, Zero};
@@ -67,9 +67,9 @@ fn script(n: usize) -> Order {
     Order::Scripted((0..3 * n).map(|k| (k * k + 5 * k) % n).collect())
 }
 
-/// On linear terms SAGA and SAG take the steps of their linear forms, sparse and dense.
+/// On linear terms SAGA takes the steps of its linear form, sparse and dense.
 #[test]
-fn trajectories_are_those_of_the_linear_methods() {
+fn trajectories_are_those_of_the_linear_method() {
     let data = data(30, 7, 0.4, 1);
     let n = 30;
     let step = StepSize::Constant(0.3);
@@ -81,28 +81,12 @@ fn trajectories_are_those_of_the_linear_methods() {
         let order = script(n);
         let settings = SagaSettings { step, order: order.clone(), stop, ..Default::default() };
         let linear_saga = saga(&problem, &settings, None, &mut ()).unwrap().state.point.weights;
-        let settings = SagSettings {
-            step,
-            order: order.clone(),
-            stop,
-            unproven_prox: true,
-            ..Default::default()
-        };
-        let linear_sag = sag(&problem, &settings, None, &mut ()).unwrap().state.point.weights;
         for sparse in [false, true] {
             let terms = Terms::new(&data.dense, &data.signs, sparse);
             let sum = Sum::new(&terms, h, l2).unwrap();
-            let settings = SumSettings {
-                step,
-                order: order.clone(),
-                stop,
-                unproven_prox: true,
-                ..Default::default()
-            };
+            let settings = SumSettings { step, order: order.clone(), stop, ..Default::default() };
             let s = general::saga(&sum, &settings, None, &mut ()).unwrap();
             assert!(distance(&s.state.point, &linear_saga) <= 1e-13, "saga {sparse} {l1}");
-            let s = general::sag(&sum, &settings, None, &mut ()).unwrap();
-            assert!(distance(&s.state.point, &linear_sag) <= 1e-13, "sag {sparse} {l1}");
         }
     }
 }
@@ -122,11 +106,6 @@ fn every_method_ends_at_the_optimum() {
         let scaled = SumSettings { step: StepSize::Scaled(slower), stop, ..Default::default() };
         let results = [
             general::saga(&sum, &settings, None, &mut ()).map(|s| (s.state.point, s.report)),
-            general::sag(&sum, &settings, None, &mut ()).map(|s| (s.state.point, s.report)),
-            general::catalyst(&sum, &settings, None, None, &mut ())
-                .map(|s| (s.state.point, s.report)),
-            general::catalyst(&sum, &settings, Some(0.02), None, &mut ())
-                .map(|s| (s.state.point, s.report)),
             general::svrg(&sum, &settings, None, &mut ()).map(|s| (s.state.point, s.report)),
             general::finito(&sum, &scaled, None, &mut ()).map(|s| (s.state.point, s.report)),
         ];
@@ -144,9 +123,6 @@ fn every_method_ends_at_the_optimum() {
             general::saga(&sum, &settings, None, &mut ())
                 .map(|s| (s.state.point, s.report))
                 .unwrap(),
-            general::catalyst(&sum, &settings, None, None, &mut ())
-                .map(|s| (s.state.point, s.report))
-                .unwrap(),
             general::svrg(&sum, &settings, None, &mut ())
                 .map(|s| (s.state.point, s.report))
                 .unwrap(),
@@ -158,91 +134,6 @@ fn every_method_ends_at_the_optimum() {
             }
         }
     }
-}
-
-/// A pass of SAGA on `F + (kappa/2) ||x - y||^2` with the centre folded into the terms, then the centre moved: the outer steps of
-/// Catalyst, written out for the first two.
-#[test]
-fn the_proximal_centre_is_a_term_of_every_step() {
-    let data = data(30, 7, 0.4, 6);
-    let (n, l2, kappa, step) = (30, 0.01, 0.05, 0.3);
-    let order: Vec<usize> = (0..2 * n).map(|k| (k * k + 5 * k) % n).collect();
-    let row = |j: usize| data.dense.row(j).to_vec();
-    let slope = |j: usize, x: &[f64]| {
-        let t: f64 = row(j).iter().zip(x).map(|(a, x)| a * x).sum();
-        Logistic.derivative(t, data.signs[j])
-    };
-    let mut x = [0.0; 7];
-    let mut table: Vec<f64> = (0..n).map(|j| slope(j, &x)).collect();
-    let (mut centre, mut before) = ([0.0; 7], [0.0; 7]);
-    let mut alpha = 1.0f64;
-    let mut reached = vec![];
-    for pass in order.chunks(n) {
-        for &j in pass {
-            let fresh = slope(j, &x);
-            let average: Vec<f64> = (0..7)
-                .map(|c| (0..n).map(|i| table[i] * row(i)[c]).sum::<f64>() / n as f64)
-                .collect();
-            for (c, a) in row(j).iter().enumerate() {
-                let pull = kappa * (x[c] - centre[c]);
-                x[c] -= step * ((fresh - table[j]) * a + average[c] + l2 * x[c] + pull);
-            }
-            table[j] = fresh;
-        }
-        reached.push(x);
-        let uphill: f64 = (0..7).map(|c| (centre[c] - x[c]) * (x[c] - before[c])).sum();
-        let q = l2 / (l2 + kappa);
-        let mut push = 0.0;
-        if uphill > 0.0 {
-            alpha = 1.0;
-        } else {
-            // alpha^2 = (1 - alpha) a^2 + q alpha
-            let a = alpha;
-            let b = a * a - q;
-            alpha = 0.5 * (-b + (b * b + 4.0 * a * a).sqrt());
-            push = a * (1.0 - a) / (a * a + alpha);
-        }
-        for c in 0..7 {
-            let next = x[c] + push * (x[c] - before[c]);
-            before[c] = x[c];
-            x[c] += kappa / (l2 + kappa) * (next - centre[c]);
-            centre[c] = next;
-        }
-    }
-    for sparse in [false, true] {
-        let terms = Terms::new(&data.dense, &data.signs, sparse);
-        let sum = Sum::new(&terms, Zero, l2).unwrap();
-        for (k, expected) in reached.iter().enumerate() {
-            let settings = SumSettings {
-                step: StepSize::Constant(step),
-                order: Order::Scripted(order.clone()),
-                stop: Stop::after_passes(2.0 + k as f64),
-                ..Default::default()
-            };
-            let s = general::catalyst(&sum, &settings, Some(kappa), None, &mut ()).unwrap();
-            assert!(distance(&s.state.point, expected) <= 1e-13, "{sparse} pass {k}");
-        }
-    }
-}
-
-/// Features of falling scale and a tiny l2.
-#[test]
-fn acceleration_saves_passes_where_terms_are_badly_conditioned() {
-    let mut data = data(400, 20, 0.5, 7);
-    for (c, mut column) in data.dense.columns_mut().into_iter().enumerate() {
-        column *= 0.8f64.powi(c as i32);
-    }
-    let terms = Terms::new(&data.dense, &data.signs, true);
-    let stop = Stop { max_passes: 1e5, ..Stop::at_relative(1e-6) };
-    // Without a centre it is SAGA.
-    let sum = Sum::new(&terms, Zero, 1e-5).unwrap();
-    let settings = SumSettings { stop, ..Default::default() };
-    let by = |kappa| {
-        let report = general::catalyst(&sum, &settings, kappa, None, &mut ()).unwrap().report;
-        assert_eq!(report.status, Status::Converged, "{report}");
-        report.passes
-    };
-    assert!(3.0 * by(None) <= by(Some(0.0)), "{} {}", by(None), by(Some(0.0)));
 }
 
 /// The gap by strong convexity bounds the suboptimality at any point.
@@ -302,13 +193,10 @@ fn bad_input_is_refused() {
     assert!(general::svrg(&sum, &small, None, &mut ()).is_ok());
     let weighted = SumSettings { order: Order::Weighted(vec![1.0; 10]), ..Default::default() };
     assert!(matches!(
-        general::sag(&sum, &weighted, None, &mut ()).unwrap_err(),
+        general::saga(&sum, &weighted, None, &mut ()).unwrap_err(),
         Error::Refused(Refusal::Unsupported { .. })
     ));
     let settings = SumSettings::default();
-    let l1 = Sum::new(&terms, L1 { strength: 0.1 }, 0.1).unwrap();
-    let error = general::sag(&l1, &settings, None, &mut ()).unwrap_err().to_string();
-    assert!(error.contains("use saga"), "{error}");
     let state = SumState::new(vec![0.0; 4], vec![0.0; 3]);
     assert!(general::saga(&sum, &settings, Some(state), &mut ()).is_err());
     assert!(general::svrg(&sum, &settings, Some(vec![f64::NAN; 4].into()), &mut ()).is_err());
@@ -332,12 +220,11 @@ fn groups_of_a_general_sum_are_zero_together() {
     for sparse in [false, true] {
         let terms = Terms::new(&data.dense, &data.signs, sparse);
         let sum = Sum::new(&terms, h.clone(), 0.02).unwrap();
-        let settings = SumSettings { stop, unproven_prox: true, ..Default::default() };
+        let settings = SumSettings { stop, ..Default::default() };
         let saga = general::saga(&sum, &settings, None, &mut ()).unwrap().state.point;
-        let sag = general::sag(&sum, &settings, None, &mut ()).unwrap().state.point;
         let svrg = general::svrg(&sum, &settings, None, &mut ()).unwrap().state.point;
         let auto = general::auto(&sum, &settings, None, &mut ()).unwrap().state.point.point;
-        for (name, x) in [("saga", saga), ("sag", sag), ("svrg", svrg), ("auto", auto)] {
+        for (name, x) in [("saga", saga), ("svrg", svrg), ("auto", auto)] {
             assert!(distance(&x, &w) <= 1e-7, "{name}, sparse {sparse}: {x:?} {w:?}");
         }
     }

@@ -18,7 +18,6 @@ mod general;
 mod general_sdca;
 mod group_path;
 mod incremental;
-mod katyusha;
 mod lagged;
 mod losses;
 mod multiclass;

@@ -2,14 +2,14 @@
 
 use fenchel_finite_sum::loss::{Logistic, Squared};
 use fenchel_finite_sum::methods::{
-    CatalystSettings, FistaSettings, KatyushaSettings, LbfgsSettings, MisoSettings,
-    NewtonCgSettings, NewtonSettings, QningSettings, SagSettings, SagaSettings, SgdSettings,
-    SubsampledNewtonSettings, SvrgSettings, catalyst, fista, katyusha, lbfgs, miso, newton,
-    newton_cg, qning, sag, saga, sgd, subsampled_newton, svrg,
+    CatalystSettings, FistaSettings, LbfgsSettings, MisoSettings, NewtonCgSettings, NewtonSettings,
+    QningSettings, SagSettings, SagaSettings, SgdSettings, SubsampledNewtonSettings, SvrgSettings,
+    catalyst, fista, lbfgs, miso, newton, newton_cg, qning, sag, saga, sgd, subsampled_newton,
+    svrg,
 };
 use fenchel_finite_sum::multiclass::{MulticlassProblem, MulticlassSettings};
 use fenchel_finite_sum::prelude::{Status, Stop};
-use fenchel_finite_sum::prox::{GroupLasso, Groups, L1, Zero};
+use fenchel_finite_sum::prox::{L1, Zero};
 use fenchel_finite_sum::{
     ElasticNet, Lasso, LinearSvc, LogisticRegression, OneVsRest, Problem, Ridge, SoftmaxRegression,
     SvcLoss, auto, multiclass,
@@ -25,41 +25,6 @@ use crate::common::data;
 fn offsets_beyond_the_entries_are_refused() {
     let error = Csr::from_parts(&[0, 3, 2], &[0, 1], &[1.0, 1.0], 3).unwrap_err();
     assert!(matches!(error, Invalid::Layout { what: "design matrix", .. }), "{error}");
-}
-
-/// The zeros of the optimum are zeros of the point, and the certificate is that of the point.
-#[test]
-fn katyusha_returns_exact_zeros() {
-    let data = data(200, 30, 1.0, 5);
-    let design = Dense::new(data.dense.view()).unwrap();
-    let stop = Stop::at_relative(1e-8);
-    let settings = KatyushaSettings { stop, ..Default::default() };
-    let l1 = L1 { strength: 0.02 };
-    let problem = Problem::new(design, &data.signs, Logistic, l1, 1e-3).unwrap().with_intercept();
-    let solution = katyusha(&problem, &settings, None, &mut ()).unwrap();
-    let best = auto(&problem, &auto_settings(1e-12), None, &mut ()).unwrap().state.point;
-    assert!(best.support() < 25);
-    assert_eq!(solution.state.point.support(), best.support());
-    let report = solution.report;
-    assert_eq!(report.status, Status::Converged);
-    let objective = problem.objective(&solution.state.point).unwrap();
-    assert!((report.certificate.objective().unwrap() - objective).abs() <= 1e-15);
-    assert!(report.certificate.relative() <= 1e-8);
-    // A start at the optimum costs nothing, and stays.
-    let again = katyusha(&problem, &settings, Some(solution.state.clone()), &mut ()).unwrap();
-    assert_eq!(again.report.passes, 0.0);
-    assert_eq!(again.state.point.weights, solution.state.point.weights);
-
-    let groups: Vec<Vec<usize>> = (0..10).map(|g| (3 * g..3 * g + 3).collect()).collect();
-    let groups = Groups::new(30, &groups).unwrap();
-    let lasso = GroupLasso { groups, strength: 0.02 };
-    let problem = Problem::new(design, &data.signs, Logistic, lasso, 1e-3).unwrap();
-    let point = katyusha(&problem, &settings, None, &mut ()).unwrap().state.point;
-    let empty = point.weights.chunks(3).filter(|group| group.iter().all(|w| *w == 0.0)).count();
-    let best = auto(&problem, &auto_settings(1e-12), None, &mut ()).unwrap().state.point;
-    let right = best.weights.chunks(3).filter(|group| group.iter().all(|w| *w == 0.0)).count();
-    assert!(right > 2);
-    assert_eq!(empty, right);
 }
 
 fn auto_settings(relative: f64) -> fenchel_finite_sum::AutoSettings {
@@ -224,28 +189,6 @@ fn separated_data_are_recognised_by_direct_calls() {
     let settings = MulticlassSettings { stop, ..Default::default() };
     let solution = multiclass::catalyst(&problem, &settings, None, o).unwrap();
     assert_eq!(solution.report.status, Status::NoMinimiser);
-}
-
-#[test]
-fn katyusha_keeps_to_its_limit_of_passes() {
-    let x = Array2::from_shape_fn((50, 5), |(i, c)| ((i * 7 + c * 3) % 11) as f64 / 11.0 - 0.4);
-    let y: Vec<f64> = (0..50).map(|i| if i % 3 == 0 { -1.0 } else { 1.0 }).collect();
-    let design = x.as_design().unwrap();
-    let l1 = Problem::new(design, &y, Logistic, L1 { strength: 1e-3 }, 1e-3).unwrap();
-    let smooth = Problem::new(design, &y, Logistic, Zero, 1e-3).unwrap();
-    for (seed, max_passes) in [(0, 3.0), (1, 7.0), (2, 7.5), (3, 12.0), (4, 12.25)] {
-        let stop = Stop { max_passes, absolute: 0.0, relative: 0.0, ..Stop::default() };
-        let settings = KatyushaSettings { seed, stop, ..Default::default() };
-        let reports = [
-            katyusha(&l1, &settings, None, &mut ()).unwrap().report,
-            katyusha(&smooth, &settings, None, &mut ()).unwrap().report,
-        ];
-        for report in reports {
-            // A term gradient is not divided.
-            assert!(report.passes < max_passes + 1.0 / 50.0, "{max_passes}: {report}");
-            assert!(report.passes >= max_passes - 1.1, "{max_passes}: {report}");
-        }
-    }
 }
 
 /// Every estimator goes on from its own model: no pass at the optimum, never worse, and not from other features or classes.

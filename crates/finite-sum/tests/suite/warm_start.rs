@@ -5,11 +5,11 @@ use crate::common::{Data, data};
 use fenchel_finite_sum::general::{self, FiniteSum, Sum, SumSettings, SumState};
 use fenchel_finite_sum::loss::Logistic;
 use fenchel_finite_sum::methods::{
-    CatalystSettings, DualState, FinitoSettings, FistaSettings, KatyushaSettings, LbfgsSettings,
-    MisoMuSettings, MisoSettings, NewtonCgSettings, NewtonSettings, ProxFinitoSettings,
-    QningSettings, SagSettings, SagaSettings, SdcaSettings, SgdSettings, SubsampledNewtonSettings,
-    SvrgSettings, catalyst, finito, fista, katyusha, lbfgs, miso, miso_mu, newton, newton_cg,
-    prox_finito, qning, sag, saga, sdca, sgd, subsampled_newton, svrg,
+    CatalystSettings, DualState, FinitoSettings, FistaSettings, LbfgsSettings, MisoMuSettings,
+    MisoSettings, NewtonCgSettings, NewtonSettings, ProxFinitoSettings, QningSettings, SagSettings,
+    SagaSettings, SdcaSettings, SgdSettings, SubsampledNewtonSettings, SvrgSettings, catalyst,
+    finito, fista, lbfgs, miso, miso_mu, newton, newton_cg, prox_finito, qning, sag, saga, sdca,
+    sgd, subsampled_newton, svrg,
 };
 use fenchel_finite_sum::multiclass::{MulticlassProblem, MulticlassSettings};
 use fenchel_finite_sum::prox::{L1, Zero};
@@ -81,9 +81,6 @@ fn methods<'p>(
     classes: &'p Classes<'p>,
     sum: &'p Sum<'p, Terms<'p>, Zero>,
 ) -> Vec<(&'static str, Solve<'p>)> {
-    let accelerated = |sum, settings: &SumSettings, start, observer: &mut ()| {
-        general::catalyst(sum, settings, None, start, observer)
-    };
     vec![
         method!("sdca", sdca, l1, SdcaSettings {}),
         method!("prox_finito", prox_finito, l1, ProxFinitoSettings {}),
@@ -94,7 +91,6 @@ fn methods<'p>(
         method!("sag", sag, smooth, SagSettings {}),
         method!("svrg", svrg, l1, SvrgSettings {}),
         method!("sgd", sgd, smooth, SgdSettings {}),
-        method!("katyusha", katyusha, l1, KatyushaSettings {}),
         method!("finito", finito, plain, FinitoSettings {}),
         method!("miso", miso, plain, MisoSettings {}),
         method!("fista", fista, l1, FistaSettings {}),
@@ -108,10 +104,8 @@ fn methods<'p>(
         method!("classes: newton_cg", multiclass::newton_cg, classes, NewtonCgSettings {}),
         method!("classes: lbfgs", multiclass::lbfgs, classes, LbfgsSettings {}),
         method!("general: saga", general::saga, sum, SumSettings {}),
-        method!("general: sag", general::sag, sum, SumSettings {}),
         method!("general: svrg", general::svrg, sum, SumSettings {}),
         method!("general: finito", general::finito, sum, SumSettings {}),
-        method!("general: catalyst", accelerated, sum, SumSettings {}),
     ]
 }
 

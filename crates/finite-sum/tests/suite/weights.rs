@@ -4,11 +4,10 @@ use crate::common::{Data, data, objective, reference};
 use fenchel_finite_sum::loss::{Hinge, Logistic, Poisson, Squared};
 use fenchel_finite_sum::methods::lag::Lagged;
 use fenchel_finite_sum::methods::{
-    AsElasticNet, CatalystSettings, FinitoSettings, FistaSettings, KatyushaSettings,
-    MisoMuSettings, MisoSettings, NewtonCgSettings, NewtonSettings, ProxFinitoSettings,
-    QningSettings, SagSettings, SagaSettings, SdcaSettings, SdcaStep, SgdSettings, SvrgSettings,
-    catalyst, finito, fista, katyusha, lbfgs, miso, miso_mu, newton, newton_cg, prox_finito, qning,
-    sag, saga, sdca, sgd, svrg,
+    AsElasticNet, CatalystSettings, FinitoSettings, FistaSettings, MisoMuSettings, MisoSettings,
+    NewtonCgSettings, NewtonSettings, ProxFinitoSettings, QningSettings, SagSettings, SagaSettings,
+    SdcaSettings, SdcaStep, SgdSettings, SvrgSettings, catalyst, finito, fista, lbfgs, miso,
+    miso_mu, newton, newton_cg, prox_finito, qning, sag, saga, sdca, sgd, svrg,
 };
 use fenchel_finite_sum::path::path;
 use fenchel_finite_sum::path::{PathSettings, Screening};
@@ -80,9 +79,6 @@ fn solutions<D: Design, L: Loss, R: Lagged + AsElasticNet>(
         let s = prox_finito(problem, &settings, None, &mut ()).unwrap();
         all.push(("prox_finito", s.state.point, s.report));
     }
-    let s = katyusha(problem, &KatyushaSettings { stop, ..Default::default() }, None, &mut ());
-    let s = s.unwrap();
-    all.push(("katyusha", s.state.point, s.report));
     let order = Order::Mixed;
     let settings = SagaSettings { order, stop, ..Default::default() };
     let s = saga(problem, &settings, None, &mut ()).unwrap();

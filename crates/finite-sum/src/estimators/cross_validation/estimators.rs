@@ -5,7 +5,6 @@ use fenchel_linalg::{AsDesign, Design, Invalid};
 use fenchel_metrics::{k_fold, stratified_k_fold};
 use fenchel_optim::Stop;
 use ndarray::ArrayView1;
-use serde::{Deserialize, Serialize};
 
 use super::folds::Folds;
 use super::margin::{self, Judge};
@@ -20,41 +19,27 @@ use crate::estimators::{
 };
 use crate::loss::Squared;
 use crate::path::{Grid, PathSettings};
+use crate::settings::settings;
 
 macro_rules! cross_validated {
     ($(#[$about:meta])* $name:ident { $($(#[$field_about:meta])* $field:ident: $type:ty = $default:expr,)* }) => {
-        $(#[$about])*
-        ///
-        /// | field | default | meaning |
-        /// |---|---|---|
-        /// | `folds` | 5 | number of folds |
-        /// | `choose` | `Best` | see [`Choose`] |
-        /// | `grid` | `None` | the penalties; `None` is 100 down to 1e-3 of the largest with l1, and 25 down to 1e-6 of the mean squared row norm without (15 down to 1e-4 for a loss with a kink) |
-        /// | `intercept` | true | an unpenalised intercept |
-        /// | `stop` | relative gap 1e-4 | of every fit, see [`Stop`] |
-        /// | `seed` | 0 | of the folds and of the visiting orders |
-        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-        #[serde(default)]
-        pub struct $name {
-            $($(#[$field_about])* pub $field: $type,)*
-            /// Number of folds.
-            pub folds: usize,
-            /// Which row of the table the model is fitted with.
-            pub choose: Choose,
-            /// The penalties.
-            pub grid: Option<Grid>,
-            /// Whether to fit an unpenalised intercept.
-            pub intercept: bool,
-            /// When a fit ends.
-            pub stop: Stop,
-            /// Seed of the folds and of the visiting orders.
-            pub seed: u64,
-        }
-
-        impl Default for $name {
-            fn default() -> Self {
-                let (choose, stop) = (Choose::default(), Stop::default());
-                $name { $($field: $default,)* folds: 5, choose, grid: None, intercept: true, stop, seed: 0 }
+        settings! {
+            $(#[$about])*
+            pub struct $name {
+                $($(#[$field_about])* $field: $type = $default,)*
+                /// Number of folds.
+                folds: usize = 5,
+                /// Which row of the table the model is fitted with.
+                choose: Choose = Choose::Best,
+                /// The penalties; `None` is 100 down to 1e-3 of the largest with l1, and 25 down to 1e-6 of the mean squared row
+                /// norm without (15 down to 1e-4 for a loss with a kink).
+                grid: Option<Grid> = None,
+                /// Whether to fit an unpenalised intercept.
+                intercept: bool = true,
+                /// When a fit ends, see [`Stop`].
+                stop: Stop = Stop::default(),
+                /// Seed of the folds and of the visiting orders.
+                seed: u64 = 0,
             }
         }
     };
@@ -99,7 +84,7 @@ cross_validated! {
         /// Shares of the l1 norm to try, from 0 to 1.
         l1_ratios: Vec<f64> = vec![0.0],
         /// How much the rows of each class count, in the fits, the scores and the grid.
-        class_weights: ClassWeights = ClassWeights::default(),
+        class_weights: ClassWeights = ClassWeights::Equal,
         /// What the folds are scored by.
         scoring: Scoring = Scoring::default(),
     }
@@ -125,7 +110,7 @@ cross_validated! {
         /// Shares of the l1 norm to try, from 0 to 1.
         l1_ratios: Vec<f64> = vec![0.0],
         /// How much the rows of each class count, in the fits, the scores and the grid.
-        class_weights: ClassWeights = ClassWeights::default(),
+        class_weights: ClassWeights = ClassWeights::Equal,
         /// What the folds are scored by.
         scoring: Scoring = Scoring::default(),
     }
@@ -137,7 +122,7 @@ cross_validated! {
         /// How a violated margin is measured.
         loss: SvcLoss = SvcLoss::default(),
         /// How much the rows of each class count, in the fits, the scores and the grid.
-        class_weights: ClassWeights = ClassWeights::default(),
+        class_weights: ClassWeights = ClassWeights::Equal,
         /// What the folds are scored by; there are no probabilities for a log loss.
         scoring: Scoring = Scoring::Errors,
     }

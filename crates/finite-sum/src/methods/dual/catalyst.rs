@@ -5,35 +5,27 @@ use fenchel_optim::random::Order;
 use fenchel_optim::{
     Certificate, CertificateCost, Iterative, Loss, Observer, Separable, Solution, Stop, run,
 };
-use serde::{Deserialize, Serialize};
 
 use super::ascent::{Ascent, SdcaStep};
 use super::momentum::Momentum;
 use super::state::DualState;
+use crate::settings::settings;
 use crate::{Error, Point, Problem};
 
-/// Settings of [`catalyst`](fn@catalyst).
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `kappa` | `None` | weight of the proximal centre; `None` is `mean L_i / n - mu` |
-/// | `step` | `Exact` | step of the inner SDCA |
-/// | `order` | `Permuted` | visiting order of the inner SDCA |
-/// | `seed` | 0 | of the visiting order |
-/// | `stop` | see [`Stop`] | when to end |
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct CatalystSettings {
-    /// Weight of the proximal centre, 0 for none.
-    pub kappa: Option<f64>,
-    /// Step of the inner method.
-    pub step: SdcaStep,
-    /// Visiting order of the inner method.
-    pub order: Order,
-    /// Seed of the visiting order.
-    pub seed: u64,
-    /// When to end.
-    pub stop: Stop,
+settings! {
+    /// Settings of [`catalyst`](fn@catalyst).
+    pub struct CatalystSettings {
+        /// Weight of the proximal centre, 0 for none; `None` is `mean L_i / n - mu`.
+        kappa: Option<f64> = None,
+        /// Step of the inner SDCA.
+        step: SdcaStep = SdcaStep::Exact,
+        /// Visiting order of the inner SDCA.
+        order: Order = Order::Permuted,
+        /// Seed of the visiting order.
+        seed: u64 = 0,
+        /// When to end, see [`Stop`].
+        stop: Stop = Stop::default(),
+    }
 }
 
 /// Catalyst on one problem: what an observer of [`catalyst`](fn@catalyst) sees.

@@ -3,32 +3,25 @@
 use fenchel_linalg::{Design, Invalid};
 use fenchel_optim::random::Order;
 use fenchel_optim::{Loss, Observer, Separable, Solution, Stop};
-use serde::{Deserialize, Serialize};
 
 use super::ascent::{Ascent, Move};
 use super::sdca::{Sdca, ascend};
 use super::state::DualState;
+use crate::settings::settings;
 use crate::{Error, Problem};
 
-/// Settings of [`miso_mu`](fn@miso_mu).
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `damping` | `None` | fraction `c` of a full step, in (0, 1]; `None` is `mu n / (mu n + L_j)` for term `j` |
-/// | `order` | `Permuted` | visiting order |
-/// | `seed` | 0 | of the visiting order |
-/// | `stop` | see [`Stop`] | when to end |
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct MisoMuSettings {
-    /// Fraction of a full step; `None` for the method's own.
-    pub damping: Option<f64>,
-    /// Visiting order.
-    pub order: Order,
-    /// Seed of the visiting order.
-    pub seed: u64,
-    /// When to end.
-    pub stop: Stop,
+settings! {
+    /// Settings of [`miso_mu`](fn@miso_mu).
+    pub struct MisoMuSettings {
+        /// Fraction `c` of a full step, in (0, 1]; `None` is `mu n / (mu n + L_j)` for term `j`.
+        damping: Option<f64> = None,
+        /// Visiting order.
+        order: Order = Order::Permuted,
+        /// Seed of the visiting order.
+        seed: u64 = 0,
+        /// When to end, see [`Stop`].
+        stop: Stop = Stop::default(),
+    }
 }
 
 /// MISOmu (Defazio's thesis, section 3.4) for smooth losses, proximal for a separable regulariser.

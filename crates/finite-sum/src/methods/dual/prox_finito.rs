@@ -3,29 +3,23 @@
 use fenchel_linalg::Design;
 use fenchel_optim::random::Order;
 use fenchel_optim::{Loss, Observer, Separable, Solution, Stop};
-use serde::{Deserialize, Serialize};
 
 use super::ascent::{Ascent, Move};
 use super::sdca::{Sdca, ascend};
 use super::state::DualState;
+use crate::settings::settings;
 use crate::{Error, Problem};
 
-/// Settings of [`prox_finito`](fn@prox_finito).
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `order` | `Permuted` | which term is next |
-/// | `seed` | 0 | of the draws |
-/// | `stop` | see [`Stop`] | when to end |
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct ProxFinitoSettings {
-    /// How terms are drawn.
-    pub order: Order,
-    /// Seed of the draws.
-    pub seed: u64,
-    /// When to end.
-    pub stop: Stop,
+settings! {
+    /// Settings of [`prox_finito`](fn@prox_finito).
+    pub struct ProxFinitoSettings {
+        /// How terms are drawn.
+        order: Order = Order::Permuted,
+        /// Seed of the draws.
+        seed: u64 = 0,
+        /// When to end, see [`Stop`].
+        stop: Stop = Stop::default(),
+    }
 }
 
 /// Prox-Finito (Defazio's thesis, algorithm 3.3 and section 3.6.2), with uniform, Lipschitz or adaptive

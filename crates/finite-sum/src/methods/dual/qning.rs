@@ -4,11 +4,11 @@ use fenchel_linalg::{Design, Invalid};
 use fenchel_optim::lbfgs::Memory;
 use fenchel_optim::random::Order;
 use fenchel_optim::{Certificate, Iterative, Loss, Observer, Separable, Solution, Stop, run};
-use serde::{Deserialize, Serialize};
 
 use super::ascent::{Ascent, SdcaStep};
 use super::catalyst::centre_weight;
 use super::state::DualState;
+use crate::settings::settings;
 use crate::{Error, Point, Problem};
 
 /// Trial steps between the quasi-Newton point (1) and the proximal point (0), which is always taken.
@@ -17,43 +17,21 @@ const BLENDS: [f64; 4] = [1.0, 0.5, 0.25, 0.0];
 /// A trial whose value is this many times that of the centre is undone.
 const WILD: f64 = 2.0;
 
-/// Settings of [`qning`](fn@qning).
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `kappa` | `None` | weight of the proximal centre; `None` is `mean L_i / n - mu` |
-/// | `memory` | 10 | pairs of L-BFGS |
-/// | `step` | `Exact` | step of the inner SDCA |
-/// | `order` | `Permuted` | visiting order of the inner SDCA |
-/// | `seed` | 0 | of the visiting order |
-/// | `stop` | see [`Stop`] | when to end |
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct QningSettings {
-    /// Weight of the proximal centre, 0 for none.
-    pub kappa: Option<f64>,
-    /// Number of pairs of L-BFGS, at least 1.
-    pub memory: usize,
-    /// Step of the inner method.
-    pub step: SdcaStep,
-    /// Visiting order of the inner method.
-    pub order: Order,
-    /// Seed of the visiting order.
-    pub seed: u64,
-    /// When to end.
-    pub stop: Stop,
-}
-
-impl Default for QningSettings {
-    fn default() -> Self {
-        QningSettings {
-            kappa: None,
-            memory: 10,
-            step: SdcaStep::default(),
-            order: Order::default(),
-            seed: 0,
-            stop: Stop::default(),
-        }
+settings! {
+    /// Settings of [`qning`](fn@qning).
+    pub struct QningSettings {
+        /// Weight of the proximal centre, 0 for none; `None` is `mean L_i / n - mu`.
+        kappa: Option<f64> = None,
+        /// Number of pairs of L-BFGS, at least 1.
+        memory: usize = 10,
+        /// Step of the inner SDCA.
+        step: SdcaStep = SdcaStep::Exact,
+        /// Visiting order of the inner SDCA.
+        order: Order = Order::Permuted,
+        /// Seed of the visiting order.
+        seed: u64 = 0,
+        /// When to end, see [`Stop`].
+        stop: Stop = Stop::default(),
     }
 }
 

@@ -5,31 +5,24 @@ use fenchel_optim::random::Order;
 use fenchel_optim::{
     Certificate, CertificateCost, Iterative, Loss, Observer, Separable, Solution, Stop, run,
 };
-use serde::{Deserialize, Serialize};
 
 use super::ascent::{Ascent, SdcaStep, copied};
 use super::state::DualState;
+use crate::settings::settings;
 use crate::{Error, Point, Problem};
 
-/// Settings of [`sdca`](fn@sdca).
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `step` | `Exact` | how far a coordinate moves |
-/// | `order` | `Permuted` | which term is next; any converges |
-/// | `seed` | 0 | of the order |
-/// | `stop` | see [`Stop`] | when to end |
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct SdcaSettings {
-    /// How far a coordinate moves.
-    pub step: SdcaStep,
-    /// Which term is next.
-    pub order: Order,
-    /// Seed of the order.
-    pub seed: u64,
-    /// When to end.
-    pub stop: Stop,
+settings! {
+    /// Settings of [`sdca`](fn@sdca).
+    pub struct SdcaSettings {
+        /// How far a coordinate moves.
+        step: SdcaStep = SdcaStep::Exact,
+        /// Which term is next; any order converges.
+        order: Order = Order::Permuted,
+        /// Seed of the visiting order.
+        seed: u64 = 0,
+        /// When to end, see [`Stop`].
+        stop: Stop = Stop::default(),
+    }
 }
 
 /// SDCA on one problem: what an observer of [`sdca`](fn@sdca) sees.

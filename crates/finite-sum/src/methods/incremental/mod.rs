@@ -18,7 +18,6 @@
 //! sparse data a step costs O(nnz of the row), the rest is caught up with later ([`lag`](crate::methods::lag)). A regulariser that ties
 //! the weights together (groups, balls, total variation) takes a proximal step on all of them, O(d) a step.
 
-mod katyusha;
 mod kernel;
 mod mean;
 mod sag;
@@ -29,7 +28,6 @@ mod state;
 mod svrg;
 mod table_method;
 
-pub use katyusha::{Katyusha, KatyushaSettings, katyusha};
 pub use sag::{Sag, SagSettings, sag};
 pub use saga::{Saga, SagaSettings, SagaTheory, saga};
 pub use sgd::{Sgd, SgdSettings, sgd};

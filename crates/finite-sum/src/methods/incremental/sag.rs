@@ -4,54 +4,31 @@ use fenchel_linalg::Design;
 use fenchel_optim::Refusal;
 use fenchel_optim::random::Order;
 use fenchel_optim::{Loss, Observer, Solution, StepSize, Stop};
-use serde::{Deserialize, Serialize};
 
 use super::kernel::Plan;
 use super::table_method::{TableMethod, TablePlan, TableStart, TableState, solve};
 use crate::methods::lag::Composite;
+use crate::settings::settings;
 use crate::{Error, Problem};
 
-/// Settings of [`sag`](fn@sag).
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `step` | `Theory` = `1/L` | the practical step; what is proved needs `Scaled(1.0 / 16.0)`; `Backtracking` searches for `1/Lhat` on the way, for O(1) a step |
-/// | `order` | `Uniform` | anything else is slow at best: with these steps SAG diverges in cyclic order |
-/// | `table` | `Full` | how the table is filled |
-/// | `average` | false | also certifies the mean of all points so far, and returns the better; O(d) a step |
-/// | `unproven_prox` | false | allows a regulariser, for which no convergence proof is known |
-/// | `seed` | 0 | of the visiting order |
-/// | `stop` | see [`Stop`] | when to end |
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct SagSettings {
-    /// Step size.
-    pub step: StepSize,
-    /// Visiting order.
-    pub order: Order,
-    /// How the table is filled before the first step.
-    pub table: TableStart,
-    /// Whether the average of the points competes with the last.
-    pub average: bool,
-    /// Whether a regulariser with a proximal step is allowed.
-    pub unproven_prox: bool,
-    /// Seed of the visiting order.
-    pub seed: u64,
-    /// When to end.
-    pub stop: Stop,
-}
-
-impl Default for SagSettings {
-    fn default() -> Self {
-        SagSettings {
-            step: StepSize::Theory,
-            order: Order::Uniform,
-            table: TableStart::Full,
-            average: false,
-            unproven_prox: false,
-            seed: 0,
-            stop: Stop::default(),
-        }
+settings! {
+    /// Settings of [`sag`](fn@sag).
+    pub struct SagSettings {
+        /// Step size. `Theory` is the practical `1/L`; what is proved needs `Scaled(1.0 / 16.0)`; `Backtracking` searches
+        /// for `1/Lhat` on the way, for O(1) a step.
+        step: StepSize = StepSize::Theory,
+        /// Visiting order. Any other is slow at best: with these steps SAG diverges in cyclic order.
+        order: Order = Order::Uniform,
+        /// How the table is filled before the first step.
+        table: TableStart = TableStart::Full,
+        /// Whether the mean of all points so far is certified too, and returned where it is better; O(d) a step.
+        average: bool = false,
+        /// Whether a regulariser is allowed, for which no convergence proof is known.
+        unproven_prox: bool = false,
+        /// Seed of the visiting order.
+        seed: u64 = 0,
+        /// When to end, see [`Stop`].
+        stop: Stop = Stop::default(),
     }
 }
 

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::kernel::Plan;
 use super::table_method::{TableMethod, TablePlan, TableStart, TableState, solve};
 use crate::methods::lag::Composite;
+use crate::settings::settings;
 use crate::{Error, Problem};
 
 /// The steps for which SAGA is known to converge. With [`Order::Mixed`] the mean `Lbar` stands for `L`.
@@ -26,47 +27,25 @@ pub enum SagaTheory {
     StronglyConvexOnAverage,
 }
 
-/// Settings of [`saga`](fn@saga).
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `step` | `Theory` | as `theory` says; `Backtracking`: `1/(3 Lhat)` by the line search of SAG |
-/// | `theory` | `Adaptive` | which of the three steps of the theory |
-/// | `order` | `Uniform` | `Permuted` can be faster or slower, see the access-order experiment; `Mixed` where a few rows are much longer than the others |
-/// | `table` | `Full` | how the table is filled |
-/// | `average` | false | also certifies the mean of all points so far, and returns the better; O(d) a step |
-/// | `seed` | 0 | of the visiting order |
-/// | `stop` | see [`Stop`] | when to end |
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct SagaSettings {
-    /// Step size.
-    pub step: StepSize,
-    /// Which step `Theory` is.
-    pub theory: SagaTheory,
-    /// Which term is next.
-    pub order: Order,
-    /// How the table is filled before the first step.
-    pub table: TableStart,
-    /// Whether the average of the points competes with the last (thesis, remark 4.9).
-    pub average: bool,
-    /// Seed of the visiting order.
-    pub seed: u64,
-    /// When to end.
-    pub stop: Stop,
-}
-
-impl Default for SagaSettings {
-    fn default() -> Self {
-        SagaSettings {
-            step: StepSize::Theory,
-            theory: SagaTheory::Adaptive,
-            order: Order::Uniform,
-            table: TableStart::Full,
-            average: false,
-            seed: 0,
-            stop: Stop::default(),
-        }
+settings! {
+    /// Settings of [`saga`](fn@saga).
+    pub struct SagaSettings {
+        /// Step size. `Theory` is what `theory` says; `Backtracking` is `1/(3 Lhat)` by the line search of SAG.
+        step: StepSize = StepSize::Theory,
+        /// Which of the three steps of the theory.
+        theory: SagaTheory = SagaTheory::Adaptive,
+        /// Which term is next. `Permuted` can be faster or slower, see the access-order experiment; `Mixed` is for a few
+        /// rows much longer than the others.
+        order: Order = Order::Uniform,
+        /// How the table is filled before the first step.
+        table: TableStart = TableStart::Full,
+        /// Whether the mean of all points so far is certified too, and returned where it is better (thesis, remark 4.9);
+        /// O(d) a step.
+        average: bool = false,
+        /// Seed of the visiting order.
+        seed: u64 = 0,
+        /// When to end, see [`Stop`].
+        stop: Stop = Stop::default(),
     }
 }
 

@@ -3,48 +3,28 @@
 use fenchel_linalg::{Design, Invalid};
 use fenchel_optim::random::Order;
 use fenchel_optim::{Certificate, Iterative, Loss, Observer, Solution, StepSize, Stop, run};
-use serde::{Deserialize, Serialize};
 
 use super::kernel::{Kernel, Plan};
 use super::mean::{PointMean, certify};
 use super::state::IncrementalState;
 use crate::gap::{Gap, origin};
 use crate::methods::lag::Composite;
+use crate::settings::settings;
 use crate::{Error, Point, Problem};
 
-/// Settings of [`sgd`](fn@sgd).
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `step` | `Theory` = `1/(L + mu k)` | or `Scaled`, `Constant`, `Decaying` (`theta / k` has `power` 1) |
-/// | `average` | false | also certifies the mean of all points so far, and returns the better; O(d) a step |
-/// | `order` | `Uniform` | visiting order |
-/// | `seed` | 0 | of the visiting order |
-/// | `stop` | see [`Stop`] | when to end |
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct SgdSettings {
-    /// Step size.
-    pub step: StepSize,
-    /// Whether the average of the points competes with the last.
-    pub average: bool,
-    /// Visiting order.
-    pub order: Order,
-    /// Seed of the visiting order.
-    pub seed: u64,
-    /// When to end.
-    pub stop: Stop,
-}
-
-impl Default for SgdSettings {
-    fn default() -> Self {
-        SgdSettings {
-            step: StepSize::Theory,
-            average: false,
-            order: Order::Uniform,
-            seed: 0,
-            stop: Stop::default(),
-        }
+settings! {
+    /// Settings of [`sgd`](fn@sgd).
+    pub struct SgdSettings {
+        /// Step size. `Theory` is `1/(L + mu k)`; or `Scaled`, `Constant`, `Decaying` (`theta / k` has `power` 1).
+        step: StepSize = StepSize::Theory,
+        /// Whether the mean of all points so far is certified too, and returned where it is better; O(d) a step.
+        average: bool = false,
+        /// Visiting order.
+        order: Order = Order::Uniform,
+        /// Seed of the visiting order.
+        seed: u64 = 0,
+        /// When to end, see [`Stop`].
+        stop: Stop = Stop::default(),
     }
 }
 

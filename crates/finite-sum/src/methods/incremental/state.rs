@@ -1,11 +1,11 @@
-//! What SVRG, SGD and Katyusha return.
+//! What SVRG and SGD return.
 
 use fenchel_optim::random::{Place, Visits};
 use serde::{Deserialize, Serialize};
 
 use crate::Point;
 
-/// The state of [`svrg`](super::svrg()), [`sgd`](super::sgd()) and [`katyusha`](super::katyusha()): a point. The visits go on
+/// The state of [`svrg`](super::svrg()) and [`sgd`](super::sgd()): a point. The visits go on
 /// from where they stood, and the steps of SGD, which shrink, with the size that they had.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct IncrementalState {

@@ -12,6 +12,7 @@ use super::state::IncrementalState;
 use crate::gap::{Gap, origin};
 use crate::methods::lag::Composite;
 use crate::methods::order::smoothness;
+use crate::settings::settings;
 use crate::{Error, Point, Problem};
 
 /// Where the next full gradient is taken, after `m` steps from the last. The run goes on from that point.
@@ -29,43 +30,21 @@ pub enum Snapshot {
     Loopless,
 }
 
-/// Settings of [`svrg`](fn@svrg).
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `step` | `Theory` = `1/(4L)` | `1/(6L)` without an inner loop |
-/// | `inner` | 2 | steps between snapshots (`m`), in multiples of `n` |
-/// | `snapshot` | `Last` | where the next full gradient is taken |
-/// | `order` | `Uniform` | which term is next; `Lipschitz` puts the mean in place of `L`, `Mixed` twice the mean |
-/// | `seed` | 0 | of the visiting order |
-/// | `stop` | see [`Stop`] | when to end; a snapshot counts as one pass |
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct SvrgSettings {
-    /// Step size.
-    pub step: StepSize,
-    /// Steps between two snapshots, in multiples of the number of terms.
-    pub inner: f64,
-    /// Where the next snapshot is taken.
-    pub snapshot: Snapshot,
-    /// Which term is next.
-    pub order: Order,
-    /// Seed of the visiting order.
-    pub seed: u64,
-    /// When to end.
-    pub stop: Stop,
-}
-
-impl Default for SvrgSettings {
-    fn default() -> Self {
-        SvrgSettings {
-            step: StepSize::Theory,
-            inner: 2.0,
-            snapshot: Snapshot::Last,
-            order: Order::Uniform,
-            seed: 0,
-            stop: Stop::default(),
-        }
+settings! {
+    /// Settings of [`svrg`](fn@svrg).
+    pub struct SvrgSettings {
+        /// Step size. `Theory` is `1/(4L)`, and `1/(6L)` without an inner loop.
+        step: StepSize = StepSize::Theory,
+        /// Steps `m` between two snapshots, in multiples of the number of terms.
+        inner: f64 = 2.0,
+        /// Where the next full gradient is taken.
+        snapshot: Snapshot = Snapshot::Last,
+        /// Which term is next; `Lipschitz` puts the mean in place of `L`, `Mixed` twice the mean.
+        order: Order = Order::Uniform,
+        /// Seed of the visiting order.
+        seed: u64 = 0,
+        /// When to end; a snapshot counts as one pass.
+        stop: Stop = Stop::default(),
     }
 }
 

@@ -14,12 +14,12 @@ use fenchel_optim::random::{Generator, stream};
 use fenchel_optim::{
     Certificate, CertificateCost, Iterative, Loss, Observer, Separable, Solution, Status, Stop, run,
 };
-use serde::{Deserialize, Serialize};
 
 use super::model::Model;
 use super::screening::Candidates;
 use crate::gap::Gap;
 use crate::methods::hessian::RIDGE;
+use crate::settings::settings;
 use crate::{Error, Point, Problem};
 
 /// A regulariser of the form `l1 ||x||_1 + (l2/2) ||x||^2`, either weight possibly 0.
@@ -46,21 +46,15 @@ impl AsElasticNet for ElasticNet {
     }
 }
 
-/// Settings of [`newton`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct NewtonSettings {
-    /// Largest size of the copy by columns (l1) or the Hessian (no l1), in bytes; by default 4 GiB.
-    pub max_memory: Option<u64>,
-    /// Seed of the order of coordinate descent.
-    pub seed: u64,
-    /// When to end; a pass is as much work as one look at the data.
-    pub stop: Stop,
-}
-
-impl Default for NewtonSettings {
-    fn default() -> Self {
-        NewtonSettings { max_memory: MAX_MEMORY, seed: 0, stop: Stop::default() }
+settings! {
+    /// Settings of [`newton`].
+    pub struct NewtonSettings {
+        /// Largest size of the copy by columns (l1) or the Hessian (no l1), in bytes.
+        max_memory: Option<u64> = MAX_MEMORY,
+        /// Seed of the order of coordinate descent.
+        seed: u64 = 0,
+        /// When to end; a pass is as much work as one look at the data.
+        stop: Stop = Stop::default(),
     }
 }
 

@@ -9,11 +9,11 @@ use fenchel_optim::random::{Generator, stream};
 use fenchel_optim::{
     Budget, Certificate, CertificateCost, Iterative, Loss, Observer, Solution, Status, Stop, run,
 };
-use serde::{Deserialize, Serialize};
 
 use crate::gap::Gap;
 use crate::methods::hessian::{RIDGE, Sample, Variables, Weighted};
 use crate::methods::smooth::{SmoothPart, point};
+use crate::settings::settings;
 use crate::{Error, Point, Problem};
 
 /// Rows to draw for each variable, by default.
@@ -27,28 +27,17 @@ const ROUGH: f64 = 0.1;
 /// Passes over the drawn rows for that, at most.
 const ROUGH_PASSES: f64 = 100.0;
 
-/// Settings of [`subsampled_newton`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct SubsampledNewtonSettings {
-    /// Rows to draw for each feature and the intercept, 5% of all at least and 40% at most; by default 40.
-    pub rows_per_variable: f64,
-    /// Largest size of a Hessian and its factor, in bytes; by default 4 GiB.
-    pub max_memory: Option<u64>,
-    /// Seed of the rows that are drawn.
-    pub seed: u64,
-    /// When to end; a pass is as much work as one look at the data.
-    pub stop: Stop,
-}
-
-impl Default for SubsampledNewtonSettings {
-    fn default() -> Self {
-        SubsampledNewtonSettings {
-            rows_per_variable: ROWS_PER_VARIABLE,
-            max_memory: MAX_MEMORY,
-            seed: 0,
-            stop: Stop::default(),
-        }
+settings! {
+    /// Settings of [`subsampled_newton`].
+    pub struct SubsampledNewtonSettings {
+        /// Rows to draw for each feature and the intercept, 5% of all at least and 40% at most.
+        rows_per_variable: f64 = ROWS_PER_VARIABLE,
+        /// Largest size of a Hessian and its factor, in bytes.
+        max_memory: Option<u64> = MAX_MEMORY,
+        /// Seed of the rows that are drawn.
+        seed: u64 = 0,
+        /// When to end; a pass is as much work as one look at the data.
+        stop: Stop = Stop::default(),
     }
 }
 
@@ -288,14 +277,4 @@ impl<D: Design + Copy, L: Loss + Copy> Iterative for SubsampledNewton<'_, '_, D,
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_left_for_all_rows_limits_the_beginning() {
-        let left = Stop { max_passes: 6.0, max_seconds: Some(2.5), ..Stop::default() };
-        let stop = rough_stop(0.25, left);
-        assert_eq!((stop.max_passes, stop.max_seconds, stop.relative), (24.0, Some(2.5), ROUGH));
-        assert_eq!(rough_stop(1e-3, left).max_passes, ROUGH_PASSES);
-    }
-}
+mod tests;

@@ -9,6 +9,7 @@ use fenchel_optim::{Loss, Observer, Solution, Stop, run};
 use serde::{Deserialize, Serialize};
 
 use super::table::{Plan, PointTable, PointTableState};
+use crate::settings::settings;
 use crate::{Error, Problem};
 
 /// How the table of Finito is filled.
@@ -24,43 +25,21 @@ pub enum FinitoStart {
     FirstPass,
 }
 
-/// Settings of [`finito`](fn@finito).
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `alpha` | `None` | inverse step: the step is `1/(alpha mu n)`; at least 1; `None` is `max(2, 2/beta)`, `beta = n mu / L` |
-/// | `order` | `Permuted` | up to twice as fast as `Uniform`; `Cyclic` can diverge |
-/// | `start` | `Full` | how the table is filled |
-/// | `max_memory` | 4 GiB | for the `n d` numbers of the table |
-/// | `seed` | 0 | of the visiting order |
-/// | `stop` | see [`Stop`] | when to end |
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct FinitoSettings {
-    /// Inverse step; `None` for the method's own.
-    pub alpha: Option<f64>,
-    /// Visiting order.
-    pub order: Order,
-    /// How the table is filled.
-    pub start: FinitoStart,
-    /// Largest size of the table, in bytes.
-    pub max_memory: Option<u64>,
-    /// Seed of the visiting order.
-    pub seed: u64,
-    /// When to end.
-    pub stop: Stop,
-}
-
-impl Default for FinitoSettings {
-    fn default() -> Self {
-        FinitoSettings {
-            alpha: None,
-            order: Order::Permuted,
-            start: FinitoStart::Full,
-            max_memory: MAX_MEMORY,
-            seed: 0,
-            stop: Stop::default(),
-        }
+settings! {
+    /// Settings of [`finito`](fn@finito).
+    pub struct FinitoSettings {
+        /// Inverse step, at least 1: the step is `1/(alpha mu n)`; `None` is `max(2, 2/beta)` with `beta = n mu / L`.
+        alpha: Option<f64> = None,
+        /// Visiting order: up to twice as fast as `Uniform`; `Cyclic` can diverge.
+        order: Order = Order::Permuted,
+        /// How the table is filled.
+        start: FinitoStart = FinitoStart::Full,
+        /// Largest size of the table of `n d` numbers, in bytes.
+        max_memory: Option<u64> = MAX_MEMORY,
+        /// Seed of the visiting order.
+        seed: u64 = 0,
+        /// When to end, see [`Stop`].
+        stop: Stop = Stop::default(),
     }
 }
 

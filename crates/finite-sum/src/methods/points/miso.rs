@@ -5,44 +5,24 @@ use fenchel_optim::MAX_MEMORY;
 use fenchel_optim::prox::Zero;
 use fenchel_optim::random::Order;
 use fenchel_optim::{Loss, Observer, Solution, Stop, run};
-use serde::{Deserialize, Serialize};
 
 use super::table::{Plan, PointTable, PointTableState};
+use crate::settings::settings;
 use crate::{Error, Problem};
 
-/// Settings of [`miso`](fn@miso).
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `smoothness` | `None` | curvature of the upper bounds; `None` is `L`, the smallest for which they are bounds |
-/// | `order` | `Permuted` | any order converges, about equally fast |
-/// | `max_memory` | 4 GiB | for the `n d` numbers of the table |
-/// | `seed` | 0 | of the visiting order |
-/// | `stop` | see [`Stop`] | when to end |
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct MisoSettings {
-    /// Curvature of the upper bounds; `None` for the method's own.
-    pub smoothness: Option<f64>,
-    /// Visiting order.
-    pub order: Order,
-    /// Largest size of the table, in bytes.
-    pub max_memory: Option<u64>,
-    /// Seed of the visiting order.
-    pub seed: u64,
-    /// When to end.
-    pub stop: Stop,
-}
-
-impl Default for MisoSettings {
-    fn default() -> Self {
-        MisoSettings {
-            smoothness: None,
-            order: Order::Permuted,
-            max_memory: MAX_MEMORY,
-            seed: 0,
-            stop: Stop::default(),
-        }
+settings! {
+    /// Settings of [`miso`](fn@miso).
+    pub struct MisoSettings {
+        /// Curvature of the upper bounds; `None` is `L`, the smallest for which they are bounds.
+        smoothness: Option<f64> = None,
+        /// Visiting order: any converges, about equally fast.
+        order: Order = Order::Permuted,
+        /// Largest size of the table of `n d` numbers, in bytes.
+        max_memory: Option<u64> = MAX_MEMORY,
+        /// Seed of the visiting order.
+        seed: u64 = 0,
+        /// When to end, see [`Stop`].
+        stop: Stop = Stop::default(),
     }
 }
 
