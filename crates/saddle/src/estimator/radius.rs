@@ -1,0 +1,140 @@
+//! One radius, and the search for it.
+
+use fenchel_linalg::labels::Label;
+use fenchel_optim::{Budget, Cadence, Certificate, Progress, Refusal, Report, Status, Stop, run};
+
+use super::engine::{Engine, by_rows, choose, objective};
+use super::fitting::Fitting;
+use super::posed::Posed;
+use super::{MulticlassL1, MulticlassL1Model, Solver, Watch};
+use crate::Error;
+use crate::multiclass::sublinear::steps_a_pass;
+use crate::multiclass::{Dual, Geometry, HingeBilinear, Multiclass};
+use crate::pdhg::PdhgState;
+
+impl MulticlassL1 {
+    /// Doubles the radius while the objective falls. That the weights do not press against a radius is no reason to end: they may stop short of it
+    /// because the tolerance is met there.
+    pub(super) fn search<L: Label>(
+        &self,
+        posed: &Posed<L>,
+        at_zero: f64,
+        watch: &mut Watch,
+    ) -> Result<MulticlassL1Model<L>, Error> {
+        let s = &posed.samples;
+        // No weights of a norm below `P(0) / slope` can bring the loss to 0.
+        let problem = Multiclass::new(s, self.loss, 1.0, 0.0)?;
+        let uniform = vec![1.0 / s.classes() as f64; s.rows() * s.classes()];
+        let slope = at_zero - problem.dual(&uniform);
+        let mut radius = if slope > 0.0 { at_zero / slope } else { 1.0 };
+        let most = if self.penalty > 0.0 { at_zero / self.penalty } else { f64::INFINITY };
+        let mut start = None;
+        let mut last: Option<MulticlassL1Model<L>> = None;
+        let mut budget = Budget::new(self.stop);
+        for _ in 0..40 {
+            let left = budget.left();
+            let (model, state) = self.at_radius(posed, radius.min(most), &left, start, watch)?;
+            start = state;
+            let spent = budget.spend(model.report);
+            let value =
+                |m: &MulticlassL1Model<L>| m.report.certificate.objective().unwrap_or(at_zero);
+            let gained = last.as_ref().map_or(f64::INFINITY, |old| value(old) - value(&model));
+            let enough = self.stop.tolerance(Some(value(&model))).max(1e-3 * at_zero);
+            let ended = [Status::Stopped, Status::PassLimit, Status::TimeLimit];
+            let stopped = ended.contains(&model.report.status);
+            if gained > 0.0 {
+                last = Some(model);
+            }
+            if let Some(last) = &mut last {
+                let Report { passes, oracle_calls, seconds, .. } = spent;
+                last.report = Report { passes, oracle_calls, seconds, ..last.report };
+            }
+            if gained < enough || radius >= most || stopped {
+                break;
+            }
+            radius *= 2.0;
+        }
+        Ok(last.expect("the first model was kept"))
+    }
+
+    pub(super) fn at_radius<L: Label>(
+        &self,
+        posed: &Posed<L>,
+        radius: f64,
+        stop: &Stop,
+        start: Option<PdhgState>,
+        watch: &mut Watch,
+    ) -> Result<(MulticlassL1Model<L>, Option<PdhgState>), Error> {
+        let s = &posed.samples;
+        let geometry = Geometry { primal: self.norm, dual: Dual::Entropy };
+        // Weights of a larger norm are worse than none.
+        let most = self.loss.at_zero(s.classes()) / self.penalty;
+        let bound = if self.penalty > 0.0 { radius.min(most) } else { radius };
+        let problem = Multiclass::with_geometry(s, self.loss, bound, self.penalty, geometry)?;
+        let solver = match (self.solver, &start) {
+            // The radius before has left PDHG's pair.
+            (Solver::Auto, Some(_)) => Some(Solver::Pdhg),
+            (solver, _) => choose(solver, &problem, stop)?,
+        };
+        let mut stop = *stop;
+        let dense = (s.rows() + s.features()) as u64 * s.classes() as u64 * 8;
+        let room = |copies: u64| {
+            let hint = "use Solver::Sublinear, or raise max_memory";
+            let needed = dense.saturating_mul(copies);
+            Refusal::check_memory("a method on whole matrices", needed, self.max_memory, hint)
+        };
+        // Both methods at once, where there is room for both.
+        let solver =
+            if solver.is_none() && room(22).is_err() { Some(Solver::Pdhg) } else { solver };
+        let bilinear;
+        let engine = match solver {
+            Some(Solver::Sublinear) => {
+                if stop.check == Cadence::Adaptive {
+                    // A look costs as much as so many passes: half of the time at most.
+                    let each = s.rows() + s.features() + s.classes();
+                    let look = 2.0 * s.stored() as f64 * s.classes() as f64 / each as f64;
+                    stop.check = Cadence::Doubling((look / steps_a_pass(s)).max(1.0));
+                }
+                Engine::sublinear(&problem, self.step, self.seed, self.max_memory)?
+            }
+            Some(Solver::MirrorPdhg) => {
+                room(12)?;
+                Engine::mirror(&problem)?
+            }
+            Some(Solver::MirrorProx) => {
+                room(10)?;
+                Engine::prox(&problem)?
+            }
+            Some(Solver::Pdhg) => {
+                room(10)?;
+                bilinear = HingeBilinear::new(&problem)?;
+                Engine::pdhg(&bilinear, s.classes(), start)?
+            }
+            Some(Solver::Auto) | None => {
+                bilinear = HingeBilinear::new(&problem)?;
+                Engine::race(&problem, &bilinear)?
+            }
+        };
+        if stop.check == Cadence::Adaptive {
+            stop.check = Cadence::Every(20.0);
+        }
+        let mut fitting = Fitting::new(&problem, engine);
+        let report = match watch {
+            None => run(&mut fitting, &stop, &mut ())?,
+            Some(watch) => run(&mut fitting, &stop, &mut |p: &Progress, _: &Fitting| watch(p))?,
+        };
+        let (state, solver) = (fitting.engine.state(), fitting.engine.solver());
+        let best = fitting.thinned(&self.stop);
+        // From exactly what is returned.
+        let value = objective(&problem, &best);
+        let lower_bound = match report.certificate {
+            Certificate::Gap { lower_bound, .. } => lower_bound,
+            _ => f64::NEG_INFINITY,
+        };
+        let report = Report { certificate: Certificate::gap(value, lower_bound), ..report };
+        let u = by_rows(&best, s.features(), s.classes());
+        let model =
+            MulticlassL1Model::new(self, posed, radius, solver, &u, problem.norm(&u), report);
+        Ok((model, state))
+    }
+}

@@ -1,0 +1,140 @@
+//! What a fit may be told: the estimator's fields.
+
+use fenchel_optim::{MAX_MEMORY, StepSize, Stop};
+use serde::{Deserialize, Serialize};
+
+use crate::multiclass::{MulticlassLoss, Primal};
+
+/// How large the weights may be.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub enum Radius {
+    /// `P(0) / penalty`: no bound beyond the penalty's own, since no loss is negative. Needs a penalty above 0.
+    #[default]
+    FromPenalty,
+    /// A bound on the norm of the weights (of the scaled features where `standardise` is set).
+    At(f64),
+    /// The least of a doubling sequence at which the bound no longer holds the weights back (Remark 1 of the thesis). Limits of `stop` hold
+    /// for all radii together.
+    Search,
+}
+
+/// Which method fits.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Solver {
+    /// Chosen by the bounds of the theory and, where PDHG and the mirror method both may be cheapest, by a race of both.
+    #[default]
+    Auto,
+    /// The sublinear method: a rough solution soon, for large `n`, `d`, `k`. Hinge and l1 norm only.
+    Sublinear,
+    /// [`mirror_pdhg`](fn@crate::mirror_pdhg) with its line search: two or three digits.
+    MirrorPdhg,
+    /// Mirror prox with a line search.
+    MirrorProx,
+    /// Restarted PDHG: many digits. Hinge only.
+    Pdhg,
+}
+
+/// The step of the sublinear method.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub enum SaddleStep {
+    /// Tries 1, 3, 10, ..., 1000 times the theory's step in short runs, keeps the better ones by their certificates, and goes on with the
+    /// best in phases of doubling length.
+    #[default]
+    Pilot,
+    /// A given step; `Theory` and `Scaled` in phases of doubling length.
+    Size(StepSize),
+}
+
+/// How much each class weighs.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub enum ClassWeights {
+    /// Every row weighs the same.
+    #[default]
+    Uniform,
+    /// Every class weighs the same.
+    Balanced,
+    /// A weight for the rows of each class, in ascending order of the labels.
+    Each(Vec<f64>),
+}
+
+/// A multiclass linear classifier with sparse weights:
+///
+/// ```text
+/// min_U  (1/n) sum_j w_j loss(U' x_j, y_j) + penalty norm(U),   norm(U) <= radius
+/// ```
+///
+/// | field | default | meaning |
+/// |---|---|---|
+/// | `loss` | `Hinge` | or `Softmax` |
+/// | `penalty` | 0.01 | weight of the norm |
+/// | `radius` | `FromPenalty` | bound on the norm |
+/// | `norm` | `Entries` | l1 of all entries; `Rows` keeps or drops whole features |
+/// | `solver` | `Auto` | |
+/// | `step` | `Pilot` | of the sublinear method |
+/// | `intercept` | true | a constant feature; it is penalised like all others |
+/// | `standardise` | true | features are divided by their root mean square for the fit: bounds depend on the largest |
+/// | `class_weights` | `Uniform` | |
+/// | `stop` | relative gap 0.05 | when to end; `max_seconds` is a time budget |
+/// | `seed` | 0 | of draws |
+/// | `max_memory` | 4 GiB | refused beforehand |
+///
+/// The model is the best of what the method has shown, the same without its smallest weights, and no weights at all. Its
+/// certificate is computed from exactly these weights.
+///
+/// ```
+/// use fenchel_datasets::embedded;
+/// use fenchel_saddle::MulticlassL1;
+///
+/// let data = embedded::iris();
+/// let model = MulticlassL1::default().fit(&data.x, &data.y)?;
+/// assert!(model.score(&data.x, &data.y)? > 0.9);
+/// println!("{}, {} weights", model.report, model.nonzeros());
+/// # Ok::<(), fenchel_saddle::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MulticlassL1 {
+    /// The loss.
+    pub loss: MulticlassLoss,
+    /// Weight of the norm.
+    pub penalty: f64,
+    /// Bound on the norm.
+    pub radius: Radius,
+    /// Which norm.
+    pub norm: Primal,
+    /// Which method.
+    pub solver: Solver,
+    /// The step of the sublinear method.
+    pub step: SaddleStep,
+    /// Whether to add a constant feature.
+    pub intercept: bool,
+    /// Whether to fit on features of root mean square 1.
+    pub standardise: bool,
+    /// How much each class weighs.
+    pub class_weights: ClassWeights,
+    /// When to end.
+    pub stop: Stop,
+    /// Seed of the draws.
+    pub seed: u64,
+    /// Most bytes to use; `None` for no limit.
+    pub max_memory: Option<u64>,
+}
+
+impl Default for MulticlassL1 {
+    fn default() -> Self {
+        MulticlassL1 {
+            loss: MulticlassLoss::Hinge,
+            penalty: 0.01,
+            radius: Radius::FromPenalty,
+            norm: Primal::Entries,
+            solver: Solver::Auto,
+            step: SaddleStep::Pilot,
+            intercept: true,
+            standardise: true,
+            class_weights: ClassWeights::Uniform,
+            stop: Stop { relative: 0.05, max_passes: 1e5, ..Stop::default() },
+            seed: 0,
+            max_memory: MAX_MEMORY,
+        }
+    }
+}
