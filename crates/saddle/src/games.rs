@@ -9,15 +9,19 @@
 //!
 //! | method | an iteration costs | gap after `T` iterations |
 //! |---|---|---|
-//! | [`matrix_game`] (mirror prox) | two products, O(m p) | `2 max(abs(M)) sqrt(ln m ln p) / T` |
+//! | [`matrix_game`] (mirror prox) | two products, O(m p) | `spread sqrt(ln m ln p) / T` |
 //! | [`exact_game`] (restarted PDHG) | two products | linear convergence, for many digits |
-//! | [`sampled_game`] | a row and a column, O(m + p) | `O(max(abs(M)) sqrt(ln(m p)) / sqrt(T))` in expectation |
+//! | [`sampled_game`] | a row and a column, O(m + p) | `O(spread sqrt(ln(m p)) / sqrt(T))` in expectation |
+//!
+//! Payments may have any unit, and any constant added: the relative tolerance of `stop` is a share of their *spread*, the largest minus
+//! the smallest, in the place of a share of the value of the game. The default stop is a gap of 1e-4 of the spread. An absolute tolerance
+//! counts as it is, other than one up to its default of 1e-12, which is in units of the spread where that is below 1.
 //!
 //! Source: thesis, section 4.2 with entropies on both sides; Grigoriadis and Khachiyan (1995) for the sampled form.
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::random::{Generator, stream};
-use fenchel_optim::{Certificate, Observer, Report, Solution, Status};
+use fenchel_optim::{Certificate, Observer, Report, Solution, Status, Stop};
 use ndarray::{Array2, ArrayView1, ArrayView2};
 use rand::RngExt;
 
@@ -26,15 +30,17 @@ use crate::mirror_descent::{
     At, MirrorDescent, MirrorDescentSettings, Oracle, stochastic_mirror_descent,
 };
 use crate::mirror_prox::{MirrorProx, MirrorProxSettings, mirror_prox};
-use crate::pdhg::{Bilinear, Pdhg, PdhgSettings, PdhgState, longest, pdhg, spectral_norm};
+use crate::pdhg::{Bilinear, Pdhg, PdhgSettings, PdhgState, pdhg};
 use crate::problem::{SaddleProblem, SaddleState};
 use crate::setup::{Setup, Simplexes, project_rows};
+use crate::spectral::{longest, spectral_norm};
 
 /// A game, checked: `m x p` payments of the row player.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MatrixGame {
     matrix: Array2<f64>,
-    largest: f64,
+    /// The largest payment minus the smallest.
+    spread: f64,
     x: Simplexes,
     y: Simplexes,
 }
@@ -54,8 +60,26 @@ impl MatrixGame {
             return Err(Invalid::NonFinite { what, row, column, value }.into());
         }
         let matrix = matrix.as_standard_layout().into_owned();
-        let largest = matrix.iter().fold(0.0_f64, |top, v| top.max(v.abs()));
-        Ok(MatrixGame { matrix, largest, x: Simplexes::new(1, m), y: Simplexes::new(1, p) })
+        let top = matrix.iter().fold(f64::NEG_INFINITY, |top, v| top.max(*v));
+        let low = matrix.iter().fold(f64::INFINITY, |low, v| low.min(*v));
+        // Halves: the difference of two numbers may overflow.
+        let spread = (2.0 * (0.5 * top - 0.5 * low)).min(f64::MAX);
+        let (x, y) = (Simplexes::new(1, m), Simplexes::new(1, p));
+        Ok(MatrixGame { matrix, spread, x, y })
+    }
+
+    /// The largest payment minus the smallest: the unit of tolerances.
+    pub fn spread(&self) -> f64 {
+        self.spread
+    }
+
+    /// Tolerances in the unit of the payments.
+    fn stop(&self, stop: &Stop) -> Result<Stop, Error> {
+        stop.check()?;
+        let small = stop.absolute <= Stop::default().absolute;
+        let unit = if small { self.spread.min(1.0) } else { 1.0 };
+        let absolute = (stop.absolute * unit).max(stop.relative * self.spread);
+        Ok(Stop { absolute, relative: 0.0, ..*stop })
     }
 
     /// The payments.
@@ -63,10 +87,10 @@ impl MatrixGame {
         self.matrix.view()
     }
 
-    /// The answer where one player has no choice: mirror steps would divide by `ln 1`.
+    /// The answer where one player has no choice, since mirror steps would divide by `ln 1`, and where all payments are the same.
     fn trivial(&self) -> Option<Solution<SaddleState>> {
         let (m, p) = self.matrix.dim();
-        if m > 1 && p > 1 {
+        if m > 1 && p > 1 && self.spread > 0.0 {
             return None;
         }
         let pure = |length: usize, at: usize| {
@@ -75,7 +99,9 @@ impl MatrixGame {
             x
         };
         let cells = || self.matrix.iter().copied().enumerate();
-        let state = if m == 1 {
+        let state = if m > 1 && p > 1 {
+            SaddleState::at(vec![1.0 / m as f64; m], vec![1.0 / p as f64; p])
+        } else if m == 1 {
             let best = cells().fold((0, f64::NEG_INFINITY), |b, c| if c.1 > b.1 { c } else { b });
             SaddleState::at(vec![1.0], pure(p, best.0))
         } else {
@@ -111,9 +137,9 @@ impl SaddleProblem for MatrixGame {
         self.grad_y(x, gy);
     }
 
-    /// The largest payment, in absolute value.
+    /// Half of the spread: a constant that is added to all payments adds one to all entries of a gradient, which moves nothing on a simplex.
     fn coupling(&self) -> f64 {
-        self.largest
+        0.5 * self.spread
     }
 
     fn objective(&self, x: &[f64]) -> f64 {
@@ -127,7 +153,8 @@ impl SaddleProblem for MatrixGame {
     }
 }
 
-/// Solves a game by mirror prox. `state.x` and `state.y` are the strategies.
+/// Solves a game by mirror prox. `state.x` and `state.y` are the strategies. `stop.relative` is a share of the
+/// [spread](MatrixGame::spread) of the payments.
 ///
 /// ```
 /// use fenchel_saddle::{MatrixGame, MirrorProxSettings, matrix_game};
@@ -153,7 +180,11 @@ where
 {
     match game.trivial() {
         Some(solution) => Ok(solution),
-        None => mirror_prox(game, settings, start, observer),
+        None => {
+            let settings =
+                MirrorProxSettings { stop: game.stop(&settings.stop)?, ..settings.clone() };
+            mirror_prox(game, &settings, start, observer)
+        }
     }
 }
 
@@ -172,9 +203,9 @@ impl Oracle for Pure<'_> {
         gy.iter_mut().zip(matrix.row(i)).for_each(|(g, v)| *g = -v);
     }
 
-    /// Estimate and mean lie within the largest payment, so they differ by twice that at most.
+    /// Estimate and mean lie between the smallest and the largest payment.
     fn noise(&self) -> f64 {
-        2.0 * self.game.largest * (self.game.x.radius() + self.game.y.radius()).sqrt()
+        self.game.spread * (self.game.x.radius() + self.game.y.radius()).sqrt()
     }
 
     fn passes(&self) -> f64 {
@@ -217,7 +248,8 @@ where
         return Ok(solution);
     }
     let mut oracle = Pure { game, random: stream(seed, 0) };
-    stochastic_mirror_descent(game, &mut oracle, settings, None, observer)
+    let settings = MirrorDescentSettings { stop: game.stop(&settings.stop)?, ..settings.clone() };
+    stochastic_mirror_descent(game, &mut oracle, &settings, None, observer)
 }
 
 /// Bounds on the value of the game from a pair of strategies.
@@ -250,16 +282,27 @@ impl Bilinear for MatrixGame {
         project_rows(z, length);
     }
 
+    /// That of the payments without the means of their rows and columns: differences of strategies sum to 0.
     fn norm(&self) -> f64 {
         let (m, p) = self.matrix.dim();
+        let mean = |v: ArrayView1<f64>| v.iter().map(|e| e / v.len() as f64).sum::<f64>();
+        let mut centred = self.matrix.clone();
+        centred.rows_mut().into_iter().for_each(|mut row| {
+            let mean = mean(row.view());
+            row -= mean;
+        });
+        centred.columns_mut().into_iter().for_each(|mut column| {
+            let mean = mean(column.view());
+            column -= mean;
+        });
         let set = |to: &mut [f64], from: ndarray::Array1<f64>| {
             to.iter_mut().zip(from).for_each(|(t, f)| *t = f)
         };
         spectral_norm(
             (p, m),
-            longest(&self.matrix),
-            |y, out| set(out, self.matrix.dot(&ArrayView1::from(y))),
-            |x, out| set(out, self.matrix.t().dot(&ArrayView1::from(x))),
+            longest(&centred),
+            |y, out| set(out, centred.dot(&ArrayView1::from(y))),
+            |x, out| set(out, centred.t().dot(&ArrayView1::from(x))),
         )
     }
 
@@ -284,5 +327,6 @@ where
     if let Some(Solution { state, report }) = game.trivial() {
         return Ok(Solution { state: PdhgState::at(state.x, state.y), report });
     }
-    pdhg(game, settings, start, observer)
+    let settings = PdhgSettings { stop: game.stop(&settings.stop)?, ..settings.clone() };
+    pdhg(game, &settings, start, observer)
 }

@@ -17,6 +17,7 @@
 #![forbid(unsafe_code)]
 
 mod active;
+mod best;
 pub mod conjugate;
 mod error;
 mod estimator;
@@ -29,8 +30,10 @@ mod mirror_prox;
 pub mod multiclass;
 pub mod norms;
 mod pdhg;
+mod pdhg_steps;
 mod problem;
 pub mod setup;
+mod spectral;
 mod stochastic_mirror_prox;
 mod walk;
 
@@ -52,7 +55,8 @@ pub use multiclass::{
     Sampling, Subgradient, SubgradientSettings, Sublinear, SublinearSettings, SublinearState,
     subgradient, sublinear,
 };
-pub use pdhg::{Bilinear, Pair, Pdhg, PdhgSettings, PdhgState, Steps, pdhg};
+pub use pdhg::{Bilinear, Pdhg, PdhgSettings, PdhgState, pdhg};
+pub use pdhg_steps::{Pair, Steps};
 pub use problem::{SaddleProblem, SaddleState};
 pub use setup::Setup;
 pub use stochastic_mirror_prox::{StochasticMirrorProx, stochastic_mirror_prox};

@@ -98,6 +98,11 @@ impl<'a> MirrorPdhg<'a> {
         self.base.walk.averages()
     }
 
+    /// Iterations so far: each takes two products, and one more for each step that is refused.
+    pub(crate) fn iterations(&self) -> u64 {
+        self.base.walk.trail.steps
+    }
+
     /// The step in force.
     pub fn step(&self) -> f64 {
         self.base.gamma

@@ -17,10 +17,12 @@
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::{Certificate, Iterative, Observer, Solution, Stop, run};
-use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
+use crate::best::Best;
+use crate::pdhg_steps::{Pair, Plain, Steps};
+use crate::spectral::length;
 
 /// A bilinear problem `min_x max_y y'Kx + <c, x> + <b, y> + g(x) - h(y)` with proximal maps in closed form.
 pub trait Bilinear {
@@ -63,52 +65,6 @@ pub trait Bilinear {
         self.prox_x(&mut x, 1.0);
         self.prox_y(&mut y, 1.0);
         (x, y)
-    }
-}
-
-/// How [`pdhg`](fn@crate::pdhg) takes its steps.
-pub trait Steps {
-    /// One step of either block.
-    fn step(&mut self, pair: Pair<'_>, tau: f64, sigma: f64);
-
-    /// The pair is another one than the last step left.
-    fn jumped(&mut self) {}
-}
-
-/// What a step changes.
-#[derive(Debug)]
-pub struct Pair<'a> {
-    /// The minimising block.
-    pub x: &'a mut [f64],
-    /// The maximising block.
-    pub y: &'a mut [f64],
-    /// The sum of `x` since the last restart, to which the new one is added.
-    pub sum_x: &'a mut [f64],
-    /// The same for `y`.
-    pub sum_y: &'a mut [f64],
-}
-
-/// Two products and two proximal maps.
-struct Plain<'a> {
-    problem: &'a dyn Bilinear,
-    gx: Vec<f64>,
-    gy: Vec<f64>,
-    extra: Vec<f64>,
-}
-
-impl Steps for Plain<'_> {
-    fn step(&mut self, pair: Pair<'_>, tau: f64, sigma: f64) {
-        let Pair { x, y, sum_x, sum_y } = pair;
-        self.problem.grad_x(y, &mut self.gx);
-        self.extra.copy_from_slice(x);
-        x.iter_mut().zip(&self.gx).for_each(|(x, g)| *x -= tau * g);
-        self.problem.prox_x(x, tau);
-        self.extra.iter_mut().zip(&*x).for_each(|(old, new)| *old = 2.0 * new - *old);
-        self.problem.grad_y(&self.extra, &mut self.gy);
-        y.iter_mut().zip(&self.gy).for_each(|(y, g)| *y -= sigma * g);
-        self.problem.prox_y(y, sigma);
-        sum_x.iter_mut().zip(x).for_each(|(s, x)| *s += *x);
-        sum_y.iter_mut().zip(y).for_each(|(s, y)| *s += *y);
     }
 }
 
@@ -193,13 +149,9 @@ pub struct Pdhg<'a> {
     looked: u64,
     /// Steps at the last attempt to polish.
     polished: u64,
-    best: Candidate,
-}
-
-struct Candidate {
-    certificate: Certificate,
-    x: Vec<f64>,
-    y: Vec<f64>,
+    /// The average at the last look.
+    average: (Vec<f64>, Vec<f64>),
+    best: Best,
 }
 
 impl<'a> Pdhg<'a> {
@@ -235,10 +187,7 @@ impl<'a> Pdhg<'a> {
             omega,
             sum_x: vec![0.0; dx],
             sum_y: vec![0.0; dy],
-            steps_of: problem.steps().unwrap_or_else(|| {
-                let (gx, gy, extra) = (vec![0.0; dx], vec![0.0; dy], vec![0.0; dx]);
-                Box::new(Plain { problem, gx, gy, extra })
-            }),
+            steps_of: problem.steps().unwrap_or_else(|| Box::new(Plain::new(problem))),
             anchor: (x.clone(), y.clone()),
             level: certificate.value(),
             length: 0,
@@ -246,7 +195,8 @@ impl<'a> Pdhg<'a> {
             restarts: 0,
             looked: 0,
             polished: 0,
-            best: Candidate { certificate, x: x.clone(), y: y.clone() },
+            average: (vec![0.0; dx], vec![0.0; dy]),
+            best: Best { certificate, x: x.clone(), y: y.clone(), changes: (0, 0) },
             x,
             y,
         })
@@ -257,7 +207,7 @@ impl<'a> Pdhg<'a> {
         self.restarts
     }
 
-    /// The best pair so far.
+    /// The best blocks so far; with a gap they may come from two pairs.
     pub fn best(&self) -> (&[f64], &[f64]) {
         (&self.best.x, &self.best.y)
     }
@@ -271,30 +221,45 @@ impl<'a> Pdhg<'a> {
         self.steps += 1;
     }
 
-    fn average(&self) -> (Vec<f64>, Vec<f64>) {
-        let scale = 1.0 / self.length.max(1) as f64;
-        let mean = |sum: &[f64]| sum.iter().map(|s| s * scale).collect();
-        (mean(&self.sum_x), mean(&self.sum_y))
+    /// How often the best blocks became better.
+    pub(crate) fn changes(&self) -> (u64, u64) {
+        self.best.changes
     }
 
-    /// Remembers a pair if nothing better has been seen.
-    fn consider(&mut self, certificate: Certificate, x: &[f64], y: &[f64]) {
-        if certificate.value() < self.best.certificate.value() {
-            self.best = Candidate { certificate, x: x.to_vec(), y: y.to_vec() };
+    /// Multiply-adds of the steps so far, where they are counted.
+    pub(crate) fn operations(&self) -> Option<u64> {
+        self.steps_of.operations()
+    }
+
+    /// What is proved about iterate and average.
+    fn seen(&mut self) -> (Certificate, Option<Certificate>) {
+        self.looked = self.steps;
+        let here = self.problem.certificate(&self.x, &self.y);
+        self.best.consider(here, &self.x, &self.y);
+        if self.length == 0 {
+            return (here, None);
         }
+        let (scale, (ax, ay)) = (1.0 / self.length as f64, &mut self.average);
+        ax.iter_mut().zip(&self.sum_x).for_each(|(a, s)| *a = s * scale);
+        ay.iter_mut().zip(&self.sum_y).for_each(|(a, s)| *a = s * scale);
+        let there = self.problem.certificate(ax, ay);
+        self.best.consider(there, ax, ay);
+        (here, Some(there))
     }
 
     /// Corrects what is active, looks what is active then, and so on as long as that helps.
-    fn polish(&mut self, (x, y): (&[f64], &[f64]), certificate: Certificate) {
+    fn polish(&mut self, average: bool, certificate: Certificate) {
         if matches!(certificate, Certificate::Gap { .. }) && certificate.relative() > CLOSE {
             return;
         }
         let (mut least, mut failures) = (certificate.value(), 0);
+        let (ax, ay) = &self.average;
+        let (x, y) = if average { (ax, ay) } else { (&self.x, &self.y) };
         let mut pair = self.problem.polished(x, y);
         for _ in 0..ROUNDS {
             let Some((x, y)) = pair else { return };
             let certificate = self.problem.certificate(&x, &y);
-            self.consider(certificate, &x, &y);
+            self.best.consider(certificate, &x, &y);
             failures = if certificate.value() < least { 0 } else { failures + 1 };
             least = least.min(certificate.value());
             if failures > 1 || certificate.relative() < 1e-14 {
@@ -306,16 +271,8 @@ impl<'a> Pdhg<'a> {
 
     /// Looks at iterate and average, and begins again from the better one where that is due.
     fn look(&mut self) {
-        self.looked = self.steps;
-        let here = self.problem.certificate(&self.x, &self.y);
-        let (ax, ay) = self.average();
-        let there = self.problem.certificate(&ax, &ay);
-        let (x, y) = (self.x.clone(), self.y.clone());
-        self.consider(here, &x, &y);
-        self.consider(there, &ax, &ay);
-        if !self.settings.restarts {
-            return;
-        }
+        let (here, there) = self.seen();
+        let Some(there) = there.filter(|_| self.settings.restarts) else { return };
         let value = here.value().min(there.value());
         let average = there.value() < here.value();
         let long = self.length as f64 > 0.36 * self.steps as f64;
@@ -323,24 +280,25 @@ impl<'a> Pdhg<'a> {
         let since = self.steps - self.polished;
         if self.settings.polish && (restart || since >= (self.steps / 8).max(100)) {
             self.polished = self.steps;
-            let pair = if average { (&ax[..], &ay[..]) } else { (&x[..], &y[..]) };
-            self.polish(pair, if average { there } else { here });
+            self.polish(average, if average { there } else { here });
         }
         if !restart {
             return;
         }
         if average {
-            (self.x, self.y) = (ax, ay);
+            self.x.copy_from_slice(&self.average.0);
+            self.y.copy_from_slice(&self.average.1);
             self.steps_of.jumped();
         }
-        let distance =
-            |a: &[f64], b: &[f64]| length(&a.iter().zip(b).map(|(a, b)| a - b).collect::<Vec<_>>());
-        let moves = |v: &[f64], d: f64| d > 1e-10 * length(v).min(1.0) && d < f64::INFINITY;
+        let distance = |a: &[f64], b: &[f64]| length(a.iter().zip(b).map(|(a, b)| a - b));
+        let moves =
+            |v: &[f64], d: f64| d > 1e-10 * length(v.iter().copied()).min(1.0) && d < f64::INFINITY;
         let (dx, dy) = (distance(&self.x, &self.anchor.0), distance(&self.y, &self.anchor.1));
         if moves(&self.x, dx) && moves(&self.y, dy) {
             self.omega = (0.5 * (dy.ln() - dx.ln()) + 0.5 * self.omega.ln()).exp();
         }
-        self.anchor = (self.x.clone(), self.y.clone());
+        self.anchor.0.copy_from_slice(&self.x);
+        self.anchor.1.copy_from_slice(&self.y);
         self.sum_x.fill(0.0);
         self.sum_y.fill(0.0);
         self.length = 0;
@@ -364,19 +322,10 @@ impl Iterative for Pdhg<'_> {
         }
     }
 
-    /// That of the best pair seen.
+    /// That of the best that was seen.
     fn certify(&mut self) -> Certificate {
-        if self.looked == self.steps {
-            return self.best.certificate;
-        }
-        self.looked = self.steps;
-        let here = self.problem.certificate(&self.x, &self.y);
-        let (x, y) = (self.x.clone(), self.y.clone());
-        self.consider(here, &x, &y);
-        if self.length > 0 {
-            let (ax, ay) = self.average();
-            let there = self.problem.certificate(&ax, &ay);
-            self.consider(there, &ax, &ay);
+        if self.looked != self.steps {
+            self.seen();
         }
         self.best.certificate
     }
@@ -403,47 +352,4 @@ where
     let report = run(&mut method, &settings.stop, observer)?;
     let state = PdhgState { x: method.best.x, y: method.best.y, balance: Some(method.omega) };
     Ok(Solution { state, report })
-}
-
-/// The spectral norm of a linear map by power iteration, a little above the truth. `least` is a bound from below: a start that is nearly
-/// orthogonal to the largest direction would miss it.
-pub(crate) fn spectral_norm(
-    (dx, dy): (usize, usize),
-    least: f64,
-    mut forward: impl FnMut(&[f64], &mut [f64]),
-    mut backward: impl FnMut(&[f64], &mut [f64]),
-) -> f64 {
-    // A fixed start without a pattern.
-    let mut x: Vec<f64> = (0..dx).map(|i| 1.0 + 0.5 * (1.7 * i as f64 + 0.3).sin()).collect();
-    let (mut y, mut norm) = (vec![0.0; dy], 0.0);
-    for _ in 0..200 {
-        let size = length(&x);
-        if !(size > 0.0) {
-            break;
-        }
-        x.iter_mut().for_each(|v| *v /= size);
-        forward(&x, &mut y);
-        let last = std::mem::replace(&mut norm, length(&y));
-        if (norm - last).abs() <= 1e-4 * norm {
-            break;
-        }
-        backward(&y, &mut x);
-    }
-    // The iteration ends below: the steps keep a margin of 1 % beside this one.
-    norm.max(least) * 1.01
-}
-
-/// The largest Euclidean norm of a row or column: at most the spectral norm.
-pub(crate) fn longest(matrix: &Array2<f64>) -> f64 {
-    let all = matrix.rows().into_iter().chain(matrix.columns());
-    all.map(length).fold(0.0, f64::max)
-}
-
-/// The Euclidean norm, without overflow or underflow.
-fn length<'a>(v: impl IntoIterator<Item = &'a f64> + Clone) -> f64 {
-    let top = v.clone().into_iter().fold(0.0_f64, |m, a| m.max(a.abs()));
-    if !(top > 0.0 && top < f64::INFINITY) {
-        return top;
-    }
-    top * v.into_iter().map(|a| (a / top).powi(2)).sum::<f64>().sqrt()
 }

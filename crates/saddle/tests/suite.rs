@@ -18,3 +18,5 @@ mod programs;
 mod setups;
 #[path = "suite/sublinear.rs"]
 mod sublinear;
+#[path = "suite/vertices.rs"]
+mod vertices;

@@ -5,6 +5,7 @@ use fenchel_optim::random::stream;
 use fenchel_optim::{Iterative, Refusal, StepSize, Stop};
 
 use super::choice::cheapest;
+use super::exact::Exact;
 use super::race::Race;
 use super::{SaddleStep, Solver};
 use crate::Error;
@@ -15,20 +16,23 @@ use crate::multiclass::sublinear::{
     Sublinear, SublinearState, bytes, certificate::sparse_loss, theory,
 };
 use crate::multiclass::{HingeBilinear, Multiclass, MulticlassLoss, Primal};
-use crate::pdhg::{Pdhg, PdhgSettings, PdhgState};
+use crate::pdhg::PdhgState;
 
 /// Weights by classes; absent classes have weights 0.
 pub(super) type Columns = Vec<(usize, Vec<f64>)>;
+
+/// Weights, unless they are those of the last time, and what a lower bound is made of.
+pub(super) type Shown = (Option<Columns>, DualParts);
 
 /// Factors of the theory's step that `Pilot` tries.
 const FACTORS: [f64; 7] = [1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0];
 
 pub(super) enum Engine<'a> {
     Sublinear(Box<Phases<'a>>),
-    Prox(Box<MirrorProx<'a>>, usize),
-    Mirror(Box<MirrorPdhg<'a>>, usize),
-    Pdhg(Box<Pdhg<'a>>, usize),
-    Race(Race<'a>, usize),
+    Prox(Box<MirrorProx<'a>>),
+    Mirror(Box<MirrorPdhg<'a>>),
+    Pdhg(Box<Exact<'a>>),
+    Race(Box<Race<'a>>),
 }
 
 /// The sublinear method in phases: trials of steps, then horizons that double.
@@ -44,7 +48,7 @@ pub(super) struct Phases<'a> {
     factor: f64,
     horizon: u64,
     left: u64,
-    shown: Vec<(Columns, DualParts)>,
+    shown: Vec<Shown>,
     steps_a_pass: f64,
     done: u64,
 }
@@ -112,7 +116,7 @@ impl<'a> Phases<'a> {
         let (weights, parts) = (state.weights(), state.dual_parts(self.problem));
         let lower_bound = parts.within(self.problem.radius(), self.problem.penalty());
         let gap = objective(self.problem, &weights) - lower_bound;
-        self.shown.push((weights, parts));
+        self.shown.push((Some(weights), parts));
         gap
     }
 
@@ -181,21 +185,19 @@ impl<'a> Engine<'a> {
     pub(super) fn prox(problem: &'a Multiclass<'a>) -> Result<Self, Error> {
         let settings = MirrorProxSettings { step: StepSize::Backtracking, ..Default::default() };
         let method = MirrorProx::new(problem, &settings, None)?;
-        Ok(Engine::Prox(Box::new(method), problem.samples().classes()))
+        Ok(Engine::Prox(Box::new(method)))
     }
 
     pub(super) fn mirror(problem: &'a Multiclass<'a>) -> Result<Self, Error> {
         let method = MirrorPdhg::new(problem, &MirrorPdhgSettings::default(), None)?;
-        Ok(Engine::Mirror(Box::new(method), problem.samples().classes()))
+        Ok(Engine::Mirror(Box::new(method)))
     }
 
     pub(super) fn pdhg(
         problem: &'a HingeBilinear<'a>,
-        classes: usize,
         start: Option<PdhgState>,
     ) -> Result<Self, Error> {
-        let method = Pdhg::new(problem, PdhgSettings::default(), start)?;
-        Ok(Engine::Pdhg(Box::new(method), classes))
+        Ok(Engine::Pdhg(Box::new(Exact::new(problem, start)?)))
     }
 
     /// PDHG and the mirror method, of which the better one goes on.
@@ -203,9 +205,9 @@ impl<'a> Engine<'a> {
         problem: &'a Multiclass<'a>,
         bilinear: &'a HingeBilinear<'a>,
     ) -> Result<Self, Error> {
-        let exact = Pdhg::new(bilinear, PdhgSettings::default(), None)?;
+        let exact = Exact::new(bilinear, None)?;
         let mirror = MirrorPdhg::new(problem, &MirrorPdhgSettings::default(), None)?;
-        Ok(Engine::Race(Race::new(exact, mirror), problem.samples().classes()))
+        Ok(Engine::Race(Box::new(Race::new(problem, exact, mirror))))
     }
 
     /// The method at work; of two, the one that is ahead.
@@ -215,32 +217,32 @@ impl<'a> Engine<'a> {
             Engine::Prox(..) => Solver::MirrorProx,
             Engine::Mirror(..) => Solver::MirrorPdhg,
             Engine::Pdhg(..) => Solver::Pdhg,
-            Engine::Race(race, _) => race.solver(),
+            Engine::Race(race) => race.solver(),
         }
     }
 
     pub(super) fn advance(&mut self, passes: f64) -> f64 {
         match self {
-            Engine::Race(race, _) => race.advance(passes),
+            Engine::Race(race) => race.advance(passes),
             Engine::Sublinear(phases) => phases.advance(passes),
-            Engine::Prox(method, _) => method.advance(passes),
-            Engine::Mirror(method, _) => method.advance(passes),
-            Engine::Pdhg(method, _) => method.advance(passes),
+            Engine::Prox(method) => method.advance(passes),
+            Engine::Mirror(method) => method.advance(passes),
+            Engine::Pdhg(exact) => exact.method.advance(passes),
         }
     }
 
     pub(super) fn calls(&self) -> u64 {
         match self {
-            Engine::Race(race, _) => race.calls(),
+            Engine::Race(race) => race.calls(),
             Engine::Sublinear(phases) => phases.done,
-            Engine::Prox(method, _) => method.oracle_calls(),
-            Engine::Mirror(method, _) => method.oracle_calls(),
-            Engine::Pdhg(method, _) => method.oracle_calls(),
+            Engine::Prox(method) => method.oracle_calls(),
+            Engine::Mirror(method) => method.oracle_calls(),
+            Engine::Pdhg(exact) => exact.method.oracle_calls(),
         }
     }
 
     /// Weights and lower bounds since the last time.
-    pub(super) fn shown(&mut self, problem: &Multiclass) -> Vec<(Columns, DualParts)> {
+    pub(super) fn shown(&mut self, problem: &Multiclass) -> Vec<Shown> {
         match self {
             Engine::Sublinear(phases) => {
                 if phases.method.state().steps() > 0 || phases.done == 0 {
@@ -248,50 +250,52 @@ impl<'a> Engine<'a> {
                 }
                 std::mem::take(&mut phases.shown)
             }
-            Engine::Prox(method, k) => {
-                let (x, y) = method.averages();
-                vec![(by_classes(&x[..x.len() - 1], *k), problem.dual_parts(y))]
-            }
-            Engine::Mirror(method, k) => vec![of_mirror(method, *k, problem)],
-            Engine::Pdhg(method, k) => vec![of_pdhg(method, *k, problem)],
-            Engine::Race(race, k) => {
-                let exact = race.exact.as_deref_mut().map(|m| of_pdhg(m, *k, problem));
-                let mirror = race.mirror.as_deref_mut().map(|m| of_mirror(m, *k, problem));
-                race.tidy();
-                exact.into_iter().chain(mirror).collect()
-            }
+            Engine::Prox(method) => vec![of_averages(method.averages(), problem)],
+            Engine::Mirror(method) => vec![of_mirror(method, problem)],
+            Engine::Pdhg(exact) => vec![exact.shown(problem)],
+            Engine::Race(race) => race.shown(),
         }
     }
 
     /// Where PDHG stands.
     pub(super) fn state(&self) -> Option<PdhgState> {
-        let method = match self {
-            Engine::Pdhg(method, _) => method,
-            Engine::Race(race, _) if race.solver() == Solver::Pdhg => race.exact.as_ref()?,
-            _ => return None,
-        };
-        let (x, y) = method.best();
-        Some(PdhgState::at(x.to_vec(), y.to_vec()))
+        match self {
+            Engine::Pdhg(exact) => Some(exact.state()),
+            Engine::Race(race) if race.solver() == Solver::Pdhg => {
+                race.exact.as_ref().map(|exact| exact.state())
+            }
+            _ => None,
+        }
     }
 }
 
-fn of_mirror(method: &mut MirrorPdhg, k: usize, problem: &Multiclass) -> (Columns, DualParts) {
-    let (x, y) = method.averages();
-    (by_classes(&x[..x.len() - 1], k), problem.dual_parts(y))
+/// The radius within which no weights are better than those of this objective: the penalty of larger ones alone exceeds it.
+pub(super) fn within(radius: f64, penalty: f64, objective: f64) -> f64 {
+    if penalty > 0.0 { radius.min(objective / penalty) } else { radius }
 }
 
-fn of_pdhg(method: &mut Pdhg, k: usize, problem: &Multiclass) -> (Columns, DualParts) {
-    method.certify();
-    let (x, y) = method.best();
-    (by_classes(x, k), problem.dual_parts(y))
+fn of_averages((x, y): (&[f64], &[f64]), problem: &Multiclass) -> Shown {
+    let columns = by_classes(&x[..x.len() - 1], problem.samples().classes());
+    (Some(columns), problem.dual_parts(y))
+}
+
+pub(super) fn of_mirror(method: &mut MirrorPdhg, problem: &Multiclass) -> Shown {
+    of_averages(method.averages(), problem)
 }
 
 /// Columns of a matrix by rows that are not all 0.
 pub(super) fn by_classes(u: &[f64], k: usize) -> Columns {
-    (0..k)
-        .map(|l| (l, u.iter().skip(l).step_by(k).copied().collect::<Vec<_>>()))
-        .filter(|(_, column)| column.iter().any(|v| *v != 0.0))
-        .collect()
+    let d = u.len() / k;
+    let mut columns: Vec<Vec<f64>> = vec![vec![]; k];
+    for (i, row) in u.chunks_exact(k).enumerate() {
+        for (column, v) in columns.iter_mut().zip(row).filter(|(_, v)| **v != 0.0) {
+            if column.is_empty() {
+                column.resize(d, 0.0);
+            }
+            column[i] = *v;
+        }
+    }
+    columns.into_iter().enumerate().filter(|(_, column)| !column.is_empty()).collect()
 }
 
 /// By rows, `d x k`.

@@ -2,11 +2,13 @@
 
 use fenchel_optim::{Certificate, Iterative, Stop};
 
-use super::engine::{Columns, Engine, objective};
+use super::engine::{Columns, Engine, objective, within};
 use crate::multiclass::Multiclass;
 
 /// Weights are cut off below one of these shares of the largest one, where the objective hardly minds: entropies leave no zeros.
 const CUTS: [f64; 3] = [0.1, 0.03, 0.01];
+/// The least share that is tried for the weights that are returned: a small gap pays for small weights only, which are many.
+const LEAST: f64 = 1e-3;
 /// The part of the gap that zeros may cost.
 const PRICE: f64 = 0.05;
 
@@ -57,7 +59,8 @@ impl Fitting<'_> {
         let ceiling =
             (self.objective + most.min(PRICE * gap)).min(objective(self.problem, &vec![]));
         let tops = self.best.iter().flat_map(|(_, c)| c).fold(0.0_f64, |m, u| m.max(u.abs()));
-        for share in [0.3, 0.2, 0.15, 0.1, 0.07, 0.05, 0.03, 0.02] {
+        let shares = std::iter::successors(Some(0.3), |share| Some(share / 1.4));
+        for share in shares.take_while(|share| *share > LEAST) {
             let mut columns = self.best.clone();
             cut(&mut columns, share * tops);
             if objective(self.problem, &columns) <= ceiling {
@@ -84,9 +87,10 @@ impl Iterative for Fitting<'_> {
     fn certify(&mut self) -> Certificate {
         let (radius, penalty) = (self.problem.radius(), self.problem.penalty());
         for (columns, parts) in self.engine.shown(self.problem) {
-            self.consider(columns);
-            // Weights whose penalty alone exceeds the objective reached are no better: the optimum is in a smaller ball.
-            let within = if penalty > 0.0 { radius.min(self.objective / penalty) } else { radius };
+            if let Some(columns) = columns {
+                self.consider(columns);
+            }
+            let within = within(radius, penalty, self.objective);
             self.lower_bound = self.lower_bound.max(parts.within(within, penalty));
         }
         Certificate::gap(self.objective, self.lower_bound)

@@ -2,12 +2,14 @@
 
 mod choice;
 mod engine;
+mod exact;
 mod fitting;
 mod model;
 mod posed;
 mod race;
 mod radius;
 mod settings;
+mod work;
 
 use std::ops::ControlFlow;
 

@@ -15,6 +15,9 @@ use super::{MulticlassL1, Posed, Radius, Solver};
 use crate::Error;
 use crate::multiclass::{Dual, Geometry, Multiclass};
 
+/// The share of the radius from which on it binds: averages, and weights without the smallest ones, stop a little short of it.
+const BINDS: f64 = 0.95;
+
 /// A fitted sparse classifier.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(bound(deserialize = "L: Label + Deserialize<'de>"))]
@@ -31,6 +34,10 @@ pub struct MulticlassL1Model<L = f64> {
     pub report: Report,
     /// The bound on the norm that was in force.
     pub radius: f64,
+    /// Whether that bound still held the weights back at the end: their norm is at least 95 % of it, so that a larger radius may reach a
+    /// lower objective. After [`Radius::Search`] it says whether the bound binds at the radius that was chosen.
+    #[serde(default)]
+    pub binds: bool,
     /// The norm of the weights in the fit's own units, intercepts included.
     pub scaled_norm: f64,
     /// The method that fitted.
@@ -65,6 +72,7 @@ impl<L: Label> MulticlassL1Model<L> {
             last => last.to_vec().into(),
         };
         let settings = MulticlassL1 { radius: Radius::At(radius), ..settings.clone() };
+        let binds = scaled_norm >= BINDS * radius;
         let (classes, scales) = (posed.classes.clone(), posed.scales.clone());
         MulticlassL1Model {
             features,
@@ -73,6 +81,7 @@ impl<L: Label> MulticlassL1Model<L> {
             classes,
             report,
             radius,
+            binds,
             scaled_norm,
             solver,
             settings,

@@ -1,106 +1,254 @@
 //! Two methods side by side until one is ahead: what no bound predicts.
 //!
-//! PDHG and the mirror method take turns of as many passes each, from where they stand. Once the gap of one is a quarter of the other's, it
-//! goes on alone; after [`LONGEST`] passes each the one with the smaller gap does. (Half was not enough: either can be behind by that in the
-//! first passes and ahead later.) Nothing is thrown away: the estimator keeps the best
-//! weights and the best lower bound of both. Passes decide and not seconds, so a race ends the same on every machine.
+//! PDHG and the mirror method take turns of as much work each, from where they stand: PDHG goes on to its next look, then the mirror method
+//! does until it has caught up in operations (`work.rs`). A pass of one may cost ten times as much as a pass of the other, so that turns
+//! of as many passes would spend nearly all time on the dearer one. Once the gap of one is a quarter of the other's, it goes on alone; after [`LONGEST`]
+//! turns the one with the smaller gap does. (Half was not enough: either can be behind by that in the first passes and ahead later.)
+//! Nothing is thrown away: the estimator keeps the best weights and the best lower bound of both.
 
 use fenchel_optim::Iterative;
 
-use super::Solver;
+use super::engine::{Shown, objective, of_mirror};
+use super::exact::Exact;
+use super::work::Work;
+use super::{Solver, engine};
 use crate::mirror_pdhg::MirrorPdhg;
-use crate::pdhg::Pdhg;
+use crate::multiclass::Multiclass;
 
 /// A gap so many times smaller ends the race.
 const CLEAR: f64 = 4.0;
-/// Passes of a turn: as many as PDHG needs from one of its own looks to the next.
+/// Passes of PDHG in a turn: as many as from one of its own looks to the next.
 const TURN: f64 = 20.0;
-/// Passes of a method after which the race ends in any case.
-const LONGEST: f64 = 100.0;
+/// Turns after which the race ends in any case.
+const LONGEST: u32 = 5;
 
 pub(super) struct Race<'a> {
-    pub(super) exact: Option<Box<Pdhg<'a>>>,
-    pub(super) mirror: Option<Box<MirrorPdhg<'a>>>,
-    /// Passes of each: PDHG's, the mirror method's.
-    passes: [f64; 2],
-    turns: [f64; 2],
-    gaps: [f64; 2],
-    /// The one that is ahead, and whether it goes on alone.
-    ahead: usize,
+    problem: &'a Multiclass<'a>,
+    pub(super) exact: Option<Box<Exact<'a>>>,
+    mirror: Option<Box<MirrorPdhg<'a>>>,
+    cost: Work,
+    /// Of PDHG, of the mirror method: what looks have cost, and what is proved.
+    looks: [f64; 2],
+    standing: [Standing; 2],
+    /// Passes of PDHG, and turns that both have had.
+    passes: f64,
+    turns: u32,
+    /// Whose turn it is, and whether it goes on alone.
+    now: usize,
     ended: bool,
+    moved: bool,
+    shown: Vec<Shown>,
     calls: u64,
 }
 
+/// What a method has proved by itself.
+struct Standing {
+    objective: f64,
+    lower_bound: f64,
+}
+
+impl Standing {
+    fn gap(&self) -> f64 {
+        self.objective - self.lower_bound
+    }
+}
+
 impl<'a> Race<'a> {
-    pub(super) fn new(exact: Pdhg<'a>, mirror: MirrorPdhg<'a>) -> Self {
+    pub(super) fn new(
+        problem: &'a Multiclass<'a>,
+        exact: Exact<'a>,
+        mirror: MirrorPdhg<'a>,
+    ) -> Self {
+        let start =
+            || Standing { objective: objective(problem, &vec![]), lower_bound: f64::NEG_INFINITY };
         Race {
+            problem,
             exact: Some(Box::new(exact)),
             mirror: Some(Box::new(mirror)),
-            passes: [0.0; 2],
-            turns: [0.0; 2],
-            gaps: [f64::INFINITY; 2],
-            ahead: 0,
+            cost: Work::of(problem),
+            looks: [0.0; 2],
+            standing: [start(), start()],
+            passes: 0.0,
+            turns: 0,
+            now: 0,
             ended: false,
+            moved: true,
+            shown: vec![],
             calls: 0,
         }
     }
 
     /// The method that is ahead.
     pub(super) fn solver(&self) -> Solver {
-        [Solver::Pdhg, Solver::MirrorPdhg][self.ahead]
+        [Solver::Pdhg, Solver::MirrorPdhg][self.ahead()]
+    }
+
+    fn ahead(&self) -> usize {
+        if self.ended {
+            return self.now;
+        }
+        usize::from(self.standing[1].gap() < self.standing[0].gap())
     }
 
     /// Products and steps of both.
     pub(super) fn calls(&self) -> u64 {
         self.calls
-            + self.exact.as_ref().map_or(0, |method| method.oracle_calls())
+            + self.exact.as_ref().map_or(0, |exact| exact.method.oracle_calls())
             + self.mirror.as_ref().map_or(0, |method| method.oracle_calls())
     }
 
-    fn method(&mut self, which: usize) -> Option<&mut dyn Iterative> {
-        match which {
-            0 => self.exact.as_deref_mut().map(|method| method as &mut dyn Iterative),
-            _ => self.mirror.as_deref_mut().map(|method| method as &mut dyn Iterative),
-        }
+    /// What each has done so far.
+    fn work(&self) -> [f64; 2] {
+        let of =
+            |exact: &Exact| self.cost.exact(exact.method.operations(), exact.method.oracle_calls());
+        let mirror = |m: &MirrorPdhg| self.cost.mirror(m.oracle_calls(), m.iterations());
+        [
+            self.looks[0] + self.exact.as_deref().map_or(0.0, of),
+            self.looks[1] + self.mirror.as_deref().map_or(0.0, mirror),
+        ]
     }
 
     pub(super) fn advance(&mut self, passes: f64) -> f64 {
-        // Both have had as many turns, or it is that of the second.
-        let turn = if self.ended { self.ahead } else { usize::from(self.turns[0] > self.turns[1]) };
-        let left = (self.turns[turn] + 1.0) * TURN - self.passes[turn];
-        let most = if self.ended { passes } else { passes.min(left) };
-        let Some(method) = self.method(turn) else { return 0.0 };
-        let done = method.advance(most);
-        self.passes[turn] += done;
-        if !self.ended && self.passes[turn] >= (self.turns[turn] + 1.0) * TURN - 1e-9 {
-            self.turn_ends(turn);
+        self.moved = true;
+        let mut done = 0.0;
+        while done < passes - 1e-9 {
+            done += self.turn(passes - done);
         }
         done
     }
 
-    fn turn_ends(&mut self, turn: usize) {
-        self.turns[turn] += 1.0;
-        if let Some(method) = self.method(turn) {
-            self.gaps[turn] = method.certify().value();
+    /// Goes on with the turn, for so many passes at most.
+    fn turn(&mut self, most: f64) -> f64 {
+        let due = f64::from(self.turns + 1) * TURN;
+        if self.now == 0 {
+            let Some(exact) = self.exact.as_deref_mut() else { return most };
+            let alone = self.ended;
+            let done = exact.method.advance(if alone { most } else { most.min(due - self.passes) });
+            self.passes += done;
+            if !alone && self.passes >= due - 1e-9 {
+                // Its own look was four products.
+                self.looks[0] += self.cost.look(4.0);
+                self.show(0);
+                self.now = 1;
+            }
+            return done;
         }
-        let [exact, mirror] = self.gaps;
-        if turn == 1 {
-            self.ahead = usize::from(mirror < exact);
-            let clear = CLEAR * exact.min(mirror) <= exact.max(mirror);
-            self.ended = clear || self.passes[0] >= LONGEST;
+        let [exact, mirror] = self.work();
+        let done = match self.mirror.as_deref_mut() {
+            None => most,
+            Some(method) if self.ended => method.advance(most),
+            // It may have overtaken PDHG in the turn before.
+            Some(_) if mirror >= exact => 0.0,
+            Some(method) => method.advance(1.0),
+        };
+        if !self.ended && self.work()[1] >= exact {
+            self.show(1);
+            self.turns += 1;
+            let gaps = [self.standing[0].gap(), self.standing[1].gap()];
+            self.ended =
+                self.turns >= LONGEST || CLEAR * gaps[0].min(gaps[1]) <= gaps[0].max(gaps[1]);
+            self.now = if self.ended { usize::from(gaps[1] < gaps[0]) } else { 0 };
         }
+        done
     }
 
-    /// Takes the one that fell behind away, once it has shown what it has.
-    pub(super) fn tidy(&mut self) {
-        if !self.ended {
-            return;
+    /// What one of the two has: for the estimator, and for the race.
+    fn show(&mut self, which: usize) {
+        let shown = match which {
+            0 => self.exact.as_deref_mut().map(|exact| exact.shown(self.problem)),
+            _ => self.mirror.as_deref_mut().map(|method| of_mirror(method, self.problem)),
+        };
+        let Some((columns, parts)) = shown else { return };
+        self.looks[which] += self.cost.look(2.0);
+        let (radius, penalty) = (self.problem.radius(), self.problem.penalty());
+        let standing = &mut self.standing[which];
+        if let Some(columns) = &columns {
+            standing.objective = standing.objective.min(objective(self.problem, columns));
         }
-        let calls = self.calls();
-        match self.ahead {
-            0 => self.mirror = None,
-            _ => self.exact = None,
+        let within = engine::within(radius, penalty, standing.objective);
+        standing.lower_bound = standing.lower_bound.max(parts.within(within, penalty));
+        self.shown.push((columns, parts));
+        self.moved = false;
+    }
+
+    /// What is new since the last time. The one that fell behind goes.
+    pub(super) fn shown(&mut self) -> Vec<Shown> {
+        if self.moved {
+            self.show(self.now);
         }
-        self.calls += calls - self.calls();
+        if self.ended {
+            let calls = self.calls();
+            match self.now {
+                0 => self.mirror = None,
+                _ => self.exact = None,
+            }
+            self.calls += calls - self.calls();
+        }
+        std::mem::take(&mut self.shown)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mirror_pdhg::MirrorPdhgSettings;
+    use crate::multiclass::{HingeBilinear, MulticlassLoss, Samples};
+    use fenchel_linalg::{AsDesign, CsrMatrix};
+
+    /// Documents of ten words out of a thousand, two thirds of them rare, and a word of its own for each of 30 topics.
+    fn documents() -> Samples {
+        let (rows, words, topics) = (300, 1000, 30);
+        let (mut offsets, mut places) = (vec![0], vec![]);
+        for j in 0..rows {
+            let place =
+                |i: usize| ((j * 7919 + i * 104_729) % 10_007 * (words - topics) / 10_007) as u32;
+            let mut row: Vec<u32> = (0..10).map(place).collect();
+            row.push((words - topics + j % topics) as u32);
+            row.sort_unstable();
+            row.dedup();
+            places.extend(row);
+            offsets.push(places.len());
+        }
+        let x = CsrMatrix::new((rows, words), offsets, places.clone(), vec![0.3; places.len()]);
+        let y: Vec<usize> = (0..rows).map(|j| j % topics).collect();
+        Samples::new(&x.as_design().unwrap(), &y, topics, None).unwrap()
+    }
+
+    /// At the end of a turn both have done as much work, but for a pass and a look of the dearer one: on such documents that is many more
+    /// passes of PDHG. However a caller cuts the passes, the turns are the same.
+    #[test]
+    fn turns_are_as_much_work_for_both() {
+        let samples = documents();
+        let problem = Multiclass::new(&samples, MulticlassLoss::Hinge, 1e3, 1e-3).unwrap();
+        let bilinear = HingeBilinear::new(&problem).unwrap();
+        let race = || {
+            let exact = Exact::new(&bilinear, None).unwrap();
+            let mirror = MirrorPdhg::new(&problem, &MirrorPdhgSettings::default(), None).unwrap();
+            Race::new(&problem, exact, mirror)
+        };
+        let mut whole = race();
+        let mut turns = 0;
+        while !whole.ended {
+            whole.advance(0.5);
+            if whole.turns > turns && !whole.ended {
+                turns = whole.turns;
+                let [exact, mirror] = whole.work();
+                let pass = whole.cost.mirror(4, 1) + whole.cost.look(2.0);
+                // The next turn of PDHG may have begun: at most a step.
+                let step = whole.cost.exact(None, 1);
+                assert!(mirror >= exact - step && mirror <= exact + pass, "{exact:e} {mirror:e}");
+            }
+        }
+        let passes = |race: &Race| {
+            let of = |m: &MirrorPdhg| m.oracle_calls();
+            (race.passes, race.turns, race.now, race.mirror.as_deref().map_or(0, of))
+        };
+        let (of_exact, .., products) = passes(&whole);
+        assert!(of_exact > 2.0 * products as f64, "{of_exact} passes and {products} products");
+        let mut other = race();
+        while !other.ended {
+            other.advance(7.0);
+        }
+        assert_eq!((whole.turns, whole.now), (other.turns, other.now));
     }
 }

@@ -108,7 +108,7 @@ impl MulticlassL1 {
             Some(Solver::Pdhg) => {
                 room(10)?;
                 bilinear = HingeBilinear::new(&problem)?;
-                Engine::pdhg(&bilinear, s.classes(), start)?
+                Engine::pdhg(&bilinear, start)?
             }
             Some(Solver::Auto) | None => {
                 bilinear = HingeBilinear::new(&problem)?;

@@ -13,8 +13,8 @@ pub enum Radius {
     FromPenalty,
     /// A bound on the norm of the weights (of the scaled features where `standardise` is set).
     At(f64),
-    /// The least of a doubling sequence at which the bound no longer holds the weights back (Remark 1 of the thesis). Limits of `stop` hold
-    /// for all radii together.
+    /// The least of a doubling sequence at which the objective no longer falls (Remark 1 of the thesis). Whether the bound binds even there
+    /// is [`MulticlassL1Model::binds`](super::MulticlassL1Model::binds). Limits of `stop` hold for all radii together.
     Search,
 }
 

@@ -6,10 +6,11 @@ use ndarray::{Array2, ArrayView1, Axis};
 use super::{LinearProgram, LpSettings};
 use crate::Error;
 use crate::active::Equations;
-use crate::pdhg::{Bilinear, PdhgSettings, longest, pdhg, spectral_norm};
+use crate::pdhg::{Bilinear, PdhgSettings, pdhg};
+use crate::spectral::{longest, spectral_norm};
 
 /// The program in scaled variables.
-struct Scaled<'a> {
+pub(super) struct Scaled<'a> {
     program: &'a LinearProgram,
     matrix: Array2<f64>,
     rows: Vec<f64>,
@@ -18,7 +19,7 @@ struct Scaled<'a> {
 }
 
 impl<'a> Scaled<'a> {
-    fn new(program: &'a LinearProgram) -> Self {
+    pub(super) fn new(program: &'a LinearProgram) -> Self {
         let mut matrix = program.matrix.clone();
         let (m, d) = matrix.dim();
         let (mut rows, mut columns) = (vec![1.0; m], vec![1.0; d]);
@@ -65,6 +66,12 @@ impl<'a> Scaled<'a> {
         let ratio = costs / rights.max(lows).max(highs);
         let usual = (1e-3..=1e3).contains(&ratio);
         if usual || !(ratio > 0.0 && ratio.is_finite()) { 1.0 } else { ratio }
+    }
+
+    /// The factors of the rows and columns, rounded to powers of 2: with these no product is rounded.
+    pub(super) fn powers(&self) -> (Vec<f64>, Vec<f64>) {
+        let power = |s: &f64| s.log2().round().clamp(-500.0, 500.0).exp2();
+        (self.rows.iter().map(power).collect(), self.columns.iter().map(power).collect())
     }
 
     /// In the variables of the program.

@@ -7,8 +7,10 @@ use super::polish;
 use super::problem::{Multiclass, MulticlassLoss, Primal};
 use super::steps::HingeSteps;
 use crate::Error;
-use crate::pdhg::{Bilinear, Steps, spectral_norm};
+use crate::pdhg::Bilinear;
+use crate::pdhg_steps::Steps;
 use crate::setup::project_rows;
+use crate::spectral::spectral_norm;
 
 /// The hinge problem as a polyhedral saddle point: `x` is `U` by rows, `y` is `V` by rows.
 pub struct HingeBilinear<'a> {

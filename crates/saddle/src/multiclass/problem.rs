@@ -5,6 +5,7 @@ use fenchel_linalg::special::log_sum_exp;
 use fenchel_optim::{Certificate, Refusal};
 use serde::{Deserialize, Serialize};
 
+use super::products;
 use super::samples::Samples;
 use crate::Error;
 use crate::problem::SaddleProblem;
@@ -269,18 +270,13 @@ impl<'a> Multiclass<'a> {
     /// What `D(V)` is made of.
     pub(crate) fn dual_parts(&self, v: &[f64]) -> DualParts {
         let s = self.samples;
-        let (d, k) = (s.features(), s.classes());
         let mut shifted = v.to_vec();
         self.shift(&mut shifted);
-        let mut gradient = vec![0.0; d * k];
-        s.transposed(&shifted, k, &mut gradient);
-        let top = match self.geometry.primal {
-            Primal::Entries => gradient.iter().fold(0.0_f64, |m, g| m.max(g.abs())),
-            Primal::Rows => gradient
-                .chunks(k)
-                .map(|row| row.iter().map(|g| g * g).sum::<f64>().sqrt())
-                .fold(0.0, f64::max),
+        let size = |row: &[f64]| match self.geometry.primal {
+            Primal::Entries => products::top(row),
+            Primal::Rows => row.iter().map(|g| g * g).sum::<f64>().sqrt(),
         };
+        let top = s.largest_transposed(&shifted, s.classes(), size);
         DualParts { gain: self.gain(v), gradient: top / s.rows() as f64 }
     }
 

@@ -107,3 +107,27 @@ pub(super) fn add(scale: f64, x: &[f64], out: &mut [f64]) {
         out[k] += scale * x[k];
     }
 }
+
+/// The largest absolute entry.
+pub(super) fn top(row: &[f64]) -> f64 {
+    lanes::run(Top(row))
+}
+
+struct Top<'a>(&'a [f64]);
+
+impl lanes::Kernel for Top<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn compute(self) -> f64 {
+        let mut tops = [0.0_f64; 8];
+        let (blocks, rest) = self.0.as_chunks::<8>();
+        for block in blocks {
+            for l in 0..8 {
+                let size = block[l].abs();
+                tops[l] = if size > tops[l] { size } else { tops[l] };
+            }
+        }
+        rest.iter().map(|g| g.abs()).chain(tops).fold(0.0, f64::max)
+    }
+}

@@ -9,6 +9,9 @@ use ndarray::{Array2, ArrayView2, ArrayViewMut2};
 use super::products::{self, Which, add};
 use crate::Error;
 
+/// Rows of a product that are looked at together.
+const BLOCK: usize = 64;
+
 /// Samples with labels `0..k`, each row multiplied by its weight.
 ///
 /// The copy takes 8 bytes an entry of a dense design, 12 an entry of a sparse one, and 12 more once a method needs its columns.
@@ -300,6 +303,46 @@ impl Samples {
             Rows::Dense(_) => self.transposed(z, width, out),
             Rows::Sparse(x) => {
                 products::rows(self.sparse_columns(x), Which::These(rows), z, width, out);
+            }
+        }
+    }
+
+    /// The largest of `size(row)` over the rows of `X' Z`. The product of a sparse design is not kept as a whole.
+    pub(crate) fn largest_transposed(
+        &self,
+        z: &[f64],
+        width: usize,
+        size: impl Fn(&[f64]) -> f64,
+    ) -> f64 {
+        let largest = |rows: &[f64]| rows.chunks(width).map(&size).fold(0.0_f64, f64::max);
+        let d = self.features;
+        match &self.rows {
+            Rows::Dense(_) => {
+                let mut product = vec![0.0; d * width];
+                self.transposed(z, width, &mut product);
+                largest(&product)
+            }
+            Rows::Sparse(x) => {
+                let columns = self.sparse_columns(x);
+                let features: Vec<u32> = (0..d as u32).collect();
+                let mut product = vec![0.0; BLOCK.min(d) * width];
+                let parts = features.chunks(BLOCK).map(|part| {
+                    let out = &mut product[..part.len() * width];
+                    products::rows(columns, Which::These(part), z, width, out);
+                    largest(out)
+                });
+                parts.fold(0.0, f64::max)
+            }
+        }
+    }
+
+    /// Stored entries of a feature.
+    pub(crate) fn column_length(&self, feature: usize) -> usize {
+        match &self.rows {
+            Rows::Dense(x) => x.nrows(),
+            Rows::Sparse(x) => {
+                let offsets = &self.sparse_columns(x).offsets;
+                offsets[feature + 1] - offsets[feature]
             }
         }
     }

@@ -12,7 +12,7 @@ use fenchel_linalg::{lanes, project};
 
 use super::problem::Multiclass;
 use super::samples::Rows;
-use crate::pdhg::{Pair, Steps};
+use crate::pdhg_steps::{Pair, Steps};
 use crate::setup::project_row;
 
 /// A row of entries that are not 0 is cheaper than a whole one below one entry in so many: whole rows use wide instructions.
@@ -35,7 +35,13 @@ pub(super) struct HingeSteps<'a> {
     whole: Vec<f64>,
     scores: Vec<f64>,
     changes: Vec<f64>,
+    operations: u64,
 }
+
+/// Multiply-adds of an entry of `U` awake: shrinking, its norm, `2 U+ - U` and the sum.
+const OF_WEIGHT: u64 = 8;
+/// Multiply-adds of an entry of `V`: the step, about four rounds of the projection, the change and the sum.
+const OF_DUAL: u64 = 24;
 
 /// Entries that are not 0, by rows.
 #[derive(Default)]
@@ -60,6 +66,7 @@ impl<'a> HingeSteps<'a> {
             whole: vec![],
             scores: vec![0.0; k],
             changes: vec![0.0; k],
+            operations: 0,
         }
     }
 
@@ -76,6 +83,8 @@ impl<'a> HingeSteps<'a> {
         self.rows.resize(self.awake.len() * k, 0.0);
         s.some_transposed(&self.awake, &self.shifted, k, &mut self.rows);
         let penalty = self.problem.penalty();
+        let stored: usize = self.awake.iter().map(|i| s.column_length(*i as usize)).sum();
+        self.operations += (stored * k) as u64 + OF_WEIGHT * self.rows.len() as u64;
         let (mut norm, mut entries) = (0.0, 0);
         for (i, row) in self.awake.iter().zip(self.rows.chunks_exact_mut(k)) {
             let i = *i as usize;
@@ -97,8 +106,8 @@ impl<'a> HingeSteps<'a> {
 
     /// Writes `2 U+ - U`, and adds up `U+`.
     fn extrapolate(&mut self, x: &[f64], sum: &mut [f64], thin: bool) {
-        let k = self.problem.samples().classes();
-        let d = self.problem.samples().features();
+        let s = self.problem.samples();
+        let (d, k) = (s.features(), s.classes());
         let Thin { offsets, places, values } = &mut self.thin;
         places.clear();
         values.clear();
@@ -123,6 +132,10 @@ impl<'a> HingeSteps<'a> {
                     values.push(extra);
                 }
             }
+            if thin {
+                let own = places.len() - offsets[*i as usize];
+                self.operations += (own * s.column_length(*i as usize)) as u64;
+            }
         }
         offsets.resize(d + 1, places.len());
     }
@@ -139,7 +152,9 @@ impl Steps for HingeSteps<'_> {
         if !thin {
             self.scores.resize(n * k, 0.0);
             s.scores(&self.whole, k, &mut self.scores);
+            self.operations += (s.stored() * k) as u64;
         }
+        self.operations += OF_DUAL * (n * k) as u64;
         self.changes.fill(0.0);
         let HingeSteps { problem, thin: entries, scores, changes, .. } = self;
         let sparse = if thin { Some(&*entries) } else { None };
@@ -149,6 +164,10 @@ impl Steps for HingeSteps<'_> {
 
     fn jumped(&mut self) {
         self.rests_until.fill(self.path);
+    }
+
+    fn operations(&self) -> Option<u64> {
+        Some(self.operations)
     }
 }
 

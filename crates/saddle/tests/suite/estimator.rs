@@ -208,6 +208,36 @@ fn radii_are_searched_and_walked() {
     let path = MulticlassL1 { penalty: 0.0, ..estimator }.path(&x, &y, &[0.5, 2.0, 8.0]).unwrap();
     assert!(path.windows(2).all(|p| value(&p[1]) < value(&p[0])));
     assert!(path.iter().zip([0.5, 2.0, 8.0]).all(|(m, r)| m.scaled_norm <= r * (1.0 + 1e-9)));
+    // Without a penalty the bound is what holds the weights back; `P(0)/penalty` holds nothing back.
+    assert!(path[0].binds && path[1].binds && !by_penalty.binds);
+}
+
+/// A search says whether the bound still binds where it ended. One feature whose sign is the class: the loss of `(u, -u)` is
+/// `max(0, 1 - 2u)`, so 1 is the norm from which on it is 0. With a budget for the first radius alone the bound binds.
+#[test]
+fn a_search_says_whether_the_bound_binds() {
+    let x = Array2::from_shape_fn((20, 1), |(j, _)| if j % 2 == 0 { 1.0 } else { -1.0 });
+    let y: Vec<usize> = (0..20).map(|j| j % 2).collect();
+    let fit = |radius: Radius, penalty: f64| {
+        let stop = Stop { relative: 1e-6, absolute: 1e-9, max_passes: 20_000.0, ..Stop::default() };
+        let solver = Solver::Pdhg;
+        let estimator =
+            MulticlassL1 { penalty, radius, stop, solver, intercept: false, ..Default::default() };
+        estimator.fit(&x, &y).unwrap()
+    };
+    let short = fit(Radius::At(0.25), 0.0);
+    assert!(short.binds && (short.scaled_norm - 0.25).abs() < 1e-6, "{}", short.scaled_norm);
+    let loose = fit(Radius::At(50.0), 0.01);
+    assert!(!loose.binds && (loose.scaled_norm - 1.0).abs() < 1e-3, "{}", loose.scaled_norm);
+    // The first radius is 1, where the loss becomes 0; twice of it gains nothing.
+    let searched = fit(Radius::Search, 0.01);
+    assert_eq!(searched.binds, searched.scaled_norm >= 0.95 * searched.radius);
+    let file = serde_json::to_string(&searched).unwrap();
+    assert_eq!(serde_json::from_str::<MulticlassL1Model<usize>>(&file).unwrap(), searched);
+    // A file from before the field.
+    let old = file.replacen(&format!("\"binds\":{},", searched.binds), "", 1);
+    assert!(old.len() < file.len());
+    assert!(!serde_json::from_str::<MulticlassL1Model<usize>>(&old).unwrap().binds);
 }
 
 #[test]

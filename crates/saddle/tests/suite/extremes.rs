@@ -203,3 +203,29 @@ fn the_hinge_is_fitted_to_many_digits() {
         assert!((objective(&model) - optimum).abs() <= 2e-8, "{name} {}", model.report);
     }
 }
+
+/// Next to no penalty: what comes back is the best of what was found, which separates the classes, with a gap that is true. The loss of iris
+/// without any penalty is 0.0397 for the softmax by L-BFGS-B, and wine is separable, so that its hinge can be brought to 0.
+#[test]
+fn next_to_no_penalty_is_no_reason_for_no_weights() {
+    let wine = embedded::wine();
+    for penalty in [1e-6, 1e-9, 1e-12, 1e-30] {
+        for (loss, most) in [(MulticlassLoss::Hinge, 0.1), (MulticlassLoss::Softmax, 0.5)] {
+            let stop = Stop { max_passes: 3000.0, ..MulticlassL1::default().stop };
+            let estimator = MulticlassL1 { loss, penalty, stop, ..MulticlassL1::default() };
+            let model = estimator.fit(&wine.x, &wine.y).unwrap();
+            let what = format!("{loss:?} {penalty:e} {:?} {}", model.solver, model.report);
+            println!("{what} {} {:?}", model.nonzeros(), model.score(&wine.x, &wine.y));
+            assert!(model.nonzeros() > 0, "{what}");
+            assert!(objective(&model) <= most, "{what}");
+            assert!(model.score(&wine.x, &wine.y).unwrap() > 0.95, "{what}");
+            let certificate = model.report.certificate;
+            // Lower bounds hold for the weights of a longer run.
+            let stop = Stop { max_passes: 10_000.0, ..stop };
+            let longer = MulticlassL1 { stop, ..estimator }.fit(&wine.x, &wine.y).unwrap();
+            assert!(objective(&model) - certificate.value() <= objective(&longer), "{what}");
+            let met = certificate.relative() <= 0.05 || certificate.value() <= 1e-12;
+            assert_eq!(model.report.status == Status::Converged, met, "{what}");
+        }
+    }
+}

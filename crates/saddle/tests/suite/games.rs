@@ -4,8 +4,8 @@ use fenchel_linalg::Cholesky;
 use fenchel_optim::random::stream;
 use fenchel_optim::{Cadence, Progress, Status, StepSize, Stop};
 use fenchel_saddle::{
-    MatrixGame, MirrorDescentSettings, MirrorProxSettings, Potential, SaddleProblem, SaddleState,
-    matrix_game, mirror_descent, sampled_game,
+    MatrixGame, MirrorDescentSettings, MirrorProxSettings, PdhgSettings, Potential, SaddleProblem,
+    SaddleState, exact_game, matrix_game, mirror_descent, sampled_game,
 };
 use ndarray::{Array2, array};
 use rand::RngExt;
@@ -160,6 +160,64 @@ fn a_player_without_a_choice_is_answered_exactly() {
     let game = MatrixGame::new(Array2::zeros((3, 2)).view()).unwrap();
     let solution = matrix_game(&game, &MirrorProxSettings::default(), None, &mut ()).unwrap();
     assert_eq!((solution.report.status, solution.report.passes), (Status::Converged, 0.0));
+}
+
+/// The unit of the payments does not matter to the default stop: with a power of 2 all numbers are the same but for their exponents. Nor does
+/// a constant that is added to all payments make a game that is solved at the start.
+#[test]
+fn tiny_payments_and_large_constants_are_played_as_well() {
+    let matrix = array![[2.0, -1.0, 0.5], [-1.0, 1.0, 0.25], [0.0, 0.5, -0.75]];
+    let value = value_by_enumeration(&matrix);
+    let stop = Stop { max_passes: 1e5, ..Stop::default() };
+    let by_search = MirrorProxSettings { step: StepSize::Backtracking, stop };
+    let play = |matrix: &Array2<f64>| {
+        let game = MatrixGame::new(matrix.view()).unwrap();
+        let prox = matrix_game(&game, &by_search, None, &mut ()).unwrap();
+        let exact = exact_game(&game, &PdhgSettings::default(), None, &mut ()).unwrap();
+        for (report, x, y) in [
+            (&prox.report, &prox.state.x, &prox.state.y),
+            (&exact.report, &exact.state.x, &exact.state.y),
+        ] {
+            assert!(report.passes > 0.0, "{report}");
+            assert_eq!(report.status, Status::Converged, "{report}");
+            // The report has the best lower bound of the run, which need not be that of the last strategies.
+            assert!(report.certificate.value() <= 1e-4 * game.spread(), "{report}");
+            assert!(game.objective(x) - game.lower_bound(y) <= 3e-4 * game.spread());
+        }
+        let mean = 0.5 * (game.objective(&exact.state.x) + game.lower_bound(&exact.state.y));
+        (prox.state.x, exact.state.x, mean)
+    };
+    let (prox, exact, mean) = play(&matrix);
+    assert!((mean - value).abs() <= 3e-4, "{mean} {value}");
+    for exponent in [-30, -40, -300, 300] {
+        let unit = 2.0_f64.powi(exponent);
+        let (small_prox, small_exact, mean) = play(&(&matrix * unit));
+        if exponent > -300 && exponent < 300 {
+            assert_eq!((&small_prox, &small_exact), (&prox, &exact), "2^{exponent}");
+        }
+        // Where squares leave the range, norms are computed another way: the last digit may differ.
+        let near = |a: &[f64], b: &[f64]| a.iter().zip(b).all(|(a, b)| (a - b).abs() <= 1e-9);
+        assert!(near(&small_prox, &prox) && near(&small_exact, &exact), "2^{exponent}");
+        assert!((mean - unit * value).abs() <= 3e-4 * unit);
+    }
+    for constant in [-1e3, 1e6] {
+        let game = MatrixGame::new((&matrix + constant).view()).unwrap();
+        let solution = exact_game(&game, &PdhgSettings::default(), None, &mut ()).unwrap();
+        assert!(solution.report.passes > 0.0 && solution.report.status == Status::Converged);
+        let (high, low) = (game.objective(&solution.state.x), game.lower_bound(&solution.state.y));
+        assert!((0.5 * (high + low) - constant - value).abs() <= 3e-4, "{high} {low}");
+    }
+    // All payments the same: anything is optimal, at once.
+    let game = MatrixGame::new(Array2::from_elem((3, 2), 0.1).view()).unwrap();
+    let solution = exact_game(&game, &PdhgSettings::default(), None, &mut ()).unwrap();
+    assert_eq!((solution.report.status, solution.report.passes), (Status::Converged, 0.0));
+    // An absolute tolerance of the caller's is kept; a tolerance that is none is refused.
+    let game = MatrixGame::new((&matrix * 1e-9).view()).unwrap();
+    let stop = |absolute| Stop { absolute, relative: 0.0, ..Stop::default() };
+    let settings = |absolute| PdhgSettings { stop: stop(absolute), ..PdhgSettings::default() };
+    let rough = exact_game(&game, &settings(1e-8), None, &mut ()).unwrap();
+    assert_eq!((rough.report.status, rough.report.passes), (Status::Converged, 0.0));
+    assert!(exact_game(&game, &settings(f64::NAN), None, &mut ()).is_err());
 }
 
 #[test]

@@ -11,18 +11,18 @@ use rand::RngExt;
 
 use crate::games::value_by_enumeration;
 
-struct Case {
-    a: Array2<f64>,
-    b: Vec<f64>,
-    g: Array2<f64>,
-    h: Vec<f64>,
-    c: Vec<f64>,
-    low: Vec<f64>,
-    high: Vec<f64>,
+pub(crate) struct Case {
+    pub(crate) a: Array2<f64>,
+    pub(crate) b: Vec<f64>,
+    pub(crate) g: Array2<f64>,
+    pub(crate) h: Vec<f64>,
+    pub(crate) c: Vec<f64>,
+    pub(crate) low: Vec<f64>,
+    pub(crate) high: Vec<f64>,
 }
 
 impl Case {
-    fn program(&self) -> LinearProgram {
+    pub(crate) fn program(&self) -> LinearProgram {
         LinearProgram::new(&self.c)
             .and_then(|p| p.at_least(self.g.view(), &self.h))
             .and_then(|p| p.equal(self.a.view(), &self.b))
@@ -38,7 +38,7 @@ fn matrix(m: usize, d: usize, rng: &mut Generator) -> Array2<f64> {
 }
 
 /// A program and its optimal value, built from a solution and its multipliers.
-fn with_optimum(seed: u64) -> (Case, f64) {
+pub(crate) fn with_optimum(seed: u64) -> (Case, f64) {
     let mut rng = stream(seed, 0);
     let d = rng.random_range(2..8);
     let (e, m) = (rng.random_range(0..d), rng.random_range(1..8));
@@ -87,69 +87,84 @@ fn optima_are_found_to_eight_digits() {
     }
 }
 
+/// Adds a row that contradicts another one by at least 1, where that one is not empty.
+pub(crate) fn contradicted(mut case: Case) -> Option<Case> {
+    let row = case.g.row(0).to_owned();
+    if row.iter().all(|v| *v == 0.0) {
+        return None;
+    }
+    let against = Array2::from_shape_fn((1, row.len()), |(_, j)| -row[j]);
+    case.g = ndarray::concatenate(ndarray::Axis(0), &[case.g.view(), against.view()]).unwrap();
+    case.h.push(1.0 - case.h[0]);
+    Some(case)
+}
+
 /// `y'(b - A x) > 0` for all `x` in the box, checked here from the data.
+pub(crate) fn check_infeasible(case: &Case, ray: &[f64]) {
+    let e = case.a.nrows();
+    assert!(ray[e..].iter().all(|y| *y >= 0.0));
+    let all = ndarray::concatenate(ndarray::Axis(0), &[case.a.view(), case.g.view()]).unwrap();
+    let combined = all.t().dot(&Array1::from(ray.to_vec()));
+    let right: f64 = ray.iter().zip(case.b.iter().chain(&case.h)).map(|(y, b)| y * b).sum();
+    let mut most = 0.0;
+    for (j, v) in combined.iter().enumerate() {
+        let end = if *v > 0.0 { case.high[j] } else { case.low[j] };
+        if end.is_finite() {
+            most += v * end;
+        } else {
+            assert!(v.abs() < 1e-7, "{v}");
+        }
+    }
+    assert!(right > most + 1e-7, "{right} {most}");
+}
+
 #[test]
 fn infeasible_programs_come_with_a_ray() {
     for seed in 0..20 {
-        let (mut case, _) = with_optimum(100 + seed);
-        // A row, and another that contradicts it by at least 1.
-        let row = case.g.row(0).to_owned();
-        if row.iter().all(|v| *v == 0.0) {
-            continue;
-        }
-        let against = Array2::from_shape_fn((1, row.len()), |(_, j)| -row[j]);
-        case.g = ndarray::concatenate(ndarray::Axis(0), &[case.g.view(), against.view()]).unwrap();
-        case.h.push(1.0 - case.h[0]);
-        let program = case.program();
-        let outcome = linear_program(&program, &LpSettings::default()).unwrap().outcome;
+        let Some(case) = contradicted(with_optimum(100 + seed).0) else { continue };
+        let outcome = linear_program(&case.program(), &LpSettings::default()).unwrap().outcome;
         let LpOutcome::Infeasible { ray } = outcome else { panic!("seed {seed}: {outcome:?}") };
-        let e = case.a.nrows();
-        assert!(ray[e..].iter().all(|y| *y >= 0.0));
-        let all = ndarray::concatenate(ndarray::Axis(0), &[case.a.view(), case.g.view()]).unwrap();
-        let combined = all.t().dot(&Array1::from(ray.clone()));
-        let right: f64 = ray.iter().zip(case.b.iter().chain(&case.h)).map(|(y, b)| y * b).sum();
-        let mut most = 0.0;
-        for (j, v) in combined.iter().enumerate() {
-            let end = if *v > 0.0 { case.high[j] } else { case.low[j] };
-            if end.is_finite() {
-                most += v * end;
-            } else {
-                assert!(v.abs() < 1e-7, "{v}");
-            }
-        }
-        assert!(right > most + 1e-7, "{right} {most}");
+        check_infeasible(&case, &ray);
+    }
+}
+
+/// One more variable, free to rise, that helps every inequality and lowers the cost.
+pub(crate) fn receding(case: Case) -> Case {
+    let d = case.c.len();
+    let widened = |m: &Array2<f64>, v: f64| {
+        Array2::from_shape_fn((m.nrows(), d + 1), |(i, j)| if j < d { m[[i, j]] } else { v })
+    };
+    let more = |v: &[f64], last: f64| v.iter().copied().chain([last]).collect::<Vec<_>>();
+    Case {
+        a: widened(&case.a, 0.0),
+        g: widened(&case.g, 0.5),
+        c: more(&case.c, -1.0),
+        low: more(&case.low, 0.0),
+        high: more(&case.high, f64::INFINITY),
+        ..case
+    }
+}
+
+/// A feasible point and a direction of the recession cone in which the cost falls, checked here from the data.
+pub(crate) fn check_unbounded(case: &Case, x: &[f64], ray: &[f64]) {
+    let (x, ray) = (Array1::from(x.to_vec()), Array1::from(ray.to_vec()));
+    assert!(ray.dot(&Array1::from(case.c.clone())) < -1e-6);
+    assert!(case.a.dot(&ray).iter().all(|v| v.abs() < 1e-6));
+    assert!(case.g.dot(&ray).iter().all(|v| *v > -1e-6));
+    assert!(case.g.dot(&x).iter().zip(&case.h).all(|(v, h)| *v > h - 1e-6));
+    for j in 0..ray.len() {
+        assert!(ray[j] >= 0.0 || case.low[j] == f64::NEG_INFINITY);
+        assert!(ray[j] <= 0.0 || case.high[j] == f64::INFINITY);
     }
 }
 
 #[test]
 fn unbounded_programs_come_with_a_ray_and_a_point() {
     for seed in 0..20 {
-        let (case, _) = with_optimum(200 + seed);
-        // One more variable, free to rise, that helps every inequality and lowers the cost.
-        let d = case.c.len();
-        let widened = |m: &Array2<f64>, v: f64| {
-            Array2::from_shape_fn((m.nrows(), d + 1), |(i, j)| if j < d { m[[i, j]] } else { v })
-        };
-        let more = |v: &[f64], last: f64| v.iter().copied().chain([last]).collect::<Vec<_>>();
-        let case = Case {
-            a: widened(&case.a, 0.0),
-            g: widened(&case.g, 0.5),
-            c: more(&case.c, -1.0),
-            low: more(&case.low, 0.0),
-            high: more(&case.high, f64::INFINITY),
-            ..case
-        };
+        let case = receding(with_optimum(200 + seed).0);
         let outcome = linear_program(&case.program(), &LpSettings::default()).unwrap().outcome;
         let LpOutcome::Unbounded { x, ray } = outcome else { panic!("seed {seed}: {outcome:?}") };
-        let (x, ray) = (Array1::from(x), Array1::from(ray));
-        assert!(ray.dot(&Array1::from(case.c.clone())) < -1e-6);
-        assert!(case.a.dot(&ray).iter().all(|v| v.abs() < 1e-6));
-        assert!(case.g.dot(&ray).iter().all(|v| *v > -1e-6));
-        assert!(case.g.dot(&x).iter().zip(&case.h).all(|(v, h)| *v > h - 1e-6));
-        for j in 0..=d {
-            assert!(ray[j] >= 0.0 || case.low[j] == f64::NEG_INFINITY);
-            assert!(ray[j] <= 0.0 || case.high[j] == f64::INFINITY);
-        }
+        check_unbounded(&case, &x, &ray);
     }
 }
 

@@ -1,0 +1,44 @@
+//! PDHG as the estimator sees it: what its best blocks show, computed when they have changed.
+
+use fenchel_optim::Iterative;
+
+use super::engine::{Shown, by_classes};
+use crate::Error;
+use crate::multiclass::problem::DualParts;
+use crate::multiclass::{HingeBilinear, Multiclass};
+use crate::pdhg::{Pdhg, PdhgSettings, PdhgState};
+
+pub(super) struct Exact<'a> {
+    pub(super) method: Pdhg<'a>,
+    /// How often the best blocks had changed when they were shown, and what the dual one showed.
+    known: Option<((u64, u64), DualParts)>,
+}
+
+impl<'a> Exact<'a> {
+    pub(super) fn new(
+        problem: &'a HingeBilinear<'a>,
+        start: Option<PdhgState>,
+    ) -> Result<Self, Error> {
+        Ok(Exact { method: Pdhg::new(problem, PdhgSettings::default(), start)?, known: None })
+    }
+
+    pub(super) fn shown(&mut self, problem: &Multiclass) -> Shown {
+        self.method.certify();
+        let changes = self.method.changes();
+        let (x, y) = self.method.best();
+        let parts = match self.known {
+            Some(((_, of_y), parts)) if of_y == changes.1 => parts,
+            _ => problem.dual_parts(y),
+        };
+        let same = self.known.is_some_and(|((of_x, _), _)| of_x == changes.0);
+        self.known = Some((changes, parts));
+        let columns = (!same).then(|| by_classes(x, problem.samples().classes()));
+        (columns, parts)
+    }
+
+    /// Where it stands.
+    pub(super) fn state(&self) -> PdhgState {
+        let (x, y) = self.method.best();
+        PdhgState::at(x.to_vec(), y.to_vec())
+    }
+}

@@ -1,0 +1,91 @@
+//! The exact finish of small programs: an end of the simplex method, and its check.
+
+use super::scaled::Scaled;
+use super::simplex::Simplex;
+use super::{LinearProgram, LpOutcome, LpSettings};
+
+/// Most rows, and most variables.
+const LARGEST: usize = 300;
+/// Numbers are taken for 0 below these shares of the sizes of their terms: a few hundred roundings first, then more of them.
+const CARES: [f64; 2] = [1e-13, 1e-10];
+
+/// Decides a small program at a vertex. `None` for larger ones, and where nothing passes the checks. About `2 (m + d)` pivots of
+/// O(m (m + d)).
+pub(super) fn finish(program: &LinearProgram, settings: &LpSettings) -> Option<LpOutcome> {
+    let (m, d) = program.matrix.dim();
+    if m > LARGEST || d > LARGEST {
+        return None;
+    }
+    let (rows, columns) = Scaled::new(program).powers();
+    let attempt = |care: &f64| {
+        let end = Simplex::new(program, (&rows, &columns), *care).run()?;
+        checked(program, settings, end.original(&rows, &columns), 10.0 * care)
+    };
+    CARES.iter().find_map(attempt)
+}
+
+/// Where the simplex method ends.
+pub(super) enum End {
+    Optimal { x: Vec<f64>, y: Vec<f64> },
+    Infeasible { y: Vec<f64> },
+    Unbounded { x: Vec<f64>, ray: Vec<f64> },
+}
+
+impl End {
+    /// In the variables of the program.
+    fn original(self, rows: &[f64], columns: &[f64]) -> End {
+        let times = |v: Vec<f64>, s: &[f64]| v.iter().zip(s).map(|(v, s)| v * s).collect();
+        match self {
+            End::Optimal { x, y } => End::Optimal { x: times(x, columns), y: times(y, rows) },
+            End::Infeasible { y } => End::Infeasible { y: times(y, rows) },
+            End::Unbounded { x, ray } => {
+                End::Unbounded { x: times(x, columns), ray: times(ray, columns) }
+            }
+        }
+    }
+}
+
+/// The outcome, if it holds for the data as they came. Rays are exact up to rounding: their checks are that much stricter.
+fn checked(
+    program: &LinearProgram,
+    settings: &LpSettings,
+    end: End,
+    rounding: f64,
+) -> Option<LpOutcome> {
+    let signs = |mut y: Vec<f64>| {
+        y[program.equations..].iter_mut().for_each(|y| *y = y.max(0.0));
+        y
+    };
+    let unit = |mut v: Vec<f64>| {
+        let top = v.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
+        v.iter_mut().for_each(|v| *v /= top);
+        v.iter().all(|v| v.is_finite()).then_some(v)
+    };
+    let inside = |mut x: Vec<f64>| {
+        (0..x.len()).for_each(|j| x[j] = x[j].max(program.low[j]).min(program.high[j]));
+        x
+    };
+    match end {
+        End::Optimal { x, y } => {
+            let (x, y) = (inside(x), signs(y));
+            let objective = program.cost.iter().zip(&x).map(|(c, x)| c * x).sum();
+            let holds = program.error(&x, &y) <= settings.tolerance;
+            holds.then_some(LpOutcome::Optimal { x, y, objective })
+        }
+        End::Infeasible { y } => {
+            let ray = unit(signs(y))?;
+            program.farkas(&ray, rounding).then_some(LpOutcome::Infeasible { ray })
+        }
+        End::Unbounded { x, ray } => {
+            let (x, ray) = (inside(x), unit(ray)?);
+            let stays = |j: usize| {
+                (ray[j] >= 0.0 || program.low[j] == f64::NEG_INFINITY)
+                    && (ray[j] <= 0.0 || program.high[j] == f64::INFINITY)
+            };
+            let holds = (0..ray.len()).all(stays)
+                && program.recedes(&ray, rounding)
+                && program.violation(&x) <= settings.tolerance;
+            holds.then_some(LpOutcome::Unbounded { x, ray })
+        }
+    }
+}
