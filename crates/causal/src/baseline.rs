@@ -8,7 +8,7 @@
 //! Neither has a step to tune, only the weight of the reference. A pair keeps mechanisms without samples exactly; a joint table forgets the
 //! reference everywhere alike.
 //!
-//! Source: not in the thesis; its published code has the joint version (CA-61, CA-62).
+//! Source: not in the thesis; its published code has the joint version.
 
 use fenchel_linalg::Invalid;
 use fenchel_linalg::special::{ln_gamma, log_sum_exp};

@@ -8,7 +8,7 @@
 //!
 //! They are complete: [`identify`](fn@crate::identify) applies them in the right order.
 //!
-//! Source: Le Priol, section 2.3.3 (CA-52); Pearl, Causality, 2009, section 3.4.
+//! Source: R. Le Priol, PhD thesis 2021, section 2.3.3; Pearl, Causality, 2009, section 3.4.
 
 use crate::{Admg, Error, NodeSet};
 

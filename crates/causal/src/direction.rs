@@ -10,7 +10,8 @@
 //! **This is a statement about the prior.** Real pairs do not come from it: on the Tuebingen cause-effect pairs the rule is right less
 //! often than a coin (experiment `ca-tuebingen`). Under the sparse prior both directions are exactly as likely.
 //!
-//! Source: Le Priol, (4.49), (4.50), table 4.1, appendix 4.C.1 (CA-19). The formula with its constant is derived here.
+//! Source: R. Le Priol, PhD thesis 2021, equation (4.49), (4.50), table 4.1, appendix 4.C.1. The formula with its
+//! constant is derived here.
 
 use fenchel_linalg::Invalid;
 use fenchel_linalg::special::{ln_gamma, sigmoid};

@@ -7,7 +7,8 @@
 //! A [`LatentModel`] of an [`Admg`] gives every hidden cause a distribution and every observed variable a table. Its
 //! [`observed`](LatentModel::observed) law is what data would tell, its [`effect`](LatentModel::effect) what an experiment would.
 //!
-//! Source: Le Priol, section 2.3.3, (2.39); Pearl, Causality, 2009, section 3.2 (truncated factorisation).
+//! Source: R. Le Priol, PhD thesis 2021, section 2.3.3, (2.39); Pearl, Causality, 2009, section 3.2 (truncated
+//! factorisation).
 
 use fenchel_linalg::Invalid;
 use rand::{Rng, RngExt};

@@ -17,7 +17,7 @@
 //! | how wrong is an estimated graph | [`distance`] |
 //! | a model with all numbers, to check against | [`LatentModel`] |
 //!
-//! Sources: Le Priol, section 2.3.3 and chapter 4. The README has the table of ids.
+//! Sources: R. Le Priol, PhD thesis 2021, section 2.3.3 and chapter 4. The README has the table of ids.
 #![forbid(unsafe_code)]
 
 pub mod adapt;

@@ -8,7 +8,7 @@
 //! step. The parameter gamma drifts towards the model that pays less. **After interventions on the effect that is the anticausal
 //! one**: the learned direction is wrong in nearly all runs (experiment `ca-ex13`).
 //!
-//! Source: Le Priol, sections 4.1 and 4.B.4; Bengio and others, ICLR 2020 (CA-60).
+//! Source: R. Le Priol, PhD thesis 2021, sections 4.1 and 4.B.4; Bengio and others, ICLR 2020.
 
 use fenchel_linalg::Invalid;
 use fenchel_linalg::special::{log_add_exp, sigmoid, softplus};

@@ -8,7 +8,8 @@
 //!
 //! Scores are drawn as logarithms of gamma variables: a `Dir(1/K)` row for K = 1000 has probabilities far below the smallest number.
 //!
-//! Source: Le Priol, (4.15), (4.16), theorem 4.C.1, appendix 4.F (CA-17, CA-18, CA-39). In (4.54) the sum runs over the other index.
+//! Source: R. Le Priol, PhD thesis 2021, equation (4.15), (4.16), theorem 4.C.1, appendix 4.F. In (4.54) the sum
+//! runs over the other index.
 
 use fenchel_expfam::samplers::{Dirichlet, Wishart};
 use fenchel_linalg::Invalid;

@@ -9,8 +9,8 @@
 //! Under the dense prior the ball is tiny, so that after an intervention on the effect the *anticausal* model is closer nearly
 //! always: fastest to adapt is not the same as causal.
 //!
-//! Source: Le Priol, propositions 4.5.1 and 4.5.2, appendices 4.A.1, 4.B, 4.C.3, 4.D.1, with corrections that the items name (CA-06, CA-11 to
-//! CA-15, CA-20, CA-35, CA-37).
+//! Source: R. Le Priol, PhD thesis 2021, propositions 4.5.1 and 4.5.2, appendices 4.A.1, 4.B, 4.C.3, 4.D.1, with
+//! corrections that the items name.
 
 use fenchel_linalg::Invalid;
 use fenchel_linalg::special::{digamma, trigamma};

@@ -11,8 +11,8 @@
 //! | `1 / (n0 + n)` | the MAP estimate of the prefix, exactly |
 //! | constant `g` | exponential forgetting; it does not converge |
 //!
-//! `f` is 1-smooth and 1-strongly convex relative to `A`, with equality: [`relative_gap`]. Steps count from 1 (the text counts
-//! them wrongly in (5.135)). References: Le Priol, sections 5.2, 5.6 and 5.F.
+//! `f` is 1-smooth and 1-strongly convex relative to `A`, with equality: [`relative_gap`]. Steps count from 1 (the
+//! text counts them wrongly in (5.135)). References: R. Le Priol, PhD thesis 2021, sections 5.2, 5.6 and 5.F.
 //!
 //! Here the variable is `eta` and the step is taken in `mu`. Babichev's section 1.2 has it the other way round: the variable is a
 //! point of the simplex, `mu` of the categorical family, and the step is taken in `eta`, a multiplicative update. That is the entropic

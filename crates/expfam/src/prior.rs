@@ -9,8 +9,8 @@
 //! coordinates the mode is elsewhere: the MAP estimate here is also the posterior *mean* of `mu`, so for a coin with the
 //! prior `Beta(a, b)` and `s` heads of `n` it is `(a + s) / (a + b + n)`, not `(a + s - 1) / (a + b + n - 2)`.
 //!
-//! Reference: Le Priol, sections 2.3.1 and 5.2 ((5.10), (5.11)); P. Diaconis, D. Ylvisaker, "Conjugate priors for exponential
-//! families" (1979).
+//! Reference: R. Le Priol, PhD thesis 2021, sections 2.3.1 and 5.2 ((5.10), (5.11)); P. Diaconis, D. Ylvisaker,
+//! "Conjugate priors for exponential families" (1979).
 
 use fenchel_linalg::Invalid;
 use serde::{Deserialize, Serialize};

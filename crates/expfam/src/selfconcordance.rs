@@ -7,9 +7,10 @@
 //! M |mu* - mu|_F < t*   ==>   B_A*(mu*; mu) <= |mu* - mu|_F^2,       F = Hess A*(mu*) = I(eta*)^-1.
 //! ```
 //!
-//! The statement of Le Priol, proposition 5.5.1, lacks the constant `M`: it is `1 / sqrt(a)` for a gamma law of known shape `a`,
-//! `sqrt(2)` for normal laws. Bernoulli, categorical and Poisson families have none: their `A*` is not self-concordant with any
-//! constant ([`Family::self_concordance`] is `None`). A self-concordance passes from `A` to `A*` with the same constant.
+//! The statement of R. Le Priol, PhD thesis 2021, proposition 5.5.1, lacks the constant `M`: it is `1 / sqrt(a)`
+//! for a gamma law of known shape `a`, `sqrt(2)` for normal laws. Bernoulli, categorical and Poisson families have
+//! none: their `A*` is not self-concordant with any constant ([`Family::self_concordance`] is `None`). A
+//! self-concordance passes from `A` to `A*` with the same constant.
 
 use fenchel_linalg::{Cholesky, Invalid};
 use ndarray::ArrayView2;

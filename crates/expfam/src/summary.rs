@@ -140,8 +140,8 @@ impl<F: Family> Summary<F> {
         Ok(())
     }
 
-    /// The maximum likelihood estimate `grad A*(mean of T)`: the member whose mean is that of the data. Reference: Le Priol,
-    /// section 5.2.
+    /// The maximum likelihood estimate `grad A*(mean of T)`: the member whose mean is that of the data. Reference:
+    /// R. Le Priol, PhD thesis 2021, section 5.2.
     ///
     /// # Errors
     /// [`Invalid::Empty`]; [`Error::BoundaryMean`] where the likelihood has no maximum (all coins heads, all numbers equal).

@@ -4,8 +4,9 @@
 //! H(C) = sum_(i,j) log(C_ii C_jj - C_ij^2) + sum_i (1 - deg i) log C_ii
 //! ```
 //!
-//! is twice the Bethe entropy of the covariances `C` on the diagonal and the edges of a graph, up to constants; on a tree it is
-//! `log det C`. Its gradient is a precision matrix in closed form. Source: Defazio, sections 9.2.2 to 9.2.4 (GG-45, GG-46).
+//! is twice the Bethe entropy of the covariances `C` on the diagonal and the edges of a graph, up to constants; on
+//! a tree it is `log det C`. Its gradient is a precision matrix in closed form. Source: A. Defazio, PhD thesis
+//! 2014, sections 9.2.2 to 9.2.4.
 
 use fenchel_linalg::Invalid;
 use ndarray::{Array2, ArrayView2};

@@ -13,7 +13,7 @@ use crate::{Error, GaussianModel, GlassoState, Scale, Statistics, bethe};
 /// Pairs of correlation 0 are not joined. The certificate is exact: its objective `<C, Theta> - log det Theta` is the
 /// optimum over all trees. O(p^2 log p). Seconds are not measured.
 ///
-/// Source: Chow and Liu, IEEE Trans. Information Theory 14, 1968; Defazio, section 6.3.3 (GG-12).
+/// Source: Chow and Liu, IEEE Trans. Information Theory 14, 1968; A. Defazio, PhD thesis 2014, section 6.3.3.
 ///
 /// # Errors
 /// [`Error::ZeroVariance`]; [`Error::Unbounded`] for perfectly correlated pairs.

@@ -7,7 +7,7 @@
 //! Means are exact when the messages have converged, as they do for walk-summable models (diagonally dominant ones among them); variances are
 //! exact on trees, and too small where all partial correlations are positive and there are cycles. O(E) an iteration.
 //!
-//! Source: Weiss and Freeman, Neural Computation 13, 2001; Defazio, sections 9.3 and 9.7 (GG-49).
+//! Source: Weiss and Freeman, Neural Computation 13, 2001; A. Defazio, PhD thesis 2014, sections 9.3 and 9.7.
 
 use fenchel_linalg::Invalid;
 

@@ -9,7 +9,8 @@
 //! Bethe ML    the same with the Bethe approximation of log Z, by Gaussian belief propagation
 //! ```
 //!
-//! Both over `log w` by L-BFGS: the bound `w >= 0` is then never met, only approached. Source: Defazio, sections 9.1.1, 9.3 and 9.8 (GG-42, GG-43, GG-47, GG-48).
+//! Both over `log w` by L-BFGS: the bound `w >= 0` is then never met, only approached. Source: A. Defazio, PhD
+//! thesis 2014, sections 9.1.1, 9.3 and 9.8.
 
 use fenchel_linalg::Invalid;
 use fenchel_linalg::factor::InPlaceCholesky;

@@ -6,7 +6,7 @@
 //! | [`pairwise`] | each covariance from the rows that have both, then the nearest positive semidefinite matrix | any pattern, completely at random |
 //! | [`em`] | maximum likelihood of all that is observed, penalised if asked for | missing at random |
 //!
-//! Source: Stadler and Buehlmann, Statistics and Computing 22, 2012; Defazio, section 9.10.1 (GG-56).
+//! Source: Stadler and Buehlmann, Statistics and Computing 22, 2012; A. Defazio, PhD thesis 2014, section 9.10.1.
 
 use fenchel_linalg::{Invalid, factor};
 use fenchel_optim::{MAX_MEMORY, Status, Stop};

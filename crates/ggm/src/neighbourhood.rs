@@ -4,8 +4,9 @@
 //! min_b  (1/n) ||x_i - X_-i b||^2 + l1 ||b||_1        columns of variance 1
 //! ```
 //!
-//! As in the thesis there is no 1/2: `l1` is twice that of common lasso programs. Works on the correlation matrix alone, variables in parallel, O(p^2) a
-//! sweep over all of them while few coefficients are active. Source: Meinshausen and Buehlmann, Annals of Statistics 34, 2006; Defazio, section 6.3.2 (GG-08).
+//! As in the thesis there is no 1/2: `l1` is twice that of common lasso programs. Works on the correlation matrix
+//! alone, variables in parallel, O(p^2) a sweep over all of them while few coefficients are active. Source:
+//! Meinshausen and Buehlmann, Annals of Statistics 34, 2006; A. Defazio, PhD thesis 2014, section 6.3.2.
 
 use fenchel_linalg::Invalid;
 use ndarray::Array2;

@@ -10,7 +10,7 @@
 //! there is another one: `(1 - t) C + t diag(C)`, positive definite for the largest `t` that the box allows, so that a
 //! problem with positive weights has a finite certificate at every point.
 //!
-//! Source: Defazio, equations 6.5, 6.6 and 9.1 (GG-02, GG-03).
+//! Source: A. Defazio, PhD thesis 2014, equations 6.5, 6.6 and 9.1.
 
 use fenchel_linalg::{Invalid, factor};
 use ndarray::{Array2, ArrayView2};

@@ -8,8 +8,9 @@
 //! | [`polychoric`] | ordinal columns of latent normal variables | O(p^2 n) and a search a pair |
 //! | [`nearest_correlation`] | a correlation matrix with negative eigenvalues | eigendecompositions |
 //!
-//! The bridges and pairwise estimates need not be positive semidefinite: pass them through [`nearest_correlation`], which says how far it moved them.
-//! Source: Liu, Lafferty and Wasserman, JMLR 10, 2009; Liu et al., Annals of Statistics 40, 2012; Higham, IMA J. Numerical Analysis 22, 2002; Defazio, section 6.2.
+//! The bridges and pairwise estimates need not be positive semidefinite: pass them through [`nearest_correlation`],
+//! which says how far it moved them. Source: Liu, Lafferty and Wasserman, JMLR 10, 2009; Liu et al., Annals of
+//! Statistics 40, 2012; Higham, IMA J. Numerical Analysis 22, 2002; A. Defazio, PhD thesis 2014, section 6.2.
 
 use fenchel_linalg::{Invalid, factor};
 use fenchel_optim::MAX_MEMORY;

@@ -16,7 +16,7 @@ use crate::{Error, GaussianModel, Problem, Statistics, Weights, graphical_lasso}
 /// At the optimum the model's covariances are those of the sample on the edges and the diagonal. Solved as a [graphical
 /// lasso](graphical_lasso) with the weights 0 and infinity. `ridge` is added to the variances, as a fraction of each.
 ///
-/// Source: Dempster, Biometrics 28, 1972; Defazio, section 8.3.2 (GG-39).
+/// Source: Dempster, Biometrics 28, 1972; A. Defazio, PhD thesis 2014, section 8.3.2.
 ///
 /// # Errors
 /// [`Error::Unbounded`] if the likelihood has no maximum (too few samples for the cliques; set `ridge`); [`Invalid`] for a graph of

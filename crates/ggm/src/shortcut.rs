@@ -13,8 +13,8 @@
 //! orders for it. The rule by values never stops later (such an element has a product at least as large as any to come), and
 //! saves a third of the memory. [`max_product`] is the printed one.
 //!
-//! Memory: three matrices of `p^2` numbers of the storage type or 32 bits. Source: Defazio, section 8.1, algorithms 8.1 and 8.2
-//! (GG-31, GG-32), with the corrections of the README.
+//! Memory: three matrices of `p^2` numbers of the storage type or 32 bits. Source: A. Defazio, PhD thesis 2014,
+//! section 8.1, algorithms 8.1 and 8.2, with the corrections of the README.
 
 use fenchel_linalg::{Invalid, Scalar};
 use fenchel_optim::Refusal;

@@ -1,4 +1,4 @@
-//! Random graphs and precision matrices with a known truth (GG-35).
+//! Random graphs and precision matrices with a known truth.
 //!
 //! | generator | truth |
 //! |---|---|

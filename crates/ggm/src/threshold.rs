@@ -10,7 +10,8 @@
 //! | the same, `eta = 2` | given two others, one, or none | O(p^4) |
 //! | [`shortcut`](crate::shortcut()) | as `eta = 1` but for its sign rule | O(p^2.5) expected |
 //!
-//! All but the mutual informations are on the correlation scale. Source: Defazio, sections 6.3.3, 6.3.4 and 8.1 (GG-09 to GG-14).
+//! All but the mutual informations are on the correlation scale. Source: A. Defazio, PhD thesis 2014, sections
+//! 6.3.3, 6.3.4 and 8.1.
 
 use fenchel_linalg::{Invalid, factor, lanes};
 use fenchel_optim::Refusal;

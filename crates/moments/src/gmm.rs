@@ -7,7 +7,8 @@
 //! | [`uniform_from_moments`] | two, closed form | |
 //! | [`gaussian_single_index`] | `E[y (x - mu)] = Sigma w`, normal features | a linear system |
 //!
-//! Source: thesis, 1.1.1. Linear regression is the last one read as `E[x x'] w = E[x y]`: the normal equations.
+//! Source: D. Babichev, PhD thesis 2019, section 1.1.1. Linear regression is the last one read as `E[x x'] w = E[x
+//! y]`: the normal equations.
 
 use fenchel_linalg::factor::{cholesky, least_squares};
 use fenchel_linalg::{AsDesign, Invalid};

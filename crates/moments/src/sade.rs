@@ -12,8 +12,9 @@
 //! | `s_i`, `c_h`, `p_h` | score of sample `i`; count and share of slice `h` |
 //! | `V` | `(1/n) sum s_i s_i' - sum_h p_h C_h`, `C_h` the covariance of slice `h` with divisor `c_h - 1` |
 //!
-//! `V` is unbiased given the slices, and not positive semidefinite: small negative eigenvalues are normal. Source: thesis,
-//! lemma 2.2 and sections 2.2.1, 2.3.1, with the map back to the features that the standardised form of the text leaves out.
+//! `V` is unbiased given the slices, and not positive semidefinite: small negative eigenvalues are normal. Source:
+//! D. Babichev, PhD thesis 2019, lemma 2.2 and sections 2.2.1, 2.3.1, with the map back to the features that the
+//! standardised form of the text leaves out.
 
 use fenchel_linalg::{AsDesign, Invalid};
 use fenchel_optim::Refusal;

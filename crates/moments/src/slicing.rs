@@ -12,7 +12,7 @@
 //! | [`Slicing::DrCompatible`] | those of R's `dr` and Python's `sliced` | comparing with these |
 //!
 //! A response with at most `H` distinct values has a slice a value. Classes have a slice a class. A slice with a
-//! single sample joins its neighbour. Source: thesis, section 2.3.1. Cost O(n log n).
+//! single sample joins its neighbour. Source: D. Babichev, PhD thesis 2019, section 2.3.1. Cost O(n log n).
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::Refusal;

@@ -9,7 +9,8 @@
 //! | [`trace_correlation`] | `sqrt(tr(P Q) / k)` | 1 (equal) to 0 |
 //!
 //! `sqrt(k) R` is the Frobenius norm of the sines of the angles. Sines are computed from `(I - Q Q') P`, so that
-//! errors far below `1e-8` keep their digits. Source: thesis, (2.4.3) (with the transposes put right) and 2.5.1.
+//! errors far below `1e-8` keep their digits. Source: D. Babichev, PhD thesis 2019, section (2.4.3) (with the
+//! transposes put right) and 2.5.1.
 
 use fenchel_linalg::Invalid;
 use fenchel_linalg::factor::{qr, svd};

@@ -2,7 +2,7 @@
 //!
 //! First [`ScoreMatching`] learns the score, then the samples are scored, then [`Sade`] works on the scores, centred and standardised.
 //!
-//! Source: thesis, 2.4.2 (its formula (2.4.2) has an `i` for a `j`).
+//! Source: D. Babichev, PhD thesis 2019, section 2.4.2 (its formula (2.4.2) has an `i` for a `j`).
 
 use fenchel_linalg::Dense;
 use fenchel_metrics::k_fold;

@@ -27,8 +27,8 @@ pub enum BoundKind {
     Coupling,
 }
 
-/// The grand sums `sum_i (B^t 1)_i` for `t = 1, ..., sweeps`: theorem 9 of Mitliagkas and Mackey bounds the total variation after
-/// `t` sweeps by the minimum of 1 and the sum (ML-11, ML-12). O(nonzeros) a sweep.
+/// The grand sums `sum_i (B^t 1)_i` for `t = 1, ..., sweeps`: theorem 9 of Mitliagkas and Mackey bounds the total
+/// variation after `t` sweeps by the minimum of 1 and the sum. O(nonzeros) a sweep.
 pub fn grand_sums(influence: &Influence, sweeps: usize) -> Vec<f64> {
     let mut d = vec![1.0; influence.variables()];
     (0..sweeps)
@@ -106,8 +106,9 @@ pub fn sampling_noise(variances: &[f64], chains: usize) -> f64 {
     (variances.iter().sum::<f64>() / chains as f64).sqrt()
 }
 
-/// `lambda_max(Cov psi)` of `p` fair coins in binary coordinates, in closed form: the Lipschitz constant of the gradient at 0, a lower bound
-/// of `L`. `1.43` for 10 variables, `12.7` for 100: a step of 0.4 suits the first and diverges at the second (ML-06).
+/// `lambda_max(Cov psi)` of `p` fair coins in binary coordinates, in closed form: the Lipschitz constant of the
+/// gradient at 0, a lower bound of `L`. `1.43` for 10 variables, `12.7` for 100: a step of 0.4 suits the first and
+/// diverges at the second.
 pub fn lipschitz_at_zero(p: usize) -> f64 {
     if p == 1 {
         return 0.25;

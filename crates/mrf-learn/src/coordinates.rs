@@ -6,9 +6,9 @@
 //! packed   (0,0) (0,1) ... (0,p-1) (1,1) ... (p-1,p-1)          m = p (p + 1) / 2
 //! ```
 //!
-//! The two describe the same distributions. An l1 norm of couplings is the same penalty in both but for a factor of 4; an l1
-//! norm of biases is not, since the bias of a binary variable takes part of the couplings of a spin (ML-19). Penalties are
-//! always in the coordinates that were chosen.
+//! The two describe the same distributions. An l1 norm of couplings is the same penalty in both but for a factor of
+//! 4; an l1 norm of biases is not, since the bias of a binary variable takes part of the couplings of a spin.
+//! Penalties are always in the coordinates that were chosen.
 
 use fenchel_graphical::BinaryPairwise;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! The l1-penalised maximum likelihood estimate with exact gradients, and a proof of how near it is (ML-01, ML-26).
+//! The l1-penalised maximum likelihood estimate with exact gradients, and a proof of how near it is.
 //!
 //! ```text
 //! primal   min_theta  g(theta) = A(theta) - theta.E psi + sum_c s_c |theta_c|

@@ -133,7 +133,7 @@ impl Regulariser for Strengths {
     }
 }
 
-/// The smallest `lambda` at which no coupling is left, of means in these coordinates (ML-27: where a path begins).
+/// The smallest `lambda` at which no coupling is left, of means in these coordinates.
 ///
 /// With penalised biases that is where everything is 0: `max_j |E_0 psi_j - E psi_j|` with fair coins under `E_0`. With free
 /// biases the fit without couplings is independence.

@@ -17,7 +17,7 @@
 //! Which model adapts fastest says which factorisation is *closer* to its optimum, not which one is causal: after an
 //! intervention on the effect it is the wrong one (experiment `ca-ex2`).
 //!
-//! Source: Le Priol, section 4.4, appendices 4.A.1 and 4.D.2 (CA-15, CA-16, CA-21, CA-25, CA-34, CA-40).
+//! Source: R. Le Priol, PhD thesis 2021, section 4.4, appendices 4.A.1 and 4.D.2.
 
 mod categorical;
 mod gradient;

@@ -17,8 +17,9 @@
 //! every model of the graph if and only if the set satisfies it. For several treatments only it allows sets that contain effects of
 //! one of them.
 //!
-//! Sources: Le Priol, section 2.3.3, (2.38) (CA-50); Pearl, Causality, 2009, section 3.3; Shpitser, VanderWeele and Robins,
-//! UAI 2010; van der Zander, Liskiewicz and Textor, Artificial Intelligence 270, 2019; Henckel, Perkovic and Maathuis, JRSS B 84, 2022.
+//! Sources: R. Le Priol, PhD thesis 2021, section 2.3.3, (2.38); Pearl, Causality, 2009, section 3.3; Shpitser,
+//! VanderWeele and Robins, UAI 2010; van der Zander, Liskiewicz and Textor, Artificial Intelligence 270, 2019;
+//! Henckel, Perkovic and Maathuis, JRSS B 84, 2022.
 
 mod front_door;
 mod separators;

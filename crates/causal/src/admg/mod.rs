@@ -17,8 +17,8 @@
 //! | the graph after an intervention, or for the back-door criterion | [`Admg::without_incoming`], [`Admg::without_outgoing`] | O(V) |
 //! | sets of nodes joined by hidden causes | [`Admg::districts`] | O(V + E) |
 //!
-//! Sources: Le Priol, sections 2.3.2 and 2.3.3 (CA-50, CA-53); Richardson, Markov properties for acyclic directed mixed
-//! graphs, Scandinavian Journal of Statistics 30, 2003; Pearl, Causality, 2009.
+//! Sources: R. Le Priol, PhD thesis 2021, sections 2.3.2 and 2.3.3; Richardson, Markov properties for acyclic
+//! directed mixed graphs, Scandinavian Journal of Statistics 30, 2003; Pearl, Causality, 2009.
 
 mod parse;
 mod query;

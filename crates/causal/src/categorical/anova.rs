@@ -13,8 +13,8 @@
 //! delta_joint      = K_y |d n|^2 + K_x |d m|^2 + |d I|^2
 //! ```
 //!
-//! Source: Le Priol, lemma 4.B.5 (CA-05), where the last display has `s_{y|x}` for `s_{x|y}`; the reading as an analysis of variance is
-//! ours.
+//! Source: R. Le Priol, PhD thesis 2021, lemma 4.B.5, where the last display has `s_{y|x}` for `s_{x|y}`; the
+//! reading as an analysis of variance is ours.
 
 use ndarray::{Array1, Array2};
 use serde::{Deserialize, Serialize};

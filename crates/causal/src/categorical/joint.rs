@@ -9,7 +9,7 @@ use crate::Error;
 
 /// `p(x, y) = exp(s_xy) / sum exp(s)`, scores of mean zero over all cells; a row for each state of X.
 ///
-/// Source: Le Priol, section 4.5.4 (CA-02).
+/// Source: R. Le Priol, PhD thesis 2021, section 4.5.4.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Parts")]
 pub struct JointCategorical {

@@ -20,7 +20,7 @@
 //!
 //! Nothing here forms a probability unless asked: scores of plus and minus 600 are exact to rounding.
 //!
-//! Source: Le Priol, sections 4.3 and 4.5, appendix 4.B (CA-01 to CA-09).
+//! Source: R. Le Priol, PhD thesis 2021, sections 4.3 and 4.5, appendix 4.B.
 
 mod anova;
 mod intervention;

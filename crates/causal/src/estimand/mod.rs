@@ -11,7 +11,7 @@
 //! Some formulas contain a variable whose value does not matter: for the napkin graph `W -> R -> X -> Y, W <-> X, W <-> Y` the right
 //! side has a free `R`, and gives the same for every value of it. Such variables are [`Estimand::arbitrary`].
 //!
-//! Source: Le Priol, section 2.3.3 (CA-52).
+//! Source: R. Le Priol, PhD thesis 2021, section 2.3.3.
 
 mod evaluate;
 mod show;

@@ -17,8 +17,9 @@
 //!
 //! Cost: polynomial in the number of nodes but for the size of the formula, which can double with every nested kernel.
 //!
-//! Sources: Le Priol, section 2.3.3 (CA-52); Tian and Pearl, AAAI 2002; Shpitser and Pearl, Identification of joint interventional
-//! distributions, AAAI 2006, and Identification of conditional interventional distributions, UAI 2006; Huang and Valtorta, UAI 2006.
+//! Sources: R. Le Priol, PhD thesis 2021, section 2.3.3; Tian and Pearl, AAAI 2002; Shpitser and Pearl,
+//! Identification of joint interventional distributions, AAAI 2006, and Identification of conditional
+//! interventional distributions, UAI 2006; Huang and Valtorta, UAI 2006.
 
 mod hedge;
 mod noisy;

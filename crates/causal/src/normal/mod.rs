@@ -13,8 +13,8 @@
 //! triangular; reflections from the right make it so, and its blocks are the parameters of the other direction. The formula by
 //! subtraction, `Lambda_Y = Lambda_{Y|X} - C' Lambda_{X|Y}^-1 C`, loses all digits where Y is nearly a function of X.
 //!
-//! Source: Le Priol, section 4.6, appendices 4.D.2 and 4.E (CA-30 to CA-38). The complement that the thesis names M/D is that of the other
-//! block; its value is right.
+//! Source: R. Le Priol, PhD thesis 2021, section 4.6, appendices 4.D.2 and 4.E. The complement that the thesis
+//! names M/D is that of the other block; its value is right.
 
 mod convert;
 

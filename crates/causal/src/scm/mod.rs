@@ -15,7 +15,8 @@
 //! The observed law and all effects of interventions are the same for many functions; counterfactuals are not. That is why a
 //! Bayesian network is not enough and [`DiscreteScm::monotone`] names its assumption.
 //!
-//! Source: Le Priol, section 2.3.3, (2.39) (CA-51); Pearl, Causality, 2009, theorem 7.1.7. The thesis leaves counterfactuals out.
+//! Source: R. Le Priol, PhD thesis 2021, section 2.3.3, (2.39); Pearl, Causality, 2009, theorem 7.1.7. The thesis
+//! leaves counterfactuals out.
 
 mod discrete;
 mod linear;

@@ -11,8 +11,8 @@ use crate::family::point_in;
 use crate::samplers::standard_normal;
 use crate::{Density, Distribution, Error, Family, Sample};
 
-/// The normal family whose mean `m` is known, by variance `v`: `T(x) = (x - m)^2`, `eta = -1 / (2 v)`, `A = log(v) / 2`,
-/// `mu = v`. The example of Le Priol, section 5.4.
+/// The normal family whose mean `m` is known, by variance `v`: `T(x) = (x - m)^2`, `eta = -1 / (2 v)`, `A = log(v)
+/// / 2`, `mu = v`. The example of R. Le Priol, PhD thesis 2021, section 5.4.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Unchecked")]
 pub struct NormalKnownMean {

@@ -52,8 +52,8 @@ pub fn gamma_mle_bounds(shape: f64, n: f64) -> (f64, f64) {
     (low, 0.5 / n + low)
 }
 
-/// `E[mu* / mu_MAP]` with `n0` pseudo-observations at `r = mu0 / mu*`: `(n0 + n) a e^(c a) E_{n a}(c a)` with `c = n0 r`, the
-/// generalised exponential integral. Le Priol, lemma 5.A.3.
+/// `E[mu* / mu_MAP]` with `n0` pseudo-observations at `r = mu0 / mu*`: `(n0 + n) a e^(c a) E_{n a}(c a)` with `c =
+/// n0 r`, the generalised exponential integral. R. Le Priol, PhD thesis 2021, lemma 5.A.3.
 pub fn mean_ratio(shape: f64, n0: f64, r: f64, n: f64) -> f64 {
     if !valid(&[shape, n0, r], &[n]) {
         return f64::NAN;

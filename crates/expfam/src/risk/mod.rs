@@ -12,9 +12,10 @@
 //! | MAP | categories, counts | [`categorical_map`], [`poisson_map`] | |
 //! | both | any | [`monte_carlo`] | `d / (2 n)` for large `n`: [`asymptotic`] |
 //!
-//! All risks are in nats. A risk without bound is `+inf`. Arguments that are no such thing give NaN: shapes, weights and rates that are
-//! not positive and finite, negative numbers of observations, probabilities that do not add up to 1. Reference: Le Priol, sections 5.3 to 5.5 and appendices 5.A to 5.E. The whole-family closed forms are not
-//! in the thesis.
+//! All risks are in nats. A risk without bound is `+inf`. Arguments that are no such thing give NaN: shapes,
+//! weights and rates that are not positive and finite, negative numbers of observations, probabilities that do not
+//! add up to 1. Reference: R. Le Priol, PhD thesis 2021, sections 5.3 to 5.5 and appendices 5.A to 5.E. The
+//! whole-family closed forms are not in the thesis.
 
 mod exact;
 mod simulate;

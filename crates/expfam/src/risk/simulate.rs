@@ -64,8 +64,8 @@ pub fn monte_carlo<F: Sample + Clone + PartialEq>(
     Ok(Simulated { mean, standard_error, failures, sorted })
 }
 
-/// The Bregman bias-variance decomposition of a finite set of estimates,
-/// `mean KL(p* || p_i) = KL(p* || p~) + mean KL(p~ || p_i)` with `p~` the member of mean natural parameter: an identity. Le Priol,
+/// The Bregman bias-variance decomposition of a finite set of estimates, `mean KL(p* || p_i) = KL(p* || p~) + mean
+/// KL(p~ || p_i)` with `p~` the member of mean natural parameter: an identity. R. Le Priol, PhD thesis 2021,
 /// theorem 5.5.2.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BiasVariance {

@@ -20,7 +20,7 @@
 //!
 //! FISTA with restarts: a Cholesky factorisation of `q x q` and `p^2 q + p q^2` operations an iteration, `p` inputs and `q` outputs.
 //!
-//! Source: Sohn and Kim, AISTATS 2012; Wytock and Kolter, ICML 2013; Defazio, section 9.10.2 (GG-57).
+//! Source: Sohn and Kim, AISTATS 2012; Wytock and Kolter, ICML 2013; A. Defazio, PhD thesis 2014, section 9.10.2.
 
 mod likelihood;
 

@@ -10,8 +10,8 @@
 //! dual residual are further apart than a factor of ten. `rho U` is a sub-gradient of the penalty, so that `C + rho U` is
 //! a dual point. About `9 p^3` operations an iteration.
 //!
-//! Source: Boyd et al., Foundations and Trends in Machine Learning 3, 2011, section 6.5; Defazio, sections 6.3.1 and
-//! 7.3.1 (GG-05).
+//! Source: Boyd et al., Foundations and Trends in Machine Learning 3, 2011, section 6.5; A. Defazio, PhD thesis
+//! 2014, sections 6.3.1 and 7.3.1.
 
 use fenchel_linalg::factor;
 use ndarray::ArrayView2;

@@ -9,8 +9,8 @@
 //! is solved by coordinate descent, and `w_12 = W_11 b`. At the end `Theta_jj = 1 / (w_jj - w_12' b)` and
 //! `Theta_12 = -Theta_jj b`. O(p^2) a column and sweep.
 //!
-//! Source: Banerjee, El Ghaoui and d'Aspremont, JMLR 9, 2008; Friedman, Hastie and Tibshirani, Biostatistics 9, 2008;
-//! Defazio, section 6.3.1 (GG-04).
+//! Source: Banerjee, El Ghaoui and d'Aspremont, JMLR 9, 2008; Friedman, Hastie and Tibshirani, Biostatistics 9,
+//! 2008; A. Defazio, PhD thesis 2014, section 6.3.1.
 
 use fenchel_linalg::factor::InPlaceCholesky;
 use fenchel_linalg::lanes;

@@ -15,7 +15,7 @@
 //!
 //! **Certificate.** Every return carries objective and lower bound, see [`problem`](crate::problem).
 //!
-//! Source: Defazio, section 6.3.1 (GG-02 to GG-07).
+//! Source: A. Defazio, PhD thesis 2014, section 6.3.1.
 
 mod admm;
 mod bcd;

@@ -15,7 +15,7 @@
 //! creeps; conjugate gradients on the support (`support.rs`) take turns with it. Per sweep O(p (|free| + |D|)), per step one Cholesky
 //! factorisation a trial and one inverse, O(p^3).
 //!
-//! Source: Hsieh, Sustik, Dhillon and Ravikumar, "QUIC", JMLR 15, 2014; Defazio, section 6.3.1 (GG-06).
+//! Source: Hsieh, Sustik, Dhillon and Ravikumar, "QUIC", JMLR 15, 2014; A. Defazio, PhD thesis 2014, section 6.3.1.
 
 use fenchel_linalg::factor::InPlaceCholesky;
 use fenchel_linalg::lanes;

@@ -10,7 +10,7 @@
 //! [item field](super) of what is left, `r_ui - B_i . a_u`. Conditioning is exact for `B` given: the attributes only move means, and belief propagation or
 //! conjugate gradients see numbers alone. One regression of `d` coefficients an item: O(ratings d^2 + items d^3).
 //!
-//! Source: Defazio, section 9.10.2 (GG-57).
+//! Source: A. Defazio, PhD thesis 2014, section 9.10.2.
 
 use fenchel_linalg::factor;
 use fenchel_linalg::{AsDesign, Design, Invalid};

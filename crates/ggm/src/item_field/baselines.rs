@@ -1,4 +1,4 @@
-//! Other recommenders, to compare with (GG-52).
+//! Other recommenders, to compare with.
 //!
 //! | method | prediction |
 //! |---|---|

@@ -14,7 +14,8 @@
 //! | [`Training::BetheLikelihood`] | belief propagation in L-BFGS | [`laplacian::bethe`](crate::laplacian::bethe()) |
 //! | [`Training::ExactLikelihood`] | O(p^3) an evaluation | [`laplacian::exact`](crate::laplacian::exact()) |
 //!
-//! [`AttributeField`] lets the means depend on attributes of the users. [`baselines`] has what it is compared with. Source: Defazio, chapter 9 (GG-50 to GG-54, GG-57).
+//! [`AttributeField`] lets the means depend on attributes of the users. [`baselines`] has what it is compared with.
+//! Source: A. Defazio, PhD thesis 2014, chapter 9.
 
 mod attributes;
 pub mod baselines;

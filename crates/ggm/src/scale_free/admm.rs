@@ -43,7 +43,7 @@ use crate::{Error, GaussianModel, GlassoState, Scale, Statistics};
 /// # Ok::<(), fenchel_ggm::Error>(())
 /// ```
 ///
-/// Source: Defazio, section 7.3.1 (GG-21).
+/// Source: A. Defazio, PhD thesis 2014, section 7.3.1.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ScaleFree {
@@ -175,7 +175,7 @@ impl ByRows {
 /// # Ok::<(), fenchel_ggm::Error>(())
 /// ```
 ///
-/// Source: Defazio, section 6.4 (GG-17).
+/// Source: A. Defazio, PhD thesis 2014, section 6.4.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct NodeGroups {

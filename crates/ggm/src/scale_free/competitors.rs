@@ -1,4 +1,4 @@
-//! Other methods for the same problems, to compare with (GG-24, GG-25).
+//! Other methods for the same problems, to compare with.
 
 use fenchel_linalg::Invalid;
 use fenchel_linalg::factor::InPlaceCholesky;

@@ -1,4 +1,4 @@
-//! Graphs from a degree prior, `P(E) ~ exp(-F(E))`, by Metropolis flips of edges (GG-26).
+//! Graphs from a degree prior, `P(E) ~ exp(-F(E))`, by Metropolis flips of edges.
 
 use fenchel_linalg::Invalid;
 use rand::{Rng, RngExt};

@@ -19,7 +19,8 @@
 //! | [`competitors`] | subgradients and the minimum-norm point for the same proximal problem; proximal gradients for the whole |
 //! | [`erg`] | graphs drawn from the prior |
 //!
-//! Screening into components is not valid for this penalty. Source: Defazio, section 6.4 (GG-17) and chapter 7 (GG-18 to GG-26).
+//! Screening into components is not valid for this penalty. Source: A. Defazio, PhD thesis 2014, section 6.4 and
+//! chapter 7.
 
 mod admm;
 pub mod competitors;

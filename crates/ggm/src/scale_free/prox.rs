@@ -8,7 +8,7 @@
 //! The dual gradient has Lipschitz constant 1 in the step `eta / 2`, so that the plain method converges for `eta < 1`; FISTA with restarts
 //! takes about half the iterations. Every iteration is `p` sorts of nearly sorted rows.
 //!
-//! Source: Defazio, algorithm 7.1 (GG-22).
+//! Source: A. Defazio, PhD thesis 2014, algorithm 7.1.
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::{Certificate, Iterative, Observer, Solution, Stop, run};

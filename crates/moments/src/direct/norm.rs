@@ -8,8 +8,9 @@
 //! dual norm   ||U||_(k) = (sum of the k largest squared singular values)^{1/2}
 //! ```
 //!
-//! Source: thesis 2.4.3, which names it; Argyriou, Foygel and Srebro, NIPS 2012 (vectors); McDonald, Pontil and Stamos, NIPS 2014
-//! (spectra). The projection here is ours: two equations in two unknowns, each monotone.
+//! Source: D. Babichev, PhD thesis 2019, section 2.4.3, which names it; Argyriou, Foygel and Srebro, NIPS 2012
+//! (vectors); McDonald, Pontil and Stamos, NIPS 2014 (spectra). The projection here is ours: two equations in two
+//! unknowns, each monotone.
 
 use fenchel_linalg::factor::{clip_singular_values, svd};
 use ndarray::Array2;

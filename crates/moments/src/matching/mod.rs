@@ -16,9 +16,10 @@
 //! | [`Basis::Separable`] | one-dimensional bumps a feature | independent features |
 //! | [`Basis::Affine`] | all affine maps | gives exactly the Gaussian score of the sample: SADE becomes SIR |
 //!
-//! By default the features are whitened and the bumps model what a Gaussian score leaves (`offset`): with a large ridge SADE
-//! with the learned score is SIR, with a small one the two-step method of the thesis; the error is much less sensitive to
-//! bandwidth and ridge (experiment `mo-e8`). Source: thesis, sections 2.4.1 and 2.5.2; offset and whitening are ours.
+//! By default the features are whitened and the bumps model what a Gaussian score leaves (`offset`): with a large
+//! ridge SADE with the learned score is SIR, with a small one the two-step method of the thesis; the error is much
+//! less sensitive to bandwidth and ridge (experiment `mo-e8`). Source: D. Babichev, PhD thesis 2019, sections 2.4.1
+//! and 2.5.2; offset and whitening are ours.
 //!
 //! | symbol | name | shape |
 //! |---|---|---|

@@ -16,8 +16,8 @@
 //! | something you can differentiate | [`FnScore`] |
 //! | of unknown density | [`ScoreMatching`](crate::ScoreMatching) learns one |
 //!
-//! Every score has `E S1 = 0`, `E[(x - mu) S1'] = I`, `E S2 = 0`; [`ScoreDiagnostics`] measures the sample versions.
-//! Source: thesis, 1.1.1 and section 2.5; (A2), (A3).
+//! Every score has `E S1 = 0`, `E[(x - mu) S1'] = I`, `E S2 = 0`; [`ScoreDiagnostics`] measures the sample
+//! versions. Source: D. Babichev, PhD thesis 2019, section 1.1.1 and section 2.5; (A2), (A3).
 
 mod diagnostics;
 mod function;

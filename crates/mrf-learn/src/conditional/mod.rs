@@ -1,4 +1,4 @@
-//! Estimators by conditional distributions: no partition function, no sampling (ML-25, ML-26).
+//! Estimators by conditional distributions: no partition function, no sampling.
 //!
 //! | estimator | objective | for |
 //! |---|---|---|

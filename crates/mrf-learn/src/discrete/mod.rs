@@ -1,4 +1,4 @@
-//! Networks of variables with any number of states (k-state Potts models), by penalised maximum likelihood (ML-19, ML-27).
+//! Networks of variables with any number of states (k-state Potts models), by penalised maximum likelihood.
 //!
 //! ```text
 //! P(x) ~ exp( sum_i h_i(x_i) + sum_{i<j} J_ij(x_i, x_j) ),    x_i in {0, ..., k_i - 1}

@@ -1,4 +1,4 @@
-//! Stochastic proximal gradient: sampled gradients whose error is bounded (ML-03 to ML-05, ML-16 to ML-21).
+//! Stochastic proximal gradient: sampled gradients whose error is bounded.
 //!
 //! ```text
 //! repeat  sweep all q chains under theta; d <- B d; t <- t + 1          until the schedule is content with t

@@ -19,8 +19,8 @@ pub enum Averaging {
     Tail,
 }
 
-/// The objective along a run, by annealed importance sampling of `log Z` (ML-27). It draws from streams of its own: a run that is
-/// tracked takes the same steps, bit for bit, as one that is not.
+/// The objective along a run, by annealed importance sampling of `log Z`. It draws from streams of its own: a run
+/// that is tracked takes the same steps, bit for bit, as one that is not.
 ///
 /// | field | default | meaning |
 /// |---|---|---|

@@ -24,7 +24,7 @@ impl Default for Schedule {
     }
 }
 
-/// "Tighten asymptotically": the schedule of section 6 of the SPG paper (ML-16).
+/// "Tighten asymptotically": the schedule of section 6 of the SPG paper.
 ///
 /// | field | default | meaning |
 /// |---|---|---|
@@ -58,7 +58,7 @@ pub enum Uncertified {
     Error,
 }
 
-/// The criterion of equation 15 of the SPG paper (ML-17): where the sampling error alone is too large, chains are doubled.
+/// The criterion of equation 15 of the SPG paper: where the sampling error alone is too large, chains are doubled.
 ///
 /// | field | default | meaning |
 /// |---|---|---|
