@@ -1,6 +1,8 @@
-//! A census of identification: every graph with two to four nodes, each pair of a treatment and an outcome; then random graphs with three
-//! to eight nodes and random sets of treatments, outcomes and conditions. Every formula is compared with the truth of a random model, for
-//! every value of the variables that the formula leaves open. For every refusal two models are built and compared.
+//! A census of identification. The first part takes every graph with two to four nodes and every pair of one treatment
+//! and one outcome. The second part takes random graphs with three to eight nodes and random sets of treatments,
+//! outcomes and conditions. The program compares every formula with the true effect in a random model, for every value
+//! of the variables that the formula leaves open. For every refusal it builds the two models of the proof and compares
+//! their effects.
 //!
 //! ```text
 //! cargo run --release -p fenchel-causal --example census -- 100000

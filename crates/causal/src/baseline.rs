@@ -1,14 +1,16 @@
-//! Why not just count? Bayesian updates as a baseline for stochastic gradient steps, and which mechanism was changed.
+//! Bayesian updates of counts, as a baseline for stochastic gradient steps, and the posterior of which mechanism was
+//! changed.
 //!
 //! ```text
 //! p(y | x) = (n_c p_ref(y | x) + count_xy) / (n_c + count_x)        a mechanism, centred on the reference    BayesianPair
 //! p(x, y)  = (n_0 p_ref(x, y) + count_xy) / (n_0 + count)           the joint table                          BayesianJoint
 //! ```
 //!
-//! Neither has a step to tune, only the weight of the reference. A pair keeps mechanisms without samples exactly; a joint table forgets the
-//! reference everywhere alike.
+//! Neither update has a step size to tune; its only parameter is the weight of the reference, `n_c` or `n_0`. A pair
+//! keeps the mechanisms for which no sample was seen exactly as in the reference. A joint table loses the reference at
+//! the same rate in all cells.
 //!
-//! Source: not in the thesis; its published code has the joint version.
+//! Source: R. Le Priol's published code has the joint version; his PhD thesis (2021) has neither.
 
 use fenchel_linalg::Invalid;
 use fenchel_linalg::special::{ln_gamma, log_sum_exp};
@@ -91,8 +93,8 @@ impl BayesianPair {
         CategoricalPair::from_logits(marginal.view(), rows.view())
     }
 
-    /// The posterior over what was changed, uniform over nothing, the cause, the effect and each row before the samples: unchanged
-    /// mechanisms keep the reference, changed ones come from a uniform law on the simplex.
+    /// The posterior of which mechanism was changed. The prior is uniform over nothing, the cause, the effect and each
+    /// single row. Unchanged mechanisms keep the reference; changed ones are drawn uniformly from the simplex.
     pub fn target(&self) -> TargetPosterior {
         let log = self.reference.log_joint_rows();
         let sums: Vec<f64> = self.counts.sum_axis(ndarray::Axis(1)).to_vec();
@@ -126,8 +128,8 @@ impl BayesianPair {
         }
     }
 
-    /// The log-likelihood of the samples in their order, each predicted by the posterior mean of those before it, for the conditional
-    /// mechanism alone.
+    /// The log-likelihood of the samples under the conditional mechanism, in their order. Each sample is predicted by
+    /// the posterior mean given the samples before it.
     pub fn log_evidence(&self) -> f64 {
         let log = self.reference.log_joint_rows();
         let mut sum = 0.0;

@@ -6,7 +6,8 @@
 //! | [`exchange`] | the same without the edges out of Z | `P(y given do(x), do(z), w) = P(y given do(x), z, w)` |
 //! | [`action`] | the same without the edges into those Z that are no ancestors of W | `P(y given do(x), do(z), w) = P(y given do(x), w)` |
 //!
-//! They are complete: [`identify`](fn@crate::identify) applies them in the right order.
+//! The three rules are complete: every identifiable effect follows from them. [`identify`](fn@crate::identify) applies
+//! them in the right order.
 //!
 //! Source: R. Le Priol, PhD thesis 2021, section 2.3.3; Pearl, Causality, 2009, section 3.4.
 

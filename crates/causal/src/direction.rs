@@ -4,14 +4,16 @@
 //! log odds = K (K - 1) (KL(u || p_X) - KL(u || p_Y)),     u uniform
 //! ```
 //!
-//! If both directions are equally likely and mechanisms come from the dense prior, this is the exact posterior: the variable with the more
-//! uniform marginal is the effect. From finite data use [`from_counts`], the ratio of two marginal likelihoods.
+//! This is the exact posterior if both directions are equally likely a priori and all mechanisms come from the dense
+//! prior. The variable with the more uniform marginal is then the effect. For finite data use [`from_counts`], the
+//! ratio of two marginal likelihoods.
 //!
-//! **This is a statement about the prior.** Real pairs do not come from it: on the Tuebingen cause-effect pairs the rule is right less
-//! often than a coin (experiment `ca-tuebingen`). Under the sparse prior both directions are exactly as likely.
+//! **The result depends on the prior.** Real pairs do not come from the dense prior: on the Tuebingen cause-effect
+//! pairs the rule is right less often than a coin (experiment `ca-tuebingen`). Under the sparse prior both directions
+//! always have the same probability.
 //!
-//! Source: R. Le Priol, PhD thesis 2021, equation (4.49), (4.50), table 4.1, appendix 4.C.1. The formula with its
-//! constant is derived here.
+//! Source: R. Le Priol, PhD thesis 2021, equations (4.49) and (4.50), table 4.1, appendix 4.C.1. The formula above,
+//! with its constant, is derived here.
 
 use fenchel_linalg::Invalid;
 use fenchel_linalg::special::{ln_gamma, sigmoid};
@@ -51,10 +53,12 @@ pub fn dense_prior(joint: &CategoricalPair) -> DirectionPosterior {
     DirectionPosterior::new((kx - 1.0) * y - (ky - 1.0) * x + constant)
 }
 
-/// The posterior given counts `n(x, y)`, a row for each state of X: the ratio of the marginal likelihoods of both directions, with
-/// concentration 1 for the marginal variable and `rows_x`, `rows_y` for the rows of Y given X and of X given Y.
+/// The posterior given counts `n(x, y)`, one row per state of X. It is the ratio of the marginal likelihoods of the two
+/// directions. The marginal variable has Dirichlet concentration 1; the rows of Y given X and of X given Y have the
+/// concentrations `rows_x` and `rows_y`.
 ///
-/// Concentrations of 1 are the dense prior (K2). For K states of both, `1 / K` (BDeu) makes the two equal whatever the counts.
+/// Concentrations of 1 are the dense prior (the K2 score). If both variables have K states, concentrations of `1 / K`
+/// (the BDeu score) make the two likelihoods equal for all counts.
 ///
 /// # Errors
 /// [`Error::Invalid`] for no cells, counts that are negative or not finite, concentrations that are not positive.

@@ -6,10 +6,11 @@
 //! | [`sid`] | ordered pairs whose effect the estimate gets wrong by adjusting for parents | all effects right, the estimate may have more edges |
 //! | [`adjustment_distance`] | the same for parents, ancestors or the optimal set | |
 //!
-//! A wrong skeleton can be harmless and one wrong direction fatal, which the structural Hamming distance does not see.
+//! The structural Hamming distance counts wrong edges, but a graph with many wrong edges can give all effects right,
+//! and one reversed edge can make many effects wrong. The other two distances count wrong effects.
 //!
-//! Sources: Peters and Buehlmann, Neural Computation 27, 2015 (SID); Henckel, Wuertzen and Weichwald, Adjustment identification
-//! distance, UAI 2024. Not in the thesis.
+//! Sources: Peters and Buehlmann, Neural Computation 27, 2015 (SID); Henckel, Wuertzen and Weichwald, Adjustment
+//! identification distance, UAI 2024.
 
 use fenchel_graphical::Dag;
 use fenchel_linalg::Invalid;
@@ -47,8 +48,8 @@ pub fn sid(truth: &Dag, estimate: &Dag) -> Result<usize, Error> {
     adjustment_distance(truth, estimate, Strategy::Parents)
 }
 
-/// The number of ordered pairs `(i, j)` whose effect the estimate gets wrong: it claims none where the truth has one, or it adjusts for
-/// a set that is not valid in the truth. O(n^2 (V + E)).
+/// The number of ordered pairs `(i, j)` whose effect the estimate gets wrong. This is so if the estimate claims no
+/// effect where the true graph has one, or if it adjusts for a set that is not valid in the true graph. O(n^2 (V + E)).
 ///
 /// # Errors
 /// [`Error::Invalid`] for different numbers of nodes, [`Error::TooManyNodes`].

@@ -1,4 +1,4 @@
-//! The effect of a treatment from a table of people: standardisation, weighting, and both.
+//! The effect of a treatment from a table of observations: standardisation, weighting, and a doubly robust combination.
 //!
 //! ```text
 //! standardisation   mean_i m(1, x_i) - m(0, x_i)                                m: regression of y on treatment and x
@@ -6,13 +6,15 @@
 //! doubly robust     mean_i m(1,x) - m(0,x) + a (y - m(1,x)) / e(x) - (1-a) (y - m(0,x)) / (1 - e(x))
 //! ```
 //!
-//! All three estimate the adjustment formula for x; which columns belong there is a question for [`adjustment`](crate::adjustment). The
-//! doubly robust one is right if either model is. The propensity `e(x)` is a logistic regression, the outcome a linear one, both without a
-//! penalty and solved by `fenchel-finite-sum`. Intervals are quantiles of a bootstrap over the rows.
+//! All three methods estimate the adjustment formula with the columns of `x` as the adjustment set. [`adjustment`](crate::adjustment)
+//! tells which columns form a valid set. The doubly robust method is consistent if the outcome model or the propensity model is
+//! correct. The propensity `e(x)` is a logistic regression and the outcome model `m` a linear regression; both have no penalty and are
+//! solved by `fenchel-finite-sum`. Intervals are quantiles of a bootstrap over the rows.
 //!
-//! Look at [`Overlap`] first: where nobody like a treated person is untreated, no method helps.
+//! Check [`Overlap`] first: if some treated people resemble no untreated person, their effect is an extrapolation with every method.
 //!
-//! Source: not in the thesis, which has the formula (2.38); Hernan and Robins, Causal Inference: What If, 2020, chapters 12 and 13.
+//! Sources: Hernan and Robins, *Causal Inference: What If*, 2020, chapters 12 and 13. The adjustment formula itself is in R. Le Priol,
+//! PhD thesis 2021, equation (2.38).
 
 use fenchel_finite_sum::{ElasticNet, LogisticRegression};
 use fenchel_linalg::Invalid;
@@ -27,7 +29,8 @@ use serde::{Deserialize, Serialize};
 use crate::Error;
 use crate::adapt::each;
 
-/// How the two models are used. Where x tells the arms apart without error, the last two are refused: [`Error::Separated`].
+/// How the two models are used. If the columns of x separate treated and untreated people perfectly, the last two methods are refused
+/// with [`Error::Separated`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum EffectMethod {
     /// The outcome model alone (the g-formula).
@@ -115,7 +118,7 @@ pub struct Overlap {
 /// An estimated effect.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EffectModel {
-    /// The mean outcome if everybody were treated minus that if nobody were.
+    /// The average treatment effect: the mean outcome if everybody were treated, minus the mean outcome if nobody were.
     pub effect: f64,
     /// The mean outcome if everybody were treated.
     pub mean_treated: f64,
@@ -125,7 +128,7 @@ pub struct EffectModel {
     pub standard_error: Option<f64>,
     /// Quantiles of the bootstrap, if there is one.
     pub interval: Option<(f64, f64)>,
-    /// Resamples in which one arm was empty or a model could not be fitted; left out.
+    /// The number of resamples in which one arm was empty or a model could not be fitted. They are left out of the interval.
     pub failed_resamples: usize,
     /// How alike the arms are.
     pub overlap: Overlap,
@@ -178,8 +181,8 @@ impl EffectEstimator {
         self.fit_weighted(x, treated, y, &vec![1.0; x.nrows()])
     }
 
-    /// The same where row i stands for `weights[i]` people: the effect is the mean over all of them. Rows of weight 0 count for nothing.
-    /// The bootstrap draws rows, and keeps the weight of each.
+    /// The same for weighted data: row i stands for `weights[i]` people, and the effect is the mean over all people. Rows of weight 0
+    /// are ignored. The bootstrap draws rows and keeps the weight of each row.
     ///
     /// # Errors
     /// As [`fit`](Self::fit); [`Error::Invalid`] for weights of another length, negative or not finite, and an arm without weight.
@@ -379,7 +382,8 @@ fn check_arms(treated: &[bool], weights: &[f64]) -> Result<(), Invalid> {
     Ok(())
 }
 
-/// Columns of mean 0 and variance 1 over everybody; constant ones become 0. The fits do not change, their conditioning does.
+/// Columns of mean 0 and variance 1 over all people; constant columns become 0. The fitted values do not change, but the regressions
+/// are better conditioned.
 fn standardised(x: ArrayView2<'_, f64>, weights: &[f64]) -> Array2<f64> {
     let total: f64 = weights.iter().sum();
     let mut out = x.to_owned();

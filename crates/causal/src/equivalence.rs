@@ -1,11 +1,11 @@
-//! Queries on a class of graphs that data alone cannot tell apart.
+//! Queries on a Markov equivalence class: a set of graphs that data alone cannot tell apart.
 //!
-//! A completed partially directed graph ([`Cpdag`]) stands for all directed acyclic graphs with the same independences. An effect is
-//! determined by the class exactly if all members give the same formula, which is so if and only if no proper, possibly causal
-//! path from the treatment to the outcome begins with an edge without direction.
+//! A completed partially directed graph ([`Cpdag`]) stands for all directed acyclic graphs with the same independences.
+//! The class determines an effect if all its members give the same formula. This holds if and only if no proper,
+//! possibly causal path from the treatment to the outcome begins with an undirected edge.
 //!
-//! Source: Perkovic, Identifying causal effects in maximally oriented partially directed acyclic graphs, UAI 2020; Meek,
-//! UAI 1995. Not in the thesis; it names the Markov equivalence class in section 4.2.
+//! Sources: Perkovic, Identifying causal effects in maximally oriented partially directed acyclic graphs, UAI 2020;
+//! Meek, UAI 1995.
 
 use fenchel_graphical::{Cpdag, Dag};
 use fenchel_linalg::Invalid;
@@ -141,8 +141,9 @@ fn member(class: &Cpdag) -> Result<Dag, Error> {
     graph.dag()
 }
 
-/// Whether all graphs of the class give the same effect of `treatment` on `outcome`: no path from the treatment that could be
-/// directed, and leaves the treatment for good, reaches the outcome and begins with an edge without direction. O(V + E).
+/// Whether all graphs of the class give the same effect of `treatment` on `outcome`. A possibly causal path is one
+/// whose edges can all be directed away from the treatment, and it is proper if it leaves the treatment once. The
+/// answer is yes if no such path to the outcome begins with an undirected edge. O(V + E).
 ///
 /// # Errors
 /// [`Error::TooManyNodes`], [`Error::Invalid`] for edges that are no class or a node that it does not have.
@@ -173,9 +174,10 @@ const SAME: f64 = 1e-9;
 
 /// The formula for a query on which all graphs of the class agree, or `None` where they do not.
 ///
-/// A conditional query follows where the effect on outcome and conditions is the same in all graphs. Where it is not, the conditional
-/// may still be: then all graphs, at most 512, are compared on two random laws of the class. Conditionals are fractions of polynomials
-/// in the tables, so that random laws tell different ones apart.
+/// If the effect on outcome and conditions together is the same in all graphs, the conditional effect follows from it.
+/// Otherwise the conditional effect may still be the same in all graphs. Then all graphs of the class, at most 512, are
+/// compared on two random distributions of the class. This test is exact with probability one, because conditionals are
+/// ratios of polynomials in the table entries.
 ///
 /// # Errors
 /// As [`is_identifiable`] and [`identify`](fn@crate::identify). For conditional queries [`Error::TooMany`] graphs, and

@@ -4,11 +4,12 @@
 //! P(v | do(x)) = sum_u prod_k P(u_k) prod_{i not in x} P(v_i | v_parents(i), u_latents(i))
 //! ```
 //!
-//! A [`LatentModel`] of an [`Admg`] gives every hidden cause a distribution and every observed variable a table. Its
-//! [`observed`](LatentModel::observed) law is what data would tell, its [`effect`](LatentModel::effect) what an experiment would.
+//! A [`LatentModel`] of an [`Admg`] gives every hidden cause a distribution and every observed variable a table.
+//! [`observed`](LatentModel::observed) is the distribution of observational data, [`effect`](LatentModel::effect) that
+//! of data from an experiment.
 //!
-//! Source: R. Le Priol, PhD thesis 2021, section 2.3.3, (2.39); Pearl, Causality, 2009, section 3.2 (truncated
-//! factorisation).
+//! Sources: R. Le Priol, PhD thesis 2021, section 2.3.3, equation (2.39); J. Pearl, *Causality*, 2009, section 3.2
+//! (truncated factorisation).
 
 use fenchel_linalg::Invalid;
 use rand::{Rng, RngExt};
@@ -24,11 +25,11 @@ pub struct Mechanism {
     pub parents: Vec<u32>,
     /// Hidden causes that it uses, by number.
     pub latents: Vec<u32>,
-    /// A row for every configuration of parents and latents, the last of them fastest; a column for every state.
+    /// One row per configuration of parents and latents, with the last of them varying fastest; one column per state.
     pub table: Vec<f64>,
 }
 
-/// A model of a causal graph with every number given, those of the hidden causes too.
+/// A fully specified model of a causal graph, including the distributions of the hidden causes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Parts")]
 pub struct LatentModel {
@@ -54,7 +55,7 @@ impl TryFrom<Parts> for LatentModel {
 }
 
 impl LatentModel {
-    /// The model with these numbers of states, distributions of the hidden causes and mechanisms, one a node.
+    /// The model with these numbers of states, distributions of the hidden causes, and mechanisms (one per node).
     ///
     /// # Errors
     /// [`Error::Invalid`] for lengths, for parents that are none in the graph, and for a hidden cause of two nodes that no bidirected
@@ -104,8 +105,8 @@ impl LatentModel {
         Ok(LatentModel { graph, cards, latents, mechanisms })
     }
 
-    /// A model whose rows are uniform on the simplex, with a hidden cause of two states for every clique of a cover of the
-    /// bidirected edges by cliques.
+    /// A random model whose table rows are uniform on the simplex. The bidirected edges are covered by cliques, and
+    /// every clique gets one hidden cause with two states.
     ///
     /// # Errors
     /// [`Error::Invalid`] for another number of cards than of nodes or a node without states; [`Error::Refused`].

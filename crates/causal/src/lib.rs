@@ -5,7 +5,7 @@
 //! doing    P(y | do(x))     the law of y when x is set from outside
 //! ```
 //!
-//! A causal graph says when the second follows from the first, and by which formula.
+//! A causal graph decides whether the second follows from the first, and by which formula.
 //!
 //! | question | use |
 //! |---|---|
@@ -17,7 +17,9 @@
 //! | how wrong is an estimated graph | [`distance`] |
 //! | a model with all numbers, to check against | [`LatentModel`] |
 //!
-//! Sources: R. Le Priol, PhD thesis 2021, section 2.3.3 and chapter 4. The README has the table of ids.
+//! Source: R. Le Priol, *Optimization Tools for Non-Asymptotic Statistics in Exponential Families*, PhD thesis,
+//! Université de Montréal, 2021, section 2.3.3 and chapter 4. The table of ids in the README has the sections item by
+//! item.
 #![forbid(unsafe_code)]
 
 pub mod adapt;

@@ -4,9 +4,11 @@
 //! R(gamma) = -log(sigma(gamma) e^{l_causal} + (1 - sigma(gamma)) e^{l_anti}),   dR/dgamma = sigma(gamma) - sigma(gamma + l_causal - l_anti)
 //! ```
 //!
-//! In every episode both models start at the reference, see k batches of a new transfer distribution, and pay their loss before each
-//! step. The parameter gamma drifts towards the model that pays less. **After interventions on the effect that is the anticausal
-//! one**: the learned direction is wrong in nearly all runs (experiment `ca-ex13`).
+//! Here `sigma(gamma)` is the belief in the causal direction, and `l_causal`, `l_anti` are the log-likelihoods of the
+//! two models. In every episode both models start at the reference and receive k batches of a new transfer
+//! distribution. Each batch is scored before the models take their step on it. The parameter gamma drifts towards the
+//! model with the higher log-likelihood. **After interventions on the effect this is the anticausal model**, so the
+//! learned direction is wrong in nearly all runs (experiment `ca-ex13`).
 //!
 //! Source: R. Le Priol, PhD thesis 2021, sections 4.1 and 4.B.4; Bengio and others, ICLR 2020.
 
@@ -45,9 +47,9 @@ pub enum GammaStep {
 pub struct MetaLearner {
     /// Episodes (1000).
     pub episodes: usize,
-    /// Steps of adaptation an episode (2).
+    /// Adaptation steps per episode (2).
     pub steps: usize,
-    /// Samples a step (10).
+    /// Samples per step (10).
     pub batch: usize,
     /// The step of the two models (0.1).
     pub step: f64,
@@ -88,7 +90,7 @@ pub struct MetaLearned {
     pub advantage: Vec<f64>,
     /// The mean advantage.
     pub mean: f64,
-    /// Its standard error: judge the sign of the mean by it.
+    /// The standard error of the mean advantage. Compare the mean with it before reading its sign.
     pub standard_error: f64,
 }
 

@@ -1,4 +1,4 @@
-//! Where reference distributions and interventions come from.
+//! Random reference distributions and interventions.
 //!
 //! | prior | cause | rows of the effect | meaning |
 //! |---|---|---|---|
@@ -6,10 +6,11 @@
 //! | sparse | `Dir(1)` | `Dir(1/K)` | the same as `Dir(1/K)` on the joint table: symmetric in cause and effect |
 //! | normal | Wishart precision, normal mean | Wishart precision, normal slopes | about the same variance for both |
 //!
-//! Scores are drawn as logarithms of gamma variables: a `Dir(1/K)` row for K = 1000 has probabilities far below the smallest number.
+//! Scores are drawn as logarithms of gamma variables, because a draw from `Dir(1/K)` with K = 1000 has probabilities
+//! far below the smallest floating-point number.
 //!
-//! Source: R. Le Priol, PhD thesis 2021, equation (4.15), (4.16), theorem 4.C.1, appendix 4.F. In (4.54) the sum
-//! runs over the other index.
+//! Source: R. Le Priol, PhD thesis 2021, equations (4.15) and (4.16), theorem 4.C.1, appendix 4.F. In equation (4.54)
+//! the sum should run over the other index.
 
 use fenchel_expfam::samplers::{Dirichlet, Wishart};
 use fenchel_linalg::Invalid;
@@ -108,8 +109,9 @@ impl CategoricalPrior {
 /// Lambda_{Y|X} ~ W(n0, s I/K),    b ~ N(0, Lambda_{Y|X} / n0),   A_ij ~ N(0, tau^2),   B = Lambda_{Y|X} A
 /// ```
 ///
-/// The thesis prints the covariance `I / sqrt(K)` for A, which would make Y vary three times as much as X, against its aim. A standard
-/// deviation of about `1 / sqrt(K)` is meant: `tau = 0.95 / sqrt(K)` by default.
+/// Le Priol (PhD thesis 2021, appendix 4.F) prints the covariance `I / sqrt(K)` for A. With it Y would vary three times
+/// as much as X, although the prior is meant to give both about the same variance. So the standard deviation, not the
+/// covariance, should be about `1 / sqrt(K)`: the default is `tau = 0.95 / sqrt(K)`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NormalPrior {
     /// The dimension K of both vectors.

@@ -1,8 +1,9 @@
-//! Tables of probabilities over nodes: what estimands are evaluated on and what they give.
+//! Probability tables over nodes: the input and the output of the evaluation of estimands.
 //!
-//! Numbers are stored as they are, not in logs, and a cell may be *undefined*: a conditional given an event of probability zero.
-//! Undefined times zero is zero, as in `sum_z P(y | x, z) P(z)` where a stratum z is empty; every other operation keeps a cell
-//! undefined. So an estimand is refused ([`Error::Positivity`]) only where the missing number matters.
+//! Tables store probabilities, not their logarithms. A cell can be *undefined*: this happens to a conditional
+//! probability given an event of probability zero. Zero times an undefined cell is zero, as in `sum_z P(y | x, z) P(z)`
+//! where a stratum z is empty; the result of every other operation on an undefined cell is undefined. So the result of
+//! an estimand is refused ([`Error::Positivity`]) only if it depends on an undefined conditional probability.
 
 use fenchel_graphical::{BayesNet, VarId};
 use fenchel_linalg::Invalid;
@@ -67,8 +68,8 @@ impl ProbabilityTable {
         Ok(ProbabilityTable { scope, cards: cards.to_vec(), values: values.to_vec() })
     }
 
-    /// The relative frequencies of complete data, a sample a row and a node a column, states counted from 0; with a
-    /// pseudo-count for every cell.
+    /// The relative frequencies of complete data, with one sample per row and one node per column. States are counted
+    /// from 0. A pseudo-count is added to every cell.
     ///
     /// # Errors
     /// [`Error::Invalid`] for no rows, another number of columns than of cards, a negative pseudo-count, a state that a column does
@@ -161,8 +162,8 @@ impl ProbabilityTable {
         &self.values
     }
 
-    /// The number at these states, given as pairs `(node, state)` in any order, one for every node of the scope.
-    /// Pairs for other nodes are passed over.
+    /// The number at these states, given as pairs `(node, state)` in any order. Every node of the scope needs one pair;
+    /// pairs for other nodes are ignored.
     ///
     /// # Errors
     /// [`Error::Positivity`] where the number is undefined; [`Error::Invalid`] for a node of the scope without a state, or with one
@@ -237,7 +238,7 @@ impl ProbabilityTable {
         self.scope.binary_search(&node).ok().map(|k| self.cards[k])
     }
 
-    /// The part where a node has a state; the node leaves the scope.
+    /// The part of the table where a node has the given state. The node is removed from the scope.
     pub(crate) fn fix(&self, node: u32, state: usize) -> ProbabilityTable {
         let Ok(k) = self.scope.binary_search(&node) else { return self.clone() };
         let (inner, card) = (self.cards[k + 1..].iter().product::<usize>(), self.cards[k]);

@@ -1,4 +1,5 @@
-//! Closed forms: distances after an intervention, their expectations under the priors, rates of the optimisers.
+//! Closed forms: parameter distances after an intervention, their expectations under the priors, and rates of the
+//! optimisers. The labels in the last column of the table are those of R. Le Priol, PhD thesis 2021.
 //!
 //! | intervention | result | function |
 //! |---|---|---|
@@ -6,11 +7,11 @@
 //! | on the effect | `delta_causal - delta_anti = (K - 1) (d(s*_Y, c)^2 - R^2)`: the anticausal model is closer outside a ball | [`effect_ball`] |
 //! | on one row | `delta_anti = (K - 1)/K delta_causal + (d s_Y)^2 + (K - 1) (d A(x0))^2` | (4.48) |
 //!
-//! Under the dense prior the ball is tiny, so that after an intervention on the effect the *anticausal* model is closer nearly
-//! always: fastest to adapt is not the same as causal.
+//! Under the dense prior the ball is tiny. So after an intervention on the effect, the *anticausal* model is nearly
+//! always the closer one: the model that adapts fastest need not be the causal one.
 //!
-//! Source: R. Le Priol, PhD thesis 2021, propositions 4.5.1 and 4.5.2, appendices 4.A.1, 4.B, 4.C.3, 4.D.1, with
-//! corrections that the items name.
+//! Source: R. Le Priol, PhD thesis 2021, propositions 4.5.1 and 4.5.2, appendices 4.A.1, 4.B, 4.C.3, 4.D.1. Where this
+//! module corrects the thesis, the function says so.
 
 use fenchel_linalg::Invalid;
 use fenchel_linalg::special::{digamma, trigamma};
@@ -46,10 +47,11 @@ pub struct EffectBall {
     pub favours: Favours,
 }
 
-/// The ball of proposition 4.5.2 for a pair with as many states of X as of Y, and where new scores of Y lie.
+/// The ball of R. Le Priol, PhD thesis 2021, proposition 4.5.2, and the position of new scores of Y relative to it. X
+/// and Y must have equally many states.
 ///
-/// `R^2 = K/(K-1) (|n - s_X|^2 + |m - s_Y|^2 / (K-1))`, a sum of squares; the thesis' (4.43) is the same number by a difference that
-/// cancels.
+/// The squared radius is computed as the sum of squares `R^2 = K/(K-1) (|n - s_X|^2 + |m - s_Y|^2 / (K-1))`. Equation
+/// (4.43) of the thesis gives the same number as a difference, which loses digits by cancellation.
 ///
 /// # Errors
 /// [`Error::Invalid`] for different numbers of states, fewer than two, or scores of another length or not finite.
@@ -87,24 +89,25 @@ pub fn effect_ball(
     Ok(EffectBall { centre, radius_sq, deviation_sq, delta, favours })
 }
 
-/// `E |n - s_X|^2 = (K - 1) (psi'(l)/K - psi'(K l))` for rows drawn from `Dir(l, ..., l)`: K times the variance of the log-partitions, and
-/// the leading part of the squared radius.
+/// `E |n - s_X|^2 = (K - 1) (psi'(l)/K - psi'(K l))` for rows drawn from `Dir(l, ..., l)`, with the trigamma function
+/// `psi'`. This is K times the variance of the log-partition functions, and the leading part of the squared radius.
 ///
-/// The thesis estimates the radius by treating `LSE(s)` and `mean(s)` as independent ([`radius_sq_thesis`]). Their covariance is
-/// `psi'(K l)`, which turns the sign of one term.
+/// Le Priol (PhD thesis 2021, appendix 4.B.3) estimates the radius by treating `LSE(s)` and `mean(s)` as independent
+/// ([`radius_sq_thesis`]). In fact their covariance is `psi'(K l)`, which changes the sign of one term.
 pub fn expected_partition_variance(k: usize, concentration: f64) -> f64 {
     let k = k as f64;
     (k - 1.0) * (trigamma(concentration) / k - trigamma(k * concentration))
 }
 
-/// The thesis' estimate of the squared radius, `K psi'(K l) + psi'(l)`: the red lines of figure 4.7b. Too large; see
-/// [`expected_partition_variance`].
+/// The estimate of the squared radius in R. Le Priol, PhD thesis 2021: `K psi'(K l) + psi'(l)`, the red lines of figure
+/// 4.7b. It is too large; see [`expected_partition_variance`].
 pub fn radius_sq_thesis(k: usize, concentration: f64) -> f64 {
     let k = k as f64;
     k * trigamma(k * concentration) + trigamma(concentration)
 }
 
-/// Expected squared distances and divergence for a prior with `p_X ~ Dir(1)`, rows `Dir(l)` and interventions `Dir(1)`, K states each.
+/// Expected squared distances and divergences for a prior with `p_X ~ Dir(1)`, rows `Dir(l)` and interventions
+/// `Dir(1)`, each with K states.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Expected {
     /// Cause: `E delta_causal = (K - 1) pi^2 / 3`.
@@ -143,42 +146,46 @@ pub fn expected(k: usize, concentration: f64) -> Result<Expected, Error> {
     })
 }
 
-/// The bound on the mean suboptimality of averaged stochastic gradient descent with step `c / sqrt(T)` after T steps:
-/// `(distance^2 / c + c B^2) / (2 sqrt(T))`, for convex losses with gradients of norm at most B.
+/// A bound on the mean suboptimality of averaged stochastic gradient descent with step size `c / sqrt(T)` after T
+/// steps: `(distance^2 / c + c B^2) / (2 sqrt(T))`. It holds for convex losses whose gradients have norm at most B.
 ///
-/// `B^2` is 2 a mechanism: 4 for the directed categorical models, 2 for the joint one.
+/// Every mechanism contributes 2 to `B^2`: it is 4 for the directed categorical models and 2 for the joint one.
 ///
-/// Source: (4.7), theorem 4.A.1.
+/// Source: R. Le Priol, PhD thesis 2021, equation (4.7) and theorem 4.A.1.
 pub fn asgd_bound(distance_sq: f64, gradient_sq: f64, c: f64, steps: usize) -> f64 {
     (distance_sq / c + c * gradient_sq) / (2.0 * (steps as f64).sqrt())
 }
 
-/// The constant step that makes [`asgd_bound`] smallest for T steps: `distance / (B sqrt(T))`, with the bound `distance B / sqrt(T)`.
+/// The constant step size that minimises [`asgd_bound`] for T steps: `distance / (B sqrt(T))`. The bound is then
+/// `distance B / sqrt(T)`.
 ///
-/// Source: (4.7).
+/// Source: R. Le Priol, PhD thesis 2021, equation (4.7).
 pub fn asgd_step(distance_sq: f64, gradient_sq: f64, steps: usize) -> f64 {
     (distance_sq / gradient_sq / steps as f64).sqrt()
 }
 
-/// A bound on the mean suboptimality of the proximal method with step `c / sqrt(T)`, `c <= 1 / (5 B)`, for losses that are convex and
-/// B-smooth: `(distance^2 / c + (5/2) c noise) / sqrt(T) + gap / T`, with `noise = E |grad f_i(opt) - grad f(opt)|^2` and the first gap.
+/// A bound on the mean suboptimality of the proximal method with step size `c / sqrt(T)`, `c <= 1 / (5 B)`, for losses
+/// that are convex and B-smooth: `(distance^2 / c + (5/2) c noise) / sqrt(T) + gap / T`. Here
+/// `noise = E |grad f_i(opt) - grad f(opt)|^2`, and `gap` is the suboptimality of the start.
 ///
-/// This corrects theorem 4.D.2 and (4.22), which have no noise term: started at the optimum they promise that the iterates stay
-/// there. The proof replaces `E f_i(theta_{t+1})` by `E f(theta_{t+1})` although the iterate depends on i.
-/// With the three-point inequality of the proximal step, smoothness, and Young's inequality on the noise `e_t`,
+/// This corrects theorem 4.D.2 and equation (4.22) of R. Le Priol, PhD thesis 2021, which have no noise term. Without
+/// it the bound would imply that a run started at the optimum stays there. The error in the proof is that it replaces
+/// `E f_i(theta_{t+1})` by `E f(theta_{t+1})` although the iterate depends on i. The corrected proof uses the
+/// three-point inequality of the proximal step, smoothness, and Young's inequality on the noise `e_t`:
 ///
 /// ```text
 /// step E[F(t+1) - F*] <= E d_t^2 / 2 - E d_{t+1}^2 / 2 + step^2 E |e_t|^2 / (2 (1 - step B))
 /// E |e_t|^2 <= 4 B (F(t) - F*) + 2 noise       by co-coercivity
 /// ```
 ///
-/// and the sum over t, with `step B <= 1/5`, gives the bound.
+/// Summing over t, with `step B <= 1/5`, gives the bound.
 pub fn proximal_bound(distance_sq: f64, noise: f64, gap: f64, c: f64, steps: usize) -> f64 {
     let t = steps as f64;
     (distance_sq / c + 2.5 * c * noise) / t.sqrt() + gap / t
 }
 
-/// Expectations under the normal prior of appendix 4.F with `n0 = 2K + 2`, conditional scale s and slope deviation tau.
+/// Expectations under the normal prior of R. Le Priol, PhD thesis 2021, appendix 4.F, with `n0 = 2K + 2`, scale s of
+/// the conditional precision, and standard deviation tau of the slopes.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ExpectedNormal {
     /// Cause: `E delta_causal` in natural parameters, `4 (K + 1)^2 / K + 2`.

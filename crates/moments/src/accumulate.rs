@@ -1,4 +1,4 @@
-//! Sums over slices: all that the first-order methods need of the data.
+//! Sums over slices: the only statistics of the data that the first-order methods need.
 //!
 //! | symbol | name | shape |
 //! |---|---|---|
@@ -6,9 +6,9 @@
 //! | `t_h` | sum of the rows of slice `h` | `d` |
 //! | `c_h`, `p_h` | count, share `c_h / n` of slice `h` | |
 //!
-//! SADE's unbiased matrix is `(1/n) sum_h (t_h t_h' - sum_{i in h} s_i s_i') / (c_h - 1)`: one look at the data, with
-//! one sum of outer products in which row `i` has the weight `1 / (c_h - 1)`. The matrix of slice means needs the
-//! `t_h` alone.
+//! The unbiased matrix of SADE is `(1/n) sum_h (t_h t_h' - sum_{i in h} s_i s_i') / (c_h - 1)`. It takes one pass over
+//! the data: the second part is one sum of outer products in which row `i` has the weight `1 / (c_h - 1)` of its slice
+//! `h`. The matrix of slice means needs only the sums `t_h`.
 
 use fenchel_linalg::Gram;
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
@@ -120,7 +120,8 @@ impl SliceSums {
         self.masses.iter().sum()
     }
 
-    /// Makes all sums those of `s_i - shift` for a further shift. Exact algebra; the shift should be small.
+    /// Recentres all sums, so that they become sums of `s_i - shift`. The update is exact algebra, but the shift should
+    /// be small to keep digits.
     pub(crate) fn recentre(&mut self, shift: ArrayView1<f64>) {
         let n = self.total();
         let d = shift.len();
@@ -143,7 +144,7 @@ impl SliceSums {
         }
     }
 
-    /// `sum_h p_h m_h m_h'`; empty slices count nothing.
+    /// `sum_h p_h m_h m_h'`, with the slice means `m_h`. Empty slices contribute zero.
     pub(crate) fn means_matrix(&self) -> Array2<f64> {
         let n = self.total();
         let scaled = self.scaled(|c| if c > 0.0 { 1.0 / (c * n).sqrt() } else { 0.0 });
@@ -166,7 +167,8 @@ impl SliceSums {
     }
 }
 
-/// `1 / (c - 1)`, the weight of a pair of a slice. Slices of mass 1 or less are refused where pairs are needed.
+/// `1 / (c - 1)`: the weight of a pair of samples in a slice of mass `c`. Methods that need pairs refuse slices of mass
+/// 1 or less.
 pub(crate) fn pair_weight(mass: f64) -> f64 {
     if mass > 1.0 { 1.0 / (mass - 1.0) } else { 1.0 }
 }

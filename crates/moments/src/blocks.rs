@@ -1,11 +1,11 @@
-//! Data that is read a block of rows at a time, and sums over its rows.
+//! Data read in blocks of rows, and sums over the rows.
 //!
-//! Every method of this crate looks at blocks of a few hundred rows. A block stays in the cache while it is
-//! centred, scored and multiplied; and dense, sparse, resampled and single-precision designs need the code only
-//! once, because a block is always a dense matrix of `f64`.
+//! Every method of this crate processes the data in blocks of 256 rows. A block stays in the processor's cache while it
+//! is centred, scored and multiplied. Each block is a dense matrix of `f64`, so dense, sparse, resampled and
+//! single-precision designs share the same code.
 //!
-//! Sums over rows are made of a fixed number of parts, which depends on the data's shape alone. The parts are computed on all
-//! cores and added in their order: results do not depend on the number of threads.
+//! A sum over rows is split into a number of parts that depends only on the shape of the data. The parts are computed
+//! on all cores and added in a fixed order, so the result does not depend on the number of threads.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

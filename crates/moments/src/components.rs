@@ -2,16 +2,17 @@
 //!
 //! | rule | assumes | cost |
 //! |---|---|---|
-//! | [`Components::Fixed`] | you know | nothing |
-//! | [`Components::EigenGap`], thesis 2.3.1 | the largest drop is at `k` | nothing |
-//! | [`Components::EigenRatio`] | the largest ratio is at `k` | nothing |
+//! | [`Components::Fixed`] | the number is known | nothing |
+//! | [`Components::EigenGap`], Babichev 2019, section 2.3.1 | the largest drop is after eigenvalue `k` | nothing |
+//! | [`Components::EigenRatio`] | the largest ratio of neighbours is at `k` | nothing |
 //! | [`Components::ChiSquare`], Li 1991 | SIR or residual pHd, normal features | nothing |
-//! | [`Components::Permutation`], Cook and Yin 2001 | directions left out are independent of the rest | `repeats` fits a direction |
+//! | [`Components::Permutation`], Cook and Yin 2001 | directions left out are independent of the rest | `repeats` fits per direction |
 //! | [`Components::Ladle`], Luo and Li 2016 | nothing but a gap | `repeats` fits |
 //!
-//! The sequential rules test "at most `k` directions" for `k` = 0, 1, ... and stop at the first `k` that is not
-//! rejected; at least one direction is kept, and all that the method can find if every test rejects. Gap, ratio and ladle compare
-//! eigenvalue `k` with the next one: of `d` features they keep at most `d - 1` directions.
+//! Chi-squared and permutation rules are sequential: they test "at most `k` directions" for `k` = 0, 1, ... and stop at
+//! the first `k` that is not rejected. They keep at least one direction, and all directions that the method can find if
+//! every test rejects. The gap, ratio and ladle rules compare eigenvalue `k` with the next one, so of `d` features they
+//! keep at most `d - 1` directions.
 
 use fenchel_linalg::special::chi_squared_tail;
 use fenchel_optim::Refusal;
@@ -59,7 +60,7 @@ pub enum Components {
 }
 
 impl Default for Components {
-    /// `EigenGap(10)`, the rule of the thesis.
+    /// `EigenGap(10)`, the rule of D. Babichev, PhD thesis 2019, section 2.3.1.
     fn default() -> Self {
         Components::EigenGap(10)
     }
@@ -199,8 +200,9 @@ pub fn chi_square_tests(
     Ok(tests)
 }
 
-/// Tests "at most `k` directions" by permuting, among the samples, the part of the features that is uncorrelated
-/// with the first `k` indices. The statistic is the sum of the absolute eigenvalues left out.
+/// Tests "at most `k` directions" by permutation. It takes the part of the features that is uncorrelated with the first
+/// `k` indices and permutes it among the samples. The statistic is the sum of the absolute values of the remaining
+/// eigenvalues.
 ///
 /// # Errors
 /// Those of the method; [`Invalid::Parameter`] unless `repeats >= 1`.
@@ -238,7 +240,7 @@ fn check_repeats(repeats: usize) -> Result<(), Invalid> {
     Err(Invalid::Parameter { name: "repeats", value: 0.0, expected: "at least 1" })
 }
 
-/// `x` as the part that its first indices predict linearly, and what is left.
+/// Splits `x` into the part that its first indices predict linearly, and the residual.
 fn split(
     x: ArrayView2<f64>,
     whitening: &Whitening,
@@ -266,8 +268,9 @@ fn cholesky_of(matrix: Array2<f64>) -> Result<Array2<f64>, Error> {
     Ok(fenchel_linalg::factor::cholesky(symmetric.view())?.lower().to_owned())
 }
 
-/// The ladle of Luo and Li: for `k` = 0, 1, ... the bootstrap variability of the first `k` directions plus the share of
-/// the next eigenvalue. Its minimum is the estimate of `k`. Degenerate resamples are left out.
+/// The ladle estimator of Luo and Li (2016). For `k` = 0, 1, ... it adds the bootstrap variability of the first `k`
+/// directions and the share of the next eigenvalue. The `k` with the smallest sum is the estimate. Degenerate resamples
+/// are left out.
 ///
 /// # Errors
 /// [`Invalid::Parameter`] unless `repeats >= 1`; [`Error::TooFewResamples`] if less than half of them can be fitted.
@@ -314,7 +317,8 @@ pub fn ladle(
     Ok((0..=most).map(|k| variability[k] / scale + next(k)).collect())
 }
 
-/// Of the leading `n x n` block, by elimination with row pivots; the matrices have the order of a number of directions.
+/// The determinant of the leading `n x n` block, by elimination with row pivots. `n` is a number of directions, so the
+/// matrices are small.
 fn determinant(a: &Array2<f64>, n: usize) -> f64 {
     let mut a = a.clone();
     let mut product = 1.0;

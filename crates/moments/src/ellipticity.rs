@@ -1,4 +1,4 @@
-//! Are the features elliptical? Then SIR is enough.
+//! Tests whether the features are elliptical. If they are, SIR is enough.
 
 use fenchel_linalg::AsDesign;
 use fenchel_linalg::special::chi_squared_tail;
@@ -29,7 +29,7 @@ pub struct Ellipticity {
 /// Which methods fit the features.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Advice {
-    /// Nothing speaks against normal features: SIR, SAVE, pHd, directional regression.
+    /// No evidence against normal features: use SIR, SAVE, pHd or directional regression.
     Normal,
     /// Symmetric, but not normal: SIR; of the others SAVE and pHd are in doubt.
     Symmetric,
@@ -63,8 +63,8 @@ impl Ellipticity {
         })
     }
 
-    /// What the numbers suggest, at a level such as 0.01. Heavy tails inflate the skewness of symmetric features: the advice then
-    /// errs on the side of a score.
+    /// The recommended methods, from tests at a level such as 0.01. Heavy tails inflate the skewness of symmetric
+    /// features, so the advice may recommend a score function where SIR would do.
     pub fn advice(&self, level: f64) -> Advice {
         let kurtosis_p = chi_squared_tail(self.kurtosis_z * self.kurtosis_z, 1.0);
         if self.skewness_p < level {

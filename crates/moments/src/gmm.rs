@@ -1,4 +1,4 @@
-//! The method of moments in general: solve `g(theta) = mu` for the mean `mu` of what was observed.
+//! The method of moments in general: solves `g(theta) = mu`, where `mu` is the sample mean of the moments.
 //!
 //! | function | equations | solver |
 //! |---|---|---|
@@ -7,8 +7,8 @@
 //! | [`uniform_from_moments`] | two, closed form | |
 //! | [`gaussian_single_index`] | `E[y (x - mu)] = Sigma w`, normal features | a linear system |
 //!
-//! Source: D. Babichev, PhD thesis 2019, section 1.1.1. Linear regression is the last one read as `E[x x'] w = E[x
-//! y]`: the normal equations.
+//! Source: D. Babichev, PhD thesis 2019, section 1.1.1. If the last row of the table is read as `E[x x'] w = E[x y]`,
+//! it gives the normal equations of linear regression.
 
 use fenchel_linalg::factor::{cholesky, least_squares};
 use fenchel_linalg::{AsDesign, Invalid};
@@ -114,9 +114,9 @@ pub struct GmmFit {
     pub statistic: f64,
 }
 
-/// Minimises `(mean - g)' W (mean - g)` over samples of the moments (one a row), first with every moment
-/// in units of its standard deviation, then with the inverse of
-/// their covariance.
+/// Minimises `(mean - g)' W (mean - g)` over `theta`, given samples of the moments (one sample per row). The first step
+/// divides every moment by its standard deviation. The second step takes for `W` the inverse of the covariance of the
+/// moments.
 ///
 /// # Errors
 /// As [`method_of_moments`]; [`Invalid::NotPositiveDefinite`] if the moments depend on one another.
@@ -191,8 +191,8 @@ fn gauss_newton(
 
 /// The uniform distribution with these first two moments: `mean -+ sqrt(3 (second - mean^2))`.
 ///
-/// The interval may leave observed points out: `{0, 0, 0, 0, 10}` has mean 2 and variance 16, so that the upper end is
-/// `2 + sqrt 48 = 8.93`.
+/// The interval need not contain all observed points: `{0, 0, 0, 0, 10}` has mean 2 and variance 16, so the upper end
+/// is `2 + sqrt 48 = 8.93`.
 ///
 /// ```
 /// # use fenchel_moments::uniform_from_moments;
@@ -214,8 +214,9 @@ pub fn uniform_from_moments(mean: f64, second: f64) -> Result<(f64, f64), Error>
     Ok((mean - half, mean + half))
 }
 
-/// `Sigma^{-1} (1/n) sum_i (y_i - mean)(x_i - mean)`, not scaled: for normal features proportional to the direction of a
-/// single-index model (Brillinger), and the slopes of linear regression.
+/// `Sigma^{-1} (1/n) sum_i (y_i - mean)(x_i - mean)`, without normalisation. For normal features this vector is
+/// proportional to the direction of a single-index model (Brillinger's theorem). It is also the vector of slopes of
+/// linear regression.
 ///
 /// # Errors
 /// [`Error::Singular`]; [`Error::Invalid`] for data of the wrong shape or that are not finite.

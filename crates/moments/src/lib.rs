@@ -1,7 +1,8 @@
 //! Dimension reduction for regression by the method of moments.
 //!
-//! A response that depends on many features through a few linear indices, `y = g(W' x) + noise`, lets `W` be found before
-//! `g`: moments of the response with functions of the features lie in the span of `W`.
+//! The model is `y = g(W' x) + noise`: the response depends on many features through a few linear indices. `W` can be
+//! found before `g` is known, because moments of the response with suitable functions of the features lie in the span
+//! of `W`.
 //!
 //! | features | methods |
 //! |---|---|
@@ -11,13 +12,13 @@
 //! | any, few samples | [`Opg`], [`Mave`] |
 //! | more than samples | [`LassoSir`] |
 //!
-//! [`Ellipticity`] says which row it is. A fit is a [`Reduction`]; [`Components`] choose the number of directions,
-//! [`sir_intervals`] and [`bootstrap`] say how well they are determined, [`IndexRegressor`] predicts from them, [`SliceMoments`] collects
-//! streams, [`scree_svg`] and [`summary_svg`] draw. [`method_of_moments`] and
-//! [`generalised_method_of_moments`] are the general method.
+//! [`Ellipticity`] tests which row of the table applies. A fit returns a [`Reduction`]. [`Components`] choose the
+//! number of directions, [`sir_intervals`] and [`bootstrap`] give confidence regions for them, and [`IndexRegressor`]
+//! predicts from the indices. [`SliceMoments`] accumulates the sums of a data stream. [`scree_svg`] and [`summary_svg`]
+//! draw figures. [`method_of_moments`] and [`generalised_method_of_moments`] are the general method of moments.
 //!
-//! Conventions: rows are samples, responses are `f64` or classes, directions are columns. Nothing here reads a file
-//! or prints; a seed determines every bit on any number of threads.
+//! Conventions: rows are samples, responses are `f64` or classes, directions are columns. No function reads a file or
+//! prints. The seed determines all results to the last bit, whatever the number of threads.
 #![forbid(unsafe_code)]
 
 mod accumulate;

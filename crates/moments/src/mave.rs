@@ -1,15 +1,17 @@
-//! Local linear regression in search of directions: OPG and MAVE.
+//! Local linear regression for finding directions: OPG (outer product of gradients) and MAVE (minimum average variance
+//! estimation).
 //!
-//! Both fit a plane around many base points, with weights that fall with the distance. The slopes span the wanted directions,
-//! whatever the distribution of the features, and without slices or scores.
+//! Both methods fit a plane around each of many base points, with weights that decrease with the distance. The slopes
+//! of the planes span the wanted directions for every distribution of the features. Neither slices nor scores are
+//! needed.
 //!
-//! | method | what it does with the planes | cost a round |
+//! | method | what it does with the planes | cost per round |
 //! |---|---|---|
 //! | [`Opg`] | eigenvectors of the mean outer product of their slopes | `base n d^2` |
 //! | [`Mave`] | alternates planes in the indices and directions, shrinking the bandwidth | `base (n d^2 + k^2 d^2) + (k d)^3` |
 //!
-//! With every sample as a base point the cost is quadratic in `n`: methods for moderate `n`, here for comparison. Source: Xia, Tong,
-//! Li and Zhu, JRSS B 64 (2002).
+//! If every sample is a base point, the cost is quadratic in `n`. So these methods suit moderate `n`; this crate has
+//! them for comparison. Source: Xia, Tong, Li and Zhu, JRSS B 64 (2002).
 
 use fenchel_linalg::factor::{cholesky, qr};
 use fenchel_linalg::{Invalid, lanes};
@@ -53,8 +55,9 @@ fit_methods!(Opg);
 /// | `base_points` | 500 | planes are fitted around so many samples |
 /// | `rounds` | 50 | most alternations, at least 1 |
 ///
-/// It ends where a round moves the span by less than 1e-4 at the smallest bandwidth; after `rounds` without that the status
-/// of the report is a pass limit. The certificate is that movement, in whitened features.
+/// MAVE stops when a round at the smallest bandwidth moves the span by less than 1e-4. If that does not happen within
+/// `rounds`, the status of the report is a pass limit. The certificate is the movement of the span in the last round,
+/// in coordinates of the whitened features.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Mave {

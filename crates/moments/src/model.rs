@@ -1,4 +1,4 @@
-//! A fitted reduction, and the trait of the methods that find one.
+//! Fitted reductions, and the trait of the methods that compute them.
 
 use fenchel_linalg::{AsDesign, Invalid};
 use fenchel_optim::model::Saved;
@@ -14,8 +14,9 @@ use crate::{Error, Response, Spectrum, Warning};
 
 /// A method that finds directions: a moment matrix and its eigenvectors.
 ///
-/// What works for every method is written against this trait: the choice of the number of directions, the
-/// bootstrap, permutation tests, the index regressor. A method of your own needs [`spectrum`](Reducer::spectrum) alone.
+/// A method that estimates directions. The choice of the number of directions, the bootstrap, permutation tests and the
+/// index regressor work with any implementation of this trait. A new method only has to implement
+/// [`spectrum`](Reducer::spectrum).
 pub trait Reducer: Sync {
     /// The name in messages and models.
     fn name(&self) -> &'static str;
@@ -38,15 +39,15 @@ pub trait Reducer: Sync {
         Ok(vec![])
     }
 
-    /// Statistic and degrees of freedom of a chi-squared test for "there are at most `k` directions", if the theory
-    /// of the method has one.
+    /// The statistic and the degrees of freedom of a chi-squared test for "there are at most `k` directions". `None` if
+    /// the method has no such test.
     fn tail_test(&self, spectrum: &Spectrum, k: usize) -> Option<(f64, f64)> {
         let _ = (spectrum, k);
         None
     }
 }
 
-/// Directions that carry what the features say about the response.
+/// The fitted directions: the linear combinations of the features on which the response depends.
 ///
 /// `y` depends on `x` through the `k` numbers `directions' (x - mean)`, if the model of the method holds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -67,9 +68,9 @@ pub struct Reduction {
     pub slices: Vec<usize>,
     /// What the user should know.
     pub warnings: Vec<Warning>,
-    /// The account of the fit, of the choice of the number of directions too. The certificate is the Frobenius norm of
-    /// `M V - V diag(eigenvalues)`; for [`Mave`](crate::Mave) the distance between the spans of its last two rounds. Passes are
-    /// rows read over rows, and rounds on a copy in memory.
+    /// The report of the fit, including the choice of the number of directions. The certificate is the Frobenius norm
+    /// of `M V - V diag(eigenvalues)`; for [`Mave`](crate::Mave) it is the distance between the spans of its last two
+    /// rounds. Passes are counted as rows read, divided by the number of rows, plus rounds on a copy in memory.
     pub report: Report,
 }
 

@@ -1,7 +1,7 @@
-//! Two figures that every analysis begins with, as SVG text.
+//! Two figures for a first analysis, as SVG text.
 //!
-//! [`scree_svg`] shows how fast the eigenvalues fall; [`summary_svg`] shows the response against an index, which is all there is to see if
-//! the model holds. Nothing is written to disk.
+//! [`scree_svg`] shows how fast the eigenvalues fall. [`summary_svg`] shows the response against an index; if the model
+//! has one index, this figure contains the whole dependence. Nothing is written to disk.
 
 use std::fmt::Write;
 

@@ -64,7 +64,7 @@ impl<'a> Response<'a> {
         Response { values, classes: self.classes }
     }
 
-    /// The slices: a class each, or by the rule.
+    /// The slices: one per class, or by the slicing rule for numbers.
     ///
     /// # Errors
     /// Those of [`Slices::new`].

@@ -1,7 +1,7 @@
 //! Sliced average derivative estimation.
 //!
-//! By Stein's lemma `E(S1 given y)` lies in the span of the wanted directions, whatever the density of the features. SADE
-//! is the eigenvectors of the covariance of that conditional mean:
+//! By Stein's lemma, `E(S1 given y)` lies in the span of the wanted directions for every density of the features. SADE
+//! takes the eigenvectors of the covariance of this conditional mean:
 //!
 //! ```text
 //! V = Cov[E(S1 given y)] = Cov(S1) - E[Cov(S1 given y)]
@@ -12,9 +12,9 @@
 //! | `s_i`, `c_h`, `p_h` | score of sample `i`; count and share of slice `h` |
 //! | `V` | `(1/n) sum s_i s_i' - sum_h p_h C_h`, `C_h` the covariance of slice `h` with divisor `c_h - 1` |
 //!
-//! `V` is unbiased given the slices, and not positive semidefinite: small negative eigenvalues are normal. Source:
-//! D. Babichev, PhD thesis 2019, lemma 2.2 and sections 2.2.1, 2.3.1, with the map back to the features that the
-//! standardised form of the text leaves out.
+//! `V` is unbiased given the slices, but not positive semidefinite: small negative eigenvalues are normal. Source: D.
+//! Babichev, PhD thesis 2019, lemma 2.2 and sections 2.2.1 and 2.3.1. The standardised form here also maps the
+//! directions back to the features, a step that the thesis leaves out.
 
 use fenchel_linalg::{AsDesign, Invalid};
 use fenchel_optim::Refusal;
@@ -36,7 +36,8 @@ pub enum SliceEstimator {
     /// Free of the noise of the slice means; needs two samples a slice.
     #[default]
     Unbiased,
-    /// `sum_h p_h m_h m_h'`: positive semidefinite, of rank at most the number of slices; biased by the noise of the means.
+    /// `sum_h p_h m_h m_h'`. It is positive semidefinite, and its rank is at most the number of slices. The noise of
+    /// the slice means biases it.
     Means,
 }
 
@@ -48,11 +49,12 @@ pub enum SliceEstimator {
 /// | `slicing` | `Auto` | how the responses are cut |
 /// | `estimator` | `Unbiased` | how the covariance of slice means is estimated |
 /// | `standardise` | false | whitens the scores first, and maps the directions back: equivariant under affine maps of `x` |
-/// | `centre_scores` | false | takes off the mean of the scores, which is 0 for an exact score |
+/// | `centre_scores` | false | subtracts the mean of the scores, which is 0 for an exact score |
 /// | `weight_by_response` | false | rows `y_i s_i`: the matrix `V1'`, which dominates that of ADE |
 /// | `winsorise` | `None` | shortens scores longer than so many times the median length |
 ///
-/// With a score that is learned from the data use [`LearnedSade`](crate::LearnedSade). Cost O(n d^2) and a look at the data.
+/// With a score that is learned from the data, use [`LearnedSade`](crate::LearnedSade). The cost is O(n d^2), in one
+/// pass over the data.
 ///
 /// ```
 /// use fenchel_moments::{Components, GaussianMixture, Sade, synthetic, trace_error};
@@ -115,8 +117,8 @@ impl Sade {
         fit_blocks(&self.with(score), &data, &response)
     }
 
-    /// Fits the directions to a table of scores, one row a sample. The model's `mean` is that of the scores: transform
-    /// features with [`Reduction::directions`].
+    /// Fits the directions to a table of scores, with one row per sample. The `mean` of the model is the mean of the
+    /// scores, so transform features with [`Reduction::directions`].
     ///
     /// # Errors
     /// As [`fit`](Sade::fit).
@@ -130,7 +132,8 @@ impl Sade {
         fit_blocks(self, &data, &response)
     }
 
-    /// This method with a score, as a [`Reducer`] of features. The settings alone are a `Reducer` of scores.
+    /// Combines the method with a score into a [`Reducer`] of features. The settings without a score are a `Reducer` of
+    /// scores.
     pub fn with<'a>(&self, score: &'a dyn Score) -> SadeWith<'a> {
         SadeWith { settings: *self, score }
     }

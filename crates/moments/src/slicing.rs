@@ -1,18 +1,18 @@
-//! Cutting the samples into slices of similar response.
+//! Slices: groups of samples with similar responses.
 //!
-//! The sliced methods replace `E(. given y)` by means over slices. A slice is an interval of responses, so equal
-//! responses are never separated and the order of the rows does not matter.
+//! The sliced methods replace the conditional mean `E(. given y)` by means over slices. A slice is an interval of responses. So equal
+//! responses are never separated, and the order of the rows does not matter.
 //!
 //! | rule | slices | when |
 //! |---|---|---|
 //! | [`Slicing::Auto`] | `max(10, 2k + 2)` of equal counts, at most `n / 5` | the default |
-//! | [`Slicing::EqualCount`] | ranks `h n / H` | continuous responses; all figures of the thesis |
+//! | [`Slicing::EqualCount`] | ranks `h n / H` | continuous responses; all figures of D. Babichev, PhD thesis 2019 |
 //! | [`Slicing::EqualWidth`] | equal intervals of `y` | responses whose scale means something |
-//! | [`Slicing::Pairs`] | two neighbours each | the setting of theorem 2.1; 2 to 8 times the error of 10 slices |
+//! | [`Slicing::Pairs`] | two neighbours each | the setting of theorem 2.1 in that thesis; 2 to 8 times the error of 10 slices |
 //! | [`Slicing::DrCompatible`] | those of R's `dr` and Python's `sliced` | comparing with these |
 //!
-//! A response with at most `H` distinct values has a slice a value. Classes have a slice a class. A slice with a
-//! single sample joins its neighbour. Source: D. Babichev, PhD thesis 2019, section 2.3.1. Cost O(n log n).
+//! A response with at most `H` distinct values gets one slice per value, and classes get one slice per class. A slice with a single
+//! sample is merged with its neighbour. Source: D. Babichev, PhD thesis 2019, section 2.3.1. The cost is O(n log n).
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::Refusal;
@@ -25,7 +25,7 @@ use crate::stream::checked_weights;
 /// How the responses are cut into slices; see the [module](self).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Slicing {
-    /// Equal counts, as many slices as the number of directions asks for.
+    /// Slices with equal counts. Their number follows from the number of directions.
     #[default]
     Auto,
     /// So many slices with the same number of samples each, up to ties.
@@ -34,8 +34,8 @@ pub enum Slicing {
     EqualWidth(usize),
     /// Pairs of neighbours; three in the last slice if `n` is odd.
     Pairs,
-    /// The rule of the R package `dr`: a slice is closed as soon as it has `n / H` samples, and what is left
-    /// may make a smaller one more.
+    /// The rule of the R package `dr`: a slice is closed as soon as it has `n / H` samples. The remaining samples may form one more,
+    /// smaller slice.
     DrCompatible(usize),
 }
 
@@ -48,7 +48,7 @@ pub struct Slices {
 }
 
 impl Slices {
-    /// Slices of numbers. `components` is the number of directions that are looked for; only [`Slicing::Auto`] asks.
+    /// Slices of numeric responses. `components` is the number of directions to be found; only [`Slicing::Auto`] uses it.
     ///
     /// # Errors
     /// [`Error::ConstantResponse`]; [`Error::TooManySlices`]; [`Invalid::Parameter`] for fewer than two slices;
@@ -63,7 +63,7 @@ impl Slices {
         Ok(Slices::from_ends(y, &sorted, ends))
     }
 
-    /// Slices of samples with weights: "equal counts" become equal sums of weights. Samples of weight 0 have no say.
+    /// Slices of weighted samples: "equal counts" become equal sums of weights. Samples of weight 0 have no influence.
     ///
     /// # Errors
     /// As [`new`](Slices::new), and for weights that are negative or not one a sample. [`Error::Refused`] for
@@ -97,7 +97,7 @@ impl Slices {
         Ok(Slices::from_ends(y, &sorted, ends))
     }
 
-    /// A slice a class; classes without a sample are dropped, a class with one sample is kept.
+    /// One slice per class. Classes without a sample are dropped; a class with one sample is kept.
     ///
     /// # Errors
     /// [`Error::ConstantResponse`] if there is only one class.
@@ -115,7 +115,7 @@ impl Slices {
         Ok(Slices::by_edges(codes, edges))
     }
 
-    /// The slice of new responses is found with these upper edges: slice `h` holds `edges[h-1] < y <= edges[h]`.
+    /// The upper edges, which assign new responses to slices: slice `h` holds `edges[h-1] < y <= edges[h]`.
     pub fn edges(&self) -> &[f64] {
         &self.edges
     }
@@ -208,7 +208,7 @@ pub(crate) fn slice_of(edges: &[f64], y: f64) -> usize {
     edges.partition_point(|&edge| edge < y)
 }
 
-/// A number whose order as an integer is that of the floats; -0 counts as 0.
+/// An integer key with the order of the floating-point numbers; -0 has the key of 0.
 fn ordered(v: f64) -> u64 {
     let bits = (v + 0.0).to_bits();
     if bits >> 63 == 1 { !bits } else { bits | (1 << 63) }

@@ -28,13 +28,15 @@ pub enum Sparsity {
 
 /// Sparse sliced inverse regression (lasso-SIR: Lin, Zhao and Liu, JASA 114, 2019).
 ///
-/// For each of the first `k` eigenvectors `eta` of the covariance of slice means, a lasso whose response is never formed:
+/// For each of the first `k` eigenvectors `eta` of the covariance of slice means, LassoSIR solves a lasso problem. Its
+/// artificial response is never formed, because only `eta` enters:
 ///
 /// ```text
 /// min_beta  (1/2) beta' Sigma beta - eta' beta + l1 ||beta||_1
 /// ```
 ///
-/// (`Sigma` need not be invertible.) Features are scaled to variance 1 first; the loadings are for the data's units.
+/// `Sigma` need not be invertible. Features are first scaled to variance 1; the loadings are returned in the units of
+/// the data.
 ///
 /// | field | default | meaning |
 /// |---|---|---|

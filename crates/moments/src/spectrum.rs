@@ -14,8 +14,8 @@ pub enum EigenOrder {
     /// The largest absolute values: right for every indefinite matrix.
     #[default]
     Absolute,
-    /// The largest with their sign: for matrices that estimate a positive semidefinite one, and to reproduce the
-    /// figure of the thesis in which PHD+ fails (section 2.5.5).
+    /// The largest eigenvalues by their sign. Use it for matrices that estimate a positive semidefinite one, and to
+    /// reproduce the figure in D. Babichev, PhD thesis 2019, section 2.5.5, in which PHD+ fails.
     Algebraic,
 }
 
@@ -27,14 +27,15 @@ pub struct Spectrum {
     /// Directions as columns, in the coordinates of the data, of length 1. The entry of largest
     /// absolute value of each is positive.
     pub vectors: Array2<f64>,
-    /// Frobenius norm of `M V - V diag(values)` in the coordinates of the eigenproblem. For [`Mave`](crate::Mave), whose
-    /// directions solve no eigenproblem, the distance between the spans of its last two rounds.
+    /// The Frobenius norm of `M V - V diag(values)` in the coordinates of the eigenproblem. The directions of
+    /// [`Mave`](crate::Mave) solve no eigenproblem; for them it is the distance between the spans of the last two
+    /// rounds.
     pub residual: f64,
     /// How the method ended: [`Status::Converged`], unless it is iterative and a limit stopped it.
     pub status: Status,
-    /// Looks at a copy of the data in memory, beside the rows that were read: rounds of an iterative method.
+    /// Passes over a copy of the data in memory, in addition to the rows read: the rounds of an iterative method.
     pub passes: f64,
-    /// The mean of the features, for methods that know it from their sums; it costs a look at the data otherwise.
+    /// The mean of the features, from methods that have it as a by-product. Otherwise it costs one pass over the data.
     pub mean: Option<Array1<f64>>,
     /// The number of samples.
     pub samples: usize,
@@ -48,7 +49,7 @@ pub struct Spectrum {
     pub warnings: Vec<Warning>,
 }
 
-/// What a user should know about a fit that worked.
+/// A warning about a fit that succeeded.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Warning {
@@ -153,7 +154,7 @@ impl Spectrum {
         })
     }
 
-    /// Refuses a number of directions that there are not.
+    /// Refuses a number of directions that exceeds the directions of the spectrum, or is zero.
     pub(crate) fn check_count(&self, method: &'static str, k: usize) -> Result<(), Error> {
         let d = self.vectors.nrows();
         if k == 0 || k > d {

@@ -1,16 +1,16 @@
-//! How far two subspaces are apart.
+//! Distances between subspaces.
 //!
-//! A subspace is the span of the columns of a `d x k` matrix; nothing here depends on which basis it is.
+//! A subspace is given as the span of the columns of a `d x k` matrix. No result depends on the choice of the basis.
 //!
 //! | number | formula | range |
 //! |---|---|---|
-//! | [`trace_error`], `R^2` of the thesis | `1 - tr(P Q) / k`, `P` and `Q` the projectors | 0 (equal) to 1 (orthogonal) |
+//! | [`trace_error`], `R^2` in Babichev's thesis | `1 - tr(P Q) / k`, `P` and `Q` the projectors | 0 (equal) to 1 (orthogonal) |
 //! | [`principal_angles`] | `arcsin` and `arccos` of singular values | 0 to pi/2, ascending |
 //! | [`trace_correlation`] | `sqrt(tr(P Q) / k)` | 1 (equal) to 0 |
 //!
-//! `sqrt(k) R` is the Frobenius norm of the sines of the angles. Sines are computed from `(I - Q Q') P`, so that
-//! errors far below `1e-8` keep their digits. Source: D. Babichev, PhD thesis 2019, section (2.4.3) (with the
-//! transposes put right) and 2.5.1.
+//! With `R` the root of the trace error, `sqrt(k) R` is the Frobenius norm of the sines of the principal angles. The
+//! sines are computed from `(I - Q Q') P`, so errors far below `1e-8` keep their digits. Source: D. Babichev, PhD
+//! thesis 2019, section 2.5.1 and equation (2.4.3), where the transposes are misprinted.
 
 use fenchel_linalg::Invalid;
 use fenchel_linalg::factor::{qr, svd};

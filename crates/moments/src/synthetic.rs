@@ -1,4 +1,4 @@
-//! Problems with known directions: those of the thesis' simulations, section 2.5.
+//! Simulated problems with known directions, from D. Babichev, PhD thesis 2019, section 2.5.
 //!
 //! | function | `y` | directions | section |
 //! |---|---|---|---|

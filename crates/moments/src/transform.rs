@@ -1,13 +1,14 @@
-//! What may be done to a response before a method averages it.
+//! Transformations of the response before a method averages it.
 
 use serde::{Deserialize, Serialize};
 
 /// What is done to the response of ADE, PHD+ and pHd, which average it; one outlier can dominate them.
 ///
-/// The sliced methods see the response through its ranks alone and need none of this.
+/// The sliced methods depend on the response only through its ranks and need no transformation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ResponseTransform {
-    /// Nothing, as the thesis writes it. Scores have mean 0, so the limit is the same as centred; the variance is larger.
+    /// No transformation, as in D. Babichev, PhD thesis 2019. Scores have mean 0, so the limit is the same as with a
+    /// centred response, but the variance is larger.
     None,
     /// The mean is taken off.
     #[default]
@@ -62,8 +63,8 @@ fn ranks(y: &[f64]) -> Vec<f64> {
     ranks
 }
 
-/// The quantile of the standard normal distribution, to about 1e-15: a rational start (Acklam's form, relative error 1e-9)
-/// and one step of Halley's method.
+/// The quantile of the standard normal distribution, to about 1e-15. The start is a rational approximation (Acklam's,
+/// relative error 1e-9); one step of Halley's method follows.
 pub(crate) fn normal_quantile(p: f64) -> f64 {
     if !(p > 0.0 && p < 1.0) {
         return if p <= 0.0 { f64::NEG_INFINITY } else { f64::INFINITY };

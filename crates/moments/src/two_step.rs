@@ -1,8 +1,9 @@
-//! SADE with a score that is learned from the same features.
+//! SADE with a score that is learned from the same features: the two-step method.
 //!
-//! First [`ScoreMatching`] learns the score, then the samples are scored, then [`Sade`] works on the scores, centred and standardised.
+//! [`ScoreMatching`] first learns the score. Then the samples are scored, and the scores are centred and standardised.
+//! Finally [`Sade`] computes the directions from the scores.
 //!
-//! Source: D. Babichev, PhD thesis 2019, section 2.4.2 (its formula (2.4.2) has an `i` for a `j`).
+//! Source: D. Babichev, PhD thesis 2019, section 2.4.2; its equation (2.4.2) has an `i` where `j` is meant.
 
 use fenchel_linalg::Dense;
 use fenchel_metrics::k_fold;
@@ -25,8 +26,9 @@ use crate::{
 /// | `score` | [`ScoreMatching::default`] | how the score is learned |
 /// | `cross_fit` | `None` | learns on all folds but one and scores that one; removes the bias of small bandwidths |
 ///
-/// With the default score it lies between SIR (large ridge) and the two-step method of the thesis (small ridge). On nearly
-/// elliptical features SIR is hard to beat; [`Ellipticity`](crate::Ellipticity) says which case it is.
+/// With the default score the method lies between SIR (large ridge) and the two-step method of the thesis (small
+/// ridge). On nearly elliptical features SIR is hard to beat; [`Ellipticity`](crate::Ellipticity) tests whether the
+/// features are elliptical.
 ///
 /// ```
 /// use fenchel_moments::{Components, GaussianMixture, LearnedSade, synthetic, trace_error};

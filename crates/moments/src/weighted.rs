@@ -1,8 +1,9 @@
-//! Samples that count as so many.
+//! Weighted samples.
 //!
-//! A weight of 2 is as good as the row twice, in every moment and in the divisors `c_h - 1` of the unbiased estimators. Slices
-//! have equal sums of weights. What is weighted is what works on sums over slices: [`Sir`], [`Save`], [`DirectionalRegression`] and
-//! [`Sade`], each by a [`SliceMoments`] of `H d (d + 1)` numbers.
+//! A sample of weight 2 has the same effect as the row given twice, in every moment and in the divisors `c_h - 1` of
+//! the unbiased estimators. Slices have equal sums of weights. Weights are available for the methods that need only
+//! sums over slices: [`Sir`], [`Save`], [`DirectionalRegression`] and [`Sade`]. Each computes them by a
+//! [`SliceMoments`] of `H d (d + 1)` numbers.
 
 use fenchel_linalg::{AsDesign, Invalid};
 use ndarray::ArrayView1;

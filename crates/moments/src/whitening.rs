@@ -10,8 +10,8 @@ use crate::blocks::{Blocks, add_grams, each_row, fold, rough_mean};
 
 /// `z = W (x - mean)` with `W Sigma W' = I`.
 ///
-/// `W = R^{-1/2} D^{-1}` for the correlation matrix `R` and the standard deviations `D`: columns of
-/// different units cost no digits.
+/// `W = R^{-1/2} D^{-1}` for the correlation matrix `R` and the standard deviations `D`. So columns in different units
+/// do not lose digits.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Whitening {
     /// Mean of the features.
@@ -28,13 +28,13 @@ pub struct Whitening {
 const SINGULAR: f64 = 1e-12;
 
 impl Whitening {
-    /// From the data, in one look.
+    /// Computes mean, covariance and whitening in one pass over the data.
     pub(crate) fn of(data: &dyn Blocks) -> Result<Self, Error> {
         Ok(Whitening::along(data, || (), |(), _, _| {})?.0)
     }
 
-    /// From the data, and whatever else one look can sum: `step(part, i, x_i - near)`. The whitening, the parts, and `near`, a point
-    /// near the mean.
+    /// Computes the whitening, together with any other sum that the same pass can accumulate through
+    /// `step(part, i, x_i - near)`. Returns the whitening, the accumulated parts, and `near`, a point near the mean.
     pub(crate) fn along<T: Send>(
         data: &dyn Blocks,
         make: impl Fn() -> T + Sync + Send,
@@ -105,7 +105,8 @@ impl Whitening {
     }
 }
 
-/// `W` with `W S W' = I`, and the conditioning; `mean` tells constant columns from small ones.
+/// `W` with `W S W' = I`, and the condition number. `mean` is needed to distinguish constant columns from columns with
+/// small entries.
 fn inverse_root(
     covariance: ArrayView2<f64>,
     mean: ArrayView1<f64>,
@@ -132,7 +133,7 @@ fn inverse_root(
     Ok((root * &scale, conditioning))
 }
 
-/// The column means, in one look.
+/// The column means, in one pass over the data.
 pub(crate) fn mean_of(data: &dyn Blocks) -> Result<Array1<f64>, Error> {
     let shift = rough_mean(data);
     let d = data.width();

@@ -1,7 +1,8 @@
 //! Averaged stochastic gradient descent on the scores of two categorical variables.
 //!
-//! A sample changes the marginal and one row. The sums of the other rows are brought up to date when a row is touched, or
-//! read: `sum_r += (t - last_r) theta_r`. So a step costs O(K) and allocates nothing.
+//! One sample changes the marginal and one row of the conditional. The running sums of the other rows are therefore
+//! updated only when their row is changed or read, by `sum_r += (t - last_r) theta_r`. So one step costs O(K) and
+//! allocates nothing.
 
 use fenchel_linalg::{Invalid, lanes};
 use serde::{Deserialize, Serialize};
@@ -11,8 +12,9 @@ use super::kernels::{Divergence, Goal, Lanes, Scores, Walk, scratch_lanes};
 use crate::Error;
 use crate::categorical::{CategoricalPair, Direction, JointCategorical};
 
-/// Momentum of the steps. The thesis' remark that its comparison carries over to methods whose rate depends on the distance names
-/// both (section 4.4); there is no bound for them here.
+/// The momentum of the steps. Le Priol (PhD thesis 2021, section 4.4) names both kinds of momentum in the remark that
+/// his comparison of models carries over to methods whose rate depends on the initial distance. This crate has no
+/// convergence bound for steps with momentum.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub enum Momentum {
     /// None.
@@ -102,7 +104,8 @@ impl CategoricalSgd {
         })
     }
 
-    /// One step on a sample `(x, y)`, the cause first whatever the direction of the model. O(K) without momentum.
+    /// One step on a sample `(x, y)`. The cause comes first, whatever the direction of the model. O(K) without
+    /// momentum.
     ///
     /// # Errors
     /// [`Error::Category`].
@@ -110,7 +113,8 @@ impl CategoricalSgd {
         self.learn_all(&[sample])
     }
 
-    /// One step on each sample, in their order; none if one of them is no category. O(K) a sample without momentum.
+    /// One step per sample, in the order given. If any sample is not a valid pair of categories, no step is taken. O(K)
+    /// per sample without momentum.
     ///
     /// # Errors
     /// [`Error::Category`].
@@ -153,7 +157,8 @@ impl CategoricalSgd {
         if self.direction == Direction::Causal { pair } else { pair.relabelled(self.direction) }
     }
 
-    /// The negative log-likelihood of a sample under the last iterate, in nats: what an online learner pays before it learns. O(K).
+    /// The negative log-likelihood of a sample under the last iterate, in nats. This is the loss of an online learner,
+    /// which predicts a sample before it learns from it. O(K).
     ///
     /// # Errors
     /// [`Error::Category`].
@@ -244,7 +249,7 @@ impl JointSgd {
         })
     }
 
-    /// The average scores so far, a row for each state of X.
+    /// The average scores so far, one row per state of X.
     pub fn scores(&self) -> Vec<f64> {
         self.scores.averages(self.now, self.average)
     }

@@ -39,8 +39,9 @@ impl CategoricalPair {
         self.step_towards(weights.view(), step)
     }
 
-    /// One step on the expected loss under a target, without noise: `s <- s - step (p - p*)` for the marginal,
-    /// `s_{b|a} <- s_{b|a} - step p*(a) (p(b|a) - p*(b|a))` for the rows. O(K^2).
+    /// One gradient step on the expected loss under a target `p*`, so there is no sampling noise. The update is
+    /// `s <- s - step (p - p*)` for the marginal and `s_{b|a} <- s_{b|a} - step p*(a) (p(b|a) - p*(b|a))` for the rows.
+    /// O(K^2).
     ///
     /// ```
     /// use fenchel_causal::categorical::CategoricalPair;

@@ -1,7 +1,8 @@
-//! Scores in whole lanes, and the inner loops of the categorical learners over them.
+//! Scores padded to whole vector lanes, and the inner loops of the categorical learners over them.
 //!
-//! A row of scores is padded to a multiple of eight numbers. The padding is a score of which no softmax sees anything, so no loop
-//! has a remainder, and vectors of any width divide it.
+//! Every row of scores is padded to a multiple of eight numbers. The padding value is so negative that it contributes
+//! exactly zero to a softmax. So no loop needs a special case for the last few numbers, whatever the width of the
+//! vector instructions.
 
 use fenchel_linalg::lanes::{Kernel, exp, ln};
 
@@ -28,7 +29,7 @@ fn padded(values: impl Iterator<Item = f64>, width: usize, padding: f64) -> Vec<
     out
 }
 
-/// Rows of scores with the sums of their iterates, which are behind by `now - last` terms.
+/// Rows of scores with the running sums of their iterates. Each sum lags behind by `now - last` terms.
 #[derive(Debug, Clone)]
 pub(super) struct Scores {
     width: usize,
@@ -36,7 +37,7 @@ pub(super) struct Scores {
     chunks: usize,
     scores: Vec<Lanes>,
     sums: Vec<Lanes>,
-    /// One entry a row.
+    /// One entry per row.
     last: Vec<usize>,
     /// Empty without momentum.
     velocity: Vec<Lanes>,
@@ -127,7 +128,8 @@ impl Scores {
         scores[seen] += step;
     }
 
-    /// The same with momentum; without `seen` the row moves by its velocity alone. The gradient is taken `ahead` velocities on.
+    /// The same step with momentum. Without `seen`, the row only moves by its velocity. The gradient is evaluated
+    /// `ahead` velocities further on.
     #[inline(always)]
     fn glide(&mut self, r: usize, seen: Option<usize>, pace: &Pace, scratch: &mut [Lanes]) {
         let cells = r * self.chunks..(r + 1) * self.chunks;
@@ -243,8 +245,8 @@ impl Goal {
     }
 }
 
-/// `KL(goal || q)`, q the softmax of the averages of one row after the other: row a of q has the weight that the average of `weights`
-/// gives it, a softmax of scores too; without weights there is one row.
+/// `KL(goal || q)`, where each row of `q` is the softmax of one averaged row of scores. Row `a` of `q` is weighted by
+/// entry `a` of the softmax of the averaged `weights`. Without weights there is only one row.
 pub(super) struct Divergence<'a> {
     pub(super) goal: &'a Goal,
     pub(super) weights: Option<&'a Scores>,

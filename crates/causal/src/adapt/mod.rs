@@ -1,4 +1,4 @@
-//! Adaptation: a model that fits the reference meets samples of the transfer distribution, one by one.
+//! Adaptation: a model fitted to a reference distribution receives samples of a transfer distribution, one at a time.
 //!
 //! ```text
 //! theta <- theta - step grad(-log p_theta)(sample),     judged by KL(p* || p_average)
@@ -10,12 +10,12 @@
 //! | [`JointSgd`] | the joint vector of scores | O(K^2) |
 //! | [`ProximalSgd`] | two normal vectors in Cholesky parameters | O(K^2) |
 //!
-//! [`sweep`] runs every model with every step over many pairs of reference and transfer, with the same samples for all, and picks the
-//! step that is best after a given number of samples. Replicate k draws from stream k of the seed: the result does not depend on the
-//! number of threads.
+//! [`sweep`] runs every model with every step size on many pairs of a reference and a transfer distribution. All models
+//! receive the same samples. For each model it picks the step size that is best after a given number of samples.
+//! Replicate k draws from random stream k of the seed, so the result does not depend on the number of threads.
 //!
-//! Which model adapts fastest says which factorisation is *closer* to its optimum, not which one is causal: after an
-//! intervention on the effect it is the wrong one (experiment `ca-ex2`).
+//! The model that adapts fastest is the factorisation whose parameters start *closer* to their optimum. It need not be
+//! the causal one: after an intervention on the effect, the anticausal model adapts faster (experiment `ca-ex2`).
 //!
 //! Source: R. Le Priol, PhD thesis 2021, section 4.4, appendices 4.A.1 and 4.D.2.
 
@@ -39,10 +39,12 @@ pub use task::CategoricalTask;
 pub enum Average {
     /// The last iterate alone.
     Last,
-    /// All before the last step, the start among them: the average of theorem 4.A.1.
+    /// All iterates before the last step, the start included. This is the average in Le Priol, PhD thesis 2021, theorem
+    /// 4.A.1.
     #[default]
     Uniform,
-    /// Those from this step on, as deep learning libraries do; the last iterate before.
+    /// The iterates from this step on, as deep learning libraries average. Before that step the average is the last
+    /// iterate.
     Tail {
         /// The first step that counts.
         from: usize,

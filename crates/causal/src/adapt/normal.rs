@@ -6,9 +6,10 @@
 //! step      a gradient step on the square, then L_ii <- (L_ii + sqrt(L_ii^2 + 4 step)) / 2
 //! ```
 //!
-//! The second half is the proximal operator of the barrier: the diagonal is positive whatever the first half did. In (4.57) of the
-//! thesis the right side has the new parameters where the old ones are meant, and the gradient of L is to be kept lower triangular.
-//! The largest eigenvalue of the Hessian of a sample is `1 + |x|^2 + |y|^2`, the same in both directions.
+//! The second half of the step is the proximal operator of the barrier `-log L_ii`, so the diagonal stays positive
+//! whatever the gradient step did. Equation (4.57) of Le Priol (PhD thesis 2021) has a misprint: its right side must
+//! contain the old parameters, not the new ones, and only the lower triangle of the gradient of `L` is used. The
+//! Hessian of the loss of one sample has the largest eigenvalue `1 + |x|^2 + |y|^2`, the same in both directions.
 
 use fenchel_linalg::Invalid;
 use ndarray::{Array1, Array2, ArrayView1};
@@ -137,7 +138,7 @@ impl ProximalSgd {
         })
     }
 
-    /// One step on a sample (x, y), x first whatever the direction of the model. O(K^2).
+    /// One step on a sample `(x, y)`. `x` comes first, whatever the direction of the model. O(K^2).
     ///
     /// # Errors
     /// [`Error::Invalid`] for another length.

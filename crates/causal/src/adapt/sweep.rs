@@ -1,4 +1,5 @@
-//! Many pairs, several models, a grid of steps: the curves of chapter 4.
+//! Runs several models with a grid of step sizes on many pairs of distributions: the curves of Le Priol, PhD thesis
+//! 2021, chapter 4.
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::random::stream;
@@ -18,13 +19,14 @@ pub trait Task: Sync {
     /// Draws from the transfer distribution.
     fn draw(&self, samples: usize, rng: &mut impl Rng) -> Vec<Self::Sample>;
 
-    /// The squared distance of the model's parameters at the reference from those at the transfer.
+    /// The squared distance between the model's parameters at the reference and at the transfer distribution.
     ///
     /// # Errors
     /// Those of the family.
     fn distance_sq(&self, model: usize) -> Result<f64, Error>;
 
-    /// `KL(transfer || average)` before the first sample and after every `every` samples; infinite once the iterates diverge.
+    /// `KL(transfer || average)` before the first sample and then after every `every` samples. It is infinite once the
+    /// iterates diverge.
     ///
     /// # Errors
     /// Those of the family.
@@ -45,13 +47,15 @@ pub struct SweepSettings {
     pub steps: Vec<f64>,
     /// Samples a run (400).
     pub samples: usize,
-    /// The average is judged every so many samples (10).
+    /// The divergence of the average is computed every so many samples (10).
     pub every: usize,
-    /// The step is chosen by the mean KL after so many samples (100, which is K^2/4 for K = 20); a multiple of `every`.
+    /// The step size is chosen by the mean KL after this many samples (100, which is K^2/4 for K = 20). It must be a
+    /// multiple of `every`.
     pub tune_at: usize,
     /// Which iterates are averaged (all, with the start).
     pub average: Average,
-    /// Curves of so many consecutive tasks are averaged into one first (1): 10 pools the interventions of figure 4.8, column 3.
+    /// The number of consecutive tasks whose curves are first averaged into one (1). The value 10 pools the
+    /// interventions of Le Priol, PhD thesis 2021, figure 4.8, column 3.
     pub pool: usize,
     /// The seed; task k draws from stream k.
     pub seed: u64,
@@ -124,10 +128,11 @@ impl Sweep {
     }
 }
 
-/// Runs every model with every step on every task and keeps, for each model, the step with the smallest mean KL at `tune_at`.
+/// Runs every model with every step size on every task. For each model it keeps the step size with the smallest mean KL
+/// at `tune_at`.
 ///
-/// A step whose mean KL ends above twice its start is out. All models and steps see the same samples of a task. With the feature
-/// `parallel` tasks run on all cores; the result is the same.
+/// A step size is excluded if its mean KL ends at more than twice the initial value. All models and step sizes receive
+/// the same samples of a task. With the feature `parallel`, tasks run on all cores; the result is the same.
 ///
 /// # Errors
 /// [`Error::Invalid`] for no tasks, no steps, a step that is not positive, and times that do not fit each other; those of the

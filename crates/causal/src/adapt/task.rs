@@ -1,4 +1,5 @@
-//! The task of the categorical experiments: from a reference to a transfer distribution.
+//! The task of the categorical experiments: models start at a reference distribution and adapt to a transfer
+//! distribution.
 
 use fenchel_linalg::Invalid;
 use rand::Rng;
@@ -8,7 +9,8 @@ use super::{Average, CategoricalSgd, JointSgd, Momentum, Task};
 use crate::Error;
 use crate::categorical::{Anova, CategoricalPair, Direction, JointCategorical};
 
-/// A reference and a transfer distribution, and the three models that go from one to the other: causal, anticausal, joint.
+/// A reference and a transfer distribution, and the three models (causal, anticausal, joint) that adapt from one to the
+/// other.
 #[derive(Debug, Clone)]
 pub struct CategoricalTask {
     /// Causal, anticausal.

@@ -1,10 +1,12 @@
-//! The front door: a mediator that nothing hidden touches.
+//! The front-door criterion: the effect is found through a mediator that has no hidden cause in common with treatment
+//! or outcome.
 
 use super::{SetSearch, check};
 use crate::{Admg, Error, Estimand, Expr, NodeSet, Query};
 
-/// Whether `m` satisfies the front-door criterion for the effect of `x` on `y`: it meets every directed path from x to y; no path from
-/// x that begins with an edge into x leads openly to m; and x blocks every path from m to y that begins with an edge into m. O(V + E).
+/// Whether `m` satisfies the front-door criterion for the effect of `x` on `y`. The criterion has three conditions.
+/// First, every directed path from `x` to `y` meets `m`. Second, there is no open path from `x` to `m` that begins with
+/// an edge into `x`. Third, `x` blocks every path from `m` to `y` that begins with an edge into `m`. O(V + E).
 ///
 /// # Errors
 /// [`Error::UnknownNode`], [`Error::Overlap`], [`Error::Invalid`] for an empty treatment or outcome.
@@ -17,10 +19,11 @@ pub fn is_front_door(graph: &Admg, x: NodeSet, y: NodeSet, m: NodeSet) -> Result
         && view.cut_out(m).separated(m, y, x))
 }
 
-/// All front-door sets of which no node can be left out, the smallest first.
+/// All minimal front-door sets, the smallest first. A set is minimal if no node can be left out of it.
 ///
-/// Candidates have no open back-door path from x; their subsets are tried by size. A set may need nodes that are on no directed path from x
-/// to y: they close back doors of those that are.
+/// The candidates are the nodes without an open back-door path from `x`. Their subsets are tried in the order of their
+/// size. A minimal set may contain nodes that lie on no directed path from `x` to `y`: such nodes close back-door paths
+/// of the mediators.
 ///
 /// # Errors
 /// As [`is_front_door`]; [`Error::TooMany`] if more than `search.limit` subsets would have to be tried.

@@ -1,4 +1,4 @@
-//! Adjustment: causal effects by stratifying on the right variables.
+//! Adjustment: causal effects by stratification on covariates.
 //!
 //! ```text
 //! P(y | do(x)) = sum_z P(y | x, z) P(z)                                      Z satisfies the back-door criterion
@@ -13,13 +13,15 @@
 //! | the formula | [`adjust`], [`front_door`] |
 //! | any formula at all | [`identify`](fn@crate::identify) |
 //!
-//! The back-door criterion is the one that people know; the adjustment criterion is the exact one: the formula above holds in
-//! every model of the graph if and only if the set satisfies it. For several treatments only it allows sets that contain effects of
-//! one of them.
+//! The back-door criterion is the better known one, and it is sufficient. The adjustment criterion is necessary and
+//! sufficient: the formula above holds in every model of the graph if and only if the set satisfies it. Only with
+//! several treatments can such a set contain effects of one of the treatments.
 //!
-//! Sources: R. Le Priol, PhD thesis 2021, section 2.3.3, (2.38); Pearl, Causality, 2009, section 3.3; Shpitser,
-//! VanderWeele and Robins, UAI 2010; van der Zander, Liskiewicz and Textor, Artificial Intelligence 270, 2019;
-//! Henckel, Perkovic and Maathuis, JRSS B 84, 2022.
+//! Sources for the adjustment formula and the back-door criterion: R. Le Priol, PhD thesis 2021, section 2.3.3,
+//! equation (2.38); J. Pearl, *Causality*, 2009, section 3.3. Source for the adjustment criterion: Shpitser,
+//! VanderWeele and Robins, UAI 2010. Source for listing all minimal sets: van der Zander, Liskiewicz and Textor,
+//! Artificial Intelligence 270, 2019. Source for the set with the smallest variance: Henckel, Perkovic and Maathuis,
+//! JRSS B 84, 2022.
 
 mod front_door;
 mod separators;

@@ -1,8 +1,10 @@
 //! All minimal sets that separate two sets of nodes.
 //!
-//! Minimal m-separators lie among the ancestors of what they separate. There, m-separation is separation in the
-//! undirected graph that joins every district with its parents, and minimal separators `N(A)` belong one to one to connected
-//! sets A around x that are full on their side. They are listed by branching on a node of `N(A)`: it stays, or it joins A.
+//! Every minimal m-separator of two sets consists of ancestors of these sets. Restricted to the ancestors, m-separation
+//! equals ordinary separation in the undirected graph that joins all nodes of every district and its parents. In an
+//! undirected graph the minimal separators correspond one to one to certain connected sets `A` around `x`: the
+//! separator is the neighbourhood `N(A)`, and `A` is everything on the side of `x`. The search branches on one node of
+//! `N(A)`: either the node stays in the separator, or it joins `A`.
 //!
 //! Source: Takata, Discrete Applied Mathematics 158, 2010; van der Zander, Liskiewicz and Textor, 2019.
 

@@ -7,8 +7,8 @@
 //! a <-> b    a and b have a common cause that is not observed
 //! ```
 //!
-//! A graph without the second kind is a directed acyclic graph in which everything that matters was observed.
-//! Any causal graph with hidden variables becomes an ADMG over the rest by [`Admg::project`]; what can be identified is the same.
+//! A graph without bidirected edges is a directed acyclic graph in which no common cause is hidden. [`Admg::project`] turns any causal
+//! graph with hidden variables into an ADMG over the observed ones. The same effects are identifiable in both graphs.
 //!
 //! | question | function | cost |
 //! |---|---|---|
@@ -156,11 +156,11 @@ impl Admg {
         Admg::from_dag(net.dag(), &names)
     }
 
-    /// The graph over the observed variables that a graph with hidden ones implies (its latent projection):
-    /// `a -> b` if a directed path leads from a to b through hidden nodes only, `a <-> b` if a hidden node has such paths
-    /// to both, or meets a bidirected edge that does.
+    /// The latent projection: the graph over the observed variables that a graph with hidden variables implies. It has `a -> b` if a
+    /// directed path leads from `a` to `b` through hidden nodes only. It has `a <-> b` if some hidden node has such paths to both, or
+    /// if such paths lead to both from the two ends of a bidirected edge.
     ///
-    /// Separations among observed nodes and identifiable effects stay the same. O(V E).
+    /// Separations among observed nodes and identifiable effects stay the same. The cost is O(V E).
     ///
     /// Source: Verma and Pearl, UAI 1990; Tian and Pearl, On the identification of causal effects, 2002.
     ///
@@ -317,7 +317,7 @@ impl Admg {
         self.spouses.iter().all(|s| s.is_empty())
     }
 
-    /// All nodes, causes first; among those that could come next, the smallest.
+    /// All nodes in topological order, causes first. Among the nodes that could come next, the smallest comes first.
     pub fn topological_order(&self) -> &[u32] {
         &self.order
     }
@@ -332,13 +332,14 @@ impl Admg {
         self.view().descendants(of & self.all())
     }
 
-    /// The districts (c-components): the classes of nodes that bidirected paths join, by smallest node. O(V + E).
+    /// The districts (c-components): the sets of nodes that are connected by paths of bidirected edges, sorted by their smallest node.
+    /// O(V + E).
     pub fn districts(&self) -> Vec<NodeSet> {
         self.view().districts()
     }
 
-    /// The graph without the edges that point into these nodes: what remains when they are set from outside.
-    /// Their bidirected edges point into them as well.
+    /// The graph without the edges that point into these nodes. This is the graph after an intervention on them. Bidirected edges at
+    /// these nodes are removed too, because they have an arrowhead there.
     ///
     /// # Errors
     /// [`Error::UnknownNode`].

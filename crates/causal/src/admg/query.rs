@@ -1,4 +1,4 @@
-//! What is asked of a causal graph.
+//! Queries: which distribution is asked of a causal graph.
 
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +22,7 @@ impl Query {
         Query { outcome, treatment, given: NodeSet::EMPTY }
     }
 
-    /// The same, within those for whom `given` is observed.
+    /// The same query, conditional on `given`.
     #[must_use]
     pub fn given(self, given: NodeSet) -> Query {
         Query { given, ..self }
@@ -43,8 +43,8 @@ impl Query {
 }
 
 impl Admg {
-    /// Reads a query, `P(Y | do(X), Z)`: outcomes, then treatments in `do(..)`, then what is observed, all
-    /// separated by commas.
+    /// Reads a query such as `P(Y | do(X), Z)`. Outcomes come first, then treatments in `do(..)`, then observed
+    /// variables. All are separated by commas.
     ///
     /// ```
     /// # use fenchel_causal::Admg;

@@ -4,12 +4,13 @@ use super::{Admg, View};
 use crate::{Error, NodeSet};
 
 impl Admg {
-    /// Whether every path between a node of `x` and a node of `y` is blocked by `given`: then they are independent
+    /// Whether `given` blocks every path between a node of `x` and a node of `y`. If so, `x` and `y` are independent
     /// given `given` in every distribution of the graph.
     ///
     /// A path is open if each of its colliders (`-> c <-`, where `<->` has an arrowhead at both ends) is an ancestor of
-    /// `given` and no other node of it is in `given`. In a graph without bidirected edges this is d-separation. A node of
-    /// `given` in `x` or `y` is a constant; a node in both `x` and `y` is not. O(V + E).
+    /// `given` and no other node of it is in `given`. In a graph without bidirected edges this is d-separation. A node
+    /// of `given` that is also in `x` or `y` counts as a constant, so it is separated from everything. A node that is
+    /// in both `x` and `y`, and not in `given`, is not separated from itself. O(V + E).
     ///
     /// Source: Richardson, Scandinavian Journal of Statistics 30, 2003.
     ///

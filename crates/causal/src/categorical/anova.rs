@@ -1,11 +1,12 @@
-//! The scores of a joint as row effect, column effect and interaction.
+//! The scores of a joint distribution as the sum of a row effect, a column effect and an interaction.
 //!
 //! ```text
 //! s_xy = n(x) + m(y) + I_xy,   sum_x n = sum_y m = 0,   sum_x I_xy = sum_y I_xy = 0
 //! n(x) = mean_y s_{x|y},  m(y) = mean_x s_{y|x},  s_{y|x} = m(y) + I_xy,  s_{x|y} = n(x) + I_xy
 //! ```
 //!
-//! The conditional scores of both directions share the interaction. So for any two joints, with `d` the difference:
+//! The conditional scores of both directions contain the same interaction. So, with `d` for the difference between two
+//! joint distributions, the squared parameter distances of the three models are
 //!
 //! ```text
 //! delta_causal     = |d s_X|^2  + K_x |d m|^2 + |d I|^2
@@ -13,7 +14,7 @@
 //! delta_joint      = K_y |d n|^2 + K_x |d m|^2 + |d I|^2
 //! ```
 //!
-//! Source: R. Le Priol, PhD thesis 2021, lemma 4.B.5, where the last display has `s_{y|x}` for `s_{x|y}`; the
+//! Source: R. Le Priol, PhD thesis 2021, lemma 4.B.5. Its last equation prints `s_{x|y}` where `s_{y|x}` is meant. The
 //! reading as an analysis of variance is ours.
 
 use ndarray::{Array1, Array2};

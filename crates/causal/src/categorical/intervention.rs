@@ -1,4 +1,4 @@
-//! What somebody does to the mechanisms of a pair.
+//! Interventions: changes of the mechanisms of a pair.
 
 use fenchel_linalg::Invalid;
 use ndarray::{Array1, Array2, ArrayView1};
@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 use super::{CategoricalPair, Direction};
 use crate::Error;
 
-/// A change of the causal mechanisms `p(x)` and `p(y | x)`. Distributions are given as scores, up to a constant.
+/// A change of the causal mechanisms `p(x)` and `p(y | x)`. Distributions are given as scores, up to an additive
+/// constant. The last column names the equation or appendix of R. Le Priol, PhD thesis 2021.
 ///
 /// | variant | does | thesis |
 /// |---|---|---|
@@ -48,8 +49,8 @@ pub enum Intervention {
 }
 
 impl Intervention {
-    /// A [`Shift`](Intervention::Shift) by normal noise; `deviation` of `None`: the standard deviation of all conditional scores of the
-    /// pair.
+    /// A [`Shift`](Intervention::Shift) by normal noise. If `deviation` is `None`, the noise has the standard deviation
+    /// of all conditional scores of the pair.
     ///
     /// # Errors
     /// [`Error::Invalid`] for a negative deviation.

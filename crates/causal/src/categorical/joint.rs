@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use super::{CategoricalPair, center, check_shape, kl_of_logs};
 use crate::Error;
 
-/// `p(x, y) = exp(s_xy) / sum exp(s)`, scores of mean zero over all cells; a row for each state of X.
+/// `p(x, y) = exp(s_xy) / sum exp(s)`. The scores have mean zero over all cells and are stored as one row per state of
+/// X.
 ///
 /// Source: R. Le Priol, PhD thesis 2021, section 4.5.4.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

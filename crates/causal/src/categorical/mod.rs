@@ -6,9 +6,9 @@
 //! joint       log p(x, y) = s_{xy} - LSE(s_XY)
 //! ```
 //!
-//! Scores `s` (logits) are determined up to a constant a vector. Distances between parameters need one choice: every vector of
-//! scores has mean zero (definition 4.B.1). That is an invariant of the types here. Gradients of the loss are orthogonal to
-//! constants, so stochastic gradient steps keep it.
+//! Every vector of scores `s` (logits) is determined only up to an additive constant. Distances between parameters need a unique
+//! choice: here every vector of scores has mean zero (R. Le Priol, PhD thesis 2021, definition 4.B.1), and the types of this module
+//! keep it so. Gradients of the loss are orthogonal to constant vectors, so stochastic gradient steps keep the mean zero too.
 //!
 //! | task | item | cost |
 //! |---|---|---|
@@ -18,7 +18,8 @@
 //! | interventions | [`Intervention`] | O(K^2) |
 //! | all three squared distances at once | [`Anova::distances`] | O(K^2) |
 //!
-//! Nothing here forms a probability unless asked: scores of plus and minus 600 are exact to rounding.
+//! All computations use logarithms, and probabilities are formed only when a function returns them. So scores of plus and minus 600 are
+//! exact to rounding.
 //!
 //! Source: R. Le Priol, PhD thesis 2021, sections 4.3 and 4.5, appendix 4.B.
 
@@ -158,7 +159,8 @@ impl CategoricalPair {
         CategoricalPair::from_logits(logits.row(0), conditional.view())
     }
 
-    /// As [`from_probabilities`](Self::from_probabilities), with probabilities below `floor` raised to it: a zero has no finite score.
+    /// As [`from_probabilities`](Self::from_probabilities), but probabilities below `floor` are first raised to `floor`. A probability
+    /// of zero has no finite score.
     ///
     /// # Errors
     /// As there; [`Error::Invalid`] for a floor that is not positive.
@@ -188,8 +190,8 @@ impl CategoricalPair {
         CategoricalPair::from_logits(sums.view(), log_joint)
     }
 
-    /// The posterior mean given counts, `n(a, b)` a row for each state of the marginal variable, with a pseudo-count for every cell
-    /// of the joint table.
+    /// The posterior mean given counts `n(a, b)`, one row per state of the marginal variable. A pseudo-count is added to every cell of
+    /// the joint table.
     ///
     /// # Errors
     /// [`Error::Invalid`] for no cells, counts that are negative or not finite, and a pseudo-count that is not positive.
@@ -209,7 +211,7 @@ impl CategoricalPair {
         self.marginal.view()
     }
 
-    /// The scores of the conditional: a row of mean zero for each state of the marginal variable.
+    /// The scores of the conditional: one row of mean zero per state of the marginal variable.
     pub fn conditional(&self) -> ArrayView2<'_, f64> {
         self.conditional.view()
     }
@@ -236,7 +238,7 @@ impl CategoricalPair {
         self.conditional.rows().into_iter().map(|r| log_sum_exp(&r.to_vec())).collect()
     }
 
-    /// `log p`, a row for each state of the marginal variable. O(K^2).
+    /// `log p`, one row per state of the marginal variable. O(K^2).
     pub(crate) fn log_joint_rows(&self) -> Array2<f64> {
         let total = log_sum_exp(&self.marginal.to_vec());
         let a = self.partitions();
@@ -245,7 +247,7 @@ impl CategoricalPair {
         })
     }
 
-    /// `log p(x, y)`, a row for each state of X, whatever the direction. O(K^2).
+    /// `log p(x, y)`, one row per state of X, whatever the direction. O(K^2).
     pub fn log_joint(&self) -> Array2<f64> {
         let rows = self.log_joint_rows();
         match self.direction {
@@ -256,9 +258,10 @@ impl CategoricalPair {
 
     /// The other factorisation of the same joint. O(K^2).
     ///
-    /// With `A(a) = LSE_b s_{b|a}`: `s_{a|b} = s_a + s_{b|a} - A(a)` and `s_b = LSE_a(s_a + s_{b|a} - A(a))`, both centred.
+    /// With `A(a) = LSE_b s_{b|a}`, where LSE is the log-sum-exp, the new scores are `s_{a|b} = s_a + s_{b|a} - A(a)` and
+    /// `s_b = LSE_a(s_a + s_{b|a} - A(a))`, both centred.
     ///
-    /// Source: lemma 4.B.4.
+    /// Source: R. Le Priol, PhD thesis 2021, lemma 4.B.4.
     #[must_use]
     pub fn reverse(&self) -> CategoricalPair {
         let a = self.partitions();
@@ -287,7 +290,7 @@ impl CategoricalPair {
         Ok(kl_of_logs(p.iter().copied(), q.iter().copied()))
     }
 
-    /// The squared Euclidean distance of the parameters, `delta` of (4.11) and (4.12).
+    /// The squared Euclidean distance of the parameters: `delta` in R. Le Priol, PhD thesis 2021, equations (4.11) and (4.12).
     ///
     /// # Errors
     /// [`Error::Invalid`] for other numbers of states or another direction.
@@ -338,8 +341,9 @@ impl CategoricalPair {
 
 /// `KL(p || q)` from logarithms that need not be normalised further, in nats.
 ///
-/// Cells where both are close add `p (d + e^-d - 1)` with `d = log p - log q`, others `p d + q - p`: the corrections sum to zero over
-/// all cells, and what remains has no cancellation. Cells with `log p = -inf` add `q`.
+/// Let `d = log p - log q`. A cell with small `|d|` contributes `p (d + e^-d - 1)`, every other cell `p d + q - p`. Both expressions
+/// equal `p d` plus `q - p`, and `q - p` sums to zero over all cells. In this form no digits are lost by cancellation. Cells with
+/// `log p = -inf` contribute `q`.
 pub fn kl_of_logs(p: impl Iterator<Item = f64>, q: impl Iterator<Item = f64>) -> f64 {
     let cell = |(lp, lq): (f64, f64)| {
         if lp == f64::NEG_INFINITY {

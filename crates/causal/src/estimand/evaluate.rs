@@ -1,4 +1,4 @@
-//! Estimands as numbers.
+//! Numerical evaluation of estimands.
 
 use std::collections::HashMap;
 
@@ -9,8 +9,9 @@ impl Estimand {
     /// The value of the formula for all values of outcome, treatment and what is given, from the joint table of the
     /// observed variables (nodes in the order of the graph).
     ///
-    /// Cells that condition on an event of probability zero are undefined: [`ProbabilityTable::at`] refuses them. Arbitrary
-    /// variables take their most probable values. Cost: the cells of the joint table for every node of the formula.
+    /// Cells that condition on an event of probability zero are undefined, and [`ProbabilityTable::at`] returns an
+    /// error for them. Variables in [`Estimand::arbitrary`] are set to their most probable values. The cost is the
+    /// number of cells of the joint table, times the number of nodes of the formula.
     ///
     /// ```
     /// use fenchel_causal::{Admg, ProbabilityTable, identify};

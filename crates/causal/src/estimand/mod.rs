@@ -4,12 +4,14 @@
 //! P(y | do(x)) = sum_z P(y | x, z) P(z)
 //! ```
 //!
-//! An [`Estimand`] is a query together with an expression tree ([`Expr`]) of conditional probabilities, sums, products and
-//! quotients. It prints ([`std::fmt::Display`], [`Estimand::latex`]), it simplifies ([`Expr::simplify`]), and it can be evaluated
-//! on the joint table of the observed variables ([`Estimand::evaluate`]), be it exact or a table of relative frequencies.
+//! An [`Estimand`] is a query together with an expression tree ([`Expr`]) of conditional probabilities, sums, products
+//! and quotients. It can be printed ([`std::fmt::Display`], [`Estimand::latex`]), simplified ([`Expr::simplify`]), and
+//! evaluated ([`Estimand::evaluate`]). It is evaluated on the joint table of the observed variables, which may be exact
+//! or consist of relative frequencies.
 //!
-//! Some formulas contain a variable whose value does not matter: for the napkin graph `W -> R -> X -> Y, W <-> X, W <-> Y` the right
-//! side has a free `R`, and gives the same for every value of it. Such variables are [`Estimand::arbitrary`].
+//! Some formulas contain a variable whose value does not matter. In the napkin graph
+//! `W -> R -> X -> Y, W <-> X, W <-> Y`, for example, the formula for the effect of X on Y contains `R`, and every
+//! value of `R` gives the same result. [`Estimand::arbitrary`] lists such variables.
 //!
 //! Source: R. Le Priol, PhD thesis 2021, section 2.3.3.
 

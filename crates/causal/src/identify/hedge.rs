@@ -1,4 +1,4 @@
-//! The proof that an effect is not identifiable: a hedge, and two models that it makes.
+//! Hedges: the proof that an effect is not identifiable, and two models that demonstrate it.
 
 use std::fmt;
 
@@ -15,12 +15,13 @@ const ENOUGH: f64 = 0.002;
 /// Pairs of models to look at where the first does not differ on a conditional.
 const ATTEMPTS: u64 = 17;
 
-/// Two nested sets of nodes, each joined by hidden causes and each leading to the same roots, of which the treatment cuts only
-/// the outer one.
+/// A hedge: two nested sets of nodes, each connected by bidirected edges, whose nodes all lead to the same roots. The
+/// treatment meets only the outer set.
 ///
-/// Parity tells the story. In the outer set every hidden cause counts twice and the roots have even parity; a treatment
-/// inside it breaks that. In the inner set the parity stays even whatever is done. Both sets explain the observed law,
-/// so the law cannot say which of them is at work: [`Hedge::witness`] makes this two models.
+/// The proof uses parities of bits. In the model of the outer set, every hidden cause enters the parity of the roots
+/// twice, so the roots have even parity; a treatment inside the set breaks this. In the model of the inner set, the
+/// parity of the roots is even whatever the treatment. Both models have the same observed distribution, so that
+/// distribution cannot determine the effect of the treatment. [`Hedge::witness`] builds the two models.
 ///
 /// Source: Shpitser and Pearl, AAAI 2006, theorem 4.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,8 +29,9 @@ pub struct Hedge {
     graph: Admg,
     /// The query that was asked.
     pub query: Query,
-    /// The unconditional query without an answer, `P(outcome | do(treatment))`: for a conditional query, after observations
-    /// that act like interventions have become treatments and the others outcomes.
+    /// The unconditional query `P(outcome | do(treatment))` that has no formula. For a conditional query it is the
+    /// query after two changes: conditions that act like interventions have become treatments, and the other conditions
+    /// have become outcomes.
     pub failed: Query,
     /// The larger forest, which the treatment meets.
     pub outer: NodeSet,
@@ -65,16 +67,20 @@ impl Hedge {
         Hedge { graph: graph.clone(), query, failed: asked, outer, inner, roots }
     }
 
-    /// Two models of the graph with the same observed law, strictly positive on the states that its variables have, and
-    /// different effects: on the query that [`failed`](Self::failed), and on the conditional that was [asked](Self::query).
+    /// Two models of the graph with the same observed distribution and different effects. The observed distribution is
+    /// strictly positive on the states that its variables have. The models differ on the query that
+    /// [`failed`](Self::failed), and on the conditional query that was [asked](Self::query).
     ///
-    /// Variables of the hedge are parities of their hidden causes and parents. The roots are a little noisy. Their parity is
-    /// handed down to the outcome as a second bit of the variables on the way. All other variables are constant.
+    /// Each variable of the hedge is the parity of its hidden causes and its parents. The roots have a little noise.
+    /// The variables on the way from the roots to the outcome pass the parity of the roots on in a second bit. All
+    /// other variables are constant.
     ///
-    /// This may change the law of the conditions alone, so that a conditional stays as it is. Then the noise of the roots and all
-    /// variables outside of the hedge get random mechanisms, the same in both models, which may use all edges of the graph. They see
-    /// the hedge only through observed variables, so that the observed laws stay equal. A few such pairs are tried until the
-    /// conditionals differ by 0.002. (Dense random graphs with up to eight nodes need it in a third of the conditional queries.)
+    /// Such a pair of models may differ only in the distribution of the conditions, so that the conditional query has
+    /// the same answer in both. Then the noise of the roots and all variables outside the hedge get random mechanisms.
+    /// These mechanisms are the same in both models and may use all edges of the graph. They depend on the hedge only
+    /// through observed variables, so the observed distributions stay equal. A few such pairs are tried until the
+    /// conditionals differ by 0.002. Dense random graphs with up to eight nodes need this for a third of the
+    /// conditional queries.
     ///
     /// # Errors
     /// None for a hedge that [`identify`](super::identify) returned; [`Error::Invalid`] for one with altered sets.

@@ -1,4 +1,4 @@
-//! Is a causal effect determined by what was observed, and by which formula?
+//! Decides whether the observed distribution determines a causal effect, and by which formula.
 //!
 //! ```text
 //! given:   a causal graph with hidden common causes, the law P(V) of the observed variables
@@ -6,8 +6,8 @@
 //! answer:  a formula in P(V) that holds in every model of the graph, or a hedge, the proof that there is none
 //! ```
 //!
-//! The answer is complete: [`identify`] returns [`Error::NotIdentifiable`] only where two models of the graph agree
-//! on `P(V)` and differ on the effect. [`Hedge::witness`](crate::identify::Hedge::witness) builds two such models.
+//! The algorithm is complete: [`identify`] returns [`Error::NotIdentifiable`] only if two models of the graph agree on
+//! `P(V)` and differ on the effect. [`Hedge::witness`](crate::identify::Hedge::witness) builds two such models.
 //!
 //! | what you know | use |
 //! |---|---|
@@ -15,7 +15,8 @@
 //! | a set to adjust for, or all of them | [`adjustment`](crate::adjustment) |
 //! | a class of graphs that the data cannot tell apart | [`equivalence`](crate::equivalence) |
 //!
-//! Cost: polynomial in the number of nodes but for the size of the formula, which can double with every nested kernel.
+//! The cost is polynomial in the number of nodes, except for the size of the formula, which can double with every
+//! nested kernel.
 //!
 //! Sources: R. Le Priol, PhD thesis 2021, section 2.3.3; Tian and Pearl, AAAI 2002; Shpitser and Pearl,
 //! Identification of joint interventional distributions, AAAI 2006, and Identification of conditional
@@ -117,8 +118,8 @@ impl Law {
         }
     }
 
-    /// `prod_v P(v | nodes before v)` over a district, each factor given no more than what it depends on: the district of v
-    /// among the nodes up to v, and the parents of that district.
+    /// `prod_v P(v | nodes before v)` over a district. Each factor conditions only on the nodes that it depends on: the
+    /// district of v among the nodes up to v, and the parents of that district.
     fn district(&self, of: NodeSet, view: View<'_>) -> Expr {
         let mut before = NodeSet::EMPTY;
         let mut factors = Vec::new();

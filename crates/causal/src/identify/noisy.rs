@@ -11,11 +11,13 @@ use crate::{Error, NodeSet};
 const BITS: usize = 20;
 
 impl Hedge {
-    /// The parities of the hedge, with noise at the roots and variables outside that depend on whatever they may. Inner nodes in
-    /// `wide` get a second bit, above that of the hedge, which depends on whatever it may too.
+    /// The parity mechanisms of the hedge, with noise at the roots. Variables outside the hedge depend on all nodes
+    /// that the graph allows. Inner nodes in `wide` get a second bit above the parity bit, which also depends on all
+    /// nodes that the graph allows.
     ///
-    /// Noise, second bits and outside variables see the hedge through observed variables only, and both models draw the same numbers
-    /// for them. The laws of the noiseless hedges are equal, so the observed laws are.
+    /// The noise, the second bits and the outside variables depend on the hedge through observed variables only, and
+    /// both models use the same random numbers for them. The two hedges without noise have equal observed
+    /// distributions, hence so do the models with noise.
     ///
     /// # Errors
     /// [`Error::TooMany`] for a mechanism of more than 20 bits.

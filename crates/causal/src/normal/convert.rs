@@ -1,4 +1,4 @@
-//! Mean and natural parameters, and the way to and from Cholesky parameters.
+//! Mean and natural parameters, and their conversion to and from Cholesky parameters.
 
 use fenchel_linalg::{Cholesky, Invalid};
 use ndarray::{Array1, Array2, ArrayView2, Axis};

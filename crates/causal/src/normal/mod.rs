@@ -6,15 +6,18 @@
 //! | [`NaturalPair`] | `Lambda = Sigma^-1, eta = Lambda mu` | `Lambda, B = Lambda A, b = Lambda a` | convex |
 //! | [`CholeskyPair`] | `Lambda = L L', zeta = L' mu` | `L, M = L^-1 B, m = L^-1 b` | convex: least squares and a barrier on the diagonal |
 //!
-//! The default is Cholesky: divergences, changes of direction and draws need triangular solves only, and nothing is inverted.
+//! Cholesky parameters are the default: divergences, changes of direction and draws then need only triangular solves,
+//! and no matrix is inverted.
 //!
 //! # Changing direction
-//! The joint in the order (Y, X) has the triangular factor `[[L_{Y|X}, 0], [-M', L_X]]`. With its rows in the order (X, Y) it is no longer
-//! triangular; reflections from the right make it so, and its blocks are the parameters of the other direction. The formula by
-//! subtraction, `Lambda_Y = Lambda_{Y|X} - C' Lambda_{X|Y}^-1 C`, loses all digits where Y is nearly a function of X.
+//! The precision matrix of the joint vector, in the order (Y, X), has the triangular factor
+//! `[[L_{Y|X}, 0], [-M', L_X]]`. With its rows in the order (X, Y) the factor is no longer triangular. Reflections from
+//! the right make it triangular again, and its blocks are then the parameters of the other direction. The textbook
+//! formula `Lambda_Y = Lambda_{Y|X} - C' Lambda_{X|Y}^-1 C` is a difference that loses all digits if Y is nearly a
+//! function of X.
 //!
-//! Source: R. Le Priol, PhD thesis 2021, section 4.6, appendices 4.D.2 and 4.E. The complement that the thesis
-//! names M/D is that of the other block; its value is right.
+//! Source: R. Le Priol, PhD thesis 2021, section 4.6, appendices 4.D.2 and 4.E. The Schur complement that the thesis
+//! calls M/D there is that of the other block; its value is right.
 
 mod convert;
 
@@ -210,8 +213,8 @@ impl CholeskyPair {
 
     /// `KL(self || other)` in nats between joint laws; the directions may differ. O((K_x + K_y)^3).
     ///
-    /// With `V = L_0^-1 L_1`: `2 KL = |V' zeta_0 - zeta_1|^2 + |V|^2 - k - 2 sum_i log V_ii`. The diagonal is summed without cancellation, so
-    /// that the result is never negative.
+    /// With `V = L_0^-1 L_1`: `2 KL = |V' zeta_0 - zeta_1|^2 + |V|^2 - k - 2 sum_i log V_ii`. The diagonal terms are
+    /// summed without cancellation, so the result is never negative.
     ///
     /// # Errors
     /// [`Error::Invalid`] for other dimensions.
@@ -283,7 +286,8 @@ impl CholeskyPair {
         }
     }
 
-    /// Draws (x, y), one a row, x first whatever the direction. O(K^2) a draw: `x = L^-T (zeta + noise)`.
+    /// Draws `(x, y)`, one per row, with `x` first whatever the direction. Each draw `x = L^-T (zeta + noise)` costs
+    /// O(K^2).
     pub fn sample(&self, draws: usize, rng: &mut (impl Rng + ?Sized)) -> Array2<f64> {
         let causal = self.causal();
         let (a, b) = causal.shape();
@@ -300,7 +304,7 @@ impl CholeskyPair {
         out
     }
 
-    /// From averaged iterates, in another direction than causal if need be; entries are the caller's care.
+    /// A pair from averaged iterates, in any direction. The caller guarantees that the entries are valid.
     pub(crate) fn with_direction(self, direction: Direction) -> CholeskyPair {
         CholeskyPair { direction, ..self }
     }

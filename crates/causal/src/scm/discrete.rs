@@ -1,4 +1,4 @@
-//! Discrete functions of discrete noise.
+//! Structural causal models with discrete variables and discrete noise.
 
 use fenchel_graphical::BayesNet;
 use fenchel_linalg::Invalid;
@@ -53,8 +53,9 @@ impl TryFrom<Parts> for DiscreteScm {
 }
 
 impl DiscreteScm {
-    /// From numbers of states, a law of the noise of every node, and a function of every node: its state for every
-    /// configuration of its parents (rising, the last fastest) and of its noise (faster still).
+    /// Builds the model from numbers of states, a noise distribution per node, and a function per node. A function is a
+    /// table with the state of the node for every configuration of its parents (in rising order, the last varying
+    /// fastest) and of its noise (varying fastest of all).
     ///
     /// # Errors
     /// [`Error::Invalid`] for a graph with bidirected edges, lengths that do not fit; [`Error::NotADistribution`];
@@ -89,8 +90,10 @@ impl DiscreteScm {
         Ok(DiscreteScm { graph, cards, noise, functions })
     }
 
-    /// The model of a Bayesian network in which every node is a rising function of one uniform noise: its state is the quantile of its
-    /// conditional law. This is an assumption (nobody is moved down by what moves others up), not a consequence of the network.
+    /// A structural model with the tables of a Bayesian network, in which every node is a monotone function of one
+    /// uniform noise variable: its state is the quantile of its conditional distribution. Monotonicity is an
+    /// assumption, not a consequence of the network: it says that no unit moves down when a change of the parents
+    /// shifts the distribution up.
     ///
     /// # Errors
     /// [`Error::TooManyNodes`], [`Error::Refused`].
@@ -144,8 +147,8 @@ impl DiscreteScm {
         self.noise.iter().map(draw).collect()
     }
 
-    /// The states of all nodes for this noise, with some nodes set from outside. The same noise in two worlds makes a pair of
-    /// what is and what would have been.
+    /// The states of all nodes for this noise, with some nodes set from outside. Two runs with the same noise, one
+    /// without and one with set nodes, give the factual and the counterfactual states of one unit.
     ///
     /// # Errors
     /// [`Error::Invalid`] for another number of noises; [`Error::Category`]; [`Error::UnknownNode`]; [`Error::Duplicate`].
@@ -192,10 +195,11 @@ impl DiscreteScm {
         Ok(())
     }
 
-    /// `P(outcome = . | do(set), this unit showed evidence)`: the law of the outcome had `set` been done to a unit for which `evidence`
-    /// was seen without it.
+    /// `P(outcome = . | do(set), evidence)`: the distribution of the outcome if `set` had been done to a unit for which
+    /// `evidence` was observed without the intervention.
     ///
-    /// Two copies of the model share their noise (the twin network); the rest is elimination, smallest table first.
+    /// The method is the twin network: two copies of the model share their noise, and the other variables are
+    /// eliminated, smallest table first.
     ///
     /// # Errors
     /// [`Error::ImpossibleEvidence`]; [`Error::Category`], [`Error::UnknownNode`], [`Error::Duplicate`], [`Error::Refused`].

@@ -1,4 +1,4 @@
-//! Linear functions of normal noise.
+//! Structural causal models with linear functions and normal noise.
 
 use fenchel_linalg::{Cholesky, Invalid};
 use ndarray::{Array1, Array2, ArrayView2};
@@ -64,7 +64,8 @@ pub struct Normal {
 }
 
 impl LinearGaussianScm {
-    /// From the weights `(cause, effect, weight)` of edges (0 where none is given), intercepts and variances of the noise.
+    /// Builds the model from the weights `(cause, effect, weight)` of edges, the intercepts and the variances of the
+    /// noise. An edge without a given weight has weight 0.
     ///
     /// # Errors
     /// [`Error::Invalid`] for a graph with bidirected edges, lengths, numbers that are not finite, variances that are not positive, and
@@ -236,7 +237,7 @@ impl LinearGaussianScm {
         Ok(Normal { mean: t.dot(&shift), covariance: moved.dot(&covariance).dot(&moved.t()) })
     }
 
-    /// Draws, one a row, after some nodes are set.
+    /// Draws, one per row, after some nodes are set.
     ///
     /// # Errors
     /// As [`law`](Self::law).

@@ -4,19 +4,21 @@
 //! X_i = f_i(X_parents, U_i),    U_1, ..., U_d independent
 //! ```
 //!
-//! A counterfactual asks what would have happened to one and the same unit: *abduction* finds the law of the noise given what was seen,
-//! *action* sets variables, *prediction* runs the model with that noise.
+//! A counterfactual query asks what would have happened to the same unit under an intervention. It is answered in three
+//! steps. *Abduction* finds the distribution of the noise given the observations, *action* sets variables, and
+//! *prediction* runs the model with that noise.
 //!
 //! | model | functions | counterfactual |
 //! |---|---|---|
 //! | [`DiscreteScm`] | tables over parents and a discrete noise | exact, by elimination in the twin network |
 //! | [`LinearGaussianScm`] | linear, normal noise | exact: a normal law |
 //!
-//! The observed law and all effects of interventions are the same for many functions; counterfactuals are not. That is why a
-//! Bayesian network is not enough and [`DiscreteScm::monotone`] names its assumption.
+//! Many choices of the functions `f_i` give the same observed distribution and the same effects of interventions, but
+//! different counterfactuals. So a Bayesian network does not determine counterfactuals, and [`DiscreteScm::monotone`]
+//! has to state the assumption that it adds.
 //!
-//! Source: R. Le Priol, PhD thesis 2021, section 2.3.3, (2.39); Pearl, Causality, 2009, theorem 7.1.7. The thesis
-//! leaves counterfactuals out.
+//! Sources: R. Le Priol, PhD thesis 2021, section 2.3.3, equation (2.39), for the model; J. Pearl, *Causality*, 2009,
+//! theorem 7.1.7, for counterfactuals.
 
 mod discrete;
 mod linear;

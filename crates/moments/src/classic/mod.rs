@@ -1,7 +1,8 @@
-//! The classics, which see nothing of the features' distribution but mean and covariance.
+//! The classical inverse-regression methods. They use only the mean and the covariance of the features' distribution.
 //!
-//! They need features whose conditional mean given the true indices is linear (elliptical features, for instance); SAVE, pHd
-//! and directional regression also need a constant conditional variance (normal features).
+//! All four methods need features whose conditional mean given the true indices is linear in these indices; elliptical
+//! features have this property. SAVE, pHd and directional regression also need a constant conditional variance, which
+//! normal features have.
 //!
 //! | method | moment matrix, `z` whitened | finds | misses |
 //! |---|---|---|---|

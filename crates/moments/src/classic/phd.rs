@@ -12,7 +12,8 @@ use crate::transform::ResponseTransform;
 use crate::whitening::Whitening;
 use crate::{Components, EigenOrder, Error, Reducer, Response, Spectrum};
 
-/// Principal Hessian directions (Li, JASA 87, 1992): for normal features the mean Hessian of the regression is
+/// Principal Hessian directions (Li, JASA 87, 1992). For normal features, the mean Hessian of the regression function
+/// is estimated by the following matrix, with the centred response or its residual `r_i`:
 ///
 /// ```text
 /// (1/n) sum_i r_i z_i z_i'     in whitened coordinates z
@@ -27,7 +28,8 @@ use crate::{Components, EigenOrder, Error, Reducer, Response, Spectrum};
 /// | `order` | `Absolute` | which eigenvalues come first; negative curvature counts too |
 /// | `response` | `Center` | what is done to the response |
 ///
-/// Linear dependence has no Hessian and is not found. Cost O(n d^2), one look at the data, two for residuals.
+/// A linear dependence has no Hessian, so this method does not find it. The cost is O(n d^2), in one pass over the
+/// data, or two with residuals.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Phd {
@@ -99,8 +101,8 @@ impl Reducer for Phd {
         Ok(spectrum)
     }
 
-    /// `n sum_{j > k} l_j^2 / (2 Var r)` is chi-squared with `(d - k)(d - k + 1) / 2` degrees of freedom for normal
-    /// features and residuals.
+    /// For normal features and residuals, `n sum_{j > k} l_j^2 / (2 Var r)` is chi-squared with
+    /// `(d - k)(d - k + 1) / 2` degrees of freedom. Here `l_j` are the eigenvalues and `r` the residuals.
     fn tail_test(&self, spectrum: &Spectrum, k: usize) -> Option<(f64, f64)> {
         let variance = spectrum.noise?;
         let d = spectrum.values.len();
@@ -170,7 +172,7 @@ struct Line {
     mean: f64,
 }
 
-/// The regression of `y` on the features, in one look.
+/// The regression of `y` on the features, in one pass over the data.
 fn line(data: &dyn Blocks, y: &[f64]) -> Result<Line, Error> {
     let (n, d) = (y.len() as f64, data.width());
     let mean = y.iter().sum::<f64>() / n;
@@ -184,7 +186,7 @@ fn line(data: &dyn Blocks, y: &[f64]) -> Result<Line, Error> {
     Ok(Line { whitening, near, slope, mean })
 }
 
-/// What a linear regression on the features leaves of the response. Two looks at the data.
+/// The residuals of a linear regression of the response on the features. This takes two passes over the data.
 pub(crate) fn linear_residuals(data: &dyn Blocks, y: Vec<f64>) -> Result<Vec<f64>, Error> {
     let Line { whitening, slope, mean, .. } = line(data, &y)?;
     let parts = fold(data, Vec::new, |part: &mut Vec<f64>, first, rows| {

@@ -24,7 +24,8 @@ use crate::{Components, EigenOrder, Error, Reducer, Response, Slicing, Spectrum}
 /// | `unbiased_covariance` | false | divisor `c_h - 1` of the covariance of a slice instead of `c_h` |
 /// | `max_memory` | 4 GiB | refuses what needs more: `17 H d (d + 64)` numbers |
 ///
-/// It sees symmetric dependence, which SIR misses, and needs normal features and more samples. Cost O(n d^2 + H d^3).
+/// SAVE finds symmetric dependence, which SIR misses. It needs normal features, and more samples than SIR. The cost is
+/// O(n d^2 + H d^3) for `H` slices.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Save {

@@ -19,9 +19,9 @@ use crate::{Components, EigenOrder, Error, Reducer, Response, Slicing, Spectrum}
 /// | `components` | `EigenGap(10)` | how many directions; at most slices - 1 can be found |
 /// | `slicing` | `Auto` | how the responses are cut |
 ///
-/// Exact for elliptical features; for others it has a bias that does not vanish with `n` (experiment `mo-e2`), and
-/// [`Sade`](crate::Sade) is the method to use. It equals standardised SADE with a Gaussian score and slice means.
-/// Cost O(n d^2), one look at the data.
+/// SIR is consistent for elliptical features. For other features its bias does not vanish with `n` (experiment
+/// `mo-e2`); use [`Sade`](crate::Sade) there. SIR equals standardised SADE with a Gaussian score and the estimator by
+/// slice means. The cost is O(n d^2), in one pass over the data.
 ///
 /// ```
 /// use fenchel_moments::{Components, Sir};
@@ -75,7 +75,8 @@ impl Reducer for Sir {
         })
     }
 
-    /// Li's test: `n sum_{j > k} mu_j` is chi-squared with `(d - k)(H - k - 1)` degrees of freedom for normal features.
+    /// Li's test: for normal features, `n sum_{j > k} mu_j` is chi-squared with `(d - k)(H - k - 1)` degrees of freedom
+    /// for `H` slices.
     fn tail_test(&self, spectrum: &Spectrum, k: usize) -> Option<(f64, f64)> {
         let (d, h) = (spectrum.vectors.nrows(), spectrum.slices.len());
         if k + 1 >= h || k >= d {

@@ -14,15 +14,16 @@ use crate::{
     Warning,
 };
 
-/// Average derivative estimation: the direction `(1/n) sum_i y_i S1(x_i)`, which estimates the mean gradient of the
-/// regression (thesis, lemma 2.1).
+/// Average derivative estimation: the direction `(1/n) sum_i y_i S1(x_i)`. It estimates the mean gradient of the
+/// regression function (D. Babichev, PhD thesis 2019, lemma 2.1).
 ///
 /// | field | default | meaning |
 /// |---|---|---|
 /// | `response` | `Center` | what is done to the response; one outlier can dominate the mean |
 ///
-/// One direction, even if the model has more. The only eigenvalue is the squared length of the mean. A mean
-/// shorter than two standard errors comes with [`Warning::WeakDerivative`]. Cost: the score, and O(n d).
+/// ADE finds one direction, even if the model has more. The only eigenvalue is the squared length of the mean. If the
+/// mean is shorter than two standard errors, the fit comes with [`Warning::WeakDerivative`]. The cost is the evaluation
+/// of the score, and O(n d).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Ade {

@@ -1,4 +1,4 @@
-//! Average derivatives: what scores see without slices, and the second-order sliced method.
+//! Methods that average a score function against the response, without slices, and the second-order sliced method.
 //!
 //! | method | moment | finds | misses |
 //! |---|---|---|---|
@@ -7,7 +7,8 @@
 //! | [`PhdPlus`] | `E[y S2]` | curvature | linear and odd functions of symmetric features |
 //! | [`Sphd`] | `E[E(S2 given y)^2]` | the widest class | needs more samples than SADE where both work |
 //!
-//! This is table 2.1 of the thesis; a test goes through it. Slices make `y` enter through its order alone.
+//! This is table 2.1 of D. Babichev, PhD thesis 2019; a test checks every entry. The sliced methods depend only on the
+//! order of the responses `y`.
 
 mod ade;
 mod phd_plus;

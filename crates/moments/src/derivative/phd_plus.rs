@@ -13,7 +13,8 @@ use crate::{
     SecondOrderScore, Spectrum, Warning,
 };
 
-/// PHD+: the eigenvectors of `(1/n) sum_i y_i S2(x_i)`, which estimates the mean Hessian of the regression (thesis, lemma 2.3).
+/// PHD+: the eigenvectors of `(1/n) sum_i y_i S2(x_i)`. This matrix estimates the mean Hessian of the regression
+/// function (D. Babichev, PhD thesis 2019, lemma 2.3).
 ///
 /// | field | default | meaning |
 /// |---|---|---|
@@ -22,7 +23,7 @@ use crate::{
 /// | `response` | `Center` | what is done to the response |
 /// | `residual` | false | takes out the linear part of the response first, for less variance |
 ///
-/// Cost: one product of `n x d` matrices a component of the density; O(n d + d^2) memory.
+/// The cost is one product of `n x d` matrices per component of the density, and O(n d + d^2) memory.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PhdPlus {

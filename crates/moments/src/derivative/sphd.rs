@@ -15,16 +15,18 @@ use crate::{
 /// How the mean square of the slice means is estimated.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SphdEstimator {
-    /// `sum_h p_h M_h^2`, as in the thesis. The noise of the means adds about `(d + 1) / c_h` to every
-    /// eigenvalue for normal features.
+    /// `sum_h p_h M_h^2` with the slice means `M_h` of `S2`, as in D. Babichev, PhD thesis 2019, section 2.3.2. For
+    /// normal features the noise of the means adds about `(d + 1) / c_h` to every eigenvalue.
     #[default]
     Means,
-    /// `(1/n) sum_h (T_h^2 - sum_{i in h} S2_i^2) / (c_h - 1)`: free of that noise, as SADE's matrix is. 3 to 15 % less
-    /// error in the experiments; costs O(d^3) a sample unless the density is a mixture of isotropic parts.
+    /// `(1/n) sum_h (T_h^2 - sum_{i in h} S2_i^2) / (c_h - 1)` with the slice sums `T_h` of `S2`. Like the matrix of
+    /// SADE, it is free of the noise of the means. It has 3 to 15 % less error in the experiments. It costs O(d^3) per
+    /// sample unless the density is a mixture of isotropic parts.
     Unbiased,
 }
 
-/// Sliced principal Hessian directions: the eigenvectors of `E[E(S2 given y)^2]` (thesis, lemma 2.4).
+/// Sliced principal Hessian directions: the eigenvectors of `E[E(S2 given y)^2]` (D. Babichev, PhD thesis 2019, lemma
+/// 2.4).
 ///
 /// | field | default | meaning |
 /// |---|---|---|
@@ -33,8 +35,9 @@ pub enum SphdEstimator {
 /// | `estimator` | `Means` | how the square of the slice means is estimated |
 /// | `weight_by_response` | false | means of `y_i S2`: the matrix `V2'`, which dominates the square of PHD+ |
 ///
-/// It finds directions that SADE cannot see: even functions, the boundary between two classes. For Gaussian features it is
-/// close to SAVE, not equal (the text says equal). Cost O(n d^2 + H d^3).
+/// SPHD finds directions that SADE cannot find: those of even functions, and of the boundary between two classes. For
+/// Gaussian features it is close to SAVE but not equal, although the thesis says equal. The cost is O(n d^2 + H d^3)
+/// for `H` slices.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Sphd {

@@ -1,34 +1,38 @@
-//! Learning the score and the directions at once.
+//! Direct SADE: the score and the directions are learned in one problem.
 //!
-//! The score should be a good score, and its slice means should span few directions:
+//! The objective is a sum of two terms. The first is the score-matching risk of a linear model with coefficients
+//! `theta`; the second favours slice means that span few directions:
 //!
 //! ```text
 //! min_theta  (1/2) theta'(C + a I) theta - b' theta + lambda ||A(theta)||_*
 //! ```
 //!
-//! `A(theta)` is the `d x H` matrix with columns `sqrt(p_h) m_h(theta)`, `m_h` the mean of the learned score over slice `h`, and
-//! `||.||_*` the sum of singular values, which favours low rank. (The thesis writes this with a square root of an
-//! indefinite matrix, 2.4.3; its positive part is the matrix of slice means used here.)
+//! `A(theta)` is the `d x H` matrix with columns `sqrt(p_h) m_h(theta)`, where `m_h` is the mean of the learned score
+//! over slice `h`. The nuclear norm `||.||_*` is the sum of the singular values and favours low rank. D. Babichev, PhD
+//! thesis 2019, section 2.4.3, writes the second term with the square root of an indefinite matrix; the positive part
+//! of that matrix is the matrix of slice means used here.
 //!
-//! `A` is linear in `theta`: `vec A = a0 + T theta`. With `t0 = a0 + T theta0`, `theta0` the two-step solution and
-//! `M = T (C + a I)^{-1} T'`, the problem is one of `H d` numbers,
+//! `A` is affine in `theta`: `vec A = a0 + T theta`. Let `theta0` be the two-step solution (score matching without the
+//! nuclear norm), `t0 = a0 + T theta0`, and `M = T (C + a I)^{-1} T'`. Then the problem reduces to one with `H d`
+//! unknowns `a = vec A`:
 //!
 //! ```text
 //! primal  min_a (1/2)(a - t0)' M^{-1} (a - t0) + lambda ||A||_*
 //! dual    max_{||U||_2 <= lambda}  u' t0 - (1/2) u' M u,      a = t0 - M u
 //! ```
 //!
-//! so that after one factorisation of `C + a I` every `lambda` costs a few systems of order `H d`, and the gap between the two
-//! certifies the answer.
+//! So after one factorisation of `C + a I`, every `lambda` costs only a few linear systems of order `H d`. The duality
+//! gap between the primal and the dual value bounds the error of the solution.
 //!
 //! | solver | step | when |
 //! |---|---|---|
 //! | [`DirectSolver::Irls`] | a system of order `H d`, weights `D = (A A' + eps I)^{1/2}` | 2 to 50 iterations while all singular values stay; stalls at a relative gap of about 1e-5 where some vanish |
 //! | [`DirectSolver::DualFista`] | a product with `M`, singular values clipped at `lambda` | a guaranteed rate; cheap steps for large `H d` |
 //!
-//! With [`DirectSade::support`] above 1 the nuclear norm becomes the spectral k-support norm, which is made for a known rank `k`: the
-//! convex hull of matrices of rank `k` and Frobenius norm 1 is its unit ball. The dual then has `||U||_(k) <= lambda`, the length of the `k` largest
-//! singular values; FISTA solves it, the other solver does not.
+//! With [`DirectSade::support`] `k` above 1, the nuclear norm is replaced by the spectral k-support norm, which suits a
+//! known rank `k`. Its unit ball is the convex hull of the matrices of rank `k` and Frobenius norm 1. The dual
+//! constraint becomes `||U||_(k) <= lambda`, where `||U||_(k)` is the Euclidean norm of the `k` largest singular
+//! values. Only the solver FISTA supports it.
 
 mod norm;
 mod path;
@@ -59,25 +63,25 @@ use setting::Setting;
 pub enum Lambda {
     /// A given number.
     Fixed(f64),
-    /// The one of a path `lambda_top 10^{-j/5}`, `j` = 1 to `steps`, under whose directions nearest neighbours predict held-out
-    /// responses best.
+    /// Cross-validation over the path `lambda_top 10^{-j/5}`, `j` = 1 to `steps`. It picks the `lambda` whose
+    /// directions let nearest neighbours predict held-out responses best.
     CrossValidated {
         /// Points of the path.
         steps: usize,
         /// Parts of the samples.
         folds: usize,
     },
-    /// The smallest one of the path under which so many singular values are left. Too much for a good bandwidth
-    /// (experiment `mo-e7`).
+    /// The smallest `lambda` of the path for which `A` has this many positive singular values. It is too large if the
+    /// bandwidth is good (experiment `mo-e7`).
     Rank(usize),
 }
 
 /// How the reduced problem is solved.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DirectSolver {
-    /// Iteratively reweighted least squares, the scheme of the thesis.
+    /// Iteratively reweighted least squares, the algorithm of D. Babichev, PhD thesis 2019, section 2.4.3.
     Irls,
-    /// Accelerated projected gradients on the dual, with restarts.
+    /// Accelerated projected gradient steps on the dual (FISTA), with restarts.
     #[default]
     DualFista,
 }
@@ -137,8 +141,8 @@ impl Default for DirectSade {
 /// A fit of the direct method.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DirectFit {
-    /// The directions. The report is that of the last solver, at the chosen `lambda`, with its duality gap; the path and the
-    /// set-up are not counted.
+    /// The fitted directions. The report is that of the final solve at the chosen `lambda`, with its duality gap. It
+    /// does not count the path and the preparation.
     pub model: Reduction,
     /// The weight that was used.
     pub lambda: f64,

@@ -1,16 +1,16 @@
 //! The k-support norm of singular values, and projections on the ball of its dual norm.
 //!
-//! The nuclear norm favours low rank and shrinks what it keeps. If the rank `k` that is looked for is known, the *spectral
-//! k-support norm* is tighter: its unit ball is the convex hull of the matrices of rank at most `k` and Frobenius norm at most 1.
-//! For `k = 1` it is the nuclear norm, for `k = min(d, H)` the Frobenius norm.
+//! The nuclear norm favours low rank but also shrinks the singular values that it keeps. If the rank `k` is known, the
+//! *spectral k-support norm* is a tighter relaxation: its unit ball is the convex hull of the matrices of rank at most
+//! `k` and Frobenius norm at most 1. For `k = 1` it is the nuclear norm, for `k = min(d, H)` the Frobenius norm.
 //!
 //! ```text
 //! dual norm   ||U||_(k) = (sum of the k largest squared singular values)^{1/2}
 //! ```
 //!
-//! Source: D. Babichev, PhD thesis 2019, section 2.4.3, which names it; Argyriou, Foygel and Srebro, NIPS 2012
-//! (vectors); McDonald, Pontil and Stamos, NIPS 2014 (spectra). The projection here is ours: two equations in two
-//! unknowns, each monotone.
+//! Sources: D. Babichev, PhD thesis 2019, section 2.4.3, which proposes the norm; Argyriou, Foygel and Srebro, NIPS
+//! 2012, for vectors; McDonald, Pontil and Stamos, NIPS 2014, for matrices. The algorithm for the projection is ours:
+//! it solves two equations in two unknowns, each of them monotone.
 
 use fenchel_linalg::factor::{clip_singular_values, svd};
 use ndarray::Array2;
@@ -73,8 +73,9 @@ impl KSupport {
 
     /// The projection of descending numbers of dual norm above `radius`.
     ///
-    /// With a multiplier `mu` the answer is `s_i = sigma_i / (1 + mu w_i)`, weights `w_i` in [0, 1] of sum `k`: large numbers have
-    /// weight 1, small ones 0, and those between are equal to a level `theta`. `theta` solves the sum, `mu` the norm.
+    /// With a multiplier `mu`, the projection is `s_i = sigma_i / (1 + mu w_i)` with weights `w_i` in [0, 1] that sum
+    /// to `k`. Large singular values have weight 1 and small ones weight 0; those between are set to a common level
+    /// `theta`. The level `theta` follows from the sum of the weights, and `mu` from the norm.
     fn project_values(self, values: &[f64], radius: f64) -> Vec<f64> {
         let at = |mu: f64| -> Vec<f64> {
             let theta = self.level(values, mu);

@@ -1,4 +1,4 @@
-//! The reduced problem: `H d` numbers, one factorisation for every `lambda`.
+//! The reduced problem with `H d` unknowns, which needs one factorisation for all values of `lambda`.
 
 use fenchel_linalg::factor::{cholesky, svd, symmetric_eigen};
 use fenchel_optim::{Certificate, CertificateCost, Iterative, Status};
@@ -29,9 +29,9 @@ impl Reduced {
         Array1::from_shape_fn(self.d * self.h, |k| a[[k % self.d, k / self.d]])
     }
 
-    /// A `lambda` under which little is left of `A`: the dual norm of `(M + delta I)^{-1} t0`, `delta` a hundredth of the
-    /// largest eigenvalue. Without `delta` it would be a bound beyond which `A = 0`, which tiny eigenvalues
-    /// of `M` put far away.
+    /// A `lambda` at which `A` is nearly zero: the dual norm of `(M + delta I)^{-1} t0`, with `delta` a hundredth of
+    /// the largest eigenvalue of `M`. With `delta = 0` it would be the smallest `lambda` with `A = 0`, but tiny
+    /// eigenvalues of `M` make that value far too large.
     pub(super) fn lambda_top(&self) -> Result<f64, Error> {
         let eigen = symmetric_eigen(self.m.view())?;
         let delta = 1e-2 * eigen.values[eigen.values.len() - 1];
@@ -90,7 +90,8 @@ impl<'a> Method<'a> {
         &self.problem.t0 - &self.problem.m.dot(&self.u)
     }
 
-    /// `(A A' + eps I)^p` for p = 1/2 or -1/2. By singular values: those of `A A'` would lose the small ones.
+    /// `(A A' + eps I)^p` for p = 1/2 or -1/2, computed from the singular values of `A`. The eigenvalues of `A A'`
+    /// would lose the small ones to rounding.
     fn root(&self, a: &Array2<f64>, power: f64) -> Result<Array2<f64>, Error> {
         let found = svd(a.view())?;
         let rest = self.epsilon.powf(power);
@@ -218,7 +219,8 @@ mod tests {
         (method.a(), report)
     }
 
-    /// The primal is strongly convex in the norm of `M^{-1}`: a point with gap `g` is within `sqrt(2 g ||M||)` of the optimum.
+    /// The primal objective is strongly convex in the norm of `M^{-1}`. So a point with duality gap `g` is within
+    /// `sqrt(2 g ||M||)` of the optimum.
     fn reach(problem: &Reduced, report: &Report) -> f64 {
         let largest = *symmetric_eigen(problem.m.view()).unwrap().values.last().unwrap();
         (2.0 * report.certificate.value().max(0.0) * largest).sqrt() + 1e-9
@@ -228,8 +230,8 @@ mod tests {
         (a - b).iter().map(|v| v * v).sum::<f64>().sqrt()
     }
 
-    /// Reweighting is asked for a gap of 1e-4 alone, FISTA for 1e-9: where singular values vanish reweighting stalls near
-    /// 1e-5. The specification asks 1e-8 of it; the level here was fixed after that was seen.
+    /// The test asks reweighting for a gap of 1e-4 and FISTA for 1e-9. Where singular values vanish, reweighting stalls
+    /// near 1e-5. (The first plan was 1e-8 for reweighting; the level was changed after the stall was observed.)
     #[test]
     fn both_solvers_close_the_gap_at_the_same_point() {
         let problem = problem(3, 5, 1);
@@ -263,7 +265,7 @@ mod tests {
         }
     }
 
-    /// MO-53: with the k-support norm the gap closes too, and what is left has a larger norm for larger `k`.
+    /// With the k-support norm the duality gap closes too, and the solution has a larger norm for larger `k`.
     #[test]
     fn the_k_support_norm_is_minimised() {
         let mut sizes = vec![];

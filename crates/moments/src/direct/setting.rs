@@ -17,7 +17,7 @@ pub(super) struct Setting {
     /// `C_a^{-1} T'`, `m x (H d)`, and `theta0`.
     pub(super) lift: Array2<f64>,
     pub(super) theta0: Array1<f64>,
-    /// Features in the coordinates of the basis; directions there to those of the data.
+    /// The features in the coordinates of the basis. `back` maps directions from there to the coordinates of the data.
     pub(super) x: Array2<f64>,
     pub(super) back: Option<Array2<f64>>,
     pub(super) centres: Array2<f64>,

@@ -1,6 +1,7 @@
-//! The normal limit of SIR's directions.
+//! The asymptotic normal distribution of SIR's directions.
 //!
-//! With `q_h = E[(x - m) 1{slice h}]` the matrix of slice means is `M = sum_h q_h q_h' / p_h`. One sample moves
+//! With `q_h = E[(x - m) 1{slice h}]`, the matrix of slice means is `M = sum_h q_h q_h' / p_h`. The influence of one
+//! sample on these moments is
 //!
 //! ```text
 //! d Sigma = (x - m)(x - m)' - Sigma
@@ -8,16 +9,18 @@
 //! d M     = sum_h (d q_h q_h' + q_h d q_h') / p_h
 //! ```
 //!
-//! `b_h` are the edges of slices of fixed shares `p_h`, which move with the sample, and `e_h = E(x - m given y = b_h)`. For classes the edges
-//! stand still: the `e_h` vanish and `d M` has the term `-q_h q_h' (1{h} - p_h) / p_h^2` more. A generalised eigenvector
-//! of `M v = mu Sigma v` moves by
+//! Here `b_h` are the upper edges of the slices, `F_h` is the distribution function of `y` at `b_h`, and
+//! `e_h = E(x - m given y = b_h)`. The slices have fixed shares `p_h`, so their edges move with the sample. For classes
+//! the edges are fixed: the `e_h` vanish, and `d M` has the additional term `-q_h q_h' (1{h} - p_h) / p_h^2`. The
+//! resulting influence on a generalised eigenvector of `M v = mu Sigma v` is
 //!
 //! ```text
 //! d v_k = sum_{j != k} v_j  v_j'(d M - mu_k d Sigma) v_k / (mu_k - mu_j)  -  v_k v_k' d Sigma v_k / 2
 //! ```
 //!
-//! The covariance of the sum over samples is that of the limit. Nothing is assumed of the features but fourth moments;
-//! normality is not. Derived here; for the case of normal features compare Hsing and Carroll, Annals of Statistics 20 (1992).
+//! The covariance of the limit is the covariance of this influence over the samples. The result assumes only fourth
+//! moments of the features, not normality. It is derived here; for normal features compare Hsing and Carroll, Annals of
+//! Statistics 20 (1992).
 
 use fenchel_linalg::special::chi_squared_tail;
 use fenchel_linalg::{AsDesign, Gram, Invalid};
@@ -58,8 +61,8 @@ impl DirectionIntervals {
         p
     }
 
-    /// Whether a direction lies in the joint region of direction `k` (from 0) at a level: chi-squared with `d - 1` degrees of
-    /// freedom. Length and sign of the direction do not matter.
+    /// Whether a direction lies in the joint confidence region of direction `k` (counted from 0) at a level. The
+    /// statistic is chi-squared with `d - 1` degrees of freedom. Length and sign of the direction do not matter.
     ///
     /// # Errors
     /// [`Invalid::Length`] for another number of features; [`Invalid::NonFinite`]; [`Invalid::Parameter`] if there is no direction
@@ -208,13 +211,14 @@ fn intervals(
     Ok(DirectionIntervals { model, errors, covariances })
 }
 
-/// What `v_j' d M v_k` is for a sample of a slice: `t_j slope_k + t_k slope_j - level_jk`, with `t = v' (x - m)`.
+/// The coefficients of `v_j' d M v_k` for a sample of a given slice: `t_j slope_k + t_k slope_j - level_jk`, with
+/// `t = v' (x - m)`.
 struct Moves {
     slope: Array1<f64>,
     level: Array2<f64>,
 }
 
-/// One for every slice a sample may be in: `d M` depends on the sample through its slice and, linearly, through `t`.
+/// The constants of one slice. `d M` depends on a sample only through its slice and, linearly, through `t`.
 struct Constants {
     slices: Vec<Moves>,
 }
@@ -254,8 +258,8 @@ impl Constants {
     }
 }
 
-/// `E(x - m given y = b_h)` for every edge, as columns (the last slice has none): means over the `n^{3/5}` responses
-/// nearest in rank.
+/// `E(x - m given y = b_h)` for every edge, as columns (the last slice has no upper edge). Each is estimated by the
+/// mean over the `n^{3/5}` samples whose responses are nearest in rank.
 fn edge_means(
     data: &dyn Blocks,
     y: &[f64],

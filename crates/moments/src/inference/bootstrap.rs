@@ -1,4 +1,4 @@
-//! Resampling of samples, for any method.
+//! The bootstrap over samples, for any method.
 
 use fenchel_linalg::{AsDesign, Invalid};
 use fenchel_optim::random::stream;
@@ -33,7 +33,7 @@ impl Default for BootstrapSettings {
     }
 }
 
-/// What resamples say about a fit.
+/// The bootstrap distribution of the directions of a fit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BootstrapDirections {
     /// The fit to the data themselves.
@@ -42,8 +42,8 @@ pub struct BootstrapDirections {
     pub errors: Array2<f64>,
     /// Square trace errors between the span of each resample and that of the data, ascending.
     pub distances: Vec<f64>,
-    /// Degenerate resamples that were left out: a constant response, dependent features, a class with a single sample. What is
-    /// said holds given that a resample is not degenerate.
+    /// The number of degenerate resamples that were left out: those with a constant response, dependent features, or a
+    /// class with a single sample. All results are conditional on a resample not being degenerate.
     pub left_out: usize,
 }
 
@@ -68,8 +68,8 @@ impl BootstrapDirections {
     }
 }
 
-/// What could be found of the resamples, and how many were left out. An error on a resample of data that can be fitted
-/// themselves is due to the resample.
+/// The fits that succeeded, and the number that were left out. If the data themselves can be fitted, an error on a
+/// resample is due to the resampling.
 pub(crate) fn kept<T>(found: Vec<Result<T, Error>>, few: usize) -> Result<(Vec<T>, usize), Error> {
     let repeats = found.len();
     let least = repeats.div_ceil(2).max(few);
@@ -95,8 +95,8 @@ pub(crate) fn kept<T>(found: Vec<Result<T, Error>>, few: usize) -> Result<(Vec<T
     }
 }
 
-/// Fits a method to the data and to resamples of them. The number of directions is that of the data. Degenerate resamples
-/// are left out and counted.
+/// Fits a method to the data and to resamples of the data. All fits use the number of directions that was chosen on the
+/// data. Degenerate resamples are left out and counted.
 ///
 /// # Errors
 /// Those of the method on the data; [`Invalid::Parameter`] for fewer than two repeats; [`Error::TooFewResamples`] if less than

@@ -1,15 +1,17 @@
 //! Gradients of Gaussian bumps as a basis: the system of score matching.
 //!
-//! `psi_j(x) = grad k_j(x) = -(x - z_j) k_j(x) / h^2`, `div psi_j = k_j (||x - z_j||^2 / h^4 - d / h^2)`.
+//! The basis functions are `psi_j(x) = grad k_j(x) = -(x - z_j) k_j(x) / h^2`, with the Gaussian kernel `k_j` of width
+//! `h` around the centre `z_j` (a "bump"). Their divergence is `div psi_j = k_j (||x - z_j||^2 / h^4 - d / h^2)`.
 //!
-//! With `K = (k_ij)`, `G = X Z'` and `r_i = ||x_i||^2`
+//! With the kernel matrix `K = (k_ij)`, `G = X Z'`, `r_i = ||x_i||^2`, and `o` for the entrywise product, the matrix of
+//! the system is
 //!
 //! ```text
 //! C = (B + B' + (K'K) o (Z Z')) / (n h^4),     B = (K o (r 1' / 2 - G))' K
 //! ```
 //!
-//! two products of `m x n` with `n x m` instead of `d` of them. Stripes of `C` are computed on all cores, a block of
-//! rows after the other: `K` is never whole in memory.
+//! This takes two products of an `m x n` with an `n x m` matrix, instead of one product per feature. Stripes of `C` are
+//! computed on all cores from one block of rows after the other, so `K` is never in memory as a whole.
 
 use fenchel_linalg::lanes;
 use ndarray::linalg::general_mat_mul;

@@ -1,4 +1,4 @@
-//! A score that was learned.
+//! Scores learned from data.
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::model::Saved;
@@ -21,11 +21,12 @@ pub struct LearnedScore {
     offset: bool,
     dim: usize,
     form: Form,
-    /// What `E[(x - mu) S1'] = I` says about it, on at most 5,000 of the samples.
+    /// Diagnostics from the identity `E[(x - mu) S1'] = I`, on at most 5,000 of the samples.
     pub diagnostics: ScoreDiagnostics,
     /// Bandwidth and ridge that were chosen, with the risks; `None` if they were given.
     pub selected: Option<Selected>,
-    /// The account, of the selection and the diagnostics too: the objective is the risk that was minimised, without the part that the offset fixes.
+    /// The report of the fit, including the selection and the diagnostics. The objective is the minimised risk, without
+    /// the constant part that belongs to the fixed offset.
     pub report: Report,
 }
 

@@ -1,4 +1,4 @@
-//! Bandwidth and ridge by the risk of samples held out.
+//! The choice of bandwidth and ridge by the risk of held-out samples.
 
 use fenchel_linalg::Invalid;
 use fenchel_metrics::k_fold;
@@ -9,8 +9,8 @@ use super::bumps::System;
 use super::settings::ridged;
 use crate::Error;
 
-/// A grid of bandwidths and ridges, and folds. The risk needs no density: held-out samples rank the settings as the true
-/// error does.
+/// A grid of bandwidths and ridges, and a number of folds. The risk can be computed without the density, and on
+/// held-out samples it ranks the settings by their true error.
 ///
 /// | field | default | meaning |
 /// |---|---|---|
@@ -47,7 +47,7 @@ pub struct Selected {
     pub bandwidth: f64,
     /// The ridge, in means of the diagonal of `C`.
     pub ridge: f64,
-    /// Held-out risks: a row a bandwidth, a column a ridge.
+    /// Held-out risks, with one row per bandwidth and one column per ridge.
     pub risks: Array2<f64>,
 }
 

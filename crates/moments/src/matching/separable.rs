@@ -1,4 +1,4 @@
-//! Independent features: one small score matching problem a feature.
+//! Independent features: one small score-matching problem per feature.
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::Refusal;

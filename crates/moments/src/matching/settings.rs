@@ -1,4 +1,4 @@
-//! What is learned, and how it is fitted.
+//! The settings of score matching: basis, bandwidth and ridge.
 
 use fenchel_linalg::factor::cholesky;
 use fenchel_linalg::{AsDesign, Cholesky, Invalid};
@@ -22,7 +22,8 @@ use crate::whitening::Whitening;
 pub enum Basis {
     /// Gradients of Gaussian bumps.
     Bumps(Centres),
-    /// So many one-dimensional functions a feature, for independent features: bumps at quantiles, a line, a constant.
+    /// This many one-dimensional functions per feature, for independent features: bumps at quantiles, a linear function
+    /// and a constant.
     Separable(usize),
     /// All affine maps: exactly `Sigma^{-1} (x - mean)` of the sample.
     Affine,
@@ -60,7 +61,7 @@ pub enum Bandwidth {
 pub enum Ridge {
     /// So many times the mean of the diagonal of `C`.
     Relative(f64),
-    /// A given number, as in the simulations of the thesis.
+    /// A given number, as in the simulations of D. Babichev, PhD thesis 2019, section 2.5.
     Absolute(f64),
 }
 
@@ -71,16 +72,17 @@ pub enum Ridge {
 /// | `basis` | `Bumps(Landmarks(1000))` | the functions |
 /// | `bandwidth` | `Relative(1)` | width of the bumps; `Separable` counts it in standard deviations |
 /// | `ridge` | `Relative(0.01)` | the ridge |
-/// | `offset` | true | bumps model what a Gaussian score leaves |
+/// | `offset` | true | bumps model the difference from a Gaussian score |
 /// | `whiten` | true | whitens the features first (`Separable`: scales them) |
 /// | `select` | `None` | chooses bandwidth and ridge by the risk of samples held out |
 /// | `seed` | 0 | of the landmarks and folds |
 /// | `max_memory` | 4 GiB | refuses what needs more |
 ///
-/// Cost with `m` bumps: `4 n m^2 + m^3 / 3` operations on all cores, `5 m^2 + 2 n d` numbers; with `select` twice the memory and, for
-/// each bandwidth, `4 n m^2`, for each fold and ridge `m^3 / 3` operations more. A bump at each of 5,000 samples of 50 features: 0.97 GiB
-/// and 5.4e11 operations. 1,000 landmarks, the default, for the same samples: 50 MiB and 2e10 operations. More than `max_memory` is refused
-/// before anything is allocated. Seconds are in `benches/results/moments-2026-11.md`.
+/// With `m` bumps a fit costs `4 n m^2 + m^3 / 3` operations on all cores, and memory for `5 m^2 + 2 n d` numbers.
+/// `select` doubles the memory; it adds `4 n m^2` operations per bandwidth, and `m^3 / 3` operations per fold and
+/// ridge. For example, a bump at each of 5,000 samples of 50 features needs 0.97 GiB and 5.4e11 operations; the default
+/// of 1,000 landmarks needs 50 MiB and 2e10 operations for the same samples. A fit that needs more than `max_memory` is
+/// refused before anything is allocated. Measured seconds are in `benches/results/moments-2026-11.md`.
 ///
 /// ```
 /// use fenchel_moments::{GaussianMixture, Score, ScoreMatching};

@@ -1,4 +1,4 @@
-//! Does a score fit the data?
+//! Diagnostics: whether a score fits the data.
 
 use fenchel_linalg::{AsDesign, Invalid};
 use ndarray::{Array1, Array2, Axis};
@@ -24,7 +24,8 @@ pub struct ScoreDiagnostics {
     pub deviation: f64,
     /// What `deviation` would be by chance for the true score.
     pub expected_deviation: f64,
-    /// The largest absolute entry of `mean`, in standard deviations of its column of `S1`: 0 for the true score, but for chance.
+    /// The largest absolute entry of `mean`, in standard deviations of its column of `S1`. For the true score it is 0
+    /// up to sampling error.
     #[serde(default)]
     pub offset: f64,
 }
@@ -99,9 +100,10 @@ impl ScoreDiagnostics {
         ScoreDiagnostics::of(&Picked { data, index: &index }, score)
     }
 
-    /// A warning if the mean of the score is more than 0.2 of its standard deviations and five standard errors from 0, or if the
-    /// moment misses by more than 20 % and by more than chance explains. (Chance is measured with the score itself, and grows with
-    /// its error: a density at a wrong place is seen by the mean alone.)
+    /// A warning in two cases. First, the mean of the score is more than 0.2 of its standard deviations and more than
+    /// five standard errors from 0. Second, the moment `E[(x - mu) S1']` differs from the identity by more than 20 %
+    /// and by more than sampling error explains. Sampling error is estimated from the score itself and grows with the
+    /// error of the score, so a density with a wrong location is detected only by the mean.
     pub fn warning(&self) -> Option<Warning> {
         let far = |(mean, error): (&f64, &f64)| mean.abs() > 5.0 * error;
         if self.offset > 0.2 && self.mean.iter().zip(&self.mean_error).any(far) {

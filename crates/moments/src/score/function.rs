@@ -7,7 +7,7 @@ use crate::Error;
 
 /// The score that a closure computes: `f(x, out)` writes `-grad log p(x)` into `out`.
 ///
-/// Scores in a table need no density at all: see [`Sade::fit_scores`](crate::Sade::fit_scores).
+/// If scores are already in a table, no density is needed: see [`Sade::fit_scores`](crate::Sade::fit_scores).
 ///
 /// ```
 /// use fenchel_moments::{FnScore, Score};

@@ -1,4 +1,4 @@
-//! The normal density.
+//! The score of the normal density.
 
 use fenchel_linalg::Invalid;
 use fenchel_linalg::factor::{cholesky, inverse};

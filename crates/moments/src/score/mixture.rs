@@ -27,8 +27,8 @@ pub struct Component {
 /// S1 = sum_r g_r u_r,     S2 = sum_r g_r (u_r u_r' - P_r)
 /// ```
 ///
-/// Sums of `S2` take one matrix product a component. Covariances that are multiples of the identity are recognised,
-/// and cost O(d) a row instead of O(d^2).
+/// Sums of `S2` take one matrix product per component. Covariances that are multiples of the identity are recognised;
+/// they cost O(d) per row instead of O(d^2).
 #[derive(Debug, Clone)]
 pub struct GaussianMixture {
     parts: Vec<Prepared>,
@@ -109,7 +109,8 @@ impl GaussianMixture {
         Ok(GaussianMixture { parts, dim })
     }
 
-    /// The density of the thesis' simulations, (2.5.1): `0.6 N(-1, I) + 0.4 N(1, 2 I)`.
+    /// The density of the simulations in D. Babichev, PhD thesis 2019, equation (2.5.1):
+    /// `0.6 N(-1, I) + 0.4 N(1, 2 I)`.
     ///
     /// # Errors
     /// [`Invalid::Empty`] for dimension 0.
@@ -153,7 +154,8 @@ impl GaussianMixture {
         Ok(logs.rows().into_iter().map(|row| sum(row) - normal).collect())
     }
 
-    /// Logarithms of the weighted densities (`n x R`, without the constant), and `u_r` of every row where asked for.
+    /// Logarithms of the weighted densities (`n x R` for `R` components, without the constant), and on request the
+    /// `u_r` of every row.
     fn evaluate(&self, x: ArrayView2<f64>, vectors: bool) -> (Array2<f64>, Vec<Array2<f64>>) {
         let mut logs = Array2::zeros((x.nrows(), self.parts.len()));
         let mut scores = vec![];
@@ -242,8 +244,8 @@ impl SecondOrderScore for GaussianMixture {
         Ok(sum)
     }
 
-    /// With isotropic parts `S2 = U diag(g) U' - c I` (`U` of `R` columns), whose square is one product of two
-    /// matrices with `R` columns a row: O(R d^2) a row instead of O(d^3).
+    /// If all parts are isotropic, `S2 = U diag(g) U' - c I` with a matrix `U` of `R` columns. Its square then costs
+    /// one product of two matrices with `R` columns per row: O(R d^2) per row instead of O(d^3).
     fn score2_square_sum(
         &self,
         x: ArrayView2<f64>,

@@ -4,8 +4,8 @@
 //! S1(x) = -grad log p(x),     S2(x) = Hess p(x) / p(x) = Hess log p(x) + S1(x) S1(x)'
 //! ```
 //!
-//! By Stein's lemma `E[g(x) S1(x)] = E[grad g(x)]` and `E[g(x) S2(x)] = E[Hess g(x)]`: averages of scores against a
-//! function of the response lie in the span of the wanted directions, whatever the density is.
+//! By Stein's lemma `E[g(x) S1(x)] = E[grad g(x)]` and `E[g(x) S2(x)] = E[Hess g(x)]`. So averages of scores, weighted
+//! by a function of the response, lie in the span of the wanted directions, whatever the density of the features.
 //!
 //! | the features are | score |
 //! |---|---|
@@ -16,8 +16,8 @@
 //! | something you can differentiate | [`FnScore`] |
 //! | of unknown density | [`ScoreMatching`](crate::ScoreMatching) learns one |
 //!
-//! Every score has `E S1 = 0`, `E[(x - mu) S1'] = I`, `E S2 = 0`; [`ScoreDiagnostics`] measures the sample
-//! versions. Source: D. Babichev, PhD thesis 2019, section 1.1.1 and section 2.5; (A2), (A3).
+//! Every score has `E S1 = 0`, `E[(x - mu) S1'] = I` and `E S2 = 0`. [`ScoreDiagnostics`] measures the sample versions
+//! of these identities. Source: D. Babichev, PhD thesis 2019, sections 1.1.1 and 2.5, assumptions (A2) and (A3).
 
 mod diagnostics;
 mod function;
@@ -50,7 +50,8 @@ pub trait Score: Sync {
     fn score1(&self, x: ArrayView2<f64>) -> Result<Array2<f64>, Error>;
 }
 
-/// The score of second order. Methods need sums of it alone: no `n` matrices are kept.
+/// A score of second order. Methods need only sums of second-order scores, so the matrices of single samples are not
+/// stored.
 pub trait SecondOrderScore: Score {
     /// `sum_i weights_i S2(x_i)`.
     ///

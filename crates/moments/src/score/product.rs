@@ -12,7 +12,7 @@ use crate::Error;
 /// One part of the density of a feature.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Part {
-    /// Its share; the shares of a feature add up to 1.
+    /// The weight of this part. The weights of the parts of a feature sum to 1.
     pub weight: f64,
     /// Its mean.
     pub mean: f64,
@@ -56,7 +56,8 @@ impl ProductMixture {
         Ok(ProductMixture { features })
     }
 
-    /// The density of the thesis' comparison with MAVE: every feature `0.6 N(-1, 1) + 0.4 N(1, 2^2)`.
+    /// The density with which D. Babichev, PhD thesis 2019, section 2.5, compares SADE and MAVE: every feature is
+    /// `0.6 N(-1, 1) + 0.4 N(1, 2^2)`.
     ///
     /// # Errors
     /// [`Invalid::Empty`] for dimension 0.

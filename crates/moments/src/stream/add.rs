@@ -1,4 +1,4 @@
-//! A batch is added: counts, sums and outer products, slice by slice.
+//! Adding a batch: counts, sums and outer products, slice by slice.
 
 use fenchel_linalg::{Gram, Invalid};
 use fenchel_optim::{Clock, Wall};

@@ -1,4 +1,4 @@
-//! The methods that need sums over slices alone.
+//! Fits of the methods that need only sums over slices.
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::{Clock, Refusal, Wall};
@@ -93,7 +93,8 @@ impl DirectionalRegression {
 }
 
 impl Sade {
-    /// Fits the directions to sums of scores over slices. `mean` is that of the features, which the model subtracts.
+    /// Fits the directions to sums of scores over slices. `mean` is the mean of the features, which the model
+    /// subtracts.
     ///
     /// # Errors
     /// [`Error::Refused`] for rules that need the data again, a slice with a single sample, or the weighting by

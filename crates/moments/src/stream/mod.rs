@@ -1,8 +1,8 @@
-//! Sums over slices of a stream: data that do not fit into memory.
+//! Sums over slices of a data stream, for data that do not fit into memory.
 //!
-//! Counts, sums and sums of outer products of every slice are all that SIR, SAVE, directional regression and SADE need:
-//! `H d (d + 1)` numbers, however long the stream. The edges of the slices must be known before; a first pass over
-//! a sample of the responses gives them ([`Slices::edges`]).
+//! SIR, SAVE, directional regression and SADE need only the counts, the sums and the sums of outer products of every
+//! slice. These are `H d (d + 1)` numbers for `H` slices, however long the stream. The edges of the slices must be
+//! known before; [`Slices::edges`] computes them from a first sample of the responses.
 //!
 //! ```
 //! use fenchel_moments::{Components, Sir, SliceMoments, Slices, Slicing};
@@ -57,8 +57,8 @@ impl Content {
     }
 }
 
-/// Counts, sums and sums of outer products of every slice, either of features or of scores. It can be saved, and go on
-/// after it was loaded.
+/// Counts, sums and sums of outer products of every slice, either of features or of scores. They can be saved, loaded,
+/// and then continued.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SliceMoments {
     edges: Vec<f64>,
@@ -87,7 +87,7 @@ fn check_edges(edges: &[f64]) -> Result<(), Invalid> {
 }
 
 impl SliceMoments {
-    /// Nothing yet. Slice `h` takes responses in `(edges[h-1], edges[h]]`; there is one slice more than edges.
+    /// Starts empty sums. Slice `h` takes responses in `(edges[h-1], edges[h]]`; there is one more slice than edges.
     /// Memory: `H d (d + 1)` numbers, and up to 16 times as many while a batch is added.
     ///
     /// # Errors
@@ -154,7 +154,8 @@ impl SliceMoments {
         self.batch(x, y.into(), None, Content::Features)
     }
 
-    /// Adds a batch in which a sample counts as so many. Weights that are whole numbers give what repeated rows give.
+    /// Adds a batch of weighted samples. A weight that is a whole number has the same effect as a row repeated that
+    /// often.
     ///
     /// # Errors
     /// As [`partial_fit`](SliceMoments::partial_fit), and for weights that are negative or not finite.
@@ -219,7 +220,7 @@ impl SliceMoments {
         self.batch(&scores, y, weights, Content::Scores)
     }
 
-    /// Refuses to take scores for features, or features for scores. Sums of nothing are both.
+    /// Refuses to add scores to sums of features, or features to sums of scores. Empty sums accept either.
     fn check_content(&self, expected: Content) -> Result<(), Invalid> {
         match self.content {
             Some(found) if found != expected => {

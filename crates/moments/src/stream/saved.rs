@@ -1,4 +1,4 @@
-//! Sums that were saved: what must fit together in a file.
+//! Consistency checks for sums that are loaded from a file.
 
 use fenchel_optim::model::Saved;
 
