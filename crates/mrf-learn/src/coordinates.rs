@@ -1,4 +1,4 @@
-//! Coordinates of the parameters: one packed vector, in states 0 and 1 or in spins.
+//! Parameter coordinates: one packed vector, for states 0 and 1 or for spins.
 //!
 //! ```text
 //! binary   x in {0,1}^p     statistics x_i (i = j) and x_i x_j (i < j)
@@ -6,9 +6,9 @@
 //! packed   (0,0) (0,1) ... (0,p-1) (1,1) ... (p-1,p-1)          m = p (p + 1) / 2
 //! ```
 //!
-//! The two describe the same distributions. An l1 norm of couplings is the same penalty in both but for a factor of
-//! 4; an l1 norm of biases is not, since the bias of a binary variable takes part of the couplings of a spin.
-//! Penalties are always in the coordinates that were chosen.
+//! Both coordinate systems describe the same distributions. An l1 norm of the couplings is the same penalty in both, up
+//! to a factor of 4. An l1 norm of the biases is not, because the bias of a binary variable contains part of its
+//! couplings as a spin. Penalties always apply to the chosen coordinates.
 
 use fenchel_graphical::BinaryPairwise;
 use serde::{Deserialize, Serialize};
@@ -18,7 +18,8 @@ use crate::Error;
 /// In which coordinates parameters are penalised and returned.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Coordinates {
-    /// `P(x) ~ exp(sum_i theta_ii x_i + sum_{i<j} theta_ij x_i x_j)` with `x` in {0,1}: the model of the SPG paper.
+    /// `P(x) ~ exp(sum_i theta_ii x_i + sum_{i<j} theta_ij x_i x_j)` with `x` in {0,1}: the model of Geng et al. (UAI
+    /// 2018).
     #[default]
     Binary,
     /// `P(s) ~ exp(sum_i h_i s_i + sum_{i<j} J_ij s_i s_j)` with `s` in {-1,+1}: the Ising model.
@@ -93,7 +94,7 @@ impl Coordinates {
         theta
     }
 
-    /// Makes means of the binary statistics into means of the statistics of these coordinates, in place.
+    /// Converts means of the binary statistics into means of the statistics of these coordinates, in place.
     pub fn from_binary_means(self, means: &mut [f64], p: usize) {
         if self == Coordinates::Binary {
             return;

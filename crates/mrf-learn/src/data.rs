@@ -1,7 +1,7 @@
-//! Binary data, a bit a cell, and its sufficient statistics.
+//! Binary data, stored with one bit per cell, and their sufficient statistics.
 //!
-//! Columns are stored as words of 64 rows: a pair mean costs `n / 64` words and a population count (equation 4 of the SPG
-//! paper; ML-01, ML-02).
+//! Each column is stored as words of 64 rows. The mean of a product of two columns then costs `n / 64` word operations
+//! and population counts (Geng et al., UAI 2018, equation 4).
 
 use fenchel_linalg::Invalid;
 use ndarray::{Array2, ArrayView1, ArrayView2};
@@ -18,9 +18,10 @@ pub enum MissingPolicy {
     Error,
     /// They count as 0, as in section 7.3 of the SPG paper.
     AsZero,
-    /// Their rows are left out.
+    /// Rows with a missing cell are left out.
     DropRow,
-    /// They stay missing: [`Spg`](crate::Spg) draws them anew in every iteration (stochastic EM). Until then they count as 0.
+    /// Missing cells stay missing: [`Spg`](crate::Spg) draws new values for them in every iteration (stochastic EM).
+    /// Elsewhere they count as 0.
     Impute,
 }
 
@@ -231,8 +232,8 @@ impl BinaryData {
         Array2::from_shape_fn((self.rows, self.variables), |(row, i)| self.get(row, i))
     }
 
-    /// The rows of these numbers, in that order, some perhaps more than once: a subsample or a bootstrap sample. Cells to
-    /// impute stay so.
+    /// The rows with these indices, in that order, possibly with repetitions: a subsample or a bootstrap sample.
+    /// Missing cells stay missing.
     ///
     /// # Errors
     /// [`Invalid::Empty`]; [`Invalid::Layout`] for a row that does not exist.
@@ -263,8 +264,8 @@ impl BinaryData {
         }
     }
 
-    /// The rows that [`MissingPolicy::DropRow`] left out, in the order of the input and counted from 0. Models that are fitted say how
-    /// many ([`Warning::RowsDropped`](crate::Warning)).
+    /// The rows that [`MissingPolicy::DropRow`] left out, in the order of the input and counted from 0. Fitted models
+    /// report their number ([`Warning::RowsDropped`](crate::Warning)).
     pub fn dropped(&self) -> &[u32] {
         &self.dropped
     }

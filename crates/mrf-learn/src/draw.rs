@@ -1,7 +1,8 @@
-//! A picture of a network: a force-directed layout (Fruchterman and Reingold 1991) as SVG.
+//! A drawing of a network as SVG, with a force-directed layout (Fruchterman and Reingold 1991).
 //!
-//! The layout is our own. Of the crates that have one (November 2026), `forceatlas2` is under the AGPL, and `fdg-sim` brings a graph library and a
-//! library of vectors for what takes 80 lines; here the same network gives the same picture.
+//! The layout is our own implementation in 80 lines, and the same network always gives the same picture. Of the crates
+//! with such a layout (November 2026), `forceatlas2` is under the AGPL, and `fdg-sim` depends on a graph library and a
+//! vector library.
 
 use std::io::Write;
 
@@ -13,16 +14,16 @@ use crate::{Error, NetworkModel};
 ///
 /// | field | default | meaning |
 /// |---|---|---|
-/// | `names` | empty | one a variable; empty for numbers |
-/// | `colours` | empty | one a variable, as CSS; empty for grey |
+/// | `names` | empty | one per variable; if empty, variables are numbered |
+/// | `colours` | empty | one per variable, as CSS; if empty, all are grey |
 /// | `positive_only` | false | whether negative couplings are left out |
 /// | `iterations` | 300 | of the layout; `p^2` each |
 /// | `size` | 900 | width and height in pixels |
 #[derive(Debug, Clone, PartialEq)]
 pub struct Drawing<'a> {
-    /// One name a variable; empty for numbers.
+    /// One name per variable; if empty, variables are numbered.
     pub names: &'a [String],
-    /// One colour a variable, as CSS; empty for grey.
+    /// One colour per variable, as CSS; if empty, all are grey.
     pub colours: &'a [String],
     /// Whether negative couplings are left out.
     pub positive_only: bool,
@@ -51,8 +52,8 @@ impl NetworkModel {
         self.edges().into_iter().filter(kept).collect()
     }
 
-    /// Draws the network: blue lines for positive, orange ones for negative couplings, the thicker the stronger. The same network gives the same
-    /// picture.
+    /// Draws the network. Positive couplings are blue lines, negative ones orange; stronger couplings have thicker
+    /// lines. The same network always gives the same picture.
     ///
     /// # Errors
     /// [`Invalid::Length`] for names or colours that are not one a variable; [`Error::Io`].
@@ -113,8 +114,9 @@ fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// Places in the unit square. Nodes repel one another as `k^2 / d`, edges attract as `d^2 / k` times their share of the strongest; moves are
-/// at most a temperature that falls linearly. Nodes without edges stand in a row below.
+/// Positions in the unit square. Nodes repel each other with force `k^2 / d`. An edge attracts with force `d^2 / k`
+/// times its strength relative to the strongest edge. The length of a move is limited by a temperature that decreases
+/// linearly. Nodes without edges are placed in a row below.
 fn layout(
     p: usize,
     edges: &[(u32, u32, f64)],

@@ -1,4 +1,4 @@
-//! What can go wrong.
+//! The errors of this crate.
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::Refusal;

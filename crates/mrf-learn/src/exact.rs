@@ -1,13 +1,15 @@
-//! The l1-penalised maximum likelihood estimate with exact gradients, and a proof of how near it is.
+//! Penalised maximum likelihood with exact gradients and a duality gap.
 //!
 //! ```text
 //! primal   min_theta  g(theta) = A(theta) - theta.E psi + sum_c s_c |theta_c|
 //! dual     max_P      H(P)       over distributions P with |E_P psi_c - E psi_c| <= s_c for every c
 //! ```
 //!
-//! The dual is maximum entropy under boxes around the means of the data. A dual point is a mixture of the model, of the data
-//! and, where a coordinate is free, of independent variables that put its mean right; entropy is concave, so that the mixture of
-//! the entropies is a lower bound. The gap to it bounds the suboptimality and tends to 0 with the residual.
+//! The dual maximises the entropy over distributions whose means lie in boxes around the means of the data. A dual
+//! point is a mixture of the model and the data; if a coordinate is unpenalised, it also contains independent variables
+//! that correct the mean of this coordinate. The entropy is concave, so the mixture of the entropies is a lower bound
+//! of the dual value. The duality gap computed from it bounds the suboptimality, and it tends to 0 as the iterates
+//! converge.
 
 use fenchel_linalg::Invalid;
 use fenchel_linalg::special::xlogx;
@@ -23,7 +25,8 @@ use crate::oracle::AnyOracle;
 use crate::penalty::Strengths;
 use crate::{BinaryData, Coordinates, Error, NetworkModel, Oracle, Penalty};
 
-/// Maximum likelihood with exact gradients: FISTA with backtracking and restart on [`Enumeration`](crate::Enumeration) or a junction tree.
+/// Maximum likelihood with exact gradients: FISTA with backtracking and restarts. The gradients come from
+/// [`Enumeration`](crate::Enumeration) or a junction tree.
 ///
 /// | field | default | meaning |
 /// |---|---|---|
@@ -139,8 +142,8 @@ impl ExactMle {
     }
 }
 
-/// Refuses what has no minimiser: a free direction along which the likelihood rises for ever, because a cell of a single or of a pair
-/// of variables is empty.
+/// Refuses problems without a minimiser. These have an unpenalised direction along which the likelihood increases
+/// without bound, because a state of one variable, or a pair of states of two variables, never occurs in the data.
 pub(crate) fn check_bounded(data: &BinaryData, strengths: &Strengths) -> Result<(), Error> {
     let p = data.variables();
     let means = data.means(Coordinates::Binary);
@@ -234,8 +237,9 @@ impl Likelihood {
         self.mixture(entropy, means, strengths)
     }
 
-    /// Three parts: the model with share `c`, independent variables with share `s` that put the free biases right, the data with
-    /// the rest. The largest `c` by bisection for each of some `s`.
+    /// A mixture of three parts: the model with share `c`, independent variables with share `s` that correct the means
+    /// of unpenalised biases, and the data with the remaining share. For each of several `s`, bisection finds the
+    /// largest feasible `c`.
     fn mixture(&self, entropy: f64, means: &[f64], strengths: &[f64]) -> f64 {
         let p = self.p;
         let spins = self.coordinates == Coordinates::Spins;

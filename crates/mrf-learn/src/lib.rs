@@ -4,8 +4,8 @@
 //! min_theta  -mean over the data of log P_theta(x) + sum_c s_c |theta_c|,    P_theta(x) ~ exp(theta.psi(x))
 //! ```
 //!
-//! `psi` are the binary variables and their pair products; in [`discrete`] the indicators of the states of any variables and of
-//! their pairs. The crate's README says which method when.
+//! In the binary case, `psi` are the variables and their pair products. In [`discrete`], `psi` are the indicators of
+//! the states of each variable and of each pair of variables. The README of the crate says which method to use when.
 #![forbid(unsafe_code)]
 
 pub mod bounds;

@@ -1,11 +1,11 @@
-//! How well a graph was recovered.
+//! Accuracy of a recovered graph.
 
 use fenchel_graphical::BinaryPairwise;
 
 use crate::Error;
 
-/// The area under the ROC curve of `scores` of the pairs `i < j`, row by row, against the edges of the true model; ties count one half.
-/// `None` where the truth has no edge or every edge.
+/// The area under the ROC curve of `scores` against the edges of the true model. The scores are those of the pairs
+/// `i < j`, row by row; ties count one half. `None` if the true graph has no edge, or all edges.
 ///
 /// # Errors
 /// [`Error::Metrics`] for scores that are not one a pair, or NaN.

@@ -1,4 +1,4 @@
-//! A learned network: parameters, proof, record, and what one does with it.
+//! A learned network: parameters, certificate, record of the run, and methods for using it.
 
 use fenchel_graphical::{
     BinaryGibbs, BinaryPairwise, BinaryStart, Graph, Influence, Labels, Order,
@@ -26,10 +26,10 @@ pub struct NetworkModel {
     pub penalty: Penalty,
     /// The account of the fit.
     pub report: Report,
-    /// The average of the iterates, where it was asked for; it is dense.
+    /// The average of the iterates, if requested; it is dense.
     #[serde(default)]
     pub average: Option<BinaryPairwise>,
-    /// One record an iteration of [`Spg`](crate::Spg); empty for other methods.
+    /// One record per iteration of [`Spg`](crate::Spg); empty for other methods.
     #[serde(default)]
     pub trace: Vec<SpgRecord>,
     /// What to know about this fit.
@@ -117,7 +117,7 @@ impl NetworkModel {
         Ok(self.logits(data)?.mapv_into(sigmoid))
     }
 
-    /// The mean log pseudo-likelihood of a row, `sum_i log P(x_i | the others)`, in nats.
+    /// The mean log pseudo-likelihood per row, `sum_i log P(x_i | the others)`, in nats.
     ///
     /// # Errors
     /// As [`predict`](Self::predict). [`Error::Refused`] for data with cells to impute.
@@ -151,7 +151,7 @@ impl NetworkModel {
         }))
     }
 
-    /// The mean log-likelihood of a row, exact: by enumeration up to 20 variables, by a junction tree beyond.
+    /// The exact mean log-likelihood per row: by enumeration up to 20 variables, by a junction tree beyond.
     ///
     /// # Errors
     /// [`Error::Refused`] or [`Error::Graphical`] for graphs that are too dense. [`Error::Refused`] for data with cells to impute.
@@ -166,8 +166,8 @@ impl NetworkModel {
         Ok(crate::exact::dot(&theta, &data.means(Coordinates::Binary)) - log_partition)
     }
 
-    /// Draws by Gibbs sampling, `sweeps` sweeps from fair coins: samples x variables. [`influence`](Self::influence) says how many
-    /// sweeps are proved to suffice.
+    /// Draws by Gibbs sampling: `sweeps` sweeps per draw, each started from fair coins. The result has the shape
+    /// samples x variables. [`influence`](Self::influence) gives a number of sweeps that is proved to suffice.
     ///
     /// # Errors
     /// Those of [`BinaryGibbs::new`]; [`Invalid::Parameter`] for no samples.
@@ -197,7 +197,7 @@ impl NetworkModel {
         Ok(self.graph()?.write_graphml(Labels { nodes: names, weights: &weights }, to)?)
     }
 
-    /// A line `name,name,coupling` an edge, strongest first.
+    /// Writes one line `name,name,coupling` per edge, strongest first.
     ///
     /// # Errors
     /// [`Invalid::Length`] for names that are not one a variable; [`Error::Io`].

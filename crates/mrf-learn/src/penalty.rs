@@ -1,4 +1,4 @@
-//! The l1 penalty, what is free of it, and the smallest strength that leaves nothing.
+//! The l1 penalty, its unpenalised parameters, and the smallest strength at which all couplings are zero.
 //!
 //! ```text
 //! h(theta) = lambda ( u sum_i |theta_ii| + sum_{i<j} w_ij |theta_ij| )
@@ -16,9 +16,9 @@ use crate::{Coordinates, Error};
 ///
 /// | field | default | meaning |
 /// |---|---|---|
-/// | `lambda` | 0.1 | strength, on the scale of the mean log-likelihood of a row |
-/// | `unary_weight` | 1 | factor of the biases: 1 as in the SPG paper, 0 as most practitioners do |
-/// | `weights` | empty | a factor a coordinate, packed as in [`coordinates`](crate::coordinates); infinite forbids an edge |
+/// | `lambda` | 0.1 | strength, on the scale of the mean log-likelihood per row |
+/// | `unary_weight` | 1 | factor of the biases: 1 as in Geng et al. (UAI 2018), 0 as most practitioners do |
+/// | `weights` | empty | one factor per coordinate, packed as in [`coordinates`](crate::coordinates); infinite forbids an edge |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Penalty {
@@ -133,10 +133,11 @@ impl Regulariser for Strengths {
     }
 }
 
-/// The smallest `lambda` at which no coupling is left, of means in these coordinates.
+/// The smallest `lambda` at which all couplings are zero, from the means of the data in these coordinates.
 ///
-/// With penalised biases that is where everything is 0: `max_j |E_0 psi_j - E psi_j|` with fair coins under `E_0`. With free
-/// biases the fit without couplings is independence.
+/// With penalised biases, all parameters are zero there: `lambda_max = max_j |E_0 psi_j - E psi_j|`, where `E_0` is the
+/// expectation under fair coins. With unpenalised biases, `E_0` is the expectation under independent variables with the
+/// means of the data.
 ///
 /// # Errors
 /// As [`Penalty::strengths`]; [`Invalid::Length`] for means of another length.

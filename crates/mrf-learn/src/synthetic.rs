@@ -1,4 +1,4 @@
-//! Random models with known truth, and exact draws from them (section 7.1 of the SPG paper; ML-20, ML-23).
+//! Random models with known parameters, and exact draws from them (Geng et al., UAI 2018, section 7.1).
 
 use fenchel_graphical::BinaryPairwise;
 use fenchel_linalg::Invalid;
@@ -8,8 +8,8 @@ use rand::RngExt;
 
 use crate::{BinaryData, Enumeration, Error, MissingPolicy};
 
-/// A model every parameter of which, biases included, is other than 0 with probability `density`; its size is uniform in
-/// `[low, high]`, its sign a fair coin. The SPG paper has density 0.3 and sizes 1 to 2.
+/// A random model. Every parameter, including the biases, is nonzero with probability `density`. Its absolute value is
+/// uniform in `[low, high]`, and its sign is a fair coin. Geng et al. (UAI 2018) use density 0.3 and sizes 1 to 2.
 ///
 /// # Errors
 /// [`Invalid::Parameter`] for a density that is no probability, or sizes that are negative or not finite.

@@ -1,14 +1,14 @@
-//! Estimators by conditional distributions: no partition function, no sampling.
+//! Estimators based on conditional distributions. They need neither the partition function nor sampling.
 //!
 //! | estimator | objective | for |
 //! |---|---|---|
-//! | [`PseudoLikelihood`] | all conditionals at once, one shared coupling a pair | the usual choice for large p |
-//! | [`NodewiseLogistic`] | one l1 logistic regression a variable, then AND or OR | graph recovery, in parallel |
+//! | [`PseudoLikelihood`] | all conditionals at once, one shared coupling per pair | the usual choice for large p |
+//! | [`NodewiseLogistic`] | one l1 logistic regression per variable, then AND or OR | graph recovery, in parallel |
 //! | [`InteractionScreening`] | `mean exp(-energy)` of a spin, or its logarithm | graph recovery at low temperature |
 //!
-//! All three are consistent, none is the likelihood: with the same `lambda` they keep different edges. An edge enters two
-//! conditionals, so the pseudo-likelihood gradient of a coupling is twice that of the likelihood near independence;
-//! [`EdgeWeight::Two`] doubles `lambda` to match.
+//! All three estimators are consistent. Their objectives differ from the likelihood, so with the same `lambda` they
+//! keep different edges. An edge enters two conditionals, so near independence the pseudo-likelihood gradient of a
+//! coupling is twice that of the likelihood. [`EdgeWeight::Two`] doubles `lambda` for couplings to compensate for this.
 
 mod nodewise;
 mod pseudo;
@@ -22,7 +22,8 @@ use fenchel_optim::{Certificate, Report, Status};
 
 use crate::coordinates::{packed_length, pair_index};
 
-/// Parameters from one row of couplings a variable: `rows[i][j]` is what the regression of `i` says of `j`, `rows[i][i]` its bias.
+/// Combines node-wise regressions into one set of parameters: `rows[i][j]` is the coefficient of variable `j` in the
+/// regression of variable `i`, and `rows[i][i]` its bias.
 pub(crate) fn symmetrise(rows: &[Vec<f64>], rule: Rule) -> Vec<f64> {
     let p = rows.len();
     let mut theta = vec![0.0; packed_length(p)];
@@ -41,7 +42,8 @@ pub(crate) fn symmetrise(rows: &[Vec<f64>], rule: Rule) -> Vec<f64> {
     theta
 }
 
-/// One report of many independent problems: sums (of the seconds too, which are those of one core), and the worst status.
+/// One report for many independent problems. It has the sums over the problems, including the seconds (those of a
+/// single core), and the worst status.
 pub(crate) fn combine(reports: &[Report]) -> Report {
     let mut objective = 0.0;
     let mut value = 0.0;

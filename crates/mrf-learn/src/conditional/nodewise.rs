@@ -1,4 +1,4 @@
-//! One l1 logistic regression a variable (Ravikumar, Wainwright and Lafferty 2010).
+//! Node-wise regression: one l1 logistic regression per variable (Ravikumar, Wainwright and Lafferty 2010).
 
 use fenchel_finite_sum::LogisticRegression;
 use fenchel_linalg::Invalid;
@@ -10,17 +10,18 @@ use serde::{Deserialize, Serialize};
 use super::{combine, for_all, symmetrise};
 use crate::{BinaryData, Coordinates, Error, NetworkModel, Penalty};
 
-/// How the two answers about a pair become one.
+/// How the two estimates of a coupling, one from each regression, are combined.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Rule {
     /// An edge needs both regressions; its coupling is their mean.
     #[default]
     And,
-    /// One suffices; where both have it, the mean.
+    /// An edge needs one of the two regressions; if both have it, the coupling is their mean.
     Or,
 }
 
-/// `p` independent regressions of a variable on the others, by [`fenchel_finite_sum`], each with a certified gap, on all cores:
+/// `p` independent logistic regressions, each of one variable on all others. They run on all cores with
+/// [`fenchel_finite_sum`], and each has a certified duality gap:
 ///
 /// ```text
 /// min_{b, theta}  mean_x log(1 + exp(-s_i (b + sum_j theta_j x_j))) + lambda sum_j |theta_j|,   s_i = 2 x_i - 1
@@ -28,8 +29,8 @@ pub enum Rule {
 ///
 /// | field | default | meaning |
 /// |---|---|---|
-/// | `lambda` | 0.1 | strength; an edge pays it twice, once in each regression |
-/// | `rule` | and | how the two answers about a pair become one |
+/// | `lambda` | 0.1 | strength; an edge is penalised twice, once in each regression |
+/// | `rule` | and | how the two estimates of a coupling are combined |
 /// | `stop` | relative gap 1e-4 | of every regression |
 /// | `seed` | 0 | of the solvers |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -37,7 +38,7 @@ pub enum Rule {
 pub struct NodewiseLogistic {
     /// Strength of the l1 penalty of couplings; biases are free.
     pub lambda: f64,
-    /// How the two answers about a pair become one.
+    /// How the two estimates of a coupling are combined.
     pub rule: Rule,
     /// When a regression ends.
     pub stop: Stop,

@@ -6,8 +6,9 @@
 //!                    |sum_x w_x d_c| <= s_c,    d_ii = a_xi - x_i,    d_ij = (a_xi - x_i) x_j + (a_xj - x_j) x_i
 //! ```
 //!
-//! `H` is the entropy of a coin. FISTA with restart; a pass is two products of an `n x p` with a `p x p` matrix. A dual point is
-//! the conditional probabilities of the iterate, pulled towards the data until it is feasible; the gap to it is the certificate.
+//! `H` is the entropy of a coin with bias `a_xi`. The method is FISTA with restarts; one pass costs two products of an
+//! `n x p` with a `p x p` matrix. A feasible dual point is built from the conditional probabilities of the iterate, by
+//! moving them towards the data. Its duality gap is the certificate.
 
 use fenchel_linalg::Invalid;
 use fenchel_linalg::special::{sigmoid, softplus, xlogx};
@@ -101,8 +102,9 @@ impl PseudoLikelihood {
     }
 
     /// The strength of every coordinate.
-    /// The smallest `lambda` that leaves no coupling: from the gradient of the pseudo-likelihood where there is none. A coupling is in two
-    /// conditionals, so that with free biases this is twice that of the likelihood unless [`EdgeWeight::Two`] doubles the penalty too.
+    /// The smallest `lambda` at which all couplings are zero. It follows from the gradient of the pseudo-likelihood in
+    /// the fit without couplings. A coupling enters two conditionals. So with unpenalised biases this `lambda` is twice
+    /// that of the likelihood, unless [`EdgeWeight::Two`] doubles the penalty too.
     ///
     /// # Errors
     /// As [`Penalty::strengths`].

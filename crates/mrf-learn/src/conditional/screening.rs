@@ -1,4 +1,5 @@
-//! Interaction screening: RISE (Vuffray, Misra, Lokhov and Chertkov 2016) and logRISE (Lokhov et al. 2018).
+//! Interaction screening: the objectives RISE (Vuffray, Misra, Lokhov and Chertkov 2016) and logRISE (Lokhov et al.
+//! 2018).
 //!
 //! ```text
 //! RISE     min_{h, J}  S(h, J) + lambda sum_j |J_j|,   S = mean over the data of exp(-s_i (h + sum_j J_j s_j))
@@ -6,8 +7,9 @@
 //! dual     max_u  mean(u - u log u)   with |mean(u s_i s_j)| <= lambda, mean(u s_i) = 0, u >= 0
 //! ```
 //!
-//! Near-optimal in the number of samples, at low temperature too, where pseudo-likelihood needs more. In spins; one convex problem a
-//! variable, by FISTA. RISE is certified by a gap, logRISE by the residual of a proximal step.
+//! Interaction screening needs a nearly optimal number of samples. This holds at low temperature too, where
+//! pseudo-likelihood needs more. Variables are spins, and every variable has its own convex problem, solved by FISTA.
+//! RISE is certified by a duality gap, logRISE by the residual of a proximal step.
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::Refusal;
@@ -21,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use super::{Rule, combine, for_all, symmetrise};
 use crate::{BinaryData, Coordinates, Error, NetworkModel, Penalty};
 
-/// Which function of a variable is minimised.
+/// The objective that is minimised for each variable.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ScreeningObjective {
     /// `S`.
@@ -37,8 +39,8 @@ pub enum ScreeningObjective {
 /// |---|---|---|
 /// | `lambda` | 0.1 | strength; theory has `0.4 sqrt(log(p^2 / 0.05) / n)` for RISE, 0.8 in place of 0.4 for logRISE |
 /// | `objective` | logRISE | which function is minimised |
-/// | `rule` | or | how the two answers about a pair become one |
-/// | `threshold` | 0 | couplings below it in size are left out |
+/// | `rule` | or | how the two estimates of a coupling are combined |
+/// | `threshold` | 0 | couplings of smaller absolute value are set to 0 |
 /// | `stop` | 1e-6, 10,000 passes | of every variable |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -47,11 +49,11 @@ pub struct InteractionScreening {
     pub lambda: f64,
     /// Which function is minimised.
     pub objective: ScreeningObjective,
-    /// How the two answers about a pair become one.
+    /// How the two estimates of a coupling are combined.
     pub rule: Rule,
-    /// Couplings below it in size are left out.
+    /// Couplings of smaller absolute value are set to 0.
     pub threshold: f64,
-    /// When a variable is done.
+    /// The stopping rule of each variable's problem.
     pub stop: Stop,
 }
 
@@ -68,7 +70,8 @@ impl Default for InteractionScreening {
 }
 
 impl InteractionScreening {
-    /// Fits a model in spins. A constant column has no neighbours; its field is that of one more row of each kind.
+    /// Fits a model in spins. A constant column has no neighbours; its field is computed as if the data had one more
+    /// row of each value.
     ///
     /// # Errors
     /// [`Error::Invalid`] for settings out of range; [`Error::Refused`] for data with cells to impute; [`Error::UnboundedMle`] where logRISE has no
@@ -100,8 +103,8 @@ impl InteractionScreening {
         NetworkModel::new(&theta, data, Coordinates::Spins, &penalty, combine(&reports))
     }
 
-    /// The smallest `lambda` that leaves no coupling: the largest derivative by a coupling where there is only the field, which is then
-    /// `(1/2) ln` of the odds of the data.
+    /// The smallest `lambda` at which all couplings are zero: the largest derivative by a coupling in the fit with
+    /// fields only. There the field is half the log-odds of the data.
     ///
     /// # Errors
     /// None at present.
@@ -177,12 +180,13 @@ struct Screening<'a> {
     /// The place of the field, which is free.
     own: usize,
     lambda: f64,
-    /// Whether a direction was found along which the objective falls for ever.
+    /// Whether a direction was found along which the objective decreases without bound.
     unbounded: bool,
 }
 
 impl Screening<'_> {
-    /// `log S(c x) + lambda c |x|` falls without end in `c` if in every row `features x` exceeds the penalty of `x`.
+    /// Whether `log S(c x) + lambda c |x|` decreases without bound in `c`. This holds if in every row `features x`
+    /// exceeds the penalty of `x`.
     fn falls_for_ever(&self, x: &[f64]) -> bool {
         let rows = self.exponents(x).into_iter().zip(self.weights).filter(|(_, w)| **w > 0.0);
         let margin = rows.map(|(e, _)| -e).fold(f64::INFINITY, f64::min);

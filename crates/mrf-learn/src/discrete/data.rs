@@ -26,7 +26,7 @@ pub struct DiscreteData {
 }
 
 impl DiscreteData {
-    /// Rows of states counted from 0; a variable has as many as its largest says, and at least 2.
+    /// Rows of states, counted from 0. The number of states of a variable is its largest state plus 1, and at least 2.
     ///
     /// # Errors
     /// [`Invalid::Empty`] for no row or no variable; [`Error::Entry`] for the state 255.

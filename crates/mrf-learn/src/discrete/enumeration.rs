@@ -1,4 +1,5 @@
-//! All states of a network of discrete variables at once: scores by expansion, means by folding, as for two states.
+//! Enumeration of all states of a network of discrete variables. As for two states, scores are computed by expansion
+//! and means by folding.
 
 use fenchel_linalg::{Invalid, lanes};
 use fenchel_optim::Refusal;
@@ -6,7 +7,8 @@ use fenchel_optim::Refusal;
 use super::Layout;
 use crate::Error;
 
-/// Exact means by enumeration. With `N` states in all: `N` exponentials and a few `N` additions; memory 16 bytes a state.
+/// Exact means by enumeration. With `N` joint states it costs `N` exponentials and a small multiple of `N` additions.
+/// Memory: 16 bytes per state.
 ///
 /// ```
 /// use fenchel_mrf_learn::discrete::{DiscreteEnumeration, Layout};
@@ -33,7 +35,7 @@ pub(super) fn states(layout: &Layout) -> u64 {
 }
 
 impl DiscreteEnumeration {
-    /// Room for all states.
+    /// Allocates memory for all states.
     ///
     /// # Errors
     /// [`Invalid::Parameter`] for more than `2^28` states; [`Error::Refused`] for more than `max_memory` bytes.

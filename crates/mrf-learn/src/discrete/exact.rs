@@ -4,8 +4,9 @@
 //! dual   max_P H(P)   over distributions P with || E_P psi_g - mean psi_g ||_dual <= lambda for every table g, and the means of free fields exact
 //! ```
 //!
-//! As for two states, a dual point mixes the model, the data and, where fields are free, independent variables that put their
-//! means right; the mixture of the entropies is a lower bound.
+//! As for two states, a dual point is a mixture of the model and the data. If fields are unpenalised, it also contains
+//! independent variables that correct their means. By concavity of the entropy, the mixture of the entropies is a lower
+//! bound of the dual value.
 
 use std::ops::ControlFlow;
 
@@ -25,7 +26,7 @@ use crate::{Error, Oracle};
 /// | field | default | meaning |
 /// |---|---|---|
 /// | `penalty` | groups, `lambda` 0.1 | what keeps the graph sparse |
-/// | `oracle` | by size | enumeration up to `2^20` states in all, a junction tree beyond |
+/// | `oracle` | by size | enumeration up to `2^20` joint states, a junction tree beyond |
 /// | `max_memory` | 4 GiB | of the oracle, in bytes |
 /// | `stop` | gap 1e-8, 10,000 passes | a pass is a gradient |
 ///
@@ -201,7 +202,8 @@ impl Likelihood {
         best
     }
 
-    /// The entropy of the independent part in `c model + s independent + (1 - c - s) data`, or nothing where that is not feasible.
+    /// The entropy of the independent part in `c model + s independent + (1 - c - s) data`, or `None` if this mixture
+    /// is not feasible.
     fn mixture(&self, c: f64, s: f64, means: &[f64]) -> Option<f64> {
         let split = self.layout.table_start();
         let mut singles = vec![0.0; split];

@@ -1,4 +1,4 @@
-//! Where fields and tables of couplings lie in one vector.
+//! The positions of fields and coupling tables in one parameter vector.
 
 use std::ops::Range;
 
@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::Error;
 
-/// The order of the parameters: the fields variable by variable, then the tables of the pairs `i < j`, row by row of pairs; in a table the state of
-/// `i` counts the rows.
+/// The order of the parameters. First come the fields, variable by variable. Then come the tables of the pairs `i < j`,
+/// ordered by `i` and then by `j`. Within a table, the state of `i` is the row.
 ///
 /// ```
 /// use fenchel_mrf_learn::discrete::Layout;
@@ -27,7 +27,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// For variables with these numbers of states.
+    /// The layout for variables with these numbers of states.
     ///
     /// # Errors
     /// [`Invalid::Empty`] for no variable; [`Invalid::Parameter`] for a number of states outside 1 to 255, or more than 65,535 variables.
@@ -117,7 +117,7 @@ impl Layout {
         (0..p).flat_map(move |i| (i + 1..p).map(move |j| (i, j)))
     }
 
-    /// The model with these parameters: a factor a variable, and one a table that is not 0 throughout.
+    /// The model with these parameters: one factor per variable, and one per table that is not entirely 0.
     ///
     /// # Errors
     /// [`Invalid::Length`]; [`Error::Graphical`] for parameters that are not finite.

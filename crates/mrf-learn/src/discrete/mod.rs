@@ -5,18 +5,19 @@
 //! min_{h, J}  -mean over the data of log P(x) + lambda ( u sum_i ||h_i||_1 + sum_{i<j} ||J_ij|| )
 //! ```
 //!
-//! The statistics are the indicators of every state and of every pair of states. `||J_ij||` is the Frobenius norm of a table, which makes
-//! whole tables vanish ([`TableNorm::Group`]), or the sum of its absolute values ([`TableNorm::Entries`]).
+//! The statistics are the indicators of every state and of every pair of states. With [`TableNorm::Group`], `||J_ij||`
+//! is the Frobenius norm of a table; it sets whole tables to zero. With [`TableNorm::Entries`], it is the sum of the
+//! absolute values.
 //!
 //! | you have | use | what is proved |
 //! |---|---|---|
-//! | some million states in all, or a graph of small tree width | [`DiscreteMle`] | a duality gap |
+//! | some million joint states, or a graph of small tree width | [`DiscreteMle`] | a duality gap |
 //! | more | [`DiscreteSpg`] | a bound of the gradient's error, from the influence bound of tables |
 //! | aligned sequences, hundreds of columns | [`potts`](crate::potts) | a duality gap of the pseudo-likelihood |
 //!
-//! The parameters are not unique: a constant can move from a table into a field. With free fields the Frobenius norm chooses the
-//! zero-sum gauge by itself, since that is the smallest of the tables that describe the same distribution. Two-state variables are better served by
-//! [`Spg`](crate::Spg), which keeps a bit a variable.
+//! The parameters are not unique, because a constant can be moved from a table into a field. With unpenalised fields,
+//! the Frobenius penalty selects the zero-sum gauge: among the tables that describe the same distribution, it has the
+//! smallest norm. If all variables have two states, use [`Spg`](crate::Spg), which needs only one bit per variable.
 
 mod data;
 mod enumeration;

@@ -28,10 +28,10 @@ pub struct DiscreteModel {
     pub penalty: DiscretePenalty,
     /// The account of the fit.
     pub report: Report,
-    /// The average of the iterates, where it was asked for.
+    /// The average of the iterates, if requested.
     #[serde(default)]
     pub average: Option<Vec<f64>>,
-    /// One record an iteration of [`DiscreteSpg`](super::DiscreteSpg); empty for other methods.
+    /// One record per iteration of [`DiscreteSpg`](super::DiscreteSpg); empty for other methods.
     #[serde(default)]
     pub trace: Vec<SpgRecord>,
     /// What to know about this fit.
@@ -180,7 +180,7 @@ impl DiscreteModel {
         Ok(out)
     }
 
-    /// The mean log pseudo-likelihood of a row, `sum_i log P(x_i | the others)`, in nats.
+    /// The mean log pseudo-likelihood per row, `sum_i log P(x_i | the others)`, in nats.
     ///
     /// # Errors
     /// [`Invalid::Layout`] for data of other variables.
@@ -197,7 +197,7 @@ impl DiscreteModel {
         Ok(total)
     }
 
-    /// The mean log-likelihood of a row, exact: by enumeration or a junction tree.
+    /// The exact mean log-likelihood per row, by enumeration or a junction tree.
     ///
     /// # Errors
     /// [`Invalid::Layout`] for data of other variables; [`Error::Refused`] or [`Error::Graphical`] for graphs that are too dense.

@@ -1,4 +1,4 @@
-//! Exact means: enumeration, or a junction tree of the tables that are not 0.
+//! Exact means, by enumeration or by a junction tree of the tables that are not 0.
 
 use fenchel_graphical::{Evidence, OrderingOptions, TreeCache, VarId};
 use fenchel_optim::Refusal;
@@ -7,7 +7,7 @@ use super::Layout;
 use super::enumeration::{DiscreteEnumeration, states};
 use crate::{Error, Oracle};
 
-/// Up to so many states [`Oracle::Auto`] enumerates.
+/// The number of states up to which [`Oracle::Auto`] enumerates.
 const FEW: u64 = 1 << 20;
 
 pub(super) enum DiscreteOracle {
@@ -47,8 +47,8 @@ impl DiscreteOracle {
         }
     }
 
-    /// `log Z`, and the means of the statistics. By a tree: the means of the pairs of `i` from one calibration a state of `i`,
-    /// `P(x_i = a, x_j = b) = P(x_i = a) P(x_j = b | x_i = a)`.
+    /// `log Z` and the means of the statistics. With a junction tree, the pair means of variable `i` take one
+    /// calibration per state of `i`: `P(x_i = a, x_j = b) = P(x_i = a) P(x_j = b | x_i = a)`.
     pub(super) fn means(&mut self, theta: &[f64], out: &mut [f64]) -> Result<f64, Error> {
         let (layout, trees, max_memory) = match self {
             DiscreteOracle::Enumeration(table) => return table.means(theta, out),

@@ -22,7 +22,7 @@ pub enum TableNorm {
 ///
 /// | field | default | meaning |
 /// |---|---|---|
-/// | `lambda` | 0.1 | strength, on the scale of the mean log-likelihood of a row |
+/// | `lambda` | 0.1 | strength, on the scale of the mean log-likelihood per row |
 /// | `unary_weight` | 0 | factor of the fields, whose absolute values are penalised |
 /// | `norm` | group | the size of a table |
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -63,7 +63,8 @@ impl DiscretePenalty {
         })
     }
 
-    /// The smallest `lambda` that leaves no table, with free fields: the largest dual norm of `mean(x_i = a, x_j = b) - mean(x_i = a) mean(x_j = b)`.
+    /// The smallest `lambda` at which all tables are zero, with unpenalised fields. It is the largest dual norm of
+    /// `mean(x_i = a, x_j = b) - mean(x_i = a) mean(x_j = b)`.
     ///
     /// # Errors
     /// [`Invalid::Parameter`] for penalised fields.
@@ -122,7 +123,8 @@ impl TableStrengths {
         self.table == 0.0
     }
 
-    /// The largest `c` in [0, 1] for which `c` times these deviations from the means are within the dual balls; free fields do not count.
+    /// The largest `c` in [0, 1] for which `c` times these deviations from the means lies within the dual balls.
+    /// Unpenalised fields are not checked.
     pub(super) fn share(&self, off: &[f64]) -> f64 {
         let fit = |size: f64, limit: f64| if size <= limit { 1.0 } else { limit / size };
         let split = self.layout.table_start();

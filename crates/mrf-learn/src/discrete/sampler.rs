@@ -1,4 +1,4 @@
-//! Chains of a network of discrete variables: the k-state Gibbs oracle.
+//! Markov chains of a network of discrete variables: Gibbs sampling for k states.
 
 use fenchel_graphical::ais::{AisSettings, ais};
 use fenchel_graphical::gibbs::{Gibbs, GibbsSettings, Start};
@@ -128,8 +128,9 @@ impl Sampler for DiscreteSampler {
         Influence::of_factors(&self.graph).expect("products of pairwise tables fit")
     }
 
-    /// With [`BoundKind::Coupling`]: the indicators of a variable, or of a pair, are those of one state out of many. Their means differ by at
-    /// most `e` upwards and `e` downwards in all, where `e` bounds the probability that the coupled variables differ, hence by `sqrt(2) e` in norm.
+    /// The bound of [`BoundKind::Coupling`]. The indicators of a variable, or of a pair, select one state out of many.
+    /// Let `e` bound the probability that the coupled variables differ. Then the means of the indicators change by at
+    /// most `e` upwards and `e` downwards in total, hence by at most `sqrt(2) e` in norm.
     fn bias(&self, kind: BoundKind, d: &[f64]) -> f64 {
         match kind {
             BoundKind::Paper => {

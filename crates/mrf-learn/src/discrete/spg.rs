@@ -1,4 +1,4 @@
-//! SPG and TAY for variables with any number of states.
+//! Stochastic proximal gradient for variables with any number of states.
 
 use std::ops::ControlFlow;
 
@@ -12,12 +12,13 @@ use super::{DiscreteData, DiscreteModel, DiscretePenalty, DiscreteSampler, Table
 use crate::spg::{InitialParameters, Spg, SpgMethod, SpgProblem, spg};
 use crate::{Coordinates, Error};
 
-/// The stochastic proximal gradient method for networks of discrete variables: the same iteration, schedules, bounds and record as [`Spg`].
+/// The stochastic proximal gradient method for networks of discrete variables. Iteration, schedules, bounds and record
+/// are those of [`Spg`].
 ///
 /// | field | default | meaning |
 /// |---|---|---|
 /// | `penalty` | groups, `lambda` 0.1 | what keeps the graph sparse |
-/// | `method` | [`Spg::default`] | chains, schedule, step and so on; its `penalty` is not used, its `exact_degree` neither, spins are refused |
+/// | `method` | [`Spg::default`] | chains, schedule, step and so on; its `penalty` and `exact_degree` are not used, spins are refused |
 ///
 /// ```
 /// use fenchel_mrf_learn::{DiscreteData, DiscretePenalty, DiscreteSpg};

@@ -1,10 +1,11 @@
-//! All `2^p` states at once.
+//! Exact means by enumeration of all `2^p` states.
 //!
-//! Scores by doubling: with variable `i` the list of `2^i` scores is followed by the same list plus the logit of `x_i = 1`,
-//! which is itself built by doubling. Means by folding: the upper half of the weights are the states with the last variable
-//! at 1; its own halves give that variable's pair means, and adding the two halves sums the variable out.
+//! Scores are computed by doubling: variable `i` turns the list of `2^i` scores into that list, followed by the same
+//! list plus the logits of `x_i = 1`. These logits are themselves built by doubling. Means are computed by folding: the
+//! upper half of the weights are the states in which the last variable is 1. Repeating this within the upper half gives
+//! the pair means of that variable, and adding the two halves sums the variable out.
 //!
-//! Cost: `2^p` exponentials, `2 2^p` additions for the scores, `3 2^p` for all pair means. Memory: 16 bytes a state.
+//! Cost: `2^p` exponentials, `2 2^p` additions for the scores, `3 2^p` for all pair means. Memory: 16 bytes per state.
 
 use fenchel_graphical::BinaryPairwise;
 use fenchel_linalg::{Invalid, lanes};
@@ -39,7 +40,7 @@ pub struct Enumeration {
 const MOST: usize = 28;
 
 impl Enumeration {
-    /// Room for `p` variables, `16 2^p` bytes.
+    /// Allocates `16 2^p` bytes for `p` variables.
     ///
     /// # Errors
     /// [`Error::Refused`] for more than `max_memory` bytes; [`Invalid::Parameter`] for more than 28 variables.

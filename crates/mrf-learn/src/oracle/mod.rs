@@ -1,4 +1,4 @@
-//! Exact means and log-partition functions: the gradient without an error.
+//! Exact means and log-partition functions, for exact gradients.
 //!
 //! | oracle | cost of a gradient | for |
 //! |---|---|---|

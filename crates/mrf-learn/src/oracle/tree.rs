@@ -1,7 +1,9 @@
-//! A junction tree of the support graph.
+//! Exact means by junction trees of the graph of nonzero couplings.
 //!
-//! A gradient needs the means of all pairs, neighbours or not: one calibration given `x_i = 1` for every `i` has those of `i`,
-//! `E x_i x_j = P(x_i = 1) P(x_j = 1 | x_i = 1)`. Trees are kept by support, since the active set of a path changes rarely.
+//! A gradient needs the means of all pairs, whether they are neighbours or not. One calibration given `x_i = 1` gives
+//! the pair means of variable `i` by `E x_i x_j = P(x_i = 1) P(x_j = 1 | x_i = 1)`, so a gradient takes one calibration
+//! per variable. The tree of a graph is kept until the graph changes, because the active set changes rarely along a
+//! path.
 
 use fenchel_graphical::{
     BinaryPairwise, Evidence, JunctionTree, OrderingOptions, TreeCache, VarId,

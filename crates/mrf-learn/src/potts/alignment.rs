@@ -1,4 +1,4 @@
-//! Aligned sequences as numbers, and how much each of them counts.
+//! Aligned sequences as codes of letters, and the weight of each sequence.
 
 use fenchel_linalg::{Invalid, lanes};
 use ndarray::{Array1, Array2, ArrayView2};
@@ -82,7 +82,7 @@ pub enum Gaps {
     /// One more letter: the usual choice.
     #[default]
     State,
-    /// Missing: the cell has no term of its own, and says nothing about others.
+    /// Missing: a missing cell has no term in the objective and does not enter the terms of other cells.
     Missing,
 }
 
@@ -97,7 +97,8 @@ pub struct Alignment {
 }
 
 impl Alignment {
-    /// Codes of letters, sequences x columns. Letters that the alphabet does not have count as gaps, as does everything ambiguous.
+    /// Codes of letters, in the shape sequences x columns. Letters outside the alphabet, including all ambiguous ones,
+    /// count as gaps.
     ///
     /// # Errors
     /// [`Invalid::Empty`] without sequences; [`Invalid::Parameter`] for fewer than two columns; [`Error::Entry`] for bytes that are no printable
@@ -123,8 +124,9 @@ impl Alignment {
         Ok(Alignment { codes, states, alphabet, gaps, weights })
     }
 
-    /// Gives every sequence a weight of one over the number of sequences, itself included, that agree with it in at least this share of the
-    /// columns (gaps agree with gaps). 0.8 is the usual share. O(n^2 columns), 32 to 64 cells an instruction.
+    /// Weights the sequences by similarity. The weight is one over the number of sequences, itself included, that agree
+    /// with the sequence in at least this share of the columns; gaps agree with gaps. The usual share is 0.8. The cost
+    /// is O(n^2 columns), with 32 to 64 cells per instruction.
     ///
     /// # Errors
     /// [`Invalid::Parameter`] for a share outside (0, 1].
@@ -174,7 +176,7 @@ impl Alignment {
         self.codes.ncols()
     }
 
-    /// Number of letters a column can have in the model, `q`: with the gap, if that is a letter.
+    /// The number of letters per column in the model, `q`. It includes the gap if the gap is a letter.
     pub fn states(&self) -> usize {
         self.states
     }

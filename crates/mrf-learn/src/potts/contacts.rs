@@ -1,4 +1,4 @@
-//! Predicted contacts against a structure.
+//! Comparison of predicted contacts with a structure.
 
 use std::io::Write;
 
@@ -16,7 +16,7 @@ pub struct Structure<'a> {
     pub residues: &'a [i64],
     /// Pairs below it are contacts; 8 between C-beta atoms is usual.
     pub threshold: f64,
-    /// Pairs of residues fewer apart than this in the chain are left out; 6 is usual.
+    /// Pairs whose residue numbers differ by less than this are left out; 6 is usual.
     pub separation: i64,
 }
 
@@ -26,7 +26,7 @@ impl<'a> Structure<'a> {
         Structure { distances, residues, threshold: 8.0, separation: 6 }
     }
 
-    /// Whether a pair is judged at all.
+    /// Whether a pair is evaluated.
     fn judged(&self, i: usize, j: usize) -> bool {
         let (a, b) = (self.residues[i], self.residues[j]);
         a >= 0 && b >= 0 && (a - b).abs() >= self.separation && !self.distances[[i, j]].is_nan()
@@ -44,7 +44,7 @@ impl<'a> Structure<'a> {
     }
 }
 
-/// The judged pairs, highest score first; ties by columns.
+/// The evaluated pairs, highest score first. Ties are ordered by column.
 ///
 /// # Errors
 /// [`Invalid::Length`] where structure and scores do not fit; [`Invalid::Parameter`] for a score that is NaN.
@@ -69,7 +69,7 @@ pub fn ranked(
     Ok(pairs)
 }
 
-/// The share of contacts among the `top` judged pairs with the highest scores.
+/// The share of true contacts among the `top` evaluated pairs with the highest scores.
 ///
 /// # Errors
 /// [`Invalid::Length`] where structure and scores do not fit; [`Invalid::Empty`] for no pair.
@@ -87,7 +87,8 @@ pub fn precision(
     Ok(hits as f64 / top as f64)
 }
 
-/// Draws a contact map as SVG: contacts of the structure above the diagonal, the `top` predicted pairs below, right ones dark, wrong ones red.
+/// Draws a contact map as SVG. The contacts of the structure are above the diagonal and the `top` predicted pairs below
+/// it. Correct predictions are dark, wrong ones red.
 ///
 /// # Errors
 /// [`Invalid::Length`] where structure and scores do not fit; [`Error::Io`].

@@ -1,8 +1,9 @@
-//! The data of a pseudo-likelihood by columns, and one column's share of it: the hot loops.
+//! The data of a pseudo-likelihood by columns, and the innermost loops over one column.
 //!
-//! For column `i` the couplings with all other columns are gathered into one table, a row of `W` lanes for every letter of every other
-//! column and one for the field. The logits of a sequence are the sum of one row a column; the gradient adds the residual to the same rows.
-//! A table of 156 columns, 21 letters and 24 lanes takes 314 KB: it stays in the second-level cache while all sequences pass.
+//! For column `i`, all its couplings are gathered into one table. The table has one row of `W` numbers per letter of
+//! every other column, and one row for the field. The logits of a sequence are a sum of table rows, one per column; the
+//! gradient adds the residual to the same rows. A table of 156 columns, 21 letters and rows of 24 numbers takes 314 KB.
+//! It stays in the second-level cache while all sequences are processed.
 
 use fenchel_linalg::lanes;
 
@@ -23,7 +24,8 @@ pub(super) struct Cells {
     pub(super) sequences: usize,
     pub(super) columns: usize,
     pub(super) states: usize,
-    /// Row of the table for every cell, `sequences x columns`; the row of a missing cell is the last, which is 0.
+    /// The table row of every cell, in the shape `sequences x columns`. A missing cell points to the last row, which is
+    /// 0.
     pub(super) rows: Vec<u32>,
     pub(super) weights: Vec<f32>,
     /// Columns of a sequence that are not missing.
@@ -164,13 +166,14 @@ pub(super) fn softmax<const W: usize>(z: &mut [f32; W], q: usize) -> f32 {
     largest + lanes::ln_f32(sum)
 }
 
-/// What a pass over column `i` found.
+/// The sums of one pass over column `i`.
 pub(super) struct Share {
     /// `sum_n w_n (-log P(x_ni | rest))`.
     pub(super) loss: f64,
     /// `sum_n w_n H(a_n)` of the dual points.
     pub(super) entropy: f64,
-    /// `sum_n w_n (e_x - a_n)` by rows of the table; where duals are given, `a` are they, else the probabilities.
+    /// `sum_n w_n (e_x - a_n)`, by rows of the table. Here `a_n` are the dual variables if they are given, and the
+    /// conditional probabilities otherwise.
     pub(super) sums: Vec<f64>,
 }
 
@@ -257,7 +260,8 @@ pub(super) fn pass(
 /// Columns that are worked on at the same time; results do not depend on the number of threads.
 pub(super) const GROUP: usize = 8;
 
-/// The whole: loss, entropy and, if asked for, `sum_n w_n (e_x - a)` for every field and coupling, fields first.
+/// The sums over all columns: loss, entropy and, if requested, `sum_n w_n (e_x - a)` for every field and coupling,
+/// fields first.
 pub(super) struct Whole {
     pub(super) loss: f64,
     pub(super) entropy: f64,

@@ -1,7 +1,8 @@
-//! FISTA for the group penalty: tables of couplings that vanish as a whole.
+//! FISTA for the group penalty, which sets whole coupling tables to zero.
 //!
-//! The dual value of the conditional probabilities `a`, with `S` the sums of the residuals, is
-//! `sum w H(a) - ||S_h||^2 / (2 l2_fields) - sum_{i<j} max(0, ||S_ij|| - group)^2 / (2 l2)`: every `a` is feasible, since there is a ridge.
+//! Let `a` be the conditional probabilities and `S` the sums of the residuals. The dual value of `a` is
+//! `sum w H(a) - ||S_h||^2 / (2 l2_fields) - sum_{i<j} max(0, ||S_ij|| - group)^2 / (2 l2)`. Every `a` is feasible
+//! because the objective contains a ridge.
 
 use fenchel_optim::fista::{Fista, FistaSettings, fista};
 use fenchel_optim::lbfgs::Smooth;

@@ -1,4 +1,4 @@
-//! A Potts model: fields, couplings, and what one does with them.
+//! A Potts model: fields, couplings, and methods for using them.
 
 use std::io::{Read, Write};
 use std::path::Path;
@@ -154,8 +154,8 @@ impl PottsModel {
         Ok(logits)
     }
 
-    /// The change of `log P` by every single mutation of a sequence: columns x letters, 0 for the letter that is there. What is used to
-    /// predict effects of mutations.
+    /// The change of `log P` by every single mutation of a sequence, in the shape columns x letters. The entry of the present letter is
+    /// 0. These numbers predict the effects of mutations.
     ///
     /// # Errors
     /// As [`logits`](Self::logits).
@@ -171,7 +171,7 @@ impl PottsModel {
         Ok(effects)
     }
 
-    /// The mean log pseudo-likelihood of a sequence, weighted, in nats.
+    /// The weighted mean log pseudo-likelihood per sequence, in nats.
     ///
     /// # Errors
     /// [`Invalid::Length`] or [`Invalid::Layout`] for an alignment of other columns or letters.
@@ -187,7 +187,7 @@ impl PottsModel {
         Ok(-whole.loss / alignment.effective())
     }
 
-    /// Draws by Gibbs sampling from random sequences: draws x columns, as codes. Every draw is a chain of its own.
+    /// Draws by Gibbs sampling from random sequences, as codes in the shape draws x columns. Every draw has its own chain.
     ///
     /// # Errors
     /// [`Error::Refused`] for more than 4 GiB of draws.
@@ -218,8 +218,8 @@ impl PottsModel {
         Ok(Array2::from_shape_fn((draws, columns), |(draw, i)| rows[draw][i]))
     }
 
-    /// The same distribution in the zero-sum gauge: rows and columns of every coupling table, and fields, sum to 0. The couplings with
-    /// the smallest Frobenius norm that describe it.
+    /// The same distribution in the zero-sum gauge: fields, and rows and columns of every coupling table, sum to 0. Among all
+    /// parameters of this distribution, its couplings have the smallest Frobenius norm.
     #[must_use]
     pub fn zero_sum(&self) -> Self {
         let (columns, q) = (self.columns, self.states);
@@ -249,8 +249,9 @@ impl PottsModel {
         out
     }
 
-    /// Contact scores of all pairs, symmetric, 0 on the diagonal: the Frobenius norm of the coupling table in the zero-sum gauge, over the
-    /// letters without the gap, minus the product of the means of its row and column over the mean of all (average product correction).
+    /// Contact scores of all pairs, symmetric, with 0 on the diagonal. A score starts as the Frobenius norm of the coupling table in
+    /// the zero-sum gauge, over the letters without the gap. The average product correction then subtracts the product of its row mean
+    /// and its column mean, divided by the mean of all scores.
     pub fn contact_scores(&self) -> Array2<f64> {
         average_product_correction(&self.coupling_norms())
     }
@@ -277,8 +278,8 @@ impl PottsModel {
         norms
     }
 
-    /// Writes the model: 8 bytes `FNLPOTTS`, then little-endian `u32` version, columns, letters, length of the alphabet, the alphabet and its gap
-    /// as bytes, fields and couplings as `f32`, and a `u32` CRC-32 of all before it.
+    /// Writes the model in a binary format: the 8 bytes `FNLPOTTS`; then, in little-endian `u32`, version, columns, letters, and length
+    /// of the alphabet; the alphabet and its gap as bytes; fields and couplings as `f32`; and a `u32` CRC-32 of everything before it.
     ///
     /// # Errors
     /// [`Error::Io`].

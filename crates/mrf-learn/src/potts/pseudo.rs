@@ -12,11 +12,13 @@ use super::sdca::{PottsSdca, fit_ridge};
 use super::{Alignment, PottsModel};
 use crate::Error;
 
-/// Symmetric pseudo-likelihood of a Potts model with a ridge, and if asked for a group penalty of the coupling tables.
+/// Symmetric pseudo-likelihood of a Potts model with a ridge penalty and, on request, a group penalty of the coupling
+/// tables.
 ///
-/// Without the group penalty by stochastic dual coordinate ascent: a dual variable is a distribution of the letters of one cell; columns are
-/// visited in groups of eight, in parallel. With it by FISTA. Either way the gap to a dual point is the certificate; both keep parameters in
-/// single precision, and a relative gap of 1e-5 is about what that carries.
+/// Without a group penalty, the method is stochastic dual coordinate ascent (SDCA). A dual variable is a distribution
+/// over the letters of one cell, and columns are visited in groups of eight, in parallel. With a group penalty, the
+/// method is FISTA. In both cases the duality gap is the certificate. Both methods store parameters in single
+/// precision, which limits the relative gap to about 1e-5.
 ///
 /// | field | default | meaning |
 /// |---|---|---|

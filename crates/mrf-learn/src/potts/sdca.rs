@@ -1,13 +1,15 @@
-//! Stochastic dual coordinate ascent for the ridge.
+//! Stochastic dual coordinate ascent for the objective with a ridge penalty.
 //!
 //! ```text
 //! dual   max_a  sum_n w_n sum_i H(a_ni) - ||S||^2 / (2 l2),    S = sum_n w_n sum_i (e_{x_ni} - a_ni) (x) (the other cells),   J = S / l2
 //! step   a_ni <- argmax_a  H(a) + z.a - c/2 ||a - a_ni||^2,    z the logits under J,    c = w_n (sum over the other cells of 1 / l2)
 //! ```
 //!
-//! `a_ni` is a distribution of the letters of cell `(n, i)`. The step is exact: Newton's iteration in the logarithm of `a`, a few rounds of
-//! vector instructions. Columns of a group work in parallel on tables of their own; a table between two of them is shared by two, so each moves
-//! as if it had half of its ridge, which keeps the sum of their steps an ascent (`||u + v||^2 <= 2 ||u||^2 + 2 ||v||^2`).
+//! `a_ni` is a distribution over the letters of cell `(n, i)`. Each step is exact: Newton's iteration in the logarithm
+//! of `a` converges in a few rounds of vector instructions. The columns of a group are updated in parallel, each on its
+//! own copies of its tables. A table between two columns of the group is changed by both. So each of the two columns
+//! steps as if the ridge of that table were half as strong, which makes the sum of their steps an ascent
+//! (`||u + v||^2 <= 2 ||u||^2 + 2 ||v||^2`).
 
 use fenchel_linalg::lanes;
 use fenchel_optim::random::stream;
@@ -45,7 +47,7 @@ pub(super) struct PottsSdca<'a> {
     /// Of every column `sequences x lanes`.
     duals: Vec<Vec<f32>>,
     passes: u64,
-    /// The gain of the dual in the last pass, as a guess of what is left.
+    /// The increase of the dual in the last pass, an estimate of the remaining gap.
     gain: f64,
 }
 
@@ -119,7 +121,8 @@ impl<'a> PottsSdca<'a> {
         }
     }
 
-    /// Takes over the table of a column. Tables that two columns of the group have moved get both moves, each at its true size.
+    /// Merges the table of one column. A table that two columns of the group have changed receives both changes in
+    /// full.
     fn merge(&mut self, i: usize, table: &[f32], group: &[usize]) {
         let (columns, q) = (self.cells.columns, self.cells.states);
         let width = lanes_for(q);
@@ -145,7 +148,7 @@ impl<'a> PottsSdca<'a> {
     }
 }
 
-/// A column while its group is at work.
+/// The state of a column while its group is updated.
 struct Work {
     i: usize,
     duals: Vec<f32>,
@@ -153,7 +156,7 @@ struct Work {
     gain: f64,
 }
 
-/// One visit of every cell of a column.
+/// One visit to every cell of a column.
 struct Visit<'a, 'w, const W: usize> {
     cells: &'a Cells,
     work: &'w mut Work,
@@ -232,8 +235,8 @@ impl<const W: usize> lanes::Kernel for Visit<'_, '_, W> {
     }
 }
 
-/// `argmax_a H(a) + z.a - c/2 ||a - old||^2` over distributions of `q` letters: with `y = ln a` the equations
-/// `y + c e^y = z + c old - nu`, `sum e^y = 1`, by Newton's iteration.
+/// `argmax_a H(a) + z.a - c/2 ||a - old||^2` over distributions on `q` letters. With `y = ln a`, Newton's iteration
+/// solves the equations `y + c e^y = z + c old - nu` and `sum e^y = 1`.
 #[inline(always)]
 fn step<const W: usize>(z: &[f32; W], old: &[f32; W], c: f32, q: usize) -> [f32; W] {
     let mut a = *z;
@@ -297,7 +300,7 @@ impl Iterative for PottsSdca<'_> {
         done
     }
 
-    /// The objective of the model and the value of the dual variables, both from scratch: sums in double precision.
+    /// The primal objective of the model and the dual value, both recomputed with sums in double precision.
     fn certify(&mut self) -> Certificate {
         let whole = evaluate(self.cells, &self.model, Some(&self.duals), true);
         let (fields, couplings) = (self.ridge.fields, self.ridge.couplings);

@@ -1,8 +1,9 @@
-//! Intervals of couplings by the Bayesian bootstrap (Rubin 1981).
+//! Confidence intervals of couplings by the Bayesian bootstrap (Rubin 1981).
 //!
-//! Every draw weighs the rows by exponential variables instead of counting some of them several times and others never. All rows keep a
-//! positive weight, so that a column that varies in the data varies in every draw, and a free bias stays finite. The distribution of a
-//! coupling over the draws has the same width as under the ordinary bootstrap up to O(1/n).
+//! The ordinary bootstrap counts some rows several times and others never. The Bayesian bootstrap instead gives every
+//! row a random weight, drawn from an exponential distribution. So all weights are positive: a column that varies in
+//! the data varies in every draw, and an unpenalised bias stays finite. The standard deviation of a coupling over the
+//! draws agrees with that of the ordinary bootstrap up to O(1/n).
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::random::stream;

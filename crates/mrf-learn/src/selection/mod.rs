@@ -1,4 +1,5 @@
-//! Which edges to believe: paths with information criteria, held-out scores, stability selection, intervals, refits.
+//! Model selection: penalty paths with information criteria, held-out scores, stability selection, confidence intervals
+//! and refits.
 //!
 //! | question | item |
 //! |---|---|
@@ -7,7 +8,7 @@
 //! | how sure is a coupling | [`EdgeBootstrap`] |
 //! | couplings without the shrinkage | [`refit`] |
 //!
-//! All of them take any [`Learner`].
+//! All items work with any [`Learner`].
 
 mod bootstrap;
 mod path;

@@ -1,4 +1,4 @@
-//! Paths of falling penalties, and how to choose on them.
+//! Paths of decreasing penalties, and the choice of a penalty on them.
 
 use fenchel_linalg::Invalid;
 use fenchel_metrics::k_fold;
@@ -17,7 +17,7 @@ pub struct PathFit {
     pub model: NetworkModel,
     /// Couplings that are not 0.
     pub edges: usize,
-    /// The mean log-likelihood of a row; the mean log pseudo-likelihood where [`Path::exact`] is false.
+    /// The mean log-likelihood per row, or the mean log pseudo-likelihood if [`Path::exact`] is false.
     pub log_likelihood: f64,
 }
 
@@ -83,8 +83,8 @@ pub fn lambda_path(
 }
 
 impl Path {
-    /// The extended Bayesian information criterion of every fit, smaller is better (Foygel and Drton 2010):
-    /// `-2 n loglik + k ln n + 4 gamma k ln p`, `k` the number of edges. `gamma` 0.5 is usual, 0 is BIC.
+    /// The extended Bayesian information criterion (EBIC) of every fit (Foygel and Drton 2010); smaller is better. It
+    /// is `-2 n loglik + k ln n + 4 gamma k ln p` with `k` edges. The usual `gamma` is 0.5; 0 gives BIC.
     pub fn ebic(&self, gamma: f64) -> Vec<f64> {
         let (n, p) = (self.rows as f64, self.variables as f64);
         let one = |fit: &PathFit| {
@@ -94,8 +94,9 @@ impl Path {
         self.fits.iter().map(one).collect()
     }
 
-    /// The same networks fitted without a penalty ([`refit`]). The extended criterion is consistent with these likelihoods (Foygel and Drton
-    /// 2010, Barber and Drton 2015); those of shrunken fits favour networks with some edges too many.
+    /// The networks of the path, refitted without a penalty ([`refit`]). EBIC is consistent with the likelihoods of
+    /// refitted networks (Foygel and Drton 2010, Barber and Drton 2015). With the likelihoods of penalised fits it
+    /// selects some edges too many.
     ///
     /// # Errors
     /// As [`refit`].
@@ -128,7 +129,8 @@ impl Path {
     }
 }
 
-/// The mean log-likelihood (pseudo-likelihood beyond 20 variables) of rows that were held out, for every strength, over `folds` folds.
+/// The mean log-likelihood of held-out rows for every strength, by cross-validation with `folds` folds. Beyond 20
+/// variables it is the pseudo-likelihood.
 ///
 /// # Errors
 /// As [`lambda_path`]; [`Error::Metrics`] for fewer than two folds or more than rows.
@@ -159,7 +161,8 @@ pub fn held_out_scores(
     Ok(scores)
 }
 
-/// Fits the couplings of a network again without a penalty, its other pairs forbidden: estimates without the shrinkage.
+/// Fits the couplings of a network again without a penalty, with all other pairs fixed at 0. This removes the shrinkage
+/// of the penalty.
 ///
 /// # Errors
 /// [`Error::UnboundedMle`] where a pair of the network has an empty cell; those of the method.

@@ -1,8 +1,10 @@
-//! Stability selection: edges that are found again and again in halves of the data.
+//! Stability selection: keeps the edges that are found in many random halves of the data.
 //!
-//! In each of `pairs` rounds the rows are split into two halves at random and a network is learned from each. With an average of `q` edges
-//! a half out of `P` pairs, edges found in a share of at least `t > 1/2` of the halves contain at most `q^2 / ((2 t - 1) P)` false ones in
-//! expectation (Meinshausen and Buehlmann 2010, exchangeability assumed; complementary halves: Shah and Samworth 2013).
+//! In each of `pairs` rounds, the rows are split at random into two halves, and a network is learned from each half.
+//! Let `q` be the average number of edges per half, and `P` the number of pairs of variables. The selected edges are
+//! those found in a share of at least `t > 1/2` of the halves. The expected number of false ones among them is at most
+//! `q^2 / ((2 t - 1) P)` (Meinshausen and Buehlmann 2010, who assume exchangeability; the use of complementary halves
+//! is due to Shah and Samworth 2013).
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::random::stream;

@@ -1,4 +1,4 @@
-//! Chains of a binary pairwise model, a bit a variable a chain.
+//! Chains of a binary pairwise model, stored with one bit per variable and chain.
 
 use fenchel_graphical::ais::{AisSettings, ais_binary};
 use fenchel_graphical::{BinaryGibbs, BinaryPairwise, BinaryStart, Influence, Order};
@@ -168,7 +168,8 @@ impl Sampler for BinarySampler {
         bounds::sampling_error(variances, self.chains(), doubt, self.coordinates.range())
     }
 
-    /// By power iterations without a matrix: `Cov v = mean_c psi_c (psi_c.v) - s (s.v)`, with `psi_c.v = x_c' V x_c`.
+    /// The largest eigenvalue by power iterations without forming the matrix:
+    /// `Cov v = mean_c psi_c (psi_c.v) - s (s.v)`, with `psi_c.v = x_c' V x_c`.
     fn curvature(&self) -> f64 {
         let p = self.variables();
         let m = packed_length(p);

@@ -1,4 +1,4 @@
-//! The method: algorithm 3 of the SPG paper with its schedules.
+//! The stochastic proximal gradient method: algorithm 3 of Geng et al. (UAI 2018) with its schedules.
 
 use fenchel_graphical::ais::AisSettings;
 use fenchel_optim::{
@@ -23,7 +23,7 @@ pub struct SpgProblem<'a, S, R> {
     pub regulariser: R,
     /// Cells to draw anew; the sampler's model then has to be a binary one.
     pub missing: Option<Missing>,
-    /// Chains, schedule, step and so on; penalty and coordinates are those of `target` and `regulariser`.
+    /// Chains, schedule, step and so on. Its penalty and coordinates are ignored; `target` and `regulariser` define them.
     pub settings: &'a Spg,
 }
 
@@ -32,15 +32,15 @@ pub struct SpgProblem<'a, S, R> {
 pub struct SpgSolution<S> {
     /// The last iterate.
     pub theta: Vec<f64>,
-    /// The average of all iterates, where it was asked for.
+    /// The average of all iterates, if requested.
     pub average: Option<Vec<f64>>,
-    /// One record an iteration.
+    /// One record per iteration.
     pub trace: Vec<SpgRecord>,
     /// What to know about the run.
     pub warnings: Vec<Warning>,
     /// How it ended.
     pub report: Report,
-    /// The chains as the last iteration left them. With them and `theta` a later [`spg`] goes on where this one ended.
+    /// The chains after the last iteration. A later [`spg`] can start from them and from `theta` to continue the run.
     pub sampler: S,
 }
 
@@ -221,7 +221,7 @@ impl<'a, S: Sampler + ModelOf, R: Regulariser> SpgMethod<'a, S, R> {
         square.sqrt() / step
     }
 
-    /// The sweeps after which the schedule may be content, with the influence bound at hand: no sample is needed for that.
+    /// The number of sweeps after which the schedule may stop. It follows from the influence bound alone, without samples.
     fn plan(&mut self, radius: Option<f64>) -> Result<Plan, Error> {
         let k = self.trace.len();
         let uncertified = radius.is_some_and(|radius| radius >= 1.0);
@@ -447,8 +447,8 @@ impl<S: Sampler + ModelOf, R: Regulariser> Iterative for SpgMethod<'_, S, R> {
         done.max(1.0)
     }
 
-    /// `norm(G)` at the current point from fresh sweeps of a copy of the chains, known up to the bound of the bias plus that of
-    /// the sampling error, which holds with probability 0.95.
+    /// `norm(G)` at the current point, from fresh sweeps of a copy of the chains. Its uncertainty is the bound on the bias plus a bound
+    /// on the sampling error that holds with probability 0.95.
     fn certify(&mut self) -> Certificate {
         let Some(last) = self.trace.last().copied() else {
             return Certificate::Uncertified { objective: None };

@@ -1,12 +1,13 @@
-//! Missing cells, drawn anew in every iteration given the rest of their row (stochastic EM).
+//! Missing cells, redrawn in every iteration given the rest of their row (stochastic EM).
 //!
-//! The gradient of the likelihood of what is observed has the means of the statistics given the observed cells in the place of
-//! the means of the data. One Gibbs sweep over the missing cells an iteration estimates them; averaging over iterations with
-//! weights `max(1/k, 0.05)` tames the noise.
+//! The gradient of the observed-data likelihood contains the means of the statistics given the observed cells, where
+//! complete data have the means of the data. One Gibbs sweep over the missing cells per iteration estimates these
+//! means. Averaging over iterations with weights `max(1/k, 0.05)` reduces the noise.
 //!
-//! EM converges slowly in what the missing cells would have told: with 40 % of the cells missing, 150 iterations end well short of the
-//! optimum, and 1,500 come near. `norm(G)`, the residual of the report and the noise floor are about the gradient at the imputed means of the moment: a small
-//! residual in a flat direction. Raise `max_passes` with the share of missing cells, and set `noise_floor` to `None`.
+//! EM converges slowly in directions about which the missing cells carry most of the information. With 40 % of the
+//! cells missing, 150 iterations end well short of the optimum, and 1,500 come near. The report's residual and the
+//! noise floor use `norm(G)` at the current imputed means. It can be small far from the optimum, along a flat
+//! direction. So raise `max_passes` with the share of missing cells, and set `noise_floor` to `None`.
 
 use fenchel_graphical::BinaryPairwise;
 use fenchel_linalg::special::sigmoid;
@@ -26,7 +27,7 @@ pub struct Missing {
 }
 
 impl Missing {
-    /// `None` where nothing is missing. Cells begin as draws from the mean of their column.
+    /// `None` if no cell is missing. Cells start as draws from the mean of their column.
     pub(crate) fn new(data: &BinaryData, coordinates: Coordinates, seed: u64) -> Option<Self> {
         let cells = data.missing().to_vec();
         if cells.is_empty() {

@@ -1,4 +1,4 @@
-//! Stochastic proximal gradient: sampled gradients whose error is bounded.
+//! Stochastic proximal gradient (SPG): proximal gradient steps with sampled gradients whose error is bounded.
 //!
 //! ```text
 //! repeat  sweep all q chains under theta; d <- B d; t <- t + 1          until the schedule is content with t
@@ -6,20 +6,21 @@
 //!         theta+ = prox(theta - a Df),   G = (theta - theta+) / a
 //! ```
 //!
-//! The objective decreases in a step if the error of the gradient is below `norm(G) / 2` (theorem 1). `d = B^t 1` bounds that error
-//! without a sample ([`bounds`](crate::bounds)): the schedule [`Tay`] sweeps until the bound is that small, and no longer.
+//! A step decreases the objective if the error of its gradient is below `norm(G) / 2` (Geng et al., UAI 2018, theorem 1). With the
+//! influence bound `B`, the vector `d = B^t 1` bounds that error without a sample ([`bounds`](crate::bounds)). The schedule [`Tay`]
+//! runs just as many sweeps as this bound requires.
 //!
 //! | you want | use |
 //! |---|---|
 //! | a certified number of sweeps, few at the start and more towards the end | [`Schedule::Tay`], the default |
-//! | what most packages do (persistent contrastive divergence) | [`Spg::pcd`]: one sweep, chains that go on |
-//! | contrastive divergence | [`Spg::contrastive_divergence`]: chains that begin at the data; biased |
-//! | a bound with a probability, sampling error included | [`Schedule::NonAsymptotic`]; it asks for many chains |
+//! | what most packages do (persistent contrastive divergence) | [`Spg::pcd`]: one sweep per iteration, chains that continue |
+//! | contrastive divergence | [`Spg::contrastive_divergence`]: chains that start at the data; biased |
+//! | a bound with a probability, sampling error included | [`Schedule::NonAsymptotic`]; it needs many chains |
 //! | the textbook baseline | [`Schedule::Fixed`], [`Schedule::Increasing`] |
 //!
-//! Chains that go on from one iteration to the next ([`ChainStart::Persistent`]) are covered by the same bounds, which hold from any
-//! start. With them a single sweep an iteration is as good as TAY on the problems of the paper; with chains that begin anew, as the
-//! paper's algorithm 2 prints it, a single sweep is biased and TAY is far better.
+//! The bounds hold from any start, so they also cover chains that continue from one iteration to the next ([`ChainStart::Persistent`]).
+//! With such chains, one sweep per iteration is as good as TAY on the problems of Geng et al. (UAI 2018). In algorithm 2 of that paper
+//! the chains restart in every iteration. Then one sweep is biased, and TAY is far better.
 
 mod binary;
 mod method;
@@ -46,10 +47,10 @@ use crate::bounds::BoundKind;
 use crate::coordinates::packed_length;
 use crate::{BinaryData, Coordinates, Error, NetworkModel, Penalty, Strengths};
 
-/// Where the chains of an iteration begin.
+/// Where the chains of an iteration start.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ChainStart {
-    /// Where those of the iteration before ended: the sensible default.
+    /// At the final states of the previous iteration: the recommended default.
     #[default]
     Persistent,
     /// At fair coins, anew in every iteration: algorithm 2 of the SPG paper to the letter.
@@ -66,7 +67,8 @@ pub enum InitialParameters {
     Zero,
     /// Independent uniform draws up to this size in either direction.
     Random(f64),
-    /// No couplings, biases that give the means of the data (for a constant column, those of one more row of each kind).
+    /// No couplings, and biases that reproduce the means of the data. For a constant column, the mean is computed as if the data had
+    /// one more row of each value.
     Independent,
     /// These, packed.
     Given(Vec<f64>),
@@ -83,11 +85,11 @@ pub struct SpgRecord {
     pub step: f64,
     /// `norm(G)`, the proximal gradient mapping.
     pub mapping: f64,
-    /// The bound of the bias of the gradient after these sweeps.
+    /// The bound on the bias of the gradient after these sweeps.
     pub bias_bound: f64,
     /// The standard error of the gradient, `sqrt(sum V / q)`.
     pub noise: f64,
-    /// The spectral radius of the influence bound, where it was computed (every tenth iteration, or where a schedule needs it).
+    /// The spectral radius of the influence bound, if it was computed (every tenth iteration, or when a schedule needs it).
     pub radius: Option<f64>,
     /// Whether the bound is below half of the mapping.
     pub certified: bool,
@@ -101,14 +103,14 @@ pub struct SpgRecord {
 /// What to know about a fit.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum Warning {
-    /// The step exceeds `2 / lambda_max(Cov psi)` over the chains: iterates oscillate. Use [`StepSize::Theory`].
+    /// The step exceeds `2 / lambda_max(Cov psi)` over the chains, so iterates oscillate. Use [`StepSize::Theory`].
     StepTooLarge {
         /// The step.
         step: f64,
         /// `2 / lambda_max`.
         limit: f64,
     },
-    /// From this iteration on the spectral radius of the influence bound was 1 or more: nothing is certified there.
+    /// From this iteration on the spectral radius of the influence bound was 1 or more, so there is no bound on the error.
     Uncertified {
         /// The iteration, counted from 0.
         iteration: usize,
@@ -134,12 +136,12 @@ pub enum Warning {
 /// | `penalty` | l1 with `lambda` 0.1 | what keeps the graph sparse |
 /// | `coordinates` | binary | in which the penalty is |
 /// | `chains` | 2000 | `q`, at least 2 |
-/// | `start` | persistent | where the chains of an iteration begin |
-/// | `schedule` | TAY | sweeps an iteration |
-/// | `bound` | that of the paper | which bound of the bias counts |
-/// | `exact_degree` | 0 | influences of variables with so few neighbours are exact instead of bounded |
+/// | `start` | persistent | where the chains of an iteration start |
+/// | `schedule` | TAY | sweeps per iteration |
+/// | `bound` | that of Geng et al. | which bound of the bias is used |
+/// | `exact_degree` | 0 | influences of variables with at most this many neighbours are exact instead of bounded |
 /// | `adaptive` | off | whether chains are doubled when the noise is too large |
-/// | `split_chains` | false | the first half of the chains decides about the sweeps, the second takes the step |
+/// | `split_chains` | false | the first half of the chains decides the number of sweeps, the second half takes the step |
 /// | `step` | `Theory` | `0.9 / lambda_max` of the sample covariance, renewed every 10 iterations; or `Constant`, `Scaled`, `Decaying` |
 /// | `initial` | zero | parameters at the start |
 /// | `average` | off | whether to return an average of the iterates too: of all, or of the last half |
@@ -147,7 +149,7 @@ pub enum Warning {
 /// | `noise_floor` | 1.2 | ends the run after 10 iterations in a row with `norm(G)` below so many standard errors; `None` for never |
 /// | `plateau` | `None` | ends the run when the mean `norm(G)` of 10 iterations is within this share of that of the 10 before |
 /// | `noise_threshold` | false | with a step, sets couplings to 0 that are smaller than the step times two standard errors of their derivative |
-/// | `max_parameter` | 20 | parameters are held within, so that nothing runs to infinity |
+/// | `max_parameter` | 20 | bound on the absolute value of parameters, so that none diverges |
 /// | `stop` | 150 passes, no tolerance | a pass is an iteration; tolerances are of `norm(G)` plus its error bound |
 /// | `seed` | 0 | of all draws |
 ///
@@ -171,9 +173,9 @@ pub struct Spg {
     pub coordinates: Coordinates,
     /// Number of chains, `q`.
     pub chains: usize,
-    /// Where the chains of an iteration begin.
+    /// Where the chains of an iteration start.
     pub start: ChainStart,
-    /// Sweeps an iteration.
+    /// The number of sweeps per iteration.
     pub schedule: Schedule,
     /// Which bound of the bias counts.
     pub bound: BoundKind,
@@ -238,7 +240,7 @@ impl Default for Spg {
 }
 
 impl Spg {
-    /// Persistent contrastive divergence: one sweep an iteration, chains that go on.
+    /// Persistent contrastive divergence: one sweep per iteration, with chains that continue from one iteration to the next.
     pub fn pcd(penalty: Penalty) -> Self {
         Spg { penalty, schedule: Schedule::Fixed(1), ..Spg::default() }
     }

@@ -1,4 +1,4 @@
-//! What a run keeps besides its parameters: averages of the iterates, and the objective by annealed importance sampling.
+//! Optional outputs of a run: averages of the iterates, and the objective by annealed importance sampling.
 
 use fenchel_graphical::ais::AisSettings;
 use fenchel_linalg::Invalid;
@@ -12,15 +12,16 @@ pub enum Averaging {
     /// Not at all.
     #[default]
     Off,
-    /// The mean of all iterates, as in theorem 7 of the SPG paper: dense, since a coupling that was ever there stays in it.
+    /// The mean of all iterates, as in Geng et al. (UAI 2018), theorem 7. It is dense: a coupling that was ever nonzero
+    /// stays nonzero.
     All,
-    /// The mean of the last half of the iterates or a little more; a parameter that is 0 in at least half of them is 0. Sparse, and less noisy than
-    /// the last iterate.
+    /// The mean of about the last half of the iterates. A parameter that is 0 in at least half of these is set to 0. So
+    /// this average is sparse, and less noisy than the last iterate.
     Tail,
 }
 
-/// The objective along a run, by annealed importance sampling of `log Z`. It draws from streams of its own: a run
-/// that is tracked takes the same steps, bit for bit, as one that is not.
+/// The objective along a run, with `log Z` estimated by annealed importance sampling. The estimate has its own random
+/// streams, so the run takes exactly the same steps with and without tracking.
 ///
 /// | field | default | meaning |
 /// |---|---|---|
@@ -47,7 +48,7 @@ impl Tracking {
     }
 }
 
-/// An estimate of `g(theta)`, in nats a row.
+/// An estimate of `g(theta)`, in nats per row.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ObjectiveEstimate {
     /// The estimate.
@@ -56,7 +57,8 @@ pub struct ObjectiveEstimate {
     pub standard_error: f64,
 }
 
-/// Sums of the iterates since the last power of two and since the one before: the older always has the last half.
+/// Sums of the iterates since the last power of two and since the one before. The older sum always covers the last half
+/// of the run.
 #[derive(Debug, Clone)]
 pub(super) struct Average {
     kind: Averaging,

@@ -1,4 +1,4 @@
-//! What SPG asks of a family of models.
+//! The interface between SPG and a family of models.
 
 use std::sync::Arc;
 
@@ -21,9 +21,9 @@ pub(crate) struct Begin<T> {
     begun: u64,
 }
 
-/// What the chains of an iteration begin with.
+/// The states at which the chains of an iteration start.
 pub(crate) enum Origin<T> {
-    /// Nothing new: they go on.
+    /// The current states: the chains continue.
     There,
     /// Random states.
     Random,
@@ -81,7 +81,8 @@ pub trait Sampler: Clone {
     /// For more chains than fit into memory.
     fn begin(&mut self, round: u64) -> Result<(), Error>;
 
-    /// Doubles the chains; the new ones begin where the old ones are, and all draw from streams that were not used before.
+    /// Doubles the number of chains. The new chains start at the states of the old ones, and all chains draw from
+    /// random streams that were not used before.
     ///
     /// # Errors
     /// For more chains than fit into memory.

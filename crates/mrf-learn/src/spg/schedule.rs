@@ -1,11 +1,11 @@
-//! How many sweeps an iteration does, and with how many chains.
+//! Schedules: the number of sweeps and of chains per iteration.
 
 use fenchel_linalg::Invalid;
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
 
-/// Sweeps an iteration.
+/// How the number of sweeps per iteration is chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum Schedule {
     /// Always so many.
@@ -28,14 +28,14 @@ impl Default for Schedule {
 ///
 /// | field | default | meaning |
 /// |---|---|---|
-/// | `most` | 200 | sweeps at which an iteration ends in any case |
-/// | `uncertified` | `Fixed(10)` | what to do where the influence bound has a spectral radius of 1 or more |
+/// | `most` | 200 | the largest number of sweeps per iteration |
+/// | `uncertified` | `Fixed(10)` | what to do if the influence bound has a spectral radius of 1 or more |
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Tay {
-    /// Sweeps at which an iteration ends in any case.
+    /// The largest number of sweeps per iteration.
     pub most: usize,
-    /// What to do where nothing can be certified.
+    /// What to do if nothing can be certified.
     pub uncertified: Uncertified,
 }
 
@@ -58,19 +58,20 @@ pub enum Uncertified {
     Error,
 }
 
-/// The criterion of equation 15 of the SPG paper: where the sampling error alone is too large, chains are doubled.
+/// The criterion of equation 15 of Geng et al. (UAI 2018). If the sampling error alone is too large, the number of
+/// chains is doubled.
 ///
 /// | field | default | meaning |
 /// |---|---|---|
-/// | `doubt` | 0.05 | probability with which the bound of an iteration may fail |
-/// | `most` | 200 | sweeps at which an iteration ends in any case |
-/// | `most_chains` | 100,000 | chains are not doubled beyond |
+/// | `doubt` | 0.05 | probability with which the bound of one iteration may fail |
+/// | `most` | 200 | the largest number of sweeps per iteration |
+/// | `most_chains` | 100,000 | the largest number of chains |
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct NonAsymptotic {
-    /// Probability with which the bound of an iteration may fail.
+    /// The probability with which the bound of one iteration may fail.
     pub doubt: f64,
-    /// Sweeps at which an iteration ends in any case.
+    /// The largest number of sweeps per iteration.
     pub most: usize,
     /// Chains are not doubled beyond.
     pub most_chains: usize,
