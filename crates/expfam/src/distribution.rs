@@ -1,4 +1,4 @@
-//! One member of a family.
+//! Distributions: a family together with parameters.
 
 use std::borrow::Borrow;
 
@@ -111,7 +111,8 @@ impl<F: Family> Distribution<F> {
 
     /// `KL(self || other)` in nats.
     ///
-    /// NaN for members with different fixed quantities; [`try_kl`](Self::try_kl) has an error that says so.
+    /// The result is NaN if the members differ in their fixed quantities; [`try_kl`](Self::try_kl) returns an error
+    /// instead.
     pub fn kl(&self, other: &Self) -> f64
     where
         F: PartialEq,
@@ -189,8 +190,8 @@ impl<F: Sample> Distribution<F> {
         (0..n).map(|_| self.sample(rng)).collect()
     }
 
-    /// The mean of `log p(x) - log q(x)` over draws of this member, and its standard error: an estimate of `KL(self || q)` for a
-    /// `q` of any family on the same points.
+    /// A Monte Carlo estimate of `KL(self || q)` for a `q` of any family on the same points: the mean of
+    /// `log p(x) - log q(x)` over draws `x` of this member `p`, and its standard error.
     ///
     /// # Errors
     /// [`Error::OutsideSupport`] for a draw that `q` gives probability 0: the divergence is infinite. [`Invalid::Parameter`] for

@@ -1,4 +1,4 @@
-//! Bregman divergences of the log-partition function, and with them `KL`.
+//! The Kullback-Leibler divergence as the Bregman divergence `B_A` of the log-partition function:
 //!
 //! ```text
 //! KL(p || q) = A(eta_q) - A(eta_p) - <mu_p, eta_q - eta_p> = B_A(eta_q; eta_p) = B_A*(mu_p; mu_q)
@@ -10,11 +10,13 @@ use crate::Family;
 use crate::family::dot;
 use crate::special::legendre;
 
-/// Below this fraction of the terms that it is the difference of, the divergence is integrated instead.
+/// The divergence is a sum of terms that cancel. If it is below this fraction of the terms, it is computed as an
+/// integral instead.
 const CANCELS: f64 = 1e-3;
 
-/// `B_A(q; p)` for any family. Where the three terms cancel, it is `int_0^1 (1 - s) d' I(p + s d) d ds` with `d = q - p`, whose
-/// integrand has one sign; 16 points, or 8 times 16.
+/// `B_A(q; p)` for any family. If its three terms cancel, it is computed as the integral
+/// `int_0^1 (1 - s) d' I(p + s d) d ds` with `d = q - p`, whose integrand does not change sign. The quadrature has 16
+/// points, or 8 panels of 16 points.
 pub(crate) fn bregman<F: Family + ?Sized>(family: &F, p: &[f64], q: &[f64]) -> f64 {
     let k = family.dimension();
     let mut mu = vec![0.0; k];

@@ -1,4 +1,4 @@
-//! What can go wrong.
+//! The errors of this crate.
 
 use fenchel_linalg::Invalid;
 
@@ -91,7 +91,7 @@ impl Error {
         self
     }
 
-    /// What a mean outside of the open domain says about data: it lies on the border.
+    /// The same error for data: their mean lies on the border of the open domain.
     #[must_use]
     pub(crate) fn of_data(self, family: &'static str) -> Self {
         match self {

@@ -1,4 +1,4 @@
-//! What a family can do, one trait a capability.
+//! The traits of families, one trait per capability.
 //!
 //! ```text
 //! p(x | eta) = h(x) exp(<eta, T(x)> - A(eta)),     mu = grad A(eta) = E T(x),     A*(mu) = <mu, eta> - A(eta)
@@ -19,8 +19,9 @@
 //! | random draws | [`Sample`] |
 //! | a known normaliser of the conjugate prior | [`Evidence`] |
 //!
-//! The methods of these traits work on slices and trust their arguments: they are what a family *implements*. The types that
-//! check are [`Distribution`](crate::Distribution), [`Summary`](crate::Summary) and [`Prior`](crate::Prior).
+//! The methods of these traits work on slices and do not check their arguments; a new family *implements* them. The
+//! types that check their arguments are [`Distribution`](crate::Distribution), [`Summary`](crate::Summary) and
+//! [`Prior`](crate::Prior).
 
 use std::borrow::Borrow;
 
@@ -54,8 +55,9 @@ pub trait Family {
     /// [`Invalid::Length`], [`Invalid::NonFinite`], [`Error::OutsideMeanDomain`].
     fn check_mean(&self, mu: &[f64]) -> Result<(), Error>;
 
-    /// Checks that a mean in double precision tells this member from the border of the domain. Data that are equal up to
-    /// rounding have no maximum of the likelihood, and this is how [`Summary::mle`](crate::Summary::mle) knows.
+    /// Checks that a mean in double precision can be distinguished from the border of the domain. If all data are equal
+    /// up to rounding, the likelihood has no maximum; [`Summary::mle`](crate::Summary::mle) detects this case by this
+    /// check.
     ///
     /// # Errors
     /// [`Error::BoundaryMean`].
@@ -85,7 +87,7 @@ pub trait Family {
         divergence::quadratic(&information, d)
     }
 
-    /// `A*(mu)` at `mu = grad A(eta)`: what is left of the negative entropy without the base measure.
+    /// `A*(mu)` at `mu = grad A(eta)`: the negative entropy, up to the expectation of the log base measure.
     fn conjugate_at(&self, eta: &[f64]) -> f64 {
         let mut mu = vec![0.0; self.dimension()];
         self.mean(eta, &mut mu);
@@ -112,8 +114,8 @@ pub trait Family {
         None
     }
 
-    /// Writes the centred coordinates of a mean parameter. They are `mu` itself by default; families whose `mu` holds second
-    /// moments use variances instead.
+    /// Writes the centred coordinates of a mean parameter. By default they are `mu` itself. Families whose `mu`
+    /// contains second moments store variances instead.
     fn centred_from_mean(&self, mu: &[f64], c: &mut [f64]) {
         c.copy_from_slice(mu);
     }
@@ -136,8 +138,8 @@ pub trait Family {
         self.natural(c, eta)
     }
 
-    /// Replaces the mean `mu` behind `into` by `(1 - share) mu + share mu'`, with `mu'` behind `other`. A negative share takes
-    /// `other` out again.
+    /// Combines two means: replaces the mean `mu` that belongs to the coordinates `into` by
+    /// `(1 - share) mu + share mu'`, where `mu'` belongs to `other`. A negative share removes `other` again.
     fn blend(&self, into: &mut [f64], share: f64, other: &[f64]) {
         for (a, b) in into.iter_mut().zip(other) {
             *a += share * (b - *a);
@@ -222,7 +224,8 @@ pub trait Sample: Density {
     fn draw(&self, eta: &[f64], rng: &mut dyn Rng) -> Self::Owned;
 }
 
-/// A family whose conjugate prior has a known normaliser, and so marginal likelihoods and predictive densities.
+/// A family whose conjugate prior has a known normaliser. Such a family has marginal likelihoods and predictive
+/// densities.
 pub trait Evidence: Family {
     /// `log of the integral of exp(weight (<mu, eta> - A(eta))) d eta`, with `mu` in centred coordinates.
     fn log_prior_normaliser(&self, weight: f64, centred: &[f64]) -> f64;
@@ -266,7 +269,8 @@ pub(crate) fn mean_in(
     if holds { Ok(()) } else { Err(Error::OutsideMeanDomain { family, index, value, expected }) }
 }
 
-/// The error of data without spread, if a concentration is beyond what a mean in double precision tells from infinity.
+/// The error for data without spread. It applies if a concentration is so large that a mean in double precision cannot
+/// distinguish it from infinity.
 pub(crate) fn resolved(family: &(impl Family + ?Sized), concentration: f64) -> Result<(), Error> {
     if concentration < 1e14 {
         return Ok(());
@@ -278,7 +282,8 @@ pub(crate) fn resolved(family: &(impl Family + ?Sized), concentration: f64) -> R
     })
 }
 
-/// The error of a conjugate law whose natural parameter `-b - lost`, in place of `-b`, keeps less than six digits of `b`.
+/// The error of a conjugate law whose natural parameter is `-b - lost` instead of `-b`, if fewer than six digits of `b`
+/// remain.
 pub(crate) fn digits_kept(family: &(impl Family + ?Sized), lost: f64) -> Result<(), Error> {
     if lost < 1e10 {
         return Ok(());
@@ -301,7 +306,8 @@ pub(crate) fn point_in(
     if holds { Ok(()) } else { Err(Error::OutsideSupport { family, index: 0, value, expected }) }
 }
 
-/// Whether a number is a count: whole, not negative, and small enough that counts do not skip.
+/// Whether a number is a count: whole, not negative, and small enough that consecutive counts are distinct in double
+/// precision.
 pub(crate) fn is_count(x: f64) -> bool {
     (0.0..=9_007_199_254_740_992.0).contains(&x) && x.trunc() == x
 }

@@ -1,4 +1,4 @@
-//! Exponential families in both of their parametrisations,
+//! Exponential families in natural parameters `eta` and mean parameters `mu`:
 //!
 //! ```text
 //! p(x | eta) = h(x) exp(<eta, T(x)> - A(eta)),     mu = grad A(eta) = E T(x),     eta = grad A*(mu).

@@ -1,4 +1,4 @@
-//! Priors that say no more than they are told.
+//! Priors of maximum entropy under given constraints.
 //!
 //! | you know | use |
 //! |---|---|
@@ -22,21 +22,22 @@ pub struct MaximumEntropy {
     pub probabilities: Vec<f64>,
     /// One a statistic.
     pub multipliers: Vec<f64>,
-    /// `KL(p || q)`, in nats: what the means say beyond the base law. Of the uniform base law, the log of the number of values less
-    /// the entropy.
+    /// `KL(p || q)` from the base law `q`, in nats: the information in the constraints. If the base law is uniform, it
+    /// is the log of the number of values minus the entropy of `p`.
     pub divergence: f64,
-    /// How the run ended. The norm of its certificate is the distance of the means from those that were asked for, each statistic in
-    /// a unit of its own size.
+    /// How the run ended. The norm of the certificate is the distance between the means of the solution and the
+    /// requested means, with each statistic divided by its own size.
     pub report: Report,
 }
 
-/// The law nearest to `base` (all equal: the law of the largest entropy) whose statistics have the given means: row `i` of
-/// `statistics` is `t_i`, of value `i`.
+/// The law that has the given means of statistics and the smallest divergence from `base`. With a uniform `base` it is
+/// the law of maximum entropy. Row `i` of `statistics` has the statistics of value `i`.
 ///
-/// Newton's method on the dual problem, `minimise log sum_i q_i exp(<l, t_i>) - <l, means>`, with backtracking; O(n k^2) a step. Means
-/// that no law with all `p_i > 0` has are found out by multipliers that grow without end: the status is then
-/// [`Status::NoMinimiser`] where the multipliers prove it, else [`Status::Stalled`] or [`Status::PassLimit`], and the law is the
-/// one where the method stopped. Statistics may be of any unit.
+/// The method is Newton's method with backtracking on the dual problem,
+/// `minimise log sum_i q_i exp(<l, t_i>) - <l, means>`. A step costs O(n k^2) for `n` values and `k` statistics. If no
+/// law with all `p_i > 0` has the given means, the multipliers grow without bound. The status is then
+/// [`Status::NoMinimiser`] if the multipliers prove it, and [`Status::Stalled`] or [`Status::PassLimit`] otherwise; the
+/// returned law is the last iterate. Statistics may have any units.
 ///
 /// # Errors
 /// [`Invalid::Length`]; [`Invalid::NonFinite`], of multipliers as well, where a unit is so small that they overflow;
@@ -120,7 +121,8 @@ fn power_of_two(x: f64) -> f64 {
     if x > 0.0 { 2f64.powi(x.log2().floor().clamp(-1022.0, 1023.0) as i32) } else { 1.0 }
 }
 
-/// No exponent changes by more in a step: far away the quadratic model says nothing about lengths.
+/// The largest change of an exponent per step. Far from the optimum the quadratic model does not determine a step
+/// length.
 const LONGEST: f64 = 30.0;
 
 struct Dual {
@@ -149,8 +151,8 @@ impl Dual {
         mean
     }
 
-    /// Whether the multipliers are a direction in which no statistic is above its mean, and some are below: no law with all
-    /// `p_i > 0` then has these means.
+    /// Whether the multipliers prove that no law with all `p_i > 0` has these means. They do if, along the multipliers,
+    /// the statistics of all values are at most the mean, and those of some values are below it.
     fn separates(&self) -> bool {
         let mut below = false;
         let rounding = 4.0 * f64::EPSILON * self.multipliers.len() as f64;

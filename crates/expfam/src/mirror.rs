@@ -1,4 +1,5 @@
-//! Mirror descent with the log-partition function as reference: maximum likelihood and MAP as stochastic optimisation.
+//! Mirror descent with the log-partition function as reference function. Maximum likelihood and MAP estimation are
+//! special cases of its stochastic form.
 //!
 //! ```text
 //! f(eta) = A(eta) - <mu*, eta>,      grad A(eta_{t+1}) = grad A(eta_t) - g_t grad f(eta_t),      mu_{t+1} = mu_t - g_t (mu_t - mu*)
@@ -11,12 +12,14 @@
 //! | `1 / (n0 + n)` | the MAP estimate of the prefix, exactly |
 //! | constant `g` | exponential forgetting; it does not converge |
 //!
-//! `f` is 1-smooth and 1-strongly convex relative to `A`, with equality: [`relative_gap`]. Steps count from 1 (the
-//! text counts them wrongly in (5.135)). References: R. Le Priol, PhD thesis 2021, sections 5.2, 5.6 and 5.F.
+//! The objective `f` is exactly 1-smooth and 1-strongly convex relative to `A`; see [`relative_gap`]. Steps are counted
+//! from 1 (equation (5.135) of the thesis miscounts them). References: R. Le Priol, PhD thesis 2021, sections 5.2, 5.6
+//! and appendix 5.F.
 //!
-//! Here the variable is `eta` and the step is taken in `mu`. Babichev's section 1.2 has it the other way round: the variable is a
-//! point of the simplex, `mu` of the categorical family, and the step is taken in `eta`, a multiplicative update. That is the entropic
-//! set-up of `fenchel-saddle`, with its rates.
+//! Here the variable is `eta`, and the step is a gradient step in `mu`. D. Babichev, PhD thesis 2019, section 1.2,
+//! exchanges the two: the variable is a point of the simplex, which is `mu` of the categorical family, and the step is
+//! taken in `eta`. This is the multiplicative update of the entropic set-up in `fenchel-saddle`, where its rates are
+//! given.
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::{Certificate, Iterative, Observer, Report, Solution, Status, Stop, run};
@@ -79,8 +82,8 @@ impl Schedule {
     }
 }
 
-/// Stochastic mirror descent on the expected negative log-likelihood: one observation, one step. O(dimension) a step without
-/// allocation; the inverse map is needed only where an estimate is asked for.
+/// Stochastic mirror descent on the expected negative log-likelihood, with one step per observation. A step costs
+/// O(dimension) and allocates nothing. The map from `mu` back to `eta` is computed only when an estimate is requested.
 ///
 /// ```
 /// use fenchel_expfam::mirror::{Schedule, StochasticMirrorDescent};
@@ -172,8 +175,9 @@ impl<F: Density + Clone> StochasticMirrorDescent<F> {
     }
 }
 
-/// `B_f(q; p) - B_A(q; p)` for `f(eta) = A(eta) - <mu*, eta>`: 0 up to rounding, since `f` and `A` differ by a linear function. For
-/// another objective, positive values refute relative 1-strong convexity and negative ones relative 1-smoothness along `p -> q`.
+/// `B_f(q; p) - B_A(q; p)` for `f(eta) = A(eta) - <mu*, eta>`. It is 0 up to rounding, because `f` and `A` differ by a
+/// linear function. For another objective, a positive value shows that it is not 1-smooth relative to `A` along
+/// `p -> q`, and a negative value that it is not 1-strongly convex.
 ///
 /// # Panics
 /// For vectors of another length than the dimension.
@@ -231,7 +235,7 @@ impl Default for MirrorDescentSettings {
 
 /// Mirror descent on any smooth objective, with the log-partition function of a family as reference.
 ///
-/// Ends as [`Status::Diverged`] at the last point inside where a step would leave the mean domain.
+/// If a step would leave the mean domain, the run ends with [`Status::Diverged`] at the last point inside.
 ///
 /// # Errors
 /// Those of [`Family::check_natural`] for the start; [`Invalid::Parameter`] for settings out of range.
@@ -302,13 +306,15 @@ impl<F: Family, S: Smooth> Iterative for MirrorDescent<F, S> {
     }
 }
 
-/// `(5.35)`: `min f - E min f_X` for the gamma family of known shape `a`, the variance notion that is finite: `a (log a - psi(a))`.
+/// `min f - E min f_X` for the gamma family of known shape `a`: `a (log a - psi(a))`. Of the notions of gradient
+/// variance in R. Le Priol, PhD thesis 2021, section 5.6, this is the one that is finite; equation (5.35) there.
 pub fn gamma_gap_of_minima(shape: f64) -> f64 {
     shape * crate::special::log_minus_digamma(shape)
 }
 
-/// `(5.31)` for the variance of a centred normal law, true variance `truth`, at the iterate `at` with step `g`: the symmetrised
-/// divergence of one noisy step. It diverges like `at^(-1/2)` as `at -> 0`.
+/// The symmetrised divergence of one noisy step for the variance of a normal law with known mean (R. Le Priol, PhD
+/// thesis 2021, equation (5.31)). The true variance is `truth`, the iterate `at`, and the step size `g`. It diverges
+/// like `at^(-1/2)` as `at -> 0`.
 pub fn normal_variance_noise(truth: f64, at: f64, g: f64) -> f64 {
     let b = (1.0 - g) * at;
     let c = 2.0 * g * truth;

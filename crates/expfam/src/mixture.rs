@@ -1,19 +1,22 @@
-//! Mixtures of members of one family, fitted by expectation maximisation.
+//! Mixtures of members of one family, fitted by expectation maximisation (EM).
 //!
 //! ```text
 //! maximise  L = sum_i log sum_k pi_k p(x_i | eta_k)  +  sum_k n0 (<mu0, eta_k> - A(eta_k))
 //! ```
 //!
-//! One pass finds the posterior shares `r_ik` of the components (E step) and then the weights `pi` and members `eta` that are best for
-//! them (M step): moment matching, which any family can do. With the shares of the last pass, the evidence bound
-//! `F = L - sum_i KL(r_i || posterior of x_i)` never falls. The certificate is the mean of these divergences at the new
-//! parameters: how far the bound is from the log-likelihood, which is 0 exactly where the method stands still. It does not say
-//! that the point is the best of all; start from several seeds.
+//! One pass consists of two steps. The E step computes the posterior shares `r_ik` of the components for each
+//! observation. The M step computes the weights `pi` and the members `eta` that are optimal for these shares; this is
+//! moment matching, which works for any family. The evidence bound `F = L - sum_i KL(r_i || posterior of x_i)`, with
+//! the shares of the last pass, never decreases. The certificate is the mean of these divergences at the new
+//! parameters, that is, the distance between the bound and the log-likelihood. It is 0 exactly at stationary points of
+//! EM. It does not show that a point is the global maximum, so start from several seeds.
 //!
-//! Without the second term (`pseudo_count = 0`) the likelihood of many families is unbounded: a component shrinks onto one
-//! observation. One pseudo-observation of the whole sample's mean a component keeps it bounded.
+//! Without the second term (`pseudo_count = 0`) the likelihood of many families is unbounded, because a component can
+//! shrink onto one observation. One pseudo-observation per component, with the mean of the whole sample, keeps the
+//! objective bounded.
 //!
-//! EM is mirror descent with the log-partition as reference function and step 1 (Kunstner, Kumar and Schmidt, 2021). O(n K) densities a pass.
+//! EM is mirror descent with the log-partition function as reference function and step 1 (Kunstner, Kumar and Schmidt,
+//! 2021). One pass evaluates O(n K) densities.
 
 use std::borrow::Borrow;
 use std::ops::ControlFlow;
@@ -33,8 +36,8 @@ use crate::{Distribution, Error, Sample, Summary};
 /// | field | default | meaning |
 /// |---|---|---|
 /// | `components` | 2 | their number |
-/// | `pseudo_count` | 1 | pseudo-observations a component with the mean of the whole sample |
-/// | `starts` | 5 | random starts, of which the best after ten passes goes on |
+/// | `pseudo_count` | 1 | pseudo-observations per component with the mean of the whole sample |
+/// | `starts` | 5 | random starts; the best after ten passes is continued |
 /// | `stop` | certificate 1e-9, 10,000 passes | when to end |
 /// | `seed` | 0 | of the starts |
 ///
@@ -80,7 +83,8 @@ pub struct Mixture<F> {
     pub components: Vec<Distribution<F>>,
     /// `L` of the sample it was fitted to, in nats.
     pub objective: f64,
-    /// How the run ended. The objective of its certificate is `-L / n`, its norm the distance of the evidence bound from `L / n`.
+    /// How the run ended. The objective of its certificate is `-L / n`; its norm is the distance of the evidence bound
+    /// from `L`, divided by `n`.
     pub report: Report,
 }
 
@@ -163,7 +167,7 @@ impl<F: Sample + Clone> Mixture<F> {
         Ok((0..shares.len()).max_by(|&j, &k| shares[j].total_cmp(&shares[k])).unwrap_or(0))
     }
 
-    /// The mean log-density of a sample, in nats an observation.
+    /// The mean log-density of a sample, in nats per observation.
     ///
     /// # Errors
     /// [`Error::OutsideSupport`] with the first observation outside; [`Invalid::Empty`].

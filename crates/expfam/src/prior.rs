@@ -4,13 +4,14 @@
 //! p(eta) = exp(n0 (<mu0, eta> - A(eta)) - log Z(n0, mu0)),      n0 > 0,  mu0 in the open mean domain
 //! ```
 //!
-//! `n0` pseudo-observations of mean `mu0` and `n` observations of mean `m` make a posterior of the same form with
-//! `n0 + n` and `(n0 mu0 + n m) / (n0 + n)`. Its mode in `eta`, the MAP estimate, is the member with that mean. In any other
-//! coordinates the mode is elsewhere: the MAP estimate here is also the posterior *mean* of `mu`, so for a coin with the
-//! prior `Beta(a, b)` and `s` heads of `n` it is `(a + s) / (a + b + n)`, not `(a + s - 1) / (a + b + n - 2)`.
+//! The prior acts like `n0` pseudo-observations of mean `mu0`. Together with `n` observations of mean `m` it gives a
+//! posterior of the same form, with weight `n0 + n` and mean `(n0 mu0 + n m) / (n0 + n)`. The MAP estimate is the mode
+//! of the posterior density in `eta`: it is the member with that mean. The mode of the density in other coordinates
+//! differs. So the MAP estimate here is also the posterior *mean* of `mu`. For a coin with the prior `Beta(a, b)` and
+//! `s` heads in `n` throws, it is `(a + s) / (a + b + n)`, not `(a + s - 1) / (a + b + n - 2)`.
 //!
-//! Reference: R. Le Priol, PhD thesis 2021, sections 2.3.1 and 5.2 ((5.10), (5.11)); P. Diaconis, D. Ylvisaker,
-//! "Conjugate priors for exponential families" (1979).
+//! References: R. Le Priol, PhD thesis 2021, section 2.3.1 and section 5.2, equations (5.10) and (5.11); P. Diaconis,
+//! D. Ylvisaker, "Conjugate priors for exponential families" (1979).
 
 use fenchel_linalg::Invalid;
 use serde::{Deserialize, Serialize};
@@ -78,7 +79,8 @@ impl<F: Family + Clone> Prior<F> {
         Self::from_summary(Summary::from_parts(family, weight, centred))
     }
 
-    /// `weight` pseudo-observations that look like `at`. More exact than [`new`](Self::new) where means cancel.
+    /// The prior of `weight` pseudo-observations with the mean of the member `at`. It is more accurate than
+    /// [`new`](Self::new) where the computation of means cancels.
     ///
     /// # Errors
     /// [`Invalid::Parameter`] unless `weight > 0`.
@@ -90,7 +92,7 @@ impl<F: Family + Clone> Prior<F> {
         Ok(Prior { summary: Summary::from_parts(family, weight, centred), map: at.clone() })
     }
 
-    /// The prior with the weight and mean of a summary: what former data say.
+    /// The prior with the weight and the mean of a summary of earlier data.
     ///
     /// # Errors
     /// Those of [`Summary::mle`]: data on the border make no prior.
@@ -164,8 +166,8 @@ impl<F: Evidence + Clone> Prior<F> {
         Ok(self.log_unnormalised(eta)? - self.log_normaliser())
     }
 
-    /// `KL(self || other)` of two priors of one family is not needed by any estimate, the change of evidence is: the log of
-    /// `Z(posterior) / Z(prior)`, the marginal likelihood without the base measure of the data.
+    /// The log of `Z(posterior) / Z(prior)`, which is the marginal likelihood without the base measure of the data.
+    /// Estimates need only this ratio, not the divergence between two priors.
     fn log_ratio(&self, data: &Summary<F>) -> Result<f64, Error> {
         let mut all = self.summary.clone();
         all.add(data.centred(), data.weight());
@@ -175,7 +177,7 @@ impl<F: Evidence + Clone> Prior<F> {
 }
 
 impl<F: Evidence + Density + Clone> Prior<F> {
-    /// `log p(x_1, ..., x_n)`, the parameter integrated out.
+    /// `log p(x_1, ..., x_n)`, with the parameter integrated out.
     ///
     /// # Errors
     /// [`Error::OutsideSupport`].
@@ -208,8 +210,8 @@ impl<F: Evidence + Density + Clone> Prior<F> {
         Ok(self.log_ratio(&data)? + base)
     }
 
-    /// `log p(x | all data so far)`, the posterior predictive density of the next observation: beta-binomial, Lomax, Student's
-    /// t and so on, by the family.
+    /// `log p(x | all data so far)`: the log of the posterior predictive density of the next observation. Depending on
+    /// the family, this law is beta-binomial, Lomax, Student's t and so on.
     ///
     /// # Errors
     /// [`Error::OutsideSupport`].

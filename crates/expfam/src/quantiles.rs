@@ -1,4 +1,4 @@
-//! Members from what somebody believes: "the rate lies between 2 and 8 with 90 %".
+//! Elicitation: distributions from stated beliefs such as "the rate lies between 2 and 8 with 90 %".
 //!
 //! | you know | use |
 //! |---|---|
@@ -7,8 +7,9 @@
 //! | an interval with its probability, and nothing else | [`maximum_entropy_within`] |
 //! | the mode, and how many observations it is worth | [`Prior::<Bernoulli>::with_mode`](crate::Prior), [`Prior::<Poisson>::with_mode`](crate::Prior) |
 //!
-//! As priors of a parameter: [`Prior::<Bernoulli>::between`](crate::Prior), of Poisson rates, exponential rates, normal means and precisions
-//! alike. The answer is a conjugate prior, so that posteriors, evidence and predictive densities follow.
+//! Conjugate priors of a parameter can be found in the same way, for example with [`Prior::<Bernoulli>::between`](crate::Prior). There
+//! are such constructors for probabilities, Poisson rates, exponential rates, normal means and normal precisions. Posteriors, evidence
+//! and predictive densities then follow.
 
 use fenchel_linalg::Invalid;
 
@@ -52,8 +53,8 @@ impl<F: Quantiles> Distribution<F> {
     }
 }
 
-/// The member of largest entropy with probability `mass` in `[low, high]`: the mass outside is shared between both sides as the entropy
-/// likes it.
+/// The member of largest entropy with probability `mass` in `[low, high]`. The remaining probability is divided between the two sides
+/// so that the entropy is largest.
 ///
 /// # Errors
 /// Those of [`Quantiles::with_quantiles`].
@@ -116,12 +117,12 @@ fn check(first: (f64, f64), second: (f64, f64), (low, high): (f64, f64)) -> Resu
     Ok(())
 }
 
-/// How much more probability lies below than asked for, from the smaller of both tails.
+/// How much the probability below exceeds the requested one, computed from the smaller of the two tails.
 fn excess(found: (f64, f64), (below, above): (f64, f64)) -> f64 {
     if below < above { found.0 - below } else { above - found.1 }
 }
 
-/// The root of a function that rises (or falls) on `[low, high]`, to the last bits; `None` without a change of sign.
+/// The root of a monotone function on `[low, high]`, to full precision; `None` without a change of sign.
 fn bisect(mut low: f64, mut high: f64, f: impl Fn(f64) -> f64) -> Option<f64> {
     let (at_low, at_high) = (f(low), f(high));
     if !(at_low * at_high <= 0.0) {
@@ -195,9 +196,8 @@ impl Quantiles for LogNormal {
     }
 }
 
-/// Shape and first quantile, in units of the scale, of the gamma law whose quantiles are in the ratio `ratio` and have the given
-/// probabilities below and above: the first quantile for a shape that the second decides, since the larger the shape, the nearer
-/// are the two.
+/// The gamma law with two given quantiles whose ratio is `ratio`: its shape, and the first quantile in units of the scale. The shape
+/// follows from the ratio, because the two quantiles move closer together as the shape grows.
 fn gamma_member(ratio: f64, first: (f64, f64), second: (f64, f64)) -> Option<(f64, f64)> {
     let point = |shape: f64| {
         bisect(-700.0, 30.0, |log| excess(gamma_tails(shape, log.exp()), first)).map(f64::exp)
@@ -305,7 +305,8 @@ impl Prior<Bernoulli> {
         Prior::beta(a, b)
     }
 
-    /// The density of the probability of 1 has its mode there and is worth `weight > 2` observations: `a = 1 + mode (weight - 2)`.
+    /// The prior whose density in the probability has the given mode and which is worth `weight > 2` observations:
+    /// `a = 1 + mode (weight - 2)`.
     ///
     /// # Errors
     /// [`Invalid::Parameter`] unless `0 < mode < 1` and `weight > 2`.
@@ -320,7 +321,7 @@ impl Prior<Bernoulli> {
 }
 
 impl Prior<Poisson> {
-    /// The rate lies in `[low, high]` with the given mass, and below as often as above.
+    /// The prior under which the rate lies in `[low, high]` with the given mass, with equal probability below and above.
     ///
     /// # Errors
     /// Those of [`Quantiles::between`].
@@ -338,7 +339,7 @@ impl Prior<Poisson> {
         Prior::gamma(rate.shape(), rate.rate())
     }
 
-    /// The density of the rate has its mode there and is worth `weight` observations.
+    /// The prior whose density in the rate has the given mode and which is worth `weight` observations.
     ///
     /// # Errors
     /// [`Invalid::Parameter`] unless both are positive.
@@ -360,7 +361,7 @@ fn of_rate(rate: &Distribution<Gamma>, shape: f64, unit: f64) -> Result<(f64, f6
 }
 
 impl Prior<Exponential> {
-    /// The rate lies in `[low, high]` with the given mass, and below as often as above.
+    /// The prior under which the rate lies in `[low, high]` with the given mass, with equal probability below and above.
     ///
     /// # Errors
     /// Those of [`Quantiles::between`]; [`Invalid::Parameter`] for an interval so wide that the prior has no weight.

@@ -1,16 +1,19 @@
-//! Self-concordance of the conjugate, and the quadratic bound that follows.
+//! Self-concordance of the conjugate `A*` of the log-partition function, and the quadratic bound on the divergence that
+//! follows.
 //!
-//! `F` is `M`-self-concordant if `|D^3 F[u,u,u]| <= 2 M (D^2 F[u,u])^(3/2)`. Then, with `w(t) = -t - log(1 - t)` and the root
-//! `t* = 0.2153...` of `w(t / (1 - t)) = t^2`,
+//! A convex function `F` is `M`-self-concordant if `|D^3 F[u,u,u]| <= 2 M (D^2 F[u,u])^(3/2)` for all directions `u`.
+//! Let `A*` be `M`-self-concordant, `mu*` the true mean and `mu` an estimate, and `B_A*` the Bregman divergence, which
+//! is the `KL` divergence. With `w(t) = -t - log(1 - t)` and the root `t* = 0.2153...` of `w(t / (1 - t)) = t^2`, the
+//! bound is
 //!
 //! ```text
 //! M |mu* - mu|_F < t*   ==>   B_A*(mu*; mu) <= |mu* - mu|_F^2,       F = Hess A*(mu*) = I(eta*)^-1.
 //! ```
 //!
-//! The statement of R. Le Priol, PhD thesis 2021, proposition 5.5.1, lacks the constant `M`: it is `1 / sqrt(a)`
-//! for a gamma law of known shape `a`, `sqrt(2)` for normal laws. Bernoulli, categorical and Poisson families have
-//! none: their `A*` is not self-concordant with any constant ([`Family::self_concordance`] is `None`). A
-//! self-concordance passes from `A` to `A*` with the same constant.
+//! R. Le Priol, PhD thesis 2021, states this as proposition 5.5.1 without the constant `M`. The constant is
+//! `1 / sqrt(a)` for a gamma law of known shape `a`, and `sqrt(2)` for normal laws. For Bernoulli, categorical and
+//! Poisson families, `A*` is not self-concordant with any constant, and [`Family::self_concordance`] is `None`. If `A`
+//! is self-concordant, so is `A*`, with the same constant.
 
 use fenchel_linalg::{Cholesky, Invalid};
 use ndarray::ArrayView2;
@@ -25,7 +28,8 @@ pub fn w(t: f64) -> f64 {
     if t < 1.0 { -fenchel_linalg::special::log1pmx(-t) } else { f64::INFINITY }
 }
 
-/// `|mu* - mu|_F` with `F = I(eta*)^-1`: the length of the step from the truth in units of its standard deviation.
+/// `|mu* - mu|_F` with `F = I(eta*)^-1`: the distance of `mu` from the true mean, in units of the standard deviation of
+/// the statistic.
 ///
 /// # Errors
 /// [`Invalid::Length`]; [`Invalid::NotPositiveDefinite`] where the Fisher information is singular to rounding.
@@ -73,7 +77,8 @@ pub fn local_bound<F: Family>(truth: &Distribution<F>, mu: &[f64]) -> Result<Loc
     Ok(LocalBound { norm, bound, quadratic: (t < RADIUS).then_some(norm * norm) })
 }
 
-/// The observations after which `E |mu* - mu_hat|_F < t*` for maximum likelihood in dimension `d`: `d / t*^2`.
+/// The number of observations after which `E |mu* - mu_hat|_F < t*` for maximum likelihood in dimension `d`:
+/// `d / t*^2`.
 pub fn samples_for_quadratic_regime(dimension: usize) -> f64 {
     dimension as f64 / (RADIUS * RADIUS)
 }

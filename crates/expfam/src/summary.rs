@@ -1,4 +1,4 @@
-//! Sufficient statistics that stream, merge and forget.
+//! Sufficient statistics that can be streamed, merged and discounted.
 
 use fenchel_linalg::Invalid;
 use serde::{Deserialize, Serialize};
@@ -7,11 +7,11 @@ use crate::distribution::{check_points, check_same};
 use crate::family::check_shape;
 use crate::{Density, Distribution, Error, Family};
 
-/// Everything that data say about the parameter: their total weight and the mean of `T`, in centred coordinates.
+/// The sufficient statistics of a data set: its total weight and the mean of `T`, in centred coordinates.
 ///
-/// Observing is O(dimension) and allocates nothing. Summaries of parts merge to the summary of the whole, in any order, so
-/// that parts may be read in parallel. Means and variances are kept apart (Chan, Golub and LeVeque's update): a standard
-/// deviation of 1 around 10^8 keeps its digits.
+/// Adding an observation costs O(dimension) and allocates nothing. Summaries of parts can be merged to the summary of
+/// the whole in any order, so parts may be read in parallel. Means and variances are stored separately and updated by
+/// the method of Chan, Golub and LeVeque, so a standard deviation of 1 around 10^8 keeps its digits.
 ///
 /// ```
 /// use fenchel_expfam::{Normal, Summary};
@@ -28,7 +28,7 @@ pub struct Summary<F> {
     family: F,
     weight: f64,
     centred: Vec<f64>,
-    /// Room for one observation.
+    /// Memory for one observation.
     #[serde(skip)]
     room: Vec<f64>,
 }
@@ -55,7 +55,7 @@ impl<F: Family> TryFrom<Unchecked<F>> for Summary<F> {
 }
 
 impl<F: Family> Summary<F> {
-    /// Nothing observed.
+    /// The summary of no observations.
     pub fn new(family: F) -> Self {
         let k = family.dimension();
         Summary { family, weight: 0.0, centred: vec![0.0; k], room: vec![0.0; k] }
@@ -123,8 +123,8 @@ impl<F: Family> Summary<F> {
         }
     }
 
-    /// Multiplies the total weight by a factor from 0 to 1: by `1 - g` before every observation, old data are forgotten at rate `g`.
-    /// At 0, and where the weight underflows, nothing is left.
+    /// Multiplies the total weight by a factor from 0 to 1. A factor of `1 - g` before every observation forgets old
+    /// data at rate `g`. If the factor is 0, or the weight underflows, the summary becomes empty.
     ///
     /// # Errors
     /// [`Invalid::Parameter`] for another factor.
@@ -140,8 +140,8 @@ impl<F: Family> Summary<F> {
         Ok(())
     }
 
-    /// The maximum likelihood estimate `grad A*(mean of T)`: the member whose mean is that of the data. Reference:
-    /// R. Le Priol, PhD thesis 2021, section 5.2.
+    /// The maximum likelihood estimate `grad A*(mean of T)`: the member whose mean equals the mean of the data.
+    /// Reference: R. Le Priol, PhD thesis 2021, section 5.2.
     ///
     /// # Errors
     /// [`Invalid::Empty`]; [`Error::BoundaryMean`] where the likelihood has no maximum (all coins heads, all numbers equal).
@@ -266,11 +266,12 @@ impl<F: Density> Summary<F> {
         Ok(())
     }
 
-    /// Takes one observation out again, which must have been observed: that is not checked, a summary keeps no observations.
+    /// Removes one observation that was added before. This is not checked, because a summary does not store
+    /// observations.
     ///
-    /// Rounding is relative to what was there before. What is left after an outlier of size `s` has an error of about
-    /// `1e-16 s^2` in the variance: of 1, 2 and 1e9, forgetting 1e9 leaves no digit. A summary that forgets outliers, or forgets
-    /// for long, is to be made anew from the observations.
+    /// The rounding error is relative to the state before the removal. Removing an outlier of size `s` leaves an error
+    /// of about `1e-16 s^2` in the variance: for the data 1, 2 and 1e9, removing 1e9 leaves no correct digit. A summary
+    /// from which outliers or very many observations were removed should be recomputed from the observations.
     ///
     /// # Errors
     /// [`Error::OutsideSupport`]; [`Invalid::Parameter`] if less than one observation is there.

@@ -1,4 +1,4 @@
-//! Sums and logarithms over many observations, by the vector kernels of the floor.
+//! Sums and logarithms over many observations, by the vector kernels of `fenchel-linalg`.
 
 use fenchel_linalg::lanes;
 
@@ -29,8 +29,8 @@ pub(crate) fn mean_of(x: &[f64], f: impl Fn(f64) -> f64) -> f64 {
     lanes::run(SumOf { x, f }) / x.len() as f64
 }
 
-/// The same for positive numbers, given `f` with [`lanes::ln`] in place of the logarithm, which ends where numbers are subnormal,
-/// and with the library's.
+/// The same for positive numbers. `f` is given twice: with [`lanes::ln`] as logarithm, which is not valid for subnormal
+/// numbers, and with the logarithm of the standard library.
 pub(crate) fn mean_of_positive(
     x: &[f64],
     fast: impl Fn(f64) -> f64,
@@ -69,8 +69,8 @@ pub(crate) fn mean_excess_of_logs(x: &[f64], mean: f64) -> f64 {
 
 /// `u - log(1 + u)`, given `1 + u` too; no branch and no call.
 ///
-/// Near 0 by `log(1 + u) = 2 artanh(s)` with `s = u / (2 + u)`, which leaves `u s - 2 s^3 (1/3 + s^2/5 + ...)`: `|s| <= 1/3`, what is left
-/// out is below 2e-17 of the sum.
+/// `u - log(1 + u)` near 0. With `s = u / (2 + u)` and `log(1 + u) = 2 artanh(s)`, the result is
+/// `u s - 2 s^3 (1/3 + s^2/5 + ...)`. For `|s| <= 1/3` the omitted terms are below 2e-17 of the sum.
 #[inline(always)]
 fn excess_of_log(u: f64, one_plus: f64) -> f64 {
     let s = u / (2.0 + u);
@@ -123,7 +123,7 @@ pub(crate) fn logs_and_values(x: &[f64], (a, b, c): (f64, f64, f64), out: &mut [
     );
 }
 
-/// `log(1 - x)` for `x` inside of (0, 1), by the vector kernel, with what rounding took from `1 - x` put back.
+/// `log(1 - x)` for `x` in (0, 1), by the vector kernel, with a correction for the rounding error of `1 - x`.
 #[inline(always)]
 pub(crate) fn ln_one_minus(x: f64) -> f64 {
     let u = 1.0 - x;
@@ -141,7 +141,7 @@ pub(crate) fn logs_of_both(x: &[f64], (a, b, c): (f64, f64, f64), out: &mut [f64
     );
 }
 
-/// Writes `f(x_i)` of whole numbers `x_i >= 0`: small counts come again and again, and their values stand in a table.
+/// Writes `f(x_i)` for whole numbers `x_i >= 0`. Small counts occur often, so their values are looked up in a table.
 pub(crate) fn counts(x: &[f64], out: &mut [f64], f: impl Fn(f64) -> f64) {
     let size = if x.len() >= 1024 { 256 } else { 0 };
     let table: Vec<f64> = (0..size).map(|x: u32| f(f64::from(x))).collect();
@@ -154,7 +154,8 @@ pub(crate) fn counts(x: &[f64], out: &mut [f64], f: impl Fn(f64) -> f64) {
 /// Angles up to this size are turned into cosines and sines by [`cos_sin`].
 pub(crate) const NEAR: f64 = 1e5;
 
-/// `(cos x, sin x)` for `|x| <= 2 NEAR`, with an absolute error below 3e-16; no branch and no call, so that loops vectorise.
+/// `(cos x, sin x)` for `|x| <= 2 NEAR`, with an absolute error below 3e-16. There is no branch and no call, so loops
+/// over it vectorise.
 #[inline(always)]
 pub(crate) fn cos_sin(x: f64) -> (f64, f64) {
     // Adding it rounds to a whole number in the low bits.

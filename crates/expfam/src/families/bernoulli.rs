@@ -1,4 +1,4 @@
-//! Coins.
+//! The Bernoulli family: coins.
 
 use fenchel_linalg::special::{log1pmx, sigmoid, softplus};
 use rand::{Rng, RngExt};
@@ -10,8 +10,8 @@ use crate::{Density, Distribution, Error, Evidence, Family, Prior, Sample};
 
 /// `p(x) = p^x (1 - p)^(1 - x)` for `x` in {0, 1}.
 ///
-/// `T(x) = x`, `eta = log(p / (1 - p))`, `A = log(1 + e^eta)`, `mu = p`. Everything is computed from `eta`, so that
-/// probabilities within 1e-300 of 0 or 1 keep their digits.
+/// Statistic `T(x) = x`, natural parameter `eta = log(p / (1 - p))`, log-partition function `A = log(1 + e^eta)`,
+/// mean `mu = p`. All quantities are computed from `eta`, so probabilities within 1e-300 of 0 or 1 keep their digits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bernoulli;
 

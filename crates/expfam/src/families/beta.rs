@@ -1,4 +1,4 @@
-//! Numbers between 0 and 1.
+//! The beta family: numbers between 0 and 1.
 
 use fenchel_linalg::{Invalid, lanes};
 use rand::Rng;
@@ -9,8 +9,9 @@ use crate::family::{check_shape, mean_in, natural_in, point_in};
 use crate::samplers::log_gamma_variable;
 use crate::{Density, Distribution, Error, Family, Sample};
 
-/// `p(x) = x^(a-1) (1 - x)^(b-1) / B(a, b)` for `0 < x < 1`: `T(x) = (log x, log(1 - x))`, `eta = (a - 1, b - 1)`,
-/// `A = log B(a, b)`, `mu = (psi(a) - psi(a + b), psi(b) - psi(a + b))`.
+/// `p(x) = x^(a-1) (1 - x)^(b-1) / B(a, b)` for `0 < x < 1`: statistic `T(x) = (log x, log(1 - x))`, natural
+/// parameter `eta = (a - 1, b - 1)`, log-partition function `A = log B(a, b)`, mean
+/// `mu = (psi(a) - psi(a + b), psi(b) - psi(a + b))`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Beta;
 

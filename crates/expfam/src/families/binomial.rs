@@ -1,4 +1,4 @@
-//! Numbers of successes in a known number of trials.
+//! The binomial family: numbers of successes in a known number of trials.
 
 use fenchel_linalg::Invalid;
 use fenchel_linalg::special::{sigmoid, softplus};
@@ -12,7 +12,8 @@ use crate::family::{check_shape, is_count, mean_in, point_in};
 use crate::special::{ln_beta, ln_choose};
 use crate::{Bernoulli, Density, Distribution, Error, Evidence, Family, Sample};
 
-/// `x` successes in `N` trials, `N` known: `T(x) = x`, `eta = log(p / (1 - p))`, `A = N log(1 + e^eta)`, `mu = N p`.
+/// `x` successes in `N` trials, `N` known: statistic `T(x) = x`, natural parameter `eta = log(p / (1 - p))`,
+/// log-partition function `A = N log(1 + e^eta)`, mean `mu = N p`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Unchecked")]
 pub struct Binomial {

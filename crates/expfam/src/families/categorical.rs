@@ -1,4 +1,4 @@
-//! One of `K` categories.
+//! The categorical family: one of `K` categories.
 
 use fenchel_linalg::Invalid;
 use fenchel_linalg::special::softmax_in_place;
@@ -11,12 +11,12 @@ use crate::family::{check_shape, mean_in, point_in};
 use crate::special::ln_gamma;
 use crate::{Density, Distribution, Error, Evidence, Family, Prior, Sample};
 
-/// `p(x = k) = p_k` for `k` in 0..K, in minimal coordinates: `T(x)` marks the first `K - 1` categories,
-/// `eta_k = log(p_k / p_K)`, `A = log(1 + sum_k e^eta_k)`, `mu_k = p_k` for `k < K`.
+/// `p(x = k) = p_k` for `k` in 0..K, in minimal coordinates: `T(x)` has `K - 1` entries, the indicators of the first
+/// `K - 1` categories; `eta_k = log(p_k / p_K)`, `A = log(1 + sum_k e^eta_k)`, `mu_k = p_k` for `k < K`.
 ///
-/// The last category is the reference. [`with_log_weights`](Categorical::with_log_weights) takes all `K` log-weights, which are
-/// determined up to a common shift only. The share of the last category is what the others leave of 1: one below 1e-16 counts as
-/// none, so that a rare category is better not the last.
+/// The last category is the reference. [`with_log_weights`](Categorical::with_log_weights) takes all `K` log-weights,
+/// which are determined only up to a common shift. The probability of the last category is 1 minus the sum of the
+/// others. A value below 1e-16 is treated as 0, so the last category should not be a rare one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Unchecked")]
 pub struct Categorical {

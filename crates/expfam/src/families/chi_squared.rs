@@ -1,4 +1,4 @@
-//! Sums of squared standard normal variables.
+//! The chi-squared family: sums of squared standard normal variables.
 
 use fenchel_linalg::{Invalid, lanes};
 use rand::Rng;
@@ -9,8 +9,8 @@ use crate::samplers::log_gamma_variable;
 use crate::special::{digamma, inverse_digamma, ln_gamma, ln_gamma_divergence, trigamma};
 use crate::{Density, Distribution, Error, Family, Sample};
 
-/// The chi-squared family by degrees of freedom `k`: `T(x) = log x`, `log h = -x/2`, `eta = k/2 - 1`,
-/// `A = log Gamma(k/2) + (k/2) log 2`, `mu = psi(k/2) + log 2`.
+/// The chi-squared family by degrees of freedom `k`: statistic `T(x) = log x`, `log h = -x/2`, natural parameter
+/// `eta = k/2 - 1`, log-partition function `A = log Gamma(k/2) + (k/2) log 2`, mean `mu = psi(k/2) + log 2`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChiSquared;
 

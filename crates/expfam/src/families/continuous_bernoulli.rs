@@ -1,4 +1,4 @@
-//! Numbers between 0 and 1 with an exponential density.
+//! The continuous Bernoulli family: numbers between 0 and 1 with an exponential density.
 
 use rand::Rng;
 use serde::{Deserialize, Serialize};
@@ -10,11 +10,12 @@ use crate::special::{
 };
 use crate::{Density, Distribution, Error, Family, Sample};
 
-/// `p(x) ~ lambda^x (1 - lambda)^(1 - x)` for `x` in [0, 1]: `T(x) = x`, `eta = log(lambda / (1 - lambda))`,
-/// `A = log((e^eta - 1) / eta)`, `mu = 1 / (1 - e^-eta) - 1 / eta`.
+/// `p(x) ~ lambda^x (1 - lambda)^(1 - x)` for `x` in [0, 1]: statistic `T(x) = x`, natural parameter
+/// `eta = log(lambda / (1 - lambda))`, log-partition function `A = log((e^eta - 1) / eta)`, mean
+/// `mu = 1 / (1 - e^-eta) - 1 / eta`.
 ///
-/// With `k = |eta| / 2`: `A = eta / 2 + log(sinh(k) / k)` and `mu = (1 +- R(k)) / 2`, where `R = coth(k) - 1 / k` is also the mean
-/// direction on the sphere in three dimensions.
+/// The computation uses `k = |eta| / 2`. Then `A = eta / 2 + log(sinh(k) / k)` and `mu = (1 +- R(k)) / 2`, where
+/// `R = coth(k) - 1 / k` is the mean length of the von Mises-Fisher law in three dimensions.
 ///
 /// Reference: G. Loaiza-Ganem, J. P. Cunningham, "The continuous Bernoulli" (2019).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -87,7 +88,8 @@ impl Family for ContinuousBernoulli {
             };
     }
 
-    /// Reflected so that the mean is below 1/2, where `A` has no linear part; the integral of the variance for short steps.
+    /// The pair is reflected so that the mean is below 1/2, where `A` has no linear part. Short steps use the integral
+    /// of the variance.
     fn kl(&self, p: &[f64], q: &[f64]) -> f64 {
         let (p, q) = if p[0] <= 0.0 { (p[0], q[0]) } else { (-p[0], -q[0]) };
         let d = q - p;

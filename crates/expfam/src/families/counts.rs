@@ -1,4 +1,4 @@
-//! Means over a discrete law by summing its series.
+//! Expectations under a discrete law, by summing the series.
 
 use crate::Error;
 use crate::special::legendre_nodes;
@@ -6,14 +6,15 @@ use crate::special::legendre_nodes;
 /// Terms that are summed one by one on each side of the mode, and before an end of the range.
 const TERMS: f64 = 16_384.0;
 
-/// Where the probability is so far below that of the mode, on the log scale, nothing is left.
+/// Terms whose log-probability is this far below that of the mode are negligible.
 const NOTHING: f64 = -44.0;
 
-/// `E f(x)` over the whole numbers `first..=last`, outward from the mode until the probabilities are below 1e-19 of the mode's.
+/// `E f(x)` over the whole numbers `first..=last`. The sum goes outward from the mode until the probabilities are below
+/// 1e-19 of the mode's.
 ///
-/// A law that is not over after [`TERMS`] terms is so smooth there that its sum is an integral up to 1e-15:
-/// `sum_(x >= a) g(x) = int_(a - 1/2) g + g'(a - 1/2) / 24 - ...` (Euler and Maclaurin). `log_p` and `f` are to be smooth between the
-/// whole numbers as well.
+/// If the sum is not complete after [`TERMS`] terms, the law is so smooth there that the Euler-Maclaurin formula is
+/// exact to 1e-15: `sum_(x >= a) g(x) = int_(a - 1/2) g + g'(a - 1/2) / 24 - ...`. For this, `log_p` and `f` must be
+/// smooth between the whole numbers as well.
 ///
 /// # Errors
 /// [`Error::Unavailable`] for a law whose mode is beyond 2^52, where whole numbers soon skip, or whose probabilities overflow.

@@ -1,6 +1,8 @@
-//! What the von Mises and von Mises-Fisher families share: `eta = k m` for a unit vector `m`.
+//! The common part of the von Mises and von Mises-Fisher families. Both have `eta = k m` with a unit vector `m` (the
+//! mean direction) and a concentration `k`.
 //!
-//! `A = log 0F1(; d/2; k^2/4)`, `mu = R(k) m` with `R = I_{d/2}(k) / I_{d/2-1}(k)`, `I = (R/k) (1 - m m') + R' m m'`.
+//! The log-partition function is `A = log 0F1(; d/2; k^2/4)`. The mean is `mu = R(k) m` with the ratio of Bessel
+//! functions `R = I_{d/2}(k) / I_{d/2-1}(k)`. The Fisher information is `I = (R/k) (1 - m m') + R' m m'`.
 
 use crate::special::legendre;
 use crate::special::{
@@ -79,8 +81,8 @@ pub(crate) fn variance_along(eta: &[f64], d: &[f64]) -> f64 {
 
 /// `KL` of two members.
 ///
-/// With `A = k + g(k)` it is `(k' - <m, eta'>) + g(k') - g(k) + (1 - R(k)) (<m, eta'> - k)`: the linear part of `A` is gone. Where
-/// that cancels, the variance is integrated along the segment.
+/// With `A = k + g(k)`, the divergence is `(k' - <m, eta'>) + g(k') - g(k) + (1 - R(k)) (<m, eta'> - k)`. This form has
+/// no contribution from the linear part of `A`. If it cancels, the variance is integrated along the segment instead.
 pub(crate) fn kl(p: &[f64], q: &[f64]) -> f64 {
     let (n, k, to) = (p.len(), length(p), length(q));
     if k > 1.0 || to > 1.0 {

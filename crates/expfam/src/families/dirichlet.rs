@@ -1,4 +1,4 @@
-//! Probability vectors.
+//! The Dirichlet family: probability vectors.
 
 use fenchel_linalg::Invalid;
 use rand::Rng;
@@ -9,11 +9,12 @@ use super::simplex;
 use crate::family::{check_shape, mean_in, natural_in, point_in};
 use crate::{Density, Distribution, Error, Family, Sample, samplers};
 
-/// `p(x) ~ prod_k x_k^(a_k - 1)` on probability vectors of `K` entries: `T(x) = log x`, `eta = a - 1`,
-/// `A = sum log Gamma(a_k) - log Gamma(sum a)`, `mu_k = psi(a_k) - psi(sum a)`.
+/// `p(x) ~ prod_k x_k^(a_k - 1)` on probability vectors of `K` entries: statistic `T(x) = log x`, natural parameter
+/// `eta = a - 1`, log-partition function `A = sum log Gamma(a_k) - log Gamma(sum a)`, mean
+/// `mu_k = psi(a_k) - psi(sum a)`.
 ///
-/// The base measure is Lebesgue's on the first `K - 1` entries. For draws in logs, and concentrations of 1e-8, see
-/// [`samplers::Dirichlet`].
+/// The base measure is the Lebesgue measure on the first `K - 1` entries. For draws of logarithms, and for
+/// concentrations as small as 1e-8, see [`samplers::Dirichlet`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Unchecked")]
 pub struct Dirichlet {

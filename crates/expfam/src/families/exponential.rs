@@ -1,4 +1,4 @@
-//! Waiting times.
+//! The exponential family of waiting times.
 
 use fenchel_linalg::Invalid;
 use rand::Rng;
@@ -11,12 +11,13 @@ use crate::{Density, Distribution, Error, Family, Sample};
 
 /// `p(x) = rate e^(-rate x)` for `x >= 0`.
 ///
-/// `T(x) = x`, `eta = -rate`, `A = -log(rate)`, `mu = 1 / rate`.
+/// Statistic `T(x) = x`, natural parameter `eta = -rate`, log-partition function `A = -log(rate)`, mean
+/// `mu = 1 / rate`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Exponential;
 
 impl Exponential {
-    /// By rate; the mean is `1 / rate`.
+    /// The member with this rate; its mean is `1 / rate`.
     ///
     /// # Errors
     /// [`Invalid::Parameter`] unless it is positive and finite.

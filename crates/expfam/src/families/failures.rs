@@ -1,4 +1,4 @@
-//! What geometric and negative binomial families share: numbers of failures before the `r`-th success.
+//! The common part of the geometric and negative binomial families: numbers of failures before the `r`-th success.
 //!
 //! `T(x) = x`, `eta = log(1 - p) < 0`, `A = -r log(1 - e^eta)`, `mu = r / (e^-eta - 1)`,
 //! `A* = mu log(mu / (mu + r)) + r log(r / (mu + r))`. The conjugate prior of `p` is `Beta(n0 r + 1, n0 mu0)`.

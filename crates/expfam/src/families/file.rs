@@ -1,4 +1,4 @@
-//! Families read from files: fixed quantities go through the constructor, as a caller's do.
+//! Reading families from files. The fixed quantities go through the constructor, so they are checked.
 
 /// Implements `TryFrom<Unchecked>`, for `#[serde(try_from = "Unchecked")]`, with the fields as the file has them.
 macro_rules! checked_file {

@@ -1,4 +1,4 @@
-//! Positive numbers with two free parameters.
+//! The gamma family: positive numbers with two free parameters.
 
 use fenchel_linalg::Invalid;
 use fenchel_linalg::special::log1pmx;
@@ -15,13 +15,14 @@ use crate::{Density, Distribution, Error, Family, Sample};
 
 /// `p(x) = b^a x^(a-1) e^(-b x) / Gamma(a)` for `x > 0`, by shape `a` and rate `b`.
 ///
-/// `T(x) = (log x, x)`, `eta = (a - 1, -b)`, `A = log Gamma(a) - a log b`, `mu = (psi(a) - log b, a / b)`. Centred coordinates
-/// are `(E x, log E x - E log x)`; the second determines the shape alone.
+/// Statistic `T(x) = (log x, x)`, natural parameter `eta = (a - 1, -b)`, log-partition function
+/// `A = log Gamma(a) - a log b`, mean `mu = (psi(a) - log b, a / b)`. Centred coordinates are
+/// `(E x, log E x - E log x)`; the second entry depends only on the shape.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gamma;
 
 impl Gamma {
-    /// By shape and rate; the mean is `shape / rate`.
+    /// The member with this shape and rate; its mean is `shape / rate`.
     ///
     /// # Errors
     /// [`Invalid::Parameter`] unless both are positive and finite.
@@ -134,8 +135,8 @@ impl Family for Gamma {
     }
 }
 
-/// `KL` from `(a, b)` to `(a', b')`, with their differences: `a' phi(w)` with the ratio `w` of the means, and what the shapes alone
-/// do, both positive.
+/// `KL` from `(a, b)` to `(a', b')`, given the differences of the parameters. It is a sum of two positive parts:
+/// `a' phi(w)` with the ratio `w` of the means, and the divergence due to the shapes.
 pub(crate) fn divergence((a, b): (f64, f64), (to, rate): (f64, f64), (da, db): (f64, f64)) -> f64 {
     // w - 1 with w = (b' / b) / (a' / a).
     let near = da.abs() < 0.5 * a && db.abs() < 0.5 * b;

@@ -1,4 +1,4 @@
-//! Positive numbers of known shape.
+//! The gamma family with known shape.
 
 use fenchel_linalg::Invalid;
 use rand::Rng;
@@ -11,7 +11,8 @@ use crate::samplers::log_gamma_variable;
 use crate::special::{digamma, ln_gamma};
 use crate::{Density, Distribution, Error, Family, Sample};
 
-/// The gamma family whose shape `a` is known: `T(x) = x`, `eta = -rate`, `A = -a log(rate)`, `mu = a / rate`.
+/// The gamma family whose shape `a` is known: statistic `T(x) = x`, natural parameter `eta = -rate`, log-partition
+/// function `A = -a log(rate)`, mean `mu = a / rate`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Unchecked")]
 pub struct GammaKnownShape {

@@ -1,4 +1,4 @@
-//! Numbers of failures before the first success.
+//! The geometric family: numbers of failures before the first success.
 
 use fenchel_linalg::special::log1mexp;
 use rand::Rng;
@@ -9,7 +9,8 @@ use crate::family::{is_count, mean_in, point_in};
 use crate::samplers::open_uniform;
 use crate::{Density, Distribution, Error, Sample};
 
-/// `p(x) = p (1 - p)^x` for `x` = 0, 1, 2, ...: `T(x) = x`, `eta = log(1 - p)`, `A = -log(p)`, `mu = (1 - p) / p`.
+/// `p(x) = p (1 - p)^x` for `x` = 0, 1, 2, ...: statistic `T(x) = x`, natural parameter `eta = log(1 - p)`,
+/// log-partition function `A = -log(p)`, mean `mu = (1 - p) / p`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Geometric;
 

@@ -1,4 +1,5 @@
-//! Half-vectorisation with `sqrt(2)` off the diagonal: the dot product of two vectors is the trace product of the matrices.
+//! Half-vectorisation of symmetric matrices: the lower triangle, with `sqrt(2)` off the diagonal. The dot product of
+//! two such vectors is the trace product of the matrices.
 
 use fenchel_linalg::{Cholesky, Invalid};
 use ndarray::{Array2, ArrayView2};

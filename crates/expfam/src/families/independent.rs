@@ -1,4 +1,4 @@
-//! Vectors of independent entries of one univariate family.
+//! Families of vectors whose entries are independent and belong to one univariate family.
 
 use fenchel_linalg::Invalid;
 use rand::Rng;
@@ -10,7 +10,8 @@ use crate::{Density, Error, Evidence, Family, Sample};
 /// `count` independent numbers of one family, each with its own parameter: `Independent::new(Normal, d)` is the normal family with
 /// diagonal covariance.
 ///
-/// Parameters stand one entry after another; `A` and the divergences are sums, the Fisher information is block diagonal.
+/// Parameters are concatenated entry by entry. `A` and the divergences are sums over the entries, and the Fisher
+/// information is block diagonal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Unchecked<F>", bound(deserialize = "F: Family + Deserialize<'de>"))]
 pub struct Independent<F> {

@@ -1,4 +1,4 @@
-//! Reciprocals of gamma variables.
+//! The inverse gamma family: reciprocals of gamma variables.
 
 use fenchel_linalg::{Invalid, lanes};
 use rand::Rng;
@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 use crate::family::{check_shape, mean_in, natural_in, point_in};
 use crate::{Density, Distribution, Error, Family, Gamma, Sample};
 
-/// `p(x) = b^a x^(-a-1) e^(-b/x) / Gamma(a)` for `x > 0`: `T(x) = (log x, 1/x)`, `eta = (-a - 1, -b)`,
-/// `A = log Gamma(a) - a log b`, `mu = (log b - psi(a), a / b)`. All of it is that of the gamma variable `1/x`.
+/// `p(x) = b^a x^(-a-1) e^(-b/x) / Gamma(a)` for `x > 0`: statistic `T(x) = (log x, 1/x)`, natural parameter
+/// `eta = (-a - 1, -b)`, log-partition function `A = log Gamma(a) - a log b`, mean `mu = (log b - psi(a), a / b)`.
+/// All computations are those of the gamma variable `1/x`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InverseGamma;
 

@@ -1,4 +1,4 @@
-//! First passage times of a drifting Brownian motion.
+//! The inverse Gaussian family: first passage times of a Brownian motion with drift.
 
 use fenchel_linalg::{Invalid, lanes};
 use rand::{Rng, RngExt};
@@ -11,10 +11,12 @@ use crate::samplers::standard_normal;
 use crate::special::scaled_exponential_integral;
 use crate::{Density, Distribution, Error, Family, Sample};
 
-/// `p(x) = sqrt(l / (2 pi x^3)) exp(-l (x - m)^2 / (2 m^2 x))` for `x > 0`, by mean `m` and shape `l`: `T(x) = (x, 1/x)`,
-/// `eta = (-l / (2 m^2), -l / 2)`, `A = -l / m - log(l) / 2`, `mu = (m, 1/m + 1/l)`.
+/// `p(x) = sqrt(l / (2 pi x^3)) exp(-l (x - m)^2 / (2 m^2 x))` for `x > 0`, by mean `m` and shape `l`: statistic
+/// `T(x) = (x, 1/x)`, natural parameter `eta = (-l / (2 m^2), -l / 2)`, log-partition function
+/// `A = -l / m - log(l) / 2`, mean `mu = (m, 1/m + 1/l)`.
 ///
-/// The natural domain is kept open: its border `eta_1 = 0` is the Levy law, which has no mean. Centred coordinates are `(m, 1/l)`.
+/// The natural domain is taken as open: its border `eta_1 = 0` is the Levy law, which has no mean. Centred coordinates
+/// are `(m, 1/l)`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InverseGaussian;
 

@@ -1,4 +1,4 @@
-//! Random covariance matrices.
+//! The inverse Wishart family: random covariance matrices.
 
 use fenchel_linalg::{Cholesky, Invalid};
 use ndarray::{Array2, ArrayView2};
@@ -11,8 +11,9 @@ use super::wishart::{Member, Wishart, check_matrix, statistics};
 use crate::family::{check_shape, natural_in};
 use crate::{Density, Distribution, Error, Family, Sample, samplers};
 
-/// The inverses `X = W^-1` of Wishart matrices, by scale `Psi` and degrees `n > d - 1`: `T(X) = (X^-1, log det X)`,
-/// `eta = (-Psi / 2, -(n + d + 1) / 2)`, `A = log Gamma_d(n/2) + (n d / 2) log 2 - (n/2) log det Psi`.
+/// The inverses `X = W^-1` of Wishart matrices, by scale `Psi` and degrees `n > d - 1`: statistic
+/// `T(X) = (X^-1, log det X)`, natural parameter `eta = (-Psi / 2, -(n + d + 1) / 2)`, log-partition function
+/// `A = log Gamma_d(n/2) + (n d / 2) log 2 - (n/2) log det Psi`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Unchecked")]
 pub struct InverseWishart {

@@ -1,4 +1,4 @@
-//! Real vectors with one variance in all directions.
+//! The isotropic normal family: real vectors with the same variance in all directions.
 
 use fenchel_linalg::Invalid;
 use rand::Rng;
@@ -11,10 +11,11 @@ use crate::family::{check_shape, dot, mean_in, natural_in, point_in};
 use crate::samplers::standard_normal;
 use crate::{Density, Distribution, Error, Family, Sample};
 
-/// `N(m, v I)` on vectors of length `d`: `T(x) = (x, |x|^2)`, `eta = (m / v, -1 / (2 v))`, `A = |m|^2 / (2 v) + d log(v) / 2`,
+/// `N(m, v I)` on vectors of length `d`: statistic `T(x) = (x, |x|^2)`, natural parameter
+/// `eta = (m / v, -1 / (2 v))`, log-partition function `A = |m|^2 / (2 v) + d log(v) / 2`, mean
 /// `mu = (m, |m|^2 + d v)`. Centred coordinates are `(m, d v)`.
 ///
-/// The maximum likelihood variance divides by `n d` (Le Priol (2.8) lacks the `d`).
+/// The maximum likelihood variance divides by `n d`; equation (2.8) of R. Le Priol, PhD thesis 2021, lacks the `d`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Unchecked")]
 pub struct IsotropicNormal {

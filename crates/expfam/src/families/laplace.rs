@@ -1,4 +1,4 @@
-//! Differences from a known centre.
+//! The Laplace family with known location.
 
 use fenchel_linalg::Invalid;
 use rand::Rng;
@@ -10,7 +10,8 @@ use crate::family::point_in;
 use crate::samplers::open_uniform;
 use crate::{Density, Distribution, Error, Family, Sample};
 
-/// `p(x) = e^(-|x - m| / b) / (2 b)` with the location `m` known: `T(x) = |x - m|`, `eta = -1 / b`, `A = log(2 b)`, `mu = b`.
+/// `p(x) = e^(-|x - m| / b) / (2 b)` with the location `m` known: statistic `T(x) = |x - m|`, natural parameter
+/// `eta = -1 / b`, log-partition function `A = log(2 b)`, mean `mu = b`.
 ///
 /// With an unknown location the Laplace laws are no exponential family.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

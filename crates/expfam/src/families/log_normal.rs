@@ -1,4 +1,4 @@
-//! Positive numbers whose logarithm is normal.
+//! The log-normal family: positive numbers whose logarithm is normal.
 
 use fenchel_linalg::lanes;
 use rand::Rng;
@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use crate::family::point_in;
 use crate::{Density, Distribution, Error, Evidence, Family, Normal, Sample};
 
-/// `log x ~ N(m, v)`: `T(x) = (log x, log^2 x)`, and everything else as for [`Normal`] but `log h = -log x - log(2 pi) / 2`.
+/// `log x ~ N(m, v)`. The statistic is `T(x) = (log x, log^2 x)` and `log h = -log x - log(2 pi) / 2`; everything else
+/// is as for [`Normal`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogNormal;
 

@@ -1,4 +1,4 @@
-//! Numbers of individuals of a species.
+//! The logarithmic family: numbers of individuals per species.
 
 use fenchel_linalg::Invalid;
 use fenchel_linalg::special::{log1mexp, log1pmx};
@@ -12,8 +12,8 @@ use crate::samplers::open_uniform;
 use crate::special::legendre;
 use crate::{Density, Distribution, Error, Family, Sample};
 
-/// `p(x) = q^x / (-x log(1 - q))` for `x` = 1, 2, ...: `T(x) = x`, `log h = -log x`, `eta = log(q)`,
-/// `A = log(-log(1 - e^eta))`, `mu = q / (-(1 - q) log(1 - q)) > 1`.
+/// `p(x) = q^x / (-x log(1 - q))` for `x` = 1, 2, ...: statistic `T(x) = x`, `log h = -log x`, natural parameter
+/// `eta = log(q)`, log-partition function `A = log(-log(1 - e^eta))`, mean `mu = q / (-(1 - q) log(1 - q)) > 1`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Logarithmic;
 

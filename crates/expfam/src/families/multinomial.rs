@@ -1,4 +1,4 @@
-//! Counts of `K` categories in a known number of trials.
+//! The multinomial family: counts of `K` categories in a known number of trials.
 
 use fenchel_linalg::Invalid;
 use rand::Rng;

@@ -1,4 +1,5 @@
-//! Numbers of failures before a known number of successes; counts with more variance than Poisson's.
+//! The negative binomial family: numbers of failures before a known number of successes. Such counts have a larger
+//! variance than Poisson counts of the same mean.
 
 use fenchel_linalg::Invalid;
 use rand::Rng;
@@ -11,8 +12,8 @@ use crate::family::{is_count, mean_in, point_in};
 use crate::special::ln_beta;
 use crate::{Density, Distribution, Error, Family, Sample};
 
-/// `p(x) = Gamma(x + r) / (Gamma(r) x!) p^r (1 - p)^x`, with `r > 0` known, whole or not: `T(x) = x`, `eta = log(1 - p)`,
-/// `A = -r log(p)`, `mu = r (1 - p) / p`.
+/// `p(x) = Gamma(x + r) / (Gamma(r) x!) p^r (1 - p)^x`, with `r > 0` known, whole or not: statistic `T(x) = x`,
+/// natural parameter `eta = log(1 - p)`, log-partition function `A = -r log(p)`, mean `mu = r (1 - p) / p`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Unchecked")]
 pub struct NegativeBinomial {

@@ -1,4 +1,4 @@
-//! Real numbers with unknown mean and variance.
+//! The normal family with unknown mean and variance.
 
 use fenchel_linalg::Invalid;
 use rand::Rng;
@@ -12,8 +12,9 @@ use crate::{Density, Distribution, Error, Evidence, Family, Prior, Sample};
 
 /// `p(x) = exp(-(x - m)^2 / (2 v)) / sqrt(2 pi v)`, by mean `m` and variance `v`.
 ///
-/// `T(x) = (x, x^2)`, `eta = (m / v, -1 / (2 v))`, `A = m^2 / (2 v) + log(v) / 2`, `mu = (m, m^2 + v)`. Centred coordinates are
-/// `(m, v)`: a variance of 1 around a mean of 10^8 keeps its digits.
+/// Statistic `T(x) = (x, x^2)`, natural parameter `eta = (m / v, -1 / (2 v))`, log-partition function
+/// `A = m^2 / (2 v) + log(v) / 2`, mean `mu = (m, m^2 + v)`. Centred coordinates are `(m, v)`, so a variance of 1
+/// around a mean of 10^8 keeps its digits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Normal;
 
@@ -50,10 +51,10 @@ impl Distribution<Normal> {
 }
 
 impl Prior<Normal> {
-    /// The normal-gamma prior `m | t ~ N(mean, 1 / (weight t))`, `t ~ Gamma(shape, rate)` of mean and precision `t`.
+    /// The normal-gamma prior of the mean `m` and the precision `t`: `m | t ~ N(mean, 1 / (weight t))`,
+    /// `t ~ Gamma(shape, rate)`.
     ///
-    /// This family of priors has `shape = (weight + 3) / 2`: the one that is conjugate in `eta`. The precision has to be given in
-    /// that form.
+    /// The conjugate prior in `eta` has `shape = (weight + 3) / 2`, so the shape is not a free argument.
     ///
     /// # Errors
     /// [`Invalid::Parameter`] unless weight and rate are positive.

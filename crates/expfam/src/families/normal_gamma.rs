@@ -1,4 +1,4 @@
-//! A mean and a precision together: the law that is conjugate to normal observations.
+//! The normal-gamma family of a mean and a precision: the conjugate law of normal observations.
 
 use fenchel_linalg::Invalid;
 use rand::Rng;
@@ -12,13 +12,15 @@ use crate::samplers::{log_gamma_variable, standard_normal};
 use crate::special::{digamma, gamma_shape, ln_gamma, log_minus_digamma, trigamma};
 use crate::{Density, Distribution, Error, Family, Prior, Sample};
 
-/// Points `(m, t)` of a mean and a precision, `t ~ Gamma(a, b)` by shape and rate, `m | t ~ N(m0, 1 / (k t))`.
+/// Points `(m, t)` of a mean `m` and a precision `t`: `t ~ Gamma(a, b)` by shape and rate, and
+/// `m | t ~ N(m0, 1 / (k t))`.
 ///
-/// `T = (log t, t, t m, t m^2)`, `eta = (a - 1/2, -b - k m0^2 / 2, k m0, -k / 2)`,
-/// `A = log Gamma(a) - a log b - log(k) / 2`, `mu = (psi(a) - log b, a / b, m0 a / b, 1 / k + m0^2 a / b)`. Centred coordinates
-/// are `(E t, log E t - E log t, m0, 1 / k)`.
+/// Statistic `T = (log t, t, t m, t m^2)`, natural parameter `eta = (a - 1/2, -b - k m0^2 / 2, k m0, -k / 2)`,
+/// log-partition function `A = log Gamma(a) - a log b - log(k) / 2`, mean
+/// `mu = (psi(a) - log b, a / b, m0 a / b, 1 / k + m0^2 a / b)`. Centred coordinates are
+/// `(E t, log E t - E log t, m0, 1 / k)`.
 ///
-/// A posterior of [`Normal`](crate::Normal) observations is a member: [`NormalGamma::of_prior`].
+/// The posterior of [`Normal`](crate::Normal) observations is a member of this family: see [`NormalGamma::of_prior`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NormalGamma;
 

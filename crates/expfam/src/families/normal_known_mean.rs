@@ -1,4 +1,4 @@
-//! Real numbers around a known mean.
+//! The normal family with known mean.
 
 use fenchel_linalg::Invalid;
 use rand::Rng;
@@ -11,8 +11,9 @@ use crate::family::point_in;
 use crate::samplers::standard_normal;
 use crate::{Density, Distribution, Error, Family, Sample};
 
-/// The normal family whose mean `m` is known, by variance `v`: `T(x) = (x - m)^2`, `eta = -1 / (2 v)`, `A = log(v)
-/// / 2`, `mu = v`. The example of R. Le Priol, PhD thesis 2021, section 5.4.
+/// The normal family with known mean `m`, by variance `v`: statistic `T(x) = (x - m)^2`, natural parameter
+/// `eta = -1 / (2 v)`, log-partition function `A = log(v) / 2`, mean `mu = v`. It is the example of R. Le Priol, PhD
+/// thesis 2021, section 5.4.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Unchecked")]
 pub struct NormalKnownMean {

@@ -1,4 +1,4 @@
-//! Real numbers with a known variance.
+//! The normal family with known variance.
 
 use fenchel_linalg::Invalid;
 use rand::Rng;
@@ -10,8 +10,9 @@ use crate::family::{check_shape, point_in};
 use crate::samplers::standard_normal;
 use crate::{Density, Distribution, Error, Evidence, Family, Sample};
 
-/// The normal family whose variance `v` is known: `T(x) = x`, `eta = m / v`, `A = v eta^2 / 2`, `mu = m`. The
-/// quadratic example of R. Le Priol, PhD thesis 2021, section 5.5.2.
+/// The normal family with known variance `v`: statistic `T(x) = x`, natural parameter `eta = m / v`, log-partition
+/// function `A = v eta^2 / 2`, mean `mu = m`. It is the quadratic example of R. Le Priol, PhD thesis 2021, section
+/// 5.5.2.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Unchecked")]
 pub struct NormalKnownVariance {

@@ -1,4 +1,4 @@
-//! Real vectors with unknown mean and covariance.
+//! The normal family on vectors, with unknown mean and covariance.
 
 use fenchel_linalg::{Cholesky, Invalid};
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
@@ -16,8 +16,10 @@ use crate::{Density, Distribution, Error, Evidence, Family, Sample};
 
 /// The normal family on vectors of length `d`, by mean `m` and covariance `V` with precision `P = V^-1`.
 ///
-/// `T(x) = (x, x x')`, `eta = (P m, -P/2)`, `A = m'P m / 2 - log det(P) / 2`, `mu = (m, V + m m')`. Matrices are lower triangles row
-/// by row, with `sqrt(2)` off the diagonal. Centred coordinates are `(m, V)`. Everything goes through Cholesky factors.
+/// Statistic `T(x) = (x, x x')`, natural parameter `eta = (P m, -P/2)` with the precision matrix `P = V^-1`,
+/// log-partition function `A = m'P m / 2 - log det(P) / 2`, mean `mu = (m, V + m m')`. A matrix is stored as its
+/// lower triangle, row by row, with `sqrt(2)` off the diagonal. Centred coordinates are `(m, V)`. All computations
+/// use Cholesky factors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Unchecked")]
 pub struct NormalVector {
@@ -83,7 +85,8 @@ impl NormalVector {
         Some((m, factor))
     }
 
-    /// The mean to all digits, by two steps of iterative refinement: what `P m = eta_1` leaves is summed with twice the digits.
+    /// The mean to full precision, by two steps of iterative refinement. The residual of `P m = eta_1` is summed with
+    /// twice the digits.
     fn refined(
         &self,
         eta: &[f64],

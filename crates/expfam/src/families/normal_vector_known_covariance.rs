@@ -1,4 +1,4 @@
-//! Real vectors with a known covariance matrix.
+//! The normal family on vectors, with known covariance matrix.
 
 use fenchel_linalg::{Cholesky, Invalid};
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
@@ -11,8 +11,9 @@ use crate::family::{check_shape, dot, point_in};
 use crate::samplers::NormalVector as Law;
 use crate::{Density, Distribution, Error, Evidence, Family, Sample};
 
-/// The normal family on vectors of length `d` whose covariance `V` is known: `T(x) = x`, `eta = V^-1 m`, `A = eta'V eta / 2`,
-/// `mu = m`. The conjugate prior of the mean is `N(mu0, V / n0)`.
+/// The normal family on vectors of length `d` whose covariance `V` is known: statistic `T(x) = x`, natural parameter
+/// `eta = V^-1 m`, log-partition function `A = eta'V eta / 2`, mean `mu = m`. The conjugate prior of the mean is
+/// `N(mu0, V / n0)`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Array2<f64>", into = "Array2<f64>")]
 pub struct NormalVectorKnownCovariance {

@@ -1,4 +1,4 @@
-//! Real vectors around a known mean of 0.
+//! The normal family on vectors, with mean 0.
 
 use fenchel_linalg::{Cholesky, Invalid};
 use ndarray::{Array1, Array2, ArrayView2};
@@ -12,8 +12,9 @@ use crate::family::{check_shape, point_in};
 use crate::samplers::NormalVector as Law;
 use crate::{Density, Distribution, Error, Family, Sample};
 
-/// The normal family on vectors of length `d` with mean 0, by covariance `V`: `T(x) = x x'`, `eta = -V^-1 / 2`, `A
-/// = log det(V) / 2`, `mu = V`. The example of R. Le Priol, PhD thesis 2021, section 5.A.2.
+/// The normal family on vectors of length `d` with mean 0, by covariance `V`: statistic `T(x) = x x'`, natural
+/// parameter `eta = -V^-1 / 2`, log-partition function `A = log det(V) / 2`, mean `mu = V`. It is the example of R.
+/// Le Priol, PhD thesis 2021, section 5.A.2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Unchecked")]
 pub struct NormalVectorZeroMean {

@@ -1,4 +1,4 @@
-//! A mean vector and a precision matrix together: the law that is conjugate to normal vectors.
+//! The normal-Wishart family of a mean vector and a precision matrix: the conjugate law of normal vectors.
 
 use fenchel_linalg::Invalid;
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
@@ -16,9 +16,11 @@ use crate::{Density, Distribution, Error, Family, Sample};
 
 /// Points `(m, P)` of a mean and a precision matrix, `P ~ Wishart(V, n)`, `m | P ~ N(m0, (k P)^-1)`.
 ///
-/// `T = (log det P, P, P m, m'P m)`, `eta = ((n - d) / 2, -(V^-1 + k m0 m0') / 2, k m0, -k / 2)`,
-/// `A = A_Wishart - (d / 2) log k`, `mu = (E log det P, n V, n V m0, d / k + m0' n V m0)`. Matrices are lower triangles row by row
-/// with `sqrt(2)` off the diagonal. In one dimension it is [`NormalGamma`](crate::NormalGamma) with `n = 2 a`, `V = 1 / (2 b)`.
+/// Statistic `T = (log det P, P, P m, m'P m)`, natural parameter
+/// `eta = ((n - d) / 2, -(V^-1 + k m0 m0') / 2, k m0, -k / 2)`, log-partition function
+/// `A = A_Wishart - (d / 2) log k`, mean `mu = (E log det P, n V, n V m0, d / k + m0' n V m0)`. A matrix is stored as
+/// its lower triangle, row by row, with `sqrt(2)` off the diagonal. In one dimension the family is
+/// [`NormalGamma`](crate::NormalGamma) with `n = 2 a`, `V = 1 / (2 b)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Unchecked")]
 pub struct NormalWishart {

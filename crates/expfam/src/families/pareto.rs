@@ -1,4 +1,4 @@
-//! Heavy tails above a known threshold.
+//! The Pareto family with known minimum.
 
 use fenchel_linalg::{Invalid, lanes};
 use rand::Rng;
@@ -10,7 +10,8 @@ use crate::family::point_in;
 use crate::samplers::open_uniform;
 use crate::{Density, Distribution, Error, Family, Sample};
 
-/// `p(x) = a m^a x^(-a-1)` for `x >= m`, with the minimum `m` known: `T(x) = log(x / m)`, `eta = -a`, `A = -log(a)`, `mu = 1 / a`.
+/// `p(x) = a m^a x^(-a-1)` for `x >= m`, with the minimum `m` known: statistic `T(x) = log(x / m)`, natural parameter
+/// `eta = -a`, log-partition function `A = -log(a)`, mean `mu = 1 / a`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Unchecked")]
 pub struct Pareto {

@@ -1,4 +1,4 @@
-//! Counts.
+//! The Poisson family: counts.
 
 use fenchel_linalg::Invalid;
 use rand::Rng;
@@ -11,12 +11,13 @@ use crate::family::{check_shape, is_count, mean_in, natural_in, point_in};
 use crate::special::{ln_gamma, stirling_error};
 use crate::{Density, Distribution, Error, Evidence, Family, Prior, Sample};
 
-/// `p(x) = rate^x e^-rate / x!`: `T(x) = x`, `eta = log(rate)`, `A = mu = rate`.
+/// `p(x) = rate^x e^-rate / x!`: statistic `T(x) = x`, natural parameter `eta = log(rate)`, log-partition function and
+/// mean `A = mu = rate`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Poisson;
 
 impl Poisson {
-    /// By rate, the mean.
+    /// The member with this rate, which is its mean.
     ///
     /// # Errors
     /// [`Invalid::Parameter`] unless it is positive and finite.
@@ -34,7 +35,8 @@ impl Distribution<Poisson> {
 }
 
 impl Prior<Poisson> {
-    /// The prior under which the rate is `Gamma(shape, rate)`: `rate` pseudo-observations, `shape` events.
+    /// The prior under which the rate is `Gamma(shape, rate)`. It corresponds to `rate` pseudo-observations with
+    /// `shape` events in total.
     ///
     /// # Errors
     /// [`Invalid::Parameter`] unless both are positive.
@@ -121,7 +123,8 @@ impl Density for Poisson {
         mean_over(self.name(), range, |x| self.log_density(eta, &x), |x| self.log_base(&x))
     }
 
-    /// For large counts by C. Loader's form, `-KL(x || rate) - log sqrt(2 pi x) - error`, which does not cancel.
+    /// Large counts use C. Loader's form `-KL(x || rate) - log sqrt(2 pi x) - error`, which loses no digits by
+    /// cancellation.
     fn log_density(&self, eta: &[f64], &x: &f64) -> f64 {
         if x < 20.0 {
             return x * eta[0] - eta[0].exp() - ln_gamma(x + 1.0);
@@ -146,7 +149,7 @@ impl Sample for Poisson {
     }
 }
 
-/// A Poisson draw of any rate; beyond 10^15 its normal limit.
+/// A Poisson draw for any rate; beyond 10^15 it uses the normal limit.
 pub(crate) fn poisson(rate: f64, rng: &mut dyn Rng) -> f64 {
     if rate <= 0.0 {
         return 0.0;

@@ -1,4 +1,4 @@
-//! Lengths of plane normal vectors.
+//! The Rayleigh family: lengths of normal vectors in the plane.
 
 use fenchel_linalg::{Invalid, lanes};
 use rand::Rng;
@@ -10,7 +10,8 @@ use crate::samplers::open_uniform;
 use crate::special::digamma;
 use crate::{Density, Distribution, Error, Family, Sample};
 
-/// `p(x) = x / s^2 e^(-x^2 / (2 s^2))` for `x > 0`: `T(x) = x^2`, `eta = -1 / (2 s^2)`, `A = -log(-2 eta)`, `mu = 2 s^2`.
+/// `p(x) = x / s^2 e^(-x^2 / (2 s^2))` for `x > 0`: statistic `T(x) = x^2`, natural parameter `eta = -1 / (2 s^2)`,
+/// log-partition function `A = -log(-2 eta)`, mean `mu = 2 s^2`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rayleigh;
 

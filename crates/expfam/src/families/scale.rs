@@ -1,9 +1,9 @@
-//! What the families with `A(eta) = -a log(-eta) + c`, `eta < 0` share: exponential, gamma of known shape, Rayleigh, Weibull,
-//! Pareto, Laplace, normal of known mean.
+//! The common part of the families with `A(eta) = -a log(-eta) + c`, `eta < 0`: exponential, gamma of known shape,
+//! Rayleigh, Weibull, Pareto, Laplace, normal of known mean.
 //!
-//! `mu = -a / eta`, `A*(mu) = a log(a) - a - a log(mu) - c`, `I = a / eta^2`, and
-//! `KL(p || q) = a phi(eta_q / eta_p)` with `phi(z) = z - 1 - log z`. The conjugate prior of `-eta` is
-//! `Gamma(n0 a + 1, n0 mu0)`.
+//! All of them have the mean `mu = -a / eta`, the conjugate `A*(mu) = a log(a) - a - a log(mu) - c`, the Fisher
+//! information `I = a / eta^2`, and `KL(p || q) = a phi(eta_q / eta_p)` with `phi(z) = z - 1 - log z`. The conjugate
+//! prior of `-eta` is `Gamma(n0 a + 1, n0 mu0)`.
 
 use crate::divergence::phi;
 use crate::special::ln_gamma;

@@ -1,7 +1,8 @@
-//! What beta and Dirichlet families share, in terms of concentrations `a_k = eta_k + 1`.
+//! The common part of the beta and Dirichlet families, in terms of the concentrations `a_k = eta_k + 1`.
 //!
-//! `A = sum log Gamma(a_k) - log Gamma(s)` with `s = sum a_k`, `mu_k = psi(a_k) - psi(s)`,
-//! `I = diag(psi'(a_k)) - psi'(s) 11'`.
+//! With `s = sum a_k`: the log-partition function is `A = sum log Gamma(a_k) - log Gamma(s)`, the mean
+//! `mu_k = psi(a_k) - psi(s)`, and the Fisher information `I = diag(psi'(a_k)) - psi'(s) 11'`. Here `psi` is the
+//! digamma function.
 
 use fenchel_optim::scalar::increasing_root;
 
@@ -46,7 +47,7 @@ pub(crate) fn mean(eta: &[f64], mu: &mut [f64]) {
     }
 }
 
-/// `1 - sum_k exp(mu_k)`, positive inside of the mean domain: the largest term is next to 1 where it is small.
+/// `1 - sum_k exp(mu_k)`, which is positive inside the mean domain. Where it is small, the largest term is close to 1.
 pub(crate) fn slack(mu: &[f64]) -> f64 {
     let top = largest(mu);
     let rest = mu.iter().enumerate().filter(|&(k, _)| k != top).map(|(_, m)| m.exp());
@@ -57,10 +58,10 @@ fn largest(x: &[f64]) -> usize {
     (1..x.len()).fold(0, |top, k| if x[k] > x[top] { k } else { top })
 }
 
-/// The concentrations of a mean inside of its domain. O(K) a step, ten steps or so.
+/// The concentrations that have this mean, which must be inside the domain. It takes about ten steps of O(K).
 ///
-/// A start is the sum `s` with `sum_k psi^-1(mu_k + psi(s)) = s`, an equation of one unknown. It loses digits where one
-/// concentration is a small part of the sum; Newton's method on `log(mu_k(a) / mu_k)` in `log a` then finds them.
+/// The start solves `sum_k psi^-1(mu_k + psi(s)) = s`, one equation for the sum `s`. This start loses digits if one
+/// concentration is a small part of the sum. Newton's method on `log(mu_k(a) / mu_k)` in `log a` recovers them.
 pub(crate) fn natural(mu: &[f64], eta: &mut [f64]) {
     let k = mu.len() as f64;
     let f = |y: f64| {
@@ -82,8 +83,9 @@ pub(crate) fn natural(mu: &[f64], eta: &mut [f64]) {
     eta.iter_mut().zip(&a).for_each(|(e, a)| *e = a - 1.0);
 }
 
-/// Newton's method for `log(mu_k(a) / mu_k) = 0` in `y_k = log a_k`, where means are near powers of concentrations; steps of at most
-/// a factor of 20. It ends where residuals no longer fall.
+/// Newton's method for `log(mu_k(a) / mu_k) = 0` in `y_k = log a_k`. In these coordinates the equations are nearly
+/// linear, because means are close to powers of concentrations. Steps change a concentration at most by a factor of 20.
+/// The method stops when the residuals no longer decrease.
 fn polish(mu: &[f64], a: &mut [f64]) {
     let k = a.len();
     let (mut off, mut change) = (vec![0.0; k], vec![0.0; k]);
@@ -157,7 +159,8 @@ pub(crate) fn variance_along(eta: &[f64], d: &[f64]) -> f64 {
     variance_at(&a, d)
 }
 
-/// The integral of the variance along the segment, in concentrations: next to `eta = -1` they have digits that `eta` lacks.
+/// The integral of the variance along the segment, in concentrations. Near `eta = -1` the concentrations have digits
+/// that `eta` has lost.
 pub(crate) fn kl(p: &[f64], q: &[f64]) -> f64 {
     let parts: Vec<(f64, f64, f64)> =
         p.iter().zip(q).map(|(p, q)| (p + 1.0, q + 1.0, q - p)).collect();

@@ -1,4 +1,4 @@
-//! Angles.
+//! The von Mises family: angles.
 
 use fenchel_linalg::Invalid;
 use rand::{Rng, RngExt};
@@ -11,8 +11,9 @@ use crate::samplers::{open_uniform, standard_normal};
 use crate::special::ln_bessel_normaliser;
 use crate::{Density, Distribution, Error, Family, Sample};
 
-/// `p(x) = exp(k cos(x - m)) / (2 pi I_0(k))` for an angle `x`, by direction `m` and concentration `k`: `T(x) = (cos x, sin x)`,
-/// `eta = k (cos m, sin m)`, `A = log I_0(k)`, `mu = R(k) (cos m, sin m)` with `R = I_1 / I_0`.
+/// `p(x) = exp(k cos(x - m)) / (2 pi I_0(k))` for an angle `x`, by direction `m` and concentration `k`: statistic
+/// `T(x) = (cos x, sin x)`, natural parameter `eta = k (cos m, sin m)`, log-partition function `A = log I_0(k)`, mean
+/// `mu = R(k) (cos m, sin m)` with `R = I_1 / I_0`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VonMises;
 
@@ -159,8 +160,8 @@ impl Density for VonMises {
 impl Sample for VonMises {
     type Owned = f64;
 
-    /// D. J. Best, N. I. Fisher, "Efficient simulation of the von Mises distribution" (1979); uniform for tiny concentrations,
-    /// normal for huge ones.
+    /// The algorithm of D. J. Best and N. I. Fisher, "Efficient simulation of the von Mises distribution" (1979). Tiny
+    /// concentrations use a uniform draw, huge ones a normal draw.
     fn draw(&self, eta: &[f64], rng: &mut dyn Rng) -> f64 {
         use std::f64::consts::{PI, TAU};
         let (m, k) = (eta[1].atan2(eta[0]), direction::length(eta));

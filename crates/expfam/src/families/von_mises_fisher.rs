@@ -1,4 +1,4 @@
-//! Directions in space.
+//! The von Mises-Fisher family: directions in space.
 
 use fenchel_linalg::Invalid;
 use rand::{Rng, RngExt};
@@ -11,8 +11,9 @@ use crate::samplers::{gamma_variable, open_uniform, standard_normal};
 use crate::special::ln_bessel_normaliser;
 use crate::{Density, Distribution, Error, Family, Sample};
 
-/// `p(x) ~ exp(k m'x)` for unit vectors `x` in `R^d`, `d >= 2`, with respect to the *uniform probability* on the sphere:
-/// `T(x) = x`, `eta = k m`, `A = log 0F1(; d/2; k^2/4)`, `mu = (I_{d/2} / I_{d/2-1})(k) m`.
+/// `p(x) ~ exp(k m'x)` for unit vectors `x` in `R^d`, `d >= 2`, with respect to the *uniform probability* on the
+/// sphere: statistic `T(x) = x`, natural parameter `eta = k m`, log-partition function `A = log 0F1(; d/2; k^2/4)`,
+/// mean `mu = (I_{d/2} / I_{d/2-1})(k) m`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Unchecked")]
 pub struct VonMisesFisher {
@@ -134,8 +135,8 @@ impl Density for VonMisesFisher {
 impl Sample for VonMisesFisher {
     type Owned = Vec<f64>;
 
-    /// The component along the mean direction by A. T. A. Wood, "Simulation of the von Mises-Fisher distribution" (1994), in three
-    /// dimensions by inversion; the rest is uniform.
+    /// The component along the mean direction is drawn by the algorithm of A. T. A. Wood, "Simulation of the von
+    /// Mises-Fisher distribution" (1994), or in three dimensions by inversion. The remaining direction is uniform.
     fn draw(&self, eta: &[f64], mut rng: &mut dyn Rng) -> Vec<f64> {
         let (d, k) = (self.d as f64, direction::length(eta));
         let mut x: Vec<f64> = eta.iter().map(|_| standard_normal(rng)).collect();

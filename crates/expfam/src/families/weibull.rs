@@ -1,4 +1,4 @@
-//! Lifetimes of known shape.
+//! The Weibull family with known shape: lifetimes.
 
 use fenchel_linalg::Invalid;
 use rand::Rng;
@@ -11,7 +11,8 @@ use crate::samplers::open_uniform;
 use crate::special::digamma;
 use crate::{Density, Distribution, Error, Sample};
 
-/// The Weibull family whose shape `k` is known, by scale `l`: `T(x) = x^k`, `eta = -l^-k`, `A = -log(-eta)`, `mu = l^k`.
+/// The Weibull family whose shape `k` is known, by scale `l`: statistic `T(x) = x^k`, natural parameter
+/// `eta = -l^-k`, log-partition function `A = -log(-eta)`, mean `mu = l^k`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Unchecked")]
 pub struct Weibull {

@@ -1,4 +1,4 @@
-//! Random precision matrices.
+//! The Wishart family: random precision matrices.
 
 use fenchel_linalg::special::log1pmx;
 use fenchel_linalg::{Cholesky, Invalid};
@@ -18,8 +18,9 @@ use crate::{Density, Distribution, Error, Family, Sample, samplers};
 
 /// The Wishart family on symmetric positive definite matrices of order `d`, by scale `V` and degrees of freedom `n > d - 1`.
 ///
-/// `T(W) = (W, log det W)`, `eta = (-V^-1 / 2, (n - d - 1) / 2)`, `A = log Gamma_d(n/2) + (n d / 2) log 2 + (n/2) log det V`,
-/// `mu = (n V, psi_d(n/2) + d log 2 + log det V)`. Matrices are lower triangles row by row with `sqrt(2)` off the diagonal.
+/// Statistic `T(W) = (W, log det W)`, natural parameter `eta = (-V^-1 / 2, (n - d - 1) / 2)`, log-partition function
+/// `A = log Gamma_d(n/2) + (n d / 2) log 2 + (n/2) log det V`, mean `mu = (n V, psi_d(n/2) + d log 2 + log det V)`.
+/// Matrices are lower triangles row by row with `sqrt(2)` off the diagonal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Unchecked")]
 pub struct Wishart {
@@ -69,7 +70,8 @@ impl Wishart {
     }
 }
 
-/// A Wishart law by `-V^-1 / 2` as a vector and `(n - d + 1) / 2`, which has more digits than `n` next to the border.
+/// A Wishart law given by `-V^-1 / 2` as a vector and by `(n - d + 1) / 2`. The latter keeps more digits than `n` near
+/// the border of the domain.
 #[derive(Clone, Copy)]
 pub(crate) struct Member<'a> {
     pub(crate) d: usize,
@@ -124,8 +126,9 @@ impl Member<'_> {
         out[last * width + last] = trigamma_multivariate_above(self.d, self.above);
     }
 
-    /// `KL` to the member at `(matrix + change, to)`, `to = above + step`: `(n'/2) sum phi(n lambda_i / n')` with the eigenvalues of
-    /// `V'^-1` relative to `V^-1`, and what the degrees alone do, both positive.
+    /// `KL` to the member at `(matrix + change, to)`, with `to = above + step`. It is a sum of two positive parts:
+    /// `(n'/2) sum phi(n lambda_i / n')` with the eigenvalues `lambda_i` of `V'^-1` relative to `V^-1`, and the
+    /// divergence due to the degrees of freedom.
     pub(crate) fn kl(&self, change: &[f64], to: f64, step: f64) -> f64 {
         let (from, change) = (unpack(self.matrix, self.d, -2.0), unpack(change, self.d, -2.0));
         let Some(relative) = half::relative_eigenvalues(&from, change) else { return f64::NAN };
@@ -199,7 +202,8 @@ impl Family for Wishart {
         mu[last] = self.member(eta).mean(&mut mu[..last]);
     }
 
-    /// The degrees solve `sum_i log(n/2) - psi((n - i)/2) = log det E W - E log det W`, an equation of one unknown.
+    /// The degrees of freedom solve `sum_i log(n/2) - psi((n - i)/2) = log det E W - E log det W`, an equation in one
+    /// unknown.
     fn natural(&self, mu: &[f64], eta: &mut [f64]) -> Result<(), Error> {
         let (d, last) = (self.d as f64, half::length(self.d));
         let mean = unpack(mu, self.d, 1.0);

@@ -1,4 +1,4 @@
-//! Losses, slopes and curvatures of many rows, as loops that vectorise.
+//! Losses, first and second derivatives for many rows, as loops that vectorise.
 
 use fenchel_linalg::lanes;
 

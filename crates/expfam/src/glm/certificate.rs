@@ -1,17 +1,20 @@
-//! What the gradient and the Hessian at a point prove about its objective.
+//! A bound on the suboptimality from the gradient and the Hessian at a point.
 //!
 //! ```text
 //! F(x) - F*  <=  (c + (1 - c) log(1 - c)) / k^2,    c = k v < 1,    v^2 = g' H^-1 g,    k = M max_i norm(x_i) in H^-1
 //! ```
 //!
-//! Where the loss of a row has `|a'''| <= M a''`, the Hessian loses at most a factor `e^{-M |x_i.u|}` along a move `u`, and `|x_i.u|` is
-//! at most `k/M` times the length of `u` in `H`. Hence `F(x + u) >= F(x) - v s + (e^{-ks} - 1 + ks) / k^2` at every `u` of length `s`, and
-//! the least of the right side over `s` is the bound: half of `v^2` and a little. `c < 1` also proves that there is a minimiser. `M` is 1
-//! for [`Logistic`](super::Logistic) and [`LogLinear`](super::LogLinear), 0 for [`Identity`](super::Identity). Source: F. Bach,
-//! *Self-concordant analysis for logistic regression* (2010), with the norms of the rows in `H^-1` in the place of Euclidean ones:
-//! columns of any unit are proved alike.
+//! Here `g` and `H` are gradient and Hessian of the objective `F` at `x`, and `|a'''| <= M a''` for the loss of every
+//! row. Then along a move `u` the Hessian decreases at most by the factor `e^{-M |x_i.u|}`, and `|x_i.u|` is at most
+//! `k/M` times the length of `u` in the norm of `H`. Hence `F(x + u) >= F(x) - v s + (e^{-ks} - 1 + ks) / k^2` for
+//! every `u` of length `s`. Minimising the right side over `s` gives the bound, which is slightly more than `v^2 / 2`.
+//! The condition `c < 1` also proves that a minimiser exists. `M` is 1 for [`Logistic`](super::Logistic) and
+//! [`LogLinear`](super::LogLinear), and 0 for [`Identity`](super::Identity). Source: F. Bach, *Self-concordant analysis
+//! for logistic regression* (2010), with the norms of the rows in `H^-1` instead of Euclidean norms, so the bound does
+//! not depend on the units of the columns.
 //!
-//! The norms of the rows are bounded and not computed: with `D` the diagonal of `H`, `x' H^-1 x <= (x' D^-1 x) tr(D H^-1)`. One pass.
+//! The norms of the rows are not computed but bounded: with the diagonal `D` of `H`,
+//! `x' H^-1 x <= (x' D^-1 x) tr(D H^-1)`. This takes one pass over the data.
 
 use fenchel_linalg::{Cholesky, Design};
 use fenchel_optim::Certificate;
@@ -20,7 +23,7 @@ use fenchel_optim::newton::TwiceDifferentiable;
 use super::ScalarFamily;
 use super::objective::Objective;
 
-/// The gap at a point, given its Hessian with its factor; `None` where the theory gives none, or none that is finite.
+/// The bound at a point, given its Hessian with its factor. `None` if the theory gives no finite bound.
 pub(super) fn proved<D: Design, F: ScalarFamily>(
     objective: &mut Objective<'_, D, F>,
     point: &[f64],

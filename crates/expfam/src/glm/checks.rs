@@ -1,4 +1,4 @@
-//! Whether a problem can be fitted in double precision, and whether a fit is one: sizes, separation, rank.
+//! Checks whether a problem can be fitted in double precision, and whether a fit is valid: sizes, separation, rank.
 
 use fenchel_linalg::{Cholesky, Design, Invalid, multiply_squares_transposed};
 use ndarray::ArrayView2;
@@ -6,7 +6,8 @@ use ndarray::ArrayView2;
 use super::ScalarFamily;
 use crate::Error;
 
-/// Second derivatives are sums of squares of columns, dispersions of targets: they have to be numbers with all their digits.
+/// Second derivatives are sums of squares of columns, and dispersions are sums of squares of targets. These squares
+/// must be finite and normal numbers.
 pub(super) fn check_squares<F: ScalarFamily, D: Design>(
     design: &D,
     y: &[f64],
@@ -42,7 +43,8 @@ pub(super) fn check_squares<F: ScalarFamily, D: Design>(
     Ok(())
 }
 
-/// Whether the likelihood grows for ever along the fitted direction `z`, the linear predictor without the offset.
+/// Whether the likelihood increases without bound along the fitted direction `z`, the linear predictor without the
+/// offset.
 pub(super) fn recedes<F: ScalarFamily>(family: &F, y: &[f64], shares: &[f64], z: &[f64]) -> bool {
     let largest = z.iter().fold(0.0, |m: f64, z| m.max(z.abs()));
     // What is below rounding has no sign.

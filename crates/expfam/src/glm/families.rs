@@ -1,4 +1,4 @@
-//! The conditional families, one natural parameter each.
+//! The conditional families of generalised linear models, with one natural parameter each.
 
 use fenchel_linalg::Invalid;
 use fenchel_linalg::special::{ln_gamma, sigmoid, softplus, xlogx};
@@ -8,10 +8,10 @@ use super::batch;
 use crate::divergence::phi;
 use crate::special::logit;
 
-/// A family of one parameter `eta` as a generalised linear model needs it. The loss of a row is convex in `eta`.
+/// A family with one parameter `eta`, with the functions that a generalised linear model needs. The loss of a row is convex in `eta`.
 ///
-/// With the canonical link the loss is `a(eta) - y eta`, and nothing of [`loss`](Self::loss), [`slope`](Self::slope) and
-/// [`curvature`](Self::curvature) need be written.
+/// With the canonical link the loss is `a(eta) - y eta`, and the default implementations of [`loss`](Self::loss),
+/// [`slope`](Self::slope) and [`curvature`](Self::curvature) apply.
 pub trait ScalarFamily: Sync {
     /// Its name in messages and summaries.
     const NAME: &'static str;
@@ -40,7 +40,8 @@ pub trait ScalarFamily: Sync {
     /// `log p(y)` at mean `mu`, weight `w` and dispersion `phi`.
     fn log_likelihood(&self, y: f64, mu: f64, weight: f64, dispersion: f64) -> f64;
 
-    /// The least `M` with `|a'''| <= M a''` everywhere, with the canonical link; `None` where there is none. It makes a gradient a proved gap.
+    /// The smallest `M` with `|a'''| <= M a''` everywhere, for the canonical link; `None` if there is none. With `M`, the gradient and
+    /// the Hessian give a proved bound on the suboptimality.
     fn third_over_second(&self) -> Option<f64> {
         None
     }
@@ -74,8 +75,8 @@ pub trait ScalarFamily: Sync {
         self.variance(eta)
     }
 
-    /// Writes `share_i` times the slope of every row, and returns the sum of `share_i` times the loss. Rows of share 0 count
-    /// nothing, even outside of the domain. Slopes outside of it are NaN.
+    /// Writes `share_i` times the slope of every row, and returns the sum of `share_i` times the loss. Rows of share 0 are ignored,
+    /// even outside the domain. Other slopes outside the domain are NaN.
     fn losses(&self, eta: &[f64], y: &[f64], shares: &[f64], slopes: &mut [f64]) -> f64 {
         let mut sum = 0.0;
         for (i, slope) in slopes.iter_mut().enumerate() {
@@ -107,8 +108,8 @@ pub trait ScalarFamily: Sync {
         self.log_likelihood(y, self.mean(eta), weight, dispersion)
     }
 
-    /// Whether the loss of a target does not grow along any multiple of the change `z` of `eta`, and strictly falls if `z` is
-    /// not 0. If that holds for all rows, the likelihood has no maximum.
+    /// Whether the loss of this target does not increase along the change `z` of `eta`, and strictly decreases if `z` is not 0. If this
+    /// holds for all rows, the likelihood has no maximum.
     fn recedes(&self, y: f64, z: f64) -> bool {
         let _ = y;
         z == 0.0
@@ -188,7 +189,7 @@ fn surprise(y: f64, eta: f64) -> f64 {
     }
 }
 
-/// Log of the number of ways to `w y` successes in `w` trials; 0 unless both are whole.
+/// The log of the number of ways to have `w y` successes in `w` trials; 0 unless both numbers are whole.
 fn choices(y: f64, weight: f64) -> f64 {
     if y == 0.0 || y == 1.0 {
         // There is one way.

@@ -1,4 +1,4 @@
-//! Fitting and predicting.
+//! Fitting generalised linear models, and predicting with them.
 
 use std::ops::ControlFlow;
 
@@ -31,12 +31,14 @@ use crate::Error;
 /// | field | default | meaning |
 /// |---|---|---|
 /// | `family` | | [`Logistic`](super::Logistic), [`LogLinear`](super::LogLinear), ... |
-/// | `intercept` | true | whether there is a `b`, without penalty |
+/// | `intercept` | true | whether the model has an unpenalised intercept `b` |
 /// | `l2` | 0 | ridge, on the scale of the mean loss |
-/// | `stop` | gradient below 1e-10 of its terms, 1e6 passes | when to end |
+/// | `stop` | gradient below 1e-10 of its terms, 1e6 passes | when the method stops |
 ///
-/// `stop` and the certificate count each coordinate of the gradient in units of what cancels in it, `(1/W) sum_i w_i |x_ij| (|y_i| + mu_i)`
-/// at the start: columns of any unit are fitted alike, as long as their squares neither overflow nor vanish, and so are targets.
+/// `stop` and the certificate measure coordinate `j` of the gradient in the unit
+/// `(1/W) sum_i w_i |x_ij| (|y_i| + mu_i)`, computed at the start: the size of the terms that cancel in it. So the fit
+/// does not depend on the units of the columns and of the targets, as long as their squares neither overflow nor
+/// underflow.
 ///
 /// ```
 /// use fenchel_expfam::glm::{Glm, LogLinear};
@@ -78,10 +80,11 @@ impl<F: ScalarFamily + Clone> Glm<F> {
     /// [`Invalid`] for shapes, NaN and targets outside of the mean domain; [`Invalid::RankDeficient`] where columns depend on each
     /// other. A fit that does not converge says so in the status of its report.
     ///
-    /// Without `l2`, logistic data that a hyperplane separates have no maximum of the likelihood. The status is then
-    /// [`NoMinimiser`](Status::NoMinimiser), the fitted point is the proof, and the summary ends with a warning. Where the hyperplane
-    /// goes through some of the rows, or counts of 0 are separated from others, the point proves nothing: the summary warns of fitted
-    /// means at the border of their range, and the status is [`Stalled`](Status::Stalled) where the curvature vanished.
+    /// Without `l2`, the likelihood of logistic data has no maximum if a hyperplane separates the classes. The status
+    /// is then [`NoMinimiser`](Status::NoMinimiser), the fitted point is a separating direction, and the summary ends
+    /// with a warning. In two cases the fitted point is no such proof: if the hyperplane contains some of the rows, or
+    /// if counts of 0 are separated from other counts. Then the summary warns of fitted means at the border of their
+    /// range, and the status is [`Stalled`](Status::Stalled) if the curvature vanished.
     pub fn fit<'y, X: AsDesign + ?Sized>(
         &self,
         x: &X,
@@ -182,8 +185,8 @@ impl<F: ScalarFamily + Clone> Glm<F> {
         })
     }
 
-    /// For many more rows than coefficients: L-BFGS that begins with the Hessian of some rows, each step one look at the data.
-    /// Where it ends before its tolerance, Newton's method goes on.
+    /// The method for many more rows than coefficients: L-BFGS, preconditioned with the Hessian of some of the rows.
+    /// Each step is one pass over the data. If it stops before its tolerance, Newton's method continues.
     fn by_some_rows<'a, D: Design>(
         &self,
         objective: Objective<'a, D, F>,
@@ -244,7 +247,8 @@ impl<F: ScalarFamily + Clone> Glm<F> {
         Ok(())
     }
 
-    /// The origin, with the intercept of the model without columns; without an intercept, a family with a bounded domain has no such start.
+    /// The start: coefficients 0, with the intercept of the model without columns. For a family with a bounded domain,
+    /// a model without intercept has no such start.
     fn start<D: Design>(
         &self,
         objective: &mut Objective<'_, D, F>,
@@ -288,12 +292,13 @@ pub struct GlmModel<F> {
     pub intercept: f64,
     /// Standard errors, deviances and the like.
     pub summary: GlmSummary,
-    /// How the run ended. Its certificate is a proved gap where there is one, as the [module](super) says, else the norm of the gradient.
+    /// How the run ended. Its certificate is a proved bound on the suboptimality if there is one (see the
+    /// [module](super)), and the norm of the gradient otherwise.
     pub report: Report,
 }
 
 impl<F: ScalarFamily> GlmModel<F> {
-    /// `eta`, one a row, without offset. It may lie outside of the family's domain.
+    /// `eta` without offset, one number per row. It may lie outside the domain of the family.
     ///
     /// # Errors
     /// [`Invalid::Length`] for another number of columns; [`Invalid::NonFinite`].
@@ -305,7 +310,7 @@ impl<F: ScalarFamily> GlmModel<F> {
         Ok(eta.into_iter().map(|e| e + self.intercept).collect())
     }
 
-    /// `E[y | x]`, one a row, without offset.
+    /// `E[y | x]` without offset, one number per row.
     ///
     /// # Errors
     /// As [`predict_natural`](Self::predict_natural); [`Error::OutsideNaturalDomain`] with the first row whose `eta` no member of
@@ -314,8 +319,8 @@ impl<F: ScalarFamily> GlmModel<F> {
         self.means(self.predict_natural(x)?)
     }
 
-    /// `E[y | x]` at `eta = x.beta + b + offset`, one a row. With `offset = log(exposure)` of a model with log link these are
-    /// numbers of events.
+    /// `E[y | x]` at `eta = x.beta + b + offset`, one number per row. In a model with log link and
+    /// `offset = log(exposure)`, these are expected numbers of events.
     ///
     /// # Errors
     /// As [`predict`](Self::predict); [`Invalid::Length`] and [`Invalid::NonFinite`] for the offset.

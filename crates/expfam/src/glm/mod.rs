@@ -15,26 +15,30 @@
 //! | [`NegativeBinomialLog`] | log link, a convex loss | `e^eta` | `>= 0` | 1; the size `r` is given |
 //!
 //! # How it is fitted
-//! By Newton's method ([`fenchel_optim::newton`](mod@fenchel_optim::newton)) on the convex negative log-likelihood. With many more rows
-//! than coefficients (40 rows a coefficient, and these at most 40 % of all) the steps are L-BFGS that begins with the Hessian of
-//! some rows: a step is then one look at the data.
+//! The model is fitted by Newton's method ([`fenchel_optim::newton`](mod@fenchel_optim::newton)) on the convex negative
+//! log-likelihood. Another method is used if there are many more rows than coefficients, that is, if 40 rows per
+//! coefficient are at most 40 % of all rows. Then the steps are L-BFGS steps, preconditioned with the Hessian of a
+//! subset of the rows, and each step is one pass over the data.
 //!
-//! The certificate of the fitted point is a proved gap for the logistic, Poisson and normal families: their third derivatives are at most
-//! a multiple of the second, so that gradient and Hessian at a point bound the suboptimality (Bach 2010), without a dual point. It is there
-//! once the point is close, as converged ones are. While the method runs, after a fit that ended far away, and for the other families,
-//! whose curvature grows without such a bound or is not that of a canonical link, it is the norm of the gradient, each coordinate in
-//! units of what cancels in it.
+//! For the logistic, Poisson and normal families, the certificate of the fitted point is a proved bound on the
+//! suboptimality. These families have third derivatives that are at most a multiple of the second, so the gradient and
+//! the Hessian at a point give a bound without a dual point (Bach 2010). The bound exists once the point is close to
+//! the optimum, as converged points are. In all other cases the certificate is the norm of the gradient, with each
+//! coordinate measured relative to the terms that cancel in it. These cases are: while the method runs, after a fit
+//! that ended far from the optimum, and the other families, whose curvature has no such bound or whose link is not
+//! canonical.
 //!
-//! The solvers of `fenchel-finite-sum` are not used. Their certificate is a duality gap, and it needs what is missing here: an
-//! `l2 > 0` (without it no dual point is feasible before the optimum), one loss for all rows (an offset gives each row its own, whose
-//! conjugate has a linear term), and losses that are finite everywhere (half of these families end at `eta = 0`). Without a gap a
-//! model of few coefficients is best solved by its own Hessian, which the standard errors need in any case.
+//! The solvers of `fenchel-finite-sum` are not used, because their certificate is a duality gap. That gap needs
+//! `l2 > 0`: without it no dual point is feasible before the optimum. It also needs the same loss for all rows, but an
+//! offset gives each row its own loss. And it needs losses that are finite everywhere, but half of these families have
+//! the domain `eta < 0`. Without a gap, a model with few coefficients is best solved with its own Hessian, which the
+//! standard errors need in any case.
 //!
-//! An exposure is an offset `log(exposure)` of [`LogLinear`]. The gamma and inverse
-//! Gaussian links are those of the natural parameter: coefficients have the opposite sign of R's `inverse` and `1/mu^2` (and half
-//! the size in the second case).
+//! An exposure is an offset `log(exposure)` of [`LogLinear`]. The links of the gamma and inverse Gaussian families are
+//! those of the natural parameter. So their coefficients have the opposite sign of those in R with the links `inverse`
+//! and `1/mu^2`, and half the size in the second case.
 //!
-//! Reference: Le Priol (2.32); Babichev, section 3.4.
+//! References: R. Le Priol, PhD thesis 2021, equation (2.32); D. Babichev, PhD thesis 2019, section 3.4.
 
 mod batch;
 mod certificate;

@@ -1,4 +1,4 @@
-//! Counts with more variance than a Poisson law: `mu + mu^2 / size`, with a known size.
+//! Negative binomial regression: counts with the variance `mu + mu^2 / size`, for a known size.
 
 use fenchel_linalg::Invalid;
 use fenchel_linalg::special::{log1mexp, sigmoid, softplus};
@@ -9,17 +9,19 @@ use super::families::cross;
 use crate::divergence::phi;
 use crate::special::ln_beta;
 
-/// Negative binomial targets of known size `r`, variance `mu + mu^2 / r`; log link. `r = 1` is the geometric law.
+/// Negative binomial targets of known size `r`, with variance `mu + mu^2 / r` and log link. `r = 1` is the geometric
+/// law.
 ///
-/// The link is not canonical, but the loss `(y + r) log(r + e^eta) - y eta` is convex. Standard errors are from the expected
-/// Hessian, as in R's `glm(y ~ x, MASS::negative.binomial(r))`, with dispersion 1.
+/// The link is not canonical, but the loss `(y + r) log(r + e^eta) - y eta` is convex. Standard errors use the expected
+/// Hessian and dispersion 1, as R's `glm(y ~ x, MASS::negative.binomial(r))` does.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct NegativeBinomialLog {
     /// `r > 0`, which R calls theta.
     pub size: f64,
 }
 
-/// Negative binomial targets of known size `r`; canonical link `eta = log(mu / (mu + r)) < 0`. `r = 1` is the geometric law.
+/// Negative binomial targets of known size `r`, with the canonical link `eta = log(mu / (mu + r)) < 0`. `r = 1` is the
+/// geometric law.
 ///
 /// `e^eta` is the probability of one more event before the next failure.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

@@ -13,9 +13,10 @@ use rand::RngExt;
 
 use super::ScalarFamily;
 
-/// Rows that are looked at together.
+/// The number of rows that are processed together.
 const CHUNK: usize = 256;
-/// Rows that stand for all in a Hessian: so many a coefficient, and at least this share of all.
+/// The subset of rows that approximates the Hessian: this many rows per coefficient, and at least the following share
+/// of all rows.
 const ROWS_A_COEFFICIENT: usize = 40;
 const LEAST: f64 = 0.05;
 
@@ -32,7 +33,7 @@ pub(super) struct Objective<'a, D, F> {
     pub(super) intercept: bool,
     /// Share times second derivative of the loss, where [`bend`](TwiceDifferentiable::bend) was called last.
     curvature: Vec<f64>,
-    /// Share times slope of the loss, where it was looked at last.
+    /// Share times slope of the loss per row, at the last evaluated point.
     slopes: Vec<f64>,
     /// What a coordinate of the gradient is measured in, of [`units`](Self::units) once it was called.
     pub(super) units: Vec<f64>,
@@ -71,7 +72,8 @@ impl<'a, D: Design, F: ScalarFamily> Objective<'a, D, F> {
         z[i] + self.offset.map_or(0.0, |o| o[i])
     }
 
-    /// `sum_i share_i |x_ij| (|y_i| + |mu_i|)`, one a column: what cancels in the gradient. 1 where that is 0.
+    /// `sum_i share_i |x_ij| (|y_i| + |mu_i|)`, one number per column: the size of the terms that cancel in the
+    /// gradient. It is replaced by 1 where it is 0.
     pub(super) fn units(&self, x: &[f64]) -> Vec<f64> {
         let (n, d) = (self.y.len(), self.design.columns());
         let mut z = vec![0.0; n];
@@ -107,7 +109,8 @@ impl<'a, D: Design, F: ScalarFamily> Objective<'a, D, F> {
         rows.losses(0..z.len(), z, 0.0, &mut self.slopes)
     }
 
-    /// `out = X' slopes + l2 x`, and the sum of the slopes for the intercept. Half a pass.
+    /// Computes `out = X' slopes + l2 x`, and the sum of the slopes for the intercept. This is half a pass over the
+    /// data.
     fn transpose(&self, x: &[f64], out: &mut [f64]) {
         let d = self.design.columns();
         multiply_transposed(&self.design, &self.slopes, &mut out[..d]);
@@ -117,7 +120,7 @@ impl<'a, D: Design, F: ScalarFamily> Objective<'a, D, F> {
         }
     }
 
-    /// Keeps the expected second derivatives in place of those of the loss.
+    /// Stores the expected second derivatives instead of those of the loss.
     pub(super) fn bend_expected(&mut self, z: &[f64]) {
         for i in 0..z.len() {
             let variance = || self.family.variance(self.eta(i, z));
@@ -126,12 +129,12 @@ impl<'a, D: Design, F: ScalarFamily> Objective<'a, D, F> {
         }
     }
 
-    /// Keeps second derivatives of 1: the Hessian is then the matrix of the columns alone.
+    /// Sets all second derivatives to 1, so that the Hessian depends on the columns only.
     pub(super) fn flatten(&mut self) {
         self.curvature.copy_from_slice(self.shares);
     }
 
-    /// Whether some of the rows make a Hessian that is good enough to be much cheaper.
+    /// Whether a subset of the rows gives a Hessian that is good enough, and much cheaper.
     pub(super) fn has_many_rows(&self) -> bool {
         self.sample_size() <= 0.4 * self.y.len() as f64
     }
@@ -285,8 +288,8 @@ impl<D: Design, F: ScalarFamily> WithHessian for Objective<'_, D, F> {
 }
 
 impl<D: Design, F: ScalarFamily> Preconditioned for Objective<'_, D, F> {
-    /// The Hessian of some of the rows, scaled so that its diagonal is that of all rows where it was made first. A column that
-    /// none of them has keeps its place by that.
+    /// The Hessian of a subset of the rows. It is scaled so that its diagonal equals the diagonal of the full Hessian
+    /// at the point where it was first computed. So a column without entries in the subset keeps its diagonal entry.
     fn preconditioner(&mut self, z: &[f64]) -> (Vec<f64>, f64) {
         let k = self.dimension();
         self.bend(z);

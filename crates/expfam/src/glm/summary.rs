@@ -1,4 +1,4 @@
-//! Standard errors, deviances, and the table of them.
+//! Standard errors, deviances and the summary table.
 
 use std::fmt;
 
@@ -31,10 +31,11 @@ pub struct Coefficient {
     pub p_value: f64,
 }
 
-/// What is known about a fit. With a penalty the standard errors are those of the penalised Hessian.
+/// The summary of a fit. With a penalty, the standard errors are those of the penalised Hessian.
 ///
-/// A number that does not exist is NaN, and null in a file: the dispersion with no residual degrees of freedom, and with it standard
-/// errors and p-values; likelihood and AIC of a perfect fit, where the likelihood of the dispersion is unbounded.
+/// A number that does not exist is NaN, and null in a file. Without residual degrees of freedom there is no dispersion,
+/// so there are no standard errors and no p-values either. A perfect fit has no likelihood and no AIC, because the
+/// likelihood is unbounded in the dispersion.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GlmSummary {
     /// Name of the family.
@@ -58,15 +59,16 @@ pub struct GlmSummary {
     pub residual_degrees: usize,
     /// `n` less 1, or `n` without an intercept.
     pub null_degrees: usize,
-    /// Log-likelihood, at the dispersion `deviance / n` where it is not known, and `phi / w_i` of a row of weight `w_i`. For weighted
-    /// gamma and inverse Gaussian targets R has `deviance / sum_i w_i` and weighs the log-densities instead: its AIC is another one.
+    /// The log-likelihood. If the dispersion is not known, it is `deviance / n`, and `phi / w_i` for a row of weight
+    /// `w_i`. For weighted gamma and inverse Gaussian targets, R uses `deviance / sum_i w_i` and weights the
+    /// log-densities instead, so its AIC differs.
     #[serde(with = "finite_or_null")]
     pub log_likelihood: f64,
-    /// `2 k - 2 log-likelihood`; a dispersion that is not known counts as a parameter.
+    /// `2 k - 2 log-likelihood`. An unknown dispersion counts as one of the `k` parameters.
     #[serde(with = "finite_or_null")]
     pub aic: f64,
-    /// Rows whose fitted mean is within 1e-8 of 0, or of 1 for shares: a sign of separated data, whose likelihood grows for ever.
-    /// Families of estimated dispersion count none.
+    /// The number of rows whose fitted mean is within 1e-8 of 0, or of 1 for shares. It is a sign of separated data,
+    /// whose likelihood increases without bound. It is 0 for families with estimated dispersion.
     pub at_border: usize,
     /// The fitted point is proof that the likelihood has no maximum.
     pub unbounded: bool,
@@ -165,10 +167,11 @@ impl GlmSummary {
     }
 }
 
-/// The intercept of the model without columns: in closed form without an offset, else by Newton's method in one variable.
+/// The intercept of the model without columns. It has a closed form without an offset, and is found by Newton's method
+/// in one variable otherwise.
 ///
-/// With offsets from `o` to `O` it lies between `link(mean) - O` and `link(mean) - o`; steps stay in that bracket, and there are at
-/// most 200.
+/// With offsets from `o` to `O`, the intercept lies between `link(mean) - O` and `link(mean) - o`. Steps stay in that
+/// bracket, and there are at most 200.
 pub(super) fn null_intercept<D: Design, F: ScalarFamily>(objective: &Objective<'_, D, F>) -> f64 {
     let (family, share) = (objective.family, objective.shares);
     let mean: f64 = share.iter().zip(objective.y).map(|(s, y)| s * y).sum();
@@ -216,7 +219,8 @@ fn normal_tails(z: f64) -> f64 {
     erfcx(x) * (-x * x).exp()
 }
 
-/// `P(|T| > |t|)` of Student's t, by the integral of the density in `u = atan(t / sqrt(nu))`, where it is a power of the cosine.
+/// `P(|T| > |t|)` for Student's t. With `u = atan(t / sqrt(nu))` the density is a power of the cosine, which is
+/// integrated.
 fn student_tails(t: f64, degrees: f64) -> f64 {
     if !(degrees > 0.0) || t.is_nan() {
         return f64::NAN;

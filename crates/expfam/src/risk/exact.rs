@@ -1,4 +1,4 @@
-//! Closed forms, one-dimensional integrals and finite sums.
+//! Risks by closed forms, one-dimensional integrals and finite sums.
 
 use fenchel_linalg::quadrature::{Tolerance, integrate_between};
 
@@ -29,8 +29,9 @@ pub fn asymptotic(dimension: usize, n: f64) -> f64 {
     0.5 * dimension as f64 / n
 }
 
-/// Maximum likelihood for a gamma law of known shape `a` (1/2: the variance of a normal law; 1: an exponential law):
-/// `a (1 / (n a - 1) + psi(n a) - log(n a))`, infinite for `n a <= 1`. Le Priol (5.45)-(5.48).
+/// The risk of maximum likelihood for a gamma law of known shape `a`: `a (1 / (n a - 1) + psi(n a) - log(n a))`,
+/// infinite for `n a <= 1`. Shape 1/2 is the variance of a normal law, shape 1 an exponential law. Source: R. Le Priol,
+/// PhD thesis 2021, equations (5.45) to (5.48).
 pub fn gamma_mle(shape: f64, n: f64) -> f64 {
     if !valid(&[shape], &[n]) {
         return f64::NAN;
@@ -39,7 +40,8 @@ pub fn gamma_mle(shape: f64, n: f64) -> f64 {
     if na > 1.0 { shape * (1.0 / (na - 1.0) - log_minus_digamma(na)) } else { f64::INFINITY }
 }
 
-/// `1 / (n (n a - 1)) <= risk <= 1 / (2 n) + 1 / (n (n a - 1))`: theorem 5.A.1.
+/// Bounds on the risk of [`gamma_mle`]: `1 / (n (n a - 1)) <= risk <= 1 / (2 n) + 1 / (n (n a - 1))`. Source: R. Le
+/// Priol, PhD thesis 2021, theorem 5.A.1.
 pub fn gamma_mle_bounds(shape: f64, n: f64) -> (f64, f64) {
     if !valid(&[shape], &[n]) {
         return (f64::NAN, f64::NAN);
@@ -52,8 +54,8 @@ pub fn gamma_mle_bounds(shape: f64, n: f64) -> (f64, f64) {
     (low, 0.5 / n + low)
 }
 
-/// `E[mu* / mu_MAP]` with `n0` pseudo-observations at `r = mu0 / mu*`: `(n0 + n) a e^(c a) E_{n a}(c a)` with `c =
-/// n0 r`, the generalised exponential integral. R. Le Priol, PhD thesis 2021, lemma 5.A.3.
+/// `E[mu* / mu_MAP]` with `n0` pseudo-observations at `r = mu0 / mu*`. It is `(n0 + n) a e^(c a) E_{n a}(c a)` with
+/// `c = n0 r` and the generalised exponential integral `E_p`. Source: R. Le Priol, PhD thesis 2021, lemma 5.A.3.
 pub fn mean_ratio(shape: f64, n0: f64, r: f64, n: f64) -> f64 {
     if !valid(&[shape, n0, r], &[n]) {
         return f64::NAN;
@@ -79,8 +81,8 @@ pub fn mean_ratio_bounds(shape: f64, n0: f64, r: f64, n: f64) -> (f64, f64) {
     (low, high)
 }
 
-/// MAP for a gamma law of known shape `a`, with `n0` pseudo-observations at `r = mu0 / mu*`: an integral, relative error about
-/// 1e-10. 0 pseudo-observations is maximum likelihood.
+/// The risk of MAP for a gamma law of known shape `a`, with `n0` pseudo-observations at `r = mu0 / mu*`. It is computed
+/// as an integral with a relative error of about 1e-10. `n0 = 0` is maximum likelihood.
 ///
 /// With an exactly right prior (`r = 1`) the risk first *rises* from 0 and falls after a few observations.
 pub fn gamma_map(shape: f64, n0: f64, r: f64, n: f64) -> f64 {
@@ -118,8 +120,8 @@ pub fn gamma_map_symmetrised(shape: f64, n0: f64, r: f64, n: f64) -> f64 {
     shape * (mean_ratio(shape, n0, r, n) - 1.0 + (n0 * r - n0) / (n0 + n))
 }
 
-/// An upper bound on the symmetrised risk of MAP, and so on its risk. Theorem 5.A.5 of Le Priol, with the factor `a` of (5.99) that
-/// is lost in print.
+/// An upper bound on the symmetrised risk of MAP, and so on its risk. Source: R. Le Priol, PhD thesis 2021, theorem
+/// 5.A.5, with the factor `a` of equation (5.99), which is missing in print.
 pub fn gamma_map_bound(shape: f64, n0: f64, r: f64, n: f64) -> f64 {
     if !valid(&[shape, n0, r], &[n]) {
         return f64::NAN;
@@ -132,8 +134,9 @@ pub fn gamma_map_bound(shape: f64, n0: f64, r: f64, n: f64) -> f64 {
     a * ((n0 + n) / (c + n + 1.0 / a) * (1.0 + 1.0 / (c * a)) - 1.0 + (c - n0) / (n0 + n))
 }
 
-/// Maximum likelihood of the covariance of `N(0, V)` in dimension `d`: `p / (n - d - 1) + (psi_d(n/2) - d log(n/2)) / 2` with
-/// `p = d (d + 1) / 2`; infinite for `n <= d + 1`. Theorem 5.A.2.
+/// The risk of maximum likelihood for the covariance of `N(0, V)` in dimension `d`:
+/// `p / (n - d - 1) + (psi_d(n/2) - d log(n/2)) / 2` with `p = d (d + 1) / 2`. It is infinite for `n <= d + 1`. Source:
+/// R. Le Priol, PhD thesis 2021, theorem 5.A.2.
 pub fn covariance_mle(d: usize, n: f64) -> f64 {
     if !(d > 0 && valid(&[], &[n])) {
         return f64::NAN;
@@ -172,8 +175,9 @@ pub fn normal_vector_mle(d: usize, n: f64) -> f64 {
     0.5 * (psi + m * (2.0 / n).ln() + m * (n + 1.0) / (n - m - 2.0) - m)
 }
 
-/// MAP of mean and variance of a normal law, truth `N(0, 1)`, with `n0` pseudo-observations of mean `m0` and variance `v0`: risk, bias
-/// and variance of the Bregman decomposition. By affine invariance any truth reduces to this one.
+/// The risk of MAP for mean and variance of a normal law, with its bias and variance in the Bregman decomposition. The
+/// truth is `N(0, 1)`; by affine invariance every other truth reduces to it. The prior has `n0` pseudo-observations of
+/// mean `m0` and variance `v0`.
 pub fn normal_map(n0: f64, m0: f64, v0: f64, n: f64) -> (f64, f64, f64) {
     if !(valid(&[n0, v0, n], &[]) && m0.is_finite()) {
         return (f64::NAN, f64::NAN, f64::NAN);
@@ -223,8 +227,8 @@ pub fn quadratic_map(d: usize, n0: f64, distance: f64, n: f64) -> f64 {
     0.5 * (n * d as f64 + (n0 * distance) * (n0 * distance)) / (total * total)
 }
 
-/// MAP of category probabilities: `sum_k p_k E log(p_k (n0 + n) / (n0 q_k + N_k))` with `N_k` binomial, a finite sum. Maximum
-/// likelihood (`n0 = 0`) has infinite risk for every `n`.
+/// The risk of MAP for category probabilities, a finite sum: `sum_k p_k E log(p_k (n0 + n) / (n0 q_k + N_k))` with
+/// binomial `N_k`. Maximum likelihood (`n0 = 0`) has infinite risk for every `n`.
 pub fn categorical_map(p: &[f64], n0: f64, prior: &[f64], n: u32) -> f64 {
     let total: f64 = p.iter().sum();
     let law = p.len() == prior.len() && valid(prior, p) && (total - 1.0).abs() < 1e-9;
@@ -255,7 +259,8 @@ pub fn categorical_map(p: &[f64], n0: f64, prior: &[f64], n: u32) -> f64 {
         .sum()
 }
 
-/// MAP of a Poisson rate: the sum over `S ~ Poisson(n rate)` of `KL`. Infinite for `n0 = 0`, since no event may occur.
+/// The risk of MAP for a Poisson rate: the expected `KL` over `S ~ Poisson(n rate)`. It is infinite for `n0 = 0`,
+/// because the sample may contain no event.
 pub fn poisson_map(rate: f64, n0: f64, prior_mean: f64, n: f64) -> f64 {
     if !valid(&[rate, prior_mean, n0 + n], &[n0, n]) {
         return f64::NAN;
@@ -276,8 +281,8 @@ pub fn poisson_map(rate: f64, n0: f64, prior_mean: f64, n: f64) -> f64 {
         .sum()
 }
 
-/// The least number of observations after which a risk, a decreasing function of `n`, is at most `target` nats; `None` if it is not
-/// after 10^15.
+/// The smallest number of observations for which a risk is at most `target` nats. The risk must be a decreasing
+/// function of `n`. `None` if it is still larger at 10^15.
 ///
 /// ```
 /// use fenchel_expfam::risk::{covariance_mle, sample_size};

@@ -1,5 +1,5 @@
-//! How far an estimate is from the truth: the expected divergence `E KL(p* || p_hat)` after `n` observations, exactly where it is
-//! known, else bounded or simulated.
+//! The risk of an estimate: the expected divergence `E KL(p* || p_hat)` after `n` observations. It is computed exactly
+//! where a formula is known, and bounded or simulated otherwise.
 //!
 //! | estimate | family | exact | bounds |
 //! |---|---|---|---|
@@ -12,10 +12,10 @@
 //! | MAP | categories, counts | [`categorical_map`], [`poisson_map`] | |
 //! | both | any | [`monte_carlo`] | `d / (2 n)` for large `n`: [`asymptotic`] |
 //!
-//! All risks are in nats. A risk without bound is `+inf`. Arguments that are no such thing give NaN: shapes,
-//! weights and rates that are not positive and finite, negative numbers of observations, probabilities that do not
-//! add up to 1. Reference: R. Le Priol, PhD thesis 2021, sections 5.3 to 5.5 and appendices 5.A to 5.E. The
-//! whole-family closed forms are not in the thesis.
+//! All risks are in nats. An infinite risk is `+inf`. Invalid arguments give NaN: shapes, weights and rates that are
+//! not positive and finite, negative numbers of observations, and probabilities that do not sum to 1. Reference: R. Le
+//! Priol, PhD thesis 2021, sections 5.3 to 5.5 and appendices 5.A to 5.E. The closed forms for normal mean with
+//! variance or covariance are not in the thesis.
 
 mod exact;
 mod simulate;

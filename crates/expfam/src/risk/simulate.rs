@@ -1,4 +1,4 @@
-//! Simulated risks, and the split of a risk into bias and variance.
+//! Simulated risks, and the decomposition of a risk into bias and variance.
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::random::stream;
@@ -26,8 +26,8 @@ impl Simulated {
     }
 }
 
-/// `E KL(truth || estimate)` after `n` observations, by `trials` simulations; trial `i` draws from stream `i` of the seed. Maximum
-/// likelihood without a prior.
+/// `E KL(truth || estimate)` after `n` observations, by `trials` simulations. Trial `i` draws from random stream `i` of
+/// the seed. Without a prior the estimate is maximum likelihood.
 ///
 /// # Errors
 /// [`Invalid::Parameter`] for 0 trials or 0 observations.
@@ -64,9 +64,9 @@ pub fn monte_carlo<F: Sample + Clone + PartialEq>(
     Ok(Simulated { mean, standard_error, failures, sorted })
 }
 
-/// The Bregman bias-variance decomposition of a finite set of estimates, `mean KL(p* || p_i) = KL(p* || p~) + mean
-/// KL(p~ || p_i)` with `p~` the member of mean natural parameter: an identity. R. Le Priol, PhD thesis 2021,
-/// theorem 5.5.2.
+/// The Bregman bias-variance decomposition of a finite set of estimates `p_i`. It is the identity
+/// `mean KL(p* || p_i) = KL(p* || p~) + mean KL(p~ || p_i)`, where `p~` is the member with the mean natural parameter
+/// of the estimates. Source: R. Le Priol, PhD thesis 2021, theorem 5.5.2.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BiasVariance {
     /// `mean_i KL(p* || p_i)`.

@@ -1,4 +1,4 @@
-//! Probability vectors and categories.
+//! Draws of probability vectors and of categories.
 
 use fenchel_linalg::Invalid;
 use fenchel_linalg::special::{log_sum_exp, softmax_in_place};
@@ -48,7 +48,8 @@ impl Dirichlet {
         &self.concentrations
     }
 
-    /// Writes the logarithms of a drawn probability vector. Every entry is finite; the probabilities themselves may underflow.
+    /// Writes the logarithms of a drawn probability vector. Every logarithm is finite, even where the probability
+    /// itself would underflow.
     ///
     /// # Panics
     /// If `out` has another length than the concentrations.
@@ -75,7 +76,7 @@ impl Dirichlet {
         out
     }
 
-    /// `rows` independent draws in logs, one a row: a random table of conditional probabilities.
+    /// `rows` independent draws of logarithms, one draw per row: a random table of conditional probabilities.
     pub fn sample_log_rows<R: Rng + ?Sized>(&self, rows: usize, rng: &mut R) -> Array2<f64> {
         let k = self.concentrations.len();
         let mut table = vec![0.0; rows * k];
@@ -114,7 +115,8 @@ pub fn categorical<R: Rng + ?Sized>(weights: &[f64], rng: &mut R) -> Result<usiz
     Ok(last)
 }
 
-/// A category with probability proportional to `exp(log_weight)`, by Gumbel's trick: neither overflow nor underflow. O(k).
+/// A category with probability proportional to `exp(log_weight)`, by the Gumbel-max trick, which neither overflows nor
+/// underflows. O(k).
 ///
 /// # Errors
 /// [`Invalid::Empty`]; [`Invalid::Parameter`] for a log-weight that is NaN or `+inf`, or if all are `-inf`.

@@ -1,4 +1,4 @@
-//! Draws by the textbook parameters, without a family around them: what simulations need in inner loops.
+//! Random draws by textbook parameters, for the inner loops of simulations. They need no family or distribution object.
 //!
 //! | to draw | use |
 //! |---|---|
@@ -9,7 +9,7 @@
 //! | mean and covariance together | [`NormalInverseWishart`] |
 //! | `log` of a gamma variable, for shapes below 1 | [`log_gamma_variable`] |
 //!
-//! Generators are the last argument; equal seeds give equal draws.
+//! The random generator is the last argument; equal seeds give equal draws.
 
 mod dirichlet;
 mod normal;

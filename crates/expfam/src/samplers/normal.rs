@@ -1,4 +1,4 @@
-//! Normal vectors, alone and together with their covariance.
+//! Draws of normal vectors, alone and together with their covariance.
 
 use fenchel_linalg::Invalid;
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
@@ -8,7 +8,7 @@ use super::scalar::standard_normal;
 use super::wishart::{InverseWishart, Wishart};
 use crate::families::half;
 
-/// The normal distribution on vectors, ready to draw: O(d^2) a draw, no inverse is formed.
+/// The normal distribution on vectors, prepared for drawing. A draw costs O(d^2), and no inverse is formed.
 ///
 /// ```
 /// use fenchel_expfam::samplers::NormalVector;
@@ -124,7 +124,7 @@ impl NormalVector {
         out.iter_mut().zip(&x).zip(&self.mean).for_each(|((out, x), m)| *out = m + x);
     }
 
-    /// `n` draws, one a row.
+    /// `n` draws, one per row.
     pub fn samples<R: Rng + ?Sized>(&self, n: usize, rng: &mut R) -> Array2<f64> {
         let d = self.mean.len();
         let mut x = vec![0.0; n * d];

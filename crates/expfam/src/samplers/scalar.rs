@@ -1,4 +1,4 @@
-//! Draws of one number.
+//! Draws of single numbers.
 
 use rand::Rng;
 use rand_distr::{Distribution, Gamma, OpenClosed01, StandardNormal};
@@ -26,8 +26,8 @@ pub(crate) fn gamma_variable<R: Rng + ?Sized>(shape: f64, rng: &mut R) -> f64 {
 
 /// `log G` of a gamma variable `G` of the given shape and rate 1; NaN unless `shape > 0`.
 ///
-/// For a shape of 1e-3 half of all draws are below 1e-300, and their logarithm is what a Dirichlet vector needs:
-/// `G = G' U^(1/shape)` with `G'` of shape + 1.
+/// For a shape of 1e-3, half of all draws `G` are below 1e-300, but a Dirichlet vector needs their logarithm. It is
+/// computed from `G = G' U^(1/shape)`, where `G'` has the shape plus 1 and `U` is uniform.
 pub fn log_gamma_variable<R: Rng + ?Sized>(shape: f64, rng: &mut R) -> f64 {
     if !(shape > 0.0) {
         return f64::NAN;

@@ -1,5 +1,5 @@
-//! Random matrices by Bartlett's decomposition: chi-squared variables and normals in a triangle, `d(d+1)/2` draws and no
-//! outer products.
+//! Draws of random matrices by Bartlett's decomposition. A draw fills a triangle with chi-squared and normal variables;
+//! it takes `d(d+1)/2` scalar draws and no outer products.
 //!
 //! Reference: M. S. Bartlett, "On the theory of statistical regression" (1933).
 
@@ -10,7 +10,8 @@ use rand::Rng;
 use super::scalar::{gamma_variable, standard_normal};
 use crate::families::half;
 
-/// The Wishart distribution: `sum of degrees` outer products of `N(0, scale)` vectors, for `degrees > d - 1`, whole or not.
+/// The Wishart distribution: the law of a sum of `degrees` outer products of `N(0, scale)` vectors, extended to all
+/// real `degrees > d - 1`.
 ///
 /// ```
 /// use fenchel_expfam::samplers::Wishart;
@@ -59,7 +60,7 @@ impl Wishart {
         out
     }
 
-    /// A draw.
+    /// One draw.
     pub fn sample<R: Rng + ?Sized>(&self, rng: &mut R) -> Array2<f64> {
         let factor = self.sample_factor(rng);
         factor.dot(&factor.t())
@@ -86,8 +87,8 @@ impl InverseWishart {
 
     /// The Cholesky factor `F` of a draw `F F'`.
     ///
-    /// A standard Wishart matrix is also `U U'` with an upper triangle `U`, whose diagonal has the degrees in reverse; then
-    /// `F = L U^-T` is lower triangular. Nothing is inverted.
+    /// A standard Wishart matrix can also be written as `U U'` with an upper triangle `U`, whose diagonal has the
+    /// degrees of freedom in reverse order. Then `F = L U^-T` is lower triangular. No matrix is inverted.
     pub fn sample_factor<R: Rng + ?Sized>(&self, rng: &mut R) -> Array2<f64> {
         let d = self.factor.nrows();
         let mut upper: Array2<f64> = Array2::zeros((d, d));
@@ -109,7 +110,7 @@ impl InverseWishart {
         out
     }
 
-    /// A draw.
+    /// One draw.
     pub fn sample<R: Rng + ?Sized>(&self, rng: &mut R) -> Array2<f64> {
         let factor = self.sample_factor(rng);
         factor.dot(&factor.t())

@@ -1,16 +1,17 @@
-//! Modified Bessel functions as directional statistics needs them: ratios and normalisers, for orders `nu = d/2 - 1`.
+//! Modified Bessel functions for directional statistics: ratios and normalisers, for orders `nu = d/2 - 1`.
 
 use fenchel_linalg::special::ln_gamma;
 
-/// From this `k` on (and `k >= d^2`) the expansion in `1 / k` is used: its smallest terms are below 1e-17 there.
+/// For `k` of at least this value, and `k >= d^2`, the expansion in `1 / k` is used: its smallest terms are below 1e-17
+/// there.
 const FAR: f64 = 25.0;
 /// Terms of the expansion, at most.
 const TERMS: usize = 40;
 
 /// `R = I_{d/2}(k) / I_{d/2-1}(k)`: the length of the mean direction of a von Mises-Fisher law on the sphere in `R^d`, `d >= 1`.
 ///
-/// Continued fraction of Perron and Gauss, `1 / (2 nu / k + 1 / (2 (nu + 1) / k + ...))` with `nu = d / 2`; relative error
-/// below 1e-14. `k / d` for small `k`, and 1 at infinity.
+/// The method is the continued fraction of Perron and Gauss, `1 / (2 nu / k + 1 / (2 (nu + 1) / k + ...))` with
+/// `nu = d / 2`. The relative error is below 1e-14. The ratio is about `k / d` for small `k`, and 1 at infinity.
 pub fn bessel_ratio(d: usize, k: f64) -> f64 {
     match one_minus_or_ratio(d, k) {
         Ok(deficit) => 1.0 - deficit,
@@ -111,8 +112,8 @@ pub(crate) fn bessel_ratio_slope(d: usize, k: f64) -> f64 {
     slope
 }
 
-/// The derivative of `R = sum_j r_j k^(2j+1)`; the Riccati equation gives `(2j + d) r_j = -sum_i r_i r_(j-1-i)`, `r_0 = 1/d`. The
-/// series converges up to the first zero of `J_{d/2-1}`, beyond `d/2 + 1.4`.
+/// The derivative of `R = sum_j r_j k^(2j+1)`. By the Riccati equation, `(2j + d) r_j = -sum_i r_i r_(j-1-i)` with
+/// `r_0 = 1/d`. The series converges up to the first zero of `J_{d/2-1}`, which is beyond `d/2 + 1.4`.
 fn slope_series(m: f64, k: f64) -> f64 {
     const TERMS: usize = 15;
     let mut r = [0.0; TERMS];
@@ -164,7 +165,8 @@ pub fn inverse_bessel_ratio(d: usize, r: f64, missing: f64) -> f64 {
 
 /// `log 0F1(; d/2; k^2 / 4)`: the log of the mean of `exp(k cos(angle))` over the uniform law on the sphere in `R^d`. 0 at 0.
 ///
-/// Power series for `k^2 / 4` below about 10^4, else the uniform expansion of Debye for large orders or Hankel's for large `k`.
+/// The method is the power series for `k^2 / 4` below about 10^4. Beyond, it is Debye's uniform expansion for large
+/// orders, or Hankel's expansion for large `k`.
 pub fn ln_bessel_normaliser(d: usize, k: f64) -> f64 {
     if !(k >= 0.0) || d == 0 {
         return f64::NAN;
@@ -186,7 +188,7 @@ pub fn ln_bessel_normaliser(d: usize, k: f64) -> f64 {
     debye(nu, k)
 }
 
-/// `log 0F1(; d/2; k^2 / 4) - k`, with the digits of what is left for large `k`.
+/// `log 0F1(; d/2; k^2 / 4) - k`, computed without cancellation for large `k`.
 pub(crate) fn ln_bessel_excess(d: usize, k: f64) -> f64 {
     let nu = 0.5 * d as f64 - 1.0;
     if d == 3 && k >= 2.0 {
@@ -214,7 +216,8 @@ pub(crate) fn ln_sinhc(k: f64) -> f64 {
     k + (-(-2.0 * k).exp()).ln_1p() - (2.0 * k).ln()
 }
 
-/// `log(1 + sum_j z^j / (j! (m/2)_j))` with `z = k^2 / 4`; all terms positive. Scaled, since `e^k` may overflow.
+/// `log(1 + sum_j z^j / (j! (m/2)_j))` with `z = k^2 / 4`. All terms are positive. The sum is scaled, because `e^k` may
+/// overflow.
 fn series(m: f64, k: f64) -> f64 {
     let z = 0.25 * k * k;
     let (mut term, mut sum, mut scale) = (1.0, 0.0, 0.0);
@@ -240,7 +243,8 @@ fn from_ln_bessel(nu: f64, k: f64, ln_bessel: f64) -> f64 {
     ln_gamma(nu + 1.0) - nu * (0.5 * k).ln() + ln_bessel
 }
 
-/// [`from_ln_bessel`] less `k`, by Hankel's expansion: `I_nu(k) ~ e^k / sqrt(2 pi k) (1 - (4 nu^2 - 1) / (8 k) + ...)`.
+/// [`from_ln_bessel`] minus `k`, by Hankel's expansion:
+/// `I_nu(k) ~ e^k / sqrt(2 pi k) (1 - (4 nu^2 - 1) / (8 k) + ...)`.
 fn hankel(nu: f64, k: f64) -> f64 {
     let square = 4.0 * nu * nu;
     let (mut term, mut sum) = (1.0, 1.0);
@@ -259,8 +263,8 @@ fn hankel(nu: f64, k: f64) -> f64 {
     from_ln_bessel(nu, k, sum.ln() - 0.5 * (std::f64::consts::TAU * k).ln())
 }
 
-/// Debye's uniform expansion in `1 / nu` (Abramowitz and Stegun 9.7.7), at an order of at least 60 from which the order wanted is
-/// reached by ratios.
+/// Debye's uniform expansion in `1 / nu` (Abramowitz and Stegun 9.7.7). It is evaluated at an order of at least 60;
+/// ratios lead from there to the requested order.
 fn debye(nu: f64, k: f64) -> f64 {
     let up = (60.0 - nu).max(0.0).ceil();
     let top = nu + up;

@@ -2,8 +2,9 @@
 
 /// `e^x E_p(x) = int_0^inf e^(-x t) (1 + t)^(-p) dt` for `x > 0` and real `p > 0`; NaN elsewhere.
 ///
-/// The continued fraction `1 / (x + p - p / (x + p + 2 - 2 (p + 1) / (x + p + 4 - ...)))` from the front (modified Lentz), six to a
-/// few dozen terms; for small `x`, where it is slow, the integral. Relative error below 1e-13.
+/// The method is the continued fraction `1 / (x + p - p / (x + p + 2 - 2 (p + 1) / (x + p + 4 - ...)))`, evaluated from
+/// the front (modified Lentz) in six to a few dozen terms. For small `x` the fraction converges slowly, and the
+/// integral is used. The relative error is below 1e-13.
 pub fn scaled_exponential_integral(p: f64, x: f64) -> f64 {
     if !(x > 0.0 && p > 0.0) {
         return f64::NAN;
@@ -32,8 +33,8 @@ pub fn scaled_exponential_integral(p: f64, x: f64) -> f64 {
     value
 }
 
-/// In `u = log(1 + t)` the integrand is `exp(-x (e^u - 1) - (p - 1) u)`: it ends doubly exponentially at about
-/// `log(700 / x)`, or earlier by its exponential.
+/// With `u = log(1 + t)` the integrand is `exp(-x (e^u - 1) - (p - 1) u)`. It becomes negligible at `u` about
+/// `log(700 / x)`, or earlier through its factor `exp(-(p - 1) u)`.
 fn by_quadrature(p: f64, x: f64) -> f64 {
     let end = (750.0 / x).ln_1p().min(45.0 / (p - 1.0).max(1e-300));
     let mut f = |u: f64| (-x * u.exp_m1() - (p - 1.0) * u).exp();

@@ -1,4 +1,4 @@
-//! Combinations of gamma functions that would cancel if they were written out.
+//! Combinations of gamma functions, computed without the cancellation of the direct formulas.
 
 use fenchel_linalg::special::{digamma, ln_gamma, tetragamma, trigamma};
 
@@ -54,7 +54,8 @@ pub(crate) fn ln_choose(n: f64, x: f64) -> f64 {
     -(n + 1.0).ln() - ln_beta(x + 1.0, n - x + 1.0)
 }
 
-/// `log a - psi(a) > 0` for `a > 0`: `log E x - E log x` of a gamma variable. About `1 / (2a)` for large `a`.
+/// `log a - psi(a) > 0` for `a > 0`. This is `log E x - E log x` of a gamma variable, and about `1 / (2a)` for large
+/// `a`.
 pub fn log_minus_digamma(a: f64) -> f64 {
     if a < 12.0 {
         return if a < 1e-300 { 1.0 / a + a.ln() } else { a.ln() - digamma(a) };
@@ -80,14 +81,15 @@ pub(crate) fn one_minus_shape_trigamma(a: f64) -> f64 {
                     - z * (1.0 / 30.0 - z * (5.0 / 66.0 - z * (691.0 / 2730.0 - z * 7.0 / 6.0))))))
 }
 
-/// Whether a step of `d >= 0` from `a > 0` is small enough for Gauss' rule on functions with their singularity at 0: its error is
-/// then below 1e-15.
+/// Whether a step of `d >= 0` from `a > 0` is small enough for one panel of Gauss quadrature. For functions with their
+/// singularity at 0, the error is then below 1e-15.
 fn is_near(a: f64, d: f64) -> bool {
     d < 1.5 * a
 }
 
-/// `int_0^1 f(s, 1 - s) ds` along segments from `a` to `to`, both positive, for functions of `a + s (to - a)` with their singularity
-/// at 0. Where a segment comes near to 0 for its length, panels become shorter by factors of 4 towards that end.
+/// `int_0^1 f(s, 1 - s) ds` along the segment from `a` to `to`, both positive, for functions of `a + s (to - a)` with
+/// their singularity at 0. If the segment comes close to 0 relative to its length, the panels become shorter by factors
+/// of 4 towards that end.
 pub(crate) fn integrate_along(
     segments: impl IntoIterator<Item = (f64, f64)>,
     mut f: impl FnMut(f64, f64) -> f64,
@@ -137,8 +139,8 @@ pub(crate) fn trigamma_drop(a: f64, d: f64) -> f64 {
     }
 }
 
-/// `log Gamma(to) - log Gamma(a) - psi(a) d >= 0` with `d = to - a`, which the caller may know to more digits: the divergence of
-/// `log Gamma`.
+/// The divergence of `log Gamma`: `log Gamma(to) - log Gamma(a) - psi(a) d >= 0` with `d = to - a`. The caller passes
+/// `d`, because it may know more digits of it.
 pub(crate) fn ln_gamma_divergence(a: f64, to: f64, d: f64) -> f64 {
     d * d * integrate_along([(a, to)], |s, t| t * trigamma(between(a, to, d, s, t)))
 }
@@ -155,7 +157,8 @@ pub(crate) fn x_log_x_divergence_drop(a: f64, to: f64, d: f64, more: f64) -> f64
     d * d * integrate_along([(a, to)], |s, t| t * drop(between(a, to, d, s, t)))
 }
 
-/// `log Gamma(1 + x)` for `|x| <= 1/4`, with all digits of `x`: `-log(1 + x) + (1 - gamma) x + sum_k (zeta(k) - 1) (-x)^k / k`.
+/// `log Gamma(1 + x)` for `|x| <= 1/4`, accurate relative to `x`:
+/// `-log(1 + x) + (1 - gamma) x + sum_k (zeta(k) - 1) (-x)^k / k`.
 pub(crate) fn ln_gamma_1p(x: f64) -> f64 {
     /// `zeta(k) - 1` from `k = 2` on.
     const ZETA: [f64; 22] = [
@@ -191,14 +194,16 @@ pub(crate) fn ln_gamma_1p(x: f64) -> f64 {
     -x.ln_1p() + x * (0.422_784_335_098_467_13 - sum)
 }
 
-/// `sum_{i<d} f(above + i/2)`, which is a multivariate function at `above + (d - 1) / 2` without rounding next to its border.
+/// `sum_{i<d} f(above + i/2)`: a multivariate gamma function at `above + (d - 1) / 2`, without rounding near the border
+/// of its domain.
 fn from_above(d: usize, above: f64, f: impl Fn(f64) -> f64) -> f64 {
     (0..d).map(|i| f(above + 0.5 * i as f64)).sum()
 }
 
 /// The shape `a` with `log a - psi(a) = s`: the gamma family's maximum likelihood. NaN unless `s > 0`.
 ///
-/// Newton's method in `log a` from the start of T. Minka, "Estimating a gamma distribution" (2002); four or five steps.
+/// Newton's method in `log a`, from the start of T. Minka, "Estimating a gamma distribution" (2002). It takes four or
+/// five steps.
 pub fn gamma_shape(s: f64) -> f64 {
     if !(s > 0.0) {
         return f64::NAN;

@@ -1,4 +1,4 @@
-//! Special functions of exponential families, beyond those of [`fenchel_linalg::special`], which are re-exported.
+//! Special functions of exponential families. The functions of [`fenchel_linalg::special`] are re-exported.
 //!
 //! | function | what |
 //! |---|---|
@@ -8,7 +8,7 @@
 //! | [`scaled_exponential_integral`] | `e^x E_p(x)` for real `p` |
 //! | [`bessel_ratio`], [`ln_bessel_normaliser`], [`inverse_bessel_ratio`] | directions on a sphere |
 //!
-//! NaN in is NaN out; a point outside of the domain is NaN.
+//! The result is NaN if an argument is NaN or outside the domain.
 
 mod bessel;
 mod expint;

@@ -1,4 +1,4 @@
-//! One panel of Gauss' rule.
+//! One panel of Gauss quadrature.
 
 use std::sync::LazyLock;
 

@@ -1,4 +1,5 @@
-//! Probabilities below and above a point, each with its own digits: the smaller of the two is never the difference of the other and 1.
+//! Probabilities below and above a point. Each is computed on its own: the smaller of the two is never obtained as 1
+//! minus the other, so it keeps its digits.
 
 use std::f64::consts::FRAC_1_SQRT_2;
 
@@ -15,15 +16,15 @@ pub(crate) fn normal_tails(z: f64) -> Tails {
     if z < 0.0 { (tail, 1.0 - tail) } else { (1.0 - tail, tail) }
 }
 
-/// Of a gamma variable of rate 1.
+/// The tails of a gamma variable of rate 1.
 pub(crate) fn gamma_tails(shape: f64, x: f64) -> Tails {
     (chi_squared_cdf(2.0 * x, 2.0 * shape), chi_squared_tail(2.0 * x, 2.0 * shape))
 }
 
 /// Of a beta variable: the continued fraction of DLMF 8.17.22, from the side where it converges quickly.
 ///
-/// With one shape far larger than everything else the fraction loses digits, and `-log(1 - X)` is a gamma variable up to a
-/// relative error of the square of their quotient (J. Wise, 1950).
+/// If one shape is far larger than everything else, the continued fraction loses digits. In this case `-log(1 - X)` is
+/// a gamma variable, up to a relative error of the square of the ratio of the shapes (J. Wise, 1950).
 pub(crate) fn beta_tails(a: f64, b: f64, x: f64) -> Tails {
     if x <= 0.0 {
         return (0.0, 1.0);
