@@ -1,12 +1,13 @@
-//! Bethe approximations of Gaussian models: a closed form, and maximum entropy by diagonal ascent.
+//! Bethe approximations of Gaussian models: a closed form, and entropy maximisation by diagonal ascent. The objective
+//! is
 //!
 //! ```text
 //! H(C) = sum_(i,j) log(C_ii C_jj - C_ij^2) + sum_i (1 - deg i) log C_ii
 //! ```
 //!
-//! is twice the Bethe entropy of the covariances `C` on the diagonal and the edges of a graph, up to constants; on
-//! a tree it is `log det C`. Its gradient is a precision matrix in closed form. Source: A. Defazio, PhD thesis
-//! 2014, sections 9.2.2 to 9.2.4.
+//! Up to constants, `H(C)` is twice the Bethe entropy of a graph. `C` holds the covariances on the diagonal and on the
+//! edges, and `deg i` is the degree of node `i`. On a tree, `H(C) = log det C`. The gradient of `H` is a precision
+//! matrix in closed form. Source: A. Defazio, PhD thesis 2014, sections 9.2.2 to 9.2.4.
 
 use fenchel_linalg::Invalid;
 use ndarray::{Array2, ArrayView2};
@@ -14,14 +15,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::Error;
 
-/// The precision matrix that the Bethe entropy assigns to covariances on the diagonal and the edges (equation 9.3):
+/// The precision matrix that the Bethe entropy assigns to covariances on the diagonal and the edges (A. Defazio, PhD
+/// thesis 2014, equation 9.3):
 ///
 /// ```text
 /// Theta_ij = -C_ij / (C_ii C_jj - C_ij^2)
 /// Theta_ii = 1 / C_ii + sum_j [C_jj / (C_ii C_jj - C_ij^2) - 1 / C_ii]
 /// ```
 ///
-/// On a tree it is the exact maximum likelihood; with cycles it need not be positive definite. O(p^2) for the matrix, O(E) else.
+/// On a tree this is the exact maximum likelihood estimate. On a graph with cycles it need not be positive definite.
+/// The cost is O(p^2) for writing the matrix, and O(E) for the computation.
 ///
 /// # Errors
 /// [`Invalid`] for edges beyond the matrix; [`Error::Unbounded`] for an edge whose covariances are singular.
@@ -58,7 +61,7 @@ pub fn closed_form(
     Ok(precision)
 }
 
-/// How an edge's covariance follows the variances at its ends.
+/// How the covariance of an edge is updated from the variances at its ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum UpdateRule {
     /// `Sigma_ij + (C_ii - Sigma_ii + C_jj - Sigma_jj) / 2`: keeps the variance of `x_i - x_j`.
@@ -82,10 +85,10 @@ pub enum DiagonalStep {
 ///
 /// | field | default | meaning |
 /// |---|---|---|
-/// | `iterations` | 30 | stopping early regularises |
-/// | `step` | 0.3 | `a` |
-/// | `kind` | multiplicative | how variances move |
-/// | `rule` | corrected | how covariances follow |
+/// | `iterations` | 30 | the number of iterations; stopping early regularises |
+/// | `step` | 0.3 | the step size `a` |
+/// | `kind` | multiplicative | how variances are updated |
+/// | `rule` | corrected | how covariances are updated |
 /// | `tolerance` | 1e-8 | of `max g_i C_ii` |
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -117,7 +120,7 @@ impl Default for AscentSettings {
 /// What [`diagonal_ascent`] found.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Ascent {
-    /// Weights `w_ij = -Theta_ij >= 0`, one an edge.
+    /// Weights `w_ij = -Theta_ij >= 0`, one per edge.
     pub weights: Vec<f64>,
     /// Variances `C_ii`.
     pub variances: Vec<f64>,
@@ -127,12 +130,14 @@ pub struct Ascent {
     pub gradient: f64,
 }
 
-/// Maximum Bethe entropy under `C_ii + C_jj - 2 C_ij = Sigma_ii + Sigma_jj - 2 Sigma_ij` on every edge, with `C_ij >= 0`: algorithm
-/// 9.1. The dual of fitting a graph Laplacian; the weights are those of the Laplacian.
+/// Maximises the Bethe entropy subject to `C_ii + C_jj - 2 C_ij = Sigma_ii + Sigma_jj - 2 Sigma_ij` and `C_ij >= 0` on
+/// every edge (A. Defazio, PhD thesis 2014, algorithm 9.1). This is the dual of fitting a graph Laplacian, and the
+/// returned weights are those of the Laplacian.
 ///
-/// `variances` are `Sigma_ii`, `covariances` one an edge. O(E) an iteration. A stationary point has Laplacian rows that sum to 0. On a tree
-/// the variances grow without bound and the weights tend to `1 / (Sigma_ii + Sigma_jj - 2 Sigma_ij)`; components that are trees get this limit
-/// directly.
+/// `variances` are the `Sigma_ii`; `covariances` are the `Sigma_ij`, one per edge. An iteration costs O(E). At a
+/// stationary point the rows of the precision matrix sum to 0, as those of a Laplacian do. On a tree the variances grow
+/// without bound, and the weights tend to `1 / (Sigma_ii + Sigma_jj - 2 Sigma_ij)`. Components that are trees are
+/// assigned this limit directly.
 ///
 /// # Errors
 /// [`Invalid`] for lengths that do not fit, edges beyond the nodes, variances that are not positive.

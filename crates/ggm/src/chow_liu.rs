@@ -1,4 +1,4 @@
-//! The most likely tree.
+//! The maximum likelihood tree.
 
 use fenchel_graphical::graph::maximum_spanning_forest;
 use fenchel_optim::{Certificate, Report, Status};
@@ -7,11 +7,11 @@ use ndarray::Array2;
 use crate::threshold::mutual_information;
 use crate::{Error, GaussianModel, GlassoState, Scale, Statistics, bethe};
 
-/// The Gaussian tree model with the highest likelihood: the spanning tree with the largest sum of mutual informations,
-/// whose precision matrix matches the variances and the covariances along the edges.
+/// The Gaussian tree model with the highest likelihood (the Chow-Liu tree). It is the spanning tree with the largest
+/// sum of mutual informations; its precision matrix reproduces the variances and the covariances along the edges.
 ///
-/// Pairs of correlation 0 are not joined. The certificate is exact: its objective `<C, Theta> - log det Theta` is the
-/// optimum over all trees. O(p^2 log p). Seconds are not measured.
+/// Pairs with correlation 0 are not joined. The model is exact: the objective `<C, Theta> - log det Theta` in its
+/// certificate is the optimum over all trees. The cost is O(p^2 log p). The report contains no seconds.
 ///
 /// Source: Chow and Liu, IEEE Trans. Information Theory 14, 1968; A. Defazio, PhD thesis 2014, section 6.3.3.
 ///

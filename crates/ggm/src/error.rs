@@ -1,4 +1,4 @@
-//! What can go wrong.
+//! The errors of this crate.
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::{Refusal, Report, Status};
@@ -29,7 +29,7 @@ pub enum Error {
         /// The smallest eigenvalue.
         value: f64,
     },
-    /// The likelihood has no maximum: too few samples for what is left unpenalised.
+    /// The likelihood has no maximum, because there are too few samples for the unpenalised parameters.
     #[error("{what} has no optimum: {reason}")]
     Unbounded {
         /// The problem.
@@ -45,7 +45,7 @@ pub enum Error {
         /// What to do instead.
         hint: &'static str,
     },
-    /// A method that does not take the problem: more memory than allowed, say. Nothing was allocated.
+    /// The method refuses the problem, for example because it needs more memory than allowed. Nothing was allocated.
     #[error(transparent)]
     Refused(#[from] Refusal),
     /// Messages of Gaussian belief propagation with a variance that is not positive.

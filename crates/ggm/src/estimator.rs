@@ -30,9 +30,9 @@ pub enum Scale {
 ///
 /// | field | default | meaning |
 /// |---|---|---|
-/// | `l1` | `Uniform(0.1)` | weights of the penalty; a number leaves the diagonal free; scikit-learn's `alpha`, R's `rho` |
+/// | `l1` | `Uniform(0.1)` | weights of the penalty; a single number leaves the diagonal unpenalised; scikit-learn's `alpha`, R's `rho` |
 /// | `scale` | correlation | what `l1` refers to; scikit-learn and R: covariance |
-/// | `method` | QUIC | see [`glasso`](crate::glasso) |
+/// | `method` | QUIC | the solver; see [`glasso`](crate::glasso) |
 /// | `stop` | gap 1e-6, absolute or relative | when to end |
 /// | `max_memory` | 4 GiB | bytes that may be allocated; `None` for no limit |
 ///
@@ -54,7 +54,7 @@ pub struct GraphicalLasso {
     pub l1: Weights,
     /// What the weights refer to.
     pub scale: Scale,
-    /// How a component is solved.
+    /// The solver for each connected component.
     pub method: Method,
     /// When to end.
     pub stop: Stop,
@@ -75,7 +75,7 @@ impl Default for GraphicalLasso {
 }
 
 impl GraphicalLasso {
-    /// Fits a data matrix, a sample a row.
+    /// Fits a data matrix with one sample per row.
     ///
     /// # Errors
     /// [`Error::Invalid`] for data that are empty, not finite or a single row, and for settings out of range;
@@ -85,7 +85,7 @@ impl GraphicalLasso {
         self.fit_statistics(&Statistics::from_data_within(x, self.max_memory)?)
     }
 
-    /// As [`fit`](GraphicalLasso::fit), with one weight `>= 0` a row; only proportions matter.
+    /// As [`fit`](GraphicalLasso::fit), with one weight `>= 0` per row. Only the ratios of the weights matter.
     ///
     /// # Errors
     /// As `fit`, and for weights of another length, negative, or all 0.
@@ -99,8 +99,8 @@ impl GraphicalLasso {
         self.fit_statistics(&statistics)
     }
 
-    /// As [`fit`](GraphicalLasso::fit), showing `watch` every iteration with its certificate; `Break` ends the fit with
-    /// the model so far.
+    /// As [`fit`](GraphicalLasso::fit), but calls `watch` with the certificate of every iteration. If `watch` returns
+    /// `Break`, the fit ends with the current model.
     ///
     /// # Errors
     /// As `fit`.
@@ -122,8 +122,8 @@ impl GraphicalLasso {
         Ok(self.solve(statistics, None, &mut unwatched())?.0)
     }
 
-    /// As [`fit_statistics`](GraphicalLasso::fit_statistics), from the precision matrix of a former model (in the units
-    /// of the data).
+    /// As [`fit_statistics`](GraphicalLasso::fit_statistics), but started from the precision matrix of an earlier
+    /// model, in the units of the data.
     ///
     /// # Errors
     /// As `fit`, and for a start of another order or not positive definite.

@@ -1,11 +1,11 @@
-//! The four ways to fit a mean and a covariance matrix, the same for every estimator of one matrix: of data, of statistics, watched, from a
-//! former model. All go to its `solve(statistics, start, watch)`.
+//! The four fitting functions that all estimators of one matrix share: from data, from a mean and covariance matrix,
+//! with an observer, and from an earlier model. All call the estimator's `solve(statistics, start, watch)`.
 
 /// The ways to fit, for an estimator and its model.
 macro_rules! fits {
     ($estimator:ident, $model:ident, $limit:expr, $errors:literal) => {
         impl $estimator {
-            /// Fits a data matrix, a sample a row.
+            /// Fits a data matrix with one sample per row.
             ///
             /// # Errors
             #[doc = $errors]

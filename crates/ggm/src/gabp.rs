@@ -1,11 +1,12 @@
-//! Gaussian belief propagation.
+//! Gaussian belief propagation: approximate means and variances by message passing, with the messages
 //!
 //! ```text
 //! P_ij = -Theta_ij^2 / (Theta_ii + sum_(k != j) P_ki),   h_ij = -Theta_ij (b_i + sum_(k != j) h_ki) / (Theta_ii + sum_(k != j) P_ki)
 //! ```
 //!
-//! Means are exact when the messages have converged, as they do for walk-summable models (diagonally dominant ones among them); variances are
-//! exact on trees, and too small where all partial correlations are positive and there are cycles. O(E) an iteration.
+//! When the messages have converged, the means are exact. The messages converge for walk-summable models, which include
+//! the diagonally dominant ones. Variances are exact on trees; on graphs with cycles they are too small if all partial
+//! correlations are positive. An iteration costs O(E).
 //!
 //! Source: Weiss and Freeman, Neural Computation 13, 2001; A. Defazio, PhD thesis 2014, sections 9.3 and 9.7.
 
@@ -13,14 +14,14 @@ use fenchel_linalg::Invalid;
 
 use crate::Error;
 
-/// What the messages say.
+/// The result of belief propagation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GaussianBeliefs {
     /// `Theta^-1 b`.
     pub mean: Vec<f64>,
     /// Approximate marginal variances.
     pub variance: Vec<f64>,
-    /// Approximate covariances, one an edge.
+    /// Approximate covariances, one per edge.
     pub covariance: Vec<f64>,
     /// Iterations done.
     pub iterations: usize,
@@ -28,9 +29,10 @@ pub struct GaussianBeliefs {
     pub change: f64,
 }
 
-/// Synchronous belief propagation on a precision matrix given by its diagonal and its edges `(i, j, Theta_ij)`, with the potential `b`;
-/// ends when no message changes by more than `tolerance`, relatively, or after `max_iterations`: then
-/// [`change`](GaussianBeliefs::change) is still above the tolerance, infinite if there was no iteration.
+/// Synchronous belief propagation on a precision matrix, given by its diagonal and its edges `(i, j, Theta_ij)`, with
+/// the potential `b`. It ends when no message changes by more than `tolerance`, relative to its size, or after
+/// `max_iterations`. In the latter case [`change`](GaussianBeliefs::change) is still above the tolerance (infinite if
+/// there was no iteration).
 ///
 /// # Errors
 /// [`Invalid`] for lengths and nodes that do not fit and a tolerance that is negative or not finite; [`Error::NotWalkSummable`] for a message without positive precision.

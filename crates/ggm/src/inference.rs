@@ -1,9 +1,9 @@
-//! How sure an edge is: debiased estimates and bootstrap intervals.
+//! Uncertainty of edges: debiased estimates and bootstrap intervals.
 //!
 //! | function | assumes | cost |
 //! |---|---|---|
 //! | [`debiased`] | normal data and sparse truth: z-scores of `2 Theta - Theta C Theta` | O(p^3) |
-//! | [`bootstrap`] | independent rows | a fit a resample |
+//! | [`bootstrap`] | independent rows | one fit per resample |
 //!
 //! Source: Jankova and van de Geer, Electronic J. Statistics 9, 2015.
 
@@ -33,7 +33,8 @@ impl Debiased {
         z
     }
 
-    /// Edges `(i, j, p-value)` that the procedure of Benjamini and Hochberg accepts at a false discovery rate, smallest p-value first.
+    /// The edges `(i, j, p-value)` that the procedure of Benjamini and Hochberg selects at a false discovery rate,
+    /// smallest p-value first.
     ///
     /// # Errors
     /// [`Invalid::Parameter`] for a rate that is not in `[0, 1]`.

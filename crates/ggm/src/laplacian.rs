@@ -1,16 +1,17 @@
 //! Precision matrices that are graph Laplacians: `Theta_ij = -w_ij`, `Theta_ii = sum_j w_ij`, `w >= 0`.
 //!
-//! The matrix is singular (the constant vector of a component), but without one node a component it is positive definite, so that
-//! differences and conditional distributions are proper (theorem 9.2). Two ways to learn the weights from the variances
-//! `v_ij` of `x_i - x_j` along the edges:
+//! Every constant vector on a connected component is in the null space of the matrix, so it is singular. If one node
+//! per component is removed, it is positive definite. So differences within a component, and conditional distributions
+//! given one node per component, are proper (A. Defazio, PhD thesis 2014, theorem 9.2). There are two ways to learn the
+//! weights from the variances `v_ij` of `x_i - x_j` along the edges:
 //!
 //! ```text
 //! exact ML    max_w  log pdet Laplacian(w) - sum w_ij v_ij          at the optimum the effective resistances are v_ij
 //! Bethe ML    the same with the Bethe approximation of log Z, by Gaussian belief propagation
 //! ```
 //!
-//! Both over `log w` by L-BFGS: the bound `w >= 0` is then never met, only approached. Source: A. Defazio, PhD
-//! thesis 2014, sections 9.1.1, 9.3 and 9.8.
+//! Both problems are solved over `log w` by L-BFGS, so a weight can approach the bound `w = 0` but never reaches it.
+//! Source: A. Defazio, PhD thesis 2014, sections 9.1.1, 9.3 and 9.8.
 
 use fenchel_linalg::Invalid;
 use fenchel_linalg::factor::InPlaceCholesky;
@@ -21,7 +22,7 @@ use ndarray::{Array2, ArrayView2};
 use crate::error::check_memory;
 use crate::{Error, gaussian_belief_propagation};
 
-/// Weights of a Laplacian, one an edge, and how they were found.
+/// The weights of a Laplacian, one per edge, and the report of the fit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LaplacianFit {
     /// `w`, positive.
@@ -30,7 +31,8 @@ pub struct LaplacianFit {
     pub report: Report,
 }
 
-/// The Laplacian with these weights: the precision matrix of an improper model, in which only differences have a distribution.
+/// The Laplacian with these weights. It is the precision matrix of an improper model, in which only differences have a
+/// distribution.
 ///
 /// # Errors
 /// [`Invalid`] for lengths that do not fit, edges that are no pairs of nodes below `p`, and weights that are negative or not finite.
@@ -49,8 +51,8 @@ pub fn matrix(p: usize, edges: &[(u32, u32)], weights: &[f64]) -> Result<Array2<
     Ok(out)
 }
 
-/// Edges and weights of a matrix that is a Laplacian: symmetric, no positive entry off the diagonal (a Z-matrix), and rows whose sums are 0
-/// but for rounding (active diagonal dominance). `(i, j, w)` with `i < j`, ascending.
+/// The edges and weights `(i, j, w)`, with `i < j` and ascending, of a matrix that is a Laplacian. A Laplacian is
+/// symmetric, has no positive entry off the diagonal, and its rows sum to 0 up to rounding.
 ///
 /// # Errors
 /// [`Invalid`] that names the first entry or row that is not so.
@@ -193,9 +195,9 @@ impl Smooth for Exact<'_> {
     }
 }
 
-/// Maximum likelihood with the Bethe approximation of the partition function: its stationary points are those of
-/// [`diagonal_ascent`](crate::bethe::diagonal_ascent). `ridge` is added to the diagonal, as a fraction of it, so that the messages have
-/// a limit; it must be positive. Components that are trees get their exact weights, `1 / v_ij`.
+/// Maximum likelihood with the Bethe approximation of the partition function. Its stationary points are those of
+/// [`diagonal_ascent`](crate::bethe::diagonal_ascent). `ridge` is added to the diagonal, as a fraction of it; it must
+/// be positive so that the messages converge. Components that are trees get their exact weights `1 / v_ij`.
 ///
 /// # Errors
 /// As [`exact`].

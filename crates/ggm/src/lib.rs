@@ -1,4 +1,4 @@
-//! Gaussian graphical models: which variables depend on one another directly.
+//! Gaussian graphical models: estimation of conditional independence graphs through sparse precision matrices.
 //!
 //! ```text
 //! x ~ N(mu, Theta^-1),   Theta_ij = 0  <=>  x_i and x_j are independent given all others
@@ -14,7 +14,7 @@
 //! | density, samples, conditional distributions | [`GaussianModel`] |
 //! | graphs and matrices with a known truth | [`synthetic`] |
 //!
-//! The crate's README has the whole table of choices.
+//! The README of the crate has the full table of choices.
 #![forbid(unsafe_code)]
 
 #[macro_use]

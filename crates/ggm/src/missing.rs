@@ -1,10 +1,10 @@
-//! Data with missing entries, which are NaN.
+//! Data with missing entries, coded as NaN.
 //!
 //! | function | what | when |
 //! |---|---|---|
-//! | [`mean_imputed`] | missing entries take the column's mean: covariances shrink | few are missing |
-//! | [`pairwise`] | each covariance from the rows that have both, then the nearest positive semidefinite matrix | any pattern, completely at random |
-//! | [`em`] | maximum likelihood of all that is observed, penalised if asked for | missing at random |
+//! | [`mean_imputed`] | missing entries are set to the column's mean, which shrinks covariances | few are missing |
+//! | [`pairwise`] | each covariance from the rows that have both entries, then the nearest positive semidefinite matrix | any pattern, completely at random |
+//! | [`em`] | maximum likelihood of the observed entries, with an optional penalty | missing at random |
 //!
 //! Source: Stadler and Buehlmann, Statistics and Computing 22, 2012; A. Defazio, PhD thesis 2014, section 9.10.1.
 
@@ -57,8 +57,8 @@ pub fn mean_imputed<'a>(x: impl Into<ArrayView2<'a, f64>>) -> Result<Statistics,
     Statistics::from_data(&full)
 }
 
-/// Statistics from all pairs that are there, repaired by [`nearest_correlation`] where that matrix has negative eigenvalues. Also returns
-/// how far the correlations were moved.
+/// Statistics from all pairs of observed entries. If the correlation matrix has negative eigenvalues,
+/// [`nearest_correlation`] repairs it. Also returns the distance by which the correlations were changed.
 ///
 /// # Errors
 /// As [`mean_imputed`], and for pairs of columns without a common row.
@@ -110,17 +110,19 @@ pub struct Em {
     pub model: GaussianModel,
     /// Expected statistics of the last iteration.
     pub statistics: Statistics,
-    /// `-(2/n)` log-likelihood of what is observed, plus the penalty, without constants, before every iteration; does not rise by more than
-    /// `tolerance`.
+    /// `-(2/n)` times the log-likelihood of the observed entries, plus the penalty, without constants, before every
+    /// iteration. It does not increase by more than `tolerance`.
     pub objective: Vec<f64>,
     /// `Converged`, or `PassLimit` where the iterations ran out.
     pub status: Status,
 }
 
-/// Expectation maximisation: missing entries by their conditional means and covariances, then a graphical lasso on the expected
-/// statistics; at most `iterations`, until the objective changes by at most `tolerance`. O(n u^3) an iteration, `u` missing entries a row.
+/// Expectation maximisation (EM). The E step computes conditional means and covariances of the missing entries. The M
+/// step is a graphical lasso on the expected statistics. EM runs until the objective changes by at most `tolerance`,
+/// for at most `iterations`. An iteration costs O(n u^3) with `u` missing entries per row.
 ///
-/// [`Scale::Correlation`] means the standard deviations of [`mean_imputed`] here: the units of the penalty stay the same in all iterations.
+/// [`Scale::Correlation`] here refers to the standard deviations of [`mean_imputed`], so the units of the penalty are
+/// the same in all iterations.
 ///
 /// # Errors
 /// As [`mean_imputed`] and [`GraphicalLasso::fit`].

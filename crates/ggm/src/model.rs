@@ -1,4 +1,4 @@
-//! A fitted Gaussian graphical model, and what can be asked of it.
+//! Fitted Gaussian graphical models and their queries.
 
 use fenchel_graphical::Graph;
 use fenchel_linalg::factor::{self, InPlaceCholesky};
@@ -24,7 +24,7 @@ use crate::Error;
 /// | samples | [`sample`](GaussianModel::sample) | O(p^3 + n p^2) |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GaussianModel {
-    /// Mean, one a variable.
+    /// The mean, one number per variable.
     pub mean: Array1<f64>,
     /// Precision `Theta`, with exact zeros.
     pub precision: Array2<f64>,
@@ -119,7 +119,7 @@ impl GaussianModel {
             .collect())
     }
 
-    /// Draws `n` samples, a row each.
+    /// Draws `n` samples, one per row.
     ///
     /// # Errors
     /// [`Invalid::NotPositiveDefinite`] if the precision was changed by hand.
@@ -212,7 +212,7 @@ pub(crate) fn partials(precision: ArrayView2<f64>) -> Array2<f64> {
     })
 }
 
-/// Samples of `N(mean, precision^-1)`, a row each.
+/// Samples of `N(mean, precision^-1)`, one per row.
 ///
 /// # Errors
 /// [`Invalid::NotPositiveDefinite`].

@@ -4,9 +4,10 @@
 //! min_b  (1/n) ||x_i - X_-i b||^2 + l1 ||b||_1        columns of variance 1
 //! ```
 //!
-//! As in the thesis there is no 1/2: `l1` is twice that of common lasso programs. Works on the correlation matrix
-//! alone, variables in parallel, O(p^2) a sweep over all of them while few coefficients are active. Source:
-//! Meinshausen and Buehlmann, Annals of Statistics 34, 2006; A. Defazio, PhD thesis 2014, section 6.3.2.
+//! As in A. Defazio, PhD thesis 2014, section 6.3.2, the squared error has no factor 1/2, so `l1` is twice that of
+//! common lasso programs. The method needs only the correlation matrix. Variables are processed in parallel; a sweep
+//! over all variables costs O(p^2) if few coefficients are nonzero. Source: Meinshausen and Buehlmann, Annals of
+//! Statistics 34, 2006.
 
 use fenchel_linalg::Invalid;
 use ndarray::Array2;
@@ -16,20 +17,21 @@ use crate::select::each;
 use crate::synthetic::Edges;
 use crate::{Error, Scale, Statistics};
 
-/// When two regressions make an edge.
+/// The rule that turns two regressions into an edge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum SupportRule {
     /// If either has the other.
     #[default]
     Union,
-    /// If both have.
+    /// Both regressions must select the edge.
     Intersection,
 }
 
 /// Coefficients of all regressions at one penalty.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Neighbourhoods {
-    /// Row `i` has the coefficients of the regression of variable `i`, 0 on the diagonal, for columns of variance 1.
+    /// Row `i` has the coefficients of the regression of variable `i`, with 0 on the diagonal. They refer to columns of
+    /// variance 1.
     pub coefficients: Array2<f64>,
     /// Whether all regressions came to rest.
     pub converged: bool,
@@ -53,8 +55,8 @@ impl Neighbourhoods {
     }
 }
 
-/// All regressions at one penalty, each to a largest change of 1e-9 of a coefficient or 5000 sweeps; see
-/// [`converged`](Neighbourhoods::converged).
+/// All regressions at one penalty. Each stops when no coefficient changes by more than 1e-9 in a sweep, or after 5000
+/// sweeps; see [`converged`](Neighbourhoods::converged).
 ///
 /// # Errors
 /// [`Invalid::Parameter`] for a negative penalty; [`Error::ZeroVariance`].
@@ -72,7 +74,7 @@ pub fn neighbourhood_selection(statistics: &Statistics, l1: f64) -> Result<Neigh
     Ok(Neighbourhoods { coefficients, converged })
 }
 
-/// The largest penalty of a falling grid at which each edge is there, 0 if it never is: a score to rank edges by.
+/// A score for ranking edges: the largest penalty of a decreasing grid at which the edge is present, 0 if it never is.
 ///
 /// # Errors
 /// As [`neighbourhood_selection`].

@@ -1,18 +1,22 @@
-//! The l1 norm of the partial correlations.
+//! The graphical lasso with an l1 penalty on the partial correlations.
 //!
 //! ```text
 //! min_(d > 0, R)  <D C D, R> - log det R - 2 sum_i log d_i + l1 sum_(i != j) |R_ij|,      R_ii = 1,   Theta = D R D
 //! ```
 //!
-//! The entries of `R` off the diagonal are minus the partial correlations. They do not depend on the units of the columns, and neither does
-//! which of them are 0. The penalty of [`GraphicalLasso`](crate::GraphicalLasso) on correlations does not depend on units either, but it weighs an edge by
-//! the conditional variances of its ends: edges at variables that the others explain well, as hubs are, cost more there than here.
+//! The off-diagonal entries of `R` are minus the partial correlations. They do not depend on the units of the columns,
+//! so the set of selected edges does not either. The penalty of [`GraphicalLasso`](crate::GraphicalLasso) on the
+//! correlation scale is also independent of units, but it weights an edge by the conditional precisions of its two
+//! ends. Variables that the others explain well, such as hubs, have large conditional precisions, so their edges are
+//! penalised more strongly there than here.
 //!
-//! The problem is convex in `R` and in `d`, not in both together: what is found is a stationary point, reached from independent columns, or from a former
-//! model, without ever raising the objective. In turn `R` makes a Newton step of QUIC that leaves the diagonal alone, and `d` solves
-//! `d_i (C o R d)_i = 1` by coordinates. O(p^3) an iteration.
+//! The problem is convex in `R` and in `d`, but not jointly. The method finds a stationary point. It starts from
+//! independent columns, or from an earlier model, and never increases the objective. It alternates between a Newton
+//! step of QUIC for `R` that keeps the unit diagonal, and coordinate updates of `d` that solve `d_i (C o R d)_i = 1`.
+//! An iteration costs O(p^3).
 //!
-//! The penalty is bounded, since partial correlations are. With a singular covariance matrix the problem has no optimum.
+//! The penalty is bounded, because partial correlations are. So with a singular covariance matrix the problem has no
+//! optimum.
 //!
 //! Source: Carter, Rossell and Smith, Scandinavian Journal of Statistics 51, 2024.
 
@@ -123,7 +127,8 @@ struct Alternating {
 }
 
 impl Alternating {
-    /// The best `d` for the present `R`: coordinates of a strictly convex function, each by its quadratic equation.
+    /// The optimal `d` for the current `R`, by coordinate descent on a strictly convex function. Each coordinate solves
+    /// a quadratic equation.
     fn rescale(&mut self) {
         let p = self.scale.len();
         for _ in 0..200 {
@@ -153,7 +158,8 @@ impl Iterative for Alternating {
         1.0
     }
 
-    /// The largest violation of the conditions of a stationary point, in the scale in which variances given all others are 1.
+    /// The largest violation of the conditions of a stationary point, in the scale in which all conditional variances
+    /// are 1.
     fn certify(&mut self) -> Certificate {
         self.unit.rescaled(&self.correlation, &self.scale);
         let logs: f64 = self.scale.iter().map(|d| d.ln()).sum();

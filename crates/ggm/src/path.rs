@@ -1,4 +1,4 @@
-//! The graphical lasso along a grid of penalties, and the choice of one.
+//! The graphical lasso along a grid of penalties, and the choice of a penalty.
 //!
 //! | criterion | formula, smaller is better | needs |
 //! |---|---|---|
@@ -7,7 +7,8 @@
 //! | [`stars`](crate::stars()) | instability of the edges over subsamples | data |
 //! | [`stability_selection`](crate::stability_selection()) | how often an edge is selected | data |
 //!
-//! Every point of a path starts from the one before and carries its own certificate. Points are kept sparse.
+//! Every point of a path starts from the previous solution and has its own certificate. Points are stored as sparse
+//! matrices.
 //!
 //! Source: Foygel and Drton, NIPS 2010 (EBIC).
 
@@ -23,7 +24,7 @@ use crate::{Error, GaussianModel, GraphicalLasso, Problem, Scale, Statistics};
 pub struct Path {
     /// From the largest penalty to the smallest.
     pub points: Vec<PathPoint>,
-    /// Means, one a variable.
+    /// Means, one per variable.
     pub mean: Vec<f64>,
     /// Number of samples.
     pub samples: usize,
@@ -34,7 +35,7 @@ pub struct Path {
 /// The model at one penalty, in the units of the data.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PathPoint {
-    /// The penalty; the factor of the weights where these are a matrix.
+    /// The penalty, or the factor of the weights if they are a matrix.
     pub l1: f64,
     /// The precision matrix.
     pub precision: Precision,
@@ -74,7 +75,8 @@ impl PathPoint {
 }
 
 impl Path {
-    /// The point with the least [extended BIC](PathPoint::ebic). `gamma = 0` is BIC, 0.5 the usual choice for `p` near or above `n`.
+    /// The point with the smallest [extended BIC](PathPoint::ebic). `gamma = 0` is BIC; 0.5 is the usual choice for `p`
+    /// near or above `n`.
     ///
     /// # Errors
     /// [`Invalid`] for a `gamma` that is negative or not finite, and for a path without points.
@@ -114,8 +116,8 @@ pub fn grid(largest: f64, ratio: f64, count: usize) -> Result<Vec<f64>, Error> {
 }
 
 impl GraphicalLasso {
-    /// Fits a whole path, the largest penalty first. Of the estimator's `l1` only the shape counts: with `Weights::Uniform` and
-    /// `Weights::WithDiagonal` each penalty takes the place of the weight, with `Weights::Each` the matrix is multiplied by it.
+    /// Fits a whole path, the largest penalty first. With `Weights::Uniform` and `Weights::WithDiagonal`, each penalty
+    /// replaces the estimator's weight. With `Weights::Each`, the matrix of weights is multiplied by each penalty.
     ///
     /// ```
     /// use fenchel_ggm::{GraphicalLasso, Statistics, grid};

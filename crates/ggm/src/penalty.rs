@@ -19,7 +19,7 @@ pub enum Weights {
     Uniform(f64),
     /// One weight for all entries, the diagonal included.
     WithDiagonal(f64),
-    /// One weight an entry, symmetric, the diagonal as it stands there.
+    /// One weight per entry, in a symmetric matrix. The diagonal is used as given.
     Each(Array2<f64>),
 }
 
@@ -79,7 +79,7 @@ impl Weights {
         }
     }
 
-    /// The same weights times a number. Forbidden edges stay forbidden, also with a factor of 0.
+    /// The same weights multiplied by a number. Forbidden edges stay forbidden, even with the factor 0.
     pub fn scaled(&self, by: f64) -> Weights {
         match self {
             Weights::Uniform(l1) => Weights::Uniform(l1 * by),
@@ -90,7 +90,7 @@ impl Weights {
         }
     }
 
-    /// The weights of a path at one of its penalties: a single weight gives way to the penalty, a matrix is multiplied by it.
+    /// The weights at one penalty of a path: a single weight is replaced by the penalty, a matrix is multiplied by it.
     pub(crate) fn at_penalty(&self, l1: f64) -> Weights {
         match self {
             Weights::Uniform(_) => Weights::Uniform(l1),

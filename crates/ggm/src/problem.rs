@@ -1,14 +1,14 @@
-//! The problem of covariance selection, its dual, and what a dual point proves.
+//! The problem of covariance selection, its dual, and the bound that a dual point gives.
 //!
 //! ```text
 //! primal   P(Theta) = <C, Theta> - log det Theta + sum_ij Lambda_ij |Theta_ij|
 //! dual     D(S)     = log det S + p         over  |S_ij - C_ij| <= Lambda_ij
 //! ```
 //!
-//! Every positive definite `S` in the box bounds the optimum from below, so `P(Theta) - D(S)` bounds the
-//! suboptimality of `Theta`. The inverse `W` of `Theta`, clipped to the box, is such an `S` near the optimum. Away from it
-//! there is another one: `(1 - t) C + t diag(C)`, positive definite for the largest `t` that the box allows, so that a
-//! problem with positive weights has a finite certificate at every point.
+//! Every positive definite `S` in the box gives a lower bound `D(S)` of the optimum, so `P(Theta) - D(S)` bounds the
+//! suboptimality of `Theta`. Near the optimum, the inverse `W` of `Theta`, clipped to the box, is such an `S`. Away
+//! from the optimum, `(1 - t) C + t diag(C)` is one, with the largest `t` that the box allows. So a problem with
+//! positive weights has a finite certificate at every point.
 //!
 //! Source: A. Defazio, PhD thesis 2014, equations 6.5, 6.6 and 9.1.
 
@@ -26,7 +26,7 @@ pub struct Problem<'a> {
 }
 
 impl<'a> Problem<'a> {
-    /// Checks shapes, finiteness and signs; does not look at eigenvalues.
+    /// Checks shapes, finiteness and signs, but not eigenvalues.
     ///
     /// # Errors
     /// [`Invalid`]; [`Error::ZeroVariance`] for variances of 0 without a penalty.
@@ -64,7 +64,8 @@ impl<'a> Problem<'a> {
         self.covariance.nrows()
     }
 
-    /// `P(Theta)`; infinite unless `Theta` is positive definite and of the order of the problem. `n^3 / 3` operations.
+    /// `P(Theta)`. It is infinite unless `Theta` is positive definite and of the order of the problem. The cost is
+    /// `n^3 / 3` operations.
     pub fn objective(&self, precision: ArrayView2<f64>) -> f64 {
         if precision.dim() != self.covariance.dim() {
             return f64::INFINITY;
@@ -84,9 +85,9 @@ impl<'a> Problem<'a> {
         sum
     }
 
-    /// The dual value of the point that a precision matrix and its inverse `W` suggest: `W` clipped to the box, and on the
-    /// boundary of the box where `Theta` is not 0. `-inf`, which is always a bound, if that is not positive definite and for matrices of
-    /// another order.
+    /// The value of a dual point that is built from a precision matrix `Theta` and its inverse `W`: `W` clipped to the
+    /// box, and moved to the boundary of the box where `Theta` is not 0. If this is not positive definite, or the
+    /// matrices have another order, the value is `-inf`, which is a valid bound.
     pub fn dual(&self, precision: ArrayView2<f64>, inverse: ArrayView2<f64>) -> f64 {
         let shape = self.covariance.dim();
         if precision.dim() != shape || inverse.dim() != shape {

@@ -1,16 +1,17 @@
-//! Correlations that survive monotone transformations, ordinal scales and missing entries, and their repair.
+//! Correlations that are robust to monotone transformations, ordinal scales and missing entries, and the repair of indefinite matrices.
 //!
 //! | function | for | cost |
 //! |---|---|---|
 //! | [`nonparanormal`] | monotone transformations of normal variables: normal scores of ranks | O(p n log n + n p^2) |
 //! | [`spearman_bridge`] | the same: `2 sin(pi rho / 6)` | O(p n log n + n p^2) |
-//! | [`kendall_bridge`] | the same, outliers too: `sin(pi tau / 2)` | O(p^2 n log n) |
-//! | [`polychoric`] | ordinal columns of latent normal variables | O(p^2 n) and a search a pair |
+//! | [`kendall_bridge`] | the same, also with outliers: `sin(pi tau / 2)` | O(p^2 n log n) |
+//! | [`polychoric`] | ordinal columns of latent normal variables | O(p^2 n) and one search per pair |
 //! | [`nearest_correlation`] | a correlation matrix with negative eigenvalues | eigendecompositions |
 //!
-//! The bridges and pairwise estimates need not be positive semidefinite: pass them through [`nearest_correlation`],
-//! which says how far it moved them. Source: Liu, Lafferty and Wasserman, JMLR 10, 2009; Liu et al., Annals of
-//! Statistics 40, 2012; Higham, IMA J. Numerical Analysis 22, 2002; A. Defazio, PhD thesis 2014, section 6.2.
+//! The matrices of the bridge functions and of pairwise estimates need not be positive semidefinite. Pass them through
+//! [`nearest_correlation`], which also returns the distance by which they were changed. Sources: Liu, Lafferty and Wasserman, JMLR 10,
+//! 2009; Liu et al., Annals of Statistics 40, 2012; Higham, IMA J. Numerical Analysis 22, 2002; A. Defazio, PhD thesis 2014, section
+//! 6.2.
 
 use fenchel_linalg::{Invalid, factor};
 use fenchel_optim::MAX_MEMORY;
@@ -55,7 +56,8 @@ fn rank_columns(x: ArrayView2<f64>) -> Result<Array2<f64>, Error> {
     Ok(ranks)
 }
 
-/// Columns replaced by normal scores `Phi^-1(rank / (n + 1))`, with variance 1 each: then any estimator of this crate.
+/// Replaces every column by its normal scores `Phi^-1(rank / (n + 1))`, scaled to variance 1. The result can be passed to any estimator
+/// of this crate.
 ///
 /// # Errors
 /// [`Invalid`] for fewer than two rows or entries that are not finite.
@@ -103,8 +105,8 @@ pub fn kendall_bridge<'a>(x: impl Into<ArrayView2<'a, f64>>) -> Result<Array2<f6
     Ok(Array2::from_shape_fn((p, p), |(i, j)| at(i, j)))
 }
 
-/// Kendall's tau-b by a merge sort that counts exchanges (Knight 1966). O(n log n); 0 if either is constant. Of the longer one only as many
-/// numbers are read as the shorter one has.
+/// Kendall's tau-b, by a merge sort that counts exchanges (Knight 1966). The cost is O(n log n). The result is 0 if either sequence is
+/// constant. If the lengths differ, the rest of the longer sequence is ignored.
 pub fn tau(a: &[f64], b: &[f64]) -> f64 {
     let n = a.len().min(b.len());
     // Total order puts -0.0 before 0.0; they are ties.
@@ -154,9 +156,9 @@ fn merge_sort(values: &mut [f64], room: &mut [f64]) -> f64 {
     count
 }
 
-/// Correlations of the latent normal variables behind ordinal columns, by maximum likelihood for each pair with the thresholds of the
-/// margins. Any numbers serve as categories, at most 50 a column. Estimates are kept between -0.999 and 0.999; a column of one category has
-/// correlation 0 with all others.
+/// Correlations of the latent normal variables behind ordinal columns. They are estimated by maximum likelihood for each pair, with the
+/// thresholds from the margins. Categories can be any numbers, at most 50 per column. Estimates are limited to -0.999 and 0.999. A
+/// column with a single category has correlation 0 with all others.
 ///
 /// # Errors
 /// As [`nonparanormal`]; [`Invalid`] for a column of more than 50 different values: those are no categories, take [`kendall_bridge`].
@@ -353,11 +355,12 @@ pub struct Repaired {
     pub correlation: Array2<f64>,
     /// The smallest eigenvalue before.
     pub smallest_before: f64,
-    /// Frobenius distance from the matrix that was given; 0 if nothing was to be done.
+    /// The Frobenius distance from the given matrix; 0 if that matrix was already a correlation matrix.
     pub distance: f64,
     /// Alternating projections done, at most 500.
     pub iterations: usize,
-    /// Whether the projections came to rest; the matrix is a correlation matrix in either case, but not the nearest one.
+    /// Whether the projections converged. The matrix is a correlation matrix in either case, but without convergence not the nearest
+    /// one.
     pub converged: bool,
 }
 

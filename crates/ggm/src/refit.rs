@@ -7,14 +7,15 @@ use ndarray::Array2;
 use crate::glasso::GlassoSettings;
 use crate::{Error, GaussianModel, Problem, Statistics, Weights, graphical_lasso};
 
-/// Dempster's covariance selection: the likeliest precision matrix with zeros off a graph.
+/// Dempster's covariance selection: the maximum likelihood precision matrix with zeros outside a graph.
 ///
 /// ```text
 /// min <C, Theta> - log det Theta   with Theta_ij = 0 where i and j are not joined
 /// ```
 ///
-/// At the optimum the model's covariances are those of the sample on the edges and the diagonal. Solved as a [graphical
-/// lasso](graphical_lasso) with the weights 0 and infinity. `ridge` is added to the variances, as a fraction of each.
+/// At the optimum, the covariances of the model equal those of the sample on the edges and on the diagonal. The problem
+/// is solved as a [graphical lasso](graphical_lasso) with the weights 0 and infinity. `ridge` is added to the
+/// variances, as a fraction of each.
 ///
 /// Source: Dempster, Biometrics 28, 1972; A. Defazio, PhD thesis 2014, section 8.3.2.
 ///

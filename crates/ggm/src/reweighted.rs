@@ -5,7 +5,7 @@
 //! | [`log_penalty`] | `l1 sum log(abs Theta_ij + eps)` off the diagonal | `l1 / (abs Theta_ij + eps)` |
 //! | [`liu_ihler`] | `l1 sum_i log(s_i + eps)`, `s_i` the off-diagonal l1 norm of row `i`: favours hubs | `(l1 / 2) (1 / (s_i + eps) + 1 / (s_j + eps))` |
 //!
-//! Each round minimises a majorant, so that the objective never rises by more than the gap of a round. Source:
+//! Each round minimises a majorant, so the objective never increases by more than the gap of that round. Sources:
 //! Candes, Wakin and Boyd 2008; Liu and Ihler, AISTATS 2011; A. Defazio, PhD thesis 2014, equations 6.7 and 6.8.
 
 use fenchel_linalg::Invalid;

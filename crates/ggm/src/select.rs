@@ -1,4 +1,4 @@
-//! Penalties chosen from data: cross-validation, StARS, stability selection.
+//! Penalties chosen from data: cross-validation, StARS (stability approach to regularisation selection), and stability selection.
 //!
 //! | function | chooses | cost |
 //! |---|---|---|
@@ -60,7 +60,7 @@ pub struct GraphicalLassoCv {
     pub one_standard_error: bool,
     /// What the penalty refers to.
     pub scale: Scale,
-    /// How a component is solved.
+    /// The solver for each connected component.
     pub method: Method,
     /// When a fit ends.
     pub stop: Stop,
@@ -119,8 +119,8 @@ impl GraphicalLassoCv {
         self.choose(dense(x)?.view(), None, &statistics)
     }
 
-    /// As [`fit`](GraphicalLassoCv::fit), with one weight `>= 0` a row, in the fits and in the held-out likelihood; only proportions
-    /// matter.
+    /// As [`fit`](GraphicalLassoCv::fit), with one weight `>= 0` per row. The weights are used in the fits and in the held-out
+    /// likelihood; only their ratios matter.
     ///
     /// # Errors
     /// As `fit`, for weights of another length, negative, or all 0, and for a fold, or all rows outside of one, whose weights are all 0.
@@ -224,7 +224,7 @@ fn held_out(
 /// |---|---|---|
 /// | `penalties` | `None`: 20 as for cross-validation | the grid |
 /// | `subsamples` | 20 | how many |
-/// | `size` | `None`: `10 sqrt(n)` above 144 rows, else `0.8 n` | rows a subsample |
+/// | `size` | `None`: `10 sqrt(n)` above 144 rows, else `0.8 n` | rows per subsample |
 /// | `threshold` | 0.1 | largest acceptable instability |
 /// | `scale` | correlation | what the penalty refers to |
 /// | `method` | QUIC | of every fit |
@@ -244,7 +244,7 @@ pub struct StarsSettings {
     pub threshold: f64,
     /// What the penalty refers to.
     pub scale: Scale,
-    /// How a component is solved.
+    /// The solver for each connected component.
     pub method: Method,
     /// When a fit ends.
     pub stop: Stop,
@@ -283,7 +283,8 @@ pub struct Stars {
     pub model: GaussianModel,
 }
 
-/// Stability approach to regularisation selection: the smallest penalty above which the graphs of subsamples agree.
+/// Stability approach to regularisation selection (StARS): the smallest penalty such that the graphs of subsamples agree at this and
+/// all larger penalties.
 ///
 /// # Errors
 /// As [`GraphicalLasso::fit`]; [`Invalid`] for no subsamples, a size that is not in `2..=n`, or a threshold that is negative.
@@ -347,7 +348,8 @@ pub struct Stability {
     pub edges: Vec<(u32, u32)>,
     /// The mean number of edges of a half-sample, `q`.
     pub selected: f64,
-    /// `q^2 / ((2 threshold - 1) p (p - 1) / 2)`: bounds the expected number of false edges if they are exchangeable.
+    /// `q^2 / ((2 threshold - 1) p (p - 1) / 2)`, with the mean number `q` of edges per half-sample. It bounds the expected number of
+    /// false edges if these are exchangeable.
     pub false_edges: f64,
 }
 
@@ -403,7 +405,7 @@ pub fn stability_selection<'a>(
     Ok(Stability { frequency, edges, selected, false_edges })
 }
 
-/// Says that columns do not vary within a part of the rows, where they do in all of them.
+/// Converts the error of constant columns: they are constant within a part of the rows, but not in all rows.
 pub(crate) fn within<T>(part: &str, k: usize, result: Result<T, Error>) -> Result<T, Error> {
     result.map_err(|error| match error {
         Error::ZeroVariance { columns } => {

@@ -4,17 +4,18 @@
 //! W_ij = max(0, |r_ij| - max(0, max_{k != i,j} sign(r_ij) r_ik r_kj))
 //! ```
 //!
-//! The inner maximum over `k` is that of products of two sequences whose sorted orders are known. Going down both
-//! lists at once, the search may stop as soon as the product of the two values at the present place is no more than the
-//! best product so far: whatever comes later is smaller in both. If the two orders are independent it looks at about `sqrt(p)`
-//! pairs (McAuley and Caetano, JMLR 12, 2011).
+//! The inner maximum over `k` is the largest product of the entries of two sequences whose sorted orders are known. The
+//! algorithm goes down both sorted lists at once. It may stop as soon as the product of the two current values is at
+//! most the best product so far, because all later values are smaller in both lists. If the two orders are independent,
+//! it examines about `sqrt(p)` pairs (McAuley and Caetano, JMLR 12, 2011).
 //!
-//! The printed algorithm stops when a seen element stands before the present place of the other list, and needs the inverse
-//! orders for it. The rule by values never stops later (such an element has a product at least as large as any to come), and
-//! saves a third of the memory. [`max_product`] is the printed one.
+//! The algorithm printed in A. Defazio, PhD thesis 2014 (algorithm 8.2) stops when an element already seen comes before
+//! the current position in the other list. For this test it needs the inverse orders. The test by values used here
+//! never stops later, because such an element has a product at least as large as all later ones. It also saves a third
+//! of the memory. [`max_product`] implements the printed algorithm.
 //!
-//! Memory: three matrices of `p^2` numbers of the storage type or 32 bits. Source: A. Defazio, PhD thesis 2014,
-//! section 8.1, algorithms 8.1 and 8.2, with the corrections of the README.
+//! Memory: three matrices of `p^2` numbers of the storage type or of 32 bits. Source: A. Defazio, PhD thesis 2014,
+//! section 8.1, algorithms 8.1 and 8.2, with the corrections listed in the README.
 
 use fenchel_linalg::{Invalid, Scalar};
 use fenchel_optim::Refusal;
@@ -24,7 +25,8 @@ use rayon::prelude::*;
 
 use crate::Error;
 
-/// A correlation matrix with every row sorted: made once, for both modes.
+/// A correlation matrix with every row sorted. It is computed once and serves both the full matrix of weights and the
+/// edges above a threshold.
 #[derive(Debug, Clone)]
 pub struct Shortcut<T> {
     p: usize,
@@ -33,11 +35,11 @@ pub struct Shortcut<T> {
     order: Vec<u32>,
     /// The values in that order.
     sorted: Vec<T>,
-    /// Where the negative entries of a row begin, and where they end.
+    /// The start and the end of the negative entries of each row.
     ends: Vec<(u32, u32)>,
 }
 
-/// Bytes of the rows of a tile, which stay in a core's own cache while others pass by.
+/// The size in bytes of the rows of a tile. They stay in the private cache of a core while other rows are read.
 const TILE_BYTES: usize = 1 << 18;
 /// Bytes that come from memory together.
 const LINE_BYTES: usize = 64;
@@ -121,7 +123,8 @@ impl<T: Scalar> Shortcut<T> {
         weights
     }
 
-    /// Pairs `(i, j, W_ij)`, `i < j`, with `W_ij >= threshold` and `W_ij > 0`, ascending. The higher the threshold the faster.
+    /// The pairs `(i, j, W_ij)`, `i < j`, with `W_ij >= threshold` and `W_ij > 0`, ascending. A higher threshold makes
+    /// the search faster.
     ///
     /// # Errors
     /// [`Invalid::Parameter`] for a threshold that is negative or not finite.
@@ -160,7 +163,7 @@ impl<T: Scalar> Shortcut<T> {
         return (0..tiles).flat_map(tile).collect();
     }
 
-    /// Brings a row and the heads of its lists into the cache in order: the search will jump about in them.
+    /// Loads a row and the heads of its lists into the cache, because the search will access them in random order.
     fn fetch(&self, j: usize) {
         let mut sum = 0.0;
         let step = LINE_BYTES / size_of::<T>();
@@ -221,8 +224,8 @@ impl<T: Scalar> Shortcut<T> {
     }
 }
 
-/// The first entry below the diagonal that is another number than its mirror image, beyond the rounding of correlations. In squares: a column
-/// at a time would touch a line of memory an entry.
+/// The first entry below the diagonal that differs from its mirror image by more than the rounding of correlations. The
+/// matrix is compared in square tiles, because a whole column would load one cache line per entry.
 fn asymmetric<T: Scalar>(matrix: &[T], p: usize) -> Option<(usize, usize)> {
     const SQUARE: usize = 64;
     let apart =
@@ -236,7 +239,8 @@ fn asymmetric<T: Scalar>(matrix: &[T], p: usize) -> Option<(usize, usize)> {
     })
 }
 
-/// Weights of SHORTCUT from a correlation matrix: `W_ij <= ` the conditional covariance score with `eta = 1`.
+/// The SHORTCUT weights of a correlation matrix. `W_ij` is at most the score of
+/// [`conditional_covariance`](crate::threshold::conditional_covariance) with `eta = 1`.
 ///
 /// # Errors
 /// As [`Shortcut::new`].
@@ -253,10 +257,10 @@ pub struct MaxProduct {
     pub products: usize,
 }
 
-/// `max_k a_k b_k` for non-negative values whose falling orders are known, as printed (algorithm 8.2). Expected O(sqrt m) for
-/// independent orders, O(m) at worst.
+/// `max_k a_k b_k` for non-negative values whose decreasing orders are known, as printed in A. Defazio, PhD thesis
+/// 2014, algorithm 8.2. The expected cost is O(sqrt m) for independent orders, and O(m) in the worst case.
 ///
-/// `order_a` lists all places of `a` by falling value, and `order_b` those of `b`.
+/// `order_a` lists all positions of `a` by decreasing value, and `order_b` those of `b`.
 ///
 /// # Errors
 /// [`Invalid::Length`] unless all four have the same length; [`Invalid::Layout`] for orders that are no permutations, or along which the values

@@ -1,4 +1,4 @@
-//! Covariances shrunken towards a multiple of the identity.
+//! Covariance matrices shrunk towards a multiple of the identity.
 
 use fenchel_linalg::{AsDesign, Design, Invalid};
 
@@ -20,8 +20,8 @@ pub struct Shrunk {
 /// d = ||C - m I||^2,   b = (1/n^2) sum_i ||(x_i - mu)(x_i - mu)' - C||^2
 /// ```
 ///
-/// `s` estimates the share with the least expected squared error; it is that of scikit-learn's `LedoitWolf`. The target is a
-/// multiple of the identity: standardise columns of different units first. O(n p^2).
+/// `s` estimates the share with the smallest expected squared error, as scikit-learn's `LedoitWolf` does. The target is
+/// a multiple of the identity, so standardise columns in different units first. The cost is O(n p^2).
 ///
 /// ```
 /// use fenchel_ggm::{ledoit_wolf, threshold::inverse_scores};

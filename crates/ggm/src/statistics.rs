@@ -4,9 +4,9 @@
 //! mu = (1/n) sum_i x_i,   C = (1/n) sum_i (x_i - mu)(x_i - mu)'
 //! ```
 //!
-//! The scaled negative log-likelihood of a precision matrix is `<C, Theta> - log det Theta`; the average negative log
-//! density is half of it plus `p log(2 pi) / 2`. `C` divides by `n` as in the thesis (equations 6.1 to 6.4; GG-01).
-//! O(n p^2 / 2), two passes over the data.
+//! The scaled negative log-likelihood of a precision matrix is `<C, Theta> - log det Theta`. The average negative
+//! log-density is half of it, plus `p log(2 pi) / 2`. `C` divides by `n`, as in A. Defazio, PhD thesis 2014, equations
+//! 6.1 to 6.4. The cost is `n p^2 / 2` products, in two passes over the data.
 
 use fenchel_linalg::{AsDesign, Design, Gram, Invalid, factor};
 use fenchel_optim::MAX_MEMORY;
@@ -21,14 +21,14 @@ use crate::{Error, Scale};
 pub struct Statistics {
     /// `C`, `p x p`, symmetric to the last bit.
     pub covariance: Array2<f64>,
-    /// Means, one a variable.
+    /// Means, one per variable.
     pub mean: Array1<f64>,
-    /// Number of samples, `n`: rows, where they are weighted those with a positive weight.
+    /// The number of samples `n`. For weighted data, the number of rows with a positive weight.
     pub samples: usize,
 }
 
 impl Statistics {
-    /// From a data matrix, a sample a row.
+    /// The statistics of a data matrix with one sample per row.
     ///
     /// # Errors
     /// [`Invalid`] for data that is empty or not finite, fewer than two rows, or covariances beyond the largest number;
@@ -37,7 +37,8 @@ impl Statistics {
         Statistics::from_data_within(x, MAX_MEMORY)
     }
 
-    /// As [`from_data`](Statistics::from_data), within so many bytes; `None` for no limit. Nothing is allocated before the check.
+    /// As [`from_data`](Statistics::from_data), with a limit on the bytes of memory; `None` for no limit. The check
+    /// comes before any allocation.
     ///
     /// # Errors
     /// As `from_data`, with this limit.
@@ -50,7 +51,7 @@ impl Statistics {
         weighted(&x, None)
     }
 
-    /// As [`from_data`](Statistics::from_data), with one weight `>= 0` a row; only proportions matter.
+    /// As [`from_data`](Statistics::from_data), with one weight `>= 0` per row. Only the ratios of the weights matter.
     ///
     /// # Errors
     /// As `from_data`, and for weights of another length, negative, or all 0.
@@ -160,7 +161,8 @@ impl Statistics {
         }
     }
 
-    /// As [`on`](Statistics::on), for methods whose speed depends on units: on the covariance scale divided by `unit`, see [`unit_of`].
+    /// As [`on`](Statistics::on), for methods whose speed depends on the units. On the covariance scale, the matrix is
+    /// divided by `unit`; see [`unit_of`].
     pub(crate) fn within(
         &self,
         scale: Scale,
@@ -196,8 +198,8 @@ impl Statistics {
     }
 }
 
-/// The power of 4 next to the mean variance, by which it and its root divide without rounding; 1 on the correlation scale. A penalty
-/// divided by it is the same penalty in these units.
+/// The power of 4 closest to the mean variance; 1 on the correlation scale. A division by it, or by its root, causes no
+/// rounding. A penalty divided by it is the same penalty in the new units.
 pub(crate) fn unit_of<'a>(scale: Scale, variances: impl Iterator<Item = &'a f64>) -> f64 {
     let (mut logs, mut count) = (0.0, 0.0);
     for v in variances.filter(|v| **v > 0.0 && v.is_finite()) {
@@ -232,7 +234,7 @@ pub(crate) fn dense<X: AsDesign + ?Sized>(x: &X) -> Result<Array2<f64>, Error> {
     Ok(Array2::from_shape_vec((n, p), values).expect("n x p values"))
 }
 
-/// The data; where a number is missing it says who takes that.
+/// A view of the data. If a number is missing, the error names the functions that accept missing numbers.
 fn design<X: AsDesign + ?Sized>(x: &X) -> Result<X::View<'_>, Error> {
     x.as_design().map_err(|error| match error {
         Invalid::NonFinite { row, column, value, .. } if value.is_nan() => {

@@ -3,8 +3,8 @@
 //! | generator | truth |
 //! |---|---|
 //! | [`chain`], [`erdos_renyi`], [`barabasi_albert`], [`power_law`] | graphs |
-//! | [`diagonally_dominant`] | precision of chapter 7: -0.2 on edges, 0.5 + 0.2 degree on the diagonal |
-//! | [`walk_summable`] | precision of chapter 8: a sum of pairwise positive semidefinite matrices |
+//! | [`diagonally_dominant`] | precision matrix of Defazio 2014, chapter 7: -0.2 on edges, 0.5 + 0.2 degree on the diagonal |
+//! | [`walk_summable`] | precision matrix of Defazio 2014, chapter 8: a sum of pairwise positive semidefinite matrices |
 //!
 //! Edges are `(i, j)` with `i < j`, ascending. Draw data with [`sample`](crate::sample).
 
@@ -42,8 +42,8 @@ pub fn erdos_renyi(p: usize, q: f64, rng: &mut (impl Rng + ?Sized)) -> Result<Ed
     Ok(edges)
 }
 
-/// Preferential attachment (Barabasi and Albert 1999) from `m` isolated nodes: every further node joins `m` different
-/// ones, each chosen in proportion to its degree. `m (p - m)` edges.
+/// Preferential attachment (Barabasi and Albert 1999), starting from `m` isolated nodes. Every further node is joined
+/// to `m` different nodes, chosen with probability proportional to their degrees. The graph has `m (p - m)` edges.
 ///
 /// # Errors
 /// [`Invalid::Parameter`] unless `1 <= m < p`.
@@ -73,9 +73,9 @@ pub fn barabasi_albert(p: usize, m: usize, rng: &mut (impl Rng + ?Sized)) -> Res
     Ok(edges)
 }
 
-/// A simple graph whose degrees are drawn from `P(d) ~ d^-exponent`, `1 <= d <= p/2`: a graph with these degrees
-/// (Havel and Hakimi), mixed by swaps of the ends of pairs of edges that keep the degrees. Where the sum of the degrees is odd one of them
-/// is larger by one.
+/// A simple graph whose degrees are drawn from `P(d) ~ d^-exponent`, `1 <= d <= p/2`. The algorithm of Havel and Hakimi
+/// builds a graph with these degrees; random swaps of the ends of two edges then mix it without changing the degrees.
+/// If the sum of the degrees is odd, one degree is increased by one.
 ///
 /// # Errors
 /// [`Invalid::Parameter`] for an exponent that is not positive or fewer than 4 nodes.
@@ -155,8 +155,8 @@ fn swap_ends(edges: &mut Edges, p: usize, rng: &mut (impl Rng + ?Sized)) {
     }
 }
 
-/// The precision matrix of chapter 7: `weight` on the edges, `0.5 + |weight| degree` on the diagonal. The thesis takes
-/// `weight = -0.2`.
+/// The precision matrix of A. Defazio, PhD thesis 2014, chapter 7: `weight` on the edges, `0.5 + |weight| degree` on
+/// the diagonal. The thesis uses `weight = -0.2`.
 ///
 /// # Panics
 /// For an edge with a node beyond `p`.
@@ -172,11 +172,12 @@ pub fn diagonally_dominant(p: usize, edges: &[(u32, u32)], weight: f64) -> Array
     precision
 }
 
-/// The precision matrix of chapter 8 (section 8.3.1): `[[b |a|, a], [a, |a| / b]]` for every edge with `a ~ N(-0.2, 1)` and
-/// `log b` uniform on `(-log 2, log 2)`, plus 1 % of the mean diagonal.
+/// The precision matrix of A. Defazio, PhD thesis 2014, section 8.3.1. It is the sum over the edges of the blocks
+/// `[[b |a|, a], [a, |a| / b]]` with `a ~ N(-0.2, 1)` and `log b` uniform on `(-log 2, log 2)`, plus 1 % of the mean
+/// diagonal.
 ///
-/// The pairwise blocks are singular, so that the sum alone need not be positive definite; the thesis is silent on it and on
-/// the law of `b`.
+/// The blocks are singular, so their sum need not be positive definite; this is why 1 % of the mean diagonal is added.
+/// The thesis does not mention this, nor the distribution of `b`.
 ///
 /// # Panics
 /// For an edge with a node beyond `p`.

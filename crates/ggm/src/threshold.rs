@@ -1,16 +1,16 @@
-//! Structure by thresholds: a score for every pair, and the pairs above a level.
+//! Graph estimation by thresholds: a score for every pair, and the pairs above a level.
 //!
 //! | score | formula | cost |
 //! |---|---|---|
 //! | [`correlation_scores`] | absolute correlation | O(p^2) |
 //! | [`inverse_scores`] | absolute partial correlation of the inverse covariance; needs full rank | O(p^3) |
 //! | [`mutual_information`] | `-log(1 - r^2) / 2`: the ranking of correlations | O(p^2) |
-//! | [`conditional_mutual_information`] | least mutual information given one other variable, or none | O(p^3) |
-//! | [`conditional_covariance`], `eta = 1` | least absolute covariance given one other variable, or none | O(p^3), in tiles |
+//! | [`conditional_mutual_information`] | smallest mutual information given one other variable, or none | O(p^3) |
+//! | [`conditional_covariance`], `eta = 1` | smallest absolute covariance given one other variable, or none | O(p^3), in tiles |
 //! | the same, `eta = 2` | given two others, one, or none | O(p^4) |
-//! | [`shortcut`](crate::shortcut()) | as `eta = 1` but for its sign rule | O(p^2.5) expected |
+//! | [`shortcut`](crate::shortcut()) | as `eta = 1`, except for its sign rule | O(p^2.5) expected |
 //!
-//! All but the mutual informations are on the correlation scale. Source: A. Defazio, PhD thesis 2014, sections
+//! All scores but the mutual informations are on the correlation scale. Source: A. Defazio, PhD thesis 2014, sections
 //! 6.3.3, 6.3.4 and 8.1.
 
 use fenchel_linalg::{Invalid, factor, lanes};
@@ -78,7 +78,8 @@ fn information(r: f64) -> f64 {
     -0.5 * (-r * r).ln_1p()
 }
 
-/// The least of `-log(1 - r_ij.k^2) / 2` over conditioning variables `k`, and of the unconditional mutual information.
+/// The minimum of the mutual information `-log(1 - r_ij^2) / 2` and of its conditional versions
+/// `-log(1 - r_ij.k^2) / 2` over all variables `k`.
 ///
 /// # Errors
 /// [`Error::Invalid`] for statistics whose parts do not fit or are not finite.
@@ -108,7 +109,8 @@ pub fn conditional_mutual_information(statistics: &Statistics) -> Result<Array2<
     Ok(scores.mapv(information))
 }
 
-/// The least `|C_ij - C_iS C_SS^-1 C_Sj|` over sets `S` of at most `eta` others, on the correlation scale, 0 on the diagonal.
+/// The smallest `|C_ij - C_iS C_SS^-1 C_Sj|` over sets `S` of at most `eta` other variables. Scores are on the
+/// correlation scale, with 0 on the diagonal.
 ///
 /// # Errors
 /// [`Error::Refused`] for `eta` above 2, and for `eta = 2` with more than 500 variables unless `allow_quartic`.

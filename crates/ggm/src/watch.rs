@@ -1,4 +1,4 @@
-//! A closure that watches an estimator.
+//! Observers of an estimator, given as closures.
 
 use std::ops::ControlFlow;
 
@@ -13,7 +13,7 @@ impl<F: FnMut(&Progress) -> ControlFlow<()>> Watch<F, true> {
     }
 }
 
-/// Watches nothing and costs nothing.
+/// An observer that does nothing.
 pub(crate) fn unwatched() -> Watch<fn(&Progress) -> ControlFlow<()>, false> {
     Watch(|_| ControlFlow::Continue(()))
 }

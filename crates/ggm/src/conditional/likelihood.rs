@@ -1,4 +1,4 @@
-//! The likelihood with its dual, and the penalty.
+//! The likelihood of the conditional model, its dual, and the penalty.
 
 use fenchel_linalg::Invalid;
 use fenchel_linalg::factor::{self, InPlaceCholesky};
@@ -55,7 +55,8 @@ impl Likelihood {
         Ok(Likelihood { p, q, l1, input_l1, xx, xy, yy, regression, shift: 0.0 })
     }
 
-    /// Without a penalty on the inputs the outputs must keep a variance given them; without any penalty, a covariance matrix of full rank.
+    /// Checks that the likelihood is bounded. Without a penalty on the input couplings, the outputs must have a
+    /// positive variance given the inputs. Without any penalty, the covariance matrix must have full rank.
     pub(super) fn check_bounded(&self) -> Result<(), Error> {
         if self.input_l1 > 0.0 {
             return Ok(());

@@ -1,4 +1,5 @@
-//! Conditional Gaussian graphical models: outputs that depend on one another and on inputs, the inputs as they are.
+//! Conditional Gaussian graphical models (Gaussian conditional random fields): outputs `y` that depend on each other
+//! and on inputs `x`.
 //!
 //! ```text
 //! p(y | x)  in proportion to  exp(-y' L y / 2 - x' T y)          y | x ~ N(-L^-1 T' x, L^-1)
@@ -6,19 +7,22 @@
 //! min_(L, T)  -log det L + <S_yy, L> + 2 <S_xy, T> + tr(L^-1 T' S_xx T) + l1 sum_(i != j) |L_ij| + input_l1 sum_ij |T_ij|
 //! ```
 //!
-//! Two outputs without an entry of `L` are independent given the inputs and all other outputs; an input without an entry of `T` does not act on an
-//! output directly. Nothing is assumed of the law of the inputs. The problem is convex in both matrices together.
+//! If `L_ij = 0`, the outputs `i` and `j` are independent given the inputs and all other outputs. If `T_ij = 0`, input
+//! `i` has no direct effect on output `j`. The model makes no assumption on the distribution of the inputs. The problem
+//! is jointly convex in `L` and `T`.
 //!
-//! **Dual.** With `U = S_yy + Z`, `V = S_xy + Q` and `V` in the range of `S_xx`
+//! **Dual.** With `U = S_yy + Z`, `V = S_xy + Q`, and `V` in the range of `S_xx`, the dual problem is
 //!
 //! ```text
 //! max  log det(U - V' S_xx^+ V) + q        |Z_ij| <= l1 off the diagonal, Z_ii = 0,  |Q_ij| <= input_l1 / 2
 //! ```
 //!
-//! since the least value of `-log det L + tr(L^-1 T' S_xx T) + <U, L> + 2 <V, T>` over `T` is at `S_xx T = -V L`, which leaves `<U - V' S_xx^+ V, L>`. The
-//! point that the report proves its gap with is the gradient at the model, shrunk into the box.
+//! It follows by minimising `-log det L + tr(L^-1 T' S_xx T) + <U, L> + 2 <V, T>` over `T`: the minimiser satisfies
+//! `S_xx T = -V L`, and what remains of the last three terms is `<U - V' S_xx^+ V, L>`. The dual point of the report's
+//! gap is the gradient at the model, shrunk into the box.
 //!
-//! FISTA with restarts: a Cholesky factorisation of `q x q` and `p^2 q + p q^2` operations an iteration, `p` inputs and `q` outputs.
+//! The method is FISTA with restarts. With `p` inputs and `q` outputs, an iteration costs a Cholesky factorisation of
+//! order `q` and `p^2 q + p q^2` operations.
 //!
 //! Source: Sohn and Kim, AISTATS 2012; Wytock and Kolter, ICML 2013; A. Defazio, PhD thesis 2014, section 9.10.2.
 
@@ -49,7 +53,7 @@ use crate::{Error, GlassoState, Scale, Statistics};
 /// |---|---|---|
 /// | `l1` | 0.1 | weight of the couplings of two outputs |
 /// | `input_l1` | 0.1 | weight of the couplings of an input and an output |
-/// | `scale` | correlation | what both refer to: columns of variance 1, or as they are |
+/// | `scale` | correlation | the scale of both penalties: columns of variance 1, or unscaled columns |
 /// | `stop` | gap 1e-6, absolute or relative; 5000 iterations | when to end |
 /// | `max_memory` | 4 GiB | bytes that may be allocated; `None` for no limit |
 ///
@@ -116,7 +120,8 @@ impl GaussianCrfModel {
         support(self.precision.view())
     }
 
-    /// `-T L^-1`, `p x q`: the coefficients of the regression of the outputs on the inputs that the model implies.
+    /// The regression coefficients of the outputs on the inputs that the model implies: `-T L^-1`, in the shape
+    /// `p x q`.
     pub fn coefficients(&self) -> Array2<f64> {
         -self.coupling.dot(&self.covariance)
     }
@@ -203,8 +208,9 @@ fn centred<X: AsDesign + ?Sized>(
 }
 
 impl GaussianCrf {
-    /// Fits inputs `x` and outputs `y`, a sample a row. Views of some columns of one matrix must be copied first (`to_owned`); the statistics
-    /// of the whole matrix need no copy ([`fit_statistics`](GaussianCrf::fit_statistics)).
+    /// Fits inputs `x` and outputs `y`, with one sample per row. If both are views of columns of one matrix, copy them
+    /// first (`to_owned`), or compute the statistics of the whole matrix and use
+    /// [`fit_statistics`](GaussianCrf::fit_statistics), which needs no copy.
     ///
     /// # Errors
     /// [`Error::Invalid`] for data that are empty, not finite, a single row, or of different numbers of rows, and for settings out of range;
@@ -239,8 +245,8 @@ impl GaussianCrf {
         self.solve(statistics, inputs, None, &mut unwatched())
     }
 
-    /// As [`fit_statistics`](GaussianCrf::fit_statistics), from a former model, in the units of the data: a warm start at other penalties, or on
-    /// data like the former ones.
+    /// As [`fit_statistics`](GaussianCrf::fit_statistics), but started from an earlier model in the units of the data.
+    /// Use it for other penalties, or for similar data.
     ///
     /// # Errors
     /// As [`fit_statistics`](GaussianCrf::fit_statistics), and for a start of other inputs or outputs or with a precision that is not positive
@@ -254,7 +260,8 @@ impl GaussianCrf {
         self.solve(statistics, inputs, Some(start), &mut unwatched())
     }
 
-    /// As [`fit_statistics`](GaussianCrf::fit_statistics), showing `watch` the certificates; `Break` ends the fit.
+    /// As [`fit_statistics`](GaussianCrf::fit_statistics), but calls `watch` with every certificate. If `watch` returns
+    /// `Break`, the fit ends.
     ///
     /// # Errors
     /// As [`fit_statistics`](GaussianCrf::fit_statistics).

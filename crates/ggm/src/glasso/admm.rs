@@ -1,4 +1,5 @@
-//! ADMM: the log-determinant by an eigendecomposition, the penalty by soft-thresholding, alternately.
+//! ADMM for the graphical lasso. It alternates between an eigendecomposition for the log-determinant and
+//! soft-thresholding for the penalty:
 //!
 //! ```text
 //! X = argmin <C, X> - log det X + rho/2 ||X - Y + U||^2      Q diag(l') Q',  l' = (l + sqrt(l^2 + 4 rho)) / (2 rho)
@@ -6,9 +7,10 @@
 //! U = U + X - Y
 //! ```
 //!
-//! where `Q diag(l) Q' = rho (Y - U) - C`. The penalty parameter `rho` is doubled or halved when the primal and the
-//! dual residual are further apart than a factor of ten. `rho U` is a sub-gradient of the penalty, so that `C + rho U` is
-//! a dual point. About `9 p^3` operations an iteration.
+//! Here `Q diag(l) Q' = rho (Y - U) - C` is an eigendecomposition, and `S(., t)` is soft-thresholding at `t`. The
+//! penalty parameter `rho` is doubled or halved when the primal and the dual residual differ by more than a factor of
+//! ten. `rho U` is a subgradient of the penalty, so `C + rho U` is a dual point. An iteration costs about `9 p^3`
+//! operations.
 //!
 //! Source: Boyd et al., Foundations and Trends in Machine Learning 3, 2011, section 6.5; A. Defazio, PhD thesis
 //! 2014, sections 6.3.1 and 7.3.1.
@@ -31,7 +33,7 @@ pub(super) struct Admm {
 }
 
 impl Admm {
-    /// From a point and its inverse, which gives the dual variable.
+    /// A start from a point and its inverse, which determines the dual variable.
     pub(super) fn new(block: &Block, y: Vec<f64>, inverse: &[f64], rho: f64) -> Admm {
         let k = block.k;
         let mut u = vec![0.0; k * k];

@@ -1,13 +1,14 @@
-//! Block coordinate descent on the dual: the algorithm that is called glasso.
+//! Block coordinate descent on the dual: the algorithm known as glasso.
 //!
-//! `W` estimates the covariance. For every column `j` the lasso problem
+//! `W` is the estimate of the covariance matrix. The subscript 1 stands for all indices but `j`, and 2 for `j`. For
+//! every column `j`, coordinate descent solves the lasso problem
 //!
 //! ```text
 //! min_b  b' W_11 b / 2 - b' c_12 + sum_k Lambda_kj |b_k|
 //! ```
 //!
-//! is solved by coordinate descent, and `w_12 = W_11 b`. At the end `Theta_jj = 1 / (w_jj - w_12' b)` and
-//! `Theta_12 = -Theta_jj b`. O(p^2) a column and sweep.
+//! Then it sets `w_12 = W_11 b`. At the end, `Theta_jj = 1 / (w_jj - w_12' b)` and `Theta_12 = -Theta_jj b`. One sweep
+//! costs O(p^2) per column.
 //!
 //! Source: Banerjee, El Ghaoui and d'Aspremont, JMLR 9, 2008; Friedman, Hastie and Tibshirani, Biostatistics 9,
 //! 2008; A. Defazio, PhD thesis 2014, section 6.3.1.
@@ -23,7 +24,7 @@ pub(super) struct Bcd {
     pub(super) x: Vec<f64>,
     /// The dual point.
     w: Vec<f64>,
-    /// Coefficients, a row a column `j`; `b_j` itself is 0.
+    /// Coefficients: row `j` belongs to column `j` of the matrix, and `b_j` itself is 0.
     b: Vec<f64>,
     pub(super) change: f64,
     pub(super) factorisations: u64,
@@ -31,8 +32,8 @@ pub(super) struct Bcd {
 }
 
 impl Bcd {
-    /// From a positive definite `x` and its inverse. The dual point is the inverse clipped to the box where that is
-    /// positive definite, else the covariance shrunken towards its diagonal as far as the box allows.
+    /// A start from a positive definite `x` and its inverse. The dual point is the inverse clipped to the box, if that
+    /// is positive definite. Otherwise it is the covariance, shrunk towards its diagonal as far as the box allows.
     pub(super) fn new(block: &Block, x: Vec<f64>, inverse: &[f64]) -> Bcd {
         let k = block.k;
         let mut w = vec![0.0; k * k];

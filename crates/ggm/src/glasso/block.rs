@@ -1,7 +1,8 @@
-//! One component of the screened problem, in units that make its diagonal one.
+//! One component of the screened problem, scaled to a unit diagonal.
 //!
-//! With `d_i = (C_ii + Lambda_ii)^(-1/2)` the problem in `X_ij = Theta_ij / (d_i d_j)` has the covariances `C_ij d_i d_j`
-//! and the weights `Lambda_ij d_i d_j`: the same solution, in numbers of size one whatever the units of the columns.
+//! With `d_i = (C_ii + Lambda_ii)^(-1/2)`, the problem is rewritten in `X_ij = Theta_ij / (d_i d_j)`. It then has the
+//! covariances `C_ij d_i d_j` and the weights `Lambda_ij d_i d_j`. The solution is the same, but all numbers are of
+//! order one, whatever the units of the columns.
 
 use fenchel_linalg::factor::InPlaceCholesky;
 
@@ -111,10 +112,11 @@ impl Block {
         total
     }
 
-    /// The best dual value for a point `x` with inverse `w`; `room` is overwritten.
+    /// The best known dual value for a point `x` with inverse `w`. `room` is overwritten.
     ///
-    /// Where `x` is not 0 the solution's inverse stands on the boundary of the box. With these entries put there, the gap
-    /// is of second order in the error of `x`; with `w` merely clipped it would be of first order.
+    /// For entries where `x` is not 0, the inverse of the solution lies on the boundary of the box. If these entries
+    /// are moved to the boundary, the gap is of second order in the error of `x`. If `w` were only clipped to the box,
+    /// it would be of first order.
     pub(super) fn dual(&self, x: &[f64], w: &[f64], room: &mut Vec<f64>) -> f64 {
         let k = self.k;
         let mut best = f64::NEG_INFINITY;

@@ -1,9 +1,9 @@
-//! Screening: which variables can be joined at all.
+//! Screening: a division of the variables into components that the solution does not join.
 
 use crate::problem::Problem;
 
-/// The connected components of `{|C_ij| > Lambda_ij}`, which are those of the solution: each ascending, ordered by their
-/// smallest nodes. O(p^2).
+/// The connected components of the graph `{|C_ij| > Lambda_ij}`, which are also those of the solution. Each is
+/// ascending, and they are ordered by their smallest nodes. The cost is O(p^2).
 pub fn components(problem: &Problem<'_>) -> Vec<Vec<u32>> {
     let (c, weights) = (&problem.covariance, problem.weights);
     components_by(problem.order(), |i, j| c[[i, j]].abs() > weights.at(i, j))

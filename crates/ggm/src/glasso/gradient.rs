@@ -1,15 +1,17 @@
-//! Proximal gradient steps before a Newton step of [QUIC](super::quic), where many entries are free.
+//! Proximal gradient steps, used before a Newton step of [QUIC](super::quic) if many entries are free:
 //!
 //! ```text
 //! X+ = S(X - t (C - W), t Lambda)
 //! ```
 //!
-//! A step costs a Cholesky factorisation a trial and one inverse, whatever the number of free entries. A Newton step costs sweeps over all of
-//! them. So many gradient steps come before a Newton step as cost the same, until a Newton step gains more than those before it: neither kind
-//! can then waste more than about half of the time. Sparse problems, where this number is small, keep to Newton steps alone.
+//! A gradient step costs one inverse, and one Cholesky factorisation per trial of the line search, whatever the number
+//! of free entries. A Newton step costs sweeps over all free entries. So before each Newton step come as many gradient
+//! steps as cost the same time. Once a Newton step gains more than the gradient steps before it, only Newton steps
+//! follow. This rule wastes at most about half of the time. In sparse problems the number of gradient steps is 0, and
+//! all steps are Newton steps.
 //!
-//! The step sizes are the two of Barzilai and Borwein in turn, halved until `-log det` at the new point is below its quadratic model
-//! with curvature `1 / t`, so that no step raises the objective.
+//! The step sizes alternate between the two of Barzilai and Borwein. A step size is halved until `-log det` at the new
+//! point is below its quadratic model with curvature `1 / t`, so no step increases the objective.
 //!
 //! Source: Guillot, Rajaratnam, Rolfs, Maleki and Wong, "Iterative thresholding algorithm for sparse inverse covariance estimation", NIPS 2012.
 
@@ -25,11 +27,11 @@ pub(super) struct Gradients {
     size: f64,
     /// By how much the steps since the last Newton step lowered the objective.
     gained: f64,
-    /// Whether a Newton step gained more than the steps before it: from then on there are Newton steps alone.
+    /// Whether a Newton step gained more than the gradient steps before it. From then on there are only Newton steps.
     outdone: bool,
     /// Which of the two sizes is next.
     short: bool,
-    /// How much larger than the last decrease the gap was when it was last looked at.
+    /// The ratio of the gap to the last decrease, at the last computation of the gap.
     gap_by_decrease: f64,
     next: Vec<f64>,
     inverse: Vec<f64>,
@@ -50,12 +52,15 @@ impl Gradients {
     }
 }
 
-/// Blocks of lower order make Newton steps alone: their sweeps stay in cache, and factorisations in blocks gain nothing.
+/// Blocks of lower order use only Newton steps: their sweeps stay in the cache, and blocked factorisations gain
+/// nothing.
 const SMALL: usize = 100;
 
-/// Steps that cost as much as a Newton step with so many free entries on or above the diagonal; 0 if they are too few to be of use.
+/// The number of gradient steps that cost as much as one Newton step with this many free entries on or above the
+/// diagonal. It is 0 if the number is too small to be useful.
 ///
-/// About twenty sweeps of `8 k free` operations against `4 k^3 / 3` operations, which blocked products do four times as fast.
+/// A Newton step has about twenty sweeps of `8 k free` operations. A gradient step has `4 k^3 / 3` operations, which
+/// blocked products compute four times as fast.
 fn affordable(k: usize, free: usize) -> usize {
     let steps = 480 * free / (k * k);
     if k < SMALL || steps < 10 { 0 } else { steps.min(100) }
@@ -72,7 +77,8 @@ struct Trial {
 }
 
 impl Quic {
-    /// Gradient steps, as many as cost a Newton step, or until `enough`, a guess of the gap, is reached; then, at the next call, a Newton step.
+    /// Takes gradient steps until they have cost as much as a Newton step, or until the estimated gap reaches `enough`.
+    /// The next call takes a Newton step.
     pub(super) fn step(&mut self, block: &Block, enough: f64) {
         let before = self.linear - self.log_det;
         let left = match self.gradients.left.take() {
@@ -104,7 +110,7 @@ impl Quic {
         self.gradients.gained += before - (self.linear - self.log_det);
     }
 
-    /// After a look at a gap that was larger than the estimate.
+    /// Corrects the estimate of the gap, after the computed gap was larger.
     pub(super) fn correct(&mut self, gap: f64) {
         if self.estimate > 0.0 && gap > self.estimate && gap.is_finite() {
             self.gradients.gap_by_decrease *= (gap / self.estimate).clamp(1.5, 10.0);
@@ -122,7 +128,7 @@ impl Quic {
         k + (0..k).map(free).sum::<usize>()
     }
 
-    /// One step; false if rounding hides what it gains. Of `x` the upper triangle alone is read and written.
+    /// One step; false if its gain is below rounding. Only the upper triangle of `x` is read and written.
     fn gradient_step(&mut self, block: &Block) -> bool {
         let k = block.k;
         for _ in 0..40 {
@@ -199,7 +205,8 @@ impl Quic {
         Trial { inverse, square, linear }
     }
 
-    /// The size of the next step from what the last one, with `next` and `inverse` still to be compared, did to point and inverse.
+    /// The size of the next step, from the changes of point and inverse in the last one. At this time `next` and
+    /// `inverse` are not yet swapped in.
     fn next_size(&mut self, k: usize, square: f64) {
         let (mut along, mut change) = (0.0, 0.0);
         for i in 0..k {

@@ -6,14 +6,15 @@
 //!
 //! | method | an iteration costs | when |
 //! |---|---|---|
-//! | [`Method::Quic`], the default | `p \|free\|` a sweep, a Cholesky factorisation with inverse a step | always |
+//! | [`Method::Quic`], the default | `p` operations per free entry and sweep; one Cholesky factorisation and one inverse per step | always |
 //! | [`Method::BlockCoordinate`] | `p` lasso problems | comparison with other programs |
 //! | [`Method::Admm`] | an eigendecomposition | comparison; what other penalties are built on |
 //!
-//! **Components.** The connected components of the graph `{|C_ij| > Lambda_ij}` are those of the solution (Witten,
-//! Friedman and Simon, JCGS 20, 2011; Mazumder and Hastie, JMLR 13, 2012), so each is solved by itself, in parallel, in units that make its diagonal one.
+//! **Components.** The graph `{|C_ij| > Lambda_ij}` has the same connected components as the solution (Witten, Friedman
+//! and Simon, JCGS 20, 2011; Mazumder and Hastie, JMLR 13, 2012). So each component is solved separately, in parallel,
+//! and scaled to a unit diagonal.
 //!
-//! **Certificate.** Every return carries objective and lower bound, see [`problem`](crate::problem).
+//! **Certificate.** Every result contains the objective and a lower bound; see [`problem`](crate::problem).
 //!
 //! Source: A. Defazio, PhD thesis 2014, section 6.3.1.
 
@@ -45,7 +46,7 @@ pub(crate) use part::repaired;
 pub use state::{GlassoState, Precision};
 pub(crate) use unit::UnitDiagonal;
 
-/// How a component is solved.
+/// The solver for each connected component.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Method {
     /// Proximal Newton steps.
@@ -61,14 +62,14 @@ pub enum Method {
 ///
 /// | field | default | meaning |
 /// |---|---|---|
-/// | `method` | QUIC | how a component is solved |
-/// | `screening` | true | solve components by themselves |
+/// | `method` | QUIC | the solver for each component |
+/// | `screening` | true | whether components are solved separately |
 /// | `stop` | gap 1e-6, absolute or relative; 1000 iterations | when to end; a pass is one iteration, with QUIC a Newton step or the gradient steps before it |
 /// | `max_memory` | 4 GiB | bytes that may be allocated; `None` for no limit |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct GlassoSettings {
-    /// How a component is solved.
+    /// The solver for each connected component.
     pub method: Method,
     /// Whether components are solved by themselves.
     pub screening: bool,
@@ -94,9 +95,9 @@ impl Default for GlassoSettings {
     }
 }
 
-/// Solves the graphical lasso from `start`, the state of a former run or nothing.
+/// Solves the graphical lasso from `start`, which is the state of an earlier run or `None`.
 ///
-/// The status is `Stalled` where rounding forbids more accuracy; the certificate then says how far it came.
+/// The status is `Stalled` if rounding prevents more accuracy; the certificate then has the accuracy that was reached.
 ///
 /// ```
 /// use fenchel_ggm::{GlassoSettings, Problem, Weights, graphical_lasso};

@@ -17,7 +17,8 @@ use crate::problem::Problem;
 
 /// The graphical lasso by components: what an observer sees.
 ///
-/// A pass is one iteration of every component that is not done: with QUIC a Newton step, or as many gradient steps as cost the same.
+/// All components as one iterative method. A pass is one iteration of every component that has not converged. With QUIC
+/// an iteration is one Newton step, or as many gradient steps as cost the same.
 pub struct Screened {
     order: usize,
     parts: Vec<Part>,
@@ -82,7 +83,7 @@ impl Screened {
         self.parts.iter().map(|part| part.block.k).collect()
     }
 
-    /// Whether a component has no lower bound, as where the likelihood is unbounded.
+    /// Whether a component has no lower bound, as when the likelihood is unbounded.
     pub(super) fn degenerate(&self) -> bool {
         self.parts.iter().any(|part| part.lower == f64::NEG_INFINITY)
     }
@@ -273,7 +274,7 @@ impl Part {
     }
 }
 
-/// A point, repaired where it is not positive definite, its inverse and log-determinant.
+/// A point with its inverse and log-determinant. If it is not positive definite, it is first repaired.
 fn inverted(x: Vec<f64>, k: usize) -> (Vec<f64>, Vec<f64>, f64) {
     let (x, factor) = repaired(x, k);
     let mut w = vec![0.0; k * k];

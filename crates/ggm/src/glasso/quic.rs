@@ -1,4 +1,4 @@
-//! QUIC: proximal Newton steps for the graphical lasso.
+//! QUIC: a proximal Newton method for the graphical lasso.
 //!
 //! At a point `X` with inverse `W`, the direction `D` minimises the second-order model
 //!
@@ -6,14 +6,14 @@
 //! <C - W, D> + tr(W D W D) / 2 + sum_ij Lambda_ij |X_ij + D_ij|
 //! ```
 //!
-//! over the free entries (those that are not 0, or whose gradient exceeds their weight), by coordinate descent; a line
-//! search keeps `X + a D` positive definite and descends. Quadratic convergence at the end.
+//! The minimisation is over the free entries: those that are not 0, or whose gradient exceeds their weight. It uses coordinate descent.
+//! A line search then keeps `X + a D` positive definite and decreases the objective. Convergence is quadratic near the optimum.
 //!
-//! One coordinate needs `(W D W)_ij`. Here a row of coordinates is done at a time: `v = w_i' D` and the dot products
-//! `v . w_j` are computed once for the row, and the changes of the row update both in O(free entries of the row), so
-//! that a row can be swept several times for the price of one. Where covariances are close to singular coordinate descent
-//! creeps; conjugate gradients on the support (`support.rs`) take turns with it. Per sweep O(p (|free| + |D|)), per step one Cholesky
-//! factorisation a trial and one inverse, O(p^3).
+//! The update of one coordinate needs `(W D W)_ij`. The implementation updates a row of coordinates at a time. It computes `v = w_i' D`
+//! and the dot products `v . w_j` once per row; each change of a coordinate then updates both in O(free entries of the row). So a row
+//! can be swept several times at little extra cost. Where covariances are close to singular, coordinate descent is slow, and it
+//! alternates with conjugate gradients on the support (`support.rs`). A sweep costs O(p (|free| + |D|)). A step costs one Cholesky
+//! factorisation per trial and one inverse, O(p^3).
 //!
 //! Source: Hsieh, Sustik, Dhillon and Ravikumar, "QUIC", JMLR 15, 2014; A. Defazio, PhD thesis 2014, section 6.3.1.
 
@@ -95,8 +95,8 @@ impl Quic {
         Direction { starts, columns, values }
     }
 
-    /// Minimises the model, by coordinate descent and, where that is slow, conjugate gradients on the support. Returns the
-    /// decrease of the model, and a guess of what is left.
+    /// Minimises the model by coordinate descent, and by conjugate gradients on the support where that is slow. Returns the decrease of
+    /// the model, and an estimate of the decrease that remains.
     fn descend(&self, block: &Block, direction: &mut Direction) -> (f64, f64) {
         let (mut total, mut last) = (0.0, 0.0);
         // Many free entries: the products `D W` are kept, since making `D w_i` from the entries would cost more than all else.
@@ -357,7 +357,7 @@ impl lanes::Kernel for Products<'_> {
     }
 }
 
-/// Adds what an entry of `D`, and its mirror, contribute to `D M`.
+/// Adds the contribution of an entry of `D`, and of its mirror entry, to `D M`.
 #[inline(always)]
 fn add_entry(products: &mut [f64], m: &[f64], k: usize, i: usize, j: usize, by: f64) {
     if by == 0.0 {

@@ -1,4 +1,4 @@
-//! Where a component starts: the solution if it is known, or a former one.
+//! The start of a component: the solution if it is known in closed form, or an earlier solution.
 
 use fenchel_linalg::factor::InPlaceCholesky;
 
@@ -22,7 +22,7 @@ pub(super) fn closed_form(block: &Block) -> Option<(Vec<f64>, Vec<f64>, f64)> {
     }
 }
 
-/// The former solution on the nodes of a block.
+/// The earlier solution on the nodes of a block.
 pub(super) fn warm(
     block: &Block,
     start: &GlassoState,

@@ -1,4 +1,4 @@
-//! Where the graphical lasso ended: precision and covariance, a component at a time.
+//! The final state of the graphical lasso: precision and covariance, stored per component.
 
 use fenchel_linalg::factor::InPlaceCholesky;
 use fenchel_linalg::{Invalid, factor};
@@ -14,7 +14,7 @@ pub struct GlassoState {
     pub(super) components: Vec<Component>,
 }
 
-/// A dense piece of a block-diagonal matrix.
+/// A dense block of a block-diagonal matrix.
 #[derive(Debug, Clone)]
 pub(super) struct Component {
     pub(super) nodes: Vec<u32>,
@@ -55,7 +55,8 @@ impl GlassoState {
         Ok(GlassoState { order: p, components: vec![component] })
     }
 
-    /// The same from the precision of a former model, in the units of the data, where variable `i` is divided by `units[i]`.
+    /// The same from the precision matrix of an earlier model in the units of the data. Variable `i` is divided by
+    /// `units[i]`.
     pub(crate) fn in_units(
         precision: ArrayView2<f64>,
         units: &Array1<f64>,

@@ -1,22 +1,23 @@
 //! Conjugate gradients on the support of a direction of [QUIC](super::quic).
 //!
-//! With the signs `s` of `X + D` held, the model is a quadratic in the entries of the support:
+//! With the signs `s` of `X + D` fixed, the model is a quadratic in the entries of the support. Its minimiser satisfies
 //!
 //! ```text
 //! (W P W)_ij = -(C - W + Lambda s + W D W)_ij      for (i, j) in the support
 //! ```
 //!
-//! `R -> (X R X)` on the support is the preconditioner: it is the exact inverse if the support is everything. Where `W` is
-//! nearly singular, as with duplicate columns or few samples, coordinate descent on the same quadratic takes as many sweeps
-//! as the squared condition number. Each iteration costs about two sweeps.
+//! The map `R -> (X R X)` on the support is the preconditioner; it is the exact inverse if the support contains all
+//! entries. If `W` is nearly singular, as with duplicate columns or few samples, coordinate descent on this quadratic
+//! needs a number of sweeps proportional to the squared condition number. One iteration of conjugate gradients costs
+//! about two sweeps.
 
 use fenchel_linalg::lanes;
 
 use super::block::Block;
 use super::quic::{Direction, Products, direction_times};
 
-/// Moves the direction to a better one with the same support, or entries of it that became 0. Returns the decrease of
-/// the model, 0 if there is none.
+/// Improves the direction without leaving its support; entries may become 0. Returns the decrease of the model, 0 if
+/// there is none.
 pub(super) fn descend(block: &Block, x: &[f64], w: &[f64], direction: &mut Direction) -> f64 {
     let k = block.k;
     let places: Vec<(usize, usize)> = (0..k)

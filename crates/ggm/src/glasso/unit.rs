@@ -6,7 +6,8 @@ use super::block::{Block, Lambda};
 use super::quic::Quic;
 use super::state::GlassoState;
 
-/// `min_R <C, R> - log det R + l1 sum_(i != j) |R_ij|` over positive definite `R` with ones on the diagonal, where `C` may change between the steps.
+/// Solves `min_R <C, R> - log det R + l1 sum_(i != j) |R_ij|` over positive definite `R` with ones on the diagonal. `C`
+/// may change between the steps.
 pub(crate) struct UnitDiagonal {
     block: Block,
     quic: Quic,
@@ -62,8 +63,8 @@ impl UnitDiagonal {
         self.quic.linear - self.quic.log_det
     }
 
-    /// The largest violation of the optimality conditions: off the diagonal those of the graphical lasso; on it, where `C` is free to
-    /// be rescaled, row sums of `C o R` are 1.
+    /// The largest violation of the optimality conditions. Off the diagonal these are the conditions of the graphical
+    /// lasso. On the diagonal, where `C` can be rescaled, they say that the row sums of `C o R` are 1.
     pub(crate) fn violation(&self) -> f64 {
         let k = self.block.k;
         let (x, w, c) = (&self.quic.x, &self.quic.w, &self.block.c);

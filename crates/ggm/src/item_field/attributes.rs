@@ -1,4 +1,4 @@
-//! Item fields whose means depend on attributes of the user: age, gender, occupation.
+//! Item fields whose means depend on attributes of the user, such as age, gender or occupation.
 //!
 //! ```text
 //! r_u | a_u  ~  N(mu + B a_u, Theta^-1)
@@ -6,9 +6,12 @@
 //! B_i = argmin_b  sum_(u rated i) (r_ui - m_i - b . (a_u - c_i))^2 + ridge ||b||^2
 //! ```
 //!
-//! with `m_i` and `c_i` the means of rating and attributes over those who rated item `i`, so that an item keeps its mean. The graph and `Theta` are those of the
-//! [item field](super) of what is left, `r_ui - B_i . a_u`. Conditioning is exact for `B` given: the attributes only move means, and belief propagation or
-//! conjugate gradients see numbers alone. One regression of `d` coefficients an item: O(ratings d^2 + items d^3).
+//! Here `r_ui` is the rating of item `i` by user `u`, `a_u` are the user's attributes, and `B_i` is row `i` of `B`.
+//! `m_i` and `c_i` are the means of the ratings and of the attributes over the users who rated item `i`, so the
+//! regression does not change the mean of an item. The graph and `Theta` are those of the [item field](super) that is
+//! fitted to the residual ratings `r_ui - B_i . a_u`. Given `B`, conditioning on known ratings is exact, because the
+//! attributes change only the means. There is one regression with `d` coefficients per item, so the cost is O(ratings
+//! d^2 + items d^3).
 //!
 //! Source: A. Defazio, PhD thesis 2014, section 9.10.2.
 
@@ -27,7 +30,7 @@ use crate::select::each;
 /// | field | default | meaning |
 /// |---|---|---|
 /// | `field` | `ItemField::default()` | how the graph and its weights are learned |
-/// | `ridge` | 10 | the coefficient of an attribute is halved where its squared deviations among an item's raters add up to this; `> 0` |
+/// | `ridge` | 10 | the ridge penalty, `> 0`; it halves a coefficient if the squared deviations of its attribute, summed over the item's raters, equal it |
 ///
 /// ```
 /// use fenchel_ggm::item_field::{AttributeField, Ratings};
@@ -69,7 +72,7 @@ pub struct AttributeFieldModel {
 }
 
 impl AttributeField {
-    /// Learns effects, graph and weights; `attributes` has a user a row.
+    /// Learns effects, graph and weights. `attributes` has one row per user.
     ///
     /// # Errors
     /// [`Invalid`] for attributes of another number of users or not finite and for settings out of range; errors of the training.
@@ -126,7 +129,7 @@ impl AttributeField {
 }
 
 impl AttributeFieldModel {
-    /// As [`ItemFieldModel::predict`], of a user with these attributes.
+    /// As [`ItemFieldModel::predict`], for a user with these attributes.
     ///
     /// # Errors
     /// As there, and [`Invalid`] for another number of attributes or ones that are not finite.

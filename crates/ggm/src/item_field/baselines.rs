@@ -1,14 +1,14 @@
-//! Other recommenders, to compare with.
+//! Other recommenders, for comparison.
 //!
 //! | method | prediction |
 //! |---|---|
-//! | [`item_means`] | the item's mean |
-//! | [`cosine`] with `fixed_graph` | mean of the user's ratings of the item's `k` nearest, weighted by similarity, as far as they are rated (equation 9.4) |
-//! | [`cosine`] without | the same over the `k` nearest among the items that the user has rated |
-//! | [`NeighbourhoodModel`] | least-squares weights of the `k` nearest (Koren, TKDD 4, 2010, without latent factors) |
-//! | [`FactorModel`] | latent factors by stochastic gradients on all of them at once |
+//! | [`item_means`] | the mean rating of the item |
+//! | [`cosine`] with `fixed_graph` | weighted mean of the user's ratings of those of the item's `k` nearest items that the user rated; weights are similarities (A. Defazio, PhD thesis 2014, equation 9.4) |
+//! | [`cosine`] without | the same over the `k` nearest among the items that the user rated |
+//! | [`NeighbourhoodModel`] | learned weights of the `k` nearest items (Koren, TKDD 4, 2010, without latent factors) |
+//! | [`FactorModel`] | latent factors, all learned at once by stochastic gradients |
 //!
-//! All return mean absolute errors on held-out ratings.
+//! All functions return mean absolute errors on held-out ratings.
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::random::stream;
@@ -24,7 +24,7 @@ fn error(test: &Ratings, mut predict: impl FnMut(usize, usize) -> f64) -> f64 {
     total / test.count() as f64
 }
 
-/// That the users and items of a test are those of the training.
+/// Checks that the test set has the users and items of the training set.
 fn check_test(users: usize, items: usize, test: &Ratings) -> Result<(), Error> {
     Invalid::check_length("users of the test", users, test.users())?;
     Ok(Invalid::check_length("items of the test", items, test.items())?)
@@ -40,7 +40,7 @@ pub fn item_means(train: &Ratings, test: &Ratings) -> Result<f64, Error> {
     Ok(error(test, |_, i| means[i]))
 }
 
-/// Cosine similarities of centred ratings over users who rated both: of item `i` with all others.
+/// Cosine similarities of item `i` with all others, of centred ratings, over the users who rated both items.
 fn similarities(train: &Ratings, means: &[f64], i: usize) -> Vec<(f64, u32)> {
     let items = train.items();
     let (mut dot, mut own, mut other) = (vec![0.0; items], vec![0.0; items], vec![0.0; items]);
@@ -59,8 +59,9 @@ fn similarities(train: &Ratings, means: &[f64], i: usize) -> Vec<(f64, u32)> {
         .collect()
 }
 
-/// Cosine neighbourhoods: from the `k` most similar items of each, or of each among those that the user has rated. The two differ a
-/// lot; the thesis has the first.
+/// Prediction from cosine neighbourhoods. The neighbours are the `k` most similar items of each item, or the `k` most
+/// similar among the items that the user rated. The errors of the two differ much; A. Defazio, PhD thesis 2014, uses
+/// the first.
 ///
 /// # Errors
 /// [`Invalid`] for a test of other numbers of users or items.
@@ -132,7 +133,8 @@ impl SgdSettings {
     }
 }
 
-/// Least-squares neighbours: `r = b_ui + |R|^-1/2 sum_(j in R) (r_uj - b_uj) w_ij` over the rated ones among the `k` most similar items.
+/// The neighbourhood model `r = b_ui + |R|^-1/2 sum_(j in R) (r_uj - b_uj) w_ij`, where `R` are the rated items among
+/// the `k` most similar ones. The weights `w_ij` are learned by least squares.
 #[derive(Debug, Clone)]
 pub struct NeighbourhoodModel {
     near: Vec<Vec<u32>>,
@@ -175,7 +177,7 @@ impl Biases {
 }
 
 impl NeighbourhoodModel {
-    /// Trains; `settings` of the thesis' scale: step 0.005, l2 0.002.
+    /// Trains the model. The scale of the `settings` in A. Defazio, PhD thesis 2014, is step 0.005 and l2 0.002.
     ///
     /// # Errors
     /// [`Invalid`] for settings out of range, or steps with which the weights diverge.
@@ -261,7 +263,7 @@ pub struct FactorModel {
 }
 
 impl FactorModel {
-    /// Trains; usual settings: step 0.01, decay 0.9 a pass, l2 0.05.
+    /// Trains the model. Usual settings are step 0.01, decay 0.9 per pass and l2 0.05.
     ///
     /// # Errors
     /// As [`NeighbourhoodModel::fit`].

@@ -1,21 +1,22 @@
-//! Item fields: a recommender that is a Gaussian graphical model over items.
+//! Item fields: a recommender that models the ratings `r_u` of a user as one draw of a Gaussian graphical model over
+//! items.
 //!
 //! ```text
 //! r_u ~ N(mu, Theta^-1),   Theta the Laplacian of a graph of similar items
 //! ```
 //!
-//! A user's unknown ratings are their conditional mean given the known ones: ratings diffuse over the graph. Training looks at the variances of
-//! differences along the edges only.
+//! Unknown ratings of a user are predicted by their conditional mean given the known ratings. Training needs only the
+//! variances of differences `r_ui - r_uj` along the edges of the graph.
 //!
 //! | training | time | |
 //! |---|---|---|
-//! | [`Training::MaximumEntropy`], the default | O(E) an iteration, 30 of them | [`diagonal_ascent`](crate::bethe::diagonal_ascent) |
+//! | [`Training::MaximumEntropy`], the default | O(E) per iteration, 30 of them | [`diagonal_ascent`](crate::bethe::diagonal_ascent) |
 //! | [`Training::ClosedForm`] | O(E) | the same without iterations |
 //! | [`Training::BetheLikelihood`] | belief propagation in L-BFGS | [`laplacian::bethe`](crate::laplacian::bethe()) |
-//! | [`Training::ExactLikelihood`] | O(p^3) an evaluation | [`laplacian::exact`](crate::laplacian::exact()) |
+//! | [`Training::ExactLikelihood`] | O(p^3) per evaluation | [`laplacian::exact`](crate::laplacian::exact()) |
 //!
-//! [`AttributeField`] lets the means depend on attributes of the users. [`baselines`] has what it is compared with.
-//! Source: A. Defazio, PhD thesis 2014, chapter 9.
+//! [`AttributeField`] lets the means depend on attributes of the users. [`baselines`] has other recommenders for
+//! comparison. Source: A. Defazio, PhD thesis 2014, chapter 9.
 
 mod attributes;
 pub mod baselines;

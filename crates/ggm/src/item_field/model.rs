@@ -1,4 +1,4 @@
-//! Training and prediction.
+//! Item fields: training and prediction.
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::lbfgs::LbfgsSettings;
@@ -64,7 +64,7 @@ impl Default for ItemField {
     }
 }
 
-/// Variances, edges and covariances of the centred ratings, missing ones counted as the mean: all that training looks at.
+/// The input of the training: variances, edges and covariances of the centred ratings. Missing ratings count as the mean of the item.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ItemGraph {
     /// Item means.
@@ -86,8 +86,8 @@ impl ItemField {
         self.train(&self.graph(ratings)?, ratings.range())
     }
 
-    /// The graph of the `neighbours` most similar items of each, by correlation over all users. O(sum over users of squared
-    /// numbers of ratings), items in parallel.
+    /// The graph that joins each item to its `neighbours` most similar items, by correlation over all users. The cost is the sum over
+    /// the users of their squared numbers of ratings. Items are processed in parallel.
     ///
     /// # Errors
     /// [`Invalid`] for no neighbours or a ridge that is not positive.
@@ -158,7 +158,7 @@ impl ItemField {
         Ok(ItemGraph { means, variances, edges, covariances })
     }
 
-    /// Learns the weights of a graph; predictions are kept within `range`.
+    /// Learns the weights of a graph. Predictions are clipped to `range`.
     ///
     /// # Errors
     /// [`Invalid`] for a range that is not finite and in order, and for a graph whose parts do not fit or are not finite; those of the training.
@@ -231,15 +231,15 @@ pub struct ItemFieldModel {
     pub neighbours: Vec<Vec<(u32, f64)>>,
     /// Smallest and largest rating.
     pub range: (f64, f64),
-    /// The account of the training. A default training ends after 30 iterations, which regularise: its status is then the pass limit, and the
-    /// gradient that is left is no failure. The closed form has converged by definition. Seconds are measured where the likelihood is
-    /// maximised, and 0 otherwise.
+    /// The report of the training. The default training stops after 30 iterations, because early stopping regularises. Its status is
+    /// then the pass limit, and the remaining gradient does not indicate a failure. The closed form has converged by definition.
+    /// Seconds are measured only if the likelihood is maximised, and 0 otherwise.
     pub report: Report,
 }
 
 impl ItemFieldModel {
-    /// The conditional mean of every item's rating given some; known ones come back as they are. Items that no known one is connected to
-    /// have their mean. Conjugate gradients, O(E) an iteration.
+    /// The conditional mean of every item's rating given the known ones, which are returned unchanged. Items that are not connected to
+    /// a known one get their mean. The method is conjugate gradients, with O(E) per iteration.
     ///
     /// # Errors
     /// [`Invalid`] for an item that does not exist or is there twice, or a rating that is not finite.
@@ -270,8 +270,8 @@ impl ItemFieldModel {
         each(ratings.users(), |user| self.predict(ratings.of_user(user)))
     }
 
-    /// The conditional variance of one item's rating, in units in which the data's variances count missing ratings as the mean; infinite
-    /// where no known item is connected, 0 for a known one.
+    /// The conditional variance of one item's rating. Its unit is that of the training variances, in which missing ratings count as the
+    /// mean. The variance is infinite if the item is connected to no known item, and 0 for a known item.
     ///
     /// # Errors
     /// As [`predict`](ItemFieldModel::predict).
@@ -320,7 +320,7 @@ impl ItemFieldModel {
         Ok(all)
     }
 
-    /// Mean absolute error on held-out ratings, given a user's training ratings.
+    /// The mean absolute error on held-out ratings, with each user's training ratings as known.
     ///
     /// # Errors
     /// As `predict`; [`Invalid`] for another number of items.

@@ -1,4 +1,4 @@
-//! ADMM on the groups of one component.
+//! ADMM for all groups of one component.
 
 use fenchel_linalg::factor::InPlaceCholesky;
 use fenchel_optim::{Certificate, Iterative};
@@ -95,7 +95,8 @@ impl Part {
         }
     }
 
-    /// The proximal step of the penalty and that of the multipliers; the lengths of both residuals.
+    /// The proximal step of the penalty and the update of the multipliers. Returns the norms of the primal and the dual
+    /// residual.
     fn shrink(&mut self, x: &[Vec<f64>]) -> (f64, f64) {
         let (k, groups) = (self.nodes.len(), x.len());
         let (mut primal, mut dual) = (0.0, 0.0);

@@ -1,25 +1,30 @@
-//! Joint graphs over groups of samples: several precision matrices that are sparse and alike.
+//! The joint graphical lasso: several groups of samples, with one sparse precision matrix per group and similar
+//! matrices across groups.
 //!
 //! ```text
 //! min  sum_k w_k (<C_k, Theta_k> - log det Theta_k) + sum_{i != j} ( l1 sum_k |t_k| + similarity r(t) ),   t_k = (Theta_k)_ij
 //! ```
 //!
-//! with `w_k` the share of the samples that group `k` has, and
+//! Here `w_k` is the share of the samples that belong to group `k`, and `r` is one of
 //!
 //! | [`Coupling`] | `r(t)` | what the groups share |
 //! |---|---|---|
 //! | `Group` | `sqrt(sum_k t_k^2)` | which edges there are |
 //! | `Fused` | `sum_{k < l} abs(t_k - t_l)` | edges and their values |
 //!
-//! **Components.** Two sets of variables fall apart in all groups if the proximal operator of the penalty maps `w_k (C_k)_ij` to
-//! 0 for every pair between them. The components are solved by themselves, in parallel.
+//! **Components.** Two sets of variables are disconnected in all groups if, for every pair between the sets, the
+//! proximal operator of the penalty maps the vector of the `w_k (C_k)_ij` to 0. Components are solved separately, in
+//! parallel.
 //!
-//! **Certificate.** What the proximal step takes away is a subgradient of the penalty at 0, whatever the accuracy of the
-//! iterate, so that `S_k = C_k + rho U_k / w_k` is a dual point and `sum_k w_k (log det S_k + p)` a lower bound.
+//! **Certificate.** The difference between argument and result of the proximal step is a subgradient of the penalty at
+//! 0, whatever the accuracy of the iterate. So `S_k = C_k + rho U_k / w_k` is a dual point, and
+//! `sum_k w_k (log det S_k + p)` is a lower bound.
 //!
-//! ADMM: an eigendecomposition a group and iteration, about `9 K p^3` operations.
+//! The method is ADMM. An iteration costs one eigendecomposition per group, in total about `9 K p^3` operations for `K`
+//! groups.
 //!
-//! Source: Danaher, Wang and Witten, JRSS B 76, 2014, there with `n_k` in place of `w_k`.
+//! Source: Danaher, Wang and Witten, JRSS B 76, 2014, who use the numbers of samples `n_k` in place of the shares
+//! `w_k`.
 
 mod admm;
 mod penalty;
@@ -43,10 +48,10 @@ use crate::{Error, GaussianModel, GlassoState, Scale, Statistics};
 /// What pulls the groups towards one another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Coupling {
-    /// An edge is there in all groups or in none, before `l1` takes its part.
+    /// Before soft-thresholding by `l1`, an edge is present in all groups or in none.
     #[default]
     Group,
-    /// Values are alike, and equal where nothing speaks against it.
+    /// Values are similar across groups, and equal unless the data contradict it.
     Fused,
 }
 
@@ -55,15 +60,15 @@ pub enum Coupling {
 /// | field | default | meaning |
 /// |---|---|---|
 /// | `l1` | 0.05 | weight of the l1 norm of every matrix |
-/// | `similarity` | 0.05 | weight of what the groups share |
-/// | `coupling` | group | which penalty that is |
-/// | `scale` | correlation | what the weights refer to |
+/// | `similarity` | 0.05 | weight of the coupling penalty `r` |
+/// | `coupling` | group | which coupling penalty |
+/// | `scale` | correlation | the scale of the weights |
 /// | `rho` | 0.5 | first penalty parameter of ADMM, then balanced |
 /// | `stop` | gap 1e-6, absolute or relative | when to end; a pass is one iteration |
 /// | `max_memory` | 4 GiB | bytes that may be allocated; `None` for no limit |
 ///
-/// Losses are weighted by the shares of the groups, which add up to 1: with `similarity: 0.0` group `k` is a graphical lasso at
-/// the penalty `l1 / w_k`.
+/// The losses are weighted by the shares of the groups, which sum to 1. So with `similarity: 0.0`, group `k` is a
+/// graphical lasso with the penalty `l1 / w_k`.
 ///
 /// ```
 /// use fenchel_ggm::joint::JointGraphicalLasso;
@@ -132,7 +137,7 @@ impl JointModel {
 }
 
 impl JointGraphicalLasso {
-    /// Fits data matrices over the same variables, a group each, a sample a row.
+    /// Fits one data matrix per group, all over the same variables, with one sample per row.
     ///
     /// # Errors
     /// As [`fit_statistics`](JointGraphicalLasso::fit_statistics), and [`Invalid`] for data that are empty, not finite or a single row.
@@ -150,8 +155,8 @@ impl JointGraphicalLasso {
         self.solve(groups, None, &mut unwatched())
     }
 
-    /// As [`fit_statistics`](JointGraphicalLasso::fit_statistics), from a former model of as many groups, in the units of the data: a warm start
-    /// at other penalties, or on data like the former ones.
+    /// As [`fit_statistics`](JointGraphicalLasso::fit_statistics), but started from an earlier model with the same
+    /// number of groups, in the units of the data. Use it for other penalties, or for similar data.
     ///
     /// # Errors
     /// As [`fit_statistics`](JointGraphicalLasso::fit_statistics), and for a start of other groups or variables or that is not positive
@@ -160,8 +165,8 @@ impl JointGraphicalLasso {
         self.solve(groups, Some(start), &mut unwatched())
     }
 
-    /// As [`fit_statistics`](JointGraphicalLasso::fit_statistics), showing `watch` the certificates; `Break` ends the fit with the models so
-    /// far.
+    /// As [`fit_statistics`](JointGraphicalLasso::fit_statistics), but calls `watch` with every certificate. If `watch`
+    /// returns `Break`, the fit ends with the current models.
     ///
     /// # Errors
     /// As [`fit_statistics`](JointGraphicalLasso::fit_statistics).

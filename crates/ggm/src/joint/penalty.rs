@@ -25,8 +25,9 @@ impl Penalty {
 
     /// `argmin_x step penalty(x) + ||x - t||^2 / 2`, in place.
     ///
-    /// Soft-thresholding first and then the norm, or the fusion first and then soft-thresholding: in these orders the
-    /// composition is exact. The fusion of sorted values is a shift by rank and an isotonic regression.
+    /// The proximal operator. For `Group` it is soft-thresholding followed by the proximal operator of the norm; for
+    /// `Fused` it is the fusion followed by soft-thresholding. In these orders the composition is exact. The fusion
+    /// shifts the sorted values by rank and applies isotonic regression.
     pub(super) fn prox(&self, t: &mut [f64], step: f64) {
         let (l1, similarity) = (step * self.l1, step * self.similarity);
         match self.coupling {

@@ -1,4 +1,4 @@
-//! ADMM on the three matrices.
+//! ADMM on the three matrices `R`, `S` and `L`.
 
 use fenchel_linalg::Invalid;
 use fenchel_linalg::factor::{self, InPlaceCholesky};
@@ -96,7 +96,7 @@ impl<'a> SparseLowRank<'a> {
         Ok(())
     }
 
-    /// The present iterate, moved into the domain where it is outside.
+    /// The current iterate, moved into the domain if it is outside.
     pub(super) fn point(&self) -> Point {
         let p = self.p;
         let (sparse, mut factor) = repaired(self.sparse.clone(), p);

@@ -1,30 +1,34 @@
-//! Sparse plus low rank: the graph of the observed variables where others were never seen.
+//! Sparse plus low rank: the graph of the observed variables in the presence of hidden variables.
 //!
 //! ```text
 //! min_(S, L)  <C, S - L> - log det(S - L) + sum_ij Lambda_ij |S_ij| + rank_penalty tr L,      L positive semidefinite
 //! ```
 //!
-//! If observed and hidden variables are Gaussian together, the precision of the observed ones is `K_O - K_OH K_H^-1 K_HO`: the sparse
-//! matrix `S = K_O` of what they say of one another given all others, less a matrix `L` of the rank of the number of hidden variables.
+//! Suppose that observed variables `O` and hidden variables `H` are jointly Gaussian with precision matrix `K`. Then
+//! the precision matrix of the observed variables is `K_O - K_OH K_H^-1 K_HO`. This is a sparse matrix `S = K_O`, the
+//! graph of the observed variables given all others, minus a matrix `L` whose rank is at most the number of hidden
+//! variables.
 //!
-//! **Dual.** With `R = S - L` as a constraint and `U` its multiplier the Lagrangian
+//! **Dual.** With the constraint `R = S - L` and its multiplier `U`, the Lagrangian is
 //!
 //! ```text
 //! <C, R> - log det R + sum_ij Lambda_ij |S_ij| + rank_penalty tr L + <U, R - S + L>
 //! ```
 //!
-//! has its least value over `R` at `(C + U)^-1`, and over `S` and `L` it is bounded where `|U_ij| <= Lambda_ij` and `U + rank_penalty I` is
-//! positive semidefinite:
+//! It is minimal over `R` at `R = (C + U)^-1`. Over `S` and `L` it is bounded below if `|U_ij| <= Lambda_ij` and
+//! `U + rank_penalty I` is positive semidefinite. So the dual problem is
 //!
 //! ```text
 //! max_U  log det(C + U) + p      |U_ij| <= Lambda_ij,   U + rank_penalty I positive semidefinite
 //! ```
 //!
-//! **Certificate.** What soft-thresholding takes away is in the box, and stays there when it is shrunk until its smallest eigenvalue is at
-//! least `-rank_penalty`. Where `rank_penalty` is at least the largest row sum of `Lambda` no eigenvalue of the box is below it, `L` is 0, and
-//! the problem is the [graphical lasso](crate::glasso).
+//! **Certificate.** The part of a matrix that soft-thresholding removes satisfies `|U_ij| <= Lambda_ij`. It still does
+//! after it is shrunk until its smallest eigenvalue is at least `-rank_penalty`, which makes it a dual point. If
+//! `rank_penalty` is at least the largest row sum of `Lambda`, no matrix in the box has an eigenvalue below
+//! `-rank_penalty`. Then `L = 0`, and the problem is the [graphical lasso](crate::glasso).
 //!
-//! ADMM on the three matrices against the plane `R = S - L`: two eigendecompositions an iteration, about `18 p^3` operations.
+//! The method is ADMM with the constraint `R = S - L`. An iteration costs two eigendecompositions, about `18 p^3`
+//! operations.
 //!
 //! Source: Chandrasekaran, Parrilo and Willsky, Annals of Statistics 40, 2012; Ma, Xue and Zou, Neural Computation 25, 2013.
 
@@ -52,9 +56,9 @@ use crate::{Error, GaussianModel, Scale, Statistics, Weights};
 ///
 /// | field | default | meaning |
 /// |---|---|---|
-/// | `l1` | `Uniform(0.1)` | weights of the sparse part; a number leaves the diagonal free |
-/// | `rank_penalty` | 0.5 | price of the trace of the low-rank part: the larger, the fewer hidden variables |
-/// | `scale` | correlation | what both refer to |
+/// | `l1` | `Uniform(0.1)` | weights of the sparse part; a single number leaves the diagonal unpenalised |
+/// | `rank_penalty` | 0.5 | weight of the trace of the low-rank part: the larger, the fewer hidden variables |
+/// | `scale` | correlation | the scale of both weights |
 /// | `rho` | 0.5 | first penalty parameter of ADMM, then balanced |
 /// | `stop` | gap 1e-6, absolute or relative; 1000 iterations | when to end |
 /// | `max_memory` | 4 GiB | bytes that may be allocated; `None` for no limit |
@@ -130,8 +134,8 @@ impl LatentModel {
         self.loadings.dot(&self.loadings.t())
     }
 
-    /// The means of the hidden variables given each row, `n x h`, up to the sign of a column: `(x - mu) F`. Given the observed variables
-    /// each has variance 1.
+    /// The means of the hidden variables given each row: `(x - mu) F`, in the shape `n x h`, up to the sign of each
+    /// column. Given the observed variables, each hidden variable has variance 1.
     ///
     /// # Errors
     /// [`Invalid`] for data of another width.

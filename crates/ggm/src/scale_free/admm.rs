@@ -25,9 +25,9 @@ use crate::{Error, GaussianModel, GlassoState, Scale, Statistics};
 ///
 /// | field | default | meaning |
 /// |---|---|---|
-/// | `prior` | `Sqrt { beta: 0.2 }` | the price of an edge at a node of degree k |
-/// | `strength` | 0.1 | weight of the penalty; with `Linear` that of the graphical lasso |
-/// | `scale` | correlation | what `strength` refers to |
+/// | `prior` | `Sqrt { beta: 0.2 }` | the cost of a further edge at a node of degree k |
+/// | `strength` | 0.1 | weight of the penalty; with `Linear` it is the `l1` of the graphical lasso |
+/// | `scale` | correlation | the scale of `strength` |
 /// | `rho` | 0.5 | first penalty parameter of ADMM, then balanced |
 /// | `stop` | gap 1e-6 | when to end; a pass is one eigendecomposition |
 ///
@@ -146,20 +146,22 @@ impl ByRows {
     }
 }
 
-/// A sparse precision matrix in which whole nodes become independent: all edges of a node are one group.
+/// A sparse precision matrix in which whole nodes become independent. The penalty has one group per node, which
+/// contains all edges of that node.
 ///
 /// ```text
 /// min_X  <C, X> - log det X + strength sum_i ||X_i||_2
 /// ```
 ///
-/// An edge is in the groups of both its nodes. The groups are rows off the diagonal. The thesis has whole rows; since a diagonal
-/// is never 0 no such row vanishes, the penalty is smooth at every model, and its solutions have no zeros.
+/// An edge is in the groups of both its nodes. The groups `X_i` are rows without the diagonal entry. A. Defazio, PhD
+/// thesis 2014, section 6.4, uses whole rows. Since a diagonal entry is never 0, whole rows never vanish, the penalty
+/// is then smooth at every model, and its solutions have no zeros.
 ///
 /// | field | default | meaning |
 /// |---|---|---|
 /// | `strength` | 0.1 | weight of the penalty |
 /// | `diagonal` | false | whether the entry on the diagonal is part of a row, as printed |
-/// | `scale` | correlation | what `strength` refers to |
+/// | `scale` | correlation | the scale of `strength` |
 /// | `rho` | 0.5 | first penalty parameter of ADMM, then balanced |
 /// | `stop` | gap 1e-6 | when to end; a pass is one eigendecomposition |
 ///
@@ -237,7 +239,7 @@ pub struct ScaleFreeAdmm {
 }
 
 impl ScaleFreeAdmm {
-    /// From the identity, as the thesis does.
+    /// Starts from the identity, as in A. Defazio, PhD thesis 2014.
     ///
     /// The arguments are trusted: [`ScaleFree`] checks them.
     ///
@@ -338,8 +340,8 @@ impl Iterative for ScaleFreeAdmm {
         1.0
     }
 
-    /// The gap between the symmetric iterate and the dual point that the row solutions of the last proximal step are
-    /// subgradients of.
+    /// The gap between the symmetric iterate and a dual point. The dual point is built from the subgradients that the
+    /// row solutions of the last proximal step give.
     fn certify(&mut self) -> Certificate {
         let p = self.p;
         let (point, factor) = crate::glasso::repaired(self.y.clone(), p);

@@ -1,4 +1,4 @@
-//! Other methods for the same problems, to compare with.
+//! Other methods for the same problems, for comparison.
 
 use fenchel_linalg::Invalid;
 use fenchel_linalg::factor::InPlaceCholesky;
@@ -19,7 +19,8 @@ fn check(z: ArrayView2<f64>, increments: &[f64], scale: f64) -> Result<usize, Er
     }
 }
 
-/// Subgradient steps `t0 / sqrt(k)` on the proximal problem; returns the best objective after every step, and its point.
+/// Subgradient steps `t0 / sqrt(k)` on the proximal problem. Returns the best objective after every step, and the best
+/// point.
 ///
 /// # Errors
 /// [`Invalid`] for shapes that do not fit, entries or a first step that are not finite, and a negative scale.
@@ -70,8 +71,9 @@ pub struct MinimumNorm {
     pub history: Vec<f64>,
 }
 
-/// The proximal problem as the projection on the polytope of subgradients, by Wolfe's minimum-norm point algorithm: a linear
-/// oracle (a greedy order of the edges), and the affine hull of the vertices so far.
+/// Solves the proximal problem as a projection on the polytope of subgradients, by Wolfe's minimum-norm point
+/// algorithm. A step calls a linear oracle (a greedy order of the edges) and projects on the affine hull of the current
+/// vertices.
 ///
 /// # Errors
 /// [`Invalid`] for shapes that do not fit.
@@ -196,8 +198,8 @@ fn affine_minimiser(gram: &[Vec<f64>]) -> Option<Vec<f64>> {
     Some(shares)
 }
 
-/// Proximal gradient steps on the whole problem (G-ISTA with the penalty `Omega`), from the diagonal; returns the objective after every step
-/// and the point.
+/// Proximal gradient steps on the whole problem (G-ISTA with the penalty `Omega`), from the diagonal. Returns the
+/// objective after every step, and the last point.
 ///
 /// # Errors
 /// [`Invalid`] for shapes that do not fit.

@@ -1,4 +1,4 @@
-//! Graphs from a degree prior, `P(E) ~ exp(-F(E))`, by Metropolis flips of edges.
+//! Random graphs from a degree prior, `P(E) ~ exp(-F(E))`, by Metropolis steps that add or remove an edge.
 
 use fenchel_linalg::Invalid;
 use rand::{Rng, RngExt};

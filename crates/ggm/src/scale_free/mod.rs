@@ -1,12 +1,14 @@
-//! Scale-free structure: a penalty that prefers few hubs to many medium nodes.
+//! Scale-free structure: a penalty that prefers a few hubs to many nodes of medium degree.
 //!
 //! ```text
 //! min_X  <C, X> - log det X + strength Omega(X),      Omega(X) = sum_i sum_k h'(k) |X_i,(k)|
 //! ```
 //!
-//! with the off-diagonal entries of row `i` sorted by falling size. `Omega` is the convex envelope (Lovasz extension) of
-//! `F(E) = sum_v h(degree of v)`, the negative log prior of a graph, for a non-decreasing concave `h` with `h(0) = 0`: an edge at a node that
-//! has many costs less. With `h(k) = k` it is the graphical lasso.
+//! Here the entries of row `i` without the diagonal are sorted by decreasing absolute value. `X_i,(k)` is entry `k` of
+//! this order, counted from 0, and `h'(k) = h(k + 1) - h(k)`. `Omega` is the convex envelope (Lovasz extension) of
+//! `F(E) = sum_v h(degree of v)`, the negative log prior of a graph with edges `E`. The function `h` is non-decreasing
+//! and concave with `h(0) = 0`, so a further edge costs less at a node with many edges. With `h(k) = k` the problem is
+//! the graphical lasso.
 //!
 //! | function | what |
 //! |---|---|

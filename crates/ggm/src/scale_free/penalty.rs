@@ -1,4 +1,4 @@
-//! Degree priors, and the norm that they become.
+//! Degree priors and the penalty that follows from them.
 
 use fenchel_linalg::Invalid;
 use ndarray::ArrayView2;
@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::Error;
 
-/// A function `h` of the degree, by its increments `h'(k) = h(k + 1) - h(k)`, which are non-negative and do not rise.
+/// A function `h` of the degree, given by its increments `h'(k) = h(k + 1) - h(k)`, which are non-negative and
+/// non-increasing.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum DegreePrior {
     /// `h'(k) = log((k + 1 + eps) / (k + eps)) + beta`.
@@ -18,7 +19,7 @@ pub enum DegreePrior {
     },
     /// `h'(k) = sqrt(k + 2) - sqrt(k + 1) + beta`.
     Sqrt {
-        /// The price that every edge has, `>= 0`. Without it weak entries of a row enter all at once.
+        /// The cost that every edge has, `>= 0`. Without it, all weak entries of a row would become nonzero at once.
         beta: f64,
     },
     /// `h'(k) = a^k (1 - a)`.
@@ -85,7 +86,8 @@ impl DegreePrior {
     }
 }
 
-/// `sum_i sum_k h'(k) |X_i,(k)|` over the off-diagonal entries of every row, sorted by falling size. O(p^2 log p).
+/// `sum_i sum_k h'(k) |X_i,(k)|`, where the off-diagonal entries of every row are sorted by decreasing absolute value.
+/// The cost is O(p^2 log p).
 ///
 /// # Errors
 /// [`Invalid`] for a matrix that is not square, or another number of increments than `p - 1`.

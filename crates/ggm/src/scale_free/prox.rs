@@ -4,9 +4,10 @@
 //! min_X  scale Omega(X) + ||X - Z||^2 / 2    over symmetric X
 //! ```
 //!
-//! The rows are solved by themselves against `Z_i - V_i`, and an antisymmetric `V` moves until they agree: `V += eta (X - X')`.
-//! The dual gradient has Lipschitz constant 1 in the step `eta / 2`, so that the plain method converges for `eta < 1`; FISTA with restarts
-//! takes about half the iterations. Every iteration is `p` sorts of nearly sorted rows.
+//! The rows are solved separately for `Z_i - V_i` in place of `Z_i`. The antisymmetric multiplier `V` enforces symmetry
+//! by the update `V += eta (X - X')`. The dual gradient has Lipschitz constant 1 with respect to the step `eta / 2`, so
+//! the plain method converges for `eta < 1`. FISTA with restarts needs about half the iterations. An iteration sorts
+//! `p` rows, which are already nearly sorted.
 //!
 //! Source: A. Defazio, PhD thesis 2014, algorithm 7.1.
 
@@ -170,7 +171,7 @@ impl DualDecomposition {
         self.solve_rows();
     }
 
-    /// The symmetric point: means, and 0 where either row says 0.
+    /// The symmetric point: the mean of the two row solutions for an entry, or 0 if either of them is 0.
     pub(super) fn symmetric(&self, out: &mut [f64]) {
         let p = self.p;
         for i in 0..p {
@@ -212,8 +213,8 @@ impl Iterative for DualDecomposition {
     }
 }
 
-/// `argmin_X scale Omega(X) + ||X - Z||^2 / 2` over symmetric `X`, from multipliers of a former run or 0. The state is the point
-/// and the multipliers.
+/// `argmin_X scale Omega(X) + ||X - Z||^2 / 2` over symmetric `X`. It starts from the multipliers of an earlier run, or
+/// from 0. The returned state contains the point and the multipliers.
 ///
 /// # Errors
 /// [`Invalid`] for a matrix that is not square, symmetric and finite; increments of another number than `p - 1`; settings out of range.

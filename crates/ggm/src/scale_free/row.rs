@@ -1,12 +1,12 @@
-//! One row of the proximal problem, exactly.
+//! The exact solution of one row of the proximal problem.
 
 use fenchel_linalg::Invalid;
 
 use crate::Error;
 use crate::scale_free::penalty::falling;
 
-/// The order of a row's entries, kept from one call to the next: it changes little between iterations, so that
-/// putting it right costs O(p) instead of a sort.
+/// The sorted order of a row's entries, kept between calls. It changes little between iterations, so correcting it
+/// costs O(p) instead of a full sort.
 #[derive(Debug, Clone, Default)]
 pub struct RowOrder {
     order: Vec<u32>,
@@ -15,8 +15,9 @@ pub struct RowOrder {
 
 /// `argmin_x scale sum_k h'(k) |x|_(k) + ||x - w||^2 / 2` for falling increments `h'`; writes `x` to `out`.
 ///
-/// Sort by size, subtract `scale h'`, pool adjacent violators of the falling order, cut at 0, give the signs back (algorithm
-/// 7.2; GG-23). It is the proximal operator of the sorted l1 norm. O(p log p), or O(p) where the order is nearly that of the
+/// The proximal operator of the sorted l1 norm (A. Defazio, PhD thesis 2014, algorithm 7.2). The algorithm sorts the
+/// absolute values in decreasing order, subtracts `scale h'`, pools adjacent violators of the decreasing order, sets
+/// negative values to 0, and restores the signs. The cost is O(p log p), or O(p) if the order is nearly that of the
 /// last call.
 ///
 /// # Errors
@@ -103,7 +104,7 @@ fn sort(order: &mut [u32], w: &[f64]) {
     }
 }
 
-/// The norm of a row of a symmetric matrix, of which the penalty is the sum over rows.
+/// The norm of one row of a symmetric matrix. The penalty is the sum of this norm over the rows.
 #[derive(Debug, Clone)]
 pub(crate) enum RowNorm {
     /// `sum_k h'(k) |x|_(k)` off the diagonal, by the increments `h'`.
@@ -144,7 +145,7 @@ impl RowNorm {
         }
     }
 
-    /// The dual norm of a row: at most 1 for subgradients.
+    /// The dual norm of a row. It is at most 1 for subgradients of the norm.
     pub(super) fn dual(&self, row: &mut [f64]) -> f64 {
         match self {
             RowNorm::Sorted(increments) => {
