@@ -32,7 +32,7 @@ pub struct BayesianPair {
 /// Which mechanism of a causal pair was changed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TargetPosterior {
-    /// Nothing was.
+    /// The probability that nothing was changed.
     pub none: f64,
     /// The marginal.
     pub cause: f64,
@@ -43,7 +43,7 @@ pub struct TargetPosterior {
 }
 
 impl BayesianPair {
-    /// Centred on a causal pair, with the weight of `strength` samples for each mechanism.
+    /// A prior centred on a causal pair, with the weight of `strength` samples per mechanism.
     ///
     /// # Errors
     /// [`Error::Invalid`] for a strength that is not positive.
@@ -156,7 +156,7 @@ pub struct BayesianJoint {
 }
 
 impl BayesianJoint {
-    /// Centred on the joint distribution of a pair, with the weight of `strength` samples.
+    /// A prior centred on the joint distribution of a pair, with the weight of `strength` samples.
     ///
     /// # Errors
     /// [`Error::Invalid`] for a strength that is not positive.
@@ -166,7 +166,7 @@ impl BayesianJoint {
         Ok(BayesianJoint { counts: Array2::zeros(log_prior.dim()), log_prior })
     }
 
-    /// One sample in every cell beforehand: the rule of succession, which knows no reference.
+    /// A prior of one sample in every cell (the rule of succession), without a reference.
     ///
     /// # Errors
     /// [`Error::Invalid`] for no cells.

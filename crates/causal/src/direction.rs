@@ -28,7 +28,7 @@ use crate::prior::CategoricalPrior;
 /// The posterior of a direction under equal prior odds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct DirectionPosterior {
-    /// `log P(X -> Y) / P(Y -> X)`: positive for X being the cause.
+    /// `log P(X -> Y) / P(Y -> X)`; it is positive if X is more likely the cause.
     pub log_odds: f64,
     /// `P(X -> Y)`.
     pub probability: f64,

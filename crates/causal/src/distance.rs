@@ -19,14 +19,14 @@ use serde::{Deserialize, Serialize};
 use crate::adjustment::{is_adjustment, optimal_adjustment};
 use crate::{Admg, Error, NodeSet};
 
-/// How the estimated graph is used to find effects.
+/// How effects are computed from the estimated graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Strategy {
-    /// Adjust for the parents of the treatment; no effect on a parent.
+    /// Adjust for the parents of the treatment. The treatment has no effect on its parents.
     Parents,
-    /// Adjust for the ancestors of the treatment; no effect on what is no descendant.
+    /// Adjust for the ancestors of the treatment. The treatment affects only its descendants.
     Ancestors,
-    /// Adjust for the optimal set; no effect on what is no descendant.
+    /// Adjust for the optimal set. The treatment affects only its descendants.
     Optimal,
 }
 

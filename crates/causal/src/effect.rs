@@ -77,7 +77,7 @@ pub struct EffectEstimator {
     pub bootstrap: usize,
     /// Level of the interval.
     pub level: f64,
-    /// When the regressions end.
+    /// The stopping rule of the regressions.
     pub stop: Stop,
     /// Seed of the bootstrap.
     pub seed: u64,
@@ -122,7 +122,7 @@ pub struct EffectModel {
     pub effect: f64,
     /// The mean outcome if everybody were treated.
     pub mean_treated: f64,
-    /// The mean outcome if nobody were.
+    /// The mean outcome if nobody were treated.
     pub mean_control: f64,
     /// The standard deviation over the bootstrap, if there is one.
     pub standard_error: Option<f64>,
@@ -130,13 +130,13 @@ pub struct EffectModel {
     pub interval: Option<(f64, f64)>,
     /// The number of resamples in which one arm was empty or a model could not be fitted. They are left out of the interval.
     pub failed_resamples: usize,
-    /// How alike the arms are.
+    /// Overlap diagnostics: how similar the arms are.
     pub overlap: Overlap,
     /// The propensity of every person.
     pub propensity: Array1<f64>,
-    /// How the fit of the propensity ended, and what is proved about it.
+    /// The report of the propensity regression, with its certificate.
     pub report: Report,
-    /// The same of the outcome model, where the method has one.
+    /// The report of the outcome regression, if the method has one.
     pub outcome_report: Option<Report>,
 }
 
@@ -157,7 +157,7 @@ impl Saved for EffectModel {
     }
 }
 
-/// Means if everybody and if nobody were treated, and the propensities.
+/// The mean outcomes if everybody and if nobody were treated, and the propensities.
 struct Fitted {
     treated: f64,
     control: f64,

@@ -5,14 +5,14 @@ use fenchel_optim::Refusal;
 
 use crate::identify::Hedge;
 
-/// Why a graph could not be built, a query not be answered, a model not be made.
+/// Why a graph or a model could not be built, or a query not be answered.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// An argument that does not fit: shapes, ranges, NaN.
     #[error(transparent)]
     Invalid(#[from] Invalid),
-    /// A Bayesian network or a table below that refuses.
+    /// An error of a Bayesian network or a table in `fenchel-graphical`.
     #[error(transparent)]
     Graphical(#[from] fenchel_graphical::Error),
     /// A regression of an effect that could not be fitted.
@@ -64,7 +64,7 @@ pub enum Error {
         /// The role of the second set.
         second: &'static str,
     },
-    /// A text that is no graph or no query.
+    /// A text that cannot be read as a graph or a query.
     #[error("at byte {at} of {text:?}: {reason}")]
     Format {
         /// The whole text.
@@ -74,7 +74,7 @@ pub enum Error {
         /// What was found and what was expected.
         reason: String,
     },
-    /// The observed law does not determine the effect; the hedge is the proof.
+    /// The observed distribution does not determine the effect. The hedge is the proof.
     #[error("not identifiable: {0}")]
     NotIdentifiable(Box<Hedge>),
     /// No set of nodes has the property that was asked for.
@@ -83,7 +83,7 @@ pub enum Error {
         /// The property.
         what: &'static str,
     },
-    /// An estimand conditions on something of probability zero, and the value matters.
+    /// The estimand contains a conditional given an event of probability zero, and its value affects the result.
     #[error("the estimand is not defined at {at}: it conditions on an event of probability zero")]
     Positivity {
         /// The states of the variables where it is undefined, as `name=state`.
@@ -97,7 +97,7 @@ pub enum Error {
     /// Evidence that has probability zero.
     #[error("the evidence has probability zero")]
     ImpossibleEvidence,
-    /// Numbers that should be a distribution and are not.
+    /// Numbers that are not a probability distribution.
     #[error("{what}, row {row}, sums to {sum}; expected 1 up to 1e-9")]
     NotADistribution {
         /// The argument.
@@ -117,7 +117,7 @@ pub enum Error {
         /// The column, counted from 0.
         column: usize,
     },
-    /// A category that does not exist.
+    /// A category that the variable does not have.
     #[error("category {value} of {what}: there are {categories}, counted from 0")]
     Category {
         /// The variable.

@@ -23,7 +23,7 @@ use crate::adapt::{Average, CategoricalSgd, Momentum};
 use crate::categorical::CategoricalPair;
 use crate::prior::{CategoricalPrior, Target};
 
-/// What an episode pays for.
+/// The loss of an episode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum RegretMode {
     /// The regret of the total log-likelihoods.
@@ -33,7 +33,7 @@ pub enum RegretMode {
     PerStep,
 }
 
-/// How gamma moves.
+/// The update rule of gamma.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum GammaStep {
     /// Plain gradient steps.
@@ -53,11 +53,11 @@ pub struct MetaLearner {
     pub batch: usize,
     /// The step of the two models (0.1).
     pub step: f64,
-    /// How gamma moves (RMSprop, 0.01).
+    /// The update rule of gamma (RMSprop, 0.01).
     pub gamma_step: GammaStep,
-    /// Where gamma starts (0).
+    /// The start value of gamma (0).
     pub gamma: f64,
-    /// What an episode pays for.
+    /// The loss of an episode.
     pub regret: RegretMode,
     /// The share of episodes with an intervention on the effect (0): 0 cause only, 1 effect only.
     pub effect_share: f64,
@@ -81,7 +81,7 @@ impl Default for MetaLearner {
     }
 }
 
-/// What was learned.
+/// The result of the learning.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MetaLearned {
     /// gamma after every episode.

@@ -64,7 +64,7 @@ impl CategoricalPrior {
         CategoricalPrior { rows: 1.0 / k as f64, ..CategoricalPrior::dense(k) }
     }
 
-    /// A reference distribution.
+    /// Draws a reference distribution.
     ///
     /// # Errors
     /// [`Error::Invalid`] for no states or a concentration that is not positive.
@@ -74,7 +74,7 @@ impl CategoricalPrior {
         CategoricalPair::from_logits(Array1::from_vec(marginal).view(), rows.view())
     }
 
-    /// An intervention on a pair.
+    /// Draws an intervention on a pair.
     ///
     /// # Errors
     /// As [`sample`](Self::sample).
@@ -102,7 +102,7 @@ impl CategoricalPrior {
     }
 }
 
-/// The prior of appendix 4.F for two normal vectors of dimension K.
+/// The prior of R. Le Priol, PhD thesis 2021, appendix 4.F, for two normal vectors of dimension K.
 ///
 /// ```text
 /// Lambda_X ~ W(n0, I/K),          eta_X ~ N(0, Lambda_X / n0)
@@ -125,7 +125,7 @@ pub struct NormalPrior {
 }
 
 impl NormalPrior {
-    /// The prior with the thesis' numbers.
+    /// The prior with the numbers of R. Le Priol, PhD thesis 2021, appendix 4.F.
     pub fn new(dimension: usize) -> NormalPrior {
         let k = dimension as f64;
         NormalPrior { dimension, degrees: 2.0 * k + 2.0, scale: 10.0, slope: 0.95 / k.sqrt() }
@@ -148,7 +148,7 @@ impl NormalPrior {
         Ok((Array1::from_shape_simple_fn(self.dimension, &mut normal), factor))
     }
 
-    /// A reference distribution.
+    /// Draws a reference distribution.
     ///
     /// # Errors
     /// [`Error::Invalid`] for dimension 0, a scale that is not positive, too few degrees of freedom, a negative slope.
@@ -162,7 +162,7 @@ impl NormalPrior {
         CholeskyPair::new(zeta, factor, slope, intercept, factor_given)
     }
 
-    /// An intervention: a new law of the cause, or of the effect, drawn like that of the cause.
+    /// Draws an intervention: a new law of the cause, or a new law of the effect from the same prior.
     ///
     /// # Errors
     /// As [`sample`](Self::sample); [`Error::Invalid`] for another target than these two.

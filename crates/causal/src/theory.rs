@@ -51,7 +51,7 @@ pub struct EffectBall {
 /// and Y must have equally many states.
 ///
 /// The squared radius is computed as the sum of squares `R^2 = K/(K-1) (|n - s_X|^2 + |m - s_Y|^2 / (K-1))`. Equation
-/// (4.43) of the thesis gives the same number as a difference, which loses digits by cancellation.
+/// (4.43) of Le Priol's thesis gives the same number as a difference, which loses digits by cancellation.
 ///
 /// # Errors
 /// [`Error::Invalid`] for different numbers of states, fewer than two, or scores of another length or not finite.

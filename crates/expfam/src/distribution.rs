@@ -28,7 +28,7 @@ pub struct Distribution<F> {
     natural: Vec<f64>,
 }
 
-/// What a file may hold.
+/// The contents of a file.
 #[derive(Deserialize)]
 struct Unchecked<F> {
     family: F,

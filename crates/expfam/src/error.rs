@@ -2,7 +2,7 @@
 
 use fenchel_linalg::Invalid;
 
-/// Why a distribution could not be made or fitted.
+/// Why a distribution could not be built or fitted.
 ///
 /// A method that ends without convergence is not an error: see [`fenchel_optim::Status`].
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]

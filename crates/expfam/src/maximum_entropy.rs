@@ -20,7 +20,7 @@ use crate::family::dot;
 pub struct MaximumEntropy {
     /// `p_i`.
     pub probabilities: Vec<f64>,
-    /// One a statistic.
+    /// One multiplier per statistic.
     pub multipliers: Vec<f64>,
     /// `KL(p || q)` from the base law `q`, in nats: the information in the constraints. If the base law is uniform, it
     /// is the log of the number of values minus the entropy of `p`.

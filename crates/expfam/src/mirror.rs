@@ -37,7 +37,7 @@ pub enum Schedule {
         /// `n0`.
         pseudo_count: f64,
     },
-    /// The same step for ever, in `(0, 1]`.
+    /// A constant step in `(0, 1]`.
     Constant(f64),
     /// `scale / (scale + n)^power`, between the two.
     Power {
@@ -106,7 +106,7 @@ pub struct StochasticMirrorDescent<F> {
 }
 
 impl<F: Density + Clone> StochasticMirrorDescent<F> {
-    /// From a starting point. With [`Schedule::Mle`] the first step forgets it.
+    /// Starts at a point. With [`Schedule::Mle`] the first step forgets it.
     ///
     /// # Errors
     /// [`Invalid::Parameter`] for a schedule out of range.
@@ -217,13 +217,13 @@ impl<F: Family> Smooth for NegativeLikelihood<'_, F> {
 /// | field | default | meaning |
 /// |---|---|---|
 /// | `step` | 1 | `g`; `1 / L` for an objective that is `L`-smooth relative to `A` |
-/// | `stop` | see [`Stop`] | when to end; the certificate is the norm of the gradient |
+/// | `stop` | see [`Stop`] | when the method stops; the certificate is the norm of the gradient |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MirrorDescentSettings {
     /// The step size.
     pub step: f64,
-    /// When to end.
+    /// When the method stops.
     pub stop: Stop,
 }
 

@@ -38,7 +38,7 @@ use crate::{Distribution, Error, Sample, Summary};
 /// | `components` | 2 | their number |
 /// | `pseudo_count` | 1 | pseudo-observations per component with the mean of the whole sample |
 /// | `starts` | 5 | random starts; the best after ten passes is continued |
-/// | `stop` | certificate 1e-9, 10,000 passes | when to end |
+/// | `stop` | certificate 1e-9, 10,000 passes | when the method stops |
 /// | `seed` | 0 | of the starts |
 ///
 /// ```
@@ -60,7 +60,7 @@ pub struct Em {
     pub pseudo_count: f64,
     /// Random starts.
     pub starts: usize,
-    /// When to end.
+    /// When the method stops.
     pub stop: Stop,
     /// Seed of the starts.
     pub seed: u64,
@@ -73,7 +73,7 @@ impl Default for Em {
     }
 }
 
-/// A mixture `sum_k weights_k p(x | components_k)`, with the account of its fit.
+/// A mixture `sum_k weights_k p(x | components_k)`, with the report of its fit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Unchecked<F>", bound(deserialize = "F: crate::Family + Deserialize<'de>"))]
 pub struct Mixture<F> {
@@ -88,7 +88,7 @@ pub struct Mixture<F> {
     pub report: Report,
 }
 
-/// What a file may hold.
+/// The contents of a file.
 #[derive(Deserialize)]
 #[serde(bound(deserialize = "F: crate::Family + Deserialize<'de>"))]
 struct Unchecked<F> {
@@ -295,7 +295,7 @@ impl Em {
         self.fit_watched(family, x, |_| ControlFlow::Continue(()))
     }
 
-    /// [`fit`](Self::fit), under the eyes of a closure that may end it.
+    /// [`fit`](Self::fit), with an observer that may end the fit.
     ///
     /// # Errors
     /// Those of [`fit`](Self::fit).

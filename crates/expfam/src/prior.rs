@@ -40,7 +40,7 @@ pub struct Prior<F> {
     map: Distribution<F>,
 }
 
-/// What a file may hold.
+/// The contents of a file.
 #[derive(Deserialize)]
 #[serde(bound(deserialize = "F: Family + Deserialize<'de>"))]
 struct Unchecked<F> {
@@ -106,7 +106,7 @@ impl<F: Family + Clone> Prior<F> {
         self.summary.family()
     }
 
-    /// `n0`, or after data `n0 + n`.
+    /// The weight: `n0` for a prior, `n0 + n` after `n` observations.
     pub fn weight(&self) -> f64 {
         self.summary.weight()
     }
@@ -190,7 +190,7 @@ impl<F: Evidence + Density + Clone> Prior<F> {
         Ok(self.log_ratio(&Summary::of(self.family().clone(), x)?)? + base)
     }
 
-    /// The same of observations by reference.
+    /// The same for observations by reference.
     ///
     /// # Errors
     /// [`Error::OutsideSupport`].

@@ -296,7 +296,7 @@ impl Quantiles for Beta {
 }
 
 impl Prior<Bernoulli> {
-    /// The probability of 1 lies in `[low, high]` with the given mass, and below as often as above.
+    /// The probability of 1 lies in `[low, high]` with the given mass, and with equal probability below and above.
     ///
     /// # Errors
     /// Those of [`Quantiles::between`].
@@ -372,7 +372,7 @@ impl Prior<Exponential> {
 }
 
 impl Prior<NormalKnownMean> {
-    /// The precision lies in `[low, high]` with the given mass, and below as often as above.
+    /// The precision lies in `[low, high]` with the given mass, and with equal probability below and above.
     ///
     /// # Errors
     /// As of [`Exponential`].
@@ -384,7 +384,7 @@ impl Prior<NormalKnownMean> {
 }
 
 impl Prior<NormalKnownVariance> {
-    /// The mean lies in `[low, high]` with the given mass, and below as often as above.
+    /// The mean lies in `[low, high]` with the given mass, and with equal probability below and above.
     ///
     /// # Errors
     /// Those of [`Quantiles::between`].

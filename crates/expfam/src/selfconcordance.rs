@@ -44,7 +44,7 @@ pub fn local_norm<F: Family>(truth: &Distribution<F>, mu: &[f64]) -> Result<f64,
     Ok(crate::family::dot(&d, &solved).max(0.0).sqrt())
 }
 
-/// What self-concordance proves about `B_A*(mu*; mu) = KL(truth || member with mean mu)`.
+/// Bounds that self-concordance proves for `B_A*(mu*; mu) = KL(truth || member with mean mu)`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LocalBound {
     /// `|mu* - mu|_F`.

@@ -36,7 +36,7 @@ pub struct Summary<F> {
 /// Observations that are checked and summed together: while they are in the cache.
 const BLOCK: usize = 1 << 14;
 
-/// What a file may hold.
+/// The contents of a file.
 #[derive(Deserialize)]
 struct Unchecked<F> {
     family: F,
@@ -87,7 +87,7 @@ impl<F: Family> Summary<F> {
         &self.centred
     }
 
-    /// Adds what another summary has seen.
+    /// Adds the observations of another summary.
     ///
     /// # Errors
     /// [`Error::Unavailable`] if the fixed quantities differ: dimensions, numbers of trials, known parameters.
@@ -100,7 +100,7 @@ impl<F: Family> Summary<F> {
         Ok(())
     }
 
-    /// Blends a mean of weight `weight` in.
+    /// Adds a mean with the weight `weight`.
     pub(crate) fn add(&mut self, centred: &[f64], weight: f64) {
         if weight == 0.0 {
             return;
@@ -297,7 +297,7 @@ impl<F: Density> Summary<F> {
         self.room = room;
     }
 
-    /// What one observation does.
+    /// The update by one observation.
     pub(crate) fn count(&mut self, x: &F::Point, weight: f64) {
         let mut room = std::mem::take(&mut self.room);
         room.resize(self.centred.len(), 0.0);

@@ -67,17 +67,17 @@ pub enum UpdateRule {
     /// `Sigma_ij + (C_ii - Sigma_ii + C_jj - Sigma_jj) / 2`: keeps the variance of `x_i - x_j`.
     #[default]
     Corrected,
-    /// Without the factor 1/2, as algorithm 9.1 is printed.
+    /// The update without the factor 1/2, as in algorithm 9.1 of A. Defazio, PhD thesis 2014.
     AsPrinted,
 }
 
-/// How variances move.
+/// How variances are updated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum DiagonalStep {
-    /// `C_ii *= exp((a / sqrt k) g_i C_ii)`, the exponent clipped to `(-1/2, 1/2)`: free of units.
+    /// `C_ii *= exp((a / sqrt k) g_i C_ii)`, with the exponent clipped to `(-1/2, 1/2)`. It does not depend on units.
     #[default]
     Multiplicative,
-    /// `C_ii += (a / sqrt k) g_i`, as printed.
+    /// `C_ii += (a / sqrt k) g_i`, as in algorithm 9.1 of A. Defazio, PhD thesis 2014.
     Additive,
 }
 
@@ -93,13 +93,13 @@ pub enum DiagonalStep {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AscentSettings {
-    /// Iterations at most.
+    /// The largest number of iterations.
     pub iterations: usize,
     /// First step size.
     pub step: f64,
-    /// How variances move.
+    /// How variances are updated.
     pub kind: DiagonalStep,
-    /// How covariances follow.
+    /// How covariances are updated.
     pub rule: UpdateRule,
     /// The relative gradient at which the ascent ends.
     pub tolerance: f64,
@@ -117,7 +117,7 @@ impl Default for AscentSettings {
     }
 }
 
-/// What [`diagonal_ascent`] found.
+/// The result of [`diagonal_ascent`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Ascent {
     /// Weights `w_ij = -Theta_ij >= 0`, one per edge.
@@ -221,7 +221,7 @@ pub fn entropy(variances: &[f64], edges: &[(u32, u32)], covariances: &[f64]) -> 
     Ok(entropy_of(variances, edges, covariances))
 }
 
-/// The same of arguments that are known to fit.
+/// The same for arguments that are known to be valid.
 pub(crate) fn entropy_of(variances: &[f64], edges: &[(u32, u32)], covariances: &[f64]) -> f64 {
     let mut sum: f64 = variances.iter().map(|v| v.ln()).sum();
     for (&(i, j), c) in edges.iter().zip(covariances) {

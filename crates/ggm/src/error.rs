@@ -3,7 +3,7 @@
 use fenchel_linalg::Invalid;
 use fenchel_optim::{Refusal, Report, Status};
 
-/// Why a model could not be fitted or a question not be answered.
+/// Why a model could not be fitted, or a query not be answered.
 ///
 /// A method that ends without convergence is not an error: see [`fenchel_optim::Status`].
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -12,7 +12,7 @@ pub enum Error {
     /// An argument that does not fit: shapes, ranges, NaN.
     #[error(transparent)]
     Invalid(#[from] Invalid),
-    /// Variables that never vary, where nothing regularises their variance.
+    /// Variables with variance 0 that no penalty regularises.
     #[error(
         "columns {columns:?} have variance 0, or one too small to divide by, and no penalty on the diagonal: the likelihood is unbounded; \
          leave them out, take larger units, or penalise the diagonal"
@@ -85,7 +85,7 @@ pub(crate) fn check_regular(
     Err(Error::Unbounded { what, reason })
 }
 
-/// Refuses the end of a run that left all bounds.
+/// Returns an error if a run diverged.
 pub(crate) fn check_bounded(what: &'static str, report: &Report) -> Result<(), Error> {
     let objective = report.certificate.objective();
     if report.status != Status::Diverged && objective.is_none_or(f64::is_finite) {

@@ -12,17 +12,17 @@ use crate::glasso::{GlassoSettings, GlassoState, Method, default_stop, graphical
 use crate::watch::{Watch, unwatched};
 use crate::{Error, GaussianModel, Problem, Statistics, Weights};
 
-/// On which scale a penalty is meant.
+/// The scale of a penalty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Scale {
-    /// Of the data as they are: depends on the units of the columns.
+    /// The covariance scale: the penalty depends on the units of the columns.
     Covariance,
-    /// Of columns with variance 1; the model is mapped back to the units of the data.
+    /// The correlation scale: columns are scaled to variance 1, and the model is mapped back to the units of the data.
     #[default]
     Correlation,
 }
 
-/// A sparse inverse covariance matrix by an l1 penalty:
+/// The graphical lasso: a sparse precision matrix by an l1 penalty.
 ///
 /// ```text
 /// min_Theta  <C, Theta> - log det Theta + sum_ij Lambda_ij |Theta_ij|
@@ -33,7 +33,7 @@ pub enum Scale {
 /// | `l1` | `Uniform(0.1)` | weights of the penalty; a single number leaves the diagonal unpenalised; scikit-learn's `alpha`, R's `rho` |
 /// | `scale` | correlation | what `l1` refers to; scikit-learn and R: covariance |
 /// | `method` | QUIC | the solver; see [`glasso`](crate::glasso) |
-/// | `stop` | gap 1e-6, absolute or relative | when to end |
+/// | `stop` | gap 1e-6, absolute or relative | when the method stops |
 /// | `max_memory` | 4 GiB | bytes that may be allocated; `None` for no limit |
 ///
 /// ```
@@ -52,11 +52,11 @@ pub enum Scale {
 pub struct GraphicalLasso {
     /// Weights of the penalty.
     pub l1: Weights,
-    /// What the weights refer to.
+    /// The scale of the weights.
     pub scale: Scale,
     /// The solver for each connected component.
     pub method: Method,
-    /// When to end.
+    /// When the method stops.
     pub stop: Stop,
     /// Bytes that may be allocated.
     pub max_memory: Option<u64>,

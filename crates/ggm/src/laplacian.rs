@@ -27,7 +27,7 @@ use crate::{Error, gaussian_belief_propagation};
 pub struct LaplacianFit {
     /// `w`, positive.
     pub weights: Vec<f64>,
-    /// The account of the fit; its certificate is the norm of the gradient in `log w`.
+    /// The report of the fit; its certificate is the norm of the gradient in `log w`.
     pub report: Report,
 }
 
@@ -87,7 +87,7 @@ pub fn weights(precision: ArrayView2<f64>) -> Result<Vec<(u32, u32, f64)>, Error
     Ok(found)
 }
 
-/// The account of weights that are known without any search.
+/// The report for weights in closed form.
 fn known() -> Report {
     Report {
         status: Status::Converged,
@@ -118,7 +118,7 @@ fn check_edges(p: usize, edges: &[(u32, u32)]) -> Result<(), Error> {
 
 /// Exact maximum likelihood. Every evaluation costs a dense factorisation, O(p^3).
 ///
-/// On a tree `w_ij = 1 / v_ij`. At the optimum `sum w v` is the number of nodes less that of the components.
+/// On a tree, `w_ij = 1 / v_ij`. At the optimum, `sum w v` is the number of nodes minus the number of components.
 ///
 /// # Errors
 /// [`Invalid`] for lengths that do not fit or variances that are not positive; [`Error::Refused`] beyond 4 GiB.

@@ -103,7 +103,7 @@ pub fn pairwise<'a>(x: impl Into<ArrayView2<'a, f64>>) -> Result<(Statistics, f6
     Ok((Statistics { covariance, mean: means, samples: x.nrows() }, repaired.distance))
 }
 
-/// What [`em`] found.
+/// The result of [`em`].
 #[derive(Debug, Clone)]
 pub struct Em {
     /// The model; its report is that of the last graphical lasso.
@@ -113,7 +113,7 @@ pub struct Em {
     /// `-(2/n)` times the log-likelihood of the observed entries, plus the penalty, without constants, before every
     /// iteration. It does not increase by more than `tolerance`.
     pub objective: Vec<f64>,
-    /// `Converged`, or `PassLimit` where the iterations ran out.
+    /// `Converged`, or `PassLimit` if the limit on iterations was reached.
     pub status: Status,
 }
 
@@ -184,7 +184,7 @@ pub fn em<'a>(
     Ok(Em { model, statistics, objective, status })
 }
 
-/// Minus twice the mean log-likelihood of what is there, without its constant, and the expected statistics.
+/// Minus twice the mean log-likelihood of the observed entries, without its constant, and the expected statistics.
 fn expected(x: ArrayView2<f64>, model: &GaussianModel) -> Result<(f64, Statistics), Error> {
     let (n, p) = x.dim();
     let mut mean = Array1::<f64>::zeros(p);

@@ -30,7 +30,7 @@ pub struct GaussianModel {
     pub precision: Array2<f64>,
     /// Its inverse.
     pub covariance: Array2<f64>,
-    /// The account of the fit.
+    /// The report of the fit.
     pub report: Report,
 }
 

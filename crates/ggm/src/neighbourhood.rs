@@ -20,7 +20,7 @@ use crate::{Error, Scale, Statistics};
 /// The rule that turns two regressions into an edge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum SupportRule {
-    /// If either has the other.
+    /// One of the two regressions must select the edge.
     #[default]
     Union,
     /// Both regressions must select the edge.
@@ -113,7 +113,7 @@ fn standardised(statistics: &Statistics) -> Result<Array2<f64>, Error> {
     Ok(statistics.on(Scale::Correlation)?.0)
 }
 
-/// Coordinate descent from `b`, on active coordinates between sweeps over all; whether it came to rest.
+/// Coordinate descent from `b`, with sweeps over active coordinates between sweeps over all. Returns whether it converged.
 fn regress(c: &Array2<f64>, i: usize, l1: f64, b: &mut [f64]) -> bool {
     let p = b.len();
     let mut rest = c.row(i).to_vec();

@@ -37,7 +37,7 @@ use crate::{Error, GaussianModel, GlassoState, Scale, Statistics};
 /// | field | default | meaning |
 /// |---|---|---|
 /// | `l1` | 0.1 | weight of the sum of the absolute partial correlations, each pair twice |
-/// | `stop` | residual 1e-6; 1000 iterations | when to end: the largest violation of the conditions of a stationary point |
+/// | `stop` | residual 1e-6; 1000 iterations | when the method stops: the largest violation of the conditions of a stationary point |
 /// | `max_memory` | 4 GiB | bytes that may be allocated; `None` for no limit |
 ///
 /// ```
@@ -55,7 +55,7 @@ use crate::{Error, GaussianModel, GlassoState, Scale, Statistics};
 pub struct PartialCorrelationLasso {
     /// Weight of the penalty.
     pub l1: f64,
-    /// When to end.
+    /// When the method stops.
     pub stop: Stop,
     /// Bytes that may be allocated.
     pub max_memory: Option<u64>,

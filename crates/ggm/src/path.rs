@@ -43,7 +43,7 @@ pub struct PathPoint {
     pub loss: f64,
     /// `log det Theta`.
     pub log_det: f64,
-    /// The account of the fit.
+    /// The report of the fit.
     pub report: Report,
 }
 

@@ -357,7 +357,7 @@ pub struct Repaired {
     pub smallest_before: f64,
     /// The Frobenius distance from the given matrix; 0 if that matrix was already a correlation matrix.
     pub distance: f64,
-    /// Alternating projections done, at most 500.
+    /// The number of alternating projections, at most 500.
     pub iterations: usize,
     /// Whether the projections converged. The matrix is a correlation matrix in either case, but without convergence not the nearest
     /// one.

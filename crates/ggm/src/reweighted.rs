@@ -57,7 +57,7 @@ pub fn log_penalty(
     )
 }
 
-/// The penalty of Liu and Ihler; `eps` is decisive: near 1 on correlations.
+/// The penalty of Liu and Ihler. The result depends strongly on `eps`; it should be near 1 for correlations.
 ///
 /// # Errors
 /// As [`log_penalty`].

@@ -26,7 +26,7 @@ use crate::{
     Error, GaussianModel, GraphicalLasso, Method, Problem, Scale, Statistics, Weights, grid,
 };
 
-/// The work of every item, on all cores, in order.
+/// Applies a function to every item, on all cores. The results are in order.
 pub(crate) fn each<T: Send>(
     count: usize,
     work: impl Fn(usize) -> Result<T, Error> + Sync + Send,
@@ -58,11 +58,11 @@ pub struct GraphicalLassoCv {
     pub folds: usize,
     /// Whether the largest penalty within a standard error of the best is taken.
     pub one_standard_error: bool,
-    /// What the penalty refers to.
+    /// The scale of the penalty.
     pub scale: Scale,
     /// The solver for each connected component.
     pub method: Method,
-    /// When a fit ends.
+    /// The stopping rule of a fit.
     pub stop: Stop,
     /// Bytes that a fit may allocate.
     pub max_memory: Option<u64>,
@@ -85,7 +85,7 @@ impl Default for GraphicalLassoCv {
     }
 }
 
-/// What cross-validation found.
+/// The result of cross-validation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CrossValidated {
     /// The model of all data at the chosen penalty.
@@ -94,7 +94,7 @@ pub struct CrossValidated {
     pub l1: f64,
     /// Penalties, falling.
     pub penalties: Vec<f64>,
-    /// `<C_test, Theta> - log det Theta`, the mean over folds, one a penalty.
+    /// `<C_test, Theta> - log det Theta`, the mean over folds, one number per penalty.
     pub loss: Vec<f64>,
     /// Standard errors of the means.
     pub standard_error: Vec<f64>,
@@ -238,15 +238,15 @@ pub struct StarsSettings {
     pub penalties: Option<Vec<f64>>,
     /// Number of subsamples.
     pub subsamples: usize,
-    /// Rows a subsample.
+    /// Rows per subsample.
     pub size: Option<usize>,
     /// Largest acceptable instability.
     pub threshold: f64,
-    /// What the penalty refers to.
+    /// The scale of the penalty.
     pub scale: Scale,
     /// The solver for each connected component.
     pub method: Method,
-    /// When a fit ends.
+    /// The stopping rule of a fit.
     pub stop: Stop,
     /// Bytes that a fit may allocate.
     pub max_memory: Option<u64>,
@@ -270,14 +270,15 @@ impl Default for StarsSettings {
     }
 }
 
-/// What [`stars()`] found.
+/// The result of [`stars()`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Stars {
     /// The chosen penalty.
     pub l1: f64,
     /// Penalties, falling.
     pub penalties: Vec<f64>,
-    /// `mean_ij 2 theta_ij (1 - theta_ij)`, `theta` the share of subsamples with the edge; made rising.
+    /// `mean_ij 2 theta_ij (1 - theta_ij)`, with `theta` the share of subsamples with the edge. It is made monotone
+    /// along the path.
     pub instability: Vec<f64>,
     /// The model of all data at the chosen penalty.
     pub model: GaussianModel,
@@ -339,7 +340,7 @@ pub fn stars<'a>(
     })
 }
 
-/// What [`stability_selection()`] found.
+/// The result of [`stability_selection()`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Stability {
     /// The share of half-samples that select an edge, `p x p`, symmetric.

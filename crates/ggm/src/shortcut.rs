@@ -41,7 +41,7 @@ pub struct Shortcut<T> {
 
 /// The size in bytes of the rows of a tile. They stay in the private cache of a core while other rows are read.
 const TILE_BYTES: usize = 1 << 18;
-/// Bytes that come from memory together.
+/// The size of a cache line in bytes.
 const LINE_BYTES: usize = 64;
 
 impl<T: Scalar> Shortcut<T> {
@@ -248,7 +248,7 @@ pub fn shortcut(correlation: ArrayView2<f64>) -> Result<Array2<f64>, Error> {
     Ok(Shortcut::new(correlation, None)?.weights())
 }
 
-/// What [`max_product`] found.
+/// The result of [`max_product`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MaxProduct {
     /// `max_k a_k b_k`, 0 for empty lists.

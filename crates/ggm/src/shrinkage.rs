@@ -4,7 +4,7 @@ use fenchel_linalg::{AsDesign, Design, Invalid};
 
 use crate::{Error, Statistics};
 
-/// What [`ledoit_wolf`] found.
+/// The result of [`ledoit_wolf`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct Shrunk {
     /// Means and the shrunken covariances, of full rank unless all variances are 0.

@@ -148,7 +148,7 @@ impl Statistics {
         self.mean.len()
     }
 
-    /// What a caller may have put into the fields.
+    /// Checks the fields, which a caller can set.
     pub(crate) fn check(&self) -> Result<(), Error> {
         let what = "covariance";
         let p = Invalid::check_square(what, self.covariance.dim())?;
@@ -183,7 +183,7 @@ impl Statistics {
         (correlations(&self.covariance, &scale), scale)
     }
 
-    /// The matrix that a penalty on `scale` refers to, and the units that lead back from it.
+    /// The matrix on the scale of the penalty, and the units for the conversion back.
     pub(crate) fn on(&self, scale: Scale) -> Result<(Array2<f64>, Array1<f64>), Error> {
         self.check()?;
         let diagonal = self.covariance.diag();

@@ -177,7 +177,7 @@ pub fn diagonally_dominant(p: usize, edges: &[(u32, u32)], weight: f64) -> Array
 /// diagonal.
 ///
 /// The blocks are singular, so their sum need not be positive definite; this is why 1 % of the mean diagonal is added.
-/// The thesis does not mention this, nor the distribution of `b`.
+/// Defazio's thesis does not mention this, nor the distribution of `b`.
 ///
 /// # Panics
 /// For an edge with a node beyond `p`.

@@ -181,7 +181,7 @@ const ROWS: usize = 8;
 /// Columns of a tile.
 const COLUMNS: usize = 512;
 
-/// `eta = 1`, from a correlation matrix.
+/// The scores for `eta = 1`, from a correlation matrix.
 pub(crate) fn conditional_one(c: &Array2<f64>) -> Result<Array2<f64>, Error> {
     let p = c.nrows();
     // With a zero diagonal the conditioning variables i and j change nothing.

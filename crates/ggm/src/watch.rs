@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use fenchel_optim::{Observer, Progress};
 
-/// Shows a closure the progress of a run, of whatever method.
+/// An observer that passes the progress of a run to a closure.
 pub(crate) struct Watch<F, const WATCHES: bool>(F);
 
 impl<F: FnMut(&Progress) -> ControlFlow<()>> Watch<F, true> {

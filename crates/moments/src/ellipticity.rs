@@ -22,7 +22,7 @@ pub struct Ellipticity {
     pub kurtosis: f64,
     /// Kurtosis less that of normal features, in its standard errors there.
     pub kurtosis_z: f64,
-    /// Samples looked at.
+    /// The number of samples used.
     pub samples: usize,
 }
 

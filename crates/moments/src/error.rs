@@ -77,7 +77,7 @@ pub enum Error {
         /// The columns that take part in the dependence.
         columns: Vec<usize>,
     },
-    /// What went wrong when a fold was left out.
+    /// The error when a fold was left out.
     #[error("without fold {fold} of {folds}: {source}")]
     Fold {
         /// The fold, counted from 0.

@@ -65,7 +65,7 @@ pub struct Mave {
     pub directions: usize,
     /// Largest number of base points.
     pub base_points: usize,
-    /// Most alternations.
+    /// The largest number of alternations.
     pub rounds: usize,
 }
 

@@ -12,7 +12,7 @@ use crate::subspace::orthonormal;
 use crate::whitening::mean_of;
 use crate::{Error, Response, Spectrum, Warning};
 
-/// A method that finds directions: a moment matrix and its eigenvectors.
+/// A method that estimates directions, as the eigenvectors of a moment matrix.
 ///
 /// A method that estimates directions. The choice of the number of directions, the bootstrap, permutation tests and the
 /// index regressor work with any implementation of this trait. A new method only has to implement
@@ -30,7 +30,7 @@ pub trait Reducer: Sync {
     /// Those of the method.
     fn spectrum(&self, data: &dyn Blocks, response: &Response) -> Result<Spectrum, Error>;
 
-    /// What the user should know beside the warnings of the spectrum; asked for once a fit, not for resamples.
+    /// Warnings in addition to those of the spectrum. They are computed once per fit, not for resamples.
     ///
     /// # Errors
     /// Those of the method.
@@ -66,7 +66,7 @@ pub struct Reduction {
     pub samples: usize,
     /// The number of samples of each slice; empty for methods without slices.
     pub slices: Vec<usize>,
-    /// What the user should know.
+    /// Warnings about the fit.
     pub warnings: Vec<Warning>,
     /// The report of the fit, including the choice of the number of directions. The certificate is the Frobenius norm
     /// of `M V - V diag(eigenvalues)`; for [`Mave`](crate::Mave) it is the distance between the spans of its last two
@@ -163,7 +163,7 @@ pub fn fit_blocks(
     finish(method.name(), spectrum, k, mean, spent)
 }
 
-/// What a fit took.
+/// The report of a fit.
 pub(crate) struct Spent {
     pub(crate) passes: f64,
     pub(crate) seconds: f64,

@@ -87,9 +87,9 @@ pub struct IndexModel {
     pub smoother: Smoother,
     /// The width that was chosen.
     pub width: f64,
-    /// R2 of predictions of held-out responses, the directions being found anew in every fold.
+    /// R2 of predictions of held-out responses. The directions are estimated anew in every fold.
     pub cross_validated_r2: f64,
-    /// The account of the reduction.
+    /// The report of the reduction.
     pub report: Report,
     spread: Array1<f64>,
     indices: Array2<f64>,
@@ -214,7 +214,7 @@ impl<R: Reducer> IndexRegressor<R> {
 }
 
 impl IndexModel {
-    /// The predicted response of every row. O(n) a prediction.
+    /// The predicted response of every row. O(n) per prediction.
     ///
     /// # Errors
     /// [`Invalid::Length`] for another number of features; [`Invalid::NonFinite`].

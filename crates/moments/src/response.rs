@@ -20,7 +20,7 @@ impl<'a> Response<'a> {
     /// Numbers, checked.
     ///
     /// # Errors
-    /// [`Invalid::Length`] unless there is one a sample; [`Invalid::NonFinite`].
+    /// [`Invalid::Length`] unless there is one per sample; [`Invalid::NonFinite`].
     pub fn numbers(y: ArrayView1<'a, f64>, samples: usize) -> Result<Self, Error> {
         Invalid::check_length("response", samples, y.len())?;
         let values = match y.to_slice() {
@@ -34,7 +34,7 @@ impl<'a> Response<'a> {
     /// Classes of any label type, coded in their order.
     ///
     /// # Errors
-    /// [`Invalid::Length`] unless there is one a sample; [`Invalid::Class`], for a single class too.
+    /// [`Invalid::Length`] unless there is one per sample; [`Invalid::Class`], for a single class too.
     pub fn classes<L: Label>(y: &[L], samples: usize) -> Result<Self, Error> {
         Invalid::check_length("response", samples, y.len())?;
         let (_, codes) = Classes::from_labels(y)?;

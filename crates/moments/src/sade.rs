@@ -33,7 +33,7 @@ use crate::{
 /// How the covariance of slice means is estimated.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SliceEstimator {
-    /// Free of the noise of the slice means; needs two samples a slice.
+    /// This estimator has no bias from the noise of the slice means. It needs at least two samples per slice.
     #[default]
     Unbiased,
     /// `sum_h p_h m_h m_h'`. It is positive semidefinite, and its rank is at most the number of slices. The noise of

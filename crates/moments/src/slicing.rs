@@ -28,9 +28,9 @@ pub enum Slicing {
     /// Slices with equal counts. Their number follows from the number of directions.
     #[default]
     Auto,
-    /// So many slices with the same number of samples each, up to ties.
+    /// This many slices with the same number of samples each, up to ties.
     EqualCount(usize),
-    /// So many intervals of the same width; empty ones are dropped.
+    /// This many intervals of the same width; empty ones are dropped.
     EqualWidth(usize),
     /// Pairs of neighbours; three in the last slice if `n` is odd.
     Pairs,
@@ -66,7 +66,7 @@ impl Slices {
     /// Slices of weighted samples: "equal counts" become equal sums of weights. Samples of weight 0 have no influence.
     ///
     /// # Errors
-    /// As [`new`](Slices::new), and for weights that are negative or not one a sample. [`Error::Refused`] for
+    /// As [`new`](Slices::new), and for weights that are negative or not one per sample. [`Error::Refused`] for
     /// [`Slicing::Pairs`] and [`Slicing::DrCompatible`], which count samples.
     pub fn weighted(
         y: &[f64],
@@ -149,7 +149,7 @@ impl Slices {
         self.counts.len()
     }
 
-    /// Never: there are at least two slices.
+    /// Always false: there are at least two slices.
     pub fn is_empty(&self) -> bool {
         self.counts.is_empty()
     }

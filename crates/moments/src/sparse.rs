@@ -17,7 +17,7 @@ use crate::{Error, Reduction, Response, Slices, Slicing, orthonormal};
 /// The weight of the l1 norm.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum Sparsity {
-    /// A fraction of the smallest weight that leaves no feature.
+    /// A fraction of the smallest weight at which all coefficients are zero.
     Fraction(f64),
     /// The fraction of a grid from 0.9 to 0.05 under which the held-out index differs most between slices.
     CrossValidated {

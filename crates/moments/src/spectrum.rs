@@ -19,7 +19,7 @@ pub enum EigenOrder {
     Algebraic,
 }
 
-/// What a method found: all eigenvalues in its order, and a direction for each.
+/// The result of a method: all eigenvalues in its order, and one direction per eigenvalue.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Spectrum {
     /// Eigenvalues, most important first.
@@ -45,7 +45,7 @@ pub struct Spectrum {
     pub most: usize,
     /// Variance of the response that a test divides by, for methods that have one.
     pub noise: Option<f64>,
-    /// What the user should know.
+    /// Warnings about the fit.
     pub warnings: Vec<Warning>,
 }
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What is done to the response of ADE, PHD+ and pHd, which average it; one outlier can dominate them.
+/// The transformation of the response in ADE, PHD+ and pHd, which average it; one outlier can dominate them.
 ///
 /// The sliced methods depend on the response only through its ranks and need no transformation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

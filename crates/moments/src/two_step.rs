@@ -26,7 +26,7 @@ use crate::{
 /// | `score` | [`ScoreMatching::default`] | how the score is learned |
 /// | `cross_fit` | `None` | learns on all folds but one and scores that one; removes the bias of small bandwidths |
 ///
-/// With the default score the method lies between SIR (large ridge) and the two-step method of the thesis (small
+/// With the default score the method lies between SIR (large ridge) and the two-step method of Babichev's thesis (small
 /// ridge). On nearly elliptical features SIR is hard to beat; [`Ellipticity`](crate::Ellipticity) tests whether the
 /// features are elliptical.
 ///

@@ -34,10 +34,10 @@ fn moments<X: AsDesign + ?Sized>(
 macro_rules! fit_weighted {
     ($method:ident, $limit:expr) => {
         impl $method {
-            /// Fits the directions to samples with weights `>= 0`: a weight of 2 is as good as the row twice.
+            /// Fits the directions to samples with weights `>= 0`: a weight of 2 has the same effect as the row given twice.
             ///
             /// # Errors
-            /// As `fit`, and for weights that are negative, all 0, or not one a row. [`Error::Refused`] for slices and
+            /// As `fit`, and for weights that are negative, all 0, or not one per row. [`Error::Refused`] for slices and
             /// numbers of directions by rules that count samples.
             pub fn fit_weighted<'y, 'w, X: AsDesign + ?Sized>(
                 &self,
@@ -58,10 +58,10 @@ fit_weighted!(Save, |method: &Save| method.max_memory);
 fit_weighted!(DirectionalRegression, |method: &DirectionalRegression| method.max_memory);
 
 impl Sade {
-    /// Fits the directions to samples with weights `>= 0`: a weight of 2 is as good as the row twice.
+    /// Fits the directions to samples with weights `>= 0`: a weight of 2 has the same effect as the row given twice.
     ///
     /// # Errors
-    /// As [`fit`](Sade::fit), and for weights that are negative, all 0, or not one a row. [`Error::Refused`] for slices and numbers
+    /// As [`fit`](Sade::fit), and for weights that are negative, all 0, or not one per row. [`Error::Refused`] for slices and numbers
     /// of directions by rules that count samples, and for a slice whose weights add up to 1 or less.
     pub fn fit_weighted<'y, 'w, X: AsDesign + ?Sized>(
         &self,

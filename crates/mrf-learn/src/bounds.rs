@@ -21,13 +21,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::coordinates::packed_length;
 
-/// Which bound of the bias a schedule goes by.
+/// The bound of the bias that a schedule uses.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum BoundKind {
-    /// [`bias_paper`]: what the SPG paper does.
+    /// [`bias_paper`]: the bound of Geng et al. (UAI 2018).
     #[default]
     Paper,
-    /// [`bias_coupling`]: the same ingredients, 3 to 15 times smaller.
+    /// [`bias_coupling`]: from the same quantities, 3 to 15 times smaller.
     Coupling,
 }
 

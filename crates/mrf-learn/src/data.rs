@@ -10,13 +10,13 @@ use serde::{Deserialize, Serialize};
 use crate::coordinates::{packed_length, pair_index};
 use crate::{Coordinates, Error};
 
-/// What to do with cells that have no value.
+/// How missing cells are treated.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MissingPolicy {
-    /// [`Error::Entry`] for the first of them.
+    /// The first missing cell is an [`Error::Entry`].
     #[default]
     Error,
-    /// They count as 0, as in section 7.3 of the SPG paper.
+    /// Missing cells count as 0, as in Geng et al. (UAI 2018), section 7.3.
     AsZero,
     /// Rows with a missing cell are left out.
     DropRow,

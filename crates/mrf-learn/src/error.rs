@@ -45,7 +45,7 @@ pub enum Error {
     /// More memory than allowed, or something that this method cannot do. Nothing was computed.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// The influence matrix has a spectral radius of 1 or more, and the schedule was told to refuse that.
+    /// The influence matrix has a spectral radius of 1 or more, and the schedule was set to refuse this.
     #[error(
         "iteration {iteration}: the spectral radius of the influence matrix is {radius}; a certified schedule needs less than 1"
     )]

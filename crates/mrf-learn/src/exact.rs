@@ -30,8 +30,8 @@ use crate::{BinaryData, Coordinates, Error, NetworkModel, Oracle, Penalty};
 ///
 /// | field | default | meaning |
 /// |---|---|---|
-/// | `penalty` | l1 with `lambda` 0.1 | what keeps the graph sparse |
-/// | `coordinates` | binary | in which the penalty is |
+/// | `penalty` | l1 with `lambda` 0.1 | the penalty that makes the graph sparse |
+/// | `coordinates` | binary | the coordinates in which parameters are penalised |
 /// | `oracle` | by size | enumeration or junction tree |
 /// | `max_memory` | 4 GiB | of the oracle, in bytes |
 /// | `stop` | gap 1e-8, 10,000 passes | a pass is a gradient |
@@ -50,15 +50,15 @@ use crate::{BinaryData, Coordinates, Error, NetworkModel, Oracle, Penalty};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ExactMle {
-    /// What keeps the graph sparse.
+    /// The penalty.
     pub penalty: Penalty,
-    /// In which coordinates the penalty is.
+    /// The coordinates in which parameters are penalised.
     pub coordinates: Coordinates,
-    /// Enumeration or junction tree.
+    /// The choice between enumeration and junction tree.
     pub oracle: Oracle,
     /// Bytes that the oracle may take; `None` for no limit.
     pub max_memory: Option<u64>,
-    /// When to end.
+    /// When the method stops.
     pub stop: Stop,
 }
 
@@ -74,7 +74,7 @@ impl Default for ExactMle {
     }
 }
 
-/// What an observer of the exact method sees.
+/// The data that an observer of the exact method receives.
 type Method<'m> = Fista<&'m mut Likelihood, &'m Strengths>;
 
 impl ExactMle {
@@ -88,7 +88,7 @@ impl ExactMle {
         self.solve(data, vec![0.0; packed_length(data.variables())], &mut ())
     }
 
-    /// The same from the parameters of another model.
+    /// As [`fit`](Self::fit), started from the parameters of another model.
     ///
     /// # Errors
     /// As [`fit`](Self::fit); [`Invalid::Length`] for a model of another size.
@@ -98,7 +98,7 @@ impl ExactMle {
         self.solve(data, theta, &mut ())
     }
 
-    /// The same, watched.
+    /// As [`fit`](Self::fit), with an observer.
     ///
     /// # Errors
     /// As [`fit`](Self::fit).

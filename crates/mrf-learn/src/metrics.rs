@@ -8,7 +8,7 @@ use crate::Error;
 /// `i < j`, row by row; ties count one half. `None` if the true graph has no edge, or all edges.
 ///
 /// # Errors
-/// [`Error::Metrics`] for scores that are not one a pair, or NaN.
+/// [`Error::Metrics`] for scores that are not one per pair, or NaN.
 pub fn edge_auc(truth: &BinaryPairwise, scores: &[f64]) -> Result<Option<f64>, Error> {
     let labels = edge_labels(truth);
     let edges = labels.iter().filter(|&&edge| edge).count();
@@ -21,7 +21,7 @@ pub fn edge_auc(truth: &BinaryPairwise, scores: &[f64]) -> Result<Option<f64>, E
 /// Precision, recall and F1 of the scores that are not 0.
 ///
 /// # Errors
-/// [`Error::Metrics`] for scores that are not one a pair; [`Error::Invalid`] for NaN.
+/// [`Error::Metrics`] for scores that are not one per pair; [`Error::Invalid`] for NaN.
 pub fn edge_scores(
     truth: &BinaryPairwise,
     scores: &[f64],
@@ -34,7 +34,7 @@ pub fn edge_scores(
 /// Pairs in which the supports differ: the structural Hamming distance.
 ///
 /// # Errors
-/// [`Error::Invalid`] for scores that are not one a pair, or NaN.
+/// [`Error::Invalid`] for scores that are not one per pair, or NaN.
 pub fn hamming(truth: &BinaryPairwise, scores: &[f64]) -> Result<usize, Error> {
     let labels = edge_labels(truth);
     fenchel_linalg::Invalid::check_length("scores", labels.len(), scores.len())?;
@@ -42,7 +42,7 @@ pub fn hamming(truth: &BinaryPairwise, scores: &[f64]) -> Result<usize, Error> {
     Ok(labels.iter().zip(scores).filter(|(edge, score)| **edge != (**score != 0.0)).count())
 }
 
-/// NaN is no size of a coupling, and would count as an edge.
+/// Refuses NaN, which would count as an edge.
 fn check_numbers(scores: &[f64]) -> Result<(), Error> {
     match scores.iter().find(|score| score.is_nan()) {
         None => Ok(()),

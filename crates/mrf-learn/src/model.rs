@@ -24,7 +24,7 @@ pub struct NetworkModel {
     pub coordinates: Coordinates,
     /// The penalty that it was learned with.
     pub penalty: Penalty,
-    /// The account of the fit.
+    /// The report of the fit.
     pub report: Report,
     /// The average of the iterates, if requested; it is dense.
     #[serde(default)]
@@ -32,7 +32,7 @@ pub struct NetworkModel {
     /// One record per iteration of [`Spg`](crate::Spg); empty for other methods.
     #[serde(default)]
     pub trace: Vec<SpgRecord>,
-    /// What to know about this fit.
+    /// Warnings about the fit.
     #[serde(default)]
     pub warnings: Vec<Warning>,
 }
@@ -134,7 +134,7 @@ impl NetworkModel {
         Ok((0..data.rows()).map(|k| data.weight(k) * row(k)).sum())
     }
 
-    /// Cells to impute have no value that could be counted.
+    /// Data with cells to impute are refused: these cells have no value.
     fn check_complete(data: &BinaryData, what: &'static str) -> Result<(), Error> {
         if data.missing().is_empty() {
             return Ok(());
@@ -182,7 +182,7 @@ impl NetworkModel {
     /// The graph in the DOT language of Graphviz; no names for numbers.
     ///
     /// # Errors
-    /// [`Error::Graphical`] for names that are not one a variable, or where writing fails.
+    /// [`Error::Graphical`] for names that are not one per variable, or where writing fails.
     pub fn write_dot(&self, names: &[String], to: impl Write) -> Result<(), Error> {
         let weights = self.weights();
         Ok(self.graph()?.write_dot(Labels { nodes: names, weights: &weights }, to)?)
@@ -200,7 +200,7 @@ impl NetworkModel {
     /// Writes one line `name,name,coupling` per edge, strongest first.
     ///
     /// # Errors
-    /// [`Invalid::Length`] for names that are not one a variable; [`Error::Io`].
+    /// [`Invalid::Length`] for names that are not one per variable; [`Error::Io`].
     pub fn write_edges(&self, names: &[String], mut to: impl Write) -> Result<(), Error> {
         if !names.is_empty() {
             Invalid::check_length("names", self.variables(), names.len())?;

@@ -26,7 +26,7 @@ pub struct Penalty {
     pub lambda: f64,
     /// Factor of the biases, `>= 0`.
     pub unary_weight: f64,
-    /// A factor a coordinate, packed; empty for 1 throughout. Infinity is saved as `null`.
+    /// One factor per coordinate, packed; empty for 1 throughout. Infinity is saved as `null`.
     #[serde(with = "infinite")]
     pub weights: Vec<f64>,
 }
@@ -53,12 +53,12 @@ impl Default for Penalty {
 }
 
 impl Penalty {
-    /// Every component penalised alike, as in the SPG paper.
+    /// Every component penalised alike, as in Geng et al. (UAI 2018).
     pub fn l1(lambda: f64) -> Self {
         Penalty { lambda, ..Penalty::default() }
     }
 
-    /// Couplings penalised, biases free.
+    /// Couplings penalised, biases unpenalised.
     pub fn edges(lambda: f64) -> Self {
         Penalty { lambda, unary_weight: 0.0, ..Penalty::default() }
     }
@@ -92,7 +92,7 @@ impl Penalty {
     }
 }
 
-/// One strength a coordinate: `sum_c strength_c |x_c|`, infinite where a coordinate must stay 0.
+/// One strength per coordinate: `sum_c strength_c |x_c|`, infinite where a coordinate must stay 0.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Strengths(pub Vec<f64>);
 

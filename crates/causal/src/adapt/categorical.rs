@@ -17,7 +17,7 @@ use crate::categorical::{CategoricalPair, Direction, JointCategorical};
 /// convergence bound for steps with momentum.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub enum Momentum {
-    /// None.
+    /// No momentum.
     #[default]
     Off,
     /// `v <- beta v - step grad(theta)`, `theta <- theta + v`.
@@ -78,7 +78,7 @@ pub struct CategoricalSgd {
 }
 
 impl CategoricalSgd {
-    /// A learner that starts at a pair, in its direction.
+    /// A learner that starts at a pair and uses its direction.
     ///
     /// # Errors
     /// [`Error::Invalid`] for a step that is not positive and finite, a momentum outside [0, 1).

@@ -74,7 +74,7 @@ impl CategoricalPair {
         self.step_towards(weights.view(), step)
     }
 
-    /// One step on the loss of a distribution over the cells, a row for each state of the marginal variable.
+    /// One step on the loss of a distribution over the cells, one row per state of the marginal variable.
     fn step_towards(
         &self,
         weights: ArrayView2<'_, f64>,

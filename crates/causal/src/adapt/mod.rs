@@ -34,7 +34,7 @@ pub(crate) use sweep::each;
 pub use sweep::{Curve, Summary, Sweep, SweepSettings, Task, sweep};
 pub use task::CategoricalTask;
 
-/// Which iterates the average is over.
+/// The iterates that are averaged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Average {
     /// The last iterate alone.

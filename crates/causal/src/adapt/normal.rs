@@ -21,12 +21,12 @@ use crate::Error;
 use crate::categorical::Direction;
 use crate::normal::CholeskyPair;
 
-/// How long a proximal step is.
+/// The step size of a proximal step.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum ProximalStep {
-    /// Always this.
+    /// A constant step size.
     Constant(f64),
-    /// At most this, and at most `1 / (1 + |x|^2 + |y|^2)`, which cannot diverge.
+    /// The smaller of this step size and `1 / (1 + |x|^2 + |y|^2)`. With this step size the method cannot diverge.
     Clipped(f64),
 }
 
@@ -108,7 +108,7 @@ pub struct ProximalSgd {
 }
 
 impl ProximalSgd {
-    /// A learner that starts at a pair, in its direction.
+    /// A learner that starts at a pair and uses its direction.
     ///
     /// # Errors
     /// [`Error::Invalid`] for a step that is not positive and finite.
@@ -188,7 +188,8 @@ pub struct NormalTask {
 }
 
 impl NormalTask {
-    /// From two pairs in the causal direction; `clip` makes every step a [`ProximalStep::Clipped`].
+    /// The task for two pairs in the causal direction: reference and transfer. `clip` makes every step a
+    /// [`ProximalStep::Clipped`].
     ///
     /// # Errors
     /// [`Error::Invalid`] for other dimensions or another direction.

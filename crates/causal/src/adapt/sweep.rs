@@ -11,7 +11,7 @@ use crate::Error;
 
 /// A reference and a transfer distribution that models can go between.
 pub trait Task: Sync {
-    /// What is drawn from the transfer distribution.
+    /// The type of a draw from the transfer distribution.
     type Sample: Send + Sync;
     /// The names of the models.
     const MODELS: &'static [&'static str];
@@ -40,12 +40,12 @@ pub trait Task: Sync {
     ) -> Result<Vec<f64>, Error>;
 }
 
-/// How a sweep is run.
+/// Settings of a sweep.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SweepSettings {
     /// The constant steps to choose from.
     pub steps: Vec<f64>,
-    /// Samples a run (400).
+    /// Samples per run (400).
     pub samples: usize,
     /// The divergence of the average is computed every so many samples (10).
     pub every: usize,
@@ -84,7 +84,7 @@ pub struct Curve {
     pub kl: Vec<f64>,
 }
 
-/// A model at its best step.
+/// A model at its best step size.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// The name of the model.
@@ -108,7 +108,7 @@ pub struct Summary {
 pub struct Sweep {
     /// The numbers of samples at which curves are read.
     pub times: Vec<usize>,
-    /// In the order of [`Task::MODELS`].
+    /// The models, in the order of [`Task::MODELS`].
     pub models: Vec<Summary>,
 }
 

@@ -23,7 +23,7 @@ pub struct CategoricalTask {
 }
 
 impl CategoricalTask {
-    /// From two pairs in the causal direction.
+    /// The task for two pairs in the causal direction: reference and transfer.
     ///
     /// # Errors
     /// [`Error::Invalid`] for other numbers of states or another direction.

@@ -32,7 +32,7 @@ use crate::{Admg, Error, Estimand, Expr, NodeSet, Query};
 
 pub use front_door::{front_door, front_door_sets, is_front_door};
 
-/// Which sets are looked for.
+/// Options of the search for adjustment sets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SetSearch {
     /// Nodes that must not be used, say because they were not measured (default: none).

@@ -57,7 +57,7 @@ pub struct Admg {
     order: Vec<u32>,
 }
 
-/// What a file holds.
+/// The contents of a file.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Parts {
     names: Vec<String>,
@@ -408,7 +408,7 @@ impl Admg {
 }
 
 impl fmt::Display for Admg {
-    /// In the language of [`Admg::parse`].
+    /// Writes the graph in the notation of [`Admg::parse`].
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let touched: NodeSet =
             self.directed().chain(self.bidirected()).flat_map(|(a, b)| [a, b]).collect();

@@ -10,7 +10,7 @@ use crate::{Error, NodeSet};
 pub struct Query {
     /// The variables whose distribution is asked for; at least one.
     pub outcome: NodeSet,
-    /// The variables that are set from outside; none: an ordinary conditional.
+    /// The variables that are set from outside. If there are none, the query is an ordinary conditional.
     pub treatment: NodeSet,
     /// The variables that are observed after the treatment.
     pub given: NodeSet,
@@ -28,7 +28,7 @@ impl Query {
         Query { given, ..self }
     }
 
-    /// Refuses what no graph could answer.
+    /// Returns an error for queries that are invalid for every graph.
     pub(crate) fn check(&self, graph: &Admg) -> Result<(), Error> {
         graph.check_set(self.outcome | self.treatment | self.given)?;
         if self.outcome.is_empty() {

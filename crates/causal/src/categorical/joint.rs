@@ -30,7 +30,7 @@ impl TryFrom<Parts> for JointCategorical {
 }
 
 impl JointCategorical {
-    /// From scores, to which any constant may be added.
+    /// Builds the model from scores, which are determined up to a constant.
     ///
     /// # Errors
     /// [`Error::Invalid`] for no cells and scores that are not finite.

@@ -39,7 +39,7 @@ pub use anova::{Anova, Distances};
 pub use intervention::Intervention;
 pub use joint::JointCategorical;
 
-/// Which variable has the marginal: the one that the factorisation starts with.
+/// The direction of a factorisation: which variable has the marginal distribution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Direction {
     /// `p(x) p(y | x)`, X being the true cause.
@@ -103,7 +103,7 @@ pub(crate) fn center(v: &mut [f64]) {
 }
 
 impl CategoricalPair {
-    /// From scores: any constant may be added to the marginal and to each row of the conditional. The direction is causal.
+    /// Builds the pair from scores, which are determined up to a constant per vector. The direction is causal.
     ///
     /// # Errors
     /// [`Error::Invalid`] for empty arrays, a number of rows that is not the length of the marginal, and scores that are not finite.
@@ -132,7 +132,7 @@ impl CategoricalPair {
         Ok(CategoricalPair::centred(marginal.to_vec(), conditional.iter().copied().collect()))
     }
 
-    /// From finite scores in rows.
+    /// Builds the pair from finite scores in rows.
     pub(crate) fn centred(mut marginal: Vec<f64>, mut conditional: Vec<f64>) -> CategoricalPair {
         let (a, b) = (marginal.len(), conditional.len() / marginal.len());
         center(&mut marginal);
@@ -144,7 +144,7 @@ impl CategoricalPair {
         }
     }
 
-    /// From probabilities: rows must sum to 1 up to 1e-9 and are then divided by their sum.
+    /// Builds the pair from probabilities. Rows must sum to 1 up to 1e-9 and are then divided by their sum.
     ///
     /// # Errors
     /// [`Error::Invalid`] for shapes and numbers that are negative or not finite; [`Error::NotADistribution`];
@@ -180,7 +180,8 @@ impl CategoricalPair {
         CategoricalPair::from_logits(logits.row(0), conditional.view())
     }
 
-    /// From the logarithms of a joint distribution, up to a constant: rows are the marginal variable.
+    /// Builds the pair from the logarithms of a joint distribution, up to a constant. Rows are the states of the
+    /// marginal variable.
     ///
     /// # Errors
     /// As [`from_logits`](Self::from_logits).
@@ -280,7 +281,7 @@ impl CategoricalPair {
 
     /// `KL(self || other)` in nats, between joint distributions: the directions may differ. O(K^2).
     ///
-    /// Never negative, and right to about 1e-8 relative however close the two are (see [`kl_of_logs`]).
+    /// The result is never negative. Its relative error is about 1e-8 even if the two are very close (see [`kl_of_logs`]).
     ///
     /// # Errors
     /// [`Error::Invalid`] for other numbers of states.

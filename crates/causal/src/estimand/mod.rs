@@ -93,9 +93,9 @@ impl Expr {
 pub struct Estimand {
     /// The names of the nodes.
     pub names: Vec<String>,
-    /// What was asked.
+    /// The query.
     pub query: Query,
-    /// Variables of the formula that are no part of the query: every value of them gives the same.
+    /// Variables of the formula that are not part of the query. Every value of them gives the same result.
     pub arbitrary: NodeSet,
     /// The formula.
     pub expr: Expr,

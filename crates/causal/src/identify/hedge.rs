@@ -10,9 +10,9 @@ use crate::admg::View;
 use crate::latent::{LatentModel, Mechanism};
 use crate::{Admg, Error, NodeSet, ProbabilityTable, Query};
 
-/// A difference of two conditionals that is large enough not to look further. Set so that eight nodes take milliseconds.
+/// The search for models ends when two conditionals differ by this much. With this value, eight nodes take milliseconds.
 const ENOUGH: f64 = 0.002;
-/// Pairs of models to look at where the first does not differ on a conditional.
+/// The number of further pairs of models to try if the first pair does not differ on a conditional.
 const ATTEMPTS: u64 = 17;
 
 /// A hedge: two nested sets of nodes, each connected by bidirected edges, whose nodes all lead to the same roots. The

@@ -68,7 +68,7 @@ struct Found {
     asked: Query,
 }
 
-/// `P(y | do(x), z)`: observations that act like interventions become interventions; the rest is a ratio.
+/// `P(y | do(x), z)`. Conditions that act like interventions become interventions; the rest is a ratio.
 fn conditional(graph: &Admg, query: Query) -> Result<Expr, Found> {
     let Query { outcome: y, treatment: mut x, given: mut z } = query;
     // Rule 2 of the do-calculus, as long as it applies.
@@ -92,7 +92,7 @@ fn conditional(graph: &Admg, query: Query) -> Result<Expr, Found> {
 enum Law {
     /// A marginal of the observed law.
     Observed,
-    /// A kernel: the law of the nodes while the others are held.
+    /// A kernel: the distribution of the nodes given fixed values of the others.
     Kernel(Expr),
 }
 
@@ -141,7 +141,7 @@ struct Recursion {
 }
 
 impl Recursion {
-    /// The steps have the numbers of Shpitser and Pearl, figure 3.
+    /// The ID algorithm. Its steps have the numbers of Shpitser and Pearl (AAAI 2006), figure 3.
     fn id(&self, y: NodeSet, x: NodeSet, view: View<'_>, law: &Law) -> Result<Expr, Found> {
         let nodes = view.nodes;
         // 1: nothing is set.

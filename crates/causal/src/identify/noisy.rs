@@ -7,7 +7,7 @@ use super::Hedge;
 use crate::latent::{LatentModel, Mechanism, clique_cover};
 use crate::{Error, NodeSet};
 
-/// The most parents and hidden causes of a random mechanism, counted in bits.
+/// The largest number of parents and hidden causes of a random mechanism, counted in bits.
 const BITS: usize = 20;
 
 impl Hedge {

@@ -83,7 +83,7 @@ pub enum NormalIntervention {
     },
 }
 
-/// Refuses what is no triangular factor.
+/// Returns an error unless the matrix is a triangular factor.
 fn check_factor(what: &'static str, l: &Array2<f64>, n: usize) -> Result<(), Invalid> {
     Invalid::check_square(what, l.dim())?;
     Invalid::check_length(what, n, l.nrows())?;
@@ -103,7 +103,7 @@ fn check_factor(what: &'static str, l: &Array2<f64>, n: usize) -> Result<(), Inv
 }
 
 impl CholeskyPair {
-    /// From `zeta, L` of the first vector and `M, m, L` of the second given the first; the direction is causal.
+    /// Builds the pair from `zeta, L` of the first vector and `M, m, L` of the second given the first. The direction is causal.
     ///
     /// # Errors
     /// [`Error::Invalid`] for shapes, entries that are not finite, a factor that is not lower triangular with a positive diagonal.
@@ -167,7 +167,7 @@ impl CholeskyPair {
         (self.zeta.len(), self.intercept.len())
     }
 
-    /// The joint factor in the order (second, first), and its `zeta`: the same numbers as the pair has.
+    /// The joint factor in the order (second, first), and its `zeta`: in the numbers of the pair.
     pub fn joint(&self) -> (Array1<f64>, Array2<f64>) {
         let (a, b) = self.shape();
         let l = Array2::from_shape_fn((a + b, a + b), |(i, j)| match (i < b, j < b) {

@@ -193,7 +193,7 @@ impl LinearGaussianScm {
         Ok(self.total(&self.weights)[(effect as usize, cause as usize)])
     }
 
-    /// The law of all nodes had `set` been done to a unit for which `evidence` was seen without it. O(n^3).
+    /// The counterfactual law of all nodes: the law if `set` had been done to a unit for which `evidence` was observed without it. O(n^3).
     ///
     /// # Errors
     /// [`Error::UnknownNode`], [`Error::Duplicate`]; [`Error::Invalid`] for values that are not finite.

@@ -16,7 +16,7 @@ use crate::{Density, Distribution, Error, Family, Sample};
 pub struct Beta;
 
 impl Beta {
-    /// By its two shapes; the mean is `a / (a + b)`.
+    /// The member with the given two shapes; the mean is `a / (a + b)`.
     ///
     /// # Errors
     /// [`Invalid::Parameter`] unless both are positive and finite.

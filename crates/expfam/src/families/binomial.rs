@@ -37,7 +37,7 @@ impl Binomial {
         self.trials
     }
 
-    /// By the probability of success.
+    /// The member with the given probability of success.
     ///
     /// # Errors
     /// [`Error::OutsideMeanDomain`] unless `0 < p < 1`.

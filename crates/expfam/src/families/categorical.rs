@@ -40,7 +40,7 @@ impl Categorical {
         self.categories
     }
 
-    /// By all `K` probabilities, which are normalised.
+    /// The member with the given probabilities of all `K` categories, which are normalised.
     ///
     /// # Errors
     /// [`Invalid::Length`]; [`Error::OutsideMeanDomain`] unless all are positive and finite.
@@ -53,7 +53,7 @@ impl Categorical {
         self.with_log_weights(&logs)
     }
 
-    /// By all `K` log-weights (the overcomplete parametrisation).
+    /// The member with the given log-weights of all `K` categories (the overcomplete parametrisation).
     ///
     /// # Errors
     /// [`Invalid::Length`]; [`Invalid::NonFinite`].

@@ -15,7 +15,7 @@ use crate::{Density, Distribution, Error, Family, Sample};
 pub struct ChiSquared;
 
 impl ChiSquared {
-    /// By degrees of freedom, whole or not.
+    /// The member with this number of degrees of freedom, whole or not.
     ///
     /// # Errors
     /// [`Invalid::Parameter`] unless they are positive and finite.

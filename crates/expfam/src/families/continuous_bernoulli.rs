@@ -22,7 +22,7 @@ use crate::{Density, Distribution, Error, Family, Sample};
 pub struct ContinuousBernoulli;
 
 impl ContinuousBernoulli {
-    /// By `lambda`; the mean is another number.
+    /// The member with parameter `lambda`; the mean is another number.
     ///
     /// # Errors
     /// [`Error::OutsideMeanDomain`] unless `0 < lambda < 1`.
@@ -141,7 +141,7 @@ impl Density for ContinuousBernoulli {
 impl Sample for ContinuousBernoulli {
     type Owned = f64;
 
-    /// By inversion of `(e^(eta x) - 1) / (e^eta - 1)`; a positive `eta` by reflection.
+    /// Draws by inversion of `(e^(eta x) - 1) / (e^eta - 1)`. A positive `eta` uses reflection.
     fn draw(&self, eta: &[f64], rng: &mut dyn Rng) -> f64 {
         let (u, t) = (open_uniform(rng), -eta[0].abs());
         let x = if t > -1e-8 { u } else { ((u * t.exp_m1()).ln_1p() / t).clamp(0.0, 1.0) };

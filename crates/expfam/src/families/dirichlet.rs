@@ -33,7 +33,7 @@ impl Dirichlet {
         Ok(Dirichlet { categories })
     }
 
-    /// By concentrations; the mean is `a / sum a`.
+    /// The member with the given concentrations; the mean is `a / sum a`.
     ///
     /// # Errors
     /// [`Invalid::Length`]; [`Invalid::Parameter`] unless all are positive and finite.

@@ -81,7 +81,7 @@ macro_rules! failures_family {
                 out[0] = r(self) * $crate::families::failures::odds(eta[0]) / -eta[0].exp_m1();
             }
 
-            /// Two terms of one sign.
+            /// The two terms have the same sign, so no digits cancel.
             fn conjugate_at(&self, eta: &[f64]) -> f64 {
                 let r: fn(&$type) -> f64 = $r;
                 let odds = $crate::families::failures::odds(eta[0]);

@@ -3,7 +3,7 @@
 /// Implements `TryFrom<Unchecked>`, for `#[serde(try_from = "Unchecked")]`, with the fields as the file has them.
 macro_rules! checked_file {
     ($family:ident { $($field:ident: $type:ty),+ } $make:expr) => {
-        /// What a file may hold.
+        /// The contents of a file.
         #[derive(serde::Deserialize)]
         struct Unchecked {
             $($field: $type),+

@@ -15,7 +15,7 @@ use crate::{Density, Distribution, Error, Sample};
 pub struct Geometric;
 
 impl Geometric {
-    /// By the probability of success of one trial.
+    /// The member with the given probability of success of one trial.
     ///
     /// # Errors
     /// [`Error::OutsideMeanDomain`] unless `0 < p < 1`.

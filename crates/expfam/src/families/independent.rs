@@ -19,7 +19,7 @@ pub struct Independent<F> {
     count: usize,
 }
 
-/// What a file may hold.
+/// The contents of a file.
 #[derive(Deserialize)]
 struct Unchecked<F> {
     family: F,

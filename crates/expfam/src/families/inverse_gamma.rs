@@ -14,7 +14,7 @@ use crate::{Density, Distribution, Error, Family, Gamma, Sample};
 pub struct InverseGamma;
 
 impl InverseGamma {
-    /// By shape `a` and scale `b`.
+    /// The member with the given shape `a` and scale `b`.
     ///
     /// # Errors
     /// [`Invalid::Parameter`] unless both are positive and finite.

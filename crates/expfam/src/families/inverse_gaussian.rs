@@ -21,7 +21,7 @@ use crate::{Density, Distribution, Error, Family, Sample};
 pub struct InverseGaussian;
 
 impl InverseGaussian {
-    /// By mean and shape; the variance is `m^3 / l`.
+    /// The member with the given mean and shape; the variance is `m^3 / l`.
     ///
     /// # Errors
     /// [`Invalid::Parameter`] unless both are positive and finite.

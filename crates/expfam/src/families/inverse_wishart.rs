@@ -32,7 +32,7 @@ impl InverseWishart {
         Ok(InverseWishart { d })
     }
 
-    /// By scale and degrees of freedom; the mean is `scale / (degrees - d - 1)`.
+    /// The member with the given scale and degrees of freedom; the mean is `scale / (degrees - d - 1)`.
     ///
     /// # Errors
     /// [`Invalid::NotPositiveDefinite`] with the pivot; [`Invalid::Layout`] unless symmetric; [`Error::OutsideNaturalDomain`] unless `degrees > d - 1`.

@@ -34,7 +34,7 @@ impl IsotropicNormal {
         Ok(IsotropicNormal { d })
     }
 
-    /// By mean and variance of each entry.
+    /// The member with the given mean and variance of each entry.
     ///
     /// # Errors
     /// [`Invalid::Length`]; [`Invalid::NonFinite`]; [`Invalid::Parameter`] unless the variance is positive.

@@ -13,7 +13,7 @@ use crate::{Density, Distribution, Error, Evidence, Family, Normal, Sample};
 pub struct LogNormal;
 
 impl LogNormal {
-    /// By mean and variance of the logarithm.
+    /// The member with the given mean and variance of the logarithm.
     ///
     /// # Errors
     /// Those of [`Normal::with_mean_variance`].

@@ -18,7 +18,7 @@ use crate::{Density, Distribution, Error, Family, Sample};
 pub struct Logarithmic;
 
 impl Logarithmic {
-    /// By `q`.
+    /// The member with parameter `q`.
     ///
     /// # Errors
     /// [`Invalid::Parameter`] unless `0 < q < 1`.

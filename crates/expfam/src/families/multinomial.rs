@@ -33,7 +33,7 @@ impl Multinomial {
         Ok(Multinomial { trials: f64::from(trials), categories })
     }
 
-    /// By all `K` probabilities, which are normalised.
+    /// The member with the given probabilities of all `K` categories, which are normalised.
     ///
     /// # Errors
     /// Those of [`Categorical::with_probabilities`].

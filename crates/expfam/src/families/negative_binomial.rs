@@ -37,7 +37,7 @@ impl NegativeBinomial {
         self.successes
     }
 
-    /// By the probability of success of one trial.
+    /// The member with the given probability of success of one trial.
     ///
     /// # Errors
     /// [`Error::OutsideMeanDomain`] unless `0 < p < 1`.

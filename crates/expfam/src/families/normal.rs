@@ -22,7 +22,7 @@ pub struct Normal;
 pub(crate) const HALF_LOG_TAU: f64 = 0.918_938_533_204_672_7;
 
 impl Normal {
-    /// By mean and variance.
+    /// The member with the given mean and variance.
     ///
     /// # Errors
     /// [`Invalid::Parameter`] unless the variance is positive, [`Invalid::NonFinite`] for the mean.

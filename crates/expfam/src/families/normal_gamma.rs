@@ -24,7 +24,7 @@ use crate::{Density, Distribution, Error, Family, Prior, Sample};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NormalGamma;
 
-/// What the letters of [`NormalGamma`] stand for.
+/// The textbook parameters of [`NormalGamma`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NormalGammaParameters {
     /// `m0`: the mean of `m`.
@@ -38,7 +38,7 @@ pub struct NormalGammaParameters {
 }
 
 impl NormalGamma {
-    /// By textbook parameters.
+    /// The member with the given textbook parameters.
     ///
     /// # Errors
     /// [`Invalid::NonFinite`] for the location, [`Invalid::Parameter`] unless the others are positive,
@@ -170,7 +170,7 @@ impl Family for NormalGamma {
         out[15] += 4.0 * m * m * own + 2.0 / k / k;
     }
 
-    /// Gamma's own, and `(phi(k'/k) + k' E t (m0 - m0')^2) / 2` of the location given `t`.
+    /// The divergence of the gamma laws, plus `(phi(k'/k) + k' E t (m0 - m0')^2) / 2` of the location given `t`.
     fn kl(&self, p: &[f64], q: &[f64]) -> f64 {
         let d: [f64; 4] = std::array::from_fn(|i| q[i] - p[i]);
         let (from, to) = (parts(p), parts(q));

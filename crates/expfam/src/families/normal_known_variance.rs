@@ -36,7 +36,7 @@ impl NormalKnownVariance {
         self.variance
     }
 
-    /// By mean.
+    /// The member with this mean.
     ///
     /// # Errors
     /// [`Invalid::NonFinite`].
@@ -94,7 +94,7 @@ impl Family for NormalKnownVariance {
         0.5 * self.variance * (p[0] - q[0]) * (p[0] - q[0])
     }
 
-    /// The third derivative is 0: any constant will do.
+    /// The third derivative is 0, so any constant is valid.
     fn self_concordance(&self) -> Option<f64> {
         Some(0.0)
     }

@@ -38,7 +38,7 @@ impl NormalVector {
         Ok(NormalVector { d })
     }
 
-    /// By mean and covariance.
+    /// The member with the given mean and covariance.
     ///
     /// # Errors
     /// [`Invalid::NotPositiveDefinite`] with the pivot; [`Invalid::Layout`] unless symmetric; [`Invalid::Length`];
@@ -55,7 +55,7 @@ impl NormalVector {
         self.with_natural(precision.dot(&mean).view(), precision.view())
     }
 
-    /// By `P m` and the precision `P`.
+    /// The member with the given `P m` and the precision `P`.
     ///
     /// # Errors
     /// As [`with_mean_covariance`](Self::with_mean_covariance).

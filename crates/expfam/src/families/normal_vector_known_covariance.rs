@@ -54,7 +54,7 @@ impl NormalVectorKnownCovariance {
         self.covariance.view()
     }
 
-    /// By mean.
+    /// The member with this mean.
     ///
     /// # Errors
     /// [`Invalid::Length`]; [`Invalid::NonFinite`].
@@ -140,7 +140,7 @@ impl Family for NormalVectorKnownCovariance {
         0.5 * self.square(&d)
     }
 
-    /// The third derivative is 0: any constant will do.
+    /// The third derivative is 0, so any constant is valid.
     fn self_concordance(&self) -> Option<f64> {
         Some(0.0)
     }

@@ -41,7 +41,7 @@ impl NormalWishart {
         Ok(NormalWishart { d })
     }
 
-    /// By location `m0`, weight `k`, scale `V` and degrees `n` of the precision.
+    /// The member with the given location `m0`, weight `k`, scale `V` and degrees `n` of the precision.
     ///
     /// # Errors
     /// [`Invalid::Length`]; [`Invalid::NotPositiveDefinite`] with the pivot; [`Invalid::Parameter`] unless the weight is positive;
@@ -230,7 +230,7 @@ impl Family for NormalWishart {
         out[last * width + last] += 4.0 * square / k + 2.0 * d as f64 / k / k;
     }
 
-    /// The Wishart laws', and `(d phi(k'/k) + k' (m0 - m0')' n V (m0 - m0')) / 2` of the location given `P`.
+    /// The divergence of the Wishart laws, plus `(d phi(k'/k) + k' (m0 - m0')' n V (m0 - m0')) / 2` of the location given `P`.
     fn kl(&self, p: &[f64], q: &[f64]) -> f64 {
         let (at, last) = self.places();
         let (m, k, own) = self.parts(p);

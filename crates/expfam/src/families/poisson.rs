@@ -52,7 +52,7 @@ impl Prior<Poisson> {
     }
 }
 
-/// Beyond this `eta`, `e^eta` is no number.
+/// Beyond this `eta`, `e^eta` overflows.
 const LARGEST: f64 = 709.0;
 
 impl Family for Poisson {

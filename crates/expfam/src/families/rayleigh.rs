@@ -16,7 +16,7 @@ use crate::{Density, Distribution, Error, Family, Sample};
 pub struct Rayleigh;
 
 impl Rayleigh {
-    /// By scale `s`.
+    /// The member with parameter scale `s`.
     ///
     /// # Errors
     /// [`Invalid::Parameter`] unless it is positive and finite.

@@ -18,7 +18,7 @@ use crate::{Density, Distribution, Error, Family, Sample};
 pub struct VonMises;
 
 impl VonMises {
-    /// By direction and concentration; the uniform law at concentration 0.
+    /// The member with the given direction and concentration; the uniform law at concentration 0.
     ///
     /// # Errors
     /// [`Invalid::NonFinite`]; [`Invalid::Parameter`] for a negative concentration.

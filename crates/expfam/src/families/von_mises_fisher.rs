@@ -35,7 +35,7 @@ impl VonMisesFisher {
         Ok(VonMisesFisher { d })
     }
 
-    /// By direction, of any length but 0, and concentration.
+    /// The member with the given direction, of any length but 0, and concentration.
     ///
     /// # Errors
     /// [`Invalid::Length`]; [`Invalid::NonFinite`]; [`Invalid::Parameter`] for a negative concentration or a direction 0.

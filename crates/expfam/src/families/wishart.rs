@@ -41,7 +41,7 @@ impl Wishart {
         Ok(Wishart { d })
     }
 
-    /// By scale and degrees of freedom; the mean is `degrees * scale`.
+    /// The member with the given scale and degrees of freedom; the mean is `degrees * scale`.
     ///
     /// # Errors
     /// [`Invalid::NotPositiveDefinite`] with the pivot; [`Invalid::Parameter`] unless `degrees > d - 1`.

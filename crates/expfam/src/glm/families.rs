@@ -19,10 +19,10 @@ pub trait ScalarFamily: Sync {
     const LINK: &'static str;
     /// Whether the dispersion is known to be 1.
     const KNOWN_DISPERSION: bool;
-    /// What targets have to be.
+    /// The condition on targets, for messages.
     const TARGETS: &'static str;
 
-    /// What linear predictors have to be.
+    /// The condition on linear predictors, for messages.
     const PREDICTORS: &'static str = "a finite number";
 
     /// `a(eta)`, `+inf` outside of the domain. Of another than the canonical link: 0 inside.

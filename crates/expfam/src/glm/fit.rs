@@ -63,7 +63,7 @@ pub struct Glm<F> {
     pub intercept: bool,
     /// Weight of the quadratic penalty, on the scale of the mean loss.
     pub l2: f64,
-    /// When to end.
+    /// When the method stops.
     pub stop: Stop,
 }
 
@@ -93,7 +93,7 @@ impl<F: ScalarFamily + Clone> Glm<F> {
         self.fit_watched(x, y, None, None, |_| ControlFlow::Continue(()))
     }
 
-    /// With prior weights (numbers of trials or of equal rows) and offsets, known parts of `eta`.
+    /// Fits with prior weights (numbers of trials or of equal rows) and offsets, which are known parts of `eta`.
     ///
     /// # Errors
     /// As [`fit`](Self::fit); [`Invalid::Parameter`] for a negative weight.
@@ -107,7 +107,7 @@ impl<F: ScalarFamily + Clone> Glm<F> {
         self.fit_watched(x, y, weights, offset, |_| ControlFlow::Continue(()))
     }
 
-    /// The same, watched from step to step.
+    /// The same, with an observer that is called after every step.
     ///
     /// # Errors
     /// As [`fit_weighted`](Self::fit_weighted).
@@ -346,7 +346,7 @@ impl<F: ScalarFamily> GlmModel<F> {
         Ok(eta.mapv_into(|eta| self.family.mean(eta)))
     }
 
-    /// What R's `summary(glm(...))` prints.
+    /// Prints the summary in the form of R's `summary(glm(...))`.
     pub fn summary(&self) -> &GlmSummary {
         &self.summary
     }

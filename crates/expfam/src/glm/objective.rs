@@ -37,7 +37,7 @@ pub(super) struct Objective<'a, D, F> {
     slopes: Vec<f64>,
     /// What a coordinate of the gradient is measured in, of [`units`](Self::units) once it was called.
     pub(super) units: Vec<f64>,
-    /// Rows that stand for all, and how the diagonal of their Hessian has to grow to be that of all.
+    /// The subset of rows, and the factors that scale the diagonal of its Hessian to that of all rows.
     sample: Option<(Vec<usize>, Vec<f64>)>,
 }
 
@@ -180,7 +180,7 @@ impl<'a, D: Design, F: ScalarFamily> Objective<'a, D, F> {
     }
 }
 
-/// What a loop over rows needs.
+/// The data that a loop over rows uses.
 struct Rows<'a, F> {
     family: &'a F,
     y: &'a [f64],

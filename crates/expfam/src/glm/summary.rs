@@ -20,7 +20,7 @@ pub struct Coefficient {
     pub name: String,
     /// The estimate.
     pub estimate: f64,
-    /// `sqrt(phi (X'WX)^-1_jj)`; NaN where the dispersion is, and where the curvature has vanished.
+    /// `sqrt(phi (X'WX)^-1_jj)`; NaN if the dispersion is NaN or the curvature has vanished.
     #[serde(with = "finite_or_null")]
     pub standard_error: f64,
     /// Estimate over standard error: normal where the dispersion is known, else Student's t.
@@ -70,7 +70,7 @@ pub struct GlmSummary {
     /// The number of rows whose fitted mean is within 1e-8 of 0, or of 1 for shares. It is a sign of separated data,
     /// whose likelihood increases without bound. It is 0 for families with estimated dispersion.
     pub at_border: usize,
-    /// The fitted point is proof that the likelihood has no maximum.
+    /// Whether the fitted point proves that the likelihood has no maximum.
     pub unbounded: bool,
 }
 

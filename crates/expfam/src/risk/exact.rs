@@ -21,7 +21,7 @@ fn half_line(scale: f64, f: impl FnMut(f64) -> f64) -> f64 {
     integrate_between(f, &points, &tolerance).map_or(f64::NAN, |integral| integral.value)
 }
 
-/// `d / (2 n)`: every regular family in dimension `d`, maximum likelihood and MAP, to first order.
+/// The risk to first order, `d / (2 n)`, of maximum likelihood and MAP in every regular family of dimension `d`.
 pub fn asymptotic(dimension: usize, n: f64) -> f64 {
     if !valid(&[n], &[]) {
         return f64::NAN;
@@ -67,7 +67,7 @@ pub fn mean_ratio(shape: f64, n0: f64, r: f64, n: f64) -> f64 {
     (n0 + n) * shape * scaled_exponential_integral(n * shape, c * shape)
 }
 
-/// Lemma 5.A.3: bounds of [`mean_ratio`].
+/// Bounds on [`mean_ratio`]. Source: R. Le Priol, PhD thesis 2021, lemma 5.A.3.
 pub fn mean_ratio_bounds(shape: f64, n0: f64, r: f64, n: f64) -> (f64, f64) {
     if !valid(&[shape, n0, r], &[n]) {
         return (f64::NAN, f64::NAN);
@@ -84,7 +84,7 @@ pub fn mean_ratio_bounds(shape: f64, n0: f64, r: f64, n: f64) -> (f64, f64) {
 /// The risk of MAP for a gamma law of known shape `a`, with `n0` pseudo-observations at `r = mu0 / mu*`. It is computed
 /// as an integral with a relative error of about 1e-10. `n0 = 0` is maximum likelihood.
 ///
-/// With an exactly right prior (`r = 1`) the risk first *rises* from 0 and falls after a few observations.
+/// If the prior mean is exactly right (`r = 1`), the risk first *rises* from 0 and falls after a few observations.
 pub fn gamma_map(shape: f64, n0: f64, r: f64, n: f64) -> f64 {
     if !valid(&[shape, r], &[n0, n]) {
         return f64::NAN;
@@ -162,7 +162,7 @@ pub fn covariance_mle_bound(d: usize, n: f64) -> f64 {
     0.5 * p / n + p * (m + 1.0 + 0.5 / m) / (n * (n - m - 1.0))
 }
 
-/// Maximum likelihood of mean and covariance of a normal law in dimension `d`; infinite for `n <= d + 2`.
+/// The risk of maximum likelihood for mean and covariance of a normal law in dimension `d`; infinite for `n <= d + 2`.
 pub fn normal_vector_mle(d: usize, n: f64) -> f64 {
     if !(d > 0 && valid(&[], &[n])) {
         return f64::NAN;
@@ -213,12 +213,12 @@ pub fn normal_map(n0: f64, m0: f64, v0: f64, n: f64) -> (f64, f64, f64) {
     (risk, bias, risk - bias)
 }
 
-/// Maximum likelihood of a mean in dimension `d` with known covariance: `d / (2 n)` exactly.
+/// The risk of maximum likelihood for a mean in dimension `d` with known covariance: exactly `d / (2 n)`.
 pub fn quadratic_mle(d: usize, n: f64) -> f64 {
     asymptotic(d, n)
 }
 
-/// MAP of a mean with identity covariance: `(n d + n0^2 |mu* - mu0|^2) / (2 (n + n0)^2)`.
+/// The risk of MAP for a mean with identity covariance: `(n d + n0^2 |mu* - mu0|^2) / (2 (n + n0)^2)`.
 pub fn quadratic_map(d: usize, n0: f64, distance: f64, n: f64) -> f64 {
     if !valid(&[n0 + n], &[n0, distance, n]) {
         return f64::NAN;

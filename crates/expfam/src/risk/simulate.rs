@@ -12,7 +12,7 @@ pub struct Simulated {
     pub mean: f64,
     /// Its standard error.
     pub standard_error: f64,
-    /// Trials without an estimate: the data lay on the border, and the divergence is infinite.
+    /// The number of trials without an estimate: the data lay on the border, and the divergence is infinite.
     pub failures: usize,
     /// The divergences, in ascending order, failures as infinities.
     pub sorted: Vec<f64>,

@@ -23,7 +23,7 @@ pub struct Dirichlet {
 }
 
 impl Dirichlet {
-    /// One concentration a category.
+    /// One concentration per category.
     ///
     /// # Errors
     /// [`Invalid::Empty`]; [`Invalid::Parameter`] for a concentration that is not a finite number > 0.

@@ -35,7 +35,7 @@ enum Factor {
 }
 
 impl NormalVector {
-    /// By mean and covariance.
+    /// The distribution with the given mean and covariance.
     ///
     /// # Errors
     /// [`Invalid::NotPositiveDefinite`] with the pivot; [`Invalid::Length`]; [`Invalid::NonFinite`].
@@ -44,7 +44,7 @@ impl NormalVector {
         NormalVector::from_covariance_factor(mean, factor)
     }
 
-    /// By the natural parameters `eta = precision * mean` and `precision`.
+    /// The distribution given by the natural parameters `eta = precision * mean` and `precision`.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -55,7 +55,7 @@ impl NormalVector {
         Ok(NormalVector { mean, factor: Factor::Precision(factor.lower().to_owned()) })
     }
 
-    /// By mean and the lower triangular `L` of the covariance `L L'`.
+    /// The distribution with the given mean and the lower triangular `L` of the covariance `L L'`.
     ///
     /// # Errors
     /// [`Invalid::Layout`] unless `L` is square; [`Invalid::Length`]; [`Invalid::NonFinite`].
@@ -67,7 +67,7 @@ impl NormalVector {
         Ok(NormalVector { mean: mean.to_owned(), factor: Factor::Covariance(factor) })
     }
 
-    /// By mean and the lower triangular `L` of the precision `L L'`.
+    /// The distribution with the given mean and the lower triangular `L` of the precision `L L'`.
     ///
     /// # Errors
     /// As [`from_covariance_factor`](Self::from_covariance_factor); [`Invalid::Singular`] for a zero on the diagonal.
@@ -82,7 +82,7 @@ impl NormalVector {
         Ok(NormalVector { mean: mean.to_owned(), factor: Factor::Precision(factor) })
     }
 
-    /// By the Cholesky parameters `zeta = L' mean` and `L` of the precision `L L'`.
+    /// The distribution given by the Cholesky parameters `zeta = L' mean` and `L` of the precision `L L'`.
     ///
     /// # Errors
     /// As [`from_precision_factor`](Self::from_precision_factor).

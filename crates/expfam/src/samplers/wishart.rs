@@ -30,7 +30,7 @@ pub struct Wishart {
 }
 
 impl Wishart {
-    /// By scale matrix and degrees of freedom; the mean is `degrees * scale`.
+    /// The distribution with the given scale matrix and degrees of freedom; the mean is `degrees * scale`.
     ///
     /// # Errors
     /// [`Invalid::NotPositiveDefinite`] with the pivot; [`Invalid::Parameter`] unless `degrees > d - 1`.
@@ -75,7 +75,8 @@ pub struct InverseWishart {
 }
 
 impl InverseWishart {
-    /// By scale matrix and degrees of freedom; the mean is `scale / (degrees - d - 1)` for `degrees > d + 1`.
+    /// The distribution with the given scale matrix and degrees of freedom; the mean is `scale / (degrees - d - 1)` for
+    /// `degrees > d + 1`.
     ///
     /// # Errors
     /// As [`Wishart::new`].

@@ -5,7 +5,7 @@ use fenchel_linalg::special::ln_gamma;
 /// For `k` of at least this value, and `k >= d^2`, the expansion in `1 / k` is used: its smallest terms are below 1e-17
 /// there.
 const FAR: f64 = 25.0;
-/// Terms of the expansion, at most.
+/// The largest number of terms of the expansion.
 const TERMS: usize = 40;
 
 /// `R = I_{d/2}(k) / I_{d/2-1}(k)`: the length of the mean direction of a von Mises-Fisher law on the sphere in `R^d`, `d >= 1`.

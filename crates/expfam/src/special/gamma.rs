@@ -32,7 +32,7 @@ pub(crate) fn stirling_error(x: f64) -> f64 {
 
 /// `log B(a, b) = log Gamma(a) + log Gamma(b) - log Gamma(a + b)`.
 ///
-/// Where one argument is large, the large parts are cancelled on paper.
+/// If one argument is large, the formula cancels the large parts analytically.
 pub fn ln_beta(a: f64, b: f64) -> f64 {
     if !(a > 0.0 && b > 0.0) {
         return f64::NAN;

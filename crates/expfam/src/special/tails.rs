@@ -10,7 +10,7 @@ use super::ln_beta;
 /// `P(X <= x)` and `P(X > x)`.
 pub(crate) type Tails = (f64, f64);
 
-/// Of a standard normal variable.
+/// The tails of a standard normal variable.
 pub(crate) fn normal_tails(z: f64) -> Tails {
     let tail = 0.5 * erfcx(z.abs() * FRAC_1_SQRT_2) * (-0.5 * z * z).exp();
     if z < 0.0 { (tail, 1.0 - tail) } else { (1.0 - tail, tail) }
@@ -21,7 +21,7 @@ pub(crate) fn gamma_tails(shape: f64, x: f64) -> Tails {
     (chi_squared_cdf(2.0 * x, 2.0 * shape), chi_squared_tail(2.0 * x, 2.0 * shape))
 }
 
-/// Of a beta variable: the continued fraction of DLMF 8.17.22, from the side where it converges quickly.
+/// The tails of a beta variable, by the continued fraction of DLMF 8.17.22, from the side where it converges quickly.
 ///
 /// If one shape is far larger than everything else, the continued fraction loses digits. In this case `-log(1 - X)` is
 /// a gamma variable, up to a relative error of the square of the ratio of the shapes (J. Wise, 1950).

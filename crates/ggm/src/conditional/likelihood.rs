@@ -25,7 +25,7 @@ pub(super) struct Likelihood {
     pub(super) shift: f64,
 }
 
-/// What value and gradient share.
+/// The quantities that value and gradient both need.
 struct Parts {
     value: f64,
     /// `L^-1`.

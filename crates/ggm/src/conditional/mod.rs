@@ -54,7 +54,7 @@ use crate::{Error, GlassoState, Scale, Statistics};
 /// | `l1` | 0.1 | weight of the couplings of two outputs |
 /// | `input_l1` | 0.1 | weight of the couplings of an input and an output |
 /// | `scale` | correlation | the scale of both penalties: columns of variance 1, or unscaled columns |
-/// | `stop` | gap 1e-6, absolute or relative; 5000 iterations | when to end |
+/// | `stop` | gap 1e-6, absolute or relative; 5000 iterations | when the method stops |
 /// | `max_memory` | 4 GiB | bytes that may be allocated; `None` for no limit |
 ///
 /// ```
@@ -77,9 +77,9 @@ pub struct GaussianCrf {
     pub l1: f64,
     /// Weight of the couplings of an input and an output.
     pub input_l1: f64,
-    /// What the weights refer to.
+    /// The scale of the weights.
     pub scale: Scale,
-    /// When to end.
+    /// When the method stops.
     pub stop: Stop,
     /// Bytes that may be allocated.
     pub max_memory: Option<u64>,
@@ -97,7 +97,7 @@ impl Default for GaussianCrf {
     }
 }
 
-/// The law of outputs given inputs.
+/// The conditional distribution of the outputs given the inputs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GaussianCrfModel {
     /// Means of the inputs.
@@ -110,7 +110,7 @@ pub struct GaussianCrfModel {
     pub covariance: Array2<f64>,
     /// `T`, `p x q`: which input acts on which output directly, with exact zeros.
     pub coupling: Array2<f64>,
-    /// The account of the fit.
+    /// The report of the fit.
     pub report: Report,
 }
 
@@ -191,7 +191,7 @@ fn named<T>(what: &'static str, result: Result<T, Invalid>) -> Result<T, Invalid
     })
 }
 
-/// Rows less a mean, dense.
+/// Dense rows minus a mean.
 fn centred<X: AsDesign + ?Sized>(
     what: &'static str,
     x: &X,

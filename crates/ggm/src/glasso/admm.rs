@@ -21,7 +21,7 @@ use ndarray::ArrayView2;
 use super::block::{Block, soft};
 use super::part::repaired;
 
-/// Where ADMM stands on one block.
+/// The state of ADMM on one block.
 pub(super) struct Admm {
     /// The sparse iterate.
     pub(super) y: Vec<f64>,

@@ -19,7 +19,7 @@ use fenchel_linalg::lanes;
 use super::block::{Block, Lambda, soft};
 use super::part::repaired;
 
-/// Where the descent stands on one block.
+/// The state of the descent on one block.
 pub(super) struct Bcd {
     pub(super) x: Vec<f64>,
     /// The dual point.

@@ -24,7 +24,7 @@ pub(super) struct Block {
 pub(super) enum Lambda {
     /// `r_i r_j` off the diagonal.
     Product { rate: Vec<f64>, diagonal: Vec<f64> },
-    /// One an entry.
+    /// One weight per entry.
     Dense { k: usize, entries: Vec<f64> },
 }
 
@@ -91,7 +91,7 @@ impl Block {
         Block { nodes, k, scale, c, lambda }
     }
 
-    /// What is added to a scaled objective to get that of the problem: `-2 sum log d_i`.
+    /// The difference between the objective of the problem and the scaled objective: `-2 sum log d_i`.
     pub(super) fn shift(&self) -> f64 {
         -2.0 * self.scale.iter().map(|d| d.ln()).sum::<f64>()
     }

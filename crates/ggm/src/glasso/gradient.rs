@@ -20,7 +20,7 @@ use fenchel_linalg::factor::InPlaceCholesky;
 use super::block::Block;
 use super::quic::Quic;
 
-/// What a round of steps hands on to the next one.
+/// The state that is kept between rounds of steps.
 pub(super) struct Gradients {
     /// Steps until the next Newton step; `None` after it.
     left: Option<usize>,
@@ -29,7 +29,7 @@ pub(super) struct Gradients {
     gained: f64,
     /// Whether a Newton step gained more than the gradient steps before it. From then on there are only Newton steps.
     outdone: bool,
-    /// Which of the two sizes is next.
+    /// Which of the two step sizes is used next.
     short: bool,
     /// The ratio of the gap to the last decrease, at the last computation of the gap.
     gap_by_decrease: f64,

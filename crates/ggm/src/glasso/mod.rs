@@ -54,7 +54,7 @@ pub enum Method {
     Quic,
     /// Coordinate descent on columns of the dual, known as glasso.
     BlockCoordinate,
-    /// Eigendecompositions and soft thresholds in turn.
+    /// ADMM: alternating eigendecompositions and soft-thresholding.
     Admm,
 }
 
@@ -64,7 +64,7 @@ pub enum Method {
 /// |---|---|---|
 /// | `method` | QUIC | the solver for each component |
 /// | `screening` | true | whether components are solved separately |
-/// | `stop` | gap 1e-6, absolute or relative; 1000 iterations | when to end; a pass is one iteration, with QUIC a Newton step or the gradient steps before it |
+/// | `stop` | gap 1e-6, absolute or relative; 1000 iterations | when the method stops; a pass is one iteration, with QUIC a Newton step or the gradient steps before it |
 /// | `max_memory` | 4 GiB | bytes that may be allocated; `None` for no limit |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -73,7 +73,7 @@ pub struct GlassoSettings {
     pub method: Method,
     /// Whether components are solved by themselves.
     pub screening: bool,
-    /// When to end.
+    /// When the method stops.
     pub stop: Stop,
     /// Bytes that may be allocated.
     pub max_memory: Option<u64>,

@@ -15,7 +15,7 @@ use super::{GlassoSettings, Method};
 use crate::error::Error;
 use crate::problem::Problem;
 
-/// The graphical lasso by components: what an observer sees.
+/// The state of a run of the graphical lasso by components, which an observer receives.
 ///
 /// All components as one iterative method. A pass is one iteration of every component that has not converged. With QUIC
 /// an iteration is one Newton step, or as many gradient steps as cost the same.
@@ -33,7 +33,7 @@ struct Part {
     bounds: Option<(f64, f64)>,
     /// The best lower bound so far.
     lower: f64,
-    /// The gap at which this part rests.
+    /// The gap at which this component stops.
     share: f64,
     rests: bool,
     iterations: u32,

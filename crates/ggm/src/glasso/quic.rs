@@ -24,7 +24,7 @@ use super::block::{Block, Lambda, soft};
 use super::gradient::Gradients;
 use super::support;
 
-/// Where QUIC stands on one block.
+/// The state of QUIC on one block.
 pub(super) struct Quic {
     pub(super) x: Vec<f64>,
     /// `X^-1`.
@@ -32,7 +32,7 @@ pub(super) struct Quic {
     pub(super) log_det: f64,
     /// `<C, X> + penalty(X)`.
     pub(super) linear: f64,
-    /// A guess of the gap.
+    /// An estimate of the gap.
     pub(super) estimate: f64,
     pub(super) stalled: bool,
     pub(super) factorisations: u64,
@@ -50,7 +50,7 @@ pub(super) struct Direction {
 }
 
 impl Quic {
-    /// From a positive definite `x` with its inverse and log-determinant.
+    /// A start from a positive definite `x` with its inverse and log-determinant.
     pub(super) fn new(block: &Block, x: Vec<f64>, w: Vec<f64>, log_det: f64) -> Quic {
         let linear = block.linear(&x);
         Quic {

@@ -5,7 +5,7 @@ use fenchel_linalg::factor::InPlaceCholesky;
 use super::block::{Block, soft};
 use super::state::GlassoState;
 
-/// The solution for one or two variables, where the inverse of the soft-thresholded covariances is it.
+/// The solution for one or two variables: the inverse of the soft-thresholded covariance matrix.
 pub(super) fn closed_form(block: &Block) -> Option<(Vec<f64>, Vec<f64>, f64)> {
     match block.k {
         1 => Some((vec![1.0], vec![1.0], 0.0)),

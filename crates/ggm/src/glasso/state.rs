@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 
-/// A precision matrix by components, with its inverse: where a run ended and another may start.
+/// A precision matrix by components, with its inverse: the final state of a run, and a possible start of another one.
 #[derive(Debug, Clone)]
 pub struct GlassoState {
     pub(super) order: usize,
@@ -74,7 +74,7 @@ impl GlassoState {
         self.order
     }
 
-    /// Nodes of the components that were solved by themselves.
+    /// The nodes of the components that were solved separately.
     pub fn components(&self) -> impl Iterator<Item = &[u32]> {
         self.components.iter().map(|component| component.nodes.as_slice())
     }

@@ -96,7 +96,7 @@ pub(super) fn descend(block: &Block, x: &[f64], w: &[f64], direction: &mut Direc
     accept(block, x, w, &places, &move_by, direction)
 }
 
-/// Goes along a move as far as the model falls; entries that would change sign stop at 0.
+/// Moves along a direction as long as the model decreases. Entries that would change sign stop at 0.
 fn accept(
     block: &Block,
     x: &[f64],

@@ -25,7 +25,7 @@ use super::{ItemField, ItemFieldModel, Ratings};
 use crate::Error;
 use crate::select::each;
 
-/// A recommender that also knows attributes of its users.
+/// A recommender that also uses attributes of the users.
 ///
 /// | field | default | meaning |
 /// |---|---|---|
@@ -65,7 +65,7 @@ impl Default for AttributeField {
 pub struct AttributeFieldModel {
     /// `B`, `items x d`.
     pub effects: Array2<f64>,
-    /// The field of what the attributes leave.
+    /// The item field of the residual ratings.
     pub rest: ItemFieldModel,
     /// Smallest and largest rating.
     pub range: (f64, f64),

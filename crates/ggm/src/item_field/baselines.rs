@@ -30,7 +30,7 @@ fn check_test(users: usize, items: usize, test: &Ratings) -> Result<(), Error> {
     Ok(Invalid::check_length("items of the test", items, test.items())?)
 }
 
-/// The item's mean for everybody.
+/// Predicts the item's mean for every user.
 ///
 /// # Errors
 /// [`Invalid`] for a test of other numbers of users or items.
@@ -122,7 +122,7 @@ impl SgdSettings {
         Ok(Invalid::check_nonnegative("l2", self.l2)?)
     }
 
-    /// That the steps were small enough for the weights to stay numbers.
+    /// Checks that the weights are finite; they are not if the steps were too large.
     fn check_end(&self, biases: &Biases) -> Result<(), Error> {
         if biases.user.iter().chain(&biases.item).all(|b| b.is_finite()) {
             return Ok(());

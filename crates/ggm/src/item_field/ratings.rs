@@ -117,7 +117,7 @@ impl Ratings {
     }
 }
 
-/// Ratings as a file has them, which need not fit together.
+/// Unchecked ratings from a file.
 #[derive(Deserialize)]
 struct Lists {
     users: usize,

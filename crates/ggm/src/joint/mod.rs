@@ -45,7 +45,7 @@ use crate::statistics::unit_of;
 use crate::watch::{Watch, unwatched};
 use crate::{Error, GaussianModel, GlassoState, Scale, Statistics};
 
-/// What pulls the groups towards one another.
+/// The penalty that makes the matrices of the groups similar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Coupling {
     /// Before soft-thresholding by `l1`, an edge is present in all groups or in none.
@@ -64,7 +64,7 @@ pub enum Coupling {
 /// | `coupling` | group | which coupling penalty |
 /// | `scale` | correlation | the scale of the weights |
 /// | `rho` | 0.5 | first penalty parameter of ADMM, then balanced |
-/// | `stop` | gap 1e-6, absolute or relative | when to end; a pass is one iteration |
+/// | `stop` | gap 1e-6, absolute or relative | when the method stops; a pass is one iteration |
 /// | `max_memory` | 4 GiB | bytes that may be allocated; `None` for no limit |
 ///
 /// The losses are weighted by the shares of the groups, which sum to 1. So with `similarity: 0.0`, group `k` is a
@@ -88,15 +88,15 @@ pub enum Coupling {
 pub struct JointGraphicalLasso {
     /// Weight of the l1 norm.
     pub l1: f64,
-    /// Weight of what the groups share.
+    /// Weight of the coupling penalty.
     pub similarity: f64,
-    /// What the groups share.
+    /// The coupling penalty.
     pub coupling: Coupling,
-    /// What the weights refer to.
+    /// The scale of the weights.
     pub scale: Scale,
     /// First penalty parameter of ADMM.
     pub rho: f64,
-    /// When to end.
+    /// When the method stops.
     pub stop: Stop,
     /// Bytes that may be allocated.
     pub max_memory: Option<u64>,
@@ -116,12 +116,12 @@ impl Default for JointGraphicalLasso {
     }
 }
 
-/// One model a group.
+/// One model per group.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct JointModel {
-    /// The models, in the order of the groups; each carries the report of all.
+    /// The models, in the order of the groups. Each has the report of the joint fit.
     pub models: Vec<GaussianModel>,
-    /// The account of the fit.
+    /// The report of the fit.
     pub report: Report,
 }
 

@@ -25,14 +25,14 @@ pub(super) struct SparseLowRank<'a> {
     weights: &'a Weights,
     price: f64,
     rho: f64,
-    /// Results of the three proximal steps, the second and third of which are the point.
+    /// Results of the three proximal steps. The second and the third are the current point.
     sparse: Vec<f64>,
     low_rank: Vec<f64>,
     /// Their projections on the plane `R = S - L`.
     plane: [Vec<f64>; 3],
     /// The scaled multiplier of the plane.
     t: Vec<f64>,
-    /// `rho` times what soft-thresholding took away.
+    /// `rho` times the part that soft-thresholding removed.
     dual: Vec<f64>,
     pub(super) rank: usize,
     iterations: u64,
@@ -69,7 +69,7 @@ impl<'a> SparseLowRank<'a> {
         }
     }
 
-    /// From a former model. At the optimum `rho t` is what its covariance has more than `C`.
+    /// A start from an earlier model. At the optimum, `rho t` is the difference between its covariance and `C`.
     pub(super) fn begin(&mut self, start: &LatentModel, units: &Array1<f64>) -> Result<(), Error> {
         let p = self.p;
         let low_rank = start.low_rank();
@@ -127,7 +127,7 @@ impl<'a> SparseLowRank<'a> {
         Point { sparse, low_rank, precision, factor, objective }
     }
 
-    /// The positive part of `plane - t` less the price.
+    /// The positive semidefinite part of `plane - t` minus the rank penalty.
     fn shrink_spectrum(&mut self) -> Option<()> {
         let p = self.p;
         let mut z: Vec<f64> = self.plane[2].iter().zip(&self.t).map(|(l, t)| l - t).collect();

@@ -60,7 +60,7 @@ use crate::{Error, GaussianModel, Scale, Statistics, Weights};
 /// | `rank_penalty` | 0.5 | weight of the trace of the low-rank part: the larger, the fewer hidden variables |
 /// | `scale` | correlation | the scale of both weights |
 /// | `rho` | 0.5 | first penalty parameter of ADMM, then balanced |
-/// | `stop` | gap 1e-6, absolute or relative; 1000 iterations | when to end |
+/// | `stop` | gap 1e-6, absolute or relative; 1000 iterations | when the method stops |
 /// | `max_memory` | 4 GiB | bytes that may be allocated; `None` for no limit |
 ///
 /// ```
@@ -82,11 +82,11 @@ pub struct LatentGraphicalLasso {
     pub l1: Weights,
     /// Weight of the trace of the low-rank part.
     pub rank_penalty: f64,
-    /// What the weights refer to.
+    /// The scale of the weights.
     pub scale: Scale,
     /// First penalty parameter of ADMM.
     pub rho: f64,
-    /// When to end.
+    /// When the method stops.
     pub stop: Stop,
     /// Bytes that may be allocated.
     pub max_memory: Option<u64>,
@@ -114,7 +114,7 @@ pub struct LatentModel {
     pub sparse: Array2<f64>,
     /// `F`, `p x h`: the low-rank part is `F F'`. Columns by falling length, each determined up to its sign.
     pub loadings: Array2<f64>,
-    /// The account of the fit.
+    /// The report of the fit.
     pub report: Report,
 }
 

@@ -29,7 +29,7 @@ use crate::{Error, GaussianModel, GlassoState, Scale, Statistics};
 /// | `strength` | 0.1 | weight of the penalty; with `Linear` it is the `l1` of the graphical lasso |
 /// | `scale` | correlation | the scale of `strength` |
 /// | `rho` | 0.5 | first penalty parameter of ADMM, then balanced |
-/// | `stop` | gap 1e-6 | when to end; a pass is one eigendecomposition |
+/// | `stop` | gap 1e-6 | when the method stops; a pass is one eigendecomposition |
 ///
 /// ```
 /// use fenchel_ggm::scale_free::ScaleFree;
@@ -51,11 +51,11 @@ pub struct ScaleFree {
     pub prior: DegreePrior,
     /// Weight of the penalty.
     pub strength: f64,
-    /// What the weight refers to.
+    /// The scale of the weight.
     pub scale: Scale,
     /// First penalty parameter of ADMM.
     pub rho: f64,
-    /// When to end.
+    /// When the method stops.
     pub stop: Stop,
 }
 
@@ -163,7 +163,7 @@ impl ByRows {
 /// | `diagonal` | false | whether the entry on the diagonal is part of a row, as printed |
 /// | `scale` | correlation | the scale of `strength` |
 /// | `rho` | 0.5 | first penalty parameter of ADMM, then balanced |
-/// | `stop` | gap 1e-6 | when to end; a pass is one eigendecomposition |
+/// | `stop` | gap 1e-6 | when the method stops; a pass is one eigendecomposition |
 ///
 /// ```
 /// use fenchel_ggm::{Statistics, scale_free::NodeGroups};
@@ -185,11 +185,11 @@ pub struct NodeGroups {
     pub strength: f64,
     /// Whether the entry on the diagonal is part of a row.
     pub diagonal: bool,
-    /// What the weight refers to.
+    /// The scale of the weight.
     pub scale: Scale,
     /// First penalty parameter of ADMM.
     pub rho: f64,
-    /// When to end.
+    /// When the method stops.
     pub stop: Stop,
 }
 
@@ -220,7 +220,7 @@ impl NodeGroups {
     }
 }
 
-/// The iteration: what an observer of [`run`](fenchel_optim::run()) sees.
+/// The state of the iteration, which an observer of [`run`](fenchel_optim::run()) receives.
 #[derive(Debug, Clone)]
 pub struct ScaleFreeAdmm {
     p: usize,
@@ -294,7 +294,7 @@ impl ScaleFreeAdmm {
         &self.y
     }
 
-    /// What the proximal problem of the last iteration was: `Z` and its scale.
+    /// The proximal problem of the last iteration: `Z` and the scale.
     pub fn last_prox(&self) -> (&[f64], f64) {
         (&self.inner.z, self.inner.scale)
     }

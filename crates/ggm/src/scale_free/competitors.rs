@@ -62,7 +62,7 @@ pub fn subgradient(
     Ok((history, best.1))
 }
 
-/// What the minimum-norm point algorithm found.
+/// The result of the minimum-norm point algorithm.
 #[derive(Debug, Clone)]
 pub struct MinimumNorm {
     /// The proximal point.

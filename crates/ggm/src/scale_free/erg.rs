@@ -18,7 +18,7 @@ pub struct ErgSampler {
 }
 
 impl ErgSampler {
-    /// From the empty graph.
+    /// A chain that starts at the empty graph.
     ///
     /// # Errors
     /// Those of [`DegreePrior::increments`]; [`Invalid`] for a strength that is negative or not finite.

@@ -12,9 +12,9 @@ use crate::Error;
 pub enum DegreePrior {
     /// `h'(k) = log((k + 1 + eps) / (k + eps)) + beta`.
     Log {
-        /// How soon the price falls, `> 0`.
+        /// How fast the cost decreases with the degree, `> 0`.
         eps: f64,
-        /// The price that every edge has, `>= 0`.
+        /// The cost that every edge has, `>= 0`.
         beta: f64,
     },
     /// `h'(k) = sqrt(k + 2) - sqrt(k + 1) + beta`.

@@ -25,7 +25,7 @@ use crate::Error;
 /// |---|---|---|
 /// | `accelerated` | true | FISTA with restarts, `eta = 1/2` |
 /// | `step` | 0.9 | `eta` of the plain method |
-/// | `stop` | gap 1e-10, 1000 iterations | when to end |
+/// | `stop` | gap 1e-10, 1000 iterations | when the method stops |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ProxSettings {
@@ -33,7 +33,7 @@ pub struct ProxSettings {
     pub accelerated: bool,
     /// Step of the plain method, in `(0, 1)`.
     pub step: f64,
-    /// When to end.
+    /// When the method stops.
     pub stop: Stop,
 }
 
@@ -44,7 +44,7 @@ impl Default for ProxSettings {
     }
 }
 
-/// Where [`prox_omega`] ended.
+/// The final state of [`prox_omega`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProxState {
     /// The proximal point.
@@ -53,7 +53,7 @@ pub struct ProxState {
     pub multipliers: Array2<f64>,
 }
 
-/// The dual decomposition: what an observer sees.
+/// The state of the dual decomposition, which an observer receives.
 #[derive(Debug, Clone)]
 pub struct DualDecomposition {
     pub(super) p: usize,
@@ -64,7 +64,7 @@ pub struct DualDecomposition {
     step: f64,
     /// Multipliers, antisymmetric.
     pub(super) v: Vec<f64>,
-    /// Where the last gradient was taken, and how far the extrapolation has come.
+    /// The point of the last gradient, and the extrapolation parameter.
     ahead: Vec<f64>,
     momentum: f64,
     /// Solutions of the rows at `ahead`.
@@ -103,7 +103,7 @@ impl DualDecomposition {
         method
     }
 
-    /// Another problem, from the same multipliers.
+    /// Switches to another problem, with the same multipliers.
     pub(super) fn restart(&mut self, scale: f64) {
         self.scale = scale;
         self.momentum = 1.0;

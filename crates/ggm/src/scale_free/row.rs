@@ -50,7 +50,7 @@ pub fn row_prox(
     Ok(())
 }
 
-/// [`row_prox`] of arguments that fit; of other lengths the common one.
+/// [`row_prox`] without checks. If the lengths differ, the shortest is used.
 fn pooled(w: &[f64], increments: &[f64], scale: f64, out: &mut [f64], order: &mut RowOrder) {
     let n = w.len().min(increments.len()).min(out.len());
     let RowOrder { order, sums } = order;
@@ -134,7 +134,7 @@ impl RowNorm {
         }
     }
 
-    /// The norm; the row is sorted where need be.
+    /// The norm of the row, which is sorted if necessary.
     pub(super) fn value(&self, row: &mut [f64]) -> f64 {
         match self {
             RowNorm::Sorted(increments) => {

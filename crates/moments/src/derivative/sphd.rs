@@ -36,7 +36,7 @@ pub enum SphdEstimator {
 /// | `weight_by_response` | false | means of `y_i S2`: the matrix `V2'`, which dominates the square of PHD+ |
 ///
 /// SPHD finds directions that SADE cannot find: those of even functions, and of the boundary between two classes. For
-/// Gaussian features it is close to SAVE but not equal, although the thesis says equal. The cost is O(n d^2 + H d^3)
+/// Gaussian features it is close to SAVE but not equal, although Babichev's thesis says equal. The cost is O(n d^2 + H d^3)
 /// for `H` slices.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]

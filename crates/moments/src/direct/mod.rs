@@ -98,7 +98,7 @@ pub enum DirectSolver {
 /// | `solver` | `DualFista` | how the reduced problem is solved |
 /// | `centre` | true | slice means are taken around the overall mean of the learned score |
 /// | `refit` | false | SADE (unbiased) on the scores of the final `theta`, instead of the singular vectors of `A` |
-/// | `stop` | relative gap 1e-6 | when to end |
+/// | `stop` | relative gap 1e-6 | when the method stops |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DirectSade {
@@ -118,7 +118,7 @@ pub struct DirectSade {
     pub centre: bool,
     /// Whether SADE is run on the final scores.
     pub refit: bool,
-    /// When to end.
+    /// When the method stops.
     pub stop: Stop,
 }
 
@@ -264,7 +264,7 @@ impl DirectSade {
     }
 }
 
-/// For messages and rules that look at the spectrum alone.
+/// A reducer for messages and for rules that use only the spectrum.
 struct Named;
 
 impl Reducer for Named {

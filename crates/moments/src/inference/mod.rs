@@ -22,7 +22,7 @@ use ndarray::Array2;
 use crate::components::check_level;
 use crate::transform::normal_quantile;
 
-/// Ends of normal intervals.
+/// The ends of normal confidence intervals.
 fn normal_intervals(
     loadings: &Array2<f64>,
     errors: &Array2<f64>,

@@ -112,7 +112,7 @@ impl LearnedScore {
         }
     }
 
-    /// What the user should know.
+    /// Warnings about the fit.
     pub fn warning(&self) -> Option<Warning> {
         self.diagnostics.warning()
     }

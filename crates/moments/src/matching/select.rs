@@ -18,7 +18,7 @@ use crate::Error;
 /// | `bandwidths` | 0.5, 0.7, 1, 1.4, 2, 4 | times the square root of the number of features |
 /// | `ridges` | 1e-4, 1e-3, ..., 10 | times the mean of the diagonal of `C` |
 ///
-/// Cost: one assembly a bandwidth, a Cholesky factor for every fold, bandwidth and ridge.
+/// Cost: one assembly of the matrix `C` per bandwidth, and one Cholesky factorisation per fold, bandwidth and ridge.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Selection {
@@ -40,7 +40,7 @@ impl Default for Selection {
     }
 }
 
-/// What was chosen.
+/// The chosen bandwidth and ridge.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Selected {
     /// The bandwidth, in the coordinates of the bumps.

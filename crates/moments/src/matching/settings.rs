@@ -17,7 +17,7 @@ use crate::blocks::{Blocks, Counted, checked, gather};
 use crate::error::named;
 use crate::whitening::Whitening;
 
-/// The functions that a score is made of.
+/// The basis functions of a score.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum Basis {
     /// Gradients of Gaussian bumps.
@@ -29,7 +29,7 @@ pub enum Basis {
     Affine,
 }
 
-/// Where the bumps stand.
+/// The centres of the bumps.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum Centres {
     /// A random subset of so many samples, all of them if there are fewer.
@@ -42,7 +42,7 @@ pub enum Centres {
         low: f64,
         /// Upper end of every side.
         high: f64,
-        /// Points a side.
+        /// Points per side.
         points: usize,
     },
 }
@@ -50,7 +50,7 @@ pub enum Centres {
 /// The width `h` of the bumps.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum Bandwidth {
-    /// So many times the square root of the number of features; for whitened features 1 is a good choice.
+    /// This many times the square root of the number of features; for whitened features 1 is a good choice.
     Relative(f64),
     /// A given length.
     Absolute(f64),
@@ -59,7 +59,7 @@ pub enum Bandwidth {
 /// The ridge `a`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum Ridge {
-    /// So many times the mean of the diagonal of `C`.
+    /// This many times the mean of the diagonal of `C`.
     Relative(f64),
     /// A given number, as in the simulations of D. Babichev, PhD thesis 2019, section 2.5.
     Absolute(f64),
@@ -132,7 +132,7 @@ impl Default for ScoreMatching {
     }
 }
 
-/// Everything the direct method needs beyond the score.
+/// The quantities that the direct method needs in addition to the score.
 pub(crate) struct Prepared {
     pub(crate) whitening: Option<Whitening>,
     /// Features in the coordinates of the bumps.

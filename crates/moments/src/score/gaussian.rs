@@ -11,7 +11,7 @@ use crate::error::named;
 
 /// Normal features: `S1 = P (x - mu)`, `S2 = S1 S1' - P` for the precision matrix `P`.
 ///
-/// With the sample mean and covariance SADE is SIR, and SPHD close to SAVE.
+/// With the sample mean and covariance, SADE equals SIR, and SPHD close to SAVE.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Gaussian {
     mean: Array1<f64>,

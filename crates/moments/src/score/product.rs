@@ -106,7 +106,7 @@ impl ProductMixture {
     }
 }
 
-/// In messages.
+/// The name of the method in messages.
 const WHAT: &str = "score of the product mixture";
 
 impl Score for ProductMixture {

@@ -39,7 +39,7 @@ use crate::blocks::{Blocks, checked, fold, most_parts};
 use crate::slicing::slice_of;
 use crate::{Error, Response, Score, Slices};
 
-/// What rows were summed.
+/// The kind of rows that were summed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 enum Content {
     /// Features, around a point near the data.
@@ -129,7 +129,7 @@ impl SliceMoments {
         })
     }
 
-    /// Of data in memory.
+    /// The sums of data in memory.
     pub(crate) fn of(
         data: &dyn Blocks,
         slices: &Slices,

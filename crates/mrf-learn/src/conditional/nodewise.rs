@@ -36,11 +36,11 @@ pub enum Rule {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct NodewiseLogistic {
-    /// Strength of the l1 penalty of couplings; biases are free.
+    /// Strength of the l1 penalty of couplings; biases are unpenalised.
     pub lambda: f64,
     /// How the two estimates of a coupling are combined.
     pub rule: Rule,
-    /// When a regression ends.
+    /// The stopping rule of a regression.
     pub stop: Stop,
     /// Seed of the solvers.
     pub seed: u64,
@@ -53,7 +53,7 @@ impl Default for NodewiseLogistic {
 }
 
 impl NodewiseLogistic {
-    /// Fits a model. A constant column has no neighbours; its bias is that of one more row of each kind.
+    /// Fits a model. A constant column has no neighbours; its bias is computed as if the data had one more row of each value.
     ///
     /// # Errors
     /// [`Error::Invalid`] for settings out of range; [`Error::FiniteSum`]; [`Error::Refused`] for data with cells to impute.

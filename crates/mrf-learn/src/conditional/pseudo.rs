@@ -27,7 +27,7 @@ use crate::{BinaryData, Coordinates, Error, NetworkModel, Penalty};
 /// How strong the penalty of a coupling is beside that of the likelihood.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum EdgeWeight {
-    /// The same `lambda`, as in appendix B.2 of the SPG paper: in effect half the penalty.
+    /// The same `lambda`, as in appendix B.2 of Geng et al. (UAI 2018): in effect half the penalty.
     #[default]
     One,
     /// Twice `lambda` on couplings, whose gradient is doubled too.
@@ -38,20 +38,20 @@ pub enum EdgeWeight {
 ///
 /// | field | default | meaning |
 /// |---|---|---|
-/// | `penalty` | l1 with `lambda` 0.1 | what keeps the graph sparse |
+/// | `penalty` | l1 with `lambda` 0.1 | the penalty that makes the graph sparse |
 /// | `edge_weight` | one | whether couplings are penalised twice as much |
-/// | `coordinates` | binary | in which the penalty is |
+/// | `coordinates` | binary | the coordinates in which parameters are penalised |
 /// | `stop` | gap 1e-8, 10,000 passes | a pass is a gradient |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PseudoLikelihood {
-    /// What keeps the graph sparse.
+    /// The penalty.
     pub penalty: Penalty,
     /// Whether couplings are penalised twice as much.
     pub edge_weight: EdgeWeight,
-    /// In which coordinates the penalty is.
+    /// The coordinates in which parameters are penalised.
     pub coordinates: Coordinates,
-    /// When to end.
+    /// When the method stops.
     pub stop: Stop,
 }
 
@@ -66,7 +66,7 @@ impl Default for PseudoLikelihood {
     }
 }
 
-/// What an observer sees.
+/// The data that an observer receives.
 type Method<'m> = Fista<&'m mut Conditionals, &'m Strengths>;
 
 impl PseudoLikelihood {
@@ -79,7 +79,7 @@ impl PseudoLikelihood {
         self.solve(data, vec![0.0; packed_length(data.variables())], &mut ())
     }
 
-    /// The same from the parameters of another model.
+    /// As [`fit`](Self::fit), started from the parameters of another model.
     ///
     /// # Errors
     /// As [`fit`](Self::fit); [`Invalid::Length`] for a model of another size.
@@ -88,7 +88,7 @@ impl PseudoLikelihood {
         self.solve(data, self.coordinates.parameters(&start.model), &mut ())
     }
 
-    /// The same as [`fit`](Self::fit), watched.
+    /// As [`fit`](Self::fit), with an observer.
     ///
     /// # Errors
     /// As [`fit`](Self::fit).

@@ -45,7 +45,7 @@ pub enum ScreeningObjective {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct InteractionScreening {
-    /// Strength of the l1 penalty of couplings; fields are free.
+    /// Strength of the l1 penalty of couplings; fields are unpenalised.
     pub lambda: f64,
     /// Which function is minimised.
     pub objective: ScreeningObjective,
@@ -177,7 +177,7 @@ struct Screening<'a> {
     features: Array2<f64>,
     weights: &'a [f64],
     objective: ScreeningObjective,
-    /// The place of the field, which is free.
+    /// The place of the field, which is unpenalised.
     own: usize,
     lambda: f64,
     /// Whether a direction was found along which the objective decreases without bound.

@@ -25,7 +25,7 @@ use crate::{Error, Oracle};
 ///
 /// | field | default | meaning |
 /// |---|---|---|
-/// | `penalty` | groups, `lambda` 0.1 | what keeps the graph sparse |
+/// | `penalty` | groups, `lambda` 0.1 | the penalty that makes the graph sparse |
 /// | `oracle` | by size | enumeration up to `2^20` joint states, a junction tree beyond |
 /// | `max_memory` | 4 GiB | of the oracle, in bytes |
 /// | `stop` | gap 1e-8, 10,000 passes | a pass is a gradient |
@@ -50,13 +50,13 @@ use crate::{Error, Oracle};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DiscreteMle {
-    /// What keeps the graph sparse.
+    /// The penalty.
     pub penalty: DiscretePenalty,
-    /// Enumeration or junction tree.
+    /// The choice between enumeration and junction tree.
     pub oracle: Oracle,
     /// Bytes that the oracle may take; `None` for no limit.
     pub max_memory: Option<u64>,
-    /// When to end.
+    /// When the method stops.
     pub stop: Stop,
 }
 
@@ -83,7 +83,7 @@ impl DiscreteMle {
         self.solve(data, vec![0.0; data.layout().len()], &mut ())
     }
 
-    /// The same from the parameters of another model.
+    /// As [`fit`](Self::fit), started from the parameters of another model.
     ///
     /// # Errors
     /// As [`fit`](Self::fit); [`Error::Invalid`] for a model of other variables.
@@ -96,7 +96,7 @@ impl DiscreteMle {
         self.solve(data, start.theta.clone(), &mut ())
     }
 
-    /// The same, watched.
+    /// As [`fit`](Self::fit), with an observer.
     ///
     /// # Errors
     /// As [`fit`](Self::fit).
@@ -139,7 +139,7 @@ impl DiscreteMle {
     }
 }
 
-/// Refuses free parameters of what never occurs: they fall without end.
+/// Refuses unpenalised parameters of states that never occur in the data: they would tend to minus infinity.
 fn check_bounded(layout: &Layout, target: &[f64], strengths: &TableStrengths) -> Result<(), Error> {
     let absent = |range: std::ops::Range<usize>| target[range].iter().any(|&mean| mean <= 0.0);
     let mut coordinates = Vec::new();

@@ -72,7 +72,7 @@ impl Layout {
         self.tables[self.tables.len() - 1]
     }
 
-    /// Never: a variable has a state.
+    /// Always false: a variable has a state.
     pub fn is_empty(&self) -> bool {
         false
     }

@@ -26,7 +26,7 @@ pub struct DiscreteModel {
     pub theta: Vec<f64>,
     /// The penalty that it was learned with.
     pub penalty: DiscretePenalty,
-    /// The account of the fit.
+    /// The report of the fit.
     pub report: Report,
     /// The average of the iterates, if requested.
     #[serde(default)]
@@ -34,7 +34,7 @@ pub struct DiscreteModel {
     /// One record per iteration of [`DiscreteSpg`](super::DiscreteSpg); empty for other methods.
     #[serde(default)]
     pub trace: Vec<SpgRecord>,
-    /// What to know about this fit.
+    /// Warnings about the fit.
     #[serde(default)]
     pub warnings: Vec<Warning>,
 }
@@ -222,7 +222,7 @@ impl DiscreteModel {
     /// The graph in the DOT language of Graphviz, strengths as weights; no names for numbers.
     ///
     /// # Errors
-    /// [`Error::Graphical`] for names that are not one a variable, or where writing fails.
+    /// [`Error::Graphical`] for names that are not one per variable, or where writing fails.
     pub fn write_dot(&self, names: &[String], to: impl Write) -> Result<(), Error> {
         let weights = self.weights();
         Ok(self.graph()?.write_dot(Labels { nodes: names, weights: &weights }, to)?)

@@ -43,7 +43,7 @@ impl Default for DiscretePenalty {
 }
 
 impl DiscretePenalty {
-    /// The group penalty of tables; fields are free.
+    /// The group penalty of tables; fields are unpenalised.
     pub fn group(lambda: f64) -> Self {
         DiscretePenalty { lambda, ..DiscretePenalty::default() }
     }
@@ -113,7 +113,7 @@ pub struct TableStrengths {
 }
 
 impl TableStrengths {
-    /// Whether fields are free.
+    /// Whether fields are unpenalised.
     pub(super) fn free_fields(&self) -> bool {
         self.field == 0.0
     }

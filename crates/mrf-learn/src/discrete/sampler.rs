@@ -144,7 +144,7 @@ impl Sampler for DiscreteSampler {
         bounds::sampling_error(variances, self.chains(), doubt, 1.0)
     }
 
-    /// By power iterations without a matrix, as for two states.
+    /// The largest eigenvalue by power iterations without forming the matrix, as for two states.
     fn curvature(&self) -> f64 {
         let states = self.states();
         let used = states.nrows().min(SUBSAMPLE);

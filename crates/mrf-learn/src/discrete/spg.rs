@@ -17,7 +17,7 @@ use crate::{Coordinates, Error};
 ///
 /// | field | default | meaning |
 /// |---|---|---|
-/// | `penalty` | groups, `lambda` 0.1 | what keeps the graph sparse |
+/// | `penalty` | groups, `lambda` 0.1 | the penalty that makes the graph sparse |
 /// | `method` | [`Spg::default`] | chains, schedule, step and so on; its `penalty` and `exact_degree` are not used, spins are refused |
 ///
 /// ```
@@ -34,7 +34,7 @@ use crate::{Coordinates, Error};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DiscreteSpg {
-    /// What keeps the graph sparse.
+    /// The penalty.
     pub penalty: DiscretePenalty,
     /// Chains, schedule, step and so on.
     pub method: Spg,
@@ -52,7 +52,7 @@ impl DiscreteSpg {
         self.solve(data, &mut ())
     }
 
-    /// The same from the parameters of another model, as along a path.
+    /// As [`fit`](Self::fit), started from the parameters of another model, as along a path.
     ///
     /// # Errors
     /// As [`fit`](Self::fit); [`Invalid::Layout`] for a model of other variables.
@@ -67,7 +67,7 @@ impl DiscreteSpg {
         DiscreteSpg { method, ..self.clone() }.fit(data)
     }
 
-    /// The same, watched; the function sees the progress and the parameters.
+    /// As [`fit`](Self::fit), with an observer function. It receives the progress and the parameters.
     ///
     /// # Errors
     /// As [`fit`](Self::fit).

@@ -28,7 +28,7 @@ pub enum Oracle {
     JunctionTree,
 }
 
-/// What an exact method asks of its model.
+/// The oracle of an exact method.
 pub(crate) enum AnyOracle {
     Enumeration(Enumeration),
     Tree(Box<TreeOracle>),

@@ -25,7 +25,7 @@ impl Alphabet {
         Alphabet { letters: b"ACGT".to_vec(), gap: b'-' }
     }
 
-    /// Any letters and a gap.
+    /// An alphabet of any letters and a gap.
     ///
     /// # Errors
     /// [`Invalid::Layout`] for a letter that occurs twice, the gap included, and for one that is no printable ASCII character;
@@ -55,7 +55,7 @@ impl Alphabet {
         self.letters.len()
     }
 
-    /// Never: an alphabet has two letters.
+    /// Always false: an alphabet has two letters.
     pub fn is_empty(&self) -> bool {
         false
     }
@@ -76,10 +76,10 @@ impl Alphabet {
     }
 }
 
-/// What a gap is.
+/// The treatment of gaps.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Gaps {
-    /// One more letter: the usual choice.
+    /// The gap is one more letter: the usual choice.
     #[default]
     State,
     /// Missing: a missing cell has no term in the objective and does not enter the terms of other cells.
@@ -191,7 +191,7 @@ impl Alignment {
         &self.alphabet
     }
 
-    /// What a gap is.
+    /// The treatment of gaps.
     pub fn gaps(&self) -> Gaps {
         self.gaps
     }
@@ -207,7 +207,7 @@ impl Alignment {
     }
 }
 
-/// How many of all sequences agree with one in `least` columns.
+/// The number of sequences that agree with the given one in at least `least` columns.
 struct Similar<'a> {
     codes: &'a [u8],
     own: &'a [u8],

@@ -19,7 +19,7 @@ pub(super) fn lanes_for(states: usize) -> usize {
     }
 }
 
-/// An alignment as the loops need it.
+/// An alignment in the form that the loops use.
 pub(super) struct Cells {
     pub(super) sequences: usize,
     pub(super) columns: usize,

@@ -14,7 +14,7 @@ use super::pseudo::Ridge;
 use super::{PottsModel, PottsPseudoLikelihood};
 use crate::Error;
 
-/// What an observer sees.
+/// The data that an observer receives.
 pub(super) type Method<'m> = Fista<Ridged<'m>, GroupLasso>;
 
 pub(super) fn fit_groups<O>(

@@ -24,7 +24,7 @@ pub struct PottsModel {
     alphabet: Alphabet,
     fields: Vec<f32>,
     couplings: Vec<f32>,
-    /// The account of the fit; `None` in a model from a file.
+    /// The report of the fit; `None` in a model from a file.
     pub report: Option<Report>,
 }
 
@@ -256,7 +256,7 @@ impl PottsModel {
         average_product_correction(&self.coupling_norms())
     }
 
-    /// The same without the correction.
+    /// Contact scores without the average product correction.
     pub fn coupling_norms(&self) -> Array2<f64> {
         let (columns, q) = (self.columns, self.states);
         let letters = self.alphabet.len().min(q);

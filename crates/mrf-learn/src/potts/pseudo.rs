@@ -53,7 +53,7 @@ pub struct PottsPseudoLikelihood {
     pub group: f64,
     /// Bytes that may be allocated.
     pub max_memory: Option<u64>,
-    /// When to end.
+    /// When the method stops.
     pub stop: Stop,
     /// Seed of the order of sequences.
     pub seed: u64,
@@ -108,7 +108,7 @@ impl PottsPseudoLikelihood {
         self.solve(alignment, &mut ())
     }
 
-    /// The same, watched.
+    /// As [`fit`](Self::fit), with an observer.
     ///
     /// # Errors
     /// As [`fit`](Self::fit).

@@ -44,7 +44,7 @@ pub(super) struct PottsSdca<'a> {
     model: PottsModel,
     ridge: Ridge,
     seed: u64,
-    /// Of every column `sequences x lanes`.
+    /// The dual variables: `sequences x lanes` for every column.
     duals: Vec<Vec<f32>>,
     passes: u64,
     /// The increase of the dual in the last pass, an estimate of the remaining gap.

@@ -42,7 +42,7 @@ pub trait Learner: Sync {
         crate::lambda_max(&data.means(coordinates), coordinates, &self.penalty(), data.variables())
     }
 
-    /// Learns at a strength, from a former model where there is one and the method can use it.
+    /// Learns at a strength. If an earlier model is given and the method supports it, the fit starts from that model.
     ///
     /// # Errors
     /// Those of the method.

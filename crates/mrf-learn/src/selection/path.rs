@@ -21,7 +21,7 @@ pub struct PathFit {
     pub log_likelihood: f64,
 }
 
-/// Fits of falling strength, each begun where the one before ended.
+/// Fits along a path of decreasing strengths. Each fit starts from the previous solution.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Path {
     /// The fits.
@@ -54,7 +54,7 @@ pub fn falling_grid(
     Ok((0..count).map(|k| most * ratio.powf(k as f64 / last)).collect())
 }
 
-/// Fits all strengths, largest first, each from the one before.
+/// Fits all strengths, largest first. Each fit starts from the previous solution.
 ///
 /// # Errors
 /// [`Invalid::Empty`] for no strength; [`Invalid::Parameter`] for one that is negative or not finite; those of the method.

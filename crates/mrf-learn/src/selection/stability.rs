@@ -43,7 +43,7 @@ impl Default for StabilitySelection {
     }
 }
 
-/// What stability selection found.
+/// The result of stability selection.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StableEdges {
     /// Edges and the share of the halves they were found in, most stable first.
@@ -57,7 +57,7 @@ pub struct StableEdges {
 }
 
 impl StabilitySelection {
-    /// Runs it.
+    /// Runs the selection.
     ///
     /// # Errors
     /// [`Invalid::Parameter`] for a threshold outside (1/2, 1], no round, or fewer than 4 rows; [`Error::Refused`] for more

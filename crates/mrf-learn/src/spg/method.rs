@@ -13,7 +13,7 @@ use super::{
 };
 use crate::Error;
 
-/// What is minimised: `A(theta) - theta.target + h(theta)`, with `A` seen through chains.
+/// The objective `A(theta) - theta.target + h(theta)`, with `A` estimated from chains.
 pub struct SpgProblem<'a, S, R> {
     /// Chains of the model.
     pub sampler: S,
@@ -21,13 +21,13 @@ pub struct SpgProblem<'a, S, R> {
     pub target: Vec<f64>,
     /// `h`.
     pub regulariser: R,
-    /// Cells to draw anew; the sampler's model then has to be a binary one.
+    /// The cells to redraw. If there are any, the model of the sampler must be binary.
     pub missing: Option<Missing>,
     /// Chains, schedule, step and so on. Its penalty and coordinates are ignored; `target` and `regulariser` define them.
     pub settings: &'a Spg,
 }
 
-/// What [`spg`] returns.
+/// The result of [`spg`].
 #[derive(Debug, Clone)]
 pub struct SpgSolution<S> {
     /// The last iterate.

@@ -53,7 +53,7 @@ pub enum ChainStart {
     /// At the final states of the previous iteration: the recommended default.
     #[default]
     Persistent,
-    /// At fair coins, anew in every iteration: algorithm 2 of the SPG paper to the letter.
+    /// At fair coins, anew in every iteration: algorithm 2 of Geng et al. (UAI 2018) to the letter.
     Restart,
     /// At the rows of the data, anew in every iteration: contrastive divergence.
     Data,
@@ -133,8 +133,8 @@ pub enum Warning {
 ///
 /// | field | default | meaning |
 /// |---|---|---|
-/// | `penalty` | l1 with `lambda` 0.1 | what keeps the graph sparse |
-/// | `coordinates` | binary | in which the penalty is |
+/// | `penalty` | l1 with `lambda` 0.1 | the penalty that makes the graph sparse |
+/// | `coordinates` | binary | the coordinates in which parameters are penalised |
 /// | `chains` | 2000 | `q`, at least 2 |
 /// | `start` | persistent | where the chains of an iteration start |
 /// | `schedule` | TAY | sweeps per iteration |
@@ -167,9 +167,9 @@ pub enum Warning {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Spg {
-    /// What keeps the graph sparse.
+    /// The penalty.
     pub penalty: Penalty,
-    /// In which coordinates the penalty is.
+    /// The coordinates in which parameters are penalised.
     pub coordinates: Coordinates,
     /// Number of chains, `q`.
     pub chains: usize,
@@ -201,7 +201,7 @@ pub struct Spg {
     pub noise_threshold: bool,
     /// Largest absolute value of a parameter.
     pub max_parameter: f64,
-    /// When to end.
+    /// When the method stops.
     pub stop: Stop,
     /// Seed of all draws.
     pub seed: u64,
@@ -266,7 +266,7 @@ impl Spg {
         self.solve(data, &mut ())
     }
 
-    /// The same from the parameters of another model, as along a path.
+    /// As [`fit`](Self::fit), started from the parameters of another model, as along a path.
     ///
     /// # Errors
     /// As [`fit`](Self::fit); [`Invalid::Length`] for a model of another size.
@@ -276,7 +276,7 @@ impl Spg {
         Spg { initial, ..self.clone() }.fit(data)
     }
 
-    /// The same, watched; the function sees the progress and the parameters, packed.
+    /// As [`fit`](Self::fit), with an observer function. It receives the progress and the packed parameters.
     ///
     /// # Errors
     /// As [`fit`](Self::fit).

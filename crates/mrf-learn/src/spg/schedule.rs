@@ -24,7 +24,7 @@ impl Default for Schedule {
     }
 }
 
-/// "Tighten asymptotically": the schedule of section 6 of the SPG paper.
+/// "Tighten asymptotically": the schedule of section 6 of Geng et al. (UAI 2018).
 ///
 /// | field | default | meaning |
 /// |---|---|---|
@@ -48,7 +48,7 @@ impl Default for Tay {
 /// What a schedule does where the bound never falls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Uncertified {
-    /// So many sweeps.
+    /// This many sweeps.
     Fixed(usize),
     /// As many as the iteration has number, as [`Schedule::Increasing`].
     Grow,
