@@ -170,7 +170,7 @@ impl EffectEstimator {
     /// Estimates the effect of the treatment on y, adjusting for the columns of x.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for no rows, lengths, entries that are not finite, an empty arm, an interaction with a column that does not
+    /// [`Error::Invalid`] for no rows, wrong lengths, entries that are not finite, an empty arm, an interaction with a column that does not
     /// exist, a level outside (0, 1); [`Error::Separated`]; [`Error::FiniteSum`].
     pub fn fit<'a>(
         &self,
@@ -185,7 +185,7 @@ impl EffectEstimator {
     /// are ignored. The bootstrap draws rows and keeps the weight of each row.
     ///
     /// # Errors
-    /// As [`fit`](Self::fit); [`Error::Invalid`] for weights of another length, negative or not finite, and an arm without weight.
+    /// As [`fit`](Self::fit); [`Error::Invalid`] for weights of the wrong length, negative or not finite, and an arm without weight.
     pub fn fit_weighted<'a, 'b>(
         &self,
         x: ArrayView2<'_, f64>,

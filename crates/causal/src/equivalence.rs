@@ -95,7 +95,7 @@ impl Partial {
 /// All graphs of the class, at most `limit`.
 ///
 /// # Errors
-/// [`Error::TooMany`]; [`Error::TooManyNodes`], [`Error::Invalid`], [`Error::Graphical`] for edges that are no class.
+/// [`Error::TooMany`]; [`Error::TooManyNodes`], [`Error::Invalid`], [`Error::Graphical`] for edges that do not form a class.
 pub fn members(class: &Cpdag, limit: usize) -> Result<Vec<Dag>, Error> {
     let sorted = |edges: &[(u32, u32)]| {
         let mut edges = edges.to_vec();
@@ -146,7 +146,7 @@ fn member(class: &Cpdag) -> Result<Dag, Error> {
 /// answer is yes if no such path to the outcome begins with an undirected edge. O(V + E).
 ///
 /// # Errors
-/// [`Error::TooManyNodes`], [`Error::Invalid`] for edges that are no class or a node that it does not have.
+/// [`Error::TooManyNodes`], [`Error::Invalid`] for edges that do not form a class or a node that it does not have.
 pub fn is_identifiable(class: &Cpdag, outcome: NodeSet, treatment: NodeSet) -> Result<bool, Error> {
     let graph = Partial::new(class)?;
     if let Some(v) = ((outcome | treatment) - NodeSet::first(class.nodes)).smallest() {

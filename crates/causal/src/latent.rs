@@ -58,7 +58,8 @@ impl LatentModel {
     /// The model with these numbers of states, distributions of the hidden causes, and mechanisms (one per node).
     ///
     /// # Errors
-    /// [`Error::Invalid`] for lengths, for parents that are none in the graph, and for a hidden cause of two nodes that no bidirected
+    /// [`Error::Invalid`] for wrong lengths, for parents that are not parents in the graph, and for a hidden cause of two
+    /// nodes that no bidirected
     /// edge joins; [`Error::NotADistribution`]; [`Error::Refused`].
     pub fn new(
         graph: Admg,
@@ -109,7 +110,7 @@ impl LatentModel {
     /// every clique gets one hidden cause with two states.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for another number of cards than of nodes or a node without states; [`Error::Refused`].
+    /// [`Error::Invalid`] for different numbers of cards and nodes, or a node without states; [`Error::Refused`].
     pub fn random(
         graph: &Admg,
         cards: &[usize],

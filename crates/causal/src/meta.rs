@@ -111,7 +111,7 @@ impl MetaLearner {
     /// Learns the direction of a reference by interventions drawn from the prior.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for no episodes, steps or samples, a step that is not positive, a share outside [0, 1]; those of the prior.
+    /// [`Error::Invalid`] for no episodes, steps or samples, a step that is not positive, a share outside [0, 1]; the errors of the prior.
     pub fn learn(
         &self,
         reference: &CategoricalPair,

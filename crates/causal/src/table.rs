@@ -54,7 +54,7 @@ impl ProbabilityTable {
     /// A joint distribution of the nodes `0..cards.len()`, the last fastest.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for another number of cells, a node without states, a number that is negative or not finite;
+    /// [`Error::Invalid`] for a wrong number of cells, a node without states, a number that is negative or not finite;
     /// [`Error::NotADistribution`] for a sum that is not 1 up to 1e-9; [`Error::Refused`].
     pub fn joint(cards: &[usize], values: &[f64]) -> Result<ProbabilityTable, Error> {
         let size = size(cards)?;

@@ -54,7 +54,7 @@ pub struct EffectBall {
 /// (4.43) of Le Priol's thesis gives the same number as a difference, which loses digits by cancellation.
 ///
 /// # Errors
-/// [`Error::Invalid`] for different numbers of states, fewer than two, or scores of another length or not finite.
+/// [`Error::Invalid`] for different numbers of states, fewer than two, or scores of the wrong length or not finite.
 pub fn effect_ball(
     pair: &CategoricalPair,
     effect: ArrayView1<'_, f64>,

@@ -47,7 +47,7 @@ impl<F: Family> Distribution<F> {
     /// The member with natural parameter `eta`.
     ///
     /// # Errors
-    /// Those of [`Family::check_natural`].
+    /// The errors of [`Family::check_natural`].
     pub fn from_natural(family: F, eta: &[f64]) -> Result<Self, Error> {
         family.check_natural(eta)?;
         Ok(Distribution { family, natural: eta.to_vec() })
@@ -56,8 +56,8 @@ impl<F: Family> Distribution<F> {
     /// The member with mean parameter `mu = E T(x)`: also what maximum likelihood gives for data with that mean.
     ///
     /// # Errors
-    /// Those of [`Family::check_mean`]. [`Error::OutsideNaturalDomain`] for a mean so near the border that the natural parameter
-    /// is no number.
+    /// The errors of [`Family::check_mean`]. [`Error::OutsideNaturalDomain`] for a mean so near the border that the natural parameter
+    /// is not finite.
     pub fn from_mean(family: F, mu: &[f64]) -> Result<Self, Error> {
         family.check_mean(mu)?;
         let mut natural = vec![0.0; family.dimension()];

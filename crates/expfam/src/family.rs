@@ -34,7 +34,7 @@ use crate::divergence;
 /// An exponential family with its fixed quantities (numbers of trials, known shapes, dimensions).
 ///
 /// # Panics
-/// All methods but the two checks may panic, or return NaN, for slices of another length than [`dimension`](Self::dimension)
+/// All methods but the two checks may panic, or return NaN, for slices of the wrong length than [`dimension`](Self::dimension)
 /// and points outside of the open domain.
 pub trait Family {
     /// Its name in messages.
@@ -209,7 +209,7 @@ pub trait Density: Family {
     /// The entropy of `eta` in nats; of densities it may be negative.
     ///
     /// # Errors
-    /// Those of [`mean_log_base`](Self::mean_log_base).
+    /// The errors of [`mean_log_base`](Self::mean_log_base).
     fn entropy(&self, eta: &[f64]) -> Result<f64, Error> {
         Ok(-self.conjugate_at(eta) - self.mean_log_base(eta)?)
     }

@@ -180,7 +180,7 @@ impl<F: Density + Clone> StochasticMirrorDescent<F> {
 /// `p -> q`, and a negative value that it is not 1-strongly convex.
 ///
 /// # Panics
-/// For vectors of another length than the dimension.
+/// For vectors of the wrong length than the dimension.
 pub fn relative_gap<F: Family>(family: &F, objective: &impl Smooth, p: &[f64], q: &[f64]) -> f64 {
     let mut gradient = vec![0.0; p.len()];
     let from = objective.value_gradient(p, &mut gradient);
@@ -238,7 +238,7 @@ impl Default for MirrorDescentSettings {
 /// If a step would leave the mean domain, the run ends with [`Status::Diverged`] at the last point inside.
 ///
 /// # Errors
-/// Those of [`Family::check_natural`] for the start; [`Invalid::Parameter`] for settings out of range.
+/// The errors of [`Family::check_natural`] for the start; [`Invalid::Parameter`] for settings out of range.
 pub fn descend<F: Family, S: Smooth, O: Observer<MirrorDescent<F, S>>>(
     family: F,
     objective: S,

@@ -298,7 +298,7 @@ impl Em {
     /// [`fit`](Self::fit), with an observer that may end the fit.
     ///
     /// # Errors
-    /// Those of [`fit`](Self::fit).
+    /// The errors of [`fit`](Self::fit).
     pub fn fit_watched<F: Sample + Clone>(
         &self,
         family: F,

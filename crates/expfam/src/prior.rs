@@ -70,7 +70,7 @@ impl<F: Family + Clone> Prior<F> {
     /// `weight` pseudo-observations of mean `mu0`.
     ///
     /// # Errors
-    /// [`Invalid::Parameter`] unless `weight > 0`; those of [`Family::check_mean`].
+    /// [`Invalid::Parameter`] unless `weight > 0`; the errors of [`Family::check_mean`].
     pub fn new(family: F, weight: f64, mu0: &[f64]) -> Result<Self, Error> {
         Invalid::check_positive("weight of the prior", weight)?;
         family.check_mean(mu0)?;
@@ -95,7 +95,7 @@ impl<F: Family + Clone> Prior<F> {
     /// The prior with the weight and the mean of a summary of earlier data.
     ///
     /// # Errors
-    /// Those of [`Summary::mle`]: data on the border make no prior.
+    /// The errors of [`Summary::mle`]: data on the border make no prior.
     pub fn from_summary(summary: Summary<F>) -> Result<Self, Error> {
         let map = summary.mle()?;
         Ok(Prior { summary, map })
@@ -130,7 +130,7 @@ impl<F: Family + Clone> Prior<F> {
     /// The posterior after data.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] for a summary with other fixed quantities; [`Error::OutsideNaturalDomain`] where numbers overflow.
+    /// [`Error::Unavailable`] for a summary with other fixed quantities; [`Error::OutsideNaturalDomain`] if numbers overflow.
     pub fn posterior(&self, data: &Summary<F>) -> Result<Self, Error>
     where
         F: PartialEq,
@@ -143,7 +143,7 @@ impl<F: Family + Clone> Prior<F> {
     /// `log p(eta)` up to the constant `log Z`: `n0 (<mu0, eta> - A(eta))`.
     ///
     /// # Errors
-    /// Those of [`Family::check_natural`].
+    /// The errors of [`Family::check_natural`].
     pub fn log_unnormalised(&self, eta: &[f64]) -> Result<f64, Error> {
         let family = self.family();
         family.check_natural(eta)?;
@@ -161,7 +161,7 @@ impl<F: Evidence + Clone> Prior<F> {
     /// `log p(eta)`, a density with respect to `d eta`.
     ///
     /// # Errors
-    /// Those of [`Family::check_natural`].
+    /// The errors of [`Family::check_natural`].
     pub fn log_density(&self, eta: &[f64]) -> Result<f64, Error> {
         Ok(self.log_unnormalised(eta)? - self.log_normaliser())
     }

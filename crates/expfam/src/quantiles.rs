@@ -57,7 +57,7 @@ impl<F: Quantiles> Distribution<F> {
 /// so that the entropy is largest.
 ///
 /// # Errors
-/// Those of [`Quantiles::with_quantiles`].
+/// The errors of [`Quantiles::with_quantiles`].
 pub fn maximum_entropy_within<F: Quantiles>(
     family: F,
     low: f64,
@@ -299,7 +299,7 @@ impl Prior<Bernoulli> {
     /// The probability of 1 lies in `[low, high]` with the given mass, and with equal probability below and above.
     ///
     /// # Errors
-    /// Those of [`Quantiles::between`].
+    /// The errors of [`Quantiles::between`].
     pub fn between(low: f64, high: f64, mass: f64) -> Result<Self, Error> {
         let (a, b) = Beta.between(low, high, mass)?.shapes();
         Prior::beta(a, b)
@@ -324,7 +324,7 @@ impl Prior<Poisson> {
     /// The prior under which the rate lies in `[low, high]` with the given mass, with equal probability below and above.
     ///
     /// # Errors
-    /// Those of [`Quantiles::between`].
+    /// The errors of [`Quantiles::between`].
     ///
     /// ```
     /// use fenchel_expfam::{Poisson, Prior};
@@ -364,7 +364,7 @@ impl Prior<Exponential> {
     /// The prior under which the rate lies in `[low, high]` with the given mass, with equal probability below and above.
     ///
     /// # Errors
-    /// Those of [`Quantiles::between`]; [`Invalid::Parameter`] for an interval so wide that the prior has no weight.
+    /// The errors of [`Quantiles::between`]; [`Invalid::Parameter`] for an interval so wide that the prior has no weight.
     pub fn between(low: f64, high: f64, mass: f64) -> Result<Self, Error> {
         let (weight, mean) = of_rate(&Gamma.between(low, high, mass)?, 1.0, 1.0)?;
         Prior::new(Exponential, weight, &[mean])
@@ -387,7 +387,7 @@ impl Prior<NormalKnownVariance> {
     /// The mean lies in `[low, high]` with the given mass, and with equal probability below and above.
     ///
     /// # Errors
-    /// Those of [`Quantiles::between`].
+    /// The errors of [`Quantiles::between`].
     pub fn between(
         family: NormalKnownVariance,
         low: f64,

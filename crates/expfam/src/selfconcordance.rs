@@ -58,7 +58,7 @@ pub struct LocalBound {
 /// Upper bounds on the divergence from the truth to the member with mean `mu`.
 ///
 /// # Errors
-/// [`Error::Unavailable`] for a family without self-concordance; those of [`local_norm`].
+/// [`Error::Unavailable`] for a family without self-concordance; the errors of [`local_norm`].
 pub fn local_bound<F: Family>(truth: &Distribution<F>, mu: &[f64]) -> Result<LocalBound, Error> {
     let Some(m) = truth.family().self_concordance() else {
         return Err(Error::Unavailable {

@@ -314,7 +314,7 @@ impl<F: Density> Summary<F> {
 /// The maximum likelihood estimate of observations by value.
 ///
 /// # Errors
-/// Those of [`Summary::of`] and [`Summary::mle`].
+/// The errors of [`Summary::of`] and [`Summary::mle`].
 pub fn mle<F: Density + Clone>(family: F, x: &[F::Point]) -> Result<Distribution<F>, Error>
 where
     F::Point: Sized,
@@ -325,7 +325,7 @@ where
 /// The weighted maximum likelihood estimate.
 ///
 /// # Errors
-/// Those of [`Summary::of_weighted`] and [`Summary::mle`].
+/// The errors of [`Summary::of_weighted`] and [`Summary::mle`].
 pub fn mle_weighted<F: Density + Clone>(
     family: F,
     x: &[F::Point],

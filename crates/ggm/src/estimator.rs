@@ -88,7 +88,7 @@ impl GraphicalLasso {
     /// As [`fit`](GraphicalLasso::fit), with one weight `>= 0` per row. Only the ratios of the weights matter.
     ///
     /// # Errors
-    /// As `fit`, and for weights of another length, negative, or all 0.
+    /// As `fit`, and for weights of the wrong length, negative, or all 0.
     pub fn fit_weighted<'a, X: AsDesign + ?Sized>(
         &self,
         x: &X,
@@ -126,7 +126,7 @@ impl GraphicalLasso {
     /// model, in the units of the data.
     ///
     /// # Errors
-    /// As `fit`, and for a start of another order or not positive definite.
+    /// As `fit`, and for a start of the wrong order or not positive definite.
     pub fn fit_from(
         &self,
         statistics: &Statistics,

@@ -62,7 +62,7 @@ impl Debiased {
 /// Removes the first-order bias of a graphical lasso with a penalty near `sqrt(log p / n)`.
 ///
 /// # Errors
-/// [`Invalid`] for statistics of another order or without samples.
+/// [`Invalid`] for statistics of the wrong order or without samples.
 pub fn debiased(model: &GaussianModel, statistics: &Statistics) -> Result<Debiased, Error> {
     let p = model.variables();
     Invalid::check_length("statistics", p, statistics.variables())?;

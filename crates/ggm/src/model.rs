@@ -83,7 +83,7 @@ impl GaussianModel {
     /// `log N(x; mu, Theta^-1)` of every row, in nats.
     ///
     /// # Errors
-    /// [`Invalid`] for data of another width.
+    /// [`Invalid`] for data of the wrong width.
     pub fn log_density<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array1<f64>, Error> {
         let distances = self.mahalanobis(x)?;
         let log_det = factor::cholesky(self.precision.view())?.log_det();
@@ -103,7 +103,7 @@ impl GaussianModel {
     /// `(x - mu)' Theta (x - mu)` of every row.
     ///
     /// # Errors
-    /// [`Invalid`] for data of another width.
+    /// [`Invalid`] for data of the wrong width.
     pub fn mahalanobis<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array1<f64>, Error> {
         let x = x.as_design()?;
         let p = self.variables();

@@ -63,7 +63,7 @@ impl PathPoint {
     /// The model with its dense matrices. O(p^3).
     ///
     /// # Errors
-    /// [`Invalid`] for a mean of another length or that is not finite; [`Invalid::NotPositiveDefinite`] if the point was changed by hand.
+    /// [`Invalid`] for a mean of the wrong length or that is not finite; [`Invalid::NotPositiveDefinite`] if the point was changed by hand.
     pub fn model(&self, mean: &[f64]) -> Result<GaussianModel, Error> {
         Invalid::check_length("mean", self.precision.diagonal.len(), mean.len())?;
         Invalid::check_finite("mean", mean)?;

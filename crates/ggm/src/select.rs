@@ -123,7 +123,7 @@ impl GraphicalLassoCv {
     /// likelihood; only their ratios matter.
     ///
     /// # Errors
-    /// As `fit`, for weights of another length, negative, or all 0, and for a fold, or all rows outside of one, whose weights are all 0.
+    /// As `fit`, for weights of the wrong length, negative, or all 0, and for a fold, or all rows outside of one, whose weights are all 0.
     pub fn fit_weighted<'a, X: AsDesign + ?Sized>(
         &self,
         x: &X,

@@ -54,7 +54,7 @@ impl Statistics {
     /// As [`from_data`](Statistics::from_data), with one weight `>= 0` per row. Only the ratios of the weights matter.
     ///
     /// # Errors
-    /// As `from_data`, and for weights of another length, negative, or all 0.
+    /// As `from_data`, and for weights of the wrong length, negative, or all 0.
     pub fn from_weighted<'a, X: AsDesign + ?Sized>(
         x: &X,
         weights: impl Into<ArrayView1<'a, f64>>,

@@ -205,7 +205,7 @@ pub fn chi_square_tests(
 /// eigenvalues.
 ///
 /// # Errors
-/// Those of the method; [`Invalid::Parameter`] unless `repeats >= 1`.
+/// The errors of the method; [`Invalid::Parameter`] unless `repeats >= 1`.
 pub fn permutation_test(
     method: &dyn Reducer,
     data: &dyn Blocks,

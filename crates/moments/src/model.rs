@@ -27,13 +27,13 @@ pub trait Reducer: Sync {
     /// All eigenvalues and directions.
     ///
     /// # Errors
-    /// Those of the method.
+    /// The errors of the method.
     fn spectrum(&self, data: &dyn Blocks, response: &Response) -> Result<Spectrum, Error>;
 
     /// Warnings in addition to those of the spectrum. They are computed once per fit, not for resamples.
     ///
     /// # Errors
-    /// Those of the method.
+    /// The errors of the method.
     fn warnings(&self, data: &dyn Blocks) -> Result<Vec<Warning>, Error> {
         let _ = data;
         Ok(vec![])
@@ -113,7 +113,7 @@ impl Reduction {
     /// The indices `directions' (x - mean)` of every row: `n x k`.
     ///
     /// # Errors
-    /// [`Invalid::Length`] for another number of features; [`Invalid::NonFinite`].
+    /// [`Invalid::Length`] for a wrong number of features; [`Invalid::NonFinite`].
     pub fn transform<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array2<f64>, Error> {
         self.transform_blocks(&x.as_design()?)
     }
@@ -144,7 +144,7 @@ impl Reduction {
 /// Fits a method: its spectrum, the number of directions, the model.
 ///
 /// # Errors
-/// Those of the method; [`Error::TooManyComponents`].
+/// The errors of the method; [`Error::TooManyComponents`].
 pub fn fit_blocks(
     method: &dyn Reducer,
     data: &dyn Blocks,
@@ -239,7 +239,7 @@ macro_rules! fit_methods {
             /// Fits the directions to numbers `y`.
             ///
             /// # Errors
-            /// [`Error::Invalid`](crate::Error::Invalid) for data of the wrong shape or that are not finite, and those of the
+            /// [`Error::Invalid`](crate::Error::Invalid) for data of the wrong shape or that are not finite, and the errors of the
             /// method.
             pub fn fit<'a, X: fenchel_linalg::AsDesign + ?Sized>(
                 &self,
@@ -290,7 +290,7 @@ pub(crate) use fit_methods;
 /// Fits any method to numbers; the estimators call it `fit`.
 ///
 /// # Errors
-/// Those of [`Response::numbers`] and of the method.
+/// The errors of [`Response::numbers`] and of the method.
 pub fn fit_numbers<'a, X: AsDesign + ?Sized>(
     method: &dyn Reducer,
     x: &X,

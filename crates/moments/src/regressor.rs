@@ -133,7 +133,7 @@ impl<R: Reducer> IndexRegressor<R> {
     /// Fits directions and smoother; the width is that of the best cross-validated R2.
     ///
     /// # Errors
-    /// Those of the method; [`Invalid::Parameter`] for widths out of range.
+    /// The errors of the method; [`Invalid::Parameter`] for widths out of range.
     pub fn fit<'a, X: AsDesign + ?Sized>(
         &self,
         x: &X,
@@ -217,7 +217,7 @@ impl IndexModel {
     /// The predicted response of every row. O(n) per prediction.
     ///
     /// # Errors
-    /// [`Invalid::Length`] for another number of features; [`Invalid::NonFinite`].
+    /// [`Invalid::Length`] for a wrong number of features; [`Invalid::NonFinite`].
     pub fn predict<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array1<f64>, Error> {
         self.predict_blocks(&x.as_design()?)
     }

@@ -20,7 +20,7 @@ impl<'a> Response<'a> {
     /// Numbers, checked.
     ///
     /// # Errors
-    /// [`Invalid::Length`] unless there is one per sample; [`Invalid::NonFinite`].
+    /// [`Invalid::Length`] unless there is one response per sample; [`Invalid::NonFinite`].
     pub fn numbers(y: ArrayView1<'a, f64>, samples: usize) -> Result<Self, Error> {
         Invalid::check_length("response", samples, y.len())?;
         let values = match y.to_slice() {
@@ -34,7 +34,7 @@ impl<'a> Response<'a> {
     /// Classes of any label type, coded in their order.
     ///
     /// # Errors
-    /// [`Invalid::Length`] unless there is one per sample; [`Invalid::Class`], for a single class too.
+    /// [`Invalid::Length`] unless there is one response per sample; [`Invalid::Class`], for a single class too.
     pub fn classes<L: Label>(y: &[L], samples: usize) -> Result<Self, Error> {
         Invalid::check_length("response", samples, y.len())?;
         let (_, codes) = Classes::from_labels(y)?;
@@ -67,7 +67,7 @@ impl<'a> Response<'a> {
     /// The slices: one per class, or by the slicing rule for numbers.
     ///
     /// # Errors
-    /// Those of [`Slices::new`].
+    /// The errors of [`Slices::new`].
     pub fn slices(&self, slicing: Slicing, components: usize) -> Result<Slices, Error> {
         if self.classes {
             Slices::of_classes(&self.values)

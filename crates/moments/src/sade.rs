@@ -90,7 +90,7 @@ impl Sade {
     ///
     /// # Errors
     /// [`Error::Invalid`] for data of the wrong shape or that are not finite; [`Error::ConstantResponse`];
-    /// [`Error::TooManySlices`]; those of the score.
+    /// [`Error::TooManySlices`]; the errors of the score.
     pub fn fit<'a, X: AsDesign + ?Sized>(
         &self,
         x: &X,

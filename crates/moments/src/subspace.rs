@@ -65,7 +65,7 @@ fn pair(a: ArrayView2<f64>, b: ArrayView2<f64>) -> Result<(Array2<f64>, Array2<f
 /// ```
 ///
 /// # Errors
-/// [`Invalid::Length`] unless the shapes agree; those of [`orthonormal`].
+/// [`Invalid::Length`] unless the shapes agree; the errors of [`orthonormal`].
 pub fn trace_error(a: ArrayView2<f64>, b: ArrayView2<f64>) -> Result<f64, Error> {
     let (a, b) = pair(a, b)?;
     let rest = &b - &a.dot(&a.t().dot(&b));

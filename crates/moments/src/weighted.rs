@@ -62,7 +62,7 @@ impl Sade {
     ///
     /// # Errors
     /// As [`fit`](Sade::fit), and for weights that are negative, all 0, or not one per row. [`Error::Refused`] for slices and numbers
-    /// of directions by rules that count samples, and for a slice whose weights add up to 1 or less.
+    /// of directions by rules that count samples, and for a slice whose weights sum to 1 or less.
     pub fn fit_weighted<'y, 'w, X: AsDesign + ?Sized>(
         &self,
         x: &X,

@@ -55,7 +55,7 @@ impl Coordinates {
     /// The model with these parameters, and the constant `c` in `A(theta) = log Z - c`.
     ///
     /// # Errors
-    /// Those of [`BinaryPairwise::new`] for parameters that are not finite.
+    /// The errors of [`BinaryPairwise::new`] for parameters that are not finite.
     pub fn model(self, theta: &[f64], p: usize) -> Result<(BinaryPairwise, f64), Error> {
         let bias: Vec<f64> = (0..p).map(|i| theta[pair_index(i, i, p)]).collect();
         let mut edges = Vec::new();

@@ -56,7 +56,7 @@ impl NetworkModel {
     /// lines. The same network always gives the same picture.
     ///
     /// # Errors
-    /// [`Invalid::Length`] for names or colours that are not one per variable; [`Error::Io`].
+    /// [`Invalid::Length`] if the number of names or colours is wrong; [`Error::Io`].
     pub fn write_svg(&self, drawing: &Drawing<'_>, mut to: impl Write) -> Result<(), Error> {
         let p = self.variables();
         for (what, list) in [("names", drawing.names), ("colours", drawing.colours)] {

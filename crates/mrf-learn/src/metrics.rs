@@ -8,7 +8,7 @@ use crate::Error;
 /// `i < j`, row by row; ties count one half. `None` if the true graph has no edge, or all edges.
 ///
 /// # Errors
-/// [`Error::Metrics`] for scores that are not one per pair, or NaN.
+/// [`Error::Metrics`] for a wrong number of scores, or NaN.
 pub fn edge_auc(truth: &BinaryPairwise, scores: &[f64]) -> Result<Option<f64>, Error> {
     let labels = edge_labels(truth);
     let edges = labels.iter().filter(|&&edge| edge).count();
@@ -21,7 +21,7 @@ pub fn edge_auc(truth: &BinaryPairwise, scores: &[f64]) -> Result<Option<f64>, E
 /// Precision, recall and F1 of the scores that are not 0.
 ///
 /// # Errors
-/// [`Error::Metrics`] for scores that are not one per pair; [`Error::Invalid`] for NaN.
+/// [`Error::Metrics`] if the number of scores is wrong; [`Error::Invalid`] for NaN.
 pub fn edge_scores(
     truth: &BinaryPairwise,
     scores: &[f64],
@@ -34,7 +34,7 @@ pub fn edge_scores(
 /// Pairs in which the supports differ: the structural Hamming distance.
 ///
 /// # Errors
-/// [`Error::Invalid`] for scores that are not one per pair, or NaN.
+/// [`Error::Invalid`] for a wrong number of scores, or NaN.
 pub fn hamming(truth: &BinaryPairwise, scores: &[f64]) -> Result<usize, Error> {
     let labels = edge_labels(truth);
     fenchel_linalg::Invalid::check_length("scores", labels.len(), scores.len())?;

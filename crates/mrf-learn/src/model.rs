@@ -170,7 +170,7 @@ impl NetworkModel {
     /// samples x variables. [`influence`](Self::influence) gives a number of sweeps that is proved to suffice.
     ///
     /// # Errors
-    /// Those of [`BinaryGibbs::new`]; [`Invalid::Parameter`] for no samples.
+    /// The errors of [`BinaryGibbs::new`]; [`Invalid::Parameter`] for no samples.
     pub fn sample(&self, samples: usize, sweeps: usize, seed: u64) -> Result<Array2<bool>, Error> {
         Invalid::check_positive("samples", samples as f64)?;
         let (start, scan) = (BinaryStart::Random, Order::Cyclic);
@@ -182,7 +182,7 @@ impl NetworkModel {
     /// The graph in the DOT language of Graphviz; no names for numbers.
     ///
     /// # Errors
-    /// [`Error::Graphical`] for names that are not one per variable, or where writing fails.
+    /// [`Error::Graphical`] if the number of names is wrong, or if writing fails.
     pub fn write_dot(&self, names: &[String], to: impl Write) -> Result<(), Error> {
         let weights = self.weights();
         Ok(self.graph()?.write_dot(Labels { nodes: names, weights: &weights }, to)?)
@@ -200,7 +200,7 @@ impl NetworkModel {
     /// Writes one line `name,name,coupling` per edge, strongest first.
     ///
     /// # Errors
-    /// [`Invalid::Length`] for names that are not one per variable; [`Error::Io`].
+    /// [`Invalid::Length`] if the number of names is wrong; [`Error::Io`].
     pub fn write_edges(&self, names: &[String], mut to: impl Write) -> Result<(), Error> {
         if !names.is_empty() {
             Invalid::check_length("names", self.variables(), names.len())?;

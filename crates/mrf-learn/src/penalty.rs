@@ -66,7 +66,7 @@ impl Penalty {
     /// The strength of every coordinate, packed.
     ///
     /// # Errors
-    /// [`Invalid::Parameter`] for a strength or factor that is negative or NaN; [`Invalid::Length`] for weights of another length.
+    /// [`Invalid::Parameter`] for a strength or factor that is negative or NaN; [`Invalid::Length`] for weights of the wrong length.
     pub fn strengths(&self, p: usize) -> Result<Strengths, Error> {
         Invalid::check_nonnegative("lambda", self.lambda)?;
         Invalid::check_nonnegative("unary_weight", self.unary_weight)?;
@@ -140,7 +140,7 @@ impl Regulariser for Strengths {
 /// means of the data.
 ///
 /// # Errors
-/// As [`Penalty::strengths`]; [`Invalid::Length`] for means of another length.
+/// As [`Penalty::strengths`]; [`Invalid::Length`] for means of the wrong length.
 pub fn lambda_max(
     means: &[f64],
     coordinates: Coordinates,

@@ -49,7 +49,7 @@ pub fn random_network(
 /// A square grid of spins with the same coupling everywhere, and no fields, in states 0 and 1.
 ///
 /// # Errors
-/// Those of [`BinaryPairwise::from_spins`].
+/// The errors of [`BinaryPairwise::from_spins`].
 pub fn ising_grid(side: usize, coupling: f64) -> Result<BinaryPairwise, Error> {
     let mut edges = Vec::new();
     for row in 0..side {

@@ -58,7 +58,7 @@ impl CategoricalPair {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Invalid`] for a step that is not positive or other numbers of states.
+    /// [`Error::Invalid`] for a step that is not positive or different numbers of states.
     pub fn expected_gradient_step(
         &self,
         target: &CategoricalPair,

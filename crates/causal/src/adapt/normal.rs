@@ -141,7 +141,7 @@ impl ProximalSgd {
     /// One step on a sample `(x, y)`. `x` comes first, whatever the direction of the model. O(K^2).
     ///
     /// # Errors
-    /// [`Error::Invalid`] for another length.
+    /// [`Error::Invalid`] for a wrong length.
     pub fn learn(&mut self, sample: ArrayView1<'_, f64>) -> Result<(), Error> {
         let (a, b) = (self.marginal.shift.len(), self.conditional.shift.len());
         Invalid::check_length("the sample", a + b, sample.len())?;
@@ -192,7 +192,7 @@ impl NormalTask {
     /// [`ProximalStep::Clipped`].
     ///
     /// # Errors
-    /// [`Error::Invalid`] for other dimensions or another direction.
+    /// [`Error::Invalid`] for different dimensions or different directions.
     pub fn new(
         reference: &CholeskyPair,
         transfer: &CholeskyPair,

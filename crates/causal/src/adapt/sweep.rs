@@ -22,14 +22,14 @@ pub trait Task: Sync {
     /// The squared distance between the model's parameters at the reference and at the transfer distribution.
     ///
     /// # Errors
-    /// Those of the family.
+    /// The errors of the family.
     fn distance_sq(&self, model: usize) -> Result<f64, Error>;
 
     /// `KL(transfer || average)` before the first sample and then after every `every` samples. It is infinite once the
     /// iterates diverge.
     ///
     /// # Errors
-    /// Those of the family.
+    /// The errors of the family.
     fn run(
         &self,
         model: usize,
@@ -135,7 +135,7 @@ impl Sweep {
 /// the same samples of a task. With the feature `parallel`, tasks run on all cores; the result is the same.
 ///
 /// # Errors
-/// [`Error::Invalid`] for no tasks, no steps, a step that is not positive, and times that do not fit each other; those of the
+/// [`Error::Invalid`] for no tasks, no steps, a step that is not positive, and times that do not fit each other; the errors of the
 /// tasks. [`Error::NoSuchSet`] if every step diverges.
 pub fn sweep<T: Task>(tasks: &[T], settings: &SweepSettings) -> Result<Sweep, Error> {
     let SweepSettings { steps, samples, every, tune_at, average, pool, seed } = settings;

@@ -26,7 +26,7 @@ impl CategoricalTask {
     /// The task for two pairs in the causal direction: reference and transfer.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for other numbers of states or another direction.
+    /// [`Error::Invalid`] for different numbers of states or different directions.
     pub fn new(
         reference: &CategoricalPair,
         transfer: &CategoricalPair,

@@ -140,7 +140,7 @@ impl Admg {
     /// A directed acyclic graph in which everything is observed.
     ///
     /// # Errors
-    /// As [`Admg::new`]; [`Error::Invalid`] for another number of names than of nodes.
+    /// As [`Admg::new`]; [`Error::Invalid`] for different numbers of names and nodes.
     pub fn from_dag<S: AsRef<str>>(dag: &Dag, names: &[S]) -> Result<Admg, Error> {
         fenchel_linalg::Invalid::check_length("names", dag.nodes(), names.len())?;
         let arcs: Vec<_> = dag.arcs().collect();

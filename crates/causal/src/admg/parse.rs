@@ -18,7 +18,7 @@ impl Admg {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Format`] with the position, and those of [`Admg::new`].
+    /// [`Error::Format`] with the position, and the errors of [`Admg::new`].
     pub fn parse(text: &str) -> Result<Admg, Error> {
         let mut names: Vec<String> = Vec::new();
         let (mut directed, mut bidirected) = (Vec::new(), Vec::new());

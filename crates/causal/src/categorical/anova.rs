@@ -73,7 +73,7 @@ impl Anova {
     /// The squared distances of the parameters of two joints in all three models. O(K^2).
     ///
     /// # Errors
-    /// [`Error::Invalid`] for other numbers of states.
+    /// [`Error::Invalid`] for different numbers of states.
     pub fn distances(&self, other: &Anova) -> Result<Distances, Error> {
         check_shape(self.interaction.dim(), other.interaction.dim())?;
         let square = |a: &Array1<f64>, b: &Array1<f64>| -> f64 {

@@ -72,7 +72,7 @@ impl CategoricalPair {
     /// anticausal model.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for an anticausal pair, scores of another length or not finite; [`Error::Category`].
+    /// [`Error::Invalid`] for an anticausal pair, scores of the wrong length or not finite; [`Error::Category`].
     pub fn intervene(&self, intervention: &Intervention) -> Result<CategoricalPair, Error> {
         if self.direction != Direction::Causal {
             let reason = "interventions act on causal mechanisms: reverse the pair first".into();

@@ -76,7 +76,7 @@ impl JointCategorical {
     /// `KL(self || other)` in nats. O(K^2).
     ///
     /// # Errors
-    /// [`Error::Invalid`] for other numbers of states.
+    /// [`Error::Invalid`] for different numbers of states.
     pub fn kl(&self, other: &JointCategorical) -> Result<f64, Error> {
         check_shape(self.logits.dim(), other.logits.dim())?;
         let total = |j: &JointCategorical| {

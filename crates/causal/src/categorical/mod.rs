@@ -147,7 +147,7 @@ impl CategoricalPair {
     /// Builds the pair from probabilities. Rows must sum to 1 up to 1e-9 and are then divided by their sum.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for shapes and numbers that are negative or not finite; [`Error::NotADistribution`];
+    /// [`Error::Invalid`] for wrong shapes, and for numbers that are negative or not finite; [`Error::NotADistribution`];
     /// [`Error::ZeroProbability`].
     pub fn from_probabilities(
         marginal: ArrayView1<'_, f64>,
@@ -284,7 +284,7 @@ impl CategoricalPair {
     /// The result is never negative. Its relative error is about 1e-8 even if the two are very close (see [`kl_of_logs`]).
     ///
     /// # Errors
-    /// [`Error::Invalid`] for other numbers of states.
+    /// [`Error::Invalid`] for different numbers of states.
     pub fn kl(&self, other: &CategoricalPair) -> Result<f64, Error> {
         let (p, q) = (self.log_joint(), other.log_joint());
         check_shape(p.dim(), q.dim())?;
@@ -294,7 +294,7 @@ impl CategoricalPair {
     /// The squared Euclidean distance of the parameters: `delta` in R. Le Priol, PhD thesis 2021, equations (4.11) and (4.12).
     ///
     /// # Errors
-    /// [`Error::Invalid`] for other numbers of states or another direction.
+    /// [`Error::Invalid`] for different numbers of states or different directions.
     pub fn distance_sq(&self, other: &CategoricalPair) -> Result<f64, Error> {
         check_shape(self.shape(), other.shape())?;
         if self.direction != other.direction {

@@ -287,7 +287,7 @@ impl Witness {
     /// How far the two models are apart on the observed law, and on the effect `P(outcome | do(treatment))` of a query.
     ///
     /// # Errors
-    /// [`Error::Refused`]; those of [`LatentModel::effect`].
+    /// [`Error::Refused`]; the errors of [`LatentModel::effect`].
     pub fn check(&self, query: Query) -> Result<Disagreement, Error> {
         let law = |m: &LatentModel| -> Result<(ProbabilityTable, ProbabilityTable), Error> {
             Ok((m.observed()?, m.effect(query)?))

@@ -81,7 +81,7 @@ impl MeanPair {
     /// The same law in Cholesky parameters; the direction is causal.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for shapes and covariances that are not positive definite.
+    /// [`Error::Invalid`] for wrong shapes, and for covariances that are not positive definite.
     pub fn to_cholesky(&self) -> Result<CholeskyPair, Error> {
         let factor = factor_of_inverse("the covariance", self.covariance.view())?;
         let given = factor_of_inverse("the conditional covariance", self.covariance_given.view())?;
@@ -98,7 +98,7 @@ impl NaturalPair {
     /// The same law in Cholesky parameters; the direction is causal.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for shapes and precisions that are not positive definite.
+    /// [`Error::Invalid`] for wrong shapes, and for precisions that are not positive definite.
     pub fn to_cholesky(&self) -> Result<CholeskyPair, Error> {
         let factor = Cholesky::new(self.precision.view())?.lower().to_owned();
         let given = Cholesky::new(self.precision_given.view())?.lower().to_owned();
@@ -119,7 +119,7 @@ impl NaturalPair {
     /// The squared Euclidean distance of the natural parameters; off-diagonal entries count twice, as in the Frobenius norm.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for other dimensions.
+    /// [`Error::Invalid`] for different dimensions.
     pub fn distance_sq(&self, other: &NaturalPair) -> Result<f64, Error> {
         Invalid::check_length("dimension of X", self.eta.len(), other.eta.len())?;
         Invalid::check_length("dimension of Y", self.intercept.len(), other.intercept.len())?;

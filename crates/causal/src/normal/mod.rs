@@ -106,7 +106,7 @@ impl CholeskyPair {
     /// Builds the pair from `zeta, L` of the first vector and `M, m, L` of the second given the first. The direction is causal.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for shapes, entries that are not finite, a factor that is not lower triangular with a positive diagonal.
+    /// [`Error::Invalid`] for wrong shapes, entries that are not finite, a factor that is not lower triangular with a positive diagonal.
     pub fn new(
         zeta: Array1<f64>,
         factor: Array2<f64>,
@@ -217,7 +217,7 @@ impl CholeskyPair {
     /// summed without cancellation, so the result is never negative.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for other dimensions.
+    /// [`Error::Invalid`] for different dimensions.
     pub fn kl(&self, other: &CholeskyPair) -> Result<f64, Error> {
         let other = if self.direction == other.direction { other.clone() } else { other.reverse() };
         self.check_shape(&other)?;
@@ -245,7 +245,7 @@ impl CholeskyPair {
     /// The squared Euclidean distance of the Cholesky parameters.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for other dimensions or another direction.
+    /// [`Error::Invalid`] for different dimensions or different directions.
     pub fn distance_sq(&self, other: &CholeskyPair) -> Result<f64, Error> {
         if self.direction != other.direction {
             let reason =

@@ -151,7 +151,7 @@ impl DiscreteScm {
     /// without and one with set nodes, give the factual and the counterfactual states of one unit.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for another number of noises; [`Error::Category`]; [`Error::UnknownNode`]; [`Error::Duplicate`].
+    /// [`Error::Invalid`] for a wrong number of noises; [`Error::Category`]; [`Error::UnknownNode`]; [`Error::Duplicate`].
     pub fn run(&self, noise: &[usize], set: &[(u32, usize)]) -> Result<Vec<usize>, Error> {
         Invalid::check_length("noise", self.cards.len(), noise.len())?;
         self.check_states("an intervention on", set)?;

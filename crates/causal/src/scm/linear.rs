@@ -68,7 +68,8 @@ impl LinearGaussianScm {
     /// noise. An edge without a given weight has weight 0.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for a graph with bidirected edges, lengths, numbers that are not finite, variances that are not positive, and
+    /// [`Error::Invalid`] for a graph with bidirected edges, wrong lengths, numbers that are not finite, variances that are
+    /// not positive, and
     /// weights of edges that do not exist.
     pub fn new(
         graph: Admg,
@@ -100,7 +101,7 @@ impl LinearGaussianScm {
     /// The least squares fit of every node on its parents: the maximum likelihood estimate. Samples in rows.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for shapes, entries that are not finite, parents that depend on one another linearly.
+    /// [`Error::Invalid`] for wrong shapes, entries that are not finite, parents that depend on one another linearly.
     pub fn fit(graph: Admg, data: ArrayView2<'_, f64>) -> Result<LinearGaussianScm, Error> {
         Invalid::check_length("columns of data", graph.len(), data.ncols())?;
         let Some(mean) = data.mean_axis(ndarray::Axis(0)) else {

@@ -16,7 +16,7 @@ impl LogNormal {
     /// The member with the given mean and variance of the logarithm.
     ///
     /// # Errors
-    /// Those of [`Normal::with_mean_variance`].
+    /// The errors of [`Normal::with_mean_variance`].
     pub fn with_mean_variance_of_log(
         self,
         mean: f64,

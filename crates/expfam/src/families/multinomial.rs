@@ -36,7 +36,7 @@ impl Multinomial {
     /// The member with the given probabilities of all `K` categories, which are normalised.
     ///
     /// # Errors
-    /// Those of [`Categorical::with_probabilities`].
+    /// The errors of [`Categorical::with_probabilities`].
     pub fn with_probabilities(self, p: &[f64]) -> Result<Distribution<Self>, Error> {
         let one = Categorical::new(self.categories)?.with_probabilities(p)?;
         Distribution::from_natural(self, one.natural())

@@ -42,7 +42,7 @@ impl NormalGamma {
     ///
     /// # Errors
     /// [`Invalid::NonFinite`] for the location, [`Invalid::Parameter`] unless the others are positive,
-    /// [`Error::OutsideNaturalDomain`] where means overflow. [`Error::Unavailable`] where `k m0^2 / (2 b)` is above 1e10: the natural
+    /// [`Error::OutsideNaturalDomain`] if means overflow. [`Error::Unavailable`] where `k m0^2 / (2 b)` is above 1e10: the natural
     /// parameter is then too coarse for the rate. Subtracting a number near `m0` from all data helps.
     pub fn with_parameters(
         self,
@@ -61,7 +61,7 @@ impl NormalGamma {
     /// The law of mean and precision under a prior or posterior of normal observations.
     ///
     /// # Errors
-    /// Those of [`with_parameters`](Self::with_parameters), where numbers overflow or the location is too far from 0 for the spread
+    /// The errors of [`with_parameters`](Self::with_parameters), if numbers overflow or the location is too far from 0 for the spread
     /// of the data.
     pub fn of_prior(prior: &Prior<crate::Normal>) -> Result<Distribution<Self>, Error> {
         let (location, weight, shape, rate) = prior.as_normal_gamma();

@@ -77,7 +77,7 @@ impl<F: ScalarFamily + Clone> Glm<F> {
     /// Fits on rows `x` and targets `y`.
     ///
     /// # Errors
-    /// [`Invalid`] for shapes, NaN and targets outside of the mean domain; [`Invalid::RankDeficient`] where columns depend on each
+    /// [`Invalid`] for wrong shapes, NaN and targets outside of the mean domain; [`Invalid::RankDeficient`] where columns depend on each
     /// other. A fit that does not converge says so in the status of its report.
     ///
     /// Without `l2`, the likelihood of logistic data has no maximum if a hyperplane separates the classes. The status
@@ -301,7 +301,7 @@ impl<F: ScalarFamily> GlmModel<F> {
     /// `eta` without offset, one number per row. It may lie outside the domain of the family.
     ///
     /// # Errors
-    /// [`Invalid::Length`] for another number of columns; [`Invalid::NonFinite`].
+    /// [`Invalid::Length`] for a wrong number of columns; [`Invalid::NonFinite`].
     pub fn predict_natural<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array1<f64>, Error> {
         let design = x.as_design()?;
         Invalid::check_length("columns of the design", self.coefficients.len(), design.columns())?;

@@ -80,7 +80,7 @@ pub struct BiasVariance {
 /// Splits the risk of a set of estimates.
 ///
 /// # Errors
-/// [`Invalid::Empty`]; those of [`Family::check_natural`] if the mean of the natural parameters overflows.
+/// [`Invalid::Empty`]; the errors of [`Family::check_natural`] if the mean of the natural parameters overflows.
 pub fn bias_variance<F: Family + Clone + PartialEq>(
     truth: &Distribution<F>,
     estimates: &[Distribution<F>],

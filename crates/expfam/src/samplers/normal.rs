@@ -165,7 +165,7 @@ impl NormalInverseWishart {
     /// `weight` is the number of observations that the mean stands for.
     ///
     /// # Errors
-    /// Those of [`InverseWishart::new`]; [`Invalid::Length`]; [`Invalid::Parameter`] unless `weight > 0`.
+    /// The errors of [`InverseWishart::new`]; [`Invalid::Length`]; [`Invalid::Parameter`] unless `weight > 0`.
     pub fn new(
         mean: ArrayView1<f64>,
         weight: f64,
@@ -199,7 +199,7 @@ impl NormalWishart {
     /// `weight` is the number of observations that the mean stands for.
     ///
     /// # Errors
-    /// Those of [`Wishart::new`]; [`Invalid::Length`]; [`Invalid::Parameter`] unless `weight > 0`.
+    /// The errors of [`Wishart::new`]; [`Invalid::Length`]; [`Invalid::Parameter`] unless `weight > 0`.
     pub fn new(
         mean: ArrayView1<f64>,
         weight: f64,

@@ -129,7 +129,7 @@ impl GaussianCrfModel {
     /// The means of the outputs given each row of inputs, `n x q`.
     ///
     /// # Errors
-    /// [`Invalid`] for data of another width.
+    /// [`Invalid`] for data of the wrong width.
     pub fn predict<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array2<f64>, Error> {
         let x = centred("columns of the inputs", x, &self.input_mean)?;
         Ok(x.dot(&self.coefficients()) + &self.output_mean)
@@ -138,7 +138,7 @@ impl GaussianCrfModel {
     /// The mean log-density of the outputs given the inputs, in nats.
     ///
     /// # Errors
-    /// [`Invalid`] for data of another width, another number of rows, or none.
+    /// [`Invalid`] for data of the wrong width, another number of rows, or none.
     pub fn score<X, Y>(&self, x: &X, y: &Y) -> Result<f64, Error>
     where
         X: AsDesign + ?Sized,
@@ -249,7 +249,8 @@ impl GaussianCrf {
     /// Use it for other penalties, or for similar data.
     ///
     /// # Errors
-    /// As [`fit_statistics`](GaussianCrf::fit_statistics), and for a start of other inputs or outputs or with a precision that is not positive
+    /// As [`fit_statistics`](GaussianCrf::fit_statistics), and for a start with other inputs or outputs or with a precision
+    /// that is not positive
     /// definite.
     pub fn fit_from(
         &self,

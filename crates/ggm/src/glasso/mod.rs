@@ -114,7 +114,8 @@ impl Default for GlassoSettings {
 /// ```
 ///
 /// # Errors
-/// [`Error::Refused`] beyond the memory limit; [`Invalid`] for a start of another order or limits out of range; [`Error::Unbounded`] if an edge is unpenalised
+/// [`Error::Refused`] beyond the memory limit; [`Invalid`] for a start of the wrong order or limits out of range;
+/// [`Error::Unbounded`] if an edge is unpenalised
 /// and the run finds no optimum.
 pub fn graphical_lasso<O: Observer<Screened>>(
     problem: &Problem<'_>,

@@ -132,7 +132,7 @@ impl AttributeFieldModel {
     /// As [`ItemFieldModel::predict`], for a user with these attributes.
     ///
     /// # Errors
-    /// As there, and [`Invalid`] for another number of attributes or ones that are not finite.
+    /// As there, and [`Invalid`] for a wrong number of attributes or ones that are not finite.
     pub fn predict<'a>(
         &self,
         attributes: impl Into<ArrayView1<'a, f64>>,

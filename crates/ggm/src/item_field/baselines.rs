@@ -33,7 +33,7 @@ fn check_test(users: usize, items: usize, test: &Ratings) -> Result<(), Error> {
 /// Predicts the item's mean for every user.
 ///
 /// # Errors
-/// [`Invalid`] for a test of other numbers of users or items.
+/// [`Invalid`] for a test with other numbers of users or items.
 pub fn item_means(train: &Ratings, test: &Ratings) -> Result<f64, Error> {
     check_test(train.users(), train.items(), test)?;
     let means = train.item_means();
@@ -64,7 +64,7 @@ fn similarities(train: &Ratings, means: &[f64], i: usize) -> Vec<(f64, u32)> {
 /// the first.
 ///
 /// # Errors
-/// [`Invalid`] for a test of other numbers of users or items.
+/// [`Invalid`] for a test with other numbers of users or items.
 pub fn cosine(train: &Ratings, test: &Ratings, k: usize, fixed_graph: bool) -> Result<f64, Error> {
     check_test(train.users(), train.items(), test)?;
     let means = train.item_means();
@@ -238,7 +238,7 @@ impl NeighbourhoodModel {
     /// Mean absolute error on held-out ratings.
     ///
     /// # Errors
-    /// [`Invalid`] for ratings of other numbers of users or items.
+    /// [`Invalid`] for ratings with other numbers of users or items.
     pub fn mean_absolute_error(&self, train: &Ratings, test: &Ratings) -> Result<f64, Error> {
         let (users, items) = (self.fixed.user.len(), self.fixed.item.len());
         Invalid::check_length("users of the training", users, train.users())?;
@@ -308,7 +308,7 @@ impl FactorModel {
     /// Mean absolute error on held-out ratings.
     ///
     /// # Errors
-    /// [`Invalid`] for a test of other numbers of users or items.
+    /// [`Invalid`] for a test with other numbers of users or items.
     pub fn mean_absolute_error(&self, train: &Ratings, test: &Ratings) -> Result<f64, Error> {
         check_test(self.users.len(), self.items.len(), test)?;
         let (low, high) = train.range();

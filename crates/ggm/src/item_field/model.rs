@@ -161,7 +161,8 @@ impl ItemField {
     /// Learns the weights of a graph. Predictions are clipped to `range`.
     ///
     /// # Errors
-    /// [`Invalid`] for a range that is not finite and in order, and for a graph whose parts do not fit or are not finite; those of the training.
+    /// [`Invalid`] for a range that is not finite and in order, and for a graph whose parts do not fit or are not finite; the
+    /// errors of the training.
     pub fn train(&self, graph: &ItemGraph, range: (f64, f64)) -> Result<ItemFieldModel, Error> {
         let ItemGraph { means, variances, edges, covariances } = graph;
         Invalid::check_finite("range", &[range.0, range.1])?;
@@ -323,7 +324,7 @@ impl ItemFieldModel {
     /// The mean absolute error on held-out ratings, with each user's training ratings as known.
     ///
     /// # Errors
-    /// As `predict`; [`Invalid`] for another number of items.
+    /// As `predict`; [`Invalid`] for a wrong number of items.
     pub fn mean_absolute_error(&self, train: &Ratings, test: &Ratings) -> Result<f64, Error> {
         Invalid::check_length("items of the test", self.means.len(), test.items())?;
         let sums = each(test.users(), |user| {

@@ -159,7 +159,7 @@ impl JointGraphicalLasso {
     /// number of groups, in the units of the data. Use it for other penalties, or for similar data.
     ///
     /// # Errors
-    /// As [`fit_statistics`](JointGraphicalLasso::fit_statistics), and for a start of other groups or variables or that is not positive
+    /// As [`fit_statistics`](JointGraphicalLasso::fit_statistics), and for a start with other groups or variables or that is not positive
     /// definite.
     pub fn fit_from(&self, groups: &[Statistics], start: &JointModel) -> Result<JointModel, Error> {
         self.solve(groups, Some(start), &mut unwatched())

@@ -138,7 +138,7 @@ impl LatentModel {
     /// column. Given the observed variables, each hidden variable has variance 1.
     ///
     /// # Errors
-    /// [`Invalid`] for data of another width.
+    /// [`Invalid`] for data of the wrong width.
     pub fn transform<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array2<f64>, Error> {
         let x = x.as_design()?;
         let p = self.observed.variables();

@@ -21,7 +21,7 @@ impl ErgSampler {
     /// A chain that starts at the empty graph.
     ///
     /// # Errors
-    /// Those of [`DegreePrior::increments`]; [`Invalid`] for a strength that is negative or not finite.
+    /// The errors of [`DegreePrior::increments`]; [`Invalid`] for a strength that is negative or not finite.
     pub fn new(p: usize, prior: &DegreePrior, strength: f64) -> Result<ErgSampler, Error> {
         Invalid::check_nonnegative("strength", strength)?;
         let increments = prior.increments(p)?.iter().map(|h| strength * h).collect();

@@ -90,7 +90,7 @@ impl DegreePrior {
 /// The cost is O(p^2 log p).
 ///
 /// # Errors
-/// [`Invalid`] for a matrix that is not square, or another number of increments than `p - 1`.
+/// [`Invalid`] for a matrix that is not square, or a number of increments other than `p - 1`.
 pub fn omega(x: ArrayView2<f64>, increments: &[f64]) -> Result<f64, Error> {
     let p = Invalid::check_square("matrix", x.dim())?;
     Invalid::check_length("increments", p - 1, increments.len())?;

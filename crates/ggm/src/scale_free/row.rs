@@ -21,7 +21,7 @@ pub struct RowOrder {
 /// last call.
 ///
 /// # Errors
-/// [`Invalid`] for fewer increments than entries, room of another length, entries that are not finite, and increments or a scale that are
+/// [`Invalid`] for fewer increments than entries, room of the wrong length, entries that are not finite, and increments or a scale that are
 /// negative or not finite, or increments that rise.
 pub fn row_prox(
     w: &[f64],

@@ -25,7 +25,7 @@ macro_rules! fit_with_score {
             /// Fits the directions to numbers `y`, with the score of the features' density.
             ///
             /// # Errors
-            /// [`Error::Invalid`](crate::Error::Invalid) for data of the wrong shape or that are not finite; those of the
+            /// [`Error::Invalid`](crate::Error::Invalid) for data of the wrong shape or that are not finite; the errors of the
             /// method and of the score.
             pub fn fit<'a, X: fenchel_linalg::AsDesign + ?Sized>(
                 &self,

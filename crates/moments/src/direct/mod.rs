@@ -158,7 +158,7 @@ impl DirectSade {
     /// Fits score and directions.
     ///
     /// # Errors
-    /// Those of [`ScoreMatching::fit`]; [`Error::Refused`] for another basis than bumps, and for [`DirectSolver::Irls`] with
+    /// The errors of [`ScoreMatching::fit`]; [`Error::Refused`] for another basis than bumps, and for [`DirectSolver::Irls`] with
     /// the k-support norm.
     pub fn fit<'a, X: AsDesign + ?Sized>(
         &self,

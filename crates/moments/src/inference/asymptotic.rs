@@ -65,7 +65,7 @@ impl DirectionIntervals {
     /// statistic is chi-squared with `d - 1` degrees of freedom. Length and sign of the direction do not matter.
     ///
     /// # Errors
-    /// [`Invalid::Length`] for another number of features; [`Invalid::NonFinite`]; [`Invalid::Parameter`] if there is no direction
+    /// [`Invalid::Length`] for a wrong number of features; [`Invalid::NonFinite`]; [`Invalid::Parameter`] if there is no direction
     /// `k`, for a direction of length 0, and unless the level lies between 0 and 1.
     pub fn contains(
         &self,
@@ -117,7 +117,7 @@ impl DirectionIntervals {
 /// ```
 ///
 /// # Errors
-/// Those of [`Sir::fit`].
+/// The errors of [`Sir::fit`].
 pub fn sir_intervals<'a, X: AsDesign + ?Sized>(
     sir: &Sir,
     x: &X,

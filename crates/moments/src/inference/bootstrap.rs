@@ -99,7 +99,7 @@ pub(crate) fn kept<T>(found: Vec<Result<T, Error>>, few: usize) -> Result<(Vec<T
 /// data. Degenerate resamples are left out and counted.
 ///
 /// # Errors
-/// Those of the method on the data; [`Invalid::Parameter`] for fewer than two repeats; [`Error::TooFewResamples`] if less than
+/// The errors of the method on the data; [`Invalid::Parameter`] for fewer than two repeats; [`Error::TooFewResamples`] if less than
 /// half of the resamples, or less than two, can be fitted.
 pub fn bootstrap<'a, X: AsDesign + ?Sized>(
     method: &dyn Reducer,

@@ -34,7 +34,7 @@ impl ScoreDiagnostics {
     /// Measures a score on data. O(n d^2).
     ///
     /// # Errors
-    /// Those of the score; [`Invalid::Length`].
+    /// The errors of the score; [`Invalid::Length`].
     pub fn new<X: AsDesign + ?Sized>(x: &X, score: &dyn Score) -> Result<Self, Error> {
         ScoreDiagnostics::of(&checked(x)?, score)
     }

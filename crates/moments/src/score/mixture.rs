@@ -57,8 +57,8 @@ impl GaussianMixture {
     /// From its parts.
     ///
     /// # Errors
-    /// [`Invalid::Empty`]; [`Invalid::Parameter`] unless the weights are positive and add up to 1;
-    /// [`Invalid::Empty`]; [`Invalid::Parameter`] unless the weights add up to 1; [`Invalid::Layout`] with the part and what is
+    /// [`Invalid::Empty`]; [`Invalid::Parameter`] unless the weights are positive and sum to 1;
+    /// [`Invalid::Empty`]; [`Invalid::Parameter`] unless the weights sum to 1; [`Invalid::Layout`] with the part and what is
     /// wrong with it.
     pub fn new(parts: Vec<Component>) -> Result<Self, Error> {
         let Some(first) = parts.first() else {
@@ -145,7 +145,7 @@ impl GaussianMixture {
     /// `ln p` of every row.
     ///
     /// # Errors
-    /// [`Invalid::Length`] for another number of columns.
+    /// [`Invalid::Length`] for a wrong number of columns.
     pub fn log_density(&self, x: ArrayView2<f64>) -> Result<Array1<f64>, Error> {
         check_columns(x, self.dim)?;
         let (logs, _) = self.evaluate(x, false);

@@ -46,7 +46,7 @@ pub trait Score: Sync {
     /// `S1` of every row of `x`.
     ///
     /// # Errors
-    /// [`Invalid::Length`] for another number of columns.
+    /// [`Invalid::Length`] for a wrong number of columns.
     fn score1(&self, x: ArrayView2<f64>) -> Result<Array2<f64>, Error>;
 }
 

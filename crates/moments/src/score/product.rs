@@ -30,7 +30,7 @@ impl ProductMixture {
     /// From the parts of every feature.
     ///
     /// # Errors
-    /// [`Invalid::Empty`]; [`Invalid::Parameter`] unless weights are positive and add up to 1 and deviations are
+    /// [`Invalid::Empty`]; [`Invalid::Parameter`] unless weights are positive and sum to 1 and deviations are
     /// positive.
     pub fn new(features: Vec<Vec<Part>>) -> Result<Self, Error> {
         if features.is_empty() || features.iter().any(Vec::is_empty) {

@@ -186,7 +186,7 @@ impl SliceMoments {
     /// Adds the scores of a batch, for [`Sade::fit_moments`](crate::Sade::fit_moments).
     ///
     /// # Errors
-    /// As [`partial_fit`](SliceMoments::partial_fit), those of the score, and [`Invalid::Layout`] if it holds features.
+    /// As [`partial_fit`](SliceMoments::partial_fit), the errors of the score, and [`Invalid::Layout`] if it holds features.
     pub fn partial_fit_scores<'a, X: AsDesign + ?Sized>(
         &mut self,
         x: &X,

@@ -82,7 +82,7 @@ impl PseudoLikelihood {
     /// As [`fit`](Self::fit), started from the parameters of another model.
     ///
     /// # Errors
-    /// As [`fit`](Self::fit); [`Invalid::Length`] for a model of another size.
+    /// As [`fit`](Self::fit); [`Invalid::Length`] for a model of the wrong size.
     pub fn fit_from(&self, data: &BinaryData, start: &NetworkModel) -> Result<NetworkModel, Error> {
         Invalid::check_length("variables of start", data.variables(), start.variables())?;
         self.solve(data, self.coordinates.parameters(&start.model), &mut ())

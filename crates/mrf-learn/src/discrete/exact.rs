@@ -86,7 +86,7 @@ impl DiscreteMle {
     /// As [`fit`](Self::fit), started from the parameters of another model.
     ///
     /// # Errors
-    /// As [`fit`](Self::fit); [`Error::Invalid`] for a model of other variables.
+    /// As [`fit`](Self::fit); [`Error::Invalid`] for a model with other variables.
     pub fn fit_from(
         &self,
         data: &DiscreteData,

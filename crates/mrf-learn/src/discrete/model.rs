@@ -164,7 +164,7 @@ impl DiscreteModel {
     /// The most probable state of every cell given the others: samples x variables.
     ///
     /// # Errors
-    /// [`Invalid::Layout`] for data of other variables.
+    /// [`Invalid::Layout`] for data with other variables.
     pub fn predict(&self, data: &DiscreteData) -> Result<Array2<u8>, Error> {
         self.check_layout(data.layout())?;
         let mut out = data.states().clone();
@@ -183,7 +183,7 @@ impl DiscreteModel {
     /// The mean log pseudo-likelihood per row, `sum_i log P(x_i | the others)`, in nats.
     ///
     /// # Errors
-    /// [`Invalid::Layout`] for data of other variables.
+    /// [`Invalid::Layout`] for data with other variables.
     pub fn score(&self, data: &DiscreteData) -> Result<f64, Error> {
         self.check_layout(data.layout())?;
         let mut total = 0.0;
@@ -200,7 +200,7 @@ impl DiscreteModel {
     /// The exact mean log-likelihood per row, by enumeration or a junction tree.
     ///
     /// # Errors
-    /// [`Invalid::Layout`] for data of other variables; [`Error::Refused`] or [`Error::Graphical`] for graphs that are too dense.
+    /// [`Invalid::Layout`] for data with other variables; [`Error::Refused`] or [`Error::Graphical`] for graphs that are too dense.
     pub fn log_likelihood(&self, data: &DiscreteData) -> Result<f64, Error> {
         self.check_layout(data.layout())?;
         let mut oracle = DiscreteOracle::new(Oracle::Auto, &self.layout, MAX_MEMORY)?;
@@ -222,7 +222,7 @@ impl DiscreteModel {
     /// The graph in the DOT language of Graphviz, strengths as weights; no names for numbers.
     ///
     /// # Errors
-    /// [`Error::Graphical`] for names that are not one per variable, or where writing fails.
+    /// [`Error::Graphical`] if the number of names is wrong, or if writing fails.
     pub fn write_dot(&self, names: &[String], to: impl Write) -> Result<(), Error> {
         let weights = self.weights();
         Ok(self.graph()?.write_dot(Labels { nodes: names, weights: &weights }, to)?)

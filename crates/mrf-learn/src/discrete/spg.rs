@@ -55,7 +55,7 @@ impl DiscreteSpg {
     /// As [`fit`](Self::fit), started from the parameters of another model, as along a path.
     ///
     /// # Errors
-    /// As [`fit`](Self::fit); [`Invalid::Layout`] for a model of other variables.
+    /// As [`fit`](Self::fit); [`Invalid::Layout`] for a model with other variables.
     pub fn fit_from(
         &self,
         data: &DiscreteData,

@@ -88,7 +88,7 @@ impl Enumeration {
     /// `log Z`.
     ///
     /// # Errors
-    /// [`Invalid::Length`] for a model of another size.
+    /// [`Invalid::Length`] for a model of the wrong size.
     pub fn log_partition(&mut self, model: &BinaryPairwise) -> Result<f64, Error> {
         let largest = self.scores(model)?;
         Ok(largest + lanes::run(Exponentials { scores: &mut self.weights, largest }).ln())
@@ -97,7 +97,7 @@ impl Enumeration {
     /// `log Z`, and the means of `x_i` and `x_i x_j`, packed, into `out`.
     ///
     /// # Errors
-    /// [`Invalid::Length`] for a model of another size, or `out` of another length.
+    /// [`Invalid::Length`] for a model of the wrong size, or `out` of the wrong length.
     pub fn means(&mut self, model: &BinaryPairwise, out: &mut [f64]) -> Result<f64, Error> {
         let p = self.variables;
         Invalid::check_length("out", packed_length(p), out.len())?;
@@ -120,7 +120,7 @@ impl Enumeration {
     /// The probability of every state; state `s` has `x_i = 1` where bit `i` of `s` is set.
     ///
     /// # Errors
-    /// [`Invalid::Length`] for a model of another size.
+    /// [`Invalid::Length`] for a model of the wrong size.
     pub fn probabilities(&mut self, model: &BinaryPairwise) -> Result<&[f64], Error> {
         let largest = self.scores(model)?;
         let total = lanes::run(Exponentials { scores: &mut self.weights, largest });

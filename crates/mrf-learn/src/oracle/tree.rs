@@ -58,7 +58,7 @@ impl TreeOracle {
     /// `log Z`, and the means of `x_i` and `x_i x_j`, packed, into `out`.
     ///
     /// # Errors
-    /// As [`log_partition`](Self::log_partition); [`Invalid::Length`] for `out` of another length.
+    /// As [`log_partition`](Self::log_partition); [`Invalid::Length`] for `out` of the wrong length.
     pub fn means(&mut self, model: &BinaryPairwise, out: &mut [f64]) -> Result<f64, Error> {
         let p = model.variables();
         Invalid::check_length("out", packed_length(p), out.len())?;

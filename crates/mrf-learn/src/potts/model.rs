@@ -174,7 +174,7 @@ impl PottsModel {
     /// The weighted mean log pseudo-likelihood per sequence, in nats.
     ///
     /// # Errors
-    /// [`Invalid::Length`] or [`Invalid::Layout`] for an alignment of other columns or letters.
+    /// [`Invalid::Length`] or [`Invalid::Layout`] for an alignment with other columns or letters.
     pub fn score(&self, alignment: &Alignment) -> Result<f64, Error> {
         Invalid::check_length("columns of the alignment", self.columns, alignment.columns())?;
         Invalid::check_length("letters of the alignment", self.states, alignment.states())?;

@@ -65,7 +65,7 @@ impl EdgeBootstrap {
     ///
     /// # Errors
     /// [`Invalid::Parameter`] for fewer than two draws or a level outside (0, 1); [`Error::Refused`] for more draws than
-    /// memory; those of the method.
+    /// memory; the errors of the method.
     pub fn intervals(
         &self,
         data: &BinaryData,

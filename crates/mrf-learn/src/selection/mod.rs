@@ -45,7 +45,7 @@ pub trait Learner: Sync {
     /// Learns at a strength. If an earlier model is given and the method supports it, the fit starts from that model.
     ///
     /// # Errors
-    /// Those of the method.
+    /// The errors of the method.
     fn learn(
         &self,
         data: &BinaryData,

@@ -57,7 +57,7 @@ pub fn falling_grid(
 /// Fits all strengths, largest first. Each fit starts from the previous solution.
 ///
 /// # Errors
-/// [`Invalid::Empty`] for no strength; [`Invalid::Parameter`] for one that is negative or not finite; those of the method.
+/// [`Invalid::Empty`] for no strength; [`Invalid::Parameter`] for one that is negative or not finite; the errors of the method.
 pub fn lambda_path(
     data: &BinaryData,
     learner: &impl Learner,
@@ -165,7 +165,7 @@ pub fn held_out_scores(
 /// of the penalty.
 ///
 /// # Errors
-/// [`Error::UnboundedMle`] where a pair of the network has an empty cell; those of the method.
+/// [`Error::UnboundedMle`] where a pair of the network has an empty cell; the errors of the method.
 pub fn refit(
     data: &BinaryData,
     network: &NetworkModel,

@@ -61,7 +61,7 @@ impl StabilitySelection {
     ///
     /// # Errors
     /// [`Invalid::Parameter`] for a threshold outside (1/2, 1], no round, or fewer than 4 rows; [`Error::Refused`] for more
-    /// rounds than memory; those of the method.
+    /// rounds than memory; the errors of the method.
     pub fn select(&self, data: &BinaryData, learner: &impl Learner) -> Result<StableEdges, Error> {
         if !(self.threshold > 0.5 && self.threshold <= 1.0) {
             let expected = "a share in (1/2, 1]";

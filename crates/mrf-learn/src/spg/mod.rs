@@ -269,7 +269,7 @@ impl Spg {
     /// As [`fit`](Self::fit), started from the parameters of another model, as along a path.
     ///
     /// # Errors
-    /// As [`fit`](Self::fit); [`Invalid::Length`] for a model of another size.
+    /// As [`fit`](Self::fit); [`Invalid::Length`] for a model of the wrong size.
     pub fn fit_from(&self, data: &BinaryData, start: &NetworkModel) -> Result<NetworkModel, Error> {
         Invalid::check_length("variables of start", data.variables(), start.variables())?;
         let initial = InitialParameters::Given(self.coordinates.parameters(&start.model));
