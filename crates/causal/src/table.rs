@@ -72,7 +72,7 @@ impl ProbabilityTable {
     /// from 0. A pseudo-count is added to every cell.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for no rows, another number of columns than of cards, a negative pseudo-count, a state that a column does
+    /// [`Error::Invalid`] for no rows, different numbers of columns and cards, a negative pseudo-count, a state that a column does
     /// not have; [`Error::Refused`].
     pub fn from_data(
         data: ArrayView2<'_, usize>,

@@ -6,9 +6,10 @@
 //! | `t_h` | sum of the rows of slice `h` | `d` |
 //! | `c_h`, `p_h` | count, share `c_h / n` of slice `h` | |
 //!
-//! The unbiased matrix of SADE is `(1/n) sum_h (t_h t_h' - sum_{i in h} s_i s_i') / (c_h - 1)`. It takes one pass over
-//! the data: the second part is one sum of outer products in which row `i` has the weight `1 / (c_h - 1)` of its slice
-//! `h`. The matrix of slice means needs only the sums `t_h`.
+//! Let `t_h` be the sum of the scores `s_i` over the `c_h` samples of slice `h`. The unbiased matrix of SADE is
+//! `(1/n) sum_h (t_h t_h' - sum_{i in h} s_i s_i') / (c_h - 1)`. It takes one pass over the data: the second part is
+//! one sum of outer products in which row `i` has the weight `1 / (c_h - 1)` of its slice `h`. The matrix of slice
+//! means needs only the sums `t_h`.
 
 use fenchel_linalg::Gram;
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};

@@ -85,7 +85,7 @@ impl Estimand {
     ///
     /// # Errors
     /// As [`evaluate`](Self::evaluate); [`Error::Invalid`] for a query with conditions or with more than one treatment or outcome, and for
-    /// another number of values than the outcome has states; [`Error::Category`]; [`Error::Positivity`].
+    /// a number of values that differs from the number of states of the outcome; [`Error::Category`]; [`Error::Positivity`].
     pub fn average_effect(
         &self,
         joint: &ProbabilityTable,
