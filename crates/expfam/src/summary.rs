@@ -172,7 +172,8 @@ impl<F: Density> Summary<F> {
         Ok(summary)
     }
 
-    /// The summary of observations by reference, for points without a size: `Summary::of_each(family, table.chunks_exact(d))`.
+    /// The summary of observations given by reference, for unsized points such as slices:
+    /// `Summary::of_each(family, table.chunks_exact(d))`.
     ///
     /// # Errors
     /// As [`of`](Self::of).

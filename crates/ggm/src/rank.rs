@@ -161,7 +161,7 @@ fn merge_sort(values: &mut [f64], room: &mut [f64]) -> f64 {
 /// column with a single category has correlation 0 with all others.
 ///
 /// # Errors
-/// As [`nonparanormal`]; [`Invalid`] for a column of more than 50 different values: those are no categories, take [`kendall_bridge`].
+/// As [`nonparanormal`]; [`Invalid`] for a column of more than 50 different values: use [`kendall_bridge`] for such columns.
 pub fn polychoric<'a>(x: impl Into<ArrayView2<'a, f64>>) -> Result<Array2<f64>, Error> {
     let x = x.into();
     check(x)?;

@@ -1,6 +1,7 @@
 //! The common part of the geometric and negative binomial families: numbers of failures before the `r`-th success.
 //!
-//! `T(x) = x`, `eta = log(1 - p) < 0`, `A = -r log(1 - e^eta)`, `mu = r / (e^-eta - 1)`,
+//! Both have the statistic `T(x) = x`, the natural parameter `eta = log(1 - p) < 0`, the log-partition function
+//! `A = -r log(1 - e^eta)`, the mean `mu = r / (e^-eta - 1)`, and the conjugate
 //! `A* = mu log(mu / (mu + r)) + r log(r / (mu + r))`. The conjugate prior of `p` is `Beta(n0 r + 1, n0 mu0)`.
 
 use fenchel_linalg::special::log1pmx;
