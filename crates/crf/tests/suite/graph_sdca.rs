@@ -33,53 +33,6 @@ fn joints(graphs: &Graphs, method: &GraphSdca<'_, '_>) -> Vec<Vec<f64>> {
     graphs.graphs.iter().zip(method.marginals()).map(|(g, m)| g.joint_of(m)).collect()
 }
 
-/// A visit of the reference: joint distributions alone.
-///
-/// The library mixes marginals; the distribution that they stand for is their completion `prod_C m_C / prod_S m_S`. The entropy
-/// of the completion `q_s` has the derivative `-sum_y d(y) log q_s(y)` for any `d` whose marginals are the direction, such as the
-/// difference of the two joints: `log q_s` is a sum over cliques.
-fn visit(graphs: &Graphs, joints: &mut [Vec<f64>], i: usize, single: bool) -> f64 {
-    let w = graphs.weights_of(joints);
-    let graph = &graphs.graphs[i];
-    let scale = 1.0 / (graphs.l2 * graphs.graphs.len() as f64);
-    let target = graph.model(&w).0;
-    let from = joints[i].clone();
-    let d: Vec<f64> = target.iter().zip(&from).map(|(p, m)| p - m).collect();
-    let change = graph.mean(&d);
-    let (linear, quadratic) = (dot(&w, &change), scale * dot(&change, &change));
-    let (c, s) = graph.scopes();
-    let completion = |step: f64| {
-        let mixed: Vec<f64> = from.iter().zip(&d).map(|(m, d)| m + step * d).collect();
-        let tables = |scopes: &[Vec<usize>]| -> Vec<Vec<f64>> {
-            scopes.iter().map(|scope| graph.margin(&mixed, scope)).collect()
-        };
-        graph.joint(&tables(&c), &tables(&s))
-    };
-    let slope = |step: f64| {
-        let entropy: f64 = -completion(step).iter().zip(&d).map(|(q, d)| d * q.ln()).sum::<f64>();
-        linear - step * quadratic + entropy
-    };
-    let step = if single {
-        // One Newton step from 1/2, the second derivative by a difference of order h^4.
-        let h = 1e-3;
-        let second = (8.0 * (slope(0.5 + h) - slope(0.5 - h))
-            - (slope(0.5 + 2.0 * h) - slope(0.5 - 2.0 * h)))
-            / (12.0 * h);
-        let newton = 0.5 - slope(0.5) / second;
-        let (low, high) = if slope(0.5) > 0.0 { (0.5, 1.0) } else { (0.0, 0.5) };
-        if newton > low && newton < high { newton } else { 0.5 * (low + high) }
-    } else {
-        let (mut low, mut high) = (0.0, 1.0);
-        for _ in 0..60 {
-            let middle = 0.5 * (low + high);
-            if slope(middle) > 0.0 { low = middle } else { high = middle }
-        }
-        low
-    };
-    joints[i] = completion(step);
-    step
-}
-
 /// Sixty visits of a scripted order: weights, and dual values, are those of joint distributions.
 #[test]
 fn every_visit_is_that_of_enumeration() {

@@ -13,3 +13,4 @@ mod symmetries;
 mod tagging;
 mod templates;
 mod theory;
+mod visits;

@@ -4,10 +4,10 @@ use std::ops::ControlFlow;
 
 use crate::common::*;
 use fenchel_crf::{
-    Dataset, DualState, Error, Init, NewtonStart, Order, Problem, Sdca, SdcaSettings, SdcaStep,
-    lbfgs, memory, sdca,
+    DualState, Error, Init, NewtonStart, Order, Problem, Sdca, SdcaSettings, SdcaStep, lbfgs,
+    memory, sdca,
 };
-use fenchel_graphical::chain::{ChainMarginals, LogF64, Probability};
+use fenchel_graphical::chain::{LogF64, Probability};
 use fenchel_optim::lbfgs::LbfgsSettings;
 use fenchel_optim::{Cadence, Progress, Refusal, Status, Stop};
 
@@ -21,18 +21,6 @@ fn optimum(problem: &Problem<'_>) -> f64 {
 
 fn until(absolute: f64) -> Stop {
     Stop { absolute, relative: 0.0, max_passes: 5000.0, ..Stop::default() }
-}
-
-/// The joint distributions that marginals stand for.
-fn joints<T: Probability>(data: &Dataset, marginals: &[ChainMarginals<T>]) -> Vec<Vec<f64>> {
-    marginals
-        .iter()
-        .zip(data.iter())
-        .map(|(m, sequence)| {
-            let all = labellings(data.labels(), sequence.len());
-            all.iter().map(|y| m.log_probability(y).unwrap().exp()).collect()
-        })
-        .collect()
 }
 
 #[test]

@@ -214,7 +214,7 @@ fn solve<D: Design, L: Loss>(
             )?;
         }
         Method::Svrg(scale) => {
-            let (step, inner) = (StepSize::Scaled(scale), 1.0);
+            let (step, inner) = (StepSize::Scaled(scale), Some(1.0));
             let settings = SvrgSettings { step, inner, order, seed, stop, ..Default::default() };
             svrg(problem, &settings, None, watch)?;
         }

@@ -7,6 +7,7 @@ use fenchel_optim::{Certificate, Iterative, Observer, Separable, Solution, run};
 use super::state::SumState;
 use super::{FiniteSum, Sum, SumSettings, check_memory};
 use crate::Error;
+use crate::methods::incremental::{round_length, saga_step};
 use crate::methods::lag::{Composite, Lagged, Powers};
 
 /// Passes between two computations of the average from the table.
@@ -58,8 +59,8 @@ pub struct Incremental<'p, 't, T: FiniteSum, R> {
 /// together.
 ///
 /// # Errors
-/// [`Error::Refused`] for a table beyond the memory, before anything is allocated, or weighted draws;
-/// [`Error::Invalid`] for a start of another shape or settings out of range.
+/// [`Error::Refused`] for a table beyond the memory, before anything is allocated, weighted draws, or a `theory` that needs l2
+/// where there is none; [`Error::Invalid`] for a start of another shape or settings out of range.
 pub fn saga<'p, 't, T: FiniteSum, R: Composite, O: Observer<Incremental<'p, 't, T, R>>>(
     sum: &'p Sum<'t, T, R>,
     settings: &SumSettings,
@@ -69,7 +70,9 @@ pub fn saga<'p, 't, T: FiniteSum, R: Composite, O: Observer<Incremental<'p, 't, 
     settings.stop.check()?;
     let method = "general saga";
     check_memory(method, sum.stored as u64, settings.max_memory, "use general::svrg")?;
-    let step = settings.step.resolve(1.0 / (3.0 * sum.smoothness()))?;
+    let strong = sum.l2() * sum.terms().terms() as f64;
+    let theory = saga_step(method, settings.theory, sum.smoothness(), strong)?;
+    let step = settings.step.resolve(theory)?;
     let mut start = start.unwrap_or_else(|| vec![0.0; sum.terms().dimension()].into());
     start.table = start.gradients();
     start.finito = None;
@@ -89,7 +92,7 @@ pub fn saga<'p, 't, T: FiniteSum, R: Composite, O: Observer<Incremental<'p, 't, 
 /// but two term gradients a step, and a full gradient every `inner n` steps.
 ///
 /// # Errors
-/// As [`saga`], without the memory.
+/// As [`saga`], without the memory; [`Error::Refused`] for no `inner` without l2.
 pub fn svrg<'p, 't, T: FiniteSum, R: Composite, O: Observer<Incremental<'p, 't, T, R>>>(
     sum: &'p Sum<'t, T, R>,
     settings: &SumSettings,
@@ -97,12 +100,11 @@ pub fn svrg<'p, 't, T: FiniteSum, R: Composite, O: Observer<Incremental<'p, 't, 
     observer: &mut O,
 ) -> Result<Solution<SumState>, Error> {
     settings.stop.check()?;
-    Invalid::check_positive("inner", settings.inner)?;
-    let inner = ((settings.inner * sum.terms().terms() as f64).round() as usize).max(1);
+    let step = settings.step.resolve(0.25 / sum.smoothness())?;
+    let inner = round_length("general svrg", settings.inner, sum.terms().terms(), step * sum.l2())?;
     let start = start.unwrap_or_else(|| vec![0.0; sum.terms().dimension()].into());
     let start = SumState { table: Vec::new(), ..start };
     let reference = Reference::Snapshot { point: start.point.clone(), inner, since: inner };
-    let step = settings.step.resolve(0.25 / sum.smoothness())?;
     let mut method = Incremental::new("general svrg", sum, settings, start, reference, step)?;
     let report = run(&mut method, &settings.stop, observer)?;
     Ok(Solution { state: method.into_state(), report })

@@ -41,6 +41,7 @@ use fenchel_optim::random::Order;
 use fenchel_optim::{Certificate, Regulariser, StepSize, Stop};
 
 use crate::Error;
+use crate::methods::SagaTheory;
 use crate::settings::settings;
 
 /// Differentiable, convex terms `f_1, ..., f_n` of a vector.
@@ -146,11 +147,13 @@ pub struct Sum<'t, T, R> {
 settings! {
     /// Settings of the methods for general sums.
     pub struct SumSettings {
-        /// Step size. `Theory` is `1/(3L)` for `saga`, `1/(4L)` for `svrg`, and `1/(2 l2)` for `finito`,
+        /// Step size. `Theory` is as `theory` says for `saga`, `1/(4L)` for `svrg`, and `1/(2 l2)` for `finito`,
         /// to be scaled down where `n l2 < 2 L`.
         step: StepSize = StepSize::Theory,
-        /// Steps of `svrg` between two snapshots, in multiples of the number of terms.
-        inner: f64 = 2.0,
+        /// Which step of the theory `saga` takes: `1/(3L)`, or one of the two that need `l2 > 0`.
+        theory: SagaTheory = SagaTheory::Adaptive,
+        /// Steps of `svrg` between two snapshots, in multiples of the number of terms; `None` for `(1 - step l2)^m = 1/2`.
+        inner: Option<f64> = Some(2.0),
         /// Visiting order; `Permuted` is quicker for `finito` and `sdca`.
         order: Order = Order::Uniform,
         /// Largest size of the table, in bytes.

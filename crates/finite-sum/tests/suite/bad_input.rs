@@ -236,7 +236,7 @@ fn settings_are_checked_before_any_work() {
         refused(svrg(&problem, &SvrgSettings { step, ..Default::default() }, None, o), "step");
     }
     refused(
-        svrg(&problem, &SvrgSettings { inner: 0.0, ..Default::default() }, None, o),
+        svrg(&problem, &SvrgSettings { inner: Some(0.0), ..Default::default() }, None, o),
         "inner = 0",
     );
     refused(

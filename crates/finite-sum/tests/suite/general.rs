@@ -4,7 +4,7 @@
 use crate::common::{data, distance, reference};
 use fenchel_finite_sum::general::{self, FiniteSum, Sum, SumSettings, SumState};
 use fenchel_finite_sum::loss::Logistic;
-use fenchel_finite_sum::methods::{SagaSettings, saga};
+use fenchel_finite_sum::methods::{SagaSettings, SagaTheory, saga};
 use fenchel_finite_sum::prelude::Refusal;
 use fenchel_finite_sum::prelude::{Certificate, Order, Status, StepSize, Stop};
 use fenchel_finite_sum::prox::{GroupLasso, Groups, L1, Zero};
@@ -200,13 +200,55 @@ fn bad_input_is_refused() {
     let state = SumState::new(vec![0.0; 4], vec![0.0; 3]);
     assert!(general::saga(&sum, &settings, Some(state), &mut ()).is_err());
     assert!(general::svrg(&sum, &settings, Some(vec![f64::NAN; 4].into()), &mut ()).is_err());
-    let zero = SumSettings { inner: 0.0, ..Default::default() };
+    let zero = SumSettings { inner: Some(0.0), ..Default::default() };
     assert!(general::svrg(&sum, &zero, None, &mut ()).is_err());
     let flat = Sum::new(&terms, Zero, 0.0).unwrap();
     assert!(matches!(
         general::finito(&flat, &settings, None, &mut ()).unwrap_err(),
         Error::Refused(Refusal::NeedsStrongConvexity { .. })
     ));
+    // The steps and the length of a round that follow from l2.
+    let strong = SumSettings { theory: SagaTheory::StronglyConvex, ..Default::default() };
+    let recommended = SumSettings { inner: None, ..Default::default() };
+    for error in [
+        general::saga(&flat, &strong, None, &mut ()).unwrap_err(),
+        general::svrg(&flat, &recommended, None, &mut ()).unwrap_err(),
+    ] {
+        assert!(matches!(error, Error::Refused(Refusal::NeedsStrongConvexity { .. })), "{error}");
+    }
+}
+
+/// The steps of SAGA's theory, and the length of a round of SVRG with `(1 - step l2)^m = 1/2`, are those of the linear methods.
+#[test]
+fn settings_of_the_theory_are_as_printed() {
+    let (n, l2) = (30, 0.02);
+    let data = data(n, 5, 0.6, 8);
+    let terms = Terms::new(&data.dense, &data.signs, false);
+    let sum = Sum::new(&terms, Zero, l2).unwrap();
+    let (l, strong) = (sum.smoothness(), n as f64 * l2);
+    let stop = Stop::after_passes(5.0);
+    for (theory, step) in [
+        (SagaTheory::Adaptive, 1.0 / (3.0 * l)),
+        (SagaTheory::StronglyConvex, 1.0 / (2.0 * (strong + l))),
+        (SagaTheory::StronglyConvexOnAverage, 1.0 / (3.0 * (strong + l))),
+    ] {
+        let a = SumSettings { theory, stop, ..SumSettings::default() };
+        let b = SumSettings { step: StepSize::Constant(step), stop, ..SumSettings::default() };
+        let [a, b] = [a, b].map(|s| general::saga(&sum, &s, None, &mut ()).unwrap().state);
+        assert_eq!(a, b, "{theory:?}");
+    }
+    let steps = (0.5f64.ln() / (1.0 - l2 / (4.0 * l)).ln()).round();
+    assert!(steps > n as f64);
+    // Long enough for a second round.
+    let stop = Stop::after_passes(3.0 + 4.0 * steps / n as f64);
+    let a = SumSettings { inner: None, stop, ..SumSettings::default() };
+    let b = SumSettings { inner: Some(steps / n as f64), stop, ..SumSettings::default() };
+    let other =
+        SumSettings { inner: Some((steps + 1.0) / n as f64), stop, ..SumSettings::default() };
+    let [a, b, other] =
+        [a, b, other].map(|s| general::svrg(&sum, &s, None, &mut ()).unwrap().state.point);
+    assert_eq!(a, b);
+    assert_ne!(a, other);
 }
 
 /// Steps on whole vectors where a regulariser ties coordinates together.

@@ -7,17 +7,17 @@ use crate::common::textbook::{
     D, L2, N, STEP, STEPS, Sum, TextbookSearch, check, plus, script, stop, weights,
 };
 use crate::common::{Data, data, distance};
-use fenchel_finite_sum::Problem;
 use fenchel_finite_sum::loss::Logistic;
 use fenchel_finite_sum::methods::lag::Lagged;
 use fenchel_finite_sum::methods::{
     SagSettings, SagaSettings, SagaTheory, SgdSettings, Snapshot, Svrg, SvrgSettings, TableStart,
     sag, saga, sgd, svrg,
 };
+use fenchel_finite_sum::{Error, Problem};
 use fenchel_linalg::{Csr, Dense, Design};
 use fenchel_optim::prox::{L1, Separable, Zero};
 use fenchel_optim::random::{Order, Visits};
-use fenchel_optim::{Cadence, Certificate, Progress, Status, StepSize, Stop};
+use fenchel_optim::{Cadence, Certificate, Progress, Refusal, Status, StepSize, Stop};
 
 #[test]
 fn the_line_search_of_sag_and_saga_is_as_printed() {
@@ -183,7 +183,7 @@ fn snapshots_are_taken_where_they_should_be() {
         };
         let settings = SvrgSettings {
             step: StepSize::Constant(STEP),
-            inner: 0.75,
+            inner: Some(0.75),
             snapshot,
             order,
             stop: Stop { check: Cadence::Every(1.0 / N as f64), ..stop(STEPS, 0.0) },
@@ -289,43 +289,6 @@ fn the_average_competes_with_the_last_point() {
     assert!(certify(&mean) < certify(&x), "the average is to be the better of the two");
 }
 
-/// Algorithm 4.2 in two variables is algorithm 4.1 in one.
-#[test]
-fn saga_in_two_variables_is_saga() {
-    let data = data(N, D, 0.4, 7);
-    let sum = Sum::new(&data, Zero);
-    let n = N as f64;
-    // Terms with their share of l2, as the thesis has them.
-    let gradient = |j: usize, x: &[f64]| -> Vec<f64> {
-        let s = sum.slope(j, x);
-        sum.row(j).iter().zip(x).map(|(a, x)| s * a + L2 * x).collect()
-    };
-    let total = |table: &[Vec<f64>]| -> Vec<f64> {
-        (0..D).map(|c| table.iter().map(|g| g[c]).sum()).collect()
-    };
-    let start = vec![0.3; D];
-    let mut x = start.clone();
-    let mut table: Vec<Vec<f64>> = (0..N).map(|i| gradient(i, &x)).collect();
-    let mut other = table.clone();
-    let mut u: Vec<f64> = x.iter().zip(total(&table)).map(|(x, s)| x + STEP * s).collect();
-    for &j in &script() {
-        // 4.1: one variable.
-        let (g, sums) = (gradient(j, &x), total(&table));
-        let x_new: Vec<f64> =
-            (0..D).map(|c| x[c] - STEP * (g[c] - table[j][c] + sums[c] / n)).collect();
-        table[j] = g;
-        // 4.2: the point is read off u, u follows it, then the table.
-        let sums = total(&other);
-        let point: Vec<f64> = (0..D).map(|c| u[c] - STEP * sums[c]).collect();
-        assert!(distance(&point, &x) < 1e-11, "{point:?} {x:?}");
-        for c in 0..D {
-            u[c] += (point[c] - u[c]) / n;
-        }
-        other[j] = gradient(j, &point);
-        x = x_new;
-    }
-}
-
 #[test]
 fn steps_of_the_theory_are_as_printed() {
     let data = data(N, D, 0.4, 8);
@@ -342,6 +305,17 @@ fn steps_of_the_theory_are_as_printed() {
         let b = SagaSettings { step: StepSize::Constant(step), stop, ..SagaSettings::default() };
         let [a, b] = [a, b].map(|s| saga(&problem, &s, None, &mut ()).unwrap().state.point);
         assert_eq!(a, b, "{theory:?}");
+    }
+    // What follows from strong convexity, without any.
+    let design = Dense::new(data.dense.view()).unwrap();
+    let flat = Problem::new(design, &data.signs, Logistic, Zero, 0.0).unwrap();
+    let saga_settings = SagaSettings { theory: SagaTheory::StronglyConvex, ..Default::default() };
+    let svrg_settings = SvrgSettings { inner: None, ..SvrgSettings::default() };
+    for error in [
+        saga(&flat, &saga_settings, None, &mut ()).unwrap_err(),
+        svrg(&flat, &svrg_settings, None, &mut ()).unwrap_err(),
+    ] {
+        assert!(matches!(error, Error::Refused(Refusal::NeedsStrongConvexity { .. })), "{error}");
     }
 }
 

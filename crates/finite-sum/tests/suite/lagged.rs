@@ -22,7 +22,8 @@ fn points<D: Design, L: Loss, R: Lagged>(
     let saga_settings = SagaSettings { step, seed, stop, ..SagaSettings::default() };
     let sag_settings =
         SagSettings { step, seed, stop, unproven_prox: true, ..SagSettings::default() };
-    let svrg_settings = SvrgSettings { step, seed, stop, inner: 0.7, ..SvrgSettings::default() };
+    let svrg_settings =
+        SvrgSettings { step, seed, stop, inner: Some(0.7), ..SvrgSettings::default() };
     vec![
         saga(problem, &saga_settings, None, &mut ()).unwrap().state.point,
         sag(problem, &sag_settings, None, &mut ()).unwrap().state.point,

@@ -131,6 +131,26 @@ fn textbook_finito(data: &Data, alpha: f64, steps: usize) -> Vec<f64> {
     next(&points)
 }
 
+/// The rule for the first pass (section 3.3): means over the terms seen so far; before the first of them, the start.
+fn textbook_first_pass(data: &Data, alpha: f64, script: &[usize]) -> Vec<f64> {
+    let mut points: Vec<Option<Vec<f64>>> = vec![None; N];
+    let mut w = vec![0.0; D];
+    for &j in script {
+        points[j] = Some(w.clone());
+        let seen: Vec<(usize, &Vec<f64>)> =
+            points.iter().enumerate().filter_map(|(i, p)| Some((i, p.as_ref()?))).collect();
+        let k = seen.len() as f64;
+        let next = |c: usize| {
+            let points: f64 = seen.iter().map(|(_, p)| p[c]).sum();
+            let gradient =
+                |(i, p): &(usize, &Vec<f64>)| slope(data, *i, p) * data.dense[[*i, c]] + L2 * p[c];
+            points / k - seen.iter().map(gradient).sum::<f64>() / (alpha * L2 * k)
+        };
+        w = (0..D).map(next).collect();
+    }
+    w
+}
+
 macro_rules! both_storages {
     ($data:expr, $regulariser:expr, |$problem:ident| $solve:expr, $expected:expr, $name:literal) => {{
         let expected: Vec<f64> = $expected;
@@ -214,7 +234,7 @@ fn svrg_follows_algorithm_2_3() {
         let snapshots = steps.div_ceil(N) as f64;
         let settings = SvrgSettings {
             step: StepSize::Constant(STEP),
-            inner: 1.0,
+            inner: Some(1.0),
             order: Order::Scripted(script()),
             stop: stop(steps, snapshots),
             ..SvrgSettings::default()
@@ -273,6 +293,33 @@ fn finito_follows_algorithm_3_1() {
                 |p| finito(p, &settings, None, &mut ()).unwrap().state.point.weights,
                 textbook_finito(&data, alpha, steps),
                 "finito"
+            );
+        }
+    }
+}
+
+/// Every step of the first pass, in the order of the data as in the thesis, and in one that comes back to a term before all have
+/// been seen; and beyond it.
+#[test]
+fn the_first_pass_of_finito_follows_its_rule() {
+    let data = data(N, D, 0.4, 6);
+    let cyclic: Vec<usize> = (0..2 * N).map(|k| k % N).collect();
+    let again: Vec<usize> = (0..2 * N).map(|k| (k * k + 1) % N).chain(0..N).collect();
+    for (alpha, script) in [(2.0, &cyclic), (2.0, &again), (3.5, &again)] {
+        for steps in 1..=script.len() {
+            let settings = FinitoSettings {
+                alpha: Some(alpha),
+                order: Order::Scripted(script.clone()),
+                start: FinitoStart::FirstPass,
+                stop: stop(steps, 0.0),
+                ..FinitoSettings::default()
+            };
+            both_storages!(
+                data,
+                Zero,
+                |p| finito(p, &settings, None, &mut ()).unwrap().state.point.weights,
+                textbook_first_pass(&data, alpha, &script[..steps]),
+                "finito, first pass"
             );
         }
     }

@@ -3,6 +3,7 @@
 pub(crate) mod graphs;
 
 use fenchel_crf::{Dataset, Features, Problem, Token, Weights};
+use fenchel_graphical::chain::{ChainMarginals, Probability};
 use ndarray::{Array1, Array2};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -165,6 +166,21 @@ pub(crate) fn entropy(p: &[f64]) -> f64 {
 pub(crate) fn dual(blocks: &[Block], l2: f64, joints: &[Vec<f64>]) -> f64 {
     let w = weights_of(blocks, l2, joints);
     joints.iter().map(|a| entropy(a)).sum::<f64>() / blocks.len() as f64 - 0.5 * l2 * w.dot(&w)
+}
+
+/// The joint distributions that marginals stand for.
+pub(crate) fn joints<T: Probability>(
+    data: &Dataset,
+    marginals: &[ChainMarginals<T>],
+) -> Vec<Vec<f64>> {
+    marginals
+        .iter()
+        .zip(data.iter())
+        .map(|(m, sequence)| {
+            let all = labellings(data.labels(), sequence.len());
+            all.iter().map(|y| m.log_probability(y).unwrap().exp()).collect()
+        })
+        .collect()
 }
 
 pub(crate) fn kl(p: &[f64], q: &[f64]) -> f64 {

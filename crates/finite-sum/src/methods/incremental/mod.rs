@@ -29,8 +29,10 @@ mod svrg;
 mod table_method;
 
 pub use sag::{Sag, SagSettings, sag};
+pub(crate) use saga::saga_step;
 pub use saga::{Saga, SagaSettings, SagaTheory, saga};
 pub use sgd::{Sgd, SgdSettings, sgd};
 pub use state::IncrementalState;
+pub(crate) use svrg::round_length;
 pub use svrg::{Snapshot, Svrg, SvrgSettings, svrg};
 pub use table_method::{TableMethod, TableStart, TableState};

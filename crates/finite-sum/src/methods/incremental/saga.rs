@@ -100,14 +100,7 @@ pub fn saga<'p, 'a, D: Design, L: Loss, R: Composite, O: Observer<Saga<'p, 'a, D
         _ => problem.smoothness(),
     };
     let (mu, n) = (problem.strong_convexity(), problem.n() as f64);
-    if settings.theory != SagaTheory::Adaptive && !(mu > 0.0) {
-        return Err(Refusal::NeedsStrongConvexity { method }.into());
-    }
-    let theory = match settings.theory {
-        SagaTheory::Adaptive => 1.0 / (3.0 * largest),
-        SagaTheory::StronglyConvex => 1.0 / (2.0 * (mu * n + largest)),
-        SagaTheory::StronglyConvexOnAverage => 1.0 / (3.0 * (mu * n + largest)),
-    };
+    let theory = saga_step(method, settings.theory, largest, mu * n)?;
     let plan = Plan::new(method, *step, theory, Some(3.0), order.clone(), *seed)?;
     let plan = TablePlan {
         plan,
@@ -117,4 +110,19 @@ pub fn saga<'p, 'a, D: Design, L: Loss, R: Composite, O: Observer<Saga<'p, 'a, D
         stop: &settings.stop,
     };
     solve(problem, plan, start, observer)
+}
+
+/// The step of the theory, from the largest smoothness and `mu n`.
+pub(crate) fn saga_step(
+    method: &'static str,
+    theory: SagaTheory,
+    largest: f64,
+    strong: f64,
+) -> Result<f64, Error> {
+    match theory {
+        SagaTheory::Adaptive => Ok(1.0 / (3.0 * largest)),
+        _ if !(strong > 0.0) => Err(Refusal::NeedsStrongConvexity { method }.into()),
+        SagaTheory::StronglyConvex => Ok(1.0 / (2.0 * (strong + largest))),
+        SagaTheory::StronglyConvexOnAverage => Ok(1.0 / (3.0 * (strong + largest))),
+    }
 }

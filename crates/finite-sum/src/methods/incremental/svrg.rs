@@ -1,6 +1,7 @@
 //! SVRG.
 
 use fenchel_linalg::{Design, Invalid};
+use fenchel_optim::Refusal;
 use fenchel_optim::random::{Generator, Order, stream};
 use fenchel_optim::{Certificate, Iterative, Loss, Observer, Solution, StepSize, Stop, run};
 use rand::RngExt;
@@ -35,8 +36,9 @@ settings! {
     pub struct SvrgSettings {
         /// Step size. `Theory` is `1/(4L)`, and `1/(6L)` without an inner loop.
         step: StepSize = StepSize::Theory,
-        /// Steps `m` between two snapshots, in multiples of the number of terms.
-        inner: f64 = 2.0,
+        /// Steps `m` between two snapshots, in multiples of the number of terms. `None` for as many as section 4.7 of the
+        /// thesis recommends: `(1 - step mu)^m = 1/2`, with the step of the theory `(1 - mu/(4L))^m`.
+        inner: Option<f64> = Some(2.0),
         /// Where the next full gradient is taken.
         snapshot: Snapshot = Snapshot::Last,
         /// Which term is next; `Lipschitz` puts the mean in place of `L`, `Mixed` twice the mean.
@@ -100,7 +102,7 @@ pub struct Svrg<'p, 'a, D, L, R> {
 /// ```
 ///
 /// # Errors
-/// [`Error::Refused`] for a loss that is not smooth or weighted orders;
+/// [`Error::Refused`] for a loss that is not smooth, weighted orders, or no `inner` without strong convexity;
 /// [`Error::Invalid`] for a start of another shape or settings out of range.
 pub fn svrg<'p, 'a, D: Design, L: Loss, R: Composite, O: Observer<Svrg<'p, 'a, D, L, R>>>(
     problem: &'p Problem<'a, D, L, R>,
@@ -112,10 +114,10 @@ pub fn svrg<'p, 'a, D: Design, L: Loss, R: Composite, O: Observer<Svrg<'p, 'a, D
     let SvrgSettings { step, inner, snapshot, order, seed, stop } = settings;
     stop.check()?;
     problem.check_smooth(name)?;
-    Invalid::check_positive("inner", *inner)?;
     let multiple = if *snapshot == Snapshot::Loopless { 6.0 } else { 4.0 };
     let theory = 1.0 / (multiple * smoothness(problem, order));
     let plan = Plan::new(name, *step, theory, None, order.clone(), *seed)?;
+    let inner = round_length(name, *inner, problem.n(), plan.step * problem.strong_convexity())?;
     let start = start.unwrap_or_else(|| origin(problem).into());
     let IncrementalState { point, place, .. } = start;
     let mut kernel = Kernel::new(problem, point, vec![0.0; problem.n()], &plan)?;
@@ -127,7 +129,6 @@ pub fn svrg<'p, 'a, D: Design, L: Loss, R: Composite, O: Observer<Svrg<'p, 'a, D
         generator: stream(*seed, 1),
     };
     let certified = kernel.point.clone();
-    let inner = ((inner * problem.n() as f64).round() as usize).max(1);
     let gap = Gap::new(problem);
     let mut method = Svrg { certified, kernel, gap, inner, snapshot: *snapshot, round, best: None };
     let report = run(&mut method, stop, observer)?;
@@ -178,6 +179,24 @@ impl<D: Design, L: Loss, R: Composite> Svrg<'_, '_, D, L, R> {
             mean.clear();
         }
     }
+}
+
+/// Steps of a round: `inner n`, or as many as it takes to `(1 - decay)^m = 1/2`, with `decay = step mu`.
+pub(crate) fn round_length(
+    method: &'static str,
+    inner: Option<f64>,
+    n: usize,
+    decay: f64,
+) -> Result<usize, Error> {
+    let steps = match inner {
+        Some(inner) => {
+            Invalid::check_positive("inner", inner)?;
+            inner * n as f64
+        }
+        None if decay > 0.0 => 0.5f64.ln() / (-decay.min(1.0)).ln_1p(),
+        None => return Err(Refusal::NeedsStrongConvexity { method }.into()),
+    };
+    Ok((steps.round() as usize).max(1))
 }
 
 /// How often a coin is thrown until it first shows heads, of probability `p`.

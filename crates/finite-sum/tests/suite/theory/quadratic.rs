@@ -134,7 +134,7 @@ fn svrg_on_the_mean_of_100_seeds() {
         for snapshot in [Snapshot::Average, Snapshot::Random] {
             let settings = |seed| SvrgSettings {
                 step: StepSize::Constant(1.0 / eta),
-                inner,
+                inner: Some(inner),
                 snapshot,
                 seed,
                 ..SvrgSettings::default()

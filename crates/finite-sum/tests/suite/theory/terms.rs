@@ -1,9 +1,12 @@
-//! Strongly convex terms `f_i(x) = log(1 + exp(-y_i a_i.x)) + (mu/2) ||x||^2`, written out for the theorems that ask for
-//! them.
+//! Strongly convex terms `f_i(x) = log(1 + exp(-y_i a_i.x)) + (mu_i/2) ||x||^2`, written out for the theorems that ask for
+//! them, and posed to the library: as a general sum of terms, or as a problem with explicit l2.
 
+use fenchel_finite_sum::Problem;
+use fenchel_finite_sum::general::FiniteSum;
 use fenchel_finite_sum::loss::Logistic;
+use fenchel_linalg::Dense;
 use fenchel_optim::Loss;
-use fenchel_optim::prox::{L1, Regulariser};
+use fenchel_optim::prox::{L1, Regulariser, Zero};
 use fenchel_optim::random::Generator;
 use rand::RngExt;
 
@@ -15,7 +18,10 @@ pub(crate) type Vector = [f64; D];
 pub(crate) struct Terms {
     pub(crate) data: Data,
     pub(crate) rows: Vec<Vector>,
+    /// Strong convexity of the mean.
     pub(crate) mu: f64,
+    /// `mu_i / mu`, 1 for all but theorems about the mean alone.
+    shares: [f64; N],
     /// `h`, 0 for most theorems.
     pub(crate) h: L1,
     /// Smoothness of each term, `mu` included.
@@ -32,18 +38,36 @@ impl Terms {
 
     /// With `h = l1 ||.||_1` beside the sum.
     pub(crate) fn composite(seed: u64, mu: impl Fn(f64) -> f64, l1: f64) -> Self {
+        Terms::of(data(N, D, 1.0, seed), mu, l1, [1.0; N])
+    }
+
+    /// Strongly convex on average only: two terms in three have no l2 at all.
+    pub(crate) fn uneven(seed: u64, mu: impl Fn(f64) -> f64, l1: f64) -> Self {
+        let with = N.div_ceil(3);
+        let share = |i: usize| if i.is_multiple_of(3) { N as f64 / with as f64 } else { 0.0 };
+        Terms::of(data(N, D, 1.0, seed), mu, l1, std::array::from_fn(share))
+    }
+
+    /// With a direction, the last one, along which every term has the curvature `mu_i` and no more.
+    pub(crate) fn flat(seed: u64, mu: impl Fn(f64) -> f64) -> Self {
+        let mut data = data(N, D, 1.0, seed);
+        data.dense.column_mut(D - 1).fill(0.0);
+        Terms::of(data, mu, 0.0, [1.0; N])
+    }
+
+    fn of(data: Data, mu: impl Fn(f64) -> f64, l1: f64, shares: [f64; N]) -> Self {
         let h = L1 { strength: l1 };
-        let data = data(N, D, 1.0, seed);
         let rows: Vec<Vector> =
             (0..N).map(|i| std::array::from_fn(|c| data.dense[[i, c]])).collect();
         let losses: Vec<f64> = rows.iter().map(|a| 0.25 * dot(a, a)).collect();
         let mu = mu(losses.iter().copied().fold(0.0, f64::max));
         let (star, _) = reference(&data.dense, &data.signs, &Logistic, &h, mu, false);
         let mut terms = Terms {
-            smoothness: losses.iter().map(|l| l + mu).collect(),
+            smoothness: losses.iter().zip(shares).map(|(l, share)| l + share * mu).collect(),
             data,
             rows,
             mu,
+            shares,
             h,
             star: star.try_into().expect("D entries"),
             best: 0.0,
@@ -58,12 +82,20 @@ impl Terms {
     }
 
     pub(crate) fn value(&self, i: usize, x: &Vector) -> f64 {
-        Logistic.value(dot(&self.rows[i], x), self.data.signs[i]) + 0.5 * self.mu * dot(x, x)
+        let loss = Logistic.value(dot(&self.rows[i], x), self.data.signs[i]);
+        loss + 0.5 * self.shares[i] * self.mu * dot(x, x)
     }
 
     pub(crate) fn gradient(&self, i: usize, x: &Vector) -> Vector {
         let s = Logistic.derivative(dot(&self.rows[i], x), self.data.signs[i]);
-        std::array::from_fn(|c| s * self.rows[i][c] + self.mu * x[c])
+        std::array::from_fn(|c| s * self.rows[i][c] + self.shares[i] * self.mu * x[c])
+    }
+
+    /// The terms as the linear methods are given them.
+    pub(crate) fn problem(&self) -> Problem<'_, Dense<'_, f64>, Logistic, Zero> {
+        assert_eq!((self.shares, self.h.strength), ([1.0; N], 0.0));
+        let design = Dense::new(self.data.dense.view()).unwrap();
+        Problem::new(design, &self.data.signs, Logistic, Zero, self.mu).unwrap()
     }
 
     /// `f(x)`
@@ -105,6 +137,30 @@ impl Terms {
         let centre = mean(points.iter().copied());
         let gradient = mean(points.iter().enumerate().map(|(i, p)| self.gradient(i, p)));
         std::array::from_fn(|c| centre[c] - gradient[c] / lambda)
+    }
+}
+
+impl FiniteSum for Terms {
+    type Scratch = ();
+
+    fn scratch(&self) {}
+
+    fn terms(&self) -> usize {
+        N
+    }
+
+    fn dimension(&self) -> usize {
+        D
+    }
+
+    fn gradient(&self, i: usize, x: &[f64], (): &mut (), gradient: &mut [f64]) -> f64 {
+        let x: &Vector = x.try_into().expect("D entries");
+        gradient.copy_from_slice(&Terms::gradient(self, i, x));
+        self.value(i, x)
+    }
+
+    fn smoothness(&self, i: usize) -> f64 {
+        self.smoothness[i]
     }
 }
 
