@@ -1,17 +1,17 @@
 //! Cholesky factorisation of a symmetric positive definite matrix, `A = L L'`, without dependencies.
 //!
-//! For the small systems of Newton's method and of Gaussian models, where pulling in a
-//! factorisation library would cost more than it saves. Feature `factor` computes the same
-//! [`Cholesky`] faster from about `n = 200` on (`factor::cholesky`; the README has the times).
+//! This implementation serves the small systems of Newton's method and of Gaussian models, for which the compile time of a
+//! factorisation library does not pay. The feature `factor` computes the same [`Cholesky`] with a library (`factor::cholesky`),
+//! which is faster from about `n = 200` on. The README of the crate has the times.
 //!
 //! | symbol | name | shape |
 //! |---|---|---|
 //! | `A` | symmetric positive definite matrix | `n x n` |
 //! | `L` | lower triangular factor, positive diagonal | `n x n` |
 //!
-//! Cost: `n^3 / 3` operations to factor, `2 n^2` a right-hand side. The factor is the exact one of a
-//! matrix within about `n eps ||A||` of `A` (Higham, *Accuracy and Stability of Numerical
-//! Algorithms*, theorem 10.3): no pivoting is needed.
+//! The factorisation takes `n^3 / 3` operations, and each right-hand side `2 n^2` more. The computed factor is the exact factor
+//! of a matrix within about `n eps ||A||` of `A` (Higham, *Accuracy and Stability of Numerical Algorithms*, theorem 10.3), so
+//! that no pivoting is needed.
 
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
 
@@ -39,7 +39,7 @@ impl Cholesky {
 
     /// Factors the row-major `n x n` matrix in its own memory; see [`Cholesky::new`].
     ///
-    /// A loop that factors often takes the memory back with [`into_entries`](Cholesky::into_entries).
+    /// A loop that factors many matrices can reuse the memory: [`into_entries`](Cholesky::into_entries) returns it.
     ///
     /// # Errors
     /// As [`Cholesky::new`], and [`Invalid::Length`] unless there are `n^2` entries.
@@ -60,9 +60,11 @@ impl Cholesky {
         Ok(Cholesky { n, lower: entries })
     }
 
-    /// Factors a row-major matrix that is positive semidefinite up to rounding, as the Hessian of collinear features is: as
-    /// it stands, else with the smallest ridge of `1e-15, 1e-14, ..., 1e3` times its largest diagonal entry (1 if none is positive)
-    /// that makes it positive definite in floating point. Every attempt is a copy and a factorisation.
+    /// Factors a row-major matrix that is positive semidefinite up to rounding, such as the Hessian of collinear features.
+    ///
+    /// The matrix is first factored as it is. If that fails, a ridge is added to the diagonal: the smallest of `1e-15, 1e-14,
+    /// ..., 1e3` times the largest diagonal entry (times 1 if no diagonal entry is positive) that makes the matrix positive
+    /// definite in floating point. Every attempt costs a copy and a factorisation.
     ///
     /// ```
     /// use fenchel_linalg::Cholesky;
@@ -91,7 +93,8 @@ impl Cholesky {
         (1..20).find_map(|k| shifted(scale * 1e-16 * 10f64.powi(k)).ok()).map_or(first, Ok)
     }
 
-    /// The factor that another algorithm has computed: positive diagonal, zeros above it.
+    /// Wraps a factor that another algorithm has computed: its diagonal is positive, and the entries above the diagonal are
+    /// zero.
     #[cfg(feature = "factor")]
     pub(crate) fn from_lower(lower: Vec<f64>, n: usize) -> Self {
         debug_assert_eq!(lower.len(), n * n);
@@ -200,8 +203,8 @@ impl lanes::Kernel for Factor<'_> {
     }
 }
 
-/// Row by row, `L_ij = (A_ij - sum_(k < j) L_ik L_jk) / L_jj`: every inner product is of two rows,
-/// which lie in memory one entry behind the other.
+/// Computes row by row `L_ij = (A_ij - sum_(k < j) L_ik L_jk) / L_jj`. Every sum is an inner product of two rows, whose entries
+/// are contiguous in memory.
 #[inline(always)]
 fn factor(a: &mut [f64], n: usize) -> Result<(), Invalid> {
     for i in 0..n {

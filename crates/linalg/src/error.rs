@@ -1,9 +1,9 @@
-//! What can be wrong with an argument, in one vocabulary for every crate.
+//! The error type for bad arguments that all crates share.
 
 /// An argument that does not fit.
 ///
-/// Every message names the argument, the value that was found and what was expected; positions
-/// count from 0. The crates above wrap this in their own `Error` with `#[from]`.
+/// Every message names the argument, the value that was found, and what was expected. Positions count from 0. The other crates
+/// of the workspace include this type in their own `Error` with `#[from]`.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Invalid {

@@ -1,8 +1,8 @@
-//! Sums of outer products of dense rows, a block at a time.
+//! Sums of outer products of dense rows, computed in blocks of rows.
 //!
-//! `G = sum_i b_i b_i'` is what Newton's method and the normal equations are made of. Rows are collected until a
-//! block is full, and cut into panels of eight columns. Then every tile of the lower triangle of `G` takes the whole
-//! block while its sums stay in registers.
+//! Newton's method and the normal equations need `G = sum_i b_i b_i'`. Rows are collected until a block is full, and the block
+//! is cut into panels of eight columns. Each tile of the lower triangle of `G` then processes the whole block while its partial
+//! sums stay in registers.
 
 use crate::lanes;
 
@@ -48,7 +48,8 @@ impl Gram {
         }
     }
 
-    /// The next row, all zeros, to be filled. It is longer than `order`: what is written behind counts nothing.
+    /// Returns the next row, filled with zeros, for the caller to fill. The slice is longer than `order`; entries beyond
+    /// `order` are ignored.
     pub fn next_row(&mut self) -> &mut [f64] {
         if self.filled == ROWS {
             self.flush();

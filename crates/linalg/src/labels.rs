@@ -1,6 +1,6 @@
-//! Class labels: sorted distinct labels on one side, codes `0..k` on the other.
+//! Class labels: a sorted list of the distinct labels, and integer codes `0..k` for them.
 //!
-//! Solvers see codes, or -1 and +1; estimators encode on the way in and decode on the way out.
+//! Solvers work with codes, or with -1 and +1. Estimators encode the labels of their input and decode their predictions.
 //!
 //! ```
 //! use fenchel_linalg::labels::Classes;
@@ -20,8 +20,8 @@ use std::fmt::Debug;
 
 use crate::Invalid;
 
-/// What may name a class: integers, strings, `char`, `bool`, finite numbers, and any type of your own for
-/// which you say how two values are ordered.
+/// A type whose values can name classes: integers, strings, `char`, `bool`, finite numbers. Any other type can implement it by
+/// an ordering of its values.
 ///
 /// ```
 /// use fenchel_linalg::labels::{Classes, Label};
@@ -77,7 +77,7 @@ macro_rules! number {
 ordered!(i8, i16, i32, i64, i128, isize, u8, u16, u32, u64, u128, usize, bool, char, String, &str);
 number!(f32, f64);
 
-/// The distinct labels of a data set in ascending order; the code of a label is its place.
+/// The distinct labels of a data set in ascending order. The code of a label is its position in this list.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(
@@ -101,10 +101,10 @@ impl<L: Label> Classes<L> {
         Ok((classes, codes))
     }
 
-    /// The codes of labels. O(n log k).
+    /// Returns the codes of the labels. O(n log k).
     ///
     /// # Errors
-    /// [`Invalid::UnknownLabel`] with the first row whose label is not a class.
+    /// [`Invalid::UnknownLabel`] with the first row whose label is not one of the classes.
     pub fn encode(&self, labels: &[L]) -> Result<Vec<usize>, Invalid> {
         let code = |(row, label): (usize, &L)| {
             self.code(label).ok_or_else(|| Invalid::UnknownLabel {
@@ -169,13 +169,13 @@ where
     Ok(labels)
 }
 
-/// Whether labels are in strictly ascending order: what a list of classes in a file must be.
+/// Whether labels are in strictly ascending order, as a list of classes in a file must be.
 pub fn ascend<L: Label>(labels: &[L]) -> bool {
     labels.iter().all(Label::is_label)
         && labels.windows(2).all(|pair| pair[0].order(&pair[1]).is_lt())
 }
 
-/// The two classes of binary labels, ascending, and every label as -1 or +1: the larger is +1.
+/// Returns the two classes of binary labels in ascending order, and every label as -1 or +1, where +1 is the larger class.
 ///
 /// ```
 /// use fenchel_linalg::labels::binary_signs;
@@ -186,8 +186,8 @@ pub fn ascend<L: Label>(labels: &[L]) -> bool {
 /// ```
 ///
 /// # Errors
-/// [`Invalid::Empty`]; [`Invalid::Class`] for a NaN or an infinity, with the first row that has a third
-/// label, or with row 0 if all labels are the same.
+/// [`Invalid::Empty`]; [`Invalid::Class`] for a NaN or an infinity, for the first row that has a third label, or for row 0 if
+/// all labels are the same.
 pub fn binary_signs<L: Label>(labels: &[L]) -> Result<([L; 2], Vec<f64>), Invalid> {
     let refused = |row: usize, expected| {
         Err(Invalid::Class { row, label: format!("{:?}", labels[row]), expected })

@@ -1,7 +1,7 @@
-//! Elementary functions that vectorise, and the dispatch that lets them.
+//! Elementary functions that the compiler can vectorise, and functions that select the widest vector instructions at run time.
 //!
-//! A loop over [`exp`], [`ln`], [`exp_f32`] or [`ln_f32`] has no branch and no call, so the compiler turns it into
-//! vector instructions: as wide as the build allows, and inside [`dispatch`] or [`run`] as wide as the machine allows.
+//! A loop over [`exp`], [`ln`], [`exp_f32`] or [`ln_f32`] has no branch and no call, so the compiler turns it into vector
+//! instructions. Their width is that of the build; inside [`dispatch`] or [`run`] it is that of the machine.
 //!
 //! ```
 //! use fenchel_linalg::lanes;
@@ -14,18 +14,18 @@
 //! assert!((sum - 1000.0 * 0.5_f64.exp()).abs() < 1e-9);
 //! ```
 //!
-//! Bits do not depend on the instruction set: nothing here is contracted into fused operations, and [`sum`] and
-//! [`dot`] add in a fixed order of eight lanes. Within one loop the same care is the caller's.
+//! The bits of a result do not depend on the instruction set: nothing here is contracted into fused operations, and [`sum`] and
+//! [`dot`] add in a fixed order of eight lanes. A caller who writes a loop of sums has to fix its order too.
 //!
-//! A build with debug assertions runs everything as it is compiled, for the instructions of the build: the compiler makes
-//! no vector instructions at the optimisation of such builds, and each kernel is compiled once instead of three times.
+//! A build with debug assertions does no dispatch and runs the code as it is compiled. At the low optimisation of such builds
+//! the compiler makes no vector instructions anyway, and each kernel is compiled once instead of three times.
 
 /// Runs a small closure compiled for the widest vector instructions that this machine has, chosen at run time.
 ///
-/// The compiler decides whether to inline the closure, and if it does not, nothing is gained: beyond a dozen lines write
-/// a [`Kernel`]. What is called inside takes part only if it is inlined too: mark helpers `#[inline(always)]`. Closures
-/// and iterator adapters are often not inlined there; loops over an index in `#[inline(always)]` functions are. Costs
-/// a few nanoseconds, so dispatch around a whole loop and not around a row.
+/// The compiler decides whether to inline the closure. If it does not, nothing is gained, so write a [`Kernel`] for more than a
+/// dozen lines. A function that the closure calls is compiled for the wide instructions only if it is inlined too: mark helpers
+/// `#[inline(always)]`. Closures and iterator adapters inside are often not inlined; loops over an index in `#[inline(always)]`
+/// functions are. A call costs a few nanoseconds, so dispatch around a whole loop and not around a single row.
 #[inline]
 pub fn dispatch<R>(f: impl FnOnce() -> R) -> R {
     #[cfg(debug_assertions)]
@@ -38,12 +38,12 @@ pub fn dispatch<R>(f: impl FnOnce() -> R) -> R {
     }
 }
 
-/// A computation of any size for [`run`]: its arguments are the fields, its work is [`compute`](Kernel::compute).
+/// A computation of any size for [`run`]. Its fields are the arguments, and [`compute`](Kernel::compute) does the work.
 pub trait Kernel {
     /// What is computed.
     type Output;
 
-    /// The work. Mark the implementation `#[inline(always)]`, and every helper that it calls.
+    /// Does the work. Mark the implementation `#[inline(always)]`, and every helper that it calls.
     fn compute(self) -> Self::Output;
 }
 
@@ -105,7 +105,7 @@ const MAGIC_F32: f32 = 12_582_912.0; // 1.5 * 2^23
 const LN2_HIGH: f64 = 6.931_471_803_691_238e-1;
 const LN2_LOW: f64 = 1.908_214_929_270_587_7e-10;
 
-/// `e^x`, relative error below 4e-16; 0 below -708 and `+inf` above 709.
+/// `e^x` with a relative error below 4e-16. The result is 0 for `x` below -708 and `+inf` above 709.
 #[inline(always)]
 pub fn exp(x: f64) -> f64 {
     let clamped = if x > -708.0 { x } else { -708.0 };
@@ -128,9 +128,9 @@ pub fn exp(x: f64) -> f64 {
     if x.is_nan() { x } else { y }
 }
 
-/// `e^{s + x}` and `e^{s - x}` for one `s` and many `x`, for little more than one exponential.
+/// Computes `e^{s + x}` and `e^{s - x}` for one `s` and many `x`, at little more than the cost of one exponential.
 ///
-/// Both share the reduction of the argument, and the even and the odd part of the polynomial.
+/// The two exponentials share the reduction of the argument, and the even and odd parts of the polynomial.
 ///
 /// ```
 /// use fenchel_linalg::lanes::ExpPair;
@@ -151,8 +151,8 @@ impl ExpPair {
         ExpPair { power, factor: ((s - power * LN2_HIGH) - power * LN2_LOW).exp() }
     }
 
-    /// `(e^{s + x}, e^{s - x})`, relative errors below 1e-15; what is below 2e-308 is 0, what is above 8e307 infinite. Arguments
-    /// beyond 1e5 count as 1e5.
+    /// Returns `(e^{s + x}, e^{s - x})` with relative errors below 1e-15. Results below 2e-308 become 0, and results above
+    /// 8e307 become infinite. Arguments beyond 1e5 count as 1e5.
     #[inline(always)]
     pub fn at(self, x: f64) -> (f64, f64) {
         let clamped = if x > -1e5 { x } else { -1e5 };
@@ -185,8 +185,8 @@ fn power_of_two(n: f64) -> f64 {
     f64::from_bits((n + MAGIC).to_bits().wrapping_add(1023) << 52)
 }
 
-/// `ln x`, error below 1.5 units in the last place, for normal positive `x`; what is smaller, zero and negative numbers
-/// included, counts as `f64::MIN_POSITIVE`, whose logarithm is -708.4. `+inf` is not treated.
+/// `ln x` for normal positive `x`, with an error below 1.5 units in the last place. Smaller arguments, zero and negative
+/// numbers included, count as `f64::MIN_POSITIVE`, whose logarithm is -708.4. The result for `+inf` is not specified.
 #[inline(always)]
 pub fn ln(x: f64) -> f64 {
     const HALF_ROOT: u64 = 0x3fe6_a09e_0000_0000; // about sqrt(1/2): the mantissa goes to [sqrt(1/2), sqrt(2))
@@ -209,7 +209,7 @@ pub fn ln(x: f64) -> f64 {
     k * LN2_HIGH - ((half_square - (s * (half_square + z * r) + k * LN2_LOW)) - f)
 }
 
-/// `e^x` in single precision, relative error below 2e-7; 0 below -87 and `+inf` above 88.
+/// `e^x` in single precision with a relative error below 2e-7. The result is 0 for `x` below -87 and `+inf` above 88.
 #[inline(always)]
 pub fn exp_f32(x: f32) -> f32 {
     const LN2_HIGH: f32 = 0.693_359_4;
@@ -234,8 +234,8 @@ pub fn exp_f32(x: f32) -> f32 {
     if x.is_nan() { x } else { y }
 }
 
-/// `ln x` in single precision, error below 2 units in the last place, for normal positive `x`; what is smaller counts as
-/// `f32::MIN_POSITIVE`, whose logarithm is -87.3. `+inf` is not treated.
+/// `ln x` in single precision for normal positive `x`, with an error below 2 units in the last place. Smaller arguments count
+/// as `f32::MIN_POSITIVE`, whose logarithm is -87.3. The result for `+inf` is not specified.
 #[inline(always)]
 pub fn ln_f32(x: f32) -> f32 {
     const LN2_HIGH: f32 = 0.693_138_1;
@@ -272,7 +272,7 @@ pub fn sum(x: &[f64]) -> f64 {
     join(lanes)
 }
 
-/// `sum x_i y_i` over the shorter length, in eight lanes joined in a fixed order.
+/// `sum x_i y_i` up to the length of the shorter slice, in eight partial sums joined in a fixed order.
 #[inline(always)]
 pub fn dot(x: &[f64], y: &[f64]) -> f64 {
     let length = x.len().min(y.len());

@@ -3,35 +3,35 @@
 //!
 //! | quantity | function | method | cost |
 //! |---|---|---|---|
-//! | `norm(A) = max norm(A x) / norm(x)` | [`spectral_norm`] | power iteration on `A'A` | two products a step |
+//! | `norm(A) = max norm(A x) / norm(x)` | [`spectral_norm`] | power iteration on `A'A` | two products per step |
 //! | `rho(A) = max abs(eigenvalue)` | [`spectral_radius`] | repeated squaring | at most 48 products `n x n` |
 //!
-//! The two differ for matrices that are not symmetric: `rho(A) <= norm(A)`, and `rho` may be 0 for a
-//! matrix of any norm.
+//! The two quantities differ for matrices that are not symmetric: `rho(A) <= norm(A)`, and a matrix of any norm may have
+//! `rho(A) = 0`.
 
 use ndarray::{Array2, ArrayView2};
 
 use crate::{Design, Invalid, multiply, multiply_transposed};
 
-/// What [`spectral_norm`] found: `estimate <= ||A|| <= upper` up to rounding.
+/// The result of [`spectral_norm`]: `estimate <= ||A|| <= upper` up to rounding.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SpectralNorm {
     /// `||A v||` for a unit vector `v`: a lower bound, and the best estimate.
     pub estimate: f64,
-    /// The smaller of the Frobenius norm and `sqrt(||A||_1 ||A||_inf)`: safe for a step size.
+    /// The smaller of the Frobenius norm and `sqrt(||A||_1 ||A||_inf)`: an upper bound, safe for a step size.
     pub upper: f64,
     /// Steps of the power iteration, two products each.
     pub steps: usize,
 }
 
-/// The largest singular value of a design matrix by power iteration on `A'A`.
+/// Estimates the largest singular value of a design matrix by power iteration on `A'A`.
 ///
-/// Stops when `||A'A v - s v|| <= tolerance s`, where `s = ||A v||^2`, or after `max_steps` steps. Then
-/// some singular value lies within a relative `tolerance` of the estimate, and the error of the
-/// estimate is of the order of `tolerance^2` once the gap to the next singular value is resolved; it
-/// is the largest one unless the (fixed, scrambled) start is orthogonal to its vector. Convergence is
-/// linear in `(s_2 / s_1)^2`: where both are close, the iteration is slow but the estimate between
-/// them is good. Entries should be below 1e300, so that the products do not overflow.
+/// The iteration stops when `||A'A v - s v|| <= tolerance s`, where `s = ||A v||^2`, or after `max_steps` steps. If it stops by
+/// the first rule, some singular value lies within a relative `tolerance` of the estimate. It is the largest one, unless the
+/// fixed pseudo-random start is orthogonal to the leading singular vector. Once the gap to the next singular value is resolved,
+/// the error of the estimate is of the order of `tolerance^2`. Convergence is linear with rate `(s_2 / s_1)^2`. If the two
+/// largest singular values are close, the iteration is slow, but the estimate lies between them and is accurate all the same.
+/// Entries should be below 1e300, so that the products do not overflow.
 ///
 /// # Errors
 /// [`Invalid::Empty`] for a matrix without entries; [`Invalid::Parameter`] unless `tolerance > 0`.
@@ -98,8 +98,8 @@ fn bounds<D: Design>(design: &D) -> (f64, f64) {
     (scale, scale * f64::min(squares.sqrt(), (row_sum * column_sum).sqrt()))
 }
 
-/// A number in `(-1, 1)` that looks random: the finaliser of SplitMix64 (Steele, Lea and Flood,
-/// 2014). A constant start would be orthogonal to the leading vector of many structured matrices.
+/// A pseudo-random number in `(-1, 1)`, by the finaliser of SplitMix64 (Steele, Lea and Flood, 2014). A constant start would be
+/// orthogonal to the leading vector of many structured matrices.
 fn scrambled(index: u64) -> f64 {
     let mut z = (index + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -118,23 +118,23 @@ fn normalise(v: &mut [f64]) -> f64 {
     norm
 }
 
-/// `2^SQUARINGS` is the power after which the factor between norm and spectral radius is gone: its
-/// `2^-48`-th part of a logarithm is below the rounding of the products.
+/// The power `2^SQUARINGS` after which the factor between norm and spectral radius has no effect: the `2^-48`-th part of its
+/// logarithm is below the rounding of the products.
 const SQUARINGS: i32 = 48;
 
-/// The largest modulus of an eigenvalue of a square matrix, real or complex.
+/// Computes the largest modulus of an eigenvalue of a square matrix, real or complex.
 ///
-/// Gelfand's formula `rho(A) = lim ||A^m||^(1/m)` along `m = 2^k`, each power divided by its norm so
-/// that nothing overflows. Every term is an upper bound of `rho`. Unlike power iteration it does
-/// not care whether the leading eigenvalues are complex, repeated or of equal modulus.
+/// It uses Gelfand's formula `rho(A) = lim ||A^m||^(1/m)` along `m = 2^k`. Each power is divided by its norm, so that nothing
+/// overflows. Every term of the sequence is an upper bound of `rho`. Unlike power iteration, the method works for leading
+/// eigenvalues that are complex, repeated or of equal modulus.
 ///
-/// Accuracy: 48 squarings make the formula exact to 1e-13, so that rounding decides. As with any
-/// eigenvalue routine the result belongs to a matrix within about `n eps ||A||` of the given one: all
-/// digits but a few for normal matrices and simple eigenvalues, a relative error near
-/// `(n eps)^(1/s)` for a defective eigenvalue in a Jordan block of order `s`.
+/// Accuracy: 48 squarings make the formula exact to 1e-13, so that the error is a rounding error. As for any eigenvalue
+/// routine, the result is exact for a matrix within about `n eps ||A||` of the given one. For normal matrices and simple
+/// eigenvalues only a few digits are lost. For a defective eigenvalue in a Jordan block of order `s` the relative error is near
+/// `(n eps)^(1/s)`.
 ///
-/// Cost: one `n x n` product a squaring. It ends early, usually after ten, once the power is a
-/// multiple of a projection (a leading eigenvalue that is real, or its negative, and well apart).
+/// Cost: one `n x n` product per squaring. The iteration ends, usually after ten squarings, once the power is a multiple of a
+/// projection. This happens where the leading eigenvalues are real, of one absolute value, and well separated from the others.
 ///
 /// # Errors
 /// [`Invalid::Layout`] unless square; [`Invalid::Empty`]; [`Invalid::NonFinite`].

@@ -1,11 +1,12 @@
-//! Columns of a design, for methods that work a feature at a time.
+//! Access to a design by columns, for methods that update one feature at a time.
 
 use super::Design;
 use crate::Invalid;
 
 /// An owned copy of a design, stored by columns: the explicit transpose that coordinate descent needs.
 ///
-/// It takes 12 bytes an entry that is not 0 (8 an entry of a dense design with few zeros) beside the borrowed rows.
+/// The copy takes 12 bytes per nonzero entry, or 8 bytes per entry of a dense design with few zeros. The borrowed rows stay as
+/// they are.
 #[derive(Debug, Clone)]
 pub struct Columns {
     offsets: Vec<usize>,
@@ -35,13 +36,13 @@ impl Columns {
         Columns::counted(design, &nonzeros_by_column(design))
     }
 
-    /// The same where [`nonzeros_by_column`] is known.
+    /// Copies a design whose counts of nonzeros per column, [`nonzeros_by_column`], are already known.
     ///
     /// # Errors
     /// As [`Columns::new`].
     ///
     /// # Panics
-    /// If `counts` is not that of the design.
+    /// If `counts` are not the counts of this design.
     pub fn counted<D: Design>(design: &D, counts: &[usize]) -> Result<Self, Invalid> {
         Columns::check(design)?;
         let (n, d) = (design.rows(), design.columns());
@@ -104,7 +105,7 @@ impl Columns {
         self.offsets.len() - 1
     }
 
-    /// Stored entries of column `c`; zeros of a sparse design are not.
+    /// Number of stored entries of column `c`. The zeros of a sparse design are not stored.
     pub fn stored(&self, c: usize) -> usize {
         self.offsets[c + 1] - self.offsets[c]
     }

@@ -31,7 +31,8 @@ impl<'a, T: Scalar> Csr<'a, T> {
         Ok(csr)
     }
 
-    /// The same, and the squared norms of all rows, from one look at the values. O(nnz).
+    /// Does the same as [`new`](Csr::new), and also returns the squared norms of all rows. The values are read once for both.
+    /// O(nnz).
     ///
     /// # Errors
     /// As [`Csr::new`].

@@ -14,7 +14,7 @@ pub struct Dense<'a, T> {
 }
 
 impl<'a, T: Scalar> Dense<'a, T> {
-    /// Checks and borrows a matrix, one row a sample. O(nd).
+    /// Checks and borrows a matrix with one sample per row. O(nd).
     ///
     /// # Errors
     /// [`Invalid::Layout`] if the rows do not lie one behind the other in memory (a transposed or
@@ -24,7 +24,8 @@ impl<'a, T: Scalar> Dense<'a, T> {
         if all_finite(design.entries) { Ok(design) } else { Err(design.fault(0)) }
     }
 
-    /// The same, and the squared norms of all rows, from one look at the data. O(nd).
+    /// Does the same as [`new`](Dense::new), and also returns the squared norms of all rows. The data are read once for both.
+    /// O(nd).
     ///
     /// # Errors
     /// As [`Dense::new`].

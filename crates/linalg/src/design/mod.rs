@@ -1,9 +1,9 @@
-//! Design matrices: one row a sample, one column a feature, seen through one trait.
+//! Design matrices, with one sample per row and one feature per column, behind one trait.
 //!
-//! A method that looks at one term of a finite sum at a time needs four things of its data:
-//! the inner product of a row with a point, the addition of a multiple of a row to a vector, the
-//! entries of a row, and its norm. [`Design`] is these four. [`Dense`] and [`Csr`] are borrowed
-//! views that are validated once, when they are made; nothing behind them is checked or copied again.
+//! A method that processes one term of a finite sum at a time needs four operations on its data: the inner product of a row
+//! with a point, the addition of a multiple of a row to a vector, the entries of a row, and the norm of a row. The trait
+//! [`Design`] has these operations. [`Dense`] and [`Csr`] are borrowed views of a matrix. They are validated when they are
+//! constructed, and no later operation checks or copies the data again.
 //!
 //! | symbol | name | shape |
 //! |---|---|---|
@@ -52,11 +52,11 @@ impl Scalar for f32 {
 
 /// Row access to an `n x d` matrix with finite entries.
 ///
-/// Implementations promise finite entries and columns below [`columns`](Design::columns); a row
-/// index at or beyond [`rows`](Design::rows), or a slice shorter than `columns`, panics.
+/// An implementation guarantees that all entries are finite and that all column indices are below [`columns`](Design::columns).
+/// A row index of [`rows`](Design::rows) or more, or a slice shorter than `columns`, panics.
 pub trait Design: Sync {
-    /// Whether every entry of every row is stored, so that a pass over a vector of length `d`
-    /// costs no more than a pass over a row.
+    /// Whether every entry of every row is stored. Then an operation on a whole vector of length `d` costs no more than an
+    /// operation on one row.
     const DENSE: bool;
 
     /// Number of rows, `n`.
@@ -80,7 +80,8 @@ pub trait Design: Sync {
     /// Calls `f(column, value)` for the stored entries of row `i`, columns ascending.
     fn row_entries(&self, i: usize, f: impl FnMut(usize, f64));
 
-    /// Calls `f(column, value)` for all entries of row `i` that are not 0, and maybe for some that are, columns ascending.
+    /// Calls `f(column, value)` for all entries of row `i` that are not 0, in ascending order of columns. Some zero entries may
+    /// be included.
     #[inline(always)]
     fn row_nonzeros(&self, i: usize, f: impl FnMut(usize, f64)) {
         self.row_entries(i, f);
@@ -94,7 +95,7 @@ pub trait Design: Sync {
         sum
     }
 
-    /// `out_k = scale * a_ic` for `c = columns[k]`; the columns ascend.
+    /// Writes `out_k = scale * a_ic` for `c = columns[k]`. The columns must ascend.
     #[inline]
     fn row_part(&self, i: usize, columns: &[usize], scale: f64, out: &mut [f64]) {
         let out = &mut out[..columns.len()];
@@ -126,7 +127,7 @@ pub trait Design: Sync {
     }
 }
 
-/// What a caller may pass to `fit`: anything that can be seen as a [`Design`] without a copy.
+/// The type of data that `fit` accepts: anything that can be viewed as a [`Design`] without a copy.
 pub trait AsDesign {
     /// The borrowed, validated view.
     type View<'a>: Design + Copy
@@ -140,7 +141,8 @@ pub trait AsDesign {
     /// the storage is not CSR, or columns of a row are not ascending.
     fn as_design(&self) -> Result<Self::View<'_>, Invalid>;
 
-    /// The same, and [the squared norms of all rows](Design::row_norms_squared), from one look at the data.
+    /// Does the same as [`as_design`](AsDesign::as_design), and also returns [the squared norms of all
+    /// rows](Design::row_norms_squared). The data are read once for both.
     ///
     /// # Errors
     /// As [`as_design`](AsDesign::as_design).
@@ -151,7 +153,7 @@ pub trait AsDesign {
     }
 }
 
-/// Whether all numbers are finite, without a branch an entry.
+/// Whether all numbers are finite, computed without a branch per entry.
 fn all_finite<T: Scalar>(values: &[T]) -> bool {
     crate::lanes::dispatch(
         #[inline(always)]

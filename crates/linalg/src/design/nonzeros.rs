@@ -4,11 +4,11 @@ use super::{Csr, Design};
 
 /// Rows that are counted before anything is copied.
 const SAMPLE: usize = 64;
-/// A dense row of which this share is not 0 is passed over no faster without its zeros: an entry of a sparse row costs
-/// two to three of a dense one.
+/// The largest share of nonzeros for which the copy is made. An entry of a sparse row costs as much time as two to three
+/// entries of a dense row, so that a copy of denser rows would not be faster.
 const WORTH: f64 = 0.25;
 
-/// An owned copy, row by row, of the entries of a design that are not 0: 12 bytes each.
+/// An owned copy, row by row, of the nonzero entries of a design. It takes 12 bytes per entry.
 #[derive(Debug, Clone)]
 pub struct Nonzeros {
     /// The last is the number of entries.
@@ -19,9 +19,9 @@ pub struct Nonzeros {
 }
 
 impl Nonzeros {
-    /// A copy where a dense design is mostly zeros, at most a quarter of its entries being others: products over the
-    /// copy then cost less than half. `None` for any other design, and for a copy of more than `max_memory` bytes. O(nd)
-    /// for the copy, O(d) for a refusal by a sample of the rows.
+    /// Copies a dense design if at most a quarter of its entries are nonzero. Products with the copy then cost less than half
+    /// as much. The result is `None` for any other design, and where the copy would take more than `max_memory` bytes. The copy
+    /// costs O(nd). A design that is too full is recognised by a sample of its rows in O(d).
     pub fn if_worth<D: Design>(design: &D, max_memory: Option<u64>) -> Option<Self> {
         let (n, d) = (design.rows(), design.columns());
         if !D::DENSE || n == 0 || u32::try_from(d).is_err() {

@@ -1,24 +1,24 @@
-//! Products with the whole design matrix, on all cores where feature `parallel` is on.
+//! Products with the whole design matrix. They run on all cores if the feature `parallel` is on.
 //!
-//! The order of every addition is fixed by the shape of the data, never by the number of threads,
-//! so a result is the same bit for bit on any machine size.
+//! The shape of the data alone fixes the order of all additions, so that results have the same bits with any number of threads.
 
 use std::ops::Range;
 
 use super::Design;
 use crate::lanes;
 
-/// Fewer stored entries than this are not worth waking a second thread for.
+/// Number of stored entries below which a second thread is not used.
 const ENTRIES_PER_BLOCK: usize = 1 << 16;
-/// Entries that [`multiply_through`] looks at twice before it goes on: about 100 kB.
+/// Number of entries (about 100 kB) that [`multiply_through`] reads twice before it goes on, so that the second read is from
+/// the cache.
 const ENTRIES_PER_CHUNK: usize = 1 << 13;
-/// Upper limit of blocks: each keeps a vector of length `d` in [`multiply_transposed`].
+/// Largest number of blocks. In [`multiply_transposed`] each block has a vector of length `d`.
 const MAX_BLOCKS: usize = 8;
 
-/// `out = A x`. O(nnz), and O(n + d) at the origin.
+/// Writes `out = A x`. O(nnz); O(n + d) if `x = 0`.
 ///
 /// # Panics
-/// If `x` or `out` has not the length of a column index range or of the rows.
+/// If the length of `x` is not the number of columns, or the length of `out` not the number of rows.
 pub fn multiply<D: Design>(design: &D, x: &[f64], out: &mut [f64]) {
     assert_eq!((x.len(), out.len()), (design.columns(), design.rows()));
     if is_origin(x) {
@@ -44,20 +44,20 @@ pub fn multiply_squares<D: Design>(design: &D, x: &[f64], out: &mut [f64]) {
     each_row(design, &SquareDots { design, x }, out);
 }
 
-/// `out = A' s`. O(nnz + d * blocks), with one vector of length `d` for each of at most 8 blocks of rows.
+/// Writes `out = A' s`. O(nnz + d * blocks), with one vector of length `d` for each of at most 8 blocks of rows.
 ///
 /// # Panics
-/// If `s` or `out` has not the length of the rows or of the columns.
+/// If the length of `s` is not the number of rows, or the length of `out` not the number of columns.
 pub fn multiply_transposed<D: Design>(design: &D, s: &[f64], out: &mut [f64]) {
     assert_eq!((s.len(), out.len()), (design.rows(), design.columns()));
     sum_of_rows(design, &Combination { design, from: 0, s }, out);
 }
 
-/// `t = A x`, then `s = f(t)`, then `out = A' s`, in one look at the data: each row is read once from memory.
+/// Computes `t = A x`, then `s = f(t)`, then `out = A' s`, in one pass over the data: each row is read from memory once.
 ///
-/// `between` is called for consecutive rows, with their range, their `t` and their `s` to be filled (or left as it was).
-/// What it returns is added up, in an order that the shape of the data alone decides. O(nnz + d * blocks), as
-/// [`multiply_transposed`].
+/// The closure `between` computes `s = f(t)`. It is called for consecutive blocks of rows and receives the range of rows, their
+/// `t`, and their `s` to be filled. It may leave `s` unchanged. Its return values are added up in an order that depends only on
+/// the shape of the data. The cost is O(nnz + d * blocks), as for [`multiply_transposed`].
 ///
 /// ```
 /// use fenchel_linalg::{AsDesign, multiply_through};
@@ -74,7 +74,7 @@ pub fn multiply_transposed<D: Design>(design: &D, s: &[f64], out: &mut [f64]) {
 /// ```
 ///
 /// # Panics
-/// If a slice has not the length of the rows (`t`, `s`) or of the columns (`x`, `out`).
+/// If the length of `t` or `s` is not the number of rows, or the length of `x` or `out` not the number of columns.
 pub fn multiply_through<D: Design>(
     design: &D,
     x: &[f64],
@@ -106,11 +106,11 @@ pub fn multiply_through<D: Design>(
     })
 }
 
-/// `t = A x`, then `s_i = f(i, t_i)`, then `out = A' s`, row after row. Returns the sum of `s`.
+/// Computes row after row `t = A x`, then `s_i = f(i, t_i)`, then `out = A' s`. Returns the sum of `s`.
 ///
-/// For an `f` that is cheap by itself, such as the product with a Hessian, where `f` multiplies: a short row is multiplied
-/// and added without a pause. [`multiply_through`] is for an `f` that is worth many numbers at a time. The order of the
-/// additions is decided by the shape of the data alone. O(nnz + d * blocks), as [`multiply_transposed`].
+/// Use this function where `f` is cheap for a single number, as in a product with a Hessian, where `f` is a multiplication. Use
+/// [`multiply_through`] where `f` is faster on many numbers at a time. The order of the additions depends only on the shape of
+/// the data. The cost is O(nnz + d * blocks), as for [`multiply_transposed`].
 ///
 /// ```
 /// use fenchel_linalg::{AsDesign, multiply_row_by_row};
@@ -125,7 +125,7 @@ pub fn multiply_through<D: Design>(
 /// ```
 ///
 /// # Panics
-/// If a slice has not the length of the rows (`t`) or of the columns (`x`, `out`).
+/// If the length of `t` is not the number of rows, or the length of `x` or `out` not the number of columns.
 pub fn multiply_row_by_row<D: Design>(
     design: &D,
     x: &[f64],
@@ -143,7 +143,7 @@ pub fn multiply_row_by_row<D: Design>(
     })
 }
 
-/// `out_c = sum_i s_i a_ic^2`. O(nnz + d * blocks), as [`multiply_transposed`].
+/// Writes `out_c = sum_i s_i a_ic^2`. The cost is O(nnz + d * blocks), as for [`multiply_transposed`].
 ///
 /// # Panics
 /// As [`multiply_transposed`].
@@ -321,8 +321,8 @@ fn sum_of_rows<D: Design>(design: &D, of: &impl RowMultiple, out: &mut [f64]) {
     });
 }
 
-/// Fills `out` with the sum of what `work` adds for each block of rows, given its first row, its part and a vector of zeros.
-/// Returns the sum of what it returns.
+/// Fills `out` with the sum of what `work` adds for each block of rows. `work` receives the first row of the block, the block's
+/// part of the data, and a vector of zeros. Returns the sum of the return values of `work`.
 fn sum_of_blocks<P: Send>(
     block: usize,
     mut parts: Vec<P>,
@@ -358,13 +358,13 @@ fn add(v: &[f64], out: &mut [f64]) {
     out.iter_mut().zip(v).for_each(|(o, v)| *o += v);
 }
 
-/// Rows that stay in the cache between two looks at them: a function of the shape alone, a multiple of 8.
+/// Number of rows that stay in the cache between two reads: a function of the shape alone, and a multiple of 8.
 fn rows_per_chunk<D: Design>(design: &D) -> usize {
     let mean = design.stored() / design.rows().max(1) + 1;
     (ENTRIES_PER_CHUNK / mean).clamp(8, 256) / 8 * 8
 }
 
-/// Rows in a block: a function of the shape alone. At least 1, so that it can be a chunk length.
+/// Number of rows in a block: a function of the shape alone, and at least 1.
 fn rows_per_block<D: Design>(design: &D, max_blocks: usize) -> usize {
     let (n, d) = (design.rows(), design.columns());
     // A block must hold more entries than the vector it would need.

@@ -73,7 +73,7 @@ impl<D: Design> Design for Subset<'_, D> {
     }
 }
 
-/// Some rows of anything that can be seen as a design, to be fitted or predicted on without a copy.
+/// Some rows of a data matrix, for fitting or predicting without a copy of them.
 ///
 /// ```
 /// use fenchel_linalg::{AsDesign, Design, Rows};

@@ -21,15 +21,16 @@ pub struct SymmetricEigen {
 }
 
 impl SymmetricEigen {
-    /// `V diag(f(l)) V'`: with the vectors of a symmetric `A`, the matrix function `f(A)`. `2 n^3`
-    /// operations. `|l| l` gives `A` back, `|l| l.max(0.0)` the nearest positive semidefinite matrix.
+    /// Computes `V diag(f(l)) V'`. With the eigenvectors `V` and eigenvalues `l` of a symmetric `A` this is the matrix function
+    /// `f(A)`. For `f(l) = l` it is `A` itself, and for `f(l) = max(l, 0)` the nearest positive semidefinite matrix. `2 n^3`
+    /// operations.
     pub fn map(&self, mut f: impl FnMut(f64) -> f64) -> Array2<f64> {
         let image = self.values.mapv(&mut f);
         (&self.vectors * &image).dot(&self.vectors.t())
     }
 }
 
-/// `A = V diag(l) V'` with orthogonal `V`.
+/// Computes `A = V diag(l) V'` with orthogonal `V`.
 ///
 /// Eigenvalues are accurate to about `n eps ||A||`.
 ///
@@ -42,11 +43,11 @@ pub fn symmetric_eigen(a: ArrayView2<f64>) -> Result<SymmetricEigen, Invalid> {
     eigen_of(&to_faer(a, scale), scale)
 }
 
-/// `A v = l B v` for a symmetric `A` and a symmetric positive definite `B`: the vectors satisfy
-/// `V' B V = I` and `V' A V = diag(l)`.
+/// Solves `A v = l B v` for a symmetric `A` and a symmetric positive definite `B`. The vectors satisfy `V' B V = I` and `V' A V
+/// = diag(l)`.
 ///
-/// By the Cholesky factor of `B`; eigenvalues are accurate to about `n eps ||A|| ||B^-1||`, so `B` should
-/// be well conditioned.
+/// The problem is reduced with the Cholesky factor of `B`. Eigenvalues are accurate to about `n eps ||A|| ||B^-1||`, so `B`
+/// should be well conditioned.
 ///
 /// # Errors
 /// Those of [`symmetric_eigen`] and of [`cholesky`](super::cholesky) for `B`; [`Invalid::Length`]

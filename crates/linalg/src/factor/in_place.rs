@@ -9,7 +9,7 @@ use faer::{MatMut, MatRef};
 
 use super::SEQUENTIAL;
 
-/// The Cholesky factor of a positive definite matrix in the matrix' own memory: for loops that factor often.
+/// The Cholesky factor of a positive definite matrix, stored in the memory of the matrix itself, for loops that factor often.
 ///
 /// ```
 /// use fenchel_linalg::factor::InPlaceCholesky;
@@ -23,7 +23,8 @@ use super::SEQUENTIAL;
 #[derive(Debug, Clone)]
 pub struct InPlaceCholesky {
     n: usize,
-    /// Column-major `L` in the lower triangle, that is row-major `L'` in the upper one; the other triangle is stale.
+    /// Column-major `L` in the lower triangle, which is row-major `L'` in the upper triangle. The other triangle has no
+    /// meaning.
     entries: Vec<f64>,
 }
 
@@ -31,7 +32,7 @@ impl InPlaceCholesky {
     /// Factors a symmetric `n x n` matrix, of which the upper triangle of the rows is read. `n^3 / 3` operations.
     ///
     /// # Errors
-    /// The memory, with undefined entries, if the matrix is not positive definite, not finite, or not `n x n`.
+    /// Returns the memory, with undefined entries, if the matrix is not positive definite, not finite, or not `n x n`.
     pub fn new(mut entries: Vec<f64>, n: usize) -> Result<Self, Vec<f64>> {
         if n == 0 || entries.len() != n * n {
             return Err(entries);
@@ -60,7 +61,7 @@ impl InPlaceCholesky {
         2.0 * (0..self.n).map(|i| self.entries[i * self.n + i].ln()).sum::<f64>()
     }
 
-    /// Writes `A^-1`, both triangles the same to the last bit. `2 n^3 / 3` operations.
+    /// Writes `A^-1`. Both triangles have the same bits. `2 n^3 / 3` operations.
     ///
     /// # Panics
     /// Unless `out` has `n^2` entries.
@@ -101,7 +102,7 @@ impl InPlaceCholesky {
         solve_upper_triangular_in_place(lower.transpose(), x, SEQUENTIAL);
     }
 
-    /// `L'^-1 b`, in place: with standard normal `b`, a draw with covariance `A^-1`.
+    /// Replaces `b` by `L'^-1 b`. If `b` is standard normal, the result is a draw with covariance `A^-1`.
     ///
     /// # Panics
     /// Unless `b` has `n` entries.

@@ -11,20 +11,20 @@
 //! | `A v = l B v` | [`generalised_eigen`] | about `14 n^3` |
 //! | `A = U diag(s) V'`, rank, least norm | [`svd`] | about `4 m n^2 + 22 n^3` |
 //! | `prox` of the nuclear norm, projection on the spectral ball | [`shrink_singular_values`], [`clip_singular_values`] | as [`svd`] |
-//! | features of a kernel from landmarks | [`Nystrom`] | `9 m^3`, then `m r` a point |
+//! | features of a kernel from landmarks | [`Nystrom`] | `9 m^3` once, and `m r` per point |
 //!
-//! Matrices come in as `ArrayView2` of any layout and go out as row-major `Array2`; this module alone
-//! knows which library does the work. Cholesky and the symmetric eigenproblem go to nalgebra up to
-//! order [`SMALL`] and to faer beyond, QR and SVD to faer. nalgebra's SVD is not used: version 0.35
-//! returns wrong singular values for matrices as simple as all ones (its issue 1172; for 231 of the
-//! 841 shapes from 2 x 2 to 30 x 30, and a test here asks for such matrices).
+//! Arguments are `ArrayView2` of any memory layout, and results are row-major `Array2`. Two libraries do the work, and this
+//! module hides which one. Cholesky and the symmetric eigenproblem use nalgebra up to order [`SMALL`] and faer for larger
+//! matrices; QR and SVD use faer. nalgebra's SVD is not used, because its version 0.35 returns wrong singular values even for a
+//! matrix of ones (its issue 1172). It fails for 231 of the 841 shapes from 2 x 2 to 30 x 30; a test of this module covers such
+//! matrices.
 //!
-//! **Determinism.** faer runs sequentially, whatever its global setting: results do not depend on the
-//! number of threads, and no global state is read or written.
+//! **Determinism.** faer runs sequentially, whatever its global setting. So results do not depend on the number of threads, and
+//! no global state is read or written.
 //!
-//! **What is refused**, as [`Invalid`]: empty matrices, NaN and infinities (with row and column), a
-//! shape that does not fit, and, where symmetry is needed, `|a_ij - a_ji|` above
-//! [`SYMMETRY`]` * max |a|`. Below that only the lower triangle is used.
+//! **Refused arguments** are reported as [`Invalid`]: empty matrices, NaN and infinities (with row and column), shapes that do
+//! not fit. Where symmetry is needed, an asymmetry `|a_ij - a_ji|` above [`SYMMETRY`]` * max |a|` is refused too; a smaller one
+//! is ignored, and only the lower triangle is used.
 
 mod eigen;
 mod in_place;
@@ -50,8 +50,8 @@ use crate::Invalid;
 /// The largest order that is left to nalgebra.
 pub const SMALL: usize = 30;
 
-/// Asymmetry that is taken for rounding, relative to the largest entry. A Gram matrix of a million
-/// rows has about `1e6 * 1e-16`.
+/// Asymmetry, relative to the largest entry, that is taken for rounding. A Gram matrix of a million rows may have an asymmetry
+/// of about `1e6 * 1e-16`.
 pub const SYMMETRY: f64 = 1e-10;
 
 /// Every call into faer says so: see "Determinism" above.
@@ -93,7 +93,7 @@ fn check_symmetric(what: &'static str, a: ArrayView2<f64>) -> Result<usize, Inva
 
 /// The power of two at or below the largest absolute entry; 1 for the zero matrix.
 ///
-/// Dividing by it is exact, and keeps the squares inside an iteration in range.
+/// Division by a power of two is exact, and keeps the squares inside an iteration from overflow and underflow.
 fn binary_scale(a: ArrayView2<f64>) -> f64 {
     let largest = a.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
     if largest > 0.0 { libm::scalbn(1.0, libm::ilogb(largest)) } else { 1.0 }

@@ -1,4 +1,4 @@
-//! Features of a kernel from some of the points: the Nystrom method.
+//! The Nystrom method: finite features whose inner products approximate a kernel, from a subset of the points.
 
 use ndarray::{Array2, ArrayView1, ArrayView2, Axis};
 
@@ -8,12 +8,14 @@ use crate::Invalid;
 /// Rows whose kernel values are held at a time.
 const BLOCK: usize = 256;
 
-/// A map `Phi(x) = L^(-1/2) V' k(x)` with `k(x)_i = kernel(z_i, x)` over `m` landmarks `z_i` and the eigenvalues `L`, vectors `V`
-/// of the landmarks' kernel matrix, so that `Phi(x).Phi(y)` is the best approximation of `kernel(x, y)` that the landmarks
-/// allow: exact at the landmarks, and never above `kernel(x, x)` for `x = y`.
+/// The feature map `Phi(x) = L^(-1/2) V' k(x)`, where `k(x)_i = kernel(z_i, x)` for `m` landmarks `z_i`, and `L` and `V` are
+/// the eigenvalues and eigenvectors of the kernel matrix of the landmarks.
 ///
-/// Williams and Seeger, *Using the Nystrom method to speed up kernel machines* (2001). Making it costs `m^2` kernel values
-/// and about `9 m^3` operations, `n` features `n m` kernel values and `n m rank` operations.
+/// `Phi(x).Phi(y)` is the best approximation of `kernel(x, y)` in the span of the landmarks. It is exact at the landmarks, and
+/// `Phi(x).Phi(x)` is never above `kernel(x, x)`.
+///
+/// Source: Williams and Seeger, *Using the Nystrom method to speed up kernel machines* (2001). The construction costs `m^2`
+/// kernel values and about `9 m^3` operations. The features of `n` points cost `n m` kernel values and `n m rank` operations.
 ///
 /// ```
 /// use fenchel_linalg::factor::Nystrom;
@@ -35,14 +37,15 @@ pub struct Nystrom<K> {
 }
 
 impl<K: Fn(ArrayView1<f64>, ArrayView1<f64>) -> f64> Nystrom<K> {
-    /// Directions whose eigenvalue is below this fraction of the largest are dropped: repeated landmarks.
+    /// Directions whose eigenvalue is below this fraction of the largest are dropped. They come from repeated landmarks.
     pub const DROPPED: f64 = 1e-10;
 
-    /// The features of a positive semidefinite kernel, from landmarks as rows.
+    /// Builds the feature map of a positive semidefinite kernel. Each row of `landmarks` is one landmark.
     ///
     /// # Errors
-    /// [`Invalid::Empty`] and [`Invalid::NonFinite`] for the landmarks, those of [`symmetric_eigen`] for the kernel matrix,
-    /// and [`Invalid::NotPositiveDefinite`] for a kernel matrix that has an eigenvalue below minus that fraction.
+    /// [`Invalid::Empty`] and [`Invalid::NonFinite`] for the landmarks, and the errors of [`symmetric_eigen`] for the kernel
+    /// matrix. [`Invalid::NotPositiveDefinite`] if an eigenvalue of the kernel matrix is below
+    /// `-sqrt(DROPPED)` = -1e-5 times the largest.
     pub fn new(landmarks: Array2<f64>, kernel: K) -> Result<Self, Invalid> {
         check_entries("landmarks", landmarks.view())?;
         let m = landmarks.nrows();

@@ -12,8 +12,8 @@ use ndarray::{Array2, ArrayView2};
 use super::{SEQUENTIAL, SMALL, check_entries, check_symmetric, from_faer, to_faer};
 use crate::{Cholesky, Invalid};
 
-/// The Cholesky factor of a symmetric positive definite matrix: what
-/// [`Cholesky::new`](crate::Cholesky::new) gives, in less time from about order 200 on.
+/// Computes the Cholesky factor of a symmetric positive definite matrix. The result is that of
+/// [`Cholesky::new`](crate::Cholesky::new), in less time from about order 200 on.
 ///
 /// # Errors
 /// Those of the [module](super), and [`Invalid::NotPositiveDefinite`] with the first pivot that is
@@ -74,7 +74,7 @@ pub fn inverse(factor: &Cholesky) -> Array2<f64> {
     Array2::from_shape_fn((n, n), |(i, j)| out[(i.max(j), i.min(j))])
 }
 
-/// Which half of a triangular matrix is read; the other may hold anything finite.
+/// Which half of a triangular matrix is read. The other half may hold any finite numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Triangle {
     /// On and below the diagonal.

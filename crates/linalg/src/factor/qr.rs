@@ -62,7 +62,7 @@ pub fn qr(a: ArrayView2<f64>) -> Result<Qr, Invalid> {
 }
 
 impl Qr {
-    /// The numerical rank: how many `|r_jj|` are above `max(m, n) eps |r_11|`.
+    /// The numerical rank: the number of `|r_jj|` above `max(m, n) eps |r_11|`.
     pub fn rank(&self) -> usize {
         let (m, n) = (self.q.nrows(), self.r.ncols());
         let negligible = m.max(n) as f64 * f64::EPSILON * self.r[[0, 0]].abs();
@@ -72,9 +72,8 @@ impl Qr {
     /// The `x` that minimises `||A x - b||`.
     ///
     /// # Errors
-    /// [`Invalid::Length`]; [`Invalid::NonFinite`]; [`Invalid::RankDeficient`] if the columns of `A`
-    /// are not independent: then `x` is not unique, and [`Svd::solve`](super::Svd::solve) has the
-    /// shortest one.
+    /// [`Invalid::Length`]; [`Invalid::NonFinite`]; [`Invalid::RankDeficient`] if the columns of `A` are linearly dependent. In
+    /// that case the minimiser is not unique, and [`Svd::solve`](super::Svd::solve) returns the shortest one.
     pub fn solve(&self, b: ArrayView1<f64>) -> Result<Array1<f64>, Invalid> {
         let (rows, columns) = (self.q.nrows(), self.r.ncols());
         let what = "right-hand side";

@@ -53,8 +53,8 @@ pub fn svd(a: ArrayView2<f64>) -> Result<Svd, Invalid> {
 }
 
 impl Svd {
-    /// How many singular values are above `relative` times the largest. `max(m, n) eps` is the
-    /// usual choice: below it nothing but rounding can be seen.
+    /// The number of singular values above `relative` times the largest. The usual choice of `relative` is `max(m, n) eps`,
+    /// below which singular values are rounding errors.
     pub fn rank(&self, relative: f64) -> usize {
         let negligible = relative * self.values[0];
         self.values.iter().take_while(|&&s| s > negligible).count()
@@ -66,8 +66,8 @@ impl Svd {
         (&self.u * &image).dot(&self.v.t())
     }
 
-    /// The shortest `x` of those that minimise `||A x - b||`, singular values up to `relative` times the
-    /// largest being taken for 0.
+    /// Returns the shortest `x` of all that minimise `||A x - b||`. Singular values up to `relative` times the largest are
+    /// taken for 0.
     ///
     /// # Errors
     /// [`Invalid::Length`]; [`Invalid::NonFinite`]; [`Invalid::Parameter`] unless `relative >= 0`.

@@ -4,9 +4,9 @@ use crate::Invalid;
 
 /// Projects on the simplex `{z : z_i >= 0, sum z_i = radius}`.
 ///
-/// The projection is `max(v_i - threshold, 0)` with the threshold that makes the sum right; it is
-/// found by sorting the entries that can be positive at all (Held, Wolfe and Crowder, *Validation of
-/// subgradient optimization*, 1974). Radius 0 gives the zero vector.
+/// The projection is `max(v_i - threshold, 0)` with the threshold for which the sum is `radius`. The threshold is found by
+/// sorting the entries that can be positive at all (Held, Wolfe and Crowder, *Validation of subgradient optimization*, 1974).
+/// Radius 0 gives the zero vector.
 ///
 /// # Errors
 /// [`Invalid::Empty`]; [`Invalid::NonFinite`]; [`Invalid::Parameter`] unless `radius` is finite and `>= 0`.
@@ -22,10 +22,10 @@ pub fn simplex(v: &mut [f64], radius: f64) -> Result<(), Invalid> {
     Ok(())
 }
 
-/// Projects on the ball `{z : sum |z_i| <= radius}`: soft thresholding at the level that makes the
-/// norm right (Duchi et al., *Efficient projections onto the l1-ball*, 2008).
+/// Projects on the ball `{z : sum |z_i| <= radius}` by soft thresholding at the level for which the norm is `radius` (Duchi et
+/// al., *Efficient projections onto the l1-ball*, 2008).
 ///
-/// A point inside is not changed by a bit.
+/// A point inside the ball keeps all its bits.
 ///
 /// # Errors
 /// [`Invalid::NonFinite`]; [`Invalid::Parameter`] unless `radius` is finite and `>= 0`.
@@ -42,7 +42,7 @@ pub fn l1_ball(v: &mut [f64], radius: f64) -> Result<(), Invalid> {
     Ok(())
 }
 
-/// `(top, t)`: the largest entry and the number with `sum_i max(v_i - top - t, 0) = radius`.
+/// Returns `(top, t)`: the largest entry, and the number `t` with `sum_i max(v_i - top - t, 0) = radius`.
 ///
 /// The values are not empty.
 fn threshold(values: impl Iterator<Item = f64> + Clone, radius: f64) -> (f64, f64) {
@@ -65,7 +65,7 @@ fn threshold(values: impl Iterator<Item = f64> + Clone, radius: f64) -> (f64, f6
 
 /// Projects on the ball `{z : ||z|| <= radius}` of the Euclidean norm.
 ///
-/// A point inside is not changed by a bit. The norm is taken without overflow or underflow.
+/// A point inside the ball keeps all its bits. The norm is computed without overflow or underflow.
 ///
 /// # Errors
 /// [`Invalid::NonFinite`]; [`Invalid::Parameter`] unless `radius` is finite and `>= 0`.

@@ -1,10 +1,10 @@
-//! Isotonic regression: the closest rising sequence.
+//! Isotonic regression: the closest non-decreasing sequence.
 
 use crate::Invalid;
 
-/// Projects on the sequences that never fall, `z_1 <= ... <= z_d`. O(d).
+/// Projects on the non-decreasing sequences, `z_1 <= ... <= z_d`. O(d).
 ///
-/// For sequences that never rise, reverse the vector before and after.
+/// For non-increasing sequences, reverse the vector before and after.
 ///
 /// # Errors
 /// [`Invalid::NonFinite`].
@@ -14,7 +14,7 @@ pub fn isotonic(v: &mut [f64]) -> Result<(), Invalid> {
     Ok(())
 }
 
-/// The rising sequence `z` with the least `sum_i w_i (z_i - v_i)^2`. O(d).
+/// Replaces `v` by the non-decreasing sequence `z` with the least `sum_i w_i (z_i - v_i)^2`. O(d).
 ///
 /// # Errors
 /// [`Invalid::NonFinite`]; [`Invalid::Length`]; [`Invalid::Parameter`] unless every weight is
@@ -34,10 +34,9 @@ struct Block {
     end: usize,
 }
 
-/// Pool adjacent violators (Ayer et al., *An empirical distribution function for sampling with
-/// incomplete information*, 1955): a new entry that is below the block before it is merged with
-/// it, and the merged block with the ones before as long as they are above. Each entry is pushed
-/// and merged at most once.
+/// Pools adjacent violators (Ayer et al., *An empirical distribution function for sampling with incomplete information*, 1955).
+/// A new entry that is below the block before it is merged with that block. The merged block is merged with earlier blocks as
+/// long as these are above it. Each entry is pushed and merged at most once.
 fn pool(v: &mut [f64], weight: impl Fn(usize) -> f64) {
     let mut blocks: Vec<Block> = Vec::new();
     for (i, &value) in v.iter().enumerate() {

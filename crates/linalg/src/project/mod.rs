@@ -8,10 +8,10 @@
 //! | `low <= z_i <= high` | [`interval`], [`intervals`] | O(d) |
 //! | `z_1 <= z_2 <= ... <= z_d` | [`isotonic`], [`isotonic_weighted`] | O(d) |
 //!
-//! All are exact: finite algorithms, no tolerance. A projection is characterised by the variational
-//! inequality `<v - P(v), z - P(v)> <= 0` for all `z` in `C`, and is non-expansive; the tests check both.
+//! All projections are exact: the algorithms are finite and have no tolerance. A projection `P` satisfies the variational
+//! inequality `<v - P(v), z - P(v)> <= 0` for all `z` in `C`, and it is non-expansive. The tests check both properties.
 //!
-//! Entries that are NaN or infinite are refused with their position, and then nothing is changed.
+//! A vector with entries that are NaN or infinite is refused with their position, and it is not changed.
 
 mod ball;
 mod isotonic;

@@ -28,19 +28,19 @@ impl Default for Tolerance {
 pub struct Integral {
     /// The value.
     pub value: f64,
-    /// Its estimated absolute error, usually too large; infinite where the integrand was not finite at a node. Above the
-    /// tolerance where evaluations or digits ran out.
+    /// The estimated absolute error, usually too large. It is infinite where the integrand was not finite at a node. It is
+    /// above the tolerance if the evaluations were used up, or the precision of `f64` was reached.
     pub error: f64,
     /// Evaluations of the integrand.
     pub evaluations: usize,
 }
 
-/// `int_a^b f(x) dx` to a tolerance; `a` and `b` may be infinite, and `a > b` changes the sign.
+/// Integrates `int_a^b f(x) dx` to a tolerance. `a` and `b` may be infinite, and `a > b` changes the sign.
 ///
-/// Bisects the piece with the largest estimated error until the sum of the errors is small enough (Piessens et al.,
-/// *QUADPACK*, 1983, chapter 2.2.2). An infinite piece is mapped to `(0, 1]` by `x = a + (1 - t) / t`; an
-/// infinite range is cut at 0. The ends are never evaluated, so that integrable singularities may stand there.
-/// Where all of the mass is in a narrow peak far from the middle, say where: [`integrate_between`].
+/// The method bisects the piece with the largest estimated error until the sum of the errors is small enough (Piessens et al.,
+/// *QUADPACK*, 1983, chapter 2.2.2). An infinite piece is mapped to `(0, 1]` by `x = a + (1 - t) / t`, and an infinite range is
+/// cut at 0. The integrand is never evaluated at the end points, which may be integrable singularities. If all of the mass is
+/// in a narrow peak far from the middle, pass its position to [`integrate_between`].
 ///
 /// # Errors
 /// [`Invalid::Parameter`] for an end that is NaN or a tolerance that is negative or not finite.
@@ -53,7 +53,7 @@ pub fn integrate(
     integrate_between(f, &[a, b], tolerance)
 }
 
-/// The integral from the first of the points to the last, with pieces that begin and end at the points between.
+/// Integrates from the first of the points to the last. The points between them become end points of pieces.
 ///
 /// # Errors
 /// As [`integrate`]; [`Invalid::Empty`] for fewer than two points; [`Invalid::Parameter`] where they neither all rise nor

@@ -8,8 +8,8 @@
 //! | `int f(x) e^(-x^2) dx` | [`gauss_hermite`] | smooth `f` |
 //! | `E f(Z)`, `Z` standard normal; `E f(m + s Z)` by [`Rule::affine`] | [`gauss_normal`] | smooth `f` |
 //!
-//! A Gauss rule of `n` nodes is exact for polynomials of degree `2n - 1`, and converges geometrically where `f` is
-//! analytic. It says nothing of its error: compare two sizes, or use [`integrate`].
+//! A Gauss rule of `n` nodes is exact for polynomials of degree up to `2n - 1`, and it converges geometrically where `f` is
+//! analytic. It has no error estimate: compare rules of two sizes, or use [`integrate`].
 //!
 //! ```
 //! use fenchel_linalg::quadrature::{Tolerance, gauss_normal, integrate};

@@ -18,10 +18,10 @@ pub fn entropy(p: &[f64]) -> f64 {
 
 /// Relative entropy `KL(p || q) = sum_i p_i log(p_i / q_i)` of two probability vectors, in nats.
 ///
-/// `+inf` where `q_i = 0 < p_i`; terms with `p_i = 0` count nothing. Never negative, and accurate
-/// even when `p` and `q` almost agree: each term is summed as `p_i log(p_i / q_i) - p_i + q_i >= 0`,
-/// so that first-order differences need not cancel. For vectors of unequal total mass this is the
-/// generalised relative entropy (the Bregman divergence of `x log x`). A negative entry makes it NaN.
+/// The result is `+inf` where `q_i = 0 < p_i`; terms with `p_i = 0` contribute nothing. It is never negative. It is accurate
+/// even when `p` and `q` almost agree, because it sums the terms `p_i log(p_i / q_i) - p_i + q_i >= 0`, in which no first-order
+/// differences cancel. For vectors of unequal total mass the result is the generalised relative entropy, which is the Bregman
+/// divergence of `x log x`. A negative entry makes it NaN.
 ///
 /// # Panics
 /// If the lengths differ.
@@ -46,7 +46,7 @@ fn kl_term(p: f64, q: f64) -> f64 {
     }
 }
 
-/// `out_i = e^(x_i) / sum_j e^(x_j)`; returns `log sum_j e^(x_j)`. O(n). See [`softmax_in_place`].
+/// Writes `out_i = e^(x_i) / sum_j e^(x_j)` and returns `log sum_j e^(x_j)`. O(n). See [`softmax_in_place`].
 ///
 /// # Panics
 /// If the lengths differ.

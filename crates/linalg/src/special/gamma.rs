@@ -1,20 +1,20 @@
-//! The logarithm of the gamma function on the positive axis, its derivatives and the inverse of
-//! the first of them: log-partition, mean and variance of gamma, beta and Dirichlet families.
+//! The logarithm of the gamma function on the positive axis, its first three derivatives, and the inverse of the first
+//! derivative. They give log-partition function, mean and variance of gamma, beta and Dirichlet families.
 //!
-//! Each derivative is the asymptotic expansion in `1 / x^2` beyond [`FAR`], and below it the
-//! recurrence that steps up to there (Abramowitz and Stegun 6.3.5, 6.3.18, 6.4.6, 6.4.11).
+//! For `x` above [`FAR`] each derivative is computed by its asymptotic expansion in `1 / x^2`. A smaller `x` is first raised
+//! above `FAR` by the recurrence of the function (Abramowitz and Stegun 6.3.5, 6.3.18, 6.4.6, 6.4.11).
 
 /// `log Gamma(x)` for `x > 0`.
 ///
-/// `+inf` at 0; NaN below. Relative accuracy to the last digits, also near its zeros 1 and 2.
+/// The result is `+inf` at 0 and NaN below. Its relative error is a few units in the last place, also near the zeros 1 and 2.
 #[inline]
 pub fn ln_gamma(x: f64) -> f64 {
     // Below 0 libm would return log |Gamma|.
     if x >= 0.0 { libm::lgamma(x) } else { f64::NAN }
 }
 
-/// From here on the expansions below, cut where they are, err by less than 1e-16 of their value:
-/// the first term left out is largest in `psi''`, where it is `19 B_18 / x^18 = 4e-17`.
+/// For `x` from here on, the truncated expansions below have a relative error of less than 1e-16. The first omitted term is
+/// largest in `psi''`, where it is `19 B_18 / x^18 = 4e-17`.
 const FAR: f64 = 12.0;
 
 /// Bernoulli numbers `B_2, B_4, ..., B_16`.
@@ -40,8 +40,8 @@ fn bernoulli_series(z: f64, factor: impl Fn(f64) -> f64) -> f64 {
 
 /// `psi(x)`, the derivative of `log Gamma`, for `x > 0`.
 ///
-/// `-inf` at 0; NaN below. Absolute error below 1e-14 for `x >= 0.1`, where the value may vanish
-/// (its zero is 1.4616...); relative error below 1e-14 elsewhere.
+/// The result is `-inf` at 0 and NaN below. For `x >= 0.1`, an interval that contains the zero 1.4616..., the absolute error is
+/// below 1e-14. Elsewhere the relative error is below 1e-14.
 pub fn digamma(x: f64) -> f64 {
     if !(x > 0.0) {
         return if x == 0.0 { f64::NEG_INFINITY } else { f64::NAN };
@@ -91,9 +91,9 @@ pub fn tetragamma(x: f64) -> f64 {
 
 /// The `x > 0` with `psi(x) = y`: the shape of a gamma variable of given mean logarithm.
 ///
-/// Newton's method from the two-piece start of T. Minka, *Estimating a Dirichlet distribution*
-/// (2000, appendix C), whose error is a few per cent; about five steps. `psi` is concave and rising,
-/// so that after the first step the iterates rise to the root.
+/// Newton's method starts from the two-piece approximation of T. Minka, *Estimating a Dirichlet distribution* (2000, appendix
+/// C), whose error is a few per cent, and takes about five steps. Since `psi` is concave and increasing, the iterates rise to
+/// the root after the first step.
 pub fn inverse_digamma(y: f64) -> f64 {
     const EULER: f64 = 0.577_215_664_901_532_9;
     if y == f64::NEG_INFINITY {

@@ -1,4 +1,4 @@
-//! Sums of exponentials and the logarithms that cancel.
+//! Sums of exponentials, and logarithms that would suffer from cancellation.
 
 /// `1 / (1 + e^-t)`, without overflow at either end.
 #[inline]
@@ -55,8 +55,8 @@ pub(super) fn arg_max(x: &[f64]) -> Option<(usize, f64)> {
 
 /// `log(1 - e^-x)` for `x >= 0`: `-inf` at 0, NaN below.
 ///
-/// The two branches of M. Maechler, *Accurately computing log(1 - exp(-|a|))* (2012): the
-/// subtraction is exact to the last digits on either side of `log 2`.
+/// The function uses the two branches of M. Maechler, *Accurately computing log(1 - exp(-|a|))* (2012), which meet at `x = log
+/// 2`. Each branch is accurate to the last digits on its side.
 #[inline]
 pub fn log1mexp(x: f64) -> f64 {
     if x <= std::f64::consts::LN_2 { (-(-x).exp_m1()).ln() } else { (-(-x).exp()).ln_1p() }

@@ -1,8 +1,8 @@
-//! Special functions of logistic, entropic and gamma models, accurate over the whole range.
+//! Special functions of logistic, entropic and gamma models, accurate over their whole domains.
 //!
-//! Natural logarithms throughout: entropies and divergences are in nats.
+//! All logarithms are natural, so entropies and divergences are in nats.
 //!
-//! | to compute | without | use |
+//! | to compute | without the problem of | use |
 //! |---|---|---|
 //! | `log sum_i e^(x_i)`, `log(e^a + e^b)` | overflow | [`log_sum_exp`], [`log_add_exp`] |
 //! | `log(1 + e^t)`, `1 / (1 + e^-t)` | overflow | [`softplus`], [`sigmoid`] |
@@ -15,7 +15,7 @@
 //! | `e^(x^2) erfc(x)` | `inf * 0` | [`erfcx`] |
 //! | the `w` with `w + log w = c` | overflow of `e^c` | [`wright_omega`] |
 //!
-//! No function here returns a `Result`: NaN in is NaN out, and a point outside the domain is NaN.
+//! No function here returns a `Result`. An argument that is NaN or outside the domain gives NaN.
 
 mod entropy;
 mod gamma;

@@ -1,12 +1,12 @@
 //! Wright's omega function.
 
-/// The `w > 0` with `w + log w = c`: Wright's omega function, Lambert's `W(e^c)` without the overflow.
+/// Wright's omega function: the `w > 0` with `w + log w = c`. It equals Lambert's `W(e^c)`, computed without overflow of `e^c`.
 ///
-/// Relative error below 1e-15 for every `c`; 0 where `e^c` underflows, `+inf` at `+inf`. Two to five
-/// exponentials or logarithms.
+/// The relative error is below 1e-15 for every `c`. The result is 0 where `e^c` underflows, and `+inf` at `+inf`. The cost is
+/// two to five exponentials or logarithms.
 ///
-/// Newton's method, on one of two forms of the equation, so that neither a tiny nor a huge `w` loses
-/// digits. Both are concave and increasing: from the first step on, the iterates rise to the root.
+/// Newton's method is applied to one of two forms of the equation, so that neither a tiny nor a huge `w` loses digits. Both
+/// forms are concave and increasing functions, so that the iterates rise to the root from the first step on.
 pub fn wright_omega(c: f64) -> f64 {
     if c > 1.0 { by_logarithm(c) } else { by_exponential(c.exp()) }
 }

@@ -6,13 +6,12 @@ use super::{ln_gamma, log1pmx};
 /// `P(X > x)` for a chi-squared variable with `degrees` degrees of freedom: the p-value of a
 /// likelihood-ratio or independence statistic.
 ///
-/// This is the regularised upper incomplete gamma function `Q(degrees / 2, x / 2)`; degrees need
-/// not be whole. 1 for `x <= 0`; NaN unless `degrees > 0`. Relative error below 1e-12 for up to
-/// 10^4 degrees, as long as the value is a normal number. Cost: O(1) terms far from the mean,
-/// O(sqrt(degrees)) near it.
+/// The result is the regularised upper incomplete gamma function `Q(degrees / 2, x / 2)`. The degrees need not be an integer.
+/// It is 1 for `x <= 0`, and NaN unless `degrees > 0`. The relative error is below 1e-12 for up to 10^4 degrees, as long as the
+/// result is a normal number. The cost is O(1) terms far from the mean and O(sqrt(degrees)) terms near it.
 ///
-/// Series of the lower function below the mean, continued fraction of the upper one above it (DLMF
-/// 8.7.1 and 8.9.2).
+/// Below the mean the power series of the lower function is used, and above it the continued fraction of the upper function
+/// (DLMF 8.7.1 and 8.9.2).
 pub fn chi_squared_tail(x: f64, degrees: f64) -> f64 {
     if !(degrees > 0.0) || x.is_nan() || degrees.is_infinite() {
         return f64::NAN;
@@ -27,10 +26,11 @@ pub fn chi_squared_tail(x: f64, degrees: f64) -> f64 {
     if x < a + 1.0 { 1.0 - lower_series(a, x) } else { upper_fraction(a, x) }
 }
 
-/// `P(X <= x)` for a chi-squared variable with `degrees` degrees of freedom, with full relative accuracy where it is tiny.
+/// `P(X <= x)` for a chi-squared variable with `degrees` degrees of freedom, with full relative accuracy where the probability
+/// is tiny.
 ///
-/// This is the regularised lower incomplete gamma function `P(degrees / 2, x / 2)`. 0 for `x <= 0`; NaN unless `degrees > 0`.
-/// Cost as of [`chi_squared_tail`].
+/// The result is the regularised lower incomplete gamma function `P(degrees / 2, x / 2)`. It is 0 for `x <= 0`, and NaN unless
+/// `degrees > 0`. The cost is that of [`chi_squared_tail`].
 pub fn chi_squared_cdf(x: f64, degrees: f64) -> f64 {
     // With x < a + 1 for half of both numbers the series is the smaller part.
     if x > 0.0 && degrees > 0.0 && degrees < f64::INFINITY && x < degrees + 2.0 {
@@ -67,8 +67,7 @@ fn lower_series(a: f64, x: f64) -> f64 {
     gamma_density(a, x) * sum
 }
 
-/// `Q(a, x)` by its continued fraction, evaluated from the front (Lentz's method as modified by
-/// Thompson and Barnett).
+/// `Q(a, x)` by its continued fraction, with the forward evaluation of Lentz as modified by Thompson and Barnett.
 fn upper_fraction(a: f64, x: f64) -> f64 {
     // No denominator vanishes for x >= a + 1: all the partial denominators are positive.
     let mut b = x + 1.0 - a;
@@ -94,8 +93,8 @@ fn upper_fraction(a: f64, x: f64) -> f64 {
 
 /// `e^(x^2) erfc(x)`, the scaled complementary error function.
 ///
-/// The ratio of normal tail to normal density without underflow: for large `x` it falls like
-/// `1 / (x sqrt(pi))`. `+inf` below about -26.6.
+/// It is proportional to the ratio of the normal tail probability to the normal density, and does not underflow. For large `x`
+/// it behaves like `1 / (x sqrt(pi))`. It is `+inf` for `x` below about -26.6.
 pub fn erfcx(x: f64) -> f64 {
     if x < 10.0 {
         // x^2 = square + rest exactly, so that the exponential loses nothing to the rounding of x^2.
