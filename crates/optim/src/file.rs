@@ -1,25 +1,27 @@
-//! Files that appear whole or not at all.
+//! Atomic replacement of files.
 //!
-//! [`replace`] writes a draft beside the file and renames it when all is written and on the disk. Whoever reads the
-//! file, or interrupts the writing, finds the old content or the new one.
+//! [`replace`] writes a draft beside the file, and renames it when everything is written and on the disk. A reader of the file,
+//! or a crash during the writing, finds either the old content or the new one.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Replaces the content of a file by what `write` writes.
+/// Replaces the content of a file by what the closure `write` writes.
 ///
-/// - A file that is there keeps its mode, and its content until all is written. A link is followed. A read-only one is refused.
-/// - A device or a pipe is written to as it is, and so is what a process has open, by its name in `/dev`: `/dev/stdout`, or a
-///   shell's `>(command)`.
-/// - A draft that an earlier process left behind is removed.
-/// - The file is a new one of the old name. Its other names (hard links) keep the old content; its owner is this process's.
+/// - An existing file keeps its mode, and it keeps its content until the new one is complete. A link is followed. A read-only
+///   file is refused.
+/// - A device or a pipe is written to directly. So is a file that a process has open, named by `/dev/stdout` or by a shell's
+///   `>(command)`.
+/// - A draft that a killed process left behind is removed.
+/// - The result is a new file with the old name. Other names of the old file (hard links) keep the old content, and the owner
+///   of the new file is the owner of this process.
 ///
-/// The draft is called `.NAME.PROCESS-COUNT.partial` and stands in the folder of the file, with the mode of the file.
+/// The draft is called `.NAME.PROCESS-COUNT.partial`. It is in the folder of the file and has the mode of the file.
 ///
 /// # Errors
-/// Those of the file system and of `write`, with the path in front. The file is then as it was.
+/// Errors of the file system and of `write`, preceded by the path. The file is then unchanged.
 pub fn replace(
     path: impl AsRef<Path>,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -28,7 +30,8 @@ pub fn replace(
     replace_as_private(path, path, write)
 }
 
-/// As [`replace`], for a file that tells what another one holds: it gets the mode of `secret`, if that is there.
+/// Does the same as [`replace`], for a file that reveals content of another file `secret`: if `secret` exists, the new file
+/// gets its mode.
 ///
 /// # Errors
 /// Those of [`replace`].
@@ -44,7 +47,7 @@ pub fn replace_as_private(
     place(path).and_then(|place| place.fill(mode, write)).map_err(|error| at(path, &error))
 }
 
-/// Refuses a path that [`replace`] could not write to: before the work whose result goes there.
+/// Checks that [`replace`] could write to a path. Call it before a long computation whose result is to be written there.
 ///
 /// # Errors
 /// Those of [`replace`].
@@ -59,7 +62,7 @@ pub fn check_writable(path: impl AsRef<Path>) -> io::Result<()> {
     place(path).and_then(check).map_err(|error| at(path, &error))
 }
 
-/// Whether [`replace`] would put a new file in the place of the old one, rather than write to what is there.
+/// Whether [`replace`] would create a new file in the place of the old one, rather than write to an existing device or pipe.
 pub fn is_replaced(path: impl AsRef<Path>) -> bool {
     matches!(place(path.as_ref()), Ok(Place::Regular(_)))
 }

@@ -1,7 +1,7 @@
-//! Minimisation of `f(x) + h(x)`, `f` smooth and `h` with a proximal operator, by FISTA.
+//! FISTA: minimisation of `f(x) + h(x)` for a smooth `f` and an `h` with a proximal operator.
 //!
-//! The batch method for regularisers that are not separable (balls, simplex, total variation), where methods
-//! that look at one term at a time would need a full proximal step for each.
+//! Use this batch method for regularisers that are not separable (balls, simplex, total variation). A method that processes one
+//! term at a time would need a full proximal step for each term there.
 //!
 //! ```text
 //! x_{k+1} = prox( y_k - s grad f(y_k), s ),     y_{k+1} = x_{k+1} + ((t_k - 1) / t_{k+1}) (x_{k+1} - x_k)
@@ -13,9 +13,9 @@
 //! | `s` | step, at most `1/L` where `L` is the Lipschitz constant of the gradient |
 //! | `t_k` | momentum, `t_{k+1} = (1 + sqrt(1 + 4 t_k^2)) / 2` |
 //!
-//! Sources: Beck and Teboulle, "A fast iterative shrinkage-thresholding algorithm", SIAM Journal on Imaging
-//! Sciences 2 (2009); the restart is the gradient scheme of O'Donoghue and Candes, "Adaptive restart for
-//! accelerated gradient schemes", Foundations of Computational Mathematics 15 (2015).
+//! Source: Beck and Teboulle, "A fast iterative shrinkage-thresholding algorithm", SIAM Journal on Imaging Sciences 2 (2009).
+//! The restart is the gradient scheme of O'Donoghue and Candes, "Adaptive restart for accelerated gradient schemes",
+//! Foundations of Computational Mathematics 15 (2015).
 
 use fenchel_linalg::Invalid;
 use serde::{Deserialize, Serialize};
@@ -26,11 +26,11 @@ use crate::{Certificate, Iterative, Observer, Regulariser, Solution, Status, Sto
 /// How the step of [`fista`](fn@fista) is found.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub enum FistaStep {
-    /// Halved until the quadratic upper bound at the step holds, doubled once at every restart; the first step
-    /// is found by doubling. A trial costs a value, half a pass.
+    /// The step is halved until the quadratic upper bound of `f` holds at the new point, and doubled once at every restart. The
+    /// first step is found by doubling. Every trial costs one value of `f`, which is half a pass.
     #[default]
     Backtracking,
-    /// A given step, at most `1/L`; at most `2/L` can converge at all.
+    /// A given step. The theory needs a step of at most `1/L`; above `2/L` the method does not converge in general.
     Constant(f64),
 }
 
@@ -39,7 +39,7 @@ pub enum FistaStep {
 /// | field | default | meaning |
 /// |---|---|---|
 /// | `step` | `Backtracking` | how the step is found |
-/// | `restart` | true | forgets the momentum when it points uphill: linear convergence without knowing `mu` |
+/// | `restart` | true | resets the momentum when it points uphill: linear convergence without knowledge of the strong convexity `mu` |
 /// | `stop` | see [`Stop`] | when to end; a pass is one gradient |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -58,12 +58,12 @@ impl Default for FistaSettings {
     }
 }
 
-/// The state of [`fista`](fn@fista): a point, and the step that held there, which spares the search for one.
+/// The state of [`fista`](fn@fista): a point, and the last accepted step, which saves the search for a first step.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct FistaState<P = Vec<f64>> {
     /// The point.
     pub point: P,
-    /// The step; absent in a state made from a point, and without meaning for a constant step.
+    /// The step. It is absent in a state made from a point, and ignored for a constant step.
     #[serde(default)]
     pub step: Option<f64>,
 }
@@ -83,11 +83,12 @@ impl<P> FistaState<P> {
 
 /// Minimises `f + h` from `start`, a point or the state of a former run.
 ///
-/// `f` may be infinite outside an open domain, as `-ln` is, if the start lies in it: with backtracking no iterate leaves it.
+/// `f` may be infinite outside an open domain, as `-ln` is, if the start lies inside. With backtracking all iterates stay
+/// inside.
 ///
-/// An iteration costs a gradient, with backtracking a value as well, and a proximal step. Certifies what
-/// [`Smooth::certify_composite`] knows, else the norm of the gradient mapping `(x - prox(x - s g, s)) / s`, which
-/// vanishes exactly at the minimisers.
+/// An iteration costs a gradient and a proximal step, and with backtracking a value of `f` as well. The certificate is that of
+/// [`Smooth::certify_composite`] if it is implemented. Otherwise it is the norm of the gradient mapping `(x - prox(x - s g, s))
+/// / s`, where `g` is the gradient of `f` and `s` the step. This norm vanishes exactly at the minimisers.
 ///
 /// # Errors
 /// [`Invalid`] for a start of the wrong length or with non-finite entries, a regulariser that does not fit, or
@@ -317,8 +318,8 @@ impl<S: Smooth, R: Regulariser> Iterative for Fista<S, R> {
     }
 }
 
-/// `||x - prox(x - s g, s)|| / s`: how far a proximal gradient step of size `s` moves. It vanishes exactly at
-/// the minimisers of `f + h`, whatever `s > 0`.
+/// The norm `||x - prox(x - s g, s)|| / s` of the gradient mapping, for a proximal gradient step of size `s`. It vanishes
+/// exactly at the minimisers of `f + h`, for every `s > 0`.
 pub fn gradient_mapping<R: Regulariser>(h: &R, x: &[f64], gradient: &[f64], step: f64) -> f64 {
     if R::IDENTITY {
         return gradient.iter().map(|g| g * g).sum::<f64>().sqrt();

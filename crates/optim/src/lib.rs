@@ -1,9 +1,10 @@
-//! The protocol that every iterative method of Fenchel speaks.
+//! The interface and the outer loop of every iterative method of Fenchel.
 //!
-//! A solver is a function `method(&problem, &settings, start, &mut observer) -> Solution`. Inside, it
-//! is an [`Iterative`]: a checked problem, a state, and how to move on. The one outer loop [`run`]
-//! owns the clock, the stopping rule [`Stop`], the divergence guard and the [`Observer`]. What a run
-//! proves is a [`Certificate`]; how it ended is a [`Status`]; neither is ever an error.
+//! A solver is a function `method(&problem, &settings, start, &mut observer) -> Solution`. Internally it constructs an
+//! [`Iterative`], which holds the checked problem and the state of the method, and passes it to [`run`]. This outer loop
+//! measures time, applies the stopping rule [`Stop`], detects divergence and calls the [`Observer`]. A run returns a
+//! [`Certificate`], the proved bound at its point, and a [`Status`], the way it ended. Ending without convergence is not an
+//! error.
 //!
 //! ```
 //! use std::ops::ControlFlow;
@@ -33,15 +34,15 @@
 //! | module | what |
 //! |---|---|
 //! | (root) | [`run`], [`Iterative`], [`CertificateCost`], [`Stop`], [`Certificate`], [`Report`], [`Observer`], [`Trace`], [`Budget`], [`Average`], [`StepSize`], [`Refusal`], [`MAX_MEMORY`] |
-//! | [`loss`] | losses of one margin, with conjugates and exact dual steps |
+//! | [`loss`] | losses as functions of the margin, with conjugates and exact dual steps |
 //! | [`prox`] | regularisers and proximal operators |
 //! | [`random`] | seeds, streams, visiting orders, alias tables, sum trees |
 //! | [`scalar`] | equations of one unknown |
-//! | [`lbfgs`](mod@lbfgs), [`line_search`] | smooth minimisation; OWL-QN with an l1 penalty; between bounds |
-//! | [`fista`](mod@fista) | smooth plus regulariser, separable or not |
+//! | [`lbfgs`](mod@lbfgs), [`line_search`] | minimisation of smooth functions, also with an l1 penalty (OWL-QN) or with bounds |
+//! | [`fista`](mod@fista) | a smooth function plus a regulariser, separable or not |
 //! | [`newton`](mod@newton) | twice differentiable functions: Newton-CG, and Newton with a Cholesky factorisation |
 //! | [`model`] | saving and loading, versioned and checked |
-//! | [`file`](mod@file) | files that appear whole or not at all |
+//! | [`file`](mod@file) | atomic replacement of files |
 #![forbid(unsafe_code)]
 
 pub mod file;

@@ -16,8 +16,8 @@ const DECREASE: f64 = 1e-4;
 /// Remaining slope, as a fraction of the initial one.
 const CURVATURE: f64 = 0.9;
 
-/// A search for a step with sufficient decrease by shrinking, driven from outside as [`Wolfe`] is: values alone, where the
-/// slope at a trial point costs extra or does not exist (Armijo, 1966).
+/// Backtracking line search for sufficient decrease (Armijo, 1966). It needs function values only, and serves where the slope
+/// at a trial point costs extra or does not exist. The caller evaluates the function at each trial step, as for [`Wolfe`].
 ///
 /// ```
 /// use fenchel_optim::line_search::{Armijo, Search};
@@ -32,7 +32,7 @@ pub struct Armijo {
     value: f64,
     slope: f64,
     step: f64,
-    /// Fraction of the slope that the value must fall by; `1e-4`.
+    /// The value must fall by at least this fraction of the predicted decrease; `1e-4`.
     pub decrease: f64,
     /// Factor between trials; `0.5`.
     pub shrink: f64,
@@ -40,8 +40,8 @@ pub struct Armijo {
 }
 
 impl Armijo {
-    /// A search from a point with this value and (negative) slope along the direction. For a composite function, `slope` is
-    /// the decrease that its model predicts for a step of 1.
+    /// Starts a search from a point with this value and (negative) slope along the direction. For a composite function, `slope`
+    /// is minus the decrease that its model predicts for a step of 1.
     pub fn new(value: f64, slope: f64, first: f64) -> Self {
         Armijo { value, slope, step: first, decrease: DECREASE, shrink: 0.5, left: 60 }
     }
@@ -51,7 +51,8 @@ impl Armijo {
         self.step
     }
 
-    /// Takes the value at [`step`](Armijo::step); one that is infinite or NaN is too high. Fails after 60 trials.
+    /// Receives the value at [`step`](Armijo::step). An infinite value or NaN counts as too high. The search fails after 60
+    /// trials.
     pub fn record(&mut self, value: f64) -> Search {
         let noise = 4.0 * f64::EPSILON * self.value.abs();
         if value <= self.value + self.decrease * self.step * self.slope + noise {
@@ -66,11 +67,12 @@ impl Armijo {
     }
 }
 
-/// A search for a step with the strong Wolfe conditions, driven from outside: ask for a
-/// [`step`](Wolfe::step), evaluate there, [`record`](Wolfe::record) the result.
+/// A line search for the strong Wolfe conditions. The caller evaluates the function: ask for a [`step`](Wolfe::step), evaluate
+/// value and slope there, [`record`](Wolfe::record) them, and repeat.
 ///
-/// Reference: Nocedal and Wright, "Numerical Optimization" (2006), algorithms 3.5 and 3.6: grow until
-/// a minimum is bracketed, two to ten times by the secant of the slopes, then zoom in by cubic interpolation, bisecting where that is no help.
+/// Reference: Nocedal and Wright, "Numerical Optimization" (2006), algorithms 3.5 and 3.6. The step grows by a factor of two to
+/// ten, chosen by the secant of the slopes, until a minimum is bracketed. Cubic interpolation then shrinks the bracket, or
+/// bisection where interpolation does not help.
 #[derive(Debug, Clone)]
 pub struct Wolfe {
     origin: Trial,
@@ -88,7 +90,7 @@ struct Trial {
 }
 
 impl Wolfe {
-    /// A search from a point with this value and (negative) slope along the direction.
+    /// Starts a search from a point with this value and (negative) slope along the direction.
     pub fn new(value: f64, slope: f64, first: f64) -> Self {
         let origin = Trial { step: 0.0, value, slope };
         Wolfe { origin, low: origin, high: None, step: first, evaluations: 0 }
@@ -99,7 +101,7 @@ impl Wolfe {
         self.step
     }
 
-    /// Takes the value and the slope along the direction at [`step`](Wolfe::step).
+    /// Receives the value and the slope along the direction at [`step`](Wolfe::step).
     pub fn record(&mut self, value: f64, slope: f64) -> Search {
         self.evaluations += 1;
         let here = Trial { step: self.step, value, slope };

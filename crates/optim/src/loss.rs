@@ -1,4 +1,4 @@
-//! Losses of one real argument: what a term of a linear model does with its margin.
+//! Losses of one real argument, the margin of a row of a linear model.
 
 use fenchel_linalg::Invalid;
 
@@ -25,18 +25,18 @@ fn beyond(f: impl Fn(f64) -> (f64, f64), from: f64, end: f64) -> f64 {
 /// | `phi*(u; y) = sup_t ut - phi(t; y)` | [`conjugate`](Loss::conjugate) |
 /// | the `u` with `u = phi'(m - qu)` | [`dual_step`](Loss::dual_step) |
 ///
-/// Implementations promise that 0 lies in the domain of `phi*` (the loss is bounded below): dual
-/// points are repaired by shrinking them towards 0.
+/// An implementation guarantees that the loss is bounded below, that is, 0 lies in the domain of `phi*`. So a dual point can be
+/// made feasible by shrinking it towards 0.
 pub trait Loss: Sync {
     /// Its name in messages.
     const NAME: &'static str;
 
-    /// Whether the conjugate and the dual step are known. Without them there are no dual methods and no
-    /// duality gaps; certificates are then norms of the gradient mapping.
+    /// Whether the conjugate and the dual step are implemented. Without them there are no dual methods and no duality gaps, and
+    /// certificates are norms of the gradient mapping.
     const HAS_DUAL: bool = true;
 
-    /// Whether `phi(s t; y)` falls for ever as `s` grows, for every `t` with `y t > 0`: the loss of a label whose infimum no margin
-    /// attains.
+    /// Whether `phi(s t; y)` decreases as `s` grows without bound, for every `t` with `y t > 0`. This holds for losses of class
+    /// labels whose infimum no finite margin attains, such as the logistic loss.
     const RECEDES: bool = false;
 
     /// `phi(t; y)`.
@@ -48,11 +48,10 @@ pub trait Loss: Sync {
     /// `phi''(t; y)`, almost everywhere.
     fn second(&self, t: f64, y: f64) -> f64;
 
-    /// The Lipschitz constant of `phi'`; infinite where there is none: for a loss with a kink, or one
-    /// whose `phi''` is unbounded.
+    /// The Lipschitz constant of `phi'`. It is infinite for a loss with a kink or with an unbounded `phi''`.
     fn curvature(&self) -> f64;
 
-    /// Whether [`second`](Loss::second) makes a quadratic model of the loss: false for a loss with a kink.
+    /// Whether [`second`](Loss::second) gives a quadratic model of the loss. It is false for a loss with a kink.
     fn twice_differentiable(&self) -> bool {
         self.curvature().is_finite()
     }
@@ -62,28 +61,27 @@ pub trait Loss: Sync {
         false
     }
 
-    /// `phi*(u; y)`; `+inf` outside its domain, which is taken closed and with a slack of 1e-12, relative to
-    /// an end beyond 1.
+    /// `phi*(u; y)`, and `+inf` outside its domain. The domain is taken closed and enlarged by 1e-12, relative to an end beyond
+    /// 1.
     fn conjugate(&self, u: f64, y: f64) -> f64;
 
     /// The `u` that solves `u = phi'(m - q u; y)` (an inclusion at a kink), for `q >= 0`.
     ///
-    /// Exact coordinate maximisation of the dual: `m` is the margin with this term's own contribution
-    /// removed and `q = ||a||^2 / (mu n)`. `guess` is the margin of the current point, near which the
-    /// solution is usually found.
+    /// This step maximises the dual exactly along one coordinate. `m` is the margin without the contribution of this term, and
+    /// `q = ||a||^2 / (mu n)`. `guess` is the margin of the current point, and the solution is usually near it.
     ///
-    /// Provided as [`interval_step`](Loss::interval_step), which needs the derivative alone; a closed form or an
-    /// iteration that knows the loss is faster.
+    /// The default is [`interval_step`](Loss::interval_step), which uses only the derivative. A closed form, or an iteration
+    /// made for the loss, is faster.
     fn dual_step(&self, m: f64, q: f64, y: f64, guess: f64) -> f64 {
         self.interval_step(m, q, y, guess)
     }
 
-    /// The same `u` by a search of the interval between the current dual variable `(m - guess) / q` and
-    /// `phi'(guess)`: the interval step of Defazio's thesis, section 2.3.1 (with the sign of its quadratic put
-    /// right).
+    /// Computes the same `u` as [`dual_step`](Loss::dual_step) by a search of the interval between the current dual variable
+    /// `(m - guess) / q` and `phi'(guess)`. This is the interval step of A. Defazio, PhD thesis (2014), section 2.3.1, with a
+    /// sign error in its quadratic corrected.
     ///
-    /// `u - phi'(m - q u)` rises with `u` and has opposite signs at the two ends, so the maximum along the
-    /// coordinate always lies between them: for one margin a term, the interval step is the exact step.
+    /// `u - phi'(m - q u)` increases with `u` and has opposite signs at the two ends of the interval, so that the solution lies
+    /// between them. Where each term has a single margin, the interval step is therefore the exact step.
     fn interval_step(&self, m: f64, q: f64, y: f64, guess: f64) -> f64 {
         let towards = self.derivative(guess, y);
         if !(q > 0.0) {
@@ -100,8 +98,8 @@ pub trait Loss: Sync {
         increasing_root(excess, current.min(towards), current.max(towards), towards, 1e-15)
     }
 
-    /// Replaces margins by `phi(t_i; y_i)`: a batch of [`value`](Loss::value), which a loss may vectorise. The two may
-    /// differ by rounding, here as in the three that follow.
+    /// Replaces the margins `t_i` by `phi(t_i; y_i)`. This batch version of [`value`](Loss::value) may be vectorised by a loss.
+    /// Its results may differ from `value` by rounding; the same holds for the next three functions.
     fn values(&self, margins: &mut [f64], targets: &[f64]) {
         margins.iter_mut().zip(targets).for_each(|(t, &y)| *t = self.value(*t, y));
     }
@@ -116,7 +114,7 @@ pub trait Loss: Sync {
         margins.iter_mut().zip(targets).for_each(|(t, &y)| *t = self.second(*t, y));
     }
 
-    /// Replaces margins by `phi'(t_i; y_i)` and returns `sum_i phi(t_i; y_i)`, of which a loss may share the work.
+    /// Replaces the margins by `phi'(t_i; y_i)` and returns `sum_i phi(t_i; y_i)`. A loss may share work between the two.
     fn derivatives_and_sum(&self, margins: &mut [f64], targets: &[f64]) -> f64 {
         let mut sum = 0.0;
         for (t, &y) in margins.iter_mut().zip(targets) {
@@ -142,6 +140,6 @@ pub trait Loss: Sync {
     /// Checks the target of a row.
     ///
     /// # Errors
-    /// [`Invalid::Target`], or [`Invalid::Label`] where it is that of a class, with the row and what the loss expects.
+    /// [`Invalid::Target`], or [`Invalid::Label`] for a class label, with the row and what the loss expects.
     fn check_target(&self, row: usize, y: f64) -> Result<(), Invalid>;
 }

@@ -1,8 +1,8 @@
 //! Saving and loading of fitted models.
 //!
-//! A file is JSON: `{"kind": "...", "version": 1, "model": {...}, "crc32": ...}`. Loading checks the kind, the version
-//! and the checksum of the model's text, then the model checks itself. A file of another kind, of a later version,
-//! damaged or edited by hand is refused by name instead of failing later.
+//! A file is JSON: `{"kind": "...", "version": 1, "model": {...}, "crc32": ...}`. Loading checks the kind, the version and the
+//! checksum of the text of the model. Then the model checks its own content. A file of another kind or a later version, or one
+//! that is damaged or was edited by hand, is refused with an error that says so.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -85,10 +85,10 @@ pub trait Saved: Serialize + DeserializeOwned {
     /// Version of the form of the model.
     const VERSION: u32;
 
-    /// Checks what a file can get wrong: shapes, ranges, finiteness.
+    /// Checks shapes, ranges and finiteness, which a file can get wrong.
     ///
     /// # Errors
-    /// One sentence that names the field and what was expected.
+    /// A sentence that names the field and what was expected.
     fn check(&self) -> Result<(), String>;
 
     /// Writes the model as JSON.
@@ -109,7 +109,7 @@ pub trait Saved: Serialize + DeserializeOwned {
     /// Reads a model that [`save`](Saved::save) wrote. Numbers come back bit for bit.
     ///
     /// # Errors
-    /// [`ModelError`], by what is wrong with the file.
+    /// A [`ModelError`] that says what is wrong with the file.
     fn load(mut from: impl Read) -> Result<Self, ModelError> {
         let kind = Self::KIND;
         let format = |source: serde_json::Error| ModelError::Format { kind, source };
@@ -136,7 +136,7 @@ pub trait Saved: Serialize + DeserializeOwned {
         Ok(model)
     }
 
-    /// Writes the model to a file, whole or not at all: [`file::replace`].
+    /// Writes the model to a file with [`file::replace`]: the file is complete, or unchanged.
     ///
     /// # Errors
     /// [`ModelError::Io`], with the path.
@@ -164,7 +164,8 @@ pub trait Saved: Serialize + DeserializeOwned {
     }
 }
 
-/// A file of the text of a model, with its checksum: for programs that write or change models as JSON.
+/// The content of a model file with its checksum, from the text of the model. It serves programs that write or change models as
+/// JSON.
 pub fn envelope(kind: &str, version: u32, model: &str) -> String {
     let (kind, crc) = (serde_json::Value::from(kind), crc32fast::hash(model.as_bytes()));
     format!(r#"{{"kind":{kind},"version":{version},"model":{model},"crc32":{crc}}}"#)

@@ -1,11 +1,11 @@
-//! What a method refuses to do, in one vocabulary for every crate.
+//! The error of a method that does not support a problem, shared by all crates.
 
 /// The default of every `max_memory` setting: 4 GiB.
 pub const MAX_MEMORY: Option<u64> = Some(4 << 30);
 
-/// Why a method does not take a problem whose arguments are all right. Nothing was computed or allocated.
+/// The reason why a method does not support a problem whose arguments are valid. Nothing was computed or allocated.
 ///
-/// A crate's `Error` has it as a variant, beside [`Invalid`](fenchel_linalg::Invalid), so that `?` converts both:
+/// The `Error` of a crate has it as a variant beside [`Invalid`](fenchel_linalg::Invalid), so that `?` converts both:
 ///
 /// ```
 /// use fenchel_linalg::Invalid;
@@ -69,9 +69,9 @@ impl Refusal {
         Refusal::Unsupported { method, what: what.into() }
     }
 
-    /// Refuses `what`, which needs so many bytes, where that is more than `max_memory`; `None` is no limit.
+    /// Refuses `what` if the number of bytes that it needs exceeds `max_memory`. `None` means no limit.
     ///
-    /// Multiply sizes with `saturating_mul`: a need beyond `u64` is refused by every limit.
+    /// Compute sizes with `saturating_mul`: a size beyond `u64` then exceeds every limit.
     ///
     /// # Errors
     /// [`Refusal::MemoryLimit`].

@@ -1,11 +1,10 @@
-//! Equations of one unknown.
+//! Solvers for equations of one unknown.
 
-/// The root of an increasing function in `[low, high]` by Newton steps inside a shrinking bracket.
+/// Finds the root of an increasing function in `[low, high]` by Newton steps inside a shrinking bracket.
 ///
-/// `f` returns the value and the derivative; the sign change must lie in the bracket, else the nearer
-/// end is returned. A Newton step that would leave the bracket, or a derivative that is no help, is
-/// replaced by a bisection. Ends when a step moves
-/// by less than `tolerance * (1 + |x|)`, or after 200 evaluations. NaN where an end of the bracket is NaN, or they are crossed.
+/// `f` returns the value and the derivative. If the root is not in the bracket, the nearer end is returned. Bisection replaces
+/// a Newton step that would leave the bracket or has no usable derivative. The iteration ends when a step is shorter than
+/// `tolerance * (1 + |x|)`, or after 200 evaluations. The result is NaN if an end of the bracket is NaN, or if `low > high`.
 ///
 /// Reference: the safeguarded Newton method of textbooks ("rtsafe").
 pub fn increasing_root(
@@ -43,9 +42,10 @@ pub fn increasing_root(
     x
 }
 
-/// The maximiser of a concave (or unimodal) function in `[low, high]`, to within `tolerance`.
+/// Finds the maximiser of a concave (or unimodal) function in `[low, high]`, to within `tolerance`.
 ///
-/// Parabolas through the best three points, golden sections where they are no help. At most 100 evaluations.
+/// Each step takes the maximum of the parabola through the best three points, or a golden section where the parabola does not
+/// help. At most 100 evaluations.
 ///
 /// Reference: R. P. Brent, "Algorithms for minimization without derivatives" (1973), chapter 5.
 pub fn brent_maximum(

@@ -3,33 +3,33 @@
 use fenchel_linalg::Invalid;
 use serde::{Deserialize, Serialize};
 
-/// How far a method moves in a step. True steps throughout: large means far.
+/// The step size of a method. All values are true step sizes, so that larger means farther.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub enum StepSize {
-    /// The method's own step, computed from the constants of the problem; each method documents it.
+    /// The step that the theory of the method gives, computed from the constants of the problem. Each method documents it.
     #[default]
     Theory,
     /// A multiple of the method's own step.
     Scaled(f64),
     /// A given step.
     Constant(f64),
-    /// `first / k^power` in step `k = 1, 2, ...`; only for methods that say so.
+    /// `first / k^power` in step `k = 1, 2, ...`. Only some methods support it, and document it.
     Decaying {
         /// The first step.
         first: f64,
         /// How fast the steps shrink; 1 and 1/2 are usual.
         power: f64,
     },
-    /// Found by a line search on the way; only for methods that say so.
+    /// Found by a line search during the run. Only some methods support it, and document it.
     Backtracking,
 }
 
 impl StepSize {
-    /// The step in force, where `theory` is the method's own.
+    /// The step size to use, where `theory` is the step that the theory gives.
     ///
     /// # Errors
-    /// [`Invalid::Parameter`] for a step or factor that is not a finite number above 0; [`Invalid::Layout`] for
-    /// steps that change on the way, which are not one number.
+    /// [`Invalid::Parameter`] for a step or factor that is not a finite number above 0. [`Invalid::Layout`] for `Decaying` and
+    /// `Backtracking`, which are not a single number.
     pub fn resolve(&self, theory: f64) -> Result<f64, Invalid> {
         match *self {
             StepSize::Theory => Ok(theory),

@@ -1,4 +1,4 @@
-//! L-BFGS between bounds.
+//! L-BFGS with bounds on the variables.
 //!
 //! ```text
 //! min_x  f(x)    lower_c <= x_c <= upper_c
@@ -8,17 +8,17 @@
 //! |---|---|
 //! | `g` | gradient |
 //! | `p` | projected gradient: `g` without the coordinates that a bound holds back |
-//! | free | coordinates that are not at a bound with `g` pointing outwards |
+//! | free | coordinates other than those at a bound where `-g` points outwards |
 //!
-//! The quasi-Newton direction is that of the free coordinates alone: the pairs are restricted to them, so that a bound that
-//! holds does not blur the curvature of the others. Coordinates that are near a bound and move towards it are held as well,
-//! since they would cut the step short; the walk back is along the projected path, on which all of them reach their
-//! bounds at once. Reference: Bertsekas, "Projected Newton methods for optimization problems with simple constraints"
-//! (1982), with the two-loop recursion of L-BFGS as the matrix.
+//! The quasi-Newton direction is computed for the free coordinates only. The L-BFGS pairs are restricted to these, so that
+//! active bounds do not affect the estimated curvature of the free coordinates. A coordinate that is near a bound and moves
+//! towards it is also held fixed, because it would cut the step short. The line search follows the projected path. Reference:
+//! Bertsekas, "Projected Newton methods for optimization problems with simple constraints" (1982), with the two-loop recursion
+//! of L-BFGS in place of the Hessian.
 //!
-//! The norm of `p` vanishes exactly at the points that satisfy the first-order conditions, and it is the certificate where the
-//! function knows no better one. Where `f` is strongly convex with constant `mu`, `f(x) - ||p||^2 / (2 mu)` is a lower
-//! bound, as without bounds.
+//! The norm of `p` vanishes exactly at the points that satisfy the first-order conditions. It is the certificate unless the
+//! function has a better one. Where `f` is strongly convex with constant `mu`, `f(x) - ||p||^2 / (2 mu)` is a lower bound of
+//! the optimum, as without bounds.
 
 use fenchel_linalg::Invalid;
 
@@ -84,12 +84,13 @@ impl Bounds {
     }
 }
 
-/// Minimises a smooth function between bounds from `start`, a point or the state of a former run; a start outside is moved
-/// to the bounds.
+/// Minimises a smooth function between bounds from `start`, which is a point or the state of a former run. A start outside the
+/// bounds is projected onto them.
 ///
-/// A pass is one evaluation; a step costs O(memory d) besides. Certifies through [`Smooth::certify`], given the projected
-/// gradient in the place of the gradient. Ends as `Stalled` when no decrease can be found at working precision. Where `f` is
-/// infinite the step is shortened, so that a domain (positive definite matrices, say) needs no bounds of its own.
+/// A pass is one evaluation of the function; a step costs O(memory d) besides. The certificate is that of [`Smooth::certify`],
+/// which receives the projected gradient in place of the gradient. The run ends as `Stalled` when no decrease can be found at
+/// working precision. Where `f` is infinite the step is shortened, so that an open domain (positive definite matrices, say)
+/// needs no bounds of its own.
 ///
 /// # Errors
 /// [`Invalid`] for a start or bounds of the wrong length, a start that is not finite, bounds that cross or leave no

@@ -1,11 +1,11 @@
-//! The matrix of L-BFGS, kept as pairs of vectors.
+//! The L-BFGS approximation of the inverse Hessian, stored as pairs of vectors.
 
 use std::collections::VecDeque;
 
 use fenchel_linalg::lanes;
 use serde::{Deserialize, Serialize};
 
-/// An estimate `H` of an inverse Hessian from the last few steps `s_k` and differences of gradients `z_k`.
+/// An estimate `H` of an inverse Hessian from the last few steps `s_k` and gradient differences `z_k`.
 ///
 /// Reference: Nocedal and Wright, "Numerical Optimization" (2006), algorithm 7.4.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -33,7 +33,8 @@ impl Memory {
         self.pairs.is_empty()
     }
 
-    /// Whether this is a memory of `capacity` vectors of length `d`: what a state that was read back is asked.
+    /// Whether this memory holds up to `capacity` pairs of vectors of length `d`. A state that was read from a file is checked
+    /// by it.
     pub fn fits(&self, capacity: usize, d: usize) -> bool {
         let fits = |v: &[f64]| v.len() == d && v.iter().all(|v| v.is_finite());
         let mut pairs = self.pairs.iter();
@@ -47,8 +48,8 @@ impl Memory {
         self.pairs.clear();
     }
 
-    /// `r <- H r` by the two-loop recursion, with `first_scale` the multiple of the identity to begin with; `None` takes
-    /// `s.z / z.z` of the last pair, or 1 without one. O(pairs d).
+    /// Replaces `r` by `H r` with the two-loop recursion. The recursion begins with the multiple `first_scale` of the identity.
+    /// `None` takes `s.z / z.z` of the last pair, or 1 without a pair. O(pairs d).
     pub fn apply(&self, r: &mut [f64], first_scale: Option<f64>) {
         let of_last = |pair: &Pair| 1.0 / (pair.rho * dot(&pair.z, &pair.z));
         let scale = first_scale.or(self.pairs.back().map(of_last)).unwrap_or(1.0);
@@ -59,8 +60,8 @@ impl Memory {
         });
     }
 
-    /// As [`apply`](Memory::apply), with a multiple of a positive diagonal to begin with: `z.s / z.Dz` of the last pair, or 1 without
-    /// one.
+    /// Does the same as [`apply`](Memory::apply), but the recursion begins with a multiple of a positive diagonal `D`. The
+    /// multiple is `z.s / z.Dz` of the last pair, or 1 without a pair.
     pub fn apply_scaled(&self, r: &mut [f64], diagonal: &[f64]) {
         let of_last = |pair: &Pair| {
             let square: f64 = pair.z.iter().zip(diagonal).map(|(z, d)| z * d * z).sum();
@@ -70,7 +71,8 @@ impl Memory {
         self.apply_to(r, |r| r.iter_mut().zip(diagonal).for_each(|(r, d)| *r *= scale * d));
     }
 
-    /// As [`apply`](Memory::apply), with any positive definite matrix to begin with: `first` multiplies by it.
+    /// Does the same as [`apply`](Memory::apply), but the recursion begins with any positive definite matrix, by which `first`
+    /// multiplies.
     pub fn apply_to(&self, r: &mut [f64], first: impl FnOnce(&mut [f64])) {
         let mut alphas = Vec::with_capacity(self.pairs.len());
         for pair in self.pairs.iter().rev() {
@@ -85,9 +87,9 @@ impl Memory {
         }
     }
 
-    /// The product with the matrix of some coordinates alone: every pair restricted to them, those left out that have no
-    /// curvature there. Begins as [`apply`](Memory::apply) or [`apply_scaled`](Memory::apply_scaled). Coordinates that are
-    /// not `free` must be 0 in `r`, and stay 0.
+    /// Applies the matrix restricted to some coordinates. Every pair is restricted to the `free` coordinates, and a pair
+    /// without curvature there is left out. The recursion begins as in [`apply`](Memory::apply) or
+    /// [`apply_scaled`](Memory::apply_scaled). Coordinates that are not `free` must be 0 in `r`, and stay 0.
     pub(super) fn apply_within(
         &self,
         r: &mut [f64],
@@ -122,11 +124,11 @@ impl Memory {
         }
     }
 
-    /// Remembers the step between two points and the difference of their gradients. A pair without curvature
-    /// (`s.z <= 1e-12 |s| |z|`) would break the positive definiteness of `H`: it is left out, and `false` returned.
+    /// Stores the step `s` between two points and the difference `z` of their gradients. A pair without curvature (`s.z <=
+    /// 1e-12 |s| |z|`) would break the positive definiteness of `H`. Such a pair is not stored, and the result is `false`.
     ///
     /// # Panics
-    /// If the slices differ in length from one another or from those of the earlier pairs.
+    /// If the lengths of the slices differ from each other or from those of the earlier pairs.
     pub fn push(
         &mut self,
         from: &[f64],

@@ -1,8 +1,8 @@
-//! Minimisation of smooth functions by L-BFGS; with an l1 penalty by OWL-QN; between bounds by
-//! [`bounded_lbfgs`].
+//! Minimisation of smooth functions by L-BFGS ([`lbfgs`](fn@lbfgs)), with an l1 penalty by OWL-QN ([`owlqn`]), and between
+//! bounds by [`bounded_lbfgs`].
 //!
-//! The batch method to compare with, and the right one where a pass is cheap or the function is no
-//! finite sum. Reference: Nocedal and Wright, "Numerical Optimization" (2006), algorithms 7.4 and 7.5.
+//! L-BFGS is the standard batch method. Use it where a pass is cheap, or where the function is not a finite sum. Reference:
+//! Nocedal and Wright, "Numerical Optimization" (2006), algorithms 7.4 and 7.5.
 //!
 //! | symbol | name |
 //! |---|---|
@@ -28,9 +28,10 @@ pub use owlqn::{Owlqn, owlqn};
 use descent::{Descent, Downhill, advance, quasi_newton};
 pub(crate) use memory::{dot, norm};
 
-/// The state of [`lbfgs`] and [`owlqn`]: a point, and the pairs of vectors that describe the curvature there.
+/// The state of [`lbfgs`](fn@lbfgs) and [`owlqn`]: a point, and the pairs of vectors that describe the curvature there.
 ///
-/// As a start it spares the steps that learn the curvature. Pairs of other settings, or for other variables, are forgotten.
+/// As a start it saves the steps that would learn the curvature again. Pairs from other settings, or of another dimension, are
+/// dropped.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct LbfgsState<P = Vec<f64>> {
     /// The point.
@@ -58,34 +59,34 @@ pub trait Smooth {
     /// Number of variables.
     fn dimension(&self) -> usize;
 
-    /// The value at `x`, with the gradient written to `gradient`. One oracle call, one pass.
+    /// Returns the value at `x` and writes the gradient to `gradient`. One oracle call, one pass.
     fn value_gradient(&mut self, x: &[f64], gradient: &mut [f64]) -> f64;
 
-    /// A positive diagonal that a multiple of the inverse Hessian is like, as far as is known without a point: the matrix that L-BFGS
-    /// begins with, instead of the identity. Asked for once a run, and counted as half a pass.
+    /// A positive diagonal that is roughly proportional to the inverse Hessian, without knowledge of the point. L-BFGS begins
+    /// with it in place of the identity. It is called once per run, and counted as half a pass.
     fn inverse_diagonal(&mut self) -> Option<Vec<f64>> {
         None
     }
 
-    /// The value alone, for searches that have no use for the gradient. Counted as half a pass.
+    /// The value alone, for line searches that need no gradient. Counted as half a pass.
     fn value_only(&mut self, x: &[f64]) -> f64 {
         let mut gradient = vec![0.0; x.len()];
         self.value_gradient(x, &mut gradient)
     }
 
-    /// What can be proved at `x`, given the value and the gradient there. Without more knowledge of the
-    /// function: the norm of the gradient.
+    /// The certificate at `x`, given the value and the gradient there. The default is the norm of the gradient.
     fn certify(&mut self, _x: &[f64], value: f64, gradient: &[f64]) -> Certificate {
         Certificate::residual(value, norm(gradient), 0.0)
     }
 
-    /// What [`certify`](Smooth::certify) costs at the point evaluated last, and what it would show, given the gradient there.
+    /// What [`certify`](Smooth::certify) would cost at the point evaluated last, and what it may show, given the gradient
+    /// there.
     fn certificate_cost(&self, _gradient: &[f64]) -> CertificateCost {
         CertificateCost::Passes
     }
 
-    /// What can be proved at `x` about this function plus a regulariser `h`, given `h(x)`. `None`, without more
-    /// knowledge: [`fista`](mod@crate::fista) then takes the norm of the gradient mapping.
+    /// The certificate at `x` of this function plus a regulariser `h`, given the value `h(x)`. The default is `None`;
+    /// [`fista`](mod@crate::fista) then uses the norm of the gradient mapping.
     fn certify_composite(&mut self, _x: &[f64], _h: f64) -> Option<Certificate> {
         None
     }
@@ -112,10 +113,10 @@ impl Default for LbfgsSettings {
     }
 }
 
-/// Minimises a smooth function from `start`, a point or the state of a former run.
+/// Minimises a smooth function from `start`, which is a point or the state of a former run.
 ///
-/// Each step costs one evaluation in the common case, and O(memory d). Ends as `Stalled` when no
-/// decrease can be found at working precision.
+/// A step usually costs one evaluation, and O(memory d) besides. The run ends as `Stalled` when no decrease can be found at
+/// working precision.
 ///
 /// # Errors
 /// [`Invalid`] for a start of the wrong length or with non-finite entries, or settings out of range.

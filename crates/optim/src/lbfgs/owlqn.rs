@@ -1,12 +1,12 @@
-//! L-BFGS with an l1 penalty: OWL-QN.
+//! OWL-QN: L-BFGS with an l1 penalty.
 //!
 //! ```text
 //! min_x  f(x) + sum_c l1_c |x_c|
 //! ```
 //!
-//! Within an orthant the penalty is linear. Each step takes the quasi-Newton direction of `f` at the subgradient of least
-//! norm, keeps it inside the orthant that this subgradient points into, and walks back along the projected path until
-//! the objective has fallen enough. Weights become exactly zero.
+//! Within an orthant the penalty is linear. Each step computes the subgradient of least norm and the orthant that its negative
+//! points into. It takes the quasi-Newton direction of `f` for this subgradient and projects it on the orthant. A backtracking
+//! search along the projected path ends when the objective has fallen enough. Weights become exactly zero.
 //!
 //! Reference: Andrew and Gao, "Scalable training of L1-regularized log-linear models" (2007).
 
@@ -17,12 +17,12 @@ use super::memory::dot;
 use super::{LbfgsSettings, LbfgsState, Smooth};
 use crate::{Certificate, CertificateCost, Iterative, Observer, Solution, Status, run};
 
-/// Minimises `f(x) + sum_c l1[c] |x_c|` from `start`, a point or the state of a former run. A weight 0 leaves its
-/// variable unpenalised.
+/// Minimises `f(x) + sum_c l1[c] |x_c|` from `start`, which is a point or the state of a former run. A weight `l1[c] = 0`
+/// leaves variable `c` unpenalised.
 ///
-/// A pass is one evaluation of `f` and its gradient. Certifies through [`Smooth::certify`], given the objective with
-/// the penalty and, in the place of the gradient, the subgradient of least norm: where `f` is strongly convex with constant
-/// `mu`, `F(x) - ||g||^2 / (2 mu)` is a lower bound as without penalty.
+/// A pass is one evaluation of `f` and its gradient. The certificate is that of [`Smooth::certify`], which receives the
+/// penalised objective `F(x)`, and the subgradient `g` of least norm in place of the gradient. Where `f` is strongly convex
+/// with constant `mu`, `F(x) - ||g||^2 / (2 mu)` is a lower bound of the optimum, as without a penalty.
 ///
 /// # Errors
 /// [`Invalid`] for a start or weights of the wrong length, negative or non-finite entries, or settings out of range.

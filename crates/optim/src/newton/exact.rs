@@ -1,4 +1,4 @@
-//! Newton's method with the Hessian itself.
+//! Newton's method with an explicit Hessian.
 
 use fenchel_linalg::{Cholesky, Invalid};
 
@@ -7,9 +7,10 @@ use crate::{Certificate, CertificateCost, Iterative, Observer, Solution, Status,
 
 /// Minimises a function of few variables from `start` by Newton's method with a line search.
 ///
-/// A step costs a pass for gradient and certificate, half a pass for the margins of the step, the Hessian and its
-/// factorisation. Memory: two matrices of the order of the variables. A singular Hessian gets a small ridge. Ends as
-/// `Stalled` when the model's decrease is below the rounding of the objective and the gradient no longer halves.
+/// A step costs a pass for gradient and certificate, half a pass for the margins of the step, the Hessian, and its
+/// factorisation. Memory: two `d x d` matrices for `d` variables. A small ridge is added to a singular Hessian. The run ends as
+/// `Stalled` when the decrease that the model predicts is below the rounding of the objective and the gradient no longer
+/// halves.
 ///
 /// Reference: Nocedal and Wright, "Numerical Optimization" (2006), algorithm 3.2.
 ///

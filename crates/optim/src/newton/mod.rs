@@ -4,14 +4,14 @@
 //! F(x) = f(z) + q(x),     z = A x,     H = A' f''(z) A + q''
 //! ```
 //!
-//! where `q` is quadratic, and evaluating `f` is cheap beside a product with `A`. The margins `z` of a step are those of the
-//! point plus a multiple of those of the direction: a line search costs no pass over the data.
+//! where `q` is quadratic, and evaluating `f` is cheap compared with a product with `A`. The margins `z = A x` are linear in
+//! `x`: at a step length `s` along a direction `w` they are `A x + s A w`. So a line search costs no pass over the data.
 //!
 //! | you have | use |
 //! |---|---|
-//! | many variables | [`newton_cg`]: the Newton system by conjugate gradients, a pass a product |
-//! | few variables | [`newton`]: the Newton system by a Cholesky factorisation |
-//! | a matrix near the Hessian that is cheaper than itself | [`quasi_newton`]: L-BFGS that begins with it |
+//! | many variables | [`newton_cg`]: the Newton system by conjugate gradients, one pass per product with the Hessian |
+//! | few variables | [`newton`](fn@newton): the Newton system by a Cholesky factorisation |
+//! | a matrix near the Hessian that is cheaper to compute | [`quasi_newton`]: L-BFGS with the inverse of this matrix as its first matrix |
 //!
 //! | symbol | name |
 //! |---|---|
@@ -33,7 +33,7 @@ use fenchel_linalg::Invalid;
 use crate::Certificate;
 use crate::lbfgs::dot;
 
-/// The objective cannot show a decrease below this fraction of itself.
+/// A decrease of the objective below this fraction of its value is taken for rounding.
 const INVISIBLE: f64 = 1e-16;
 
 /// A twice differentiable, convex function of a linear map; see the [module](self).
@@ -44,16 +44,16 @@ pub trait TwiceDifferentiable {
     /// Number of margins.
     fn margins(&self) -> usize;
 
-    /// `z = A v`. Half a pass.
+    /// Computes `z = A v`. Half a pass.
     fn multiply(&self, v: &[f64], z: &mut [f64]);
 
     /// `F(x)`, given `z = A x`. No pass.
     fn value(&mut self, x: &[f64], z: &[f64]) -> f64;
 
-    /// What can be proved at `x`, given `z = A x`, with the gradient written to `gradient`. May move the point to a
-    /// better one on the way (an intercept to its optimum), and the margins with it. Half a pass.
+    /// The certificate at `x`, given `z = A x`. The gradient is written to `gradient`. The function may move the point to a
+    /// better one first, for example an intercept to its optimum, and then updates the margins too. Half a pass.
     ///
-    /// The certificate must know the objective.
+    /// The certificate must contain the objective.
     fn measure(&mut self, x: &mut [f64], z: &mut Vec<f64>, gradient: &mut [f64]) -> Certificate;
 
     /// Keeps `f''(z)` for the products to come. No pass.
@@ -62,23 +62,23 @@ pub trait TwiceDifferentiable {
     /// The diagonal of `H`. Half a pass.
     fn diagonal(&mut self, out: &mut [f64]);
 
-    /// `out = H v`, given `z = A v`. Half a pass.
+    /// Writes `out = H v`, given `z = A v`. Half a pass.
     fn curve(&mut self, v: &[f64], z: &[f64], out: &mut [f64]);
 }
 
 /// A twice differentiable function that can write its Hessian down.
 pub trait WithHessian: TwiceDifferentiable {
-    /// `H` for the second derivatives that were kept, row by row, and what it cost in passes.
+    /// Returns `H` in row-major order, at the second derivatives that were stored, and its cost in passes.
     fn hessian(&mut self) -> (Vec<f64>, f64);
 }
 
-/// A twice differentiable function with a matrix that stands for its Hessian.
+/// A twice differentiable function with a matrix that approximates its Hessian.
 pub trait Preconditioned: TwiceDifferentiable {
-    /// A positive definite matrix near `H`, given `z = A x`, row by row, and what it cost in passes.
+    /// Returns a positive definite matrix near `H` in row-major order, given `z = A x`, and its cost in passes.
     fn preconditioner(&mut self, z: &[f64]) -> (Vec<f64>, f64);
 
-    /// `F(x)`, with `z = A x` written to `z` and `F'(x)` to `gradient`. Keeps `f'(z)` as [`evaluate`](Self::evaluate). One
-    /// pass, by one pass over the data where that can be.
+    /// Returns `F(x)`, and writes `z = A x` to `z` and `F'(x)` to `gradient`. Stores `f'(z)` like [`evaluate`](Self::evaluate).
+    /// The cost is one pass; where possible the data are read once for both products.
     fn value_and_gradient(&mut self, x: &[f64], z: &mut [f64], gradient: &mut [f64]) -> f64 {
         self.multiply(x, z);
         let value = self.evaluate(x, z);
@@ -86,19 +86,20 @@ pub trait Preconditioned: TwiceDifferentiable {
         value
     }
 
-    /// `F(x)`, given `z = A x`. Keeps `f'(z)` for the slopes and the gradient there. No pass.
+    /// Returns `F(x)`, given `z = A x`. Stores `f'(z)` for later slopes and gradients at this point. No pass.
     fn evaluate(&mut self, x: &[f64], z: &[f64]) -> f64;
 
-    /// `F'(x).w`, given `a = A w`, where it was evaluated last. No pass.
+    /// The slope `F'(x).w` at the point evaluated last, given `a = A w`. No pass.
     fn slope(&self, x: &[f64], w: &[f64], a: &[f64]) -> f64;
 
-    /// `F'(x)` where it was evaluated last. Half a pass.
+    /// The gradient `F'(x)` at the point evaluated last. Half a pass.
     fn gradient(&mut self, x: &[f64], out: &mut [f64]);
 
-    /// What value and gradient prove at `x`, if that is as much as [`measure`](TwiceDifferentiable::measure) would. No pass.
+    /// The certificate that follows from value and gradient at `x` alone, if it is as good as that of
+    /// [`measure`](TwiceDifferentiable::measure). No pass.
     fn certificate(&mut self, x: &[f64], value: f64, gradient: &[f64]) -> Option<Certificate>;
 
-    /// A guess of the certificate's value, where there is none for nothing.
+    /// An estimate of the certificate's value, used where [`certificate`](Self::certificate) is `None`.
     fn estimate(&self, gradient: &[f64]) -> f64;
 }
 

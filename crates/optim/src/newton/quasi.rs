@@ -1,4 +1,4 @@
-//! L-BFGS that begins with a matrix near the Hessian.
+//! L-BFGS whose first matrix is the inverse of a matrix near the Hessian.
 
 use fenchel_linalg::{Cholesky, Invalid};
 use serde::{Deserialize, Serialize};
@@ -19,7 +19,7 @@ const SEARCH: usize = 60;
 /// | field | default | meaning |
 /// |---|---|---|
 /// | `memory` | 10 | pairs of steps and gradient differences that are kept |
-/// | `renewal` | 8 | steps after which the matrix to begin with is made anew, and the pairs forgotten |
+/// | `renewal` | 8 | number of steps after which the first matrix is computed anew and the pairs are dropped |
 /// | `stop` | see [`Stop`] | when to end |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -59,13 +59,13 @@ pub struct QuasiNewton<F> {
 /// Minimises a function by L-BFGS whose first matrix is the inverse of a
 /// [`preconditioner`](Preconditioned::preconditioner), from `start`.
 ///
-/// A step costs a pass and two triangular solves; the margins of the step serve a search for a slope of at most half the
-/// first, which uses the function's values alone. Where the eigenvalues of the matrix against the Hessian lie within
-/// `[1/k, 1]` the error of the gradient falls by about `(sqrt k - 1) / (sqrt k + 1)` a step near the solution, as for
-/// preconditioned conjugate gradients. Ends as `Stalled` when the model's decrease is below the rounding of the objective
-/// and the gradient no longer halves.
+/// A step costs a pass and two triangular solves. The line search ends where the slope is at most half the initial slope; it
+/// works on the margins alone and costs no pass. If the eigenvalues of the Hessian relative to the matrix lie in an interval of
+/// ratio `k`, the gradient is multiplied by about `(sqrt k - 1) / (sqrt k + 1)` per step near the solution, as for preconditioned
+/// conjugate gradients. The run ends as `Stalled` when the decrease that the model predicts is below the rounding of the
+/// objective and the gradient no longer halves.
 ///
-/// Reference: Nocedal and Wright, "Numerical Optimization" (2006), algorithm 7.4 with another `H_k^0`.
+/// Reference: Nocedal and Wright, "Numerical Optimization" (2006), algorithm 7.4 with another initial matrix `H_k^0`.
 ///
 /// # Errors
 /// [`Invalid`] for a start of the wrong length or with non-finite entries, or settings out of range.
@@ -81,7 +81,7 @@ pub fn quasi_newton<F: Preconditioned, O: Observer<QuasiNewton<F>>>(
 }
 
 impl<F: Preconditioned> QuasiNewton<F> {
-    /// The method at a point, for [`run`] or as a part of another.
+    /// Constructs the method at a point, for [`run`] or as a part of another method.
     ///
     /// # Errors
     /// As [`quasi_newton`].

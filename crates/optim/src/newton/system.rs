@@ -22,7 +22,7 @@ pub(super) struct System {
     search_margins: Vec<f64>,
 }
 
-/// The model of the objective around a point, and how far to trust it.
+/// The quadratic model of the objective around a point, and the radius of the trust region.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Quadratic<'m> {
     /// `g`
@@ -61,8 +61,8 @@ impl System {
         }
     }
 
-    /// Solves `H w = -g` until the residual has fallen to the fraction `forcing`, in the norm of `M^-1`, or `w` reaches the
-    /// boundary of the region (Steihaug).
+    /// Solves `H w = -g` by conjugate gradients. They end when the residual has fallen to the fraction `forcing` in the norm of
+    /// `M^-1`, or when `w` reaches the boundary of the trust region (Steihaug).
     pub(super) fn solve<F: TwiceDifferentiable>(
         &mut self,
         function: &mut F,

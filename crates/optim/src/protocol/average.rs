@@ -1,4 +1,4 @@
-//! Averages of the points of a run.
+//! Averages of the iterates of a run.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,8 +10,8 @@ pub enum Average {
     Last,
     /// The mean of all of them.
     Uniform,
-    /// The mean of all but the first: those after this fraction of the run, in `[0, 1)`. What the start has left in the
-    /// points is then not part of the mean.
+    /// The mean of the iterates after this fraction of the run, in `[0, 1)`. The early iterates, which still depend on the
+    /// start, are left out.
     Tail {
         /// Fraction of the run that is left out.
         from: f64,
@@ -19,7 +19,7 @@ pub enum Average {
 }
 
 impl Average {
-    /// Whether the point after `step` of `steps` steps is part of the mean; the start is the one after 0.
+    /// Whether the iterate after `step` of `steps` steps is part of the mean. The start is the iterate after 0 steps.
     pub fn takes(&self, step: u64, steps: u64) -> bool {
         match *self {
             Average::Last => step == steps,
@@ -43,7 +43,7 @@ impl Average {
     }
 }
 
-/// The mean of the points that were added, by `m <- m + (w / W) (x - m)`, which neither overflows nor cancels.
+/// A running mean of points, by the update `m <- m + (w / W) (x - m)`, which neither overflows nor cancels.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunningMean {
     mean: Vec<f64>,
@@ -64,7 +64,7 @@ impl RunningMean {
         self.add_weighted(point, 1.0);
     }
 
-    /// Adds a point that counts as so many; one of weight 0 changes nothing.
+    /// Adds a point with a weight. A point of weight 0 changes nothing.
     ///
     /// # Panics
     /// If its length is not that of the points before.
@@ -88,7 +88,7 @@ impl RunningMean {
         (self.weight > 0.0).then_some(self.mean.as_slice())
     }
 
-    /// What the points that were added count, their number unless they had weights.
+    /// The total weight of the points that were added. Without weights it is their number.
     pub fn weight(&self) -> f64 {
         self.weight
     }

@@ -1,25 +1,26 @@
-//! What is proved about a point.
+//! Certificates: what is proved about a point.
 
 use serde::{Deserialize, Serialize};
 
-/// What is proved about the returned point, computed from that point itself.
+/// A proved bound for the returned point, computed from that point itself.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum Certificate {
     /// `objective - lower_bound` bounds the suboptimality: no point has an objective below `lower_bound`.
     Gap {
         /// Objective at the point.
         objective: f64,
-        /// A value that the optimum cannot undercut (a dual value, say).
+        /// A lower bound of the optimum, such as a dual value.
         lower_bound: f64,
     },
-    /// A norm that vanishes exactly at the solutions (of a gradient mapping, say), known up to `error`.
+    /// A norm that vanishes exactly at the solutions, such as that of a gradient mapping, known up to `error`.
     Residual {
-        /// Objective at the point, where it can be had and ranks points: not where they may lie outside the domain, as those
-        /// of a saddle point method. Without it points are ranked by `norm + error`, and `Stop::relative` has no meaning.
+        /// Objective at the point, if it can be used to compare points. It is `None` for methods whose points may lie outside
+        /// the domain, such as saddle point methods. Points are then compared by `norm + error`, and `Stop::relative` has no
+        /// effect.
         objective: Option<f64>,
         /// The measured norm.
         norm: f64,
-        /// A bound on the error of `norm`; 0 if it is exact.
+        /// A bound on the error of `norm`; 0 if `norm` is exact.
         error: f64,
     },
     /// Nothing is proved.
@@ -30,7 +31,7 @@ pub enum Certificate {
 }
 
 impl Certificate {
-    /// A gap, or [`Certificate::Uncertified`] if one of its two ends is not finite.
+    /// A gap, or [`Certificate::Uncertified`] if the objective or the lower bound is not finite.
     pub fn gap(objective: f64, lower_bound: f64) -> Self {
         if objective.is_finite() && lower_bound.is_finite() {
             Certificate::Gap { objective, lower_bound }
@@ -39,7 +40,7 @@ impl Certificate {
         }
     }
 
-    /// A residual, or [`Certificate::Uncertified`] if it or the objective is not finite.
+    /// A residual, or [`Certificate::Uncertified`] if the norm or the objective is not finite.
     pub fn residual(objective: f64, norm: f64, error: f64) -> Self {
         if objective.is_finite() && (norm + error).is_finite() {
             Certificate::Residual { objective: Some(objective), norm, error }
@@ -48,7 +49,7 @@ impl Certificate {
         }
     }
 
-    /// The proved bound: on the suboptimality for a gap, on the norm for a residual, infinite otherwise.
+    /// The proved bound: on the suboptimality for a gap, on the norm for a residual, and infinite otherwise.
     ///
     /// A gap that rounding made negative counts as 0; a gap or norm that is not finite proves nothing.
     pub fn value(&self) -> f64 {
@@ -81,7 +82,7 @@ impl Certificate {
         }
     }
 
-    /// Keeps the better of two lower bounds; the objective stays this one's.
+    /// Keeps the objective, and the larger of the two lower bounds.
     pub(super) fn with_lower_bound(self, known: f64) -> Self {
         match self {
             Certificate::Gap { objective, lower_bound } => {

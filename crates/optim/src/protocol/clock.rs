@@ -1,16 +1,16 @@
-//! Time, and what is left of it.
+//! Clocks, and limits shared by several methods.
 
 use std::time::Instant;
 
 use super::{Report, Stop};
 
-/// Seconds since a beginning that only the clock knows: the difference of two readings is what counts.
+/// Seconds since an arbitrary origin. Only differences of two readings have a meaning.
 pub trait Clock {
     /// A reading; never less than the one before.
     fn seconds(&self) -> f64;
 }
 
-/// The clock on the wall. The libraries of the workspace read no other.
+/// The system's monotonic clock. The libraries of the workspace read no other clock.
 #[derive(Debug, Clone, Copy)]
 pub struct Wall(Instant);
 
@@ -27,7 +27,7 @@ impl Clock for Wall {
     }
 }
 
-/// The limits of a call that runs several methods one after the other: they hold for all of them together.
+/// Limits of a call that runs several methods one after the other. They hold for all of these methods together.
 #[derive(Debug, Clone)]
 pub struct Budget<C = Wall> {
     stop: Stop,
@@ -44,12 +44,12 @@ impl Budget {
 }
 
 impl<C: Clock> Budget<C> {
-    /// The limits of `stop`, from now on by a clock of the caller's.
+    /// Starts a budget with the limits of `stop`, measured from now on by a given clock.
     pub fn by(clock: C, stop: Stop) -> Self {
         Budget { begin: clock.seconds(), stop, clock, spent: None }
     }
 
-    /// When the next method is to end: `stop` with what is left of its passes and of its seconds on the wall.
+    /// The stopping rule for the next method: `stop` with the remaining passes and the remaining wall-clock seconds.
     pub fn left(&self) -> Stop {
         let passes = self.spent.map_or(0.0, |spent| spent.passes);
         let elapsed = self.clock.seconds() - self.begin;
@@ -60,8 +60,8 @@ impl<C: Clock> Budget<C> {
         }
     }
 
-    /// Takes a method's account into that of the call, which is returned: passes, oracle calls and seconds add up, status and
-    /// certificate are those of the last.
+    /// Adds the report of a method to the report of the whole call, and returns the latter. Passes, oracle calls and seconds
+    /// are summed; status and certificate are those of the last method.
     pub fn spend(&mut self, report: Report) -> Report {
         let mut all = report;
         if let Some(before) = &self.spent {

@@ -1,4 +1,4 @@
-//! Best lower bound, best point, and signs of divergence.
+//! The best lower bound, the best point, and the detection of divergence.
 
 use super::Certificate;
 

@@ -1,4 +1,4 @@
-//! The protocol of a solver: a method says how to move on and what it can prove, [`run`] does the rest.
+//! The interface of a solver: a method says how to take a step and what it can prove, and [`run`] does the rest.
 
 mod average;
 mod certificate;
@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 /// How a run ended.
 ///
-/// Ending without convergence is not an error: the point and its certificate are returned all the same.
+/// Ending without convergence is not an error: the point and its certificate are returned in every case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Status {
     /// The certificate met the tolerance.
@@ -30,14 +30,15 @@ pub enum Status {
     TimeLimit,
     /// The method cannot move on in floating point.
     Stalled,
-    /// What is left is the noise of a stochastic method at its step size.
+    /// The remaining suboptimality is the noise of a stochastic method at its step size.
     NoiseFloor,
     /// The objective blew up; the best point seen was restored.
     Diverged,
     /// The observer asked to stop.
     Stopped,
-    /// No minimiser exists: the returned point, or a direction that was found from it, is one along which the objective falls for
-    /// ever. Without a penalty that is so for the logistic loss of data that a hyperplane separates, be it through some of the rows.
+    /// No minimiser exists: the objective decreases without end along the returned point, or along a direction derived from it.
+    /// Without a penalty this happens for the logistic loss on data that a hyperplane separates, even if some rows lie on the
+    /// hyperplane.
     NoMinimiser,
 }
 
@@ -72,7 +73,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// The same account with no seconds: all of it that a seed determines.
+    /// The same report with `seconds` set to 0. All that remains is determined by the seed.
     pub fn without_seconds(self) -> Self {
         Report { seconds: 0.0, ..self }
     }
@@ -85,10 +86,10 @@ impl std::fmt::Display for Report {
     }
 }
 
-/// What a solver returns: the state it ended in, and the account.
+/// The result of a solver: its final state and its report.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Solution<S> {
-    /// The final state; as the `start` of another run, on this problem or one like it, it is a warm start.
+    /// The final state. Passed as the `start` of another run, on this problem or a similar one, it is a warm start.
     pub state: S,
     /// The account of the run.
     pub report: Report,

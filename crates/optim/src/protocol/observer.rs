@@ -1,4 +1,4 @@
-//! Watching a run.
+//! Observers: callbacks during a run.
 
 use std::ops::ControlFlow;
 
@@ -11,7 +11,7 @@ use super::Certificate;
 pub struct Progress {
     /// Passes over the data so far.
     pub passes: f64,
-    /// Evaluations of the method's own oracle so far, in the method's unit.
+    /// Number of evaluations of the method's oracle so far, in the unit of the method.
     pub oracle_calls: u64,
     /// Seconds spent in the method itself; certificates and observers are not counted.
     pub seconds: f64,
@@ -19,23 +19,23 @@ pub struct Progress {
     pub certificate: Certificate,
 }
 
-/// Sees the progress of a run and the method itself at every check, and may end it.
+/// A callback that receives the progress of a run and the method itself at every check, and may end the run.
 ///
-/// An observer only watches: what it sees, and how often, changes no step of the method. `()` watches nothing and costs
-/// nothing. Any `FnMut(&Progress, &M) -> ControlFlow<()>` is an
-/// observer, a [`Trace`] keeps the record, and a pair `(a, b)` is both.
+/// An observer does not influence the method: whatever it observes, and however often, all steps are the same. The observer
+/// `()` does nothing and costs nothing. Any `FnMut(&Progress, &M) -> ControlFlow<()>` is an observer. A [`Trace`] stores every
+/// check, and a pair `(a, b)` calls both of its observers.
 pub trait Observer<M: ?Sized> {
-    /// Whether anyone watches: if not, checks may be skipped.
+    /// Whether this observer uses its calls. If not, checks may be skipped.
     const WATCHES: bool = true;
 
-    /// Whether [`poll`](Observer::poll) wants to be called: the method then moves on by a pass at a time.
+    /// Whether [`poll`](Observer::poll) wants to be called. The method then advances by one pass at a time.
     const POLLS: bool = false;
 
-    /// Called at every check, first before the method has moved; `Break` ends the run as `Stopped`.
+    /// Called at every check, the first time before the first step. `Break` ends the run as `Stopped`.
     fn observe(&mut self, progress: &Progress, method: &M) -> ControlFlow<()>;
 
-    /// Called between checks, after each pass: for what cannot wait until the next certificate. `Break` ends the run as
-    /// `Stopped`, after a last certificate.
+    /// Called after each pass between checks, for events that cannot wait until the next certificate. `Break` ends the run as
+    /// `Stopped`, after a final certificate.
     fn poll(&mut self, _method: &M) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
@@ -76,7 +76,7 @@ impl<M: ?Sized, A: Observer<M>, B: Observer<M>> Observer<M> for (A, B) {
 /// The record of a run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Trace {
-    /// One row a check, the first before the method has moved.
+    /// One row per check. The first is from before the first step.
     pub rows: Vec<Progress>,
 }
 
@@ -86,7 +86,7 @@ impl Trace {
         Trace::default()
     }
 
-    /// `(passes, objective - reference)` of every row whose objective is known: a convergence curve.
+    /// Pairs `(passes, objective - reference)` of all rows whose objective is known, as a convergence curve.
     pub fn suboptimality(&self, reference: f64) -> Vec<(f64, f64)> {
         self.rows
             .iter()

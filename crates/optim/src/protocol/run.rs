@@ -1,4 +1,4 @@
-//! The one outer loop.
+//! The outer loop of all methods.
 
 use std::ops::ControlFlow;
 
@@ -9,32 +9,33 @@ use super::guard::Guard;
 use super::stop::Pace;
 use super::{Cadence, Certificate, Observer, Progress, Report, Status, Stop};
 
-/// What a method's next certificate costs, and what it would show.
+/// What the next certificate of a method costs, and what it may show.
 ///
-/// It decides when [`run`] computes a certificate, never what is proved. Under a cadence other than [`Cadence::Adaptive`] the
-/// cadence says when; an estimate can still save a certificate.
+/// It influences when [`run`] computes a certificate, never what is proved. Under a cadence other than [`Cadence::Adaptive`]
+/// the cadence decides when; an estimate can still save a certificate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum CertificateCost {
-    /// It costs nothing beyond what the next step needs anyway: computed after every step.
+    /// The certificate needs no work beyond that of the next step. It is computed after every step.
     Free,
-    /// It costs a pass or two: computed where the decay of those before predicts the end.
+    /// The certificate costs one or two passes. It is computed when the decay of the earlier certificates predicts convergence.
     Passes,
-    /// It costs a pass or two, and its value is about this. The estimate is asked for after every pass; the certificate is
-    /// computed as soon as the estimate meets the tolerance.
+    /// The certificate costs one or two passes, and its value is about this estimate. The estimate is asked for after every
+    /// pass, and the certificate is computed as soon as the estimate meets the tolerance.
     Estimated(f64),
-    /// It costs a pass or two, and the point is a cold start that cannot meet any tolerance: computed for observers only.
+    /// The certificate costs one or two passes, and the point is a cold start that cannot meet any tolerance. It is computed
+    /// for observers only.
     Uninformative,
 }
 
-/// A checked problem, a state, and how to move on: all that a method has to say.
+/// What a method implements: it holds a checked problem and a state, takes steps, and certifies its point.
 pub trait Iterative {
-    /// Moves on by about `passes` passes over the data, by one step at least. Returns the passes done.
+    /// Advances by about `passes` passes over the data, and by at least one step. Returns the passes done.
     fn advance(&mut self, passes: f64) -> f64;
 
-    /// What can be proved about the current point, computed from that point itself.
+    /// The certificate of the current point, computed from that point itself.
     fn certify(&mut self) -> Certificate;
 
-    /// What the next certificate costs, and what it would show. O(d), at most.
+    /// What the next certificate costs, and what it may show. At most O(d).
     fn certificate_cost(&self) -> CertificateCost {
         CertificateCost::Passes
     }
@@ -44,19 +45,19 @@ pub trait Iterative {
         0
     }
 
-    /// Remembers the current point as the best so far. Only methods whose points can become worse need it.
+    /// Stores the current point as the best so far. Only methods whose points can become worse need it.
     fn keep(&mut self) {}
 
     /// Goes back to the remembered point.
     fn restore(&mut self) {}
 
-    /// Whether the best certified point is returned, rather than the last one: for methods whose points become worse again,
-    /// as those of a stochastic method at its noise floor.
+    /// Whether the run returns the best certified point rather than the last one. Methods whose points can become worse need
+    /// it, such as a stochastic method at its noise floor.
     fn returns_best(&self) -> bool {
         false
     }
 
-    /// What only the method can know: that it stalls, or has reached its noise floor.
+    /// A status that only the method can know: that it stalls, or has reached its noise floor.
     fn verdict(&self) -> Option<Status> {
         None
     }
@@ -64,14 +65,15 @@ pub trait Iterative {
 
 /// Runs a method until its certificate meets the tolerance or a limit is reached.
 ///
-/// The only outer loop of the workspace: it owns the clock, the stopping rule, the cadence of
-/// certificates, the divergence guard and the best lower bound seen so far (any lower bound holds for
-/// every later point).
+/// This is the only outer loop of the workspace. It measures time, applies the stopping rule, decides when certificates are
+/// computed, detects divergence, and stores the best lower bound so far. A lower bound of the optimum holds at every later
+/// point too.
 ///
-/// Points are ranked by their objective, or where a certificate has none by its proved bound. A run diverges when that number
-/// is known no longer, or when it has risen over three certificates in a row and stands above the best one by more than 10 times
-/// the scale of the run: the largest of the first gap, the first change, and the decrease from the first certificate to the best. No
-/// constant added to the objective changes that. The best point is then restored and certified.
+/// Points are compared by their objective, or by their proved bound where a certificate has no objective. A run diverges if
+/// this number is no longer finite. It also diverges if the number has risen over three certificates in a row and exceeds the
+/// best one by more than 10 times the scale of the run. The scale is the largest of the first gap, the first change, and the
+/// decrease from the first certificate to the best one, so that a constant added to the objective has no influence. The best
+/// point is then restored and certified.
 ///
 /// # Errors
 /// [`Invalid::Parameter`] if a limit of `stop` is out of range.
@@ -83,7 +85,7 @@ pub fn run<M: Iterative, O: Observer<M>>(
     run_by(method, stop, observer, &Wall::start())
 }
 
-/// [`run`], by a clock of the caller's.
+/// Does the same as [`run`], with a given clock.
 ///
 /// # Errors
 /// Those of [`run`].

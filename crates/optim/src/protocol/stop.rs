@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Certificate;
 
-/// When a run ends.
+/// The stopping rule of a run.
 ///
 /// | field | default | unit |
 /// |---|---|---|
@@ -15,9 +15,9 @@ use super::Certificate;
 /// | `max_seconds` | none | wall-clock seconds, checks included |
 /// | `check` | [`Cadence::Adaptive`] | passes between certificates |
 ///
-/// A run is `Converged` as soon as its certificate is at most `absolute` or at most `relative * |objective|`.
-/// For a gap both are suboptimalities. A residual is a norm of other units: `absolute` is the tolerance to set,
-/// `relative` a rough default.
+/// A run is `Converged` as soon as the value of its certificate is at most `absolute` or at most `relative * |objective|`. For
+/// a gap this value bounds the suboptimality. A residual is a norm and has other units: set `absolute` then, since `relative`
+/// is only a rough default.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Stop {
@@ -47,12 +47,13 @@ impl Default for Stop {
 }
 
 impl Stop {
-    /// Ends at a certificate of `relative * |objective|`; the rest as by default.
+    /// Stops when the certificate is at most `relative * |objective|`. All other fields have their defaults.
     pub fn at_relative(relative: f64) -> Self {
         Stop { relative, ..Stop::default() }
     }
 
-    /// Runs for `passes` unless the certificate is exactly 0 before, with a certificate after each pass: for curves.
+    /// Runs for `passes` passes with a certificate after each, for convergence curves. The run ends earlier only if a
+    /// certificate is exactly 0.
     pub fn after_passes(passes: f64) -> Self {
         Stop {
             absolute: 0.0,
@@ -110,7 +111,7 @@ impl Stop {
     }
 }
 
-/// JSON has no infinity: with `#[serde(with = "limit")]` a limit without end is written as `None`.
+/// JSON has no infinity. With `#[serde(with = "limit")]` an infinite limit is written as `None`.
 pub mod limit {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -137,10 +138,10 @@ pub mod limit {
 pub enum Cadence {
     /// Every so many passes.
     Every(f64),
-    /// After so many passes, then twice as many, and so on: for runs of unknown length.
+    /// After this many passes, then after twice as many, and so on, for runs of unknown length.
     Doubling(f64),
-    /// When the decay so far predicts that the tolerance will be met: at least 1 pass, at most 10 from
-    /// the last check. A certificate costs one to two passes, so that guessing well saves time.
+    /// When the decay so far predicts that the tolerance will be met, and 1 to 10 passes after the last check. A certificate
+    /// costs one to two passes, so that a good prediction saves time.
     Adaptive,
 }
 

@@ -60,10 +60,10 @@ impl Separable for L1 {
     }
 }
 
-/// `l1 ||x||_1 + (l2/2) ||x||^2`, both in the proximal step: `soft(v, s l1) / (1 + s l2)`.
+/// `l1 ||x||_1 + (l2/2) ||x||^2` with both terms in the proximal step: `prox(v, s) = soft(v, s l1) / (1 + s l2)`.
 ///
-/// A problem has a place of its own for an l2 term, treated as part of the smooth loss; an elastic net
-/// can be written either way, with the same solution and slightly different iterates.
+/// A problem also has an l2 term of its own, which is treated as part of the smooth loss. An elastic net can be written either
+/// way. The solution is the same, and the iterates differ slightly.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ElasticNet {
     /// Weight of the l1 norm, `>= 0`.

@@ -1,10 +1,10 @@
-//! Norms of groups: whole groups of weights that are zero together.
+//! Group norms, with which whole groups of weights are zero together.
 
 use fenchel_linalg::Invalid;
 
 use super::{Regulariser, soft_threshold};
 
-/// Disjoint groups of coordinates, each with a weight. A coordinate in no group is in no group norm.
+/// Disjoint groups of coordinates, each with a weight. A coordinate outside all groups is not penalised by the group norm.
 ///
 /// ```
 /// use fenchel_optim::prox::Groups;
@@ -77,7 +77,7 @@ impl Groups {
         Groups::new(sizes.iter().sum(), &groups)
     }
 
-    /// The same groups with other weights, one a group.
+    /// The same groups with other weights, one per group.
     ///
     /// # Errors
     /// [`Invalid::Length`]; [`Invalid::Parameter`] for a weight that is negative or not finite.
@@ -201,7 +201,7 @@ fn group_scale(v: &[f64], group: &[usize], radius: f64, l1: f64) -> f64 {
     }
 }
 
-/// `strength * sum_g weights_g ||x_g||`: whole groups are zero or not (Yuan and Lin, 2006).
+/// `strength * sum_g weights_g ||x_g||`. Each group is zero as a whole or not (Yuan and Lin, 2006).
 #[derive(Debug, Clone, PartialEq)]
 pub struct GroupLasso {
     /// The groups and their weights.
@@ -239,7 +239,7 @@ impl Regulariser for GroupLasso {
     }
 }
 
-/// `l1 ||x||_1 + group * sum_g weights_g ||x_g||`: sparse groups, and sparse within them (Simon, Friedman,
+/// `l1 ||x||_1 + group * sum_g weights_g ||x_g||`. Whole groups are zero, and groups that are not are sparse (Simon, Friedman,
 /// Hastie and Tibshirani, 2013).
 #[derive(Debug, Clone, PartialEq)]
 pub struct SparseGroupLasso {

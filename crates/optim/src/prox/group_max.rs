@@ -1,15 +1,17 @@
-//! Largest entries of groups: whole groups of weights that are zero together, and level at the top.
+//! The l1/linf group norm, which penalises the largest entry of each group.
 
 use fenchel_linalg::{Invalid, project};
 
 use super::Regulariser;
 use super::group::{Groups, slack};
 
-/// `strength * sum_g weights_g max_{c in g} |x_c|`, the l1/linf norm (Turlach, Venables and Wright, 2005): a group is zero or
-/// not, and once its largest entry is paid for, the others may grow up to it at no cost. With a group a row of a matrix of
-/// weights, a feature is for all tasks or for none.
+/// `strength * sum_g weights_g max_{c in g} |x_c|`, the l1/linf norm (Turlach, Venables and Wright, 2005).
 ///
-/// [`Groups`] come with the weights `sqrt(size)` of the group lasso; for this norm 1 is usual.
+/// A group is zero as a whole or not. The penalty of a group depends on its largest entry only, so the other entries may grow
+/// up to that size at no cost. For a matrix of weights with one row per feature and one group per row, a feature is used by all
+/// tasks or by none.
+///
+/// [`Groups`] have the weights `sqrt(size)` of the group lasso by default. For this norm weights of 1 are usual.
 ///
 /// ```
 /// use fenchel_optim::Regulariser;

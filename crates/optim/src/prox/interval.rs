@@ -1,14 +1,14 @@
-//! Bounds on every coordinate.
+//! Bounds that are the same for every coordinate.
 
 use fenchel_linalg::Invalid;
 
 use super::{Regulariser, Separable};
 
-/// The constraint `lower <= x_c <= upper` for every coordinate; either bound may be infinite.
+/// The constraint `lower <= x_c <= upper` for every coordinate. Either bound may be infinite.
 ///
-/// Without an l2 term a dual point proves something only if it does not point towards an infinite bound
-/// anywhere: certificates of non-negative least squares are therefore norms of the gradient mapping (see
-/// [`coercive`](Regulariser::coercive)). With a small l2 they are gaps.
+/// Without an l2 term a dual point gives a finite lower bound only if no coordinate of it points towards an infinite bound. So
+/// the certificates of non-negative least squares are norms of the gradient mapping (see [`coercive`](Regulariser::coercive)).
+/// With a small l2 they are gaps.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
     /// Smallest value of a coordinate.

@@ -1,28 +1,28 @@
 //! Regularisers and their proximal operators.
 //!
-//! `prox(v, s) = argmin_x h(x) + ||x - v||^2 / (2s)`: the step form, `s > 0`.
+//! The proximal operator with step `s > 0` is `prox(v, s) = argmin_x h(x) + ||x - v||^2 / (2s)`.
 //!
 //! | regulariser | `h(x)` | use |
 //! |---|---|---|
-//! | [`Zero`] | 0 | smooth problems; the l2 term has its own place in a problem |
+//! | [`Zero`] | 0 | smooth problems; a problem has an l2 term of its own |
 //! | [`L1`] | `strength * \|\|x\|\|_1` | sparse weights |
-//! | [`ElasticNet`] | `l1 \|\|x\|\|_1 + (l2/2) \|\|x\|\|^2` | both in one proximal step |
+//! | [`ElasticNet`] | `l1 \|\|x\|\|_1 + (l2/2) \|\|x\|\|^2` | both terms in one proximal step |
 //! | [`Interval`] | 0 on `[lower, upper]^d`, else infinite | bounds, non-negative weights |
-//! | [`WeightedL1`] | `sum_c weights_c \|x_c\|` | a penalty a coordinate, 0 for none |
+//! | [`WeightedL1`] | `sum_c weights_c \|x_c\|` | one penalty per coordinate, 0 for none |
 //! | [`NonnegativeL1`] | `strength * sum_c x_c`, `x >= 0` | sparse non-negative weights |
 //! | [`GroupLasso`] | `strength * sum_g weights_g \|\|x_g\|\|` | groups that are zero together |
-//! | [`GroupMax`] | `strength * sum_g weights_g max_{c in g} \|x_c\|` | groups that are zero together, level at the top |
-//! | [`SparseGroupLasso`] | `l1 \|\|x\|\|_1 + group * sum_g weights_g \|\|x_g\|\|` | sparse within groups too |
-//! | [`SortedL1`] | `sum_k weights_k` times the k-th largest `\|x_c\|` | sparse, and level among correlated columns |
-//! | [`L2Norm`] | `strength * \|\|x\|\|` | all or nothing |
-//! | [`L1Ball`], [`L2Ball`], [`Simplex`] | 0 inside, else infinite | budgets, mixtures |
-//! | [`TotalVariation`] | `strength * sum_c \|x_{c+1} - x_c\|` | stretches of equal weights |
-//! | [`FusedLasso`] | `l1 \|\|x\|\|_1 + tv * sum_c \|x_{c+1} - x_c\|` | and most of them 0 |
+//! | [`GroupMax`] | `strength * sum_g weights_g max_{c in g} \|x_c\|` | groups that are zero together, with equal largest entries |
+//! | [`SparseGroupLasso`] | `l1 \|\|x\|\|_1 + group * sum_g weights_g \|\|x_g\|\|` | sparse groups, and sparsity within groups |
+//! | [`SortedL1`] | `sum_k weights_k` times the k-th largest `\|x_c\|` | sparse, with equal weights for correlated columns |
+//! | [`L2Norm`] | `strength * \|\|x\|\|` | all weights zero, or none |
+//! | [`L1Ball`], [`L2Ball`], [`Simplex`] | 0 inside, else infinite | budgets, mixture weights |
+//! | [`TotalVariation`] | `strength * sum_c \|x_{c+1} - x_c\|` | piecewise constant weights |
+//! | [`FusedLasso`] | `l1 \|\|x\|\|_1 + tv * sum_c \|x_{c+1} - x_c\|` | piecewise constant weights, most of them 0 |
 //!
-//! The first six are [`Separable`]: every method takes them. The others need a proximal step on the whole
-//! vector: FISTA ([`fista`](mod@crate::fista)) takes them, and at O(d) a step SAGA and its kin.
+//! The first six are [`Separable`], and every method accepts them. The others need a proximal step on the whole vector. FISTA
+//! ([`fista`](mod@crate::fista)) accepts them, and so do SAGA and similar methods, at a cost of O(d) per step.
 //!
-//! Every proximal operator is exact: zeros are zeros.
+//! Every proximal operator is exact, so that zeros are exactly 0.
 
 mod elastic_net;
 mod group;
@@ -46,9 +46,9 @@ use fenchel_linalg::Invalid;
 
 /// A convex function `h` with a cheap proximal operator.
 ///
-/// Three functions are enough: [`check`](Regulariser::check), [`value`](Regulariser::value) and
-/// [`prox`](Regulariser::prox). With an l2 term the conjugate follows from them, and methods certify duality gaps; without
-/// one they certify the norm of the gradient mapping. To have gaps there too, implement
+/// An implementation needs three functions: [`check`](Regulariser::check), [`value`](Regulariser::value) and
+/// [`prox`](Regulariser::prox). In a problem with an l2 term the conjugate follows from them, and methods certify duality gaps.
+/// Without an l2 term methods certify the norm of the gradient mapping. To have duality gaps there too, implement
 /// [`conjugate`](Regulariser::conjugate), [`dual_scale`](Regulariser::dual_scale) and [`coercive`](Regulariser::coercive).
 pub trait Regulariser: Sync {
     /// Its name in messages.
@@ -66,18 +66,18 @@ pub trait Regulariser: Sync {
     /// `h(x)`; infinite outside the domain.
     fn value(&self, x: &[f64]) -> f64;
 
-    /// `x <- argmin_z h(z) + ||z - x||^2 / (2 step)`.
+    /// Replaces `x` by `argmin_z h(z) + ||z - x||^2 / (2 step)`.
     fn prox(&self, x: &mut [f64], step: f64);
 
-    /// `sup_x v.x - h(x) - (l2/2) ||x||^2`, the conjugate of the regulariser together with an l2 term.
+    /// The conjugate `sup_x v.x - h(x) - (l2/2) ||x||^2` of the regulariser together with an l2 term.
     ///
-    /// Unless it is implemented: by the proximal operator where `l2 > 0`, else infinite.
+    /// The default uses the proximal operator if `l2 > 0`, and is infinite otherwise.
     fn conjugate(&self, v: &[f64], l2: f64) -> f64 {
         if l2 > 0.0 { norm_ball::conjugate_by_prox(self, v, l2) } else { f64::INFINITY }
     }
 
-    /// The largest `c` in `[0, 1]` for which [`conjugate`](Regulariser::conjugate) is finite at `c v`. Unless it is
-    /// implemented: 1 where `l2 > 0`, else 0.
+    /// The largest `c` in `[0, 1]` for which [`conjugate`](Regulariser::conjugate) is finite at `c v`. The default is 1 if `l2
+    /// > 0`, and 0 otherwise.
     fn dual_scale(&self, _v: &[f64], l2: f64) -> f64 {
         if l2 > 0.0 { 1.0 } else { 0.0 }
     }
@@ -87,9 +87,9 @@ pub trait Regulariser: Sync {
         0.0
     }
 
-    /// Whether `h` grows without bound in every direction (of its domain), and its conjugate is implemented without an l2
-    /// term. Only then is every dual point feasible after scaling; where `h` is not coercive and there is no l2 term,
-    /// certificates are norms of the gradient mapping instead of gaps.
+    /// Whether `h` grows without bound in every direction of its domain, and its conjugate without an l2 term is implemented.
+    /// Only then can every dual point be made feasible by scaling. If `h` is not coercive and there is no l2 term, certificates
+    /// are norms of the gradient mapping instead of gaps.
     fn coercive(&self) -> bool {
         false
     }
@@ -128,7 +128,7 @@ impl<R: Regulariser> Regulariser for &R {
     }
 }
 
-/// A regulariser that is a sum over coordinates, so that a proximal step may touch one of them alone.
+/// A regulariser that is a sum over coordinates, so that a proximal step can change a single coordinate.
 pub trait Separable: Regulariser {
     /// The proximal operator on coordinate `c`.
     fn prox_coordinate(&self, c: usize, v: f64, step: f64) -> f64;
@@ -187,7 +187,7 @@ impl Separable for Zero {
 
 /// `sign(v) max(|v| - threshold, 0)`: the proximal operator of `threshold |x|`.
 ///
-/// A NaN stays a NaN, so that a diverged iterate or an overflown dual point does not pass for a zero.
+/// A NaN stays a NaN. Otherwise a diverged iterate or an overflown dual point could be mistaken for a zero.
 #[inline(always)]
 pub fn soft_threshold(v: f64, threshold: f64) -> f64 {
     if v > threshold {

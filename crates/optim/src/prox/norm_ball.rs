@@ -7,7 +7,7 @@ use super::Regulariser;
 /// How far outside a ball, relative to its radius, a point counts as inside: the rounding of a projection.
 const ROUNDING: f64 = 1e-12;
 
-/// `strength * ||x||`, not squared: all weights are zero together or none is.
+/// `strength * ||x||`, the norm and not its square. Either all weights are zero or none is.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct L2Norm {
     /// Weight of the norm, `>= 0`.
@@ -130,7 +130,7 @@ impl Regulariser for L1Ball {
     }
 }
 
-/// The constraint `x >= 0, sum_c x_c = radius`: a mixture, a portfolio.
+/// The constraint `x >= 0, sum_c x_c = radius`, for example for mixture or portfolio weights.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Simplex {
     /// The sum, `>= 0`; 1 for probabilities.

@@ -1,4 +1,4 @@
-//! The sorted l1 norm: the larger an entry among the others, the more it costs.
+//! The sorted l1 norm (SLOPE), in which larger entries have larger weights.
 
 use fenchel_linalg::{Invalid, project};
 
@@ -7,11 +7,13 @@ use super::group::slack;
 use super::norm_ball::conjugate_by_prox;
 
 /// `sum_k weights_k |x|_(k)`, where `|x|_(1) >= |x|_(2) >= ...` (Bogdan et al., *SLOPE: adaptive variable selection via convex
-/// optimization*, 2015). The weights fall; all equal is the l1 norm, one positive weight is the maximum norm. Entries of
-/// nearly equal size become equal: correlated columns get one weight.
+/// optimization*, 2015).
 ///
-/// The proximal operator sorts, subtracts the weights, makes the result fall by pooling neighbours, and cuts at
-/// 0: O(d log d).
+/// The weights do not increase with `k`. Equal weights give the l1 norm, and a single positive weight gives the maximum norm.
+/// Entries of nearly equal size become equal, so that correlated columns get one weight.
+///
+/// The proximal operator sorts the entries, subtracts the weights, pools neighbours until the result is non-increasing, and
+/// cuts it at 0. O(d log d).
 ///
 /// ```
 /// use fenchel_optim::Regulariser;
@@ -25,7 +27,7 @@ use super::norm_ball::conjugate_by_prox;
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct SortedL1 {
-    /// What the largest, the second largest, ... entry costs: one weight a coordinate, `>= 0`, falling.
+    /// The weights of the largest entry, the second largest, and so on: one per coordinate, `>= 0`, non-increasing.
     pub weights: Vec<f64>,
 }
 

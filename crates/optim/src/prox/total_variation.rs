@@ -1,4 +1,4 @@
-//! Total variation along a line, and the fused lasso.
+//! Total variation of a sequence, and the fused lasso.
 
 use std::collections::VecDeque;
 
@@ -7,10 +7,10 @@ use fenchel_linalg::Invalid;
 use super::norm_ball::conjugate_by_prox;
 use super::{Regulariser, soft_threshold};
 
-/// `strength * sum_c |x_{c+1} - x_c|`: weights that are constant on stretches of neighbouring coordinates.
+/// `strength * sum_c |x_{c+1} - x_c|`, whose minimisers are piecewise constant in neighbouring coordinates.
 ///
-/// Without an l2 term a dual point is feasible only where its correlations sum to 0 exactly; certificates are
-/// then norms of the gradient mapping (see [`coercive`](Regulariser::coercive)).
+/// Without an l2 term a dual point is feasible only if its entries sum to exactly 0. Certificates are then norms of the
+/// gradient mapping (see [`coercive`](Regulariser::coercive)).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TotalVariation {
     /// Weight of the sum of jumps, `>= 0`.
@@ -51,13 +51,13 @@ impl Regulariser for TotalVariation {
     }
 }
 
-/// `l1 ||x||_1 + tv * sum_c |x_{c+1} - x_c|`: stretches of equal weights, most of them 0 (Tibshirani, Saunders,
+/// `l1 ||x||_1 + tv * sum_c |x_{c+1} - x_c|`, whose minimisers are piecewise constant and mostly 0 (Tibshirani, Saunders,
 /// Rosset, Zhu and Knight, 2005).
 ///
-/// The proximal operator is that of the total variation followed by soft thresholding, O(d) in the worst case.
-/// For dual points the gauge is `max |v(I)| / (l1 |I| + tv e(I))` over the intervals `I` of coordinates, where
-/// `e(I)` counts the ends of `I` that have a neighbour: the unit ball of the norm is spanned by the indicators
-/// of intervals.
+/// The proximal operator is that of the total variation followed by soft thresholding, O(d) in the worst case. The dual norm of
+/// `v` is `max |v(I)| / (l1 |I| + tv e(I))` over the intervals `I` of coordinates. Here `v(I)` is the sum of `v` over `I`, and
+/// `e(I)` counts the ends of `I` that have a neighbour. The formula holds because the unit ball of the norm is spanned by the
+/// indicators of intervals.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FusedLasso {
     /// Weight of the l1 norm, `>= 0`.
@@ -158,13 +158,12 @@ struct Knot {
     offset: f64,
 }
 
-/// `v <- argmin_x (1/2) ||x - v||^2 + strength sum_c |x_{c+1} - x_c|`. O(d) time and memory.
+/// Replaces `v` by `argmin_x (1/2) ||x - v||^2 + strength sum_c |x_{c+1} - x_c|`. O(d) time and memory.
 ///
-/// Dynamic programming on the derivative of `m_c(b)`, the best value of the first `c` coordinates with
-/// `x_c = b`: it is piecewise linear and increasing, and `m_{c+1}'(b) = clip(m_c'(b), +-strength) + b - v_{c+1}`.
-/// A knot that is clipped away never comes back, and every coordinate brings two.
-/// Source: Johnson, "A dynamic programming algorithm for the fused lasso and l0-segmentation", Journal of
-/// Computational and Graphical Statistics 22 (2013).
+/// The algorithm is dynamic programming on the derivative of `m_c(b)`, the best value of the first `c` coordinates given `x_c =
+/// b`. This derivative is piecewise linear and increasing, and `m_{c+1}'(b) = clip(m_c'(b), +-strength) + b - v_{c+1}`. Every
+/// coordinate adds two knots, and a knot that is clipped away never returns. Source: Johnson, "A dynamic programming algorithm
+/// for the fused lasso and l0-segmentation", Journal of Computational and Graphical Statistics 22 (2013).
 fn denoise(v: &mut [f64], strength: f64) {
     let d = v.len();
     if d < 2 || strength == 0.0 {

@@ -1,13 +1,13 @@
-//! The l1 norm with a weight a coordinate, and the l1 norm of non-negative weights.
+//! The l1 norm with one weight per coordinate, and the l1 norm of non-negative weights.
 
 use fenchel_linalg::Invalid;
 
 use super::{Regulariser, Separable, soft_threshold};
 
-/// `sum_c weights_c |x_c|`; a weight of 0 leaves its coordinate unpenalised.
+/// `sum_c weights_c |x_c|`. A weight of 0 leaves its coordinate unpenalised.
 ///
-/// Certificates: with an unpenalised coordinate and no l2 term no dual point but 0 is sure to be feasible
-/// (see [`coercive`](Regulariser::coercive)).
+/// With an unpenalised coordinate and no l2 term, only the dual point 0 is sure to be feasible. Certificates are then norms of
+/// the gradient mapping (see [`coercive`](Regulariser::coercive)).
 #[derive(Debug, Clone, PartialEq)]
 pub struct WeightedL1 {
     /// One weight a coordinate, `>= 0`.
@@ -64,7 +64,7 @@ impl Separable for WeightedL1 {
     }
 }
 
-/// `strength * sum_c x_c` for `x >= 0`, else infinite: sparse non-negative weights.
+/// `strength * sum_c x_c` for `x >= 0`, else infinite. It gives sparse non-negative weights.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NonnegativeL1 {
     /// Weight of the sum, `>= 0`.

@@ -3,7 +3,7 @@
 use fenchel_linalg::Invalid;
 use rand::{Rng, RngExt};
 
-/// Vose's alias table: O(k) to build, one uniform number and one comparison a draw.
+/// Vose's alias table. It takes O(k) to build; a draw takes one uniform number and one comparison.
 ///
 /// Reference: M. D. Vose, "A linear algorithm for generating random numbers with a given
 /// distribution", IEEE Transactions on Software Engineering 17 (1991).

@@ -1,4 +1,4 @@
-//! The largest of weights that change.
+//! The maximum of weights that change.
 
 use fenchel_linalg::Invalid;
 

@@ -1,4 +1,4 @@
-//! Randomness as a parameter: a seed gives the same result bit for bit, with any number of threads.
+//! Seeded random numbers: a seed gives the same result bit for bit, with any number of threads.
 
 mod alias;
 mod max_tree;
@@ -18,8 +18,8 @@ use rand::SeedableRng;
 /// The generator of every method: ChaCha with 8 rounds.
 pub type Generator = rand_chacha::ChaCha8Rng;
 
-/// Independent generators of one seed: item `index` of parallel work draws from `stream(seed, index)`,
-/// so that a result does not depend on which thread did the item.
+/// An independent generator for each index of one seed. Item `index` of parallel work draws from `stream(seed, index)`, so that
+/// the result does not depend on which thread processes the item.
 pub fn stream(seed: u64, index: u64) -> Generator {
     let mut generator = Generator::seed_from_u64(seed);
     generator.set_stream(index);

@@ -1,55 +1,57 @@
-//! Which term of a sum a method looks at next.
+//! The order in which a method visits the terms of a sum.
 
 use serde::{Deserialize, Serialize};
 
 use crate::Refusal;
 
-/// Which of `n` terms is next: the one vocabulary of every method that looks at terms, rows, sequences or variables one by one
-/// (thesis of Defazio, sections 2.1.3 and 5.2). A setting of this type is called `order`, whatever it is set to.
+/// The order in which `n` terms are visited. All methods that process terms, rows, sequences or variables one by one use this
+/// type, and the setting is always called `order` (A. Defazio, PhD thesis 2014, sections 2.1.3 and 5.2).
 ///
-/// | order | term `i` is next | knows |
+/// | order | when term `i` is visited | needs |
 /// |---|---|---|
 /// | `Uniform` | with probability `1/n` | nothing |
-/// | `Permuted`, `Runs`, `Cyclic`, `Scripted` | once a pass, see below | nothing |
+/// | `Permuted`, `Runs`, `Cyclic`, `Scripted` | once per pass, see each | nothing |
 /// | `Weighted` | in proportion to given weights | the weights |
 /// | `Mixed` | half `Uniform`, half `Lipschitz` | the terms |
-/// | `Lipschitz` | in proportion to the Lipschitz constant `L_i` of its gradient (primal methods), to `1 + L_i / (n mu)` (dual methods) | the terms |
-/// | `Residual` | in proportion to `d_i sqrt((n mu + L_i) / L_i)`, `d_i` the distance of its dual variable from the derivative at the current point | terms and point |
-/// | `Gap` | in proportion to its part `g_i` of the duality gap | terms and point |
-/// | `LipschitzGap` | in proportion to `g_i (1 + L_i / (n mu))` | terms and point |
+/// | `Lipschitz` | with probability proportional to the Lipschitz constant `L_i` of its gradient (primal methods), or to `1 + L_i / (n mu)` (dual methods) | the terms |
+/// | `Residual` | with probability proportional to `d_i sqrt((n mu + L_i) / L_i)`, where `d_i` is the distance of its dual variable from the derivative at the current point | terms and point |
+/// | `Gap` | with probability proportional to its part `g_i` of the duality gap | terms and point |
+/// | `LipschitzGap` | with probability proportional to `g_i (1 + L_i / (n mu))` | terms and point |
 /// | `LargestGap` | if its `g_i` is the largest | terms and point |
 ///
-/// The first six are *given*: they are drawn without a look at the problem, by [`Visits::new`](super::Visits::new). What a method
-/// does not take it refuses, by name. In a crate whose terms have constants of another kind (the radius of the features of a
-/// sequence, a curvature that is estimated on the way) these stand for `L_i`; the documentation of the settings says so.
+/// Here `mu` is the strong convexity constant. The first six orders are *given*: [`Visits::new`](super::Visits::new) draws them
+/// without knowledge of the problem. A method refuses an order that it does not support with an error that names it. Some
+/// crates have another constant per term in the place of `L_i`, such as the radius of the features of a sequence, or a
+/// curvature estimated during the run. The documentation of their settings says which.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub enum Order {
     /// Independent uniform draws.
     Uniform,
-    /// A new random permutation for every pass. The fastest for most methods, and unsafe for SAG.
+    /// A new random permutation for every pass. It is the fastest order for most methods, but SAG may diverge with it.
     #[default]
     Permuted,
-    /// Runs of so many consecutive terms, the runs in a new random permutation for every pass, cut at another place: nearly as
-    /// good as single terms for a few rows, and memory is read forward. Where rows that follow each other are alike,
-    /// long runs cost passes.
+    /// Blocks of this many consecutive terms. The blocks come in a new random permutation for every pass, with new boundaries.
+    /// For blocks of a few rows the convergence is nearly as good as for single terms, and memory is read sequentially. Where
+    /// consecutive rows are similar, long blocks need more passes.
     Runs(usize),
-    /// `0, 1, ..., n-1` again and again. Can be slow, or diverge: see the access-order experiment.
+    /// `0, 1, ..., n-1` again and again. It can be slow, or diverge: the experiment on access orders shows both.
     Cyclic,
     /// Independent draws with probabilities proportional to the weights.
     Weighted(Vec<f64>),
-    /// These terms in this order, again from the start after the last: replays a trajectory exactly.
+    /// This list of terms in this order, repeated from its start. It replays a trajectory exactly.
     Scripted(Vec<usize>),
     /// Half uniform, half by the Lipschitz constants of the terms.
     Mixed,
-    /// By the Lipschitz constants of the terms: where they are very different (Xiao and Zhang, 2014; Zhao and Zhang, 2015).
+    /// With probabilities from the Lipschitz constants of the terms. It helps where these are very different (Xiao and Zhang,
+    /// 2014; Zhao and Zhang, 2015).
     Lipschitz,
     /// By the dual residues: AdaSDCA (Csiba, Qu and Richtarik, 2015).
     Residual,
-    /// By the gaps of the terms (Le Priol, Piche and Lacoste-Julien, 2018).
+    /// With probabilities proportional to the duality gaps of the terms (Le Priol, Piche and Lacoste-Julien, 2018).
     Gap,
     /// By the gaps of the terms and their Lipschitz constants.
     LipschitzGap,
-    /// The term with the largest gap, the first of equal ones.
+    /// The term with the largest gap. Of equal ones the first is taken.
     LargestGap,
 }
 
@@ -78,12 +80,12 @@ impl Order {
         matches!(self, Uniform | Permuted | Runs(_) | Cyclic | Scripted(_))
     }
 
-    /// Whether the order needs no look at the problem: a plain one, or `Weighted`.
+    /// Whether the order needs no knowledge of the problem: a plain order, or `Weighted`.
     pub fn is_given(&self) -> bool {
         self.is_plain() || matches!(self, Order::Weighted(_))
     }
 
-    /// For a method that takes plain orders only.
+    /// Check of a method that supports plain orders only.
     ///
     /// # Errors
     /// [`Refusal::Unsupported`] for any other.
@@ -91,7 +93,7 @@ impl Order {
         self.check(method, self.is_plain(), "Uniform, Permuted, Runs, Cyclic or Scripted")
     }
 
-    /// For a method that takes given orders only.
+    /// Check of a method that supports given orders only.
     ///
     /// # Errors
     /// [`Refusal::Unsupported`] for any other.
@@ -99,7 +101,7 @@ impl Order {
         self.check(method, self.is_given(), "Uniform, Permuted, Runs, Cyclic, Weighted or Scripted")
     }
 
-    /// For a method that takes a list of its own: refuses the order unless it is `taken`.
+    /// Check of a method that supports its own list of orders: refuses the order unless it is `taken`.
     ///
     /// # Errors
     /// [`Refusal::Unsupported`], which says what is `expected`.

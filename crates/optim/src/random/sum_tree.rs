@@ -32,7 +32,7 @@ impl SumTree {
         Ok(SumTree(tree))
     }
 
-    /// Puts other weights in the place of all. O(k); the tree is as before if they are refused.
+    /// Replaces all weights. O(k). If the new weights are refused, the tree is unchanged.
     ///
     /// # Errors
     /// [`Invalid::Length`] for another number of weights, else as [`new`](SumTree::new).
@@ -62,7 +62,7 @@ impl SumTree {
         self.0.root()
     }
 
-    /// Changes one weight. The sums above it are added up anew, so that no rounding error accumulates.
+    /// Changes one weight. The partial sums above it are computed anew, so that no rounding error accumulates.
     ///
     /// # Errors
     /// [`Invalid::Parameter`] for a negative or non-finite weight, or a sum that would not be finite;
@@ -80,8 +80,8 @@ impl SumTree {
         result
     }
 
-    /// The index whose interval of the cumulated weights holds `mass`, for `0 <= mass < total`.
-    /// Never an index of weight 0 unless all are.
+    /// The index `i` whose interval of the cumulated weights contains `mass`, for `0 <= mass < total`. An index of weight 0 is
+    /// returned only if all weights are 0.
     pub fn find(&self, mut mass: f64) -> usize {
         self.0.walk(|left, right| {
             // Rounding can push the mass past the right end; an empty right half takes nothing.

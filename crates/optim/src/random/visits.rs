@@ -1,4 +1,4 @@
-//! The visits of one run.
+//! The sequence of visits of a run.
 
 use fenchel_linalg::Invalid;
 use rand::RngExt;
@@ -25,14 +25,15 @@ enum Kind {
     Scored { scores: SumTree, fade: f64 },
 }
 
-/// The generator of a sequence of [`Visits`]: what a state takes along, so that a warm start does not draw the same again.
+/// The position of a sequence of [`Visits`] in its random stream. A state stores it, so that a warm start does not repeat the
+/// same draws.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Place {
     generator: Generator,
 }
 
 impl Visits {
-    /// Starts a sequence over the terms `0..n`. O(n) memory for [`Order::Permuted`], [`Order::Runs`] and
+    /// Starts a sequence of visits of the terms `0..n`. O(n) memory for [`Order::Permuted`], [`Order::Runs`] and
     /// [`Order::Weighted`].
     ///
     /// # Errors
@@ -89,8 +90,8 @@ impl Visits {
         Ok(Visits { n, kind, generator: stream(seed, 0) })
     }
 
-    /// Starts a sequence of draws with probabilities proportional to scores that change, uniform while all are 0. What is
-    /// drawn has its score multiplied by `fade`, until it gets another one. O(log n) a draw.
+    /// Starts a sequence of draws with probabilities proportional to scores that may change. While all scores are 0 the draws
+    /// are uniform. The score of a drawn term is multiplied by `fade`, until the term gets a new score. O(log n) per draw.
     ///
     /// # Errors
     /// [`Invalid::Empty`]; [`Invalid::Parameter`] for a score that is negative or not finite, or a `fade` outside `[0, 1]`.
@@ -103,7 +104,7 @@ impl Visits {
         Ok(Visits { n: scores.len(), kind, generator: stream(seed, 0) })
     }
 
-    /// Puts other scores in the place of all. Without effect on a sequence that does not go by scores. O(n).
+    /// Replaces all scores. It has no effect on a sequence without scores. O(n).
     ///
     /// # Errors
     /// [`Invalid`] for another number of scores, or one that is negative or not finite.
@@ -119,8 +120,8 @@ impl Visits {
         Place { generator: self.generator.clone() }
     }
 
-    /// Goes on drawing from a place of the same seed; a permutation begins anew. Any other place is ignored, and the answer is
-    /// false.
+    /// Continues from a position of a sequence with the same seed; a permutation begins anew. Any other position is ignored,
+    /// and the result is `false`.
     pub fn go_to(&mut self, place: &Place) -> bool {
         let same = place.generator.get_seed() == self.generator.get_seed()
             && place.generator.get_stream() == self.generator.get_stream();
