@@ -1,17 +1,18 @@
-//! Whether chains have mixed: what samples alone can tell.
+//! Convergence diagnostics of Markov chains, computed from samples.
 //!
 //! | question | function |
 //! |---|---|
-//! | do the chains agree with one another | [`split_r_hat`]: 1 when they do; below 1.01 is customary |
-//! | how many independent draws are these worth | [`effective_sample_size`] |
-//! | how many sweeps between independent draws | [`autocorrelation_time`] |
-//! | sweep until a mean is known well enough | [`run_until`] |
+//! | do the chains agree with each other | [`split_r_hat`]: 1 if they do; values below 1.01 are customary |
+//! | how many independent draws have the same accuracy | [`effective_sample_size`] |
+//! | how many draws are worth one independent draw | [`autocorrelation_time`] |
+//! | how long to run until a mean is accurate enough | [`run_until`] |
 //!
-//! All of them look at one statistic (an energy, a mean, one variable), given as chains x draws. They can show that chains have not
-//! mixed; that they have is never proved: all chains may sit in one of two modes. [`crate::influence`] proves, where it can.
+//! Each function takes one statistic (an energy, a mean, one variable) as an array of chains x draws. Diagnostics can show that
+//! chains have not mixed. They cannot prove that chains have mixed, because all chains may be in one of two modes.
+//! [`crate::influence`] gives proofs for some models.
 //!
-//! Source: Vehtari, Gelman, Simpson, Carpenter and Bürkner, "Rank-normalization, folding, and localization: an improved R-hat for
-//! assessing convergence of MCMC", Bayesian Analysis 16 (2021): equations 3-4 and 10-11, rank normalised (GR-26).
+//! Source: Vehtari, Gelman, Simpson, Carpenter and Bürkner, "Rank-normalization, folding, and localization: an improved R-hat
+//! for assessing convergence of MCMC", Bayesian Analysis 16 (2021), equations 3-4 and 10-11, with rank normalisation.
 
 use fenchel_linalg::Invalid;
 use fenchel_linalg::special::erfcx;
@@ -20,8 +21,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{BinaryGibbs, Error, Gibbs};
 
-/// The potential scale reduction of Gelman and Rubin, every chain cut into halves, draws replaced by normal scores of their ranks.
-/// 1 where all draws are equal.
+/// The potential scale reduction factor of Gelman and Rubin. Every chain is cut into halves, and draws are replaced by the
+/// normal scores of their ranks. The result is 1 if all draws are equal.
 ///
 /// # Errors
 /// [`Invalid::Layout`] for fewer than four draws a chain or no chain; [`Invalid::NonFinite`].
@@ -30,8 +31,8 @@ pub fn split_r_hat(draws: ArrayView2<'_, f64>) -> Result<f64, Error> {
     Ok(halves.r_hat())
 }
 
-/// How many independent draws give the mean the same variance ("bulk ESS": of the normal scores of the ranks, chains in halves).
-/// At most `N log10 N` of `N` draws; `N` where all are equal.
+/// The number of independent draws whose mean has the same variance (the "bulk ESS": from normal scores of ranks, with chains
+/// cut into halves). For `N` draws it is at most `N log10 N`, and it is `N` if all draws are equal.
 ///
 /// # Errors
 /// As [`split_r_hat`].
@@ -40,8 +41,8 @@ pub fn effective_sample_size(draws: ArrayView2<'_, f64>) -> Result<f64, Error> {
     Ok(halves.draws() / halves.autocorrelation_time())
 }
 
-/// The integrated autocorrelation time `1 + 2 sum_t rho_t`, in draws, by Geyer's initial monotone sequence over all chains: so
-/// many draws are worth one independent one. At least `1 / log10 N` of `N` draws.
+/// The integrated autocorrelation time `1 + 2 sum_t rho_t`, in draws, by Geyer's initial monotone sequence over all chains.
+/// This many draws are worth one independent draw. For `N` draws it is at least `1 / log10 N`.
 ///
 /// # Errors
 /// As [`split_r_hat`].
@@ -198,11 +199,11 @@ impl Chains for Gibbs {
 ///
 /// | field | default | meaning |
 /// |---|---|---|
-/// | `effective_samples` | 1000 | how many independent draws the kept ones should be worth |
-/// | `largest_r_hat` | 1.01 | how well the chains have to agree |
+/// | `effective_samples` | 1000 | effective sample size to be reached |
+/// | `largest_r_hat` | 1.01 | largest accepted [`split_r_hat`] |
 /// | `burn_in` | 100 | sweeps before the first draw |
 /// | `thin` | 1 | sweeps from one draw to the next |
-/// | `most_draws` | 10000 | draws a chain after which it ends in any case |
+/// | `most_draws` | 10000 | draws per chain after which the run ends in any case |
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RunSettings {
@@ -214,7 +215,7 @@ pub struct RunSettings {
     pub burn_in: usize,
     /// Sweeps from one draw to the next.
     pub thin: usize,
-    /// Draws a chain after which it ends in any case.
+    /// Draws per chain after which the run ends in any case.
     pub most_draws: usize,
 }
 
@@ -237,7 +238,7 @@ pub struct RunSummary {
     pub draws: Array2<f64>,
     /// The mean of all draws.
     pub mean: f64,
-    /// Its standard error: standard deviation of the draws over the root of the effective sample size.
+    /// The standard error of the mean: the standard deviation of the draws over the square root of the effective sample size.
     pub standard_error: f64,
     /// See [`effective_sample_size`].
     pub effective_samples: f64,
@@ -247,8 +248,9 @@ pub struct RunSummary {
     pub reached: bool,
 }
 
-/// Sweeps until the draws of a statistic are worth `effective_samples` independent ones and the chains agree. `statistic` writes
-/// one number for every chain. It looks after 16 draws a chain, then each time there are half as many again.
+/// Sweeps until the effective sample size of a statistic is at least `effective_samples` and the chains agree. `statistic`
+/// writes one number per chain. The test is made after 16 draws per chain, and again each time the number of draws has grown by
+/// half.
 ///
 /// # Errors
 /// [`Invalid::Parameter`] for settings out of range; [`Invalid::NonFinite`] for a statistic that is not finite.

@@ -1,4 +1,4 @@
-//! What can go wrong.
+//! Errors of this crate.
 
 use std::io;
 
@@ -19,7 +19,8 @@ pub enum Error {
     /// A log-potential that is NaN or `+inf`, or a potential that is negative, NaN or infinite.
     #[error("potential {index} of factor {factor} is {value}; expected {expected}")]
     Potential {
-        /// The number of the factor; of the next one while it is being added, 0 for a table alone.
+        /// The number of the factor. While a factor is being added it is the number that the factor would get; for a table
+        /// alone it is 0.
         factor: usize,
         /// The position among the values as they were given.
         index: usize,
@@ -71,8 +72,8 @@ pub enum Error {
         /// A variable on the cycle.
         variable: VarId,
     },
-    /// What the method does not take, though the arguments are all right: tables beyond `max_memory`, mostly. Nothing was
-    /// allocated.
+    /// The method does not support the problem, though the arguments are valid. In most cases tables would need more than
+    /// `max_memory`. Nothing was allocated.
     #[error(transparent)]
     Refused(#[from] Refusal),
     /// More memory than the system gives. Nothing was allocated.

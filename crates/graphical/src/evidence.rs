@@ -1,4 +1,4 @@
-//! What is known about single variables.
+//! Evidence: observations of variables.
 
 use fenchel_linalg::Invalid;
 use serde::{Deserialize, Serialize};
@@ -10,11 +10,11 @@ use crate::{Error, VarId};
 pub enum Finding {
     /// Hard evidence: the variable is in this state, counted from 0.
     State(usize),
-    /// Soft evidence: `P(observation | state)` for every state, up to no constant: `log P(e)` contains it.
+    /// Soft evidence: `P(observation | state)` for every state. Its scale matters, because `log P(e)` contains it.
     Likelihood(Vec<f64>),
 }
 
-/// Observations of variables, hard or soft; at most one a variable.
+/// Observations of variables, hard or soft, with at most one per variable.
 ///
 /// ```
 /// use fenchel_graphical::{Evidence, VarId};
@@ -48,7 +48,7 @@ impl Evidence {
         self
     }
 
-    /// All findings of both; where both speak of a variable, those of the other.
+    /// The findings of `self` and `other`. If both have one about the same variable, that of `other` is taken.
     #[must_use]
     pub fn with(mut self, other: &Evidence) -> Self {
         other.iter().for_each(|(variable, finding)| self.set(variable, finding.clone()));

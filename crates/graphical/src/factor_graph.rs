@@ -11,9 +11,10 @@ use smallvec::SmallVec;
 use crate::table::{Table, check_log_potentials};
 use crate::{Error, Evidence, FactorId, VarId};
 
-/// Variables with their numbers of states, and factors over them.
+/// A factor graph: variables with their numbers of states, and factors over them.
 ///
-/// Any scopes are legal: none (a constant), one variable, many, the same more than once; so are variables without factor.
+/// A factor may have any scope: no variable (a constant), one, or many. Several factors may have the same scope, and a variable
+/// may be in no factor.
 ///
 /// ```
 /// use fenchel_graphical::{FactorGraph, VarId};
@@ -46,7 +47,7 @@ impl FactorGraph {
         Ok(FactorGraph { cards: cards.to_vec(), factors: Vec::new() })
     }
 
-    /// Adds a factor of log-potentials, last variable of the scope as given fastest.
+    /// Adds a factor given by log-potentials. The last variable of `scope` varies fastest.
     ///
     /// # Errors
     /// [`Error::UnknownVariable`], and what [`Table::new`] refuses.
@@ -86,8 +87,8 @@ impl FactorGraph {
         self.push(table)
     }
 
-    /// Replaces the log-potentials of a factor, in the order of its *sorted* scope. The structure stays, so what was
-    /// compiled for it stays valid; nothing is allocated.
+    /// Replaces the log-potentials of a factor, in the order of its *sorted* scope. The structure does not change, so that
+    /// compiled junction trees stay valid. Nothing is allocated.
     ///
     /// # Errors
     /// [`Invalid::Length`], [`Error::Potential`]; [`Invalid::Parameter`] for a factor that does not exist.
@@ -139,8 +140,8 @@ impl FactorGraph {
         Ok(self.factors.iter().map(|factor| factor.at(configuration)).sum())
     }
 
-    /// The model given evidence. An observed variable keeps its name, leaves all scopes and has one state left, so that
-    /// log Z of the result is the logarithm of `Z P(evidence)`; a likelihood becomes one more factor.
+    /// The model given evidence. An observed variable keeps its number, is removed from all scopes, and has one remaining
+    /// state. So log Z of the result is `log Z + log P(evidence)`. Soft evidence becomes an additional factor.
     ///
     /// # Errors
     /// What [`Evidence::check`] refuses.
@@ -166,7 +167,7 @@ impl FactorGraph {
         Ok(FactorGraph { cards, factors })
     }
 
-    /// For every variable the others that share a factor with it, rising.
+    /// For every variable, the variables that share a factor with it, ascending.
     pub fn neighbours(&self) -> Vec<Vec<VarId>> {
         let mut neighbours = vec![Vec::new(); self.cards.len()];
         for factor in &self.factors {

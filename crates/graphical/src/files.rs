@@ -1,4 +1,4 @@
-//! Files by their path: packed or not, and named in every error.
+//! Reading and writing of files, compressed or not, with errors that name the file.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};

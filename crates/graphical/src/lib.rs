@@ -4,22 +4,22 @@
 //! P(x) = exp(sum_f log psi_f(x_f)) / Z,   x_v in {0, ..., card(v) - 1}
 //! ```
 //!
-//! A model is a [`FactorGraph`]: variables [`VarId`] with numbers of states, factors [`Table`] in logs. What is observed is
-//! an [`Evidence`]. Then:
+//! A model is a [`FactorGraph`]: variables [`VarId`] with their numbers of states, and factors, which are [`Table`]s of
+//! logarithms. Observations are an [`Evidence`]. The modules answer these questions:
 //!
 //! | question | use |
 //! |---|---|
-//! | all marginals, log Z, maxima, draws; one structure, much evidence | [`JunctionTree`], compiled once |
+//! | all marginals, log Z, maxima, draws; one structure and many sets of evidence | [`JunctionTree`], compiled once |
 //! | one posterior, once | [`variable_elimination`](fn@variable_elimination) |
-//! | what will it cost | [`elimination`] |
+//! | the cost of exact inference | [`elimination`] |
 //! | chains, with labels or for training | [`chain`] |
 //! | tables of conditional probabilities | [`BayesNet`] |
 //! | graphs from data | [`structure`] |
-//! | features and parameters | [`LogLinear`] |
+//! | parameters shared by several factors | [`LogLinear`] |
 //! | models too large for a tree | [`bp`], [`mean_field`](mod@mean_field), [`gibbs`], [`binary`], [`ais`](mod@ais) |
 //! | how long to sample | [`influence`], [`diagnostics`] |
 //!
-//! The crate's README has the whole table of choices.
+//! The README of the crate has a longer table.
 #![forbid(unsafe_code)]
 
 pub mod ais;

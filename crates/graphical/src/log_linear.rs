@@ -5,8 +5,9 @@
 //! grad A(theta) = E_theta T
 //! ```
 //!
-//! Thesis (2.34) and (2.35); there the exponent is printed with `E[T(x)]`, it is `T(x)`. A block is a clique with a few
-//! statistics, each a table over it; blocks may share parameters, as the positions of a chain do.
+//! This is the family of R. Le Priol, PhD thesis 2021, equations 2.34 and 2.35. (There the exponent is printed with `E[T(x)]`
+//! in place of `T(x)`.) A block is a clique with a few statistics, each a table over the clique. Blocks may share parameters,
+//! as the positions of a chain do.
 
 use fenchel_linalg::{Invalid, lanes};
 
@@ -23,7 +24,7 @@ struct Block {
     cells: usize,
 }
 
-/// A log-linear model: see the module.
+/// A log-linear model; see the module.
 ///
 /// ```
 /// use fenchel_graphical::{Evidence, JunctionTree, LogLinear, OrderingOptions, VarId};
@@ -55,8 +56,8 @@ impl LogLinear {
         Ok(LogLinear { structure: FactorGraph::new(cards)?, blocks: Vec::new(), dimension })
     }
 
-    /// Adds statistics of a clique: `statistics` holds a table over the *sorted* scope for each entry of `parameters`, one
-    /// after the other.
+    /// Adds statistics of a clique. `statistics` holds one table over the *sorted* scope per entry of `parameters`, one after
+    /// the other.
     ///
     /// # Errors
     /// [`Invalid::Parameter`] for a parameter that does not exist, [`Invalid::Length`], [`Invalid::NonFinite`], and what
@@ -100,7 +101,7 @@ impl LogLinear {
         Ok(model)
     }
 
-    /// Writes `<theta, T_C(x_C)>` into the factors of a model that [`model`](Self::model) made.
+    /// Writes the log-potentials `<theta, T_C(x_C)>` to the factors of a model that [`model`](Self::model) made.
     ///
     /// # Errors
     /// [`Invalid::Length`], [`Invalid::NonFinite`] for `theta`; [`Invalid::Length`] for another model;
@@ -120,7 +121,7 @@ impl LogLinear {
         Ok(())
     }
 
-    /// `E_theta T = grad A(theta)`, from a calibration of the model.
+    /// The expected statistics `E_theta T = grad A(theta)`, from a calibration of the model.
     ///
     /// # Errors
     /// [`Invalid::Length`], [`Invalid::Parameter`] for a calibration of another model.

@@ -1,14 +1,15 @@
-//! Mean field: the best approximation by independent variables.
+//! Mean field: the best approximation of a model by independent variables.
 //!
 //! ```text
 //! F(q) = sum_f E_q[log psi_f] + sum_v H(q_v)  <=  log Z,      q(x) = prod_v q_v(x_v)
 //! q_v(x_v) ~ exp( sum_{f with v} E_q[log psi_f | x_v] )
 //! ```
 //!
-//! Every update of one variable raises `F`, and every value of `F` is a lower bound of `log Z`, converged or not. There may be
-//! several optima; start from random points (`seed`) and keep the best. To compare with [`crate::bp`], see its table.
+//! Every update of one variable raises `F`. Every value of `F` is a lower bound of `log Z`, whether or not the run has
+//! converged. There may be several local optima: start from random points with several values of `seed`, and keep the best. The
+//! table in [`crate::bp`] compares it with other methods.
 //!
-//! Source: Wainwright and Jordan, Foundations and Trends in Machine Learning 1 (2008), section 5 (GR-25).
+//! Source: Wainwright and Jordan, Foundations and Trends in Machine Learning 1 (2008), section 5.
 
 use fenchel_linalg::Invalid;
 use fenchel_linalg::special::{entropy, softmax_in_place};
@@ -24,8 +25,8 @@ use crate::{Error, FactorGraph, VarId};
 ///
 /// | field | default | meaning |
 /// |---|---|---|
-/// | `seed` | 0 | of the start: uniform up to a factor of at most `e^0.1` either way |
-/// | `stop` | residual 1e-8, 1000 passes | when to end; the residual is the largest change of a probability by an update |
+/// | `seed` | 0 | seed of the start, which is uniform up to a factor between `e^-0.1` and `e^0.1` |
+/// | `stop` | residual 1e-8, 1000 passes | when to end; the residual is the largest change of a probability in an update |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MeanFieldSettings {
@@ -84,9 +85,10 @@ pub struct MeanField<'m> {
     next: Vec<f64>,
 }
 
-/// Mean field by coordinate ascent. A pass updates every variable once and costs `k^2` walks over a factor of `k` variables.
+/// Mean field by coordinate ascent. A pass updates every variable once. It costs `k^2` passes over the table of a factor of `k`
+/// variables.
 ///
-/// The objective of the certificate is `-F`: it never rises.
+/// The objective of the certificate is `-F`, which never increases.
 ///
 /// ```
 /// use fenchel_graphical::{FactorGraph, MeanFieldSettings, VarId, mean_field};

@@ -1,12 +1,12 @@
-//! Small published networks that travel inside the crate: for examples, tests and first steps.
+//! Small published networks that are part of the crate, for examples and tests.
 //!
 //! | function | what it is | variables, arcs |
 //! |---|---|---|
 //! | [`asia`] | a fictitious medical diagnosis | 8, 8 |
 //! | [`alarm`] | monitoring of patients in intensive care | 37, 46 |
 //!
-//! The numbers are those of the publications named below, as the public collections carry them; no licence of their authors is
-//! known to us. `networks/README.md` of this crate says more.
+//! The numbers are those of the publications named below, in the form of the public collections. We know of no licence by their
+//! authors. `networks/README.md` of this crate says more.
 
 use crate::{BayesNet, bif};
 

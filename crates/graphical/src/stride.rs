@@ -1,8 +1,8 @@
-//! How a small table lies inside a big one, and the loops over both.
+//! Loops over a big table and a small table whose variables are a subset of those of the big one.
 //!
-//! Both are row-major. A [`Plan`] walks the big table cell by cell and knows, for every dimension, the stride in the small
-//! one (0 where the small table does not have the variable). Neighbouring dimensions that move alike are one, so a prefix
-//! becomes a loop over rows, a suffix a loop of vectors, and no cell costs a division.
+//! Both tables are row-major. A [`Plan`] visits the big table cell by cell. For every dimension it has the stride in the small
+//! table, which is 0 if the small table does not have the variable. Adjacent dimensions with compatible strides are merged. So
+//! a prefix becomes a loop over rows and a suffix a loop over vectors, and no cell needs a division.
 
 use smallvec::SmallVec;
 

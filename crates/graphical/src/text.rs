@@ -1,4 +1,4 @@
-//! A byte scanner over a stream that knows where it is: what the readers of text formats share.
+//! A byte scanner over a stream with line and column numbers, shared by the readers of text formats.
 
 use std::io::Read;
 

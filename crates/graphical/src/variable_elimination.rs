@@ -1,11 +1,11 @@
-//! One posterior without compiling anything.
+//! Variable elimination: a single posterior without a compiled tree.
 //!
 //! ```text
 //! P(x_Q | e) ∝ sum over the others of prod_f psi_f(x_f, e)
 //! ```
 //!
-//! Worth it for a single query; for all marginals, or the same query again and again, use a
-//! [`JunctionTree`](crate::JunctionTree). Components that neither the query nor the evidence touches are never looked at.
+//! Use it for a single query. For all marginals, or for repeated queries, use a [`JunctionTree`](crate::JunctionTree).
+//! Components that contain neither the query nor evidence are not processed.
 //!
 //! Source: Zhang and Poole (1994); Dechter (1999).
 
@@ -18,14 +18,14 @@ use crate::stride::cells;
 use crate::table::table_bytes;
 use crate::{Error, Evidence, FactorGraph, OrderingOptions, Table, VarId};
 
-/// `log P(x_query | evidence)`, normalised, over the sorted query.
+/// Computes the normalised `log P(x_query | evidence)` as a table over the sorted query.
 ///
 /// # Errors
-/// [`Error::UnknownVariable`], [`Error::RepeatedVariable`]; what [`Evidence::check`] refuses;
-/// [`Error::ImpossibleEvidence`] where the evidence has probability zero, wherever in the model it is;
-/// [`Error::Refused`] before an intermediate table of more than `options.max_memory` bytes is made.
+/// [`Error::UnknownVariable`], [`Error::RepeatedVariable`]; what [`Evidence::check`] refuses; [`Error::ImpossibleEvidence`] if
+/// the evidence has probability zero anywhere in the model; [`Error::Refused`] before an intermediate table of more than
+/// `options.max_memory` bytes is made.
 ///
-/// A queried variable with hard evidence has the posterior that is certain.
+/// A query variable with hard evidence has a posterior of 1 for the observed state.
 pub fn variable_elimination(
     model: &FactorGraph,
     query: &[VarId],

@@ -1,4 +1,4 @@
-//! Annealed importance sampling: estimates of log Z with an error bar.
+//! Annealed importance sampling (AIS): estimates of log Z with a standard error.
 //!
 //! ```text
 //! P_b(x) ~ P_0(x)^(1 - b) P(x)^b,   0 = b_0 < b_1 < ... < b_K = 1
@@ -6,16 +6,17 @@
 //! log Z = log Z_0 + log mean(w)
 //! ```
 //!
-//! `P_0` has independent variables, each with its own potentials and the mean over the states of their neighbours of every other
-//! factor (for spins: the same fields, no couplings). `mean(w)` is unbiased for `Z / Z_0` whether or not the chains mix, so that
-//! the estimate of `log Z` is a lower bound in expectation, and exceeds `log Z` by `t` nats with probability at most `e^-t`.
+//! The base distribution `P_0` has independent variables. The potential of a variable in `P_0` is its own potential times, for
+//! every other factor, the geometric mean of that factor over the states of the other variables. For spins these are the same
+//! fields without couplings. `mean(w)` is unbiased for `Z / Z_0` whether or not the chains mix. So the estimate of `log Z` is a
+//! lower bound in expectation, and it exceeds `log Z` by more than `t` nats with probability at most `e^-t`.
 //!
-//! The standard error is one of the weights seen: with an effective sample size of a few chains it means little, and a mode that no
-//! chain found is not in it. Then take more steps. Compare with the bounds of [`crate::mean_field`](mod@crate::mean_field) and
-//! [`crate::bp::tree_reweighted`].
+//! The standard error is computed from the observed weights. It means little if the effective sample size is only a few chains,
+//! and it cannot include a mode that no chain found. In these cases take more steps. Compare the estimate with the bounds of
+//! [`crate::mean_field`](mod@crate::mean_field) and [`crate::bp::tree_reweighted`].
 //!
-//! Source: Neal, "Annealed importance sampling", Statistics and Computing 11 (2001) (GR-27); the adaptive ladder by conditional
-//! effective sample size: Zhou, Johansen and Aston, J. Comput. Graph. Stat. 25 (2016).
+//! Sources: Neal, "Annealed importance sampling", Statistics and Computing 11 (2001); Zhou, Johansen and Aston, J. Comput.
+//! Graph. Stat. 25 (2016), for the steps that adapt to the conditional effective sample size.
 
 mod paths;
 
@@ -33,9 +34,10 @@ const PILOT: usize = 256;
 pub enum Ladder {
     /// So many equal steps.
     Uniform(usize),
-    /// Every step as long as keeps the conditional effective sample size at this share of the chains, in (0, 1). Where the way is
-    /// hard, steps are short. A pilot run with draws of its own finds the steps, so that they do not depend on the weights:
-    /// chains that chose their own steps would understate the error. It has as many chains, at most 256, and costs as much a chain.
+    /// Every step is as long as possible while the conditional effective sample size stays at this share of the chains, in (0,
+    /// 1). So steps are short where the distribution changes fast. A pilot run with its own random numbers chooses the steps,
+    /// so that they are independent of the weights: chains that chose their own steps would underestimate the error. The pilot
+    /// run has as many chains, at most 256, and costs as much per chain as the run itself.
     Adaptive(f64),
 }
 
@@ -43,10 +45,10 @@ pub enum Ladder {
 ///
 /// | field | default | meaning |
 /// |---|---|---|
-/// | `ladder` | `Uniform(500)` | the steps from independence to the model |
-/// | `chains` | 512 | independent weights |
-/// | `sweeps` | 1 | at every step |
-/// | `seed` | 0 | of all draws |
+/// | `ladder` | `Uniform(500)` | the values of `b` from independence (0) to the model (1) |
+/// | `chains` | 512 | number of chains, each with an independent weight |
+/// | `sweeps` | 1 | sweeps of Gibbs sampling at every step |
+/// | `seed` | 0 | seed of all draws |
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AisSettings {
@@ -71,17 +73,19 @@ impl Default for AisSettings {
 pub struct AisEstimate {
     /// The estimate; `-inf` if no chain found a configuration of positive probability.
     pub log_partition: f64,
-    /// Its standard error, by the delta method: the relative one of the mean weight; infinite where a single weight is all.
+    /// The standard error of `log_partition`: the relative standard error of the mean weight, by the delta method. It is
+    /// infinite if a single weight has all the mass.
     pub standard_error: f64,
-    /// `(sum w)^2 / sum w^2`, of as many as there are chains.
+    /// The effective sample size `(sum w)^2 / sum w^2`, at most the number of chains.
     pub effective_samples: f64,
-    /// The logarithms of the weights, with `log Z_0` added: `log_partition` is the logarithm of their mean.
+    /// `log w + log Z_0` for every chain. `log_partition` is the logarithm of the mean of their exponentials.
     pub log_weights: Vec<f64>,
     /// The values of `b` that were visited, from 0 to 1.
     pub ladder: Vec<f64>,
 }
 
-/// Annealed importance sampling of a binary pairwise model: [`BinaryGibbs`](crate::BinaryGibbs) with the model changed at every step.
+/// Annealed importance sampling of a binary pairwise model by [`BinaryGibbs`](crate::BinaryGibbs), whose model changes at every
+/// step.
 ///
 /// ```
 /// use fenchel_graphical::ais::{AisSettings, ais_binary};
@@ -101,8 +105,8 @@ pub fn ais_binary(model: &BinaryPairwise, settings: &AisSettings) -> Result<AisE
     estimate(|settings| paths::Binary::new(model, settings), settings)
 }
 
-/// Annealed importance sampling of any model, by [`Gibbs`](crate::Gibbs). For evidence condition the model; the result is then
-/// `log Z + log P(evidence)`.
+/// Annealed importance sampling of any model by [`Gibbs`](crate::Gibbs). To include evidence, condition the model first; the
+/// result is then `log Z + log P(evidence)`.
 ///
 /// # Errors
 /// [`Invalid::Parameter`] for settings out of range; [`Error::Memory`] for more chains than fit; [`Error::ImpossibleEvidence`] where a variable has no possible state.

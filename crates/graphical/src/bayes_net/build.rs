@@ -1,4 +1,4 @@
-//! Networks piece by piece.
+//! A builder of Bayesian networks.
 
 use fenchel_optim::{MAX_MEMORY, Refusal};
 
@@ -10,7 +10,7 @@ use crate::{Error, VarId};
 
 /// Collects variables and tables; [`build`](BayesNetBuilder::build) checks them all.
 ///
-/// Pieces may come in any order: a table may name variables that are defined later.
+/// Calls may come in any order: a table may name variables that are defined later.
 #[derive(Debug, Clone, Default)]
 pub struct BayesNetBuilder {
     name: String,
@@ -35,8 +35,8 @@ impl BayesNetBuilder {
         self
     }
 
-    /// Adds `P(child | parents)`: a row for every configuration of the parents, the last of them
-    /// fastest; in each row one number for every state of the child.
+    /// Adds `P(child | parents)`. The numbers come in one row per configuration of the parents, where the last parent varies
+    /// fastest. Each row has one number per state of the child.
     #[must_use]
     pub fn cpt(mut self, child: &str, parents: &[&str], table: &[f64]) -> Self {
         let parents = parents.iter().map(|p| (*p).into()).collect();
@@ -44,7 +44,7 @@ impl BayesNetBuilder {
         self
     }
 
-    /// Adds the arcs into a child with a uniform table: a graph whose numbers are still to come, from
+    /// Adds the arcs into a child, with a uniform table. Use it for a graph whose tables are filled later by
     /// [`BayesNet::fit_cpts`] or [`BayesNet::with_cpt`].
     #[must_use]
     pub fn arcs(mut self, child: &str, parents: &[&str]) -> Self {

@@ -1,10 +1,10 @@
-//! Rows of conditional probabilities: their number, their entries, their sums.
+//! Checks of conditional probability tables.
 
 use super::Cpt;
 use super::names::Names;
 use crate::{Error, VarId};
 
-/// How far a row may be from summing to 1: published networks carry the rounding of their authors.
+/// Largest difference of the sum of a row from 1. Published networks have rounded numbers.
 pub(crate) const ROW_TOLERANCE: f64 = 1e-3;
 
 /// Parent configurations x states, or `None` where the product overflows.

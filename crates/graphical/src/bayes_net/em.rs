@@ -1,4 +1,4 @@
-//! Tables from records with missing values: expectation and maximisation.
+//! The EM algorithm: tables from records with missing values.
 //!
 //! ```text
 //! L(theta) = sum over records of ln P(what is observed | theta) + sum over cells of alpha ln theta
@@ -6,15 +6,17 @@
 //! M: theta_rk = (N_rk + alpha_rk) / (N_r + alpha_r)
 //! ```
 //!
-//! `alpha` are the pseudo-counts of the [`Prior`]. No step lowers `L`: that is the certificate of the method, and every value is
-//! kept in [`EmFit::objectives`]. With nothing missing one step is [`BayesNet::fit_cpts`]. With much missing, or a variable never
-//! seen, `L` has many local maxima, and saddles: from equal rows a variable that is never seen stays independent of all others.
-//! The default therefore starts from random tables; start again with other seeds and keep the best objective.
+//! `alpha` are the pseudo-counts of the [`Prior`]. No step lowers the objective `L`, and all its values are stored in
+//! [`EmFit::objectives`]. If no value is missing, one step gives the same tables as [`BayesNet::fit_cpts`]. If many values are
+//! missing, or a variable is never observed, `L` has many local maxima and saddle points. For example, if all tables are
+//! uniform at the start, a variable that is never observed stays independent of all others. The default start is therefore
+//! random tables. Run the method with several seeds and keep the best objective.
 //!
-//! Values may be missing completely at random, or depending on what is observed; not depending on themselves.
+//! The method assumes that values are missing at random: whether a value is missing may depend on observed values, but not on
+//! the value itself.
 //!
-//! Cost of a step: one calibration of a junction tree for each different record that has a missing value. Complete records are
-//! counted once.
+//! A step costs one calibration of a junction tree for each distinct record with missing values. Complete records are counted
+//! once, before the first step.
 //!
 //! Source: Dempster, Laird and Rubin, J. Royal Statistical Society B 39 (1977); Lauritzen, Computational Statistics and Data
 //! Analysis 19 (1995).
@@ -37,7 +39,7 @@ pub enum EmStart {
     /// Every row drawn uniformly from all laws, by the seed.
     #[default]
     Random,
-    /// The tables of the network. A probability of 0 stays 0 where the prior is 0.
+    /// The tables of the network itself. A probability of 0 stays 0 if the prior is 0.
     Tables,
 }
 
@@ -46,10 +48,10 @@ pub enum EmStart {
 /// | field | default | meaning |
 /// |---|---|---|
 /// | `prior` | `Dirichlet(0)` | pseudo-counts; 0 is maximum likelihood |
-/// | `start` | `Random` | tables to begin with |
-/// | `seed` | 0 | of the random tables |
+/// | `start` | `Random` | tables at the start |
+/// | `seed` | 0 | seed of the random tables |
 /// | `ordering` | default | elimination order and memory limit of the junction tree |
-/// | `stop` | residual 1e-6, 1000 passes | the residual is the largest change of a probability by the next step |
+/// | `stop` | residual 1e-6, 1000 passes | the residual is the largest change of a probability in the next step |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct EmSettings {
@@ -80,14 +82,14 @@ pub struct EmFit {
     pub net: BayesNet,
     /// `sum ln P(what is observed)` at these tables, in nats.
     pub log_likelihood: f64,
-    /// `L` before the first step and after every one: they never fall, up to rounding.
+    /// `L` before the first step and after every step. Up to rounding the values never decrease.
     pub objectives: Vec<f64>,
     /// How the run ended. Its objective is `-L`.
     pub report: Report,
 }
 
 impl BayesNet {
-    /// The network with the same graph and tables fitted to records some of whose values are [`MISSING`].
+    /// Returns the network with the same graph and with tables fitted to records in which some values are [`MISSING`].
     ///
     /// ```
     /// use fenchel_graphical::bayes_net::EmSettings;
@@ -112,7 +114,7 @@ impl BayesNet {
         self.fit_em_watched(data, settings, |_| ControlFlow::Continue(()))
     }
 
-    /// As [`fit_em`](Self::fit_em), with a look at every certificate.
+    /// Does the same as [`fit_em`](Self::fit_em), and calls a closure at every certificate.
     ///
     /// # Errors
     /// As [`fit_em`](Self::fit_em).

@@ -1,11 +1,12 @@
-//! What is known about variables, by names or by numbers.
+//! Evidence by names or by numbers.
 
 use fenchel_linalg::Invalid;
 
 use super::BayesNet;
 use crate::{Error, Evidence, Finding};
 
-/// What may stand for evidence about a network: `&[("smoke", "yes"), ("xray", "no")]`, or an [`Evidence`].
+/// Types that can be used as evidence about a network: a list of names such as `&[("smoke", "yes"), ("xray", "no")]`, or an
+/// [`Evidence`].
 ///
 /// ```
 /// let net = fenchel_graphical::networks::asia();
@@ -15,13 +16,13 @@ use crate::{Error, Evidence, Finding};
 /// # Ok::<(), fenchel_graphical::Error>(())
 /// ```
 pub trait Findings {
-    /// The same by numbers.
+    /// Converts to evidence by numbers.
     ///
     /// # Errors
     /// [`Error::UnknownName`]; [`Error::Duplicate`] for a variable that is listed twice.
     fn evidence(&self, net: &BayesNet) -> Result<Evidence, Error>;
 
-    /// The same as text: `smoke = yes, xray = no`. Of evidence that fits the network.
+    /// Formats the evidence as text: `smoke = yes, xray = no`. The evidence must fit the network.
     fn text(&self, net: &BayesNet) -> String;
 }
 
@@ -91,7 +92,7 @@ impl BayesNet {
         findings.evidence(self)
     }
 
-    /// Soft evidence from names: for every state of a variable `P(observation | state)`, up to a constant.
+    /// Makes soft evidence from names. For every state of a variable it takes `P(observation | state)`, up to a common factor.
     ///
     /// ```
     /// use fenchel_graphical::networks;

@@ -1,4 +1,4 @@
-//! Tables and scores from complete data.
+//! Tables of a network, and scores of graphs, from complete data.
 //!
 //! ```text
 //! N_rk: rows of the data with parents in configuration r and child in state k;  N_r = sum_k N_rk
@@ -13,7 +13,7 @@ use super::{BayesNet, Cpt};
 use crate::structure::Columns;
 use crate::{Dag, Error, VarId};
 
-/// Pseudo-counts of the Dirichlet prior of every row of a table of `q` rows and `k` states.
+/// Pseudo-counts of the Dirichlet prior of the rows of a table with `q` rows and `k` states.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum Prior {
     /// The same pseudo-count `alpha` for every cell; 1 is the prior of K2, 0 gives maximum likelihood.
@@ -38,12 +38,12 @@ impl Prior {
     }
 }
 
-/// What a structure is worth, as a sum over the families (a child and its parents); higher is better.
+/// A score of a graph, which is a sum over the families (a family is a child and its parents). Higher is better.
 ///
 /// | score | value of a family | source |
 /// |---|---|---|
 /// | `LogLikelihood` | `sum N_rk ln(N_rk / N_r)` | |
-/// | `Bic` | the same `- (ln N / 2) q (k - 1)` | Schwarz, Annals of Statistics 6, 1978 |
+/// | `Bic` | log-likelihood `- (ln N / 2) q (k - 1)` | Schwarz, Annals of Statistics 6, 1978 |
 /// | `Bayes(prior)` | `ln P(data of the child, given those of the parents)` | Heckerman, Geiger and Chickering, Machine Learning 20, 1995 |
 ///
 /// `Bayes(Prior::Dirichlet(1.0))` is K2 (Cooper and Herskovits, 1992), `Bayes(Prior::Bdeu(s))` is BDeu.
@@ -60,8 +60,7 @@ pub enum Score {
 impl Score {
     /// The score of one family. O(data).
     ///
-    /// `data` has a sample a row and a variable a column, states counted from 0; `cards` are the numbers
-    /// of states.
+    /// `data` has one row per sample and one column per variable; states count from 0. `cards` are the numbers of states.
     ///
     /// # Errors
     /// [`Error::Cell`], [`Error::UnknownVariable`], [`Error::RepeatedVariable`], [`Error::Invalid`] for a
@@ -132,8 +131,8 @@ impl Score {
 }
 
 impl BayesNet {
-    /// The network with the same graph whose tables are posterior means given complete data:
-    /// `(N_rk + alpha_rk) / (N_r + alpha_r)`.
+    /// Returns the network with the same graph whose tables are posterior means given complete data: `(N_rk + alpha_rk) / (N_r
+    /// + alpha_r)`.
     ///
     /// A row with neither data nor pseudo-counts becomes uniform.
     ///

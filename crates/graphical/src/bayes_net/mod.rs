@@ -1,4 +1,4 @@
-//! Bayesian networks: a directed acyclic graph, and for every variable a table given its parents.
+//! Bayesian networks: a directed acyclic graph, and a conditional probability table for every variable given its parents.
 //!
 //! ```text
 //! P(x_1, ..., x_n) = prod_i P(x_i | x_parents(i))
@@ -6,23 +6,23 @@
 //!
 //! | task | function |
 //! |---|---|
-//! | write a network down | [`BayesNet::builder`] |
+//! | build a network in code | [`BayesNet::builder`] |
 //! | read and write files | [`bif`](crate::bif), [`uai`](crate::uai) |
-//! | ask by names, print with names | [`BayesNet::query`], [`BayesNet::cpt_text`], [`Explanation::named`] |
-//! | say what was seen, by names | [`BayesNet::evidence`], [`BayesNet::soft_evidence`], [`Findings`] |
-//! | ask: posteriors, `P(e)` | [`BayesNet::posterior`], [`BayesNet::posteriors`], [`BayesNet::log_evidence`] |
-//! | ask: most probable states, the k best, those of some variables | [`BayesNet::most_probable`], [`BayesNet::most_probable_k`], [`BayesNet::marginal_map`] |
-//! | the same with another elimination order or memory limit | [`BayesNet::inference`] |
-//! | set variables from outside (the do-operator) | [`BayesNet::intervene`] |
-//! | draw from it, with or without evidence | [`BayesNet::sample`], [`BayesNet::likelihood_weighting`] |
-//! | tables from data, the worth of a graph | [`BayesNetBuilder::arcs`], [`BayesNet::fit_csv_file`], [`BayesNet::fit_cpts`], [`Score`] |
-//! | variables from columns, another graph | [`BayesNet::from_csv_file`], [`BayesNet::with_graph`] |
+//! | query and print by names | [`BayesNet::query`], [`BayesNet::cpt_text`], [`Explanation::named`] |
+//! | evidence by names | [`BayesNet::evidence`], [`BayesNet::soft_evidence`], [`Findings`] |
+//! | posteriors, `P(e)` | [`BayesNet::posterior`], [`BayesNet::posteriors`], [`BayesNet::log_evidence`] |
+//! | most probable states: of all variables, the k best, of some variables | [`BayesNet::most_probable`], [`BayesNet::most_probable_k`], [`BayesNet::marginal_map`] |
+//! | queries with another elimination order or memory limit | [`BayesNet::inference`] |
+//! | interventions (the do-operator) | [`BayesNet::intervene`] |
+//! | draws, with or without evidence | [`BayesNet::sample`], [`BayesNet::likelihood_weighting`] |
+//! | tables from data, scores of graphs | [`BayesNetBuilder::arcs`], [`BayesNet::fit_csv_file`], [`BayesNet::fit_cpts`], [`Score`] |
+//! | variables from the columns of a file, another graph | [`BayesNet::from_csv_file`], [`BayesNet::with_graph`] |
 //! | a graph from data | [`structure`](crate::structure) |
 //! | tables from records with missing values | [`BayesNet::fit_em`] |
-//! | hand over to other methods | [`BayesNet::factor_graph`] |
+//! | conversion for other methods | [`BayesNet::factor_graph`] |
 //!
-//! Sources: Le Priol, definition 2.3.4, (2.36)-(2.37) (GR-04); Koller and Friedman, Probabilistic Graphical
-//! Models, 2009, chapter 3.
+//! Sources: R. Le Priol, PhD thesis 2021, definition 2.3.4 and equations 2.36-2.37; Koller and Friedman, Probabilistic
+//! Graphical Models, 2009, chapter 3.
 
 mod build;
 mod cpt;
@@ -57,9 +57,9 @@ pub use sample::WeightedSample;
 
 /// A Bayesian network over named variables with named states.
 ///
-/// Tables are kept as they were given, so that a file is written as it was read. A row that does not sum to 1, by the rounding of
-/// its file, counts as divided by its sum wherever a probability is computed. So all ways to a probability agree, whether
-/// they look at the whole network or leave out what does not matter.
+/// Tables are stored as they were given, so that writing a file again gives the same numbers. A row whose sum differs from 1 by
+/// rounding counts as divided by its sum wherever a probability is computed. So all methods give the same probability, whether
+/// they use the whole network or only the tables that matter for the query.
 ///
 /// ```
 /// use fenchel_graphical::BayesNet;
@@ -87,8 +87,8 @@ pub struct BayesNet {
     dag: Dag,
 }
 
-/// `P(child | parents)`: a row for every configuration of the parents, the last of them fastest; a
-/// column for every state of the child.
+/// `P(child | parents)`, with one row per configuration of the parents, where the last parent varies fastest, and one column
+/// per state of the child.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Cpt {
     parents: Vec<VarId>,
@@ -210,8 +210,8 @@ impl BayesNet {
         &self.cpts[variable.index()].parents
     }
 
-    /// `P(variable | parents)`: a row for every configuration of the parents, the last one fastest, a
-    /// column for every state of the variable.
+    /// `P(variable | parents)`, with one row per configuration of the parents, where the last parent varies fastest, and one
+    /// column per state of the variable.
     ///
     /// # Panics
     /// If the network has no such variable, as indexing does.
@@ -260,8 +260,8 @@ impl BayesNet {
         self.cpts[variable.index()].probabilities(self.cards[variable.index()])
     }
 
-    /// The network as a product of its tables: factor `i` is `P(x_i | x_parents(i))`, with rows that sum to 1, so `log Z = 0`
-    /// up to rounding.
+    /// The network as a product of its tables. Factor `i` is `P(x_i | x_parents(i))` with rows that sum to 1, so that `log Z =
+    /// 0` up to rounding.
     ///
     /// # Errors
     /// [`Error::Refused`] for a table beyond [`MAX_MEMORY`](fenchel_optim::MAX_MEMORY).
@@ -278,11 +278,10 @@ impl BayesNet {
         self.parents_of(variable).iter().copied().chain([variable]).collect()
     }
 
-    /// The network in which variables are set from outside: `do(x_v = state)` cuts the arcs into `v` and
-    /// makes its state certain.
+    /// Returns the network after an intervention: `do(x_v = state)` removes the arcs into `v` and makes its state certain.
     ///
-    /// Unlike evidence, an intervention says nothing about the causes of `v`:
-    /// `P(x | do(x_v = s)) = 1[x_v = s] prod_{i != v} P(x_i | x_parents(i))`, the truncated factorisation.
+    /// Unlike evidence, an intervention does not change the distribution of the causes of `v`. The result is the truncated
+    /// factorisation `P(x | do(x_v = s)) = 1[x_v = s] prod_{i != v} P(x_i | x_parents(i))`.
     ///
     /// ```
     /// let net = fenchel_graphical::networks::asia();
@@ -292,7 +291,8 @@ impl BayesNet {
     /// ```
     ///
     /// # Errors
-    /// Those of the names; what [`Evidence::check`](crate::Evidence::check) refuses; [`Error::Refused`] for a likelihood: a variable is set to one state.
+    /// The errors of unknown names and of [`Evidence::check`](crate::Evidence::check). [`Error::Refused`] for soft evidence,
+    /// because an intervention sets a single state.
     pub fn intervene<F: Findings + ?Sized>(&self, settings: &F) -> Result<BayesNet, Error> {
         let settings = settings.evidence(self)?;
         settings.check(&self.cards)?;
@@ -311,7 +311,7 @@ impl BayesNet {
         BayesNet::assemble(name, names, self.states.clone(), cpts)
     }
 
-    /// The network with another `P(variable | parents)`, over the same parents: a soft intervention.
+    /// Returns the network with another `P(variable | parents)` over the same parents, which is a soft intervention.
     ///
     /// # Errors
     /// [`Error::UnknownVariable`]; [`Error::CptLength`], [`Error::CptEntry`], [`Error::CptRowSum`].
@@ -325,7 +325,8 @@ impl BayesNet {
         Ok(changed)
     }
 
-    /// The same variables with another graph, every table uniform: for [`fit_cpts`](Self::fit_cpts).
+    /// Returns a network of the same variables with another graph and uniform tables, to be filled by
+    /// [`fit_cpts`](Self::fit_cpts).
     ///
     /// # Errors
     /// [`Error::Invalid`] for another number of nodes; [`Error::Refused`] for a table beyond

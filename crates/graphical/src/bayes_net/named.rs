@@ -1,4 +1,4 @@
-//! Questions and answers by names.
+//! Queries and answers by names.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use super::cpt::parents_in;
 use super::{BayesNet, Explanation, Findings, Inference};
 use crate::{Error, Table, VarId};
 
-/// `P(variables | evidence)` with the names of its network, from [`BayesNet::query`]. Prints as a table.
+/// The result of [`BayesNet::query`]: `P(variables | evidence)` with the names of the network. It prints as a table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer<'a> {
     net: &'a BayesNet,
@@ -19,7 +19,8 @@ pub struct Answer<'a> {
 }
 
 impl BayesNet {
-    /// `P(variables | findings)`, all by names: [`posterior`](Self::posterior) for reading and printing.
+    /// Computes `P(variables | findings)` by names. It gives the same numbers as [`posterior`](Self::posterior), with names and
+    /// for printing.
     ///
     /// ```
     /// let net = fenchel_graphical::networks::asia();
@@ -95,7 +96,7 @@ impl<'a> Inference<'a> {
 }
 
 impl Answer<'_> {
-    /// The probability of states by their names, in the order in which the variables were asked for.
+    /// The probability of a joint state, given by the names of the states in the order of the query.
     ///
     /// # Errors
     /// [`Error::UnknownName`]; [`Error::Invalid`] for another number of states.
@@ -147,7 +148,7 @@ impl fmt::Display for Answer<'_> {
 }
 
 impl Explanation {
-    /// The names of the variables and of their states, in the order in which they were asked for.
+    /// The names of the variables and of their states, in the order of the query.
     ///
     /// ```
     /// let net = fenchel_graphical::networks::asia();

@@ -1,10 +1,10 @@
-//! Exact answers: what is relevant is kept, the rest never enters a table.
+//! Exact queries, computed from the relevant part of the network only.
 //!
-//! Every row of a table counts as divided by its sum, so what is left out sums to 1 and all answers agree up to rounding,
-//! whatever they leave out.
+//! Every row of a table counts as divided by its sum. So the parts that are left out sum to 1, and all queries agree up to
+//! rounding whatever they leave out.
 //!
-//! An [`Inference`] holds the settings of the elimination orders; the questions of a [`BayesNet`] are those of an inference
-//! with the default settings.
+//! An [`Inference`] holds the settings of elimination orders. The queries of a [`BayesNet`] are those of an inference with
+//! default settings.
 
 use std::collections::BTreeMap;
 
@@ -28,9 +28,9 @@ pub struct Explanation {
     pub log_joint: f64,
 }
 
-/// A network with the settings by which its questions are answered, from [`BayesNet::inference`].
+/// A network together with settings for its queries, from [`BayesNet::inference`].
 ///
-/// The methods are those of [`BayesNet`] of the same names, and described there.
+/// Its methods are those of [`BayesNet`] with the same names, and are documented there.
 ///
 /// ```
 /// use fenchel_graphical::{Heuristic, OrderingOptions, networks};
@@ -48,7 +48,7 @@ pub struct Inference<'a> {
 }
 
 impl BayesNet {
-    /// Questions with an elimination order and a memory limit of your own.
+    /// Queries with a given elimination order and memory limit.
     pub fn inference(&self, ordering: &OrderingOptions) -> Inference<'_> {
         Inference { net: self, ordering: ordering.clone() }
     }
@@ -59,11 +59,11 @@ impl BayesNet {
 
     /// `P(query | evidence)` as one table over the sorted query.
     ///
-    /// Barren variables, and those that the evidence separates from the query, are left out before anything
-    /// is multiplied. The cost is exponential in the width of what remains and in the size of the query.
+    /// Barren variables, and variables that the evidence separates from the query, are removed before any table is multiplied.
+    /// The cost is exponential in the width of the remaining graph and in the size of the query.
     ///
-    /// Evidence that is left out is impossible only if some probability above it is 0. Then, and only then, its own
-    /// probability is computed as well, as [`log_evidence`](Self::log_evidence) does.
+    /// Evidence about removed variables can be impossible only if a table of these variables or their ancestors contains a 0.
+    /// Only in this case the probability of that evidence is computed too, as in [`log_evidence`](Self::log_evidence).
     ///
     /// ```
     /// use fenchel_graphical::networks::asia;
@@ -85,10 +85,10 @@ impl BayesNet {
         self.default_inference().posterior(query, evidence)
     }
 
-    /// `P(x_v | evidence)` for every variable `v`, by one junction tree.
+    /// Computes `P(x_v | evidence)` for every variable `v` with one junction tree.
     ///
-    /// To ask again with other evidence about the same network, compile a [`JunctionTree`] of
-    /// [`factor_graph`](Self::factor_graph) once and calibrate it each time.
+    /// For many queries with different evidence, compile a [`JunctionTree`] of [`factor_graph`](Self::factor_graph) once and
+    /// calibrate it each time.
     ///
     /// # Errors
     /// Those of the names; what [`Evidence::check`] refuses; [`Error::ImpossibleEvidence`]; [`Error::Refused`] for too much
@@ -97,9 +97,9 @@ impl BayesNet {
         self.default_inference().posteriors(evidence)
     }
 
-    /// `ln P(evidence)`, in nats; soft evidence counts with its likelihoods.
+    /// Computes `ln P(evidence)` in nats. Soft evidence counts with its likelihoods.
     ///
-    /// Only the ancestors of the evidence matter, and only they are looked at.
+    /// Only the ancestors of the evidence are used.
     ///
     /// # Errors
     /// As [`posteriors`](Self::posteriors).
@@ -115,8 +115,9 @@ impl BayesNet {
         self.default_inference().most_probable(evidence)
     }
 
-    /// The `k` configurations of all variables that are most probable given the evidence, most probable first; fewer where fewer
-    /// are possible. The order of equal ones is that of [`MaxCalibrated::ranking`](crate::MaxCalibrated::ranking).
+    /// The `k` most probable configurations of all variables given the evidence, most probable first. There are fewer if fewer
+    /// are possible. Configurations of equal probability come in the order of
+    /// [`MaxCalibrated::ranking`](crate::MaxCalibrated::ranking).
     ///
     /// ```
     /// let net = fenchel_graphical::networks::asia();
@@ -136,20 +137,20 @@ impl BayesNet {
         self.default_inference().most_probable_k(k, evidence)
     }
 
-    /// The states of the query that are most probable given the evidence, the other variables summed out.
+    /// The most probable joint state of the query given the evidence, with all other variables summed out (marginal MAP).
     ///
     /// ```text
     /// argmax over x_Q of sum over the others of P(x, e)
     /// ```
     ///
-    /// Not the states of [`most_probable`](Self::most_probable), and not those of the single posteriors. All sums come
-    /// before the first maximum, so the tables may be much larger than those of either: at worst as large
-    /// as the joint of the query. The states are in the order of `query`.
+    /// The result may differ from the states in [`most_probable`](Self::most_probable) and from the modes of the single
+    /// posteriors. All sums come before the first maximum, so that the tables may be much larger than for either of these: in
+    /// the worst case as large as the joint table of the query. The states are in the order of `query`.
     ///
     /// Source: Park and Darwiche, J. Artificial Intelligence Research 21, 2004.
     ///
     /// # Errors
-    /// As [`posterior`](Self::posterior); [`Error::Refused`] before anything is multiplied.
+    /// As [`posterior`](Self::posterior); [`Error::Refused`] before any table is multiplied.
     pub fn marginal_map<F: Findings + ?Sized>(
         &self,
         query: &[VarId],

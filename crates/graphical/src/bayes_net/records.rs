@@ -1,7 +1,7 @@
-//! Records of state names as numbers, and the other way round.
+//! Conversion between records of state names and arrays of numbers.
 //!
-//! Data are an array of states counted from 0: a record a row, a variable a column in the order of the network, [`MISSING`]
-//! where a value is not known.
+//! Data are an array of states counted from 0, with one row per record and one column per variable in the order of the network.
+//! A value that is not known is [`MISSING`].
 
 use std::io::{Read, Write};
 use std::path::Path;
@@ -12,17 +12,16 @@ use ndarray::{Array2, ArrayView2};
 use super::{BayesNet, Names, Prior};
 use crate::{Error, VarId, files};
 
-/// Stands for a state that is not known. [`BayesNet::encode`] puts it where a record has `""`, `"?"` or `"NA"` and no state of that
-/// name; [`BayesNet::fit_em`] takes it, whatever needs complete data refuses it.
+/// The number that represents a missing value. [`BayesNet::encode`] uses it for `""`, `"?"` and `"NA"`, unless a state has that
+/// name. [`BayesNet::fit_em`] accepts it; functions that need complete data refuse it.
 pub const MISSING: usize = usize::MAX;
 
 const BLANKS: [&str; 3] = ["", "?", "NA"];
 
 impl BayesNet {
-    /// Records of state names as numbers, one row a record: what [`fit_cpts`](Self::fit_cpts),
-    /// [`log_likelihood`](Self::log_likelihood) and [`Score`](super::Score) take. `header` names the columns
-    /// of the records, in any order; columns that are no variables are passed over. Values that are not there become
-    /// [`MISSING`].
+    /// Converts records of state names to numbers, one row per record. The result is what [`fit_cpts`](Self::fit_cpts),
+    /// [`log_likelihood`](Self::log_likelihood) and [`Score`](super::Score) take. `header` names the columns of the records in
+    /// any order; columns that are not variables are ignored. Missing values become [`MISSING`].
     ///
     /// ```
     /// use fenchel_graphical::{BayesNet, Prior};
@@ -61,9 +60,9 @@ impl BayesNet {
         Ok(data)
     }
 
-    /// A variable for every column of comma-separated values, its states the names that occur, sorted; no arcs, tables of
-    /// frequencies; and the records. Where a column is constant or missing throughout, the variable has one state, or the one
-    /// state `""`.
+    /// Makes a network and data from comma-separated values. Every column becomes a variable whose states are the distinct
+    /// names in it, sorted. The network has no arcs, and its tables are the frequencies. If all values of a column are equal or
+    /// missing, its variable has one state, which is called `""` if all are missing.
     ///
     /// ```
     /// use fenchel_graphical::BayesNet;
@@ -106,7 +105,7 @@ impl BayesNet {
         Ok((net, data))
     }
 
-    /// As [`from_csv`](Self::from_csv), of a file, packed by gzip or not.
+    /// Does the same as [`from_csv`](Self::from_csv) for a file, compressed by gzip or not.
     ///
     /// # Errors
     /// [`Error::File`], which names the file, with the error of [`from_csv`](Self::from_csv) inside.
@@ -114,11 +113,11 @@ impl BayesNet {
         files::read(path.as_ref(), BayesNet::from_csv)
     }
 
-    /// Reads records from comma-separated values: a line of column names, then a line a record, quoted by `"` where a name
-    /// has a comma. What becomes of the columns and cells is said at [`encode`](Self::encode).
+    /// Reads records from comma-separated values: a line of column names, then one line per record. A name that contains a
+    /// comma is quoted by `"`. Columns and values are treated as in [`encode`](Self::encode).
     ///
     /// # Errors
-    /// As [`encode`](Self::encode); [`Error::Format`] with the line for text that has not this form; [`Error::Io`].
+    /// As [`encode`](Self::encode); [`Error::Format`] with the line for text that does not have this form; [`Error::Io`].
     pub fn read_csv(&self, from: impl Read) -> Result<Array2<usize>, Error> {
         let mut reader = reader(from);
         let header = reader.headers().map_err(fault)?.clone();
@@ -190,11 +189,12 @@ impl BayesNet {
         files::write(path.as_ref(), |to| self.write_csv(data, to))
     }
 
-    /// The network with the same graph and tables fitted to a file of comma-separated names:
-    /// [`read_csv_file`](Self::read_csv_file), then [`fit_cpts`](Self::fit_cpts).
+    /// Returns the network with the same graph and with tables fitted to a file of comma-separated names:
+    /// [`read_csv_file`](Self::read_csv_file) followed by [`fit_cpts`](Self::fit_cpts).
     ///
     /// # Errors
-    /// Of both; [`Error::File`] throughout. A missing value is named by row and column; [`fit_em`](Self::fit_em) takes such records.
+    /// The errors of both functions, inside [`Error::File`]. A missing value is an error with row and column;
+    /// [`fit_em`](Self::fit_em) accepts such records.
     pub fn fit_csv_file(&self, path: impl AsRef<Path>, prior: Prior) -> Result<BayesNet, Error> {
         files::read(path.as_ref(), |text| self.fit_cpts(self.read_csv(text)?.view(), prior))
     }

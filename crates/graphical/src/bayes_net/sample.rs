@@ -1,4 +1,4 @@
-//! Draws from a network: of the joint, and weighted by the evidence.
+//! Random draws from a network: from the joint distribution, or weighted by evidence.
 
 use fenchel_linalg::Invalid;
 use fenchel_linalg::special::log_sum_exp;
@@ -9,9 +9,9 @@ use super::BayesNet;
 use crate::{Error, Evidence, Finding, VarId};
 
 impl BayesNet {
-    /// Draws a configuration: every variable given its parents, parents first. O(sum of cardinalities).
+    /// Draws a configuration by ancestral sampling: every variable given its parents, parents first. O(sum of cardinalities).
     ///
-    /// A row that does not sum to 1 exactly is drawn from in proportion.
+    /// If a row of a table does not sum to 1 exactly, its entries count in proportion.
     pub fn sample(&self, rng: &mut (impl Rng + ?Sized)) -> Vec<usize> {
         let mut configuration = vec![0; self.len()];
         for &v in self.dag.topological_order() {
@@ -20,7 +20,7 @@ impl BayesNet {
         configuration
     }
 
-    /// `draws` independent configurations, one a row.
+    /// Draws `draws` independent configurations, one per row.
     pub fn sample_many(&self, draws: usize, rng: &mut (impl Rng + ?Sized)) -> Array2<usize> {
         let mut rows = Array2::zeros((draws, self.len()));
         for mut row in rows.rows_mut() {
@@ -29,10 +29,10 @@ impl BayesNet {
         rows
     }
 
-    /// Draws what the evidence leaves open and weights each draw by the probability of the evidence
-    /// given its parents: `E[weight] = P(e)`, and weighted means are consistent for `P(. | e)`.
+    /// Likelihood weighting: draws the unobserved variables, and weights each draw by the probability of the evidence given its
+    /// parents. The weights satisfy `E[weight] = P(e)`, and weighted means are consistent for `P(. | e)`.
     ///
-    /// Cheap and simple, and poor when the evidence is far below what it depends on: look at
+    /// The method is cheap and simple. It is inaccurate when the evidence is improbable given its ancestors: check
     /// [`WeightedSample::effective_size`].
     ///
     /// Source: Fung and Chang, UAI 1989; Shachter and Peot, UAI 1989.
@@ -77,9 +77,9 @@ impl BayesNet {
 /// Draws with weights, from [`BayesNet::likelihood_weighting`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct WeightedSample {
-    /// One configuration of all variables a row.
+    /// One configuration of all variables per row.
     pub configurations: Array2<usize>,
-    /// One log-weight a row; `-inf` for a draw that the evidence rules out.
+    /// One log-weight per row; `-inf` for a draw that contradicts the evidence.
     pub log_weights: Vec<f64>,
 }
 
@@ -89,8 +89,8 @@ impl WeightedSample {
         log_sum_exp(&self.log_weights) - (self.log_weights.len() as f64).ln()
     }
 
-    /// `(sum w)^2 / sum w^2`: how many unweighted draws would serve as well, from 1 to the number of draws;
-    /// 0 if all weights are 0.
+    /// The effective sample size `(sum w)^2 / sum w^2`: the number of unweighted draws of about the same accuracy. It is
+    /// between 1 and the number of draws, or 0 if all weights are 0.
     pub fn effective_size(&self) -> f64 {
         let total = log_sum_exp(&self.log_weights);
         if total == f64::NEG_INFINITY {

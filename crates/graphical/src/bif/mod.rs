@@ -10,14 +10,14 @@
 //! |---|---|
 //! | names, states | anything up to the next `,`, `{`, `}`, `\|` or `)`, such as `<5`, `12+`, `Asy/Patch`; or quoted |
 //! | numbers | finite decimals, with or without commas between them |
-//! | rows | in any order, by the states of the parents; `default` fills those that are missing |
-//! | `table` | all numbers: the child's state slowest, then the parents in order, the last one fastest |
-//! | `property` | passed over up to its `;` |
+//! | rows | in any order, identified by the states of the parents; `default` fills missing rows |
+//! | `table` | all numbers: the child's state varies slowest, then the parents in order, the last one fastest |
+//! | `property` | ignored up to its `;` |
 //! | comments | `// ...` and `/* ... */`; a `/` before anything else is a letter |
 //! | order | a variable is declared before a probability names it |
 //!
-//! Numbers keep all their bits: what [`write()`] writes, [`read()`] reads back exactly. Reading is one pass,
-//! O(bytes) and the states of each row looked up (GR-29).
+//! Numbers keep all their bits: [`read()`] reads back exactly what [`write()`] has written. Reading is one pass over the bytes,
+//! and a look-up of the states in each row.
 
 mod read;
 mod rows;

@@ -1,4 +1,4 @@
-//! The reader: one rule of the grammar, one function.
+//! The BIF reader, with one function per rule of the grammar.
 
 use std::io::BufRead;
 use std::path::Path;
@@ -17,13 +17,13 @@ use super::tokens::Tokens;
 /// | name | default | purpose |
 /// |---|---|---|
 /// | `max_memory` | [`MAX_MEMORY`] | bytes that all tables together may take; `None` for no limit |
-/// | `tolerance` | 1e-3 | how far the sum of a row may be from 1 |
+/// | `tolerance` | 1e-3 | largest allowed difference of the sum of a row from 1 |
 /// | `renormalise` | `false` | divide every row by its sum instead of keeping the numbers of the file |
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BifOptions {
     /// Bytes that all tables together may take; `None` for no limit.
     pub max_memory: Option<u64>,
-    /// How far the sum of a row may be from 1.
+    /// Largest allowed difference of the sum of a row from 1.
     pub tolerance: f64,
     /// Whether every row is divided by its sum.
     pub renormalise: bool,
@@ -51,15 +51,15 @@ impl Default for BifOptions {
 /// ```
 ///
 /// # Errors
-/// [`Error::Format`] with line and byte column for everything that a place in the text can be given for;
-/// [`Error::NoCpt`], [`Error::Cycle`] for what only the whole shows; [`Error::Io`].
+/// [`Error::Format`] with line and byte column for an error at a place in the text. [`Error::NoCpt`] and [`Error::Cycle`] for
+/// errors of the whole network. [`Error::Io`].
 pub fn read(from: impl BufRead) -> Result<BayesNet, Error> {
     read_with(from, &BifOptions::default())
 }
 
 /// Reads a network from a file.
 ///
-/// A file packed by gzip is unpacked, whatever its name. A byte order mark at its beginning is passed over.
+/// A file compressed by gzip is decompressed, whatever its name. A byte order mark at its beginning is ignored.
 ///
 /// # Errors
 /// [`Error::File`], which names the file, with the error of [`read`] inside.
@@ -67,7 +67,7 @@ pub fn read_file(path: impl AsRef<Path>) -> Result<BayesNet, Error> {
     read_file_with(path, &BifOptions::default())
 }
 
-/// Reads a network from a file, with limits and wishes.
+/// Reads a network from a file, with options.
 ///
 /// # Errors
 /// [`Error::File`], which names the file, with the error of [`read_with`] inside.
@@ -75,7 +75,7 @@ pub fn read_file_with(path: impl AsRef<Path>, options: &BifOptions) -> Result<Ba
     files::read(path.as_ref(), |text| read_with(text, options))
 }
 
-/// Reads a network from BIF text, with limits and wishes.
+/// Reads a network from BIF text, with options.
 ///
 /// # Errors
 /// As [`read`]; [`Error::Invalid`] for a tolerance that is negative or not finite.

@@ -56,7 +56,7 @@ pub fn write(net: &BayesNet, mut to: impl Write) -> Result<(), Error> {
     Ok(to.flush()?)
 }
 
-/// Writes a network to a file, whole or not at all; packed by gzip if the name ends in `.gz`.
+/// Writes a network to a file atomically. The file is compressed by gzip if its name ends in `.gz`.
 ///
 /// # Errors
 /// [`Error::File`], which names the file, with the error of [`write()`] inside.

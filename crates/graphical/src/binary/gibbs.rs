@@ -23,18 +23,21 @@ pub enum BinaryStart<'a> {
     Zero,
     /// All chains in one state.
     State(&'a [bool]),
-    /// Chain `c` in row `c` modulo the number of rows: samples x variables, as [`BinaryGibbs::samples`] returns them.
+    /// Chain `c` starts in row `c` modulo the number of rows. The array is samples x variables, as [`BinaryGibbs::samples`]
+    /// returns it.
     Rows(ArrayView2<'a, bool>),
 }
 
-/// `q` chains of Gibbs sampling (algorithm 1 of the SPG paper), a bit a variable a chain.
+/// Gibbs sampling of `q` parallel chains, with one bit per variable and chain. It is algorithm 1 of Geng, Kuang, Liu, Wright
+/// and Page, "Stochastic learning for sparse discrete Markov random fields" (UAI 2018), called the SPG paper in this crate.
 ///
-/// Chains are independent of one another, or with `Order::Permuted` and `Order::Uniform` independent given the
-/// order of visits, which the chains of a block share. Blocks of up to 512 chains run on all cores; every bit is determined by the seed, on any number of
-/// threads and any instruction set.
+/// With a fixed order of visits the chains are independent of each other. With `Order::Permuted` and `Order::Uniform` they are
+/// independent given the order, which all chains of a block share. A block has up to 512 chains, and blocks run on all cores.
+/// The seed determines every bit, on any number of threads and with any instruction set.
 ///
-/// With few neighbours (at most six, two where a block is narrow), a conditional probability is exact to 2^-64; with more, its logit is added up in single
-/// precision and compared with a uniform number of 24 bits (about 1e-7).
+/// For a variable with few neighbours (at most six, or two where a block is narrow), the conditional probability is exact to
+/// 2^-64. For more neighbours the logit is summed in single precision, and its probability is compared with a uniform number of
+/// 24 bits (about 1e-7).
 ///
 /// ```
 /// use fenchel_graphical::{BinaryGibbs, BinaryPairwise, BinaryStart, Order};
@@ -58,7 +61,7 @@ pub struct BinaryGibbs {
     chains: usize,
 }
 
-/// Bytes of the nearest cache that the numbers of a block may take.
+/// Number of bytes of the fastest cache that a block may use.
 const NEAR: usize = 24_576;
 
 /// The words a variable has in a block are a constant of the loops.
@@ -93,15 +96,16 @@ macro_rules! with_blocks {
 }
 
 impl BinaryGibbs {
-    /// Starts `chains` chains. Memory: 1/8 byte a variable a chain, chains rounded up to 64 times a power of two; 4 bytes more
-    /// once a model with more than six neighbours somewhere is swept.
+    /// Starts `chains` chains. The memory is 1/8 byte per variable and chain, where the number of chains is rounded up to 64
+    /// times a power of two. If some variable has more than six neighbours, sweeps need 4 more bytes per variable and chain.
     ///
-    /// `scan` is an [`Order`](crate::Order), `Cyclic` (algorithm 1 of the SPG paper), `Permuted` or `Uniform`, or
-    /// [`Scan::Chromatic`], by the [colouring](BinaryPairwise::colouring) of the model. Blocks are for [`Gibbs`](crate::Gibbs).
+    /// `scan` is one of the orders `Cyclic` (algorithm 1 of the SPG paper), `Permuted` and `Uniform` of
+    /// [`Order`](crate::Order), or [`Scan::Chromatic`] with the [colouring](BinaryPairwise::colouring) of the model. Only
+    /// [`Gibbs`](crate::Gibbs) supports blocks.
     ///
     /// # Errors
-    /// [`Invalid::Parameter`] for no chain, [`Error::Memory`] for more than fit; [`Invalid::Length`] for states of another length,
-    /// [`Invalid::Empty`] for no row; [`Error::Refused`] for a scan that is not taken.
+    /// [`Invalid::Parameter`] for zero chains; [`Error::Memory`] for more chains than fit; [`Invalid::Length`] for states of
+    /// another length; [`Invalid::Empty`] for an array without rows; [`Error::Refused`] for a scan that is not supported.
     pub fn new(
         model: &BinaryPairwise,
         chains: usize,
@@ -168,7 +172,7 @@ impl BinaryGibbs {
         self.rules.len()
     }
 
-    /// Changes the model and keeps the states: what a learning method does between two steps.
+    /// Replaces the model and keeps the states, as a learning method does between two steps.
     ///
     /// # Errors
     /// [`Invalid::Length`] for a model with another number of variables.
@@ -206,7 +210,7 @@ impl BinaryGibbs {
         with_blocks!(&self.blocks, blocks => Array2::from_shape_fn(shape, |(chain, i)| bit(blocks, chain, i)))
     }
 
-    /// In how many chains `x_i = 1`. O(q / 64).
+    /// The number of chains with `x_i = 1`. O(q / 64).
     ///
     /// # Panics
     /// If there is no such variable.
@@ -214,7 +218,7 @@ impl BinaryGibbs {
         self.pair_count(i, i)
     }
 
-    /// In how many chains `x_i = x_j = 1`. O(q / 64).
+    /// The number of chains with `x_i = x_j = 1`. O(q / 64).
     ///
     /// # Panics
     /// If there is no such variable.
@@ -224,7 +228,8 @@ impl BinaryGibbs {
         })
     }
 
-    /// The same of all pairs `i <= j` at once, by rows of the upper triangle: a block is read once. O(p^2 q / 128).
+    /// The pair counts of all pairs `i <= j` at once, as the rows of the upper triangle. Each block is read once. O(p^2 q /
+    /// 128).
     ///
     /// # Panics
     /// Unless `out` has `p (p + 1) / 2` numbers.
@@ -237,10 +242,10 @@ impl BinaryGibbs {
         });
     }
 
-    /// Of every chain `log P(x) + log Z` under a model, this one's or another. O(q (p + edges)).
+    /// Writes `log P(x) + log Z` for the state of every chain, under this model or another. O(q (p + edges)).
     ///
     /// # Errors
-    /// [`Invalid::Length`] for a model with another number of variables, or `out` without a number for every chain.
+    /// [`Invalid::Length`] for a model with another number of variables, or if `out` does not have one number per chain.
     pub fn log_scores(&self, model: &BinaryPairwise, out: &mut [f64]) -> Result<(), Error> {
         Invalid::check_length("variables of the model", self.variables(), model.variables())?;
         Invalid::check_length("out", self.chains, out.len())?;
@@ -264,8 +269,8 @@ impl BinaryGibbs {
         self.pair_count(i, j) as f64 / self.chains as f64
     }
 
-    /// All of them: the empirical sufficient statistics, `p x p` and symmetric, means on the diagonal (equation 6 of the SPG
-    /// paper). O(p^2 q / 64).
+    /// All means and pair means as a symmetric `p x p` matrix with the means on the diagonal: the empirical sufficient
+    /// statistics (SPG paper, equation 6). O(p^2 q / 64).
     pub fn statistics(&self) -> Array2<f64> {
         let p = self.variables();
         let mut out = Array2::zeros((p, p));

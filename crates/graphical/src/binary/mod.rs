@@ -1,11 +1,11 @@
-//! Binary pairwise models, and Gibbs sampling of many chains at once.
+//! Binary pairwise models, and Gibbs sampling of many parallel chains.
 //!
 //! ```text
 //! P(x) = exp( sum_i theta_ii x_i + sum_{i<j} theta_ij x_i x_j ) / Z,    x in {0,1}^p
 //! ```
 //!
-//! [`BinaryPairwise`] is the model, [`BinaryGibbs`] samples it: a bit a variable a chain, 64 to 512 chains in step.
-//! [`crate::influence`] bounds how far the samples are from the model.
+//! [`BinaryPairwise`] is the model. [`BinaryGibbs`] samples from it with one bit per variable and chain, and updates 64 to 512
+//! chains at a time. [`crate::influence`] bounds the distance of the samples' distribution from the model.
 
 mod gibbs;
 mod update;
@@ -19,14 +19,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Error, FactorGraph, VarId};
 
-/// A binary pairwise Markov random field over `{0,1}^p` (the Ising model in other coordinates).
+/// A binary pairwise Markov random field over `{0,1}^p`: an Ising model with states 0 and 1 instead of -1 and +1.
 ///
 /// | symbol | what |
 /// |---|---|
 /// | `theta_ii` | bias of a variable, the logit of `x_i = 1` when all neighbours are 0 |
 /// | `theta_ij`, `i < j` | coupling of two variables; 0 means no edge |
 ///
-/// Couplings are stored as sorted lists of neighbours, both directions: O(p + edges).
+/// Couplings are stored in sorted lists of neighbours, in both directions. O(p + edges) memory.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BinaryPairwise {
     bias: Vec<f64>,
@@ -116,8 +116,8 @@ impl BinaryPairwise {
         BinaryPairwise::new(&bias, &edges)
     }
 
-    /// The model of spins `s = 2x - 1` in `{-1,+1}^p` with `P(s) ~ exp(sum h_i s_i + sum J_ij s_i s_j)`, and the constant `c` in
-    /// `log Z_spins = log Z - c`.
+    /// Converts a model of spins `s = 2x - 1` in `{-1,+1}^p` with `P(s) ~ exp(sum h_i s_i + sum J_ij s_i s_j)`. Returns the
+    /// model, and the constant `c` in `log Z_spins = log Z - c`.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -134,8 +134,8 @@ impl BinaryPairwise {
         Ok((model, constant))
     }
 
-    /// The same model for spins `s = 2x - 1`: fields `h`, couplings `(i, j, J_ij)` with `i < j`, and the constant `c` in
-    /// `log Z_spins = log Z - c`.
+    /// Converts to spins `s = 2x - 1`. Returns the fields `h`, the couplings `(i, j, J_ij)` with `i < j`, and the constant `c`
+    /// in `log Z_spins = log Z - c`.
     pub fn to_spins(&self) -> (Vec<f64>, Vec<(u32, u32, f64)>, f64) {
         let field =
             |i: usize| 0.5 * self.bias[i] + 0.25 * self.edges_of(i).map(|(_, c)| c).sum::<f64>();
@@ -212,10 +212,10 @@ impl BinaryPairwise {
         Ok(unary + pairs.map(|edge| edge.2).sum::<f64>())
     }
 
-    /// The same as a factor graph: a factor for every variable, in order, then one for every edge, sorted.
+    /// The model as a factor graph: one factor per variable in order, then one per edge, sorted.
     ///
     /// # Errors
-    /// None of those of [`FactorGraph`] can arise.
+    /// None of the errors of [`FactorGraph`] can occur.
     pub fn factor_graph(&self) -> Result<FactorGraph, Error> {
         let mut factors = FactorGraph::new(&vec![2; self.variables()])?;
         for (i, &bias) in (0..).zip(&self.bias) {
@@ -237,7 +237,8 @@ impl BinaryPairwise {
         }
     }
 
-    /// Colours the variables so that neighbours differ: greedy, in the order of falling degree. O(p + edges).
+    /// Colours the variables so that neighbours have different colours, greedily in the order of decreasing degree. O(p +
+    /// edges).
     pub fn colouring(&self) -> Vec<u32> {
         let p = self.variables();
         let mut order: Vec<usize> = (0..p).collect();

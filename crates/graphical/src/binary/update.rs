@@ -1,14 +1,16 @@
-//! One variable of up to 512 chains at once.
+//! The update of one variable in up to 512 chains at once.
 //!
-//! A block holds `W` words a variable, bit `c` of word `w` being chain `64 w + c`. Two ways to draw `x_i` given its neighbours:
+//! A block holds `W` words per variable; bit `c` of word `w` belongs to chain `64 w + c`. There are two methods to draw `x_i`
+//! given its neighbours:
 //!
-//! - **Threshold bits**, for few neighbours. A configuration `k` of the neighbours has the probability `T_k / 2^64`. A uniform
-//!   64-bit number `r` is compared with `T_k` bit by bit from the top, all chains of a word at once, and the comparison
-//!   ends when it is decided everywhere: after about `log2(64 W) + 1` bits. Bit `b` of every chain's threshold is the union of
-//!   the chains whose configuration has that bit set.
-//! - **Fields**, for many. The logit of every chain is added up in single precision, and `u (1 + e^-logit) < 1` decides.
+//! - **Threshold bits**, for few neighbours. A configuration `k` of the neighbours has the conditional probability `T_k /
+//!   2^64`. A uniform 64-bit number `r` is compared with `T_k` bit by bit from the top, for all chains of a word at once. The
+//!   comparison ends when it is decided for every chain, after about `log2(64 W) + 1` bits. Bit `b` of the thresholds of all
+//!   chains is the union of the sets of chains whose configuration has a threshold with bit `b` set.
+//! - **Fields**, for many neighbours. The logit of every chain is summed in single precision, and the test `u (1 + e^-logit) <
+//!   1` with a uniform `u` decides.
 //!
-//! Both use operations on whole words or lanes only, hence the same bits on every instruction set.
+//! Both methods use operations on whole words or lanes only, and so give the same bits with every instruction set.
 
 use fenchel_linalg::{lanes, special::sigmoid};
 

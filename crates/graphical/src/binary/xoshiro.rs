@@ -1,4 +1,5 @@
-//! Eight generators in step: xoshiro256++ (Blackman and Vigna, 2021) with its state in lanes, so that a draw vectorises.
+//! Eight parallel xoshiro256++ generators (Blackman and Vigna, 2021). Their states are stored in vector lanes, so that a draw
+//! vectorises.
 
 use rand::Rng;
 use serde::{Deserialize, Serialize};

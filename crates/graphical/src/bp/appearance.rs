@@ -11,14 +11,15 @@ use super::{BeliefPropagationSettings, Beliefs, Schedule, propagate};
 use crate::graph::DisjointSets;
 use crate::{Error, FactorGraph};
 
-/// How often each factor appears in the forests that the bound is made of. A factor of two variables is an edge.
+/// The appearance probabilities: how often each factor occurs in the random forests whose mixture gives the bound. A factor of
+/// two variables is an edge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum EdgeAppearance {
-    /// At least this many random forests, each made of the factors used least so far, until every factor has been used;
-    /// 0 means twice the number of factors a variable and 8 more. Always valid.
+    /// Uses at least this many random forests, each built from the factors used least so far, until every factor has been used.
+    /// The value 0 means 8 more than twice the number of factors per variable. The resulting bound is always valid.
     SpanningTrees(usize),
-    /// The same for all edges, (variables - components) / edges. Valid only where the graph looks the same from every edge
-    /// (a cycle, a complete graph, a torus).
+    /// Uses the same probability, (variables - components) / edges, for all edges. It is valid only for graphs in which all
+    /// edges are equivalent by symmetry, such as a cycle, a complete graph or a torus.
     Uniform,
 }
 
@@ -26,9 +27,9 @@ pub enum EdgeAppearance {
 ///
 /// | field | default | meaning |
 /// |---|---|---|
-/// | `appearance` | `SpanningTrees(0)` | probabilities of the edges |
-/// | `seed` | 0 | of the spanning trees |
-/// | `schedule` | `Parallel` | who sends next |
+/// | `appearance` | `SpanningTrees(0)` | appearance probabilities of the edges |
+/// | `seed` | 0 | seed of the spanning trees |
+/// | `schedule` | `Parallel` | order of the messages |
 /// | `damping` | 1/2 if parallel, else 0 | as in [`BeliefPropagationSettings`] |
 /// | `stop` | residual 1e-8, 1000 passes | when to end |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -59,7 +60,7 @@ impl Default for TreeReweightedSettings {
     }
 }
 
-/// Tree-reweighted belief propagation: an upper bound of log Z, and marginals that are the optimum of a convex problem.
+/// Tree-reweighted belief propagation (TRW): an upper bound of log Z, and marginals that are the optimum of a convex problem.
 ///
 /// ```text
 /// m_{f->v}(x_v) ~ sum over the rest of psi_f^(1/rho_f) prod_{u in f, u != v} b_u(x_u) / m_{f->u}(x_u)
@@ -67,15 +68,15 @@ impl Default for TreeReweightedSettings {
 /// log Z <= E_b[theta] + sum_v H(b_v) - sum_f rho_f I(b_f),   I(b_f) = sum_{v in f} H(b_v) - H(b_f)      at the fixed point
 /// ```
 ///
-/// The bound is that of a mixture of forests: sets of factors that form no cycle, `rho_f` the probability that factor `f` is
-/// among them. The entropy of each such part is at least that of the model, and concave, so the sum above is an upper bound with
-/// one optimum. With factors of two variables the parts are spanning trees of the graph. Factors of more
-/// variables enter whole: two of them that share two variables form a cycle. A factor whose variables another one has
-/// becomes part of that one. The bound is exact where all factors together form no cycle. Only a run that `Converged` gives a bound,
-/// up to second order in the residual.
+/// A forest here is a set of factors that form no cycle. In a mixture of forests, `rho_f` is the probability that factor `f`
+/// belongs to the drawn forest. The entropy of each forest is at least that of the model, and it is concave. So the expression
+/// above is an upper bound with a single optimum. If all factors have two variables, the forests are spanning trees of the
+/// graph. Larger factors are used as a whole: two of them that share two variables form a cycle. A factor whose variables are a
+/// subset of those of another factor is merged into that one. The bound is exact if all factors together form no cycle. It
+/// holds only for a run that has `Converged`, and then up to second order in the residual.
 ///
-/// Source: Wainwright, Jaakkola and Willsky, IEEE Trans. Inf. Theory 51 (2005), section V for more variables (hypertrees); named
-/// as an oracle in R. Le Priol's thesis, 3.7.
+/// Source: Wainwright, Jaakkola and Willsky, IEEE Trans. Inf. Theory 51 (2005), section V for factors of more variables
+/// (hypertrees). R. Le Priol, PhD thesis 2021, section 3.7, names it as an oracle.
 ///
 /// # Errors
 /// [`Error::Refused`] for [`EdgeAppearance::Uniform`] and a factor of more than two variables; as

@@ -20,14 +20,14 @@ pub struct MaxBeliefs {
 }
 
 impl MaxBeliefs {
-    /// For every variable and state the largest log-score with that state, relative to the best one (so that the largest entry
-    /// is 0). Exact on trees.
+    /// For every variable and state, the largest log-score of a configuration with that state. The scores are relative to the
+    /// best one, so that the largest entry is 0. They are exact on trees.
     pub fn max_marginals(&self) -> &[Vec<f64>] {
         &self.max_marginals
     }
 
-    /// A likely configuration: every state is chosen given those chosen before, then improved one variable at a time until none
-    /// can be.
+    /// A configuration of high probability. Each state is chosen given the states chosen before. Then single variables are
+    /// changed as long as that improves the score.
     pub fn configuration(&self) -> &[usize] {
         &self.configuration
     }
@@ -37,15 +37,15 @@ impl MaxBeliefs {
         self.log_score
     }
 
-    /// Whether the configuration is proved to be a most probable one: the run converged on a graph without cycles.
+    /// Whether the configuration is proved to be a most probable one: the run converged, and the graph has no cycles.
     pub fn is_exact(&self) -> bool {
         self.exact
     }
 }
 
-/// Max-product belief propagation: a likely configuration of all variables, the most probable one on trees.
+/// Max-product belief propagation. It gives a configuration of high probability; on trees it is the most probable one.
 ///
-/// Source: Pearl (1988); the choice of states one after the other is Kolmogorov's, IEEE Trans. PAMI 28 (2006).
+/// Sources: Pearl (1988); Kolmogorov, IEEE Trans. PAMI 28 (2006), for choosing the states one after the other.
 ///
 /// # Errors
 /// As [`belief_propagation`](super::belief_propagation()).

@@ -1,47 +1,49 @@
-//! Belief propagation: messages between factors and variables, exact on trees, an approximation with cycles.
+//! Belief propagation by messages between factors and variables: exact on trees, an approximation on graphs with cycles.
 //!
 //! ```text
 //! m_{f->v}(x_v) ~ sum over the rest of psi_f(x_f) prod_{u in f, u != v} n_{u->f}(x_u)
 //! n_{u->f}(x_u) = psi_u(x_u) prod_{g with u, g != f} m_{g->u}(x_u),     b_v ~ psi_v prod_f m_{f->v}
 //! ```
 //!
-//! | you want | use | what is true |
+//! | you want | use | property |
 //! |---|---|---|
 //! | exact answers, small treewidth | [`JunctionTree`](crate::JunctionTree) | exact |
 //! | marginals of a large sparse model | [`belief_propagation`] | exact on trees; often good, never a bound |
-//! | an upper bound of log Z, and one answer whatever the start | [`tree_reweighted`] | convex: one optimum |
-//! | a lower bound of log Z | [`mean_field`](fn@crate::mean_field) | always a bound; misses correlations |
-//! | a likely configuration | [`max_product`] | optimal on trees (`exact`); a good guess else |
-//! | log Z with an error bar | [`crate::ais`](mod@crate::ais) | an estimate, unbiased for Z |
+//! | an upper bound of log Z, and an answer that does not depend on the start | [`tree_reweighted`] | convex: one optimum |
+//! | a lower bound of log Z | [`mean_field`](fn@crate::mean_field) | always a bound; ignores correlations |
+//! | a configuration of high probability | [`max_product`] | optimal on trees (`is_exact`), else a heuristic |
+//! | log Z with a standard error | [`crate::ais`](mod@crate::ais) | an estimate, unbiased for Z |
 //! | marginals with an error that shrinks with time | [`BinaryGibbs`](crate::BinaryGibbs), [`Gibbs`](crate::Gibbs) | consistent |
-//! | a model with given marginals | [`moment_matching`] | its beliefs are these marginals |
+//! | a model with given marginals | [`moment_matching`] | its beliefs are the given marginals |
 //!
-//! With cycles the iteration may not converge. That is no error: the [`Report`](fenchel_optim::Report) says `PassLimit` and the
-//! residual, the largest change of a probability in any message if all were computed once more. Then try
-//! [`Schedule::Residual`], more damping, or [`tree_reweighted`].
+//! On graphs with cycles the iteration may not converge. This is not an error: the [`Report`](fenchel_optim::Report) has the
+//! status `PassLimit` and the residual. The residual is the largest change of a probability in any message if all messages were
+//! computed once more. If it is large, try [`Schedule::Residual`], more damping, or [`tree_reweighted`].
 //!
 //! | schedule | order | when |
 //! |---|---|---|
-//! | [`Schedule::Residual`] | the message that would change most is sent first | converges most often; the default |
-//! | [`Schedule::Sequential`] | factors sorted by scope, forth and back | chains and trees given in order: two passes |
-//! | [`Schedule::Parallel`] | all at once, damped by 1/2 | to compare with the literature |
+//! | [`Schedule::Residual`] | the message that would change most is sent first | the default; it converges most often |
+//! | [`Schedule::Sequential`] | factors sorted by scope, forwards and backwards | chains and trees given in order: two passes |
+//! | [`Schedule::Parallel`] | all messages at once, damped by 1/2 | comparison with the literature |
 //!
-//! A pass computes as many messages as there are. Its cost for factors of two variables is one multiplication and addition a
-//! cell in each direction and one `exp` and `ln` a state; a factor of `k > 2` variables costs `k^2` walks over its table.
-//! Factors over the same variables are multiplied first, so that they form no cycle.
+//! A pass computes every message once. For a factor of two variables, a message costs one multiplication and addition per cell
+//! of its table, and one `exp` and one `ln` per state. A factor of `k > 2` variables costs `k^2` passes over its table. Factors
+//! over the same variables are first multiplied, because two of them would form a cycle.
 //!
-//! The value of `log Z` is Bethe's, computed from the messages in the form that is stationary at a fixed point:
+//! The estimate of `log Z` is that of Bethe. It is computed from the messages in a form that is stationary at a fixed point:
 //!
 //! ```text
 //! log Z_B = sum_f E_b[log psi_f] + sum_f H(b_f) - sum_v (deg_v - 1) H(b_v)
 //! ```
 //!
-//! with `deg_v` the number of factors of two variables or more. (The unary coefficient of Defazio's display for the complete
-//! graph should be `N - 2`: there are `N - 1` pairs a variable.) Condition on evidence with
-//! [`FactorGraph::condition`](crate::FactorGraph::condition).
+//! Here `b` are the beliefs, `H` is the entropy, and `deg_v` is the number of factors of two variables or more that contain
+//! `v`. (A. Defazio, PhD thesis 2014, section 9.2.2, prints the Bethe entropy of a complete graph of `N` variables with the
+//! coefficient `N - 1` of the unary entropies. It should be `N - 2`, because every variable is in `N - 1` pairs.) To include
+//! evidence, call [`FactorGraph::condition`](crate::FactorGraph::condition) first.
 //!
-//! Sources: Defazio's thesis, 9.2.2 and 9.3 (GR-19, GR-20); R. Le Priol's thesis, 3.7 (GR-21); Pearl (1988); Yedidia, Freeman and
-//! Weiss, IEEE Trans. Inf. Theory 51 (2005); Elidan, McGraw and Koller, "Residual belief propagation", UAI 2006 (GR-25).
+//! Sources: A. Defazio, PhD thesis 2014, sections 9.2.2 and 9.3; R. Le Priol, PhD thesis 2021, section 3.7; Pearl (1988);
+//! Yedidia, Freeman and Weiss, IEEE Trans. Inf. Theory 51 (2005); Elidan, McGraw and Koller, "Residual belief propagation", UAI
+//! 2006.
 
 mod appearance;
 mod decode;
@@ -77,9 +79,9 @@ pub enum Schedule {
 ///
 /// | field | default | meaning |
 /// |---|---|---|
-/// | `schedule` | `Residual` | who sends next |
-/// | `damping` | 1/2 if parallel, else 0 | `new = damping old + (1 - damping) computed`, of probabilities |
-/// | `stop` | residual 1e-8, 1000 passes | when to end; `relative` is not used |
+/// | `schedule` | `Residual` | order of the messages |
+/// | `damping` | 1/2 if parallel, else 0 | `new = damping old + (1 - damping) computed`, as probabilities |
+/// | `stop` | residual 1e-8, 1000 passes | when to end; the field `relative` is ignored |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct BeliefPropagationSettings {
@@ -108,7 +110,8 @@ pub struct Beliefs {
 }
 
 impl Beliefs {
-    /// `log Z` of Bethe: exact on trees, otherwise neither bound. From [`tree_reweighted`] an upper bound once converged.
+    /// The Bethe estimate of `log Z`. It is exact on trees, and otherwise neither an upper nor a lower bound. From
+    /// [`tree_reweighted`] it is an upper bound once the run has converged.
     pub fn log_partition(&self) -> f64 {
         self.log_partition
     }
@@ -127,7 +130,7 @@ impl Beliefs {
         &self.variables
     }
 
-    /// The belief of a factor, in logs, over its scope.
+    /// The belief of a factor over its scope, in logarithms.
     ///
     /// # Errors
     /// [`Invalid::Parameter`](fenchel_linalg::Invalid::Parameter) for a factor that does not exist.
@@ -171,8 +174,8 @@ impl Beliefs {
 
 /// Sum-product belief propagation.
 ///
-/// `start` goes on from the messages of a run on a model with the same scopes: after a small change of the potentials that takes
-/// fewer passes than from the beginning.
+/// `start` continues from the messages of a former run on a model with the same scopes. After a small change of the potentials
+/// this takes fewer passes than a new start.
 ///
 /// ```
 /// use fenchel_graphical::bp::{BeliefPropagationSettings, belief_propagation};
@@ -190,8 +193,8 @@ impl Beliefs {
 /// ```
 ///
 /// # Errors
-/// [`Error::ImpossibleEvidence`] where messages contradict one another; [`Error::Refused`] for factors over the same variables
-/// whose product does not fit; [`Error::Invalid`] for settings out of range or a start of another model.
+/// [`Error::ImpossibleEvidence`] if messages contradict each other; [`Error::Refused`] if the product of factors over the same
+/// variables is too large; [`Error::Invalid`] for settings out of range, or a start from another model.
 pub fn belief_propagation<O: Observer<Propagation>>(
     model: &FactorGraph,
     settings: &BeliefPropagationSettings,

@@ -1,4 +1,4 @@
-//! Models from their marginals.
+//! Models with given marginals.
 
 use fenchel_linalg::Invalid;
 
@@ -15,22 +15,24 @@ pub struct PairMarginal {
     pub probabilities: Vec<f64>,
 }
 
-/// How far marginals may be from sums of 1 and from one another.
+/// Largest allowed difference of the sum of a marginal from 1, and of marginals from each other.
 const TOLERANCE: f64 = 1e-6;
 
-/// Pseudo-moment matching: the pairwise model whose beliefs under belief propagation are given marginals, in closed form.
+/// Pseudo-moment matching: the pairwise model whose beliefs under belief propagation are the given marginals, in closed form.
 ///
 /// ```text
 /// theta_i = log b_i,   theta_ij = log b_ij - log b_i - log b_j
 /// ```
 ///
-/// Uniform messages are then a fixed point with beliefs `b`, at which Bethe's `log Z` is 0. On a tree this is the maximum
-/// likelihood estimate; with cycles it is the fit that loopy belief propagation believes to be perfect.
+/// For this model uniform messages are a fixed point whose beliefs are `b` and whose Bethe estimate of `log Z` is 0. On a tree
+/// the model is the maximum likelihood estimate. On a graph with cycles its beliefs equal the given
+/// marginals, but its exact marginals do not.
 ///
-/// `smoothing` in `[0, 1]` mixes the uniform distribution in, `(1 - s) b + s / states`, which keeps marginals consistent; it is
-/// needed where counts give probabilities of 0. The factors of the model are the variables in order, then the pairs in order.
+/// `smoothing` is an `s` in `[0, 1]` that mixes in the uniform distribution, `(1 - s) b + s / states`, which keeps marginals
+/// consistent. It is needed if counts give probabilities of 0. The factors of the model are the variables in order, then the
+/// pairs in order.
 ///
-/// Source: Defazio's thesis, 9.3; Wainwright, Jaakkola and Willsky, AISTATS 2003 (GR-20).
+/// Sources: A. Defazio, PhD thesis 2014, section 9.3; Wainwright, Jaakkola and Willsky, AISTATS 2003.
 ///
 /// # Errors
 /// [`Invalid::Parameter`] for a probability that is not positive (after smoothing), marginals that do not sum to 1 or a smoothing

@@ -1,4 +1,4 @@
-//! The factor graph as messages see it: single potentials per variable, factors over different scopes, numbered messages.
+//! The factor graph as belief propagation uses it: one potential per variable, factors with distinct scopes, numbered messages.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! Passing messages around until they no longer change.
+//! The iteration of belief propagation.
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::random::MaxTree;
@@ -8,7 +8,7 @@ use super::network::{Network, Scratch};
 use super::{BeliefPropagationSettings, Schedule};
 use crate::Error;
 
-/// Messages on their way: what an observer of a run sees.
+/// The messages of a run in progress, as an observer sees them.
 #[derive(Debug, Clone)]
 pub struct Propagation {
     pub(super) network: Network,
@@ -81,7 +81,7 @@ impl Propagation {
         })
     }
 
-    /// The beliefs of a variable as they are now, in logs up to a constant.
+    /// The current belief of a variable, in logarithms up to a constant.
     ///
     /// # Panics
     /// If there is no such variable.

@@ -1,4 +1,4 @@
-//! Best labellings.
+//! Labellings of largest score.
 
 use fenchel_linalg::{Invalid, lanes};
 
@@ -6,7 +6,8 @@ use super::{Chain, stride};
 use crate::Error;
 
 impl Chain {
-    /// A labelling of largest score, and the score. Of equal ones, the one whose last differing state is the lowest.
+    /// A labelling of largest score, and the score. Of labellings with equal scores it is the one whose state is lower at the
+    /// last position where they differ.
     ///
     /// # Errors
     /// [`Error::ImpossibleEvidence`] if every labelling is forbidden, [`Error::Invalid`] for a score that is NaN or `+inf`.
@@ -16,7 +17,7 @@ impl Chain {
         Ok((path, score))
     }
 
-    /// As [`viterbi`](Chain::viterbi), with the labelling written to `path`.
+    /// Does the same as [`viterbi`](Chain::viterbi), and writes the labelling to `path`.
     ///
     /// # Errors
     /// Those of [`viterbi`](Chain::viterbi).
@@ -47,7 +48,8 @@ impl Chain {
 
     /// The `count` labellings of largest score, best first, with their scores; fewer if no more are allowed.
     ///
-    /// Exact: the list version of Viterbi's algorithm keeps the best `count` ways to every state.
+    /// The result is exact: the list version of Viterbi's algorithm keeps the best `count` partial labellings that end in each
+    /// state.
     ///
     /// # Errors
     /// [`Error::ImpossibleEvidence`] if every labelling is forbidden, [`Error::Invalid`] for a score that is NaN or `+inf`,
@@ -121,9 +123,9 @@ fn first_largest(values: impl Iterator<Item = f64>) -> (usize, f64) {
     found
 }
 
-/// The forward pass of Viterbi's algorithm: `best`, in rows of `stride`, receives the largest score of a labelling that ends
-/// in a state, at every position. Where it came from is not written down: the way back adds up one column again, which
-/// costs `K` sums a position where comparing on the way costs `K^2`.
+/// The forward pass of Viterbi's algorithm. `best`, in rows of `stride`, receives for every position and state the largest
+/// score of a labelling that ends in that state. No back pointers are stored: the backward pass computes one column of sums
+/// again, which costs `K` sums per position, while storing the pointers would cost `K^2` comparisons.
 struct Forward<'a> {
     best: &'a mut [f64],
     unary: &'a [f64],

@@ -1,4 +1,4 @@
-//! Forward-backward with logarithms: the reference, and the way out where probabilities underflow.
+//! The forward-backward algorithm in logarithms. It is the reference, and the fallback where probabilities underflow.
 
 use fenchel_linalg::lanes;
 

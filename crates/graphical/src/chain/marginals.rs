@@ -1,4 +1,4 @@
-//! Marginals of single positions and of neighbouring pairs.
+//! Marginals of single positions and of pairs of neighbouring positions.
 
 use fenchel_linalg::{Invalid, lanes};
 use serde::{Deserialize, Serialize};
@@ -9,9 +9,9 @@ use crate::Error;
 /// Marginals `m_t(k)` of the positions and `m_t(j, k)` of neighbouring pairs of a chain with `length` positions and
 /// `states` states.
 ///
-/// They stand for the Markov distribution `prod_t m_t(j, k) / prod_(interior t) m_t(k)`: the one of largest entropy with
-/// these marginals. All entropies are in nats. The pairs are stored as `T` (see [`Probability`]), the positions always in
-/// `f64`.
+/// The marginals represent the Markov distribution `prod_t m_t(j, k) / prod_(interior t) m_t(k)`, which has the largest entropy
+/// of all distributions with these marginals. All entropies are in nats. Pairs are stored as `T` (see [`Probability`]),
+/// positions always as `f64`.
 ///
 /// | symbol | field |
 /// |---|---|
@@ -41,7 +41,7 @@ impl<T: Probability> ChainMarginals<T> {
         Self::smoothed(states, &vec![0; length], 1.0)
     }
 
-    /// A labelling mixed with the uniform distribution, clique by clique: `smoothing / K + (1 - smoothing) 1{k = y_t}`.
+    /// A labelling mixed with the uniform distribution in every clique: `smoothing / K + (1 - smoothing) 1{k = y_t}`.
     ///
     /// # Errors
     /// [`Error::Invalid`] for an empty chain, a state out of range, or `smoothing` outside `[0, 1]`.
@@ -72,8 +72,8 @@ impl<T: Probability> ChainMarginals<T> {
         Ok(marginals)
     }
 
-    /// Marginals from their entries: `length * states` of the positions, row by row, and `(length - 1) * states^2` of the
-    /// pairs, as [`node`](Self::node) and [`edge`](Self::edge) show them.
+    /// Builds marginals from their entries: `length * states` for the positions, row by row, and `(length - 1) * states^2` for
+    /// the pairs, in the order of [`node`](Self::node) and [`edge`](Self::edge).
     ///
     /// # Errors
     /// [`Error::Invalid`] for other counts, and for entries that do not sum to 1 or contradict each other by more than 1e-3.
@@ -147,7 +147,7 @@ impl<T: Probability> ChainMarginals<T> {
         &mut self.edges[t * size..][..size]
     }
 
-    /// All positions, rows of [`stride`](super::stride) entries with zeros behind the `K` used ones: for inner loops.
+    /// All positions in rows of [`stride`](super::stride) entries, with zeros after the `K` used ones, for inner loops.
     pub fn padded_nodes(&self) -> &[f64] {
         &self.nodes
     }
@@ -170,7 +170,8 @@ impl<T: Probability> ChainMarginals<T> {
         T::entropy(&self.edges) - f64::entropy(&self.nodes[self.separators()])
     }
 
-    /// The relative entropy `sum_C KL(m_C || n_C) - sum_S KL(m_S || n_S)` in nats; infinite where only `n` vanishes.
+    /// The relative entropy `sum_C KL(m_C || n_C) - sum_S KL(m_S || n_S)` in nats. It is infinite if some entry of `n` is 0
+    /// where that of `m` is not.
     ///
     /// # Panics
     /// If the shapes differ.
@@ -188,9 +189,10 @@ impl<T: Probability> ChainMarginals<T> {
         cliques - f64::divergence(&self.nodes[range.clone()], &other.nodes[range])
     }
 
-    /// `m <- (1 - step) m + step other`, for `step` in `[0, 1]`.
+    /// Replaces `m` by `(1 - step) m + step other`, for `step` in `[0, 1]`.
     ///
-    /// The marginals mix exactly; the Markov distribution that they stand for has at least the entropy of the mixture.
+    /// The marginals of the result are exactly the mixture. The Markov distribution that they represent has at least the
+    /// entropy of the mixture.
     ///
     /// # Panics
     /// If the shapes differ.
@@ -200,7 +202,7 @@ impl<T: Probability> ChainMarginals<T> {
         T::mix(&mut self.edges, &other.edges, step);
     }
 
-    /// Derivatives of the entropy along the segment to `target`, from one pass over both.
+    /// Derivatives of the entropy along the segment to `target`, computed in one pass.
     ///
     /// # Panics
     /// If the shapes differ.
@@ -214,7 +216,7 @@ impl<T: Probability> ChainMarginals<T> {
         cliques.minus(f64::line_terms(&self.nodes[range.clone()], &target.nodes[range], step))
     }
 
-    /// `out(j, k) += sum_t (target_t(j, k) - m_t(j, k))`, `K x K` entries.
+    /// Adds `sum_t (target_t(j, k) - m_t(j, k))` to `out(j, k)`, which has `K x K` entries.
     ///
     /// # Panics
     /// If the shapes differ or `out` has fewer than `K * K` entries.
@@ -226,7 +228,7 @@ impl<T: Probability> ChainMarginals<T> {
         lanes::run(Differences { p, q, out });
     }
 
-    /// `out(j, k) += sum_t m_t(j, k)`, `K x K` entries.
+    /// Adds `sum_t m_t(j, k)` to `out(j, k)`, which has `K x K` entries.
     ///
     /// # Panics
     /// If `out` has fewer than `K * K` entries.
@@ -238,7 +240,7 @@ impl<T: Probability> ChainMarginals<T> {
         }
     }
 
-    /// `log prod m_t(y_t, y_t+1) / prod m_t(y_t)`: the log-probability of a labelling.
+    /// The log-probability `log prod m_t(y_t, y_t+1) / prod m_t(y_t)` of a labelling.
     ///
     /// # Errors
     /// [`Error::Invalid`] for a path of another length or with a state out of range.

@@ -1,7 +1,8 @@
-//! Chains: exact inference in O(T K^2) for `T` positions with `K` states each.
+//! Exact inference in chains, in O(T K^2) for `T` positions with `K` states each.
 //!
-//! The distribution is `p(y) = exp(sum_t u_t(y_t) + sum_t m_t(y_t, y_t+1)) / Z`, with unary scores `u` (`T x K`) and pair
-//! scores `m` (one `K x K` matrix for all pairs, or one a pair). A score of `-inf` forbids a state or a transition.
+//! The distribution is `p(y) = exp(sum_t u_t(y_t) + sum_t m_t(y_t, y_t+1)) / Z`. `u` are the unary scores (`T x K`), and `m`
+//! the pair scores. There is one `K x K` matrix of pair scores for all pairs, or one per pair. A score of `-inf` forbids a
+//! state or a transition.
 //!
 //! ```
 //! use fenchel_graphical::chain::{Chain, ChainMarginals};
@@ -27,15 +28,15 @@
 //! |---|---|---|
 //! | `log Z` | [`Chain::log_partition`] | `T K^2` products |
 //! | marginals of positions and pairs | [`Chain::marginals`] | `3 T K^2` products, `T K` exponentials |
-//! | expected counts only | [`Chain::expectations`] | the same without storing pairs |
+//! | expected counts only | [`Chain::expectations`] | the same, without storage for the pairs |
 //! | best labelling, best `n` | [`Chain::viterbi`], [`Chain::k_best`] | `T K^2`, `T K^2 n` |
 //! | a random labelling | [`Chain::sample`] | `T K^2` once |
 //! | entropy, relative entropy, mixtures, line searches | [`ChainMarginals`] | `T K^2` logarithms |
 //!
-//! Inference works with probabilities scaled position by position, which needs no exponential a pair when the pair scores
-//! are shared. Where scores are so far apart that mass could get lost (a proved test, not a guess) it is done again with
-//! logarithms. Rows are padded to eight entries and loops run on the widest vector instructions of the machine; bits do
-//! not depend on them.
+//! Inference works with probabilities that are scaled at every position. If the pair scores are shared, it needs no exponential
+//! per pair. If scores are so far apart that probability mass could be lost by underflow, which a rigorous test detects, it is
+//! repeated in logarithms. Rows are padded to a multiple of eight entries, and loops use the widest vector instructions of the
+//! machine. The bits of the results do not depend on these instructions.
 //!
 //! Reference: L. R. Rabiner, "A tutorial on hidden Markov models and selected applications in speech recognition",
 //! Proceedings of the IEEE 77 (1989), section III and the scaling of section V.A.
@@ -54,15 +55,16 @@ use fenchel_linalg::{Invalid, lanes};
 
 use crate::Error;
 
-/// Entries of a padded row of `states` states: the next multiple of 8.
+/// Length of a padded row for `states` states: the next multiple of 8.
 pub const fn stride(states: usize) -> usize {
     states.next_multiple_of(8)
 }
 
-/// Scores of a chain and the memory to work on them: build one, change its scores, ask again.
+/// The scores of a chain, and the working memory for inference. One object can be reused for many chains by changing its
+/// scores.
 ///
-/// Scores start at 0. `-inf` forbids; NaN and `+inf` are refused when a question is asked. Nothing is allocated while the
-/// shape stays within what has been seen.
+/// Scores start at 0. `-inf` forbids a state or transition; NaN and `+inf` are refused when inference runs. Memory is allocated
+/// only when the shape grows beyond earlier ones.
 #[derive(Debug, Clone)]
 pub struct Chain {
     states: usize,
@@ -87,7 +89,7 @@ impl Chain {
         Self::new(states, length, true)
     }
 
-    /// A chain with one `K x K` matrix of scores a pair.
+    /// A chain with one `K x K` matrix of scores per pair.
     ///
     /// # Errors
     /// [`Error::Invalid`] for no states or no positions.
@@ -115,8 +117,8 @@ impl Chain {
         Ok(chain)
     }
 
-    /// Takes another number of positions. Unary scores are 0 afterwards, shared pair scores stay, scores of pairs that
-    /// are new are 0.
+    /// Changes the number of positions. Unary scores become 0, shared pair scores are kept, and the scores of additional pairs
+    /// are 0.
     ///
     /// # Errors
     /// [`Error::Invalid`] for no positions.
@@ -171,7 +173,7 @@ impl Chain {
         &self.unary[t * stride(self.states)..][..self.states]
     }
 
-    /// The `K` scores of position `t`, to be changed.
+    /// The `K` scores of position `t`, mutable.
     ///
     /// # Panics
     /// If there is no position `t`.
@@ -179,8 +181,8 @@ impl Chain {
         &mut self.unary[t * stride(self.states)..][..self.states]
     }
 
-    /// All unary scores in rows of [`stride`] entries, for inner loops. Whoever writes whole rows must leave a finite
-    /// number, or `-inf`, in the padding; [`seal`](Chain::seal) then forbids it.
+    /// All unary scores in rows of [`stride`] entries, for inner loops. A caller who writes whole rows must write a finite
+    /// number or `-inf` to the padding. [`seal`](Chain::seal) then sets the padding to `-inf`.
     pub fn padded_unary_mut(&mut self) -> &mut [f64] {
         &mut self.unary
     }
@@ -195,8 +197,8 @@ impl Chain {
         }
     }
 
-    /// The `K` scores of going from state `from` at `edge` to each state at `edge + 1`. Shared scores answer for every
-    /// edge.
+    /// The `K` scores of the transitions from state `from` at position `edge` to each state at `edge + 1`. Shared scores are
+    /// the same for every edge.
     ///
     /// # Panics
     /// If there is no such pair or state.
@@ -205,7 +207,7 @@ impl Chain {
         &self.pairwise[at..][..self.states]
     }
 
-    /// As [`pairwise`](Chain::pairwise), to be changed; shared scores change for every edge.
+    /// The scores of [`pairwise`](Chain::pairwise), mutable. Shared scores change for every edge.
     ///
     /// # Panics
     /// If there is no such pair or state.
@@ -220,7 +222,7 @@ impl Chain {
         (matrix * self.states + from) * stride(self.states)
     }
 
-    /// Allows only the states `k` with `allowed[k]` at position `t`; their scores stay.
+    /// Allows only the states `k` with `allowed[k]` at position `t`; their scores do not change.
     ///
     /// # Errors
     /// [`Error::Invalid`] for a position that does not exist or a mask of another length.
@@ -250,7 +252,7 @@ impl Chain {
         Ok(())
     }
 
-    /// Forbids the transition `from -> to` at `edge` (everywhere, if the pairs share their scores).
+    /// Forbids the transition `from -> to` at `edge`, or at every edge if the pairs share their scores.
     ///
     /// # Errors
     /// [`Error::Invalid`] for a pair or a state that does not exist.
@@ -315,8 +317,8 @@ impl Chain {
         self.marginals_in_logs(out)
     }
 
-    /// As [`marginals`](Chain::marginals), with logarithms from the start: the reference. On 100 positions of 26 states with one pair
-    /// table for all it takes 22 times as long.
+    /// Does the same as [`marginals`](Chain::marginals), in logarithms from the start. It is the reference for tests. On 100
+    /// positions of 26 states with shared pair scores it takes 22 times as long.
     ///
     /// # Errors
     /// Those of [`marginals`](Chain::marginals).
@@ -334,8 +336,8 @@ impl Chain {
         Ok(log_partition)
     }
 
-    /// Expected counts: `nodes` (rows of [`stride`] entries) receives the marginals of the positions, `pairs` (`K` rows of
-    /// [`stride`] entries) is increased by `sum_t m_t(j, k)`. Returns `log Z`.
+    /// Expected counts. `nodes` (rows of [`stride`] entries) receives the marginals of the positions, and `sum_t m_t(j, k)` is
+    /// added to `pairs` (`K` rows of [`stride`] entries). Returns `log Z`.
     ///
     /// # Errors
     /// Those of [`marginals`](Chain::marginals), and [`Error::Invalid`] for buffers of another length.

@@ -1,12 +1,12 @@
-//! How the probabilities of pairs are stored.
+//! Storage formats for the probabilities of pairs.
 
 use fenchel_linalg::lanes;
 use serde::{Deserialize, Serialize};
 
 /// A storage format for probabilities: `f64`, `f32` (half the memory) or [`LogF64`] (no underflow).
 ///
-/// The functions over slices are the inner loops of [`ChainMarginals`](super::ChainMarginals): they vectorise, and
-/// their bits do not depend on the instruction set. Not meant to be implemented elsewhere.
+/// The functions over slices are the inner loops of [`ChainMarginals`](super::ChainMarginals). They vectorise, and their bits
+/// do not depend on the instruction set. The trait is not meant to be implemented elsewhere.
 pub trait Probability:
     Copy + Default + PartialEq + std::fmt::Debug + Send + Sync + 'static
 {
@@ -54,16 +54,16 @@ fn relative(p: f64, log_p: f64, q: f64, log_q: f64) -> f64 {
     }
 }
 
-/// What a line search needs to know about entropies at `m = (1 - step) p + step q`, with `d = q - p`.
+/// The entropy and its derivatives at `m = (1 - step) p + step q`, with `d = q - p`, for a line search.
 ///
 /// The entropy of `m` has the derivatives `-slope` and `-curvature` in `step`.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct LineTerms {
-    /// `sum d log m` over cliques minus the same over separators.
+    /// `sum d log m` over the cliques, minus the same sum over the separators.
     pub slope: f64,
-    /// `sum d^2 / m` over cliques minus the same over separators.
+    /// `sum d^2 / m` over the cliques, minus the same sum over the separators.
     pub curvature: f64,
-    /// `-sum m log m` over cliques minus the same over separators.
+    /// `-sum m log m` over the cliques, minus the same sum over the separators.
     pub entropy: f64,
 }
 
@@ -203,7 +203,7 @@ fn join<T: Copy + Into<f64>, const N: usize>(lanes: &[T; N]) -> f64 {
     ((sums[0] + sums[4]) + (sums[2] + sums[6])) + ((sums[1] + sums[5]) + (sums[3] + sums[7]))
 }
 
-/// A probability stored as its logarithm, in double precision. Slow and without underflow: for cross-checks.
+/// A probability stored as its logarithm in double precision. It is slow and cannot underflow, and serves for cross-checks.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct LogF64(pub f64);
 

@@ -1,4 +1,4 @@
-//! Random labellings.
+//! Random labellings of a chain.
 
 use rand::{Rng, RngExt};
 
@@ -6,7 +6,7 @@ use super::{Chain, Filter, stride};
 use crate::Error;
 
 impl Chain {
-    /// A labelling drawn from `p`: forward filtering, backward sampling.
+    /// Draws a labelling from `p` by forward filtering and backward sampling.
     ///
     /// # Errors
     /// [`Error::ImpossibleEvidence`] if every labelling is forbidden, [`Error::Invalid`] for a score that is NaN or `+inf`.

@@ -1,6 +1,6 @@
-//! Forward-backward with probabilities, scaled position by position.
+//! The forward-backward algorithm with probabilities that are scaled at every position.
 //!
-//! With `e_t = exp(u_t - max u_t)` and `E = exp(m - max m)`, all within `[0, 1]`:
+//! Let `e_t = exp(u_t - max u_t)` and `E = exp(m - max m)`, whose entries are all within `[0, 1]`. Then
 //!
 //! ```text
 //! forward    a_0 ~ e_0,  a_t ~ (a_(t-1) E) . e_t,  scaled to sum 1 by c_t
@@ -9,10 +9,11 @@
 //! log Z      sum_t log c_t + max u_t, and max m a pair
 //! ```
 //!
-//! The passes are trusted if nothing can have got lost. Forward: the smallest positive `a` times the smallest positive
-//! `E` times the smallest positive `e` is above 1e-290, so that no product underflows. Backward: no `x` exceeds 1e280, so
-//! that what underflows in `b`, below 1e-308, weighs less than 1e-28 of the whole. (Both could lose the same labellings,
-//! which then nobody sees: hence the forward test does not ask how much is lost but whether anything is.)
+//! The results are used only if no probability mass can have been lost. For the forward pass, the smallest positive `a` times
+//! the smallest positive `E` times the smallest positive `e` must be above 1e-290, so that no product underflows. For the
+//! backward pass no `x` may exceed 1e280, so that an entry of `b` that underflows, below 1e-308, weighs less than 1e-28 of the
+//! total. (Both passes could lose the same labellings, and a comparison of the two would not detect it. So the forward test
+//! asks whether anything is lost, not how much.)
 
 use fenchel_linalg::lanes;
 

@@ -1,12 +1,12 @@
-//! Graphs that say the same: I-equivalence and its representative.
+//! I-equivalence of directed acyclic graphs, and the completed partially directed graph of a class.
 
 use rustc_hash::FxHashSet;
 
 use super::Dag;
 use crate::Graph;
 
-/// The completed partially directed graph of a class of I-equivalent graphs: an arc where all members
-/// agree on the direction, an edge where they do not.
+/// The completed partially directed graph (CPDAG) of a class of I-equivalent graphs. It has an arc where all members of the
+/// class agree on the direction, and an undirected edge where they do not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cpdag {
     /// The number of nodes.
@@ -18,7 +18,7 @@ pub struct Cpdag {
 }
 
 impl Dag {
-    /// The v-structures `a -> c <- b` with `a < b` not joined, as `(a, c, b)`, ascending.
+    /// The v-structures `a -> c <- b`, in which `a < b` are not adjacent, as triples `(a, c, b)` in ascending order.
     pub fn v_structures(&self) -> Vec<(u32, u32, u32)> {
         let mut found = Vec::new();
         for c in 0..self.nodes() as u32 {
@@ -32,17 +32,17 @@ impl Dag {
         found
     }
 
-    /// Whether both graphs have the same d-separations: the same skeleton and the same v-structures.
+    /// Whether both graphs have the same d-separations, that is, the same skeleton and the same v-structures.
     ///
     /// Source: Verma and Pearl, UAI 1990.
     pub fn is_equivalent(&self, other: &Dag) -> bool {
         self.skeleton() == other.skeleton() && self.v_structures() == other.v_structures()
     }
 
-    /// The class of all graphs that are I-equivalent to this one.
+    /// The CPDAG of the class of all graphs that are I-equivalent to this one.
     ///
-    /// The arcs of v-structures are compelled; the others follow by the rules of Meek until nothing
-    /// changes. O(E^2 d) at worst, d the largest degree.
+    /// The arcs of v-structures are compelled. Meek's rules are applied until no further arc follows. O(E^2 d) in the worst
+    /// case, where `d` is the largest degree.
     ///
     /// Source: Meek, UAI 1995 (rules 1-3; rule 4 only acts on background knowledge).
     pub fn cpdag(&self) -> Cpdag {

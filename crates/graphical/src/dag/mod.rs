@@ -1,16 +1,15 @@
-//! Directed acyclic graphs: who depends on whom, and what follows from it without any number.
+//! Directed acyclic graphs: d-separation and other properties of the graph alone.
 //!
 //! | question | function | cost |
 //! |---|---|---|
-//! | parents first | [`Dag::topological_order`] | O((V + E) log V), once |
+//! | order with parents first | [`Dag::topological_order`] | O((V + E) log V), once |
 //! | X and Y independent given Z in every distribution of the graph | [`Dag::d_separated`] | O(V + E) |
 //! | which nodes a query needs | [`Dag::requisite`] | O(V + E) |
 //! | the undirected graph that junction trees start from | [`Dag::moralise`] | O(sum of squared in-degrees) |
 //! | other graphs with the same independences | [`Dag::is_equivalent`], [`Dag::cpdag`] | polynomial |
 //! | a graph after an intervention | [`Dag::without_incoming`], [`Dag::without_outgoing`] | O(V + E) |
 //!
-//! Sources: Le Priol, section 2.3.2 (GR-05); Koller and Friedman, Probabilistic Graphical Models, 2009,
-//! chapter 3.
+//! Sources: R. Le Priol, PhD thesis 2021, section 2.3.2; Koller and Friedman, Probabilistic Graphical Models, 2009, chapter 3.
 
 mod equivalence;
 mod separation;
@@ -25,7 +24,7 @@ use crate::{Error, Graph};
 pub use equivalence::Cpdag;
 pub(crate) use equivalence::direct;
 
-/// A directed graph over the nodes `0..nodes` without cycles.
+/// A directed graph without cycles over the nodes `0..nodes`.
 ///
 /// ```
 /// use fenchel_graphical::Dag;
@@ -122,14 +121,14 @@ impl Dag {
         (0u32..).zip(&self.children).flat_map(|(a, list)| list.iter().map(move |&b| (a, b)))
     }
 
-    /// All nodes, every one after its parents; among those that could come next, the smallest.
+    /// A topological order: every node comes after its parents. Of the nodes that could come next the smallest is taken.
     ///
     /// Source: Kahn, Comm. ACM 5, 1962.
     pub fn topological_order(&self) -> &[u32] {
         &self.order
     }
 
-    /// The nodes themselves and all their ancestors, as a mask over the nodes. O(V + E).
+    /// A mask of the given nodes and all their ancestors. O(V + E).
     ///
     /// # Errors
     /// [`Error::Invalid`] for a node that does not exist.
@@ -137,7 +136,7 @@ impl Dag {
         self.closure(of, &self.parents)
     }
 
-    /// The nodes themselves and all their descendants, as a mask over the nodes. O(V + E).
+    /// A mask of the given nodes and all their descendants. O(V + E).
     ///
     /// # Errors
     /// [`Error::Invalid`] for a node that does not exist.
@@ -175,8 +174,8 @@ impl Dag {
 
     /// The moral graph: the skeleton with an edge between any two parents of a common child.
     ///
-    /// Every conditional probability table fits into a clique of it. The graph is an undirected map
-    /// of the independences: what it separates is d-separated.
+    /// Every conditional probability table fits into a clique of the moral graph. Nodes that are separated in the moral graph
+    /// are d-separated in the directed graph.
     pub fn moralise(&self) -> Graph {
         let mut lists = vec![Vec::new(); self.nodes()];
         for (child, parents) in (0u32..).zip(&self.parents) {
@@ -189,7 +188,7 @@ impl Dag {
         Graph::from_lists(lists)
     }
 
-    /// The graph without the arcs into these nodes: what remains when they are set from outside.
+    /// The graph without the arcs into these nodes, which represents an intervention on them.
     ///
     /// # Errors
     /// [`Error::Invalid`] for a node that does not exist.
@@ -198,7 +197,7 @@ impl Dag {
         Dag::new(self.nodes(), self.arcs().filter(|&(_, child)| !cut[child as usize]))
     }
 
-    /// The graph without the arcs out of these nodes, as the back-door criterion asks for.
+    /// The graph without the arcs out of these nodes, which the back-door criterion uses.
     ///
     /// # Errors
     /// [`Error::Invalid`] for a node that does not exist.

@@ -1,4 +1,4 @@
-//! d-separation by passing a ball along active trails.
+//! d-separation by the Bayes-Ball algorithm.
 
 use super::Dag;
 use crate::Error;
@@ -14,11 +14,11 @@ struct Visits {
 }
 
 impl Dag {
-    /// Whether every trail between a node of `x` and a node of `y` is blocked by `given`: then the two
-    /// are independent given `given` in every distribution that factorises over the graph.
+    /// Whether every path between a node of `x` and a node of `y` is blocked by `given`. Then `x` and `y` are independent given
+    /// `given` in every distribution that factorises over the graph.
     ///
-    /// A node of `given` in `x` or `y` is a constant and independent of everything; a node in both `x`
-    /// and `y` is not. O(V + E).
+    /// A node of `given` that is also in `x` or `y` is a constant, and independent of everything. A node that is in both `x`
+    /// and `y` is not independent of itself. O(V + E).
     ///
     /// Source: Shachter, Bayes-Ball, UAI 1998.
     ///
@@ -30,8 +30,7 @@ impl Dag {
         Ok(!y.iter().any(|&v| reached[v as usize]))
     }
 
-    /// All nodes outside `given` that an active trail joins to `x`, as a mask; those of `x` itself
-    /// among them.
+    /// A mask of all nodes outside `given` that an active path connects to `x`. It includes the nodes of `x` itself.
     ///
     /// # Errors
     /// [`Error::Invalid`] for a node that does not exist.
@@ -45,9 +44,9 @@ impl Dag {
         Ok(reached)
     }
 
-    /// The nodes whose conditional probability tables the posterior of `query` given `given` depends
-    /// on, as a mask. All other tables may be left out: barren nodes, which have no query and no
-    /// evidence below them, and those that the evidence shields.
+    /// A mask of the nodes whose conditional probability tables the posterior of `query` given `given` depends on. All other
+    /// tables may be removed: those of barren nodes, which have no descendant in the query or the evidence, and those of nodes
+    /// that the evidence separates from the query.
     ///
     /// Source: Shachter, Bayes-Ball, UAI 1998: the requisite probability nodes.
     ///
@@ -59,9 +58,9 @@ impl Dag {
         Ok(self.ball(query, &observed).asked)
     }
 
-    /// The ball starts at each of `x` as if it came from a child. An unobserved node passes a ball from
-    /// a child to its parents and children, one from a parent to its children; an observed node
-    /// returns a ball from a parent to its parents and keeps one from a child.
+    /// The ball starts at each node of `x` as if it came from a child. An unobserved node passes a ball from a child on to its
+    /// parents and children, and a ball from a parent on to its children. An observed node returns a ball from a parent to its
+    /// parents, and stops a ball from a child.
     fn ball(&self, x: &[u32], observed: &[bool]) -> Visits {
         let n = self.nodes();
         let mut visits = Visits { reached: vec![false; n], asked: vec![false; n] };

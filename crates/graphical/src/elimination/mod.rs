@@ -1,24 +1,25 @@
-//! Elimination orders: in which order variables are summed out decides what exact inference costs.
+//! Elimination orders. The order in which variables are summed out determines the cost of exact inference.
 //!
-//! Eliminating `v` joins its neighbours `N(v)` into a clique; the tables of the cliques `N(v) + v` are the cost. The best
-//! order is NP-hard to find; greedy rules come close:
+//! To eliminate a variable `v`, all factors that contain it are multiplied, and `v` is summed out. This joins the neighbours
+//! `N(v)` of `v` in the graph to a clique. The cost is the size of the table over `v` and `N(v)`. Finding the best order is
+//! NP-hard. Greedy rules give good orders:
 //!
-//! | [`Heuristic`] | eliminates next the variable with least | good for |
+//! | [`Heuristic`] | next variable: the one with the least | good for |
 //! |---|---|---|
 //! | `MinFill` | number of edges to add | variables with equal numbers of states |
 //! | `WeightedMinFill` | `sum (ln card u + ln card w)` over edges to add | mixed numbers of states |
-//! | `MinWeight` | `sum ln card` over the clique: its table | very uneven numbers of states |
+//! | `MinWeight` | `sum ln card` over the clique, which is the log of its table size | very uneven numbers of states |
 //! | `MinNeighbours` | number of neighbours | speed |
 //! | `MaximumCardinality` | (reverse of maximum cardinality search) | graphs that are chordal already |
-//! | `Portfolio` | the first three in turn, one a restart | the default |
+//! | `Portfolio` | the first three in turn, one per restart | the default |
 //!
-//! Vertices whose neighbours form a clique (simplicial), or would without one of them (almost simplicial: if that one has
-//! no more states than the vertex, and the degree is within a lower bound of the treewidth), are eliminated first: that is
-//! never worse. Costs are updated only near the eliminated vertex. Ties fall by the seed; restarts keep the order of the
-//! smallest total table size. They end early: after eight once ordering has cost a twentieth of a calibration, before once it
-//! has cost a whole one.
+//! A vertex is *simplicial* if its neighbours form a clique. It is *almost simplicial* if all its neighbours but one do, that
+//! one has no more states than the vertex, and the degree is at most a lower bound of the treewidth. Both kinds are eliminated
+//! first, which never makes the order worse. After an elimination, costs are updated only near the eliminated vertex. Ties are
+//! broken by the seed, and restarts keep the order of the smallest total table size. The restarts end early when they have cost
+//! as much as one calibration, or after eight when they have cost a twentieth of one.
 //!
-//! Sources: Kjaerulff (1990); Bodlaender, Koster, van den Eijkhof (2005) for the reductions; Tarjan and Yannakakis (1984)
+//! Sources: Kjaerulff (1990); Bodlaender, Koster and van den Eijkhof (2005) for the reductions; Tarjan and Yannakakis (1984)
 //! for maximum cardinality search.
 
 mod greedy;
@@ -45,20 +46,20 @@ pub enum Heuristic {
     MinWeight,
     /// Fewest neighbours.
     MinNeighbours,
-    /// The reverse of a maximum cardinality search; without fill where the graph is chordal.
+    /// The reverse of a maximum cardinality search. It adds no edges to a chordal graph.
     MaximumCardinality,
     /// The first three in turn.
     #[default]
     Portfolio,
 }
 
-/// How an elimination order is looked for.
+/// Settings of the search for an elimination order.
 ///
 /// | field | default | |
 /// |---|---|---|
-/// | `heuristic` | `Portfolio` | which variable next |
-/// | `restarts` | 32 | orders tried at most |
-/// | `seed` | 0 | how ties fall |
+/// | `heuristic` | `Portfolio` | rule for the next variable |
+/// | `restarts` | 32 | largest number of orders that are tried |
+/// | `seed` | 0 | seed for breaking ties |
 /// | `max_memory` | [`MAX_MEMORY`] | bytes that the tables of a junction tree may take; `None` for no limit |
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OrderingOptions {
@@ -68,7 +69,7 @@ pub struct OrderingOptions {
     pub restarts: usize,
     /// Decides ties.
     pub seed: u64,
-    /// Bytes that tables may take; what needs more is refused before anything is allocated. `None` for no limit.
+    /// Bytes that tables may take. A larger need is refused before anything is allocated. `None` for no limit.
     pub max_memory: Option<u64>,
 }
 
@@ -88,7 +89,7 @@ impl Default for OrderingOptions {
 pub struct EliminationReport {
     /// The variables, first eliminated first.
     pub order: Vec<VarId>,
-    /// The largest clique minus 1: an upper bound of the treewidth.
+    /// The size of the largest clique minus 1: an upper bound of the treewidth.
     pub induced_width: usize,
     /// `log2` of the number of cells of all tables; `-inf` for no variables.
     pub log2_total_table: f64,
@@ -98,7 +99,7 @@ pub struct EliminationReport {
     pub bytes: u64,
 }
 
-/// Looks for a good elimination order.
+/// Searches for a good elimination order.
 ///
 /// # Errors
 /// [`Invalid::Parameter`] for no restarts.
@@ -111,7 +112,7 @@ pub fn elimination_order(
     Ok(report(&search(model, options)?))
 }
 
-/// What a given order costs.
+/// Computes the cost of a given order.
 ///
 /// # Errors
 /// [`Error::UnknownVariable`], [`Error::RepeatedVariable`], [`Invalid::Length`] where `order` is not a permutation of the

@@ -120,9 +120,9 @@ impl Block {
     }
 }
 
-/// Partitions the variables into blocks whose induced graphs have no cycles: drawing one costs no more than drawing its
-/// variables one by one, up to a constant. Greedy: each block grows from the first variable that is left, nearest first.
-/// O(blocks (variables + edges)).
+/// Partitions the variables into blocks whose induced graphs have no cycles. Drawing such a block jointly costs about as much
+/// as drawing its variables one by one. The method is greedy: each block grows from the first variable that is not yet in a
+/// block, nearest variables first. O(blocks (variables + edges)).
 ///
 /// Source: Hamze and de Freitas, UAI 2004.
 pub fn tree_blocks(model: &FactorGraph) -> Vec<Vec<VarId>> {

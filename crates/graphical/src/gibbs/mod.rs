@@ -1,4 +1,4 @@
-//! Gibbs sampling of many chains of any discrete model.
+//! Gibbs sampling of many parallel chains of any discrete model.
 //!
 //! ```text
 //! x_v ~ P(x_v | all others) ~ prod_{f with v} psi_f(x_v, others),    variable after variable, sweep after sweep
@@ -6,27 +6,29 @@
 //!
 //! | model | use |
 //! |---|---|
-//! | binary, pairwise | [`BinaryGibbs`](crate::BinaryGibbs): a bit a variable a chain, 64 chains a word |
+//! | binary, pairwise | [`BinaryGibbs`](crate::BinaryGibbs): one bit per variable and chain, 64 chains per word |
 //! | any other | [`Gibbs`] |
-//! | small treewidth | [`Calibrated::sample`](crate::Calibrated::sample): independent draws, no chain at all |
+//! | small treewidth | [`Calibrated::sample`](crate::Calibrated::sample): independent draws, without chains |
 //!
-//! | scan | a sweep is | when |
+//! | scan | a sweep visits | use |
 //! |---|---|---|
-//! | `Order::Cyclic` | all variables in order | the default; what [`crate::influence`] bounds |
-//! | `Order::Permuted` | a new order every time | orders that could resonate with the model |
-//! | `Order::Uniform` | as many uniform draws | reversible chains, for theory |
-//! | [`Scan::Chromatic`] | colour by colour | the law of updating every colour at once |
-//! | [`Scan::Blocked`] | blocks drawn jointly, then the rest one by one | strong couplings: one exact draw moves a whole tree |
+//! | `Order::Cyclic` | all variables in order | the default; the scan that [`crate::influence`] bounds |
+//! | `Order::Permuted` | all variables, in a new random order for each sweep | where a fixed order could interact with the model |
+//! | `Order::Uniform` | as many independent uniform draws of a variable | reversible chains, for theory |
+//! | [`Scan::Chromatic`] | one colour class after the other | equivalent to updating all variables of a colour at once |
+//! | [`Scan::Blocked`] | blocks drawn jointly, then the other variables one by one | strong couplings: one exact draw updates a whole tree |
 //!
-//! A [`Scan`] is one of these. The first three are the orders of all methods that look at terms one by one
-//! ([`Order`](crate::Order)); the other two know the graph, which an order does not.
+//! A [`Scan`] is one of these rows. The first three are [`Order`](crate::Order)s, which all methods of the workspace share. The
+//! other two use the graph of the model.
 //!
-//! Evidence that is impossible is refused when the chains start. With `psi = 0` somewhere, single updates may never leave a part
-//! of the states, and a start may be impossible ([`Gibbs::impossible_chains`]); blocks help, a proof does not exist. How long to
-//! run: [`Influence::sweeps_needed`](crate::Influence::sweeps_needed) where it proves something, [`crate::diagnostics`] where not.
+//! Impossible evidence is refused when the chains start, as far as it can be detected. If some potential is 0, single updates
+//! may never leave a subset of the states, and a start may have probability 0 ([`Gibbs::impossible_chains`]). Blocks help in
+//! this case, but without a guarantee. For the number of sweeps use
+//! [`Influence::sweeps_needed`](crate::Influence::sweeps_needed) where it gives a bound, and [`crate::diagnostics`] elsewhere.
 //!
-//! Sources: SPG/TAY paper, algorithm 1 (GR-14, GR-15); Geman and Geman, IEEE Trans. PAMI 6 (1984); Hamze and de Freitas, "From fields to
-//! trees", UAI 2004, for blocks; Gonzalez, Low, Gretton and Guestrin, AISTATS 2011, for colours (GR-26).
+//! Sources: Geng, Kuang, Liu, Wright and Page, UAI 2018 (the SPG paper), algorithm 1; Geman and Geman, IEEE Trans. PAMI 6
+//! (1984); Hamze and de Freitas, "From fields to trees", UAI 2004, for blocks; Gonzalez, Low, Gretton and Guestrin, AISTATS
+//! 2011, for colours.
 
 mod block;
 mod possible;
@@ -49,7 +51,7 @@ pub(crate) use scan::Next;
 pub use block::tree_blocks;
 pub use scan::Scan;
 
-/// Where the chains begin. Observed variables are in their observed states in any case.
+/// Initial states of the chains. Observed variables are in their observed states in any case.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum Start<'a> {
     /// Every state uniform.
@@ -59,7 +61,8 @@ pub enum Start<'a> {
     Zero,
     /// All chains in one configuration.
     State(&'a [usize]),
-    /// Chain `c` in row `c` modulo the number of rows: samples x variables, as [`Gibbs::samples`] returns them.
+    /// Chain `c` starts in row `c` modulo the number of rows. The array is samples x variables, as [`Gibbs::samples`] returns
+    /// it.
     Rows(ArrayView2<'a, usize>),
 }
 
@@ -67,8 +70,8 @@ pub enum Start<'a> {
 ///
 /// | field | default | meaning |
 /// |---|---|---|
-/// | `chains` | 64 | independent chains |
-/// | `scan` | `Order::Cyclic` | what a sweep visits next |
+/// | `chains` | 64 | number of independent chains |
+/// | `scan` | `Order::Cyclic` | order of the visits in a sweep |
 /// | `seed` | 0 | determines every draw, on any number of threads |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -87,7 +90,7 @@ impl Default for GibbsSettings {
     }
 }
 
-/// Chains of Gibbs sampling. Chains are independent given the start and run on all cores.
+/// Gibbs sampling of parallel chains. The chains are independent given their start, and run on all cores.
 ///
 /// ```
 /// use fenchel_graphical::gibbs::{Gibbs, GibbsSettings, Start};
@@ -122,10 +125,11 @@ impl Gibbs {
     /// Starts the chains.
     ///
     /// # Errors
-    /// [`Invalid::Parameter`] for no chain; what [`Evidence::check`] refuses; [`Invalid::Length`], [`Invalid::Empty`] and
+    /// [`Invalid::Parameter`] for zero chains; what [`Evidence::check`] refuses; [`Invalid::Length`], [`Invalid::Empty`] and
     /// [`Error::State`] for a start that does not fit; [`Error::UnknownVariable`], [`Error::RepeatedVariable`] and
-    /// [`Error::Refused`] for blocks; [`Error::Refused`] for an order that is not taken; [`Error::Memory`] for more chains than fit; [`Error::ImpossibleEvidence`] where no configuration
-    /// is possible, as far as that can be told: always where the factors with zeros have a junction tree of at most 64 MiB.
+    /// [`Error::Refused`] for blocks; [`Error::Refused`] for an order that is not supported; [`Error::Memory`] for more chains
+    /// than fit. [`Error::ImpossibleEvidence`] if no configuration is possible; this is always detected if the factors with
+    /// zeros have a junction tree of at most 64 MiB.
     pub fn new(
         model: &FactorGraph,
         evidence: &Evidence,
@@ -186,7 +190,7 @@ impl Gibbs {
         self.program.cards.len()
     }
 
-    /// Changes the potentials and keeps the states; the evidence stays.
+    /// Replaces the potentials, and keeps the states and the evidence.
     ///
     /// # Errors
     /// [`Invalid::Layout`] for a model with other cardinalities or scopes.
@@ -249,7 +253,7 @@ impl Gibbs {
         })
     }
 
-    /// The share of chains in every state of a variable.
+    /// The fraction of chains in every state of a variable.
     ///
     /// # Errors
     /// [`Error::UnknownVariable`].
@@ -267,13 +271,13 @@ impl Gibbs {
         Ok(shares)
     }
 
-    /// The mean over the chains of any function of a configuration.
+    /// The mean over the chains of a function of the configuration.
     pub fn mean(&self, mut f: impl FnMut(&[usize]) -> f64) -> f64 {
         (0..self.chains()).map(|c| f(&self.state(c))).sum::<f64>() / self.chains() as f64
     }
 
-    /// The number of chains whose configuration has probability 0: with `psi = 0` somewhere a start may be impossible, and single
-    /// updates may not lead out of it. What such chains say about the model means nothing.
+    /// The number of chains whose configuration has probability 0. If some potential is 0, a start may be impossible, and
+    /// single updates may not lead out of it. Statistics that include such chains say nothing about the model.
     pub fn impossible_chains(&self) -> usize {
         self.chains.iter().filter(|chain| !self.program.is_possible(&chain.states)).count()
     }

@@ -1,7 +1,7 @@
-//! Whether a model has any configuration of positive probability.
+//! A test whether a model has any configuration of positive probability.
 //!
-//! To decide that is as hard as exact inference. What is done: states without support in some factor are struck out until nothing
-//! changes, which costs a few passes over the tables; then a junction tree of the factors with zeros decides, if it takes at
+//! The exact answer is as hard as exact inference. First, states without support in some factor are removed until nothing
+//! changes, which costs a few passes over the tables. Then a junction tree of the factors with zeros decides, if it takes at
 //! most [`TREE_BYTES`]. A larger model that passes the first test counts as possible.
 
 use crate::{Error, Evidence, FactorGraph, JunctionTree, OrderingOptions, Table, VarId};

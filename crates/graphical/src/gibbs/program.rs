@@ -1,4 +1,4 @@
-//! Single updates: where the numbers of a conditional lie.
+//! The update of a single variable, and the layout of the numbers that it reads.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! Which variable a sweep visits next.
+//! Scans: the order of the visits in a sweep.
 
 use fenchel_optim::Refusal;
 use fenchel_optim::random::Order;
@@ -6,16 +6,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::VarId;
 
-/// What a sweep is: the table of the [module](super). Of the orders `Cyclic`, `Permuted` and `Uniform` are taken.
+/// The order of the visits in a sweep; see the table of the [module](super). Of the orders, `Cyclic`, `Permuted` and `Uniform`
+/// are supported.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Scan {
-    /// Variables one by one, in this order: every chain has its own, or every block of chains of
-    /// [`BinaryGibbs`](crate::BinaryGibbs). The default is `Cyclic`.
+    /// Variables one by one, in this order. In [`Gibbs`](super::Gibbs) every chain has its own random order, in
+    /// [`BinaryGibbs`](crate::BinaryGibbs) every block of chains. The default is `Cyclic`.
     Single(Order),
-    /// In the order of a greedy colouring: variables of a colour do not depend on one another.
+    /// In the order of a greedy colouring of the graph. Variables of the same colour are conditionally independent given the
+    /// others.
     Chromatic,
-    /// These blocks, each drawn exactly from its joint law given the rest, then all other variables in order. A block costs a
-    /// junction tree calibration; [`tree_blocks`](super::tree_blocks) proposes blocks that are trees.
+    /// Draws each of these blocks exactly from its joint distribution given all other variables, then the remaining variables
+    /// one by one. A block costs a calibration of a junction tree. [`tree_blocks`](super::tree_blocks) proposes blocks that are
+    /// trees.
     Blocked(Vec<Vec<VarId>>),
 }
 

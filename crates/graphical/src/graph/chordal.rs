@@ -5,16 +5,16 @@ use std::collections::BinaryHeap;
 use super::Graph;
 
 impl Graph {
-    /// Whether every cycle of four or more nodes has a chord, which is to say that the graph is
-    /// decomposable: a junction tree of its own cliques exists. O((V + E) log V).
+    /// Whether every cycle of four or more nodes has a chord. Such a graph is called chordal or decomposable, and has a
+    /// junction tree of its own cliques. O((V + E) log V).
     ///
     /// Source: Tarjan and Yannakakis, SIAM J. Computing 13, 1984.
     pub fn is_chordal(&self) -> bool {
         self.perfect_elimination_order().is_some()
     }
 
-    /// An order in which the later neighbours of every node form a clique: eliminating in this order
-    /// adds no edge. `None` if the graph is not chordal, for then there is no such order.
+    /// An order in which the later neighbours of every node form a clique, so that elimination in this order adds no edge.
+    /// `None` if the graph is not chordal, because then no such order exists.
     pub fn perfect_elimination_order(&self) -> Option<Vec<u32>> {
         let mut order = self.maximum_cardinality_order();
         let mut visited = vec![0; self.nodes()];
@@ -35,7 +35,8 @@ impl Graph {
         Some(order)
     }
 
-    /// Visits next the node with the most visited neighbours; the smallest node among equals.
+    /// The order of a maximum cardinality search: the next node has the most visited neighbours. Of equal nodes the smallest is
+    /// taken.
     pub fn maximum_cardinality_order(&self) -> Vec<u32> {
         let n = self.nodes();
         let mut weight = vec![0u32; n];

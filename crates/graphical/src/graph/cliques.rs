@@ -1,11 +1,11 @@
-//! Maximal cliques: Bron and Kerbosch with a pivot, from the nodes in degeneracy order.
+//! Maximal cliques by the algorithm of Bron and Kerbosch with a pivot, in degeneracy order.
 
 use super::Graph;
 use crate::Error;
 
 impl Graph {
-    /// An order of the nodes in which each has at most `d` later neighbours, and the smallest such
-    /// `d`, the degeneracy of the graph. O(V + E).
+    /// An order of the nodes in which each node has at most `d` later neighbours, for the smallest possible `d`. This `d` is
+    /// the degeneracy of the graph. O(V + E).
     ///
     /// Source: Matula and Beck, J. ACM 30, 1983.
     pub fn degeneracy_order(&self) -> (Vec<u32>, usize) {
@@ -41,11 +41,10 @@ impl Graph {
         (order, degeneracy)
     }
 
-    /// All maximal cliques, each ascending, in lexicographic order. A node without neighbours is a
-    /// clique of one.
+    /// All maximal cliques in lexicographic order, each ascending. A node without neighbours is a clique of size one.
     ///
-    /// The number of maximal cliques may be exponential (up to 3^(V/3)), hence the `limit`.
-    /// O(d V 3^(d/3)) for a graph of degeneracy d.
+    /// The number of maximal cliques may be exponential (up to 3^(V/3)), so a `limit` is needed. The cost is O(d V 3^(d/3)) for
+    /// a graph of degeneracy `d`.
     ///
     /// Source: Bron and Kerbosch, algorithm 457, 1973; the order of the outer loop: Eppstein,
     /// Loeffler and Strash, 2010; the pivot: Tomita, Tanaka and Takahashi, 2006.

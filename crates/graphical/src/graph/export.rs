@@ -7,12 +7,12 @@ use fenchel_linalg::Invalid;
 use super::Graph;
 use crate::Error;
 
-/// What a file shows beside nodes and edges; an empty slice shows nothing.
+/// Labels of nodes and edges in a file. An empty slice means no labels.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Labels<'a> {
-    /// One name a node; without them nodes are called by their numbers.
+    /// One name per node. Without names, nodes are labelled by their numbers.
     pub nodes: &'a [String],
-    /// One number an edge, in the order of [`Graph::edges`] or of `Dag::arcs`.
+    /// One number per edge, in the order of [`Graph::edges`] or of `Dag::arcs`.
     pub weights: &'a [f64],
 }
 

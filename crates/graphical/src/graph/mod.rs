@@ -2,14 +2,14 @@
 //!
 //! | question | function | cost |
 //! |---|---|---|
-//! | who is next to whom | [`Graph::neighbours`], [`Graph::has_edge`] | O(1), O(log degree) |
-//! | parts that do not touch | [`Graph::components`] | O(V + E) |
+//! | adjacency | [`Graph::neighbours`], [`Graph::has_edge`] | O(1), O(log degree) |
+//! | connected components | [`Graph::components`] | O(V + E) |
 //! | all maximal cliques | [`Graph::maximal_cliques`] | O(d V 3^(d/3)), d the degeneracy |
 //! | chordal (decomposable) or not | [`Graph::is_chordal`], [`Graph::perfect_elimination_order`] | O((V + E) log V) |
-//! | a lightest or heaviest tree | [`minimum_spanning_forest`], [`maximum_spanning_forest`] | O(E log E) |
+//! | a spanning forest of least or greatest weight | [`minimum_spanning_forest`], [`maximum_spanning_forest`] | O(E log E) |
 //! | a picture or a file | [`Graph::write_dot`], [`Graph::write_graphml`] | O(V + E) |
 //!
-//! Source: Le Priol, definitions 2.3.1-2.3.2 (GR-01).
+//! Source: R. Le Priol, PhD thesis 2021, definitions 2.3.1-2.3.2.
 
 mod chordal;
 mod cliques;
@@ -27,7 +27,7 @@ pub use spanning::{maximum_spanning_forest, minimum_spanning_forest};
 
 /// An undirected graph without loops or parallel edges over the nodes `0..nodes`.
 ///
-/// Stored as one sorted list of neighbours a node.
+/// It is stored as one sorted list of neighbours per node.
 ///
 /// ```
 /// use fenchel_graphical::Graph;

@@ -5,8 +5,8 @@ use fenchel_linalg::Invalid;
 use super::{check_edge, check_nodes};
 use crate::Error;
 
-/// A forest of least total weight that connects what the edges `(a, b, weight)` connect, as indices
-/// into `edges`, ascending. Among equal weights the edge that is listed first wins. O(E log E).
+/// A spanning forest of least total weight: it has the same components as the graph of the edges `(a, b, weight)`. The result
+/// is a list of ascending indices into `edges`. Of equal weights the edge listed first is taken. O(E log E).
 ///
 /// Source: Kruskal, Proc. AMS 7, 1956.
 ///
@@ -27,8 +27,8 @@ pub fn minimum_spanning_forest(
     forest(nodes, edges, |weight| weight)
 }
 
-/// A forest of greatest total weight: the tree of Chow and Liu if the weights are mutual
-/// informations, a junction tree if they are sizes of intersections.
+/// A spanning forest of greatest total weight. It is the Chow-Liu tree if the weights are mutual informations, and a junction
+/// tree if the weights are sizes of intersections of cliques.
 ///
 /// # Errors
 /// As [`minimum_spanning_forest`].

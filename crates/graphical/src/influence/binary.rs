@@ -1,4 +1,4 @@
-//! Binary pairwise models.
+//! Influence matrices of binary pairwise models.
 
 use fenchel_linalg::special::sigmoid;
 
@@ -6,23 +6,23 @@ use super::Influence;
 use crate::BinaryPairwise;
 
 impl Influence {
-    /// The bound of the SPG paper (equation 11), in a form without cancellation. O(edges).
+    /// The bound of the SPG paper (equation 11) on the Dobrushin matrix, in a form without cancellation. O(edges).
     ///
-    /// With `X_j = 0` the logit of `X_i` lies between `lo = theta_ii - sum_{k != j} max(-theta_ik, 0)` and
-    /// `hi = theta_ii + sum_{k != j} max(theta_ik, 0)`. Then
+    /// If `X_j = 0`, the logit of `X_i` lies between `lo = theta_ii - sum_{k != j} max(-theta_ik, 0)` and `hi = theta_ii +
+    /// sum_{k != j} max(theta_ik, 0)`. With the logistic function `sigma` the bound is
     ///
     /// ```text
     /// U_ij = max over eta in [lo, hi] of |sigma(eta + theta_ij) - sigma(eta)|,   reached at clamp(-theta_ij / 2, lo, hi)
     /// ```
     ///
-    /// which is `tanh(|theta_ij| / 4)` unless it is clamped.
+    /// which is `tanh(|theta_ij| / 4)` unless the maximiser is at `lo` or `hi`.
     pub fn bound(model: &BinaryPairwise) -> Self {
         Influence::from_rows((0..model.variables()).map(|i| bounds_on(model, i)))
     }
 
-    /// The Dobrushin matrix itself in the rows of variables with at most `degree` neighbours, whose `2^(degree - 1)`
-    /// configurations are enumerated, and [`bound`](Self::bound) in the others: never above the bound. The cost of a row is
-    /// `O(degree 2^degree)`; 12 is a good choice, more than 24 counts as 24.
+    /// The exact entries of the Dobrushin matrix for variables with at most `degree` neighbours, by enumeration of `2^(degree -
+    /// 1)` configurations. For the other variables the entries are those of [`bound`](Self::bound). No entry is above the
+    /// bound. A row costs `O(degree 2^degree)`. A good choice of `degree` is 12; values above 24 count as 24.
     pub fn exact(model: &BinaryPairwise, degree: usize) -> Self {
         let degree = degree.min(24);
         Influence::from_rows((0..model.variables()).map(|i| {

@@ -1,4 +1,4 @@
-//! Models of any factors.
+//! Influence matrices of models with any factors.
 
 use std::collections::BTreeMap;
 
@@ -6,19 +6,23 @@ use super::Influence;
 use crate::{Error, FactorGraph, Table, VarId};
 
 impl Influence {
-    /// For any discrete model, with `osc` the largest minus the smallest value:
+    /// An upper bound of the Dobrushin matrix for any discrete model. With `osc` for the largest minus the smallest value, it
+    /// is
     ///
     /// ```text
     /// U_ij = max over b, c of tanh( 1/4 sum_{f with i, j} max over the rest of osc_a[ log psi_f(a, b, .) - log psi_f(a, c, .) ] )
     /// ```
     ///
-    /// Factors over the same variables are multiplied first. For pairs this is the k-state bound of the SPG paper's section 6.3,
-    /// `tanh(|theta_ij| / 4)` in the binary case. A state that a zero forbids under `b` and not under `c` gives 1.
+    /// Factors over the same variables are multiplied first. For factors of two variables it is the k-state bound of the SPG
+    /// paper, section 6.3, which is `tanh(|theta_ij| / 4)` for binary variables. A state with potential zero under `b` but not
+    /// under `c` gives the bound 1.
     ///
-    /// Cost: for every factor and ordered pair of its variables, cells x states of `j`.
+    /// The cost is, for every factor and every ordered pair `(i, j)` of its variables, the number of cells times the number of
+    /// states of `j`.
     ///
     /// # Errors
-    /// [`Error::Refused`] where a product of factors does not fit, which cannot be if they do.
+    /// [`Error::Refused`] if the product of factors over the same variables would be too large. It cannot happen for factors
+    /// that fit into memory.
     pub fn of_factors(model: &FactorGraph) -> Result<Self, Error> {
         let mut merged: BTreeMap<&[VarId], Table> = BTreeMap::new();
         for factor in model.factors().iter().filter(|factor| factor.scope().len() >= 2) {

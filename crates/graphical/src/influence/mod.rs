@@ -1,4 +1,4 @@
-//! How far Gibbs sampling is from its model: influence matrices and the bounds that they give.
+//! Bounds on the distance of Gibbs sampling from its model, by influence matrices.
 //!
 //! ```text
 //! C_ij = max over x, y that differ in j alone of  TV( P(X_i | x), P(X_i | y) )         (Dobrushin)
@@ -6,22 +6,23 @@
 //! TV( law after t sweeps from any state, P ) <= sum_i d_i(t)
 //! ```
 //!
-//! The bound of a run costs O(nonzeros) a sweep and no sample. It tends to 0 exactly if the spectral radius of `U` is below 1;
-//! then the chains forget their start at this rate and [`Influence::sweeps_needed`] says when to stop. Where it is 1 or more
-//! nothing is proved: look at [`crate::diagnostics`] instead, which need samples and prove nothing.
+//! The bound costs O(nonzeros) per sweep and needs no samples. It tends to 0 if and only if the spectral radius of `U` is below
+//! 1. In this case the chains forget their start, and [`Influence::sweeps_needed`] gives a sufficient number of sweeps. If the
+//! spectral radius is 1 or more, nothing is proved. Use the [`crate::diagnostics`] then, which need samples and give no proof.
 //!
-//! | model | constructor | what it holds |
+//! | model | constructor | entries |
 //! |---|---|---|
 //! | binary pairwise, also spins by [`BinaryPairwise::from_spins`](crate::BinaryPairwise::from_spins) | [`Influence::bound`] | the bound of equation 11 of the SPG paper |
 //! | the same with few neighbours | [`Influence::exact`] | `C` itself, by enumeration |
 //! | any discrete model | [`Influence::of_factors`] | `tanh` of a quarter of the oscillation of the factors |
 //!
-//! For spins the bound of the SPG paper is the same number in other coordinates: `tanh |J_ij|` where it is not clamped.
-//! Reducing factors of higher order to pairs by auxiliary variables would make single-site sampling reducible and `U = 1`;
-//! [`Influence::of_factors`] works on the factors themselves.
+//! For spins the bound of the SPG paper is the same number in other coordinates: `tanh |J_ij|`, unless the maximiser is at an
+//! end of its interval. Factors of higher order are used directly by [`Influence::of_factors`]. Reducing them to pairs with
+//! auxiliary variables would make single-site sampling reducible, and give `U = 1`.
 //!
-//! Sources: SPG/TAY paper, definitions 1-2, equation 11, lemma 2, section 5.2 (GR-16, GR-17, GR-18); Dobrushin, Theory Probab.
-//! Appl. 13 (1968); Mitliagkas and Mackey, "Improving Gibbs sampler scan quality with DoGS", ICML 2017, theorem 9.
+//! Sources: Geng, Kuang, Liu, Wright and Page, UAI 2018 (the SPG paper), definitions 1-2, equation 11, lemma 2, section 5.2;
+//! Dobrushin, Theory Probab. Appl. 13 (1968); Mitliagkas and Mackey, "Improving Gibbs sampler scan quality with DoGS", ICML
+//! 2017, theorem 9.
 
 mod binary;
 mod factors;
@@ -32,8 +33,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Error, VarId};
 
-/// An upper bound of the Dobrushin influence matrix: row `i` says how much each other variable can move the conditional
-/// distribution of `X_i`, in total variation. Sparse, not negative, zero on the diagonal, not symmetric.
+/// An upper bound of the Dobrushin influence matrix. Entry `(i, j)` bounds the change of the conditional distribution of `X_i`,
+/// in total variation, when only `X_j` changes. The matrix is sparse and non-negative, has a zero diagonal, and is not
+/// symmetric.
 ///
 /// ```
 /// use fenchel_graphical::{BinaryPairwise, Influence};
@@ -77,7 +79,7 @@ impl Influence {
         self.values.len()
     }
 
-    /// The influences on a variable: (who, how much), by rising variable.
+    /// The influences on variable `i`: pairs of the influencing variable and the bound, with ascending variables.
     ///
     /// # Panics
     /// If there is no such variable.
@@ -98,7 +100,8 @@ impl Influence {
         dense
     }
 
-    /// The spectral radius; the bounds tend to 0 exactly if it is below 1. O(p^3), of the dense matrix.
+    /// The spectral radius of the matrix. The bounds tend to 0 if and only if it is below 1. O(p^3), because the dense matrix
+    /// is used.
     ///
     /// # Errors
     /// [`Invalid::Empty`](fenchel_linalg::Invalid::Empty) for a model without variables.
@@ -106,8 +109,9 @@ impl Influence {
         Ok(spectral_radius(self.to_dense().view())?)
     }
 
-    /// One systematic sweep of the bounds, in place: `d_i <- sum_j U_ij d_j` for `i = 0, ..., p - 1`. From `d = 1`, `t` sweeps
-    /// give `B^t 1` with `B = B_p ... B_1` of the SPG paper, so that the sum is its `G(B^t)`. O(nonzeros).
+    /// Applies one systematic sweep to the bounds `d`, in place: `d_i <- sum_j U_ij d_j` for `i = 0, ..., p - 1`. From `d = 1`,
+    /// `t` sweeps give `B^t 1` with the matrix `B = B_p ... B_1` of the SPG paper, and the sum of the entries is its `G(B^t)`.
+    /// O(nonzeros).
     ///
     /// # Panics
     /// If `bounds` does not have `p` entries.
@@ -115,7 +119,7 @@ impl Influence {
         self.sweep_along(0..self.variables(), bounds);
     }
 
-    /// As [`sweep`](Self::sweep), visiting the variables in any order, some more than once or never.
+    /// Does the same as [`sweep`](Self::sweep) in any order of the variables, which may repeat or omit some.
     ///
     /// # Panics
     /// If `bounds` does not have `p` entries, or a variable does not exist.
@@ -126,15 +130,16 @@ impl Influence {
         }
     }
 
-    /// After `sweeps` systematic sweeps from any state, `d_i` bounds the probability that `X_i` differs from a variable of the
-    /// model it is coupled with: the sum over any set of variables bounds the total variation of their joint law.
+    /// The bounds `d` after `sweeps` systematic sweeps from any state. There is a coupling of the chain with a draw from the
+    /// model in which `X_i` differs with probability at most `d_i`. So the sum of `d_i` over a set of variables bounds the
+    /// total variation of their joint distribution.
     pub fn scan_bound(&self, sweeps: usize) -> Vec<f64> {
         let mut bounds = vec![1.0; self.variables()];
         (0..sweeps).for_each(|_| self.sweep(&mut bounds));
         bounds
     }
 
-    /// The same for a scan of uniform draws: after `updates` single updates, `d <- (1 - 1/p) d + U d / p` each.
+    /// The bounds for a scan of uniform draws: each of `updates` single updates maps `d` to `(1 - 1/p) d + U d / p`.
     pub fn random_scan_bound(&self, updates: usize) -> Vec<f64> {
         let share = 1.0 / self.variables() as f64;
         let mut bounds = vec![1.0; self.variables()];
@@ -149,12 +154,13 @@ impl Influence {
         bounds
     }
 
-    /// A bound of the total variation between the law after `sweeps` systematic sweeps, from any state, and the model.
+    /// A bound of the total variation distance between the model and the distribution after `sweeps` systematic sweeps, from
+    /// any state.
     pub fn total_variation_bound(&self, sweeps: usize) -> f64 {
         self.scan_bound(sweeps).iter().sum::<f64>().min(1.0)
     }
 
-    /// The same for the joint law of some variables.
+    /// The same bound for the joint distribution of some variables.
     ///
     /// # Errors
     /// [`Error::UnknownVariable`].
@@ -173,8 +179,8 @@ impl Influence {
         Ok(sum.min(1.0))
     }
 
-    /// The fewest systematic sweeps after which the total variation is proved to be at most `epsilon`; none if `most` sweeps do
-    /// not suffice, which is always so where the spectral radius is 1 or more and `epsilon < 1`.
+    /// The least number of systematic sweeps after which the total variation is proved to be at most `epsilon`. It is `None` if
+    /// `most` sweeps are not enough, which is always so for `epsilon < 1` if the spectral radius is 1 or more.
     pub fn sweeps_needed(&self, epsilon: f64, most: usize) -> Option<usize> {
         let mut bounds = vec![1.0; self.variables()];
         let mut before = bounds.clone();

@@ -1,4 +1,4 @@
-//! Sums of probabilities, sums of logarithms, maxima of logarithms: three algebras, one algorithm.
+//! The three semirings of the algorithm: sums of probabilities, sums in logarithms, maxima of logarithms.
 
 use fenchel_linalg::lanes;
 

@@ -1,4 +1,4 @@
-//! Compiled trees by structure.
+//! A cache of compiled trees.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -8,10 +8,10 @@ use crate::{Error, FactorGraph, OrderingOptions};
 
 use super::JunctionTree;
 
-/// Compiled trees of the structures (cardinalities and scopes) met last: for many small models of few shapes, such as
-/// sequences of a few lengths. Can be shared between threads.
+/// A cache of compiled trees for the structures (cardinalities and scopes) that were used last. It serves many small models of
+/// few structures, such as sequences of a few lengths. It can be shared between threads.
 ///
-/// Cost of a tree that is there: a pass over the scopes.
+/// Finding a cached tree costs a pass over the scopes.
 ///
 /// ```
 /// use fenchel_graphical::{FactorGraph, OrderingOptions, TreeCache, VarId};
@@ -42,12 +42,12 @@ struct Entries {
 }
 
 impl TreeCache {
-    /// Keeps at most `capacity` trees, at least one: the least recently used leaves.
+    /// A cache of at most `capacity` trees, and at least one. The least recently used tree is removed first.
     pub fn new(options: OrderingOptions, capacity: usize) -> Self {
         TreeCache { options, capacity: capacity.max(1), entries: Mutex::default() }
     }
 
-    /// The tree of the model's structure, compiled if it is not there.
+    /// The tree of the model's structure. It is compiled if it is not in the cache.
     ///
     /// # Errors
     /// As [`JunctionTree::compile`].

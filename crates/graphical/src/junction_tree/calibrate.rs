@@ -1,4 +1,4 @@
-//! Messages up, messages down.
+//! The calibration: messages from the leaves to the roots, and back.
 
 use std::marker::PhantomData;
 

@@ -1,7 +1,7 @@
-//! A clique's table as a matrix: a column for every cell of the separator, a row for every state of the rest.
+//! The table of a clique as a matrix, with one column per cell of the separator and one row per state of the other variables.
 //!
-//! Messages add rows to one another or multiply rows by one row, which vectorises for any separator of some size. Where it is
-//! small, several rows are taken as one.
+//! Messages add rows to each other, or multiply all rows by one row. This vectorises if the separator has enough cells. For a
+//! small separator several rows are joined into one.
 
 /// Rows shorter than half of this are joined; longer ones than this are cut, so that what they are added to stays in registers
 /// and the innermost cache.

@@ -1,4 +1,4 @@
-//! From an elimination to a tree of cliques.
+//! Compilation of an elimination order to a tree of cliques.
 
 use fenchel_optim::Refusal;
 
@@ -95,8 +95,8 @@ pub(super) fn compile(
     })
 }
 
-/// The maximal cliques. The clique of an eliminated variable is contained in that of a child exactly if it is the child's
-/// without the child's variable; it then becomes part of that child.
+/// The maximal cliques. The clique of an eliminated variable is not maximal if and only if it equals the clique of a child
+/// without the child's variable. It is then merged into that child.
 fn maximal(
     model: &FactorGraph,
     elimination: &Elimination,
@@ -153,8 +153,8 @@ fn maximal(
     Ok(cliques)
 }
 
-/// Lets a clique hang on a smaller sibling that holds its separator: its message is then multiplied into fewer cells.
-/// Cells decrease along such a step, so no cycle can arise.
+/// Moves a clique from its parent to a smaller sibling that contains its separator, so that its message is multiplied into
+/// fewer cells. The number of cells decreases with every move, so that no cycle can arise.
 fn attach_low(cliques: &mut [Clique]) {
     const CROWD: usize = 64;
     let mut children = children(cliques);
@@ -176,11 +176,11 @@ fn attach_low(cliques: &mut [Clique]) {
 /// Below this many cells the order of the variables of a clique does not matter.
 const SMALL: usize = 64;
 
-/// The order of the variables of a clique, and the separator in the order of the parent's.
+/// The order of the variables of a clique, and the separator in the order of the parent.
 ///
-/// The separator comes last, and in both parts variables stand together that the same children share: what is done to this
-/// table for a child is then done to long stretches. That the separator is in another order than the parent has it costs a pass
-/// over the separator alone.
+/// The separator comes last. Within the separator and within the rest, variables that belong to the separators of the same
+/// children are adjacent. Then operations for a child run over long contiguous ranges. The separator may have another order
+/// than in the parent; converting it costs one pass over the separator only.
 fn arrange(
     cliques: &[Clique],
     clique: usize,

@@ -1,12 +1,13 @@
 //! Clique and separator marginals as points of a convex set.
 //!
 //! ```text
-//! H~(mu)       = sum_C H(mu_C) - sum_S H(mu_S)                                   (thesis 3.20)
-//! D~(mu || nu) = sum_C KL(mu_C || nu_C) - sum_S KL(mu_S || nu_S)                 (thesis 3.21)
+//! H~(mu)       = sum_C H(mu_C) - sum_S H(mu_S)
+//! D~(mu || nu) = sum_C KL(mu_C || nu_C) - sum_S KL(mu_S || nu_S)
 //! ```
 //!
-//! A convex combination of the marginals of two distributions is again locally consistent. `H~` of it is the entropy of the
-//! *tree-factorised* distribution with these marginals: the largest of all, and not less than that of the mixture.
+//! A convex combination of the marginals of two distributions is again locally consistent. Its `H~` is the entropy of the
+//! *tree-factorised* distribution with these marginals. This is the largest entropy of all distributions with these marginals,
+//! and so at least that of the mixture. Source: R. Le Priol, PhD thesis 2021, equations 3.20-3.21 and appendix 3.A.3.
 
 use fenchel_linalg::special::{log_add_exp, xlogx};
 use fenchel_linalg::{Invalid, lanes};
@@ -20,7 +21,7 @@ use super::algebra::{Algebra, LogSum};
 
 /// Logarithms of the marginals of all cliques and separators of a [`JunctionTree`].
 ///
-/// A separator that occurs on two edges counts twice, as it must.
+/// A separator that belongs to two edges of the tree is stored, and counted, twice.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CliqueMarginals {
     /// In the order of [`JunctionTree::cliques`], each in the order of its variables there.
@@ -28,7 +29,7 @@ pub struct CliqueMarginals {
     pub(super) log_separators: Vec<f64>,
 }
 
-/// The entropy along a line, thesis App. 3.A.3.
+/// The entropy and its derivatives along a line (R. Le Priol, PhD thesis 2021, appendix 3.A.3).
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub struct LineDerivatives {
     /// `H~` at the point.
@@ -40,14 +41,14 @@ pub struct LineDerivatives {
 }
 
 impl CliqueMarginals {
-    /// The entropy in nats of the distribution that factorises over the tree (thesis 3.20).
+    /// The entropy in nats of the distribution that factorises over the tree (R. Le Priol, PhD thesis 2021, equation 3.20).
     pub fn entropy(&self) -> f64 {
         let negative = |logs: &[f64]| -> f64 { logs.iter().map(|&l| xlogx(l.exp())).sum() };
         negative(&self.log_separators) - negative(&self.log_cliques)
     }
 
-    /// The Kullback-Leibler divergence `D(self || other)` in nats (thesis 3.21); infinite where this has probability and the
-    /// other has none.
+    /// The Kullback-Leibler divergence `D(self || other)` in nats (R. Le Priol, PhD thesis 2021, equation 3.21). It is infinite
+    /// if `other` has probability 0 where `self` has not.
     ///
     /// # Errors
     /// [`Invalid::Length`] for marginals of another tree.
@@ -60,7 +61,7 @@ impl CliqueMarginals {
         Ok(cliques - divergence(&self.log_separators, &other.log_separators))
     }
 
-    /// `(1 - gamma) self + gamma other`.
+    /// The convex combination `(1 - gamma) self + gamma other`.
     ///
     /// # Errors
     /// [`Invalid::Parameter`] for `gamma` outside `[0, 1]`, [`Invalid::Length`] for marginals of another tree.
@@ -76,15 +77,15 @@ impl CliqueMarginals {
         })
     }
 
-    /// `H~` and its derivatives at `self + gamma (other - self)`.
+    /// The entropy `H~` and its derivatives at `self + gamma (other - self)`.
     ///
     /// ```text
     /// d/dgamma   = -(sum_C - sum_S) sum delta log(mu + gamma delta)
     /// d2/dgamma2 = -(sum_C - sum_S) sum delta^2 / (mu + gamma delta),     delta = other - self
     /// ```
     ///
-    /// Logarithms of mixtures come from stored logarithms, so that entries like `e^-700` give no `0 * inf`. At an end where
-    /// the support grows the first derivative is infinite, and so is the second.
+    /// Logarithms of mixtures are computed from stored logarithms, so that entries like `e^-700` do not give `0 * inf`. At an
+    /// end of the segment where the support grows, both derivatives are infinite.
     ///
     /// # Errors
     /// As [`convex_combination`](Self::convex_combination).
@@ -131,8 +132,9 @@ impl CliqueMarginals {
 }
 
 impl JunctionTree {
-    /// `(1 - epsilon) 1{x = centre} + epsilon uniform` (thesis 3.23, 3.28): marginals of a joint, so consistent, and inside
-    /// the polytope for `epsilon > 0`.
+    /// The marginals of `(1 - epsilon) 1{x = centre} + epsilon uniform` (R. Le Priol, PhD thesis 2021, equations 3.23 and
+    /// 3.28). They are marginals of a joint distribution, and so consistent. For `epsilon > 0` they are in the interior of the
+    /// marginal polytope.
     ///
     /// # Errors
     /// [`Invalid::Length`], [`Error::State`] for `centre`; [`Invalid::Parameter`] for `epsilon` outside `[0, 1]`.
@@ -165,7 +167,8 @@ impl JunctionTree {
         Ok(CliqueMarginals { log_cliques, log_separators })
     }
 
-    /// Marginals from probabilities, as [`Calibrated::write_marginals`](super::Calibrated::write_marginals) gives them.
+    /// Builds marginals from probabilities in the layout of
+    /// [`Calibrated::write_marginals`](super::Calibrated::write_marginals).
     ///
     /// # Errors
     /// [`Invalid::Length`]; [`Invalid::Layout`] for tables that do not sum to 1 or contradict each other by more than 1e-9.
@@ -184,7 +187,7 @@ impl JunctionTree {
         Err(Invalid::Layout { what: "marginals", reason }.into())
     }
 
-    /// Whether tables are normalised and agree on separators, each probability within `tolerance`.
+    /// Whether all tables sum to 1 and agree on the separators, with differences of at most `tolerance`.
     ///
     /// # Errors
     /// [`Invalid::Length`] for marginals of another tree.

@@ -6,7 +6,8 @@ use crate::{Error, VarId};
 use super::algebra::{Algebra, LogMax};
 use super::{JunctionTree, Workspace};
 
-/// A tree that has been calibrated for maxima: every table holds `max score` over the other variables, less the best score.
+/// A tree that has been calibrated for maxima. Every table holds the largest score over all other variables, minus the best
+/// score of all.
 #[derive(Debug)]
 pub struct MaxCalibrated<'a> {
     pub(super) tree: &'a JunctionTree,
@@ -19,7 +20,7 @@ impl MaxCalibrated<'_> {
         self.workspace.log_partition
     }
 
-    /// A configuration of the best score. Cliques are read from the root; ties fall to the first cell.
+    /// A configuration of the best score. Of equal cells in a clique, the first is taken, starting from the root.
     pub fn map(&self) -> Vec<usize> {
         let mut states = vec![0; self.tree.cards.len()];
         for node in &self.tree.nodes {
@@ -36,7 +37,7 @@ impl MaxCalibrated<'_> {
         states
     }
 
-    /// For every state of a variable the best score of a configuration with it; `-inf` where there is none.
+    /// For every state of a variable, the best score of a configuration with that state; `-inf` if there is none.
     ///
     /// # Errors
     /// [`Error::UnknownVariable`].

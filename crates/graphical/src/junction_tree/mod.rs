@@ -1,35 +1,38 @@
-//! Exact inference on a tree of cliques.
+//! Junction trees: exact inference on a tree of cliques.
 //!
 //! ```text
-//! P(x) = prod_C mu_C(x_C) / prod_S mu_S(x_S)                         (thesis 3.19)
+//! P(x) = prod_C mu_C(x_C) / prod_S mu_S(x_S)
 //! ```
 //!
-//! | symbol | here |
+//! | symbol | in the code |
 //! |---|---|
-//! | cliques `C` | nodes; parents before children |
-//! | separators `S = C ∩ parent(C)` | one for every node but the roots |
-//! | messages `m_{C->S}` | up: before the parent has been heard; down: the separator marginal |
+//! | cliques `C` | nodes; a parent has a smaller number than its children |
+//! | separators `S = C ∩ parent(C)` | one per node other than a root |
+//! | messages `m_{C->S}` | upwards: the sum of the clique's table over `C \ S`; downwards: the marginal of the separator |
 //!
-//! A [`JunctionTree`] is compiled once for a structure (cardinalities and scopes), is immutable and can be shared between
+//! A [`JunctionTree`] is compiled once for a structure (cardinalities and scopes). It is immutable and can be shared between
 //! threads. A [`Workspace`] owns all numbers. [`JunctionTree::calibrate`] takes any model of that structure and any evidence,
-//! allocates nothing, and gives a [`Calibrated`] that answers questions; [`JunctionTree::calibrate_max`] does the same for
-//! maxima, up to the [k best configurations](MaxCalibrated::ranking). Components become trees of a forest. [`JunctionTree::posteriors`] stays with one model and goes from evidence to
-//! evidence: it remembers what the last evidence left unchanged. A [`TreeCache`] keeps the trees of models of few structures.
+//! allocates nothing, and returns a [`Calibrated`] tree for queries. [`JunctionTree::calibrate_max`] does the same for maxima,
+//! up to the [k best configurations](MaxCalibrated::ranking). A graph of several components gives a forest.
+//! [`JunctionTree::posteriors`] is for one model with changing evidence: it reuses the messages that do not change. A
+//! [`TreeCache`] stores the trees of many models with few structures.
 //!
-//! **Numbers.** In [`Domain::Scaled`] tables hold probabilities, every message has maximum 1, and logarithms of the scales add
-//! up: multiplications and additions, no `exp` but one for each cell of a factor. In [`Domain::Log`] every cell stays a
-//! logarithm: two to three times slower, and right for any scores. [`Domain::Auto`] starts scaled and keeps a bound of what
-//! underflow can have lost; if that bound is not negligible it starts again in logs. Probability zero is reported only when it
-//! is certain.
+//! **Numbers.** In [`Domain::Scaled`] tables hold probabilities. Every message is divided by its maximum, and the logarithms of
+//! these scales are added up. This needs multiplications and additions, and `exp` only for the cells of the factors. In
+//! [`Domain::Log`] every cell is a logarithm, which is two to three times slower and correct for any scores. [`Domain::Auto`]
+//! starts scaled and computes a bound of what underflow can have lost. If the bound is not negligible, it starts again in
+//! logarithms. Probability zero is reported only when it is certain.
 //!
-//! **Layout.** In all tables variables eliminated early come first. A separator is then a suffix of its clique, and a message up
-//! is a sum of rows. Within the separator and within the rest the order is chosen for the children.
+//! **Layout.** In all tables, variables that are eliminated early come first. So the separator is a suffix of its clique, and
+//! an upward message is a sum of rows. The order within the separator, and within the other variables, is chosen so that
+//! messages from the children run over contiguous memory.
 //!
-//! Cost of a calibration: four passes over every clique, thesis App. 3.A.3: `O(sum_C |Y_C|)`. Memory: the cliques and twice
-//! the separators, 8 bytes a cell.
+//! A calibration makes four passes over the table of every clique, `O(sum_C |Y_C|)` with `|Y_C|` the number of cells (R. Le
+//! Priol, PhD thesis 2021, appendix 3.A.3). The memory is that of the clique tables and of twice the separator tables, at 8
+//! bytes per cell.
 //!
-//! Sources: Lauritzen and Spiegelhalter (1988); Jensen, Lauritzen and Olesen (1990) for the absorption; R. Le Priol's thesis,
-//! section 3.3.2 and App. 3.A.
+//! Sources: R. Le Priol, PhD thesis 2021, section 3.3.2 and equation 3.19; Lauritzen and Spiegelhalter (1988); Jensen,
+//! Lauritzen and Olesen (1990) for the absorption of messages.
 
 mod algebra;
 mod cache;
@@ -66,8 +69,8 @@ pub enum Domain {
     /// Scaled where that is provably right, logs elsewhere.
     #[default]
     Auto,
-    /// Probabilities with scales; marginals below about 1e-300 are 0. Falls back to logs all the same where underflow could
-    /// have cost more than `1e-20` of the total.
+    /// Probabilities with scales; marginals below about 1e-300 are 0. If underflow could have cost more than `1e-20` of the
+    /// total, the calibration falls back to logarithms here too.
     Scaled,
     /// Logarithms.
     Log,
@@ -199,16 +202,16 @@ pub struct Workspace {
 }
 
 impl JunctionTree {
-    /// Looks for an elimination order and compiles.
+    /// Searches for an elimination order and compiles the tree.
     ///
     /// # Errors
-    /// [`Error::Refused`] where the tables need more than `options.max_memory`: nothing has been allocated then.
-    /// [`Invalid`](fenchel_linalg::Invalid) for no restarts.
+    /// [`Error::Refused`] if the tables need more than `options.max_memory`; nothing has been allocated then.
+    /// [`Invalid`](fenchel_linalg::Invalid) for zero restarts.
     pub fn compile(model: &FactorGraph, options: &OrderingOptions) -> Result<Self, Error> {
         compile::compile(model, &search(model, options)?, options.max_memory)
     }
 
-    /// Compiles along a given elimination order.
+    /// Compiles the tree of a given elimination order.
     ///
     /// # Errors
     /// [`Error::Refused`] beyond `max_memory` bytes (`None` for no limit), and what [`evaluate_order`](crate::elimination::evaluate_order) refuses.
@@ -220,8 +223,8 @@ impl JunctionTree {
         compile::compile(model, &along(model, order)?, max_memory)
     }
 
-    /// The fast path of forests: no factor has more than two variables and the edges form no cycle. Leaves are peeled off in
-    /// O(n); inference takes two passes over the edges.
+    /// Compiles a forest in O(n). No factor may have more than two variables, and the edges may form no cycle. Inference takes
+    /// two passes over the edges.
     ///
     /// # Errors
     /// [`Error::NotATree`]; [`Error::Refused`] beyond [`MAX_MEMORY`].
@@ -248,11 +251,11 @@ impl JunctionTree {
         workspace.scales.resize(self.nodes.len(), Scale::default());
     }
 
-    /// Sums: log Z and all marginals given evidence.
+    /// Calibrates for sums: log Z and all marginals given evidence.
     ///
     /// # Errors
     /// [`Error::ImpossibleEvidence`]; what [`Evidence::check`] refuses; [`Invalid`](fenchel_linalg::Invalid) for a model of
-    /// another structure. A workspace of another tree takes this one's shape.
+    /// another structure. A workspace of another tree is reshaped for this one.
     pub fn calibrate<'a>(
         &'a self,
         model: &FactorGraph,
@@ -278,7 +281,8 @@ impl JunctionTree {
         Ok(Calibrated { tree: self, workspace })
     }
 
-    /// Maxima: the most probable configuration and max-marginals given evidence. Always in logs, where a maximum costs no `exp`.
+    /// Calibrates for maxima: the most probable configuration and max-marginals given evidence. It always works in logarithms,
+    /// where a maximum needs no `exp`.
     ///
     /// # Errors
     /// As [`calibrate`](Self::calibrate).
@@ -293,12 +297,12 @@ impl JunctionTree {
         Ok(MaxCalibrated { tree: self, workspace })
     }
 
-    /// The cliques, each in the order of its tables; parents before children.
+    /// The variables of each clique in the order of its table. Parents come before children.
     pub fn cliques(&self) -> impl ExactSizeIterator<Item = Vec<VarId>> {
         self.nodes.iter().map(|node| node.scope.iter().map(|s| s.0).collect())
     }
 
-    /// For every clique its separator to the parent (empty for a root) and its parent (itself for a root).
+    /// For every clique, its separator with the parent (empty for a root) and the number of the parent (its own for a root).
     pub fn separators(&self) -> impl ExactSizeIterator<Item = (Vec<VarId>, usize)> {
         self.nodes.iter().map(|node| (node.parts().1.iter().map(|s| s.0).collect(), node.parent))
     }

@@ -1,4 +1,4 @@
-//! One model, one evidence after another.
+//! Posteriors of one model under changing evidence.
 
 use fenchel_linalg::lanes;
 
@@ -11,12 +11,12 @@ use super::{Calibrated, Domain, JunctionTree, Workspace};
 
 /// The posteriors of one model under changing evidence, from [`JunctionTree::posteriors`].
 ///
-/// The factors are multiplied once. New evidence changes the cliques where a finding is new, other or gone, and what they
-/// send towards their roots; all other messages up are remembered. Then marginals are sent down, in the components that
-/// changed. The answers are those of [`JunctionTree::calibrate`] to rounding.
+/// The factors are multiplied once. New evidence changes the cliques where a finding is new, different or removed, and their
+/// messages towards the roots; all other upward messages are reused. Marginals are then sent down in the components that
+/// changed. The results agree with [`JunctionTree::calibrate`] up to rounding.
 ///
-/// Cost: the cliques from the changed ones to the roots, and two passes over the cliques of their components. Memory: three
-/// times that of a [`Workspace`].
+/// The cost is that of the cliques from the changed ones up to the roots, and two passes over the cliques of their components.
+/// The memory is three times that of a [`Workspace`].
 ///
 /// ```
 /// use fenchel_graphical::{Evidence, FactorGraph, JunctionTree, OrderingOptions, VarId};
@@ -66,7 +66,7 @@ impl Remembered {
 }
 
 impl JunctionTree {
-    /// Multiplies the factors of a model, for one evidence after another.
+    /// Multiplies the factors of a model, in preparation of changing evidence.
     ///
     /// # Errors
     /// [`Invalid`](fenchel_linalg::Invalid) for a model of another structure.
@@ -91,10 +91,10 @@ impl JunctionTree {
 }
 
 impl Posteriors<'_> {
-    /// All answers given this evidence, which replaces the last.
+    /// Calibrates the tree for this evidence, which replaces the previous one.
     ///
     /// # Errors
-    /// [`Error::ImpossibleEvidence`]; what [`Evidence::check`] refuses. The next evidence may be any all the same.
+    /// [`Error::ImpossibleEvidence`]; what [`Evidence::check`] refuses. After an error the next call may use any evidence.
     pub fn given(&mut self, evidence: &Evidence) -> Result<Calibrated<'_>, Error> {
         evidence.check(&self.tree.cards)?;
         self.compare(evidence);

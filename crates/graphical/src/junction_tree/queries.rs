@@ -1,4 +1,4 @@
-//! Questions to a calibrated tree.
+//! Queries to a calibrated tree.
 
 use fenchel_linalg::special::xlogx;
 use fenchel_linalg::{Invalid, lanes};
@@ -10,7 +10,7 @@ use crate::{Error, FactorId, Table, VarId};
 
 use super::{CliqueMarginals, JunctionTree, Node, Placed, Workspace};
 
-/// A tree that has been calibrated: every table is a marginal given the evidence.
+/// A calibrated tree: every table is a marginal given the evidence.
 #[derive(Debug)]
 pub struct Calibrated<'a> {
     pub(super) tree: &'a JunctionTree,
@@ -23,7 +23,7 @@ impl Calibrated<'_> {
         self.workspace.log_partition
     }
 
-    /// Whether the tables are logarithms: the domain that was asked for, or a fallback.
+    /// Whether the tables hold logarithms, by request or after a fallback.
     pub fn is_in_logs(&self) -> bool {
         self.workspace.in_logs
     }
@@ -38,7 +38,7 @@ impl Calibrated<'_> {
         Ok(out)
     }
 
-    /// As [`marginal`](Self::marginal), into a slice of the number of states.
+    /// Does the same as [`marginal`](Self::marginal), and writes to a slice whose length is the number of states.
     ///
     /// # Errors
     /// [`Error::UnknownVariable`], [`Invalid::Length`].
@@ -98,8 +98,8 @@ impl Calibrated<'_> {
         }
     }
 
-    /// `log P(x_scope | evidence)` of any variables. Inside one clique that is one pass over it; otherwise the tree between
-    /// the cliques involved is summed out.
+    /// `log P(x_scope | evidence)` for any set of variables. If one clique contains them all, the cost is a pass over it.
+    /// Otherwise the part of the tree between the cliques involved is summed out.
     ///
     /// # Errors
     /// [`Error::UnknownVariable`], [`Error::RepeatedVariable`]; [`Error::Refused`] for a scope that is too wide.
@@ -149,7 +149,8 @@ impl Calibrated<'_> {
         Ok(sum)
     }
 
-    /// The entropy of the joint in nats, `sum_C H(mu_C) - sum_S H(mu_S)` (thesis 3.20).
+    /// The entropy of the joint distribution in nats, `sum_C H(mu_C) - sum_S H(mu_S)` (R. Le Priol, PhD thesis 2021, equation
+    /// 3.20).
     pub fn entropy(&self) -> f64 {
         let negative = |values: &[f64]| -> f64 {
             let terms = values.iter();
@@ -162,8 +163,8 @@ impl Calibrated<'_> {
         negative(&self.workspace.separators) - negative(&self.workspace.tables)
     }
 
-    /// The Kullback-Leibler divergence in nats from another calibration of the same tree, `D(self || other)` (thesis 3.21);
-    /// infinite where this has probability and the other has none.
+    /// The Kullback-Leibler divergence `D(self || other)` in nats from another calibration of the same tree (R. Le Priol, PhD
+    /// thesis 2021, equation 3.21). It is infinite if `other` has probability 0 where `self` has not.
     ///
     /// # Errors
     /// [`Invalid::Length`] for a calibration of another tree.
@@ -180,8 +181,9 @@ impl Calibrated<'_> {
         }
     }
 
-    /// All clique and separator marginals as probabilities: [`cells`](JunctionTree::cells) and
-    /// [`separator_cells`](JunctionTree::separator_cells) of them, in the order of [`clique_marginals`](Self::clique_marginals).
+    /// Writes all clique and separator marginals as probabilities, in the order of
+    /// [`clique_marginals`](Self::clique_marginals). There are [`cells`](JunctionTree::cells) and
+    /// [`separator_cells`](JunctionTree::separator_cells) of them.
     ///
     /// # Errors
     /// [`Invalid::Length`].
@@ -290,8 +292,8 @@ impl lanes::Kernel for Margin<'_> {
 }
 
 impl JunctionTree {
-    /// The margin on the scope of every factor, in its sorted order, of tables over all cliques such as
-    /// [`Calibrated::write_marginals`] gives. `scratch` is memory.
+    /// Sums tables over all cliques, in the layout of [`Calibrated::write_marginals`], to the scope of every factor in its
+    /// sorted order. `scratch` is working memory.
     ///
     /// # Errors
     /// [`Invalid::Length`].

@@ -1,17 +1,18 @@
-//! The best configurations one after the other.
+//! The k most probable configurations, one after the other.
 //!
-//! In a tree that is calibrated for maxima, every configuration loses against the best one
+//! In a tree that is calibrated for maxima, the difference of the score of a configuration to the best score is
 //!
 //! ```text
 //! best - score(x) = sum over cliques C of  max over the rest of C of table_C( . , x_S) - table_C(x_C)     >= 0
 //! ```
 //!
-//! term by term: the loss of a clique is that of its own part given its separator `S`, and whatever the cliques before it
-//! hold, the rest can still be chosen without any loss. So the configurations are ranked by a search that is never wrong: take
-//! the least loss that is waiting, complete it without further loss, and let every later clique in turn take its next best part.
+//! Each term is the loss of one clique: the loss of its own variables given its separator `S`. Whatever the states of the
+//! cliques nearer to the root, the remaining cliques can be chosen without loss. So an exact best-first search ranks the
+//! configurations. It takes the candidate with the least loss, completes it without further loss, and adds new candidates in
+//! which one later clique takes its next best row.
 //!
-//! Source: Nilsson, "An efficient algorithm for finding the M most probable configurations in probabilistic expert systems",
-//! Statistics and Computing 8 (1998); the partition is Lawler's (1972).
+//! Sources: Nilsson, "An efficient algorithm for finding the M most probable configurations in probabilistic expert systems",
+//! Statistics and Computing 8 (1998); Lawler (1972) for the partition of the configurations.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -63,14 +64,14 @@ impl Ord for Candidate {
 }
 
 impl MaxCalibrated<'_> {
-    /// All configurations of positive probability with their scores, best first; `take(k)` for the k best. The first one is
-    /// [`map`](Self::map).
+    /// An iterator over all configurations of positive probability with their scores, best first. Use `take(k)` for the k best.
+    /// The first one is [`map`](Self::map).
     ///
-    /// The scores are those of the calibration, right up to rounding, and never rise. Configurations of equal score come in an order
-    /// that the tree fixes, and that says nothing about them; scores that are equal up to rounding may come in either order.
+    /// The scores are exact up to the rounding of the calibration, and never increase. The order of configurations with equal
+    /// scores is fixed by the tree and has no meaning. If scores are equal up to rounding, either configuration may come first.
     ///
-    /// Cost: the tables of the columns that are read, one of each clique, for each configuration; memory in proportion to the
-    /// configurations taken, times the cliques.
+    /// Each configuration costs one column of the table of each clique. The memory is proportional to the number of
+    /// configurations taken times the number of cliques.
     ///
     /// ```
     /// use fenchel_graphical::{Evidence, FactorGraph, JunctionTree, OrderingOptions, VarId};

@@ -4,7 +4,7 @@ use rand::{Rng, RngExt};
 
 use super::{Calibrated, JunctionTree, Node};
 
-/// Cumulative conditionals of all cliques: made once, a draw then takes a search in each.
+/// Cumulative conditional distributions of all cliques. They are computed once; a draw then takes one search per clique.
 #[derive(Clone, Debug)]
 pub struct Sampler<'a> {
     tree: &'a JunctionTree,
@@ -13,7 +13,7 @@ pub struct Sampler<'a> {
 }
 
 impl<'a> Calibrated<'a> {
-    /// One draw from `P(x | evidence)`. Cost: the columns read, one of each clique.
+    /// Draws a configuration from `P(x | evidence)`. It reads one column of the table of each clique.
     pub fn sample(&self, rng: &mut (impl Rng + ?Sized)) -> Vec<usize> {
         let mut states = vec![0; self.tree.cards.len()];
         draw(self.tree, &mut states, |node, (column, columns)| {
@@ -35,7 +35,7 @@ impl<'a> Calibrated<'a> {
         states
     }
 
-    /// Tables of running sums for many draws: as large as the cliques.
+    /// Prepares for many draws: tables of cumulative sums, as large as the cliques.
     pub fn sampler(&self) -> Sampler<'a> {
         let mut cumulative = Vec::with_capacity(self.workspace.tables.len());
         for node in &self.tree.nodes {

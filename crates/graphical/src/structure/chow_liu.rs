@@ -1,4 +1,4 @@
-//! The most likely tree.
+//! The tree of maximum likelihood (Chow-Liu).
 
 use ndarray::ArrayView2;
 
@@ -14,15 +14,16 @@ const NONE: f64 = 1e-12;
 pub struct ChowLiuTree {
     /// The tree without directions; a forest where columns are constant.
     pub graph: Graph,
-    /// The same, directed away from the root, and from the first column of every other part.
+    /// The same forest with directed edges, away from the root, and in every other component away from its first column.
     pub dag: Dag,
     /// The edges `(a, b, information)`, `a < b`, with the mutual information of the pair in nats.
     pub edges: Vec<(u32, u32, f64)>,
 }
 
-/// The tree with the highest likelihood of all trees: the spanning tree with the largest sum of mutual informations.
+/// Finds the tree of highest likelihood, which is the spanning tree with the largest sum of mutual informations.
 ///
-/// Among trees of equal sums the pair that comes first wins. The result is the optimum, by Kruskal's method. O(n^2 records).
+/// Kruskal's algorithm gives the exact optimum. Of trees with equal sums, the pair that comes first is preferred. O(n^2
+/// records).
 ///
 /// Source: Chow and Liu, IEEE Trans. Information Theory 14 (1968).
 ///

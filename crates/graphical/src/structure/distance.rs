@@ -1,10 +1,10 @@
-//! How far one graph is from another.
+//! Distances between graphs.
 
 use fenchel_linalg::Invalid;
 
 use crate::{Cpdag, Dag, Error};
 
-/// A graph whose pairs of nodes are joined by an arc, by an edge without direction, or not at all.
+/// A graph in which a pair of nodes is joined by an arc, by an undirected edge, or not at all.
 pub trait PartiallyDirected {
     /// The number of nodes.
     fn nodes(&self) -> usize;
@@ -42,10 +42,11 @@ impl PartiallyDirected for Cpdag {
     }
 }
 
-/// The structural Hamming distance: the number of pairs of nodes that the two graphs join differently. An edge that is missing, too
-/// many, reversed, or directed in one only, each counts once.
+/// The structural Hamming distance (SHD): the number of pairs of nodes that the two graphs join differently. A missing edge, an
+/// extra edge, a reversed arc, and an edge that is directed in only one of the graphs count 1 each.
 ///
-/// Two graphs of one class are at a positive distance; to compare what data can show, compare the classes.
+/// Two different graphs of one equivalence class have a positive distance. To compare what data can determine, compare the
+/// CPDAGs of their classes.
 ///
 /// Source: Tsamardinos, Brown and Aliferis, Machine Learning 65 (2006).
 ///

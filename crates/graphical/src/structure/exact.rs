@@ -1,11 +1,12 @@
-//! The best graph of all, by dynamic programming over sets of variables.
+//! The graph of highest score, by dynamic programming over sets of variables.
 //!
 //! ```text
 //! parents(v, S) = max( score(v | S),  max over s in S of parents(v, S - s) )
 //! best(W)       = max over v in W of best(W - v) + parents(v, W - v)
 //! ```
 //!
-//! Some node of every directed graph without cycles has no children: `v`. So `best(V)` is the score of the best graph.
+//! Every directed acyclic graph has a node `v` without children, which the second line removes. With the set `V` of all
+//! variables, `best(V)` is the score of the best graph.
 //!
 //! Source: Silander and Myllymäki, UAI 2006.
 
@@ -20,19 +21,19 @@ use crate::{Dag, Error, Score};
 /// More variables than this have more sets than are ever counted.
 const MOST: usize = 30;
 
-/// Settings of the search, and the search itself: see the [module](crate::structure).
+/// The settings and the method itself; see the [module](crate::structure).
 ///
 /// | field | default | meaning |
 /// |---|---|---|
-/// | `score` | `Bic` | what is raised |
-/// | `max_parents` | 4 | parents of a node at most: the result is the best of all graphs with no more |
+/// | `score` | `Bic` | the score to be maximised |
+/// | `max_parents` | 4 | largest number of parents of a node: the result is the best graph within this limit |
 /// | `max_memory` | [`MAX_MEMORY`] | bytes; `n` variables take `n 2^(n + 2)`: 84 MB for 20 |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ExactSearch {
     /// What is raised.
     pub score: Score,
-    /// Parents of a node at most.
+    /// Largest number of parents of a node.
     pub max_parents: usize,
     /// Bytes that the tables may take; `None` for no limit.
     pub max_memory: Option<u64>,
@@ -45,7 +46,8 @@ impl Default for ExactSearch {
 }
 
 impl ExactSearch {
-    /// The graph with the highest score. Of equal ones the one that the order of the columns favours, with fewer parents.
+    /// Returns the graph with the highest score. Of graphs with equal scores it returns one with fewer parents, and one
+    /// preferred by the order of the columns.
     ///
     /// # Errors
     /// [`Error::Cell`] for a value that is missing or no state; [`Error::Refused`] for more memory than allowed, and for more than

@@ -1,12 +1,13 @@
-//! Hill climbing with a list of forbidden returns.
+//! Hill climbing with a tabu list.
 //!
-//! A step adds, removes or turns the arc that raises the score most, among those that close no cycle. When none raises it, the
-//! least bad one is made, unless it leads back to one of the last graphs. After `patience` such steps without a new best graph the search
-//! starts again from the best one with three arcs of ten removed and as many pairs changed at random, `restarts` times. The result is a local optimum: no
-//! single change of an arc raises its score. On samples of large networks the local optima differ much, and restarts are worth
-//! their time.
+//! A step adds, removes or reverses the arc that raises the score most, among the changes that create no cycle. If no change
+//! raises the score, the change with the least loss is made, unless it leads back to one of the last graphs (the tabu list).
+//! After `patience` steps without a new best graph the search restarts from the best graph, with three of ten arcs removed and
+//! as many pairs changed at random. It restarts `restarts` times. The result is a local optimum: no single change of an arc
+//! raises its score. For samples of large networks the local optima differ much, so that restarts are worth their time.
 //!
-//! Source: Glover, ORSA J. Computing 1 (1989), for the list; Heckerman, Geiger and Chickering, Machine Learning 20 (1995).
+//! Sources: Glover, ORSA J. Computing 1 (1989), for the tabu list; Heckerman, Geiger and Chickering, Machine Learning 20
+//! (1995).
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
@@ -26,23 +27,23 @@ use crate::{Dag, Error, Score};
 /// Gains below this share of the score are rounding.
 const ROUNDING: f64 = 1e-12;
 
-/// Settings of the search, and the search itself: see the [module](crate::structure).
+/// The settings and the method itself; see the [module](crate::structure).
 ///
 /// | field | default | meaning |
 /// |---|---|---|
-/// | `score` | `Bic` | what is raised |
-/// | `max_parents` | 8 | parents of a node at most |
-/// | `tabu` | 10 | graphs that are not returned to; 0 for plain hill climbing |
-/// | `patience` | 10 | steps without a new best graph before the end |
-/// | `restarts`, `seed` | 10, 0 | new starts near the best graph, and the seed of their changes |
-/// | `required`, `forbidden` | none | arcs `(parent, child)` that stay, that never come |
-/// | `stop` | 10,000 steps | a pass is a step |
+/// | `score` | `Bic` | the score to be maximised |
+/// | `max_parents` | 8 | largest number of parents of a node |
+/// | `tabu` | 10 | number of last graphs to which the search does not return; 0 for plain hill climbing |
+/// | `patience` | 10 | steps without a new best graph before a restart |
+/// | `restarts`, `seed` | 10, 0 | number of restarts near the best graph, and the seed of their changes |
+/// | `required`, `forbidden` | none | arcs `(parent, child)` that the graph must have, and must not have |
+/// | `stop` | 10,000 steps | limits of the search; a pass is a step |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct HillClimbing {
     /// What is raised.
     pub score: Score,
-    /// Parents of a node at most.
+    /// Largest number of parents of a node.
     pub max_parents: usize,
     /// Graphs that are not returned to.
     pub tabu: usize,
@@ -56,7 +57,7 @@ pub struct HillClimbing {
     pub required: Vec<(u32, u32)>,
     /// Arcs that never come.
     pub forbidden: Vec<(u32, u32)>,
-    /// When to end in any case; a pass is a step.
+    /// Limits of the search. A pass is a step.
     pub stop: Stop,
 }
 
@@ -77,7 +78,7 @@ impl Default for HillClimbing {
 }
 
 impl HillClimbing {
-    /// Searches from the graph of the required arcs alone.
+    /// Searches from the graph that has only the required arcs.
     ///
     /// # Errors
     /// [`Error::Cell`] for a value that is missing or no state; [`Error::Cycle`] for required arcs; [`Error::Invalid`] for arcs
@@ -88,7 +89,7 @@ impl HillClimbing {
         self.fit_from(data, cards, &start)
     }
 
-    /// Searches from a given graph. The result is at least as good.
+    /// Searches from a given graph. The score of the result is at least as high as that of the start.
     ///
     /// # Errors
     /// As [`fit`](Self::fit); [`Error::Invalid`] for a start that breaks the settings.
@@ -101,7 +102,7 @@ impl HillClimbing {
         self.fit_watched(data, cards, start, |_| ControlFlow::Continue(()))
     }
 
-    /// As [`fit_from`](Self::fit_from), with a look at every step.
+    /// Does the same as [`fit_from`](Self::fit_from), and calls a closure at every step.
     ///
     /// # Errors
     /// As [`fit_from`](Self::fit_from).

@@ -7,15 +7,15 @@ use serde::{Deserialize, Serialize};
 use super::Columns;
 use crate::{Error, VarId};
 
-/// A test of `x` independent of `y` given `z`, by the contingency tables of every configuration of `z`.
+/// A test of the independence of `x` and `y` given `z`, from one contingency table per configuration of `z`.
 ///
 /// | test | statistic, `E = N_x N_y / N` in every table |
 /// |---|---|
 /// | `G2` | `2 sum N_xy ln (N_xy / E_xy)`: the likelihood ratio |
 /// | `ChiSquared` | `sum (N_xy - E_xy)^2 / E_xy`: Pearson's |
 ///
-/// Both have the law of chi squared under independence, for many records. Its degrees of freedom are
-/// `(rows - 1) (columns - 1)`, of the rows and columns that occur, summed over the tables: what cannot vary is not counted.
+/// For many records both statistics have a chi-squared distribution under independence. Its degrees of freedom are the sum over
+/// the tables of `(rows - 1) (columns - 1)`, where only rows and columns that occur are counted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum IndependenceTest {
     /// The likelihood ratio.
@@ -30,14 +30,14 @@ pub enum IndependenceTest {
 pub struct Tested {
     /// The statistic.
     pub statistic: f64,
-    /// Degrees of freedom; 0 where the records could not show a dependence.
+    /// Degrees of freedom. It is 0 if no dependence could be detected in these records.
     pub degrees: f64,
-    /// The probability of a statistic this large or larger under independence; 1 for no degree of freedom.
+    /// The probability under independence of a statistic this large or larger; 1 for zero degrees of freedom.
     pub p_value: f64,
 }
 
 impl IndependenceTest {
-    /// Tests `x` against `y` given `z`.
+    /// Tests the independence of `x` and `y` given `z`.
     ///
     /// # Errors
     /// [`Error::Cell`] for a value that is missing or no state; [`Error::UnknownVariable`], [`Error::RepeatedVariable`];

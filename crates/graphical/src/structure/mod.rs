@@ -1,20 +1,21 @@
-//! Graphs from complete records: which variables depend on which.
+//! Structure learning: graphs from complete records.
 //!
 //! | method | gives | assumes | cost |
 //! |---|---|---|---|
-//! | [`HillClimbing`] | a directed graph, a local optimum of a score | | `n^2` family scores, then `2n` a step |
-//! | [`ExactSearch`] | the directed graph of the best score of all | at most 20 variables or so | `n C(n, m)` family scores, `n 2^n` steps |
+//! | [`HillClimbing`] | a directed graph, a local optimum of a score | | `n^2` family scores, then `2n` per step |
+//! | [`ExactSearch`] | the directed graph of highest score | up to about 20 variables | `n C(n, m)` family scores, `n 2^n` steps |
 //! | [`Pc`] | a class of equivalent graphs, by tests of independence | faithfulness | tests: polynomial for bounded degree |
-//! | [`chow_liu`] | the most likely tree, undirected and directed | | `n^2` pairs of columns |
+//! | [`chow_liu`] | the tree of maximum likelihood, undirected and directed | | `n^2` pairs of columns |
 //!
-//! Take the exact search where it can be had, hill climbing for more variables, PC where the question is independence and
-//! not a score, the tree where few records must do. [`shd`] says how far a graph is from another. Undirected graphs: the tree, the
-//! skeleton of [`Pc`], the moral graph of a directed one ([`Dag::moralise`](crate::Dag::moralise)).
+//! Use the exact search for up to about 20 variables, and hill climbing for more. Use PC if the question is about independences
+//! and not about a score, and the tree if there are few records. [`shd`] is a distance between graphs. Three of the methods
+//! give undirected graphs: the tree, the skeleton of [`Pc`], and the moral graph of a directed graph
+//! ([`Dag::moralise`](crate::Dag::moralise)).
 //!
-//! Data cannot tell equivalent graphs apart: compare classes ([`Dag::cpdag`](crate::Dag::cpdag)), not graphs.
-//! [`BayesNet::from_csv_file`](crate::BayesNet::from_csv_file) makes variables of columns,
-//! [`BayesNet::with_graph`](crate::BayesNet::with_graph) takes over a graph, [`BayesNet::fit_cpts`](crate::BayesNet::fit_cpts)
-//! fits its tables:
+//! Data cannot distinguish equivalent graphs, so compare equivalence classes ([`Dag::cpdag`](crate::Dag::cpdag)) and not
+//! graphs. [`BayesNet::from_csv_file`](crate::BayesNet::from_csv_file) makes variables from columns,
+//! [`BayesNet::with_graph`](crate::BayesNet::with_graph) sets the learned graph, and
+//! [`BayesNet::fit_cpts`](crate::BayesNet::fit_cpts) fits its tables:
 //!
 //! ```
 //! use fenchel_graphical::structure::{HillClimbing, shd};
@@ -30,7 +31,7 @@
 //! # Ok::<(), fenchel_graphical::Error>(())
 //! ```
 //!
-//! Source: R. Le Priol's thesis, 2.3.2; each method names its own.
+//! Source: R. Le Priol, PhD thesis 2021, section 2.3.2. Each method names its own sources.
 
 mod chow_liu;
 mod columns;
@@ -59,6 +60,6 @@ pub struct LearnedDag {
     pub dag: Dag,
     /// Its score.
     pub score: f64,
-    /// How the search ended. The objective is the score with the other sign, a pass is a change of the graph.
+    /// How the search ended. The objective is minus the score, and a pass is a change of the graph.
     pub report: Report,
 }

@@ -1,16 +1,17 @@
-//! Graphs by tests of independence.
+//! The PC algorithm: graphs from tests of conditional independence.
 //!
-//! From the complete graph an edge `x - y` goes as soon as some set of neighbours of `x` or of `y` makes the two independent, sets of 0
-//! variables first, then of 1, and so on. The neighbours are those at the beginning of a size, so that the order of the columns does not
-//! matter. Then `x -> z <- y` is directed for `x - z - y` with `x, y` apart and `z` not in the set that separated them, and what
-//! follows by the rules of Meek.
+//! The algorithm starts from the complete graph. It removes an edge `x - y` as soon as a test finds `x` and `y` independent
+//! given some set of neighbours of `x` or of `y`. The sets have 0 variables at first, then 1, and so on. The neighbours used
+//! for a size are those before the first test of that size, so that the order of the columns does not matter. Then the
+//! directions follow. For `x - z - y` with `x` and `y` not adjacent, `x -> z <- y` is directed if `z` is not in the set that
+//! separated `x` and `y`. Meek's rules give further directions.
 //!
-//! If the law has exactly the independences of some directed graph (it is faithful) and no test errs, the result is the class of that
-//! graph. Tests err: with few records edges are lost, and v-structures may contradict one another. The one found first, in
-//! the order of `(z, x, y)`, is kept.
+//! If the distribution has exactly the independences of some directed graph (it is faithful) and no test errs, the result is
+//! the equivalence class of that graph. With few records tests err: edges are lost, and v-structures may contradict each other.
+//! In this case the one found first, in the order of `(z, x, y)`, is kept.
 //!
-//! Source: Spirtes, Glymour and Scheines, Causation, Prediction, and Search (2000), 5.4.2; Colombo and Maathuis, J. Machine
-//! Learning Research 15 (2014), for the order; Meek, UAI 1995.
+//! Sources: Spirtes, Glymour and Scheines, Causation, Prediction, and Search (2000), section 5.4.2; Colombo and Maathuis, J.
+//! Machine Learning Research 15 (2014), for the independence of the order of columns; Meek, UAI 1995.
 
 use std::collections::BTreeMap;
 
@@ -23,21 +24,21 @@ use super::{Columns, IndependenceTest};
 use crate::dag::direct;
 use crate::{Cpdag, Error, Graph};
 
-/// Settings of the method, and the method itself: see the [module](crate::structure).
+/// The settings and the method itself; see the [module](crate::structure).
 ///
 /// | field | default | meaning |
 /// |---|---|---|
-/// | `test` | `G2` | of independence |
-/// | `level` | 0.01 | an edge stays where the p-value is below this |
-/// | `max_given` | 3 | variables that a test conditions on, at most |
+/// | `test` | `G2` | test of independence |
+/// | `level` | 0.01 | an edge is kept if the p-value is below this |
+/// | `max_given` | 3 | largest number of variables that a test conditions on |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Pc {
     /// Of independence.
     pub test: IndependenceTest,
-    /// An edge stays where the p-value is below this.
+    /// An edge is kept if the p-value is below this level.
     pub level: f64,
-    /// Variables that a test conditions on, at most.
+    /// Largest number of variables that a test conditions on.
     pub max_given: usize,
 }
 
@@ -50,12 +51,12 @@ impl Default for Pc {
 /// What [`Pc`] found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PcFit {
-    /// The graph: arcs where the direction follows, edges where it does not. Where tests contradict one another it may be no class of
-    /// graphs without cycles.
+    /// The graph, with arcs where the direction follows and edges where it does not. If tests contradict each other it may not
+    /// be the CPDAG of any class of acyclic graphs.
     pub class: Cpdag,
     /// The graph without directions.
     pub skeleton: Graph,
-    /// For every pair `a < b` that is not joined the set that separated it.
+    /// For every pair `a < b` that is not adjacent, the set that separated it.
     pub separators: BTreeMap<(u32, u32), Vec<u32>>,
     /// Tests that were made.
     pub tests: u64,
@@ -73,8 +74,9 @@ impl Pc {
         self.fit_with(cards.len(), |x, y, given| Ok(test.run(&columns, x, y, given)?.p_value))
     }
 
-    /// As [`fit`](Self::fit), with a test of your own: the p-value of `x` independent of `y` given a set. With d-separation in a
-    /// known graph (1 where separated, else 0) the result is the class of that graph.
+    /// Does the same as [`fit`](Self::fit) with a given test: a function that returns the p-value of the independence of `x`
+    /// and `y` given a set. With d-separation in a known graph (1 if separated, else 0) the result is the equivalence class of
+    /// that graph.
     ///
     /// # Errors
     /// [`Error::Invalid`] for a level outside (0, 1); those of the test.

@@ -21,7 +21,7 @@ impl Table {
         Ok(out)
     }
 
-    /// As [`product`](Self::product), into a table whose memory is used again.
+    /// Does the same as [`product`](Self::product), and writes to a table whose memory is reused.
     ///
     /// # Errors
     /// As [`product`](Self::product); then `out` is unchanged.
@@ -29,17 +29,17 @@ impl Table {
         self.combine_into(other, out, |a, b| a + b)
     }
 
-    /// The quotient; `0 / 0 = 0`. The scope is the union.
+    /// The quotient, a table over the union of the scopes. `0 / 0 = 0`.
     ///
     /// # Errors
-    /// As [`product`](Self::product); [`Error::ImpossibleEvidence`] for a division of something by zero.
+    /// As [`product`](Self::product); [`Error::ImpossibleEvidence`] if a positive number is divided by zero.
     pub fn divide(&self, other: &Table) -> Result<Table, Error> {
         let mut out = Table::constant(0.0)?;
         self.divide_into(other, &mut out)?;
         Ok(out)
     }
 
-    /// As [`divide`](Self::divide), into a table whose memory is used again.
+    /// Does the same as [`divide`](Self::divide), and writes to a table whose memory is reused.
     ///
     /// # Errors
     /// As [`divide`](Self::divide).
@@ -61,7 +61,7 @@ impl Table {
         Ok(out)
     }
 
-    /// As [`marginalize_sum`](Self::marginalize_sum), into a table whose memory is used again.
+    /// Does the same as [`marginalize_sum`](Self::marginalize_sum), and writes to a table whose memory is reused.
     ///
     /// # Errors
     /// As [`marginalize_sum`](Self::marginalize_sum).
@@ -94,7 +94,7 @@ impl Table {
         Ok(out)
     }
 
-    /// As [`marginalize_max`](Self::marginalize_max), into a table whose memory is used again.
+    /// Does the same as [`marginalize_max`](Self::marginalize_max), and writes to a table whose memory is reused.
     ///
     /// # Errors
     /// As [`marginalize_sum`](Self::marginalize_sum).
@@ -108,8 +108,8 @@ impl Table {
         Ok(())
     }
 
-    /// Takes evidence in: observed variables leave the scope, likelihoods multiply. Findings about variables outside the
-    /// scope do nothing.
+    /// Conditions on evidence. Observed variables are removed from the scope, and likelihoods are multiplied in. Findings about
+    /// variables outside the scope have no effect.
     ///
     /// # Errors
     /// [`Error::State`] and [`fenchel_linalg::Invalid`] for findings that do not fit.
@@ -128,7 +128,7 @@ impl Table {
         Ok(out)
     }
 
-    /// Scales to sum 1 and returns the logarithm of the former sum.
+    /// Scales the table to sum 1, and returns the logarithm of the former sum.
     ///
     /// # Errors
     /// [`Error::ImpossibleEvidence`] where the sum is 0; the table is unchanged.
@@ -141,7 +141,8 @@ impl Table {
         Ok(total)
     }
 
-    /// `sum_x psi(x) f(x)` with `x` the states in the order of the scope; cells of potential 0 count nothing.
+    /// The sum `sum_x psi(x) f(x)`, where `x` are the states in the order of the scope. Cells of potential 0 contribute
+    /// nothing.
     pub fn expect(&self, mut f: impl FnMut(&[usize]) -> f64) -> f64 {
         let mut states: SmallVec<[usize; 8]> = SmallVec::from_elem(0, self.scope.len());
         let mut sum = 0.0;
@@ -160,7 +161,7 @@ impl Table {
         sum
     }
 
-    /// The states, in the order of the scope, of the largest cell; of equal ones the first.
+    /// The states of the largest cell, in the order of the scope. Of equal cells the first is taken.
     pub fn argmax(&self) -> Vec<usize> {
         let mut best = 0;
         for (k, &value) in self.log_values.iter().enumerate() {

@@ -1,11 +1,11 @@
-//! Dense tables over a few discrete variables, in logs.
+//! Dense tables over a few discrete variables, stored as logarithms.
 //!
 //! ```text
 //! psi(x_1, ..., x_k) = exp(log_values[...]),   -inf is probability zero
 //! ```
 //!
-//! The scope is sorted by variable, and the last variable is the fastest (row-major). A table of no variables is a
-//! constant. `+inf` and NaN are refused.
+//! The scope is sorted by variable, and the last variable varies fastest (row-major). A table without variables is a constant.
+//! Entries `+inf` and NaN are refused.
 
 pub(crate) mod algebra;
 
@@ -20,7 +20,7 @@ use crate::{Error, VarId};
 const LOG_POTENTIAL: &str = "a finite number or -inf";
 const POTENTIAL: &str = "a finite number >= 0";
 
-/// A potential over a sorted scope, in logs: see the module.
+/// A potential over a sorted scope, stored as logarithms; see the module.
 ///
 /// ```
 /// use fenchel_graphical::{Table, VarId};
@@ -39,7 +39,8 @@ pub struct Table {
 }
 
 impl Table {
-    /// From log-potentials; `cards[k]` states of `scope[k]`, last variable fastest, in the order given.
+    /// Makes a table from log-potentials. Variable `scope[k]` has `cards[k]` states, and the last variable in the given order
+    /// varies fastest.
     ///
     /// # Errors
     /// [`Error::RepeatedVariable`], [`Error::Potential`] for NaN and `+inf`, [`Error::Refused`] for a size beyond
@@ -51,7 +52,7 @@ impl Table {
         Ok(table)
     }
 
-    /// From potentials that are not logarithms, each at least 0; otherwise as [`new`](Self::new).
+    /// Makes a table from potentials that are not logarithms, each at least 0. All else is as for [`new`](Self::new).
     ///
     /// # Errors
     /// As [`new`](Self::new).

@@ -1,4 +1,4 @@
-//! UAI: the format of the inference competitions. Tokens between white space, nothing else.
+//! UAI: the text format of the UAI inference competitions, in which tokens are separated by white space.
 //!
 //! ```text
 //! MARKOV | BAYES
@@ -7,10 +7,10 @@
 //! size value ... value      m times: the tables, last variable as listed fastest, not in logs
 //! ```
 //!
-//! In a `BAYES` file the last variable of each scope is the child of the others. Evidence is
-//! `n v_1 x_1 ...`, in older files after a number of samples, which must be 1. Results are written with
-//! [`write_marginals`] (`MAR`), [`write_log_partition`] (`PR`, **base 10**) and [`write_states`] (`MPE`). Numbers
-//! are written as the shortest decimals that come back to the same bits (GR-29).
+//! In a `BAYES` file the last variable of each scope is the child of the others. Evidence is `n v_1 x_1 ...`. In older files a
+//! number of samples precedes it, which must be 1. Results are written with [`write_marginals`] (`MAR`),
+//! [`write_log_partition`] (`PR`, **base 10**) and [`write_states`] (`MPE`). Numbers are written as the shortest decimals that
+//! are read back to the same bits.
 
 mod read;
 mod write;
@@ -23,7 +23,7 @@ pub use write::{
     write_states,
 };
 
-/// What the first word of a file says.
+/// The kind of a model, which is the first word of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Any potentials.
@@ -32,7 +32,7 @@ pub enum Kind {
     Bayes,
 }
 
-/// A model as a file has it: scopes in their order, potentials that are not logarithms.
+/// A model as it is in a file: scopes in their order, and potentials that are not logarithms.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Model {
     /// Potentials or conditional probabilities.
@@ -47,7 +47,7 @@ impl Model {
     /// The product of the tables.
     ///
     /// # Errors
-    /// What [`FactorGraph::add_values`] refuses: a model that [`read`] made passes.
+    /// What [`FactorGraph::add_values`] refuses. A model that [`read`] returned has no such error.
     pub fn factor_graph(&self) -> Result<FactorGraph, Error> {
         let mut model = FactorGraph::new(&self.cards)?;
         for (scope, values) in &self.factors {

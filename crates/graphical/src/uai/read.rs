@@ -1,4 +1,4 @@
-//! The readers. Nothing is allocated by what a file announces, only by what it contains.
+//! The UAI readers. They allocate memory for what a file contains, not for sizes that it announces.
 
 use std::io::BufRead;
 use std::path::Path;
@@ -21,9 +21,8 @@ use crate::{Error, Evidence, VarId, files};
 /// ```
 ///
 /// # Errors
-/// [`Error::Format`] with line and byte column for a token that does not fit, a size that disagrees with the
-/// scope or exceeds [`MAX_MEMORY`], a potential that is negative or not finite, and a text that ends early or
-/// goes on; [`Error::Io`].
+/// [`Error::Format`] with line and byte column for a token that does not fit, a size that disagrees with the scope or exceeds
+/// [`MAX_MEMORY`], a potential that is negative or not finite, and a text that is too short or too long; [`Error::Io`].
 pub fn read(from: impl BufRead) -> Result<Model, Error> {
     let mut tokens = Tokens::new(from);
     let place = tokens.next("MARKOV or BAYES")?;
@@ -82,11 +81,10 @@ pub fn read(from: impl BufRead) -> Result<Model, Error> {
 
 /// Reads hard evidence about a model with these numbers of states.
 ///
-/// Both dialects: `n v_1 x_1 ...`, and the same after a number of samples, if that is 1 (or 0, for no
-/// evidence).
+/// It reads both dialects: `n v_1 x_1 ...`, and the same after a number of samples, which must be 1, or 0 for no evidence.
 ///
 /// # Errors
-/// As [`read`]; for a variable or a state that the model does not have.
+/// As [`read`], and the same error for a variable or a state that the model does not have.
 pub fn read_evidence(from: impl BufRead, cards: &[usize]) -> Result<Evidence, Error> {
     let mut tokens = Tokens::new(from);
     let mut numbers = Vec::new();

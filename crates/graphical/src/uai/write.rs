@@ -1,4 +1,4 @@
-//! The writers.
+//! The UAI writers.
 
 use std::io::Write;
 use std::path::Path;
@@ -28,7 +28,7 @@ pub fn write(model: &Model, mut to: impl Write) -> Result<(), Error> {
     Ok(to.flush()?)
 }
 
-/// Writes a model to a file, whole or not at all; packed by gzip if the name ends in `.gz`.
+/// Writes a model to a file atomically. The file is compressed by gzip if its name ends in `.gz`.
 ///
 /// # Errors
 /// [`Error::File`], which names the file.
@@ -44,7 +44,7 @@ pub fn write_evidence_file(evidence: &Evidence, path: impl AsRef<Path>) -> Resul
     files::write(path.as_ref(), |to| write_evidence(evidence, to))
 }
 
-/// Writes hard evidence; likelihoods have no place in the format.
+/// Writes hard evidence. The format cannot express likelihoods.
 ///
 /// # Errors
 /// [`Error::Unwritable`] for a likelihood; [`Error::Io`].
@@ -83,7 +83,7 @@ pub fn write_log_partition(log_partition: f64, mut to: impl Write) -> Result<(),
     Ok(to.flush()?)
 }
 
-/// Writes `MPE`: a state for every variable.
+/// Writes `MPE`: one state per variable.
 ///
 /// # Errors
 /// [`Error::Io`].
