@@ -1,4 +1,4 @@
-//! Labelling a text with a model, a batch of sequences at a time, on all cores: for `tag` and `eval`.
+//! Tagging of a text in batches of sequences on all cores, for `tag` and `eval`.
 
 use clap::ValueEnum;
 use fenchel_crf::{CrfModel, Error, LabelScheme, Tagger};
@@ -28,8 +28,8 @@ impl From<Scheme> for LabelScheme {
     }
 }
 
-/// Hands a text for a model on in batches that are large enough for all cores and small enough for any memory. Whether there
-/// was anything in it.
+/// Passes a text to a model in batches, which are large enough for all cores and small enough for the memory. Returns whether
+/// the text had any sequence.
 pub(crate) fn in_batches(
     file: &str,
     recipe: &Recipe,
@@ -63,8 +63,8 @@ pub(crate) fn in_batches(
     Ok(any)
 }
 
-/// Whether the beginning of a text is what a model was trained on: refuses columns that are no attributes, and warns where nothing
-/// is known.
+/// Checks the beginning of a text against the model. It refuses columns without attributes, and warns if the model knows none
+/// of the attributes.
 fn look_at(batch: &[Entry], file: &str, model: &CrfModel) -> Result<(), Failure> {
     let tokens =
         || batch.iter().flat_map(|entry| (0..entry.instance.len()).map(move |t| (entry, t)));
@@ -87,7 +87,7 @@ fn look_at(batch: &[Entry], file: &str, model: &CrfModel) -> Result<(), Failure>
     Ok(())
 }
 
-/// Asks the same of all sequences of a batch; a message names the line where its sequence begins.
+/// Applies a function to all sequences of a batch. An error message names the first line of its sequence.
 pub(crate) fn for_all<'m, A: Send>(
     tagger: &Tagger<'m>,
     file: &str,

@@ -12,8 +12,8 @@ use crate::input::{self, Columns, Format, Templates, shown};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// Label FILE with this model; without one, FILE holds predicted labels in its last column and true ones in the column
-    /// before, or where the format or --label-column says
+    /// Label FILE with this model; without a model, FILE has predicted labels in its last column and true ones in the column
+    /// before, or as the format or --label-column says
     #[arg(short, long, value_name = "MODEL")]
     model: Option<PathBuf>,
     /// The labelled text; - or nothing for standard input

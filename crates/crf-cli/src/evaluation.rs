@@ -1,4 +1,4 @@
-//! The tables of scores: what `eval` and `tag --test` write, and the held-out score of `learn`.
+//! The tables of scores that `eval` and `tag --test` write, and the score on held-out data of `learn`.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -11,7 +11,7 @@ use crate::Failure;
 #[derive(Debug)]
 pub(crate) struct Evaluation {
     chunks: ChunkCounts,
-    /// The same by the strict reading: an `I` that continues nothing is no chunk.
+    /// The same counts by the strict reading, in which an `I` that does not continue a chunk is no chunk.
     strict: ChunkCounts,
     labels: BTreeMap<String, Counts>,
 }
@@ -52,7 +52,7 @@ impl Evaluation {
         self.labels.get_mut(label).expect("inserted above")
     }
 
-    /// F1 over the chunks; the accuracy over tokens where the true labels have no chunks. With its name.
+    /// F1 over the chunks, or the accuracy over tokens if the true labels have no chunks, with the name of the score.
     pub(crate) fn score(&self) -> (f64, &'static str) {
         match self.chunks.totals() {
             (0, _, _) => (self.chunks.token_accuracy(), ACCURACY),

@@ -1,4 +1,4 @@
-//! What ends a command early, as a message for people.
+//! Errors that end a command, as messages for users.
 
 use std::io;
 

@@ -1,4 +1,4 @@
-//! Sequences from files: text of CRFsuite, or columns and templates; plain or compressed, or standard input.
+//! Sequences from files: CRFsuite's text, or columns and templates; plain or compressed, or standard input.
 
 use std::io::{BufRead, Cursor, Read};
 use std::path::Path;
@@ -320,8 +320,8 @@ fn open_form(file: &str, format: Option<Format>) -> Result<Text, Failure> {
     Ok(Box::new(Cursor::new(head).chain(text)))
 }
 
-/// Whether a text is CoNLL-U by its comments and its first token. Ten columns with a number first may be of an older task and
-/// are read as columns; comments, ranges (`1-2`) and decimal numbers (`1.1`) are CoNLL-U's alone.
+/// Whether a text is CoNLL-U, by its comments and its first token. Ten columns that begin with a number may belong to an older
+/// task, and are read as columns. Comments, ranges (`1-2`) and decimal numbers (`1.1`) occur in CoNLL-U only.
 fn begins_universal(comments: &[u8], token: &[u8]) -> bool {
     let cells: Vec<&[u8]> = token.split(|&b| b == b'\t').collect();
     let plain = cells[0].iter().all(u8::is_ascii_digit);

@@ -1,17 +1,17 @@
-//! Requests to end, of a user or of the system.
+//! Requests to end, from the user or the system.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::say::say;
 
-/// How often the user, or the system, has asked to end.
+/// Number of requests to end so far.
 static INTERRUPTS: AtomicU32 = AtomicU32::new(0);
 
 pub(crate) fn interrupted() -> bool {
     INTERRUPTS.load(Ordering::SeqCst) > 0
 }
 
-/// The first Ctrl-C, or signal to end, ends the training within a pass, the second one the program.
+/// The first Ctrl-C or termination signal ends the training within a pass, the second one ends the program.
 pub(crate) fn watch() {
     let done = ctrlc::set_handler(ask).map_err(|error| error.to_string());
     #[cfg(unix)]
@@ -28,7 +28,7 @@ fn ask() {
     say("\nending within a pass; once more to quit without saving");
 }
 
-/// The system's request to end, and that of a terminal that closes, which `nohup` has asked to be left alone by.
+/// The signals for termination and for a closed terminal. The latter is ignored under `nohup`.
 #[cfg(unix)]
 fn watch_signals() -> std::io::Result<()> {
     use signal_hook::consts::{SIGHUP, SIGTERM};
@@ -42,7 +42,7 @@ fn watch_signals() -> std::io::Result<()> {
     Ok(())
 }
 
-/// Whether this process was started with a signal ignored, as far as the system tells: Linux does.
+/// Whether this process was started with a signal ignored. It is known on Linux only.
 #[cfg(unix)]
 fn is_ignored(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

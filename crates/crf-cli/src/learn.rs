@@ -33,10 +33,10 @@ pub(crate) struct Arguments {
     /// What trains
     #[arg(short, long, value_enum, default_value_t = Algorithm::Auto)]
     algorithm: Algorithm,
-    /// Weight of the squared norm against the sum over the sequences, as in CRFsuite [default: 1]
+    /// Weight of the squared norm, added to the sum over the sequences, as in CRFsuite [default: 1]
     #[arg(long, value_name = "X", conflicts_with = "l2", allow_hyphen_values = true)]
     c2: Option<f64>,
-    /// The same against the mean: c2 = n l2 / 2
+    /// Weight of the squared norm, added to the mean over the sequences: c2 = n l2 / 2
     #[arg(long, value_name = "X", allow_hyphen_values = true)]
     l2: Option<f64>,
     /// Weight of the l1 norm, as in CRFsuite
@@ -54,17 +54,17 @@ pub(crate) struct Arguments {
     /// Give every token a bias, the first and the last one weights of their own; CRFsuite has none of these
     #[arg(long)]
     bias: bool,
-    /// End at a duality gap of this fraction of the objective [default: 1e-4]
+    /// End when the duality gap is at most this fraction of the objective [default: 1e-4]
     #[arg(long, value_name = "RELATIVE", allow_hyphen_values = true)]
     tolerance: Option<f64>,
-    /// End after so many passes over the data [default: 10000]; L-BFGS takes one step at least, which is two passes, and
-    /// finishes a step that has begun
+    /// End after this many passes over the data [default: 10000]; L-BFGS takes at least one step, which is two passes, and
+    /// finishes a step that it has begun
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     max_passes: Option<f64>,
-    /// Passes between two checks [default: 1 with --dev or --holdout, else by the decay of the gap]
+    /// Passes between two checks [default: 1 with --dev or --holdout, else chosen from the decay of the gap]
     #[arg(long, value_name = "PASSES", allow_hyphen_values = true)]
     check: Option<f64>,
-    /// Memory that SDCA may take for its marginals, in bytes, with K, M or G behind; or none for no limit [default: 4G]
+    /// Memory that SDCA may take for its marginals, in bytes, or with the suffix K, M or G; none for no limit [default: 4G]
     #[arg(long, value_name = "BYTES", allow_hyphen_values = true)]
     max_memory: Option<Limit>,
     /// Seed of the visits of SDCA
@@ -73,28 +73,29 @@ pub(crate) struct Arguments {
     /// Number of threads [default: all]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     threads: Option<usize>,
-    /// Labelled sequences that are not trained on: they choose the model that is saved
+    /// Labelled sequences that are not used for training: the saved model is the one with the best score on them
     #[arg(long, value_name = "FILE")]
     dev: Option<String>,
-    /// End after so many checks without a better score on the held-out sequences
+    /// End after this many checks without a better score on the held-out sequences
     #[arg(long, value_name = "CHECKS", allow_negative_numbers = true)]
     patience: Option<u32>,
-    /// Begin at the weights of a model, or where a checkpoint was written; names decide, so that the data may be other data
+    /// Start from the weights of a model, or from a checkpoint; they are matched by name, so that the data may differ
     #[arg(long, value_name = "MODEL")]
     resume: Option<PathBuf>,
-    /// Write a checkpoint, MODEL.checkpoint, every so many seconds; 0 for none. It is removed when the model is saved
+    /// Write a checkpoint, MODEL.checkpoint, at intervals of this many seconds; 0 for none. It is removed when the model is
+    /// saved
     #[arg(long, value_name = "SECONDS", default_value_t = 60.0, allow_hyphen_values = true)]
     checkpoint: f64,
-    /// Divide the sequences into so many groups, at random by --seed; without it every file is a group
+    /// Divide the sequences into this many groups at random (--seed); without this option every file is a group
     #[arg(short = 'g', long, value_name = "N", allow_negative_numbers = true)]
     split: Option<usize>,
-    /// Hold this group out, from 1, as --dev does with a file
+    /// Hold out this group, counted from 1, as --dev does with a file
     #[arg(short = 'e', long, value_name = "GROUP", conflicts_with_all = ["dev", "cross_validate"], allow_negative_numbers = true)]
     holdout: Option<usize>,
-    /// Train once without each of the groups (ten of one file) and show how well it is labelled; no model is saved
+    /// Cross-validate: train once without each group (ten groups of a single file) and show the scores; no model is saved
     #[arg(short = 'x', long, conflicts_with_all = ["model", "dev", "resume"])]
     cross_validate: bool,
-    /// Write what is shown to this file as well
+    /// Write the messages to this file as well
     #[arg(short = 'l', long, value_name = "FILE")]
     log_to_file: Option<PathBuf>,
     /// A parameter by CRFsuite's name: c1, c2, feature.minfreq, feature.possible_states, feature.possible_transitions,
@@ -246,7 +247,7 @@ fn check_outputs(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-/// Removes the checkpoint of a training that came to its end; after an interruption says how to go on from it.
+/// Removes the checkpoint of a completed training. After an interruption it prints how to continue from the checkpoint.
 fn close(checkpoints: Option<Checkpoints>, display: &Display, saved: &str) {
     let Some(checkpoints) = checkpoints else { return };
     if interrupted() && checkpoints.path().exists() {
@@ -275,7 +276,7 @@ fn heading(corpus: &Corpus, estimator: &Crf, start: Option<&Start>) -> Result<St
     ))
 }
 
-/// Shows a training, judges it on the held-out sequences, writes checkpoints, and ends it when asked.
+/// Shows the progress of a training, computes the held-out score, writes checkpoints, and ends the training on request.
 struct Follower<'f> {
     judge: Option<&'f mut Judge>,
     display: &'f mut Display,
@@ -286,7 +287,7 @@ struct Follower<'f> {
 }
 
 impl Follower<'_> {
-    /// Goes on unless somebody asked to end; then leaves a checkpoint.
+    /// Continues unless there was a request to end; in that case it writes a checkpoint first.
     fn goes_on(&mut self, at: &Snapshot<'_>) -> ControlFlow<()> {
         let at = at.with_template(self.template);
         if interrupted() {

@@ -1,6 +1,6 @@
-//! The command-line tool `fenchel-crf`: learns, tags, evaluates and shows linear-chain CRFs.
+//! The command-line tool `fenchel-crf`: trains, tags with, evaluates and shows linear-chain CRFs.
 //!
-//! The commands and files are those of CRFsuite's `crfsuite`; columns with templates, as CRF++ has them, are read as well.
+//! The commands and files are those of CRFsuite's `crfsuite`. Columns with the templates of CRF++ are read too.
 #![forbid(unsafe_code)]
 
 mod batches;

@@ -18,7 +18,7 @@ pub(crate) enum Target {
 }
 
 impl Target {
-    /// `-` is standard output. Refuses a place where no file can be made, before hours of training.
+    /// The output at `path`; `-` is standard output. A path that cannot be written is refused here, before hours of training.
     pub(crate) fn new(path: &Path) -> Result<Self, Failure> {
         if path == Path::new("-") {
             return Ok(Target::StandardOutput);
@@ -27,7 +27,7 @@ impl Target {
         Ok(Target::File(path.to_path_buf()))
     }
 
-    /// Saves. A failure leaves the file that was there as it was.
+    /// Saves the model. If that fails, the old file is unchanged.
     pub(crate) fn save(&self, model: &CrfModel) -> Result<(), Failure> {
         let (done, name) = match self {
             Target::File(path) => (model.save_file(path), path.display().to_string()),
@@ -46,7 +46,7 @@ impl Target {
     }
 }
 
-/// A file beside the model from which a training goes on that was ended without notice.
+/// The checkpoint file beside the model, from which an interrupted training can continue.
 pub(crate) struct Checkpoints {
     path: PathBuf,
     /// The model, whose mode is that of the checkpoint.
@@ -57,7 +57,7 @@ pub(crate) struct Checkpoints {
 }
 
 impl Checkpoints {
-    /// Beside the model, unless that goes to a device, a pipe or standard output, which keep nothing.
+    /// The checkpoints beside the model. There are none if the model goes to a device, a pipe or standard output.
     pub(crate) fn new(model: &Path, seconds: f64) -> Option<Self> {
         if !(seconds > 0.0) || model == Path::new("-") || !file::is_replaced(model) {
             return None;
@@ -74,7 +74,7 @@ impl Checkpoints {
         &self.path
     }
 
-    /// Writes one if it is time. One that cannot be written is no reason to end a training.
+    /// Writes a checkpoint if it is time. A failure to write does not end the training.
     pub(crate) fn tick(&mut self, at: &Snapshot<'_>) {
         if self.last.elapsed() >= self.every {
             self.write(at);

@@ -1,4 +1,4 @@
-//! What is shown while a training runs.
+//! The display of a running training.
 
 use std::io::IsTerminal;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::say::{note, say};
 
-/// A line a check, and on a terminal a bar below that fills as the gap closes.
+/// The display: one line per check, and on a terminal a bar below that fills as the gap closes.
 pub(crate) struct Display {
     bar: Option<ProgressBar>,
     quiet: bool,
@@ -55,7 +55,7 @@ impl Display {
         self.say(&format!("passes {primal:>15} {dual:>15}        gap   relative{score}  seconds"));
     }
 
-    /// A check. Objectives are sums over the sequences, as CRFsuite prints them.
+    /// Shows a check. Objectives are sums over the sequences, as CRFsuite prints them.
     pub(crate) fn check(&mut self, progress: &Progress, score: Option<f64>) {
         let certificate = &progress.certificate;
         let sum = |value: f64| value * self.sequences;

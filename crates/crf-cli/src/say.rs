@@ -1,4 +1,4 @@
-//! Lines for people, on standard error.
+//! Messages for users, on standard error.
 
 use std::fmt::Display;
 use std::fs::{File, OpenOptions};
@@ -11,7 +11,7 @@ use crate::Failure;
 /// Where lines are written as well: the file of `learn --log-to-file`.
 static LOG: Mutex<Option<File>> = Mutex::new(None);
 
-/// Writes a line. Where nobody reads any more (`2>&1 | head`) it is lost, and nothing else.
+/// Writes a line. If the reader has gone away (`2>&1 | head`), the line is lost and the program continues.
 pub(crate) fn say(line: impl Display) {
     let _ = writeln!(io::stderr(), "{line}");
     note(line);
@@ -29,8 +29,8 @@ pub(crate) fn note(line: impl Display) {
 /// How a log begins; the arguments follow.
 const HEAD: &str = "fenchel-crf learn";
 
-/// From here on lines go to this file too. Whatever does not begin as a log does is not overwritten: CRFsuite's `-l` takes no name,
-/// so that here the text to train on could be taken for one.
+/// Writes all further lines to this file too. A file that does not begin as a log is not overwritten: CRFsuite's `-l` takes no
+/// name, so that the training text could be given here by mistake.
 pub(crate) fn log_to(path: &Path) -> Result<(), Failure> {
     let name = || path.display().to_string();
     let failed = |error| Failure::file(name(), error);

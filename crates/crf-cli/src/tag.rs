@@ -86,7 +86,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     Ok(out.flush()?)
 }
 
-/// The text that is written for one sequence, and its labels. `columns` is what stands between them, if there are any.
+/// The text that is written for one sequence, and its labels. `columns` are the input columns, if there are any.
 fn answer<'m>(
     arguments: &Arguments,
     columns: Option<char>,
@@ -141,7 +141,7 @@ fn answer<'m>(
     Ok((text, labels))
 }
 
-/// Writes one labelling: a line a token, an empty line behind.
+/// Writes a labelling: one line per token, and an empty line at the end.
 struct Writer<'a> {
     arguments: &'a Arguments,
     columns: Option<char>,

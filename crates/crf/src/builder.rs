@@ -1,10 +1,10 @@
-//! From instances in words to a data set in numbers.
+//! Builds a data set of numbers from instances of words.
 
 use fenchel_linalg::Invalid;
 
 use crate::{Dataset, Error, Instance, Token, Vocabulary};
 
-/// A labelled data set in numbers, with the words behind them.
+/// A labelled data set in numbers, with the words that the numbers stand for.
 #[derive(Debug, Clone)]
 pub struct Corpus {
     /// The sequences.

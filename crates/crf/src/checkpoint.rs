@@ -1,8 +1,7 @@
-//! A training on its way, written down: the weights and the dual variables, so that it can go on after an end that nobody
-//! planned.
+//! Checkpoints of a training: the weights and the dual variables, so that the training can continue after an unexpected end.
 //!
-//! A checkpoint is a binary file: a line that names it, the model as JSON, the marginals of all sequences in little-endian
-//! numbers, and a CRC-32 of all that. It takes as much room as the marginals do in memory.
+//! A checkpoint is a binary file. It contains a line that names the format, the model as JSON, the marginals of all sequences
+//! as little-endian numbers, and a CRC-32 of all these. Its size is about the memory of the marginals.
 
 use std::io::{self, Read, Write};
 
@@ -13,7 +12,7 @@ use crate::{CrfModel, Error, Saved};
 /// The first line of every checkpoint.
 const MAGIC: &[u8] = b"fenchel-crf checkpoint 1\n";
 
-/// The dual variables of SDCA in the precision that they were stored in.
+/// The dual variables of SDCA, in the precision in which SDCA stored them.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Duals {
     /// Pairs in single precision.
@@ -152,7 +151,7 @@ impl Checkpoint {
     /// Reads a checkpoint.
     ///
     /// # Errors
-    /// [`Error::Read`] for what is no checkpoint, is cut off or damaged.
+    /// [`Error::Read`] for a file that is not a checkpoint, is truncated or is damaged.
     pub fn load(mut from: impl Read) -> Result<Self, Error> {
         let wrong = |reason: &str| Error::Read(format!("not a checkpoint of a training: {reason}"));
         let mut bytes = Vec::new();

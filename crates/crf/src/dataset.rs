@@ -1,4 +1,4 @@
-//! Sequences in numbers.
+//! Data sets of sequences in numbers.
 
 use fenchel_linalg::Invalid;
 
@@ -13,11 +13,11 @@ pub struct Token<'a> {
     pub label: u32,
 }
 
-/// Labelled sequences in numbers: what models are trained on.
+/// Labelled sequences in numbers, the data that models are trained on.
 ///
-/// Built from `n` sequences with `N` tokens in all; a token has a sparse vector of `A` attributes and one of `K` labels.
-/// Attributes are stored as in a CSR matrix, once a sequence: the list of distinct attributes, and for each entry its
-/// place in that list. Values are not stored while all are 1.
+/// A data set has `n` sequences with `N` tokens in all. A token has one of `K` labels and a sparse vector of `A` attributes.
+/// Attributes are stored per sequence as in a CSR matrix: a list of the distinct attributes, and for each entry its position in
+/// this list. Values are stored only if some are not 1.
 ///
 /// ```
 /// use fenchel_crf::{Dataset, Token};
@@ -70,8 +70,8 @@ impl Dataset {
     /// Appends a sequence. O(entries log entries).
     ///
     /// # Errors
-    /// [`Error::EmptySequence`]; [`Error::Invalid`] for an attribute or a label out of range or a value that is not
-    /// finite, with the token as the row. The data are then as before.
+    /// [`Error::EmptySequence`]; [`Error::Invalid`] for an attribute or a label out of range, or a value that is not finite,
+    /// with the token as the row. The data set is then unchanged.
     pub fn push(&mut self, tokens: &[Token<'_>]) -> Result<(), Error> {
         self.check(tokens)?;
         let entries = || tokens.iter().flat_map(|token| token.attributes);

@@ -1,4 +1,4 @@
-//! What can go wrong.
+//! Errors of this crate.
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::Refusal;
@@ -12,7 +12,7 @@ pub enum Error {
     /// An argument that does not fit: shapes, ranges, NaN.
     #[error(transparent)]
     Invalid(#[from] Invalid),
-    /// What inference on a chain refused: no labelling is allowed, a score is no number.
+    /// Inference on a chain failed: no labelling is allowed, or a score is not a number.
     #[error(transparent)]
     Chain(#[from] fenchel_graphical::Error),
     /// A sequence without tokens.
@@ -45,7 +45,7 @@ pub enum Error {
         /// What was found and what was expected.
         reason: String,
     },
-    /// A combination that the method does not treat, or more memory than it may use. Nothing was allocated.
+    /// A combination that the method does not support, or a need of more memory than it may use. Nothing was allocated.
     #[error(transparent)]
     Refused(#[from] Refusal),
     /// A text that does not have the form of its format.

@@ -1,4 +1,4 @@
-//! From a corpus to a model in one call.
+//! The estimator [`Crf`]: from a corpus to a model in one call.
 
 use std::ops::ControlFlow;
 
@@ -18,16 +18,18 @@ const MAX_PASSES: f64 = 10_000.0;
 /// What trains a [`Crf`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Method {
-    /// OWL-QN for `l1 > 0`, else SDCA if the marginals fit into `max_memory`, else L-BFGS. Where SDCA has not converged after
-    /// 50 passes, because the penalty is weak, L-BFGS goes on from its weights, or from none where those are better. It goes on
-    /// from a [`Checkpoint`] without dual variables as well: that is one of L-BFGS.
+    /// OWL-QN if `l1 > 0`. Otherwise SDCA if the marginals fit into `max_memory`, and L-BFGS if not. If SDCA has not converged
+    /// after 50 passes, because the penalty is weak, L-BFGS continues from the weights of SDCA, or from zero if that has a
+    /// lower objective. L-BFGS also continues from a [`Checkpoint`] without dual variables, because such a checkpoint was
+    /// written by L-BFGS.
     #[default]
     Auto,
-    /// Dual coordinate ascent with gap sampling: fewest passes, memory for the marginals of all pairs. They are stored in
-    /// single precision where the tolerance and `l2` allow it ([`single_precision_suffices`]), else in double.
+    /// Dual coordinate ascent with gap sampling. It needs the fewest passes, and memory for the marginals of all pairs. These
+    /// are stored in single precision if the tolerance and `l2` allow it ([`single_precision_suffices`]), and otherwise in
+    /// double precision.
     Sdca,
-    /// L-BFGS, with an l1 penalty OWL-QN: on all cores. It remembers up to 100 pairs of vectors, as long as they take no more
-    /// than 64 MiB, and 10 at least.
+    /// L-BFGS on all cores, or OWL-QN with an l1 penalty. It stores up to 100 pairs of vectors as long as they take at most 64
+    /// MiB, and at least 10 pairs.
     Lbfgs,
 }
 
@@ -42,10 +44,10 @@ pub enum Method {
 /// | `l2` | 1/n | weight of the squared norm; CRFsuite's `c2 = n l2 / 2` |
 /// | `l1` | 0 | weight of the l1 norm; CRFsuite's `c1 = n l1` |
 /// | `features` | all pairs | which pairs of attribute and label have a weight |
-/// | `method` | `Auto` | what trains |
+/// | `method` | `Auto` | training method |
 /// | `max_memory` | 4 GiB | bytes that the marginals of SDCA may take |
 /// | `stop` | relative gap 1e-4, 10,000 passes | when to end, see [`Stop`] |
-/// | `seed` | 0 | of the visits of SDCA |
+/// | `seed` | 0 | seed of the random order of SDCA |
 ///
 /// ```
 /// use fenchel_crf::{CorpusBuilder, Crf, Instance};
@@ -105,13 +107,13 @@ impl Crf {
     /// Trains a model.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for parameters out of range; [`Error::Refused`] if SDCA is asked for and does not fit into
-    /// `max_memory`, or is asked for with an l1 penalty.
+    /// [`Error::Invalid`] for parameters out of range; [`Error::Refused`] for SDCA with an l1 penalty, or SDCA whose marginals
+    /// exceed `max_memory`.
     pub fn fit(&self, corpus: &Corpus) -> Result<CrfModel, Error> {
         self.fit_watched(corpus, None, |_: &Progress, _: &Snapshot<'_>| ControlFlow::Continue(()))
     }
 
-    /// Trains a model from given weights or from a checkpoint.
+    /// Trains a model, starting from given weights or from a checkpoint.
     ///
     /// # Errors
     /// As [`fit_watched`](Self::fit_watched).
@@ -121,12 +123,13 @@ impl Crf {
         })
     }
 
-    /// Trains a model and shows it to `watch` at every check, and at least once a pass. `Break` ends the training with the
-    /// best weights that were certified.
+    /// Trains a model, and calls `watch` at every check and at least once per pass. `Break` ends the training with the best
+    /// certified weights.
     ///
-    /// SDCA starts at the marginals of given weights, and comes back to weights as good as those in a pass or two: until then
-    /// the given ones are the current ones, with the lower bound that the marginals prove. A start that meets `stop` is
-    /// returned as it is. A checkpoint of the same corpus brings the marginals along.
+    /// SDCA cannot start at given weights directly. It starts at the marginals of these weights and needs a pass or two to
+    /// reach weights that are as good. Until then the given weights are the current ones, with the lower bound that the
+    /// marginals prove. A start that already meets `stop` is returned unchanged. A checkpoint of the same corpus contains the
+    /// marginals too.
     ///
     /// # Errors
     /// As [`fit`](Self::fit), and [`Error::Invalid`] for a start of another shape.
@@ -150,8 +153,8 @@ impl Crf {
         single_precision_suffices(data, l2, self.stop.relative)
     }
 
-    /// The method for a corpus. [`Method::Auto`] is resolved to `Lbfgs` where an l1 penalty or the memory asks for it; else it
-    /// stays: SDCA, and L-BFGS if SDCA needs more than 50 passes.
+    /// The method for a corpus. [`Method::Auto`] becomes `Lbfgs` if there is an l1 penalty or too little memory. Otherwise it
+    /// stays `Auto`, which is SDCA, and L-BFGS if SDCA needs more than 50 passes.
     ///
     /// # Errors
     /// [`Error::Refused`] for SDCA with an l1 penalty.
@@ -178,10 +181,10 @@ impl Crf {
 /// Where a training starts.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Start {
-    /// At weights for the attributes and labels of the corpus: [`CrfModel::weights_for`].
+    /// Weights for the attributes and labels of the corpus; see [`CrfModel::weights_for`].
     Weights(Weights),
-    /// Where another training was. Weights go by name. The dual variables are used where labels and sequences are those of
-    /// the corpus, and the method stores them in the same precision.
+    /// The checkpoint of another training. Its weights are matched by name. Its dual variables are used if the labels and the
+    /// sequences are those of the corpus, and the method stores them in the same precision.
     Checkpoint(Box<Checkpoint>),
 }
 

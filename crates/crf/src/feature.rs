@@ -1,4 +1,4 @@
-//! Features of tokens in the forms that programs hold them in.
+//! Features of tokens in the form of dictionaries.
 
 use std::collections::BTreeMap;
 
@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::Instance;
 
-/// What a token has under one key: a number, a flag, a text, or more of them.
+/// The value of a feature: a number, a flag, a text, or a collection of these.
 ///
-/// The forms and the names that come out of them are those of python-crfsuite, so that dictionaries written for it, as JSON
-/// for instance, give the same attributes here:
+/// The kinds of values and the resulting attribute names are those of python-crfsuite. So a dictionary written for it, for
+/// instance as JSON, gives the same attributes here:
 ///
 /// | feature under `key` | attributes |
 /// |---|---|
@@ -17,7 +17,7 @@ use crate::Instance;
 /// | `Number(x)` | `key` of value x |
 /// | `Text(text)` | `key:text` |
 /// | `List(items)` | `key:item` for each |
-/// | `Map(features)` | `key:` before what comes out of each |
+/// | `Map(features)` | the attributes of each feature, with `key:` in front |
 ///
 /// ```
 /// use std::collections::BTreeMap;
@@ -81,7 +81,7 @@ impl Feature {
 }
 
 impl Instance {
-    /// Gives the last token the attributes of a feature.
+    /// Adds the attributes of a feature to the last token.
     ///
     /// # Panics
     /// Before the first token.

@@ -6,11 +6,12 @@ use fenchel_graphical::chain::{Chain, stride};
 use crate::layout::Rows;
 use crate::{Problem, Weights, radius_upper};
 
-/// The terms `f_i(w) = log Z_i(w) - s_w(x_i, y_i)` of a [`Problem`], one a sequence, over the flat weights.
+/// The terms `f_i(w) = log Z_i(w) - s_w(x_i, y_i)` of a [`Problem`], one per sequence, as functions of the flat weights.
 ///
-/// Opens `sgd`, `svrg` and `saga` of [`fenchel_finite_sum::general`] to conditional random fields: baselines, since their
-/// steps follow the worst sequence. A term depends on the attributes of its sequence, bias, begin, end and the transitions;
-/// the lists of these weights take 4 bytes an entry, and SAGA's table 8 more.
+/// With this type `sgd`, `svrg` and `saga` of [`fenchel_finite_sum::general`] can train conditional random fields. They are
+/// baselines, since the worst sequence determines their step size. A term depends on the weights of the attributes of its
+/// sequence, of bias, begin and end, and of the transitions. The lists of these weights take 4 bytes per entry, and the table
+/// of SAGA 8 more.
 ///
 /// ```
 /// use fenchel_crf::{CrfFiniteSum, Dataset, Features, Problem, Token};
@@ -53,7 +54,7 @@ pub struct Scratch {
 }
 
 impl<'p, 'a> CrfFiniteSum<'p, 'a> {
-    /// Lists the weights that every term depends on. O(total length of the lists).
+    /// Lists the weights that each term depends on. O(total length of the lists).
     pub fn new(problem: &'p Problem<'a>) -> Self {
         let data = problem.data();
         let (labels, layout) = (data.labels(), &problem.layout);
@@ -72,7 +73,7 @@ impl<'p, 'a> CrfFiniteSum<'p, 'a> {
         CrfFiniteSum { problem, supports, ends, smoothness }
     }
 
-    /// Flat weights with names.
+    /// Converts flat weights to [`Weights`].
     ///
     /// # Panics
     /// If `x` has another length than [`dimension`](FiniteSum::dimension).

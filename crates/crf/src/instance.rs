@@ -1,11 +1,11 @@
-//! One sequence as attributes in words, before any of them has a number.
+//! A sequence whose attributes are strings.
 
 use std::ops::Range;
 
 /// A sequence of tokens, each with attributes (a name and a value) and a label.
 ///
-/// The strings lie in one buffer, so that an instance can be cleared and filled again at no cost. An attribute of the value
-/// 1 is what taggers of text mostly use: "the word before is *in*".
+/// All strings are stored in one buffer, so that an instance can be cleared and refilled without allocation. Attributes for
+/// text usually have the value 1: they state a fact such as "the word before is *in*".
 ///
 /// ```
 /// use fenchel_crf::Instance;
@@ -35,7 +35,7 @@ impl Instance {
         Instance::default()
     }
 
-    /// One attribute list a token, all of value 1, without labels.
+    /// Makes an instance without labels from one list of attributes per token. All attributes have the value 1.
     pub fn from_lists<T: AsRef<[S]>, S: AsRef<str>>(tokens: &[T]) -> Self {
         let mut instance = Instance::new();
         for token in tokens {
@@ -55,7 +55,7 @@ impl Instance {
         self.starts.clear();
     }
 
-    /// Appends a token; what is pushed next belongs to it. Its label may be empty where it is not known.
+    /// Appends a token. Attributes pushed afterwards belong to it. The label may be empty if it is not known.
     pub fn begin_token(&mut self, label: &str) {
         self.starts.push(self.attributes.len());
         let label = self.write(label);
@@ -64,8 +64,8 @@ impl Instance {
 
     /// Gives the last token an attribute.
     ///
-    /// # Panics
-    /// Before the first token.
+    /// Adds an attribute to the last token.
+    /// If there is no token yet.
     pub fn push(&mut self, name: &str, value: f64) {
         self.push_parts(&[name], value);
     }

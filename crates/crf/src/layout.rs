@@ -1,8 +1,8 @@
-//! Where each weight lies in one flat vector, and the sums over a sequence that read and write it.
+//! The layout of the weights in one flat vector, and the sums over a sequence that read and write it.
 //!
-//! With all features a row of `W` is `stride(K)` numbers, zero beyond `K`. With the observed ones only it is one number a
-//! label seen with the attribute: most attributes of text were seen with one label, so that the vector is many times
-//! shorter and stays in the cache. The transitions follow as `K` rows of `stride(K)`.
+//! With all features a row of `W` has `stride(K)` numbers, which are zero beyond `K`. With the observed features only, it has
+//! one number per label that occurs with the attribute. In text most attributes occur with one label, so that the vector is
+//! many times shorter and stays in the cache. The transitions follow as `K` rows of `stride(K)`.
 
 use fenchel_graphical::chain::{Chain, stride};
 use fenchel_linalg::{Invalid, lanes};

@@ -1,4 +1,4 @@
-//! L-BFGS on the primal problem; with an l1 penalty OWL-QN.
+//! L-BFGS on the primal problem, and OWL-QN with an l1 penalty.
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::lbfgs::{Lbfgs, LbfgsSettings, Owlqn, Smooth};
@@ -7,14 +7,15 @@ use fenchel_optim::{Certificate, Observer, Solution};
 use crate::objective::Objective;
 use crate::{Error, Problem, Weights};
 
-/// Minimises `P` by L-BFGS, from zero or from given weights; a pass is one gradient, n oracle calls.
+/// Minimises `P` by L-BFGS, from zero or from given weights. A pass is one gradient, which takes n oracle calls.
 ///
-/// The batch method, on all cores with the same bits for any number of threads. It needs many more passes than
-/// [`sdca`](fn@crate::sdca) on sparse text and little memory beside the weights: `8 d (2 memory + 5)` bytes, and `8 d`
-/// for each thread, up to eight. The certificate is the duality gap `norm(grad P)^2 / (2 l2)`.
+/// This batch method runs on all cores, and gives the same bits with any number of threads. On sparse text it needs many more
+/// passes than [`sdca`](fn@crate::sdca). Beside the weights it needs little memory: `8 d (2 memory + 5)` bytes for `d` weights
+/// and `memory` pairs, and `8 d` for each of up to eight threads. The certificate is the duality gap `norm(grad P)^2 / (2 l2)`.
 ///
-/// The start costs a pass, and so does every point that a line search tries. A run takes one step at least, which is two passes,
-/// and finishes a step that has begun: it may end above its limit of passes, by what the search of its last step tried beyond it.
+/// The start costs a pass, and so does every point that a line search tries. A run takes at least one step, which is two
+/// passes. It finishes every step that it has begun, so that it may exceed its limit of passes by the trials of its last line
+/// search.
 ///
 /// ```
 /// use fenchel_crf::{Dataset, Features, Problem, Token, lbfgs};
@@ -31,7 +32,7 @@ use crate::{Error, Problem, Weights};
 /// # Ok::<(), fenchel_crf::Error>(())
 /// ```
 ///
-/// Source: J. Nocedal and S. Wright, "Numerical Optimization" (2006), algorithm 7.5, as [`fenchel_optim::lbfgs`] has it.
+/// Source: J. Nocedal and S. Wright, "Numerical Optimization" (2006), algorithm 7.5, implemented in [`fenchel_optim::lbfgs`].
 ///
 /// # Errors
 /// [`Error::Invalid`] for settings out of range or a start of another shape or not finite.
@@ -50,10 +51,10 @@ pub fn lbfgs<'p, 'a, O: Observer<Lbfgs<Likelihood<'p, 'a>>>>(
     Ok(Solution { state: problem.layout.unpack(&solution.state.point), report: solution.report })
 }
 
-/// Minimises `P(w) + l1 norm(w)_1` by OWL-QN, from zero or from given weights: CRFsuite's `c1 = n l1`.
+/// Minimises `P(w) + l1 norm(w)_1` by OWL-QN, from zero or from given weights. CRFsuite's parameter is `c1 = n l1`.
 ///
-/// Weights that do not pay become exactly zero, biases and transitions included. A pass is one gradient; the certificate is
-/// the duality gap `norm(g)^2 / (2 l2)` with `g` the subgradient of least norm.
+/// Weights that do not reduce the objective become exactly zero, biases and transitions included. A pass is one gradient. The
+/// certificate is the duality gap `norm(g)^2 / (2 l2)`, where `g` is the subgradient of least norm.
 ///
 /// ```
 /// use fenchel_crf::{Dataset, Features, Problem, Token, owlqn};
@@ -70,8 +71,8 @@ pub fn lbfgs<'p, 'a, O: Observer<Lbfgs<Likelihood<'p, 'a>>>>(
 /// # Ok::<(), fenchel_crf::Error>(())
 /// ```
 ///
-/// Source: G. Andrew and J. Gao, "Scalable training of L1-regularized log-linear models" (2007), as
-/// [`fenchel_optim::lbfgs::owlqn`] has it.
+/// Source: G. Andrew and J. Gao, "Scalable training of L1-regularized log-linear models" (2007), implemented in
+/// [`fenchel_optim::lbfgs::owlqn`].
 ///
 /// # Errors
 /// As [`lbfgs`], and [`Error::Invalid`] for a negative `l1`.
@@ -94,8 +95,8 @@ pub fn owlqn<'p, 'a, O: Observer<Owlqn<Likelihood<'p, 'a>>>>(
     Ok(Solution { state: problem.layout.unpack(&solution.state.point), report: solution.report })
 }
 
-/// The objective of a [`Problem`] as a smooth function of flat weights: what an observer of [`lbfgs`] meets, and what opens any
-/// method for [`Smooth`] functions to conditional random fields.
+/// The objective of a [`Problem`] as a smooth function of flat weights. Observers of [`lbfgs`] receive it, and any method for
+/// [`Smooth`] functions can use it to train conditional random fields.
 pub struct Likelihood<'p, 'a> {
     problem: &'p Problem<'a>,
     objective: Objective<'p, 'a>,
@@ -107,8 +108,8 @@ impl<'p, 'a> Likelihood<'p, 'a> {
         Likelihood { problem, objective: Objective::new(problem) }
     }
 
-    /// The flat vector of weights, in the order of [`value_gradient`](Smooth::value_gradient). Weights of features that the
-    /// problem does not have are left out.
+    /// The flat vector of given weights, in the order of [`value_gradient`](Smooth::value_gradient). Weights of features that
+    /// the problem does not have are ignored.
     ///
     /// # Errors
     /// [`Error::Invalid`] for weights of another shape or that are not finite.
@@ -117,7 +118,7 @@ impl<'p, 'a> Likelihood<'p, 'a> {
         self.problem.layout.pack(weights)
     }
 
-    /// Flat weights with names.
+    /// Converts flat weights to [`Weights`].
     ///
     /// # Panics
     /// If `w` has another length than [`dimension`](Smooth::dimension).

@@ -1,4 +1,4 @@
-//! Conditional random fields with certified training: linear chains, and graphs with a narrow junction tree.
+//! Conditional random fields with certified training, on linear chains and on graphs of small treewidth.
 //!
 //! A sequence of `T` tokens with attributes `x` has the labelling `y` with probability
 //!
@@ -6,29 +6,30 @@
 //! p(y | x; w) = exp(<w, F(x, y)>) / Z(x; w),   F(x, y) = sum_t [attribute x label] + sum_t [label x next label]
 //! ```
 //!
-//! and training minimises the mean of `-log p(y_i | x_i; w)` over `n` sequences plus `(l2/2) ||w||^2 + l1 ||w||_1`. The dual
-//! of that problem is over one distribution a sequence, represented by its marginals of single labels and neighbouring pairs;
-//! one call of the oracle (forward-backward at the current weights) gives a block's ascent direction *and* its share of the
-//! duality gap, so that a run proves how far from the optimum it is while it goes.
+//! Training minimises the mean of `-log p(y_i | x_i; w)` over `n` sequences plus `(l2/2) ||w||^2 + l1 ||w||_1`. The dual
+//! problem has one distribution per sequence, represented by its marginals of single labels and of neighbouring pairs. These
+//! variables of one sequence are called a block. One call of the oracle, which is the forward-backward algorithm at the current
+//! weights, gives an ascent direction for a block *and* its part of the duality gap. So a run knows at any time how far it is
+//! from the optimum.
 //!
 //! | question | use |
 //! |---|---|
-//! | from labelled sentences to a model | [`CorpusBuilder`] or [`text`], then [`Crf`] |
-//! | labels, the k best labellings, marginals, spans, for new sentences | [`CrfModel`], [`Tagger`] |
+//! | train a model on labelled sentences | [`CorpusBuilder`] or [`text`], then [`Crf`] |
+//! | labels, the k best labellings, marginals and spans of new sentences | [`CrfModel`], [`Tagger`] |
 //! | only labellings that a scheme such as BIO allows | [`LabelScheme`], [`Tagger::with_scheme`] |
-//! | choose the trainer and see it work | [`Problem`] and [`sdca`](fn@sdca), [`lbfgs`](fn@lbfgs), [`owlqn`](fn@owlqn), [`oeg`](fn@oeg), [`sag`](fn@sag) |
+//! | choose a training method and observe it | [`Problem`] and [`sdca`](fn@sdca), [`lbfgs`](fn@lbfgs), [`owlqn`](fn@owlqn), [`oeg`](fn@oeg), [`sag`](fn@sag) |
 //! | labels on trees, skip chains, narrow grids | [`GraphCrf`], [`graph_sdca`](fn@graph_sdca), [`graph_lbfgs`](fn@graph_lbfgs) |
 //! | the same objective for any incremental method | [`CrfFiniteSum`] |
-//! | memory of the marginals before anything is allocated | [`memory`](fn@memory) |
+//! | memory of the marginals, before anything is allocated | [`memory`](fn@memory) |
 //!
 //! | symbol | name | unit |
 //! |---|---|---|
 //! | `n`, `N`, `K` | sequences, tokens, labels | |
-//! | pass | `n` oracle calls | one forward-backward a sequence |
+//! | pass | `n` oracle calls | one forward-backward per sequence |
 //! | `g_i` | gap of a block, `KL(m_i, p(. \| x_i; w))` | nats |
 //!
-//! [`sdca`](fn@sdca) needs about a tenth of the passes of L-BFGS on sparse text and `K^2 N` stored numbers; [`lbfgs`](fn@lbfgs)
-//! needs little memory and uses all cores. [`Crf`] takes the first where its memory is allowed.
+//! On sparse text [`sdca`](fn@sdca) needs about a tenth of the passes of L-BFGS, and stores `K^2 N` numbers.
+//! [`lbfgs`](fn@lbfgs) needs little memory and uses all cores. [`Crf`] uses `sdca` if its memory is within the limit.
 #![forbid(unsafe_code)]
 
 mod builder;

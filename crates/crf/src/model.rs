@@ -1,4 +1,4 @@
-//! A trained model: the weights and the words behind them.
+//! A trained model: the weights, and the names of attributes and labels.
 
 use std::sync::{Arc, OnceLock};
 
@@ -12,7 +12,8 @@ use crate::records::Records;
 use crate::text::Template;
 use crate::{Error, Instance, Tagger, Vocabulary, Weights};
 
-/// A linear-chain conditional random field with names: tags sequences, is saved and loaded, shows its weights.
+/// A trained linear-chain conditional random field with names. It tags sequences, can be saved and loaded, and shows its
+/// weights.
 ///
 /// ```
 /// use fenchel_crf::{CrfModel, Instance, Saved, Vocabulary, Weights};
@@ -36,9 +37,10 @@ pub struct CrfModel {
     attributes: Vocabulary,
     labels: Vocabulary,
     weights: Weights,
-    /// How the training ended and what it proved; `None` for a model that was not trained here.
+    /// How the training ended and what it proved. `None` if the model was not trained in this process.
     pub report: Option<Report>,
-    /// What made the attributes, where they come from columns: kept with the model, so that new text gets the same ones.
+    /// The templates, if attributes are made from columns. They are stored with the model, so that new text gets the same
+    /// attributes.
     pub template: Option<Template>,
     tables: Tables,
 }
@@ -70,11 +72,11 @@ impl CrfModel {
         Ok(CrfModel { attributes, labels, weights, report, template, tables })
     }
 
-    /// Puts other weights in the place of the old ones, for instance those of a training that goes on, to look at how well they
-    /// tag. The report, which speaks of the old ones, goes.
+    /// Replaces the weights, for instance by those of a training in progress, to measure how well they tag. The report is
+    /// removed, because it belongs to the old weights.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for weights of another shape or that are not finite; the model is then as before.
+    /// [`Error::Invalid`] for weights of another shape or that are not finite; the model is then unchanged.
     pub fn set_weights(&mut self, weights: Weights) -> Result<(), Error> {
         self.weights = fitting(weights, self.attributes.len(), self.labels.len())?;
         self.report = None;
@@ -82,8 +84,8 @@ impl CrfModel {
         Ok(())
     }
 
-    /// The weights for other vocabularies, by name: those of attributes and labels that this model has, else zero. A start for
-    /// [`Crf::fit_watched`](crate::Crf::fit_watched) on another corpus.
+    /// The weights for other vocabularies, matched by name. Attributes and labels that this model does not have get weight
+    /// zero. The result is a start for [`Crf::fit_watched`](crate::Crf::fit_watched) on another corpus.
     pub fn weights_for(&self, attributes: &Vocabulary, labels: &Vocabulary) -> Weights {
         let mut weights = Weights::zeros(attributes.len(), labels.len());
         let known: Vec<(usize, usize)> = labels
@@ -124,8 +126,8 @@ impl CrfModel {
         &self.weights
     }
 
-    /// A tagger: holds what inference needs, for many sequences one after the other. The first one makes a table of
-    /// the weights by name, which the model keeps. O(A K).
+    /// A tagger, which has the buffers for inference on many sequences. The first call makes a table of the weights by name,
+    /// which the model keeps. O(A K).
     pub fn tagger(&self) -> Tagger<'_> {
         let make = || Arc::new(Records::new(&self.attributes, &self.weights));
         Tagger::new(self, self.tables.0.get_or_init(make).clone())
@@ -140,16 +142,17 @@ impl CrfModel {
         self.tagger().tag(instance)
     }
 
-    /// Tags many sequences on all cores (with the feature `parallel`); the results do not depend on their number.
+    /// Tags many sequences on all cores (with the feature `parallel`). The results do not depend on the number of cores.
     ///
     /// # Errors
-    /// Those of [`Tagger::tag`], of the first sequence that has one and with its number: [`Error::InSequence`].
+    /// The error of [`Tagger::tag`] for the first sequence that has one, with the number of the sequence:
+    /// [`Error::InSequence`].
     pub fn tag_all(&self, instances: &[Instance]) -> Result<Vec<Vec<&str>>, Error> {
         self.tagger().for_all(instances, Tagger::tag)
     }
 
-    /// The share of tokens that get the label that their instance gives them. A label that the model does not know counts as
-    /// wrong. For scores of spans see `ChunkCounts` of `fenchel-metrics`.
+    /// The fraction of tokens whose predicted label is the label of their instance. A label that the model does not know counts
+    /// as wrong. For scores of spans see `ChunkCounts` of `fenchel-metrics`.
     ///
     /// ```
     /// # use fenchel_crf::{CrfModel, Instance, Vocabulary, Weights};
@@ -181,7 +184,7 @@ impl CrfModel {
         Ok(right as f64 / tokens as f64)
     }
 
-    /// The `count` weights of attributes that are largest in size, with attribute and label. O(A K).
+    /// The `count` weights of attributes with the largest absolute values, with attribute and label. O(A K).
     pub fn largest_state_weights(&self, count: usize) -> Vec<(&str, &str, f64)> {
         let attributes = self.weights.attributes();
         let all =
@@ -192,7 +195,8 @@ impl CrfModel {
         largest(all.map(name).collect(), count)
     }
 
-    /// The `count` weights of attributes for one label that are largest in size; `None` for a label that the model does not have.
+    /// The `count` weights of attributes for one label with the largest absolute values. `None` for a label that the model does
+    /// not have.
     pub fn largest_weights_of(&self, label: &str, count: usize) -> Option<Vec<(&str, f64)>> {
         let k = self.labels.get(label)? as usize;
         let column = self.weights.emission.column(k);
@@ -202,7 +206,7 @@ impl CrfModel {
         Some(largest(named, count).into_iter().map(|(name, _, w)| (name, w)).collect())
     }
 
-    /// The `count` transition weights that are largest in size, from label to label.
+    /// The `count` transition weights with the largest absolute values, with both labels.
     pub fn largest_transition_weights(&self, count: usize) -> Vec<(&str, &str, f64)> {
         let name = |((j, k), &w): ((usize, usize), &f64)| {
             (self.labels.name(j as u32), self.labels.name(k as u32), w)
@@ -213,8 +217,8 @@ impl CrfModel {
         )
     }
 
-    /// Sets weights of at most `threshold` in size to zero and drops attributes that have none left. Returns the number of
-    /// attributes dropped. The certificate in `report` speaks of the model before.
+    /// Sets weights of absolute value at most `threshold` to zero, and removes attributes that have no other weights. Returns
+    /// the number of attributes removed. The certificate in `report` still belongs to the model before the change.
     ///
     /// # Errors
     /// [`Error::Invalid`] for a negative threshold.

@@ -1,4 +1,4 @@
-//! Value and gradient of the objective, on all cores.
+//! Value and gradient of the objective, computed on all cores.
 
 use std::ops::Range;
 
@@ -196,7 +196,7 @@ impl Smooth for Objective<'_, '_> {
 }
 
 impl Problem<'_> {
-    /// `P(w)`; weights outside the support count as 0. One pass, n oracle calls.
+    /// The objective `P(w)`; weights outside the support count as 0. One pass, which takes n oracle calls.
     ///
     /// # Errors
     /// [`Error::Invalid`] for weights of another shape or not finite; [`Error::Chain`] if a score overflows.

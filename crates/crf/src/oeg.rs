@@ -1,7 +1,8 @@
-//! Online exponentiated gradient: dual ascent that moves the scores of a block and not its probabilities.
+//! Online exponentiated gradient (OEG): dual ascent that averages the scores of a block instead of its probabilities.
 //!
-//! A step on block `i` with rate `r` goes to `m_i(y)^(1-r) exp(r s_w(x_i, y))`, normalised: the mixture of the block's
-//! distribution and the model's on the scale of scores. Both are chains, and so is the mixture; its potentials are
+//! A step on block `i` with rate `r` replaces its distribution by `m_i(y)^(1-r) exp(r s_w(x_i, y))`, normalised. This is the
+//! geometric mixture of the distribution of the block and that of the model. Both are chains, and so is the mixture. With the
+//! unary scores `u` and the pair scores `M` of the model, its potentials are
 //!
 //! | potential | value |
 //! |---|---|
@@ -9,8 +10,9 @@
 //! | pair `(t, t + 1)` | `r M(j, k) + (1 - r) (log m_t(j, k) - log m_t(j))` |
 //! | position `t` | `r u_t(k)`, and `(1 - r) log m_0(k)` if it is the only one |
 //!
-//! Pairs enter as conditional probabilities, so that no potential is large. One sum-product gives the marginals, which
-//! replace the old ones: adding a difference would lose entries that fall by many orders of magnitude.
+//! Pairs enter as conditional probabilities, so that no potential is large. One run of forward-backward gives the new
+//! marginals, which replace the old ones. Adding a difference instead would lose entries that decrease by many orders of
+//! magnitude.
 
 use fenchel_graphical::chain::{Chain, ChainMarginals, stride};
 use fenchel_linalg::{Invalid, lanes};
@@ -32,15 +34,15 @@ const REFRESH: u64 = 50;
 ///
 /// | field | default | meaning |
 /// |---|---|---|
-/// | `rate` | 0.5 | first rate of every block, in (0, 1]; a small one costs the first passes |
-/// | `growth` | 1.05 | what a rate is multiplied by after a step that raised the dual |
-/// | `shrink` | 0.5 | and after one that lowered it and is tried again |
-/// | `retries` | 40 | smaller rates tried before the block is left as it is; each costs an oracle call |
+/// | `rate` | 0.5 | first rate of every block, in (0, 1]; a small rate makes the first passes slow |
+/// | `growth` | 1.05 | factor of the rate after a step that raised the dual |
+/// | `shrink` | 0.5 | factor of the rate after a step that lowered the dual; the step is tried again |
+/// | `retries` | 40 | smaller rates tried before the block is left unchanged; each trial costs an oracle call |
 /// | `tolerance` | 1e-12 | change of the dual, relative to its terms, that is taken for rounding |
-/// | `init` | `Smoothed { smoothing: 1e-3 }` | where a cold start starts |
-/// | `order` | uniform | the visits |
+/// | `init` | `Smoothed { smoothing: 1e-3 }` | marginals of a cold start |
+/// | `order` | uniform | order of the sequences |
 /// | `max_memory` | 4 GiB | bytes that the marginals may take |
-/// | `seed` | 0 | of the visits |
+/// | `seed` | 0 | seed of the order |
 /// | `stop` | see [`Stop`] | when to end |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -105,15 +107,16 @@ impl OegSettings {
     }
 }
 
-/// Online exponentiated gradient on the dual: one block at a time, with a rate a block that grows and shrinks.
+/// Online exponentiated gradient on the dual. It updates one block at a time, with a rate per block that grows and shrinks.
 ///
-/// The classical competitor of [`sdca`](fn@crate::sdca), kept for comparisons: the same memory in `f64`, an exponential and
-/// a logarithm a pair, about 1.1 to 1.2 oracle calls a step, and several times more passes. The dual never falls; `P` may
-/// rise between passes. Where `n l2` is tiny it takes thousands of passes.
+/// This method is the classical competitor of [`sdca`](fn@crate::sdca), and is here for comparisons. It needs the same memory
+/// as `sdca` in `f64`, an exponential and a logarithm per pair, and about 1.1 to 1.2 oracle calls per step. It takes several
+/// times more passes. The dual never decreases; `P` may increase between passes. If `n l2` is tiny it takes thousands of
+/// passes.
 ///
-/// Source: M. Collins, A. Globerson, T. Koo, X. Carreras, P. Bartlett, "Exponentiated gradient algorithms for conditional
-/// random fields and max-margin Markov networks" (2008); as a competitor in Le Priol, Piche, Lacoste-Julien (2018),
-/// section 6.4.
+/// Sources: M. Collins, A. Globerson, T. Koo, X. Carreras, P. Bartlett, "Exponentiated gradient algorithms for conditional
+/// random fields and max-margin Markov networks" (2008); the comparison in Le Priol, Piche and Lacoste-Julien (2018), section
+/// 6.4.
 ///
 /// # Errors
 /// [`Error::Refused`] before anything is allocated; [`Error::Invalid`] for settings out of range or a start of another
@@ -131,7 +134,7 @@ pub fn oeg<'p, 'a, O: Observer<Oeg<'p, 'a>>>(
     Ok(Solution { state: DualState { weights, marginals: method.marginals }, report })
 }
 
-/// Exponentiated gradient on one problem: what an observer of [`oeg`](fn@oeg) sees.
+/// The running method: observers of [`oeg`](fn@oeg) receive it.
 pub struct Oeg<'p, 'a> {
     problem: &'p Problem<'a>,
     growth: f64,

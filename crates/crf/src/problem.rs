@@ -1,17 +1,17 @@
-//! The regularised likelihood of a data set.
+//! The regularised likelihood of a data set of sequences.
 
 use fenchel_linalg::{Invalid, lanes};
 
 use crate::layout::Layout;
 use crate::{Dataset, Error, Features, Weights};
 
-/// The training problem `P(w) = l2/2 norm(w)^2 + 1/n sum_i [log Z_i(w) - s_w(x_i, y_i)]`, per *sequence*.
+/// The training problem `P(w) = l2/2 norm(w)^2 + 1/n sum_i [log Z_i(w) - s_w(x_i, y_i)]`, a mean over *sequences*.
 ///
-/// Its dual, over marginals `m` with the weights `w(m) = 1/(l2 n) sum_i [F(x_i, y_i) - E_m F(x_i, .)]`, is
-/// `D(m) = -l2/2 norm(w(m))^2 + 1/n sum_i H(m_i)`, and `P(w) >= D(m)` for every pair.
-/// Everything is regularised, biases and transitions included.
+/// The variables of the dual are marginals `m`, with the weights `w(m) = 1/(l2 n) sum_i [F(x_i, y_i) - E_m F(x_i, .)]`. The
+/// dual objective is `D(m) = -l2/2 norm(w(m))^2 + 1/n sum_i H(m_i)`, and `P(w) >= D(m)` for all `w` and `m`. All weights are
+/// regularised, biases and transitions included.
 ///
-/// CRFsuite's `c2` weighs the squared norm against the *sum* of the terms: `c2 = n l2 / 2`.
+/// CRFsuite adds its penalty to the *sum* of the terms instead of the mean: its parameter is `c2 = n l2 / 2`.
 ///
 /// Source: R. Le Priol, A. Piche, S. Lacoste-Julien, "Adaptive stochastic dual coordinate ascent for conditional random
 /// fields" (2018), equations (1) to (4).
@@ -26,7 +26,7 @@ pub struct Problem<'a> {
 }
 
 impl<'a> Problem<'a> {
-    /// A problem with `l2 > 0`; the documents use `1 / n`. O(entries log entries).
+    /// A problem with `l2 > 0`; Le Priol et al. use `1 / n`. O(entries log entries).
     ///
     /// # Errors
     /// [`Error::Invalid`] for no sequences, fewer than 2 labels or `l2` out of range; [`Error::Refused`] beyond 2^32 weights.
@@ -45,7 +45,7 @@ impl<'a> Problem<'a> {
         Ok(problem)
     }
 
-    /// A problem regularised as CRFsuite's `c2` says: `l2 = 2 c2 / n`.
+    /// A problem with the regularisation of CRFsuite's `c2`: `l2 = 2 c2 / n`.
     ///
     /// # Errors
     /// Those of [`new`](Problem::new).

@@ -1,18 +1,20 @@
-//! How far the features of other labellings are from the true ones.
+//! Radii: the largest distance of the features of other labellings from the true features.
 //!
-//! `R_i = max_y norm(F(x_i, y_i) - F(x_i, y))^2` measures how curved a block is: `1 + R_i / (l2 n)` is the condition of its
-//! subproblem, the weight of importance sampling and the inverse of the step of the theory.
+//! The squared radius `R_i = max_y norm(F(x_i, y_i) - F(x_i, y))^2` measures the curvature of block `i`. The condition number
+//! of its subproblem is `1 + R_i / (l2 n)`. It is the weight of importance sampling, and the inverse of the step size of the
+//! theory.
 
 use fenchel_graphical::chain::stride;
 
 use crate::{Dataset, Sequence};
 
-/// The value of the documents for sequence `i`: that of labelling every token with a label that the sequence does not have
-/// (the rarest one if it has all).
+/// The estimate of `R_i` by Le Priol et al.: the value for labelling every token with a label that the sequence does not have.
+/// If it has all labels, the rarest is taken.
 ///
-/// Exact for non-negative attributes if a label is absent; otherwise it may be too small, and bounds nothing.
+/// The estimate is exact for non-negative attributes if some label is absent. Otherwise it may be too small, so that it is not
+/// a bound.
 ///
-/// Source: Le Priol, Piche, Lacoste-Julien (2018), appendix C.
+/// Source: Le Priol, Piche and Lacoste-Julien (2018), appendix C.
 ///
 /// # Panics
 /// If there is no sequence `i`.
@@ -26,10 +28,10 @@ pub fn radius_heuristic(data: &Dataset, i: usize) -> f64 {
     distance(data.labels(), &sequence, truth, &other)
 }
 
-/// An upper bound of `R_i` for any attributes, at most four times too large where they are not negative.
+/// An upper bound of `R_i` for any attributes. For non-negative attributes it is at most four times too large.
 ///
-/// With `B^2 = norm(sum_t |x_t|)^2 + (T - 1)^2 >= norm(F(x, y))^2`, biases included: `norm(F(x_i, y_i))^2 + B^2` for attributes
-/// that are not negative, `(norm(F(x_i, y_i)) + B)^2` otherwise.
+/// Let `B^2 = norm(sum_t |x_t|)^2 + (T - 1)^2 >= norm(F(x, y))^2`, biases included. The bound is `norm(F(x_i, y_i))^2 + B^2`
+/// for non-negative attributes, and `(norm(F(x_i, y_i)) + B)^2` otherwise.
 ///
 /// # Panics
 /// If there is no sequence `i`.

@@ -1,4 +1,4 @@
-//! What tagging reads of an attribute, in one place.
+//! The table in which tagging finds the weights of an attribute.
 
 use std::ops::Range;
 
@@ -12,19 +12,21 @@ use crate::{Instance, Weights};
 
 /// The weights of attributes by name.
 ///
-/// Tagging text is looking up names, and a look at memory that is not in the cache costs as much as all the rest of an attribute.
-/// Hence two looks an attribute: a slot of a hash table, and a record with the name, to compare, and the weights.
+/// Tagging text means looking up names. A read of memory that is not in the cache costs as much as all other work on an
+/// attribute. So an attribute needs only two such reads: a slot of a hash table, and a record with the name, for comparison,
+/// and the weights.
 ///
-/// | record, in words of 8 bytes | |
+/// | 8-byte words of a record | content |
 /// |---|---|
-/// | 1 | a [`Header`]: bytes of the name, and what follows |
-/// | as many as it takes | the name, zeros behind |
-/// | 1 | the weight, if one is not zero; the header has its label |
-/// | or 2 a weight | the label, the bits of the weight |
-/// | or [`stride`] | all weights, zeros behind, where that is quicker |
+/// | 1 | a [`Header`]: length of the name, and the kind of the record |
+/// | as many as needed | the name, padded with zeros |
+/// | 1 | the weight, if a single one is not zero; the header has its label |
+/// | or 2 per weight | the label, and the bits of the weight |
+/// | or [`stride`] | all weights, padded with zeros, where that is faster |
 ///
-/// A record that fits into a line of the cache does not lie in two. Vocabularies number names by their first appearance, which frequent
-/// ones make early: their records lie side by side, and their slots are also in a table that is small enough for the cache.
+/// A record that fits into one cache line does not cross a line boundary. Vocabularies number names by their first appearance,
+/// so that frequent names have small numbers. Their records are adjacent, and a second table of slots for them is small enough
+/// for the cache.
 #[derive(Debug)]
 pub(crate) struct Records {
     words: Vec<u64>,

@@ -1,18 +1,18 @@
-//! Which labels may follow which.
+//! Labelling schemes: which label may follow which.
 
 use fenchel_graphical::chain::Chain;
 
 use crate::{Error, Vocabulary};
 
-/// A labelling scheme of chunks that decoding is held to.
+/// A labelling scheme of chunks. Decoding can be restricted to the labellings that it allows.
 ///
-/// | scheme | legal |
+/// | scheme | allowed labellings |
 /// |---|---|
-/// | `Any` | everything |
-/// | `Bio` (IOB2) | `I-X` only behind `B-X` or `I-X` |
-/// | `Iobes` | `B-X` and `I-X` only before `I-X` or `E-X`, which are only behind these |
+/// | `Any` | all |
+/// | `Bio` (IOB2) | `I-X` only directly after `B-X` or `I-X` |
+/// | `Iobes` | `B-X` and `I-X` only directly before `I-X` or `E-X`, and these only directly after `B-X` or `I-X` |
 ///
-/// Labels that are not of the form mark-type are free.
+/// Labels that are not of the form mark-type are not restricted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LabelScheme {
     /// No restriction.
@@ -20,7 +20,7 @@ pub enum LabelScheme {
     Any,
     /// IOB2: every chunk begins with `B`.
     Bio,
-    /// `S` for chunks of one token, `E` for the last of longer ones.
+    /// `S` marks chunks of one token, `E` the last token of longer chunks.
     Iobes,
 }
 

@@ -1,4 +1,4 @@
-//! Which features have a weight.
+//! The features of a model: which pairs have a weight.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,24 +8,24 @@ pub enum Support {
     /// All of them.
     #[default]
     All,
-    /// Those that occur in the data, as in CRFsuite. Several times fewer weights, and another optimum.
+    /// The pairs that occur in the data, as in CRFsuite. The model has several times fewer weights and another optimum.
     Observed,
 }
 
-/// Which features a model has: by default all, `(A + 3) K + K^2` weights.
+/// The features of a model. By default all pairs have a weight, which makes `(A + 3) K + K^2` weights.
 ///
 /// | field | default | meaning |
 /// |---|---|---|
 /// | `states` | `All` | which pairs of attribute and label have a weight |
-/// | `transitions` | `All` | which pairs of labels, one behind the other, have a weight |
-/// | `bias` | true | a row of weights that every token has |
-/// | `ends` | true | a row for the first token and one for the last |
+/// | `transitions` | `All` | which pairs of successive labels have a weight |
+/// | `bias` | true | one weight per label that every token has |
+/// | `ends` | true | one weight per label for the first token, and one for the last |
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Features {
-    /// Which pairs of attribute and label have a weight, those of bias and ends included.
+    /// Which pairs of attribute and label have a weight. Bias and ends count as attributes.
     pub states: Support,
-    /// Which pairs of labels, one behind the other, have a weight.
+    /// Which pairs of successive labels have a weight.
     pub transitions: Support,
     /// Whether every token has a bias.
     pub bias: bool,
@@ -41,7 +41,7 @@ impl Default for Features {
 }
 
 impl Features {
-    /// Those of CRFsuite: what occurs in the data, no bias, no weights for the ends.
+    /// The features of CRFsuite: pairs that occur in the data, no bias, no weights for the ends.
     pub const fn crfsuite() -> Self {
         let (states, transitions) = (Support::Observed, Support::Observed);
         Features { states, transitions, bias: false, ends: false }

@@ -1,7 +1,7 @@
-//! Data sets from a seed, of the kinds that tell the methods apart: sparse text and dense images.
+//! Generated data sets of two kinds on which training methods differ: sparse text and dense images.
 //!
-//! On [`text_like`] data most attributes are seen in few sequences, blocks are nearly independent, and dual ascent by gaps
-//! needs the fewest passes; on [`ocr_like`] data every sequence has the same 128 attributes.
+//! On [`text_like`] data most attributes occur in few sequences, so that the blocks are nearly independent, and dual ascent by
+//! gaps needs the fewest passes. On [`ocr_like`] data every sequence has the same 128 attributes.
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::random::{Generator, stream};
@@ -22,13 +22,13 @@ pub struct TextLike {
     pub labels: usize,
     /// Words of a template; default 20,000.
     pub words: usize,
-    /// Attributes of a token, one a template; default 12.
+    /// Number of attributes per token, one per template; default 12.
     pub templates: usize,
     /// Mean length of a sequence; default 13.
     pub mean_length: f64,
-    /// Exponent of the law of Zipf that words follow; default 1.1.
+    /// Exponent of Zipf's law, which the words follow; default 1.1.
     pub exponent: f64,
-    /// Share of the attributes that depend on the label, in `[0, 1]`; default 0.5.
+    /// Fraction of the attributes that depend on the label, in `[0, 1]`; default 0.5.
     pub signal: f64,
     /// The seed; default 0.
     pub seed: u64,
@@ -61,7 +61,7 @@ pub struct OcrLike {
     pub pixels: usize,
     /// Longest word, at least 3, the shortest; default 12.
     pub longest: usize,
-    /// Share of the pixels that are flipped, in `[0, 1]`; default 0.12.
+    /// Fraction of the pixels that are flipped, in `[0, 1]`; default 0.12.
     pub flips: f64,
     /// The seed; default 0.
     pub seed: u64,
@@ -73,8 +73,9 @@ impl Default for OcrLike {
     }
 }
 
-/// Sequences like tagged text: sticky labels of which the first is by far the most frequent, geometric lengths, and rare
-/// words. A word of a template follows the law of Zipf; with probability `signal` it goes through a permutation of its label.
+/// Generates sequences like tagged text. Labels tend to repeat, and the first one is by far the most frequent. Lengths are
+/// geometric, and words are rare. The word of a template follows Zipf's law; with probability `signal` it is mapped by a
+/// permutation that depends on the label.
 ///
 /// ```
 /// use fenchel_crf::synthetic::{TextLike, text_like};
@@ -142,8 +143,8 @@ pub fn text_like(settings: &TextLike) -> Result<Dataset, Error> {
     Ok(data)
 }
 
-/// Words like handwritten ones: three binary images a letter, of which pixels are flipped, and letters that follow each other
-/// with very different frequencies.
+/// Generates words like handwritten ones. Each letter has three binary images, of which pixels are flipped. The frequencies of
+/// successive letters are very uneven.
 ///
 /// ```
 /// use fenchel_crf::synthetic::{OcrLike, ocr_like};

@@ -10,7 +10,7 @@ use rand::Rng;
 use crate::records::{Found, Records};
 use crate::{CrfModel, Error, Instance, LabelScheme, Sequence, Vocabulary};
 
-/// Answers questions about one sequence after the other; buffers are reused.
+/// Inference on one sequence after the other. Buffers are reused.
 ///
 /// | question | method |
 /// |---|---|
@@ -19,7 +19,7 @@ use crate::{CrfModel, Error, Instance, LabelScheme, Sequence, Vocabulary};
 /// | the probability of every label of every token | [`marginals`](Self::marginals) |
 /// | the probability of a labelling, of a span | [`probability`](Self::probability), [`span_probability`](Self::span_probability) |
 /// | a random labelling | [`sample`](Self::sample) |
-/// | the most probable labels of a sequence in numbers | [`tag_sequence`](Self::tag_sequence) |
+/// | the most probable labels of a sequence whose attributes are numbers | [`tag_sequence`](Self::tag_sequence) |
 ///
 /// ```
 /// use fenchel_crf::{CrfModel, Instance, LabelScheme, Vocabulary, Weights};
@@ -64,7 +64,8 @@ impl<'m> Tagger<'m> {
         tagger
     }
 
-    /// The same tagger, held to a labelling scheme: illegal labellings have probability 0, the others share the rest.
+    /// The same tagger, restricted to a labelling scheme: labellings that the scheme forbids have probability 0, and the others
+    /// are renormalised.
     pub fn with_scheme(mut self, scheme: LabelScheme) -> Self {
         self.scheme = scheme;
         self.write_transitions();
@@ -107,16 +108,16 @@ impl<'m> Tagger<'m> {
     /// The most probable labels.
     ///
     /// # Errors
-    /// [`Error::EmptySequence`], [`Error::Invalid`] for a value that is not finite; [`Error::Chain`] if the labels of the
-    /// model allow no legal labelling under the scheme.
+    /// [`Error::EmptySequence`], [`Error::Invalid`] for a value that is not finite; [`Error::Chain`] if the scheme allows no
+    /// labelling with the labels of the model.
     pub fn tag(&mut self, instance: &Instance) -> Result<Vec<&'m str>, Error> {
         self.tag_numbers(instance)?;
         Ok(self.path.iter().map(|&k| self.model.labels().name(k as u32)).collect())
     }
 
-    /// Asks the same of many sequences, on all cores (with the feature `parallel`): `ask` gets a copy of this tagger and one item
-    /// after the other, an [`Instance`] or anything that holds one. The answers are in the order of the items and do not
-    /// depend on the number of cores.
+    /// Applies a function to many items on all cores (with the feature `parallel`). `ask` receives a copy of this tagger and
+    /// one item after the other; an item is an [`Instance`], or contains one. The results are in the order of the items, and do
+    /// not depend on the number of cores.
     ///
     /// # Errors
     /// [`Error::InSequence`] or [`Error::EmptySequence`], with the number of the first item that has an error.
@@ -148,12 +149,12 @@ impl<'m> Tagger<'m> {
         Ok(&self.path)
     }
 
-    /// As [`tag`](Self::tag), for a sequence whose attributes have the numbers of the model's vocabulary, as one of the corpus that
-    /// the model was trained on has; the labels are numbers too, and those of the sequence are not looked at. Attributes
-    /// beyond the model's are ignored.
+    /// Does the same as [`tag`](Self::tag) for a sequence whose attributes are numbers of the model's vocabulary, such as a
+    /// sequence of the training corpus. The result is numbers of labels; the labels of the sequence are ignored. Attributes
+    /// beyond the model's are ignored too.
     ///
     /// # Errors
-    /// [`Error::Chain`] if the labels of the model allow no legal labelling under the scheme.
+    /// [`Error::Chain`] if the scheme allows no labelling with the labels of the model.
     pub fn tag_sequence(&mut self, sequence: &Sequence<'_>) -> Result<&[usize], Error> {
         let records = &self.records;
         self.found.clear();
@@ -166,8 +167,8 @@ impl<'m> Tagger<'m> {
         Ok(&self.path)
     }
 
-    /// The `count` most probable labellings with their probabilities, best first; fewer if no more are legal. Of labellings
-    /// with equal probabilities the order is unspecified, but the same on every call.
+    /// The `count` most probable labellings with their probabilities, best first. There are fewer if the scheme allows fewer.
+    /// The order of labellings with equal probabilities is unspecified, but the same in every call.
     ///
     /// # Errors
     /// As [`tag`](Self::tag), and [`Error::Chain`] for `count = 0`.
@@ -185,7 +186,7 @@ impl<'m> Tagger<'m> {
         Ok(self.chain.k_best(count)?.into_iter().map(named).collect())
     }
 
-    /// The probability of every label of every token: tokens x labels, labels in the order of the model's.
+    /// The probability of every label of every token: an array of tokens x labels, with the labels in the order of the model.
     ///
     /// # Errors
     /// As [`tag`](Self::tag).
@@ -196,10 +197,11 @@ impl<'m> Tagger<'m> {
         Ok(Array2::from_shape_fn(shape, |(t, k)| self.marginals.node(t)[k]))
     }
 
-    /// The probability of a labelling; 0 if it has a label that the model does not know or is illegal under the scheme.
+    /// The probability of a labelling. It is 0 if the model does not know one of the labels, or the scheme forbids the
+    /// labelling.
     ///
     /// # Errors
-    /// As [`tag`](Self::tag), and [`Error::Invalid`] for labels of another number than tokens.
+    /// As [`tag`](Self::tag), and [`Error::Invalid`] if the number of labels is not the number of tokens.
     pub fn probability<L: AsRef<str>>(
         &mut self,
         instance: &Instance,
@@ -215,10 +217,10 @@ impl<'m> Tagger<'m> {
         Ok(self.chain.log_probability(&path)?.exp())
     }
 
-    /// The probability that tokens `start..end` are exactly one chunk of type `kind`: it begins and ends there.
+    /// The probability that the tokens `start..end` are exactly one chunk of type `kind`.
     ///
-    /// Marks are those of IOB2 and IOBES: a first token `B-kind` (or `S-kind` for a single one), `I-kind` inside, `I-kind` or
-    /// `E-kind` at the end, and no `I-kind` or `E-kind` behind.
+    /// Marks are those of IOB2 and IOBES. The first token is `B-kind` (or `S-kind` for a chunk of one token), tokens inside are
+    /// `I-kind`, the last is `I-kind` or `E-kind`, and the token after the chunk is neither `I-kind` nor `E-kind`.
     ///
     /// # Errors
     /// As [`tag`](Self::tag), and [`Error::Invalid`] for an empty span or one beyond the sequence.

@@ -1,4 +1,4 @@
-//! The training behind [`Crf`]: which methods run one after the other, what is shown of them, and what is returned.
+//! The training behind [`Crf`]: it runs the methods one after the other, reports their progress, and returns the best weights.
 
 use std::ops::ControlFlow;
 

@@ -1,4 +1,4 @@
-//! Strings and their numbers.
+//! A table of strings and their numbers.
 
 use std::borrow::Cow;
 use std::hash::Hasher;
@@ -9,7 +9,7 @@ use serde::{Serialize, Serializer};
 
 /// Distinct strings, numbered from 0 in the order of their first appearance.
 ///
-/// All strings lie in one piece, each once: next to its bytes a string costs 24 to 40 bytes.
+/// All strings are stored in one buffer, each once. A string takes 24 to 40 bytes beside its own bytes.
 ///
 /// ```
 /// use fenchel_crf::Vocabulary;
@@ -37,7 +37,7 @@ impl Vocabulary {
         Vocabulary::default()
     }
 
-    /// The number of a string, a new one if it has none.
+    /// The number of a string. A new string gets the next number.
     ///
     /// # Panics
     /// Beyond 2^32 - 2 strings.
@@ -67,7 +67,7 @@ impl Vocabulary {
         }
     }
 
-    /// The string of a number.
+    /// The string with a given number.
     ///
     /// # Panics
     /// If there is no such number.

@@ -1,4 +1,4 @@
-//! Watching a training, from outside the method that does it.
+//! Observation of a training, independent of its method.
 
 use std::io::{self, Write};
 use std::ops::ControlFlow;
@@ -9,7 +9,7 @@ use crate::checkpoint::WriteDuals;
 use crate::text::Template;
 use crate::{Corpus, CrfModel, Problem, Weights, checkpoint};
 
-/// A training as it is now: what a [`Watch`] may take from it.
+/// The current state of a training, which a [`Watch`] receives.
 #[derive(Clone, Copy)]
 pub struct Snapshot<'s> {
     pub(crate) corpus: &'s Corpus,
@@ -19,7 +19,7 @@ pub struct Snapshot<'s> {
 }
 
 impl<'s> Snapshot<'s> {
-    /// The same with the templates that made the attributes, for checkpoints to keep.
+    /// Adds the templates that made the attributes, so that checkpoints contain them.
     #[must_use]
     pub fn with_template(&self, template: Option<&'s Template>) -> Snapshot<'s> {
         Snapshot { template, ..*self }
@@ -30,7 +30,7 @@ impl<'s> Snapshot<'s> {
         (self.weights)()
     }
 
-    /// Writes a [`Checkpoint`](crate::Checkpoint), from which [`Crf::fit_from`](crate::Crf::fit_from) goes on.
+    /// Writes a [`Checkpoint`](crate::Checkpoint), from which [`Crf::fit_from`](crate::Crf::fit_from) can continue.
     ///
     /// # Errors
     /// Those of the writer.
@@ -43,12 +43,12 @@ impl<'s> Snapshot<'s> {
     }
 }
 
-/// Sees a training and may end it. Any `FnMut(&Progress, &Snapshot) -> ControlFlow<()>` is one.
+/// An observer of a training, which may end it. Any `FnMut(&Progress, &Snapshot) -> ControlFlow<()>` is one.
 pub trait Watch {
     /// Called at every check, with what is proved there.
     fn check(&mut self, progress: &Progress, at: &Snapshot<'_>) -> ControlFlow<()>;
 
-    /// Called at least once a pass, between checks.
+    /// Called at least once per pass, between checks.
     fn pass(&mut self, _: &Snapshot<'_>) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }

@@ -13,7 +13,7 @@ use crate::Error;
 /// `u_t(k) = sum_a x_ta W(a, k) + W(bias, k) + [t first] W(begin, k) + [t last] W(end, k)`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Weights {
-    /// `W`, `(A + 3) x K`: one row an attribute, then the rows of [`bias`](Self::bias), [`begin`](Self::begin) and
+    /// `W`, an `(A + 3) x K` matrix: one row per attribute, then the rows of [`bias`](Self::bias), [`begin`](Self::begin) and
     /// [`end`](Self::end).
     pub emission: Array2<f64>,
     /// `M`, `K x K`, from row to column.
@@ -59,7 +59,7 @@ impl Weights {
         self.emission.iter().chain(&self.transition).map(|w| w * w).sum()
     }
 
-    /// Refuses shapes that do not fit each other and weights that are not finite: for models that come from outside.
+    /// Checks that the shapes fit each other and that all weights are finite, for models from outside.
     ///
     /// # Errors
     /// [`Error::Invalid`].
@@ -86,7 +86,7 @@ impl Weights {
         Ok(())
     }
 
-    /// Writes the transition scores into a chain of `K` states with shared pair scores: once for many sequences.
+    /// Writes the transition scores to a chain of `K` states with shared pair scores. Once is enough for many sequences.
     ///
     /// # Errors
     /// [`Error::Invalid`] for a chain of another number of states.
@@ -98,7 +98,7 @@ impl Weights {
         Ok(())
     }
 
-    /// Writes the scores of tokens, given as lists of attributes and values, into a chain; attributes `>= A` are ignored.
+    /// Writes the scores of tokens, given as lists of attributes and values, to a chain. Attributes `>= A` are ignored.
     ///
     /// # Errors
     /// [`Error::Invalid`] for a chain of another number of states or for no tokens.

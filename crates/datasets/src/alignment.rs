@@ -1,13 +1,13 @@
-//! Aligned sequences: FASTA, A3M, or one sequence a line.
+//! Readers of aligned sequences: FASTA, A3M, or one sequence per line.
 //!
 //! | format | a file begins with | what is special |
 //! |---|---|---|
 //! | FASTA | `>` | a header line `>name`, then the sequence over any number of lines |
-//! | A3M | `>` | as FASTA; lower-case letters and `.` are insertions and left out |
-//! | plain | anything else | a sequence a line, perhaps a name and blanks before it |
+//! | A3M | `>` | as FASTA; lower-case letters and `.` are insertions and are removed |
+//! | plain | anything else | one sequence per line, which a name and blanks may precede |
 //!
-//! FASTA and A3M look alike: lower-case letters tell them apart only by length. [`AlignmentFormat::Auto`] drops insertions if the upper-case letters and
-//! gaps of all sequences are equally many, and else keeps everything.
+//! FASTA and A3M can be distinguished only by the lengths of the sequences. [`AlignmentFormat::Auto`] removes insertions if all
+//! sequences then have equal numbers of upper-case letters and gaps. Otherwise it keeps everything.
 
 use std::io::BufRead;
 use std::path::Path;
@@ -26,7 +26,7 @@ pub enum AlignmentFormat {
     Fasta,
     /// Headers and sequences; lower-case letters and `.` are insertions.
     A3m,
-    /// One sequence a line.
+    /// One sequence per line.
     Plain,
 }
 
@@ -51,8 +51,8 @@ pub struct Sequences {
 /// ```
 ///
 /// # Errors
-/// [`Error::Format`] for a sequence of another length than the first, a character that is no letter, gap or stop, or a file without sequences;
-/// [`Error::Io`].
+/// [`Error::Format`] for a sequence whose length differs from the first, a character that is not a letter, gap or stop, or a
+/// file without sequences; [`Error::Io`].
 pub fn alignment(from: impl BufRead, format: AlignmentFormat) -> Result<Sequences, Error> {
     let mut names: Vec<String> = Vec::new();
     let mut sequences: Vec<(u64, Vec<u8>)> = Vec::new();
@@ -153,11 +153,12 @@ pub struct ColumnDistances {
     pub distances: Array2<f64>,
 }
 
-/// Reads a square table of distances: a header of residue numbers after one word, then a line a column that begins with its residue number.
-/// An empty cell has no distance.
+/// Reads a square table of distances. The header has one word and then the residue numbers. One line per column follows, which
+/// begins with the residue number of the column. An empty cell means an unknown distance.
 ///
 /// # Errors
-/// [`Error::Format`] for a table that is not square, cells that are no numbers, or line numbers that are not those of the header; [`Error::Io`].
+/// [`Error::Format`] for a table that is not square, cells that are not numbers, or residue numbers that differ from those of
+/// the header; [`Error::Io`].
 pub fn column_distances(from: impl BufRead) -> Result<ColumnDistances, Error> {
     let mut lines = from.lines();
     let header = lines.next().transpose()?.unwrap_or_default();

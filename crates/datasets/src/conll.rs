@@ -1,4 +1,4 @@
-//! Sentences in columns: the CoNLL shared-task formats.
+//! Readers of sentences in columns: the formats of the CoNLL shared tasks.
 
 use std::io::BufRead;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::error::shown;
 use crate::{Error, open};
 
-/// One sentence: a table of strings, a row a token.
+/// One sentence: a table of strings with one row per token.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Sentence {
     cells: Vec<String>,
@@ -50,7 +50,7 @@ impl Sentence {
 /// What stands between two columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Separator {
-    /// Any number of spaces and tabs. Only the ASCII ones: a no-break space belongs to its word.
+    /// Any number of ASCII spaces and tabs. A no-break space is part of a word.
     #[default]
     Blanks,
     /// One tab; columns may contain spaces.
@@ -71,23 +71,23 @@ pub enum Encoding {
 ///
 /// | name | default | purpose |
 /// |---|---|---|
-/// | `separator` | `Blanks` | between two columns |
-/// | `encoding` | `Utf8` | of the bytes |
-/// | `universal` | false | CoNLL-U: comments and tokens without a place of their own are left out |
+/// | `separator` | `Blanks` | separator of two columns |
+/// | `encoding` | `Utf8` | encoding of the bytes |
+/// | `universal` | false | CoNLL-U: comments, multiword tokens and empty nodes are skipped |
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ConllOptions {
     /// What stands between two columns.
     pub separator: Separator,
     /// What the bytes mean.
     pub encoding: Encoding,
-    /// Lines that begin with `#` are comments, and lines whose first column is a range (`1-2`) or a decimal number (`1.1`)
-    /// are no tokens.
+    /// Skips lines that begin with `#`, which are comments, and lines whose first column is a range (`1-2`) or a decimal number
+    /// (`1.1`), which are multiword tokens and empty nodes.
     pub universal: bool,
 }
 
 impl ConllOptions {
-    /// The options for CoNLL-U, the format of Universal Dependencies: ten columns between tabs, of which
-    /// [`FORM`](Self::FORM), [`LEMMA`](Self::LEMMA) and [`UPOS`](Self::UPOS) are used most.
+    /// The options for CoNLL-U, the format of Universal Dependencies. It has ten columns separated by tabs;
+    /// [`FORM`](Self::FORM), [`LEMMA`](Self::LEMMA) and [`UPOS`](Self::UPOS) are the most used.
     pub fn universal() -> ConllOptions {
         ConllOptions { separator: Separator::Tab, universal: true, ..ConllOptions::default() }
     }
@@ -100,7 +100,7 @@ impl ConllOptions {
     pub const UPOS: usize = 3;
 }
 
-/// Reads sentences: a token a line, an empty line behind each sentence. O(bytes).
+/// Reads sentences: one token per line, and an empty line after each sentence. O(bytes).
 ///
 /// ```
 /// use fenchel_datasets::{ConllOptions, conll};
@@ -117,8 +117,8 @@ impl ConllOptions {
 /// ```
 ///
 /// # Errors
-/// [`Error::Format`] with line and column (a cell; both from 1) for a line with another number of columns than
-/// the first, for bytes that are not in the encoding, and for a text without tokens; [`Error::Io`].
+/// [`Error::Format`] with line and column (the number of a cell; both count from 1) for a line whose number of columns differs
+/// from the first, for bytes that are not in the encoding, and for a text without tokens; [`Error::Io`].
 pub fn conll(from: impl BufRead, options: &ConllOptions) -> Result<Vec<Sentence>, Error> {
     let mut reader = ConllReader::new(from, *options);
     let mut sentences = Vec::new();
@@ -133,7 +133,7 @@ pub fn conll(from: impl BufRead, options: &ConllOptions) -> Result<Vec<Sentence>
     Ok(sentences)
 }
 
-/// Reads sentences one after the other, for texts that need not fit into memory.
+/// Reads sentences one at a time, for texts that need not fit into memory.
 ///
 /// ```
 /// use fenchel_datasets::{ConllOptions, ConllReader, Sentence};
@@ -169,12 +169,12 @@ impl<R: BufRead> ConllReader<R> {
         self.lines.first().copied().unwrap_or_default()
     }
 
-    /// The lines, counted from 1, of the tokens of the sentence read last: comments may lie between them.
+    /// The line numbers, counted from 1, of the tokens of the last sentence. Comments may be between these lines.
     pub fn lines(&self) -> &[u64] {
         &self.lines
     }
 
-    /// Reads the next sentence over the old one; `false` at the end of the text. O(its bytes).
+    /// Reads the next sentence into `sentence`. Returns `false` at the end of the text. O(its bytes).
     ///
     /// # Errors
     /// Those of [`conll`] that concern a line.

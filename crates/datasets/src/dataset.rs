@@ -1,11 +1,11 @@
-//! What a reader returns.
+//! The type that readers and generators return.
 
 use ndarray::Array1;
 
-/// A data set for supervised learning: `x` holds one sample a row, `y` one label or target a sample.
+/// A data set for supervised learning: `x` has one sample per row, and `y` one label or target per sample.
 ///
-/// Plain data with public fields. The readers and generators of this crate return `n` rows in `x`
-/// and `n` entries in `y`; a data set put together by hand is checked by whatever uses it.
+/// The fields are public. The readers and generators of this crate return `n` rows in `x` and `n` entries in `y`. If you build
+/// a data set yourself, the functions that use it check the lengths.
 ///
 /// | `X` | from |
 /// |---|---|
@@ -17,7 +17,7 @@ use ndarray::Array1;
 /// `Array1<u8>` for classes counted from 0.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Dataset<X, Y = Array1<f64>> {
-    /// Samples, one a row: `n x d`.
+    /// Samples, one per row: `n x d`.
     pub x: X,
     /// Labels or targets: `n`.
     pub y: Y,

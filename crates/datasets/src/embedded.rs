@@ -1,4 +1,4 @@
-//! Small real data sets that travel inside the crate: for examples, tests and first steps.
+//! Small real data sets that are part of the crate, for examples and tests.
 //!
 //! | function | task | samples x features | `y` |
 //! |---|---|---|---|
@@ -8,8 +8,8 @@
 //! | [`iris`] | three classes | 150 x 4 | 0 setosa, 1 versicolor, 2 virginica (50 each) |
 //! | [`digits`] | ten classes | 1,797 x 64 | the digit; pixels 0 to 16, row by row |
 //!
-//! Features are in their original units: scale them before fitting. Licences and origin of every
-//! set are in `DATA-LICENSES.md` of this crate (all CC BY 4.0).
+//! Features are in their original units, so scale them before fitting. The file `DATA-LICENSES.md` of this crate has the
+//! licence and origin of every set (all CC BY 4.0).
 
 use ndarray::{Array1, Array2, Axis};
 
@@ -17,9 +17,9 @@ use crate::{Dataset, Error, Header, TableOptions, decompress, table};
 
 /// Breast Cancer Wisconsin (Diagnostic): 30 measurements of cell nuclei, +1 benign, -1 malignant.
 ///
-/// Columns 0 to 9 are means over the nuclei of an image, 10 to 19 their standard errors, 20 to 29 the
-/// means of the three largest; each time radius, texture, perimeter, area, smoothness, compactness,
-/// concavity, concave points, symmetry, fractal dimension.
+/// Columns 0 to 9 are means over the nuclei of an image, columns 10 to 19 their standard errors, and columns 20 to 29 the means
+/// of the three largest values. Each group has radius, texture, perimeter, area, smoothness, compactness, concavity, concave
+/// points, symmetry, fractal dimension.
 ///
 /// ```
 /// let data = fenchel_datasets::embedded::breast_cancer();
@@ -55,8 +55,8 @@ pub const WINE_FEATURES: [&str; 13] = [
     "proline",
 ];
 
-/// A regression task from [`wine`]: the alcohol content from the other twelve measurements
-/// (`WINE_FEATURES[1..]`), the cultivar left out.
+/// A regression task from [`wine`]: the target is the alcohol content, and the features are the other twelve measurements
+/// (`WINE_FEATURES[1..]`). The cultivar is not used.
 pub fn wine_alcohol() -> Dataset<Array2<f64>> {
     let mut x = wine().x;
     let y = x.column(0).to_owned();

@@ -1,4 +1,4 @@
-//! What can go wrong between a file and a data set.
+//! Errors of readers, writers and generators.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,9 +7,8 @@ use fenchel_linalg::Invalid;
 
 /// An error of a reader, a writer or a generator.
 ///
-/// The readers that take a path put it into the error, so that a message reads
-/// `train.svm:17:23: expected index:value, found "3;1"`; the readers that take a stream do not know
-/// a name, and say `line 17, column 23: ...`.
+/// Readers that take a path include it in the message: `train.svm:17:23: expected index:value, found "3;1"`. Readers that take
+/// a stream say `line 17, column 23: ...`.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

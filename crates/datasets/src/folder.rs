@@ -1,10 +1,10 @@
-//! Real data sets in a folder of the user's: found by name, absent without harm.
+//! Public data sets in a folder of the user's.
 //!
-//! The sets are published by others under licences that differ, so the project does not ship them.
-//! A user who has them keeps them in one folder, laid out as the list says; a method that finds no
-//! file returns `None`, and the caller says so and goes on with a generator.
+//! The sets are published by others under different licences, so this project does not include them. A user who has them keeps
+//! them in one folder with the layout of the list. If a file is missing, the method returns `None`, and the caller can use a
+//! generator instead.
 //!
-//! [`SETS`](crate::sets::SETS) lists the files of every set, what is in it, and where it is published.
+//! [`SETS`](crate::sets::SETS) lists the files of every set, its content, and where it is published.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -26,13 +26,13 @@ pub struct Folder {
 /// A sparse data set, if its file is there.
 pub type Found = Option<Dataset<CsrMatrix<f64>>>;
 
-/// Each method reads its whole file anew.
+/// Each call reads the whole file again.
 ///
 /// # Errors
-/// All of them return the errors of the reader of their format, with the path, for a file
-/// that is there but cannot be read; a file that is not there is `Ok(None)`.
+/// If a file exists but cannot be read, the methods return the error of its reader, with the path. A missing file is
+/// `Ok(None)`.
 impl Folder {
-    /// A folder; nothing is looked at before a set is asked for.
+    /// A folder. No file is read before a set is asked for.
     pub fn new(root: impl Into<PathBuf>) -> Folder {
         Folder { root: root.into() }
     }
@@ -52,8 +52,8 @@ impl Folder {
         self.libsvm("a8a", 123, IndexBase::One)
     }
 
-    /// The test set that belongs to [`a8a`](Folder::a8a). It never uses the last feature; its
-    /// matrix has all 123 columns nevertheless.
+    /// The test set that belongs to [`a8a`](Folder::a8a). Its matrix has all 123 columns, although it never uses the last
+    /// feature.
     pub fn a9a_test(&self) -> Result<Found, Error> {
         self.libsvm("a9a-test", 123, IndexBase::One)
     }
@@ -88,8 +88,7 @@ impl Folder {
         self.libsvm("abalone", 8, IndexBase::One)
     }
 
-    /// The 10,000 test images of MNIST, 28 x 28 pixels from 0 to 255, row by row. `None` unless
-    /// both files are there.
+    /// The 10,000 test images of MNIST, 28 x 28 pixels from 0 to 255, row by row. `None` unless both files exist.
     pub fn mnist_test(&self) -> Result<Option<Images>, Error> {
         found(idx_dataset(self.file("mnist-test", 0), self.file("mnist-test", 1)))
     }

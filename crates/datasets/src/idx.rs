@@ -1,15 +1,14 @@
-//! IDX, the binary format of the MNIST family: arrays of bytes with any number of dimensions.
+//! IDX: the binary format of MNIST and similar sets, which holds arrays of bytes with any number of dimensions.
 //!
 //! | bytes | content |
 //! |---|---|
 //! | 0, 1 | zero |
-//! | 2 | type of the entries; `08`, unsigned bytes, is the only one read here |
+//! | 2 | type of the entries; only `08`, unsigned bytes, is supported |
 //! | 3 | number of dimensions, `k` |
 //! | 4 .. 4 + 4k | the dimensions, 32-bit, big endian |
-//! | then | the entries, last dimension fastest |
+//! | the rest | the entries, last dimension fastest |
 //!
-//! A header can promise far more than the file holds, so memory grows with what is read, not with
-//! what is promised.
+//! A header can announce far more data than the file contains, so memory is allocated as the data are read.
 
 use std::io::Read;
 use std::path::Path;
@@ -18,12 +17,11 @@ use ndarray::{Array1, Array2, ArrayD, IxDyn};
 
 use crate::{Dataset, Error, open};
 
-/// Reads an IDX array of bytes with its own dimensions.
+/// Reads an IDX array of bytes with the dimensions of the file.
 ///
 /// # Errors
-/// [`Error::Binary`] with the byte where it stops being IDX: a wrong magic number, entries of
-/// another type, dimensions that no memory can hold, a file that is shorter or longer than its
-/// header says; [`Error::Io`].
+/// [`Error::Binary`] with the position of the first wrong byte: a wrong magic number, entries of another type, dimensions that
+/// exceed any memory, a file that is shorter or longer than its header says; [`Error::Io`].
 pub fn idx(mut from: impl Read) -> Result<ArrayD<u8>, Error> {
     let magic = read_word(&mut from, 0, "magic number")?;
     let [zero, zero_too, kind, dimensions] = magic;
@@ -67,8 +65,8 @@ pub fn idx(mut from: impl Read) -> Result<ArrayD<u8>, Error> {
         .map_err(|error| Error::binary(4, format!("dimensions {shape:?}: {error}")))
 }
 
-/// Reads an IDX file of images, or of anything else with two or more dimensions, as one row a
-/// sample: `n x (rows * columns)`, pixels row by row.
+/// Reads an IDX file of images, or of other data with two or more dimensions, as one row per sample: `n x (rows * columns)`,
+/// pixels row by row.
 ///
 /// # Errors
 /// As [`idx`], and [`Error::Binary`] if there are fewer than two dimensions.
@@ -96,14 +94,14 @@ pub fn idx_labels(from: impl Read) -> Result<Array1<u8>, Error> {
     })
 }
 
-/// Images, one a row, with their labels.
+/// Images, one per row, with their labels.
 pub type Images = Dataset<Array2<u8>, Array1<u8>>;
 
 /// Reads a pair of IDX files, images and their labels, plain or compressed.
 ///
 /// # Errors
-/// As [`idx_rows`] and [`idx_labels`], with the path; [`Error::Binary`], named after the labels, if
-/// there are not as many labels as images.
+/// As [`idx_rows`] and [`idx_labels`], with the path; [`Error::Binary`], with the path of the labels, if the numbers of labels
+/// and images differ.
 pub fn idx_dataset(images: impl AsRef<Path>, labels: impl AsRef<Path>) -> Result<Images, Error> {
     let (images, labels) = (images.as_ref(), labels.as_ref());
     let x = idx_rows(open(images)?).map_err(|error| error.in_file(images))?;

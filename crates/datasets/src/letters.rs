@@ -15,14 +15,14 @@ pub struct Word {
     pub fold: u8,
     /// The letters, `a` to `z`.
     pub letters: Vec<char>,
-    /// The images, a row a letter: 16 x 8 pixels row by row, 0 or 1.
+    /// The images, one row per letter: 16 x 8 pixels row by row, 0 or 1.
     pub pixels: Array2<u8>,
 }
 
 /// Pixels of an image.
 const PIXELS: usize = 128;
 
-/// Reads words: a line `fold letter pixels` a letter, an empty line behind each word. O(bytes).
+/// Reads words. Each letter is a line `fold letter pixels`, and an empty line follows each word. O(bytes).
 ///
 /// # Errors
 /// [`Error::Format`] with line and byte (both from 1) for a line of another form, a word whose letters lie in different

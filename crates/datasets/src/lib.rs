@@ -1,8 +1,8 @@
-//! Data sets: readers of common formats, small embedded sets, generators with known truth.
+//! Data sets: readers of common formats, small embedded sets, and generators with known true parameters.
 //!
-//! Everything else in Fenchel takes arrays; this crate is where they come from. A reader takes a
-//! stream (`impl BufRead`), and next to it stands a function that takes a path, undoes gzip or bzip2
-//! (told by the first bytes), and puts the path into every error:
+//! All other crates of Fenchel take arrays; this crate makes them. Each reader of a stream (`impl BufRead`) has a companion
+//! that takes a path. The companion decompresses gzip and bzip2, recognised by the first bytes of the file, and includes the
+//! path in every error:
 //!
 //! | format | stream | path | returns |
 //! |---|---|---|---|
@@ -14,17 +14,17 @@
 //! | FASTA, A3M, aligned lines | [`alignment()`] | [`alignment_file`] | [`Sequences`]: names, `Array2<u8>` |
 //! | distances of alignment columns | [`column_distances`] | [`column_distances_file`] | [`ColumnDistances`] |
 //! | roll calls | [`roll_calls()`] | [`roll_calls_file`] | [`RollCalls`]: names, `Array2<i8>` |
-//! | anything compressed | [`decompress`] | [`open()`] | `impl BufRead` |
+//! | a compressed file of any format | [`decompress`] | [`open()`] | `impl BufRead` |
 //!
 //! | data without a file | |
 //! |---|---|
-//! | [`embedded`] | breast cancer, wine, iris, digits: real, small, always there |
+//! | [`embedded`] | small real sets that are part of the crate: breast cancer, wine, iris, digits |
 //! | [`generate`] | sparse and dense tasks of any size from a seed, with the true weights |
-//! | [`folder`] | larger real sets, by name, where the user has them |
+//! | [`folder`] | larger public sets by name, if the user has them |
 //!
 //! [`transform`] scales rows and makes binary labels; [`write_libsvm`] writes what [`libsvm()`] reads.
 //!
-//! A malformed input is an [`Error`] that says where and what was expected, never a panic:
+//! A malformed input gives an [`Error`] with the position and what was expected, and never a panic:
 //!
 //! ```
 //! use fenchel_datasets::{LibsvmOptions, libsvm, transform::normalise_rows};

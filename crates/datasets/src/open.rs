@@ -1,9 +1,8 @@
 //! Opening files, compressed or not.
 //!
-//! What a file is compressed with is decided by its first bytes, never by its name: `1f 8b` is gzip,
-//! `BZh` and a digit is bzip2, anything else is read as it stands. Files that consist of several
-//! compressed streams one behind the other (as `cat a.gz b.gz` or a parallel compressor makes them)
-//! are read to their end.
+//! The first bytes of a file decide how it is decompressed, never its name: `1f 8b` is gzip, `BZh` and a digit is bzip2, and
+//! anything else is read unchanged. A file of several compressed streams one after the other, as `cat a.gz b.gz` or a parallel
+//! compressor makes it, is read to its end.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
@@ -31,7 +30,7 @@ pub fn open(path: impl AsRef<Path>) -> Result<Box<dyn BufRead>, Error> {
 /// Undoes gzip or bzip2 compression of a stream.
 ///
 /// # Errors
-/// Of reading the first bytes; damage further on is reported when it is reached.
+/// Errors of reading the first bytes. Damage further on is reported when it is reached.
 pub fn decompress<'a>(mut from: impl Read + 'a) -> io::Result<Box<dyn BufRead + 'a>> {
     let mut head = Vec::with_capacity(MAGIC);
     from.by_ref().take(MAGIC as u64).read_to_end(&mut head)?;

@@ -1,4 +1,4 @@
-//! Roll calls: who voted how on what.
+//! Roll calls: the votes of the members of an assembly.
 
 use std::io::BufRead;
 use std::path::Path;
@@ -20,18 +20,19 @@ pub struct RollCalls {
 }
 
 impl RollCalls {
-    /// The letter of a member's party: what follows the bracket of the name.
+    /// The letter of a member's party, which follows the bracket of the name.
     pub fn party(&self, member: usize) -> Option<char> {
         let (_, rest) = self.members.get(member)?.split_once('(')?;
         rest.chars().next()
     }
 }
 
-/// Reads votes, two lines each, a title and a letter a member (`Y`, `N`, anything of `-?.` for none), and the names, on the first line of
-/// their file, each ended by a bracket.
+/// Reads votes and names. A vote has two lines: a title, and one letter per member (`Y`, `N`, or any of `-?.` for no vote). The
+/// names are on the first line of their file, each ended by a bracket.
 ///
 /// # Errors
-/// [`Error::Format`] for a line of another length than there are names, a letter that is no vote, or a title without votes; [`Error::Io`].
+/// [`Error::Format`] for a line whose length is not the number of names, a letter that is not a vote, or a title without votes;
+/// [`Error::Io`].
 pub fn roll_calls(votes: impl BufRead, mut names: impl BufRead) -> Result<RollCalls, Error> {
     let mut line = String::new();
     names.read_line(&mut line)?;

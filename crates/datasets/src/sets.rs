@@ -1,7 +1,7 @@
-//! The real data sets by name: their files and where they are published.
+//! The public data sets by name: their files, and where they are published.
 //!
-//! None of them is part of this project: licences differ. Whoever has them puts them in one folder, in the sub-folders and
-//! under the names listed in [`SETS`]. [`Folder`](crate::Folder) reads most of them.
+//! None of them is part of this project, because their licences differ. A user who has them keeps them in one folder, in the
+//! sub-folders and under the names listed in [`SETS`]. [`Folder`](crate::Folder) reads most of them.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 pub struct DataSet {
     /// Its name.
     pub name: &'static str,
-    /// Its files, relative to the folder of data sets. An ending `.gz` or `.bz2` says that the file is compressed.
+    /// The files of the set, relative to the folder of data sets. The ending `.gz` or `.bz2` means that the file is compressed.
     pub files: &'static [&'static str],
     /// What it is.
     pub about: &'static str,
@@ -19,7 +19,7 @@ pub struct DataSet {
 }
 
 impl DataSet {
-    /// Paths of all files, or `None` unless every one is a file below `folder`.
+    /// Paths of all files of the set, or `None` unless all of them exist below `folder`.
     pub fn locate(&self, folder: &Path) -> Option<Vec<PathBuf>> {
         let paths: Vec<PathBuf> = self.files.iter().map(|file| folder.join(file)).collect();
         paths.iter().all(|path| path.is_file()).then_some(paths)

@@ -1,4 +1,4 @@
-//! Numeric tables as text: CSV, and its relatives with another delimiter.
+//! Readers of numeric tables as text: CSV, and similar formats with another delimiter.
 
 use std::io::{BufRead, Read};
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::{Dataset, Error, number, open};
 /// A table of finite numbers, with the names of its columns where the file has them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Table {
-    /// The header, one name a column.
+    /// The header, with one name per column.
     pub names: Option<Vec<String>>,
     /// The cells, `n x d`.
     pub x: Array2<f64>,
@@ -24,7 +24,7 @@ impl Table {
         self.names.as_ref()?.iter().position(|found| found == name)
     }
 
-    /// Takes one column (counted from 0) as the target and the others, in their order, as features.
+    /// Takes one column (counted from 0) as the target. The other columns, in their order, are the features.
     ///
     /// # Errors
     /// [`Invalid::Parameter`] if there is no such column.
@@ -47,8 +47,8 @@ impl Table {
 /// Whether the first line of a table names its columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Header {
-    /// It does if none of its cells is a number. A line that mixes both is read as numbers, so
-    /// that a slip of the pen in the first line of data is not taken for a header.
+    /// The first line is a header if none of its cells is a number. A line with numbers and other cells is read as data, so
+    /// that an error in the first line of data is reported.
     #[default]
     Detect,
     /// It does.
@@ -97,9 +97,9 @@ impl Default for TableOptions {
 /// ```
 ///
 /// # Errors
-/// [`Error::Format`] with the line and the cell (both from 1) for a cell that is missing (empty,
-/// `?`, `NA`, `NaN`, `null`, in either case), not a number or not finite, for a line with more or
-/// fewer cells than the first, and for a table without rows; [`Error::Io`].
+/// [`Error::Format`] with the line and the cell (both count from 1) for a cell that is missing (empty, `?`, `NA`, `NaN`,
+/// `null`, in upper or lower case), not a number or not finite, for a line with another number of cells than the first, and for
+/// a table without rows; [`Error::Io`].
 pub fn table(from: impl BufRead, options: &TableOptions) -> Result<Table, Error> {
     let mut reader = csv::ReaderBuilder::new()
         .has_headers(false)

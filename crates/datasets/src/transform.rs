@@ -1,4 +1,4 @@
-//! Preparing data: unit rows, two classes out of many.
+//! Transformations of data: rows of unit norm, and two classes from many.
 
 use fenchel_linalg::CsrMatrix;
 use ndarray::{Array1, Array2, ArrayView1};
@@ -11,8 +11,8 @@ pub trait NormaliseRows {
 
 /// Divides every row by its Euclidean norm, in place. O(stored entries).
 ///
-/// Rows of zeros stay as they are, and so do rows with a NaN or an infinity, which whatever uses the
-/// matrix then reports by row and column. Rows whose squares overflow or underflow are scaled first.
+/// Rows of zeros are unchanged. Rows with a NaN or an infinity are unchanged too; the function that uses the matrix reports
+/// them by row and column. Rows whose squares overflow or underflow are scaled first.
 ///
 /// ```
 /// use fenchel_datasets::transform::normalise_rows;
@@ -57,7 +57,7 @@ impl NormaliseRows for CsrMatrix<f64> {
     }
 }
 
-/// Labels in {-1, +1} out of any labels: +1 where the question is answered yes.
+/// Labels in {-1, +1} from any labels: +1 where `positive` is true.
 ///
 /// ```
 /// use fenchel_datasets::{embedded, transform::signs};

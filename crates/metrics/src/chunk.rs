@@ -1,16 +1,17 @@
-//! Chunks: the spans that a labelling with begin and inside marks stands for, and their F1.
+//! Chunks, which are the spans of tokens that a labelling with begin and inside marks defines, and their F1 score.
 //!
-//! A label is `O` (outside) or a mark, a hyphen and a type: `B-NP`, `I-NP`. What begins a chunk depends on the scheme:
+//! A label is `O` (outside), or a mark, a hyphen and a type: `B-NP`, `I-NP`. The label that begins a chunk depends on the
+//! scheme:
 //!
-//! | scheme | a chunk of two tokens, another one behind it | |
+//! | scheme | a chunk of two tokens, directly followed by a chunk of one token | |
 //! |---|---|---|
-//! | IOB1 | `I-X I-X B-X` | `B` only where two chunks of a type touch |
+//! | IOB1 | `I-X I-X B-X` | `B` only between adjacent chunks of the same type |
 //! | IOB2 (BIO) | `B-X I-X B-X` | every chunk begins with `B` |
-//! | IOBES | `B-X E-X S-X` | `E` ends a chunk, `S` is one of a single token |
+//! | IOBES | `B-X E-X S-X` | `E` ends a chunk, `S` is a chunk of a single token |
 //!
-//! [`chunks`] reads all three without being told which: `B` and `S` begin a chunk, `E` and `S` end one, and an `I` or `E` that
-//! follows the outside, an ended chunk or another type begins one too. On IOB1 and IOB2 these are the rules of `conlleval`, the
-//! evaluation script of the CoNLL shared tasks, for malformed labellings as well.
+//! [`chunks`] reads all three schemes without an argument for the scheme. `B` and `S` begin a chunk, and `E` and `S` end one.
+//! An `I` or `E` also begins a chunk if it follows an `O`, the end of a chunk, or another type. For IOB1 and IOB2 these are the
+//! rules of `conlleval`, the evaluation script of the CoNLL shared tasks, also for malformed labellings.
 
 use std::collections::BTreeMap;
 
@@ -23,14 +24,13 @@ pub struct Chunk<'a> {
     pub start: usize,
     /// One past the last token.
     pub end: usize,
-    /// What stands behind the mark: `NP` of `B-NP`; empty for a bare `B`.
+    /// The type after the mark: `NP` in `B-NP`; empty for a bare `B`.
     pub kind: &'a str,
 }
 
 /// The chunks of one sequence of labels, in order. O(n).
 ///
-/// A label that is neither `O` nor begins with one of the marks `B`, `I`, `E`, `S` and a hyphen (or is such a mark
-/// alone) counts as outside.
+/// A label counts as outside unless it is one of the marks `B`, `I`, `E`, `S`, alone or followed by a hyphen and a type.
 ///
 /// ```
 /// use fenchel_metrics::{Chunk, chunks};
@@ -45,8 +45,8 @@ pub fn chunks<'a, L: AsRef<str> + ?Sized + 'a>(
     find(&names(labels), false)
 }
 
-/// The chunks of one sequence of labels that begin with `B` or `S`, in order: an `I` or `E` that continues no chunk of its type
-/// is outside. On IOB2 this is the strict reading, by which a malformed chunk is no chunk. O(n).
+/// The chunks of one sequence of labels that begin with `B` or `S`, in order. An `I` or `E` that does not continue a chunk of
+/// its type counts as outside. For IOB2 this is the strict reading, in which a malformed chunk is no chunk. O(n).
 ///
 /// ```
 /// use fenchel_metrics::{Chunk, strict_chunks};
@@ -115,7 +115,7 @@ fn parse(label: &str) -> Option<(Mark, &str)> {
 
 /// Counts of chunks over many sequences, as `conlleval` reports them.
 ///
-/// A chunk is found if start, end and type all agree.
+/// A predicted chunk is correct if start, end and type all agree with a true chunk.
 ///
 /// ```
 /// use fenchel_metrics::ChunkCounts;
@@ -209,7 +209,7 @@ impl ChunkCounts {
         sum.scores()
     }
 
-    /// The mean of the scores over the types that occur; zeros if there are none.
+    /// The mean of the scores over the types that occur (macro average); zeros if there are none.
     pub fn macro_average(&self) -> Scores {
         let count = self.kinds.len().max(1) as f64;
         let mut mean = Scores { precision: 0.0, recall: 0.0, f1: 0.0 };
@@ -249,12 +249,12 @@ impl ChunkCounts {
         self.sequences
     }
 
-    /// The share of tokens with the right label; 0 before the first sequence.
+    /// The fraction of tokens with the right label; 0 before the first sequence.
     pub fn token_accuracy(&self) -> f64 {
         self.right_tokens as f64 / self.tokens.max(1) as f64
     }
 
-    /// The share of sequences with every label right; 0 before the first.
+    /// The fraction of sequences in which every label is right; 0 before the first sequence.
     pub fn sequence_accuracy(&self) -> f64 {
         self.right_sequences as f64 / self.sequences.max(1) as f64
     }

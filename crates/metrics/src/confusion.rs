@@ -1,4 +1,4 @@
-//! Accuracy, the confusion matrix, and what is read off it.
+//! Accuracy, the confusion matrix, and the scores computed from it.
 //!
 //! With `TP`, `FP`, `FN` the true positives, false positives and false negatives of a class:
 //!
@@ -16,7 +16,7 @@ use crate::Error;
 use crate::error::{check_pair, copied};
 use crate::label::{Binary, Class, checked_classes, positives};
 
-/// The share of predictions that equal the truth. O(n).
+/// The fraction of predictions that equal the truth. O(n).
 ///
 /// Works on labels of any type that can be compared: classes, signs, strings, a `String` with a `&str`.
 ///
@@ -26,8 +26,7 @@ use crate::label::{Binary, Class, checked_classes, positives};
 /// ```
 ///
 /// # Errors
-/// [`Error::Empty`], [`Error::Length`]; [`Error::Value`] for a label that does not equal itself, as
-/// NaN does not.
+/// [`Error::Empty`], [`Error::Length`]; [`Error::Value`] for a label that is not equal to itself, such as NaN.
 pub fn accuracy<'t, 'p, T, P>(
     truth: impl IntoIterator<Item = &'t T>,
     predicted: impl IntoIterator<Item = &'p P>,
@@ -84,7 +83,7 @@ impl Scores {
     }
 }
 
-/// Precision, recall and F1 of the positive class of two. O(n).
+/// Precision, recall and F1 of the positive class of two classes. O(n).
 ///
 /// ```
 /// // Two hits, one false alarm, two misses.
@@ -96,7 +95,7 @@ impl Scores {
 /// ```
 ///
 /// # Errors
-/// [`Error::Empty`], [`Error::Length`]; [`Error::Value`] for what is no [`Binary`] label.
+/// [`Error::Empty`], [`Error::Length`]; [`Error::Value`] for a value that is not a [`Binary`] label.
 pub fn binary_scores<'t, 'p, T: Binary + 't, P: Binary + 'p>(
     truth: impl IntoIterator<Item = &'t T>,
     predicted: impl IntoIterator<Item = &'p P>,
@@ -111,7 +110,7 @@ pub fn binary_scores<'t, 'p, T: Binary + 't, P: Binary + 'p>(
     Ok(Scores::from_counts(count(true, true), count(false, true), count(true, false)))
 }
 
-/// How often each class was taken for each: `k x k` counts, rows the truth, columns the prediction.
+/// The confusion matrix: `k x k` counts, with one row per true class and one column per predicted class.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Confusion {
     counts: Vec<u64>,
@@ -119,8 +118,8 @@ pub struct Confusion {
 }
 
 impl Confusion {
-    /// Counts. Classes are numbered from 0 to `classes - 1`, in any integer type; [`Confusion::of_names`] takes names.
-    /// O(n + k^2).
+    /// Counts labels that are numbers from 0 to `classes - 1`, of any integer type. For names use [`Confusion::of_names`]. O(n
+    /// + k^2).
     ///
     /// # Errors
     /// [`Error::Empty`], [`Error::Length`], [`Error::Class`] for a class out of range;
@@ -147,7 +146,7 @@ impl Confusion {
         Ok(Confusion { counts, classes })
     }
 
-    /// Counts labels that are names; class `k` is the `k`-th of the returned names, which are sorted. O(n log k + k^2).
+    /// Counts labels that are names. The names are returned sorted, and class `k` is the `k`-th of them. O(n log k + k^2).
     ///
     /// ```
     /// use fenchel_metrics::Confusion;
@@ -182,7 +181,7 @@ impl Confusion {
         self.classes
     }
 
-    /// How many samples of class `truth` were predicted as `predicted`; 0 for classes out of range.
+    /// The number of samples of class `truth` that were predicted as `predicted`; 0 for classes out of range.
     pub fn count(&self, truth: usize, predicted: usize) -> u64 {
         if truth < self.classes && predicted < self.classes {
             self.counts[truth * self.classes + predicted]
@@ -201,23 +200,23 @@ impl Confusion {
         self.hits() as f64 / self.total() as f64
     }
 
-    /// Precision, recall and F1 of one class against the rest; zeros for a class out of range.
+    /// Precision, recall and F1 of one class against all others; zeros for a class out of range.
     pub fn scores(&self, class: usize) -> Scores {
         let hits = self.count(class, class);
         let (truly, predicted) = self.margins(class);
         Scores::from_counts(hits, predicted - hits, truly - hits)
     }
 
-    /// Micro average: hits, false alarms and misses summed over the classes first.
+    /// Micro average: true positives, false positives and false negatives are summed over the classes first.
     ///
-    /// As every sample has one class and one prediction, all three scores equal the accuracy.
+    /// Since every sample has one class and one prediction, all three scores equal the accuracy.
     pub fn micro(&self) -> Scores {
         let wrong = self.total() - self.hits();
         Scores::from_counts(self.hits(), wrong, wrong)
     }
 
-    /// Macro average: the mean of the scores over the classes that occur, in the truth or among the
-    /// predictions; rare classes count as much as frequent ones.
+    /// Macro average: the mean of the scores over the classes that occur in the truth or the predictions. Rare classes count as
+    /// much as frequent ones.
     pub fn macro_average(&self) -> Scores {
         let mut sum = Scores { precision: 0.0, recall: 0.0, f1: 0.0 };
         let mut occurring = 0.0;

@@ -1,10 +1,10 @@
-//! What can be wrong with the arguments of a metric.
+//! Errors of the metrics.
 
 use std::fmt;
 
-/// An argument that a metric has no value for.
+/// An argument for which a metric is not defined.
 ///
-/// Written by hand, so that the crate depends on nothing.
+/// The implementation is by hand, so that the crate has no dependencies.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Error {

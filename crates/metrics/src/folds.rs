@@ -1,19 +1,19 @@
-//! Cross-validation: which samples train and which test, the same for a seed on every machine.
+//! Splits into training and test samples for cross-validation. A seed gives the same splits on every machine.
 //!
 //! | function | folds are balanced in | use |
 //! |---|---|---|
 //! | [`k_fold`] | size | regression |
 //! | [`stratified_k_fold`] | size, and the number of samples of every class | classification |
-//! | [`train_test_split`] | – | one split, by the share of the test |
+//! | [`train_test_split`] | – | a single split, by the fraction of test samples |
 
 use crate::Error;
 use crate::confusion::check_comparable;
 
-/// Positions of the samples to train on, and of those to test on; both ascending, from 0.
+/// Indices of the training samples and of the test samples, both ascending from 0.
 pub type Split = (Vec<usize>, Vec<usize>);
 
-/// Cuts `0..samples` at random into `folds` parts and leaves each out in turn. The parts differ in
-/// size by at most one; every sample is tested once. O(n k).
+/// Divides `0..samples` at random into `folds` parts, and uses each in turn as the test set. The sizes of the parts differ by
+/// at most one, and every sample is tested once. O(n k).
 ///
 /// ```
 /// for (train, test) in fenchel_metrics::k_fold(10, 5, 1)? {
@@ -31,15 +31,15 @@ pub fn k_fold(samples: usize, folds: usize, seed: u64) -> Result<Vec<Split>, Err
     Ok(deal(&order, folds))
 }
 
-/// Like [`k_fold`], and any two parts also hold numbers of samples of each class that differ by at
-/// most one. O(n (k + log n)).
+/// Does the same as [`k_fold`], with parts that are also balanced in the classes: the numbers of samples of a class in any two
+/// parts differ by at most one. O(n (k + log n)).
 ///
 /// A class with fewer samples than folds is absent from some parts. Labels may be classes, signs or
 /// anything else that is ordered.
 ///
 /// # Errors
-/// [`Error::Parameter`] unless `2 <= folds <= labels.len()`; [`Error::Value`] for a label that does
-/// not equal itself, as NaN does not.
+/// [`Error::Parameter`] unless `2 <= folds <= labels.len()`; [`Error::Value`] for a label that is not equal to itself, such as
+/// NaN.
 pub fn stratified_k_fold<'l, L: PartialOrd + ?Sized + 'l>(
     labels: impl IntoIterator<Item = &'l L>,
     folds: usize,
@@ -61,9 +61,10 @@ pub fn stratified_k_fold<'l, L: PartialOrd + ?Sized + 'l>(
     Ok(deal(&order, folds))
 }
 
-/// Sets a share of `0..samples` aside at random, to test on: `share * samples`, rounded, but at least one on either side. O(n).
+/// Chooses a random test set of `share * samples` samples, rounded. The training set and the test set have at least one sample
+/// each. O(n).
 ///
-/// For a test with the same share of every class take the first of [`stratified_k_fold`] with `1 / share` folds.
+/// For a test set with the same fraction of every class, take the first of [`stratified_k_fold`] with `1 / share` folds.
 ///
 /// ```
 /// let (train, test) = fenchel_metrics::train_test_split(1000, 0.25, 1)?;

@@ -1,4 +1,4 @@
-//! Labels in the forms they come in: of two classes, and classes by number.
+//! The types of labels: labels of two classes, and numbers of classes.
 
 use crate::Error;
 
@@ -10,9 +10,9 @@ use crate::Error;
 /// | `f64`, `f32`, signed integers | 1 | -1 or 0 |
 /// | unsigned integers | 1 | 0 |
 ///
-/// Anything else, NaN included, is an error of the metric that meets it.
+/// A metric that receives any other value, NaN included, returns an error.
 pub trait Binary: Copy {
-    /// Whether the label is the positive one; `None` if it is no label at all.
+    /// Whether the label is the positive one; `None` for a value that is not a label.
     fn is_positive(self) -> Option<bool>;
 
     /// The label as it is shown in a message.

@@ -1,4 +1,4 @@
-//! How good predictions are, and which samples to measure it on. Plain functions, no dependencies.
+//! Measures of the quality of predictions, and splits for cross-validation, as plain functions without dependencies.
 //!
 //! | predictions | functions |
 //! |---|---|
@@ -7,13 +7,13 @@
 //! | probabilities | [`log_loss`], [`log_loss_multiclass`], [`brier`] |
 //! | scores of any scale | [`roc_auc`] |
 //! | numbers | [`mean_absolute_error`], [`mean_squared_error`], [`r2`], [`spearman`] |
-//! | none yet | [`k_fold`], [`stratified_k_fold`], [`train_test_split`] |
+//! | splits of the data, before any prediction | [`k_fold`], [`stratified_k_fold`], [`train_test_split`] |
 //!
-//! The truth always comes first. An argument is anything that iterates over references: `&Vec<T>`, `&[T]`, `&[T; N]`,
-//! and `&Array1<T>` or a view of the crate `ndarray`. Two-class labels may be `bool`, or 1 against -1 or 0 in any
-//! number type ([`Binary`]); classes are numbered from 0 in any integer type ([`Class`]), or names. Arguments that a metric has no value for
-//! (lengths that differ, NaN, nothing at all, a single class where two are compared) are an
-//! [`Error`] that names the argument and the position, never a NaN in the result.
+//! The truth is always the first argument. An argument is any collection whose references can be iterated: `&Vec<T>`, `&[T]`,
+//! `&[T; N]`, or an `&Array1<T>` or view of the crate `ndarray`. Two-class labels may be `bool`, or 1 against -1 or 0 in any
+//! number type ([`Binary`]). Classes are numbered from 0 in any integer type ([`Class`]), or are names. If a metric is not
+//! defined for its arguments, it returns an [`Error`] that names the argument and the position, and never a NaN. Examples are
+//! lengths that differ, NaN, no samples, or a single class where two are compared.
 //!
 //! ```
 //! use fenchel_metrics::{accuracy, roc_auc, stratified_k_fold};

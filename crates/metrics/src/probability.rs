@@ -1,19 +1,19 @@
-//! How good predicted probabilities and scores are.
+//! Measures of predicted probabilities and scores.
 
 use crate::Error;
 use crate::error::{check_pair, check_values, copied};
 use crate::label::{Binary, Class, checked_classes, positives};
 use crate::rank::midranks;
 
-/// Probabilities are moved into `[EPSILON, 1 - EPSILON]` before their logarithm is taken, so that one
-/// wrong certainty costs `-ln EPSILON`, about 36 nats, and not infinity.
+/// Probabilities are clipped to `[EPSILON, 1 - EPSILON]` before the logarithm. So a certain prediction that is wrong costs `-ln
+/// EPSILON`, about 36 nats, instead of infinity.
 pub const LOG_LOSS_CLIP: f64 = f64::EPSILON;
 
-/// How far the probabilities of a sample may be from summing to one.
+/// Largest allowed difference of the sum of a sample's probabilities from one.
 const SUM_TOLERANCE: f64 = 1e-6;
 
-/// Mean negative log-likelihood of two-class labels, in nats; `probability` is that of the positive
-/// class, clipped by [`LOG_LOSS_CLIP`]. O(n).
+/// Mean negative log-likelihood of two-class labels, in nats. `probability` is the probability of the positive class, clipped
+/// by [`LOG_LOSS_CLIP`]. O(n).
 ///
 /// ```
 /// let loss = fenchel_metrics::log_loss(&[1.0, -1.0], &[0.5, 0.5])?;
@@ -22,8 +22,8 @@ const SUM_TOLERANCE: f64 = 1e-6;
 /// ```
 ///
 /// # Errors
-/// [`Error::Empty`], [`Error::Length`]; [`Error::Value`] for a probability outside [0, 1] or NaN, and
-/// for what is no [`Binary`] label.
+/// [`Error::Empty`], [`Error::Length`]; [`Error::Value`] for a probability outside [0, 1] or NaN, and for a value that is not a
+/// [`Binary`] label.
 pub fn log_loss<'t, 'p, L: Binary + 't>(
     truth: impl IntoIterator<Item = &'t L>,
     probability: impl IntoIterator<Item = &'p f64>,
@@ -33,8 +33,8 @@ pub fn log_loss<'t, 'p, L: Binary + 't>(
     Ok(-truth.iter().zip(&probability).map(loss).sum::<f64>() / truth.len() as f64)
 }
 
-/// Mean squared distance of probability and outcome (0 or 1): the Brier score of two classes, from 0
-/// (certain and right) to 1 (certain and wrong). O(n).
+/// The Brier score of two classes: the mean squared difference of probability and outcome (0 or 1). It is 0 for predictions
+/// that are certain and right, and 1 for predictions that are certain and wrong. O(n).
 ///
 /// # Errors
 /// As [`log_loss`].
@@ -47,8 +47,8 @@ pub fn brier<'t, 'p, L: Binary + 't>(
     Ok(truth.iter().zip(&probability).map(squared).sum::<f64>() / truth.len() as f64)
 }
 
-/// Mean negative log-likelihood of classes, in nats. `probabilities` holds a row of `classes` numbers
-/// a sample, row after row, as `&Array2` does; that of the true class is clipped by [`LOG_LOSS_CLIP`]. O(nk).
+/// Mean negative log-likelihood of classes, in nats. `probabilities` has one row of `classes` numbers per sample, row after
+/// row, as `&Array2` does. The probability of the true class is clipped by [`LOG_LOSS_CLIP`]. O(nk).
 ///
 /// # Errors
 /// [`Error::Empty`], [`Error::Length`], [`Error::Class`]; [`Error::Value`] for a probability outside
@@ -88,11 +88,11 @@ pub fn log_loss_multiclass<'t, 'p, C: Class + 't>(
     Ok(sum / truth.len() as f64)
 }
 
-/// Area under the ROC curve: the probability that a positive sample has a higher score than a
-/// negative one, ties counting one half. O(n log n).
+/// Area under the ROC curve: the probability that a positive sample has a higher score than a negative one, where ties count
+/// one half. O(n log n).
 ///
-/// Computed from the sum of the ranks of the positive samples, tied scores sharing the middle of
-/// their ranks (the statistic of Mann and Whitney); the scale of the scores is of no matter.
+/// It is computed from the sum of the ranks of the positive samples, where tied scores have their mean rank (the statistic of
+/// Mann and Whitney). Only the order of the scores matters, not their scale.
 ///
 /// ```
 /// // Of four pairs of a positive and a negative three are in order.
@@ -102,8 +102,8 @@ pub fn log_loss_multiclass<'t, 'p, C: Class + 't>(
 /// ```
 ///
 /// # Errors
-/// [`Error::Empty`], [`Error::Length`]; [`Error::SingleClass`] if there is no pair to compare;
-/// [`Error::Value`] for a score that is NaN (infinite ones have a rank) or what is no [`Binary`] label.
+/// [`Error::Empty`], [`Error::Length`]; [`Error::SingleClass`] if there is no pair to compare; [`Error::Value`] for a score
+/// that is NaN (infinite scores are allowed), or for a value that is not a [`Binary`] label.
 pub fn roc_auc<'t, 's, L: Binary + 't>(
     truth: impl IntoIterator<Item = &'t L>,
     scores: impl IntoIterator<Item = &'s f64>,

@@ -1,6 +1,6 @@
 //! Ranks.
 
-/// The rank of every value, from 1; equal values share the mean of the ranks they take up.
+/// The rank of every value, from 1. Equal values get the mean of their ranks.
 ///
 /// Values must not be NaN. O(n log n).
 pub(crate) fn midranks(values: &[f64]) -> Vec<f64> {

@@ -1,4 +1,4 @@
-//! Errors of predicted numbers.
+//! Error measures of predicted numbers.
 
 use crate::Error;
 use crate::error::{check_finite, check_pair, copied};
@@ -28,9 +28,9 @@ pub fn mean_squared_error<'t, 'p>(
     Ok(mean(truth.iter().zip(&predicted).map(|(t, p)| (t - p).powi(2)), truth.len()))
 }
 
-/// Coefficient of determination: the share of the variance of the targets that the predictions
-/// explain, `1 - sum (t - p)^2 / sum (t - mean t)^2`. 1 is perfect, 0 is as good as predicting the
-/// mean, and it is negative where even that would be better. O(n).
+/// Coefficient of determination, `1 - sum (t - p)^2 / sum (t - mean t)^2`: the fraction of the variance of the targets that the
+/// predictions explain. It is 1 for perfect predictions, 0 for predictions as good as the mean, and negative for worse ones.
+/// O(n).
 ///
 /// ```
 /// let r2 = fenchel_metrics::r2(&[1.0, 2.0, 3.0], &[1.0, 2.0, 4.0])?;
@@ -52,8 +52,8 @@ pub fn r2<'t, 'p>(
     Ok(1.0 - left / total)
 }
 
-/// Spearman's rank correlation, from -1 to 1: the correlation of the ranks, equal values sharing the
-/// middle of theirs. Any increasing map of either argument leaves it as it is. O(n log n).
+/// Spearman's rank correlation, from -1 to 1: the correlation of the ranks, where equal values have their mean rank. It does
+/// not change under increasing maps of either argument. O(n log n).
 ///
 /// # Errors
 /// As [`mean_absolute_error`], and [`Error::Constant`] if all entries of one argument are equal.

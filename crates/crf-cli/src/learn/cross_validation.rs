@@ -1,4 +1,4 @@
-//! `learn -x`: how well the sequences of a group are labelled by a model of the others.
+//! `learn -x`: cross-validation, which tags each group with a model of the other groups.
 
 use std::io::Write;
 use std::process::ExitCode;

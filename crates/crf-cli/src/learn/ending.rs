@@ -1,4 +1,4 @@
-//! What the end of a training means for its model, and how it is told.
+//! The end of a training: whether its model may be saved, and the message about it.
 
 use fenchel_crf::{Corpus, Report, Status};
 use fenchel_optim::Certificate;
@@ -6,8 +6,9 @@ use fenchel_optim::Certificate;
 use crate::Failure;
 use crate::interrupts::interrupted;
 
-/// Refuses weights that must not take the place of a good model: of a training that diverged, and of one that ended before it
-/// converged where they are no better than none. `trained`: held-out sequences have chosen weights after the start.
+/// Refuses weights that must not replace a good model. These are the weights of a training that diverged, and those of a
+/// training that ended before it converged if they are no better than zero weights. `trained`: held-out sequences have chosen
+/// weights after the start.
 pub(super) fn check_use(report: &Report, trained: bool, corpus: &Corpus) -> Result<(), Failure> {
     let n = corpus.data.sequences() as f64;
     let without = corpus.data.tokens() as f64 * (corpus.labels.len() as f64).ln();
@@ -24,7 +25,7 @@ pub(super) fn check_use(report: &Report, trained: bool, corpus: &Corpus) -> Resu
     }
 }
 
-/// How the training ended, in the words of who ended it.
+/// The message about the end of a training.
 pub(super) fn ending(report: &Report, n: f64, patience: Option<u32>) -> String {
     let text = summed(report, n);
     let reason = match (report.status, patience) {

@@ -1,4 +1,4 @@
-//! The labelled sequences in groups: one a file, or so many at random.
+//! The labelled sequences in groups: one group per file, or a given number of random groups.
 
 use fenchel_crf::{Corpus, CorpusBuilder, Instance};
 use fenchel_optim::random::stream;
@@ -15,7 +15,7 @@ pub(super) struct Groups {
 }
 
 impl Groups {
-    /// Those of `--split`; without it every file is one. `of_one_file` is how many a single file is divided into.
+    /// Reads the groups of `--split`; without it every file is a group. A single file is divided into `of_one_file` groups.
     pub(super) fn read(
         arguments: &Arguments,
         recipe: &Recipe,
@@ -69,7 +69,7 @@ impl Groups {
     }
 }
 
-/// What `--holdout` asks for: a corpus and the group, counted from 1, that is not in it.
+/// The corpus of `--holdout`, and the group, counted from 1, that is not in it.
 pub(super) fn hold_out(
     arguments: &Arguments,
     group: usize,

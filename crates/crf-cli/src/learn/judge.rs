@@ -5,7 +5,7 @@ use fenchel_crf::{Corpus, CrfModel, Instance, Progress, Report, Status, Weights}
 use crate::Failure;
 use crate::evaluation::Evaluation;
 
-/// Follows the score on the held-out sequences and keeps the best weights.
+/// Computes the score on the held-out sequences at every check, and keeps the best weights.
 pub(super) struct Judge {
     instances: Vec<Instance>,
     model: CrfModel,
@@ -58,7 +58,7 @@ impl Judge {
         self.best.as_ref().map_or(0.0, |(_, _, seen)| seen.passes)
     }
 
-    /// Makes the model the best one that was seen, with what was proved about it; says which one that is.
+    /// Gives the model the best weights and their certificate. Returns a message that says which check they are from.
     pub(super) fn put_best_into(self, model: &mut CrfModel) -> Result<String, Failure> {
         let Some((score, weights, seen)) = self.best else { return Ok(String::new()) };
         // Only the last model is the one that the training ended with.

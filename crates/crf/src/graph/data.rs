@@ -10,13 +10,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::Error;
 
-/// Cliques of one kind, which share their weights: a matrix of `attributes` rows, with a column for every joint labelling of
-/// such a clique.
+/// A kind of clique. Cliques of the same kind share a matrix of weights, with one row per attribute and one column per joint
+/// labelling of the clique.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CliqueTemplate {
     /// Number of labels of every variable of such a clique, in order.
     pub labels: Vec<usize>,
-    /// Number of attributes, at least 1; a single one that is always 1 for cliques without any.
+    /// Number of attributes, at least 1. Cliques without attributes use a single one that is always 1.
     pub attributes: usize,
 }
 
@@ -26,14 +26,14 @@ impl CliqueTemplate {
         CliqueTemplate { labels: labels.to_vec(), attributes }
     }
 
-    /// Joint labellings of a clique, the last variable fastest: the length of a row of weights.
+    /// Number of joint labellings of a clique, with the last variable fastest. This is the length of a row of weights.
     pub fn cells(&self) -> usize {
         self.labels.iter().product()
     }
 }
 
-/// A graph over output variables: their numbers of labels, and cliques with sparse attributes. Any graph will do, connected or
-/// not; training and prediction cost what its junction tree costs.
+/// A graph over output variables: their numbers of labels, and cliques with sparse attributes. The graph may have any shape and
+/// need not be connected. The cost of training and prediction is that of its junction tree.
 ///
 /// ```
 /// use fenchel_crf::GraphInstance;
@@ -66,8 +66,9 @@ impl GraphInstance {
         GraphInstance { labels: labels.to_vec(), ..GraphInstance::default() }
     }
 
-    /// Adds a clique of a template, by its number in [`GraphDataset::new`]. Variables are in the template's order. Attributes
-    /// are pairs of number and value, and may repeat. All is checked by whoever takes the graph.
+    /// Adds a clique of a template, given by its number in [`GraphDataset::new`]. Variables are in the order of the template.
+    /// Attributes are pairs of number and value, and may repeat. The arguments are checked later, by the function that receives
+    /// the graph.
     pub fn clique(
         &mut self,
         template: usize,
@@ -92,10 +93,10 @@ impl GraphInstance {
         self.labels.is_empty()
     }
 
-    /// What exact inference costs on this graph: its width, and the bytes of its tables.
+    /// The cost of exact inference on this graph: its treewidth and the bytes of its tables.
     ///
     /// # Errors
-    /// [`Error::Chain`] for a variable that a clique names and the graph lacks, or that it names twice.
+    /// [`Error::Chain`] if a clique has a variable that the graph does not have, or the same variable twice.
     pub fn elimination(&self) -> Result<EliminationReport, Error> {
         let mut edges = FactorGraph::new(&self.labels)?;
         for clique in &self.cliques {
@@ -196,7 +197,7 @@ pub struct GraphDataset {
 }
 
 impl GraphDataset {
-    /// No graphs yet.
+    /// An empty data set.
     ///
     /// # Errors
     /// [`Error::Invalid`] for a template without variables, labels or attributes; [`Error::Refused`] beyond 2^32 weights.
@@ -208,8 +209,8 @@ impl GraphDataset {
     /// Adds a graph with the true label of each of its variables.
     ///
     /// # Errors
-    /// [`Error::InGraph`] with the graph's number: for an empty graph, a clique that does not fit its template or names a variable
-    /// that is unknown, an attribute out of range or not finite, a label out of range. The data set is then as before.
+    /// [`Error::InGraph`] with the number of the graph: for an empty graph, a clique that does not fit its template or has an
+    /// unknown variable, an attribute out of range or not finite, a label out of range. The data set is then unchanged.
     pub fn push(&mut self, graph: GraphInstance, truth: &[usize]) -> Result<(), Error> {
         let number = self.graphs.len();
         let checked = graph.check(&self.templates).and_then(|()| graph.check_labels(truth));

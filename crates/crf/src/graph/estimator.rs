@@ -1,4 +1,4 @@
-//! From graphs to a model in one call.
+//! The estimator [`GraphCrf`]: from graphs to a model in one call.
 
 use std::ops::ControlFlow;
 
@@ -14,22 +14,22 @@ use super::sdca::{GraphSdca, GraphSdcaSettings, graph_sdca};
 use crate::training::{DUAL_PASSES, left_of, pairs, whole};
 use crate::{Error, Method};
 
-/// A conditional random field on graphs of any shape whose junction trees fit into memory: trees, skip chains, grids of a small
-/// width.
+/// A conditional random field on graphs of any shape whose junction trees fit into memory, such as trees, skip chains and
+/// narrow grids.
 ///
 /// ```text
 /// min_w  (1/n) sum_i -log p(y_i | x_i; w) + (l2/2) ||w||^2,   p(y | x; w) = exp(sum_C <W_t(C)' x_C, y_C>) / Z(x; w)
 /// ```
 ///
-/// over `n` graphs, with a matrix of weights for every [`CliqueTemplate`](crate::CliqueTemplate) of cliques.
+/// over `n` graphs, with one matrix of weights per [`CliqueTemplate`](crate::CliqueTemplate).
 ///
 /// | field | default | meaning |
 /// |---|---|---|
 /// | `l2` | 1/n | weight of the squared norm |
-/// | `method` | `Auto` | SDCA where the marginals fit into `max_memory`, else L-BFGS, which also goes on after 50 passes of SDCA |
+/// | `method` | `Auto` | SDCA if the marginals fit into `max_memory`, with L-BFGS after 50 passes; otherwise L-BFGS |
 /// | `max_memory` | 4 GiB | bytes of each junction tree, and of all marginals of SDCA |
 /// | `stop` | relative gap 1e-4, 10,000 passes | when to end, see [`Stop`] |
-/// | `seed` | 0 | of the visits of SDCA |
+/// | `seed` | 0 | seed of the random order of SDCA |
 ///
 /// ```
 /// use fenchel_crf::{GraphCrf, GraphDataset, GraphInstance, CliqueTemplate};
@@ -76,12 +76,12 @@ impl GraphCrf {
     ///
     /// # Errors
     /// [`Error::Invalid`] for no graphs or parameters out of range; [`Error::InGraph`] for a graph whose junction tree does not
-    /// fit into `max_memory`; [`Error::Refused`] if SDCA is asked for and all marginals do not.
+    /// fit into `max_memory`; [`Error::Refused`] for method SDCA if all marginals together do not fit.
     pub fn fit(&self, data: &GraphDataset) -> Result<GraphModel, Error> {
         self.fit_watched(data, |_| ControlFlow::Continue(()))
     }
 
-    /// Trains a model and shows `watch` every check; `Break` ends the training with the best weights that were certified.
+    /// Trains a model and calls `watch` at every check. `Break` ends the training with the best certified weights.
     ///
     /// # Errors
     /// As [`fit`](Self::fit).

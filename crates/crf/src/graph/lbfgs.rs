@@ -8,11 +8,12 @@ use super::oracle::Oracle;
 use super::problem::GraphProblem;
 use crate::Error;
 
-/// Minimises `P` by L-BFGS, from zero or from flat weights; a pass is one gradient, n oracle calls.
+/// Minimises `P` by L-BFGS, from zero or from flat weights. A pass is one gradient, which takes n oracle calls.
 ///
-/// Stores no marginals, and runs on one core. The certificate is the duality gap `norm(grad P)^2 / (2 l2)` between `w` and the model's own marginals.
+/// The method stores no marginals and runs on one core. The certificate is the duality gap `norm(grad P)^2 / (2 l2)` between
+/// `w` and the marginals of the model at `w`.
 ///
-/// Source: J. Nocedal and S. Wright, "Numerical Optimization" (2006), algorithm 7.5, as [`fenchel_optim::lbfgs`] has it.
+/// Source: J. Nocedal and S. Wright, "Numerical Optimization" (2006), algorithm 7.5, implemented in [`fenchel_optim::lbfgs`].
 ///
 /// # Errors
 /// [`Error::Invalid`] for settings out of range or a start of another length or not finite.

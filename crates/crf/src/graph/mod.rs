@@ -1,23 +1,24 @@
-//! Conditional random fields on graphs: trees, skip chains, and whatever else has a junction tree of a small width.
+//! Conditional random fields on graphs: trees, skip chains, and all graphs whose junction trees have small width.
 //!
 //! ```text
 //! min_w  (1/n) sum_i -log p(y_i | x_i; w) + (l2/2) ||w||^2,   p(y | x; w) = exp(sum_C s_C(y_C)) / Z(x; w)
 //! ```
 //!
-//! Algorithm 2 of the paper asks a model for no more than the marginals of cliques and separators: entropies, divergences and
-//! their derivatives are sums over the cliques less sums over the separators. The room holds what differs from chains, which
-//! have a fast path of their own; the sampling of [`sdca`](fn@crate::sdca) and its line search are the same code.
+//! Algorithm 2 of Le Priol, Piche and Lacoste-Julien (2018) needs from a model only the marginals of cliques and separators.
+//! Entropies, divergences and their derivatives are sums over the cliques minus sums over the separators. This module has the
+//! code that differs from chains, which have a faster implementation. The sampling and the line search are those of
+//! [`sdca`](fn@crate::sdca).
 //!
-//! | file | what |
+//! | file | content |
 //! |---|---|
-//! | `data.rs` | templates, graphs, data sets: all that a caller can get wrong |
+//! | `data.rs` | templates, graphs, data sets; checks of all arguments |
 //! | `problem.rs` | graphs compiled to cells and rows of weights; the objective |
 //! | `oracle.rs` | scores, calibration, marginals |
-//! | `sdca.rs`, `lbfgs.rs` | the methods |
+//! | `sdca.rs`, `lbfgs.rs` | training methods |
 //! | `estimator.rs`, `model.rs` | `fit`, `predict` |
 //!
-//! Cost of a visit: O(entries x cells of their cliques) and four passes over the junction tree, whose size is exponential in
-//! its width.
+//! A visit of a graph costs O(entries x cells of their cliques) and four passes over the junction tree, whose size is
+//! exponential in its width.
 
 mod data;
 mod estimator;

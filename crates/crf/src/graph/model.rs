@@ -12,13 +12,13 @@ use super::oracle::Oracle;
 use super::problem::{Compiler, Structure};
 use crate::Error;
 
-/// A conditional random field on graphs: predicts labels, gives their probabilities, is saved and loaded.
+/// A trained conditional random field on graphs. It predicts labels and their probabilities, and can be saved and loaded.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GraphModel {
     templates: Vec<CliqueTemplate>,
     /// CliqueTemplate after template, in each a row an attribute, in each row the last variable fastest.
     weights: Vec<f64>,
-    /// How the training ended and what it proved; `None` for a model that was not trained here.
+    /// How the training ended and what it proved. `None` if the model was not trained in this process.
     pub report: Option<Report>,
 }
 
@@ -54,7 +54,8 @@ impl GraphModel {
         &self.weights
     }
 
-    /// The weights of a template: a row an attribute, a column a joint labelling; `None` for a template that does not exist.
+    /// The weights of a template, with one row per attribute and one column per joint labelling. `None` for a template that
+    /// does not exist.
     pub fn weights_of(&self, template: usize) -> Option<ArrayView2<'_, f64>> {
         let size = |t: &CliqueTemplate| t.attributes * t.cells();
         let own = self.templates.get(template)?;
@@ -63,12 +64,13 @@ impl GraphModel {
         ArrayView2::from_shape((own.attributes, own.cells()), block).ok()
     }
 
-    /// The most probable labels, together. Where single labels count, take for each the one of the largest
-    /// [marginal](Self::marginals): strong edges make all labels alike in the best labelling sooner than in the marginals.
+    /// The most probable joint labelling. If single labels matter more, take for each variable the label with the largest
+    /// [marginal](Self::marginals). With strong couplings the joint labelling becomes constant sooner than the marginal labels
+    /// do.
     ///
     /// # Errors
-    /// What [`GraphDataset::push`] says of a graph, without its number; [`Error::Chain`] with the refusal of a graph that needs more
-    /// than [`MAX_MEMORY`], or with a score that overflows.
+    /// The errors of [`GraphDataset::push`] for a graph, without its number. [`Error::Chain`] for a graph whose junction tree
+    /// needs more than [`MAX_MEMORY`], or for a score that overflows.
     pub fn predict(&self, graph: &GraphInstance) -> Result<Vec<usize>, Error> {
         Predictor::new(self, 1).predict(graph)
     }
@@ -100,7 +102,7 @@ impl GraphModel {
         Ok(structure.model.log_score(labels)? - answers.log_partition())
     }
 
-    /// The share of all variables whose most probable label is the true one.
+    /// The fraction of all variables whose most probable label is the true one.
     ///
     /// # Errors
     /// [`Error::InGraph`] with what [`predict`](Self::predict) says; [`Error::Invalid`] for a data set without graphs.

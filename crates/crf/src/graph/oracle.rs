@@ -1,4 +1,4 @@
-//! Marginals of a graph at the current weights: one calibration of its junction tree.
+//! The oracle: marginals of a graph at the current weights, by a calibration of its junction tree.
 
 use fenchel_graphical::chain::{LineTerms, Probability};
 use fenchel_graphical::{Evidence, FactorGraph, FactorId, JunctionTree, Workspace};
@@ -8,8 +8,9 @@ use super::problem::{GraphProblem, Item, Place, Structure};
 use crate::Error;
 use crate::sdca::line_search::Segment;
 
-/// Marginals of the cliques and separators of a graph's junction tree: the dual variables of a graph. They stand for the
-/// distribution `prod_C m_C / prod_S m_S`, the one of largest entropy with these marginals.
+/// Marginals of the cliques and separators of a graph's junction tree, which are the dual variables of the graph. They
+/// represent the distribution `prod_C m_C / prod_S m_S`, which has the largest entropy of all distributions with these
+/// marginals.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct TreeMarginals {
     pub(super) cliques: Vec<f64>,
@@ -17,7 +18,7 @@ pub struct TreeMarginals {
 }
 
 impl TreeMarginals {
-    /// The true labelling mixed with the uniform distribution, clique by clique.
+    /// Mixes the true labelling with the uniform distribution in every clique.
     pub(super) fn smoothed(
         tree: &JunctionTree,
         truth: &[usize],

@@ -1,4 +1,4 @@
-//! The regularised likelihood of graphs, and graphs as the methods see them.
+//! The regularised likelihood of graphs.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -213,8 +213,9 @@ impl<'t> Compiler<'t> {
 /// D(m) = -l2/2 norm(w(m))^2 + 1/n sum_i H(m_i),   w(m) = 1/(l2 n) sum_i [F(x_i, y_i) - E_m F(x_i, .)]
 /// ```
 ///
-/// with `m_i` the marginals of cliques and separators of graph `i`'s junction tree. All weights are regularised. They are flat:
-/// template after template, in each a row an attribute, in each row the last variable fastest.
+/// Here `m_i` are the marginals of the cliques and separators of the junction tree of graph `i`. All weights are regularised.
+/// The flat vector of weights contains the matrices of the templates one after the other. Each has one row per attribute, and
+/// in a row the last variable varies fastest.
 #[derive(Debug, Clone)]
 pub struct GraphProblem<'a> {
     pub(super) data: &'a GraphDataset,
@@ -227,12 +228,12 @@ pub struct GraphProblem<'a> {
 }
 
 impl<'a> GraphProblem<'a> {
-    /// A problem with `l2 > 0`; `1 / n` is usual. Finds a junction tree for every shape of graph, each of at most `max_memory`
-    /// bytes (`None` for no limit).
+    /// A problem with `l2 > 0`; a usual value is `1 / n`. The constructor compiles one junction tree for every shape of graph,
+    /// each of at most `max_memory` bytes (`None` for no limit).
     ///
     /// # Errors
-    /// [`Error::Invalid`] for no graphs or `l2` out of range; [`Error::InGraph`] with the refusal of the first graph that is too
-    /// wide: how many bytes its tables need, and how many are allowed. No table has been allocated then.
+    /// [`Error::Invalid`] for no graphs or `l2` out of range. [`Error::InGraph`] for the first graph whose junction tree is too
+    /// large, with the bytes that its tables need and the bytes allowed; no table has been allocated then.
     pub fn new(data: &'a GraphDataset, l2: f64, max_memory: Option<u64>) -> Result<Self, Error> {
         Invalid::check_positive("l2", l2)?;
         if data.is_empty() {
@@ -270,7 +271,7 @@ impl<'a> GraphProblem<'a> {
         self.dimension
     }
 
-    /// Bytes that the marginals of [`graph_sdca`](crate::graph_sdca) take: all cells of all junction trees.
+    /// Number of bytes of the marginals that [`graph_sdca`](crate::graph_sdca) stores: all cells of all junction trees.
     pub fn memory(&self) -> u64 {
         let cells = |item: &Item| {
             let tree = self.tree(item);
@@ -281,7 +282,7 @@ impl<'a> GraphProblem<'a> {
         total.saturating_mul(8).saturating_add(buffers)
     }
 
-    /// `P(w)`: one pass, n oracle calls.
+    /// The objective `P(w)`. One pass, which takes n oracle calls.
     ///
     /// # Errors
     /// [`Error::Invalid`] for weights of another length or not finite, or for an objective that overflows.

@@ -1,4 +1,5 @@
-//! SDCA on the marginals of junction trees: algorithm 2 of the paper, for any decomposable model.
+//! SDCA on the marginals of junction trees: algorithm 2 of Le Priol, Piche and Lacoste-Julien (2018), for any decomposable
+//! model.
 
 use fenchel_linalg::{Invalid, lanes};
 use fenchel_optim::random::Order;
@@ -23,15 +24,15 @@ const REFRESH: u64 = 50;
 ///
 /// | field | default | meaning |
 /// |---|---|---|
-/// | `order` | `Gap` | which graph is next, as for [`SdcaSettings`](crate::SdcaSettings) |
-/// | `non_uniformity` | 0.8 | share of the adaptive draws; the others are uniform |
-/// | `step` | `SingleNewton` | how far a graph's marginals move |
-/// | `smoothing` | 1e-3 | share of the uniform distribution in a cold start, in (0, 1] |
+/// | `order` | `Gap` | order of the graphs, as for [`SdcaSettings`](crate::SdcaSettings) |
+/// | `non_uniformity` | 0.8 | fraction of adaptive draws; the others are uniform |
+/// | `step` | `SingleNewton` | line search of a graph's marginals |
+/// | `smoothing` | 1e-3 | fraction of the uniform distribution in a cold start, in (0, 1] |
 /// | `max_memory` | 4 GiB | bytes that the marginals may take |
-/// | `seed` | 0 | of the visits |
+/// | `seed` | 0 | seed of the order |
 /// | `stop` | see [`Stop`] | when to end |
 ///
-/// The radii behind `Lipschitz`, `LipschitzGap` and [`SdcaStep::Safe`] are upper bounds here.
+/// The radii that `Lipschitz`, `LipschitzGap` and [`SdcaStep::Safe`] use are upper bounds here.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct GraphSdcaSettings {
@@ -65,7 +66,7 @@ impl Default for GraphSdcaSettings {
     }
 }
 
-/// The state of [`graph_sdca`]. A warm start reads the marginals only, so that the state of another `l2` will do.
+/// The state of [`graph_sdca`]. A warm start reads only the marginals, so that a state from another `l2` can be used.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GraphDualState {
     /// The flat weights, in the order of [`GraphProblem`].
@@ -76,9 +77,9 @@ pub struct GraphDualState {
 
 /// Stochastic dual coordinate ascent with adaptive sampling, for graphs.
 ///
-/// A step calibrates the junction tree of one graph and takes two or three passes over its marginals. Needs
-/// [`GraphProblem::memory`] bytes; where that is too much use [`graph_lbfgs`](fn@crate::graph_lbfgs). The certificate is the
-/// duality gap, the mean over the graphs of `KL(m_i, p(. | x_i; w))`.
+/// A step calibrates the junction tree of one graph, and takes two or three passes over its marginals. The method needs
+/// [`GraphProblem::memory`] bytes; if that is too much, use [`graph_lbfgs`](fn@crate::graph_lbfgs). The certificate is the
+/// duality gap, which is the mean over the graphs of `KL(m_i, p(. | x_i; w))`.
 ///
 /// ```
 /// use fenchel_crf::{GraphDataset, GraphInstance, GraphProblem, GraphSdcaSettings, CliqueTemplate, graph_sdca};
@@ -199,8 +200,8 @@ impl<'p, 'a> GraphSdca<'p, 'a> {
         &self.marginals
     }
 
-    /// The last known gap of every graph; a large number for those that have not been visited. Exact for all steps but
-    /// `SingleNewton`, which estimates them.
+    /// The last known gap of every graph, or a large number for a graph that has not been visited. The gaps are exact for all
+    /// steps except `SingleNewton`, which estimates them.
     pub fn gaps(&self) -> &[f64] {
         self.sampler.gaps()
     }

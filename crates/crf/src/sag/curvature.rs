@@ -1,4 +1,4 @@
-//! The curvatures of the sequences, and draws by them.
+//! The curvature estimates of the sequences, and draws in proportion to them.
 
 use fenchel_optim::random::{Generator, MaxTree, Order, SumTree, stream};
 use rand::RngExt;

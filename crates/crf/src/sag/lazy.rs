@@ -1,4 +1,4 @@
-//! A vector that moves along a sparse direction, row by row when it is read.
+//! A vector with sparse updates whose rows are brought up to date when they are read.
 
 /// `w = scale v` with steps along a direction that changes on few rows at a time.
 pub(super) struct Lazy {

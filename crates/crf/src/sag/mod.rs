@@ -1,20 +1,22 @@
-//! Stochastic average gradient on the primal problem: uniform, with adaptive non-uniform sampling, and with skipped searches.
+//! Stochastic average gradient (SAG) on the primal problem: with uniform sampling, with adaptive non-uniform sampling
+//! (SAG-NUS), and with skipped line searches (SAG-NUS*).
 //!
-//! A step on sequence `i` renews its stored gradient and moves along the mean of all stored ones, the l2 term exactly:
-//! `w <- (1 - s l2) w - s/m d`, with `d` the sum of the stored gradients and `m` the number of sequences seen so far.
+//! A step on sequence `i` replaces its stored gradient, and then moves along the mean of all stored gradients. The l2 term is
+//! applied exactly: `w <- (1 - s l2) w - s/m d`, with the sum `d` of the stored gradients and the number `m` of sequences seen
+//! so far.
 //!
 //! | symbol | what | stored as |
 //! |---|---|---|
 //! | `f_i` | `log Z_i(w) - s_w(x_i, y_i)` | |
 //! | `f_i'` | its gradient | `p - 1{y}` on positions and one `K x K` matrix of pairs |
-//! | `L_i` | estimate of the curvature of `f_i` | from the search below |
-//! | `s` | step, `(1/L_max + 1/L_mean) / 2` with l2 added, or `1/L` with uniform draws | |
+//! | `L_i` | estimate of the curvature of `f_i` | found by the search described below |
+//! | `s` | step, `(1/L_max + 1/L_mean) / 2` with `l2` added to both, or `1/L` with uniform draws | |
 //!
-//! The search: `L_i` shrinks a little at every visit, and is doubled while `f_i(w - f_i'/L_i) > f_i(w) - norm(f_i')^2 / (2 L_i)`.
-//! A trial needs no gradient, but counts as an oracle call all the same.
+//! At every visit `L_i` is first decreased a little. Then it is doubled while `f_i(w - f_i'/L_i) > f_i(w) - norm(f_i')^2 / (2
+//! L_i)`. A trial of this search needs no gradient, but counts as an oracle call.
 //!
-//! The weights are kept as `w = c v`, and a row of `v` catches up with the steps that it has missed when it is next read:
-//! a step costs O(entries K + T K^2) and not O(d).
+//! The weights are stored as `w = c v` with a scalar `c`. A row of `v` receives the updates that it has missed when it is next
+//! read. So a step costs O(entries K + T K^2) and not O(d).
 
 mod curvature;
 mod lazy;
@@ -42,19 +44,19 @@ const FLAT: f64 = 1e-8;
 ///
 /// | field | default | meaning |
 /// |---|---|---|
-/// | `order` | `Lipschitz` | which sequence is next, and how long the steps are: see below |
-/// | `skip` | false | whether searches that keep succeeding at once are skipped: SAG-NUS* |
-/// | `non_uniformity` | 0.5 | share of the draws by curvature |
+/// | `order` | `Lipschitz` | order of the sequences and rule of the step size: see below |
+/// | `skip` | false | whether searches that keep succeeding at the first trial are skipped (SAG-NUS*) |
+/// | `non_uniformity` | 0.5 | fraction of the draws in proportion to curvature |
 /// | `first` | 1 | curvature of the first sequence |
-/// | `decrease` | 0.9 | what a curvature is multiplied by before its search |
+/// | `decrease` | 0.9 | factor of a curvature before its search |
 /// | `max_memory` | 4 GiB | bytes that the stored gradients may take |
-/// | `seed` | 0 | of the visits |
+/// | `seed` | 0 | seed of the order |
 /// | `stop` | see [`Stop`] | when to end |
 ///
 /// | order | draws | steps |
 /// |---|---|---|
 /// | `Uniform`: SAG | uniform | `1 / (L + l2)`, one curvature `L` for all |
-/// | `Lipschitz`: SAG-NUS | a share by the curvatures `L_i` of the sequences seen so far | between `1 / max L_i` and `1 / mean L_i` |
+/// | `Lipschitz`: SAG-NUS | a fraction in proportion to the curvatures `L_i` of the sequences seen so far | between `1 / max L_i` and `1 / mean L_i` |
 ///
 /// Other orders are refused.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -62,7 +64,7 @@ const FLAT: f64 = 1e-8;
 pub struct SagSettings {
     /// Which sequence is next.
     pub order: Order,
-    /// Whether searches that keep succeeding at once are skipped, twice as many each time.
+    /// Whether searches that keep succeeding at the first trial are skipped. The number of skipped visits doubles each time.
     pub skip: bool,
     /// Share of the draws by curvature, in `[0, 1]`.
     pub non_uniformity: f64,
@@ -123,12 +125,12 @@ impl SagSettings {
     }
 }
 
-/// Stochastic average gradient with a search for the curvature of every sequence, from zero or from given weights.
+/// Stochastic average gradient with a line search for the curvature of every sequence, from zero or from given weights.
 ///
-/// The best primal method for dense attributes and many sequences, on which it needs fewer passes than
-/// [`sdca`](fn@crate::sdca); on sparse text it needs about twice as many, and two oracle calls a step (1.3 with `skip`).
-/// Stores `K N + n K^2` numbers, about `K` times fewer than dual methods. The certificate is the duality gap
-/// `norm(grad P)^2 / (2 l2)`, one pass.
+/// This is the best primal method for dense attributes and many sequences, where it needs fewer passes than
+/// [`sdca`](fn@crate::sdca). On sparse text it needs about twice as many passes, and two oracle calls per step (1.3 with
+/// `skip`). It stores `K N + n K^2` numbers, about `K` times fewer than the dual methods. The certificate is the duality gap
+/// `norm(grad P)^2 / (2 l2)`, which costs one pass.
 ///
 /// Source: M. Schmidt, R. Babanezhad, M. Ahmed, A. Defazio, A. Clifton, A. Sarkar, "Non-uniform stochastic average gradient
 /// method for training conditional random fields" (2015), algorithm 3, and section 5.5 for the skipped searches.
@@ -148,7 +150,7 @@ pub fn sag<'p, 'a, O: Observer<Sag<'p, 'a>>>(
     Ok(Solution { state: method.weights(), report })
 }
 
-/// Stochastic average gradient on one problem: what an observer of [`sag`](fn@sag) sees.
+/// The running method: observers of [`sag`](fn@sag) receive it.
 pub struct Sag<'p, 'a> {
     problem: &'p Problem<'a>,
     skip: bool,

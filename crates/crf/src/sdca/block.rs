@@ -1,8 +1,8 @@
-//! A step on one block: the direction, the step along it, the move.
+//! A step on one block: its direction, the line search, and the update.
 //!
-//! Blocks of one batch find their directions side by side, at the same weights. Then each in turn meets the weights
-//! that the earlier ones have left, and takes the step that is best there: along `d` only the linear term
-//! `c = <w, F d>` has changed, so that no oracle is asked again.
+//! The blocks of a batch compute their directions in parallel, at the same weights. Then they take their steps one after the
+//! other, each at the weights that the earlier blocks have left. Along the direction `d` only the linear term `c = <w, F d>`
+//! has changed, so that no further oracle call is needed.
 
 use fenchel_graphical::chain::{Chain, ChainMarginals, Probability};
 use fenchel_linalg::lanes;

@@ -1,4 +1,4 @@
-//! Where the dual starts.
+//! Marginals of a cold start.
 
 use fenchel_graphical::chain::{Chain, ChainMarginals, Probability};
 use fenchel_linalg::Invalid;
@@ -9,21 +9,22 @@ use crate::{Error, Problem, Weights};
 /// Marginals of a cold start.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Init {
-    /// The true labels, mixed with the uniform distribution clique by clique. 1e-3 to 1e-5 are equally good.
+    /// The true labels, mixed with the uniform distribution in every clique. Values of 1e-3 to 1e-5 are equally good.
     Smoothed {
         /// Share of the uniform distribution, in (0, 1].
         smoothing: f64,
     },
-    /// A chain that scores true labels and true transitions, as in the authors' program.
+    /// The marginals of a chain whose scores favour true labels and true transitions, as in the program of Le Priol et al.
     Tilted {
         /// The score, e.g. 10.
         score: f64,
     },
     /// The uniform distribution: a very bad start, for comparisons.
     Uniform,
-    /// The true labels alone, where entropies have an infinite slope: for fixed steps and Brent's method only.
+    /// The true labels alone. The entropy has an infinite slope there, so that only fixed steps and Brent's method can be used.
     Empirical,
-    /// The marginals of a model. Its weights are not the start: those belong to the marginals.
+    /// The marginals of a model with given weights. The run starts at the weights of these marginals, which differ from the
+    /// given ones.
     Weights(Weights),
 }
 

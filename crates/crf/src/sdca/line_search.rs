@@ -1,13 +1,13 @@
-//! How far a block moves.
+//! The line search on a block.
 //!
-//! With `d = target - m` and `q = l2 n norm(v)^2`, the dual gains `1/n` of `f(s) - f(0)` from a step `s`, where
+//! Let `d = target - m` and `q = l2 n norm(v)^2`. A step `s` raises the dual by `(f(s) - f(0)) / n`, where
 //!
 //! ```text
 //! f(s)  = H(m + s d) - l2 n / 2 norm(w + s v)^2
 //! f'(s) = c - s q - slope(s),    c = <w, F d>,   f''(s) = -q - curvature(s)
 //! ```
 //!
-//! and `slope`, `curvature` are those of [`LineTerms`]. `f` is concave with `f'(0) >= 0 >= f'(1)`.
+//! Here `slope` and `curvature` are those of [`LineTerms`]. `f` is concave with `f'(0) >= 0 >= f'(1)`.
 
 use fenchel_graphical::chain::{ChainMarginals, LineTerms, Probability};
 use fenchel_linalg::Invalid;
@@ -16,24 +16,24 @@ use serde::{Deserialize, Serialize};
 
 use crate::Error;
 
-/// How far a block moves towards the model's marginals; see [`Sdca`](super::Sdca).
+/// The rule for the step of a block towards the marginals of the model; see [`Sdca`](super::Sdca).
 ///
 /// | step | passes over the marginals | the dual rises |
 /// |---|---|---|
-/// | `SingleNewton` | 2 | in all but contrived cases |
+/// | `SingleNewton` | 2 | except in contrived cases |
 /// | `Newton` | 3 to 5 | always |
 /// | `Brent` | about 10 | always |
 /// | `Armijo` | 2 to 4 | always |
-/// | `Fixed` | 2 | if at most that of `Safe` |
-/// | `Safe` | 2 | always, by theorem, and very slowly |
+/// | `Fixed` | 2 | if the step is at most that of `Safe` |
+/// | `Safe` | 2 | always, by theory, and very slowly |
 /// | `SkipIfImproves` | 2 to 6 | always |
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub enum SdcaStep {
-    /// One Newton step from 1/2, inside the bracket. The fastest in time. Gaps are estimated by half the curvature at
-    /// 1/2, which is the divergence to third order, so that no logarithm is spent on them.
+    /// One Newton step from 1/2, inside the bracket. It is the fastest rule in time. It estimates the gap of a block by half
+    /// the curvature at 1/2, which agrees with the divergence to third order, so that no logarithms are needed for gaps.
     #[default]
     SingleNewton,
-    /// Newton steps inside a shrinking bracket until one would move by less than `tolerance`; 1e-3 is enough.
+    /// Newton steps inside a shrinking bracket until a step would be shorter than `tolerance`. A tolerance of 1e-3 is enough.
     Newton {
         /// Smallest move.
         tolerance: f64,
@@ -45,19 +45,19 @@ pub enum SdcaStep {
         /// Accuracy of the step.
         tolerance: f64,
     },
-    /// The first of 1, `shrink`, `shrink^2`, .. at which the dual rises by `decrease` times the step times the block's
-    /// gap, a lower bound of the slope at 0.
+    /// The first of 1, `shrink`, `shrink^2`, .. at which the dual rises by at least `decrease` times the step times the gap of
+    /// the block. The gap is a lower bound of the slope at 0.
     Armijo {
-        /// Fraction of the linear prediction that must be gained, in (0, 1).
+        /// Fraction of the linear prediction that must be reached, in (0, 1).
         decrease: f64,
         /// Ratio of two trials, in (0, 1).
         shrink: f64,
     },
     /// Always this step.
     Fixed(f64),
-    /// The step `1 / (1 + R_i / (l2 n))` of the theory, with an upper bound of the radius `R_i`.
+    /// The step size `1 / (1 + R_i / (l2 n))` of the theory, with an upper bound of the squared radius `R_i`.
     Safe,
-    /// The block's last step if the dual rises by it; else as `Newton` with 1e-3.
+    /// The last step size of the block if it raises the dual; otherwise the rule `Newton` with 1e-3.
     SkipIfImproves,
 }
 

@@ -1,16 +1,17 @@
-//! SDCA on clique marginals.
+//! Stochastic dual coordinate ascent (SDCA) on clique marginals.
 //!
-//! The dual variables are the marginals `m_i` of one distribution over labellings a sequence; the weights are
-//! `w(m) = 1/(l2 n) sum_i [F(x_i, y_i) - E_m F(x_i, .)]` at all times. A step on block `i`:
+//! The dual variables are the marginals `m_i` of one distribution over labellings per sequence. The variables of one sequence
+//! are a block. The weights are `w(m) = 1/(l2 n) sum_i [F(x_i, y_i) - E_m F(x_i, .)]` at all times. A step on block `i`
+//! computes:
 //!
 //! | symbol | what | where |
 //! |---|---|---|
 //! | `p` | the model's own marginals at `w`: one oracle call | [`Chain::marginals`](fenchel_graphical::chain::Chain::marginals) |
 //! | `d = p - m_i` | direction on the marginals | |
 //! | `v = -1/(l2 n) F d` | direction on the weights | |
-//! | `s` | step that maximises the dual along the two | [`SdcaStep`] |
-//! | `m_i + s d`, `w + s v` | the move | |
-//! | `g_i = KL(m_i, p)` | the block's gap; `P(w) - D(m)` is their mean | [`SdcaSettings::order`] |
+//! | `s` | step that maximises the dual along both directions | [`SdcaStep`] |
+//! | `m_i + s d`, `w + s v` | the new marginals and weights | |
+//! | `g_i = KL(m_i, p)` | the gap of the block; `P(w) - D(m)` is the mean of all `g_i` | [`SdcaSettings::order`] |
 
 mod block;
 mod init;
@@ -41,20 +42,20 @@ const REFRESH: usize = 50;
 ///
 /// | field | default | meaning |
 /// |---|---|---|
-/// | `order` | `Gap` | which sequence is next: see below |
-/// | `non_uniformity` | 0.8 | share of the adaptive draws; the others are uniform |
-/// | `step` | `SingleNewton` | how far a block moves |
-/// | `init` | `Smoothed { smoothing: 1e-3 }` | where a cold start starts |
-/// | `batch` | 1, the algorithm of the paper | blocks that find their directions side by side |
-/// | `refresh` | none | passes between two looks at all gaps, each worth a pass |
+/// | `order` | `Gap` | order of the sequences: see below |
+/// | `non_uniformity` | 0.8 | fraction of adaptive draws; the others are uniform |
+/// | `step` | `SingleNewton` | line search of a block |
+/// | `init` | `Smoothed { smoothing: 1e-3 }` | marginals of a cold start |
+/// | `batch` | 1, the algorithm of the paper | number of blocks that compute their directions in parallel |
+/// | `refresh` | none | passes between two updates of all gaps, each of which costs a pass |
 /// | `max_memory` | 4 GiB | bytes that the marginals may take |
-/// | `seed` | 0 | of the visits |
+/// | `seed` | 0 | seed of the order |
 /// | `stop` | see [`Stop`] | when to end |
 ///
-/// Orders that are drawn by gaps know the gap of every sequence from its last visit. With probability `1 - non_uniformity` a sequence
-/// is drawn uniformly all the same, so that no gap gets too old. `L_i` of [`Order`] is the squared radius `R_i` of the features, and
-/// `mu` is `l2`: the Importance sampling of the paper is `Lipschitz`, Gap x importance is `LipschitzGap`, Max is `LargestGap`.
-/// `Mixed` and `Residual` are refused.
+/// Orders that use gaps store the gap of every sequence from its last visit. With probability `1 - non_uniformity` a sequence
+/// is drawn uniformly instead, so that no stored gap becomes too old. For the orders of [`Order`], `L_i` is the squared radius
+/// `R_i` of the features and `mu` is `l2`. In Le Priol et al. (2018) the order `Lipschitz` is called Importance, `LipschitzGap`
+/// is Gap x importance, and `LargestGap` is Max. `Mixed` and `Residual` are refused.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SdcaSettings {
@@ -66,10 +67,10 @@ pub struct SdcaSettings {
     pub step: SdcaStep,
     /// Where a cold start starts.
     pub init: Init,
-    /// Blocks that find their directions at the same weights, on as many cores as there are, before they move one after
-    /// the other. No bit depends on the number of threads; 1 is the method of the paper.
+    /// Number of blocks that compute their directions at the same weights on all cores. They then take their steps one after
+    /// the other. Results do not depend on the number of threads. The value 1 is the method of the paper.
     pub batch: usize,
-    /// Passes between two looks at all gaps.
+    /// Passes between two updates of all gaps.
     pub refresh: Option<usize>,
     /// Bytes that the marginals may take; `None` for no limit.
     pub max_memory: Option<u64>,
@@ -118,9 +119,9 @@ impl SdcaSettings {
     }
 }
 
-/// The state of [`sdca`](fn@sdca): marginals a sequence, and their weights.
+/// The state of [`sdca`](fn@sdca): the marginals of every sequence, and their weights.
 ///
-/// A warm start reads the marginals only, so that the state of another `l2` will do.
+/// A warm start reads only the marginals, so that a state from another `l2` can be used.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DualState<T = f32> {
     /// The weights.
@@ -129,7 +130,7 @@ pub struct DualState<T = f32> {
     pub marginals: Vec<ChainMarginals<T>>,
 }
 
-/// Bytes that the marginals of a data set take when pairs are stored as `T`: `K^2 (T - 1)` entries a sequence.
+/// Number of bytes of the marginals of a data set if pairs are stored as `T`: `K^2 (T - 1)` entries per sequence of length `T`.
 pub fn memory<T>(data: &Dataset) -> u64 {
     let (n, tokens, labels) = (data.sequences(), data.tokens(), data.labels());
     let padding = stride(labels) - labels;
@@ -141,20 +142,22 @@ pub fn memory<T>(data: &Dataset) -> u64 {
 
 /// Stochastic dual coordinate ascent for conditional random fields with adaptive sampling.
 ///
-/// No step size, a duality gap as the certificate, and few passes on sparse text. Stores the marginals of all pairs as `T`:
-/// `f32` takes half the memory of `f64` and cannot prove a gap below `1.2e-7 (1 + log K)` a token; `LogF64` is for cross-checks. A step costs
-/// one oracle call, O(entries K + T K^2), and two or three passes over the block's marginals. Where `K^2 N` numbers are too
-/// many, use [`lbfgs`](fn@crate::lbfgs).
+/// The method has no step size to tune, certifies a duality gap, and needs few passes on sparse text. It stores the marginals
+/// of all pairs as the type `T`. `f32` takes half the memory of `f64`, and cannot prove a gap below `1.2e-7 (1 + log K)` per
+/// token. `LogF64` serves for cross-checks. A step costs one oracle call, which is O(entries K + T K^2) for a sequence of
+/// length `T`, and two or three passes over the marginals of the block. If `K^2 N` numbers do not fit into memory, use
+/// [`lbfgs`](fn@crate::lbfgs).
 ///
 #[doc = include_str!("picture.svg")]
 ///
-/// A distribution over the labellings of a sequence is a point of its simplex, whose corner `y_i` is the truth, and of the polygon
-/// whose corners are `psi_i(y) / l2` with `psi_i(y) = F(x_i, y_i) - F(x_i, y)`; the truth is 0 there. `w` is the mean of the `n`
-/// points. At the optimum every point is where it is drawn to, `p(. | x_i; w)`.
+/// The picture shows a distribution over the labellings of one sequence as a point in two places. In the simplex of
+/// distributions, the corner `y_i` is the true labelling. In the polygon with the corners `psi_i(y) / l2`, where `psi_i(y) =
+/// F(x_i, y_i) - F(x_i, y)`, the true labelling is at 0. `w` is the mean of the `n` points in their polygons. At the optimum
+/// every point equals its target, `p(. | x_i; w)`.
 ///
-/// Batches keep several cores busy: their blocks find directions at the same weights, and each then takes the step that is best
-/// at the weights that the earlier ones have left. With 8 blocks that costs no pass or one on CoNLL-2000 and five of eleven on the
-/// Dutch entities of CoNLL-2002: on two cores no gain was measured.
+/// With batches, several cores compute directions at the same weights. Each block then takes the best step at the weights that
+/// the earlier blocks have left. A batch of 8 costs at most one more pass on CoNLL-2000, and five more passes than the eleven
+/// of a batch of 1 on the Dutch entities of CoNLL-2002. On two cores no gain in time was measured.
 ///
 /// ```
 /// use fenchel_crf::{Dataset, Features, Problem, SdcaSettings, Token, sdca};
@@ -170,10 +173,10 @@ pub fn memory<T>(data: &Dataset) -> u64 {
 /// # Ok::<(), fenchel_crf::Error>(())
 /// ```
 ///
-/// The dual suboptimality falls in expectation by the factor `1 - 1/(n + R/l2)` a step when blocks are drawn uniformly, and
-/// faster when they are drawn by their gaps.
+/// If blocks are drawn uniformly, the expected dual suboptimality is multiplied by `1 - 1/(n + R/l2)` per step. It decreases
+/// faster if blocks are drawn by their gaps.
 ///
-/// Source: R. Le Priol, A. Piche, S. Lacoste-Julien, "Adaptive stochastic dual coordinate ascent for conditional random
+/// Sources: R. Le Priol, A. Piche, S. Lacoste-Julien, "Adaptive stochastic dual coordinate ascent for conditional random
 /// fields" (2018), algorithm 2; S. Shalev-Shwartz and T. Zhang, "Accelerated proximal stochastic dual coordinate ascent for
 /// regularized loss minimization" (2014), option II.
 ///
@@ -277,12 +280,12 @@ impl<'p, 'a, T: Probability> Sdca<'p, 'a, T> {
         &self.marginals
     }
 
-    /// The last known gap of every block; a large number for those that have not been visited.
+    /// The last known gap of every block, or a large number for a block that has not been visited.
     pub fn gaps(&self) -> &[f64] {
         self.sampler.gaps()
     }
 
-    /// The dual value, kept up to date at no cost by all steps but `SingleNewton`, which does not know it.
+    /// The current dual value. All steps except `SingleNewton` compute it at no extra cost; with `SingleNewton` it is `None`.
     pub fn dual(&self) -> Option<f64> {
         Some(self.dual).filter(|dual| !dual.is_nan())
     }
@@ -292,7 +295,7 @@ impl<'p, 'a, T: Probability> Sdca<'p, 'a, T> {
         self.step_sum / self.visits.max(1) as f64
     }
 
-    /// Mean evaluations of a line search so far.
+    /// Mean number of evaluations of a line search so far.
     pub fn mean_evaluations(&self) -> f64 {
         self.evaluations as f64 / self.visits.max(1) as f64
     }
@@ -450,10 +453,10 @@ impl<T: Probability> Iterative for Sdca<'_, '_, T> {
     }
 }
 
-/// Whether marginals with pairs in single precision reach a relative gap.
+/// Whether a relative gap can be reached with the marginals of pairs in single precision.
 ///
-/// A visit rounds the pairs of a sequence by a fraction `2^-24`, and weights are sums of marginals over `l2 n`. The scores of
-/// a labelling of mean length `T` are then off by about `2^-24 T / (l2 n)` nats, and so is the objective.
+/// A visit rounds the pairs of a sequence by a relative error of `2^-24`, and weights are sums of marginals over `l2 n`. The
+/// scores of a labelling of mean length `T` are then wrong by about `2^-24 T / (l2 n)` nats, and so is the objective.
 pub fn single_precision_suffices(data: &Dataset, l2: f64, relative: f64) -> bool {
     let n = data.sequences() as f64;
     let length = data.tokens() as f64 / n;

@@ -1,15 +1,15 @@
-//! Which block is next: what an [`Order`] means for the blocks of [`sdca`](fn@crate::sdca).
+//! The meaning of each [`Order`] for the blocks of [`sdca`](fn@crate::sdca).
 //!
-//! The adaptive orders keep the gap of every block from its last visit. With probability `1 - non_uniformity` a sequence is
-//! drawn uniformly all the same, so that no gap gets too old.
+//! The adaptive orders store the gap of every block from its last visit. With probability `1 - non_uniformity` a sequence is
+//! drawn uniformly instead, so that no stored gap becomes too old.
 //!
-//! | order | probability of block `i` | name in the paper |
+//! | order | probability of block `i` is proportional to | name in Le Priol et al. (2018) |
 //! |---|---|---|
-//! | plain ones, `Weighted` | see [`Order`] | Uniform |
-//! | `Lipschitz` | `1 + R_i / (l2 n)` with the radius `R_i` of its features | Importance |
+//! | plain orders, `Weighted` | see [`Order`] | Uniform |
+//! | `Lipschitz` | `1 + R_i / (l2 n)` with the squared radius `R_i` of its features | Importance |
 //! | `Gap` | its last gap `g_i` | Gap |
 //! | `LipschitzGap` | `g_i (1 + R_i / (l2 n))` | Gap x importance |
-//! | `LargestGap` | the largest `g_i`, the first of equal ones | Max |
+//! | `LargestGap` | 1 for the largest `g_i`, the first of equal ones; else 0 | Max |
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::random::{Generator, MaxTree, Order, SumTree, Visits, stream};

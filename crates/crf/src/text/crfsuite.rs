@@ -1,15 +1,15 @@
 //! The text format of CRFsuite.
 //!
-//! A line a token: `label`, then attributes `name` or `name:value`, with tabs between; an empty line, or one of blanks and tabs,
-//! behind each sequence.
-//! In names `\:` is a colon and `\\` a backslash. A line that begins with `@eos` also ends a sequence.
+//! Each line is a token: its label, then its attributes `name` or `name:value`, separated by tabs. An empty line, or one of
+//! blanks and tabs only, ends a sequence. So does a line that begins with `@eos`. In names `\:` is a colon and `\\` a
+//! backslash.
 
 use std::io::{BufRead, Write};
 
 use super::fault;
 use crate::{Error, Instance};
 
-/// Reads a file of instances, one after the other.
+/// Reads a file one instance at a time.
 ///
 /// ```
 /// use fenchel_crf::Instance;
@@ -43,7 +43,7 @@ impl<R: BufRead> InstanceReader<R> {
         self.line
     }
 
-    /// The line of the first token of the sequence read last; its token `t` is `t` lines below.
+    /// The number of the line with the first token of the last sequence. Token `t` is `t` lines further down.
     pub fn first_line(&self) -> u64 {
         self.first
     }
@@ -51,8 +51,9 @@ impl<R: BufRead> InstanceReader<R> {
     /// Reads the next sequence into `instance`, which is cleared first. `false` at the end of the stream.
     ///
     /// # Errors
-    /// [`Error::Format`] with line and column (a field; both from 1) for a value that is no finite number, an attribute
-    /// without a name, an escape that is neither `\:` nor `\\`, or bytes that are not UTF-8; [`Error::Read`].
+    /// [`Error::Format`] with line and column (the number of a field; both count from 1) for a value that is not a finite
+    /// number, an attribute without a name, an escape that is neither `\:` nor `\\`, or bytes that are not UTF-8;
+    /// [`Error::Read`].
     pub fn read(&mut self, instance: &mut Instance) -> Result<bool, Error> {
         instance.clear();
         loop {
@@ -117,7 +118,7 @@ fn parse(field: &str, name: &mut String) -> Result<f64, String> {
     Ok(1.0)
 }
 
-/// Writes an instance as [`InstanceReader`] reads it.
+/// Writes an instance in the format that [`InstanceReader`] reads.
 ///
 /// # Errors
 /// [`Error::Invalid`] for a name or label that the format cannot hold (a tab or a line break inside, an empty name or

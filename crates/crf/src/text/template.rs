@@ -1,7 +1,8 @@
-//! Templates: attributes of a token from the columns around it.
+//! Templates, which make the attributes of a token from the columns of the tokens around it.
 //!
-//! The language is that of CRF++. A template is a line; `%x[row,column]` stands for a cell, its row counted from the
-//! token, its column from the left, both from 0:
+//! The syntax is that of CRF++, with one template per line. In a template, `%x[row,column]` is replaced by the text of a cell.
+//! `row` is relative to the current token: 0 is the token itself, -1 the token before. `column` counts the columns from the
+//! left, from 0. For example:
 //!
 //! ```text
 //! # the word, the word before, and both together
@@ -11,8 +12,9 @@
 //! B
 //! ```
 //!
-//! What precedes the first cell is part of the attribute and keeps the templates apart. A line `B` asks for transitions,
-//! which every model of this crate has; templates that begin with `B` and hold cells (attributes of a transition) are refused.
+//! The text before the first cell is part of the attribute's name and distinguishes the templates. A line `B` asks for
+//! transitions, which every model of this crate has. A template that begins with `B` and has cells would make attributes of
+//! transitions, and is refused.
 
 use std::io::BufRead;
 
@@ -21,19 +23,19 @@ use serde::{Deserialize, Serialize};
 use super::fault;
 use crate::{Error, Instance};
 
-/// What a template gets from a cell before the first or behind the last token.
+/// The text of a cell before the first or after the last token.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Boundary {
-    /// No attribute for this token at all, as in CRFsuite's own scripts.
+    /// The token gets no attribute from the template, as in CRFsuite's own scripts.
     Omit,
-    /// One string for every place outside, as the templates of the paper count.
+    /// One string for all cells outside, which gives the counts of attributes in Le Priol et al. (2018).
     Symbol(String),
     /// `_B-1`, `_B-2`, ... before, `_B+1`, ... behind, as in CRF++.
     #[default]
     Numbered,
 }
 
-/// A list of templates and what they do at the ends of a sequence.
+/// A list of templates, and their behaviour at the ends of a sequence.
 ///
 /// ```
 /// use fenchel_crf::Instance;
@@ -65,8 +67,8 @@ impl Template {
     /// Reads templates; comments (`#`) and blank lines are skipped.
     ///
     /// # Errors
-    /// [`Error::Format`] with line and column (a byte; both from 1) for a malformed cell or a line that begins with neither `U`
-    /// nor `B`, and for a template of transitions with cells; [`Error::Read`].
+    /// [`Error::Format`] with line and column (a byte; both count from 1) for a malformed cell, a line that begins with neither
+    /// `U` nor `B`, and a template of transitions with cells; [`Error::Read`].
     pub fn parse(from: impl BufRead) -> Result<Self, Error> {
         let mut lines = Vec::new();
         for (number, line) in from.lines().enumerate() {
@@ -93,7 +95,8 @@ impl Template {
         Ok(Template { lines, boundary: Boundary::default() })
     }
 
-    /// Templates from a list of cells each, `[(row, column), ...]`, numbered `0:`, `1:`, ... with `|` between the cells.
+    /// Makes one template per list of cells `[(row, column), ...]`. The templates are numbered `0:`, `1:`, ..., with `|`
+    /// between the cells.
     pub fn from_cells<C: AsRef<[(i32, usize)]>>(templates: &[C], boundary: Boundary) -> Self {
         let line = |(number, cells): (usize, &C)| {
             let mut parts = vec![Part::Text(format!("{number}:"))];
@@ -108,14 +111,15 @@ impl Template {
         Template { lines: templates.iter().enumerate().map(line).collect(), boundary }
     }
 
-    /// The 19 templates that CRFsuite's chunking example made standard, over the columns word and part of speech: words from -2
-    /// to 2, two pairs of words, parts of speech from -2 to 2, four pairs and three triples of them.
+    /// The 19 templates of CRFsuite's chunking example, over the columns word and part of speech: words from -2 to 2, two pairs
+    /// of words, parts of speech from -2 to 2, four pairs and three triples of parts of speech.
     pub fn chunking(boundary: Boundary) -> Self {
         Template::from_cells(&chunking_cells(), boundary)
     }
 
-    /// The templates for named entities that reproduce the counts of the adaptive-SDCA paper: words from -1 to 1 and two pairs,
-    /// the twelve templates of parts of speech of [`chunking`](Self::chunking), and three pairs at a distance of two.
+    /// Templates for named entities that reproduce the counts of attributes in Le Priol et al. (2018): words from -1 to 1 and
+    /// two pairs of them, the twelve templates of parts of speech of [`chunking`](Self::chunking), and three pairs at a
+    /// distance of two.
     pub fn named_entities() -> Self {
         let mut cells: Vec<Vec<(i32, usize)>> = vec![
             vec![(0, 0)],
@@ -139,10 +143,11 @@ impl Template {
         self.lines.is_empty()
     }
 
-    /// Appends the tokens of a sequence to `instance`: its cells `tokens[t][column]`, its labels one a token or none at all.
+    /// Appends the tokens of a sequence to `instance`. The cells are `tokens[t][column]`. There is one label per token, or none
+    /// at all.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for labels of another number, and for a token without a column that a template asks for.
+    /// [`Error::Invalid`] for another number of labels, and for a token without a column that a template uses.
     pub fn expand<T: AsRef<[S]>, S: AsRef<str>, L: AsRef<str>>(
         &self,
         tokens: &[T],
@@ -180,7 +185,7 @@ impl Template {
         self.lines.iter().flatten().map(cell).max().unwrap_or(0)
     }
 
-    /// Whether a template asks for a column. The one of the labels should be none of these.
+    /// Whether a template uses a column. The column of the labels should not be used.
     pub fn reads(&self, column: usize) -> bool {
         self.lines
             .iter()

@@ -42,7 +42,7 @@ pub struct LowRankData {
     pub x: Array2<f64>,
     /// Targets, `x weights + noise`.
     pub targets: Array1<f64>,
-    /// The weights behind the targets; with `r < d` others explain them equally well.
+    /// The weights that generated the targets. If `r < d`, other weights explain the targets equally well.
     pub weights: Array1<f64>,
 }
 
@@ -53,13 +53,12 @@ impl LowRankData {
     }
 }
 
-/// A dense regression task whose matrix has a low rank, as measurements of one object from many
-/// sides have: least squares on it is badly conditioned without a regulariser.
+/// A dense regression task with a matrix of low rank, such as many correlated measurements of one object give. Least squares on it is
+/// badly conditioned without a regulariser.
 ///
-/// `x = U V / sqrt(r)` with `U` (`n x r`) and `V` (`r x d`) standard normal, so that entries have
-/// variance 1; `weights` normal with variance `1/d`; `targets = x weights + noise * normal`.
-/// The draws come in the order `V`, `weights`, then for each sample its row of `U` and its noise, so
-/// that more samples extend the same data. O(n d r).
+/// `x = U V / sqrt(r)` with standard normal `U` (`n x r`) and `V` (`r x d`), so that entries have variance 1. `weights` are
+/// normal with variance `1/d`, and `targets = x weights + noise * normal`. The draws come in the order `V`, `weights`, then for
+/// each sample its row of `U` and its noise. So a larger `n` extends the same data. O(n d r).
 ///
 /// # Errors
 /// [`Error::Invalid`] for settings out of the ranges of [`LowRank`], or if memory does not suffice.

@@ -1,15 +1,14 @@
-//! Synthetic data with a known truth, from integers that come out the same everywhere.
+//! Synthetic data with known true parameters. The random integers are the same on every machine.
 //!
-//! | generator | data | truth |
+//! | generator | data | known parameters |
 //! |---|---|---|
 //! | [`spgen`] | sparse, columns of very different frequency; labels and targets | integer weights |
 //! | [`low_rank`] | dense, of low rank; targets | weights |
-//! | [`topics`] | sparse rows of words by Zipf's law; labels of many classes | telling words of each class |
+//! | [`topics`] | sparse rows of words by Zipf's law; labels of many classes | the indicator words of each class |
 //!
-//! All draws come from SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number
-//! generators", OOPSLA 2014), which a few lines of any language reproduce. What [`spgen`] makes is
-//! therefore the same bit for bit on every machine; [`low_rank`] takes logarithms and cosines from
-//! the platform and agrees to rounding.
+//! All draws come from SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014), which
+//! takes a few lines in any language. The data of [`spgen`] are therefore the same bit for bit on every machine. [`low_rank`]
+//! uses logarithms and cosines of the platform, so that its data agree up to rounding.
 
 mod low_rank;
 mod spgen;

@@ -1,4 +1,4 @@
-//! SPGEN: sparse data made of integers.
+//! SPGEN: sparse data generated with integer arithmetic.
 
 use fenchel_linalg::{CsrMatrix, Invalid};
 use ndarray::Array1;
@@ -13,7 +13,7 @@ use crate::{Dataset, Error};
 /// |---|---|---|---|
 /// | `rows` | 20,000 | samples `n` | >= 1 |
 /// | `columns` | 5,000 | features `d` | 1 ..= 2^32 - 1 |
-/// | `nonzeros` | 30 | entries `k` of a row | 1 ..= max(d - 1, 1) |
+/// | `nonzeros` | 30 | entries `k` per row | 1 ..= max(d - 1, 1) |
 /// | `noise` | 3,000 | half width of the uniform integer noise on the score | any |
 /// | `normalise` | `true` | whether rows are divided by their norm | |
 /// | `seed` | 7 | | any |
@@ -25,8 +25,7 @@ pub struct Spgen {
     pub columns: usize,
     /// Number of stored entries `k` of every row.
     pub nonzeros: usize,
-    /// Half width of the noise; a score without noise has a standard deviation of some
-    /// `5600 sqrt(k)`.
+    /// Half width of the noise. Without noise a score has a standard deviation of about `5600 sqrt(k)`.
     pub noise: u32,
     /// Whether every row is divided by its Euclidean norm.
     pub normalise: bool,
@@ -40,12 +39,11 @@ impl Default for Spgen {
     }
 }
 
-/// What [`spgen`] makes: one matrix, two tasks, and the weights behind them.
+/// The result of [`spgen`]: one matrix, two tasks, and the true weights.
 ///
-/// Before normalisation `targets_i = a_i . weights + e_i`, with `e_i` uniform on the multiples of
-/// 1/16,000 within `noise`/16,000 of 0, and `labels_i` is the sign of `targets_i`. Normalisation
-/// divides `a_i` and leaves labels and targets alone, so labels stay linearly separable without
-/// noise while targets are no longer linear in the row.
+/// Before normalisation `targets_i = a_i . weights + e_i`, where `e_i` is uniform on the multiples of 1/16,000 within
+/// `noise`/16,000 of 0, and `labels_i` is the sign of `targets_i`. Normalisation divides `a_i` and does not change labels and
+/// targets. So without noise labels are still linearly separable, while targets are no longer linear in the row.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SpgenData {
     /// Samples, `n x d`; before normalisation every stored value is a multiple of 1/16 in (0, 1].
@@ -70,20 +68,19 @@ impl SpgenData {
     }
 }
 
-/// Sparse samples whose columns are used very unevenly, as words are, with labels and targets from
-/// known weights.
+/// Sparse samples with very uneven frequencies of the columns, as for words, and with labels and targets from known weights.
 ///
-/// With `next()` the draws of SplitMix64:
-/// 1. a weight `next() % 2001 - 1000` a column;
-/// 2. in each row `k` distinct columns `u v / d` (rounded down), `u` and `v` being `next() % d`; low
-///    columns are frequent, high ones rare;
-/// 3. for the columns in ascending order a value `m / 16`, `m = 1 + next() % 16`;
-/// 4. a score `sum m * weight + next() % (2 noise + 1) - noise`; the label is +1 where it is not
-///    negative, the target is the score over 16,000.
+/// With `next()` for a draw of SplitMix64, the generator makes:
+/// 1. a weight `next() % 2001 - 1000` per column;
+/// 2. in each row, `k` distinct columns `u v / d` (rounded down), where `u` and `v` are `next() % d`, so that low columns are
+///    frequent and high ones rare;
+/// 3. for the columns in ascending order, a value `m / 16` with `m = 1 + next() % 16`;
+/// 4. a score `sum m * weight + next() % (2 noise + 1) - noise`. The label is +1 if the score is not negative, and the target
+///    is the score divided by 16,000.
 ///
-/// All of it is integer arithmetic up to the division by the norm, so it is the same everywhere.
-/// O(n k log k) while `k` is small against `d`; the last columns are so rare (column `d - 2` has
-/// probability `1/d^2`) that `k` near `d` takes about `d^2` draws a row.
+/// All arithmetic up to the division by the norm is with integers, so that the result is the same everywhere. The cost is O(n k
+/// log k) if `k` is small compared with `d`. The last columns are very rare (column `d - 2` has probability `1/d^2`), so that
+/// `k` near `d` takes about `d^2` draws per row.
 ///
 /// ```
 /// use fenchel_datasets::generate::{Spgen, spgen};
@@ -97,7 +94,7 @@ impl SpgenData {
 ///
 /// # Errors
 /// [`Error::Invalid`] for settings out of the ranges of [`Spgen`], or if memory does not suffice.
-/// (Column `d - 1` is never drawn for `d >= 2`: `(d-1)^2 / d < d - 1`. So `k = d` cannot be met.)
+/// Column `d - 1` is never drawn for `d >= 2`, because `(d-1)^2 / d < d - 1`. So `k = d` is out of range.
 pub fn spgen(settings: &Spgen) -> Result<SpgenData, Error> {
     let Spgen { rows, columns, nonzeros, noise, normalise, seed } = *settings;
     let refuse = |name, value: usize, expected| {

@@ -1,4 +1,4 @@
-//! Documents of many topics: sparse rows of words by Zipf's law, a few telling words a topic.
+//! Documents of many topics: sparse rows of words by Zipf's law, with a few indicator words per topic.
 
 use super::SplitMix64;
 
@@ -8,11 +8,11 @@ use super::SplitMix64;
 /// |---|---|---|
 /// | `rows` | 5,000 | documents |
 /// | `words` | 20,000 | columns; word `w` is drawn in proportion to `1/(w + 10)` |
-/// | `topics` | 100 | classes, all alike in frequency |
-/// | `length` | 50 | words of a document, repetitions counted once |
-/// | `telling` | 3 | words that each topic has for itself; a document takes each with probability 1/2 |
-/// | `noise` | 0.1 | share of labels that are replaced by random ones |
-/// | `seed` | 0 | of everything |
+/// | `topics` | 100 | classes, all equally frequent |
+/// | `length` | 50 | words drawn per document; repeated words count once |
+/// | `telling` | 3 | indicator words per topic, which no other topic has; a document contains each with probability 1/2 |
+/// | `noise` | 0.1 | fraction of labels that are replaced by random ones |
+/// | `seed` | 0 | seed of all draws |
 #[derive(Debug, Clone, PartialEq)]
 pub struct Topics {
     /// Documents.
@@ -23,7 +23,7 @@ pub struct Topics {
     pub topics: usize,
     /// Words of a document.
     pub length: usize,
-    /// Words that tell a topic.
+    /// Number of indicator words per topic.
     pub telling: usize,
     /// Share of random labels.
     pub noise: f64,
@@ -60,9 +60,9 @@ pub struct TopicsData {
     pub columns: usize,
 }
 
-/// Generates documents. The telling words are the last `topics * telling` columns, topic 0's first.
+/// Generates documents. The indicator words are the last `topics * telling` columns, beginning with those of topic 0.
 ///
-/// Empty where a count is 0, or where the telling words are more than the columns.
+/// The result is empty if a count is 0, or if there are more indicator words than columns.
 pub fn topics(settings: &Topics) -> TopicsData {
     let Topics { rows, words, topics, length, telling, noise, seed } = settings.clone();
     let mut out = TopicsData {

@@ -50,7 +50,7 @@ pub fn libsvm(
     samples.finish(line)
 }
 
-/// Reads a LIBSVM file, plain or compressed with gzip or bzip2 (told by its first bytes).
+/// Reads a LIBSVM file, plain or compressed with gzip or bzip2 (recognised by its first bytes).
 ///
 /// # Errors
 /// As [`libsvm`], with the path in every message.

@@ -6,11 +6,11 @@ use fenchel_linalg::{CsrMatrix, Invalid};
 
 use crate::{Dataset, Error};
 
-/// Writes a data set as LIBSVM text, indices counted from 1, each number in the fewest digits that
-/// read back as the same number.
+/// Writes a data set as LIBSVM text with indices counted from 1. Each number is written with the fewest digits that are read
+/// back as the same number.
 ///
-/// What comes back from [`libsvm`](crate::libsvm()) is equal bit for bit, but for the number of
-/// columns where the last ones are empty: read with [`LibsvmOptions::columns`](crate::LibsvmOptions).
+/// [`libsvm`](crate::libsvm()) reads the text back bit for bit, except that empty last columns are lost unless it is given
+/// [`LibsvmOptions::columns`](crate::LibsvmOptions).
 ///
 /// # Errors
 /// [`Error::Invalid`] if `x` and `y` disagree in length, a number is not finite, or the matrix is
