@@ -62,23 +62,23 @@ impl Instance {
         self.labels.push(label);
     }
 
-    /// Gives the last token an attribute.
-    ///
     /// Adds an attribute to the last token.
+    ///
+    /// # Panics
     /// If there is no token yet.
     pub fn push(&mut self, name: &str, value: f64) {
         self.push_parts(&[name], value);
     }
 
-    /// Gives the last token the attribute `key=value` of value 1.
+    /// Adds the attribute `key=value` with the value 1 to the last token.
     ///
     /// # Panics
-    /// Before the first token.
+    /// If there is no token yet.
     pub fn push_pair(&mut self, key: &str, value: &str) {
         self.push_parts(&[key, "=", value], 1.0);
     }
 
-    /// Gives the last token an attribute whose name is written in parts.
+    /// Adds an attribute whose name is given in parts to the last token.
     pub(crate) fn push_parts(&mut self, parts: &[&str], value: f64) {
         assert!(!self.starts.is_empty(), "begin_token comes before the attributes");
         let start = self.text.len();

@@ -50,12 +50,12 @@ pub fn autocorrelation_time(draws: ArrayView2<'_, f64>) -> Result<f64, Error> {
     Ok(Halves::of(draws)?.autocorrelation_time())
 }
 
-/// Normal scores of the halves of the chains.
+/// Normal scores of the draws, with chains cut into halves.
 struct Halves {
     scores: Array2<f64>,
-    /// Mean and variance of every half.
+    /// Mean and variance of each half chain.
     moments: Vec<(f64, f64)>,
-    /// The mean variance within, and the variance that all together suggest.
+    /// The mean variance within chains, and the estimate of the variance from all chains.
     within: f64,
     pooled: f64,
 }
@@ -130,7 +130,7 @@ impl Halves {
     }
 }
 
-/// Every value replaced by the normal quantile of its (mean) rank.
+/// Replaces every value by the normal quantile of its (mean) rank.
 fn normal_scores(values: &Array2<f64>) -> Array2<f64> {
     let mut order: Vec<((usize, usize), f64)> =
         values.indexed_iter().map(|(at, &v)| (at, v)).collect();
@@ -167,11 +167,11 @@ fn normal_quantile(p: f64) -> f64 {
     if p == 0.5 { 0.0 } else { z }
 }
 
-/// Anything that runs chains by sweeps.
+/// A sampler that runs chains by sweeps.
 pub trait Chains {
     /// Number of chains.
     fn chains(&self) -> usize;
-    /// Does so many sweeps in every chain.
+    /// Makes the given number of sweeps in every chain.
     fn sweep(&mut self, sweeps: usize);
 }
 
@@ -207,9 +207,9 @@ impl Chains for Gibbs {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RunSettings {
-    /// How many independent draws the kept ones should be worth.
+    /// Effective sample size to be reached.
     pub effective_samples: f64,
-    /// How well the chains have to agree.
+    /// Largest accepted [`split_r_hat`].
     pub largest_r_hat: f64,
     /// Sweeps before the first draw.
     pub burn_in: usize,
@@ -231,7 +231,7 @@ impl Default for RunSettings {
     }
 }
 
-/// What [`run_until`] saw of a statistic.
+/// The result of [`run_until`] for a statistic.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunSummary {
     /// Chains x draws.
@@ -244,7 +244,7 @@ pub struct RunSummary {
     pub effective_samples: f64,
     /// See [`split_r_hat`].
     pub r_hat: f64,
-    /// Whether both goals were reached, rather than `most_draws`.
+    /// Whether both goals were reached before `most_draws`.
     pub reached: bool,
 }
 

@@ -13,7 +13,7 @@ use crate::VarId;
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// An argument that does not fit: shapes, ranges, NaN.
+    /// A bad argument: a wrong shape, a value out of range, NaN.
     #[error(transparent)]
     Invalid(#[from] Invalid),
     /// A log-potential that is NaN or `+inf`, or a potential that is negative, NaN or infinite.
@@ -22,7 +22,7 @@ pub enum Error {
         /// The number of the factor. While a factor is being added it is the number that the factor would get; for a table
         /// alone it is 0.
         factor: usize,
-        /// The position among the values as they were given.
+        /// Index of the value in the order given.
         index: usize,
         /// The offending value.
         value: f64,
@@ -34,7 +34,7 @@ pub enum Error {
     UnknownVariable {
         /// The variable.
         variable: VarId,
-        /// How many variables there are.
+        /// The number of variables.
         variables: usize,
     },
     /// A variable that occurs twice in one scope.
@@ -53,7 +53,7 @@ pub enum Error {
         /// The number of states.
         cardinality: usize,
     },
-    /// Two tables, or a table and a model, that disagree about a variable.
+    /// Two tables, or a table and a model, with different numbers of states for a variable.
     #[error("{variable} has {expected} states; a table gives it {found}")]
     Cardinality {
         /// The variable.
@@ -76,7 +76,7 @@ pub enum Error {
     /// `max_memory`. Nothing was allocated.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// More memory than the system gives. Nothing was allocated.
+    /// A need of more memory than the system provides. Nothing was allocated.
     #[error("{count} {what} need {needed} bytes, which cannot be allocated: ask for fewer")]
     Memory {
         /// What would be allocated.
@@ -86,7 +86,7 @@ pub enum Error {
         /// Bytes that would be needed; `u64::MAX` where the number overflows.
         needed: u64,
     },
-    /// More results than were asked for at most.
+    /// More results than the limit of the caller.
     #[error("more than {limit} {what}")]
     TooMany {
         /// What is enumerated.
@@ -100,17 +100,17 @@ pub enum Error {
         /// The nodes of the cycle in the direction of the arcs; the first is repeated at the end.
         path: Vec<String>,
     },
-    /// A name that the model does not have.
+    /// An unknown name.
     #[error("there is no {what} {name:?}; known, nearest first: {}", known.join(", "))]
     UnknownName {
-        /// What was looked up: a variable, a state of a variable.
+        /// The kind of name: a variable, a state of a variable.
         what: String,
-        /// The name that was asked for.
+        /// The unknown name.
         name: String,
         /// Some names that exist, nearest spelling first.
         known: Vec<String>,
     },
-    /// A thing that was given twice.
+    /// Something that was given twice.
     #[error("{what} {name:?} is given twice")]
     Duplicate {
         /// What was given: a variable, a state, an arc, a table.
@@ -160,7 +160,7 @@ pub enum Error {
         /// What was allowed.
         tolerance: f64,
     },
-    /// A text that does not have the form of its format.
+    /// A text with an error of format.
     #[error("line {line}, column {column}: {reason}")]
     Format {
         /// Line, counted from 1.
@@ -175,15 +175,15 @@ pub enum Error {
     Cell {
         /// The record, counted from 0.
         row: usize,
-        /// The name of the variable, or its number where names are not known.
+        /// The name of the variable, or its number if names are not known.
         column: String,
-        /// What is wrong with the cell.
+        /// The error of the cell.
         source: Box<Error>,
     },
-    /// A value that is not there, given to a method that needs it.
+    /// A missing value, given to a method that needs complete data.
     #[error("the value is missing; leave the record out, or use fit_em, which takes such records")]
     Missing,
-    /// What went wrong with a file.
+    /// An error of a file.
     #[error("{path}: {source}")]
     File {
         /// The path, as it was given.
@@ -191,7 +191,7 @@ pub enum Error {
         /// What went wrong.
         source: Box<Error>,
     },
-    /// A name that a format has no way to write.
+    /// A name that a format cannot express.
     #[error("{format} has no way to write the name {name:?}")]
     Unwritable {
         /// The format.
@@ -210,13 +210,13 @@ pub enum Error {
 }
 
 impl Error {
-    /// The error of a cell of a data set.
+    /// Makes the error of a cell of a data set.
     pub(crate) fn cell(row: usize, column: impl std::fmt::Display, source: Error) -> Error {
         Error::Cell { row, column: column.to_string(), source: Box::new(source) }
     }
 
-    /// Refuses `count` things of `each` bytes if the system would not give as much: small allocations one by one end in an
-    /// abort, not in an error.
+    /// Refuses `count` objects of `each` bytes if the system cannot provide the memory. Without this check, many small
+    /// allocations would end in an abort and not in an error.
     pub(crate) fn check_memory(what: &'static str, count: usize, each: usize) -> Result<(), Error> {
         let mut probe: Vec<u8> = Vec::new();
         let bytes = count.checked_mul(each);

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Error, VarId};
 
-/// What is known about one variable.
+/// An observation of one variable.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Finding {
     /// Hard evidence: the variable is in this state, counted from 0.
@@ -34,14 +34,14 @@ impl Evidence {
         Evidence::default()
     }
 
-    /// Adds hard evidence; replaces what was known about the variable.
+    /// Adds hard evidence. It replaces an earlier finding about the variable.
     #[must_use]
     pub fn observe(mut self, variable: VarId, state: usize) -> Self {
         self.set(variable, Finding::State(state));
         self
     }
 
-    /// Adds soft evidence: non-negative `P(observation | state)`. Replaces what was known about the variable.
+    /// Adds soft evidence, non-negative numbers `P(observation | state)`. It replaces an earlier finding about the variable.
     #[must_use]
     pub fn likelihood(mut self, variable: VarId, likelihood: impl Into<Vec<f64>>) -> Self {
         self.set(variable, Finding::Likelihood(likelihood.into()));
@@ -55,7 +55,7 @@ impl Evidence {
         self
     }
 
-    /// Adds or replaces in place.
+    /// Adds a finding, or replaces an earlier one, in place.
     pub fn set(&mut self, variable: VarId, finding: Finding) {
         match self.position(variable) {
             Ok(at) => self.findings[at].1 = finding,
@@ -63,12 +63,12 @@ impl Evidence {
         }
     }
 
-    /// Forgets what was known about a variable.
+    /// Removes the finding about a variable.
     pub fn forget(&mut self, variable: VarId) -> Option<Finding> {
         self.position(variable).ok().map(|at| self.findings.remove(at).1)
     }
 
-    /// What is known about a variable.
+    /// The finding about a variable.
     pub fn get(&self, variable: VarId) -> Option<&Finding> {
         self.position(variable).ok().map(|at| &self.findings[at].1)
     }
@@ -81,7 +81,7 @@ impl Evidence {
         }
     }
 
-    /// All findings, by rising variable.
+    /// All findings, by ascending variable.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (VarId, &Finding)> {
         self.findings.iter().map(|(variable, finding)| (*variable, finding))
     }
@@ -91,7 +91,7 @@ impl Evidence {
         self.findings.is_empty()
     }
 
-    /// How many variables something is known about.
+    /// The number of variables with a finding.
     pub fn len(&self) -> usize {
         self.findings.len()
     }

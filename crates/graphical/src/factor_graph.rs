@@ -1,4 +1,4 @@
-//! Models as products of tables.
+//! Factor graphs: models as products of tables.
 //!
 //! ```text
 //! P(x) = exp(score(x)) / Z,   score(x) = sum_f log psi_f(x_f),   x_v in 0..card(v)
@@ -32,7 +32,7 @@ pub struct FactorGraph {
 }
 
 impl FactorGraph {
-    /// No factors yet; variable `v` has `cards[v]` states.
+    /// A model without factors, in which variable `v` has `cards[v]` states.
     ///
     /// # Errors
     /// [`Invalid::Parameter`] for a cardinality of 0, [`Invalid::Length`] for 2^32 variables and more.
@@ -124,7 +124,7 @@ impl FactorGraph {
         &self.factors
     }
 
-    /// `sum_f log psi_f(x_f)`; `-inf` for a configuration of probability zero.
+    /// The log-score `sum_f log psi_f(x_f)`; `-inf` for a configuration of probability zero.
     ///
     /// # Errors
     /// [`Invalid::Length`], [`Error::State`].
@@ -182,7 +182,7 @@ impl FactorGraph {
         neighbours
     }
 
-    /// For every variable the factors that it occurs in, rising.
+    /// For every variable, the factors that contain it, ascending.
     pub fn factors_of_variables(&self) -> Vec<Vec<FactorId>> {
         let mut factors = vec![Vec::new(); self.cards.len()];
         for (f, factor) in self.factors.iter().enumerate() {
@@ -193,7 +193,7 @@ impl FactorGraph {
         factors
     }
 
-    /// The connected components, each rising, ordered by their first variable.
+    /// The connected components, each ascending, ordered by their first variables.
     pub fn components(&self) -> Vec<Vec<VarId>> {
         let neighbours = self.neighbours();
         let mut seen = vec![false; self.cards.len()];
@@ -219,7 +219,7 @@ impl FactorGraph {
         components
     }
 
-    /// The factor of a name.
+    /// The factor with a given id.
     ///
     /// # Errors
     /// [`Invalid::Parameter`] for a factor that does not exist.

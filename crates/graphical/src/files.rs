@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::Error;
 
-/// Reads a file. One that gzip packed is unpacked, whatever its name; a byte order mark at the beginning is passed over.
+/// Reads a file. A file compressed by gzip is decompressed, whatever its name. A byte order mark at the beginning is skipped.
 pub(crate) fn read<T>(
     path: &Path,
     read: impl FnOnce(Box<dyn BufRead>) -> Result<T, Error>,
@@ -15,7 +15,7 @@ pub(crate) fn read<T>(
     text.and_then(read).map_err(|error| named(path, error))
 }
 
-/// Writes a file, whole or not at all; packed by gzip if its name ends in `.gz`.
+/// Writes a file atomically. It is compressed by gzip if its name ends in `.gz`.
 pub(crate) fn write(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> Result<(), Error>,
@@ -50,7 +50,7 @@ fn named(path: &Path, error: Error) -> Error {
     Error::File { path: path.display().to_string(), source: Box::new(error) }
 }
 
-/// The text of a file that may be packed.
+/// The text of a file that may be compressed.
 fn unpack(file: File) -> io::Result<Box<dyn BufRead>> {
     let text: Box<dyn BufRead> = Box::new(BufReader::new(file));
     let (head, text) = peek(text)?;
@@ -65,7 +65,7 @@ fn unpack(file: File) -> io::Result<Box<dyn BufRead>> {
     Ok(text)
 }
 
-/// The first three bytes of a text, zeros where it is shorter, and the whole text.
+/// The first three bytes of a text, padded with zeros if it is shorter, and the whole text.
 fn peek(mut text: Box<dyn BufRead>) -> io::Result<([u8; 3], Box<dyn BufRead>)> {
     let mut start = Vec::new();
     text.by_ref().take(3).read_to_end(&mut start)?;

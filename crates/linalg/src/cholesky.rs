@@ -26,7 +26,7 @@ pub struct Cholesky {
 }
 
 impl Cholesky {
-    /// Factors a copy of a matrix, of which only the lower triangle is read. `n^3 / 3` operations.
+    /// Factors a copy of a matrix. Only the lower triangle is read. `n^3 / 3` operations.
     ///
     /// # Errors
     /// [`Invalid::Layout`] unless the matrix is square; [`Invalid::Empty`]; [`Invalid::NonFinite`];
@@ -111,7 +111,7 @@ impl Cholesky {
         ArrayView2::from_shape((self.n, self.n), &self.lower).expect("n^2 entries")
     }
 
-    /// The memory, to be filled with the next matrix.
+    /// Returns the memory, for the next matrix.
     pub fn into_entries(self) -> Vec<f64> {
         self.lower
     }
@@ -121,7 +121,7 @@ impl Cholesky {
         2.0 * (0..self.n).map(|i| self.lower[i * self.n + i].ln()).sum::<f64>()
     }
 
-    /// `A^-1 b`. `2 n^2` operations.
+    /// Solves `A x = b` for `x = A^-1 b`. `2 n^2` operations.
     ///
     /// # Errors
     /// [`Invalid::Length`]; [`Invalid::NonFinite`].
@@ -186,7 +186,7 @@ impl Cholesky {
     }
 }
 
-/// Columns that are finished together, so that a row of `L` is loaded once for all of them.
+/// Number of columns that are computed together, so that each row of `L` is loaded once for all of them.
 const TILE: usize = 4;
 
 struct Factor<'a> {
@@ -344,7 +344,8 @@ mod tests {
         }
     }
 
-    /// Twice the same column, a column of nothing, and a tiny negative eigenvalue: solutions solve the system that has them.
+    /// The matrices have two equal columns, a column of zeros, or a tiny negative eigenvalue. Systems that have a solution are
+    /// solved.
     #[test]
     fn a_ridge_makes_semidefinite_matrices_definite() {
         let solves = |a: [f64; 9], b: [f64; 3]| {

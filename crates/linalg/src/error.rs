@@ -1,6 +1,6 @@
 //! The error type for bad arguments that all crates share.
 
-/// An argument that does not fit.
+/// The error for a bad argument.
 ///
 /// Every message names the argument, the value that was found, and what was expected. Positions count from 0. The other crates
 /// of the workspace include this type in their own `Error` with `#[from]`.
@@ -13,7 +13,7 @@ pub enum Invalid {
         /// The argument.
         what: &'static str,
     },
-    /// Two shapes that must agree do not.
+    /// Two shapes that must agree, but differ.
     #[error("{what}: expected length {expected}, found {found}")]
     Length {
         /// The argument.
@@ -23,7 +23,7 @@ pub enum Invalid {
         /// The length that was found.
         found: usize,
     },
-    /// A NaN or an infinity where numbers are needed.
+    /// A NaN or an infinity where a finite number is needed.
     #[error("{what}: {} at row {row}, column {column}; every entry must be finite", shown(*value))]
     NonFinite {
         /// The argument.
@@ -91,7 +91,7 @@ pub enum Invalid {
         /// The first zero of the diagonal, counted from 0.
         pivot: usize,
     },
-    /// A matrix whose columns depend on one another where they must not.
+    /// A matrix whose columns are linearly dependent where they must be independent.
     #[error("{what} has rank {rank}; expected {columns} independent columns")]
     RankDeficient {
         /// The argument.
@@ -101,7 +101,7 @@ pub enum Invalid {
         /// The number of columns.
         columns: usize,
     },
-    /// A matrix whose eigenvalue or singular value iteration ran out of steps.
+    /// A matrix for which the iteration for eigenvalues or singular values did not converge.
     #[error("{what}: the iteration for its eigenvalues or singular values did not converge")]
     NotConverged {
         /// The argument.
@@ -117,7 +117,7 @@ pub enum Invalid {
         /// What is accepted.
         expected: &'static str,
     },
-    /// A label that was not among those the classes were made from.
+    /// A label that is not one of the known classes.
     #[error("label of row {row} is {label}; expected one of the {classes} known classes")]
     UnknownLabel {
         /// Row, counted from 0.

@@ -10,7 +10,7 @@ use crate::lanes;
 const ROWS: usize = 64;
 /// Columns of a panel.
 const PANEL: usize = 8;
-/// A tile of the sums has so many rows, and a panel's columns: eight vectors of four numbers.
+/// Number of rows of a tile of the sums; it has as many columns as a panel, which makes eight vectors of four numbers.
 const TILE: usize = 4;
 
 /// Collects rows `b_i` of a given length for `sum_i b_i b_i'`.
@@ -35,7 +35,7 @@ pub struct Gram {
 }
 
 impl Gram {
-    /// For rows of `order` numbers. Memory: about `order (order + 64)` numbers.
+    /// Starts a sum for rows of `order` numbers. It needs memory for about `order (order + 64)` numbers.
     pub fn new(order: usize) -> Self {
         let width = (order + 1).next_multiple_of(PANEL);
         Gram {
@@ -67,7 +67,7 @@ impl Gram {
         *filled = 0;
     }
 
-    /// The sum, both triangles, row-major.
+    /// Returns the sum in row-major order, with both triangles.
     pub fn finish(mut self) -> Vec<f64> {
         self.flush();
         let (m, width) = (self.order, self.width);
@@ -86,7 +86,7 @@ impl Gram {
 struct OuterProducts<'a> {
     rows: &'a [f64],
     width: usize,
-    /// Room for the rows, a panel after the other.
+    /// Memory for the rows, one panel after the other.
     panels: &'a mut Vec<[f64; PANEL]>,
     sums: &'a mut [f64],
 }

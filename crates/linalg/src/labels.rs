@@ -40,10 +40,10 @@ use crate::Invalid;
 /// # Ok::<(), fenchel_linalg::Invalid>(())
 /// ```
 pub trait Label: Clone + Debug {
-    /// How two labels are ordered: a total order on all that [`is_label`](Label::is_label) accepts.
+    /// The order of two labels. It must be a total order on all values that [`is_label`](Label::is_label) accepts.
     fn order(&self, other: &Self) -> Ordering;
 
-    /// Whether the value names a class at all. A NaN or an infinity does not.
+    /// Whether the value can name a class. A NaN or an infinity cannot.
     fn is_label(&self) -> bool {
         true
     }

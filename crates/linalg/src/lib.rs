@@ -2,17 +2,17 @@
 //!
 //! Every crate of Fenchel uses this crate. It depends on no other crate of the workspace.
 //!
-//! | thing | where | cost |
+//! | task | item | cost |
 //! |---|---|---|
 //! | `n x d` data, dense or sparse, accessed by rows | [`Design`]; views [`Dense`], [`Csr`]; [`AsDesign`] | checked once, O(nnz) |
 //! | `A x`, `A' s` on all cores | [`multiply`], [`multiply_transposed`]; both in one pass over the data, [`multiply_through`], [`multiply_row_by_row`] | O(nnz) |
-//! | the same of the squared entries | [`multiply_squares`], [`multiply_squares_transposed`] | O(nnz) |
+//! | products with the squared entries | [`multiply_squares`], [`multiply_squares_transposed`] | O(nnz) |
 //! | `sum_i b_i b_i'` of dense rows | [`Gram`] | `n m^2 / 2` |
 //! | labels of any type as codes `0..k` or as -1, +1 | [`labels::Classes`], [`labels::binary_signs`] | O(n log n) |
 //! | `exp`, `ln`, sums and dots that vectorise; use of the widest vector instructions | [`lanes`] | O(n) |
 //! | log-sum-exp, softmax, entropy, gamma family | [`special`] | O(n), O(1) |
 //! | integrals of one variable: Gauss rules, adaptive Gauss-Kronrod | [`quadrature`] | O(n) |
-//! | projections on simplex, balls, boxes, rising sequences | [`project`] | O(d), O(d log d) |
+//! | projections on simplex, balls, boxes, monotone sequences | [`project`] | O(d), O(d log d) |
 //! | `A = L L'` without dependencies | [`Cholesky`] | `n^3 / 3` |
 //! | `norm(A)` of a design, spectral radius of a square matrix | [`spectral`] | products with `A` |
 //! | Cholesky, QR, eigenvalues, SVD at full speed | module `factor`, feature `factor` | O(n^3) |

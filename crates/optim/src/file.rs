@@ -67,16 +67,16 @@ pub fn is_replaced(path: impl AsRef<Path>) -> bool {
     matches!(place(path.as_ref()), Ok(Place::Regular(_)))
 }
 
-/// Says which file it was.
+/// Adds the path to an error.
 pub(crate) fn at(path: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
-/// What stands at the end of the links of a path.
+/// The target of a path after all links.
 enum Place {
-    /// A regular file, or none yet.
+    /// A regular file, or a path without a file.
     Regular(PathBuf),
-    /// A device, or what a process has open.
+    /// A device, or a file that a process has open.
     Stream(PathBuf),
     /// A pipe.
     Pipe(PathBuf),
@@ -108,15 +108,15 @@ fn place(path: &Path) -> io::Result<Place> {
     Err(io::Error::other("too many symbolic links in a row"))
 }
 
-/// Whether a link stands for a file that a process has open (`/proc/PROCESS/fd/NUMBER`): whoever opened it would not see a new
-/// file of the same name.
+/// Whether a link refers to a file that a process has open (`/proc/PROCESS/fd/NUMBER`). That process would not see a new file
+/// of the same name.
 fn is_open_file(link: &Path) -> bool {
     let folder = fs::canonicalize(folder_of(link)).unwrap_or_default();
     folder.starts_with("/proc") && folder.ends_with("fd")
 }
 
 impl Place {
-    /// Writes to what is there, or puts a new file with the given mode in its place.
+    /// Writes to an existing device or pipe, or creates a new file with the given mode in the place of the old one.
     fn fill(
         self,
         mode: Option<Permissions>,
@@ -141,7 +141,7 @@ impl Place {
     }
 }
 
-/// A locked file beside the one to write; removed unless it is renamed.
+/// A locked draft beside the target file. It is removed unless it is renamed.
 struct Draft {
     file: File,
     path: PathBuf,
@@ -149,7 +149,7 @@ struct Draft {
 }
 
 impl Draft {
-    /// Nobody can read a draft who could not read the file: it is made with the mode that it will have.
+    /// Creates a draft with the mode of the target, so that nobody can read the draft who could not read the file.
     fn new(path: &Path, mode: Option<Permissions>) -> io::Result<Draft> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let name = path.file_name().ok_or_else(|| io::Error::other("not the name of a file"))?;
@@ -202,7 +202,7 @@ impl Drop for Draft {
     }
 }
 
-/// Removes drafts that no process holds a lock on: their writers were killed.
+/// Removes drafts without a lock. Their writers were killed.
 fn remove_abandoned(folder: &Path, start: &str) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
@@ -308,7 +308,7 @@ mod tests {
         assert_eq!(fs::read(folder.0.join("other name")).unwrap(), b"new");
     }
 
-    /// Whoever takes the right to write away from a file wants to keep it, though the folder would let it go.
+    /// A file without write permission is not replaced, although the permissions of its folder would allow it.
     #[test]
     fn a_file_that_is_read_only_stays() {
         let folder = Folder::new("read-only");

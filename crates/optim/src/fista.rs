@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use crate::lbfgs::Smooth;
 use crate::{Certificate, Iterative, Observer, Regulariser, Solution, Status, Stop, run};
 
-/// How the step of [`fista`](fn@fista) is found.
+/// The step size rule of [`fista`](fn@fista).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub enum FistaStep {
     /// The step is halved until the quadratic upper bound of `f` holds at the new point, and doubled once at every restart. The
@@ -38,13 +38,13 @@ pub enum FistaStep {
 ///
 /// | field | default | meaning |
 /// |---|---|---|
-/// | `step` | `Backtracking` | how the step is found |
+/// | `step` | `Backtracking` | step size rule |
 /// | `restart` | true | resets the momentum when it points uphill: linear convergence without knowledge of the strong convexity `mu` |
 /// | `stop` | see [`Stop`] | when to end; a pass is one gradient |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FistaSettings {
-    /// How the step is found.
+    /// Step size rule.
     pub step: FistaStep,
     /// Whether the momentum restarts when it points uphill.
     pub restart: bool,
@@ -75,13 +75,13 @@ impl<P> From<P> for FistaState<P> {
 }
 
 impl<P> FistaState<P> {
-    /// The same state in other variables.
+    /// The same state for a point of another type.
     pub fn map<Q>(self, point: impl FnOnce(P) -> Q) -> FistaState<Q> {
         FistaState { point: point(self.point), step: self.step }
     }
 }
 
-/// Minimises `f + h` from `start`, a point or the state of a former run.
+/// Minimises `f + h` from `start`, which is a point or the state of a former run.
 ///
 /// `f` may be infinite outside an open domain, as `-ln` is, if the start lies inside. With backtracking all iterates stay
 /// inside.
@@ -120,7 +120,7 @@ pub struct Fista<S, R> {
     regulariser: R,
     restart: bool,
     searches: bool,
-    /// No step was accepted yet: look for one by doubling.
+    /// Whether no step has been accepted yet. The first one is found by doubling.
     first: bool,
     step: f64,
     momentum: f64,
@@ -130,14 +130,15 @@ pub struct Fista<S, R> {
     gradient: Vec<f64>,
     trial: Vec<f64>,
     best: Option<Vec<f64>>,
-    /// The smallest move so far, relative to the step, and the iterations since it fell or the values could show one.
+    /// The shortest move so far relative to the step size, and the number of iterations since it decreased or the objective
+    /// showed a decrease.
     smallest: f64,
     idle: u32,
     stalled: bool,
     gradients: u64,
 }
 
-/// Iterations below the noise of the values without a smaller gradient mapping after which the rest is rounding.
+/// Iterations without a smaller gradient mapping, while the objective changes by rounding only, after which the method stalls.
 const IDLE: u32 = 2000;
 
 impl<S: Smooth, R: Regulariser> Fista<S, R> {
@@ -183,7 +184,7 @@ impl<S: Smooth, R: Regulariser> Fista<S, R> {
         self.step
     }
 
-    /// `trial <- prox(y - s g, s)`. Returns `(g.(trial - y), ||trial - y||^2)`.
+    /// Writes `prox(y - s g, s)` to `trial`. Returns `(g.(trial - y), ||trial - y||^2)`.
     fn try_step(&mut self) -> (f64, f64) {
         let step = self.step;
         for ((t, y), g) in self.trial.iter_mut().zip(&self.ahead).zip(&self.gradient) {
@@ -384,7 +385,7 @@ mod tests {
         }
     }
 
-    /// On the simplex: `x_c = max(centre_c - nu / scale_c, 0)` with one `nu` for all.
+    /// On the simplex the solution is `x_c = max(centre_c - nu / scale_c, 0)` with the same `nu` for all coordinates.
     #[test]
     fn a_simplex_has_one_multiplier() {
         let x = solve(&Simplex { radius: 1.0 }, FistaStep::Backtracking).state.point;
@@ -433,7 +434,7 @@ mod tests {
         }
     }
 
-    /// The extrapolated point leaves the domain on the way, where no trial can be judged: no iterate follows it.
+    /// An extrapolated point may leave the domain, where no trial can be judged. No iterate follows it.
     #[test]
     fn iterates_stay_where_the_function_is_finite() {
         let mut most = 0;

@@ -31,7 +31,7 @@
 //! # Ok::<(), fenchel_linalg::Invalid>(())
 //! ```
 //!
-//! | module | what |
+//! | module | content |
 //! |---|---|
 //! | (root) | [`run`], [`Iterative`], [`CertificateCost`], [`Stop`], [`Certificate`], [`Report`], [`Observer`], [`Trace`], [`Budget`], [`Average`], [`StepSize`], [`Refusal`], [`MAX_MEMORY`] |
 //! | [`loss`] | losses as functions of the margin, with conjugates and exact dual steps |

@@ -11,9 +11,9 @@ pub enum Search {
     Fail,
 }
 
-/// Sufficient decrease, as a fraction of the slope.
+/// Sufficient decrease of the value, as a fraction of the predicted decrease.
 const DECREASE: f64 = 1e-4;
-/// Remaining slope, as a fraction of the initial one.
+/// Largest remaining slope, as a fraction of the initial one.
 const CURVATURE: f64 = 0.9;
 
 /// Backtracking line search for sufficient decrease (Armijo, 1966). It needs function values only, and serves where the slope
@@ -46,7 +46,7 @@ impl Armijo {
         Armijo { value, slope, step: first, decrease: DECREASE, shrink: 0.5, left: 60 }
     }
 
-    /// Where to evaluate next; after [`Search::Accept`], the step.
+    /// The next step to evaluate; after [`Search::Accept`], the accepted step.
     pub fn step(&self) -> f64 {
         self.step
     }
@@ -138,7 +138,8 @@ impl Wolfe {
     }
 }
 
-/// Where the slope would vanish if it went on as between two trials that both fall: two to ten times as far.
+/// The step at which the slope would vanish by linear extrapolation from two trials with negative slope, limited to two to ten
+/// times the last step.
 fn extrapolate(before: Trial, here: Trial) -> f64 {
     let rise = (here.slope - before.slope) / (here.step - before.step);
     let (nearest, farthest) = (2.0 * here.step, 10.0 * here.step);
@@ -215,7 +216,7 @@ mod tests {
         }
     }
 
-    /// Ten times as far, and then where the secant of a quadratic function says: on its minimum.
+    /// The first extrapolation is to ten times the step. For a quadratic function the secant then gives the exact minimum.
     #[test]
     fn a_short_first_step_grows_fast() {
         let f = |t: f64| ((t - 50.0) * (t - 50.0), 2.0 * (t - 50.0));

@@ -4,7 +4,7 @@ use fenchel_linalg::Invalid;
 
 use crate::scalar::increasing_root;
 
-/// Where on the way from `from` towards an infinite end an increasing function has changed its sign, by doubling.
+/// Finds by doubling a point between `from` and an infinite end at which an increasing function has changed its sign.
 fn beyond(f: impl Fn(f64) -> (f64, f64), from: f64, end: f64) -> f64 {
     let way = end.signum();
     let mut reach = 1.0;
@@ -42,7 +42,7 @@ pub trait Loss: Sync {
     /// `phi(t; y)`.
     fn value(&self, t: f64, y: f64) -> f64;
 
-    /// `phi'(t; y)`; at a kink any subgradient.
+    /// The derivative `phi'(t; y)`; at a kink any subgradient.
     fn derivative(&self, t: f64, y: f64) -> f64;
 
     /// `phi''(t; y)`, almost everywhere.
@@ -65,7 +65,7 @@ pub trait Loss: Sync {
     /// 1.
     fn conjugate(&self, u: f64, y: f64) -> f64;
 
-    /// The `u` that solves `u = phi'(m - q u; y)` (an inclusion at a kink), for `q >= 0`.
+    /// Returns the `u` that solves `u = phi'(m - q u; y)` (an inclusion at a kink), for `q >= 0`.
     ///
     /// This step maximises the dual exactly along one coordinate. `m` is the margin without the contribution of this term, and
     /// `q = ||a||^2 / (mu n)`. `guess` is the margin of the current point, and the solution is usually near it.

@@ -13,16 +13,16 @@ use serde_json::value::RawValue;
 
 use crate::file;
 
-/// What can go wrong with a model file.
+/// An error of reading or writing a model file.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ModelError {
-    /// The file is not JSON, or not of the model's form.
+    /// The file is not JSON, or does not have the form of the model.
     #[error("not a {kind} file: {source}")]
     Format {
         /// The kind that was wanted.
         kind: &'static str,
-        /// Where the text goes wrong.
+        /// The error of the JSON parser, with its position.
         source: serde_json::Error,
     },
     /// A file of another kind.
@@ -33,7 +33,7 @@ pub enum ModelError {
         /// The kind that was wanted.
         expected: &'static str,
     },
-    /// A file of a version that this build does not know.
+    /// A file of a version that this build cannot read.
     #[error("{kind} file of version {found}; this build reads version {expected}")]
     Version {
         /// The kind of model.
@@ -43,7 +43,7 @@ pub enum ModelError {
         /// The version that is read.
         expected: u32,
     },
-    /// The text of the model is not the one that was written.
+    /// The text of the model has changed since it was written.
     #[error(
         "the {kind} in the file is damaged or was edited: its checksum is {found:08x}, the file says {expected:08x}"
     )]
@@ -55,7 +55,7 @@ pub enum ModelError {
         /// The checksum in the file.
         expected: u32,
     },
-    /// The numbers do not make a model.
+    /// The content does not make a valid model.
     #[error("the {kind} in the file is not valid: {reason}")]
     Content {
         /// The kind of model.
@@ -68,7 +68,7 @@ pub enum ModelError {
     Io(#[from] std::io::Error),
 }
 
-/// What is looked at first: a model of another kind or version may have any form.
+/// The part of a file that is read first. A model of another kind or version may have any other form.
 #[derive(Deserialize)]
 struct Head<'a> {
     kind: String,
@@ -80,9 +80,9 @@ struct Head<'a> {
 
 /// A model that can be saved and loaded.
 pub trait Saved: Serialize + DeserializeOwned {
-    /// What the file calls it.
+    /// The name of the kind of model in files.
     const KIND: &'static str;
-    /// Version of the form of the model.
+    /// Version of the file format of this kind of model.
     const VERSION: u32;
 
     /// Checks shapes, ranges and finiteness, which a file can get wrong.
@@ -171,7 +171,7 @@ pub fn envelope(kind: &str, version: u32, model: &str) -> String {
     format!(r#"{{"kind":{kind},"version":{version},"model":{model},"crc32":{crc}}}"#)
 }
 
-/// Passes bytes on and sums them up.
+/// Passes bytes on and computes their checksum.
 struct Summed<W> {
     to: W,
     crc: crc32fast::Hasher,

@@ -26,10 +26,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{BinaryPairwise, Error, FactorGraph};
 
-/// Chains of the pilot run, at most.
+/// Largest number of chains of the pilot run.
 const PILOT: usize = 256;
 
-/// The values of `b` on the way.
+/// How the values of `b` are chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum Ladder {
     /// So many equal steps.
@@ -52,7 +52,7 @@ pub enum Ladder {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AisSettings {
-    /// The steps from independence to the model.
+    /// The values of `b` from independence to the model.
     pub ladder: Ladder,
     /// Independent weights.
     pub chains: usize,
@@ -80,7 +80,7 @@ pub struct AisEstimate {
     pub effective_samples: f64,
     /// `log w + log Z_0` for every chain. `log_partition` is the logarithm of the mean of their exponentials.
     pub log_weights: Vec<f64>,
-    /// The values of `b` that were visited, from 0 to 1.
+    /// The values of `b` of the run, from 0 to 1.
     pub ladder: Vec<f64>,
 }
 
@@ -115,13 +115,13 @@ pub fn ais(model: &FactorGraph, settings: &AisSettings) -> Result<AisEstimate, E
     estimate(|settings| paths::Factors::new(model, settings), settings)
 }
 
-/// A family of models from independence (0) to the one wanted (1), with chains.
+/// A family of models from independence (`b = 0`) to the target (`b = 1`), with Markov chains.
 trait Path {
     /// `log Z` at 0.
     fn log_partition(&self) -> f64;
-    /// Of every chain the derivative of its score by `b`.
+    /// For every chain, the derivative of its score with respect to `b`.
     fn slopes(&mut self, out: &mut [f64]);
-    /// Goes to `b` and sweeps there.
+    /// Changes the model to `b` and makes sweeps.
     fn advance(&mut self, b: f64, sweeps: usize);
 }
 
@@ -141,7 +141,7 @@ fn check(settings: &AisSettings) -> Result<(), Error> {
     Error::check_memory("chains", settings.chains, 2 * size_of::<f64>())
 }
 
-/// The ladder, from a pilot run where it adapts, then the weights.
+/// Makes the ladder, by a pilot run if it adapts, and then the weights.
 fn estimate<P: Path>(
     path: impl Fn(&AisSettings) -> Result<P, Error>,
     settings: &AisSettings,
@@ -166,8 +166,8 @@ fn estimate<P: Path>(
     Ok(summarise(log_weights, ladder))
 }
 
-/// The logarithms of the weights along a ladder, whose next step is a function of the present one and of the chains' weights
-/// and slopes.
+/// Computes the logarithms of the weights along a ladder. The next step of the ladder is a function of the current one, of the
+/// weights and of the slopes of the chains.
 fn anneal(
     path: &mut impl Path,
     settings: &AisSettings,
@@ -205,8 +205,8 @@ fn summarise(log_weights: Vec<f64>, ladder: Vec<f64>) -> AisEstimate {
     AisEstimate { log_partition, standard_error, effective_samples, log_weights, ladder }
 }
 
-/// The next `b`: the conditional effective sample size `(sum W u)^2 / sum W u^2`, with `W` the normalised weights so far and `u` the
-/// factors to come, falls to `share`. By bisection.
+/// Finds by bisection the next `b`, at which the conditional effective sample size `(sum W u)^2 / sum W u^2` equals `share`.
+/// Here `W` are the normalised weights so far and `u` the next factors.
 fn adapt(b: f64, share: f64, log_weights: &[f64], slopes: &[f64]) -> f64 {
     let total = log_sum_exp(log_weights);
     if total == f64::NEG_INFINITY {

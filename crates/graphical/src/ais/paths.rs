@@ -1,4 +1,4 @@
-//! The way from independent variables to a model.
+//! Families of models from independent variables to the target.
 
 use fenchel_linalg::special::{log_sum_exp, softplus};
 
@@ -9,9 +9,9 @@ use crate::{
     VarId,
 };
 
-/// In spins: fields `h`, couplings `b J`.
+/// The family in spins: fields `h` and couplings `b J`.
 pub(super) struct Binary {
-    /// The model minus its start: the derivative of the score.
+    /// The target minus the base, which is the derivative of the score.
     slope: BinaryPairwise,
     base: Vec<f64>,
     model: BinaryPairwise,
@@ -56,7 +56,7 @@ pub(super) struct Factors {
     /// The independent variables.
     base: Vec<Table>,
     target: FactorGraph,
-    /// The factors of the base, then those of the target, each to a power.
+    /// The factors of the base and of the target, each raised to a power.
     path: FactorGraph,
     chains: Gibbs,
     values: Vec<f64>,
@@ -91,7 +91,7 @@ impl Factors {
     }
 }
 
-/// Adds the mean of `log psi` over all other variables, of the cells that are possible; `-inf` where none is.
+/// Adds the mean of `log psi` over the possible cells of the other variables; `-inf` if there is none.
 fn add_mean(factor: &Table, v: VarId, sums: &mut [f64]) {
     let at = factor.scope().iter().position(|&u| u == v).unwrap_or(0);
     let stride: usize = factor.cards()[at + 1..].iter().product();

@@ -15,7 +15,7 @@ use crate::{Error, VarId};
 pub struct BayesNetBuilder {
     name: String,
     variables: Vec<(String, Vec<String>)>,
-    /// Child, parents, numbers; without numbers a table is uniform.
+    /// Child, parents and numbers. A table without numbers is uniform.
     tables: Vec<(String, Vec<String>, Option<Vec<f64>>)>,
     renormalise: bool,
 }
@@ -99,7 +99,7 @@ impl BayesNetBuilder {
     }
 }
 
-/// Variables and checked tables, some of which are still missing.
+/// Variables, and checked tables of some of them.
 #[derive(Debug, Default)]
 pub(crate) struct Parts {
     pub(crate) names: Names,
@@ -124,7 +124,7 @@ impl Parts {
         self.names.find(name).map(|i| VarId(i as u32)).ok_or_else(unknown)
     }
 
-    /// A table of equal rows of equal numbers.
+    /// A table in which all numbers are equal.
     fn uniform(&self, child: VarId, parents: &[VarId]) -> Result<Vec<f64>, Error> {
         let card = self.states[child.index()].len();
         let scope = parents.iter().map(|p| self.states[p.index()].len()).chain([card]);
@@ -132,7 +132,7 @@ impl Parts {
         uniform(card, size)
     }
 
-    /// A first table for the child, and parents that differ from it and from one another.
+    /// Checks that the child has no table yet, and that its parents are distinct and do not include it.
     pub(crate) fn check_parents(&self, child: VarId, parents: &[VarId]) -> Result<(), Error> {
         let name = self.names.get(child.index());
         if self.cpts[child.index()].is_some() {
@@ -158,7 +158,7 @@ impl Parts {
     }
 }
 
-/// So many cells of equal rows of equal numbers; refused where they do not fit.
+/// A table of the given size with equal numbers. It is refused if it does not fit into memory.
 pub(super) fn uniform(states: usize, cells: Option<usize>) -> Result<Vec<f64>, Error> {
     let (what, hint) = ("a conditional probability table", "give the variable fewer parents");
     Refusal::check_memory(what, table_bytes(cells), MAX_MEMORY, hint)?;

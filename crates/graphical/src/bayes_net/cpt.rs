@@ -12,7 +12,7 @@ pub(crate) fn cells(cards: impl IntoIterator<Item = usize>) -> Option<usize> {
     cards.into_iter().try_fold(1usize, usize::checked_mul)
 }
 
-/// One row of a table, and how an error calls it.
+/// One row of a table, with its description in errors.
 pub(crate) struct Row<'a> {
     pub(crate) variable: &'a str,
     pub(crate) states: &'a [String],
@@ -76,7 +76,7 @@ pub(super) fn check(
     Ok(())
 }
 
-/// The parents and their states in a row.
+/// The parents and their states of a row.
 pub(crate) fn parents_in<'a>(
     row: usize,
     parents: &[VarId],

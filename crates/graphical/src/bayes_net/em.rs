@@ -36,7 +36,7 @@ use crate::{Error, Evidence, JunctionTree, OrderingOptions, Table, VarId};
 /// Where [`BayesNet::fit_em`] begins.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum EmStart {
-    /// Every row drawn uniformly from all laws, by the seed.
+    /// Every row drawn uniformly from all distributions, with the seed.
     #[default]
     Random,
     /// The tables of the network itself. A probability of 0 stays 0 if the prior is 0.
@@ -152,7 +152,7 @@ impl BayesNet {
 struct Record {
     evidence: Evidence,
     weight: f64,
-    /// The families that miss a value.
+    /// The families with a missing value.
     open: Vec<VarId>,
 }
 
@@ -161,10 +161,10 @@ struct Em {
     prior: Prior,
     tree: JunctionTree,
     records: Vec<Record>,
-    /// Counts, table by table: of complete records; of whole families in records that are not complete.
+    /// Counts per table from complete records, and from the complete families of incomplete records.
     complete: Vec<Vec<f64>>,
     known: Vec<Vec<f64>>,
-    /// Expected counts at the present tables.
+    /// Expected counts under the current tables.
     expected: Vec<Vec<f64>>,
     log_likelihood: f64,
     objectives: Vec<f64>,
@@ -229,7 +229,7 @@ impl Em {
         Ok(em)
     }
 
-    /// The expected counts and the objective at the present tables; the record that cannot be, if there is one.
+    /// Computes the expected counts and the objective under the current tables. The error names a record of probability 0.
     fn expect(&mut self) -> Result<(), (Option<usize>, Error)> {
         let Em { net, prior, tree, records, complete, known, expected, .. } = self;
         let model = net.factor_graph().map_err(|error| (None, error))?;
@@ -265,7 +265,7 @@ impl Em {
         Ok(())
     }
 
-    /// The next tables; a row that nothing speaks of becomes uniform.
+    /// The next tables. A row without counts becomes uniform.
     fn maximise(&self) -> Vec<Vec<f64>> {
         let next = |v: VarId| {
             let (counts, states) = (&self.expected[v.index()], self.net.cards[v.index()]);
@@ -284,7 +284,7 @@ impl Em {
     }
 }
 
-/// Adds `weight` times a joint over the sorted family to counts in the order of the table.
+/// Adds `weight` times a joint table over the sorted family to counts in the order of the family's table.
 fn add(net: &BayesNet, v: VarId, joint: &Table, weight: f64, counts: &mut [f64]) {
     let scope = net.scope(v);
     let stride = |u: &VarId| {

@@ -89,7 +89,7 @@ impl Score {
         Ok(())
     }
 
-    /// The score of a family of columns, the parents distinct and without the child.
+    /// The score of a family of columns. The parents must be distinct and not include the child.
     pub(crate) fn of(self, columns: &Columns, child: u32, parents: &[u32]) -> Result<f64, Error> {
         let counts = columns.counts(child, parents)?;
         let (q, k) = (counts.configurations as f64, counts.states as f64);
@@ -161,7 +161,7 @@ impl BayesNet {
         Ok(fitted)
     }
 
-    /// `sum_rows log P(row)`, in nats; `-inf` if one of them is impossible.
+    /// The log-likelihood `sum_rows log P(row)` in nats; `-inf` if a row is impossible.
     ///
     /// # Errors
     /// [`Error::Cell`], which names row and column, for a value that is missing or no state; [`Error::Invalid`] for another number

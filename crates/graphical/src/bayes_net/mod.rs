@@ -94,7 +94,7 @@ pub(crate) struct Cpt {
     parents: Vec<VarId>,
     /// As they were given.
     values: Vec<f64>,
-    /// The sums of the rows, where one of them is not 1 up to the rounding of this sum.
+    /// The sums of the rows, if one of them differs from 1 by more than rounding.
     sums: Option<Vec<f64>>,
 }
 
@@ -107,7 +107,7 @@ impl Cpt {
         Cpt { parents, values, sums }
     }
 
-    /// What a row is divided by.
+    /// The divisor of a row.
     fn sum(&self, row: usize) -> f64 {
         self.sums.as_ref().map_or(1.0, |sums| sums[row])
     }
@@ -126,7 +126,7 @@ impl BayesNet {
         BayesNetBuilder::default()
     }
 
-    /// From parts whose tables are checked and whose parents are in range.
+    /// Makes a network from checked tables, whose parents are in range.
     pub(crate) fn assemble(
         name: String,
         names: Names,
@@ -166,7 +166,7 @@ impl BayesNet {
         &self.cards
     }
 
-    /// Looks a variable up by name.
+    /// Finds a variable by its name.
     ///
     /// # Errors
     /// [`Error::UnknownName`], which lists known names, nearest first.
@@ -175,7 +175,7 @@ impl BayesNet {
         self.names.find(name).map(|i| VarId(i as u32)).ok_or_else(unknown)
     }
 
-    /// Looks a state up by name.
+    /// Finds a state by its name.
     ///
     /// # Errors
     /// [`Error::UnknownName`], which lists the states; [`Error::UnknownVariable`].
@@ -240,7 +240,7 @@ impl BayesNet {
         Ok(self.variables().map(|v| self.entry(v, configuration).ln()).sum())
     }
 
-    /// `P(x_v | x_parents)` for a configuration of all variables that fits.
+    /// `P(x_v | x_parents)` for a valid configuration of all variables.
     pub(crate) fn entry(&self, variable: VarId, configuration: &[usize]) -> f64 {
         let (row, sum) = self.row(variable, configuration);
         row[configuration[variable.index()]] / sum

@@ -10,7 +10,7 @@ use crate::{Error, Table, VarId};
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer<'a> {
     net: &'a BayesNet,
-    /// In the order in which they were asked for.
+    /// The variables in the order of the query.
     variables: Vec<VarId>,
     /// Over the variables sorted.
     table: Table,
@@ -113,7 +113,7 @@ impl Answer<'_> {
         &self.table
     }
 
-    /// States in the order of the question.
+    /// States in the order of the query.
     fn at(&self, states: &[usize]) -> Result<f64, Error> {
         let of = |v: &VarId| self.variables.iter().position(|w| w == v).map_or(0, |at| states[at]);
         let sorted: Vec<usize> = self.table.scope().iter().map(of).collect();

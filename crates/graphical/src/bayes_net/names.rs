@@ -1,16 +1,16 @@
-//! Lists of distinct names that are looked up.
+//! Lists of distinct names with look-up.
 
 use rustc_hash::FxHashMap;
 
 use crate::Error;
 
-/// How many known names an error lists.
+/// Number of known names that an error lists.
 const LISTED: usize = 8;
 
-/// Names longer than this are not compared letter by letter.
+/// Longer names are not compared letter by letter.
 const COMPARED: usize = 64;
 
-/// Below this, a walk along the list beats a hash.
+/// For shorter lists a linear search is faster than hashing.
 const SHORT: usize = 16;
 
 /// Distinct names in the order of their addition.
@@ -40,7 +40,7 @@ impl Names {
         self.index.get(name).map(|&i| i as usize)
     }
 
-    /// Adds a name; `what` is what the error calls it.
+    /// Adds a name. `what` describes it in errors.
     pub(crate) fn add(&mut self, name: &str, what: impl FnOnce() -> String) -> Result<(), Error> {
         if self.find(name).is_some() {
             return Err(Error::Duplicate { what: what(), name: name.into() });
@@ -68,8 +68,8 @@ impl Names {
     }
 }
 
-/// How many letters must be inserted, deleted or exchanged to make one word the other; letters of
-/// another case are half as far.
+/// The edit distance of two words: the number of letters to insert, delete or exchange. A letter in another case counts one
+/// half.
 fn distance(a: &str, b: &str) -> usize {
     let letters = |s: &str| s.chars().take(COMPARED).collect::<Vec<_>>();
     let (a, b) = (letters(a), letters(b));

@@ -20,7 +20,7 @@ use crate::{
 /// A most probable explanation, from [`BayesNet::most_probable`] or [`BayesNet::marginal_map`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct Explanation {
-    /// The variables that were asked for.
+    /// The variables of the query.
     pub variables: Vec<VarId>,
     /// Their states, in the same order.
     pub states: Vec<usize>,
@@ -57,7 +57,7 @@ impl BayesNet {
         self.inference(&OrderingOptions::default())
     }
 
-    /// `P(query | evidence)` as one table over the sorted query.
+    /// Computes `P(query | evidence)` as one table over the sorted query.
     ///
     /// Barren variables, and variables that the evidence separates from the query, are removed before any table is multiplied.
     /// The cost is exponential in the width of the remaining graph and in the size of the query.
@@ -159,7 +159,8 @@ impl BayesNet {
         self.default_inference().marginal_map(query, evidence)
     }
 
-    /// Whether evidence that the kept tables do not speak of could have probability 0: some table above it has a 0.
+    /// Whether evidence about variables outside the kept tables could have probability 0, because a table of their ancestors
+    /// contains a 0.
     fn may_be_impossible_beyond(&self, kept: &[bool], evidence: &Evidence) -> Result<bool, Error> {
         let beyond = evidence.iter().map(|(v, _)| v.0).filter(|&v| !kept[v as usize]);
         let above = self.dag.ancestors(&beyond.collect::<Vec<u32>>())?;
@@ -172,7 +173,7 @@ impl BayesNet {
         Ok(soft || self.variables().any(|v| above[v.index()] && has_zero(v)))
     }
 
-    /// The tables that the posterior of the query depends on. A likelihood counts as an observed child.
+    /// The tables on which the posterior of the query depends. Soft evidence counts as an observed child.
     fn relevant(&self, query: &[VarId], evidence: &Evidence) -> Result<Vec<bool>, Error> {
         let query: Vec<u32> = query.iter().map(|v| v.0).collect();
         let mut observed = Vec::new();

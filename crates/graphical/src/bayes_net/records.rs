@@ -218,7 +218,7 @@ impl BayesNet {
         Ok(())
     }
 
-    /// For every variable its column.
+    /// The column of every variable.
     fn columns<'a>(&self, header: impl Iterator<Item = &'a str>) -> Result<Vec<usize>, Error> {
         let mut known = Names::default();
         for name in header {
@@ -243,7 +243,7 @@ impl BayesNet {
     }
 }
 
-/// Why a cell cannot be used.
+/// The reason why a cell cannot be used.
 pub(crate) fn unusable(variable: VarId, state: usize, cardinality: usize) -> Error {
     match state {
         MISSING => Error::Missing,

@@ -74,7 +74,7 @@ impl BayesNet {
     }
 }
 
-/// Draws with weights, from [`BayesNet::likelihood_weighting`].
+/// Weighted draws, from [`BayesNet::likelihood_weighting`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct WeightedSample {
     /// One configuration of all variables per row.
@@ -126,7 +126,7 @@ impl WeightedSample {
     }
 }
 
-/// By inversion; never a state of probability 0.
+/// Draws by inversion of the distribution function. A state of probability 0 is never drawn.
 fn draw(probabilities: &[f64], rng: &mut (impl Rng + ?Sized)) -> usize {
     let mut mass = rng.random::<f64>() * probabilities.iter().sum::<f64>();
     let mut last = 0;

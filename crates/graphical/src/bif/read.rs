@@ -12,7 +12,7 @@ use crate::{BayesNet, Error, VarId, files};
 use super::rows::Rows;
 use super::tokens::Tokens;
 
-/// How to read a BIF file.
+/// Options for reading a BIF file.
 ///
 /// | name | default | purpose |
 /// |---|---|---|
@@ -215,7 +215,7 @@ impl<R: BufRead> Reader<R> {
         self.rows(table, place)
     }
 
-    /// The statements between the braces, and the table that they make.
+    /// Reads the statements between the braces to a table.
     fn rows(&mut self, mut table: Rows, place: Place) -> Result<(), Error> {
         let mut default: Option<Vec<f64>> = None;
         let mut numbers = Vec::new();
@@ -272,7 +272,7 @@ impl<R: BufRead> Reader<R> {
         Ok(())
     }
 
-    /// `(yes, no)`: the number of the row.
+    /// Reads `(yes, no)` and returns the number of the row.
     fn configuration(&mut self, parents: &[VarId]) -> Result<usize, Error> {
         self.tokens.scan.advance();
         let mut row = 0;
@@ -296,7 +296,7 @@ impl<R: BufRead> Reader<R> {
         Ok(row)
     }
 
-    /// A variable that was declared.
+    /// Reads the name of a declared variable.
     fn known(&mut self, stops: &[u8]) -> Result<VarId, Error> {
         self.tokens.text(stops)?;
         let place = self.tokens.here();

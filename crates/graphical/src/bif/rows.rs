@@ -19,7 +19,7 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    /// All zeros, which the system hands out without touching the memory.
+    /// A table of zeros. The system provides it without touching the memory.
     pub(super) fn new(
         parts: &Parts,
         child: VarId,
@@ -62,7 +62,7 @@ impl Rows {
         Ok(())
     }
 
-    /// The parents and their states in a row.
+    /// The parents and their states of a row.
     pub(super) fn describe<'a>(&self, row: usize, parts: &'a Parts) -> Vec<(&'a str, &'a str)> {
         parents_in(row, &self.parents, &parts.names, &parts.states)
     }

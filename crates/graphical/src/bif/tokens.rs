@@ -1,4 +1,4 @@
-//! The words of the format: one byte of look-ahead, two at a slash.
+//! The tokens of the format. The scanner looks one byte ahead, and two after a slash.
 
 use std::io::Read;
 
@@ -17,7 +17,7 @@ impl<R: Read> Tokens<R> {
         Tokens { scan: Scanner::new(from), token: Vec::new(), place: None }
     }
 
-    /// Passes over the rest of a property; the keyword is the last token.
+    /// Skips the rest of a property; the keyword is the last token.
     pub(super) fn property(&mut self) -> Result<(), Error> {
         if self.token != b"property" {
             return Err(self.unexpected("\"property\", a table or \"}\""));
@@ -44,7 +44,7 @@ impl<R: Read> Tokens<R> {
         }
     }
 
-    /// Passes over a comment if one begins here.
+    /// Skips a comment if one begins here.
     fn comment(&mut self) -> Result<bool, Error> {
         let place = self.scan.place();
         match self.scan.peek_second()? {
@@ -71,7 +71,7 @@ impl<R: Read> Tokens<R> {
         Ok(true)
     }
 
-    /// A word of letters; empty if none is there.
+    /// A word of letters; empty if there is none.
     pub(super) fn keyword(&mut self) -> Result<(), Error> {
         self.skip()?;
         self.token.clear();
@@ -82,7 +82,7 @@ impl<R: Read> Tokens<R> {
         Ok(())
     }
 
-    /// Everything up to one of `stops`, trimmed and without comments; or a quoted text.
+    /// Reads up to one of `stops`, trimmed and without comments, or reads a quoted text.
     pub(super) fn text(&mut self, stops: &[u8]) -> Result<(), Error> {
         self.skip()?;
         self.place = Some(self.scan.place());
@@ -103,7 +103,7 @@ impl<R: Read> Tokens<R> {
         Ok(())
     }
 
-    /// A text between quotes, which have no escape.
+    /// Reads a text between quotes. There is no escape character.
     pub(super) fn quoted(&mut self) -> Result<(), Error> {
         let place = self.scan.place();
         self.scan.advance();
@@ -119,7 +119,7 @@ impl<R: Read> Tokens<R> {
         Ok(())
     }
 
-    /// Whether the block ends here; its brace, and a `;` after it, are passed.
+    /// Whether the block ends here. If so, its brace and a `;` after it are skipped.
     pub(super) fn closes(&mut self) -> Result<bool, Error> {
         self.skip()?;
         match self.scan.peek()? {
@@ -180,7 +180,7 @@ impl<R: Read> Tokens<R> {
         self.scan.place().fault(format!("the text ends; expected {wanted}"))
     }
 
-    /// Numbers up to the `;`, which is passed.
+    /// Reads numbers up to the `;`, and skips it.
     pub(super) fn numbers(&mut self, expected: usize, values: &mut Vec<f64>) -> Result<(), Error> {
         values.clear();
         loop {

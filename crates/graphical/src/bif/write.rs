@@ -1,4 +1,4 @@
-//! The writer: every number as the shortest decimal that reads back to the same bits.
+//! The BIF writer. Every number is written as the shortest decimal that is read back to the same bits.
 
 use std::io::Write;
 use std::path::Path;
@@ -68,7 +68,7 @@ fn words(names: &[String]) -> Result<String, Error> {
     Ok(names.iter().map(|name| word(name)).collect::<Result<Vec<_>, _>>()?.join(", "))
 }
 
-/// A name as it is where the reader takes it so, otherwise in quotes.
+/// A name, in quotes if the reader needs them.
 fn word(name: &str) -> Result<String, Error> {
     let special = |c: char| c.is_whitespace() || c.is_control() || ",;{}()|\"".contains(c);
     let bare =

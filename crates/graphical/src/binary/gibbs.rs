@@ -1,4 +1,4 @@
-//! Gibbs sampling of many chains of a binary pairwise model.
+//! Gibbs sampling of many parallel chains of a binary pairwise model.
 
 use fenchel_linalg::{Invalid, lanes};
 use fenchel_optim::Refusal;
@@ -16,7 +16,7 @@ use crate::gibbs::{Next, Scan};
 /// Where the chains begin.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum BinaryStart<'a> {
-    /// Every bit a fair coin.
+    /// Every bit is 0 or 1 with probability 1/2.
     #[default]
     Random,
     /// All variables 0.
@@ -64,7 +64,7 @@ pub struct BinaryGibbs {
 /// Number of bytes of the fastest cache that a block may use.
 const NEAR: usize = 24_576;
 
-/// The words a variable has in a block are a constant of the loops.
+/// The blocks, by the number of words per variable, which is a constant of the loops.
 #[derive(Debug, Clone)]
 enum Blocks {
     One(Vec<Block<1>>),
@@ -76,14 +76,14 @@ enum Blocks {
 #[derive(Debug, Clone)]
 struct Block<const W: usize> {
     planes: Vec<[u64; W]>,
-    /// The planes as numbers, while a rule needs them.
+    /// The bits as numbers, if a rule needs them.
     lit: Vec<[[f32; 64]; W]>,
     random: Lanes,
-    /// Draws the order of visits.
+    /// Generator of the order of visits.
     visits: Generator,
 }
 
-/// Calls `$body` with `$blocks` bound to the blocks, whatever their width.
+/// Runs `$body` with `$blocks` bound to the blocks, for any width.
 macro_rules! with_blocks {
     ($all:expr, $blocks:ident => $body:expr) => {
         match $all {
@@ -253,7 +253,7 @@ impl BinaryGibbs {
         Ok(())
     }
 
-    /// The share of chains with `x_i = 1`: the estimate of `E x_i`.
+    /// The fraction of chains with `x_i = 1`, which estimates `E x_i`.
     ///
     /// # Panics
     /// If there is no such variable.
@@ -261,7 +261,7 @@ impl BinaryGibbs {
         self.count(i) as f64 / self.chains as f64
     }
 
-    /// The share of chains with `x_i = x_j = 1`: the estimate of `E x_i x_j`.
+    /// The fraction of chains with `x_i = x_j = 1`, which estimates `E x_i x_j`.
     ///
     /// # Panics
     /// If there is no such variable.
@@ -284,7 +284,7 @@ impl BinaryGibbs {
     }
 }
 
-/// `lit`: whether sweeps will need the planes as numbers.
+/// `lit`: whether sweeps need the bits as numbers.
 fn make_blocks<const W: usize>(
     p: usize,
     chains: usize,
@@ -459,7 +459,7 @@ fn bit<const W: usize>(blocks: &[Block<W>], chain: usize, i: usize) -> bool {
     word >> (chain % 64) & 1 == 1
 }
 
-/// Chains in which both of two planes are set.
+/// The number of chains in which both bits are set.
 #[inline(always)]
 fn count<const W: usize>(
     blocks: &[Block<W>],
@@ -504,7 +504,8 @@ mod tests {
         assert_eq!(plain.planes, wide.planes);
     }
 
-    /// All counts at once are the single ones, in blocks of every width and with chains that fill no word.
+    /// The counts of all pairs agree with the single counts, for all widths of blocks and for numbers of chains that do not
+    /// fill a word.
     #[test]
     fn counts_of_all_pairs_are_those_of_each() {
         for (p, chains) in [(5, 70), (11, 1000), (20, 300), (40, 130), (120, 65)] {

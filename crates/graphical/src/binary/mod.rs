@@ -21,7 +21,7 @@ use crate::{Error, FactorGraph, VarId};
 
 /// A binary pairwise Markov random field over `{0,1}^p`: an Ising model with states 0 and 1 instead of -1 and +1.
 ///
-/// | symbol | what |
+/// | symbol | meaning |
 /// |---|---|
 /// | `theta_ii` | bias of a variable, the logit of `x_i = 1` when all neighbours are 0 |
 /// | `theta_ij`, `i < j` | coupling of two variables; 0 means no edge |
@@ -37,7 +37,7 @@ pub struct BinaryPairwise {
 }
 
 impl BinaryPairwise {
-    /// A model from its biases and a list of edges `(i, j, theta_ij)` in any order and orientation; couplings that are exactly 0
+    /// A model from its biases and a list of edges `(i, j, theta_ij)` in any order and direction. Couplings that are exactly 0
     /// are left out.
     ///
     /// # Errors
@@ -94,7 +94,8 @@ impl BinaryPairwise {
         })
     }
 
-    /// A model from its parameter matrix: biases on the diagonal, couplings above it; what is below is ignored.
+    /// A model from its parameter matrix, with biases on the diagonal and couplings above it. Entries below the diagonal are
+    /// ignored.
     ///
     /// # Errors
     /// [`Invalid::Layout`] unless the matrix is square; as [`new`](Self::new).
@@ -201,7 +202,7 @@ impl BinaryPairwise {
         self.bias[i] + self.edges_of(i).filter(|&(j, _)| x[j as usize]).map(|(_, c)| c).sum::<f64>()
     }
 
-    /// `log P(x) + log Z`.
+    /// The log-score `log P(x) + log Z`.
     ///
     /// # Errors
     /// [`Invalid::Length`].
@@ -227,7 +228,8 @@ impl BinaryPairwise {
         Ok(factors)
     }
 
-    /// The model at a share `b` of the way from independent variables of these logits: every parameter is between the two.
+    /// The model between independent variables with logits `base` (`b = 0`) and this model (`b = 1`), by linear interpolation
+    /// of all parameters.
     pub(crate) fn between(&self, base: &[f64], b: f64) -> BinaryPairwise {
         let bias = self.bias.iter().zip(base).map(|(bias, base)| base + b * (bias - base));
         BinaryPairwise {

@@ -17,11 +17,11 @@ use fenchel_linalg::{lanes, special::sigmoid};
 use super::BinaryPairwise;
 use super::xoshiro::Lanes;
 
-/// Most neighbours for threshold bits: 2^6 configurations fit into a word.
+/// Largest number of neighbours for threshold bits: 2^6 configurations fit into a word.
 pub(super) const FEW: usize = 6;
 
-/// Most neighbours for which threshold bits are cheaper than fields, in blocks of `words` words: a random number of 512 bits and the
-/// bookkeeping of a configuration serve all words at once.
+/// Largest number of neighbours for which threshold bits are faster than fields, in blocks of `words` words. A random number of
+/// 512 bits, and the work for a configuration, serve all words at once.
 pub(super) fn few(words: usize) -> usize {
     match words {
         1 => 2,
@@ -41,7 +41,7 @@ pub(super) enum Rule {
 }
 
 impl Rule {
-    /// With threshold bits for up to `few` neighbours, at most [`FEW`].
+    /// The rule for variable `i`: threshold bits for up to `few` neighbours, which is at most [`FEW`].
     pub(super) fn new(model: &BinaryPairwise, i: usize, few: usize) -> Self {
         if model.degree(i) > few.min(FEW) {
             let neighbours = model.edges_of(i).map(|(j, coupling)| (j, coupling as f32)).collect();
@@ -62,7 +62,7 @@ impl Rule {
         Rule::Thresholds { neighbours, count: model.degree(i), patterns }
     }
 
-    /// Draws a variable of all chains of a block, from the bits of its neighbours or from the same as numbers.
+    /// Draws a variable in all chains of a block, from the bits of its neighbours, or from these bits as numbers.
     #[inline(always)]
     pub(super) fn draw<const W: usize>(
         &self,
@@ -103,7 +103,7 @@ fn bits_of(mut rows: [u64; 64]) -> [u64; 64] {
     rows
 }
 
-/// `K` is at least the number of configurations.
+/// The constant `K` is at least the number of configurations.
 #[inline(always)]
 fn draw_by_thresholds<const W: usize, const K: usize>(
     neighbours: &[u32],

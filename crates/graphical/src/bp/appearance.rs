@@ -41,7 +41,7 @@ pub struct TreeReweightedSettings {
     pub seed: u64,
     /// Who sends next.
     pub schedule: Schedule,
-    /// The share of the old message, in `[0, 1)`.
+    /// The weight of the old message, in `[0, 1)`.
     pub damping: Option<f64>,
     /// When to end.
     pub stop: Stop,
@@ -134,7 +134,7 @@ fn weights(network: &Network, appearance: EdgeAppearance, seed: u64) -> Result<V
     Ok(used.iter().map(|&used| f64::from(used) / drawn as f64).collect())
 }
 
-/// The factors, first come first served, that form no cycle with those before.
+/// Builds a forest greedily: each factor, in the given order, is added if it forms no cycle with those before.
 fn forest<I: Iterator<Item = u32> + Clone>(
     nodes: usize,
     order: impl Iterator<Item = usize>,

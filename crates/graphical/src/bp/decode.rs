@@ -9,7 +9,7 @@ use super::propagation::Propagation;
 use crate::stride::larger;
 use crate::{Error, FactorGraph, VarId};
 
-/// What max-product believes, and the configuration read from it.
+/// The result of max-product: the beliefs, and a configuration made from them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MaxBeliefs {
     messages: Vec<f64>,
@@ -32,7 +32,7 @@ impl MaxBeliefs {
         &self.configuration
     }
 
-    /// `sum_f log psi_f` of the configuration.
+    /// The log-score `sum_f log psi_f` of the configuration.
     pub fn log_score(&self) -> f64 {
         self.log_score
     }
@@ -79,7 +79,7 @@ pub fn max_product<O: Observer<Propagation>>(
     Ok(Solution { state, report })
 }
 
-/// Chooses the states one variable after the other, neighbours first, each given those chosen before.
+/// Chooses the states one variable after the other, neighbours first, each given the states chosen before.
 fn choose(model: &FactorGraph, network: &Network, beliefs: &[f64], messages: &[f64]) -> Vec<usize> {
     let n = network.cells.len();
     let neighbours = model.neighbours();

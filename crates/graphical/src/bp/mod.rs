@@ -63,12 +63,12 @@ pub use moment_matching::{PairMarginal, moment_matching};
 use network::{Home, Network};
 pub use propagation::Propagation;
 
-/// In which order messages are sent: see the module.
+/// The order in which messages are sent; see the module.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Schedule {
-    /// All at once, from the messages of the pass before.
+    /// All at once, from the messages of the previous pass.
     Parallel,
-    /// One after the other, forth and back.
+    /// One after the other, forwards and backwards.
     Sequential,
     /// Whichever would change most.
     #[default]
@@ -87,7 +87,7 @@ pub enum Schedule {
 pub struct BeliefPropagationSettings {
     /// Who sends next.
     pub schedule: Schedule,
-    /// The share of the old message, in `[0, 1)`.
+    /// The weight of the old message, in `[0, 1)`.
     pub damping: Option<f64>,
     /// When to end.
     pub stop: Stop,

@@ -8,7 +8,7 @@ use fenchel_linalg::special::log_sum_exp;
 use crate::stride::{Plan, larger};
 use crate::{Error, FactorGraph, Graph, Table, VarId};
 
-/// Logarithms of potentials further apart than this are not exponentiated.
+/// Log-potentials with a larger range than this are not exponentiated.
 const WIDEST: f64 = 600.0;
 
 /// A message from a factor to a variable.
@@ -16,7 +16,7 @@ const WIDEST: f64 = 600.0;
 pub(super) struct Slot {
     pub(super) factor: usize,
     pub(super) variable: usize,
-    /// Where it lies among all messages.
+    /// The position of its cells among all messages.
     pub(super) cells: Range<usize>,
 }
 
@@ -26,27 +26,27 @@ pub(super) struct Factor {
     pub(super) table: Table,
     /// The weight `w_f`: 1, or the appearance probability of an edge.
     pub(super) weight: f64,
-    /// Its messages, in the order of the scope.
+    /// The numbers of its messages, in the order of the scope.
     pub(super) slots: Range<usize>,
-    /// How each variable lies in the table.
+    /// The layout of each variable in the table.
     plans: Vec<Plan>,
-    /// For pairs `psi_f^(1/w_f)` up to a constant; empty where that could underflow.
+    /// For factors of two variables `psi_f^(1/w_f)` up to a constant; empty if it could underflow.
     linear: Vec<f64>,
 }
 
-/// Where the belief of a factor of the model is read.
+/// Where the belief of a factor of the model is stored.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Home {
     Constant,
     Variable(usize),
     Factor(usize),
-    /// Part of the table of a factor over more variables.
+    /// Part of the table of a larger factor.
     Inside(usize),
 }
 
 #[derive(Debug, Clone)]
 pub(super) struct Network {
-    /// Where a variable lies among all beliefs.
+    /// The position of each variable among all beliefs.
     pub(super) cells: Vec<Range<usize>>,
     /// The product of its factors of one variable, in logs.
     pub(super) potentials: Vec<f64>,
@@ -70,12 +70,12 @@ pub(super) struct Scratch {
 }
 
 impl Network {
-    /// Factors over the same variables become one, sorted by scope; all weights are 1.
+    /// Builds the network. Factors over the same variables are merged, and sorted by scope. All weights are 1.
     pub(super) fn new(model: &FactorGraph) -> Result<Self, Error> {
         Network::build(model, false)
     }
 
-    /// As [`new`](Self::new), and a factor whose variables another factor has as well becomes part of that one.
+    /// Does the same as [`new`](Self::new), and merges a factor into another one that has all its variables.
     pub(super) fn absorbed(model: &FactorGraph) -> Result<Self, Error> {
         Network::build(model, true)
     }
@@ -194,7 +194,7 @@ impl Network {
         }
     }
 
-    /// The belief of one variable, without one of its messages if asked.
+    /// The belief of one variable, optionally without one of its messages.
     pub(super) fn gather_belief(
         &self,
         v: usize,
@@ -212,7 +212,7 @@ impl Network {
         }
     }
 
-    /// What the variable of a slot tells its factor: `belief - m_{f->v}`.
+    /// The message from the variable of a slot to its factor: `belief - m_{f->v}`.
     fn incoming(&self, s: usize, messages: &[f64], beliefs: &[f64], out: &mut Vec<f64>) {
         let slot = &self.slots[s];
         let belief = &beliefs[self.cells[slot.variable].clone()];
@@ -242,7 +242,7 @@ impl Network {
         }
     }
 
-    /// The message that a factor should send, normalised: sum 1, or maximum 1, in logs.
+    /// The message from a factor, in logarithms, normalised to sum 1 or maximum 1.
     pub(super) fn message(
         &self,
         s: usize,
@@ -287,7 +287,8 @@ impl Network {
         }
     }
 
-    /// A factor of two variables: a product of its matrix, without an `exp` a cell. `false` if that is not safe.
+    /// The message of a factor of two variables, as a product with its matrix, without an `exp` per cell. Returns `false` if
+    /// underflow is possible.
     fn pair_message(
         &self,
         s: usize,
@@ -345,7 +346,7 @@ impl Network {
         true
     }
 
-    /// `log psi_f / w_f + sum of all incoming messages`: the belief of a factor up to a constant.
+    /// The belief of a factor up to a constant: `log psi_f / w_f + sum of all incoming messages`.
     pub(super) fn factor_belief(&self, k: usize, messages: &[f64], beliefs: &[f64]) -> Vec<f64> {
         let factor = &self.factors[k];
         let mut table = factor.table.log_values().to_vec();
@@ -357,9 +358,9 @@ impl Network {
         table
     }
 
-    /// `log Z` of Bethe, or with weights of the tree-reweighted free energy, in terms of messages:
-    /// `sum_v (1 - sum_f w_f) log Z_v + sum_f w_f log Z_f`. At a fixed point it is stationary in the messages and equals
-    /// energy plus entropy of the beliefs.
+    /// The Bethe estimate of `log Z` in terms of messages, `sum_v (1 - sum_f w_f) log Z_v + sum_f w_f log Z_f`. With other
+    /// weights than 1 it is the tree-reweighted free energy. At a fixed point it is stationary in the messages, and equals the
+    /// energy plus the entropy of the beliefs.
     pub(super) fn log_partition(&self, messages: &[f64], beliefs: &[f64]) -> f64 {
         let mut sum = self.constant;
         for (cells, into) in self.cells.iter().zip(&self.into) {

@@ -17,13 +17,13 @@ pub struct Propagation {
     maximise: bool,
     schedule: Schedule,
     damping: f64,
-    /// What the factors would send; for [`Schedule::Residual`] always up to date.
+    /// The messages that the factors would send next. With [`Schedule::Residual`] they are always up to date.
     fresh: Vec<f64>,
-    /// How much each message would change.
+    /// How much each message would change when sent.
     queue: Option<MaxTree>,
-    /// The largest change of the last pass, or the largest pending one.
+    /// The largest change in the last pass, or the largest pending change.
     change: f64,
-    /// The next sequential pass goes from the last factor to the first.
+    /// Whether the next sequential pass goes from the last factor to the first.
     backward: bool,
     computed: u64,
     scratch: Scratch,
@@ -89,7 +89,7 @@ impl Propagation {
         &self.beliefs[self.network.cells[variable.index()].clone()]
     }
 
-    /// Computes the message of a slot anew into `fresh`; returns how far it is from the present one.
+    /// Computes the message of a slot and writes it to `fresh`. Returns its distance from the current message.
     fn compute(&mut self, s: usize) -> f64 {
         let cells = self.network.slots[s].cells.clone();
         let Propagation { network, messages, beliefs, maximise, fresh, scratch, .. } = self;
@@ -98,7 +98,7 @@ impl Propagation {
         difference(&self.messages[cells.clone()], &self.fresh[cells])
     }
 
-    /// Moves a message to what was computed, damped; the belief of its variable follows.
+    /// Replaces a message by the damped new one, and updates the belief of its variable.
     fn send(&mut self, s: usize) {
         let slot = &self.network.slots[s];
         let weight = self.network.factors[slot.factor].weight;
@@ -146,7 +146,7 @@ impl Propagation {
         self.network.gather_beliefs(&self.messages, &mut self.beliefs);
     }
 
-    /// Sends the message that would change most, again and again, for as many computations as there are messages.
+    /// Sends the message that would change most, repeatedly, until as many messages as there are have been computed.
     fn residual_pass(&mut self) {
         let slots = self.network.slots.len();
         let mut queue = match self.queue.take() {
@@ -203,7 +203,7 @@ impl Iterative for Propagation {
         passes
     }
 
-    /// The largest change of a probability in a message if all were computed anew.
+    /// The residual: the largest change of a probability in a message if all messages were computed once more.
     fn certify(&mut self) -> Certificate {
         self.network.gather_beliefs(&self.messages, &mut self.exact);
         let mut new = Vec::new();
@@ -232,7 +232,7 @@ fn difference(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).fold(0.0, |most, (a, b)| (a.exp() - b.exp()).abs().max(most))
 }
 
-/// `damping old + (1 - damping) new` of what the logarithms stand for.
+/// The logarithm of `damping old + (1 - damping) new` for two probabilities given by logarithms.
 fn mix(damping: f64, old: f64, new: f64) -> f64 {
     if damping == 0.0 || old == new {
         return new;

@@ -112,7 +112,7 @@ impl Chain {
     }
 }
 
-/// The largest value and the first place that has it; place 0 and `-inf` where there is nothing else.
+/// The largest value and the first position that has it. If all values are `-inf` it is position 0.
 fn first_largest(values: impl Iterator<Item = f64>) -> (usize, f64) {
     let mut found = (0, f64::NEG_INFINITY);
     for (k, value) in values.enumerate() {
@@ -160,7 +160,7 @@ impl lanes::Kernel for Forward<'_> {
     }
 }
 
-/// One position, the `W` states from `first` on: as many as hide the wait of each sum for the one before.
+/// Computes one position for the `W` states from `first` on. `W` independent sums at a time hide the latency of the additions.
 #[inline(always)]
 fn step<const W: usize>(
     before: &[f64],

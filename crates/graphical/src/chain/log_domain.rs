@@ -78,7 +78,7 @@ impl LogDomain {
         &self.forward[t * stride..][..stride]
     }
 
-    /// Positions and pairs after both passes.
+    /// Writes the marginals of positions and pairs, after both passes.
     pub(super) fn write<T: Probability>(
         &self,
         (unary, pairwise): (&[f64], &[f64]),

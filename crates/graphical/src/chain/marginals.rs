@@ -23,12 +23,12 @@ pub struct ChainMarginals<T = f64> {
     length: usize,
     /// `length` rows of `stride(states)`, zero beyond `states`.
     pub(super) nodes: Vec<f64>,
-    /// `length - 1` blocks of `states * states` without gaps, then zeros for one more row.
+    /// `length - 1` blocks of `states * states` without gaps, then zeros for one additional row.
     pub(super) edges: Vec<T>,
 }
 
 impl<T: Probability> ChainMarginals<T> {
-    /// No marginals yet: a buffer that inference shapes and fills.
+    /// An empty buffer, to be shaped and filled by inference.
     pub fn new() -> Self {
         ChainMarginals { states: 0, length: 0, nodes: Vec::new(), edges: Vec::new() }
     }
@@ -98,7 +98,7 @@ impl<T: Probability> ChainMarginals<T> {
         Ok(marginals)
     }
 
-    /// Takes the shape of a chain; all entries are undefined but for the padding. Allocates only to grow.
+    /// Takes the shape of a chain. Entries are undefined, except for the padding. Memory is allocated only to grow.
     pub(super) fn shape(&mut self, states: usize, length: usize) {
         if (self.states, self.length) == (states, length) {
             return;

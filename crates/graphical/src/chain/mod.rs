@@ -70,13 +70,13 @@ pub struct Chain {
     states: usize,
     length: usize,
     shared: bool,
-    /// `length` rows of `stride(states)`; `-inf` beyond `states`: padding is a forbidden state.
+    /// `length` rows of `stride(states)` scores. The padding beyond `states` is `-inf`, a forbidden state.
     unary: Vec<f64>,
-    /// One matrix or `length - 1`, each of `states` rows of `stride(states)`, padded the same way.
+    /// One matrix, or `length - 1` of them. Each has `states` rows of `stride(states)` scores with the same padding.
     pairwise: Vec<f64>,
     scaled: scaled::Scaled,
     log: log_domain::LogDomain,
-    /// The largest score of a labelling that ends in a state; rows of `stride(states)`.
+    /// The largest score of a labelling that ends in each state, in rows of `stride(states)`.
     best: Vec<f64>,
 }
 
@@ -187,7 +187,7 @@ impl Chain {
         &mut self.unary
     }
 
-    /// Forbids the padding again after [`padded_unary_mut`](Chain::padded_unary_mut).
+    /// Sets the padding to `-inf` again after [`padded_unary_mut`](Chain::padded_unary_mut).
     pub fn seal(&mut self) {
         let stride = stride(self.states);
         if stride > self.states {
@@ -368,7 +368,7 @@ impl Chain {
         self.scaled.backward(self.states).then(|| self.scaled.log_partition())
     }
 
-    /// A forward pass that can be trusted, in the one or the other domain.
+    /// Runs a forward pass that lost no mass, scaled if possible, else in logarithms.
     fn filter(&mut self) -> Result<Filter, Error> {
         if self.scaled.forward(&self.unary, &self.pairwise, self.states, self.shared).is_some() {
             return Ok(Filter::Scaled(self.scaled.log_partition()));
@@ -394,7 +394,7 @@ impl Chain {
     }
 }
 
-/// Whether no entry is NaN or `+inf`, for a multiple of 8 entries: without a way out of the loop, it vectorises.
+/// Whether no entry is NaN or `+inf`. The length is a multiple of 8. The loop has no early exit, so that it vectorises.
 #[inline(always)]
 fn all_below_infinity(scores: &[f64]) -> bool {
     let mut wrong = [0.0; 8];
@@ -406,7 +406,7 @@ fn all_below_infinity(scores: &[f64]) -> bool {
     wrong == [0.0; 8]
 }
 
-/// Which domain holds the forward messages, with `log Z`.
+/// The kind of the forward messages, with `log Z`.
 enum Filter {
     Scaled(f64),
     Log(f64),

@@ -68,7 +68,7 @@ pub struct LineTerms {
 }
 
 impl LineTerms {
-    /// Terms of cliques less those of separators.
+    /// The terms of the cliques minus those of the separators.
     pub fn minus(self, other: LineTerms) -> LineTerms {
         LineTerms {
             slope: self.slope - other.slope,
@@ -78,7 +78,7 @@ impl LineTerms {
     }
 }
 
-/// The terms of one group of lanes, added to the running sums of slope, curvature and entropy.
+/// Adds the terms of one group of lanes to the running sums of slope, curvature and entropy.
 macro_rules! add_terms {
     ($t:ty, $ln:path, $floor:expr, $lanes:literal, $pair:expr, $weights:expr, $sums:ident) => {{
         let (p, q): (&[$t; $lanes], &[$t; $lanes]) = $pair;
@@ -96,7 +96,7 @@ macro_rules! add_terms {
     }};
 }
 
-/// The same loops for `f64` and `f32`: `$lanes` running sums, emptied into `f64` after `$block` entries.
+/// The loops for `f64` and `f32`, with `$lanes` running sums that are added to `f64` sums after every `$block` entries.
 macro_rules! linear_storage {
     ($t:ty, $ln:path, $floor:expr, $lanes:literal, $block:literal, $rounding:expr) => {
         impl Probability for $t {
@@ -183,7 +183,7 @@ macro_rules! linear_storage {
     };
 }
 
-/// Two points and a place between them.
+/// Two distributions and a position on the line between them.
 struct OnLine<'a, T> {
     p: &'a [T],
     q: &'a [T],

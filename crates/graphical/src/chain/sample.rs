@@ -31,7 +31,7 @@ impl Chain {
     }
 }
 
-/// An index with probability proportional to `exp(logs)`; never one with `-inf`.
+/// Draws an index with probability proportional to `exp(logs)`. An index with `-inf` is never drawn.
 fn draw(logs: &[f64], rng: &mut (impl Rng + ?Sized)) -> usize {
     let top = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let weight = |log: f64| (log - top).exp();

@@ -20,19 +20,19 @@ use fenchel_linalg::lanes;
 use super::marginals::ChainMarginals;
 use super::{Probability, stride};
 
-/// Largest trusted entry of a backward message.
+/// Largest entry of a backward message for which the result is used.
 const LARGEST: f64 = 1e280;
 
-/// Smallest trusted product in a forward message.
+/// Smallest product in a forward message for which the result is used.
 const SMALLEST: f64 = 1e-290;
 
 #[derive(Debug, Clone, Default)]
 pub(super) struct Scaled {
-    /// `E`, one matrix or one a pair, rows of `stride`.
+    /// `E` as one matrix, or one per pair, in rows of `stride`.
     pairs: Vec<f64>,
     /// The transpose of a shared `E`.
     transposed: Vec<f64>,
-    /// `e_t` after the forward pass, `x_t` after the backward pass; rows of `stride` as all that follow.
+    /// `e_t` after the forward pass, `x_t` after the backward pass. Like all fields below, it has rows of `stride`.
     potentials: Vec<f64>,
     /// `a_t`
     forward: Vec<f64>,
@@ -46,7 +46,7 @@ pub(super) struct Scaled {
 }
 
 impl Scaled {
-    /// The forward pass; `None` if a row has no mass to speak of, or a score is no number.
+    /// The forward pass. Returns `None` if the mass of a row is too small, or a score is not a number.
     pub(super) fn forward(
         &mut self,
         unary: &[f64],
@@ -127,7 +127,7 @@ impl Scaled {
         (smallest >= SMALLEST).then_some(())
     }
 
-    /// The backward pass; whether both passes can be trusted.
+    /// The backward pass. Returns whether both passes lost no mass.
     pub(super) fn backward(&mut self, states: usize) -> bool {
         let stride = stride(states);
         let size = states * stride;
@@ -363,7 +363,7 @@ impl lanes::Kernel for AddPairs<'_> {
     }
 }
 
-/// `out = scores - top`; returns `top`, the largest score. `low` takes the lowest finite difference.
+/// Writes `scores - top` to `out` and returns `top`, the largest score. `low` receives the lowest finite difference.
 #[inline(always)]
 fn subtract_top(scores: &[f64], out: &mut [f64], low: &mut [f64; 8]) -> f64 {
     let top = largest_entry(scores, f64::NEG_INFINITY);
@@ -378,7 +378,7 @@ fn subtract_top(scores: &[f64], out: &mut [f64], low: &mut [f64; 8]) -> f64 {
     top
 }
 
-/// All rows at once: a long loop vectorises better than many short ones.
+/// Exponentiates all rows at once, because one long loop vectorises better than many short ones.
 #[inline(always)]
 fn exponentiate(x: &mut [f64]) {
     for x in x {
@@ -391,7 +391,7 @@ fn lowest(lanes: &[f64; 8]) -> f64 {
     lanes.iter().copied().fold(f64::INFINITY, f64::min)
 }
 
-/// The largest of `least` and the entries that are numbers.
+/// The largest of `least` and the entries that are not NaN.
 #[inline(always)]
 fn largest_entry(x: &[f64], least: f64) -> f64 {
     let mut lanes = [least; 8];
@@ -420,7 +420,8 @@ fn vector_matrix(weights: &[f64], matrix: &[f64], out: &mut [f64]) {
     }
 }
 
-/// The `8 B` columns from `start` of [`vector_matrix`]: even and odd rows have a sum each, to be added in parallel.
+/// Computes the `8 B` columns from `start` of [`vector_matrix`]. Even and odd rows have separate sums, which are computed in
+/// parallel.
 #[inline(always)]
 fn columns<const B: usize>(
     weights: &[f64],

@@ -58,7 +58,7 @@ impl Dag {
     }
 }
 
-/// Adds the arcs that follow by the rules of Meek from those that are there; returns the edges that stay without direction,
+/// Adds the arcs that follow by Meek's rules from the given ones. Returns the edges that stay undirected,
 /// ascending.
 pub(crate) fn direct(skeleton: &Graph, arcs: &mut FxHashSet<(u32, u32)>) -> Vec<(u32, u32)> {
     let is_open = |arcs: &FxHashSet<(u32, u32)>, a, b| {

@@ -67,7 +67,7 @@ impl Dag {
             .map_err(|cycle| Error::Cycle { path: cycle.iter().map(u32::to_string).collect() })
     }
 
-    /// From lists of distinct parents, all in range; the error is a cycle, closed.
+    /// A graph from lists of distinct parents, all in range. The error is a cycle, with its first node repeated at the end.
     pub(crate) fn from_parents(mut parents: Vec<Vec<u32>>) -> Result<Dag, Vec<u32>> {
         let mut children = vec![Vec::new(); parents.len()];
         for (child, list) in (0u32..).zip(&mut parents) {
@@ -111,7 +111,7 @@ impl Dag {
         self.children.get(parent as usize).is_some_and(|list| list.binary_search(&child).is_ok())
     }
 
-    /// Whether two nodes are joined in either direction.
+    /// Whether there is an arc between two nodes, in either direction.
     pub fn is_adjacent(&self, a: u32, b: u32) -> bool {
         self.has_arc(a, b) || self.has_arc(b, a)
     }
@@ -240,8 +240,8 @@ fn order(parents: &[Vec<u32>], children: &[Vec<u32>]) -> Result<Vec<u32>, Vec<u3
     if order.len() < parents.len() { Err(cycle(parents, &missing)) } else { Ok(order) }
 }
 
-/// A cycle among the nodes that still miss a parent: each of them has such a parent, so walking from
-/// child to parent comes back to itself.
+/// Finds a cycle among the nodes that still miss a parent. Each of these nodes has such a parent, so that a walk from child to
+/// parent returns to a visited node.
 fn cycle(parents: &[Vec<u32>], missing: &[usize]) -> Vec<u32> {
     let stuck = |v: u32| missing[v as usize] > 0;
     let mut step = vec![usize::MAX; parents.len()];

@@ -3,12 +3,12 @@
 use super::Dag;
 use crate::Error;
 
-/// What the ball found out about every node.
+/// The marks that the ball leaves on the nodes.
 #[derive(Debug, Clone, Default)]
 struct Visits {
-    /// Reached at all along an active trail, in either direction.
+    /// Nodes that an active path reaches, in either direction.
     reached: Vec<bool>,
-    /// Asked for its table: reached from a child while unobserved, or observed and reached from a
+    /// Nodes whose table is needed: reached from a child while unobserved, or observed and reached from a
     /// parent.
     asked: Vec<bool>,
 }

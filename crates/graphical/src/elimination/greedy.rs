@@ -1,4 +1,4 @@
-//! Greedy elimination with costs that are kept up to date.
+//! Greedy elimination with incrementally updated costs.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -12,7 +12,7 @@ pub(super) enum Rule {
     WeightedFill,
     Weight,
     Neighbours,
-    /// By rank alone, without reductions.
+    /// By the given ranks alone, without reductions.
     Given,
 }
 
@@ -20,7 +20,7 @@ pub(super) enum Rule {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Elimination {
     pub(crate) order: Vec<u32>,
-    /// The clique of `order[k]`: itself, then its neighbours, rising by variable.
+    /// The clique of `order[k]`: the variable itself, then its neighbours in ascending order.
     pub(crate) cliques: Vec<Vec<u32>>,
     pub(crate) log2_cells: Vec<f64>,
     /// Steps through adjacency lists.
@@ -42,11 +42,11 @@ impl Elimination {
 pub(super) struct Graph {
     neighbours: Vec<Vec<u32>>,
     weights: Vec<f64>,
-    /// Missing edges among the neighbours.
+    /// Number of missing edges among the neighbours.
     missing: Vec<i64>,
     /// Their weight.
     missing_weight: Vec<f64>,
-    /// The weight of the neighbours.
+    /// Sum of the weights of the neighbours.
     around: Vec<f64>,
     /// A lower bound of the treewidth.
     degeneracy: usize,
@@ -87,7 +87,7 @@ impl Graph {
         graph
     }
 
-    /// Eliminates all; `None` as soon as the total size reaches `limit`.
+    /// Eliminates all vertices. Returns `None` as soon as the total size reaches `limit`.
     pub(super) fn eliminate(&self, rule: Rule, ranks: &[u32], limit: f64) -> Option<Elimination> {
         let mut at = Working {
             graph: self.clone(),
@@ -123,7 +123,7 @@ impl Graph {
         Some(result)
     }
 
-    /// Ranks for [`Rule::Given`]: the reverse of a maximum cardinality search, ties by the ranks given.
+    /// Ranks for [`Rule::Given`]: the reverse of a maximum cardinality search, in which `ties` breaks ties.
     pub(super) fn maximum_cardinality(&self, ties: &[u32]) -> Vec<u32> {
         let n = ties.len();
         let mut seen = vec![0_u32; n];
@@ -155,7 +155,7 @@ struct Working<'a> {
     graph: Graph,
     rule: Rule,
     ranks: &'a [u32],
-    /// The present key of every vertex; older ones in the queue are void.
+    /// The current key of every vertex. Queue entries with other keys are outdated.
     keys: Vec<Key>,
     queue: BinaryHeap<Reverse<(Key, u32)>>,
     touched: Vec<u32>,
@@ -172,7 +172,8 @@ impl Working<'_> {
         }
     }
 
-    /// 0 for simplicial vertices, 1 for almost simplicial ones, then the rule's cost in an order-preserving encoding.
+    /// The key: 0 for simplicial vertices, 1 for almost simplicial ones, and the cost of the rule for others, in an encoding
+    /// that preserves the order.
     fn cost(&mut self, v: usize) -> u64 {
         let graph = &self.graph;
         let cost = match self.rule {
@@ -187,7 +188,7 @@ impl Working<'_> {
         2 + cost.to_bits()
     }
 
-    /// Whether one neighbour alone is in the way, and may be.
+    /// Whether the vertex is almost simplicial: all neighbours but one form a clique, and the conditions of the module hold.
     fn almost_simplicial(&self, v: usize) -> bool {
         let graph = &self.graph;
         let list = &graph.neighbours[v];
@@ -201,7 +202,7 @@ impl Working<'_> {
         })
     }
 
-    /// Makes the neighbours of `v` a clique, removes `v`, updates the costs nearby; returns the neighbours.
+    /// Joins the neighbours of `v` to a clique, removes `v`, and updates the costs nearby. Returns the neighbours.
     fn remove(&mut self, v: u32) -> Vec<u32> {
         let list = std::mem::take(&mut self.graph.neighbours[v as usize]);
         self.keys[v as usize] = GONE;
@@ -298,7 +299,7 @@ fn intersection(a: &[u32], b: &[u32], out: &mut Vec<u32>) {
     }
 }
 
-/// The largest minimum degree of a subgraph: never above the treewidth.
+/// The largest minimum degree of a subgraph, which is a lower bound of the treewidth.
 fn degeneracy(neighbours: &[Vec<u32>]) -> usize {
     let mut degrees: Vec<usize> = neighbours.iter().map(Vec::len).collect();
     let mut queue: BinaryHeap<Reverse<(usize, usize)>> =
@@ -328,7 +329,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// After every elimination the kept costs are those counted afresh.
+        /// After every elimination the updated costs equal those computed from the graph.
         #[test]
         fn costs_stay_true(edges in proptest::collection::vec((0..12_u32, 0..12_u32), 0..30), rule in 0..4_usize) {
             let cards: Vec<usize> = (0..12).map(|v| 2 + v % 3).collect();

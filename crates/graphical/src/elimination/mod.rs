@@ -34,13 +34,13 @@ use crate::{Error, FactorGraph, VarId};
 pub(crate) use greedy::Elimination;
 use greedy::{Graph, Rule};
 
-/// Which variable is eliminated next: see the module.
+/// The rule for the next variable; see the module.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Heuristic {
     /// Fewest edges to add.
     MinFill,
-    /// Lightest edges to add, weighed by numbers of states.
+    /// Least weight of the edges to add, by numbers of states.
     WeightedMinFill,
     /// Smallest table.
     MinWeight,
@@ -63,9 +63,9 @@ pub enum Heuristic {
 /// | `max_memory` | [`MAX_MEMORY`] | bytes that the tables of a junction tree may take; `None` for no limit |
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OrderingOptions {
-    /// Which variable is eliminated next.
+    /// Rule for the next variable.
     pub heuristic: Heuristic,
-    /// Orders tried at most, at least 1.
+    /// Largest number of orders that are tried, at least 1.
     pub restarts: usize,
     /// Decides ties.
     pub seed: u64,
@@ -84,10 +84,10 @@ impl Default for OrderingOptions {
     }
 }
 
-/// An order and what it costs.
+/// An elimination order and its cost.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EliminationReport {
-    /// The variables, first eliminated first.
+    /// The variables in the order of their elimination.
     pub order: Vec<VarId>,
     /// The size of the largest clique minus 1: an upper bound of the treewidth.
     pub induced_width: usize,
@@ -104,7 +104,7 @@ pub struct EliminationReport {
 /// # Errors
 /// [`Invalid::Parameter`] for no restarts.
 ///
-/// Cost: a restart takes about O((edges + fill) x degree).
+/// A restart costs about O((edges + fill) x degree).
 pub fn elimination_order(
     model: &FactorGraph,
     options: &OrderingOptions,
@@ -139,7 +139,7 @@ pub(crate) fn along(model: &FactorGraph, order: &[VarId]) -> Result<Elimination,
     Ok(Graph::of(model).eliminate(Rule::Given, &ranks, f64::INFINITY).unwrap_or_default())
 }
 
-/// The best elimination of all restarts.
+/// Searches for the best elimination over all restarts.
 pub(crate) fn search(model: &FactorGraph, options: &OrderingOptions) -> Result<Elimination, Error> {
     if options.restarts == 0 {
         let none = Invalid::Parameter { name: "restarts", value: 0.0, expected: ">= 1" };
@@ -183,11 +183,11 @@ pub(crate) fn search(model: &FactorGraph, options: &OrderingOptions) -> Result<E
 
 const PORTFOLIO: [Rule; 3] = [Rule::WeightedFill, Rule::Fill, Rule::Weight];
 
-/// So many orders may together cost as much as a calibration, more of them this share of it.
+/// This many orders may together cost as much as a calibration, and further ones this fraction of it.
 const FEW: usize = 8;
 const LATER_SHARE: f64 = 0.05;
 
-/// A step of ordering costs about as much as calibrating this many cells.
+/// One step of the search costs about as much time as calibrating this many cells.
 const WORK_PER_CELL: f64 = 2.0;
 
 fn report(elimination: &Elimination) -> EliminationReport {

@@ -5,13 +5,13 @@ use rand::Rng;
 use super::program::Program;
 use crate::{Error, Evidence, FactorGraph, JunctionTree, OrderingOptions, VarId, Workspace};
 
-/// Variables that are drawn together, by a junction tree over them alone.
+/// Variables that are drawn jointly, by a junction tree of these variables only.
 #[derive(Debug, Clone)]
 pub(super) struct Block {
-    /// Rising; their positions are the variables of `local`.
+    /// The variables, ascending. Their positions are the variables of `local`.
     variables: Vec<u32>,
     local: FactorGraph,
-    /// For every factor of `local` where its numbers come from.
+    /// For every factor of `local`, the source of its numbers.
     sources: Vec<Source>,
     tree: JunctionTree,
 }
@@ -21,11 +21,11 @@ struct Source {
     factor: usize,
     /// The variables outside with their strides.
     outside: Vec<(u32, usize)>,
-    /// For every cell inside its position with all variables outside in state 0.
+    /// For every cell of the local table, its position in the full table when all variables outside are in state 0.
     cells: Vec<usize>,
 }
 
-/// What drawing a block needs.
+/// Working memory for drawing blocks.
 #[derive(Debug)]
 pub(super) struct Room {
     local: FactorGraph,
@@ -34,7 +34,7 @@ pub(super) struct Room {
 }
 
 impl Block {
-    /// `free` are the variables that are not observed, and the only ones that are drawn.
+    /// `free` are the unobserved variables. Only these are drawn.
     pub(super) fn compile(
         model: &FactorGraph,
         lists: &[Vec<VarId>],
@@ -92,7 +92,7 @@ impl Block {
         Room { local: self.local.clone(), workspace: self.tree.workspace(), values: Vec::new() }
     }
 
-    /// Draws all variables of the block given the others. Where no configuration is possible, they stay.
+    /// Draws all variables of the block given the others. If no configuration is possible, they do not change.
     pub(super) fn draw(
         &self,
         program: &Program,

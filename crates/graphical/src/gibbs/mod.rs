@@ -78,7 +78,7 @@ pub enum Start<'a> {
 pub struct GibbsSettings {
     /// Independent chains.
     pub chains: usize,
-    /// What a sweep visits next.
+    /// The order of the visits in a sweep.
     pub scan: Scan,
     /// Seed of the start and of all draws.
     pub seed: u64,
@@ -116,7 +116,7 @@ pub struct Gibbs {
 
 #[derive(Debug, Clone)]
 struct Chain {
-    /// Of observed variables 0, the one state that is left.
+    /// The states. An observed variable has the state 0, the only one left.
     states: Vec<u32>,
     random: Generator,
 }
@@ -311,7 +311,7 @@ fn check_start(model: &FactorGraph, start: Start<'_>) -> Result<(), Error> {
     }
 }
 
-/// Colours the variables so that no two of a factor have the same: greedy, by falling degree.
+/// Colours the variables so that no factor has two variables of the same colour, greedily in the order of decreasing degree.
 fn colouring(model: &FactorGraph) -> Vec<usize> {
     let neighbours = model.neighbours();
     let mut order: Vec<usize> = (0..model.len()).collect();

@@ -6,7 +6,7 @@
 
 use crate::{Error, Evidence, FactorGraph, JunctionTree, OrderingOptions, Table, VarId};
 
-/// Bytes of a tree that is worth the answer.
+/// Largest memory of a junction tree for this test, in bytes.
 const TREE_BYTES: u64 = 64 << 20;
 
 /// Refuses a model that certainly has no configuration of positive probability.
@@ -52,8 +52,8 @@ pub(super) fn check(model: &FactorGraph) -> Result<(), Error> {
     }
 }
 
-/// Strikes out the states that no possible cell of the table has. Whether there were any; `None` if a variable has no state left,
-/// or the table no possible cell.
+/// Removes the states that occur in no possible cell of the table. Returns whether there were any, or `None` if a variable has
+/// no state left or the table has no possible cell.
 fn strike(table: &Table, left: &mut [Vec<bool>]) -> Option<bool> {
     let mut supported: Vec<Vec<bool>> =
         table.cards().iter().map(|&card| vec![false; card]).collect();

@@ -7,14 +7,14 @@ use rand::{Rng, RngExt};
 
 use crate::{Error, FactorGraph, VarId};
 
-/// A factor as one of its variables sees it.
+/// A factor from the point of view of one of its variables.
 #[derive(Debug, Clone)]
 struct View {
     /// Of the first cell.
     start: usize,
-    /// Between states of the variable.
+    /// Stride between the states of the variable.
     stride: usize,
-    /// The other variables with their strides, among all of a program.
+    /// The range of the other variables, with their strides, in the list of the program.
     others: Range<usize>,
 }
 
@@ -63,7 +63,7 @@ impl Program {
         program
     }
 
-    /// Other numbers for the same structure.
+    /// Replaces the numbers for the same structure.
     pub(super) fn set(&mut self, model: &FactorGraph) -> Result<(), Error> {
         let same = model.cards() == self.cards
             && model.factors().len() == self.scopes.len()
@@ -86,7 +86,7 @@ impl Program {
         })
     }
 
-    /// Draws a variable given all others. Where no state is possible, it stays.
+    /// Draws a variable given all others. If no state is possible, it does not change.
     #[inline]
     pub(super) fn draw(
         &self,

@@ -67,8 +67,8 @@ impl Graph {
         Ok(found)
     }
 
-    /// Every maximal clique that contains `root`, otherwise only `candidates`, and is not to be
-    /// extended by one of `excluded`. A stack of our own: the depth may be that of the largest clique.
+    /// Finds every maximal clique that contains `root` and otherwise only `candidates`, and that no member of `excluded`
+    /// extends. It uses its own stack, because the depth may be the size of the largest clique.
     fn extend(
         &self,
         root: u32,
@@ -110,7 +110,7 @@ impl Graph {
 struct Level {
     candidates: Vec<u32>,
     excluded: Vec<u32>,
-    /// The candidates that are not neighbours of the pivot: one of them is in every maximal clique.
+    /// The candidates that are not neighbours of the pivot. Every maximal clique contains at least one of them.
     branches: Vec<u32>,
     is_maximal: bool,
 }

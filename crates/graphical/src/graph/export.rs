@@ -38,7 +38,7 @@ impl Graph {
     }
 }
 
-/// Nodes, edges and labels that fit.
+/// A graph with labels that fit it.
 pub(crate) struct Picture<'a> {
     nodes: usize,
     edges: Vec<(u32, u32)>,
@@ -122,7 +122,7 @@ fn dot_text(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
-/// Text of an XML element; characters that XML 1.0 has no place for become U+FFFD.
+/// The text of an XML element. Characters that XML 1.0 does not allow become U+FFFD.
 fn xml_text(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

@@ -60,7 +60,7 @@ impl Graph {
         Ok(Graph::from_lists(neighbours))
     }
 
-    /// From symmetric lists of neighbours that may be unsorted and repeat themselves.
+    /// A graph from symmetric lists of neighbours, which may be unsorted and contain repetitions.
     pub(crate) fn from_lists(mut neighbours: Vec<Vec<u32>>) -> Graph {
         for list in &mut neighbours {
             list.sort_unstable();
@@ -87,7 +87,7 @@ impl Graph {
         &self.neighbours[node as usize]
     }
 
-    /// Whether two nodes are joined; `false` for nodes that do not exist.
+    /// Whether two nodes are adjacent; `false` for nodes that do not exist.
     pub fn has_edge(&self, a: u32, b: u32) -> bool {
         self.neighbours.get(a as usize).is_some_and(|list| list.binary_search(&b).is_ok())
     }
@@ -123,7 +123,7 @@ impl Graph {
         components
     }
 
-    /// Whether a graph without cycles.
+    /// Whether the graph has no cycles.
     pub fn is_forest(&self) -> bool {
         self.edge_count() + self.components().len() == self.nodes()
     }

@@ -59,7 +59,7 @@ fn forest(
     Ok(order)
 }
 
-/// Disjoint sets that only ever merge: union by size, paths halved.
+/// Disjoint sets with union by size and path halving.
 #[derive(Debug, Clone)]
 pub(crate) struct DisjointSets {
     parent: Vec<u32>,
@@ -80,7 +80,7 @@ impl DisjointSets {
         i
     }
 
-    /// Merges the sets of two elements; `false` if they were one already.
+    /// Merges the sets of two elements. Returns `false` if they were in the same set already.
     pub(crate) fn join(&mut self, a: u32, b: u32) -> bool {
         let (mut a, mut b) = (self.find(a), self.find(b));
         if a == b {

@@ -15,14 +15,14 @@ pub(super) trait Algebra {
 
     /// From a logarithm.
     fn lift(log_value: f64) -> f64;
-    /// To a logarithm, exactly rounded.
+    /// Converts to a logarithm.
     fn log(value: f64) -> f64;
     fn times(a: f64, b: f64) -> f64;
     /// With `0 / 0 = 0`.
     fn over(a: f64, b: f64) -> f64;
-    /// The margin of `table` in `message`.
+    /// Adds the margin of `table` to `message`.
     fn project(plan: &Plan, table: &[f64], message: &mut [f64], scratch: &mut [f64]);
-    /// The margin of a table whose columns belong to one cell of the message each.
+    /// The margin of a table in which each column belongs to one cell of the message.
     fn project_columns(table: &[f64], message: &mut [f64], scratch: &mut [f64]);
     /// The sum, or maximum, of all.
     fn total(values: &[f64]) -> f64;
@@ -129,7 +129,7 @@ impl Algebra for LogSum {
     }
 }
 
-/// A slice of zeros is measured from 0, so that no `-inf - -inf` arises.
+/// The shift of a slice of zeros is set to 0, so that `-inf - -inf` does not occur.
 #[inline(always)]
 fn finite(shift: &mut f64) {
     *shift = if *shift > f64::NEG_INFINITY { *shift } else { 0.0 };

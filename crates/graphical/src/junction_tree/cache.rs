@@ -36,7 +36,8 @@ pub struct TreeCache {
 
 #[derive(Debug, Default)]
 struct Entries {
-    /// By the hash of the structure, with the time of their last use. Of two structures of one hash the later stays.
+    /// Trees by the hash of their structure, with the time of their last use. If two structures have the same hash, the later
+    /// one is kept.
     trees: HashMap<u64, (Arc<JunctionTree>, u64)>,
     clock: u64,
 }

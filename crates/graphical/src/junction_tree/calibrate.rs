@@ -12,11 +12,11 @@ use super::algebra::{Algebra, Linear, LogMax, LogSum};
 use super::columns;
 use super::{Domain, JunctionTree, Node, Workspace};
 
-/// Below this every product of numbers is normal: no underflow.
+/// If all logarithms are above this, products do not underflow.
 const LOWEST: f64 = -690.0;
-/// What one product that underflows may lose.
+/// Largest loss of a product that underflows.
 const TINY: f64 = 1e-300;
-/// Relative loss that is accepted.
+/// Largest relative loss that is accepted.
 const NEGLIGIBLE: f64 = 1e-20;
 
 pub(super) fn sums(
@@ -83,7 +83,7 @@ impl<A: Algebra> lanes::Kernel for Calibration<'_, A> {
 pub(super) enum Outcome {
     Done,
     Impossible,
-    /// What was lost may matter.
+    /// Underflow may have lost a relevant amount.
     Underflow,
 }
 
@@ -96,14 +96,14 @@ impl Outcome {
     }
 }
 
-/// What is known about a scaled table or message.
+/// Bookkeeping of a scaled table or message.
 #[derive(Copy, Clone, Debug, Default)]
 pub(super) struct Scale {
-    /// The logarithm of what it was divided by.
+    /// The logarithm of its divisor.
     pub(super) log: f64,
-    /// A lower bound of the logarithm of its least entry that is not 0.
+    /// A lower bound of the logarithm of its least nonzero entry.
     pub(super) low: f64,
-    /// What underflow may have lost in an entry.
+    /// A bound of what underflow may have lost in an entry.
     pub(super) lost: f64,
 }
 
@@ -115,7 +115,7 @@ impl Scale {
         self.low += other.low;
     }
 
-    /// After multiplying with a message, whose `log` is counted where it was sent.
+    /// Updates the scale after a multiplication by a message. The `log` of the message is counted where it was sent.
     #[inline(always)]
     pub(super) fn receive(&mut self, message: Scale) {
         self.low += message.low;
@@ -123,7 +123,8 @@ impl Scale {
     }
 }
 
-/// From the leaves to the roots. Afterwards a table is the product of its factors and of the messages of its children, scaled;
+/// The pass from the leaves to the roots. Afterwards a table is the scaled product of its factors and of the messages of its
+/// children;
 /// the roots are normalised.
 #[inline(always)]
 fn up<A: Algebra>(
@@ -165,7 +166,7 @@ fn up<A: Algebra>(
     if log_partition > f64::NEG_INFINITY { Outcome::Done } else { Outcome::Impossible }
 }
 
-/// From the roots to the leaves. Afterwards every table and separator is a marginal.
+/// The pass from the roots to the leaves. Afterwards every table and separator is a marginal.
 #[inline(always)]
 fn down<A: Algebra>(tree: &JunctionTree, workspace: &mut Workspace) {
     let Workspace { tables, up, separators, ratio, turned, tops, .. } = workspace;
@@ -183,7 +184,7 @@ fn down<A: Algebra>(tree: &JunctionTree, workspace: &mut Workspace) {
     }
 }
 
-/// The product of the factors of a node, each divided by its largest value.
+/// Computes the product of the factors of a node, each divided by its largest value.
 #[inline(always)]
 pub(super) fn multiply_factors<A: Algebra>(
     tree: &JunctionTree,
@@ -210,7 +211,7 @@ pub(super) fn multiply_factors<A: Algebra>(
     scale
 }
 
-/// Multiplies a table with what is known about a variable; `values` and `logs` are scratch.
+/// Multiplies a table by the finding about a variable; `values` and `logs` are working memory.
 #[inline(always)]
 pub(super) fn enter<A: Algebra>(
     finding: &Finding,
@@ -235,7 +236,8 @@ pub(super) fn enter<A: Algebra>(
     scale
 }
 
-/// The message of node `k` to its parent, divided by its largest value `top`; for a root `top` is the total of the table.
+/// Computes the message of node `k` to its parent, divided by its largest value `top`. For a root `top` is the sum of the
+/// table.
 #[inline(always)]
 pub(super) fn send<A: Algebra>(
     node: &Node,
@@ -275,7 +277,7 @@ pub(super) fn send<A: Algebra>(
     Ok(Scale { log, low: A::log(bottom) - log, lost: scale.lost * width / *top })
 }
 
-/// Multiplies a message into the table of the parent; `turned` is scratch.
+/// Multiplies the table of the parent by a message; `turned` is working memory.
 #[inline(always)]
 pub(super) fn deliver<A: Algebra>(
     node: &Node,
@@ -295,7 +297,8 @@ pub(super) fn deliver<A: Algebra>(
     node.in_parent.spread(parent, message, A::times);
 }
 
-/// The marginal of the separator of a node in the calibrated table of its parent, and the ratio to what the node has sent.
+/// Computes the marginal of a node's separator in the calibrated table of its parent, and divides it by the message that the
+/// node has sent.
 #[inline(always)]
 pub(super) fn hear<A: Algebra>(
     node: &Node,

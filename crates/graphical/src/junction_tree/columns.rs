@@ -113,7 +113,7 @@ pub(super) fn scale_into(
     }
 }
 
-/// A short row several times over, a long one as it is.
+/// Repeats a short row several times, and returns a long one unchanged.
 #[inline(always)]
 fn repeat<'a>(row: &'a [f64], repeated: &'a mut [f64; WIDTH]) -> &'a [f64] {
     let rows = joined(row.len());
@@ -129,7 +129,7 @@ fn repeat<'a>(row: &'a [f64], repeated: &'a mut [f64; WIDTH]) -> &'a [f64] {
 mod tests {
     use super::*;
 
-    /// Every number of columns around the borders of joining and cutting, against the definition.
+    /// All numbers of columns near the limits of joining and cutting, compared with the definition.
     #[test]
     fn matrices_of_all_shapes() {
         for columns in [1, 2, 3, 5, 7, 31, 32, 33, 63, 64, 65, 255, 256, 257, 600] {

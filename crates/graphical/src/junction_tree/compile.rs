@@ -8,11 +8,11 @@ use crate::{Error, FactorGraph, FactorId, VarId};
 
 use super::{Dimension, Home, JunctionTree, Node, Placed, Reading, Turn};
 
-/// A clique before it has its place: its variables, first eliminated first, and how many are the separator.
+/// A clique before the tree is built: its variables in the order of elimination, and the number of separator variables.
 struct Clique {
     scope: Vec<Dimension>,
     shared: usize,
-    /// The clique that eliminates a variable of the separator first.
+    /// The clique that eliminates the first variable of the separator.
     parent: usize,
     cells: usize,
 }
@@ -173,7 +173,7 @@ fn attach_low(cliques: &mut [Clique]) {
     }
 }
 
-/// Below this many cells the order of the variables of a clique does not matter.
+/// For fewer cells the order of the variables of a clique is not optimised.
 const SMALL: usize = 64;
 
 /// The order of the variables of a clique, and the separator in the order of the parent.
@@ -203,8 +203,9 @@ fn arrange(
     (scope, heard)
 }
 
-/// Sorts variables into groups of equal `shares`, from the last to the first: begins with the group that makes the longest
-/// stretch, or the one most like `inner`, and goes on with the group most like the one before. Returns what the first shares.
+/// Sorts variables into groups of equal `shares`, from last to first. It begins with the group that makes the longest
+/// contiguous range, or the one most similar to `inner`. Each next group is the one most similar to the group before. Returns
+/// the `shares` of the first group.
 fn gather_alike(
     variables: &mut [Dimension],
     shares: impl Fn(&Dimension) -> Vec<bool>,
@@ -233,7 +234,7 @@ fn gather_alike(
     inner
 }
 
-/// Variables that the same children share.
+/// Variables that belong to the same children.
 struct Group {
     shared: Vec<bool>,
     members: Vec<Dimension>,
@@ -260,7 +261,7 @@ fn preorder(cliques: &[Clique], children: &[Vec<usize>]) -> Vec<usize> {
     order
 }
 
-/// For every variable the nodes that contain it, smallest first.
+/// For every variable, the nodes that contain it, smallest first.
 fn containing(variables: usize, nodes: &[Node]) -> Vec<Vec<u32>> {
     let mut containing = vec![Vec::new(); variables];
     for (k, node) in nodes.iter().enumerate() {
@@ -272,7 +273,7 @@ fn containing(variables: usize, nodes: &[Node]) -> Vec<Vec<u32>> {
     containing
 }
 
-/// The smallest table, clique or separator, that each variable can be read off.
+/// For every variable, the smallest table (of a clique or a separator) that contains it.
 fn readings(model: &FactorGraph, containing: &[Vec<u32>], nodes: &[Node]) -> Vec<Reading> {
     let reading = |v: VarId| {
         let own = [(v, model.cards()[v.index()])];
@@ -294,7 +295,7 @@ fn readings(model: &FactorGraph, containing: &[Vec<u32>], nodes: &[Node]) -> Vec
     model.variables().map(reading).collect()
 }
 
-/// Gives every factor to the smallest clique that contains it; in a clique the largest factors come first.
+/// Assigns every factor to the smallest clique that contains it. In a clique the largest factors come first.
 fn place_factors(model: &FactorGraph, containing: &[Vec<u32>], nodes: &mut [Node]) -> Vec<Placed> {
     let mut of_node: Vec<Vec<FactorId>> = vec![Vec::new(); nodes.len()];
     for f in factor_ids(model) {

@@ -63,10 +63,10 @@ pub use queries::Calibrated;
 pub use ranking::Ranking;
 pub use sample::Sampler;
 
-/// In which numbers messages are computed: see the module.
+/// The numbers in which messages are computed; see the module.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Domain {
-    /// Scaled where that is provably right, logs elsewhere.
+    /// Scaled if this is proved to be accurate, otherwise logarithms.
     #[default]
     Auto,
     /// Probabilities with scales; marginals below about 1e-300 are 0. If underflow could have cost more than `1e-20` of the
@@ -99,11 +99,11 @@ pub struct JunctionTree {
     nodes: Vec<Node>,
     /// The factors of every node, in the order of the nodes.
     placed: Vec<Placed>,
-    /// The scopes that this was compiled for.
+    /// The scopes for which the tree was compiled.
     scopes: Vec<Vec<VarId>>,
     /// Factors of no variables.
     constants: Vec<FactorId>,
-    /// Where the evidence of a variable enters, and where its marginal is read.
+    /// The tables where the evidence about a variable is multiplied in, and where its marginal is read.
     homes: Vec<Home>,
     readings: Vec<Reading>,
     /// Cells of all cliques, of all separators, of the largest separator or variable, of the largest factor or variable.
@@ -120,22 +120,22 @@ type Dimension = (VarId, usize);
 struct Node {
     /// The clique, first eliminated first: the separator is a suffix.
     scope: Vec<Dimension>,
-    /// How many of them are the separator to the parent.
+    /// The number of variables in the separator with the parent.
     shared: usize,
     /// Itself for a root.
     parent: usize,
-    /// Position and number of cells, among all cliques and all separators.
+    /// Ranges of cells in the arrays of all cliques and of all separators.
     table: std::ops::Range<usize>,
     separator: std::ops::Range<usize>,
-    /// The separator, in the order of the parent's variables, in the parent's table.
+    /// The layout of the separator, in the order of the parent's variables, in the parent's table.
     in_parent: Plan,
-    /// Between that order and the one here; `None` where they are the same.
+    /// The permutation between that order and the order here; `None` if they are the same.
     turn: Option<Turn>,
     /// The node's part of `placed`.
     factors: std::ops::Range<usize>,
 }
 
-/// From the order of a separator in its clique to that in the parent, and back.
+/// The permutations between the order of a separator in its clique and in the parent.
 #[derive(Clone, Debug)]
 struct Turn {
     up: Plan,
@@ -183,18 +183,18 @@ struct Reading {
     plan: Plan,
 }
 
-/// All numbers of one calibration; used again and again, by one thread at a time.
+/// The memory of one calibration. It is reused, by one thread at a time.
 #[derive(Clone, Debug, Default)]
 pub struct Workspace {
     tables: Vec<f64>,
-    /// Messages up, and separator marginals.
+    /// Upward messages, later the marginals of the separators.
     up: Vec<f64>,
     separators: Vec<f64>,
-    /// Scratch: the largest separator or variable, twice, the largest factor or variable.
+    /// Working memory of the size of the largest separator or variable (twice) and of the largest factor or variable.
     ratio: Vec<f64>,
     turned: Vec<f64>,
     factor: Vec<f64>,
-    /// For every node: what its message up was divided by, and the scale of its table.
+    /// For every node, the divisor of its upward message and the scale of its table.
     tops: Vec<f64>,
     scales: Vec<Scale>,
     log_partition: f64,
@@ -232,14 +232,14 @@ impl JunctionTree {
         JunctionTree::with_order(model, &compile::leaves_first(model)?, MAX_MEMORY)
     }
 
-    /// Memory for calibrations. Everything is allocated here.
+    /// Memory for calibrations. All of it is allocated here.
     pub fn workspace(&self) -> Workspace {
         let mut workspace = Workspace::default();
         self.shape(&mut workspace);
         workspace
     }
 
-    /// Gives a workspace the shape of this tree. Allocates only to grow.
+    /// Gives a workspace the shape of this tree. Memory is allocated only to grow.
     fn shape(&self, workspace: &mut Workspace) {
         workspace.tables.resize(self.clique_cells, 0.0);
         workspace.up.resize(self.separator_cells, 0.0);
@@ -317,7 +317,7 @@ impl JunctionTree {
         self.separator_cells
     }
 
-    /// The largest clique minus 1.
+    /// The size of the largest clique minus 1.
     pub fn width(&self) -> usize {
         self.nodes
             .iter()

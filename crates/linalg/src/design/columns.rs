@@ -10,7 +10,7 @@ use crate::Invalid;
 #[derive(Debug, Clone)]
 pub struct Columns {
     offsets: Vec<usize>,
-    /// Empty where column `c` holds every row in order.
+    /// Row numbers of the stored entries. They are left out for a column that has every row in order.
     rows_of: Vec<u32>,
     values: Vec<f64>,
     rows: usize,
@@ -89,7 +89,7 @@ impl Columns {
         })
     }
 
-    /// Bytes that [`Columns::new`] takes at most.
+    /// An upper bound of the bytes that [`Columns::new`] allocates.
     pub fn bytes<D: Design>(design: &D) -> u64 {
         let entry = if D::DENSE { 8 } else { 12 };
         design.stored() as u64 * entry + 8 * (design.columns() as u64 + 1)

@@ -46,7 +46,7 @@ impl<'a, T: Scalar> Csr<'a, T> {
         Ok((csr, norms_squared))
     }
 
-    /// Checks everything but the values.
+    /// Checks everything except the values.
     fn laid_out(matrix: CsMatViewI<'a, T, u32, usize>) -> Result<Self, Invalid> {
         if !matrix.is_csr() {
             return Err(Invalid::Layout {
@@ -77,7 +77,7 @@ impl<'a, T: Scalar> Csr<'a, T> {
         Ok(csr)
     }
 
-    /// As [`from_parts`](Csr::from_parts), with values that nobody has looked at.
+    /// Does the same as [`from_parts`](Csr::from_parts), without a check of the values.
     fn of_parts(
         offsets: &'a [usize],
         columns_of: &'a [u32],
@@ -98,7 +98,7 @@ impl<'a, T: Scalar> Csr<'a, T> {
         Ok(csr)
     }
 
-    /// For arrays that are known to be sound.
+    /// Makes a view of arrays that are known to be valid.
     pub(super) fn unchecked(
         offsets: &'a [usize],
         columns_of: &'a [u32],
@@ -108,7 +108,7 @@ impl<'a, T: Scalar> Csr<'a, T> {
         Csr { offsets, columns_of, values, columns }
     }
 
-    /// Whether offsets and columns are as they must be. Faster than finding the fault.
+    /// Whether offsets and columns are valid. This is faster than finding the first error.
     fn is_laid_out(&self) -> bool {
         if self.offsets.windows(2).any(|o| o[0] > o[1]) {
             return false;
@@ -120,7 +120,7 @@ impl<'a, T: Scalar> Csr<'a, T> {
         })
     }
 
-    /// Names the first row or entry that is not as it must be.
+    /// Finds the first row or entry that is not valid.
     fn find_fault(&self) -> Result<(), Invalid> {
         let Csr { offsets, columns_of, values, columns } = *self;
         let layout = |reason: String| Err(Invalid::Layout { what: "design matrix", reason });

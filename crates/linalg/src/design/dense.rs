@@ -91,7 +91,7 @@ impl<T: Scalar> Design for Dense<'_, T> {
         self.columns
     }
 
-    /// Eight partial sums, so that the additions do not wait for one another.
+    /// Uses eight partial sums, so that the additions do not wait for each other.
     #[inline(always)]
     fn row_dot(&self, i: usize, x: &[f64]) -> f64 {
         sum_of_terms(self.row(i), x, |a, x| a * x)
@@ -119,7 +119,7 @@ impl<T: Scalar> Design for Dense<'_, T> {
         }
     }
 
-    /// Leaves out blocks of eight zeros.
+    /// Skips blocks of eight zeros.
     #[inline(always)]
     fn row_nonzeros(&self, i: usize, mut f: impl FnMut(usize, f64)) {
         let (blocks, rest) = self.row(i).as_chunks::<8>();
@@ -178,7 +178,7 @@ impl<T: Scalar> AsDesign for ArrayView2<'_, T> {
     }
 }
 
-/// A sum over a row and the numbers beside it, in eight partial sums.
+/// A sum over the entries of a row and the corresponding entries of `x`, in eight partial sums.
 #[inline(always)]
 fn sum_of_terms<T: Scalar>(row: &[T], x: &[f64], term: impl Fn(f64, f64) -> f64) -> f64 {
     let x = &x[..row.len()];

@@ -2,7 +2,7 @@
 
 use super::{Csr, Design};
 
-/// Rows that are counted before anything is copied.
+/// Number of rows that are counted before the decision to copy.
 const SAMPLE: usize = 64;
 /// The largest share of nonzeros for which the copy is made. An entry of a sparse row costs as much time as two to three
 /// entries of a dense row, so that a copy of denser rows would not be faster.
@@ -43,7 +43,7 @@ impl Nonzeros {
         Nonzeros::new(design, share, room.unwrap_or(usize::MAX))
     }
 
-    /// `share` is how full the rows are expected to be, `room` how many entries there may be.
+    /// `share` is the expected fraction of nonzeros, and `room` the largest allowed number of entries.
     fn new<D: Design>(design: &D, share: f64, room: usize) -> Option<Self> {
         let (n, d) = (design.rows(), design.columns());
         let expected = (share * (n * d) as f64) as usize;

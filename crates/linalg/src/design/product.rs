@@ -152,12 +152,12 @@ pub fn multiply_squares_transposed<D: Design>(design: &D, s: &[f64], out: &mut [
     sum_of_rows(design, &SquareCombination { design, s }, out);
 }
 
-/// A number for each row.
+/// Computes one number per row.
 trait RowNumber: Sync {
     fn number(&self, i: usize) -> f64;
 }
 
-/// A multiple of each row, or of something made of it, to be added up.
+/// Adds a multiple of each row, or of a function of the row.
 trait RowMultiple: Sync {
     fn add(&self, i: usize, out: &mut [f64]);
 }
@@ -178,7 +178,7 @@ struct SquareDots<'a, D> {
 
 struct Combination<'a, D> {
     design: &'a D,
-    /// The row that the first number belongs to.
+    /// The row of the first number.
     from: usize,
     s: &'a [f64],
 }
@@ -269,7 +269,7 @@ struct RowByRow<'o, D, F> {
     x: &'o [f64],
     origin: bool,
     multiple: &'o F,
-    /// The row that the first number belongs to.
+    /// The row of the first number.
     from: usize,
     t: &'o mut [f64],
     out: &'o mut [f64],

@@ -11,7 +11,7 @@ use super::positive_definite::{Triangle, cholesky, solve_triangle};
 use super::{SEQUENTIAL, SMALL, binary_scale, check_symmetric, from_faer, to_faer};
 use crate::Invalid;
 
-/// Eigenvalues in ascending order, and the vector of each as a column.
+/// Eigenvalues in ascending order, and eigenvectors as columns in the same order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SymmetricEigen {
     /// Eigenvalues, ascending.

@@ -29,7 +29,7 @@ pub struct InPlaceCholesky {
 }
 
 impl InPlaceCholesky {
-    /// Factors a symmetric `n x n` matrix, of which the upper triangle of the rows is read. `n^3 / 3` operations.
+    /// Factors a symmetric `n x n` matrix in row-major order. Only the upper triangle is read. `n^3 / 3` operations.
     ///
     /// # Errors
     /// Returns the memory, with undefined entries, if the matrix is not positive definite, not finite, or not `n x n`.
@@ -114,7 +114,7 @@ impl InPlaceCholesky {
         solve_upper_triangular_in_place(lower.transpose(), x, SEQUENTIAL);
     }
 
-    /// The memory, to be filled again.
+    /// Returns the memory, for the next matrix.
     pub fn into_entries(self) -> Vec<f64> {
         self.entries
     }

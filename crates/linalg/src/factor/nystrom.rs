@@ -5,7 +5,7 @@ use ndarray::{Array2, ArrayView1, ArrayView2, Axis};
 use super::{check_entries, symmetric_eigen};
 use crate::Invalid;
 
-/// Rows whose kernel values are held at a time.
+/// Number of rows whose kernel values are in memory at the same time.
 const BLOCK: usize = 256;
 
 /// The feature map `Phi(x) = L^(-1/2) V' k(x)`, where `k(x)_i = kernel(z_i, x)` for `m` landmarks `z_i`, and `L` and `V` are
@@ -72,7 +72,7 @@ impl<K: Fn(ArrayView1<f64>, ArrayView1<f64>) -> f64> Nystrom<K> {
         self.map.ncols()
     }
 
-    /// The features of points as rows, `n x rank`, the strongest direction first.
+    /// Computes the features of points (one per row): an `n x rank` matrix, whose columns have descending eigenvalues.
     ///
     /// # Errors
     /// [`Invalid::Length`] for points of another dimension than the landmarks'; [`Invalid::Empty`], [`Invalid::NonFinite`].

@@ -18,7 +18,7 @@ use crate::Invalid;
 pub struct Qr {
     /// Orthonormal columns, `m x k`.
     pub q: Array2<f64>,
-    /// Upper triangular (trapezoidal), `k x n`; `|r_jj|` falls along the diagonal.
+    /// The upper triangular (trapezoidal) factor, `k x n`; `|r_jj|` descends along the diagonal.
     pub r: Array2<f64>,
     /// Column `j` of `Q R` is column `order[j]` of `A`.
     pub order: Vec<usize>,
@@ -69,7 +69,7 @@ impl Qr {
         self.r.diag().iter().take_while(|r| r.abs() > negligible).count()
     }
 
-    /// The `x` that minimises `||A x - b||`.
+    /// Finds the `x` that minimises `||A x - b||`.
     ///
     /// # Errors
     /// [`Invalid::Length`]; [`Invalid::NonFinite`]; [`Invalid::RankDeficient`] if the columns of `A` are linearly dependent. In
@@ -98,7 +98,7 @@ impl Qr {
     }
 }
 
-/// The `x` that minimises `||A x - b||`, by [`qr`].
+/// Finds the `x` that minimises `||A x - b||`, by [`qr`].
 ///
 /// # Errors
 /// Those of [`qr`] and [`Qr::solve`].

@@ -110,7 +110,7 @@ pub fn intervals(v: &mut [f64], low: &[f64], high: &[f64]) -> Result<(), Invalid
     Ok(())
 }
 
-/// A box must not be empty, and must not push a finite entry to infinity.
+/// Checks that a box is not empty, and does not move a finite entry to infinity.
 fn check_bounds(low: f64, high: f64) -> Result<(), Invalid> {
     if !(low < f64::INFINITY) {
         let expected = "a lower bound below +inf";

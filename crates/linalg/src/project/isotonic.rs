@@ -27,7 +27,7 @@ pub fn isotonic_weighted(v: &mut [f64], weights: &[f64]) -> Result<(), Invalid> 
     Ok(())
 }
 
-/// Neighbours that were merged: their common value, total weight and where they end.
+/// A block of merged neighbours: their common value, their total weight and the end of the block.
 struct Block {
     mean: f64,
     weight: f64,

@@ -79,8 +79,8 @@ fn bad_arguments_are_refused_by_name() {
     }
 }
 
-/// Exhaustive search over the supports of the simplex: on each, the projection on the hyperplane
-/// `sum z = radius`; of those that are feasible the closest is the projection.
+/// Enumerates the supports of a point in the simplex. On each support it projects on the hyperplane `sum z = radius`. The
+/// closest of the feasible points is the projection.
 fn simplex_by_enumeration(v: &[f64], radius: f64) -> Vec<f64> {
     let mut best = (f64::INFINITY, Vec::new());
     for support in 1u32..1 << v.len() {
@@ -119,8 +119,8 @@ fn two_points() -> impl Strategy<Value = (Vec<f64>, Vec<f64>)> {
     (1usize..20).prop_flat_map(|d| (point(d..d + 1), point(d..d + 1)))
 }
 
-/// What makes `P` the projection on a set whose membership is `distance(z) <= 0`: feasible,
-/// idempotent, non-expansive, and the variational inequality at the feasible point `P(u)`.
+/// Checks the properties of a projection `P` on the set where `distance(z) <= 0`: it is feasible, idempotent and non-expansive,
+/// and satisfies the variational inequality at the feasible point `P(u)`.
 fn is_projection(
     project: impl Fn(&mut [f64]) -> Result<(), Invalid>,
     violation: impl Fn(&[f64]) -> f64,

@@ -8,11 +8,11 @@ use crate::Invalid;
 /// When [`integrate`] is content.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Tolerance {
-    /// The estimated error is at most this; `>= 0`.
+    /// Tolerance of the estimated absolute error; `>= 0`.
     pub absolute: f64,
-    /// Or at most this fraction of the value; `>= 0`.
+    /// Tolerance of the estimated error relative to the value; `>= 0`. It is enough to meet one of the two tolerances.
     pub relative: f64,
-    /// Evaluations of the integrand after which it ends all the same.
+    /// Largest number of evaluations of the integrand.
     pub max_evaluations: usize,
 }
 
@@ -102,7 +102,7 @@ pub fn integrate_between(
     Ok(result)
 }
 
-/// How the variable of a piece becomes the variable of the integrand.
+/// The change of variables on a piece.
 #[derive(Debug, Clone, Copy)]
 enum Range {
     Finite,
@@ -129,11 +129,11 @@ struct Piece {
     to: f64,
     value: f64,
     error: f64,
-    /// What rounding alone makes of the error: bisection does not help below.
+    /// The error by rounding alone, which bisection cannot reduce.
     floor: f64,
 }
 
-/// Ordered by the error that bisection may reduce. NaN does not occur: see [`Adaptive::add`].
+/// Pieces are ordered by the error that bisection may reduce. NaN does not occur: see [`Adaptive::add`].
 impl Ord for Piece {
     fn cmp(&self, other: &Self) -> Ordering {
         let reducible = |piece: &Piece| (piece.error > piece.floor, piece.error);
@@ -174,8 +174,8 @@ impl<F: FnMut(f64) -> f64> Adaptive<F> {
         if value == 0.0 { 0.0 } else { value * weight }
     }
 
-    /// The rule on one piece, with the error estimate of QUADPACK: `|G - K|`, which is far too large for a smooth
-    /// integrand, is replaced by `spread (200 |G - K| / spread)^(3/2)`, where the spread is `int |f - mean|`.
+    /// Applies the rule to one piece. The error estimate is that of QUADPACK: `|G - K|`, which is far too large for a smooth
+    /// integrand, is replaced by `spread (200 |G - K| / spread)^(3/2)`, where `spread` is `int |f - mean|`.
     fn add(&mut self, range: Range, from: f64, to: f64) {
         let (middle, half) = (0.5 * (from + to), 0.5 * (to - from));
         let mut values = [(0.0, 0.0); NODES.len()];
@@ -239,7 +239,8 @@ impl<F: FnMut(f64) -> f64> Adaptive<F> {
     }
 }
 
-/// Node in `[0, 1)`, weight of the rule of 21 nodes, weight of the rule of 10 within it (0 where it has no node).
+/// Each row has a node in `[0, 1)`, its weight in the rule of 21 nodes, and its weight in the rule of 10 nodes (0 if it is not
+/// one of those).
 /// Made by `tests/reference/kronrod.py`.
 #[allow(clippy::excessive_precision)]
 const NODES: [[f64; 3]; 11] = [

@@ -11,7 +11,7 @@ const LARGEST: usize = 10_000;
 /// Nodes and weights of a quadrature rule: `int f(x) w(x) dx` is about `sum_i weights_i f(nodes_i)`. Nodes ascend.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rule {
-    /// Where the integrand is evaluated, rising.
+    /// The points at which the integrand is evaluated, ascending.
     pub nodes: Vec<f64>,
     /// The weights, all positive. In rules with hundreds of nodes the weights of extreme nodes may underflow to 0.
     pub weights: Vec<f64>,
@@ -134,7 +134,7 @@ pub fn gauss_normal(n: usize) -> Result<Rule, Invalid> {
     Ok(rule)
 }
 
-/// The zero of `He_n` that has `i` others above it; all of those are at `above` or beyond.
+/// Finds the zero of `He_n` that has `i` zeros above it. All of those are at least `above`.
 fn zero(n: usize, i: usize, above: f64) -> f64 {
     let (mut low, mut high) = (0.0, above);
     // Bisection until the zero is alone in an interval a hundredth of its neighbours' distance wide, which is at least
@@ -155,7 +155,7 @@ fn zero(n: usize, i: usize, above: f64) -> f64 {
     x
 }
 
-/// How many zeros of `He_n` are above `x`: sign changes of the Sturm sequence, by ratios of its neighbours.
+/// Counts the zeros of `He_n` above `x` by the sign changes of the Sturm sequence, computed from ratios of its neighbours.
 fn zeros_above(n: usize, x: f64) -> usize {
     let (mut count, mut ratio) = (0, x);
     for k in 1..=n {
@@ -176,7 +176,7 @@ struct Hermite {
     weight: f64,
 }
 
-/// The orthonormal polynomials `p_k = He_k / sqrt(k!)` at `x`, scaled down whenever they get large.
+/// The orthonormal polynomials `p_k = He_k / sqrt(k!)` at `x`, rescaled whenever they become large.
 fn hermite(n: usize, x: f64) -> Hermite {
     const LARGE: f64 = 1e100;
     let (mut before, mut p, mut sum, mut scale) = (0.0, 1.0, 0.0, 0);

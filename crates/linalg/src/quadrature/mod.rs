@@ -1,6 +1,6 @@
 //! Integrals of one variable.
 //!
-//! | integral | function | when |
+//! | integral | function | use for |
 //! |---|---|---|
 //! | `int_a^b f(x) dx` to a tolerance | [`integrate`] | kinks, peaks, infinite ends; the error is estimated |
 //! | the same with interior points | [`integrate_between`] | you know where `f` peaks or has a kink |

@@ -55,11 +55,11 @@ pub fn softmax(x: &[f64], out: &mut [f64]) -> f64 {
     softmax_in_place(out)
 }
 
-/// Replaces log-weights by the probabilities `e^(x_i) / sum_j e^(x_j)` and returns
-/// `log sum_j e^(x_j)`, the log-partition function. O(n).
+/// Replaces log-weights `x_i` by the probabilities `e^(x_i) / sum_j e^(x_j)`, and returns the log-partition function `log sum_j
+/// e^(x_j)`. O(n).
 ///
-/// `-inf` has probability 0. Entries that are `+inf` share all the mass equally. A NaN, or no
-/// entry above `-inf`, makes every probability NaN.
+/// An entry `-inf` gets probability 0. Entries `+inf` share all the mass equally. If an entry is NaN, or all entries are
+/// `-inf`, every probability is NaN.
 pub fn softmax_in_place(x: &mut [f64]) -> f64 {
     let Some((top, max)) = arg_max(x) else { return f64::NEG_INFINITY };
     if max == f64::INFINITY {

@@ -17,7 +17,7 @@ pub fn softplus(t: f64) -> f64 {
 
 /// `log(e^a + e^b)`.
 ///
-/// `-inf` stands for a zero: `log_add_exp(-inf, b) = b`.
+/// An argument `-inf` represents the logarithm of zero: `log_add_exp(-inf, b) = b`.
 #[inline]
 pub fn log_add_exp(a: f64, b: f64) -> f64 {
     // The difference of two equal infinities would be NaN.

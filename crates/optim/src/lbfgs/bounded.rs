@@ -7,7 +7,7 @@
 //! | symbol | name |
 //! |---|---|
 //! | `g` | gradient |
-//! | `p` | projected gradient: `g` without the coordinates that a bound holds back |
+//! | `p` | projected gradient: `g`, with 0 for coordinates at a bound that prevents descent |
 //! | free | coordinates other than those at a bound where `-g` points outwards |
 //!
 //! The quasi-Newton direction is computed for the free coordinates only. The L-BFGS pairs are restricted to these, so that
@@ -27,7 +27,8 @@ use super::memory::{dot, norm};
 use super::{LbfgsSettings, LbfgsState, Smooth};
 use crate::{Certificate, CertificateCost, Iterative, Observer, Solution, Status, run};
 
-/// Values this near to each other, as a fraction, are rounding: the projected gradient tells the points apart.
+/// Relative difference of two values that is taken for rounding. Points with such values are compared by their projected
+/// gradients.
 const NOISE: f64 = 1e-13;
 
 /// Bounds of every variable; infinite for none.
@@ -61,14 +62,14 @@ impl Bounds {
         Ok(())
     }
 
-    /// Moves a point between the bounds.
+    /// Projects a point on the bounds.
     pub fn project(&self, x: &mut [f64]) {
         for ((x, &lower), &upper) in x.iter_mut().zip(&self.lower).zip(&self.upper) {
             *x = x.max(lower).min(upper);
         }
     }
 
-    /// The gradient without the coordinates that a bound holds back.
+    /// Writes the projected gradient to `out`.
     fn projected_gradient(&self, x: &[f64], gradient: &[f64], out: &mut [f64]) {
         for c in 0..x.len() {
             out[c] = if x[c] <= self.lower[c] && x[c] >= self.upper[c] {
@@ -123,7 +124,7 @@ pub struct BoundedLbfgs<S> {
     bounds: Bounds,
     /// `p`
     projected: Vec<f64>,
-    /// The coordinates that do not take part in the direction.
+    /// Whether each coordinate is fixed in this step.
     held: Vec<bool>,
     /// The projected gradient of a trial point.
     ahead: Vec<f64>,
@@ -135,7 +136,8 @@ impl<S: Smooth> BoundedLbfgs<S> {
         &self.at.x
     }
 
-    /// Holds the coordinates at a bound that they push against, and those nearer to it than a gradient step is long.
+    /// Fixes the coordinates at a bound that prevents descent, and those that are nearer to such a bound than the length of a
+    /// gradient step.
     fn hold(&mut self) {
         let BoundedLbfgs { at, bounds, projected, held, .. } = self;
         let moved = |c: usize| {
@@ -250,7 +252,7 @@ mod tests {
     struct Quadratic {
         a: Vec<Vec<f64>>,
         b: Vec<f64>,
-        /// Certifies by this strong convexity, if not 0.
+        /// The certificate uses this strong convexity constant, unless it is 0.
         mu: f64,
     }
 
@@ -364,7 +366,7 @@ mod tests {
         assert!((-1e-12..=gap.value() + 1e-12).contains(&above), "{above} {gap}");
     }
 
-    /// Minus the logarithm is infinite outside its domain: the search steps back into it.
+    /// Minus the logarithm is infinite outside its domain; the line search returns to the domain.
     #[test]
     fn an_infinite_value_shortens_the_step() {
         struct Barrier;

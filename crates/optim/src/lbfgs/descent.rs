@@ -1,17 +1,17 @@
-//! What L-BFGS and OWL-QN have in common.
+//! The common part of L-BFGS and OWL-QN.
 
 use super::memory::norm;
 use super::{LbfgsState, Memory, Smooth};
 
-/// Steps without a lower value or a smaller gradient after which the rest is rounding. While values can
-/// be told apart every step lowers them.
+/// Steps without a lower value or a smaller gradient after which the method stalls. As long as values differ by more than
+/// rounding, every step lowers them.
 const IDLE: u32 = 30;
 
-/// A point on its way down, with the remembered curvature.
+/// The current point and the stored pairs.
 pub(super) struct Descent<S> {
     pub(super) function: S,
     pub(super) memory: Memory,
-    /// What the matrix begins with, up to a multiple.
+    /// The initial matrix of the recursion, up to a multiple.
     pub(super) diagonal: Option<Vec<f64>>,
     pub(super) x: Vec<f64>,
     pub(super) value: f64,
@@ -20,11 +20,11 @@ pub(super) struct Descent<S> {
     pub(super) trial_gradient: Vec<f64>,
     pub(super) direction: Vec<f64>,
     pub(super) evaluations: u64,
-    /// Evaluations that `advance` has accounted for.
+    /// Number of evaluations that `advance` has reported.
     reported: u64,
-    /// Passes beside the evaluations that it has not.
+    /// Passes other than evaluations that are not reported yet.
     beside: f64,
-    /// The lowest value and the smallest gradient so far, and the steps since either improved.
+    /// The lowest value and the smallest gradient so far, and the number of steps since one of them improved.
     lowest: f64,
     smallest: f64,
     idle: u32,
@@ -37,14 +37,14 @@ pub(super) trait Downhill {
 
     fn descent(&mut self) -> &mut Descent<Self::Function>;
 
-    /// Finds a direction and walks along it: true if the trial point is lower, and its value is in `value`.
+    /// Finds a direction and makes a line search. Returns true if the trial point is lower; its value is then in `value`.
     fn try_step(&mut self) -> bool;
 
-    /// Moves to the trial point. Returns the gradient that is to vanish.
+    /// Moves to the trial point. Returns the gradient that must vanish at a solution.
     fn accept(&mut self) -> &[f64];
 }
 
-/// Moves on by about so many evaluations, by one step at least.
+/// Advances by about the given number of evaluations, and by at least one step.
 pub(super) fn advance<M: Downhill>(method: &mut M, passes: f64) -> f64 {
     // The evaluation at the start is part of the first budget, and every call moves once at least.
     while !method.descent().stalled {
@@ -70,7 +70,7 @@ pub(super) fn advance<M: Downhill>(method: &mut M, passes: f64) -> f64 {
 }
 
 impl<S: Smooth> Descent<S> {
-    /// At a start, with `penalty` added to the value of the function there.
+    /// A start. `penalty` is added to the value of the function there.
     pub(super) fn new(mut function: S, memory: usize, start: LbfgsState, penalty: f64) -> Self {
         let LbfgsState { point: x, memory: kept } = start;
         let d = x.len();
@@ -98,7 +98,7 @@ impl<S: Smooth> Descent<S> {
         }
     }
 
-    /// The passes that nobody has counted yet.
+    /// The passes since the last call.
     fn account(&mut self) -> f64 {
         let done = self.evaluations - self.reported;
         self.reported = self.evaluations;
@@ -110,26 +110,26 @@ impl<S: Smooth> Descent<S> {
         LbfgsState { point: self.x, memory: self.memory }
     }
 
-    /// The function at the trial point.
+    /// Evaluates the function at the trial point.
     pub(super) fn try_point(&mut self) -> (f64, &[f64]) {
         self.evaluations += 1;
         let value = self.function.value_gradient(&self.trial, &mut self.trial_gradient);
         (value, &self.trial_gradient)
     }
 
-    /// Where nothing is known of the scale, before the first pair, a step of length 1.
+    /// The length of the first step: 1 before the first pair, when the scale is unknown.
     pub(super) fn first_step(&self) -> f64 {
         if self.memory.is_empty() { 1.0 / norm(&self.direction).max(1e-300) } else { 1.0 }
     }
 
-    /// Moves to the accepted trial point and remembers the pair.
+    /// Moves to the accepted trial point and stores the pair.
     pub(super) fn accept(&mut self) {
         self.memory.push(&self.x, &self.trial, &self.gradient, &self.trial_gradient);
         std::mem::swap(&mut self.x, &mut self.trial);
         std::mem::swap(&mut self.gradient, &mut self.trial_gradient);
     }
 
-    /// Stalls where neither the value nor the gradient, of norm `size`, improves any more.
+    /// Marks the run as stalled if neither the value nor the gradient, of norm `size`, improves any more.
     fn judge(&mut self, size: f64) {
         let improved = self.value < self.lowest || size < self.smallest;
         self.lowest = self.lowest.min(self.value);
@@ -139,7 +139,7 @@ impl<S: Smooth> Descent<S> {
     }
 }
 
-/// `r = -H g` with the remembered curvature.
+/// Writes `r = -H g` with the stored pairs.
 pub(super) fn quasi_newton(memory: &Memory, diagonal: Option<&[f64]>, g: &[f64], r: &mut [f64]) {
     for (r, g) in r.iter_mut().zip(g) {
         *r = -g;

@@ -23,7 +23,7 @@ struct Pair {
 }
 
 impl Memory {
-    /// No pair yet; `capacity` of them are kept at most.
+    /// A memory without pairs, for at most `capacity` pairs.
     pub fn new(capacity: usize) -> Self {
         Memory { capacity, pairs: VecDeque::new() }
     }

@@ -36,7 +36,7 @@ pub(crate) use memory::{dot, norm};
 pub struct LbfgsState<P = Vec<f64>> {
     /// The point.
     pub point: P,
-    /// The pairs; none in a state made from a point.
+    /// The pairs. There are none in a state made from a point.
     #[serde(default)]
     pub memory: Memory,
 }
@@ -48,7 +48,7 @@ impl<P> From<P> for LbfgsState<P> {
 }
 
 impl<P> LbfgsState<P> {
-    /// The same state in other variables.
+    /// The same state for a point of another type.
     pub fn map<Q>(self, point: impl FnOnce(P) -> Q) -> LbfgsState<Q> {
         LbfgsState { point: point(self.point), memory: self.memory }
     }
@@ -278,7 +278,7 @@ mod tests {
         }
     }
 
-    /// With the inverse Hessian to begin with, a line is left to search: the first pair gives its multiple.
+    /// With the exact inverse Hessian up to a multiple, only a search along a line remains: the first pair gives the multiple.
     #[test]
     fn begins_with_the_diagonal_it_is_given() {
         let scales: Vec<f64> = (0..30).map(|c| 1.3f64.powi(c)).collect();

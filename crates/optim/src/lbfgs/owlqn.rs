@@ -49,7 +49,7 @@ pub fn owlqn<S: Smooth, O: Observer<Owlqn<S>>>(
 
 /// The method behind [`owlqn`].
 pub struct Owlqn<S> {
-    /// Its value is `f(x) + sum l1 |x|`.
+    /// The descent; its value is `f(x) + sum l1 |x|`.
     at: Descent<S>,
     l1: Vec<f64>,
     /// The subgradient of least norm.
@@ -78,8 +78,8 @@ impl<S: Smooth> Downhill for Owlqn<S> {
         &mut self.at
     }
 
-    /// `-H g` without the coordinates that would climb, and a step halved until the objective falls by enough along the
-    /// projected path.
+    /// Takes the direction `-H g`, without the coordinates along which the objective would increase. The step is halved until
+    /// the objective falls enough along the projected path.
     fn try_step(&mut self) -> bool {
         let Owlqn { at, l1, pseudo } = self;
         quasi_newton(&at.memory, at.diagonal.as_deref(), pseudo, &mut at.direction);

@@ -7,7 +7,7 @@ use super::system::{Promise, Quadratic, System};
 use super::{Descent, Place, TwiceDifferentiable};
 use crate::{Certificate, CertificateCost, Iterative, Observer, Solution, Status, Stop, run};
 
-/// How far to trust the quadratic model.
+/// How the length of a Newton step is controlled.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Globalisation {
     /// Line search: the step is halved until the objective falls by a hundredth of what its slope predicts.
@@ -18,7 +18,7 @@ pub enum Globalisation {
     TrustRegion,
 }
 
-/// What stands for the Hessian while its system is solved.
+/// The preconditioner of the conjugate gradients.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Preconditioner {
     /// The identity.
@@ -41,9 +41,9 @@ pub enum Preconditioner {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct NewtonCgSettings {
-    /// How far to trust the model.
+    /// How the length of a step is controlled.
     pub globalisation: Globalisation,
-    /// What stands for the Hessian in its system.
+    /// Preconditioner of the Newton system.
     pub preconditioner: Preconditioner,
     /// Relative residual at which the conjugate gradients end, in (0, 1).
     pub forcing: f64,
@@ -82,9 +82,9 @@ pub struct NewtonCg<F> {
 /// dimension. Memory: seven vectors of margins and seven of variables. The run ends as `Stalled` when the decrease that the
 /// model predicts is below the rounding of the objective and the gradient no longer halves.
 ///
-/// Papers: Steihaug, SIAM Journal on Numerical Analysis 20 (1983); Lin, Weng and Keerthi, "Trust region Newton method
-/// for large-scale logistic regression", JMLR 9 (2008); Hsia, Chiang and Lin, "Preconditioned conjugate gradient
-/// methods in truncated Newton frameworks for large-scale linear classification", ACML 2018.
+/// Sources: Steihaug, SIAM Journal on Numerical Analysis 20 (1983); Lin, Weng and Keerthi, "Trust region Newton method for
+/// large-scale logistic regression", JMLR 9 (2008); Hsia, Chiang and Lin, "Preconditioned conjugate gradient methods in
+/// truncated Newton frameworks for large-scale linear classification", ACML 2018.
 ///
 /// # Errors
 /// [`Invalid`] for a start of the wrong length or with non-finite entries, or settings out of range.
@@ -121,7 +121,7 @@ impl<F: TwiceDifferentiable> NewtonCg<F> {
         &self.at.x
     }
 
-    /// The second derivatives and the preconditioner. Half a pass for the diagonal.
+    /// Computes the second derivatives and the preconditioner. The diagonal costs half a pass.
     fn prepare(&mut self) -> f64 {
         let function = &mut self.at.function;
         function.bend(&self.at.z);
@@ -171,7 +171,7 @@ impl<F: TwiceDifferentiable> NewtonCg<F> {
         passes
     }
 
-    /// Tries the step, and moves the radius by what comes of it.
+    /// Tries the step, and changes the radius by the result.
     fn try_region(&mut self, promise: Promise, first: bool, from: &Place) -> bool {
         let Promise { slope, decrease, length, bounded, .. } = promise;
         let old = self.radius.unwrap_or(length);
@@ -209,12 +209,12 @@ impl<F: TwiceDifferentiable> NewtonCg<F> {
 }
 
 impl<F: TwiceDifferentiable> Iterative for NewtonCg<F> {
-    /// One Newton step, whatever it costs.
+    /// Takes one Newton step, whatever its cost.
     fn advance(&mut self, _: f64) -> f64 {
         self.step()
     }
 
-    /// The next step needs all of this anyway.
+    /// The next step needs all of this work anyway.
     fn certify(&mut self) -> Certificate {
         self.at.measure()
     }

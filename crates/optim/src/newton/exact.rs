@@ -42,7 +42,7 @@ impl<F: WithHessian> Newton<F> {
         &self.at.x
     }
 
-    /// One step. Returns its cost in passes.
+    /// Takes one step. Returns its cost in passes.
     fn step(&mut self) -> f64 {
         let Newton { at, step_margins } = self;
         at.measure();
@@ -66,12 +66,12 @@ impl<F: WithHessian> Newton<F> {
 }
 
 impl<F: WithHessian> Iterative for Newton<F> {
-    /// One Newton step, whatever it costs.
+    /// Takes one Newton step, whatever its cost.
     fn advance(&mut self, _: f64) -> f64 {
         self.step()
     }
 
-    /// The next step needs all of this anyway.
+    /// The next step needs all of this work anyway.
     fn certify(&mut self) -> Certificate {
         self.at.measure()
     }

@@ -7,7 +7,7 @@
 //! where `q` is quadratic, and evaluating `f` is cheap compared with a product with `A`. The margins `z = A x` are linear in
 //! `x`: at a step length `s` along a direction `w` they are `A x + s A w`. So a line search costs no pass over the data.
 //!
-//! | you have | use |
+//! | your problem has | use |
 //! |---|---|
 //! | many variables | [`newton_cg`]: the Newton system by conjugate gradients, one pass per product with the Hessian |
 //! | few variables | [`newton`](fn@newton): the Newton system by a Cholesky factorisation |
@@ -56,7 +56,7 @@ pub trait TwiceDifferentiable {
     /// The certificate must contain the objective.
     fn measure(&mut self, x: &mut [f64], z: &mut Vec<f64>, gradient: &mut [f64]) -> Certificate;
 
-    /// Keeps `f''(z)` for the products to come. No pass.
+    /// Computes and stores `f''(z)` for later products with the Hessian. No pass.
     fn bend(&mut self, z: &[f64]);
 
     /// The diagonal of `H`. Half a pass.
@@ -66,7 +66,7 @@ pub trait TwiceDifferentiable {
     fn curve(&mut self, v: &[f64], z: &[f64], out: &mut [f64]);
 }
 
-/// A twice differentiable function that can write its Hessian down.
+/// A twice differentiable function that can compute its Hessian as a matrix.
 pub trait WithHessian: TwiceDifferentiable {
     /// Returns `H` in row-major order, at the second derivatives that were stored, and its cost in passes.
     fn hessian(&mut self) -> (Vec<f64>, f64);
@@ -103,7 +103,7 @@ pub trait Preconditioned: TwiceDifferentiable {
     fn estimate(&self, gradient: &[f64]) -> f64;
 }
 
-/// A point and what is known there.
+/// The current point, with its objective, gradient and certificate.
 #[derive(Debug, Clone)]
 struct Descent<F> {
     function: F,
@@ -112,7 +112,7 @@ struct Descent<F> {
     gradient: Vec<f64>,
     certificate: Option<Certificate>,
     objective: f64,
-    /// Size of the gradient at the last step, once a decrease is invisible.
+    /// Norm of the gradient at the last step, once decreases of the objective are below rounding.
     last_size: f64,
     /// Accepted steps.
     steps: u64,
@@ -138,7 +138,7 @@ impl<F: TwiceDifferentiable> Descent<F> {
         })
     }
 
-    /// Objective, gradient and certificate at the current point, unless they are known. The margins are read anew.
+    /// Computes objective, gradient and certificate at the current point, unless they are known. The margins are recomputed.
     fn measure(&mut self) -> Certificate {
         if let Some(certificate) = self.certificate {
             return certificate;
@@ -150,14 +150,14 @@ impl<F: TwiceDifferentiable> Descent<F> {
         certificate
     }
 
-    /// What the objective does not show, being a sum of many terms.
+    /// The rounding error of the objective, which is a sum of many terms.
     fn slack(&self) -> f64 {
         let rounding = f64::EPSILON * (4.0 + (self.z.len() as f64).sqrt());
         rounding * self.objective.abs()
     }
 
-    /// Whether there is nothing left to gain: no slope, or a decrease that the objective does not show and a gradient,
-    /// of size `size`, that does not halve any more.
+    /// Whether the method has stalled: the slope is not negative, or the decrease is below the rounding of the objective and
+    /// the gradient, of norm `size`, no longer halves.
     fn hopeless(&mut self, slope: f64, decrease: f64, size: f64) -> bool {
         let invisible = !(decrease > INVISIBLE * self.objective.abs());
         let hopeless = !(slope < 0.0) || (invisible && size > 0.5 * self.last_size);
@@ -185,8 +185,8 @@ impl<F: TwiceDifferentiable> Descent<F> {
         Place { x: self.x.clone(), z: self.z.clone() }
     }
 
-    /// Halves the step until the objective falls by a hundredth of what the slope promises; stalls where it never
-    /// does. Within rounding the model is trusted.
+    /// Halves the step until the objective falls by a hundredth of what the slope predicts, and stalls if it never does. If the
+    /// difference is within rounding, the step is accepted.
     fn search(&mut self, from: &Place, step: &[f64], step_margins: &[f64], slope: f64) -> bool {
         let slack = self.slack();
         let mut scale = 1.0;
@@ -201,7 +201,7 @@ impl<F: TwiceDifferentiable> Descent<F> {
         false
     }
 
-    /// Ends a step: at the new place, or back at the old one.
+    /// Ends a step at the new point, or returns to the old one.
     fn settle(&mut self, accepted: bool, from: Place) {
         if accepted {
             self.steps += 1;

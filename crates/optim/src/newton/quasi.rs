@@ -7,11 +7,11 @@ use super::{Descent, Place, Preconditioned, dot};
 use crate::lbfgs::Memory;
 use crate::{Certificate, CertificateCost, Iterative, Observer, Solution, Status, Stop, run};
 
-/// A step ends where the slope along it has fallen to this fraction.
+/// A line search ends where the slope has fallen to this fraction.
 const SLOPE: f64 = 0.5;
-/// The step grows by this factor at most.
+/// Largest factor by which a step grows.
 const GROWTH: f64 = 4.0;
-/// Slopes in one search, at most.
+/// Largest number of slopes in one line search.
 const SEARCH: usize = 60;
 
 /// Settings of [`quasi_newton`].
@@ -26,7 +26,7 @@ const SEARCH: usize = 60;
 pub struct QuasiNewtonSettings {
     /// Number of correction pairs, at least 1.
     pub memory: usize,
-    /// Steps for which one matrix serves, at least 1.
+    /// Number of steps for which one matrix is used, at least 1.
     pub renewal: usize,
     /// When to end.
     pub stop: Stop,
@@ -44,13 +44,13 @@ pub struct QuasiNewton<F> {
     at: Descent<F>,
     memory: Memory,
     renewal: usize,
-    /// Of the matrix to begin with.
+    /// Cholesky factor of the first matrix.
     factor: Option<Cholesky>,
-    /// Steps that it has served.
+    /// Number of steps that have used this matrix.
     age: usize,
     /// Whether the start has been evaluated.
     seen: bool,
-    /// The point of the last certificate, where that is not the running one, and the certificate.
+    /// The point of the last certificate, if it is not the current point, and the certificate.
     certified: Option<(Vec<f64>, Certificate)>,
     step: Vec<f64>,
     step_margins: Vec<f64>,
@@ -113,7 +113,7 @@ impl<F: Preconditioned> QuasiNewton<F> {
         self.certified.as_ref().map_or(&self.at.x, |(point, _)| point)
     }
 
-    /// The function, as it is now.
+    /// The function in its current state.
     pub fn function(&self) -> &F {
         &self.at.function
     }
@@ -123,7 +123,7 @@ impl<F: Preconditioned> QuasiNewton<F> {
         self.certified.map_or(self.at.x, |(point, _)| point)
     }
 
-    /// One step. Returns its cost in passes.
+    /// Takes one step. Returns its cost in passes.
     fn step(&mut self) -> f64 {
         let mut passes = self.begin();
         if self.at.stalled {
@@ -179,7 +179,7 @@ impl<F: Preconditioned> QuasiNewton<F> {
         passes
     }
 
-    /// Value, margins, gradient and certificate at the start. Returns the cost in passes.
+    /// Computes value, margins, gradient and certificate at the start. Returns the cost in passes.
     fn begin(&mut self) -> f64 {
         if std::mem::replace(&mut self.seen, true) {
             return 0.0;
@@ -190,13 +190,13 @@ impl<F: Preconditioned> QuasiNewton<F> {
         1.0
     }
 
-    /// The certificate, if there is one for nothing.
+    /// Computes the certificate, if it costs no pass.
     fn prove(&mut self) {
         let Descent { function, x, gradient, objective, certificate, .. } = &mut self.at;
         *certificate = function.certificate(x, *objective, gradient);
     }
 
-    /// The matrix to begin with, at the current point, with all pairs forgotten. Returns what it cost in passes.
+    /// Computes the first matrix at the current point, and drops all pairs. Returns the cost in passes.
     fn renew(&mut self) -> f64 {
         let (matrix, passes) = self.at.function.preconditioner(&self.at.z);
         self.factor = Cholesky::with_ridge(&matrix, self.at.x.len()).ok();
@@ -205,8 +205,8 @@ impl<F: Preconditioned> QuasiNewton<F> {
         passes
     }
 
-    /// Walks along the step until the place is [`good`], on the margins alone: by secants of the slope, which rises and is
-    /// `full` at the full step. False if there is no such place.
+    /// Line search until the point is [`good`], on the margins alone, by secants of the slope. The slope increases along the
+    /// step and is `full` at the full step. Returns false if there is no such point.
     fn search(&mut self, from: &Place, slope: f64, full: f64) -> bool {
         let at = &mut self.at;
         let highest = at.objective + at.slack();
@@ -234,20 +234,21 @@ impl<F: Preconditioned> QuasiNewton<F> {
     }
 }
 
-/// Whether a step may end where the slope is `here`: it has fallen to half the first, and the objective has not risen. On the
-/// way down that is sure, whatever its rounding; beyond the least it may have risen again.
+/// Whether a step may end at a point with slope `here`: the slope has fallen to half the first one, and the objective has not
+/// increased. While the slope is negative the objective decreases for sure, whatever its rounding. Beyond the minimum it may
+/// have increased again.
 fn good(here: f64, slope: f64, value: f64, highest: f64) -> bool {
     here.abs() <= SLOPE * slope.abs() && (here <= 0.0 || value <= highest)
 }
 
-/// How much farther the secant through the slope at the start and here, both falling, vanishes: four times at most, and where
-/// the slope does not rise.
+/// The factor to the zero of the secant through the slopes at the start and here, both negative. It is at most four, and four
+/// if the slope does not increase.
 fn beyond(slope: f64, here: f64) -> f64 {
     let ratio = slope / (slope - here);
     if ratio >= 1.0 { ratio.min(GROWTH) } else { GROWTH }
 }
 
-/// Where the secant through two slopes of different sign vanishes, a tenth of the interval inside it at least.
+/// The zero of the secant through two slopes of different sign, at least a tenth of the interval away from both ends.
 fn between((low, falls): (f64, f64), (high, rises): (f64, f64)) -> f64 {
     let share = falls / (falls - rises);
     let share = if share.is_finite() { share.clamp(0.1, 0.9) } else { 0.5 };
@@ -255,12 +256,12 @@ fn between((low, falls): (f64, f64), (high, rises): (f64, f64)) -> f64 {
 }
 
 impl<F: Preconditioned> Iterative for QuasiNewton<F> {
-    /// One step, whatever it costs.
+    /// Takes one step, whatever its cost.
     fn advance(&mut self, _: f64) -> f64 {
         self.step()
     }
 
-    /// Where the proof costs passes it is that of a point beside the run, so that the run is the same whether or not it is asked for.
+    /// If the certificate costs passes, it is computed at a copy of the point, so that the run is the same with and without it.
     fn certify(&mut self) -> Certificate {
         self.begin();
         let Descent { function, x, z, certificate, .. } = &mut self.at;

@@ -2,7 +2,7 @@
 
 use super::{TwiceDifferentiable, dot};
 
-/// Products in one Newton step, at most.
+/// Largest number of products in one Newton step.
 const PRODUCTS: usize = 200;
 
 /// The vectors of the conjugate gradients.
@@ -29,26 +29,26 @@ pub(super) struct Quadratic<'m> {
     pub(super) gradient: &'m [f64],
     /// The preconditioner `M`, diagonal.
     pub(super) diagonal: &'m [f64],
-    /// `||w||_M` at most; infinite for no limit.
+    /// Largest `||w||_M`; infinite for no limit.
     pub(super) radius: f64,
 }
 
-/// What a solved system promises.
+/// The predictions of a solved system.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Promise {
     /// `g.w < 0`
     pub(super) slope: f64,
-    /// `-g.w - w'Hw/2`: the decrease of the model.
+    /// The decrease of the quadratic model, `-g.w - w'Hw/2`.
     pub(super) decrease: f64,
     /// `||w||_M`
     pub(super) length: f64,
-    /// Whether the step ended at the boundary of the region.
+    /// Whether the step ended at the boundary of the trust region.
     pub(super) bounded: bool,
     pub(super) passes: f64,
 }
 
 impl System {
-    /// For so many margins and variables.
+    /// Vectors for the given numbers of margins and variables.
     pub(super) fn new(margins: usize, variables: usize) -> Self {
         let (of_variables, of_margins) = (vec![0.0; variables], vec![0.0; margins]);
         System {
@@ -128,7 +128,7 @@ impl System {
     }
 }
 
-/// The `a >= 0` with `||w + a p||_M = radius`, in a form that does not cancel.
+/// The `a >= 0` with `||w + a p||_M = radius`, computed without cancellation.
 fn to_the_boundary(w: &[f64], p: &[f64], m: &[f64], radius: f64) -> f64 {
     let (mut ww, mut wp, mut pp) = (0.0, 0.0, 0.0);
     for ((w, p), m) in w.iter().zip(p).zip(m) {

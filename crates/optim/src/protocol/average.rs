@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Which of its points a stochastic method returns.
+/// Which average of its iterates a stochastic method returns.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub enum Average {
     /// The last one.
@@ -83,7 +83,7 @@ impl RunningMean {
         }
     }
 
-    /// The mean; nothing before the first point that counts.
+    /// The mean; `None` before the first point with a positive weight.
     pub fn mean(&self) -> Option<&[f64]> {
         (self.weight > 0.0).then_some(self.mean.as_slice())
     }

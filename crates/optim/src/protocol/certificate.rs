@@ -25,7 +25,7 @@ pub enum Certificate {
     },
     /// Nothing is proved.
     Uncertified {
-        /// Objective at the point, where it can be had.
+        /// Objective at the point, if it is known.
         objective: Option<f64>,
     },
 }

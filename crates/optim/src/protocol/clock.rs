@@ -6,7 +6,7 @@ use super::{Report, Stop};
 
 /// Seconds since an arbitrary origin. Only differences of two readings have a meaning.
 pub trait Clock {
-    /// A reading; never less than the one before.
+    /// The current reading, which never decreases.
     fn seconds(&self) -> f64;
 }
 
@@ -37,7 +37,7 @@ pub struct Budget<C = Wall> {
 }
 
 impl Budget {
-    /// The limits of `stop`, from now on.
+    /// Starts a budget with the limits of `stop`, measured from now on.
     pub fn new(stop: Stop) -> Self {
         Budget::by(Wall::start(), stop)
     }
@@ -73,7 +73,7 @@ impl<C: Clock> Budget<C> {
         all
     }
 
-    /// What was spent so far: nothing at first.
+    /// The sum of all reports so far; `None` at first.
     pub fn spent(&self) -> Option<&Report> {
         self.spent.as_ref()
     }

@@ -2,19 +2,19 @@
 
 use super::Certificate;
 
-/// A run that stands above its best certificate by this many times its own scale may have diverged.
+/// A run may have diverged if it is worse than its best certificate by more than this many times its scale.
 const FAR: f64 = 10.0;
-/// It has if it came there by so many rises in a row.
+/// It has diverged if it has also become worse this many times in a row.
 const RISES: u32 = 3;
-/// The fraction of an objective that the rounding of a long sum may change.
+/// Relative change of an objective that rounding of a long sum may cause.
 const ROUNDING: f64 = 1e-10;
 
-/// What a certificate says about where the point stands among others.
+/// The number by which certificates are compared.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Rank {
-    /// An objective, which has no natural zero, or a bound on what is lost, which has.
+    /// Whether the number is an objective, which has no natural zero, or a bound, which has.
     objective: bool,
-    /// Smaller is better; the true number is between the two.
+    /// Smaller is better. The true number is between `low` and `high`.
     low: f64,
     high: f64,
 }
@@ -36,17 +36,17 @@ impl Rank {
 pub(super) struct Guard {
     lower_bound: Option<f64>,
     first: Option<Rank>,
-    /// Of the smallest upper end.
+    /// The smallest upper end so far.
     best: f64,
     last: Option<Rank>,
-    /// What the run was seen to move by, or to have before it.
+    /// The scale of the run: the largest of the first gap, the first change and the decrease so far.
     scale: f64,
     rises: u32,
     lost: bool,
 }
 
 impl Guard {
-    /// Takes a certificate into account: true if the point is the best so far.
+    /// Records a certificate. Returns true if the point is the best so far.
     pub(super) fn see(&mut self, certificate: &Certificate) -> bool {
         let mut possible = 0.0;
         if let Certificate::Gap { lower_bound, .. } = *certificate {
@@ -90,7 +90,8 @@ impl Guard {
         self.lost || self.last.is_some_and(|last| last.high > self.best)
     }
 
-    /// Whether what ranks the points is known no longer, or has left its scale for good.
+    /// Whether the number by which points are compared is no longer finite, or has exceeded its scale over several
+    /// certificates.
     pub(super) fn diverged(&self) -> bool {
         let Some(last) = self.last else { return self.lost };
         let visible = ROUNDING * if last.objective { self.best.abs() } else { 0.0 };
@@ -151,7 +152,7 @@ mod tests {
         }
     }
 
-    /// The first gap says what there was to gain: a rise within it is none that counts.
+    /// The first gap bounds the possible decrease, so that an increase below it is not divergence.
     #[test]
     fn a_gap_gives_the_scale() {
         let gaps = |first: f64| {
@@ -164,7 +165,8 @@ mod tests {
         assert_eq!(gaps(2.0), None);
     }
 
-    /// Where objectives cannot be compared the proved bounds are; a rise within their error is none.
+    /// Without objectives, points are compared by their proved bounds. An increase within the error of the bounds is not
+    /// divergence.
     #[test]
     fn residuals_are_compared_up_to_their_error() {
         let norms = [1.0, 4.0, 8.0, 12.0, 16.0];

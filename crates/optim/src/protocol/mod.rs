@@ -22,17 +22,17 @@ use serde::{Deserialize, Serialize};
 /// Ending without convergence is not an error: the point and its certificate are returned in every case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Status {
-    /// The certificate met the tolerance.
+    /// The certificate is within the tolerance.
     Converged,
     /// `max_passes` were done.
     PassLimit,
     /// `max_seconds` were over.
     TimeLimit,
-    /// The method cannot move on in floating point.
+    /// No progress is possible in floating point.
     Stalled,
     /// The remaining suboptimality is the noise of a stochastic method at its step size.
     NoiseFloor,
-    /// The objective blew up; the best point seen was restored.
+    /// The objective diverged; the best point so far was restored.
     Diverged,
     /// The observer asked to stop.
     Stopped,
@@ -57,16 +57,16 @@ impl std::fmt::Display for Status {
     }
 }
 
-/// The account of a run.
+/// The summary of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Report {
     /// How it ended.
     pub status: Status,
-    /// What is proved about the returned point.
+    /// The certificate of the returned point.
     pub certificate: Certificate,
     /// Passes over the data.
     pub passes: f64,
-    /// Evaluations of the method's own oracle.
+    /// Number of evaluations of the method's oracle.
     pub oracle_calls: u64,
     /// Seconds spent in the method itself; certificates and observers are not counted.
     pub seconds: f64,
@@ -91,6 +91,6 @@ impl std::fmt::Display for Report {
 pub struct Solution<S> {
     /// The final state. Passed as the `start` of another run, on this problem or a similar one, it is a warm start.
     pub state: S,
-    /// The account of the run.
+    /// The summary of the run.
     pub report: Report,
 }

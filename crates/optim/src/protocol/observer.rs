@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Certificate;
 
-/// A row of the record of a run.
+/// The state of a run at a check.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
     /// Passes over the data so far.
@@ -15,7 +15,7 @@ pub struct Progress {
     pub oracle_calls: u64,
     /// Seconds spent in the method itself; certificates and observers are not counted.
     pub seconds: f64,
-    /// What is proved about the current point.
+    /// The certificate of the current point.
     pub certificate: Certificate,
 }
 
@@ -59,7 +59,7 @@ impl<M: ?Sized, A: Observer<M>, B: Observer<M>> Observer<M> for (A, B) {
     const WATCHES: bool = A::WATCHES || B::WATCHES;
     const POLLS: bool = A::POLLS || B::POLLS;
 
-    /// Both see every row, also the one at which the first asks to stop.
+    /// Both observers receive every check, also the one at which the first asks to stop.
     fn observe(&mut self, progress: &Progress, method: &M) -> ControlFlow<()> {
         let first = self.0.observe(progress, method);
         let second = self.1.observe(progress, method);
@@ -73,7 +73,7 @@ impl<M: ?Sized, A: Observer<M>, B: Observer<M>> Observer<M> for (A, B) {
     }
 }
 
-/// The record of a run.
+/// An observer that stores the history of a run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Trace {
     /// One row per check. The first is from before the first step.

@@ -40,7 +40,7 @@ pub trait Iterative {
         CertificateCost::Passes
     }
 
-    /// Evaluations of the method's own oracle so far.
+    /// Number of evaluations of the method's oracle so far.
     fn oracle_calls(&self) -> u64 {
         0
     }
@@ -48,7 +48,7 @@ pub trait Iterative {
     /// Stores the current point as the best so far. Only methods whose points can become worse need it.
     fn keep(&mut self) {}
 
-    /// Goes back to the remembered point.
+    /// Returns to the stored point.
     fn restore(&mut self) {}
 
     /// Whether the run returns the best certified point rather than the last one. Methods whose points can become worse need
@@ -100,7 +100,7 @@ pub fn run_by<M: Iterative, O: Observer<M>>(
     Ok(drive(&mut Watched { method, observer }, attention, stop, clock))
 }
 
-/// A method and its observer, without their types: the loop is compiled once.
+/// A method and its observer as one trait object, so that the loop is compiled only once.
 trait Driven {
     fn advance(&mut self, passes: f64) -> f64;
     fn certify(&mut self) -> Certificate;
@@ -114,7 +114,7 @@ trait Driven {
     fn poll(&mut self) -> ControlFlow<()>;
 }
 
-/// What the observer wants to see.
+/// Which calls the observer wants.
 #[derive(Clone, Copy)]
 struct Attention {
     watches: bool,
@@ -159,7 +159,7 @@ impl<M: Iterative, O: Observer<M>> Driven for Watched<'_, M, O> {
     }
 }
 
-/// A method may count its passes in fractions that do not add up exactly: so few passes are nothing.
+/// Passes below this number are rounding errors: a method may count its passes in fractions.
 const NOTHING: f64 = 1e-9;
 
 fn drive(
@@ -265,7 +265,7 @@ fn drive(
     Report { status, certificate, passes, oracle_calls: method.oracle_calls(), seconds }
 }
 
-/// Certifies the current point, and remembers it if it is the best so far.
+/// Certifies the current point, and stores it if it is the best so far.
 fn see(method: &mut dyn Driven, guard: &mut Guard) -> Certificate {
     let certificate = method.certify();
     if guard.see(&certificate) {

@@ -1,4 +1,4 @@
-//! When a run ends, and how often it computes a certificate.
+//! The stopping rule of a run, and the cadence of its certificates.
 
 use fenchel_linalg::Invalid;
 use serde::{Deserialize, Serialize};
@@ -9,8 +9,8 @@ use super::Certificate;
 ///
 /// | field | default | unit |
 /// |---|---|---|
-/// | `absolute` | 1e-12 | of the certificate's value (nats for log losses) |
-/// | `relative` | 1e-4 | of `\|objective\|` |
+/// | `absolute` | 1e-12 | unit of the certificate (nats for log losses) |
+/// | `relative` | 1e-4 | fraction of `\|objective\|` |
 /// | `max_passes` | 1000 | passes over the data |
 /// | `max_seconds` | none | wall-clock seconds, checks included |
 /// | `check` | [`Cadence::Adaptive`] | passes between certificates |
@@ -90,7 +90,7 @@ impl Stop {
         }
     }
 
-    /// The certificate value that ends the run at this objective.
+    /// The largest value of a certificate that ends the run at this objective.
     pub fn tolerance(&self, objective: Option<f64>) -> f64 {
         match objective {
             Some(objective) => self.absolute.max(self.relative * objective.abs()),
@@ -98,7 +98,7 @@ impl Stop {
         }
     }
 
-    /// Whether a certificate of about this value may end the run, as far as the objective is known by an earlier one.
+    /// Whether a certificate of about this value may end the run. The objective is taken from an earlier certificate.
     pub(super) fn may_be_met(&self, guess: f64, known: &Certificate) -> bool {
         guess < f64::INFINITY && guess <= self.tolerance(known.objective().or(Some(f64::INFINITY)))
     }
@@ -145,7 +145,7 @@ pub enum Cadence {
     Adaptive,
 }
 
-/// The last two certificates: what [`Cadence::Adaptive`] extrapolates from.
+/// The last two certificates, from which [`Cadence::Adaptive`] extrapolates.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Pace {
     last: Option<Seen>,
@@ -163,7 +163,7 @@ impl Pace {
         self.before = self.last.replace(Seen { passes, value });
     }
 
-    /// Passes until the next check.
+    /// Number of passes until the next check.
     pub(super) fn ahead(&self, cadence: Cadence, passes: f64, tolerance: f64) -> f64 {
         match cadence {
             Cadence::Every(passes) => passes,
@@ -178,7 +178,7 @@ impl Pace {
         }
     }
 
-    /// Linear convergence is a straight line of `log(value)` over passes.
+    /// The passes at which the tolerance is met by linear convergence, for which `log(value)` is a straight line over passes.
     fn predicted(&self, tolerance: f64) -> Option<f64> {
         let Seen { passes: from, value: high } = self.before?;
         let Seen { passes: to, value: low } = self.last?;
