@@ -12,7 +12,7 @@ use crate::say::say;
 pub(crate) enum Scheme {
     /// No restriction
     Any,
-    /// I-X only behind B-X or I-X
+    /// I-X only directly after B-X or I-X
     Bio,
     /// B, I, E for longer chunks, S for single tokens
     Iobes,

@@ -19,17 +19,17 @@ pub(crate) struct Arguments {
     /// The labelled text; - or nothing for standard input
     #[arg(default_value = "-", hide_default_value = true)]
     file: String,
-    /// Show a table by label as well
+    /// Also show a table with one row per label
     #[arg(long)]
     labels: bool,
-    /// The form of the text [default: columns if the model has templates]
+    /// The format of the text [default: columns if the model has templates]
     #[arg(long, value_enum)]
     format: Option<Format>,
     #[command(flatten)]
     templates: Templates,
     #[command(flatten)]
     columns: Columns,
-    /// Hold the labelling to a scheme
+    /// Allow only labellings of a scheme
     #[arg(long, value_enum, default_value_t = Scheme::Any)]
     scheme: Scheme,
     /// Number of threads [default: all]

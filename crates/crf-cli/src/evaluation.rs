@@ -31,7 +31,7 @@ impl Default for Evaluation {
 }
 
 impl Evaluation {
-    /// Adds a sequence, which has tokens.
+    /// Adds a sequence of at least one token.
     pub(crate) fn add(&mut self, truth: &[&str], predicted: &[&str]) {
         for counts in [&mut self.chunks, &mut self.strict] {
             counts.add(truth, predicted).expect("labellings of one sequence");

@@ -6,7 +6,7 @@ use fenchel_optim::model::ModelError;
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
-    /// A text that does not have the form of its format, in the form that editors jump to.
+    /// A text with an error of format. The message has the form that editors can jump to.
     #[error("{file}:{line}:{column}: {reason}")]
     Text { file: String, line: u64, column: u64, reason: String },
     /// A file that cannot be read or written.
@@ -21,10 +21,10 @@ pub(crate) enum Failure {
     /// A training that diverged.
     #[error("{report}; nothing was saved")]
     Diverged { report: String },
-    /// A training that ended with weights of no use.
+    /// A training that ended with useless weights.
     #[error("{report}; the objective without weights is {without:.3}, so nothing was saved")]
     Useless { report: String, without: f64 },
-    /// Options that do not go together.
+    /// Options that cannot be combined.
     #[error("{0}")]
     Usage(String),
     #[error(transparent)]
@@ -38,7 +38,7 @@ impl Failure {
         Failure::File { file: file.into(), reason: reason.to_string() }
     }
 
-    /// What went wrong in a file, with its name.
+    /// An error in a file, with its name.
     pub(crate) fn crf(file: &str, error: fenchel_crf::Error) -> Self {
         match error {
             fenchel_crf::Error::Format { line, column, reason } => {

@@ -10,29 +10,29 @@ use fenchel_datasets::{ConllOptions, ConllReader, Encoding, Sentence, decompress
 
 use crate::Failure;
 
-/// The form of the text.
+/// The format of the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// A label, then attributes, with tabs between
+    /// A label, then attributes, separated by tabs
     Crfsuite,
-    /// Columns between blanks; attributes are made by templates
+    /// Columns separated by blanks; templates make the attributes
     Conll,
-    /// The ten columns of CoNLL-U between tabs, the label being the universal part of speech; attributes are made by templates
+    /// The ten columns of CoNLL-U separated by tabs; the label is the universal part of speech; templates make the attributes
     Conllu,
 }
 
 /// Lists of templates that come with the tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Preset {
-    /// The 19 of CRFsuite's chunking example over columns word and part of speech; nothing beyond the ends
+    /// The 19 templates of CRFsuite's chunking example for the columns word and part of speech; no attributes beyond the ends
     Chunking,
-    /// The same with a symbol beyond the ends, as the papers count
+    /// The same with a symbol beyond the ends, as in the papers
     ChunkingEnds,
-    /// 20 for named entities over the same columns
+    /// 20 templates for named entities for the same columns
     Ner,
 }
 
-/// How to read columns. All columns count from 0.
+/// Options for reading columns. All columns count from 0.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct Columns {
     /// The column of the label, from 0 [default: the last; 3 in CoNLL-U]
@@ -44,7 +44,7 @@ pub(crate) struct Columns {
 }
 
 impl Columns {
-    /// The column of the label, where one is asked for or the format has one.
+    /// The column of the label, from the option or from the format.
     pub(crate) fn label_column(&self, format: Option<Format>) -> Option<usize> {
         self.label_column.or((format == Some(Format::Conllu)).then_some(ConllOptions::UPOS))
     }
@@ -53,16 +53,16 @@ impl Columns {
 /// The templates of a command line.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct Templates {
-    /// Templates in the language of CRF++, for columns
+    /// File of templates in the syntax of CRF++, for columns
     #[arg(long, value_name = "FILE", conflicts_with = "template_preset")]
     template: Option<String>,
-    /// Templates that come with the tool, for columns
+    /// Templates that are part of the tool, for columns
     #[arg(long, value_name = "NAME")]
     template_preset: Option<Preset>,
 }
 
 impl Templates {
-    /// The file that holds them, if one does.
+    /// The file of the templates, if there is one.
     pub(crate) fn file(&self) -> Option<&Path> {
         self.template.as_deref().map(Path::new)
     }
@@ -89,20 +89,20 @@ impl Templates {
     }
 }
 
-/// Everything that it takes to read sequences.
+/// All settings for reading sequences.
 #[derive(Debug, Clone)]
 pub(crate) struct Recipe {
-    /// With templates the text is in columns.
+    /// The templates; if there are any, the text is in columns.
     template: Option<Template>,
     columns: Columns,
-    /// The form that was asked for.
+    /// The format given by the user.
     format: Option<Format>,
     /// Whether every token must have a label.
     labelled: bool,
 }
 
 impl Recipe {
-    /// Without a format, templates decide: with them the text is in columns.
+    /// If no format is given, the text is in columns if there are templates.
     pub(crate) fn new(
         format: Option<Format>,
         template: Option<Template>,
@@ -120,7 +120,7 @@ impl Recipe {
         Ok(Recipe { template, columns: columns.clone(), format, labelled })
     }
 
-    /// What stands between the columns of the text.
+    /// The separator of the columns of the text.
     pub(crate) fn gap(&self) -> char {
         if self.format == Some(Format::Conllu) { '\t' } else { ' ' }
     }
@@ -129,7 +129,8 @@ impl Recipe {
         self.columns.label_column(self.format).unwrap_or(width.saturating_sub(1))
     }
 
-    /// Whether sentences of so many columns have what the templates and the label need; else a column, from 0, and why not.
+    /// Checks that sentences with this many columns have those of the templates and of the label. The error has a column, from
+    /// 0, and the reason.
     fn check_columns(&self, template: &Template, width: usize) -> Result<(), (usize, String)> {
         let (needed, label) = (template.columns(), self.label_column(width));
         if width < needed {
@@ -153,7 +154,7 @@ impl Recipe {
     }
 }
 
-/// A sequence with, for columns, its cells, and the line of its first token.
+/// A sequence, the line of its first token, and its cells if the text is in columns.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Entry {
     pub(crate) instance: Instance,
@@ -253,14 +254,15 @@ impl Source {
     }
 }
 
-/// Why a text without a single attribute is no text of CRFsuite, if its labels say so: without tabs a whole line is a label.
+/// The reason why a text without any attribute is not in CRFsuite's format, if its labels show it: without tabs a whole line is
+/// a label.
 pub(crate) fn not_crfsuite<'l>(mut labels: impl Iterator<Item = &'l str>) -> Option<&'static str> {
     const REASON: &str = "no attributes: CRFsuite's text has tabs, and columns need a model with \
                           templates, --template FILE or --template-preset NAME";
     labels.any(|label| label.contains(' ')).then_some(REASON)
 }
 
-/// Reads all sequences of a file that must have one.
+/// Reads all sequences of a file, which must have at least one.
 pub(crate) fn read_all(file: &str, recipe: &Recipe) -> Result<Vec<Instance>, Failure> {
     let mut source = Source::open(file, recipe)?;
     let mut all = Vec::new();
@@ -294,7 +296,7 @@ pub(crate) fn open_columns(
     Ok(ConllReader::new(open_form(file, format)?, ConllOptions { encoding, ..form }))
 }
 
-/// A text of the form asked for; without one it must not begin as CoNLL-U does, which neither columns nor attributes do.
+/// Opens a text of the given format. If none is given, the text must not begin like CoNLL-U.
 fn open_form(file: &str, format: Option<Format>) -> Result<Text, Failure> {
     let mut text = open_text(file)?;
     if format.is_some() {
@@ -331,7 +333,7 @@ fn begins_universal(comments: &[u8], token: &[u8]) -> bool {
         && if plain { comments.contains(&b'#') } else { number }
 }
 
-/// A text without the byte order mark that some editors write first.
+/// The text without the byte order mark that some editors write first.
 fn open_text(file: &str) -> Result<Text, Failure> {
     let failed = |error| Failure::file(shown(file), error);
     let mut text = match file {
@@ -353,7 +355,7 @@ fn from_latin1(text: Text) -> Text {
 
 struct Latin1 {
     text: Text,
-    /// The second byte of a character whose first one filled the buffer.
+    /// The second byte of a character whose first byte filled the buffer.
     second: Option<u8>,
 }
 

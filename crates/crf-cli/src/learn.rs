@@ -27,7 +27,7 @@ use parameters::{Limit, Parameters};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// Where to save the model, - for standard output; without it nothing is saved
+    /// Where to save the model; - is standard output; without this option the model is not saved
     #[arg(short, long, value_name = "MODEL")]
     model: Option<PathBuf>,
     /// What trains
@@ -42,16 +42,16 @@ pub(crate) struct Arguments {
     /// Weight of the l1 norm, as in CRFsuite
     #[arg(long, value_name = "X", allow_hyphen_values = true)]
     c1: Option<f64>,
-    /// Leave out attributes that occur fewer times
+    /// Leave out attributes that occur fewer than this many times
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     min_frequency: Option<u32>,
-    /// Weights for the pairs of attribute and label and the transitions that occur: CRFsuite's default, and ours
+    /// Only pairs of attribute and label, and transitions, that occur have weights: the default here and in CRFsuite
     #[arg(long, conflicts_with = "all_pairs")]
     observed: bool,
     /// Weights for all pairs
     #[arg(long)]
     all_pairs: bool,
-    /// Give every token a bias, the first and the last one weights of their own; CRFsuite has none of these
+    /// Give every token a bias, and the first and the last token weights of their own; CRFsuite has none of these
     #[arg(long)]
     bias: bool,
     /// End when the duality gap is at most this fraction of the objective [default: 1e-4]
@@ -67,7 +67,7 @@ pub(crate) struct Arguments {
     /// Memory that SDCA may take for its marginals, in bytes, or with the suffix K, M or G; none for no limit [default: 4G]
     #[arg(long, value_name = "BYTES", allow_hyphen_values = true)]
     max_memory: Option<Limit>,
-    /// Seed of the visits of SDCA
+    /// Seed of the random order of SDCA
     #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
     seed: u64,
     /// Number of threads [default: all]
@@ -98,11 +98,11 @@ pub(crate) struct Arguments {
     /// Write the messages to this file as well
     #[arg(short = 'l', long, value_name = "FILE")]
     log_to_file: Option<PathBuf>,
-    /// A parameter by CRFsuite's name: c1, c2, feature.minfreq, feature.possible_states, feature.possible_transitions,
+    /// A parameter with its name in CRFsuite: c1, c2, feature.minfreq, feature.possible_states, feature.possible_transitions,
     /// max_iterations, epsilon
     #[arg(short = 'p', long = "set", value_name = "NAME=VALUE")]
     parameters: Vec<String>,
-    /// The form of the text [default: crfsuite, columns with templates]
+    /// The format of the text [default: crfsuite; columns if there are templates]
     #[arg(long, value_enum)]
     format: Option<Format>,
     #[command(flatten)]
@@ -112,7 +112,7 @@ pub(crate) struct Arguments {
     /// Show nothing
     #[arg(short, long)]
     quiet: bool,
-    /// Labelled texts, plain or compressed; - or nothing for standard input
+    /// Labelled texts, plain or compressed; - or no file is standard input
     #[arg(default_value = "-", hide_default_value = true)]
     files: Vec<String>,
 }
@@ -219,7 +219,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     Ok(if interrupted() { ExitCode::from(130) } else { ExitCode::SUCCESS })
 }
 
-/// Refuses to write over a text that is read.
+/// Refuses to overwrite a text that is an input.
 fn check_outputs(arguments: &Arguments) -> Result<(), Failure> {
     let Arguments { files, dev, model, log_to_file: log, resume, .. } = arguments;
     let texts = files.iter().chain(dev).filter(|file| *file != "-").map(Path::new);
@@ -258,7 +258,7 @@ fn close(checkpoints: Option<Checkpoints>, display: &Display, saved: &str) {
     }
 }
 
-/// What is trained on, and how.
+/// The first lines of the output: the data and the method.
 fn heading(corpus: &Corpus, estimator: &Crf, start: Option<&Start>) -> Result<String, Failure> {
     let primal = matches!(start, Some(Start::Checkpoint(at)) if at.duals.is_none());
     let method = match estimator.resolved(corpus)? {
@@ -342,7 +342,7 @@ fn read_corpus(files: &[String], recipe: &Recipe, min_frequency: u32) -> Result<
     finish(builder, min_frequency)
 }
 
-/// The corpus, if it is one of attributes.
+/// Makes the corpus, which must have attributes.
 fn finish(builder: CorpusBuilder, min_frequency: u32) -> Result<Corpus, Failure> {
     let corpus = builder.finish(min_frequency)?;
     match input::not_crfsuite(corpus.labels.iter()).filter(|_| corpus.attributes.is_empty()) {

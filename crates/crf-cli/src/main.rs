@@ -41,7 +41,7 @@ enum Command {
     Tag(Box<tag::Arguments>),
     /// Compare predicted labels with true ones: accuracy, chunk precision, recall and F1
     Eval(eval::Arguments),
-    /// Show what a model holds: counts, its certificate, its largest weights
+    /// Show the content of a model: counts, its certificate, its largest weights
     Dump(dump::Arguments),
 }
 
@@ -65,9 +65,9 @@ fn main() -> ExitCode {
     }
 }
 
-/// Sets the number of threads of everything that runs in parallel.
+/// Sets the number of threads for all parallel work.
 fn use_threads(threads: Option<usize>) -> Result<(), Failure> {
-    /// More would be started for minutes.
+    /// Largest number of threads. Starting more would take minutes.
     const MOST: usize = 4096;
     let Some(threads) = threads else { return Ok(()) };
     if threads > MOST {

@@ -49,7 +49,7 @@ impl Target {
 /// The checkpoint file beside the model, from which an interrupted training can continue.
 pub(crate) struct Checkpoints {
     path: PathBuf,
-    /// The model, whose mode is that of the checkpoint.
+    /// The model file, whose mode the checkpoint gets.
     model: PathBuf,
     every: Duration,
     last: Instant,
@@ -92,7 +92,7 @@ impl Checkpoints {
         }
     }
 
-    /// After the model is saved.
+    /// Removes the checkpoint after the model is saved.
     pub(crate) fn remove(&self) {
         let _ = std::fs::remove_file(&self.path);
     }

@@ -36,7 +36,7 @@ impl Display {
         Display { bar, quiet, sequences: sequences as f64, tolerance, from: None, held_out: None }
     }
 
-    /// A line of text above the bar.
+    /// Prints a line of text above the bar.
     pub(crate) fn say(&self, line: &str) {
         match &self.bar {
             Some(bar) => {
@@ -93,7 +93,7 @@ impl Display {
     }
 }
 
-/// A sum with three decimals, or as a power of ten where that would be longer than its column.
+/// A number with three decimals, or in scientific notation if that would not fit into its column.
 fn number(value: f64) -> String {
     if value.abs() < 1e10 { format!("{value:.3}") } else { format!("{value:.6e}") }
 }

@@ -8,7 +8,7 @@ use std::sync::Mutex;
 
 use crate::Failure;
 
-/// Where lines are written as well: the file of `learn --log-to-file`.
+/// The file of `learn --log-to-file`, which receives all lines too.
 static LOG: Mutex<Option<File>> = Mutex::new(None);
 
 /// Writes a line. If the reader has gone away (`2>&1 | head`), the line is lost and the program continues.
@@ -17,7 +17,7 @@ pub(crate) fn say(line: impl Display) {
     note(line);
 }
 
-/// Writes a line to the log alone.
+/// Writes a line to the log only.
 pub(crate) fn note(line: impl Display) {
     if let Ok(mut log) = LOG.lock()
         && let Some(file) = log.as_mut()
@@ -26,7 +26,7 @@ pub(crate) fn note(line: impl Display) {
     }
 }
 
-/// How a log begins; the arguments follow.
+/// The beginning of a log; the arguments follow.
 const HEAD: &str = "fenchel-crf learn";
 
 /// Writes all further lines to this file too. A file that does not begin as a log is not overwritten: CRFsuite's `-l` takes no

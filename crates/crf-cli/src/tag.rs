@@ -16,34 +16,34 @@ pub(crate) struct Arguments {
     /// The model
     #[arg(short, long, value_name = "MODEL")]
     model: PathBuf,
-    /// The text; - or nothing for standard input
+    /// The text; - or no file is standard input
     #[arg(default_value = "-", hide_default_value = true)]
     file: String,
-    /// Write the label of the text before the predicted one
+    /// Write the label of the input before the predicted one
     #[arg(short, long)]
     reference: bool,
     /// Write the probability of each labelling before it
     #[arg(short, long)]
     probability: bool,
-    /// Write the probability of each predicted label behind it
+    /// Write the probability of each predicted label after it
     #[arg(short = 'i', long)]
     marginal: bool,
-    /// Write the probabilities of all labels behind each predicted one
+    /// Write the probabilities of all labels after each predicted one
     #[arg(short = 'l', long)]
     marginal_all: bool,
     /// Write the N most probable labellings, with probabilities
     #[arg(long, value_name = "N", allow_negative_numbers = true, conflicts_with_all = ["marginal", "marginal_all", "test"])]
     k_best: Option<usize>,
-    /// Hold the labelling to a scheme
+    /// Allow only labellings of a scheme
     #[arg(long, value_enum, default_value_t = Scheme::Any)]
     scheme: Scheme,
-    /// Compare with the labels of the text at the end
+    /// At the end, compare with the labels of the input
     #[arg(short, long)]
     test: bool,
     /// Write no labels
     #[arg(short, long)]
     quiet: bool,
-    /// The form of the text [default: columns if the model has templates]
+    /// The format of the text [default: columns if the model has templates]
     #[arg(long, value_enum)]
     format: Option<Format>,
     #[command(flatten)]
@@ -149,7 +149,7 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// `behind` is what follows the label of a token.
+    /// `behind` returns the text after the label of a token.
     fn tokens(&self, labels: &[&str], behind: impl Fn(usize) -> String, text: &mut String) {
         if self.arguments.quiet {
             return;

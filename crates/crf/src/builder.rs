@@ -37,7 +37,7 @@ pub struct CorpusBuilder {
     attributes: Vocabulary,
     labels: Vocabulary,
     counts: Vec<u32>,
-    /// All entries, where those of a token end, the label of each token, and where the tokens of a sequence end.
+    /// All entries, the end of each token among them, the label of each token, and the end of each sequence among the tokens.
     entries: Vec<(u32, f64)>,
     tokens: Vec<usize>,
     y: Vec<u32>,
@@ -100,7 +100,7 @@ impl CorpusBuilder {
         self.sequences.is_empty()
     }
 
-    /// Makes the data set. Attributes that occur fewer than `min_frequency` times are left out; 0 and 1 keep all.
+    /// Makes the data set. Attributes that occur fewer than `min_frequency` times are left out; 0 and 1 keep all attributes.
     ///
     /// # Errors
     /// [`Error::Invalid`] without instances or with a single label.

@@ -21,12 +21,12 @@ pub enum Duals {
     Double(Vec<ChainMarginals<f64>>),
 }
 
-/// A training on its way.
+/// The state of a training in progress.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Checkpoint {
     /// The names and the current weights.
     pub model: CrfModel,
-    /// The dual variables, where the method has any.
+    /// The dual variables, if the method has any.
     pub duals: Option<Duals>,
 }
 
@@ -63,12 +63,12 @@ macro_rules! storage {
 storage!(f32, Single);
 storage!(f64, Double);
 
-/// Whether a file begins as a checkpoint does.
+/// Whether the beginning of a file is that of a checkpoint.
 pub fn is_checkpoint(start: &[u8]) -> bool {
     start.starts_with(MAGIC)
 }
 
-/// Dual variables that are written from where they are.
+/// Dual variables that are written without a copy.
 pub(crate) trait WriteDuals {
     fn write(&self, to: &mut dyn Write) -> io::Result<()>;
 }
@@ -172,7 +172,7 @@ impl Checkpoint {
     }
 }
 
-/// What is left to read. Every step answers `None` where the bytes end too early.
+/// The unread bytes. Every read returns `None` if there are too few.
 struct Bytes<'b>(&'b [u8]);
 
 impl<'b> Bytes<'b> {

@@ -7,7 +7,7 @@ use crate::Error;
 /// A token in numbers: attributes with their values, and the label.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Token<'a> {
-    /// Attributes `0..A` and values. One that occurs twice counts twice.
+    /// Attributes `0..A` and their values. An attribute that occurs twice counts twice.
     pub attributes: &'a [(u32, f64)],
     /// The label, `0..K`.
     pub label: u32,
@@ -34,16 +34,16 @@ pub struct Token<'a> {
 pub struct Dataset {
     attributes: usize,
     labels: usize,
-    /// Where the tokens of a sequence begin, and the end.
+    /// The start of each sequence among the tokens, and the end of the last.
     sequences: Vec<usize>,
-    /// Where the entries of a token begin, and the end.
+    /// The start of each token among the entries, and the end of the last.
     tokens: Vec<usize>,
-    /// Each entry's place in its sequence's list of distinct attributes.
+    /// For each entry, its position in the list of distinct attributes of its sequence.
     places: Vec<u32>,
     /// Values of the entries; empty while all are 1.
     values: Vec<f64>,
     y: Vec<u32>,
-    /// Where the distinct attributes of a sequence begin, and the end.
+    /// The start of each sequence's list of distinct attributes, and the end of the last.
     lists: Vec<usize>,
     /// Distinct attributes, in order of appearance in their sequence.
     distinct: Vec<u32>,
@@ -51,7 +51,7 @@ pub struct Dataset {
 }
 
 impl Dataset {
-    /// No sequences yet, for attributes `0..attributes` and labels `0..labels`.
+    /// An empty data set, for attributes `0..attributes` and labels `0..labels`.
     pub fn new(attributes: usize, labels: usize) -> Self {
         Dataset {
             attributes,
@@ -166,7 +166,7 @@ impl Dataset {
         self.places.len()
     }
 
-    /// Tokens of the longest sequence.
+    /// Number of tokens of the longest sequence.
     pub fn longest(&self) -> usize {
         self.longest
     }
@@ -237,7 +237,7 @@ impl<'a> Sequence<'a> {
         places.iter().enumerate().map(move |(i, &place)| (distinct[place as usize], value(i)))
     }
 
-    /// Places in the list of distinct attributes, and values (none if all are 1).
+    /// For each entry of a token, its position in the list of distinct attributes, and the values (empty if all are 1).
     #[inline(always)]
     pub(crate) fn entries(&self, token: usize) -> (&'a [u32], &'a [f64]) {
         let (from, to) =

@@ -9,7 +9,7 @@ use fenchel_optim::Refusal;
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// An argument that does not fit: shapes, ranges, NaN.
+    /// A bad argument: a wrong shape, a value out of range, NaN.
     #[error(transparent)]
     Invalid(#[from] Invalid),
     /// Inference on a chain failed: no labelling is allowed, or a score is not a number.
@@ -21,20 +21,20 @@ pub enum Error {
         /// Its number, from 0.
         sequence: usize,
     },
-    /// Something wrong with one of several sequences.
+    /// An error of one of several sequences.
     #[error("sequence {sequence}: {error}")]
     InSequence {
         /// Its number, from 0.
         sequence: usize,
-        /// What is wrong with it.
+        /// The error of the sequence.
         error: Box<Error>,
     },
-    /// Something wrong with one of several graphs.
+    /// An error of one of several graphs.
     #[error("graph {graph}: {error}")]
     InGraph {
         /// Its number, from 0.
         graph: usize,
-        /// What is wrong with it.
+        /// The error of the graph.
         error: Box<Error>,
     },
     /// A clique that does not fit its graph or its template.
@@ -48,12 +48,12 @@ pub enum Error {
     /// A combination that the method does not support, or a need of more memory than it may use. Nothing was allocated.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// A text that does not have the form of its format.
+    /// A text with an error of format.
     #[error("line {line}, column {column}: {reason}")]
     Format {
         /// Line, counted from 1.
         line: u64,
-        /// Where in the line, counted from 1.
+        /// The position in the line, counted from 1.
         column: u64,
         /// What was found and what was expected.
         reason: String,

@@ -12,7 +12,8 @@ use crate::{
     memory, single_precision_suffices,
 };
 
-/// Dense attributes and a weak penalty take thousands of passes; they are of few weights, and quick.
+/// Default limit of passes. Dense attributes with a weak penalty take thousands of passes, which are fast because there are few
+/// weights.
 const MAX_PASSES: f64 = 10_000.0;
 
 /// What trains a [`Crf`].
@@ -85,7 +86,7 @@ pub struct Crf {
     pub max_memory: Option<u64>,
     /// When to end.
     pub stop: Stop,
-    /// Seed of the visits of SDCA.
+    /// Seed of the random order of SDCA.
     pub seed: u64,
 }
 

@@ -51,7 +51,7 @@ pub enum Feature {
 }
 
 impl Feature {
-    /// Writes the attributes; `name` holds the parts of the key and is as before afterwards.
+    /// Writes the attributes. `name` holds the parts of the key, and is unchanged afterwards.
     fn push_to<'f>(&'f self, name: &mut Vec<&'f str>, instance: &mut Instance) {
         let before = name.len();
         match self {

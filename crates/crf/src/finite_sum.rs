@@ -151,7 +151,8 @@ impl FiniteSum for CrfFiniteSum<'_, '_> {
         log_z - truth
     }
 
-    /// An upper bound: the covariance of the features is at most their largest squared distance from the true ones.
+    /// An upper bound of the smoothness constant: the norm of the covariance of the features is at most their largest squared
+    /// distance from the true features.
     fn smoothness(&self, i: usize) -> f64 {
         self.smoothness[i]
     }

@@ -25,7 +25,7 @@ pub struct Instance {
     text: String,
     labels: Vec<Range<usize>>,
     attributes: Vec<(Range<usize>, f64)>,
-    /// Where the attributes of a token begin.
+    /// The start of each token among the attributes.
     starts: Vec<usize>,
 }
 
@@ -47,7 +47,7 @@ impl Instance {
         instance
     }
 
-    /// Forgets all tokens and keeps the memory.
+    /// Removes all tokens, and keeps the memory.
     pub fn clear(&mut self) {
         self.text.clear();
         self.labels.clear();
@@ -109,7 +109,7 @@ impl Instance {
         self.labels.iter().map(|range| &self.text[range.clone()])
     }
 
-    /// The attributes of a token, names and values.
+    /// The attributes of a token, as names and values.
     ///
     /// # Panics
     /// If there is no such token.
@@ -118,7 +118,7 @@ impl Instance {
         own.iter().map(|(range, value)| (&self.text[range.clone()], *value))
     }
 
-    /// The attributes of all tokens: where their names lie in [`text`](Self::text), and their values.
+    /// The attributes of all tokens: the range of each name in [`text`](Self::text), and the value.
     pub(crate) fn all_attributes(&self) -> &[(Range<usize>, f64)] {
         &self.attributes
     }
@@ -127,7 +127,7 @@ impl Instance {
         self.text.as_bytes()
     }
 
-    /// The numbers of the attributes of a token among all.
+    /// The range of the attributes of a token among all attributes.
     pub(crate) fn numbers(&self, token: usize) -> Range<usize> {
         let end = self.starts.get(token + 1).copied().unwrap_or(self.attributes.len());
         self.starts[token]..end

@@ -15,7 +15,7 @@ use crate::{Dataset, Error, Features, Support, Weights};
 pub(crate) struct Layout {
     labels: usize,
     attributes: usize,
-    /// Where the row of an attribute begins; three more rows for bias, begin and end; then the end.
+    /// The start of the row of each attribute, then of the three rows for bias, begin and end, and the end of the last row.
     starts: Vec<u32>,
     /// The label of each number in a row; empty with all features.
     columns: Vec<u32>,
@@ -126,7 +126,7 @@ impl Layout {
         weights
     }
 
-    /// The flat form of `weights`; those without a place are left out.
+    /// The flat form of `weights`. Weights without a place are left out.
     pub(crate) fn pack(&self, weights: &Weights) -> Result<Vec<f64>, Error> {
         weights.check()?;
         Invalid::check_length("weights of attributes", self.attributes, weights.attributes())?;
@@ -160,7 +160,7 @@ impl Layout {
         }
     }
 
-    /// Finds the rows of the attributes of a sequence, and of the three rows behind.
+    /// Finds the rows of the attributes of a sequence, and the three rows after them.
     #[inline(always)]
     pub(crate) fn locate(&self, sequence: &Sequence<'_>, rows: &mut Rows) {
         rows.starts.clear();
@@ -177,7 +177,7 @@ impl Layout {
         rows.offsets.push(offset);
     }
 
-    /// `scores_t = sum_a x_ta W(a, .)`, rows of `stride` with zeros in the padding.
+    /// Computes `scores_t = sum_a x_ta W(a, .)`, in rows of `stride` with zeros in the padding.
     pub(crate) fn scores(
         &self,
         w: &[f64],
@@ -191,7 +191,7 @@ impl Layout {
         lanes::run(Scores { layout: self, w, sequence, rows, scores, stride });
     }
 
-    /// `sums = sum_t x_t nodes_t'`, row by row as [`Rows`] says, for rows `nodes_t` of `stride`.
+    /// Computes `sums = sum_t x_t nodes_t'` in the layout of [`Rows`], for rows `nodes_t` of `stride`.
     pub(crate) fn sums(
         &self,
         nodes: &[f64],
@@ -204,7 +204,7 @@ impl Layout {
         lanes::run(Sums { layout: self, nodes, sequence, rows, sums, stride: stride(self.labels) });
     }
 
-    /// `w += scale * sums`, as [`Rows`] says.
+    /// Adds `scale * sums` to `w`, with `sums` in the layout of [`Rows`].
     pub(crate) fn scatter(&self, scale: f64, rows: &Rows, sums: &[f64], w: &mut [f64]) {
         lanes::dispatch(|| {
             for (&start, ends) in rows.starts.iter().zip(rows.offsets.windows(2)) {
@@ -215,7 +215,7 @@ impl Layout {
         });
     }
 
-    /// `<w, sums>`, as [`Rows`] says: the other half of [`scatter`](Self::scatter).
+    /// The inner product `<w, sums>`, with `sums` in the layout of [`Rows`].
     pub(crate) fn dot(&self, rows: &Rows, sums: &[f64], w: &[f64]) -> f64 {
         let mut total = 0.0;
         for (&start, ends) in rows.starts.iter().zip(rows.offsets.windows(2)) {
@@ -305,7 +305,7 @@ impl lanes::Kernel for Sums<'_> {
     }
 }
 
-/// What happens to the rows that a token has. A trait and not a closure, so that inlining is sure.
+/// The operation on each row that a token has. It is a trait and not a closure, to make sure that it is inlined.
 trait Visit {
     /// The row from `start` in the flat vector has the entries `from..to` in the vector of the sequence's rows.
     fn visit(&mut self, start: usize, from: usize, to: usize, value: f64);
@@ -353,17 +353,17 @@ impl Visit for ToSums<'_> {
     }
 }
 
-/// The rows that a sequence touches: its distinct attributes, then bias, begin and end.
+/// The rows that a sequence uses: those of its distinct attributes, then bias, begin and end.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Rows {
-    /// Where they begin in the flat vector.
+    /// The start of each row in the flat vector.
     starts: Vec<u32>,
-    /// Where they begin in a vector of these rows alone, and the end.
+    /// The start of each row in a vector of these rows only, and the end of the last.
     offsets: Vec<u32>,
 }
 
 impl Rows {
-    /// Where each row lies in the flat vector.
+    /// The range of each row in the flat vector.
     pub(crate) fn ranges(&self) -> impl Iterator<Item = std::ops::Range<usize>> {
         self.starts.iter().zip(self.offsets.windows(2)).map(|(&start, ends)| {
             let start = start as usize;

@@ -45,7 +45,7 @@ pub struct CrfModel {
     tables: Tables,
 }
 
-/// What taggers look into, made when the first one is asked for.
+/// The tables for tagging. They are made on first use.
 #[derive(Debug, Clone, Default)]
 struct Tables(OnceLock<Arc<Records>>);
 
@@ -57,7 +57,7 @@ impl PartialEq for Tables {
 }
 
 impl CrfModel {
-    /// A model from its parts.
+    /// Makes a model from its parts.
     ///
     /// # Errors
     /// [`Error::Invalid`] for weights of another shape or that are not finite.
@@ -265,7 +265,7 @@ fn largest<'a>(
     all
 }
 
-/// Checked weights, each matrix in rows that lie one behind the other, as a tagger reads them.
+/// Checked weights, with contiguous rows as a tagger needs them.
 fn fitting(mut weights: Weights, attributes: usize, labels: usize) -> Result<Weights, Error> {
     weights.check()?;
     Invalid::check_length("attributes of the weights", attributes, weights.attributes())?;
@@ -287,12 +287,12 @@ impl Saved for CrfModel {
     }
 }
 
-/// What is written: the weights that are not zero.
+/// The content of a file: the weights that are not zero.
 #[derive(Serialize, Deserialize)]
 struct File {
     labels: Vocabulary,
     attributes: Vocabulary,
-    /// `W`, the rows beyond the attributes being bias, begin and end.
+    /// The nonzero entries of `W`. The rows after the attributes are bias, begin and end.
     state: Sparse,
     /// `M`
     transition: Sparse,
@@ -301,8 +301,8 @@ struct File {
     template: Option<Template>,
 }
 
-/// A matrix by rows: how many entries each row has, and the columns and values of all. Long lists of numbers are what JSON
-/// holds most compactly and reads fastest.
+/// A matrix by rows: the number of entries in each row, and the columns and values of all entries. JSON stores long lists of
+/// numbers compactly and reads them fast.
 #[derive(Serialize, Deserialize)]
 struct Sparse {
     counts: Vec<u32>,

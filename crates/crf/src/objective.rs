@@ -10,8 +10,8 @@ use fenchel_optim::lbfgs::Smooth;
 use crate::layout::Rows;
 use crate::{Error, Problem, Weights};
 
-/// Parts that the sequences are cut into: each has sums of its own, which are added up in order, so that no bit depends on
-/// threads. As many as there are threads are at work at a time, and only they have memory.
+/// Number of parts into which the sequences are divided. Each part has its own sums, which are added in order, so that results
+/// do not depend on threads. At any time at most as many parts as threads are processed, and only these need memory.
 const PARTS: usize = 8;
 
 /// `P` as a smooth function of the flat weights, with the gradient `l2 w + 1/n sum_i [E_p F(x_i, .) - F(x_i, y_i)]`.
@@ -33,7 +33,7 @@ struct Part {
     sums: Vec<f64>,
     pairs: Vec<f64>,
     dense_pairs: Vec<f64>,
-    /// Expected counts; empty until a gradient is asked for.
+    /// Expected counts; empty until a gradient is needed.
     counts: Vec<f64>,
     log_partitions: f64,
 }
@@ -65,7 +65,7 @@ impl<'p, 'a> Objective<'p, 'a> {
         }
     }
 
-    /// Does the work on every part and adds up the counts and log partitions that it leaves; returns the sum of the latter.
+    /// Processes every part, and adds up its counts and log-partition functions. Returns the sum of the latter.
     fn in_parts(&mut self, work: impl Fn(&mut Part) + Send + Sync) -> f64 {
         self.counts.clear();
         let mut log_partitions = 0.0;
@@ -84,7 +84,7 @@ impl<'p, 'a> Objective<'p, 'a> {
         log_partitions
     }
 
-    /// `P(w)`, NaN where a score overflows.
+    /// The objective `P(w)`; NaN if a score overflows.
     pub(crate) fn value(&mut self, w: &[f64]) -> f64 {
         let problem = self.problem;
         let logs = self.in_parts(|part| part.log_partitions(problem, w));
@@ -188,7 +188,8 @@ impl Smooth for Objective<'_, '_> {
         self.finish(w, logs)
     }
 
-    /// `P(w) - P* <= norm(gradient)^2 / (2 l2)`: the duality gap between `w` and the model's own marginals.
+    /// By strong convexity `P(w) - P* <= norm(gradient)^2 / (2 l2)`, which is the duality gap between `w` and the marginals of
+    /// the model.
     fn certify(&mut self, _: &[f64], value: f64, gradient: &[f64]) -> Certificate {
         let square = lanes::dispatch(|| lanes::dot(gradient, gradient));
         Certificate::gap(value, value - square / (2.0 * self.problem.l2()))
@@ -219,7 +220,7 @@ fn threads() -> usize {
     threads
 }
 
-/// Does the work on every item: this thread and those of the pool take one after the other.
+/// Applies `work` to every item. This thread and those of the pool take one item after the other.
 #[cfg(feature = "parallel")]
 pub(crate) fn each<T: Send>(items: &mut [T], work: impl Fn(&mut T) + Send + Sync) {
     let helpers = rayon::current_num_threads().min(items.len()).saturating_sub(1);
@@ -236,7 +237,7 @@ pub(crate) fn each<T: Send>(items: &mut [T], work: impl Fn(&mut T) + Send + Sync
     });
 }
 
-/// Does the work on every item.
+/// Applies `work` to every item.
 #[cfg(not(feature = "parallel"))]
 pub(crate) fn each<T: Send>(items: &mut [T], work: impl Fn(&mut T) + Send + Sync) {
     items.iter_mut().for_each(work);

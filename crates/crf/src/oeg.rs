@@ -27,7 +27,7 @@ use crate::objective::Objective;
 use crate::sdca::{checked, entropies, mean, weights_of};
 use crate::{DualState, Error, Init, Problem, Weights, memory};
 
-/// Passes between two computations of `w` from the marginals, which remove what rounding has added up.
+/// Number of passes after which `w` is computed anew from the marginals, to remove accumulated rounding errors.
 const REFRESH: u64 = 50;
 
 /// Settings of [`oeg`](fn@oeg).
@@ -57,7 +57,7 @@ pub struct OegSettings {
     pub retries: u32,
     /// Relative change of the dual that is taken for rounding.
     pub tolerance: f64,
-    /// Where a cold start starts.
+    /// Marginals of a cold start.
     pub init: Init,
     /// The visits.
     pub order: Order,
@@ -159,7 +159,8 @@ struct Block {
     chain: Chain,
     rows: Rows,
     scores: Vec<f64>,
-    /// `log m_t(j, k) - log m_t(j)`, without the second term in the first pair; of the position if there is one only.
+    /// `log m_t(j, k) - log m_t(j)` for each pair, without the second term in the first pair. If there is only one position,
+    /// its log-marginals.
     logs: Vec<f64>,
     target: ChainMarginals<f64>,
     nodes: Vec<f64>,
@@ -167,7 +168,7 @@ struct Block {
     sums: Vec<f64>,
 }
 
-/// What a move of a block is worth: `n` times the change of the dual.
+/// The gain of an update of a block: `n` times the change of the dual.
 struct Gain {
     value: f64,
     rounding: f64,
@@ -230,7 +231,7 @@ impl<'p, 'a> Oeg<'p, 'a> {
         &self.marginals
     }
 
-    /// The dual value, kept up to date at no cost.
+    /// The current dual value, computed at no extra cost.
     pub fn dual(&self) -> f64 {
         self.dual
     }
@@ -289,7 +290,8 @@ impl<'p, 'a> Oeg<'p, 'a> {
         }
     }
 
-    /// The marginals at the block's rate: one oracle call. Leaves what [`accept`](Self::accept) needs in the block.
+    /// Computes the marginals at the rate of the block, with one oracle call. Stores what [`accept`](Self::accept) needs in the
+    /// block.
     fn attempt(&mut self, i: usize) -> Option<Gain> {
         let (problem, rate) = (self.problem, self.rates[i]);
         let layout = &problem.layout;
@@ -368,7 +370,7 @@ impl Iterative for Oeg<'_, '_> {
         steps / n as f64
     }
 
-    /// `P` at the current weights against `D` at the marginals, with their own weights computed afresh.
+    /// The gap between `P` at the current weights and `D` at the marginals, whose weights are computed anew.
     fn certify(&mut self) -> Certificate {
         let objective = self.objective.value(&self.w);
         let w = weights_of(self.problem, &mut self.objective, &self.marginals);
@@ -380,7 +382,7 @@ impl Iterative for Oeg<'_, '_> {
         self.oracle_calls
     }
 
-    /// Scores that overflow have no marginals.
+    /// If scores overflow, the marginals are undefined.
     fn verdict(&self) -> Option<Status> {
         self.broken.then_some(Status::Diverged)
     }

@@ -68,7 +68,7 @@ fn distance(labels: usize, sequence: &Sequence<'_>, y: &[u32], z: &[u32]) -> f64
     sums.iter().map(|s| s * s).sum()
 }
 
-/// `sums + scale F(x, y)` over the rows that the sequence touches and the transitions.
+/// Adds `scale F(x, y)` to `sums`, over the rows that the sequence uses and the transitions.
 fn features(
     labels: usize,
     sequence: &Sequence<'_>,

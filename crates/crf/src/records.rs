@@ -32,33 +32,33 @@ pub(crate) struct Records {
     words: Vec<u64>,
     /// The rows of bias, begin and end, of `stride` weights each.
     ends: [Vec<f64>; 3],
-    /// Where the record of an attribute begins.
+    /// The start of the record of each attribute.
     starts: Vec<u32>,
-    /// Linear probing, at most half full, the size a power of two: where the record begins, and in the bits that this leaves a part of
-    /// the hash; 0 for none.
+    /// A hash table with linear probing, at most half full, whose size is a power of two. A slot has the start of a record, and
+    /// a part of the hash in the remaining bits; 0 means an empty slot.
     slots: Vec<u32>,
-    /// As `slots`, for the first names alone and without probing: a name whose slot is taken has none.
+    /// A table like `slots` for the first names only, without probing: a name whose slot is taken is not in it.
     frequent: Vec<u32>,
-    /// The bits of a slot that say where.
+    /// The bits of a slot that contain the start of a record.
     place: u32,
 }
 
-/// The place of a record without a name and without weights: that of names that have none.
+/// The start of a record without name and weights, for names that have no record.
 pub(crate) const NOWHERE: u32 = 0;
 
-/// The place of another one: that of names whose first slot belongs to another name.
+/// The start of a second such record, for names whose first slot belongs to another name.
 const ELSEWHERE: u32 = 1;
 
 /// Slots of the table of frequent names: 128 KiB.
 const FREQUENT: usize = 1 << 15;
 
-/// Names that may get a slot there.
+/// Number of first names that may get a slot in that table.
 const EARLY: usize = 1 << 14;
 
 /// Names that are looked up together.
 const BLOCK: usize = 128;
 
-/// The bits of the first bytes of a short name, by how many there are.
+/// Masks for the first bytes of a short name, by its length.
 const SHORT: [u128; 17] = {
     let mut masks = [u128::MAX; 17];
     let mut length = 0;
@@ -69,7 +69,7 @@ const SHORT: [u128; 17] = {
     masks
 };
 
-/// Words of a line of the cache.
+/// Number of words in a cache line.
 const LINE: usize = 8;
 
 impl Records {
@@ -116,7 +116,7 @@ impl Records {
         Records { words, ends, starts, slots, frequent, place }
     }
 
-    /// Finds the records of all attributes of an instance. One step for many names after the other, so that the waits for
+    /// Finds the records of all attributes of an instance. Each stage runs over many names, so that the waits for
     /// memory overlap.
     pub(crate) fn find_all(&self, instance: &Instance, found: &mut Found) {
         let (mut hashes, mut headers) = ([0; BLOCK], [0; BLOCK]);
@@ -142,7 +142,7 @@ impl Records {
         }
     }
 
-    /// The places that the first slots of at most [`BLOCK`] names say, without a look at the records.
+    /// Finds the starts of records from the first slots of at most [`BLOCK`] names, without reading the records.
     #[inline(always)]
     fn guess(&self, hashes: &[u64], places: &mut [(u32, f64)]) {
         let frequent: &[u32; FREQUENT] = self.frequent[..].try_into().expect("of this size");
@@ -163,7 +163,7 @@ impl Records {
         }
     }
 
-    /// The place of the record of a name, slot after slot.
+    /// Finds the record of a name by linear probing.
     #[inline(never)]
     fn find(&self, name: &[u8], hash: u64) -> u32 {
         let mask = self.slots.len() - 1;
@@ -179,8 +179,8 @@ impl Records {
         }
     }
 
-    /// Whether the record at `place`, with the word `header`, is that of the name in a part of a text. Most names are short
-    /// and compared without a branch.
+    /// Whether the record at `place`, with the header word `header`, belongs to the name in the range `part` of a text. Most
+    /// names are short, and are compared without a branch.
     #[inline(always)]
     fn is(&self, place: u32, header: u64, text: &[u8], part: &Range<usize>) -> bool {
         let length = part.end - part.start;
@@ -206,12 +206,13 @@ impl Records {
             && (rest.is_empty() || last_word(name) == record[whole.len()])
     }
 
-    /// `scores_t = sum_a x_ta W(a, .)`, the ends included; rows of `stride` scores, whose padding stays as it is.
+    /// Computes `scores_t = sum_a x_ta W(a, .)`, with the weights of both ends, in rows of `stride` scores. The padding does
+    /// not change.
     pub(crate) fn scores(&self, found: &Found, scores: &mut [f64]) {
         lanes::run(Scores { records: self, found, scores });
     }
 
-    /// Where the record of the attribute of a number begins.
+    /// The start of the record of an attribute, given by its number.
     pub(crate) fn place(&self, number: u32) -> u32 {
         self.starts.get(number as usize).copied().unwrap_or(NOWHERE)
     }
@@ -233,7 +234,7 @@ fn write(name: &str, weights: ArrayView1<f64>, stride: usize, words: &mut Vec<u6
     }
 }
 
-/// A row of weights, zeros behind.
+/// A row of weights, padded with zeros.
 fn padded(weights: ArrayView1<f64>, stride: usize) -> impl Iterator<Item = f64> {
     weights.into_iter().copied().chain(std::iter::repeat_n(0.0, stride - weights.len()))
 }
@@ -247,9 +248,9 @@ fn upper(hash: u64) -> u32 {
 /// The attributes of the tokens of a sequence.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Found {
-    /// Where their records begin, and their values.
+    /// The starts of their records, and their values.
     attributes: Vec<(u32, f64)>,
-    /// Where the attributes of a token end.
+    /// The end of each token among the attributes.
     ends: Vec<usize>,
 }
 
@@ -324,10 +325,10 @@ impl lanes::Kernel for Scores<'_> {
     }
 }
 
-/// Rows that are added together.
+/// Number of rows that are added together.
 const ROWS: usize = 32;
 
-/// `scores += value * row` for rows that begin somewhere in `words`.
+/// Adds `value * row` to `scores`, for rows that start anywhere in `words`.
 #[inline(always)]
 fn add_rows(words: &[u64], rows: &[(usize, f64)], scores: &mut [f64]) {
     let (wide, rest) = scores.as_chunks_mut::<16>();
@@ -340,7 +341,7 @@ fn add_rows(words: &[u64], rows: &[(usize, f64)], scores: &mut [f64]) {
     }
 }
 
-/// [`add_rows`] for `W` columns from one on.
+/// Does the same as [`add_rows`] for `W` columns from a given one on.
 #[inline(always)]
 fn add_columns<const W: usize>(
     words: &[u64],
@@ -358,7 +359,7 @@ fn add_columns<const W: usize>(
     *scores = sums;
 }
 
-/// How weights are written down.
+/// The storage form of the weights of a record.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Kind {
     None,
@@ -367,13 +368,13 @@ enum Kind {
     Row,
 }
 
-/// The first word of a record: from bit 34 on the bytes of the name, from bit 2 on the only label, the number of pairs or
-/// that of labels, below it the kind.
+/// The first word of a record. The bits from 34 on are the length of the name. The bits from 2 on are the only label, the
+/// number of pairs, or the number of labels. The lowest two bits are the kind.
 #[derive(Debug, Clone, Copy)]
 struct Header(u64);
 
 impl Header {
-    /// No weights, and the length of no name.
+    /// A header without weights, and with a length that no name has.
     const NONE: Header = Header(u64::MAX << 34 | Kind::None as u64);
 
     fn new(name: &str, weights: ArrayView1<f64>, stride: usize) -> Header {
@@ -419,8 +420,8 @@ impl Header {
     }
 }
 
-/// The bytes behind the last whole word of a string, of which there are some, in one word with zeros behind. Read in pieces that
-/// overlap: a copy of a length that varies would be a call.
+/// The bytes after the last whole word of a string, at least one, in one word padded with zeros. They are read in overlapping
+/// pieces, because a copy of variable length would be a function call.
 #[inline(always)]
 fn last_word(bytes: &[u8]) -> u64 {
     let rest = bytes.len() % 8;

@@ -35,7 +35,7 @@ impl LabelScheme {
         self.may_follow(label, "O")
     }
 
-    /// Whether `next` may stand behind `label`.
+    /// Whether `next` may directly follow `label`.
     pub fn may_follow(self, label: &str, next: &str) -> bool {
         let ((mark, kind), (next_mark, next_kind)) = (split(label), split(next));
         let inside = matches!(mark, "B" | "I");
@@ -49,7 +49,8 @@ impl LabelScheme {
         }
     }
 
-    /// Forbids in a chain what the scheme does not allow. Its transitions are those of `labels`, shared by all pairs.
+    /// Forbids in a chain the transitions that the scheme does not allow. The chain has the states `labels` and shared pair
+    /// scores.
     pub(crate) fn forbid_transitions(self, labels: &Vocabulary, chain: &mut Chain) {
         for (j, label) in labels.iter().enumerate() {
             let row = chain.pairwise_mut(0, j);
@@ -61,7 +62,7 @@ impl LabelScheme {
         }
     }
 
-    /// The same for the first and the last position.
+    /// Forbids the labels that the scheme does not allow at the first and the last position.
     pub(crate) fn forbid_ends(self, labels: &Vocabulary, chain: &mut Chain) -> Result<(), Error> {
         let begin: Vec<bool> = labels.iter().map(|label| self.may_begin(label)).collect();
         let end: Vec<bool> = labels.iter().map(|label| self.may_end(label)).collect();
@@ -71,7 +72,7 @@ impl LabelScheme {
     }
 }
 
-/// Mark and type; a label of another form is all mark.
+/// The mark and the type of a label. A label of another form consists of a mark only.
 fn split(label: &str) -> (&str, &str) {
     match label.split_once('-') {
         Some((mark @ ("B" | "I" | "E" | "S"), kind)) => (mark, kind),

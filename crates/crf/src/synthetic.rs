@@ -20,7 +20,7 @@ pub struct TextLike {
     pub sequences: usize,
     /// Number of labels `K >= 2`; default 9.
     pub labels: usize,
-    /// Words of a template; default 20,000.
+    /// Number of words per template; default 20,000.
     pub words: usize,
     /// Number of attributes per token, one per template; default 12.
     pub templates: usize,
@@ -53,13 +53,13 @@ impl Default for TextLike {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct OcrLike {
-    /// Number of words; default 2,000.
+    /// Number of words (sequences); default 2,000.
     pub sequences: usize,
     /// Number of letters `K >= 2`; default 26.
     pub labels: usize,
-    /// Pixels of an image; default 128.
+    /// Number of pixels per image; default 128.
     pub pixels: usize,
-    /// Longest word, at least 3, the shortest; default 12.
+    /// Length of the longest word, at least 3, which is the length of the shortest; default 12.
     pub longest: usize,
     /// Fraction of the pixels that are flipped, in `[0, 1]`; default 0.12.
     pub flips: f64,

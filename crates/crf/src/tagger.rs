@@ -92,7 +92,7 @@ impl<'m> Tagger<'m> {
         self.write_scores(instance.len())
     }
 
-    /// Writes the scores of what was found into the chain.
+    /// Writes the scores of the found attributes to the chain.
     fn write_scores(&mut self, length: usize) -> Result<(), Error> {
         if length == 0 {
             return Err(Error::EmptySequence { sequence: 0 });

@@ -13,18 +13,18 @@ use crate::{
     Start, Weights, lbfgs, owlqn, sdca,
 };
 
-/// Passes after which [`Method::Auto`] goes on with L-BFGS. Dual ascent needs about ten on sparse text; where it needs more
-/// than this the penalty is weak, and curvature pays.
+/// Number of passes after which [`Method::Auto`] continues with L-BFGS. On sparse text dual ascent needs about ten. Where it
+/// needs more than this limit, the penalty is weak, and second-order information helps.
 pub(crate) const DUAL_PASSES: f64 = 50.0;
 
-/// Pairs of vectors that L-BFGS remembers: as many as fit into 64 MiB, but 10 to 100. On dense attributes under a weak penalty
-/// a long memory saves nine passes of ten, and of few weights it costs little.
+/// Number of pairs that L-BFGS stores: as many as fit into 64 MiB, but at least 10 and at most 100. On dense attributes with a
+/// weak penalty many pairs save nine of ten passes, and for few weights they cost little.
 pub(crate) fn pairs(dimension: usize) -> usize {
     const BYTES: usize = 1 << 26;
     (BYTES / (16 * dimension.max(1))).clamp(10, 100)
 }
 
-/// Trains by the settings of `crf`.
+/// Trains a model with the settings of `crf`.
 pub(crate) fn train(
     crf: &Crf,
     corpus: &Corpus,
@@ -61,7 +61,7 @@ pub(crate) fn train(
     }
 }
 
-/// What a run leaves to the next one; `None` where that is nothing.
+/// The stopping rule for the next method, with the passes and seconds that remain; `None` if nothing remains.
 pub(crate) fn left_of(stop: &Stop, report: &Report) -> Option<Stop> {
     let max_passes = stop.max_passes - report.passes;
     let max_seconds = stop.max_seconds.map(|limit| limit - report.seconds);
@@ -94,12 +94,12 @@ struct Training<'t, 'p> {
     problem: &'t Problem<'p>,
     watch: &'t mut dyn Watch,
     given: Option<Given>,
-    /// What a method before did.
+    /// The report of the earlier method.
     done: Option<Report>,
 }
 
 impl<'p> Training<'_, 'p> {
-    /// Dual ascent, in the precision that the tolerance needs.
+    /// Dual ascent in the precision that the tolerance requires.
     fn dual(&mut self, duals: Option<Duals>, stop: Stop) -> Result<(Weights, Report), Error> {
         if self.crf.single_precision(&self.corpus.data) {
             let duals =
@@ -112,7 +112,7 @@ impl<'p> Training<'_, 'p> {
         }
     }
 
-    /// SDCA from dual variables, from the marginals of given weights, or cold.
+    /// Runs SDCA from dual variables, from the marginals of given weights, or from a cold start.
     fn ascend<T: Storage>(
         &mut self,
         duals: Option<Vec<ChainMarginals<T>>>,
@@ -155,7 +155,7 @@ impl<'p> Training<'_, 'p> {
         Watcher { corpus, problem, watch, given, ahead: true, done, stop: self.crf.stop }
     }
 
-    /// The better one of the weights found and those given, and the account of the whole training.
+    /// The better of the found and the given weights, and the report of the whole training.
     fn finish(&self, weights: Weights, report: Report) -> (Weights, Report) {
         let given = self.given.as_ref().filter(|_| self.crf.l1 == 0.0);
         let certificate = whole(self.done, report.certificate);
@@ -177,7 +177,7 @@ impl<'p> Training<'_, 'p> {
     }
 }
 
-/// A certificate with the lower bound of a method before: it holds for every point.
+/// A certificate with the lower bound of an earlier method, which holds for every point.
 pub(crate) fn whole(done: Option<Report>, now: Certificate) -> Certificate {
     match (done.map(|report| report.certificate), now) {
         (
@@ -188,8 +188,8 @@ pub(crate) fn whole(done: Option<Report>, now: Certificate) -> Certificate {
     }
 }
 
-/// Given weights to start from, which count until those of the method are better: SDCA starts at the marginals of the given
-/// ones, whose own weights are far from them.
+/// The weights given as a start. They count as the result until those of the method are better: SDCA starts at the marginals of
+/// the given weights, and the weights of these marginals are far from the given ones.
 struct Given {
     weights: Weights,
     objective: f64,
@@ -202,8 +202,8 @@ impl Given {
         Ok(Given { weights: problem.unpack(&problem.layout.pack(&weights)?), objective })
     }
 
-    /// The given weights with what is proved about them, if their objective is below that of a certificate: a lower bound
-    /// is one for every point.
+    /// The given weights with their certificate, if their objective is lower than that of `certificate`. The lower bound holds
+    /// for every point.
     fn better(&self, certificate: Certificate) -> Option<(&Weights, Certificate)> {
         match certificate {
             Certificate::Gap { objective, lower_bound } if self.objective < objective => {
@@ -215,13 +215,13 @@ impl Given {
     }
 }
 
-/// A [`Watch`] as the observer of a method.
+/// A [`Watch`] in the role of an observer of a method.
 struct Watcher<'w, 'p> {
     corpus: &'w Corpus,
     problem: &'w Problem<'p>,
     watch: &'w mut dyn Watch,
     given: Option<&'w Given>,
-    /// Whether the given weights, if there are any, were the better ones at the last check.
+    /// Whether the given weights were the better ones at the last check.
     ahead: bool,
     done: Option<Report>,
     stop: Stop,

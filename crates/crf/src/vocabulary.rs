@@ -21,11 +21,11 @@ use serde::{Serialize, Serializer};
 /// ```
 #[derive(Clone, Default)]
 pub struct Vocabulary {
-    /// The strings one behind the other, and where each ends.
+    /// All strings, one after the other, and the end of each.
     text: String,
     ends: Vec<usize>,
-    /// A hash table with linear probing, at most half full, its size a power of two. A slot holds the upper half of the hash
-    /// and the number plus 1; 0 is a free one. Comparing the halves first keeps most wrong strings untouched.
+    /// A hash table with linear probing, at most half full, whose size is a power of two. A slot has the upper half of the hash
+    /// and the number plus 1; 0 means an empty slot. The halves are compared first, so that few other strings are read.
     slots: Vec<u64>,
 }
 
@@ -92,7 +92,8 @@ impl Vocabulary {
         (0..self.ends.len()).map(|number| self.name(number as u32))
     }
 
-    /// The bytes of the string of a number: as [`name`](Self::name), without the look for the borders of characters.
+    /// The bytes of the string with a given number, as for [`name`](Self::name), without the check for the limits of
+    /// characters.
     #[inline]
     fn bytes(&self, number: u32) -> &[u8] {
         let number = number as usize;
@@ -100,7 +101,7 @@ impl Vocabulary {
         &self.text.as_bytes()[start..self.ends[number]]
     }
 
-    /// The number of a string, or the free slot where it belongs.
+    /// The number of a string, or the empty slot for it.
     fn find(&self, name: &str, hash: u64) -> Result<u32, usize> {
         let mask = self.slots.len() - 1;
         let mut place = hash as usize & mask;
@@ -155,7 +156,7 @@ impl std::fmt::Debug for Vocabulary {
 }
 
 impl<S: AsRef<str>> FromIterator<S> for Vocabulary {
-    /// Numbers the strings; those that come again keep their first number.
+    /// Numbers the strings. A repeated string keeps its first number.
     fn from_iter<I: IntoIterator<Item = S>>(names: I) -> Self {
         let mut vocabulary = Vocabulary::new();
         for name in names {
@@ -197,7 +198,7 @@ impl<'de> Visitor<'de> for Names {
     }
 }
 
-/// A string that is borrowed from the text where it stands there as it is.
+/// A string that is borrowed from the text if it has no escapes.
 #[derive(serde::Deserialize)]
 struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
 

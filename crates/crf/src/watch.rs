@@ -45,7 +45,7 @@ impl<'s> Snapshot<'s> {
 
 /// An observer of a training, which may end it. Any `FnMut(&Progress, &Snapshot) -> ControlFlow<()>` is one.
 pub trait Watch {
-    /// Called at every check, with what is proved there.
+    /// Called at every check, with its certificate.
     fn check(&mut self, progress: &Progress, at: &Snapshot<'_>) -> ControlFlow<()>;
 
     /// Called at least once per pass, between checks.

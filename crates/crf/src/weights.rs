@@ -16,7 +16,7 @@ pub struct Weights {
     /// `W`, an `(A + 3) x K` matrix: one row per attribute, then the rows of [`bias`](Self::bias), [`begin`](Self::begin) and
     /// [`end`](Self::end).
     pub emission: Array2<f64>,
-    /// `M`, `K x K`, from row to column.
+    /// The transition weights `M`, `K x K`, from the label of the row to the label of the column.
     pub transition: Array2<f64>,
 }
 

@@ -1,6 +1,6 @@
 //! Readers of aligned sequences: FASTA, A3M, or one sequence per line.
 //!
-//! | format | a file begins with | what is special |
+//! | format | first character | content |
 //! |---|---|---|
 //! | FASTA | `>` | a header line `>name`, then the sequence over any number of lines |
 //! | A3M | `>` | as FASTA; lower-case letters and `.` are insertions and are removed |
@@ -16,15 +16,15 @@ use ndarray::Array2;
 
 use crate::{Error, open};
 
-/// How aligned sequences are written.
+/// The format of aligned sequences.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum AlignmentFormat {
-    /// By the first character, and lower-case letters.
+    /// Chosen by the first character and the lower-case letters of the file.
     #[default]
     Auto,
-    /// Headers and sequences; letters of either case are columns.
+    /// Headers and sequences. Letters of either case are columns.
     Fasta,
-    /// Headers and sequences; lower-case letters and `.` are insertions.
+    /// Headers and sequences. Lower-case letters and `.` are insertions.
     A3m,
     /// One sequence per line.
     Plain,
@@ -33,7 +33,7 @@ pub enum AlignmentFormat {
 /// Aligned sequences.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sequences {
-    /// The names; empty strings where the file has none.
+    /// The names; empty strings if the file has none.
     pub names: Vec<String>,
     /// Letters as bytes, upper case, sequences x columns.
     pub letters: Array2<u8>,
@@ -144,12 +144,12 @@ pub fn alignment_file(path: impl AsRef<Path>, format: AlignmentFormat) -> Result
     alignment(open(path)?, format).map_err(|error| error.in_file(path))
 }
 
-/// Distances between the columns of an alignment in a structure.
+/// Distances in a protein structure between the columns of an alignment.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ColumnDistances {
-    /// The number of the residue of every column; -1 for none.
+    /// The residue number of every column; -1 if there is none.
     pub residues: Vec<i64>,
-    /// Angstrom, NaN where a column has no residue.
+    /// Distances in Angstrom; NaN if a column has no residue.
     pub distances: Array2<f64>,
 }
 

@@ -19,7 +19,7 @@ impl Sentence {
         self.cells.len().checked_div(self.width).unwrap_or(0)
     }
 
-    /// Whether there is no token; a reader never returns such a sentence.
+    /// Whether there is no token. A reader never returns such a sentence.
     pub fn is_empty(&self) -> bool {
         self.cells.is_empty()
     }
@@ -37,7 +37,7 @@ impl Sentence {
         &self.cells[t * self.width..(t + 1) * self.width]
     }
 
-    /// One column, token by token.
+    /// One column, for all tokens in order.
     ///
     /// # Panics
     /// If there is no such column.
@@ -47,7 +47,7 @@ impl Sentence {
     }
 }
 
-/// What stands between two columns.
+/// The separator of two columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Separator {
     /// Any number of ASCII spaces and tabs. A no-break space is part of a word.
@@ -60,14 +60,14 @@ pub enum Separator {
 /// What the bytes mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Encoding {
-    /// UTF-8; anything else is an error that names the place.
+    /// UTF-8. Any other byte sequence is an error with its position.
     #[default]
     Utf8,
-    /// ISO 8859-1, one byte a character, as older corpora use.
+    /// ISO 8859-1, with one byte per character, as in older corpora.
     Latin1,
 }
 
-/// How to read sentences in columns.
+/// Options for reading sentences in columns.
 ///
 /// | name | default | purpose |
 /// |---|---|---|
@@ -76,7 +76,7 @@ pub enum Encoding {
 /// | `universal` | false | CoNLL-U: comments, multiword tokens and empty nodes are skipped |
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ConllOptions {
-    /// What stands between two columns.
+    /// The separator of two columns.
     pub separator: Separator,
     /// What the bytes mean.
     pub encoding: Encoding,
@@ -151,7 +151,7 @@ pub fn conll(from: impl BufRead, options: &ConllOptions) -> Result<Vec<Sentence>
 pub struct ConllReader<R> {
     from: R,
     options: ConllOptions,
-    /// The line read last, and those of the tokens of the sentence.
+    /// The number of the last line, and those of the tokens of the sentence.
     line: u64,
     lines: Vec<u64>,
     width: Option<usize>,
@@ -159,12 +159,12 @@ pub struct ConllReader<R> {
 }
 
 impl<R: BufRead> ConllReader<R> {
-    /// A reader at the beginning of a text.
+    /// A reader that starts at the beginning of a text.
     pub fn new(from: R, options: ConllOptions) -> Self {
         ConllReader { from, options, line: 0, lines: Vec::new(), width: None, bytes: Vec::new() }
     }
 
-    /// The line, counted from 1, of the first token of the sentence read last.
+    /// The line number, counted from 1, of the first token of the last sentence.
     pub fn first_line(&self) -> u64 {
         self.lines.first().copied().unwrap_or_default()
     }
@@ -259,7 +259,7 @@ fn push_cells<'a>(
     Ok(())
 }
 
-/// A comment, a multiword token or an empty node of CoNLL-U.
+/// Whether a line is a comment, a multiword token or an empty node of CoNLL-U.
 fn is_no_token(line: &[u8]) -> bool {
     let id = line.split(|&byte| byte == b'\t').next().unwrap_or_default();
     line.starts_with(b"#")

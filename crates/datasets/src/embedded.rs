@@ -78,8 +78,7 @@ pub fn digits() -> Dataset<Array2<f64>, Array1<usize>> {
     classes(with_last_as_target(include_bytes!("../data/digits.csv.gz")))
 }
 
-/// An embedded table. Its bytes are part of the program and every one of them is read by the tests
-/// below, so the error that the types allow for cannot occur.
+/// An embedded table. Its bytes are part of the program, and the tests below read all of them, so that an error cannot occur.
 fn with_last_as_target(bytes: &[u8]) -> Dataset<Array2<f64>> {
     read(bytes).expect("embedded data is well formed")
 }
@@ -99,7 +98,8 @@ fn classes(data: Dataset<Array2<f64>>) -> Dataset<Array2<f64>, Array1<usize>> {
 mod tests {
     use super::*;
 
-    /// Smallest, largest and mean of a column, the last two rounded as the descriptions round them.
+    /// Checks the smallest and largest value and the mean of a column. The last two are rounded as in the published
+    /// descriptions.
     fn check_column(x: &Array2<f64>, column: usize, low: f64, high: f64, mean: f64, digits: i32) {
         let values = x.column(column);
         let unit = 0.5 * 10f64.powi(-digits) + 1e-9;

@@ -12,22 +12,22 @@ use fenchel_linalg::Invalid;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A text that does not have the form of its format.
+    /// A text with an error of format.
     #[error("{}{reason}", text_place(file.as_deref(), *line, *column))]
     Format {
-        /// The file, where a path was given.
+        /// The file, if a path was given.
         file: Option<PathBuf>,
         /// Line, counted from 1.
         line: u64,
-        /// Where in the line, counted from 1: a byte for LIBSVM text, a cell for tables.
+        /// The position in the line, counted from 1: a byte for LIBSVM text, a cell for tables.
         column: u64,
         /// What was found and what was expected.
         reason: String,
     },
-    /// A binary file that does not have the form of its format.
+    /// A binary file with an error of format.
     #[error("{}{reason}", binary_place(file.as_deref(), *offset))]
     Binary {
-        /// The file, where a path was given.
+        /// The file, if a path was given.
         file: Option<PathBuf>,
         /// Byte of the uncompressed content, counted from 0.
         offset: u64,
@@ -37,18 +37,18 @@ pub enum Error {
     /// Reading or writing failed; a truncated or damaged gzip or bzip2 stream is reported here.
     #[error("{}{source}", io_place(file.as_deref()))]
     Io {
-        /// The file, where a path was given.
+        /// The file, if a path was given.
         file: Option<PathBuf>,
-        /// The system's or the decompressor's reason.
+        /// The error of the system or the decompressor.
         source: io::Error,
     },
-    /// An argument that does not fit.
+    /// A bad argument.
     #[error(transparent)]
     Invalid(#[from] Invalid),
 }
 
 impl Error {
-    /// The same error with the name of the file it came from; a name that is already there stays.
+    /// The same error with the name of its file. A name that is already there stays.
     pub fn in_file(mut self, path: impl AsRef<Path>) -> Error {
         match &mut self {
             Error::Format { file, .. } | Error::Binary { file, .. } | Error::Io { file, .. } => {
@@ -92,7 +92,7 @@ fn io_place(file: Option<&Path>) -> String {
     file.map(|file| format!("{}: ", file.display())).unwrap_or_default()
 }
 
-/// A piece of input as it may be shown in a message: quoted, escaped, and short.
+/// A piece of input for an error message: quoted, escaped and shortened.
 pub(crate) fn shown(token: &[u8]) -> String {
     const LONGEST: usize = 40;
     if token.len() > LONGEST {

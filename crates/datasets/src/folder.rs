@@ -17,13 +17,13 @@ use crate::{
     conll_file, idx_dataset, letters_file, libsvm_file, roll_calls_file, sets,
 };
 
-/// The folder that the data sets lie in.
+/// A folder with data sets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Folder {
     root: PathBuf,
 }
 
-/// A sparse data set, if its file is there.
+/// A sparse data set, or `None` if its file is missing.
 pub type Found = Option<Dataset<CsrMatrix<f64>>>;
 
 /// Each call reads the whole file again.
@@ -42,7 +42,7 @@ impl Folder {
         &self.root
     }
 
-    /// Web pages, keywords as binary features: `w8a`.
+    /// Web pages with keywords as binary features: `w8a`.
     pub fn w8a(&self) -> Result<Found, Error> {
         self.libsvm("w8a", 300, IndexBase::One)
     }
@@ -73,7 +73,7 @@ impl Folder {
         self.libsvm("adult-test", 123, IndexBase::Zero)
     }
 
-    /// Newswire, word weights, one topic against the rest: `reuters`.
+    /// Newswire texts with word weights, one topic against the rest: `reuters`.
     pub fn reuters(&self) -> Result<Found, Error> {
         self.libsvm("reuters", 8_315, IndexBase::One)
     }
@@ -131,7 +131,7 @@ impl Folder {
         Ok(sequences.zip(found(column_distances_file(self.file(&set, 1)))?))
     }
 
-    /// A file of a set; a set that is not listed has files that are not there.
+    /// A file of a set. For an unknown set it is a path that does not exist.
     fn file(&self, set: &str, number: usize) -> PathBuf {
         let file = sets::find(set).and_then(|set| set.files.get(number));
         file.map_or_else(|| self.root.join(set).join("not listed"), |file| self.root.join(file))
@@ -153,7 +153,8 @@ impl Folder {
     }
 }
 
-/// What opening says, rather than a look beforehand: between look and opening a file can go.
+/// Converts the error of a missing file to `None`. A check before opening would be a race, because a file may be removed in
+/// between.
 fn found<T>(result: Result<T, Error>) -> Result<Option<T>, Error> {
     match result {
         Ok(value) => Ok(Some(value)),

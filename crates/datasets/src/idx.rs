@@ -121,8 +121,8 @@ fn read_word(from: &mut impl Read, offset: u64, what: &str) -> Result<[u8; 4], E
     })
 }
 
-/// The number of entries, if an array of this shape can exist: `ndarray` asks that the product of
-/// the dimensions other than 0 fits `isize`, even where one dimension is 0.
+/// The number of entries, if an array of this shape can exist. `ndarray` requires that the product of the dimensions other than
+/// 0 fits `isize`, even if one dimension is 0.
 fn size_of(shape: &[usize]) -> Option<usize> {
     let mut size = 1usize;
     for &dimension in shape.iter().filter(|&&dimension| dimension > 0) {

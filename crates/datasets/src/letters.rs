@@ -11,7 +11,7 @@ use crate::{Error, open};
 /// One word.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Word {
-    /// The fold of cross-validation that the word belongs to, 0 to 9.
+    /// The cross-validation fold of the word, 0 to 9.
     pub fold: u8,
     /// The letters, `a` to `z`.
     pub letters: Vec<char>,

@@ -7,7 +7,7 @@
 //! | format | stream | path | returns |
 //! |---|---|---|---|
 //! | LIBSVM text | [`libsvm()`] | [`libsvm_file`] | `Dataset<CsrMatrix<f64>>` |
-//! | CSV and relatives, numbers only | [`table()`] | [`table_file`] | [`Table`]: names, `Array2<f64>` |
+//! | CSV and similar formats, numbers only | [`table()`] | [`table_file`] | [`Table`]: names, `Array2<f64>` |
 //! | IDX (MNIST) | [`idx()`], [`idx_rows`], [`idx_labels`] | [`idx_dataset`] | [`Images`]: `Dataset<Array2<u8>, Array1<u8>>` |
 //! | CoNLL columns, CoNLL-U | [`conll()`] | [`conll_file`] | `Vec<`[`Sentence`]`>` |
 //! | handwritten words (OCR) | [`letters()`] | [`letters_file`] | `Vec<`[`Word`]`>` |

@@ -1,18 +1,18 @@
-//! Decimal numbers, fast where they are short.
+//! A parser of decimal numbers that is fast for short ones.
 
 /// The powers of ten that are exact in `f64` and that [`short`] can meet.
 const POWERS_OF_TEN: [f64; 17] =
     [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16];
 
-/// The number nearest to a decimal text, or `None` if it is not one; NaN and infinities, which
-/// Rust's own parser knows by name, are left to the caller.
+/// The number nearest to a decimal text, or `None` if the text is not a number. Rust's parser also accepts the names of NaN and
+/// infinity; the caller has to handle these.
 #[inline]
 pub(crate) fn parse(token: &[u8]) -> Option<f64> {
     short(token).or_else(|| std::str::from_utf8(token).ok()?.parse().ok())
 }
 
-/// Numbers without exponent and with at most 15 or 16 digits, which is what data files hold: digits
-/// and power of ten are both exact in `f64`, so one division rounds once and gives the nearest number.
+/// Parses numbers without exponent and with at most 15 or 16 digits, which are the usual ones in data files. The digits and the
+/// power of ten are both exact in `f64`, so that one division rounds once and gives the nearest number.
 #[inline]
 fn short(token: &[u8]) -> Option<f64> {
     let (negative, digits) = match token.split_first()? {

@@ -10,13 +10,13 @@ use std::path::Path;
 
 use crate::Error;
 
-/// Large enough that the cost of a call does not show; a few of them fit into a cache.
+/// The size of the buffer. It is so large that the cost of a call does not matter, and so small that several fit into a cache.
 const BUFFER: usize = 1 << 16;
 
 /// The longest prefix that identifies a compressed stream.
 const MAGIC: usize = 4;
 
-/// Opens a file and undoes gzip or bzip2 compression.
+/// Opens a file and decompresses gzip or bzip2.
 ///
 /// # Errors
 /// [`Error::Io`] with the path.
@@ -27,7 +27,7 @@ pub fn open(path: impl AsRef<Path>) -> Result<Box<dyn BufRead>, Error> {
         .map_err(|source| Error::Io { file: Some(path.to_path_buf()), source })
 }
 
-/// Undoes gzip or bzip2 compression of a stream.
+/// Decompresses a gzip or bzip2 stream.
 ///
 /// # Errors
 /// Errors of reading the first bytes. Damage further on is reported when it is reached.

@@ -11,9 +11,9 @@ use crate::{Error, open};
 /// Votes of a chamber.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RollCalls {
-    /// The members, as the file names them: `Chafee (R-RI)`.
+    /// The members with the names of the file, such as `Chafee (R-RI)`.
     pub members: Vec<String>,
-    /// A title a vote: number and date.
+    /// One title per vote, with number and date.
     pub titles: Vec<String>,
     /// 1 for yea, 0 for nay, -1 for no vote: votes x members.
     pub votes: Array2<i8>,

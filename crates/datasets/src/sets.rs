@@ -26,7 +26,7 @@ impl DataSet {
     }
 }
 
-/// The data set of a name.
+/// The data set with a given name.
 pub fn find(name: &str) -> Option<&'static DataSet> {
     SETS.iter().find(|set| set.name == name)
 }

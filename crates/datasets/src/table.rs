@@ -9,7 +9,7 @@ use ndarray::{Array2, Axis};
 use crate::error::shown;
 use crate::{Dataset, Error, number, open};
 
-/// A table of finite numbers, with the names of its columns where the file has them.
+/// A table of finite numbers, with the names of its columns if the file has them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Table {
     /// The header, with one name per column.
@@ -57,17 +57,17 @@ pub enum Header {
     Absent,
 }
 
-/// How to read a table.
+/// Options for reading a table.
 ///
 /// | name | default | purpose |
 /// |---|---|---|
 /// | `header` | `Detect` | whether the first line holds names |
-/// | `delimiter` | `,` | the byte between cells: `;`, tab, ... |
+/// | `delimiter` | `,` | the separator of cells, one byte: `;`, tab, ... |
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TableOptions {
     /// Whether the first line holds names.
     pub header: Header,
-    /// The byte between two cells.
+    /// The separator of cells, one byte.
     pub delimiter: u8,
 }
 
@@ -208,8 +208,8 @@ fn from_csv(error: csv::Error) -> Error {
     }
 }
 
-/// Hands out one line at a time and counts them, so that a fault is reported where it is: the
-/// `csv` crate's own positions lag behind after blank lines and after `\r\n`.
+/// Returns one line at a time and counts the lines, so that errors have the right position. The positions of the `csv` crate
+/// are wrong after blank lines and after `\r\n`.
 struct Lines<R> {
     from: R,
     text: Vec<u8>,

@@ -70,9 +70,8 @@ pub fn signs<L>(labels: ArrayView1<L>, positive: impl Fn(&L) -> bool) -> Array1<
     labels.iter().map(|label| if positive(label) { 1.0 } else { -1.0 }).collect()
 }
 
-/// The norm of a row, found in two looks: the first sees how large the entries are, the second sums
-/// their squares, scaled by a power of two only where these would overflow or vanish (a power of two
-/// leaves every digit as it is).
+/// The norm of a row, computed in two passes. The first finds the largest entry, and the second sums the squares. Entries are
+/// scaled by a power of two, which is exact, only if squares would overflow or underflow.
 #[derive(Debug, Clone, Copy)]
 struct Length {
     largest: f64,

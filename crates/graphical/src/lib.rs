@@ -10,14 +10,14 @@
 //! | question | use |
 //! |---|---|
 //! | all marginals, log Z, maxima, draws; one structure and many sets of evidence | [`JunctionTree`], compiled once |
-//! | one posterior, once | [`variable_elimination`](fn@variable_elimination) |
+//! | a single posterior | [`variable_elimination`](fn@variable_elimination) |
 //! | the cost of exact inference | [`elimination`] |
 //! | chains, with labels or for training | [`chain`] |
 //! | tables of conditional probabilities | [`BayesNet`] |
 //! | graphs from data | [`structure`] |
 //! | parameters shared by several factors | [`LogLinear`] |
 //! | models too large for a tree | [`bp`], [`mean_field`](mod@mean_field), [`gibbs`], [`binary`], [`ais`](mod@ais) |
-//! | how long to sample | [`influence`], [`diagnostics`] |
+//! | number of sweeps of a sampler | [`influence`], [`diagnostics`] |
 //!
 //! The README of the crate has a longer table.
 #![forbid(unsafe_code)]

@@ -17,9 +17,9 @@ use crate::{Calibrated, Error, FactorGraph, FactorId, VarId};
 /// Statistics of one clique.
 #[derive(Clone, Debug, PartialEq)]
 struct Block {
-    /// For every statistic its parameter.
+    /// The parameter of every statistic.
     parameters: Vec<usize>,
-    /// Statistic by statistic, the cells in the order of the sorted scope.
+    /// The statistics one after the other, each as a table in the order of the sorted scope.
     statistics: Vec<f64>,
     cells: usize,
 }
@@ -41,14 +41,14 @@ struct Block {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct LogLinear {
-    /// The structure; its values are those of the parameters 0.
+    /// The factor graph with all parameters 0.
     structure: FactorGraph,
     blocks: Vec<Block>,
     dimension: usize,
 }
 
 impl LogLinear {
-    /// No statistics yet; `dimension` parameters.
+    /// A model with `dimension` parameters and no statistics.
     ///
     /// # Errors
     /// As [`FactorGraph::new`].
@@ -91,7 +91,7 @@ impl LogLinear {
         self.dimension
     }
 
-    /// The model of given parameters.
+    /// The factor graph for given parameters.
     ///
     /// # Errors
     /// As [`potentials`](Self::potentials).

@@ -51,7 +51,7 @@ pub struct MeanFieldState {
 }
 
 impl MeanFieldState {
-    /// `F(q)`: a lower bound of `log Z`.
+    /// The objective `F(q)`, a lower bound of `log Z`.
     pub fn log_partition(&self) -> f64 {
         self.log_partition
     }
@@ -75,9 +75,9 @@ impl MeanFieldState {
 #[derive(Debug, Clone)]
 pub struct MeanField<'m> {
     model: &'m FactorGraph,
-    /// For every factor how its variables lie in it.
+    /// For every factor, the layout of its variables.
     plans: Vec<Vec<Plan>>,
-    /// For every variable its factors with its place in their scopes.
+    /// For every variable, its factors and its position in their scopes.
     factors: Vec<Vec<(usize, usize)>>,
     marginals: Vec<Vec<f64>>,
     change: f64,
@@ -186,7 +186,7 @@ impl<'m> MeanField<'m> {
         energy + self.marginals.iter().map(|q| entropy(q)).sum::<f64>()
     }
 
-    /// `log psi_f` times the probabilities of its variables, but one.
+    /// Computes `log psi_f` times the probabilities of all its variables except one.
     fn weigh(&self, f: usize, without: Option<usize>, table: &mut Vec<f64>) {
         let factor = &self.model.factors()[f];
         table.clear();
@@ -196,7 +196,7 @@ impl<'m> MeanField<'m> {
         }
     }
 
-    /// The best `q_v` given the others, into `next`; returns how far it is from the present one.
+    /// Writes the best `q_v` given all other variables to `next`. Returns its distance from the current one.
     fn optimum(&mut self, v: usize) -> f64 {
         let (mut table, mut next) =
             (std::mem::take(&mut self.table), std::mem::take(&mut self.next));

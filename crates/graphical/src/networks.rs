@@ -1,6 +1,6 @@
 //! Small published networks that are part of the crate, for examples and tests.
 //!
-//! | function | what it is | variables, arcs |
+//! | function | content | variables, arcs |
 //! |---|---|---|
 //! | [`asia`] | a fictitious medical diagnosis | 8, 8 |
 //! | [`alarm`] | monitoring of patients in intensive care | 37, 46 |
@@ -22,7 +22,7 @@ pub fn asia() -> BayesNet {
     embedded(include_bytes!("../networks/asia.bif"))
 }
 
-/// ALARM: diagnoses, findings and what is between them in anaesthesia monitoring.
+/// ALARM: a network for monitoring anaesthesia, with diagnoses, findings and intermediate variables.
 ///
 /// Source: Beinlich, Suermondt, Chavez and Cooper, 1989.
 pub fn alarm() -> BayesNet {

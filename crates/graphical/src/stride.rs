@@ -12,10 +12,10 @@ struct Run {
     stride: usize,
 }
 
-/// A walk over a big table with the matching position in a small one.
+/// A loop over a big table that also gives the corresponding position in a small one.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Plan {
-    /// The innermost runs, where nearly all the time goes. `inner.stride` is 0, 1, or anything for a permutation.
+    /// The innermost loops, which take nearly all the time. `inner.stride` is 0 or 1, or any number for a permutation.
     wide: Run,
     middle: Run,
     inner: Run,
@@ -24,7 +24,7 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// From the dimensions of the big table, outermost first: (cardinality, stride in the small table).
+    /// A plan from the dimensions of the big table, outermost first. Each is a pair (cardinality, stride in the small table).
     pub(crate) fn new(dimensions: impl IntoIterator<Item = (usize, usize)>) -> Self {
         let mut runs: SmallVec<[Run; 6]> = SmallVec::new();
         for (count, stride) in dimensions {
@@ -42,7 +42,7 @@ impl Plan {
         Plan { wide, middle, inner, outer: runs }
     }
 
-    /// `small` over `big`, both given by their (variable, cardinality) pairs, outermost first.
+    /// The plan of `small` over `big`. Both are given by pairs (variable, cardinality), outermost first.
     pub(crate) fn between<V: PartialEq + Copy>(big: &[(V, usize)], small: &[(V, usize)]) -> Self {
         let stride = |v: V| {
             small
@@ -60,7 +60,7 @@ impl Plan {
         Blocks { plan: self, size, counter, wide: 0, big: 0, small: 0, done: false }
     }
 
-    /// `big[i] = f(big[i], small[j(i)])` for every cell.
+    /// Applies `big[i] = f(big[i], small[j(i)])` to every cell.
     #[inline(always)]
     pub(crate) fn spread(&self, big: &mut [f64], small: &[f64], f: impl Fn(f64, f64) -> f64) {
         // Short rows are unrolled.
@@ -116,7 +116,8 @@ impl Plan {
         }
     }
 
-    /// `small[j(i)] = f(small[j(i)], big[i])` for every cell; `f` is associative, with the given neutral element.
+    /// Applies `small[j(i)] = f(small[j(i)], big[i])` for every cell. `f` must be associative and have the given neutral
+    /// element.
     #[inline(always)]
     pub(crate) fn gather(
         &self,
@@ -128,7 +129,8 @@ impl Plan {
         self.gather_map(big, small, neutral, f, |x, _| x, &[]);
     }
 
-    /// As [`gather`](Self::gather), of `map(big[i], reference[j(i)])`; `reference` is a table like `small`, or empty.
+    /// Does the same as [`gather`](Self::gather) with `map(big[i], reference[j(i)])` in place of `big[i]`. `reference` has the
+    /// shape of `small`, or is empty.
     #[inline(always)]
     pub(crate) fn gather_map(
         &self,
@@ -212,7 +214,7 @@ impl Plan {
 struct Blocks<'a> {
     plan: &'a Plan,
     size: usize,
-    /// More runs than fit have more cells than any memory: a walk allocates nothing.
+    /// A table with more loops than these does not fit into any memory, so that the counter never allocates.
     counter: SmallVec<[usize; 32]>,
     wide: usize,
     big: usize,
@@ -221,7 +223,7 @@ struct Blocks<'a> {
 }
 
 impl Blocks<'_> {
-    /// The position in the big and in the small table. Not an `Iterator`: this must be inlined where it is used.
+    /// The next position in the big and in the small table. It is not an `Iterator`, because it must be inlined.
     #[inline(always)]
     fn step(&mut self) -> Option<(usize, usize)> {
         if self.done {
@@ -252,7 +254,7 @@ impl Blocks<'_> {
     }
 }
 
-/// `f` over a row of `map(x, shift)`, in eight lanes joined in a fixed order, so that it vectorises.
+/// Combines `map(x, shift)` over a row by `f`, in eight lanes that are joined in a fixed order, so that it vectorises.
 #[inline(always)]
 fn fold(
     row: &[f64],

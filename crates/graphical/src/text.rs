@@ -4,7 +4,7 @@ use std::io::Read;
 
 use crate::Error;
 
-/// The longest token that is accepted: a text without separators must not fill the memory.
+/// Longest accepted token. Without a limit, a text without separators would fill the memory.
 const LONGEST_TOKEN: usize = 1 << 16;
 
 const CHUNK: usize = 1 << 16;
@@ -22,7 +22,7 @@ impl Place {
     }
 }
 
-/// One byte of look-ahead, or two, over a chunk of the stream.
+/// A scanner with one or two bytes of look-ahead over a chunk of the stream.
 pub(crate) struct Scanner<R> {
     from: R,
     chunk: Vec<u8>,
@@ -69,7 +69,7 @@ impl<R: Read> Scanner<R> {
         Ok(self.chunk.get(self.at + 1).copied())
     }
 
-    /// Moves past a byte that was looked at.
+    /// Moves past the next byte.
     #[inline]
     pub(crate) fn advance(&mut self) {
         if self.chunk[self.at] == b'\n' {
@@ -115,7 +115,7 @@ impl<R: Read> Scanner<R> {
         Ok(())
     }
 
-    /// Reads on, keeping the bytes that were not passed yet.
+    /// Reads the next chunk, and keeps the bytes that are not consumed yet.
     #[cold]
     fn refill(&mut self) -> Result<(), Error> {
         if self.ended {
@@ -141,7 +141,7 @@ pub(crate) fn number(token: &[u8], place: Place) -> Result<f64, Error> {
         .ok_or_else(|| place.fault(format!("expected a finite number, found {}", shown(token))))
 }
 
-/// A piece of input as it may be shown in a message: quoted, escaped, and short.
+/// A piece of input for an error message: quoted, escaped and shortened.
 pub(crate) fn shown(token: &[u8]) -> String {
     const LONGEST: usize = 40;
     if token.len() > LONGEST {
@@ -151,7 +151,7 @@ pub(crate) fn shown(token: &[u8]) -> String {
     }
 }
 
-/// The next byte as it may be shown in a message.
+/// The next byte for an error message.
 pub(crate) fn shown_byte(byte: Option<u8>) -> String {
     byte.map_or_else(|| "the end of the text".into(), |byte| shown(&[byte]))
 }

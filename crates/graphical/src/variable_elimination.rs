@@ -73,7 +73,7 @@ pub fn variable_elimination(
     Ok(joint)
 }
 
-/// Sums out everything but `keep`, by [`elimination_order`].
+/// Sums out all variables except `keep`, in the order of [`elimination_order`].
 pub(crate) fn sum_out(
     tables: Vec<Table>,
     keep: &[VarId],
@@ -115,7 +115,7 @@ fn eliminate(
     product.marginalize_sum(&scope)
 }
 
-/// The product of all, small ones first; its size is checked before anything is allocated.
+/// The product of all tables, small ones first. Its size is checked before anything is allocated.
 fn multiply(mut tables: Vec<Table>, max_memory: Option<u64>) -> Result<Table, Error> {
     let mut union: Vec<(VarId, usize)> = tables.iter().flat_map(Table::dimensions).collect();
     union.sort_unstable();
@@ -133,7 +133,7 @@ fn multiply(mut tables: Vec<Table>, max_memory: Option<u64>) -> Result<Table, Er
     Ok(product)
 }
 
-/// The variables connected to some.
+/// A mask of the variables that are connected to the given ones.
 fn reachable(model: &FactorGraph, some: &[VarId]) -> Vec<bool> {
     let neighbours = model.neighbours();
     let mut seen = vec![false; model.len()];

@@ -16,7 +16,7 @@ use crate::{Design, Invalid, multiply, multiply_transposed};
 /// The result of [`spectral_norm`]: `estimate <= ||A|| <= upper` up to rounding.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SpectralNorm {
-    /// `||A v||` for a unit vector `v`: a lower bound, and the best estimate.
+    /// `||A v||` for a unit vector `v`: a lower bound, and the best estimate of the norm.
     pub estimate: f64,
     /// The smaller of the Frobenius norm and `sqrt(||A||_1 ||A||_inf)`: an upper bound, safe for a step size.
     pub upper: f64,
@@ -109,7 +109,7 @@ fn scrambled(index: u64) -> f64 {
     ((z >> 11) as f64 + 0.5) / (1u64 << 52) as f64 - 1.0
 }
 
-/// Makes a unit vector, if it is not zero; returns the norm it had.
+/// Scales to a unit vector, if the vector is not zero. Returns its former norm.
 fn normalise(v: &mut [f64]) -> f64 {
     let norm = v.iter().map(|a| a * a).sum::<f64>().sqrt();
     if norm > 0.0 {
@@ -193,7 +193,7 @@ fn frobenius(a: &Array2<f64>) -> f64 {
     largest * a.iter().map(|v| (v / largest).powi(2)).sum::<f64>().sqrt()
 }
 
-/// Divides by a norm that may be so small that its inverse overflows.
+/// Divides by a norm whose inverse may overflow.
 fn rescale(a: &mut Array2<f64>, norm: f64) {
     a.mapv_inplace(|v| v / norm);
 }

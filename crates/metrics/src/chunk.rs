@@ -100,7 +100,7 @@ enum Mark {
     Single,
 }
 
-/// Mark and type; `None` for the outside.
+/// The mark and the type of a label; `None` for an outside label.
 fn parse(label: &str) -> Option<(Mark, &str)> {
     let (mark, kind) = label.split_once('-').unwrap_or((label, ""));
     let mark = match mark {
@@ -156,7 +156,7 @@ impl ChunkCounts {
         ChunkCounts::default()
     }
 
-    /// No sequence yet, chunks to be read by [`strict_chunks`].
+    /// Counts that read chunks by [`strict_chunks`], without any sequence yet.
     pub fn strict() -> ChunkCounts {
         ChunkCounts { strict: true, ..ChunkCounts::default() }
     }

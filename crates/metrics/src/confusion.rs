@@ -44,7 +44,7 @@ where
     Ok(right as f64 / truth.len() as f64)
 }
 
-/// That every label equals itself, so that "wrong" never means "not a number".
+/// Checks that every label equals itself, so that a NaN does not count as a wrong label.
 pub(crate) fn check_comparable<L: PartialEq>(
     what: &'static str,
     labels: &[L],
@@ -62,16 +62,16 @@ pub(crate) fn check_comparable<L: PartialEq>(
 /// Precision, recall and F1, each in [0, 1].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scores {
-    /// Of what was predicted positive, the share that is.
+    /// The fraction of positive predictions that are correct.
     pub precision: f64,
-    /// Of what is positive, the share that was predicted so.
+    /// The fraction of positive samples that are predicted as positive.
     pub recall: f64,
-    /// The harmonic mean of both.
+    /// The harmonic mean of precision and recall.
     pub f1: f64,
 }
 
 impl Scores {
-    /// From the numbers of what was found rightly, found wrongly and not found; 0 where there is nothing to divide by.
+    /// The scores from the numbers of true positives, false positives and false negatives. A score with denominator 0 is 0.
     pub fn from_counts(hits: u64, false_alarms: u64, misses: u64) -> Scores {
         let share =
             |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
@@ -195,7 +195,7 @@ impl Confusion {
         self.counts.iter().sum()
     }
 
-    /// The share of samples on the diagonal.
+    /// The fraction of samples on the diagonal.
     pub fn accuracy(&self) -> f64 {
         self.hits() as f64 / self.total() as f64
     }
@@ -239,7 +239,7 @@ impl Confusion {
         (0..self.classes).map(|class| self.count(class, class)).sum()
     }
 
-    /// How many samples are of the class, and how many are predicted to be.
+    /// The number of samples of the class, and the number of predictions of the class.
     fn margins(&self, class: usize) -> (u64, u64) {
         let truly = (0..self.classes).map(|other| self.count(class, other)).sum();
         let predicted = (0..self.classes).map(|other| self.count(other, class)).sum();

@@ -13,7 +13,7 @@ pub enum Error {
         /// The argument.
         what: &'static str,
     },
-    /// Two arguments that must be equally long are not.
+    /// Two arguments that must have the same length, but differ.
     Length {
         /// The argument.
         what: &'static str,
@@ -44,12 +44,12 @@ pub enum Error {
         /// The number of classes.
         classes: usize,
     },
-    /// All labels are of one class, where the metric compares two.
+    /// All labels are of one class, but the metric compares two.
     SingleClass {
         /// Whether that class is the positive one.
         positive: bool,
     },
-    /// All values are equal, where the metric divides by their spread.
+    /// All values are equal, but the metric divides by their variance.
     Constant {
         /// The argument.
         what: &'static str,
@@ -97,12 +97,12 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// What an argument holds, whatever holds it.
+/// A copy of the elements of an argument.
 pub(crate) fn copied<'a, T: Copy + 'a>(values: impl IntoIterator<Item = &'a T>) -> Vec<T> {
     values.into_iter().copied().collect()
 }
 
-/// Two arguments that go together: as long as one another and not empty.
+/// Checks that two arguments have the same length and are not empty.
 pub(crate) fn check_pair<A, B>(truth: &[A], other: &[B], what: &'static str) -> Result<(), Error> {
     if truth.is_empty() {
         return Err(Error::Empty { what: "truth" });

@@ -109,7 +109,7 @@ fn check_folds(samples: usize, folds: usize) -> Result<(), Error> {
     }
 }
 
-/// SplitMix64 (Steele, Lea and Flood 2014): enough for a shuffle, in four lines.
+/// SplitMix64 (Steele, Lea and Flood 2014), a small generator for the shuffles.
 struct SplitMix64 {
     state: u64,
 }
@@ -123,7 +123,7 @@ impl SplitMix64 {
         z ^ (z >> 31)
     }
 
-    /// Uniform on `0..bound` up to a bias of `bound / 2^64`, which no test could see.
+    /// A uniform number in `0..bound`, with a negligible bias of `bound / 2^64`.
     fn below(&mut self, bound: usize) -> usize {
         ((u128::from(self.next()) * bound as u128) >> 64) as usize
     }

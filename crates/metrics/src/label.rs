@@ -15,7 +15,7 @@ pub trait Binary: Copy {
     /// Whether the label is the positive one; `None` for a value that is not a label.
     fn is_positive(self) -> Option<bool>;
 
-    /// The label as it is shown in a message.
+    /// The label as a number for error messages.
     fn shown(self) -> f64;
 }
 
@@ -55,12 +55,12 @@ impl Binary for f32 {
     }
 }
 
-/// A class by its number, from 0: any integer type.
+/// The number of a class, from 0, of any integer type.
 pub trait Class: Copy {
     /// The number; `None` for a negative one.
     fn number(self) -> Option<usize>;
 
-    /// The class as it is shown in a message.
+    /// The class as a number for error messages.
     fn shown(self) -> f64;
 }
 

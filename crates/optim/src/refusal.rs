@@ -35,7 +35,7 @@ pub const MAX_MEMORY: Option<u64> = Some(4 << 30);
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// A combination that the method cannot treat.
+    /// A combination that the method does not support.
     #[error("{method} does not support {what}")]
     Unsupported {
         /// The method.
@@ -49,10 +49,10 @@ pub enum Refusal {
         /// The method.
         method: &'static str,
     },
-    /// More memory would be needed than may be used.
+    /// A need of more memory than allowed.
     #[error("{what} needs {}, max_memory is {}: {hint}", Bytes(*needed), Bytes(*limit))]
     MemoryLimit {
-        /// The method, or what would be allocated.
+        /// The method, or the object to be allocated.
         what: &'static str,
         /// Bytes that would be needed; `u64::MAX` where the number overflows.
         needed: u64,

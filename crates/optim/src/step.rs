@@ -9,7 +9,7 @@ pub enum StepSize {
     /// The step that the theory of the method gives, computed from the constants of the problem. Each method documents it.
     #[default]
     Theory,
-    /// A multiple of the method's own step.
+    /// A multiple of the step that the theory gives.
     Scaled(f64),
     /// A given step.
     Constant(f64),

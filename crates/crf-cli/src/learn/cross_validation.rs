@@ -10,7 +10,7 @@ use crate::evaluation::Evaluation;
 use crate::input::Recipe;
 use crate::say::note;
 
-/// Groups of a single file where `--split` does not say.
+/// Number of groups of a single file without `--split`.
 const GROUPS: usize = 10;
 
 pub(super) fn run(

@@ -36,7 +36,7 @@ pub(super) fn ending(report: &Report, n: f64, patience: Option<u32>) -> String {
     text.replacen(&Status::Stopped.to_string(), &reason, 1)
 }
 
-/// A report in the sums that the lines before it show.
+/// A report with objectives as sums, like the lines before it.
 fn summed(report: &Report, n: f64) -> String {
     let certificate = match report.certificate {
         Certificate::Gap { objective, lower_bound } => {

@@ -48,7 +48,7 @@ impl Groups {
         Ok(Groups { sequences: numbered.map(|(i, (_, s))| (i % count, s)).collect(), count })
     }
 
-    /// All but a group to train on, and the group.
+    /// The training data without a group, and the group.
     pub(super) fn without(
         &self,
         group: usize,

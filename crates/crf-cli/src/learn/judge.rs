@@ -53,7 +53,7 @@ impl Judge {
         Ok(score)
     }
 
-    /// The passes after which the best weights were seen.
+    /// The number of passes at which the best weights were found.
     pub(super) fn best_after(&self) -> f64 {
         self.best.as_ref().map_or(0.0, |(_, _, seen)| seen.passes)
     }

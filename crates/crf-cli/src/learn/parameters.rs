@@ -34,7 +34,7 @@ fn bytes(text: &str) -> Result<u64, String> {
     number.checked_mul(1 << shift).ok_or_else(|| "more bytes than can be counted".to_owned())
 }
 
-/// The parameters after CRFsuite's names are translated.
+/// The parameters, after the translation of CRFsuite's names.
 #[derive(Debug, Clone)]
 pub(super) struct Parameters {
     c1: f64,
@@ -96,7 +96,7 @@ impl Parameters {
         Ok(found)
     }
 
-    /// Ranges, by the names of the options, before any data are read.
+    /// Checks the ranges before any data are read, with the names of the options.
     fn check(&self) -> Result<(), Failure> {
         for (name, value) in [("c2", self.c2), ("l2", self.l2)] {
             let value = value.unwrap_or(1.0);

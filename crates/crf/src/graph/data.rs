@@ -14,14 +14,14 @@ use crate::Error;
 /// labelling of the clique.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CliqueTemplate {
-    /// Number of labels of every variable of such a clique, in order.
+    /// Number of labels of each variable of the clique, in order.
     pub labels: Vec<usize>,
     /// Number of attributes, at least 1. Cliques without attributes use a single one that is always 1.
     pub attributes: usize,
 }
 
 impl CliqueTemplate {
-    /// Cliques of `labels.len()` variables: one for nodes, two for edges.
+    /// A kind of clique with `labels.len()` variables: one for nodes, two for edges.
     pub fn new(labels: &[usize], attributes: usize) -> Self {
         CliqueTemplate { labels: labels.to_vec(), attributes }
     }
@@ -61,7 +61,7 @@ pub(super) struct Clique {
 }
 
 impl GraphInstance {
-    /// No cliques yet; variable `v` has `labels[v]` labels.
+    /// A graph without cliques, in which variable `v` has `labels[v]` labels.
     pub fn new(labels: &[usize]) -> Self {
         GraphInstance { labels: labels.to_vec(), ..GraphInstance::default() }
     }
@@ -171,7 +171,7 @@ impl GraphInstance {
         Ok(())
     }
 
-    /// Whether labels are some of this graph.
+    /// Checks that the labels fit this graph.
     pub(super) fn check_labels(&self, labels: &[usize]) -> Result<(), Error> {
         Invalid::check_length("labels of the variables", self.len(), labels.len())?;
         match labels.iter().zip(&self.labels).position(|(y, count)| y >= count) {

@@ -60,7 +60,7 @@ pub struct GraphCrf {
     pub max_memory: Option<u64>,
     /// When to end.
     pub stop: Stop,
-    /// Seed of the visits of SDCA.
+    /// Seed of the random order of SDCA.
     pub seed: u64,
 }
 
@@ -135,7 +135,7 @@ impl GraphCrf {
     }
 }
 
-/// L-BFGS from given weights, with the account and the lower bound of what ran before.
+/// Runs L-BFGS from given weights. The report and the lower bound of the earlier method are included.
 fn descend(
     problem: &GraphProblem<'_>,
     stop: Stop,

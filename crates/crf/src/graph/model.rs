@@ -16,7 +16,8 @@ use crate::Error;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GraphModel {
     templates: Vec<CliqueTemplate>,
-    /// CliqueTemplate after template, in each a row an attribute, in each row the last variable fastest.
+    /// The matrices of the templates one after the other. Each has one row per attribute, and in a row the last variable varies
+    /// fastest.
     weights: Vec<f64>,
     /// How the training ended and what it proved. `None` if the model was not trained in this process.
     pub report: Option<Report>,
@@ -75,7 +76,7 @@ impl GraphModel {
         Predictor::new(self, 1).predict(graph)
     }
 
-    /// `P(y_v = k)` of every variable.
+    /// The marginal probabilities `P(y_v = k)` of every variable.
     ///
     /// # Errors
     /// As [`predict`](Self::predict).
@@ -88,7 +89,7 @@ impl GraphModel {
         Ok((0..graph.len()).map(|v| answers.marginal(VarId(v as u32))).collect::<Result<_, _>>()?)
     }
 
-    /// `log p(y | x)` of labels.
+    /// The log-probability `log p(y | x)` of a labelling.
     ///
     /// # Errors
     /// As [`predict`](Self::predict), and [`Error::Invalid`] for labels that do not fit.
@@ -130,7 +131,7 @@ impl Saved for GraphModel {
     }
 }
 
-/// A model with the trees that it has met.
+/// A model with a cache of the junction trees of earlier graphs.
 struct Predictor<'m> {
     model: &'m GraphModel,
     compiler: Compiler<'m>,
@@ -142,7 +143,7 @@ impl<'m> Predictor<'m> {
         Predictor { model, compiler }
     }
 
-    /// The tree of a graph, and its model with the scores of the weights.
+    /// The junction tree of a graph, and its factors with the scores under the weights.
     fn ready(&mut self, graph: &GraphInstance) -> Result<Structure, Error> {
         graph.check(&self.model.templates)?;
         let mut item = self.compiler.item(graph)?;

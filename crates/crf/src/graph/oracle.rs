@@ -47,7 +47,7 @@ impl TreeMarginals {
         f64::entropy(&self.cliques) - f64::entropy(&self.separators)
     }
 
-    /// `(1 - step) m + step target`, clique by clique.
+    /// Replaces `m` by `(1 - step) m + step target` in every clique.
     pub(super) fn mix(&mut self, target: &Self, step: f64) {
         f64::mix(&mut self.cliques, &target.cliques, step);
         f64::mix(&mut self.separators, &target.separators, step);
@@ -61,17 +61,17 @@ impl Segment for TreeMarginals {
     }
 }
 
-/// What inference needs and leaves: memory for the largest graph, and the answers about the last one.
+/// The working memory of inference, and the results for the last graph.
 pub(super) struct Oracle {
     models: Vec<FactorGraph>,
     workspace: Workspace,
     evidence: Evidence,
     scratch: Vec<f64>,
-    /// The weights of the graph's rows.
+    /// The weights in the rows of the graph.
     pub(super) local: Vec<f64>,
     /// The scores of its cells.
     pub(super) scores: Vec<f64>,
-    /// `p`, the model's own marginals.
+    /// The marginals `p` of the model.
     pub(super) target: TreeMarginals,
     /// `p` on the cells.
     pub(super) expected: Vec<f64>,
@@ -91,7 +91,7 @@ impl Oracle {
         }
     }
 
-    /// The model of a graph at `w`; `None` if a score overflows.
+    /// The factor graph of a graph at `w`; `None` if a score overflows.
     pub(super) fn model(&mut self, item: &Item, w: &[f64]) -> Option<&FactorGraph> {
         item.gather(w, &mut self.local);
         item.scores(&self.local, &mut self.scores);
@@ -124,7 +124,7 @@ impl Oracle {
         Some(answers.log_partition()).filter(|log_z| log_z.is_finite())
     }
 
-    /// Leaves the model's own marginals of a graph; returns `log Z`. One oracle call.
+    /// Computes the marginals of the model for a graph. Returns `log Z`. One oracle call.
     pub(super) fn infer(
         &mut self,
         problem: &GraphProblem<'_>,
@@ -143,7 +143,7 @@ impl Oracle {
         Some(log_z).filter(|log_z| log_z.is_finite())
     }
 
-    /// Writes marginals of a graph on its cells.
+    /// Writes the marginals of a graph to its cells.
     pub(super) fn cells(
         &mut self,
         problem: &GraphProblem<'_>,
@@ -155,7 +155,7 @@ impl Oracle {
         let _ = margins(problem.tree(item), item, &marginals.cliques, &mut self.scratch, out);
     }
 
-    /// `<s, m>`, the expected score, for numbers on the cells of the last graph.
+    /// The expected score `<s, m>`, for numbers `m` on the cells of the last graph.
     pub(super) fn expected_score(&self, cells: &[f64]) -> f64 {
         lanes::dot(&self.scores, cells)
     }

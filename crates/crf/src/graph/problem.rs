@@ -12,15 +12,15 @@ use super::data::{CliqueTemplate, GraphDataset, GraphInstance, var};
 use super::oracle::{Oracle, TreeMarginals};
 use crate::Error;
 
-/// A graph's junction tree, and a model of its shape with all scores 0. Graphs of one shape share it.
+/// The junction tree of a graph, and its factor graph with all scores 0. Graphs of the same shape share it.
 #[derive(Debug, Clone)]
 pub(super) struct Structure {
     pub(super) tree: Arc<JunctionTree>,
     pub(super) model: FactorGraph,
 }
 
-/// A graph as the methods see it. *Cells* are the joint labellings of its cliques, clique after clique, each in the order of
-/// its template. *Local* weights are the rows of the weights that the graph touches, one after the other.
+/// A graph in the form that the methods use. *Cells* are the joint labellings of its cliques, one clique after the other, each
+/// in the order of its template. *Local* weights are the rows of the weights that the graph uses, one after the other.
 #[derive(Debug, Clone)]
 pub(super) struct Item {
     pub(super) structure: usize,
@@ -36,7 +36,7 @@ pub(super) struct Item {
 pub(super) struct Place {
     pub(super) cells: Range<usize>,
     entries: Range<usize>,
-    /// For every cell of its factor, whose variables rise, the cell of the template; `None` where they are the same.
+    /// For every cell of its factor, whose variables are sorted, the cell of the template; `None` if they are the same.
     pub(super) order: Option<Arc<[usize]>>,
 }
 
@@ -85,7 +85,7 @@ impl Item {
         }
     }
 
-    /// `F` of numbers on the cells: of marginals the expected features, on the local rows.
+    /// The feature map applied to numbers on the cells. For marginals it gives the expected features, on the local rows.
     pub(super) fn sums(&self, cells: &[f64], sums: &mut Vec<f64>) {
         sums.clear();
         sums.resize(self.locals, 0.0);
@@ -98,7 +98,8 @@ impl Item {
         }
     }
 
-    /// The radius `R_i = max_y norm(F(x_i, y_i) - F(x_i, y))^2` from above, as [`radius_upper`](crate::radius_upper) has it.
+    /// An upper bound of the squared radius `R_i = max_y norm(F(x_i, y_i) - F(x_i, y))^2`, as in
+    /// [`radius_upper`](crate::radius_upper).
     fn radius(&self, truth: &[f64]) -> f64 {
         let (mut totals, mut sums) = (vec![0.0; self.locals], Vec::new());
         self.entries.iter().for_each(|entry| totals[entry.local] += entry.value.abs());
@@ -109,10 +110,10 @@ impl Item {
     }
 }
 
-/// Turns graphs into items; compiles every shape once.
+/// Converts graphs to items. Every shape is compiled once.
 pub(super) struct Compiler<'t> {
     templates: &'t [CliqueTemplate],
-    /// Where the weights of each template begin.
+    /// The start of the weights of each template.
     starts: Vec<usize>,
     trees: TreeCache,
     known: HashMap<*const JunctionTree, usize>,
@@ -181,7 +182,7 @@ impl<'t> Compiler<'t> {
         Ok(structure)
     }
 
-    /// From the cells of sorted variables to those of the template.
+    /// The mapping from the cells of sorted variables to the cells of the template.
     fn order(&mut self, template: usize, variables: &[usize]) -> Option<Arc<[usize]>> {
         if variables.is_sorted() {
             return None;
@@ -294,20 +295,20 @@ impl<'a> GraphProblem<'a> {
         Ok(value)
     }
 
-    /// `P(0)`: all labellings are equally likely.
+    /// The objective `P(0)`, at which all labellings are equally likely.
     pub(super) fn uniform_objective(&self) -> f64 {
         let logs =
             |graph: &GraphInstance| graph.labels.iter().map(|&k| (k as f64).ln()).sum::<f64>();
         self.data.graphs.iter().map(logs).sum::<f64>() / self.n() as f64
     }
 
-    /// `P(w)`, NaN where a score overflows.
+    /// The objective `P(w)`; NaN if a score overflows.
     pub(super) fn value(&self, w: &[f64], oracle: &mut Oracle) -> f64 {
         let log_z = |item| oracle.log_partition(self, item, w).unwrap_or(f64::NAN);
         self.finish(w, self.items.iter().map(log_z).sum())
     }
 
-    /// `P(w)` from the sum of the log-partition functions.
+    /// The objective `P(w)`, from the sum of the log-partition functions.
     pub(super) fn finish(&self, w: &[f64], log_partitions: f64) -> f64 {
         let scores = lanes::dot(w, &self.counts);
         (log_partitions - scores) / self.n() as f64 + 0.5 * self.l2 * lanes::dot(w, w)
@@ -324,7 +325,7 @@ impl<'a> GraphProblem<'a> {
         self.items.iter().enumerate().map(condition).collect()
     }
 
-    /// 1 on the cells of the true labelling.
+    /// The indicator of the true labelling on the cells.
     fn truth(&self, i: usize) -> Vec<f64> {
         let (graph, truth) = (&self.data.graphs[i], &self.data.truths[i]);
         let mut cells = vec![0.0; self.items[i].cells];

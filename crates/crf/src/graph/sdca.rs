@@ -17,7 +17,7 @@ use crate::sdca::line_search::Line;
 use crate::sdca::mean;
 use crate::sdca::sampling::{Sampler, needs_radii};
 
-/// Passes between two computations of `w` from the marginals, which remove what rounding has added up.
+/// Number of passes after which `w` is computed anew from the marginals, to remove accumulated rounding errors.
 const REFRESH: u64 = 50;
 
 /// Settings of [`graph_sdca`].
@@ -38,11 +38,11 @@ const REFRESH: u64 = 50;
 pub struct GraphSdcaSettings {
     /// Which graph is next.
     pub order: Order,
-    /// Share of the adaptive draws, in `[0, 1]`.
+    /// Fraction of adaptive draws, in `[0, 1]`.
     pub non_uniformity: f64,
-    /// How far the marginals of a graph move.
+    /// Line search of a graph's marginals.
     pub step: SdcaStep,
-    /// Share of the uniform distribution in a cold start.
+    /// Fraction of the uniform distribution in a cold start.
     pub smoothing: f64,
     /// Bytes that the marginals may take; `None` for no limit.
     pub max_memory: Option<u64>,
@@ -71,7 +71,7 @@ impl Default for GraphSdcaSettings {
 pub struct GraphDualState {
     /// The flat weights, in the order of [`GraphProblem`].
     pub weights: Vec<f64>,
-    /// The dual variables, one distribution a graph.
+    /// The dual variables: one distribution per graph.
     pub marginals: Vec<TreeMarginals>,
 }
 
@@ -116,7 +116,7 @@ pub fn graph_sdca<'p, 'a, O: Observer<GraphSdca<'p, 'a>>>(
     Ok(Solution { state: GraphDualState { weights, marginals }, report })
 }
 
-/// SDCA on graphs: what an observer of [`graph_sdca`] sees.
+/// The running method: observers of [`graph_sdca`] receive it.
 pub struct GraphSdca<'p, 'a> {
     problem: &'p GraphProblem<'a>,
     step: SdcaStep,
@@ -130,9 +130,9 @@ pub struct GraphSdca<'p, 'a> {
     /// `1 / (1 + R_i / (l2 n))`; empty unless the step needs it.
     safe: Vec<f64>,
     oracle: Oracle,
-    /// `m_i`, then `d = p - m_i` on the cells of the graph that is visited.
+    /// The marginals `m_i`, then `d = p - m_i`, on the cells of the current graph.
     direction: Vec<f64>,
-    /// `F d` on its rows.
+    /// The features `F d` on the rows of the graph.
     sums: Vec<f64>,
     visits: u64,
     oracle_calls: u64,
@@ -211,7 +211,7 @@ impl<'p, 'a> GraphSdca<'p, 'a> {
         1.0 / (self.problem.l2 * self.problem.n() as f64)
     }
 
-    /// `w` and the entropies from the marginals.
+    /// Computes `w` and the entropies anew from the marginals.
     fn recompute(&mut self) {
         self.w = self.weights_of();
         if self.step.tracks() {
@@ -219,7 +219,7 @@ impl<'p, 'a> GraphSdca<'p, 'a> {
         }
     }
 
-    /// `w(m) = 1/(l2 n) sum_i [F(x_i, y_i) - E_m F(x_i, .)]`
+    /// The weights `w(m) = 1/(l2 n) sum_i [F(x_i, y_i) - E_m F(x_i, .)]`.
     fn weights_of(&mut self) -> Vec<f64> {
         let scale = self.scale();
         let mut w: Vec<f64> = self.problem.counts.iter().map(|count| scale * count).collect();
@@ -231,7 +231,8 @@ impl<'p, 'a> GraphSdca<'p, 'a> {
         w
     }
 
-    /// Algorithm 2 on one graph: ask the oracle, find the direction on the marginals and on the weights, search the line, move.
+    /// A step of algorithm 2 on one graph: call the oracle, compute the directions of marginals and weights, search the line,
+    /// update.
     fn climb(&mut self) {
         let (problem, scale) = (self.problem, self.scale());
         let i = self.sampler.draw();
@@ -285,7 +286,7 @@ impl Iterative for GraphSdca<'_, '_> {
         wanted as f64 / n as f64
     }
 
-    /// `P` at the current weights against `D` at the marginals, with their own weights computed afresh.
+    /// The gap between `P` at the current weights and `D` at the marginals, whose weights are computed anew.
     fn certify(&mut self) -> Certificate {
         let objective = self.problem.value(&self.w, &mut self.oracle);
         let w = self.weights_of();
@@ -293,12 +294,12 @@ impl Iterative for GraphSdca<'_, '_> {
         Certificate::gap(objective, mean(&entropies) - 0.5 * self.problem.l2 * lanes::dot(&w, &w))
     }
 
-    /// Ascent of the dual is no descent of the primal.
+    /// The primal objective may increase while the dual increases.
     fn returns_best(&self) -> bool {
         true
     }
 
-    /// The weights alone: the marginals stay, their dual value never falls.
+    /// Restores the weights only. The marginals stay, because the dual value never decreases.
     fn restore(&mut self) {
         if let Some(best) = self.best.take() {
             self.w = best;
@@ -313,7 +314,7 @@ impl Iterative for GraphSdca<'_, '_> {
         self.oracle_calls
     }
 
-    /// The mean of the last known gaps; a cold start is not worth a certificate.
+    /// The mean of the last known gaps. A cold start is not certified.
     fn certificate_cost(&self) -> CertificateCost {
         if self.visits == 0 {
             CertificateCost::Uninformative
@@ -322,13 +323,13 @@ impl Iterative for GraphSdca<'_, '_> {
         }
     }
 
-    /// Scores that overflow have no marginals.
+    /// If scores overflow, the marginals are undefined.
     fn verdict(&self) -> Option<Status> {
         self.broken.then_some(Status::Diverged)
     }
 }
 
-/// Marginals that fit the graphs: others would prove a bound that is none.
+/// Checks that marginals fit the graphs. Otherwise the computed bound would not be valid.
 fn checked(
     problem: &GraphProblem<'_>,
     marginals: Vec<TreeMarginals>,

@@ -30,7 +30,7 @@ impl Curvature {
         }
     }
 
-    /// False if the curvature is no number to work with.
+    /// Sets a curvature. Returns false if it is not a valid number.
     pub(super) fn set(&mut self, i: usize, curvature: f64) -> bool {
         match self {
             Curvature::One { value, .. } => {
@@ -43,7 +43,7 @@ impl Curvature {
         }
     }
 
-    /// A sequence that is new gets the mean of those before.
+    /// Gives a new sequence the mean curvature of the sequences before.
     pub(super) fn introduce(&mut self, i: usize, before: usize) {
         if let Curvature::Each { first, .. } = *self {
             let mean = if before == 0 { first } else { self.mean(before) };
@@ -69,7 +69,7 @@ impl Curvature {
         0.5 * (1.0 / (self.largest() + l2) + 1.0 / (self.mean(met) + l2))
     }
 
-    /// A single curvature is halved over a pass.
+    /// Lets a common curvature decrease, by a factor of 1/2 per pass.
     pub(super) fn relax(&mut self) {
         if let Curvature::One { value, relax, .. } = self {
             *value *= *relax;
@@ -79,7 +79,7 @@ impl Curvature {
 
 pub(super) struct Draws {
     generator: Generator,
-    /// Share of the draws by curvature.
+    /// Fraction of the draws in proportion to curvature.
     share: f64,
 }
 

@@ -1,18 +1,18 @@
 //! A vector with sparse updates whose rows are brought up to date when they are read.
 
-/// `w = scale v` with steps along a direction that changes on few rows at a time.
+/// The vector `w = scale v`, with steps along a direction that changes in few rows at a time.
 pub(super) struct Lazy {
     pub(super) v: Vec<f64>,
     /// `d`, the sum of the stored gradients.
     pub(super) direction: Vec<f64>,
     pub(super) scale: f64,
-    /// `sum s_t / (m_t scale_(t+1))` so far, and what of it each row has had.
+    /// The sum `sum s_t / (m_t scale_(t+1))` so far, and the part of it that each row has received.
     moved: f64,
     done: Vec<f64>,
 }
 
 impl Lazy {
-    /// Rows of emissions, then one for all transitions.
+    /// A vector with the rows of the emissions, and one more row for all transitions.
     pub(super) fn new(start: Vec<f64>, rows: usize) -> Self {
         let direction = vec![0.0; start.len()];
         Lazy { v: start, direction, scale: 1.0, moved: 0.0, done: vec![0.0; rows + 1] }
@@ -31,20 +31,20 @@ impl Lazy {
         }
     }
 
-    /// The weights of a row as they are now, into a copy of `v`.
+    /// Copies the current weights of a row to `w`.
     pub(super) fn value(&self, row: usize, range: std::ops::Range<usize>, w: &mut [f64]) {
         let missed = self.moved - self.done[row];
         let (w, d) = (&mut w[range.clone()], &self.direction[range]);
         w.iter_mut().zip(d).for_each(|(w, d)| *w = self.scale * (*w - missed * d));
     }
 
-    /// `w <- (1 - step l2) w - step/m d`
+    /// Takes the step `w <- (1 - step l2) w - step/m d`.
     pub(super) fn advance(&mut self, step: f64, l2: f64, m: usize) {
         self.scale *= 1.0 - step * l2;
         self.moved += step / (m as f64 * self.scale);
     }
 
-    /// After `v` has been set to `w`.
+    /// Resets the bookkeeping after `v` has been set to `w`.
     pub(super) fn rebase(&mut self) {
         self.scale = 1.0;
         self.moved = 0.0;

@@ -37,7 +37,7 @@ use crate::{Dataset, Error, Problem, Weights};
 use curvature::{Curvature, Draws};
 use lazy::Lazy;
 
-/// Squared norms of gradients below this are not worth a search.
+/// For gradients of a smaller squared norm no search is made.
 const FLAT: f64 = 1e-8;
 
 /// Settings of [`sag`](fn@sag).
@@ -66,7 +66,7 @@ pub struct SagSettings {
     pub order: Order,
     /// Whether searches that keep succeeding at the first trial are skipped. The number of skipped visits doubles each time.
     pub skip: bool,
-    /// Share of the draws by curvature, in `[0, 1]`.
+    /// Fraction of the draws in proportion to curvature, in `[0, 1]`.
     pub non_uniformity: f64,
     /// Curvature of the first sequence.
     pub first: f64,
@@ -119,7 +119,7 @@ impl SagSettings {
         Ok(Refusal::check_memory("sag", needed, self.max_memory, "train with lbfgs")?)
     }
 
-    /// What a curvature is multiplied by before its search: a single one relaxes over a pass instead.
+    /// The factor of a curvature before its search. A common curvature decreases over a pass instead.
     fn decrease(&self) -> f64 {
         if self.order == Order::Uniform { 1.0 } else { self.decrease }
     }
@@ -160,13 +160,13 @@ pub struct Sag<'p, 'a> {
     point: Lazy,
     /// Stored gradients on positions, rows of `stride`, sequence after sequence.
     nodes: Vec<f64>,
-    /// And on pairs, `K x K` a sequence.
+    /// Stored gradients on pairs, one `K x K` matrix per sequence.
     pairs: Vec<f64>,
-    /// Where the positions of a sequence begin.
+    /// The start of each sequence among the positions.
     starts: Vec<usize>,
     seen: Vec<bool>,
     met: usize,
-    /// Searches in a row that were over at once, and visits to go without one.
+    /// For each sequence, the number of successive searches that succeeded at once, and the number of visits to skip.
     streaks: Vec<(u32, u64)>,
     block: Block,
     objective: Objective<'p, 'a>,
@@ -182,11 +182,11 @@ struct Block {
     scores: Vec<f64>,
     /// `p - 1{y}`
     nodes: Vec<f64>,
-    /// The same on pairs: rows of `stride` from the oracle, then `K x K`.
+    /// The gradient on pairs: rows of `stride` from the oracle, then `K x K`.
     padded_pairs: Vec<f64>,
     pairs: Vec<f64>,
     sums: Vec<f64>,
-    /// One gradient spread out, zero between steps, and its scores on the sequence.
+    /// A single gradient as a dense vector, zero between steps, and its scores on the sequence.
     gradient: Vec<f64>,
     slopes: Vec<f64>,
     changes: Vec<f64>,
@@ -266,7 +266,7 @@ impl<'p, 'a> Sag<'p, 'a> {
         (self.curvature.mean(self.met), self.curvature.largest())
     }
 
-    /// The weights up to date, without touching the state.
+    /// The current weights, without a change of the state.
     fn flat(&self) -> Vec<f64> {
         let layout = &self.problem.layout;
         let mut w = self.point.v.clone();
@@ -278,7 +278,7 @@ impl<'p, 'a> Sag<'p, 'a> {
         w
     }
 
-    /// `w(x_i)` and the transitions into the chain; the rows caught up.
+    /// Writes `w(x_i)` and the transitions to the chain, after updating the rows.
     fn read(&mut self, i: usize) {
         let sequence = self.problem.data().sequence(i);
         let (layout, block, point) = (&self.problem.layout, &mut self.block, &mut self.point);
@@ -294,7 +294,7 @@ impl<'p, 'a> Sag<'p, 'a> {
         block.scores.iter_mut().for_each(|score| *score *= point.scale);
     }
 
-    /// Scores minus `step` times the gradient's into the chain, and the score of the true labels there.
+    /// Writes the scores minus `step` times those of the gradient to the chain. Returns the score of the true labels.
     fn write(&mut self, i: usize, step: f64) -> Option<f64> {
         let sequence = self.problem.data().sequence(i);
         let (layout, block, point) = (&self.problem.layout, &mut self.block, &self.point);
@@ -323,7 +323,7 @@ impl<'p, 'a> Sag<'p, 'a> {
         Some(unary + pairs.sum::<f64>())
     }
 
-    /// `f_i(w)`, and its gradient in the block: one oracle call.
+    /// Computes `f_i(w)`, and its gradient in the block, with one oracle call.
     fn gradient(&mut self, i: usize) -> Option<f64> {
         let truth = self.write(i, 0.0)?;
         self.oracle_calls += 1;
@@ -347,7 +347,7 @@ impl<'p, 'a> Sag<'p, 'a> {
         Some(log_z - truth).filter(|loss| loss.is_finite())
     }
 
-    /// The curvature of `f_i`: doubled until a step of its inverse falls as it should.
+    /// Searches the curvature of `f_i`: it is doubled until a step of its inverse lowers `f_i` by enough.
     fn search(&mut self, i: usize, loss: f64) -> Option<()> {
         if self.streaks[i].1 > 0 {
             self.streaks[i].1 -= 1;
@@ -441,7 +441,7 @@ impl Iterative for Sag<'_, '_> {
         steps / n as f64
     }
 
-    /// `P` with the gap between the weights and the model's own marginals, `norm(grad P)^2 / (2 l2)`. One pass.
+    /// The objective `P`, with the gap between the weights and the marginals of the model, `norm(grad P)^2 / (2 l2)`. One pass.
     fn certify(&mut self) -> Certificate {
         let w = self.flat();
         let mut gradient = vec![0.0; w.len()];
@@ -453,7 +453,7 @@ impl Iterative for Sag<'_, '_> {
         self.oracle_calls
     }
 
-    /// The gap if the stored gradients were up to date; a guess only once every sequence has been seen.
+    /// The gap if all stored gradients were up to date. It is an estimate, and available once every sequence has been visited.
     fn certificate_cost(&self) -> CertificateCost {
         if self.met < self.problem.n() {
             return CertificateCost::Uninformative;
@@ -464,7 +464,7 @@ impl Iterative for Sag<'_, '_> {
         CertificateCost::Estimated(gradient.map(|g| g * g).sum::<f64>() / (2.0 * l2))
     }
 
-    /// Scores that overflow have no marginals.
+    /// If scores overflow, the marginals are undefined.
     fn verdict(&self) -> Option<Status> {
         self.broken.then_some(Status::Diverged)
     }

@@ -11,14 +11,14 @@ use super::line_search::{Line, Move, SdcaStep};
 use crate::layout::Rows;
 use crate::{Error, Problem};
 
-/// What is known about a block before its step, apart from its marginals.
+/// The numbers of a block before its step, except for its marginals.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Known {
-    /// `H(m_i)`, if it is tracked.
+    /// The entropy `H(m_i)`, if it is stored.
     pub(super) entropy: Option<f64>,
     /// The block's last step.
     pub(super) previous: f64,
-    /// The step of the theory.
+    /// The step size of the theory.
     pub(super) safe: f64,
 }
 
@@ -26,7 +26,7 @@ pub(super) struct Known {
 pub(super) struct Block<T> {
     pub(super) index: usize,
     pub(super) known: Known,
-    /// `m_i`, taken out of the state for the time of the step.
+    /// The marginals `m_i`, moved out of the state during the step.
     pub(super) marginals: ChainMarginals<T>,
     chain: Chain,
     rows: Rows,
@@ -37,15 +37,15 @@ pub(super) struct Block<T> {
     nodes: Vec<f64>,
     /// `sum_t d_t` on pairs, `K x K`.
     pairs: Vec<f64>,
-    /// `F d` on the rows that the sequence touches.
+    /// The features `F d` on the rows that the sequence uses.
     sums: Vec<f64>,
-    /// The block's gap, if it is tracked.
+    /// The gap of the block, if it is stored.
     gap: f64,
     /// `c`
     linear: f64,
     /// `q`
     quadratic: f64,
-    /// None if a score overflows.
+    /// The proposed step; `None` if a score overflows.
     found: Option<Move>,
 }
 
@@ -69,7 +69,7 @@ impl<T: Probability> Block<T> {
         })
     }
 
-    /// Writes the model's marginals of sequence `i` to the target; returns `log Z`. One oracle call.
+    /// Writes the marginals of the model for sequence `i` to the target. Returns `log Z`. One oracle call.
     pub(super) fn infer(&mut self, problem: &Problem<'_>, w: &[f64], i: usize) -> Option<f64> {
         let sequence = problem.data().sequence(i);
         let layout = &problem.layout;
@@ -82,7 +82,7 @@ impl<T: Probability> Block<T> {
         self.chain.marginals(&mut self.target).ok().filter(|log_z| log_z.is_finite())
     }
 
-    /// The scores of `w` against expected features: `<u, nodes> + <M, pairs>`, with `pairs` `K x K`.
+    /// The score of expected features under `w`: `<u, nodes> + <M, pairs>`, where `pairs` is `K x K`.
     fn expected_score(&self, nodes: &[f64], pairs: &[f64]) -> f64 {
         let labels = self.chain.states();
         let transitions: f64 = pairs
@@ -93,7 +93,7 @@ impl<T: Probability> Block<T> {
         lanes::dot(&self.scores, nodes) + transitions
     }
 
-    /// `g_i` from `log Z - H(m_i) - E_m s`, which cancels to about 1e-13 of `log Z`.
+    /// The gap `g_i = log Z - H(m_i) - E_m s`. Cancellation limits its accuracy to about 1e-13 of `log Z`.
     pub(super) fn gap_of(
         &mut self,
         marginals: &ChainMarginals<T>,
@@ -118,7 +118,7 @@ impl<T: Probability> Block<T> {
         }
     }
 
-    /// The direction at `w`, and the step that is best there.
+    /// Computes the direction at `w`, and the best step along it.
     pub(super) fn propose(&mut self, problem: &Problem<'_>, w: &[f64], rule: SdcaStep) {
         self.found = None;
         let Some(log_z) = self.infer(problem, w, self.index) else { return };
@@ -143,7 +143,7 @@ impl<T: Probability> Block<T> {
         self.found = Some(self.line().search(rule));
     }
 
-    /// Takes the step to weights that others may have moved; returns it with what `n` times the dual gains.
+    /// Takes the step at weights that other blocks may have changed. Returns the step, and `n` times the gain of the dual.
     pub(super) fn land(
         &mut self,
         problem: &Problem<'_>,

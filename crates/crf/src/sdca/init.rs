@@ -11,7 +11,7 @@ use crate::{Error, Problem, Weights};
 pub enum Init {
     /// The true labels, mixed with the uniform distribution in every clique. Values of 1e-3 to 1e-5 are equally good.
     Smoothed {
-        /// Share of the uniform distribution, in (0, 1].
+        /// Fraction of the uniform distribution, in (0, 1].
         smoothing: f64,
     },
     /// The marginals of a chain whose scores favour true labels and true transitions, as in the program of Le Priol et al.
@@ -19,7 +19,7 @@ pub enum Init {
         /// The score, e.g. 10.
         score: f64,
     },
-    /// The uniform distribution: a very bad start, for comparisons.
+    /// The uniform distribution. It is a very bad start, and serves for comparisons.
     Uniform,
     /// The true labels alone. The entropy has an infinite slope there, so that only fixed steps and Brent's method can be used.
     Empirical,

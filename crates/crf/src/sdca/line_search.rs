@@ -67,7 +67,7 @@ pub enum NewtonStart {
     /// At 1/2.
     #[default]
     Half,
-    /// At the block's last step.
+    /// Starts at the last step of the block.
     Previous,
 }
 
@@ -93,18 +93,18 @@ impl SdcaStep {
         }
     }
 
-    /// Whether the entropies of the blocks are kept up to date.
+    /// Whether the entropies of the blocks are stored and updated.
     pub(crate) fn tracks(&self) -> bool {
         *self != SdcaStep::SingleNewton
     }
 
-    /// Whether an infinite slope at the border is no obstacle.
+    /// Whether the rule works where the entropy has an infinite slope.
     pub(crate) fn starts_anywhere(&self) -> bool {
         matches!(self, SdcaStep::Fixed(_) | SdcaStep::Brent { .. })
     }
 }
 
-/// Marginals of which the entropy along a segment is known: those of a chain, and those of a junction tree.
+/// Marginals that can compute the entropy along a segment: those of a chain, and those of a junction tree.
 pub(crate) trait Segment {
     /// The terms at `(1 - step) self + step target`.
     fn line_terms(&self, target: &Self, step: f64) -> LineTerms;
@@ -116,7 +116,7 @@ impl<T: Probability> Segment for ChainMarginals<T> {
     }
 }
 
-/// The line of one block.
+/// The line search problem of one block.
 pub(crate) struct Line<'m, M> {
     pub(crate) from: &'m M,
     pub(crate) target: &'m M,
@@ -124,11 +124,11 @@ pub(crate) struct Line<'m, M> {
     pub(crate) linear: f64,
     /// `q`
     pub(crate) quadratic: f64,
-    /// `H(m)` and the block's gap, if the method tracks them.
+    /// The entropy `H(m)` and the gap of the block, if the method stores them.
     pub(crate) tracked: Option<(f64, f64)>,
     /// The block's last step.
     pub(crate) previous: f64,
-    /// The step of the theory.
+    /// The step size of the theory.
     pub(crate) safe: f64,
 }
 
@@ -136,17 +136,17 @@ pub(crate) struct Line<'m, M> {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Move {
     pub(crate) step: f64,
-    /// The entropy after it, if the search knows.
+    /// The entropy after the step, if the search computes it.
     pub(crate) entropy: Option<f64>,
-    /// The block's gap before it: exact, or an estimate.
+    /// The gap of the block before the step, exact or estimated.
     pub(crate) gap: f64,
     /// Evaluations of the entropy or its derivatives.
     pub(crate) evaluations: u32,
-    /// The terms at 1/2, if the step is one Newton step from there.
+    /// The terms at 1/2, if the rule is one Newton step from there.
     pub(crate) middle: Option<LineTerms>,
 }
 
-/// Newton's method in a bracket: what is known, and where to look next.
+/// Newton's method in a bracket: the known interval, and the next trial.
 struct Bracket {
     low: f64,
     high: f64,
@@ -250,10 +250,11 @@ impl<M: Segment> Line<'_, M> {
         Bracket::unit().next(0.5, self.first(0.5, terms), self.second(terms))
     }
 
-    /// A step found when `c` was `before`, now that it is `linear`.
+    /// Adapts a step that was found for the linear term `before` to the current term `linear`.
     ///
-    /// `f'(0)` was the sum of two divergences, about the curvature. If less than half of it is left, a Newton step is not
-    /// trusted unless `f` still rises at its end: `f` is concave, so that it has then risen all the way.
+    /// `f'(0)` was the sum of two divergences, which is about the curvature. If it has decreased to less than half, a Newton
+    /// step is accepted only if `f` still increases at its end. Since `f` is concave, it has then increased along the whole
+    /// step.
     pub(crate) fn again(&self, rule: SdcaStep, found: Move, before: f64) -> Move {
         match (rule, found.middle) {
             (SdcaStep::Fixed(_) | SdcaStep::Safe, _) => found,
@@ -273,7 +274,7 @@ impl<M: Segment> Line<'_, M> {
         }
     }
 
-    /// Stops as soon as the *proposed* move is small and keeps the trial before it, whose entropy is known.
+    /// Stops as soon as the *next* step would be small, and returns the trial before it, whose entropy is known.
     fn newton(&self, start: f64, tolerance: f64, gap: f64) -> Move {
         let mut bracket = Bracket::unit();
         let mut step = start;
@@ -290,7 +291,7 @@ impl<M: Segment> Line<'_, M> {
         Move { step: 0.0, entropy, gap, evaluations: 100, middle: None }
     }
 
-    /// A step that gains nothing is not made: at the optimum all are rounding.
+    /// Replaces a step without gain by no step: at the optimum all gains are rounding errors.
     fn or_nothing(&self, found: Move) -> Move {
         if self.gain(found.step, found.entropy.unwrap_or(f64::NAN)) >= 0.0 {
             return found;
@@ -393,7 +394,7 @@ mod tests {
             }
         }
 
-        /// From marginals so near the border that `f'(0)` is about 700 times the direction.
+        /// The start is so near the boundary that `f'(0)` is about 700 times the direction.
         #[test]
         fn starts_at_the_border_are_left(
             states in 2usize..5, length in 1usize..6, seed: u64, quadratic in 0.0..1e3_f64,

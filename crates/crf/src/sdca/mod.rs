@@ -35,7 +35,7 @@ use crate::{Dataset, Error, Problem, Weights, radius_heuristic, radius_upper};
 use block::{Block, Known};
 use sampling::{Sampler, needs_radii};
 
-/// Passes between two computations of `w` from the marginals, which remove what rounding has added up.
+/// Number of passes after which `w` is computed anew from the marginals, to remove accumulated rounding errors.
 const REFRESH: usize = 50;
 
 /// Settings of [`sdca`](fn@sdca).
@@ -61,11 +61,11 @@ const REFRESH: usize = 50;
 pub struct SdcaSettings {
     /// Which sequence is next.
     pub order: Order,
-    /// Share of the adaptive draws, in `[0, 1]`.
+    /// Fraction of adaptive draws, in `[0, 1]`.
     pub non_uniformity: f64,
-    /// How far a block moves.
+    /// Line search of a block.
     pub step: SdcaStep,
-    /// Where a cold start starts.
+    /// Marginals of a cold start.
     pub init: Init,
     /// Number of blocks that compute their directions at the same weights on all cores. They then take their steps one after
     /// the other. Results do not depend on the number of threads. The value 1 is the method of the paper.
@@ -97,7 +97,7 @@ impl Default for SdcaSettings {
 }
 
 impl SdcaSettings {
-    /// Ranges, and what does not go together at a cold start.
+    /// Checks the ranges, and the combinations that are not possible at a cold start.
     fn check(&self, cold: bool) -> Result<(), Error> {
         self.stop.check()?;
         self.step.check()?;
@@ -199,7 +199,7 @@ where
     Ok(Solution { state: DualState { weights, marginals: method.marginals }, report })
 }
 
-/// SDCA on one problem: what an observer of [`sdca`](fn@sdca) sees.
+/// The running method: observers of [`sdca`](fn@sdca) receive it.
 pub struct Sdca<'p, 'a, T> {
     problem: &'p Problem<'a>,
     step: SdcaStep,
@@ -214,9 +214,9 @@ pub struct Sdca<'p, 'a, T> {
     /// `1 / (1 + R_i / (l2 n))`; empty unless the step needs it.
     safe: Vec<f64>,
     dual: f64,
-    /// As many as a batch has.
+    /// One element per block of a batch.
     blocks: Vec<Block<T>>,
-    /// A block that was drawn twice in a batch: the first of the next one.
+    /// A block that was drawn twice in a batch. It is the first of the next batch.
     waiting: Option<usize>,
     objective: Objective<'p, 'a>,
     visits: u64,
@@ -300,7 +300,7 @@ impl<'p, 'a, T: Probability> Sdca<'p, 'a, T> {
         self.evaluations as f64 / self.visits.max(1) as f64
     }
 
-    /// `w`, the entropies and the dual value from the marginals.
+    /// Computes `w`, the entropies and the dual value anew from the marginals.
     fn recompute(&mut self) {
         self.w = weights_of(self.problem, &mut self.objective, &self.marginals);
         if self.step.tracks() {
@@ -309,7 +309,7 @@ impl<'p, 'a, T: Probability> Sdca<'p, 'a, T> {
         }
     }
 
-    /// Fills a batch, which ends early before a block that it has, and with a pass; returns how many it has.
+    /// Draws a batch and returns its size. A batch ends early before a block that it already has, and at the end of a pass.
     fn draw(&mut self) -> usize {
         let n = self.problem.n();
         let room = self.blocks.len().min(n - (self.visits % n as u64) as usize);
@@ -334,7 +334,7 @@ impl<'p, 'a, T: Probability> Sdca<'p, 'a, T> {
         room
     }
 
-    /// Algorithm 2 on a batch; returns how many blocks it has.
+    /// A step of algorithm 2 on a batch. Returns the number of blocks.
     fn climb(&mut self) -> usize {
         let count = self.draw();
         let (problem, rule, w) = (self.problem, self.step, &mut self.w);
@@ -366,7 +366,7 @@ impl<'p, 'a, T: Probability> Sdca<'p, 'a, T> {
         count
     }
 
-    /// Records the true gap of every block: n oracle calls.
+    /// Computes and stores the exact gap of every block, with n oracle calls.
     fn refresh_gaps(&mut self) {
         let entropies = entropies(&self.marginals);
         let block = &mut self.blocks[0];
@@ -401,7 +401,7 @@ impl<T: Probability> Iterative for Sdca<'_, '_, T> {
         steps as f64 / n as f64
     }
 
-    /// `P` at the current weights against `D` at the marginals, with their own weights computed afresh.
+    /// The gap between `P` at the current weights and `D` at the marginals, whose weights are computed anew.
     fn certify(&mut self) -> Certificate {
         let objective = self.objective.value(&self.w);
         let w = weights_of(self.problem, &mut self.objective, &self.marginals);
@@ -414,12 +414,12 @@ impl<T: Probability> Iterative for Sdca<'_, '_, T> {
         Certificate::gap(objective, dual - slack)
     }
 
-    /// Ascent of the dual is no descent of the primal.
+    /// The primal objective may increase while the dual increases.
     fn returns_best(&self) -> bool {
         true
     }
 
-    /// The weights alone: the marginals stay, their dual value never falls.
+    /// Restores the weights only. The marginals stay, because the dual value never decreases.
     fn restore(&mut self) {
         if let Some(best) = self.best.take() {
             self.w = best;
@@ -438,7 +438,7 @@ impl<T: Probability> Iterative for Sdca<'_, '_, T> {
         self.oracle_calls
     }
 
-    /// The mean of the last known gaps; a cold start is not worth a certificate.
+    /// The mean of the last known gaps. A cold start is not certified.
     fn certificate_cost(&self) -> CertificateCost {
         if self.cold {
             CertificateCost::Uninformative
@@ -447,7 +447,7 @@ impl<T: Probability> Iterative for Sdca<'_, '_, T> {
         }
     }
 
-    /// Scores that overflow have no marginals.
+    /// If scores overflow, the marginals are undefined.
     fn verdict(&self) -> Option<Status> {
         self.broken.then_some(Status::Diverged)
     }
@@ -463,7 +463,7 @@ pub fn single_precision_suffices(data: &Dataset, l2: f64, relative: f64) -> bool
     <f32 as Probability>::ROUNDING * length <= relative * l2 * n
 }
 
-/// Draws by the settings, all gaps being large at first.
+/// The sampler for the settings. All gaps are large at first.
 fn sampler(problem: &Problem<'_>, settings: &SdcaSettings) -> Result<Sampler, Error> {
     let (n, data) = (problem.n(), problem.data());
     let scale = 1.0 / (problem.l2() * n as f64);
@@ -477,7 +477,7 @@ fn sampler(problem: &Problem<'_>, settings: &SdcaSettings) -> Result<Sampler, Er
     Sampler::new(order, n, *non_uniformity, importance, first.max(100.0), *seed)
 }
 
-/// `1 / (1 + R_i / (l2 n))` where the step needs it.
+/// The step sizes `1 / (1 + R_i / (l2 n))` of the theory, if the rule needs them.
 fn safe_steps(problem: &Problem<'_>, step: SdcaStep) -> Vec<f64> {
     if step != SdcaStep::Safe {
         return Vec::new();
@@ -509,7 +509,7 @@ pub(crate) fn mean(x: &[f64]) -> f64 {
     x.iter().sum::<f64>() / x.len() as f64
 }
 
-/// Marginals that fit the data.
+/// Checks that marginals fit the data.
 pub(crate) fn checked<T: Probability>(
     data: &Dataset,
     marginals: Vec<ChainMarginals<T>>,

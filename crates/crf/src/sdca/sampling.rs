@@ -35,7 +35,7 @@ pub(crate) struct Sampler {
 #[derive(Debug, Clone)]
 enum Scheme {
     Ordered(Visits),
-    /// By weights that are drawn, gaps entering or not.
+    /// By weights, which may include gaps.
     Drawn {
         visits: Visits,
     },
@@ -44,7 +44,7 @@ enum Scheme {
 }
 
 impl Sampler {
-    /// `first` is the gap that every block is thought to have before its first visit.
+    /// `first` is the assumed gap of every block before its first visit.
     pub(crate) fn new(
         order: &Order,
         n: usize,
@@ -94,7 +94,7 @@ impl Sampler {
         }
     }
 
-    /// Draws block `i` by its gap no more until the next [`record`](Self::record).
+    /// Excludes block `i` from draws by gaps until the next [`record`](Self::record).
     pub(crate) fn hold(&mut self, i: usize) {
         let _ = match &mut self.scheme {
             Scheme::Summed(tree) => tree.set(i, 0.0),
@@ -103,7 +103,7 @@ impl Sampler {
         };
     }
 
-    /// Takes the gap that block `i` was found to have.
+    /// Stores the gap of block `i`.
     pub(crate) fn record(&mut self, i: usize, gap: f64) {
         let gap = gap.clamp(0.0, 1e100);
         self.gaps[i] = gap;
@@ -134,7 +134,7 @@ mod tests {
         Sampler::new(order, n, share, radii, 100.0, 5).unwrap()
     }
 
-    /// The probability, under `weights` mixed with uniform draws, of frequencies at least as far off.
+    /// The p-value of observed frequencies under draws by `weights` mixed with uniform draws.
     fn tail(sampler: &mut Sampler, weights: &[f64], share: f64) -> f64 {
         let draws = 40_000;
         let mut seen = vec![0.0; weights.len()];

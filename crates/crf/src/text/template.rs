@@ -30,7 +30,7 @@ pub enum Boundary {
     Omit,
     /// One string for all cells outside, which gives the counts of attributes in Le Priol et al. (2018).
     Symbol(String),
-    /// `_B-1`, `_B-2`, ... before, `_B+1`, ... behind, as in CRF++.
+    /// `_B-1`, `_B-2`, ... before the first token, `_B+1`, ... after the last one, as in CRF++.
     #[default]
     Numbered,
 }
@@ -53,7 +53,7 @@ pub enum Boundary {
 #[serde(into = "Written", try_from = "Written")]
 pub struct Template {
     lines: Vec<Vec<Part>>,
-    /// What stands outside the sequence.
+    /// The text of cells outside the sequence.
     pub boundary: Boundary,
 }
 
@@ -227,7 +227,7 @@ impl Template {
     }
 }
 
-/// Templates as a model file holds them.
+/// The form of templates in a model file.
 #[derive(Serialize, Deserialize)]
 struct Written {
     templates: Vec<String>,

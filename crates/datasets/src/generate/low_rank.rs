@@ -1,4 +1,4 @@
-//! Dense samples near a subspace of low dimension.
+//! Dense samples near a low-dimensional subspace.
 
 use fenchel_linalg::Invalid;
 use ndarray::{Array1, Array2};
@@ -25,7 +25,7 @@ pub struct LowRank {
     pub rank: usize,
     /// Standard deviation of the noise on the targets; without noise they have variance about 1.
     pub noise: f64,
-    /// Where the random numbers begin.
+    /// Seed of the random numbers.
     pub seed: u64,
 }
 

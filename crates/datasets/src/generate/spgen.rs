@@ -29,7 +29,7 @@ pub struct Spgen {
     pub noise: u32,
     /// Whether every row is divided by its Euclidean norm.
     pub normalise: bool,
-    /// Where the random numbers begin.
+    /// Seed of the random numbers.
     pub seed: u64,
 }
 
@@ -158,7 +158,8 @@ pub fn spgen(settings: &Spgen) -> Result<SpgenData, Error> {
     })
 }
 
-/// An empty vector with room for `capacity` entries, or an error where a plain `Vec` would abort.
+/// An empty vector with capacity for `capacity` entries. It is an error if the memory does not suffice, where a plain `Vec`
+/// would abort.
 fn reserved<T>(capacity: Option<usize>) -> Result<Vec<T>, Invalid> {
     let mut vector = Vec::new();
     match capacity.map(|capacity| vector.try_reserve_exact(capacity)) {

@@ -7,7 +7,7 @@ use super::SplitMix64;
 /// | field | default | meaning |
 /// |---|---|---|
 /// | `rows` | 5,000 | documents |
-/// | `words` | 20,000 | columns; word `w` is drawn in proportion to `1/(w + 10)` |
+/// | `words` | 20,000 | columns; word `w` has a probability proportional to `1/(w + 10)` |
 /// | `topics` | 100 | classes, all equally frequent |
 /// | `length` | 50 | words drawn per document; repeated words count once |
 /// | `telling` | 3 | indicator words per topic, which no other topic has; a document contains each with probability 1/2 |
@@ -45,12 +45,12 @@ impl Default for Topics {
     }
 }
 
-/// Rows in compressed form (row `i` holds the entries `offsets[i]..offsets[i + 1]`), all of Euclidean norm 1.
+/// Rows in CSR form (row `i` has the entries `offsets[i]..offsets[i + 1]`), each of Euclidean norm 1.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TopicsData {
     /// Where rows begin.
     pub offsets: Vec<usize>,
-    /// Columns, rising in a row.
+    /// Columns, ascending in each row.
     pub places: Vec<u32>,
     /// Entries.
     pub values: Vec<f64>,

@@ -1,6 +1,6 @@
 //! LIBSVM text, with one sample per line: `label index:value index:value ...`.
 //!
-//! | part | what is accepted |
+//! | part | accepted |
 //! |---|---|
 //! | label | one finite decimal number (`-1`, `+1`, `3.5e2`) |
 //! | index | digits; strictly ascending within a line; counted from 0 or 1, see [`IndexBase`] |
@@ -26,7 +26,7 @@ mod write;
 pub use read::{libsvm, libsvm_file};
 pub use write::write_libsvm;
 
-/// Where the indices of a LIBSVM file begin.
+/// The first index of a LIBSVM file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum IndexBase {
     /// From 0 if an index 0 occurs anywhere in the file, otherwise from 1.
@@ -41,11 +41,11 @@ pub enum IndexBase {
     One,
 }
 
-/// How to read a LIBSVM file.
+/// Options for reading a LIBSVM file.
 ///
 /// | name | default | purpose |
 /// |---|---|---|
-/// | `base` | `Auto` | where indices begin |
+/// | `base` | `Auto` | first index |
 /// | `columns` | `None` | the number of columns `d`; without it, the largest index of the file decides |
 /// | `skip_query_ids` | `false` | skip `qid:` tokens of ranking data instead of refusing them |
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

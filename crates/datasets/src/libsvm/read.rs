@@ -1,4 +1,4 @@
-//! The reader: the arrays of a CSR matrix that grow line by line.
+//! The LIBSVM reader, which extends the arrays of a CSR matrix line by line.
 
 use std::io::BufRead;
 use std::path::Path;
@@ -11,8 +11,8 @@ use super::{IndexBase, LibsvmOptions};
 use crate::error::shown;
 use crate::{Dataset, Error, open};
 
-/// The largest index as written. Counted from 0 it needs `d = u32::MAX` columns, which is as wide as
-/// a matrix with `u32` columns can say it is.
+/// The largest accepted index. If indices count from 0, it needs `d = u32::MAX` columns, the largest number for a matrix with
+/// `u32` columns.
 const LARGEST_INDEX: u32 = u32::MAX - 1;
 
 /// Reads LIBSVM text from a stream. O(bytes).
@@ -62,7 +62,7 @@ pub fn libsvm_file(
     libsvm(open(path)?, options).map_err(|error| error.in_file(path))
 }
 
-/// The matrix so far, with indices as written: where they begin may only be known at the end.
+/// The matrix so far, with the indices of the file. The first index may be known only at the end.
 struct Samples {
     options: LibsvmOptions,
     labels: Vec<f64>,
@@ -73,7 +73,7 @@ struct Samples {
     allowed: (u32, u32),
     largest: Option<u32>,
     has_zero: bool,
-    /// Where index `d` first occurs if the base is open: it is wrong if the file counts from 0.
+    /// The first position of the index `d`, if the first index is not known yet. It is an error if the file counts from 0.
     first_at_columns: Option<(u64, usize)>,
 }
 
@@ -111,7 +111,7 @@ impl Samples {
         })
     }
 
-    /// Adds the sample of a line, if there is one on it.
+    /// Adds the sample of a line, if the line has one.
     fn push(&mut self, text: &[u8], line: u64) -> Result<(), Fault> {
         let start = skip_blanks(text, 0);
         if at_end(text, start) {
@@ -151,7 +151,7 @@ impl Samples {
         Ok(())
     }
 
-    /// A token that is no `index:value`: a query id that may be skipped, or an error.
+    /// Handles a token that is not `index:value`: a query id that may be skipped, or an error.
     #[cold]
     fn odd_token(&self, text: &[u8], start: usize) -> Result<usize, Fault> {
         let end = token_end(text, start);

@@ -1,9 +1,9 @@
-//! The tokens of a line, as positions in its bytes, and what can be wrong with them.
+//! The tokens of a line as ranges of its bytes, and the errors of a line.
 
 use crate::error::shown;
 use crate::{Error, number};
 
-/// What is wrong with a line, and at which byte of it.
+/// An error of a line, with its byte position.
 pub(super) struct Fault {
     at: usize,
     reason: String,
@@ -41,7 +41,7 @@ pub(super) fn token_end(text: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Whether nothing follows but, perhaps, a comment.
+/// Whether only a comment, or nothing, follows.
 #[inline]
 pub(super) fn at_end(text: &[u8], at: usize) -> bool {
     matches!(text.get(at), None | Some(b'#'))

@@ -44,7 +44,7 @@ pub fn write_libsvm(to: impl Write, data: &Dataset<CsrMatrix<f64>>) -> Result<()
     Ok(())
 }
 
-/// Plain digits in the middle of the range, an exponent where plain digits would be mostly zeros.
+/// Writes plain digits for numbers of moderate size, and an exponent where plain digits would be mostly zeros.
 fn write_number(to: &mut impl Write, value: f64) -> std::io::Result<()> {
     let size = value.abs();
     if size == 0.0 || (1e-5..1e16).contains(&size) {

@@ -40,14 +40,14 @@ pub struct Posteriors<'a> {
     workspace: Workspace,
     /// For every clique the product of its factors.
     products: Remembered,
-    /// That, the evidence and the messages of the children.
+    /// The product of these, the evidence and the messages of the children.
     collected: Remembered,
-    /// The messages up, and for every node what its message was divided by (for a root: the total).
+    /// The upward messages, and for every node the divisor of its message (for a root the sum of its table).
     messages: Remembered,
     tops: Vec<f64>,
-    /// The evidence that was last asked for.
+    /// The evidence of the last call.
     evidence: Evidence,
-    /// Whose message up is out of date: with a node all above it. Whose marginal is.
+    /// Nodes whose upward message is outdated; then so are those of all nodes above. Nodes whose marginal is outdated.
     outdated: Vec<bool>,
     moved: Vec<bool>,
 }
@@ -111,7 +111,7 @@ impl Posteriors<'_> {
         Ok(Calibrated { tree: self.tree, workspace: &self.workspace })
     }
 
-    /// Marks the cliques where a finding changed and all above them.
+    /// Marks the cliques where a finding changed, and all cliques above them.
     fn compare(&mut self, evidence: &Evidence) {
         let Posteriors { tree, evidence: last, outdated, moved, .. } = self;
         let mut mark = |v: VarId| {
@@ -128,7 +128,7 @@ impl Posteriors<'_> {
         new.for_each(|(v, _)| mark(v));
     }
 
-    /// From the leaves to the roots, where something changed.
+    /// The pass from the leaves to the roots, restricted to the changed cliques.
     #[inline(always)]
     fn collect<A: Algebra>(&mut self) -> Outcome {
         let Posteriors {
@@ -182,7 +182,7 @@ impl Posteriors<'_> {
         if log_partition > f64::NEG_INFINITY { Outcome::Done } else { Outcome::Impossible }
     }
 
-    /// From the roots to the leaves, in the components where something changed.
+    /// The pass from the roots to the leaves, in the components where something changed.
     #[inline(always)]
     fn distribute<A: Algebra>(&mut self) {
         let Posteriors { tree, workspace, collected, messages, tops, moved, .. } = self;

@@ -18,7 +18,7 @@ pub struct Calibrated<'a> {
 }
 
 impl Calibrated<'_> {
-    /// `log Z` of the model with the evidence multiplied in: `log Z(model) + log P(evidence)`.
+    /// The log-partition function of the model with evidence: `log Z(model) + log P(evidence)`.
     pub fn log_partition(&self) -> f64 {
         self.workspace.log_partition
     }
@@ -62,7 +62,7 @@ impl Calibrated<'_> {
         self.tree.cards.iter().enumerate().map(of).collect()
     }
 
-    /// `log P(x_C | evidence)` of a clique, by its number in [`JunctionTree::cliques`].
+    /// The marginal `log P(x_C | evidence)` of a clique, given by its number in [`JunctionTree::cliques`].
     ///
     /// # Errors
     /// [`Invalid::Parameter`] for a clique that does not exist.
@@ -71,7 +71,7 @@ impl Calibrated<'_> {
         self.table(&node.scope, &self.workspace.tables[node.table.clone()])
     }
 
-    /// `log P(x_S | evidence)` of the separator between a clique and its parent; a constant for a root.
+    /// The marginal `log P(x_S | evidence)` of the separator between a clique and its parent. For a root it is a constant.
     ///
     /// # Errors
     /// [`Invalid::Parameter`] for a clique that does not exist.
@@ -83,7 +83,7 @@ impl Calibrated<'_> {
         self.table(node.parts().1, &self.workspace.separators[node.separator.clone()])
     }
 
-    /// `log P(x_f | evidence)` over the scope of a factor.
+    /// The marginal `log P(x_f | evidence)` over the scope of a factor.
     ///
     /// # Errors
     /// [`Invalid::Parameter`] for a factor that does not exist.
@@ -125,7 +125,7 @@ impl Calibrated<'_> {
         Table::from_values(&scope, &cards, &values)
     }
 
-    /// `log P(x | evidence)` of a configuration of all variables.
+    /// The log-probability `log P(x | evidence)` of a configuration of all variables.
     ///
     /// # Errors
     /// [`Invalid::Length`], [`Error::State`].
@@ -223,7 +223,8 @@ impl Calibrated<'_> {
         Table::new(&variables, &cards, &logs)
     }
 
-    /// A joint over several cliques: the conditionals along the tree, all other variables summed out.
+    /// A joint marginal over several cliques, by the conditional distributions along the tree, with all other variables summed
+    /// out.
     fn distant(&self, scope: &[VarId]) -> Result<Table, Error> {
         let nodes = &self.tree.nodes;
         // How many of the asked cliques lie at or below each node; paths end where all of a tree's have met.

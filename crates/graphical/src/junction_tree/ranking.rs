@@ -25,16 +25,17 @@ use super::{MaxCalibrated, Node};
 pub struct Ranking<'a> {
     calibrated: &'a MaxCalibrated<'a>,
     waiting: BinaryHeap<Candidate>,
-    /// Made so far: the later of two equal candidates waits longer.
+    /// Number of candidates made so far. Of two equal candidates the earlier one is taken first.
     made: u64,
 }
 
-/// A part of all configurations, and the loss of the best one in it.
+/// A subset of the configurations, with the loss of the best one in it.
 #[derive(Debug)]
 struct Candidate {
     loss: f64,
     number: u64,
-    /// The rows of an earlier configuration, which it follows up to `node`; nothing to follow for the first.
+    /// The rows of an earlier configuration, which this one has in common up to `node`. It is empty for the first
+    /// configuration.
     follows: Rc<[u32]>,
     node: usize,
     /// The row at `node`, and the loss there.
@@ -57,7 +58,7 @@ impl PartialOrd for Candidate {
 }
 
 impl Ord for Candidate {
-    /// The heap gives the largest: least loss, then the one made first.
+    /// The heap returns the largest element: the one with the least loss, and of equal ones the earliest.
     fn cmp(&self, other: &Self) -> Ordering {
         other.loss.total_cmp(&self.loss).then(other.number.cmp(&self.number))
     }
@@ -100,7 +101,8 @@ impl MaxCalibrated<'_> {
         ranking
     }
 
-    /// The best row of a column after the given one, and its loss against the best of all. Equal rows in their order.
+    /// The next best row of a column after the given one, and its loss relative to the best row. Equal rows come in their
+    /// order.
     fn next_row(
         &self,
         node: &Node,

@@ -8,7 +8,7 @@ use super::{Calibrated, JunctionTree, Node};
 #[derive(Clone, Debug)]
 pub struct Sampler<'a> {
     tree: &'a JunctionTree,
-    /// For every cell of the separator of every clique, the running sums over the rest: together.
+    /// Cumulative sums over the rest of every clique, for every cell of its separator.
     cumulative: Vec<f64>,
 }
 
@@ -70,7 +70,7 @@ impl Sampler<'_> {
     }
 }
 
-/// From the roots down: `pick` chooses a row of a node, given the column and the number of columns.
+/// Chooses the rows of all nodes from the roots downwards. `pick` receives a node, the column and the number of columns.
 fn draw(
     tree: &JunctionTree,
     states: &mut [usize],

@@ -6,13 +6,13 @@ use super::Columns;
 use crate::graph::maximum_spanning_forest;
 use crate::{Dag, Error, Graph};
 
-/// Pairs with less mutual information than rounding makes are not joined.
+/// Pairs with less mutual information are not joined. Rounding alone can cause this much.
 const NONE: f64 = 1e-12;
 
 /// What [`chow_liu`] found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChowLiuTree {
-    /// The tree without directions; a forest where columns are constant.
+    /// The undirected tree. It is a forest if some columns are constant.
     pub graph: Graph,
     /// The same forest with directed edges, away from the root, and in every other component away from its first column.
     pub dag: Dag,
@@ -71,7 +71,7 @@ pub fn chow_liu(
     Ok(ChowLiuTree { graph, dag: Dag::new(n, arcs)?, edges })
 }
 
-/// `sum p_ab ln (p_ab / (p_a p_b))` of the frequencies.
+/// The mutual information `sum p_ab ln (p_ab / (p_a p_b))` of the empirical frequencies.
 fn mutual_information(columns: &Columns, a: u32, b: u32) -> Result<f64, Error> {
     let counts = columns.counts(b, &[a])?;
     let total = columns.records() as f64;

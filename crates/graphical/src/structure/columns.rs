@@ -1,4 +1,4 @@
-//! Records column by column, and counts of families.
+//! Records stored by columns, and counts of families.
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::Refusal;
@@ -8,10 +8,10 @@ use rustc_hash::FxHashMap;
 use crate::bayes_net::{cells, unusable};
 use crate::{Error, VarId};
 
-/// Tables with at most this many cells a record are counted without hashing.
+/// Tables with at most this many cells per record are counted without hashing.
 const DENSE: usize = 4;
 
-/// Complete records, checked, column by column.
+/// Complete, checked records, stored by columns.
 #[derive(Debug, Clone)]
 pub(crate) struct Columns {
     columns: Vec<Vec<u32>>,
@@ -19,13 +19,14 @@ pub(crate) struct Columns {
     records: usize,
 }
 
-/// `N_rk`: how often the parents are in configuration `r` and the child in state `k`, of the configurations that occur.
+/// The counts `N_rk` of records with the parents in configuration `r` and the child in state `k`, for the configurations that
+/// occur.
 #[derive(Debug, Clone)]
 pub(crate) struct Counts {
     /// The number of configurations of the parents.
     pub(crate) configurations: u64,
     pub(crate) states: usize,
-    /// The configurations that occur, rising, and their rows of counts.
+    /// The configurations that occur, ascending, and their rows of counts.
     pub(crate) rows: Vec<u64>,
     pub(crate) cells: Vec<f64>,
 }

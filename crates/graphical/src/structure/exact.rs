@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use super::{Columns, LearnedDag};
 use crate::{Dag, Error, Score};
 
-/// More variables than this have more sets than are ever counted.
+/// With more variables there are too many sets.
 const MOST: usize = 30;
 
 /// The settings and the method itself; see the [module](crate::structure).
@@ -132,7 +132,7 @@ impl Search<'_> {
         Ok((best[full], chosen))
     }
 
-    /// For every set of other variables the best score of `v` with parents among them.
+    /// For every set of other variables, the best score of `v` with parents from this set.
     fn best_parents(&mut self, v: usize) -> Result<Vec<f64>, Error> {
         let sets = 1_usize << (self.columns.len() - 1);
         let few: Vec<usize> = (0..sets)
@@ -162,7 +162,7 @@ impl Search<'_> {
     }
 }
 
-/// The members of a set of small numbers, rising.
+/// The members of a set of small numbers, ascending.
 fn members(set: usize) -> impl Iterator<Item = usize> {
     let mut rest = set;
     std::iter::from_fn(move || {
@@ -174,7 +174,7 @@ fn members(set: usize) -> impl Iterator<Item = usize> {
     })
 }
 
-/// A set without `v`, the numbers above `v` one lower.
+/// Removes `v` from a set, and lowers the numbers above `v` by one.
 fn squeeze(set: usize, v: usize) -> usize {
     let low = (1 << v) - 1;
     (set & low) | ((set >> 1) & !low)
@@ -191,7 +191,7 @@ impl Iterative for Search<'_> {
         1.0
     }
 
-    /// The optimum is its own bound.
+    /// The result is the optimum, so that the gap is 0.
     fn certify(&mut self) -> Certificate {
         match (&self.found, &self.failed) {
             (Some((score, _)), _) => Certificate::gap(-score, -score),
@@ -204,7 +204,7 @@ impl Iterative for Search<'_> {
         CertificateCost::Free
     }
 
-    /// Families whose score was computed.
+    /// Number of families whose score was computed.
     fn oracle_calls(&self) -> u64 {
         self.families
     }

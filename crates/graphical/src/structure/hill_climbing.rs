@@ -24,7 +24,7 @@ use super::{Columns, LearnedDag};
 use crate::graph::check_edge;
 use crate::{Dag, Error, Score};
 
-/// Gains below this share of the score are rounding.
+/// Gains below this fraction of the score are rounding errors.
 const ROUNDING: f64 = 1e-12;
 
 /// The settings and the method itself; see the [module](crate::structure).
@@ -45,13 +45,13 @@ pub struct HillClimbing {
     pub score: Score,
     /// Largest number of parents of a node.
     pub max_parents: usize,
-    /// Graphs that are not returned to.
+    /// Number of last graphs to which the search does not return.
     pub tabu: usize,
-    /// Steps without a new best graph before the end.
+    /// Steps without a new best graph before a restart.
     pub patience: usize,
-    /// New starts near the best graph.
+    /// Number of restarts near the best graph.
     pub restarts: usize,
-    /// Seed of the changes with which they begin.
+    /// Seed of the changes at restarts.
     pub seed: u64,
     /// Arcs that stay.
     pub required: Vec<(u32, u32)>,
@@ -128,7 +128,7 @@ impl HillClimbing {
     }
 }
 
-/// What a step does to an arc.
+/// A change of an arc.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Change {
     Add,
@@ -140,20 +140,20 @@ struct Climb<'a> {
     settings: &'a HillClimbing,
     columns: &'a Columns,
     parents: Vec<Vec<u32>>,
-    /// Scores of the families as they are.
+    /// Current scores of the families.
     families: Vec<f64>,
-    /// `toggle[p n + v]`: what the score of `v` gains if `p` becomes a parent, or ceases to be one.
+    /// `toggle[p n + v]` is the gain in the score of `v` if `p` becomes a parent of `v`, or ceases to be one.
     toggle: Vec<f64>,
     known: FxHashMap<(u32, Vec<u32>), f64>,
     evaluated: u64,
     required: Vec<bool>,
     forbidden: Vec<bool>,
-    /// A number for every arc: the graph is the exclusive or of its arcs.
+    /// One random key per arc. The key of a graph is the exclusive or of the keys of its arcs.
     keys: Vec<u64>,
     graph: u64,
     recent: VecDeque<u64>,
     best: (f64, Vec<Vec<u32>>),
-    /// The best score since the last start, and the steps since then.
+    /// The best score since the last restart, and the number of steps since it was reached.
     climbed: f64,
     idle: usize,
     restarts: usize,
@@ -225,7 +225,7 @@ impl<'a> Climb<'a> {
         Ok(climb)
     }
 
-    /// The gains of all changes of the parents of some nodes.
+    /// Computes the gains of all changes of the parents of the given nodes.
     fn evaluate(&mut self, nodes: &[u32]) -> Result<(), Error> {
         let n = self.columns.len() as u32;
         let mut wanted: Vec<(u32, Vec<u32>)> = Vec::new();
@@ -266,7 +266,7 @@ impl<'a> Climb<'a> {
         Ok(())
     }
 
-    /// The best change that is allowed, its gain and the graph that it leads to.
+    /// Returns the best allowed change, with its gain and the key of the new graph.
     fn choose(&self) -> Option<(f64, Change, u32, u32, u64)> {
         let n = self.columns.len();
         let below = self.below();
@@ -306,7 +306,7 @@ impl<'a> Climb<'a> {
         best
     }
 
-    /// Whether there is a way from `a` to `b`, at `a n + b`; every node reaches itself.
+    /// Entry `a n + b` says whether there is a path from `a` to `b`. Every node reaches itself.
     fn below(&self) -> Vec<bool> {
         let n = self.columns.len();
         let mut children = vec![Vec::new(); n];
@@ -361,7 +361,7 @@ impl<'a> Climb<'a> {
         Ok(())
     }
 
-    /// Goes on from the best graph with some arcs changed at random, or ends.
+    /// Restarts from the best graph with some arcs changed at random, or ends the search.
     fn restart(&mut self) -> Result<(), Error> {
         if self.restarts == 0 {
             self.ended = true;
@@ -404,7 +404,7 @@ impl<'a> Climb<'a> {
     }
 }
 
-/// A sorted list with one more entry, or one less.
+/// The sorted list with `p` added, or removed if it was there.
 fn toggled(list: &[u32], p: u32) -> Vec<u32> {
     let mut list = list.to_vec();
     match list.binary_search(&p) {
@@ -434,7 +434,7 @@ impl Iterative for Climb<'_> {
         done
     }
 
-    /// Once the search has ended, what a single change could still gain: nothing.
+    /// At the end of the search no single change gains anything, so that the certificate is 0.
     fn certify(&mut self) -> Certificate {
         let objective = -self.best.0;
         if self.ended {
@@ -448,7 +448,7 @@ impl Iterative for Climb<'_> {
         CertificateCost::Free
     }
 
-    /// Families whose score was computed.
+    /// Number of families whose score was computed.
     fn oracle_calls(&self) -> u64 {
         self.evaluated
     }

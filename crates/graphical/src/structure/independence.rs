@@ -9,7 +9,7 @@ use crate::{Error, VarId};
 
 /// A test of the independence of `x` and `y` given `z`, from one contingency table per configuration of `z`.
 ///
-/// | test | statistic, `E = N_x N_y / N` in every table |
+/// | test | statistic, with `E_xy = N_x N_y / N` in every table |
 /// |---|---|
 /// | `G2` | `2 sum N_xy ln (N_xy / E_xy)`: the likelihood ratio |
 /// | `ChiSquared` | `sum (N_xy - E_xy)^2 / E_xy`: Pearson's |

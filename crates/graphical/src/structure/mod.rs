@@ -4,7 +4,7 @@
 //! |---|---|---|---|
 //! | [`HillClimbing`] | a directed graph, a local optimum of a score | | `n^2` family scores, then `2n` per step |
 //! | [`ExactSearch`] | the directed graph of highest score | up to about 20 variables | `n C(n, m)` family scores, `n 2^n` steps |
-//! | [`Pc`] | a class of equivalent graphs, by tests of independence | faithfulness | tests: polynomial for bounded degree |
+//! | [`Pc`] | a class of equivalent graphs, by tests of independence | faithfulness | number of tests polynomial for bounded degree |
 //! | [`chow_liu`] | the tree of maximum likelihood, undirected and directed | | `n^2` pairs of columns |
 //!
 //! Use the exact search for up to about 20 variables, and hill climbing for more. Use PC if the question is about independences
@@ -53,7 +53,7 @@ pub use hill_climbing::HillClimbing;
 pub use independence::{IndependenceTest, Tested};
 pub use pc::{Pc, PcFit};
 
-/// A graph that a search found.
+/// The result of a search.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LearnedDag {
     /// The graph; node `i` is column `i` of the data.

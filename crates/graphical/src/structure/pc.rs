@@ -140,7 +140,7 @@ impl Pc {
     }
 }
 
-/// The next choice of so many of `0..n`, in lexicographic order; whether there is one.
+/// Changes `chosen` to the next subset of `0..n` of the same size in lexicographic order. Returns false if there is none.
 fn next(chosen: &mut [usize], n: usize) -> bool {
     let size = chosen.len();
     for k in (0..size).rev() {
@@ -155,7 +155,7 @@ fn next(chosen: &mut [usize], n: usize) -> bool {
     false
 }
 
-/// V-structures, and what follows from them.
+/// The v-structures, and the directions that follow from them.
 fn class(skeleton: &Graph, separators: &BTreeMap<(u32, u32), Vec<u32>>) -> Cpdag {
     let n = skeleton.nodes() as u32;
     let mut arcs: FxHashSet<(u32, u32)> = FxHashSet::default();

@@ -233,7 +233,7 @@ impl Table {
         Ok(())
     }
 
-    /// Fixes the variable at a position of the scope.
+    /// Fixes the variable at a position of the scope to a state.
     fn slice(&mut self, at: usize, state: usize) -> Result<(), Error> {
         let (variable, cardinality) = (self.scope[at], self.cards[at]);
         if state >= cardinality {

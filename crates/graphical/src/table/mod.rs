@@ -147,7 +147,7 @@ impl Table {
         self.scope.iter().copied().zip(self.cards.iter().copied()).collect()
     }
 
-    /// Sorted scope, no values yet; `length` is what the caller has.
+    /// A table with a sorted scope and without values. `length` is the number of values of the caller.
     fn shaped(scope: &[VarId], cards: &[usize], length: usize) -> Result<Self, Error> {
         Invalid::check_length("cards", scope.len(), cards.len())?;
         Invalid::check_length("log_values", size_of(cards)?, length)?;
@@ -161,7 +161,7 @@ impl Table {
         Ok(Table { scope, cards, log_values: Vec::new() })
     }
 
-    /// Takes over values in the caller's order of the scope.
+    /// Copies values from the caller's order of the scope.
     fn fill(&mut self, scope: &[VarId], cards: &[usize], values: &[f64]) {
         if self.scope[..] == *scope {
             self.log_values.extend_from_slice(values);

@@ -1,6 +1,6 @@
 //! Sums of exponentials, and logarithms that would suffer from cancellation.
 
-/// `1 / (1 + e^-t)`, without overflow at either end.
+/// The logistic function `1 / (1 + e^-t)`, without overflow at either end.
 #[inline]
 pub fn sigmoid(t: f64) -> f64 {
     // e^-|t| <= 1 in both branches.
@@ -8,7 +8,7 @@ pub fn sigmoid(t: f64) -> f64 {
     if t >= 0.0 { 1.0 / (1.0 + e) } else { e / (1.0 + e) }
 }
 
-/// `log(1 + e^t)`, the log-partition of a Bernoulli variable.
+/// The log-partition function `log(1 + e^t)` of a Bernoulli variable.
 #[inline]
 pub fn softplus(t: f64) -> f64 {
     // `max` drops a NaN, but the second term keeps it.
@@ -26,7 +26,7 @@ pub fn log_add_exp(a: f64, b: f64) -> f64 {
 
 /// `log sum_i e^(x_i)`. O(n), no allocation.
 ///
-/// The empty sum and a sum of `-inf` are `-inf`; a `+inf` makes the result `+inf`; a NaN makes it NaN.
+/// The empty sum and a sum of `-inf` are `-inf`. An entry `+inf` makes the result `+inf`, and a NaN makes it NaN.
 pub fn log_sum_exp(x: &[f64]) -> f64 {
     let Some((top, max)) = arg_max(x) else { return f64::NEG_INFINITY };
     if !max.is_finite() {
@@ -39,7 +39,7 @@ pub fn log_sum_exp(x: &[f64]) -> f64 {
     max + others.ln_1p()
 }
 
-/// The first largest entry and where it is; NaN if there is a NaN.
+/// The largest entry and its first index; NaN if there is a NaN.
 pub(super) fn arg_max(x: &[f64]) -> Option<(usize, f64)> {
     let mut best = (0, *x.first()?);
     for (i, &v) in x.iter().enumerate() {
@@ -62,7 +62,7 @@ pub fn log1mexp(x: f64) -> f64 {
     if x <= std::f64::consts::LN_2 { (-(-x).exp_m1()).ln() } else { (-(-x).exp()).ln_1p() }
 }
 
-/// `log(1 + x) - x` for `x > -1`, without the cancellation near 0, where it is `-x^2/2`.
+/// `log(1 + x) - x` for `x > -1`, without the cancellation near 0, where it is about `-x^2/2`.
 ///
 /// Never positive; `-inf` at -1.
 pub fn log1pmx(x: f64) -> f64 {

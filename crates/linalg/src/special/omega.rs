@@ -28,7 +28,7 @@ fn by_logarithm(c: f64) -> f64 {
     w
 }
 
-/// `w = z e^-w` for `z = e^c`: with `z` at most `e`, no logarithm of a tiny number is rounded.
+/// Solves `w = z e^-w` for `z = e^c`. Since `z` is at most `e`, no logarithm of a tiny number is rounded.
 fn by_exponential(z: f64) -> f64 {
     let mut w = z;
     for _ in 0..MOST_STEPS {
@@ -42,9 +42,9 @@ fn by_exponential(z: f64) -> f64 {
     w
 }
 
-/// Never reached: the convergence is quadratic from starts that are good to a factor of 3.
+/// A limit that is never reached, because convergence is quadratic from starts that are accurate to a factor of 3.
 const MOST_STEPS: usize = 20;
-/// The relative error after a step is at most half the square of the step's relative length.
+/// The iteration ends after a step of this relative length. The remaining relative error is at most half its square.
 const CLOSE: f64 = 1e-8;
 
 #[cfg(test)]
@@ -93,7 +93,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(5000))]
 
-        /// `log w` carries a relative error of `w` to an absolute one, `c` its own rounding.
+        /// The error of the residual has two parts: a relative error of `w` is an absolute error of `log w`, and `c` has its
+        /// own rounding error.
         #[test]
         fn solves_its_equation(
             c in prop_oneof![-700.0..1e6f64, -700.0..0.0f64, -5.0..5.0f64, 0.0..100.0f64],

@@ -26,7 +26,7 @@ pub struct Groups {
 }
 
 impl Groups {
-    /// Groups of `columns` coordinates, each with the weight `sqrt(size)`.
+    /// Makes groups of `columns` coordinates, each with the weight `sqrt(size)`.
     ///
     /// # Errors
     /// [`Invalid::Empty`] for a group without members, [`Invalid::Layout`] for a coordinate beyond `columns`
@@ -63,7 +63,7 @@ impl Groups {
         Ok(result)
     }
 
-    /// Groups of neighbours: the first `sizes[0]` coordinates, the next `sizes[1]`, and so on.
+    /// Makes groups of adjacent coordinates: the first `sizes[0]` coordinates, the next `sizes[1]`, and so on.
     ///
     /// # Errors
     /// [`Invalid::Empty`] for a size of 0.
@@ -119,7 +119,7 @@ impl Groups {
         strength * norms + l1 * absolute
     }
 
-    /// Soft thresholding first, then the shrinking of the groups: the other order is another operator.
+    /// Soft thresholding comes first, then the shrinkage of the groups. The other order would be another operator.
     fn prox(&self, x: &mut [f64], strength: f64, l1: f64) {
         if l1 > 0.0 {
             x.iter_mut().for_each(|x| *x = soft_threshold(*x, l1));
@@ -135,8 +135,8 @@ impl Groups {
         }
     }
 
-    /// The squared distance of `v` to the domain of the conjugate without l2, up to rounding:
-    /// `sum_g max(||soft(v_g, l1)|| - strength w_g, 0)^2`, and the free coordinates alone.
+    /// The squared distance of `v` to the domain of the conjugate without l2, up to rounding. It is
+    /// `sum_g max(||soft(v_g, l1)|| - strength w_g, 0)^2`, plus `soft(v_c, l1)^2` for the coordinates `c` outside all groups.
     fn excess_squared(&self, v: &[f64], strength: f64, l1: f64) -> f64 {
         let grouped = self.iter().map(|(group, w)| {
             let slack = slack(group.len());
@@ -167,7 +167,7 @@ impl Groups {
     }
 }
 
-/// A norm of so many entries that was scaled onto a threshold may stand this factor above it.
+/// A vector of this many entries that was scaled to have a given norm may exceed that norm by this factor.
 pub(super) fn slack(entries: usize) -> f64 {
     1.0 + (4.0 + entries as f64) * f64::EPSILON
 }
@@ -177,8 +177,8 @@ fn soft_norm(v: &[f64], group: &[usize], threshold: f64) -> f64 {
     group.iter().map(|&c| soft_threshold(v[c], threshold).powi(2)).sum::<f64>().sqrt()
 }
 
-/// The largest `c` in `[0, 1]` with `||soft(c v_g, l1)|| <= radius`. The norm is convex and increasing in `c`:
-/// Newton's method falls onto the root from 1, and ends where rounding stops it.
+/// The largest `c` in `[0, 1]` with `||soft(c v_g, l1)|| <= radius`. The norm is convex and increasing in `c`, so that Newton's
+/// method from 1 decreases to the root. It ends where rounding stops it.
 fn group_scale(v: &[f64], group: &[usize], radius: f64, l1: f64) -> f64 {
     if l1 == 0.0 {
         let norm = soft_norm(v, group, 0.0);

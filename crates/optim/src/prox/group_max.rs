@@ -31,8 +31,8 @@ pub struct GroupMax {
     pub strength: f64,
 }
 
-/// The level `t` with `sum_c max(|v_c| - t, 0) = radius` over a group; 0 where `||v_g||_1 <= radius`. Infinite for a group
-/// that is not finite: a diverged iterate must not pass for a zero.
+/// The level `t` with `sum_c max(|v_c| - t, 0) = radius` over a group, and 0 if `||v_g||_1 <= radius`. It is infinite for a
+/// group with entries that are not finite, so that a diverged iterate is not mistaken for a zero.
 fn level(v: &[f64], group: &[usize], radius: f64) -> f64 {
     let sizes: Vec<f64> = group.iter().map(|&c| v[c].abs()).collect();
     let mut cut = sizes.clone();
@@ -55,7 +55,7 @@ impl Regulariser for GroupMax {
         self.strength * self.groups.iter().map(|(group, w)| w * largest(group)).sum::<f64>()
     }
 
-    /// What is left of a point when its projection on the ball of the dual norm, the l1 norm, is taken away (Moreau).
+    /// By Moreau's identity, the proximal point is the point minus its projection on the ball of the dual norm, the l1 norm.
     fn prox(&self, x: &mut [f64], step: f64) {
         for (group, w) in self.groups.iter() {
             let level = level(x, group, step * self.strength * w);

@@ -21,7 +21,7 @@ impl Interval {
     /// `x >= 0`.
     pub const NONNEGATIVE: Interval = Interval { lower: 0.0, upper: f64::INFINITY };
 
-    /// The nearest point of the interval. Unlike `clamp` it passes NaN on and panics for no bounds.
+    /// The nearest point of the interval. Unlike `clamp` it returns NaN for NaN, and panics for no bounds.
     #[inline(always)]
     fn nearest(&self, x: f64) -> f64 {
         if x < self.lower {
@@ -33,7 +33,7 @@ impl Interval {
         }
     }
 
-    /// `sup v x - (l2/2) x^2` over the interval.
+    /// The conjugate `sup v x - (l2/2) x^2` over the interval.
     fn conjugate_coordinate(&self, v: f64, l2: f64) -> f64 {
         if l2 > 0.0 {
             let x = self.nearest(v / l2);

@@ -54,7 +54,7 @@ pub trait Regulariser: Sync {
     /// Its name in messages.
     const NAME: &'static str;
 
-    /// `h = 0`: the proximal operator is the identity.
+    /// Whether `h = 0`, so that the proximal operator is the identity.
     const IDENTITY: bool = false;
 
     /// Checks the parameters against the number of coordinates.
@@ -63,7 +63,7 @@ pub trait Regulariser: Sync {
     /// [`Invalid::Parameter`] or [`Invalid::Length`].
     fn check(&self, columns: usize) -> Result<(), Invalid>;
 
-    /// `h(x)`; infinite outside the domain.
+    /// The value `h(x)`; infinite outside the domain.
     fn value(&self, x: &[f64]) -> f64;
 
     /// Replaces `x` by `argmin_z h(z) + ||z - x||^2 / (2 step)`.
@@ -185,7 +185,7 @@ impl Separable for Zero {
     }
 }
 
-/// `sign(v) max(|v| - threshold, 0)`: the proximal operator of `threshold |x|`.
+/// The proximal operator of `threshold |x|`, which is `sign(v) max(|v| - threshold, 0)`.
 ///
 /// A NaN stays a NaN. Otherwise a diverged iterate or an overflown dual point could be mistaken for a zero.
 #[inline(always)]

@@ -4,7 +4,8 @@ use fenchel_linalg::{Invalid, project};
 
 use super::Regulariser;
 
-/// How far outside a ball, relative to its radius, a point counts as inside: the rounding of a projection.
+/// A point whose distance from a ball is at most this fraction of the radius counts as inside. It allows for the rounding of a
+/// projection.
 const ROUNDING: f64 = 1e-12;
 
 /// `strength * ||x||`, the norm and not its square. Either all weights are zero or none is.
@@ -169,7 +170,7 @@ impl Regulariser for Simplex {
     }
 }
 
-/// `v.x - h(x) - (l2/2) ||x||^2` at its maximiser, the proximal point of `v / l2`.
+/// The conjugate `v.x - h(x) - (l2/2) ||x||^2` at its maximiser, which is the proximal point of `v / l2`.
 pub(super) fn conjugate_by_prox<R: Regulariser + ?Sized>(h: &R, v: &[f64], l2: f64) -> f64 {
     let mut x: Vec<f64> = v.iter().map(|v| v / l2).collect();
     h.prox(&mut x, 1.0 / l2);
@@ -177,8 +178,8 @@ pub(super) fn conjugate_by_prox<R: Regulariser + ?Sized>(h: &R, v: &[f64], l2: f
     gain - h.value(&x)
 }
 
-/// A projection refuses vectors with entries that are not finite, and leaves them as they are: a NaN is passed
-/// on. The radius was checked.
+/// Handles the result of a projection. A projection refuses and does not change a vector with entries that are not finite, so
+/// that a NaN is passed on. The radius was checked before.
 fn projected(result: Result<(), Invalid>) {
     debug_assert!(!matches!(result, Err(Invalid::Parameter { .. })));
 }

@@ -94,8 +94,8 @@ impl Regulariser for FusedLasso {
         if worst.excess <= 4.0 * f64::EPSILON * size { 0.0 } else { f64::INFINITY }
     }
 
-    /// Dinkelbach's method: the interval that is violated most at the current scale sets the next one. Each
-    /// round is O(d), and the scale falls until no interval is violated.
+    /// Dinkelbach's method: the interval with the largest violation at the current scale determines the next scale. Each
+    /// iteration is O(d), and the scale decreases until no interval is violated.
     fn dual_scale(&self, v: &[f64], l2: f64) -> f64 {
         if l2 > 0.0 {
             return 1.0;
@@ -116,7 +116,7 @@ impl Regulariser for FusedLasso {
     }
 }
 
-/// An interval of coordinates: by how much its sum exceeds its weight, the sum (unscaled), and the weight.
+/// An interval of coordinates: the excess of its scaled sum over its weight, its unscaled sum, and its weight.
 struct Interval {
     excess: f64,
     sum: f64,
@@ -150,7 +150,7 @@ impl FusedLasso {
     }
 }
 
-/// A place where a piecewise linear function changes its piece, by so much in slope and offset.
+/// A breakpoint of a piecewise linear function, with the changes of slope and offset.
 #[derive(Clone, Copy)]
 struct Knot {
     at: f64,

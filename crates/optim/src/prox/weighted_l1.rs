@@ -10,7 +10,7 @@ use super::{Regulariser, Separable, soft_threshold};
 /// the gradient mapping (see [`coercive`](Regulariser::coercive)).
 #[derive(Debug, Clone, PartialEq)]
 pub struct WeightedL1 {
-    /// One weight a coordinate, `>= 0`.
+    /// One weight per coordinate, `>= 0`.
     pub weights: Vec<f64>,
 }
 

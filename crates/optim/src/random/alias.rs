@@ -9,7 +9,7 @@ use rand::{Rng, RngExt};
 /// distribution", IEEE Transactions on Software Engineering 17 (1991).
 #[derive(Debug, Clone)]
 pub struct Alias {
-    /// In cell `i`: outcome `i` below the threshold, `alias[i]` above.
+    /// Cell `i` gives outcome `i` below the threshold and `alias[i]` above it.
     threshold: Vec<f64>,
     alias: Vec<u32>,
 }
@@ -61,7 +61,7 @@ impl Alias {
         Ok(Alias { threshold, alias })
     }
 
-    /// An index with its probability.
+    /// Draws an index with its probability.
     #[inline]
     pub fn draw(&self, rng: &mut (impl Rng + ?Sized)) -> usize {
         let cell = rng.random_range(0..self.threshold.len());
@@ -69,7 +69,7 @@ impl Alias {
         if toss < self.threshold[cell] { cell } else { self.alias[cell] as usize }
     }
 
-    /// The probability of each outcome that the table realises.
+    /// The exact probability of each outcome under the table.
     pub fn probabilities(&self) -> Vec<f64> {
         let k = self.threshold.len() as f64;
         let mut p = vec![0.0; self.threshold.len()];

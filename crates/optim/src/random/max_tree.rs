@@ -43,7 +43,7 @@ impl MaxTree {
         self.0.get(i)
     }
 
-    /// The lowest index of a largest weight.
+    /// The lowest index with the largest weight.
     pub fn largest(&self) -> usize {
         self.0.walk(|left, right| right > left)
     }

@@ -45,11 +45,11 @@ pub enum Order {
     /// With probabilities from the Lipschitz constants of the terms. It helps where these are very different (Xiao and Zhang,
     /// 2014; Zhao and Zhang, 2015).
     Lipschitz,
-    /// By the dual residues: AdaSDCA (Csiba, Qu and Richtarik, 2015).
+    /// With probabilities from the dual residuals (AdaSDCA; Csiba, Qu and Richtarik, 2015).
     Residual,
     /// With probabilities proportional to the duality gaps of the terms (Le Priol, Piche and Lacoste-Julien, 2018).
     Gap,
-    /// By the gaps of the terms and their Lipschitz constants.
+    /// With probabilities proportional to the gaps of the terms and to a function of their Lipschitz constants.
     LipschitzGap,
     /// The term with the largest gap. Of equal ones the first is taken.
     LargestGap,
@@ -74,7 +74,7 @@ impl Order {
         }
     }
 
-    /// Whether no term is preferred: `Uniform`, `Permuted`, `Runs`, `Cyclic`, `Scripted`.
+    /// Whether no term is preferred, as in `Uniform`, `Permuted`, `Runs`, `Cyclic`, `Scripted`.
     pub fn is_plain(&self) -> bool {
         use Order::{Cyclic, Permuted, Runs, Scripted, Uniform};
         matches!(self, Uniform | Permuted | Runs(_) | Cyclic | Scripted(_))

@@ -93,7 +93,7 @@ impl SumTree {
         })
     }
 
-    /// An index with probability proportional to its weight; uniform if all weights are 0.
+    /// Draws an index with probability proportional to its weight, or uniformly if all weights are 0.
     pub fn draw(&self, rng: &mut (impl Rng + ?Sized)) -> usize {
         if self.total() > 0.0 {
             let toss: f64 = rng.random();

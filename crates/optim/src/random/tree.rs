@@ -5,15 +5,15 @@ use std::marker::PhantomData;
 
 use fenchel_linalg::Invalid;
 
-/// What a node makes of its two children.
+/// How the value of a node follows from its two children.
 pub(super) trait Join: Debug + Clone {
-    /// Of a leaf without a weight.
+    /// The value of a leaf without a weight.
     const NONE: f64;
 
     fn join(left: f64, right: f64) -> f64;
 }
 
-/// Weights at the leaves, in every node what its children make; setting a weight costs O(log k).
+/// A tree with weights at the leaves and joined values in all other nodes. Setting a weight costs O(log k).
 #[derive(Debug, Clone)]
 pub(super) struct Tree<J> {
     /// Node 1 is the root, node `i` has children `2i` and `2i + 1`; the leaves start at `leaves`.
@@ -24,7 +24,7 @@ pub(super) struct Tree<J> {
 }
 
 impl<J: Join> Tree<J> {
-    /// For at least one weight, each finite and `>= 0`. O(k).
+    /// Builds a tree of at least one weight, each finite and `>= 0`. O(k).
     pub(super) fn new(weights: &[f64]) -> Result<Self, Invalid> {
         if weights.is_empty() {
             return Err(Invalid::Empty { what: "weights" });
@@ -53,7 +53,8 @@ impl<J: Join> Tree<J> {
         self.nodes[1]
     }
 
-    /// Changes one weight, finite and `>= 0`. The nodes above it are made anew, so that no rounding error accumulates.
+    /// Changes one weight, which must be finite and `>= 0`. The nodes above it are computed anew, so that no rounding error
+    /// accumulates.
     ///
     /// # Panics
     /// If there is no weight `i`.
@@ -69,7 +70,8 @@ impl<J: Join> Tree<J> {
         Ok(())
     }
 
-    /// The leaf where a walk from the root ends that is told, from both children, whether to turn right.
+    /// Walks from the root to a leaf. At each node `right` receives the values of both children, and decides whether to turn
+    /// right.
     #[inline]
     pub(super) fn walk(&self, mut right: impl FnMut(f64, f64) -> bool) -> usize {
         let mut node = 1;

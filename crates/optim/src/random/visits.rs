@@ -115,7 +115,7 @@ impl Visits {
         }
     }
 
-    /// The generator as it stands.
+    /// The current state of the generator.
     pub fn place(&self) -> Place {
         Place { generator: self.generator.clone() }
     }
@@ -168,7 +168,7 @@ impl Visits {
     }
 }
 
-/// A permutation of `0..order.len()` by runs, the first of them of any length up to `run`.
+/// A random permutation of `0..order.len()` in runs. The first run may have any length up to `run`.
 fn shuffle_runs(order: &mut Vec<u32>, run: usize, generator: &mut Generator) {
     let n = order.len();
     let cut = generator.random_range(0..run);
