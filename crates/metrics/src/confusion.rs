@@ -118,8 +118,8 @@ pub struct Confusion {
 }
 
 impl Confusion {
-    /// Counts labels that are numbers from 0 to `classes - 1`, of any integer type. For names use [`Confusion::of_names`]. O(n
-    /// + k^2).
+    /// Counts labels that are numbers from 0 to `classes - 1`, of any integer type. For names use [`Confusion::of_names`].
+    /// O(n + k^2).
     ///
     /// # Errors
     /// [`Error::Empty`], [`Error::Length`], [`Error::Class`] for a class out of range;

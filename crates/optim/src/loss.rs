@@ -61,8 +61,8 @@ pub trait Loss: Sync {
         false
     }
 
-    /// `phi*(u; y)`, and `+inf` outside its domain. The domain is taken closed and enlarged by 1e-12, relative to an end beyond
-    /// 1.
+    /// `phi*(u; y)`, and `+inf` outside its domain. The domain is taken closed and enlarged by 1e-12, relative to an end
+    /// beyond 1.
     fn conjugate(&self, u: f64, y: f64) -> f64;
 
     /// Returns the `u` that solves `u = phi'(m - q u; y)` (an inclusion at a kink), for `q >= 0`.

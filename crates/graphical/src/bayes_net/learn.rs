@@ -131,8 +131,8 @@ impl Score {
 }
 
 impl BayesNet {
-    /// Returns the network with the same graph whose tables are posterior means given complete data: `(N_rk + alpha_rk) / (N_r
-    /// + alpha_r)`.
+    /// Returns the network with the same graph whose tables are posterior means given complete data:
+    /// `(N_rk + alpha_rk) / (N_r + alpha_r)`.
     ///
     /// A row with neither data nor pseudo-counts becomes uniform.
     ///

@@ -42,8 +42,8 @@
 //! evidence, call [`FactorGraph::condition`](crate::FactorGraph::condition) first.
 //!
 //! Sources: A. Defazio, PhD thesis 2014, sections 9.2.2 and 9.3; R. Le Priol, PhD thesis 2021, section 3.7; Pearl (1988);
-//! Yedidia, Freeman and Weiss, IEEE Trans. Inf. Theory 51 (2005); Elidan, McGraw and Koller, "Residual belief propagation", UAI
-//! 2006.
+//! Yedidia, Freeman and Weiss, IEEE Trans. Inf. Theory 51 (2005); Elidan, McGraw and Koller, "Residual belief propagation",
+//! UAI 2006.
 
 mod appearance;
 mod decode;

@@ -6,8 +6,8 @@
 //! TV( law after t sweeps from any state, P ) <= sum_i d_i(t)
 //! ```
 //!
-//! The bound costs O(nonzeros) per sweep and needs no samples. It tends to 0 if and only if the spectral radius of `U` is below
-//! 1. In this case the chains forget their start, and [`Influence::sweeps_needed`] gives a sufficient number of sweeps. If the
+//! The bound costs O(nonzeros) per sweep and needs no samples. It tends to 0 if and only if the spectral radius of `U` is
+//! below 1. In this case the chains forget their start, and [`Influence::sweeps_needed`] gives a sufficient number of sweeps. If the
 //! spectral radius is 1 or more, nothing is proved. Use the [`crate::diagnostics`] then, which need samples and give no proof.
 //!
 //! | model | constructor | entries |

@@ -43,8 +43,8 @@ pub fn symmetric_eigen(a: ArrayView2<f64>) -> Result<SymmetricEigen, Invalid> {
     eigen_of(&to_faer(a, scale), scale)
 }
 
-/// Solves `A v = l B v` for a symmetric `A` and a symmetric positive definite `B`. The vectors satisfy `V' B V = I` and `V' A V
-/// = diag(l)`.
+/// Solves `A v = l B v` for a symmetric `A` and a symmetric positive definite `B`. The vectors satisfy `V' B V = I` and
+/// `V' A V = diag(l)`.
 ///
 /// The problem is reduced with the Cholesky factor of `B`. Eigenvalues are accurate to about `n eps ||A|| ||B^-1||`, so `B`
 /// should be well conditioned.

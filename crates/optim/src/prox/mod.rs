@@ -76,8 +76,8 @@ pub trait Regulariser: Sync {
         if l2 > 0.0 { norm_ball::conjugate_by_prox(self, v, l2) } else { f64::INFINITY }
     }
 
-    /// The largest `c` in `[0, 1]` for which [`conjugate`](Regulariser::conjugate) is finite at `c v`. The default is 1 if `l2
-    /// > 0`, and 0 otherwise.
+    /// The largest `c` in `[0, 1]` for which [`conjugate`](Regulariser::conjugate) is finite at `c v`. The default is 1 if
+    /// `l2 > 0`, and 0 otherwise.
     fn dual_scale(&self, _v: &[f64], l2: f64) -> f64 {
         if l2 > 0.0 { 1.0 } else { 0.0 }
     }
