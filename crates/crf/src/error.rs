@@ -3,7 +3,7 @@
 use fenchel_linalg::Invalid;
 use fenchel_optim::Refusal;
 
-/// Why a data set could not be built, a model not be trained or a file not be read.
+/// The reason why a data set could not be built, a model not be trained, or a file not be read.
 ///
 /// A run that ends without convergence is not an error: see [`fenchel_optim::Status`].
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]

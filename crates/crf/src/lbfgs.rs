@@ -7,7 +7,8 @@ use fenchel_optim::{Certificate, Observer, Solution};
 use crate::objective::Objective;
 use crate::{Error, Problem, Weights};
 
-/// Minimises `P` by L-BFGS, from zero or from given weights. A pass is one gradient, which takes n oracle calls.
+/// Minimises the objective `P(w)` of a [`Problem`] by L-BFGS, from zero or from given weights. A pass is one gradient, which
+/// takes n oracle calls.
 ///
 /// This batch method runs on all cores, and gives the same bits with any number of threads. On sparse text it needs many more
 /// passes than [`sdca`](fn@crate::sdca). Beside the weights it needs little memory: `8 d (2 memory + 5)` bytes for `d` weights

@@ -5,7 +5,9 @@ use fenchel_linalg::{Invalid, lanes};
 use crate::layout::Layout;
 use crate::{Dataset, Error, Features, Weights};
 
-/// The training problem `P(w) = l2/2 norm(w)^2 + 1/n sum_i [log Z_i(w) - s_w(x_i, y_i)]`, a mean over *sequences*.
+/// The training problem `P(w) = l2/2 norm(w)^2 + 1/n sum_i [log Z_i(w) - s_w(x_i, y_i)]`, a mean over *sequences*. Here
+/// `s_w(x, y) = <w, F(x, y)>` is the score of a labelling with the features `F`, and `Z_i` is the partition function of
+/// sequence `i`.
 ///
 /// The variables of the dual are marginals `m`, with the weights `w(m) = 1/(l2 n) sum_i [F(x_i, y_i) - E_m F(x_i, .)]`. The
 /// dual objective is `D(m) = -l2/2 norm(w(m))^2 + 1/n sum_i H(m_i)`, and `P(w) >= D(m)` for all `w` and `m`. All weights are

@@ -7,7 +7,7 @@ use fenchel_optim::Refusal;
 
 use crate::VarId;
 
-/// Why a model could not be built, a query not be answered or a file not be read.
+/// The reason why a model could not be built, a query not be answered, or a file not be read.
 ///
 /// An iterative method that ends without convergence is not an error: see [`fenchel_optim::Status`].
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]

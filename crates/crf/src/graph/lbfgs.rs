@@ -8,7 +8,8 @@ use super::oracle::Oracle;
 use super::problem::GraphProblem;
 use crate::Error;
 
-/// Minimises `P` by L-BFGS, from zero or from flat weights. A pass is one gradient, which takes n oracle calls.
+/// Minimises the objective `P(w)` of a [`GraphProblem`] by L-BFGS, from zero or from flat weights. A pass is one gradient,
+/// which takes n oracle calls.
 ///
 /// The method stores no marginals and runs on one core. The certificate is the duality gap `norm(grad P)^2 / (2 l2)` between
 /// `w` and the marginals of the model at `w`.

@@ -57,7 +57,7 @@ pub enum SdcaStep {
     Fixed(f64),
     /// The step size `1 / (1 + R_i / (l2 n))` of the theory, with an upper bound of the squared radius `R_i`.
     Safe,
-    /// The last step size of the block if it raises the dual; otherwise the rule `Newton` with 1e-3.
+    /// The last step size of the block if it raises the dual; otherwise the rule `Newton` with a tolerance of 1e-3.
     SkipIfImproves,
 }
 

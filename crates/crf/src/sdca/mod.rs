@@ -46,7 +46,7 @@ const REFRESH: usize = 50;
 /// | `non_uniformity` | 0.8 | fraction of adaptive draws; the others are uniform |
 /// | `step` | `SingleNewton` | line search of a block |
 /// | `init` | `Smoothed { smoothing: 1e-3 }` | marginals of a cold start |
-/// | `batch` | 1, the algorithm of the paper | number of blocks that compute their directions in parallel |
+/// | `batch` | 1, as in Le Priol et al. (2018) | number of blocks that compute their directions in parallel |
 /// | `refresh` | none | passes between two updates of all gaps, each of which costs a pass |
 /// | `max_memory` | 4 GiB | bytes that the marginals may take |
 /// | `seed` | 0 | seed of the order |
@@ -68,7 +68,7 @@ pub struct SdcaSettings {
     /// Marginals of a cold start.
     pub init: Init,
     /// Number of blocks that compute their directions at the same weights on all cores. They then take their steps one after
-    /// the other. Results do not depend on the number of threads. The value 1 is the method of the paper.
+    /// the other. Results do not depend on the number of threads. The value 1 is the method of Le Priol et al. (2018).
     pub batch: usize,
     /// Passes between two updates of all gaps.
     pub refresh: Option<usize>,

@@ -29,7 +29,7 @@ pub enum BinaryStart<'a> {
 }
 
 /// Gibbs sampling of `q` parallel chains, with one bit per variable and chain. It is algorithm 1 of Geng, Kuang, Liu, Wright
-/// and Page, "Stochastic learning for sparse discrete Markov random fields" (UAI 2018), called the SPG paper in this crate.
+/// and Page, "Stochastic learning for sparse discrete Markov random fields" (UAI 2018).
 ///
 /// With a fixed order of visits the chains are independent of each other. With `Order::Permuted` and `Order::Uniform` they are
 /// independent given the order, which all chains of a block share. A block has up to 512 chains, and blocks run on all cores.
@@ -99,7 +99,7 @@ impl BinaryGibbs {
     /// Starts `chains` chains. The memory is 1/8 byte per variable and chain, where the number of chains is rounded up to 64
     /// times a power of two. If some variable has more than six neighbours, sweeps need 4 more bytes per variable and chain.
     ///
-    /// `scan` is one of the orders `Cyclic` (algorithm 1 of the SPG paper), `Permuted` and `Uniform` of
+    /// `scan` is one of the orders `Cyclic` (algorithm 1 of Geng et al., 2018), `Permuted` and `Uniform` of
     /// [`Order`](crate::Order), or [`Scan::Chromatic`] with the [colouring](BinaryPairwise::colouring) of the model. Only
     /// [`Gibbs`](crate::Gibbs) supports blocks.
     ///
@@ -270,7 +270,7 @@ impl BinaryGibbs {
     }
 
     /// All means and pair means as a symmetric `p x p` matrix with the means on the diagonal: the empirical sufficient
-    /// statistics (SPG paper, equation 6). O(p^2 q / 64).
+    /// statistics (Geng et al., 2018, equation 6). O(p^2 q / 64).
     pub fn statistics(&self) -> Array2<f64> {
         let p = self.variables();
         let mut out = Array2::zeros((p, p));

@@ -170,7 +170,8 @@ impl<T: Probability> ChainMarginals<T> {
         T::entropy(&self.edges) - f64::entropy(&self.nodes[self.separators()])
     }
 
-    /// The relative entropy `sum_C KL(m_C || n_C) - sum_S KL(m_S || n_S)` in nats. It is infinite if some entry of `n` is 0
+    /// The relative entropy `sum_C KL(m_C || n_C) - sum_S KL(m_S || n_S)` of `self` (`m`) from `other` (`n`) in nats. The
+    /// cliques `C` are the pairs, and the separators `S` the interior positions. It is infinite if some entry of `n` is 0
     /// where that of `m` is not.
     ///
     /// # Panics

@@ -26,9 +26,8 @@
 //! this case, but without a guarantee. For the number of sweeps use
 //! [`Influence::sweeps_needed`](crate::Influence::sweeps_needed) where it gives a bound, and [`crate::diagnostics`] elsewhere.
 //!
-//! Sources: Geng, Kuang, Liu, Wright and Page, UAI 2018 (the SPG paper), algorithm 1; Geman and Geman, IEEE Trans. PAMI 6
-//! (1984); Hamze and de Freitas, "From fields to trees", UAI 2004, for blocks; Gonzalez, Low, Gretton and Guestrin, AISTATS
-//! 2011, for colours.
+//! Sources: Geng, Kuang, Liu, Wright and Page, UAI 2018, algorithm 1; Geman and Geman, IEEE Trans. PAMI 6 (1984); Hamze and de
+//! Freitas, "From fields to trees", UAI 2004, for blocks; Gonzalez, Low, Gretton and Guestrin, AISTATS 2011, for colours.
 
 mod block;
 mod possible;

@@ -6,7 +6,7 @@ use super::Influence;
 use crate::BinaryPairwise;
 
 impl Influence {
-    /// The bound of the SPG paper (equation 11) on the Dobrushin matrix, in a form without cancellation. O(edges).
+    /// The bound of Geng et al. (2018), equation 11, on the Dobrushin matrix, in a form without cancellation. O(edges).
     ///
     /// If `X_j = 0`, the logit of `X_i` lies between `lo = theta_ii - sum_{k != j} max(-theta_ik, 0)` and `hi = theta_ii +
     /// sum_{k != j} max(theta_ik, 0)`. With the logistic function `sigma` the bound is

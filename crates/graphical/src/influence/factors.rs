@@ -13,9 +13,9 @@ impl Influence {
     /// U_ij = max over b, c of tanh( 1/4 sum_{f with i, j} max over the rest of osc_a[ log psi_f(a, b, .) - log psi_f(a, c, .) ] )
     /// ```
     ///
-    /// Factors over the same variables are multiplied first. For factors of two variables it is the k-state bound of the SPG
-    /// paper, section 6.3, which is `tanh(|theta_ij| / 4)` for binary variables. A state with potential zero under `b` but not
-    /// under `c` gives the bound 1.
+    /// Factors over the same variables are multiplied first. For factors of two variables it is the k-state bound of Geng et
+    /// al. (2018), section 6.3, which is `tanh(|theta_ij| / 4)` for binary variables. A state with potential zero under `b`
+    /// but not under `c` gives the bound 1.
     ///
     /// The cost is, for every factor and every ordered pair `(i, j)` of its variables, the number of cells times the number of
     /// states of `j`.

@@ -12,17 +12,16 @@
 //!
 //! | model | constructor | entries |
 //! |---|---|---|
-//! | binary pairwise, also spins by [`BinaryPairwise::from_spins`](crate::BinaryPairwise::from_spins) | [`Influence::bound`] | the bound of equation 11 of the SPG paper |
+//! | binary pairwise, also spins by [`BinaryPairwise::from_spins`](crate::BinaryPairwise::from_spins) | [`Influence::bound`] | equation 11 of Geng et al. (2018) |
 //! | the same with few neighbours | [`Influence::exact`] | `C` itself, by enumeration |
 //! | any discrete model | [`Influence::of_factors`] | `tanh` of a quarter of the oscillation of the factors |
 //!
-//! For spins the bound of the SPG paper is the same number in other coordinates: `tanh |J_ij|`, unless the maximiser is at an
-//! end of its interval. Factors of higher order are used directly by [`Influence::of_factors`]. Reducing them to pairs with
-//! auxiliary variables would make single-site sampling reducible, and give `U = 1`.
+//! For spins the bound of Geng et al. (2018) is the same number in other coordinates: `tanh |J_ij|`, unless the maximiser is
+//! at an end of its interval. Factors of higher order are used directly by [`Influence::of_factors`]. Reducing them to pairs
+//! with auxiliary variables would make single-site sampling reducible, and give `U = 1`.
 //!
-//! Sources: Geng, Kuang, Liu, Wright and Page, UAI 2018 (the SPG paper), definitions 1-2, equation 11, lemma 2, section 5.2;
-//! Dobrushin, Theory Probab. Appl. 13 (1968); Mitliagkas and Mackey, "Improving Gibbs sampler scan quality with DoGS", ICML
-//! 2017, theorem 9.
+//! Sources: Geng, Kuang, Liu, Wright and Page, UAI 2018, definitions 1-2, equation 11, lemma 2, section 5.2; Dobrushin, Theory
+//! Probab. Appl. 13 (1968); Mitliagkas and Mackey, "Improving Gibbs sampler scan quality with DoGS", ICML 2017, theorem 9.
 
 mod binary;
 mod factors;
@@ -109,9 +108,9 @@ impl Influence {
         Ok(spectral_radius(self.to_dense().view())?)
     }
 
-    /// Applies one systematic sweep to the bounds `d`, in place: `d_i <- sum_j U_ij d_j` for `i = 0, ..., p - 1`. From `d = 1`,
-    /// `t` sweeps give `B^t 1` with the matrix `B = B_p ... B_1` of the SPG paper, and the sum of the entries is its `G(B^t)`.
-    /// O(nonzeros).
+    /// Applies one systematic sweep to the bounds `d`, in place: `d_i <- sum_j U_ij d_j` for `i = 0, ..., p - 1`. From `d =
+    /// 1`, `t` sweeps give `B^t 1` with the matrix `B = B_p ... B_1` of Geng et al. (2018), and the sum of the entries is
+    /// their `G(B^t)`. O(nonzeros).
     ///
     /// # Panics
     /// If `bounds` does not have `p` entries.

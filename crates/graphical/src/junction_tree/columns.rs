@@ -13,7 +13,8 @@ fn joined(columns: usize) -> usize {
     if 2 * columns <= WIDTH { WIDTH / columns } else { 1 }
 }
 
-/// `message[j] = f over i of table[i][j]`; `f` is associative, with the given neutral element.
+/// Computes `message[j]` by combining `table[i][j]` over all rows `i` with `f`, which is associative, with the given neutral
+/// element.
 #[inline(always)]
 pub(super) fn fold(
     table: &[f64],
@@ -24,7 +25,7 @@ pub(super) fn fold(
     fold_map(table, message, neutral, f, |x, _| x, &[]);
 }
 
-/// `message[j] = f over i of map(table[i][j], shift[j])`; without a shift `map` is given 0.
+/// Does the same as [`fold`] with `map(table[i][j], shift[j])` in place of `table[i][j]`. Without a shift, `map` receives 0.
 #[inline(always)]
 pub(super) fn fold_map(
     table: &[f64],

@@ -1,4 +1,5 @@
-//! Products with the whole design matrix. They run on all cores if the feature `parallel` is on.
+//! Products with the whole design matrix. They run on all cores if the feature `parallel` is on. In the formulas `A` is the
+//! design matrix with entries `a_ic`.
 //!
 //! The shape of the data alone fixes the order of all additions, so that results have the same bits with any number of threads.
 

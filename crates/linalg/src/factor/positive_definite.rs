@@ -83,7 +83,7 @@ pub enum Triangle {
     Upper,
 }
 
-/// `T^-1 B` for an `n x n` triangle `T` and an `n x m` matrix `B`.
+/// Computes `T^-1 B` for an `n x n` triangular matrix `T` and an `n x m` matrix `B`.
 ///
 /// For `T'` pass `t.t()` and the other triangle.
 ///
