@@ -96,18 +96,26 @@ fn the_rate_of_sgd_as_printed_fails_near_the_minimum() {
     }
 }
 
-/// Section 2.3.3: passes grow as `L/(mu n)` for SDCA and as its root for accelerated SDCA, on equal rows, where the duals of
-/// SDCA do approach no faster than its bound. From 64 to 1024 that is a factor of 16 and one of 4; 8 lies in the middle. Where
-/// `n >= L/mu`, acceleration is switched off.
+/// Section 2.3.3: passes grow as `L/(mu n)` for SDCA, and as its root for accelerated SDCA. The rows are nearly equal, so that the
+/// duals of SDCA approach no faster than its bound; and directions of all curvatures from `L/100` down to `L/10^6` matter for the
+/// targets, so that acceleration has something to do. From 64 to 1024 the factors are 16 and 4 in
+/// theory; 2 and 8 are half way, in the exponent, to constant passes and between the two. Where `n >= L/mu`, acceleration is switched
+/// off.
 #[test]
 fn acceleration_takes_the_root_of_the_conditioning() {
-    let n = 50;
-    let x = Array2::from_elem((n, 1), 1.0);
+    let (n, directions) = (50, 9);
     let mut rng = stream(1, 72);
-    let y: Vec<f64> = (0..n).map(|_| rng.random_range(-1.0..2.0)).collect();
+    let curvature = |k: usize| 10f64.powf(-2.0 - 0.5 * (k - 1) as f64);
+    let x = Array2::from_shape_fn((n, 1 + directions), |(_, k)| {
+        let sign = if rng.random::<bool>() { 1.0 } else { -1.0 };
+        if k == 0 { 1.0 } else { sign * curvature(k).sqrt() }
+    });
+    let row = |i: usize| (1..=directions).map(|k| x[[i, k]] / curvature(k).sqrt()).sum::<f64>();
+    let y: Vec<f64> = (0..n).map(row).collect();
     let passes = |ratio: f64| {
         let design = Dense::new(x.view()).unwrap();
-        let problem = Problem::new(design, &y, Squared, Zero, 1.0 / (ratio * n as f64)).unwrap();
+        let l = x.rows().into_iter().map(|a| a.dot(&a)).fold(0.0, f64::max);
+        let problem = Problem::new(design, &y, Squared, Zero, l / (ratio * n as f64)).unwrap();
         let stop = Stop { max_passes: 1e6, ..Stop::at_relative(1e-6) };
         let settings = SdcaSettings { stop, ..SdcaSettings::default() };
         let plain = sdca(&problem, &settings, None, &mut ()).unwrap().report;
@@ -118,7 +126,7 @@ fn acceleration_takes_the_root_of_the_conditioning() {
     };
     let (few, many) = (passes(64.0), passes(1024.0));
     let (plain, fast) = (many.0 / few.0, many.1 / few.1);
-    assert!(plain > 8.0 && fast < 8.0, "{few:?} {many:?}");
+    assert!(plain > 8.0 && (2.0..8.0).contains(&fast), "{few:?} {many:?}");
     let easy = passes(0.5);
     assert_eq!(easy.0, easy.1);
 }
