@@ -72,6 +72,12 @@ pub static ALL: &[Synopsis] = &[
         "SAGA has both on most sets; the factor of 10 to 20 over a batch method depends on the data.",
     ),
     about(
+        "fs-acceleration",
+        "finite_sum/acceleration.rs",
+        "What does acceleration of SDCA gain, and what does a wrong constant cost it?",
+        "It gains where there are few terms for the condition number, nothing in the big-data regime, and loses where L is far too large.",
+    ),
+    about(
         "gg-27",
         "ggm/graphs.rs",
         "Does a prior on degrees find more edges of a scale-free graph than the l1 norm?",

@@ -9,7 +9,9 @@
 //! | `fs-ex5` | Table 5.1 | access orders |
 //! | `fs-ex6` | Theorem 5.1 | the lower bound and its worst case |
 //! | `fs-ex7` | Figure 1.1 | early and late stages: SGD, L-BFGS, SAGA |
+//! | `fs-acceleration` | Section 2.3.3 | accelerated SDCA, and what a wrong constant costs it |
 
+mod acceleration;
 mod breast_cancer;
 mod classification;
 mod early_late;
@@ -34,6 +36,7 @@ pub(crate) const ALL: &[Experiment] = &[
     orders::EXPERIMENT,
     lower_bound::EXPERIMENT,
     early_late::EXPERIMENT,
+    acceleration::EXPERIMENT,
 ];
 
 /// A sentence of the thesis.
