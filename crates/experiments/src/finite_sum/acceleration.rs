@@ -28,15 +28,15 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     run: experiment,
 };
 
-/// `L / (mu n)`; the first is the big-data condition.
+/// `L / (mu n)`; the first is the big-data condition, the last is for runs at full size.
 const CONDITIONS: [f64; 4] = [0.5, 10.0, 100.0, 1000.0];
 /// What `L` is multiplied by where it is wrong.
-const FACTORS: [f64; 5] = [0.1, 1.0, 10.0, 100.0, 1000.0];
+const FACTORS: [f64; 4] = [0.1, 1.0, 10.0, 100.0];
 /// The condition at which `L` is wrong.
 const SENSITIVE: f64 = 100.0;
 /// A proved gap in nats; the start has `F = ln 2`.
 const GAP: f64 = 1e-6;
-const MOST: f64 = 20_000.0;
+const MOST: f64 = 5000.0;
 
 const RATE: Source = thesis(
     "2.3.3",
@@ -77,8 +77,10 @@ fn experiment(context: &Context) -> Result<Outcome, Failure> {
         .setting("target", "a proved gap of 1e-6, with a certificate after every pass")
         .setting("seeds", SEEDS);
     let mut tasks = tasks(context, &mut outcome)?;
-    if tasks.iter().any(|task| task.name == "w8a") {
-        tasks.retain(|task| ["w8a", "adult"].contains(&task.name));
+    // The sparse sets; at quick size one of them.
+    let chosen = context.pick(&["adult"][..], &["w8a", "adult"][..]);
+    if tasks.iter().any(|task| chosen.contains(&task.name)) {
+        tasks.retain(|task| chosen.contains(&task.name));
     }
     let count = tasks.len() as f64;
     for (k, task) in tasks.iter().enumerate() {
@@ -124,7 +126,7 @@ fn race<D: Design + Copy>(
         Sample::over_seeds(passes.collect::<Result<_, _>>()?)
     };
     let mut found = Found { sdca: vec![], accelerated: vec![], wrong: vec![] };
-    for (k, condition) in CONDITIONS.into_iter().enumerate() {
+    for (k, condition) in CONDITIONS.into_iter().take(context.pick(3, 4)).enumerate() {
         tick(0.15 * k as f64, &format!("L / (mu n) = {}", short(condition)));
         found.sdca.push(run(SDCA, condition, None)?);
         found.accelerated.push(run(ACCELERATED, condition, None)?);
@@ -166,13 +168,10 @@ fn show(outcome: &mut Outcome, task: &Task, found: &Found) {
         format!("Passes to a gap of 1e-6 on {}", task.name),
         ["L / (mu n)", SDCA, ACCELERATED, "of the conjectured constant"],
     );
-    for (k, c) in CONDITIONS.into_iter().enumerate() {
-        table.push([
-            c.into(),
-            found.sdca[k].median().into(),
-            found.accelerated[k].median().into(),
-            conjectured(c).into(),
-        ]);
+    for (c, (own, accelerated)) in CONDITIONS.iter().zip(found.sdca.iter().zip(&found.accelerated))
+    {
+        let medians = [*c, own.median(), accelerated.median(), conjectured(*c)];
+        table.push(medians.map(Into::into));
     }
     outcome.table(table);
 }
@@ -187,6 +186,7 @@ fn judge(outcome: &mut Outcome, task: &Task, found: &Found) {
     let sentence = |source: Source, what: &str, rests: &[&str]| {
         source.claim(format!("{name}: {what}")).rests_on(rests).on(task.ground())
     };
+    let last = found.sdca.len() - 1;
     let arrives = |sample: &Sample| sample.at_most(1.0, &Sample::exact(MOST));
     outcome.claim(judged(
         task,
@@ -202,18 +202,18 @@ fn judge(outcome: &mut Outcome, task: &Task, found: &Found) {
     outcome.claim(judged(
         task,
         sentence(FASTER, "far from it acceleration is much faster", &[SDCA, ACCELERATED]).ours(
-            "in every seed, at n = L / (1000 mu) SDCA needs at least twice the passes, and arrives",
+            "in every seed, at n = L / (100 mu), at full size L / (1000 mu), SDCA needs at least twice the passes, and arrives",
         ),
-        found.accelerated[3].ahead_by(2.0, &found.sdca[3]).and(arrives(&found.sdca[3])),
+        found.accelerated[last].ahead_by(2.0, &found.sdca[last]).and(arrives(&found.sdca[last])),
         None,
     ));
     let points: Vec<(f64, f64)> =
-        (1..4).map(|k| (CONDITIONS[k], found.accelerated[k].median())).collect();
+        (1..=last).map(|k| (CONDITIONS[k], found.accelerated[k].median())).collect();
     let growth = exponent(&points);
     outcome.claim(judged(
         task,
         sentence(RATE, "the passes of accelerated SDCA grow with the root of L / (mu n) at most", &[ACCELERATED])
-            .ours("exponent at most 0.6 from L / (mu n) = 10 to 1000: 0.5, and 0.1 for the logarithm that the rate hides"),
+            .ours("exponent at most 0.6 from L / (mu n) = 10 on: 0.5, and 0.1 for the logarithm that the rate hides"),
         (format!("exponent {growth:.2}"), growth <= 0.6),
         None,
     ));
@@ -223,11 +223,11 @@ fn judge(outcome: &mut Outcome, task: &Task, found: &Found) {
     outcome.claim(judged(
         task,
         sentence(SENSITIVITY, "a wrong L makes accelerated SDCA significantly slower than SDCA", &[SDCA, WRONG])
-            .ours("in every seed, at one of the factors from 0.1 to 1000 it needs twice the passes of SDCA, and arrives"),
+            .ours("in every seed, at one of the factors from 0.1 to 100 it needs twice the passes of SDCA, and arrives"),
         found.sdca[2].ahead_by(2.0, worst).and(arrives(worst)),
         None::<Reason>,
     ));
-    let ratios: Vec<String> = (1..4)
+    let ratios: Vec<String> = (1..=last)
         .map(|k| format!("{:.2}", found.accelerated[k].median() / conjectured(CONDITIONS[k])))
         .collect();
     outcome.claim(
@@ -238,7 +238,7 @@ fn judge(outcome: &mut Outcome, task: &Task, found: &Found) {
         )
         .reported(
             "a conjecture about the worst problem: real data may be quicker",
-            format!("{} at L / (mu n) = 10, 100, 1000", ratios.join(", ")),
+            format!("{} from L / (mu n) = 10 on", ratios.join(", ")),
         ),
     );
 }
