@@ -75,7 +75,7 @@ pub static ALL: &[Synopsis] = &[
         "fs-acceleration",
         "finite_sum/acceleration.rs",
         "What does acceleration of SDCA gain, and what does a wrong constant cost it?",
-        "It gains where there are few terms for the condition number, nothing in the big-data regime, and loses where L is far too large.",
+        "It gains much where there are few terms for the condition number and nothing in the big-data regime; an L that is 100 times too large costs most of the gain, not all.",
     ),
     about(
         "gg-27",
