@@ -283,10 +283,12 @@ impl Simplex {
         room: &Array1<f64>,
         bland: bool,
     ) -> Step {
+        // A pivot that is small beside the others may be left over from them.
+        let top = rates.iter().fold(0.0_f64, |m, r| m.max(r.abs()));
         // (row, bound, distance, speed)
         let ends = |i: usize| {
             let (j, speed) = (self.basis[i], -sign * rates[i]);
-            if !(speed.abs() > self.care * sizes[i]) {
+            if !(speed.abs() > self.care * sizes[i].max(top)) {
                 return None;
             }
             let bound = match (violated[i], speed > 0.0) {

@@ -205,3 +205,82 @@ fn larger_programs_are_finished_too() {
     assert!(program.error(&x, &y) <= 1e-11);
     assert!(solution.report.certificate.value() <= 1e-11);
 }
+
+/// A program of 2 to 12 variables, likely optimal, infeasible or unbounded in turn; every second six with entries from 1e-3 to 4e3.
+fn any_program(seed: u64) -> Case {
+    let mut random = stream(seed, 77);
+    let d = random.random_range(2..13);
+    let m = random.random_range(2..13);
+    let e = random.random_range(0..3_usize).min(d - 1);
+    let wild = seed % 12 >= 6;
+    let mut entries = |rows: usize| {
+        Array2::from_shape_simple_fn((rows, d), || {
+            if random.random_range(0.0..1.0) < 0.3 {
+                return 0.0;
+            }
+            let entry = f64::from(random.random_range(-4..=4));
+            if wild { entry * 10.0_f64.powf(random.random_range(-3.0..3.0)) } else { entry }
+        })
+    };
+    let (a, mut g) = (entries(e), entries(m));
+    let mut uniform = |n: usize, low: f64| -> Array1<f64> {
+        (0..n).map(|_| random.random_range(low..1.0)).collect()
+    };
+    let x = 2.0 * uniform(d, -1.0);
+    let (below, above) = (&x - &uniform(d, 0.0), &x + &uniform(d, 0.0));
+    let kinds = uniform(d, 0.0);
+    let bounded = |j: usize, share: f64| kinds[j] < share;
+    let mut h = (g.dot(&x) - uniform(m, 0.0)).to_vec();
+    let mut c = uniform(d, -1.0);
+    match seed % 3 {
+        0 => c = g.t().dot(&uniform(m, 0.0)) + a.t().dot(&uniform(e, -1.0)),
+        1 => {
+            let against = Array2::from_shape_fn((1, d), |(_, j)| -g[[0, j]]);
+            g = ndarray::concatenate(ndarray::Axis(0), &[g.view(), against.view()]).unwrap();
+            h.push(1.0 - h[0]);
+        }
+        _ => {}
+    }
+    Case {
+        b: a.dot(&x).to_vec(),
+        a,
+        g,
+        h,
+        c: c.to_vec(),
+        low: (0..d).map(|j| if bounded(j, 0.7) { below[j] } else { f64::NEG_INFINITY }).collect(),
+        high: (0..d).map(|j| if bounded(j, 0.3) { above[j] } else { f64::INFINITY }).collect(),
+    }
+}
+
+/// Every program is decided, and never otherwise than PDHG without its finish decides it, where that does within its steps.
+#[test]
+fn random_programs_are_decided_and_as_pdhg_does() {
+    let name = |outcome: &LpOutcome| match outcome {
+        LpOutcome::Optimal { .. } => "optimal",
+        LpOutcome::Infeasible { .. } => "infeasible",
+        LpOutcome::Unbounded { .. } => "unbounded",
+        LpOutcome::Undecided => "undecided",
+    };
+    let mut seen = [0; 3];
+    for seed in 0..600 {
+        let case = any_program(seed);
+        let vertex = at_a_vertex(&case);
+        assert_ne!(vertex, LpOutcome::Undecided, "{seed}");
+        let names = ["optimal", "infeasible", "unbounded"];
+        seen[names.iter().position(|n| *n == name(&vertex)).unwrap()] += 1;
+        if seed >= 120 {
+            continue;
+        }
+        let settings = LpSettings { polish: false, max_passes: 4e3, ..LpSettings::default() };
+        let plain = linear_program(&case.program(), &settings).unwrap().outcome;
+        if plain != LpOutcome::Undecided {
+            assert_eq!(name(&vertex), name(&plain), "{seed}");
+        }
+        if let (LpOutcome::Optimal { objective: exact, .. }, LpOutcome::Optimal { objective, .. }) =
+            (&vertex, &plain)
+        {
+            assert!((exact - objective).abs() <= 1e-5 * (1.0 + exact.abs()), "{seed}");
+        }
+    }
+    assert!(seen.iter().all(|count| *count >= 30), "{seen:?}");
+}
