@@ -50,14 +50,14 @@ impl<'a> Fitting<'a> {
 
 impl Fitting<'_> {
     /// The best weights without as many of the small ones as a twentieth of the gap pays for, while the tolerance stays met. Where the gap is
-    /// large, they cost no more than a twentieth of the objective, and never as much as no weights do.
+    /// large, they cost no more than a twentieth of the objective, nor of what the weights gain over none.
     pub(super) fn thinned(self, stop: &Stop) -> Columns {
         let gap = self.objective - self.lower_bound;
+        let gain = (objective(self.problem, &vec![]) - self.objective).max(0.0);
         let tolerance = stop.tolerance(Some(self.objective));
-        let most = if gap <= tolerance { tolerance - gap } else { f64::INFINITY };
-        let most = most.min(PRICE * self.objective.abs());
-        let ceiling =
-            (self.objective + most.min(PRICE * gap)).min(objective(self.problem, &vec![]));
+        let room = if gap <= tolerance { tolerance - gap } else { f64::INFINITY };
+        let paid = PRICE * gap.min(self.objective.abs()).min(gain);
+        let ceiling = self.objective + room.min(paid);
         let tops = self.best.iter().flat_map(|(_, c)| c).fold(0.0_f64, |m, u| m.max(u.abs()));
         let shares = std::iter::successors(Some(0.3), |share| Some(share / 1.4));
         for share in shares.take_while(|share| *share > LEAST) {
