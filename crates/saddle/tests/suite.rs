@@ -4,6 +4,8 @@
 mod basics;
 #[path = "suite/bounds.rs"]
 mod bounds;
+#[path = "suite/choices.rs"]
+mod choices;
 #[path = "suite/data.rs"]
 mod data;
 #[path = "suite/estimator.rs"]

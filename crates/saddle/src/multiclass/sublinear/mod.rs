@@ -22,71 +22,26 @@
 pub(crate) mod certificate;
 mod dual;
 mod primal;
+mod settings;
 
 use std::collections::BTreeMap;
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::random::{Generator, stream};
-use fenchel_optim::{
-    Certificate, Iterative, MAX_MEMORY, Observer, Refusal, Solution, StepSize, Stop, run,
-};
+use fenchel_optim::{Certificate, Iterative, Observer, Refusal, Solution, run};
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
 
 use self::dual::{Dual, DualRates};
 use self::primal::{Primal, PrimalRates};
+pub use self::settings::SublinearSettings;
+use self::settings::check_script;
 use super::problem::{Geometry, Multiclass, MulticlassLoss};
 use super::samples::{Rows, Samples};
 use super::sampling::Draw;
 use crate::Error;
 use crate::mirror_descent::stochastic_step;
 use crate::problem::SaddleProblem;
-
-/// Settings of [`sublinear`].
-///
-/// | field | default | meaning |
-/// |---|---|---|
-/// | `step` | `Theory` | the step of (4.3.6) for the horizon; `Scaled` multiples; `Constant` |
-/// | `horizon` | `None` | number of steps that the step is made for; `None`: those of `stop.max_passes` |
-/// | `stop` | [`Stop::default`] | a pass is `nnz / (nnz of a mean row + of a mean column)` steps: as many entries as the data have |
-/// | `seed` | 0 | of the draws |
-/// | `script` | none | draws in the place of random ones, for tests |
-/// | `noisy` | false | also averages the single drawn entries of `U`: [`SublinearState::noisy_weights`] |
-/// | `max_memory` | 4 GiB | refused beforehand where all classes could need more |
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct SublinearSettings {
-    /// The step `gamma`.
-    pub step: StepSize,
-    /// The number of steps that the theory's step is made for.
-    pub horizon: Option<u64>,
-    /// When to end.
-    pub stop: Stop,
-    /// Seed of the draws.
-    pub seed: u64,
-    /// Draws in the place of random ones.
-    #[serde(skip)]
-    pub script: Vec<Draw>,
-    /// Whether to average the drawn entries too.
-    pub noisy: bool,
-    /// Most bytes to use; `None` for no limit.
-    pub max_memory: Option<u64>,
-}
-
-impl Default for SublinearSettings {
-    fn default() -> Self {
-        let (step, stop) = (StepSize::Theory, Stop::default());
-        SublinearSettings {
-            step,
-            horizon: None,
-            stop,
-            seed: 0,
-            script: vec![],
-            noisy: false,
-            max_memory: MAX_MEMORY,
-        }
-    }
-}
 
 /// Where the method stands: averages by class, and the iterates in their lazy form.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -441,17 +396,4 @@ pub(crate) fn bytes(samples: &Samples, horizon: f64) -> u64 {
     let touched = horizon.min(samples.classes() as f64) as u64;
     let (n, d) = (samples.rows() as u64, samples.features() as u64);
     samples.stored() as u64 * entry + 16 * (n + d) * touched + 80 * n
-}
-
-fn check_script(script: &[Draw], (n, d, k): (usize, usize, usize)) -> Result<(), Error> {
-    let fits =
-        |draw: &Draw| draw.feature < 2 * d && draw.class < k && draw.row < n && draw.row_class < k;
-    match script.iter().position(|draw| !fits(draw)) {
-        None => Ok(()),
-        Some(place) => {
-            let reason =
-                format!("draw {place} is {:?}; expected indices below 2d, k, n, k", script[place]);
-            Err(Invalid::Layout { what: "script", reason }.into())
-        }
-    }
 }
