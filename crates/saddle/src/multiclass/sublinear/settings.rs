@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::Error;
 use crate::multiclass::sampling::Draw;
 
-/// Settings of [`sublinear`].
+/// Settings of [`sublinear`](fn@crate::sublinear).
 ///
 /// | field | default | meaning |
 /// |---|---|---|
@@ -16,7 +16,7 @@ use crate::multiclass::sampling::Draw;
 /// | `stop` | [`Stop::default`] | a pass is `nnz / (nnz of a mean row + of a mean column)` steps: as many entries as the data have |
 /// | `seed` | 0 | of the draws |
 /// | `script` | none | draws in the place of random ones, for tests |
-/// | `noisy` | false | also averages the single drawn entries of `U`: [`SublinearState::noisy_weights`] |
+/// | `noisy` | false | also averages the single drawn entries of `U`: [`SublinearState::noisy_weights`](crate::SublinearState::noisy_weights) |
 /// | `max_memory` | 4 GiB | refused beforehand where all classes could need more |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
