@@ -1,7 +1,8 @@
 //! This project's side of `cargo xtask peers finite-sum`.
 //!
 //! ```text
-//! peer-finite-sum export --out DIR [--data DIR] [--size quick]     writes the data sets, prints their names
+//! peer-finite-sum export --out DIR [--data DIR] [--size quick] [--ground HALF]
+//!                                                                  writes the data sets, prints their names
 //! peer-finite-sum serve --file DIR/NAME                            loads one, then answers requests
 //! ```
 //!
@@ -14,6 +15,8 @@
 mod files;
 #[path = "peer-finite-sum/methods.rs"]
 mod methods;
+#[path = "peer-finite-sum/new_ground.rs"]
+mod new_ground;
 #[path = "peer-finite-sum/protocol.rs"]
 mod protocol;
 
@@ -21,25 +24,30 @@ use std::error::Error;
 use std::io::{BufRead, Write};
 use std::path::PathBuf;
 
-const USAGE: &str = "usage: peer-finite-sum export --out DIR [--data DIR] [--size quick]
+const USAGE: &str =
+    "usage: peer-finite-sum export --out DIR [--data DIR] [--size quick] [--ground validation|test]
        peer-finite-sum serve --file DIR/NAME";
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let command = arguments.next().ok_or(USAGE)?;
-    let (mut out, mut data, mut file, mut quick) = (None, None, None, false);
+    let (mut out, mut data, mut file, mut ground, mut quick) = (None, None, None, None, false);
     while let Some(flag) = arguments.next() {
         let value = PathBuf::from(arguments.next().ok_or(USAGE)?);
         match flag.as_str() {
             "--out" => out = Some(value),
             "--data" => data = Some(value),
             "--file" => file = Some(value),
+            "--ground" => ground = Some(value.display().to_string()),
             "--size" => quick = value.as_os_str() == "quick",
             _ => return Err(format!("{flag} is not an option\n{USAGE}").into()),
         }
     }
     match (command.as_str(), out, file) {
-        ("export", Some(out), None) => files::export(&out, data.as_deref(), quick),
+        ("export", Some(out), None) => match ground {
+            Some(half) => files::export_new(&out, &half),
+            None => files::export(&out, data.as_deref(), quick),
+        },
         ("serve", None, Some(file)) => serve(&file),
         _ => Err(USAGE.into()),
     }

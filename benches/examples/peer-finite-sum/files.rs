@@ -7,7 +7,7 @@
 //! | `NAME.indptr` | `rows + 1` offsets, i64; absent for dense data |
 //! | `NAME.indices` | columns, i32; absent for dense data |
 //! | `NAME.data` | values, f64; all of them, row by row, for dense data |
-//! | `NAME.targets` | -1 or +1, or real; f64 |
+//! | `NAME.targets` | -1 or +1, real, or counts; f64 |
 
 use std::error::Error;
 use std::fs;
@@ -20,6 +20,8 @@ use fenchel_linalg::CsrMatrix;
 use ndarray::{Array1, Array2, Axis};
 use serde::{Deserialize, Serialize};
 
+use crate::new_ground;
+
 /// What is to be fitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -28,6 +30,8 @@ pub(crate) enum Task {
     Logistic,
     /// Real targets.
     Squared,
+    /// Counts.
+    Counts,
 }
 
 /// The shape of a matrix, and what it is for.
@@ -92,6 +96,12 @@ pub(crate) fn export(out: &Path, data: Option<&Path>, quick: bool) -> Result<(),
     let rows = if quick { 2_000 } else { 50_000 };
     let dense = low_rank(&LowRank { rows, columns: 384, rank: 40, noise: 0.5, seed: 1 })?;
     write(out, "low-rank", &Matrix::Dense(dense.x), &dense.targets, Task::Squared)
+}
+
+/// Writes the sets of shapes that nothing was set by.
+pub(crate) fn export_new(out: &Path, half: &str) -> Result<(), Box<dyn Error>> {
+    fs::create_dir_all(out)?;
+    new_ground::sets(half).try_for_each(|set| write(out, set.name, &set.x, &set.y, set.task))
 }
 
 /// Digits 0 to 4 (-1) against 5 to 9 (+1), images of unit norm.

@@ -4,14 +4,14 @@ use std::error::Error;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use fenchel_finite_sum::loss::{Logistic, Squared};
+use fenchel_finite_sum::loss::{Logistic, Poisson, Squared};
 use fenchel_finite_sum::methods::lag::Lagged;
 use fenchel_finite_sum::methods::newton::{AsElasticNet, NewtonSettings, newton};
 use fenchel_finite_sum::methods::{
     CatalystSettings, SagSettings, SagaSettings, SdcaSettings, SdcaStep, SubsampledNewtonSettings,
     SvrgSettings, catalyst, lbfgs, sag, saga, sdca, subsampled_newton, svrg,
 };
-use fenchel_finite_sum::{ElasticNet, LogisticRegression, Problem};
+use fenchel_finite_sum::{ElasticNet, LogisticRegression, PoissonRegressor, Problem};
 use fenchel_linalg::{AsDesign, Design};
 use fenchel_optim::lbfgs::LbfgsSettings;
 use fenchel_optim::prox::{L1, Zero};
@@ -141,8 +141,18 @@ fn on<X: AsDesign, const W: bool>(
             };
             Ok((model.weights.to_vec(), model.report))
         }
+        (Method::Auto, Task::Counts) => {
+            let fit = PoissonRegressor { l2, l1, intercept: false, stop, seed: 0 };
+            let model = if W {
+                fit.fit_watched(x, y.view(), |progress| watch.look(progress))?
+            } else {
+                fit.fit(x, y.view())?
+            };
+            Ok((model.weights.to_vec(), model.report))
+        }
         (_, Task::Logistic) => single(x.as_design()?, y, Logistic, method, penalty, stop, watch),
         (_, Task::Squared) => single(x.as_design()?, y, Squared, method, penalty, stop, watch),
+        (_, Task::Counts) => single(x.as_design()?, y, Poisson, method, penalty, stop, watch),
     }
 }
 

@@ -91,22 +91,29 @@ def one(runner, problem, found, options):
 def optimum(runner, problem):
     """The least objective known, and how well it is known."""
     until = {"until": "proof", "relative": 1e-11, "max_seconds": 10.0}
-    hard = problem.l1 or problem.a.shape[1] <= 400
-    reply = runner.ask(problem, "newton" if hard else "catalyst-exact", **until)
+    hard = problem.l1 or problem.a.shape[1] <= 400 or (problem.dense and problem.n < problem.a.shape[1])
+    smooth = "auto" if problem.task != "logistic" else "catalyst-exact"
+    reply = runner.ask(problem, "newton" if hard else smooth, **until)
     mine = problem.objective(runner.point())
     gap = mine - reply["lower_bound"]
-    if problem.task == "squared":
-        estimator = peers.scikit_learn_net(True)(problem, 10_000)
-        by_columns = True
-    else:
-        make = peers.scikit_learn("liblinear", **({} if problem.l1 else {"dual": problem.l2 * problem.n > 0.5}))
-        estimator = make(problem, 3000)
-        by_columns = False
+    estimator, by_columns = check(problem)
     estimator.tol = 1e-9
     _, other = peers.timed_fit(estimator, problem, by_columns)
     best = min(mine, other)
     account = f"F* = {best:.13g}: certified gap {gap:.1e}, another solver - ours = {other - mine:+.1e}"
     return best, account
+
+
+def check(problem):
+    """Another solver, with all the iterations that it may want, and whether it works by columns."""
+    if problem.task == "counts":
+        return peers.scikit_learn_counts("lbfgs")(problem, 3000), False
+    if problem.task == "squared" and not problem.l1:
+        return peers.scikit_learn_ridge("lsqr")(problem, 10_000), False
+    if problem.task == "squared":
+        return peers.scikit_learn_net(True)(problem, 10_000), True
+    make = peers.scikit_learn("liblinear", **({} if problem.l1 else {"dual": problem.l2 * problem.n > 0.5}))
+    return make(problem, 3000), False
 
 
 def add_ours(work, runner, problem, method, cap):

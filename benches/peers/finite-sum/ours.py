@@ -11,12 +11,15 @@ DEFAULT = "auto"
 L2 = [DEFAULT, "sdca-constant", "catalyst-constant", "lbfgs", "newton", "subsampled-newton"]
 # SDCA needs l2 > 0, L-BFGS a smooth objective.
 L1 = [DEFAULT, "catalyst-constant", "newton"]
+COUNTS = [DEFAULT, "newton"]
 NET = [DEFAULT, "catalyst-exact", "newton"]
 
 
 def methods(problem):
     """What there is for a problem; without l1 Newton's methods have a dense Hessian, for few features only."""
-    if problem.task == "squared":
+    if problem.task == "counts":
+        return COUNTS
+    if problem.task == "squared" and problem.l1:
         return NET
     if problem.l1:
         return L1

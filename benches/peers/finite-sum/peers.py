@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 import sklearn
-from sklearn.linear_model import ElasticNet, LogisticRegression
+from sklearn.linear_model import ElasticNet, LogisticRegression, PoissonRegressor, Ridge
 
 sklearn.set_config(assume_finite=True, skip_parameter_validation=True)
 
@@ -77,6 +77,24 @@ def scikit_learn_net(precompute):
             max_iter=budget,
             tol=NEVER,
         )
+
+    return make
+
+
+def scikit_learn_ridge(solver):
+    """A solver behind scikit-learn's Ridge; a direct one takes no notice of its budget."""
+
+    def make(problem, budget):
+        return Ridge(alpha=problem.l2 * problem.n, fit_intercept=False, solver=solver, tol=NEVER, max_iter=budget)
+
+    return make
+
+
+def scikit_learn_counts(solver):
+    """A solver behind scikit-learn's PoissonRegressor."""
+
+    def make(problem, budget):
+        return PoissonRegressor(alpha=problem.l2, fit_intercept=False, solver=solver, tol=NEVER, max_iter=budget)
 
     return make
 
@@ -162,11 +180,15 @@ def optional(module):
 def every():
     """All solvers that there are."""
     logistic = lambda problem: problem.task == "logistic"
-    squared = lambda problem: problem.task == "squared"
+    squared = lambda problem: problem.task == "squared" and bool(problem.l1)
+    squares = lambda problem: problem.task == "squared" and not problem.l1
+    direct = lambda problem: squares(problem) and min(problem.a.shape) <= 5000
+    counts = lambda problem: problem.task == "counts"
+    few_counts = lambda problem: counts(problem) and problem.a.shape[1] <= 3000
     ridge = lambda problem: logistic(problem) and not problem.l1
     lasso = lambda problem: logistic(problem) and bool(problem.l1)
     small = lambda problem: ridge(problem) and problem.a.shape[1] <= 1000
-    every_one = lambda problem: True
+    every_one = lambda problem: not counts(problem)
     found = [
         Peer("liblinear dual", ridge, scikit_learn("liblinear", dual=True)),
         Peer("liblinear primal", ridge, scikit_learn("liblinear")),
@@ -176,6 +198,11 @@ def every():
         Peer("scikit-learn newton-cholesky", small, scikit_learn("newton-cholesky")),
         Peer("scikit-learn sag", ridge, scikit_learn("sag")),
         Peer("scikit-learn saga", logistic, scikit_learn("saga")),
+        Peer("scikit-learn ridge, Cholesky", direct, scikit_learn_ridge("cholesky")),
+        Peer("scikit-learn ridge, CG", squares, scikit_learn_ridge("sparse_cg")),
+        Peer("scikit-learn ridge, LSQR", squares, scikit_learn_ridge("lsqr")),
+        Peer("scikit-learn lbfgs, counts", counts, scikit_learn_counts("lbfgs")),
+        Peer("scikit-learn newton-cholesky, counts", few_counts, scikit_learn_counts("newton-cholesky")),
         Peer("scikit-learn cd", squared, scikit_learn_net(False), by_columns=True),
         Peer("scikit-learn cd, Gram", squared, scikit_learn_net(True), by_columns=True),
     ]

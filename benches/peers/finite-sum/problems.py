@@ -27,7 +27,7 @@ def load(stem):
 class Problem:
     """F(w) = mean loss(a_i.w, y_i) + l2/2 ||w||^2 + l1 ||w||_1, no intercept.
 
-    The loss is log(1 + exp(-y t)) or (t - y)^2 / 2.
+    The loss is log(1 + exp(-y t)), (t - y)^2 / 2, or exp(t) - y t for counts.
     """
 
     data: str
@@ -74,6 +74,8 @@ class Problem:
         margins = self.a @ w
         if self.task == "logistic":
             losses = np.logaddexp(0.0, -self.y * margins)
+        elif self.task == "counts":
+            losses = np.exp(margins) - self.y * margins
         else:
             losses = 0.5 * (margins - self.y) ** 2
         return losses.mean() + 0.5 * self.l2 * (w @ w) + self.l1 * np.abs(w).sum()
@@ -90,10 +92,14 @@ def of(stem):
     store = Store()
     make = lambda label, l2, l1: Problem(stem.name, label, a, y, task, l2, l1, store)
     # At this weight of the l1 norm and beyond, the solution is 0.
-    largest = np.abs(a.T @ y).max() / n
+    largest = np.abs(a.T @ (y - 1.0 if task == "counts" else y)).max() / n
+    new = stem.name.startswith(("validation-", "test-"))
+    if task == "counts":
+        return [make("l2, 1/n", 1.0 / n, 0.0), make("l2, 0.01", 0.01, 0.0)]
     if task == "squared":
         net = lambda part: make(f"elastic net, {part:g} max", part * largest, part * largest)
-        return [net(0.1), net(0.01)]
+        ridge = [make(label, c / n, 0.0) for label, c in (("l2, 1/n", 1.0), ("l2, 0.1/n", 0.1))]
+        return (ridge if new else []) + [net(0.1), net(0.01)]
     largest *= 0.5
     ridge = [make(label, c / n, 0.0) for label, c in (("l2, 1/n", 1.0), ("l2, 0.1/n", 0.1), ("l2, 0.01/n", 0.01))]
     lasso = [make(f"l1, {part:g} max", 0.0, part * largest) for part in (0.1, 0.01)]

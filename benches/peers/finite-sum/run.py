@@ -1,6 +1,7 @@
 """Fenchel's finite sums against scikit-learn, liblinear, Cyanure, lightning and skglm, on one thread.
 
     cargo xtask peers finite-sum [-- --quick]      (15 to 25 minutes; with --quick one or two)
+    cargo xtask peers finite-sum -- --ground test  (generated problems that nothing was set by)
 
 For every problem the optimum is found first, certified. Then for every solver the smallest budget of
 iterations whose result is good enough is looked for, the objective always being computed here, from
@@ -27,6 +28,7 @@ def arguments():
     parser.add_argument("--out", required=True, type=pathlib.Path, help="folder for data and results")
     parser.add_argument("--data", type=pathlib.Path, help="folder of real data")
     parser.add_argument("--quick", action="store_true", help="generated data only, small, 2 rounds")
+    parser.add_argument("--ground", choices=["validation", "test"], help="generated problems that nothing was set by")
     parser.add_argument("--rounds", type=int, default=5, help="timings of each cell (5)")
     parser.add_argument("--cap", type=float, default=5.0, help="seconds after which a solver gives up (5)")
     parser.add_argument("--only", action="append", help="a data set; may be repeated")
@@ -80,6 +82,8 @@ def main():
         export += ["--data", options.data]
     if options.quick:
         export += ["--size", "quick"]
+    if options.ground:
+        export += ["--ground", options.ground]
     printed = subprocess.run(
         export, check=True, stdout=subprocess.PIPE, stderr=sys.stderr, text=True
     ).stdout

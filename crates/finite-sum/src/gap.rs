@@ -12,12 +12,15 @@
 //! only multiple that is sure to be feasible (no l2 term and a regulariser that is not coercive), or the
 //! conjugate of the loss is not known, the certificate is the norm of the gradient mapping instead.
 
+mod repair;
+
 use fenchel_linalg::{Columns, Design, multiply_row_by_row, multiply_transposed};
 use fenchel_optim::fista::gradient_mapping;
 use fenchel_optim::scalar::increasing_root;
 use fenchel_optim::{Certificate, Loss, Regulariser};
 
 use crate::{Error, Point, Problem};
+use repair::{balance, concave_maximiser};
 
 impl<D: Design, L: Loss, R: Regulariser> Problem<'_, D, L, R> {
     /// What can be proved at any point: the duality gap with the dual point `u_i = phi'(a_i.x + b; y_i)`,
@@ -318,50 +321,9 @@ impl Gap {
     }
 }
 
-/// Where on `[0, 1]` a concave function is largest, by golden sections to three digits; 1 if it is best there.
-fn concave_maximiser(mut value: impl FnMut(f64) -> f64) -> f64 {
-    let ratio = 0.5 * (5f64.sqrt() - 1.0);
-    let (mut low, mut high) = (0.0, 1.0);
-    let (mut left, mut right) = (1.0 - ratio, ratio);
-    let (mut at_left, mut at_right) = (value(left), value(right));
-    while high - low > 1e-3 {
-        if at_left < at_right {
-            (low, left, at_left) = (left, right, at_right);
-            right = low + ratio * (high - low);
-            at_right = value(right);
-        } else {
-            (high, right, at_right) = (right, left, at_left);
-            left = high - ratio * (high - low);
-            at_left = value(left);
-        }
-    }
-    let middle = 0.5 * (low + high);
-    if value(1.0) >= value(middle) { 1.0 } else { middle }
-}
-
 /// Whether every dual point is feasible after scaling: without an l2 term that is up to the regulariser.
 fn has_gap<D: Design, L: Loss, R: Regulariser>(problem: &Problem<'_, D, L, R>) -> bool {
     problem.l2() > 0.0 || problem.regulariser().coercive()
-}
-
-/// Scales the entries of the heavier sign down until the sum is 0.
-fn balance(dual: &mut [f64]) {
-    let (mut positive, mut negative) = (0.0, 0.0);
-    for &u in dual.iter() {
-        if u > 0.0 {
-            positive += u;
-        } else {
-            negative -= u;
-        }
-    }
-    let heavier: f64 = if positive > negative { 1.0 } else { -1.0 };
-    let larger = f64::max(positive, negative);
-    if larger > 0.0 {
-        let scale = f64::min(positive, negative) / larger;
-        for u in dual.iter_mut().filter(|u| **u * heavier > 0.0) {
-            *u *= scale;
-        }
-    }
 }
 
 /// Where a run begins that is given no start: the origin, with the best intercept if there is one. From far off, weights would

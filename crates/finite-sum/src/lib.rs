@@ -48,6 +48,7 @@ pub mod prelude;
 mod problem;
 mod recession;
 mod settings;
+mod shared;
 mod terms;
 
 pub use auto::{AutoSettings, AutoState, Automatic, Choice, Method, Reason, auto};

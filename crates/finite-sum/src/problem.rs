@@ -6,6 +6,7 @@ use fenchel_optim::{Loss, Regulariser};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
+use crate::shared::{check_shape, rows_and_penalties};
 
 /// Regularised empirical risk of a linear model,
 ///
@@ -60,6 +61,8 @@ impl Point {
 }
 
 impl<'a, D: Design, L: Loss, R: Regulariser> Problem<'a, D, L, R> {
+    rows_and_penalties!();
+
     /// Checks the data against the loss and the regulariser. O(nnz) for the norms of the rows.
     ///
     /// # Errors
@@ -85,12 +88,7 @@ impl<'a, D: Design, L: Loss, R: Regulariser> Problem<'a, D, L, R> {
         regulariser: R,
         l2: f64,
     ) -> Result<Self, Error> {
-        if design.rows() == 0 {
-            return Err(Invalid::Empty { what: "design matrix (rows)" }.into());
-        }
-        if design.columns() == 0 {
-            return Err(Invalid::Empty { what: "design matrix (columns)" }.into());
-        }
+        check_shape(&design)?;
         Invalid::check_length("targets", design.rows(), targets.len())?;
         loss.check()?;
         for (row, &y) in targets.iter().enumerate() {
@@ -122,17 +120,8 @@ impl<'a, D: Design, L: Loss, R: Regulariser> Problem<'a, D, L, R> {
 
     /// Checks that the largest row can be worked with, and keeps its size.
     fn measure(&mut self) -> Result<(), Error> {
-        self.largest_norms_squared = [0.0, 1.0].map(|ones| {
-            let sizes = (0..self.n()).map(|i| self.term_weight(i) * (self.norms_squared[i] + ones));
-            sizes.fold(0.0, f64::max)
-        });
-        let (name, value) = ("largest squared row norm", self.largest_norms_squared[0]);
-        // Their sum has to be a number too.
-        if (value * self.n() as f64).is_finite() {
-            return Ok(());
-        }
-        let expected = "a smaller number; scale the features down";
-        Err(Invalid::Parameter { name, value, expected }.into())
+        self.largest_norms_squared = [0.0, 1.0].map(|ones| self.largest_row(ones));
+        Ok(self.check_rows()?)
     }
 
     /// The same problem with an unpenalised intercept.
@@ -235,11 +224,6 @@ impl<'a, D: Design, L: Loss, R: Regulariser> Problem<'a, D, L, R> {
         Ok(problem)
     }
 
-    /// The design matrix.
-    pub fn design(&self) -> &D {
-        &self.design
-    }
-
     /// The targets.
     pub fn targets(&self) -> &'a [f64] {
         self.targets
@@ -250,44 +234,9 @@ impl<'a, D: Design, L: Loss, R: Regulariser> Problem<'a, D, L, R> {
         &self.loss
     }
 
-    /// The regulariser.
-    pub fn regulariser(&self) -> &R {
-        &self.regulariser
-    }
-
-    /// Weight of the quadratic term.
-    pub fn l2(&self) -> f64 {
-        self.l2
-    }
-
     /// Whether the problem has an intercept.
     pub fn intercept(&self) -> bool {
         self.intercept
-    }
-
-    /// Number of terms.
-    pub fn n(&self) -> usize {
-        self.targets.len()
-    }
-
-    /// Number of weights.
-    pub fn d(&self) -> usize {
-        self.design.columns()
-    }
-
-    /// `||a_i||^2`, without the intercept.
-    #[inline]
-    pub fn norm_squared(&self, i: usize) -> f64 {
-        self.norms_squared[i]
-    }
-
-    /// Mean of `c_i ||a_i||^2`.
-    pub fn mean_norm_squared(&self) -> f64 {
-        let total: f64 = match &self.scales {
-            None => self.norms_squared.iter().sum(),
-            Some(scales) => self.norms_squared.iter().zip(scales).map(|(a, c)| a * c).sum(),
-        };
-        total / self.n() as f64
     }
 
     /// Largest `c_i ||a_i||^2`.
@@ -305,11 +254,6 @@ impl<'a, D: Design, L: Loss, R: Regulariser> Problem<'a, D, L, R> {
     pub fn mean_smoothness(&self) -> f64 {
         let ones = if self.intercept { 1.0 } else { 0.0 };
         self.loss.curvature() * (self.mean_norm_squared() + ones) + self.l2
-    }
-
-    /// `mu`: the strong convexity constant of `F` in `x` that l2 and the regulariser provide.
-    pub fn strong_convexity(&self) -> f64 {
-        self.l2 + self.regulariser.strong_convexity()
     }
 
     /// `beta = n mu / L`. Incremental methods converge in a few passes where it exceeds 1 (the
@@ -368,11 +312,6 @@ impl<'a, D: Design, L: Loss, R: Regulariser> Problem<'a, D, L, R> {
     ) -> f64 {
         let risk = self.differentiate_and_sum(0..self.n(), margins, factor);
         risk / self.n() as f64 + self.quadratic(weights)
-    }
-
-    /// `(l2/2) ||x||^2`
-    pub(crate) fn quadratic(&self, weights: &[f64]) -> f64 {
-        if self.l2 > 0.0 { 0.5 * self.l2 * weights.iter().map(|w| w * w).sum::<f64>() } else { 0.0 }
     }
 
     pub(crate) fn check_point(&self, point: &Point) -> Result<(), Invalid> {

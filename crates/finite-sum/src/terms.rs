@@ -32,20 +32,6 @@ impl<D: Design, L: Loss, R: Regulariser> Problem<'_, D, L, R> {
         self.scaled(scales)
     }
 
-    /// `c_i = n w_i / W`, the weight of a term on a scale of mean 1; 1 in a problem without weights.
-    #[inline(always)]
-    pub fn term_weight(&self, i: usize) -> f64 {
-        match &self.scales {
-            None => 1.0,
-            Some(scales) => scales[i],
-        }
-    }
-
-    /// Whether the rows have weights of their own.
-    pub fn weighted(&self) -> bool {
-        self.scales.is_some()
-    }
-
     /// `phi_i(t)`.
     #[inline(always)]
     pub fn value(&self, i: usize, t: f64) -> f64 {

@@ -27,7 +27,7 @@ pub(crate) fn guarded<P, O: Observer<Method>, C: Clock>(
     let whole = budget.left();
     let mut first = whole;
     let mut watch = Guarded::new(choice.method, observer);
-    let second = choice.second();
+    let second = choice.second;
     if second.is_some() {
         let limit = (PATIENCE * choice.promised).max(LEAST);
         first.max_passes = whole.max_passes.min(limit);

@@ -26,12 +26,14 @@
 
 mod automatic;
 mod choice;
+mod cost;
 mod guarded;
 mod head_start;
 mod run;
 mod state;
 
 pub use automatic::{Automatic, Call, auto};
+pub(crate) use choice::Arm;
 pub use choice::{Choice, Method, Reason};
 pub(crate) use guarded::{Guarded, guarded};
 pub use run::AutoSettings;

@@ -40,7 +40,7 @@ use super::sdca::{MulticlassSettings, catalyst};
 use super::state::MulticlassState;
 use crate::Error;
 use crate::auto::{
-    AutoSettings, AutoState, Automatic, Call, Choice, Guarded, Method, Reason, guarded,
+    Arm, AutoSettings, AutoState, Automatic, Call, Choice, Guarded, Method, Reason, guarded,
 };
 use crate::methods::lag::Lagged;
 use crate::methods::newton::{AsElasticNet, NewtonSettings};
@@ -224,14 +224,15 @@ fn choose<D: Design>(
     let (pass, row) = if D::DENSE { DENSE_DUAL } else { SPARSE_DUAL };
     let pass = pass + row / entries;
     let dual = if problem.l2() > 0.0 { pass * ascent } else { f64::INFINITY };
-    let newton = NEWTON_PASS * NEWTON_STEPS * newton_step;
-    let (method, promised) = match () {
-        () if newton <= dual.min(newton_cg) => (Method::Newton, NEWTON_STEPS * newton_step),
-        () if newton_cg <= dual => (Method::NewtonCg, newton_cg),
-        () => (Method::Catalyst, ascent),
-    };
-    let only = Choice::only(method, Reason::Cost);
-    Choice { beta, newton_step, newton, newton_cg, dual, promised, ..only }
+    let arm = |method, cost, passes| Arm { method, cost, passes };
+    let steps = NEWTON_STEPS * newton_step;
+    let arms = [
+        arm(Method::Newton, NEWTON_PASS * steps, steps),
+        arm(Method::NewtonCg, newton_cg, newton_cg),
+        arm(Method::Catalyst, dual, ascent),
+    ];
+    let choice = Choice::least(&arms, Reason::Cost);
+    Choice { beta, second: choice.second.or(Some(Method::Lbfgs)), ..choice }
 }
 
 #[cfg(test)]

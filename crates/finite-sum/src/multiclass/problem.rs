@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::gap::Gap;
 use super::product::{multiply_rows, multiply_transposed_rows};
 use crate::Error;
+use crate::shared::{check_shape, rows_and_penalties};
 use crate::terms::term_scales;
 
 /// The curvature of `log sum exp`: no eigenvalue of its Hessian exceeds 1/2.
@@ -56,6 +57,8 @@ pub fn feature_groups(columns: usize, classes: usize) -> Result<Groups, Invalid>
 }
 
 impl<'a, D: Design, R: Regulariser> MulticlassProblem<'a, D, R> {
+    rows_and_penalties!();
+
     /// Checks the data. `labels` are codes `0..classes`, one a row. O(nnz) for the norms of the rows.
     ///
     /// # Errors
@@ -69,12 +72,7 @@ impl<'a, D: Design, R: Regulariser> MulticlassProblem<'a, D, R> {
         regulariser: R,
         l2: f64,
     ) -> Result<Self, Error> {
-        if design.rows() == 0 {
-            return Err(Invalid::Empty { what: "design matrix (rows)" }.into());
-        }
-        if design.columns() == 0 {
-            return Err(Invalid::Empty { what: "design matrix (columns)" }.into());
-        }
+        check_shape(&design)?;
         Invalid::check_length("labels", design.rows(), labels.len())?;
         let parameter = |expected| Invalid::Parameter {
             name: "number of classes",
@@ -95,11 +93,6 @@ impl<'a, D: Design, R: Regulariser> MulticlassProblem<'a, D, R> {
         Invalid::check_nonnegative("l2", l2)?;
         regulariser.check(design.columns() * classes)?;
         let norms_squared = design.row_norms_squared();
-        let n = design.rows() as f64;
-        if let Some(&value) = norms_squared.iter().find(|norm| !(n * **norm).is_finite()) {
-            let expected = "a smaller number; scale the features down";
-            return Err(Invalid::Parameter { name: "squared row norm", value, expected }.into());
-        }
         let mut problem = MulticlassProblem {
             design,
             labels,
@@ -111,6 +104,7 @@ impl<'a, D: Design, R: Regulariser> MulticlassProblem<'a, D, R> {
             scales: None,
             counts: Vec::new(),
         };
+        problem.check_rows()?;
         problem.count();
         Ok(problem)
     }
@@ -135,27 +129,8 @@ impl<'a, D: Design, R: Regulariser> MulticlassProblem<'a, D, R> {
         let scales = term_scales(weights, self.n())?;
         let mut problem = MulticlassProblem { scales: Some(scales), ..self };
         problem.count();
-        let largest = problem.largest_norm_squared();
-        if !(largest * problem.n() as f64).is_finite() {
-            let (name, expected) =
-                ("largest squared row norm", "a smaller number; scale the features down");
-            return Err(Invalid::Parameter { name, value: largest, expected }.into());
-        }
+        problem.check_rows()?;
         if problem.intercepts { problem.with_intercepts() } else { Ok(problem) }
-    }
-
-    /// `c_i = n w_i / W`, the weight of a term on a scale of mean 1; 1 in a problem without weights.
-    #[inline(always)]
-    pub fn term_weight(&self, i: usize) -> f64 {
-        match &self.scales {
-            None => 1.0,
-            Some(scales) => scales[i],
-        }
-    }
-
-    /// Whether the rows have weights of their own.
-    pub fn weighted(&self) -> bool {
-        self.scales.is_some()
     }
 
     /// The same problem with an unpenalised intercept for every class.
@@ -227,11 +202,6 @@ impl<'a, D: Design, R: Regulariser> MulticlassProblem<'a, D, R> {
         }
     }
 
-    /// The design matrix.
-    pub fn design(&self) -> &D {
-        &self.design
-    }
-
     /// The class codes.
     pub fn labels(&self) -> &'a [usize] {
         self.labels
@@ -242,44 +212,9 @@ impl<'a, D: Design, R: Regulariser> MulticlassProblem<'a, D, R> {
         self.classes
     }
 
-    /// The regulariser of the `d r` weights.
-    pub fn regulariser(&self) -> &R {
-        &self.regulariser
-    }
-
-    /// Weight of the quadratic term.
-    pub fn l2(&self) -> f64 {
-        self.l2
-    }
-
     /// Whether the problem has intercepts.
     pub fn intercepts(&self) -> bool {
         self.intercepts
-    }
-
-    /// Number of rows.
-    pub fn n(&self) -> usize {
-        self.labels.len()
-    }
-
-    /// Number of features.
-    pub fn d(&self) -> usize {
-        self.design.columns()
-    }
-
-    /// `||a_i||^2`.
-    #[inline]
-    pub fn norm_squared(&self, i: usize) -> f64 {
-        self.norms_squared[i]
-    }
-
-    /// Mean of `c_i ||a_i||^2`.
-    pub fn mean_norm_squared(&self) -> f64 {
-        let total: f64 = match &self.scales {
-            None => self.norms_squared.iter().sum(),
-            Some(scales) => self.norms_squared.iter().zip(scales).map(|(a, c)| a * c).sum(),
-        };
-        total / self.n() as f64
     }
 
     /// Largest `c_i ||a_i||^2`.
@@ -287,20 +222,9 @@ impl<'a, D: Design, R: Regulariser> MulticlassProblem<'a, D, R> {
         self.largest_row(0.0)
     }
 
-    /// Largest `c_i (||a_i||^2 + ones)`.
-    fn largest_row(&self, ones: f64) -> f64 {
-        let sizes = self.norms_squared.iter().enumerate();
-        sizes.map(|(i, norm)| self.term_weight(i) * (norm + ones)).fold(0.0, f64::max)
-    }
-
     /// `L`: the largest Lipschitz constant of the gradient of a term, with its l2 part.
     pub fn smoothness(&self) -> f64 {
         CURVATURE * self.largest_row(if self.intercepts { 1.0 } else { 0.0 }) + self.l2
-    }
-
-    /// `mu`: the strong convexity in the weights that l2 and the regulariser provide.
-    pub fn strong_convexity(&self) -> f64 {
-        self.l2 + self.regulariser.strong_convexity()
     }
 
     /// The smallest weight of an l1 norm that leaves nothing: `max |A'(P - Y)| / n`, where `P` are the shares of the classes
@@ -388,12 +312,7 @@ impl<'a, D: Design, R: Regulariser> MulticlassProblem<'a, D, R> {
                 weight => weight * (log_sum_exp(z) - z[y]),
             })
             .sum();
-        let quadratic = if self.l2 > 0.0 {
-            0.5 * self.l2 * weights.iter().map(|w| w * w).sum::<f64>()
-        } else {
-            0.0
-        };
-        risk / self.n() as f64 + quadratic
+        risk / self.n() as f64 + self.quadratic(weights)
     }
 
     pub(super) fn check_point(&self, point: &MulticlassPoint) -> Result<(), Invalid> {

@@ -288,7 +288,7 @@ fn models_say_how_they_were_fitted() {
     let y = codes(&data.reals, 15);
     let signs: Vec<bool> = data.signs.iter().map(|y| *y > 0.0).collect();
     let model = LogisticRegression::default().fit(&data.dense, &signs).unwrap();
-    let choice = model.choice.unwrap();
+    let choice = model.choice.clone().unwrap();
     assert!(choice.to_string().contains("predicted passes"), "{choice}");
     let mut file = vec![];
     model.save(&mut file).unwrap();

@@ -7,7 +7,7 @@ use fenchel_finite_sum::methods::newton::AsElasticNet;
 use fenchel_finite_sum::methods::{NewtonSettings, newton};
 use fenchel_finite_sum::prelude::Refusal;
 use fenchel_finite_sum::{Error, Point, Problem};
-use fenchel_linalg::{Csr, Dense};
+use fenchel_linalg::{Csr, CsrMatrix, Dense};
 use fenchel_optim::prox::{ElasticNet, L1, Zero};
 use fenchel_optim::random::stream;
 use fenchel_optim::{Loss, Status, Stop};
@@ -212,4 +212,56 @@ fn memory_and_starts_are_checked() {
     let s = newton(&problem, &NewtonSettings::default(), None, &mut ()).unwrap();
     let again = newton(&problem, &NewtonSettings::default(), Some(s.state), &mut ()).unwrap();
     assert_eq!(again.report.passes, 0.0);
+}
+
+/// Fewer rows than columns: dense storage takes steps through an `n x n` system, sparse storage through a `d x d` one, and both end
+/// where the independent solver does.
+#[test]
+fn wide_data_is_solved_through_its_rows() {
+    for (n, d, seed) in [(2, 5, 1), (7, 30, 2), (20, 50, 3)] {
+        let mut data = data(n, d, 1.0, seed);
+        for (i, y) in data.signs.iter_mut().enumerate() {
+            *y = if i % 2 == 0 { 1.0 } else { -1.0 };
+        }
+        for l2 in [0.5, 0.01] {
+            check_on(&data, Squared, Zero, l2, "wide");
+            check_on(&data, Logistic, Zero, l2, "wide");
+            check_on(&data, Logistic, ElasticNet { l1: 0.0, l2 }, 0.0, "wide");
+        }
+    }
+}
+
+/// The `n x n` system is what is asked for, not the Hessian of 8 MB.
+#[test]
+fn wide_data_needs_memory_by_its_rows() {
+    let data = data(10, 1000, 1.0, 4);
+    let design = Dense::new(data.dense.view()).unwrap();
+    let problem = Problem::new(design, &data.signs, Logistic, Zero, 0.1).unwrap();
+    let of = |max_memory| NewtonSettings { max_memory: Some(max_memory), ..tight() };
+    assert!(newton(&problem, &of(200_000), None, &mut ()).is_ok());
+    let refused = newton(&problem, &of(50_000), None, &mut ()).unwrap_err();
+    assert!(matches!(refused, Error::Refused(Refusal::MemoryLimit { .. })), "{refused}");
+    // Without l2 there is no way through the rows.
+    let flat = Problem::new(design, &data.signs, Logistic, Zero, 0.0).unwrap();
+    assert!(newton(&flat, &of(200_000), None, &mut ()).is_err());
+}
+
+/// Columns like their neighbours (correlation 0.99): sweeps creep, the system of the support does not.
+#[test]
+fn correlated_columns_take_few_steps() {
+    for (loss, l1) in [(0, 0.02), (1, 0.002)] {
+        let mut data = data(60, 40, 1.0, 5);
+        for mut row in data.dense.rows_mut() {
+            for c in 1..40 {
+                row[c] = 0.99 * row[c - 1] + (1.0 - 0.99f64.powi(2)).sqrt() * row[c];
+            }
+        }
+        let (offsets, columns) = ((0..=60).map(|i| 40 * i).collect(), (0..60).flat_map(|_| 0..40));
+        let values = data.dense.iter().copied().collect();
+        data.sparse = CsrMatrix::new((60, 40), offsets, columns.collect(), values);
+        match loss {
+            0 => check_on(&data, Squared, L1 { strength: l1 }, 0.0, "correlated"),
+            _ => check_on(&data, Logistic, L1 { strength: l1 }, 0.001, "correlated"),
+        }
+    }
 }

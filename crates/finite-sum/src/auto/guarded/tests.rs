@@ -87,7 +87,7 @@ fn taken_over<O: Observer<Method>>(
 
 fn slow() -> Choice {
     let only = Choice::only(Method::Catalyst, Reason::Dual);
-    Choice { promised: 20.0, newton_step: 3.0, ..only }
+    Choice { promised: 20.0, second: Some(Method::Newton), ..only }
 }
 
 fn until(max_passes: f64) -> Stop {

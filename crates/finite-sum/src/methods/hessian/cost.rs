@@ -2,6 +2,9 @@
 
 use fenchel_linalg::Design;
 
+/// An operation of a factorisation beside an entry of a batch pass: regular loops, four numbers at a time.
+pub(crate) const REGULAR: f64 = 0.25;
+
 /// Rows of which at least one entry in so many is not 0 count as dense.
 const DENSE: f64 = 4.0;
 

@@ -4,6 +4,8 @@ mod minimise;
 mod step;
 mod working_set;
 
+pub(crate) use minimise::GRAM_PASSES;
+
 use fenchel_optim::MAX_MEMORY;
 use fenchel_optim::Refusal;
 use std::sync::Arc;
@@ -16,6 +18,7 @@ use fenchel_optim::{
 };
 
 use super::model::Model;
+use super::rows::row_bytes;
 use super::screening::Candidates;
 use crate::gap::Gap;
 use crate::methods::hessian::RIDGE;
@@ -76,6 +79,8 @@ pub struct Newton<'p, 'a, D, L, R> {
     gap: Gap,
     certificate: Option<Certificate>,
     objective: f64,
+    /// `A A'`, where steps go through the rows.
+    kernel: Option<Vec<f64>>,
     /// `phi''(t_i) / n`
     h: Vec<f64>,
     gradient: Vec<f64>,
@@ -95,7 +100,7 @@ pub struct Newton<'p, 'a, D, L, R> {
 /// An outer step costs a pass for the gradient, and the minimisation of the model: coordinate descent on the Gram matrix of
 /// the working set or on its columns, or (without l1) the Hessian, `sum_i nnz(a_i)^2 / 4 + d^3 / 6` operations. Where rows far
 /// outnumber features, [`subsampled_newton`](fn@crate::methods::subsampled_newton) writes down less. Memory: with l1 a copy of the data by
-/// columns; without, `d^2` numbers. The method for small
+/// columns; without, `d^2` numbers, or `n^2` and a copy for dense data with fewer rows than columns (`l2 > 0`). The method for small
 /// `d`, small supports, and badly scaled data.
 ///
 /// Dense and sparse storage of the same numbers take different paths to the same optimum: which model is minimised how is decided
@@ -130,11 +135,16 @@ pub fn newton<'p, 'a, D: Design, L: Loss, R: AsElasticNet, O: Observer<Newton<'p
     problem.check_twice_differentiable(method)?;
     let l1 = problem.regulariser().weights().l1;
     let d = problem.d() as u64 + 1;
+    let mu = problem.strong_convexity();
     let (needed, hint) = if l1 > 0.0 {
         (Columns::bytes(problem.design()), "use catalyst or saga, which need no copy of the data")
     } else {
-        // The Hessian and its factor.
-        (d.saturating_mul(d).saturating_mul(16), "use catalyst or lbfgs, which need no Hessian")
+        // The Hessian and its factor, or what takes their place.
+        let hessian = d.saturating_mul(d).saturating_mul(16);
+        (
+            row_bytes(problem.design(), mu).unwrap_or(hessian),
+            "use catalyst or lbfgs, which need no Hessian",
+        )
     };
     Refusal::check_memory(method, needed, settings.max_memory, hint)?;
     if l1 > 0.0 {
@@ -185,6 +195,7 @@ impl<'p, 'a, D: Design, L: Loss, R: AsElasticNet> Newton<'p, 'a, D, L, R> {
             gap,
             certificate: None,
             objective: f64::INFINITY,
+            kernel: None,
             h: vec![0.0; problem.n()],
             gradient: vec![0.0; problem.d()],
             direction: vec![0.0; problem.n()],

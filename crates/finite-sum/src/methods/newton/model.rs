@@ -5,6 +5,7 @@ use fenchel_optim::prox::soft_threshold;
 use fenchel_optim::random::Generator;
 use rand::seq::SliceRandom;
 
+use super::face::{Face, add};
 use super::scaled::Scaled;
 use crate::methods::hessian::{self, RIDGE, Variables, gram_cost};
 
@@ -179,9 +180,10 @@ impl Model<'_> {
             })
             .collect();
         let mut order: Vec<usize> = (0..m).collect();
+        let mut face = Face::default();
         for _ in 0..GRAM_SWEEPS {
             order.shuffle(rng);
-            let mut left = 0.0;
+            let (mut left, before) = (0.0, at.entries);
             for &k in &order {
                 let (x, l1) =
                     if k < w { (self.x[self.set[k]] + d[k], self.l1) } else { (d[k], 0.0) };
@@ -190,14 +192,13 @@ impl Model<'_> {
                 if move_by != 0.0 {
                     d[k] += move_by;
                     at.entries += 0.5 * m as f64;
-                    for (q, m) in q.iter_mut().zip(&gram[k * m..(k + 1) * m]) {
-                        *q += m * move_by;
-                    }
+                    add(move_by, &gram[k * m..(k + 1) * m], &mut q);
                 }
             }
             if left <= tolerance {
                 break;
             }
+            at.entries += face.jump(self, gram, at.entries - before, &mut d, &mut q);
         }
         if self.intercept.is_some() {
             at.intercept = d.pop().unwrap_or(0.0);

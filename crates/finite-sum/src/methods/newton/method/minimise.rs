@@ -6,12 +6,13 @@ use fenchel_linalg::{Columns, Design};
 use fenchel_optim::Loss;
 
 use super::super::model::Minimum;
+use super::super::rows::{RowModel, kernel, row_bytes, row_costs};
 use super::{AsElasticNet, Newton};
 use crate::methods::hessian::gram_cost;
 
 /// A Gram matrix is written down at once where it costs no more passes than this: minimising a model by its columns takes
 /// about as many, of dearer entries.
-const GRAM_PASSES: f64 = 12.0;
+pub(crate) const GRAM_PASSES: f64 = 12.0;
 /// A Gram matrix of this order is small whatever the data.
 const SMALL: usize = 512;
 
@@ -23,6 +24,9 @@ impl<D: Design, L: Loss, R: AsElasticNet> Newton<'_, '_, D, L, R> {
         slope: Option<f64>,
     ) -> Option<(Minimum, bool)> {
         let design = self.problem.design();
+        if self.l1 == 0.0 && row_bytes(design, self.l2).is_some() {
+            return self.minimise_by_rows().map(|minimum| (minimum, false));
+        }
         let (stored, order) = (self.stored(set), set.len() + usize::from(slope.is_some()));
         let cost = gram_cost(design.rows(), order, stored as f64);
         let small = order <= SMALL || order * order <= 2 * stored;
@@ -38,6 +42,29 @@ impl<D: Design, L: Loss, R: AsElasticNet> Newton<'_, '_, D, L, R> {
         minimum.entries += cost;
         self.rng = rng;
         Some((minimum, false))
+    }
+
+    /// By a system of the order of the rows.
+    fn minimise_by_rows(&mut self) -> Option<Minimum> {
+        let (problem, n) = (self.problem, self.problem.n() as f64);
+        let mut made = 0.0;
+        if self.kernel.is_none() {
+            self.kernel = kernel(problem.design()).ok();
+            made = row_costs(problem.design()).0;
+        }
+        let mut slopes = self.gap.margins.clone();
+        problem.differentiate(&mut slopes, 1.0 / n);
+        let model = RowModel {
+            kernel: self.kernel.as_deref()?,
+            h: &self.h,
+            slopes,
+            margins: self.gap.margins.iter().map(|t| t - self.point.intercept).collect(),
+            l2: self.l2,
+            intercept: problem.intercept(),
+        };
+        let mut minimum = model.solve(problem.design(), &self.point.weights)?;
+        minimum.entries += made;
+        Some(minimum)
     }
 
     /// By coordinate descent over the columns of the set.

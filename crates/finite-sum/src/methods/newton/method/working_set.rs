@@ -26,7 +26,9 @@ impl<D: Design, L: Loss, R: AsElasticNet> Newton<'_, '_, D, L, R> {
         // A set that the support has filled was too small by far.
         let filled = set.len() as f64 > FULL * self.last_set as f64 && self.last_set > 0;
         let factor = if filled { 16 } else { 4 };
-        let room = (factor * set.len()).max(50).saturating_sub(set.len());
+        // More columns than rows depend on each other: no more of them, but twice the support.
+        let most = self.problem.n().max(2 * set.len());
+        let room = (factor * set.len()).min(most).max(50).saturating_sub(set.len());
         if others.len() > room {
             others.select_nth_unstable_by(room, |a, b| b.0.total_cmp(&a.0));
             others.truncate(room);

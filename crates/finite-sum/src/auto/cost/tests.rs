@@ -39,7 +39,9 @@ fn small_or_badly_conditioned_problems_go_to_newton() {
     assert_eq!(chosen(500, 300, 0.4, 0.0), Method::Catalyst);
     assert_eq!(chosen(500, 100, 1e-9, 0.0), Method::Newton);
     // Hessians of order 600 are dearer than products with them.
-    assert_eq!(chosen(500, 600, 1e-3, 0.0), Method::NewtonCg);
+    assert_eq!(chosen(700, 600, 1e-3, 0.0), Method::NewtonCg);
+    // Of dense data with fewer rows than columns only a matrix of the order of the rows is factored.
+    assert_eq!(chosen(100, 3000, 1e-3, 0.0), Method::Newton);
     assert_eq!(chosen(50, 20, 0.0, 0.0), Method::Newton);
 }
 
@@ -62,9 +64,9 @@ fn kinks_go_to_sdca_and_unbounded_curvature_to_newton() {
     assert_eq!(chosen_for(Hinge, (50, 5), 1.0, 0.0).method, Method::Sdca);
     assert_eq!(chosen_for(Hinge, (50, 5), 1.0, 0.1).method, Method::Sdca);
     let counts = chosen_for(Poisson, (50, 5), 1.0, 0.0);
-    assert_eq!((counts.method, counts.second()), (Method::Newton, Some(Method::Sdca)));
+    assert_eq!((counts.method, counts.second), (Method::Newton, Some(Method::Sdca)));
     // Neither acceleration nor, without l2, dual ascent.
-    assert_eq!(chosen_for(Poisson, (50, 5), 0.0, 0.1).second(), None);
+    assert_eq!(chosen_for(Poisson, (50, 5), 0.0, 0.1).second, None);
     assert_eq!(chosen_for(Squared, (50, 5), 0.01, 0.1).method, Method::Newton);
     let x = Array2::from_elem((3, 2), 1.0);
     let problem = Problem::new(Dense::new(x.view()).unwrap(), &[1.0; 3], Hinge, Zero, 0.0).unwrap();
@@ -87,7 +89,7 @@ fn short_rows_of_many_features_go_to_lbfgs() {
         let choice = chosen_on_short_rows(400, 2000, beta);
         assert_eq!(choice.method, Method::Lbfgs, "{choice}");
         assert_eq!(choice.promised, expected);
-        assert_eq!(choice.second(), Some(Method::Catalyst));
+        assert_eq!(choice.second, Some(Method::Catalyst));
     }
     // Web pages: many rows, few features.
     assert_ne!(chosen_on_short_rows(20_000, 300, 4.0).method, Method::Lbfgs);
@@ -118,7 +120,7 @@ fn memory_that_is_not_allowed_is_not_chosen() {
     let problem = Problem::new(design, &y, Logistic, L1 { strength: 0.1 }, 0.0).unwrap();
     let choice = Choice::of(&problem, 0.1, 1e-6, Some(1000)).unwrap();
     assert_eq!((choice.method, choice.reason), (Method::Qning, Reason::NotStronglyConvex));
-    assert_eq!(choice.second(), None);
+    assert_eq!(choice.second, None);
     assert!(choice.to_string().starts_with("QNing: n mu / mean L = 0.00e0; predicted passes:"));
     assert!(choice.to_string().ends_with("; no strong convexity"), "{choice}");
 }

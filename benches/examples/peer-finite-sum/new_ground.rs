@@ -1,0 +1,191 @@
+//! Generated problems of shapes that no method and no prediction of the choice was set by.
+//!
+//! | set | rows, columns | kind | task |
+//! |---|---|---|---|
+//! | `validation-wide` | 1,000 x 4,000 | dense, each column like its neighbour (correlation 0.95) | squares |
+//! | `validation-ratings` | 300,000 x 9,000 | a user and an item a row, one-hot | squares |
+//! | `validation-scaled` | 20,000 x 60 | dense, scales over six orders of magnitude | labels |
+//! | `validation-tokens` | 60,000 x 150,000 | words of a window, binary, Zipf frequencies | labels |
+//! | `validation-counts` | 40,000 x 80 | dense | counts |
+//! | `test-wide` | 600 x 8,000 | dense, 30 common factors | labels |
+//! | `test-ratings` | 500,000 x 25,000 | a user, an item and a day a row, one-hot | squares |
+//! | `test-tall` | 1,000,000 x 12 | dense, columns of unit variance | labels |
+//! | `test-tails` | 30,000 x 60,000 | sparse, row lengths of a Pareto law from 8 to 3,000 | labels |
+//! | `test-factors` | 20,000 x 500 | dense, 60 common factors | squares |
+//! | `test-visits` | 60,000 x 3,000 | three indicators a row | counts |
+//!
+//! What is named validation may be looked at while methods are written; what is named test is run once, at the end.
+
+use fenchel_linalg::CsrMatrix;
+use fenchel_optim::random::{Generator, stream};
+use ndarray::{Array1, Array2};
+use rand::RngExt;
+
+use crate::files::{Matrix, Task};
+
+/// Rows, targets, and what they are for.
+type Made = (Matrix, Array1<f64>, Task);
+/// A name, and how the set is made.
+type Maker = (&'static str, fn() -> Made);
+
+/// A data set with its name.
+pub(crate) struct Set {
+    pub(crate) name: &'static str,
+    pub(crate) x: Matrix,
+    pub(crate) y: Array1<f64>,
+    pub(crate) task: Task,
+}
+
+/// The sets whose name begins with `half`: validation or test.
+pub(crate) fn sets(half: &str) -> impl Iterator<Item = Set> + use<'_> {
+    let makers: [Maker; 11] = [
+        ("validation-wide", neighbours),
+        ("validation-ratings", || indicators(300_000, &[6_000, 3_000], Task::Squared, 2)),
+        ("validation-scaled", scaled),
+        ("validation-tokens", || tokens(60_000, 150_000, |_| 15, 4)),
+        ("validation-counts", || factors((40_000, 80), 5, Task::Counts, 5)),
+        ("test-wide", || factors((600, 8_000), 30, Task::Logistic, 6)),
+        ("test-ratings", || indicators(500_000, &[20_000, 4_636, 364], Task::Squared, 7)),
+        ("test-tall", || factors((1_000_000, 12), 1, Task::Logistic, 8)),
+        ("test-tails", || {
+            let pareto = |rng: &mut Generator| 8.0 * (1.0 - rng.random::<f64>()).powf(-0.8);
+            tokens(30_000, 60_000, |rng| pareto(rng).min(3_000.0) as usize, 9)
+        }),
+        ("test-factors", || factors((20_000, 500), 60, Task::Squared, 10)),
+        ("test-visits", || indicators(60_000, &[2_000, 800, 200], Task::Counts, 11)),
+    ];
+    makers.into_iter().filter(move |(name, _)| name.starts_with(half)).map(|(name, make)| {
+        let (x, y, task) = make();
+        Set { name, x, y, task }
+    })
+}
+
+/// A standard normal number.
+fn normal(rng: &mut Generator) -> f64 {
+    let (u, v): (f64, f64) = (1.0 - rng.random::<f64>(), rng.random());
+    (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
+}
+
+/// The target of a score of mean 0 and deviation 1 or so.
+fn target(score: f64, task: Task, rng: &mut Generator) -> f64 {
+    match task {
+        Task::Logistic => {
+            let positive = rng.random::<f64>() < 1.0 / (1.0 + (-2.0 * score).exp());
+            if positive { 1.0 } else { -1.0 }
+        }
+        Task::Squared => score + 0.5 * normal(rng),
+        // By inversion: the means are small.
+        Task::Counts => {
+            let mean = (0.5 * score).exp();
+            let (mut count, mut left) = (0.0, rng.random::<f64>());
+            let mut share = (-mean).exp();
+            while left > share && count < 1e3 {
+                left -= share;
+                count += 1.0;
+                share *= mean / count;
+            }
+            count
+        }
+    }
+}
+
+/// Dense rows: a tenth noise of their own, the rest common factors; a tenth of the columns counts.
+fn factors((n, d): (usize, usize), rank: usize, task: Task, seed: u64) -> Made {
+    let rng = &mut stream(seed, 0);
+    let size = (1.0 / rank as f64).sqrt();
+    let loadings = Array2::from_shape_simple_fn((rank, d), || size * normal(rng));
+    let truth: Vec<f64> = (0..d).map(|c| if c % 10 == 0 { normal(rng) } else { 0.0 }).collect();
+    let scale = truth.iter().map(|w| w * w).sum::<f64>().sqrt();
+    let mut x = Array2::zeros((n, d));
+    let y = (0..n).map(|i| {
+        let common: Vec<f64> = (0..rank).map(|_| normal(rng)).collect();
+        let mut score = 0.0;
+        for c in 0..d {
+            let of_factors: f64 = (0..rank).map(|k| common[k] * loadings[[k, c]]).sum();
+            x[[i, c]] = of_factors + 0.3 * normal(rng);
+            score += x[[i, c]] * truth[c] / scale;
+        }
+        target(score, task, rng)
+    });
+    let y = y.collect();
+    (Matrix::Dense(x), y, task)
+}
+
+/// Wide rows whose columns are like their neighbours; a column in twenty counts.
+fn neighbours() -> Made {
+    let (n, d, rng) = (1_000, 4_000, &mut stream(1, 0));
+    let truth: Vec<f64> = (0..d).map(|c| if c % 20 == 0 { normal(rng) } else { 0.0 }).collect();
+    let scale = truth.iter().map(|w| w * w).sum::<f64>().sqrt();
+    let mut x = Array2::zeros((n, d));
+    let y = (0..n).map(|i| {
+        let (mut before, mut score) = (normal(rng), 0.0);
+        for c in 0..d {
+            before = 0.95 * before + (1.0 - 0.95f64.powi(2)).sqrt() * normal(rng);
+            x[[i, c]] = before;
+            score += before * truth[c] / scale;
+        }
+        target(score, Task::Squared, rng)
+    });
+    let y = y.collect();
+    (Matrix::Dense(x), y, Task::Squared)
+}
+
+/// Columns whose scales go over six orders of magnitude, and heavy tails.
+fn scaled() -> Made {
+    let (n, d, rng) = (20_000, 60, &mut stream(3, 0));
+    let mut x = Array2::zeros((n, d));
+    let y = (0..n).map(|i| {
+        let common = normal(rng);
+        let mut score = 0.0;
+        for c in 0..d {
+            let z = 0.7 * common + normal(rng).powi(3) / 3.0;
+            score += if c % 4 == 0 { z / 4.0 } else { 0.0 };
+            x[[i, c]] = z * 10f64.powf(6.0 * c as f64 / 59.0 - 4.0);
+        }
+        target(score, Task::Logistic, rng)
+    });
+    let y = y.collect();
+    (Matrix::Dense(x), y, Task::Logistic)
+}
+
+/// One of each kind of indicator a row, small numbers more often; every indicator has an effect of its own.
+fn indicators(n: usize, kinds: &[usize], task: Task, seed: u64) -> Made {
+    let rng = &mut stream(seed, 0);
+    let d: usize = kinds.iter().sum();
+    let effects: Vec<f64> = (0..d).map(|_| 0.7 * normal(rng)).collect();
+    let (mut indices, mut y) = (Vec::with_capacity(n * kinds.len()), Vec::with_capacity(n));
+    for _ in 0..n {
+        let (mut first, mut score) = (0, 0.0);
+        for kind in kinds {
+            let c = first + ((*kind as f64) * rng.random::<f64>().powi(2)) as usize;
+            indices.push(c as u32);
+            score += effects[c];
+            first += kind;
+        }
+        y.push(target(score, task, rng));
+    }
+    let offsets = (0..=n).map(|i| i * kinds.len()).collect();
+    let values = vec![1.0; indices.len()];
+    (Matrix::Sparse(CsrMatrix::new((n, d), offsets, indices, values)), y.into(), task)
+}
+
+/// Binary rows of distinct columns with Zipf frequencies.
+fn tokens(n: usize, d: usize, length: impl Fn(&mut Generator) -> usize, seed: u64) -> Made {
+    let rng = &mut stream(seed, 0);
+    let effects: Vec<f64> = (0..d).map(|_| normal(rng)).collect();
+    let (mut offsets, mut indices, mut y) = (vec![0], Vec::new(), Vec::with_capacity(n));
+    for _ in 0..n {
+        // The logarithm of a rank by Zipf's law is uniform.
+        let wanted = length(rng);
+        let mut row: Vec<u32> =
+            (0..wanted).map(|_| ((d as f64).powf(rng.random()) - 1.0) as u32).collect();
+        row.sort_unstable();
+        row.dedup();
+        let score: f64 = row.iter().map(|&c| effects[c as usize]).sum();
+        y.push(target(score / (row.len() as f64).sqrt(), Task::Logistic, rng));
+        indices.extend(row);
+        offsets.push(indices.len());
+    }
+    let values = vec![1.0; indices.len()];
+    (Matrix::Sparse(CsrMatrix::new((n, d), offsets, indices, values)), y.into(), Task::Logistic)
+}

@@ -1,0 +1,105 @@
+//! What problems of one margin and of several classes share: the design, the weights of its rows, and the penalties.
+
+use fenchel_linalg::{Design, Invalid};
+
+/// The methods of both problems that read `design`, `norms_squared`, `scales`, `regulariser` and `l2`.
+macro_rules! rows_and_penalties {
+    () => {
+        /// The design matrix.
+        pub fn design(&self) -> &D {
+            &self.design
+        }
+
+        /// The regulariser.
+        pub fn regulariser(&self) -> &R {
+            &self.regulariser
+        }
+
+        /// Weight of the quadratic term.
+        pub fn l2(&self) -> f64 {
+            self.l2
+        }
+
+        /// Number of rows.
+        pub fn n(&self) -> usize {
+            self.norms_squared.len()
+        }
+
+        /// Number of features.
+        pub fn d(&self) -> usize {
+            self.design.columns()
+        }
+
+        /// `c_i = n w_i / W`, the weight of a term on a scale of mean 1; 1 in a problem without weights.
+        #[inline(always)]
+        pub fn term_weight(&self, i: usize) -> f64 {
+            match &self.scales {
+                None => 1.0,
+                Some(scales) => scales[i],
+            }
+        }
+
+        /// Whether the rows have weights of their own.
+        pub fn weighted(&self) -> bool {
+            self.scales.is_some()
+        }
+
+        /// `||a_i||^2`, without an intercept.
+        #[inline]
+        pub fn norm_squared(&self, i: usize) -> f64 {
+            self.norms_squared[i]
+        }
+
+        /// Mean of `c_i ||a_i||^2`.
+        pub fn mean_norm_squared(&self) -> f64 {
+            let total: f64 = match &self.scales {
+                None => self.norms_squared.iter().sum(),
+                Some(scales) => self.norms_squared.iter().zip(scales).map(|(a, c)| a * c).sum(),
+            };
+            total / self.n() as f64
+        }
+
+        /// `mu`: the strong convexity in the weights that l2 and the regulariser provide.
+        pub fn strong_convexity(&self) -> f64 {
+            self.l2 + self.regulariser.strong_convexity()
+        }
+
+        /// Largest `c_i (||a_i||^2 + ones)`.
+        fn largest_row(&self, ones: f64) -> f64 {
+            let sizes = self.norms_squared.iter().enumerate();
+            sizes.map(|(i, norm)| self.term_weight(i) * (norm + ones)).fold(0.0, f64::max)
+        }
+
+        /// Checks that the largest row can be worked with: `n` times its size has to be a number too.
+        fn check_rows(&self) -> Result<(), Invalid> {
+            let (name, value) = ("largest squared row norm", self.largest_row(0.0));
+            if (value * self.n() as f64).is_finite() {
+                return Ok(());
+            }
+            let expected = "a smaller number; scale the features down";
+            Err(Invalid::Parameter { name, value, expected })
+        }
+
+        /// `(l2/2) ||x||^2`
+        pub(crate) fn quadratic(&self, weights: &[f64]) -> f64 {
+            if self.l2 > 0.0 {
+                0.5 * self.l2 * weights.iter().map(|w| w * w).sum::<f64>()
+            } else {
+                0.0
+            }
+        }
+    };
+}
+
+pub(crate) use rows_and_penalties;
+
+/// A design has rows and columns.
+pub(crate) fn check_shape<D: Design>(design: &D) -> Result<(), Invalid> {
+    if design.rows() == 0 {
+        return Err(Invalid::Empty { what: "design matrix (rows)" });
+    }
+    if design.columns() == 0 {
+        return Err(Invalid::Empty { what: "design matrix (columns)" });
+    }
+    Ok(())
+}
