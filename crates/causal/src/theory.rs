@@ -1,5 +1,8 @@
-//! Closed forms: parameter distances after an intervention, their expectations under the priors, and rates of the
-//! optimisers. The labels in the last column of the table are those of R. Le Priol, PhD thesis 2021.
+//! Closed formulas for the speed of adaptation after an intervention. The speed depends on the squared distance `delta`
+//! between the parameters of a model before the intervention and those after it. This module computes `delta` for the
+//! causal and the anticausal model, the expectation of `delta` under the priors, and bounds on the error of stochastic
+//! gradient descent as functions of `delta`. The table gives the main results; numbers in its last column refer to
+//! R. Le Priol, PhD thesis 2021.
 //!
 //! | intervention | result | function |
 //! |---|---|---|

@@ -1,8 +1,9 @@
 //! Radii: the largest distance of the features of other labellings from the true features.
 //!
-//! The squared radius `R_i = max_y norm(F(x_i, y_i) - F(x_i, y))^2` measures the curvature of block `i`. The condition number
-//! of its subproblem is `1 + R_i / (l2 n)`. It is the weight of importance sampling, and the inverse of the step size of the
-//! theory.
+//! The squared radius `R_i = max_y norm(F(x_i, y_i) - F(x_i, y))^2` measures the curvature of the dual objective in block `i`.
+//! The maximisation over block `i` has the condition number `1 + R_i / (l2 n)`. SDCA uses this condition number in two places.
+//! Importance sampling draws block `i` with a probability proportional to it. The fixed step size with a convergence guarantee
+//! is its inverse, `1 / (1 + R_i / (l2 n))`. The functions of this module estimate `R_i` or bound it from above.
 
 use fenchel_graphical::chain::stride;
 

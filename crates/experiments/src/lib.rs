@@ -1,9 +1,10 @@
-//! Every experiment of the documents as data, run and judged; the report that shows it.
+//! This crate repeats the experiments of five documents (theses and papers). It tests their claims and writes a report.
 //!
-//! An experiment is a plain [`Experiment`]: an id, where the claim comes from, which real data it would
-//! like, and a function from a [`Context`] to an [`Outcome`]. The outcome is plain data too: judged
-//! [`Claim`]s, [`Table`]s, [`Figure`]s and notes. Nothing in it knows how it will be shown, so a
-//! finished experiment is stored as JSON, read back on the next run, and drawn by one place only.
+//! An experiment is a value of the struct [`Experiment`]. Its fields are an id, a title, the figure or table that it repeats,
+//! the names of the real data sets that it can use, and a function. The function takes a [`Context`] and returns an
+//! [`Outcome`]: [`Claim`]s with their verdicts, [`Table`]s, [`Figure`]s and notes. An outcome contains data and no drawing
+//! code. So the program can store it as JSON and read it back in the next run. Only the module [`report`] draws figures and
+//! formats tables.
 //!
 //! ```text
 //! registry::ALL -> Experiment.run(&Context) -> Outcome -> report::Store (id.json)
@@ -15,15 +16,20 @@
 //! | [`registry`] | the list of experiments and how one is found by its id |
 //! | [`data`] | the real data sets by name: their files and where they are published |
 //! | [`Claim`], [`Sample`] | the form of a claim: source, threshold, judgement |
-//! | [`frozen`] | which claims a method that does nothing would survive |
+//! | [`frozen`] | a check that claims fail if a method stays at its starting point |
 //! | [`report`] | storing outcomes, resuming, and writing the page |
 //!
-//! # The rule of honest claims
-//! A claim quotes its document and says who fixed its threshold, and when. An order is judged over three seeds or more,
-//! with the loser pinned ([`Sample`]); no claim survives a method that does nothing ([`frozen`]). A claim that does not
-//! hold is reported as failing; it is registered as a known failure with a [`Reason`] whose number the code checks, and
-//! stays visible. A run *differs* where a verdict is not the registered one, in either direction ([`Claim::differs`]).
-//! How a claim is written: [`Claim`].
+//! # Rules for claims
+//! - A claim quotes its document. It says who fixed its threshold, and whether this was before the first run.
+//! - A claim that one method is better than another is tested with at least three random seeds. It also tests that the worse
+//!   method works ([`Sample`]).
+//! - A claim about a method must fail if the method stays at its starting point ([`frozen`]).
+//! - A claim that does not hold is reported as failing. If its failure is known, it is registered as a known failure with a
+//!   [`Reason`]. The code checks the number in this reason, and the claim stays in the report.
+//! - The program compares every verdict with the registered one, and reports each difference ([`Claim::differs`]). A claim
+//!   that fails unexpectedly is a difference, and so is a known failure that now holds.
+//!
+//! The documentation of [`Claim`] shows how a claim is written.
 //!
 //! # Example
 //! ```

@@ -1,7 +1,8 @@
-//! One number a seed, and what can be said of two such samples.
+//! A sample has the result of one method as one number per random seed. The functions of this module compare two samples.
 //!
-//! A document that says "A is faster than B" states an order. It is judged as an order, over at least three seeds, and
-//! with the loser pinned: a method that never left its start, or diverged, is worse than anything, and proves nothing.
+//! A document that says "A is faster than B" claims an order, not a ratio. The experiment tests the order with at least three
+//! seeds, and A must win with every seed. The experiment also tests that B works: B must improve on its starting point, or
+//! come close to a reference value. Otherwise A would win against a broken method.
 //!
 //! ```
 //! use fenchel_experiments::Sample;

@@ -2,8 +2,8 @@
 //!
 //! A sample of weight 2 has the same effect as the row given twice, in every moment and in the divisors `c_h - 1` of
 //! the unbiased estimators. Slices have equal sums of weights. Weights are available for the methods that need only
-//! sums over slices: [`Sir`], [`Save`], [`DirectionalRegression`] and [`Sade`]. Each computes them by a
-//! [`SliceMoments`] of `H d (d + 1)` numbers.
+//! sums over slices: [`Sir`], [`Save`], [`DirectionalRegression`] and [`Sade`]. Each of these methods first sums the data
+//! into a [`SliceMoments`]. For `H` slices and `d` features, this object holds about `H d (d + 1)` numbers.
 
 use fenchel_linalg::{AsDesign, Invalid};
 use ndarray::ArrayView1;

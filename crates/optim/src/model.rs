@@ -1,8 +1,8 @@
 //! Saving and loading of fitted models.
 //!
 //! A file is JSON: `{"kind": "...", "version": 1, "model": {...}, "crc32": ...}`. Loading checks the kind, the version and the
-//! checksum of the text of the model. Then the model checks its own content. A file of another kind or a later version, or one
-//! that is damaged or was edited by hand, is refused with an error that says so.
+//! checksum of the text of the model. Then the type of the model checks the content. Loading refuses a file of another kind, a
+//! file of a later version, and a file that is damaged or was edited by hand. The error names the reason.
 
 use std::fs::File;
 use std::io::{self, Read, Write};

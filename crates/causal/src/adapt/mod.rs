@@ -10,9 +10,10 @@
 //! | [`JointSgd`] | the joint vector of scores | O(K^2) |
 //! | [`ProximalSgd`] | two normal vectors in Cholesky parameters | O(K^2) |
 //!
-//! [`sweep`] runs every model with every step size on many pairs of a reference and a transfer distribution. All models
-//! receive the same samples. For each model it picks the step size that is best after a given number of samples.
-//! Replicate k draws from random stream k of the seed, so the result does not depend on the number of threads.
+//! [`sweep`] runs every model with every step size on many tasks. A task is a pair of a reference and a transfer
+//! distribution. On a task, all models receive the same samples. For each model, [`sweep`] selects the step size with
+//! the smallest divergence `KL(p* || p_average)` after a given number of samples, averaged over the tasks. Task `k` has its
+//! own random generator: stream `k` of the seed. So the result does not depend on the number of threads.
 //!
 //! The model that adapts fastest is the factorisation whose parameters start *closer* to their optimum. It need not be
 //! the causal one: after an intervention on the effect, the anticausal model adapts faster (experiment `ca-ex2`).

@@ -6,10 +6,12 @@
 //! step      a gradient step on the square, then L_ii <- (L_ii + sqrt(L_ii^2 + 4 step)) / 2
 //! ```
 //!
-//! The second half of the step is the proximal operator of the barrier `-log L_ii`, so the diagonal stays positive
-//! whatever the gradient step did. Equation (4.57) of Le Priol (PhD thesis 2021) has a misprint: its right side must
-//! contain the old parameters, not the new ones, and only the lower triangle of the gradient of `L` is used. The
-//! Hessian of the loss of one sample has the largest eigenvalue `1 + |x|^2 + |y|^2`, the same in both directions.
+//! The second half of the step is the proximal operator of the barrier `-log L_ii`. It keeps the diagonal positive after
+//! a gradient step of any size. Equation (4.57) of R. Le Priol, PhD thesis 2021, has a misprint: its right side must contain
+//! the old parameters, not the new ones. `L` is lower triangular, so the gradient step changes only its lower triangle.
+//!
+//! The quadratic part of the conditional loss of one sample has a Hessian with largest eigenvalue `1 + |x|^2 + |y|^2`. This
+//! number is the same for the causal model (`y` given `x`) and the anticausal model (`x` given `y`).
 
 use fenchel_linalg::Invalid;
 use ndarray::{Array1, Array2, ArrayView1};

@@ -17,8 +17,10 @@
 //! | `sdca.rs`, `lbfgs.rs` | training methods |
 //! | `estimator.rs`, `model.rs` | `fit`, `predict` |
 //!
-//! A visit of a graph costs O(entries x cells of their cliques) and four passes over the junction tree, whose size is
-//! exponential in its width.
+//! An update of SDCA visits one graph of the data set. The update computes the scores of all cliques, then calibrates the
+//! junction tree of the graph. A clique has one score per joint labelling of its nodes. This score takes one
+//! multiplication per attribute of the clique. The calibration makes four passes over the tables of the junction tree. The
+//! size of these tables is exponential in the treewidth.
 
 mod data;
 mod estimator;

@@ -1,7 +1,8 @@
-//! From numbers to places on an axis, and where its ticks go.
+//! This module maps numbers to positions on an axis, and chooses the ticks of the axis.
 //!
-//! Everything happens in *axis units*: the value itself on a linear axis, its decimal logarithm on a
-//! logarithmic one. A range is an interval of axis units, a place is a fraction of that interval.
+//! All computations use *axis units*. On a linear axis, the axis unit of a value is the value. On a logarithmic axis, it is the
+//! decimal logarithm of the value. The range of an axis is an interval in axis units. The position of a value is a number:
+//! 0 at the lower end of the range, 1 at the upper end, and linear in axis units between them.
 
 use crate::{Axis, Scale};
 

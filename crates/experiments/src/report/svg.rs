@@ -1,12 +1,12 @@
 //! Draws a figure as SVG.
 //!
-//! plotters is the pen (lines, polygons, text, escaping); the layout is decided here, because a curve
-//! that stops at the floor of a log axis and a legend that never covers a curve are not among its charts.
+//! The library plotters draws lines, polygons and text, and escapes special characters. This module decides where they go. The
+//! charts of plotters are not used, because they lack two features. A curve that reaches 0 on a logarithmic axis must stop at
+//! the lower end of the axis. The legend must never cover a curve.
 //!
-//! Colours are those of Okabe and Ito ("Color Universal Design", 2008), which stay apart for every
-//! common colour vision, without the yellow that vanishes on white. Where colours repeat (from the
-//! ninth series on) lines become dotted; marker shapes repeat only after seven, so that no two of the
-//! first 56 series look alike.
+//! The colours are those of Okabe and Ito ("Color Universal Design", 2008), which people with any common form of colour
+//! blindness can tell apart. Their yellow is left out, because it is hard to see on white. From the ninth series on, the
+//! colours repeat, and the lines are dotted. There are seven marker shapes, so no two of the first 56 series look alike.
 
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};

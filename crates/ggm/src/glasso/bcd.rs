@@ -7,8 +7,10 @@
 //! min_b  b' W_11 b / 2 - b' c_12 + sum_k Lambda_kj |b_k|
 //! ```
 //!
-//! Then it sets `w_12 = W_11 b`. At the end, `Theta_jj = 1 / (w_jj - w_12' b)` and `Theta_12 = -Theta_jj b`. One sweep
-//! costs O(p^2) per column.
+//! Then the method sets `w_12 = W_11 b`. A sweep treats every column once. After each sweep, the estimate `Theta` of the
+//! precision matrix has the entries `Theta_jj = 1 / (w_jj - w_12' b)` and `Theta_12 = -Theta_jj b`, and it is averaged with
+//! its transpose. One pass of coordinate descent over the entries of `b` costs at most O(p^2). A sweep makes several such
+//! passes for each of the `p` columns, so it costs O(p^3) times the number of passes.
 //!
 //! Source: Banerjee, El Ghaoui and d'Aspremont, JMLR 9, 2008; Friedman, Hastie and Tibshirani, Biostatistics 9,
 //! 2008; A. Defazio, PhD thesis 2014, section 6.3.1.

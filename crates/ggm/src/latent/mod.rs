@@ -22,10 +22,14 @@
 //! max_U  log det(C + U) + p      |U_ij| <= Lambda_ij,   U + rank_penalty I positive semidefinite
 //! ```
 //!
-//! **Certificate.** The part of a matrix that soft-thresholding removes satisfies `|U_ij| <= Lambda_ij`. It still does
-//! after it is shrunk until its smallest eigenvalue is at least `-rank_penalty`, which makes it a dual point. If
-//! `rank_penalty` is at least the largest row sum of `Lambda`, no matrix in the box has an eigenvalue below
-//! `-rank_penalty`. Then `L = 0`, and the problem is the [graphical lasso](crate::glasso).
+//! **Certificate.** The method computes a matrix `U` that is feasible for the dual problem. It takes the difference between
+//! a matrix before and after soft-thresholding. This difference satisfies `|U_ij| <= Lambda_ij`. If its smallest eigenvalue
+//! is below `-rank_penalty`, the method multiplies it by the factor in (0, 1) that raises this eigenvalue to
+//! `-rank_penalty`. The result satisfies both constraints, and the dual objective there is a lower bound of the minimum.
+//!
+//! Suppose that `rank_penalty` is at least the largest row sum of `Lambda`. Then every matrix with `|U_ij| <= Lambda_ij` has
+//! eigenvalues of at least `-rank_penalty`. The second constraint has no effect, `L = 0` is optimal, and the problem is the
+//! [graphical lasso](crate::glasso).
 //!
 //! The method is ADMM with the constraint `R = S - L`. An iteration costs two eigendecompositions, about `18 p^3`
 //! operations.

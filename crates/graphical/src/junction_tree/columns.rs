@@ -1,7 +1,8 @@
 //! The table of a clique as a matrix, with one column per cell of the separator and one row per state of the other variables.
 //!
-//! Messages add rows to each other, or multiply all rows by one row. This vectorises if the separator has enough cells. For a
-//! small separator several rows are joined into one.
+//! Computing a message adds up all rows of this matrix. Receiving a message multiplies every row by the message, cell by cell.
+//! The inner loops run over the columns, so the compiler can use vector instructions if a row is long enough. If the separator
+//! has few cells, the rows are short. Then these functions treat several consecutive rows as one long row.
 
 /// Rows shorter than half of this are joined; longer ones than this are cut, so that what they are added to stays in registers
 /// and the innermost cache.

@@ -17,11 +17,13 @@
 //! [`JunctionTree::posteriors`] is for one model with changing evidence: it reuses the messages that do not change. A
 //! [`TreeCache`] stores the trees of many models with few structures.
 //!
-//! **Numbers.** In [`Domain::Scaled`] tables hold probabilities. Every message is divided by its maximum, and the logarithms of
-//! these scales are added up. This needs multiplications and additions, and `exp` only for the cells of the factors. In
-//! [`Domain::Log`] every cell is a logarithm, which is two to three times slower and correct for any scores. [`Domain::Auto`]
-//! starts scaled and computes a bound of what underflow can have lost. If the bound is not negligible, it starts again in
-//! logarithms. Probability zero is reported only when it is certain.
+//! **Numbers.** In [`Domain::Scaled`] tables hold probabilities up to a factor. Every message is divided by its maximum, and
+//! the logarithms of these maxima are added up. The calibration then needs only multiplications and additions, and one `exp`
+//! per cell of a factor. In [`Domain::Log`] tables hold logarithms of probabilities. This is two to three times slower, and
+//! correct for scores of any size. [`Domain::Auto`] starts with [`Domain::Scaled`]. Small products may underflow to zero, so
+//! the calibration also computes an upper bound of the probability that underflow has removed. If this bound exceeds `1e-20`
+//! of the total, the calibration is repeated with logarithms. If the total is zero, the calibration reports that the evidence
+//! is impossible, but only if no product can have underflowed. Otherwise it is repeated with logarithms, too.
 //!
 //! **Layout.** In all tables, variables that are eliminated early come first. So the separator is a suffix of its clique, and
 //! an upward message is a sum of rows. The order within the separator, and within the other variables, is chosen so that
