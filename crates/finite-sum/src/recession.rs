@@ -1,31 +1,35 @@
-//! Whether a problem without a penalty has a minimiser at all.
+//! Detects whether a problem without a penalty has no minimiser.
 //!
-//! A direction `(d, d_b)` with `y_i (a_i.d + d_b) >= 0` for every row, and more for some, is one of recession: along it the
-//! logistic loss falls for ever, and no point is a minimum. There is one if and only if there is no minimiser (Albert and
-//! Anderson, Biometrika 71, 1984). Where all rows are strictly on their side (*separation*) the returned point is itself such a
-//! direction. Where some lie on the hyperplane (*quasi-separation*) its margins grow for the other rows alone: what the rows with
-//! small margins see of the point is projected out, by conjugate gradients on their least squares problem, and what is left is
-//! checked on every row. Nothing is said without such a direction in hand.
+//! Let `(d, d_b)` be a direction with `y_i (a_i.d + d_b) >= 0` for all rows and `> 0` for some row. It is a direction
+//! of recession: along it the logistic loss decreases for ever. A minimiser exists if and only if there is no such
+//! direction (Albert and Anderson, Biometrika 71, 1984). There are two cases. In the case of *separation* the
+//! inequality is strict for all rows, and the point that a method returns is itself such a direction. In the case of
+//! *quasi-separation* some rows lie on the hyperplane, and only the margins of the other rows grow. Then the part of
+//! the point that determines the margins of the rows with small margins is removed. This is a least squares problem,
+//! solved by conjugate gradients. The remaining direction is checked on every row. A problem is reported to have no
+//! minimiser only if a direction has passed this check.
 
 use fenchel_linalg::{Design, multiply_squares_transposed, multiply_transposed};
 use fenchel_optim::{Loss, Regulariser, Report, Status};
 
 use crate::{Point, Problem};
 
-/// Products with the design that a projection may take, at most.
+/// Largest number of products with the design in a projection.
 const MOST: usize = 200;
-/// Rows whose margin is below these fractions of the largest are projected out, in turn.
+/// Rows whose margin is below one of these fractions of the largest margin are projected out. The fractions are tried
+/// in this order.
 const SMALL: [f64; 3] = [0.5, 0.25, 0.1];
-/// So large a margin is a sign of separation: the loss of its row is 2% of that at 0.
+/// A margin above this is taken as a sign of separation. The loss of its row is 2% of the loss at 0.
 const LARGE: f64 = 4.0;
-/// Margins are 0 within this fraction of `||a_i|| ||d|| + |d_b|`, and above 0 beyond the second.
+/// A margin counts as 0 up to this fraction of `||a_i|| ||d|| + |d_b|`, and as positive above the fraction
+/// `POSITIVE`.
 const ZERO: f64 = 1e-9;
 const POSITIVE: f64 = 1e-6;
 
 impl<D: Design, L: Loss, R: Regulariser> Problem<'_, D, L, R> {
-    /// The report of a run that has ended at a point, with [`Status::NoMinimiser`] where there is a direction of recession.
-    /// Problems with a penalty, and losses that attain their infimum, cost nothing; others a pass, or up to a few hundred where
-    /// margins are large.
+    /// Returns the report of a run that has ended at a point, with [`Status::NoMinimiser`] if there is a direction of
+    /// recession. The check is free for problems with a penalty, and for losses that attain their infimum. Otherwise
+    /// it costs one pass, or up to a few hundred if margins are large.
     pub(crate) fn judged(&self, report: Report, point: &Point) -> Report {
         let ended = matches!(report.status, Status::Converged | Status::Stalled | Status::Diverged);
         if ended && L::RECEDES && R::IDENTITY && self.l2() == 0.0 && self.recedes(point) {
@@ -65,7 +69,7 @@ impl<D: Design, L: Loss, R: Regulariser> Problem<'_, D, L, R> {
         margins
     }
 
-    /// Whether no row is on the wrong side of a direction, and some row on the right one, beyond rounding.
+    /// Whether all rows have non-negative margins along a direction, and some row a positive one, up to rounding.
     fn is_recession(&self, direction: &Point) -> bool {
         let norm = direction.weights.iter().map(|w| w * w).sum::<f64>().sqrt();
         let margins = self.signed_margins(direction);
@@ -78,8 +82,9 @@ impl<D: Design, L: Loss, R: Regulariser> Problem<'_, D, L, R> {
         ahead && !behind
     }
 
-    /// The point without what some rows see of it: `x - u` with `a_i.u = a_i.x` for these rows, by conjugate gradients on the
-    /// normal equations, each feature in units of its size. A pass a product.
+    /// Removes the part of the point that determines the margins of the given rows. Returns `x - u` with `a_i.u =
+    /// a_i.x` for these rows. `u` is found by conjugate gradients on the normal equations, with each feature scaled
+    /// by its norm. A product costs one pass.
     fn unseen_by(&self, rows: &[bool], point: &Point) -> Point {
         let (n, d) = (self.n(), self.d());
         let only = |margins: &mut Vec<f64>| {

@@ -1,8 +1,9 @@
-//! Where constant-step SGD ends up, to first order in the step: what a simulation should see.
+//! The limit of constant-step SGD, to first order in the step. A simulation can be compared with it.
 //!
-//! With `H = F''(theta*)`, the covariance `S` of the gradients at `theta*`, and `C` the solution of `H C + C H = S`, iterates of step
-//! `g` fluctuate around `theta* + g D` with covariance `g C`, where `D = -H^-1 E[a''' (phi'C phi) phi] / 2`. Above the loss of the best
-//! linear model `F* = F(theta*)` this leaves
+//! Let `theta*` be the best linear model, `F* = F(theta*)` its expected loss, `H = F''(theta*)` the Hessian and `S`
+//! the covariance of the stochastic gradients there. `C` is the solution of the Lyapunov equation `H C + C H = S`.
+//! Iterates with step `g` fluctuate around `theta* + g D` with covariance `g C`, where `D = -H^-1 E[a''' (phi'C phi)
+//! phi] / 2`. The expected losses of the estimates exceed `F*` by
 //!
 //! | estimate | excess |
 //! |---|---|
@@ -10,12 +11,13 @@
 //! | averaged parameters | `g^2 B_parameters`, `B_parameters = D'H D / 2` |
 //! | averaged predictions | `g B_wrong + g^2 B_right` |
 //!
-//! `B_right = -D'H D / 2 + E[(a'''^2 / a'') (phi'C phi)^2] / 8` is what a correct model pays, and
-//! `B_wrong = E[(a''' / (2 a'')) (phi'C phi) (mu* - mu**)]`, of either sign, what a wrong model gains or pays: there `mu* = a'(phi.theta*)`
-//! and `mu** = E[y | x]`. It is 0 where they agree.
+//! If the model is correct, averaged predictions lose `B_right = -D'H D / 2 + E[(a'''^2 / a'') (phi'C phi)^2] / 8`.
+//! If the model is wrong, there is the further term `B_wrong = E[(a''' / (2 a'')) (phi'C phi) (mu* - mu**)]`, which
+//! may have either sign. Here `mu* = a'(phi.theta*)` is the prediction of the best linear model and `mu** = E[y | x]`
+//! the true mean. The term is 0 if they agree.
 //!
-//! Source: Babichev, section 3.5 and appendix 3.9 (Proposition 3.1). The print loses the double bars of the averages of predictions,
-//! and its term in `D'phi` is 0 because `E[(mu* - mu**) phi] = 0`.
+//! Source: D. Babichev, PhD thesis 2019, section 3.5 and appendix 3.9 (Proposition 3.1). The printed version loses
+//! the double bars of the averages of predictions. Its term in `D'phi` is 0, because `E[(mu* - mu**) phi] = 0`.
 
 use fenchel_linalg::{Cholesky, Invalid};
 use ndarray::{Array1, Array2, ArrayView2, Axis};
@@ -24,16 +26,16 @@ use serde::{Deserialize, Serialize};
 use super::MeanFunction;
 use crate::Error;
 
-/// What [`stationary_expansion`] finds.
+/// The result of [`stationary_expansion`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StationaryExpansion {
     /// The best linear model `theta*`.
     pub best: Vec<f64>,
     /// `F* = E[a(phi.theta*) - mu** phi.theta*]`.
     pub best_loss: f64,
-    /// `C`, row by row: the covariance of the iterates is `g C`.
+    /// `C`, row by row. The covariance of the iterates is `g C`.
     pub covariance: Vec<f64>,
-    /// `B` of the last iterate.
+    /// `B`, the coefficient of the last iterate.
     pub last: f64,
     /// `B_parameters`.
     pub parameters: f64,
@@ -50,14 +52,15 @@ impl StationaryExpansion {
     }
 }
 
-/// The expansion for a law of the data on finitely many points, a quadrature rule for instance: features (one row a point), their
-/// weights (they are normalised), `mu** = E[y | x]`, and the variance of `y` given `x`.
+/// Computes the expansion for a distribution of the data on finitely many points, for instance a quadrature rule. The
+/// arguments are the features (one row per point), the weights of the points (normalised here), `mu** = E[y | x]`,
+/// and the variance of `y` given `x`.
 ///
-/// O(n d^2) a Newton step of the best model, and O(d^3).
+/// Cost: O(n d^2) per Newton step for the best model, and O(d^3).
 ///
 /// # Errors
-/// [`Invalid::Length`]; [`Invalid::NonFinite`]; [`Invalid::NotPositiveDefinite`] for features that are dependent, or a best model at
-/// infinity.
+/// [`Invalid::Length`]; [`Invalid::NonFinite`]; [`Invalid::NotPositiveDefinite`] if features are linearly dependent,
+/// or if there is no best model because its parameters would be infinite.
 pub fn stationary_expansion<M: MeanFunction>(
     family: &M,
     features: ArrayView2<f64>,
@@ -135,7 +138,8 @@ pub fn stationary_expansion<M: MeanFunction>(
     })
 }
 
-/// The `C` with `H C + C H = S`, for a positive definite `H`: Smith's doubling of the Cayley transform. It converges quadratically.
+/// Solves the Lyapunov equation `H C + C H = S` for a positive definite `H`, by Smith's doubling of the Cayley
+/// transform. The convergence is quadratic.
 fn lyapunov(h: &Array2<f64>, s: &Array2<f64>) -> Result<Array2<f64>, Invalid> {
     let d = h.nrows();
     let mu = h.diag().sum() / d as f64;

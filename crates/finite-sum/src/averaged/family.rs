@@ -1,10 +1,11 @@
-//! The families of targets.
+//! Exponential families of the targets.
 
 use fenchel_linalg::Invalid;
 use fenchel_linalg::special::{sigmoid, softplus};
 use serde::{Deserialize, Serialize};
 
-/// A mean function `a'` with what averaging needs of it.
+/// The mean function `a'` of a family, with the other functions that averaging needs. `a` is the log-partition
+/// function.
 pub trait MeanFunction: Clone + Sync {
     /// `a(t)`.
     fn log_partition(&self, t: f64) -> f64;
@@ -14,13 +15,13 @@ pub trait MeanFunction: Clone + Sync {
     fn variance(&self, t: f64) -> f64;
     /// `a'''(t)`.
     fn third(&self, t: f64) -> f64;
-    /// `E a'(N(m, v))`, in the mean domain for every `v >= 0`.
+    /// `E a'(N(m, v))`. It is in the mean domain for every `v >= 0`.
     fn smoothed(&self, m: f64, v: f64) -> f64;
-    /// `max a''`, if there is one.
+    /// `max a''`, or `None` if it is unbounded.
     fn curvature(&self) -> Option<f64>;
-    /// The closed mean domain.
+    /// The closed interval of possible means.
     fn range(&self) -> (f64, f64);
-    /// What targets have to be.
+    /// A description of valid targets, for error messages.
     fn expected(&self) -> &'static str;
 
     /// Checks a target.
@@ -36,7 +37,7 @@ pub trait MeanFunction: Clone + Sync {
     }
 }
 
-/// Targets 0 and 1, or probabilities between; the logistic model.
+/// The logistic model. Targets are 0 and 1, or probabilities between them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bernoulli;
 
@@ -90,7 +91,8 @@ impl MeanFunction for Bernoulli {
     }
 }
 
-/// Counts, with the log link. Its second derivative has no bound: a constant step may diverge.
+/// Poisson regression with the log link. The second derivative `a''` has no bound, so that a constant step may
+/// diverge.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Poisson;
 
@@ -128,7 +130,7 @@ impl MeanFunction for Poisson {
     }
 }
 
-/// Real targets: least squares, where both kinds of averages coincide.
+/// Least squares, for real targets. The two kinds of averages coincide here.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gaussian;
 

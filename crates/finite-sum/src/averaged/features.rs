@@ -11,15 +11,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::Error;
 
-/// `m` random features `phi(x)` with `E phi(s).phi(t) = k(s, t)`: cosines and sines of `m / 2` random frequencies,
+/// Draws `m` random features `phi(x)` with `E phi(s).phi(t) = k(s, t)`. They are the cosines and sines of `m / 2`
+/// random frequencies,
 ///
 /// ```text
 /// phi(x) = sqrt(2/m) (cos w_1.x, sin w_1.x, cos w_2.x, ...)
 /// ```
 ///
-/// The error of one kernel value has a standard deviation of at most `1 / sqrt(m)`, and `phi(x).phi(x) = 1` exactly. Nystrom
-/// features (`fenchel_linalg::factor`, of its feature `factor`) look at the data and are better for as many columns; these need no data and no kernel
-/// matrix, so that a stream can begin at once. O(m d) a row.
+/// The standard deviation of the error of a kernel value is at most `1 / sqrt(m)`, and `phi(x).phi(x)` is exactly 1.
+/// Nystrom features (`fenchel_linalg::factor::Nystrom`, in its feature `factor`) depend on the data and are more
+/// accurate for the same number of columns. Random features need no data and no kernel matrix, so that they can be
+/// used for a stream from its first row. Cost: O(m d) per row.
 ///
 /// Reference: A. Rahimi, B. Recht, "Random features for large-scale kernel machines" (2007).
 ///
@@ -42,21 +44,23 @@ use crate::Error;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RandomFeatures {
     columns: usize,
-    /// One after the other.
+    /// The frequency vectors, one after the other.
     frequencies: Vec<f64>,
 }
 
 impl RandomFeatures {
-    /// For `exp(-|s - t|_1 / sigma)`: coordinates of frequencies follow Cauchy's law of scale `1 / sigma`.
+    /// Features for the kernel `exp(-|s - t|_1 / sigma)`. The coordinates of the frequencies have a Cauchy
+    /// distribution with scale `1 / sigma`.
     ///
     /// # Errors
-    /// [`Invalid::Parameter`] unless there are columns, an even number of features of at least 2, and `sigma > 0`, not so small that
-    /// frequencies overflow; [`Refusal::MemoryLimit`] for more than 4 GiB of frequencies.
+    /// [`Invalid::Parameter`] if there are no columns, if `m` is odd or below 2, or if `sigma` is not positive or so
+    /// small that frequencies overflow; [`Refusal::MemoryLimit`] if the frequencies need more than 4 GiB.
     pub fn laplacian(columns: usize, m: usize, sigma: f64, seed: u64) -> Result<Self, Error> {
         RandomFeatures::new(columns, m, sigma, seed, |rng| (PI * (rng.random::<f64>() - 0.5)).tan())
     }
 
-    /// For `exp(-|s - t|^2 / (2 sigma^2))`: frequencies are normal with deviation `1 / sigma`.
+    /// Features for the kernel `exp(-|s - t|^2 / (2 sigma^2))`. The frequencies are normal with standard deviation `1
+    /// / sigma`.
     ///
     /// # Errors
     /// As [`laplacian`](Self::laplacian).
@@ -100,7 +104,8 @@ impl RandomFeatures {
     /// The features of every row, `n x m`.
     ///
     /// # Errors
-    /// [`Invalid::Length`] for another number of columns; [`Invalid::NonFinite`], of products of rows and frequencies as well.
+    /// [`Invalid::Length`] for another number of columns; [`Invalid::NonFinite`] if rows, or their products with
+    /// frequencies, are not finite.
     pub fn features<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array2<f64>, Error> {
         let design = x.as_design()?;
         Invalid::check_length("columns of the design", self.columns, design.columns())?;

@@ -1,11 +1,11 @@
-//! The same recursion in a reproducing kernel Hilbert space.
+//! Constant-step SGD with averaging in a reproducing kernel Hilbert space.
 
 use fenchel_linalg::Invalid;
 
 use super::MeanFunction;
 use crate::Error;
 
-/// `exp(-|s - t|_1 / sigma)`.
+/// The kernel `exp(-|s - t|_1 / sigma)`.
 ///
 /// # Errors
 /// [`Invalid::Parameter`] unless `sigma > 0`.
@@ -16,11 +16,13 @@ pub fn laplacian_kernel(sigma: f64) -> Result<impl Fn(&[f64], &[f64]) -> f64, Er
     })
 }
 
-/// Constant-step SGD on `eta(x) = sum_t alpha_t k(x_t, x)`: `alpha_n = -g (a'(eta(x_n)) - y_n)`, older coefficients shrink by
-/// `1 - g l2`. A step costs a kernel a stored point, O(n^2) in all: for more than some ten thousand points use
-/// Nystrom features (`fenchel_linalg::factor`, of its feature `factor`) with [`AveragedSgd`](super::AveragedSgd).
+/// Constant-step SGD for a function `eta(x) = sum_t alpha_t k(x_t, x)`. Step `n` adds the coefficient `alpha_n = -g
+/// (a'(eta(x_n)) - y_n)` and multiplies all older coefficients by `1 - g l2`. It evaluates the kernel once per stored
+/// point, so that a run costs O(n^2). For more than some ten thousand points, use Nystrom features
+/// (`fenchel_linalg::factor::Nystrom`, in its feature `factor`) with [`AveragedSgd`](super::AveragedSgd).
 ///
-/// Predictions are averaged for queries that are given before the run: exactly, one kernel a step and query.
+/// Averaged predictions are computed for queries that are given before the run. They are exact, and cost one kernel
+/// per step and query.
 #[derive(Debug, Clone)]
 pub struct KernelSgd<M, K> {
     family: M,
@@ -28,18 +30,18 @@ pub struct KernelSgd<M, K> {
     step: f64,
     l2: f64,
     points: Vec<Vec<f64>>,
-    /// Coefficients over `scale`.
+    /// Coefficients divided by `scale`.
     alpha: Vec<f64>,
     scale: f64,
     queries: Vec<Vec<f64>>,
-    /// `eta` at the queries, its mean, and the mean prediction.
+    /// `eta` at the queries, its running mean, and the mean prediction.
     natural: Vec<f64>,
     natural_mean: Vec<f64>,
     prediction_mean: Vec<f64>,
 }
 
 impl<M: MeanFunction, K: Fn(&[f64], &[f64]) -> f64> KernelSgd<M, K> {
-    /// Before any data, with the points where predictions will be wanted.
+    /// A method that has seen no data, with the points at which predictions will be needed.
     ///
     /// # Errors
     /// [`Invalid::Parameter`] unless `step > 0`, `l2 >= 0` and `step * l2 < 1`; [`Invalid::Length`] for queries of different lengths;
@@ -81,8 +83,9 @@ impl<M: MeanFunction, K: Fn(&[f64], &[f64]) -> f64> KernelSgd<M, K> {
     /// One step.
     ///
     /// # Errors
-    /// [`Invalid::Length`] for another length than of the queries, or of the first observation; [`Invalid::NonFinite`], of the
-    /// kernel's values as well; [`Invalid::Target`]. The observation is not counted then.
+    /// [`Invalid::Length`] if the length is not that of the queries, or of the first observation;
+    /// [`Invalid::NonFinite`] if the observation or a kernel value is not finite; [`Invalid::Target`]. After an
+    /// error, the observation is not counted.
     pub fn observe(&mut self, x: &[f64], y: f64) -> Result<(), Error> {
         let first = self.queries.first().or(self.points.first());
         Invalid::check_length("observation", first.map_or(x.len(), Vec::len), x.len())?;
@@ -112,17 +115,17 @@ impl<M: MeanFunction, K: Fn(&[f64], &[f64]) -> f64> KernelSgd<M, K> {
         Ok(())
     }
 
-    /// `a'` at the averaged parameters, one a query.
+    /// `a'` at the averaged parameters, one value per query.
     pub fn from_parameters(&self) -> Vec<f64> {
         self.natural_mean.iter().map(|&t| self.family.mean(t)).collect()
     }
 
-    /// The averaged predictions, one a query.
+    /// The averaged predictions, one per query.
     pub fn from_predictions(&self) -> &[f64] {
         &self.prediction_mean
     }
 
-    /// `eta` of the last iterate, one a query.
+    /// `eta` of the last iterate, one value per query.
     pub fn natural(&self) -> &[f64] {
         &self.natural
     }

@@ -1,4 +1,4 @@
-//! The recursion, its averages, and predictions from them.
+//! Constant-step SGD, its averages, and predictions from them.
 
 use fenchel_linalg::{AsDesign, Design, Invalid};
 use fenchel_optim::Status;
@@ -12,26 +12,27 @@ use crate::settings::settings;
 settings! {
     /// Settings of [`AveragedSgd`].
     pub struct AveragedSettings {
-        /// The constant step; `None` is `1 / (max a'' R^2)` with the `R^2` of the first rows, for families that have `max
-        /// a''`.
+        /// The constant step. The default `None` is `1 / (max a'' R^2)`, where `R^2` is the mean squared norm of the
+        /// rows of the first call. It needs a family with a finite `max a''`.
         step: Option<f64> = None,
         /// Weight of the quadratic penalty.
         l2: f64 = 0.0,
-        /// Iterates that are stored, evenly spread over the run; at least 2.
+        /// The largest number of stored iterates, evenly spread over the run; at least 2.
         snapshots: usize = 256,
-        /// Steps between two looks at the covariance, for `Gaussian` and `Taylor`; 0 is never.
+        /// Number of steps between two updates of the covariance of the iterates. `Gaussian` and `Taylor` need this
+        /// covariance. With 0 it is not computed.
         covariance_every: u64 = 10,
     }
 }
 
-/// How to predict.
+/// The way predictions are computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Predictor {
     /// `a'(phi.theta)` at the last iterate.
     Last,
     /// `a'(phi.mean)` at the mean iterate.
     Parameters,
-    /// The mean of `a'(phi.theta_i)` over the stored iterates.
+    /// The mean of `a'(phi.theta_i)` over the stored iterates `theta_i`.
     Exact,
     /// `E a'(N(phi.mean, phi'C phi))` with the covariance `C` of the iterates.
     Gaussian,
@@ -42,13 +43,13 @@ pub enum Predictor {
 /// Predicted means.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Predictions {
-    /// One a row.
+    /// The predicted means, one per row.
     pub means: Array1<f64>,
-    /// How many left the mean domain and were clamped ([`Predictor::Taylor`] only).
+    /// The number of predictions that were outside the mean domain and were clamped ([`Predictor::Taylor`] only).
     pub clamped: usize,
 }
 
-/// Constant-step SGD that can be fed row by row.
+/// Constant-step SGD with averaging, which can be fed row by row.
 ///
 /// ```
 /// use fenchel_finite_sum::averaged::{AveragedSettings, AveragedSgd, Bernoulli, Predictor};
@@ -68,11 +69,11 @@ pub struct Predictions {
 pub struct AveragedSgd<M> {
     family: M,
     settings: AveragedSettings,
-    /// 0 before the first rows.
+    /// The step; 0 before the first rows.
     step: f64,
     theta: Vec<f64>,
     mean: Vec<f64>,
-    /// Mean and centred second moments of every so many iterates.
+    /// Mean and centred second moments of the iterates. Only every `covariance_every`-th iterate is used.
     sampled: u64,
     centre: Vec<f64>,
     scatter: Vec<f64>,
@@ -82,7 +83,7 @@ pub struct AveragedSgd<M> {
     diverged: bool,
 }
 
-/// What a file may hold.
+/// The fields as they are in a file, before they are checked.
 #[derive(Deserialize)]
 struct Unchecked<M> {
     family: M,
@@ -102,7 +103,7 @@ struct Unchecked<M> {
 impl<M> TryFrom<Unchecked<M>> for AveragedSgd<M> {
     type Error = Error;
 
-    /// All iterates have one length, and a covariance is kept from the first rows on or never.
+    /// Checks that all iterates have one length, and that the covariance exists if the settings say so.
     fn try_from(read: Unchecked<M>) -> Result<Self, Error> {
         let Unchecked { family, settings, step, theta, mean, sampled, centre, .. } = read;
         let Unchecked { scatter, snapshots, stride, steps, diverged, .. } = read;
@@ -135,7 +136,7 @@ impl<M> TryFrom<Unchecked<M>> for AveragedSgd<M> {
 }
 
 impl<M: MeanFunction> AveragedSgd<M> {
-    /// Before any data.
+    /// A method that has seen no data.
     pub fn new(family: M, settings: AveragedSettings) -> Self {
         AveragedSgd {
             family,
@@ -168,13 +169,13 @@ impl<M: MeanFunction> AveragedSgd<M> {
         &self.theta
     }
 
-    /// The mean of all iterates, the start among them.
+    /// The mean of all iterates, including the start.
     pub fn averaged(&self) -> &[f64] {
         &self.mean
     }
 
-    /// [`Status::Diverged`] once an iterate was no number any more (the averages then end before it; take a smaller step),
-    /// [`Status::PassLimit`] otherwise: a constant step has no natural end.
+    /// [`Status::Diverged`] after an iterate was not finite or too large. The averages do not contain this iterate;
+    /// try a smaller step. Otherwise [`Status::PassLimit`], because a run with a constant step has no natural end.
     pub fn status(&self) -> Status {
         if self.diverged { Status::Diverged } else { Status::PassLimit }
     }
@@ -220,11 +221,12 @@ impl<M: MeanFunction> AveragedSgd<M> {
         Ok(())
     }
 
-    /// Takes the rows in order, one step each. The first rows decide about the dimension and, by their mean square, about the
-    /// default step.
+    /// Makes one step per row, in the order of the rows. The first call determines the dimension and the default
+    /// step, which depends on the mean squared norm of its rows.
     ///
     /// # Errors
-    /// [`Invalid`] for another number of columns than before, NaN, targets outside of the mean domain, and settings out of range.
+    /// [`Invalid`] for another number of columns than before, NaN, targets outside the mean domain, or settings out
+    /// of range.
     pub fn partial_fit<'y, X: AsDesign + ?Sized>(
         &mut self,
         x: &X,
@@ -317,8 +319,9 @@ impl<M: MeanFunction> AveragedSgd<M> {
     /// Predicted means, one a row.
     ///
     /// # Errors
-    /// [`Invalid::Empty`] before the first rows; [`Invalid::Length`] for another number of columns; [`Invalid::Parameter`] if a
-    /// covariance is needed that was not kept; [`Invalid::NonFinite`] for a mean that overflows, as after a divergence.
+    /// [`Invalid::Empty`] before the first rows; [`Invalid::Length`] for another number of columns;
+    /// [`Invalid::Parameter`] if the predictor needs a covariance and none was computed; [`Invalid::NonFinite`] for a
+    /// mean that overflows, for instance after a divergence.
     pub fn predict<X: AsDesign + ?Sized>(
         &self,
         x: &X,
@@ -367,7 +370,7 @@ impl<M: MeanFunction> AveragedSgd<M> {
     }
 }
 
-/// One pass over the rows in order: [`AveragedSgd`] in one call.
+/// Makes one pass over the rows in order. It is [`AveragedSgd`] in one call.
 ///
 /// # Errors
 /// Those of [`AveragedSgd::partial_fit`].

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use crate::Error;
 use crate::terms::term_scales;
 
-/// How much the rows of a class count in a fit; scikit-learn's `class_weight`. The weight of a row is that of its class,
-/// times its own in `fit_weighted`.
+/// The weight of each class in a fit, as scikit-learn's `class_weight`. A row gets the weight of its class. In
+/// `fit_weighted` this weight is multiplied by the row's own weight.
 ///
 /// ```
 /// use fenchel_finite_sum::ClassWeights;
@@ -23,32 +23,35 @@ use crate::terms::term_scales;
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub enum ClassWeights {
-    /// Every row counts alike.
+    /// All rows have weight 1.
     #[default]
     Equal,
-    /// Every class has the same total: `n / (k n_c)` for a row of class `c` of `k`.
+    /// All classes have the same total weight. With `k` classes, a row of class `c` has weight `n / (k n_c)`, where
+    /// `n_c` is the number of rows of the class.
     Balanced,
-    /// A weight `>= 0` for each of some labels, 1 for the others. Made by [`of`](ClassWeights::of). The key is the label as
-    /// `{:?}` prints it, without the quotes of a text.
+    /// A weight `>= 0` for each of the given labels. All other labels have weight 1. Use [`of`](ClassWeights::of) to
+    /// make it. The key is the label as `{:?}` prints it, without the quotes of a string.
     Labels(BTreeMap<String, f64>),
 }
 
 impl ClassWeights {
-    /// Weights of some labels; those of the other labels are 1. The labels are of the type that the model is fitted to, or a text.
+    /// Sets the weights of some labels. All other labels have weight 1. The labels have the type that the model is
+    /// fitted to, or they are strings.
     pub fn of<L: Label>(weights: impl IntoIterator<Item = (L, f64)>) -> Self {
         ClassWeights::Labels(weights.into_iter().map(|(label, w)| (name(&label), w)).collect())
     }
 
-    /// The weight of every row by its label.
+    /// Returns the weight of every row, which depends on its label.
     ///
     /// # Errors
-    /// [`Error::Invalid`] without labels, for a NaN or an infinity among them, a weight that is negative or not finite, or a
-    /// weight of a label that no row has.
+    /// [`Error::Invalid`] if there are no labels, if a label is NaN or infinite, if a weight is negative or not
+    /// finite, or if a label with a weight has no rows.
     pub fn weights<L: Label>(&self, labels: &[L]) -> Result<Vec<f64>, Error> {
         Ok(self.rows(labels, None)?)
     }
 
-    /// The weights of classes and rows as one; `None` where only the rows may have some.
+    /// The product of the weights of classes and rows. It is `None` if neither classes nor rows have weights of their
+    /// own.
     pub(super) fn times<L: Label>(
         &self,
         labels: ArrayView1<L>,

@@ -1,4 +1,5 @@
-//! The four ways to fit, the same for every estimator: plainly, with weights, from a former model, watched. All go to its `solve`.
+//! The four methods of every estimator that fit a model: `fit`, `fit_weighted`, `fit_from` (a warm start from a
+//! former model) and `fit_watched`. All of them call the estimator's `solve`.
 
 /// For estimators of classes.
 macro_rules! fit_labels {

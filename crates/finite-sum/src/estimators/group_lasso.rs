@@ -16,14 +16,14 @@ use crate::settings::settings;
 use crate::{Error, Point, Problem};
 
 settings! {
-    /// Least squares with a penalty that takes whole groups of features or none, and with an l1 norm as well the sparse group
-    /// lasso:
+    /// Least squares with the group lasso penalty, which includes or excludes whole groups of features. With `l1 > 0`
+    /// it is the sparse group lasso:
     ///
     /// ```text
     /// min_{x, b}  (1/2n) sum_i (a_i.x + b - y_i)^2 + group sum_g sqrt(|g|) ||x_g|| + l1 ||x||_1
     /// ```
     ///
-    /// A whole grid of penalties is cheaper by [`group_path`](crate::path::group_path).
+    /// If you need many penalties, [`group_path`](crate::path::group_path) is cheaper than separate fits.
     ///
     /// ```
     /// use fenchel_finite_sum::GroupLasso;
@@ -36,8 +36,8 @@ settings! {
     /// # Ok::<(), fenchel_finite_sum::Error>(())
     /// ```
     pub struct GroupLasso {
-        /// The features of each group, counted from 0, in one group at most; what is in none is not penalised by `group`.
-        /// To be set.
+        /// The features of each group, counted from 0. A feature is in at most one group. Features without a group
+        /// are not penalised by `group`. This field has no useful default and must be set.
         groups: Vec<Vec<usize>> = vec![],
         /// Weight of `sum_g sqrt(|g|) ||x_g||`.
         group: f64 = 1.0,
@@ -47,7 +47,7 @@ settings! {
         intercept: bool = true,
         /// When to end, see [`Stop`].
         stop: Stop = Stop::default(),
-        /// Seed, of which FISTA makes no use.
+        /// A seed, for the interface only: the solver FISTA is not random.
         seed: u64 = 0,
     }
 }

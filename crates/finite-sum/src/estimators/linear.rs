@@ -35,7 +35,8 @@ settings! {
     /// # Ok::<(), fenchel_finite_sum::Error>(())
     /// ```
     pub struct Ridge {
-        /// Weight of `||x||^2 / 2`; `None` is `1/n`, scikit-learn's `alpha = 1`; in general its `alpha` is `l2 n`.
+        /// Weight of `||x||^2 / 2`. The default `None` is `1/n`, which corresponds to `alpha = 1` in scikit-learn. In
+        /// general, scikit-learn's `alpha` is `l2 n`.
         l2: Option<f64> = None,
         /// Whether to fit an unpenalised intercept.
         intercept: bool = true,
@@ -175,11 +176,12 @@ impl LinearModel {
         scores(x, &self.weights, self.intercept)
     }
 
-    /// `R^2`, the share of the variance of the targets that is predicted: 1 is perfect, 0 as good as their mean.
+    /// The coefficient of determination `R^2`, which is the share of the variance of the targets that is explained.
+    /// It is 1 for perfect predictions, and 0 if the predictions are as good as the mean of the targets.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for targets that are not one a row, not finite or all equal, or rows that are not finite or of another
-    /// length than the weights.
+    /// [`Error::Invalid`] if there is not one target per row, if targets are not finite or all equal, or if rows are
+    /// not finite or do not have the length of the weights.
     pub fn score<'y, X: AsDesign + ?Sized>(
         &self,
         x: &X,

@@ -40,11 +40,11 @@ settings! {
     /// # Ok::<(), fenchel_finite_sum::Error>(())
     /// ```
     ///
-    /// scikit-learn weighs the sum of the losses by `C`, here the mean loss has weight 1: its `C` is `1/(l2 n)`,
-    /// and with an l1 penalty `1/(l1 n)`. [`penalty_of_c`](super::penalty_of_c) is that formula, and
-    /// [`weighted_penalty_of_c`](super::weighted_penalty_of_c) the one for rows with weights.
+    /// In scikit-learn `C` is the weight of the sum of the losses. Here the mean loss has weight 1, so that `C` is
+    /// `1/(l2 n)`, and `1/(l1 n)` for an l1 penalty. The function [`penalty_of_c`](super::penalty_of_c) converts `C`,
+    /// and [`weighted_penalty_of_c`](super::weighted_penalty_of_c) does so for rows with weights.
     pub struct LogisticRegression {
-        /// Weight of `||x||^2 / 2`; `None` is `1/n`, scikit-learn's `C = 1`, or 0 where `l1 > 0`.
+        /// Weight of `||x||^2 / 2`. The default `None` is `1/n`, which is `C = 1` in scikit-learn, or 0 if `l1 > 0`.
         l2: Option<f64> = None,
         /// Weight of `||x||_1`.
         l1: f64 = 0.0,
@@ -91,14 +91,14 @@ impl LogisticRegression {
     }
 }
 
-/// A fitted binary logistic regression. To save one, fit on labels that own their text (`String`, not `&str`).
+/// A fitted binary logistic regression. A model can be saved only if its labels are owned (`String`, not `&str`).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LogisticModel<L = f64> {
     /// One weight a feature.
     pub weights: Array1<f64>,
     /// The intercept.
     pub intercept: f64,
-    /// The two labels, ascending; scores are positive for the second.
+    /// The two labels, ascending. A positive score predicts the second.
     pub classes: [L; 2],
     /// The account of the fit, with its certificate.
     pub report: Report,

@@ -1,4 +1,4 @@
-//! Estimators: hyper-parameters in, a certified model out.
+//! Estimators: structs of hyper-parameters whose `fit` returns a model with a certificate.
 //!
 //! | to predict | penalty | estimator |
 //! |---|---|---|
@@ -11,14 +11,15 @@
 //! | one of several classes, with probabilities | l2, l1, groups | [`SoftmaxRegression`] |
 //! | one of several classes, each alone against the rest | l2, l1, or both | [`OneVsRest`] |
 //!
-//! [`RidgeCv`], [`LassoCv`], [`ElasticNetCv`], [`LogisticRegressionCv`], [`LinearSvcCv`] and [`SoftmaxRegressionCv`] also choose
-//! the penalty, by cross-validation.
+//! [`RidgeCv`], [`LassoCv`], [`ElasticNetCv`], [`LogisticRegressionCv`], [`LinearSvcCv`] and [`SoftmaxRegressionCv`]
+//! also choose the penalty, by cross-validation.
 //!
-//! Each chooses its method by the problem ([`auto`](mod@crate::auto): accelerated dual coordinate ascent, Newton's methods,
-//! L-BFGS, FISTA) and needs no step size. A user who sets nothing gets a
-//! solution whose duality gap is at most 1e-4 of the objective, and a report that says so. Without any penalty there
-//! is no useful dual: the certificate is then the norm of the gradient. The model's `choice` says which method was chosen
-//! and why, and which took over if the first did not keep its promise:
+//! Each estimator chooses a method that suits the problem (see [`auto`](mod@crate::auto)): accelerated dual
+//! coordinate ascent, a Newton method, L-BFGS or FISTA. No method needs a step size from the user. With default
+//! settings, the duality gap of the solution is at most 1e-4 of the objective, and the report says whether this was
+//! reached. Without any penalty there is no useful dual bound, and the certificate is the norm of the gradient. The
+//! field `choice` of the model says which method was chosen and why. It also says which method replaced the first if
+//! that one was slower than predicted:
 //!
 //! ```
 //! use fenchel_finite_sum::Ridge;
@@ -31,8 +32,9 @@
 //! # Ok::<(), fenchel_finite_sum::Error>(())
 //! ```
 //!
-//! Penalties treat all features alike: [`Standardiser`] brings them to one scale, and a model back to the raw
-//! features; [`Standardised`] is a model together with its scale. Class labels are whatever the data calls them, any [`Label`]: strings, integers, numbers.
+//! A penalty treats all features alike, so that they should have the same scale. [`Standardiser`] scales the
+//! features, and converts a model back to the raw features. [`Standardised`] is a model together with its scale.
+//! Class labels can be of any type that implements [`Label`]: strings, integers, numbers.
 
 mod class_weights;
 mod cross_validation;
@@ -67,9 +69,8 @@ pub use svc::{LinearSvc, SvcLoss, SvcModel};
 
 use ndarray::ArrayView1;
 
-/// The weight of a penalty, on the scale of the mean loss, that is the inverse regularisation strength `C` of
-/// scikit-learn and liblinear on `rows` rows: `1 / (C rows)`. Rows of weights whose sum is not `rows` need
-/// [`weighted_penalty_of_c`].
+/// Converts `C`, the inverse regularisation strength of scikit-learn and liblinear, to the weight of a penalty beside
+/// the mean loss: `1 / (C rows)`. If rows have weights whose sum is not `rows`, use [`weighted_penalty_of_c`].
 ///
 /// ```
 /// use fenchel_finite_sum::{LogisticRegression, penalty_of_c};
@@ -82,8 +83,9 @@ pub fn penalty_of_c(c: f64, rows: usize) -> f64 {
     1.0 / (c * rows as f64)
 }
 
-/// As [`penalty_of_c`], for rows with weights: `1 / (C sum_i w_i)`. scikit-learn weighs the sum of the losses, so that twice the
-/// weights are half the penalty; here only the proportions of the weights matter.
+/// Converts `C` as [`penalty_of_c`] does, for rows with weights: `1 / (C sum_i w_i)`. scikit-learn adds the weighted
+/// losses, so that doubling all weights halves the effect of the penalty. Here only the proportions of the weights
+/// matter.
 ///
 /// ```
 /// use fenchel_finite_sum::{ClassWeights, LogisticRegression, weighted_penalty_of_c};

@@ -1,4 +1,4 @@
-//! One binary logistic regression a class.
+//! One binary logistic regression per class.
 
 use fenchel_linalg::labels::{Classes, Label};
 use fenchel_linalg::special::{softmax_in_place, softplus};
@@ -16,15 +16,16 @@ use super::solve::same_classes;
 use super::standardise::Standardiser;
 use crate::Error;
 
-/// One binary [`LogisticRegression`] a class, that class against all others; the fits are independent and run on all
-/// cores.
+/// Fits one binary [`LogisticRegression`] per class, against all other classes. The fits are independent and run on
+/// all cores.
 ///
 /// | field | default | meaning |
 /// |---|---|---|
 /// | `binary` | see [`LogisticRegression`] | the hyper-parameters of every fit |
 ///
-/// Cheaper to fit than [`SoftmaxRegression`](super::SoftmaxRegression), and less coherent: the probabilities are
-/// normalised afterwards. A seed determines every bit, on any number of threads.
+/// This is cheaper to fit than [`SoftmaxRegression`](super::SoftmaxRegression). But its probabilities are those of
+/// independent models, which are only afterwards normalised to a sum of 1. A seed determines every bit of the result,
+/// on any number of threads.
 ///
 /// ```
 /// use fenchel_finite_sum::OneVsRest;
@@ -117,11 +118,12 @@ impl OneVsRest {
     }
 }
 
-/// A fitted family of binary logistic regressions.
+/// A fitted set of binary logistic regressions, one per class.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(bound(deserialize = "L: Label + Deserialize<'de>"))]
 pub struct OneVsRestModel<L = f64> {
-    /// The model of every class, in the order of `classes`: `true` is the class.
+    /// The model of every class, in the order of `classes`. Its label `true` stands for the class, `false` for the
+    /// rest.
     pub models: Vec<LogisticModel<bool>>,
     /// The labels, ascending.
     pub classes: Classes<L>,
@@ -130,7 +132,7 @@ pub struct OneVsRestModel<L = f64> {
 score_labels!(OneVsRestModel);
 
 impl<L: Label> OneVsRestModel<L> {
-    /// The account of the fit that is certified worst, relative to its objective.
+    /// The report of the fit with the largest gap relative to its objective.
     pub fn worst_report(&self) -> &Report {
         let by_certificate = |a: &&Report, b: &&Report| {
             a.certificate.relative().total_cmp(&b.certificate.relative())
@@ -139,7 +141,7 @@ impl<L: Label> OneVsRestModel<L> {
         reports.max_by(by_certificate).expect("there is a model a class")
     }
 
-    /// The log-odds of every class against the rest, one row a row of `x`.
+    /// The log-odds of every class against the rest. The result has one row per row of `x`.
     ///
     /// # Errors
     /// [`Error::Invalid`] for rows that are not finite or of another length than the weights.

@@ -25,9 +25,9 @@ settings! {
     /// min_{x, b}  (1/n) sum_i (exp(a_i.x + b) - y_i (a_i.x + b)) + (l2/2) ||x||^2 + l1 ||x||_1
     /// ```
     ///
-    /// The targets are counts or rates, `>= 0`. For counts over exposures `e_i` (years, kilometres) fit the rates `y_i / e_i` by
-    /// `fit_weighted` with the weights `e_i`. Where every count is 0 the intercept falls for ever: the report then says
-    /// [`NoMinimiser`](Status::NoMinimiser).
+    /// The targets are counts or rates, `>= 0`. If counts have exposures `e_i` (years, kilometres), fit the rates
+    /// `y_i / e_i` by `fit_weighted` with the weights `e_i`. If all counts are 0, the intercept decreases without
+    /// bound, and the report says [`NoMinimiser`](Status::NoMinimiser).
     ///
     /// ```
     /// use fenchel_finite_sum::PoissonRegressor;
@@ -93,13 +93,14 @@ impl PoissonRegressor {
     }
 }
 
-/// Passes of a fit that has no end.
+/// The limit of passes for a fit that has no minimiser.
 const FEW: f64 = 20.0;
 
 /// A fitted Poisson regression.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PoissonModel {
-    /// One weight a feature: the logarithm of the factor by which one unit of it multiplies the mean.
+    /// One weight per feature. It is the logarithm of the factor by which the mean changes if the feature increases
+    /// by 1.
     pub weights: Array1<f64>,
     /// The intercept.
     pub intercept: f64,
@@ -119,11 +120,12 @@ impl PoissonModel {
         Ok(scores(x, &self.weights, self.intercept)?.mapv_into(f64::exp))
     }
 
-    /// `D^2`, the share of the deviance of the counts that is explained: 1 is perfect, 0 as good as their mean.
+    /// `D^2`, the share of the deviance that is explained. It is 1 for perfect predictions, and 0 if the predictions
+    /// are as good as the mean of the counts.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for counts that are not one a row, negative, not finite or all equal, or rows that are not finite or of
-    /// another length than the weights.
+    /// [`Error::Invalid`] if there is not one count per row, if counts are negative, not finite or all equal, or if
+    /// rows are not finite or do not have the length of the weights.
     pub fn score<'y, X: AsDesign + ?Sized>(
         &self,
         x: &X,

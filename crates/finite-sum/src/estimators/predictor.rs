@@ -1,4 +1,4 @@
-//! What all linear models share: scores, and what a file can get wrong.
+//! Functions that all linear models share: scores, labels, and the checks of a loaded model.
 
 use fenchel_linalg::labels::{Label, ascend};
 use fenchel_linalg::{AsDesign, Design, Invalid, multiply};
@@ -21,12 +21,12 @@ pub(super) fn scores<X: AsDesign + ?Sized>(
     Ok(scores.into())
 }
 
-/// The second class where the score is positive.
+/// Returns the second class if the score is positive, else the first.
 pub(super) fn labels<L: Label>(scores: &Array1<f64>, classes: &[L; 2]) -> Array1<L> {
     scores.iter().map(|&score| classes[usize::from(score > 0.0)].clone()).collect()
 }
 
-/// The share of rows whose label is predicted.
+/// The share of rows whose label is predicted correctly.
 pub(super) fn accuracy<L: Label>(
     predicted: &Array1<L>,
     truth: ArrayView1<L>,
@@ -45,12 +45,12 @@ pub(super) fn accuracy<L: Label>(
 macro_rules! score_labels {
     ($model:ident) => {
         impl<L: Label> $model<L> {
-            /// The accuracy: the share of the rows whose label is predicted, from 0 to 1. A label that the model does not know is
-            /// predicted wrong.
+            /// The accuracy, which is the share of rows whose label is predicted correctly. A label that the model
+            /// does not know counts as an error.
             ///
             /// # Errors
-            /// [`Error::Invalid`] for labels that are not one a row, no rows, or rows that are not finite or of another length
-            /// than the weights.
+            /// [`Error::Invalid`] if there is not one label per row, if there are no rows, or if rows are not finite
+            /// or do not have the length of the weights.
             pub fn score<'y, X: AsDesign + ?Sized>(
                 &self,
                 x: &X,
@@ -83,7 +83,7 @@ macro_rules! two_classes {
                 $crate::estimators::predictor::scores(x, &self.weights, self.intercept)
             }
 
-            /// The second label where the score is positive, the first elsewhere, one a row.
+            /// Predicts one label per row: the second label if the score is positive, else the first.
             ///
             /// # Errors
             #[doc = concat!("As [`decision_function`](", stringify!($model), "::decision_function).")]

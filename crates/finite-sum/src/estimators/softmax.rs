@@ -23,16 +23,17 @@ use crate::multiclass::{MulticlassAuto, MulticlassPoint, MulticlassProblem, auto
 use crate::settings::settings;
 
 settings! {
-    /// Multinomial logistic regression with l2, l1 and group penalties on the weights `W`, one column a class:
+    /// Multinomial logistic regression with l2, l1 and group penalties. The matrix `W` of weights has one row `W_c`
+    /// per feature and one column for each of the `r` classes:
     ///
     /// ```text
     /// min_{W, b}  (1/n) sum_i -log softmax(W'a_i + b)_{y_i} + (l2/2) ||W||^2 + l1 ||W||_1 + group sqrt(r) sum_c ||W_c||
     /// ```
     ///
-    /// The method is the one that [`multiclass::auto`](crate::multiclass::auto) chooses: accelerated dual ascent with a
-    /// distribution a row, Newton's method for few features and classes or very small penalties, FISTA where `group > 0`; the
-    /// model's `choice` says which, and why. For many classes with little data each, compare
-    /// [`OneVsRest`](super::OneVsRest), whose fits are independent.
+    /// The method is chosen by [`multiclass::auto`](crate::multiclass::auto). It is accelerated dual ascent with one
+    /// distribution per row in most cases, Newton's method for few features and classes or very small penalties, and
+    /// FISTA for `group > 0`. The field `choice` of the model says which, and why. If there are many classes with few
+    /// rows each, also try [`OneVsRest`](super::OneVsRest), whose fits are independent.
     ///
     /// ```
     /// use fenchel_finite_sum::SoftmaxRegression;
@@ -46,11 +47,13 @@ settings! {
     /// # Ok::<(), fenchel_finite_sum::Error>(())
     /// ```
     pub struct SoftmaxRegression {
-        /// Weight of `||W||^2 / 2`; `None` is `1/n`, scikit-learn's `C = 1`, or 0 where `l1 + group > 0`.
+        /// Weight of `||W||^2 / 2`. The default `None` is `1/n`, which is `C = 1` in scikit-learn, or 0 if `l1 +
+        /// group > 0`.
         l2: Option<f64> = None,
         /// Weight of `||W||_1`.
         l1: f64 = 0.0,
-        /// Weight of the norms of the rows of `W`, each times `sqrt(r)`: a feature counts for all classes or for none.
+        /// Weight of the sum of the norms of the rows of `W`, each multiplied by `sqrt(r)`. It includes or excludes a
+        /// feature for all classes at once.
         group: f64 = 0.0,
         /// Whether to fit an unpenalised intercept for every class.
         intercept: bool = true,
@@ -146,11 +149,11 @@ impl SoftmaxRegression {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(bound(deserialize = "L: Label + Deserialize<'de>"))]
 pub struct SoftmaxModel<L = f64> {
-    /// One row a feature, one column a class. (scikit-learn's `coef_` is the transpose.)
+    /// The weights, with one row per feature and one column per class. (In scikit-learn, `coef_` is the transpose.)
     pub weights: Array2<f64>,
     /// One intercept a class.
     pub intercepts: Array1<f64>,
-    /// The labels, ascending: those of the columns.
+    /// The labels, ascending, in the order of the columns.
     pub classes: Classes<L>,
     /// The account of the fit, with its certificate.
     pub report: Report,
@@ -162,7 +165,8 @@ pub struct SoftmaxModel<L = f64> {
 score_labels!(SoftmaxModel);
 
 impl<L: Label> SoftmaxModel<L> {
-    /// The scores `W'a + b`, one row a row of `x`, one column a class. Their softmax are the probabilities.
+    /// The scores `W'a + b`, with one row per row of `x` and one column per class. The softmax of a row contains the
+    /// probabilities.
     ///
     /// # Errors
     /// [`Error::Invalid`] for rows that are not finite or of another length than the weights.
@@ -189,7 +193,7 @@ impl<L: Label> SoftmaxModel<L> {
         Ok(scores)
     }
 
-    /// The likeliest label, one a row.
+    /// Predicts one label per row: the most probable one.
     ///
     /// # Errors
     /// As [`decision_function`](SoftmaxModel::decision_function).
@@ -210,7 +214,7 @@ impl<L: Label> SoftmaxModel<L> {
     }
 }
 
-/// The label of the largest score of every row, of the first among equals.
+/// Returns the label with the largest score of every row, and the first of them if several scores are equal.
 pub(super) fn likeliest<L: Label>(scores: &Array2<f64>, classes: &Classes<L>) -> Array1<L> {
     let best = |row: ArrayView1<f64>| {
         let largest = |best: usize, k: usize| if row[k] > row[best] { k } else { best };

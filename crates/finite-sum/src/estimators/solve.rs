@@ -1,4 +1,4 @@
-//! From hyper-parameters to a solution.
+//! Solving the problem that the hyper-parameters and the data define.
 
 use std::ops::ControlFlow;
 
@@ -11,7 +11,7 @@ use ndarray::{Array1, ArrayView1};
 use crate::auto::{AutoSettings, Automatic, Choice, Method, auto};
 use crate::{Error, Point, Problem};
 
-/// An observer of any method, which sees its progress alone. The method of an estimator is not public.
+/// An observer of any method. It receives only the progress, because the method inside an estimator is not public.
 pub(super) struct Watch<F>(pub(super) F);
 
 impl<M: ?Sized, F: FnMut(&Progress) -> ControlFlow<()>> Observer<M> for Watch<F> {
@@ -20,7 +20,7 @@ impl<M: ?Sized, F: FnMut(&Progress) -> ControlFlow<()>> Observer<M> for Watch<F>
     }
 }
 
-/// The hyper-parameters of a linear model, on the scale of the mean loss.
+/// The hyper-parameters of a linear model, scaled for the mean loss.
 pub(super) struct Hyper<L> {
     pub(super) loss: L,
     pub(super) l1: f64,
@@ -39,7 +39,7 @@ pub(super) struct Fitted {
 }
 
 impl<L: Loss + Copy> Hyper<L> {
-    /// Fits labels of two values, which are returned; those of the start must be the same.
+    /// Fits labels that have two values, and returns these values. The labels of a start must be the same.
     pub(super) fn classify<X: AsDesign + ?Sized, Y: Label, O: Observer<Method>>(
         self,
         x: &X,
@@ -70,7 +70,7 @@ impl<L: Loss + Copy> Hyper<L> {
         self.fit(x.as_design_with_norms()?, &y.to_vec(), weights, start, watch)
     }
 
-    /// Fits numbers or signs on a design and the squared norms of its rows.
+    /// Fits numbers or signs, given a design and the squared norms of its rows.
     pub(super) fn fit<D: Design + Copy, O: Observer<Method>>(
         self,
         design: (D, Vec<f64>),
@@ -88,7 +88,7 @@ impl<L: Loss + Copy> Hyper<L> {
         self.run(Problem::with_norms(design, targets, loss, Zero, l2)?, weights, start, watch)
     }
 
-    /// Fits a problem that is posed.
+    /// Solves a problem that has been checked.
     pub(super) fn run<D: Design + Copy, R: Automatic, O: Observer<Method>>(
         &self,
         problem: Problem<'_, D, L, R>,
@@ -108,7 +108,8 @@ impl<L: Loss + Copy> Hyper<L> {
     }
 }
 
-/// Refuses weights that leave rows of one class: without a penalty of the intercept there is no minimiser.
+/// Returns an error if all rows with positive weight are in one class. Since the intercept is not penalised, there is
+/// no minimiser then.
 fn check_both_weigh<Y: Label>(
     labels: &ArrayView1<Y>,
     signs: &[f64],
@@ -124,7 +125,7 @@ fn check_both_weigh<Y: Label>(
     }
 }
 
-/// Refuses a start that was fitted to other labels.
+/// Returns an error if a start was fitted to other labels.
 pub(super) fn same_classes<Y: Label>(known: &[Y], found: &[Y]) -> Result<(), Invalid> {
     let same =
         known.len() == found.len() && known.iter().zip(found).all(|(a, b)| a.order(b).is_eq());

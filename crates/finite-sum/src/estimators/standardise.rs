@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::Error;
 
-/// Means and standard deviations of features, to fit on one scale and to predict on the raw one.
+/// Means and standard deviations of features. It is used to fit on standardised features and to predict on raw ones.
 ///
-/// A penalty treats all weights alike, so that features in metres and in millimetres must be brought to one
-/// scale first. A feature that never varies is only centred.
+/// A penalty treats all weights alike, so that features in metres and in millimetres must have the same scale first.
+/// A constant feature is only centred.
 ///
 /// ```
 /// use fenchel_finite_sum::{Ridge, Standardiser};
@@ -28,15 +28,15 @@ use crate::Error;
 pub struct Standardiser {
     /// Mean of every feature.
     pub means: Array1<f64>,
-    /// Standard deviation of every feature (over `n`), 1 where that is 0.
+    /// The standard deviation of every feature (with divisor `n`). It is 1 for constant features.
     pub deviations: Array1<f64>,
 }
 
 impl Standardiser {
-    /// Measures the features of an `n x d` design, dense or sparse. O(nnz).
+    /// Computes means and deviations of the features of an `n x d` design, dense or sparse. Cost O(nnz).
     ///
     /// # Errors
-    /// [`Error::Invalid`] for data without rows, that is not finite, or whose deviations are not.
+    /// [`Error::Invalid`] if there are no rows, or if entries or deviations are not finite.
     pub fn fit<X: AsDesign + ?Sized>(x: &X) -> Result<Self, Error> {
         let design = x.as_design()?;
         let (n, d) = (design.rows(), design.columns());
@@ -81,10 +81,11 @@ impl Standardiser {
         Ok(Standardiser { means, deviations })
     }
 
-    /// A dense copy with every feature at mean 0 and deviation 1 (of the data of [`fit`](Standardiser::fit)).
+    /// Returns a dense copy in which every feature has mean 0 and deviation 1 on the data of
+    /// [`fit`](Standardiser::fit).
     ///
     /// # Errors
-    /// [`Error::Invalid`] for another number of features or entries that are not finite.
+    /// [`Error::Invalid`] for a different number of features or entries that are not finite.
     pub fn transform<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array2<f64>, Error> {
         let design = x.as_design()?;
         self.check(design.columns())?;
@@ -97,7 +98,7 @@ impl Standardiser {
         Ok(scaled)
     }
 
-    /// Rewrites weights on scaled features as weights on raw ones.
+    /// Converts weights of scaled features to weights of raw features.
     pub(super) fn fold_into(
         &self,
         mut weights: ArrayViewMut1<'_, f64>,
@@ -109,7 +110,7 @@ impl Standardiser {
         Ok(())
     }
 
-    /// What a file can get wrong, for a model of so many features.
+    /// Checks a loaded scale for a model with this number of features.
     pub(super) fn check_file(&self, features: usize) -> Result<(), String> {
         self.check(features).map_err(|error| error.to_string())?;
         let usable = |c: usize| self.means[c].is_finite() && self.deviations[c].is_normal();
@@ -128,7 +129,7 @@ impl Standardiser {
     }
 }
 
-/// The power of two at or below a positive, normal number: what is divided by it keeps its digits.
+/// The largest power of two that is not above a positive, normal number. A division by it is exact.
 fn power_of_two(x: f64) -> f64 {
     const EXPONENT: u64 = 0x7ff << 52;
     f64::from_bits(x.to_bits() & EXPONENT)

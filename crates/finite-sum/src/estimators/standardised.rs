@@ -13,8 +13,8 @@ use super::{
 };
 use crate::Error;
 
-/// A model on standardised features that takes raw ones: scikit-learn's `make_pipeline(StandardScaler(), ...)`. Saved, it is
-/// one file with the scale in it.
+/// A model on standardised features that accepts raw features, as scikit-learn's `make_pipeline(StandardScaler(),
+/// ...)`. Model and scale are saved in one file.
 ///
 /// ```
 /// use fenchel_finite_sum::prelude::Saved;
@@ -39,8 +39,8 @@ pub struct Standardised<M> {
 }
 
 impl<M> Standardised<M> {
-    /// Measures the features, then fits a model to their standardised copy, which is dense. `fit` calls any estimator, in any
-    /// of its ways: `|x| estimator.fit_weighted(x, &y, &weights)`.
+    /// Computes the scale of the features, then fits a model to the standardised copy, which is dense. `fit` may call
+    /// any method of an estimator, for instance `|x| estimator.fit_weighted(x, &y, &weights)`.
     ///
     /// # Errors
     /// Those of [`Standardiser::fit`] and of the estimator.
@@ -55,26 +55,26 @@ impl<M> Standardised<M> {
 }
 
 impl<M> Standardised<CrossValidated<M>> {
-    /// The chosen model with the scale, without the table of scores.
+    /// Returns the chosen model with its scale, without the table of scores.
     pub fn chosen(self) -> Standardised<M> {
         Standardised { scale: self.scale, model: self.model.model }
     }
 }
 
-/// What a model does, on raw features.
+/// The methods of a model, for raw features.
 macro_rules! standardised {
     ($model:ty, $target:ty, $kind:literal, $features:expr $(, $proba:ty)? $(; $label:ident)?) => {
         impl$(<$label: Label>)? Standardised<$model> {
-            /// What the model predicts of raw features, one a row.
+            /// The predictions of the model for raw features, one per row.
             ///
             /// # Errors
-            /// [`Error::Invalid`] for rows that are not finite or of another length than in the fit.
+            /// [`Error::Invalid`] if rows are not finite or do not have the length of those in the fit.
             pub fn predict<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array1<$target>, Error> {
                 self.model.predict(&self.scale.transform(x)?)
             }
 
             $(
-                /// The probabilities that the model gives for raw features, as its own `predict_proba`.
+                /// The probabilities that the model's `predict_proba` returns, for raw features.
                 ///
                 /// # Errors
                 /// As `predict`.
@@ -83,10 +83,10 @@ macro_rules! standardised {
                 }
             )?
 
-            /// The model's own score, on raw features.
+            /// The score that the model's `score` returns, for raw features.
             ///
             /// # Errors
-            /// As `predict`, and what the model's `score` refuses.
+            /// Those of `predict` and of the model's `score`.
             pub fn score<'y, X: AsDesign + ?Sized>(
                 &self,
                 x: &X,

@@ -20,12 +20,12 @@ use crate::loss::{Hinge, SquaredHinge};
 use crate::settings::settings;
 use crate::{Error, Point};
 
-/// How a support vector machine measures a violated margin; `e = 1 - y t`.
+/// The loss of a support vector machine as a function of the margin violation `e = 1 - y t`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SvcLoss {
-    /// `max(0, e)`: the classical machine.
+    /// `max(0, e)`, the loss of the classical machine.
     Hinge,
-    /// `max(0, e)^2 / 2`: smooth, and quicker to fit.
+    /// `max(0, e)^2 / 2`, which is smooth and faster to fit.
     #[default]
     SquaredHinge,
 }
@@ -37,10 +37,12 @@ settings! {
     /// min_{x, b}  (1/n) sum_i phi(1 - y_i (a_i.x + b)) + (l2/2) ||x||^2
     /// ```
     ///
-    /// scikit-learn's `C` is `1/(l2 n)` for the hinge and `1/(2 l2 n)` for the squared hinge, which it writes without
-    /// the half. Its `LinearSVC` penalises the intercept; here it is free.
+    /// In scikit-learn `C` is `1/(l2 n)` for the hinge. For the squared hinge it is `1/(2 l2 n)`, because
+    /// scikit-learn does not divide the square by 2. Its `LinearSVC` penalises the intercept. Here the intercept is
+    /// not penalised.
     ///
-    /// The hinge is fitted by [`sdca`](fn@crate::methods::sdca), the squared hinge by what suits the problem.
+    /// The hinge is fitted by [`sdca`](fn@crate::methods::sdca), and the squared hinge by the method that
+    /// [`auto`](mod@crate::auto) chooses.
     ///
     /// ```
     /// use fenchel_finite_sum::{LinearSvc, SvcLoss};
@@ -107,14 +109,14 @@ impl LinearSvc {
     }
 }
 
-/// A fitted linear support vector machine. To save one, fit on labels that own their text (`String`, not `&str`).
+/// A fitted linear support vector machine. A model can be saved only if its labels are owned (`String`, not `&str`).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SvcModel<L = f64> {
     /// One weight a feature.
     pub weights: Array1<f64>,
     /// The intercept.
     pub intercept: f64,
-    /// The two labels, ascending; scores are positive for the second.
+    /// The two labels, ascending. A positive score predicts the second.
     pub classes: [L; 2],
     /// The account of the fit, with its certificate.
     pub report: Report,

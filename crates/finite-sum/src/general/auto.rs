@@ -1,4 +1,4 @@
-//! The method that suits a general sum.
+//! Automatic choice of a method for a general sum.
 
 use fenchel_optim::prox::Zero;
 use fenchel_optim::random::Order;
@@ -9,7 +9,7 @@ use crate::Error;
 use crate::auto::{AutoState, Choice, Guarded, Method, Reason};
 use crate::methods::lag::Composite;
 
-/// Solves a general sum by the method that suits it:
+/// Solves a general sum by a method that depends on the problem:
 ///
 /// | case | method |
 /// |---|---|
@@ -17,11 +17,11 @@ use crate::methods::lag::Composite;
 /// | a table of gradients within the memory limit | [`saga`] |
 /// | else | [`svrg`] |
 ///
-/// The observer sees the progress and the [`Method`] at work. Of the settings, `step` and `order` are those of the
-/// chosen method: leave them at their defaults. The choice depends on the sum and the memory limit alone.
+/// The observer receives the progress and the running [`Method`]. The settings `step` and `order` are passed to the
+/// chosen method, so that they should keep their defaults. The choice depends on the sum and the memory limit only.
 ///
 /// # Errors
-/// Those of the methods, but for the memory.
+/// Those of the methods, except for the memory limit.
 pub fn auto<T: FiniteSum, R: Composite, O: Observer<Method>>(
     sum: &Sum<'_, T, R>,
     settings: &SumSettings,

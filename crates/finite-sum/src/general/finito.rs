@@ -1,4 +1,4 @@
-//! Finito with vectors for gradients.
+//! Finito for general sums, with a table of vectors.
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::Refusal;
@@ -12,10 +12,10 @@ use crate::Error;
 
 const NAME: &str = "general finito";
 
-/// Passes between two computations of the sum of the table.
+/// Number of passes between two recomputations of the sum of the table.
 const REFRESH: usize = 10;
 
-/// Finito on a general sum: what an observer of [`finito`] sees.
+/// The running method, as an observer of [`finito`] receives it.
 pub struct GeneralFinito<'p, 't, T: FiniteSum> {
     sum: &'p Sum<'t, T, Zero>,
     w: Vec<f64>,
@@ -30,23 +30,24 @@ pub struct GeneralFinito<'p, 't, T: FiniteSum> {
     scratch: T::Scratch,
     fresh: Vec<f64>,
     best: Option<Vec<f64>>,
-    /// Whether the best point was restored, which the table does not belong to.
+    /// Whether the point was replaced by the best one, so that it does not match the table.
     restored: bool,
 }
 
-/// Finito on a general sum (Defazio's thesis, algorithm 3.1): [`finito`](crate::methods::finito()) with a
-/// vector a term.
+/// Finito on a general sum (A. Defazio, PhD thesis 2014, algorithm 3.1). It is the method
+/// [`finito`](crate::methods::finito()), with one stored vector per term.
 ///
 /// ```text
 /// w = -(step/n) sum_i p_i,     p_j <- f_j'(w) + (l2 - 1/step) w
 /// ```
 ///
-/// The step is `1/(alpha l2)` with the thesis's `alpha = 2` by default, for `n l2 >= 2 L`; else scale it by `n l2 / (2 L)`.
-/// Memory `n d` numbers, of the state too: keep its point alone where that is all you need. A step is O(d). The first pass
-/// puts every term at the start.
+/// The default step is `1/(alpha l2)` with `alpha = 2` as in the thesis, which is proved for `n l2 >= 2 L`. For
+/// smaller `l2`, multiply it by `n l2 / (2 L)`. The memory is `n d` numbers. The returned state contains the table
+/// too, so keep only its point if you do not need a warm start. A step costs O(d). In the first pass, the stored
+/// point of every term is the starting point.
 ///
 /// # Errors
-/// [`Error::Refused`] for `l2 = 0` without a constant step, or too little memory; as [`saga`](super::saga) else.
+/// [`Error::Refused`] for `l2 = 0` without a constant step, or too little memory; otherwise as [`saga`](super::saga).
 pub fn finito<'p, 't, T: FiniteSum, O: Observer<GeneralFinito<'p, 't, T>>>(
     sum: &'p Sum<'t, T, Zero>,
     settings: &SumSettings,
@@ -93,7 +94,7 @@ impl<T: FiniteSum> GeneralFinito<'_, '_, T> {
         &self.w
     }
 
-    /// Takes the table of a former run, if it was made for this step and `l2`.
+    /// Uses the table of a former run, if it was made for this step and `l2`.
     fn take(&mut self, table: Vec<f64>, made_for: Option<(f64, f64)>) {
         let fits = made_for == Some((self.inverse_step, self.sum.l2))
             && table.len() == self.table.len()
@@ -112,7 +113,7 @@ impl<T: FiniteSum> GeneralFinito<'_, '_, T> {
         SumState { finito, ..SumState::new(self.w, self.table) }.visited(&self.visits)
     }
 
-    /// The total from the table, without the rounding of many small updates.
+    /// Recomputes the sum of the table, to remove the rounding errors of many small updates.
     fn refresh(&mut self) {
         self.total.fill(0.0);
         for p in self.table.chunks_exact(self.w.len()) {
@@ -120,7 +121,7 @@ impl<T: FiniteSum> GeneralFinito<'_, '_, T> {
         }
     }
 
-    /// `p_j <- f_j'(w) + (l2 - 1/step) w`, and the total with it.
+    /// Sets `p_j <- f_j'(w) + (l2 - 1/step) w`, and updates the sum of the table.
     fn renew(&mut self, j: usize) {
         let d = self.w.len();
         let support = self.sum.support(j);

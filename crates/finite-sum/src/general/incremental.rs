@@ -1,4 +1,4 @@
-//! SAGA and SVRG with vectors for gradients.
+//! SAGA and SVRG for general sums, whose gradients are vectors.
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::random::Visits;
@@ -10,57 +10,58 @@ use crate::Error;
 use crate::methods::incremental::{round_length, saga_step};
 use crate::methods::lag::{Composite, Lagged, Powers};
 
-/// Passes between two computations of the average from the table.
+/// Number of passes between two recomputations of the average from the table.
 const REFRESH: usize = 10;
 
-/// Where the reference of the correction `delta = f_j'(x) - reference` comes from.
+/// The source of the reference gradient in the correction `delta = f_j'(x) - reference`.
 #[derive(Debug, Clone)]
 enum Reference {
-    /// The table: SAGA.
+    /// The table of gradients, for SAGA.
     Table,
-    /// The gradient at a snapshot, renewed after so many steps.
+    /// The gradient at a snapshot, which is renewed after `inner` steps, for SVRG.
     Snapshot { point: Vec<f64>, inner: usize, since: usize },
 }
 
-/// SAGA or SVRG on a general sum: what an observer of them sees.
+/// SAGA or SVRG on a general sum, as an observer receives it.
 pub struct Incremental<'p, 't, T: FiniteSum, R> {
     sum: &'p Sum<'t, T, R>,
-    /// Up to date after [`flush`](Incremental::flush) only.
+    /// The point. All its coordinates are up to date only after [`flush`](Incremental::flush).
     x: Vec<f64>,
     /// The point that was certified last.
     certified: Vec<f64>,
     reference: Reference,
     table: Vec<f64>,
     offsets: Vec<usize>,
-    /// Of the table, or the gradient at the snapshot.
+    /// The average of the table, or the gradient at the snapshot.
     average: Vec<f64>,
     step: f64,
     powers: Powers,
-    /// Steps done by a coordinate, out of `now` since the last flush.
+    /// The number of steps that each coordinate has received, out of `now` since the last flush.
     done: Vec<u32>,
     now: u32,
     visits: Visits,
-    /// The table has to be filled first.
+    /// Whether the table still has to be filled.
     fill: bool,
-    /// Since the average was computed from the table.
+    /// Number of steps since the average was computed from the table.
     steps: usize,
     scratch: T::Scratch,
     fresh: Vec<f64>,
     old: Vec<f64>,
     best: Option<Vec<f64>>,
-    /// Whether the best point was restored, which the rest does not belong to.
+    /// Whether the point was replaced by the best one, so that it does not match the other fields.
     restored: bool,
     evaluations: u64,
 }
 
-/// SAGA on a general sum (Defazio's thesis, algorithm 4.1): [`saga`](crate::methods::saga()) with a vector a term.
+/// SAGA on a general sum (A. Defazio, PhD thesis 2014, algorithm 4.1). It is the method
+/// [`saga`](crate::methods::saga()), with one stored vector per term.
 ///
-/// The first pass fills the table. A step is O(length of the support), O(d) under a regulariser that ties coordinates
-/// together.
+/// The first pass fills the table. The cost of a step is O(length of the support), or O(d) under a regulariser that
+/// is not separable.
 ///
 /// # Errors
-/// [`Error::Refused`] for a table beyond the memory, before anything is allocated, weighted draws, or a `theory` that needs l2
-/// where there is none; [`Error::Invalid`] for a start of another shape or settings out of range.
+/// [`Error::Refused`] if the table needs more than `max_memory` (before anything is allocated), for weighted draws,
+/// or for a `theory` that needs `l2 > 0`; [`Error::Invalid`] for a start of another shape or settings out of range.
 pub fn saga<'p, 't, T: FiniteSum, R: Composite, O: Observer<Incremental<'p, 't, T, R>>>(
     sum: &'p Sum<'t, T, R>,
     settings: &SumSettings,
@@ -88,11 +89,11 @@ pub fn saga<'p, 't, T: FiniteSum, R: Composite, O: Observer<Incremental<'p, 't, 
     Ok(Solution { state: method.into_state(), report })
 }
 
-/// SVRG on a general sum (Defazio's thesis, algorithm 2.3), with the last inner point as the next snapshot: no table,
-/// but two term gradients a step, and a full gradient every `inner n` steps.
+/// SVRG on a general sum (A. Defazio, PhD thesis 2014, algorithm 2.3). The last inner point is the next snapshot. It
+/// needs no table, but two term gradients per step, and a full gradient every `inner n` steps.
 ///
 /// # Errors
-/// As [`saga`], without the memory; [`Error::Refused`] for no `inner` without l2.
+/// As [`saga`], except for the memory limit; [`Error::Refused`] for `inner: None` without l2.
 pub fn svrg<'p, 't, T: FiniteSum, R: Composite, O: Observer<Incremental<'p, 't, T, R>>>(
     sum: &'p Sum<'t, T, R>,
     settings: &SumSettings,
@@ -170,7 +171,7 @@ impl<'p, 't, T: FiniteSum, R: Composite> Incremental<'p, 't, T, R> {
         &self.certified
     }
 
-    /// The state to return, at the point that was certified last.
+    /// The state to return. Its point is the one that was certified last.
     fn into_state(mut self) -> SumState {
         // What is not filled yet, or belongs to another point, is computed anew.
         if self.fill || self.restored {
@@ -201,7 +202,8 @@ impl<'p, 't, T: FiniteSum, R: Composite> Incremental<'p, 't, T, R> {
         self.average_table();
     }
 
-    /// The average of a table without the rounding of many small updates, after so many steps.
+    /// Recomputes the average from the table every [`REFRESH`] passes, to remove rounding errors of many small
+    /// updates.
     fn refresh_average(&mut self) {
         if let Reference::Table = self.reference {
             self.steps += 1;
@@ -274,7 +276,7 @@ impl<'p, 't, T: FiniteSum, R: Composite> Incremental<'p, 't, T, R> {
         }
     }
 
-    /// Writes the point to certify, with all coordinates caught up with. Changes nothing else. O(d).
+    /// Writes the point to certify, with all coordinates up to date. It changes nothing else. O(d).
     fn write_point(&mut self) {
         self.certified.copy_from_slice(&self.x);
         let Some(regulariser) = self.sum.regulariser.coordinates() else { return };
@@ -286,7 +288,7 @@ impl<'p, 't, T: FiniteSum, R: Composite> Incremental<'p, 't, T, R> {
         }
     }
 
-    /// Catches up with every coordinate. O(d).
+    /// Applies all delayed steps, so that every coordinate is up to date. O(d).
     fn flush(&mut self) {
         let Some(regulariser) = self.sum.regulariser.coordinates() else { return };
         for (c, done) in self.done.iter_mut().enumerate() {
@@ -300,7 +302,7 @@ impl<'p, 't, T: FiniteSum, R: Composite> Incremental<'p, 't, T, R> {
         self.now = 0;
     }
 
-    /// A snapshot and its gradient, if it is time for one. One pass.
+    /// Takes a snapshot with its gradient, if enough steps have been made. One pass.
     fn renew_snapshot(&mut self) {
         if let Reference::Snapshot { since, inner, .. } = self.reference
             && since >= inner

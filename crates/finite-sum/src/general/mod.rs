@@ -1,25 +1,26 @@
-//! Sums of terms of any form: `F(x) = (1/n) sum_i f_i(x) + (l2/2) ||x||^2 + h(x)`.
+//! Sums of general terms: `F(x) = (1/n) sum_i f_i(x) + (l2/2) ||x||^2 + h(x)`.
 //!
-//! Where a term is no function of one margin (a sequence of a conditional random field, a matrix factor, a small
-//! network with a convex head), its gradient is a vector, and a table of old gradients is a table of vectors.
-//! Implement [`FiniteSum`], wrap it in a [`Sum`], and call a method:
+//! This module is for terms that are not functions of one margin `a_i.x`, for instance the sequences of a conditional
+//! random field, or the entries of a matrix factorisation. The gradient of such a term is a vector, and a table of
+//! old gradients is a table of vectors. Implement [`FiniteSum`] for the terms, make a [`Sum`] of them, and call a
+//! method:
 //!
 //! | method | memory | per step | when |
 //! |---|---|---|---|
-//! | [`saga`] | a gradient a term | one gradient | the default |
+//! | [`saga`] | one gradient per term | one gradient | the default |
 //! | [`svrg`] | 2 vectors | two gradients, and a full one now and then | the table does not fit |
 //! | [`finito`] | `n d` numbers | one gradient, O(d) | `n l2 >= 2 L`, dense gradients |
 //! | [`sdca`] | as `saga` | one proximal step | terms that have one; no step size |
 //! | [`auto`] | within the limit | | chooses between `finito`, `saga` and `svrg`, and says why |
 //!
-//! Terms whose gradients live on few coordinates say so by [`FiniteSum::support`]: `saga`, `svrg` and `sdca` then store and
-//! touch no others, with the lagged updates of [`lag`](crate::methods::lag).
+//! If the gradient of a term is 0 outside of a few coordinates, implement [`FiniteSum::support`]. Then `saga`, `svrg`
+//! and `sdca` store and update only these coordinates; [`lag`](crate::methods::lag) explains how.
 //!
-//! All of them return a [`SumState`], a warm start.
+//! All methods return a [`SumState`], which can be the start of another run.
 //!
-//! Certificates: with `l2 > 0` and no regulariser, strong convexity turns the gradient into a gap,
-//! `F* >= F(x) - ||F'(x)||^2 / (2 l2)`; else the norm of the gradient mapping at the step `1/L`. One full gradient, on
-//! all cores.
+//! Certificates: with `l2 > 0` and no regulariser, strong convexity implies the lower bound `F* >= F(x) - ||F'(x)||^2
+//! / (2 l2)`, and so a gap. In other cases the certificate is the norm of the gradient mapping at the step `1/L`. A
+//! certificate costs one full gradient, which is computed on all cores.
 
 mod auto;
 mod finito;
@@ -46,8 +47,8 @@ use crate::settings::settings;
 
 /// Differentiable, convex terms `f_1, ..., f_n` of a vector.
 ///
-/// A method that asks for term `i` guarantees that `x` is up to date on the term's support only: a term must not
-/// read other coordinates.
+/// A method that evaluates term `i` guarantees only that the coordinates in the term's support are up to date. A term
+/// must not read other coordinates.
 ///
 /// ```
 /// use fenchel_finite_sum::general::{self, FiniteSum, Sum, SumSettings};
@@ -89,7 +90,7 @@ use crate::settings::settings;
 /// # Ok::<(), fenchel_finite_sum::Error>(())
 /// ```
 pub trait FiniteSum: Sync {
-    /// Working memory of an evaluation; one a thread, made by the methods.
+    /// Working memory of an evaluation. The methods make one per thread.
     type Scratch: Send;
 
     /// Makes working memory.
@@ -101,13 +102,14 @@ pub trait FiniteSum: Sync {
     /// `d`, the number of variables, at least 1.
     fn dimension(&self) -> usize;
 
-    /// The coordinates that term `i` depends on, without repeats and below `d`; `None` for all. The same at every call.
+    /// The coordinates that term `i` depends on, without repetitions and each below `d`. `None` stands for all
+    /// coordinates. Every call must return the same.
     fn support(&self, _i: usize) -> Option<&[u32]> {
         None
     }
 
-    /// `f_i(x)`, with its gradient written to `gradient`: entry `k` is the derivative in the `k`-th coordinate of the
-    /// support. All entries are to be written; what they hold before is of no meaning.
+    /// Returns `f_i(x)`, and writes its gradient to `gradient`: entry `k` is the derivative with respect to the
+    /// `k`-th coordinate of the support. All entries must be written. Their previous contents have no meaning.
     fn gradient(
         &self,
         i: usize,
@@ -119,8 +121,9 @@ pub trait FiniteSum: Sync {
     /// `L_i`, a Lipschitz constant of the gradient of `f_i`.
     fn smoothness(&self, i: usize) -> f64;
 
-    /// Replaces `point`, which holds the coordinates of the term's support, by `argmin_x f_i(x) + ||x - point||^2 / (2 step)`,
-    /// and returns `f_i` there. `None`, for all terms, where that is not known. Only [`sdca`] asks.
+    /// Replaces `point`, which contains the coordinates of the term's support, by `argmin_x f_i(x) + ||x - point||^2
+    /// / (2 step)`, and returns `f_i` at the new point. It returns `None` if this proximal step is not known, and
+    /// then for all terms. Only [`sdca`] calls it.
     fn prox_term(
         &self,
         _i: usize,
@@ -139,7 +142,7 @@ pub struct Sum<'t, T, R> {
     regulariser: R,
     l2: f64,
     smoothness: f64,
-    /// Total length of the gradients, each on its support.
+    /// The sum of the lengths of all gradients, each on its support.
     stored: usize,
     longest: usize,
 }
@@ -147,14 +150,15 @@ pub struct Sum<'t, T, R> {
 settings! {
     /// Settings of the methods for general sums.
     pub struct SumSettings {
-        /// Step size. `Theory` is as `theory` says for `saga`, `1/(4L)` for `svrg`, and `1/(2 l2)` for `finito`,
-        /// to be scaled down where `n l2 < 2 L`.
+        /// Step size. `Theory` is the step that `theory` names for `saga`, `1/(4L)` for `svrg`, and `1/(2 l2)` for
+        /// `finito`. For `finito` it has to be reduced if `n l2 < 2 L`.
         step: StepSize = StepSize::Theory,
         /// Which step of the theory `saga` takes: `1/(3L)`, or one of the two that need `l2 > 0`.
         theory: SagaTheory = SagaTheory::Adaptive,
-        /// Steps of `svrg` between two snapshots, in multiples of the number of terms; `None` for `(1 - step l2)^m = 1/2`.
+        /// Number of steps of `svrg` between two snapshots, as a multiple of the number of terms. With `None` the
+        /// number `m` solves `(1 - step l2)^m = 1/2`.
         inner: Option<f64> = Some(2.0),
-        /// Visiting order; `Permuted` is quicker for `finito` and `sdca`.
+        /// Visiting order. `Permuted` is faster for `finito` and `sdca`.
         order: Order = Order::Uniform,
         /// Largest size of the table, in bytes.
         max_memory: Option<u64> = MAX_MEMORY,
@@ -165,17 +169,18 @@ settings! {
     }
 }
 
-/// Full gradients are added up in at most so many blocks, each with a vector of its own.
+/// The largest number of blocks for a full gradient. Each block adds up a vector of its own.
 const MAX_BLOCKS: usize = 8;
-/// Fewer numbers than this are not worth a second thread.
+/// The least amount of work, in numbers, for which a second thread is used.
 const NUMBERS_PER_BLOCK: usize = 1 << 14;
 
 impl<'t, T: FiniteSum, R: Regulariser> Sum<'t, T, R> {
     /// Checks the terms and the penalties. O(n).
     ///
     /// # Errors
-    /// [`Invalid::Empty`] for no terms or variables; [`Invalid::Layout`] for a support beyond them;
-    /// [`Invalid::Parameter`] for a smoothness that is not a finite number `>= 0`, or penalties out of range.
+    /// [`Invalid::Empty`] if there are no terms or variables; [`Invalid::Layout`] if a support contains a coordinate
+    /// that does not exist; [`Invalid::Parameter`] for a smoothness that is not a finite number `>= 0`, or penalties
+    /// out of range.
     pub fn new(terms: &'t T, regulariser: R, l2: f64) -> Result<Self, Error> {
         let (n, d) = (terms.terms(), terms.dimension());
         if n == 0 {
@@ -227,8 +232,8 @@ impl<'t, T: FiniteSum, R: Regulariser> Sum<'t, T, R> {
         self.smoothness + self.l2
     }
 
-    /// The mean of the terms at `x`, with its gradient written to `gradient`; without l2 and regulariser. One pass, on
-    /// all cores, in a fixed order of additions.
+    /// Returns the mean of the terms at `x`, and writes its gradient to `gradient`, both without l2 and regulariser.
+    /// It costs one pass on all cores. The order of additions is fixed.
     ///
     /// # Panics
     /// If a slice has another length than the variables.
@@ -269,7 +274,7 @@ impl<'t, T: FiniteSum, R: Regulariser> Sum<'t, T, R> {
         total / n as f64
     }
 
-    /// What can be proved at a point: see the [module](self). One pass.
+    /// Computes a certificate at a point; see the [module](self). One pass.
     ///
     /// # Errors
     /// [`Invalid`] for a point of the wrong length or with non-finite entries.
@@ -333,7 +338,7 @@ impl Support<'_> {
     }
 }
 
-/// Refuses a table before it is allocated.
+/// Refuses a table that needs more than the allowed memory, before it is allocated.
 fn check_memory(
     method: &'static str,
     numbers: u64,

@@ -1,4 +1,4 @@
-//! SDCA by proximal steps on single terms.
+//! SDCA for general sums, by proximal steps on single terms.
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::Refusal;
@@ -12,17 +12,17 @@ use crate::Error;
 
 const NAME: &str = "general sdca";
 
-/// Passes between two computations of the point from the table.
+/// Number of passes between two recomputations of the point from the table.
 const REFRESH: usize = 10;
 
-/// SDCA on a general sum: what an observer of [`sdca`] sees.
+/// SDCA on a general sum, as an observer of [`sdca`] receives it.
 pub struct GeneralSdca<'p, 't, T: FiniteSum> {
     sum: &'p Sum<'t, T, Zero>,
     x: Vec<f64>,
-    /// `g_i = f_i'(phi_i)` on the supports, one after the other; `x = -lambda sum_i g_i`.
+    /// The gradients `g_i = f_i'(phi_i)` on the supports, one after the other. The point is `x = -lambda sum_i g_i`.
     table: Vec<f64>,
     offsets: Vec<usize>,
-    /// `f_i*(g_i)`; infinite before the first visit.
+    /// `f_i*(g_i)`, which is infinite before the first visit of term `i`.
     conjugates: Vec<f64>,
     /// `1/(mu n)`
     lambda: f64,
@@ -37,19 +37,21 @@ pub struct GeneralSdca<'p, 't, T: FiniteSum> {
 /// Point, table and conjugates.
 type Best = (Vec<f64>, Vec<f64>, Vec<f64>);
 
-/// SDCA on a general sum, in its primal form (Defazio's thesis, algorithm 3.2): for terms whose proximal step is known
-/// ([`FiniteSum::prox_term`]). Permuted order is quicker than the default.
+/// SDCA (stochastic dual coordinate ascent) on a general sum, in its primal form (A. Defazio, PhD thesis 2014,
+/// algorithm 3.2). It needs terms whose proximal step is known ([`FiniteSum::prox_term`]). The permuted order is
+/// faster than the default.
 ///
 /// ```text
 /// z = x + lambda g_j,   x <- argmin f_j + ||. - z||^2 / (2 lambda),   g_j <- (z - x) / lambda,   lambda = 1/(l2 n)
 /// ```
 ///
-/// No step size, and a certificate of its own: with `f_i*(g_i) = g_i.phi_i - f_i(phi_i)` the dual value bounds the optimum
-/// from below as soon as every term has been visited. It is the `B` of Prox-Finito (algorithm 3.3), which is the same
-/// method once the l2 term is folded into the terms. A step is a proximal step, and O(support of the term) besides;
-/// memory as [`saga`](super::saga). For terms of one margin use [`sdca`](crate::methods::sdca()), which stores a number a term.
+/// The method has no step size. It has a certificate of its own: with `f_i*(g_i) = g_i.phi_i - f_i(phi_i)`, the dual
+/// value is a lower bound of the optimum as soon as every term has been visited. This bound is the `B` of Prox-Finito
+/// (algorithm 3.3 of the thesis), which is the same method if the l2 term is made a part of each term. A step costs a
+/// proximal step and O(support of the term). The memory is that of [`saga`](super::saga). For terms of one margin use
+/// [`sdca`](crate::methods::sdca()), which stores one number per term.
 ///
-/// A warm start without a table starts from zeros: dual variables, not points, are what SDCA goes on from.
+/// A warm start without a table begins at zero, because SDCA continues from dual variables and not from points.
 ///
 /// # Errors
 /// [`Error::Refused`] for `l2 = 0`, terms without a proximal step, weighted draws, or too little memory;
@@ -165,7 +167,7 @@ impl<T: FiniteSum> Iterative for GeneralSdca<'_, '_, T> {
         count as f64 / n as f64
     }
 
-    /// The better of the dual value and the bound by strong convexity.
+    /// The better of two lower bounds: the dual value, and the bound that strong convexity implies.
     fn certify(&mut self) -> Certificate {
         let certificate = self.sum.certificate(&self.x);
         let Some(objective) = certificate.objective() else { return certificate };

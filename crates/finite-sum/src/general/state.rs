@@ -1,12 +1,14 @@
-//! What the methods for general sums return: a point, a table, and where the visits stand.
+//! The state that the methods for general sums return: a point, a table, and the position in the visiting order.
 
 use fenchel_optim::random::{Place, Visits};
 use serde::{Deserialize, Serialize};
 
-/// The state of the methods for general sums: the point, and for [`saga`](super::saga()) and [`sdca`](super::sdca()) the last gradient of every term on its support, one after the
-/// other; for [`finito`](super::finito()) its own table.
+/// The state of the methods for general sums. It contains the point and a table. For [`saga`](super::saga()) and
+/// [`sdca`](super::sdca()) the table has the last gradient of every term on its support, one after the other.
+/// [`finito`](super::finito()) has its own kind of table.
 ///
-/// A warm start on this sum or one like it, as is a state made [`from`](From) a point. The visits go on from where they stood.
+/// It can be the start of another run on the same sum or a similar one. The visiting order then continues. A start
+/// can also be made [`from`](From) a point.
 ///
 /// ```
 /// use fenchel_finite_sum::general::SumState;
@@ -18,15 +20,16 @@ use serde::{Deserialize, Serialize};
 pub struct SumState {
     /// The point.
     pub point: Vec<f64>,
-    /// The gradients; empty for a method without, and to have them computed at the point.
+    /// The gradients. It is empty for a method without a table. If it is empty in a start, the gradients are computed
+    /// at the point.
     pub table: Vec<f64>,
-    /// Inverse step and `l2` that the table of Finito belongs to: it holds no gradients.
+    /// The inverse step and `l2` for which the table of Finito was made. Such a table does not contain gradients.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) finito: Option<(f64, f64)>,
-    /// Steps of SGD, on which their size depends.
+    /// Number of steps of SGD, on which the step size depends.
     #[serde(default)]
     pub(super) steps: u64,
-    /// Where the visits stand; absent in a state made by hand.
+    /// The position in the visiting order. It is absent in a state that was made by hand.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) place: Option<Place>,
 }
@@ -37,17 +40,17 @@ impl SumState {
         SumState { point, table, finito: None, steps: 0, place: None }
     }
 
-    /// The same state, with the visits where they stand.
+    /// The same state, with the current position in the visiting order.
     pub(super) fn visited(self, visits: &Visits) -> Self {
         SumState { place: Some(visits.place()), ..self }
     }
 
-    /// Lets the visits go on; what another order or seed has left begins anew.
+    /// Continues the visiting order. If order or seed have changed, it begins anew.
     pub(super) fn resume(&mut self, visits: &mut Visits) {
         let _ = self.place.take().is_some_and(|place| visits.go_to(&place));
     }
 
-    /// The table, unless it is one of Finito.
+    /// Returns the table, unless it was made by Finito.
     pub(super) fn gradients(&mut self) -> Vec<f64> {
         if self.finito.is_some() {
             self.table.clear();

@@ -1,15 +1,16 @@
-//! A loss of your own, as a closure.
+//! Losses given by a closure.
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::Loss;
 
-/// A convex, differentiable loss that is given by a closure `(t, y) -> (phi(t; y), phi'(t; y))` and a bound on
-/// its curvature, the Lipschitz constant of `phi'`.
+/// A convex, differentiable loss. It is given by a closure `(t, y) -> (phi(t; y), phi'(t; y))` and a bound on its
+/// curvature, which is a Lipschitz constant of `phi'`.
 ///
-/// For the primal methods: [`saga`](crate::methods::saga()), [`svrg`](crate::methods::svrg()), [`sag`](crate::methods::sag()),
-/// [`finito`](crate::methods::finito()), [`fista`](crate::methods::fista()), [`lbfgs`](crate::methods::lbfgs()). The conjugate is not known, so
-/// that dual methods refuse it, and certificates are gaps only where strong convexity alone gives them; else they
-/// are norms of the gradient mapping. Any finite target is accepted.
+/// Primal methods accept it: [`saga`](crate::methods::saga()), [`svrg`](crate::methods::svrg()),
+/// [`sag`](crate::methods::sag()), [`finito`](crate::methods::finito()), [`fista`](crate::methods::fista()),
+/// [`lbfgs`](crate::methods::lbfgs()). Dual methods refuse it, because its conjugate is not known. The certificate is
+/// a gap only if strong convexity alone implies one. Otherwise it is the norm of the gradient mapping. Every finite
+/// target is accepted.
 ///
 /// ```
 /// use fenchel_finite_sum::loss::Custom;
@@ -37,7 +38,7 @@ pub struct Custom<F> {
 }
 
 impl<F: Fn(f64, f64) -> (f64, f64) + Sync> Custom<F> {
-    /// A loss from its curvature bound and the closure. The bound is checked by the problem.
+    /// Makes a loss from the bound on its curvature and the closure. `Problem::new` checks the bound.
     pub fn new(curvature: f64, value_derivative: F) -> Self {
         Custom { curvature, value_derivative }
     }
@@ -57,7 +58,7 @@ impl<F: Fn(f64, f64) -> (f64, f64) + Sync> Loss for Custom<F> {
         (self.value_derivative)(t, y).1
     }
 
-    /// The bound: all that is known.
+    /// The bound, since the exact curvature is not known.
     #[inline]
     fn second(&self, _: f64, _: f64) -> f64 {
         self.curvature
@@ -72,12 +73,12 @@ impl<F: Fn(f64, f64) -> (f64, f64) + Sync> Loss for Custom<F> {
         false
     }
 
-    /// Not known: `+inf`, which as part of a dual value proves nothing.
+    /// The conjugate is not known. The value `+inf` makes every dual bound trivial.
     fn conjugate(&self, _: f64, _: f64) -> f64 {
         f64::INFINITY
     }
 
-    /// From the definition, by bisection: `u - phi'(m - q u)` increases in `u`.
+    /// Solves the defining equation by bisection. The function `u - phi'(m - q u)` increases in `u`.
     fn dual_step(&self, m: f64, q: f64, y: f64, guess: f64) -> f64 {
         if q == 0.0 {
             return self.derivative(m, y);

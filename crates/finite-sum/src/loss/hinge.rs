@@ -5,7 +5,7 @@ use fenchel_optim::Loss;
 
 use super::{DOMAIN_SLACK, check_sign, onto_domain};
 
-/// `max(0, 1 - yt)` with `y` in {-1, +1}: not smooth, for dual methods only.
+/// `max(0, 1 - yt)` with `y` in {-1, +1}. It is not smooth, so that only dual methods accept it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Hinge;
 
@@ -107,11 +107,11 @@ impl Loss for SquaredHinge {
     }
 }
 
-/// The hinge with its kink rounded over a width `g`, for `y` in {-1, +1}: with `e = 1 - yt`, 0 where
-/// `e <= 0`, `e^2 / (2g)` where `e <= g`, and `e - g/2` beyond.
+/// The hinge with its kink smoothed over a width `g`, for `y` in {-1, +1}. With `e = 1 - yt`, it is 0 for `e <= 0`,
+/// `e^2 / (2g)` for `0 <= e <= g`, and `e - g/2` for `e >= g`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SmoothedHinge {
-    /// `g > 0`. The loss lies below the plain hinge, by `g/2` at most.
+    /// The width `g > 0`. The loss is below the plain hinge by at most `g/2`.
     pub width: f64,
 }
 

@@ -5,13 +5,13 @@ use fenchel_optim::Loss;
 
 use super::{check_real, onto_domain};
 
-/// With `r = t - y`: `r^2 / 2` where `|r| <= delta`, and the tangents `delta |r| - delta^2 / 2` beyond, so
-/// that no residual pulls with more than `delta`.
+/// With the residual `r = t - y` it is `r^2 / 2` for `|r| <= delta`, and the tangent `delta |r| - delta^2 / 2` for
+/// larger residuals. So the derivative is at most `delta` in absolute value.
 ///
 /// P. J. Huber, "Robust estimation of a location parameter", Annals of Mathematical Statistics 35 (1964).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Huber {
-    /// The residual from which on the loss is linear, `> 0`.
+    /// The absolute residual above which the loss is linear, `> 0`.
     pub delta: f64,
 }
 

@@ -45,12 +45,12 @@ impl Loss for Logistic {
         xlogx(p) + xlogx(1.0 - p)
     }
 
-    /// Newton's method on the log-odds `w` of `p = -y u = sigmoid(w)`, which keeps the relative accuracy
-    /// of a tiny `p`: the equation is `G(w) = w + y m + q sigmoid(w) = 0`.
+    /// Newton's method for the log-odds `w` of `p = -y u = sigmoid(w)`. This keeps the relative accuracy of a tiny
+    /// `p`. The equation is `G(w) = w + y m + q sigmoid(w) = 0`.
     ///
-    /// `G` is increasing, convex on `w < 0` and concave on `w > 0`, and `G(0)` tells on which side the
-    /// root lies. On that side Newton's iteration converges from any point: the first step lands between
-    /// the root and 0 (or beyond 0, where it is cut off), the rest is monotone. So it needs no bracket.
+    /// `G` is increasing, convex for `w < 0` and concave for `w > 0`. The sign of `G(0)` determines the side of 0 on
+    /// which the root lies. On that side Newton's iteration converges from any point. The first step ends between the
+    /// root and 0, or beyond 0, where it is replaced by 0. The further steps are monotone. So no bracket is needed.
     #[inline]
     fn dual_step(&self, m: f64, q: f64, y: f64, guess: f64) -> f64 {
         let z = y * m;
@@ -139,7 +139,7 @@ impl Loss for Logistic {
     }
 }
 
-/// `x_i <- f(x_i, y_i)`, in vector instructions where `f` has no branch.
+/// Sets `x_i <- f(x_i, y_i)`. The loop vectorises if `f` has no branch.
 fn batch<F: Fn(f64, f64) -> f64>(x: &mut [f64], targets: &[f64], f: F) {
     lanes::run(Batch { x, targets, f });
 }
@@ -163,16 +163,17 @@ impl<F: Fn(f64, f64) -> f64> lanes::Kernel for Batch<'_, F> {
     }
 }
 
-/// `t_i <- phi'(t_i)`, and the sum of the values with a logarithm for every 32 of them: the logarithm of a product.
+/// Sets `t_i <- phi'(t_i)`, and adds up the losses. One logarithm of a product replaces the logarithms of 32 losses.
 struct DerivativesAndSum<'a> {
     margins: &'a mut [f64],
     targets: &'a [f64],
 }
 
 const WIDTH: usize = 8;
-/// Factors, in [1, 2], of a product: it is rounded as often.
+/// The number of factors of a product. Each factor is in [1, 2] and is rounded once.
 const FACTORS: usize = 32;
-/// Values below this, on average, have a logarithm each: rounding a factor to 1e-16 would be felt.
+/// If the mean loss is below this, each loss gets a logarithm of its own, because the rounding of a factor (1e-16)
+/// would matter.
 const SMALL: f64 = 0.01;
 
 impl lanes::Kernel for DerivativesAndSum<'_> {
@@ -192,7 +193,7 @@ impl lanes::Kernel for DerivativesAndSum<'_> {
     }
 }
 
-/// At most 256 rows, a product a lane.
+/// Adds at most 256 losses, with one product per vector lane.
 #[inline(always)]
 fn piece(t: &mut [f64], y: &[f64]) -> f64 {
     let (t, last_t) = t.as_chunks_mut::<WIDTH>();
@@ -222,13 +223,13 @@ fn piece(t: &mut [f64], y: &[f64]) -> f64 {
     log + lanes::sum(&sum.positive)
 }
 
-/// `prod (1 + e_i)` and `sum max(-y_i t_i, 0)`, a lane each.
+/// `prod (1 + e_i)` and `sum max(-y_i t_i, 0)`, one of each per vector lane.
 struct Sum {
     products: [f64; WIDTH],
     positive: [f64; WIDTH],
 }
 
-/// Eight terms, where `log(1 + exp(-y t)) = max(-y t, 0) + log(1 + e)` with `e = exp(-|t|)`. Returns the `e`.
+/// Adds eight terms, by `log(1 + exp(-y t)) = max(-y t, 0) + log(1 + e)` with `e = exp(-|t|)`. Returns the `e`.
 #[inline(always)]
 fn eight(t: &mut [f64; WIDTH], y: &[f64; WIDTH], sum: &mut Sum) -> [f64; WIDTH] {
     let mut e = [0.0; WIDTH];

@@ -1,7 +1,9 @@
 //! Losses of linear models, one file each.
 //!
-//! `phi(t; y)` of the margin `t = a.x`; the trait [`Loss`](fenchel_optim::Loss) and its symbols are
-//! documented in `fenchel-optim`. `p = -y u` is the dual variable of the classification losses.
+//! A loss `phi(t; y)` is a function of the margin `t = a.x`, where `a` is a row of the design and `y` its target.
+//! `gamma` is the Lipschitz constant of `phi'`, and `phi*` the conjugate, a function of the dual variable `u`. The
+//! trait [`Loss`](fenchel_optim::Loss) is documented in `fenchel-optim`. For the classification losses, `p` stands
+//! for `-y u`.
 //!
 //! | loss | `phi(t; y)` | `gamma` | `phi*(u; y)` | targets |
 //! |---|---|---|---|---|
@@ -17,8 +19,9 @@
 //! | [`Poisson`] | `e^t - y t` | none | `v log v - v`, `v = u + y >= 0` | `>= 0` |
 //! | [`Custom`] | a closure | given | not known | real |
 //!
-//! Here `r = t - y` and `g` is the width. A loss without `gamma` is for [`sdca`](crate::methods::sdca()), whose exact
-//! steps need none; that of Poisson is also for [`newton`](crate::methods::newton()).
+//! Here `r = t - y`, and `g` is the width of the smoothed hinge. A loss without `gamma` needs
+//! [`sdca`](crate::methods::sdca()), whose exact steps do not use it. The Poisson loss is also accepted by
+//! [`newton`](crate::methods::newton()).
 
 mod custom;
 mod hinge;
@@ -38,17 +41,17 @@ pub use squared::Squared;
 
 use fenchel_linalg::Invalid;
 
-/// Slack of the closed domain of a conjugate: rounding may carry a dual variable this far out.
+/// Tolerance at the ends of the domain of a conjugate, because of rounding.
 const DOMAIN_SLACK: f64 = 1e-12;
 
-/// A dual variable moved into `[low, high]`; `None` if it is out by more than the slack, or NaN.
+/// Projects a dual variable on `[low, high]`. Returns `None` if it is outside by more than the tolerance, or NaN.
 #[inline]
 fn onto_domain(u: f64, low: f64, high: f64) -> Option<f64> {
     let slack = |end: f64| DOMAIN_SLACK * end.abs().max(1.0);
     (low - slack(low)..=high + slack(high)).contains(&u).then(|| u.clamp(low, high))
 }
 
-/// The targets of a regression loss.
+/// Checks a target of a regression loss.
 fn check_real(row: usize, y: f64) -> Result<(), Invalid> {
     if y.is_finite() {
         Ok(())
@@ -57,7 +60,7 @@ fn check_real(row: usize, y: f64) -> Result<(), Invalid> {
     }
 }
 
-/// The targets of a binary margin loss.
+/// Checks a target of a binary classification loss.
 fn check_sign(row: usize, y: f64) -> Result<(), Invalid> {
     if y == 1.0 || y == -1.0 {
         Ok(())

@@ -1,4 +1,4 @@
-//! Piecewise linear losses of regression: not smooth, for dual methods only.
+//! Piecewise linear losses of regression. They are not smooth, so that only dual methods accept them.
 
 use fenchel_linalg::Invalid;
 use fenchel_optim::Loss;
@@ -47,18 +47,18 @@ impl Loss for Absolute {
     }
 }
 
-/// `tau (y - t)` where `t < y`, `(1 - tau) (t - y)` where `t > y`: its minimiser over constants is the
-/// `tau`-quantile of the targets.
+/// The quantile (pinball) loss: `tau (y - t)` for `t < y`, and `(1 - tau) (t - y)` for `t > y`. The constant `t` that
+/// minimises its sum is the `tau`-quantile of the targets.
 ///
 /// R. Koenker and G. Bassett, "Regression quantiles", Econometrica 46 (1978).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Quantile {
-    /// The level, `0 < tau < 1`; 1/2 is half the absolute loss.
+    /// The level, `0 < tau < 1`. With 1/2 it is half of the absolute loss.
     pub tau: f64,
 }
 
 impl Quantile {
-    /// The two slopes, which are the ends of the domain of the conjugate.
+    /// The two slopes. They are also the ends of the domain of the conjugate.
     #[inline]
     fn slopes(&self) -> (f64, f64) {
         (-self.tau, 1.0 - self.tau)
@@ -115,10 +115,10 @@ impl Loss for Quantile {
     }
 }
 
-/// `max(0, |t - y| - epsilon)`: support vector regression, where residuals inside the tube cost nothing.
+/// `max(0, |t - y| - epsilon)`, the loss of support vector regression. Residuals up to `epsilon` cost nothing.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct EpsilonInsensitive {
-    /// Half the width of the tube, `>= 0`; with 0 this is the absolute loss.
+    /// Half the width of the interval without loss, `>= 0`. With 0 it is the absolute loss.
     pub epsilon: f64,
 }
 
@@ -164,7 +164,7 @@ impl Loss for EpsilonInsensitive {
     }
 }
 
-/// The slope on the side of a kink where `r` lies; 0 at the kink, which every interval here contains.
+/// The derivative of the loss at `r`. At a kink it is 0, which is a subgradient there.
 #[inline]
 fn side(r: f64, low: f64, high: f64) -> f64 {
     if r > 0.0 {
@@ -176,13 +176,13 @@ fn side(r: f64, low: f64, high: f64) -> f64 {
     }
 }
 
-/// `r / q` cut off to `[low, high]`, for `q >= 0`; 0 for `0 / 0`.
+/// `r / q` clipped to `[low, high]`, for `q >= 0`. It is 0 for `0 / 0`.
 #[inline]
 fn clipped_ratio(r: f64, q: f64, low: f64, high: f64) -> f64 {
     if r == 0.0 { 0.0 } else { (r / q).clamp(low, high) }
 }
 
-/// What of a residual sticks out of the tube `[-epsilon, epsilon]`.
+/// The distance of a residual from the interval `[-epsilon, epsilon]`, with its sign.
 #[inline]
 fn beyond_tube(r: f64, epsilon: f64) -> f64 {
     (r.abs() - epsilon).max(0.0).copysign(r)

@@ -1,4 +1,4 @@
-//! The loss of counts.
+//! The loss of Poisson regression.
 
 use fenchel_linalg::Invalid;
 use fenchel_linalg::special::{wright_omega, xlogx};
@@ -6,11 +6,11 @@ use fenchel_optim::Loss;
 
 use super::onto_domain;
 
-/// `e^t - y t` with `y >= 0`: the negative log-likelihood of a Poisson variable with mean `e^t` (log link),
-/// less a constant of `y`. The targets need not be whole.
+/// `e^t - y t` with `y >= 0`: the negative log-likelihood of a Poisson variable with mean `e^t` (log link), without
+/// the part that depends on `y` only. The targets need not be integers.
 ///
-/// Its derivative has no Lipschitz constant, so that methods with a step size refuse it:
-/// [`sdca`](crate::methods::sdca()) and [`newton`](crate::methods::newton()) take it.
+/// Its derivative has no Lipschitz constant, so that methods with a step size refuse it.
+/// [`sdca`](crate::methods::sdca()) and [`newton`](crate::methods::newton()) accept it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Poisson;
 
@@ -50,7 +50,7 @@ impl Loss for Poisson {
         xlogx(v) - v
     }
 
-    /// In `w = q (u + y)` the equation is `w + log w = log q + m + q y`. Nothing overflows, unless `q` is 0.
+    /// With `w = q (u + y)` the equation is `w + log w = log q + m + q y`. Nothing overflows, except for `q = 0`.
     #[inline]
     fn dual_step(&self, m: f64, q: f64, y: f64, _: f64) -> f64 {
         if q == 0.0 {

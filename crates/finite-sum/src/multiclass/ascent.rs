@@ -1,4 +1,4 @@
-//! The dual step on one distribution, and the state behind SDCA and Catalyst.
+//! The dual step on the distribution of one term, and the state that SDCA and Catalyst share.
 
 use fenchel_linalg::special::{log_sum_exp, softmax};
 use fenchel_linalg::{Design, Invalid};
@@ -17,18 +17,19 @@ use crate::Error;
 use crate::methods::dual::{Momentum, check_strength};
 use crate::methods::order::{Score, check_adaptive, dual_visits};
 
-/// Passes between two computations of `v` from the dual variables.
+/// Number of passes between two recomputations of `v` from the dual variables.
 const REFRESH: usize = 10;
 
-/// How far the distribution of a term moves.
+/// The length of the step of a term's distribution.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SoftmaxStep {
-    /// To the maximum of the dual over the distribution: [`exact_step`].
+    /// The step to the maximum of the dual objective over the whole simplex, by [`exact_step`].
     #[default]
     Exact,
-    /// To the maximum on the way to `softmax(z)`: [`interval_step`].
+    /// The step to the maximum on the segment that ends at `softmax(z)`, by [`interval_step`].
     Interval,
-    /// A fraction `1 / (1 + q/2)` of the way to `softmax(z)`: one exponential a class, a few more passes.
+    /// A step of the fraction `1 / (1 + q/2)` of the way to `softmax(z)`. It costs one exponential per class. A run
+    /// needs a few more passes.
     Constant,
 }
 
@@ -49,8 +50,8 @@ fn mean_dual<D: Design, R: Regulariser>(
     mean
 }
 
-/// Stochastic dual coordinate ascent with a distribution a term: what an observer of [`sdca`](super::sdca()) and
-/// [`catalyst`](super::catalyst()) sees.
+/// Stochastic dual coordinate ascent with one distribution per term, as an observer of [`sdca`](super::sdca()) or
+/// [`catalyst`](super::catalyst()) receives it.
 #[derive(Debug, Clone)]
 pub struct MulticlassAscent<'p, 'a, D, R> {
     problem: &'p MulticlassProblem<'a, D, R>,
@@ -64,7 +65,7 @@ pub struct MulticlassAscent<'p, 'a, D, R> {
     /// `l2 + kappa`
     l2: f64,
     bias: Option<Bias>,
-    /// `q_j = ||a_j||^2 / (mu n)`, and what the intercepts add.
+    /// `q_j = ||a_j||^2 / (mu n)`, plus the contribution of the intercepts.
     curvatures: Vec<f64>,
     visits: Visits,
     score: Option<Score>,
@@ -74,7 +75,7 @@ pub struct MulticlassAscent<'p, 'a, D, R> {
     gap: Gap,
     /// The best state that was certified.
     best: Option<MulticlassState>,
-    /// Whether it was restored, which the rest does not belong to.
+    /// Whether the state was replaced by the best one, so that it does not match the other fields.
     restored: bool,
 }
 
@@ -195,7 +196,7 @@ impl<'p, 'a, D: Design, R: Separable> MulticlassAscent<'p, 'a, D, R> {
         &self.state.dual
     }
 
-    /// `direction` from the dual variables, without the rounding of many small updates. O(nnz r).
+    /// Recomputes `direction` from the dual variables, to remove the rounding errors of many small updates. O(nnz r).
     fn refresh(&mut self) {
         let (problem, r) = (self.problem, self.problem.classes());
         let n = problem.n() as f64;
@@ -217,7 +218,7 @@ impl<'p, 'a, D: Design, R: Separable> MulticlassAscent<'p, 'a, D, R> {
         }
     }
 
-    /// The scores of all terms at the point of the dual variables. Half a pass.
+    /// The scores of all terms at the point that belongs to the dual variables. Half a pass.
     pub(super) fn scores(&mut self) -> Vec<f64> {
         let Some(score) = self.score else { return Vec::new() };
         self.read_point();
@@ -241,7 +242,7 @@ impl<'p, 'a, D: Design, R: Separable> MulticlassAscent<'p, 'a, D, R> {
         rows.enumerate().map(score_of).collect()
     }
 
-    /// Ascends on `steps` terms.
+    /// Makes `steps` dual steps.
     fn climb(&mut self, steps: usize) {
         for _ in 0..steps {
             if self.score.is_some() && self.steps.is_multiple_of(self.problem.n()) {
@@ -323,7 +324,7 @@ impl<'p, 'a, D: Design, R: Separable> MulticlassAscent<'p, 'a, D, R> {
         }
     }
 
-    /// Reads the point off the dual variables. O(d r).
+    /// Computes the point that belongs to the dual variables. O(d r).
     fn read_point(&mut self) {
         let regulariser = self.problem.regulariser();
         let point = &mut self.state.point;
@@ -335,7 +336,7 @@ impl<'p, 'a, D: Design, R: Separable> MulticlassAscent<'p, 'a, D, R> {
         }
     }
 
-    /// Moves the proximal centre; the dual variables stay. O(d r).
+    /// Moves the proximal centre without changing the dual variables. O(d r).
     fn move_centre(&mut self) {
         let mut next = self.centre.clone();
         self.momentum.extrapolate(&self.state.point.weights, &mut next);
@@ -347,7 +348,7 @@ impl<'p, 'a, D: Design, R: Separable> MulticlassAscent<'p, 'a, D, R> {
 }
 
 impl<D: Design, R: Separable> Iterative for MulticlassAscent<'_, '_, D, R> {
-    /// Whole passes with a proximal centre.
+    /// Makes whole passes if there is a proximal centre.
     fn advance(&mut self, passes: f64) -> f64 {
         self.cold = false;
         let n = self.problem.n();
@@ -391,7 +392,7 @@ impl<D: Design, R: Separable> Iterative for MulticlassAscent<'_, '_, D, R> {
         }
     }
 
-    /// A cold start is not worth a certificate.
+    /// No certificate is computed for a cold start, unless an observer needs one.
     fn certificate_cost(&self) -> CertificateCost {
         if self.cold { CertificateCost::Uninformative } else { CertificateCost::Passes }
     }

@@ -13,16 +13,17 @@ use super::product::multiply_transposed_rows;
 use crate::Error;
 use crate::methods::OnWeights;
 
-/// The smooth part of a multinomial problem as one function of `d r` weights and, behind them, `r` intercepts.
+/// The smooth part of a multinomial problem as a function of one vector, which contains `d r` weights and then `r`
+/// intercepts.
 #[derive(Debug, Clone)]
 pub struct MulticlassSmooth<'p, 'a, D, R> {
     pub(super) problem: &'p MulticlassProblem<'a, D, R>,
     pub(super) gap: Gap,
-    /// `p_i`, where second derivatives are kept.
+    /// The probabilities `p_i`, stored if second derivatives are needed.
     pub(super) probabilities: Vec<f64>,
 }
 
-/// The point that the variables stand for.
+/// Converts the vector of variables to a point.
 pub(super) fn read<D: Design, R: Regulariser>(
     problem: &MulticlassProblem<'_, D, R>,
     x: &[f64],
@@ -38,7 +39,8 @@ pub(super) fn dimension<D: Design, R: Regulariser>(problem: &MulticlassProblem<'
 }
 
 impl<D: Design, R: Regulariser> MulticlassSmooth<'_, '_, D, R> {
-    /// `out = A'T + l2 v` for the table `T`, `n x r`, and the sums of its columns for the intercepts. Half a pass.
+    /// Computes `out = A'T + l2 v` for a table `T` of shape `n x r`. The sums of its columns are written for the
+    /// intercepts. Half a pass.
     pub(super) fn transpose(&self, v: &[f64], out: &mut [f64]) {
         let (problem, r) = (self.problem, self.problem.classes());
         let (out, rest) = out.split_at_mut(problem.d() * r);
@@ -81,7 +83,7 @@ impl<D: Design, R: Regulariser> Smooth for MulticlassSmooth<'_, '_, D, R> {
         self.problem.smooth_objective_at(&self.gap.table, &point.weights)
     }
 
-    /// A duality gap where `l2 > 0`, else the norm of the gradient.
+    /// A duality gap for `l2 > 0`, else the norm of the gradient.
     fn certify(&mut self, x: &[f64], _: f64, _: &[f64]) -> Certificate {
         let point = read(self.problem, x);
         self.gap.at(self.problem, &point)
@@ -93,7 +95,7 @@ impl<D: Design, R: Regulariser> Smooth for MulticlassSmooth<'_, '_, D, R> {
     }
 }
 
-/// The function, and the variables of a start.
+/// The function, and the vector of variables of a start.
 pub(super) fn begin<'p, 'a, D: Design, R: Regulariser>(
     problem: &'p MulticlassProblem<'a, D, R>,
     start: Option<MulticlassPoint>,
@@ -108,7 +110,8 @@ pub(super) fn begin<'p, 'a, D: Design, R: Regulariser>(
     Ok((MulticlassSmooth { problem, gap, probabilities }, x))
 }
 
-/// L-BFGS for multinomial logistic regression without regulariser (`l2 >= 0`). A pass is one evaluation.
+/// L-BFGS for multinomial logistic regression without regulariser (`l2 >= 0`). A pass is one evaluation of function
+/// and gradient.
 ///
 /// # Errors
 /// [`Error::Invalid`] for a start of another shape or settings out of range.

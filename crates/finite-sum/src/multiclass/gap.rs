@@ -1,4 +1,4 @@
-//! Duality gaps of multinomial problems, and their intercepts.
+//! Duality gaps of multinomial problems, and the optimal intercepts.
 
 use fenchel_linalg::special::{softmax_in_place, xlogx};
 use fenchel_linalg::{Cholesky, Design};
@@ -11,7 +11,7 @@ use super::product::multiply_transposed_rows;
 /// Scratch memory for certificates: `n r + d r` numbers.
 #[derive(Debug, Clone)]
 pub(super) struct Gap {
-    /// Scores, then distributions, `n x r`.
+    /// The scores, later replaced by the distributions, `n x r`.
     pub(super) table: Vec<f64>,
     /// `v`, `d x r`.
     pub(super) correlation: Vec<f64>,
@@ -25,7 +25,7 @@ impl Gap {
         }
     }
 
-    /// Certificate with `p_i = softmax(z_i)`. Two half passes.
+    /// Certificate with the dual distributions `p_i = softmax(z_i)`. Two half passes.
     pub(super) fn at<D: Design, R: Regulariser>(
         &mut self,
         problem: &MulticlassProblem<'_, D, R>,
@@ -39,8 +39,8 @@ impl Gap {
         self.certificate(problem, weights, objective)
     }
 
-    /// Certificate of a point, with its intercepts at their optimum, and the method's own distributions, of which
-    /// `read(i, out)` writes the `i`-th.
+    /// Certificate of a point with optimal intercepts and the method's own dual distributions. `read(i, out)` writes
+    /// the `i`-th distribution.
     pub(super) fn with_dual<D: Design, R: Regulariser>(
         &mut self,
         problem: &MulticlassProblem<'_, D, R>,
@@ -62,8 +62,8 @@ impl Gap {
         self.certificate(problem, weights, objective)
     }
 
-    /// Certificate of a point with the scores `z`, with `p_i = softmax(z_i)`, after moving intercepts and scores to the
-    /// optimum of the intercepts. Half a pass.
+    /// Certificate of a point with the scores `z` and the dual distributions `p_i = softmax(z_i)`. Before that, the
+    /// intercepts are set to their optimum and the scores are updated. Half a pass.
     pub(super) fn at_scores<D: Design, R: Regulariser>(
         &mut self,
         problem: &MulticlassProblem<'_, D, R>,
@@ -149,7 +149,7 @@ impl Gap {
         sums
     }
 
-    /// The gradient in the intercepts, `(1/n) sum_i c_i (p_i - e_y)`, of the scores `z`.
+    /// The gradient with respect to the intercepts, `(1/n) sum_i c_i (p_i - e_y)`, at the scores `z`.
     pub(super) fn intercept_gradient<D: Design, R: Regulariser>(
         &mut self,
         problem: &MulticlassProblem<'_, D, R>,
@@ -164,7 +164,8 @@ impl Gap {
         }
     }
 
-    /// Where no dual point can be made feasible: the norm of the gradient mapping at the step `1/L`.
+    /// The norm of the gradient mapping at the step `1/L`. It is the certificate if no feasible dual point can be
+    /// made.
     fn residual<D: Design, R: Regulariser>(
         &mut self,
         problem: &MulticlassProblem<'_, D, R>,
@@ -190,9 +191,10 @@ fn has_gap<D: Design, R: Regulariser>(problem: &MulticlassProblem<'_, D, R>) -> 
     problem.l2() > 0.0 || problem.regulariser().coercive()
 }
 
-/// With intercepts the distributions, weighted, must sum to the class counts. Mixes each with one distribution, the same for
-/// all rows, as lightly as makes that possible: `p' = (1 - theta) p + (n_k - (1 - theta) s_k) / n`.
-/// `s_k` are their (weighted) `sums`.
+/// Makes the dual point feasible for a problem with intercepts. The weighted sum of the distributions must then be
+/// the vector of class counts. Every distribution is mixed with one common distribution: `p' = (1 - theta) p + (n_k -
+/// (1 - theta) s_k) / n`, with the smallest `theta` for which the result is non-negative. `s_k` are the weighted
+/// `sums` before.
 fn balance(table: &mut [f64], sums: &[f64], counts: &[f64]) {
     let r = counts.len();
     let n: f64 = counts.iter().sum();
@@ -208,7 +210,7 @@ fn balance(table: &mut [f64], sums: &[f64], counts: &[f64]) {
     }
 }
 
-/// The risk times `n` as a function of the intercepts, with its derivatives.
+/// `n` times the risk as a function of the intercepts, with gradient and Hessian.
 struct Slopes {
     value: f64,
     gradient: Vec<f64>,
@@ -246,9 +248,10 @@ impl Slopes {
     }
 }
 
-/// Moves the scores, and the intercepts with them, to the minimum of `sum_i c_i lse(z_i + b) - sum_k n_k b_k` over the
-/// intercepts, if there are any: Newton's method with halved steps, no pass over the design. The last step, whose gain
-/// the risk does not show, is taken unseen: it squares what is left of the gradient.
+/// Moves intercepts and scores to the minimum over the intercepts of `sum_i c_i lse(z_i + b) - sum_k n_k b_k`, where
+/// `lse` is log-sum-exp. It uses Newton's method with step halving and no pass over the design. It does nothing if
+/// there are no intercepts. When the expected decrease is below the rounding error of the risk, one last full step is
+/// made without a check. It still squares the remaining gradient.
 fn settle_intercepts<D: Design, R: Regulariser>(
     problem: &MulticlassProblem<'_, D, R>,
     scores: &mut [f64],

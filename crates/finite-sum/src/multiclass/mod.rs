@@ -1,4 +1,4 @@
-//! Multinomial logistic regression: one vector of weights a class, all fitted together.
+//! Multinomial logistic regression: one vector of weights per class, all fitted together.
 //!
 //! ```text
 //! F(W, b) = (1/n) sum_i c_i [ log sum_k exp(z_ik) - z_{i y_i} ] + (l2/2) ||W||^2 + h(W),     z_i = W'a_i + b
@@ -13,7 +13,7 @@
 //! | `u_i = c_i (p_i - e_{y_i})` | the same as the gradient of the term in `z_i` | `r` |
 //! | `c_i` | weights of mean 1, all 1 unless [`with_weights`](MulticlassProblem::with_weights) | |
 //!
-//! The dual of a term is the negative entropy of `p_i`. For any `p`,
+//! The dual function of a term is the negative entropy of `p_i`. For any distributions `p`,
 //!
 //! ```text
 //! D(p) = -(1/n) sum_ik c_i p_ik log p_ik - R*(v) <= F*,     v = -(1/n) A'u,   R = (l2/2) ||.||^2 + h
@@ -28,11 +28,11 @@
 //! | few rows, many cores | [`lbfgs`] |
 //! | groups (a feature for all classes or for none), any regulariser | [`fista`] |
 //!
-//! `L = max ||a_i||^2 / 2`: the curvature of the loss in the scores is 1/2. With two classes and `l2` the problem is
-//! binary logistic regression with weights `w = W_1 - W_0` and half its `l2`.
+//! Here `L = max ||a_i||^2 / 2`, because the curvature of the loss in the scores is at most 1/2. With two classes and
+//! `l2`, the problem is binary logistic regression with the weights `w = W_1 - W_0` and half of the `l2`.
 //!
-//! Sources: Defazio's thesis, section 2.3.2, for dual ascent with vectors of dual variables; the exact step by one
-//! equation in Wright's omega function is this library's.
+//! Source: A. Defazio, PhD thesis 2014, section 2.3.2, for dual ascent with vectors of dual variables. The exact
+//! step, which solves one equation in Wright's omega function, is not from the thesis.
 
 mod ascent;
 pub(crate) mod auto;

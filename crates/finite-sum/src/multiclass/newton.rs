@@ -1,8 +1,9 @@
 //! Newton's method for multinomial logistic regression without regulariser (`l2 >= 0`).
 //!
-//! With `z_i = W'a_i + b` and `p_i = softmax(z_i)` the Hessian of a term in its scores is `diag(p_i) - p_i p_i'`. A product
-//! with the whole is two products with the design and `O(r)` a row; written down it is `r (r + 1) / 2` weighted Gram
-//! matrices of the design,
+//! With `z_i = W'a_i + b` and `p_i = softmax(z_i)`, the Hessian of a term with respect to its scores is `diag(p_i) -
+//! p_i p_i'`. A product of a vector with the whole Hessian costs two products with the design and `O(r)` per row. The
+//! explicit Hessian consists of `r (r + 1) / 2` different blocks, one per pair of classes, which are weighted Gram
+//! matrices of the design:
 //!
 //! ```text
 //! H_kl = (1/n) sum_i c_i p_ik ([k = l] - p_il) a_i a_i' + [k = l] l2 I.
@@ -41,7 +42,7 @@ impl<D: Design> TwiceDifferentiable for MulticlassSmooth<'_, '_, D, Zero> {
         self.problem.smooth_objective_at(z, weights)
     }
 
-    /// A duality gap where `l2 > 0`, else the norm of the gradient, with the intercepts at their optimum.
+    /// Sets the intercepts to their optimum. Returns a duality gap for `l2 > 0`, else the norm of the gradient.
     fn measure(&mut self, x: &mut [f64], z: &mut Vec<f64>, gradient: &mut [f64]) -> Certificate {
         let problem = self.problem;
         let mut point = read(problem, x);
@@ -135,7 +136,7 @@ impl<D: Design> WithHessian for MulticlassSmooth<'_, '_, D, Zero> {
     }
 }
 
-/// What a Hessian and its factor cost, in passes.
+/// The cost of a Hessian and its factorisation, in passes.
 pub(super) fn hessian_cost<D: Design, R: fenchel_optim::Regulariser>(
     problem: &MulticlassProblem<'_, D, R>,
 ) -> f64 {
@@ -147,7 +148,7 @@ pub(super) fn hessian_cost<D: Design, R: fenchel_optim::Regulariser>(
     (gram + m * m * m / 6.0) / (stored * r)
 }
 
-/// Bytes of a Hessian and its factor.
+/// The bytes of a Hessian and its factorisation.
 pub(super) fn hessian_bytes<D: Design, R: fenchel_optim::Regulariser>(
     problem: &MulticlassProblem<'_, D, R>,
 ) -> u64 {
@@ -155,14 +156,15 @@ pub(super) fn hessian_bytes<D: Design, R: fenchel_optim::Regulariser>(
     m.saturating_mul(m).saturating_mul(16)
 }
 
-/// Newton's method with the whole Hessian, for few features and classes, and badly scaled features.
+/// Newton's method with the explicit Hessian, for few features and classes. It is also suited to features of very
+/// different scales.
 ///
-/// A step costs `r (r + 1) / 2` Gram matrices of the design and a Cholesky factorisation of order `r d`; five to ten steps
-/// whatever the conditioning. Memory: two matrices of that order.
+/// A step costs `r (r + 1) / 2` Gram matrices of the design and a Cholesky factorisation of order `r d`. Five to ten
+/// steps are usually enough, whatever the condition number. The memory is two matrices of that order.
 ///
 /// # Errors
-/// [`Error::Refused`] before the Hessian is allocated; [`Error::Invalid`] for a start of another shape or settings
-/// out of range.
+/// [`Error::Refused`] if the Hessian needs too much memory, before it is allocated; [`Error::Invalid`] for a start of
+/// another shape or settings out of range.
 pub fn newton<'p, 'a, D: Design, O: Observer<Newton<MulticlassSmooth<'p, 'a, D, Zero>>>>(
     problem: &'p MulticlassProblem<'a, D, Zero>,
     settings: &NewtonSettings,
@@ -178,7 +180,8 @@ pub fn newton<'p, 'a, D: Design, O: Observer<Newton<MulticlassSmooth<'p, 'a, D, 
     Ok(Solution { report: problem.judged(report, &state), state })
 }
 
-/// Newton-CG: a Newton step by conjugate gradients, a pass a product with the Hessian. For many features and small `l2`.
+/// Newton-CG: each Newton step is computed by conjugate gradients, at one pass per product with the Hessian. It is
+/// for many features and small `l2`.
 ///
 /// # Errors
 /// [`Error::Invalid`] for a start of another shape or settings out of range.

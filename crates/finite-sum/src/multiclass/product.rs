@@ -1,11 +1,11 @@
 //! Products of the design matrix with matrices of `r` columns, row-major.
 //!
-//! The order of every addition is fixed by the shape of the data, so a result is the same bit for bit on any
-//! number of threads.
+//! The shape of the data determines the order of all additions. So the result is the same bit for bit on any number
+//! of threads.
 
 use fenchel_linalg::Design;
 
-/// Fewer products of numbers than this are not worth waking a second thread for.
+/// The least number of multiplications for which a second thread is used.
 const WORK_PER_BLOCK: usize = 1 << 16;
 /// Each block of rows keeps a `d x r` matrix in [`multiply_transposed_rows`].
 const MAX_BLOCKS: usize = 8;
@@ -90,7 +90,7 @@ pub(crate) fn multiply_transposed_rows<D: Design>(
     }
 }
 
-/// Rows in a block, at least 1: a function of the shape alone.
+/// Number of rows in a block, at least 1. It depends on the shape only.
 fn rows_per_block<D: Design>(design: &D, r: usize, max_blocks: usize) -> usize {
     let least = WORK_PER_BLOCK.max(design.columns().saturating_mul(r));
     let blocks = (design.stored().saturating_mul(r) / least).clamp(1, max_blocks);

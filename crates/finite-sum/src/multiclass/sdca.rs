@@ -1,4 +1,4 @@
-//! SDCA with one distribution a term, and Catalyst on top: the methods around the kernel.
+//! SDCA with one distribution per term, and Catalyst, which accelerates it.
 
 use fenchel_linalg::{Design, Invalid};
 use fenchel_optim::random::Order;
@@ -13,11 +13,13 @@ use crate::settings::settings;
 settings! {
     /// Settings of [`sdca`] and [`catalyst`].
     pub struct MulticlassSettings {
-        /// Weight of Catalyst's proximal centre, 0 for none; `None` is `mean L_i / n - mu`. Not used by `sdca`.
+        /// Weight of Catalyst's proximal centre. With 0 there is no centre. The default `None` is `mean L_i / n -
+        /// mu`. `sdca` does not use it.
         kappa: Option<f64> = None,
-        /// How far a distribution moves.
+        /// The length of a distribution's step.
         step: SoftmaxStep = SoftmaxStep::Exact,
-        /// Which term is next. `d_i` is the Euclidean distance from `softmax(z_i)`, `g_i` the Kullback-Leibler divergence.
+        /// Visiting order of the terms. In the documentation of [`order`](crate::methods::order), `d_i` is here the
+        /// Euclidean distance from `softmax(z_i)`, and `g_i` the Kullback-Leibler divergence.
         order: Order = Order::Permuted,
         /// Seed of the visiting order.
         seed: u64 = 0,
@@ -26,12 +28,12 @@ settings! {
     }
 }
 
-/// SDCA for multinomial logistic regression (Defazio's thesis, section 2.3.2), proximal for a separable
-/// regulariser. Needs `l2 > 0` or a strongly convex regulariser. Memory `n (r - 1) + d r`.
+/// SDCA for multinomial logistic regression (A. Defazio, PhD thesis 2014, section 2.3.2), proximal for a separable
+/// regulariser. It needs `l2 > 0` or a strongly convex regulariser. The memory is `n (r - 1) + d r` numbers.
 ///
 /// # Errors
-/// [`Error::Refused`] without strong convexity; [`Error::Invalid`] for a start of another shape or outside the simplex, or
-/// settings out of range.
+/// [`Error::Refused`] without strong convexity; [`Error::Invalid`] if the start has another shape or is outside the
+/// simplex, or for settings out of range.
 pub fn sdca<'p, 'a, D: Design, R: Separable, O: Observer<MulticlassAscent<'p, 'a, D, R>>>(
     problem: &'p MulticlassProblem<'a, D, R>,
     settings: &MulticlassSettings,
@@ -41,8 +43,9 @@ pub fn sdca<'p, 'a, D: Design, R: Separable, O: Observer<MulticlassAscent<'p, 'a
     solve("multiclass sdca", problem, 0.0, settings, start, observer)
 }
 
-/// Accelerated SDCA for multinomial logistic regression: the scheme of [`catalyst`](crate::methods::catalyst()) with
-/// `mean L_i = mean ||a_i||^2 / 2`. The same as [`sdca`] where there is nothing to accelerate.
+/// Accelerated SDCA for multinomial logistic regression. It is the scheme of [`catalyst`](crate::methods::catalyst())
+/// with `mean L_i = mean ||a_i||^2 / 2`. If the proximal weight `kappa` would not be positive, it is the same as
+/// [`sdca`].
 ///
 /// # Errors
 /// As [`sdca`].
@@ -63,8 +66,8 @@ pub fn catalyst<'p, 'a, D: Design, R: Separable, O: Observer<MulticlassAscent<'p
     solve("multiclass catalyst", problem, kappa, settings, start, observer)
 }
 
-/// The probabilities, up to a factor, by which the first term of a run of [`sdca`] from this state is drawn; `None` for an
-/// order that is given. A pass.
+/// The probabilities, up to a factor, with which a run of [`sdca`] from this state draws its first term. It is `None`
+/// for an order that is not random or not weighted. Cost: one pass.
 ///
 /// # Errors
 /// As [`sdca`].

@@ -1,4 +1,5 @@
-//! What a dual method of several classes returns: a point, its dual variables, and where the visits stand.
+//! The state that a multiclass dual method returns: a point, its dual variables, and the position in the visiting
+//! order.
 
 use fenchel_linalg::Design;
 use fenchel_linalg::special::softmax_in_place;
@@ -8,17 +9,18 @@ use serde::{Deserialize, Serialize};
 
 use super::problem::{MulticlassPoint, MulticlassProblem};
 
-/// The state of a dual method: the point, and for every term the probabilities of the `r - 1` wrong classes, in
-/// their order; that of the right class is what is left of 1. Nothing is lost: what is stored are the small ones.
+/// The state of a dual method. It contains the point, and for every term the probabilities of the `r - 1` wrong
+/// classes, in their order. The probability of the right class is 1 minus their sum. This loses no accuracy, since
+/// the stored probabilities are the small ones.
 ///
-/// A warm start of any dual method, on this problem or one like it. The visits go on from where they stood.
+/// It can be the start of any dual method, on the same problem or a similar one. The visiting order then continues.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MulticlassState {
     /// The point.
     pub point: MulticlassPoint,
     /// `n x (r - 1)` probabilities.
     pub dual: Vec<f64>,
-    /// Where the visits stand; absent in a state made by hand.
+    /// The position in the visiting order. It is absent in a state that was made by hand.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) place: Option<Place>,
 }
@@ -29,7 +31,7 @@ impl MulticlassState {
         MulticlassState { point, dual, place: None }
     }
 
-    /// A warm start: the dual variables that belong to a point, `softmax(z_i)`. Half a pass.
+    /// A warm start from a point, with the dual variables `softmax(z_i)` that belong to it. Half a pass.
     ///
     /// # Panics
     /// If the point has another shape than the problem.
@@ -50,7 +52,7 @@ impl MulticlassState {
     }
 }
 
-/// The intercepts, each with a proximal term whose centre follows after every pass, as in the binary case.
+/// The intercepts. Each has a proximal term whose centre is updated after every pass, as in the binary case.
 #[derive(Debug, Clone)]
 pub(super) struct Bias {
     pub(super) values: Vec<f64>,
@@ -59,7 +61,8 @@ pub(super) struct Bias {
 }
 
 impl Bias {
-    /// Moves the centres to the values; the values move by as much, the dual variables stay.
+    /// Moves the centres to the current values. The values move by the same amount, since the dual variables are
+    /// unchanged.
     pub(super) fn follow(&mut self) {
         for (b, centre) in self.values.iter_mut().zip(&mut self.centres) {
             let shift = *b - *centre;
@@ -68,7 +71,7 @@ impl Bias {
         }
     }
 
-    /// `b = centre - (1/(n weight)) sum_i u_i`, without the rounding of many small updates.
+    /// Recomputes `b = centre - (1/(n weight)) sum_i u_i`, to remove the rounding errors of many small updates.
     pub(super) fn read(&mut self, mean_dual: &[f64]) {
         for ((b, centre), mean) in self.values.iter_mut().zip(&self.centres).zip(mean_dual) {
             *b = centre - mean / self.weight;
@@ -76,7 +79,7 @@ impl Bias {
     }
 }
 
-/// Reads the distribution of a term from its stored part.
+/// Computes the distribution of a term from its stored part.
 pub(super) fn expand(stored: &[f64], y: usize, p: &mut [f64]) {
     p[..y].copy_from_slice(&stored[..y]);
     p[y + 1..].copy_from_slice(&stored[y..]);

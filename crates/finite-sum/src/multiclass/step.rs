@@ -5,11 +5,12 @@ use fenchel_optim::scalar::increasing_root;
 
 /// Solves `p = softmax(m - q (p - e_y))`: the exact maximum of the dual along the `r` coordinates of a term.
 ///
-/// `m` are the scores with the term's own contribution removed, `q = ||a||^2 / (mu n)`. In `w_k = q p_k` the
-/// equations are `w_k + log w_k = b_k - nu` with `b_k = log q + m_k + q [k = y]` and one multiplier `nu` that makes
-/// the sum right: `w_k` is Wright's omega function, and `sum_k w_k(nu)` falls and is convex, so that Newton's method
-/// climbs to `nu` from the left. `guess` is the log-partition function of the current scores, which is `nu` at the
-/// fixed point. Two or three rounds of `r` values of omega.
+/// `m` are the scores without the term's own contribution, and `q = ||a||^2 / (mu n)`. For `w_k = q p_k` the
+/// equations become `w_k + log w_k = b_k - nu` with `b_k = log q + m_k + q [k = y]`. The multiplier `nu` is
+/// determined by `sum_k w_k = q`. Each `w_k` is Wright's omega function of `b_k - nu`. The sum decreases in `nu` and
+/// is convex, so that Newton's method converges to the root monotonically from the left. `guess` is the log-partition
+/// function of the current scores, which is `nu` at the solution of the problem. Two or three Newton steps are
+/// needed, each with `r` values of omega.
 pub fn exact_step(m: &[f64], q: f64, y: usize, guess: f64, p: &mut [f64]) {
     if q == 0.0 {
         softmax(m, p);
@@ -48,11 +49,11 @@ pub fn exact_step(m: &[f64], q: f64, y: usize, guess: f64, p: &mut [f64]) {
     p.iter_mut().for_each(|p| *p /= sum);
 }
 
-/// The maximum of the dual on the interval between the current `old` and `p = softmax(z)` (the thesis's section
-/// 2.3.1, with its sign corrected): `old + c (p - old)` with the best `c` in `[0, 1]`. Cheaper than
-/// [`exact_step`] where the classes are many, and nearly as good.
+/// Maximises the dual objective on the segment between the current distribution `old` and `p = softmax(z)`. The
+/// result is `old + c (p - old)` with the best `c` in `[0, 1]`. It is cheaper than [`exact_step`] for many classes,
+/// and nearly as good. Source: A. Defazio, PhD thesis 2014, section 2.3.1, with its sign corrected.
 ///
-/// `p` comes in as `softmax(z)`, the scores are `z`, `q = ||a||^2 / (mu n)`.
+/// On entry `p` contains `softmax(z)`. The scores are `z`, and `q = ||a||^2 / (mu n)`.
 pub fn interval_step(old: &[f64], z: &[f64], q: f64, p: &mut [f64]) {
     // delta.z may be shifted by any constant, since delta sums to 0: by the largest score.
     let top = z.iter().copied().fold(f64::NEG_INFINITY, f64::max);

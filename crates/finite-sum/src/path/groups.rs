@@ -1,4 +1,4 @@
-//! Paths of the group lasso.
+//! Regularisation paths of the group lasso.
 
 use fenchel_linalg::{Csr, CsrMatrix, Dense, Design, Invalid};
 use fenchel_optim::MAX_MEMORY;
@@ -18,7 +18,7 @@ use crate::methods::newton::sphere_radius;
 use crate::settings::settings;
 use crate::{Error, Point, Problem};
 
-/// Passes of FISTA before the first new look at all features; each look doubles them.
+/// Number of FISTA passes before the first certificate over all features. It doubles after each certificate.
 const FIRST_CHUNK: f64 = 10.0;
 
 settings! {
@@ -26,32 +26,35 @@ settings! {
     pub struct GroupPathSettings {
         /// Share of the l1 norm in the penalty, from 0 (group lasso) to below 1.
         l1_ratio: f64 = 0.0,
-        /// The penalties: 100 of them, down to 1e-3 of the largest, unless said otherwise.
+        /// The penalties. The default is 100 of them, down to 1e-3 of the largest.
         grid: Grid = Grid::default(),
-        /// Whether to leave out groups and features that are proved to be 0.
+        /// Whether to remove groups and features that are proved to be 0 at the optimum.
         screening: bool = true,
-        /// Largest size of the copy of the features that are left, in bytes; without it all are looked at.
+        /// Largest size, in bytes, of the copy of the remaining features. If it would be larger, all features are
+        /// used in every pass.
         max_memory: Option<u64> = MAX_MEMORY,
-        /// When a point of the path is done.
+        /// The stopping rule of each point of the path.
         stop: Stop = Stop::default(),
     }
 }
 
-/// The path of the group lasso (`l1_ratio` 0, the default) or the sparse group lasso, for any smooth loss:
+/// The path of the group lasso (`l1_ratio = 0`, the default) or the sparse group lasso, for any smooth loss:
 ///
 /// ```text
 /// min_{x, b}  (1/n) sum_i phi(a_i.x + b; y_i) + (l2/2) ||x||^2 + penalty ((1 - r) sum_g w_g ||x_g|| + r ||x||_1)
 /// ```
 ///
-/// Warm starts, FISTA, and the gap-safe sphere: with `u` a feasible dual point of gap `gap` and `v = -(1/n) A'u`, a group
-/// is 0 at the optimum if
+/// Each point is found by FISTA, with a warm start from the previous point. Features are removed by the gap-safe
+/// rule. Let `u` be a feasible dual point whose gap is `gap`, and `v = -(1/n) A'u`. A group `g` is 0 at the optimum
+/// if
 ///
 /// ```text
 /// ||soft(v_g, l1)|| + ||A_g||_F sqrt(2 gamma gap / n) < lambda_g
 /// ```
 ///
-/// and a feature if the same holds of it with `|v_c|`, `||A_c||` and `l1`. Intercept, row weights and l2 term are those of
-/// the problem. Every point has its own certificate, over all features.
+/// A single feature `c` is 0 if the same holds with `|v_c|`, `||A_c||` and `l1`. Here `gamma` is the curvature of the
+/// loss, `soft` is soft thresholding, and `lambda_g` the weight of the group's norm. Intercept, row weights and l2
+/// term are those of the problem. Every point has a certificate, which is computed over all features.
 ///
 /// ```
 /// use fenchel_finite_sum::loss::Squared;
@@ -73,9 +76,9 @@ settings! {
 /// Reference: Ndiaye, Fercoq, Gramfort and Salmon, "Gap safe screening rules for sparse-group lasso" (2016).
 ///
 /// # Errors
-/// [`Error::Refused`] for a loss that is not smooth or without a known conjugate, or features that nothing penalises
-/// (in no group, or in one of weight 0, without l1); [`Error::Invalid`] for groups of another number of features or settings
-/// out of range.
+/// [`Error::Refused`] if the loss is not smooth or its conjugate is not known, or if a feature has no penalty (no
+/// group, or a group of weight 0, without l1); [`Error::Invalid`] for groups of another number of features or
+/// settings out of range.
 pub fn group_path<D: Design + Clone, L: Loss + Clone>(
     problem: &Problem<'_, D, L, Zero>,
     groups: &Groups,
@@ -84,11 +87,11 @@ pub fn group_path<D: Design + Clone, L: Loss + Clone>(
     group_path_from(problem, groups, settings, None, &mut ())
 }
 
-/// As [`group_path`], from where a former path ended, and with an observer that sees every point and may end the
-/// path after it: see [`path_from`](crate::path::path_from).
+/// Does the same as [`group_path`], but continues a former path. The observer receives every point and may end the
+/// path after it; see [`path_from`](crate::path::path_from).
 ///
 /// # Errors
-/// As [`group_path`]; [`Error::Invalid`] for a start of other features or another share of the l1 norm.
+/// As [`group_path`]; [`Error::Invalid`] if the start has another number of features or another share of the l1 norm.
 pub fn group_path_from<D: Design + Clone, L: Loss + Clone, O: Observer<PathPoint>>(
     problem: &Problem<'_, D, L, Zero>,
     groups: &Groups,
@@ -169,7 +172,7 @@ fn column_norms<D: Design, L: Loss>(problem: &Problem<'_, D, L, Zero>) -> Vec<f6
     (0..d).map(of_column).collect()
 }
 
-/// Where the path stands.
+/// The current state of the path.
 struct Walk<'s> {
     settings: &'s GroupPathSettings,
     norms: Vec<f64>,
@@ -177,14 +180,14 @@ struct Walk<'s> {
     point: Point,
 }
 
-/// The features that are left, copied.
+/// A copy of the features that are not removed.
 enum Part {
     Dense(Array2<f64>),
     Sparse(CsrMatrix<f64>),
 }
 
 impl Walk<'_> {
-    /// Goes on to the optimum of another penalty. Also returns the share of the features that were left out in the end.
+    /// Solves for another penalty. Also returns the share of the features that were removed at the end.
     fn solve<D: Design + Clone, L: Loss + Clone>(
         &mut self,
         problem: &Problem<'_, D, L, SparseGroupLasso>,
@@ -251,8 +254,8 @@ impl Walk<'_> {
         }
     }
 
-    /// FISTA on the features that are left, from a state of theirs or from the point. Also returns what a pass of it is
-    /// of a pass over all features.
+    /// Runs FISTA on the remaining features, from their state if there is one, else from the point. Also returns the
+    /// cost of its pass as a fraction of a pass over all features.
     fn descend<D: Design + Clone, L: Loss + Clone>(
         &self,
         problem: &Problem<'_, D, L, SparseGroupLasso>,
@@ -280,7 +283,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Moves to where FISTA has come to; the state, if it is one of the features that are left.
+    /// Updates the point from the result of FISTA. Returns the state if it belongs to the remaining features.
     fn adopt(&mut self, reached: FistaState<Point>, alive: &[usize]) -> Option<FistaState<Point>> {
         let weights = &reached.point.weights;
         if weights.len() == self.point.weights.len() {
@@ -297,7 +300,7 @@ impl Walk<'_> {
         Point { weights, intercept: self.point.intercept }
     }
 
-    /// The features that are not proved to be 0 by the certificate that was computed last.
+    /// The features that the last certificate does not prove to be 0.
     fn left<D: Design, L: Loss>(
         &self,
         problem: &Problem<'_, D, L, SparseGroupLasso>,
@@ -322,7 +325,7 @@ impl Walk<'_> {
         (0..problem.d()).filter(|&c| !lost[c]).collect()
     }
 
-    /// These columns, copied in the storage of the design; `None` if the memory is not allowed.
+    /// Copies these columns, in the storage format of the design. Returns `None` if the copy needs too much memory.
     fn copy<D: Design>(&self, design: &D, columns: &[usize]) -> Option<Part> {
         let (n, limit) = (design.rows(), self.settings.max_memory.unwrap_or(u64::MAX));
         let mut place = vec![usize::MAX; design.columns()];
@@ -356,7 +359,8 @@ impl Walk<'_> {
     }
 }
 
-/// FISTA on a copy of some features. Also returns what a pass of it is of a pass over all.
+/// Runs FISTA on a copy of some features. Also returns the cost of its pass as a fraction of a pass over all
+/// features.
 fn descend_on<D: Design, E: Design, L: Loss + Clone>(
     problem: &Problem<'_, D, L, SparseGroupLasso>,
     copy: E,
@@ -369,7 +373,7 @@ fn descend_on<D: Design, E: Design, L: Loss + Clone>(
     Ok((fista(&part, settings, Some(start), &mut ())?, share))
 }
 
-/// The penalty of some features, given that the others are 0.
+/// The penalty of some features if all others are 0.
 fn restricted(h: &SparseGroupLasso, alive: &[usize]) -> Result<SparseGroupLasso, Error> {
     let here = |&c: &usize| alive.binary_search(&c).ok();
     let of_group = |(group, weight): (&[usize], f64)| {

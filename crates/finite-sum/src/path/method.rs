@@ -1,4 +1,4 @@
-//! Walking down a path.
+//! Computing a regularisation path.
 
 use fenchel_linalg::labels::{Label, binary_signs};
 use fenchel_linalg::{AsDesign, Design, Invalid};
@@ -19,12 +19,12 @@ pub enum Grid {
     /// `count` of them, equally spaced in the logarithm, from the smallest penalty with an empty support down to
     /// `smallest` times that.
     Log {
-        /// How many, at least 1.
+        /// The number of penalties, at least 1.
         count: usize,
-        /// The last over the first, above 0 and at most 1.
+        /// The ratio of the last penalty to the first, above 0 and at most 1.
         smallest: f64,
     },
-    /// These, all above 0; they are visited from the largest to the smallest.
+    /// The given penalties, all above 0. They are visited from the largest to the smallest.
     Given(Vec<f64>),
 }
 
@@ -39,22 +39,23 @@ settings! {
     pub struct PathSettings {
         /// Share of the l1 norm in the penalty, above 0 and at most 1.
         l1_ratio: f64 = 1.0,
-        /// The penalties: 100 of them, down to 1e-3 of the largest, unless said otherwise.
+        /// The penalties. The default is 100 of them, down to 1e-3 of the largest.
         grid: Grid = Grid::default(),
-        /// Whether to fit an unpenalised intercept; [`path`](fn@path) takes that of its problem.
+        /// Whether to fit an unpenalised intercept. The function [`path`](fn@path) ignores this, and uses the
+        /// problem's setting.
         intercept: bool = true,
-        /// Which features need not be looked at.
+        /// The rule by which features are removed before a fit.
         screening: Screening = Screening::default(),
-        /// Largest size of the copy of the data by columns, in bytes.
+        /// Largest size of the column-wise copy of the data, in bytes.
         max_memory: Option<u64> = MAX_MEMORY,
-        /// Seed of the order of coordinate descent.
+        /// Seed of the visiting order of coordinate descent.
         seed: u64 = 0,
-        /// When a point of the path is done.
+        /// The stopping rule of each point of the path.
         stop: Stop = Stop::default(),
     }
 }
 
-/// The path of least squares with an l1 penalty (`l1_ratio` 1, the default) or an elastic net:
+/// The path of least squares with an l1 penalty (`l1_ratio = 1`, the default) or an elastic net:
 ///
 /// ```text
 /// min_{x, b}  (1/2n) sum_i (a_i.x + b - y_i)^2 + penalty (r ||x||_1 + (1 - r)/2 ||x||^2)
@@ -84,11 +85,10 @@ pub fn elastic_net_path<'y, X: AsDesign + ?Sized>(
     path(&if settings.intercept { problem.with_intercept() } else { problem }, settings)
 }
 
-/// The path of binary logistic regression with an l1 penalty or an elastic net. The larger label is the positive
-/// one.
+/// The path of binary logistic regression with an l1 penalty or an elastic net. The larger label is the positive one.
 ///
 /// # Errors
-/// As [`elastic_net_path`], and [`Error::Invalid`] for labels of one or more than two values.
+/// As [`elastic_net_path`], and [`Error::Invalid`] if the number of different labels is not two.
 pub fn logistic_path<'y, X: AsDesign + ?Sized, L: Label + 'y>(
     x: &X,
     y: impl Into<ArrayView1<'y, L>>,
@@ -99,7 +99,7 @@ pub fn logistic_path<'y, X: AsDesign + ?Sized, L: Label + 'y>(
     path(&if settings.intercept { problem.with_intercept() } else { problem }, settings)
 }
 
-/// The path of any problem with a smooth loss; an l2 term of the problem stays beside the penalty.
+/// The path of any problem with a smooth loss. An l2 term of the problem is kept beside the penalty.
 ///
 /// # Errors
 /// [`Error::Refused`] for a loss that is not smooth, or too little memory; [`Error::Invalid`] for settings
@@ -111,13 +111,14 @@ pub fn path<D: Design + Clone, L: Loss + Clone>(
     path_from(problem, settings, None, &mut ())
 }
 
-/// As [`path`](fn@path), from where a former path ended, and with an observer that sees every point and may end the path
-/// after it.
+/// Does the same as [`path`](fn@path), but continues a former path. The observer receives every point and may end the
+/// path after it.
 ///
-/// To `start` are added the penalties of the grid below its last; those above count as done. Where it is the beginning of
-/// the path of the same problem and settings (an observer has ended it, or its grid was a shorter one) the whole is that path
-/// bit for bit. A path saved after every point can so be gone on with after an interruption, and a finished one be continued
-/// to smaller penalties.
+/// The penalties of the grid that are smaller than the last one of `start` are added to `start`. Larger ones count as
+/// done. Suppose that `start` is the beginning of the path of the same problem with the same settings, because an
+/// observer ended it or because its grid was shorter. Then the result is the whole path, bit for bit. So a path that
+/// is saved after every point can be continued after an interruption, and a finished path can be extended to smaller
+/// penalties.
 ///
 /// ```
 /// use std::ops::ControlFlow;
@@ -146,7 +147,8 @@ pub fn path<D: Design + Clone, L: Loss + Clone>(
 /// ```
 ///
 /// # Errors
-/// As [`path`](fn@path); [`Error::Invalid`] for a start of other features or another share of the l1 norm.
+/// As [`path`](fn@path); [`Error::Invalid`] if the start has another number of features or another share of the l1
+/// norm.
 pub fn path_from<D: Design + Clone, L: Loss + Clone, O: Observer<PathPoint>>(
     problem: &Problem<'_, D, L, Zero>,
     settings: &PathSettings,
@@ -159,7 +161,7 @@ pub fn path_from<D: Design + Clone, L: Loss + Clone, O: Observer<PathPoint>>(
     walk(problem, settings, warm, &grid, start, observer)
 }
 
-/// The points for penalties that are given in falling order.
+/// Computes the points for penalties in falling order.
 pub(crate) fn sweep<D: Design + Clone, L: Loss + Clone>(
     problem: &Problem<'_, D, L, Zero>,
     settings: &PathSettings,
@@ -217,7 +219,7 @@ fn check_ratio(l1_ratio: f64) -> Result<(), Invalid> {
     Err(Invalid::Parameter { name: "l1_ratio", value: l1_ratio, expected })
 }
 
-/// The penalties in falling order, given the smallest with an empty support.
+/// The penalties in falling order. `largest` is the smallest penalty with an empty support.
 pub(crate) fn penalties(grid: &Grid, largest: f64) -> Result<Vec<f64>, Error> {
     match grid {
         Grid::Given(given) => {

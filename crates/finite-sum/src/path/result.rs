@@ -1,4 +1,4 @@
-//! What a path returns.
+//! The result of a path.
 
 use std::ops::ControlFlow;
 
@@ -8,15 +8,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Error, Point};
 
-/// The solutions of a path, the penalty falling. Every one of them is where [`path_from`](crate::path::path_from) and
-/// [`group_path_from`](crate::path::group_path_from) go on.
+/// The solutions of a path, in the order of falling penalties. [`path_from`](crate::path::path_from) and
+/// [`group_path_from`](crate::path::group_path_from) can continue it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Path {
     /// Number of features, `d`.
     pub features: usize,
     /// The share of the l1 norm in the penalty.
     pub l1_ratio: f64,
-    /// One a penalty.
+    /// One point per penalty.
     pub points: Vec<PathPoint>,
 }
 
@@ -31,9 +31,10 @@ pub struct PathPoint {
     pub weights: Vec<f64>,
     /// The intercept.
     pub intercept: f64,
-    /// The account of this point, with its certificate.
+    /// The report of this point's fit, with its certificate.
     pub report: Report,
-    /// Share of the features that were proved to be 0 (or guessed, with the strong rule) before the end.
+    /// Share of the features that were removed at the end of the fit. They are proved to be 0, except under the
+    /// strong rule, which is a heuristic.
     pub screened: f64,
 }
 
@@ -44,7 +45,7 @@ impl PathPoint {
         PathPoint { penalty, support, weights, intercept: point.intercept, report, screened }
     }
 
-    /// All `features` weights. [`Path::point`] knows how many.
+    /// The vector of all `features` weights. If you have the path, [`Path::point`] is simpler.
     pub fn dense(&self, features: usize) -> Point {
         let mut point = Point::zero(features);
         for (&c, &w) in self.support.iter().zip(&self.weights) {
@@ -56,7 +57,7 @@ impl PathPoint {
 }
 
 impl Path {
-    /// Whether this can be the beginning of a path of so many features, with this share of the l1 norm.
+    /// Checks that this can be the beginning of a path with this number of features and this share of the l1 norm.
     pub(super) fn check(&self, features: usize, l1_ratio: f64) -> Result<(), Invalid> {
         Invalid::check_length("features of the path to go on from", features, self.features)?;
         if self.l1_ratio != l1_ratio {
@@ -77,13 +78,13 @@ impl Path {
         Ok(())
     }
 
-    /// The penalties that are left of a falling grid.
+    /// The penalties of a falling grid that are still to be computed.
     pub(super) fn left<'g>(&self, grid: &'g [f64]) -> &'g [f64] {
         let last = self.points.last().map_or(f64::INFINITY, |point| point.penalty);
         &grid[grid.partition_point(|&penalty| penalty >= last)..]
     }
 
-    /// Adds a point, and calls the observer. Whether to go on.
+    /// Adds a point, and calls the observer. Returns whether to continue.
     pub(super) fn push<O: Observer<PathPoint>>(
         &mut self,
         point: PathPoint,
@@ -104,15 +105,15 @@ impl Path {
         }
     }
 
-    /// Point `k` with all its weights; `None` beyond the end.
+    /// Point `k` with all its weights. It is `None` if there is no such point.
     pub fn point(&self, k: usize) -> Option<Point> {
         Some(self.points.get(k)?.dense(self.features))
     }
 
-    /// The weights of all points: one row a penalty, one column a feature.
+    /// The weights of all points, with one row per penalty and one column per feature.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if the fields were changed so that they do not fit any more.
+    /// [`Error::Invalid`] if the fields have been changed so that they are inconsistent.
     pub fn coefficients(&self) -> Result<CsrMatrix<f64>, Error> {
         let mut offsets = vec![0];
         let (mut columns, mut values) = (vec![], vec![]);

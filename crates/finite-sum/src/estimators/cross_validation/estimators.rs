@@ -29,16 +29,17 @@ macro_rules! cross_validated {
                 $($(#[$field_about])* $field: $type = $default,)*
                 /// Number of folds.
                 folds: usize = 5,
-                /// Which row of the table the model is fitted with.
+                /// The rule that chooses the penalty from the table of scores.
                 choose: Choose = Choose::Best,
-                /// The penalties; `None` is 100 down to 1e-3 of the largest with l1, and 25 down to 1e-6 of the mean squared row
-                /// norm without (15 down to 1e-4 for a loss with a kink).
+                /// The penalties to try. The default `None` depends on the problem. With an l1 norm there are 100
+                /// penalties, down to 1e-3 of the largest. Without an l1 norm there are 25, down to 1e-6 of the mean
+                /// squared norm of the rows. For a loss that is not differentiable there are 15, down to 1e-4 of it.
                 grid: Option<Grid> = None,
                 /// Whether to fit an unpenalised intercept.
                 intercept: bool = true,
                 /// When a fit ends, see [`Stop`].
                 stop: Stop = Stop::default(),
-                /// Seed of the folds and of the visiting orders.
+                /// Seed of the folds and of the visiting orders of the solvers.
                 seed: u64 = 0,
             }
         }
@@ -78,8 +79,8 @@ cross_validated! {
 }
 
 cross_validated! {
-    /// [`LogisticRegression`](crate::LogisticRegression) with its penalty chosen by cross-validation on stratified folds: ridge by default,
-    /// or the shares of l1 in `l1_ratios`.
+    /// [`LogisticRegression`](crate::LogisticRegression) with its penalty chosen by cross-validation on stratified
+    /// folds. The default penalty is ridge. Set `l1_ratios` to try l1 and elastic-net penalties.
     LogisticRegressionCv {
         /// Shares of the l1 norm to try, from 0 to 1.
         l1_ratios: Vec<f64> = vec![0.0],
@@ -91,8 +92,9 @@ cross_validated! {
 }
 
 cross_validated! {
-    /// [`SoftmaxRegression`] with its penalty chosen by cross-validation on stratified folds: ridge by default,
-    /// or the shares of l1 in `l1_ratios`. With intercepts every class needs as many rows as there are folds, or two.
+    /// [`SoftmaxRegression`] with its penalty chosen by cross-validation on stratified folds. The default penalty is
+    /// ridge. Set `l1_ratios` to try l1 and elastic-net penalties. With intercepts, every class needs at least two
+    /// rows and at least as many rows as there are folds.
     ///
     /// ```
     /// use fenchel_datasets::embedded;
@@ -123,7 +125,8 @@ cross_validated! {
         loss: SvcLoss = SvcLoss::default(),
         /// How much the rows of each class count, in the fits, the scores and the grid.
         class_weights: ClassWeights = ClassWeights::Equal,
-        /// What the folds are scored by; there are no probabilities for a log loss.
+        /// The score that is computed on the folds. The log loss is not available, because the model has no
+        /// probabilities.
         scoring: Scoring = Scoring::Errors,
     }
 }

@@ -1,4 +1,4 @@
-//! Which rows train and which test, and the table of their scores.
+//! The folds of cross-validation, and the table of their scores.
 
 use fenchel_linalg::Invalid;
 use fenchel_metrics::Split;
@@ -11,11 +11,12 @@ use crate::Error;
 use crate::path::Grid;
 use crate::terms::term_scales;
 
-/// Penalties of a path with an l1 norm, unless others are asked for: as in glmnet.
+/// The default grid for penalties with an l1 norm, as in glmnet.
 pub(super) const SPARSE: Grid = Grid::Log { count: 100, smallest: 1e-3 };
-/// Of a ridge penalty, whose solutions change slowly.
+/// The default grid for ridge penalties, whose solutions change slowly.
 pub(super) const RIDGE: Grid = Grid::Log { count: 25, smallest: 1e-6 };
-/// Of a ridge penalty under a loss with a kink: small penalties take dual ascent long, and say little.
+/// The default grid for ridge penalties under a loss that is not differentiable. Dual ascent is slow for small
+/// penalties, and their scores hardly differ.
 pub(super) const KINKED: Grid = Grid::Log { count: 15, smallest: 1e-4 };
 
 /// The folds, and the weights of the rows if they have any.
@@ -25,11 +26,12 @@ pub(super) struct Folds {
 }
 
 impl Folds {
-    /// Cuts the rows whose weight is not 0 into `count` folds. `cut` gets their indices, and answers with places
-    /// among them.
+    /// Divides the rows with positive weight into `count` folds. `cut` receives the indices of these rows. It returns
+    /// positions in this list.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for weights out of range, and for folds that are not from 2 to the number of these rows.
+    /// [`Error::Invalid`] for weights out of range, or if `count` is not between 2 and the number of rows with
+    /// positive weight.
     pub(super) fn new(
         rows: usize,
         weights: Option<ArrayView1<f64>>,
@@ -61,18 +63,20 @@ impl Folds {
         self.weights.as_ref().map(|weights| rows.iter().map(|&row| weights[row]).collect())
     }
 
-    /// The mean of one score a row, weighted.
+    /// The weighted mean of the scores of the rows, one score per row.
     pub(super) fn mean(&self, rows: &[usize], scores: impl Iterator<Item = f64>) -> f64 {
         let Some(weights) = &self.weights else { return scores.sum::<f64>() / rows.len() as f64 };
         let total: f64 = rows.iter().map(|&row| weights[row]).sum();
         rows.iter().zip(scores).map(|(&row, score)| weights[row] / total * score).sum()
     }
 
-    /// The share of the pairs of a row of target above 0 and one of another whose scores are in the wrong order, equal ones
-    /// counting half; a pair weighs the product of its weights. `rows` are pairs of score and target.
+    /// The share of misranked pairs, which is 1 minus the AUC. A pair consists of a row with a target above 0 and a
+    /// row with another target. It is misranked if its scores are in the wrong order, and a pair of equal scores
+    /// counts half. The weight of a pair is the product of its two row weights. `rows` contains pairs of score and
+    /// target.
     ///
     /// # Errors
-    /// [`Error::Invalid`] where there is no such pair.
+    /// [`Error::Invalid`] if there is no pair.
     pub(super) fn misranked(&self, places: &[usize], rows: Vec<(f64, f64)>) -> Result<f64, Error> {
         let weight = |place: usize| self.weights.as_ref().map_or(1.0, |weights| weights[place]);
         let mut rows: Vec<(f64, bool, f64)> = (rows.into_iter().zip(places))
@@ -97,11 +101,12 @@ impl Folds {
         Err(Invalid::Layout { what: "labels", reason: reason.into() }.into())
     }
 
-    /// The table: for every share of the l1 norm its penalties, falling, each with the scores of all folds. `fold` fits
-    /// along a grid on one side of a split, and scores on the other.
+    /// The table of scores. For every share of the l1 norm it contains the penalties in falling order, each with the
+    /// scores of all folds. `fold` fits along a grid on the training rows of a split, and scores on the test rows.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for no shares, or one out of range; those of `grid` and `fold`.
+    /// [`Error::Invalid`] if there are no shares or a share is out of range. Errors of `grid` and `fold` are passed
+    /// on.
     pub(super) fn table(
         &self,
         l1_ratios: &[f64],

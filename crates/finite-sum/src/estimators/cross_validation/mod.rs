@@ -1,10 +1,10 @@
 //! Penalties chosen by cross-validation.
 //!
-//! The rows are cut into folds. For every fold and every `l1_ratio` the model is fitted along the whole grid of
-//! penalties on the other folds (a warm-started [`path`](mod@crate::path) where there is an l1 norm) and scored on
-//! the fold; folds run in parallel. The penalty with the best mean score is taken, or the largest one whose mean
-//! is within a standard error of it (a smaller model that is not measurably worse), and the model is fitted on
-//! all rows.
+//! The rows are divided into folds. For every fold and every `l1_ratio`, the model is fitted on the other folds along
+//! the whole grid of penalties, and scored on the fold. If there is an l1 norm, the fits are a warm-started
+//! [`path`](mod@crate::path). Folds run in parallel. The default choice is the penalty with the best mean score. The
+//! alternative is the largest penalty whose mean score is within one standard error of the best, which gives a
+//! smaller model that is not measurably worse. At the end, the model is fitted on all rows with the chosen penalty.
 //!
 //! | estimator | chooses | score, less is better |
 //! |---|---|---|
@@ -15,9 +15,9 @@
 //! | [`SoftmaxRegressionCv`] | the same, for several classes | the same, the AUC for two |
 //! | [`LinearSvcCv`] | `l2` | share of errors, or 1 less the AUC |
 //!
-//! Row weights take part in everything: in the fits on the folds, in the means of their scores, in the grid and in the model.
-//! Folds count rows, not weights. A row of weight 0 is left out before the folds are cut, and a whole weight is as good as
-//! that many copies of the row in one and the same fold.
+//! Row weights are used in the fits on the folds, in the mean scores, in the grid and in the final model. Folds have
+//! equal numbers of rows, not equal weights. Rows of weight 0 are removed before the rows are divided into folds. A
+//! row with an integer weight `m` is equivalent to `m` copies of the row in the same fold.
 
 mod estimators;
 mod folds;

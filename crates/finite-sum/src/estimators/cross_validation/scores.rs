@@ -1,4 +1,4 @@
-//! The table of scores, and what is chosen from it.
+//! The table of scores, and the choice of a penalty from it.
 
 use std::fmt;
 
@@ -6,30 +6,31 @@ use serde::{Deserialize, Serialize};
 
 use crate::Error;
 
-/// Which row of the table the model is fitted with.
+/// The rule that chooses the penalty from the table of scores.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Choose {
-    /// The least mean score.
+    /// The penalty with the least mean score.
     #[default]
     Best,
-    /// The largest penalty, for the `l1_ratio` of the best, whose mean score is within one standard error of it.
+    /// The largest penalty whose mean score is within one standard error of the best. Only penalties with the
+    /// `l1_ratio` of the best one are considered.
     OneStandardError,
 }
 
-/// What a classifier is scored by; less is better.
+/// The score of a classifier. Smaller scores are better.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Scoring {
     /// Mean negative log-likelihood, in nats.
     #[default]
     LogLoss,
-    /// Share of the labels that are predicted wrong.
+    /// The share of misclassified rows.
     Errors,
-    /// Of two classes: 1 less the area under the ROC curve, which is the share of the pairs of a row of each class that the
-    /// scores put in the wrong order; equal scores count half.
+    /// 1 minus the area under the ROC curve, for two classes. It is the share of pairs, one row from each class, that
+    /// the model ranks in the wrong order. Pairs of equal scores count half.
     Auc,
 }
 
-/// One penalty, and how it did on the folds.
+/// A penalty and its scores on the folds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Score {
     /// Share of the l1 norm in the penalty.
@@ -38,7 +39,8 @@ pub struct Score {
     pub penalty: f64,
     /// Mean over the folds.
     pub mean: f64,
-    /// Standard error of the mean: the deviation over the folds, divided by the root of their number.
+    /// The standard error of the mean. It is the standard deviation over the folds, divided by the square root of
+    /// their number.
     pub standard_error: f64,
     /// One score a fold.
     pub folds: Vec<f64>,
@@ -63,18 +65,18 @@ impl Score {
     }
 }
 
-/// A model, and the table that chose its penalty.
+/// A fitted model, and the table of scores by which its penalty was chosen.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CrossValidated<M> {
-    /// Fitted on all rows with the chosen penalty.
+    /// The model, fitted on all rows with the chosen penalty.
     pub model: M,
-    /// All scores: for every `l1_ratio` the penalties, falling.
+    /// All scores. For every `l1_ratio` the penalties are in falling order.
     pub scores: Vec<Score>,
-    /// Row of the least mean.
+    /// The index in `scores` of the least mean.
     pub best: usize,
-    /// Row that [`Choose::OneStandardError`] takes.
+    /// The index in `scores` that [`Choose::OneStandardError`] chooses.
     pub one_standard_error: usize,
-    /// Row of the model.
+    /// The index in `scores` of the penalty that the model was fitted with.
     pub chosen: usize,
 }
 
@@ -106,8 +108,8 @@ fn choose(scores: &[Score]) -> (usize, usize) {
     (best, scores.iter().position(kin).unwrap_or(best))
 }
 
-/// The table, one line a penalty; `*` marks the chosen one. A last line says so where the best penalty is the smallest of
-/// several that were tried.
+/// Prints the table with one line per penalty. A `*` marks the chosen penalty. If the best penalty is the smallest of
+/// several, a last line says that smaller ones may be better.
 impl<M> fmt::Display for CrossValidated<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "  l1 ratio     penalty        mean  standard error")?;

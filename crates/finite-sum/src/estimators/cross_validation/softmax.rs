@@ -1,4 +1,4 @@
-//! Folds of models with a score a class.
+//! Cross-validation of models with one score per class.
 
 use fenchel_linalg::special::log_sum_exp;
 use fenchel_linalg::{Design, Subset};
@@ -72,7 +72,7 @@ impl<D: Design + Copy> Plan<'_, D> {
         self.walk(problem, test, grid, 1.0, |_| Zero)
     }
 
-    /// Fits along the grid, each solution the start of the next, and scores on the rows of the test.
+    /// Fits along the grid, with a warm start from each solution to the next, and scores on the test rows.
     fn walk<E: Design + Copy, R: Automatic>(
         &self,
         problem: MulticlassProblem<'_, E, Zero>,
@@ -110,7 +110,7 @@ fn log_loss(z: &[f64], class: usize) -> f64 {
     log_sum_exp(z) - z[class]
 }
 
-/// The first of equals is predicted, as in `predict`.
+/// The error of a row. Among equal scores the first class is predicted, as in `predict`.
 fn error(z: &[f64], class: usize) -> f64 {
     let better = |k: usize| z[k] > z[class] || (k < class && z[k] == z[class]);
     if (0..z.len()).any(better) { 1.0 } else { 0.0 }

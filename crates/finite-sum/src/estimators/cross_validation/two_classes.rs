@@ -1,4 +1,4 @@
-//! Classifiers of two classes on the folds.
+//! Cross-validation of binary classifiers.
 
 use fenchel_linalg::labels::{Label, binary_signs};
 use fenchel_linalg::special::softplus;
@@ -66,7 +66,7 @@ fn log_loss(margin: f64, sign: f64) -> f64 {
     softplus(-sign * margin)
 }
 
-/// A score of 0 is the first class, as in `predict`.
+/// The error of a row. A score of 0 predicts the first class, as in `predict`.
 fn error(margin: f64, sign: f64) -> f64 {
     if (margin > 0.0) == (sign > 0.0) { 0.0 } else { 1.0 }
 }
