@@ -316,7 +316,7 @@ impl<M: MeanFunction> AveragedSgd<M> {
         (sum / self.sampled.max(1) as f64).max(0.0)
     }
 
-    /// Predicted means, one a row.
+    /// Predicted means, one per row.
     ///
     /// # Errors
     /// [`Invalid::Empty`] before the first rows; [`Invalid::Length`] for another number of columns;

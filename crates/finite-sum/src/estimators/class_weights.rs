@@ -84,7 +84,7 @@ impl ClassWeights {
     }
 }
 
-/// One weight a class.
+/// One weight per class.
 fn named<L: Label>(
     classes: &Classes<L>,
     weights: &BTreeMap<String, f64>,

@@ -45,7 +45,7 @@ settings! {
         l1: f64 = 0.0,
         /// Whether to fit an unpenalised intercept.
         intercept: bool = true,
-        /// When to end, see [`Stop`].
+        /// The stopping rule; see [`Stop`].
         stop: Stop = Stop::default(),
         /// A seed, for the interface only: the solver FISTA is not random.
         seed: u64 = 0,

@@ -40,7 +40,7 @@ settings! {
         l2: Option<f64> = None,
         /// Whether to fit an unpenalised intercept.
         intercept: bool = true,
-        /// When to end, see [`Stop`].
+        /// The stopping rule; see [`Stop`].
         stop: Stop = Stop::default(),
         /// Seed of the visiting order.
         seed: u64 = 0,
@@ -82,7 +82,7 @@ settings! {
         l1: f64 = 1.0,
         /// Whether to fit an unpenalised intercept.
         intercept: bool = true,
-        /// When to end, see [`Stop`].
+        /// The stopping rule; see [`Stop`].
         stop: Stop = Stop::default(),
         /// Seed of the visiting order.
         seed: u64 = 0,
@@ -115,7 +115,7 @@ settings! {
         l2: f64 = 0.5,
         /// Whether to fit an unpenalised intercept.
         intercept: bool = true,
-        /// When to end, see [`Stop`].
+        /// The stopping rule; see [`Stop`].
         stop: Stop = Stop::default(),
         /// Seed of the visiting order.
         seed: u64 = 0,
@@ -156,22 +156,22 @@ impl ElasticNet {
 /// A fitted linear regression.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LinearModel {
-    /// One weight a feature.
+    /// One weight per feature.
     pub weights: Array1<f64>,
     /// The intercept.
     pub intercept: f64,
-    /// The account of the fit, with its certificate.
+    /// The report of the fit, with its certificate.
     pub report: Report,
-    /// Which method was chosen, and why; `None` in a model from a file that does not say.
+    /// The method that was chosen, and the reason. It is `None` if a file does not contain it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub choice: Option<Choice>,
 }
 
 impl LinearModel {
-    /// The predicted target, one a row.
+    /// The predicted target, one per row.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for rows that are not finite or of another length than the weights.
+    /// [`Error::Invalid`] if rows are not finite or do not have the length of the weights.
     pub fn predict<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array1<f64>, Error> {
         scores(x, &self.weights, self.intercept)
     }
@@ -194,16 +194,16 @@ impl LinearModel {
             .map_err(|error| Invalid::Layout { what, reason: error.to_string() }.into())
     }
 
-    /// The features with a non-zero weight, ascending.
+    /// The features with non-zero weights, ascending.
     pub fn support(&self) -> Vec<usize> {
         support(&self.weights)
     }
 
-    /// The same predictor for features that were not standardised: fit on `scale.transform(&x)`, then predict
-    /// on `x` itself.
+    /// Returns the same predictor for raw features. Fit on `scale.transform(&x)`, call this, then predict on `x`
+    /// itself.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for another number of features.
+    /// [`Error::Invalid`] if the number of features differs.
     pub fn for_raw_features(mut self, scale: &Standardiser) -> Result<Self, Error> {
         scale.fold_into(self.weights.view_mut(), &mut self.intercept)?;
         Ok(self)

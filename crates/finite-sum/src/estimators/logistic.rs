@@ -50,9 +50,9 @@ settings! {
         l1: f64 = 0.0,
         /// Whether to fit an unpenalised intercept.
         intercept: bool = true,
-        /// How much the rows of each class count.
+        /// The weight of each class.
         class_weights: ClassWeights = ClassWeights::Equal,
-        /// When to end, see [`Stop`].
+        /// The stopping rule; see [`Stop`].
         stop: Stop = Stop::default(),
         /// Seed of the visiting order.
         seed: u64 = 0,
@@ -94,15 +94,15 @@ impl LogisticRegression {
 /// A fitted binary logistic regression. A model can be saved only if its labels are owned (`String`, not `&str`).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LogisticModel<L = f64> {
-    /// One weight a feature.
+    /// One weight per feature.
     pub weights: Array1<f64>,
     /// The intercept.
     pub intercept: f64,
     /// The two labels, ascending. A positive score predicts the second.
     pub classes: [L; 2],
-    /// The account of the fit, with its certificate.
+    /// The report of the fit, with its certificate.
     pub report: Report,
-    /// Which method was chosen, and why; `None` in a model from a file that does not say.
+    /// The method that was chosen, and the reason. It is `None` if a file does not contain it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub choice: Option<Choice>,
 }
@@ -110,7 +110,7 @@ pub struct LogisticModel<L = f64> {
 two_classes!(LogisticModel, "Log-odds of the second class, one a row.", "logistic regression");
 
 impl<L: Label> LogisticModel<L> {
-    /// Probability of the second class, one a row.
+    /// Probability of the second class, one per row.
     ///
     /// # Errors
     /// As [`decision_function`](LogisticModel::decision_function).

@@ -44,7 +44,7 @@ pub struct OneVsRest {
 }
 
 impl OneVsRest {
-    /// Fits one model a class to an `n x d` design and `n` labels of at least two distinct values.
+    /// Fits one model per class to an `n x d` design and `n` labels of at least two distinct values.
     ///
     /// # Errors
     /// As [`LogisticRegression::fit`].
@@ -56,7 +56,7 @@ impl OneVsRest {
         self.fit_classes(y.into(), None, |is_class, _| self.binary.fit(x, is_class))
     }
 
-    /// As [`fit`](OneVsRest::fit), with one weight a row, as in [`LogisticRegression::fit_weighted`].
+    /// As [`fit`](OneVsRest::fit), with one weight per row, as in [`LogisticRegression::fit_weighted`].
     ///
     /// # Errors
     /// As [`LogisticRegression::fit_weighted`].
@@ -72,7 +72,7 @@ impl OneVsRest {
         })
     }
 
-    /// As [`fit`](OneVsRest::fit), from a former model: a warm start on the same data or data like it.
+    /// Does the same as [`fit`](OneVsRest::fit) with a warm start from a former model, which was fitted to the same data or similar ones.
     ///
     /// # Errors
     /// As [`fit`](OneVsRest::fit), and [`Error::Invalid`] for a model of other features or classes.
@@ -144,7 +144,7 @@ impl<L: Label> OneVsRestModel<L> {
     /// The log-odds of every class against the rest. The result has one row per row of `x`.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for rows that are not finite or of another length than the weights.
+    /// [`Error::Invalid`] if rows are not finite or do not have the length of the weights.
     pub fn decision_function<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array2<f64>, Error> {
         let columns: Vec<Array1<f64>> =
             self.models.iter().map(|m| m.decision_function(x)).collect::<Result<_, _>>()?;
@@ -167,7 +167,7 @@ impl<L: Label> OneVsRestModel<L> {
         Ok(scores)
     }
 
-    /// The label with the largest log-odds, one a row.
+    /// The label with the largest log-odds, one per row.
     ///
     /// # Errors
     /// As [`decision_function`](OneVsRestModel::decision_function).
@@ -175,10 +175,10 @@ impl<L: Label> OneVsRestModel<L> {
         Ok(likeliest(&self.decision_function(x)?, &self.classes))
     }
 
-    /// The same classifier for features that were not standardised: fit on `scale.transform(&x)`, then predict on `x` itself.
+    /// Returns the same classifier for raw features. Fit on `scale.transform(&x)`, call this, then predict on `x` itself.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for another number of features.
+    /// [`Error::Invalid`] if the number of features differs.
     pub fn for_raw_features(mut self, scale: &Standardiser) -> Result<Self, Error> {
         let raw = |model: LogisticModel<bool>| model.for_raw_features(scale);
         self.models = self.models.into_iter().map(raw).collect::<Result<_, _>>()?;

@@ -46,7 +46,7 @@ settings! {
         l1: f64 = 0.0,
         /// Whether to fit an unpenalised intercept.
         intercept: bool = true,
-        /// When to end, see [`Stop`].
+        /// The stopping rule; see [`Stop`].
         stop: Stop = Stop::default(),
         /// Seed of the visiting order.
         seed: u64 = 0,
@@ -104,18 +104,18 @@ pub struct PoissonModel {
     pub weights: Array1<f64>,
     /// The intercept.
     pub intercept: f64,
-    /// The account of the fit, with its certificate.
+    /// The report of the fit, with its certificate.
     pub report: Report,
-    /// Which method was chosen, and why; `None` in a model from a file that does not say.
+    /// The method that was chosen, and the reason. It is `None` if a file does not contain it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub choice: Option<Choice>,
 }
 
 impl PoissonModel {
-    /// The predicted mean, one a row.
+    /// The predicted mean, one per row.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for rows that are not finite or of another length than the weights.
+    /// [`Error::Invalid`] if rows are not finite or do not have the length of the weights.
     pub fn predict<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array1<f64>, Error> {
         Ok(scores(x, &self.weights, self.intercept)?.mapv_into(f64::exp))
     }
@@ -146,16 +146,16 @@ impl PoissonModel {
         Ok(1.0 - found / of_mean)
     }
 
-    /// The features with a non-zero weight, ascending.
+    /// The features with non-zero weights, ascending.
     pub fn support(&self) -> Vec<usize> {
         support(&self.weights)
     }
 
-    /// The same predictor for features that were not standardised: fit on `scale.transform(&x)`, then predict
-    /// on `x` itself.
+    /// Returns the same predictor for raw features. Fit on `scale.transform(&x)`, call this, then predict on `x`
+    /// itself.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for another number of features.
+    /// [`Error::Invalid`] if the number of features differs.
     pub fn for_raw_features(mut self, scale: &Standardiser) -> Result<Self, Error> {
         scale.fold_into(self.weights.view_mut(), &mut self.intercept)?;
         Ok(self)

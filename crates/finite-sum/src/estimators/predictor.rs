@@ -75,7 +75,7 @@ macro_rules! two_classes {
             #[doc = $scores]
             ///
             /// # Errors
-            /// [`Error::Invalid`] for rows that are not finite or of another length than the weights.
+            /// [`Error::Invalid`] if rows are not finite or do not have the length of the weights.
             pub fn decision_function<X: AsDesign + ?Sized>(
                 &self,
                 x: &X,
@@ -92,16 +92,16 @@ macro_rules! two_classes {
                 Ok($crate::estimators::predictor::labels(&scores, &self.classes))
             }
 
-            /// The features with a non-zero weight, ascending.
+            /// The features with non-zero weights, ascending.
             pub fn support(&self) -> Vec<usize> {
                 $crate::estimators::predictor::support(&self.weights)
             }
 
-            /// The same classifier for features that were not standardised: fit on `scale.transform(&x)`, then
-            /// predict on `x` itself.
+            /// Returns the same classifier for raw features. Fit on `scale.transform(&x)`, call this, then predict on
+            /// `x` itself.
             ///
             /// # Errors
-            /// [`Error::Invalid`] for another number of features.
+            /// [`Error::Invalid`] if the number of features differs.
             pub fn for_raw_features(mut self, scale: &Standardiser) -> Result<Self, Error> {
                 scale.fold_into(self.weights.view_mut(), &mut self.intercept)?;
                 Ok(self)

@@ -57,9 +57,9 @@ settings! {
         group: f64 = 0.0,
         /// Whether to fit an unpenalised intercept for every class.
         intercept: bool = true,
-        /// How much the rows of each class count.
+        /// The weight of each class.
         class_weights: ClassWeights = ClassWeights::Equal,
-        /// When to end, see [`Stop`].
+        /// The stopping rule; see [`Stop`].
         stop: Stop = Stop::default(),
         /// Seed of the visiting order.
         seed: u64 = 0,
@@ -151,13 +151,13 @@ impl SoftmaxRegression {
 pub struct SoftmaxModel<L = f64> {
     /// The weights, with one row per feature and one column per class. (In scikit-learn, `coef_` is the transpose.)
     pub weights: Array2<f64>,
-    /// One intercept a class.
+    /// One intercept per class.
     pub intercepts: Array1<f64>,
     /// The labels, ascending, in the order of the columns.
     pub classes: Classes<L>,
-    /// The account of the fit, with its certificate.
+    /// The report of the fit, with its certificate.
     pub report: Report,
-    /// Which method was chosen, and why; `None` in a model from a file that does not say.
+    /// The method that was chosen, and the reason. It is `None` if a file does not contain it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub choice: Option<Choice>,
 }
@@ -169,7 +169,7 @@ impl<L: Label> SoftmaxModel<L> {
     /// probabilities.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for rows that are not finite or of another length than the weights.
+    /// [`Error::Invalid`] if rows are not finite or do not have the length of the weights.
     pub fn decision_function<X: AsDesign + ?Sized>(&self, x: &X) -> Result<Array2<f64>, Error> {
         let design = x.as_design()?;
         let what = "columns of the design matrix";
@@ -181,7 +181,7 @@ impl<L: Label> SoftmaxModel<L> {
         Ok(Array2::from_shape_vec((design.rows(), b.len()), scores).expect("n r scores"))
     }
 
-    /// The probabilities of the classes, one row a row of `x`.
+    /// The probabilities of the classes, one row per row of `x`.
     ///
     /// # Errors
     /// As [`decision_function`](SoftmaxModel::decision_function).
@@ -201,10 +201,10 @@ impl<L: Label> SoftmaxModel<L> {
         Ok(likeliest(&self.decision_function(x)?, &self.classes))
     }
 
-    /// The same classifier for features that were not standardised: fit on `scale.transform(&x)`, then predict on `x` itself.
+    /// Returns the same classifier for raw features. Fit on `scale.transform(&x)`, call this, then predict on `x` itself.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for another number of features.
+    /// [`Error::Invalid`] if the number of features differs.
     pub fn for_raw_features(mut self, scale: &Standardiser) -> Result<Self, Error> {
         for (weights, intercept) in self.weights.columns_mut().into_iter().zip(&mut self.intercepts)
         {

@@ -55,15 +55,15 @@ settings! {
     /// # Ok::<(), fenchel_finite_sum::Error>(())
     /// ```
     pub struct LinearSvc {
-        /// How a violated margin is measured.
+        /// The loss of a violated margin.
         loss: SvcLoss = SvcLoss::SquaredHinge,
         /// Weight of `||x||^2 / 2`, above 0; `None` is `1/n`.
         l2: Option<f64> = None,
         /// Whether to fit an unpenalised intercept.
         intercept: bool = true,
-        /// How much the rows of each class count.
+        /// The weight of each class.
         class_weights: ClassWeights = ClassWeights::Equal,
-        /// When to end, see [`Stop`].
+        /// The stopping rule; see [`Stop`].
         stop: Stop = Stop::default(),
         /// Seed of the visiting order.
         seed: u64 = 0,
@@ -112,15 +112,15 @@ impl LinearSvc {
 /// A fitted linear support vector machine. A model can be saved only if its labels are owned (`String`, not `&str`).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SvcModel<L = f64> {
-    /// One weight a feature.
+    /// One weight per feature.
     pub weights: Array1<f64>,
     /// The intercept.
     pub intercept: f64,
     /// The two labels, ascending. A positive score predicts the second.
     pub classes: [L; 2],
-    /// The account of the fit, with its certificate.
+    /// The report of the fit, with its certificate.
     pub report: Report,
-    /// Which method was chosen, and why; `None` in a model from a file that does not say.
+    /// The method that was chosen, and the reason. It is `None` if a file does not contain it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub choice: Option<Choice>,
 }

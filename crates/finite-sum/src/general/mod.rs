@@ -164,7 +164,7 @@ settings! {
         max_memory: Option<u64> = MAX_MEMORY,
         /// Seed of the visiting order.
         seed: u64 = 0,
-        /// When to end; a pass is `n` term gradients.
+        /// The stopping rule. A pass is `n` term gradients.
         stop: Stop = Stop::default(),
     }
 }

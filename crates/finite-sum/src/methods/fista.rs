@@ -1,4 +1,4 @@
-//! FISTA: the batch method for every regulariser, separable or not.
+//! FISTA, a batch method for every regulariser, separable or not.
 
 use fenchel_linalg::{Design, Invalid};
 use fenchel_optim::fista::{Fista, FistaSettings, FistaState};
@@ -7,7 +7,8 @@ use fenchel_optim::{Loss, Observer, Regulariser, Solution};
 use crate::methods::smooth::{SmoothPart, point};
 use crate::{Error, Point, Problem};
 
-/// A regulariser of the weights alone: the intercept, behind them, is free.
+/// A regulariser that applies to the weights only. The intercept, which follows the weights in the vector, is not
+/// penalised.
 #[derive(Debug, Clone, Copy)]
 pub struct OnWeights<'p, R> {
     pub(crate) regulariser: &'p R,
@@ -48,12 +49,12 @@ impl<R: Regulariser> Regulariser for OnWeights<'_, R> {
 
 /// FISTA with backtracking and adaptive restart, for smooth losses and any regulariser.
 ///
-/// The method for constraints and penalties that tie all weights together ([`prox`](crate::prox): balls, simplex,
-/// groups, total variation), and for few rows. An iteration is a pass for the gradient and half a pass for each
-/// trial of a step. The method itself is [`fenchel_optim::fista`].
+/// It is the method for constraints and for penalties that are not separable ([`prox`](crate::prox): balls, simplex,
+/// groups, total variation), and for few rows. An iteration costs one pass for the gradient, and half a pass for each
+/// trial step. The method itself is [`fenchel_optim::fista`].
 ///
-/// Certifies a duality gap where `l2 > 0` or the regulariser is coercive and the conjugate of the loss is known,
-/// else the norm of the gradient mapping.
+/// The certificate is a duality gap if the conjugate of the loss is known and if `l2 > 0` or the regulariser is
+/// coercive. Otherwise it is the norm of the gradient mapping.
 ///
 /// ```
 /// use fenchel_finite_sum::loss::Logistic;

@@ -1,16 +1,16 @@
-//! Sparse steps in O(nnz): what happened to a coordinate while nobody looked.
+//! Steps on sparse rows in O(nnz), by delayed updates of the coordinates that the row does not contain.
 //!
-//! Between two rows that touch coordinate `c`, the averaged gradient `g = gbar_c` does not change, so
-//! every missed step applied the same scalar map
+//! Between two rows that contain coordinate `c`, the averaged gradient `g = gbar_c` does not change. So every step in
+//! between applies the same scalar map
 //!
 //! ```text
 //! T(x) = prox( (1 - step l2) x - step g, step ).
 //! ```
 //!
-//! When a row touches the coordinate again after `m` steps, `T^m` is applied at once, in constant time:
-//! a geometric sum, for l1 with at most one change of sign on the way, for bounds with one clip
-//! (Defazio's thesis, section 4.4 item 3, where the steps are called just-in-time; the closed forms for
-//! l1 and bounds are this library's).
+//! When a row contains the coordinate again after `m` steps, `T^m` is applied at once, in constant time. Without a
+//! regulariser it is a geometric sum. For l1 there is at most one change of sign on the way, and for bounds one
+//! projection is enough. Source: A. Defazio, PhD thesis 2014, section 4.4 item 3, which calls the steps just-in-time.
+//! The closed forms for l1 and bounds are not from the thesis.
 
 use fenchel_optim::prox::{
     ElasticNet, FusedLasso, GroupLasso, GroupMax, Interval, L1, L1Ball, L2Ball, L2Norm,
@@ -18,8 +18,8 @@ use fenchel_optim::prox::{
 };
 use fenchel_optim::{Regulariser, Separable};
 
-/// The powers `rho^m` and the sums `S_m = 1 + rho + ... + rho^{m-1}` of the affine step `rho x - step g`; or, where
-/// steps change on the way, their products and sums since the last flush.
+/// The powers `rho^m` and the sums `S_m = 1 + rho + ... + rho^{m-1}` of the affine step `rho x - step g`. If the step
+/// size changes, it contains the products and sums since the last flush instead.
 #[derive(Debug, Clone)]
 pub struct Powers {
     single: Single,
@@ -27,7 +27,7 @@ pub struct Powers {
     /// `(rho^m, S_m)` for `m <= capacity`; empty if `rho = 1`, where they are `(1, m)`.
     table: Vec<(f64, f64)>,
     capacity: u32,
-    /// The steps since the last flush, where they are not all the same.
+    /// The steps since the last flush, if they are not all the same.
     list: Option<List>,
 }
 
@@ -40,7 +40,8 @@ pub(crate) struct Single {
     rho: f64,
     /// `shrink * step`
     drift: f64,
-    /// What the averaged gradient is multiplied by: the drift, but for a first pass over terms unseen.
+    /// The factor of the averaged gradient. It is the drift, except in a first pass over terms that are introduced
+    /// one by one.
     pull: f64,
 }
 
@@ -51,13 +52,14 @@ impl Single {
     }
 }
 
-/// Steps that differ, and where each of them leads: `x_b = (C_b / C_a) x_a - g C_b (S_b - S_a)`.
+/// Steps that differ from each other. From step `a` to step `b`, the coordinate becomes `x_b = (C_b / C_a) x_a - g
+/// C_b (S_b - S_a)`.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct List {
     steps: Vec<Single>,
     /// `C_k`, the product of the first `k` factors `rho`, and `S_k = sum_{i<k} pull_i / C_{i+1}`.
     marks: Vec<(f64, f64)>,
-    /// Whether some step takes the averaged gradient at another scale than the regulariser.
+    /// Whether some step multiplies the averaged gradient by another factor than the regulariser's.
     uneven: bool,
 }
 
@@ -70,11 +72,12 @@ impl List {
     }
 }
 
-/// A product of factors below this is where a list ends, before its inverse loses digits.
+/// A list ends when the product of its factors is below this, because its inverse would lose digits.
 const SMALLEST: f64 = 1e-3;
 
 impl Powers {
-    /// Tables for up to `capacity` missed steps. `shrink` is what the regulariser multiplies every step by.
+    /// Tables for up to `capacity` delayed steps. `shrink` is the factor by which the regulariser multiplies every
+    /// step.
     pub fn new(step: f64, l2: f64, shrink: f64, capacity: u32) -> Self {
         let single = Single::new(step, l2, shrink, 1.0);
         let rho = single.rho;
@@ -96,7 +99,7 @@ impl Powers {
         Powers { single, l2, table, capacity, list: None }
     }
 
-    /// Steps that are reported one by one, up to `capacity` of them between two flushes.
+    /// A list of steps that are reported one by one, up to `capacity` of them between two flushes.
     pub(crate) fn listed(l2: f64, capacity: u32) -> Self {
         let single = Single { step: f64::NAN, rho: 0.5, drift: 0.0, pull: 0.0 };
         let mut list = List::default();
@@ -104,7 +107,7 @@ impl Powers {
         Powers { single, l2, table: Vec::new(), capacity, list: Some(list) }
     }
 
-    /// The step that was done just now; nothing to do where all are the same. Needs `step l2 < 1`.
+    /// Records the step that was just made. It does nothing if all steps are the same. Requires `step l2 < 1`.
     #[inline(always)]
     pub(crate) fn push(&mut self, step: f64, shrink: f64, scale: f64) {
         if let Some(list) = &mut self.list {
@@ -117,21 +120,21 @@ impl Powers {
         }
     }
 
-    /// Forgets the steps that everybody has caught up with.
+    /// Clears the list, after all coordinates are up to date.
     pub(crate) fn clear(&mut self) {
         if let Some(list) = &mut self.list {
             list.clear();
         }
     }
 
-    /// Whether everybody has to catch up before the next step.
+    /// Whether all coordinates have to be brought up to date before the next step.
     #[inline(always)]
     pub(crate) fn full(&self, now: u32) -> bool {
         now >= self.capacity
             || self.list.as_ref().is_some_and(|list| list.marks[list.steps.len()].0 < SMALLEST)
     }
 
-    /// The first of the last `m` steps.
+    /// The index of the first of the last `m` steps.
     #[inline(always)]
     fn first_of(&self, m: u32) -> Single {
         match &self.list {
@@ -140,19 +143,19 @@ impl Powers {
         }
     }
 
-    /// The last `m` steps one by one.
+    /// Applies the last `m` steps one by one.
     pub(crate) fn follow(&self, m: u32, x: f64, step: impl Fn(f64, Single) -> f64) -> f64 {
         (0..m).fold(x, |x, k| step(x, self.first_of(m - k)))
     }
 
-    /// Whether the closed forms of regularisers hold: not for uneven steps, nor where `rho <= 0`
-    /// (a step beyond `1 / l2`) and the path alternates.
+    /// Whether the closed forms of regularisers are valid. They are not for steps with different factors of the
+    /// averaged gradient, nor for `rho <= 0` (a step size of at least `1 / l2`), where the path alternates in sign.
     #[inline(always)]
     fn smooth(&self) -> bool {
         self.single.rho > 0.0 && !self.list.as_ref().is_some_and(|list| list.uneven)
     }
 
-    /// Largest number of missed steps.
+    /// Largest number of delayed steps.
     pub fn capacity(&self) -> u32 {
         self.capacity
     }
@@ -169,7 +172,7 @@ impl Powers {
         self.affine_first(x, g, m, m)
     }
 
-    /// The first `k` of the last `m` steps, without a regulariser.
+    /// Applies the first `k` of the last `m` steps, without a regulariser.
     #[inline(always)]
     fn affine_first(&self, x: f64, g: f64, m: u32, k: u32) -> f64 {
         if let Some(list) = &self.list {
@@ -182,31 +185,32 @@ impl Powers {
     }
 }
 
-/// A separable regulariser whose missed steps can be caught up with.
+/// A separable regulariser that can apply delayed steps.
 pub trait Lagged: Separable {
-    /// Factor by which a proximal step multiplies everything (1 but for a quadratic part).
+    /// The factor by which a proximal step multiplies every coordinate. It is 1 unless the regulariser has a
+    /// quadratic part.
     fn shrink(&self, _step: f64) -> f64 {
         1.0
     }
 
-    /// `T^m(x)` on coordinate `c`, with averaged gradient `g`.
+    /// Applies `T^m` to `x` at coordinate `c`, with averaged gradient `g`.
     ///
-    /// The default applies the steps one by one: right for every regulariser, O(m). A regulariser of
-    /// your own that relies on it must leave [`shrink`](Lagged::shrink) at 1.
+    /// The default applies the steps one by one, which is correct for every regulariser and costs O(m). If your own
+    /// regulariser relies on it, [`shrink`](Lagged::shrink) must stay 1.
     fn catch_up(&self, c: usize, x: f64, g: f64, m: u32, powers: &Powers) -> f64 {
         powers.follow(m, x, |x, s| self.prox_coordinate(c, s.rho * x - s.pull * g, s.step))
     }
 }
 
-/// A regulariser that the incremental methods take: by lagged coordinates on sparse data if it is [`Lagged`], by whole
-/// vectors, O(d) a step, if it ties coordinates together.
+/// A regulariser that the incremental methods accept. If it is [`Lagged`], sparse data are updated by delayed steps.
+/// If it is not separable, every step updates the whole vector, which costs O(d).
 ///
-/// For a joint regulariser of your own: `type Coordinates = Zero`, and `coordinates` is `None`.
+/// For your own regulariser that is not separable, set `type Coordinates = Zero` and let `coordinates` return `None`.
 pub trait Composite: Regulariser {
-    /// The regulariser seen coordinate by coordinate.
+    /// The type of the regulariser as a sum over coordinates.
     type Coordinates: Lagged;
 
-    /// Itself, if it is a sum over coordinates.
+    /// Returns the regulariser itself if it is a sum over coordinates.
     fn coordinates(&self) -> Option<&Self::Coordinates>;
 }
 
@@ -270,7 +274,8 @@ impl Lagged for ElasticNet {
 }
 
 impl Lagged for Interval {
-    /// The affine path is monotone, and what leaves the interval stays at the bound: one clip is enough.
+    /// The affine path is monotone, and a coordinate that leaves the interval stays at the bound. So one projection
+    /// is enough.
     #[inline(always)]
     fn catch_up(&self, c: usize, x: f64, g: f64, m: u32, powers: &Powers) -> f64 {
         if !powers.smooth() {
@@ -289,7 +294,7 @@ impl Lagged for WeightedL1 {
 }
 
 impl Lagged for NonnegativeL1 {
-    /// A bound at 0 with the gradient `g + strength`: one clip is enough.
+    /// A lower bound of 0 and the gradient `g + strength`. One projection is enough.
     #[inline(always)]
     fn catch_up(&self, c: usize, x: f64, g: f64, m: u32, powers: &Powers) -> f64 {
         Interval::NONNEGATIVE.catch_up(c, x, g + self.strength, m, powers)
@@ -298,8 +303,8 @@ impl Lagged for NonnegativeL1 {
 
 /// `T^m(x)` for `T(x) = soft(rho x - drift g, drift l1)`.
 ///
-/// On either side of 0 the map is affine, `x <- rho x - c` with `c = drift (g +- l1)`. Most paths rest at
-/// 0 or stay on their side; the others are followed in [`cross_zero`].
+/// On each side of 0 the map is affine, `x <- rho x - c` with `c = drift (g +- l1)`. Most paths stay at 0 or on their
+/// side. The others are computed by [`cross_zero`].
 #[inline]
 fn catch_up_l1(x: f64, g: f64, l1: f64, m: u32, powers: &Powers) -> f64 {
     if !powers.smooth() {
@@ -318,14 +323,14 @@ fn catch_up_l1(x: f64, g: f64, l1: f64, m: u32, powers: &Powers) -> f64 {
     cross_zero(x, g, l1, m, powers)
 }
 
-/// The same step by step, where there is no closed form.
+/// Applies the steps one by one, if there is no closed form.
 #[cold]
 fn alternate(x: f64, g: f64, l1: f64, m: u32, powers: &Powers) -> f64 {
     powers.follow(m, x, |x, s| soft_threshold(s.rho * x - s.pull * g, s.drift * l1))
 }
 
-/// The same for a path that reaches 0: the number of steps before it has a closed form, the crossing step
-/// is evaluated directly, and what is left starts at 0 or on the other side.
+/// Applies the steps of a path that reaches 0. The number of steps before that has a closed form, the step across 0
+/// is evaluated directly, and the remaining path starts at 0 or on the other side.
 #[cold]
 fn cross_zero(x: f64, g: f64, l1: f64, m: u32, powers: &Powers) -> f64 {
     // A run that diverges brings NaN here, which is on no side of 0.
@@ -348,7 +353,8 @@ fn cross_zero(x: f64, g: f64, l1: f64, m: u32, powers: &Powers) -> f64 {
     catch_up_l1(crossed, g, l1, m - stays - 1, powers)
 }
 
-/// The largest `k <= m` for which `k` affine steps leave `x` on its side of 0, when it moves towards 0.
+/// The largest `k <= m` such that `x` is still on its side of 0 after `k` affine steps, for a path that moves towards
+/// 0.
 fn steps_before_zero(x: f64, gradient: f64, side: f64, m: u32, powers: &Powers) -> u32 {
     let on_side = |k: u32| side * powers.affine_first(x, gradient, m, k) > 0.0;
     if powers.list.is_some() {

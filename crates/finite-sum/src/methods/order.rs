@@ -1,27 +1,30 @@
-//! Which term a method looks at next: what an [`Order`] means for terms `phi(a_i.x)`.
+//! Visiting orders: the meaning of each [`Order`] for terms `phi(a_i.x)`.
 //!
 //! | order | probability of term `i` | taken by |
 //! |---|---|---|
 //! | plain ones | see [`Order`] | all |
 //! | `Weighted` | as given | dual methods, `miso` |
 //! | `Mixed` | `1/(2n) + L_i / (2 n Lbar)` | [`saga`](crate::methods::saga()), [`svrg`](crate::methods::svrg()) |
-//! | `Lipschitz` | `L_i / (n Lbar)` | [`svrg`](crate::methods::svrg()): the table of SAGA would go stale where `L_i` is small |
-//! | `Lipschitz` | `mu n + L_i`, `L_i` of the loss alone: the best fixed ones, theorem 3.4 | dual methods |
+//! | `Lipschitz` | `L_i / (n Lbar)` | [`svrg`](crate::methods::svrg()); SAGA would rarely update its table where `L_i` is small |
+//! | `Lipschitz` | `mu n + L_i` up to a factor, `L_i` without l2: best fixed ones, Defazio's theorem 3.4 | dual methods |
 //! | `Residual` | `d_i sqrt(c_i / gamma_i)`, `d_i = \|phi_i'(a_i.x) - s_i\|` | `sdca` |
 //! | `Gap` | `g_i = phi_i(a_i.x) + phi_i*(s_i) - s_i a_i.x`, of which the duality gap is the mean | `sdca` |
 //! | `LipschitzGap` | `g_i c_i` | `sdca` |
 //!
-//! `L_i` is the smoothness of a term ([`term_smoothness`](Problem::term_smoothness)), `Lbar` the mean, `gamma_i` the curvature of
-//! the loss times the weight of the row, `x` the point that belongs to the dual variables, `c_i = 1 + L_i / (n mu)`. Where a few
-//! rows are much longer than the others, draws that do not know it force steps of `1 / max L_i` on all; for rows of equal length
-//! `Lipschitz` is worse than the permuted order, which draws no term twice.
+//! Here `L_i` is the smoothness of a term ([`term_smoothness`](Problem::term_smoothness)), `Lbar` the mean of the
+//! `L_i`, and `gamma_i` the curvature of the loss times the weight of the row. `x` is the point that belongs to the
+//! dual variables `s_i`, `mu` the strong convexity, and `c_i = 1 + L_i / (n mu)`. If a few rows are much longer than
+//! the others, uniform draws force step sizes of `1 / max L_i`, which weighted draws avoid. For rows of equal length
+//! `Lipschitz` is worse than the permuted order, because it may draw a term twice in a pass.
 //!
-//! The last three are adaptive. All scores are computed before every pass, which is counted as half a pass; a term that was drawn
-//! keeps a tenth of its score until then (AdaSDCA+ of Csiba, Qu and Richtarik). `Gap` suits losses with a kink: most dual variables
-//! end at a bound, with no gap, and are not looked at, as by the shrinking of other solvers. With the hinge and `l2` = 1/n, 0.1/n
-//! it took 8 and 39 passes to a relative gap of 1e-4 on the census data (adult), 18 and 44 on web pages (w8a), where the permuted
-//! order took 38 and 300, 34 and 258. With smooth losses the adaptive orders took from a quarter of the passes of the permuted
-//! order (squared hinge, w8a) to half as many again (logistic, adult). All but the given orders and `Gap` need a smooth loss.
+//! The last three orders are adaptive. All scores are computed before every pass, which counts as half a pass. When a
+//! term is drawn, its score is reduced to a tenth until the end of the pass, as in the method AdaSDCA+ of Csiba, Qu
+//! and Richtarik. `Gap` suits losses that are not differentiable: most dual variables end at a bound, where their gap
+//! is 0, and are not drawn any more. This has the same effect as the shrinking of other solvers. With the hinge and
+//! `l2` equal to 1/n and 0.1/n, a relative gap of 1e-4 took `Gap` 8 and 39 passes on census data (adult), and 18 and
+//! 44 on web pages (w8a). The permuted order took 38 and 300, and 34 and 258. With smooth losses, the adaptive orders
+//! took between a quarter of the passes of the permuted order (squared hinge, w8a) and one and a half times as many
+//! (logistic, adult). All orders but `Gap`, the plain orders and `Weighted` need a smooth loss.
 
 use fenchel_linalg::Design;
 use fenchel_optim::random::{Order, Visits};
@@ -29,16 +32,17 @@ use fenchel_optim::{Loss, Refusal, Regulariser};
 
 use crate::{Error, Problem};
 
-/// What a draw leaves of the score of the term that was drawn: the `m = 10` of Csiba, Qu and Richtarik's AdaSDCA+.
+/// The factor by which a draw reduces the score of its term, which corresponds to `m = 10` in AdaSDCA+ of Csiba, Qu
+/// and Richtarik.
 const FADE: f64 = 0.1;
 
-/// What `sdca` takes.
+/// Checks whether `sdca` accepts an order.
 pub(crate) fn check_adaptive(order: &Order, method: &'static str) -> Result<(), Refusal> {
     let taken = !matches!(order, Order::Mixed | Order::LargestGap);
     order.check(method, taken, "a given order, Lipschitz, Residual, Gap or LipschitzGap")
 }
 
-/// What a dual method takes: only given orders and the gaps do without a Lipschitz constant.
+/// Checks whether a dual method accepts an order. Without a Lipschitz constant, it accepts `Gap`, plain orders and `Weighted`.
 pub(crate) fn check_dual<D: Design, L: Loss, R: Regulariser>(
     order: &Order,
     method: &'static str,
@@ -53,7 +57,7 @@ pub(crate) fn check_dual<D: Design, L: Loss, R: Regulariser>(
     Err(Refusal::unsupported(method, what).into())
 }
 
-/// The visits of an incremental method, and `1 / (n p_j)` where terms are drawn with probabilities `p_j`.
+/// The visiting order of an incremental method, and `1 / (n p_j)` if terms are drawn with probabilities `p_j`.
 pub(crate) fn incremental_visits<D: Design, L: Loss, R: Regulariser>(
     order: &Order,
     method: &'static str,
@@ -70,8 +74,8 @@ pub(crate) fn incremental_visits<D: Design, L: Loss, R: Regulariser>(
     Ok((Visits::new(order, n, seed)?, None))
 }
 
-/// `p_j` of [`Order::Mixed`] and [`Order::Lipschitz`] draws of a primal method, one a term; uniform for other orders, and where no
-/// term has any curvature. O(n).
+/// The probabilities `p_j` with which a primal method draws terms for [`Order::Mixed`] and [`Order::Lipschitz`], one
+/// per term. They are uniform for other orders, and if no term has any curvature. O(n).
 pub fn probabilities<D: Design, L: Loss, R: Regulariser>(
     problem: &Problem<'_, D, L, R>,
     order: &Order,
@@ -89,7 +93,7 @@ pub fn probabilities<D: Design, L: Loss, R: Regulariser>(
     smoothness.iter().map(|l| (1.0 - share) / n + share * (l / mean)).collect()
 }
 
-/// What stands for `L` in a step: the largest `L_j / (n p_j)`, or a bound on it, with `l2`.
+/// The constant that replaces `L` in a step size: the largest `L_j / (n p_j)`, or a bound of it, plus `l2`.
 pub(crate) fn smoothness<D: Design, L: Loss, R: Regulariser>(
     problem: &Problem<'_, D, L, R>,
     order: &Order,
@@ -101,7 +105,8 @@ pub(crate) fn smoothness<D: Design, L: Loss, R: Regulariser>(
     }
 }
 
-/// The visits of a dual method to `n` terms: by scores that are still to be set, or by `weights` for [`Order::Lipschitz`].
+/// The visiting order of a dual method for `n` terms. Scores are set later; `weights` are those of
+/// [`Order::Lipschitz`].
 pub(crate) fn dual_visits(
     order: &Order,
     n: usize,
@@ -115,7 +120,7 @@ pub(crate) fn dual_visits(
     })
 }
 
-/// What the adaptive orders draw by.
+/// The score by which an adaptive order draws terms.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Score {
     Residual,
@@ -133,8 +138,8 @@ impl Score {
         }
     }
 
-    /// From `d_i`, `g_i`, the curvature `gamma_i` of the term in its margin and `q_i = ||a_i||^2 / (n mu)`, so that
-    /// `c_i = 1 + gamma_i q_i`.
+    /// Computes the score from `d_i`, `g_i`, the curvature `gamma_i` of the term in its margin and `q_i = ||a_i||^2 /
+    /// (n mu)`. Then `c_i = 1 + gamma_i q_i`.
     #[inline]
     pub(crate) fn from(
         self,
@@ -152,7 +157,7 @@ impl Score {
         score.clamp(0.0, 1e100).max(0.0)
     }
 
-    /// The passes that a pass of steps costs: the scores are worth half a pass.
+    /// The cost of `n` steps in passes. The computation of scores costs half a pass.
     pub(crate) fn cost(score: Option<Self>) -> f64 {
         if score.is_some() { 1.5 } else { 1.0 }
     }

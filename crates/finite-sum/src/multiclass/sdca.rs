@@ -23,7 +23,7 @@ settings! {
         order: Order = Order::Permuted,
         /// Seed of the visiting order.
         seed: u64 = 0,
-        /// When to end, see [`Stop`].
+        /// The stopping rule; see [`Stop`].
         stop: Stop = Stop::default(),
     }
 }
@@ -67,7 +67,7 @@ pub fn catalyst<'p, 'a, D: Design, R: Separable, O: Observer<MulticlassAscent<'p
 }
 
 /// The probabilities, up to a factor, with which a run of [`sdca`] from this state draws its first term. It is `None`
-/// for an order that is not random or not weighted. Cost: one pass.
+/// for the plain orders and for `Order::Weighted`. Cost: one pass.
 ///
 /// # Errors
 /// As [`sdca`].

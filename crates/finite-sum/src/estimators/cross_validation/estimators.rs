@@ -84,9 +84,9 @@ cross_validated! {
     LogisticRegressionCv {
         /// Shares of the l1 norm to try, from 0 to 1.
         l1_ratios: Vec<f64> = vec![0.0],
-        /// How much the rows of each class count, in the fits, the scores and the grid.
+        /// The weight of each class in the fits, the scores and the grid.
         class_weights: ClassWeights = ClassWeights::Equal,
-        /// What the folds are scored by.
+        /// The score that is computed on the folds.
         scoring: Scoring = Scoring::default(),
     }
 }
@@ -111,9 +111,9 @@ cross_validated! {
     SoftmaxRegressionCv {
         /// Shares of the l1 norm to try, from 0 to 1.
         l1_ratios: Vec<f64> = vec![0.0],
-        /// How much the rows of each class count, in the fits, the scores and the grid.
+        /// The weight of each class in the fits, the scores and the grid.
         class_weights: ClassWeights = ClassWeights::Equal,
-        /// What the folds are scored by.
+        /// The score that is computed on the folds.
         scoring: Scoring = Scoring::default(),
     }
 }
@@ -121,9 +121,9 @@ cross_validated! {
 cross_validated! {
     /// [`LinearSvc`](crate::LinearSvc) with its penalty chosen by cross-validation on stratified folds, by the share of errors or the AUC.
     LinearSvcCv {
-        /// How a violated margin is measured.
+        /// The loss of a violated margin.
         loss: SvcLoss = SvcLoss::default(),
-        /// How much the rows of each class count, in the fits, the scores and the grid.
+        /// The weight of each class in the fits, the scores and the grid.
         class_weights: ClassWeights = ClassWeights::Equal,
         /// The score that is computed on the folds. The log loss is not available, because the model has no
         /// probabilities.

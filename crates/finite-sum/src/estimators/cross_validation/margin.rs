@@ -13,7 +13,7 @@ use crate::methods::newton::Warm;
 use crate::path::{Grid, PathSettings, penalties, sweep};
 use crate::{Error, Point, Problem};
 
-/// What the rows of a fold are judged by.
+/// The score of the rows of a fold.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Judge {
     /// The mean of a number of each row's margin and target.
@@ -76,7 +76,7 @@ impl<D: Design + Copy, L: Loss + Copy> Plan<'_, D, L> {
         penalties(self.grid.unwrap_or(&grid), first)
     }
 
-    /// The scores of one fold, one a penalty.
+    /// The scores of one fold, one per penalty.
     fn fold(
         &self,
         (train, test): &Split,

@@ -42,7 +42,7 @@ pub struct Score {
     /// The standard error of the mean. It is the standard deviation over the folds, divided by the square root of
     /// their number.
     pub standard_error: f64,
-    /// One score a fold.
+    /// One score per fold.
     pub folds: Vec<f64>,
 }
 

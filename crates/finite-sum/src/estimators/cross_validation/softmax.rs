@@ -60,7 +60,7 @@ impl<D: Design + Copy> Plan<'_, D> {
         if self.intercept { problem.with_intercepts() } else { Ok(problem) }
     }
 
-    /// The scores of one fold, one a penalty.
+    /// The scores of one fold, one per penalty.
     fn fold(&self, (train, test): &Split, l1_ratio: f64, grid: &[f64]) -> Result<Vec<f64>, Error> {
         let codes: Vec<usize> = train.iter().map(|&i| self.codes[i]).collect();
         let weights = self.folds.weights_of(train);

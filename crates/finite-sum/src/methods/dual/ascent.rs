@@ -16,21 +16,21 @@ use crate::{Error, Point, Problem};
 
 pub(super) use keep::copied;
 
-/// Passes between two computations of `v` from the dual variables.
+/// Number of passes between two recomputations of `v` from the dual variables.
 const REFRESH: usize = 10;
 
-/// How far a coordinate of the dual moves.
+/// The length of a step along a dual coordinate.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SdcaStep {
-    /// To the maximum along the coordinate: exact without a regulariser, and exact for a quadratic lower
-    /// bound of the dual with one. A handful of exponentials a step for the logistic loss.
+    /// The step to the maximum along the coordinate. Without a regulariser it is exact. With one, it maximises a
+    /// quadratic lower bound of the dual objective. For the logistic loss it costs a few exponentials per step.
     #[default]
     Exact,
-    /// The same point, found by a search of the interval between the dual variable and the current derivative
-    /// ([`Loss::interval_step`]): needs no closed form, and a few derivatives a step.
+    /// The maximum on the interval between the dual variable and the current derivative, found by a search
+    /// ([`Loss::interval_step`]). It needs no closed form, but a few derivatives per step.
     Interval,
-    /// A fraction `mu n / (mu n + L_j)` of the way to the current derivative: one exponential a step,
-    /// nearly as many passes. Smooth losses only.
+    /// A step of the fraction `mu n / (mu n + L_j)` of the way to the current derivative. For the logistic loss it
+    /// costs one exponential per step, and a run needs nearly the same number of passes. It requires a smooth loss.
     Constant,
 }
 
@@ -42,7 +42,7 @@ pub(super) struct Bias {
     weight: f64,
 }
 
-/// How far a coordinate moves, in the words of the kernel.
+/// The length of a step, in the form that the inner loop uses.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Move {
     Exact,
@@ -71,11 +71,11 @@ pub(super) fn importance_weights<D: Design, L: Loss, R: Regulariser>(
     (0..problem.n()).map(|j| floor + problem.term_smoothness(j)).collect()
 }
 
-/// Dual variables, their sum, a proximal centre, and the step.
+/// The state of dual coordinate ascent: dual variables, their sum, a proximal centre, and the kind of step.
 ///
-/// An unpenalised intercept would force `sum_i s_i = 0`, which single coordinates cannot keep. It is
-/// therefore a coordinate of its own with a proximal term `(weight/2) (b - centre)^2` whose centre
-/// follows after every pass: the proximal point method in one variable.
+/// With an unpenalised intercept, the dual variables must satisfy `sum_i s_i = 0`, which single coordinate steps
+/// cannot preserve. Therefore the intercept `b` has a proximal term `(weight/2) (b - centre)^2`, whose centre is
+/// updated after every pass. This is the proximal point method in one variable.
 #[derive(Debug, Clone)]
 pub(super) struct Ascent<'p, 'a, D, L, R> {
     pub(super) problem: &'p Problem<'a, D, L, R>,
@@ -91,19 +91,19 @@ pub(super) struct Ascent<'p, 'a, D, L, R> {
     /// `1 / (l2 + kappa)` and `1 / n`
     per_l2: f64,
     per_n: f64,
-    /// One number a term: `q_j = ||a_j||^2 / (mu n)`, or the fraction `1 / (1 + gamma q_j)` of a constant step.
+    /// One number per term: `q_j = ||a_j||^2 / (mu n)`, or the fraction `1 / (1 + gamma q_j)` of a constant step.
     curvatures: Vec<f64>,
     bias: Option<Bias>,
     visits: Visits,
-    /// What the visits go by, and the scores.
+    /// The score of the adaptive visiting orders, if the order is one of them.
     score: Option<Score>,
     steps: usize,
-    /// Averages, for a loss with a kink.
+    /// Averages of the dual variables, for a loss that is not differentiable.
     tail: Option<Tail>,
     gap: Gap,
     /// The best state that was certified.
     pub(super) best: Option<DualState>,
-    /// Whether it was restored, which the rest does not belong to.
+    /// Whether the state was replaced by the best one, so that it does not match the other fields.
     pub(super) restored: bool,
 }
 
@@ -190,7 +190,7 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
         DualState { place: Some(self.visits.place()), ..self.state }
     }
 
-    /// Keeps averages of the dual variables from here on.
+    /// Starts to keep averages of the dual variables.
     pub(super) fn keep_averages(&mut self) {
         self.tail = Some(Tail::new(self.problem.n()));
     }
@@ -199,7 +199,7 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
         self.tail.as_ref()
     }
 
-    /// `direction` from the dual variables, without the rounding of many small updates. O(nnz).
+    /// Recomputes `direction` from the dual variables, to remove the rounding errors of many small updates. O(nnz).
     fn refresh(&mut self) {
         let n = self.problem.n() as f64;
         multiply_transposed(self.problem.design(), &self.state.dual, &mut self.direction);
@@ -212,7 +212,7 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
         }
     }
 
-    /// The scores of all terms at the point of the dual variables. Half a pass.
+    /// The scores of all terms at the point that belongs to the dual variables. Half a pass.
     pub(super) fn scores(&mut self) -> Vec<f64> {
         let Some(score) = self.score else { return Vec::new() };
         self.read_point();
@@ -232,12 +232,12 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
         terms.enumerate().map(score_of).collect()
     }
 
-    /// Steps that cost a pass.
+    /// The number of steps that together cost a pass.
     pub(super) fn steps_a_pass(&self) -> f64 {
         self.problem.n() as f64 / Score::cost(self.score)
     }
 
-    /// So many steps.
+    /// Makes this number of steps.
     pub(super) fn climb(&mut self, steps: usize) {
         let n = self.problem.n();
         let mut left = steps;
@@ -263,7 +263,8 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
         }
     }
 
-    /// Moves the centre of the intercept, and now and then recomputes what many small updates have rounded.
+    /// Moves the centre of the intercept. Every [`REFRESH`] passes, it also removes the rounding errors of many small
+    /// updates.
     fn end_pass(&mut self) {
         if self.steps == REFRESH * self.problem.n() {
             self.steps = 0;
@@ -312,7 +313,7 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
         }
     }
 
-    /// Reads the point off the dual variables. O(d).
+    /// Computes the point that belongs to the dual variables. O(d).
     pub(super) fn read_point(&mut self) {
         let regulariser = self.problem.regulariser();
         for (c, (x, &v)) in self.state.point.weights.iter_mut().zip(&self.direction).enumerate() {
@@ -323,7 +324,7 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
         }
     }
 
-    /// Moves the proximal centre; the dual variables stay. O(d).
+    /// Moves the proximal centre without changing the dual variables. O(d).
     pub(super) fn move_centre(&mut self, to: &[f64]) {
         for ((v, y), new) in self.direction.iter_mut().zip(&mut self.centre).zip(to) {
             *v += self.kappa * (new - *y);
@@ -335,13 +336,13 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
         &self.centre
     }
 
-    /// `F` at the point that was read last. Half a pass.
+    /// `F` at the point that was computed last. Half a pass.
     pub(super) fn objective(&mut self) -> f64 {
         self.problem.margins(&self.state.point, &mut self.gap.margins);
         self.problem.objective_at(&self.gap.margins, &self.state.point.weights)
     }
 
-    /// The point that belongs to given dual variables, and its gap against them. A pass and a half.
+    /// Computes the point that belongs to given dual variables, and the gap of this pair. A pass and a half.
     pub(super) fn certify_dual(&mut self, dual: &[f64], point: &mut Point) -> Certificate {
         let (problem, n) = (self.problem, self.problem.n() as f64);
         multiply_transposed(problem.design(), dual, &mut point.weights);
@@ -352,7 +353,7 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
         self.gap.with_dual(problem, point, dual)
     }
 
-    /// The gap of the point against the dual variables themselves. Two half passes.
+    /// The gap between the current point and the current dual variables. Two half passes.
     pub(super) fn certify(&mut self) -> Certificate {
         if !self.restored {
             self.read_point();
@@ -361,7 +362,7 @@ impl<'p, 'a, D: Design, L: Loss, R: Separable> Ascent<'p, 'a, D, L, R> {
     }
 }
 
-/// Strong convexity that is nothing beside the rows leaves no dual step: `||a_j||^2 / (mu n)` has to be a number.
+/// Checks that the strong convexity is not negligible beside the rows: `||a_j||^2 / (mu n)` must be finite.
 pub(crate) fn check_strength(
     mu: f64,
     mut curvatures: impl Iterator<Item = f64>,
@@ -374,7 +375,7 @@ pub(crate) fn check_strength(
     Err(Invalid::Parameter { name, value: mu, expected })
 }
 
-/// Dual variables of the right number, finite, and in the domain of the conjugate.
+/// Checks that the dual variables are of the right number, finite, and in the domain of the conjugate.
 fn check_dual<D: Design, L: Loss, R: Separable>(
     problem: &Problem<'_, D, L, R>,
     dual: &[f64],
@@ -390,8 +391,8 @@ fn check_dual<D: Design, L: Loss, R: Separable>(
     Ok(())
 }
 
-/// Weight of the proximal term on the intercept: light enough to be followed in a pass or two, heavy
-/// enough not to dominate the step sizes `q_j`, which it enters beside the norms of the rows.
+/// Weight of the proximal term of the intercept. It is small enough that the centre needs only a pass or two, and
+/// large enough that it does not dominate the step sizes `q_j`, to which it adds a term beside the norm of the row.
 fn bias_weight<D: Design, L: Loss, R: Separable>(problem: &Problem<'_, D, L, R>, mu: f64) -> f64 {
     let by_rows = 4.0 * mu / problem.mean_norm_squared().max(f64::MIN_POSITIVE);
     let by_terms = 4.0 * problem.loss().curvature() / problem.n() as f64;

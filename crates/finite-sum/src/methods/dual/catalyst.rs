@@ -1,4 +1,4 @@
-//! Catalyst: acceleration of SDCA for `n < L / mu`, and without strong convexity at all.
+//! Catalyst, which accelerates SDCA for `n < L / mu` and for problems that are not strongly convex.
 
 use fenchel_linalg::{Design, Invalid};
 use fenchel_optim::random::Order;
@@ -15,7 +15,7 @@ use crate::{Error, Point, Problem};
 settings! {
     /// Settings of [`catalyst`](fn@catalyst).
     pub struct CatalystSettings {
-        /// Weight of the proximal centre, 0 for none; `None` is `mean L_i / n - mu`.
+        /// Weight of the proximal centre. With 0 there is no centre. The default `None` is `mean L_i / n - mu`.
         kappa: Option<f64> = None,
         /// Step of the inner SDCA.
         step: SdcaStep = SdcaStep::Exact,
@@ -23,12 +23,12 @@ settings! {
         order: Order = Order::Permuted,
         /// Seed of the visiting order.
         seed: u64 = 0,
-        /// When to end, see [`Stop`].
+        /// The stopping rule; see [`Stop`].
         stop: Stop = Stop::default(),
     }
 }
 
-/// Catalyst on one problem: what an observer of [`catalyst`](fn@catalyst) sees.
+/// The running method Catalyst, as an observer of [`catalyst`](fn@catalyst) receives it.
 #[derive(Debug, Clone)]
 pub struct Catalyst<'p, 'a, D, L, R> {
     ascent: Ascent<'p, 'a, D, L, R>,
@@ -39,14 +39,13 @@ pub struct Catalyst<'p, 'a, D, L, R> {
     centre: Vec<f64>,
 }
 
-/// Accelerated SDCA: the thesis's ASDCA, section 2.3.3, in the form of Catalyst.
+/// Accelerated SDCA. It is the method ASDCA of A. Defazio, PhD thesis 2014, section 2.3.3, in the form of Catalyst.
 ///
-/// Each outer step is one pass of SDCA on `F + (kappa/2) ||x - y||^2`, with the dual variables carried
-/// over, followed by an extrapolation `y = x + b (x - x_old)` that restarts when it points uphill. With
-/// `kappa = mean L_i / n - mu` (the mean over the rows, so that a few long ones do not spoil it) the cost
-/// grows with `sqrt(L / mu)` instead of `L / mu`. Where `kappa` would not be positive there is nothing
-/// to accelerate, and the method is SDCA. Without any strong convexity (l1 alone) it is the proximal
-/// point method, accelerated.
+/// An outer step is one pass of SDCA on `F + (kappa/2) ||x - y||^2`, which continues from the current dual variables.
+/// Then the centre is extrapolated, `y = x + b (x - x_old)`. The extrapolation restarts when it points uphill. With
+/// `kappa = mean L_i / n - mu`, the cost grows with `sqrt(L / mu)` instead of `L / mu`. The mean over the rows is
+/// used so that a few long rows do not make `kappa` too large. If `kappa` would not be positive, acceleration cannot
+/// help, and the method is SDCA. Without any strong convexity (l1 alone), it is an accelerated proximal point method.
 ///
 /// Original papers: Shalev-Shwartz and Zhang, "Accelerated proximal SDCA", Mathematical Programming 155
 /// (2016); Lin, Mairal and Harchaoui, "Catalyst", JMLR 18 (2018).
@@ -96,7 +95,7 @@ where
     Ok(Solution { report: problem.judged(report, &state.point), state })
 }
 
-/// The weight of the proximal centre: as given, or `mean L_i / n - mu`, or 0 where that is negative.
+/// The weight of the proximal centre: the given one, or `mean L_i / n - mu`, or 0 if that is negative.
 pub(super) fn centre_weight<D: Design, L: Loss, R: Separable>(
     method: &'static str,
     problem: &Problem<'_, D, L, R>,
@@ -124,7 +123,7 @@ impl<D: Design, L: Loss, R: Separable> Catalyst<'_, '_, D, L, R> {
         &self.ascent.state.dual
     }
 
-    /// A pass of steps, and the extrapolation of the centre.
+    /// Makes a pass of steps, then extrapolates the centre.
     fn outer_step(&mut self) {
         self.ascent.climb(self.ascent.problem.n());
         self.ascent.read_point();
@@ -157,7 +156,7 @@ impl<D: Design, L: Loss, R: Separable> Iterative for Catalyst<'_, '_, D, L, R> {
         self.ascent.restore();
     }
 
-    /// A cold start is not worth a certificate.
+    /// No certificate is computed for a cold start, unless an observer needs one.
     fn certificate_cost(&self) -> CertificateCost {
         if self.cold { CertificateCost::Uninformative } else { CertificateCost::Passes }
     }

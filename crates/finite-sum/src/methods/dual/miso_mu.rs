@@ -1,4 +1,4 @@
-//! MISOmu: constant steps, one number a term.
+//! MISOmu: dual coordinate ascent with constant steps, which stores one number per term.
 
 use fenchel_linalg::{Design, Invalid};
 use fenchel_optim::random::Order;
@@ -13,18 +13,19 @@ use crate::{Error, Problem};
 settings! {
     /// Settings of [`miso_mu`](fn@miso_mu).
     pub struct MisoMuSettings {
-        /// Fraction `c` of a full step, in (0, 1]; `None` is `mu n / (mu n + L_j)` for term `j`.
+        /// The step as a fraction `c` of a full step, in (0, 1]. The default `None` is `mu n / (mu n + L_j)` for term
+        /// `j`.
         damping: Option<f64> = None,
         /// Visiting order.
         order: Order = Order::Permuted,
         /// Seed of the visiting order.
         seed: u64 = 0,
-        /// When to end, see [`Stop`].
+        /// The stopping rule; see [`Stop`].
         stop: Stop = Stop::default(),
     }
 }
 
-/// MISOmu (Defazio's thesis, section 3.4) for smooth losses, proximal for a separable regulariser.
+/// MISOmu (A. Defazio, PhD thesis 2014, section 3.4) for smooth losses, proximal for a separable regulariser.
 ///
 /// A step moves the stored derivative `s_j` towards the current one:
 ///
@@ -32,13 +33,14 @@ settings! {
 /// s_j <- s_j + c (phi_j'(a_j.x) - s_j),     x = -(1/(mu n)) sum_i s_i a_i
 /// ```
 ///
-/// With `c = 1` it is Finito with `alpha = 1`, whose stored points cancel: `n` numbers are enough and sparse data
-/// stays sparse. The full step is proved for `n mu >= 2 L` and diverges for `n mu < L / 2` or so. The default
-/// `c = mu n / (mu n + L_j)` ascends the dual in expectation whatever the conditioning, and makes this
-/// [`sdca`](super::sdca()) with [`Constant`](super::SdcaStep::Constant) steps. A step costs O(nnz of the row).
+/// With `c = 1` it is Finito with `alpha = 1`. The stored points then cancel in the update, so that `n` numbers are
+/// enough and sparse data stay sparse. Convergence of the full step is proved for `n mu >= 2 L`. It diverges for `n
+/// mu` below about `L / 2`. With the default `c = mu n / (mu n + L_j)`, the dual objective increases in expectation
+/// for every condition number, and the method is [`sdca`](super::sdca()) with [`Constant`](super::SdcaStep::Constant)
+/// steps. A step costs O(nnz of the row).
 ///
 /// Original papers: Mairal, "Incremental majorization-minimization optimization", SIAM Journal on Optimization 25
-/// (2015); Lin, Mairal and Harchaoui, "Catalyst", JMLR 18 (2018), for the damping.
+/// (2015); for steps with `c < 1`, Lin, Mairal and Harchaoui, "Catalyst", JMLR 18 (2018).
 ///
 /// ```
 /// use fenchel_finite_sum::loss::Logistic;
@@ -56,8 +58,8 @@ settings! {
 /// ```
 ///
 /// # Errors
-/// [`Error::Refused`] without strong convexity, for a loss that is not smooth; [`Error::Invalid`] for a start
-/// of another shape or outside the domain, or settings out of range.
+/// [`Error::Refused`] without strong convexity, or for a loss that is not smooth; [`Error::Invalid`] if the start has
+/// another shape or is outside the domain, or for settings out of range.
 pub fn miso_mu<'p, 'a, D: Design, L: Loss, R: Separable, O: Observer<Sdca<'p, 'a, D, L, R>>>(
     problem: &'p Problem<'a, D, L, R>,
     settings: &MisoMuSettings,

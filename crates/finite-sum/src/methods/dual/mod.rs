@@ -1,14 +1,15 @@
 //! Dual coordinate ascent: SDCA, proximal SDCA, and two outer loops that accelerate it.
 //!
-//! One dual number `s_i` a term, with the point read off their sum:
+//! Each term has one dual variable `s_i`, a number. The point is computed from their weighted sum:
 //!
 //! ```text
 //! v = kappa y - (1/n) sum_i s_i a_i,     x = argmax_x v.x - h(x) - ((l2 + kappa)/2) ||x||^2
 //! ```
 //!
-//! For `h = 0` and no proximal centre this is `x = v / l2`, the thesis's algorithm 2.1; with l1 it is
-//! `x = soft(v, l1) / l2`, read on the fly, so that a step costs O(nnz of the row) whatever `h` is.
-//! With a centre `y` of weight `kappa` it is the inner method of [`catalyst`] and [`qning`].
+//! Without a regulariser `h` and a proximal centre this is `x = v / l2`, which is algorithm 2.1 in A. Defazio, PhD
+//! thesis 2014. With l1 it is `x = soft(v, l1) / l2`. Only the coordinates of the visited row are computed, so that a
+//! step costs O(nnz of the row) for every separable `h`. With a centre `y` of weight `kappa`, it is the inner method
+//! of [`catalyst`] and [`qning`].
 //!
 //! | method | what it is | when |
 //! |---|---|---|
@@ -20,8 +21,8 @@
 //!
 //! | symbol | name |
 //! |---|---|
-//! | `s_i` | dual variable, `phi'` at the optimum (the thesis's `alpha_i = s_i a_i`) |
-//! | `q_j` | `\|\|a_j\|\|^2 / ((l2 + kappa) n)`: how far the margin moves for a unit of `s_j` |
+//! | `s_i` | dual variable, equal to `phi'` at the optimum (Defazio's `alpha_i` is `s_i a_i`) |
+//! | `q_j` | `\|\|a_j\|\|^2 / ((l2 + kappa) n)`: the change of the margin if `s_j` changes by 1 |
 
 mod ascent;
 mod catalyst;

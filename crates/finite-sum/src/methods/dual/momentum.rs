@@ -1,12 +1,13 @@
 //! The extrapolation of Catalyst.
 
-/// `y = x + b (x - x_old)` with the factors of Catalyst:
+/// Computes `y = x + b (x - x_old)` with the factors of Catalyst:
 ///
 /// ```text
 /// alpha^2 = (1 - alpha) a^2 + q alpha,     b = a (1 - a) / (a^2 + alpha),     a the alpha before
 /// ```
 ///
-/// starting from `alpha = 1`, and starting again whenever the step from the centre to the point climbs.
+/// where `a` is the previous `alpha` and the first `alpha` is 1. It restarts whenever the step from the centre to the
+/// point goes uphill.
 #[derive(Debug, Clone)]
 pub(crate) struct Momentum {
     /// `q = mu / (mu + kappa)`
@@ -17,12 +18,12 @@ pub(crate) struct Momentum {
 }
 
 impl Momentum {
-    /// At rest in `x`.
+    /// The state before the first step, with `x_old = x`.
     pub(crate) fn new(ratio: f64, x: Vec<f64>) -> Self {
         Momentum { ratio, alpha: 1.0, previous: x }
     }
 
-    /// Replaces the centre `y` that led to the point `x` by the next one.
+    /// Replaces the centre `y`, from which the point `x` was computed, by the next one.
     pub(crate) fn extrapolate(&mut self, x: &[f64], centre: &mut [f64]) {
         let moves = centre.iter().zip(x).zip(&self.previous);
         let uphill: f64 = moves.map(|((y, x), old)| (y - x) * (x - old)).sum();

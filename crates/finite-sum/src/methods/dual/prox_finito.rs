@@ -17,27 +17,28 @@ settings! {
         order: Order = Order::Permuted,
         /// Seed of the draws.
         seed: u64 = 0,
-        /// When to end, see [`Stop`].
+        /// The stopping rule; see [`Stop`].
         stop: Stop = Stop::default(),
     }
 }
 
-/// Prox-Finito (Defazio's thesis, algorithm 3.3 and section 3.6.2), with uniform, Lipschitz or adaptive
+/// Prox-Finito (A. Defazio, PhD thesis 2014, algorithm 3.3 and section 3.6.2), with uniform, Lipschitz or adaptive
 /// sampling.
 ///
-/// The thesis keeps a point `phi_i` and a gradient a term, `f_i = phi_i(a_i.x) + (mu/2) ||x||^2`, and takes a proximal
-/// step on one term:
+/// The thesis stores a point `phi_i` and a gradient per term, where the term is `f_i(x) = loss_i(a_i.x) +
+/// (mu/2) ||x||^2`. It makes a proximal step on one term:
 ///
 /// ```text
 /// z = (1/(n-1)) sum_{i != j} phi_i - (1/eta) sum_{i != j} f_i'(phi_i),   eta = mu (n-1)
 /// phi_j <- argmin f_j(x) + (eta/2) ||x - z||^2,   f_j'(phi_j) <- eta (z - phi_j)
 /// ```
 ///
-/// For a linear model `f_i'(phi_i) - mu phi_i = s_i a_i`: the points cancel, the scalars `s_i` are enough, and the
-/// proximal step is the exact coordinate step of [`sdca`](super::sdca()). So this is that method, with the thesis's
-/// order; and its lower model of the objective, the `B` of theorem 3.17, is the dual value of the certificate.
-/// The suboptimality of `B` falls by the factor `1 - mu/(mu n + L)` a step, with the largest `L_i` for uniform draws
-/// and their mean for the Lipschitz order (theorem 3.4; `L_i` of the loss alone).
+/// For a linear model, `f_i'(phi_i) - mu phi_i = s_i a_i`. So the points cancel, the numbers `s_i` are enough, and
+/// the proximal step is the exact coordinate step of [`sdca`](super::sdca()). This method is therefore `sdca` with
+/// the visiting order of the thesis. The thesis's lower bound of the objective, the `B` of theorem 3.17, is the dual
+/// value of the certificate. Its suboptimality falls by the factor `1 - mu/(mu n + L)` per step. `L` is the largest
+/// `L_i` for uniform draws, and their mean for the Lipschitz order (theorem 3.4, where `L_i` is the constant of the
+/// loss without the l2 term).
 ///
 /// ```
 /// use fenchel_finite_sum::loss::Logistic;

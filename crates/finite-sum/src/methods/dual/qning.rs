@@ -11,16 +11,16 @@ use super::state::DualState;
 use crate::settings::settings;
 use crate::{Error, Point, Problem};
 
-/// Trial steps between the quasi-Newton point (1) and the proximal point (0), which is always taken.
+/// Trial steps between the quasi-Newton point (1) and the proximal point (0), which is always accepted.
 const BLENDS: [f64; 4] = [1.0, 0.5, 0.25, 0.0];
 
-/// A trial whose value is this many times that of the centre is undone.
+/// A trial is undone if its value is above this multiple of the value at the centre.
 const WILD: f64 = 2.0;
 
 settings! {
     /// Settings of [`qning`](fn@qning).
     pub struct QningSettings {
-        /// Weight of the proximal centre, 0 for none; `None` is `mean L_i / n - mu`.
+        /// Weight of the proximal centre. With 0 there is no centre. The default `None` is `mean L_i / n - mu`.
         kappa: Option<f64> = None,
         /// Number of pairs of L-BFGS, at least 1.
         memory: usize = 10,
@@ -30,12 +30,12 @@ settings! {
         order: Order = Order::Permuted,
         /// Seed of the visiting order.
         seed: u64 = 0,
-        /// When to end, see [`Stop`].
+        /// The stopping rule; see [`Stop`].
         stop: Stop = Stop::default(),
     }
 }
 
-/// QNing on one problem: what an observer of [`qning`](fn@qning) sees.
+/// The running method QNing, as an observer of [`qning`](fn@qning) receives it.
 ///
 /// | symbol | field |
 /// |---|---|
@@ -47,7 +47,7 @@ pub struct Qning<'p, 'a, D, L, R> {
     ascent: Ascent<'p, 'a, D, L, R>,
     kappa: f64,
     pairs: Memory,
-    /// `None` before the first look.
+    /// The value at the centre; `None` before the first inner pass.
     value: Option<f64>,
     centre: Vec<f64>,
     gradient: Vec<f64>,
@@ -57,24 +57,27 @@ pub struct Qning<'p, 'a, D, L, R> {
     direction: Vec<f64>,
 }
 
-/// QNing on SDCA: the proximal centre `y` of [`catalyst`](super::catalyst()) moved by L-BFGS instead of by
-/// extrapolation.
+/// QNing with SDCA as inner method. It has a proximal centre `y` like [`catalyst`](super::catalyst()). L-BFGS moves
+/// this centre, instead of an extrapolation.
 ///
-/// The envelope `G(y) = min_x F(x) + (kappa/2) ||x - y||^2` has the minimum of `F`, is smooth even with l1, and has the
-/// gradient `kappa (y - x)`. One pass of SDCA, its dual variables carried over, stands for the inner minimum; half a
-/// pass evaluates `G` for the test that accepts a quasi-Newton step,
+/// The Moreau envelope `G(y) = min_x F(x) + (kappa/2) ||x - y||^2` has the same minimum as `F`. It is smooth even
+/// with l1, and its gradient is `kappa (y - x)`. The inner minimum is approximated by one pass of SDCA, which
+/// continues from the current dual variables. Another half pass evaluates `G`, for the test that accepts a
+/// quasi-Newton step,
 ///
 /// ```text
 /// y+ = y - e H g - (1 - e) g / kappa,   e = 1, 1/2, 1/4, 0,   until G(y+) <= G(y) - ||g||^2 / (4 kappa) or e = 0.
 /// ```
 ///
-/// A trial that ends above `2 |G(y)|` leaves no trace in the dual variables.
+/// where `H` is the L-BFGS matrix and `g` the gradient at `y`. If a trial has a value above `2 |G(y)|`, the dual
+/// variables of before are restored.
 ///
-/// Against Catalyst, passes to a relative 1e-6 / 1e-10 (logistic loss): with l1 at a hundredth of its largest useful
-/// value 28 / 57 to 59 / 127 on generated sparse text, 20 / 30 to 27 / 41 on Reuters, 15 / 24 to 13 / 20 on census
-/// data; with `n l2 = 0.04 mean L_i` 36 / 58 to 48 / 88, 36 / 57 to 30 / 51 and 18 / 38 to 15 / 29. So: first choice for
-/// l1 alone with many features. Where `kappa` would not be positive, the method is SDCA. Memory: `3 n + (2 memory + 10) d`
-/// numbers.
+/// The following numbers are passes of QNing against passes of Catalyst, to a relative gap of 1e-6 / 1e-10 with the
+/// logistic loss. With l1 at a hundredth of its largest useful value: 28 / 57 against 59 / 127 on generated sparse
+/// text, 20 / 30 against 27 / 41 on Reuters, and 15 / 24 against 13 / 20 on census data. With `n l2 = 0.04 mean L_i`,
+/// on the same data: 36 / 58 against 48 / 88, 36 / 57 against 30 / 51, and 18 / 38 against 15 / 29. So QNing is the
+/// first choice for l1 alone with many features. If `kappa` would not be positive, the method is SDCA. The memory is
+/// `3 n + (2 memory + 10) d` numbers.
 ///
 /// Original paper: Lin, Mairal and Harchaoui, "An inexact variable metric proximal point algorithm for generic
 /// quasi-Newton acceleration", SIAM Journal on Optimization 29 (2019).
@@ -152,7 +155,7 @@ impl<D: Design, L: Loss, R: Separable> Qning<'_, '_, D, L, R> {
         &self.ascent.state.dual
     }
 
-    /// One inner pass from the centre in `trial`. Writes the gradient, returns the value. A pass and a half.
+    /// Makes one inner pass with the centre `trial`. Writes the gradient, and returns the value. A pass and a half.
     fn look(&mut self) -> f64 {
         self.ascent.move_centre(&self.trial);
         self.ascent.climb(self.ascent.problem.n());
@@ -161,7 +164,7 @@ impl<D: Design, L: Loss, R: Separable> Qning<'_, '_, D, L, R> {
         self.ascent.objective() + squared_norm(&self.trial_gradient) / (2.0 * self.kappa)
     }
 
-    /// `r = H g`, the gradient step itself before there is a pair.
+    /// `r = H g`. Without any L-BFGS pair, it is the gradient step.
     fn find_direction(&mut self) {
         self.direction.copy_from_slice(&self.gradient);
         let first_scale = self.pairs.is_empty().then_some(1.0 / self.kappa);
@@ -210,7 +213,7 @@ impl<D: Design, L: Loss, R: Separable> Qning<'_, '_, D, L, R> {
 }
 
 impl<D: Design, L: Loss, R: Separable> Iterative for Qning<'_, '_, D, L, R> {
-    /// Whole outer steps only.
+    /// Makes whole outer steps only.
     fn advance(&mut self, passes: f64) -> f64 {
         let mut done = self.outer_step();
         while done + 1.0 <= passes {

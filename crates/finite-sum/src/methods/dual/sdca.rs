@@ -1,4 +1,4 @@
-//! SDCA.
+//! Stochastic dual coordinate ascent (SDCA).
 
 use fenchel_linalg::Design;
 use fenchel_optim::random::Order;
@@ -14,43 +14,44 @@ use crate::{Error, Point, Problem};
 settings! {
     /// Settings of [`sdca`](fn@sdca).
     pub struct SdcaSettings {
-        /// How far a coordinate moves.
+        /// The length of a step along a coordinate.
         step: SdcaStep = SdcaStep::Exact,
-        /// Which term is next; any order converges.
+        /// Visiting order of the terms. The method converges for every order.
         order: Order = Order::Permuted,
         /// Seed of the visiting order.
         seed: u64 = 0,
-        /// When to end, see [`Stop`].
+        /// The stopping rule; see [`Stop`].
         stop: Stop = Stop::default(),
     }
 }
 
-/// SDCA on one problem: what an observer of [`sdca`](fn@sdca) sees.
+/// The running method SDCA, as an observer of [`sdca`](fn@sdca) receives it.
 #[derive(Debug, Clone)]
 pub struct Sdca<'p, 'a, D, L, R> {
     ascent: Ascent<'p, 'a, D, L, R>,
     cold: bool,
-    /// For a loss with a kink: the average of the last steps, as of the last certificate.
+    /// The average of the last steps at the last certificate, for a loss that is not differentiable.
     average: Option<DualState>,
     /// Whether the average has the smaller gap.
     averaged: bool,
 }
 
-/// Stochastic dual coordinate ascent (Defazio's thesis, algorithm 2.1), without a step size to tune,
-/// for any loss, smooth or not; proximal for a separable regulariser.
+/// Stochastic dual coordinate ascent (A. Defazio, PhD thesis 2014, algorithm 2.1). It has no step size to tune. The
+/// loss may be smooth or not. With a separable regulariser the steps are proximal.
 ///
-/// For a loss with a kink there is no linear rate, and certificates look at two points: the last, and the one that
-/// belongs to the average of the last half of the dual variables (between a half and three quarters). The one with
-/// the smaller gap is returned; the run goes on from the last. (In permuted order that is nearly always the last: of
-/// sixteen looks at four data sets with the hinge loss and `l2 = 1/n`, the average won once, after 5 passes.)
+/// For a loss that is not differentiable there is no linear rate, and certificates are computed for two points. One
+/// is the last point. The other belongs to the average of the dual variables over the last half of the steps (between
+/// a half and three quarters). The run returns the point with the smaller gap, and always continues from the last.
+/// (In permuted order the last point is nearly always better. In sixteen comparisons on four data sets with the hinge
+/// loss and `l2 = 1/n`, the average won once, after 5 passes.)
 ///
-/// It is also the thesis's primal SDCA (algorithm 3.2, a proximal step on one term) and, for linear models,
-/// [`prox_finito`](super::prox_finito()): the same iterates from the same start, written in other variables.
-/// Terms may be drawn by their Lipschitz constants, dual residues or gaps: [`order`](crate::methods::order).
+/// Two methods of the thesis make the same iterates from the same start, in other variables: primal SDCA (algorithm
+/// 3.2, a proximal step on one term) and, for linear models, [`prox_finito`](super::prox_finito()). Terms may be
+/// drawn by their Lipschitz constants, dual residuals or gaps; see [`order`](crate::methods::order).
 ///
-/// Needs `l2 > 0` (or a strongly convex regulariser). A step costs O(nnz of the row), memory is
-/// O(n + d). The dual suboptimality falls in expectation by the factor `1 - mu/(L + mu n)` a step. It is
-/// the method of choice when `n mu >= L`; beyond, [`catalyst`](super::catalyst()) accelerates it.
+/// The method needs `l2 > 0` or a strongly convex regulariser. A step costs O(nnz of the row), and the memory is
+/// O(n + d). The dual suboptimality falls in expectation by the factor `1 - mu/(L + mu n)` per step. It is the
+/// method of choice for `n mu >= L`. For smaller `mu`, [`catalyst`](super::catalyst()) accelerates it.
 ///
 /// Original paper: Shalev-Shwartz and Zhang, "Stochastic dual coordinate ascent methods for regularized
 /// loss minimization", JMLR 14 (2013).
@@ -71,8 +72,9 @@ pub struct Sdca<'p, 'a, D, L, R> {
 /// ```
 ///
 /// # Errors
-/// [`Error::Refused`] without strong convexity, for a constant step on a loss that is not
-/// smooth, or an order that needs one; [`Error::Invalid`] for a start of another shape or outside the domain, or settings out of range.
+/// [`Error::Refused`] without strong convexity, for a constant step on a loss that is not smooth, or for an order
+/// that needs a smooth loss; [`Error::Invalid`] if the start has another shape or is outside the domain, or for
+/// settings out of range.
 pub fn sdca<'p, 'a, D: Design, L: Loss, R: Separable, O: Observer<Sdca<'p, 'a, D, L, R>>>(
     problem: &'p Problem<'a, D, L, R>,
     settings: &SdcaSettings,
@@ -86,7 +88,7 @@ pub fn sdca<'p, 'a, D: Design, L: Loss, R: Separable, O: Observer<Sdca<'p, 'a, D
     ascend(ascent, cold, stop, observer)
 }
 
-/// Runs the kernel without an outer loop.
+/// Runs dual coordinate ascent without an outer loop.
 pub(super) fn ascend<'p, 'a, D, L, R, O>(
     mut ascent: Ascent<'p, 'a, D, L, R>,
     cold: bool,
@@ -125,7 +127,8 @@ impl<D: Design, L: Loss, R: Separable> Sdca<'_, '_, D, L, R> {
         &self.certified().dual
     }
 
-    /// The dual variables after the last step, never their average: with exact steps their value never falls.
+    /// The dual variables after the last step, never their average. With exact steps, the dual objective never
+    /// decreases.
     pub fn last_dual(&self) -> &[f64] {
         &self.ascent.state.dual
     }
@@ -172,7 +175,7 @@ impl<D: Design, L: Loss, R: Separable> Iterative for Sdca<'_, '_, D, L, R> {
         self.ascent.restore();
     }
 
-    /// A cold start is not worth a certificate.
+    /// No certificate is computed for a cold start, unless an observer needs one.
     fn certificate_cost(&self) -> CertificateCost {
         if self.cold { CertificateCost::Uninformative } else { CertificateCost::Passes }
     }

@@ -1,21 +1,21 @@
-//! What a dual method returns: a point, its dual variables, and where the visits stand.
+//! The state that a dual method returns: a point, its dual variables, and the position in the visiting order.
 
 use fenchel_optim::random::Place;
 use serde::{Deserialize, Serialize};
 
 use crate::Point;
 
-/// The state of a dual method: the point and one dual variable a term.
+/// The state of a dual method. It contains the point and one dual variable per term.
 ///
-/// As a start of any dual method, on this problem or one like it, the weights are read off the dual variables, the intercept
-/// and Catalyst's centre off the point. The visits go on from where they stood.
+/// It can be the start of any dual method, on the same problem or a similar one. The weights are then computed from
+/// the dual variables. The intercept and Catalyst's centre are taken from the point. The visiting order continues.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DualState {
     /// The point.
     pub point: Point,
     /// The dual variables.
     pub dual: Vec<f64>,
-    /// Where the visits stand; absent in a state made by hand.
+    /// The position in the visiting order. It is absent in a state that was made by hand.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) place: Option<Place>,
 }

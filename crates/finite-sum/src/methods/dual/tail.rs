@@ -1,9 +1,10 @@
-//! The average of the last iterates, for losses with a kink.
+//! The average of the last iterates, for losses that are not differentiable.
 
-/// Averages of the dual variables over the last half of the steps at least, and three quarters at most.
+/// Averages of the dual variables over at least the last half and at most the last three quarters of the steps.
 ///
-/// A step costs O(1): a dual variable enters its sum when it changes, with the number of steps that it lasted.
-/// Sums are remembered at every power of two of passes; the average starts at the last but one.
+/// The cost is O(1) per step. A dual variable is added to its sum when it changes, multiplied by the number of steps
+/// that it was unchanged. Sums are stored at every power of two of passes, and the average begins at the last but one
+/// of these.
 #[derive(Debug, Clone)]
 pub(super) struct Tail {
     steps: u64,
@@ -27,7 +28,7 @@ impl Tail {
         Tail { steps: 0, sums: vec![0.0; n], until: vec![0; n], older: start.clone(), newer: start }
     }
 
-    /// One more step, in which the dual variable of term `j` ceases to be `old`.
+    /// Counts a step in which the dual variable of term `j` changes from `old`.
     #[inline]
     pub(super) fn record(&mut self, j: usize, old: f64) {
         self.sums[j] += old * (self.steps - self.until[j]) as f64;
@@ -36,7 +37,7 @@ impl Tail {
         // The new value holds from this step on.
     }
 
-    /// Called after each step: at a power of two of passes the window moves on.
+    /// Called after each step. When the number of passes reaches a power of two, the start of the average moves on.
     #[inline]
     pub(super) fn mark(&mut self, dual: &[f64]) {
         let n = dual.len() as u64;
@@ -54,7 +55,7 @@ impl Tail {
         }
     }
 
-    /// The average; false before the first step.
+    /// Writes the average. Returns false before the first step.
     pub(super) fn average(&self, dual: &[f64], out: &mut [f64]) -> bool {
         if self.steps == self.older.steps {
             return false;

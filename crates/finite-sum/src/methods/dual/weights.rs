@@ -1,4 +1,4 @@
-//! The weights by which dual methods draw terms.
+//! The probabilities with which dual methods draw terms.
 
 use fenchel_linalg::Design;
 use fenchel_optim::random::Order;
@@ -8,8 +8,8 @@ use super::ascent::{Ascent, Move, importance_weights};
 use super::state::DualState;
 use crate::{Error, Problem};
 
-/// The probabilities, up to a factor, by which the first term of a run of [`sdca`](fn@super::sdca) from this state is drawn;
-/// `None` for an order that is given. A pass.
+/// The probabilities, up to a factor, with which a run of [`sdca`](fn@super::sdca) from this state draws its first
+/// term. It is `None` for the plain orders and for `Order::Weighted`. Cost: one pass.
 ///
 /// # Errors
 /// As [`sdca`](fn@super::sdca).

@@ -1,4 +1,4 @@
-//! The step that all incremental methods share.
+//! The step that SAG, SAGA, SVRG and SGD share.
 
 use fenchel_linalg::{Design, Invalid, multiply_transposed};
 use fenchel_optim::random::{Order, Visits};
@@ -9,13 +9,14 @@ use crate::methods::lag::{Composite, Lagged, Powers};
 use crate::methods::order::incremental_visits;
 use crate::{Error, Point, Problem};
 
-/// Point, table and averaged gradient, with the coordinates of sparse data caught up with lazily.
+/// The point, the table of derivatives and the averaged gradient. For sparse data, coordinates are updated lazily.
 #[derive(Debug, Clone)]
 pub(super) struct Kernel<'p, 'a, D, L, R> {
     pub(super) problem: &'p Problem<'a, D, L, R>,
-    /// Up to date after [`flush`](Kernel::flush) only: see [`write_point`](Kernel::write_point).
+    /// The point. All its coordinates are up to date only after [`flush`](Kernel::flush); see
+    /// [`write_point`](Kernel::write_point).
     pub(super) point: Point,
-    /// `s_i`, one number a term.
+    /// `s_i`, one number per term.
     pub(super) table: Vec<f64>,
     /// `gbar = (1/n) sum_i s_i a_i`
     average: Vec<f64>,
@@ -24,30 +25,30 @@ pub(super) struct Kernel<'p, 'a, D, L, R> {
     pub(super) step: f64,
     search: Option<Search>,
     powers: Powers,
-    /// Steps done by coordinate `c`, out of `now` since the last flush.
+    /// The number of steps that coordinate `c` has received, out of `now` since the last flush.
     done: Vec<u32>,
     now: u32,
     visits: Visits,
-    /// `1 / (n p_j)`, where draws are weighted.
+    /// `1 / (n p_j)`, if terms are drawn with probabilities `p_j`.
     importance: Option<Vec<f64>>,
 }
 
-/// How a method moves and visits.
+/// The steps and the visiting order of a method.
 pub(super) struct Plan {
     pub(super) method: &'static str,
-    /// The step in force, or the first of them.
+    /// The current step size, or the first of a decaying sequence.
     pub(super) step: f64,
-    /// For a line search: the step is `1 / (multiple (Lhat + l2))`.
+    /// The `multiple`, if there is a line search. The step is `1 / (multiple (Lhat + l2))`.
     pub(super) search: Option<f64>,
-    /// Whether steps differ from one another.
+    /// Whether the step size changes from step to step.
     pub(super) varies: bool,
     pub(super) order: Order,
     pub(super) seed: u64,
 }
 
 impl Plan {
-    /// A constant step, `theory` unless the settings say otherwise; or a line search, where it would be
-    /// `1 / (multiple L)`.
+    /// Makes a plan with a constant step or a line search. The step is `theory` unless the settings say otherwise.
+    /// With a line search it is `1 / (multiple L)`, with an estimate in place of `L`.
     pub(super) fn new(
         method: &'static str,
         step: StepSize,
@@ -63,7 +64,7 @@ impl Plan {
 }
 
 impl<'p, 'a, D: Design, L: Loss, R: Composite> Kernel<'p, 'a, D, L, R> {
-    /// A kernel at a point, with a given table. O(nnz) for the average.
+    /// Makes the state for a point and a table. The average costs O(nnz).
     pub(super) fn new(
         problem: &'p Problem<'a, D, L, R>,
         mut point: Point,
@@ -107,14 +108,14 @@ impl<'p, 'a, D: Design, L: Loss, R: Composite> Kernel<'p, 'a, D, L, R> {
         Ok(kernel)
     }
 
-    /// The regulariser coordinate by coordinate, where rows are sparse and it is separable: else every step is dense.
+    /// The separable regulariser, if rows are sparse. Otherwise `None`, and every step updates all coordinates.
     #[inline(always)]
     fn lagged(problem: &'p Problem<'a, D, L, R>) -> Option<&'p R::Coordinates> {
         if D::DENSE { None } else { problem.regulariser().coordinates() }
     }
 
-    /// One step on the next term. `weight` is `w` of the module's table; with `STORES` the table and the
-    /// average follow.
+    /// Makes one step on the next term. `weight` is the `w` of the table in the module's documentation. With
+    /// `STORES`, the table and the average are updated.
     #[inline]
     pub(super) fn step<const STORES: bool>(&mut self, weight: f64) {
         let j = self.visits.draw();
@@ -125,12 +126,12 @@ impl<'p, 'a, D: Design, L: Loss, R: Composite> Kernel<'p, 'a, D, L, R> {
         self.visit::<STORES>(j, weight, 1.0);
     }
 
-    /// The next term of the order.
+    /// Draws the next term of the visiting order.
     pub(super) fn draw(&mut self) -> usize {
         self.visits.draw()
     }
 
-    /// All steps to come are the same, unless a line search finds them.
+    /// From here on all steps have the same size, unless there is a line search.
     pub(super) fn settle(&mut self) {
         self.flush();
         if let Some(regulariser) = Self::lagged(self.problem).filter(|_| self.search.is_none()) {
@@ -139,7 +140,7 @@ impl<'p, 'a, D: Design, L: Loss, R: Composite> Kernel<'p, 'a, D, L, R> {
         }
     }
 
-    /// One step on term `j`, with the averaged gradient at another scale.
+    /// Makes one step on term `j`. The averaged gradient is multiplied by `scale`.
     #[inline]
     pub(super) fn visit<const STORES: bool>(&mut self, j: usize, weight: f64, scale: f64) {
         match Self::lagged(self.problem) {
@@ -148,7 +149,7 @@ impl<'p, 'a, D: Design, L: Loss, R: Composite> Kernel<'p, 'a, D, L, R> {
         }
     }
 
-    /// The step in all coordinates, O(d).
+    /// Makes a step in all coordinates, O(d).
     pub(super) fn visit_dense<const STORES: bool>(&mut self, j: usize, weight: f64, scale: f64) {
         let problem = self.problem;
         let design = problem.design();
@@ -210,8 +211,8 @@ impl<'p, 'a, D: Design, L: Loss, R: Composite> Kernel<'p, 'a, D, L, R> {
         self.move_intercept::<STORES>(weight, scale, delta);
     }
 
-    /// `phi_j'(t) - s_j`, remembering the new derivative where the method does, and adapting the step where it
-    /// is searched for.
+    /// Returns `phi_j'(t) - s_j`. It stores the new derivative if the method has a table, and adapts the step size if
+    /// there is a line search.
     #[inline(always)]
     fn renew<const STORES: bool>(&mut self, j: usize, margin: f64) -> f64 {
         let derivative = self.problem.derivative(j, margin);
@@ -225,7 +226,7 @@ impl<'p, 'a, D: Design, L: Loss, R: Composite> Kernel<'p, 'a, D, L, R> {
         delta
     }
 
-    /// The intercept is one dense coordinate, neither penalised nor lagged.
+    /// Updates the intercept. It is neither penalised nor updated lazily.
     #[inline(always)]
     fn move_intercept<const STORES: bool>(&mut self, weight: f64, scale: f64, delta: f64) {
         if self.problem.intercept() {
@@ -236,7 +237,7 @@ impl<'p, 'a, D: Design, L: Loss, R: Composite> Kernel<'p, 'a, D, L, R> {
         }
     }
 
-    /// Writes the current point, with all coordinates caught up with. Changes nothing. O(d).
+    /// Writes the current point, with all coordinates up to date. Changes nothing else. O(d).
     pub(super) fn write_point(&self, out: &mut Point) {
         out.clone_from(&self.point);
         let Some(regulariser) = Self::lagged(self.problem) else { return };
@@ -248,7 +249,7 @@ impl<'p, 'a, D: Design, L: Loss, R: Composite> Kernel<'p, 'a, D, L, R> {
         }
     }
 
-    /// Catches up with every coordinate. O(d).
+    /// Applies all delayed steps, so that every coordinate is up to date. O(d).
     pub(super) fn flush(&mut self) {
         let Some(regulariser) = Self::lagged(self.problem) else { return };
         for (c, done) in self.done.iter_mut().enumerate() {
@@ -264,13 +265,13 @@ impl<'p, 'a, D: Design, L: Loss, R: Composite> Kernel<'p, 'a, D, L, R> {
         self.powers.clear();
     }
 
-    /// Goes on from another point.
+    /// Continues from another point.
     pub(super) fn move_to(&mut self, point: &Point) {
         self.flush();
         self.point.clone_from(point);
     }
 
-    /// Recomputes the average from the table: removes the rounding of many small updates. O(nnz).
+    /// Recomputes the average from the table, to remove the rounding errors of many small updates. O(nnz).
     pub(super) fn refresh_average(&mut self) {
         self.flush();
         let n = self.problem.n() as f64;
@@ -279,7 +280,7 @@ impl<'p, 'a, D: Design, L: Loss, R: Composite> Kernel<'p, 'a, D, L, R> {
         self.average_intercept = self.table.iter().sum::<f64>() / n;
     }
 
-    /// Sets the table to the derivatives at the current point, and the average to its gradient. One pass.
+    /// Fills the table with the derivatives at the current point, and sets the average to the gradient. One pass.
     pub(super) fn fill_table(&mut self) {
         self.flush();
         self.problem.margins(&self.point, &mut self.table);
@@ -287,7 +288,7 @@ impl<'p, 'a, D: Design, L: Loss, R: Composite> Kernel<'p, 'a, D, L, R> {
         self.refresh_average();
     }
 
-    /// Where the visits stand.
+    /// The visiting order and the position in it.
     pub(super) fn visits(&mut self) -> &mut Visits {
         &mut self.visits
     }

@@ -1,4 +1,4 @@
-//! The mean of the points of a run.
+//! The mean of all points of a run.
 
 use fenchel_linalg::Design;
 use fenchel_optim::{Certificate, Loss, RunningMean};
@@ -16,13 +16,13 @@ pub(super) struct PointMean {
 }
 
 impl PointMean {
-    /// O(d).
+    /// Adds a point to the mean. O(d).
     pub(super) fn add(&mut self, point: &Point) {
         self.weights.add(&point.weights);
         self.intercept.add(&[point.intercept]);
     }
 
-    /// Nothing before the first point.
+    /// The mean; `None` before the first point.
     pub(super) fn point(&self) -> Option<Point> {
         let (weights, intercept) = (self.weights.mean()?.to_vec(), self.intercept.mean()?[0]);
         Some(Point { weights, intercept })
@@ -34,7 +34,7 @@ impl PointMean {
     }
 }
 
-/// Certifies the current point of a kernel, or the mean of its points where one is kept and certified better.
+/// Certifies the current point. If the mean of all points is kept and has a better certificate, returns that one.
 pub(super) fn certify<D: Design, L: Loss, R: Composite>(
     kernel: &Kernel<'_, '_, D, L, R>,
     mean: Option<&PointMean>,

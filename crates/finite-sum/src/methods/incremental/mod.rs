@@ -1,7 +1,7 @@
-//! SAG, SAGA and SVRG: one kernel.
+//! SAG, SAGA and SVRG, with one common step.
 //!
-//! The three methods move along a gradient of one term, corrected by a remembered one
-//! (Defazio's thesis, equations 4.4 and 4.5):
+//! The three methods move along the gradient of one term, corrected by a stored gradient of the same term and by an
+//! average (A. Defazio, PhD thesis 2014, equations 4.4 and 4.5):
 //!
 //! ```text
 //! t = a_j.x + b;   g = phi'(t; y_j);   delta = g - s_j
@@ -14,9 +14,11 @@
 //! | [`sag`] | the same | the same | 1/n (biased, less variance) |
 //! | [`svrg`] | derivative at the last snapshot | full gradient at the snapshot | 1 |
 //!
-//! The term `l2` is explicit (thesis, section 4.4 item 4); one number a term is stored (item 1); on
-//! sparse data a step costs O(nnz of the row), the rest is caught up with later ([`lag`](crate::methods::lag)). A regulariser that ties
-//! the weights together (groups, balls, total variation) takes a proximal step on all of them, O(d) a step.
+//! Here `s_j` is the stored derivative of term `j`, `gbar` the averaged gradient, and `w` the weight of the
+//! correction. As in section 4.4 of the thesis, the `l2` term is separate from the terms (item 4), and one number per
+//! term is stored (item 1). On sparse data a step costs O(nnz of the row), because the other coordinates are updated
+//! later ([`lag`](crate::methods::lag)). With a regulariser that is not separable (groups, balls, total variation),
+//! each step includes a proximal step on all weights, which costs O(d).
 
 mod kernel;
 mod mean;

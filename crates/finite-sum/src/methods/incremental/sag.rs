@@ -1,4 +1,4 @@
-//! SAG.
+//! The stochastic average gradient method (SAG).
 
 use fenchel_linalg::Design;
 use fenchel_optim::Refusal;
@@ -14,33 +14,36 @@ use crate::{Error, Problem};
 settings! {
     /// Settings of [`sag`](fn@sag).
     pub struct SagSettings {
-        /// Step size. `Theory` is the practical `1/L`; what is proved needs `Scaled(1.0 / 16.0)`; `Backtracking` searches
-        /// for `1/Lhat` on the way, for O(1) a step.
+        /// Step size. `Theory` is `1/L`, which works in practice. The convergence proof needs `Scaled(1.0 / 16.0)`.
+        /// `Backtracking` estimates `L` during the run and uses `1/Lhat`, at an additional cost of O(1) per step.
         step: StepSize = StepSize::Theory,
-        /// Visiting order. Any other is slow at best: with these steps SAG diverges in cyclic order.
+        /// Visiting order. Orders other than `Uniform` are slow at best. In cyclic order, SAG diverges with these
+        /// steps.
         order: Order = Order::Uniform,
         /// How the table is filled before the first step.
         table: TableStart = TableStart::Full,
-        /// Whether the mean of all points so far is certified too, and returned where it is better; O(d) a step.
+        /// Whether to certify also the mean of all points so far, and to return it if its certificate is better. It
+        /// costs O(d) per step.
         average: bool = false,
-        /// Whether a regulariser is allowed, for which no convergence proof is known.
+        /// Whether to allow a regulariser. No convergence proof is known for SAG with one.
         unproven_prox: bool = false,
         /// Seed of the visiting order.
         seed: u64 = 0,
-        /// When to end, see [`Stop`].
+        /// The stopping rule; see [`Stop`].
         stop: Stop = Stop::default(),
     }
 }
 
-/// What an observer of [`sag`](fn@sag) sees.
+/// The running method, as an observer of [`sag`](fn@sag) receives it.
 pub type Sag<'p, 'a, D, L, R> = TableMethod<'p, 'a, D, L, R>;
 
-/// SAG, the stochastic average gradient (Defazio's thesis, algorithm 2.2).
+/// SAG, the stochastic average gradient method (A. Defazio, PhD thesis 2014, algorithm 2.2).
 ///
-/// SAGA with a biased, less noisy gradient and steps three times as long. A step costs O(nnz of the
-/// row), memory is O(n + d). In cyclic order, with a small step such as `Scaled(1.0 / n)`, it is the incremental
-/// aggregated gradient method IAG (thesis, section 2.4; Blatt, Hero and Gauchman, 2007). Original paper: Schmidt, Le Roux and Bach, "Minimizing finite sums with
-/// the stochastic average gradient", Mathematical Programming 162 (2017).
+/// Compared with SAGA, its gradient is biased but has less variance, and its steps are three times as long. A step
+/// costs O(nnz of the row), and the memory is O(n + d). In cyclic order with a small step such as `Scaled(1.0 / n)`,
+/// it is the incremental aggregated gradient method IAG (section 2.4 of the thesis; Blatt, Hero and Gauchman, 2007).
+/// Original paper: Schmidt, Le Roux and Bach, "Minimizing finite sums with the stochastic average gradient",
+/// Mathematical Programming 162 (2017).
 ///
 /// ```
 /// use fenchel_finite_sum::loss::Logistic;

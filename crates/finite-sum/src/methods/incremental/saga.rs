@@ -1,4 +1,4 @@
-//! SAGA.
+//! The incremental gradient method SAGA.
 
 use fenchel_linalg::Design;
 use fenchel_optim::Refusal;
@@ -12,52 +12,57 @@ use crate::methods::lag::Composite;
 use crate::settings::settings;
 use crate::{Error, Problem};
 
-/// The steps for which SAGA is known to converge. With [`Order::Mixed`] the mean `Lbar` stands for `L`.
+/// The step sizes for which SAGA is known to converge. `L` is the largest smoothness of a term, and `mu` the strong
+/// convexity. With [`Order::Mixed`], the mean smoothness `Lbar` takes the place of `L`.
 ///
-/// `1/(3 Lbar)` is twice what follows from uniform draws by rescaling; it is stable in mean square, and nothing
-/// beyond it is.
+/// The step `1/(3 Lbar)` is twice what the proof for uniform draws gives after rescaling. It is stable in mean
+/// square, and larger steps are not.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SagaTheory {
-    /// `1/(3L)`: whatever the strong convexity, it is made use of (theorems 4.6 and 4.8).
+    /// `1/(3L)`. It does not depend on `mu`, but converges faster if the problem is strongly convex (theorems 4.6 and
+    /// 4.8 of Defazio's PhD thesis 2014).
     #[default]
     Adaptive,
-    /// `1/(2(mu n + L))`: the fastest rate proved, where every term is strongly convex (theorem 4.6).
+    /// `1/(2(mu n + L))`, with the best proved rate. It requires that every term is strongly convex (theorem 4.6).
     StronglyConvex,
-    /// `1/(3(mu n + L))`: where only the mean of the terms is strongly convex (thesis, section 4.3).
+    /// `1/(3(mu n + L))`. It requires only that the mean of the terms is strongly convex (section 4.3 of the thesis).
     StronglyConvexOnAverage,
 }
 
 settings! {
     /// Settings of [`saga`](fn@saga).
     pub struct SagaSettings {
-        /// Step size. `Theory` is what `theory` says; `Backtracking` is `1/(3 Lhat)` by the line search of SAG.
+        /// Step size. `Theory` is the step that `theory` names. `Backtracking` is `1/(3 Lhat)`, with the line search
+        /// of SAG.
         step: StepSize = StepSize::Theory,
-        /// Which of the three steps of the theory.
+        /// The step size of the theory.
         theory: SagaTheory = SagaTheory::Adaptive,
-        /// Which term is next. `Permuted` can be faster or slower, see the access-order experiment; `Mixed` is for a few
-        /// rows much longer than the others.
+        /// Visiting order of the terms. `Permuted` can be faster or slower than `Uniform`, as the access-order
+        /// experiment shows. `Mixed` is for data with a few rows that are much longer than the others.
         order: Order = Order::Uniform,
         /// How the table is filled before the first step.
         table: TableStart = TableStart::Full,
-        /// Whether the mean of all points so far is certified too, and returned where it is better (thesis, remark 4.9);
-        /// O(d) a step.
+        /// Whether to certify also the mean of all points so far (A. Defazio, PhD thesis 2014, remark 4.9), and to
+        /// return it if its certificate is better. It costs O(d) per step.
         average: bool = false,
         /// Seed of the visiting order.
         seed: u64 = 0,
-        /// When to end, see [`Stop`].
+        /// The stopping rule; see [`Stop`].
         stop: Stop = Stop::default(),
     }
 }
 
-/// What an observer of [`saga`](fn@saga) sees.
+/// The running method, as an observer of [`saga`](fn@saga) receives it.
 pub type Saga<'p, 'a, D, L, R> = TableMethod<'p, 'a, D, L, R>;
 
-/// SAGA (Defazio's thesis, algorithm 4.1): composite, without tuning, for any smooth loss, strongly
-/// convex or not.
+/// SAGA (A. Defazio, PhD thesis 2014, algorithm 4.1). It is a proximal method for any smooth loss, strongly convex or
+/// not, and needs no tuning.
 ///
-/// A step costs O(nnz of the row), O(d) under a regulariser that ties coordinates together; memory is O(n + d). For terms that are strongly convex themselves (the l2
-/// term folded into each) a Lyapunov function that bounds `||x - x*||^2` falls in expectation by the factor `1 - min(1/(4n), mu/(3L))` a step (theorem 4.6), and as O(1/k) without strong convexity
-/// (theorem 4.8). Original paper: Defazio, Bach and Lacoste-Julien, "SAGA", NIPS 2014.
+/// A step costs O(nnz of the row), or O(d) with a regulariser that is not separable. The memory is O(n + d). If every
+/// term is strongly convex (with the l2 term a part of each), a Lyapunov function that bounds `||x - x*||^2` falls in
+/// expectation by the factor `1 - min(1/(4n), mu/(3L))` per step (theorem 4.6 of the thesis). Without strong
+/// convexity the rate is O(1/k) after `k` steps (theorem 4.8). Original paper: Defazio, Bach and Lacoste-Julien,
+/// "SAGA", NIPS 2014.
 ///
 /// ```
 /// use fenchel_finite_sum::loss::Logistic;
@@ -112,7 +117,7 @@ pub fn saga<'p, 'a, D: Design, L: Loss, R: Composite, O: Observer<Saga<'p, 'a, D
     solve(problem, plan, start, observer)
 }
 
-/// The step of the theory, from the largest smoothness and `mu n`.
+/// The step size of the theory, computed from the largest smoothness and `mu n`.
 pub(crate) fn saga_step(
     method: &'static str,
     theory: SagaTheory,

@@ -1,26 +1,28 @@
-//! A line search that costs O(1) a step.
+//! A line search that costs O(1) per step.
 
 use fenchel_linalg::Design;
 use fenchel_optim::{Loss, Regulariser};
 
 use crate::Problem;
 
-/// Derivatives whose gradient is shorter than this say nothing about the smoothness.
+/// A gradient whose squared norm is below this is ignored, since rounding would dominate the test.
 const NOISE: f64 = 1e-8;
 
-/// An estimate `Lhat` of the smoothness that rises where a term proves it too small, and slowly falls.
+/// An estimate `Lhat` of the smoothness. It increases when a term shows that it is too small, and otherwise decreases
+/// slowly.
 ///
-/// In every step, with `g = phi_j'(t)` and `q = ||a_j||^2`, wherever `g^2 q > 1e-8`,
+/// In every step, let `g = phi_j'(t)` and `q = ||a_j||^2`. If `g^2 q > 1e-8`, the inequality
 ///
 /// ```text
 /// phi_j(t - g q / Lhat) <= phi_j(t) - g^2 q / (2 Lhat)
 /// ```
 ///
-/// is what a smoothness of `Lhat` promises for a step along the gradient of this term alone. Where it fails `Lhat`
-/// doubles until it holds, or `Lhat` is `L_j`, with which it does; after every such step it shrinks by the factor `2^(-1/n)`.
-/// It needs the margin and the norm of the row, and no other look at the data. Source: Schmidt, Le Roux and Bach (2017),
-/// section 4.6, where it doubles once, and shrinks after steps that say nothing too: a few long rows among many, or a loss
-/// that is flat at most margins, then lead to steps far too long.
+/// is tested. It holds if the smoothness of the term is at most `Lhat`, for a step along the gradient of this term
+/// alone. If it fails, `Lhat` is doubled until it holds, or until `Lhat = L_j`, for which it always holds. After
+/// every such step, `Lhat` is multiplied by `2^(-1/n)`. The test needs only the margin and the norm of the row.
+/// Source: Schmidt, Le Roux and Bach (2017), section 4.6. Their version doubles only once, and decreases the estimate
+/// also after steps with tiny gradients. If a few rows are much longer than the others, or if the loss is flat at
+/// most margins, their steps become far too long.
 #[derive(Debug, Clone)]
 pub(super) struct Search {
     smoothness: f64,
@@ -29,7 +31,7 @@ pub(super) struct Search {
 }
 
 impl Search {
-    /// Starts from the mean smoothness of the terms; what follows hardly depends on it.
+    /// Starts from the mean smoothness of the terms. The run hardly depends on this value.
     pub(super) fn new<D: Design, L: Loss, R: Regulariser>(
         problem: &Problem<'_, D, L, R>,
         multiple: f64,
@@ -42,7 +44,7 @@ impl Search {
         }
     }
 
-    /// The step to take from a margin of term `j`: `1 / (multiple (Lhat + l2))`.
+    /// The step size at a margin of term `j`: `1 / (multiple (Lhat + l2))`.
     #[inline]
     pub(super) fn step<D: Design, L: Loss, R: Regulariser>(
         &mut self,

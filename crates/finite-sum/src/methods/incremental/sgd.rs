@@ -15,20 +15,22 @@ use crate::{Error, Point, Problem};
 settings! {
     /// Settings of [`sgd`](fn@sgd).
     pub struct SgdSettings {
-        /// Step size. `Theory` is `1/(L + mu k)`; or `Scaled`, `Constant`, `Decaying` (`theta / k` has `power` 1).
+        /// Step size. `Theory` is `1/(L + mu k)` in step `k`. The others are `Scaled`, `Constant` and `Decaying`,
+        /// where `power = 1` gives `theta / k`.
         step: StepSize = StepSize::Theory,
-        /// Whether the mean of all points so far is certified too, and returned where it is better; O(d) a step.
+        /// Whether to certify also the mean of all points so far, and to return it if its certificate is better. It
+        /// costs O(d) per step.
         average: bool = false,
         /// Visiting order.
         order: Order = Order::Uniform,
         /// Seed of the visiting order.
         seed: u64 = 0,
-        /// When to end, see [`Stop`].
+        /// The stopping rule; see [`Stop`].
         stop: Stop = Stop::default(),
     }
 }
 
-/// Step `k = 1, 2, ...` is `scale / (offset + slope k)^power`.
+/// The step size `scale / (offset + slope k)^power` of step `k = 1, 2, ...`.
 #[derive(Debug, Clone, Copy)]
 struct Schedule {
     scale: f64,
@@ -57,7 +59,7 @@ impl Schedule {
     }
 }
 
-/// SGD on one problem: what an observer of [`sgd`](fn@sgd) sees.
+/// The running method SGD, as an observer of [`sgd`](fn@sgd) receives it.
 #[derive(Debug, Clone)]
 pub struct Sgd<'p, 'a, D, L, R> {
     kernel: Kernel<'p, 'a, D, L, R>,
@@ -69,12 +71,12 @@ pub struct Sgd<'p, 'a, D, L, R> {
     best: Option<Point>,
 }
 
-/// Stochastic gradient descent, `x <- prox((1 - step_k l2) x - step_k phi_j'(a_j.x) a_j, step_k)` (thesis, section
-/// 2.2).
+/// Stochastic gradient descent, `x <- prox((1 - step_k l2) x - step_k phi_j'(a_j.x) a_j, step_k)` (A. Defazio, PhD
+/// thesis 2014, section 2.2).
 ///
-/// The classical method, which remembers nothing: good for the first pass or two, then stalled by the noise of its
-/// gradients. A baseline. A step costs O(nnz of the row). Original paper: Robbins and Monro (1951); averages: Polyak
-/// and Juditsky, SIAM Journal on Control and Optimization 30 (1992).
+/// The classical method stores no gradients. It makes good progress in the first pass or two, and then stalls because
+/// of the variance of its gradients. It is included as a baseline. A step costs O(nnz of the row). Original paper:
+/// Robbins and Monro (1951). For averages: Polyak and Juditsky, SIAM Journal on Control and Optimization 30 (1992).
 ///
 /// ```
 /// use fenchel_finite_sum::loss::Logistic;

@@ -1,20 +1,20 @@
-//! What SVRG and SGD return.
+//! The state that SVRG and SGD return.
 
 use fenchel_optim::random::{Place, Visits};
 use serde::{Deserialize, Serialize};
 
 use crate::Point;
 
-/// The state of [`svrg`](super::svrg()) and [`sgd`](super::sgd()): a point. The visits go on
-/// from where they stood, and the steps of SGD, which shrink, with the size that they had.
+/// The state of [`svrg`](super::svrg()) and [`sgd`](super::sgd()), which is a point. As a start, it continues the
+/// visiting order. SGD also continues with the step size that it had reached.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct IncrementalState {
     /// The point.
     pub point: Point,
-    /// Steps that were done, where their size depends on that.
+    /// The number of steps so far, if the step size depends on it.
     #[serde(default)]
     pub(super) steps: u64,
-    /// Where the visits stand; absent in a state made by hand.
+    /// The position in the visiting order. It is absent in a state that was made by hand.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) place: Option<Place>,
 }

@@ -1,4 +1,4 @@
-//! SVRG.
+//! The stochastic variance reduced gradient method (SVRG).
 
 use fenchel_linalg::{Design, Invalid};
 use fenchel_optim::Refusal;
@@ -16,32 +16,35 @@ use crate::methods::order::smoothness;
 use crate::settings::settings;
 use crate::{Error, Point, Problem};
 
-/// Where the next full gradient is taken, after `m` steps from the last. The run goes on from that point.
+/// The point at which the next full gradient is computed, `m` steps after the last. The run continues from this
+/// point.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Snapshot {
-    /// At the last point: what is used in practice, and what section 4.7 of the thesis is about.
+    /// The last point. This is used in practice, and analysed in section 4.7 of A. Defazio, PhD thesis 2014.
     #[default]
     Last,
-    /// At the average of the `m` points (Xiao and Zhang). O(d) a step.
+    /// The average of the `m` points (Xiao and Zhang). It costs O(d) per step.
     Average,
-    /// At one of the `m` points, drawn at random (S2GD). The steps beyond it are never made.
+    /// One of the `m` points, drawn at random (S2GD). The steps after it are not made.
     Random,
-    /// At the current point after every step with probability `1/m`: no inner loop at all (Kovalev, Horvath and
-    /// Richtarik, "Don't jump through hoops", ALT 2020).
+    /// The current point, with probability `1/m` after every step, so that there is no inner loop (Kovalev, Horvath
+    /// and Richtarik, "Don't jump through hoops", ALT 2020).
     Loopless,
 }
 
 settings! {
     /// Settings of [`svrg`](fn@svrg).
     pub struct SvrgSettings {
-        /// Step size. `Theory` is `1/(4L)`, and `1/(6L)` without an inner loop.
+        /// Step size. `Theory` is `1/(4L)`, or `1/(6L)` for `Snapshot::Loopless`.
         step: StepSize = StepSize::Theory,
-        /// Steps `m` between two snapshots, in multiples of the number of terms. `None` for as many as section 4.7 of the
-        /// thesis recommends: `(1 - step mu)^m = 1/2`, with the step of the theory `(1 - mu/(4L))^m`.
+        /// The number `m` of steps between two snapshots, as a multiple of the number of terms. With `None` it is the
+        /// recommendation of section 4.7 of the thesis: `(1 - step mu)^m = 1/2`, which is `(1 - mu/(4L))^m = 1/2` for
+        /// the step of the theory.
         inner: Option<f64> = Some(2.0),
-        /// Where the next full gradient is taken.
+        /// The point at which the next full gradient is computed.
         snapshot: Snapshot = Snapshot::Last,
-        /// Which term is next; `Lipschitz` puts the mean in place of `L`, `Mixed` twice the mean.
+        /// Visiting order of the terms. In the step size, `Lipschitz` replaces `L` by the mean smoothness, and
+        /// `Mixed` by twice the mean.
         order: Order = Order::Uniform,
         /// Seed of the visiting order.
         seed: u64 = 0,
@@ -50,22 +53,23 @@ settings! {
     }
 }
 
-/// Where a run stands between two snapshots.
+/// The position of a run between two snapshots.
 #[derive(Debug, Clone)]
 struct Round {
-    /// Steps since the snapshot.
+    /// Number of steps since the snapshot.
     since: usize,
-    /// Steps from it to the next.
+    /// Number of steps from this snapshot to the next.
     length: usize,
     mean: Option<PointMean>,
     generator: Generator,
 }
 
-/// SVRG on one problem: what an observer of [`svrg`](fn@svrg) sees.
+/// The running method SVRG, as an observer of [`svrg`](fn@svrg) receives it.
 #[derive(Debug, Clone)]
 pub struct Svrg<'p, 'a, D, L, R> {
     kernel: Kernel<'p, 'a, D, L, R>,
-    /// The point that was certified last: the kernel's, with the intercept at its optimum.
+    /// The point that was certified last. Its intercept is optimal, which distinguishes it from the point of the
+    /// inner loop.
     certified: Point,
     gap: Gap,
     inner: usize,
@@ -74,14 +78,14 @@ pub struct Svrg<'p, 'a, D, L, R> {
     best: Option<Point>,
 }
 
-/// SVRG (Defazio's thesis, algorithm 2.3), proximal (section 2.5).
+/// SVRG (A. Defazio, PhD thesis 2014, algorithm 2.3), with proximal steps (section 2.5).
 ///
-/// The derivatives at the snapshot are cached, one number a term, so that a step costs one term gradient,
-/// as in SAGA: a round of `m` steps is `1 + m/n` passes. For smooth, strongly convex problems, snapshots at the
-/// average or a random point and steps `1/eta` with `eta > 4L`, the suboptimality of snapshots falls in expectation
-/// by the factor `eta/(mu (1 - 4L/eta) m) + 4L (m + 1)/(eta (1 - 4L/eta) m)` a round. Without strong convexity
-/// nothing is proved. Original papers: Johnson and Zhang, NIPS 2013; Xiao and Zhang, SIAM Journal on Optimization
-/// 24 (2014); Konecny and Richtarik (S2GD), Frontiers in Applied Mathematics and Statistics 3 (2017).
+/// The derivatives at the snapshot are stored, one number per term. So a step costs one term gradient, as in SAGA,
+/// and a round of `m` steps costs `1 + m/n` passes. A rate is proved for smooth, strongly convex problems, steps
+/// `1/eta` with `eta > 4L`, and snapshots at the average or at a random point. The suboptimality of snapshots then
+/// falls in expectation by the factor `eta/(mu (1 - 4L/eta) m) + 4L (m + 1)/(eta (1 - 4L/eta) m)` per round. Without
+/// strong convexity nothing is proved. Original papers: Johnson and Zhang, NIPS 2013; Xiao and Zhang, SIAM Journal on
+/// Optimization 24 (2014); Konecny and Richtarik (S2GD), Frontiers in Applied Mathematics and Statistics 3 (2017).
 ///
 /// ```
 /// use fenchel_finite_sum::loss::Logistic;
@@ -102,7 +106,7 @@ pub struct Svrg<'p, 'a, D, L, R> {
 /// ```
 ///
 /// # Errors
-/// [`Error::Refused`] for a loss that is not smooth, weighted orders, or no `inner` without strong convexity;
+/// [`Error::Refused`] for a loss that is not smooth, weighted orders, or `inner: None` without strong convexity;
 /// [`Error::Invalid`] for a start of another shape or settings out of range.
 pub fn svrg<'p, 'a, D: Design, L: Loss, R: Composite, O: Observer<Svrg<'p, 'a, D, L, R>>>(
     problem: &'p Problem<'a, D, L, R>,
@@ -148,7 +152,7 @@ impl<D: Design, L: Loss, R: Composite> Svrg<'_, '_, D, L, R> {
         self.round.length
     }
 
-    /// Takes the full gradient at the current point. One pass.
+    /// Computes the full gradient at the current point. One pass.
     fn take_snapshot(&mut self) {
         self.kernel.fill_table();
         let Round { since, length, generator, .. } = &mut self.round;
@@ -160,7 +164,7 @@ impl<D: Design, L: Loss, R: Composite> Svrg<'_, '_, D, L, R> {
         };
     }
 
-    /// Steps of one round.
+    /// Makes steps of one round.
     fn walk(&mut self, steps: usize) {
         self.round.since += steps;
         let Some(mean) = &mut self.round.mean else {
@@ -181,7 +185,8 @@ impl<D: Design, L: Loss, R: Composite> Svrg<'_, '_, D, L, R> {
     }
 }
 
-/// Steps of a round: `inner n`, or as many as it takes to `(1 - decay)^m = 1/2`, with `decay = step mu`.
+/// The number of steps of a round. It is `inner n`, or the solution `m` of `(1 - decay)^m = 1/2` with `decay = step
+/// mu`.
 pub(crate) fn round_length(
     method: &'static str,
     inner: Option<f64>,
@@ -199,7 +204,7 @@ pub(crate) fn round_length(
     Ok((steps.round() as usize).max(1))
 }
 
-/// How often a coin is thrown until it first shows heads, of probability `p`.
+/// The number of throws of a coin until it first shows heads, if heads has probability `p`.
 fn first_success(p: f64, generator: &mut Generator) -> usize {
     // In (0, 1].
     let toss = 1.0 - generator.random::<f64>();

@@ -1,4 +1,4 @@
-//! What SAG and SAGA share: a table of derivatives that is kept up to date.
+//! The common part of SAG and SAGA: a table of derivatives that is updated in every step.
 
 use fenchel_linalg::Design;
 use fenchel_optim::random::{Order, Place, stream};
@@ -12,34 +12,36 @@ use crate::gap::{Gap, origin};
 use crate::methods::lag::Composite;
 use crate::{Error, Point, Problem};
 
-/// Passes between two recomputations of the averaged gradient from the table.
+/// Number of passes between two recomputations of the averaged gradient from the table.
 const REFRESH: usize = 10;
 
 /// How the table is filled before the first step.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TableStart {
-    /// The derivatives at the starting point: costs one pass, and is what the theorems assume.
+    /// With the derivatives at the starting point. This costs one pass, and is what the theorems assume.
     #[default]
     Full,
-    /// Zeros: costs nothing, and no term is looked at before it is visited.
+    /// With zeros. This costs nothing, and no term is evaluated before it is visited.
     Zero,
-    /// Terms are introduced one by one, and the first `n` steps follow the average over the terms seen so far
-    /// (thesis, sections 3.3 and 4.4 item 2). A uniform order visits every term once in this pass. Costs nothing;
-    /// but with a regulariser on sparse data, up to O(d) a step in this pass. A warm start ignores it.
+    /// Terms are introduced one by one. The first `n` steps use the average over the terms visited so far (A.
+    /// Defazio, PhD thesis 2014, sections 3.3 and 4.4 item 2). A uniform order visits every term once in this pass.
+    /// The introduction costs nothing, except that with a regulariser on sparse data a step of this pass costs up to
+    /// O(d). A warm start ignores this setting.
     FirstPass,
 }
 
-/// The state of SAG and SAGA: a point and one derivative a term.
+/// The state of SAG and SAGA. It contains a point and one derivative per term.
 ///
-/// A warm start on this problem or one like it: the visits go on from where they stood, and an empty table is filled at the
-/// point, for a pass.
+/// It can be the start of another run on the same problem or a similar one. The visiting order then continues. If the
+/// table is empty, it is filled at the point, which costs a pass.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TableState {
     /// The point.
     pub point: Point,
-    /// `s_i`, the derivative of the loss when term `i` was last visited; empty to have them computed.
+    /// `s_i`, the derivative of the loss when term `i` was last visited. If it is empty in a start, the derivatives
+    /// are computed.
     pub table: Vec<f64>,
-    /// Where the visits stand; absent in a state made by hand.
+    /// The position in the visiting order. It is absent in a state that was made by hand.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     place: Option<Place>,
 }
@@ -51,20 +53,20 @@ impl TableState {
     }
 }
 
-/// What is left of the start.
+/// The part of the initialisation that is not done yet.
 #[derive(Debug, Clone, PartialEq)]
 enum Pending {
     Nothing,
-    /// The table is still to be filled: the first thing that `advance` does.
+    /// The table has to be filled. `advance` does this first.
     Fill,
-    /// The first pass runs.
+    /// The first pass is in progress.
     Introduce(Introduction),
 }
 
-/// Terms that enter one by one.
+/// The introduction of terms one by one.
 #[derive(Debug, Clone, PartialEq)]
 struct Introduction {
-    /// A permutation, in place of uniform draws.
+    /// A permutation that replaces uniform draws.
     order: Option<Vec<u32>>,
     seen: Vec<bool>,
     count: usize,
@@ -83,14 +85,14 @@ impl Introduction {
     }
 }
 
-/// SAG or SAGA on one problem: what an observer of [`saga`](super::saga()) and [`sag`](super::sag()) sees.
+/// SAG or SAGA, as an observer of [`saga`](super::saga()) or [`sag`](super::sag()) receives it.
 #[derive(Debug, Clone)]
 pub struct TableMethod<'p, 'a, D, L, R> {
     kernel: Kernel<'p, 'a, D, L, R>,
-    /// The point that was certified last: the kernel's, with the intercept at its optimum, or the average.
+    /// The point that was certified last. It is the current point with the optimal intercept, or the average.
     certified: Point,
     gap: Gap,
-    /// `w`: 1 for SAGA, 1/n for SAG.
+    /// The weight `w` of the correction: 1 for SAGA, 1/n for SAG.
     weight: f64,
     steps: usize,
     pending: Pending,
@@ -98,7 +100,7 @@ pub struct TableMethod<'p, 'a, D, L, R> {
     best: Option<TableState>,
 }
 
-/// Everything that the two public functions pass on.
+/// The arguments that the functions `saga` and `sag` pass on.
 pub(super) struct TablePlan<'s> {
     pub(super) plan: Plan,
     pub(super) weight: f64,
@@ -163,7 +165,7 @@ impl<D: Design, L: Loss, R: Composite> TableMethod<'_, '_, D, L, R> {
         &self.kernel.table
     }
 
-    /// Steps of the first pass.
+    /// Makes steps of the first pass.
     fn introduce(&mut self, steps: usize) -> usize {
         let n = self.kernel.problem.n();
         let mut done = 0;

@@ -1,4 +1,4 @@
-//! Finito.
+//! The incremental method Finito.
 
 use fenchel_linalg::{Design, Invalid};
 use fenchel_optim::MAX_MEMORY;
@@ -12,48 +12,49 @@ use super::table::{Plan, PointTable, PointTableState};
 use crate::settings::settings;
 use crate::{Error, Problem};
 
-/// How the table of Finito is filled.
+/// The initialisation of Finito's table.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FinitoStart {
-    /// All terms at the starting point: costs one pass, and is what the theorems assume.
+    /// The stored point of every term is the starting point. This costs one pass, and is what the theorems assume.
     #[default]
     Full,
-    /// Terms are introduced when they are first visited, and averages run over the terms seen so far
-    /// (thesis, section 3.3): looks at no term in advance, and avoids the overshoot of the first pass where the
-    /// derivatives of the loss are bounded (logistic). For the squared loss the first steps are far too long.
-    /// A warm start is always `Full`.
+    /// A term enters the table at its first visit, and averages are over the terms visited so far (A. Defazio, PhD
+    /// thesis 2014, section 3.3). No term is evaluated in advance. If the derivatives of the loss are bounded
+    /// (logistic), this avoids the overshoot of the first pass. For the squared loss the first steps are far too
+    /// long. A warm start always uses `Full`.
     FirstPass,
 }
 
 settings! {
     /// Settings of [`finito`](fn@finito).
     pub struct FinitoSettings {
-        /// Inverse step, at least 1: the step is `1/(alpha mu n)`; `None` is `max(2, 2/beta)` with `beta = n mu / L`.
+        /// The inverse step, at least 1: the step is `1/(alpha mu n)`. The default `None` is `max(2, 2/beta)` with
+        /// `beta = n mu / L`.
         alpha: Option<f64> = None,
-        /// Visiting order: up to twice as fast as `Uniform`; `Cyclic` can diverge.
+        /// Visiting order. `Permuted` is up to twice as fast as `Uniform`. `Cyclic` can diverge.
         order: Order = Order::Permuted,
-        /// How the table is filled.
+        /// The initialisation of the table.
         start: FinitoStart = FinitoStart::Full,
         /// Largest size of the table of `n d` numbers, in bytes.
         max_memory: Option<u64> = MAX_MEMORY,
         /// Seed of the visiting order.
         seed: u64 = 0,
-        /// When to end, see [`Stop`].
+        /// The stopping rule; see [`Stop`].
         stop: Stop = Stop::default(),
     }
 }
 
-/// Finito (Defazio's thesis, algorithm 3.1), for smooth losses with `l2 > 0`.
+/// Finito (A. Defazio, PhD thesis 2014, algorithm 3.1), for smooth losses with `l2 > 0`.
 ///
 /// ```text
 /// w = (1/n) sum_i phi_i - (1/(alpha mu n)) sum_i f_i'(phi_i),     phi_j <- w
 /// ```
 ///
-/// A step costs O(d) and the table holds `n d` numbers: for dense data of moderate size. Proved to
-/// converge by the factor `1 - 1/(2n)` a step with `alpha = 2` when `n mu >= 2 L` (theorem 3.1); below, `alpha` must
-/// grow as `mu` shrinks, and its default does. With `alpha = 1` the points cancel: that is
-/// [`miso_mu`](crate::methods::miso_mu()), which keeps `n` numbers. Original paper: Defazio, Caetano and Domke, "Finito",
-/// ICML 2014.
+/// `phi_i` is the stored point of term `i`. A step costs O(d) and the table contains `n d` numbers, so that the
+/// method is for dense data of moderate size. With `alpha = 2` and `n mu >= 2 L`, it converges by the factor `1 -
+/// 1/(2n)` per step (theorem 3.1). For smaller `mu`, `alpha` must increase as `mu` decreases, and its default does.
+/// With `alpha = 1` the points cancel, which is the method [`miso_mu`](crate::methods::miso_mu()) with `n` stored
+/// numbers. Original paper: Defazio, Caetano and Domke, "Finito", ICML 2014.
 ///
 /// ```
 /// use fenchel_finite_sum::loss::Logistic;
@@ -71,9 +72,9 @@ settings! {
 /// ```
 ///
 /// # Errors
-/// [`Error::Refused`] without strong convexity, without the memory before anything is allocated,
-/// for a loss that is not smooth, an intercept or weighted draws;
-/// [`Error::Invalid`] for settings out of range or a start of another shape.
+/// [`Error::Refused`] without strong convexity, for a loss that is not smooth, an intercept or weighted draws, or if
+/// the table needs too much memory, before it is allocated; [`Error::Invalid`] for settings out of range or a start
+/// of another shape.
 pub fn finito<'p, 'a, D: Design, L: Loss, O: Observer<PointTable<'p, 'a, D, L>>>(
     problem: &'p Problem<'a, D, L, Zero>,
     settings: &FinitoSettings,

@@ -1,4 +1,4 @@
-//! MISO.
+//! The incremental method MISO.
 
 use fenchel_linalg::{Design, Invalid};
 use fenchel_optim::MAX_MEMORY;
@@ -13,32 +13,33 @@ use crate::{Error, Problem};
 settings! {
     /// Settings of [`miso`](fn@miso).
     pub struct MisoSettings {
-        /// Curvature of the upper bounds; `None` is `L`, the smallest for which they are bounds.
+        /// Curvature of the upper bounds. The default `None` is `L`, the smallest value for which they are bounds.
         smoothness: Option<f64> = None,
-        /// Visiting order: any converges, about equally fast.
+        /// Visiting order. The method converges about equally fast in all orders.
         order: Order = Order::Permuted,
         /// Largest size of the table of `n d` numbers, in bytes.
         max_memory: Option<u64> = MAX_MEMORY,
         /// Seed of the visiting order.
         seed: u64 = 0,
-        /// When to end, see [`Stop`].
+        /// The stopping rule; see [`Stop`].
         stop: Stop = Stop::default(),
     }
 }
 
-/// MISO with quadratic upper bounds (Defazio's thesis, section 3.4), for smooth losses, `l2 >= 0`.
+/// MISO with quadratic upper bounds (A. Defazio, PhD thesis 2014, section 3.4), for smooth losses and `l2 >= 0`.
 ///
-/// Every term is bounded above by a parabola of curvature `L` at its own point, and `w` minimises the mean of the
-/// bounds:
+/// Every term is bounded above by a parabola of curvature `L`, which touches the term at its stored point `phi_i`.
+/// The point `w` minimises the mean of the bounds:
 ///
 /// ```text
 /// w = (1/n) sum_i phi_i - (1/(L n)) sum_i f_i'(phi_i),     phi_j <- w
 /// ```
 ///
-/// Finito with `alpha = L / mu`: as safe as gradient descent, in any order and without strong convexity, and about as
-/// slow: the path to the minimum shortens by `1 - mu/((mu + L) n)` a step (theorem 5.5). A baseline, and a method for
-/// orders that nobody chose. With `l2 > 0`, [`miso_mu`](crate::methods::miso_mu()) is the fast one. Original paper: Mairal,
-/// "Incremental majorization-minimization optimization", SIAM Journal on Optimization 25 (2015).
+/// This is Finito with `alpha = L / mu`. It is as safe as gradient descent, in any order and without strong
+/// convexity, and about as slow. The length of the remaining path to the minimum falls by the factor `1 - mu/((mu +
+/// L) n)` per step (theorem 5.5). It is included as a baseline, and for visiting orders that cannot be chosen. With
+/// `l2 > 0`, [`miso_mu`](crate::methods::miso_mu()) is faster. Original paper: Mairal, "Incremental
+/// majorization-minimization optimization", SIAM Journal on Optimization 25 (2015).
 ///
 /// ```
 /// use fenchel_finite_sum::loss::Logistic;

@@ -10,18 +10,19 @@ use serde::{Deserialize, Serialize};
 use crate::gap::Gap;
 use crate::{Error, Point, Problem};
 
-/// Passes between two computations of the sum from the table.
+/// Number of passes between two recomputations of the sum from the table.
 const REFRESH: usize = 10;
 
-/// The state of Finito and MISO: a point, and the table behind it.
+/// The state of Finito and MISO: a point, and the table.
 ///
-/// A warm start on this problem or one like it. With another step or `l2` the table is filled at the point, which costs a pass
-/// and may lead away from it at first. It holds `n d` numbers; keep its point alone where that is all you need.
+/// It can be the start of another run on the same problem or a similar one. If the step or `l2` differ, the table is
+/// filled at the point, which costs a pass and may at first increase the objective. The table contains `n d` numbers,
+/// so keep only the point if you do not need more.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PointTableState {
     /// The point.
     pub point: Point,
-    /// What stands behind it; absent in a state made from a point.
+    /// The table. It is absent in a state that was made from a point.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     behind: Option<Box<Behind>>,
 }
@@ -34,7 +35,7 @@ impl From<Point> for PointTableState {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Behind {
-    /// That the table was made for.
+    /// The inverse step for which the table was made.
     inverse_step: f64,
     l2: f64,
     table: Vec<f64>,
@@ -42,7 +43,7 @@ struct Behind {
     place: Place,
 }
 
-/// What distinguishes one method from the other.
+/// The differences between the two methods.
 pub(super) struct Plan<'s> {
     pub(super) method: &'static str,
     pub(super) inverse_step: f64,
@@ -53,7 +54,7 @@ pub(super) struct Plan<'s> {
     pub(super) fill: bool,
 }
 
-/// Finito or MISO on one problem: what an observer of [`finito`](super::finito()) and [`miso`](super::miso()) sees.
+/// Finito or MISO, as an observer of [`finito`](super::finito()) or [`miso`](super::miso()) receives it.
 #[derive(Debug, Clone)]
 pub struct PointTable<'p, 'a, D, L> {
     problem: &'p Problem<'a, D, L, Zero>,
@@ -66,13 +67,13 @@ pub struct PointTable<'p, 'a, D, L> {
     count: usize,
     /// `sum_i p_i` over the terms seen.
     sum: Vec<f64>,
-    /// All terms are still to be introduced at the starting point: the first thing that `advance` does.
+    /// Whether all terms still have to be set to the starting point. `advance` does this first.
     fill: bool,
     visits: Visits,
     steps: usize,
     gap: Gap,
     best: Point,
-    /// Whether the best point was restored, which the table does not belong to.
+    /// Whether the point was replaced by the best one, so that it does not match the table.
     restored: bool,
 }
 
@@ -115,7 +116,7 @@ impl<'p, 'a, D: Design, L: Loss> PointTable<'p, 'a, D, L> {
         Ok(new)
     }
 
-    /// Takes the table of a former run, if it was made for this step and `l2`.
+    /// Uses the table of a former run, if it was made for this step and `l2`.
     fn take(&mut self, behind: Behind) {
         let (n, d) = (self.problem.n(), self.problem.d());
         let fits = behind.inverse_step == self.inverse_step
@@ -151,7 +152,7 @@ impl<'p, 'a, D: Design, L: Loss> PointTable<'p, 'a, D, L> {
         &self.point
     }
 
-    /// `phi_j <- at`: replaces `p_j` and its share of the sum. O(d).
+    /// Sets `phi_j <- at`, which replaces `p_j` and its share of the sum. O(d).
     fn visit(&mut self, j: usize, at: &[f64]) {
         let (problem, d) = (self.problem, self.problem.d());
         let design = problem.design();
@@ -171,7 +172,7 @@ impl<'p, 'a, D: Design, L: Loss> PointTable<'p, 'a, D, L> {
         }
     }
 
-    /// `w` from the sum over the terms seen.
+    /// Computes `w` from the sum over the terms visited so far.
     fn read_point(&mut self) {
         if self.count > 0 {
             let scale = -1.0 / (self.inverse_step * self.count as f64);
@@ -181,7 +182,7 @@ impl<'p, 'a, D: Design, L: Loss> PointTable<'p, 'a, D, L> {
         }
     }
 
-    /// Removes the rounding of many small updates of the sum. O(nd).
+    /// Recomputes the sum, to remove the rounding errors of many small updates. O(nd).
     fn refresh_sum(&mut self) {
         self.sum.fill(0.0);
         for p in self.table.chunks_exact(self.problem.d()) {

@@ -1,4 +1,4 @@
-//! Places of a run that it may come back to.
+//! Saved states of a run, to which it may return.
 
 use fenchel_linalg::Design;
 use fenchel_optim::{Loss, Separable};
@@ -8,12 +8,12 @@ use crate::Point;
 use crate::methods::dual::state::DualState;
 
 impl<D: Design, L: Loss, R: Separable> Ascent<'_, '_, D, L, R> {
-    /// Dual variables and all that is read off them.
+    /// A copy of the dual variables and of what is computed from them.
     pub(in crate::methods::dual) fn place(&self) -> DualPlace {
         (self.state.dual.clone(), self.direction.clone(), self.bias)
     }
 
-    /// Goes back to a place, and to the proximal centre that its direction belongs to.
+    /// Restores a saved state, with the proximal centre that its direction belongs to.
     pub(in crate::methods::dual) fn go_back(
         &mut self,
         (dual, direction, bias): &DualPlace,
@@ -25,13 +25,13 @@ impl<D: Design, L: Loss, R: Separable> Ascent<'_, '_, D, L, R> {
         self.centre.copy_from_slice(centre);
     }
 
-    /// Keeps what was certified, where that is not an average, as the best so far.
+    /// Stores the certified state as the best so far, unless the certificate belongs to an average.
     pub(in crate::methods::dual) fn keep(&mut self) {
         let best = self.best.take();
         self.best = Some(copied(best, &self.state));
     }
 
-    /// Goes back to the best state, where the run is to end.
+    /// Replaces the state by the best one, at the end of a run.
     pub(in crate::methods::dual) fn restore(&mut self) {
         if let Some(best) = self.best.take() {
             self.state = best;
@@ -43,7 +43,7 @@ impl<D: Design, L: Loss, R: Separable> Ascent<'_, '_, D, L, R> {
 /// Dual variables, their direction and intercept.
 pub(in crate::methods::dual) type DualPlace = (Vec<f64>, Vec<f64>, Option<Bias>);
 
-/// A copy of point and dual variables, in the memory of an older one.
+/// Copies point and dual variables, and reuses the memory of an older copy.
 pub(in crate::methods::dual) fn copied(memory: Option<DualState>, of: &DualState) -> DualState {
     let mut copy = memory.unwrap_or_else(|| DualState::new(Point::default(), Vec::new()));
     copy.point.clone_from(&of.point);
