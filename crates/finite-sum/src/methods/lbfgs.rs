@@ -10,9 +10,10 @@ use crate::{Error, Point, Problem};
 
 /// L-BFGS on the whole objective, for smooth losses without regulariser (`l2 >= 0`).
 ///
-/// A pass is one evaluation of the objective and its gradient. Variables are scaled by the inverse square root of
-/// the diagonal of the largest Hessian, whose computation counts as half a pass. The certificate is a duality gap
-/// for `l2 > 0`, and else the norm of the gradient. The method itself is [`fenchel_optim::lbfgs`].
+/// A pass is one evaluation of the objective and its gradient. The initial matrix of L-BFGS is diagonal. It is the
+/// inverse square root of the diagonal of the largest Hessian, whose computation counts as half a pass. The
+/// certificate is a duality gap for `l2 > 0`, and else the norm of the gradient. The method itself is
+/// [`fenchel_optim::lbfgs`].
 ///
 /// ```
 /// use fenchel_finite_sum::loss::Logistic;
