@@ -118,6 +118,7 @@ pub struct Choice {
     /// The method that took over, if the first had not kept its promise.
     pub switched: Option<Method>,
     /// What each method that was considered is predicted to cost, in batch passes as dear.
+    #[serde(default)]
     pub predictions: Vec<(Method, f64)>,
     /// `n mu / mean L_i`: the conditioning of the dual.
     #[serde(with = "fenchel_optim::limit")]
@@ -126,6 +127,7 @@ pub struct Choice {
     #[serde(with = "fenchel_optim::limit")]
     pub(crate) promised: f64,
     /// Who takes over when the first method needs three times that.
+    #[serde(default)]
     pub(crate) second: Option<Method>,
 }
 
