@@ -204,6 +204,12 @@ pub static ALL: &[Synopsis] = &[
         "It needs a quarter to a fifth of the passes of L-BFGS, and gaps beat uniform draws; the edges themselves lower no test error.",
     ),
     about(
+        "crf-start",
+        "crf/start.rs",
+        "From which marginals should dual methods for CRFs start?",
+        "From the true labels, smoothed: there the gap is that of zero weights; from the uniform distribution it is a thousand times larger, and costs half as many passes again or twice as many.",
+    ),
+    about(
         "ml-structure",
         "mrf_learn/structure.rs",
         "How many sweeps does a gradient by sampling need when a bound on its error decides?",

@@ -11,6 +11,7 @@
 //! | `crf-46` | Figure 8 | precision of the line search |
 //! | `crf-47` | Figure 9 | estimated against true gap |
 //! | `crf-trees` | section 3.2 | algorithm 2 on trees and skip chains |
+//! | `crf-start` | appendix A.1 | the start of dual methods |
 
 mod errors;
 mod line_search;
@@ -18,6 +19,7 @@ mod methods;
 mod runs;
 mod sampling;
 mod sizes;
+mod start;
 mod tasks;
 mod trees;
 
@@ -35,6 +37,7 @@ pub(crate) const ALL: &[Experiment] = &[
     line_search::FIGURE_8,
     sampling::FIGURE_9,
     trees::TREES,
+    start::START,
 ];
 
 /// A sentence of the paper.
